@@ -32,7 +32,8 @@ static bool find(void *module, const char *name, size_t n, uint64_t *vaddr)
 static void run(const struct fetch_program *p, uint32_t bytes, uint32_t room)
 {
 	static const uint64_t regs[FETCH_REGS] = { 1, 2, 3, 4, 5 };
-	const struct fetch_context c = { regs, 1, 2, read_memory, read_comm, NULL };
+	static const uint64_t floats[FETCH_FLOATS] = { 6, 7 };
+	const struct fetch_context c = { regs, floats, 1, 2, read_memory, read_comm, NULL };
 	uint8_t *exact = malloc(room + !room);
 
 	if (fetch_run(p, bytes, &c, exact, room) > room)

@@ -5,7 +5,28 @@
 #include <stdlib.h>
 
 #include "sym/inlined.h"
+#include "sym/arguments.h"
 #include "sym/signatures.h"
+
+static bool is_wanted(void *context, uint64_t vaddr)
+{
+	(void)context, (void)vaddr;
+	return true;
+}
+
+/* What it writes, it can read. */
+static void check_arguments(const struct sym_arguments_list *l)
+{
+	for (size_t i = 0; i < l->at.n; i++) {
+		const struct sym_arguments *a = &l->at.at[i];
+		char *text = mem_printf("%s(%s)", a->returns, a->takes);
+		struct prototype p;
+
+		if (!prototype_parse(text, &p) || p.n != a->places.n)
+			abort();
+		free(text);
+	}
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -29,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	struct sym_module *m;
 	struct sym_inlined in;
 	struct sym_signatures signatures;
+	struct sym_arguments_list arguments;
 	struct err err = { 0 };
 	const char *near[4];
 
@@ -40,6 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		sym_inlined_free(&in);
 	if (!sym_signatures_read(m, &signatures, &err))
 		sym_signatures_free(&signatures);
+	if (!sym_arguments_read(m, is_wanted, NULL, &arguments, &err)) {
+		check_arguments(&arguments);
+		sym_arguments_free(&arguments);
+	}
 	sym_close(m);
 	return 0;
 }

@@ -102,7 +102,7 @@ static bool passes_filter(const struct probe_site *site, uint64_t *record, uint3
 
 static void hit_probe(const struct probe_regs *regs, const struct probe_site *site)
 {
-	const struct fetch_context c = { regs->at,    site->ip,	 site->base,
+	const struct fetch_context c = { regs->at,    NULL,	 site->ip,     site->base,
 					 read_memory, read_comm, (void *)regs, read_caller };
 	uint64_t words[FETCH_RECORD_MAX / 8];
 	uint32_t n =

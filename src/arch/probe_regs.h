@@ -6,6 +6,10 @@
  *   PROBE_ARG0 to PROBE_ARG5  arguments of a system call; the first three are a function's, too
  *   PROBE_NUMBER              before a system call: its number
  *   PROBE_RESULT              after it: its result
+ *   PROBE_CALLED_WITH         { } of a function's first whole-number arguments, in their order
+ *   PROBE_OF_DWARF            { } by DWARF's number of a register
+ *   PROBE_DWARF_FLOATS        DWARF's number of the first vector register
+ *   PROBE_ON_STACK            bytes from the stack pointer at entry to the arguments on the stack
  *   PROBE_PUSHED              bytes below the stack pointer that are written before C is called */
 #pragma once
 #include "arch/machine.h"

@@ -40,6 +40,9 @@ struct trampoline_env {
 	/* Before function_graph's record comes the function tracer's (RECORD_EVENT_CALL). */
 	bool calls_too;
 	bool causal;           /* a stamp waits for the loads before it */
+	/* Address of the function's struct arguments_site, which the agent is called with first;
+	 * 0: its arguments are not recorded. */
+	uint64_t arguments;
 	/* TRAMPOLINE_NONLOCAL: further flags of its id word, and the function's size in bytes. */
 	uint32_t id_flags, function_size;
 };
@@ -48,10 +51,13 @@ struct trampoline_env {
 struct trampoline_pool {
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal,
 		arena, find_fde, find_object, iterate_phdr;
-	uint64_t probe, syscall, delivery;
+	uint64_t probe, syscall, delivery, arguments;
 };
 
 #define TRAMPOLINE_MAX_BYTES (512 + RELOCATE_MAX_BYTES)
+
+/* With trampoline_env.arguments, more bytes than trampoline_room() says. */
+#define TRAMPOLINE_ARGUMENTS_BYTES 13
 
 /* Returns an upper bound of the bytes that trampoline_emit() writes for this recipe; at most
  * TRAMPOLINE_MAX_BYTES. */

@@ -149,6 +149,24 @@ static void write_places(struct patch_job *j, struct patch_region *r)
 	vec_free(&j->islands);
 }
 
+/* Puts the function's struct arguments_site before its trampoline, if it needs one. */
+static int write_arguments(struct patch_job *j, uint32_t i)
+{
+	const struct argument_plan *plan = arguments_of(j->mod, i);
+	uint64_t bytes = patch_aligned(arguments_site_bytes(plan));
+
+	j->env.arguments = 0;
+	if (!bytes)
+		return 0;
+	if (j->used + bytes + TRAMPOLINE_MAX_BYTES > j->room)
+		return -ENOSPC;
+	arguments_site_write(plan, j->mod->first_id + i, j->mod->selected[i] == SELECT_GRAPH,
+			     j->code + j->used);
+	j->env.arguments = j->at + j->used;
+	j->used += bytes;
+	return 0;
+}
+
 /* Emits a function's trampoline, and adds its patch. Negative: no room, or out of reach. */
 static int hook_one(struct patch_job *j, uint32_t i)
 {
@@ -168,6 +186,9 @@ static int hook_one(struct patch_job *j, uint32_t i)
 			  (j->mod->selected[i] == SELECT_NONLOCAL ? NONLOCAL_SILENT : 0);
 	j->env.function_size = (uint32_t)(j->mod->hooks->functions[i].size & NONLOCAL_SIZE_MASK) |
 			       (uint32_t)e->starts << NONLOCAL_START_SHIFT;
+	r = write_arguments(j, i);
+	if (r < 0)
+		return r;
 	n = trampoline_emit(kind, &j->env, j->mod->first_id + i,
 			    direct_calls_aim(&j->direct, &e->recipe, &aimed),
 			    hook_module_bytes(j->mod->hooks, i), vaddr, from, j->at + j->used,
@@ -219,6 +240,14 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 	}
 }
 
+/* What the function's arguments take besides. */
+static uint64_t arguments_room(const struct module *mod, uint32_t i)
+{
+	uint64_t bytes = arguments_site_bytes(arguments_of(mod, i));
+
+	return bytes ? patch_aligned(bytes) + patch_aligned(TRAMPOLINE_ARGUMENTS_BYTES) : 0;
+}
+
 /* Each function's trampoline, and its entries in the lists; the table of all. */
 static uint64_t functions_room(const struct module *mod, const struct image_request *req)
 {
@@ -231,7 +260,7 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 			bytes += patch_aligned(trampoline_room(kind_of(req, e, mod->selected[i]),
 							       req->settings->calls_too,
 							       &e->recipe)) +
-				 sizeof(struct trampoline_place) +
+				 arguments_room(mod, i) + sizeof(struct trampoline_place) +
 				 (e->kind == HOOK_SHORT ? sizeof(int32_t) : 0);
 	}
 	return bytes;

@@ -590,6 +590,7 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
+	arguments_plan(m, set);
 	/* Functions of which none may begin a graph give no record. */
 	return graph ? selected : 0;
 }
@@ -649,6 +650,24 @@ static void describe_libraries(const struct modules *m, const struct module *mod
 	free(at);
 }
 
+/* A prototype that several functions in a row have is told once. */
+static void describe_prototypes(const struct module *mod, struct trace_module *t)
+{
+	const argument_plans *p = &mod->arguments;
+	const char *last = NULL;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < p->at.n; i++) {
+		const struct argument_plan *plan = &p->at.at[i];
+
+		if (!last || strcmp(last, plan->prototype) != 0)
+			at = add_string(t, plan->prototype);
+		last = plan->prototype;
+		if (plan->function < t->functions.n)
+			t->functions.at[plan->function].prototype = at;
+	}
+}
+
 static void describe_module(const struct modules *m, const struct module *mod, uint32_t image,
 			    struct image_update *update)
 {
@@ -670,6 +689,7 @@ static void describe_module(const struct modules *m, const struct module *mod, u
 		memcpy(t.strings.at, h->strings, h->n_strings);
 		t.strings.n = h->n_strings;
 		describe_libraries(m, mod, &t);
+		describe_prototypes(mod, &t);
 	}
 	*vec_add(&update->modules) = t;
 }
@@ -687,6 +707,7 @@ void modules_free(struct modules *m)
 		module_cache_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
 		free(m->at.at[i].bound);
+		arguments_free(&m->at.at[i].arguments);
 		vec_free(&m->at.at[i].calls);
 		probes_free(&m->at.at[i].probes);
 		static_events_free(&m->at.at[i].events);

@@ -2,6 +2,7 @@
 /* The modules of one address space: which are opened, and which of their functions are selected. */
 #pragma once
 #include "hook/module_cache.h"
+#include "image/arguments.h"
 #include "model/settings.h"
 #include "image/image.h"
 #include "image/intercepts.h"
@@ -43,6 +44,7 @@ struct module {
 	/* by function: 1 + index in modules' libraries where a PLT entry leads; 0, or NULL: not
 	 * known */
 	uint32_t *bound;
+	argument_plans arguments;     /* of the selected functions */
 	intercept_list calls;          /* to be intercepted */
 	probe_points probes;          /* inside functions */
 	enum hook_reason hidden;      /* probes_hidden_handlers */

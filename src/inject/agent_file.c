@@ -227,4 +227,5 @@ void agent_file_hello(const struct agent_descriptor *c, uint64_t descriptor_at,
 	out->event = descriptor_address(descriptor_at, c->event);
 	out->syscall = descriptor_address(descriptor_at, c->syscall);
 	out->delivery = descriptor_address(descriptor_at, c->delivery);
+	out->arguments = descriptor_address(descriptor_at, c->arguments);
 }

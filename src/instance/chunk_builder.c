@@ -85,6 +85,22 @@ void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
 	l->calls += (uint64_t)record_is_call(*words);
 }
 
+void chunk_builder_call(struct chunk_builder *c, const struct stream_item *i, const uint64_t *words)
+{
+	const struct event *e = i->event;
+	uint64_t before[1 + RECORD_PAYLOAD_MAX];
+	unsigned n = (unsigned)(e->count / 8);
+
+	if (e->flags & EVENT_ARGUMENTS && n < RECORD_PAYLOAD_MAX) {
+		before[0] = record_word(e->tsc, record_event_id(1 + n, RECORD_EVENT_ARGUMENTS),
+					RECORD_EVENT);
+		before[1] = e->fn;
+		memcpy(before + 2, e->payload, n * sizeof(*before));
+		chunk_builder_record(c, i, before);
+	}
+	chunk_builder_record(c, i, words);
+}
+
 void chunk_builder_lost(struct chunk_builder *c, const struct stream_item *i)
 {
 	lane_for(c, i)->lost = i->event->count;

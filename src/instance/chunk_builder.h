@@ -23,6 +23,9 @@ struct chunk_builder {
  * records come in its order. */
 void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
 			  const uint64_t *words);
+/* Adds the item's arguments, if it is a call that has some, and then the record. */
+void chunk_builder_call(struct chunk_builder *c, const struct stream_item *i,
+			const uint64_t *words);
 /* Adds the count of lost records of i, an EVENT_LOST. */
 void chunk_builder_lost(struct chunk_builder *c, const struct stream_item *i);
 /* Moves everything built so far into the ring. */

@@ -313,6 +313,15 @@ static void sift_record(struct filter_pass *p, const struct event *e, const uint
 		takers[e->kind](p, e, words, n);
 }
 
+/* Whether the record has arguments of a call that the instance does not want. */
+static bool is_unwanted_arguments(const struct filter_pass *p, const uint64_t *words, size_t n)
+{
+	return record_kind(words[0]) == RECORD_EVENT &&
+	       record_type(words[0]) == RECORD_EVENT_ARGUMENTS &&
+	       (n < 2 || !settings_args(&p->s->settings) ||
+		!selects_function(p, (uint32_t)words[1]));
+}
+
 /* Unpacks record by record, so that the words of each can be copied. */
 static void sift_chunk(struct filter_pass *p, const struct chunk *c)
 {
@@ -330,10 +339,13 @@ static void sift_chunk(struct filter_pass *p, const struct chunk *c)
 		if (n > (size_t)(end - words))
 			break;
 		u.end = words + n;
-		if (!unpack_next(&u, &e))
-			keep_words(p, words, n); /* a change of CPU */
-		else
+		if (!unpack_next(&u, &e)) {
+			/* a change of CPU, or what the next record needs */
+			if (!is_unwanted_arguments(p, words, n))
+				keep_words(p, words, n);
+		} else {
 			sift_record(p, &e, words, n);
+		}
 	}
 }
 

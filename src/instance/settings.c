@@ -132,7 +132,8 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 
 	if (!(settings_reach(file) & REACH_SELDOM) || a->tracer != b->tracer ||
 	    a->calls_too != b->calls_too ||
-	    settings_values(a) != settings_values(b) || settings_causal(a) != settings_causal(b) ||
+	    settings_values(a) != settings_values(b) || settings_args(a) != settings_args(b) ||
+	    settings_causal(a) != settings_causal(b) ||
 	    a->events.syscall_bytes != b->events.syscall_bytes ||
 	    !function_list_is_same(&a->filter, &b->filter) ||
 	    !function_list_is_same(&a->notrace, &b->notrace))

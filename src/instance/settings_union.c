@@ -17,6 +17,7 @@ struct want {
 	bool call;                  /* the function tracer's record at entries */
 	bool sleeps;                /* sleep times are needed, too */
 	bool values;                /* returned values are needed, too */
+	bool args;                  /* arguments are needed, too */
 	/* the functions that commands name; used instead of the instance's filters */
 	struct function_list named;
 };
@@ -31,7 +32,8 @@ static void add_tracer(want_list *l, const struct settings *s)
 					     .call = !s->tracer->exits,
 					     .sleeps = s->tracer->exits &&
 						       settings_exclude_sleep(s),
-					     .values = settings_values(s) };
+					     .values = settings_values(s),
+					     .args = settings_args(s) };
 }
 
 /* The profile obeys the top's function filters; it needs exits. */
@@ -155,7 +157,7 @@ static const struct tracer *wider(const struct tracer *a, const struct tracer *b
 
 void settings_union(const struct settings *const *settings, size_t n, struct settings *out)
 {
-	bool call = false, sleeps = false, values = false;
+	bool call = false, sleeps = false, values = false, args = false;
 	want_list l = { 0 };
 
 	out->tracer = &tracer_nop;
@@ -165,8 +167,9 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 		call = call || l.at[i].call;
 		sleeps = sleeps || l.at[i].sleeps;
 		values = values || l.at[i].values;
+		args = args || l.at[i].args;
 	}
-	/* Bits of three options are rewritten; the rest of out->options is the top's. */
+	/* Bits of five options are rewritten; the rest of out->options is the top's. */
 	for (size_t i = 0; i < n; i++)
 		out->options |= settings[i]->options & OPTION_BIT(OPTION_CAUSAL_ORDER);
 	out->options |= OPTION_BIT(OPTION_SLEEP_TIME);
@@ -174,6 +177,9 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 		out->options &= ~OPTION_BIT(OPTION_SLEEP_TIME);
 	out->options &= ~OPTION_BIT(OPTION_GRAPH_RETVAL);
 	out->options |= (uint64_t)values << OPTION_GRAPH_RETVAL;
+	out->options &= ~(OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS));
+	if (args)
+		out->options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);
 	/* Calls as the function tracer records them, beside entries and exits, if instances need
 	 * both. */
 	out->calls_too = out->tracer->exits && call;

@@ -24,6 +24,7 @@ struct stream_lane {
 	bool waits;           /* is in the heap */
 	/* copy of the thread's stack, as far as it was told; NULL: none */
 	struct stack_copy *stack;
+	struct call_arguments *arguments; /* of its next call; NULL: none */
 };
 
 struct stream {
@@ -56,6 +57,8 @@ void stream_free(struct stream *s)
 			vec_free(&l->chunks);
 		if (l)
 			free(l->stack);
+		if (l)
+			free(l->arguments);
 		free(l);
 	}
 	vec_free(&s->lanes);
@@ -102,15 +105,18 @@ static bool open_chunk(struct stream_lane *l, bool stacks)
 				     .tsc = c->near_tsc,
 				     .cpu = c->cpu,
 				     .thread = l->thread,
-				     .stack = stacks ? &l->stack : NULL };
+				     .stack = stacks ? &l->stack : NULL,
+				     .arguments = &l->arguments };
 	l->event = (struct event){ .kind = EVENT_LOST,
 				   .count = c->lost,
 				   .tsc = c->near_tsc,
 				   .thread = l->thread,
 				   .cpu = c->cpu };
-	/* A stack copy that has a gap must not be used. */
+	/* A stack copy that has a gap must not be used, nor arguments before one. */
 	if (c->lost && l->stack)
 		stack_copy_tell(l->stack, &l->event);
+	if (c->lost && l->arguments)
+		call_arguments_tell(l->arguments, &l->event);
 	return c->lost > 0;
 }
 

@@ -427,7 +427,7 @@ static void keep_call(struct triggers *t, const struct stream_item *i, const uin
 		return;
 	if (t->now->no_repeats && *before)
 		chunk_builder_record(&t->builder, i, before);
-	chunk_builder_record(&t->builder, i, own);
+	chunk_builder_call(&t->builder, i, own);
 	if (t->now->call_stacks)
 		write_stack(t, i, false);
 }
@@ -448,7 +448,7 @@ static void keep_item(struct triggers *t, const struct stream_item *i)
 	else if (own && (i->event->kind == EVENT_CALL || i->event->kind == EVENT_ENTRY_ONLY))
 		keep_call(t, i, own);
 	else if (own)
-		chunk_builder_record(&t->builder, i, own);
+		chunk_builder_call(&t->builder, i, own);
 }
 
 /* Runs a function's commands: stacktrace after the call's own record, because the call is the top

@@ -5,7 +5,8 @@
  *
  * A tracer's own options stand behind the common ones, and only that tracer's are shown in
  * trace_options; options/ has all of them. The order within a group is that of Linux 6.12;
- * copy_trace_marker and funcgraph-retaddr, which are newer, stand where 7.2 has them. */
+ * copy_trace_marker, func-args, funcgraph-retaddr and funcgraph-args, which are newer, stand where
+ * 7.2 has them. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,7 @@ enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 	X(TEST_NOP_REFUSE, "test_nop_refuse", NOP, false, READERS)             \
 	X(FUNC_STACK_TRACE, "func_stack_trace", FUNCTION, false, PROGRAMS)     \
 	X(FUNC_NO_REPEATS, "func-no-repeats", FUNCTION, false, READERS)        \
+	X(FUNC_ARGS, "func-args", FUNCTION, false, PROGRAMS)                   \
 	X(GRAPH_OVERRUN, "funcgraph-overrun", GRAPH, false, READERS)           \
 	X(GRAPH_CPU, "funcgraph-cpu", GRAPH, true, READERS)                    \
 	X(GRAPH_OVERHEAD, "funcgraph-overhead", GRAPH, true, READERS)          \
@@ -64,6 +66,7 @@ enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 	X(GRAPH_RETVAL, "funcgraph-retval", GRAPH, false, PROGRAMS)            \
 	X(GRAPH_RETVAL_HEX, "funcgraph-retval-hex", GRAPH, false, READERS)     \
 	X(GRAPH_RETADDR, "funcgraph-retaddr", GRAPH, false, READERS)           \
+	X(GRAPH_ARGS, "funcgraph-args", GRAPH, false, PROGRAMS)                \
 	X(SLEEP_TIME, "sleep-time", GRAPH, true, READERS)                      \
 	X(GRAPH_TIME, "graph-time", GRAPH, true, READERS)
 

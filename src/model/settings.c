@@ -471,6 +471,8 @@ static const struct setting_file files[] = {
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),
 	PIDS("set_event_pid", SELDOM, event_pids, ""),
+	LIST("set_ftrace_args", PROGRAMS | SELECTS, args, write_functions,
+	     "#### all functions enabled ####\n"),
 	{ "set_ftrace_filter", PROGRAMS | COUNTS | SELECTS, write_filter, read_filter,
 	  offsetof(struct settings, filter), "#### all functions enabled ####\n" },
 	LIST("set_ftrace_module", PROGRAMS | COUNTS, modules, write_modules,
@@ -479,6 +481,8 @@ static const struct setting_file files[] = {
 	     "#### no functions disabled ####\n"),
 	PIDS("set_ftrace_notrace_pid", SELDOM | COUNTS, notrace_pids, "no pid\n"),
 	PIDS("set_ftrace_pid", SELDOM | COUNTS, pids, "no pid\n"),
+	LIST("set_ftrace_retval", PROGRAMS | SELECTS, retval, write_functions,
+	     "#### no functions enabled ####\n"),
 	LIST("set_graph_function", PROGRAMS | COUNTS | SELECTS, graph_function, write_functions,
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", PROGRAMS, graph_notrace, write_functions,
@@ -645,6 +649,8 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->graph_function, &from->graph_function);
 	function_list_copy(&to->graph_notrace, &from->graph_notrace);
 	function_list_copy(&to->modules, &from->modules);
+	function_list_copy(&to->args, &from->args);
+	function_list_copy(&to->retval, &from->retval);
 	function_commands_copy(&to->commands, &from->commands);
 	event_set_copy(&to->events, &from->events);
 	pid_list_copy(&to->pids, &from->pids);
@@ -664,6 +670,8 @@ void settings_free(struct settings *s)
 	function_list_free(&s->graph_function);
 	function_list_free(&s->graph_notrace);
 	function_list_free(&s->modules);
+	function_list_free(&s->args);
+	function_list_free(&s->retval);
 	function_commands_free(&s->commands);
 	event_set_free(&s->events);
 	pid_list_free(&s->pids);

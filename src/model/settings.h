@@ -55,6 +55,9 @@ struct settings {
 	/* set_ftrace_module, brace's own (-L): modules opened besides the main executable;
 	 * function_list_has_module reads it */
 	struct function_list modules;
+	/* set_ftrace_args, set_ftrace_retval, brace's own: functions whose arguments are recorded,
+	 * if the tracer's option asks for any; and whose values are told by their types */
+	struct function_list args, retval;
 	/* set_event, events/; the owner of the settings owns the catalogue */
 	struct event_set events;
 	/* set_ftrace_pid: threads whose functions are recorded; empty: all */
@@ -113,6 +116,27 @@ bool settings_trace(const struct settings *s, const char *symbol, const char *mo
 static inline bool settings_values(const struct settings *s)
 {
 	return s->tracer->exits && option_is_set(s->options, OPTION_GRAPH_RETVAL);
+}
+/* Whether arguments of functions are recorded; of this function; whether its value has a type. */
+static inline bool settings_args(const struct settings *s)
+{
+	return s->tracer->functions &&
+	       option_is_set(s->options, s->tracer->exits ? OPTION_GRAPH_ARGS : OPTION_FUNC_ARGS);
+}
+static inline bool settings_args_of(const struct settings *s, const char *symbol,
+				    const char *module)
+{
+	return settings_args(s) &&
+	       (!s->args.patterns.n || function_list_has(&s->args, symbol, module));
+}
+static inline bool settings_types(const struct settings *s)
+{
+	return settings_values(s) && s->retval.patterns.n;
+}
+static inline bool settings_type_of(const struct settings *s, const char *symbol,
+				    const char *module)
+{
+	return settings_types(s) && function_list_has(&s->retval, symbol, module);
 }
 /* Whether durations leave out the time in which threads slept (option nosleep-time). */
 static inline bool settings_exclude_sleep(const struct settings *s)

@@ -8,6 +8,7 @@
 
 #include "model/option.h"
 #include "model/tracer.h"
+#include "report/arguments.h"
 #include "report/event_text.h"
 #include "report/names.h"
 #include "report/place.h"
@@ -320,10 +321,23 @@ static void print_callee(struct function_printer *p, const struct event *e)
 	}
 }
 
-/* "CALLEE <-CALLER", or the callee alone with noprint-parent. */
+static void print_arguments(struct function_printer *p, const struct event *e)
+{
+	char *text = e->flags & EVENT_ARGUMENTS && option_on(p, OPTION_FUNC_ARGS)
+			     ? arguments_text(p->info, e)
+			     : NULL;
+
+	if (text)
+		out_str(p->out, text);
+	free(text);
+}
+
+/* "CALLEE <-CALLER", with the arguments if they are known, or the callee alone with noprint-
+ * parent. */
 static void print_call(struct function_printer *p, const struct event *e)
 {
 	print_callee(p, e);
+	print_arguments(p, e);
 	if (option_on(p, OPTION_PRINT_PARENT)) {
 		out_bytes(p->out, " <-", 3);
 		print_caller(p, e);
@@ -550,7 +564,8 @@ void function_event(struct function_printer *p, const struct event *e)
 		print_event_line(p, &p->last, time_of(p, e));
 	p->last = *e;
 	p->held = true;
-	if (e->kind == EVENT_TRACE && e->count <= sizeof(p->payload)) {
+	if ((e->kind == EVENT_TRACE || e->flags & EVENT_ARGUMENTS) &&
+	    e->count <= sizeof(p->payload)) {
 		memcpy(p->payload, e->payload, e->count);
 		p->last.payload = p->payload;
 	}

@@ -6,6 +6,7 @@
 #include "report/graph.h"
 
 #include "model/option.h"
+#include "report/arguments.h"
 #include "report/callers.h"
 #include "report/event_text.h"
 #include "report/names.h"
@@ -26,6 +27,8 @@ struct waiting {
 		uint64_t end;
 		char *text; /* CALL_EVENT: its text, freed when it is printed */
 	};
+	/* ENTER, ONLY: its arguments, freed when it is printed; or NULL */
+	char *arguments;
 	uint8_t wait; /* enum wait */
 };
 
@@ -91,9 +94,11 @@ void graph_free(struct graph *g)
 {
 	if (!g)
 		return;
-	for (; g->first < g->next; g->first++)
+	for (; g->first < g->next; g->first++) {
 		if (waiting_at(g, g->first)->step.kind == CALL_EVENT)
 			free(waiting_at(g, g->first)->text);
+		free(waiting_at(g, g->first)->arguments);
+	}
 	event_texts_free(g->texts);
 	tracks_free(&g->tracks);
 	vec_free(&g->threads);
@@ -337,9 +342,18 @@ static uint64_t swap_open(struct graph *g, const struct call_step *s, uint64_t k
 	return was;
 }
 
+/* Prints "NAME()" or the name with its arguments, and `end`. */
+static void print_entered(struct graph *g, const struct waiting *w, const char *end)
+{
+	bool whole = print_function(g, &w->step);
+
+	out_str(g->out, w->arguments ? w->arguments : whole ? "" : "()");
+	out_str(g->out, end);
+}
+
 /* Prints a returned value like ftrace: error codes by their number, also those of an int's width,
  * everything else in hexadecimal. */
-static void print_value(struct graph *g, uint64_t value)
+static void print_plain_value(struct graph *g, uint64_t value)
 {
 	int64_t code = value >> 31 == 1 ? (int32_t)value : (int64_t)value;
 
@@ -352,9 +366,26 @@ static void print_value(struct graph *g, uint64_t value)
 	out_hex(g->out, value);
 }
 
-static bool shows_value(const struct graph *g, const struct call_step *s)
+/* Whether the value is shown, and how: *text is to be freed, NULL: in ftrace's way. */
+static bool shows_value(const struct graph *g, const struct call_step *s, char **text)
 {
-	return s->flags & CALL_VALUE && option_on(g, OPTION_GRAPH_RETVAL);
+	uint32_t image = g->info->threads.at[s->thread].image;
+
+	*text = NULL;
+	return s->flags & CALL_VALUE && option_on(g, OPTION_GRAPH_RETVAL) &&
+	       arguments_value(g->info, image, s->fn, s->value, text) != ARGUMENTS_VALUE_HIDDEN;
+}
+
+/* text: shows_value()'s, which is freed. */
+static void print_value(struct graph *g, const struct call_step *s, char *text)
+{
+	if (text && !option_on(g, OPTION_GRAPH_RETVAL_HEX)) {
+		out_bytes(g->out, " = ", 3);
+		out_str(g->out, text);
+	} else {
+		print_plain_value(g, s->value);
+	}
+	free(text);
 }
 
 /* The site is not known of a call that did not return, nor of one that is printed before it has. */
@@ -392,6 +423,9 @@ static void print_arrow(struct graph *g, const struct call_step *s, const char *
 /* A call without traced calls in it, in one line. */
 static void print_leaf(struct graph *g, const struct waiting *w)
 {
+	char *text;
+	bool value = shows_value(g, &w->step, &text);
+
 	print_arrow(g, &w->step, ARROW_IN);
 	print_context(g, &w->step);
 	swap_open(g, &w->step, 0);
@@ -400,13 +434,13 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 	else
 		print_no_duration(g);
 	print_indent(g, w->step.depth);
-	out_str(g->out, print_function(g, &w->step) ? ";" : "();");
-	if (shows_value(g, &w->step) || shows_caller(g, &w->step)) {
+	print_entered(g, w, ";");
+	if (value || shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
 		if (shows_caller(g, &w->step))
 			print_caller(g, &w->step);
-		if (shows_value(g, &w->step))
-			print_value(g, w->step.value);
+		if (value)
+			print_value(g, &w->step, text);
 		out_bytes(g->out, " */", 3);
 	}
 	out_char(g->out, '\n');
@@ -425,7 +459,7 @@ static void print_enter(struct graph *g, const struct waiting *w)
 	swap_open(g, &w->step, function_key(g, &w->step));
 	print_no_duration(g);
 	print_indent(g, w->step.depth);
-	out_str(g->out, print_function(g, &w->step) ? " {" : "() {");
+	print_entered(g, w, " {");
 	if (shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
 		print_caller(g, &w->step);
@@ -439,18 +473,20 @@ static void print_enter(struct graph *g, const struct waiting *w)
 static void print_leave(struct graph *g, const struct waiting *w)
 {
 	const struct call_step *s = &w->step;
-	bool match = swap_open(g, s, 0) == function_key(g, s);
+	bool match = swap_open(g, s, 0) == function_key(g, s), value;
+	char *text;
 
+	value = shows_value(g, s, &text);
 	print_context(g, s);
 	print_duration(g, call_step_begin(s), s->tsc);
 	print_indent(g, s->depth);
 	out_char(g->out, '}');
 	if (!match || s->flags & CALL_UNWOUND || option_on(g, OPTION_GRAPH_TAIL) ||
-	    shows_value(g, s)) {
+	    value) {
 		out_bytes(g->out, " /* ", 4);
 		print_function(g, s);
-		if (shows_value(g, s))
-			print_value(g, s->value);
+		if (value)
+			print_value(g, s, text);
 		out_str(g->out, s->flags & CALL_UNWOUND ? " unwound */" : " */");
 	}
 	out_char(g->out, '\n');
@@ -502,6 +538,7 @@ static void drain_pending(struct graph *g)
 			return;
 		if (w->wait != WAIT_SWALLOWED)
 			print_step(g, w);
+		free(w->arguments);
 	}
 }
 
@@ -603,6 +640,9 @@ static void take_graph_step(void *arg, const struct call_step *s)
 	w->step = *s;
 	w->step.site = site;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
+	w->arguments = s->flags & CALL_ARGUMENTS && option_on(g, OPTION_GRAPH_ARGS)
+			       ? arguments_text(g->info, s->event)
+			       : NULL;
 	if (s->kind == CALL_EVENT)
 		w->text = comment(
 			event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));

@@ -25,9 +25,23 @@ struct live {
 	VEC(uint64_t) payloads;
 	VEC(size_t) runs;            /* where each run begins; last: the end */
 	VEC(uint64_t) newest;        /* by thread: the greatest key so far */
+	VEC(struct call_arguments *) arguments; /* by thread, of its next call; NULL: none */
 	size_t next;
 	bool finished;
 };
+
+static bool has_payload(const struct event *e)
+{
+	return e->kind == EVENT_TRACE || e->flags & EVENT_ARGUMENTS;
+}
+
+/* Where the thread's arguments wait for their call, from one pass to the next. */
+static struct call_arguments **arguments_of_thread(struct live *l, uint32_t thread)
+{
+	while (l->arguments.n <= thread)
+		*vec_add(&l->arguments) = NULL;
+	return &l->arguments.at[thread];
+}
 
 /* Copies the payload: the run's words are gone when the event is given out. */
 static void keep_payload(struct live *l, struct event *e)
@@ -51,7 +65,7 @@ static void add_event(struct live *l, const struct event *e)
 	if (e->tsc > *newest)
 		*newest = e->tsc;
 	*vec_add(&l->events) = (struct keyed){ *newest, *e };
-	if (e->kind == EVENT_TRACE)
+	if (has_payload(e))
 		keep_payload(l, &l->events.at[l->events.n - 1].event);
 }
 
@@ -68,6 +82,9 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	if (r < 0)
 		return r;
 	unpack.thread = session_thread(l->session, run->slot);
+	unpack.arguments = arguments_of_thread(l, unpack.thread);
+	if (run->lost && *unpack.arguments)
+		(*unpack.arguments)->n = 0;
 	*vec_add(&l->runs) = l->events.n;
 	if (run->lost)
 		add_event(l, &(struct event){ .kind = EVENT_LOST,
@@ -168,7 +185,7 @@ static int live_next(struct source *source, struct event *out, struct err *err)
 		}
 	}
 	*out = l->events.at[l->next++].event;
-	if (out->kind == EVENT_TRACE)
+	if (has_payload(out))
 		/* Only now: the vec may have moved while it grew. */
 		out->payload = l->payloads.at + out->begin;
 	return 1;
@@ -183,6 +200,9 @@ static void live_close(struct source *source)
 	vec_free(&l->runs);
 	vec_free(&l->payloads);
 	vec_free(&l->newest);
+	for (size_t i = 0; i < l->arguments.n; i++)
+		free(l->arguments.at[i]);
+	vec_free(&l->arguments);
 	free(l);
 }
 

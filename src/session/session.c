@@ -349,6 +349,22 @@ static struct trace_module *same_module(struct session *s, const struct trace_mo
 	return NULL;
 }
 
+/* The place in known's strings of what m says that its function i takes and returns. One that is
+ * not asked for any more stays: earlier records need it. */
+static uint32_t prototype_again(struct trace_module *known, const struct trace_module *m, size_t i)
+{
+	const char *now = m->strings.at + m->functions.at[i].prototype;
+	uint32_t was = known->functions.at[i].prototype, at = (uint32_t)known->strings.n;
+
+	if (!m->functions.at[i].prototype ||
+	    (was && strcmp(known->strings.at + was, now) == 0))
+		return was;
+	do
+		*vec_add(&known->strings) = *now;
+	while (*now++);
+	return at;
+}
+
 /* After a change of filters a module comes again, with other functions hooked. */
 static void take_module(struct session *s, const struct image_update *update,
 			struct trace_module *m)
@@ -363,9 +379,11 @@ static void take_module(struct session *s, const struct image_update *update,
 	for (size_t i = 0; i < m->functions.n; i++) {
 		/* the new name would lie in m's strings, which are freed */
 		uint32_t library = known->functions.at[i].library;
+		uint32_t prototype = prototype_again(known, m, i);
 
 		known->functions.at[i] = m->functions.at[i];
 		known->functions.at[i].library = library;
+		known->functions.at[i].prototype = prototype;
 	}
 	image_module_free(m);
 }

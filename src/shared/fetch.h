@@ -3,9 +3,9 @@
  * in the event's record. The tracer compiles it (event/fetch.h); the agent runs it in the probed
  * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
- * One value is at hand, from instruction to instruction. REG, IMM, IP, CALLER, COMM and RECALL
- * begin a field. A load from memory that is not there makes the number 0 and the string empty until
- * the next field begins.
+ * One value is at hand, from instruction to instruction. REG, FLOAT, IMM, IP, CALLER, COMM and
+ * RECALL begin a field. A load from memory that is not there makes the number 0 and the string
+ * empty until the next field begins.
  *
  * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
  * and goes forward only. A program that is overwritten while it runs gives a wrong record at
@@ -21,6 +21,7 @@
 /* Registers have instructions' numbers: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp ... */
 #define FETCH_FLAGS_REG 16u
 #define FETCH_REGS 17u
+#define FETCH_FLOATS 8u        /* vector registers, where there are any */
 
 enum fetch_op {
 	FETCH_IMM,     /* value */
@@ -35,7 +36,9 @@ enum fetch_op {
 	FETCH_NARROW,  /* the lowest `size` bytes of it */
 	FETCH_STORE,   /* its lowest `size` bytes to `at` of the record */
 	FETCH_STRING,  /* the string in memory at value + the number: behind the fixed fields, with
-			  its NUL, and  length << 16 | place as 4 bytes to `at` */
+			  its NUL, and  length << 16 | place as 4 bytes to `at`; at most
+			  `count` bytes with the NUL (0: as there is room). Length 0: it cannot be
+			  read; place 0, too: `count` is given, and the pointer is 0 */
 	FETCH_TEXT,    /* `size` bytes of value, the lowest first, and a NUL: as STRING; or more of
 			  it, if the instruction before was TEXT for the same `at` */
 	FETCH_ARRAY,   /* `count` elements of `size` bytes of memory at value + the number, to
@@ -44,6 +47,7 @@ enum fetch_op {
 			  (value & 255) on */
 	FETCH_KEEP,    /* value + the number is kept for RECALL */
 	FETCH_RECALL,  /* begins a field: the kept number */
+	FETCH_FLOAT,   /* begins a field: the lower 8 bytes of vector register `reg` */
 	FETCH_OPS
 };
 
@@ -53,7 +57,7 @@ struct fetch_insn {
 	uint8_t op;            /* enum fetch_op */
 	uint8_t size;          /* 1, 2, 4, 8; ADD_REG: 0 to 3 */
 	uint8_t reg, flags;
-	uint16_t at, count;    /* count: 1 to FETCH_COUNT_MAX */
+	uint16_t at, count;    /* count: 1 to FETCH_COUNT_MAX; of STRING: bytes */
 	int64_t value;
 };
 
@@ -68,6 +72,7 @@ struct fetch_program {
 /* The probed thread's state and the ways to read its memory. */
 struct fetch_context {
 	const uint64_t *regs;  /* FETCH_REGS of them */
+	const uint64_t *floats; /* FETCH_FLOATS of them, or NULL: all are 0 */
 	uint64_t ip, base;
 	/* Copies up to n bytes from an address that may lead anywhere; returns the number of bytes
 	 * that could be read, counted from the first. */

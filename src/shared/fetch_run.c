@@ -68,17 +68,25 @@ static void load_number(struct fetch_run_state *r, const struct fetch_insn *i)
 
 /* Ends the n bytes behind the record as a string: at its first NUL, or by one that replaces the
  * last byte if there is no room for another. Returns the length with the NUL. */
-static uint32_t end_string(const struct fetch_run_state *r, uint32_t n)
+static uint32_t end_string(const struct fetch_run_state *r, uint32_t n, uint32_t room)
 {
 	uint8_t *text = r->record + r->used;
 	uint32_t length = 0;
 
 	while (length < n && text[length])
 		length++;
-	if (length == n && n == r->room - r->used)
+	if (length == n && n == room)
 		length--;
 	text[length] = 0;
 	return length + 1;
+}
+
+/* Where the string of n bytes stands: behind the record, if it is there. Where the length is
+ * bounded, a pointer that is 0 is told from one that leads nowhere. */
+static uint32_t string_place(const struct fetch_run_state *r, const struct fetch_insn *i,
+			     uint32_t n)
+{
+	return !n && i->count && !r->number ? 0 : r->used;
 }
 
 /* Out of line, so that programs without strings pay neither for its registers nor for comm[]. */
@@ -87,6 +95,8 @@ __attribute__((noinline)) static void string(struct fetch_run_state *r, const st
 	char comm[FETCH_COMM_BYTES];
 	uint32_t n = 0, room = r->room - r->used;
 
+	if (i->count && i->count < room)
+		room = i->count;
 	if (r->comm && r->c->comm) {
 		r->c->comm(r->c->context, comm);
 		for (; n < FETCH_COMM_BYTES && n < room; n++)
@@ -97,8 +107,8 @@ __attribute__((noinline)) static void string(struct fetch_run_state *r, const st
 	}
 	/* A read that returned more than its room is not believed; the field is then empty, and
 	 * points where the next string begins. */
-	n = n && n <= room ? end_string(r, n) : 0;
-	put_number(r, i->at, n << 16 | r->used, 4);
+	n = n && n <= room ? end_string(r, n, room) : 0;
+	put_number(r, i->at, n << 16 | string_place(r, i, n), 4);
 	r->used += n;
 }
 
@@ -202,6 +212,9 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 	switch (i->op) {
 	case FETCH_IMM: begin_field(r, value); return true;
 	case FETCH_REG: begin_field(r, r->c->regs[i->reg % FETCH_REGS] + value); return true;
+	case FETCH_FLOAT:
+		begin_field(r, r->c->floats ? r->c->floats[i->reg % FETCH_FLOATS] : 0);
+		return true;
 	case FETCH_IP: begin_field(r, r->c->ip + value); return true;
 	case FETCH_COMM: begin_field(r, 0); r->comm = true; return true;
 	case FETCH_CALLER:

@@ -56,6 +56,9 @@ enum record_event {
 	RECORD_EVENT_HANDLER =
 		12, /* 1 word: function. An entry as RECORD_ENTRY tells one, of a signal's handler:
 		       what it and its calls take is not the time of those that it interrupted */
+	/* 1 or more words: function; its arguments' values, as base/prototype.h lays them out. Of
+	 * the call of that function that follows; a reader that finds none there drops it */
+	RECORD_EVENT_ARGUMENTS = 13,
 	/* From here on an event of the program's: TRACE + its number in the session, below
 	 * RECORD_TRACES. Payload: its record as its `format` says, from offset 8 on, zeros up to
 	 * a word. docs/events.md */

@@ -23,6 +23,8 @@ enum info_item {
 	INFO_RENAME = 15,   /* thread, tsc, comm */
 	/* module, count; for each a PLT entry's number as difference, library */
 	INFO_LIBRARIES = 14,
+	/* module, count; for each a function's number as difference, its prototype */
+	INFO_PROTOTYPES = 16,
 	INFO_SETTINGS = 13, /* all of them: count; for each chosen, file, text */
 };
 

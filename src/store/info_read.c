@@ -197,8 +197,10 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 	}
 }
 
-/* Positions are differences, each checked before it is added, so that the sum cannot wrap. */
-static void read_libraries(struct trace_info *info, struct cursor *c)
+/* Reads "module, count", and for each a function's number as difference and a place in the module's
+ * strings, which goes to the field at `offset` of the function. Differences are checked before they
+ * are added, so that the sum cannot wrap. */
+static void read_places(struct trace_info *info, struct cursor *c, size_t offset)
 {
 	size_t i = read_element(c, info->modules.n);
 	uint64_t count = cursor_uleb(c), at = 0;
@@ -212,8 +214,18 @@ static void read_libraries(struct trace_info *info, struct cursor *c)
 			return;
 		}
 		at += more;
-		m->functions.at[at].library = read_u32(c);
+		*(uint32_t *)((char *)&m->functions.at[at] + offset) = read_u32(c);
 	}
+}
+
+static void read_libraries(struct trace_info *info, struct cursor *c)
+{
+	read_places(info, c, offsetof(struct trace_function, library));
+}
+
+static void read_prototypes(struct trace_info *info, struct cursor *c)
+{
+	read_places(info, c, offsetof(struct trace_function, prototype));
 }
 
 /* Item INFO_STRINGS: the rest of the item continues the module's strings at `first`. */
@@ -384,7 +396,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_TOTAL] = read_total,         [INFO_MESSAGE] = read_note,
 	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
 	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
-	[INFO_RENAME] = read_rename,
+	[INFO_RENAME] = read_rename,       [INFO_PROTOTYPES] = read_prototypes,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
@@ -436,6 +448,8 @@ static void make_module_safe(struct trace_module *m)
 			m->functions.at[i].name = 0;
 		if (m->functions.at[i].library >= m->strings.n)
 			m->functions.at[i].library = 0;
+		if (m->functions.at[i].prototype >= m->strings.n)
+			m->functions.at[i].prototype = 0;
 	}
 	make_one_line(m);
 }

@@ -302,6 +302,31 @@ static void put_libraries(struct info_writer *w, const struct trace_module *m, s
 	put_item(out, INFO_LIBRARIES, b);
 }
 
+/* Writes what functions [first, first + n) of module i take and return, where it is known, as
+ * put_libraries() does. */
+static void put_prototypes(struct info_writer *w, const struct trace_module *m, size_t i,
+			   size_t first, size_t n, struct bytes *out)
+{
+	struct bytes *b = &w->item;
+	size_t count = 0, last = 0;
+
+	for (size_t k = first; k < first + n; k++)
+		count += m->functions.at[k].prototype != 0;
+	if (!count)
+		return;
+	b->n = 0;
+	bytes_uleb(b, i);
+	bytes_uleb(b, count);
+	for (size_t k = first; k < first + n; k++) {
+		if (!m->functions.at[k].prototype)
+			continue;
+		bytes_uleb(b, k - last);
+		bytes_uleb(b, m->functions.at[k].prototype);
+		last = k;
+	}
+	put_item(out, INFO_PROTOTYPES, b);
+}
+
 /* Stops at ENOUGH; the next call goes on at s->functions. Functions are written in order, so that a
  * count tells how far. */
 static void new_functions(struct info_writer *w, const struct trace_info *info, size_t i,
@@ -317,6 +342,7 @@ static void new_functions(struct info_writer *w, const struct trace_info *info, 
 		put_item(out, INFO_FUNCTIONS, &w->item);
 		s->functions_crc = crc_add(s->functions_crc, &w->item);
 		put_libraries(w, m, i, s->functions, n, out);
+		put_prototypes(w, m, i, s->functions, n, out);
 		s->functions += n;
 	}
 }

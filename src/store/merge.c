@@ -28,6 +28,7 @@ struct merge_lane {
 	size_t done;
 	/* never falls: a thread's events keep their order whatever their stamps */
 	uint64_t key;
+	struct call_arguments *arguments; /* of the thread's next call, or NULL */
 	bool ready;         /* `event` is the next one; otherwise a packet must be loaded first */
 	struct event event;
 };
@@ -96,6 +97,7 @@ static void come_in(struct store_merge *m)
 	struct merge_lane *lane = mem_zalloc(sizeof(*lane));
 
 	thread_packets_begin(m->reader, s->thread, &lane->packets);
+	lane->packets.unpack.arguments = &lane->arguments;
 	lane->key = s->tsc;
 	heap_push(&m->heap, lane, lane_before);
 }
@@ -118,6 +120,7 @@ static void leave_track(struct store_merge *m)
 	struct merge_lane *lane = m->heap.at[0];
 
 	give_room_back(m, lane);
+	free(lane->arguments);
 	free(lane);
 	heap_pop(&m->heap, lane_before);
 }
@@ -220,7 +223,7 @@ static void wake_tracks(struct store_merge *m)
 static void give_out(struct store_merge *m, struct event *out)
 {
 	*out = m->heap.at[0]->event;
-	if (out->kind != EVENT_TRACE)
+	if (out->kind != EVENT_TRACE && !(out->flags & EVENT_ARGUMENTS))
 		return;
 	memcpy(m->payload, out->payload, out->count);
 	out->payload = m->payload;
@@ -254,6 +257,7 @@ static void close_merge(struct source *s)
 
 	for (size_t i = 0; i < m->heap.n; i++) {
 		free(m->heap.at[i]->words);
+		free(m->heap.at[i]->arguments);
 		free(m->heap.at[i]);
 	}
 	for (size_t i = 0; i < m->spare.n; i++)

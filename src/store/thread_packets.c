@@ -79,7 +79,8 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 				     .end = l->words + head->words,
 				     .tsc = head->first_tsc,
 				     .thread = t->thread,
-				     .cpu = head->cpu };
+				     .cpu = head->cpu,
+				     .arguments = t->unpack.arguments };
 	return 1;
 }
 

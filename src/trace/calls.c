@@ -193,6 +193,7 @@ static void feed_entry(struct calls *c, const struct event *e, calls_emit *emit,
 	s.depth = (uint32_t)c->n;
 	s.flags = e->flags & EVENT_HANDLER;
 	calls_push(c, e, s.flags);
+	calls_tell_arguments(&s, e);
 	emit(arg, &s);
 }
 
@@ -206,6 +207,7 @@ static void feed_tail(struct calls *c, const struct event *e, calls_emit *emit, 
 	s.depth = (uint32_t)c->n;
 	s.flags = CALL_TAIL;
 	calls_push(c, e, c->n ? CALL_TAIL : 0);
+	calls_tell_arguments(&s, e);
 	emit(arg, &s);
 }
 
@@ -214,6 +216,7 @@ static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, 
 	struct call_step s = calls_step(c, e, CALL_ONLY);
 
 	s.depth = (uint32_t)c->n;
+	calls_tell_arguments(&s, e);
 	emit(arg, &s);
 }
 

@@ -49,6 +49,7 @@ enum call_flag {
 	CALL_VALUE = 32,     /* LEAVE, SPAN: what it returned is known */
 	/* ENTER, LEAVE: a signal's handler, which interrupted the call below it */
 	CALL_HANDLER = EVENT_HANDLER,
+	CALL_ARGUMENTS = EVENT_ARGUMENTS, /* ENTER, ONLY: `event` has them */
 };
 
 struct call_step {
@@ -58,7 +59,8 @@ struct call_step {
 		uint64_t slept;  /* SPAN: of tsc - begin, how much the thread slept */
 		uint64_t inside; /* LEAVE: of tsc - begin, how much was in calls it made */
 		uint64_t count;  /* LOST */
-		const struct event *event; /* EVENT: while the step is emitted */
+		/* EVENT, CALL_ARGUMENTS: while the step is emitted */
+		const struct event *event;
 	};
 	uint64_t value; /* CALL_VALUE */
 	uint32_t thread, fn, site, depth;
@@ -151,6 +153,14 @@ static inline struct call_step calls_step(const struct calls *c, const struct ev
 	};
 }
 
+static inline void calls_tell_arguments(struct call_step *s, const struct event *e)
+{
+	if (__builtin_expect(e->flags & EVENT_ARGUMENTS, 0)) {
+		s->flags |= CALL_ARGUMENTS;
+		s->event = e;
+	}
+}
+
 static inline void calls_tell_value(struct call_step *s, const struct event *e)
 {
 	s->value = e->value;
@@ -204,6 +214,7 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 		s.depth = (uint32_t)c->n;
 		s.flags = e->flags & EVENT_HANDLER;
 		calls_push(c, e, s.flags);
+		calls_tell_arguments(&s, e);
 		emit(arg, &s);
 		return;
 	}

@@ -32,13 +32,16 @@ enum event_kind {
 #define EVENT_ENDS 2
 #define EVENT_UNWINDS 4
 #define EVENT_VALUE 8
+/* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the function's arguments, as EVENT_TRACE's */
+#define EVENT_ARGUMENTS 128
 #define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, which the kernel called */
 
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	union {
 		uint64_t begin;          /* EVENT_SPAN: TSC of the entry; EVENT_SLEPT */
-		/* EVENT_TRACE: a stream's next() keeps it until it is called again */
+		/* EVENT_TRACE, EVENT_ARGUMENTS: a stream's next() keeps it until it is called
+		 * again */
 		const uint64_t *payload;
 	};
 	/* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;

@@ -21,6 +21,9 @@ struct trace_function {
 	/* of a PLT entry: offset into the module's strings of the name of the file it leads to; 0:
 	 * not known */
 	uint32_t library;
+	/* offset into the module's strings of what it takes and returns (base/prototype.h); 0: not
+	 * known, or not asked for */
+	uint32_t prototype;
 };
 #define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */

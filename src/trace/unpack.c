@@ -133,6 +133,17 @@ static bool unpack_stack(struct unpack *u, const uint64_t *payload, struct event
 	return false;
 }
 
+/* Arguments come before the call that they are of: keeps them, and gives no event. */
+static bool unpack_arguments(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	if (!u->arguments)
+		return false;
+	if (!*u->arguments)
+		*u->arguments = mem_zalloc(sizeof(**u->arguments));
+	call_arguments_add(*u->arguments, payload, record_payload(payload[-1]));
+	return false;
+}
+
 /* fn is the event's index in the catalogue. The payload is not copied: it is valid as long as the
  * words are. */
 static bool unpack_trace(struct unpack *u, uint64_t word, const uint64_t *payload, struct event *e)
@@ -163,6 +174,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_SLEPT, 2, unpack_slept },
 	{ RECORD_EVENT_STACK, 1, unpack_stack },
 	{ RECORD_EVENT_HANDLER, 1, unpack_handler },
+	{ RECORD_EVENT_ARGUMENTS, 1, unpack_arguments },
 	{ RECORD_STORE_LOST, 1, unpack_lost },
 };
 
@@ -216,12 +228,14 @@ static bool next_event(struct unpack *u, struct event *e)
 	return false;
 }
 
-/* A stack that came before the event is told with it. */
+/* A stack that came before the event is told with it, and so are arguments. */
 bool unpack_next(struct unpack *u, struct event *e)
 {
 	if (!next_event(u, e))
 		return false;
 	if (u->stack && *u->stack)
 		stack_copy_tell(*u->stack, e);
+	if (u->arguments && *u->arguments)
+		call_arguments_tell(*u->arguments, e);
 	return true;
 }

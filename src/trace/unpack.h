@@ -2,6 +2,7 @@
 /* Turns record words into events: the one place that knows the layout of each record. */
 #pragma once
 #include "trace/event.h"
+#include "trace/call_arguments.h"
 #include "trace/stack_copy.h"
 
 struct unpack {
@@ -13,6 +14,8 @@ struct unpack {
 	/* where stack copies are put together: the thread's own, made with the first piece, freed
 	 * by the owner; NULL: stack records are skipped */
 	struct stack_copy **stack;
+	/* where arguments wait for their calls: as `stack`; NULL: they are skipped */
+	struct call_arguments **arguments;
 };
 
 /* Gives the next event (its payload points into the words); false when there is none left. Records

@@ -354,6 +354,8 @@ static const struct file_row {
 	  "!NAME removes, * is a glob" },
 	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
 	PIDS("set_event_pid", "threads whose events are recorded; empty: all"),
+	FUNCTIONS("set_ftrace_args", TOP,
+		  "functions whose arguments funcgraph-args and func-args record; empty: all"),
 	FUNCTIONS("set_ftrace_filter", EVERYWHERE,
 		  "functions that are traced; empty: all. >> adds, !NAME removes, "
 		  "NAME:mod:MODULE is of one module; accepts: a name or glob-matching-pattern"),
@@ -363,6 +365,9 @@ static const struct file_row {
 		  "functions that are not traced, whatever set_ftrace_filter says"),
 	PIDS("set_ftrace_notrace_pid", "threads whose functions are not recorded"),
 	PIDS("set_ftrace_pid", "threads whose functions are recorded; empty: all"),
+	FUNCTIONS("set_ftrace_retval", TOP,
+		  "functions whose returned values funcgraph-retval shows by their types; empty: "
+		  "all values are hexadecimal"),
 	FUNCTIONS("set_graph_function", TOP, "function_graph: only these and what they call"),
 	FUNCTIONS("set_graph_notrace", TOP,
 		  "function_graph: not these, and nothing that they call"),

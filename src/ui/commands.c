@@ -41,6 +41,10 @@ static const struct option trace_options[] = {
 	  WRITES("tracing_thresh") },
 	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
 	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
+	{ 0, "args", "GLOB", "record what functions that match are called with (all: no GLOB), as far as "
+	  "debug information tells their parameters", .set = set_args, .append = true, .optional = true },
+	{ 0, "retval", "GLOB", "record what functions that match return (all: no GLOB), by their types",
+	  .set = set_retval, .append = true, .optional = true },
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
 	  WRITES("buffer_size_kb") },
 	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "

@@ -34,13 +34,14 @@ static void print_wrapped(struct out *out, const char *text)
 /* One option: its spellings, then its text from column INDENT on. */
 static void help_option(struct out *out, const struct option *o)
 {
+	const char *equals = !o->argument ? "" : o->optional ? "[=" : o->name ? "=" : " ";
 	char left[128], letter[8] = "    ";
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "  -%c", o->letter);
-	snprintf(left, sizeof(left), "%s%s%s%s%s", letter,
-		 o->name ? (o->letter ? ", --" : "  --") : "", o->name ? o->name : "",
-		 o->argument ? (o->name ? "=" : " ") : "", o->argument ? o->argument : "");
+	snprintf(left, sizeof(left), "%s%s%s%s%s%s", letter,
+		 o->name ? (o->letter ? ", --" : "  --") : "", o->name ? o->name : "", equals,
+		 o->argument ? o->argument : "", o->optional ? "]" : "");
 	/* Long spellings have a line of their own. */
 	if (strlen(left) < INDENT)
 		out_printf(out, "%-*s", INDENT, left);

@@ -111,6 +111,19 @@ int set_causal_order(struct invocation *inv, const struct option *o, const char 
 	return add_write(inv, o, "trace_options", "causal-order");
 }
 
+/* The tracers' own options, and which functions they are for. */
+int set_args(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	add_write(inv, o, "trace_options", "funcgraph-args func-args");
+	return add_write(inv, o, "set_ftrace_args", value ? value : "*");
+}
+
+int set_retval(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	add_write(inv, o, "trace_options", "funcgraph-retval");
+	return add_write(inv, o, "set_ftrace_retval", value ? value : "*");
+}
+
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[] = { "auto", "always", "never", NULL };
@@ -272,7 +285,7 @@ static int apply_option(struct option_scan *s, const struct option *o, const cha
 	int e;
 
 	option_spelling(o, by_letter, as, sizeof(as));
-	if (o->argument && !value) {
+	if (o->argument && !value && !o->optional) {
 		if (!*s->at)
 			return err_set(s->err, EINVAL, "%s needs an argument: %s", as, o->argument);
 		value = *s->at++;

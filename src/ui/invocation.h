@@ -26,6 +26,7 @@ struct option {
 	size_t offset;        /* where set_flag, set_text, set_number put the value */
 	const char *file;     /* set_setting: the file it writes */
 	bool append;          /* set_setting: each use adds to the list */
+	bool optional;        /* its argument; with one, it stands behind a `=` */
 };
 
 struct command {
@@ -79,7 +80,8 @@ struct invocation {
 
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
-	set_causal_order, set_colour, set_pids, set_of_event, set_duration, set_session;
+	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
+	set_session;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -23,7 +23,7 @@ UNKNOWN = re.compile(r'\bcall\s+\*|\b(sub|and)\s+%\w+,%rsp')
 ONCE_MORE = 'agent_no_tls_block'
 
 # Calls through a pointer: the only functions that it has in the agent.
-READERS = ['read_memory', 'read_comm', 'read_caller']
+READERS = ['read_memory', 'read_comm', 'read_caller', 'read_argument']
 THROUGH = {'fetch_run': READERS, 'call_copies_add': ['probe_read_anywhere'],
            'string': READERS, 'run_long_step': READERS, 'test': ['fetch_memory']}
 

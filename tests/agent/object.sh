@@ -1,6 +1,6 @@
 #!/bin/bash
 # What libbrace-agent.so must be to be harmless in any process: no symbol it needs from
-# others, no library, no vector or x87 instruction, nothing to relocate in its text, no page
+# others, no library, no instruction that changes a vector or x87 register, nothing to relocate in its text, no page
 # writable and executable at once, no stack that is.
 . "$(dirname "$0")/../run/lib.sh"
 AGENT=${AGENT:-$(dirname "$BRACE")/libbrace-agent.so}
@@ -29,8 +29,12 @@ grep -cE '^ ' "$T/code" >"$T/instructions"
 instructions=$(cat "$T/instructions")
 [ "$instructions" -gt 500 ]
 result "its code could be read ($instructions instructions)" $?
-grep -E '%[xyz]mm[0-9]|%st\b|%mm[0-7]|%k[0-7]\b|\s(f?xsave|f?xrstor|emms|fld|fst|vzero)' "$T/code" >"$T/vector"
-none "no vector, x87 or mask register" "$T/vector"
+grep -E '%[xyz]mm[0-9]|%st\b|%mm[0-7]|%k[0-7]\b|\s(f?xsave|f?xrstor|emms|fld|fst|vzero)' "$T/code" >"$T/named"
+# Arguments are read from vector registers (arguments.S): only stored, and only there.
+stores='\smovq +%xmm[0-7],0x[0-9a-f]+\(%rsp\)$'
+awk '/^[0-9a-f]+ </ { inside = $2 == "<agent_arguments>:" } inside' "$T/code" | grep -E "$stores" >"$T/read"
+[ "$(wc -l <"$T/read")" -eq 8 ] && grep -vxFf "$T/read" "$T/named" >"$T/vector"
+none "no vector, x87 or mask register is changed" "$T/vector"
 readelf -lW "$AGENT" >"$T/segments"
 grep -E '(LOAD|GNU_STACK).* RWE ' "$T/segments" >"$T/writable"
 none "no segment writable and executable" "$T/writable"
@@ -69,4 +73,6 @@ fits "the way to that stack" $((KEPT + 16 + ${depth:-99999})) "$(constant GO_ROO
 # shellcheck disable=SC2046 # words
 depth=$(deepest $(called_by PROBE_CALLS))
 fits "slow paths of probes" $((8 * 20 + ${depth:-99999})) "$(constant C_STACK probe_frame.h)"
+depth=$(deepest agent_arguments_hit)
+fits "arguments" $(($(constant FRAME arguments.S) + 24 + ${depth:-99999})) "$(constant C_STACK arguments.S)"
 finish

@@ -37,7 +37,7 @@ static void read_comm(void *context, char *to)
 
 static uint32_t run(const struct fetch_build *b)
 {
-	const struct fetch_context c = { regs, 0x1234, 0x1000, read_memory, read_comm, NULL };
+	const struct fetch_context c = { regs, NULL, 0x1234, 0x1000, read_memory, read_comm, NULL };
 	uint32_t bytes, n;
 	struct fetch_program *p = fetch_finish(b, &bytes);
 
@@ -306,7 +306,7 @@ static void test_sites(void **state)
 
 static void test_any_bytes(void **state)
 {
-	const struct fetch_context c = { regs, 0x1234, 0, read_memory, read_comm, NULL };
+	const struct fetch_context c = { regs, NULL, 0x1234, 0, read_memory, read_comm, NULL };
 	uint64_t x = 88172645463325252, made = 0;
 
 	for (unsigned round = 0; round < 200000; round++) {

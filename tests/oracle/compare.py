@@ -50,7 +50,7 @@ def listed(path):
 
 LISTS = re.compile(r'^> [trawn] (instances/one/)?(set_event|set_graph_function|set_graph_notrace|set_ftrace_filter|set_ftrace_notrace)\b')
 CHECKED = re.compile(r'^> ([taw] (?!instances/)|T (trace_options|set_ftrace_filter) )')
-NEWER = re.compile(r'^\| (no)?(copy_trace_marker|funcgraph-retaddr|causal-order)$')
+NEWER = re.compile(r'^\| (no)?(copy_trace_marker|funcgraph-retaddr|funcgraph-args|func-args|causal-order)$')
 NO_EFFECT = re.compile(r'brace does not have this option')
 
 

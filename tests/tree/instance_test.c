@@ -76,6 +76,7 @@ static void options_of_the_graph(void)
 
 	cut(got, "copy_trace_marker\n");
 	cut(got, "nofuncgraph-retaddr\n");
+	cut(got, "nofuncgraph-args\n");
 	cut(got, "nocausal-order\n");
 	assert_string_equal(got, want);
 	free(got);
@@ -198,7 +199,8 @@ static bool has_line(const char *text, const char *word)
 
 static bool is_own(const char *name)
 {
-	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "kallsyms") || !strcmp(name, "dump") ||
+	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "set_ftrace_args") ||
+	       !strcmp(name, "set_ftrace_retval") || !strcmp(name, "kallsyms") || !strcmp(name, "dump") ||
 	       !strcmp(name, "stack_tracer_enabled") || !strcmp(name, "last_boot_info") || !strcmp(name, "causal-order");
 }
 

@@ -39,7 +39,7 @@ for command in record graph replay report query syscalls list info recover mount
 	options_of "$command" >"$T/options"
 	mandoc -T utf8 "$SOURCE/man/brace-$command.1" 2>"$T/err" | sed 's/.\x08//g' >"$T/page"
 	while read -r option; do
-		grep -qE -- "(^|[ ,])$option([ =,]|\$)" "$T/page" || echo "$option"
+		grep -qE -- "(^|[ ,])$option([[ =,]|\$)" "$T/page" || echo "$option"
 	done <"$T/options" >"$T/missing"
 	[ -s "$T/options" ] && [ ! -s "$T/missing" ]
 	result "brace-$command(1) has every option" $? "$T/missing"

@@ -16,5 +16,9 @@ enum {
 	PROBE_ARG3 = 10
 };
 #define PROBE_KEPT(r) { (r)[3], (r)[12], (r)[13], (r)[14], (r)[15] }
+#define PROBE_CALLED_WITH { PROBE_ARG0, PROBE_ARG1, PROBE_ARG2, 1, PROBE_ARG4, 9 }
+#define PROBE_OF_DWARF { 0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15 }
+#define PROBE_DWARF_FLOATS 17
+#define PROBE_ON_STACK 8
 /* The red zone, and two words of agent/probe.S. */
 #define PROBE_PUSHED (128 + 16)

@@ -327,24 +327,47 @@ static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *
 	return env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
 }
 
-size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env)
+/* The call of the agent that records arguments. */
+static size_t arguments_size(const struct trampoline_env *env)
 {
-	return call_size(kind, env) + template_size(kind);
+	return env->arguments ? TRAMPOLINE_ARGUMENTS_BYTES : 0;
 }
 
-/* The function tracer's template, if both are wanted, the kind's own, and the moved
- * instructions. */
+size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env)
+{
+	return arguments_size(env) + call_size(kind, env) + template_size(kind);
+}
+
+/* call *disp32(%rip), and nopl disp32(%rax), whose displacement leads from it to the site. The
+ * stack pointer need not step over anything: at a function's entry nothing lives below it. */
+static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint8_t *out)
+{
+	static const uint8_t code[TRAMPOLINE_ARGUMENTS_BYTES] = { 0xff, 0x15, 0, 0,    0,	0,
+								  0x0f, 0x1f, 0x80 };
+	uint64_t word = env->pool + offsetof(struct trampoline_pool, arguments);
+
+	if (!env->arguments)
+		return 0;
+	memcpy(out, code, sizeof(code));
+	if (put_rel32(out + 2, at + 6, word) < 0)
+		return -ERANGE;
+	return put_rel32(out + 9, at + 6, env->arguments);
+}
+
+/* The call that records arguments, the function tracer's template, if both are wanted, the kind's
+ * own, and the moved instructions. */
 int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
 		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
 		    uint64_t from, uint64_t at, uint8_t *out)
 {
-	size_t call = call_size(kind, env);
+	size_t first = arguments_size(env), call = first + call_size(kind, env);
 	size_t size = call + template_size(kind);
-	int r = 0;
+	int r = emit_arguments(env, at, out);
 
-	if (call)
+	if (r == 0 && call > first)
 		r = emit_template(TRAMPOLINE_CALL, env, id,
-				  &(struct template_place){ from, at, at + call }, out);
+				  &(struct template_place){ from, at + first, at + call },
+				  out + first);
 	if (r == 0)
 		r = emit_template(kind, env, id,
 				  &(struct template_place){ from, at + call, at + size },

@@ -67,6 +67,7 @@ int cmd_replay(struct invocation *inv)
 		return status;
 	if (store_info(reader)->values) /* -O may still leave them out */
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
+	inv->settings.options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);
 	if (invocation_settings(inv, &err)) {
 		store_close(reader);
 		return say_error(&err);

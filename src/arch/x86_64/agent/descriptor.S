@@ -39,6 +39,7 @@ agent_descriptor:
 	AT	agent_event
 	AT	agent_syscall
 	AT	agent_delivery
+	AT	agent_arguments
 
 	/* The stack for calls by a tracer: the borrowed thread's own may be full. */
 	.section .bss

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Parses prototypes, on any thread, without memory of its own. The text is not trusted: a number
+ * that is too long, a size that no value has, and whatever does not follow the grammar is
+ * refused. */
+#include "base/prototype.h"
+
+#include <string.h>
+
+#define DIGITS_MOST 19
+
+/* `*at` is the next character; the text ends with a NUL, which no rule takes. */
+static bool takes_char(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	++*at;
+	return true;
+}
+
+static bool is_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$';
+}
+
+static uint32_t name_length(const char *at, const char *end)
+{
+	const char *from = at;
+
+	while (at != end && is_name_char(*at))
+		at++;
+	return (uint32_t)(at - from);
+}
+
+/* A decimal number, perhaps negative. */
+static bool parse_number(const char **at, const char *end, int64_t *out)
+{
+	bool negative = *at != end && **at == '-';
+	uint64_t value = 0;
+	int digits = 0;
+
+	for (*at += negative; *at != end && **at >= '0' && **at <= '9'; ++*at) {
+		if (++digits > DIGITS_MOST)
+			return false;
+		value = 10 * value + (uint64_t)(**at - '0');
+	}
+	*out = (int64_t)(negative ? 0 - value : value);
+	return digits > 0;
+}
+
+bool prototype_next_name(const char **at, const char *end, struct prototype_name *out)
+{
+	*out = (struct prototype_name){ *at, name_length(*at, end), 0 };
+	if (*at == end || !out->bytes)
+		return false;
+	*at += out->bytes;
+	if (*at == end || *(*at)++ != ':' || !parse_number(at, end, &out->number))
+		return false;
+	return *at != end && *(*at)++ == ';';
+}
+
+/* "{NAME:NUMBER;...}" */
+static bool parse_names(const char **at, struct prototype_value *v)
+{
+	const char *close = strchr(*at, '}'), *inside = *at + 1;
+	struct prototype_name name;
+
+	if (**at != '{' || !close || close - inside > UINT16_MAX)
+		return false;
+	v->names = inside;
+	v->names_bytes = (uint32_t)(close - inside);
+	while (inside != close)
+		if (!prototype_next_name(&inside, close, &name))
+			return false;
+	*at = close + 1;
+	return true;
+}
+
+/* 1, 2, 4 or 8 behind a type's letter, where the table says so. */
+static bool parse_size(const char **at, struct prototype_value *v)
+{
+	if (!**at || !strchr("1248", **at))
+		return false;
+	v->size = (uint8_t)(*(*at)++ - '0');
+	return v->type != PROTOTYPE_FLOAT || v->size >= 4;
+}
+
+static const struct { char letter; uint8_t type, size; bool sized; } letters[] = {
+	{ 'd', PROTOTYPE_SIGNED, 0, true },   { 'u', PROTOTYPE_UNSIGNED, 0, true },
+	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'e', PROTOTYPE_ENUM, 0, true },
+	{ 'c', PROTOTYPE_CHAR, 1, false },    { 'b', PROTOTYPE_BOOL, 1, false },
+	{ 'p', PROTOTYPE_POINTER, 8, false }, { 's', PROTOTYPE_STRING_AT, 4, false },
+	{ 'v', PROTOTYPE_VOID, 0, false },    { '?', PROTOTYPE_UNKNOWN, 0, false },
+	{ '-', PROTOTYPE_UNASKED, 0, false },
+};
+
+static bool parse_type(const char **at, struct prototype_value *v)
+{
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
+		if (!takes_char(at, letters[i].letter))
+			continue;
+		v->type = letters[i].type;
+		v->size = letters[i].size;
+		if (letters[i].sized && !parse_size(at, v))
+			return false;
+		return v->type != PROTOTYPE_ENUM || parse_names(at, v);
+	}
+	return false;
+}
+
+/* The value's place in the record: behind those before it. */
+static void place_value(struct prototype *p, struct prototype_value *v)
+{
+	if (!v->size)
+		return;
+	p->fixed = (p->fixed + v->size - 1) & ~(v->size - 1u);
+	v->at = (uint16_t)p->fixed;
+	p->fixed += v->size;
+}
+
+static bool parse_parameter(const char **at, struct prototype *p)
+{
+	struct prototype_value *v = &p->parameters[p->n];
+	uint32_t name = name_length(*at, NULL);
+
+	if (strncmp(*at, "...", 3) == 0) {
+		*at += 3;
+		p->more = true;
+		return **at == ')';
+	}
+	if (p->n == PROTOTYPE_PARAMETERS)
+		return false;
+	*v = (struct prototype_value){ 0 };
+	if (name && (*at)[name] == '=') {
+		v->name = *at;
+		v->name_bytes = name;
+		*at += name + 1;
+	}
+	p->n++;
+	if (!parse_type(at, v))
+		return false;
+	place_value(p, v);
+	return true;
+}
+
+bool prototype_parse(const char *text, struct prototype *out)
+{
+	const char *at = text;
+
+	out->returns = (struct prototype_value){ 0 };
+	out->n = 0;
+	out->takes = out->more = false;
+	out->fixed = PROTOTYPE_FIRST;
+	if (!parse_type(&at, &out->returns))
+		return false;
+	if (!*at)
+		return true;
+	if (!takes_char(&at, '('))
+		return false;
+	out->takes = true;
+	if (takes_char(&at, ')'))
+		return !*at;
+	do
+		if (!parse_parameter(&at, out))
+			return false;
+	while (takes_char(&at, ','));
+	return takes_char(&at, ')') && !*at;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans the recording of arguments, as a part of one plan, on its thread (modules.c). Nothing
+ * fails: a function about which the debug information tells nothing is recorded without
+ * arguments. */
+#include "image/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/probe_regs.h"
+#include "image/modules.h"
+#include "shared/arguments.h"
+#include "sym/arguments.h"
+
+_Static_assert(ARGUMENTS_FIRST == PROTOTYPE_FIRST, "both tell where the first value lies");
+
+#define WORD 8u /* bytes of an argument on the stack */
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+/* How far the calling convention has come: arguments in registers of each sort, and on the
+ * stack. */
+struct convention { uint32_t numbers, floats, words; };
+
+/* The parts of one program. A value's register or address comes first, then what is done with
+ * it. */
+struct fetch_making {
+	struct fetch_insn code[FETCH_INSNS_MAX];
+	uint32_t n;
+};
+
+static void add_insn(struct fetch_making *m, struct fetch_insn i)
+{
+	if (m->n < FETCH_INSNS_MAX)
+		m->code[m->n] = i;
+	m->n++;
+}
+
+static void fetch_register_value(struct fetch_making *m, uint32_t reg)
+{
+	add_insn(m, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)reg });
+}
+
+/* `above`: bytes from the stack pointer at the first instruction. */
+static void fetch_stack_value(struct fetch_making *m, int64_t above)
+{
+	fetch_register_value(m, PROBE_SP);
+	add_insn(m, (struct fetch_insn){ .op = FETCH_LOAD, .size = WORD, .value = above });
+}
+
+static void fetch_float_value(struct fetch_making *m, uint32_t i)
+{
+	add_insn(m, (struct fetch_insn){ .op = FETCH_FLOAT, .reg = (uint8_t)i });
+}
+
+/* Where the convention puts the next argument of this sort; it goes on to the one after. */
+static void fetch_by_convention(struct fetch_making *m, struct convention *c, bool is_float,
+				bool fetch)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH;
+
+	if (is_float && c->floats < FETCH_FLOATS) {
+		if (fetch)
+			fetch_float_value(m, c->floats);
+		c->floats++;
+	} else if (!is_float && c->numbers < sizeof(numbers)) {
+		if (fetch)
+			fetch_register_value(m, numbers[c->numbers]);
+		c->numbers++;
+	} else {
+		if (fetch)
+			fetch_stack_value(m, PROBE_ON_STACK + (int64_t)WORD * c->words);
+		c->words++;
+	}
+}
+
+/* A register that the agent does not keep has no argument: 0. */
+static void fetch_dwarf_register(struct fetch_making *m, uint32_t reg)
+{
+	static const uint8_t numbers[] = PROBE_OF_DWARF;
+
+	if (reg < sizeof(numbers))
+		fetch_register_value(m, numbers[reg]);
+	else if (reg >= PROBE_DWARF_FLOATS && reg < PROBE_DWARF_FLOATS + FETCH_FLOATS)
+		fetch_float_value(m, reg - PROBE_DWARF_FLOATS);
+	else
+		add_insn(m, (struct fetch_insn){ .op = FETCH_IMM });
+}
+
+static void fetch_value(struct fetch_making *m, struct convention *c,
+			const struct prototype_value *v, const struct sym_place *place)
+{
+	bool by_convention = place->kind == SYM_PLACE_ABI && v->size;
+
+	fetch_by_convention(m, c, v->type == PROTOTYPE_FLOAT, by_convention);
+	if (!v->size)
+		return;
+	if (place->kind == SYM_PLACE_REGISTER)
+		fetch_dwarf_register(m, (uint32_t)place->at);
+	else if (place->kind == SYM_PLACE_STACK)
+		fetch_stack_value(m, PROBE_ON_STACK + (int64_t)place->at);
+	else if (!by_convention)
+		add_insn(m, (struct fetch_insn){ .op = FETCH_IMM });
+	if (v->type == PROTOTYPE_STRING_AT)
+		add_insn(m, (struct fetch_insn){ .op = FETCH_STRING, .at = v->at,
+						 .count = PROTOTYPE_STRING + 2 });
+	else
+		add_insn(m, (struct fetch_insn){ .op = FETCH_STORE, .size = v->size, .at = v->at });
+}
+
+struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
+					bool hidden, uint32_t *bytes)
+{
+	struct fetch_making *m = mem_zalloc(sizeof(*m));
+	struct convention c = { .numbers = hidden };
+	struct fetch_program *program = NULL;
+	struct prototype p;
+
+	if (prototype_parse(text, &p) && p.takes && p.n <= n && p.fixed < FETCH_RECORD_MAX) {
+		for (uint32_t i = 0; i < p.n; i++)
+			fetch_value(m, &c, &p.parameters[i], &places[i]);
+		*bytes = (uint32_t)(sizeof(*program) + m->n * sizeof(m->code[0]));
+	}
+	if (m->n && m->n <= FETCH_INSNS_MAX) {
+		program = mem_zalloc(*bytes);
+		program->n = (uint16_t)m->n;
+		program->fixed = (uint16_t)p.fixed;
+		memcpy(program->code, m->code, m->n * sizeof(m->code[0]));
+	}
+	free(m);
+	return program;
+}
+
+/* --- plans ------------------------------------------------------------------------------------ */
+
+/* The functions of one module about which something is asked. */
+struct argument_wishes {
+	struct module *mod;
+	const struct settings *set;
+};
+
+static bool is_traced(const struct module *mod, uint32_t i)
+{
+	return (mod->selected[i] == SELECT_YES || mod->selected[i] == SELECT_GRAPH) &&
+	       mod->hooks->entries[i].kind != HOOK_NONE;
+}
+
+/* What is asked of a function: its arguments, its value's type. */
+static void wishes_of(const struct argument_wishes *w, uint32_t i, bool *args, bool *type)
+{
+	char name[512];
+
+	hook_function_name(w->mod->hooks, i, name, sizeof(name));
+	*args = settings_args_of(w->set, name, w->mod->name);
+	*type = settings_type_of(w->set, name, w->mod->name);
+}
+
+/* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. */
+static uint32_t function_at(const struct hook_module *h, uint64_t vaddr)
+{
+	uint32_t low = 0, high = h->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (h->functions[middle].vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < h->n && h->functions[low].vaddr == vaddr ? low : UINT32_MAX;
+}
+
+/* sym_wanted */
+static bool is_wanted(void *context, uint64_t vaddr)
+{
+	const struct argument_wishes *w = context;
+	uint32_t i = function_at(w->mod->hooks, vaddr);
+	bool args = false, type = false;
+
+	if (i != UINT32_MAX && is_traced(w->mod, i))
+		wishes_of(w, i, &args, &type);
+	return args || type;
+}
+
+/* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
+ * other functions are asked for: this one's is not. */
+static void plan_function(const struct argument_wishes *w, uint32_t i,
+			  const struct sym_arguments *known)
+{
+	struct argument_plan plan = { .function = i };
+	const char *returns;
+	bool args, type;
+
+	wishes_of(w, i, &args, &type);
+	returns = settings_types(w->set) && !type ? "-" : known && type ? known->returns : "?";
+	args = args && known;
+	if (!args && *returns == '?')
+		return;
+	plan.prototype = args ? mem_printf("%s(%s)", returns, known->takes) : mem_strdup(returns);
+	if (args)
+		plan.program = arguments_program(plan.prototype, known->places.at, known->places.n,
+						 known->hidden, &plan.bytes);
+	*vec_add(&w->mod->arguments.at) = plan;
+}
+
+/* The module's debug information; an empty list if it cannot be read. */
+static void read_arguments(const struct modules *m, struct argument_wishes *w,
+			   struct sym_arguments_list *out)
+{
+	struct sym_module *file;
+	struct err ignored;
+
+	*out = (struct sym_arguments_list){ 0 };
+	if (w->mod->fd < 0 ||
+	    sym_open_fd(w->mod->fd, w->mod->path, m->root ? m->root : "", &file, &ignored))
+		return;
+	if (sym_arguments_read(file, is_wanted, w, out, &ignored))
+		*out = (struct sym_arguments_list){ 0 };
+	sym_close(file);
+}
+
+static void plan_module(const struct modules *m, struct module *mod, const struct settings *set)
+{
+	struct argument_wishes w = { mod, set };
+	struct sym_arguments_list list;
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < mod->hooks->n && !wanted; i++)
+		wanted = is_wanted(&w, mod->hooks->functions[i].vaddr);
+	if (!wanted && !settings_types(set))
+		return;
+	read_arguments(m, &w, &list);
+	for (uint32_t i = 0; i < mod->hooks->n; i++)
+		if (is_traced(mod, i))
+			plan_function(&w, i,
+				      sym_arguments_at(&list, mod->hooks->functions[i].vaddr));
+	sym_arguments_free(&list);
+}
+
+void arguments_plan(struct modules *m, const struct settings *set)
+{
+	if (!settings_args(set) && !settings_types(set))
+		return;
+	for (size_t i = 0; i < m->at.n; i++)
+		if (m->at.at[i].hooks && m->at.at[i].selected)
+			plan_module(m, &m->at.at[i], set);
+}
+
+const struct argument_plan *arguments_of(const struct module *mod, uint32_t function)
+{
+	const argument_plans *p = &mod->arguments;
+	size_t i = vec_bisect(&p->at, plan, plan->function < function);
+
+	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
+}
+
+uint64_t arguments_site_bytes(const struct argument_plan *p)
+{
+	return p && p->program ? offsetof(struct arguments_site, program) + p->bytes : 0;
+}
+
+void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to)
+{
+	struct arguments_site *s = to;
+
+	*s = (struct arguments_site){ .function = id, .begins = begins, .program_bytes = p->bytes };
+	memcpy(&s->program, p->program, p->bytes);
+}
+
+void arguments_free(argument_plans *plans)
+{
+	for (size_t i = 0; i < plans->at.n; i++) {
+		free(plans->at.at[i].prototype);
+		free(plans->at.at[i].program);
+	}
+	vec_free(&plans->at);
+}

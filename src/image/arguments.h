@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions' arguments and values are recorded, and how: prototypes for readers, and for the
+ * agent the programs that fetch the values. Made from the debug information of the file, never from
+ * memory of the program. */
+#pragma once
+#include "model/settings.h"
+#include "shared/fetch.h"
+
+struct module;
+struct modules;
+
+struct argument_plan {
+	uint32_t function;             /* index among the module's */
+	char *prototype;               /* base/prototype.h */
+	struct fetch_program *program; /* NULL: its arguments are not recorded */
+	uint32_t bytes;                /* of the program */
+};
+typedef struct { VEC(struct argument_plan) at; } argument_plans;
+
+/* Makes the plans of the selected functions, in their order. Reads debug information, if the
+ * settings ask for any: that takes as long as sym_inlined_find(). What cannot be read has no
+ * plan. */
+void arguments_plan(struct modules *m, const struct settings *set);
+/* The function's plan, or NULL. */
+const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);
+/* Bytes of the struct arguments_site that its plan needs; 0: none. */
+uint64_t arguments_site_bytes(const struct argument_plan *p);
+/* Writes the site. begins: the function may begin a graph. */
+void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to);
+void arguments_free(argument_plans *plans);
+
+/* Makes the program that fetches what the prototype says, with parameters at the places; NULL: it
+ * would be too long, or the prototype is malformed. */
+struct sym_place;
+struct fetch_program *arguments_program(const char *prototype, const struct sym_place *places,
+					size_t n, bool hidden, uint32_t *bytes);

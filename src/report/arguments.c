@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints values by their types: as the kernel's funcgraph-args where it has the type (numbers with
+ * a sign are decimal, those without and pointers hexadecimal), as gdb otherwise. Printers call it
+ * on their thread; no state. Every value is checked to lie in the record. */
+#include "report/arguments.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/mem.h"
+#include "base/prototype.h"
+#include "base/utf8.h"
+
+/* The longest text of a record's values: bytes of a string are four characters each at worst. */
+#define TEXT_MOST (8u * 1024)
+
+/* Text under way; what does not fit is left out. */
+struct argument_text { char *at; size_t n; };
+
+static void put_bytes(struct argument_text *t, const char *bytes, size_t n)
+{
+	if (n > TEXT_MOST - 1 - t->n)
+		n = TEXT_MOST - 1 - t->n;
+	memcpy(t->at + t->n, bytes, n);
+	t->n += n;
+}
+
+static void put_text(struct argument_text *t, const char *s)
+{
+	put_bytes(t, s, strlen(s));
+}
+
+__attribute__((format(printf, 2, 3)))
+static void put_format(struct argument_text *t, const char *format, ...)
+{
+	char text[64];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	put_text(t, text);
+}
+
+/* Behind the end there may be what was tried and taken back (put_flags). */
+static char *finish_text(struct argument_text *t)
+{
+	t->at[t->n] = '\0';
+	return mem_realloc(t->at, t->n + 1, 1);
+}
+
+/* --- characters ------------------------------------------------------------------------------- */
+
+/* One byte that is no printable character, as C writes it. */
+static void put_odd_byte(struct argument_text *t, uint8_t byte)
+{
+	static const char letters[] = "abtnvfr"; /* from 7 on */
+
+	if (byte >= 7 && byte < 7 + sizeof(letters) - 1)
+		put_format(t, "\\%c", letters[byte - 7]);
+	else
+		put_format(t, "\\%03o", byte);
+}
+
+/* `quote` and the backslash are escaped. */
+static void put_characters(struct argument_text *t, const char *s, size_t n, char quote)
+{
+	while (n) {
+		uint32_t code;
+		size_t one = utf8_character(s, n, &code);
+
+		if (!one || !escape_is_printable(code) || code == '\n' || code == '\t') {
+			put_odd_byte(t, (uint8_t)*s);
+			one = 1;
+		} else {
+			if (*s == quote || *s == '\\')
+				put_bytes(t, "\\", 1);
+			put_bytes(t, s, one);
+		}
+		s += one;
+		n -= one;
+	}
+}
+
+/* length << 16 | place; length 0: it could not be read, place 0: the pointer was 0. */
+static void put_string(struct argument_text *t, const uint8_t *record, size_t bytes, uint32_t where)
+{
+	uint32_t length = where >> 16, place = where & 0xffff;
+	size_t shown;
+
+	if (!length) {
+		put_text(t, place ? "(fault)" : "0x0");
+		return;
+	}
+	if (place < PROTOTYPE_FIRST || place > bytes || length > bytes - place) {
+		put_text(t, "?");
+		return;
+	}
+	shown = strnlen((const char *)record + place, length);
+	put_bytes(t, "\"", 1);
+	put_characters(t, (const char *)record + place,
+		       shown < PROTOTYPE_STRING ? shown : PROTOTYPE_STRING, '"');
+	put_text(t, shown > PROTOTYPE_STRING ? "\"..." : "\"");
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* The lowest `size` bytes, with their sign if it has one. */
+static uint64_t narrow(uint64_t number, const struct prototype_value *v)
+{
+	unsigned unused = 64 - 8u * v->size;
+
+	number <<= unused;
+	return v->type == PROTOTYPE_SIGNED ? (uint64_t)((int64_t)number >> unused)
+					   : number >> unused;
+}
+
+/* As many digits as give the same number again. */
+static void put_double(struct argument_text *t, double number)
+{
+	char text[40];
+
+	for (int digits = 6; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, number);
+		if (strtod(text, NULL) == number)
+			break;
+	}
+	put_text(t, text);
+}
+
+static void put_single(struct argument_text *t, float number)
+{
+	char text[40];
+
+	for (int digits = 6; digits <= 9; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, (double)number);
+		if (strtof(text, NULL) == number)
+			break;
+	}
+	put_text(t, text);
+}
+
+static void put_float(struct argument_text *t, const struct prototype_value *v, uint64_t number)
+{
+	uint32_t half = (uint32_t)number;
+	double whole;
+	float single;
+
+	memcpy(&whole, &number, sizeof(whole));
+	memcpy(&single, &half, sizeof(single));
+	if (v->size == sizeof(single))
+		put_single(t, single);
+	else
+		put_double(t, whole);
+}
+
+/* "A|B" for a number that names make up, each of bits that no other has; false: they do not. */
+static bool put_flags(struct argument_text *t, const struct prototype_value *v, uint64_t number)
+{
+	const char *at = v->names, *end = v->names + v->names_bytes;
+	struct argument_text text = { t->at, t->n };
+	struct prototype_name name;
+	uint64_t left = number;
+
+	while (left && prototype_next_name(&at, end, &name)) {
+		uint64_t bits = narrow((uint64_t)name.number, v);
+
+		if (!bits || (bits & left) != bits)
+			continue;
+		if (left != number)
+			put_bytes(&text, "|", 1);
+		put_bytes(&text, name.text, name.bytes);
+		left &= ~bits;
+	}
+	if (left || !number)
+		return false;
+	*t = text;
+	return true;
+}
+
+/* By its name, by the names of its bits, or as a number. */
+static void put_enum(struct argument_text *t, const struct prototype_value *v, uint64_t number)
+{
+	const char *at = v->names, *end = v->names + v->names_bytes;
+	struct prototype_name name;
+
+	number = narrow(number, v);
+	while (prototype_next_name(&at, end, &name)) {
+		if (narrow((uint64_t)name.number, v) != number)
+			continue;
+		put_bytes(t, name.text, name.bytes);
+		return;
+	}
+	if (!put_flags(t, v, number))
+		put_format(t, "%" PRIu64, number);
+}
+
+static void put_char(struct argument_text *t, char c)
+{
+	put_bytes(t, "'", 1);
+	put_characters(t, &c, 1, '\'');
+	put_bytes(t, "'", 1);
+}
+
+/* A value that is no string. */
+static void put_number(struct argument_text *t, const struct prototype_value *v, uint64_t number)
+{
+	switch ((enum prototype_type)v->type) {
+	case PROTOTYPE_SIGNED: put_format(t, "%" PRId64, (int64_t)narrow(number, v)); break;
+	case PROTOTYPE_UNSIGNED: put_format(t, "0x%" PRIx64, narrow(number, v)); break;
+	case PROTOTYPE_CHAR: put_char(t, (char)number); break;
+	case PROTOTYPE_BOOL: put_text(t, number & 0xff ? "true" : "false"); break;
+	case PROTOTYPE_FLOAT: put_float(t, v, number); break;
+	case PROTOTYPE_ENUM: put_enum(t, v, number); break;
+	case PROTOTYPE_POINTER: case PROTOTYPE_STRING_AT:
+		put_format(t, "0x%" PRIx64, number);
+		break;
+	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
+		put_text(t, "?");
+		break;
+	}
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static const char *prototype_of(const struct trace_info *info, uint32_t image, uint32_t fn)
+{
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function(info, image, fn, &m);
+
+	return f && f->prototype ? m->strings.at + f->prototype : NULL;
+}
+
+/* record: from its header on; `bytes` of it. */
+static void put_parameter(struct argument_text *t, const struct prototype_value *v,
+			  const uint8_t *record, size_t bytes)
+{
+	uint64_t number = 0;
+
+	if (v->name) {
+		put_bytes(t, v->name, v->name_bytes);
+		put_bytes(t, "=", 1);
+	}
+	if (v->size && v->at + v->size <= bytes)
+		memcpy(&number, record + v->at, v->size);
+	else if (v->size) {
+		put_text(t, "?");
+		return;
+	}
+	if (v->type == PROTOTYPE_STRING_AT)
+		put_string(t, record, bytes, (uint32_t)number);
+	else
+		put_number(t, v, number);
+}
+
+char *arguments_text(const struct trace_info *info, const struct event *e)
+{
+	uint32_t image = e->thread < info->threads.n ? info->threads.at[e->thread].image : 0;
+	const char *prototype = prototype_of(info, image, e->fn);
+	uint8_t record[PROTOTYPE_FIRST + 8 * 64] = { 0 };
+	struct argument_text t = { 0 };
+	struct prototype p;
+
+	if (!prototype || !prototype_parse(prototype, &p) || !p.takes ||
+	    e->count > sizeof(record) - PROTOTYPE_FIRST)
+		return NULL;
+	memcpy(record + PROTOTYPE_FIRST, e->payload, e->count);
+	t.at = mem_zalloc(TEXT_MOST);
+	put_bytes(&t, "(", 1);
+	for (uint32_t i = 0; i < p.n; i++) {
+		if (i)
+			put_text(&t, ", ");
+		put_parameter(&t, &p.parameters[i], record, PROTOTYPE_FIRST + e->count);
+	}
+	if (p.more)
+		put_text(&t, p.n ? ", ..." : "...");
+	put_text(&t, ")");
+	return finish_text(&t);
+}
+
+enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
+				     uint64_t value, char **text)
+{
+	const char *prototype = prototype_of(info, image, fn);
+	struct argument_text t = { 0 };
+	struct prototype p;
+
+	if (!prototype || !prototype_parse(prototype, &p) ||
+	    p.returns.type == PROTOTYPE_UNKNOWN)
+		return ARGUMENTS_VALUE_PLAIN;
+	/* A floating-point value is not in the register that was recorded. */
+	if (p.returns.type == PROTOTYPE_VOID || p.returns.type == PROTOTYPE_UNASKED ||
+	    p.returns.type == PROTOTYPE_FLOAT)
+		return ARGUMENTS_VALUE_HIDDEN;
+	t.at = mem_zalloc(TEXT_MOST);
+	put_number(&t, &p.returns, value);
+	*text = finish_text(&t);
+	return ARGUMENTS_VALUE_TEXT;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What functions take and return, as far as it can be recorded, and where each parameter is at the
+ * function's first instruction: from the debug information. */
+#pragma once
+#include "sym/module.h"
+#include "base/prototype.h"
+
+/* Where a parameter is at the first instruction. ABI: where the calling convention puts it.
+ * REGISTER: DWARF's number. STACK: bytes above the return address. NOWHERE: the compiler left it
+ * out, and its type is "?". */
+enum sym_place_kind { SYM_PLACE_ABI, SYM_PLACE_REGISTER, SYM_PLACE_STACK, SYM_PLACE_NOWHERE };
+struct sym_place { uint8_t kind; int32_t at; };
+
+struct sym_arguments {
+	uint64_t vaddr;
+	char *returns;            /* a TYPE of prototype.h */
+	char *takes;              /* parameters of prototype.h, without the parentheses */
+	/* what is returned has its address passed as the first argument */
+	bool hidden;
+	VEC(struct sym_place) places; /* one for each parameter of `takes` but "..." */
+};
+
+struct sym_arguments_list {
+	bool has_dwarf;           /* false: nothing can be known */
+	char *left_out;           /* as struct sym_inlined's */
+	VEC(struct sym_arguments) at; /* by vaddr, one for an address */
+};
+
+/* Reads those of the functions with code at addresses that `wanted` confirms. Takes as long as
+ * sym_inlined_find(). Returns 0, or -errno and *err as sym_signatures_read().
+ * sym_arguments_free() frees the list. */
+typedef bool sym_wanted(void *context, uint64_t vaddr);
+int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
+		       struct sym_arguments_list *out, struct err *err);
+/* The entry of the function at a vaddr; NULL: not known. */
+const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr);
+void sym_arguments_free(struct sym_arguments_list *l);

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --args and --retval: what functions are called with and return, held line by line against what a program tells itself
+# (tests/targets/typed.c), and against gdb's values at the same calls.
+. "$(dirname "$0")/lib.sh"
+PYTHON=$(readlink -f /usr/bin/python3)
+FUNCTIONS=(-l price -l many -l paint -l area -l is_odd -l letter -l nothing)
+need gcc
+
+# calls_of FILE: "name(arguments) = value" lines of a graph whose calls are all leaves
+calls_of() { sed -nE 's:^.*\|  ([a-z_]+\(.*\));( /\* = (.*) \*/)?$:\1 = \3:p' "$1" | sed 's/ = $//'; }
+
+# accounts NAME PROGRAM ARGUMENT...: a recorded run tells what the program does
+accounts() {
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${FUNCTIONS[@]}" --args --retval "${@:3}" -- "$2" 7 2000 2>"$T/err"
+	local status=$?
+	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+	calls_of "$T/graph" >"$T/calls"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$T/account")" -eq 2800 ] && diff "$T/account" "$T/calls" >"$T/differences"
+	result "$1" $? "$T/differences"
+}
+
+for level in 0 1 2 s; do
+	gcc -g -O$level -pthread -no-pie -o "$T/typed$level" "$HERE/../targets/typed.c" 2>"$T/err" || not_ok "gcc -O$level" "$T/err"
+	accounts "gcc -O$level" "$T/typed$level"
+done
+if type -P clang >/dev/null; then
+	clang -g -O0 -pthread -no-pie -o "$T/typedc" "$HERE/../targets/typed.c" 2>"$T/err"
+	accounts "clang" "$T/typedc"
+else
+	skip "clang" "there is no clang"
+fi
+accounts "in state mode, by C code" "$T/typed2" --max-graph-depth 9
+accounts "graph functions" "$T/typed2" "${FUNCTIONS[@]/-l/-g}"
+
+ACCOUNT=$T/account "$BRACE" graph -q -o "$T/graph" --mode block "${FUNCTIONS[@]}" --args --retval -- "$T/typed2" 7 2000 2>"$T/err"
+calls_of "$T/graph" >"$T/calls"
+diff "$T/account" "$T/calls" >"$T/differences"
+result "live" $? "$T/differences"
+
+ACCOUNT=$T/account "$BRACE" record -q --mode block -t function "${FUNCTIONS[@]}" --args -o "$T/trace" -- "$T/typed2" 7 2000 2>"$T/err"
+"$BRACE" replay "$T/trace" | sed -nE 's/^[^#].*: ([a-z_]+(\(.*\))?) <-.*$/\1/p' >"$T/calls"
+sed -E 's/ = [^=]*$//; s/^nothing\(\)$/nothing/' "$T/account" | diff - "$T/calls" >"$T/differences"
+result "the function tracer" $? "$T/differences"
+
+# Its -O has the last word, and a glob means these functions only.
+[ "$("$BRACE" replay "$T/trace" -O nofunc-args | grep -c 'cents=')" -eq 0 ]
+result "nofunc-args" $?
+ACCOUNT=$T/account "$BRACE" record -q -o "$T/trace" --args='p*' --retval=price -- "$T/typed2" 7 50 2>"$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph"
+grep -q 'price(cents=' "$T/graph" && grep -q 'paint(colour=' "$T/graph" && grep -q ' many();' "$T/graph"
+result "arguments of a glob" $? "$T/graph"
+grep -qE ' price\(.*\); /\* = -?[0-9]+ \*/$' "$T/graph" && [ "$(grep -c ' = ' "$T/graph")" -eq "$(grep -cE ' price\(' "$T/graph")" ]
+result "values of another" $? "$T/graph"
+
+# --- gdb, at the same calls
+if type -P gdb >/dev/null; then
+	for level in 0 2; do
+		{
+			echo 'set print elements 200'
+			echo 'set print frame-arguments none'
+			for function in price many paint area is_odd letter nothing; do
+				printf 'break %s\ncommands\nsilent\necho CALL %s\\n\ninfo args\ncontinue\nend\n' $function $function
+			done
+			echo 'run 7 200'
+		} >"$T/script"
+		# Without debuginfod, the user's settings, or a terminal.
+		export ACCOUNT=$T/account
+		DEBUGINFOD_URLS='' timeout -s KILL 120 gdb -nx -batch -x "$T/script" "$T/typed$level" >"$T/gdb" 2>"$T/err" </dev/null
+		"$BRACE" record -q --mode block -o "$T/trace" "${FUNCTIONS[@]}" --args --retval -- "$T/typed$level" 7 200 2>"$T/err"
+		"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+		calls_of "$T/graph" >"$T/calls"
+		"$PYTHON" "$HERE/gdb_arguments.py" "$T/gdb" "$T/calls" >"$T/differences"
+		status=$?
+		result "gdb has the same values at -O$level: $(tail -n 1 "$T/differences")" $status "$T/differences"
+	done
+else
+	skip "gdb's values" "there is no gdb"
+fi
+
+# --- nothing that is read may fault the program
+"$BRACE" record -q --mode block -o "$T/trace" -l letter --args -- "$T/typed2" unmap 20000 2>"$T/err"
+result "strings that another thread unmaps: the program survives" $? "$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph"
+[ "$(grep -c ' letter(' "$T/graph")" -eq 20000 ] && ! grep ' letter(' "$T/graph" | grep -vE "letter\(c='a', unused=(\"\"|\(fault\)), \.\.\.\);" >"$T/odd"
+result "and each is empty, or a fault" $? "$T/odd"
+
+# --- a program without debug information has plain calls
+strip -g -o "$T/nameless" "$T/typed0"
+ACCOUNT=$T/account "$BRACE" record -q -o "$T/trace" -l price --args -- "$T/nameless" 7 50 2>"$T/err"
+"$BRACE" replay "$T/trace" | grep -q ' price();'
+result "without debug information" $? "$T/err"
+finish
