@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 struct event_catalogue {
 	pthread_mutex_t lock;
 	VEC(struct event_entry *) entries;
+	void *by_name; /* a tree of tsearch(): those that are not gone */
 	struct filter_context context;
 	const struct trigger_kinds *kinds;
 	void (*grown)(void *arg, const struct event_entry *e);
@@ -25,6 +27,42 @@ struct event_catalogue {
 
 /* Its events are written by tracers and markers. */
 static const struct event_provider ftrace_provider = { .name = "ftrace" };
+
+/* --- by name: programs choose their events' names, and a balanced tree is quick with any ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct event_format *x = ((const struct event_entry *)a)->format;
+	const struct event_format *y = ((const struct event_entry *)b)->format;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : strcmp(x->system, y->system);
+}
+
+/* Returns the event, or NULL. With the lock. */
+static struct event_entry *find_event(const struct event_catalogue *c, const char *system,
+				      const char *name)
+{
+	const struct event_format format = { .system = system, .name = name };
+	const struct event_entry key = { .format = &format };
+	struct event_entry *const *found = tfind(&key, &c->by_name, compare_names);
+
+	return found ? *found : NULL;
+}
+
+/* There is no event of that name. With the lock, except in events_new(). */
+static void index_event(struct event_catalogue *c, struct event_entry *e)
+{
+	if (!tsearch(e, &c->by_name, compare_names))
+		abort(); /* as mem_zalloc() without memory */
+}
+
+static void keep_entry(void *entry)
+{
+	(void)entry; /* `entries` has it */
+}
+
+/* --- the list ------------------------------------------------------------------------------- */
 
 /* Appends an event and takes over `format`. With the lock, except in events_new(). */
 static const struct event_entry *append_event(struct event_catalogue *c,
@@ -40,6 +78,7 @@ static const struct event_entry *append_event(struct event_catalogue *c,
 	e->format = format;
 	e->text = event_format_read(format);
 	*vec_add(&c->entries) = e;
+	index_event(c, e);
 	return e;
 }
 
@@ -69,6 +108,7 @@ struct event_catalogue *events_new(void)
 
 void events_free(struct event_catalogue *c)
 {
+	tdestroy(c->by_name, keep_entry);
 	for (size_t i = 0; i < c->entries.n; i++) {
 		struct event_entry *e = c->entries.at[i];
 
@@ -80,20 +120,6 @@ void events_free(struct event_catalogue *c)
 	vec_free(&c->entries);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
-}
-
-/* Returns the event, or NULL. With the lock. */
-static struct event_entry *find_event(const struct event_catalogue *c, const char *system,
-				      const char *name)
-{
-	for (size_t i = 0; i < c->entries.n; i++) {
-		const struct event_format *f = c->entries.at[i]->format;
-
-		if (!strcmp(f->name, name) && !strcmp(f->system, system) &&
-		    !events_is_gone(c->entries.at[i]))
-			return c->entries.at[i];
-	}
-	return NULL;
 }
 
 /* True for a name that can be a directory's and a word of set_event, which a terminal shows as it
@@ -263,6 +289,9 @@ bool events_is_gone(const struct event_entry *e)
 void events_remove(struct event_catalogue *c, const struct event_entry *e)
 {
 	pthread_mutex_lock(&c->lock);
+	/* After the first time another event may have its name. */
+	if (!events_is_gone(e))
+		tdelete(e, &c->by_name, compare_names);
 	atomic_store_explicit(&c->entries.at[e->index]->gone, true, memory_order_relaxed);
 	pthread_mutex_unlock(&c->lock);
 }
