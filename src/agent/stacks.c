@@ -23,6 +23,8 @@ static uint64_t refused_at; /* TSC of the last time that the kernel had no memor
 
 static uint32_t known_stacks(void)
 {
+	/* Pairs with nothing: take_new() counts relaxed, before it writes the entry. The count only
+	 * bounds the search; take_unused() pairs with the entries themselves. */
 	uint32_t n = __atomic_load_n(&n_noted, __ATOMIC_ACQUIRE);
 
 	return n < NOTED ? n : NOTED;

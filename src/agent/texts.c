@@ -92,8 +92,8 @@ static void forget_unseen(void)
 {
 	for (uint32_t i = 0; i < texts.n; i++)
 		if (!seen_again[i])
-			/* Empties a range: a reader that sees the old end answers as it did
-			 * before. */
+			/* Pairs with nothing: ranges_have() reads the end plainly. A reader that
+			 * sees the old end answers as it did before. */
 			__atomic_store_n(&text_at[i].end, text_at[i].start, __ATOMIC_RELEASE);
 }
 

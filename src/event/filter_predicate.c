@@ -216,7 +216,7 @@ static enum filter_match pattern_kind(const char **s, size_t *n, uint8_t *flags)
  * string. */
 static void compare_string(struct predicate *p, const char *s, size_t n)
 {
-	static const uint8_t tests[] = {
+	static const uint8_t tests[EVENT_STACK + 1] = {
 		[EVENT_STRING] = FILTER_STRING,
 		[EVENT_DYNAMIC] = FILTER_DYNAMIC,
 		[EVENT_RELATIVE] = FILTER_RELATIVE,

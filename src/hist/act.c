@@ -11,6 +11,8 @@
 
 #define PAYLOAD_BYTES (8 * RECORD_PAYLOAD_MAX)
 
+/* Returns slot i of the entry. Slots are made, unset, when they are first used: an entry costs no
+ * more than what its records set. */
 static struct hist_slot *slot_at(struct hist_entry *e, size_t i)
 {
 	while (e->slots.n <= i)
@@ -28,6 +30,7 @@ static struct hist_slot *find_referred(const struct hist_reference *ref, const s
 
 	if (!e)
 		return NULL;
+	/* A variable that no record of the other event has set yet has no slot. */
 	if (!ref->hidden)
 		return i < e->slots.n ? &e->slots.at[i] : NULL;
 	for (i = 0; i < ref->shared->extras.n; i++) {
@@ -65,6 +68,8 @@ struct hist_filling {
 	uint32_t end;
 };
 
+/* Returns the value of an action's param. The slots of variables and references are lent; a field
+ * of the record is read into *own, which the caller frees. */
 static struct hist_slot read_param(const struct hist_reading *g, struct hist_entry *e,
 				   const struct hist_field *f, struct hist_slot *own)
 {
@@ -83,18 +88,23 @@ static void put_dynamic(struct hist_filling *to, const struct event_field *f,
 	uint32_t room = EVENT_COMMON_BYTES + PAYLOAD_BYTES - to->end, n = v->n, place;
 
 	if (synthetic_is_string(f))
+		/* The length counts the NUL, as in the kernel's __data_loc. */
 		n++;
+	/* Strings are cut to the room that is left, stacks to whole addresses in it. */
 	if (n > room)
 		n = synthetic_is_string(f) ? room : room / 8 * 8;
 	place = n << 16 | to->end;
 	memcpy(to->at + f->offset, &place, sizeof(place));
 	if (v->n)
 		memcpy(to->at + to->end, v->bytes, n < v->n ? n : v->n);
+	/* A string that was cut ends with a NUL all the same. */
 	if (n && synthetic_is_string(f))
 		to->at[to->end + n - 1] = 0;
 	to->end += n;
 }
 
+/* Writes a value to its field. The record was zeroed: a string that is shorter than its field is
+ * padded. Numbers keep their low bytes. */
 static void put_field(struct hist_filling *to, const struct event_field *f,
 		      const struct hist_slot *v)
 {
@@ -110,6 +120,9 @@ static void put_field(struct hist_filling *to, const struct event_field *f,
 	}
 }
 
+/* Makes a record of the synthetic event: fixed fields at the places of its format, dynamic ones
+ * behind them. The first word stands for the common fields, which offsets of formats count and
+ * payloads do not have. An event that is not made, since too many are in a chain, is counted. */
 static void act_trace(const struct hist *h, const struct hist_action *a, struct hist_entry *e,
 		      const struct hist_reading *g)
 {
@@ -129,6 +142,7 @@ static void act_trace(const struct hist *h, const struct hist_action *a, struct 
 		h->shared->table.unsent++;
 }
 
+/* Keeps fields of this record with the entry: the record that brought the new maximum or value. */
 static void act_save(const struct hist_action *a, struct hist_entry *e,
 		     const struct hist_reading *g)
 {
@@ -136,6 +150,8 @@ static void act_save(const struct hist_action *a, struct hist_entry *e,
 		hist_read_slot(g, &a->fields.at[i], slot_at(e, a->saved + i));
 }
 
+/* Notes the key and the value that led to the snapshot, for the `hist` file; an earlier note is
+ * overwritten. The instance takes the snapshot itself. */
 static void act_snapshot(const struct hist *h, const struct hist_action *a,
 			 const struct hist_entry *e, const struct hist_reading *g)
 {
@@ -168,6 +184,8 @@ static void act_all(const struct hist *h, struct hist_entry *e, const struct his
 	for (size_t i = 0; i < h->command->n_actions; i++) {
 		const struct hist_action *a = &h->command->actions[i];
 
+		/* onmatch has no condition of its own: records without all references do not come
+		 * here. */
 		if (a->handler != HIST_ONMATCH && !is_new_value(a, e))
 			continue;
 		if (a->act == HIST_TRACE)
@@ -181,6 +199,8 @@ static void act_all(const struct hist *h, struct hist_entry *e, const struct his
 
 /* --- a record --------------------------------------------------------------------------- */
 
+/* Reads the fields that other histograms ask for. A shared table counts several events; a record
+ * sets only the extras of its own event. */
 static void set_extras(const struct hist *h, struct hist_entry *e, const struct hist_reading *g)
 {
 	for (size_t i = 0; i < h->shared->extras.n; i++) {
@@ -191,6 +211,7 @@ static void set_extras(const struct hist *h, struct hist_entry *e, const struct 
 	}
 }
 
+/* Actions come last, as in the kernel: they see the variables that this record has set. */
 static void count_entry(const struct hist *h, struct hist_entry *e, const struct hist_reading *g)
 {
 	const struct hist_command *c = h->command;
@@ -217,6 +238,7 @@ void hist_count(struct event_trigger *t, const struct hist_record *r)
 	hist_read_key(&g, &k);
 	if (c->references.n)
 		g.values = values = mem_zalloc(c->references.n * sizeof(*values));
+	/* The kernel passes over such a record. brace counts it, so that hits can be explained. */
 	if (!resolve(c, &k, values)) {
 		h->shared->table.unmatched++;
 	} else {
@@ -229,6 +251,7 @@ void hist_count(struct event_trigger *t, const struct hist_record *r)
 
 /* --- extras ----------------------------------------------------------------------------- */
 
+/* Whether an earlier line asks for the field already: all readers share one extra. */
 static bool has_extra(const struct hist_reference *ref)
 {
 	for (size_t i = 0; i < ref->shared->extras.n; i++) {

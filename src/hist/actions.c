@@ -11,15 +11,18 @@
 
 static const struct words nowhere;
 
+/* The text by which a part of the line is known as an action, and the handler's name as it is
+ * shown. */
 static const struct {
 	const char *begin, *name;
-} handlers[] = {
+} handlers[HIST_ONCHANGE + 1] = {
 	[HIST_ONMATCH] = { "onmatch(", "onmatch" },
 	[HIST_ONMAX] = { "onmax(", "onmax" },
 	[HIST_ONCHANGE] = { "onchange(", "onchange" },
 };
 #define HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 
+/* NULL gives absent words. */
 static struct words words_of(const char *text)
 {
 	return (struct words){ text, text ? strlen(text) : 0 };
@@ -27,6 +30,7 @@ static struct words words_of(const char *text)
 
 /* --- parts ---------------------------------------------------------------------------------- */
 
+/* Takes one param. Behind the keyword `trace` the first one is the synthetic event's name. */
 static int add_param(struct hist_parse *p, struct hist_action *a, struct words param)
 {
 	bool first = !a->name;
@@ -92,6 +96,8 @@ static int read_match(struct hist_parse *p, struct hist_action *a, struct words 
 	return 0;
 }
 
+/* Finds the handler by its beginning. command.c has let only parts pass that begin with one, so the
+ * search ends at a row. Memory of the action is the command's from here on, also on failure. */
 static int read_action(struct hist_parse *p, struct words text)
 {
 	struct hist_action *a = &p->c->actions[p->c->n_actions++];
@@ -146,12 +152,15 @@ static void read_own(const struct hist_parse *p, size_t variable, struct hist_fi
 	f->reference = variable;
 }
 
+/* Whether no event is named, or that of this line. */
 static bool is_this_event(const struct hist_parse *p, struct words system, struct words event)
 {
 	return !system.at ||
 	       (words_are(system, p->event->system) && words_are(event, p->event->name));
 }
 
+/* Finds `$NAME`: the line's own variable first, then one of the event that is named, or that
+ * onmatch names. */
 static int find_param_variable(struct hist_parse *p, const struct hist_action *a,
 			       struct words system, struct words event, struct words name,
 			       struct hist_field *f)
@@ -171,6 +180,8 @@ static int find_param_variable(struct hist_parse *p, const struct hist_action *a
 	return r ? (r < 0 ? r : 0) : parse_refuse(p, "Couldn't find param", name);
 }
 
+/* Finds a plain field: in this event's record; else in the other event's, whose histogram then
+ * keeps it with each entry (struct hist_extra). */
 static int find_param_field(struct hist_parse *p, const struct hist_action *a,
 			    struct words system, struct words event, struct words name,
 			    struct hist_field *f)
@@ -187,10 +198,12 @@ static int find_param_field(struct hist_parse *p, const struct hist_action *a,
 	}
 	if (!system.at || is_this_event(p, system, event))
 		return r;
+	/* The fault of the first attempt is not that of the line. */
 	*p->fault = (struct filter_fault){ 0 };
 	return parse_find_field(p, system, event, name, f);
 }
 
+/* Splits a param into its event, if it names one, and its name. */
 static int find_param(struct hist_parse *p, const struct hist_action *a, struct words param,
 		      struct hist_field *f)
 {
@@ -229,6 +242,8 @@ static bool fits(const struct event_field *to, const struct hist_field *from, bo
 		(from->source == HIST_REFERENCE && hidden));
 }
 
+/* Refuses a param that the field at its place cannot take, and one for which there is no field. The
+ * caret is at the param's last part. */
 static int check_param(struct hist_parse *p, const struct hist_action *a, size_t i,
 		       struct words param)
 {
@@ -244,6 +259,8 @@ static int check_param(struct hist_parse *p, const struct hist_action *a, size_t
 			    words_behind(param, '.'));
 }
 
+/* Finds the synthetic event and the values of its fields. Too few params are noticed only after the
+ * types of those that are there, too many before. */
 static int finish_trace(struct hist_parse *p, struct hist_action *a)
 {
 	const struct trigger_context *context = p->line->context;
@@ -268,6 +285,8 @@ static int finish_trace(struct hist_parse *p, struct hist_action *a)
 	return r;
 }
 
+/* Gives each param of save() a slot behind those of the variables. A line has at most one save(),
+ * as in the kernel. */
 static int finish_save(struct hist_parse *p, struct hist_action *a)
 {
 	int r = 0;
@@ -290,6 +309,8 @@ static int finish_save(struct hist_parse *p, struct hist_action *a)
 	return r;
 }
 
+/* onmax and onchange track a variable of this line. The latest value has a slot of its own, because
+ * the variable's slot changes with each record. */
 static int find_tracked(struct hist_parse *p, struct hist_action *a)
 {
 	struct words name = words_of(a->tracked);
@@ -339,7 +360,9 @@ void parse_free_action(struct hist_action *a)
 
 void hist_action_show(const struct hist_action *a, FILE *to)
 {
-	static const char *const acts[] = { "trace", "save", "snapshot" };
+	static const char *const acts[HIST_SNAPSHOT + 1] = {
+		[HIST_TRACE] = "trace", [HIST_SAVE] = "save", [HIST_SNAPSHOT] = "snapshot",
+	};
 	bool comma = a->keyword;
 
 	fprintf(to, ":%s(", handlers[a->handler].name);

@@ -11,6 +11,7 @@
 #include "hist/parse.h"
 
 #define KIND_BYTES 4u /* "hist" */
+/* Entries: the kernel's TRACING_MAP_BITS_DEFAULT, _MIN and _MAX as numbers of entries. */
 #define SIZE_DEFAULT 2048u
 #define SIZE_MIN 128u
 #define SIZE_MAX_ENTRIES 131072u
@@ -60,6 +61,7 @@ static bool is_bad_modifier(const struct hist_field *f, enum parse_role role)
 	return !parse_may_be_value(f->modifier) || f->source == HIST_STACK;
 }
 
+/* Values are summed: strings have no sum, and some modifiers are for keys alone. */
 static int check_value(struct hist_parse *p, const struct hist_field *f, struct words text)
 {
 	if (is_bad_modifier(f, PARSE_VALUE))
@@ -92,6 +94,7 @@ static int read_value(struct hist_parse *p, struct words text)
 	return r;
 }
 
+/* Reads a key. Modifiers that compare sums, and references, are refused as in the kernel. */
 static int read_key(struct hist_parse *p, struct words text)
 {
 	struct hist_command *c = p->c;
@@ -145,6 +148,8 @@ static int split_variables(struct hist_parse *p, struct words list)
 	return 0;
 }
 
+/* Splits all assignments before any value is parsed: a value may name a variable of the line
+ * (is_own_field in expression.c). */
 static int split_all_variables(struct hist_parse *p)
 {
 	int r = 0;
@@ -164,6 +169,8 @@ static bool is_defined(struct hist_parse *p, struct words name)
 	return p->c->order == HIST_ADD && parse_is_taken(p, name);
 }
 
+/* Reads one variable. A line that removes a histogram names variables that are defined: by the
+ * histogram that it removes. */
 static int read_variable(struct hist_parse *p, struct words name, struct words value)
 {
 	struct hist_variable *v;
@@ -189,12 +196,14 @@ static int read_variables(struct hist_parse *p)
 
 	for (size_t i = 0; i < p->n_variables && r == 0; i++)
 		r = read_variable(p, p->variables[i].name, p->variables[i].value);
+	/* Slots of variables come first in an entry; actions.c appends its own. */
 	p->c->n_slots = p->c->n_variables;
 	return r;
 }
 
 /* --- the order of rows ------------------------------------------------------------------ */
 
+/* Returns field i, from 1, of struct hist_sort's numbering: values, then keys. */
 static const struct hist_field *sort_field(const struct hist_command *c, size_t i)
 {
 	return i <= c->n_values ? &c->values[i - 1] : &c->keys[i - 1 - c->n_values];
@@ -215,6 +224,7 @@ static int find_sorted(const struct hist_command *c, struct words name)
 	return -1;
 }
 
+/* Takes one level of the order: NAME[.ascending|.descending]. */
 static int read_sort(struct hist_parse *p, struct words text)
 {
 	struct words rest = text, name = words_split(&rest, '.');
@@ -243,6 +253,7 @@ static int read_sorts(struct hist_parse *p)
 		text = words_split(&list, ',');
 		if (!text.n)
 			return parse_refuse(p, "Empty sort field", p->sort);
+		/* The second level is the last: more text behind it is one too many. */
 		if (p->c->n_sort == HIST_SORT_MAX - 1 && list.at)
 			return parse_refuse(p, "Too many sort fields (Max = 2)", p->sort);
 		r = read_sort(p, text);
@@ -252,6 +263,8 @@ static int read_sorts(struct hist_parse *p)
 
 /* --- the rest --------------------------------------------------------------------------- */
 
+/* Rounds up to a power of two, as the kernel does. 64 and less would be a power below its
+ * smallest. */
 static int read_size(struct hist_parse *p)
 {
 	struct words number = p->size;
@@ -270,6 +283,8 @@ static int read_size(struct hist_parse *p)
 	return 0;
 }
 
+/* Any text is a name. Whether another histogram has it is looked up when the trigger is added
+ * (join_named in trigger.c). */
 static int read_name(struct hist_parse *p)
 {
 	struct words name = p->name;
@@ -281,6 +296,7 @@ static int read_name(struct hist_parse *p)
 	return 0;
 }
 
+/* Keeps the clock's name; a line without one has the kernel's default. */
 static int read_clock(struct hist_parse *p)
 {
 	static const char *const clocks[] = { "local", "global", "counter", "uptime", "perf",
@@ -319,12 +335,14 @@ static int take_assignment(struct hist_parse *p, struct words part)
 			return 0;
 		}
 	}
+	/* Every other NAME=... sets variables. */
 	if (p->n_assignments == HIST_VARIABLES_MAX)
 		return parse_refuse(p, "Too many variables defined", part);
 	p->assignments[p->n_assignments++] = part;
 	return 0;
 }
 
+/* Takes a part without `=`: an order to a histogram that is there, a switch, or an action. */
 static int take_word(struct hist_parse *p, struct words part)
 {
 	static const struct { const char *name; enum hist_order order; } orders[] = {
@@ -392,6 +410,8 @@ static int finish(struct hist_parse *p)
 	return 0;
 }
 
+/* Parses the parts in the kernel's order, which decides which one of several faults a writer is
+ * told. A line that removes does not look for the events of its actions: they may be gone. */
 static int read_all(struct hist_parse *p, struct words text)
 {
 	int r = take_parts(p, text);
@@ -537,6 +557,7 @@ static void show_actions(const struct hist_command *c, FILE *to)
 		hist_action_show(&c->actions[i], to);
 }
 
+/* Compares by name: histograms that share a table may be of different events. */
 static bool same_fields(const struct hist_field *a, const struct hist_field *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -155,6 +155,7 @@ int hist_command_parse(const struct event_format *e, const struct hist_line *lin
  * the first occurrence of `at`, n characters; n 0: the line's begin. Returns -code. */
 int hist_refuse(const struct hist_line *line, struct filter_fault *fault, int code,
 		const char *sentence, const char *at, size_t n);
+/* Frees a parsed command and lets go of the tables that it refers to. Not NULL. */
 void hist_command_free(struct hist_command *c);
 /* Writes ":HANDLER(...).ACTION(...)". */
 void hist_action_show(const struct hist_action *a, FILE *to);

@@ -18,6 +18,7 @@ static uint64_t read_number(const struct hist_record *r, const struct event_fiel
 	return f->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
 }
 
+/* A reader of records that knows no time gives no function for it: then all times are 0. */
 static uint64_t read_time(const struct hist_command *c, const struct hist_record *r)
 {
 	return r->time ? r->time(r->context, c->clock) : 0;
@@ -29,6 +30,7 @@ static uint64_t log2_above(uint64_t value)
 	return value < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(value - 1);
 }
 
+/* References are resolved after the key is known: in a key's expression they are 0. */
 static uint64_t read_reference(const struct hist_reading *g, const struct hist_field *f)
 {
 	return g->values ? g->values[f->reference].number : 0;
@@ -54,6 +56,8 @@ static uint64_t read_expression(const struct hist_reading *g, const struct hist_
 	}
 }
 
+/* Returns the value without its modifier. The hit count is 1, because each record counts once. Sums
+ * and products wrap around, as in the kernel. */
 static uint64_t plain_word(const struct hist_reading *g, const struct hist_field *f)
 {
 	switch (f->source) {
@@ -132,6 +136,7 @@ static struct hist_string find_fixed(const struct hist_record *r, const struct e
 	return (struct hist_string){ r->bytes + f->offset, f->size && f->size < n ? f->size : n };
 }
 
+/* The thread's name comes from the tracer's list of threads, not from the record's bytes. */
 static struct hist_string find_string(const struct hist_record *r, const struct hist_field *f)
 {
 	if (f->kind == EVENT_COMM || f->modifier == HIST_EXECNAME)
@@ -151,6 +156,8 @@ static size_t string_length(struct hist_string s)
 	return n;
 }
 
+/* Appends the length and the bytes, padded with zeros: equal strings are equal words. There is
+ * room, since HIST_KEY_WORDS counts a string of full length for each key. */
 static void add_string(struct hist_key *k, struct hist_string s)
 {
 	size_t n = string_length(s);
@@ -172,6 +179,7 @@ static size_t read_stack(const struct hist_record *r, uint64_t *frames)
 	return n;
 }
 
+/* Appends the number of frames and the frames, which are read in place. */
 static void add_stack(struct hist_key *k, const struct hist_record *r)
 {
 	size_t n = read_stack(r, &k->words[k->n + 1]);
@@ -213,6 +221,7 @@ void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
 	} else if (f->shape == HIST_IS_STACK) {
 		hist_slot_set(slot, frames, read_stack(g->r, frames) * sizeof(*frames));
 	} else {
+		/* The bytes are the record's: the slot gets a copy, which outlives it. */
 		s = find_string(g->r, f);
 		hist_slot_set(slot, s.at, string_length(s));
 	}

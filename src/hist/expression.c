@@ -95,6 +95,7 @@ static const struct {
 };
 #define GENERIC (sizeof(generic) / sizeof(generic[0]))
 
+/* Makes *f row i of the table. The texts are constants, so that the field may keep them. */
 static void set_generic(struct hist_field *f, size_t i)
 {
 	f->source = generic[i].source;
@@ -104,7 +105,7 @@ static void set_generic(struct hist_field *f, size_t i)
 	f->shape = f->source == HIST_STACK ? HIST_IS_STACK : HIST_IS_NUMBER;
 }
 
-static const enum hist_source source_of[] = {
+static const enum hist_source source_of[EVENT_STACK + 1] = {
 	[EVENT_NUMBER] = HIST_NUMBER, [EVENT_STRING] = HIST_STRING,
 	[EVENT_DYNAMIC] = HIST_STRING, [EVENT_RELATIVE] = HIST_STRING,
 	[EVENT_POINTER] = HIST_NUMBER, [EVENT_CPUMASK] = HIST_NUMBER,
@@ -142,6 +143,7 @@ static int set_of_event(struct hist_parse *p, struct hist_field *f, struct words
 	return 0;
 }
 
+/* Finds the field. A generic name hides a field of the event that is called alike. */
 static int set_field(struct hist_parse *p, struct hist_field *f, struct words name)
 {
 	for (size_t i = 0; i < GENERIC; i++) {
@@ -166,6 +168,7 @@ static int read_field(struct hist_parse *p, struct hist_field *f, struct words t
 
 	if (r == 0)
 		r = set_field(p, f, name);
+	/* A stack is one with or without `.stacktrace`. */
 	if (r == 0 && f->source == HIST_STACK)
 		f->modifier = HIST_PLAIN;
 	f->usecs = r == 0 && f->source == HIST_TIMESTAMP && f->modifier == HIST_USECS;
@@ -179,12 +182,14 @@ static int read_field(struct hist_parse *p, struct hist_field *f, struct words t
 
 /* --- constants and variables ------------------------------------------------------------ */
 
+/* Gives the text to the command, which frees it. */
 static const char *keep_string(struct hist_parse *p, char *text)
 {
 	*vec_add(&p->c->strings) = text;
 	return text;
 }
 
+/* A constant is shown in decimal, whatever base it was written in. */
 static void set_constant(struct hist_parse *p, struct hist_field *f, uint64_t value)
 {
 	*f = (struct hist_field){ .source = HIST_CONSTANT,
@@ -194,6 +199,7 @@ static void set_constant(struct hist_parse *p, struct hist_field *f, uint64_t va
 	f->name = keep_string(p, mem_printf("%" PRIu64, value));
 }
 
+/* Whether the value is an expression, which does not stand for a field. */
 static bool has_operator(struct words text)
 {
 	for (size_t i = 0; i < text.n; i++)
@@ -225,6 +231,7 @@ struct qualified {
 	struct words system, event, name;
 };
 
+/* A qualified name has two dots; one dot alone separates a field from its modifier. */
 static struct qualified split_qualified(struct words text)
 {
 	struct words rest = text;
@@ -246,6 +253,8 @@ static bool is_of_this(const struct hist_parse *p, const struct qualified *q)
 	       (words_are(q->system, p->event->system) && words_are(q->event, p->event->name));
 }
 
+/* Reads a leaf of an expression. A constant begins with a digit, a variable with `$`; everything
+ * else is a field. */
 static int read_atom(struct hist_parse *p, struct hist_field *f, struct words text,
 		     enum parse_role role)
 {
@@ -301,6 +310,7 @@ static long find_root(struct words text)
 	return last_of(text, '/', '*');
 }
 
+/* Computes as count.c does for each record, so that folding changes no result. */
 static uint64_t fold(char operator, uint64_t a, uint64_t b)
 {
 	switch (operator) {
@@ -315,6 +325,7 @@ static uint64_t fold(char operator, uint64_t a, uint64_t b)
 	}
 }
 
+/* Copies an operand, which lies on the parser's stack, to the command, which frees it. */
 static struct hist_field *keep_node(struct hist_parse *p, const struct hist_field *f)
 {
 	struct hist_field *node = mem_zalloc(sizeof(*node));
@@ -342,6 +353,7 @@ static void show_operand(FILE *to, const struct hist_field *f)
 		fputs(".buckets", to);
 }
 
+/* Makes the name that the `hist` file shows, in the form of the kernel's expr_str(). */
 static const char *name_expression(struct hist_parse *p, char operator, const struct hist_field *a,
 				   const struct hist_field *b)
 {
@@ -359,6 +371,7 @@ static const char *name_expression(struct hist_parse *p, char operator, const st
 	return keep_string(p, text);
 }
 
+/* The type, the size, the sign and the unit of an expression are those of its left operand. */
 static void make_expression(struct hist_parse *p, struct hist_field *f, char operator,
 			    const struct hist_field *a, const struct hist_field *b)
 {
@@ -379,6 +392,7 @@ static void make_expression(struct hist_parse *p, struct hist_field *f, char ope
 static int read_expression(struct hist_parse *p, struct hist_field *f, struct words text,
 			   enum parse_role role);
 
+/* Reads an operand, which is a field, a constant, a variable or another expression, but no text. */
 static int read_number(struct hist_parse *p, struct hist_field *f, struct words text)
 {
 	int r = read_expression(p, f, text, PARSE_OPERAND);
@@ -428,6 +442,7 @@ static int read_binary(struct hist_parse *p, struct hist_field *f, struct words 
 		return r;
 	if (a.usecs != b.usecs)
 		return parse_refuse(p, "Timestamp units in expression don't match", nowhere);
+	/* A field that is 0 cannot be refused here: count.c divides by it. */
 	if (operator == '/' && b.source == HIST_CONSTANT && !b.constant)
 		return hist_refuse(p->line, p->fault, EDOM, "Division by zero", right.at, right.n);
 	if (a.source == HIST_CONSTANT && b.source == HIST_CONSTANT)

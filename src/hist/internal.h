@@ -22,8 +22,10 @@ struct hist_shared {
 	VEC(struct hist_extra) extras; /* (records) */
 };
 
+/* Adds a user; returns s. Any thread that keeps it already. */
 struct hist_shared *hist_shared_get(struct hist_shared *s);
-void hist_shared_put(struct hist_shared *s); /* NULL: nothing */
+/* Takes a user away; the last one frees the table. NULL: does nothing. Any thread. */
+void hist_shared_put(struct hist_shared *s);
 
 /* The state of a histogram of one event, shared by the triggers that writes made of it. */
 struct hist_state {

@@ -49,4 +49,5 @@ bool parse_is_taken(struct hist_parse *p, struct words name);
 /* Splits the actions' lines; then, when variables are known, finds what they are about. */
 int parse_actions(struct hist_parse *p);
 int parse_finish_actions(struct hist_parse *p);
+/* Frees what is in the action, parsed or half parsed. */
 void parse_free_action(struct hist_action *a);

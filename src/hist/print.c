@@ -13,6 +13,7 @@
 #define BAR 20u             /* width of `.graph` */
 #define NAME_BYTES 512u
 
+/* One printing of one histogram. Lives as long as the reader's call. */
 struct hist_printing {
 	const struct hist_command *c;
 	const struct hist_symbols *symbols;
@@ -45,6 +46,7 @@ static void name_address(const struct hist_printing *p, uint64_t address, unsign
 		 s.module ? s.module : "", s.module ? "]" : "");
 }
 
+/* Widths are the kernel's: 45 columns for a name, 55 for one with an offset. */
 static void print_address(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
 {
 	char name[NAME_BYTES];
@@ -54,6 +56,7 @@ static void print_address(const struct hist_printing *p, const struct hist_field
 	out_printf(p->out, "%s: [%" PRIx64 "] %-*s", f->name, value, offset ? 55 : 45, name);
 }
 
+/* Looks the number up in the machine's table, and calls a strange one as the kernel does. */
 static void print_syscall(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
 {
 	const struct syscall_info *s = value <= UINT32_MAX ? syscall_by_number((uint32_t)value)
@@ -64,6 +67,8 @@ static void print_syscall(const struct hist_printing *p, const struct hist_field
 	out_printf(p->out, "%s: %-30s[%3" PRIu64 "]", f->name, name, value);
 }
 
+/* Pads to the width by the bytes of the string itself: out_name(), which escapes, takes no
+ * width. */
 static void pad(struct out *out, size_t n, size_t width)
 {
 	for (; n < width; n++)
@@ -78,6 +83,7 @@ static void print_string(const struct hist_printing *p, const struct hist_field 
 	pad(p->out, (size_t)*at, 50);
 }
 
+/* Prints the name that the thread had at the entry's first record, and its id. */
 static void print_execname(const struct hist_printing *p, const struct hist_field *f, uint64_t tid,
 			   const char *comm)
 {
@@ -87,6 +93,7 @@ static void print_execname(const struct hist_printing *p, const struct hist_fiel
 	out_printf(p->out, "[%10" PRIu64 "]", tid);
 }
 
+/* Every address but the innermost is a return address: the call is a byte before it. */
 static void print_stack(const struct hist_printing *p, const struct hist_field *f,
 			const uint64_t *at)
 {
@@ -112,6 +119,8 @@ static void print_word(const struct hist_printing *p, const struct hist_field *f
 		out_printf(p->out, "%s: %10" PRIu64, f->name, value);
 }
 
+/* Strings and stacks come first: they take several words. The others are one word, shown by its
+ * modifier. */
 static void print_key(const struct hist_printing *p, const struct hist_field *f,
 		      const struct hist_entry *e, const uint64_t *at)
 {
@@ -151,6 +160,7 @@ static uint64_t part_of(uint64_t value, uint64_t total)
 	return total ? (uint64_t)((unsigned __int128)value * 10000 / total) : 0;
 }
 
+/* A full bar is the largest value of the column, not the sum. */
 static void print_bar(const struct hist_printing *p, uint64_t value, uint64_t most)
 {
 	uint64_t n = part_of(value, most) * BAR / 10000;
@@ -188,7 +198,10 @@ static uint64_t value_of(const struct hist_command *c, const struct hist_entry *
 
 /* --- actions ---------------------------------------------------------------------------- */
 
-static const char *const handler_names[] = { [HIST_ONMAX] = "onmax", [HIST_ONCHANGE] = "onchange" };
+static const char *const handler_names[HIST_ONCHANGE + 1] = {
+	[HIST_ONMAX] = "onmax",
+	[HIST_ONCHANGE] = "onchange",
+};
 
 /* Slot i of the entry; it may not have come so far. */
 static const struct hist_slot *slot_of(const struct hist_entry *e, size_t i)
@@ -198,6 +211,7 @@ static const struct hist_slot *slot_of(const struct hist_entry *e, size_t i)
 	return i < e->slots.n ? &e->slots.at[i] : &unset;
 }
 
+/* Prints a slot by its param, whose modifier is left out as in the kernel. */
 static void print_saved(const struct hist_printing *p, const struct hist_field *f, const char *name,
 			const struct hist_slot *s)
 {
@@ -227,6 +241,8 @@ static void print_tracked(const struct hist_printing *p, const struct hist_actio
 	}
 }
 
+/* Prints the key and the value that led to the latest snapshot. An entry is made up for it, since
+ * print_keys() takes one. */
 static void print_snapshot(const struct hist_printing *p, const struct hist_table *t)
 {
 	struct hist_entry *e;
@@ -234,6 +250,8 @@ static void print_snapshot(const struct hist_printing *p, const struct hist_tabl
 
 	if (!t->snapshot_key)
 		return;
+	/* There is one: the key is set by such an action, and all lines that share the table have
+	 * equal actions. */
 	while (a->act != HIST_SNAPSHOT)
 		a++;
 	e = mem_zalloc(sizeof(*e) + t->snapshot_n * sizeof(e->key[0]));
@@ -248,6 +266,7 @@ static void print_snapshot(const struct hist_printing *p, const struct hist_tabl
 	free(e);
 }
 
+/* A histogram without the hit count has values instead (finish() in command.c). */
 static void print_entry(const struct hist_printing *p, const struct hist_entry *e)
 {
 	print_keys(p, e);
@@ -265,6 +284,7 @@ static void print_entry(const struct hist_printing *p, const struct hist_entry *
 
 /* --- the file --------------------------------------------------------------------------- */
 
+/* Shares and bars need the sum and the maximum before the first row is printed. */
 static void sum_up(struct hist_printing *p, const struct hist_table *t)
 {
 	for (size_t k = 0; k < t->entries.n; k++) {

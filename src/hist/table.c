@@ -20,6 +20,7 @@ void hist_table_init(struct hist_table *t, uint32_t size)
 
 void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n)
 {
+	/* An empty slot has its NUL, too: `bytes` is not NULL once it is set. */
 	s->bytes = mem_realloc(s->bytes, n + 1, 1);
 	if (n)
 		memcpy(s->bytes, bytes, n);
@@ -58,6 +59,7 @@ void hist_table_free(struct hist_table *t)
 	t->snapshot_key = NULL;
 }
 
+/* Counts of dropped, unmatched and unsent records begin anew with the entries; the size stays. */
 void hist_table_clear(struct hist_table *t)
 {
 	uint32_t size = t->size;
@@ -83,6 +85,7 @@ static uint32_t *find_place(const struct hist_table *t, const uint64_t *words, s
 {
 	uint32_t mask = t->n_places - 1, i = (uint32_t)hash_words(words, n) & mask;
 
+	/* Ends, because grow_places() keeps half of the places free. */
 	for (;; i = (i + 1) & mask) {
 		const struct hist_entry *e;
 
@@ -106,6 +109,7 @@ static void grow_places(struct hist_table *t)
 		*find_place(t, t->entries.at[i]->key, t->entries.at[i]->n) = (uint32_t)i + 1;
 }
 
+/* Makes an entry without a hit. The memory is zeroed, so that a long name ends with a NUL. */
 static struct hist_entry *new_entry(const struct hist_key *k, const char *comm)
 {
 	struct hist_entry *e = mem_zalloc(sizeof(*e) + k->n * sizeof(k->words[0]));
@@ -122,6 +126,7 @@ static struct hist_entry *entry_of(struct hist_table *t, const struct hist_key *
 {
 	uint32_t *place;
 
+	/* Growing moves the places: the search comes after it. */
 	grow_places(t);
 	place = find_place(t, k->words, k->n);
 	if (!*place && t->entries.n == t->size)
@@ -149,6 +154,7 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 
 struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k)
 {
+	/* Before the first hit there are no places. */
 	uint32_t *place = t->n_places ? find_place(t, k->words, k->n) : NULL;
 
 	return place && *place ? t->entries.at[*place - 1] : NULL;
@@ -188,6 +194,8 @@ static int compare_signed(uint64_t a, uint64_t b)
 	return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
 }
 
+/* Compares bytes, and puts the shorter of two that begin alike first. Stacks are ordered by the
+ * bytes of their addresses, which is an order like any other. */
 static int compare_content(const struct hist_field *f, const uint64_t *a, const uint64_t *b)
 {
 	size_t n = *a < *b ? (size_t)*a : (size_t)*b;
@@ -239,6 +247,7 @@ static int compare_entries(const void *a, const void *b, void *command)
 	return r;
 }
 
+/* An empty table has an array, too: the caller frees it in any case. */
 struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct hist_command *c)
 {
 	size_t n = t->entries.n;

@@ -60,6 +60,7 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k);
 /* Sets the slot to bytes, which are copied. */
 void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n);
+/* Frees the bytes, and leaves the slot unset. */
 void hist_slot_free(struct hist_slot *s);
 /* Returns the entries in the command's order, those that are equal in it by their keys; free() the
  * array, which is valid until the table changes. */

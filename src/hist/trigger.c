@@ -18,6 +18,7 @@ struct hist_shared *hist_shared_get(struct hist_shared *s)
 	return s;
 }
 
+/* Makes a table with one user, the trigger that is being parsed. */
 static struct hist_shared *shared_new(uint32_t size)
 {
 	struct hist_shared *s = mem_zalloc(sizeof(*s));
@@ -62,6 +63,8 @@ static void take_shared(struct hist *h, const struct hist *from)
 	h->clears = from->clears;
 }
 
+/* Takes `from`'s state in place of h's own, with the wish that `from` brings, which may not have
+ * come true yet. */
 static void take_state(struct hist *h, const struct hist *from)
 {
 	atomic_fetch_add(&from->state->users, 1);
@@ -71,6 +74,7 @@ static void take_state(struct hist *h, const struct hist *from)
 	h->paused = from->paused;
 }
 
+/* trigger_ops.free: on the thread that drops the last copy of the settings. */
 static void hist_free(void *own)
 {
 	struct hist *h = own;
@@ -100,6 +104,8 @@ static size_t find_filter(const char *line, size_t n)
 	return n > 2 && is_blank(line[n - 3]) && !memcmp(line + n - 2, "if", 2) ? n - 2 : n;
 }
 
+/* *filter: the place of the `if`. Blanks before it belong neither to the command nor to the
+ * filter. */
 static struct hist_line split_line(const struct trigger_line *line, size_t *filter)
 {
 	struct hist_line l = { line->whole, line->whole_n, 0, line->remove, line->context };
@@ -110,6 +116,8 @@ static struct hist_line split_line(const struct trigger_line *line, size_t *filt
 	return l;
 }
 
+/* trigger_ops.parse. The trigger has a table and a state of its own until meet_hist() finds that it
+ * stands for another one. *t is freed by the caller on failure, too. */
 static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
 		      struct filter_fault *fault)
 {
@@ -135,6 +143,8 @@ static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
 	return trigger_parse_filter(t, line, l.at + filter, l.n - filter, fault);
 }
 
+/* A wish comes true on the pump's thread, later. The file shows it at once: a writer expects to
+ * read what it wrote. */
 bool hist_is_paused(const struct hist *h)
 {
 	return h->turns != atomic_load(&h->state->turns) ? h->paused
@@ -151,6 +161,7 @@ static void show_hist(const struct event_trigger *t, FILE *to)
 	fputs(hist_is_paused(h) ? " [paused]" : " [active]", to);
 }
 
+/* Filters are compared as text, as in the kernel: a blank more makes another histogram. */
 static bool is_same_hist(const struct event_trigger *a, const struct event_trigger *b)
 {
 	const struct hist *x = a->own, *y = b->own;
@@ -219,6 +230,7 @@ static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
 		return 0;
 	take_shared(h, same->own);
 	take_state(h, same->own);
+	/* The table stays, and so does the part of the line that describes it. */
 	h->command->size = ((const struct hist *)same->own)->command->size;
 	h->command->nohitcount = ((const struct hist *)same->own)->command->nohitcount;
 	if (order == HIST_CLEAR) {
@@ -263,6 +275,7 @@ static bool is_needed(const struct event_trigger *t, const struct trigger_contex
 	return need.needed && need.n <= 1;
 }
 
+/* trigger_ops.makes: names the synthetic events that the actions make records of. */
 static void tell_made(const struct event_trigger *t, void (*use)(void *arg, uint32_t index),
 		      void *arg)
 {
@@ -304,6 +317,8 @@ static bool is_later(unsigned a, unsigned b)
 	return (int)(a - b) > 0;
 }
 
+/* A wish comes true once. A trigger whose wish is older than the latest that came true, because
+ * settings are copied, changes nothing. */
 void hist_begin(struct event_trigger *t)
 {
 	struct hist *h = t->own;
@@ -337,6 +352,7 @@ void hist_lose(struct event_trigger *t, uint64_t n)
 {
 	struct hist *h = t->own;
 
+	/* A paused histogram would not have counted them. */
 	if (!atomic_load(&h->state->paused))
 		h->shared->table.dropped += n;
 }

@@ -38,6 +38,7 @@ static bool look_at_variables(const struct event_trigger *t, const void *what)
 	for (size_t i = 0; i < h->command->n_variables; i++) {
 		if (!is_name(s->name, h->command->variables[i].name))
 			continue;
+		/* Only a name on two events is ambiguous: two histograms of one event share it. */
 		s->n += !s->found || s->found->event != h->event;
 		s->found = h;
 		s->variable = i;
@@ -45,6 +46,8 @@ static bool look_at_variables(const struct event_trigger *t, const void *what)
 	return false;
 }
 
+/* Looks at every trigger of the settings that are being changed. A context without find() has
+ * none. */
 static void search(const struct hist_parse *p, struct variable_search *s)
 {
 	const struct trigger_context *context = p->line->context;
@@ -127,6 +130,7 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	if (e < 0)
 		return e;
 	if (!s.found) {
+		/* No handler names an event that has it: any event may. */
 		s = (struct variable_search){ .system = system, .event = event, .name = name };
 		search(p, &s);
 	}
@@ -168,6 +172,8 @@ static bool has_like_keys(const struct hist_command *a, const struct hist_comman
 	return true;
 }
 
+/* trigger_context.find's callback: ends at the first histogram of the event with keys like the
+ * line's. */
 static bool look_at_keys(const struct event_trigger *t, const void *what)
 {
 	struct compatible_search *s = (struct compatible_search *)what;
@@ -187,6 +193,7 @@ static int read_theirs(struct hist_parse *p, const struct event_format *theirs, 
 	bool timestamps = p->c->timestamps;
 	int r;
 
+	/* parse_value() looks into p->event: the line's own event is put back in any case. */
 	p->event = theirs;
 	r = parse_value(p, f, name, PARSE_VARIABLE);
 	p->event = own;

@@ -14,16 +14,19 @@ struct words {
 	size_t n;
 };
 
+/* Whether the words are exactly this text; absent ones are only the empty one. */
 static inline bool words_are(struct words w, const char *text)
 {
 	return w.n == strlen(text) && !memcmp(w.at, text, w.n);
 }
 
+/* Whether the words begin with the text. */
 static inline bool words_begin(struct words w, const char *text)
 {
 	return w.n >= strlen(text) && !memcmp(w.at, text, strlen(text));
 }
 
+/* Whether the character is among them. */
 static inline bool words_have(struct words w, char c)
 {
 	return w.n && memchr(w.at, c, w.n);
@@ -81,6 +84,7 @@ static inline struct words words_strip(struct words w)
 	return w;
 }
 
+/* Returns a copy with a NUL, "" of absent words; free() it. */
 static inline char *words_copy(struct words w)
 {
 	return mem_strndup(w.n ? w.at : "", w.n);

@@ -217,7 +217,7 @@ void handlers_plan(const struct image_request *req, const struct modules *m, str
 /* Why the handler is not probed; REASON_NONE: it is. */
 static enum hook_reason handler_outcome(const struct image *im, const struct handler_plan *h)
 {
-	static const enum hook_reason reasons[] = {
+	static const enum hook_reason reasons[PATCH_GONE + 1] = {
 		[PATCH_PENDING] = REASON_NO_ROOM,
 		[PATCH_REFUSED] = REASON_PAGE_END,
 		[PATCH_CHANGED] = REASON_CHANGED,

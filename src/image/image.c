@@ -431,7 +431,7 @@ void image_refused(const struct image *im, image_refusals *out)
 {
 	/* By the patch's status. A patch that is still pending counts as one whose region found no
 	 * room. */
-	static const enum hook_reason reasons[] = {
+	static const enum hook_reason reasons[PATCH_GONE + 1] = {
 		[PATCH_PENDING] = REASON_NO_ROOM, [PATCH_REFUSED] = REASON_PAGE_END,
 		[PATCH_CHANGED] = REASON_CHANGED, [PATCH_BUSY] = REASON_BUSY,
 	};

@@ -23,7 +23,7 @@ static uint32_t image_of(const struct hist_source_state *s)
 /* hist_record.time: by one of trace_clock's clocks, whose names the command has checked. */
 static uint64_t time_of(void *context, const char *name)
 {
-	static const char *const names[] = {
+	static const char *const names[TRACE_CLOCKS_N] = {
 #define X(id, text) [TRACE_CLOCK_##id] = (text),
 		TRACE_CLOCKS(X)
 #undef X

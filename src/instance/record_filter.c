@@ -286,8 +286,9 @@ static void take_words(struct filter_pass *p, const struct event *e, const uint6
 
 typedef void taker(struct filter_pass *p, const struct event *e, const uint64_t *words, size_t n);
 
+#define KINDS (EVENT_TRACE + 1)
 /* By event kind. Kinds without a row are dropped: the other tracer's records. */
-static taker *const of_graph[] = {
+static taker *const of_graph[KINDS] = {
 	[EVENT_ENTRY] = take_entry,
 	[EVENT_TAIL] = take_tail,
 	[EVENT_EXIT] = take_exit,
@@ -300,16 +301,17 @@ static taker *const of_graph[] = {
 	[EVENT_SLEPT] = take_words,
 	[EVENT_TRACE] = take_words,
 };
-static taker *const of_function[] = { [EVENT_CALL] = take_by_function, [EVENT_TRACE] = take_words };
+static taker *const of_function[KINDS] = {
+	[EVENT_CALL] = take_by_function,
+	[EVENT_TRACE] = take_words,
+};
 
 static void sift_record(struct filter_pass *p, const struct event *e, const uint64_t *words,
 			size_t n)
 {
 	taker *const *takers = p->s->graph ? of_graph : of_function;
-	size_t kinds = p->s->graph ? sizeof(of_graph) / sizeof(*of_graph)
-				   : sizeof(of_function) / sizeof(*of_function);
 
-	if (e->kind < kinds && takers[e->kind])
+	if (e->kind < KINDS && takers[e->kind])
 		takers[e->kind](p, e, words, n);
 }
 

@@ -11,6 +11,7 @@
 /* Offsets of formats count the common fields, which payloads do not have. */
 #define PAYLOAD_FROM EVENT_COMMON_BYTES
 
+/* An event whose format cannot be read has no fields. */
 static size_t fields_of(const struct event_values *v, uint32_t event)
 {
 	return v->formats.at[event] ? v->formats.at[event]->n : 0;
@@ -21,6 +22,8 @@ static uint64_t *before_at(const struct event_values *v)
 	return v->before.at;
 }
 
+/* A format that cannot be read stays NULL: the table `args` has no rows of its event. Other events
+ * are read nevertheless. */
 static void read_formats(struct event_values *v, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->events.n; i++) {
@@ -49,6 +52,7 @@ int event_values_make(struct event_values *v, const struct load *l, struct err *
 		before_at(v)[i] = sum;
 		sum += fields_of(v, load_events(l)[i].event);
 	}
+	/* One sum more than there are events: the number of all fields. */
 	before_at(v)[n] = sum;
 	v->made = true;
 	return 0;
@@ -75,6 +79,8 @@ const struct event_field *event_values_field(const struct event_values *v, const
 {
 	size_t low = 0, high = load_events_n(l);
 
+	/* Finds the last event whose fields begin at or before i. An event without fields has the
+	 * sum of the next one, which is the later and so the one that is found. */
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -101,6 +107,8 @@ static const uint8_t *part(const struct record *r, uint64_t offset, uint64_t n)
 	return r->at + (offset - PAYLOAD_FROM);
 }
 
+/* Formats come from files. A size that is no number's gives nothing, and the shift below stays less
+ * than 64. */
 static struct event_value number_of(const struct record *r, const struct event_field *f)
 {
 	const uint8_t *at = part(r, f->offset, f->size);
@@ -143,10 +151,12 @@ static struct event_value dynamic_of(const struct record *r, const struct event_
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f)
 {
 	const struct query_event *e = &load_events(l)[event];
+	/* Payloads are stored as whole words; the record's own length excludes the padding. */
 	struct record r = { (const uint8_t *)l->payloads.at + 8 * e->payload, e->bytes };
 
 	switch (event_field_kind(f)) {
 	case EVENT_STRING:
+		/* A string of size 0 goes on to the record's end. */
 		if (f->size)
 			return text_at(part(&r, f->offset, f->size), f->size);
 		if (f->offset < PAYLOAD_FROM || f->offset - PAYLOAD_FROM > r.n)

@@ -23,10 +23,13 @@ struct event_value {
 /* Reads the formats and counts the fields, the first time; the records must be loaded. 0, or -errno
  * and *err. */
 int event_values_make(struct event_values *v, const struct load *l, struct err *err);
+/* Frees what event_values_make() made; nothing if it was not called or failed. */
 void event_values_free(struct event_values *v);
 /* Number of fields of all events. */
 size_t event_values_n(const struct event_values *v, const struct load *l);
 /* Which event has field `i` of all, and the field; *format is its event's. */
 const struct event_field *event_values_field(const struct event_values *v, const struct load *l,
 					     size_t i, size_t *event);
+/* Reads that field of the event in row `event`. The text is of the loaded payloads, valid until
+ * load_free(), and has no NUL at its end. */
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f);

@@ -11,6 +11,7 @@ static int place_rows(struct query *q, const struct query_table *t, struct index
 	size_t n = t->rows(q), keys = x->key->size(q);
 	size_t begin_bytes = (keys + 2) * sizeof(uint32_t);
 	uint32_t *begins, *rows;
+	/* One row more than there are: an empty table's spool has an address as well. */
 	int r = spool_reserve(&x->begins, begin_bytes, &q->err);
 
 	if (!r)
@@ -35,6 +36,7 @@ const struct index *index_of(struct query *q, const struct query_table *t,
 {
 	struct index *x;
 
+	/* A key is known by its address: keys are rows of constant tables. */
 	for (size_t i = 0; i < q->indexes.n; i++)
 		if (q->indexes.at[i]->key == key)
 			return q->indexes.at[i];

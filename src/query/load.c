@@ -21,11 +21,13 @@ const char *const slice_end_words[SLICE_ENDS] = {
 	[SLICE_UNKNOWN] = "unknown",
 };
 
+/* One more than image and pid: the map has no place for 0. */
 static uint64_t process_key(uint32_t pid, uint32_t image)
 {
 	return ((uint64_t)image << 32 | pid) + 1;
 }
 
+/* Threads of one pid and image are one process; an exec begins another one. */
 static void find_processes(struct load *l)
 {
 	for (size_t i = 0; i < l->info->threads.n; i++) {
@@ -97,6 +99,7 @@ static void describe_function(struct load *l, uint32_t image, uint32_t id,
 		free(text);
 }
 
+/* Describes a function when it first occurs: a module has many that a trace never calls. */
 static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 {
 	uint32_t image = l->info->threads.at[thread].image;
@@ -116,6 +119,8 @@ static uint64_t coroutine_key(uint32_t process, uint32_t number)
 	return (uint64_t)process << 32 | number;
 }
 
+/* Rows come in the order in which stacks first have a call. A stack belongs to the thread that is
+ * first seen on it. */
 static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 {
 	uint64_t key = number ? coroutine_key(l->process_of.at[thread], number)
@@ -139,6 +144,7 @@ static struct slice *add_slice(struct load *l, const struct call_step *s, uint64
 	struct slice *row;
 
 	if (n >= ROW_NONE)
+		/* Row numbers have 32 bits, and ROW_NONE is none: it keeps a slice small. */
 		l->failed = err_set(l->err, EFBIG,
 				    "the trace has more than %u calls; brace report reads it all",
 				    ROW_NONE);
@@ -169,11 +175,13 @@ static void enter_slice(struct load *l, const struct call_step *s)
 		t->open.n = s->depth;
 	if (t->open.n)
 		row->parent = t->open.at[t->open.n - 1];
+	/* Levels whose calls are not known have no row. */
 	while (t->open.n < s->depth)
 		*vec_add(&t->open) = ROW_NONE;
 	*vec_add(&t->open) = n;
 }
 
+/* Self time is never below 0: of stamps of two CPUs the inner calls may seem to last longer. */
 static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint64_t inside)
 {
 	const struct trace_clock *c = &l->info->clock;
@@ -187,6 +195,7 @@ static void leave_slice(struct load *l, const struct call_step *s)
 	struct query_track *t = &l->tracks.at[track_row(l, s->thread, s->track)];
 	struct slice *row;
 
+	/* The beginning of the call is not in the trace. */
 	if (t->open.n <= s->depth)
 		return;
 	t->open.n = s->depth;
@@ -216,6 +225,7 @@ static void add_span(struct load *l, const struct call_step *s)
 	row->value = s->value;
 }
 
+/* A call whose return is not followed stands below the open ones, and nothing stands below it. */
 static void add_only(struct load *l, const struct call_step *s)
 {
 	struct slice *row = add_slice(l, s, s->tsc);
@@ -245,9 +255,11 @@ static void add_event(struct load *l, const struct event *e)
 	size_t n = load_events_n(l);
 	struct query_event *row;
 
+	/* A record of an event that the trace does not describe has neither a name nor fields. */
 	if (event == SIZE_MAX)
 		return;
 	l->failed = spool_reserve(&l->events, sizeof(*row), l->err);
+	/* l->failed = spool */
 	if (!l->failed)
 		l->failed = spool_reserve(&l->payloads, words * 8, l->err);
 	if (l->failed)
@@ -289,6 +301,7 @@ static void take_step(void *arg, const struct call_step *s)
 	}
 }
 
+/* Notes the TSC of the thread's latest record, for calls that never end. */
 static void note_last(struct load *l, const struct event *e)
 {
 	while (l->last.n <= e->thread)
@@ -307,6 +320,8 @@ static void end_track(struct load *l, uint32_t process, struct track *t)
 
 		if (row == SP_NONE) /* it never had a call */
 			return;
+		/* A coroutine has no thread of its own: the one that was first seen on it stands
+		 * for it. */
 		thread = l->tracks.at[row].thread;
 	}
 	if (thread >= l->last.n)
@@ -334,6 +349,7 @@ static int read_source(struct load *l, struct source *from, struct tracks *t, st
 	int r;
 
 	while ((r = from->ops->next(from, &e, err)) > 0) {
+		/* Only a broken file has records of a thread that its table lacks. */
 		if (e.thread >= l->info->threads.n)
 			continue;
 		note_last(l, &e);
@@ -370,6 +386,7 @@ static void number_names(struct load *l)
 	free(order);
 }
 
+/* Goes back to the state after load_init(), so that the next statement tries again. */
 static void empty(struct load *l)
 {
 	struct store_reader *r = l->reader;

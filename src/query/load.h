@@ -72,11 +72,15 @@ struct load {
 	int failed;                    /* -errno */
 };
 
+/* Makes *l empty but for the processes, which info names. r is the caller's, and outlives it. */
 void load_init(struct load *l, struct store_reader *r);
+/* Frees what is in *l, which load_init() may then fill again. */
 void load_free(struct load *l);
 /* Reads the trace, the first time. 0, or -errno and *err; after a failure it is tried again. */
 int load_records(struct load *l, struct err *err);
 
+/* The rows, and how many there are. Loading more rows moves them: addresses hold only until then.
+ * NULL where nothing is loaded. */
 static inline struct slice *load_slices(const struct load *l) { return l->slices.at; }
 static inline size_t load_slices_n(const struct load *l)
 {

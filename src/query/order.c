@@ -22,6 +22,7 @@ static int by_begin(const void *a, const void *b, void *arg)
 	return x->dur != y->dur ? (x->dur > y->dur ? -1 : 1) : -later;
 }
 
+/* Events of one time keep the order of reading, in which payloads are stored. */
 static int by_time(const void *a, const void *b)
 {
 	const struct query_event *x = a, *y = b;
@@ -54,6 +55,7 @@ static int copy_ordered(struct load *l, const uint32_t *order, uint32_t *now, st
 	return 0;
 }
 
+/* Sorts numbers of rows: parents are numbers, and have to be led to the new places. */
 static int order_slices(struct load *l, struct err *err)
 {
 	size_t n = load_slices_n(l);
@@ -98,6 +100,7 @@ int order_rows(struct load *l, struct err *err)
 	int r = load_slices_n(l) ? order_slices(l, err) : 0;
 
 	if (load_events_n(l))
+		/* Nothing refers to events by number: they are sorted in place. */
 		qsort(load_events(l), load_events_n(l), sizeof(struct query_event), by_time);
 	if (!r && l->spans)
 		find_parents(l);

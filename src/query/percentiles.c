@@ -36,6 +36,7 @@ static void step(sqlite3_context *c, int n, sqlite3_value **values)
 		return;
 	}
 	g->percent = own ? *own : sqlite3_value_double(values[1]);
+	/* Asked so that a NaN is refused, too. */
 	if (!(g->percent >= 0 && g->percent <= 100))
 		sqlite3_result_error(c, "the percentage is from 0 to 100", -1);
 	else
@@ -76,6 +77,7 @@ static void finish(sqlite3_context *c)
 	struct group *g = sqlite3_aggregate_context(c, 0);
 	double rank, value;
 
+	/* A group without numbers has no result, which is NULL. */
 	if (!g || !g->values.n)
 		return;
 	rank = ceil((double)g->values.n * g->percent / 100);

@@ -25,6 +25,7 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 				SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 				NULL);
 
+	/* Comes before the first failure: query_close() frees it. */
 	load_init(&q->load, reader);
 	if (r == SQLITE_OK)
 		r = create_all(q);
@@ -41,6 +42,7 @@ void query_close(struct query *q)
 {
 	if (!q)
 		return;
+	/* SQLite goes first: its tables read the arrays that are freed behind it. */
 	sqlite3_close(q->db);
 	for (size_t i = 0; i < q->indexes.n; i++)
 		index_free(q->indexes.at[i]);
@@ -88,6 +90,8 @@ static int give_columns(sqlite3_stmt *s, const struct query_sink *sink, void *ar
 	return r;
 }
 
+/* Asks for the type first, because sqlite3_column_text() may convert the value and its type with
+ * it. */
 static void read_value(sqlite3_stmt *s, int i, struct query_value *v)
 {
 	int type = sqlite3_column_type(s, i);

@@ -25,7 +25,7 @@ struct query_sink {
 /* Opens the trace's tables. Nothing is read of the records until a statement asks for it. r must
  * outlive the query; its records are read by one statement at a time. 0, or -errno and *err. */
 int query_open(struct store_reader *r, struct query **out, struct err *err);
-/* NULL is fine. */
+/* Closes the database and frees the rows, with their temporary files. NULL is fine. */
 void query_close(struct query *q);
 
 /* Runs all statements of the text, in order, until one fails. 0, or -errno and *err, with the

@@ -48,6 +48,7 @@ int spool_reserve(struct spool *s, size_t n, struct err *err)
 		return err_set(err, r,
 			       "no room for %zu MB of calls in a temporary file: %s (set TMPDIR to a directory that has it)",
 			       size >> 20, strerror(r));
+	/* The array may move: the callers keep numbers of rows and no addresses. */
 	at = s->at ? mremap(s->at, s->size, size, MREMAP_MAYMOVE)
 		   : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (at == MAP_FAILED)

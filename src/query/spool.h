@@ -24,4 +24,6 @@ static inline void *spool_add(struct spool *s, size_t n)
 	s->bytes += n;
 	return to;
 }
+/* Unmaps the array and closes the file, which is gone by that. Leaves *s empty, as for a first
+ * use. */
 void spool_free(struct spool *s);

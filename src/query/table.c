@@ -42,6 +42,7 @@ static const struct query_table *table_of(sqlite3_vtab_cursor *c)
 
 /* --- planning ---------------------------------------------------------------------------- */
 
+/* A statement's way to the rows, while xBestIndex looks for it. */
 struct plan {
 	sqlite3_index_info *info;
 	const struct query_table *table;
@@ -75,6 +76,8 @@ static char operator_of(unsigned char op)
 	return 0;
 }
 
+/* Asks for the bound's value as xFilter's next argument, and tells xFilter by two letters how to
+ * use it. */
 static void push_down(struct plan *p, int i, char on, char op)
 {
 	sqlite3_str_appendchar(p->bounds, 1, on);
@@ -97,6 +100,7 @@ static void use_constraint(struct plan *p, int i)
 
 	if (!p->info->aConstraint[i].usable || !op)
 		return;
+	/* SQLite's rowid is column -1, the id is column 0: both are the row's number. */
 	if (column <= 0) {
 		push_down(p, i, ON_ROW, op);
 		p->one_row |= op == '=';
@@ -136,6 +140,7 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 
 	for (int i = 0; i < info->nConstraint; i++)
 		use_constraint(&p, i);
+	/* An index that use_order() chooses gives all rows: only a bound makes them few. */
 	keyed = p.key >= 0;
 	info->idxNum = 0;
 	use_order(&p);
@@ -221,6 +226,7 @@ static void choose_key(struct table_cursor *c, const struct index *x, sqlite3_va
 
 static size_t row_of(const struct table_cursor *c)
 {
+	/* Places are taken from either end: `to` is the one behind the last. */
 	size_t place = c->backwards ? c->to - 1 : c->from;
 
 	return c->rows ? c->rows[place] : place;
@@ -249,6 +255,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n
 	const struct query_table *t = table_of(base);
 	const struct index *x = NULL;
 
+	/* The first statement that reaches a table pays for reading the trace. */
 	if (t->load && t->load(q))
 		return SQLITE_ERROR;
 	c->low = c->from = 0;
@@ -267,6 +274,8 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n
 		else
 			bound_rows(c, bounds[2 * i], bounds[2 * i + 1], values[i]);
 	}
+	/* Without an index a place is a row's number, so that the bounds cut at once. With one,
+	 * skip_rows() looks at each row. */
 	if (!x) {
 		c->from = c->low;
 		c->to = c->high;
@@ -314,6 +323,7 @@ static int row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
+	/* SQLite fills in base.pVtab. */
 	struct table_cursor *c = mem_zalloc(sizeof(*c));
 
 	*out = &c->base;
@@ -331,6 +341,7 @@ static int close_cursor(sqlite3_vtab_cursor *c)
 /* What sqlite3_create_module hands on. */
 struct table_of_query { struct query *query; const struct query_table *table; };
 
+/* xConnect. The CREATE TABLE is never run: it only tells SQLite the columns. */
 static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
 			 sqlite3_vtab **out, char **error)
 {
@@ -363,6 +374,7 @@ int table_create(struct query *q, const struct query_table *t)
 {
 	struct table_of_query *m = mem_zalloc(sizeof(*m));
 
+	/* SQLite frees it with the database, and at once if it fails. */
 	*m = (struct table_of_query){ q, t };
 	return sqlite3_create_module_v2(q->db, t->name, &table_module, m, free);
 }

@@ -54,6 +54,8 @@ struct index {
 /* The index of that key, made at need. NULL, and q->err: no room. */
 const struct index *index_of(struct query *q, const struct query_table *t,
 			     const struct query_key *key);
+/* Frees the index and its files. */
 void index_free(struct index *x);
+/* The two arrays of an index, valid until index_free(). */
 static inline const uint32_t *index_rows(const struct index *x) { return x->rows.at; }
 static inline const uint32_t *index_begins(const struct index *x) { return x->begins.at; }

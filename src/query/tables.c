@@ -62,6 +62,7 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 
 	if (column == 1)
 		give_number(to, p->pid);
+	/* A trace that was cut may lack the image: then all but the pid is NULL. */
 	if (!image)
 		return;
 	slash = strrchr(image->exe, '/');
@@ -78,6 +79,7 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 static void thread_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
 	const struct trace_thread *t = &q->load.info->threads.at[row];
+	/* A name that fills its array has no NUL: it is copied by its length. */
 	const char *name = trace_thread_name(t);
 
 	switch (column) {
@@ -107,6 +109,7 @@ static void thread_column(struct query *q, size_t row, int column, sqlite3_conte
 
 /* --- thread_track ------------------------------------------------------------------------ */
 
+/* query_table.load of the tables that are made of records. */
 static int need_records(struct query *q)
 {
 	return load_records(&q->load, &q->err);
@@ -205,6 +208,7 @@ static bool name_id_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 	return is_number_below(v, names_n(q), key);
 }
 
+/* Names are sorted: the number of a text is its place among them. */
 static bool name_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 {
 	const char *text = (const char *)sqlite3_value_text(v);
@@ -284,6 +288,8 @@ static void slice_column(struct query *q, size_t row, int column, sqlite3_contex
 
 /* --- function ---------------------------------------------------------------------------- */
 
+/* query_table.load of `function`, which counts as `brace report` does. The rows are sorted by name,
+ * so that ids are the same each time. */
 static int need_summary(struct query *q)
 {
 	struct summary_input in = summary_from_store(q->load.reader);
@@ -380,6 +386,7 @@ static size_t args_n(const struct query *q)
 	return event_values_n(&q->values, &q->load);
 }
 
+/* Fields are numbered event by event: the number of the event never falls by row. */
 static uint64_t args_set(const struct query *q, size_t row)
 {
 	size_t event;
@@ -398,7 +405,9 @@ static void give_value(sqlite3_context *to, const struct event_value *v)
 
 static void args_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
-	static const char *const types[] = { NULL, "int", "string" };
+	static const char *const types[EVENT_VALUE_TEXT + 1] = {
+		[EVENT_VALUE_NUMBER] = "int", [EVENT_VALUE_TEXT] = "string",
+	};
 	size_t event;
 	const struct event_field *f = event_values_field(&q->values, &q->load, row, &event);
 	struct event_value v = event_value_of(&q->load, event, f);
@@ -451,6 +460,7 @@ static void metadata_column(struct query *q, size_t row, int column, sqlite3_con
 	if (column == 1)
 		give_text(to, metadata[row].name);
 	else if (column == 2 && metadata[row].text != SIZE_MAX)
+		/* A text that the trace does not have is NULL here and in SQL. */
 		give_text(to, *(char *const *)(info + metadata[row].text));
 	else if (column == 3 && metadata[row].number != SIZE_MAX)
 		give_number(to, *(const uint64_t *)(info + metadata[row].number));

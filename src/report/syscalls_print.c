@@ -93,7 +93,10 @@ static void print_titles(const struct syscalls *s, struct out *o)
 {
 	static const char *const titles[SYSCALLS_NUMBERS] = { "CALLS", "ERRORS", "TOTAL", "MIN",
 							      "MEAN",  "P50",	 "P99",	  "MAX" };
-	static const char *const rows[] = { "SYSCALL", "THREAD", "FILE", "ERROR" };
+	static const char *const rows[SYSCALLS_BY_ERROR + 1] = {
+		[SYSCALLS_BY_CALL] = "SYSCALL", [SYSCALLS_BY_THREAD] = "THREAD",
+		[SYSCALLS_BY_FILE] = "FILE", [SYSCALLS_BY_ERROR] = "ERROR",
+	};
 
 	for (unsigned c = 0; c < SYSCALLS_NUMBERS; c++)
 		out_printf(o, "%*s", SUMMARY_COLUMN, titles[c]);
@@ -166,7 +169,10 @@ void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o)
 
 static void print_json_key(const struct syscalls *s, const struct syscalls_row *r, struct out *o)
 {
-	static const char *const keys[] = { "name", "comm", "file", "error" };
+	static const char *const keys[SYSCALLS_BY_ERROR + 1] = {
+		[SYSCALLS_BY_CALL] = "name", [SYSCALLS_BY_THREAD] = "comm",
+		[SYSCALLS_BY_FILE] = "file", [SYSCALLS_BY_ERROR] = "error",
+	};
 	char comm[TRACE_COMM + 1] = "";
 	const struct trace_thread *t = NULL;
 

@@ -20,6 +20,7 @@ struct rows {
 	bool wide;             /* the widths are known */
 };
 
+/* Begins a result in that form, without columns yet; rows_end() ends it. `to` is the caller's. */
 void rows_init(struct rows *r, enum rows_form form, struct screen *to);
 /* Prints what waits and frees everything. */
 void rows_end(struct rows *r);
