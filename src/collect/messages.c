@@ -118,6 +118,11 @@ void messages_add_handler(struct memory_messages *to, uint32_t reason, pid_t pid
 	add_once(to, MESSAGE_HANDLER, reason, pid, handler);
 }
 
+void messages_add_probe(struct memory_messages *to, uint32_t reason, pid_t pid, const char *event)
+{
+	add_once(to, MESSAGE_PROBE, reason, pid, event);
+}
+
 void messages_add_file(struct memory_messages *to, int code, pid_t pid, const char *module)
 {
 	add_once(to, MESSAGE_FILE, (uint32_t)code, pid, module);

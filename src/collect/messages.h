@@ -14,6 +14,8 @@ void messages_take(const struct memory_messages *from, struct trace_info *info);
  * MESSAGE_NOT_HELD. */
 void messages_add_handler(struct memory_messages *to, uint32_t reason, pid_t pid,
 			  const char *handler);
+/* Adds an event that is not probed everywhere, once for each name. reason: enum hook_reason. */
+void messages_add_probe(struct memory_messages *to, uint32_t reason, pid_t pid, const char *event);
 /* Notes a file that cannot be opened, once for each name. code: errno. */
 void messages_add_file(struct memory_messages *to, int code, pid_t pid, const char *module);
 /* Notes that a process has ended that was attached. status: as waitpid gives it, -1: not known. */

@@ -214,32 +214,14 @@ void handlers_plan(const struct image_request *req, const struct modules *m, str
 	}
 }
 
-/* Why the handler is not probed; REASON_NONE: it is. */
-static enum hook_reason handler_outcome(const struct image *im, const struct handler_plan *h)
-{
-	static const enum hook_reason reasons[PATCH_GONE + 1] = {
-		[PATCH_PENDING] = REASON_NO_ROOM,
-		[PATCH_REFUSED] = REASON_PAGE_END,
-		[PATCH_CHANGED] = REASON_CHANGED,
-		[PATCH_BUSY] = REASON_BUSY,
-		[PATCH_GONE] = REASON_NONE,
-		[PATCH_APPLIED] = REASON_NONE,
-	};
-
-	for (uint32_t i = 0; h->patch && i < im->setup.n_patches; i++)
-		if (im->patches[i].address == h->patch &&
-		    im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
-			return reasons[im->patches[i].status];
-	return (enum hook_reason)h->reason;
-}
-
 void handlers_tell(const struct image *im, pid_t pid, struct memory_messages *messages)
 {
 	for (size_t i = 0; i < im->handlers.n; i++) {
-		enum hook_reason reason = handler_outcome(im, &im->handlers.at[i]);
+		const struct handler_plan *h = &im->handlers.at[i];
+		enum hook_reason reason = h->patch ? image_patch_reason(im, h->patch) : h->reason;
 
 		if (reason)
-			messages_add_handler(messages, reason, pid, im->handlers.at[i].name);
+			messages_add_handler(messages, reason, pid, h->name);
 	}
 }
 

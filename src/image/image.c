@@ -22,6 +22,7 @@
 #include "image/modules.h"
 #include "collect/messages.h"
 #include "image/patches.h"
+#include "image/probe_outcomes.h"
 #include "collect/shared_memory.h"
 
 #define PAGE UINT64_C(4096)
@@ -170,6 +171,24 @@ static void keep_unread(const struct modules *m, struct image *out)
 	}
 }
 
+enum hook_reason image_patch_reason(const struct image *im, uint64_t address)
+{
+	static const enum hook_reason reasons[PATCH_GONE + 1] = {
+		[PATCH_PENDING] = REASON_NO_ROOM,
+		[PATCH_REFUSED] = REASON_PAGE_END,
+		[PATCH_CHANGED] = REASON_CHANGED,
+		[PATCH_BUSY] = REASON_BUSY,
+		[PATCH_GONE] = REASON_NONE,
+		[PATCH_APPLIED] = REASON_NONE,
+	};
+
+	for (uint32_t i = 0; i < im->setup.n_patches; i++)
+		if (im->patches[i].address == address &&
+		    im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
+			return reasons[im->patches[i].status];
+	return REASON_NONE;
+}
+
 void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages *messages)
 {
 	for (size_t i = 0; i < im->unread.n; i++)
@@ -221,6 +240,8 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		r = patches_make(req, &modules, &maps, out, err);
 	if (r == 0)
 		handlers_plan(req, &modules, out);
+	if (r == 0)
+		probe_outcomes_plan(req, &modules, out);
 	if (r == 0)
 		bindings_find(&maps, out->update.about.exe, req->agent_path, &modules);
 	if (r == 0)
@@ -516,6 +537,7 @@ void image_close(struct image *im)
 	if (im->image_fd >= 0)
 		close(im->image_fd);
 	vec_free(&im->handlers);
+	vec_free(&im->probes);
 	vec_free(&im->unread);
 	free(im->patches);
 	free(im->regions);

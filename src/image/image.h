@@ -49,6 +49,13 @@ struct handler_plan {
 	char name[MESSAGE_NAME];
 };
 
+/* A place of an event (a marker, or a defined one) that was to be probed. */
+struct probe_plan {
+	uint64_t patch;           /* address; 0 = there is none */
+	uint8_t reason;           /* enum hook_reason: why there is none */
+	char name[MESSAGE_NAME];  /* GROUP:EVENT, cut */
+};
+
 /* A module that was to be traced, but whose file cannot be opened. code: errno; ESTALE: another
  * file stands at its path. */
 struct image_unread { char name[MESSAGE_NAME]; int code; };
@@ -67,6 +74,7 @@ struct image {
 	struct patch *patches;
 	struct patch_region *regions; /* as `patches` */
 	VEC(struct handler_plan) handlers;
+	VEC(struct probe_plan) probes;
 	VEC(struct image_unread) unread;
 };
 
@@ -135,6 +143,8 @@ void image_settle(struct image *im, const struct image_request *req);
 /* The two halves of image_settle, for an image whose update is handed over. */
 void image_refused(const struct image *im, image_refusals *out);
 void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid);
+/* Why the patch at the address did not go in; REASON_NONE: it did, or the image has none there. */
+enum hook_reason image_patch_reason(const struct image *im, uint64_t address);
 /* Notes the files that could not be opened. */
 void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages *messages);
 /* Whether the places of the regions are still free. */

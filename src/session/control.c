@@ -208,6 +208,7 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->setup.n_patches);
 	handlers_tell(im, pid, control_messages(c));
+	probe_outcomes_tell(im, pid, control_messages(c));
 	image_tell_unread(im, pid, control_messages(c));
 	*vec_add(&c->images) = state;
 	return 0;

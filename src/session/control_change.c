@@ -220,6 +220,7 @@ static void keep_settings(struct changing *ch)
 		patch_lists_add(&c->patches, t->pid, memory_of(c, t->pid), t->im.patches,
 				t->im.setup.n_patches);
 		handlers_tell(&t->im, t->pid, control_messages(c));
+		probe_outcomes_tell(&t->im, t->pid, control_messages(c));
 		image_tell_unread(&t->im, t->pid, control_messages(c));
 	}
 	for (size_t i = 0; i < c->images.n; i++) {

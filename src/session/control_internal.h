@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "session/control.h"
 #include "image/handlers.h"
+#include "image/probe_outcomes.h"
 #include "inject/patch_lists.h"
 #include "session/planners.h"
 #include "session/turns.h"

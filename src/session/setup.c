@@ -227,6 +227,7 @@ void setup_settle(struct control *c, struct peer *p, const struct protocol_done 
 		handlers_begin(&c->handlers, p->pid);
 	}
 	handlers_tell(&p->im, p->pid, control_messages(c));
+	probe_outcomes_tell(&p->im, p->pid, control_messages(c));
 	image_tell_unread(&p->im, p->pid, control_messages(c));
 	patch_lists_add(&c->patches, p->pid, p->memory, p->im.patches, p->im.setup.n_patches);
 	tell_refused(c, p);

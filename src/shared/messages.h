@@ -48,6 +48,9 @@ enum message_kind {
 	MESSAGE_ENDED,
 	/* count: threads for whose stack of live calls there was no memory, for a while at least */
 	MESSAGE_NO_STACK,
+	/* the tracer's own: a place of an event is not probed; number: why, enum hook_reason; name:
+	 * GROUP:EVENT */
+	MESSAGE_PROBE,
 	MESSAGE_KINDS
 };
 
@@ -63,7 +66,7 @@ struct memory_message {
 	 * collect/messages.c), acquired by messages_take(). */
 	uint32_t written;
 	uint32_t kind, pid;   /* pid: the first one's */
-	/* MESSAGE_STOPPED: of the system call; MESSAGE_HANDLER, MESSAGE_FILE: why */
+	/* MESSAGE_STOPPED: of the system call; MESSAGE_HANDLER, MESSAGE_PROBE, MESSAGE_FILE: why */
 	uint32_t number;
 	uint32_t count, pad;  /* 0: all withdrawn */
 	char name[MESSAGE_NAME]; /* the program's last path component */

@@ -42,7 +42,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_USER] = "user",         [MESSAGE_FULL] = "full",        [MESSAGE_BRACE] = "brace",
 	[MESSAGE_CLOCK] = "clock",       [MESSAGE_STRANGER] = "stranger",
 	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
-	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack",
+	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
 };
 
 const char *messages_kind(uint32_t kind)
@@ -147,27 +147,33 @@ static void print_spoiled(struct out *o, const char *prefix)
 		prefix);
 }
 
-/* One line for all handlers that are not probed, by their names. */
-static void print_handlers(struct out *o, const char *prefix, const struct trace_message *messages,
-			   size_t n)
+/* " (REASON)"; the number comes from a file, perhaps a newer writer's: a reason that is not known
+ * here is left out. */
+static void print_reason(struct out *o, uint32_t number)
+{
+	if (number < REASONS_N && number)
+		out_printf(o, " (%s)", hook_reason_words[number]);
+}
+
+/* One line for all messages of a kind: names, each with its reason. */
+static void print_unprobed(struct out *o, const char *prefix, const char *what, uint32_t kind,
+			   const struct trace_message *messages, size_t n)
 {
 	const char *comma = "";
 
-	if (!count_of(messages, n, MESSAGE_HANDLER))
+	if (!count_of(messages, n, kind))
 		return;
-	out_printf(o, "%snot told are signals that were delivered to ", prefix);
+	out_printf(o, "%s%s", prefix, what);
 	for (size_t i = 0; i < n; i++) {
-		if (messages[i].kind != MESSAGE_HANDLER)
+		if (messages[i].kind != kind)
 			continue;
 		out_str(o, comma);
 		out_foreign(o, messages[i].name[0] ? messages[i].name : "others",
 			    sizeof(messages[i].name));
-		if (messages[i].number == MESSAGE_NOT_HELD)
+		if (kind == MESSAGE_HANDLER && messages[i].number == MESSAGE_NOT_HELD)
 			out_str(o, " (brace may not stop it)");
-		/* The number comes from a file, perhaps a newer writer's: a reason that is not
-		 * known here is left out. */
-		else if (messages[i].number < REASONS_N && messages[i].number)
-			out_printf(o, " (%s)", hook_reason_words[messages[i].number]);
+		else
+			print_reason(o, messages[i].number);
 		comma = ", ";
 	}
 	out_char(o, '\n');
@@ -319,7 +325,10 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_file(o, prefix, &messages[i]);
 		else if (messages[i].kind == MESSAGE_FULL)
 			print_full(o, prefix, &messages[i]);
-	print_handlers(o, prefix, messages, n);
+	print_unprobed(o, prefix, "not told are signals that were delivered to ", MESSAGE_HANDLER,
+		       messages, n);
+	print_unprobed(o, prefix, "some places of these events are not probed: ", MESSAGE_PROBE,
+		       messages, n);
 	if (count_of(messages, n, MESSAGE_SPOILED))
 		print_spoiled(o, prefix);
 	if (count_of(messages, n, MESSAGE_UNSEEN))

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 ANSWERS=values
 . "$(dirname "$0")/answers-lib.sh"
-need nm
+need nm objdump
 
 # recorded NAME EVENT TEXT...: the trace's records of the event are these, in this order.
 recorded() {
@@ -44,6 +44,27 @@ for event in a b c; do recorded "the same records: $event" $event n=1 n=2 n=5; d
 "$BRACE" graph --no-pager -l values_outer -e 'p:hit values_hit n=%si:u64' -- "$A" <"$T/in" >"$T/graph" 2>"$T/err"
 grep -Eq '/\* hit: \(0x[0-9a-f]+\) n=1 \*/' "$T/graph"
 result "in the graph" $? "$T/graph" "$T/err"
+
+# --- two that want the same bytes: what is left out is said
+at=$((16#$(nm "$A" | sed -n 's/^\([0-9a-f]*\) t values_many$/\1/p')))
+objdump -d --no-show-raw-insn --disassemble=values_many "$A" | sed -n 's/^ *\([0-9a-f]*\):.*/\1/p' >"$T/insns"
+while read -r first && read -r second <&3; do
+	[ $((16#$second - 16#$first)) -lt 5 ] || continue
+	"$BRACE" record -o "$T/trace" -e "p:a values_many+$((16#$first - at))" -e "p:b values_many+$((16#$second - at))" \
+		-- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] || break
+done <"$T/insns" 3< <(tail -n +2 "$T/insns")
+check_that "two probes at the same bytes: the program computes the same" cmp "$T/out" "$T/wanted"
+check_that "the second one is left out, which the summary says" grep -qx \
+	'brace: some places of these events are not probed: uprobes:b (taken)' "$T/err"
+"$BRACE" info "$T/trace" >"$T/info" 2>"$T/err"
+check_that "and brace info" grep -qx 'note       some places of these events are not probed: uprobes:b (taken)' "$T/info"
+"$BRACE" info --json "$T/trace" >"$T/info" 2>"$T/err"
+check_that "also for scripts" grep -q '"kind": *"probe"' "$T/info"
+second=$(sed -n 2p "$T/insns")
+"$BRACE" record -o "$T/trace" -l values_many -e "p:b values_many+$((16#$second - at))" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+check_that "in the first bytes of a function that is traced" grep -q 'uprobes:b (taken)' "$T/err"
+check_that "which is recorded" grep -q '  calls *2\|2 calls' "$T/err"
 
 # --- a process that runs
 export XDG_RUNTIME_DIR=$T
