@@ -5,9 +5,11 @@
  * table is shared by all threads without a lock: an entry that another thread overwrote costs the
  * record of one return, never more. */
 #include <asm/unistd.h>
+#include <linux/prctl.h>
 
 #include "agent/agent.h"
 #include "agent/calls.h"
+#include "agent/needs.h"
 #include "agent/tasks.h"
 #include "shared/call_copies.h"
 #include "shared/calls.h"
@@ -134,6 +136,15 @@ __attribute__((noinline)) static void write_entry(const struct call_at *at, uint
 		write_event(at, e, words, call_copies_add(e, words, n, &values));
 }
 
+/* Programs that libc_calls.c does not lead, and calls without libc, would die of the next copy. */
+static void see_filter(const uint64_t *regs, uint32_t number)
+{
+	if (number == __NR_seccomp)
+		filter_seen(regs[PROBE_ARG0] + 1, regs[PROBE_ARG2]);
+	else if (number == __NR_prctl && (uint32_t)regs[PROBE_ARG0] == PR_SET_SECCOMP)
+		filter_seen(regs[PROBE_ARG1], regs[PROBE_ARG2]);
+}
+
 static void begin_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
@@ -143,6 +154,7 @@ static void begin_call(const struct call_at *at)
 	if (c->kept)
 		keep_entry(regs[PROBE_SP], number);
 	write_entry(at, number);
+	see_filter(regs, number);
 	if (c->tasks)
 		task_before(&(struct task_at){ write_task_events(c), at->regs, at->ip }, number);
 }

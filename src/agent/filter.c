@@ -164,10 +164,9 @@ static void ask_for_strict(struct call_plan *p)
 
 /* Returns the needs that the process is about to forbid itself; 0 also for a call that the kernel
  * will refuse. */
-static uint32_t about_to_forbid(const struct call_registers *r, uint32_t *first)
+static uint32_t about_to_forbid(uint64_t mode, uint64_t program, uint32_t *first)
 {
-	uint64_t mode = mode_of(r);
-	const struct sock_fprog *f = (const struct sock_fprog *)r->arg2;
+	const struct sock_fprog *f = (const struct sock_fprog *)program;
 
 	*first = __NR_rt_sigprocmask;
 	if (mode == SECCOMP_MODE_STRICT && has_filter())
@@ -212,7 +211,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 		p->arg0 = 0;
 		return 0;
 	}
-	forbidden = about_to_forbid(r, &first);
+	forbidden = about_to_forbid(mode_of(r), r->arg2, &first);
 	if (mode_of(r) == SECCOMP_MODE_STRICT && forbidden)
 		ask_for_strict(p);
 	if (!(forbidden & ~before))
@@ -225,4 +224,16 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);
 	wait_for_threads(before);
 	return 0;
+}
+
+__attribute__((noinline)) void filter_seen(uint64_t mode, uint64_t program)
+{
+	uint32_t first;
+
+	/* Strict mode allows no trampoline either; libc_calls.c's has a filter in its place, which
+	 * it asks for because there is none yet. */
+	if (mode != SECCOMP_MODE_FILTER || agent.forbidden & NEED_COPY)
+		return;
+	if (about_to_forbid(mode, program, &first) & NEED_COPY)
+		__atomic_fetch_or(&agent.forbidden, NEED_COPY, __ATOMIC_SEQ_CST);
 }

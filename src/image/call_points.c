@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "arch/code.h"
 #include "event/syscall_copies.h"
@@ -25,6 +26,7 @@ struct wanted_call {
 	struct call_event raw[2];
 	struct call_event named[2][CALL_NUMBERS];
 	bool any[2];
+	bool copying;             /* some record has copies of memory */
 	uint32_t tasks;           /* kinds of task_points.h */
 };
 
@@ -62,6 +64,13 @@ static const struct syscall_info *syscall_by_name(const char *name)
 	return NULL;
 }
 
+/* Whether the record has copies that the short way cannot make: it writes up to two of nothing. */
+static bool is_copying(const struct call_event *e)
+{
+	return e->event != CALL_NO_EVENT && e->copies[0].argument &&
+	       (e->most || e->copies[2].argument);
+}
+
 /* Notes an armed event at its place and number. */
 static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 {
@@ -84,6 +93,7 @@ static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 					      .stacked = stacked,
 					      .most = (uint8_t)w->set->syscall_bytes };
 		syscall_copies(s, behind, named->copies);
+		w->copying |= is_copying(named);
 	}
 }
 
@@ -93,7 +103,7 @@ static void read_wanted(const struct event_set *set, struct wanted_call *w)
 	uint32_t n = events_n(set->catalogue);
 
 	memset(w, 0xff, sizeof(*w)); /* CALL_NO_EVENT */
-	w->any[0] = w->any[1] = false;
+	w->any[0] = w->any[1] = w->copying = false;
 	w->set = set;
 	w->tasks = task_points_kinds(set);
 	for (uint32_t i = 0; i < n; i++) {
@@ -104,9 +114,18 @@ static void read_wanted(const struct event_set *set, struct wanted_call *w)
 	}
 }
 
+/* Whether the call may bring the process a seccomp filter. The agent has to look at it before, as
+ * the filter may forbid the call that makes copies. */
+static bool may_filter(const struct hook_syscall *c)
+{
+	return c->number == SYSCALL_UNKNOWN || c->number == SYS_seccomp || c->number == SYS_prctl;
+}
+
 /* Whether the set wants records of the call, before or behind it. */
 static bool wants_syscall(const struct wanted_call *w, const struct hook_syscall *c, bool behind)
 {
+	if (w->copying && !behind && may_filter(c))
+		return true;
 	if (task_points_at(w->tasks, c->number, behind))
 		return true;
 	if (c->number == SYSCALL_UNKNOWN)
@@ -200,19 +219,12 @@ static bool is_stacked(const struct call_event *e)
 	return e->event != CALL_NO_EVENT && e->stacked;
 }
 
-/* Whether the record has copies that the short way cannot make: it writes up to two of nothing. */
-static bool is_copying(const struct call_event *e)
-{
-	return e->event != CALL_NO_EVENT && e->copies[0].argument &&
-	       (e->most || e->copies[2].argument);
-}
-
 /* Whether the short way of the agent suffices. A child's start behind a call is not a return. */
 static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
 {
 	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) &&
-	       !a->raw.filter && !a->named[0].filter && !is_stacked(&a->raw) &&
-	       !is_stacked(&a->named[0]) && !is_copying(&a->named[0]);
+	       (a->behind || !may_filter(c)) && !a->raw.filter && !a->named[0].filter &&
+	       !is_stacked(&a->raw) && !is_stacked(&a->named[0]) && !is_copying(&a->named[0]);
 }
 
 /* A record's header without its time, 0 for none. Adds the record's size to *bytes. */

@@ -40,6 +40,12 @@ for mode in '-p function' '--max-graph-depth 9' '--threshold 1ns'; do
 	# shellcheck disable=SC2086 # an option is two words
 	same "a filter, $mode: same result" $mode -- "$FIXTURES/filtered" prctl
 done
+# Installed by an instruction of the program's own, which the system call's event sees.
+for events in 'syscalls:*' syscalls:sys_enter_access; do
+	same "a filter that forbids copies ($events): same result" -l step -e "$events" -- "$FIXTURES/filtered" no-copies
+	[ "$("$BRACE" replay --no-pager "$T/trace" | grep -c 'sys_enter_access: filename: 0x[0-9a-f]* "", ')" = 100 ]
+	result "a filter that forbids copies ($events): the calls without them" $? "$T/summary"
+done
 for way in strict no-prctl threads children executes; do
 	same "a filter ($way), and its events: same result" -l step -e 'task:*' -e 'sched:*' -- "$FIXTURES/filtered" $way
 done

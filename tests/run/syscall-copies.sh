@@ -152,4 +152,25 @@ else
 	grep -q ptrace "$T/err"
 	result "attaching, or the reason why not" $? "$T/err"
 fi
+# A sandbox that is attached to before it binds itself: no libc of its own tells the agent.
+mkfifo "$T/question"
+TRUTH=$T/truth "$FIXTURES/filtered" asked <"$T/question" >"$T/out.asked" &
+PID=$!
+exec {question}>"$T/question"
+ON_EXIT+=("kill $PID")
+if timeout "$LIMIT" "$BRACE" start --session copies -p "$PID" -e syscalls:sys_enter_access >"$T/out" 2>"$T/err"; then
+	echo >&"$question"
+	wait "$PID"
+	status=$?
+	[ $status = 0 ] && grep -qx 'asked 0' "$T/out.asked"
+	result "a sandbox that forbids copies lives on" $? "$T/out.asked"
+	"$BRACE" show --no-pager --session copies >"$T/text" 2>"$T/err"
+	[ "$(grep -c 'sys_enter_access: filename: 0x[0-9a-f]* "", ' "$T/text")" = 100 ]
+	result "and its calls are there" $? "$T/text"
+	check "reset once more" "$BRACE" reset --session copies
+else
+	grep -q ptrace "$T/err"
+	result "attaching to a sandbox, or the reason why not" $? "$T/err"
+fi
+exec {question}>&-
 finish

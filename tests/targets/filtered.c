@@ -107,6 +107,55 @@ static void no_futex(void) { say("no futex", (unsigned)forbid(SYS_futex, 0)); }
 static void no_prctl(void) { say("no prctl", (unsigned)forbid(SYS_prctl, 0)); }
 static void no_socket(void) { say("no socket", (unsigned)forbid(SYS_socket, 0)); }
 
+static int forbid_copies(long (*install)(struct sock_fprog *))
+{
+	struct sock_filter one[] = {
+		LOAD(nr), IF(SYS_process_vm_readv, 0, 1), RETURN(SECCOMP_RET_KILL_PROCESS), RETURN(SECCOMP_RET_ALLOW),
+	};
+
+	return (int)install(&(struct sock_fprog){ LENGTH(one), one });
+}
+
+/* By the program's own instruction; the number is in a register that is loaded long before. */
+static long without_libc(struct sock_fprog *program)
+{
+	long number = SYS_seccomp, result;
+
+	BARRIER();
+	__asm__ volatile("mov %1, %0\n\tnop\n\tnop\n\tsyscall" : "=&a"(result)
+			 : "r"(number), "D"(SECCOMP_SET_MODE_FILTER), "S"(0), "d"(program)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static long with_libc(struct sock_fprog *program)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
+}
+
+/* Calls whose arguments lead to memory, under the filter. */
+static void name_files(void)
+{
+	for (int i = 0; i < 100; i++)
+		access("/missing", F_OK);
+}
+
+static void no_copies(void)
+{
+	say("no copies", (unsigned)forbid_copies(without_libc));
+	name_files();
+}
+
+/* When it is asked to, so that it can be attached to before. */
+static void asked(void)
+{
+	char c;
+
+	require(read(0, &c, 1) == 1, "the question");
+	say("asked", (unsigned)forbid_copies(with_libc));
+	name_files();
+}
+
 /* What does not install anything changes nothing. */
 static void questions(void)
 {
@@ -209,6 +258,7 @@ static const struct { const char *name; void (*bind)(void); int counted; } ways[
 	{ "strict", strict, 0 }, { "prctl", prctl_four, 0 }, { "seccomp", seccomp_four, 0 }, { "twice", twice, 0 },
 	{ "no-pages", no_pages, 1 }, { "no-mprotect", no_mprotect, 1 }, { "no-futex", no_futex, 1 },
 	{ "no-prctl", no_prctl, 1 }, { "no-socket", no_socket, 1 }, { "questions", questions, 1 },
+	{ "no-copies", no_copies, 1 }, { "asked", asked, 1 },
 	{ "trap", trap, 1 }, { "threads", threads, 0 }, { "children", children, 0 }, { "executes", executes, 0 },
 };
 
