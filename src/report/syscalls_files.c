@@ -113,11 +113,13 @@ static bool takes_descriptor(const struct syscall_info *call)
 {
 	static const char *const names[] = { "fd", "ufd", "epfd", "fildes", "oldfd", "dfd", "out_fd",
 					     "fd_in", "mqdes", "fanotify_fd", "pidfd" };
-	char name[64];
+	char type[64], name[64];
 
 	if (!*call->arguments)
 		return false;
-	syscall_argument(call, 0, NULL, name, sizeof(name));
+	syscall_argument(call, 0, type, name, sizeof(name));
+	if (strchr(type, '*')) /* pipe's are what it gives */
+		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(names[i], name) == 0)
 			return true;

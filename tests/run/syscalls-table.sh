@@ -21,6 +21,7 @@ for i in range(20):
     os.mkdir("d"); os.rmdir("d")
 f = os.open("of its own", os.O_RDWR | os.O_CREAT)
 for i in range(30): os.write(f, b"x" * i)
+ends = os.pipe()
 g = os.dup(f)
 os.close(f)
 for i in range(5): os.lseek(g, 0, 0)
@@ -86,6 +87,8 @@ of_json "$T/json" file >"$T/files"
 # openat; what an open file is asked for once more; 30 writes, dup, 2 closes, 5 lseeks, 4 fsyncs of the child's
 grep -qx 'of its own 43 0' "$T/files" && grep -qx 'missing 50 50' "$T/files" && grep -qx 'd 40 0' "$T/files"
 result "files, also by descriptors, copies of them and those of a child" $? "$T/files"
+! grep -qE '^fd -?[0-9]{4,} ' "$T/files"
+result "a pipe's argument is no descriptor" $? "$T/files"
 
 # --- of files -------------------------------------------------------------------------------
 for events in 'raw_syscalls:*' 'syscalls:*' 'syscalls:* raw_syscalls:*'; do
