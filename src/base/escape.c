@@ -131,3 +131,20 @@ char *escape_text(const char *s)
 {
 	return escape(s, true);
 }
+
+size_t escape_line_width(const char *s)
+{
+	size_t left = strlen(s), width = 0;
+	uint32_t code;
+
+	while (left) {
+		size_t n = utf8_character(s, left, &code);
+		bool plain = n && escape_is_printable(code);
+
+		n = n ? n : 1;
+		width += plain ? 1 : n * ESCAPED_BYTE;
+		s += n;
+		left -= n;
+	}
+	return width;
+}

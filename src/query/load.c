@@ -38,8 +38,11 @@ static void find_processes(struct load *l)
 		if (row == SP_NONE) {
 			row = l->processes.n;
 			sp_map_set(&l->process_rows, key, row);
-			*vec_add(&l->processes) = (struct query_process){ t->pid, t->image };
+			*vec_add(&l->processes) =
+				(struct query_process){ t->pid, t->image, t->tsc };
 		}
+		if (t->tsc < l->processes.at[row].tsc)
+			l->processes.at[row].tsc = t->tsc;
 		*vec_add(&l->process_of) = (uint32_t)row;
 	}
 }
@@ -137,6 +140,17 @@ static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
+/* SQL's whole numbers are signed: a file that lies about its clock must not turn times around. */
+static uint64_t sql_ns(uint64_t ns)
+{
+	return ns < INT64_MAX ? ns : INT64_MAX;
+}
+
+static uint64_t time_of(const struct load *l, uint64_t tsc)
+{
+	return sql_ns(trace_clock_ns(&l->info->clock, tsc));
+}
+
 static struct slice *add_slice(struct load *l, const struct call_step *s, uint64_t begin)
 {
 	uint32_t depth = s->depth < DEPTH_MAX ? s->depth : DEPTH_MAX;
@@ -153,7 +167,7 @@ static struct slice *add_slice(struct load *l, const struct call_step *s, uint64
 	if (l->failed)
 		return NULL;
 	row = spool_add(&l->slices, sizeof(*row));
-	*row = (struct slice){ .ts = trace_clock_ns(&l->info->clock, begin),
+	*row = (struct slice){ .ts = time_of(l, begin),
 			       .function = function_row(l, s->thread, s->fn),
 			       .track = track_row(l, s->thread, s->track),
 			       .parent = ROW_NONE, .depth = depth };
@@ -186,8 +200,8 @@ static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint
 {
 	const struct trace_clock *c = &l->info->clock;
 
-	row->dur = trace_clock_delta_ns(c, ticks);
-	row->self = trace_clock_delta_ns(c, inside < ticks ? ticks - inside : 0);
+	row->dur = sql_ns(trace_clock_delta_ns(c, ticks));
+	row->self = sql_ns(trace_clock_delta_ns(c, inside < ticks ? ticks - inside : 0));
 }
 
 static void leave_slice(struct load *l, const struct call_step *s)
@@ -265,7 +279,7 @@ static void add_event(struct load *l, const struct event *e)
 	if (l->failed)
 		return;
 	row = spool_add(&l->events, sizeof(*row));
-	*row = (struct query_event){ .ts = trace_clock_ns(&l->info->clock, e->tsc),
+	*row = (struct query_event){ .ts = time_of(l, e->tsc),
 				     .payload = l->payloads.bytes / 8, .bytes = bytes,
 				     .event = (uint32_t)event, .thread = e->thread, .cpu = e->cpu };
 	memcpy(spool_add(&l->payloads, words * 8), e->payload, bytes);

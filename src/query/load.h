@@ -48,7 +48,10 @@ struct query_track {
 };
 
 /* An address space from one exec to the next. */
-struct query_process { uint32_t pid, image; };
+struct query_process {
+	uint32_t pid, image;
+	uint64_t tsc; /* when its first thread was seen */
+};
 
 struct load {
 	struct store_reader *reader;

@@ -3,17 +3,52 @@
  * not count. The numbers of one group are kept until it ends. SQLite calls all of it. */
 #include "query/percentiles.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/vec.h"
 
-/* One group. Doubles hold times of a hundred days in ns exactly. */
+/* One group. Whole numbers are kept as they are, and all of them as doubles once one is not whole;
+ * doubles as whole numbers of the same order. */
 struct group {
-	VEC(double) values;
+	VEC(int64_t) values;
 	double percent;
 	bool real; /* not all were whole numbers */
 };
+
+/* The bits of doubles above zero are ordered as whole numbers are; those below the other way round.
+ * Each of the two undoes the other. */
+static int64_t turn_negative(int64_t bits)
+{
+	return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+static int64_t keep_double(double v)
+{
+	int64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return turn_negative(bits);
+}
+
+static double kept_double(int64_t kept)
+{
+	int64_t bits = turn_negative(kept);
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static void make_real(struct group *g)
+{
+	for (size_t i = 0; i < g->values.n && !g->real; i++)
+		g->values.at[i] = keep_double((double)g->values.at[i]);
+	g->real = true;
+}
 
 static void add_value(struct group *g, sqlite3_value *v)
 {
@@ -21,8 +56,19 @@ static void add_value(struct group *g, sqlite3_value *v)
 
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
 		return;
-	g->real |= type == SQLITE_FLOAT;
-	*vec_add(&g->values) = sqlite3_value_double(v);
+	if (type == SQLITE_FLOAT)
+		make_real(g);
+	*vec_add(&g->values) = g->real ? keep_double(sqlite3_value_double(v))
+				       : sqlite3_value_int64(v);
+}
+
+/* False: not a number, or none from 0 to 100. */
+static bool read_percent(sqlite3_value *v, double *out)
+{
+	int type = sqlite3_value_numeric_type(v);
+
+	*out = sqlite3_value_double(v);
+	return (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *out >= 0 && *out <= 100;
 }
 
 /* The percentage is the function's own, or its second argument. */
@@ -35,21 +81,22 @@ static void step(sqlite3_context *c, int n, sqlite3_value **values)
 		sqlite3_result_error_nomem(c);
 		return;
 	}
-	g->percent = own ? *own : sqlite3_value_double(values[1]);
-	/* Asked so that a NaN is refused, too. */
-	if (!(g->percent >= 0 && g->percent <= 100))
-		sqlite3_result_error(c, "the percentage is from 0 to 100", -1);
-	else
-		add_value(g, values[0]);
+	if (own)
+		g->percent = *own;
+	else if (!read_percent(values[1], &g->percent)) {
+		sqlite3_result_error(c, "the percentage is a number from 0 to 100", -1);
+		return;
+	}
+	add_value(g, values[0]);
 }
 
 /* Moves values around until the one of that rank (from 0) stands in its place (Hoare's FIND). */
-static double select_rank(double *v, size_t n, size_t rank)
+static int64_t select_rank(int64_t *v, size_t n, size_t rank)
 {
 	size_t low = 0, high = n - 1;
 
 	while (low < high) {
-		double pivot = v[low + (high - low) / 2];
+		int64_t pivot = v[low + (high - low) / 2];
 		size_t i = low, k = high;
 
 		for (;;) {
@@ -59,7 +106,7 @@ static double select_rank(double *v, size_t n, size_t rank)
 				k--;
 			if (i >= k)
 				break;
-			double kept = v[i];
+			int64_t kept = v[i];
 
 			v[i++] = v[k];
 			v[k--] = kept;
@@ -72,20 +119,27 @@ static double select_rank(double *v, size_t n, size_t rank)
 	return v[rank];
 }
 
+/* A percentage such as 86.4 has no double of its own: rank 648 of 750 is not 649 for that. */
+static size_t rank_of(size_t n, double percent)
+{
+	double rank = ceil((double)n * percent / 100 * (1 - 4 * DBL_EPSILON));
+
+	return rank < 1 ? 0 : (size_t)rank - 1;
+}
+
 static void finish(sqlite3_context *c)
 {
 	struct group *g = sqlite3_aggregate_context(c, 0);
-	double rank, value;
+	int64_t value;
 
 	/* A group without numbers has no result, which is NULL. */
 	if (!g || !g->values.n)
 		return;
-	rank = ceil((double)g->values.n * g->percent / 100);
-	value = select_rank(g->values.at, g->values.n, rank < 1 ? 0 : (size_t)rank - 1);
+	value = select_rank(g->values.at, g->values.n, rank_of(g->values.n, g->percent));
 	if (g->real)
-		sqlite3_result_double(c, value);
+		sqlite3_result_double(c, kept_double(value));
 	else
-		sqlite3_result_int64(c, (sqlite3_int64)value);
+		sqlite3_result_int64(c, value);
 	vec_free(&g->values);
 }
 

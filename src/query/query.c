@@ -9,6 +9,10 @@
 #include "query/percentiles.h"
 #include "query/table.h"
 
+/* Bytes that are shown of a statement at fault: before the place, and in all. */
+#define LINE_BEFORE 60u
+#define LINE_MOST 140u
+
 static int create_all(struct query *q)
 {
 	int r = percentiles_create(q->db);
@@ -61,6 +65,39 @@ bool query_is_complete(const char *sql)
 
 /* --- running ----------------------------------------------------------------------------- */
 
+/* The line of a text of several that has that place in it, without the blanks that it begins with.
+ * A long one is shown from shortly before the place on. */
+static int fail_at(const char *sql, size_t place, const char *message, struct err *err)
+{
+	size_t begin, n;
+	char *line;
+
+	place = strnlen(sql, place);
+	begin = place;
+	while (begin && sql[begin - 1] != '\n')
+		begin--;
+	while (begin < place && strchr(" \t\r", sql[begin]))
+		begin++;
+	if (place - begin > LINE_BEFORE)
+		begin = place - LINE_BEFORE;
+	while (begin < place && ((unsigned char)sql[begin] & 0xc0) == 0x80) /* inside a character */
+		begin++;
+	n = strcspn(sql + begin, "\r\n");
+	line = mem_strndup(sql + begin, n < LINE_MOST ? n : LINE_MOST);
+	err_at(err, EINVAL, line, place - begin, "%s", message);
+	free(line);
+	return -EINVAL;
+}
+
+/* Names what could be meant where SQLite says only what is not. */
+static int fail_without_place(const char *message, struct err *err)
+{
+	bool table = strncmp(message, "no such table", strlen("no such table")) == 0;
+
+	return err_set(err, EINVAL, "%s%s", message,
+		       table ? "; SELECT * FROM brace_table names those there are" : "");
+}
+
 /* SQLite's message, or the table's own, which says more. `at`: where the statement begins. */
 static int fail(struct query *q, const char *sql, const char *at, struct err *err)
 {
@@ -72,9 +109,8 @@ static int fail(struct query *q, const char *sql, const char *at, struct err *er
 		return -err->code;
 	}
 	if (offset < 0)
-		return err_set(err, EINVAL, "%s", sqlite3_errmsg(q->db));
-	return err_at(err, EINVAL, sql, (size_t)(at - sql) + (size_t)offset, "%s",
-		      sqlite3_errmsg(q->db));
+		return fail_without_place(sqlite3_errmsg(q->db), err);
+	return fail_at(sql, (size_t)(at - sql) + (size_t)offset, sqlite3_errmsg(q->db), err);
 }
 
 static int give_columns(sqlite3_stmt *s, const struct query_sink *sink, void *arg)

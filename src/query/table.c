@@ -114,22 +114,22 @@ static void use_constraint(struct plan *p, int i)
 	}
 }
 
-/* Rows come by number and sorted column anyhow, in an index's part too. Grouping by one key wants
- * its index, if nothing has chosen one already. */
+/* Rows come by number and sorted column anyhow, in an index's part too. Order by one key is that of
+ * its index, if nothing has chosen one already. sqlite3_vtab_distinct() is not asked whether groups
+ * would do: SQLite 3.40 says so of GROUP BY x ORDER BY x DESC, and then does not sort. */
 static void use_order(struct plan *p)
 {
 	const struct sqlite3_index_orderby *by = p->info->aOrderBy;
-	bool grouped = sqlite3_vtab_distinct(p->info) != 0;
 
 	if (p->info->nOrderBy != 1)
 		return;
-	if (by->iColumn <= 0 || (p->table->sorted && by->iColumn == p->table->sorted)) {
-		p->info->orderByConsumed = 1;
-		p->info->idxNum |= by->desc ? PLAN_BACKWARDS : 0;
-	} else if (grouped && p->key < 0 && find_key(p->table, by->iColumn) >= 0) {
+	if (by->iColumn > 0 && !(p->table->sorted && by->iColumn == p->table->sorted)) {
+		if (p->key >= 0 || find_key(p->table, by->iColumn) < 0)
+			return;
 		p->key = find_key(p->table, by->iColumn);
-		p->info->orderByConsumed = 1;
 	}
+	p->info->orderByConsumed = 1;
+	p->info->idxNum |= by->desc ? PLAN_BACKWARDS : 0;
 }
 
 static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)

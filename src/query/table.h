@@ -19,7 +19,8 @@ struct query {
 	VEC(struct index *) indexes;
 };
 
-/* A column of small numbers by which rows can be found and grouped without sorting. */
+/* A column of small numbers by which rows can be found, ordered and grouped without sorting. The
+ * numbers are in the order that SQLite gives the column's values: NULL comes first. */
 struct query_key {
 	int column;
 	/* The number of row `row`, less than size(). */

@@ -51,6 +51,13 @@ static size_t processes_n(const struct query *q)
 	return q->load.processes.n;
 }
 
+/* A process begins with its exec, or, if it inherited what its parent execed, with its first
+ * thread. */
+static uint64_t process_tsc(const struct query_process *p, const struct trace_image *image)
+{
+	return image->pid == p->pid ? image->tsc : p->tsc;
+}
+
 /* Columns are numbered as in query_tables. */
 static void process_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
@@ -69,7 +76,7 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 	if (column == 2)
 		give_text(to, slash ? slash + 1 : image->exe);
 	else if (column == 3)
-		give_number(to, trace_clock_ns(&info->clock, image->tsc));
+		give_number(to, trace_clock_ns(&info->clock, process_tsc(p, image)));
 	else if (column == 4)
 		give_text(to, image->cmdline);
 }
@@ -175,12 +182,12 @@ static uint32_t slice_thread(const struct query *q, size_t row)
 	return q->load.tracks.at[slice_at(q, row)->track].thread;
 }
 
-/* Calls without a parent have the number behind all others, and no value leads there. */
+/* Calls without a parent have the number before all others, and no value leads there. */
 static uint32_t slice_parent(const struct query *q, size_t row)
 {
 	uint32_t parent = slice_at(q, row)->parent;
 
-	return parent == ROW_NONE ? (uint32_t)slices_n(q) : parent;
+	return parent == ROW_NONE ? 0 : parent + 1;
 }
 
 static size_t parents_n(const struct query *q)
@@ -195,7 +202,10 @@ static size_t names_n(const struct query *q)
 
 static bool parent_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 {
-	return is_number_below(v, slices_n(q), key);
+	if (!is_number_below(v, slices_n(q), key))
+		return false;
+	++*key;
+	return true;
 }
 
 static bool track_key(const struct query *q, sqlite3_value *v, uint32_t *key)
@@ -306,8 +316,14 @@ static size_t functions_n(const struct query *q)
 	return q->summary.rows.n;
 }
 
-/* After id, name and module the numbers come in the order of enum summary_column. Self times of a
- * trace without its short calls are not known. */
+/* Functions of whose calls no end is known have no times, and a trace without its short calls has
+ * no self times. */
+static bool has_number(const struct summary *s, const struct summary_row *r, enum summary_column c)
+{
+	return c == SUMMARY_CALLS || (r->timed && (c != SUMMARY_SELF || !s->cut));
+}
+
+/* After id, name and module the numbers come in the order of enum summary_column. */
 static void function_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
 	const struct summary_row *r = &q->summary.rows.at[row];
@@ -317,7 +333,7 @@ static void function_column(struct query *q, size_t row, int column, sqlite3_con
 		give_text(to, r->name);
 	else if (column == 2)
 		give_text(to, r->module);
-	else if (number != SUMMARY_SELF || !q->summary.cut)
+	else if (has_number(&q->summary, r, number))
 		give_number(to, r->value[number]);
 }
 

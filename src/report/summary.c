@@ -65,6 +65,7 @@ static void set_values(struct summary_row *row, const struct trace_clock *clock,
 	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
 		row->value[c] = trace_clock_delta_ns(clock, ticks[c]);
 	row->value[SUMMARY_CALLS] = f->timed + f->untimed;
+	row->timed = f->timed;
 }
 
 /* All calls of the one thread that the tally has. Each is in some function's self time once. */

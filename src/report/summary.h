@@ -62,6 +62,7 @@ struct summary_row {
 	 * Owned by info */
 	const char *module;
 	bool symbol;                     /* name is a symbol, not module+offset */
+	bool timed;                      /* any of its calls has a duration */
 	uint32_t thread;                 /* by thread: index into info->threads */
 };
 

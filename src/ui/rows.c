@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "report/json.h"
 
 #define ROWS_WAIT 1000u
@@ -20,29 +20,12 @@ void rows_init(struct rows *r, enum rows_form form, struct screen *to)
 
 /* --- table ------------------------------------------------------------------------------- */
 
-/* Characters, which is columns for all but wide scripts. */
-static unsigned width_of(const char *s)
-{
-	size_t left = strlen(s);
-	unsigned width = 0;
-	uint32_t code;
-
-	while (left) {
-		size_t n = utf8_character(s, left, &code);
-
-		s += n ? n : 1;
-		left -= n ? n : 1;
-		width++;
-	}
-	return width;
-}
-
 /* Numbers stand to the right; the last column has no blanks behind it. */
 static void put_cell(struct rows *r, unsigned column, const char *text, bool number)
 {
 	struct out *o = &r->screen->text;
-	unsigned width = width_of(text), room = r->widths.at[column];
-	unsigned blanks = width < room ? room - width : 0;
+	size_t width = escape_line_width(text), room = r->widths.at[column];
+	unsigned blanks = width < room ? (unsigned)(room - width) : 0;
 
 	if (number)
 		out_spaces(o, blanks);
@@ -55,11 +38,11 @@ static void put_cell(struct rows *r, unsigned column, const char *text, bool num
 
 static void widen(struct rows *r, unsigned column, const char *text)
 {
-	unsigned width = width_of(text);
+	size_t width = escape_line_width(text);
 
 	width = width < COLUMN_MAX ? width : COLUMN_MAX;
 	if (width > r->widths.at[column])
-		r->widths.at[column] = width;
+		r->widths.at[column] = (unsigned)width;
 }
 
 static void print_waiting(struct rows *r)
@@ -193,6 +176,27 @@ static void put_heading(struct rows *r)
 		out_str(o, "]}\n");
 }
 
+static bool has_name(const struct rows *r, const char *name)
+{
+	for (size_t i = 0; i < r->names.n; i++)
+		if (strcmp(r->names.at[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* A JSON object keeps one value of a name: the second c.name is "name:1", as SQLite has it in
+ * subqueries. */
+static char *column_name(const struct rows *r, const char *name)
+{
+	char *own = mem_strdup(name);
+
+	for (unsigned i = 1; r->form == ROWS_JSON && has_name(r, own); i++) {
+		free(own);
+		own = mem_printf("%s:%u", name, i);
+	}
+	return own;
+}
+
 /* The second statement's rows follow behind an empty line, in a table of their own. */
 static int take_columns(void *arg, const char *const *names, unsigned n)
 {
@@ -205,7 +209,9 @@ static int take_columns(void *arg, const char *const *names, unsigned n)
 	free_all(r);
 	r->n = n;
 	for (unsigned c = 0; c < n; c++) {
-		*vec_add(&r->names) = mem_strdup(names[c]);
+		char *name = column_name(r, names[c]);
+
+		*vec_add(&r->names) = name;
 		*vec_add(&r->widths) = 0;
 		widen(r, c, names[c]);
 	}

@@ -46,14 +46,13 @@ void say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The caret's column: the escaped text before it may be longer. */
-static int print_caret(const struct err *err)
+/* The caret's column: the escaped text before it may be longer, its bytes may be more. */
+static int caret_column(const struct err *err)
 {
-	char *before = mem_strndup(err->input, err->column), *shown = escape_line(before);
-	size_t n = strlen(shown);
+	char *before = mem_strndup(err->input, err->column);
+	size_t n = escape_line_width(before);
 
 	free(before);
-	free(shown);
 	return (int)n;
 }
 
@@ -65,7 +64,7 @@ int say_error(const struct err *err)
 	if (err->input[0]) {
 		fputs("\n  ", stderr);
 		put_text(escape_line(err->input));
-		fprintf(stderr, "\n  %*s^", print_caret(err), "");
+		fprintf(stderr, "\n  %*s^", caret_column(err), "");
 	}
 	fputc('\n', stderr);
 	return EXIT_BRACE;

@@ -103,7 +103,15 @@ static void only_regular_files_are_opened(void **state)
 	rmdir(dir);
 }
 
-/* The examples of DWARF 5, figures 22 and 23 (7.6). */
+static size_t characters(const char *utf8)
+{
+	size_t n = 0;
+
+	for (; *utf8; utf8++)
+		n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+	return n;
+}
+
 /* Characters that a terminal obeys, or that hide or turn text, and bytes that are no UTF-8 are
  * escaped; all else stays. */
 static void what_is_not_printable_is_escaped(void **state)
@@ -121,6 +129,7 @@ static void what_is_not_printable_is_escaped(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		text = escape_line(cases[i].text);
 		assert_string_equal(text, cases[i].line);
+		assert_int_equal(escape_line_width(cases[i].text), characters(text));
 		free(text);
 	}
 	text = escape_text("a\n\tb\r");
@@ -135,6 +144,7 @@ static void what_is_not_printable_is_escaped(void **state)
 	}
 }
 
+/* The examples of DWARF 5, figures 22 and 23 (7.6). */
 static void leb128_is_dwarfs(void **state)
 {
 	static const struct { uint8_t bytes[2]; size_t n; int64_t value; bool is_signed; } cases[] = {

@@ -48,6 +48,18 @@ SELECT c.name, p.name, count(*) FROM @ c JOIN @ p ON c.parent_id = p.id GROUP BY
 SELECT p.id, count(c.id) FROM @ p LEFT JOIN @ c ON c.parent_id = p.id WHERE p.depth < 2 GROUP BY p.id
 SELECT count(*) FROM @ a WHERE EXISTS (SELECT 1 FROM @ b WHERE b.name = a.name AND b.depth = a.depth + 1) AND a.id < 50
 SELECT ended, count(*) FROM @ GROUP BY ended
+SELECT name, count(*) FROM @ GROUP BY name ORDER BY name
+SELECT name, count(*) FROM @ GROUP BY name ORDER BY name DESC
+SELECT parent_id, count(*) FROM @ GROUP BY parent_id ORDER BY parent_id
+SELECT parent_id, count(*) FROM @ GROUP BY parent_id ORDER BY parent_id DESC
+SELECT parent_id, count(*) FROM @ GROUP BY parent_id ORDER BY parent_id NULLS LAST
+SELECT DISTINCT parent_id FROM @ ORDER BY parent_id LIMIT 20
+SELECT DISTINCT name FROM @ WHERE id > 5 ORDER BY name DESC
+SELECT DISTINCT utid FROM @ ORDER BY utid DESC
+SELECT name FROM @ ORDER BY name DESC
+SELECT name FROM @ ORDER BY name COLLATE NOCASE, name LIMIT 30
+SELECT parent_id FROM @ ORDER BY parent_id DESC LIMIT 30
+SELECT track_id FROM @ WHERE name IN (SELECT name FROM @ WHERE id IN (20, 12)) ORDER BY track_id DESC
 S
 agree_all() { # FILE
 	sed 's/@/slice/g; s/$/;/' "$T/statements" | query --json "$T/$1" >"$T/slices"
@@ -67,7 +79,7 @@ for statement, a, b in zip(statements, ours, theirs):
     if "ORDER BY" not in statement: # then the order is SQLite's own business
         a, b = sorted(a), sorted(b)
     assert a == b, (statement, a[:5], b[:5])
-assert sum(map(bool, ours)) > 28, [s for s, r in zip(statements, ours) if not r]
+assert sum(map(bool, ours)) > 40, [s for s, r in zip(statements, ours) if not r]
 P
 }
 
@@ -93,11 +105,12 @@ for trace in threads recursion short function; do
 	query --csv "$T/$trace" "SELECT name || '|' || module || '|' || count(*) FROM slice GROUP BY name, module" | tail -n +2 |
 		sed 's/^"\(.*\)"$/\1/; s/""/"/g' | sort | diff "$T/report" - >"$T/differences"
 	result "$trace: calls by name and file are report's" $? "$T/differences"
-	rows "$trace" "SELECT name, module, calls, total, self, p99 FROM function" | sort >"$T/table"
+	rows "$trace" "SELECT name, module, calls, coalesce(total, 0), coalesce(self, 0), coalesce(p99, 0)
+		FROM function" | sort >"$T/table"
 	"$BRACE" report --json --no-pager "$T/$trace" 2>>"$T/err" | python3 -c 'import csv, json, sys
 out = csv.writer(sys.stdout, lineterminator="\n")
 for r in [json.loads(l) for l in sys.stdin][1:]:
-    out.writerow([r[k] for k in ("name", "module", "calls", "total_ns", "self_ns", "p99_ns")])' |
+    out.writerow([r[k] or 0 for k in ("name", "module", "calls", "total_ns", "self_ns", "p99_ns")])' |
 		sort >"$T/report"
 	check_that "$trace: the table function is report's" diff "$T/report" "$T/table"
 done
@@ -115,6 +128,11 @@ check_that "each call's duration is its own time and that of the calls it made" 
 	test "$(rows threads "SELECT count(*) FROM slice p WHERE ended = 'returned' AND abs(p.dur - p.self -
 		coalesce((SELECT sum(c.dur) FROM slice c WHERE c.parent_id = p.id), 0)) > 2 +
 		(SELECT count(*) FROM slice c WHERE c.parent_id = p.id)")" = 0
+check_that "a function has times if the end of any of its calls is known" \
+	test "$(rows threads "SELECT name, module, max(dur) IS NULL FROM slice GROUP BY name, module
+		EXCEPT SELECT name, module, max IS NULL FROM function" | wc -l)" = 0
+check_that "no function has times where no call's end is known" \
+	test "$(rows function "SELECT sum(calls) > 0, max(total), max(self), max(p50) FROM function")" = "1,,,"
 check_that "short calls that were left out leave parents that last longer" \
 	test "$(rows short "SELECT count(*) FROM slice c JOIN slice p ON p.id = c.parent_id
 		WHERE c.ts < p.ts OR c.ts + c.dur > p.ts + p.dur OR p.track_id <> c.track_id")" = 0
@@ -127,6 +145,26 @@ check_that "threads and processes are info's" \
 for r in map(json.loads, sys.stdin):
     if r.get("type") == "thread": print(r["pid"], r["tid"])' | sort) \
 	<(rows killed "SELECT pid || ' ' || tid FROM thread JOIN process USING (upid)" | sort)
+
+record forks -- bash -c '(:); (:); exec true'
+check_that "a process begins with its exec, or after its parent" \
+	test "$(rows forks "SELECT count(DISTINCT pid) = 2, sum(start_ts > (SELECT min(start_ts) FROM thread t
+		WHERE t.upid = p.upid)) AS late, count(*) - count(DISTINCT start_ts) FROM process p
+		WHERE pid <> (SELECT pid FROM process WHERE upid = 0)")" = 1,0,0
+
+# Percentiles, by Python's arithmetic.
+rows threads "SELECT coalesce(dur, '') FROM slice" >"$T/durations"
+for p in 0 1 25 50 86.4 99 99.9 100; do rows threads "SELECT percentile(dur, $p) FROM slice"; done >"$T/percentiles"
+check_that "percentiles are the values of their ranks" python3 -c 'import math, sys
+from fractions import Fraction
+durations = sorted(int(l) for l in open(sys.argv[1]) if l.strip())
+for p, value in zip("0 1 25 50 86.4 99 99.9 100".split(), open(sys.argv[2]).read().split(), strict=True):
+    rank = max(1, math.ceil(len(durations) * Fraction(p) / 100))
+    assert int(value) == durations[rank - 1], (p, rank, value)' "$T/durations" "$T/percentiles"
+check_that "also of numbers that no double is, and of others" \
+	test "$(rows threads "SELECT p50(a), p99(a), percentile(-a, 40), p50(a + 0.5), p50(-b) FROM
+		(SELECT 9007199254740993 AS a, 2.5 AS b UNION ALL SELECT 3, 1 UNION ALL SELECT 9223372036854775807, 7)")" = \
+	"9007199254740993,9223372036854775807,-9007199254740993,9.00719925474099e+15,-2.5"
 
 # Events.
 record events -e 'tick:*' -e syscalls:sys_enter_write -- "$FIXTURES/events"
@@ -151,11 +189,21 @@ assert row == {"a": 1, "b": 2.5, "c": None, "d": "x\"y\x1b\n", "e": None}, row' 
 query --csv "$T/threads" "SELECT 'a,b' AS \"x,y\", 'q\"r' AS z" >"$T/csv"
 check_that "CSV is CSV" python3 -c 'import csv, sys
 assert list(csv.reader(open(sys.argv[1]))) == [["x,y", "z"], ["a,b", "q\"r"]]' "$T/csv"
+query --json "$T/threads" "SELECT 1 AS a, 2 AS b, 3 AS a, 4 AS a" >"$T/json"
+check_that "no value is lost where columns have one name" \
+	test "$(tail -1 "$T/json")" = '{"a":1,"b":2,"a:1":3,"a:2":4}'
+query --csv "$T/threads" "SELECT 'a' || char(10) || char(27) || '\"' AS x" >"$T/csv"
+check_that "CSV in a file has the values' own bytes" diff <(printf 'x\n"a\n\033"""\n') "$T/csv"
+check_that "columns stand below each other, whatever is escaped" diff \
+	<(printf '%s\n' 'a       b' 'x\012   1' 'longer  2' 'é       3') \
+	<(query "$T/threads" "SELECT 'x' || char(10) AS a, '1' AS b UNION ALL SELECT 'longer', '2' UNION ALL SELECT 'é', '3'")
 check_that "no escape sequence reaches the terminal" \
 	test "$(query "$T/threads" "SELECT char(27) || '[31m' AS a" | tail -1)" = '\033[31m'
 printf 'SELECT 1\n AS one;\n.tables\nSELECT 2 AS two' | query "$T/threads" >"$T/script"
 check_that "statements come from standard input" \
 	test "$(grep -cE '^ *(one|two|slice|process|args|metadata)$' "$T/script")" = 6
+printf '\n  \n.tables \n' | query "$T/threads" >"$T/script"
+check_that "empty lines are no statement" grep -qx slice "$T/script"
 printf 'CREATE VIEW v AS SELECT name n FROM slice;\nSELECT count(*) > 0 AS "any" FROM v;' | query --csv "$T/threads" >"$T/view"
 check_that "views are kept while they come" diff <(printf 'any\n1\n') "$T/view"
 
@@ -168,11 +216,20 @@ fails() { # NAME TEXT ARGUMENT...
 }
 fails "an unknown column" 'no such column: nme' "$T/threads" 'SELECT nme FROM slice'
 check_that "is pointed at" grep -qE '^ {9}\^$' "$T/err"
-fails "an unknown table" 'no such table: slices' "$T/threads" 'SELECT 1 FROM slices'
+fails "one in the third line of the second statement" 'no such column: nme' "$T/threads" $'SELECT 1;\nSELECT name,\n\t"é", nme\nFROM slice'
+check_that "is shown in its line" diff <(printf '  "é", nme\n       ^\n') <(tail -n +2 "$T/err")
+fails "one far behind in a long line" 'no such column: nme' "$T/threads" "SELECT $(printf '%0500d' 1), nme FROM slice"
+check_that "is pointed at there" awk 'NR == 2 { line = $0 } NR == 3 { found = substr(line, index($0, "^"), 3) == "nme" }
+	END { exit !found }' "$T/err"
+fails "an unknown table" 'no such table: slices; SELECT * FROM brace_table' "$T/threads" 'SELECT 1 FROM slices'
 fails "half a statement" 'incomplete input' "$T/threads" 'SELECT 1 FROM'
 fails "a percentage that is none" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, 101) FROM slice'
+fails "a percentage that is no number" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, NULL) FROM slice'
 fails "two forms" '--csv and --json' --csv --json "$T/threads" 'SELECT 1'
 fails "a trace that is none" 'trace' "$0" 'SELECT 1'
+query "$T/threads" >"$T/out" </
+status=$?
+check_that "standard input that cannot be read is an error" test $status = 125 -a -s "$T/err"
 (
 	ulimit -f 512 # kB, for any file
 	query "$T/threads" 'SELECT count(*) FROM slice' >"$T/out"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* brace query: SQL over a trace file, from the command line, a script or a prompt. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define PROMPT "brace> "
 #define PROMPT_MORE "  ...> "
+#define BLANKS " \t\r\n"
 
 /* A single operand is the file if there is one of that name, and otherwise the statement. */
 static const char *take_statement(struct invocation *inv)
@@ -24,7 +26,7 @@ static const char *take_statement(struct invocation *inv)
 
 	if (inv->n_operands == 2)
 		return inv->operands[1];
-	if (inv->n_operands == 1 && strpbrk(inv->operands[0], " \t\n") &&
+	if (inv->n_operands == 1 && strpbrk(inv->operands[0], BLANKS) &&
 	    !file_look(inv->operands[0], &st))
 		return inv->operands[--inv->n_operands];
 	return NULL;
@@ -43,6 +45,14 @@ static void warn_of_losses(const struct trace_info *info)
 static enum rows_form form_of(const struct invocation *inv)
 {
 	return inv->json ? ROWS_JSON : inv->csv ? ROWS_CSV : ROWS_TABLE;
+}
+
+/* CSV is for programs, and has its values byte by byte; a terminal sees them escaped. */
+static void open_screen(struct screen *o, const struct invocation *inv, enum screen_pager to)
+{
+	screen_open(o, inv, to, NULL);
+	if (form_of(inv) == ROWS_CSV)
+		screen_binary(o);
 }
 
 /* Runs one text of statements. 0, or -errno and *err. */
@@ -66,7 +76,7 @@ static int run_operand(const struct invocation *inv, struct query *q, const char
 	struct err err;
 	int r, status;
 
-	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	open_screen(&o, inv, SCREEN_PAGED);
 	r = run_text(inv, q, sql, &o, &err);
 	status = screen_close(&o, 0);
 	return r ? say_error(&err) : status;
@@ -117,15 +127,22 @@ static void obey(struct input *s, const char *line)
 	s->ended |= !s->prompt;
 }
 
+static bool is_blank(const char *text)
+{
+	return !text[strspn(text, BLANKS)];
+}
+
 static void take_line(struct input *s, char *line)
 {
 	char *longer;
 
 	if (!*s->text && line[0] == '.') {
-		line[strcspn(line, "\r\n")] = 0;
+		line[strcspn(line, BLANKS)] = 0;
 		obey(s, line);
 		return;
 	}
+	if (!*s->text && is_blank(line))
+		return;
 	longer = mem_printf("%s%s", s->text, line);
 	free(s->text);
 	s->text = longer;
@@ -135,7 +152,19 @@ static void take_line(struct input *s, char *line)
 	}
 }
 
-/* The last statement needs no semicolon. */
+/* The last statement needs no semicolon. The line after a prompt ends here, too. */
+static void end_input(struct input *s, int error)
+{
+	if (s->prompt)
+		say("\n");
+	if (error) {
+		say("brace: cannot read statements from standard input: %s\n", strerror(error));
+		s->status = EXIT_BRACE;
+	} else if (!is_blank(s->text)) {
+		run_statement(s, s->text);
+	}
+}
+
 static int run_input(const struct invocation *inv, struct query *q)
 {
 	struct input s = {
@@ -145,16 +174,16 @@ static int run_input(const struct invocation *inv, struct query *q)
 	char *line = NULL;
 	size_t room = 0;
 
-	screen_open(&s.screen, inv, SCREEN_PLAIN, NULL);
+	open_screen(&s.screen, inv, SCREEN_PLAIN);
 	while (!s.ended) {
 		if (s.prompt)
 			say("%s", *s.text ? PROMPT_MORE : PROMPT);
-		if (getline(&line, &room, stdin) < 0)
+		if (getline(&line, &room, stdin) < 0) {
+			end_input(&s, ferror(stdin) ? errno : 0);
 			break;
+		}
 		take_line(&s, line);
 	}
-	if (!s.ended && s.text[strspn(s.text, " \t\r\n")])
-		run_statement(&s, s.text);
 	free(s.text);
 	free(line);
 	return screen_close(&s.screen, s.prompt ? 0 : s.status);
