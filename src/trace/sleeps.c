@@ -84,11 +84,12 @@ void sleeps_fuse(struct sleeps *s, size_t n)
 static uint64_t slept_until(const struct sleeps *s, uint64_t tsc)
 {
 	size_t n = vec_bisect(&s->at, sleep, sleep->from < tsc);
-	const struct sleep *in = &s->at.at[n - 1];
+	const struct sleep *in;
 	uint64_t ticks;
 
 	if (!n)
 		return s->at.at[0].before;
+	in = &s->at.at[n - 1];
 	ticks = sleeps_ticks(s, n - 1);
 	if (tsc < in->to)
 		ticks = (uint64_t)((unsigned __int128)ticks * (tsc - in->from) /
