@@ -109,7 +109,9 @@ static void free_at_close(struct tree_file *f)
 }
 
 const struct tree_file_ops buffer_total_file = { .show = show_total };
-const struct tree_file_ops free_buffer_file = { .write = take_any, .release = free_at_close };
+const struct tree_file_ops free_buffer_file = {
+	.acts_at_close = true, .write = take_any, .release = free_at_close,
+};
 static const struct tree_file_ops cpu_size = { .show = show_cpu_size, .write = write_cpu_size };
 
 /* --- dump --------------------------------------------------------------------------- */

@@ -6,8 +6,8 @@
  * `>` clears the list. A shell closes a descriptor before the first word is written, so that the
  * clearing is kept until there are words, or blanks alone (`echo > FILE`: the shell waits for that
  * close), or until the last close: otherwise a running program would be hooked completely for a
- * moment. If all words were refused the list stays as it was. Readers wait a little meanwhile
- * (instance_await_cleared).
+ * moment. If all words were refused the list stays as it was. Readers wait a little meanwhile, and
+ * for a last close that is under way (instance_await_cleared).
  *
  * The draft belongs to one open file, whose operations come one at a time; in->lock protects
  * in->clearing. */
@@ -422,10 +422,23 @@ static void release_list(struct tree_file *f)
 
 /* --- reading ------------------------------------------------------------------------ */
 
+static bool is_clearing(struct instance *in)
+{
+	bool is;
+
+	pthread_mutex_lock(&in->lock);
+	is = in->clearing;
+	pthread_mutex_unlock(&in->lock);
+	return is;
+}
+
 void instance_await_cleared(struct instance *in)
 {
 	struct timespec until;
 
+	/* closed already, as the reader knows: what it closed has its effect first */
+	if (is_clearing(in))
+		tree_await_closings(in->tree);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += CLEARING_MS * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000;

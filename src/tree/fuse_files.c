@@ -6,6 +6,7 @@
  * (base/caller.h). */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,7 @@ static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	if (!fuse_caller_ok(req))
 		return;
+	tree_await_acts(f->tree);
 	o.open = mem_zalloc(sizeof(*o.open));
 	fuse_call_begin(&o.call, req, answer_open, 0);
 	e = open_node(f, req, ino, fi, &o.open->file);
@@ -219,6 +221,23 @@ static void do_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (!caller_end(0))
 		fuse_reply_err(req, 0);
 	close_file(f, o);
+}
+
+/* The kernel queues a RELEASE before close(2) returns and waits for no answer, so that what the
+ * closer does next may be served first, by another worker. A RELEASE is small and hence in memory;
+ * the kernel wrote it, and its fh is the one that reply_open() gave. */
+void fuse_files_received(const struct fuse_buf *buf)
+{
+	struct {
+		struct fuse_in_header header;
+		struct fuse_release_in release;
+	} in;
+
+	if ((buf->flags & FUSE_BUF_IS_FD) || buf->size < sizeof(in))
+		return;
+	memcpy(&in, buf->mem, sizeof(in));
+	if (in.header.opcode == FUSE_RELEASE)
+		tree_closing(((struct fuse_open *)(uintptr_t)in.release.fh)->file);
 }
 
 static void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -10,8 +10,8 @@
 #include "base/caller.h"
 #include "tree/fuse_mount.h"
 
-/* how long an open waits for a file that is just being closed: release comes after close(2) has
- * returned */
+/* how long an open waits for a file that others have open; a close that is under way is waited for
+ * longer (tree_closing): release comes after close(2) has returned */
 #define FUSE_PATIENCE_MS 200
 
 /* A node as the kernel knows it: the inode number is the address. A directory has one inode; a file
@@ -47,6 +47,9 @@ struct fuse_mount {
 	int stop;               /* eventfd: readable when serving is to end */
 	int over;               /* eventfd: readable when no request is to be answered any more */
 	struct fuse_inode root;  /* not in the list */
+	/* held while a request is received, until it is counted as a close: a request that its
+	 * caller made after a close(2) is received after that was counted */
+	pthread_mutex_t receiving;
 	/* protects everything below; the tree must not be called under it */
 	pthread_mutex_t lock;
 	pthread_cond_t woken;
@@ -74,6 +77,9 @@ struct fuse_inode *fuse_inode_of(struct fuse_mount *f, fuse_ino_t ino);
 /* Whether the caller is root or the user that mounted the tree; otherwise the request is answered
  * with EACCES. */
 bool fuse_caller_ok(fuse_req_t req);
+/* Tells the tree of a request that closes a file for good (tree_closing), before the next request
+ * is received. */
+void fuse_files_received(const struct fuse_buf *buf);
 /* Fill in the operations of fuse_nodes.c and fuse_files.c. */
 void fuse_nodes_ops(struct fuse_lowlevel_ops *ops);
 void fuse_files_ops(struct fuse_lowlevel_ops *ops);

@@ -2,7 +2,8 @@
 /* Mounts, serves and unmounts a tree. One thread calls fuse_mount_serve and waits there for the
  * end; WORKERS threads carry out requests, and one (fuse_files_waker) answers reads that wait.
  * f->lock protects the lists of open files, inodes and waits; the tree must not be called under
- * it, because the tree calls fuse_files_wake under its own lock. */
+ * it, because the tree calls fuse_files_wake under its own lock. f->receiving keeps requests in
+ * order until a close is counted, and is held while nothing blocks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -93,6 +94,7 @@ int fuse_mount_start(struct tree *t, const char *dir, struct fuse_mount **out, s
 		return e;
 	}
 	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->receiving, NULL);
 	pthread_cond_init(&f->woken, NULL);
 	fuse_set_log_func(no_log);
 	/* Several threads are woken for one request; the slower ones must not block. */
@@ -142,7 +144,11 @@ static bool next_request(struct fuse_mount *f, int set, struct fuse_buf *buf)
 		return errno == EINTR;
 	if (event.data.u32)
 		return false;
+	pthread_mutex_lock(&f->receiving);
 	n = fuse_session_receive_buf(f->session, buf);
+	if (n > 0)
+		fuse_files_received(buf);
+	pthread_mutex_unlock(&f->receiving);
 	if (n > 0)
 		fuse_session_process_buf(f->session, buf);
 	return n > 0 || n == -EINTR || n == -EAGAIN; /* EAGAIN: another worker was faster */
@@ -249,6 +255,7 @@ void fuse_mount_free(struct fuse_mount *f)
 	fuse_files_close_all(f);
 	fuse_nodes_forget_all(f);
 	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->receiving);
 	pthread_cond_destroy(&f->woken);
 	free_mount(f);
 }

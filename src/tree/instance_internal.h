@@ -63,7 +63,7 @@ void profile_files_fill(struct tree_node *dir);
  * the target. */
 void instance_catch_up(struct instance *in);
 /* Waits up to 200 ms while a list of functions is open that `>` has cleared and that has no words
- * yet. */
+ * yet; if such a list was closed, until that has had its effect (tree_await_closings). */
 void instance_await_cleared(struct instance *in);
 
 /* Does `echo text > file` of a setting, as one change: checked, applied by the target, or nothing

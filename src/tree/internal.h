@@ -40,11 +40,14 @@ struct tree {
 	struct tree_node *root;
 	ino_t last_ino;
 	bool ended;
+	/* open files that tree_closing was called for (open.c); of these: with acts_at_close */
+	unsigned closings, acting;
 	VEC(struct tree_watcher) watchers;
 };
 
 /* tree_put by a caller that has the tree's lock. */
 void tree_put_locked(struct tree_node *n);
 /* Waits until no file in or below n is open, nor a part of n, nor the file that n is a part of.
- * False: patience_ms have passed. Called with the lock held, which is released while it sleeps. */
+ * False: patience_ms have passed, and no close is under way (or TREE_CLOSING_MS have passed).
+ * Called with the lock held, which is released while it sleeps. */
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms);

@@ -18,6 +18,7 @@ struct tree_open {
 	VEC(char) text;       /* the result of `show`, and a NUL */
 	bool made, untouched; /* made: there is a text; untouched: nothing of it was read */
 	bool ended;           /* its end was read; more lines may have come since */
+	bool closing;         /* counted in the tree's closings; protected by the tree's lock */
 };
 
 /* O_WRONLY and O_RDWR; the access mode is a number in two bits, not a set of flags. */
@@ -108,10 +109,14 @@ static void free_open_file(struct tree_open *o)
 	struct tree_node *n = o->file.node;
 	struct tree *t = n->tree;
 
+	bool closing = o->closing, acting = closing && n->ops->acts_at_close;
+
 	pthread_mutex_destroy(&o->lock);
 	vec_free(&o->text);
 	free(o);
 	pthread_mutex_lock(&t->lock);
+	t->closings -= closing;
+	t->acting -= acting;
 	count_opens(n, -1);
 	pthread_cond_broadcast(&t->closed);
 	tree_put_locked(n);
@@ -191,6 +196,19 @@ void tree_close(struct tree_open *o)
 	if (ops->release)
 		ops->release(&o->file);
 	free_open_file(o);
+}
+
+void tree_closing(struct tree_open *o)
+{
+	struct tree *t = o->file.node->tree;
+
+	pthread_mutex_lock(&t->lock);
+	if (!o->closing) {
+		t->closings++;
+		t->acting += o->file.node->ops->acts_at_close;
+	}
+	o->closing = true;
+	pthread_mutex_unlock(&t->lock);
 }
 
 /* --- reading ------------------------------------------------------------------------ */

@@ -356,16 +356,44 @@ void tree_set_whole(struct tree_node *part, struct tree_node *whole)
 	part->whole = whole;
 }
 
+/* Waits for the next close. False: the time has come. Called with the lock held. */
+static bool next_close(struct tree *t, const struct timespec *until)
+{
+	return !pthread_cond_timedwait(&t->closed, &t->lock, until);
+}
+
 /* After a timeout the state is looked at once more: the last close may have come between the
- * timeout and the lock. */
+ * timeout and the lock. A caller that would not wait at all does not wait for closings either. */
 bool tree_wait_closed(struct tree_node *n, unsigned patience_ms)
 {
-	struct timespec until = deadline_in(patience_ms);
+	struct timespec until = deadline_in(patience_ms), limit = deadline_in(TREE_CLOSING_MS);
 
-	while (is_in_use(n))
-		if (pthread_cond_timedwait(&n->tree->closed, &n->tree->lock, &until))
-			return !is_in_use(n);
-	return true;
+	while (is_in_use(n) && next_close(n->tree, &until))
+		;
+	while (is_in_use(n) && patience_ms && n->tree->closings && next_close(n->tree, &limit))
+		;
+	return !is_in_use(n);
+}
+
+/* Waits until a count of the tree's is 0, which only closes make smaller. */
+static void await_none(struct tree *t, const unsigned *count)
+{
+	struct timespec limit = deadline_in(TREE_CLOSING_MS);
+
+	pthread_mutex_lock(&t->lock);
+	while (*count && next_close(t, &limit))
+		;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_await_closings(struct tree *t)
+{
+	await_none(t, &t->closings);
+}
+
+void tree_await_acts(struct tree *t)
+{
+	await_none(t, &t->acting);
 }
 
 /* Takes the child out of its parent and drops the parent's hold. The order of the other children

@@ -39,10 +39,15 @@ struct tree_file {
 };
 
 /* The operations of a file; NULL: not possible. A file has `show` or `stream`, `write`, or both. */
+/* Limit, in ms, of a wait for a close that is under way. Only a server that has no processor for so
+ * long, or a program that does not stop, reaches it. */
+#define TREE_CLOSING_MS 10000
+
 struct tree_file_ops {
 	/* printed before ": error:" in the error_log; NULL: the file's name */
 	const char *location;
 	bool exclusive;        /* open once at a time: EBUSY */
+	bool acts_at_close;    /* `release` changes what other files show: tree_await_acts */
 	bool paged;            /* a stream of TREE_PAGE bytes at a time, which can be spliced too */
 	/* 0, or -errno and *err: the file is not opened. `release` follows only a successful
 	 * open. */
@@ -164,6 +169,14 @@ bool tree_ready(struct tree_open *o); /* whether tree_read would not give -EAGAI
 /* A close(2) of one of several descriptors; tree_close includes it. */
 int tree_flush(struct tree_open *o, struct err *err);
 void tree_close(struct tree_open *o);
+/* The last descriptor was closed, and tree_close will be called from any thread, perhaps later than
+ * what the closer does next. For front ends whose callers do not wait for tree_close. Takes the
+ * tree's lock only. */
+void tree_closing(struct tree_open *o);
+/* Waits for the files that tree_closing was called for, TREE_CLOSING_MS at most. Not from an
+ * operation of one of them. */
+void tree_await_closings(struct tree *t);
+void tree_await_acts(struct tree *t); /* the same, for files with acts_at_close */
 
 /* --- waiting ------------------------------------------------------------------------ */
 

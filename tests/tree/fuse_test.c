@@ -96,6 +96,15 @@ static ssize_t take(struct tree_file *f, const char *text, size_t n, struct err 
 	return strncmp(text, "bad", 3) ? (ssize_t)n : -EOVERFLOW;
 }
 
+/* Longer than an open waits for a file that stays open. */
+static void close_slowly(struct tree_file *f)
+{
+	poll(NULL, 0, 2 * FUSE_PATIENCE_MS);
+}
+
+static const struct tree_file_ops slow_ops = {
+	.show = show, .release = close_slowly, .exclusive = true,
+};
 static const struct tree_file_ops stream_ops = { .stream = stream, .ready = ready, .exclusive = true };
 static const struct tree_file_ops count_ops = { .show = show, .write = take };
 static const struct tree_file_ops marker_ops = { .write = take };
@@ -122,6 +131,7 @@ static struct tree *build(void)
 	tree_file(tree_root(tree), "count", 0640, &count_ops, NULL);
 	tree_file(tree_root(tree), "marker", 0220, &marker_ops, NULL);
 	tree_dir(tree_root(tree), "dirs", 0750, &dir_ops);
+	tree_file(tree_root(tree), "slow", 0440, &slow_ops, NULL);
 	stream_node = tree_file(tree_root(tree), "stream", 0440, &stream_ops, NULL);
 	return tree;
 }
@@ -373,6 +383,14 @@ static void right_after_close(void **state)
 	}
 }
 
+/* A server that has no processor for a while: the close is waited for, not the time. */
+static void right_after_a_slow_close(void **state)
+{
+	need_mount(state);
+	close(open_in("slow", O_RDONLY));
+	close(open_in("slow", O_RDONLY));
+}
+
 /* --- streams ------------------------------------------------------------------------ */
 
 static void a_read_that_waits(void **state)
@@ -580,7 +598,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text), cmocka_unit_test(a_text_by_sendfile), cmocka_unit_test(writes),
-		cmocka_unit_test(refused), cmocka_unit_test(right_after_close), cmocka_unit_test(a_read_that_waits),
+		cmocka_unit_test(refused), cmocka_unit_test(right_after_close),
+		cmocka_unit_test(right_after_a_slow_close), cmocka_unit_test(a_read_that_waits),
 		cmocka_unit_test(a_read_that_does_not), cmocka_unit_test(an_interrupted_read),
 		cmocka_unit_test(interrupts_lose_nothing), cmocka_unit_test(polls), cmocka_unit_test(a_poll_that_waits),
 		cmocka_unit_test(many_threads), cmocka_unit_test(the_end),

@@ -1,6 +1,8 @@
 /* ftrace's directory without FUSE: against what a running kernel showed and answered. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -758,6 +760,28 @@ static void a_list_changes_at_the_close(void **state)
 	shows(FILTER, "#### all functions enabled ####\n");
 }
 
+static void *close_late(void *arg)
+{
+	poll(NULL, 0, 400);
+	tree_close(arg);
+	return NULL;
+}
+
+/* A mount whose threads get no processor: the last close is carried out later than a reader would
+ * wait for a writer. */
+static void a_reader_waits_for_the_close(void **state)
+{
+	struct tree_open *o;
+	pthread_t closer;
+
+	assert_int_equal(echo(FILTER, "main"), 0);
+	o = open_list(O_TRUNC);
+	tree_closing(o);
+	pthread_create(&closer, NULL, close_late, o);
+	shows(FILTER, "#### all functions enabled ####\n");
+	pthread_join(closer, NULL);
+}
+
 static void words_that_are_refused(void **state)
 {
 	struct tree_open *o = open_list(O_APPEND);
@@ -854,7 +878,8 @@ int main(void)
 		TARGET_TEST(writes_as_on_the_kernel), TARGET_TEST(writes_as_on_a_later_kernel), TEST(refusals_are_logged),
 		TEST(per_cpu), TEST(snapshots), TEST(freeing), TEST(logs_of_instances), TEST(instances), TEST(cpumasks), TEST(all_processors), TEST(readme),
 		TARGET_TEST(the_target_decides), TARGET_TEST(the_target_shows), TARGET_TEST(targets_of_instances), TARGET_TEST(an_event_goes_meanwhile),
-		TARGET_TEST(lists_of_functions), TARGET_TEST(commands_on_functions), TARGET_TEST(a_list_changes_at_the_close), TARGET_TEST(words_that_are_refused),
+		TARGET_TEST(lists_of_functions), TARGET_TEST(commands_on_functions), TARGET_TEST(a_list_changes_at_the_close),
+		TARGET_TEST(a_reader_waits_for_the_close), TARGET_TEST(words_that_are_refused),
 		TARGET_TEST(brackets_over_writes), TARGET_TEST(many_threads),
 	};
 
