@@ -374,7 +374,7 @@ static void see_die(struct dwarf_walk *walk, const struct dwarf_seen *seen, void
 
 	if (seen->tag == DW_TAG_subprogram && dwarf_walk_has_code(seen->die) &&
 	    dwarf_walk_spend(walk, dwarf_walk_attributes(walk, seen->die)) &&
-	    !dwarf_entrypc(seen->die, &entry) && w->wanted(w->context, entry))
+	    dwarf_walk_entry(seen->die, &entry) && w->wanted(w->context, entry))
 		read_function(w, walk, seen->die, entry);
 }
 

@@ -61,6 +61,13 @@ bool dwarf_walk_has_code(Dwarf_Die *die)
 	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 }
 
+bool dwarf_walk_entry(Dwarf_Die *die, Dwarf_Addr *entry)
+{
+	Dwarf_Addr base, end;
+
+	return !dwarf_entrypc(die, entry) || dwarf_ranges(die, 0, &base, entry, &end) > 0;
+}
+
 /* True for DIEs that can have subprograms or inlined copies below them. */
 static bool has_children_to_see(int tag)
 {

@@ -120,11 +120,9 @@ static const char *call_file(struct inlined_search *w, Dwarf_Die *inlined)
  * code. */
 static uint64_t first_pc(Dwarf_Die *die)
 {
-	Dwarf_Addr base, start = 0, end;
+	Dwarf_Addr start;
 
-	if (dwarf_entrypc(die, &start) && dwarf_ranges(die, 0, &base, &start, &end) <= 0)
-		return 0;
-	return start;
+	return dwarf_walk_entry(die, &start) ? start : 0;
 }
 
 /* Adds the copy to the answer. body: the function that it was inlined in; NULL: in none that has

@@ -123,7 +123,7 @@ static void write_signature(struct signature_walk *w, Dwarf_Die *function)
 	Dwarf_Addr at;
 	char *call;
 
-	if (!s.name || dwarf_entrypc(function, &at)) {
+	if (!s.name || !dwarf_walk_entry(function, &at)) {
 		free(s.name);
 		return;
 	}

@@ -85,6 +85,51 @@ result "strings that another thread unmaps: the program survives" $? "$T/err"
 [ "$(grep -c ' letter(' "$T/graph")" -eq 20000 ] && ! grep ' letter(' "$T/graph" | grep -vE "letter\(c='a', unused=(\"\"|\(fault\)), \.\.\.\);" >"$T/odd"
 result "and each is empty, or a fault" $? "$T/odd"
 
+# --- a function whose rare part the compiler put elsewhere
+cat >"$T/rare.c" <<'END'
+#include <stdlib.h>
+__attribute__((cold, noinline)) void rarely(int n) { if (n < 9) abort(); }
+__attribute__((noipa)) int parted(int n, const char *text) { if (n < 0) { rarely(n); rarely(n + 1); } return n + *text; }
+int main(void) { return parted(3, "") + parted(4, "") != 7; }
+END
+gcc -g -O2 -o "$T/rare" "$T/rare.c" 2>"$T/err" && nm "$T/rare" | grep -q ' parted.cold$'
+result "a function in two pieces" $? "$T/err"
+"$BRACE" record -q --mode block -o "$T/trace" -l parted --args --retval -- "$T/rare" 2>"$T/err" && "$BRACE" replay "$T/trace" >"$T/graph"
+calls_of "$T/graph" >"$T/calls"
+printf '%s\n' 'parted(n=3, text="") = 3' 'parted(n=4, text="") = 4' | diff - "$T/calls" >"$T/differences"
+result "has its arguments" $? "$T/differences"
+
+# --- a program that is killed for the call that reads memory: its strings cannot be read from then on
+cat >"$T/closed.c" <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+__attribute__((noipa)) int first(const char *text) { return *text; }
+int main(void)
+{
+	struct sock_filter code[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+				      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+				      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
+	struct sock_fprog program = { 4, code };
+	char *text = strdup("Where?");
+	int n = first(text);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 1;
+	return n != first(text);
+}
+END
+gcc -g -O2 -o "$T/closed" "$T/closed.c" 2>"$T/err" &&
+	"$BRACE" record -q --mode block -o "$T/trace" -l first --args --retval -- "$T/closed" 2>>"$T/err"
+result "a filter that kills for process_vm_readv" $? "$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph"
+calls_of "$T/graph" >"$T/calls"
+printf '%s\n' 'first(text="Where?") = 87' 'first(text=(fault)) = 87' | diff - "$T/calls" >"$T/differences"
+result "then strings are faults" $? "$T/differences"
+
 # --- a program without debug information has plain calls
 strip -g -o "$T/nameless" "$T/typed0"
 ACCOUNT=$T/account "$BRACE" record -q -o "$T/trace" -l price --args -- "$T/nameless" 7 50 2>"$T/err"

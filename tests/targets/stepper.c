@@ -57,10 +57,13 @@ void call_hop(void);
 void hop(void);
 void call_system(void);
 void call_named(void);
+void call_typed(void);
+void typed(long number, const char *text, double half, short narrow);
 void (*hop_at)(void) = hop;
 extern const char known_before[], known_after[], fresh_before[], fresh_after[], tail_before[], tail_after[],
 	plt_before[], plt_after[], brief_before[], brief_after[], framed_before[], framed_after[], branching_before[],
-	branching_after[], calling_before[], calling_after[], hop_before[], hop_after[], thunks[];
+	branching_after[], calling_before[], calling_after[], hop_before[], hop_after[], typed_before[], typed_after[],
+	thunks[];
 extern const char *fresh_next;
 const char *fresh_next;
 
@@ -96,13 +99,20 @@ __asm__(".text\n"
 	FUNCTION(hop, "\tnop\n\tret\n")
 	".globl behind\n.type behind, @function\nbehind:\n.cfi_startproc\n\tnop\n\tret\n.cfi_endproc\n.size behind, .-behind\n"
 	CALL(framed, "framed") CALL(branching, "branching") CALL(calling, "calling") CALL(hop, "*hop_at(%rip)")
-	CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
+	CALL(typed, "typed") CALL(known, "leaf") CALL(fresh, "*fresh_next(%rip)") CALL(tail, "tailing")
 	/* A system call: what its events need is done before it and behind it. No names here, and
 	 * no addresses anywhere: somebody might jump there. */
 	SYSTEM(system, "110")
 	/* access(), with any bits for a path. */
 	SYSTEM(named, "21")
 	".p2align 4\nthunks:\n.cfi_startproc\n.rept 2000\n\tcall leaf\n\tret\n\tnop\n\tnop\n.endr\n.cfi_endproc\n");
+
+/* In C, because debug information tells its parameters: with --args the agent reads them, and where
+ * a register full of random bits leads. It touches no register. */
+__attribute__((noinline, optimize("O2", "omit-frame-pointer"))) void typed(long number, const char *text, double half, short narrow)
+{
+	__asm__ volatile("lea (%rsp), %rsp\n\tlea (%rsp), %rsp");
+}
 
 static void fresh(void)
 {
@@ -147,6 +157,8 @@ static const struct scenario {
 	{ "branching", call_branching, branching_before, branching_after, .shape = 1 },
 	{ "calling", call_calling, calling_before, calling_after, .shape = 1 },
 	{ "hop", call_hop, hop_before, hop_after, .shape = 1 },
+	{ "typed", call_typed, typed_before, typed_after },
+	{ "typed", call_typed, typed_before, typed_after },
 	{ "system", call_system, .from = 10, .to = 18 },
 	{ "system", call_system, .from = 10, .to = 18 },
 	{ "system", call_system, .from = 10, .to = 18 },
