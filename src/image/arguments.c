@@ -4,6 +4,7 @@
  * arguments. */
 #include "image/arguments.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,43 @@ static uint32_t function_at(const struct hook_module *h, uint64_t vaddr)
 	return low < h->n && h->functions[low].vaddr == vaddr ? low : UINT32_MAX;
 }
 
+/* Counts the module's functions that are asked about; returns how many. */
+static uint32_t count_wishes(const struct argument_wishes *w, struct argument_count *count)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->mod->hooks->n; i++) {
+		bool args, type;
+
+		if (!is_traced(w->mod, i))
+			continue;
+		wishes_of(w, i, &args, &type);
+		count->args += args;
+		count->types += type;
+		n += args || type;
+	}
+	return n;
+}
+
+static void count_unknown(struct argument_count *count, const char *module, uint32_t functions)
+{
+	if (!count->modules++)
+		snprintf(count->module, sizeof(count->module), "%s", module);
+	count->unknown += functions;
+}
+
+void argument_count_add(struct argument_count *total, const struct argument_count *more)
+{
+	if (!total->modules)
+		memcpy(total->module, more->module, sizeof(total->module));
+	total->asked_args |= more->asked_args;
+	total->asked_types |= more->asked_types;
+	total->args += more->args;
+	total->types += more->types;
+	total->unknown += more->unknown;
+	total->modules += more->modules;
+}
+
 /* sym_wanted */
 static bool is_wanted(void *context, uint64_t vaddr)
 {
@@ -220,17 +258,17 @@ static void read_arguments(const struct modules *m, struct argument_wishes *w,
 	sym_close(file);
 }
 
-static void plan_module(const struct modules *m, struct module *mod, const struct settings *set)
+static void plan_module(struct modules *m, struct module *mod, const struct settings *set)
 {
 	struct argument_wishes w = { mod, set };
 	struct sym_arguments_list list;
-	bool wanted = false;
+	uint32_t wanted = count_wishes(&w, &m->wished);
 
-	for (uint32_t i = 0; i < mod->hooks->n && !wanted; i++)
-		wanted = is_wanted(&w, mod->hooks->functions[i].vaddr);
 	if (!wanted && !settings_types(set))
 		return;
 	read_arguments(m, &w, &list);
+	if (wanted && !list.has_dwarf)
+		count_unknown(&m->wished, mod->name, wanted);
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
 		if (is_traced(mod, i))
 			plan_function(&w, i,
@@ -240,6 +278,8 @@ static void plan_module(const struct modules *m, struct module *mod, const struc
 
 void arguments_plan(struct modules *m, const struct settings *set)
 {
+	m->wished = (struct argument_count){ .asked_args = settings_args(set),
+					     .asked_types = settings_types(set) };
 	if (!settings_args(set) && !settings_types(set))
 		return;
 	for (size_t i = 0; i < m->at.n; i++)

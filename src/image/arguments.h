@@ -17,9 +17,20 @@ struct argument_plan {
 };
 typedef struct { VEC(struct argument_plan) at; } argument_plans;
 
+#define ARGUMENT_MODULE 64u
+/* What came of the wishes: for users, who may have misspelt a name. */
+struct argument_count {
+	bool asked_args, asked_types; /* the settings ask for arguments, for types of values */
+	uint32_t args, types;     /* traced functions that match */
+	uint32_t unknown;         /* matching functions of files without debug information */
+	uint32_t modules;         /* number of these files */
+	char module[ARGUMENT_MODULE]; /* name of the first of them */
+};
+void argument_count_add(struct argument_count *total, const struct argument_count *more);
+
 /* Makes the plans of the selected functions, in their order. Reads debug information, if the
  * settings ask for any: that takes as long as sym_inlined_find(). What cannot be read has no
- * plan. */
+ * plan. m->wished counts. */
 void arguments_plan(struct modules *m, const struct settings *set);
 /* The function's plan, or NULL. */
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);

@@ -64,6 +64,7 @@ void image_count_add(struct image_count *total, const struct image_count *more, 
 	total->hooked += more->hooked;
 	total->code_bytes += more->code_bytes;
 	total->unknown_bytes += more->unknown_bytes;
+	argument_count_add(&total->arguments, &more->arguments);
 	for (size_t i = 0; i < sizeof(total->by_kind) / sizeof(total->by_kind[0]); i++)
 		total->by_kind[i] += more->by_kind[i];
 	for (size_t i = 0; i < sizeof(total->by_reason) / sizeof(total->by_reason[0]); i++)
@@ -86,7 +87,8 @@ static void count_code(const struct modules *m, struct image_count *count)
 static void count_all(struct image *im)
 {
 	im->count = (struct image_count){ .code_bytes = im->count.code_bytes,
-					  .unknown_bytes = im->count.unknown_bytes };
+					  .unknown_bytes = im->count.unknown_bytes,
+					  .arguments = im->count.arguments };
 	for (size_t i = 0; i < im->update.modules.n; i++) {
 		const struct trace_module *m = &im->update.modules.at[i];
 
@@ -249,6 +251,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	if (r == 0)
 		patches_describe(&modules, req->events, &out->update);
 	count_code(&modules, &out->count);
+	out->count.arguments = modules.wished;
 	count_all(out);
 	out->setup.trace = 1;
 	out->setup.oom_score_adj = describe_oom_score_adj(req->pid);

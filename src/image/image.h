@@ -9,6 +9,7 @@
 #include "collect/memory_ends.h"
 #include "collect/shared_memory.h"
 #include "hook/plan.h"
+#include "image/arguments.h"
 #include "image/patch_list.h"
 #include "shared/memory.h"
 #include "trace/trace_info.h"
@@ -40,6 +41,7 @@ struct image_count {
 	uint32_t by_kind[HOOK_KINDS_N], by_reason[REASONS_N];
 	/* of the modules that are open: as struct sym_module's */
 	uint64_t code_bytes, unknown_bytes;
+	struct argument_count arguments;
 };
 
 /* The outcome for a signal's handler that was to be probed. */

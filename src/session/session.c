@@ -853,6 +853,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->hooked = count.hooked;
 	res->code_bytes = count.code_bytes;
 	res->unknown_bytes = count.unknown_bytes;
+	res->arguments = count.arguments;
 	res->attached = s->attached.n > 0;
 	res->attach_ns = s->attach.pause_ns;
 	res->leave_ns = s->leave.pause_ns;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "hook/plan.h"
+#include "image/arguments.h"
 #include "model/settings.h"
 #include "shared/messages.h"
 #include "trace/event.h"
@@ -29,6 +30,7 @@ struct session_result {
 	/* that were executed and traced; the counts above are the first one's */
 	uint32_t programs;
 	uint64_t code_bytes, unknown_bytes; /* of the files whose functions these are */
+	struct argument_count arguments; /* what came of --args and --retval */
 	uint64_t to_main_ns;      /* from session_start to the agent's letting the program go on */
 	uint64_t run_ns;
 	/* programs that ran untraced, and more */

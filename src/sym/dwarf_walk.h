@@ -39,6 +39,6 @@ bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work);
 size_t dwarf_walk_attributes(struct dwarf_walk *w, Dwarf_Die *die);
 /* True if the DIE is a function or a copy with addresses of its own. */
 bool dwarf_walk_has_code(Dwarf_Die *die);
-/* Address of its first instruction: compilers that put a function's rare parts elsewhere give ranges,
- * of which the first begins with it. False: it has no code. */
+/* Address of its first instruction: compilers that put a function's rare parts elsewhere give
+ * ranges, of which the first begins with it. False: it has no code. */
 bool dwarf_walk_entry(Dwarf_Die *die, Dwarf_Addr *entry);

@@ -166,11 +166,34 @@ static void say_attached(const struct session_result *r)
 		    r->changed);
 }
 
+/* Tells of a wish for arguments, or for types of values, that nothing came of. */
+static void print_arguments(struct out *o, const struct argument_count *c)
+{
+	char n[32];
+
+	if (c->asked_args && !c->args)
+		out_str(o, "brace: no traced function matches --args=GLOB: brace list shows their names\n");
+	if (c->asked_types && !c->types)
+		out_str(o, "brace: no traced function matches --retval=GLOB: brace list shows their names\n");
+	if (!c->modules)
+		return;
+	out_str(o, "brace: ");
+	out_foreign(o, c->module, sizeof(c->module));
+	if (c->modules > 1)
+		out_printf(o, " and %" PRIu32 " other file%s have", c->modules - 1,
+			   c->modules == 2 ? "" : "s");
+	out_printf(o,
+		   "%s no debug information: arguments and types of %s function%s are not known (compile with -g, or install the -dbgsym package)\n",
+		   c->modules > 1 ? "" : " has", summary_grouped(c->unknown, n),
+		   c->unknown == 1 ? "" : "s");
+}
+
 static void say_messages(const struct session_result *r)
 {
 	struct out out;
 
 	out_init(&out, say_bytes, NULL);
+	print_arguments(&out, &r->arguments);
 	messages_print(&out, "brace: ", r->messages, r->n_messages);
 	out_flush(&out);
 	out_free(&out);

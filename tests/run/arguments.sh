@@ -99,7 +99,7 @@ calls_of "$T/graph" >"$T/calls"
 printf '%s\n' 'parted(n=3, text="") = 3' 'parted(n=4, text="") = 4' | diff - "$T/calls" >"$T/differences"
 result "has its arguments" $? "$T/differences"
 
-# --- a program that is killed for the call that reads memory: its strings cannot be read from then on
+# --- a program that is killed for the call that reads memory: its strings cannot be read then
 cat >"$T/closed.c" <<'END'
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -132,7 +132,12 @@ result "then strings are faults" $? "$T/differences"
 
 # --- a program without debug information has plain calls
 strip -g -o "$T/nameless" "$T/typed0"
-ACCOUNT=$T/account "$BRACE" record -q -o "$T/trace" -l price --args -- "$T/nameless" 7 50 2>"$T/err"
+ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price -l many --args -- "$T/nameless" 7 50 2>"$T/err"
 "$BRACE" replay "$T/trace" | grep -q ' price();'
 result "without debug information" $? "$T/err"
+grep -q '^brace: nameless has no debug information: arguments and types of 2 functions are not known (' "$T/err"
+result "which is said" $? "$T/err"
+ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price --args='pri*' --retval=prise -- "$T/typed0" 7 50 2>"$T/err"
+grep -q '^brace: no traced function matches --retval=GLOB: ' "$T/err" && ! grep -q -e ' --args=GLOB' -e 'debug information' "$T/err"
+result "and so is a glob that no function matches" $? "$T/err"
 finish

@@ -107,8 +107,8 @@ __asm__(".text\n"
 	SYSTEM(named, "21")
 	".p2align 4\nthunks:\n.cfi_startproc\n.rept 2000\n\tcall leaf\n\tret\n\tnop\n\tnop\n.endr\n.cfi_endproc\n");
 
-/* In C, because debug information tells its parameters: with --args the agent reads them, and where
- * a register full of random bits leads. It touches no register. */
+/* In C, because debug information tells its parameters: with --args the agent reads them, and what
+ * a register full of random bits leads to. No register changes. */
 __attribute__((noinline, optimize("O2", "omit-frame-pointer"))) void typed(long number, const char *text, double half, short narrow)
 {
 	__asm__ volatile("lea (%rsp), %rsp\n\tlea (%rsp), %rsp");
