@@ -221,6 +221,35 @@ static bool is_wanted(void *context, uint64_t vaddr)
 	return args || type;
 }
 
+/* True if functions are named whose arguments are asked for: "*" names none. */
+static bool names_functions(const struct settings *set)
+{
+	for (size_t i = 0; i < set->args.patterns.n; i++)
+		if (strcmp(set->args.patterns.at[i].text, "*") != 0)
+			return true;
+	return false;
+}
+
+/* Of a function that the user names, and that has no debug information: the registers in which
+ * the convention passes arguments, whatever is in them. */
+static void plan_registers(struct argument_plan *plan, const char *returns)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH;
+	struct sym_place places[sizeof(numbers)] = { 0 };
+	char *takes = mem_strdup(""), *more;
+
+	for (size_t i = 0; i < sizeof(numbers); i++) {
+		places[i].kind = SYM_PLACE_ABI;
+		more = mem_printf("%s%sarg%zu=u8", takes, i ? "," : "", i + 1);
+		free(takes);
+		takes = more;
+	}
+	plan->prototype = mem_printf("%s(%s)", returns, takes);
+	plan->program = arguments_program(plan->prototype, places, sizeof(numbers), false,
+					  &plan->bytes);
+	free(takes);
+}
+
 /* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
  * other functions are asked for: this one's is not. */
 static void plan_function(const struct argument_wishes *w, uint32_t i,
@@ -232,6 +261,12 @@ static void plan_function(const struct argument_wishes *w, uint32_t i,
 
 	wishes_of(w, i, &args, &type);
 	returns = settings_types(w->set) && !type ? "-" : known && type ? known->returns : "?";
+	if (args && !known && names_functions(w->set) &&
+	    w->mod->hooks->language != SYM_LANG_GO) {
+		plan_registers(&plan, returns);
+		*vec_add(&w->mod->arguments.at) = plan;
+		return;
+	}
 	args = args && known;
 	if (!args && *returns == '?')
 		return;

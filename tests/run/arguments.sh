@@ -137,6 +137,19 @@ ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price -l many --args -- "$T/
 result "without debug information" $? "$T/err"
 grep -q '^brace: nameless has no debug information: arguments and types of 2 functions are not known (' "$T/err"
 result "which is said" $? "$T/err"
+
+# A function that is named has the registers, by the numbers that arguments have in them.
+ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" -l price -l many -l letter --args=price --args=many -- "$T/nameless" 7 50 2>"$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph"
+sed -nE 's/^price\(.*cents=(-?[0-9]+).*/\1/p' "$T/account" >"$T/cents"
+sed -nE 's/^.* price\((arg1=0x[0-9a-f]+, .*arg6=0x[0-9a-f]+)\);.*/\1/p' "$T/graph" >"$T/calls"
+[ -s "$T/cents" ] && [ "$(wc -l <"$T/cents")" -eq "$(wc -l <"$T/calls")" ] && ! grep -q ' letter(arg' "$T/graph"
+result "a named function has its registers" $? "$T/graph"
+while IFS= read -r cents && IFS= read -r call <&3; do
+	printf '%d %d\n' "$cents" $((($(sed -E "s/.*arg1=(0x[0-9a-f]+).*/\1/" <<<"$call") << 32) >> 32))
+done <"$T/cents" 3<"$T/calls" | awk '$1 != $2 { print "account " $1 ", register " $2; bad = 1 } END { exit bad || !NR }' >"$T/differences"
+result "with what the program passed" $? "$T/differences"
+
 ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price --args='pri*' --retval=prise -- "$T/typed0" 7 50 2>"$T/err"
 grep -q '^brace: no traced function matches --retval=GLOB: ' "$T/err" && ! grep -q -e ' --args=GLOB' -e 'debug information' "$T/err"
 result "and so is a glob that no function matches" $? "$T/err"

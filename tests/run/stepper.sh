@@ -12,8 +12,8 @@ same "handlers that return, with values" -O funcgraph-retval -- "$FIXTURES/stepp
 same "handlers that return, function tracer" -t function -- "$FIXTURES/stepper"
 check_that "from everywhere they see the whole stack" \
 	awk '/stack complete/ { n++; partial += $NF } END { exit n < 60 || partial }' "$STEPS"
-# With arguments: numbers, and strings to which registers full of random bits lead.
-same "handlers that return, with arguments" --args --retval -- "$FIXTURES/stepper"
+# With arguments: registers of each call, and a string to which one full of random bits leads.
+same "handlers that return, with arguments" --args='?*' --retval -- "$FIXTURES/stepper"
 check_that "the arguments were read" test "$("$BRACE" replay "$T/trace" | grep -cE ' typed\(number=.*, text=.*, half=.*, narrow=-?[0-9]+\)')" = 2
 unset STEPS
 # The calls' own instructions too: all events of one at once, and each by itself through the general
