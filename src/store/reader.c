@@ -201,9 +201,25 @@ static int err_malformed(const struct store_reader *r, uint64_t offset, struct e
 		       "cannot be", r->name, (unsigned long long)offset);
 }
 
+/* Information that was written is some ten times as large as in the file. Where it is far larger,
+ * it was made to fill the reader's memory; a small file may say this much in any case. */
+#define INFO_TIMES_MAX 128
+#define INFO_LEAST (64u << 20)
+
+static int err_bomb(const struct store_reader *r, struct err *err)
+{
+	return err_set(err, EFBIG,
+		       "trace file %s is malformed: its information is more than %d times as large "
+		       "as the file", r->name, INFO_TIMES_MAX);
+}
+
 /* Reads all trace information, in the order of the file. -ENODATA if the file was cut before it. */
 static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 {
+	uint64_t most = r->size > INFO_LEAST / INFO_TIMES_MAX ? r->size * INFO_TIMES_MAX
+							       : INFO_LEAST;
+	uint64_t bytes = 0;
+
 	/* Also after a failed attempt by the index. */
 	trace_info_free(r->info);
 	r->info = trace_info_new();
@@ -214,6 +230,9 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 
 		if (place->head.type != PACKET_INFO)
 			continue;
+		bytes += place->head.raw;
+		if (bytes > most)
+			return err_bomb(r, err);
 		res = reader_raw(r, place, l, err);
 		if (res)
 			return res;

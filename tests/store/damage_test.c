@@ -5,6 +5,10 @@
 
 #include <string.h>
 #include <time.h>
+#include <zstd.h>
+
+#include "store/crc.h"
+#include "store/format.h"
 
 struct whole {
 	struct sample sample;
@@ -195,6 +199,41 @@ static void test_refusals(void **state)
 	free_whole(&w);
 }
 
+/* A packet of information that is all one item of a kind that no reader knows. */
+static void add_large_info(struct bytes *file)
+{
+	size_t n = PACKET_RAW_MAX, bound = ZSTD_compressBound(n);
+	struct packet_header h = { .type = PACKET_INFO, .raw = (uint32_t)n };
+	struct bytes raw = { 0 }, payload = { 0 };
+
+	bytes_uleb(&raw, 100);
+	bytes_uleb(&raw, n - 5); /* the type is one byte, this number four */
+	vec_reserve(&raw, n);
+	memset(raw.at + raw.n, 0, n - raw.n);
+	vec_reserve(&payload, bound);
+	payload.n = ZSTD_compress(payload.at, bound, raw.at, n, 1);
+	h.payload = (uint32_t)payload.n;
+	h.crc = crc32c(payload.at, payload.n);
+	format_packet_header(file, &h);
+	bytes_put(file, payload.at, payload.n);
+	vec_free(&raw);
+	vec_free(&payload);
+}
+
+/* A few kilobytes that stand for more memory than a machine has. */
+static void test_large_info(void **state)
+{
+	struct bytes file = { 0 };
+
+	format_file_header(&file, FORMAT_VERSION, 0);
+	for (unsigned i = 0; i < 4; i++)
+		add_large_info(&file);
+	open_error(file.at, file.n, "cut before anything was recorded");
+	add_large_info(&file);
+	open_error(file.at, file.n, "more than 128 times as large");
+	vec_free(&file);
+}
+
 /* What a file that is being written has of thread 0. */
 static size_t events_so_far(struct sample *s)
 {
@@ -251,7 +290,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cut_everywhere), cmocka_unit_test(test_cut_large),
 		cmocka_unit_test(test_bit_flips), cmocka_unit_test(test_zeroed_end),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_large_info),
+		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_settled),
 	};
 
