@@ -115,7 +115,7 @@ mkfifo "$T/in"
 pid=$!
 exec 9>"$T/in"
 ON_EXIT+=("kill $pid")
-until grep -q ready "$T/ticks"; do sleep 0.01; done
+until_is grep -q ready "$T/ticks"
 
 numbers() { # of the ticks, in order: how many, and whether one is missing between the first and the last
 	lines | sed -n 's/^tick: n=\([0-9]*\) .*/\1/p' |

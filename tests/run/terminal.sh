@@ -108,6 +108,7 @@ looks list -f "$P" "$ODD"
 mkfifo "$T/in" "$T/out"
 exec {IN}<>"$T/in" {OUT}<>"$T/out"
 work() { printf w >&"$IN"; read -rt "$LIMIT" -n 1 -u "$OUT"; }
+ON_EXIT+=("printf q >&$IN") # the program has these descriptors, too, and would wait for ever
 looks start -L '*' -e 'named:*' -t function_graph -O funcgraph-proc -- "$P" "$L" "$T/in" "$T/out"
 if read -rt "$LIMIT" -n 1 -u "$OUT"; then
 	ON_EXIT+=("$BRACE reset")

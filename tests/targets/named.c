@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		return 1;
 	do {
 		work_in_threads();
-	} while (in >= 0 && write(out, "d", 1) == 1 && read(in, &byte, 1) == 1);
+	} while (in >= 0 && write(out, "d", 1) == 1 && read(in, &byte, 1) == 1 && byte != 'q');
 	if (argc == 3)
 		abort();
 	return 0;
