@@ -22,6 +22,7 @@
 #include "arch/inside.h"
 #include "arch/trampoline_faults.h"
 #include "shared/signal_frame.h"
+#include "shared/unwind_rule.h"
 
 /* The begin of struct siginfo. */
 struct fault_info { int32_t number, error, code; };
@@ -117,8 +118,9 @@ static bool put_before_entry(uint64_t *context, int32_t signal)
 	uint64_t pc = context[UCONTEXT_PC], touched = touched_from(context);
 	struct found_place f;
 
+	/* A probe's call of the agent is no function's entry. */
 	if (!mappings_find_code(touched ? touched : pc, &f) ||
-	    (!touched && pc >= f.code + f.place->body))
+	    (!touched && (pc >= f.code + f.place->body || f.place->pushed == PLACE_CALLS_AGENT)))
 		return false;
 	if (touched) {
 		give_slot_back(context);

@@ -53,7 +53,7 @@ static uint64_t first_trampoline(const struct unwind_about *rule)
 	return rule->base + ((const struct trampoline_place *)rule->places)->at;
 }
 
-/* True at a jump in the text's padding that leads to a trampoline, and not to a probe. */
+/* True at a jump in the text's padding that leads to a trampoline or a probe. */
 static bool is_island(const struct unwind_about *rule, uint64_t pc)
 {
 	const int32_t *islands = (const int32_t *)rule->islands;

@@ -22,6 +22,10 @@ struct probe_code {
 
 #define PROBE_CODE_MAX_BYTES (2 * RELOCATE_MAX_BYTES + 40)
 
-/* Writes the code for address `at`. Returns the bytes written, or -ERANGE. `out` has
- * PROBE_CODE_MAX_BYTES bytes. */
-int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out);
+/* Offsets in the code: where the stack pointer has stepped down, and where it is back. */
+struct probe_code_steps { uint8_t down, back; };
+
+/* Writes the code for address `at`. Returns the bytes written, and where it steps; or -ERANGE.
+ * `out` has PROBE_CODE_MAX_BYTES bytes. */
+int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out,
+		    struct probe_code_steps *steps);

@@ -19,11 +19,11 @@ struct patch_job {
 	uint64_t at, room, used;  /* runtime address of the region, its size, bytes used */
 	uint64_t fork_guard;      /* runtime address */
 	uint16_t region;
-	/* function_patches.c's own: what its trampolines share, and where moved instructions are */
-	struct trampoline_env env;
+	struct trampoline_env env; /* function_patches.c's own: what its trampolines share */
+	/* For unwinders: function_patches.c and probe_patches.c fill them. */
 	VEC(struct trampoline_place) places;
 	VEC(int32_t) islands;     /* short jumps' islands, from `at` */
-	uint64_t code_end;        /* behind the last trampoline, from `at` */
+	uint64_t code_end;        /* behind the last trampoline or probe, from `at` */
 };
 
 struct patch_source {

@@ -12,6 +12,9 @@
 #include "image/handlers.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
+#include "shared/unwind_rule.h"
+
+#define PROBE_PLACES 3 /* note_places() */
 
 /* A multiple of 8, as program sizes are: the filter stands behind it. */
 static uint64_t program_end(const struct probe_point *p)
@@ -37,7 +40,8 @@ static uint64_t probes_room(const struct module *mod, const struct image_request
 	(void)req;
 	for (size_t i = 0; i < n_probes(mod); i++)
 		bytes += patch_aligned(site_bytes(&mod->probes.at[i])) +
-			 patch_aligned(PROBE_CODE_MAX_BYTES);
+			 patch_aligned(PROBE_CODE_MAX_BYTES) +
+			 PROBE_PLACES * sizeof(struct trampoline_place) + sizeof(int32_t);
 	return bytes;
 }
 
@@ -196,6 +200,9 @@ static bool redirect_function(struct patch_job *j, const struct probe_point *p,
 
 	if (code_jump(from, code, jump) < 0)
 		return false;
+	/* A function's island is in the list. */
+	if (!function && p->plan.kind == HOOK_SHORT)
+		*vec_add(&j->islands) = (int32_t)(island - j->at);
 	if (!function)
 		function = add_patch(
 			j, from, 5,
@@ -244,6 +251,31 @@ static uint64_t agent_for(const struct patch_job *j, const struct probe_point *p
 	return j->at + offsetof(struct trampoline_pool, probe);
 }
 
+static void add_place(struct patch_job *j, uint64_t at, uint64_t body, uint64_t from,
+		      const struct relocate_recipe *moved)
+{
+	const struct relocate_shape shape = relocate_shape_of(moved);
+
+	*vec_add(&j->places) = (struct trampoline_place){
+		.at = (uint32_t)at, .body = (uint32_t)body, .from = (int32_t)(from - j->at),
+		.plain = shape.plain, .len = moved->len, .pushed = shape.pushed, .grown = shape.grown,
+	};
+}
+
+/* Notes for unwinders which instruction each part of the code stands for, and where the stack
+ * pointer differs. The code begins at the used bytes of the region. */
+static void note_places(struct patch_job *j, const struct probe_code *c,
+			const struct probe_code_steps *steps)
+{
+	static const struct relocate_recipe nothing;
+	uint64_t at = j->used, down = at + steps->down, back = at + steps->back;
+
+	add_place(j, at, at, c->ip - c->lead->len, c->lead);
+	add_place(j, down, back, c->ip, &nothing);
+	j->places.at[j->places.n - 1].pushed = PLACE_CALLS_AGENT;
+	add_place(j, back, back, c->ip, c->then ? &nothing : c->rest);
+}
+
 /* Puts in one place, with all n events at it. */
 static bool put_in(struct patch_job *j, size_t i, size_t n)
 {
@@ -260,6 +292,7 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site,
 		.then = redirected_to(function),
 	};
+	struct probe_code_steps steps;
 	struct probe_site *last = NULL;
 	int bytes;
 
@@ -271,10 +304,12 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 		last = s;
 	}
 	code = j->at + j->used;
-	bytes = probe_code_emit(&c, code, j->code + j->used);
+	bytes = probe_code_emit(&c, code, j->code + j->used, &steps);
 	if (bytes < 0 || !redirect_function(j, p, function, code))
 		return false;
+	note_places(j, &c, &steps);
 	j->used = patch_aligned(j->used + (uint64_t)bytes);
+	j->code_end = j->used;
 	for (size_t k = i; k < i + n; k++)
 		raise_semaphore(j, &j->mod->probes.at[k]);
 	return true;

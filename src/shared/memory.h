@@ -384,7 +384,9 @@ struct patch_region {
 };
 
 /* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c) and for
- * unwinders (unwind_rule.h). By `at`, ascending; offsets from the region's address. */
+ * unwinders (unwind_rule.h). By `at`, ascending; offsets from the region's address. A probe's code
+ * has three: the instructions that are moved before it (at = body), its call of the agent (`pushed`
+ * is PLACE_CALLS_AGENT), and the rest (at = body). */
 struct trampoline_place {
 	uint32_t at, body;        /* the trampoline; in it, the moved instructions */
 	int32_t from;             /* the patched instructions */

@@ -26,6 +26,11 @@
 #define PLACE_PUSHED 14
 #define PLACE_GROWN 15
 
+/* In `pushed`: a probe's call of the agent, with the stack pointer PLACE_STEP lower, all of which
+ * is before `body`. No offset in moved code is so great (RELOCATE_MAX_BYTES). */
+#define PLACE_CALLS_AGENT 0xfe
+#define PLACE_STEP 128
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 

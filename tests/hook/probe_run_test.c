@@ -112,7 +112,8 @@ static void put_in(size_t i)
 	const struct probe_code c = { &p->lead, &p->rest, p->bytes, p->vaddr, spots[i].ip,
 				      (uint64_t)(uintptr_t)region, (uint64_t)(uintptr_t)site, 0 };
 	uint8_t jump[5], out[PROBE_CODE_MAX_BYTES];
-	int n = probe_code_emit(&c, code, out);
+	struct probe_code_steps steps;
+	int n = probe_code_emit(&c, code, out, &steps);
 
 	assert_true(n > 0);
 	memcpy(region, &agent, 8);

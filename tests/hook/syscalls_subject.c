@@ -164,7 +164,8 @@ static void put_in(const struct hook_probe *p, uint32_t event)
 	uint64_t ip = bias + p->vaddr, patch = ip - p->before;
 	const struct probe_code c = { &p->lead, &p->rest, p->bytes, p->vaddr, ip, region_at, (uint64_t)site, 0 };
 	uint8_t jump[5];
-	int n = probe_code_emit(&c, (uint64_t)code, code);
+	struct probe_code_steps steps;
+	int n = probe_code_emit(&c, (uint64_t)code, code, &steps);
 
 	MUST(n > 0 && memcmp((void *)patch, p->bytes, p->len) == 0);
 	*site = (struct probe_site){ .magic = PROBE_MAGIC, .ip = ip, .event = event };

@@ -15,7 +15,22 @@ check_that "from everywhere they see the whole stack" \
 # With arguments: registers of each call, and a string to which one full of random bits leads.
 same "handlers that return, with arguments" --args='?*' --retval -- "$FIXTURES/stepper"
 check_that "the arguments were read" test "$("$BRACE" replay "$T/trace" | grep -cE ' typed\(number=.*, text=.*, half=.*, narrow=-?[0-9]+\)')" = 2
+# The code of probes: at entries of hooked functions; where instructions move before the probe and
+# behind it, one that branches, a call, through an island; at system calls.
+export STEPS=$T/probed
+PROBES=(-e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid' -e 'p:c calling')
+same "handlers that return, probes" -p function_graph "${PROBES[@]}" -e 'p:a framed' -e 'p:b branching' -- "$FIXTURES/stepper"
+check_that "each was met" test "$("$BRACE" replay "$T/trace" | grep -cE '/\* [abc]: ')" = 3
+same "handlers that return, probes inside of functions" -p function_graph -n framed -n branching -n calling -n hop \
+	"${PROBES[@]}" -e 'p:a framed+1' -e 'p:b branching+1' -e 'p:d hop' -- "$FIXTURES/stepper"
+check_that "each was met there, too" test "$("$BRACE" replay "$T/trace" | grep -cE '/\* [abcd]: ')" = 4
+check_that "from the code of probes they see the whole stack" \
+	awk '/stack complete/ { n++; partial += $NF } END { exit n < 80 || partial }' "$STEPS"
 unset STEPS
+same "handlers of faults see the program's own instruction, which a probe moved" -p function_graph \
+	-n 'loads_*' -n 'divides_*' -e 'p:a loads_first' -e 'p:b loads_second+2' -e 'p:c loads_third+1' -e 'p:d divides_second+3' \
+	-- "$FIXTURES/pcs"
+check_that "the probes were met" test "$("$BRACE" replay "$T/trace" | grep -cE '/\* [abcd]: ')" -ge 800
 # The calls' own instructions too: all events of one at once, and each by itself through the general
 # way, for its filter.
 SYSTEM=(-p nop -e 'raw_syscalls:*' -e 'syscalls:sys_*_getppid')

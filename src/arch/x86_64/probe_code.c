@@ -9,6 +9,8 @@
 
 #include "arch/code.h"
 
+_Static_assert(RELOCATE_MAX_BYTES + 40 <= UINT8_MAX, "struct probe_code_steps has bytes");
+
 /* lea -128(%rsp), %rsp */
 static const uint8_t step_over[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
 /* lea 128(%rsp), %rsp */
@@ -54,7 +56,8 @@ static int put_call(struct probe_emit *e, const struct probe_code *p)
 	return r;
 }
 
-int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out)
+int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out,
+		    struct probe_code_steps *steps)
 {
 	struct relocate_recipe lead = *p->lead;
 	struct probe_emit e = { .at = at, .out = out };
@@ -65,9 +68,11 @@ int probe_code_emit(const struct probe_code *p, uint64_t at, uint8_t *out)
 	if (n < 0)
 		return n;
 	e.n = (size_t)n;
+	steps->down = (uint8_t)(e.n + sizeof(step_over));
 	r = put_call(&e, p);
 	if (r < 0)
 		return r;
+	steps->back = (uint8_t)e.n;
 	/* A hooked function's trampoline goes on: it has the moved instructions. */
 	if (p->then) {
 		r = code_jump(at + e.n, p->then, out + e.n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwind table of a region of trampolines, and of the islands that lead there: data, which
- * unwind_rule.c copies behind each region's code. One rule holds for all trampolines of the region,
+/* The unwind table of a region of trampolines and probes, and of the islands that lead there: data,
+ * which unwind_rule.c copies behind each region's code. One rule holds for all code of the region,
  * at every instruction, because it looks the trampoline up in the list of places (struct
  * trampoline_place), as it would be too much to have an entry for each function.
  *
@@ -12,11 +12,12 @@
  * Unwinders compare CFAs to tell frames apart, so this frame's is odd, as a stub's is
  * (arch/x86_64/agent/entry.S). Where the stack pointer differs from the original's:
  *   - a graph trampoline has taken the return address off: 8 less, before its last jump;
- *   - a moved call has pushed its return address: 8 more, before its jump.
+ *   - a moved call has pushed its return address: 8 more, before its jump;
+ *   - a probe steps over the bytes below the stack pointer to call the agent: 128 more.
  *
  * nongnu's libunwind takes return addresses from memory only, and a CFA for the stack pointer. Its
  * table is for trampolines up to the first moved instruction, and leads to the function's caller;
- * behind that the stack ends. */
+ * behind that, and in probes' code, the stack ends. */
 #include "shared/unwind_rule.h"
 
 	.section .rodata.unwind_rule, "a", @progbits
@@ -78,9 +79,14 @@
 	GOTO	0x28, 1f
 	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x29, 0x33, 0x24, 0x77, 0x00, 0x22
 	GOTO	0x2f, 2f
-1:	.byte	0x15, 4, 0x36, 0x1c, 0x06, 0x38, 0x25 # the 7 bytes before q + 2
+1:	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_CALLS_AGENT, 0x29
+	GOTO	0x28, 3f
+	.byte	0x15, 4, 0x36, 0x1c, 0x06, 0x38, 0x25 # the 7 bytes before q + 2
 	.byte	0x0e, 0x48, 0x8d, 0x64, 0x24, 0x08, 0xff, 0xe1, 0x00
 	.byte	0x29, 0x33, 0x24, 0x1f, 0x77, 0x00, 0x22
+	GOTO	0x2f, 2f
+3:	.byte	0x77
+	.sleb128 PLACE_STEP
 2:
 	.endm
 
@@ -190,7 +196,9 @@ unwind_rule_even:
 12:	.byte	0x10, 0x10              # where the return address is
 	.uleb128 16f - 15f
 15:	FIND_PLACE unwind_rule_about5
-	.byte	0x12, 0x30, 0x2c        # o <= 0
+	.byte	0x12, 0x30, 0x2c        # o <= 0, in a trampoline: no probe's at = body, and no probe's call
+	.byte	0x15, 2, 0x94, 4, 0x15, 3, 0x23, PLACE_BODY, 0x94, 4, 0x2e, 0x1a
+	.byte	0x15, 2, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_CALLS_AGENT, 0x2e, 0x1a
 	GOTO	0x28, 13f
 	.byte	0x15, 3, 0x23, UNWIND_NOTHING
 	GOTO	0x2f, 14f
