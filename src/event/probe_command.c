@@ -236,14 +236,17 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 	return r;
 }
 
-/* Parses -:[GRP/]EVENT and -:GRP/. */
+/* Parses -:[GRP/]EVENT and -:GRP/, and what the listing has behind the name. */
 static int parse_removal(const struct line_words *w, struct probe_command *c)
 {
 	if (w->at[0][1] != ':' || !w->at[0][2])
 		return set_fault(w, w->at[0], "a removal names what goes: -:[GROUP/]EVENT, -:GROUP/");
-	if (w->n > 1)
-		return set_fault(w, w->at[1],
-				 "an event goes with all that it has: write its name alone");
+	for (size_t i = 1; i < w->n; i++) {
+		char *before = c->listed;
+
+		c->listed = mem_printf("%s %s", before ? before : "", w->at[i]);
+		free(before);
+	}
 	return parse_name(w, w->at[0] + 2, &c->group, &c->event);
 }
 
@@ -284,6 +287,7 @@ void probe_command_free(struct probe_command *c)
 {
 	free(c->group);
 	free(c->event);
+	free(c->listed);
 	free(c->format);
 	probe_definition_free(c->definition);
 	*c = (struct probe_command){ 0 };

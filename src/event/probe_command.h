@@ -4,6 +4,7 @@
  *   r[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     when the function there returns
  *   p[:[GRP/][EVENT]] PATH:OFFSET%return [FETCHARG...]
  *   -:[GRP/]EVENT     -:GRP/                        removes it, or those of a group
+ *   -:[GRP/]EVENT PATH:OFFSET [FETCHARG...]         if it is listed so, up to the last word given
  * and the definition that it makes. Sentences are the kernel's where it has one. */
 #pragma once
 #include <sys/types.h>
@@ -31,6 +32,7 @@ struct probe_command {
 	enum probe_action action;
 	/* REMOVE: group NULL: any; event NULL: all of the group. */
 	char *group, *event;
+	char *listed;             /* REMOVE: " PATH:OFFSET ARGUMENT..."; NULL: however it is */
 	struct probe_definition *definition; /* NULL, but for DEFINE; without the file's identity */
 	char *format;             /* of DEFINE: text for events_add_probe() */
 	size_t path_column, offset_column; /* of DEFINE: where they stand in the line */

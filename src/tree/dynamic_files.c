@@ -31,12 +31,21 @@ static bool is_defined(const struct event_entry *e, enum defined_kind kind)
 	       kind & (e->probe ? DEFINED_PROBES : DEFINED_SYNTHETIC);
 }
 
+/* Returns the place and the arguments, " PATH:OFFSET ARGUMENT...", as the kernel writes them; the
+ * caller frees them. */
+static char *text_of_probe(const struct probe_definition *d)
+{
+	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
+}
+
 static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
 {
 	if (e->probe) {
-		out_printf(text, "%c:%s/%s %s:0x%016llx%s\n", e->probe->returns ? 'r' : 'p',
-			   e->format->system, e->format->name, e->probe->path,
-			   (unsigned long long)e->probe->offset, e->probe->arguments);
+		char *listed = text_of_probe(e->probe);
+
+		out_printf(text, "%c:%s/%s%s\n", e->probe->returns ? 'r' : 'p', e->format->system,
+			   e->format->name, listed);
+		free(listed);
 		return;
 	}
 	if (kind == DEFINED_ALL)
@@ -143,15 +152,28 @@ int dynamic_events_claim(struct instance *in, const struct event_set *set, struc
 struct removal {
 	enum defined_kind kind;
 	const char *group, *event;
+	const char *listed;     /* NULL: any; else only probes whose listing begins so, in words */
 	bool all_or_none;       /* nothing goes if one is in use; else those before it are gone */
 };
+
+/* Whether the event is listed with these words behind its name, and perhaps more. */
+static bool is_listed(const struct event_entry *e, const char *words)
+{
+	char *listed = e->probe ? text_of_probe(e->probe) : NULL;
+	size_t n = strlen(words);
+	bool is = listed && !strncmp(listed, words, n) && (!listed[n] || listed[n] == ' ');
+
+	free(listed);
+	return is;
+}
 
 static bool is_named(const struct event_entry *e, const struct removal *what)
 {
 	return is_defined(e, what->kind) &&
 	       (!what->group || !strcmp(e->format->system, what->group)) &&
 	       (what->event ? !strcmp(e->format->name, what->event)
-			    : e->probe || what->all_or_none);
+			    : e->probe || what->all_or_none) &&
+	       (!what->listed || is_listed(e, what->listed));
 }
 
 /* Removes the event, and its directories. With events_lock. */
@@ -240,7 +262,8 @@ static int run_probe(struct instance *top, const char *line, enum defined_kind k
 {
 	struct probe_command c;
 	int r = probe_command_parse(line, &c, err);
-	const struct removal what = { .kind = kind, .group = c.group, .event = c.event };
+	const struct removal what = { .kind = kind, .group = c.group, .event = c.event,
+				      .listed = c.listed };
 
 	if (r < 0)
 		return r;

@@ -25,6 +25,10 @@ struct probe_option {
 	char *head, *place;       /* "p:name", "malloc+4%return" */
 	const char *arguments;    /* behind the place, with the blank; or "" */
 	size_t column;            /* of the place */
+	/* of the line that is made: where arguments begin, and how they were made of those above */
+	size_t line_arguments;
+	bool as_written;          /* the line is the text */
+	bool numbered;            /* $argN became registers */
 	struct err *err;
 };
 
@@ -179,29 +183,60 @@ static bool has_name(const char *head)
 	return head[1] == ':' && head[2];
 }
 
+#define NUMBERED "$arg"
+#define NUMBERED_BYTES (sizeof("$argN") - 1)
+
+/* Returns the register that has the argument which `at` begins with, $arg1 to $arg6; else NULL. */
+static const char *numbered_register(const char *at)
+{
+	const size_t n = strlen(NUMBERED);
+
+	if (strncmp(at, NUMBERED, n) != 0 || !isdigit((unsigned char)at[n]) ||
+	    isdigit((unsigned char)at[n + 1]))
+		return NULL;
+	return reg_names_argument((unsigned)(at[n] - '0'));
+}
+
 /* Copies the arguments, $arg1 to $arg6 as the registers that have them when the function begins.
  * Others stay, and are refused as in uprobe_events. */
 static char *registers_for_arguments(const char *arguments)
 {
-	static const char word[] = "$arg";
-	const size_t n = sizeof(word) - 1;
 	char *text;
 	size_t bytes;
 	FILE *to = mem_stream(&text, &bytes);
 
 	for (const char *at = arguments; *at;) {
-		bool is = !strncmp(at, word, n) && isdigit((unsigned char)at[n]) &&
-			  !isdigit((unsigned char)at[n + 1]);
-		const char *reg = is ? reg_names_argument((unsigned)(at[n] - '0')) : NULL;
+		const char *reg = numbered_register(at);
 
 		if (reg)
 			fprintf(to, "%%%s", reg);
 		else
 			fputc(*at, to);
-		at += reg ? n + 1 : 1;
+		at += reg ? NUMBERED_BYTES : 1;
 	}
 	fclose(to);
 	return text;
+}
+
+/* Translates a column of the made line into one of the text. */
+static size_t text_column(const struct probe_option *o, size_t column)
+{
+	const char *at = o->arguments;
+
+	if (o->as_written || column < strlen(o->head))
+		return column;
+	if (column < o->line_arguments)
+		return o->column;
+	for (size_t left = column - o->line_arguments; left && *at;) {
+		const char *reg = o->numbered ? numbered_register(at) : NULL;
+		size_t made = reg ? 1 + strlen(reg) : 1;
+
+		if (made > left)
+			break;
+		left -= made;
+		at += reg ? NUMBERED_BYTES : 1;
+	}
+	return (size_t)(at - o->text);
 }
 
 /* Makes the line; returns it, or NULL and the error. */
@@ -211,7 +246,8 @@ static char *make_line(struct probe_option *o)
 	char *symbol = colon ? colon + 1 : o->place, *name, *arguments;
 	uint64_t offset = 0;
 
-	if (colon && isdigit((unsigned char)colon[1]))
+	o->as_written = colon && isdigit((unsigned char)colon[1]);
+	if (o->as_written)
 		return mem_strdup(o->text);
 	if (suffix)
 		*suffix = '\0';
@@ -223,13 +259,14 @@ static char *make_line(struct probe_option *o)
 	if (path && find_symbol(o, path, symbol, &offset) == 0) {
 		/* As perf does, the symbol names an event that has no name. */
 		name = mem_strndup(symbol, strcspn(symbol, "+@."));
-		arguments = *o->head == 'p' && !suffix && !strchr(symbol, '+')
-				    ? registers_for_arguments(o->arguments)
-				    : mem_strdup(o->arguments);
+		o->numbered = *o->head == 'p' && !suffix && !strchr(symbol, '+');
+		arguments = o->numbered ? registers_for_arguments(o->arguments)
+					: mem_strdup(o->arguments);
 		line = mem_printf("%s%s%s %s:0x%llx%s%s%s", o->head,
 				  has_name(o->head) ? "" : o->head[1] ? "" : ":",
 				  has_name(o->head) ? "" : name, path, (unsigned long long)offset,
 				  suffix ? "%" : "", suffix ? suffix + 1 : "", arguments);
+		o->line_arguments = strlen(line) - strlen(arguments);
 		free(arguments);
 		free(name);
 	}
@@ -237,39 +274,43 @@ static char *make_line(struct probe_option *o)
 	return line;
 }
 
-/* Cuts the text into its parts, and resolves the place. */
-static char *resolve_text(const struct invocation *inv, const char *text, struct err *err)
+/* Makes the line, and the names that it has. */
+static int resolve_text(struct probe_option *o, struct probe_definition_line *d)
 {
+	struct probe_command c;
+	struct err why;
+
+	d->line = make_line(o);
+	if (!d->line)
+		return -EINVAL;
+	/* The command line's own text is shown. */
+	if (probe_command_parse(d->line, &c, &why) < 0) {
+		free(d->line);
+		return err_at(o->err, EINVAL, o->text, text_column(o, why.column), "%s", why.text);
+	}
+	d->name = mem_printf("%s:%s", c.group, c.event);
+	probe_command_free(&c);
+	return 0;
+}
+
+/* Cuts the text into its parts, and gives the write the event's name in its place. */
+static int resolve_write(struct invocation *inv, struct setting_write *w, struct err *err)
+{
+	const char *text = w->text;
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
 	       n = strcspn(text + at, " \t");
 	struct probe_option o = { .inv = inv, .text = text, .column = at, .err = err };
-	char *line;
+	struct probe_definition_line d = { 0 };
+	int e;
 
 	o.head = mem_strndup(text, head);
 	o.place = mem_strndup(text + at, n);
 	o.arguments = text + at + n;
-	line = make_line(&o);
+	e = resolve_text(&o, &d);
 	free(o.head);
 	free(o.place);
-	return line;
-}
-
-/* Gives the write the event's name for its text. */
-static int resolve_write(struct invocation *inv, struct setting_write *w, struct err *err)
-{
-	struct probe_definition_line d = { .line = resolve_text(inv, w->text, err) };
-	struct probe_command c;
-	struct err why;
-
-	if (!d.line)
-		return -EINVAL;
-	/* The command line's own text is shown, whose places are others. */
-	if (probe_command_parse(d.line, &c, &why) < 0) {
-		free(d.line);
-		return err_at(err, EINVAL, w->text, 0, "%s", why.text);
-	}
-	d.name = mem_printf("%s:%s", c.group, c.event);
-	probe_command_free(&c);
+	if (e < 0)
+		return e;
 	w->text = d.name;
 	*vec_add(&inv->definitions) = d;
 	return 0;

@@ -121,6 +121,9 @@ static void what_is_defined(void **state)
 	assert_int_equal(probe_command_parse("-:e", &c, &err), 0);
 	assert_true(c.action == PROBE_REMOVE && !c.group && !strcmp(c.event, "e"));
 	probe_command_free(&c);
+	assert_int_equal(probe_command_parse("-:g/e /lib/x.so:0x0000000000000010  a=%di # why", &c, &err), 0);
+	assert_true(c.action == PROBE_REMOVE && !strcmp(c.listed, " /lib/x.so:0x0000000000000010 a=%di"));
+	probe_command_free(&c);
 	assert_int_equal(probe_command_parse("  # nothing", &c, &err), 0);
 	assert_int_equal(c.action, PROBE_NOTHING);
 	probe_command_free(&c);

@@ -87,6 +87,18 @@ refused "no such function" 'has no function nosuch' 'p:x nosuch'
 refused "no such library" 'no library of the system has this name' 'p:x libnosuch.so:f'
 refused "no such file" 'No such file' 'p:x /nosuch/file:main'
 refused "no number behind +" 'behind + stands a number of bytes' 'p:x values_hit+zz'
+# caret NAME DEFINITION WORD: the caret stands under the word.
+caret() {
+	"$BRACE" record -o "$T/none" -e "$2" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+	awk -v text="$2" -v word="$3" 'begin { if (index($0, "^") != begin + index(text, word) - 1) exit 1; found = 1; exit }
+		index($0, text) { begin = index($0, text) } END { exit !found }' "$T/err"
+	result "the caret at $1" $? "$T/err"
+}
+caret "an argument" 'p:x values_hit n=%si:u64 m=%zz' '%zz'
+caret "an argument behind those by number" 'p:x values_hit n=$arg2 m=+8($arg1):u8 %zz' '%zz'
+caret "an argument of a return" 'r:x  values_hit  n=$retval:u65' 'u65'
+caret "an argument of an event without a name" 'p values_hit n=%si:u64 m=%zz' '%zz'
+caret "a name" 'p:1x values_hit' '1x'
 refused "a bad argument" 'Invalid register name' 'p:x values_hit %zz'
 refused "inside an instruction" 'no probe fits' 'p:x values_hit+1'
 refused "a return that is somebody else's" 'goes on in another one by a jump' 'r:x values_tail'

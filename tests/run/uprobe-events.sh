@@ -77,6 +77,14 @@ refused "nor what an instance records" 'busy' 'is in use' '-:request'
 echo 0 >"$D/instances/i/events/uprobes/request/enable"
 
 # --- removed
+for words in "$A:$O" "$A:$(printf '0x%016x' "$O") n=%si:u64" "$A:$(printf '0x%016x' "$O") s=\$comm" "${L#* } more=%di"; do
+	refused "no event with that place or these arguments: ${words#"$A:"}" 'No such file' 'there is no such event' "-:request $words"
+done
+check_that "of which none went" listed "$L"
+echo "-:request ${L#* }" >>"$D/uprobe_events" && listed '' && echo "$L" >>"$D/uprobe_events"
+result "an event is removed by its place and its arguments" $? "$D/error_log"
+echo "-:request $A:$(printf '0x%016x' "$O") n=%di:u64" >>"$D/uprobe_events" && listed '' && echo "$L" >>"$D/uprobe_events"
+result "and by the first of them" $? "$D/error_log"
 echo '-:request' >>"$D/uprobe_events"
 result "an event is removed" $? "$D/error_log"
 check_that "and not listed" listed ''
