@@ -9,6 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <linux/close_range.h>
 
 #include "base/mem.h"
 #include "event/syscall_copies.h"
@@ -18,9 +23,14 @@
 #define PROCESSES_MOST 4096
 #define BIRTHS_MOST 1024
 
+struct files_descriptor {
+	char *name;               /* NULL: not known */
+	bool closes;              /* when the process executes a program */
+};
+
 struct files_process {
 	uint32_t pid;
-	VEC(char *) names;        /* by descriptor; NULL: not known */
+	VEC(struct files_descriptor) files; /* by descriptor */
 };
 
 struct files_birth { uint32_t child, parent; };
@@ -40,9 +50,9 @@ struct syscalls_files *syscalls_files_new(void)
 void syscalls_files_free(struct syscalls_files *f)
 {
 	for (size_t i = 0; i < f->processes.n; i++) {
-		for (size_t k = 0; k < f->processes.at[i].names.n; k++)
-			free(f->processes.at[i].names.at[k]);
-		vec_free(&f->processes.at[i].names);
+		for (size_t k = 0; k < f->processes.at[i].files.n; k++)
+			free(f->processes.at[i].files.at[k].name);
+		vec_free(&f->processes.at[i].files);
 	}
 	vec_free(&f->processes);
 	vec_free(&f->forking);
@@ -82,28 +92,46 @@ static struct files_process *add_process(struct syscalls_files *f, uint32_t pid)
 	*vec_add(&f->processes) = (struct files_process){ .pid = pid };
 	parent = parent_of(f, pid);
 	p = &f->processes.at[at];
-	for (size_t i = 0; parent && i < parent->names.n; i++)
-		*vec_add(&p->names) =
-			parent->names.at[i] ? mem_strdup(parent->names.at[i]) : NULL;
+	for (size_t i = 0; parent && i < parent->files.n; i++) {
+		const struct files_descriptor *d = &parent->files.at[i];
+
+		*vec_add(&p->files) = (struct files_descriptor){
+			d->name ? mem_strdup(d->name) : NULL, d->closes };
+	}
 	return p;
 }
 
 static const char *name_of(const struct files_process *p, uint64_t fd)
 {
-	return p && fd < p->names.n ? p->names.at[fd] : NULL;
+	return p && fd < p->files.n ? p->files.at[fd].name : NULL;
 }
 
 /* Takes the name over; NULL: the descriptor has none from now on. */
-static void set_name(struct files_process *p, uint64_t fd, char *name)
+static void set_name(struct files_process *p, uint64_t fd, char *name, bool closes)
 {
 	if (!p || fd >= DESCRIPTORS_MOST) {
 		free(name);
 		return;
 	}
-	while (p->names.n <= fd)
-		*vec_add(&p->names) = NULL;
-	free(p->names.at[fd]);
-	p->names.at[fd] = name;
+	while (p->files.n <= fd)
+		*vec_add(&p->files) = (struct files_descriptor){ 0 };
+	free(p->files.at[fd].name);
+	p->files.at[fd] = (struct files_descriptor){ name, closes };
+}
+
+static void set_closing(struct files_process *p, uint64_t fd, bool closes)
+{
+	if (p && fd < p->files.n)
+		p->files.at[fd].closes = closes;
+}
+
+/* The program that is executed does not have them. If it cannot be executed their names are lost,
+ * as returns of execve are not always seen. */
+static void forget_closing(struct files_process *p)
+{
+	for (size_t i = 0; p && i < p->files.n; i++)
+		if (p->files.at[i].closes)
+			set_name(p, i, NULL, false);
 }
 
 /* --- what calls are about ------------------------------------------------------------------ */
@@ -154,42 +182,67 @@ static void write_name(const struct files_process *p, const struct syscalls_call
  * something without a name. */
 enum file_source { OF_PATH, OF_DESCRIPTOR, OF_KIND };
 
-struct opening { const char *call; enum file_source source; const char *kind; };
-
-static const struct opening openings[] = {
-	{ "open", OF_PATH, NULL },
-	{ "openat", OF_PATH, NULL },
-	{ "openat2", OF_PATH, NULL },
-	{ "creat", OF_PATH, NULL },
-	{ "memfd_create", OF_PATH, NULL },
-	{ "mq_open", OF_PATH, NULL },
-	{ "dup", OF_DESCRIPTOR, NULL },
-	{ "dup2", OF_DESCRIPTOR, NULL },
-	{ "dup3", OF_DESCRIPTOR, NULL },
-	{ "socket", OF_KIND, "socket" },
-	{ "accept", OF_KIND, "socket" },
-	{ "accept4", OF_KIND, "socket" },
-	{ "epoll_create", OF_KIND, "epoll" },
-	{ "epoll_create1", OF_KIND, "epoll" },
-	{ "eventfd", OF_KIND, "eventfd" },
-	{ "eventfd2", OF_KIND, "eventfd" },
-	{ "timerfd_create", OF_KIND, "timerfd" },
-	{ "signalfd4", OF_KIND, "signalfd" },
-	{ "inotify_init1", OF_KIND, "inotify" },
+struct opening {
+	const char *call;
+	enum file_source source;
+	const char *kind;
+	uint8_t flags;            /* 1 + the number of the argument that may have O_CLOEXEC; 0: none */
 };
 
+/* All these calls have one bit for it. */
+_Static_assert(SOCK_CLOEXEC == O_CLOEXEC && EPOLL_CLOEXEC == O_CLOEXEC, "one flag for all calls");
+
+static const struct opening openings[] = {
+	{ "open", OF_PATH, NULL, 2 },
+	{ "openat", OF_PATH, NULL, 3 },
+	{ "openat2", OF_PATH, NULL, 0 },
+	{ "creat", OF_PATH, NULL, 0 },
+	{ "memfd_create", OF_PATH, NULL, 2 },
+	{ "mq_open", OF_PATH, NULL, 0 },
+	{ "dup", OF_DESCRIPTOR, NULL, 0 },
+	{ "dup2", OF_DESCRIPTOR, NULL, 0 },
+	{ "dup3", OF_DESCRIPTOR, NULL, 3 },
+	{ "fcntl", OF_DESCRIPTOR, NULL, 0 },
+	{ "socket", OF_KIND, "socket", 2 },
+	{ "accept", OF_KIND, "socket", 0 },
+	{ "accept4", OF_KIND, "socket", 4 },
+	{ "epoll_create", OF_KIND, "epoll", 0 },
+	{ "epoll_create1", OF_KIND, "epoll", 1 },
+	{ "eventfd", OF_KIND, "eventfd", 0 },
+	{ "eventfd2", OF_KIND, "eventfd", 2 },
+	{ "timerfd_create", OF_KIND, "timerfd", 2 },
+	{ "signalfd4", OF_KIND, "signalfd", 4 },
+	{ "inotify_init1", OF_KIND, "inotify", 1 },
+};
+
+static bool is_call(const struct syscalls_call *c, const char *name)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+
+	return call && strcmp(call->name, name) == 0;
+}
+
+/* NULL: the call makes no descriptor. */
 static const struct opening *opening_of(const struct syscalls_call *c)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
-	static const struct opening copied = { "fcntl", OF_DESCRIPTOR, NULL };
 
+	if (is_call(c, "fcntl") && c->args[1] != F_DUPFD && c->args[1] != F_DUPFD_CLOEXEC)
+		return NULL;
 	for (size_t i = 0; call && i < sizeof(openings) / sizeof(*openings); i++)
 		if (strcmp(openings[i].call, call->name) == 0)
 			return &openings[i];
-	return call && strcmp(call->name, "fcntl") == 0 &&
-			       (c->args[1] == F_DUPFD || c->args[1] == F_DUPFD_CLOEXEC)
-		       ? &copied
-		       : NULL;
+	return NULL;
+}
+
+/* Whether the new descriptor is closed when a program is executed. */
+static bool opens_closing(const struct opening *o, const struct syscalls_call *c)
+{
+	if (is_call(c, "fcntl"))
+		return c->args[1] == F_DUPFD_CLOEXEC;
+	if (is_call(c, "memfd_create"))
+		return c->args[1] & MFD_CLOEXEC;
+	return is_call(c, "mq_open") || (o->flags && c->args[o->flags - 1] & O_CLOEXEC);
 }
 
 static void open_file(struct files_process *p, const struct opening *o,
@@ -200,14 +253,18 @@ static void open_file(struct files_process *p, const struct opening *o,
 							: o->kind;
 
 	if (o->source != OF_DESCRIPTOR || fd != (uint32_t)c->args[0])
-		set_name(p, fd, name ? mem_strdup(name) : NULL);
+		set_name(p, fd, name ? mem_strdup(name) : NULL, opens_closing(o, c));
 }
 
-static bool is_call(const struct syscalls_call *c, const char *name)
+static void close_range_of(struct files_process *p, const struct syscalls_call *c)
 {
-	const struct syscall_info *call = syscall_by_number(c->nr);
+	uint32_t last = (uint32_t)c->args[1];
 
-	return call && strcmp(call->name, name) == 0;
+	for (uint64_t fd = (uint32_t)c->args[0]; p && fd <= last && fd < p->files.n; fd++)
+		if (c->args[2] & CLOSE_RANGE_CLOEXEC)
+			set_closing(p, fd, true);
+		else
+			set_name(p, fd, NULL, false);
 }
 
 /* A thread's birth is noted, too, where the call does not tell; no process has its number. */
@@ -220,7 +277,11 @@ static bool is_birth(const struct syscalls_call *c)
 void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			  char *name, size_t n)
 {
-	write_name(add_process(f, pid), c, name, n);
+	struct files_process *p = add_process(f, pid);
+
+	write_name(p, c, name, n);
+	if (is_call(c, "execve") || is_call(c, "execveat"))
+		forget_closing(p);
 	if (is_birth(c) && f->forking.n < BIRTHS_MOST)
 		*vec_add(&f->forking) = pid;
 }
@@ -250,5 +311,11 @@ void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct 
 	else if (o)
 		open_file(add_process(f, pid), o, c, (uint64_t)result);
 	else if (is_call(c, "close"))
-		set_name(add_process(f, pid), (uint32_t)c->args[0], NULL);
+		set_name(add_process(f, pid), (uint32_t)c->args[0], NULL, false);
+	else if (is_call(c, "close_range"))
+		close_range_of(add_process(f, pid), c);
+	else if (is_call(c, "fcntl") && c->args[1] == F_SETFD)
+		set_closing(add_process(f, pid), (uint32_t)c->args[0], c->args[2] & FD_CLOEXEC);
+	else if (is_call(c, "ioctl") && (c->args[1] == FIOCLEX || c->args[1] == FIONCLEX))
+		set_closing(add_process(f, pid), (uint32_t)c->args[0], c->args[1] == FIOCLEX);
 }

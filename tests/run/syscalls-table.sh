@@ -90,6 +90,32 @@ result "files, also by descriptors, copies of them and those of a child" $? "$T/
 ! grep -qE '^fd -?[0-9]{4,} ' "$T/files"
 result "a pipe's argument is no descriptor" $? "$T/files"
 
+# The ends of two pipes have the numbers of files that were closed, one of them by the execution.
+cat >"$T/executes.py" <<'P'
+import os, sys
+closed = os.open("closed", os.O_RDWR | os.O_CREAT)
+kept = os.open("kept", os.O_RDWR | os.O_CREAT)
+os.set_inheritable(kept, True)
+ranged = os.open("ranged", os.O_RDWR | os.O_CREAT)
+os.closerange(ranged, ranged + 1)
+if os.dup2(kept, 100, inheritable=False) == 100:
+    os.execv("/usr/bin/python3", ["python3", "-S", "-E", "-c", f'''
+import os
+for i in range(9): os.lseek({kept}, 0, 0)
+for fd in os.pipe(), os.pipe():
+    for i in range(9):
+        os.write(fd[1], b"x")
+        os.read(fd[0], 1)
+for i in range(9):
+    try: os.fsync(100)
+    except OSError: pass
+'''])
+P
+run_in "$T/live" "$BRACE" syscalls --by file --json -o "$T/json" -- /usr/bin/python3 -S -E "$T/executes.py"
+of_json "$T/json" file >"$T/files"
+grep -qE '^closed [1-5] ' "$T/files" && grep -qE '^ranged [1-5] ' "$T/files" && grep -qE '^kept 1[0-6] ' "$T/files"
+result "an execution closes what it has to" $? "$T/files"
+
 # --- of files -------------------------------------------------------------------------------
 for events in 'raw_syscalls:*' 'syscalls:*' 'syscalls:* raw_syscalls:*'; do
 	words=()
