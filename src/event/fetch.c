@@ -118,6 +118,7 @@ static int add_fields(struct fetch_build *b, const char *name, size_t n,
 
 	if (why)
 		return err_set(err, EINVAL, "%s", why);
+	/* 128 fields at most, each of a few hundred bytes: the sum stays far below 32 bits. */
 	if (b->fields.n - heads_of(b) >= FIELDS_MAX || b->fixed + bytes > FETCH_RECORD_MAX)
 		return err_set(err, E2BIG, "there are too many arguments: a record has %u bytes",
 			       FETCH_RECORD_MAX);
@@ -152,6 +153,7 @@ static int set_fault_at(const struct fetch_text *t, const char *at, const char *
 	return err_at(t->err, EINVAL, input, (size_t)(at - t->begin), "%s", what);
 }
 
+/* The part that is still to be compiled is at fault. */
 static int set_fault(const struct fetch_text *t, const char *what)
 {
 	return set_fault_at(t, t->at, what);
@@ -228,6 +230,8 @@ static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 	return 0;
 }
 
+/* Compiles %REG. At a return the instruction pointer is the place that the function returns to, and
+ * the stack pointer the caller's. */
 static int parse_register(struct fetch_build *b, struct fetch_text *t)
 {
 	int r = fetch_register(t->at + 1, (size_t)(t->end - t->at - 1));
@@ -470,6 +474,7 @@ static int parse_type(struct fetch_text *t, struct fetch_shape *out)
 
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err)
 {
+	/* Arguments without a name are arg1, arg2, ... by their place, as in the kernel. */
 	char own[16];
 	const char *equals = memchr(text, '=', n), *name = text;
 	size_t n_name = equals ? (size_t)(equals - text)
@@ -504,6 +509,7 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	struct fetch_program *p;
 
 	*bytes = (uint32_t)(sizeof(*p) + b->code.n * sizeof(p->code[0]));
+	/* The program's length is a number of 16 bits, and each record pays for it. */
 	if (b->code.n > FETCH_INSNS_MAX)
 		return NULL;
 	p = mem_zalloc(*bytes);

@@ -89,6 +89,7 @@ static int string_size(const char *type)
 	char number[4] = "", *rest;
 	unsigned long n;
 
+	/* Three digits: SYNTHETIC_STRING_MAX has no more. */
 	if (!end || end < digits || end[1] || end - digits > 3)
 		return -1;
 	memcpy(number, digits, (size_t)(end - digits));
@@ -120,11 +121,13 @@ static int type_size(const char *type)
 	return strcspn(type, "]") + 1 == strlen(type) ? 0 : -1;
 }
 
+/* The kernel's rule: gfp_t has no sign, nor has a type whose name begins with a `u`. */
 static bool is_signed(const char *type)
 {
 	return *type != 'u' && strcmp(type, "gfp_t") != 0;
 }
 
+/* Strings and stacks are both texts to the print format. */
 static const char *print_of(const struct event_field *f)
 {
 	for (size_t i = 0; i < NUMBERS; i++)
@@ -169,6 +172,8 @@ static int place_field(struct synthetic_parse *p, char *type, char *name, int si
 	return refuse_at(p, 0, "The fields take more than the 504 bytes that a record has");
 }
 
+/* Checks the words and adds the field, whose type and name are freed with the parse. The name is
+ * checked before the type, as in the kernel. */
 static int add_field(struct synthetic_parse *p, const struct field_words *w)
 {
 	char *name = mem_strndup(w->name, (size_t)(w->array - w->name)), *type;
@@ -230,6 +235,7 @@ static int read_fields(struct synthetic_parse *p, char *text)
 
 /* --- the format ------------------------------------------------------------------------------- */
 
+/* Returns the print format: "a=%llu, s=%s", REC->a, __get_str(s). The caller frees it. */
 static char *print_format(const struct synthetic_parse *p)
 {
 	char *text = NULL;
@@ -304,6 +310,8 @@ static int parse_definition(struct synthetic_parse *p, char *name, const char *f
 		r = refuse_at(p, 0, bad_command);
 	if (r == 0) {
 		*out = (struct synthetic_command){ SYNTHETIC_DEFINE, name, make_format(p, name) };
+		/* The format is brace's own text: the parser refuses it only where a name makes it
+		 * another text. */
 		r = out->format ? 0 : refuse_at(p, 0, p->err->text);
 	}
 	for (size_t i = 0; i < p->n; i++) {
@@ -328,6 +336,7 @@ int synthetic_command_parse(const char *line, struct synthetic_command *out, str
 						   NULL };
 		return 0;
 	}
+	/* A name alone defines nothing. */
 	if (!is_definition(line) || !line[n])
 		return refuse_at(&p, 0, bad_command);
 	return parse_definition(&p, mem_strndup(line, n), line + n, out);
@@ -338,6 +347,7 @@ int synthetic_command_parse_dynamic(const char *line, struct synthetic_command *
 {
 	static const char group[] = SYNTHETIC_SYSTEM "/";
 	struct synthetic_parse p = { .line = line, .err = err };
+	/* Behind the `s:`. */
 	size_t n = strcspn(line, " \t"), at = 2;
 
 	*out = (struct synthetic_command){ 0 };
@@ -361,6 +371,7 @@ void synthetic_command_free(struct synthetic_command *c)
 	event_format_free(c->format);
 }
 
+/* A fixed string's length stands in its size, from where the type gets it back. */
 void synthetic_show(const struct event_format *f, struct out *to)
 {
 	out_printf(to, "%s\t", f->name);

@@ -23,6 +23,7 @@ static int64_t clock_ahead(clockid_t id)
 
 void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice)
 {
+	/* By clock: its unit, and the kernel's clock whose zero it has. */
 	static const struct { enum trace_clock_unit unit; clockid_t id; } of[TRACE_CLOCKS_N] = {
 		[TRACE_CLOCK_LOCAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
 		[TRACE_CLOCK_GLOBAL] = { CLOCK_IN_NS, CLOCK_MONOTONIC },
@@ -37,6 +38,8 @@ void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice)
 	};
 
 	clock->unit = of[choice].unit;
+	/* The difference is that of now: of a clock that is set while the trace is recorded,
+	 * earlier times are off. */
 	clock->ahead_ns = of[choice].id == CLOCK_MONOTONIC ? 0 : clock_ahead(of[choice].id);
 }
 
@@ -73,6 +76,7 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 	off_periods_unite(&filter.off, &b->pauses);
 	off_discards_copy(&filter.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
+	/* The merge copies the lists of the filter. */
 	source = merge_chunks(info, chunks, &filter);
 	vec_free(&filter.off);
 	vec_free(&filter.gone);
@@ -155,6 +159,7 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	out_free(&out);
 	settings_free(&s);
 	pthread_mutex_lock(&b->lock);
+	/* A reader gets the old text or the new one, whole. */
 	old = b->dumped;
 	b->dumped = dumped;
 	pthread_mutex_unlock(&b->lock);
@@ -168,6 +173,7 @@ void buffer_show_dump(struct buffer *b, struct out *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* The second figure counts records that are there, were overwritten, or were lost. */
 static struct trace_header make_trace_header(const struct ring_counts *c)
 {
 	return (struct trace_header){ .empty = !c->entries,
@@ -205,6 +211,7 @@ static struct ring_counts count_for(struct buffer *b, struct trace_info *info, u
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
 		struct out *out, struct err *err)
 {
+	/* The head's figures are of before the copy: records may come in between. */
 	struct ring_counts counts = count_for(b, info, cpu);
 	struct trace_header header = make_trace_header(&counts);
 	struct callers *callers;
@@ -346,6 +353,7 @@ bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struc
 		return false;
 	buffer_name_tracer(info, s);
 	if (printer_wants_callers(info, s->options))
+		/* callers_find() reads a source to its end, and the printer needs one as well. */
 		again = buffer_snapshot_merge(b, info, cpu);
 	print_all(source, again ? callers_find(again, &ignored) : NULL, &header, s->options, out,
 		  &ignored);

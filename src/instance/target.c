@@ -63,6 +63,7 @@ static int target_check(void *arg, const char *file, const char *word, struct er
 	return have ? 0 : refuse_word(l, word, err);
 }
 
+/* The op `function_at`: lines count from 1. The caller frees the name. */
 static char *function_at(void *arg, unsigned long line)
 {
 	struct instances *l = ((struct trace_array *)arg)->instances;
@@ -73,6 +74,7 @@ static char *function_at(void *arg, unsigned long line)
 	return name;
 }
 
+/* The op `functions`: prints with the list locked, and so without a copy of it. */
 static void target_functions(void *arg, const struct function_list *list, struct out *out)
 {
 	struct instances *l = ((struct trace_array *)arg)->instances;
@@ -156,6 +158,8 @@ static void target_present(void *arg, struct settings *s)
 	pump_unlock(tr->instances->pump);
 }
 
+/* The op `cpu_trace`: records that were written before the call are in the text, because
+ * target_sync() fetches them first. */
 static int cpu_trace(void *arg, unsigned cpu, const struct settings *s, struct out *out,
 		     struct err *err)
 {
@@ -190,6 +194,7 @@ static void pause_recording(void *arg, bool begins)
 	buffer_pause(&((struct trace_array *)arg)->buffer, begins, clock_tsc());
 }
 
+/* The op `pipe`: one piece of text a call, so that pump_lock is free in between. */
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -246,6 +251,8 @@ static ssize_t cpu_raw(void *arg, unsigned cpu, char *page, bool unfinished, str
 	return buffer_raw_take(&tr->buffer, cpu, unfinished, page) ? (ssize_t)PAGE_BYTES : -EAGAIN;
 }
 
+/* The op `cpu_raw_ready`: records are made into pages here, since a reader that polls has not asked
+ * for any yet. */
 static bool cpu_raw_ready(void *arg, unsigned cpu)
 {
 	struct trace_array *tr = arg;
@@ -264,6 +271,7 @@ static void target_symbols(void *arg, struct out *out)
 	pump_unlock(l->pump);
 }
 
+/* The op `cpu_clear`: fetches first, so that no record from before the write arrives after it. */
 static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 {
 	struct trace_array *tr = arg;
@@ -285,6 +293,7 @@ static ssize_t cpu_pipe(void *arg, unsigned cpu, char *buf, size_t n, struct err
 	return got;
 }
 
+/* The op `cpu_pipe_ready`: takes the horizon first, as cpu_pipe() does. */
 static bool cpu_pipe_ready(void *arg, unsigned cpu)
 {
 	struct trace_array *tr = arg;
@@ -368,6 +377,8 @@ static bool snapshot_raw_ready(void *arg, unsigned cpu)
 	return ready;
 }
 
+/* The op `snapshot_trace`: a trigger that takes a snapshot may have fired on records that are not
+ * here yet, so these are fetched first. */
 static int snapshot_trace(void *arg, const struct settings *s, unsigned cpu, bool *shown,
 			  struct out *out, struct err *err)
 {
@@ -400,6 +411,7 @@ static void target_cmdlines(void *arg, struct out *out)
 
 	target_sync(tr);
 	info = pump_lock(tr->instances->pump);
+	/* A thread may have renamed itself since its last record. */
 	consumer_renew_names(tr->instances->session);
 	for (size_t i = 0; i < info->threads.n; i++)
 		if (!info->threads.at[i].unnamed)
@@ -454,6 +466,8 @@ static void target_drop(void *arg)
 	instances_remove(tr);
 }
 
+/* The op `hist`: the pump's thread counts histograms under its lock, which the reader therefore
+ * takes. */
 static void target_hist(void *arg, const struct trigger_list *l, struct out *out)
 {
 	struct trace_array *tr = arg;
@@ -463,6 +477,7 @@ static void target_hist(void *arg, const struct trigger_list *l, struct out *out
 	pump_unlock(tr->instances->pump);
 }
 
+/* The op `dumped`: the dump is text already, and needs no names. */
 static void target_dumped(void *arg, struct out *out)
 {
 	struct trace_array *tr = arg;

@@ -20,6 +20,7 @@
 /* Text under way; what does not fit is left out. */
 struct argument_text { char *at; size_t n; };
 
+/* One byte stays free, for finish_text()'s NUL. */
 static void put_bytes(struct argument_text *t, const char *bytes, size_t n)
 {
 	if (n > TEXT_MOST - 1 - t->n)
@@ -34,6 +35,7 @@ static void put_text(struct argument_text *t, const char *s)
 }
 
 __attribute__((format(printf, 2, 3)))
+/* For numbers and escapes, which need fewer than 64 bytes. */
 static void put_format(struct argument_text *t, const char *format, ...)
 {
 	char text[64];
@@ -131,6 +133,7 @@ static void put_double(struct argument_text *t, double number)
 	put_text(t, text);
 }
 
+/* A float needs at most 9 digits, where a double needs 17. */
 static void put_single(struct argument_text *t, float number)
 {
 	char text[40];
@@ -150,6 +153,7 @@ static void put_float(struct argument_text *t, const struct prototype_value *v, 
 	float single;
 
 	memcpy(&whole, &number, sizeof(whole));
+	/* A float was recorded in the lower half of its word. */
 	memcpy(&single, &half, sizeof(single));
 	if (v->size == sizeof(single))
 		put_single(t, single);
@@ -226,6 +230,7 @@ static void put_number(struct argument_text *t, const struct prototype_value *v,
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* NULL: the function is not known, or its file does not say what it takes. */
 static const char *prototype_of(const struct trace_info *info, uint32_t image, uint32_t fn)
 {
 	const struct trace_module *m;
@@ -267,6 +272,7 @@ char *arguments_text(const struct trace_info *info, const struct event *e)
 	if (!prototype || !prototype_parse(prototype, &p) || !p.takes ||
 	    e->count > sizeof(record) - PROTOTYPE_FIRST)
 		return NULL;
+	/* Places count from the record's header, which the payload lacks. */
 	memcpy(record + PROTOTYPE_FIRST, e->payload, e->count);
 	t.at = mem_zalloc(TEXT_MOST);
 	put_bytes(&t, "(", 1);

@@ -22,6 +22,7 @@ static bool is_named(const struct event_format *f, size_t i, const char *name)
 	return i < f->n && f->fields[i].size == 8 && strcmp(f->fields[i].name, name) == 0;
 }
 
+/* A return's record begins with the function and with the address that it returned to. */
 static bool is_return(const struct event_format *f)
 {
 	return is_named(f, 0, "__probe_func") && is_named(f, 1, "__probe_ret_ip");
@@ -71,6 +72,7 @@ static bool next_value(struct probe_print *p, uint64_t *value)
 	return true;
 }
 
+/* Prints an address as the kernel's %pS does, without the function's size. */
 static void print_symbol(struct probe_print *p, uint64_t address)
 {
 	unsigned long long begin = address;
@@ -95,6 +97,7 @@ static void print_string(struct probe_print *p, uint64_t place)
 		trace_seq_printf(p->to, "\"%.*s\"", (int)n, (const char *)p->record + at);
 }
 
+/* A NUL is left out: it would end the line for whoever reads it. */
 static void print_letter(struct probe_print *p, uint64_t letter)
 {
 	if (letter & 0xff)
@@ -126,6 +129,8 @@ static const struct conversion {
 	{ "%Lx", print_hexadecimal },     { "%c", print_letter },   { "%pS", print_symbol },
 };
 
+/* Returns the row of the conversion at `text`. No row's text begins with another row's, so that the
+ * order of rows does not matter. */
 static const struct conversion *conversion_at(const char *text)
 {
 	for (size_t i = 0; i < sizeof(conversions) / sizeof(*conversions); i++)

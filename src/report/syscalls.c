@@ -14,6 +14,7 @@
 #include "event/syscall_copies.h"
 #include "report/syscalls_internal.h"
 
+/* The kernel's MAX_ERRNO: results from -4095 to -1 are errors. */
 #define FAILED_MOST 4095
 #define NAME_MOST 512
 
@@ -98,6 +99,8 @@ static uint16_t path_place(const struct syscall_info *call, const struct trace_e
 	return place;
 }
 
+/* Finds out by its name which call an event begins or ends. Other events, and calls that this brace
+ * does not know, are passed over. */
 static void learn_event(struct syscalls_event *out, const struct trace_event *e)
 {
 	static const char enter[] = "sys_enter", leave[] = "sys_exit";
@@ -147,6 +150,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Returns the row, which is made at its first call. The tree holds addresses: rows are allocated
+ * one by one and stay where they are. */
 static struct syscalls_row *row_named(struct syscalls *s, const char *name, uint32_t thread)
 {
 	struct syscalls_row key = { .name = (char *)name, .thread = thread }, *row;
@@ -181,6 +186,7 @@ static void write_error(const struct syscalls_call *c, char *name, size_t n)
 	snprintf(name, n, "%s %s", call ? call->name : call_number, error ? error : number);
 }
 
+/* Rows by thread have a number and no name; all others are common to the threads. */
 static struct syscalls_row *row_of(struct syscalls *s, const struct syscalls_call *c,
 				   uint32_t thread)
 {
@@ -200,6 +206,7 @@ static struct syscalls_row *row_of(struct syscalls *s, const struct syscalls_cal
 	return row_named(s, name, 0);
 }
 
+/* Adds a call whose begin and return were both seen; in ticks of the trace's clock. */
 static void add_duration(struct syscalls *s, struct syscalls_row *row, uint64_t ticks)
 {
 	row->timed++;
@@ -213,6 +220,7 @@ static void add_duration(struct syscalls *s, struct syscalls_row *row, uint64_t 
 
 /* --- records ----------------------------------------------------------------------------- */
 
+/* The number is one of the trace's threads: syscalls_event() has checked it. */
 static struct syscalls_thread *thread_of(struct syscalls *s, uint32_t thread)
 {
 	while (s->threads.n <= thread)
@@ -261,6 +269,7 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 	return c;
 }
 
+/* The record has the call's number first, then its arguments, as many of them as there are. */
 static void copy_arguments(struct syscalls_call *c, const struct event *e)
 {
 	uint64_t n = e->count / 8;
@@ -307,6 +316,8 @@ static void begin_named(struct syscalls *s, const struct event *e, const struct 
 	count_call(s, c, e->thread);
 }
 
+/* From the first raw event on, these begin and end calls; the calls' own events only add the
+ * path. */
 static void begin_raw(struct syscalls *s, const struct event *e)
 {
 	struct syscalls_thread *t = thread_of(s, e->thread);
@@ -326,6 +337,7 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 
 	while (i && t->open[i - 1].nr != nr)
 		i--;
+	/* return; */
 	if (!i)
 		return;
 	count_open(s, t, e->thread);

@@ -68,6 +68,7 @@ static struct files_process *find_process(const struct syscalls_files *f, uint32
 	return NULL;
 }
 
+/* Looks from the latest birth back: the kernel uses a number again when its process has ended. */
 static const struct files_process *parent_of(const struct syscalls_files *f, uint32_t pid)
 {
 	for (size_t i = 0; i < BIRTHS_MOST && i < f->n_births; i++) {
@@ -90,6 +91,7 @@ static struct files_process *add_process(struct syscalls_files *f, uint32_t pid)
 		return p;
 	at = f->processes.n;
 	*vec_add(&f->processes) = (struct files_process){ .pid = pid };
+	/* Looked up only here, since adding a process may have moved the others. */
 	parent = parent_of(f, pid);
 	p = &f->processes.at[at];
 	for (size_t i = 0; parent && i < parent->files.n; i++) {
@@ -154,6 +156,8 @@ static bool takes_descriptor(const struct syscall_info *call)
 	return false;
 }
 
+/* Names the call's file: by the path that it was given, by its descriptor's name, or by the
+ * descriptor's number. */
 static void write_name(const struct files_process *p, const struct syscalls_call *c, char *name,
 		       size_t n)
 {
@@ -252,6 +256,7 @@ static void open_file(struct files_process *p, const struct opening *o,
 			   : o->source == OF_DESCRIPTOR ? name_of(p, (uint32_t)c->args[0])
 							: o->kind;
 
+	/* dup2() of a descriptor onto itself changes nothing. */
 	if (o->source != OF_DESCRIPTOR || fd != (uint32_t)c->args[0])
 		set_name(p, fd, name ? mem_strdup(name) : NULL, opens_closing(o, c));
 }
@@ -292,6 +297,7 @@ void syscalls_files_forget(struct syscalls_files *f, uint32_t pid, const struct 
 		return;
 	for (size_t i = 0; i < f->forking.n; i++)
 		if (f->forking.at[i] == pid) {
+			/* The entries have no order: the last one fills the gap. */
 			f->forking.at[i] = f->forking.at[--f->forking.n];
 			return;
 		}

@@ -38,6 +38,7 @@ static uint64_t number_in(const struct syscalls_row *r, enum syscalls_column c)
 {
 	if (c == SYSCALLS_CALLS || c == SYSCALLS_ERRORS)
 		return r->value[c];
+	/* No return was seen in this row: nothing to divide by. */
 	if (!r->timed)
 		return 0;
 	switch (c) {
@@ -48,6 +49,7 @@ static uint64_t number_in(const struct syscalls_row *r, enum syscalls_column c)
 	}
 }
 
+/* The columns of numbers are counts up to TOTAL, and times from there on. */
 static bool is_time(enum syscalls_column c)
 {
 	return c >= SYSCALLS_TOTAL;
@@ -84,6 +86,7 @@ void syscalls_sort(struct syscalls *s, enum syscalls_column by, bool reverse)
 
 /* --- table ------------------------------------------------------------------------------- */
 
+/* n 0: all of them. */
 static size_t rows_shown(const struct syscalls *s, size_t n)
 {
 	return n && n < s->rows.n ? n : s->rows.n;
@@ -134,6 +137,7 @@ static void print_row(const struct syscalls *s, const struct syscalls_row *r, st
 	out_char(o, '\n');
 }
 
+/* Figures of all rows, shown or not; wall_ns: from the first record to the last. */
 struct syscalls_sum { uint64_t calls, errors, ticks, wall_ns; };
 
 static struct syscalls_sum sum_of(const struct syscalls *s)
@@ -173,6 +177,7 @@ static void print_json_key(const struct syscalls *s, const struct syscalls_row *
 		[SYSCALLS_BY_CALL] = "name", [SYSCALLS_BY_THREAD] = "comm",
 		[SYSCALLS_BY_FILE] = "file", [SYSCALLS_BY_ERROR] = "error",
 	};
+	/* A name that fills its array has no NUL. */
 	char comm[TRACE_COMM + 1] = "";
 	const struct trace_thread *t = NULL;
 
@@ -186,6 +191,8 @@ static void print_json_key(const struct syscalls *s, const struct syscalls_row *
 		out_printf(o, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, t->pid, t->tid);
 }
 
+/* One object a line: the whole first, which names the schema, then one for each row. Times are in
+ * ns, and null where no return was seen. */
 void syscalls_print_json(const struct syscalls *s, size_t n, struct out *o)
 {
 	const struct syscalls_sum sum = sum_of(s);

@@ -55,6 +55,7 @@ static bool plain_type(Dwarf_Die *die, Dwarf_Die *type)
 	return false;
 }
 
+/* 0: the debug information does not say. */
 static uint64_t type_bytes(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -91,6 +92,7 @@ static char *base_type(Dwarf_Die *type)
 	if (is_char(type))
 		return mem_strdup("c");
 	switch (encoding) {
+	/* A boolean of more than a byte, which C does not have, is shown as a number. */
 	case DW_ATE_boolean:
 		return mem_printf(bytes == 1 ? "b" : "u%d", (int)bytes);
 	case DW_ATE_signed: case DW_ATE_signed_char:
@@ -180,6 +182,7 @@ static bool is_by_reference(Dwarf_Die *type)
 	       how == BY_REFERENCE;
 }
 
+/* A pointer to characters is a string, whose bytes are recorded; of any other the address is. */
 static char *pointer_type(Dwarf_Die *type)
 {
 	Dwarf_Die target;
@@ -260,6 +263,8 @@ static struct sym_place single_place(const struct arguments_walk *w, Dwarf_Attri
 	return place;
 }
 
+/* Finds where the parameter is when the function begins. A form that is an expression tells one
+ * place; every other form refers to a list of places. */
 static struct sym_place parameter_place(const struct arguments_walk *w, Dwarf_Die *die,
 					Dwarf_Die *function, Dwarf_Addr entry)
 {
@@ -323,6 +328,7 @@ static void distrust_clones(struct sym_arguments *a)
 			a->places.at[i].kind = SYM_PLACE_NOWHERE;
 }
 
+/* Reads parameters up to the first that cannot be recorded, or until the walk's work is used up. */
 static void read_parameters(const struct arguments_walk *w, struct dwarf_walk *walk,
 			    struct sym_arguments *a, Dwarf_Die *function)
 {
@@ -347,6 +353,8 @@ static void read_parameters(const struct arguments_walk *w, struct dwarf_walk *w
 	}
 }
 
+/* Adds a function to the list. A value that cannot be recorded, or that is returned in the caller's
+ * memory by its address, is "?". */
 static void read_function(const struct arguments_walk *w, struct dwarf_walk *walk,
 			  Dwarf_Die *function, uint64_t entry)
 {
@@ -367,6 +375,8 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 	*vec_add(&w->out->at) = a;
 }
 
+/* dwarf_visitor: takes the functions with code that the caller asks for, while the walk has work
+ * left. */
 static void see_die(struct dwarf_walk *walk, const struct dwarf_seen *seen, void *context)
 {
 	struct arguments_walk *w = context;
@@ -378,6 +388,8 @@ static void see_die(struct dwarf_walk *walk, const struct dwarf_seen *seen, void
 		read_function(w, walk, seen->die, entry);
 }
 
+/* dwarf_visitor: notes whether the unit's compiler follows the calling convention. Others, such as
+ * Go's and Rust's own, may pass parameters anywhere. */
 static void begin_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *lines_of, void *context)
 {
 	static const int languages[] = {
@@ -456,6 +468,7 @@ int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *con
 		if (r)
 			sym_arguments_free(out);
 	} else {
+		/* The list owns the sentence: dwarf_file_close() must not free it. */
 		out->left_out = file.left_out;
 		file.left_out = NULL;
 	}

@@ -24,6 +24,7 @@ struct signature_walk {
 	VEC(Dwarf_Die) functions;     /* of this unit, with code */
 };
 
+/* dwarf_visitor: scopes and functions are of one unit each. */
 static void begin_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *lines_of, void *context)
 {
 	struct signature_walk *w = context;
@@ -65,6 +66,7 @@ static char *name_of(const struct type_scopes *scopes, Dwarf_Die *function)
 	return type_scoped_name(scopes, &die);
 }
 
+/* Declares the parameter around its name; without one, its type stands alone. */
 static void add_parameter(struct signature_walk *w, Dwarf_Die *die, struct sym_signature *s)
 {
 	const char *name = dwarf_diename(die);
@@ -117,6 +119,7 @@ static char *call_of(const struct sym_signature *s)
 	return grown;
 }
 
+/* Adds the function's signature; a function without a name or an address has none. */
 static void write_signature(struct signature_walk *w, Dwarf_Die *function)
 {
 	struct sym_signature s = { .name = name_of(&w->scopes, function) };
@@ -135,6 +138,8 @@ static void write_signature(struct signature_walk *w, Dwarf_Die *function)
 	*vec_add(&w->out->at) = s;
 }
 
+/* dwarf_visitor: all names of the unit are known. When the walk's work is used up, the functions
+ * that are left stay without a signature. */
 static void end_unit(struct dwarf_walk *walk, void *context)
 {
 	struct signature_walk *w = context;

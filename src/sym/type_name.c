@@ -20,6 +20,8 @@ void type_scopes_note(struct type_scopes *s, const Dwarf_Die *die, Dwarf_Die *ho
 	*vec_add(&s->at) = (struct type_scope){ die->addr, *holder };
 }
 
+/* Returns the DIE that holds this one. The walk notes DIEs in the order of their addresses, so that
+ * they can be bisected. NULL: the unit itself holds it. */
 static Dwarf_Die *holder_of(const struct type_scopes *s, const Dwarf_Die *die)
 {
 	size_t i = vec_bisect(&s->at, scope, (const char *)scope->die < (const char *)die->addr);
@@ -73,6 +75,7 @@ char *type_scoped_name(const struct type_scopes *s, Dwarf_Die *die)
 	return name;
 }
 
+/* False: the DIE has no type, which is void. */
 static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -83,6 +86,8 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 int type_next(struct type_scopes *s, Dwarf_Die *child)
 {
 	s->passed++;
+	/* libdw would read all that the child holds to find the next one: a malformed file could
+	 * make that long. */
 	if (dwarf_haschildren(child) > 0 && !dwarf_hasattr(child, DW_AT_sibling))
 		return -1;
 	return dwarf_siblingof(child, child);
@@ -234,6 +239,7 @@ static const char *usual_name(const char *full)
 	return full;
 }
 
+/* The end of a chain: the type's name, or {...} for a type without one. */
 static char *name_of(struct type_scopes *s, Dwarf_Die *type, int tag, const char *inner)
 {
 	char *name = type_scoped_name(s, type);
@@ -243,6 +249,7 @@ static char *name_of(struct type_scopes *s, Dwarf_Die *type, int tag, const char
 	return whole;
 }
 
+/* The bounds stand behind the declarator; the type of an element goes on around both. */
 static char *around_array(struct type_scopes *s, Dwarf_Die *type, const char *inner,
 			  int depth)
 {
@@ -254,6 +261,7 @@ static char *around_array(struct type_scopes *s, Dwarf_Die *type, const char *in
 	return whole;
 }
 
+/* The parameters stand behind the declarator; the returned type goes on around both. */
 static char *around_function(struct type_scopes *s, Dwarf_Die *type, const char *inner,
 			     int depth)
 {
@@ -265,6 +273,7 @@ static char *around_function(struct type_scopes *s, Dwarf_Die *type, const char 
 	return whole;
 }
 
+/* Grows `inner` by one type of the chain. The caller frees the text, here and below. */
 static char *declare_type(struct type_scopes *s, Dwarf_Die *type, const char *inner,
 			  int depth)
 {

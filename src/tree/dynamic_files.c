@@ -19,6 +19,7 @@
 /* The events that a file is about. */
 enum defined_kind { DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_ALL = 3 };
 
+/* Definitions are common to all instances: the top one has them. */
 static struct instance *top_of(const struct instance *in)
 {
 	return instance_top(in->tree);
@@ -38,6 +39,8 @@ static char *text_of_probe(const struct probe_definition *d)
 	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
 }
 
+/* Shows a line that defines the event. Probes have a letter before theirs everywhere, synthetic
+ * events only in dynamic_events. */
 static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
 {
 	if (e->probe) {
@@ -83,6 +86,7 @@ static int show_all(struct tree_file *f, struct out *text, struct err *err)
 
 /* --- use ------------------------------------------------------------------------------------ */
 
+/* With events_lock. */
 static bool claims(const struct instance *in, uint32_t index)
 {
 	for (size_t i = 0; i < in->claimed.n; i++)
@@ -109,6 +113,7 @@ static void claim_made(void *arg, uint32_t index)
 		*vec_add(&in->claimed) = index;
 }
 
+/* Claims what triggers make records of: these events are in use without being enabled. */
 static void claim_all_made(struct instance *in, const struct event_setting *s)
 {
 	for (size_t i = 0; i < s->triggers.at.n; i++) {
@@ -126,6 +131,7 @@ int dynamic_events_claim(struct instance *in, const struct event_set *set, struc
 	int r = 0;
 
 	pthread_mutex_lock(&top->events_lock);
+	/* The settings are others now: what the former ones used is free. */
 	in->claimed.n = 0;
 	for (size_t i = 0; i < set->at.n; i++)
 		claim_all_made(in, &set->at.at[i]);
@@ -192,6 +198,7 @@ static int remove_named(struct instance *top, const struct removal *what, struct
 
 	pthread_mutex_lock(&top->events_lock);
 	n = events_n(top->events);
+	/* Pass 0 only looks, so that all or none can go. */
 	for (unsigned pass = what->all_or_none ? 0 : 1; pass < 2 && removed >= 0; pass++) {
 		for (uint32_t i = 0; i < n && removed >= 0; i++) {
 			const struct event_entry *e = events_at(top->events, i);
@@ -235,6 +242,7 @@ static int clear_all(struct tree_file *f, struct err *err)
 	return clear_defined(f, DEFINED_ALL, err);
 }
 
+/* Removes what a line names: nothing to remove is a mistake of the line. */
 static int remove_event_of(struct instance *top, const struct removal *what, const char *line,
 			   struct err *err)
 {
@@ -248,6 +256,7 @@ static int remove_event_of(struct instance *top, const struct removal *what, con
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
+/* The event's directory would stand where the tree has a file of its own. */
 static int check_name(const char *group, const char *event, const char *line, size_t column,
 		      struct err *err)
 {
@@ -257,6 +266,7 @@ static int check_name(const char *group, const char *event, const char *line, si
 		      "a file in events has this name already: name the event otherwise");
 }
 
+/* Runs a line of uprobe_events: it defines a probe, removes one, or, empty, does nothing. */
 static int run_probe(struct instance *top, const char *line, enum defined_kind kind,
 		     struct err *err)
 {
@@ -302,6 +312,7 @@ static int define_synthetic(struct instance *top, const struct synthetic_command
 		      r == -EEXIST ? "Event already exists" : why.text);
 }
 
+/* Runs a line of synthetic_events; dynamic: of dynamic_events, where `s:` stands before it. */
 static int run_synthetic(struct instance *top, const char *line, bool dynamic, struct err *err)
 {
 	struct synthetic_command c;

@@ -36,6 +36,7 @@ static void put_cell(struct rows *r, unsigned column, const char *text, bool num
 		out_spaces(o, (number ? 0 : blanks) + 2);
 }
 
+/* A column is as wide as its widest value so far, and no wider than COLUMN_MAX. */
 static void widen(struct rows *r, unsigned column, const char *text)
 {
 	size_t width = escape_line_width(text);
@@ -45,6 +46,8 @@ static void widen(struct rows *r, unsigned column, const char *text)
 		r->widths.at[column] = (unsigned)width;
 }
 
+/* Prints the heading and the rows that wait. From here on the widths stay, and rows are printed as
+ * they come. */
 static void print_waiting(struct rows *r)
 {
 	if (r->wide || !r->n)
@@ -57,6 +60,7 @@ static void print_waiting(struct rows *r)
 		put_cell(r, (unsigned)(i % r->n), r->waiting.at[i], r->waiting_numbers.at[i]);
 }
 
+/* Leaves *r without columns, ready for the next statement's. */
 static void free_all(struct rows *r)
 {
 	for (size_t i = 0; i < r->names.n; i++)
@@ -121,6 +125,7 @@ static void put_csv(struct out *o, const char *text)
 	out_char(o, '"');
 }
 
+/* In CSV, NULL is an empty field. */
 static void csv_row(struct rows *r, const struct query_value *values)
 {
 	for (unsigned c = 0; c < r->n; c++) {
@@ -155,6 +160,7 @@ static void json_row(struct rows *r, const struct query_value *values)
 
 /* --- the sink ---------------------------------------------------------------------------- */
 
+/* Prints the columns' names; those of a table wait with its rows. */
 static void put_heading(struct rows *r)
 {
 	struct out *o = &r->screen->text;
@@ -219,6 +225,7 @@ static int take_columns(void *arg, const char *const *names, unsigned n)
 	return screen_is_done(r->screen);
 }
 
+/* query_sink.row: not 0 when the reader has left the pager, which ends the statement. */
 static int take_row(void *arg, const struct query_value *values, unsigned n)
 {
 	static void (*const print[])(struct rows *, const struct query_value *) = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace help: prints from the same tables that the parser reads. */
+/* brace help: prints from the same tables that the parser reads. main() calls it, on brace's only
+ * thread, also for --help of any command. Fails if there is no command of the name, or if the
+ * output cannot be written. */
 #include "ui/commands.h"
 #include "ui/help.h"
 #include "ui/screen.h"

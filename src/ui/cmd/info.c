@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace info: the content of a trace file, and its origin. */
+/* brace info: the content of a trace file, and its origin. main() calls it, on brace's only thread.
+ * Reads no records, only the file's description; a file that cannot be opened, or is no trace,
+ * fails with a sentence. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace list: the functions of a binary, and how each would be hooked or why it cannot be. Lists of
- * events (list_events.c) and of a session (list_session.c) have files of their own. */
+ * events (list_events.c) and of a session (list_session.c) have files of their own. main() calls
+ * it, on brace's only thread. Fails on options that exclude each other, on a file that cannot be
+ * read, and where nothing matches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,7 @@ static void print_row_name(struct out *o, const struct hook_list_row *r)
 	out_char(o, '\n');
 }
 
+/* One object a line. The address is the file's own, not that of a process. */
 static void print_json(struct out *o, const struct hook_list_row *r)
 {
 	out_str(o, "{\"name\":");

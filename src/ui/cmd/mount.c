@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace mount: serves ftrace's tree on a directory, from a process in the background. */
+/* brace mount: serves ftrace's tree on a directory, from a process in the background
+ * (background.h). main() calls it before brace has threads, so that it can fork. All that can fail
+ * does so before the tree is served, and the process that waits tells it. */
 #include <stdlib.h>
 
 #include "instance/instances.h"

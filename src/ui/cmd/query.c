@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace query: SQL over a trace file, from the command line, a script or a prompt. */
+/* brace query: SQL over a trace file, from the command line, a script or a prompt. main() calls it,
+ * on brace's only thread. A statement that fails ends a script with its sentence, and at a prompt
+ * only itself. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -95,6 +97,7 @@ struct input {
 	char *text; /* of a statement that has not ended yet */
 };
 
+/* A failure ends a script; at a prompt the next line follows it. */
 static void run_statement(struct input *s, const char *sql)
 {
 	struct err err;
@@ -132,6 +135,8 @@ static bool is_blank(const char *text)
 	return !text[strspn(text, BLANKS)];
 }
 
+/* Collects lines until they are a statement. A dot begins a command only where no statement has
+ * begun. */
 static void take_line(struct input *s, char *line)
 {
 	char *longer;

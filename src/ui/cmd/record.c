@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace record: runs a program and writes its trace to a file. With triggers, the records go
- * through an instance first, and the file is extracted from it (tree_run.h). */
+ * through an instance first, and the file is extracted from it (tree_run.h). main() calls it; its
+ * thread takes the records, the monitor's heeds interrupts (run.h). Once the program has run, a
+ * failure is one of writing the file, or of what could not be undone in a process. */
 #include <sys/wait.h>
 
 #include "ui/commands.h"

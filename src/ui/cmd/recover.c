@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace recover: makes a whole trace file of what a dead tracer left. */
+/* brace recover: makes a whole trace file of what a dead tracer left: a file that was cut, or the
+ * memory of a process that goes on. main() calls it, on brace's only thread. Fails if neither can
+ * be read, or the new file cannot be written. */
 #include <inttypes.h>
 
 #include "session/recover.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace replay: prints the graph of a trace file. */
+/* brace replay: prints the graph of a trace file. main() calls it, on brace's only thread. Fails on
+ * a file that cannot be read, and before the first line on options that the file lacks the records
+ * for. */
 #include <errno.h>
 
 #include "ui/commands.h"

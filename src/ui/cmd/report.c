@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* brace report: one row for each function, or each thread, of a trace file. */
+/* brace report: one row for each function, or each thread, of a trace file. main() calls it; the
+ * file is summed up on several threads (report/summary.h), and printed on this one. Fails on a file
+ * that cannot be read, an unknown column, and patterns that match nothing. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands of a session in the background: brace start begins it, the others send it requests
- * (daemon/ask.h). Most are one read or write of a file of the session's tree. */
+ * (daemon/ask.h). Most are one read or write of a file of the session's tree. main() calls them, on
+ * brace's only thread; the session itself is a process that brace start forks. Each fails with the
+ * session's own sentence, or with one that there is no such session. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* brace version: the release, and the commit if the build knew it. */
+/* brace version: the release, and the commit if the build knew it. main() calls it, on brace's only
+ * thread. Only writing the line can fail. */
 #include <string.h>
 
 #include "commit.h"
