@@ -41,6 +41,8 @@ void *mappings_map_shared(int fd, uint64_t size)
 	return at < 0 && at > -4096 ? 0 : (void *)at;
 }
 
+/* In no-TLS mode 0: look-ups of sites miss, and the slow path, which they lead to, finds the thread
+ * by its id. */
 static uint32_t multiplier(void)
 {
 	return agent_no_tls ? 0 : SITE_HASH_MULTIPLIER;
@@ -88,6 +90,8 @@ const struct unwind_about *mappings_rule(uint64_t i)
 	return regions[i].rule;
 }
 
+/* Maps the region's fork guard and its code. False: nothing of it is mapped, and its functions stay
+ * unhooked. */
 static bool map_region(struct patch_region *r, int code_fd)
 {
 	long at;
@@ -127,6 +131,7 @@ bool mappings_find_code(uint64_t pc, struct found_place *out)
 {
 	for (const struct region *r = regions; r < regions + agent.n_regions; r++) {
 		uint64_t offset = pc - code_of(r);
+		/* Places stand in the order of addresses. */
 		uint32_t low = 0, high = r->places ? r->n_places : 0;
 
 		if (offset >= r->bytes)
@@ -196,6 +201,7 @@ void mappings_forget_regions(uint64_t first, uint64_t n)
 	agent.n_regions -= n;
 }
 
+/* No memcmp(): the agent has no libc. */
 static bool same_bytes(const uint8_t *a, const uint8_t *b, unsigned n)
 {
 	while (n--)
@@ -204,6 +210,8 @@ static bool same_bytes(const uint8_t *a, const uint8_t *b, unsigned n)
 	return true;
 }
 
+/* Writes one patch, unless the program's bytes are no longer those that were planned for. Its
+ * status tells the tracer. */
 static bool apply_patch(struct patch *p)
 {
 	uint8_t *at = (uint8_t *)p->address;
@@ -314,6 +322,7 @@ void mappings_adopt_settings(const struct memory_settings *s)
 	agent_stamps_in_c = s->causal || agent_no_tls;
 }
 
+/* Makes the memories those of the process. */
 static void take_memories(const struct protocol_setup *w, uint8_t *m, void *image)
 {
 	const struct memory_layout *l = &w->layout;

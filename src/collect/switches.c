@@ -92,6 +92,7 @@ struct switches {
 
 /* --- the kind of event ------------------------------------------------------------------------ */
 
+/* event_provider.add_common: adds those events that the kernel lets this user have. */
 static void add_events(struct event_catalogue *c)
 {
 	struct err ignored;
@@ -115,6 +116,8 @@ const struct event_provider switches_provider = {
 
 /* --- threads -------------------------------------------------------------------------------- */
 
+/* Returns the newest thread of that number; NOBODY: it is not known. Locked, as all that
+ * follows. */
 static uint32_t find_switched_thread(const struct switches *s, uint32_t tid)
 {
 	uint32_t i = s->heads[tid % HEADS];
@@ -152,11 +155,15 @@ static void look_up(struct switched_thread *f)
 		f->prio = stat.priority + PRIORITY_OFFSET;
 }
 
+/* Notes the name that the thread has now as its first one, which the trace's table of threads
+ * has. */
 static void begin_named(struct switched_thread *f)
 {
 	memcpy(f->first, f->comm, sizeof(f->first));
 }
 
+/* A thread that is met for the first time may have been there before it was followed: /proc tells
+ * its name. */
 static uint32_t find_or_add(struct switches *s, uint32_t pid, uint32_t tid)
 {
 	uint32_t i = find_switched_thread(s, tid);
@@ -182,6 +189,8 @@ static uint64_t tsc_of(const struct switches *s, uint64_t ns)
 	return s->tsc + (uint64_t)(int64_t)((double)(int64_t)(ns - s->ns) * rate);
 }
 
+/* The kernel tells one side of a switch: the other one is unknown, as the opening of this file
+ * says. */
 static void fill_switch(struct task_switch *r, const struct switched_thread *f,
 			enum perf_notice_kind kind)
 {
@@ -275,6 +284,7 @@ static void take_switch(struct switches *s, const struct perf_notice *n)
 	write_record(s, i, n, &s->armed[SWITCH], words, WORDS);
 }
 
+/* The kernel's record is the event's payload as it is. */
 static void take_signal(struct switches *s, const struct perf_notice *n)
 {
 	uint64_t words[1 + sizeof(n->signal) / 8];
@@ -324,6 +334,7 @@ static void take_name(struct switches *s, const struct perf_notice *n)
 		*vec_add(&s->names) = name;
 }
 
+/* A thread begins with the name and the priority of its parent, as the kernel gives it. */
 static void take_made(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t parent = find_switched_thread(s, n->parent), i = find_switched_thread(s, n->tid);
@@ -363,6 +374,7 @@ static void take_notice(struct switches *s, const struct perf_notice *n)
 
 /* --- from the rings ------------------------------------------------------------------------- */
 
+/* perf_rings_read()'s callback. A notice is copied, since the ring is given back to the kernel. */
 static void keep_notice(void *context, const struct perf_notice *n)
 {
 	struct switches *s = context;
@@ -389,6 +401,8 @@ static bool is_armed(const struct switches *s)
 	return is;
 }
 
+/* Counts records that a ring had no room for: as lost events, where some are armed, and as sleeps
+ * that nobody saw, where sleeps are wanted. */
 static void note_lost(struct switches *s, uint64_t n)
 {
 	s->runs.lost += is_armed(s) ? n : 0;
@@ -419,6 +433,7 @@ static void gather_rings(struct switches *s, bool all)
 
 /* --- what is set ---------------------------------------------------------------------------- */
 
+/* Closes the rings and forgets who is followed; notices that were read stay. */
 static void let_go(struct switches *s)
 {
 	if (s->rings)
@@ -618,6 +633,8 @@ static int pass_switches(struct producer *p, enum producer_pass pass, drain_sink
 	return thread_runs_give(&runs, sink, context, err);
 }
 
+/* producer_ops.thread. Later names are told by tell_names(). Returns false, since perf knows no
+ * images. */
 static bool describe_thread(const struct producer *p, uint32_t slot, struct trace_thread *out)
 {
 	struct switches *s = (struct switches *)p;
@@ -642,6 +659,8 @@ static bool is_of(const struct producer_name *n, const struct trace_thread *t)
 	return n->pid == t->pid && n->tid == t->tid;
 }
 
+/* producer_ops.names: all names of one thread, or, without one, those that came since the last
+ * call. */
 static void tell_names(struct producer *p, const struct trace_thread *of, producer_name_sink *sink,
 		       void *context)
 {

@@ -109,6 +109,7 @@ void syscall_argument(const struct syscall_info *s, unsigned i, char *type, char
 		at = strchr(at, ',') + 1;
 	at += *at == ' ';
 	end = at + strcspn(at, ",");
+	/* The name is the last word, the type all before it. */
 	for (blank = end; blank > at && blank[-1] != ' '; blank--)
 		continue;
 	if (type)
@@ -131,6 +132,7 @@ static unsigned argument_number(const struct syscall_info *s, const char *wanted
 	return CALL_ARGUMENTS;
 }
 
+/* A char * of another name is a buffer: its bytes need not end with a NUL. */
 static bool is_text(const char *type, const char *name)
 {
 	if (strcmp(type, "const char *") != 0 && strcmp(type, "char *") != 0)
@@ -160,6 +162,7 @@ static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, uin
 
 	syscall_argument(s, i, type, name, NAME_BYTES);
 	c = copied_of(s, name, behind);
+	/* *length */
 	if (c)
 		*length = (uint8_t)(c->length |
 				    (c->count ? argument_number(s, c->count) : c->pieces));

@@ -23,6 +23,7 @@ struct return_walk {
 	struct hook_returns *out;
 };
 
+/* The first bar is kept: it is the one that is told. */
 static void set_bar(struct return_walk *w, enum return_bar bar, uint64_t where)
 {
 	if (w->out->bar)
@@ -51,6 +52,7 @@ static void follow_jump(struct return_walk *w, uint64_t at, uint64_t target)
 		set_bar(w, RETURN_BAR_TAIL_CALL, at);
 }
 
+/* Notes a return and its plan; a return without room for a probe bars the whole function. */
 static void add_return(struct return_walk *w, uint64_t at)
 {
 	const struct hook_probe *plan = hook_probe_plan(w->p, at);
@@ -62,6 +64,8 @@ static void add_return(struct return_walk *w, uint64_t at)
 	*vec_add(&w->out->at) = plan;
 }
 
+/* Calls go on behind themselves. A jump to a computed place may lead to a return that nobody
+ * sees. */
 static void walk_insn(struct return_walk *w, uint64_t at, const struct insn *in)
 {
 	switch (in->flow) {
@@ -76,6 +80,8 @@ static void walk_insn(struct return_walk *w, uint64_t at, const struct insn *in)
 	}
 }
 
+/* Decodes a part from its begin to its end; bytes that do not decode, such as data between
+ * instructions, are a bar. */
 static void walk_part(struct return_walk *w, const struct sym_function *f)
 {
 	const uint8_t *bytes = sym_bytes(w->m, f->vaddr, f->size);
@@ -119,6 +125,7 @@ void hook_returns_find(struct hook_prober *p, uint64_t vaddr, struct hook_return
 		return;
 	}
 	w.parts[w.n++] = f;
+	/* Parts are added while they are walked. */
 	for (unsigned i = 0; i < w.n && !out->bar; i++)
 		walk_part(&w, w.parts[i]);
 	if (!out->bar && !out->at.n)
@@ -126,6 +133,7 @@ void hook_returns_find(struct hook_prober *p, uint64_t vaddr, struct hook_return
 	if (out->at.n)
 		qsort(out->at.at, out->at.n, sizeof(out->at.at[0]), by_address);
 	check_overlaps(&w);
+	/* vec_free */
 	if (out->bar)
 		vec_free(&out->at);
 }

@@ -15,6 +15,7 @@
 
 /* --- a record --------------------------------------------------------------------------- */
 
+/* The image of the thread that made the record: an address means something only in it. */
 static uint32_t image_of(const struct hist_source_state *s)
 {
 	return s->info->threads.at[s->item->event->thread].image;
@@ -38,6 +39,7 @@ static uint64_t time_of(void *context, const char *name)
 	return trace_clock_shown(&clock, s->item->event->tsc);
 }
 
+/* hist_record.stack: the addresses that a synthesized stack has here (synthesized.h). */
 static size_t stack_of(void *context, uint64_t *to, size_t max)
 {
 	const struct hist_source_state *s = context;
@@ -45,6 +47,7 @@ static size_t stack_of(void *context, uint64_t *to, size_t max)
 	return synthesized_addresses(s->calls, s->frames, s->item, to, max);
 }
 
+/* hist_record.place: at the record's time, since libraries come and go. */
 static uint64_t place_of(void *context, uint64_t address)
 {
 	const struct hist_source_state *s = context;
@@ -52,6 +55,7 @@ static uint64_t place_of(void *context, uint64_t address)
 	return addresses_place(s->addresses, s->info, image_of(s), address, s->item->event->tsc);
 }
 
+/* hist_record.make: the stream that the record came from takes the new one. */
 static bool make_record(void *context, const struct event_entry *e, const uint64_t *payload,
 			size_t words)
 {
@@ -88,6 +92,7 @@ void hists_count(struct event_trigger *t, const struct hist_source_state *s)
 		hist_lose(t, 1); /* the program overwrote the record */
 		return;
 	}
+	/* The common fields as ftrace has them: the event's id, no flags, the thread's id. */
 	bytes[0] = s->id | (uint64_t)thread->tid << 32;
 	memcpy(bytes + 1, e->payload, e->count);
 	strncpy(comm, trace_thread_name_at(thread, e->tsc), TRACE_COMM);

@@ -43,12 +43,15 @@ static const char blanks[] = " \t\r\n";
 
 /* --- values ------------------------------------------------------------------------- */
 
+/* Writes a list of functions; function_list_write() changes it only if all words are right. int e =
+ * units */
 static int write_functions(struct settings *s, const struct setting_file *f, const char *text,
 			   bool append, struct err *err)
 {
 	return function_list_write(AT(s, f, struct function_list), text, append, err);
 }
 
+/* A list that is empty shows the kernel's sentence for it. */
 static char *read_list(const struct settings *s, const struct setting_file *f)
 {
 	return function_list_read(AT_CONST(s, f, struct function_list), f->empty);
@@ -142,6 +145,7 @@ static char *read_filter(const struct settings *s, const struct setting_file *f)
 	return both;
 }
 
+/* Words of set_ftrace_module are names of modules, where other lists have functions. */
 static int write_modules(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
@@ -226,6 +230,7 @@ static char *read_tracer(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%s\n", s->tracer->name);
 }
 
+/* Lists the tracers in one line, as available_tracers has them; nobody writes it. */
 static char *read_tracers(const struct settings *s, const struct setting_file *f)
 {
 	char *names = tracer_names(), *text = mem_printf("%s\n", names);
@@ -283,6 +288,7 @@ static char *read_thresh(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%s\n", units_format_thresh(s->tracing_thresh_ns, buf));
 }
 
+/* -1: the size of all CPUs; a CPU's own file is no row of the table. */
 static int write_size(struct settings *s, const struct setting_file *f, const char *text,
 		      bool append, struct err *err)
 {
@@ -300,6 +306,7 @@ static const char *const clocks[] = {
 #undef X
 };
 
+/* A name has to be one of the table's, in full. */
 static int write_clock(struct settings *s, const struct setting_file *f, const char *text,
 		       bool append, struct err *err)
 {
@@ -424,6 +431,7 @@ static char *read_cmdlines(const struct settings *s, const struct setting_file *
 	return mem_printf("%" PRIu32 "\n", s->cmdlines);
 }
 
+/* Writes one option or several, all or none of them. */
 static int write_options(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
@@ -657,11 +665,13 @@ void settings_copy(struct settings *to, const struct settings *from)
 	pid_list_copy(&to->notrace_pids, &from->notrace_pids);
 	pid_list_copy(&to->event_pids, &from->event_pids);
 	pid_list_copy(&to->event_notrace_pids, &from->event_notrace_pids);
+	/* A vector: its memory is still that of `from`. */
 	memset(&to->cpu_size_kb, 0, sizeof(to->cpu_size_kb));
 	for (size_t i = 0; i < from->cpu_size_kb.n; i++)
 		*vec_add(&to->cpu_size_kb) = from->cpu_size_kb.at[i];
 }
 
+/* Leaves *s unfit for use: settings_init() or settings_copy() fills it again. */
 void settings_free(struct settings *s)
 {
 	function_list_free(&s->filter);

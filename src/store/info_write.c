@@ -116,6 +116,7 @@ static void write_run(struct info_writer *w, const struct trace_run *r, struct b
 	put_changed(w, INFO_RUN, &w->run_crc, out);
 }
 
+/* Without settings there is no item: an empty one would say that none was chosen. */
 static void write_settings(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	struct bytes *b = &w->item;
@@ -366,6 +367,7 @@ static void new_strings(struct info_writer *w, const struct trace_info *info, si
 	}
 }
 
+/* Functions and strings are written in pieces, which may take several calls. */
 static bool module_is_whole(const struct info_writer *w, const struct trace_info *info, size_t i)
 {
 	return w->modules.at[i].functions >= info->modules.at[i].functions.n &&
@@ -406,6 +408,7 @@ static void new_events(struct info_writer *w, const struct trace_info *info, str
 	}
 }
 
+/* Images never go, so that their number is all that has to be remembered. */
 static void new_images(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (size_t i = w->images.n; i < info->images.n && out->n < ENOUGH; i++) {
