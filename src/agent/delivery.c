@@ -38,6 +38,7 @@ static struct signal_action current[SIGNALS + 1], coming[SIGNALS + 1];
 /* Handlers that the tracer knows, each in the place of its hash. */
 static uint64_t asked[ASKED];
 
+/* SIG_DFL and SIG_IGN are numbers in the handler's place. */
 static bool is_function(const struct signal_action *a)
 {
 	return a->handler > 1; /* SIG_DFL, SIG_IGN */
@@ -45,13 +46,16 @@ static bool is_function(const struct signal_action *a)
 
 /* --- which action ----------------------------------------------------------------------------- */
 
+/* Asks the kernel. False: a filter of the program's forbids the call, or there is no such
+ * signal. */
 static bool action_now(uint32_t sig, struct signal_action *out)
 {
 	return !(agent.forbidden & NEED_HANDLERS) &&
 	       sys4(__NR_rt_sigaction, sig, 0, out, MASK_BYTES) == 0;
 }
 
-static void settle_action(uint32_t sig, const struct signal_action *a)
+/* The kernel has the action in force, so that it is no longer one to come. */
+static void confirm_action(uint32_t sig, const struct signal_action *a)
 {
 	current[sig] = *a;
 	if (coming[sig].handler == a->handler && coming[sig].flags == a->flags)
@@ -69,14 +73,14 @@ static bool action_of(uint32_t sig, uint64_t handler, struct signal_action *out)
 		return true;
 	known = action_now(sig, &now);
 	if (known && now.handler == handler) {
-		settle_action(sig, &now);
+		confirm_action(sig, &now);
 		*out = now;
 		return true;
 	}
 	if (coming[sig].handler == handler &&
 	    (!known || (!is_function(&now) && coming[sig].flags & SA_RESETHAND))) {
 		*out = coming[sig];
-		settle_action(sig, out);
+		confirm_action(sig, out);
 		return true;
 	}
 	return out->handler == handler; /* another action was set since */

@@ -49,6 +49,8 @@ void untraced_begin(const char *agent_path)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
+/* Takes the path's last component, cut to a message's room; slashes at the path's end do not
+ * count. */
 static void take_name(char *name, const char *path)
 {
 	const char *last = path;
@@ -79,6 +81,7 @@ static void take_file_name(char *name, const char *path, int directory)
 	take_name(name, target);
 }
 
+/* Writes the path by hand: the agent has no snprintf(). */
 static void descriptor_path(int fd, char *out)
 {
 	static const char prefix[] = "/proc/self/fd/";
@@ -111,6 +114,8 @@ static bool changes_user(const struct stat *st)
 	return uid != (uint32_t)sys0(__NR_getuid) || gid != (uint32_t)sys0(__NR_getgid);
 }
 
+/* A file's capabilities make the kernel set AT_SECURE, but not for root and not with
+ * no_new_privs. */
 static bool gains_capabilities(int fd)
 {
 	return sys0(__NR_getuid) != 0 &&
@@ -118,6 +123,7 @@ static bool gains_capabilities(int fd)
 	       sys5(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
 }
 
+/* Only glibc's loader heeds LD_PRELOAD, by which the agent comes. */
 static enum message_kind loader_kind(int fd, const Elf64_Phdr *ph)
 {
 	char path[SCRIPT_PATH];
@@ -151,6 +157,7 @@ static enum message_kind kind_by_loader(int fd, const Elf64_Ehdr *eh, const char
 
 static enum message_kind elf_kind(int fd, const Elf64_Ehdr *eh, const char *name)
 {
+	/* A 32-bit program has other headers: nothing behind e_ident may be read as 64-bit ones. */
 	if (eh->e_ident[EI_CLASS] == ELFCLASS32)
 		return MESSAGE_32BIT;
 	if (eh->e_machine != ELF_MACHINE)
@@ -227,6 +234,8 @@ static enum message_kind look_at_file(int directory, const char *path, char *nam
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+/* Whether the new program will find the agent's file and the tracer's socket, whatever it is
+ * itself. */
 static enum message_kind place_kind(void)
 {
 	if (agent.forbidden & NEED_START)

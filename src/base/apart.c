@@ -53,6 +53,7 @@ static long patience_for(pid_t pid)
 	return ms && n >= LEFT_MOST ? LATER_MS : ms;
 }
 
+/* Puts the errand into the list, so that later callers do not wait for the same process again. */
 static void leave(struct errand *e)
 {
 	pthread_mutex_lock(&lock);
@@ -95,6 +96,7 @@ static int copy_bytes(int from, int to)
 	return n < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
+/* The content goes into a memfd, because reading the file may hang as well as opening it. */
 static int copy_file(int from)
 {
 	int to = memfd_create("brace-proc", MFD_CLOEXEC), r;
@@ -107,6 +109,7 @@ static int copy_file(int from)
 	return r < 0 ? r : to;
 }
 
+/* On the errand's own thread, which may stand still in either call for ever. */
 static int run_errand(const struct errand *e)
 {
 	int fd = open(e->name, e->flags | O_CLOEXEC), copy;
@@ -135,6 +138,7 @@ static void *errand_thread(void *arg)
 	if (!left)
 		return NULL; /* *e is the caller's */
 	take_back(e);
+	/* Nobody waits for the file any more. */
 	if (result >= 0)
 		close(result);
 	free_errand(e);
@@ -161,6 +165,7 @@ static int start_thread(struct errand *e)
 
 /* --- the caller ------------------------------------------------------------------------------- */
 
+/* Waits are by CLOCK_MONOTONIC: setting the wall clock must not end or prolong them. */
 static struct errand *new_errand(pid_t pid, const char *file, int flags, bool copies)
 {
 	struct errand *e = mem_zalloc(sizeof(*e));

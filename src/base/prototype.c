@@ -23,6 +23,7 @@ static bool is_name_char(char c)
 	       c == '_' || c == '$';
 }
 
+/* end NULL: the text's NUL ends it, since that is no character of a name. */
 static uint32_t name_length(const char *at, const char *end)
 {
 	const char *from = at;
@@ -94,6 +95,7 @@ static const struct { char letter; uint8_t type, size; bool sized; } letters[] =
 	{ '-', PROTOTYPE_UNASKED, 0, false },
 };
 
+/* Reads one value's letter, with the size and the names that the letter asks for. */
 static bool parse_type(const char **at, struct prototype_value *v)
 {
 	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
@@ -118,6 +120,7 @@ static void place_value(struct prototype *p, struct prototype_value *v)
 	p->fixed += v->size;
 }
 
+/* Reads [NAME=]TYPE, or "...", which must be the last. */
 static bool parse_parameter(const char **at, struct prototype *p)
 {
 	struct prototype_value *v = &p->parameters[p->n];
@@ -153,6 +156,7 @@ bool prototype_parse(const char *text, struct prototype *out)
 	out->fixed = PROTOTYPE_FIRST;
 	if (!parse_type(&at, &out->returns))
 		return false;
+	/* A prototype without parentheses tells the returned value alone. */
 	if (!*at)
 		return true;
 	if (!takes_char(&at, '('))

@@ -57,6 +57,8 @@ static bool is_sound(const struct memory_header *h, uint64_t size)
 	       array_fits(l->buffers_at, l->buffers_max, MEMORY_BUFFER_BYTES, size);
 }
 
+/* Makes a copy of the same layout in memory of our own, whose pages are only taken as they are
+ * filled. */
 static int make_room(const struct memory_header *h, uint64_t size, struct shared_memory *out,
 		     struct err *err)
 {
@@ -78,11 +80,13 @@ static int make_room(const struct memory_header *h, uint64_t size, struct shared
 	return 0;
 }
 
+/* One reading of the descriptors of threads and sub-buffers. */
 struct snapshot_look {
 	struct memory_thread *threads;
 	struct memory_desc *descs;
 };
 
+/* Reads as many descriptors as the copy's header says: those that came later have no room in it. */
 static int look_at_memory(int fd, uint64_t at, const struct shared_memory *m,
 			  struct snapshot_look *l, struct err *err)
 {
@@ -96,11 +100,13 @@ static int look_at_memory(int fd, uint64_t at, const struct shared_memory *m,
 			    shared_memory_used(m) * sizeof(l->descs[0]), err);
 }
 
+/* A sub-buffer that is being filled counts: its words end where the thread has come to. */
 static bool holds_records(const struct memory_desc *d)
 {
 	return d->state == MEMORY_FULL || d->state == MEMORY_FILLING;
 }
 
+/* Each sub-buffer is read as a whole; is_whole() tells later which copies count. */
 static int copy_buffers(int fd, uint64_t at, const struct shared_memory *m, struct err *err)
 {
 	uint64_t buffers_at = (uint64_t)((char *)m->buffers - (char *)m->header);
@@ -173,6 +179,7 @@ void snapshot_free(struct shared_memory *m)
 	m->header = NULL;
 }
 
+/* 0 also where it cannot be read: two failures are no beat. */
 static uint64_t heart_beats(int fd, uint64_t at)
 {
 	uint64_t n = 0;

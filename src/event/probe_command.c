@@ -168,6 +168,8 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
+/* Compiles the words behind the place. uprobe_events shows each with a name, its own or the one
+ * that it got: the definition keeps them so. */
 static int parse_arguments(const struct line_words *w, struct probe_command *c,
 			   struct fetch_build *b)
 {
@@ -179,6 +181,7 @@ static int parse_arguments(const struct line_words *w, struct probe_command *c,
 		const struct fetch_field *f;
 		int r = fetch_add(b, word, strlen(word), w->err);
 
+		/* The fault is told in the line: its column counts from the word there. */
 		if (r < 0) {
 			struct err why = *w->err;
 
@@ -200,6 +203,8 @@ static int parse_arguments(const struct line_words *w, struct probe_command *c,
 
 /* --- commands ------------------------------------------------------------------------------- */
 
+/* Reads p[:NAME] and r[:NAME] with a place and arguments; what the line leaves out is named as the
+ * kernel does. */
 static int parse_definition(const struct line_words *w, struct probe_command *c)
 {
 	struct fetch_build b;
@@ -250,6 +255,7 @@ static int parse_removal(const struct line_words *w, struct probe_command *c)
 	return parse_name(w, w->at[0] + 2, &c->group, &c->event);
 }
 
+/* A line without words, a comment, does nothing. */
 static int parse_words(const struct line_words *w, struct probe_command *c)
 {
 	if (!w->n)

@@ -162,7 +162,7 @@ static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, uin
 
 	syscall_argument(s, i, type, name, NAME_BYTES);
 	c = copied_of(s, name, behind);
-	/* *length */
+	/* An argument that is not in the table has a copy only if it is a text. */
 	if (c)
 		*length = (uint8_t)(c->length |
 				    (c->count ? argument_number(s, c->count) : c->pieces));

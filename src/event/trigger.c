@@ -147,7 +147,7 @@ static int find_excluding(const struct trigger_list *l, const struct event_trigg
 	for (size_t i = 0; i < l->at.n; i++) {
 		const struct event_trigger *other = l->at.at[i];
 
-		if (other->kind->slot == t->kind->slot && t->kind->ops->same(other, t))
+		if (other->kind->type == t->kind->type && t->kind->ops->same(other, t))
 			return (int)i;
 	}
 	return -1;
@@ -182,7 +182,7 @@ static int parse_counted(struct event_trigger *t, const struct trigger_line *lin
 		if (r < 0)
 			return r;
 	}
-	/* A removal names a slot; its count and filter do not matter and are not read. */
+	/* A removal names a type; its count and filter do not matter and are not read. */
 	if (line->remove)
 		return 0;
 	r = parse_count(t, parameters);
@@ -205,7 +205,7 @@ static void show_counted(const struct event_trigger *t, FILE *to)
 		fprintf(to, " if %s", t->filter);
 }
 
-/* An event has one trigger of each slot, for each event that they switch. */
+/* An event has one trigger of each type, for each event that they switch. */
 static bool is_same_counted(const struct event_trigger *a, const struct event_trigger *b)
 {
 	return !b->kind->switches ||
@@ -217,13 +217,13 @@ const struct trigger_ops trigger_counted = { .parse = parse_counted,
 					     .same = is_same_counted };
 
 static const struct trigger_kind kinds[] = {
-	{ "traceon", TRIGGER_TRACEON, TRIGGER_SLOT_ONOFF, &trigger_counted, .settles = true },
-	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_SLOT_ONOFF, &trigger_counted, .settles = true },
-	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_SLOT_SNAPSHOT, &trigger_counted, .switches = false },
-	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_SLOT_STACKTRACE, &trigger_counted, .after = true },
-	{ "enable_event", TRIGGER_ENABLE, TRIGGER_SLOT_ENABLE, &trigger_counted, .switches = true,
+	{ "traceon", TRIGGER_TRACEON, TRIGGER_TYPE_ONOFF, &trigger_counted, .settles = true },
+	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_TYPE_ONOFF, &trigger_counted, .settles = true },
+	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_TYPE_SNAPSHOT, &trigger_counted, .switches = false },
+	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_TYPE_STACKTRACE, &trigger_counted, .after = true },
+	{ "enable_event", TRIGGER_ENABLE, TRIGGER_TYPE_ENABLE, &trigger_counted, .switches = true,
 	  .settles = true },
-	{ "disable_event", TRIGGER_DISABLE, TRIGGER_SLOT_ENABLE, &trigger_counted, .switches = true,
+	{ "disable_event", TRIGGER_DISABLE, TRIGGER_TYPE_ENABLE, &trigger_counted, .switches = true,
 	  .settles = true },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -262,6 +262,7 @@ static void put_in(struct trigger_list *l, struct event_trigger *t, int same)
 	l->at.at[0] = t;
 }
 
+/* Whether others of the settings depend on the trigger, which then has to stay. */
 static bool is_needed(const struct event_trigger *t, const struct trigger_context *c)
 {
 	return t->kind->ops->needed && t->kind->ops->needed(t, c);
@@ -313,6 +314,7 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 	r = kind->ops->parse(t, &of, fault);
 	if (r == 0)
 		r = apply_trigger(l, t, &of, fault);
+	/* The trigger of a removal only told which one was meant. */
 	if (r < 0 || remove)
 		trigger_free(t);
 	return r;
@@ -321,6 +323,7 @@ int trigger_write(struct trigger_list *l, const struct event_format *e, const ch
 void trigger_list_wipe(struct trigger_list *l, const struct trigger_context *c)
 {
 	for (size_t i = 0; i < l->at.n; i++)
+		/* All or none are wiped: one that has to stay keeps the others. */
 		if (is_needed(l->at.at[i], c))
 			return;
 	for (size_t i = l->at.n; i-- > 0;)

@@ -19,14 +19,14 @@ enum trigger_action {
 	TRIGGER_ACTIONS_N,
 };
 
-/* Triggers of the same slot exclude each other if their kind's same() says so. */
-enum trigger_slot {
-	TRIGGER_SLOT_ONOFF,
-	TRIGGER_SLOT_SNAPSHOT,
-	TRIGGER_SLOT_STACKTRACE,
-	TRIGGER_SLOT_ENABLE,
-	TRIGGER_SLOT_ENABLE_HIST,
-	TRIGGER_SLOT_HIST,
+/* Triggers of the same type exclude each other if their kind's same() says so. */
+enum trigger_type {
+	TRIGGER_TYPE_ONOFF,
+	TRIGGER_TYPE_SNAPSHOT,
+	TRIGGER_TYPE_STACKTRACE,
+	TRIGGER_TYPE_ENABLE,
+	TRIGGER_TYPE_ENABLE_HIST,
+	TRIGGER_TYPE_HIST,
 };
 
 struct event_entry;
@@ -42,7 +42,7 @@ struct trigger_ops {
 		     struct filter_fault *fault);
 	/* Writes the trigger's line without the newline. */
 	void (*show)(const struct event_trigger *t, FILE *to);
-	/* Whether an event cannot have both. Their slot is the same. */
+	/* Whether an event cannot have both. Their type is the same. */
 	bool (*same)(const struct event_trigger *a, const struct event_trigger *b);
 	/* Frees t->own. NULL: there is none. */
 	void (*free)(void *own);
@@ -67,7 +67,7 @@ extern const struct trigger_ops trigger_counted;
 struct trigger_kind {
 	const char *name;
 	enum trigger_action action;
-	enum trigger_slot slot;
+	enum trigger_type type;
 	const struct trigger_ops *ops;
 	bool switches;  /* switches another event: NAME:SYSTEM:EVENT[:COUNT] */
 	bool settles;   /* brings about a state: if the state is there already, it is not counted */
@@ -133,7 +133,7 @@ int trigger_parse_filter(struct event_trigger *t, const struct trigger_line *lin
 			 size_t n, struct filter_fault *fault);
 
 /* `echo line > trigger`: adds a trigger, or removes it with "!". Returns 0, or -errno (EEXIST: the
- * slot is taken) and, if a filter was at fault, *fault, which points into line and goes to
+ * type is taken) and, if a filter was at fault, *fault, which points into line and goes to
  * error_log; else fault->code is 0. A failed write changes nothing; nor does a line of a page or
  * more, which is -EINVAL. */
 int trigger_write(struct trigger_list *l, const struct event_format *e, const char *line,

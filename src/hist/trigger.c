@@ -295,11 +295,11 @@ static const struct trigger_ops ops = { .needed = is_needed,
 					.meet = meet_hist };
 
 static const struct trigger_kind kinds[] = {
-	{ "enable_hist", TRIGGER_ENABLE_HIST, TRIGGER_SLOT_ENABLE_HIST, &trigger_counted,
+	{ "enable_hist", TRIGGER_ENABLE_HIST, TRIGGER_TYPE_ENABLE_HIST, &trigger_counted,
 	  .switches = true, .settles = true, .wiped = true },
-	{ "disable_hist", TRIGGER_DISABLE_HIST, TRIGGER_SLOT_ENABLE_HIST, &trigger_counted,
+	{ "disable_hist", TRIGGER_DISABLE_HIST, TRIGGER_TYPE_ENABLE_HIST, &trigger_counted,
 	  .switches = true, .settles = true, .wiped = true },
-	{ "hist", TRIGGER_HIST, TRIGGER_SLOT_HIST, &ops, .wiped = true, .last = true },
+	{ "hist", TRIGGER_HIST, TRIGGER_TYPE_HIST, &ops, .wiped = true, .last = true },
 };
 
 const struct trigger_kinds hist_kinds = { kinds, sizeof(kinds) / sizeof(kinds[0]) };

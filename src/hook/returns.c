@@ -133,7 +133,7 @@ void hook_returns_find(struct hook_prober *p, uint64_t vaddr, struct hook_return
 	if (out->at.n)
 		qsort(out->at.at, out->at.n, sizeof(out->at.at[0]), by_address);
 	check_overlaps(&w);
-	/* vec_free */
+	/* A function with a bar gets no probe, not even at the returns that were found. */
 	if (out->bar)
 		vec_free(&out->at);
 }

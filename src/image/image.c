@@ -415,6 +415,7 @@ static bool hear_patch(struct patch *ours, const volatile struct patch *in_code)
 	return is_one && memcmp(&told, ours, sizeof(told)) == 0;
 }
 
+/* Whether the region is mapped is the process's to tell; any other change of it is dishonest. */
 static bool hear_region(struct patch_region *ours, const volatile struct patch_region *in_code)
 {
 	struct patch_region told = *in_code;

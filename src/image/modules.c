@@ -66,6 +66,7 @@ static bool is_unwinder(const char *module)
 	return false;
 }
 
+/* SELECT_NO: the function is none of the look-ups of an unwinder. */
 static enum selection look_up_of_unwinder(const char *name)
 {
 	static const struct { const char *name; enum selection selection; } table[] = {
@@ -213,6 +214,8 @@ static int open_file(struct modules *m, struct module *mod)
 	return mod->fd;
 }
 
+/* Leaves the module to be opened again: a process may have more modules than brace has
+ * descriptors. */
 static void close_file(struct module *mod)
 {
 	if (mod->fd >= 0)
@@ -579,6 +582,8 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 			continue;
 		mod->first_id = id_of(mod, next_id);
 		mod->selected = mem_zalloc(mod->hooks->n);
+		/* Records have no number for functions beyond RECORD_ID_MAX: these stay as they
+		 * are. */
 		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
 			mod->selected[k] = choose_function(&defined, mod, k, set, by_hand);
 			selected += is_traced(mod->selected[k]) &&
@@ -607,6 +612,7 @@ void modules_note_ids(const struct modules *m, const struct image_request *req)
 
 /* --- description ---------------------------------------------------------------------------- */
 
+/* A function that was not chosen is told as filtered, whatever its plan says. */
 static void describe_function(const struct module *mod, uint32_t i, struct trace_function *out)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
@@ -668,6 +674,7 @@ static void describe_prototypes(const struct module *mod, struct trace_module *t
 	}
 }
 
+/* Modules whose functions nobody asked for are told without them: reports name them by address. */
 static void describe_module(const struct modules *m, const struct module *mod, uint32_t image,
 			    struct image_update *update)
 {

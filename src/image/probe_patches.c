@@ -258,7 +258,8 @@ static void add_place(struct patch_job *j, uint64_t at, uint64_t body, uint64_t 
 
 	*vec_add(&j->places) = (struct trampoline_place){
 		.at = (uint32_t)at, .body = (uint32_t)body, .from = (int32_t)(from - j->at),
-		.plain = shape.plain, .len = moved->len, .pushed = shape.pushed, .grown = shape.grown,
+		.plain = shape.plain, .len = moved->len, .pushed = shape.pushed,
+		.grown = shape.grown,
 	};
 }
 

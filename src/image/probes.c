@@ -99,6 +99,7 @@ static bool is_first(const usdt_markers *all, size_t i)
 	return true;
 }
 
+/* The group that perf gives to markers, sdt_PROVIDER. The caller frees the text. */
 static char *system_of(const struct usdt_marker *m)
 {
 	return mem_printf("sdt_%s", m->provider);
@@ -125,6 +126,7 @@ static void add_marker_event(const usdt_markers *all, size_t i, struct event_cat
 	fetch_free(&b);
 }
 
+/* event_provider.of_file: adds each name of the file's markers to the catalogue, once. */
 static void add_markers(int fd, const char *path, struct event_catalogue *c)
 {
 	struct marked *m;

@@ -273,7 +273,7 @@ static void add_event(struct load *l, const struct event *e)
 	if (event == SIZE_MAX)
 		return;
 	l->failed = spool_reserve(&l->events, sizeof(*row), l->err);
-	/* l->failed = spool */
+	/* Room for both comes first: a failure leaves no event without its payload. */
 	if (!l->failed)
 		l->failed = spool_reserve(&l->payloads, words * 8, l->err);
 	if (l->failed)

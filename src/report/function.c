@@ -321,6 +321,7 @@ static void print_callee(struct function_printer *p, const struct event *e)
 	}
 }
 
+/* A call whose arguments were not recorded has none here. */
 static void print_arguments(struct function_printer *p, const struct event *e)
 {
 	char *text = e->flags & EVENT_ARGUMENTS && option_on(p, OPTION_FUNC_ARGS)
@@ -434,6 +435,8 @@ static void print_hex_line(struct function_printer *p, const struct event *e)
 	out_char(p->out, '\n');
 }
 
+/* The kernel has a raw form for calls, for func_repeats and for markers; other events show their
+ * type. */
 static void print_raw(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);
@@ -556,6 +559,8 @@ void function_event(struct function_printer *p, const struct event *e)
 		p->started = true;
 		p->start_ns = start_of(p, e);
 	}
+	/* The latency format shows how long it is to the next record: each record waits for that
+	 * one. */
 	if (!option_on(p, OPTION_LATENCY_FORMAT)) {
 		print_event_line(p, e, 0);
 		return;

@@ -395,6 +395,7 @@ static bool shows_caller(const struct graph *g, const struct call_step *s)
 	       trace_info_site(g->info, g->info->threads.at[s->thread].image, s->site);
 }
 
+/* The offset in the caller is shown whatever sym-offset says, as in the kernel. */
 static void print_caller(struct graph *g, const struct call_step *s)
 {
 	uint32_t image = g->info->threads.at[s->thread].image;

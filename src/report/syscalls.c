@@ -337,7 +337,7 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 
 	while (i && t->open[i - 1].nr != nr)
 		i--;
-	/* return; */
+	/* The begin of the call is not in the trace. */
 	if (!i)
 		return;
 	count_open(s, t, e->thread);

@@ -190,7 +190,7 @@ struct opening {
 	const char *call;
 	enum file_source source;
 	const char *kind;
-	uint8_t flags;            /* 1 + the number of the argument that may have O_CLOEXEC; 0: none */
+	uint8_t flags;            /* 1 + number of the argument that may have O_CLOEXEC; 0: none */
 };
 
 /* All these calls have one bit for it. */

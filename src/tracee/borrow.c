@@ -354,7 +354,7 @@ int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
 	return r < 0 ? r : borrow_end(t, err);
 }
 
-/* Registers last: until then the frame is valid. The thread is at the stop that run_settle()
+/* Registers last: until then the frame is valid. The thread is at the stop that run_to_event_stop()
  * reached, since only there does the kernel decide about restarts from the registers. */
 static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
@@ -395,7 +395,7 @@ int borrow_end(struct tracee *t, struct err *err)
 	if (t->dead || !borrowed->th->stopped)
 		r = -EIO;
 	if (r == 0)
-		r = run_settle(t, borrowed->th, 0, err);
+		r = run_to_event_stop(t, borrowed->th, 0, err);
 	if (r == 0)
 		r = put_state(t, borrowed, err);
 	if (r == 0)

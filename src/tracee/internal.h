@@ -5,8 +5,8 @@
  * A stopped thread stands in PTRACE_EVENT_STOP (from PTRACE_INTERRUPT), inside the kernel's signal
  * code: the kernel decides after the stop, from the registers we leave there, whether an
  * interrupted system call restarts. Every operation that ran a thread elsewhere brings it back to
- * such a stop (run_settle()), so that restarts and signals work out as if the thread had never been
- * moved.
+ * such a stop (run_to_event_stop()), so that restarts and signals work out as if the thread had
+ * never been moved.
  *
  * We may die at any moment, and the kernel then lets every thread go as it stands. So none may ever
  * stand where it could not go on: no single step (its SIGTRAP would end the program), no registers
@@ -99,7 +99,7 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 	       struct err *err);
 /* Brings the thread from any stop to PTRACE_EVENT_STOP; `signal` (or 0) goes to the program on the
  * way. */
-int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err);
+int run_to_event_stop(struct tracee *t, struct thread *th, int signal, struct err *err);
 /* Notes that the process died. Returns -EIO and *err. */
 int tracee_died(struct tracee *t, struct err *err);
 

@@ -95,7 +95,7 @@ static int next_stop(struct launch_run *run, struct user_regs_struct *regs, stru
  * these registers. */
 static int stop_with(struct launch_run *run, const struct user_regs_struct *regs, struct err *err)
 {
-	int r = run_settle(run->t, run->th, 0, err);
+	int r = run_to_event_stop(run->t, run->th, 0, err);
 
 	if (r < 0)
 		return r;
@@ -255,7 +255,7 @@ static int run_to_thread_pointer(struct launch_run *run, struct err *err)
 	if (r != -ETIME)
 		return r;
 	/* The program has computed for long: stopped at whatever instruction it has reached. */
-	r = run_settle(run->t, run->th, 0, err);
+	r = run_to_event_stop(run->t, run->th, 0, err);
 	return r == 0 && regs_get(run->th->tid, &run->th->regs) < 0 ? tracee_died(run->t, err) : r;
 }
 
@@ -299,7 +299,7 @@ static int pass_exec(struct tracee *t, struct err *err)
 	/* PTRACE_O_TRACEEXEC has served; EXITKILL stays, so that the program does not outlive us
 	 * half started. */
 	ptrace(PTRACE_SETOPTIONS, t->pid, NULL, (void *)(uintptr_t)OPTIONS);
-	r = run_settle(t, th, 0, err);
+	r = run_to_event_stop(t, th, 0, err);
 	if (r == 0 && regs_get(t->pid, &th->regs) < 0)
 		r = tracee_died(t, err);
 	return r < 0 ? r : hold_open_memory(t, err);

@@ -67,7 +67,7 @@ static bool stop_at_call(struct tracee *t, struct thread *th)
 		return false;
 	if ((is_harmless((uint64_t)regs_call(&th->regs)) ||
 	     borrow_from_call(t, th, &ignored) < 0) &&
-	    run_settle(t, th, 0, &ignored) == 0)
+	    run_to_event_stop(t, th, 0, &ignored) == 0)
 		hold_thread_stands(th);
 	return true;
 }

@@ -34,6 +34,7 @@ static struct status_span next_line(struct status_span *text)
 	return line;
 }
 
+/* The kernel puts a tab behind the key, and blanks before aligned numbers. */
 static void skip_blanks(struct status_span *s)
 {
 	while (s->n && (*s->at == ' ' || *s->at == '\t'))
@@ -107,6 +108,7 @@ static const struct status_field {
 #undef FIELD
 };
 
+/* A name of other characters must not reach a terminal. */
 static void read_name(struct status_span *s, char name[16])
 {
 	size_t n = s->n < 15 ? s->n : 15;
@@ -156,6 +158,7 @@ static void read_field(const struct status_field *f, struct status_span *s, stru
 	}
 }
 
+/* Lines that the table lacks are passed over: newer kernels have more. */
 static void read_line(struct status_span line, struct proc_status *out)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -181,6 +184,7 @@ int proc_status_parse(const char *bytes, size_t n, struct proc_status *out)
 	return out->state && out->tgid > 0 ? 0 : -EINVAL;
 }
 
+/* Fields of stat are parted by single blanks. */
 static void skip_fields(struct status_span *s, int n)
 {
 	for (; n > 0; n--) {

@@ -66,7 +66,7 @@ int run_thread(struct tracee *t, struct thread *th, int request, int signal, int
 
 /* The interrupt is pending before the thread goes on, and the kernel looks at it before it takes
  * another signal: no instruction of the program is executed. */
-int run_settle(struct tracee *t, struct thread *th, int signal, struct err *err)
+int run_to_event_stop(struct tracee *t, struct thread *th, int signal, struct err *err)
 {
 	int status, r;
 

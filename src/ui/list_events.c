@@ -59,6 +59,8 @@ static void print_event_name(struct event_listing *l, const char *system, const 
 	json_string(o, l->path);
 }
 
+/* event_print_unknown()'s callback. Every event has the common fields, which its note does not
+ * list. */
 static bool has_field(const void *event, const char *name, size_t n)
 {
 	const struct static_event *e = event;

@@ -32,12 +32,15 @@ struct probe_option {
 	struct err *err;
 };
 
+/* Whether -e was given a definition, p or r with a name or a place behind it, and no event's
+ * name. */
 static bool is_definition(const struct setting_write *w)
 {
 	return w->file && !strcmp(w->file, "set_event") && (*w->text == 'p' || *w->text == 'r') &&
 	       (w->text[1] == ':' || w->text[1] == ' ') && strchr(w->text, ' ');
 }
 
+/* The fault is at the place, wherever in the text that stands. */
 static int set_fault(const struct probe_option *o, const char *what, const char *name)
 {
 	return err_at(o->err, EINVAL, o->text, o->column, "%s%s", what, name);
@@ -120,6 +123,8 @@ static char *system_library(const char *module)
 	return found;
 }
 
+/* Finds a module's file by its name: in the process that is attached to, or, for a program that is
+ * about to start, among the system's libraries. NULL and the error. */
 static char *module_file(const struct probe_option *o, const char *module)
 {
 	char *found = o->inv->pids.n ? mapped_module(o->inv->pids.at[0], module)
@@ -246,6 +251,7 @@ static char *make_line(struct probe_option *o)
 	char *symbol = colon ? colon + 1 : o->place, *name, *arguments;
 	uint64_t offset = 0;
 
+	/* PATH:OFFSET is uprobe_events' own form. */
 	o->as_written = colon && isdigit((unsigned char)colon[1]);
 	if (o->as_written)
 		return mem_strdup(o->text);
