@@ -136,7 +136,10 @@ static struct event make_event(struct cursor *c, uint64_t *payload)
 	e.begin = cursor_u16(c);
 	e.flags = cursor_u8(c);
 	e.count = kind & 128 ? cursor_u64(c) : cursor_u8(c); /* few stack pointers, so that they meet again */
-	if (e.kind == EVENT_TRACE) {
+	/* Only these have a payload; a stream gives one to each of them. */
+	if (e.kind != EVENT_ENTRY && e.kind != EVENT_CALL && e.kind != EVENT_ENTRY_ONLY)
+		e.flags &= (uint8_t)~EVENT_ARGUMENTS;
+	if (e.kind == EVENT_TRACE || e.flags & EVENT_ARGUMENTS) {
 		e.fn %= 3;
 		e.count = e.count % 9 * 8;
 		for (uint64_t i = 0; i < e.count / 8; i++)

@@ -68,7 +68,7 @@ grep -qx 'nofuncgraph-tail' "$D/trace_options" && echo funcgraph-tail >>"$D/trac
 result "an option by its name shows in options/" $?
 echo nop >"$D/current_tracer" && ! grep -q funcgraph "$D/trace_options"
 result "trace_options has the tracer's own" $?
-SINCE='(no)?(copy_trace_marker|funcgraph-retaddr|causal-order)' # newer kernels' options, and brace's own
+SINCE='(no)?(copy_trace_marker|funcgraph-args|func-args|funcgraph-retaddr|causal-order)' # newer kernels' options, and brace's own
 grep -vxE "$SINCE" "$D/trace_options" | cmp -s - "$GOLDEN/k6.12-own.init.trace_options.txt"
 result "trace_options is the kernel's, but for newer ones' and ours" $? "$D/trace_options"
 (echo 2 >"$D/options/overwrite") 2>"$T/err"
