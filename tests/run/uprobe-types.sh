@@ -44,6 +44,7 @@ check_that "an array's field is the kernel's" grep -qxF $'\tfield:s16 s16[];\tof
 check_that "and one of strings" grep -qxF $'\tfield:__data_loc char[][3] names;\toffset:21;\tsize:12;\tsigned:1;' "$E/texts/format"
 echo 1 >"$E/enable"
 tell 1
+until_is grep -q ' beyond: ' "$D/trace" # the program goes on before its records are taken
 echo 0 >"$E/enable"
 check_that "numbers" printed numbers \
 	'u8={1,2,3,250} x8={0x1,0x2,0x3,0xfa} s8=-3 s16={-1,300,-32768} s32={-5,7} s64=-9'
