@@ -18,24 +18,31 @@ static const struct event_field fields[] = {
 	{ "__data_loc char[]", "d", 20, 4, false }, { "__rel_loc char[]", "r", 24, 4, false },
 	{ "unsigned long", "l", 32, 8, false },    { "unsigned long[6]", "array", 40, 48, false },
 };
-static const struct event_format event = { "fuzz", "fuzz", 1, fields, 6, "" };
+#define PRINT "\"%d\", REC->a"
+static const struct event_field others[] = { { "int", "a", 8, 4, true }, { "char[8]", "s", 12, 8, true }, { "u64", "v", 24, 8, false } };
+static const struct event_format formats[] = { { "fuzz", "fuzz", 0, fields, 6, PRINT }, { "fuzz", "other", 0, others, 3, PRINT } };
+#define EVENTS (sizeof(formats) / sizeof(formats[0]))
+
+/* Events that a line is written to: @ at its begin means the second. */
 static struct event_catalogue *events;
-static const struct event_entry *own;
-static struct trigger_list list;
+static const struct event_provider provider = { .name = "fuzz", .can_enable = true };
+static const struct event_entry *own[EVENTS];
+static struct trigger_list lists[EVENTS];
 
 /* trigger_context.find */
 static const struct event_trigger *find(void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
 					const void *what)
 {
-	for (size_t i = 0; i < list.at.n; i++)
-		if (fits(list.at.at[i], what))
-			return list.at.at[i];
+	for (size_t k = 0; k < EVENTS; k++)
+		for (size_t i = 0; i < lists[k].at.n; i++)
+			if (fits(lists[k].at.at[i], what))
+				return lists[k].at.at[i];
 	return NULL;
 }
 
 static const struct event_entry *find_event(void *arg, const char *system, const char *name)
 {
-	return strcmp(system, event.system) || strcmp(name, event.name) ? events_find(events, system, name) : own;
+	return events_find(events, system, name);
 }
 
 static const struct trigger_context context = { .kinds = &hist_kinds, .find = find, .find_event = find_event };
@@ -45,13 +52,17 @@ static void define_all(void)
 {
 	static const char *const lines[] = { "lat u64 lat; int a; char s[8]", "dyn char d[]; unsigned long st[]; u64 v",
 					     "one u64 v", "small u8 v; char s[]" };
+	const struct event_entry *entry;
 	struct synthetic_command c;
 	struct err err;
 
 	events = events_new();
+	for (size_t i = 0; i < EVENTS; i++)
+		if (events_define(events, &provider, &formats[i], &own[i], &err) < 0)
+			abort();
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		if (synthetic_command_parse(lines[i], &c, &err) < 0 ||
-		    events_define(events, &synthetic_provider, c.format, &own, &err) < 0)
+		    events_define(events, &synthetic_provider, c.format, &entry, &err) < 0)
 			abort();
 		synthetic_command_free(&c);
 	}
@@ -84,12 +95,16 @@ static size_t stack_of(void *record, uint64_t *to, size_t max)
 	return max;
 }
 
-static void write_line(struct trigger_list *l, const char *line)
+static void write_line(const char *line)
 {
+	size_t to = *line == '@';
+	struct trigger_list *l = &lists[to];
 	char *before = trigger_read(l, &hist_kinds), *after;
 	struct filter_fault fault;
-	int r = trigger_write(l, &event, line, &context, &fault);
+	int r;
 
+	line += to;
+	r = trigger_write(l, own[to]->format, line, &context, &fault);
 	after = trigger_read(l, &hist_kinds);
 	if (r < 0 && strcmp(before, after))
 		abort();
@@ -131,14 +146,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!events)
 		define_all();
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		write_line(&list, line);
-	count_all(&list, data, n);
+		write_line(line);
 	out_init_raw(&out, drop_text, &printed);
-	hist_print(&list, NULL, &out);
+	/* The second event first: its variables are those that lines of the first one read. */
+	for (size_t i = EVENTS; i-- > 0;)
+		count_all(&lists[i], data, n);
+	for (size_t i = 0; i < EVENTS; i++) {
+		hist_print(&lists[i], NULL, &out);
+		trigger_list_free(&lists[i]);
+		lists[i] = (struct trigger_list){ 0 };
+	}
 	out_flush(&out);
 	out_free(&out);
-	trigger_list_free(&list);
-	list = (struct trigger_list){ 0 };
 	free(text);
 	return 0;
 }

@@ -279,6 +279,17 @@ bool events_can_enable(const struct event_entry *e)
 	return e->provider->can_enable && !events_is_gone(e);
 }
 
+bool events_is_marker(const struct event_entry *e)
+{
+	return !e->provider->can_enable && !strcmp(e->format->name, "print") &&
+	       !strcmp(e->format->system, "ftrace");
+}
+
+bool events_can_trigger(const struct event_entry *e)
+{
+	return events_can_enable(e) || events_is_marker(e);
+}
+
 /* Relaxed: who has to know whether an event goes meanwhile has a lock of its own
  * (tree/dynamic_files.c). */
 bool events_is_gone(const struct event_entry *e)

@@ -63,6 +63,10 @@ const struct event_entry *events_find(struct event_catalogue *c, const char *sys
 				      const char *name);
 /* True if the event can be enabled, and has a filter. */
 bool events_can_enable(const struct event_entry *e);
+/* Whether the entry is ftrace:print, of trace_marker: always recorded, never enabled. */
+bool events_is_marker(const struct event_entry *e);
+/* Whether the event can have triggers. */
+bool events_can_trigger(const struct event_entry *e);
 
 /* Sets what filters may refer to; nothing at first. Call before there are filters. */
 void events_set_context(struct event_catalogue *c, const struct filter_context *context);

@@ -134,7 +134,7 @@ static const struct event_entry *find_event(void *arg, const char *system, const
 	struct lookup *l = arg;
 	const struct event_entry *e = events_find(l->catalogue, system, event);
 
-	return e && events_can_enable(e) ? e : NULL;
+	return e && events_can_trigger(e) ? e : NULL;
 }
 
 static struct lookup lookup_in(const struct event_set *s)

@@ -109,7 +109,7 @@ struct trigger_context {
 		void *arg, bool (*fits)(const struct event_trigger *t, const void *what),
 		const void *what);
 	const struct trigger_kinds *kinds; /* beside those of trigger.c; NULL: none */
-	/* Finds an event that can be enabled. NULL, or a NULL function: there is none. Gets
+	/* Finds an event that can have triggers. NULL, or a NULL function: there is none. Gets
 	 * filter.arg. */
 	const struct event_entry *(*find_event)(void *arg, const char *system, const char *event);
 };

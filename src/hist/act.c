@@ -22,10 +22,13 @@ static struct hist_slot *slot_at(struct hist_entry *e, size_t i)
 
 /* --- references ------------------------------------------------------------------------- */
 
-/* Returns the slot of the other histogram's entry; NULL: there is none. */
-static struct hist_slot *find_referred(const struct hist_reference *ref, const struct hist_key *k)
+/* Returns the slot of the other histogram's entry; NULL: there is none. A histogram with fewer keys
+ * is asked for the first ones of these, as in the kernel. */
+static struct hist_slot *find_referred(const struct hist_command *c,
+				       const struct hist_reference *ref, const struct hist_key *k)
 {
-	struct hist_entry *e = hist_table_find(&ref->shared->table, k);
+	size_t n = ref->n_keys < c->n_keys ? k->ends[ref->n_keys - 1] : k->n;
+	struct hist_entry *e = hist_table_find(&ref->shared->table, k->words, n);
 	size_t i = ref->variable;
 
 	if (!e)
@@ -49,7 +52,7 @@ static bool resolve(const struct hist_command *c, const struct hist_key *k,
 		    struct hist_slot *values)
 {
 	for (size_t i = 0; i < c->references.n; i++) {
-		struct hist_slot *slot = find_referred(&c->references.at[i], k);
+		struct hist_slot *slot = find_referred(c, &c->references.at[i], k);
 
 		if (!slot || !slot->set)
 			return false;

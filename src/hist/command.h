@@ -76,6 +76,7 @@ struct hist_shared;
 struct hist_reference {
 	struct hist_shared *shared;      /* kept */
 	size_t variable;                 /* its number there */
+	size_t n_keys;                   /* of that histogram; not 0 */
 	bool hidden;                     /* no variable of its: a field that is asked for */
 	struct hist_field field;         /* hidden: of that event */
 	const struct event_format *event;

@@ -200,6 +200,7 @@ void hist_read_key(const struct hist_reading *g, struct hist_key *k)
 			add_stack(k, g->r);
 		else
 			k->words[k->n++] = hist_read_number(g, f);
+		k->ends[i] = k->n;
 	}
 }
 

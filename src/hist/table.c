@@ -152,10 +152,10 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 	return e;
 }
 
-struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k)
+struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *key, size_t n)
 {
 	/* Before the first hit there are no places. */
-	uint32_t *place = t->n_places ? find_place(t, k->words, k->n) : NULL;
+	uint32_t *place = t->n_places ? find_place(t, key, n) : NULL;
 
 	return place && *place ? t->entries.at[*place - 1] : NULL;
 }

@@ -11,6 +11,7 @@
 struct hist_key {
 	uint64_t words[HIST_KEY_WORDS];
 	size_t n;
+	size_t ends[HIST_KEYS_MAX]; /* words up to the end of each field */
 };
 
 /* A value that an entry keeps: a number, or bytes. */
@@ -56,8 +57,8 @@ void hist_table_clear(struct hist_table *t);
  * and it is counted as dropped. */
 struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k,
 				  const char *comm);
-/* Returns the entry of the key; NULL: there is none. */
-struct hist_entry *hist_table_find(const struct hist_table *t, const struct hist_key *k);
+/* Returns the entry of the key, n words of it; NULL: there is none. */
+struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *key, size_t n);
 /* Sets the slot to bytes, which are copied. */
 void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n);
 /* Frees the bytes, and leaves the slot unset. */

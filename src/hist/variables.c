@@ -139,6 +139,7 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	if (!s.found)
 		return 0;
 	r.shared = s.found->shared;
+	r.n_keys = s.found->command->n_keys;
 	r.variable = s.variable;
 	refer(p, &r, &s.found->command->variables[s.variable].field, f);
 	return 1;
@@ -160,14 +161,15 @@ struct compatible_search {
 	const struct hist *found;
 };
 
-/* As the kernel's compatible_keys(). */
+/* As the kernel's compatible_keys(); but strings have no sign, whatever their `char` is. */
 static bool has_like_keys(const struct hist_command *a, const struct hist_command *b)
 {
 	if (a->n_keys != b->n_keys)
 		return false;
 	for (size_t i = 0; i < a->n_keys; i++)
 		if (a->keys[i].shape != b->keys[i].shape || a->keys[i].size != b->keys[i].size ||
-		    a->keys[i].is_signed != b->keys[i].is_signed)
+		    (hist_field_is_number(&a->keys[i]) &&
+		     a->keys[i].is_signed != b->keys[i].is_signed))
 			return false;
 	return true;
 }
@@ -220,6 +222,7 @@ int parse_find_field(struct hist_parse *p, struct words system, struct words eve
 	if (r.field.source >= HIST_CONSTANT || r.field.modifier != HIST_PLAIN)
 		return parse_refuse(p, "Of another event a param is a plain field", name);
 	r.shared = s.found->shared;
+	r.n_keys = s.found->command->n_keys;
 	r.event = s.found->event;
 	refer(p, &r, &r.field, f);
 	return 0;

@@ -96,17 +96,11 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 	}
 }
 
-/* Whether the entry is trace_marker's `print`. Its triggers run when the text is already in the
- * buffer, as in ftrace. */
-static bool is_marker(const struct event_entry *e)
-{
-	return !events_can_enable(e) && !strcmp(e->format->name, "print");
-}
-
+/* A marker's triggers run when the text is already in the buffer, as in ftrace. */
 static void add_event_rule(struct rules *r, const struct event_entry *entry)
 {
 	const struct event_setting *e = event_set_get(&r->events, entry->index);
-	bool marker = is_marker(entry);
+	bool marker = events_is_marker(entry);
 	struct rule *rule;
 
 	if (!marker && !event_set_armed(&r->events, entry->index))

@@ -374,6 +374,27 @@ static void keep_event(struct triggers *t, const struct rule *r, const struct st
 		write_stack(t, i, true);
 }
 
+/* Fills *copy and *words with a marker as its triggers see it: without the newline at its end,
+ * which the writer may have left out. A longer record than there can be is left as it is. */
+static void marker_of(const struct stream_item *i, struct event *event, uint64_t *words,
+		      struct stream_item *copy)
+{
+	size_t bytes = i->event->count, n;
+	char *text = (char *)(words + 2);
+
+	*copy = *i;
+	if (bytes <= sizeof(*words) || bytes > 8 * RECORD_PAYLOAD_MAX)
+		return;
+	memcpy(words, i->words, sizeof(*words) + bytes);
+	n = strnlen(text, bytes - sizeof(*words));
+	if (n && text[n - 1] == '\n')
+		text[n - 1] = '\0';
+	*event = *i->event;
+	event->payload = words + 1;
+	copy->event = event;
+	copy->words = words;
+}
+
 /* Looks at an event. In ftrace triggers run before their event's record is made if none of them
  * looks at it: their effect then holds for the record, too. Otherwise the record is made first, and
  * is in the buffer by then, unless the event's filter is still to decide. */
@@ -381,9 +402,16 @@ static void trigger_event(struct triggers *t, const struct stream_item *i)
 {
 	const struct rule *r = rules_of_event(t->now, i->event->fn);
 	struct occurrence m = { .t = t, .item = i, .from = i->time };
+	uint64_t words[1 + RECORD_PAYLOAD_MAX];
+	struct stream_item marker;
+	struct event event;
 
 	if (!r)
 		return;
+	if (r->always && r->triggers.n) {
+		marker_of(i, &event, words, &marker);
+		m.item = &marker;
+	}
 	m.id = r->id;
 	if (r->conditional && !r->filter)
 		m.from++; /* the record still belongs to the time before */

@@ -568,7 +568,7 @@ static void fill_event(struct tree_node *dir, const struct event_entry *e)
 	tree_file(dir, "format", 0440, &format, e);
 	tree_file(dir, "hist", 0440, &hist, e);
 	tree_file(dir, "id", 0440, &id, e);
-	if (can || !strcmp(e->format->name, "print"))
+	if (events_can_trigger(e))
 		tree_file(dir, "trigger", 0640, &trigger, e);
 }
 

@@ -433,6 +433,7 @@ static int show_readme(struct tree_file *f, struct out *text, struct err *err)
 		out_printf(text, "  %-26s %s\n", files[i].name, files[i].help);
 	for (size_t i = 0; i < sizeof(directories) / sizeof(*directories); i++)
 		out_printf(text, "  %-26s %s\n", directories[i][0], directories[i][1]);
+	readme_show_grammar(text);
 	return 0;
 }
 

@@ -109,6 +109,20 @@ result "the snapshot and its reason" $? "$J/ended/hist"
 [ "$(grep -c ' total: ' "$D/snapshot")" -eq 1 ]
 result "the snapshot has what was recorded before" $? "$D/snapshot"
 
+# --- a marker's text, with and without a newline; a histogram with fewer keys
+writes "an event of two markers" synthetic_events 'span u64 lat; int n'
+writes "the first one keeps its time" events/ftrace/print/trigger 'hist:keys=common_pid:begin=common_timestamp if buf == "begin"'
+writes "the second one has a key more" events/ftrace/print/trigger \
+	'hist:keys=common_pid,common_cpu:span=common_timestamp-$begin:onmatch(ftrace.print).span($span,common_pid) if buf == "end"'
+writes "a histogram of the spans" events/synthetic/span/trigger 'hist:keys=n'
+(for text in begin end begin; do printf %s "$text" >"$D/trace_marker"; done; echo end >"$D/trace_marker")
+[ "$(total "$S/span" Hits)" -eq 2 ] && grep -q 'Entries: 1$' "$S/span/hist"
+result "two spans of one thread" $? "$S/span/hist"
+: >"$S/span/trigger"
+writes "no spans any more" events/ftrace/print/trigger \
+	'!hist:keys=common_pid,common_cpu:span=common_timestamp-$begin:onmatch(ftrace.print).span($span,common_pid) if buf == "end"'
+: >"$D/events/ftrace/print/trigger"
+
 # --- removal, in order
 writes "who reads goes first" events/jobs/ended/trigger '!hist:keys=job:both=$lat1+cost:onmatch(synthetic.wakeup_lat).total($both,job,cost)' \
 	'!hist:keys=common_pid:c=cost:onmax($c).save(job,common_comm)' '!hist:keys=common_comm:d=cost:onchange($d).snapshot() if cost == 70'

@@ -25,7 +25,12 @@ FTRACE=$SOURCES/$PACKAGE/$PACKAGE/tools/testing/selftests/ftrace
 TABLE=$(dirname "$(readlink -f "$0")")/ftracetest.table
 SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-filter-stacktrace
 	trigger/trigger-eventonoff trigger/trigger-filter trigger/trigger-snapshot trigger/trigger-stacktrace trigger/trigger-traceonoff
-	trigger/trigger-hist-mod trigger/trigger-multihist dynevent/add_remove_uprobe"
+	trigger/trigger-hist-mod trigger/trigger-multihist trigger/trigger-trace-marker-synthetic-kernel dynevent/add_remove_uprobe
+	trigger/inter-event/trigger-field-variable-support trigger/inter-event/trigger-inter-event-combined-hist
+	trigger/inter-event/trigger-onchange-action-hist trigger/inter-event/trigger-onmatch-action-hist
+	trigger/inter-event/trigger-onmatch-onmax-action-hist trigger/inter-event/trigger-onmax-action-hist
+	trigger/inter-event/trigger-snapshot-action-hist trigger/inter-event/trigger-synthetic-event-dynstring
+	trigger/inter-event/trigger-trace-action-hist"
 NAMED=trigger/trigger-hist # which wants a call site's name: bash exports its functions, dash has none
 
 # verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kern_kmalloc.h"
+#include "kern_sched.h"
 
 #define TICK_US 700
 #define FORK_US 3000
@@ -25,10 +26,6 @@ BRACE_EVENT(irq, softirq_entry, BRACE_PROTO(unsigned vec), BRACE_ARGS(vec),
 	BRACE_FIELDS(BRACE_FIELD(unsigned, vec, vec)), BRACE_PRINT("vec=%u", REC->vec))
 BRACE_EVENT(signal, signal_generate, BRACE_PROTO(int sig, int errno_), BRACE_ARGS(sig, errno_),
 	BRACE_FIELDS(BRACE_FIELD(int, sig, sig), BRACE_FIELD(int, errno, errno_)), BRACE_PRINT("sig=%d errno=%d", REC->sig, REC->errno))
-BRACE_EVENT(sched, sched_waking, BRACE_PROTO(int pid), BRACE_ARGS(pid),
-	BRACE_FIELDS(BRACE_FIELD(int, pid, pid)), BRACE_PRINT("pid=%d", REC->pid))
-BRACE_EVENT(sched, sched_wakeup, BRACE_PROTO(int pid), BRACE_ARGS(pid),
-	BRACE_FIELDS(BRACE_FIELD(int, pid, pid)), BRACE_PRINT("pid=%d", REC->pid))
 
 #define KERNEL __attribute__((noinline, noclone))
 
@@ -81,10 +78,12 @@ KERNEL int proc_reg_write(void) { work++; return -5; }
 
 KERNEL void sched_tick(unsigned long n)
 {
+	static const char name[16] = "kern";
+
 	brace_timer_timer_start(n);
 	brace_irq_softirq_entry(1);
-	brace_sched_sched_waking(getpid());
-	brace_sched_sched_wakeup(getpid());
+	brace_sched_sched_waking(name, getpid(), 120);
+	brace_sched_sched_wakeup(name, getpid(), 120);
 	schedule();
 	free_task();
 	brace_signal_signal_generate(17, 0);
@@ -92,6 +91,8 @@ KERNEL void sched_tick(unsigned long n)
 	vfs_write();
 	console_unlock();
 }
+
+KERNEL void schedule_timeout(useconds_t us) { usleep(us); work++; }
 
 KERNEL pid_t kernel_clone(void)
 {
@@ -114,7 +115,7 @@ static void *ticks(void *arg)
 	pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 	for (unsigned long n = 0;; n++) {
 		sched_tick(n);
-		usleep(TICK_US);
+		schedule_timeout(TICK_US);
 	}
 	return NULL;
 }

@@ -2,15 +2,34 @@
  * preloaded into a traced shell, for tests of ftrace which trace themselves. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kern_kmalloc.h"
+#include "kern_sched.h"
 
 #define KERNEL __attribute__((noinline, noclone, visibility("default")))
 
 static void *next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
+}
+
+/* The thread was woken: it begins, or a call that it waited for has ended. */
+static void woken(void)
+{
+	int prio = 120 + getpriority(PRIO_PROCESS, 0);
+	char name[16] = "";
+
+	prctl(PR_GET_NAME, name);
+	brace_sched_sched_waking(name, getpid(), prio);
+	brace_sched_sched_wakeup(name, getpid(), prio);
+}
+
+__attribute__((constructor)) static void begun(void)
+{
+	woken();
 }
 
 KERNEL long kernel_clone(void)
@@ -33,6 +52,7 @@ KERNEL long proc_reg_write(int fd, const void *buf, size_t n)
 	ssize_t (*real)(int, const void *, size_t) = (ssize_t (*)(int, const void *, size_t))next("write");
 	ssize_t r = real(fd, buf, n);
 
+	woken();
 	return r < 0 ? -errno : r;
 }
 

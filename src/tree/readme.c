@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of README behind the list of files: the grammar of what is written into them, in lines.
+ * Scripts and the kernel's selftests look for pieces of its notation to learn what a tree can do:
+ * only what this one does is here. Constants only; files.c prints them. */
+#include "tree/files.h"
+
+static const char *const lines[] = {
+	"",
+	"Definitions of events: uprobe_events, dynamic_events",
+	"  Create/append/remove: `>` removes all before it defines, `>>` adds; one definition a line.",
+	"    p[:[<group>/][<event>]] <place> [<args>]",
+	"    r[:[<group>/][<event>]] <place> [<args>]",
+	"    s:[synthetic/]<event> <field> [<field>]",
+	"    -:[<group>/][<event>]",
+	"    place (uprobe): <path>:<offset>[%return]",
+	"    args: <name>=fetcharg[:type]",
+	"    fetcharg: %<register>, @<address>, @+<offset>,",
+	"        $stack<index>, $stack, $retval, $comm,",
+	"        +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\"",
+	"    type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, ustring, symbol,",
+	"        b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]",
+	"",
+	"Synthetic events: synthetic_events",
+	"    NAME TYPE FIELD[; TYPE FIELD]; types: u8 to u64, s8 to s64, pid_t, gfp_t, bool,",
+	"        [unsigned] char, int, long, char[N], char[], unsigned long[]",
+	"    example: echo 'wait u64 lat; char name[]; unsigned long[] stack' >> synthetic_events",
+	"",
+	"Triggers: events/SYSTEM/EVENT/trigger",
+	"    TRIGGER[:COUNT][ if FILTER]; `!` before it removes it",
+	"    traceon, traceoff, stacktrace, snapshot,",
+	"    enable_event:SYSTEM:EVENT, disable_event:SYSTEM:EVENT,",
+	"    enable_hist:SYSTEM:EVENT, disable_hist:SYSTEM:EVENT, hist:...",
+	"",
+	"Histograms: a trigger that counts; events/SYSTEM/EVENT/hist shows the counts",
+	"    hist:keys=<field1[,field2,...]>",
+	"        [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]]",
+	"        [:values=<field1[,field2,...]>]",
+	"        [:sort=<field1[,field2,...]>]",
+	"        [:size=#entries]",
+	"        [:pause][:continue][:clear]",
+	"        [:name=histname1]",
+	"        [:nohitcount]",
+	"        [:<handler>.<action>]",
+	"        [if <filter>]",
+	"    A key can be any field, or the special string 'common_stacktrace'; common_cpu and",
+	"        common_timestamp are fields of every event.",
+	"    modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs",
+	"        .percent .graph .stacktrace",
+	"    expressions: + - * / of fields, variables and numbers",
+	"    handlers: onmatch(matching.event)  each record that meets one of the other event",
+	"              onmax(var)               the variable is larger than before",
+	"              onchange(var)            the variable is another one than before",
+	"    actions:  <synthetic_event>(param list), trace(<synthetic_event>,param list)",
+	"              save(field,...)          keeps these fields with the entry",
+	"              snapshot()               takes a snapshot of the buffer",
+};
+
+void readme_show_grammar(struct out *text)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		out_printf(text, "%s\n", lines[i]);
+}
