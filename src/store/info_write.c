@@ -278,54 +278,42 @@ static uint32_t crc_add(uint32_t sum, const struct bytes *b)
 	return (sum << 1 | sum >> 31) ^ crc32c(b->at, b->n);
 }
 
-/* Writes which libraries the PLT entries among functions [first, first + n) of module i lead to.
- * The positions are differences, from 0 in each item. */
-static void put_libraries(struct info_writer *w, const struct trace_module *m, size_t i,
-			  size_t first, size_t n, struct bytes *out)
+static uint32_t library_of(const struct trace_function *f)
 {
-	struct bytes *b = &w->item;
-	size_t count = 0, last = 0;
-
-	for (size_t k = first; k < first + n; k++)
-		count += m->functions.at[k].library != 0;
-	if (!count)
-		return;
-	b->n = 0;
-	bytes_uleb(b, i);
-	bytes_uleb(b, count);
-	for (size_t k = first; k < first + n; k++) {
-		if (!m->functions.at[k].library)
-			continue;
-		bytes_uleb(b, k - last);
-		bytes_uleb(b, m->functions.at[k].library);
-		last = k;
-	}
-	put_item(out, INFO_LIBRARIES, b);
+	return f->library;
 }
 
-/* Writes what functions [first, first + n) of module i take and return, where it is known, as
- * put_libraries() does. */
-static void put_prototypes(struct info_writer *w, const struct trace_module *m, size_t i,
-			   size_t first, size_t n, struct bytes *out)
+static uint32_t prototype_of(const struct trace_function *f)
+{
+	return f->prototype;
+}
+
+/* Writes an item of those among functions [first, first + n) of module i that have a number, which
+ * is not 0. The positions are differences, from 0 in each item. */
+static void put_places(struct info_writer *w, const struct trace_module *m, size_t i, size_t first,
+			size_t n, enum info_item item,
+			uint32_t number_of(const struct trace_function *f), struct bytes *out)
 {
 	struct bytes *b = &w->item;
 	size_t count = 0, last = 0;
 
 	for (size_t k = first; k < first + n; k++)
-		count += m->functions.at[k].prototype != 0;
+		count += number_of(&m->functions.at[k]) != 0;
 	if (!count)
 		return;
 	b->n = 0;
 	bytes_uleb(b, i);
 	bytes_uleb(b, count);
 	for (size_t k = first; k < first + n; k++) {
-		if (!m->functions.at[k].prototype)
+		uint32_t number = number_of(&m->functions.at[k]);
+
+		if (!number)
 			continue;
 		bytes_uleb(b, k - last);
-		bytes_uleb(b, m->functions.at[k].prototype);
+		bytes_uleb(b, number);
 		last = k;
 	}
-	put_item(out, INFO_PROTOTYPES, b);
+	put_item(out, item, b);
 }
 
 /* Stops at ENOUGH; the next call goes on at s->functions. Functions are written in order, so that a
@@ -342,8 +330,8 @@ static void new_functions(struct info_writer *w, const struct trace_info *info, 
 		encode_functions(w, m, i, s->functions, n);
 		put_item(out, INFO_FUNCTIONS, &w->item);
 		s->functions_crc = crc_add(s->functions_crc, &w->item);
-		put_libraries(w, m, i, s->functions, n, out);
-		put_prototypes(w, m, i, s->functions, n, out);
+		put_places(w, m, i, s->functions, n, INFO_LIBRARIES, library_of, out);
+		put_places(w, m, i, s->functions, n, INFO_PROTOTYPES, prototype_of, out);
 		s->functions += n;
 	}
 }

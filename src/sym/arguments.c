@@ -453,26 +453,15 @@ static void keep_one_each(struct sym_arguments_list *out)
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
 		       struct sym_arguments_list *out, struct err *err)
 {
-	struct dwarf_file file;
 	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context };
 	const struct dwarf_visitor visitor = { &w, see_die, begin_unit, NULL };
-	int r = dwarf_file_open(m, &file, err);
+	int r;
 
 	*out = (struct sym_arguments_list){ 0 };
+	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
+	keep_one_each(out);
 	if (r)
-		return r;
-	out->has_dwarf = file.dwarf != NULL;
-	if (file.dwarf) {
-		r = dwarf_walk(m, &file, &visitor, &out->left_out, err);
-		keep_one_each(out);
-		if (r)
-			sym_arguments_free(out);
-	} else {
-		/* The list owns the sentence: dwarf_file_close() must not free it. */
-		out->left_out = file.left_out;
-		file.left_out = NULL;
-	}
-	dwarf_file_close(&file);
+		sym_arguments_free(out);
 	return r;
 }
 

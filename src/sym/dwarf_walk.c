@@ -202,8 +202,9 @@ static int walk_units(struct dwarf_walk *w, Dwarf *dwarf)
 	return r < 0 ? -EBADMSG : 0;
 }
 
-int dwarf_walk(const struct sym_module *m, const struct dwarf_file *file,
-	       const struct dwarf_visitor *visitor, char **left_out, struct err *err)
+/* Walks a file that has debug information. */
+static int walk_file(const struct sym_module *m, const struct dwarf_file *file,
+		     const struct dwarf_visitor *visitor, char **left_out, struct err *err)
 {
 	struct dwarf_walk w = { .visitor = visitor,
 				.file = file,
@@ -211,7 +212,6 @@ int dwarf_walk(const struct sym_module *m, const struct dwarf_file *file,
 	Dwarf *alternate = dwarf_getalt(file->dwarf);
 	int r = walk_units(&w, file->dwarf);
 
-	*left_out = NULL;
 	if (r == 0 && alternate)
 		r = walk_units(&w, alternate);
 	if (r)
@@ -221,5 +221,27 @@ int dwarf_walk(const struct sym_module *m, const struct dwarf_file *file,
 	else if (w.gave_up)
 		*left_out = mem_strdup(
 			"not all of its debug information is looked at: it would take unreasonably long");
+	return r;
+}
+
+int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, bool *has_dwarf,
+	       char **left_out, struct err *err)
+{
+	struct dwarf_file file;
+	int r = dwarf_file_open(m, &file, err);
+
+	*has_dwarf = false;
+	*left_out = NULL;
+	if (r)
+		return r;
+	if (file.dwarf) {
+		*has_dwarf = true;
+		r = walk_file(m, &file, visitor, left_out, err);
+	} else {
+		/* The caller owns the sentence: dwarf_file_close() must not free it. */
+		*left_out = file.left_out;
+		file.left_out = NULL;
+	}
+	dwarf_file_close(&file);
 	return r;
 }

@@ -25,12 +25,14 @@ struct dwarf_visitor {
 	void (*unit_ends)(struct dwarf_walk *w, void *context);
 };
 
-/* Walks the units of the file, and then those of dwz's alternate one, which has what several files
- * share. Returns 0, or -EBADMSG and *err. Where the work is used up, or some unit is unreasonable,
- * the walk ends early or leaves it out, and *left_out is a sentence without its end, which the
- * caller frees; else NULL. */
-int dwarf_walk(const struct sym_module *m, const struct dwarf_file *file,
-	       const struct dwarf_visitor *visitor, char **left_out, struct err *err);
+/* Opens the module's debug information, walks its units, and then those of dwz's alternate file,
+ * which has what several files share, and closes it. *has_dwarf: there is debug information that
+ * may be read. Returns 0, or -errno and *err as dwarf_file_open(). Where the information is left
+ * out, the work is used up, or some unit is unreasonable, the walk does not begin, ends early or
+ * leaves the unit out, and *left_out is a sentence without its end, which the caller frees; else
+ * NULL. */
+int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, bool *has_dwarf,
+	       char **left_out, struct err *err);
 
 /* Takes work off what is left, in attributes read or passed over; false: it is used up, and the
  * answer is not whole. */

@@ -175,26 +175,15 @@ static void see_die(struct dwarf_walk *walk, const struct dwarf_seen *seen, void
 int sym_inlined_find(const struct sym_module *m, const char *name, struct sym_inlined *out,
 		     struct err *err)
 {
-	struct dwarf_file file;
 	struct inlined_search w = { .name = name, .out = out };
 	const struct dwarf_visitor visitor = { .context = &w, .see = see_die,
 					       .unit_begins = begin_unit };
-	int r = dwarf_file_open(m, &file, err);
+	int r;
 
 	*out = (struct sym_inlined){ 0 };
+	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
 	if (r)
-		return r;
-	out->has_dwarf = file.dwarf != NULL;
-	if (file.dwarf) {
-		r = dwarf_walk(m, &file, &visitor, &out->left_out, err);
-		if (r)
-			sym_inlined_free(out);
-	} else {
-		/* The answer owns the sentence: dwarf_file_close() must not free it. */
-		out->left_out = file.left_out;
-		file.left_out = NULL;
-	}
-	dwarf_file_close(&file);
+		sym_inlined_free(out);
 	return r;
 }
 

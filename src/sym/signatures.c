@@ -191,28 +191,17 @@ static void keep_one_each(struct sym_signatures *out)
 
 int sym_signatures_read(const struct sym_module *m, struct sym_signatures *out, struct err *err)
 {
-	struct dwarf_file file;
 	struct signature_walk w = { .out = out };
 	const struct dwarf_visitor visitor = { &w, see_die, begin_unit, end_unit };
-	int r = dwarf_file_open(m, &file, err);
+	int r;
 
 	*out = (struct sym_signatures){ 0 };
+	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
+	keep_one_each(out);
 	if (r)
-		return r;
-	out->has_dwarf = file.dwarf != NULL;
-	if (file.dwarf) {
-		r = dwarf_walk(m, &file, &visitor, &out->left_out, err);
-		keep_one_each(out);
-		if (r)
-			sym_signatures_free(out);
-	} else {
-		/* The answer owns the sentence: dwarf_file_close() must not free it. */
-		out->left_out = file.left_out;
-		file.left_out = NULL;
-	}
+		sym_signatures_free(out);
 	vec_free(&w.scopes.at);
 	vec_free(&w.functions);
-	dwarf_file_close(&file);
 	return r;
 }
 

@@ -26,3 +26,11 @@ end_program() {
 	STATUS=$?
 	exec {TO}>&- {FROM}<&-
 }
+
+# offset FUNCTION [FORMAT]: where a static function begins in the file; needs readelf and nm.
+offset() {
+	local address begin at
+	address=$((16#$(nm "$A" | sed -n "s/^\([0-9a-f]*\) t $1\$/\1/p")))
+	read -r begin at < <(readelf -SW "$A" | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
+	printf "${2:-0x%016x}\n" $((address - 16#$begin + 16#$at))
+}

@@ -9,13 +9,6 @@ D=$T/tree
 mkdir "$D"
 E=$D/events/uprobes/request
 
-# offset FUNCTION: where it begins in the file.
-offset() {
-	local address begin at
-	address=$((16#$(nm "$A" | sed -n "s/^\([0-9a-f]*\) t $1\$/\1/p")))
-	read -r begin at < <(readelf -SW "$A" | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
-	printf '0x%x\n' $((address - 16#$begin + 16#$at))
-}
 # refused NAME ERRNO-SENTENCE SENTENCE TEXT: uprobe_events does not take it, and error_log says why.
 refused() {
 	! printf '%s\n' "$4" 2>"$T/err" >>"$D/uprobe_events" && grep -q "$2" "$T/err" && grep -qF -- "$3" "$D/error_log"
@@ -28,7 +21,7 @@ start_program
 [ "$SAID" = ready ] || not_ok "the program runs"
 "$BRACE" mount "$D" -p "$PID" 2>"$T/err" || no_mount
 ON_EXIT+=("$BRACE umount --lazy $D")
-O=$(offset request)
+O=$(offset request 0x%x)
 L="p:uprobes/request $A:$(printf '0x%016x' "$O") n=%di:u64 s=\$comm"
 
 # --- defined
