@@ -9,13 +9,6 @@ D=$T/tree
 mkdir "$D"
 E=$D/events/uprobes
 
-# offset FUNCTION: where it begins in the file.
-offset() {
-	local address begin at
-	address=$((16#$(nm "$A" | sed -n "s/^\([0-9a-f]*\) t $1\$/\1/p")))
-	read -r begin at < <(readelf -SW "$A" | sed -n 's/.* \.text  *PROGBITS  *\([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2/p')
-	printf '0x%016x\n' $((address - 16#$begin + 16#$at))
-}
 # refused NAME SENTENCE TEXT: uprobe_events does not take it, and error_log says why.
 refused() {
 	! printf '%s\n' "$3" 2>"$T/err" >>"$D/uprobe_events" && grep -q Invalid "$T/err" && grep -qF -- "$2" "$D/error_log"
@@ -74,7 +67,7 @@ for tracer in nop function_graph; do
 	echo 1 >"$E/enable"
 	tell 1
 	echo 0 >"$E/enable"
-	sed -n 's/.* enter: (\(0x[0-9a-f]*\)) sp=\(.*\)/\1 \2/p' "$D/trace" >"$T/enter"
+	sed -n 's/.* enter: (\(0x[0-9a-f]*\)) sp=\([^ ]*\).*/\1 \2/p' "$D/trace" >"$T/enter"
 	sed -n 's/.* leave: (\(0x[0-9a-f]*\) <- \(0x[0-9a-f]*\)) sp=\([^ ]*\) ip=\([^ ]*\) word=.*/\2 \3 \1 \4/p' "$D/trace" >"$T/leave"
 	read -r at sp <"$T/enter" && read -r of back from ip <"$T/leave" && [ "$at" = "$of" ] && [ $((sp + 8)) = $((back)) ] &&
 		[ "$from" = "$ip" ] && [ $((from - at)) -ge $((O - H)) ] && [ $((from - at)) -lt $((O - H + 64)) ]
