@@ -16,7 +16,7 @@
 
 /* The watchdog's process. A session of its own keeps a terminal's Ctrl-C away. The other end of the
  * pipe is closed when brace has ended, however that happened. */
-static void watch_mount(const char *dir, int pipe)
+static void watch_mount(const char *dir, int pipe, int ready)
 {
 	char c;
 
@@ -25,8 +25,11 @@ static void watch_mount(const char *dir, int pipe)
 		signal(sig, sig == SIGCHLD ? SIG_DFL : SIG_IGN);
 	prctl(PR_SET_NAME, "brace-watchdog");
 	dup2(pipe, STDIN_FILENO);
-	/* No descriptor of brace's may stay open here: a reader would wait for its end. */
-	close_range(STDIN_FILENO + 1, ~0U, 0);
+	dup2(ready, STDOUT_FILENO);
+	/* No descriptor of brace's may stay open here: a reader would wait for its end. `ready` is
+	 * the last to go, because brace goes on when it does. */
+	close_range(STDOUT_FILENO + 1, ~0U, 0);
+	close(STDOUT_FILENO);
 	open("/dev/null", O_WRONLY); /* standard output and error */
 	open("/dev/null", O_WRONLY);
 	while (read(STDIN_FILENO, &c, 1) < 0 && errno == EINTR)
@@ -73,7 +76,7 @@ int unmount_watchdog_start(const char *dir, struct err *err)
 	if (!pid) {
 		close(pipe[1]);
 		if (!fork())
-			watch_mount(dir, pipe[0]);
+			watch_mount(dir, pipe[0], ready[1]);
 		_exit(0);
 	}
 	/* pipe[1] is inherited by nobody (O_CLOEXEC), so that it closes with brace. */
