@@ -52,7 +52,8 @@ static void record(uint64_t *words, uint32_t n, uint64_t tsc)
 	}
 }
 
-/* What a thread does: a sub-buffer of its own, some records in it or a whole one, FULL or not. */
+/* Plays a thread: takes a sub-buffer of its own, writes some records or all, and marks it FULL or
+ * not. */
 static void open_one(void)
 {
 	uint32_t i = cursor_u8(&script) % BUFFERS, n = cursor_u8(&script);

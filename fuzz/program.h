@@ -42,7 +42,7 @@ static void program_short(uint8_t *text)
 	memcpy(text + PROGRAM_SHORT, code, sizeof(code));
 }
 
-/* What the loader reads, in the table's bytes. */
+/* Writes the dynamic section and its strings, which the loader reads, into the table's page. */
 static void program_link(uint8_t *b, Elf64_Phdr *p)
 {
 	static const char strings[] = "\0liba.so.1\0libb.so.2", interp[] = "/lib/ld.so";

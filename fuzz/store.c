@@ -45,7 +45,7 @@ static void read_threads(struct store_reader *r)
 	}
 }
 
-/* What a command does with the info: names and sites by any id. */
+/* Asks the info for names and sites by any id, as the commands do. */
 static void use_info(const struct trace_info *info)
 {
 	char name[64];

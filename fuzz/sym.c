@@ -14,7 +14,7 @@ static bool is_wanted(void *context, uint64_t vaddr)
 	return true;
 }
 
-/* What it writes, it can read. */
+/* Parses each prototype made of the debug information: prototype_parse() takes them all. */
 static void check_arguments(const struct sym_arguments_list *l)
 {
 	for (size_t i = 0; i < l->at.n; i++) {

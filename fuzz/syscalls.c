@@ -38,7 +38,7 @@ static void add_event(struct trace_info *info, const struct event_entry *e)
 							mem_strdup(e->text) };
 }
 
-/* Of both raw events, and of each number's. */
+/* Makes an info that has both raw events and the events of each system call. */
 static struct trace_info *make_info(void)
 {
 	struct trace_info *info = trace_info_new();

@@ -134,7 +134,7 @@ static void add_events(struct tree *t)
 	}
 }
 
-/* What set_event says can be written to it, and it says the same then. */
+/* Writes the text of set_event back to it: the text stays the same. */
 static void check_events(struct tree *t)
 {
 	char *before = tree_cat(t, "set_event", NULL), *after;

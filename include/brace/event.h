@@ -108,7 +108,7 @@ struct brace__state {
 #define BRACE__MEMBER_DYNAMIC(type, name, n) unsigned name;
 #define BRACE__MEMBER_STRING(type, name, n) unsigned name;
 
-/* What a field is, in the note: kind 0 number, 1 array, 2 dynamic. */
+/* A field's kind in the note: 0 number, 1 array, 2 dynamic. */
 #ifdef __cplusplus
 #define BRACE__ASSERT static_assert
 #elif defined(__clang__) /* takes no __extension__ there */
@@ -216,7 +216,7 @@ brace__append_string(char *record, unsigned *at, const char *from)
 	"994:\t.balign 4\n"                                                                    \
 	"\t.popsection\n"
 
-/* Of an event that has no sites of its own: where its state is. */
+/* Where the state of an event is that has no sites of its own. */
 #define BRACE__STATE(system, name)                                                             \
 	"\t.pushsection .note.brace, \"?\", \"note\"\n"                                        \
 	"\t.balign 4\n"                                                                        \

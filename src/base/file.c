@@ -47,7 +47,7 @@ bool file_is_same(const struct stat *a, const struct stat *b)
 
 /* --- in an aside: what a process serves ------------------------------------------------------- */
 
-/* What maps say of a mapping of the file; inode 0: that is not known. */
+/* A mapped file by device and inode, as /proc/PID/maps has them; inode 0: not known. */
 struct mapped { dev_t device; ino_t inode; };
 
 /* One visit, in memory that brace and the aside share for its time (aside_run copies it both ways).

@@ -98,7 +98,7 @@ static inline char *out_digits(char *end, uint64_t v)
 	return end;
 }
 
-/* As printf's %lx. */
+/* Writes a number as printf's %lx does. */
 static inline void out_hex(struct out *o, uint64_t v)
 {
 	char digits[16], *at = digits + sizeof(digits);

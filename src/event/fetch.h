@@ -9,7 +9,7 @@
 /* A field's type: u8 to u64, s8 to s64, x8 to x64 (shown in hexadecimal), char, symbol (an address
  * that is shown as a function), string. */
 struct fetch_type { const char *name, *field, *print; uint8_t size; bool is_signed, is_string; };
-/* What stands behind an argument's colon. */
+/* An argument's type with its dimension: the text behind the colon. */
 struct fetch_shape {
 	const struct fetch_type *type; /* of an element */
 	uint16_t count;           /* elements of an array; 0: it is none */

@@ -28,7 +28,8 @@ struct synthetic_command {
  * *err with the column; nothing is left to free then. synthetic_command_free() frees what is in
  * *out. */
 int synthetic_command_parse(const char *line, struct synthetic_command *out, struct err *err);
-/* The same for a line of dynamic_events that begins with `s:`. */
+/* Parses a line of dynamic_events that begins with `s:`, with the results of
+ * synthetic_command_parse(). */
 int synthetic_command_parse_dynamic(const char *line, struct synthetic_command *out,
 				    struct err *err);
 void synthetic_command_free(struct synthetic_command *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a record does to a histogram's entry: sums, variables, and the actions that follow. Called
- * for every record that has a key, under the lock of whoever looks at records. Strings come from
+/* Adds a record to a histogram's entry: sums, variables, and the actions that follow. Called for
+ * every record that has a key, under the lock of whoever looks at records. Strings come from
  * programs: the longest that a synthetic event's record has room for are kept. */
 #include <string.h>
 

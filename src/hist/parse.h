@@ -40,7 +40,8 @@ bool parse_may_be_value(enum hist_modifier m);
  * else of any. Returns 1: found, and *f reads it; 0: there is none; -EINVAL: there are several. */
 int parse_find_variable(struct hist_parse *p, struct words system, struct words event,
 			struct words name, struct hist_field *f);
-/* The same for a field of the event, by the histogram there that has keys like this one's. */
+/* Finds a field of an event, as parse_find_variable() does a variable: by the histogram there that
+ * has keys like this one's. */
 int parse_find_field(struct hist_parse *p, struct words system, struct words event,
 		     struct words name, struct hist_field *f);
 /* Whether another histogram of this event has a variable of that name. */

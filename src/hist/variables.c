@@ -11,7 +11,7 @@ static bool is_name(struct words w, const char *name)
 	return words_are(w, name);
 }
 
-/* What is looked for among all triggers, and what was found. */
+/* A search for a variable among all triggers, with its result. */
 struct variable_search {
 	struct words system, event, name;  /* absent system: of any event */
 	const struct event_format *of;     /* or this event; NULL: by name */
@@ -161,7 +161,8 @@ struct compatible_search {
 	const struct hist *found;
 };
 
-/* As the kernel's compatible_keys(); but strings have no sign, whatever their `char` is. */
+/* True if two histograms have keys that can be matched: the kernel's compatible_keys(); but strings
+ * have no sign, whatever their `char` is. */
 static bool has_like_keys(const struct hist_command *a, const struct hist_command *b)
 {
 	if (a->n_keys != b->n_keys)
@@ -218,7 +219,8 @@ int parse_find_field(struct hist_parse *p, struct words system, struct words eve
 	e = read_theirs(p, s.found->event, name, &r.field);
 	if (e < 0)
 		return e;
-	/* The other histogram's table has it for longer than this line lives: no operands. */
+	/* No operands: the other histogram's table, which has the variable, outlives this
+	 * line. */
 	if (r.field.source >= HIST_CONSTANT || r.field.modifier != HIST_PLAIN)
 		return parse_refuse(p, "Of another event a param is a plain field", name);
 	r.shared = s.found->shared;

@@ -146,7 +146,7 @@ static bool is_traced(const struct module *mod, uint32_t i)
 	       mod->hooks->entries[i].kind != HOOK_NONE;
 }
 
-/* What is asked of a function: its arguments, its value's type. */
+/* Says whether a function's arguments are wished for, and its value's type. */
 static void wishes_of(const struct argument_wishes *w, uint32_t i, bool *args, bool *type)
 {
 	char name[512];
@@ -230,7 +230,7 @@ static bool names_functions(const struct settings *set)
 	return false;
 }
 
-/* Of a function that the user names, and that has no debug information: the registers in which
+/* The places for a named function without debug information: the registers in which
  * the convention passes arguments, whatever is in them. */
 static void plan_registers(struct argument_plan *plan, const char *returns)
 {

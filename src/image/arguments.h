@@ -18,7 +18,7 @@ struct argument_plan {
 typedef struct { VEC(struct argument_plan) at; } argument_plans;
 
 #define ARGUMENT_MODULE 64u
-/* What came of the wishes: for users, who may have misspelt a name. */
+/* How many functions fitted the wishes: for users, who may have misspelt a name. */
 struct argument_count {
 	bool asked_args, asked_types; /* the settings ask for arguments, for types of values */
 	uint32_t args, types;     /* traced functions that match */

@@ -240,7 +240,7 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 	}
 }
 
-/* What the function's arguments take besides. */
+/* Bytes that the code for the function's arguments takes besides. */
 static uint64_t arguments_room(const struct module *mod, uint32_t i)
 {
 	uint64_t bytes = arguments_site_bytes(arguments_of(mod, i));

@@ -322,8 +322,8 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		/* The old tracer's last records must not be taken for the new one's first. */
 		target_sync_all(tr->instances);
 	else if (e == 0 && session)
-		/* What was recorded under the old settings is still kept by them: an event that
-		 * is disabled right after its hit has its record. */
+		/* Records of the old settings are kept by the old settings: an event that is
+		 * disabled right after its hit has its record. */
 		pump_sync(tr->instances->pump);
 	profiling_after(tr->instances, was, top, file, e);
 	return e;

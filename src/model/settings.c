@@ -330,7 +330,7 @@ static char *read_clock(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%s\n", text);
 }
 
-/* As in the kernel, what is more than the maximum is the maximum. */
+/* A number above the maximum becomes the maximum, as in the kernel. */
 static int write_copies(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What a bound is on, in idxStr; each is followed by its operator. */
+/* Letters of idxStr: the column that a bound is on. An operator follows each. */
 enum { ON_ROW = 'r', ON_SORTED = 's', ON_KEY = 'k' };
 
 /* idxNum: which key (1 + number), and whether the rows come backwards. */
@@ -338,7 +338,7 @@ static int close_cursor(sqlite3_vtab_cursor *c)
 
 /* --- the module -------------------------------------------------------------------------- */
 
-/* What sqlite3_create_module hands on. */
+/* The context that sqlite3_create_module hands on. */
 struct table_of_query { struct query *query; const struct query_table *table; };
 
 /* xConnect. The CREATE TABLE is never run: it only tells SQLite the columns. */

@@ -8,7 +8,7 @@
 #include "query/load.h"
 #include "report/summary.h"
 
-/* What the tables are made of. */
+/* A trace open for questions: the database, the rows in memory, what is made of them on demand. */
 struct query {
 	sqlite3 *db;
 	struct load load;

@@ -237,7 +237,7 @@ static const struct query_key slice_keys[] = {
 	{ 0 }
 };
 
-/* What a call has only if its return is followed. */
+/* Columns that only a call with a followed return has. */
 static void ended_column(const struct slice *s, int column, sqlite3_context *to)
 {
 	if (s->ended == SLICE_UNKNOWN || s->ended == SLICE_OPEN)

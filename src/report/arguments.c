@@ -120,7 +120,7 @@ static uint64_t narrow(uint64_t number, const struct prototype_value *v)
 					   : number >> unused;
 }
 
-/* As many digits as give the same number again. */
+/* Writes as many digits as give the same number again. */
 static void put_double(struct argument_text *t, double number)
 {
 	char text[40];

@@ -8,7 +8,7 @@
  * what its function takes is not known, or the record does not fit. */
 char *arguments_text(const struct trace_info *info, const struct event *e);
 
-/* What is shown of a returned value: nothing, because the function returns none or it is not asked
+/* How a returned value is shown: not at all, because the function returns none or it is not asked
  * for; a text by the function's type, to be freed; or it is left to the caller. */
 enum arguments_value { ARGUMENTS_VALUE_HIDDEN, ARGUMENTS_VALUE_TEXT, ARGUMENTS_VALUE_PLAIN };
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,

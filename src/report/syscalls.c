@@ -302,7 +302,7 @@ static void begin_named(struct syscalls *s, const struct event *e, const struct 
 	struct syscalls_thread *t = thread_of(s, e->thread);
 	struct syscalls_call *c = t->n ? &t->open[t->n - 1] : NULL;
 
-	/* The same call, of which the other event came right before. */
+	/* Otherwise the call's raw event came right before, and has opened the call. */
 	if (!s->raw || !c || c->row || c->nr != k->nr || c->named) {
 		if (s->raw)
 			return;

@@ -182,7 +182,7 @@ static void write_name(const struct files_process *p, const struct syscalls_call
 
 /* --- what calls change --------------------------------------------------------------------- */
 
-/* What a call's new descriptor is of: a path, the descriptor that is its first argument, or
+/* The object of a call's new descriptor: a path, the descriptor that is its first argument, or
  * something without a name. */
 enum file_source { OF_PATH, OF_DESCRIPTOR, OF_KIND };
 

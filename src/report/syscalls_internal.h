@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this report share: rows, and the calls that they are made of. */
+/* Rows, and the calls that they are made of: shared by the files of this report. */
 #pragma once
 #include "base/vec.h"
 #include "event/syscalls.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent writes into a sub-buffer: 64-bit little-endian words.
+/* Records, as the agent writes them into a sub-buffer: 64-bit little-endian words.
  *
  *   63            24 23         2 1    0
  *  +----------------+------------+------+

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions take and return, as far as it can be recorded, and where each parameter is at the
- * function's first instruction: from the debug information. */
+/* Parameters and results of functions, as far as they can be recorded, and where each parameter is
+ * at the function's first instruction: from the debug information. */
 #pragma once
 #include "sym/module.h"
 #include "base/prototype.h"

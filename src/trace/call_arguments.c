@@ -44,7 +44,7 @@ void call_arguments_tell(struct call_arguments *a, struct event *e)
 	e->flags |= EVENT_ARGUMENTS;
 	e->payload = a->at[i - 1].payload;
 	e->count = 8 * (uint64_t)a->at[i - 1].words;
-	/* Those above it are of calls that were not recorded. */
+	/* Arguments above it are of calls that were not recorded. */
 	a->n = e->kind == EVENT_CALL ? i : i - 1;
 	a->at[i - 1].called = true;
 }

@@ -32,7 +32,7 @@ int tracee_stop_unless_given_up(pid_t pid, struct tracee **out, struct err *err)
 void tracee_give_up(void);
 /* -ECANCELED and *err if that was called. */
 int tracee_check_given_up(pid_t pid, struct err *err);
-/* What becomes true by it, for aside_until(). */
+/* The condition that becomes true by it, for aside_until(). */
 const volatile bool *tracee_given_up(void);
 
 /* Lets the process go: borrowed registers are put back, signals that came meanwhile are delivered,

@@ -263,7 +263,7 @@ static char *make_line(struct probe_option *o)
 	       : strchr(o->place, '/') ? mem_strdup(o->place)
 				       : module_file(o, o->place);
 	if (path && find_symbol(o, path, symbol, &offset) == 0) {
-		/* As perf does, the symbol names an event that has no name. */
+		/* The symbol names an event that has no name, as in perf. */
 		name = mem_strndup(symbol, strcspn(symbol, "+@."));
 		o->numbered = *o->head == 'p' && !suffix && !strchr(symbol, '+');
 		arguments = o->numbered ? registers_for_arguments(o->arguments)
