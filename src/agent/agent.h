@@ -291,6 +291,8 @@ static inline bool state_is_kept(void)
 }
 
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
+/* Whether a call whose return address stands at sp is made inside of a recorded one. */
+bool state_is_inside(uint64_t sp);
 /* For entry.S (go_stack.c): the top of a stack that is the thread's until it gives it back, or 0,
  * and the call is counted as lost. */
 uint64_t go_stack_take(void);

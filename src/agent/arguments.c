@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Records what a function was called with, before its entry. agent_arguments (arguments.S) calls
+/* Records what a function was called with, before its entry, and decides by it whether the call is
+ * to be recorded. agent_arguments (arguments.S) calls
  * this on the calling thread, which may be any: nothing here takes a lock, blocks or faults,
  * wherever the arguments lead. A call whose entry will not be recorded has no arguments' record
  * either, as far as that can be told here; readers drop the rest. */
 #include "agent/agent.h"
+#include "agent/faults.h"
 #include "agent/live.h"
 #include "arch/probe_regs.h"
 #include "shared/arguments.h"
+#include "shared/signal_frame.h"
 
 #define PAGE UINT64_C(4096)
 
-void agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site);
+/* Returns 1 if the call is not to be recorded. */
+uint32_t agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site);
 _Static_assert(sizeof(struct arguments_regs) == 200 &&
 		       offsetof(struct arguments_regs, floats) == 136,
 	       "arch/x86_64/agent/arguments.S says so");
@@ -46,16 +50,21 @@ static bool is_left_out(const struct arguments_regs *regs, const struct argument
 	return m->max_depth && l.top->sp > regs->at[PROBE_SP] && l.top->depth >= m->max_depth;
 }
 
-void agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site)
+static struct fetch_context context_of(const struct arguments_regs *regs)
 {
-	const struct fetch_context c = { .regs = regs->at, .floats = regs->floats,
-					 .read = read_argument, .context = (void *)regs };
-	uint64_t words[FETCH_RECORD_MAX / 8];
-	uint32_t n;
+	return (struct fetch_context){ .regs = regs->at, .floats = regs->floats,
+				       .read = read_argument, .context = (void *)regs };
+}
 
-	if (!agent.memory || is_left_out(regs, site))
-		return;
-	n = fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));
+/* Out of line: the two records need not be on the stack at once. */
+static __attribute__((noinline)) void record_arguments(const struct arguments_regs *regs,
+							const struct arguments_site *site)
+{
+	const struct fetch_context c = context_of(regs);
+	uint64_t words[FETCH_RECORD_MAX / 8];
+	uint32_t n = fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
+			       sizeof(words));
+
 	if (n < ARGUMENTS_FIRST)
 		return;
 	/* Padding up to a word must not show the stack. */
@@ -66,4 +75,51 @@ void agent_arguments_hit(const struct arguments_regs *regs, const struct argumen
 	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_ARGUMENTS),
 			       RECORD_EVENT);
 	buffer_write_words(agent_tls_block(), words, n, 0);
+}
+
+static __attribute__((noinline)) bool is_satisfied(const struct arguments_regs *regs,
+						   const struct call_condition *condition)
+{
+	const struct fetch_context c = context_of(regs);
+	const struct filter_program *filter =
+		(const struct filter_program *)((const uint8_t *)&condition->fetch +
+						condition->fetch_bytes);
+	uint64_t words[ARGUMENTS_FIRST / 8 + CONDITION_VALUES];
+	uint32_t n = fetch_run(&condition->fetch, condition->fetch_bytes, &c, (uint8_t *)words,
+			       sizeof(words));
+
+	return n >= ARGUMENTS_FIRST &&
+	       event_passes(filter, condition->filter_bytes, 0, words, n);
+}
+
+/* A signal's handler, by its arguments: what it sees of a fault may have to be corrected even if
+ * its call is not recorded. */
+static void skip_handler(const struct arguments_regs *regs)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH;
+	uint64_t sp = regs->at[PROBE_SP], ret;
+
+	if (regs->at[numbers[2]] != sp + 8 ||
+	    regs->at[numbers[1]] != sp + 8 + SIGNAL_CONTEXT_BYTES)
+		return;
+	ret = *(const uint64_t *)sp;
+	if (site_of_handler(ret))
+		faults_enter(sp, ret);
+}
+
+uint32_t agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site)
+{
+	const struct call_condition *condition =
+		(const struct call_condition *)((const uint8_t *)site + site->condition);
+
+	if (!agent.memory)
+		return 0;
+	if (site->condition && !(condition->begins && state_is_inside(regs->at[PROBE_SP])) &&
+	    !is_satisfied(regs, condition)) {
+		skip_handler(regs);
+		return 1;
+	}
+	if (site->program_bytes && !is_left_out(regs, site))
+		record_arguments(regs, site);
+	return 0;
 }

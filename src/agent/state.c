@@ -58,14 +58,15 @@ static bool must_tell(const struct agent_tls *t)
 }
 
 /* Writes the place of a record: the thread's first one, or the first one after it left a stack. */
-static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret)
+static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret, bool outermost)
 {
 	const uint64_t words[3] = {
 		record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
 		sp,
-		ret && !site_is_in_arena(ret)
-			? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
-			: 0,
+		(ret && !site_is_in_arena(ret)
+			 ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
+			 : 0) |
+			(outermost ? RECORD_AT_OUTERMOST : 0),
 	};
 
 	t->known &= ~(KNOWN_LEFT | KNOWN_TELL);
@@ -218,7 +219,7 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (!call_is_recorded(l, id_word))
 		return 0;
 	if (must_tell(t))
-		tell_where(t, sp + 8, ret);
+		tell_where(t, sp + 8, ret, !l.calls && agent.settings.graph_functions);
 	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
 	tsc = agent_tsc();
 	if (!stub) {
@@ -232,6 +233,19 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (!agent.settings.thresh_ticks)
 		write_entry(t, sp, tsc, id, stub);
 	return stub;
+}
+
+bool state_is_inside(uint64_t sp)
+{
+	struct agent_tls *t = agent_tls_block();
+
+	if (agent.settings.tracer != MEMORY_GRAPH_STATE || !live_look(t).calls)
+		return false;
+	/* The rest is agent_state_entry()'s view. A tail call is inside of what it continues. */
+	t = block_at(sp);
+	if (site_is_in_arena(*(const uint64_t *)sp))
+		return true;
+	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).calls;
 }
 
 /* Writes a SPAN, with the slow path, since few calls last that long. sp: as agent_state_exit's. */
@@ -288,7 +302,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	if (known && call.function == UNRECORDED)
 		return;
 	if (!limit && t->known & KNOWN_TELL)
-		tell_where(t, sp, 0);
+		tell_where(t, sp, 0, false);
 	if (!limit)
 		write_exit(t, now, site, sp);
 	else if (known && now - call.tsc >= limit)
@@ -346,7 +360,7 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *a
 	followed = tail || stub;
 	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
-			tell_where(t, (uint64_t)sp + 8, *sp);
+			tell_where(t, (uint64_t)sp + 8, *sp, false);
 		nonlocal_tell(t, about, sp, followed);
 	}
 	if ((about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK) == NONLOCAL_MARK)

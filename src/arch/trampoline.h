@@ -41,8 +41,9 @@ struct trampoline_env {
 	bool calls_too;
 	bool causal;           /* a stamp waits for the loads before it */
 	/* Address of the function's struct arguments_site, which the agent is called with first;
-	 * 0: its arguments are not recorded. */
+	 * 0: its arguments are neither recorded nor compared. */
 	uint64_t arguments;
+	bool conditional;      /* the agent's answer decides whether the call is recorded */
 	/* TRAMPOLINE_NONLOCAL: further flags of its id word, and the function's size in bytes. */
 	uint32_t id_flags, function_size;
 };
@@ -57,7 +58,7 @@ struct trampoline_pool {
 #define TRAMPOLINE_MAX_BYTES (512 + RELOCATE_MAX_BYTES)
 
 /* With trampoline_env.arguments, more bytes than trampoline_room() says. */
-#define TRAMPOLINE_ARGUMENTS_BYTES 13
+#define TRAMPOLINE_ARGUMENTS_BYTES 19
 
 /* Returns an upper bound of the bytes that trampoline_emit() writes for this recipe; at most
  * TRAMPOLINE_MAX_BYTES. */

@@ -109,26 +109,40 @@ static void fetch_value(struct fetch_making *m, struct convention *c,
 		add_insn(m, (struct fetch_insn){ .op = FETCH_STORE, .size = v->size, .at = v->at });
 }
 
-struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
-					bool hidden, uint32_t *bytes)
+struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
+				      size_t n, bool hidden, uint32_t *bytes)
 {
 	struct fetch_making *m = mem_zalloc(sizeof(*m));
 	struct convention c = { .numbers = hidden };
 	struct fetch_program *program = NULL;
-	struct prototype p;
 
-	if (prototype_parse(text, &p) && p.takes && p.n <= n && p.fixed < FETCH_RECORD_MAX) {
-		for (uint32_t i = 0; i < p.n; i++)
-			fetch_value(m, &c, &p.parameters[i], &places[i]);
+	if (p->n <= n && p->fixed < FETCH_RECORD_MAX) {
+		for (uint32_t i = 0; i < p->n; i++)
+			fetch_value(m, &c, &p->parameters[i], &places[i]);
 		*bytes = (uint32_t)(sizeof(*program) + m->n * sizeof(m->code[0]));
-	}
-	if (m->n && m->n <= FETCH_INSNS_MAX) {
-		program = mem_zalloc(*bytes);
-		program->n = (uint16_t)m->n;
-		program->fixed = (uint16_t)p.fixed;
-		memcpy(program->code, m->code, m->n * sizeof(m->code[0]));
+		if (m->n <= FETCH_INSNS_MAX) {
+			program = mem_zalloc(*bytes);
+			program->n = (uint16_t)m->n;
+			program->fixed = (uint16_t)p->fixed;
+			memcpy(program->code, m->code, m->n * sizeof(m->code[0]));
+		}
 	}
 	free(m);
+	return program;
+}
+
+struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
+					bool hidden, uint32_t *bytes)
+{
+	struct fetch_program *program = NULL;
+	struct prototype p;
+
+	if (prototype_parse(text, &p) && p.takes)
+		program = arguments_fetch(&p, places, n, hidden, bytes);
+	if (program && !program->n) {
+		free(program);
+		program = NULL;
+	}
 	return program;
 }
 
@@ -146,14 +160,29 @@ static bool is_traced(const struct module *mod, uint32_t i)
 	       mod->hooks->entries[i].kind != HOOK_NONE;
 }
 
-/* Says whether a function's arguments are wished for, and its value's type. */
-static void wishes_of(const struct argument_wishes *w, uint32_t i, bool *args, bool *type)
+/* The wishes about one function: its arguments, its value's type, a condition. */
+struct argument_wish {
+	bool args, type, begins;
+	const struct function_pattern *condition;
+};
+
+static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
 {
+	struct argument_wish wish = { 0 };
 	char name[512];
 
+	if (!is_traced(w->mod, i))
+		return wish;
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
-	*args = settings_args_of(w->set, name, w->mod->name);
-	*type = settings_type_of(w->set, name, w->mod->name);
+	wish.args = settings_args_of(w->set, name, w->mod->name);
+	wish.type = settings_type_of(w->set, name, w->mod->name);
+	wish.condition = settings_condition_of(w->set, name, w->mod->name, &wish.begins);
+	return wish;
+}
+
+static bool is_wish(const struct argument_wish *wish)
+{
+	return wish->args || wish->type || wish->condition;
 }
 
 /* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. */
@@ -178,14 +207,11 @@ static uint32_t count_wishes(const struct argument_wishes *w, struct argument_co
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < w->mod->hooks->n; i++) {
-		bool args, type;
+		const struct argument_wish wish = wish_of(w, i);
 
-		if (!is_traced(w->mod, i))
-			continue;
-		wishes_of(w, i, &args, &type);
-		count->args += args;
-		count->types += type;
-		n += args || type;
+		count->args += wish.args;
+		count->types += wish.type;
+		n += is_wish(&wish);
 	}
 	return n;
 }
@@ -207,6 +233,10 @@ void argument_count_add(struct argument_count *total, const struct argument_coun
 	total->types += more->types;
 	total->unknown += more->unknown;
 	total->modules += more->modules;
+	if (!total->unfit)
+		total->fault = more->fault;
+	total->conditional += more->conditional;
+	total->unfit += more->unfit;
 }
 
 /* sym_wanted */
@@ -214,11 +244,11 @@ static bool is_wanted(void *context, uint64_t vaddr)
 {
 	const struct argument_wishes *w = context;
 	uint32_t i = function_at(w->mod->hooks, vaddr);
-	bool args = false, type = false;
+	struct argument_wish wish = { 0 };
 
-	if (i != UINT32_MAX && is_traced(w->mod, i))
-		wishes_of(w, i, &args, &type);
-	return args || type;
+	if (i != UINT32_MAX)
+		wish = wish_of(w, i);
+	return is_wish(&wish);
 }
 
 /* True if functions are named whose arguments are asked for: "*" names none. */
@@ -250,31 +280,86 @@ static void plan_registers(struct argument_plan *plan, const char *returns)
 	free(takes);
 }
 
+/* Takes a function out whose condition cannot be told from its arguments: it would be recorded
+ * against the user's will. */
+static void refuse_condition(struct module *mod, uint32_t i, bool begins)
+{
+	mod->selected[i] = begins ? SELECT_YES :
+			   mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
+}
+
+/* Where control leaves a stack the agent has to be told of every call. */
+static int compile_condition(const struct argument_wishes *w, uint32_t i,
+			     const struct argument_wish *wish, const struct sym_arguments *known,
+			     struct condition *out, struct err *err)
+{
+	char name[512];
+
+	hook_function_name(w->mod->hooks, i, name, sizeof(name));
+	if (w->mod->hooks->entries[i].leaves)
+		return condition_error(wish->condition, 0, err,
+				       "calls of %s cannot be left out by their arguments, since "
+				       "it may leave its stack", name);
+	if (w->mod->hooks->language == SYM_LANG_GO)
+		return condition_error(wish->condition, 0, err,
+				       "the arguments of %s are not known, since it is written in "
+				       "Go", name);
+	return condition_compile(wish->condition, name, known, wish->begins, out, err);
+}
+
+/* False: the function is not traced, because its condition does not fit. */
+static bool plan_condition(const struct argument_wishes *w, uint32_t i,
+			   const struct argument_wish *wish, const struct sym_arguments *known,
+			   struct argument_count *count, struct condition *out)
+{
+	struct err err;
+
+	if (!wish->condition)
+		return true;
+	if (compile_condition(w, i, wish, known, out, &err) == 0) {
+		count->conditional++;
+		return true;
+	}
+	if (!count->unfit++)
+		count->fault = err;
+	refuse_condition(w->mod, i, wish->begins);
+	/* Inside of a graph it is recorded, with its arguments. */
+	return wish->begins;
+}
+
 /* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
  * other functions are asked for: this one's is not. */
-static void plan_function(const struct argument_wishes *w, uint32_t i,
-			  const struct sym_arguments *known)
+static void plan_prototype(const struct argument_wishes *w, const struct argument_wish *wish,
+			   const struct sym_arguments *known, struct argument_plan *plan)
 {
-	struct argument_plan plan = { .function = i };
-	const char *returns;
-	bool args, type;
+	const char *returns = settings_types(w->set) && !wish->type ? "-" :
+			      known && wish->type		    ? known->returns : "?";
+	bool args = wish->args && known;
 
-	wishes_of(w, i, &args, &type);
-	returns = settings_types(w->set) && !type ? "-" : known && type ? known->returns : "?";
-	if (args && !known && names_functions(w->set) &&
+	if (wish->args && !known && names_functions(w->set) &&
 	    w->mod->hooks->language != SYM_LANG_GO) {
-		plan_registers(&plan, returns);
-		*vec_add(&w->mod->arguments.at) = plan;
+		plan_registers(plan, returns);
 		return;
 	}
-	args = args && known;
-	if (!args && *returns == '?')
+	if (!args && *returns == '?' && !plan->condition.filter)
 		return;
-	plan.prototype = args ? mem_printf("%s(%s)", returns, known->takes) : mem_strdup(returns);
+	plan->prototype = args ? mem_printf("%s(%s)", returns, known->takes) : mem_strdup(returns);
 	if (args)
-		plan.program = arguments_program(plan.prototype, known->places.at, known->places.n,
-						 known->hidden, &plan.bytes);
-	*vec_add(&w->mod->arguments.at) = plan;
+		plan->program = arguments_program(plan->prototype, known->places.at,
+						  known->places.n, known->hidden, &plan->bytes);
+}
+
+static void plan_function(const struct argument_wishes *w, uint32_t i,
+			  const struct sym_arguments *known, struct argument_count *count)
+{
+	const struct argument_wish wish = wish_of(w, i);
+	struct argument_plan plan = { .function = i };
+
+	if (!plan_condition(w, i, &wish, known, count, &plan.condition))
+		return;
+	plan_prototype(w, &wish, known, &plan);
+	if (plan.prototype)
+		*vec_add(&w->mod->arguments.at) = plan;
 }
 
 /* The module's debug information; an empty list if it cannot be read. */
@@ -307,7 +392,8 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
 		if (is_traced(mod, i))
 			plan_function(&w, i,
-				      sym_arguments_at(&list, mod->hooks->functions[i].vaddr));
+				      sym_arguments_at(&list, mod->hooks->functions[i].vaddr),
+				      &m->wished);
 	sym_arguments_free(&list);
 }
 
@@ -315,7 +401,7 @@ void arguments_plan(struct modules *m, const struct settings *set)
 {
 	m->wished = (struct argument_count){ .asked_args = settings_args(set),
 					     .asked_types = settings_types(set) };
-	if (!settings_args(set) && !settings_types(set))
+	if (!settings_args(set) && !settings_types(set) && !settings_conditions(set))
 		return;
 	for (size_t i = 0; i < m->at.n; i++)
 		if (m->at.at[i].hooks && m->at.at[i].selected)
@@ -330,17 +416,33 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
 	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
 }
 
+/* Where the condition lies in the site. Programs are whole words. */
+static uint64_t condition_at(const struct argument_plan *p)
+{
+	return offsetof(struct arguments_site, program) +
+	       (p->program ? p->bytes : sizeof(struct fetch_program));
+}
+
 uint64_t arguments_site_bytes(const struct argument_plan *p)
 {
-	return p && p->program ? offsetof(struct arguments_site, program) + p->bytes : 0;
+	if (!p || (!p->program && !p->condition.filter))
+		return 0;
+	return condition_at(p) + (p->condition.filter ? condition_bytes(&p->condition) : 0);
 }
 
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to)
 {
 	struct arguments_site *s = to;
 
-	*s = (struct arguments_site){ .function = id, .begins = begins, .program_bytes = p->bytes };
-	memcpy(&s->program, p->program, p->bytes);
+	*s = (struct arguments_site){ .function = id, .begins = begins };
+	if (p->program) {
+		s->program_bytes = p->bytes;
+		memcpy(&s->program, p->program, p->bytes);
+	}
+	if (p->condition.filter) {
+		s->condition = (uint32_t)condition_at(p);
+		condition_write(&p->condition, (uint8_t *)to + s->condition);
+	}
 }
 
 void arguments_free(argument_plans *plans)
@@ -348,6 +450,7 @@ void arguments_free(argument_plans *plans)
 	for (size_t i = 0; i < plans->at.n; i++) {
 		free(plans->at.at[i].prototype);
 		free(plans->at.at[i].program);
+		condition_free(&plans->at.at[i].condition);
 	}
 	vec_free(&plans->at);
 }

@@ -3,6 +3,7 @@
  * agent the programs that fetch the values. Made from the debug information of the file, never from
  * memory of the program. */
 #pragma once
+#include "image/conditions.h"
 #include "model/settings.h"
 #include "shared/fetch.h"
 
@@ -14,6 +15,7 @@ struct argument_plan {
 	char *prototype;               /* base/prototype.h */
 	struct fetch_program *program; /* NULL: its arguments are not recorded */
 	uint32_t bytes;                /* of the program */
+	struct condition condition;
 };
 typedef struct { VEC(struct argument_plan) at; } argument_plans;
 
@@ -25,23 +27,32 @@ struct argument_count {
 	uint32_t unknown;         /* matching functions of files without debug information */
 	uint32_t modules;         /* number of these files */
 	char module[ARGUMENT_MODULE]; /* name of the first of them */
+	uint32_t conditional;     /* functions with a condition that fits them */
+	uint32_t unfit;           /* functions whose condition does not, which are not traced */
+	struct err fault;         /* of the first of these */
 };
 void argument_count_add(struct argument_count *total, const struct argument_count *more);
 
-/* Makes the plans of the selected functions, in their order. Reads debug information, if the
- * settings ask for any: that takes as long as sym_inlined_find(). What cannot be read has no
- * plan. m->wished counts. */
+/* Makes the plans of the selected functions, in their order. Functions whose condition does not fit
+ * lose their selection: they are not traced, or, with -g, begin no graph. Reads debug information,
+ * if the settings ask for any: that takes as long as sym_inlined_find(). What cannot be read has
+ * no plan. m->wished counts. */
 void arguments_plan(struct modules *m, const struct settings *set);
 /* The function's plan, or NULL. */
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);
 /* Bytes of the struct arguments_site that its plan needs; 0: none. */
 uint64_t arguments_site_bytes(const struct argument_plan *p);
-/* Writes the site. begins: the function may begin a graph. */
+/* Writes the site; of the plan's functions alone. begins: the function may begin a graph. */
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to);
 void arguments_free(argument_plans *plans);
 
-/* Makes the program that fetches what the prototype says, with parameters at the places; NULL: it
- * would be too long, or the prototype is malformed. */
+/* Makes the program that fetches a prototype's parameters of a size, each to its `at`, up to
+ * `fixed`. It may have no instruction. NULL: it would be too long. */
+struct prototype;
 struct sym_place;
+struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
+				      size_t n, bool hidden, uint32_t *bytes);
+/* Makes the program that fetches what the prototype says, with parameters at the places; NULL: it
+ * would be too long, or the prototype is malformed or has no values. */
 struct fetch_program *arguments_program(const char *prototype, const struct sym_place *places,
 					size_t n, bool hidden, uint32_t *bytes);

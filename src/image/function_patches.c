@@ -156,6 +156,7 @@ static int write_arguments(struct patch_job *j, uint32_t i)
 	uint64_t bytes = patch_aligned(arguments_site_bytes(plan));
 
 	j->env.arguments = 0;
+	j->env.conditional = bytes && plan->condition.filter;
 	if (!bytes)
 		return 0;
 	if (j->used + bytes + TRAMPOLINE_MAX_BYTES > j->room)

@@ -272,6 +272,10 @@ int image_none_selected(const struct image *im, const struct settings *settings,
 	while (reason < REASONS_N &&
 	       (!im->count.by_reason[reason] || reason == REASON_FILTERED || reason == REASON_COLD))
 		reason++;
+	if (im->count.arguments.unfit) {
+		*err = im->count.arguments.fault;
+		return -err->code;
+	}
 	if (im->count.hooked && settings->graph_function.patterns.n)
 		return err_set(
 			err, EINVAL,

@@ -569,11 +569,28 @@ static uint32_t id_of(struct module *mod, uint32_t *next)
 	return id;
 }
 
+/* Functions that give records: none, if none of them may begin a graph. */
+static uint32_t count_traced(const struct modules *m)
+{
+	uint32_t selected = 0, graph = 0;
+
+	for (size_t i = 0; i < m->at.n; i++) {
+		const struct module *mod = &m->at.at[i];
+
+		for (uint32_t k = 0; mod->hooks && k < mod->hooks->n; k++) {
+			bool hooked = mod->hooks->entries[k].kind != HOOK_NONE;
+
+			selected += hooked && is_traced(mod->selected[k]);
+			graph += hooked && mod->selected[k] == SELECT_GRAPH;
+		}
+	}
+	return graph ? selected : 0;
+}
+
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand,
 			uint32_t *next_id)
 {
 	struct string_set defined = defined_functions(m);
-	uint32_t selected = 0, graph = 0;
 
 	for (size_t i = 0; i < m->at.n; i++) {
 		struct module *mod = &m->at.at[i];
@@ -584,20 +601,14 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 		mod->selected = mem_zalloc(mod->hooks->n);
 		/* Records have no number for functions beyond RECORD_ID_MAX: these stay as they
 		 * are. */
-		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++) {
+		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++)
 			mod->selected[k] = choose_function(&defined, mod, k, set, by_hand);
-			selected += is_traced(mod->selected[k]) &&
-				    mod->hooks->entries[k].kind != HOOK_NONE;
-			graph += mod->selected[k] == SELECT_GRAPH &&
-				 mod->hooks->entries[k].kind != HOOK_NONE;
-		}
 	}
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
 	arguments_plan(m, set);
-	/* Functions of which none may begin a graph give no record. */
-	return graph ? selected : 0;
+	return count_traced(m);
 }
 
 void modules_note_ids(const struct modules *m, const struct image_request *req)
@@ -617,11 +628,14 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
 	const struct hook_plan_entry *e = &mod->hooks->entries[i];
+	const struct argument_plan *plan = arguments_of(mod, i);
 
 	*out = (struct trace_function){ .vaddr = f->vaddr, .size = f->size, .name = f->name,
 					.hook = e->kind, .reason = e->reason };
 	out->flags =
-		(e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) | (f->plt ? TRACE_FUNCTION_PLT : 0);
+		(e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) |
+		(f->plt ? TRACE_FUNCTION_PLT : 0) |
+		(plan && plan->condition.filter ? TRACE_FUNCTION_CONDITIONAL : 0);
 	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {
 		out->hook = HOOK_NONE;
 		out->reason = REASON_FILTERED;

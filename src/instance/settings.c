@@ -288,6 +288,24 @@ static int check_triggers(const struct event_set *s, struct err *err)
 	return 0;
 }
 
+/* Refuses conditions on arguments where several instances trace functions: the programs record what
+ * all of them want, and a record does not tell which condition it satisfied. */
+static int check_conditions(struct trace_array *tr, const struct settings *next, struct err *err)
+{
+	size_t n;
+	const struct settings **all = all_settings(tr->instances, tr, next, &n);
+	bool conditions = false;
+	int e = 0;
+
+	for (size_t i = 0; i < n; i++)
+		conditions = conditions || settings_conditions(all[i]);
+	if (conditions && settings_differ(all, n))
+		e = err_set(err, EBUSY,
+			    "a condition on arguments (`if`) cannot stand where functions are traced for several purposes: instances, the profile, the stack tracer, triggers or commands on functions");
+	free(all);
+	return e;
+}
+
 /* Before sleep-time changes: checks that the kernel lets us count sleeps, and lets everything
  * recorded so far arrive under the old meaning. */
 static int turn_sleeps(struct trace_array *tr, const struct settings *next, struct err *err)
@@ -309,7 +327,8 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		return err_set(
 			err, EBUSY,
 			"the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	if (settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
+	e = check_conditions(tr, next, err);
+	if (e == 0 && settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
 	if (e)
 		return e;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "model/function_condition.h"
 
 /* By enum function_action: how a command is written, and when a hit counts. */
 static const struct kind {
@@ -42,6 +43,9 @@ static int kind_of(const char *name, size_t n)
 
 const char *function_command_in(const char *word)
 {
+	/* a condition may have such a text in a string */
+	if (function_condition_at(word))
+		return NULL;
 	for (const char *p = strchr(word, ':'); p; p = strchr(p, ':')) {
 		size_t colons = strspn(p, ":");
 

@@ -10,12 +10,14 @@
 
 #include "base/demangle.h"
 #include "base/glob.h"
+#include "model/function_condition.h"
 
 static void pattern_free(struct function_pattern *p)
 {
 	free(p->text);
 	free(p->glob);
 	free(p->module);
+	free(p->condition);
 }
 
 void function_list_free(struct function_list *l)
@@ -33,6 +35,7 @@ static struct function_pattern pattern_copy(const struct function_pattern *p)
 	c.text = mem_strdup(p->text);
 	c.glob = mem_strdup(p->glob);
 	c.module = p->module ? mem_strdup(p->module) : NULL;
+	c.condition = p->condition ? mem_strdup(p->condition) : NULL;
 	return c;
 }
 
@@ -130,12 +133,36 @@ static int parse_function(const struct word *w, char *name, struct function_patt
 	return end ? parse_module(w, module, p, err) : 0;
 }
 
+/* Cuts the condition off the word, and checks it as far as it can be without the function. */
+static int parse_condition(const struct word *w, struct function_pattern *p, struct err *err)
+{
+	size_t at = function_condition_at(w->s), fault;
+	const char *sentence;
+
+	if (!at)
+		return 0;
+	if (*w->s == '!')
+		return word_error(w, w->s + at, "what is taken out has no condition: leave out `if`");
+	p->condition = mem_strdup(w->s + at);
+	sentence = function_condition_check(p->condition, &fault);
+	if (sentence)
+		return word_error(w, w->s + at + fault, "condition: %s", sentence);
+	w->s[strcspn(w->s, " \t")] = '\0';
+	return 0;
+}
+
 /* After an error the caller frees what *p has by then. */
 static int parse_word(const struct word *w, struct function_pattern *p, struct err *err)
 {
 	char *name = w->s;
+	int e;
 
 	p->text = mem_strdup(w->s);
+	e = parse_condition(w, p, err);
+	if (e)
+		return e;
+	if (!strcmp(name, "if"))
+		return word_error(w, name, "a condition needs a function before it on its line");
 	p->remove = *name == '!';
 	name += p->remove;
 	if (!*name)
@@ -233,7 +260,7 @@ static size_t qualifier_length(const char *p, size_t n)
 /* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s `map<int,
  * char>::find` and `(anonymous namespace)::f`, unless the brackets never close, as in
  * `operator<`. */
-size_t function_word_length(const char *p)
+static size_t name_length(const char *p)
 {
 	int open = 0;
 
@@ -248,13 +275,43 @@ size_t function_word_length(const char *p)
 	return open ? strcspn(p, blanks) : strlen(p);
 }
 
+size_t function_word_length(const char *p)
+{
+	size_t n = name_length(p);
+
+	return n + function_condition_length(p + n);
+}
+
+/* Without the blanks that a condition may end in. */
+static size_t trimmed_length(const char *p, size_t n)
+{
+	while (n && strchr(blanks, p[n - 1]))
+		n--;
+	return n;
+}
+
+int function_list_refuse_conditions(const char *text, struct err *err)
+{
+	for (const char *p = text + strspn(text, blanks); *p; p += strspn(p, blanks)) {
+		size_t n = name_length(p), condition = function_condition_length(p + n);
+
+		if (condition)
+			return err_at(err, EINVAL, text, (size_t)(p - text) + n + 1,
+				      "only functions that are traced (-l, set_ftrace_filter; -g, "
+				      "set_graph_function) may have a condition");
+		p += n;
+	}
+	return 0;
+}
+
 static int list_add_words(struct function_list *l, const char *text, bool modules, struct err *err)
 {
 	int e = 0;
 
 	for (const char *p = text + strspn(text, blanks); *p && !e; p += strspn(p, blanks)) {
 		size_t n = function_word_length(p);
-		struct word w = { text, (size_t)(p - text), mem_strndup(p, n), modules };
+		struct word w = { text, (size_t)(p - text),
+				  mem_strndup(p, trimmed_length(p, n)), modules };
 
 		e = list_add(l, &w, err);
 		free(w.s);
@@ -351,32 +408,51 @@ static bool pattern_match(const struct function_pattern *p, const char *name, co
 	return glob_match(p->glob, name);
 }
 
-bool function_list_match(const struct function_list *l, const char *name, const char *module)
+/* NULL: the list does not contain a function of that name. */
+static const struct function_pattern *find_name(const struct function_list *l, const char *name,
+						const char *module)
 {
 	/* The last pattern that matches decides. */
 	for (size_t i = l->patterns.n; i-- > 0;)
 		if (pattern_match(&l->patterns.at[i], name, module))
-			return !l->patterns.at[i].remove;
-	return false;
+			return l->patterns.at[i].remove ? NULL : &l->patterns.at[i];
+	return NULL;
+}
+
+bool function_list_match(const struct function_list *l, const char *name, const char *module)
+{
+	return find_name(l, name, module);
+}
+
+const struct function_pattern *function_list_find(const struct function_list *l, const char *symbol,
+						  const char *module)
+{
+	const struct function_pattern *p = l->patterns.n ? find_name(l, symbol, module) : NULL;
+	char plain[1024];
+
+	/* Demangling is slow: only names that can be mangled get there. */
+	if (p || !l->patterns.n || !demangle_is_mangled(symbol))
+		return p;
+	demangle(symbol, plain, sizeof(plain));
+	p = find_name(l, plain, module);
+	if (p)
+		return p;
+	/* A pattern may have the parameters, which tell overloads apart. */
+	demangle_whole(symbol, plain, sizeof(plain));
+	return find_name(l, plain, module);
 }
 
 bool function_list_has(const struct function_list *l, const char *symbol, const char *module)
 {
-	char plain[1024];
+	return function_list_find(l, symbol, module);
+}
 
-	if (!l->patterns.n)
-		return false;
-	if (function_list_match(l, symbol, module))
-		return true;
-	/* Demangling is slow: only names that can be mangled get there. */
-	if (!demangle_is_mangled(symbol))
-		return false;
-	demangle(symbol, plain, sizeof(plain));
-	if (function_list_match(l, plain, module))
-		return true;
-	/* A pattern may have the parameters, which tell overloads apart. */
-	demangle_whole(symbol, plain, sizeof(plain));
-	return function_list_match(l, plain, module);
+bool function_list_has_conditions(const struct function_list *l)
+{
+	for (size_t i = 0; i < l->patterns.n; i++)
+		if (l->patterns.at[i].condition)
+			return true;
+	return false;
 }
 
 bool function_list_has_module(const struct function_list *l, const char *module)

@@ -16,6 +16,8 @@ struct function_pattern {
 	char *module;       /* glob that its module matches; NULL: any */
 	bool remove;        /* "!...": takes functions out of the list */
 	bool other_modules; /* ":mod:!m": every module but m */
+	/* the condition on the arguments of its calls, as written behind `if`; NULL: none */
+	char *condition;
 };
 
 struct function_list {
@@ -27,12 +29,13 @@ struct function_list {
  *
  *	[!]GLOB    [!]GLOB:mod:[!]MODULE    [!]:mod:[!]MODULE    [!]GLOB@MODULE    [!]@MODULE
  *
- *
+ * and all but removals may go on with ` if CONDITION` (function_condition.h), to the line's end.
  * `!` removes what earlier words added. 0, or -EINVAL and *err with the column; then the list is
  * unchanged. */
 int function_list_write(struct function_list *l, const char *text, bool append, struct err *err);
 
-/* Bytes of the word at `text`, which ends at a blank that is not inside of its brackets. */
+/* Bytes of the word at `text`, which ends at a blank that is not inside of its brackets, or, with a
+ * condition, at the line's end. */
 size_t function_word_length(const char *text);
 
 /* function_list_write for a list of modules (-L): every word is [!]GLOB of modules' names. */
@@ -48,6 +51,16 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 
 /* function_list_match by the symbol, or by the name as its programmer wrote it. */
 bool function_list_has(const struct function_list *l, const char *symbol, const char *module);
+
+/* The pattern that adds the function to the list, by its symbol or by the name as its programmer
+ * wrote it: the last one that matches. NULL: the list does not contain it. */
+const struct function_pattern *function_list_find(const struct function_list *l, const char *symbol,
+						  const char *module);
+
+/* Whether some pattern has a condition. */
+bool function_list_has_conditions(const struct function_list *l);
+/* 0, or -EINVAL and *err if a word of the text has a condition, for lists that take none. */
+int function_list_refuse_conditions(const char *text, struct err *err);
 
 /* Whether a list of modules contains the module with this path. */
 bool function_list_has_module(const struct function_list *l, const char *module);

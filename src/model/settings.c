@@ -43,12 +43,21 @@ static const char blanks[] = " \t\r\n";
 
 /* --- values ------------------------------------------------------------------------- */
 
-/* Writes a list of functions; function_list_write() changes it only if all words are right. int e =
- * units */
-static int write_functions(struct settings *s, const struct setting_file *f, const char *text,
+/* Writes a list of functions that conditions may narrow; function_list_write() changes it only if
+ * all words are right. */
+static int write_traced(struct settings *s, const struct setting_file *f, const char *text,
 			   bool append, struct err *err)
 {
 	return function_list_write(AT(s, f, struct function_list), text, append, err);
+}
+
+/* Writes a list without conditions. */
+static int write_functions(struct settings *s, const struct setting_file *f, const char *text,
+			   bool append, struct err *err)
+{
+	int e = function_list_refuse_conditions(text, err);
+
+	return e ? e : write_traced(s, f, text, append, err);
 }
 
 /* A list that is empty shows the kernel's sentence for it. */
@@ -112,14 +121,14 @@ static int write_filter(struct settings *s, const struct setting_file *f, const 
 	int e;
 
 	if (!s->takes_commands)
-		return write_functions(s, f, text, append, err);
+		return write_traced(s, f, text, append, err);
 	names = mem_strdup(text);
 	function_commands_copy(&next, &s->commands);
 	e = write_commands(s, &next, names, err);
 	/* `echo f:traceoff > set_ftrace_filter` also clears the names, as in ftrace; `>>` with
 	 * commands alone does not touch them. */
 	if (!e && (!append || names[strspn(names, blanks)]))
-		e = write_functions(s, f, names, append, err);
+		e = write_traced(s, f, names, append, err);
 	free(names);
 	if (!e) {
 		struct function_commands old = s->commands;
@@ -149,7 +158,10 @@ static char *read_filter(const struct settings *s, const struct setting_file *f)
 static int write_modules(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
 {
-	return function_list_write_modules(AT(s, f, struct function_list), text, append, err);
+	int e = function_list_refuse_conditions(text, err);
+
+	return e ? e : function_list_write_modules(
+			       AT(s, f, struct function_list), text, append, err);
 }
 
 /* Writes one word after the other into *s. It stops at the first wrong one, with the earlier ones
@@ -206,6 +218,17 @@ bool settings_trace(const struct settings *s, const char *symbol, const char *mo
 	return (!s->filter.patterns.n || function_list_has(&s->filter, symbol, module) ||
 		function_list_has(&s->graph_function, symbol, module)) &&
 	       !function_list_has(&s->notrace, symbol, module);
+}
+
+const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,
+						     const char *module, bool *begins)
+{
+	const struct function_pattern *p = function_list_find(&s->graph_function, symbol, module);
+
+	*begins = p && s->tracer->exits;
+	if (!p)
+		p = function_list_find(&s->filter, symbol, module);
+	return p && p->condition ? p : NULL;
 }
 
 /* Nothing is started here: the owner of the settings compares them with those before and acts. */
@@ -491,7 +514,7 @@ static const struct setting_file files[] = {
 	PIDS("set_ftrace_pid", SELDOM | COUNTS, pids, "no pid\n"),
 	LIST("set_ftrace_retval", PROGRAMS | SELECTS, retval, write_functions,
 	     "#### no functions enabled ####\n"),
-	LIST("set_graph_function", PROGRAMS | COUNTS | SELECTS, graph_function, write_functions,
+	LIST("set_graph_function", PROGRAMS | COUNTS | SELECTS, graph_function, write_traced,
 	     "#### all functions enabled ####\n"),
 	LIST("set_graph_notrace", PROGRAMS, graph_notrace, write_functions,
 	     "#### no functions disabled ####\n"),

@@ -112,6 +112,15 @@ char *settings_read(const struct settings *s, const char *file);
 /* Whether the tracer, if there is one, records the function: by its symbol, or by the name as its
  * programmer wrote it. */
 bool settings_trace(const struct settings *s, const char *symbol, const char *module);
+/* The pattern whose condition a call of the function has to satisfy to be recorded, or, with
+ * *begins, to begin a graph: inside of one it is recorded without. NULL: there is none. */
+const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,
+						     const char *module, bool *begins);
+static inline bool settings_conditions(const struct settings *s)
+{
+	return s->tracer->functions && (function_list_has_conditions(&s->filter) ||
+					function_list_has_conditions(&s->graph_function));
+}
 /* Whether exits are recorded with the returned values. */
 static inline bool settings_values(const struct settings *s)
 {

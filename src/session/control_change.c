@@ -158,6 +158,19 @@ static int plan_target(struct changing *ch, const struct change *change, struct 
 	return r;
 }
 
+/* Refuses a change by whose conditions no function would be traced that they are about. */
+static int check_conditions(const struct changing *ch, struct err *err)
+{
+	struct argument_count all = { 0 };
+
+	for (size_t i = 0; i < ch->targets.n; i++)
+		argument_count_add(&all, &ch->targets.at[i].im.count.arguments);
+	if (!all.unfit || all.conditional)
+		return 0;
+	*err = all.fault;
+	return -err->code;
+}
+
 /* Plans all targets; *change gets those that are not gone. -EINVAL if no function of any would be
  * traced. */
 static int plan_all(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
@@ -191,7 +204,7 @@ static int plan_all(struct changing *ch, struct change *change, const pid_t *pid
 	change->targets = ch->targets.at;
 	change->n = kept;
 	if (selected || !kept || !ch->req.settings->tracer->functions)
-		return 0;
+		return check_conditions(ch, err);
 	return image_none_selected(&ch->targets.at[0].im, ch->req.settings, err);
 }
 

@@ -44,8 +44,8 @@ enum record_event {
 	RECORD_EVENT_SWITCH = 7, /* 2 words: sp | RECORD_SWITCH_*; sp it goes to, 0 = not known. The
 				  call just entered may leave this stack, or jump up in it */
 	RECORD_EVENT_MARK = 8,	 /* 1 word: sp. The call just entered (setjmp) may return again */
-	RECORD_EVENT_AT = 9, /* 2 words: sp; the call's site, or 0. Of the record that follows: the
-			      thread's first, and the first after a SWITCH */
+	RECORD_EVENT_AT = 9, /* 2 words: sp; the call's site, or 0, with RECORD_AT_*. Of the record
+			      that follows: the thread's first, and the first after a SWITCH */
 	RECORD_EVENT_SLEPT = 10, /* 2 words: TSC (all 64 bits) when the thread stopped running;
 				    ticks until it went on. Between the record before and the one
 				    that follows, whose time it has. brace's own: of the thread's
@@ -71,6 +71,8 @@ enum record_event {
  * many. */
 #define RECORD_STORE_LOST 0xfff0
 
+/* AT: with graph functions, the call begins a graph: no call is open below it on its stack. */
+#define RECORD_AT_OUTERMOST (UINT64_C(1) << 32)
 #define RECORD_SWITCH_FOLLOWED 1u /* the call has an exit; with this sp, it is resumed */
 #define RECORD_SWITCH_ENDS 2u     /* it never returns */
 #define RECORD_SWITCH_UNWINDS 4u  /* an unwinder: it stays on this stack */

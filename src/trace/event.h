@@ -30,6 +30,7 @@ enum event_kind {
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
 #define EVENT_ENDS 2
+#define EVENT_OUTERMOST 2 /* EVENT_AT: RECORD_AT_OUTERMOST */
 #define EVENT_UNWINDS 4
 #define EVENT_VALUE 8
 /* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the function's arguments, as EVENT_TRACE's */

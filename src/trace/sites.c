@@ -65,14 +65,16 @@ static void grow_map(struct site_map *map, size_t want)
 	map->n = n;
 }
 
-/* The function's id as records have it, with SITE_UNHOOKED if its own calls are not recorded. */
+/* The function's id as records have it, with SITE_UNHOOKED if its own calls are not recorded, or
+ * not all of them: a call of it that was left out may have made the call, whoever is open. */
 static uint32_t id_of(const struct trace_module *m, const struct trace_function *f)
 {
 	uint32_t id = m->first_id + (uint32_t)(f - m->functions.at);
 
 	if (id > RECORD_ID_MAX) /* a damaged file */
 		return FN_NONE;
-	return f->hook == HOOK_NONE ? id | SITE_UNHOOKED : id;
+	return f->hook == HOOK_NONE || f->flags & TRACE_FUNCTION_CONDITIONAL ? id | SITE_UNHOOKED
+									      : id;
 }
 
 uint32_t sites_look_up(const struct trace_info *info, struct site_map *map, uint32_t image,

@@ -7,8 +7,8 @@
 #define FN_NONE UINT32_MAX /* no function, or not known which */
 
 #define SITE_PENDING (FN_NONE - 1)
-/* Set beside the id of a function that is not hooked: it is never among the open calls, and need
- * not be looked for there. FN_NONE has the bit too. */
+/* Set beside the id of a function that is not hooked, or not at all of its calls: it need not be
+ * among the open calls, and is not looked for there. FN_NONE has the bit too. */
 #define SITE_UNHOOKED 0x80000000u
 
 /* The function that a site called, when that was certain: a small cache, by site. */

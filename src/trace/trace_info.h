@@ -27,6 +27,7 @@ struct trace_function {
 };
 #define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
+#define TRACE_FUNCTION_CONDITIONAL 4 /* calls of it may be left out by their arguments */
 
 struct trace_module {
 	uint32_t image;       /* index into images */

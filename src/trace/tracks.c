@@ -378,8 +378,13 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 		calls_cut(&l->now->calls, open + 1, e, emit, arg);
 		return;
 	}
-	if (l->target && lane_stays(l, l->target) && l->at <= l->target && l->target - l->at < NEAR)
-		return; /* a longjmp up the stack, to where no mark was made */
+	if (l->target && lane_stays(l, l->target) && l->at <= l->target &&
+	    l->target - l->at < NEAR) {
+		/* a longjmp up the stack, to where no mark was made */
+		if (l->outermost)
+			calls_cut(&l->now->calls, 0, e, emit, arg);
+		return;
+	}
 	index = l->at_site ? resumed_inside(p, caller, l->at) : SP_NONE;
 	if (index != SP_NONE)
 		go_to(t, l, (uint32_t)index, e, emit, arg);
@@ -520,6 +525,7 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 		l->told = true;
 		l->at = e->count;
 		l->at_site = e->site;
+		l->outermost = e->flags & EVENT_OUTERMOST;
 		return;
 	}
 	if (l->told && e->kind != EVENT_LOST && lane_arrive(t, l, e, emit, arg))

@@ -60,13 +60,13 @@ static int clear_list(struct tree_file *f, struct err *err)
 
 /* --- words -------------------------------------------------------------------------- */
 
-/* One blank behind each word, as settings_write() takes a list. */
+/* A newline behind each word, as settings_write() takes a list: a condition goes on to it. */
 static void add_words(struct draft *d, const char *text, size_t n)
 {
 	vec_reserve(&d->words, d->words.n + n + 2);
 	memcpy(d->words.at + d->words.n, text, n);
 	d->words.n += n;
-	d->words.at[d->words.n++] = ' ';
+	d->words.at[d->words.n++] = '\n';
 	d->words.at[d->words.n] = '\0';
 }
 
@@ -458,16 +458,18 @@ static void show_commands(const struct settings *s, const char *file, struct out
 	free(commands);
 }
 
-/* Shows words about modules that are not mapped yet, as ftrace does. */
+/* Shows words about modules that are not mapped yet, as ftrace does, and those with conditions:
+ * written back behind the functions' names, they decide again. */
 static void show_pending(struct tree_target t, const struct function_list *list, struct out *text)
 {
 	for (size_t i = 0; i < list->patterns.n; i++) {
 		const struct function_pattern *p = &list->patterns.at[i];
 		struct function_list one = { 0 };
 
-		if (p->remove || !p->module || function_list_write(&one, p->text, false, NULL))
+		if (p->remove || (!p->module && !p->condition) ||
+		    function_list_write(&one, p->text, false, NULL))
 			continue;
-		if (!means_any(t, &one)) {
+		if (p->condition || !means_any(t, &one)) {
 			out_str(text, p->text);
 			out_char(text, '\n');
 		}

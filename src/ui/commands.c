@@ -29,11 +29,11 @@ static const struct option process_options[] = {
 static const struct option trace_options[] = {
 	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
 	  "trace-cmd's", WRITES("current_tracer") },
-	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
+	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times; \"GLOB if ARGUMENT > 3\": only such calls",
 	  ADDS_TO("set_ftrace_filter") },
 	{ 'n', "notrace", "GLOB", "do not trace functions that match, even if -l names them",
 	  ADDS_TO("set_ftrace_notrace") },
-	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call",
+	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call; \"GLOB if ARGUMENT > 3\": only such calls begin a graph",
 	  ADDS_TO("set_graph_function") },
 	{ 0, "max-graph-depth", "N", "follow calls N levels deep (0: no limit)",
 	  WRITES("max_graph_depth") },

@@ -171,6 +171,13 @@ static void print_arguments(struct out *o, const struct argument_count *c)
 {
 	char n[32];
 
+	if (c->unfit) {
+		out_printf(o, "brace: %s function%s with a condition %s not traced: ",
+			   summary_grouped(c->unfit, n), c->unfit == 1 ? "" : "s",
+			   c->unfit == 1 ? "is" : "are");
+		out_foreign(o, c->fault.text, strlen(c->fault.text));
+		out_str(o, "\n");
+	}
 	if (c->asked_args && !c->args)
 		out_str(o, "brace: no traced function matches --args=GLOB: brace list shows their names\n");
 	if (c->asked_types && !c->types)

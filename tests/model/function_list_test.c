@@ -176,6 +176,37 @@ static void errors_point(void **state)
 	}
 }
 
+/* To the end of the line, whatever is in it. */
+static void conditions(void **state)
+{
+	struct function_list l = { 0 };
+	struct err err;
+	char *text;
+
+	assert_int_equal(function_list_write(&l, "a if n > 3 && s ~ \"if b:traceon *\" \nb\nlif c",
+					     false, &err), 0);
+	assert_int_equal(l.patterns.n, 4);
+	assert_string_equal(l.patterns.at[0].condition, "n > 3 && s ~ \"if b:traceon *\"");
+	assert_string_equal(l.patterns.at[0].glob, "a");
+	assert_null(l.patterns.at[1].condition);
+	assert_string_equal(l.patterns.at[2].glob, "lif");
+	text = function_list_read(&l, "");
+	assert_string_equal(text, "a if n > 3 && s ~ \"if b:traceon *\"\nb\nlif\nc\n");
+	free(text);
+	assert_int_equal(function_list_write(&l, "a", true, &err), 0);
+	assert_null(function_list_find(&l, "a", NULL)->condition);
+	assert_int_equal(function_list_write(&l, "a if (x == -1 || x == 18446744073709551615)",
+					     false, &err), -EINVAL);
+	assert_int_equal(function_list_write(&l, "operator< if x & 1", false, &err), 0);
+	assert_string_equal(l.patterns.at[0].condition, "x & 1");
+	assert_true(function_list_has_conditions(&l));
+	function_list_free(&l);
+	assert_int_equal(function_list_refuse_conditions("a b\nc if x", &err), -EINVAL);
+	assert_int_equal(err.column, 6);
+	assert_int_equal(function_list_refuse_conditions("a if\tb", &err), -EINVAL);
+	assert_int_equal(function_list_refuse_conditions("a iff b", &err), 0);
+}
+
 static void module_lists(void **state)
 {
 	struct function_list l = { 0 };
@@ -208,7 +239,7 @@ int main(void)
 		cmocka_unit_test(blanks_in_names), cmocka_unit_test(versions),
 		cmocka_unit_test(removal), cmocka_unit_test(read_back), cmocka_unit_test(writes),
 		cmocka_unit_test(errors_point), cmocka_unit_test(module_lists),
-		cmocka_unit_test(names),
+		cmocka_unit_test(names), cmocka_unit_test(conditions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,10 +327,12 @@ static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *
 	return env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
 }
 
-/* The call of the agent that records arguments. */
+#define CALL_AND_NOP 13
+
+/* The call of the agent that looks at arguments, and the jump by its answer. */
 static size_t arguments_size(const struct trampoline_env *env)
 {
-	return env->arguments ? TRAMPOLINE_ARGUMENTS_BYTES : 0;
+	return !env->arguments ? 0 : env->conditional ? TRAMPOLINE_ARGUMENTS_BYTES : CALL_AND_NOP;
 }
 
 size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env)
@@ -339,22 +341,28 @@ size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *e
 }
 
 /* call *disp32(%rip), and nopl disp32(%rax), whose displacement leads from it to the site. The
- * stack pointer need not step over anything: at a function's entry nothing lives below it. */
-static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint8_t *out)
+ * stack pointer need not step over anything: at a function's entry nothing lives below it. The
+ * agent's answer is the carry flag: jc leads to the body, past everything that records. */
+static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint64_t body,
+			  uint8_t *out)
 {
-	static const uint8_t code[TRAMPOLINE_ARGUMENTS_BYTES] = { 0xff, 0x15, 0, 0,    0,	0,
-								  0x0f, 0x1f, 0x80 };
+	static const uint8_t code[TRAMPOLINE_ARGUMENTS_BYTES] = {
+		0xff, 0x15, 0, 0, 0, 0, 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x0f, 0x82,
+	};
 	uint64_t word = env->pool + offsetof(struct trampoline_pool, arguments);
 
 	if (!env->arguments)
 		return 0;
-	memcpy(out, code, sizeof(code));
+	memcpy(out, code, arguments_size(env));
 	if (put_rel32(out + 2, at + 6, word) < 0)
+		return -ERANGE;
+	if (env->conditional &&
+	    put_rel32(out + CALL_AND_NOP + 2, at + TRAMPOLINE_ARGUMENTS_BYTES, body) < 0)
 		return -ERANGE;
 	return put_rel32(out + 9, at + 6, env->arguments);
 }
 
-/* The call that records arguments, the function tracer's template, if both are wanted, the kind's
+/* The call that looks at arguments, the function tracer's template, if both are wanted, the kind's
  * own, and the moved instructions. */
 int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
 		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
@@ -362,7 +370,7 @@ int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env,
 {
 	size_t first = arguments_size(env), call = first + call_size(kind, env);
 	size_t size = call + template_size(kind);
-	int r = emit_arguments(env, at, out);
+	int r = emit_arguments(env, at, at + size, out);
 
 	if (r == 0 && call > first)
 		r = emit_template(TRAMPOLINE_CALL, env, id,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Entry from trampolines of functions whose arguments are recorded, before they do anything else
- * (arch/trampoline.h): the stack is as at the function's first instruction, but for the return
- * address of a nop, whose displacement leads to the struct arguments_site. Every register comes out
- * as it went in; flags are not kept, as in trampolines. Vector registers are read only. */
+/* Entry from trampolines of functions whose arguments are recorded or compared, before they do
+ * anything else (arch/trampoline.h): the stack is as at the function's first instruction, but for
+ * the return address of a nop, whose displacement leads to the struct arguments_site. Every
+ * register comes out as it went in; flags are not kept, as in trampolines, and the carry flag says
+ * that the call is not to be recorded. Vector registers are read only. */
 	.set C_STACK, 2048              /* more than is used: tests/agent/depth.py */
 	.set FRAME, 208                 /* struct arguments_regs, and up to 16 */
 	.set RBX_AT, 24
@@ -55,6 +56,7 @@ agent_arguments:
 	call	agent_arguments_hit
 	mov	%rbx, %rsp
 	.cfi_def_cfa_register %rsp
+	neg	%eax                    # sets the carry flag if it is not 0; what follows keeps flags
 	mov	0(%rsp), %rax
 	mov	8(%rsp), %rcx
 	mov	16(%rsp), %rdx

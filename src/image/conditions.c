@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes of an argument list the format of an event, whose filter the condition is: every argument
+ * has 8 bytes of the record, in their order, and only those that the filter reads are fetched.
+ * Strings stay addresses, which the filter follows when it comes to them. Called while a process is
+ * planned (arguments.c) and before one is begun (ui/), on the caller's thread; no state. */
+#include "image/conditions.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/prototype.h"
+#include "image/arguments.h"
+#include "model/function_condition.h"
+#include "sym/arguments.h"
+
+#define WORD 8u
+#define REGISTERS 6u
+_Static_assert(CONDITION_VALUES == PROTOTYPE_PARAMETERS, "a value for each parameter");
+
+int condition_error(const struct function_pattern *p, size_t at, struct err *err,
+		    const char *format, ...)
+{
+	char text[sizeof(err->text)];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	return err_at(err, EINVAL, p->text, strlen(p->text) - strlen(p->condition) + at, "%s",
+		      text);
+}
+
+/* One function's arguments as a format. */
+struct compared {
+	struct prototype prototype;
+	const struct sym_place *places;
+	struct sym_place registers[REGISTERS];
+	bool hidden;
+	struct event_field fields[PROTOTYPE_PARAMETERS];
+	char *names[PROTOTYPE_PARAMETERS];
+	size_t n; /* of fields */
+};
+
+/* The type words by which a filter knows what it compares; NULL: it cannot compare such values. */
+static const char *field_type(const struct prototype_value *v)
+{
+	switch ((enum prototype_type)v->type) {
+	case PROTOTYPE_SIGNED: case PROTOTYPE_UNSIGNED: case PROTOTYPE_CHAR: case PROTOTYPE_BOOL:
+	case PROTOTYPE_POINTER: case PROTOTYPE_ENUM:
+		return "long";
+	case PROTOTYPE_STRING_AT:
+		return "char *";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_signed(const struct prototype_value *v)
+{
+	return v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_CHAR ||
+	       v->type == PROTOTYPE_ENUM;
+}
+
+/* Gives the argument its place in the record, and its field, if it can be compared. */
+static void add_value(struct compared *c, uint32_t i)
+{
+	struct prototype_value *v = &c->prototype.parameters[i];
+	const char *type = v->name && v->size ? field_type(v) : NULL;
+
+	v->at = (uint16_t)(ARGUMENTS_FIRST + WORD * i);
+	if (v->type == PROTOTYPE_STRING_AT) {
+		v->type = PROTOTYPE_POINTER;
+		v->size = WORD;
+	}
+	if (!type)
+		return;
+	c->names[c->n] = mem_strndup(v->name, v->name_bytes);
+	c->fields[c->n] = (struct event_field){ type, c->names[c->n], v->at, v->size,
+						is_signed(v) };
+	c->n++;
+}
+
+static bool begin_compared(struct compared *c, const struct sym_arguments *known)
+{
+	char *text = mem_printf("?(%s)", known ? known->takes
+					       : "arg1=u8,arg2=u8,arg3=u8,arg4=u8,arg5=u8,arg6=u8");
+	bool good = prototype_parse(text, &c->prototype);
+
+	c->places = known ? known->places.at : c->registers;
+	c->hidden = known && known->hidden;
+	for (uint32_t i = 0; good && i < c->prototype.n; i++)
+		add_value(c, i);
+	c->prototype.fixed = ARGUMENTS_FIRST + WORD * c->prototype.n;
+	free(text);
+	return good;
+}
+
+static void end_compared(struct compared *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->names[i]);
+}
+
+/* Of an unknown name: says which ones there are. */
+static int tell_names(const struct compared *c, const struct function_pattern *p,
+		      const char *function, size_t at, const struct sym_arguments *known,
+		      struct err *err)
+{
+	char names[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "",
+				      c->names[i]);
+	if (!known)
+		return condition_error(p, at, err, "%s has no debug information: its arguments "
+				       "are known as arg1 to arg6 only", function);
+	if (!c->n)
+		return condition_error(p, at, err, "%s has no argument that can be compared",
+				       function);
+	return condition_error(p, at, err, "%s has no such argument that can be compared, it has %s",
+			       function, names);
+}
+
+static int tell_fault(const struct compared *c, const struct function_pattern *p,
+		      const char *function, const struct filter_fault *f,
+		      const struct sym_arguments *known, struct err *err)
+{
+	size_t at = function_condition_column(f);
+
+	if (f->error == FILTER_FIELD_NOT_FOUND)
+		return tell_names(c, p, function, at, known, err);
+	return condition_error(p, at, err, "condition of %s: %s", function,
+			       filter_fault_sentence(f));
+}
+
+/* Whether the filter reads the argument at this place of the record. */
+static bool is_read(const struct filter_program *filter, uint16_t at)
+{
+	for (uint16_t i = 0; i < filter->n; i++)
+		if (filter->at[i].test != FILTER_NEVER && filter->at[i].offset == at)
+			return true;
+	return false;
+}
+
+static int make_fetch(struct compared *c, const struct function_pattern *p, struct condition *out,
+		      struct err *err)
+{
+	for (uint32_t i = 0; i < c->prototype.n; i++)
+		if (!is_read(out->filter, c->prototype.parameters[i].at))
+			c->prototype.parameters[i].size = 0;
+	out->fetch = arguments_fetch(&c->prototype, c->places, c->prototype.n, c->hidden,
+				     &out->fetch_bytes);
+	return out->fetch ? 0 : condition_error(p, 0, err, "the condition reads too many arguments");
+}
+
+int condition_compile(const struct function_pattern *p, const char *function,
+		      const struct sym_arguments *known, bool begins, struct condition *out,
+		      struct err *err)
+{
+	struct event_format format = { "brace", "call", 0, NULL, 0, NULL };
+	const struct filter_context context = { 0 };
+	struct compared *c = mem_zalloc(sizeof(*c));
+	struct filter_fault fault;
+	int r;
+
+	*out = (struct condition){ .begins = begins };
+	if (!begin_compared(c, known)) {
+		r = condition_error(p, 0, err, "the arguments of %s are not known", function);
+	} else {
+		format.fields = c->fields;
+		format.n = c->n;
+		r = filter_compile(&format, p->condition, strlen(p->condition), &context,
+				   &out->filter, &fault);
+		r = r < 0 ? tell_fault(c, p, function, &fault, known, err)
+			  : make_fetch(c, p, out, err);
+	}
+	if (r < 0)
+		condition_free(out);
+	end_compared(c);
+	free(c);
+	return r;
+}
+
+uint64_t condition_bytes(const struct condition *c)
+{
+	return offsetof(struct call_condition, fetch) + c->fetch_bytes + c->filter->bytes;
+}
+
+void condition_write(const struct condition *c, void *to)
+{
+	struct call_condition *out = to;
+
+	*out = (struct call_condition){ .fetch_bytes = c->fetch_bytes,
+					.filter_bytes = c->filter->bytes,
+					.begins = c->begins };
+	memcpy(&out->fetch, c->fetch, c->fetch_bytes);
+	memcpy((uint8_t *)&out->fetch + c->fetch_bytes, c->filter, c->filter->bytes);
+}
+
+void condition_free(struct condition *c)
+{
+	free(c->fetch);
+	free(c->filter);
+	*c = (struct condition){ 0 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Conditions on calls (model/function_condition.h), compiled for one function: a program that
+ * fetches the arguments that the condition names, and the filter that compares them. */
+#pragma once
+#include "model/settings.h"
+#include "shared/arguments.h"
+#include "shared/filter.h"
+
+struct sym_arguments;
+
+struct condition {
+	struct fetch_program *fetch;
+	struct filter_program *filter; /* NULL: there is no condition */
+	uint32_t fetch_bytes;
+	bool begins;                   /* of the beginning of graphs alone */
+};
+
+/* Compiles the pattern's condition. known: the function's arguments; NULL: they are not known, and
+ * arg1 to arg6 are the registers in which the convention passes numbers. Returns 0, and
+ * condition_free() frees *out; or -EINVAL and *err, with the caret in the pattern's text. */
+int condition_compile(const struct function_pattern *p, const char *function,
+		      const struct sym_arguments *known, bool begins, struct condition *out,
+		      struct err *err);
+/* Tells an error at a place of the condition. Returns -EINVAL. */
+int condition_error(const struct function_pattern *p, size_t at, struct err *err,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Bytes of its struct call_condition, a multiple of 8; writes it. */
+uint64_t condition_bytes(const struct condition *c);
+void condition_write(const struct condition *c, void *to);
+void condition_free(struct condition *c);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds conditions in the text of function lists, and compiles them on trial: function_list.c calls
+ * it for each word that is written. No state. Types are not known here, so that only the grammar is
+ * checked; image/conditions.c compiles for each function. */
+#include "model/function_condition.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "event/filter_compile.h"
+
+static const char in_line[] = " \t";
+
+/* Bytes of ` if ` at p, without the condition. */
+static size_t if_length(const char *p)
+{
+	size_t n = strspn(p, in_line);
+
+	if (!n || strncmp(p + n, "if", 2))
+		return 0;
+	n += 2;
+	/* Not a name that begins with it. */
+	if (p[n] != '(' && p[n] != '\n' && !strchr(in_line, p[n]))
+		return 0;
+	return n + strspn(p + n, in_line);
+}
+
+size_t function_condition_length(const char *p)
+{
+	size_t n = if_length(p);
+
+	return n ? n + strcspn(p + n, "\n") : 0;
+}
+
+size_t function_condition_at(const char *word)
+{
+	for (size_t i = strcspn(word, in_line); word[i]; i += 1 + strcspn(word + i + 1, in_line))
+		if (if_length(word + i))
+			return i + if_length(word + i);
+	return 0;
+}
+
+/* --- the trial ------------------------------------------------------------------------------ */
+
+struct trial {
+	VEC(struct event_field) fields;
+	VEC(char *) names;
+};
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static struct event_field *find_field(const struct trial *t, const char *name, size_t n)
+{
+	for (size_t i = 0; i < t->fields.n; i++)
+		if (strlen(t->names.at[i]) == n && !memcmp(t->names.at[i], name, n))
+			return &t->fields.at[i];
+	return NULL;
+}
+
+/* Takes a name as a field if an operator follows: a string if it is compared with one, a number
+ * with a sign if with a negative one. */
+static void add_field(struct trial *t, const char *name, size_t n)
+{
+	static const struct event_field text = { "__data_loc char[]", NULL, 8, 4, false };
+	static const struct event_field number = { "long", NULL, 8, 8, false };
+	const char *p = name + n + strspn(name + n, in_line);
+	size_t operator = strspn(p, "~=!<>&");
+	struct event_field *f;
+
+	if (!operator || !strncmp(p, "&&", 2))
+		return;
+	p += operator;
+	p += strspn(p, in_line);
+	f = find_field(t, name, n);
+	if (!f) {
+		f = vec_add(&t->fields);
+		*f = *p == '"' || *p == '\'' ? text : number;
+		f->name = *vec_add(&t->names) = mem_strndup(name, n);
+	}
+	f->is_signed |= *p == '-';
+}
+
+/* Names between quotes are none. */
+static void collect_fields(struct trial *t, const char *text)
+{
+	char quote = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		size_t n = 0;
+
+		if (quote || text[i] == '"' || text[i] == '\'') {
+			quote = !quote ? text[i] : text[i] == quote ? 0 : quote;
+			continue;
+		}
+		while (is_name(text[i + n]))
+			n++;
+		if (n && !isdigit((unsigned char)text[i]))
+			add_field(t, text + i, n);
+		i += n ? n - 1 : 0;
+	}
+}
+
+size_t function_condition_column(const struct filter_fault *f)
+{
+	size_t at = f->position < f->length ? f->position : f->length;
+
+	switch (f->error) {
+	case FILTER_TOO_MANY_OPEN: case FILTER_TOO_MANY_CLOSE: case FILTER_MISSING_QUOTE:
+	case FILTER_ERROR_OTHER: case FILTER_TOO_MANY_PREDICATES: case FILTER_NO_FILTER:
+	case FILTER_MEANINGLESS:
+		return at;
+	case FILTER_FIELD_NOT_FOUND:
+		/* It stands behind the name. */
+		at = f->position - 1;
+		while (at && is_name(f->text[at - 1]))
+			at--;
+		return at;
+	default:
+		return f->position && f->position - 1 < f->length ? f->position - 1 : at;
+	}
+}
+
+const char *function_condition_check(const char *condition, size_t *fault)
+{
+	struct trial t = { 0 };
+	struct event_format format = { "brace", "call", 0, NULL, 0, NULL };
+	const struct filter_context context = { 0 };
+	struct filter_program *program;
+	struct filter_fault f;
+	const char *sentence = NULL;
+
+	collect_fields(&t, condition);
+	format.fields = t.fields.at;
+	format.n = t.fields.n;
+	if (filter_compile(&format, condition, strlen(condition), &context, &program, &f) == 0) {
+		free(program);
+	} else {
+		*fault = function_condition_column(&f);
+		sentence = f.error == FILTER_FIELD_NOT_FOUND ? "an argument's name, an operator "
+							       "and a value are wanted" :
+			   f.error == FILTER_ERROR_OTHER ? "it is empty" :
+							   filter_fault_sentence(&f);
+	}
+	for (size_t i = 0; i < t.names.n; i++)
+		free(t.names.at[i]);
+	vec_free(&t.names);
+	vec_free(&t.fields);
+	return sentence;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Conditions on the arguments of calls, behind a function's name in set_ftrace_filter and
+ * set_graph_function: `handle if path ~ "*.html" && size > 4096`. The language is that of
+ * event filters (event/filter_compile.h), with the arguments' names for fields. */
+#pragma once
+#include <stddef.h>
+
+/* Where the condition of a word begins, behind its `if` and the blanks; 0: it has none. */
+size_t function_condition_at(const char *word);
+/* Bytes of ` if CONDITION` at p, right behind a name, to the end of the line; 0: none is there. */
+size_t function_condition_length(const char *p);
+
+/* Checks the condition without knowing the arguments: their types are taken from what they are
+ * compared with. Returns NULL, or a sentence and where in the condition its fault is. */
+const char *function_condition_check(const char *condition, size_t *fault);
+
+struct filter_fault;
+/* Where a fault of the compiler is, for a caret: ftrace's own column is beside or behind it. */
+size_t function_condition_column(const struct filter_fault *fault);

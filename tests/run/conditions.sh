@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# -g and -l with `if CONDITION`: the calls that are recorded, and how they nest, are those that the program itself says satisfy it
+# (tests/targets/conditions.cc): through recursion, exceptions, longjmp, signals' handlers and threads.
+. "$(dirname "$0")/lib.sh"
+PYTHON=$(readlink -f /usr/bin/python3)
+need g++
+CONDITION='n > 50 && name ~ "a*"'
+# What longjmp and exceptions call besides is not part of the account.
+REST=(-n raise -n '*cxa*' -n '*_Unwind*' -n '*setjmp' -n longjmp)
+CALLS=(-l "work if $CONDITION" -l leaf -l 'handle if number == 12')
+
+# calls_of FILE: "DEPTH name(arguments)" lines of a graph
+calls_of() {
+	awk -F'|' 'NF > 1 && $2 ~ /\(/ { s = $2; match(s, /^ */); d = (RLENGTH - 2) / 2; sub(/^ */, "", s); sub(/\).*/, ")", s); print d " " s }' "$1"
+}
+
+# accounts NAME PROGRAM MODE OPTION...: the recorded calls are those of the program's account
+accounts() {
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${REST[@]}" --args "${@:4}" -- "$2" "$3" 7 150 2>"$T/err"
+	local status=$?
+	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+	calls_of "$T/graph" >"$T/calls"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$T/account")" -gt 500 ] && diff "$T/account" "$T/calls" >"$T/differences"
+	result "$1" $? "$T/differences"
+}
+
+for level in 0 1 2 3 s; do
+	g++ -g -O$level -pthread -Wno-format-security -o "$T/conditions$level" "$HERE/../targets/conditions.cc" 2>"$T/err" || not_ok "g++ -O$level" "$T/err"
+	accounts "graphs at -O$level" "$T/conditions$level" graph -g "work if $CONDITION"
+	accounts "calls at -O$level" "$T/conditions$level" calls "${CALLS[@]}"
+done
+accounts "calls by C code" "$T/conditions2" calls "${CALLS[@]}" --max-graph-depth 90
+accounts "the last pattern decides" "$T/conditions2" graph -g 'wor*' -g "work if $CONDITION"
+# without the other functions' returned values nothing is different
+accounts "with returned values" "$T/conditions2" graph -g "work if $CONDITION" --retval
+
+ACCOUNT=$T/account "$BRACE" record -q --mode block -t function "${CALLS[@]}" --args -o "$T/trace" -- "$T/conditions2" calls 7 150 2>"$T/err"
+"$BRACE" replay "$T/trace" | sed -nE 's/^[^#].*: ((work|leaf|handle)\(.*\)) <-.*$/\1/p' >"$T/calls"
+sed 's/^[0-9]* //' "$T/account" | diff - "$T/calls" >"$T/differences"
+result "the function tracer" $? "$T/differences"
+
+# --- every sort of argument and comparison, against a filter over all calls of the same run
+cat >"$T/sorts.c" <<'END'
+#include <stdbool.h>
+#include <stdlib.h>
+__attribute__((noipa)) long sorts(signed char a, short b, int c, long d, unsigned char e, unsigned short f, unsigned g, unsigned long h, bool i)
+{
+	return a + b + c + d + e + f + (long)g + (long)h + i;
+}
+int main(void)
+{
+	long sum = 0;
+
+	srandom(3);
+	for (int i = 0; i < 400; i++)
+		sum += sorts((signed char)random(), (short)random(), (int)(random() - random()), random() - random(), (unsigned char)random(),
+			     (unsigned short)random(), (unsigned)(random() << 2), (unsigned long)random() << 33, random() & 1);
+	return sum == 5;
+}
+END
+gcc -g -O2 -o "$T/sorts" "$T/sorts.c" 2>"$T/err"
+"$BRACE" record -q --mode block -o "$T/all" -l sorts --args -- "$T/sorts" 2>>"$T/err" && "$BRACE" replay "$T/all" | grep -o 'sorts(.*)' >"$T/sorted"
+# selected CONDITION PYTHON: what Python selects of all calls, the condition does
+selected() {
+	"$BRACE" record -q --mode block -o "$T/trace" -l "sorts if $1" --args -- "$T/sorts" 2>"$T/err"
+	"$BRACE" replay "$T/trace" | grep -o 'sorts(.*)' >"$T/calls"
+	"$PYTHON" -c '
+import re, sys
+for line in open(sys.argv[1]):
+    values = {name: eval(value.capitalize()) for name, value in re.findall(r"(\w)=([^,)]+)", line)}
+    if eval(sys.argv[2], values):
+        print(line, end="")' "$T/sorted" "$2" >"$T/expected"
+	[ -s "$T/expected" ] && [ "$(wc -l <"$T/expected")" -lt 400 ] && diff "$T/expected" "$T/calls" >"$T/differences"
+	result "$1" $? "$T/differences"
+}
+selected 'a < -3' 'a < -3'
+selected 'b >= 100 || b <= -20000' 'b >= 100 or b <= -20000'
+selected 'c > 0 && d < 0' 'c > 0 and d < 0'
+selected '!(e != 7 && e > 100)' 'not (e != 7 and e > 100)'
+selected 'f & 1' 'f & 1'
+selected 'g > 3000000000 || h > 9223372036854775808' 'g > 3000000000 or h > 9223372036854775808'
+selected 'i == 1 && (a > 0 || COMM == "other")' 'i and a > 0'
+
+# --- what cannot be
+refuses() { # NAME SENTENCE COLUMN OPTION...
+	! "$BRACE" record -q -o "$T/trace" "${@:4}" -- "$T/sorts" 2>"$T/err" >"$T/out" && grep -qF -- "$2" "$T/err" &&
+		[ "$(sed -n 's/^  \( *\)^$/\1/p' "$T/err" | awk '{ print length }')" = "$3" ]
+	result "$1" $? "$T/err"
+}
+refuses "an unknown argument" 'sorts has no such argument that can be compared, it has a, b, c, d, e, f, g, h, i' 18 -l 'sorts if a > 1 && x == 2'
+refuses "no value" 'condition: Invalid value (did you forget quotes)?' 12 -l 'sorts if a > '
+refuses "a string for a number" 'Expecting numeric field' 14 -l 'sorts if a == "x"'
+refuses "a parenthesis" "condition: Too many '('" 9 -l 'sorts if (a == 1'
+refuses "no condition" 'condition: it is empty' 8 -l 'sorts if'
+refuses "a condition of a removal" 'what is taken out has no condition' 10 -l sorts -l '!sorts if a == 1'
+refuses "a condition of -n" 'only functions that are traced' 6 -n 'sorts if a == 1'
+strip -g -o "$T/nameless" "$T/sorts"
+"$BRACE" record -q --mode block -o "$T/trace" -l 'sorts if a == 1' -- "$T/nameless" 2>"$T/err"
+grep -q 'sorts has no debug information: its arguments are known as arg1 to arg6 only' "$T/err"
+result "no debug information" $? "$T/err"
+"$BRACE" record -q --mode block -o "$T/trace" -l 'sorts if arg4 > 9223372036854775807' -- "$T/nameless" 2>"$T/err"
+[ "$("$BRACE" replay "$T/trace" | grep -c 'sorts()')" -eq "$(awk '$4 ~ /=-/' "$T/sorted" | wc -l)" ]
+result "but registers" $? "$T/err"
+
+# --- while it runs
+cat >"$T/ticks.c" <<'END'
+#include <unistd.h>
+__attribute__((noipa)) int tick(int n, const char *who) { return n + *who; }
+int main(void)
+{
+	for (int i = 0; write(1, "", 1) == 1; i++) {
+		tick(i % 10, i % 2 ? "odd" : "even");
+		usleep(200);
+	}
+	return 0;
+}
+END
+gcc -g -O1 -o "$T/ticks" "$T/ticks.c" 2>"$T/err"
+"$T/ticks" >/dev/null &
+TICKS=$!
+ON_EXIT+=("kill $TICKS")
+"$BRACE" start -p "$TICKS" -g 'tick if n == 3 && who ~ "o*"' --args 2>"$T/err"
+result "start" $? "$T/err"
+shows() { "$BRACE" show | grep -o 'tick(.*)' | sort -u >"$T/calls"; [ -s "$T/calls" ]; }
+until_is shows
+[ "$(cat "$T/calls")" = 'tick(n=3, who="odd")' ]
+result "shows these calls alone" $? "$T/calls"
+! "$BRACE" set -g 'tick if m == 4' 2>"$T/err" && grep -qF 'tick has no such argument that can be compared, it has n, who' "$T/err"
+result "set refuses an unknown argument" $? "$T/err"
+"$BRACE" set -g 'tick if n == 4' 2>"$T/err"
+result "set" $? "$T/err"
+shows_four() { shows && grep -q 'n=4' "$T/calls"; }
+until_is shows_four
+! grep -v -e 'n=3, who="odd"' -e 'n=4, who="even"' "$T/calls"
+result "changes the condition" $? "$T/calls"
+"$BRACE" stop >/dev/null 2>"$T/err"
+kill -0 "$TICKS"
+result "the program goes on" $? "$T/err"
+finish
