@@ -40,6 +40,7 @@ complete -c brace -n 'not __fish_use_subcommand' -s n -l notrace -x -a '(__brace
 complete -c brace -n 'not __fish_use_subcommand' -s g -l graph-function -x -a '(__brace_functions)'
 complete -c brace -n 'not __fish_use_subcommand' -l args -x -a '(__brace_functions)'
 complete -c brace -n 'not __fish_use_subcommand' -l retval -x -a '(__brace_functions)'
+complete -c brace -n '__fish_seen_subcommand_from hist' -s d -l durations -x -a '(__brace_functions)'
 complete -c brace -n 'not __fish_use_subcommand' -s e -l event -x -a '(__brace_events)'
 complete -c brace -n 'not __fish_use_subcommand' -s p -l pid -x -a '(__fish_complete_pids)'
 complete -c brace -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from list' -s t -l tracer -x -a 'function_graph function'

@@ -2,13 +2,15 @@
 /* links: arch hist event shared base */
 /* Any lines as writes of histograms: each is refused with a sentence that points into it and
  * changes nothing, or stands in the list and shows a line that is a histogram again; then any bytes
- * as records, which are counted and printed. */
+ * as records, which are counted and printed. Each line is also taken as a question of brace hist:
+ * it is refused with a column in it, or its trigger is written, too. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "event/catalogue.h"
 #include "event/synthetic.h"
 #include "hist/hist.h"
+#include "hist/question.h"
 #include "shared/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -115,6 +117,23 @@ static void write_line(const char *line)
 	free(after);
 }
 
+static void ask_line(const char *line)
+{
+	struct hist_question q;
+	struct err err;
+
+	if (hist_question_parse(line, &q, &err) < 0) {
+		if (!*err.text || err.column > strlen(line))
+			abort();
+		return;
+	}
+	if (q.at + q.n > strlen(line) || strncmp(q.trigger, "hist:keys=", 10))
+		abort();
+	hist_question_rename(&q, "s", 1, "a");
+	write_line(q.trigger);
+	hist_question_free(&q);
+}
+
 /* Counts the bytes as records of 16 to 79 bytes. */
 static void count_all(struct trigger_list *l, const uint8_t *data, size_t n)
 {
@@ -145,14 +164,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!events)
 		define_all();
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		write_line(line);
+		ask_line(line);
+	}
 	out_init_raw(&out, drop_text, &printed);
 	/* The second event first: its variables are those that lines of the first one read. */
 	for (size_t i = EVENTS; i-- > 0;)
 		count_all(&lists[i], data, n);
 	for (size_t i = 0; i < EVENTS; i++) {
 		hist_print(&lists[i], NULL, &out);
+		hist_print_json(&lists[i], NULL, &out);
 		trigger_list_free(&lists[i]);
 		lists[i] = (struct trigger_list){ 0 };
 	}

@@ -67,3 +67,7 @@ bool hist_stands(const struct event_trigger *t);
 
 /* (records) Prints the `hist` file of an event with these triggers. */
 void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out);
+/* (records) Prints the same as JSON, an object a line: of each histogram its trigger, its rows and
+ * its totals. */
+void hist_print_json(const struct trigger_list *l, const struct hist_symbols *symbols,
+		     struct out *out);

@@ -64,3 +64,7 @@ void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
 		    struct hist_slot *slot);
 /* (records) The command's fields of other events are read from here on. */
 void hist_ask_extras(const struct hist_command *c);
+/* Fills `text`, n bytes, with the function's name, as the kernel's %ps and %pS do. ahead: the
+ * address is `ahead` bytes behind what is looked for, a call whose return address it is. */
+void hist_name_address(const struct hist_symbols *symbols, uint64_t address, unsigned ahead,
+		       bool with_offset, char *text, size_t n);

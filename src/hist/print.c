@@ -24,25 +24,23 @@ struct hist_printing {
 
 /* --- keys ------------------------------------------------------------------------------- */
 
-/* Fills `text` with the function's name, as the kernel's %ps and %pS do. ahead: the address is
- * `ahead` bytes behind what is looked for, a call whose return address it is. */
-static void name_address(const struct hist_printing *p, uint64_t address, unsigned ahead,
-			 bool with_offset, char *text)
+void hist_name_address(const struct hist_symbols *symbols, uint64_t address, unsigned ahead,
+		       bool with_offset, char *text, size_t n)
 {
 	struct hist_symbol s;
 	char offset[64] = "";
 
-	if (!p->symbols || !p->symbols->find(p->symbols->arg, address - ahead, &s)) {
-		snprintf(text, NAME_BYTES, "0x%" PRIx64, address);
+	if (!symbols || !symbols->find(symbols->arg, address - ahead, &s)) {
+		snprintf(text, n, "0x%" PRIx64, address);
 		return;
 	}
 	/* The place in a module without functions is the name: of the address itself. */
 	if (!s.size)
-		p->symbols->find(p->symbols->arg, address, &s);
+		symbols->find(symbols->arg, address, &s);
 	if (with_offset && s.size)
 		snprintf(offset, sizeof(offset), "+0x%" PRIx64 "/0x%" PRIx64, s.offset + ahead,
 			 s.size);
-	snprintf(text, NAME_BYTES, "%s%s%s%s%s", s.name, offset, s.module ? " [" : "",
+	snprintf(text, n, "%s%s%s%s%s", s.name, offset, s.module ? " [" : "",
 		 s.module ? s.module : "", s.module ? "]" : "");
 }
 
@@ -52,7 +50,7 @@ static void print_address(const struct hist_printing *p, const struct hist_field
 	char name[NAME_BYTES];
 	bool offset = f->modifier == HIST_SYM_OFFSET;
 
-	name_address(p, value, 0, offset, name);
+	hist_name_address(p->symbols, value, 0, offset, name, sizeof(name));
 	out_printf(p->out, "%s: [%" PRIx64 "] %-*s", f->name, value, offset ? 55 : 45, name);
 }
 
@@ -101,7 +99,7 @@ static void print_stack(const struct hist_printing *p, const struct hist_field *
 
 	out_printf(p->out, "%s:\n", f->name);
 	for (uint64_t i = 0; i < *at; i++) {
-		name_address(p, at[1 + i], i > 0, true, name);
+		hist_name_address(p->symbols, at[1 + i], i > 0, true, name, sizeof(name));
 		out_printf(p->out, "         %s\n", name);
 	}
 }

@@ -168,9 +168,10 @@ static bool find_symbol(void *arg, uint64_t address, struct hist_symbol *out)
 }
 
 void hists_print(const struct trigger_list *l, struct trace_info *info, struct addresses *a,
-		 struct out *out)
+		 bool json, struct out *out)
 {
 	struct symbol_names names = { a, info };
+	const struct hist_symbols symbols = { find_symbol, &names };
 
-	hist_print(l, &(struct hist_symbols){ find_symbol, &names }, out);
+	(json ? hist_print_json : hist_print)(l, &symbols, out);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "shared/messages.h"
 
 #define THREADS_SHOWN 8

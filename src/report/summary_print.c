@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/json.h"
+#include "base/json.h"
 #include "report/losses.h"
 #include "report/threshold.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/json.h"
+#include "base/json.h"
 #include "report/losses.h"
 #include "report/summary.h"
 #include "report/syscalls_internal.h"

@@ -323,10 +323,9 @@ static const struct tree_file_ops trigger = { .truncate = truncate_triggers,
 /* --- hist --------------------------------------------------------------------------- */
 
 /* The settings are copied, because the target takes its own locks. */
-static int show_hist(struct tree_file *f, struct out *text, struct err *err)
+void instance_hist(struct instance *in, const struct event_entry *event, bool json,
+		   struct out *text)
 {
-	struct instance *in = instance_of(f);
-	const struct event_entry *event = f->arg;
 	const struct trigger_list *l;
 	struct tree_target t;
 	struct settings s;
@@ -336,11 +335,16 @@ static int show_hist(struct tree_file *f, struct out *text, struct err *err)
 	l = &event_set_get(&s.events, event->index)->triggers;
 	t = instance_lock(in);
 	if (t.ops->hist)
-		t.ops->hist(t.arg, l, text);
+		t.ops->hist(t.arg, l, json, text);
 	else
-		hist_print(l, NULL, text);
+		(json ? hist_print_json : hist_print)(l, NULL, text);
 	instance_unlock(in);
 	settings_free(&s);
+}
+
+static int show_hist(struct tree_file *f, struct out *text, struct err *err)
+{
+	instance_hist(instance_of(f), f->arg, false, text);
 	return 0;
 }
 

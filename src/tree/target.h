@@ -101,8 +101,8 @@ struct tree_target_ops {
 	 * function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
 	/* Prints an event's `hist` file, whose triggers are l: src/hist's hist_print() with the
-	 * names of functions. NULL: nothing is counted. */
-	void (*hist)(void *arg, const struct trigger_list *l, struct out *out);
+	 * names of functions, or hist_print_json(). NULL: nothing is counted. */
+	void (*hist)(void *arg, const struct trigger_list *l, bool json, struct out *out);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);
 	/* The stack tracer: prints stack_trace's text (false: there is none), gives stack_max_size,

@@ -194,6 +194,30 @@ static const struct option syscalls_options[] = {
 	END
 };
 
+/* cmd_hist(). */
+static const struct option hist_options[] = {
+	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
+	  TO(durations) },
+	{ 0, "top", NULL, "show the histogram once a second while it grows", set_flag, TO(top) },
+	{ 0, "limit", "N", "with -d: print the first N functions only", set_limit },
+	{ 'L', "library", "MODULE", "with -d: of the program and this library only (without it: of all)",
+	  ADDS_TO("set_ftrace_module") },
+	END
+};
+
+/* Commands whose answer a session gives. */
+static const struct option answer_options[] = {
+	{ 'o', "output", "FILE", "print the answer into FILE, apart from the program's own output", set_text, TO(output) },
+	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms; a bare number: seconds); the program goes on",
+	  .set = set_duration },
+	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
+	  WRITES("buffer_size_kb") },
+	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
+	  "(the program waits, nothing is lost)", .set = set_mode },
+	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
+	END
+};
+
 static const struct option json_options[] = {
 	{ 0, "json", NULL, "one JSON object a line", set_flag, TO(json) },
 	END
@@ -264,6 +288,10 @@ const struct command commands[] = {
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, process_options, json_options, screen_options), false, 0, -1,
 	  cmd_syscalls, true },
+	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Count an event's records or a function's calls by keys, or calls' times",
+	  TABLES(hist_options, answer_options, process_options, json_options, screen_options),
+	  false, 0, -1, cmd_hist, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
 	  false, 0, -1, cmd_list },

@@ -27,5 +27,6 @@ int cmd_stat(struct invocation *inv);
 int cmd_reset(struct invocation *inv);
 int cmd_sessions(struct invocation *inv);
 int cmd_umount(struct invocation *inv);
+int cmd_hist(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

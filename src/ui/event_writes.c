@@ -113,6 +113,25 @@ static int write_parts(const struct invocation *inv, const struct event_files *f
 	return e;
 }
 
+/* Carries out inv->lines, whose texts brace made itself: what is refused is told with them. */
+static int write_lines(const struct invocation *inv, const struct event_files *f, struct err *err)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < inv->lines.n && !e; i++) {
+		const struct tree_line *l = &inv->lines.at[i];
+
+		if (inv->verbose)
+			invocation_show_write(&(struct setting_write){
+				.file = l->file, .text = l->text, .append = true });
+		e = f->echo(f->arg, l->file, l->text, true, err);
+		if (e)
+			/* The text was written with a newline, as by echo. */
+			err->input[strcspn(err->input, "\n")] = '\0';
+	}
+	return e;
+}
+
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err)
 {
 	int e = 0;
@@ -121,6 +140,8 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 		e = f->echo(f->arg, "uprobe_events", inv->definitions.at[i].line, true, err);
 	if (!e)
 		e = write_parts(inv, f, err);
+	if (!e)
+		e = write_lines(inv, f, err);
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
 

@@ -19,6 +19,7 @@ bool event_is_named(const char *pattern, const char *event);
 bool event_write_is(const struct setting_write *w);
 /* Whether there is a -R. */
 bool event_writes_trigger(const struct invocation *inv);
-/* Carries all of them out: filters and triggers first, then what is enabled. 0, or -errno and *err
+/* Carries all of them out: definitions, filters and triggers first, then inv->lines, then what is
+ * enabled. 0, or -errno and *err
  * (-EINVAL: no event has the name). */
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err);

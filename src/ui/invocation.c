@@ -328,20 +328,39 @@ static int short_options(struct option_scan *s, const char *text)
 static int check_operands(const struct invocation *inv, struct err *err)
 {
 	const struct command *c = inv->command;
+	int n = c->asks ? inv->n_questions : inv->n_operands;
+	char *const *operands = c->asks ? inv->questions : inv->operands;
 
-	if (c->attaches && inv->pids.n)
+	if (c->asks && inv->is_program && !inv->n_operands)
+		return err_set(err, EINVAL, "no program stands behind --");
+	if (c->asks && inv->n_operands && inv->pids.n)
+		return err_set(err, EINVAL, "%s either runs a program or attaches with -p, not both",
+			       c->name);
+	if (!c->asks && c->attaches && inv->pids.n)
 		return inv->n_operands
 			       ? err_set(err, EINVAL,
 					 "%s either runs a program or attaches with -p, not both",
 					 c->name)
 			       : 0;
-	if (inv->n_operands < c->min_operands)
+	if (n < c->min_operands)
 		return err_set(err, EINVAL, "%s needs %s; `brace %s --help` says more", c->name,
 			       c->operands, c->name);
-	if (c->max_operands >= 0 && inv->n_operands > c->max_operands)
+	if (c->max_operands >= 0 && n > c->max_operands)
 		return err_set(err, EINVAL, "%s: unexpected argument: %s", c->name,
-			       inv->operands[c->max_operands]);
+			       operands[c->max_operands]);
 	return 0;
+}
+
+/* Parts questions from the program: all operands are questions if there is no `--`. */
+static void split_operands(struct invocation *inv)
+{
+	if (!inv->command->asks)
+		return;
+	if (!inv->is_program)
+		inv->n_questions = inv->n_operands;
+	inv->questions = inv->operands;
+	inv->operands += inv->n_questions;
+	inv->n_operands -= inv->n_questions;
 }
 
 /* Operands move to the front of argv as they are met. */
@@ -356,8 +375,10 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	while (*s.at && !e) {
 		char *word = *s.at++;
 
-		if (!ended && !strcmp(word, "--"))
+		if (!ended && !strcmp(word, "--")) {
 			inv->is_program = ended = true;
+			inv->n_questions = inv->n_operands;
+		}
 		else if (!ended && !strncmp(word, "--", 2))
 			e = long_option(&s, word + 2);
 		else if (!ended && word[0] == '-' && word[1])
@@ -370,6 +391,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 		}
 	}
 	inv->operands[inv->n_operands] = NULL;
+	split_operands(inv);
 	if (e || inv->help)
 		return e;
 	e = check_operands(inv, err);
@@ -436,7 +458,7 @@ const char *invocation_usual_tracer(const struct invocation *inv)
 		events |= file && !strcmp(file, "set_event");
 		functions |= file && (settings_reach(file) & REACH_SELECTS);
 	}
-	return events && !functions ? "nop" : "function_graph";
+	return (events || inv->lines.n) && !functions ? "nop" : "function_graph";
 }
 
 /* Adds the usual settings that the command line does not give: a tracer and, in overwrite mode,
@@ -454,7 +476,7 @@ int invocation_settings(struct invocation *inv, struct err *err)
 	/* After the usual tracer, which is written only if the user names none. */
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		e = carry_out(inv, &inv->writes.at[i], err);
-	if (!e && inv->settings.events.pending.n && !inv->events)
+	if (!e && (inv->settings.events.pending.n || inv->definitions.n) && !inv->events)
 		inv->settings.events.catalogue = inv->events = events_new();
 	if (!e)
 		e = probe_options_define(inv, err);
@@ -463,8 +485,18 @@ int invocation_settings(struct invocation *inv, struct err *err)
 	return e;
 }
 
+void invocation_add_line(struct invocation *inv, char *file, char *text)
+{
+	*vec_add(&inv->lines) = (struct tree_line){ file, text };
+}
+
 void invocation_free(struct invocation *inv)
 {
+	for (size_t i = 0; i < inv->lines.n; i++) {
+		free(inv->lines.at[i].file);
+		free(inv->lines.at[i].text);
+	}
+	vec_free(&inv->lines);
 	vec_free(&inv->writes);
 	vec_free(&inv->pids);
 	probe_options_free(inv);

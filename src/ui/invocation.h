@@ -38,6 +38,9 @@ struct command {
 	int min_operands, max_operands; /* max -1: any number */
 	int (*run)(struct invocation *inv); /* returns the exit status */
 	bool attaches;        /* -p may stand in for the operands */
+	/* the operands before `--` are questions, of which the two numbers speak; a program to run
+	 * stands behind it */
+	bool asks;
 };
 
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
@@ -52,15 +55,21 @@ struct setting_write {
 /* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". */
 struct probe_definition_line { char *line, *name; };
 
+/* One more `echo TEXT >> FILE` in the tree, when the events are known (event_writes.h). */
+struct tree_line { char *file, *text; };
+
 struct invocation {
 	const struct command *command;
 	char **operands; /* NULL-terminated, as in argv */
 	int n_operands;
 	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
 	VEC(struct probe_definition_line) definitions; /* probe_option.h */
+	VEC(struct tree_line) lines; /* in order; invocation_free() frees the texts */
+	char **questions;     /* of a command that asks: what stands before the program */
+	int n_questions;
 	struct settings settings;
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
-	const char *output, *binary, *sort, *by, *run;
+	const char *output, *binary, *sort, *by, *run, *durations;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
 	bool is_program;      /* `--` stands before the operands */
@@ -74,7 +83,7 @@ struct invocation {
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
 	bool csv, foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet,
-		reverse, verbose, signatures, why;
+		reverse, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
@@ -92,6 +101,8 @@ void invocation_show_write(const struct setting_write *w);
 const char *invocation_usual_tracer(const struct invocation *inv);
 /* Carries out the writes into inv->settings, saying each if -v was given. 0, or -errno and *err. */
 int invocation_settings(struct invocation *inv, struct err *err);
+/* Adds to inv->lines; takes the texts over. */
+void invocation_add_line(struct invocation *inv, char *file, char *text);
 void invocation_free(struct invocation *inv);
 
 extern const struct command commands[]; /* ends with a NULL name */

@@ -15,7 +15,7 @@
 #include "sym/static_events.h"
 #include "ui/commands.h"
 #include "ui/event_writes.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "ui/list_events.h"
 #include "ui/say.h"
 #include "ui/screen.h"

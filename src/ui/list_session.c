@@ -12,7 +12,7 @@
 #include "daemon/ask.h"
 #include "ui/event_writes.h"
 #include "model/function_list.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "ui/list_events.h"
 #include "ui/say.h"
 #include "ui/screen.h"

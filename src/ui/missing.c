@@ -11,11 +11,10 @@
 
 #include "base/file.h"
 #include "image/mapped_file.h"
+#include "ui/libraries.h"
 #include "ui/run_helper.h"
 #include "ui/say.h"
 #include "hook/why.h"
-
-struct mapped_library { char *path; uint64_t start; /* where the process has it mapped */ };
 
 struct missing_search {
 	const struct settings *settings;
@@ -25,7 +24,7 @@ struct missing_search {
 	/* the program's; NULL: it cannot be planned, and the session will say so */
 	struct hook_module *plan;
 	char *package; /* "" if none was found; NULL: not looked for yet */
-	VEC(struct mapped_library) libraries;
+	struct libraries libraries;
 	bool searched; /* `libraries` is filled in */
 };
 
@@ -89,43 +88,6 @@ static bool library_has(const struct missing_search *s, const struct mapped_libr
 	return found;
 }
 
-/* Lists the libraries that the process has mapped. Executes nothing of its program, which may be
- * another user's. */
-static void find_mapped(struct missing_search *s)
-{
-	struct maps maps;
-
-	if (maps_read(s->pid, &maps, NULL))
-		return;
-	for (size_t i = 0; i < maps.at.n; i++)
-		if (maps.at.at[i].exec && maps.at.at[i].path[0] == '/')
-			*vec_add(&s->libraries) =
-				(struct mapped_library){ mem_strdup(maps.at.at[i].path),
-							 maps.at.at[i].start };
-	maps_free(&maps);
-}
-
-/* Lists the libraries that the program links; those that it will dlopen are not known. The loader
- * itself lists them, as for ldd: the user is about to run it anyway. */
-static void find_linked(struct missing_search *s)
-{
-	const char *interp = s->program->interp;
-	char *list = interp ? run_helper((const char *const[]){ interp, "--list", s->program->path,
-							     NULL }) : NULL;
-	char *state = NULL;
-
-	for (char *line = list ? strtok_r(list, "\n", &state) : NULL; line;
-	     line = strtok_r(NULL, "\n", &state)) {
-		char *path = strchr(line, '/');
-
-		if (path)
-			*vec_add(&s->libraries) =
-				(struct mapped_library){ .path = mem_strndup(path,
-									     strcspn(path, " ")) };
-	}
-	free(list);
-}
-
 /* Fills in `libraries` when they are first needed. */
 static void find_libraries(struct missing_search *s)
 {
@@ -133,9 +95,9 @@ static void find_libraries(struct missing_search *s)
 		return;
 	s->searched = true;
 	if (s->pid)
-		find_mapped(s);
+		libraries_mapped(s->pid, &s->libraries);
 	else
-		find_linked(s);
+		libraries_linked(s->program, &s->libraries);
 }
 
 /* Whether -L opens the library. */
@@ -149,8 +111,8 @@ static bool is_opened(const struct missing_search *s, const char *path)
 static const char *library_with(struct missing_search *s, const char *name, bool opened)
 {
 	find_libraries(s);
-	for (size_t i = 0; i < s->libraries.n; i++) {
-		const struct mapped_library *l = &s->libraries.at[i];
+	for (size_t i = 0; i < s->libraries.at.n; i++) {
+		const struct mapped_library *l = &s->libraries.at.at[i];
 
 		if (is_opened(s, l->path) == opened && strcmp(l->path, s->program->path) &&
 		    library_has(s, l, name))
@@ -163,8 +125,8 @@ static const char *library_with(struct missing_search *s, const char *name, bool
 static bool is_linked(struct missing_search *s, const char *glob)
 {
 	find_libraries(s);
-	for (size_t i = 0; i < s->libraries.n; i++)
-		if (function_module_match(glob, s->libraries.at[i].path))
+	for (size_t i = 0; i < s->libraries.at.n; i++)
+		if (function_module_match(glob, s->libraries.at.at[i].path))
 			return true;
 	return function_module_match(glob, s->program->path);
 }
@@ -244,9 +206,9 @@ static bool libraries_match(struct missing_search *s, const struct function_patt
 	if (!s->settings->modules.patterns.n)
 		return false;
 	find_libraries(s);
-	for (size_t i = 0; i < s->libraries.n; i++)
-		if (is_opened(s, s->libraries.at[i].path) &&
-		    library_matches(s, &s->libraries.at[i], p))
+	for (size_t i = 0; i < s->libraries.at.n; i++)
+		if (is_opened(s, s->libraries.at.at[i].path) &&
+		    library_matches(s, &s->libraries.at.at[i], p))
 			return true;
 	return false;
 }
@@ -258,8 +220,8 @@ static char *closed_module(struct missing_search *s, const struct function_patte
 	if (!p->module || p->other_modules || function_module_match(p->module, s->program->path))
 		return NULL;
 	find_libraries(s);
-	for (size_t i = 0; i < s->libraries.n; i++) {
-		const char *path = s->libraries.at[i].path, *slash = strrchr(path, '/');
+	for (size_t i = 0; i < s->libraries.at.n; i++) {
+		const char *path = s->libraries.at.at[i].path, *slash = strrchr(path, '/');
 
 		if (!function_module_match(p->module, path))
 			continue;
@@ -418,9 +380,7 @@ static int check_and_free(struct missing_search *s)
 	sym_close(s->program);
 	free(s->package);
 	free(s->root);
-	for (size_t i = 0; i < s->libraries.n; i++)
-		free(s->libraries.at[i].path);
-	vec_free(&s->libraries);
+	libraries_free(&s->libraries);
 	return status;
 }
 

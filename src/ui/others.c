@@ -16,7 +16,6 @@ static const struct { const char *word, *instead; } commands[] = {
 	{ "attach", "`brace record -p PID` attaches to a process" },
 	{ "top", "`brace record -p PID --duration 2s` and `brace report` tell where the time goes" },
 	{ "profile", "`brace record -- PROGRAM` and `brace report` tell where the time goes" },
-	{ "hist", "`brace report` has p50, p99 and max of each function" },
 	{ "dump", "`brace replay` prints all records, `brace report --json` numbers for programs" },
 	{ "script", "`brace replay` prints all records, `brace report --json` numbers for programs" },
 	{ "tui", "`brace replay` and `brace report` show what was recorded, in a pager" },

@@ -299,10 +299,8 @@ static int resolve_text(struct probe_option *o, struct probe_definition_line *d)
 	return 0;
 }
 
-/* Cuts the text into its parts, and gives the write the event's name in its place. */
-static int resolve_write(struct invocation *inv, struct setting_write *w, struct err *err)
+int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
 {
-	const char *text = w->text;
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
 	       n = strcspn(text + at, " \t");
 	struct probe_option o = { .inv = inv, .text = text, .column = at, .err = err };
@@ -317,7 +315,7 @@ static int resolve_write(struct invocation *inv, struct setting_write *w, struct
 	free(o.place);
 	if (e < 0)
 		return e;
-	w->text = d.name;
+	*name = d.name;
 	*vec_add(&inv->definitions) = d;
 	return 0;
 }
@@ -328,7 +326,8 @@ int probe_options_resolve(struct invocation *inv, struct err *err)
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		if (is_definition(&inv->writes.at[i]))
-			e = resolve_write(inv, &inv->writes.at[i], err);
+			e = probe_option_add(inv, inv->writes.at[i].text, &inv->writes.at[i].text,
+					     err);
 	return e ? err_prefix(err, "-e") : 0;
 }
 

@@ -12,6 +12,9 @@
  * write's text). Call once, when options and operands are known. 0, or -errno and *err with the
  * column. */
 int probe_options_resolve(struct invocation *inv, struct err *err);
+/* Makes a line of one definition, as of -e; *name, "GROUP:EVENT", lives as long as inv's
+ * definitions. 0, or -errno and *err with the column. */
+int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err);
 /* Defines them in inv->events. 0, or -errno and *err. */
 int probe_options_define(struct invocation *inv, struct err *err);
 void probe_options_free(struct invocation *inv);

@@ -8,7 +8,7 @@
 
 #include "base/escape.h"
 #include "base/mem.h"
-#include "report/json.h"
+#include "base/json.h"
 
 #define ROWS_WAIT 1000u
 #define COLUMN_MAX 120u /* a longer value stands out of its column */

@@ -80,7 +80,7 @@ int run_check(struct invocation *inv)
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
-	if (!inv->settings.tracer->functions && !inv->events) {
+	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n) {
 		say("brace: the tracer nop records no function; choose function_graph or function\n");
 		return EXIT_BRACE;
 	}

@@ -195,7 +195,7 @@ static void print_arguments(struct out *o, const struct argument_count *c)
 		   c->unknown == 1 ? "" : "s");
 }
 
-static void say_messages(const struct session_result *r)
+void summary_messages(const struct session_result *r)
 {
 	struct out out;
 
@@ -241,7 +241,7 @@ void summary_print(const struct session_result *r, const char *trace_file)
 	summary_coverage(r->code_bytes, r->unknown_bytes);
 	if (r->attached)
 		say_attached(r);
-	say_messages(r);
+	summary_messages(r);
 	if (trace_file)
 		say("brace: trace in %s; brace report and brace replay read it\n", trace_file);
 }

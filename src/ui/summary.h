@@ -6,6 +6,9 @@
 /* Prints the closing summary of a traced run. `trace_file` NULL: none was written. */
 void summary_print(const struct session_result *r, const char *trace_file);
 
+/* Says what befell programs, and events that have no probe somewhere; nothing if all went well. */
+void summary_messages(const struct session_result *r);
+
 /* Says that the file could not take all, and how much it lacks; nothing if it could. */
 void summary_full(const struct session_result *r);
 

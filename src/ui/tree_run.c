@@ -5,7 +5,9 @@
 #include "ui/tree_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 #include "tree/instance.h"
 #include "ui/background.h"
@@ -111,4 +113,50 @@ int tree_run_begin(struct invocation *inv,
 	instance_tree_free(t.tree);
 	*wait_status = result.wait_status;
 	return e ? say_error(&err) : 0;
+}
+
+/* --- trace_pipe ------------------------------------------------------------------------------- */
+
+/* How long to wait for more of it. */
+#define LOOK_NS 10000000
+
+/* Reads bytes of trace_pipe; 0: there will be no more. */
+static ssize_t next_bytes(struct tree_run *t, struct tree_open *pipe, char *buf, size_t n,
+			  struct err *err)
+{
+	const struct timespec nap = { .tv_nsec = LOOK_NS };
+
+	for (;;) {
+		/* Asked before reading: records that came before the end are still read. */
+		bool over = instances_are_over(t->instances);
+		ssize_t got = tree_read(pipe, buf, n, 0, err);
+
+		/* Bytes, the end, or an error; -EAGAIN: nothing is there now. */
+		if (got != -EAGAIN)
+			return got;
+		if (over)
+			return 0;
+		nanosleep(&nap, NULL);
+	}
+}
+
+int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err)
+{
+	struct tree_node *node = tree_find(t->tree, "trace_pipe");
+	struct tree_open *pipe;
+	char buf[65536];
+	ssize_t n = tree_open(node, O_RDONLY | O_NONBLOCK, 0, 0, &pipe, err);
+
+	tree_put(node);
+	if (n < 0)
+		return (int)n;
+	while (!screen_is_done(screen) && (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
+		out_bytes(&screen->text, buf, (size_t)n);
+		out_flush(&screen->text);
+	}
+	tree_close(pipe);
+	if (screen_is_done(screen))
+		session_stop(instances_session(t->instances));
+	instances_wait(t->instances);
+	return n < 0 ? (int)n : 0;
 }

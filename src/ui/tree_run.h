@@ -5,6 +5,7 @@
 #pragma once
 #include "instance/instances.h"
 #include "ui/invocation.h"
+#include "ui/screen.h"
 
 struct tree_run {
 	struct tree *tree;
@@ -18,3 +19,6 @@ bool tree_run_needed(const struct invocation *inv);
 int tree_run_begin(struct invocation *inv,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   int *wait_status);
+/* Prints trace_pipe until the programs have ended. When nobody reads any more, they go on
+ * unrecorded. 0, or -errno and *err. */
+int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err);

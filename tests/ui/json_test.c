@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/json.h"
+#include "base/json.h"
 
 static char written[256];
 static size_t n_written;

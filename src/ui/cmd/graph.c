@@ -4,9 +4,7 @@
  * printer with the monitor's lock. A reader that goes away ends the recording, not the
  * program. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 #include "tree/tree.h"
 #include "ui/commands.h"
@@ -89,9 +87,6 @@ static int open_output(struct graph_run *l, const struct invocation *inv)
 
 /* --- with triggers ------------------------------------------------------------------ */
 
-/* How long to wait for more of trace_pipe. */
-#define LOOK_NS 10000000
-
 /* Prints the header, which comes before the first record. */
 static void print_head(struct graph_run *l, struct tree *tree)
 {
@@ -110,50 +105,13 @@ static void print_head(struct graph_run *l, struct tree *tree)
 	trace_info_free(info);
 }
 
-/* Reads bytes of trace_pipe; 0: there will be no more. */
-static ssize_t next_bytes(struct tree_run *t, struct tree_open *pipe, char *buf, size_t n,
-			  struct err *err)
-{
-	const struct timespec nap = { .tv_nsec = LOOK_NS };
-
-	for (;;) {
-		/* Asked before reading: records that came before the end are still read. */
-		bool over = instances_are_over(t->instances);
-		ssize_t got = tree_read(pipe, buf, n, 0, err);
-
-		/* Bytes, the end, or an error; -EAGAIN: nothing is there now. */
-		if (got != -EAGAIN)
-			return got;
-		if (over)
-			return 0;
-		nanosleep(&nap, NULL);
-	}
-}
-
-/* Prints what triggers have left, as trace_pipe gives it. When nobody reads any more, the program
- * goes on unrecorded. */
+/* Prints what triggers have left, as trace_pipe gives it. */
 static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 {
 	struct graph_run *l = arg;
-	struct tree_node *node = tree_find(t->tree, "trace_pipe");
-	struct tree_open *pipe;
-	char buf[65536];
-	ssize_t n = tree_open(node, O_RDONLY | O_NONBLOCK, 0, 0, &pipe, err);
 
-	tree_put(node);
-	if (n < 0)
-		return (int)n;
 	print_head(l, t->tree);
-	while (!screen_is_done(&l->output) &&
-	       (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
-		out_bytes(&l->output.text, buf, (size_t)n);
-		out_flush(&l->output.text);
-	}
-	tree_close(pipe);
-	if (screen_is_done(&l->output))
-		session_stop(instances_session(t->instances));
-	instances_wait(t->instances);
-	return n < 0 ? (int)n : 0;
+	return tree_run_print(t, &l->output, err);
 }
 
 /* The screen is closed in any case, so that a reader sees the end. */

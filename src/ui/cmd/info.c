@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "ui/commands.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "report/losses.h"
 #include "ui/messages.h"
 #include "ui/screen.h"

@@ -15,7 +15,7 @@
 #include "inject/launch.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "sym/signatures.h"
 #include "ui/list_events.h"
 #include "ui/list_session.h"

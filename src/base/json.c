@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings for the JSON reports. Names come from traced programs: control characters and everything
  * that a terminal could act on is escaped. */
-#include "report/json.h"
+#include "base/json.h"
 
 #include "base/escape.h"
 #include "base/utf8.h"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* How long each function's calls lasted, by powers of two: counted from a stream of events while it
+ * comes, so that nothing is kept of a call. Each call counts, recursive ones too; what its thread
+ * slept is left out if the stream tells it, as in all reports. Not locked. */
+#pragma once
+#include "base/out.h"
+#include "trace/event.h"
+
+struct durations;
+
+/* info must outlive it, and may grow. durations_free() frees it. */
+struct durations *durations_new(const struct trace_info *info);
+void durations_free(struct durations *d);
+/* Takes the stream's next event. */
+void durations_event(struct durations *d, const struct event *e);
+/* The stream has ended: calls that are open are counted as such, and have no duration. */
+void durations_end(struct durations *d);
+/* Functions that were called, so far. */
+size_t durations_functions(const struct durations *d);
+/* Print at most n functions (0: all), that with the most calls first: a heading, and a line for
+ * each power of two in nanoseconds; or JSON, an object for each function and a last one that tells
+ * the losses. */
+void durations_print(const struct durations *d, size_t n, struct out *out);
+void durations_print_json(const struct durations *d, size_t n, struct out *out);

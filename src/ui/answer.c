@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The main thread waits and prints, the instance's threads count, and the monitor's thread heeds
+ * interrupts and --duration (run.h). The commands hist, sql and latency differ only in the lines
+ * that they write to the tree. */
+#include "ui/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event/catalogue.h"
+#include "ui/run.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/summary.h"
+#include "ui/tree_run.h"
+
+#define LOOK_NS 10000000       /* between two looks for the end */
+#define REFRESH_LOOKS 100u     /* looks from one screen to the next */
+#define USUAL_ROWS 24u         /* of a terminal that does not tell */
+
+struct answer_run {
+	const struct answer *answer;
+	const struct invocation *inv;
+	struct screen screen;
+};
+
+void answer_add_hist(struct answer *a, char *event)
+{
+	*vec_add(&a->hists) = event;
+}
+
+void answer_free(struct answer *a)
+{
+	for (size_t i = 0; i < a->hists.n; i++)
+		free(a->hists.at[i]);
+	vec_free(&a->hists);
+}
+
+static void nap(void)
+{
+	const struct timespec t = { .tv_nsec = LOOK_NS };
+
+	nanosleep(&t, NULL);
+}
+
+/* --- histograms ------------------------------------------------------------------------------- */
+
+static const struct event_entry *event_named(struct tree *tree, const char *event)
+{
+	const char *colon = strchr(event, ':');
+	char *system = mem_strndup(event, (size_t)(colon - event));
+	const struct event_entry *e = events_find(instance_events(tree), system, colon + 1);
+
+	free(system);
+	return e;
+}
+
+static int append_text(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+/* The text of all histograms; the caller frees it. */
+static char *hist_text(const struct answer_run *r, struct tree *tree)
+{
+	struct out out;
+	char *text;
+	size_t n;
+	FILE *to = mem_stream(&text, &n);
+
+	out_init_raw(&out, append_text, to);
+	for (size_t i = 0; i < r->answer->hists.n; i++) {
+		const struct event_entry *e = event_named(tree, r->answer->hists.at[i]);
+
+		if (!e)
+			continue;
+		if (i && !r->inv->json)
+			out_char(&out, '\n');
+		instance_hist(instance_top(tree), e, r->inv->json, &out);
+	}
+	out_flush(&out);
+	out_free(&out);
+	fclose(to);
+	return text;
+}
+
+static bool shows_screens(const struct answer_run *r)
+{
+	return r->inv->top && !r->inv->json && !r->inv->output && isatty(STDOUT_FILENO);
+}
+
+/* As many lines as the terminal has: the rest would push the first ones out of sight. */
+static void print_screen(struct answer_run *r, const char *text)
+{
+	static const char clear[] = "\033[H\033[2J";
+	struct winsize size = { 0 };
+	const char *end = text;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+		size.ws_row = USUAL_ROWS;
+	for (unsigned i = 1; i < size.ws_row && *end; i++)
+		end += strcspn(end, "\n") + (end[strcspn(end, "\n")] != '\0');
+	out_flush(&r->screen.text);
+	if (write(STDOUT_FILENO, clear, sizeof(clear) - 1) < 0)
+		return;
+	out_bytes(&r->screen.text, text, (size_t)(end - text));
+	out_flush(&r->screen.text);
+}
+
+static void print_hists(struct answer_run *r, struct tree *tree)
+{
+	char *text = hist_text(r, tree);
+
+	out_str(&r->screen.text, text);
+	out_flush(&r->screen.text);
+	free(text);
+}
+
+/* One second's histograms. Where there is no terminal they follow each other. */
+static void refresh(struct answer_run *r, struct tree *tree)
+{
+	char *text;
+
+	if (!shows_screens(r)) {
+		print_hists(r, tree);
+		out_char(&r->screen.text, '\n');
+		return;
+	}
+	text = hist_text(r, tree);
+	print_screen(r, text);
+	free(text);
+}
+
+/* Waits for the end of the programs, or for a reader that goes away. */
+static void watch_hists(struct answer_run *r, struct tree_run *t)
+{
+	for (unsigned looks = 1; !instances_are_over(t->instances); looks++) {
+		nap();
+		if (r->inv->top && looks % REFRESH_LOOKS == 0)
+			refresh(r, t->tree);
+		if (screen_is_done(&r->screen))
+			session_stop(instances_session(t->instances));
+	}
+	instances_wait(t->instances);
+	if (shows_screens(r))
+		print_screen(r, "");
+	print_hists(r, t->tree);
+}
+
+/* tree_run_begin()'s `use` */
+static int print_answer(struct tree_run *t, void *arg, struct err *err)
+{
+	struct session_result result = { 0 };
+	struct answer_run *r = arg;
+	int e = r->answer->records ? tree_run_print(t, &r->screen, err) : 0;
+
+	if (!e && r->answer->hists.n)
+		watch_hists(r, t);
+	session_result(instances_session(t->instances), &result);
+	summary_messages(&result);
+	return e;
+}
+
+int answer_run(struct invocation *inv, const struct answer *a)
+{
+	struct answer_run r = { .answer = a, .inv = inv };
+	int wait_status = 0, status;
+
+	if (inv->output)
+		status = screen_open_file(&r.screen, inv->output);
+	else
+		status = (screen_open(&r.screen, inv, SCREEN_PLAIN, NULL), 0);
+	if (status)
+		return status;
+	status = tree_run_begin(inv, print_answer, &r, &wait_status);
+	status = screen_close(&r.screen, status);
+	return status ? status : run_exit(wait_status);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a session for a question (inv->definitions, inv->lines) over a tree of its own, and prints
+ * the answer: histograms, at the end or again and again, or records as they come. */
+#pragma once
+#include "ui/invocation.h"
+
+struct answer {
+	VEC(char *) hists;        /* "SYSTEM:EVENT": those whose `hist` files are printed */
+	bool records;             /* trace_pipe is printed as it grows */
+};
+
+/* Prints to inv->output, or to standard output; with inv->top the histograms once a second.
+ * Returns the exit status; failures are said. */
+int answer_run(struct invocation *inv, const struct answer *a);
+/* Adds a histogram's event; takes the text over. */
+void answer_add_hist(struct answer *a, char *event);
+void answer_free(struct answer *a);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* brace hist: counts an event's records, or a function's calls, by keys in one line; with -d, how
+ * long the calls of functions last. The first is a hist trigger in a tree (answer.h), the second a
+ * count of the calls in the stream of records. main() calls it, on brace's only thread. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/catalogue.h"
+#include "report/durations.h"
+#include "ui/answer.h"
+#include "ui/commands.h"
+#include "ui/function_event.h"
+#include "hist/question.h"
+#include "ui/question.h"
+#include "ui/run.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/summary.h"
+
+/* --- records by key --------------------------------------------------------------------------- */
+
+/* A key that is a string's address in a system call means the copy of the string. */
+static void name_copies(struct hist_question *q, const struct event_format *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const char *copy = f->fields[i].name, *end = copy + strlen(copy) - strlen("_val");
+
+		if (!strncmp(copy, "__", 2) && end > copy + 2 && !strcmp(end, "_val") &&
+		    strncmp(f->fields[i].type, "__data_loc char", 15) == 0)
+			hist_question_rename(q, copy + 2, (size_t)(end - copy - 2), copy);
+	}
+}
+
+/* Finds the event, or makes one at the function. *name: "SYSTEM:EVENT", for free(). */
+static int find_event(struct invocation *inv, struct hist_question *q, char **name,
+		      struct err *err)
+{
+	struct event_catalogue *c = question_events(inv);
+	const struct event_entry *e = question_event(c, q->text + q->at, q->n);
+	const char *made;
+	int r = 0;
+
+	if (e) {
+		*name = mem_printf("%s:%s", e->format->system, e->format->name);
+		name_copies(q, e->format);
+	}
+	events_free(c);
+	if (e)
+		return 0;
+	r = function_event_define(inv,
+				  &(struct function_question){
+					  .text = q->text, .at = q->at, .n = q->n,
+					  .uses = (const char *const[]){ q->trigger, NULL } },
+				  &made, err);
+	if (!r)
+		*name = mem_strdup(made);
+	return r;
+}
+
+/* Adds the question's trigger to the tree's writes. */
+static int ask(struct invocation *inv, const char *text, struct answer *a, struct err *err)
+{
+	struct hist_question q;
+	char *name, *colon;
+	int e = hist_question_parse(text, &q, err);
+
+	if (!e)
+		e = find_event(inv, &q, &name, err);
+	if (!e) {
+		colon = strchr(name, ':');
+		invocation_add_line(inv,
+				    mem_printf("events/%.*s/%s/trigger", (int)(colon - name), name,
+					       colon + 1),
+				    mem_strdup(q.trigger));
+		answer_add_hist(a, name);
+	}
+	hist_question_free(&q);
+	return e;
+}
+
+static int count_records(struct invocation *inv)
+{
+	struct answer a = { 0 };
+	struct err err;
+	int e = 0, status;
+
+	for (int i = 0; i < inv->n_questions && !e; i++)
+		e = ask(inv, inv->questions[i], &a, &err);
+	status = e ? say_error(&err) : answer_run(inv, &a);
+	answer_free(&a);
+	return status;
+}
+
+/* --- durations -------------------------------------------------------------------------------- */
+
+/* Functions of all modules that match, unless -L says which. */
+static int choose_functions(struct invocation *inv, struct err *err)
+{
+	static const struct option functions = { 'd', "durations", .file = "set_ftrace_filter",
+						 .append = true },
+				   modules = { 'L', "library", .file = "set_ftrace_module",
+					       .append = true };
+	bool opened = false;
+	int e = set_setting(inv, &functions, inv->durations, err);
+
+	for (size_t i = 0; i < inv->writes.n; i++)
+		opened |= inv->writes.at[i].file &&
+			  !strcmp(inv->writes.at[i].file, "set_ftrace_module");
+	return e || opened ? e : set_setting(inv, &modules, "*", err);
+}
+
+static int take_all(struct source *source, struct durations *d, struct err *err)
+{
+	struct event e;
+	int r;
+
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		durations_event(d, &e);
+	durations_end(d);
+	return r;
+}
+
+static int print_durations(const struct invocation *inv, const struct durations *d)
+{
+	struct screen o;
+
+	if (inv->output) {
+		if (screen_open_file(&o, inv->output))
+			return EXIT_BRACE;
+	} else {
+		screen_open(&o, inv, SCREEN_PLAIN, NULL);
+	}
+	(inv->json ? durations_print_json : durations_print)(d, inv->limit, &o.text);
+	return screen_close(&o, 0);
+}
+
+static int count_durations(struct invocation *inv)
+{
+	struct session_result result = { 0 };
+	struct run_monitor monitor;
+	struct session *session;
+	struct durations *d;
+	struct source *source;
+	struct err err;
+	int status, r;
+
+	if (choose_functions(inv, &err))
+		return say_error(&err);
+	status = run_start(inv, NULL, &session);
+	if (status)
+		return status;
+	source = session_source(session);
+	d = durations_new(source->info);
+	run_monitor_begin(&monitor, inv, session, NULL, NULL);
+	r = take_all(source, d, &err);
+	run_monitor_end(&monitor);
+	status = r < 0 ? say_error(&err) : print_durations(inv, d);
+	durations_free(d);
+	source->ops->close(source);
+	session_result(session, &result);
+	session_free(session);
+	summary_messages(&result);
+	if (summary_stuck(&result) && !status)
+		status = EXIT_BRACE;
+	return status ? status : run_exit(result.wait_status);
+}
+
+int cmd_hist(struct invocation *inv)
+{
+	if (!inv->n_operands && !inv->pids.n) {
+		say("brace: what is to be counted? Name a program behind --, or a process with -p\n");
+		return EXIT_BRACE;
+	}
+	if (inv->durations && inv->n_questions) {
+		say("brace: -d counts durations of functions, and takes no other question\n");
+		return EXIT_BRACE;
+	}
+	if (inv->durations && inv->top) {
+		say("brace: -d prints at the end: --top is for records by key\n");
+		return EXIT_BRACE;
+	}
+	if (!inv->durations && !inv->n_questions) {
+		say("brace: count what? 'malloc size.log2', 'sys_enter_openat filename', or -d GLOB\n");
+		return EXIT_BRACE;
+	}
+	return inv->durations ? count_durations(inv) : count_records(inv);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* From a function's name to a definition of an event (probe_option.h), on the only thread, before
+ * anything runs. Reads the program's file, its libraries' symbols and their debug information; a
+ * library that cannot be read has no function. */
+#include "ui/function_event.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/reg_names.h"
+#include "inject/launch.h"
+#include "sym/arguments.h"
+#include "sym/module.h"
+#include "sym/usdt.h"
+#include "ui/known_functions.h"
+#include "ui/libraries.h"
+#include "ui/probe_option.h"
+
+/* The function, as its file has it. */
+struct function_place {
+	struct sym_module *module;
+	char *symbol;
+	uint64_t vaddr;
+};
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* The program's file; NULL: it is not known. */
+static char *program_path(const struct invocation *inv)
+{
+	char *path, *image, link[64], at[PATH_MAX];
+	ssize_t n;
+
+	if (inv->pids.n) {
+		snprintf(link, sizeof(link), "/proc/%d/exe", (int)inv->pids.at[0]);
+		n = readlink(link, at, sizeof(at) - 1);
+		return n > 0 ? mem_strndup(at, (size_t)n) : NULL;
+	}
+	if (!inv->n_operands || launch_resolve(inv->operands[0], &path, &image, NULL))
+		return NULL;
+	free(path);
+	return image;
+}
+
+/* Whether a file is the module that the user named: libc.so.6, or libc; NULL: any. */
+static bool is_wanted(const char *path, const char *module)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = module ? strlen(module) : 0;
+
+	return !module || (!strncmp(name, module, n) &&
+			   (!name[n] || name[n] == '.' || name[n] == '-'));
+}
+
+/* Whether the file has the function; then the module stays open. */
+static bool take_file(const char *path, struct function_place *p)
+{
+	const struct sym_function *f = NULL;
+	struct sym_module *m;
+
+	if (sym_open(path, &m, NULL))
+		return false;
+	if (sym_object(m, p->symbol, strlen(p->symbol), &p->vaddr))
+		f = sym_at(m, p->vaddr);
+	/* An entry of the PLT leads to the library's function, which is looked for next. */
+	if (f && !f->plt) {
+		p->module = m;
+		return true;
+	}
+	sym_close(m);
+	return false;
+}
+
+/* The program first, then its libraries in the order in which they are linked or mapped. */
+static bool find_place(const struct invocation *inv, const char *program, const char *module,
+		       struct function_place *p)
+{
+	struct libraries l = { 0 };
+	struct sym_module *m;
+	bool found = is_wanted(program, module) && take_file(program, p);
+
+	if (!found && inv->pids.n) {
+		libraries_mapped(inv->pids.at[0], &l);
+	} else if (!found && sym_open(program, &m, NULL) == 0) {
+		libraries_linked(m, &l);
+		sym_close(m);
+	}
+	for (size_t i = 0; i < l.at.n && !found; i++)
+		found = is_wanted(l.at.at[i].path, module) && take_file(l.at.at[i].path, p);
+	libraries_free(&l);
+	return found;
+}
+
+/* --- parameters ------------------------------------------------------------------------------- */
+
+bool function_event_uses(const char *text, const char *word, size_t n)
+{
+	char quote = '\0', before = ' ';
+
+	for (const char *c = text; *c; before = *c++) {
+		bool begins = !isalnum((unsigned char)before) && before != '_' && before != '.';
+
+		if (quote || *c == '"' || *c == '\'')
+			quote = quote == *c ? '\0' : quote ? quote : *c;
+		else if (begins && !strncmp(c, word, n) && !isalnum((unsigned char)c[n]) &&
+			 c[n] != '_')
+			return true;
+	}
+	return false;
+}
+
+static bool is_used(const struct function_question *q, const char *word, size_t n)
+{
+	bool used = false;
+
+	for (const char *const *u = q->uses; *u; u++)
+		used |= function_event_uses(*u, word, n);
+	return used;
+}
+
+/* A fetch-arg's type. */
+static void write_type(FILE *to, const struct prototype_value *v)
+{
+	if (v->type == PROTOTYPE_STRING_AT)
+		fputs(":string", to);
+	else if (v->type == PROTOTYPE_POINTER)
+		fputs(":x64", to);
+	else
+		fprintf(to, ":%c%u",
+			v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_ENUM ? 's' : 'u',
+			v->size * 8u);
+}
+
+/* Writes " NAME=%REG:TYPE". False: the parameter is in no register that can be named. */
+static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number)
+{
+	const char *reg = v->type == PROTOTYPE_FLOAT || !v->size ? NULL
+								 : reg_names_argument(number);
+	bool string = v->type == PROTOTYPE_STRING_AT;
+
+	if (!reg)
+		return false;
+	fprintf(to, " %.*s=%s%%%s%s", (int)v->name_bytes, v->name, string ? "+0(" : "", reg,
+		string ? ")" : "");
+	write_type(to, v);
+	return true;
+}
+
+/* The parameters that the texts use, by the calling convention. A place that the debug information
+ * gives otherwise is no place at the first instruction of which the convention would be wrong:
+ * compilers keep it for functions that others may call. */
+static int write_parameters(FILE *to, const struct function_question *q, const char *prototype,
+			    unsigned hidden, struct err *err)
+{
+	struct prototype p;
+	unsigned number = 1 + hidden;
+
+	if (!prototype_parse(prototype, &p))
+		return 0;
+	for (uint32_t i = 0; i < p.n; i++) {
+		const struct prototype_value *v = &p.parameters[i];
+
+		if (v->name && is_used(q, v->name, v->name_bytes) &&
+		    !write_parameter(to, v, number))
+			return err_at(err, EINVAL, q->text, q->at,
+				      "the parameter %.*s is in no register here: count by others, "
+				      "or by $arg1 to $arg6", (int)v->name_bytes, v->name);
+		number += v->type != PROTOTYPE_FLOAT;
+	}
+	return 0;
+}
+
+/* sym_wanted */
+static bool is_place(void *context, uint64_t vaddr)
+{
+	return vaddr == ((const struct function_place *)context)->vaddr;
+}
+
+/* By the list, whose names are those of manuals, else by the debug information. */
+static int write_typed(FILE *to, const struct function_question *q, struct function_place *p,
+		       struct err *err)
+{
+	struct sym_arguments_list list = { 0 };
+	const struct sym_arguments *a;
+	const char *known = known_function(p->module->path, p->symbol);
+	char *prototype;
+	int e = 0;
+
+	if (known)
+		return write_parameters(to, q, known, 0, err);
+	if (sym_arguments_read(p->module, is_place, p, &list, NULL))
+		list = (struct sym_arguments_list){ 0 };
+	a = sym_arguments_at(&list, p->vaddr);
+	if (a) {
+		prototype = mem_printf("%s(%s)", a->returns, a->takes);
+		e = write_parameters(to, q, prototype, a->hidden, err);
+		free(prototype);
+	}
+	sym_arguments_free(&list);
+	return e;
+}
+
+/* --- the definition --------------------------------------------------------------------------- */
+
+#define NAME_MOST 40u /* characters of the function in the event's name */
+
+/* The event's name: the function's, with a number if an event has it. The caller frees it. */
+static char *event_name(const struct invocation *inv, const char *symbol, bool returns)
+{
+	char name[NAME_MOST], *event;
+	size_t n = 0;
+
+	for (const char *c = symbol; *c && n < sizeof(name) - 1; c++)
+		name[n++] = isalnum((unsigned char)*c) ? *c : '_';
+	name[n] = '\0';
+	event = mem_printf("%s%s", name, returns ? "__return" : "");
+	for (size_t i = 0; i < inv->definitions.n; i++) {
+		const char *colon = strchr(inv->definitions.at[i].name, ':');
+
+		if (strcmp(colon + 1, event) != 0)
+			continue;
+		free(event);
+		event = mem_printf("%s%s_%zu", name, returns ? "__return" : "",
+				   inv->definitions.n + 1);
+	}
+	return event;
+}
+
+/* "p:EVENT PATH:FUNCTION ARGUMENTS" */
+static int write_definition(FILE *to, const struct invocation *inv,
+			    const struct function_question *q, struct function_place *p,
+			    struct err *err)
+{
+	bool returns = q->returns || is_used(q, "retval", strlen("retval"));
+	char *name = event_name(inv, p->symbol, returns);
+
+	fprintf(to, "%c:%s %s:%s", returns ? 'r' : 'p', name, p->module->path, p->symbol);
+	free(name);
+	if (returns) {
+		fputs(" retval=$retval:s64", to);
+		return 0;
+	}
+	for (unsigned i = 1; i <= 6; i++) {
+		char numbered[] = { 'a', 'r', 'g', (char)('0' + i), '\0' };
+
+		if (is_used(q, numbered, strlen(numbered)))
+			fprintf(to, " %s=$%s:u64", numbered, numbered);
+	}
+	return write_typed(to, q, p, err);
+}
+
+static int define_at(struct invocation *inv, const struct function_question *q,
+		     struct function_place *p, const char **name, struct err *err)
+{
+	struct err why;
+	char *text;
+	size_t bytes;
+	FILE *to = mem_stream(&text, &bytes);
+	int e = write_definition(to, inv, q, p, err);
+
+	fclose(to);
+	if (!e) {
+		e = probe_option_add(inv, text, name, &why);
+		/* The fault is at the function: the rest of the text is brace's own. */
+		if (e)
+			err_at(err, why.code, q->text, q->at, "%s", why.text);
+	}
+	free(text);
+	return e;
+}
+
+int function_event_define(struct invocation *inv, const struct function_question *q,
+			  const char **name, struct err *err)
+{
+	char *word = mem_strndup(q->text + q->at, q->n), *colon = strrchr(word, ':'),
+	     *program = program_path(inv);
+	struct function_place p = { .symbol = colon ? colon + 1 : word };
+	int e;
+
+	if (colon)
+		*colon = '\0';
+	if (!program)
+		e = err_at(err, EINVAL, q->text, q->at,
+			   "whose function this is is not known: name a program behind --, or a "
+			   "process with -p");
+	else if (!find_place(inv, program, colon ? word : NULL, &p))
+		e = err_at(err, EINVAL, q->text, q->at,
+			   "neither an event nor a function of %s or its libraries; brace list and "
+			   "brace list -e show them", program);
+	else
+		e = define_at(inv, q, &p, name, err);
+	if (p.module)
+		sym_close(p.module);
+	free(program);
+	free(word);
+	return e;
+}

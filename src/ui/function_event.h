@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* An event at a function's beginning or return, for commands that are told the function's name:
+ * with the parameters that a text names, as the debug information, or brace's own list of the C
+ * library's functions, has them. */
+#pragma once
+#include "ui/invocation.h"
+
+/* Defines one at FUNCTION, or MODULE:FUNCTION, of the program or of a library of it (n characters
+ * of text from `at` on). `uses`: texts that name its fields, NULL-terminated: parameters, arg1 to
+ * arg6, retval; the latter makes it an event at the return. *name: "uprobes:EVENT", as long as
+ * inv's definitions. 0, or -errno and *err with the column in text. */
+struct function_question { const char *text; size_t at, n; const char *const *uses; bool returns; };
+int function_event_define(struct invocation *inv, const struct function_question *q,
+			  const char **name, struct err *err);
+/* Whether the word, n characters, stands in the text by itself: in no other name, and in no
+ * quotes. */
+bool function_event_uses(const char *text, const char *word, size_t n);
