@@ -76,26 +76,32 @@ static bool report_no_memory(struct mem_last_act *self)
 
 static struct mem_last_act no_memory = { report_no_memory, NULL };
 
+/* Nothing of the terminal is kept: else closing it would wait for the server. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < 3; i++)
+		dup2(null, i);
+	if (null > 2)
+		close(null);
+}
+
+/* The waiting process goes on at the report: whoever called brace finds no lock and no pipe of its
+ * own held by the server then. */
 bool background_begun(int fd, const struct err *err)
 {
 	static const struct err none;
 	bool heard;
-	int null;
 
 	if (fd < 0)
 		return true;
+	close_inherited();
+	if (chdir("/") == 0)
+		leave_terminal();
 	heard = report_error(err ? err : &none);
 	mem_last_act_remove(&no_memory);
 	close(fd);
-	close_inherited();
-	if (chdir("/"))
-		return heard;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; i < 3; i++)
-		/* Nothing of the terminal is kept: else closing it would wait for the server. */
-		dup2(null, i);
-	if (null > 2)
-		close(null);
 	return heard;
 }
 

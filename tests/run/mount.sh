@@ -214,6 +214,7 @@ until_true "a reader waits" eval "ls -l /proc/$reader/fd | grep -q trace_pipe"
 kill -TERM "$(server_of "$D")"
 until_true "SIGTERM unmounts" not_mounted "$D"
 until_true "and the reader comes to its end" eval "! kill -0 $reader"
+until_true "and the server ends, too" no_server "$D"
 "$BRACE" mount "$D"
 tail -f "$D/trace" "$D/error_log" >/dev/null 2>&1 &
 reader=$!
@@ -265,6 +266,7 @@ ordinary() { # TAP lines
 	result "but does not write what can only be read" $? "$T/err"
 	as_user "$BRACE" umount "$dir" 2>"$T/err" && not_mounted "$dir"
 	result "and unmounts" $? "$T/err"
+	until_true "and the server ends there" no_server "$dir"
 	as_user "$BRACE" mount "$dir" 2>"$T/err"
 	kill -KILL "$(server_of "$dir")"
 	until_true "and is cleaned up after" not_mounted "$dir"
@@ -280,7 +282,7 @@ ordinary() { # TAP lines
 
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 	chmod 755 "$T"
-	export -f ordinary as_user ok not_ok result diag says until_true mounted not_mounted of_mount server_of
+	export -f ordinary as_user ok not_ok result diag says until_true mounted not_mounted of_mount server_of watchdog_of no_server
 	T=$T D=$D LIMIT=$LIMIT TAP_N=$TAP_N unshare -m bash -c 'ordinary; echo "$TAP_N" >"$T/tap_n"' | tee "$T/ordinary"
 	TAP_N=$(cat "$T/tap_n")
 	TAP_FAILED=$((TAP_FAILED + $(grep -c '^not ok' "$T/ordinary")))
