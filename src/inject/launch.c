@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "arch/elf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "tracee/tracee.h"
 
 #define SCRIPT_LEVELS 5 /* the kernel's limit */
 
@@ -259,13 +261,34 @@ static void run_child(const char *path, char *const *argv, const char *preload, 
 	_exit(127);
 }
 
-/* The pipe's end is closed by exec: a read of 0 bytes says that it succeeded. */
+int launch_check_given_up(struct err *err)
+{
+	return *tracee_given_up() ? err_set(err, ECANCELED, "interrupted before the program ran")
+				  : 0;
+}
+
+#define STEP_MS 50 /* how soon an interrupt is heard */
+
+/* The exec closes the child's end of the pipe: 0. An exec that fails writes its errno there first.
+ * The file may be of a file system that does not answer, so the wait can be given up. */
+static int await_exec(int report, const char *path, struct err *err)
+{
+	struct pollfd said = { .fd = report, .events = POLLIN };
+	int code = 0;
+
+	while (poll(&said, 1, STEP_MS) <= 0)
+		if (*tracee_given_up())
+			return launch_check_given_up(err);
+	if (read(report, &code, sizeof(code)) == sizeof(code))
+		return err_set(err, code, "cannot execute %s: %s", path, strerror(code));
+	return 0;
+}
+
 int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
 		 struct task_exec_note *execs, pid_t *pid, struct err *err)
 {
-	int report[2], code = 0;
 	char *preload;
-	ssize_t n;
+	int report[2], r;
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
@@ -279,12 +302,7 @@ int launch_spawn(const char *path, char *const *argv, const char *agent, const c
 		close(report[0]);
 		return err_set(err, errno, "cannot fork: %s", strerror(errno));
 	}
-	do {
-		/* Ends at the exec, which closes the child's end of the pipe. */
-		n = read(report[0], &code, sizeof(code));
-	} while (n < 0 && errno == EINTR);
+	r = await_exec(report[0], path, err);
 	close(report[0]);
-	if (n == sizeof(code))
-		return err_set(err, code, "cannot execute %s: %s", path, strerror(code));
-	return 0;
+	return r;
 }

@@ -18,6 +18,10 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
 bool launch_by_hand(const char *image);
 
 /* Forks and executes. The child runs when this returns 0; exec's own failure is returned here. The
- * child notes its name in `execs`, the session memory's. */
+ * child notes its name in `execs`, the session memory's. -ECANCELED after tracee_give_up(). After
+ * any failure but of the fork, *pid is the child, for the caller to kill and to reap. */
 int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
 		 struct task_exec_note *execs, pid_t *pid, struct err *err);
+
+/* 0, or -ECANCELED and *err after tracee_give_up(): who launches a program goes no further. */
+int launch_check_given_up(struct err *err);

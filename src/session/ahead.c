@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/aside.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "hook/module_cache.h"
+#include "tracee/tracee.h"
 
 struct ahead {
 	pthread_t thread;
@@ -44,6 +46,7 @@ static void *load_modules(void *context)
 {
 	struct ahead *a = context;
 
+	aside_until(tracee_given_up());
 	for (size_t i = 0; i < a->paths.n; i++)
 		module_cache_ahead(a->paths.at[i]);
 	return NULL;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "inject/attach.h"
+#include "inject/launch.h"
 #include "tracee/launch_stop.h"
 
 /* How often control_wait_update() looks whether waiting still makes sense. */
@@ -407,8 +408,11 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 
 	pthread_mutex_lock(&c->lock);
 	while (!c->first_done) {
+		r = launch_check_given_up(err);
+		if (r < 0)
+			break;
 		/* Woken by attach_done() and control_failed(); the 10 ms are for a program that
-		 * ends without a word. */
+		 * ends without a word, and for an interrupt. */
 		deadline_in(&until, 10);
 		if (pthread_cond_timedwait(&c->changed, &c->lock, &until) == ETIMEDOUT &&
 		    !c->first_done && has_gone(c, alive, context)) {

@@ -73,8 +73,8 @@ void control_settle(struct control *c);
  * is no such image. */
 bool control_wait_update(struct control *c, uint32_t index);
 
-/* Waits until the first image is set up (0), its set-up failed (-errno, *err), or `alive` denies
- * that the program lives (-ECHILD). */
+/* Waits until the first image is set up (0), its set-up failed (-errno, *err), `alive` denies that
+ * the program lives (-ECHILD), or the user gave up (-ECANCELED). */
 int control_wait_first(struct control *c, bool (*alive)(void *), void *context, struct err *err);
 
 /* Counts of hooked functions in the launched program's newest image. */

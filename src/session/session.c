@@ -6,6 +6,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,17 +98,29 @@ static int launch_stopped(struct session *s, const char *path, char *const *argv
 	return r;
 }
 
-/* Starts the program, up to where its own code begins. */
+#define DEATH_STEPS 100 /* of 10 ms */
+
+/* Ends a program that did not get as far as its own code. One whose exec waits for a file system
+ * that does not answer cannot even be killed: init gets it when we end. */
+static void kill_program(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	for (int i = 0; i < DEATH_STEPS && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		poll(NULL, 0, 10);
+}
+
+/* Starts the program, up to where its own code begins. An interrupt that comes until then ends
+ * it. */
 static int launch_program(struct session *s, const char *path, const char *image, char *const *argv,
 			  struct err *err)
 {
-	int r = launch_by_hand(image) ? launch_stopped(s, path, argv, err)
-				      : launch_preloaded(s, path, argv, err);
+	int r = launch_check_given_up(err);
 
-	if (r < 0 && s->pid > 0 && !s->ended) {
-		kill(s->pid, SIGKILL);
-		waitpid(s->pid, NULL, 0);
-	}
+	if (r == 0)
+		r = launch_by_hand(image) ? launch_stopped(s, path, argv, err)
+					  : launch_preloaded(s, path, argv, err);
+	if (r < 0 && s->pid > 0 && !s->ended)
+		kill_program(s->pid);
 	return r;
 }
 

@@ -24,23 +24,32 @@
 /* How often the user has asked for the end. Written by the handler, read by the monitor's
  * thread. */
 static atomic_uint interrupts;
+static atomic_int last_interrupt; /* the signal */
+/* From run_check() to run_monitor_begin(): no code of the launched program has run, so that an
+ * interrupt is for brace, and ends it. */
+static atomic_bool launching;
 
 /* Whoever asks twice does not wait until a process can be attached to. */
 static void count_interrupt(int sig)
 {
-	if (++interrupts > 1)
+	last_interrupt = sig;
+	if (++interrupts > 1 || launching)
 		tracee_give_up();
 }
 
 static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 
-/* Signals that were ignored when brace started (nohup, a background job) stay ignored. */
+/* Signals that were ignored when brace started (nohup, a background job) stay ignored. A call in
+ * which a launch waits (the open of a FIFO) fails by the signal, and the launch with it; later ones
+ * go on. */
 static void catch_interrupts(void)
 {
-	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART }, now;
+	struct sigaction act = { .sa_handler = count_interrupt,
+				 .sa_flags = launching ? 0 : SA_RESTART },
+			 now;
 
 	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
-		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
 			sigaction(interrupt_signals[i], &act, NULL);
 }
 
@@ -87,12 +96,19 @@ int run_check(struct invocation *inv)
 	if (!inv->settings.tracer->functions && inv->settings.modules.patterns.n)
 		say_warning(
 			"-L opens libraries for functions, and with -e alone no function is recorded: add -t function_graph");
-	if (!inv->pids.n)
-		return check_program(inv, &err);
-	status = check_processes(inv);
+	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
+	launching = !inv->pids.n;
 	if (!status)
 		catch_interrupts(); /* from here on there is something to put right */
 	return status;
+}
+
+int run_failed(const struct err *err)
+{
+	if (!launching || !interrupts)
+		return say_error(err);
+	say("brace: interrupted before the program ran; nothing was recorded\n");
+	return 128 + last_interrupt;
 }
 
 /* Warns of event names that match nothing. A library that is loaded later may still bring the
@@ -123,7 +139,7 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 	if (status)
 		return status;
 	if (session_start(&req, out, &err))
-		return say_error(&err);
+		return run_failed(&err);
 	tell_unmet(inv);
 	return 0;
 }
@@ -213,7 +229,11 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	pthread_cond_init(&a->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&a->lock, NULL);
+	launching = false;
 	catch_interrupts();
+	/* An interrupt that came too late to end the launch. */
+	if (interrupts && !a->attached)
+		interrupts++;
 	if (pthread_create(&a->thread, NULL, monitor_thread, a)) {
 		say("brace: cannot start a thread\n");
 		/* Not exit(): the session's threads may run, and exit handlers are not made for

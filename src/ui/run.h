@@ -24,12 +24,15 @@ struct run_monitor {
 
 /* Makes the settings and checks them. 0, or the exit status (said). */
 int run_check(struct invocation *inv);
+/* Says why nothing was started. The exit status: 128 and the signal after an interrupt. */
+int run_failed(const struct err *err);
 /* Works like run_check, and starts. `trace_file` NULL: none is written. The caller frees
  * *out. */
 int run_start(struct invocation *inv, const char *trace_file, struct session **out);
 
-/* From here to run_monitor_end, Ctrl-C goes to a launched program (its terminal sends it there,
- * too), and a second one stops the recording. With attached processes the first one does. */
+/* Until here, an interrupt ends brace, and the program that it was about to launch. From here to
+ * run_monitor_end, Ctrl-C goes to a launched program (its terminal sends it there, too), and a
+ * second one stops the recording. With attached processes the first one does. */
 void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
 		       void (*idle)(void *), void *arg);
 void run_monitor_end(struct run_monitor *a);

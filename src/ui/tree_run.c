@@ -112,7 +112,7 @@ int tree_run_begin(struct invocation *inv,
 	instances_stop(t.instances);
 	instance_tree_free(t.tree);
 	*wait_status = result.wait_status;
-	return e ? say_error(&err) : 0;
+	return e ? run_failed(&err) : 0;
 }
 
 /* --- trace_pipe ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Who interrupts brace twice while it attaches does not wait for a thread that does not stop, and
-# the program is unharmed.
+# the program is unharmed. Who interrupts it before the launched program's own code runs ends both.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 
@@ -42,4 +42,50 @@ check_that "with nothing of brace's" bash -c "! grep -q brace '/proc/$PROGRAM/ma
 echo >&9
 wait $PROGRAM
 check_that "it ends as it would have" [ $? -eq 7 -a "$(cat "$T/well")" = well ]
+
+# --- a launched program whose loader waits to open a library: nobody writes to the FIFO
+mkdir "$T/launch"
+cp "$FIXTURES/bound" "$T/launch"
+mkfifo "$T/launch/libbound.so"
+unset LD_LIBRARY_PATH
+child() { pgrep -P "$TRACER" -x bound >"$T/child" && grep -q 'ld-linux' "/proc/$(cat "$T/child")/maps"; }
+# interrupted SIGNAL COMMAND...: is sent the signal there, and says that it was.
+interrupted() {
+	local signal=$1
+	shift
+	env --default-signal=INT,HUP "$BRACE" "$@" -- "$T/launch/bound" >"$T/out" 2>"$T/summary" </dev/null &
+	TRACER=$!
+	ON_EXIT+=("kill -KILL $TRACER")
+	until_is child || return
+	kill "-$signal" "$TRACER"
+	wait "$TRACER"
+	[ $? -eq $((128 + $(kill -l "$signal"))) ] &&
+		[ "$(cat "$T/summary")" = 'brace: interrupted before the program ran; nothing was recorded' ] &&
+		! kill -0 "$(cat "$T/child")" 2>/dev/null
+}
+"$BRACE" record -q -o "$T/before" -- true
+cp "$T/before" "$T/trace"
+for signal in TERM INT HUP; do
+	interrupted $signal record -o "$T/trace"
+	result "SIG$signal while record launches a program ends both" $? "$T/summary"
+done
+check_that "the trace that was there is there again, and no other" \
+	bash -c "cmp '$T/before' '$T/trace' && [ ! -e '$T/trace.old' ]"
+interrupted TERM record -e sched:sched_process_exec -R traceoff -o "$T/trace"
+result "so it does where triggers are set" $? "$T/summary"
+interrupted TERM graph -o "$T/graph"
+result "graph, too" $? "$T/summary"
+interrupted TERM syscalls
+result "and syscalls" $? "$T/summary"
+
+# --- a trace file that is a FIFO, which nobody reads
+mkfifo "$T/unread"
+"$BRACE" record -o "$T/unread" -- true >"$T/out" 2>"$T/summary" </dev/null &
+TRACER=$!
+ON_EXIT+=("kill -KILL $TRACER")
+until_is begins
+until_is stop_it
+wait $TRACER
+[ $? -eq 143 ] && grep -q 'interrupted before the program ran' "$T/summary"
+result "brace that waits to open a FIFO is interrupted" $? "$T/summary"
 finish
