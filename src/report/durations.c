@@ -265,6 +265,8 @@ void durations_print(const struct durations *d, size_t n, struct out *out)
 {
 	const struct duration_row **sorted = sorted_rows(d);
 
+	if (!d->rows.n)
+		out_str(out, "no calls\n");
 	for (size_t i = 0; i < d->rows.n && (!n || i < n); i++) {
 		if (i)
 			out_char(out, '\n');

@@ -109,6 +109,9 @@ result "-d: each call is in one power of two" $? "$T/got"
 hist --mode block -d 'pthread_*' -- "$P" 1
 grep -q '^pthread_create \[.*\]: 3 calls, total ' "$T/answer" && grep -q '^pthread_join \[.*\]: 3 calls' "$T/answer" && grep -q -- ' -> .*: [0-9]* *|\*' "$T/answer"
 result "-d: each function of a library by itself" $? "$T/answer"
+hist -d pthread_cancel -- "$P" 1
+[ "$(cat "$T/answer")" = "no calls" ]
+result "-d: a function that is not called" $? "$T/answer" "$T/err"
 
 # --- attached, and growing
 start_program
