@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* links: arch event shared base */
-/* Any text as a line of uprobe_events: it is refused with a sentence, or its definition reads back
- * as the same, its format is one, and its program is one that the verifier takes. */
+/* Any text as a line of uprobe_events and of kprobe_events: it is refused with a sentence, or its
+ * definition reads back as the same, its format is one, and its program is one that the verifier
+ * takes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +19,43 @@ static void check(int ok)
 		abort();
 }
 
-/* Parses the listed line again: it defines the same event. */
-static void read_back(const struct probe_command *c)
+/* probe_symbols.find: every name but those with a z is one function's, which is 64 bytes long. */
+static unsigned find(void *arg, const char *module, const char *symbol, uint64_t more, struct symbol_match *out)
+{
+	if (strchr(symbol, 'z') || more >= 64)
+		return strchr(symbol, 'z') ? 2 : 0;
+	*out = (struct symbol_match){ mem_strdup(module ? module : "/a"), 0x1000 + more, 0x401000 + more, !more };
+	return 1;
+}
+
+/* probe_symbols.object */
+static bool object(void *arg, const struct symbol_match *place, const char *name, size_t n, uint64_t *vaddr)
+{
+	*vaddr = n << 60;
+	return n % 2;
+}
+
+static const struct probe_symbols symbols = { find, object, NULL };
+
+/* The line that lists the definition. */
+static char *listed(const struct probe_command *c)
 {
 	const struct probe_definition *d = c->definition;
-	char *line = mem_printf("%c:%s/%s %s:0x%016llx%s", d->returns ? 'r' : 'p', c->group, c->event, d->path,
-				(unsigned long long)d->offset, d->arguments);
+	char active[16] = "";
+
+	if (d->active)
+		snprintf(active, sizeof(active), "%u", d->active);
+	if (d->symbol)
+		return mem_printf("%c%s:%s/%s %s%s", d->returns ? 'r' : 'p', active, c->group, c->event, d->symbol, d->arguments);
+	return mem_printf("%c:%s/%s %s:0x%016llx%s", d->returns ? 'r' : 'p', c->group, c->event, d->path,
+			  (unsigned long long)d->offset, d->arguments);
+}
+
+/* Parses the listed line again: it defines the same event. */
+static void read_back(const struct probe_command *c, const struct probe_symbols *with)
+{
+	const struct probe_definition *d = c->definition;
+	char *line = listed(c);
 	struct probe_command again;
 	struct event_format *f;
 	struct err err;
@@ -32,7 +65,7 @@ static void read_back(const struct probe_command *c)
 	check(f != NULL);
 	event_format_free(f);
 	if (strlen(line) <= PROBE_LINE_MAX && strlen(c->event) <= PROBE_NAME_MAX) {
-		check(probe_command_parse(line, &again, &err) == 0);
+		check(probe_command_parse_symbols(line, with, &again, &err) == 0);
 		check(!strcmp(again.format, c->format) && !strcmp(again.definition->path, d->path));
 		check(again.definition->offset == d->offset &&
 		      !strcmp(again.definition->arguments, d->arguments));
@@ -41,19 +74,27 @@ static void read_back(const struct probe_command *c)
 	free(line);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static void parse(const char *line, const struct probe_symbols *with)
 {
-	char *line = mem_strndup((const char *)data, n);
 	struct err err = { 0 };
 	struct probe_command c;
 
-	if (probe_command_parse(line, &c, &err) == 0) {
+	if (probe_command_parse_symbols(line, with, &c, &err) == 0) {
 		if (c.action == PROBE_DEFINE)
-			read_back(&c);
+			read_back(&c, with);
 		probe_command_free(&c);
 	} else {
 		check(*err.text);
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *line = mem_strndup((const char *)data, n);
+
+	probe_command_is_of_file(line);
+	parse(line, NULL);
+	parse(line, &symbols);
 	free(line);
 	return 0;
 }

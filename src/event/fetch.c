@@ -13,10 +13,14 @@
 #include <string.h>
 
 #define FIELDS_MAX 128u       /* as in the kernel */
-#define DEPTH_MAX 16u         /* of memory that is fetched through memory */
+/* Steps of one argument, the innermost included: of @ADDRESS the load is one. As in the kernel. */
+#define DEPTH_MAX 15u
 #define NAME_MAX_BYTES 32u    /* of an argument */
 #define STACK_WORDS_MAX (INT64_C(1) << 50) /* 8 times it is an offset */
 #define TEXT_MAX_BYTES 63u    /* of an argument behind its name */
+/* Words of the kernel's stack, beyond which kprobes take no $stackN. */
+#define KERNEL_STACK_WORDS 2048
+#define REGISTER_ARGUMENTS 6u /* of a function: further ones are on the stack */
 
 /* The type of __probe_ip, __probe_func and __probe_ret_ip, the first fields of probes' records. */
 static const struct fetch_type ip_type = { "ip", "unsigned long", "(%lx)", 8, false, false };
@@ -141,6 +145,7 @@ int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
 struct fetch_text {
 	const char *begin, *stop, *at, *end;
 	const char *type;         /* after the colon; where none is, the argument */
+	bool variable;            /* it is $NAME: no memory in the kernel, even on the stack */
 	struct err *err;
 };
 
@@ -188,8 +193,13 @@ static const char *refused_variable(const struct fetch_build *b, const char *nam
 	int64_t number;
 
 	if (begins(name, n, "arg") && parse_number(name + 3, name + n, &number))
-		return number > 0 ? "$arg* can be used only on function entry or exit"
-				  : "Invalid argument number";
+		return number <= 0    ? "Invalid argument number"
+		       : b->at_entry  ? "This variable is not found at this probe point"
+		       : b->at_return && b->by_symbol
+			       ? "a function's arguments are gone when it returns"
+				      : "$arg* can be used only on function entry or exit";
+	if (b->by_symbol && begins(name, n, "stack"))
+		return "Invalid stack number";
 	return begins(name, n, "retval") && !b->at_return ? "$retval is not available on probe"
 							  : "Invalid $-variable specified";
 }
@@ -205,14 +215,38 @@ static void emit_stack(struct fetch_build *b)
 			      .op = FETCH_REG, .reg = REG_STACK, .value = b->at_return ? 8 : 0 });
 }
 
+/* Compiles $argN, which is in a register or, of the seventh on, on the stack behind the return
+ * address. False: it is none, or it is too far. */
+static bool emit_argument(struct fetch_build *b, const char *name, size_t n)
+{
+	int64_t number;
+	const char *reg;
+
+	if (!b->at_entry || !begins(name, n, "arg") || !parse_number(name + 3, name + n, &number) ||
+	    number < 1 || number > FIELDS_MAX)
+		return false;
+	if (number > REGISTER_ARGUMENTS) {
+		emit_stack(b);
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8,
+						   .value = 8 * (number - REGISTER_ARGUMENTS) });
+		return true;
+	}
+	reg = reg_names_argument((unsigned)number);
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG,
+					   .reg = (uint8_t)fetch_register(reg, strlen(reg)) });
+	return true;
+}
+
 /* Compiles $comm, $retval, $stack (the stack pointer), or $stackN, the word number N from there
  * on. */
 static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 {
 	size_t n = (size_t)(t->end - t->at - 1);
 	const char *name = t->at + 1;
-	int64_t slot;
+	int64_t slot, slots = b->by_symbol ? KERNEL_STACK_WORDS : STACK_WORDS_MAX;
 
+	if (emit_argument(b, name, n))
+		return 0;
 	if (is_text(name, n, "comm") || is_text(name, n, "COMM")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
 	} else if (b->at_return && is_text(name, n, "retval")) {
@@ -220,7 +254,7 @@ static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 	} else if (is_text(name, n, "stack")) {
 		emit_stack(b);
 	} else if (n > 5 && !memcmp(name, "stack", 5) && parse_number(name + 5, t->end, &slot) &&
-		   slot >= 0 && slot < STACK_WORDS_MAX) {
+		   slot >= 0 && slot < slots) {
 		emit_stack(b);
 		fetch_insn(b,
 			   (struct fetch_insn){ .op = FETCH_LOAD, .size = 8, .value = 8 * slot });
@@ -249,14 +283,37 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 }
 
 /* Returns why @... is refused. */
-static const char *refused_address(const struct fetch_text *t)
+static const char *refused_address(const struct fetch_build *b, const struct fetch_text *t)
 {
 	const char *at = t->at + 1;
 
 	if (at < t->end && *at == '+')
-		return "Invalid file offset value";
-	return at < t->end && isdigit((unsigned char)*at) ? "Invalid memory address"
-							  : "Symbol is not available with uprobe";
+		return b->by_symbol ? "File offset is not available with kprobe"
+				    : "Invalid file offset value";
+	if (at < t->end && isdigit((unsigned char)*at))
+		return "Invalid memory address";
+	return b->by_symbol ? "the probed file has no such symbol"
+			    : "Symbol is not available with uprobe";
+}
+
+/* Compiles @SYMBOL[+|-OFFSET], which loads 8 bytes from there. False: it is none. */
+static bool emit_symbol(struct fetch_build *b, const struct fetch_text *t)
+{
+	const char *name = t->at + 1, *end = name;
+	int64_t distance, more = 0;
+
+	while (end < t->end && *end != '+' && *end != '-')
+		end++;
+	if (!b->symbol || end == name || isdigit((unsigned char)*name) ||
+	    (end < t->end && !parse_number(end + 1, t->end, &more)) ||
+	    !b->symbol(b->symbol_arg, name, (size_t)(end - name), &distance))
+		return false;
+	if (end < t->end && *end == '-')
+		more = (int64_t)-(uint64_t)more;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP, .value = (int64_t)((uint64_t)distance +
+									     (uint64_t)more) });
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8 });
+	return true;
 }
 
 /* Compiles @ADDRESS and @+OFFSET, which load 8 bytes from there. An offset counts from the module's
@@ -266,8 +323,10 @@ static int parse_address(struct fetch_build *b, struct fetch_text *t)
 	bool moves = t->at + 1 < t->end && t->at[1] == '+';
 	int64_t value;
 
-	if (!parse_number(t->at + 1 + moves, t->end, &value))
-		return set_fault(t, refused_address(t));
+	if (emit_symbol(b, t))
+		return 0;
+	if ((moves && b->by_symbol) || !parse_number(t->at + 1 + moves, t->end, &value))
+		return set_fault(t, refused_address(b, t));
 	if (moves && b->of_file)
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IP,
 						   .value = (int64_t)((uint64_t)value -
@@ -340,7 +399,9 @@ static bool is_constant_text(const struct fetch_build *b)
  * outside; the loads are made from the inside. */
 static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 {
+	static const char nested[] = "Dereference is too much nested";
 	int64_t offsets[DEPTH_MAX];
+	const char *inner = NULL; /* in the outermost parentheses, where the kernel's caret is */
 	unsigned n = 0;
 
 	for (; t->at < t->end && (*t->at == '+' || *t->at == '-'); n++) {
@@ -349,7 +410,7 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 		const char *digits = t->at + 1 + (t->at + 1 < t->end && t->at[1] == 'u');
 
 		if (n == DEPTH_MAX)
-			return set_fault(t, "Dereference is too much nested");
+			return set_fault_at(t, inner, nested);
 		if (!open)
 			return set_fault(t, "Dereference needs a brace");
 		if (!parse_number(digits, open, &offsets[n]))
@@ -360,7 +421,10 @@ static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
 		offsets[n] = *t->at == '-' ? (int64_t)-(uint64_t)offsets[n] : offsets[n];
 		t->at = open + 1;
 		t->end--;
+		inner = n ? inner : t->at;
 	}
+	if (n + (t->at < t->end && *t->at == '@') >= DEPTH_MAX)
+		return set_fault_at(t, inner, nested);
 	if (parse_plain(b, t) < 0)
 		return -EINVAL;
 	if (n && is_constant_text(b))
@@ -404,9 +468,9 @@ static int emit_string(struct fetch_build *b, const struct fetch_text *t,
 
 	if (last->op == FETCH_TEXT)
 		place_text(b, at);
-	else if (last->op == FETCH_LOAD && shape->count)
+	else if (last->op == FETCH_LOAD && shape->count && !t->variable)
 		emit_strings(b, shape->count, at);
-	else if (last->op == FETCH_LOAD)
+	else if (last->op == FETCH_LOAD && !t->variable)
 		*last = (struct fetch_insn){ .op = FETCH_STRING, .at = at, .value = last->value };
 	else if (shape->count || (last->op != FETCH_COMM && last->op != FETCH_IMM))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
@@ -428,7 +492,7 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 		return emit_string(b, t, shape, at);
 	if (shape->bad_bits)
 		return set_fault_at(t, t->type, "Invalid bitfield");
-	if (shape->count && last->op != FETCH_LOAD)
+	if (shape->count && (last->op != FETCH_LOAD || t->variable))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
 	if (last->op == FETCH_LOAD)
 		last->size = size;
@@ -480,7 +544,8 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	size_t n_name = equals ? (size_t)(equals - text)
 			       : (size_t)snprintf(own, sizeof(own), "arg%zu",
 						  b->fields.n + 1 - heads_of(b));
-	struct fetch_text t = { text, text + n, equals ? equals + 1 : text, text + n, NULL, err };
+	struct fetch_text t = { .begin = text, .stop = text + n, .at = equals ? equals + 1 : text,
+				.end = text + n, .err = err };
 	struct fetch_shape shape;
 	const char *why;
 	int at;
@@ -495,6 +560,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 						   : "Argument expression is too long");
 	if (parse_type(&t, &shape) < 0)
 		return -EINVAL;
+	t.variable = t.at < t.end && *t.at == '$';
 	at = add_fields(b, name, n_name, shape.type, shape.count, err);
 	if (at < 0)
 		return at;
@@ -545,14 +611,18 @@ static void print_values(FILE *to, const struct fetch_field *f)
 	}
 }
 
-/* Returns the print format: "(%lx) a=%u b=\"%s\"", REC->__probe_ip, REC->a, __get_str(b) */
+/* Returns the print format: "(%lx) a=%u b=\"%s\"", REC->__probe_ip, REC->a, __get_str(b). The
+ * kernel writes %lx also of a kprobe, and prints a function: here the format says so. */
 static char *print_of(const struct fetch_build *b)
 {
 	char *text;
 	size_t n;
 	FILE *to = mem_stream(&text, &n);
 
-	fputs(b->at_return ? "\"(%lx <- %lx)" : "\"(%lx)", to);
+	if (b->by_symbol)
+		fputs(b->at_return ? "\"(%ps <- %pS)" : "\"(%pS)", to);
+	else
+		fputs(b->at_return ? "\"(%lx <- %lx)" : "\"(%lx)", to);
 	for (size_t i = heads_of(b); i < b->fields.n; i++)
 		print_shape(to, &b->fields.at[i]);
 	fputs("\"", to);

@@ -39,6 +39,13 @@ struct fetch_build {
 	bool at_return;           /* it stands at a return instruction */
 	bool of_file;             /* the probed instruction's place in its file is known: */
 	uint64_t offset;
+	/* The place was given as a symbol, as in kprobe_events: it is shown as one, and there are
+	 * @SYMBOL and, at a function's first instruction, $argN. */
+	bool by_symbol, at_entry;
+	/* by_symbol: finds a symbol of the probed file, n characters; *distance: its place less the
+	 * probed one. False: there is none. */
+	bool (*symbol)(void *arg, const char *name, size_t n, int64_t *distance);
+	void *symbol_arg;
 };
 
 /* Begins with __probe_ip alone; fetch_free() frees what is in it. */
@@ -58,7 +65,7 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i);
 /* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without
  * a name it is arg1, arg2, ...
  *   %REG   $stackN   $stack   $comm   $retval   \NUMBER   \"TEXT"   @ADDRESS   @+ADDRESS
- *   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
+ *   @SYMBOL   @SYMBOL+OFFSET   @SYMBOL-OFFSET   $argN   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
  * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the file.
  * Offsets may have a `u`, which changes nothing here. Returns 0, or -errno and *err with the
  * column, in the kernel's words. */

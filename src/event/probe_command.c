@@ -11,22 +11,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-#define WORDS_MAX 130u            /* command, place, 128 arguments */
-
-/* The line's words; each ends in the copy with a NUL. */
-struct line_words {
-	const char *line;
-	char *copy;
-	char *at[WORDS_MAX];
-	size_t n;
-	struct err *err;
-};
+#include "event/probe_line.h"
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-/* `at` points into the copy. */
-static int set_fault(const struct line_words *w, const char *at, const char *what)
+int probe_line_fault(const struct line_words *w, const char *at, const char *what)
 {
 	return err_at(w->err, EINVAL, w->line, (size_t)(at - w->copy), "%s", what);
 }
@@ -65,9 +54,7 @@ static bool is_good_name(const char *name, size_t n, bool dashes)
 	return n;
 }
 
-/* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL
- * if it is not there. */
-static int parse_name(const struct line_words *w, const char *name, char **group, char **event)
+int probe_line_name(const struct line_words *w, const char *name, char **group, char **event)
 {
 	const char *slash = strchr(name, '/');
 	size_t n;
@@ -77,11 +64,11 @@ static int parse_name(const struct line_words *w, const char *name, char **group
 	if (slash) {
 		n = (size_t)(slash - name);
 		if (!n)
-			return set_fault(w, name, "Group name is not specified");
+			return probe_line_fault(w, name, "Group name is not specified");
 		if (n > PROBE_NAME_MAX)
-			return set_fault(w, name, "Group name is too long");
+			return probe_line_fault(w, name, "Group name is too long");
 		if (!is_good_name(name, n, true))
-			return set_fault(
+			return probe_line_fault(
 				w, name,
 				"Group name must follow the same rules as C identifiers");
 		*group = mem_strndup(name, n);
@@ -89,11 +76,11 @@ static int parse_name(const struct line_words *w, const char *name, char **group
 	}
 	n = strlen(name);
 	if (!n)
-		return slash ? 0 : set_fault(w, name, "Event name is not specified");
+		return slash ? 0 : probe_line_fault(w, name, "Event name is not specified");
 	if (n > PROBE_NAME_MAX)
-		return set_fault(w, name, "Event name is too long");
+		return probe_line_fault(w, name, "Event name is too long");
 	if (!is_good_name(name, n, false))
-		return set_fault(w, name, "Event name must follow the same rules as C identifiers");
+		return probe_line_fault(w, name, "Event name must follow the same rules as C identifiers");
 	*event = mem_strdup(name);
 	return 0;
 }
@@ -129,14 +116,14 @@ static int refuse_counter(const struct line_words *w, char *counter)
 	uint64_t ignored;
 
 	if (!end)
-		return set_fault(w, counter + strlen(counter),
+		return probe_line_fault(w, counter + strlen(counter),
 				 "Reference counter brace is not closed");
 	if (end[1])
-		return set_fault(w, end + 1, "Reference counter has wrong suffix");
+		return probe_line_fault(w, end + 1, "Reference counter has wrong suffix");
 	*end = '\0';
 	if (!parse_number(counter + 1, &ignored))
-		return set_fault(w, counter + 1, "Invalid reference counter offset");
-	return set_fault(
+		return probe_line_fault(w, counter + 1, "Invalid reference counter offset");
+	return probe_line_fault(
 		w, counter,
 		"a reference counter is not raised here: enable the marker's own event, sdt_PROVIDER:NAME");
 }
@@ -147,7 +134,7 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 	char *word = w->at[1], *colon = strrchr(word, ':'), *counter, *suffix;
 
 	if (!strchr(word, '/') || !colon || !isdigit((unsigned char)colon[1]))
-		return set_fault(w, word, "a probe's place is PATH:OFFSET, the path with a /");
+		return probe_line_fault(w, word, "a probe's place is PATH:OFFSET, the path with a /");
 	c->path_column = (size_t)(word - w->copy);
 	c->offset_column = (size_t)(colon + 1 - w->copy);
 	c->definition->path = mem_strndup(word, (size_t)(colon - word));
@@ -156,22 +143,22 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 		return refuse_counter(w, counter);
 	suffix = strchr(colon, '%');
 	if (suffix && strcmp(suffix, "%return") != 0)
-		return set_fault(w, suffix, "Invalid probed address suffix");
+		return probe_line_fault(w, suffix, "Invalid probed address suffix");
 	if (suffix)
 		c->definition->returns = true;
 	if (suffix)
 		*suffix = '\0';
 	return parse_number(colon + 1, &c->definition->offset)
 		       ? 0
-		       : set_fault(w, colon + 1, "Invalid uprobe offset");
+		       : probe_line_fault(w, colon + 1, "Invalid uprobe offset");
 }
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-/* Compiles the words behind the place. uprobe_events shows each with a name, its own or the one
- * that it got: the definition keeps them so. */
-static int parse_arguments(const struct line_words *w, struct probe_command *c,
-			   struct fetch_build *b)
+/* uprobe_events shows each argument with a name, its own or the one that it got: the definition
+ * keeps them so. */
+int probe_line_arguments(const struct line_words *w, struct probe_command *c,
+			 struct fetch_build *b)
 {
 	char *more;
 
@@ -211,17 +198,17 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 	int r;
 
 	if (w->at[0][1] && w->at[0][1] != ':')
-		return set_fault(w, w->at[0] + 1,
+		return probe_line_fault(w, w->at[0] + 1,
 				 *w->at[0] == 'r'
 					 ? "returns are all seen, however many calls are active: write r:NAME"
 					 : "Maxactive is only for function exit");
 	if (w->n < 2)
-		return set_fault(w, w->at[0], "a probe's place is missing: p:NAME PATH:OFFSET");
+		return probe_line_fault(w, w->at[0], "a probe's place is missing: p:NAME PATH:OFFSET");
 	c->definition = mem_zalloc(sizeof(*c->definition));
 	c->definition->returns = *w->at[0] == 'r';
 	r = parse_place(w, c);
 	if (r == 0 && w->at[0][1])
-		r = parse_name(w, w->at[0] + 2, &c->group, &c->event);
+		r = probe_line_name(w, w->at[0] + 2, &c->group, &c->event);
 	if (r < 0)
 		return r;
 	if (!c->group)
@@ -234,7 +221,7 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 		fetch_begin(&b);
 	b.of_file = true;
 	b.offset = c->definition->offset;
-	r = parse_arguments(w, c, &b);
+	r = probe_line_arguments(w, c, &b);
 	if (r == 0)
 		c->format = fetch_format(&b, c->event);
 	fetch_free(&b);
@@ -245,18 +232,19 @@ static int parse_definition(const struct line_words *w, struct probe_command *c)
 static int parse_removal(const struct line_words *w, struct probe_command *c)
 {
 	if (w->at[0][1] != ':' || !w->at[0][2])
-		return set_fault(w, w->at[0], "a removal names what goes: -:[GROUP/]EVENT, -:GROUP/");
+		return probe_line_fault(w, w->at[0], "a removal names what goes: -:[GROUP/]EVENT, -:GROUP/");
 	for (size_t i = 1; i < w->n; i++) {
 		char *before = c->listed;
 
 		c->listed = mem_printf("%s %s", before ? before : "", w->at[i]);
 		free(before);
 	}
-	return parse_name(w, w->at[0] + 2, &c->group, &c->event);
+	return probe_line_name(w, w->at[0] + 2, &c->group, &c->event);
 }
 
-/* A line without words, a comment, does nothing. */
-static int parse_words(const struct line_words *w, struct probe_command *c)
+/* A line without words, a comment, does nothing. symbols NULL: a place is a file's. */
+static int parse_words(const struct line_words *w, const struct probe_symbols *symbols,
+		       struct probe_command *c)
 {
 	if (!w->n)
 		return 0;
@@ -264,17 +252,18 @@ static int parse_words(const struct line_words *w, struct probe_command *c)
 	case 'p':
 	case 'r':
 		c->action = PROBE_DEFINE;
-		return parse_definition(w, c);
+		return symbols ? kprobe_command_definition(w, symbols, c) : parse_definition(w, c);
 	case '-':
 		c->action = PROBE_REMOVE;
 		return parse_removal(w, c);
 	default:
-		return set_fault(w, w->at[0],
+		return probe_line_fault(w, w->at[0],
 				 "a line begins with p (a probe), r (a function's return) or -: (a removal)");
 	}
 }
 
-int probe_command_parse(const char *line, struct probe_command *out, struct err *err)
+int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
+				struct probe_command *out, struct err *err)
 {
 	struct line_words w = { .err = err };
 	int r;
@@ -282,11 +271,25 @@ int probe_command_parse(const char *line, struct probe_command *out, struct err 
 	*out = (struct probe_command){ 0 };
 	r = cut_words(line, &w);
 	if (r == 0)
-		r = parse_words(&w, out);
+		r = parse_words(&w, symbols, out);
 	free(w.copy);
 	if (r < 0)
 		probe_command_free(out);
 	return r;
+}
+
+int probe_command_parse(const char *line, struct probe_command *out, struct err *err)
+{
+	return probe_command_parse_symbols(line, NULL, out, err);
+}
+
+bool probe_command_is_of_file(const char *line)
+{
+	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),
+	       n = strcspn(line + at, " \t");
+
+	return (*line != 'p' && *line != 'r') ||
+	       (memchr(line + at, '/', n) && memchr(line + at, ':', n));
 }
 
 void probe_command_free(struct probe_command *c)
@@ -304,6 +307,7 @@ void probe_definition_free(struct probe_definition *d)
 	if (!d)
 		return;
 	free(d->path);
+	free(d->symbol);
 	free(d->arguments);
 	free(d->program);
 	free(d);

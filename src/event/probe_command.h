@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A line of uprobe_events or dynamic_events:
+/* A line of uprobe_events, kprobe_events or dynamic_events:
  *   p[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     defines an event (fetch.h: FETCHARG)
  *   r[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     when the function there returns
  *   p[:[GRP/][EVENT]] PATH:OFFSET%return [FETCHARG...]
+ *   p|r[MAXACTIVE][:[GRP/][EVENT]] [MODULE:]SYMBOL[+OFFSET][%return] [FETCHARG...]
  *   -:[GRP/]EVENT     -:GRP/                        removes it, or those of a group
  *   -:[GRP/]EVENT PATH:OFFSET [FETCHARG...]         if it is listed so, up to the last word given
  * and the definition that it makes. Sentences are the kernel's where it has one. */
@@ -21,6 +22,8 @@ struct probe_definition {
 	char *path;               /* as written */
 	uint64_t offset;          /* in the file */
 	bool returns;             /* it is a function, and its return is meant */
+	char *symbol;             /* as listed, if it was given so: "vfs_read+4"; else NULL */
+	unsigned active;          /* MAXACTIVE, which changes nothing here; 0: none was given */
 	dev_t device;             /* the file */
 	ino_t inode;
 	char *arguments;          /* as listed: " a=%di b=%si", or "" */
@@ -38,8 +41,33 @@ struct probe_command {
 	size_t path_column, offset_column; /* of DEFINE: where they stand in the line */
 };
 
+/* A place that a symbol leads to. */
+struct symbol_match {
+	char *path;               /* free() it */
+	uint64_t offset, vaddr;   /* in the file, and as it was linked */
+	bool entry;               /* a function begins there */
+};
+
+/* Finds symbols in the traced programs. */
+struct probe_symbols {
+	/* Finds SYMBOL+more in the module, by its file's name (NULL: in the program, or else in
+	 * any). Returns the number of such functions: 0; 1 and *out; or more. */
+	unsigned (*find)(void *arg, const char *module, const char *symbol, uint64_t more,
+			 struct symbol_match *out);
+	/* Finds a symbol of the place's file, n characters: *vaddr. */
+	bool (*object)(void *arg, const struct symbol_match *place, const char *name, size_t n,
+		       uint64_t *vaddr);
+	void *arg;
+};
+
+/* Whether the line, if it is a definition, has a place in a file, and no symbol. */
+bool probe_command_is_of_file(const char *line);
+
 /* Takes a line without its newline apart. 0, or -EINVAL, -E2BIG and *err with the column; nothing
  * is left to free then. probe_command_free() frees what is in *out. */
 int probe_command_parse(const char *line, struct probe_command *out, struct err *err);
+/* The same of a line of kprobe_events, whose place is a symbol. */
+int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
+				struct probe_command *out, struct err *err);
 void probe_command_free(struct probe_command *c);
 void probe_definition_free(struct probe_definition *d); /* NULL: nothing */

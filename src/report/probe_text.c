@@ -139,28 +139,62 @@ static const struct conversion *conversion_at(const char *text)
 	return NULL;
 }
 
-/* Prints (0x1) or (0x1 <- 0x2); returns what follows it in the print format, NULL: it is
+/* Prints a place of a probe that was defined by a symbol: name+0x4, and of a function that returned
+ * the name alone. */
+static void print_function(struct probe_print *p, uint64_t address, bool alone)
+{
+	unsigned long long begin = address;
+	char *module, *name = p->symbol(p->context, &begin, &module);
+
+	if (name && alone)
+		trace_seq_printf(p->to, "%s", name);
+	else if (name)
+		trace_seq_printf(p->to, "%s+0x%llx", name, (unsigned long long)address - begin);
+	else
+		trace_seq_printf(p->to, "0x%llx", (unsigned long long)address);
+}
+
+static void print_address(struct probe_print *p, uint64_t address, bool alone)
+{
+	trace_seq_printf(p->to, "0x%llx", (unsigned long long)address);
+}
+
+/* Begins of print formats, as fetch.c writes them. */
+static const struct place_form {
+	const char *text;
+	void (*print)(struct probe_print *p, uint64_t address, bool alone);
+	bool returns;
+} place_forms[] = {
+	{ "\"(%lx)", print_address, false },        { "\"(%lx <- %lx)", print_address, true },
+	{ "\"(%pS)", print_function, false },       { "\"(%ps <- %pS)", print_function, true },
+};
+
+/* Prints (PLACE) or (CALLER <- FUNCTION); returns what follows it in the print format, NULL: it is
  * another. */
 static const char *print_place(struct probe_print *p)
 {
-	static const char at[] = "\"(%lx)", from[] = "\"(%lx <- %lx)";
 	bool returns = is_return(p->format);
-	const char *text = p->format->print;
-	size_t n = returns ? sizeof(from) - 1 : sizeof(at) - 1;
+	const struct place_form *form = place_forms;
+	const struct place_form *end = form + sizeof(place_forms) / sizeof(*place_forms);
 	uint64_t first, second = 0;
 
-	if (strncmp(text, returns ? from : at, n) != 0)
+	while (form < end && (form->returns != returns ||
+			      strncmp(p->format->print, form->text, strlen(form->text)) != 0))
+		form++;
+	if (form == end)
 		return NULL;
 	memcpy(&first, p->record + p->format->fields[0].offset, 8);
 	if (returns)
 		memcpy(&second, p->record + p->format->fields[1].offset, 8);
-	if (returns)
-		trace_seq_printf(p->to, "(0x%llx <- 0x%llx)", (unsigned long long)second,
-				 (unsigned long long)first);
-	else
-		trace_seq_printf(p->to, "(0x%llx)", (unsigned long long)first);
+	trace_seq_putc(p->to, '(');
+	form->print(p, returns ? second : first, false);
+	if (returns) {
+		trace_seq_puts(p->to, " <- ");
+		form->print(p, first, true);
+	}
+	trace_seq_putc(p->to, ')');
 	p->field = returns ? 2 : 1;
-	return text + n;
+	return p->format->print + strlen(form->text);
 }
 
 bool probe_text(const struct event_format *f, const uint8_t *record, uint32_t size,

@@ -265,6 +265,32 @@ const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr
 	return NULL;
 }
 
+bool sym_code_offset(const struct sym_module *m, uint64_t vaddr, uint64_t *offset)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+
+		if (s->exec && vaddr - s->vaddr < s->filesz) {
+			*offset = vaddr - s->vaddr + s->offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool sym_code_vaddr(const struct sym_module *m, uint64_t offset, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < m->segments.n; i++) {
+		const struct sym_segment *s = &m->segments.at[i];
+
+		if (s->exec && offset >= s->offset && offset - s->offset < s->filesz) {
+			*vaddr = s->vaddr + (offset - s->offset);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* NULL also for bytes that only the memory has (.bss): they are beyond filesz. */
 const uint8_t *sym_bytes(const struct sym_module *m, uint64_t vaddr, size_t n)
 {

@@ -88,6 +88,9 @@ const char *sym_name(const struct sym_module *m, const struct sym_function *f); 
 /* Return the function that begins at, or lies around, a vaddr; NULL: none. */
 const struct sym_function *sym_at(const struct sym_module *m, uint64_t vaddr);
 const struct sym_function *sym_around(const struct sym_module *m, uint64_t vaddr);
+/* Translates between an address of code and its offset in the file. False: there is no code. */
+bool sym_code_offset(const struct sym_module *m, uint64_t vaddr, uint64_t *offset);
+bool sym_code_vaddr(const struct sym_module *m, uint64_t offset, uint64_t *vaddr);
 /* Returns n bytes of the file at a vaddr, or NULL when they are not all in one segment's file
  * part. */
 const uint8_t *sym_bytes(const struct sym_module *m, uint64_t vaddr, size_t n);

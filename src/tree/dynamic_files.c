@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* uprobe_events and synthetic_events, which define events at instructions of files and synthetic
- * ones, list them and remove them, and dynamic_events, which does both. Any thread; the top's
- * events_lock protects what is defined against instances that begin to use it
- * (dynamic_events_claim). A line that fails leaves those before it done. */
+/* uprobe_events, kprobe_events and synthetic_events, which define events at instructions of
+ * files, at functions and synthetic ones, list them and remove them, and dynamic_events, which
+ * does all. Any thread; the top's events_lock protects what is defined against instances that
+ * begin to use it (dynamic_events_claim). A line that fails leaves those before it done. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,13 @@
 
 /* The kernel's names for the parsers, in the error_log. */
 #define PROBE_LOCATION "trace_uprobe"
+#define FUNCTION_LOCATION "trace_kprobe"
 #define SYNTHETIC_LOCATION "synthetic_events"
 
 /* The events that a file is about. */
-enum defined_kind { DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_ALL = 3 };
+enum defined_kind {
+	DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_FUNCTIONS = 4, DEFINED_ALL = 7
+};
 
 /* Definitions are common to all instances: the top one has them. */
 static struct instance *top_of(const struct instance *in)
@@ -25,17 +28,25 @@ static struct instance *top_of(const struct instance *in)
 	return instance_top(in->tree);
 }
 
+static enum defined_kind kind_of(const struct event_entry *e)
+{
+	return !e->probe	  ? DEFINED_SYNTHETIC
+	       : e->probe->symbol ? DEFINED_FUNCTIONS
+				  : DEFINED_PROBES;
+}
+
 /* Whether somebody defined the event, it is still there, and of the kind. */
 static bool is_defined(const struct event_entry *e, enum defined_kind kind)
 {
-	return e->defined && !events_is_gone(e) &&
-	       kind & (e->probe ? DEFINED_PROBES : DEFINED_SYNTHETIC);
+	return e->defined && !events_is_gone(e) && kind & kind_of(e);
 }
 
-/* Returns the place and the arguments, " PATH:OFFSET ARGUMENT...", as the kernel writes them; the
- * caller frees them. */
+/* Returns the place and the arguments, " PATH:OFFSET ARGUMENT..." or " SYMBOL ARGUMENT...", as the
+ * kernel writes them; the caller frees them. */
 static char *text_of_probe(const struct probe_definition *d)
 {
+	if (d->symbol)
+		return mem_printf(" %s%s", d->symbol, d->arguments);
 	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
 }
 
@@ -46,8 +57,10 @@ static void show_event(const struct event_entry *e, enum defined_kind kind, stru
 	if (e->probe) {
 		char *listed = text_of_probe(e->probe);
 
-		out_printf(text, "%c:%s/%s%s\n", e->probe->returns ? 'r' : 'p', e->format->system,
-			   e->format->name, listed);
+		out_char(text, e->probe->returns ? 'r' : 'p');
+		if (e->probe->active)
+			out_printf(text, "%u", e->probe->active);
+		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
 		free(listed);
 		return;
 	}
@@ -72,6 +85,11 @@ static int show_defined(struct tree_file *f, enum defined_kind kind, struct out 
 static int show_probes(struct tree_file *f, struct out *text, struct err *err)
 {
 	return show_defined(f, DEFINED_PROBES, text);
+}
+
+static int show_functions(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_defined(f, DEFINED_FUNCTIONS, text);
 }
 
 static int show_synthetic(struct tree_file *f, struct out *text, struct err *err)
@@ -232,6 +250,11 @@ static int clear_probes(struct tree_file *f, struct err *err)
 	return clear_defined(f, DEFINED_PROBES, err);
 }
 
+static int clear_functions(struct tree_file *f, struct err *err)
+{
+	return clear_defined(f, DEFINED_FUNCTIONS, err);
+}
+
 static int clear_synthetic(struct tree_file *f, struct err *err)
 {
 	return clear_defined(f, DEFINED_SYNTHETIC, err);
@@ -266,12 +289,29 @@ static int check_name(const char *group, const char *event, const char *line, si
 		      "a file in events has this name already: name the event otherwise");
 }
 
-/* Runs a line of uprobe_events: it defines a probe, removes one, or, empty, does nothing. */
+/* Takes a line apart whose place is a function of the target's programs. */
+static int parse_function(struct instance *top, const char *line, struct probe_command *c,
+			  struct err *err)
+{
+	struct tree_target t = instance_lock(top);
+	const struct probe_symbols symbols = { t.ops->find_symbol, t.ops->find_object, t.arg };
+	int r = t.ops->find_symbol
+			? probe_command_parse_symbols(line, &symbols, c, err)
+			: err_at(err, EINVAL, line, 0,
+				 "there are no programs here whose function this could be");
+
+	instance_unlock(top);
+	return r;
+}
+
+/* Runs a line of uprobe_events or kprobe_events: it defines a probe, removes one, or, empty, does
+ * nothing. */
 static int run_probe(struct instance *top, const char *line, enum defined_kind kind,
 		     struct err *err)
 {
 	struct probe_command c;
-	int r = probe_command_parse(line, &c, err);
+	bool of_file = kind == DEFINED_PROBES || probe_command_is_of_file(line);
+	int r = of_file ? probe_command_parse(line, &c, err) : parse_function(top, line, &c, err);
 	const struct removal what = { .kind = kind, .group = c.group, .event = c.event,
 				      .listed = c.listed };
 
@@ -358,7 +398,9 @@ static int run_line(struct instance *top, const char *line, enum defined_kind ki
 	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
 
 	if (!dynamic && kind != DEFINED_SYNTHETIC) {
-		*location = PROBE_LOCATION;
+		*location = kind == DEFINED_FUNCTIONS || !probe_command_is_of_file(line)
+				    ? FUNCTION_LOCATION
+				    : PROBE_LOCATION;
 		return *line == '!' ? run_negated(top, line, kind, err)
 				    : run_probe(top, line, kind, err);
 	}
@@ -407,6 +449,11 @@ static ssize_t write_probes(struct tree_file *f, const char *text, size_t n, str
 	return write_defined(f, text, n, DEFINED_PROBES, err);
 }
 
+static ssize_t write_functions(struct tree_file *f, const char *text, size_t n, struct err *err)
+{
+	return write_defined(f, text, n, DEFINED_FUNCTIONS, err);
+}
+
 static ssize_t write_synthetic(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	return write_defined(f, text, n, DEFINED_SYNTHETIC, err);
@@ -420,6 +467,11 @@ static ssize_t write_all(struct tree_file *f, const char *text, size_t n, struct
 const struct tree_file_ops uprobe_events_file = {
 	.location = PROBE_LOCATION, .truncate = clear_probes, .show = show_probes,
 	.write = write_probes,
+};
+
+const struct tree_file_ops kprobe_events_file = {
+	.location = FUNCTION_LOCATION, .truncate = clear_functions, .show = show_functions,
+	.write = write_functions,
 };
 
 const struct tree_file_ops synthetic_events_file = {

@@ -342,6 +342,8 @@ static const struct file_row {
 	  "addresses of functions as records have them (brace's own: /proc/kallsyms is not here)" },
 	{ "last_boot_info", 0444, EVERYWHERE, &last_boot_file,
 	  "whose addresses the buffer has; always those of programs that are traced now" },
+	{ "kprobe_events", 0640, TOP, &kprobe_events_file,
+	  "events at a function of the programs: p:NAME FUNCTION ARGS" },
 	SETTING("max_graph_depth", TOP,
 		"how many levels deep function_graph follows calls; 0: no limit"),
 	{ "printk_formats", 0440, TOP, &printk_formats_file,

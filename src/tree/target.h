@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "event/probe_command.h"
 #include "model/settings.h"
 #include "base/out.h"
 #include "tree/tree.h"
@@ -103,6 +104,12 @@ struct tree_target_ops {
 	/* Prints an event's `hist` file, whose triggers are l: src/hist's hist_print() with the
 	 * names of functions, or hist_print_json(). NULL: nothing is counted. */
 	void (*hist)(void *arg, const struct trigger_list *l, bool json, struct out *out);
+	/* Find places for kprobe_events, as struct probe_symbols has them. NULL: there are no
+	 * programs, and definitions by symbols are refused. */
+	unsigned (*find_symbol)(void *arg, const char *module, const char *symbol, uint64_t more,
+				struct symbol_match *out);
+	bool (*find_object)(void *arg, const struct symbol_match *place, const char *name,
+			    size_t n, uint64_t *vaddr);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);
 	/* The stack tracer: prints stack_trace's text (false: there is none), gives stack_max_size,

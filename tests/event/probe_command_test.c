@@ -1,6 +1,7 @@
-/* Lines of uprobe_events against what Linux 6.12 said of each
- * (golden/k6.12-debian.uprobe_commands.txt: a line, then "taken", "COLUMN SENTENCE" of its
- * error_log, or "refused" where it logs nothing); and what lines define. */
+/* Lines of uprobe_events and kprobe_events against what Linux 6.12 said of each
+ * (golden/k6.12-debian.uprobe_commands.txt, kprobe_commands.txt: a line, then "taken", "COLUMN
+ * SENTENCE" of its error_log, or "refused" where it logs nothing); and what lines define. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,6 +38,9 @@ static const char *const differ[] = {
 	/* the kernel's caret is too far to the right by the dereferences before it */
 	"p /bin/cat:0x3000 a=+0(%di):b4@5/8", "p /bin/cat:0x3000 a=+0(%di):b0@5/8", "p /bin/cat:0x3000 a=+0(%di):b@5/8",
 	"p /bin/cat:0x3000 a=+0(%di):b4@/8", "p /bin/cat:0x3000 a=+0(%di):b9@0/8", "p /bin/cat:0x3000 a=+0(%di):b4@4x/8",
+	/* there are types of arguments only where the source's words are translated, before this */
+	"p vfs_read $arg10000", "p vfs_read args=$arg*", "p vfs_read +0($arg*)", "p vfs_read $arg* $arg*", "p vfs_read+20 $arg*",
+	"p vfs_read hoge", "p kfree $arg10", "r kfree $retval",
 	/* 512 bytes of a record are too few for this */
 	"p /bin/cat:0x3000 a=+0(%di):u64[64]",
 };
@@ -49,11 +53,33 @@ static bool differs(const char *line)
 	return false;
 }
 
-static void check(const char *line, const char *said)
+/* probe_symbols.find: two functions of the program, and one of which there are two. */
+static unsigned find(void *arg, const char *module, const char *symbol, uint64_t more, struct symbol_match *out)
+{
+	bool known = !strcmp(symbol, "vfs_read") || !strcmp(symbol, "kfree");
+
+	if (!strcmp(symbol, "name_show"))
+		return 2;
+	if (!known || (module && strcmp(module, "kern") != 0) || more > 0x100)
+		return 0;
+	*out = (struct symbol_match){ strdup("/bin/kern"), 0x1000 + more, 0x401000 + more, !more };
+	return 1;
+}
+
+/* probe_symbols.object */
+static bool object(void *arg, const struct symbol_match *place, const char *name, size_t n, uint64_t *vaddr)
+{
+	*vaddr = 0x404000;
+	return n == 4 && !memcmp(name, "work", 4);
+}
+
+static const struct probe_symbols symbols = { find, object, NULL };
+
+static void check(const char *line, const char *said, const struct probe_symbols *with)
 {
 	struct probe_command c;
 	struct err err = { 0 };
-	int r = probe_command_parse(line, &c, &err);
+	int r = with ? probe_command_parse_symbols(line, with, &c, &err) : probe_command_parse(line, &c, &err);
 	char *text;
 	size_t column = strtoul(said, &text, 10);
 
@@ -69,7 +95,7 @@ static void check(const char *line, const char *said)
 	}
 }
 
-static void check_all(const char *path, unsigned lines)
+static void check_all(const char *path, unsigned lines, const struct probe_symbols *with)
 {
 	FILE *f = fopen(path, "re");
 	char line[1024], said[1024];
@@ -79,7 +105,7 @@ static void check_all(const char *path, unsigned lines)
 	while (fgets(line, sizeof(line), f) && fgets(said, sizeof(said), f)) {
 		line[strcspn(line, "\n")] = said[strcspn(said, "\n")] = '\0';
 		if (!differs(line))
-			check(line, said);
+			check(line, said, with);
 		n++;
 	}
 	fclose(f);
@@ -88,8 +114,9 @@ static void check_all(const char *path, unsigned lines)
 
 static void as_the_kernel(void **state)
 {
-	check_all(GOLDEN "/k6.12-debian.uprobe_commands.txt", 71);
-	check_all(GOLDEN "/k6.12-debian.uprobe_types.txt", 82);
+	check_all(GOLDEN "/k6.12-debian.uprobe_commands.txt", 71, NULL);
+	check_all(GOLDEN "/k6.12-debian.uprobe_types.txt", 82, NULL);
+	check_all(GOLDEN "/k6.12-debian.kprobe_commands.txt", 57, &symbols);
 }
 
 static void what_is_defined(void **state)
@@ -129,9 +156,36 @@ static void what_is_defined(void **state)
 	probe_command_free(&c);
 }
 
+static void symbols_are_found(void **state)
+{
+	struct probe_command c;
+	struct err err;
+
+	assert_int_equal(probe_command_parse_symbols("r3 kern:vfs_read+0 $retval", &symbols, &c, &err), 0);
+	assert_string_equal(c.group, "kprobes");
+	assert_string_equal(c.event, "r_vfs_read_0");
+	assert_string_equal(c.definition->path, "/bin/kern");
+	assert_string_equal(c.definition->symbol, "kern:vfs_read");
+	assert_true(c.definition->returns && c.definition->active == 3 && c.definition->offset == 0x1000);
+	assert_non_null(strstr(c.format, "\"(%ps <- %pS) arg1=0x%Lx\""));
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse_symbols("p vfs_read+0x10 n=@work+8:u32", &symbols, &c, &err), 0);
+	assert_string_equal(c.event, "p_vfs_read_16");
+	assert_string_equal(c.definition->symbol, "vfs_read+0x10");
+	assert_non_null(strstr(c.format, "\"(%pS) n=%u\""));
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse_symbols("p vfs_read a=$arg1 g=$arg7:u8", &symbols, &c, &err), 0);
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse_symbols("p name_show", &symbols, &c, &err), -EADDRNOTAVAIL);
+	assert_int_equal(probe_command_parse_symbols("p vfs_read+4 $arg1", &symbols, &c, &err), -EINVAL);
+	assert_int_equal(probe_command_parse_symbols("p vfs_read @nothing", &symbols, &c, &err), -EINVAL);
+	assert_true(probe_command_is_of_file("p /bin/cat:0x10") && !probe_command_is_of_file("p libc.so.6:malloc"));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_kernel), cmocka_unit_test(what_is_defined) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(as_the_kernel), cmocka_unit_test(what_is_defined),
+					    cmocka_unit_test(symbols_are_found) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* Definitions of events at functions by their symbols, as kprobe_events has them.
+ * probe_command.c calls, on the thread that writes; the symbols' owner is asked for places. The
+ * order in which parts are looked at, sentences and columns are the kernel's
+ * (__trace_kprobe_create). */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/probe_line.h"
+
+#define ACTIVE_MAX 4096u /* MAXACTIVE of the kernel's */
+
+/* The place, as its word is read. */
+struct symbol_place {
+	const struct probe_symbols *symbols;
+	struct symbol_match place;
+	char *symbol;              /* without module, offset and suffix */
+	uint64_t more;             /* its offset */
+};
+
+/* Reads a decimal, octal or hexadecimal number that is the whole text. */
+static bool parse_number(const char *text, uint64_t *out)
+{
+	char *rest;
+
+	errno = 0;
+	*out = strtoull(text, &rest, 0);
+	return isdigit((unsigned char)*text) && !*rest && !errno;
+}
+
+/* Reads MAXACTIVE behind the letter. */
+static int parse_active(const struct line_words *w, struct probe_command *c)
+{
+	char *digits = w->at[0] + 1, *colon = strchr(digits, ':');
+	uint64_t n = 0;
+	bool good;
+
+	if (!isdigit((unsigned char)*digits))
+		return *digits && *digits != ':'
+			       ? probe_line_fault(w, digits, "behind the letter stands :[GRP/]EVENT")
+			       : 0;
+	if (!c->definition->returns)
+		return probe_line_fault(w, digits, "Maxactive is only for function exit");
+	if (colon)
+		*colon = '\0';
+	good = parse_number(digits, &n);
+	if (colon)
+		*colon = ':';
+	if (!good || !n)
+		return probe_line_fault(w, digits, "Invalid maxactive number");
+	if (n > ACTIVE_MAX)
+		return probe_line_fault(w, digits, "Maxactive is too big");
+	c->definition->active = (unsigned)n;
+	return 0;
+}
+
+/* Cuts [MODULE:]SYMBOL[+OFFSET] and finds it. */
+static int find_place(const struct line_words *w, struct symbol_place *p)
+{
+	static const char bad[] = "Invalid probed address or symbol";
+	char *word = mem_strdup(w->at[1]), *colon = strchr(word, ':');
+	char *symbol = colon ? colon + 1 : word, *plus = strchr(symbol, '+');
+	unsigned n = 0;
+
+	p->more = 0;
+	if (plus)
+		*plus = '\0';
+	if (colon)
+		*colon = '\0';
+	p->symbol = mem_strdup(symbol);
+	if (*p->symbol && (!plus || (parse_number(plus + 1, &p->more) && p->more <= UINT32_MAX)))
+		n = p->symbols->find(p->symbols->arg, colon ? word : NULL, p->symbol, p->more,
+				     &p->place);
+	free(word);
+	if (n == 1)
+		return 0;
+	return n ? err_at(w->err, EADDRNOTAVAIL, w->line, (size_t)(w->at[1] - w->copy),
+			  "The symbol is not unique")
+		 : probe_line_fault(w, w->at[1], bad);
+}
+
+/* Reads the place and the suffix that makes it a return. */
+static int parse_symbol(const struct line_words *w, struct symbol_place *p, struct probe_command *c)
+{
+	struct probe_definition *d = c->definition;
+	char *suffix = strchr(w->at[1], '%'), *colon;
+	int r;
+
+	if (suffix && strcmp(suffix, "%return") != 0)
+		return probe_line_fault(w, suffix, "Invalid probed address suffix");
+	if (suffix) {
+		*suffix = '\0';
+		d->returns = true;
+	}
+	r = find_place(w, p);
+	if (r < 0)
+		return r;
+	if (d->returns && !p->place.entry)
+		return probe_line_fault(w, w->at[1], "Retprobe address must be an function entry");
+	d->path = mem_strdup(p->place.path);
+	d->offset = p->place.offset;
+	/* SYM+0 is listed as SYM. A module's name may have a + too: libstdc++.so.6. */
+	colon = strchr(w->at[1], ':');
+	if (p->more)
+		d->symbol = mem_strdup(w->at[1]);
+	else
+		d->symbol = mem_printf("%.*s%s", colon ? (int)(colon + 1 - w->at[1]) : 0, w->at[1],
+				       p->symbol);
+	c->path_column = c->offset_column = (size_t)(w->at[1] - w->copy);
+	return 0;
+}
+
+/* p_SYMBOL_OFFSET; whatever a name cannot have becomes an underline. */
+static char *name_itself(const struct probe_definition *d, const struct symbol_place *p)
+{
+	char *name = mem_printf("%c_%.*s_%llu", d->returns ? 'r' : 'p', (int)PROBE_NAME_MAX / 2,
+				p->symbol, (unsigned long long)p->more);
+
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+	return name;
+}
+
+/* fetch_build.symbol */
+static bool find_object(void *arg, const char *name, size_t n, int64_t *distance)
+{
+	const struct symbol_place *p = arg;
+	uint64_t vaddr;
+
+	if (!p->symbols->object(p->symbols->arg, &p->place, name, n, &vaddr))
+		return false;
+	*distance = (int64_t)(vaddr - p->place.vaddr);
+	return true;
+}
+
+static int compile(const struct line_words *w, struct symbol_place *p, struct probe_command *c)
+{
+	struct fetch_build b;
+	int r;
+
+	if (c->definition->returns)
+		fetch_begin_return(&b);
+	else
+		fetch_begin(&b);
+	b.by_symbol = true;
+	b.at_entry = p->place.entry && !c->definition->returns;
+	b.symbol = find_object;
+	b.symbol_arg = p;
+	r = probe_line_arguments(w, c, &b);
+	if (r == 0)
+		c->format = fetch_format(&b, c->event);
+	fetch_free(&b);
+	return r;
+}
+
+/* All but the memory of *p. */
+static int parse_parts(const struct line_words *w, struct symbol_place *p, struct probe_command *c)
+{
+	char *name = strchr(w->at[0], ':');
+	int r = parse_active(w, c);
+
+	if (r == 0)
+		r = parse_symbol(w, p, c);
+	if (r == 0 && name)
+		r = probe_line_name(w, name + 1, &c->group, &c->event);
+	if (r < 0)
+		return r;
+	if (!c->group)
+		c->group = mem_strdup("kprobes");
+	if (!c->event)
+		c->event = name_itself(c->definition, p);
+	return compile(w, p, c);
+}
+
+int kprobe_command_definition(const struct line_words *w, const struct probe_symbols *symbols,
+			      struct probe_command *c)
+{
+	struct symbol_place p = { .symbols = symbols };
+	int r;
+
+	if (w->n < 2)
+		return probe_line_fault(w, w->at[0], "a probe's place is missing: p:NAME FUNCTION");
+	c->definition = mem_zalloc(sizeof(*c->definition));
+	c->definition->returns = *w->at[0] == 'r';
+	r = parse_parts(w, &p, c);
+	free(p.symbol);
+	free(p.place.path);
+	return r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A line that is being parsed, shared by probe_command.c (places in files) and kprobe_command.c
+ * (symbols). */
+#pragma once
+#include "event/probe_command.h"
+
+#define WORDS_MAX 130u            /* command, place, 128 arguments */
+
+/* The line's words; each ends in the copy with a NUL. */
+struct line_words {
+	const char *line;
+	char *copy;
+	char *at[WORDS_MAX];
+	size_t n;
+	struct err *err;
+};
+
+/* Sets the line's error. `at` points into the copy. */
+int probe_line_fault(const struct line_words *w, const char *at, const char *what);
+/* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL
+ * if it is not there. */
+int probe_line_name(const struct line_words *w, const char *name, char **group, char **event);
+/* Compiles the words behind the place. */
+int probe_line_arguments(const struct line_words *w, struct probe_command *c,
+			 struct fetch_build *b);
+/* Reads a definition whose place is a symbol. */
+int kprobe_command_definition(const struct line_words *w, const struct probe_symbols *symbols,
+			      struct probe_command *c);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions and other symbols of a session's programs, as kprobe_events finds them. */
+#pragma once
+#include "event/probe_command.h"
+
+/* The ops find_symbol and find_object of the tree's target; arg: the trace_array. */
+unsigned places_find(void *arg, const char *module, const char *symbol, uint64_t more,
+		     struct symbol_match *out);
+bool places_object(void *arg, const struct symbol_match *place, const char *name, size_t n,
+		   uint64_t *vaddr);

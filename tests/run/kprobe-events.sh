@@ -1,0 +1,82 @@
+#!/bin/bash
+# kprobe_events of the mounted tree: events defined at functions of a program that runs by their
+# symbols, at their begin, inside of them and when they return, with arguments; listed, in
+# dynamic_events too, and removed. The program says how often it was there.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/answers-lib.sh"
+D=$T/tree
+mkdir "$D"
+E=$D/events/kprobes
+
+# refused NAME SENTENCE COLUMN TEXT: it is not taken, and error_log says why, with the caret.
+refused() {
+	: >"$D/error_log"
+	! printf '%s\n' "$4" 2>"$T/err" >>"$D/kprobe_events" &&
+		printf '%s\n' "  Command: $4" "$(printf '%*s^' $((11 + $3)) '')" >"$T/wanted" &&
+		head -n 1 "$D/error_log" | grep -qF -- "trace_kprobe: error: $2" && tail -n +2 "$D/error_log" | cmp -s - "$T/wanted"
+	result "$1" $? "$D/error_log"
+}
+listed() { [ "$(cat "$D/kprobe_events")" = "$1" ]; }
+count() { [ "$(grep -c "$2" "$D/trace")" = "$1" ]; }
+
+start_program
+[ "$SAID" = ready ] || not_ok "the program runs"
+"$BRACE" mount "$D" -p "$PID" 2>"$T/err" || no_mount
+ON_EXIT+=("$BRACE umount --lazy $D")
+
+# --- defined
+check_that "nothing is defined at first" listed ''
+echo 'p:asked request n=$arg1:u64 s=$comm d=+0($stack):x64' >"$D/kprobe_events"
+result "an event at a function's begin" $? "$D/error_log"
+echo 'r10:grp/said request $retval:s32' >>"$D/kprobe_events"
+result "one when it returns" $? "$D/error_log"
+echo 'p request%return' >>"$D/kprobe_events"
+result "one that gets its name" $? "$D/error_log"
+L='p:kprobes/asked request n=$arg1:u64 s=$comm d=+0($stack):x64
+r10:grp/said request arg1=$retval:s32
+r:kprobes/r_request_0 request'
+check_that "they are listed as they were written" listed "$L"
+check_that "in dynamic_events too" [ "$(cat "$D/dynamic_events")" = "$L" ]
+check_that "and not in uprobe_events" [ ! -s "$D/uprobe_events" ]
+check_that "the format names a function" grep -qF 'print fmt: "(%pS) n=%Lu s=\"%s\" d=0x%Lx"' "$E/asked/format"
+
+# --- refused, in the kernel's words
+refused "no such function" 'Invalid probed address or symbol' 2 'p absent'
+refused "no function of that module" 'Invalid probed address or symbol' 2 'p libc.so.6:request'
+refused "a return inside of a function" 'Retprobe address must be an function entry' 2 'r request+4'
+refused "a wrong suffix" 'Invalid probed address suffix' 9 'p request%back'
+refused "a number before a probe's name" 'Maxactive is only for function exit' 1 'p10 request'
+refused "a number that is none" 'Invalid maxactive number' 1 'r1a:x request'
+refused "a number that is too large" 'Maxactive is too big' 1 'r100000 request'
+refused "an argument inside of a function" '$arg* can be used only on function entry or exit' 12 'p request+1 $arg1'
+refused "a symbol that the file does not have" 'the probed file has no such symbol' 10 'p request @absent'
+refused "an offset in the file" 'File offset is not available with kprobe' 10 'p request @+10'
+! echo "p $A:0x10" 2>/dev/null >>"$D/kprobe_events"
+result "a place in a file is not one of kprobe_events" $?
+check_that "nothing of these is left" listed "$L"
+
+# --- recorded
+tell 1
+check_that "nothing is recorded before it is enabled" [ "$(grep -cE 'asked|said' "$D/trace")" -eq 0 ]
+echo 1 >"$E/asked/enable"
+echo 1 >"$D/events/grp/said/enable"
+tell 3 t4 5
+count 3 ' asked: (request+0x0) n=[345] s="answers" d=0x[0-9a-f]*$' && grep -q ' n=3 s=' "$D/trace"
+result "each call with its argument" $? "$D/trace"
+count 3 ' said: ([A-Za-z_]*+0x[0-9a-f]* <- request) arg1=-\?[0-9]*$'
+result "and its return" $? "$D/trace"
+refused "what is enabled is not removed" 'kprobes:asked is in use: disable it first' 0 '-:asked'
+echo 0 >"$E/asked/enable"
+echo 0 >"$D/events/grp/said/enable"
+
+# --- removed
+echo '-:grp/said request arg1=$retval:s32' >>"$D/kprobe_events" && [ ! -e "$D/events/grp" ]
+result "an event is removed by its place and arguments" $? "$D/error_log"
+echo "p:other $A:0x$(nm "$A" | sed -n 's/^0*\([0-9a-f]*\) t request$/\1/p')" >>"$D/uprobe_events"
+: >"$D/kprobe_events"
+check_that "and > removes those that functions have" [ "$(cat "$D/dynamic_events")" = "$(cat "$D/uprobe_events")" ]
+check "umount" "$BRACE" umount "$D"
+end_program
+[ "$STATUS" -eq 0 ]
+result "the program ends as it should" $?
+finish
