@@ -9,7 +9,7 @@
 
 #define PARTS_MAX 16u
 
-const char *const return_bar_texts[] = {
+const char *const return_bar_texts[RETURN_BARS_N] = {
 #define X(id, text) text,
 	RETURN_BARS(X)
 #undef X

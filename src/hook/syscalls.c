@@ -12,11 +12,11 @@
 
 #define BACK_MAX 16u       /* bytes before the call that its window may use */
 
-const char *const syscall_bar_words[] = {
+const char *const syscall_bar_words[SYSCALL_BARS_N] = {
 #define X(id, word, text) word,
 	SYSCALL_BARS(X)
 #undef X
-}, *const syscall_bar_texts[] = {
+}, *const syscall_bar_texts[SYSCALL_BARS_N] = {
 #define X(id, word, text) text,
 	SYSCALL_BARS(X)
 #undef X

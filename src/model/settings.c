@@ -323,7 +323,7 @@ static char *read_size(const struct settings *s, const struct setting_file *f)
 	return buffer_size_read(s, -1);
 }
 
-static const char *const clocks[] = {
+static const char *const clocks[TRACE_CLOCKS_N] = {
 #define X(id, name) name,
 	TRACE_CLOCKS(X)
 #undef X

@@ -18,7 +18,7 @@
 
 #define SUBBUF_KB_MAX 512u
 
-enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK };
+enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK, BUFFER_MODES_N };
 
 /* ftrace's clocks, in its order. */
 #define TRACE_CLOCKS(X)                                                                        \

@@ -32,7 +32,7 @@ enum memory_tracer control_tracer_of(const struct settings *s)
 
 struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t thresh_ticks)
 {
-	static const enum memory_mode modes[] = {
+	static const enum memory_mode modes[BUFFER_MODES_N] = {
 		[BUFFER_STREAM] = MEMORY_STREAM,
 		[BUFFER_OVERWRITE] = MEMORY_OVERWRITE,
 		[BUFFER_BLOCK] = MEMORY_BLOCK,

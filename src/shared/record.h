@@ -28,6 +28,8 @@ enum record_kind {
 	                     entry; it shares its exit with the entry before it */
 };
 
+#define RECORD_KINDS 4u /* enum record_kind fills its two bits */
+
 enum record_event {
 	RECORD_EVENT_NONE = 0,
 	RECORD_EVENT_CALL = 1, /* 1 word: function | site << 32. The function tracer's record */
@@ -97,7 +99,7 @@ static inline uint32_t record_event_id(unsigned words, enum record_event type)
 }
 
 /* The parts of a header. record_site() of an exit, record_type() of an event. */
-static inline enum record_kind record_kind(uint64_t word) { return word & 3; }
+static inline enum record_kind record_kind(uint64_t word) { return word & (RECORD_KINDS - 1); }
 static inline uint32_t record_id(uint64_t word) { return word >> 2 & RECORD_ID_MAX; }
 static inline uint32_t record_site(uint64_t word)
 {

@@ -196,7 +196,7 @@ static bool unpack_event(struct unpack *u, uint64_t word, const uint64_t *payloa
 /* Unpacks records until one gives an event. False: there are no more. */
 static bool next_event(struct unpack *u, struct event *e)
 {
-	static const uint8_t kinds[] = {
+	static const uint8_t kinds[RECORD_KINDS] = {
 		[RECORD_ENTRY] = EVENT_ENTRY,
 		[RECORD_EXIT] = EVENT_EXIT,
 		[RECORD_TAIL] = EVENT_TAIL,

@@ -449,7 +449,7 @@ static bool of_all(enum trace_option o)
  * program's own memory, because f->arg must outlive the node. */
 static void fill_options(struct tree_node *dir, bool top)
 {
-	static const char *const names[] = {
+	static const char *const names[TRACE_OPTIONS_N] = {
 #define X(id, name, group, on, reach) "options/" name,
 		TRACE_OPTIONS(X)
 #undef X

@@ -95,11 +95,12 @@ static int choose_word(const char *const *words, const char *value, const char *
 
 int set_mode(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	static const char *const words[] = { "stream", "overwrite", "block", NULL };
+	static const char *const words[BUFFER_MODES_N + 1] = { "stream", "overwrite", "block" };
 	/* Two trace options express the mode in the tree; both are written, so that a later --mode
 	 * replaces an earlier one. */
-	static const char *const options[] = { "nooverwrite noblock", "overwrite noblock",
-					       "nooverwrite block" };
+	static const char *const options[BUFFER_MODES_N] = {
+		"nooverwrite noblock", "overwrite noblock", "nooverwrite block",
+	};
 	int i = choose_word(words, value, "a mode", err);
 
 	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);
@@ -126,7 +127,7 @@ int set_retval(struct invocation *inv, const struct option *o, const char *value
 
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	static const char *const words[] = { "auto", "always", "never", NULL };
+	static const char *const words[COLOUR_CHOICES_N + 1] = { "auto", "always", "never" };
 	int i = choose_word(words, value, "colour", err);
 
 	inv->colour = i < 0 ? COLOUR_AUTO : (enum colour_choice)i;

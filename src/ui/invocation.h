@@ -43,7 +43,7 @@ struct command {
 	bool asks;
 };
 
-enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, COLOUR_CHOICES_N };
 
 /* One write to a settings file that an option stands for. */
 struct setting_write {

@@ -44,6 +44,7 @@ enum field_kind {
 	F_NONLOCAL_ID,
 	F_SIZE,
 	F_FROM,
+	F_FIELDS_N,
 };
 
 /* A field of a template, whose last byte is right before `end`. */
@@ -184,7 +185,7 @@ static uint32_t record_low(enum trampoline_kind kind, uint32_t id)
 
 /* Fields that refer to a pointer in the pool: one pool of addresses serves all trampolines near
  * it. */
-static const size_t pool_offset[] = {
+static const size_t pool_offset[F_FIELDS_N] = {
 	[F_SLOW_RECORD] = offsetof(struct trampoline_pool, slow_record),
 	[F_SLOW_RECORD2] = offsetof(struct trampoline_pool, slow_record2),
 	[F_SLOW_ENTRY] = offsetof(struct trampoline_pool, slow_entry),
