@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,10 +70,21 @@ static void add_threads(struct sample *s, uint32_t threads, uint64_t first_tsc)
 	}
 }
 
+/* The file gets a directory of its own in the temporary one. */
+static void choose_path(struct sample *s)
+{
+	const char *tmp = getenv("TMPDIR");
+	int n = snprintf(s->path, sizeof(s->path), "%s/brace-store.XXXXXX",
+			 tmp && *tmp ? tmp : "/tmp");
+
+	assert_true(n > 0 && (size_t)n + sizeof("/trace") <= sizeof(s->path));
+	assert_non_null(mkdtemp(s->path));
+	strcat(s->path, "/trace");
+}
+
 void sample_begin(struct sample *s, uint32_t threads, uint64_t seed, uint64_t first_tsc)
 {
 	struct trace_info *info = trace_info_new();
-	static unsigned files;
 	struct err err;
 
 	*s = (struct sample){ .info = info, .random = seed };
@@ -94,7 +106,7 @@ void sample_begin(struct sample *s, uint32_t threads, uint64_t seed, uint64_t fi
 	add_module(info, 0, 1001, 40);
 	add_module(info, 1, 1, 0);
 	add_threads(s, threads, first_tsc);
-	snprintf(s->path, sizeof(s->path), "store-test.%d.%u", (int)getpid(), files++);
+	choose_path(s);
 	if (store_create(s->path, info, &s->writer, &err))
 		fail_msg("%s", err.text);
 }
@@ -284,6 +296,8 @@ void sample_free(struct sample *s)
 	if (s->writer)
 		store_discard(s->writer);
 	unlink(s->path);
+	*strrchr(s->path, '/') = '\0';
+	rmdir(s->path);
 	for (size_t i = 0; i < s->threads.n; i++)
 		vec_free(&s->threads.at[i].open);
 	vec_free(&s->threads);

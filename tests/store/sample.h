@@ -2,6 +2,8 @@
  * all kinds, written through the public API while what a reader must give back is noted down
  * from the meaning of each record, not with the reader's own code. */
 #pragma once
+#include <limits.h>
+
 #include "store/store.h"
 
 struct sample_thread {
@@ -13,7 +15,7 @@ struct sample_thread {
 struct sample {
 	struct trace_info *info;
 	struct store_writer *writer;
-	char path[128];
+	char path[PATH_MAX];
 	uint64_t random;
 	VEC(struct sample_thread) threads;
 	VEC(struct event) expect; /* in the order written; each thread's in its own order */
