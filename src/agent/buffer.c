@@ -121,7 +121,8 @@ static void thread_start(struct agent_tls *t)
 	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
 	slot->cpu = current_cpu();
 	POINT(thread_described);
-	/* The fields above are there first: readers of a slot (session/names.c) look at `ready`. */
+	/* The fields above are there first: pairs with the acquire in next_slot() of
+	 * session/thread_names.c. */
 	__atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
 	POINT(thread_ready);
 	t->thread = (uint64_t)slot;
@@ -280,8 +281,8 @@ static bool throw_away(struct memory_thread *slot, struct memory_desc *d, const 
 
 	slot->overwritten[(seq + 1) & 1] = slot->overwritten[seq & 1] + d->lost + records;
 	POINT(own_counted);
-	/* Pairs with is_overwritten() and overwritten() of collect/drain.c: the count is there
-	 * before its index. */
+	/* Pairs with is_overwritten() and count_overwritten() of collect/drain.c: the count is
+	 * there before its index. */
 	__atomic_store_n(&slot->first_seq, seq + 1, __ATOMIC_RELEASE);
 	POINT(own_thrown_away);
 	/* Before the descriptor is written anew: a thread that dies there leaves no old fields
@@ -441,8 +442,9 @@ static void tell_tracer(struct memory_header *m, const struct memory_thread *slo
 {
 	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < agent.layout.wake_at)
 		return;
-	/* Raise, then read: memories_wait() sets tracer_waits, then sleeps on the value it saw. One
-	 * of the two sees the other. */
+	/* Raise, then read: pairs with say_waiting() of collect/memories.c, which sets
+	 * tracer_waits before memories_wait() sleeps on the value it saw. One of the two sees the
+	 * other. */
 	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
 	POINT(tracer_told);
 	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
@@ -477,7 +479,7 @@ static void close_buffer(struct agent_tls *t)
 	if (agent.layout.mode == MEMORY_OVERWRITE)
 		append_own(slot, t->buffer);
 	POINT(close_linked);
-	/* Pairs with the acquire in collect() and read_claim() of collect/drain.c. */
+	/* Pairs with the acquire in collect_claims() and read_claim() of collect/drain.c. */
 	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
 	POINT(close_full);
 	t->buffer = MEMORY_NONE;

@@ -51,9 +51,9 @@ static inline struct live_calls live_look(const struct agent_tls *t)
 	return (struct live_calls){ word, calls, base + calls, calls + 1 == LIVE_MAX };
 }
 
-/* Both have only this thread's trampolines and handlers for readers; release keeps the stores after
- * the exchange and in their order. depth comes last: it is what lets trampolines decide by
- * themselves. */
+/* Both have only this thread's trampolines and handlers for readers: the releases pair with their
+ * plain loads, which x86 keeps in order, and keep the stores after the exchange and in their order.
+ * depth comes last: it is what lets trampolines decide by themselves. */
 static inline void live_show(struct agent_tls *t, const struct call_state *top)
 {
 	__atomic_store_n(&t->top_sp, top->sp, __ATOMIC_RELEASE);

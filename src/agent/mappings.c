@@ -217,8 +217,8 @@ static bool apply_patch(struct patch *p)
 	uint8_t *at = (uint8_t *)p->address;
 
 	if (p->function == PATCH_SEMAPHORE) {
-		/* Atomic, since the program may count in the same word at any time; no order is
-		 * needed. */
+		/* Atomic, since the program may count in the same word at any time. Pairs with
+		 * nothing: relaxed would do. */
 		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_SEQ_CST);
 		p->status = PATCH_APPLIED;
 		return true;

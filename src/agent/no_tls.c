@@ -75,8 +75,9 @@ static void leave_thread_pointers(void)
 		agent.forbidden |= NEED_SIGNALS | NEED_THREADS;
 	agent.key = 0;
 	agent_stamps_in_c = 1;
-	/* After the table and agent.key: a thread that sees agent_no_tls uses them (it loads
-	 * plainly; x86 keeps the order of stores). Before the fork guards are closed. */
+	/* After the table and agent.key: pairs with the plain loads of agent_no_tls, since a thread
+	 * that sees it uses both (x86 keeps the order of stores). Before the fork guards are
+	 * closed. */
 	__atomic_store_n(&agent_no_tls, 1, __ATOMIC_SEQ_CST);
 	mappings_close_fork_guards();
 	signals_restore(signals);

@@ -22,7 +22,8 @@ static void note_name(struct memory_thread *slot, const char *comm)
 	struct memory_name *to = &slot->names[n % MEMORY_NAMES];
 
 	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
-	/* Keeps the 0 before what follows, which a release store would not. */
+	/* Keeps the 0 before what follows, which a release store would not. Pairs with the acquire
+	 * fence in read_name(). */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	to->tsc = agent_tsc();
 	for (unsigned i = 0; i < TASK_COMM; i++)

@@ -66,6 +66,7 @@ bool saved_stack_take(struct agent_tls *t, uint64_t sp)
 	if (!p)
 		return false;
 	live_move(t, p->base, p->live);
+	/* Pairs with claim_entry(): base and live have been read. */
 	__atomic_store_n(&p->sp, 0, __ATOMIC_RELEASE);
 	stack_give(base);
 	return true;

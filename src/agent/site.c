@@ -322,7 +322,8 @@ static uint64_t find_stub(uint64_t ret)
 	return 0;
 }
 
-/* Call when the return address is in its place: the slot must not lead to an empty one. */
+/* Call when the return address is in its place: the slot must not lead to an empty one. The
+ * exchange pairs with the acquire in find_stub(). */
 static void insert_stub(uint64_t ret, uint64_t stub)
 {
 	uint64_t in_block = stub % SITE_BLOCK_BYTES;
@@ -343,7 +344,8 @@ static void insert_stub(uint64_t ret, uint64_t stub)
 	}
 }
 
-/* True for a block of an earlier tracer, with stubs of another kind. */
+/* True for a block of an earlier tracer, with stubs of another kind. Pairs with make_or_wait():
+ * kinds[] is there before READY. */
 static bool is_foreign(uint32_t block)
 {
 	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY &&

@@ -197,6 +197,7 @@ void task_cloned(uint64_t number, uint64_t arg0, int64_t child)
 
 void task_forget(void)
 {
+	/* Pairs with the acquire in task_cloned(). */
 	__atomic_store_n(&agent_clones_told, NULL, __ATOMIC_RELEASE);
 }
 
@@ -278,11 +279,13 @@ static bool take_note(uint32_t process, struct task_exec_note *out)
 {
 	struct task_exec_note *n = note_of(process);
 
+	/* Pairs with the releases in write_exec_note(), here and in inject/launch.c. */
 	if (!process || __atomic_load_n(&n->pid, __ATOMIC_ACQUIRE) != process)
 		return false;
 	out->tid = n->tid;
 	copy_name(out->comm, n->comm);
-	/* Only one taker gets it, and none if its writer has changed. */
+	/* Pairs with the same releases: only one taker gets it, and none if its writer has
+	 * changed. */
 	return __atomic_exchange_n(&n->pid, 0, __ATOMIC_ACQ_REL) == process;
 }
 

@@ -41,6 +41,7 @@ static bool lock_ranges(void)
 
 static void unlock_ranges(void)
 {
+	/* Pairs with the acquire in lock_ranges(). */
 	__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
 }
 
@@ -166,6 +167,7 @@ bool texts_has(uint64_t address)
 		 seen = __atomic_load_n(answer, __ATOMIC_RELAXED);
 	bool is_text;
 
+	/* Pairs with texts_changed(). */
 	if (__atomic_load_n(&doubtful, __ATOMIC_ACQUIRE))
 		look_up_mapping(address);
 	else if (seen >> 1 == page)

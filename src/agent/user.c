@@ -114,7 +114,8 @@ static void copy_modules(struct image_memory *to, const struct image_memory *fro
 {
 	for (uint32_t i = 0; i < IMAGE_MODULES; i++)
 		to->modules[i] = from->modules[i];
-	/* Pairs with the tracer's reader of n_modules (recovery), as note_module() does. */
+	/* Pairs with the reader of n_modules in a later tracer (session/recover.c), as
+	 * note_module() of session/session.c does. */
 	__atomic_store_n(&to->n_modules, from->n_modules, __ATOMIC_RELEASE);
 }
 
@@ -134,7 +135,7 @@ static bool go_over(const struct protocol_setup *w, const int fds[TALK_FDS])
 	site_adopt();
 	left[n_left].at = (uint64_t)memory;
 	left[n_left].bytes = bytes;
-	/* After the entry: user_left() reads without a lock. */
+	/* After the entry: pairs with user_left(), which reads without a lock and plainly. */
 	__atomic_store_n(&n_left, n_left + 1, __ATOMIC_RELEASE);
 	leave_range(image, sizeof(*image));
 	leave_range(memory, bytes);
@@ -175,7 +176,8 @@ void user_move(void)
 {
 	uint32_t nobody = 0;
 
-	/* Pairs with the release below: a thread that waited sees the new memories. */
+	/* The exchange and the load below pair with the release: a thread that waited sees the new
+	 * memories. */
 	if (__atomic_compare_exchange_n(&moving, &nobody, 1, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		/* Asked again: another thread may have moved the process since. */

@@ -166,8 +166,8 @@ static struct drain_scan scan_words(struct drain *d, const uint64_t *words, size
 	uint64_t before = 0;
 
 	while (i < n) {
-		/* Pairs with the release in store() of agent/buffer.c: a header that is seen has
-		 * its payload. */
+		/* Pairs with the releases in store_record() and store_halves() of agent/buffer.c: a
+		 * header that is seen has its payload. */
 		uint64_t word = __atomic_load_n(&words[i], __ATOMIC_ACQUIRE);
 		unsigned payload = record_payload(word);
 
@@ -275,7 +275,8 @@ static void note_taken(struct drain *d, uint32_t slot)
 	uint64_t *taken = &d->memory->threads[slot].taken;
 
 	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < d->position[slot])
-		/* A tracer that takes the memory over later reads it (recover.c). */
+		/* Pairs with thread_position() of a tracer that takes the memory over later
+		 * (recover.c). That one loads relaxed: this tracer has ended by then. */
 		__atomic_store_n(taken, d->position[slot], __ATOMIC_RELEASE);
 }
 

@@ -13,7 +13,7 @@ enum read { READ_DONE, READ_TOO_LATE, READ_NOT_YET };
 static enum read read_name(const struct memory_thread *slot, uint32_t i, struct trace_name *out)
 {
 	const volatile struct memory_name *from = &slot->names[i % MEMORY_NAMES];
-	/* Pairs with the release of `number` in note() of agent/rename.c. */
+	/* Pairs with the release of `number` in note_name() of agent/rename.c. */
 	uint32_t number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
 
 	if (number != i + 1)
@@ -21,7 +21,8 @@ static enum read read_name(const struct memory_thread *slot, uint32_t i, struct 
 	out->tsc = from->tsc;
 	for (size_t k = 0; k < sizeof(out->comm); k++)
 		out->comm[k] = from->comm[k];
-	/* Keeps the reading of the name before the second reading of its number. */
+	/* Keeps the reading of the name before the second reading of its number. Pairs with the
+	 * release fence in note_name(). */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number ? READ_DONE
 									  : READ_TOO_LATE;
@@ -30,8 +31,8 @@ static enum read read_name(const struct memory_thread *slot, uint32_t i, struct 
 void renames_take(const struct memory_thread *slot, uint32_t *seen, struct trace_info *info,
 		  uint32_t thread)
 {
-	/* note() of agent/rename.c raises it before it writes the name: such a name is
-	 * READ_NOT_YET, and comes the next time. */
+	/* Pairs with nothing: note_name() of agent/rename.c raises it, relaxed, before it writes
+	 * the name. Such a name is READ_NOT_YET, and comes the next time. */
 	uint32_t n = __atomic_load_n(&slot->renames, __ATOMIC_ACQUIRE);
 	uint64_t now = n == *seen ? 0 : clock_tsc();
 

@@ -189,16 +189,16 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 uint32_t shared_memory_used(const struct shared_memory *m)
 {
-	/* take_unused() of agent/buffer.c raises it relaxed: this is only a bound, each
-	 * descriptor's state tells whether its fields are there. */
+	/* Pairs with nothing: take_unused() of agent/buffer.c raises it relaxed. It is only a
+	 * bound; each descriptor's state tells whether its fields are there. */
 	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE),
 		       m->layout.buffers_max);
 }
 
 uint32_t shared_memory_threads(const struct shared_memory *m)
 {
-	/* thread_start() of agent/buffer.c raises it relaxed: this is only a bound, each slot's
-	 * `ready` tells whether its fields are there. */
+	/* Pairs with nothing: thread_start() of agent/buffer.c raises it relaxed. It is only a
+	 * bound; each slot's `ready` tells whether its fields are there. */
 	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE),
 		       m->layout.threads_max);
 }

@@ -12,6 +12,12 @@
 
 /* --- what triggers share ---------------------------------------------------------------- */
 
+/* Atomics here are sequentially consistent where nothing is said. The counts of users pair with
+ * each other: hist_shared_get() and take_state() raise them, hist_shared_put() and state_put()
+ * lower them. Wishes (`wishes`, raised by writers of triggers) pair with hist_begin(), on the pump's
+ * thread, which stores `paused` before the number of the wish that came true (`turns`, `clears`);
+ * hist_is_paused(), on a reader's thread, loads them in the other order. */
+
 struct hist_shared *hist_shared_get(struct hist_shared *s)
 {
 	atomic_fetch_add(&s->users, 1);

@@ -83,6 +83,7 @@ struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
 
 struct chunk *chunk_get(struct chunk *c)
 {
+	/* Pairs with chunk_put(); relaxed would do, since the caller holds a reference. */
 	atomic_fetch_add(&c->refs, 1);
 	return c;
 }

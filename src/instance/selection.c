@@ -58,6 +58,7 @@ struct selection *selection_new(const struct event_set *set, struct addresses *a
 
 struct selection *selection_get(struct selection *s)
 {
+	/* Pairs with selection_put(); relaxed would do, since the caller holds a reference. */
 	atomic_fetch_add(&s->refs, 1);
 	return s;
 }

@@ -332,7 +332,7 @@ void session_stop(struct session *s)
 
 /* --- taking over what threads and the control thread found --------------------------------- */
 
-/* For a later tracer that has to make sense of the records without us (names.c). */
+/* For a later tracer that has to make sense of the records without us (recover.c). */
 static void note_module(const struct session *s, uint32_t image, const struct trace_module *m)
 {
 	struct image_memory *memory =

@@ -16,40 +16,46 @@
 /* Orderings. In brackets: the step of shared/memory.pml and, where leaving it out is one of the
  * model's faults, the fault.
  *
- * * A record's payload, then its header: store() of agent/buffer.c releases the header,
- *   scan_words() of collect/drain.c acquires it [fill, BUG_HEADER]. A header of 0 is a slot not
- *   written yet. Trampolines store plainly: x86 keeps the order of stores.
- * * Records and desc.used, then state FULL: close_buffer() releases it; collect() and read_claim()
- *   acquire it [close_buffer, BUG_USED].
+ * * A record's payload, then its header: store_record() and store_halves() of agent/buffer.c
+ *   release the header, scan_words() of collect/drain.c acquires it [fill, BUG_HEADER]. A header
+ *   of 0 is a slot not written yet. Trampolines store plainly: x86 keeps the order of stores.
+ * * Records and desc.used, then state FULL: close_buffer() releases it; collect_claims() and
+ *   read_claim() acquire it [close_buffer, BUG_USED]. reap_dead() releases it for a thread that
+ *   died [close_for_writer].
  * * The other fields of a descriptor, then state FILLING: open_buffer() releases it, read_claim()
  *   acquires it [open_buffer, BUG_LATE]. thread.lost_reported follows the state: a thread that
- *     dies
- *   between both has told in the descriptor, and the tracer makes up for it [tell_losses,
+ *   dies between both has told in the descriptor, and the tracer makes up for it [tell_losses,
  *   BUG_REPORTED, BUG_TOLD].
  * * thread.overwritten[], then first_seq, whose lowest bit chooses the element: both throw_away()
- *   release it; is_overwritten() and overwritten() acquire it [throw_away_own, BUG_FIRST_SEQ].
- *     Then
- *   state FREE, before the descriptor is written anew [BUG_OLD_FIELDS].
+ *   release it; is_overwritten() and count_overwritten() acquire it [throw_away_own,
+ *   BUG_FIRST_SEQ]. Then state FREE, before the descriptor is written anew [BUG_OLD_FIELDS].
  * * desc.next and state FREE, then free_head: shared_memory_give_back() releases it, pop_free()
  *   acquires it [give_back, pop_free, BUG_TAG].
  * * Block mode, no lost wake: wait_and_take() raises free_waiters, reads free_futex, then looks for
  *   a sub-buffer; the tracer gives one back, then reads free_waiters and raises free_futex.
- *     Store
- *   before load on both sides: SEQ_CST [wait_and_take, wake_writers, BUG_WAKE].
+ *   Store before load on both sides: SEQ_CST [wait_and_take, wake_writers, BUG_WAKE].
+ * * `stopped`, then free_futex: shared_memory_stop() stores both, wait_and_take() reads them in the
+ *   other order, so that no writer sleeps on the old value. Not in the model.
+ * * Sub-buffers given back, then `passes`: shared_memory_passed() releases it, wait_and_take()
+ *   reads it before free_futex: whoever counted two passes has seen what they gave back
+ *   [wait_and_take, BUG_LOOK].
  * * The tracer's sleep: memories_wait() sets tracer_waits and sleeps on the full_futex that it saw
- *   before its pass; tell_tracer() raises full_futex, then reads tracer_waits. SEQ_CST again.
- *     Not
+ *   before its pass; tell_tracer() raises full_futex, then reads tracer_waits. SEQ_CST again. Not
  *   in the model: the tracer wakes by its own clock anyway.
- * * heartbeat is relaxed: only whether it moves matters [abandoned, BUG_HEART].
- * * Fields of a thread slot, then `ready`: thread_start() releases it.
- * * A name that a thread gave itself, then its number: note() of agent/rename.c releases it,
- *   read_name() of collect/renames.c acquires it and reads it again behind the name.
- * * Told ends and notes: tell_end() of agent/tasks.c releases a bit of `ends`,
- *   shared_memory_take_end() acquires it; both writers of notes release note.written,
- *     messages_take()
- *   acquires it.
- * * image_memory.modules[], then n_modules: released by note_module() of session/session.c. sites[]
- *   needs no order: 0 is a return address that is not there yet. */
+ * * heartbeat is relaxed: only whether it moves matters [abandoned, BUG_HEART]. So are
+ *   buffers_used and threads_used: they bound searches, and each element says whether it is there.
+ * * Fields of a thread slot, then `ready`: thread_start() releases it, next_slot() of
+ *   session/thread_names.c acquires it.
+ * * A name that a thread gave itself, then its number: note_name() of agent/rename.c releases it,
+ *   read_name() of collect/renames.c acquires it and reads it again after the name.
+ * * Ends that were told: tell_end() of agent/tasks.c releases a bit of `ends`,
+ *   shared_memory_take_end() acquires it. Messages: both writers (agent/message.c,
+ *   collect/messages.c) release message.written, take_one() of collect/messages.c acquires it.
+ * * Fields of execs[], then pid: both write_exec_note() (agent/tasks.c, inject/launch.c) release
+ *   it, take_note() acquires it.
+ * * image_memory.modules[], then n_modules: released by note_module() of session/session.c and
+ *   copy_modules() of agent/user.c. sites[] needs no order: 0 is a return address that is not there
+ *   yet. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -76,6 +76,7 @@ static void store_size(struct fuse_mount *f, fuse_ino_t ino, struct fuse_file_in
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(1);
 	char last = 0;
 
+	/* Pairs with the load in reply_attr(). */
 	atomic_store(&fuse_inode_of(f, ino)->stored, size);
 	buf.buf[0].mem = &last;
 	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)size - 1, &buf, 0);

@@ -100,7 +100,8 @@ static int check_printk(struct instance *in, const struct settings *next, struct
 }
 
 /* Follows a change of trace_printk_dest. in->lock is held, other instances' locks are not, hence
- * the atomics. */
+ * the atomics: they pair with each other, with remove_instance() and with the load in
+ * instance_show_printk(). */
 static void move_printk(struct instance *in)
 {
 	struct instance *top = instance_top(in->tree), *here = in;
@@ -414,6 +415,7 @@ static int remove_instance(struct tree_node *child, struct err *err)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
 	strike_off(top, in);
+	/* Pairs with move_printk(): another instance may take the option over meanwhile. */
 	atomic_compare_exchange_strong(&top->printk, &gone, top);
 	instance_free(in);
 	return 0;
