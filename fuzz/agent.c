@@ -182,7 +182,7 @@ static void say(struct connection *c, const void *bytes, size_t n, unsigned with
 	}
 	if (c->fd >= 0)
 		sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-	control_settle(control);
+	control_hear_all(control);
 }
 
 /* Values that break programs: ends of ranges, small numbers. */
@@ -359,7 +359,7 @@ static void begin(void)
 
 static void end(void)
 {
-	control_settle(control);
+	control_hear_all(control);
 	take_update();
 	control_stop(control);
 	for (int i = 0; i < PEERS; i++)

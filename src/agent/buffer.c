@@ -820,7 +820,7 @@ static bool place_reserved_record(struct agent_tls *t, const uint64_t *words, un
 }
 
 /* Work before a record of the slow path. Returns true if the record is done with. */
-static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t at)
+static bool is_done_with(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t at)
 {
 	uint64_t holes;
 
@@ -838,7 +838,7 @@ static bool is_settled(struct agent_tls *t, const uint64_t *words, unsigned n, u
  * in thread-local memory. */
 static struct agent_tls *block_of(uint64_t word, uint64_t sp, uint64_t *at)
 {
-	bool lent = lend_settle(sp && record_kind(word) == RECORD_EXIT ? sp - 8 : sp);
+	bool lent = lend_look(sp && record_kind(word) == RECORD_EXIT ? sp - 8 : sp);
 	struct agent_tls *t = agent_tls_block();
 
 	if (lent && *at < LOWEST_BUFFER) {
@@ -864,7 +864,7 @@ static void record_words(const uint64_t *words, unsigned n, uint64_t at, uint64_
 	}
 	t = block_of(words[0], sp, &at);
 	armed = nonlocal_disarm(t);
-	if (!is_settled(t, words, n, at)) {
+	if (!is_done_with(t, words, n, at)) {
 		first = buffer_prepare(t);
 		if ((armed || first) && sp && agent.settings.tracer == MEMORY_GRAPH)
 			armed = nonlocal_before(t, armed && !first, words[0], sp);

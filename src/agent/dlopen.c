@@ -46,7 +46,7 @@ void dlopen_watch(char **envp)
 
 /* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too; that call changes
  * nothing yet. */
-static bool is_settled(void)
+static bool list_is_consistent(void)
 {
 	static bool going;
 
@@ -63,7 +63,7 @@ void agent_modules_changed(void)
 {
 	uint64_t signals;
 
-	if (!is_settled() || !agent.watch || !agent.memory || agent.abandoned ||
+	if (!list_is_consistent() || !agent.watch || !agent.memory || agent.abandoned ||
 	    agent.memory->stopped || agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();

@@ -28,7 +28,7 @@ struct borrowed_block {
 	struct agent_tls block;  /* the state of this thread */
 };
 static struct borrowed_block borrowed_blocks[BORROWED_BLOCKS];
-/* Number of lenders; 0: the table is empty, and lend_settle() costs one load. */
+/* Number of lenders; 0: the table is empty, and lend_look() costs one load. */
 uint32_t lend_lenders;
 
 /* Returns the block at the thread pointer, which a vfork child shares with its parent. */
@@ -171,7 +171,7 @@ static bool has_children(const struct agent_tls *own)
 	return l != 0;
 }
 
-bool lend_settle_lent(uint64_t slot)
+bool lend_look_lent(uint64_t slot)
 {
 	struct agent_tls *own;
 	const struct borrowed_block *l;

@@ -14,10 +14,10 @@ void lend_begin(uint64_t slot);
  * earlier result of agent_tls_block() is not valid any more. Returns true if the block was lent:
  * positions reserved in thread-local memory are then small numbers, and no addresses. */
 extern uint32_t lend_lenders;
-bool lend_settle_lent(uint64_t slot);
-static inline bool lend_settle(uint64_t slot)
+bool lend_look_lent(uint64_t slot);
+static inline bool lend_look(uint64_t slot)
 {
-	return __atomic_load_n(&lend_lenders, __ATOMIC_RELAXED) && lend_settle_lent(slot);
+	return __atomic_load_n(&lend_lenders, __ATOMIC_RELAXED) && lend_look_lent(slot);
 }
 /* Returns the thread that waits for this one, if this is a vfork's child; else 0. */
 uint32_t lend_lender(void);

@@ -132,14 +132,14 @@ static void fill_block(struct agent_tls *t, uint32_t tid)
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	t->known |= TLS_SETTLED; /* probe_read_anywhere() asks for the block */
+	t->known |= TLS_MOVED; /* probe_read_anywhere() asks for the block */
 	for (uint32_t i = 0; i < agent.layout.threads_max && !(t->known & TLS_THREAD); i++) {
 		struct own_thread *own = &agent_own[i];
 
 		if (!read_block(i, tid, &there))
 			continue;
 		*t = there;
-		t->known |= TLS_SETTLED;
+		t->known |= TLS_MOVED;
 		*(struct agent_tls *)own->block = (struct agent_tls){ .key = there.key };
 		own->block = agent.threads[i].block = (uint64_t)t;
 	}
@@ -158,7 +158,7 @@ struct agent_tls *agent_no_tls_block(void)
 		return &none;
 	tid = (uint32_t)sys0(__NR_gettid);
 	t = &blocks[tid & (TIDS - 1)];
-	if (!(t->known & TLS_SETTLED) && !(agent.flags & AGENT_NO_TLS))
+	if (!(t->known & TLS_MOVED) && !(agent.flags & AGENT_NO_TLS))
 		fill_block(t, tid);
 	return t;
 }

@@ -119,7 +119,7 @@ static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t
 static struct agent_tls *block_at(uint64_t slot)
 {
 	buffer_check_fork();
-	lend_settle(slot);
+	lend_look(slot);
 	return agent_tls_block();
 }
 

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 
 /* Restores the heap after at[0] was replaced or its key grew. */
-#define heap_settle(h, before)                                                                          \
+#define heap_sift(h, before)                                                                          \
 	do {                                                                                            \
 		__typeof__((h)->at) heap_at = (h)->at;                                                  \
 		__typeof__(*heap_at) heap_item = heap_at[0];                                            \
@@ -41,5 +41,5 @@
 	do {                                                                                            \
 		(h)->at[0] = (h)->at[--(h)->n];                                                         \
 		if ((h)->n)                                                                             \
-			heap_settle(h, before);                                                         \
+			heap_sift(h, before);                                                         \
 	} while (0)

@@ -167,9 +167,9 @@ static void decide_rate(const struct clock *c, uint64_t told, const char *by,
 
 void clock_measure_end(struct clock *c, struct trace_clock *out)
 {
-	if (c->settled)
+	if (c->measured)
 		return;
-	c->settled = true;
+	c->measured = true;
 	decide_rate(c, c->told_hz, STAMP_TOLD_BY, out);
 	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
 	/* The first of the two readings is a little older than the second: an error of
@@ -180,7 +180,7 @@ void clock_measure_end(struct clock *c, struct trace_clock *out)
 void clock_refine(struct clock *c, struct trace_clock *clock)
 {
 	clock_end(c);
-	if (!c->settled)
+	if (!c->measured)
 		return;
 	if (c->told_hz)
 		decide_rate(c, c->told_hz, STAMP_TOLD_BY, clock);

@@ -12,7 +12,7 @@ struct clock {
 	uint64_t first_tsc, first_ns; /* one instant on the TSC and CLOCK_MONOTONIC_RAW */
 	uint64_t told_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
-	bool asking, settled;
+	bool asking, measured;
 	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied
 	 * on */
 	bool steady;

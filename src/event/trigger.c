@@ -217,14 +217,14 @@ const struct trigger_ops trigger_counted = { .parse = parse_counted,
 					     .same = is_same_counted };
 
 static const struct trigger_kind kinds[] = {
-	{ "traceon", TRIGGER_TRACEON, TRIGGER_TYPE_ONOFF, &trigger_counted, .settles = true },
-	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_TYPE_ONOFF, &trigger_counted, .settles = true },
+	{ "traceon", TRIGGER_TRACEON, TRIGGER_TYPE_ONOFF, &trigger_counted, .sets_state = true },
+	{ "traceoff", TRIGGER_TRACEOFF, TRIGGER_TYPE_ONOFF, &trigger_counted, .sets_state = true },
 	{ "snapshot", TRIGGER_SNAPSHOT, TRIGGER_TYPE_SNAPSHOT, &trigger_counted, .switches = false },
 	{ "stacktrace", TRIGGER_STACKTRACE, TRIGGER_TYPE_STACKTRACE, &trigger_counted, .after = true },
 	{ "enable_event", TRIGGER_ENABLE, TRIGGER_TYPE_ENABLE, &trigger_counted, .switches = true,
-	  .settles = true },
+	  .sets_state = true },
 	{ "disable_event", TRIGGER_DISABLE, TRIGGER_TYPE_ENABLE, &trigger_counted, .switches = true,
-	  .settles = true },
+	  .sets_state = true },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -394,7 +394,7 @@ void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from)
 bool trigger_due(struct event_trigger *t, bool already)
 {
 	/* Test and decrement need not be one step: one thread runs the triggers of an event. */
-	if (!t->count || (t->kind->settles && already))
+	if (!t->count || (t->kind->sets_state && already))
 		return false;
 	if (t->count != TRIGGER_UNLIMITED)
 		t->count--;

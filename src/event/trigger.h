@@ -70,7 +70,7 @@ struct trigger_kind {
 	enum trigger_type type;
 	const struct trigger_ops *ops;
 	bool switches;  /* switches another event: NAME:SYSTEM:EVENT[:COUNT] */
-	bool settles;   /* brings about a state: if the state is there already, it is not counted */
+	bool sets_state; /* brings about a state: if it is there already, nothing is counted */
 	bool after;     /* done after the event's record has been written, not before */
 	bool wiped;     /* `> trigger` removes it */
 	bool last;      /* shown and run after all others, the oldest first */

@@ -14,9 +14,9 @@
 
 /* Atomics here are sequentially consistent where nothing is said. The counts of users pair with
  * each other: hist_shared_get() and take_state() raise them, hist_shared_put() and state_put()
- * lower them. Wishes (`wishes`, raised by writers of triggers) pair with hist_begin(), on the pump's
- * thread, which stores `paused` before the number of the wish that came true (`turns`, `clears`);
- * hist_is_paused(), on a reader's thread, loads them in the other order. */
+ * lower them. hist_begin(), on the pump's thread, stores `paused` before `turns`, the number of the
+ * wish that came true; it pairs with hist_is_paused(), on a reader's thread, which loads them in
+ * the other order. `wishes` only numbers, and relaxed would do for it. */
 
 struct hist_shared *hist_shared_get(struct hist_shared *s)
 {
@@ -302,9 +302,9 @@ static const struct trigger_ops ops = { .needed = is_needed,
 
 static const struct trigger_kind kinds[] = {
 	{ "enable_hist", TRIGGER_ENABLE_HIST, TRIGGER_TYPE_ENABLE_HIST, &trigger_counted,
-	  .switches = true, .settles = true, .wiped = true },
+	  .switches = true, .sets_state = true, .wiped = true },
 	{ "disable_hist", TRIGGER_DISABLE_HIST, TRIGGER_TYPE_ENABLE_HIST, &trigger_counted,
-	  .switches = true, .settles = true, .wiped = true },
+	  .switches = true, .sets_state = true, .wiped = true },
 	{ "hist", TRIGGER_HIST, TRIGGER_TYPE_HIST, &ops, .wiped = true, .last = true },
 };
 

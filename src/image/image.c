@@ -475,7 +475,7 @@ void image_refused(const struct image *im, image_refusals *out)
 }
 
 /* Functions whose patches did not go in become unhooked in the update, and the counts follow. */
-void image_settle(struct image *im, const struct image_request *req)
+void image_note_refused(struct image *im, const struct image_request *req)
 {
 	image_refusals refused = { 0 };
 

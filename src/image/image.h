@@ -141,8 +141,8 @@ void image_number(struct image *im, uint32_t index);
 bool image_hear(struct image *im);
 /* After image_hear: notes patches that did not go in. Takes modules whose trampolines found no
  * place out of req->known: the agent asks for them again. */
-void image_settle(struct image *im, const struct image_request *req);
-/* The two halves of image_settle, for an image whose update is handed over. */
+void image_note_refused(struct image *im, const struct image_request *req);
+/* The two halves of image_note_refused, for an image whose update is handed over. */
 void image_refused(const struct image *im, image_refusals *out);
 void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid);
 /* Why the patch at the address did not go in; REASON_NONE: it did, or the image has none there. */

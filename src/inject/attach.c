@@ -228,7 +228,7 @@ static int attempt_attach(struct image_request *req, const struct agent_file *f,
 	/* *hello is on the caller's stack frame. */
 	req->hello = NULL;
 	if (r == 0)
-		image_settle(out, req);
+		image_note_refused(out, req);
 	return r;
 }
 
@@ -340,7 +340,7 @@ int attach_stopped(struct image_request *req, struct tracee *t, struct memories 
 	}
 	req->hello = NULL;
 	if (r == 0)
-		image_settle(out, req);
+		image_note_refused(out, req);
 	agent_file_close(&f);
 	return r;
 }

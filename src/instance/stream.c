@@ -172,7 +172,7 @@ static void go_on(struct stream *s)
 		return;
 	l->waits = advance_lane(l, s->stacks);
 	if (l->waits)
-		heap_settle(&s->heap, lane_before);
+		heap_sift(&s->heap, lane_before);
 	else
 		heap_pop(&s->heap, lane_before);
 }

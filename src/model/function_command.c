@@ -17,7 +17,7 @@
 static const struct kind {
 	const char *name;
 	bool switches; /* an event */
-	bool settles;  /* its effect is a state: if it holds already the hit is not counted */
+	bool sets_state; /* its effect is a state: if it holds already the hit is not counted */
 } kinds[FUNCTION_ACTIONS_N] = {
 	[FUNCTION_TRACEON] = { "traceon", false, true },
 	[FUNCTION_TRACEOFF] = { "traceoff", false, true },
@@ -260,7 +260,7 @@ void function_commands_free(struct function_commands *l)
 
 bool function_command_due(struct function_command *c, bool already)
 {
-	if (!c->count || (kinds[c->action].settles && already))
+	if (!c->count || (kinds[c->action].sets_state && already))
 		return false;
 	/* Two threads cannot race here: only the triggers of one instance run a command. */
 	if (c->count != COMMAND_UNLIMITED)

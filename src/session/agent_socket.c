@@ -116,7 +116,7 @@ static void end_peer(struct peer *p)
 /* Takes the outcome over, then ends the peer. */
 static void finish_peer(struct peer *p, const struct protocol_done *done)
 {
-	setup_settle(p->control, p, done);
+	setup_finish(p->control, p, done);
 	end_peer(p);
 }
 
@@ -212,7 +212,7 @@ static void hear_hello(struct peer *p)
 		wrong_version(p);
 		return;
 	}
-	/* Then its own earlier answers are settled before this request is planned. */
+	/* Then its own earlier answers are heard before this request is planned. */
 	hear_earlier(p);
 	p->first = p->hello.request == PROTOCOL_HELLO && is_first(p->control, p);
 	go_on(p, PEER_WAITS);

@@ -113,7 +113,7 @@ void session_detach(struct session *s)
 	s->left = true;
 	note_ended(s);
 	/* Agents that have said hello get their answer first. */
-	control_settle(s->control);
+	control_hear_all(s->control);
 	if (!s->attached.n && (s->pid <= 0 || session_reap(s)))
 		return;
 	for (size_t i = 0; i < n_pids; i++) {

@@ -384,7 +384,7 @@ static void pass_rounds(struct control *c)
 }
 
 /* Afterwards everything is heard that agents had sent before the call. */
-void control_settle(struct control *c)
+void control_hear_all(struct control *c)
 {
 	pthread_mutex_lock(&c->lock);
 	pass_rounds(c);

@@ -67,7 +67,7 @@ bool control_next_update(struct control *c, struct image_update *out);
 
 /* Waits until everything that agents have said so far is heard: of programs that have ended, all
  * that they said. */
-void control_settle(struct control *c);
+void control_hear_all(struct control *c);
 
 /* Waits until the update of image `index` is there. False if that takes more than seconds, or there
  * is no such image. */

@@ -228,7 +228,7 @@ static void keep_settings(struct changing *ch)
 	for (size_t i = 0; i < ch->targets.n; i++) {
 		struct change_target *t = &ch->targets.at[i];
 
-		image_settle(&t->im, &t->req);
+		image_note_refused(&t->im, &t->req);
 		patch_lists_begin(&c->patches, t->pid);
 		patch_lists_add(&c->patches, t->pid, memory_of(c, t->pid), t->im.patches,
 				t->im.setup.n_patches);

@@ -149,5 +149,5 @@ void setup_plan(struct control *c, struct peer *p);
 bool setup_reply(struct control *c, struct peer *p);
 /* Takes over the patches that the process says it has written. done NULL: it died, or gave no
  * answer. The socket's thread. */
-void setup_settle(struct control *c, struct peer *p, const struct protocol_done *done);
+void setup_finish(struct control *c, struct peer *p, const struct protocol_done *done);
 void setup_free(struct peer *p);

@@ -211,7 +211,7 @@ bool setup_reply(struct control *c, struct peer *p)
 	return false;
 }
 
-void setup_settle(struct control *c, struct peer *p, const struct protocol_done *done)
+void setup_finish(struct control *c, struct peer *p, const struct protocol_done *done)
 {
 	/* NULL if the process died: the patches that it had written by then are marked in the code
 	 * memory (image_hear). */

@@ -418,7 +418,7 @@ inline fill()
 }
 
 #define UNRESERVED 255 /* no slot: the thread's CPU was another, say */
-/* settle(): somebody who interrupted this context closed the sub-buffer it has a slot in, and counted on it. */
+/* is_done_with(): somebody who interrupted this context closed the sub-buffer it has a slot in, and counted on it. */
 #define CLOSED(at)   (IN_POOL(at) && INDEX(at) != buffer[t] && thread[INDEX(at)] == t)
 /* And one in a window was counted as lost, unless the window is still the same. */
 #define SAME_WINDOW(at) (discarding[t] && (at) >= end[t] && (at) < pos[t])
@@ -439,7 +439,7 @@ inline slow()
 #ifndef BUG_FIRST
 	:: TOO_EARLY(at) -> STEP threadless[t]++ }
 #endif
-#ifndef BUG_SETTLE
+#ifndef BUG_CLOSED
 	:: !TOO_EARLY(at) && CLOSED(at) -> fill()
 	:: !TOO_EARLY(at) && !CLOSED(at) && LOST(at) -> skip
 #endif

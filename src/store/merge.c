@@ -150,7 +150,7 @@ static void advance_track(struct store_merge *m)
 		leave_track(m);
 		return;
 	}
-	heap_settle(&m->heap, lane_before);
+	heap_sift(&m->heap, lane_before);
 }
 
 /* Number of words at the beginning of [at, end) that a lane takes: whole records, about m->slice

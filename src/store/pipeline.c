@@ -354,7 +354,7 @@ int pipeline_error(struct pipeline *p, struct err *err)
 }
 
 /* Returns when all submitted jobs are in the file, or are given up after an error. */
-int pipeline_settle(struct pipeline *p, struct err *err)
+int pipeline_wait_written(struct pipeline *p, struct err *err)
 {
 	int r;
 

@@ -39,7 +39,7 @@ struct pipeline_words pipeline_buffer(struct pipeline *p);
 bool pipeline_is_idle(struct pipeline *p);
 uint64_t pipeline_bytes(struct pipeline *p);
 /* Waits until everything submitted is written. 0, or the first error. */
-int pipeline_settle(struct pipeline *p, struct err *err);
+int pipeline_wait_written(struct pipeline *p, struct err *err);
 /* 0, or the first error and *err. */
 int pipeline_error(struct pipeline *p, struct err *err);
 

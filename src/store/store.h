@@ -41,7 +41,7 @@ int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
 /* Sends everything to the file and waits until it is written. store_bytes is then the file's size
  * but for the index and the totals that store_finish adds. */
-int store_settle(struct store_writer *w, struct err *err);
+int store_wait_written(struct store_writer *w, struct err *err);
 
 /* Writes everything: pending packets, info->total, the index. Frees w whatever happens. -errno and
  * *err (ENOSPC, EIO) if the file is not whole; it is then readable up to where it ends. A reader of

@@ -425,13 +425,13 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
-int store_settle(struct store_writer *w, struct err *err)
+int store_wait_written(struct store_writer *w, struct err *err)
 {
 	int r = store_flush(w, UINT64_MAX, err);
 
 	if (!r)
 		r = put_info(w, err);
-	return r ? r : pipeline_settle(w->pipeline, err);
+	return r ? r : pipeline_wait_written(w->pipeline, err);
 }
 
 int writer_put_rest(struct store_writer *w, struct err *err)
@@ -447,7 +447,7 @@ int writer_put_all(struct store_writer *w, struct err *err)
 
 	if (!r)
 		r = writer_put_rest(w, err);
-	return r ? r : pipeline_settle(w->pipeline, err);
+	return r ? r : pipeline_wait_written(w->pipeline, err);
 }
 
 struct pipeline *writer_pipeline(struct store_writer *w)

@@ -392,8 +392,8 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 		begin_track(t, l, l->at, e, emit, arg);
 }
 
-/* Settles the thread on its track, which can only be resumed after it was left again. */
-static void lane_settle(struct lane *l)
+/* The thread is on its track: that one can only be resumed after it was left again. */
+static void lane_arrived(struct lane *l)
 {
 	if (sp_map_get(&l->process->left, l->now->sp) == l->index)
 		sp_map_remove(&l->process->left, l->now->sp);
@@ -430,7 +430,7 @@ static bool lane_arrive(struct tracks *t, struct lane *l, const struct event *e,
 		arrived_by_exit(t, l, e, emit, arg);
 	else if (l->target || !arrived_at(t, l, l->at, e, emit, arg))
 		arrived_by_call(t, l, e, emit, arg);
-	lane_settle(l);
+	lane_arrived(l);
 	return done;
 }
 

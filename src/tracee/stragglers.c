@@ -42,7 +42,7 @@ pid_t stragglers_of(pid_t pid)
 }
 
 /* True if the thread is not ours any more: it stood and was let go, or is gone. */
-static bool is_settled(struct straggler *s)
+static bool is_let_go(struct straggler *s)
 {
 	const struct ticks ticks = { .keep = s->keep };
 	int status;
@@ -65,7 +65,7 @@ static size_t release_stragglers(void)
 
 		if (s->holder != gettid())
 			continue;
-		if (is_settled(s))
+		if (is_let_go(s))
 			*s = stragglers.at[--stragglers.n];
 		else
 			left++;

@@ -18,8 +18,8 @@ FRAME = re.compile(r'\b(sub\s+\$0x(?P<sub>[0-9a-f]+),%rsp|(?P<push>push)\s|lea\s
 UNKNOWN = re.compile(r'\bcall\s+\*|\b(sub|and)\s+%\w+,%rsp')
 
 
-# A block that is not settled is read from where it was, which asks for the block once more: it is
-# marked as settled before (no_tls.c).
+# A block that is not moved yet is read from where it was, which asks for the block once more: it is
+# marked as moved before (no_tls.c).
 ONCE_MORE = 'agent_no_tls_block'
 
 # Calls through a pointer: the only functions that it has in the agent.

@@ -302,7 +302,7 @@ static void a_heap_gives_the_least(void **state)
 			heap_push(&heap, out[out_n], is_less);
 		} else if (random >> 30) {
 			*heap.at[0] += (int)(random >> 8 & 255);
-			heap_settle(&heap, is_less);
+			heap_sift(&heap, is_less);
 		} else {
 			out[out_n++] = heap.at[0];
 			heap_pop(&heap, is_less);

@@ -39,7 +39,7 @@ bool nonlocal_disarm(struct agent_tls *t) { return false; }
 bool nonlocal_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp) { return false; }
 void nonlocal_rearm(struct agent_tls *t) { }
 uint32_t lend_lenders, agent_no_tls;
-bool lend_settle_lent(uint64_t slot) { return false; }
+bool lend_look_lent(uint64_t slot) { return false; }
 void lend_forget(void) { }
 
 static struct shared_memory memory;

@@ -255,7 +255,7 @@ static void all_come_at_once(void **state)
 	crowd_end(&bad);
 	__atomic_store_n(&keeper.over, true, __ATOMIC_RELEASE);
 	pthread_join(thread, NULL);
-	control_settle(f.control);
+	control_hear_all(f.control);
 	take_update(&f, &images, &additions);
 	assert_in_range(images, PEERS * HELLOS, PEERS * HELLOS + 2); /* of those that were gone, maybe */
 	assert_int_equal(additions, PEERS * HELLOS);

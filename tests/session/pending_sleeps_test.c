@@ -106,7 +106,7 @@ static void test_long(void **state)
 	pending_free(&p);
 }
 
-static void test_settled(void **state)
+static void test_forgotten(void **state)
 {
 	struct pending_sleeps p = { 0 };
 	const uint64_t words[] = { entry(500) };
@@ -124,7 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_between), cmocka_unit_test(test_late), cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_long), cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_long), cmocka_unit_test(test_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

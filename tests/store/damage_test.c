@@ -270,8 +270,8 @@ static void test_unfinished(void **state)
 	sample_free(&s);
 }
 
-/* Settled, a file that is being written has all. */
-static void test_settled(void **state)
+/* After store_wait_written(), a file that is being written has all. */
+static void test_written(void **state)
 {
 	struct sample s;
 	struct err err;
@@ -279,7 +279,7 @@ static void test_settled(void **state)
 	sample_begin(&s, 2, 13, 1u << 30);
 	for (int i = 1; i < 20; i++) {
 		sample_run(&s, 0, 100, false);
-		assert_int_equal(store_settle(s.writer, &err), 0);
+		assert_int_equal(store_wait_written(s.writer, &err), 0);
 		assert_int_equal(events_so_far(&s), 100 * i);
 	}
 	sample_free(&s);
@@ -292,7 +292,7 @@ int main(void)
 		cmocka_unit_test(test_bit_flips), cmocka_unit_test(test_zeroed_end),
 		cmocka_unit_test(test_refusals), cmocka_unit_test(test_large_info),
 		cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
