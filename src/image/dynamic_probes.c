@@ -135,6 +135,70 @@ static int check_room(struct event_catalogue *c, const struct probe_command *com
 				here);
 }
 
+/* Where word number n, from 0 on, begins in the line. */
+static size_t column_of_word(const char *line, size_t n)
+{
+	static const char blanks[] = " \t";
+	size_t at = strspn(line, blanks);
+
+	while (n--) {
+		at += strcspn(line + at, blanks);
+		at += strspn(line + at, blanks);
+	}
+	return at;
+}
+
+/* The first field in which two events differ; the number of fields: in none. */
+static size_t first_difference(const struct event_format *a, const struct event_format *b)
+{
+	size_t i = 0;
+
+	while (i < a->n && i < b->n && !strcmp(a->fields[i].name, b->fields[i].name) &&
+	       !strcmp(a->fields[i].type, b->fields[i].type))
+		i++;
+	return i;
+}
+
+/* Refuses a name that another probe has, in the kernel's words; there an event can have several
+ * places, if they are alike. */
+static int check_other(const struct event_entry *other, const struct probe_command *command,
+		       const char *line, struct err *err)
+{
+	const struct probe_definition *a = other->probe, *b = command->definition;
+	size_t heads = b->returns ? 2 : 1, differs;
+	struct event_format *f;
+	struct err ignored;
+	bool alike;
+
+	if (a->returns != b->returns)
+		return err_at(err, EEXIST, line, 0,
+			      "Probe type is different from existing probe");
+	f = event_format_parse(command->format, strlen(command->format), command->group, &ignored);
+	differs = f ? first_difference(other->format, f) : 0;
+	alike = f && differs == f->n && differs == other->format->n;
+	event_format_free(f);
+	if (!alike && differs >= heads)
+		return err_at(err, EEXIST, line, column_of_word(line, 2 + differs - heads),
+			      "Argument type or name is different from existing probe");
+	if (!strcmp(a->path, b->path) && a->offset == b->offset &&
+	    !strcmp(a->arguments, b->arguments))
+		return err_at(err, EEXIST, line, 0,
+			      "There is already the exact same probe event");
+	return err_at(err, EEXIST, line, 0,
+		      "Given group/event name is already used by another event");
+}
+
+/* Of a definition by a symbol: uprobe_events has one sentence for all of these. */
+static int check_name(struct event_catalogue *c, const struct probe_command *command,
+		      const char *line, struct err *err)
+{
+	const struct event_entry *other = events_find(c, command->group, command->event);
+
+	return other && other->probe && command->definition->symbol
+		       ? check_other(other, command, line, err)
+		       : 0;
+}
+
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
 			  const char *line, struct err *err)
 {
@@ -143,6 +207,9 @@ int dynamic_probes_define(struct event_catalogue *c, struct probe_command *comma
 	struct err why;
 	int fd, r;
 
+	r = check_name(c, command, line, err);
+	if (r < 0)
+		return r;
 	fd = open_file(command, line, err);
 	if (fd < 0)
 		return fd;

@@ -146,6 +146,7 @@ void instances_stop(struct instances *l)
 		pump_stop(l->pump);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
+	hits_free(&l->hits);
 	while (l->arrays.n)
 		instances_remove(l->arrays.at[l->arrays.n - 1]);
 	session_free(l->session); /* printers refer to names in its trace_info */

@@ -6,6 +6,7 @@
 #pragma once
 #include "instance/addresses.h"
 #include "instance/functions.h"
+#include "instance/hits.h"
 #include "instance/instances.h"
 #include "instance/profile.h"
 #include "instance/pump.h"
@@ -41,6 +42,8 @@ struct instances {
 	struct profile *profile;
 	struct stacks *stacks;
 	bool profiles, watches_stacks; /* function_profile_enabled, stack_tracer_enabled */
+	bool counts_hits;         /* somebody has asked for them; under pump_lock, as hits are */
+	struct hits hits;
 	struct event_catalogue *events; /* the tree's */
 	/* number of catalogue events that the session's trace_info has; under pump_lock */
 	uint32_t named;
@@ -84,6 +87,7 @@ void profiling_show(void *arg, unsigned cpu, const struct settings *s, struct ou
 bool profiling_show_stacks(void *arg, struct out *out);
 uint64_t profiling_stack_max(void *arg);
 void profiling_stack_reset(void *arg, uint64_t bytes);
+uint64_t profiling_hits(void *arg, uint32_t event);
 
 /* The operations of a trace array, its target's `arg`. */
 extern const struct tree_target_ops trace_array_ops;

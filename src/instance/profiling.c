@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Begins and ends the profile and the stack tracer as settings change, and shows what they found.
- * Both look at all records as they arrive, whatever the buffers keep. The tree's threads call it,
- * writes with instances->changing held; the state is protected by pump_lock. Counting begins before
- * functions are hooked and ends after the last records have arrived (pump_sync), so that no call is
- * missed. */
+/* Begins and ends the profile and the stack tracer as settings change, and shows what they found;
+ * and counts events. All look at all records as they arrive, whatever the buffers keep. The tree's
+ * threads call it, writes with instances->changing held; the state is protected by pump_lock.
+ * Counting begins before functions are hooked and ends after the last records have arrived
+ * (pump_sync), so that no call is missed. */
 #include "instance/internal.h"
 
 #include <string.h>
@@ -19,12 +19,16 @@ static void profile_chunk(void *context, const struct chunk *c)
 		profile_feed(l->profile, c);
 	if (l->watches_stacks)
 		stacks_feed(l->stacks, c);
+	if (l->counts_hits)
+		hits_feed(&l->hits, c);
 }
 
 /* Tells the pump whether anybody wants chunks. Called under pump_lock. */
 static void watch_chunks(struct instances *l)
 {
-	pump_watch(l->pump, l->profiles || l->watches_stacks ? profile_chunk : NULL, l);
+	bool any = l->profiles || l->watches_stacks || l->counts_hits;
+
+	pump_watch(l->pump, any ? profile_chunk : NULL, l);
 }
 
 /* --- the profile ---------------------------------------------------------------------- */
@@ -180,4 +184,20 @@ void profiling_stack_reset(void *arg, uint64_t bytes)
 	if (l->stacks)
 		stacks_reset(l->stacks, bytes);
 	pump_unlock(l->pump);
+}
+
+uint64_t profiling_hits(void *arg, uint32_t event)
+{
+	struct instances *l = ((struct trace_array *)arg)->instances;
+	uint64_t n;
+
+	pump_sync(l->pump);
+	pump_lock(l->pump);
+	if (!l->counts_hits) {
+		l->counts_hits = true;
+		watch_chunks(l);
+	}
+	n = hits_of(&l->hits, event);
+	pump_unlock(l->pump);
+	return n;
 }

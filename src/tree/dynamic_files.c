@@ -102,6 +102,52 @@ static int show_all(struct tree_file *f, struct out *text, struct err *err)
 	return show_defined(f, DEFINED_ALL, text);
 }
 
+/* --- hits ----------------------------------------------------------------------------------- */
+
+static uint64_t hits_of(struct instance *top, uint32_t index)
+{
+	struct tree_target t = instance_lock(top);
+	uint64_t n = t.ops->hits ? t.ops->hits(t.arg, index) : 0;
+
+	instance_unlock(top);
+	return n;
+}
+
+/* Shows how often each event was recorded; of functions also how often it was missed, which nobody
+ * knows of a single event. */
+static int show_hits(struct tree_file *f, enum defined_kind kind, struct out *text)
+{
+	struct instance *top = top_of((struct instance *)f->owner);
+	uint32_t n = events_n(top->events);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(top->events, i);
+
+		if (!is_defined(e, kind))
+			continue;
+		if (kind == DEFINED_FUNCTIONS)
+			out_printf(text, "  %-44s %15llu %15u\n", e->format->name,
+				   (unsigned long long)hits_of(top, i), 0);
+		else
+			out_printf(text, "  %s %-44s %15llu\n", e->probe->path, e->format->name,
+				   (unsigned long long)hits_of(top, i));
+	}
+	return 0;
+}
+
+static int show_function_hits(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_hits(f, DEFINED_FUNCTIONS, text);
+}
+
+static int show_probe_hits(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_hits(f, DEFINED_PROBES, text);
+}
+
+const struct tree_file_ops kprobe_profile_file = { .show = show_function_hits };
+const struct tree_file_ops uprobe_profile_file = { .show = show_probe_hits };
+
 /* --- use ------------------------------------------------------------------------------------ */
 
 /* With events_lock. */
@@ -320,8 +366,10 @@ static int run_probe(struct instance *top, const char *line, enum defined_kind k
 	/* Names that the line does not give are never a file's: the column is right. */
 	if (c.action == PROBE_DEFINE)
 		r = check_name(c.group, c.event, line, strcspn(line, ":") + 1, err);
-	if (r == 0 && c.action == PROBE_DEFINE)
+	if (r == 0 && c.action == PROBE_DEFINE) {
+		hits_of(top, 0); /* they are counted from now on */
 		r = dynamic_probes_define(top->events, &c, line, err);
+	}
 	else if (c.action == PROBE_REMOVE)
 		r = remove_event_of(top, &what, line, err);
 	probe_command_free(&c);

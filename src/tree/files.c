@@ -344,6 +344,8 @@ static const struct file_row {
 	  "whose addresses the buffer has; always those of programs that are traced now" },
 	{ "kprobe_events", 0640, TOP, &kprobe_events_file,
 	  "events at a function of the programs: p:NAME FUNCTION ARGS" },
+	{ "kprobe_profile", 0440, TOP, &kprobe_profile_file,
+	  "how often each event of kprobe_events was recorded, and missed" },
 	SETTING("max_graph_depth", TOP,
 		"how many levels deep function_graph follows calls; 0: no limit"),
 	{ "printk_formats", 0440, TOP, &printk_formats_file,
@@ -414,6 +416,8 @@ static const struct file_row {
 		"only calls at least so many microseconds long are recorded; 0: all"),
 	{ "uprobe_events", 0640, TOP, &uprobe_events_file,
 	  "events at an instruction of a file: p:NAME PATH:OFFSET ARGS" },
+	{ "uprobe_profile", 0440, TOP, &uprobe_profile_file,
+	  "how often each event of uprobe_events was recorded" },
 };
 
 /* README's lines for directories. The code makes each of them by itself (files_fill). */

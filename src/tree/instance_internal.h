@@ -42,8 +42,8 @@ extern const struct tree_file_ops function_list_file, all_functions_file, all_ad
 extern const struct tree_file_ops set_event_file, available_events_file, all_filters_file,
 	all_triggers_file, pid_list_file; /* event_files.c */
 /* dynamic_files.c */
-extern const struct tree_file_ops dynamic_events_file, kprobe_events_file, uprobe_events_file,
-	synthetic_events_file;
+extern const struct tree_file_ops dynamic_events_file, kprobe_events_file, kprobe_profile_file,
+	uprobe_events_file, uprobe_profile_file, synthetic_events_file;
 
 /* buffer_files.c */
 extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file, snapshot_file,

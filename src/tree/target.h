@@ -110,6 +110,9 @@ struct tree_target_ops {
 				struct symbol_match *out);
 	bool (*find_object)(void *arg, const struct symbol_match *place, const char *name,
 			    size_t n, uint64_t *vaddr);
+	/* How many records the event has, by its index in the catalogue, since the first call for
+	 * any event. NULL: nothing is recorded. */
+	uint64_t (*hits)(void *arg, uint32_t event);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);
 	/* The stack tracer: prints stack_trace's text (false: there is none), gives stack_max_size,

@@ -53,6 +53,10 @@ refused "a symbol that the file does not have" 'the probed file has no such symb
 refused "an offset in the file" 'File offset is not available with kprobe' 10 'p request @+10'
 ! echo "p $A:0x10" 2>/dev/null >>"$D/kprobe_events"
 result "a place in a file is not one of kprobe_events" $?
+refused "a second one of that name: another kind" 'Probe type is different from existing probe' 0 'r:asked request'
+refused "another argument" 'Argument type or name is different from existing probe' 28 'p:asked request n=$arg1:u64 s=$arg2 d=$stack'
+refused "the same" 'There is already the exact same probe event' 0 'p:asked request n=$arg1:u64 s=$comm d=+0($stack):x64'
+refused "another place, of which an event has one here" 'Given group/event name is already used by another event' 0 'p:asked request+1 n=%di:u64 s=$comm d=%si'
 check_that "nothing of these is left" listed "$L"
 
 # --- recorded
@@ -65,6 +69,9 @@ count 3 ' asked: (request+0x0) n=[345] s="answers" d=0x[0-9a-f]*$' && grep -q ' 
 result "each call with its argument" $? "$D/trace"
 count 3 ' said: ([A-Za-z_]*+0x[0-9a-f]* <- request) arg1=-\?[0-9]*$'
 result "and its return" $? "$D/trace"
+printf '  %-44s %15s %15s\n' asked 3 0 said 3 0 r_request_0 0 0 >"$T/wanted"
+cmp -s "$D/kprobe_profile" "$T/wanted"
+result "kprobe_profile counts them" $? "$D/kprobe_profile"
 refused "what is enabled is not removed" 'kprobes:asked is in use: disable it first' 0 '-:asked'
 echo 0 >"$E/asked/enable"
 echo 0 >"$D/events/grp/said/enable"

@@ -30,7 +30,8 @@ SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-fi
 	trigger/inter-event/trigger-onchange-action-hist trigger/inter-event/trigger-onmatch-action-hist
 	trigger/inter-event/trigger-onmatch-onmax-action-hist trigger/inter-event/trigger-onmax-action-hist
 	trigger/inter-event/trigger-snapshot-action-hist trigger/inter-event/trigger-synthetic-event-dynstring
-	trigger/inter-event/trigger-trace-action-hist"
+	trigger/inter-event/trigger-trace-action-hist kprobe/kprobe_ftrace kprobe/kprobe_args kprobe/kprobe_args_comm
+	kprobe/kprobe_args_type kprobe/kprobe_args_user kprobe/kretprobe_args"
 NAMED=trigger/trigger-hist # which wants a call site's name: bash exports its functions, dash has none
 
 # verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say

@@ -74,6 +74,8 @@ KERNEL void sys_read(void) { ksys_read(); work++; }
 KERNEL void console_unlock(void) { work++; }
 KERNEL void do_execve(void) { vfs_read(); work++; }
 KERNEL void do_exit(void) { release_task(); work++; }
+KERNEL void uevent_show(void) __asm__("uevent_show.isra.0"); /* as a compiler names what it has changed */
+KERNEL void uevent_show(void) { work--; }
 KERNEL long inet_csk_accept(void) { return ++work; }
 KERNEL void kfree(void *at) { work += (long)at; }
 KERNEL int proc_reg_write(void) { work++; return -5; }
@@ -92,6 +94,7 @@ KERNEL void sched_tick(unsigned long n)
 	sys_read();
 	vfs_write();
 	console_unlock();
+	uevent_show();
 	if (n == ~0ul)
 		kfree((void *)inet_csk_accept());
 }

@@ -2,6 +2,8 @@
  * preloaded into a traced shell, for tests of ftrace which trace themselves. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -46,6 +48,21 @@ KERNEL long do_execveat_common(const char *path, char *const argv[], char *const
 	return real(path, argv, envp);
 }
 
+/* The path is the second argument, as in the kernel. */
+KERNEL long do_sys_openat2(int folder, const char *path, int flags, mode_t mode)
+{
+	int (*real)(int, const char *, int, mode_t) = (int (*)(int, const char *, int, mode_t))next("openat");
+
+	return real(folder, path, flags, mode);
+}
+
+/* The kernel's copy of the name is not the program's memory. */
+KERNEL long vfs_symlink(void *map, void *folder, const char *name)
+{
+	woken();
+	return name != NULL;
+}
+
 /* An error is a negative number, as in the kernel. */
 KERNEL long proc_reg_write(int fd, const void *buf, size_t n)
 {
@@ -70,6 +87,52 @@ KERNEL pid_t vfork(void) /* which may be a fork */
 KERNEL int execve(const char *path, char *const argv[], char *const envp[])
 {
 	return (int)do_execveat_common(path, argv, envp);
+}
+
+KERNEL long do_sys_open(int folder, const char *path, int flags, mode_t mode)
+{
+	long fd = do_sys_openat2(folder, path, flags, mode);
+
+	woken();
+	return fd;
+}
+
+static int opened(const char *path, int flags, mode_t mode)
+{
+	return (int)do_sys_open(AT_FDCWD, path, flags, mode);
+}
+
+KERNEL int open_call(const char *path, int flags, ...) __asm__("open");
+KERNEL int open64_call(const char *path, int flags, ...) __asm__("open64");
+
+KERNEL int open_call(const char *path, int flags, ...)
+{
+	va_list rest;
+	int fd;
+
+	va_start(rest, flags);
+	fd = opened(path, flags, va_arg(rest, mode_t));
+	va_end(rest);
+	return fd;
+}
+
+KERNEL int open64_call(const char *path, int flags, ...)
+{
+	va_list rest;
+	int fd;
+
+	va_start(rest, flags);
+	fd = opened(path, flags, va_arg(rest, mode_t));
+	va_end(rest);
+	return fd;
+}
+
+KERNEL int symlinkat(const char *to, int folder, const char *path)
+{
+	int (*real)(const char *, int, const char *) = (int (*)(const char *, int, const char *))next("symlinkat");
+
+	vfs_symlink(NULL, NULL, (const char *)-4096);
+	return real(to, folder, path);
 }
 
 KERNEL ssize_t write(int fd, const void *buf, size_t n)
