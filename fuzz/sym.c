@@ -22,7 +22,7 @@ static void check_arguments(const struct sym_arguments_list *l)
 		char *text = mem_printf("%s(%s)", a->returns, a->takes);
 		struct prototype p;
 
-		if (!prototype_parse(text, &p) || p.n != a->places.n)
+		if (!prototype_parse(text, &p) || p.taken != a->places.n)
 			abort();
 		free(text);
 	}
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		sym_inlined_free(&in);
 	if (!sym_signatures_read(m, &signatures, &err))
 		sym_signatures_free(&signatures);
-	if (!sym_arguments_read(m, is_wanted, NULL, &arguments, &err)) {
+	if (!sym_arguments_read(m, is_wanted, NULL, 1, &arguments, &err)) {
 		check_arguments(&arguments);
 		sym_arguments_free(&arguments);
 	}

@@ -86,13 +86,16 @@ static bool parse_size(const char **at, struct prototype_value *v)
 	return v->type != PROTOTYPE_FLOAT || v->size >= 4;
 }
 
-static const struct { char letter; uint8_t type, size; bool sized; } letters[] = {
+static const struct { char letter; uint8_t type, size; bool sized; uint8_t form; } letters[] = {
 	{ 'd', PROTOTYPE_SIGNED, 0, true },   { 'u', PROTOTYPE_UNSIGNED, 0, true },
 	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'e', PROTOTYPE_ENUM, 0, true },
 	{ 'c', PROTOTYPE_CHAR, 1, false },    { 'b', PROTOTYPE_BOOL, 1, false },
 	{ 'p', PROTOTYPE_POINTER, 8, false }, { 's', PROTOTYPE_STRING_AT, 4, false },
 	{ 'v', PROTOTYPE_VOID, 0, false },    { '?', PROTOTYPE_UNKNOWN, 0, false },
 	{ '-', PROTOTYPE_UNASKED, 0, false },
+	{ 'S', PROTOTYPE_STRING_AT, 4, false, PROTOTYPE_OBJECT },
+	{ 'V', PROTOTYPE_STRING_AT, 4, false, PROTOTYPE_VIEW },
+	{ 'U', PROTOTYPE_POINTER, 8, false, PROTOTYPE_INDIRECT },
 };
 
 /* Reads one value's letter, with the size and the names that the letter asks for. */
@@ -103,6 +106,7 @@ static bool parse_type(const char **at, struct prototype_value *v)
 			continue;
 		v->type = letters[i].type;
 		v->size = letters[i].size;
+		v->form = letters[i].form;
 		if (letters[i].sized && !parse_size(at, v))
 			return false;
 		return v->type != PROTOTYPE_ENUM || parse_names(at, v);
@@ -120,6 +124,88 @@ static void place_value(struct prototype *p, struct prototype_value *v)
 	p->fixed += v->size;
 }
 
+/* A number of bytes, up to `most`. */
+static bool parse_bytes(const char **at, uint32_t most, uint16_t *out)
+{
+	int64_t bytes;
+
+	if (**at == '-' || !parse_number(at, NULL, &bytes) || bytes < 0 || bytes > most)
+		return false;
+	*out = (uint16_t)bytes;
+	return true;
+}
+
+/* A member's place in the record: in the copy, or, of a string, behind it. */
+static bool place_member(struct prototype *p, const struct prototype_value *of,
+			 struct prototype_value *v, uint16_t offset)
+{
+	bool string = v->type == PROTOTYPE_STRING_AT;
+	uint32_t bytes = string ? 8 : v->type == PROTOTYPE_CHARS ? v->bytes : v->size;
+
+	if (offset + bytes > of->bytes || v->form != PROTOTYPE_PLAIN)
+		return false;
+	v->at = (uint16_t)(of->block + offset);
+	v->pointer = v->at;
+	if (string)
+		place_value(p, v);
+	return true;
+}
+
+/* Reads NAME@OFFSET=TYPE behind the structure with index `of`, or "...", the last. */
+static bool parse_member(const char **at, struct prototype *p, uint32_t of)
+{
+	struct prototype_value *v = &p->parameters[p->n], *parent = &p->parameters[of];
+	uint32_t name = name_length(*at, NULL);
+	uint16_t offset;
+
+	if (strncmp(*at, "...", 3) == 0) {
+		*at += 3;
+		parent->more = true;
+		return **at == '}';
+	}
+	if (p->n == PROTOTYPE_VALUES || !name)
+		return false;
+	*v = (struct prototype_value){ .name = *at, .name_bytes = name };
+	*at += name;
+	if (!takes_char(at, '@') || !parse_bytes(at, PROTOTYPE_BLOCK, &offset) ||
+	    !takes_char(at, '='))
+		return false;
+	p->n++;
+	parent->members++;
+	if (takes_char(at, 'a')) {
+		v->type = PROTOTYPE_CHARS;
+		if (!parse_bytes(at, PROTOTYPE_BLOCK, &v->bytes))
+			return false;
+	} else if (!parse_type(at, v)) {
+		return false;
+	}
+	return place_member(p, parent, v, offset);
+}
+
+/* Reads a structure behind its letter; it is the last value so far. */
+static bool parse_struct(const char **at, struct prototype *p, bool by_address)
+{
+	uint32_t of = p->n - 1;
+	struct prototype_value *v = &p->parameters[of];
+
+	v->type = PROTOTYPE_STRUCT;
+	v->by_address = by_address;
+	v->size = by_address ? 8 : 0;
+	if (!parse_bytes(at, PROTOTYPE_BLOCK, &v->bytes) || !takes_char(at, '{'))
+		return false;
+	place_value(p, v);
+	p->fixed = (p->fixed + 7) & ~7u;
+	v->block = (uint16_t)p->fixed;
+	p->fixed += ((v->bytes + 7u) & ~7u) + by_address;
+	if (takes_char(at, '}'))
+		return true;
+	do
+		if (!parse_member(at, p, of))
+			return false;
+	while (takes_char(at, ','));
+	return takes_char(at, '}');
+}
+
 /* Reads [NAME=]TYPE, or "...", which must be the last. */
 static bool parse_parameter(const char **at, struct prototype *p)
 {
@@ -131,7 +217,7 @@ static bool parse_parameter(const char **at, struct prototype *p)
 		p->more = true;
 		return **at == ')';
 	}
-	if (p->n == PROTOTYPE_PARAMETERS)
+	if (p->n == PROTOTYPE_VALUES || p->taken == PROTOTYPE_PARAMETERS)
 		return false;
 	*v = (struct prototype_value){ 0 };
 	if (name && (*at)[name] == '=') {
@@ -140,6 +226,9 @@ static bool parse_parameter(const char **at, struct prototype *p)
 		*at += name + 1;
 	}
 	p->n++;
+	p->taken++;
+	if (**at == 'o' || **at == 'O')
+		return parse_struct(at, p, *(*at)++ == 'O');
 	if (!parse_type(at, v))
 		return false;
 	place_value(p, v);
@@ -151,7 +240,7 @@ bool prototype_parse(const char *text, struct prototype *out)
 	const char *at = text;
 
 	out->returns = (struct prototype_value){ 0 };
-	out->n = 0;
+	out->n = out->taken = 0;
 	out->takes = out->more = false;
 	out->fixed = PROTOTYPE_FIRST;
 	if (!parse_type(&at, &out->returns))

@@ -10,29 +10,50 @@
  *              | "c" | "b" | "f" BYTES          char, bool, a floating-point number
  *              | "p" | "s"                      a pointer, a string through a pointer
  *              | "e" BYTES "{" { NAME ":" NUMBER ";" } "}"
+ *              | "S" | "V" | "U"              std::string by its address, std::string_view, the
+ *                                               pointer that lies at an address
+ *              | ( "o" | "O" ) BYTES "{" [ member { "," member } ] "}"
+ *                                               a structure by value, by its address
  *              | "v" | "?" | "-"                nothing, not known, not asked for
+ *   member     = NAME "@" OFFSET "=" ( TYPE | "a" BYTES ) | "..."    a: characters in place
  *
  * Values lie in the record in the order of the parameters, each at a multiple of its size; a
- * string has 4 bytes, length << 16 | place, and its bytes behind all values. */
+ * string has 4 bytes, length << 16 | place, and its bytes behind all values. A structure is a copy
+ * of its BYTES at a multiple of 8, behind it the 4 bytes of each of its strings. One by its address
+ * has the address first, and behind the copy a byte that is 0 if it could not be read. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PROTOTYPE_PARAMETERS 24u
+#define PROTOTYPE_VALUES 64u /* parameters and members of structures */
+#define PROTOTYPE_BLOCK 128u /* bytes of a structure */
 #define PROTOTYPE_FIRST 16u /* of the first value, from the record's header on */
 #define PROTOTYPE_STRING 64u /* bytes that are shown of a string; one more tells that it goes on */
 
 enum prototype_type {
 	PROTOTYPE_VOID, PROTOTYPE_UNKNOWN, PROTOTYPE_UNASKED, PROTOTYPE_SIGNED, PROTOTYPE_UNSIGNED,
 	PROTOTYPE_CHAR, PROTOTYPE_BOOL, PROTOTYPE_FLOAT, PROTOTYPE_POINTER, PROTOTYPE_STRING_AT,
-	PROTOTYPE_ENUM,
+	PROTOTYPE_ENUM, PROTOTYPE_STRUCT, PROTOTYPE_CHARS,
+};
+
+/* How a string or a pointer is found. PLAIN: the argument is its address. */
+enum prototype_form {
+	PROTOTYPE_PLAIN, PROTOTYPE_OBJECT, PROTOTYPE_VIEW, PROTOTYPE_INDIRECT,
 };
 
 /* The pointers lead into the text. */
 struct prototype_value {
 	uint8_t type, size;       /* enum prototype_type; bytes of the value, 0: it has none */
 	uint16_t at;              /* in the record; of what is returned: 0 */
+	uint8_t form;             /* enum prototype_form */
+	/* STRUCT: how many of the values behind this one are its members; there are others; it was
+	 * passed by its address, which is the value then */
+	uint8_t members;
+	bool more, by_address;
+	uint16_t block, bytes;    /* STRUCT: its copy; CHARS: bytes */
+	uint16_t pointer;         /* a member that is a string: its address in the copy */
 	const char *name;
 	const char *names;        /* ENUM: "NAME:NUMBER;..." */
 	uint32_t name_bytes, names_bytes;
@@ -40,8 +61,9 @@ struct prototype_value {
 
 struct prototype {
 	struct prototype_value returns;
-	struct prototype_value parameters[PROTOTYPE_PARAMETERS];
-	uint32_t n;
+	/* each parameter, and behind a structure its members */
+	struct prototype_value parameters[PROTOTYPE_VALUES];
+	uint32_t n, taken;        /* values; parameters */
 	bool takes;               /* it tells its parameters, perhaps that there are none */
 	bool more;                /* there are others behind these */
 	uint32_t fixed;           /* bytes of a record up to the last value's end */

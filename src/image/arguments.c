@@ -42,71 +42,181 @@ static void fetch_register_value(struct fetch_making *m, uint32_t reg)
 	add_insn(m, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)reg });
 }
 
-/* `above`: bytes from the stack pointer at the first instruction. */
-static void fetch_stack_value(struct fetch_making *m, int64_t above)
+static void fetch_loaded(struct fetch_making *m, int64_t offset)
 {
-	fetch_register_value(m, PROBE_SP);
-	add_insn(m, (struct fetch_insn){ .op = FETCH_LOAD, .size = WORD, .value = above });
+	add_insn(m, (struct fetch_insn){ .op = FETCH_LOAD, .size = WORD, .value = offset });
 }
 
-static void fetch_float_value(struct fetch_making *m, uint32_t i)
-{
-	add_insn(m, (struct fetch_insn){ .op = FETCH_FLOAT, .reg = (uint8_t)i });
-}
+/* Where one word of an argument is. STACK: at: bytes above the stack pointer at the first
+ * instruction. */
+enum source_kind { SOURCE_NONE, SOURCE_NUMBER, SOURCE_FLOAT, SOURCE_STACK };
+struct word_source { enum source_kind kind; int32_t at; };
 
-/* Where the convention puts the next argument of this sort; it goes on to the one after. */
-static void fetch_by_convention(struct fetch_making *m, struct convention *c, bool is_float,
-				bool fetch)
+/* A place that the agent does not know has no argument: 0. */
+static void fetch_source(struct fetch_making *m, struct word_source s)
 {
-	static const uint8_t numbers[] = PROBE_CALLED_WITH;
-
-	if (is_float && c->floats < FETCH_FLOATS) {
-		if (fetch)
-			fetch_float_value(m, c->floats);
-		c->floats++;
-	} else if (!is_float && c->numbers < sizeof(numbers)) {
-		if (fetch)
-			fetch_register_value(m, numbers[c->numbers]);
-		c->numbers++;
-	} else {
-		if (fetch)
-			fetch_stack_value(m, PROBE_ON_STACK + (int64_t)WORD * c->words);
-		c->words++;
+	switch (s.kind) {
+	case SOURCE_NUMBER: fetch_register_value(m, (uint32_t)s.at); return;
+	case SOURCE_FLOAT:
+		add_insn(m, (struct fetch_insn){ .op = FETCH_FLOAT, .reg = (uint8_t)s.at });
+		return;
+	case SOURCE_STACK:
+		fetch_register_value(m, PROBE_SP);
+		fetch_loaded(m, s.at);
+		return;
+	default: add_insn(m, (struct fetch_insn){ .op = FETCH_IMM });
 	}
 }
 
-/* A register that the agent does not keep has no argument: 0. */
-static void fetch_dwarf_register(struct fetch_making *m, uint32_t reg)
+/* Where the convention puts the next word of this sort; it goes on to the one after. */
+static struct word_source next_by_convention(struct convention *c, bool is_float)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH;
+
+	if (is_float && c->floats < FETCH_FLOATS)
+		return (struct word_source){ SOURCE_FLOAT, (int32_t)c->floats++ };
+	if (!is_float && c->numbers < sizeof(numbers))
+		return (struct word_source){ SOURCE_NUMBER, numbers[c->numbers++] };
+	return (struct word_source){ SOURCE_STACK, PROBE_ON_STACK + (int32_t)(WORD * c->words++) };
+}
+
+static struct word_source source_of_dwarf(int32_t reg)
 {
 	static const uint8_t numbers[] = PROBE_OF_DWARF;
+	uint32_t r = (uint32_t)reg;
 
-	if (reg < sizeof(numbers))
-		fetch_register_value(m, numbers[reg]);
-	else if (reg >= PROBE_DWARF_FLOATS && reg < PROBE_DWARF_FLOATS + FETCH_FLOATS)
-		fetch_float_value(m, reg - PROBE_DWARF_FLOATS);
+	if (r < sizeof(numbers))
+		return (struct word_source){ SOURCE_NUMBER, numbers[r] };
+	if (r >= PROBE_DWARF_FLOATS && r < PROBE_DWARF_FLOATS + FETCH_FLOATS)
+		return (struct word_source){ SOURCE_FLOAT, (int32_t)r - PROBE_DWARF_FLOATS };
+	return (struct word_source){ SOURCE_NONE, 0 };
+}
+
+/* The words of one argument. */
+struct word_sources { struct word_source first, second; };
+
+/* A structure goes into registers as a whole or not at all. */
+static struct word_sources sources_of_struct(struct convention *c, const struct sym_place *p)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH;
+	uint32_t floats = (uint32_t)__builtin_popcount(p->floats);
+	bool fits = !p->memory && c->floats + floats <= FETCH_FLOATS &&
+		    c->numbers + p->words - floats <= sizeof(numbers);
+	struct word_sources s = { 0 };
+
+	if (!fits) {
+		s.first = (struct word_source){ SOURCE_STACK,
+					   PROBE_ON_STACK + (int32_t)(WORD * c->words) };
+		c->words += p->words;
+		return s;
+	}
+	s.first = next_by_convention(c, p->floats & 1);
+	if (p->words > 1)
+		s.second = next_by_convention(c, p->floats & 2);
+	return s;
+}
+
+/* Finds the argument, and takes the convention past it, wherever it is. */
+static struct word_sources sources_of(struct convention *c, const struct prototype_value *v,
+				 const struct sym_place *p)
+{
+	struct word_sources s = { 0 };
+
+	if (p->words)
+		s = sources_of_struct(c, p);
 	else
-		add_insn(m, (struct fetch_insn){ .op = FETCH_IMM });
+		s.first = next_by_convention(c, v->type == PROTOTYPE_FLOAT);
+	switch ((enum sym_place_kind)p->kind) {
+	case SYM_PLACE_ABI: return s;
+	case SYM_PLACE_REGISTER: return (struct word_sources){ source_of_dwarf(p->at), { 0 } };
+	case SYM_PLACE_PIECES:
+		return (struct word_sources){ source_of_dwarf(p->at), source_of_dwarf(p->second) };
+	case SYM_PLACE_STACK:
+		return (struct word_sources){ { SOURCE_STACK, PROBE_ON_STACK + p->at }, { 0 } };
+	case SYM_PLACE_NOWHERE: break;
+	}
+	return (struct word_sources){ 0 };
+}
+
+/* One word of a structure, which lies on the stack whole, or in registers. */
+static struct word_source word_of(const struct word_sources *s, uint32_t k)
+{
+	if (s->first.kind == SOURCE_STACK)
+		return (struct word_source){ SOURCE_STACK, s->first.at + (int32_t)(WORD * k) };
+	return k == 0 ? s->first : k == 1 ? s->second : (struct word_source){ 0 };
+}
+
+static void keep_number(struct fetch_making *m, uint32_t size, uint32_t at)
+{
+	add_insn(m, (struct fetch_insn){ .op = FETCH_STORE, .size = (uint8_t)size,
+					 .at = (uint16_t)at });
+}
+
+static void keep_string(struct fetch_making *m, uint32_t at, bool bounded)
+{
+	add_insn(m, (struct fetch_insn){ .op = FETCH_STRING, .at = (uint16_t)at,
+					 .flags = bounded ? FETCH_BOUNDED : 0,
+					 .count = PROTOTYPE_STRING + 2 });
+}
+
+/* A string with a length: an object's data and length, or the two words of a view. */
+static void fetch_string(struct fetch_making *m, const struct prototype_value *v,
+			 const struct word_sources *s)
+{
+	bool object = v->form == PROTOTYPE_OBJECT;
+
+	if (v->form != PROTOTYPE_PLAIN) {
+		fetch_source(m, word_of(s, 0));
+		if (object)
+			fetch_loaded(m, WORD);
+		add_insn(m, (struct fetch_insn){ .op = FETCH_KEEP });
+	}
+	fetch_source(m, word_of(s, v->form == PROTOTYPE_VIEW));
+	if (object)
+		fetch_loaded(m, 0);
+	keep_string(m, v->at, v->form != PROTOTYPE_PLAIN);
+}
+
+/* A structure's copy, and the strings that it has. */
+static void fetch_struct(struct fetch_making *m, const struct prototype_value *v,
+			 const struct word_sources *s)
+{
+	if (v->by_address) {
+		fetch_source(m, s->first);
+		keep_number(m, WORD, v->at);
+		fetch_source(m, s->first);
+		add_insn(m, (struct fetch_insn){ .op = FETCH_BLOCK, .at = v->block,
+						 .count = v->bytes });
+	}
+	for (uint32_t k = 0; !v->by_address && WORD * k < v->bytes; k++) {
+		fetch_source(m, word_of(s, k));
+		keep_number(m, WORD, v->block + WORD * k);
+	}
+	for (uint32_t i = 1; i <= v->members; i++) {
+		if (v[i].type != PROTOTYPE_STRING_AT)
+			continue;
+		add_insn(m, (struct fetch_insn){ .op = FETCH_RECORD, .at = v[i].pointer });
+		keep_string(m, v[i].at, false);
+	}
 }
 
 static void fetch_value(struct fetch_making *m, struct convention *c,
 			const struct prototype_value *v, const struct sym_place *place)
 {
-	bool by_convention = place->kind == SYM_PLACE_ABI && v->size;
+	struct word_sources s = sources_of(c, v, place);
 
-	fetch_by_convention(m, c, v->type == PROTOTYPE_FLOAT, by_convention);
-	if (!v->size)
+	if (v->type == PROTOTYPE_STRUCT) {
+		fetch_struct(m, v, &s);
+	} else if (!v->size) {
 		return;
-	if (place->kind == SYM_PLACE_REGISTER)
-		fetch_dwarf_register(m, (uint32_t)place->at);
-	else if (place->kind == SYM_PLACE_STACK)
-		fetch_stack_value(m, PROBE_ON_STACK + (int64_t)place->at);
-	else if (!by_convention)
-		add_insn(m, (struct fetch_insn){ .op = FETCH_IMM });
-	if (v->type == PROTOTYPE_STRING_AT)
-		add_insn(m, (struct fetch_insn){ .op = FETCH_STRING, .at = v->at,
-						 .count = PROTOTYPE_STRING + 2 });
-	else
-		add_insn(m, (struct fetch_insn){ .op = FETCH_STORE, .size = v->size, .at = v->at });
+	} else if (v->type == PROTOTYPE_STRING_AT) {
+		fetch_string(m, v, &s);
+	} else {
+		fetch_source(m, s.first);
+		if (v->form == PROTOTYPE_INDIRECT)
+			fetch_loaded(m, 0);
+		keep_number(m, v->size, v->at);
+	}
 }
 
 struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
@@ -116,9 +226,9 @@ struct fetch_program *arguments_fetch(const struct prototype *p, const struct sy
 	struct convention c = { .numbers = hidden };
 	struct fetch_program *program = NULL;
 
-	if (p->n <= n && p->fixed < FETCH_RECORD_MAX) {
-		for (uint32_t i = 0; i < p->n; i++)
-			fetch_value(m, &c, &p->parameters[i], &places[i]);
+	if (p->taken <= n && p->fixed < FETCH_RECORD_MAX) {
+		for (uint32_t i = 0, k = 0; i < p->n; i += 1 + p->parameters[i].members, k++)
+			fetch_value(m, &c, &p->parameters[i], &places[k]);
 		*bytes = (uint32_t)(sizeof(*program) + m->n * sizeof(m->code[0]));
 		if (m->n <= FETCH_INSNS_MAX) {
 			program = mem_zalloc(*bytes);
@@ -373,7 +483,7 @@ static void read_arguments(const struct modules *m, struct argument_wishes *w,
 	if (w->mod->fd < 0 ||
 	    sym_open_fd(w->mod->fd, w->mod->path, m->root ? m->root : "", &file, &ignored))
 		return;
-	if (sym_arguments_read(file, is_wanted, w, out, &ignored))
+	if (sym_arguments_read(file, is_wanted, w, w->set->args_depth, out, &ignored))
 		*out = (struct sym_arguments_list){ 0 };
 	sym_close(file);
 }

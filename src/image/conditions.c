@@ -65,17 +65,27 @@ static bool is_signed(const struct prototype_value *v)
 	       v->type == PROTOTYPE_ENUM;
 }
 
-/* Gives the argument its place in the record, and its field, if it can be compared. */
-static void add_value(struct compared *c, uint32_t i)
+/* The filter reads strings to their NUL, which a view does not have. */
+static bool is_compared(const struct prototype_value *v)
 {
-	struct prototype_value *v = &c->prototype.parameters[i];
-	const char *type = v->name && v->size ? field_type(v) : NULL;
+	return v->name && v->size && v->form != PROTOTYPE_VIEW;
+}
 
-	v->at = (uint16_t)(ARGUMENTS_FIRST + WORD * i);
+/* Gives the argument, the k-th, its place in the record, and its field, if it can be compared. */
+static void add_value(struct compared *c, struct prototype_value *v, uint32_t k)
+{
+	const char *type = is_compared(v) ? field_type(v) : NULL;
+
+	v->at = (uint16_t)(ARGUMENTS_FIRST + WORD * k);
 	if (v->type == PROTOTYPE_STRING_AT) {
+		/* Of an object the address of its characters stands first. */
+		v->form = v->form == PROTOTYPE_OBJECT ? PROTOTYPE_INDIRECT : v->form;
 		v->type = PROTOTYPE_POINTER;
 		v->size = WORD;
 	}
+	/* Its members are not read. */
+	if (v->type == PROTOTYPE_STRUCT)
+		v->type = PROTOTYPE_UNKNOWN;
 	if (!type)
 		return;
 	c->names[c->n] = mem_strndup(v->name, v->name_bytes);
@@ -92,9 +102,13 @@ static bool begin_compared(struct compared *c, const struct sym_arguments *known
 
 	c->places = known ? known->places.at : c->registers;
 	c->hidden = known && known->hidden;
-	for (uint32_t i = 0; good && i < c->prototype.n; i++)
-		add_value(c, i);
-	c->prototype.fixed = ARGUMENTS_FIRST + WORD * c->prototype.n;
+	for (uint32_t i = 0, k = 0; good && i < c->prototype.n; k++) {
+		struct prototype_value *v = &c->prototype.parameters[i];
+
+		add_value(c, v, k);
+		i += 1 + v->members;
+	}
+	c->prototype.fixed = ARGUMENTS_FIRST + WORD * c->prototype.taken;
 	free(text);
 	return good;
 }
@@ -153,7 +167,7 @@ static int make_fetch(struct compared *c, const struct function_pattern *p, stru
 	for (uint32_t i = 0; i < c->prototype.n; i++)
 		if (!is_read(out->filter, c->prototype.parameters[i].at))
 			c->prototype.parameters[i].size = 0;
-	out->fetch = arguments_fetch(&c->prototype, c->places, c->prototype.n, c->hidden,
+	out->fetch = arguments_fetch(&c->prototype, c->places, c->prototype.taken, c->hidden,
 				     &out->fetch_bytes);
 	return out->fetch ? 0 : condition_error(p, 0, err, "the condition reads too many arguments");
 }

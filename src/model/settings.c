@@ -297,6 +297,23 @@ static char *read_depth(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%" PRIu32 "\n", s->max_graph_depth);
 }
 
+/* What is behind a pointer is read by the kernel, so that one level is all. */
+static int write_args_depth(struct settings *s, const struct setting_file *f, const char *text,
+			    bool append, struct err *err)
+{
+	uint64_t v;
+	int e = units_parse_number(text, "the depth of arguments", 0, 1, &v, err);
+
+	if (!e)
+		s->args_depth = (uint32_t)v;
+	return e;
+}
+
+static char *read_args_depth(const struct settings *s, const struct setting_file *f)
+{
+	return mem_printf("%" PRIu32 "\n", s->args_depth);
+}
+
 static int write_thresh(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {
@@ -504,6 +521,7 @@ static const struct setting_file files[] = {
 	PIDS("set_event_pid", SELDOM, event_pids, ""),
 	LIST("set_ftrace_args", PROGRAMS | SELECTS, args, write_functions,
 	     "#### all functions enabled ####\n"),
+	NUMBER("set_ftrace_args_depth", PROGRAMS | SELECTS, write_args_depth, read_args_depth, 0),
 	{ "set_ftrace_filter", PROGRAMS | COUNTS | SELECTS, write_filter, read_filter,
 	  offsetof(struct settings, filter), "#### all functions enabled ####\n" },
 	LIST("set_ftrace_module", PROGRAMS | COUNTS, modules, write_modules,

@@ -66,6 +66,8 @@ struct settings {
 	struct pid_list event_pids;    /* set_event_pid */
 	struct pid_list event_notrace_pids; /* set_event_notrace_pid */
 	uint32_t max_graph_depth;   /* 0 = no limit */
+	/* set_ftrace_args_depth, brace's own: 1: of structures behind pointers the members, too */
+	uint32_t args_depth;
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0: off */
 	uint64_t buffer_size_kb;    /* per thread; the tree's: per CPU */
 	/* Per_cpu/cpuN/buffer_size_kb; 0: as buffer_size_kb (model/buffer_sizes.h). */

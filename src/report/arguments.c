@@ -223,6 +223,7 @@ static void put_number(struct argument_text *t, const struct prototype_value *v,
 		put_format(t, "0x%" PRIx64, number);
 		break;
 	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
+	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS:
 		put_text(t, "?");
 		break;
 	}
@@ -239,6 +240,58 @@ static const char *prototype_of(const struct trace_info *info, uint32_t image, u
 	return f && f->prototype ? m->strings.at + f->prototype : NULL;
 }
 
+/* Characters in place, up to the first NUL. */
+static void put_array(struct argument_text *t, const struct prototype_value *v,
+		      const uint8_t *record)
+{
+	size_t n = strnlen((const char *)record + v->at, v->bytes);
+
+	put_bytes(t, "\"", 1);
+	put_characters(t, (const char *)record + v->at,
+		       n < PROTOTYPE_STRING ? n : PROTOTYPE_STRING, '"');
+	put_text(t, n > PROTOTYPE_STRING ? "\"..." : "\"");
+}
+
+static void put_parameter(struct argument_text *t, const struct prototype_value *v,
+			  const uint8_t *record, size_t bytes);
+
+/* "{cents=4, name=\"x1\"}" */
+static void put_members(struct argument_text *t, const struct prototype_value *of,
+			const uint8_t *record, size_t bytes)
+{
+	put_bytes(t, "{", 1);
+	for (uint32_t i = 1; i <= of->members; i++) {
+		if (i > 1)
+			put_text(t, ", ");
+		put_parameter(t, of + i, record, bytes);
+	}
+	if (of->more)
+		put_text(t, of->members ? ", ..." : "...");
+	put_bytes(t, "}", 1);
+}
+
+/* By its address it is told from one by value, as in C: the address of what is in the braces. */
+static void put_struct(struct argument_text *t, const struct prototype_value *v,
+		       const uint8_t *record, size_t bytes)
+{
+	uint64_t address = 1;
+
+	if ((size_t)v->block + v->bytes + v->by_address > bytes) {
+		put_text(t, "?");
+		return;
+	}
+	if (v->by_address)
+		memcpy(&address, record + v->at, sizeof(address));
+	if (!address)
+		put_text(t, "0x0");
+	else if (v->by_address && !record[v->block + v->bytes])
+		put_text(t, "(fault)");
+	else if (v->by_address)
+		put_text(t, "&");
+	if (address && (!v->by_address || record[v->block + v->bytes]))
+		put_members(t, v, record, bytes);
+}
+
 /* record: from its header on; `bytes` of it. */
 static void put_parameter(struct argument_text *t, const struct prototype_value *v,
 			  const uint8_t *record, size_t bytes)
@@ -248,6 +301,14 @@ static void put_parameter(struct argument_text *t, const struct prototype_value 
 	if (v->name) {
 		put_bytes(t, v->name, v->name_bytes);
 		put_bytes(t, "=", 1);
+	}
+	if (v->type == PROTOTYPE_CHARS && (size_t)v->at + v->bytes <= bytes) {
+		put_array(t, v, record);
+		return;
+	}
+	if (v->type == PROTOTYPE_STRUCT) {
+		put_struct(t, v, record, bytes);
+		return;
 	}
 	if (v->size && v->at + v->size <= bytes)
 		memcpy(&number, record + v->at, v->size);
@@ -276,7 +337,7 @@ char *arguments_text(const struct trace_info *info, const struct event *e)
 	memcpy(record + PROTOTYPE_FIRST, e->payload, e->count);
 	t.at = mem_zalloc(TEXT_MOST);
 	put_bytes(&t, "(", 1);
-	for (uint32_t i = 0; i < p.n; i++) {
+	for (uint32_t i = 0; i < p.n; i += 1 + p.parameters[i].members) {
 		if (i)
 			put_text(&t, ", ");
 		put_parameter(&t, &p.parameters[i], record, PROTOTYPE_FIRST + e->count);
@@ -285,6 +346,16 @@ char *arguments_text(const struct trace_info *info, const struct event *e)
 		put_text(&t, p.n ? ", ..." : "...");
 	put_text(&t, ")");
 	return finish_text(&t);
+}
+
+const char *arguments_unknown(const struct trace_info *info, uint32_t thread, uint32_t fn)
+{
+	uint32_t image = thread < info->threads.n ? info->threads.at[thread].image : 0;
+	const char *prototype = prototype_of(info, image, fn);
+	struct prototype p;
+
+	return prototype && prototype_parse(prototype, &p) && p.takes && (p.n || p.more) ? "(...)"
+											 : NULL;
 }
 
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,

@@ -324,12 +324,15 @@ static void print_callee(struct function_printer *p, const struct event *e)
 /* A call whose arguments were not recorded has none here. */
 static void print_arguments(struct function_printer *p, const struct event *e)
 {
-	char *text = e->flags & EVENT_ARGUMENTS && option_on(p, OPTION_FUNC_ARGS)
-			     ? arguments_text(p->info, e)
-			     : NULL;
+	const char *unknown;
+	char *text;
 
-	if (text)
-		out_str(p->out, text);
+	if (!option_on(p, OPTION_FUNC_ARGS))
+		return;
+	text = e->flags & EVENT_ARGUMENTS ? arguments_text(p->info, e) : NULL;
+	unknown = text ? NULL : arguments_unknown(p->info, e->thread, e->fn);
+	if (text || unknown)
+		out_str(p->out, text ? text : unknown);
 	free(text);
 }
 

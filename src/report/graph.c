@@ -618,6 +618,19 @@ static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call
 	return true;
 }
 
+/* NULL: none are shown. */
+static char *arguments_of_step(struct graph *g, const struct call_step *s)
+{
+	const char *unknown;
+
+	if (!option_on(g, OPTION_GRAPH_ARGS) || (s->kind != CALL_ENTER && s->kind != CALL_ONLY))
+		return NULL;
+	if (s->flags & CALL_ARGUMENTS)
+		return arguments_text(g->info, s->event);
+	unknown = arguments_unknown(g->info, s->thread, s->fn);
+	return unknown ? mem_strdup(unknown) : NULL;
+}
+
 /* Puts a step into the lookahead, and decides the entries that waited for it. */
 static void take_graph_step(void *arg, const struct call_step *s)
 {
@@ -641,9 +654,7 @@ static void take_graph_step(void *arg, const struct call_step *s)
 	w->step = *s;
 	w->step.site = site;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
-	w->arguments = s->flags & CALL_ARGUMENTS && option_on(g, OPTION_GRAPH_ARGS)
-			       ? arguments_text(g->info, s->event)
-			       : NULL;
+	w->arguments = arguments_of_step(g, s);
 	if (s->kind == CALL_EVENT)
 		w->text = comment(
 			event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));

@@ -3,9 +3,9 @@
  * in the event's record. The tracer compiles it (event/fetch.h); the agent runs it in the probed
  * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
- * One value is at hand, from instruction to instruction. REG, FLOAT, IMM, IP, CALLER, COMM and
- * RECALL begin a field. A load from memory that is not there makes the number 0 and the string
- * empty until the next field begins.
+ * One value is at hand, from instruction to instruction. REG, FLOAT, IMM, IP, CALLER, COMM,
+ * RECALL and RECORD begin a field. A load from memory that is not there makes the number 0 and the
+ * string empty until the next field begins.
  *
  * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
  * and goes forward only. A program that is overwritten while it runs gives a wrong record at
@@ -48,10 +48,15 @@ enum fetch_op {
 	FETCH_KEEP,    /* value + the number is kept for RECALL */
 	FETCH_RECALL,  /* begins a field: the kept number */
 	FETCH_FLOAT,   /* begins a field: the lower 8 bytes of vector register `reg` */
+	FETCH_BLOCK,   /* `count` bytes of memory at value + the number, to `at`, and behind them a
+			  byte that is 1; nothing, if not all of them can be read */
+	FETCH_RECORD,  /* begins a field: 8 bytes of the record from `at` on */
 	FETCH_OPS
 };
 
 #define FETCH_SIGNED 1u        /* LOAD, NARROW: the number is sign-extended to 64 bits */
+#define FETCH_BOUNDED 1u       /* STRING: has at most as many bytes as the kept number */
+#define FETCH_BLOCK_MAX 256u   /* bytes */
 
 struct fetch_insn {
 	uint8_t op;            /* enum fetch_op */

@@ -86,7 +86,25 @@ static uint32_t end_string(const struct fetch_run_state *r, uint32_t n, uint32_t
 static uint32_t string_place(const struct fetch_run_state *r, const struct fetch_insn *i,
 			     uint32_t n)
 {
-	return !n && i->count && !r->number ? 0 : r->used;
+	return !n && i->count && !r->number && !r->fault ? 0 : r->used;
+}
+
+/* A string without a NUL of its own. An empty one is there wherever it stands. */
+static void bounded_string(struct fetch_run_state *r, const struct fetch_insn *i, uint32_t room)
+{
+	uint64_t from = r->number + (uint64_t)i->value;
+	uint32_t want = r->kept < room - 1 ? (uint32_t)r->kept : room - 1, n = 0;
+
+	if (want)
+		n = r->c->read(r->c->context, from, r->record + r->used, want);
+	if (n > want || (want && !n)) {
+		put_number(r, i->at, string_place(r, i, 0), 4);
+		return;
+	}
+	r->record[r->used + n] = 0;
+	n = end_string(r, n + 1, room);
+	put_number(r, i->at, n << 16 | r->used, 4);
+	r->used += n;
 }
 
 /* Out of line, so that programs without strings pay neither for its registers nor for comm[]. */
@@ -97,6 +115,10 @@ __attribute__((noinline)) static void string(struct fetch_run_state *r, const st
 
 	if (i->count && i->count < room)
 		room = i->count;
+	if (i->flags & FETCH_BOUNDED && !r->comm && !r->fault && !r->kept_fault && room) {
+		bounded_string(r, i, room);
+		return;
+	}
 	if (r->comm && r->c->comm) {
 		r->c->comm(r->c->context, comm);
 		for (; n < FETCH_COMM_BYTES && n < room; n++)
@@ -188,12 +210,40 @@ static bool store_number(struct fetch_run_state *r, const struct fetch_insn *i)
 	return true;
 }
 
+/* Copies a piece of memory whole, or not at all. */
+static bool load_block(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	if (!i->count || i->count > FETCH_BLOCK_MAX || !is_within(r, i, i->count + 1u))
+		return false;
+	if (!r->fault && r->c->read(r->c->context, r->number + (uint64_t)i->value,
+				    r->record + i->at, i->count) == i->count)
+		r->record[i->at + i->count] = 1;
+	else
+		zero_record(r->record, i->at, i->at + i->count);
+	return true;
+}
+
+static bool recall_record(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	uint64_t number;
+
+	if (!is_within(r, i, 8))
+		return false;
+	__builtin_memcpy(&number, r->record + i->at, 8);
+	begin_field(r, number);
+	return true;
+}
+
 /* Executes an instruction that writes several elements. Out of line, as string(). */
 __attribute__((noinline)) static bool run_long_step(struct fetch_run_state *r,
 						    const struct fetch_insn *i)
 {
 	if (i->op == FETCH_TEXT)
 		return put_text(r, i);
+	if (i->op == FETCH_BLOCK)
+		return load_block(r, i);
+	if (i->op == FETCH_RECORD)
+		return recall_record(r, i);
 	if ((i->op != FETCH_ARRAY && i->op != FETCH_BITS) || !array_good(r, i))
 		return false;
 	if (i->op == FETCH_ARRAY)

@@ -13,13 +13,17 @@ static bool is_of_array(const struct fetch_insn *i)
 	return i->op == FETCH_ARRAY || i->op == FETCH_BITS;
 }
 
-/* Bytes of the fixed fields that the instruction writes. */
+/* Bytes of the fixed fields that the instruction writes, or reads. */
 static unsigned bytes_written(const struct fetch_insn *i)
 {
 	if (is_of_array(i))
 		return (unsigned)i->size * i->count;
 	if (i->op == FETCH_STORE)
 		return i->size;
+	if (i->op == FETCH_BLOCK)
+		return i->count + 1u;
+	if (i->op == FETCH_RECORD)
+		return 8;
 	return i->op == FETCH_STRING || i->op == FETCH_TEXT ? 4 : 0;
 }
 
@@ -34,6 +38,8 @@ static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
 	    !size_good(i->size))
 		return false;
 	if (is_of_array(i) && (!i->count || i->count > FETCH_COUNT_MAX))
+		return false;
+	if (i->op == FETCH_BLOCK && (!i->count || i->count > FETCH_BLOCK_MAX))
 		return false;
 	if (i->op == FETCH_TEXT && i->size > 8)
 		return false;

@@ -4,24 +4,19 @@
  * ends the list of parameters with "...", because where the next ones are is then not known. */
 #include "sym/arguments.h"
 
-#include <ctype.h>
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "sym/argument_types.h"
 #include "sym/dwarf_walk.h"
 #include "sym/type_name.h"
 
-#define DEEPEST 24          /* types behind types */
-#define CHILDREN_MOST 128   /* of an enumeration; a number without a name is shown */
-#define NAME_LONGEST 64
-#define ENUM_LONGEST 1024   /* of one's text */
 #define TAKES_LONGEST 2048  /* of a function's text, about */
 #define RANGES_MOST 8       /* that a parameter has a place for; the first instruction's is first */
 #define ORIGINS_MOST 4
 #define WORK_A_PARAMETER 256 /* in the walk's measure: its type is looked up, and its place */
-#define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
 #define REGISTERS_MOST 16   /* bytes of a structure that is returned in registers */
 
 struct arguments_walk {
@@ -30,181 +25,36 @@ struct arguments_walk {
 	void *context;
 	/* C and C++: their compilers follow the calling convention */
 	bool conventional;
+	unsigned depth; /* of structures that are followed by their address */
 };
 
-/* --- types ---------------------------------------------------------------------------------- */
-
-static bool is_qualifier(int tag)
-{
-	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
-	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
-}
-
-/* The type of a DIE without typedefs and qualifiers. False: it has none, which is void. */
-static bool plain_type(Dwarf_Die *die, Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-
-	*type = *die;
-	for (int i = 0; i < DEEPEST; i++) {
-		if (!dwarf_formref_die(dwarf_attr_integrate(type, DW_AT_type, &attr), type))
-			return false;
-		if (!is_qualifier(dwarf_tag(type)))
-			return true;
-	}
-	return false;
-}
-
-/* 0: the debug information does not say. */
-static uint64_t type_bytes(Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word bytes;
-
-	return dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &bytes) ? 0
-											    : bytes;
-}
-
-static bool is_recorded_size(uint64_t bytes)
-{
-	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-}
-
-/* int8_t is a signed char; only what is called char is a character. */
-static bool is_char(Dwarf_Die *type)
-{
-	const char *name = dwarf_diename(type);
-
-	return dwarf_tag(type) == DW_TAG_base_type && type_bytes(type) == 1 && name &&
-	       strcmp(name, "char") == 0;
-}
-
-/* NULL: it cannot be recorded. */
-static char *base_type(Dwarf_Die *type)
-{
-	uint64_t bytes = type_bytes(type);
-	Dwarf_Attribute attr;
-	Dwarf_Word encoding;
-
-	if (!is_recorded_size(bytes) ||
-	    dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding))
-		return NULL;
-	if (is_char(type))
-		return mem_strdup("c");
-	switch (encoding) {
-	/* A boolean of more than a byte, which C does not have, is shown as a number. */
-	case DW_ATE_boolean:
-		return mem_printf(bytes == 1 ? "b" : "u%d", (int)bytes);
-	case DW_ATE_signed: case DW_ATE_signed_char:
-		return mem_printf("d%d", (int)bytes);
-	case DW_ATE_unsigned: case DW_ATE_unsigned_char: case DW_ATE_UTF:
-		return mem_printf("u%d", (int)bytes);
-	case DW_ATE_float:
-		return bytes >= 4 ? mem_printf("f%d", (int)bytes) : NULL;
-	}
-	return NULL;
-}
-
-/* A name is part of the prototype's text: only C's own characters may be. */
-static bool is_plain_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < n; i++)
-		if (!isalnum((unsigned char)name[i]) && name[i] != '_' && name[i] != '$')
-			return false;
-	return n && n <= NAME_LONGEST;
-}
-
-/* The form decides whether the number has a sign. */
-static bool enumerator_number(Dwarf_Die *die, int64_t *number)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Sword with_sign;
-	Dwarf_Word without;
-	unsigned form;
-
-	if (!dwarf_attr(die, DW_AT_const_value, &attr))
-		return false;
-	form = dwarf_whatform(&attr);
-	if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
-		*number = dwarf_formsdata(&attr, &with_sign) ? 0 : with_sign;
-		return true;
-	}
-	*number = dwarf_formudata(&attr, &without) ? 0 : (int64_t)without;
-	return true;
-}
-
-/* "e4{RED:0;GREEN:1;}"; names that do not fit are left out, and their numbers are shown. */
-static char *enum_type(Dwarf_Die *type)
-{
-	uint64_t bytes = type_bytes(type);
-	struct type_scopes counted = { 0 };
-	Dwarf_Die child;
-	char *text, *more;
-	int r;
-
-	if (!is_recorded_size(bytes))
-		return NULL;
-	text = mem_printf("e%d{", (int)bytes);
-	r = dwarf_child(type, &child);
-	for (; r == 0 && counted.passed < CHILDREN_MOST && strlen(text) < ENUM_LONGEST;
-	     r = type_next(&counted, &child)) {
-		const char *name = dwarf_diename(&child);
-		int64_t number;
-
-		if (dwarf_tag(&child) != DW_TAG_enumerator || !name || !is_plain_name(name) ||
-		    !enumerator_number(&child, &number))
-			continue;
-		more = mem_printf("%s%s:%lld;", text, name, (long long)number);
-		free(text);
-		text = more;
-	}
-	more = mem_printf("%s}", text);
-	free(text);
-	return more;
-}
-
-static bool is_class(int tag)
-{
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_union_type;
-}
-
-/* C++ passes what has a copy constructor or a destructor by its address. */
-static bool is_by_reference(Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word how;
-
-	return is_class(dwarf_tag(type)) &&
-	       dwarf_formudata(dwarf_attr(type, DW_AT_calling_convention, &attr), &how) == 0 &&
-	       how == BY_REFERENCE;
-}
-
-/* A pointer to characters is a string, whose bytes are recorded; of any other the address is. */
-static char *pointer_type(Dwarf_Die *type)
-{
-	Dwarf_Die target;
-
-	return mem_strdup(plain_type(type, &target) && is_char(&target) ? "s" : "p");
-}
-
-/* The prototype's TYPE; NULL: it cannot be recorded. */
-static char *type_text(Dwarf_Die *type)
-{
-	if (is_by_reference(type))
-		return mem_strdup("p");
-	switch (dwarf_tag(type)) {
-	case DW_TAG_base_type: return base_type(type);
-	case DW_TAG_enumeration_type: return enum_type(type);
-	case DW_TAG_pointer_type: return pointer_type(type);
-	case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type: return mem_strdup("p");
-	}
-	return NULL;
-}
-
 /* --- places --------------------------------------------------------------------------------- */
+
+/* The registers in which a value's words of 8 bytes are, whole or as far as they have members: an
+ * expression of pieces. */
+static struct sym_place pieces_place(const Dwarf_Op *op, size_t n)
+{
+	const struct sym_place nowhere = { SYM_PLACE_NOWHERE };
+	int32_t words[2] = { -1, -1 };
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool in_register = op[i].atom >= DW_OP_reg0 && op[i].atom <= DW_OP_reg31;
+
+		if (in_register && (at % 8 || at > 8))
+			return nowhere;
+		if (in_register)
+			words[at / 8] = op[i++].atom - DW_OP_reg0;
+		/* One without a register is the padding of a word, or a part that is lost. */
+		if (i == n || op[i].atom != DW_OP_piece || op[i].number > 8)
+			return nowhere;
+		at += op[i].number;
+	}
+	if (words[0] < 0 || (at > 8 && words[1] < 0))
+		return nowhere;
+	return (struct sym_place){ at > 8 ? SYM_PLACE_PIECES : SYM_PLACE_REGISTER, words[0],
+				   words[1] };
+}
 
 /* The place that an expression tells, at the first instruction. */
 static struct sym_place place_of(const Dwarf_Op *op, size_t n)
@@ -213,6 +63,8 @@ static struct sym_place place_of(const Dwarf_Op *op, size_t n)
 		return (struct sym_place){ SYM_PLACE_REGISTER, op->atom - DW_OP_reg0 };
 	if (n == 1 && op->atom == DW_OP_regx && op->number <= INT8_MAX)
 		return (struct sym_place){ SYM_PLACE_REGISTER, (int32_t)op->number };
+	if (n > 1)
+		return pieces_place(op, n);
 	return (struct sym_place){ SYM_PLACE_NOWHERE, 0 };
 }
 
@@ -287,20 +139,59 @@ static bool returns_hidden(Dwarf_Die *function)
 {
 	Dwarf_Die type;
 
-	return plain_type(function, &type) && is_class(dwarf_tag(&type)) &&
-	       (is_by_reference(&type) || type_bytes(&type) > REGISTERS_MOST);
+	return argument_plain_type(function, &type) && argument_is_class(dwarf_tag(&type)) &&
+	       (argument_is_by_reference(&type) || argument_type_bytes(&type) > REGISTERS_MOST);
+}
+
+/* The parameter and, of a structure, its members. */
+static uint32_t values_in(const char *text)
+{
+	uint32_t n = 1;
+
+	for (; *text; text++)
+		n += *text == '@';
+	return n;
+}
+
+/* A structure's words may be in places that one register does not tell: the convention puts one of
+ * two words into two, and a clone may get its members one by one. */
+static bool fits_structure(struct sym_place *place, const struct sym_place *passed)
+{
+	if (!passed->words)
+		return place->kind != SYM_PLACE_PIECES;
+	if (place->kind == SYM_PLACE_REGISTER)
+		return passed->words == 1;
+	if (place->kind == SYM_PLACE_PIECES)
+		return passed->words == 2 && !passed->memory;
+	return true;
 }
 
 /* Adds one parameter to `takes`. False: it cannot be recorded, and ends the list. */
 static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *a, Dwarf_Die *die,
-			  Dwarf_Die *function, uint64_t entry)
+			  Dwarf_Die *function, uint64_t *work)
 {
-	struct sym_place place = parameter_place(w, die, function, entry);
+	struct sym_place place = parameter_place(w, die, function, a->vaddr),
+			 passed = { 0 };
+	struct argument_reading reading = { .depth = w->depth, .passed = &passed };
 	const char *name = dwarf_diename(die);
-	bool named = name && is_plain_name(name);
+	bool named = name && argument_is_plain_name(name);
 	bool full = a->places.n == PROTOTYPE_PARAMETERS || strlen(a->takes) > TAKES_LONGEST;
 	Dwarf_Die type;
-	char *text = !full && plain_type(die, &type) ? type_text(&type) : NULL, *more;
+	char *text = NULL, *more;
+	uint32_t values;
+
+	if (!full && argument_plain_type(die, &type))
+		text = argument_type_text(&type, &reading);
+	*work = reading.work;
+	values = text ? values_in(text) : 0;
+	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&place, &passed)) {
+		free(text);
+		text = NULL;
+	}
+	a->values += values;
+	place.words = passed.words;
+	place.memory = passed.memory;
+	place.floats = passed.floats;
 
 	more = mem_printf("%s%s%s%s%s", a->takes, *a->takes ? "," : "", text && named ? name : "",
 			  text && named ? "=" : "",
@@ -317,15 +208,15 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 
 /* A clone of the function may take fewer parameters than its source says: where one is left out,
  * the convention no longer tells where the others are. */
-static void distrust_clones(struct sym_arguments *a)
+static bool lacks_parameter(const struct sym_arguments *a)
 {
-	bool lacks = false;
+	bool lacks = false, by_convention = false;
 
-	for (size_t i = 0; i < a->places.n; i++)
+	for (size_t i = 0; i < a->places.n; i++) {
 		lacks |= a->places.at[i].kind == SYM_PLACE_NOWHERE;
-	for (size_t i = 0; lacks && i < a->places.n; i++)
-		if (a->places.at[i].kind == SYM_PLACE_ABI)
-			a->places.at[i].kind = SYM_PLACE_NOWHERE;
+		by_convention |= a->places.at[i].kind == SYM_PLACE_ABI;
+	}
+	return lacks && by_convention;
 }
 
 /* Reads parameters up to the first that cannot be recorded, or until the walk's work is used up. */
@@ -342,7 +233,10 @@ static void read_parameters(const struct arguments_walk *w, struct dwarf_walk *w
 		char *more;
 
 		if (tag == DW_TAG_formal_parameter) {
-			if (!add_parameter(w, a, &child, function, a->vaddr))
+			uint64_t work;
+
+			if (!add_parameter(w, a, &child, function, &work) ||
+			    !dwarf_walk_spend(walk, work))
 				return;
 		} else if (tag == DW_TAG_unspecified_parameters) {
 			more = mem_printf("%s%s...", a->takes, *a->takes ? "," : "");
@@ -361,17 +255,23 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 	struct sym_arguments a = { .vaddr = entry, .takes = mem_strdup("") };
 	Dwarf_Die type;
 
-	if (!plain_type(function, &type))
+	if (!argument_plain_type(function, &type))
 		a.returns = mem_strdup("v");
 	else
-		a.returns = type_text(&type);
-	if (!a.returns || is_by_reference(&type)) {
-		free(a.returns);
+		a.returns = argument_returned_text(&type);
+	if (!a.returns)
 		a.returns = mem_strdup("?");
-	}
 	a.hidden = returns_hidden(function);
 	read_parameters(w, walk, &a, function);
-	distrust_clones(&a);
+	if (lacks_parameter(&a)) {
+		struct arguments_walk again = *w;
+
+		again.conventional = false;
+		free(a.takes);
+		a.takes = mem_strdup("");
+		a.places.n = a.values = 0;
+		read_parameters(&again, walk, &a, function);
+	}
 	*vec_add(&w->out->at) = a;
 }
 
@@ -451,9 +351,10 @@ static void keep_one_each(struct sym_arguments_list *out)
 }
 
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
-		       struct sym_arguments_list *out, struct err *err)
+		       unsigned depth, struct sym_arguments_list *out, struct err *err)
 {
-	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context };
+	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context,
+				    .depth = depth };
 	const struct dwarf_visitor visitor = { &w, see_die, begin_unit, NULL };
 	int r;
 

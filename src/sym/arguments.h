@@ -6,10 +6,20 @@
 #include "base/prototype.h"
 
 /* Where a parameter is at the first instruction. ABI: where the calling convention puts it.
- * REGISTER: DWARF's number. STACK: bytes above the return address. NOWHERE: the compiler left it
+ * REGISTER: DWARF's number. PIECES: of two
+ * words, the numbers of both. STACK: bytes above the return address. NOWHERE: the compiler left it
  * out, and its type is "?". */
-enum sym_place_kind { SYM_PLACE_ABI, SYM_PLACE_REGISTER, SYM_PLACE_STACK, SYM_PLACE_NOWHERE };
-struct sym_place { uint8_t kind; int32_t at; };
+enum sym_place_kind {
+	SYM_PLACE_ABI, SYM_PLACE_REGISTER, SYM_PLACE_STACK, SYM_PLACE_NOWHERE, SYM_PLACE_PIECES
+};
+struct sym_place {
+	uint8_t kind;
+	int32_t at, second;
+	/* of a structure by value: how many words of 8 bytes it has, whether the convention passes
+	 * it on the stack, and else which words are in vector registers (bits). 0 words: of none */
+	uint8_t words, floats;
+	bool memory;
+};
 
 struct sym_arguments {
 	uint64_t vaddr;
@@ -17,6 +27,7 @@ struct sym_arguments {
 	char *takes;              /* parameters of prototype.h, without the parentheses */
 	/* what is returned has its address passed as the first argument */
 	bool hidden;
+	uint32_t values;          /* of its prototype, members of structures included */
 	VEC(struct sym_place) places; /* one for each parameter of `takes` but "..." */
 };
 
@@ -28,10 +39,11 @@ struct sym_arguments_list {
 
 /* Reads those of the functions with code at addresses that `wanted` confirms. Takes as long as
  * sym_inlined_find(). Returns 0, or -errno and *err as sym_signatures_read().
- * sym_arguments_free() frees the list. */
+ * sym_arguments_free() frees the list. depth 1: members of
+ * structures that are passed by their address are told, too. */
 typedef bool sym_wanted(void *context, uint64_t vaddr);
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
-		       struct sym_arguments_list *out, struct err *err);
+		       unsigned depth, struct sym_arguments_list *out, struct err *err);
 /* The entry of the function at a vaddr; NULL: not known. */
 const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr);
 void sym_arguments_free(struct sym_arguments_list *l);

@@ -358,6 +358,8 @@ static const struct file_row {
 	  "!NAME removes, * is a glob" },
 	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
 	PIDS("set_event_pid", "threads whose events are recorded; empty: all"),
+	SETTING("set_ftrace_args_depth", TOP,
+		"1: of structures behind pointers the arguments' members, too"),
 	FUNCTIONS("set_ftrace_args", TOP,
 		  "functions whose arguments funcgraph-args and func-args record; empty: all"),
 	FUNCTIONS("set_ftrace_filter", EVERYWHERE,

@@ -43,6 +43,8 @@ static const struct option trace_options[] = {
 	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
 	{ 0, "args", "GLOB", "record what functions that match are called with (all: no GLOB), as far as "
 	  "debug information tells their parameters", .set = set_args, .append = true, .optional = true },
+	{ 0, "args-depth", "N", "1: of structures that --args finds behind pointers show the members, too",
+	  WRITES("set_ftrace_args_depth") },
 	{ 0, "retval", "GLOB", "record what functions that match return (all: no GLOB), by their types",
 	  .set = set_retval, .append = true, .optional = true },
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",

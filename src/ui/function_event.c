@@ -139,8 +139,8 @@ static void write_type(FILE *to, const struct prototype_value *v)
 /* Writes " NAME=%REG:TYPE". False: the parameter is in no register that can be named. */
 static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number)
 {
-	const char *reg = v->type == PROTOTYPE_FLOAT || !v->size ? NULL
-								 : reg_names_argument(number);
+	bool none = v->type == PROTOTYPE_FLOAT || v->form != PROTOTYPE_PLAIN || !v->size;
+	const char *reg = none ? NULL : reg_names_argument(number);
 	bool string = v->type == PROTOTYPE_STRING_AT;
 
 	if (!reg)
@@ -150,6 +150,8 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 	write_type(to, v);
 	return true;
 }
+
+#define MOST_REGISTERS 64u
 
 /* The parameters that the texts use, by the calling convention. A place that the debug information
  * gives otherwise is no place at the first instruction of which the convention would be wrong:
@@ -162,7 +164,7 @@ static int write_parameters(FILE *to, const struct function_question *q, const c
 
 	if (!prototype_parse(prototype, &p))
 		return 0;
-	for (uint32_t i = 0; i < p.n; i++) {
+	for (uint32_t i = 0; i < p.n; i += 1 + p.parameters[i].members) {
 		const struct prototype_value *v = &p.parameters[i];
 
 		if (v->name && is_used(q, v->name, v->name_bytes) &&
@@ -170,6 +172,9 @@ static int write_parameters(FILE *to, const struct function_question *q, const c
 			return err_at(err, EINVAL, q->text, q->at,
 				      "the parameter %.*s is in no register here: count by others, "
 				      "or by $arg1 to $arg6", (int)v->name_bytes, v->name);
+		/* How many registers it takes is not told: what comes behind it has none then. */
+		if ((v->type == PROTOTYPE_STRUCT && !v->by_address) || v->form == PROTOTYPE_VIEW)
+			number = MOST_REGISTERS;
 		number += v->type != PROTOTYPE_FLOAT;
 	}
 	return 0;
@@ -193,7 +198,7 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 
 	if (known)
 		return write_parameters(to, q, known, 0, err);
-	if (sym_arguments_read(p->module, is_place, p, &list, NULL))
+	if (sym_arguments_read(p->module, is_place, p, 0, &list, NULL))
 		list = (struct sym_arguments_list){ 0 };
 	a = sym_arguments_at(&list, p->vaddr);
 	if (a) {

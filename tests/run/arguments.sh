@@ -33,6 +33,40 @@ fi
 accounts "in state mode, by C code" "$T/typed2" --max-graph-depth 9
 accounts "graph functions" "$T/typed2" "${FUNCTIONS[@]/-l/-g}"
 
+# --- structures, and classes of the C++ library
+STRUCTURES=(-l price -l little -l mix -l much -l crowded -l follow -l kin -l odd -l turn)
+# structures_account NAME PROGRAM OPTION...: a recorded run tells what the program does
+structures_account() {
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" --args --args-depth=1 --retval "${@:3}" -- "$2" 5 800 2>"$T/err"
+	local status=$?
+	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+	calls_of "$T/graph" >"$T/calls"
+	[[ " ${*:3} " == *" text "* ]] || sed -i '/^text(/d' "$T/account"
+	# where the compiler says that it has lost one, the others are not believed
+	[[ $2 == *[0c] ]] || sed -i 's/, r={.*}, /, r=?, /' "$T/account"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$T/account")" -ge 1800 ] && diff "$T/account" "$T/calls" >"$T/differences"
+	result "$1" $? "$T/differences"
+}
+if type -P g++ >/dev/null; then
+	for level in 0 1 2 s; do
+		g++ -g -std=c++17 -O$level -o "$T/structures$level" "$HERE/../targets/structures.cc" 2>"$T/err" || not_ok "g++ -O$level" "$T/err"
+		structures_account "structures, g++ -O$level" "$T/structures$level" "${STRUCTURES[@]}" -l text
+	done
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" --args -l follow -- "$T/structures2" 5 8 2>"$T/err"
+	"$BRACE" replay "$T/trace" | grep -qE 'follow\(i=0x[0-9a-f]+, n=0x[0-9a-f]+\);'
+	result "without --args-depth pointers are numbers" $? "$T/err"
+	! "$BRACE" record -q -o "$T/trace" --args --args-depth=2 -- "$T/structures2" 5 8 2>"$T/err"
+	result "there is no second level" $? "$T/err"
+else
+	skip "structures" "there is no g++"
+fi
+if type -P clang++ >/dev/null; then
+	clang++ -g -O0 -std=c++17 -o "$T/structuresc" "$HERE/../targets/structures.cc" 2>"$T/err"
+	structures_account "structures, clang++" "$T/structuresc" "${STRUCTURES[@]}"
+else
+	skip "structures, clang++" "there is no clang++"
+fi
+
 ACCOUNT=$T/account "$BRACE" graph -q -o "$T/graph" --mode block "${FUNCTIONS[@]}" --args --retval -- "$T/typed2" 7 2000 2>"$T/err"
 calls_of "$T/graph" >"$T/calls"
 diff "$T/account" "$T/calls" >"$T/differences"
@@ -76,6 +110,30 @@ if type -P gdb >/dev/null; then
 	done
 else
 	skip "gdb's values" "there is no gdb"
+fi
+
+if type -P gdb >/dev/null && type -P g++ >/dev/null; then
+	for level in 0 2; do
+		{
+			echo 'set print elements 200'
+			echo 'set print frame-arguments none'
+			echo 'set print pretty off'
+			for function in price little much crowded; do
+				printf 'break %s\ncommands\nsilent\necho CALL %s\\n\ninfo args\ncontinue\nend\n' $function $function
+			done
+			echo 'run 5 200'
+		} >"$T/script"
+		export ACCOUNT=$T/account
+		DEBUGINFOD_URLS='' timeout -s KILL 120 gdb -nx -batch -x "$T/script" "$T/structures$level" >"$T/gdb" 2>"$T/err" </dev/null
+		"$BRACE" record -q --mode block -o "$T/trace" -l price -l little -l much -l crowded --args --retval -- "$T/structures$level" 5 200 2>"$T/err"
+		"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+		calls_of "$T/graph" >"$T/calls"
+		"$PYTHON" "$HERE/gdb_arguments.py" "$T/gdb" "$T/calls" >"$T/differences"
+		status=$?
+		result "gdb has the same structures at -O$level: $(tail -n 1 "$T/differences")" $status "$T/differences"
+	done
+else
+	skip "gdb's structures" "there is no gdb, or no g++"
 fi
 
 # --- nothing that is read may fault the program

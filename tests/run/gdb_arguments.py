@@ -8,7 +8,31 @@ differences; exit status 1 if there are any, or no values.
 import re
 import sys
 
-ARGUMENT = re.compile(r"""(?P<name>\w+)=(?P<value>"(?:[^"\\]|\\.)*"(?:\.\.\.)?|'(?:[^'\\]|\\.)*'|\(fault\)|[^,)]+)""")
+ARGUMENT = re.compile(r"""(?P<name>\w+)=(?P<value>\{(?:[^}"]|"[^"]*")*\}|"(?:[^"\\]|\\.)*"(?:\.\.\.)?|'(?:[^'\\]|\\.)*'|\(fault\)|[^,)]+)""")
+
+
+def members(text):
+    """A structure's members and their values, as far as they are shown; of a character its letter."""
+    text = re.sub(r"'\\000' <repeats \d+ times>", '""', text)
+    pairs = re.findall(r"(\w+) ?= ?(\{[^}]*\}|\"[^\"]*\"(?:\.\.\.)?|0x[0-9a-f]+ \"[^\"]*\"(?:\.\.\.)?|-?\d+ '[^']*'|[^,}]+)",
+                       text[1:-1])
+    shown = {}
+    for name, value in pairs:
+        value = re.sub(r'^0x[0-9a-f]+ (?=")', '', value)
+        value = re.sub(r'\\000.*"', '"', value)
+        value = re.sub(r"^-?\d+ (?=')", '', value)
+        if not value.startswith('{') and value != '?':
+            shown[name] = value
+    return shown
+
+
+def same_members(gdb, brace):
+    theirs, ours = members(gdb), members(brace)
+    for name in ours.keys():
+        a, b = theirs.get(name, 'no member'), ours[name]
+        if a != b and not (b.endswith('...') and a.startswith(b[:-4])) and not (b[0] in '-0123456789.' and float(a) == float(b)):
+            return False
+    return bool(ours)
 
 
 def of_gdb(text):
@@ -54,6 +78,8 @@ def calls_of_brace(path):
 def same_value(gdb, brace):
     if gdb == brace:
         return True
+    if gdb.startswith('{') and brace.startswith('{'):
+        return same_members(gdb, brace)
     if match := re.fullmatch(r"(-?\d+) ('.*')", gdb): # a char; or a number of one byte
         return brace in (match[1], match[2])
     if brace == '(fault)':

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes types of debug information as TYPEs of base/prototype.h, and classifies structures as the
+ * calling convention of x86-64 does (System V, 3.2.3), which is the only one that is known. Called
+ * by arguments.c on its thread; no state. All that is read is bounded: a type that is too deep or
+ * too large is not recorded. */
+#include "sym/argument_types.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/prototype.h"
+#include "sym/arguments.h"
+#include "sym/type_name.h"
+
+#define DEEPEST 24          /* types behind types */
+#define NESTED_DEEPEST 6    /* structures within structures */
+#define CHILDREN_MOST 128   /* of an enumeration */
+#define CLASS_CHILDREN_MOST 1024 /* methods, too */
+#define CLASSIFIED_MOST 256 /* members within members */
+#define NAME_LONGEST 64
+#define ENUM_LONGEST 1024   /* of one's text */
+#define MEMBERS_MOST 12     /* that are shown */
+#define STRUCT_LONGEST 1024 /* of one's text */
+#define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
+#define WORD 8u
+
+static bool is_qualifier(int tag)
+{
+	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
+}
+
+bool argument_plain_type(Dwarf_Die *die, Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+
+	*type = *die;
+	for (int i = 0; i < DEEPEST; i++) {
+		if (!dwarf_formref_die(dwarf_attr_integrate(type, DW_AT_type, &attr), type))
+			return false;
+		if (!is_qualifier(dwarf_tag(type)))
+			return true;
+	}
+	return false;
+}
+
+uint64_t argument_type_bytes(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word bytes;
+
+	return dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &bytes) ? 0
+											    : bytes;
+}
+
+static bool is_recorded_size(uint64_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+/* int8_t is a signed char; only what is called char is a character. */
+static bool is_char(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return dwarf_tag(type) == DW_TAG_base_type && argument_type_bytes(type) == 1 && name &&
+	       strcmp(name, "char") == 0;
+}
+
+/* NULL: it cannot be recorded. */
+static char *base_type(Dwarf_Die *type)
+{
+	uint64_t bytes = argument_type_bytes(type);
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding;
+
+	if (!is_recorded_size(bytes) ||
+	    dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding))
+		return NULL;
+	if (is_char(type))
+		return mem_strdup("c");
+	switch (encoding) {
+	/* A boolean of more than a byte, which C does not have, is shown as a number. */
+	case DW_ATE_boolean:
+		return mem_printf(bytes == 1 ? "b" : "u%d", (int)bytes);
+	case DW_ATE_signed: case DW_ATE_signed_char:
+		return mem_printf("d%d", (int)bytes);
+	case DW_ATE_unsigned: case DW_ATE_unsigned_char: case DW_ATE_UTF:
+		return mem_printf("u%d", (int)bytes);
+	case DW_ATE_float:
+		return bytes >= 4 ? mem_printf("f%d", (int)bytes) : NULL;
+	}
+	return NULL;
+}
+
+bool argument_is_plain_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_' && name[i] != '$')
+			return false;
+	return n && n <= NAME_LONGEST;
+}
+
+/* The form decides whether the number has a sign. */
+static bool enumerator_number(Dwarf_Die *die, int64_t *number)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword with_sign;
+	Dwarf_Word without;
+	unsigned form;
+
+	if (!dwarf_attr(die, DW_AT_const_value, &attr))
+		return false;
+	form = dwarf_whatform(&attr);
+	if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
+		*number = dwarf_formsdata(&attr, &with_sign) ? 0 : with_sign;
+		return true;
+	}
+	*number = dwarf_formudata(&attr, &without) ? 0 : (int64_t)without;
+	return true;
+}
+
+/* "e4{RED:0;GREEN:1;}"; names that do not fit are left out, and their numbers are shown. */
+static char *enum_type(Dwarf_Die *type)
+{
+	uint64_t bytes = argument_type_bytes(type);
+	struct type_scopes counted = { 0 };
+	Dwarf_Die child;
+	char *text, *more;
+	int r;
+
+	if (!is_recorded_size(bytes))
+		return NULL;
+	text = mem_printf("e%d{", (int)bytes);
+	r = dwarf_child(type, &child);
+	for (; r == 0 && counted.passed < CHILDREN_MOST && strlen(text) < ENUM_LONGEST;
+	     r = type_next(&counted, &child)) {
+		const char *name = dwarf_diename(&child);
+		int64_t number;
+
+		if (dwarf_tag(&child) != DW_TAG_enumerator || !name ||
+		    !argument_is_plain_name(name) ||
+		    !enumerator_number(&child, &number))
+			continue;
+		more = mem_printf("%s%s:%lld;", text, name, (long long)number);
+		free(text);
+		text = more;
+	}
+	more = mem_printf("%s}", text);
+	free(text);
+	return more;
+}
+
+bool argument_is_class(int tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type;
+}
+
+bool argument_is_by_reference(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word how;
+
+	return argument_is_class(dwarf_tag(type)) &&
+	       dwarf_formudata(dwarf_attr(type, DW_AT_calling_convention, &attr), &how) == 0 &&
+	       how == BY_REFERENCE;
+}
+
+static bool is_union(Dwarf_Die *type)
+{
+	return dwarf_tag(type) == DW_TAG_union_type;
+}
+
+/* --- members -------------------------------------------------------------------------------- */
+
+/* A data member, or a base class. */
+struct member {
+	Dwarf_Die die, type; /* without typedefs */
+	uint64_t offset;
+	bool bits;           /* of no whole bytes */
+};
+
+/* False: the child is no member with a place in the structure. */
+static bool member_of(Dwarf_Die *child, struct member *m)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word offset = 0, bit;
+	int tag = dwarf_tag(child);
+
+	if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+	    dwarf_hasattr(child, DW_AT_external) || !argument_plain_type(child, &m->type))
+		return false;
+	m->die = *child;
+	m->bits = dwarf_hasattr(child, DW_AT_bit_size);
+	if (dwarf_attr(child, DW_AT_data_member_location, &attr) &&
+	    dwarf_formudata(&attr, &offset))
+		return false;
+	if (dwarf_attr(child, DW_AT_data_bit_offset, &attr) && !dwarf_formudata(&attr, &bit))
+		offset = bit / 8;
+	m->offset = offset;
+	return true;
+}
+
+typedef bool member_visitor(struct member *m, void *context);
+
+/* Visits all, in their order, until a visitor returns false. False then, or if there are too many
+ * to be told. */
+static bool each_member(Dwarf_Die *type, member_visitor *visit, void *context, uint64_t *work)
+{
+	bool all = true;
+	struct type_scopes counted = { 0 };
+	Dwarf_Die child;
+	struct member m;
+	int r = dwarf_child(type, &child);
+
+	for (; all && r == 0 && counted.passed < CLASS_CHILDREN_MOST;
+	     r = type_next(&counted, &child))
+		all = !member_of(&child, &m) || visit(&m, context);
+	*work += counted.passed;
+	return all && r != 0;
+}
+
+/* --- the C++ library's ---------------------------------------------------------------------- */
+
+/* Two members at the beginning, by name. */
+struct known_layout { const char *first, *second; unsigned found; };
+
+static bool see_known(struct member *m, void *context)
+{
+	struct known_layout *l = context;
+	const char *name = dwarf_diename(&m->die);
+
+	if (name && !strcmp(name, l->first) && m->offset == 0)
+		l->found |= 1;
+	if (name && !strcmp(name, l->second) && m->offset == WORD)
+		l->found |= 2;
+	return true;
+}
+
+static bool has_layout(Dwarf_Die *type, const char *first, const char *second, uint64_t *work)
+{
+	struct known_layout l = { first, second, 0 };
+
+	return each_member(type, see_known, &l, work) && l.found == 3;
+}
+
+/* The letter of a class of GNU's C++ library that is shown as what it holds; 0: it is none. */
+static char library_letter(Dwarf_Die *type, uint64_t *work)
+{
+	const char *name = dwarf_diename(type);
+
+	if (!argument_is_class(dwarf_tag(type)) || !name)
+		return 0;
+	if (!strncmp(name, "basic_string<char,", 18) &&
+	    has_layout(type, "_M_dataplus", "_M_string_length", work))
+		return 'S';
+	if (!strncmp(name, "basic_string_view<char,", 23) &&
+	    has_layout(type, "_M_len", "_M_str", work))
+		return 'V';
+	if (!strncmp(name, "unique_ptr<", 11) && argument_type_bytes(type) == WORD)
+		return 'U';
+	return 0;
+}
+
+/* --- structures ----------------------------------------------------------------------------- */
+
+/* What is told of a structure under way. */
+struct struct_text {
+	char *text;
+	uint64_t bytes;   /* up to the last member that is told */
+	unsigned members;
+	bool more;
+};
+
+static char *scalar_text(Dwarf_Die *type);
+
+/* "aBYTES" of an array of characters; NULL: it is none. */
+static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
+{
+	Dwarf_Die element;
+	Dwarf_Word size;
+
+	if (dwarf_tag(type) != DW_TAG_array_type || !argument_plain_type(type, &element) ||
+	    !is_char(&element) || dwarf_aggregate_size(type, &size) || !size ||
+	    size > PROTOTYPE_BLOCK)
+		return NULL;
+	*bytes = size;
+	return mem_printf("a%d", (int)size);
+}
+
+/* "NAME@OFFSET=TYPE"; of a type that is not recorded the name alone. */
+static bool tell_member(struct member *m, void *context)
+{
+	struct struct_text *s = context;
+	const char *name = dwarf_diename(&m->die);
+	uint64_t bytes = argument_type_bytes(&m->type);
+	char *type = NULL, *text;
+
+	if (dwarf_tag(&m->die) != DW_TAG_member || !name || !argument_is_plain_name(name) ||
+	    s->members == MEMBERS_MOST || strlen(s->text) > STRUCT_LONGEST) {
+		s->more = true;
+		return true;
+	}
+	if (!m->bits)
+		type = chars_text(&m->type, &bytes);
+	if (!m->bits && !type)
+		type = scalar_text(&m->type);
+	if (type && (*type == 's' || *type == 'p'))
+		bytes = WORD;
+	if (type && m->offset + bytes > PROTOTYPE_BLOCK) {
+		free(type);
+		s->more = true;
+		return true;
+	}
+	text = mem_printf("%s%s%s@%d=%s", s->text, s->members ? "," : "", name,
+			  type ? (int)m->offset : 0, type ? type : "?");
+	free(s->text);
+	s->text = text;
+	s->members++;
+	if (type && m->offset + bytes > s->bytes)
+		s->bytes = m->offset + bytes;
+	free(type);
+	return true;
+}
+
+/* A structure's text behind its letter; NULL: nothing of it can be told. */
+static char *struct_text(Dwarf_Die *type, uint64_t *work)
+{
+	struct struct_text s = { .text = mem_strdup("") };
+	char *all = NULL;
+
+	if (!is_union(type))
+		s.more |= !each_member(type, tell_member, &s, work);
+	if (s.bytes)
+		all = mem_printf("%d{%s%s}", (int)s.bytes, s.text, s.more ? ",..." : "");
+	free(s.text);
+	return all;
+}
+
+/* --- the convention ------------------------------------------------------------------------- */
+
+struct classes {
+	uint64_t base;      /* of the structure within the whole */
+	unsigned depth, members;
+	uint64_t *work;
+	uint8_t used, numbers; /* bits: words that have a member; one that is no float */
+	bool memory;
+};
+
+static bool classify(struct member *m, void *context);
+
+static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
+{
+	uint64_t bytes = argument_type_bytes(type), base = c->base;
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding = 0;
+	bool good;
+
+	if (argument_is_class(dwarf_tag(type))) {
+		if (++c->depth > NESTED_DEEPEST)
+			return false;
+		c->base = at;
+		good = each_member(type, classify, c, c->work);
+		c->base = base;
+		c->depth--;
+		return good;
+	}
+	if (dwarf_tag(type) == DW_TAG_pointer_type)
+		bytes = WORD;
+	if (!is_recorded_size(bytes))
+		return false;
+	if (at % bytes)
+		c->memory = true;
+	if (dwarf_tag(type) == DW_TAG_base_type)
+		dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding);
+	if (encoding == DW_ATE_complex_float)
+		return false;
+	if (at < 2 * WORD) {
+		c->used |= 1u << at / WORD;
+		if (encoding != DW_ATE_float)
+			c->numbers |= 1u << at / WORD;
+	}
+	return true;
+}
+
+/* Arrays lie as their elements do. */
+static bool classify(struct member *m, void *context)
+{
+	struct classes *c = context;
+	uint64_t at = c->base + m->offset, bytes;
+	Dwarf_Die element;
+	Dwarf_Word size;
+
+	if (++c->members > CLASSIFIED_MOST)
+		return false;
+	if (dwarf_tag(&m->type) != DW_TAG_array_type)
+		return classify_type(&m->type, m->bits ? at & ~(WORD - 1) : at, c);
+	if (!argument_plain_type(&m->type, &element) || dwarf_aggregate_size(&m->type, &size) ||
+	    dwarf_hasattr(&m->type, DW_AT_GNU_vector))
+		return false;
+	bytes = argument_type_bytes(&element);
+	if (dwarf_tag(&element) == DW_TAG_pointer_type)
+		bytes = WORD;
+	for (uint64_t k = 0; bytes && k + bytes <= size && k < 2 * WORD; k += bytes)
+		if (!classify_type(&element, at + k, c))
+			return false;
+	return bytes != 0;
+}
+
+/* Fills in how the structure is passed. False: that is not known. */
+static bool struct_place(Dwarf_Die *type, struct sym_place *place, uint64_t *work)
+{
+	uint64_t bytes = argument_type_bytes(type);
+	struct classes c = { .work = work };
+
+	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || dwarf_hasattr(type, DW_AT_alignment) ||
+	    !each_member(type, classify, &c, work) || !c.used)
+		return false;
+	place->words = (uint8_t)((bytes + WORD - 1) / WORD);
+	place->memory = c.memory || bytes > 2 * WORD;
+	place->floats = c.used & ~c.numbers;
+	return place->memory || c.used == (1u << place->words) - 1;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+/* A pointer to characters is a string, whose bytes are recorded; of any other the address is. */
+static char *pointer_text(Dwarf_Die *type)
+{
+	Dwarf_Die target;
+
+	return mem_strdup(argument_plain_type(type, &target) && is_char(&target) ? "s" : "p");
+}
+
+static bool is_pointer(int tag)
+{
+	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	       tag == DW_TAG_rvalue_reference_type;
+}
+
+/* A type that is told by itself; NULL: it cannot be recorded. */
+static char *scalar_text(Dwarf_Die *type)
+{
+	switch (dwarf_tag(type)) {
+	case DW_TAG_base_type: return base_type(type);
+	case DW_TAG_enumeration_type: return enum_type(type);
+	case DW_TAG_pointer_type: return pointer_text(type);
+	case DW_TAG_reference_type: case DW_TAG_rvalue_reference_type: return mem_strdup("p");
+	}
+	return NULL;
+}
+
+/* An object that is passed by its address. */
+static char *object_text(Dwarf_Die *type, struct argument_reading *r)
+{
+	char letter = library_letter(type, &r->work), *members = NULL, *text;
+
+	if (letter == 'S' || letter == 'U')
+		return mem_printf("%c", letter);
+	if (r->depth && argument_is_class(dwarf_tag(type)))
+		members = struct_text(type, &r->work);
+	text = members ? mem_printf("O%s", members) : mem_strdup("p");
+	free(members);
+	return text;
+}
+
+static char *value_text(Dwarf_Die *type, struct argument_reading *r)
+{
+	char letter = library_letter(type, &r->work), *members, *text;
+
+	/* These have destructors, whatever the compiler says of how they are passed. */
+	if (letter == 'S' || letter == 'U')
+		return mem_printf("%c", letter);
+	if (!struct_place(type, r->passed, &r->work))
+		return NULL;
+	if (letter == 'V')
+		return mem_strdup("V");
+	members = struct_text(type, &r->work);
+	text = members ? mem_printf("o%s", members) : NULL;
+	free(members);
+	return text;
+}
+
+char *argument_returned_text(Dwarf_Die *type)
+{
+	return argument_is_by_reference(type) ? NULL : scalar_text(type);
+}
+
+char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
+{
+	Dwarf_Die target;
+
+	if (argument_is_by_reference(type))
+		return object_text(type, r);
+	if (argument_is_class(dwarf_tag(type)))
+		return value_text(type, r);
+	if (is_pointer(dwarf_tag(type)) && argument_plain_type(type, &target) &&
+	    argument_is_class(dwarf_tag(&target)))
+		return object_text(&target, r);
+	return scalar_text(type);
+}

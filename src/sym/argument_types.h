@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Types of parameters as a prototype has them. Private to src/sym. */
+#pragma once
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sym_place;
+
+/* The type of a DIE without typedefs and qualifiers. False: it has none, which is void. */
+bool argument_plain_type(Dwarf_Die *die, Dwarf_Die *type);
+/* 0: the debug information does not say. */
+uint64_t argument_type_bytes(Dwarf_Die *type);
+/* A name is part of the prototype's text: only C's own characters may be. */
+bool argument_is_plain_name(const char *name);
+/* A structure, a class or a union. */
+bool argument_is_class(int tag);
+/* C++ passes what has a copy constructor or a destructor by its address. */
+bool argument_is_by_reference(Dwarf_Die *type);
+
+/* One parameter's type. depth: 1: structures are followed that are passed by their address. *passed
+ * gets how one is passed by value. work: grows by the children that were read. */
+struct argument_reading {
+	unsigned depth;
+	struct sym_place *passed;
+	uint64_t work;
+};
+/* A parameter's TYPE of base/prototype.h, which the caller frees; NULL: it cannot be recorded. */
+char *argument_type_text(Dwarf_Die *type, struct argument_reading *r);
+/* The TYPE of a returned value; NULL: it is not in one register. */
+char *argument_returned_text(Dwarf_Die *type);
