@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "event/syscall_copies.h"
+#include "event/syscall_names.h"
 
 /* After the 8 common bytes: the number as an int, 4 bytes of padding, then 8 bytes for each
  * argument. */
@@ -130,9 +131,15 @@ static bool is_open_flags(const struct syscall_row *c, size_t i)
 	return strcmp(c->call->name, "openat") == 0 && strcmp(c->fields[i].name, "flags") == 0;
 }
 
+/* The permissions of a file, in octal as the kernel prints those of openat. */
 static bool is_open_mode(const struct syscall_row *c, size_t i)
 {
-	return strcmp(c->call->name, "openat") == 0 && strcmp(c->fields[i].name, "mode") == 0;
+	return strcmp(c->fields[i].type, "umode_t") == 0;
+}
+
+static const struct syscall_named *names_of(const struct syscall_row *c, size_t i)
+{
+	return syscall_named(c->call->name, c->fields[i].name);
 }
 
 static void print_argument_text(const struct syscall_row *c, size_t i, FILE *f)
@@ -141,21 +148,25 @@ static void print_argument_text(const struct syscall_row *c, size_t i, FILE *f)
 			      : is_open_mode(c, i)  ? "0%03o"
 						    : "0x%08lx";
 	const struct call_copy *copy = copy_of(c, i, &name);
+	const struct syscall_named *named = names_of(c, i);
 
-	fprintf(f, "%s%s: %s", i > 1 ? ", " : "", c->fields[i].name, as);
+	fprintf(f, "%s%s: ", i > 1 ? ", " : "", c->fields[i].name);
+	if (named)
+		syscall_named_conversions(named, f);
+	else
+		fputs(as, f);
 	if (is_buffer(copy))
 		fputs(" (%s)", f);
 	else if (is_string(copy))
 		fputs(" \\\"%s\\\"", f);
 }
 
-#define LARGE_FILE 0x8000 /* the C library has 0 for it where all files may be large */
-
+/* The kernel's list, in its order. */
 static const struct { unsigned bit; const char *name; } open_flags[] = {
 	{ O_WRONLY, "O_WRONLY" }, { O_RDWR, "O_RDWR" }, { O_CREAT, "O_CREAT" },
 	{ O_EXCL, "O_EXCL" }, { O_NOCTTY, "O_NOCTTY" }, { O_TRUNC, "O_TRUNC" },
 	{ O_APPEND, "O_APPEND" }, { O_NONBLOCK, "O_NONBLOCK" }, { O_DSYNC, "O_DSYNC" },
-	{ O_DIRECT, "O_DIRECT" }, { LARGE_FILE, "O_LARGEFILE" },
+	{ O_DIRECT, "O_DIRECT" }, { SYSCALL_LARGE_FILE, "O_LARGEFILE" },
 	{ O_DIRECTORY, "O_DIRECTORY" }, { O_NOFOLLOW, "O_NOFOLLOW" },
 	{ O_NOATIME, "O_NOATIME" }, { O_CLOEXEC, "O_CLOEXEC" },
 };
@@ -173,9 +184,12 @@ static void print_argument(const struct syscall_row *c, size_t i, FILE *f)
 {
 	const char *name;
 	const struct call_copy *copy = copy_of(c, i, &name);
+	const struct syscall_named *named = names_of(c, i);
 
 	if (is_open_flags(c, i))
 		print_open_flags(f);
+	else if (named)
+		syscall_named_expressions(named, c->fields[i].type, f);
 	else
 		fprintf(f, ",%s ((unsigned long)(REC->%s))", is_open_mode(c, i) ? " " : "",
 			c->fields[i].name);

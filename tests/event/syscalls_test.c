@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "event/syscall_copies.h"
+#include "event/syscall_names.h"
 #include "golden.h"
 
 static struct event_catalogue *c;
@@ -189,6 +190,23 @@ static void copies(void **state)
 	assert_in_range(n, 40, 100);
 }
 
+/* Each row of the table of names is an argument of a call; openat stays as the kernel has it. */
+static void names(void **state)
+{
+	size_t n;
+
+	assert_true(syscall_names_are_right(&n));
+	assert_in_range(n, 60, 200);
+	assert_null(syscall_named("openat", "flags"));
+	assert_null(syscall_named("openat", "dfd"));
+	assert_null(syscall_named("rseq", "sig"));
+	assert_non_null(syscall_named("unlinkat", "dfd"));
+	assert_non_null(strstr(syscalls_find(c, 10).enter->format->print,
+			       "(REC->prot) ? __print_flags(REC->prot, \"|\", { 0x1, \"PROT_READ\" }, "
+			       "{ 0x2, \"PROT_WRITE\" }"));
+	assert_non_null(strstr(syscalls_find(c, 62).enter->format->print, "{ 0x9, \"SIGKILL\" }"));
+}
+
 static void every_line_is_right(void **state)
 {
 	size_t n;
@@ -242,7 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_kernel_has_them), cmocka_unit_test(without_arguments),
 		cmocka_unit_test(with_six), cmocka_unit_test(copies), cmocka_unit_test(by_their_numbers),
-		cmocka_unit_test(every_line_is_right), cmocka_unit_test(filtered),
+		cmocka_unit_test(names), cmocka_unit_test(every_line_is_right), cmocka_unit_test(filtered),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

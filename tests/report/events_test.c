@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "event/syscalls.h"
 #include "fixture.h"
 #include "golden.h"
 #include "model/option.h"
@@ -209,11 +210,89 @@ static void from_a_file(void **state)
 	fixture_free(f);
 }
 
+/* Prints one call's event with these arguments and no copies. */
+static char *print_call(struct fixture *f, const struct event_entry *e, uint32_t thread, const uint64_t args[SYSCALL_ARGS])
+{
+	union { struct syscall_enter call; uint64_t words[RECORD_PAYLOAD_MAX]; } r = { .call = { 0 } };
+	struct event event = { .kind = EVENT_TRACE, .fn = (uint32_t)f->info->events.n, .thread = thread,
+			       .payload = r.words, .count = 8 * (SYSCALL_ARGS + 4) };
+	const size_t last = e->format->n - 1;
+
+	*vec_add(&f->info->events) = (struct trace_event){ event.fn, mem_strdup("syscalls"), mem_strdup(e->format->name),
+							   mem_strdup(e->text) };
+	/* The copies behind the arguments are empty. */
+	for (size_t i = 1; i <= last && e->format->fields[i].size == 8; i++)
+		r.call.args[i - 1] = args[i - 1];
+	return print(f->info, &event, options_default());
+}
+
+/* libtraceevent reads the format of every call. One that it cannot read is shown by fields. */
+static void system_calls_are_read(void **state)
+{
+	static const uint64_t args[][SYSCALL_ARGS] = { { 0 }, { ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull } };
+	struct event_catalogue *c = events_new();
+	struct fixture *f = fixture_new();
+	uint32_t thread = fixture_thread(f, "sh", 67);
+	size_t n;
+	const struct syscall_info *all = syscalls_all(&n);
+
+	(void)state;
+	syscalls_provider.add_common(c);
+	f->info->clock = (struct trace_clock){ .hz = 1000000000 };
+	for (size_t i = 0; i < 2 * n; i++) {
+		char *text = print_call(f, syscalls_find(c, all[i / 2].number).enter, thread, args[i % 2]);
+
+		if (strstr(text, "__syscall_nr=") || strstr(text, "not of its format") || !strstr(text, all[i / 2].name))
+			fail_msg("%s", text);
+		free(text);
+	}
+	fixture_free(f);
+	events_free(c);
+}
+
+/* Constants by name; what has none is a number, and of an int the upper half says nothing. */
+static void system_calls_by_name(void **state)
+{
+	static const struct { uint32_t number; uint64_t args[SYSCALL_ARGS]; const char *text; } calls[] = {
+		{ 10, { 4096, 4096, 0 }, "start: 0x00001000, len: 0x00001000, prot: PROT_NONE" },
+		{ 10, { 4096, 4096, 0x10000000000003 }, "prot: PROT_READ|PROT_WRITE|0x10000000000000" },
+		{ 9, { 0, 1, 5, 0x22, ~0ull, 0 }, "prot: PROT_READ|PROT_EXEC, flags: MAP_PRIVATE|MAP_ANONYMOUS, fd" },
+		{ 9, { 0, 1, 0, 0, 0, 0 }, "flags: 0x0, fd" },
+		{ 41, { 1, 0x80001, 0 }, "family: AF_UNIX, type: SOCK_STREAM|SOCK_CLOEXEC, protocol" },
+		{ 41, { 77, 0x80000, 0 }, "family: 0x4d, type: 0x0|SOCK_CLOEXEC, protocol" },
+		{ 56, { 0x1200011 }, "clone_flags: CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, newsp" },
+		{ 56, { 0x100 }, "clone_flags: CLONE_VM, newsp" },
+		{ 56, { 17 }, "clone_flags: SIGCHLD, newsp" },
+		{ 56, { 0 }, "clone_flags: 0, newsp" },
+		{ 202, { 0, 0x189 }, "op: FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, val" },
+		{ 62, { 1, 0xffffffff00000009 }, "sig: SIGKILL" },
+		{ 263, { 0xffffffffffffff9c, 0, 0x200 }, "dfd: AT_FDCWD, pathname" },
+		{ 72, { 1, 99 }, "cmd: 0x63, arg" },
+	};
+	struct event_catalogue *c = events_new();
+	struct fixture *f = fixture_new();
+	uint32_t thread = fixture_thread(f, "sh", 67);
+
+	(void)state;
+	syscalls_provider.add_common(c);
+	f->info->clock = (struct trace_clock){ .hz = 1000000000 };
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		char *text = print_call(f, syscalls_find(c, calls[i].number).enter, thread, calls[i].args);
+
+		if (!strstr(text, calls[i].text))
+			fail_msg("%s: %s", calls[i].text, text);
+		free(text);
+	}
+	fixture_free(f);
+	events_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_kernel), cmocka_unit_test(as_comments),
 		cmocka_unit_test(not_of_the_format), cmocka_unit_test(from_a_file),
+		cmocka_unit_test(system_calls_are_read), cmocka_unit_test(system_calls_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* Constant tables of names, with the values of the system's own headers, and the expressions that
+ * print formats make of them. syscalls.c asks for each argument, on any thread. An argument that is
+ * not in the table is a number. */
+#include "event/syscall_names.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event/syscall_copies.h"
+
+#define N(constant) { (uint32_t)(constant), #constant }
+#define END { 0, NULL }
+
+static const struct syscall_name directories[] = { N(AT_FDCWD), END };
+static const struct syscall_name access_modes[] = { N(O_RDONLY), N(O_WRONLY), N(O_RDWR), END };
+/* Names of several bits come before those of their parts. */
+static const struct syscall_name opened[] = {
+	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
+	N(O_DSYNC), N(O_ASYNC), N(O_DIRECT), { SYSCALL_LARGE_FILE, "O_LARGEFILE" }, N(O_TMPFILE),
+	N(O_DIRECTORY), N(O_NOFOLLOW), N(O_NOATIME), N(O_CLOEXEC), N(O_PATH), END };
+static const struct syscall_name descriptors[] = { N(O_CLOEXEC), N(O_NONBLOCK), N(O_DIRECT), END };
+static const struct syscall_name permissions[] = { N(F_OK), N(R_OK), N(W_OK), N(X_OK), END };
+static const struct syscall_name at_flags[] = {
+	N(AT_SYMLINK_NOFOLLOW), N(AT_SYMLINK_FOLLOW), N(AT_NO_AUTOMOUNT), N(AT_EMPTY_PATH), END };
+static const struct syscall_name statx_flags[] = {
+	N(AT_SYMLINK_NOFOLLOW), N(AT_NO_AUTOMOUNT), N(AT_EMPTY_PATH),
+	N(AT_STATX_FORCE_SYNC), N(AT_STATX_DONT_SYNC), END };
+static const struct syscall_name access_flags[] = {
+	N(AT_SYMLINK_NOFOLLOW), N(AT_EACCESS), N(AT_EMPTY_PATH), END };
+static const struct syscall_name unlinked[] = { N(AT_REMOVEDIR), END };
+static const struct syscall_name whence[] = {
+	N(SEEK_SET), N(SEEK_CUR), N(SEEK_END), N(SEEK_DATA), N(SEEK_HOLE), END };
+static const struct syscall_name renamed[] = {
+	N(RENAME_NOREPLACE), N(RENAME_EXCHANGE), N(RENAME_WHITEOUT), END };
+static const struct syscall_name file_commands[] = {
+	N(F_DUPFD), N(F_GETFD), N(F_SETFD), N(F_GETFL), N(F_SETFL), N(F_GETLK), N(F_SETLK),
+	N(F_SETLKW), N(F_SETOWN), N(F_GETOWN), N(F_SETSIG), N(F_GETSIG), N(F_SETOWN_EX),
+	N(F_GETOWN_EX), N(F_OFD_GETLK), N(F_OFD_SETLK), N(F_OFD_SETLKW), N(F_SETLEASE),
+	N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC), N(F_SETPIPE_SZ), N(F_GETPIPE_SZ),
+	N(F_ADD_SEALS), N(F_GET_SEALS), END };
+static const struct syscall_name locks[] = { N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN), END };
+static const struct syscall_name terminal_requests[] = {
+	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TCSBRK), N(TCXONC), N(TCFLSH), N(TIOCEXCL),
+	N(TIOCSCTTY), N(TIOCGPGRP), N(TIOCSPGRP), N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCNOTTY),
+	N(TIOCGSID), N(TIOCGPTN), N(TIOCSPTLCK), N(FIONREAD), N(FIONBIO), N(FIOASYNC), N(FIOCLEX),
+	N(FIONCLEX), N(SIOCGIFCONF), N(SIOCGIFFLAGS), N(SIOCGIFADDR), N(SIOCGIFINDEX), END };
+
+static const struct syscall_name protections[] = {
+	N(PROT_NONE), N(PROT_READ), N(PROT_WRITE), N(PROT_EXEC), N(PROT_GROWSDOWN), END };
+static const struct syscall_name map_types[] = {
+	N(MAP_SHARED), N(MAP_PRIVATE), N(MAP_SHARED_VALIDATE), END };
+static const struct syscall_name map_flags[] = {
+	N(MAP_FIXED), N(MAP_ANONYMOUS), N(MAP_GROWSDOWN), N(MAP_DENYWRITE), N(MAP_EXECUTABLE),
+	N(MAP_LOCKED), N(MAP_NORESERVE), N(MAP_POPULATE), N(MAP_NONBLOCK), N(MAP_STACK),
+	N(MAP_HUGETLB), N(MAP_FIXED_NOREPLACE), END };
+static const struct syscall_name remaps[] = { N(MREMAP_MAYMOVE), N(MREMAP_FIXED), END };
+static const struct syscall_name syncs[] = { N(MS_ASYNC), N(MS_INVALIDATE), N(MS_SYNC), END };
+static const struct syscall_name advices[] = {
+	N(MADV_NORMAL), N(MADV_RANDOM), N(MADV_SEQUENTIAL), N(MADV_WILLNEED), N(MADV_DONTNEED),
+	N(MADV_FREE), N(MADV_REMOVE), N(MADV_DONTFORK), N(MADV_DOFORK), N(MADV_MERGEABLE),
+	N(MADV_UNMERGEABLE), N(MADV_HUGEPAGE), N(MADV_NOHUGEPAGE), N(MADV_DONTDUMP),
+	N(MADV_DODUMP), N(MADV_WIPEONFORK), N(MADV_KEEPONFORK), END };
+static const struct syscall_name mlocks[] = { N(MCL_CURRENT), N(MCL_FUTURE), N(MCL_ONFAULT), END };
+static const struct syscall_name memfds[] = {
+	N(MFD_CLOEXEC), N(MFD_ALLOW_SEALING), N(MFD_HUGETLB), END };
+
+static const struct syscall_name families[] = {
+	N(AF_UNSPEC), N(AF_UNIX), N(AF_INET), N(AF_INET6), N(AF_NETLINK), N(AF_PACKET), N(AF_ALG),
+	N(AF_VSOCK), END };
+static const struct syscall_name socket_types[] = {
+	N(SOCK_STREAM), N(SOCK_DGRAM), N(SOCK_RAW), N(SOCK_RDM), N(SOCK_SEQPACKET), END };
+static const struct syscall_name socket_flags[] = { N(SOCK_CLOEXEC), N(SOCK_NONBLOCK), END };
+static const struct syscall_name ends[] = { N(SHUT_RD), N(SHUT_WR), N(SHUT_RDWR), END };
+static const struct syscall_name message_flags[] = {
+	N(MSG_OOB), N(MSG_PEEK), N(MSG_DONTROUTE), N(MSG_CTRUNC), N(MSG_TRUNC), N(MSG_DONTWAIT),
+	N(MSG_EOR), N(MSG_WAITALL), N(MSG_ERRQUEUE), N(MSG_NOSIGNAL), N(MSG_MORE),
+	N(MSG_WAITFORONE), N(MSG_FASTOPEN), N(MSG_CMSG_CLOEXEC), END };
+
+static const struct syscall_name epoll_operations[] = {
+	N(EPOLL_CTL_ADD), N(EPOLL_CTL_DEL), N(EPOLL_CTL_MOD), END };
+static const struct syscall_name epolls[] = { N(EPOLL_CLOEXEC), END };
+static const struct syscall_name eventfds[] = {
+	N(EFD_CLOEXEC), N(EFD_NONBLOCK), N(EFD_SEMAPHORE), END };
+static const struct syscall_name timerfds[] = { N(TFD_CLOEXEC), N(TFD_NONBLOCK), END };
+static const struct syscall_name timer_sets[] = {
+	N(TFD_TIMER_ABSTIME), N(TFD_TIMER_CANCEL_ON_SET), END };
+static const struct syscall_name sleeps[] = { N(TIMER_ABSTIME), END };
+static const struct syscall_name clocks[] = {
+	N(CLOCK_REALTIME), N(CLOCK_MONOTONIC), N(CLOCK_PROCESS_CPUTIME_ID),
+	N(CLOCK_THREAD_CPUTIME_ID), N(CLOCK_MONOTONIC_RAW), N(CLOCK_REALTIME_COARSE),
+	N(CLOCK_MONOTONIC_COARSE), N(CLOCK_BOOTTIME), N(CLOCK_REALTIME_ALARM),
+	N(CLOCK_BOOTTIME_ALARM), N(CLOCK_TAI), END };
+static const struct syscall_name timers[] = {
+	N(ITIMER_REAL), N(ITIMER_VIRTUAL), N(ITIMER_PROF), END };
+
+static const struct syscall_name futexes[] = {
+	N(FUTEX_WAIT), N(FUTEX_WAKE), N(FUTEX_FD), N(FUTEX_REQUEUE), N(FUTEX_CMP_REQUEUE),
+	N(FUTEX_WAKE_OP), N(FUTEX_LOCK_PI), N(FUTEX_UNLOCK_PI), N(FUTEX_TRYLOCK_PI),
+	N(FUTEX_WAIT_BITSET), N(FUTEX_WAKE_BITSET), N(FUTEX_WAIT_REQUEUE_PI),
+	N(FUTEX_CMP_REQUEUE_PI), N(FUTEX_WAIT_PRIVATE), N(FUTEX_WAKE_PRIVATE),
+	N(FUTEX_REQUEUE_PRIVATE), N(FUTEX_CMP_REQUEUE_PRIVATE), N(FUTEX_WAKE_OP_PRIVATE),
+	N(FUTEX_LOCK_PI_PRIVATE), N(FUTEX_UNLOCK_PI_PRIVATE), N(FUTEX_TRYLOCK_PI_PRIVATE),
+	N(FUTEX_WAIT_BITSET_PRIVATE), N(FUTEX_WAKE_BITSET_PRIVATE),
+	N(FUTEX_WAIT_REQUEUE_PI_PRIVATE), N(FUTEX_CMP_REQUEUE_PI_PRIVATE), END };
+static const struct syscall_name futex_clock[] = { N(FUTEX_CLOCK_REALTIME), END };
+static const struct syscall_name signals[] = {
+	N(SIGHUP), N(SIGINT), N(SIGQUIT), N(SIGILL), N(SIGTRAP), N(SIGABRT), N(SIGBUS), N(SIGFPE),
+	N(SIGKILL), N(SIGUSR1), N(SIGSEGV), N(SIGUSR2), N(SIGPIPE), N(SIGALRM), N(SIGTERM),
+	N(SIGSTKFLT), N(SIGCHLD), N(SIGCONT), N(SIGSTOP), N(SIGTSTP), N(SIGTTIN), N(SIGTTOU),
+	N(SIGURG), N(SIGXCPU), N(SIGXFSZ), N(SIGVTALRM), N(SIGPROF), N(SIGWINCH), N(SIGIO),
+	N(SIGPWR), N(SIGSYS), END };
+static const struct syscall_name masks[] = { N(SIG_BLOCK), N(SIG_UNBLOCK), N(SIG_SETMASK), END };
+static const struct syscall_name clones[] = {
+	N(CLONE_VM), N(CLONE_FS), N(CLONE_FILES), N(CLONE_SIGHAND), N(CLONE_PIDFD),
+	N(CLONE_PTRACE), N(CLONE_VFORK), N(CLONE_PARENT), N(CLONE_THREAD), N(CLONE_NEWNS),
+	N(CLONE_SYSVSEM), N(CLONE_SETTLS), N(CLONE_PARENT_SETTID), N(CLONE_CHILD_CLEARTID),
+	N(CLONE_DETACHED), N(CLONE_UNTRACED), N(CLONE_CHILD_SETTID), N(CLONE_NEWCGROUP),
+	N(CLONE_NEWUTS), N(CLONE_NEWIPC), N(CLONE_NEWUSER), N(CLONE_NEWPID), N(CLONE_NEWNET),
+	N(CLONE_IO), END };
+static const struct syscall_name waits[] = {
+	N(WNOHANG), N(WSTOPPED), N(WEXITED), N(WCONTINUED), N(WNOWAIT), N(__WNOTHREAD), N(__WALL),
+	N(__WCLONE), END };
+static const struct syscall_name waited[] = { N(P_ALL), N(P_PID), N(P_PGID), END };
+static const struct syscall_name limits[] = {
+	N(RLIMIT_CPU), N(RLIMIT_FSIZE), N(RLIMIT_DATA), N(RLIMIT_STACK), N(RLIMIT_CORE),
+	N(RLIMIT_RSS), N(RLIMIT_NPROC), N(RLIMIT_NOFILE), N(RLIMIT_MEMLOCK), N(RLIMIT_AS),
+	N(RLIMIT_LOCKS), N(RLIMIT_SIGPENDING), N(RLIMIT_MSGQUEUE), N(RLIMIT_NICE),
+	N(RLIMIT_RTPRIO), N(RLIMIT_RTTIME), END };
+static const struct syscall_name usages[] = {
+	N(RUSAGE_SELF), N(RUSAGE_CHILDREN), N(RUSAGE_THREAD), END };
+static const struct syscall_name process_options[] = {
+	N(PR_SET_PDEATHSIG), N(PR_GET_PDEATHSIG), N(PR_GET_DUMPABLE), N(PR_SET_DUMPABLE),
+	N(PR_GET_KEEPCAPS), N(PR_SET_KEEPCAPS), N(PR_SET_NAME), N(PR_GET_NAME), N(PR_GET_SECCOMP),
+	N(PR_SET_SECCOMP), N(PR_CAPBSET_READ), N(PR_CAPBSET_DROP), N(PR_GET_SECUREBITS),
+	N(PR_SET_SECUREBITS), N(PR_SET_TIMERSLACK), N(PR_GET_TIMERSLACK), N(PR_SET_MM),
+	N(PR_SET_CHILD_SUBREAPER), N(PR_GET_CHILD_SUBREAPER), N(PR_SET_NO_NEW_PRIVS),
+	N(PR_GET_NO_NEW_PRIVS), N(PR_SET_THP_DISABLE), N(PR_GET_THP_DISABLE), N(PR_CAP_AMBIENT),
+	END };
+static const struct syscall_name policies[] = {
+	N(SCHED_OTHER), N(SCHED_FIFO), N(SCHED_RR), N(SCHED_BATCH), N(SCHED_IDLE), END };
+static const struct syscall_name randoms[] = { N(GRND_NONBLOCK), N(GRND_RANDOM), END };
+static const struct syscall_name mounts[] = {
+	N(MS_RDONLY), N(MS_NOSUID), N(MS_NODEV), N(MS_NOEXEC), N(MS_SYNCHRONOUS), N(MS_REMOUNT),
+	N(MS_NOATIME), N(MS_NODIRATIME), N(MS_BIND), N(MS_MOVE), N(MS_REC), N(MS_SILENT),
+	N(MS_UNBINDABLE), N(MS_PRIVATE), N(MS_SLAVE), N(MS_SHARED), N(MS_RELATIME),
+	N(MS_STRICTATIME), END };
+static const struct syscall_name umounts[] = {
+	N(MNT_FORCE), N(MNT_DETACH), N(MNT_EXPIRE), N(UMOUNT_NOFOLLOW), END };
+
+#define SYMBOL(call, argument, symbols) { call, argument, UINT32_MAX, symbols, NULL, false }
+#define FLAGS(call, argument, flags) { call, argument, 0, NULL, flags, false }
+#define SOCKET_TYPE_BITS 0xfu
+#define MAP_TYPE_BITS (MAP_SHARED | MAP_PRIVATE | MAP_SHARED_VALIDATE)
+
+/* One row an argument. */
+static const struct syscall_named all[] = {
+	SYMBOL(NULL, "dfd", directories),
+	SYMBOL(NULL, "olddfd", directories),
+	SYMBOL(NULL, "newdfd", directories),
+	SYMBOL(NULL, "from_dfd", directories),
+	SYMBOL(NULL, "to_dfd", directories),
+	SYMBOL(NULL, "which_clock", clocks),
+	SYMBOL("kill", "sig", signals),
+	SYMBOL("tkill", "sig", signals),
+	SYMBOL("tgkill", "sig", signals),
+	SYMBOL("rt_sigaction", "sig", signals),
+	SYMBOL("rt_sigqueueinfo", "sig", signals),
+	SYMBOL("rt_tgsigqueueinfo", "sig", signals),
+	SYMBOL("pidfd_send_signal", "sig", signals),
+	{ "open", "flags", O_ACCMODE, access_modes, opened, false },
+	FLAGS("access", "mode", permissions),
+	FLAGS("faccessat", "mode", permissions),
+	FLAGS("faccessat2", "mode", permissions),
+	FLAGS("faccessat2", "flags", access_flags),
+	FLAGS("newfstatat", "flag", at_flags),
+	FLAGS("statx", "flags", statx_flags),
+	FLAGS("fchownat", "flag", at_flags),
+	FLAGS("fchmodat2", "flags", at_flags),
+	FLAGS("utimensat", "flags", at_flags),
+	FLAGS("linkat", "flags", at_flags),
+	FLAGS("execveat", "flags", at_flags),
+	FLAGS("unlinkat", "flag", unlinked),
+	FLAGS("renameat2", "flags", renamed),
+	FLAGS("pipe2", "flags", descriptors),
+	FLAGS("dup3", "flags", descriptors),
+	SYMBOL("lseek", "whence", whence),
+	SYMBOL("fcntl", "cmd", file_commands),
+	FLAGS("flock", "cmd", locks),
+	SYMBOL("ioctl", "cmd", terminal_requests),
+	FLAGS("mmap", "prot", protections),
+	{ "mmap", "flags", MAP_TYPE_BITS, map_types, map_flags, false },
+	FLAGS("mprotect", "prot", protections),
+	FLAGS("pkey_mprotect", "prot", protections),
+	FLAGS("mremap", "flags", remaps),
+	FLAGS("msync", "flags", syncs),
+	SYMBOL("madvise", "behavior", advices),
+	SYMBOL("process_madvise", "behavior", advices),
+	FLAGS("mlockall", "flags", mlocks),
+	FLAGS("memfd_create", "flags", memfds),
+	SYMBOL("socket", "family", families),
+	{ "socket", "type", SOCKET_TYPE_BITS, socket_types, socket_flags, false },
+	SYMBOL("socketpair", "family", families),
+	{ "socketpair", "type", SOCKET_TYPE_BITS, socket_types, socket_flags, false },
+	FLAGS("accept4", "flags", socket_flags),
+	SYMBOL("shutdown", "how", ends),
+	FLAGS("sendto", "flags", message_flags),
+	FLAGS("recvfrom", "flags", message_flags),
+	FLAGS("sendmsg", "flags", message_flags),
+	FLAGS("recvmsg", "flags", message_flags),
+	FLAGS("sendmmsg", "flags", message_flags),
+	FLAGS("recvmmsg", "flags", message_flags),
+	SYMBOL("epoll_ctl", "op", epoll_operations),
+	FLAGS("epoll_create1", "flags", epolls),
+	FLAGS("eventfd2", "flags", eventfds),
+	SYMBOL("timerfd_create", "clockid", clocks),
+	FLAGS("timerfd_create", "flags", timerfds),
+	FLAGS("timerfd_settime", "flags", timer_sets),
+	FLAGS("clock_nanosleep", "flags", sleeps),
+	SYMBOL("setitimer", "which", timers),
+	SYMBOL("getitimer", "which", timers),
+	{ "futex", "op", ~(uint32_t)FUTEX_CLOCK_REALTIME, futexes, futex_clock, false },
+	SYMBOL("rt_sigprocmask", "how", masks),
+	{ "clone", "clone_flags", CSIGNAL, signals, clones, true },
+	FLAGS("unshare", "unshare_flags", clones),
+	FLAGS("wait4", "options", waits),
+	FLAGS("waitid", "options", waits),
+	SYMBOL("waitid", "which", waited),
+	SYMBOL("prlimit64", "resource", limits),
+	SYMBOL("getrlimit", "resource", limits),
+	SYMBOL("setrlimit", "resource", limits),
+	SYMBOL("getrusage", "who", usages),
+	SYMBOL("prctl", "option", process_options),
+	SYMBOL("sched_setscheduler", "policy", policies),
+	FLAGS("getrandom", "flags", randoms),
+	FLAGS("mount", "flags", mounts),
+	FLAGS("umount", "flags", umounts),
+};
+
+/* The kernel's own format of openat has to stay byte for byte. */
+static bool is_row(const struct syscall_named *n, const char *call, const char *argument)
+{
+	return strcmp(n->argument, argument) == 0 &&
+	       (n->call ? strcmp(n->call, call) == 0 : strcmp(call, "openat") != 0);
+}
+
+const struct syscall_named *syscall_named(const char *call, const char *argument)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (is_row(&all[i], call, argument))
+			return &all[i];
+	return NULL;
+}
+
+static bool has_both(const struct syscall_named *n)
+{
+	return n->symbols && n->flags;
+}
+
+void syscall_named_conversions(const struct syscall_named *n, FILE *f)
+{
+	fputs(!has_both(n) ? "%s" : n->low_last ? "%s%s%s%s" : "%s%s%s", f);
+}
+
+/* Writes ", { 0x1, "NAME" }" for each name. */
+static void print_names(const struct syscall_name *names, FILE *f)
+{
+	for (; names->name; names++)
+		fprintf(f, ", { 0x%x, \"%s\" }", names->value, names->name);
+}
+
+static void print_symbols(const struct syscall_named *n, const char *value, FILE *f)
+{
+	fprintf(f, "__print_symbolic(%s", value);
+	print_names(n->symbols, f);
+	fputc(')', f);
+}
+
+/* libtraceevent's __print_flags prints nothing for 0, whatever the list has. */
+static void print_flags(const struct syscall_named *n, const char *value, const char *zero, FILE *f)
+{
+	const struct syscall_name *names = n->flags;
+
+	if (!names->value) {
+		zero = names->name;
+		names++;
+	}
+	fprintf(f, "(%s) ? __print_flags(%s, \"|\"", value, value);
+	print_names(names, f);
+	fprintf(f, ") : \"%s\"", zero);
+}
+
+#define VALUE_BYTES 96 /* of "REC->NAME & MASK & MASK" */
+
+/* Writes both parts, and a bar between them if both are there. */
+static void print_both(const struct syscall_named *n, const char *value, FILE *f)
+{
+	char low[VALUE_BYTES], high[VALUE_BYTES];
+
+	snprintf(low, sizeof(low), "%s & 0x%x", value, n->low);
+	snprintf(high, sizeof(high), "%s & ~0x%x", value, n->low);
+	if (n->low_last) {
+		fputs(", ", f);
+		print_flags(n, high, "", f);
+		fprintf(f, ", (%s) && (%s) ? \"|\" : \"\", (%s) ? ", low, high, low);
+		print_symbols(n, low, f);
+		/* libtraceevent misreads a ?: behind another. */
+		fprintf(f, " : \"\", (%s) ? \"\" : \"0\"", value);
+		return;
+	}
+	fputs(", ", f);
+	print_symbols(n, low, f);
+	fprintf(f, ", (%s) ? \"|\" : \"\", ", high);
+	print_flags(n, high, "", f);
+}
+
+void syscall_named_expressions(const struct syscall_named *n, const char *type, FILE *f)
+{
+	bool is_long = strstr(type, "long") != NULL;
+	char value[VALUE_BYTES / 2];
+
+	snprintf(value, sizeof(value), "REC->%s%s", n->argument, is_long ? "" : " & 0xffffffff");
+	if (has_both(n)) {
+		print_both(n, value, f);
+		return;
+	}
+	fputs(", ", f);
+	if (n->symbols)
+		print_symbols(n, value, f);
+	else
+		print_flags(n, value, "0", f);
+}
+
+/* Whether the call has an argument of that name. */
+static bool has_argument(const struct syscall_info *s, const char *argument)
+{
+	char name[VALUE_BYTES];
+
+	for (unsigned i = 0; i < syscall_arguments(s); i++) {
+		syscall_argument(s, i, NULL, name, sizeof(name));
+		if (strcmp(name, argument) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool syscall_names_are_right(size_t *rows)
+{
+	size_t n, k;
+	const struct syscall_info *calls = syscalls_all(&n);
+
+	*rows = sizeof(all) / sizeof(*all);
+	for (size_t i = 0; i < *rows; i++) {
+		for (k = 0; k < n; k++)
+			if ((!all[i].call || strcmp(all[i].call, calls[k].name) == 0) &&
+			    has_argument(&calls[k], all[i].argument))
+				break;
+		if (k == n)
+			return false;
+	}
+	return true;
+}
