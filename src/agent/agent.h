@@ -70,13 +70,15 @@ struct site_table {
 	uint64_t nobody;                 /* no return address */
 	int32_t slots[1u << SITE_HASH_BITS];
 } __attribute__((aligned(4096)));
-extern struct site_table agent_table;
+extern struct site_table agent_table;    /* private: a fork copies it */
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
 void *memset(void *to, int byte, size_t n); /* mem.c */
 /* mem.c. True if the word stands in s. */
 bool agent_string_contains(const char *s, const char *word);
-struct agent_tls *agent_tls_block(void);   /* of the calling thread */
+/* Returns the block of the calling thread, never NULL: the thread-local one, or, where that is not
+ * the thread's own, another (lend.c, no_tls.c). Valid until the next lend_look(). */
+struct agent_tls *agent_tls_block(void);
 
 /* The agent's own account of this process's threads, by slot. The slots in the session memory are
  * not believed, since others can write to them. */
@@ -106,6 +108,8 @@ static inline const struct own_thread *agent_own_thread(const struct agent_tls *
 	return slot ? &agent_own[slot - agent.threads] : NULL;
 }
 
+/* Returns the time of a record, in ticks of the TSC. With causal order it waits until the loads
+ * before it are done. */
 static inline uint64_t agent_tsc(void)
 {
 	if (__builtin_expect(agent.settings.causal, 0))
@@ -114,20 +118,23 @@ static inline uint64_t agent_tsc(void)
 }
 
 /* signals.c. Every slow path runs with all signals blocked, so that a handler on this thread finds
- * it either not begun or done. signals_block() returns the mask to restore. */
+ * it either not begun or done. */
 /* Not a mask of the kernel's: a filter forbids the call, so nothing is recorded any more
  * (filter.c). */
 #define SIGNALS_UNTOUCHED (~UINT64_C(0))
+/* Returns the mask to restore, or SIGNALS_UNTOUCHED. Calls may be nested. */
 uint64_t signals_block(void);
+/* old: from signals_block(); SIGNALS_UNTOUCHED: does nothing. */
 void signals_restore(uint64_t old);
 uint32_t signals_inside(void);     /* number of threads between the two; filter.c waits for them */
 void signals_after_fork(void);     /* in a child's first slow path: no other thread is in one */
 
-/* ldso.c. The address of a symbol that ld.so exports (ldso_find(): that the module at `base`
- * exports), or NULL. */
+/* ldso.c. Returns the address of a symbol that ld.so exports, or NULL. envp: the one that the
+ * kernel put on the first stack, after which the auxiliary vector stands. */
 const void *ldso_symbol(char **envp, const char *name);
+/* ldso_symbol() for the module at `base`, whose dynamic section is d. */
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
-/* Offset from the thread pointer to rseq's cpu_id; 0 = there is none. */
+/* Returns the offset, in bytes, from the thread pointer to rseq's cpu_id; 0 = there is none. */
 int64_t ldso_rseq_cpu_offset(char **envp);
 /* AT_EXECFN: the name by which this program was executed; NULL: none. */
 const char *ldso_executed(char **envp);
@@ -136,7 +143,8 @@ const char *ldso_executed(char **envp);
  * cannot be reached. */
 void agent_ask_session(enum protocol_request request);
 
-/* mappings.c. Makes the settings hold from now on. */
+/* mappings.c. Makes the settings hold from now on; *s is copied. No other thread is in the
+ * agent. */
 void mappings_adopt_settings(const struct memory_settings *s);
 /* Events' stamps are made in C: no-TLS mode, or causal order. */
 extern uint32_t agent_stamps_in_c;
@@ -147,6 +155,7 @@ extern uint32_t agent_stamps_in_c;
 extern uint32_t agent_no_tls;           /* they are in use */
 extern uint64_t agent_pointer_guard; /* glibc's, kept for threads without a thread pointer */
 bool no_tls_begin(const struct protocol_setup *w);
+/* Unmaps the blocks at a detach: no thread is in the agent. */
 void no_tls_end(void);
 /* Call when a function with this nonlocal_about is entered. sp: address of its return address;
  * below it lies what agent_slow_nonlocal kept. */
@@ -219,11 +228,13 @@ static inline void buffer_check_fork(void)
 }
 /* Call after a system call that may have changed the process's user. */
 void buffer_check_user(void);
+#define UNRESERVED (~UINT64_C(0)) /* `at` of a record without a slot */
 /* The slow path of one record: it found no room, or its thread runs on another CPU than before. at:
  * its slot, which is past the end, or UNRESERVED. sp: the stack pointer of the trampoline or stub,
- * 0 = C code. For agent_record2() a trampoline has `at` in -40(sp). */
-#define UNRESERVED (~UINT64_C(0))
+ * 0 = C code. The record is written, or counted as lost. */
 void agent_record(uint64_t word, uint64_t at, uint64_t sp);
+/* agent_record() for a record with one word of payload, of a trampoline, which has `at` in
+ * -40(sp). */
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
 /* agent_record() for a stub's exit with a value, which the stub keeps in -16(sp). */
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp);
@@ -242,7 +253,8 @@ static inline uint64_t nonlocal_function(const struct nonlocal_about *about)
 {
 	return (uint64_t)(about + 1) + (uint64_t)(int64_t)about->from;
 }
-/* Entry of a function that may leave its stack. Returns its stub, or 0. */
+/* Entry of a function that may leave its stack. Returns its stub, or 0: its return is not
+ * followed. sp: stack address of the return address. */
 uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);
 /* Records what such a call is about to do. followed: its return has a stub. */
 void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, const uint64_t *sp,
@@ -252,6 +264,7 @@ bool nonlocal_disarm(struct agent_tls *t);
 /* Call before a record of the slow path is written, in a thread that was armed or has just begun.
  * Returns true if it is to be armed again afterwards. Signals blocked, as for nonlocal_rearm(). */
 bool nonlocal_before(struct agent_tls *t, bool armed, uint64_t word, uint64_t sp);
+/* Puts the thread's position out of reach, so that its next record takes the slow path. */
 void nonlocal_rearm(struct agent_tls *t);
 
 /* site.c. Returns the stub of a return address, made on first use; NULL: there is no room, or the
@@ -279,9 +292,10 @@ void site_renew(void);
 uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp);
 /* Entry of a function: returns its stub, or 0. sp: stack address of the return address. */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);
-/* agent_site for a trampoline */
+/* agent_site() for a trampoline; sp as above. */
 uint64_t agent_call_site(uint64_t ret, uint64_t unused, uint64_t sp);
-uint64_t agent_site(uint64_t ret); /* returns the stub, or the arena itself, which is site 0 */
+/* Returns the stub of a return address, or the arena itself, which is site 0. */
+uint64_t agent_site(uint64_t ret);
 
 /* state.c. True if the tracer keeps live calls in each thread's block; else nonlocal.c uses those
  * fields. */
@@ -290,24 +304,30 @@ static inline bool state_is_kept(void)
 	return agent.settings.tracer == MEMORY_GRAPH_STATE || agent.flags & AGENT_NO_TLS;
 }
 
-uint64_t agent_state_entry(uint64_t sp, uint32_t id_word); /* stub or 0 */
+/* agent_entry() in state mode: also decides by the thread's live calls whether the call is
+ * recorded. Returns its stub, or 0. */
+uint64_t agent_state_entry(uint64_t sp, uint32_t id_word);
 /* Whether a call whose return address stands at sp is made inside of a recorded one. */
 bool state_is_inside(uint64_t sp);
 /* For entry.S (go_stack.c): the top of a stack that is the thread's until it gives it back, or 0,
  * and the call is counted as lost. */
 uint64_t go_stack_take(void);
 void go_stack_give(uint64_t top);
+/* Return of a call that agent_state_entry() gave a stub: records the exit, and drops the live calls
+ * up to it. sp: stack address of the return address. */
 void agent_state_exit(uint64_t sp, uint32_t site);
-/* as agent_nonlocal */
+/* agent_nonlocal() in state mode. */
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);
 
 /* stacks.c. Gives the thread an empty stack of live calls of this session; false: there is none. */
 #define STACK_SESSION (agent.session * (TLS_KNOWN_MASK + 1)) /* of agent_tls.known */
 bool stack_take(struct agent_tls *t);
+/* True if the thread has a stack of live calls of this session. */
 static inline bool stack_is_there(const struct agent_tls *t)
 {
 	return t->stack_base && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION;
 }
+/* Takes one if need be; false: there is none, and the call cannot be followed. */
 static inline bool stack_ready(struct agent_tls *t)
 {
 	return stack_is_there(t) || stack_take(t);
@@ -320,4 +340,4 @@ void stacks_end(void);          /* at a detach: no thread is in here */
  * nothing there. Signals blocked. */
 bool saved_stack_put(struct agent_tls *t, uint64_t sp);
 bool saved_stack_take(struct agent_tls *t, uint64_t sp);
-void saved_stacks_forget(void);
+void saved_stacks_forget(void); /* at a detach: no thread is in here */

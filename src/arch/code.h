@@ -18,9 +18,10 @@
 static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out);
 /* True if code_jump() reaches. */
 static inline bool code_in_reach(uint64_t from, uint64_t to);
-/* code_jump() in CODE_SHORT_JUMP_BYTES bytes. */
+/* code_jump() in CODE_SHORT_JUMP_BYTES bytes, with its results. */
 static inline int code_short_jump(uint64_t from, uint64_t to, uint8_t *out);
-/* True if the bytes that stand at `at` are such a jump; *to is its target. */
+/* True if the bytes that stand at `at` are such a jump; *to is its target. The whole jump has to be
+ * readable at p. If false, *to has no meaning. */
 static inline bool code_is_jump(const uint8_t *p, uint64_t at, uint64_t *to);
 static inline bool code_is_short_jump(const uint8_t *p, uint64_t at, uint64_t *to);
 
@@ -43,6 +44,7 @@ static inline bool code_loads_stack(const uint8_t *p);
 /* Returns the first direct call, of CODE_CALL_BYTES bytes, that lies between p and end; NULL: none.
  * Bytes in the middle of an instruction may look like one. */
 static inline const uint8_t *code_find_call(const uint8_t *p, const uint8_t *end);
+/* Returns the target of the call that code_find_call() found; `at` is the address of the call. */
 static inline uint64_t code_call_target(const uint8_t *p, uint64_t at);
 
 /* --- linkers' code -------------------------------------------------------------------------- */
@@ -51,8 +53,11 @@ static inline uint64_t code_call_target(const uint8_t *p, uint64_t at);
  * the slot's address. The bytes at p belong at address `at`. */
 static inline bool code_next_slot_jump(const uint8_t *p, size_t n, uint64_t at, size_t *i,
 				       uint64_t *slot);
-/* An entry of a PLT that may begin at p; CODE_PLT_READ bytes are readable. */
+/* In bytes: where in the entry its jump through memory stands, how long the jump is, and how long
+ * the entry is. */
 struct code_plt { size_t jump, jump_bytes, size; };
+/* True if an entry of a PLT may begin at p, where CODE_PLT_READ bytes are readable and a jump has
+ * been found; *out describes it, also if false. */
 static inline bool code_plt_entry(const uint8_t *p, struct code_plt *out);
 /* Returns the size of a PLT section's entries. `said`: what the section header says; 0 if there is
  * none. */

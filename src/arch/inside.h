@@ -16,15 +16,16 @@ static inline long inside_syscall(long n, long a, long b, long c, long d, long e
 /* Adds to a word that other threads do not use, in one instruction: a handler on this thread comes
  * before or after it. Returns what the word was. */
 static inline uint64_t inside_add(uint64_t *word, uint64_t by);
-/* Replaces such a word if it is still `before`. */
+/* Replaces such a word by `next` if it is still `before`. Returns whether it was. */
 static inline bool inside_exchange(uint64_t *word, uint64_t before, uint64_t next);
 
-/* Loads the 4 bytes at an offset from the thread pointer. */
+/* Loads the 4 bytes at an offset, in bytes, from the thread pointer, which the thread must have. */
 static inline uint32_t inside_thread_word(int64_t offset);
-/* glibc's number that addresses in a jmp_buf are mixed with. */
+/* Returns glibc's number that addresses in a jmp_buf are mixed with; any number in a thread of
+ * another C library. */
 static inline uint64_t inside_pointer_guard(void);
 
-/* Byte loops that the compiler does not turn into calls. */
+/* Byte loops that the compiler does not turn into calls. Copies go upwards; n may be 0. */
 static inline void inside_fill(void *to, int byte, size_t n);
 static inline void inside_copy(void *to, const void *from, size_t n);
 

@@ -53,7 +53,8 @@ static inline void out_room(struct out *o, size_t n)
 		out_make_room(o, n);
 }
 
-/* Append n bytes as they are, a string, a character, n blanks. */
+/* Appends n bytes as they are, whatever o->raw says. As all writers below, it may flush; an error
+ * stays in o->error, and what comes later is dropped. */
 static inline void out_bytes(struct out *o, const char *bytes, size_t n)
 {
 	if ((size_t)(o->end - o->at) < n) {
@@ -64,17 +65,20 @@ static inline void out_bytes(struct out *o, const char *bytes, size_t n)
 	o->at += n;
 }
 
+/* Appends a NUL-terminated string of brace's own; out_foreign() is for others'. */
 static inline void out_str(struct out *o, const char *s)
 {
 	out_bytes(o, s, strlen(s));
 }
 
+/* Appends one byte. */
 static inline void out_char(struct out *o, char c)
 {
 	out_room(o, 1);
 	*o->at++ = c;
 }
 
+/* Appends n blanks; any n. */
 static inline void out_spaces(struct out *o, size_t n)
 {
 	while (n > OUT_ROOM) {
@@ -88,7 +92,8 @@ static inline void out_spaces(struct out *o, size_t n)
 	o->at += n;
 }
 
-/* The decimal digits of v, ending just before `end`; returns where they begin. */
+/* Writes the decimal digits of v, at most 20 bytes, ending just before `end`; returns where they
+ * begin. No NUL. */
 static inline char *out_digits(char *end, uint64_t v)
 {
 	do {

@@ -87,11 +87,13 @@ struct trace_option_info {
 /* A set of options: bit `o` is option `o`. */
 #define OPTION_BIT(o) (UINT64_C(1) << (o))
 
+/* Whether the option is in the set. */
 static inline bool option_is_set(uint64_t options, enum trace_option o)
 {
 	return options >> o & 1;
 }
 
+/* Returns the option's row, a constant; o < TRACE_OPTIONS_N. */
 static inline const struct trace_option_info *option_info(enum trace_option o)
 {
 	static const struct trace_option_info table[TRACE_OPTIONS_N] = {

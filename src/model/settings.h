@@ -101,8 +101,10 @@ enum setting_reach {
 void settings_init(struct settings *s);
 /* Sets the tree's defaults: ftrace's after boot, except for the size of the buffer. */
 void settings_init_tree(struct settings *s);
-/* A deep copy, but function commands stay shared (function_command.h). */
+/* A deep copy, but function commands stay shared (function_command.h). What *to had is not freed;
+ * settings_free() frees the copy. */
 void settings_copy(struct settings *to, const struct settings *from);
+/* Frees what s points to, not s itself, nor the catalogue. */
 void settings_free(struct settings *s);
 
 /* Does `echo text > file` (append: `>>`). 0, or -errno and *err with the caret (ENOENT: no such
@@ -118,6 +120,7 @@ bool settings_trace(const struct settings *s, const char *symbol, const char *mo
  * *begins, to begin a graph: inside of one it is recorded without. NULL: there is none. */
 const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,
 						     const char *module, bool *begins);
+/* Whether any function has such a condition. */
 static inline bool settings_conditions(const struct settings *s)
 {
 	return s->tracer->functions && (function_list_has_conditions(&s->filter) ||
@@ -128,22 +131,25 @@ static inline bool settings_values(const struct settings *s)
 {
 	return s->tracer->exits && option_is_set(s->options, OPTION_GRAPH_RETVAL);
 }
-/* Whether arguments of functions are recorded; of this function; whether its value has a type. */
+/* Whether arguments of functions are recorded at all. */
 static inline bool settings_args(const struct settings *s)
 {
 	return s->tracer->functions &&
 	       option_is_set(s->options, s->tracer->exits ? OPTION_GRAPH_ARGS : OPTION_FUNC_ARGS);
 }
+/* Whether this function's are: an empty list stands for all functions. */
 static inline bool settings_args_of(const struct settings *s, const char *symbol,
 				    const char *module)
 {
 	return settings_args(s) &&
 	       (!s->args.patterns.n || function_list_has(&s->args, symbol, module));
 }
+/* Whether any function's value is recorded by its type. */
 static inline bool settings_types(const struct settings *s)
 {
 	return settings_values(s) && s->retval.patterns.n;
 }
+/* Whether this function's is. */
 static inline bool settings_type_of(const struct settings *s, const char *symbol,
 				    const char *module)
 {
@@ -159,7 +165,7 @@ static inline bool settings_causal(const struct settings *s)
 {
 	return option_is_set(s->options, OPTION_CAUSAL_ORDER);
 }
-/* The list behind a file; NULL: the file is no list. */
+/* The list behind a file, which is s's own; NULL: the file is no list. */
 const struct function_list *settings_list(const struct settings *s, const char *file);
 /* Name of the i-th file except options/; NULL behind the last. */
 const char *settings_file(unsigned i);

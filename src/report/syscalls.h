@@ -41,16 +41,18 @@ struct syscalls;
 /* info may grow; it must outlive the result, which syscalls_free() frees. */
 struct syscalls *syscalls_new(const struct trace_info *info, enum syscalls_by by);
 void syscalls_free(struct syscalls *s);
-/* Takes the next event of any kind, in the order of time. */
+/* Takes the next event of any kind, in the order of time. Keeps nothing of *e; an event that makes
+ * no sense is passed over. */
 void syscalls_event(struct syscalls *s, const struct event *e);
 /* There are no more events; called once, before the others. */
 void syscalls_end(struct syscalls *s);
 /* Returns the number of rows. */
 size_t syscalls_rows(const struct syscalls *s);
-/* Finds a column by name; SYSCALLS_COLUMNS_N: there is none. */
+/* Finds a column by its word, whole; SYSCALLS_COLUMNS_N: there is none. */
 enum syscalls_column syscalls_column_find(const char *word);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. */
 void syscalls_sort(struct syscalls *s, enum syscalls_column by, bool reverse);
-/* Print at most n rows (0: all): a table with its sum, or a JSON object a line. */
+/* Prints at most n rows (0: all) as a table, with its sum. Times are shown in units that fit. */
 void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o);
+/* syscalls_print_table() as a JSON object a line; times are in nanoseconds. */
 void syscalls_print_json(const struct syscalls *s, size_t n, struct out *o);

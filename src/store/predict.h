@@ -26,6 +26,7 @@ struct predictor {
 	uint64_t *payload_slot;
 };
 
+/* Returns the upper `bits` bits, 1 to 32, of a mix of both: an index into a table of that size. */
 static inline uint32_t predict_hash(uint64_t a, uint64_t b, unsigned bits)
 {
 	return (uint32_t)((a * UINT64_C(0x9e3779b97f4a7c15) + b * UINT64_C(0xd6e8feb86659fd93)) >>
@@ -42,7 +43,8 @@ static inline unsigned predict_bits(uint32_t words)
 	return bits;
 }
 
-/* Empties the predictor: every packet starts with the same one. */
+/* Empties the predictor: every packet starts with the same one. bits: from predict_bits(), or a
+ * packet's, which a reader has checked. */
 void predict_reset(struct predictor *p, unsigned bits);
 
 /* The guess for the next record. Call predict_learn if it fails, then predict_step. */
@@ -86,6 +88,7 @@ static inline uint64_t predict_payload(struct predictor *p, unsigned index)
 	return *p->payload_slot;
 }
 
+/* Learns the payload word, guessed or not, and moves on behind it. */
 static inline void predict_step_payload(struct predictor *p, uint64_t word)
 {
 	*p->payload_slot = word;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands, one file each in cmd/. Each returns brace's exit status. */
+/* The commands, in the files of cmd/. main() calls one of them, on brace's only thread, when the
+ * command line has been parsed. Each returns brace's exit status: 0, EXIT_BRACE and its kin
+ * (say.h) with a sentence on standard error, or what the traced program ended with (run_exit()).
+ * *inv stays main()'s; a command may change it and frees nothing of it. */
 #pragma once
 #include "ui/invocation.h"
 

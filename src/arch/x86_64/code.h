@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* arch/code.h for x86-64: jmp rel32 and rel8, endbr64, call rel32, syscall, and the PLT styles of
- * GNU ld, LLD and mold. Freestanding: no call of libc that a compiler cannot leave out. */
+ * GNU ld, LLD and mold. Freestanding: no call of libc that a compiler cannot leave out. The
+ * contracts stand in arch/code.h; comments here are about the bytes. */
 #pragma once
 
 #define CODE_JUMP_BYTES 5u
@@ -19,6 +20,7 @@
 #define CODE_OP_INT3 0xcc
 #define CODE_OP_NOP 0x90
 
+/* Returns the 32-bit displacement at p, which need not be aligned. */
 static inline int32_t code_displacement(const uint8_t *p)
 {
 	int32_t d;
@@ -27,6 +29,7 @@ static inline int32_t code_displacement(const uint8_t *p)
 	return d;
 }
 
+/* A displacement counts from the end of the jump. */
 static inline bool code_in_reach(uint64_t from, uint64_t to)
 {
 	int64_t distance = (int64_t)(to - (from + CODE_JUMP_BYTES));
@@ -46,6 +49,7 @@ static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out)
 	return 0;
 }
 
+/* Here, too, the end of the jump is where the displacement counts from. */
 static inline int code_short_jump(uint64_t from, uint64_t to, uint8_t *out)
 {
 	int64_t distance = (int64_t)(to - (from + CODE_SHORT_JUMP_BYTES));
@@ -69,6 +73,7 @@ static inline bool code_is_short_jump(const uint8_t *p, uint64_t at, uint64_t *t
 	return p[0] == CODE_OP_SHORT_JUMP;
 }
 
+/* endbr64; endbr32 does nothing in a 64-bit program. */
 static inline size_t code_landing(const uint8_t *p, size_t n)
 {
 	return n >= 4 && p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == 0xfa ? 4 : 0;
@@ -97,11 +102,13 @@ static inline bool code_is_trap(uint8_t byte)
 	return byte == CODE_OP_INT3;
 }
 
+/* Zeros stand between sections that a linker aligned without a filler of its own. */
 static inline bool code_is_filler(uint8_t byte)
 {
 	return byte == CODE_OP_INT3 || byte == CODE_OP_NOP || byte == 0;
 }
 
+/* The two bytes may also be part of another instruction: a decoder decides. */
 static inline bool code_may_call_system(const uint8_t *bytes, size_t n)
 {
 	static const uint8_t system_call[] = { 0x0f, 0x05 };
@@ -123,6 +130,7 @@ static inline bool code_loads_stack(const uint8_t *p)
 	       !(!(p[0] & 4) && (reg == 4 || reg == 5));
 }
 
+/* memchr() is what makes it fast: it is asked about every byte of a text. */
 static inline const uint8_t *code_find_call(const uint8_t *p, const uint8_t *end)
 {
 	p = __builtin_memchr(p, CODE_OP_CALL, (size_t)(end - p));
@@ -177,6 +185,7 @@ static inline bool code_may_begin_plt(const uint8_t *p)
 	return p[0] == 0xff || p[0] == 0xf3;
 }
 
+/* push GOT+8(%rip), then jmp *GOT+16(%rip), with a bnd prefix perhaps. */
 static inline bool code_is_plt_header(const uint8_t *p)
 {
 	return p[0] == 0xff && p[1] == 0x35 && (p[6] == 0xff || p[6] == 0xf2);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/code_fields.h for x86-64, by SSE2: 16 fields at a time. */
+/* arch/code_fields.h for x86-64, by SSE2: 16 fields at a time. The contracts stand in
+ * arch/code_fields.h; every x86-64 processor has SSE2. */
 #pragma once
 
 #include <emmintrin.h>
 
+/* 0f 80 to 0f 8f: jcc rel32. */
 static inline bool code_field_branches(const uint8_t *field)
 {
 	return (field[-1] & 0xf0) == 0x80 && field[-2] == 0x0f;
@@ -14,6 +16,7 @@ static inline bool code_field_is_use(const uint8_t *field)
 	return field[-1] == 0xe8 || (field[-1] & 0xc7) == 0x05; /* call; modrm of disp32(%rip) */
 }
 
+/* The two tests above, on the byte before each field and the one before that. */
 static inline uint32_t code_fields_used(const uint8_t *at)
 {
 	typedef uint8_t octets __attribute__((vector_size(16)));

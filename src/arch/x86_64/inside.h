@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* arch/inside.h for x86-64: inline assembly, of general registers only. */
+/* arch/inside.h for x86-64: inline assembly, of general registers only. The contracts stand in
+ * arch/inside.h. */
 #pragma once
 #include "arch/x86_64/tcb.h"
 
+/* The kernel spoils rcx and r11. */
 static inline long inside_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
@@ -22,6 +24,7 @@ static inline uint64_t inside_add(uint64_t *word, uint64_t by)
 	return by;
 }
 
+/* No lock prefix, as above. */
 static inline bool inside_exchange(uint64_t *word, uint64_t before, uint64_t next)
 {
 	bool done;
@@ -33,6 +36,7 @@ static inline bool inside_exchange(uint64_t *word, uint64_t before, uint64_t nex
 	return done;
 }
 
+/* volatile: the word may change whenever the thread is moved (rseq's cpu_id). */
 static inline uint32_t inside_thread_word(int64_t offset)
 {
 	uint32_t word;
@@ -41,6 +45,7 @@ static inline uint32_t inside_thread_word(int64_t offset)
 	return word;
 }
 
+/* The number as text for the assembler, after macros in it were replaced. */
 #define INSIDE_TEXT_OF(number) #number
 #define INSIDE_TEXT(number) INSIDE_TEXT_OF(number)
 static inline uint64_t inside_pointer_guard(void)
@@ -51,6 +56,7 @@ static inline uint64_t inside_pointer_guard(void)
 	return guard;
 }
 
+/* rep stosb and rep movsb: a loop in C would become a call of memset() or memcpy(). */
 static inline void inside_fill(void *to, int byte, size_t n)
 {
 	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(byte) : "memory");
