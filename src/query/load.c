@@ -151,6 +151,7 @@ static uint64_t time_of(const struct load *l, uint64_t tsc)
 	return sql_ns(trace_clock_ns(&l->info->clock, tsc));
 }
 
+/* NULL: l->failed says why. The row may move with the next one that is added. */
 static struct slice *add_slice(struct load *l, const struct call_step *s, uint64_t begin)
 {
 	uint32_t depth = s->depth < DEPTH_MAX ? s->depth : DEPTH_MAX;
@@ -175,6 +176,7 @@ static struct slice *add_slice(struct load *l, const struct call_step *s, uint64
 	return row;
 }
 
+/* The row is complete but for what the call's end tells: leave_slice() finds it by t->open. */
 static void enter_slice(struct load *l, const struct call_step *s)
 {
 	uint32_t n = (uint32_t)load_slices_n(l);
@@ -347,6 +349,7 @@ static void end_track(struct load *l, uint32_t process, struct track *t)
 
 static void end_all(struct load *l, const struct tracks *t)
 {
+	/* Tracks of processes that the trace's table of threads lacks had no row to begin with. */
 	for (size_t i = 0; i < t->processes.n; i++) {
 		const struct process_tracks *p = t->processes.at[i];
 		uint64_t row = sp_map_get(&l->process_rows, process_key(p->pid, p->image));
@@ -426,6 +429,7 @@ int load_records(struct load *l, struct err *err)
 	tracks_free(&tracks);
 	sites_free(&sites);
 	from->ops->close(from);
+	/* Most traces come in order: sorting copies all rows, so that it is left out then. */
 	if (!r && (l->unordered || l->spans))
 		r = order_rows(l, err);
 	if (r) {

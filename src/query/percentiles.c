@@ -26,6 +26,7 @@ static int64_t turn_negative(int64_t bits)
 	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
+/* Whole numbers of all groups are selected by one function, so doubles become such numbers. */
 static int64_t keep_double(double v)
 {
 	int64_t bits;
@@ -43,6 +44,8 @@ static double kept_double(int64_t kept)
 	return v;
 }
 
+/* The first value that is not whole turns all before it into doubles. Whole numbers beyond 2^53
+ * lose digits by that, as in SQLite's own avg(). */
 static void make_real(struct group *g)
 {
 	for (size_t i = 0; i < g->values.n && !g->real; i++)

@@ -22,6 +22,7 @@ static int create_all(struct query *q)
 	return r;
 }
 
+/* NOMUTEX: one thread uses the database. Nothing of it is ever on a disk. */
 int query_open(struct store_reader *reader, struct query **out, struct err *err)
 {
 	struct query *q = mem_zalloc(sizeof(*q));
@@ -113,6 +114,7 @@ static int fail(struct query *q, const char *sql, const char *at, struct err *er
 	return fail_at(sql, (size_t)(at - sql) + (size_t)offset, sqlite3_errmsg(q->db), err);
 }
 
+/* Once for each statement, also if it then has no row: a table without rows has a head, too. */
 static int give_columns(sqlite3_stmt *s, const struct query_sink *sink, void *arg)
 {
 	unsigned n = (unsigned)sqlite3_column_count(s);
@@ -148,6 +150,7 @@ static int give_rows(sqlite3_stmt *s, const struct query_sink *sink, void *arg)
 	while ((r = sqlite3_step(s)) == SQLITE_ROW) {
 		for (unsigned i = 0; i < n; i++)
 			read_value(s, (int)i, &values[i]);
+		/* The sink wants no more (its reader has gone away): no failure of the query. */
 		if (sink->row(arg, values, n)) {
 			r = SQLITE_DONE;
 			break;
@@ -172,6 +175,7 @@ int query_run(struct query *q, const char *sql, const struct query_sink *sink, v
 	sqlite3_stmt *s;
 	int r = SQLITE_OK;
 
+	/* The first statement that fails ends a text of several; earlier ones have given rows. */
 	for (; *at && (r == SQLITE_OK || r == SQLITE_DONE); at = next) {
 		if (sqlite3_prepare_v2(q->db, at, -1, &s, &next) != SQLITE_OK)
 			return fail(q, sql, at, err);

@@ -93,6 +93,7 @@ static bool is_key_bound(const struct plan *p, int i, char op)
 	       strcmp(sqlite3_vtab_collation(p->info, i), "BINARY") == 0;
 }
 
+/* Pushes one bound down, if it narrows the rows; all others are left to SQLite. */
 static void use_constraint(struct plan *p, int i)
 {
 	int column = p->info->aConstraint[i].iColumn;
@@ -132,6 +133,7 @@ static void use_order(struct plan *p)
 	p->info->idxNum |= by->desc ? PLAN_BACKWARDS : 0;
 }
 
+/* Called for each way to nest the tables of a join, with the bounds that are known in that way. */
 static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	struct plan p = { .info = info, .table = ((struct vtab *)v)->table, .key = -1,
@@ -171,6 +173,7 @@ static size_t row_at(const struct query *q, const struct query_table *table, uin
 	return low;
 }
 
+/* Several bounds may come for one column: the narrowest holds. */
 static void bound_below(struct table_cursor *c, uint64_t row)
 {
 	c->low = row > c->low ? row : c->low;
@@ -224,6 +227,7 @@ static void choose_key(struct table_cursor *c, const struct index *x, sqlite3_va
 	c->to = index_begins(x)[key + 1];
 }
 
+/* The number of the row that the cursor stands at. */
 static size_t row_of(const struct table_cursor *c)
 {
 	/* Places are taken from either end: `to` is the one behind the last. */
@@ -247,6 +251,8 @@ static void skip_rows(struct table_cursor *c)
 	}
 }
 
+/* Begins a reading of the table. The inner table of a join is begun anew for each outer row, so all
+ * that does not depend on the bounds is kept with the query. */
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n,
 		  sqlite3_value **values)
 {

@@ -34,6 +34,7 @@ static bool is_number_below(sqlite3_value *v, size_t n, uint32_t *out)
 	return true;
 }
 
+/* The thread's number is its row: utid needs no column of its own in the arrays. */
 static size_t threads_n(const struct query *q)
 {
 	return q->load.info->threads.n;
@@ -131,6 +132,7 @@ static void track_column(struct query *q, size_t row, int column, sqlite3_contex
 {
 	const struct query_track *t = &q->load.tracks.at[row];
 
+	/* Number 0 is the thread's own stack; coroutines' are counted from 1 in their process. */
 	if (column == 1)
 		give_text(to, t->number ? "coroutine" : "thread");
 	else if (column == 2)
@@ -141,6 +143,7 @@ static void track_column(struct query *q, size_t row, int column, sqlite3_contex
 
 /* --- slice ------------------------------------------------------------------------------- */
 
+/* In the order of the declaration in query_tables, which SQLite numbers the columns by. */
 enum slice_column {
 	SLICE_ID, SLICE_TS, SLICE_DUR, SLICE_TRACK, SLICE_NAME, SLICE_DEPTH, SLICE_PARENT,
 	SLICE_SELF, SLICE_THREAD, SLICE_MODULE, SLICE_NAME_ID, SLICE_RETVAL, SLICE_ENDED,
@@ -152,6 +155,7 @@ static size_t slices_n(const struct query *q)
 	return load_slices_n(&q->load);
 }
 
+/* Valid until the next load_records(), which no statement does while it reads rows. */
 static const struct slice *slice_at(const struct query *q, size_t row)
 {
 	return &load_slices(&q->load)[row];
@@ -162,6 +166,7 @@ static uint64_t slice_ts(const struct query *q, size_t row)
 	return slice_at(q, row)->ts;
 }
 
+/* Calls of one function share its texts: a call's row has only the function's number. */
 static const struct query_function *slice_function(const struct query *q, size_t row)
 {
 	return &q->load.functions.at[slice_at(q, row)->function];
@@ -177,6 +182,7 @@ static uint32_t slice_track(const struct query *q, size_t row)
 	return slice_at(q, row)->track;
 }
 
+/* A coroutine's calls count for the thread that was first seen on its stack. */
 static uint32_t slice_thread(const struct query *q, size_t row)
 {
 	return q->load.tracks.at[slice_at(q, row)->track].thread;
@@ -200,6 +206,7 @@ static size_t names_n(const struct query *q)
 	return q->load.names.n;
 }
 
+/* One more than the row's number, as in slice_parent(). */
 static bool parent_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 {
 	if (!is_number_below(v, slices_n(q), key))
@@ -228,6 +235,8 @@ static bool name_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 	return at < names_n(q) && strcmp(q->load.names.at[at], text) == 0;
 }
 
+/* Columns that people group by and join on. An index costs 4 bytes a row, and only when a statement
+ * asks for it. */
 static const struct query_key slice_keys[] = {
 	{ SLICE_NAME, slice_name, names_n, name_key },
 	{ SLICE_NAME_ID, slice_name, names_n, name_id_key },
@@ -311,6 +320,7 @@ static int need_summary(struct query *q)
 	return r;
 }
 
+/* Rows of `brace report`, not load.functions: equal names of several processes are one row. */
 static size_t functions_n(const struct query *q)
 {
 	return q->summary.rows.n;
@@ -372,6 +382,7 @@ static void event_column(struct query *q, size_t row, int column, sqlite3_contex
 	const struct query_event *e = event_at(q, row);
 	const struct trace_event *about = &q->load.info->events.at[e->event];
 
+	/* The set of an event's args has the event's own number. */
 	if (column == EVENT_TS)
 		give_number(to, e->ts);
 	else if (column == EVENT_NAME)
@@ -390,6 +401,8 @@ static void event_column(struct query *q, size_t row, int column, sqlite3_contex
 
 enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_TYPE, ARGS_INT, ARGS_STRING, ARGS_DISPLAY };
 
+/* query_table.load of `args`: the records first, since their formats say how many fields there
+ * are. */
 static int need_values(struct query *q)
 {
 	int r = need_records(q);
@@ -411,6 +424,7 @@ static uint64_t args_set(const struct query *q, size_t row)
 	return event;
 }
 
+/* TRANSIENT: the text lies in the record's payload, which may be moved by the next load. */
 static void give_value(sqlite3_context *to, const struct event_value *v)
 {
 	if (v->kind == EVENT_VALUE_NUMBER)
@@ -428,6 +442,7 @@ static void args_column(struct query *q, size_t row, int column, sqlite3_context
 	const struct event_field *f = event_values_field(&q->values, &q->load, row, &event);
 	struct event_value v = event_value_of(&q->load, event, f);
 
+	/* display_value has any type; the two others are NULL where the value has the other one. */
 	if (column == ARGS_SET)
 		give_number(to, event);
 	else if (column == ARGS_KEY)
@@ -484,6 +499,7 @@ static void metadata_column(struct query *q, size_t row, int column, sqlite3_con
 
 /* --- brace_table -------------------------------------------------------------------------- */
 
+/* The table of the tables, itself included: what a user who knows no name can ask for. */
 static size_t tables_n(const struct query *q)
 {
 	size_t n = 0;

@@ -72,7 +72,8 @@ void durations_free(struct durations *d)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Finds the row of this name and file, or makes it. */
+/* Finds the row of this name and file, or makes it. A linear search does: row_of() asks once for
+ * each function of each image. */
 static uint32_t row_named(struct durations *d, const char *name, const char *file)
 {
 	for (size_t i = 0; i < d->rows.n; i++)
@@ -96,6 +97,7 @@ static uint32_t name_row(struct durations *d, uint32_t image, uint32_t fn)
 	return row_named(d, name, m->name);
 }
 
+/* The result may move when the next row is made. */
 static struct duration_row *row_of(struct durations *d, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = thread < d->info->threads.n ? d->info->threads.at[thread].image : 0;
@@ -128,11 +130,12 @@ static void add_duration(struct durations *d, struct duration_row *r, uint64_t t
 	r->total += ticks;
 	r->min = ticks < r->min ? ticks : r->min;
 	r->max = ticks > r->max ? ticks : r->max;
+	/* Powers are of nanoseconds, as people read them; all else is converted at the end. */
 	r->powers[power_of(trace_clock_delta_ns(&d->info->clock, ticks))]++;
 	histogram_add(&r->all, &d->pool, ticks);
 }
 
-/* calls_emit */
+/* calls_emit. A call that was left by an unwinder counts: its time is known. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct durations *d = arg;
@@ -150,12 +153,14 @@ static void take_step(void *arg, const struct call_step *s)
 
 void durations_event(struct durations *d, const struct event *e)
 {
+	/* Only damaged records name a thread that is not there. */
 	if (e->thread >= d->info->threads.n)
 		return;
 	d->last = *e;
 	tracks_feed(&d->tracks, tracks_lane(&d->tracks, e->thread), e, take_step, d);
 }
 
+/* Calls that are open now are counted as not returned: the last event's time is not their end. */
 void durations_end(struct durations *d)
 {
 	tracks_end(&d->tracks, &d->last, take_step, d);
@@ -168,6 +173,7 @@ size_t durations_functions(const struct durations *d)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
+/* Equal counts by name, so that the order does not depend on that of the records. */
 static int more_calls_first(const void *a, const void *b)
 {
 	const struct duration_row *x = *(const struct duration_row *const *)a,
@@ -236,6 +242,7 @@ static void print_powers(const struct duration_row *r, struct out *out)
 	}
 }
 
+/* Names are the programs' to choose: they are escaped. */
 static void print_row(const struct durations *d, const struct duration_row *r, struct out *out)
 {
 	out_foreign(out, r->name, SIZE_MAX);
@@ -272,11 +279,13 @@ void durations_print(const struct durations *d, size_t n, struct out *out)
 			out_char(out, '\n');
 		print_row(d, sorted[i], out);
 	}
+	/* Last, where the reader is: the rows may fill more than a screen. */
 	if (d->lost)
 		out_printf(out, "\n%" PRIu64 " records were lost: calls are missing\n", d->lost);
 	free(sorted);
 }
 
+/* Has the figures of print_row(); those of a function without a finished call are 0. */
 static void print_row_json(const struct durations *d, const struct duration_row *r, struct out *out)
 {
 	unsigned from, to;
@@ -306,6 +315,7 @@ void durations_print_json(const struct durations *d, size_t n, struct out *out)
 {
 	const struct duration_row **sorted = sorted_rows(d);
 
+	/* A line says what follows, and the last one whether that is all. */
 	out_str(out, "{\"schema\":\"brace-durations\",\"version\":1}\n");
 	for (size_t i = 0; i < d->rows.n && (!n || i < n); i++)
 		print_row_json(d, sorted[i], out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts and prints the rows of a summary. */
+/* Sorts and prints the rows of a summary, on the thread of the command that has made it. Nothing
+ * fails but the output, whose error stays in it. */
 #include "report/summary.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ enum summary_column summary_default_column(const struct summary *s)
 	return s->cut ? SUMMARY_TOTAL : SUMMARY_SELF;
 }
 
-/* n 0: all. */
+/* n 0: all. Figures of the whole do not depend on it. */
 static size_t rows_shown(const struct summary *s, size_t n)
 {
 	return n && n < s->rows.n ? n : s->rows.n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace file as an input of the summary. */
+/* The trace file as an input of the summary: a file of its own, so that summary.c and its tests
+ * need no store. Workers call, each with a cursor of its own; errors are the reader's. */
 #include "report/summary.h"
 
 #include "store/store.h"

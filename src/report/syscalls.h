@@ -15,7 +15,8 @@
 #include "base/out.h"
 #include "trace/event.h"
 
-enum syscalls_by { SYSCALLS_BY_CALL, SYSCALLS_BY_THREAD, SYSCALLS_BY_FILE, SYSCALLS_BY_ERROR };
+enum syscalls_by { SYSCALLS_BY_CALL, SYSCALLS_BY_THREAD, SYSCALLS_BY_FILE, SYSCALLS_BY_ERROR,
+		   SYSCALLS_BY_N };
 
 #define SYSCALLS_COLUMNS(X) \
 	X(CALLS, "calls")   \

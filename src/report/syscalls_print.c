@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts and prints the rows of syscalls.c, after its last event. */
+/* Sorts and prints the rows of syscalls.c, after its last event. The command calls, on its thread;
+ * nothing fails but the output, whose error stays in it. Times are kept in ticks and converted
+ * where they are printed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +88,7 @@ void syscalls_sort(struct syscalls *s, enum syscalls_column by, bool reverse)
 
 /* --- table ------------------------------------------------------------------------------- */
 
-/* n 0: all of them. */
+/* n 0: all of them. The sum below the table is of all rows in any case. */
 static size_t rows_shown(const struct syscalls *s, size_t n)
 {
 	return n && n < s->rows.n ? n : s->rows.n;
@@ -96,7 +98,7 @@ static void print_titles(const struct syscalls *s, struct out *o)
 {
 	static const char *const titles[SYSCALLS_NUMBERS] = { "CALLS", "ERRORS", "TOTAL", "MIN",
 							      "MEAN",  "P50",	 "P99",	  "MAX" };
-	static const char *const rows[SYSCALLS_BY_ERROR + 1] = {
+	static const char *const rows[SYSCALLS_BY_N] = {
 		[SYSCALLS_BY_CALL] = "SYSCALL", [SYSCALLS_BY_THREAD] = "THREAD",
 		[SYSCALLS_BY_FILE] = "FILE", [SYSCALLS_BY_ERROR] = "ERROR",
 	};
@@ -120,6 +122,7 @@ static void print_row_name(const struct syscalls *s, const struct syscalls_row *
 	out_printf(o, "-%" PRIu32, t->tid);
 }
 
+/* A row without a time has dashes, not zeros: a call that lasted 0 ns was seen to return. */
 static void print_row(const struct syscalls *s, const struct syscalls_row *r, struct out *o)
 {
 	for (unsigned c = 0; c < SYSCALLS_NUMBERS; c++) {
@@ -153,6 +156,7 @@ static struct syscalls_sum sum_of(const struct syscalls *s)
 	return sum;
 }
 
+/* Losses first: whoever reads the table should know that it is not whole. */
 void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o)
 {
 	const struct syscalls_sum sum = sum_of(s);
@@ -173,7 +177,7 @@ void syscalls_print_table(const struct syscalls *s, size_t n, struct out *o)
 
 static void print_json_key(const struct syscalls *s, const struct syscalls_row *r, struct out *o)
 {
-	static const char *const keys[SYSCALLS_BY_ERROR + 1] = {
+	static const char *const keys[SYSCALLS_BY_N] = {
 		[SYSCALLS_BY_CALL] = "name", [SYSCALLS_BY_THREAD] = "comm",
 		[SYSCALLS_BY_FILE] = "file", [SYSCALLS_BY_ERROR] = "error",
 	};

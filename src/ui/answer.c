@@ -40,6 +40,8 @@ void answer_free(struct answer *a)
 	vec_free(&a->hists);
 }
 
+/* Polls: the end of a program has no descriptor that this thread could wait for besides a screen's
+ * reader and a clock. */
 static void nap(void)
 {
 	const struct timespec t = { .tv_nsec = LOOK_NS };
@@ -49,6 +51,7 @@ static void nap(void)
 
 /* --- histograms ------------------------------------------------------------------------------- */
 
+/* event: SYSTEM:EVENT, as answer_add_hist() got it. NULL: the event has been removed since. */
 static const struct event_entry *event_named(struct tree *tree, const char *event)
 {
 	const char *colon = strchr(event, ':');
@@ -59,6 +62,7 @@ static const struct event_entry *event_named(struct tree *tree, const char *even
 	return e;
 }
 
+/* Into memory: how much of the text fits on the screen is known only when all of it is there. */
 static int append_text(void *arg, const char *bytes, size_t n)
 {
 	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
@@ -88,6 +92,8 @@ static char *hist_text(const struct answer_run *r, struct tree *tree)
 	return text;
 }
 
+/* A pipe or a file gets each second's text after the one before: it is for programs, which have no
+ * screen to clear. */
 static bool shows_screens(const struct answer_run *r)
 {
 	return r->inv->top && !r->inv->json && !r->inv->output && isatty(STDOUT_FILENO);
@@ -105,12 +111,14 @@ static void print_screen(struct answer_run *r, const char *text)
 	for (unsigned i = 1; i < size.ws_row && *end; i++)
 		end += strcspn(end, "\n") + (end[strcspn(end, "\n")] != '\0');
 	out_flush(&r->screen.text);
+	/* Past the buffer, which escapes control characters. */
 	if (write(STDOUT_FILENO, clear, sizeof(clear) - 1) < 0)
 		return;
 	out_bytes(&r->screen.text, text, (size_t)(end - text));
 	out_flush(&r->screen.text);
 }
 
+/* Also the last output, after the programs' end: with --top it replaces the last screen. */
 static void print_hists(struct answer_run *r, struct tree *tree)
 {
 	char *text = hist_text(r, tree);
@@ -142,16 +150,19 @@ static void watch_hists(struct answer_run *r, struct tree_run *t)
 		nap();
 		if (r->inv->top && looks % REFRESH_LOOKS == 0)
 			refresh(r, t->tree);
+		/* Nobody reads: the programs go on, and are not recorded any more. */
 		if (screen_is_done(&r->screen))
 			session_stop(instances_session(t->instances));
 	}
+	/* Records may still be on their way: all are to be counted before the last output. */
 	instances_wait(t->instances);
 	if (shows_screens(r))
 		print_screen(r, "");
 	print_hists(r, t->tree);
 }
 
-/* tree_run_begin()'s `use` */
+/* tree_run_begin()'s `use`. Questions have records (sql, which prints them as they come) or
+ * histograms; what had to be left out is told in either case. */
 static int print_answer(struct tree_run *t, void *arg, struct err *err)
 {
 	struct session_result result = { 0 };
@@ -165,6 +176,7 @@ static int print_answer(struct tree_run *t, void *arg, struct err *err)
 	return e;
 }
 
+/* The screen is closed in any case, so that a reader of a pipe sees the end. */
 int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };

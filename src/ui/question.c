@@ -12,6 +12,7 @@
 #include "image/providers.h"
 #include "inject/launch.h"
 
+/* A file that cannot be read has no events: a question about them fails by the event's name. */
 static void add_file(struct event_catalogue *c, const char *path)
 {
 	struct err ignored;
@@ -47,6 +48,7 @@ struct event_catalogue *question_events(const struct invocation *inv)
 	struct event_catalogue *c = events_new();
 	char *path, *image;
 
+	/* First: what every program has wins over a file's events of the same name. */
 	providers_everybodys(c);
 	for (size_t i = 0; i < inv->pids.n; i++)
 		add_process(c, inv->pids.at[i]);
@@ -58,7 +60,7 @@ struct event_catalogue *question_events(const struct invocation *inv)
 	return c;
 }
 
-/* Whether the name is the event's. */
+/* Whether the name is the event's: EVENT, SYSTEM:EVENT as ftrace has it, or with / or . between. */
 static bool is_named(const struct event_entry *e, const char *name, size_t n)
 {
 	const char *system = e->format->system, *event = e->format->name;
@@ -71,6 +73,7 @@ static bool is_named(const struct event_entry *e, const char *name, size_t n)
 	       !memcmp(event, name + k + 1, n - k - 1);
 }
 
+/* Of equal names the one that came first: providers_everybodys() added those of all programs. */
 const struct event_entry *question_event(struct event_catalogue *c, const char *name, size_t n)
 {
 	for (uint32_t i = 0; i < events_n(c); i++) {

@@ -31,7 +31,8 @@ static void name_copies(struct hist_question *q, const struct event_format *f)
 	}
 }
 
-/* Finds the event, or makes one at the function. *name: "SYSTEM:EVENT", for free(). */
+/* Finds the event, or makes one at the function. *name: "SYSTEM:EVENT", for free(). The catalogue
+ * is only for looking names up: the tree makes its own when it runs. */
 static int find_event(struct invocation *inv, struct hist_question *q, char **name,
 		      struct err *err)
 {
@@ -78,6 +79,7 @@ static int ask(struct invocation *inv, const char *text, struct answer *a, struc
 	return e;
 }
 
+/* The first question that cannot be asked ends it, before anything runs. */
 static int count_records(struct invocation *inv)
 {
 	struct answer a = { 0 };
@@ -109,6 +111,8 @@ static int choose_functions(struct invocation *inv, struct err *err)
 	return e || opened ? e : set_setting(inv, &modules, "*", err);
 }
 
+/* Until the program has ended, or the monitor has stopped the session. Calls that are open then are
+ * counted as such. */
 static int take_all(struct source *source, struct durations *d, struct err *err)
 {
 	struct event e;
@@ -120,6 +124,7 @@ static int take_all(struct source *source, struct durations *d, struct err *err)
 	return r;
 }
 
+/* Opens the output only now: until here nothing of it is known, and a pager would show nothing. */
 static int print_durations(const struct invocation *inv, const struct durations *d)
 {
 	struct screen o;
@@ -160,6 +165,7 @@ static int count_durations(struct invocation *inv)
 	session_result(session, &result);
 	session_free(session);
 	summary_messages(&result);
+	/* The answer is right, but a process could not be left as it was before. */
 	if (summary_stuck(&result) && !status)
 		status = EXIT_BRACE;
 	return status ? status : run_exit(result.wait_status);

@@ -18,10 +18,10 @@ struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
 /* EXIT_BRACE: no such rows. */
 static int choose_rows(const struct invocation *inv, enum syscalls_by *by)
 {
-	static const char *const words[] = { "call", "thread", "file", "error" };
+	static const char *const words[SYSCALLS_BY_N] = { "call", "thread", "file", "error" };
 
 	*by = SYSCALLS_BY_CALL;
-	for (unsigned i = 0; inv->by && i < 4; i++)
+	for (unsigned i = 0; inv->by && i < SYSCALLS_BY_N; i++)
 		if (strcmp(words[i], inv->by) == 0) {
 			*by = i;
 			return 0;
@@ -45,6 +45,7 @@ static int choose_column(const struct invocation *inv, enum syscalls_column *out
 	return EXIT_BRACE;
 }
 
+/* JSON is for programs: it gets no colours. */
 static int print_rows(const struct invocation *inv, const struct syscalls_choice *choice,
 		      struct syscalls *s)
 {
@@ -62,6 +63,7 @@ static int print_rows(const struct invocation *inv, const struct syscalls_choice
 	return screen_close(&o, 0);
 }
 
+/* To the end of the file, or of the program. -errno and *err; what came before is in *s. */
 static int take_all(struct source *source, struct syscalls *s, struct err *err)
 {
 	struct event e;
@@ -90,6 +92,7 @@ static int read_file(const struct invocation *inv, const struct syscalls_choice 
 		status = say_error(&err);
 	} else {
 		syscalls_end(s);
+		/* No errors is an answer; no calls at all is a trace without their events. */
 		if (!syscalls_rows(s) && choice->by != SYSCALLS_BY_ERROR)
 			say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
 				    "'syscalls:*' for --by file");
@@ -117,6 +120,7 @@ static int name_events(struct invocation *inv, enum syscalls_by by, struct err *
 	return e ? e : set_setting(inv, &events, "syscalls:*", err);
 }
 
+/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
 static int run_program(struct invocation *inv, const struct syscalls_choice *choice)
 {
 	struct session_result result = { 0 };
@@ -142,6 +146,7 @@ static int run_program(struct invocation *inv, const struct syscalls_choice *cho
 	source->ops->close(source);
 	session_result(session, &result);
 	session_free(session);
+	/* The table is right, but a process could not be left as it was before. */
 	if (summary_stuck(&result) && !status)
 		status = EXIT_BRACE;
 	return status ? status : run_exit(result.wait_status);
