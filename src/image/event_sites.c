@@ -64,6 +64,7 @@ static void add_events(struct event_catalogue *c, const struct static_events *ev
 		add_static_event(c, &events->events.at[i], &ignored);
 }
 
+/* False also for a file without events, so that callers need not look. */
 bool event_sites_load(struct module *mod)
 {
 	struct err ignored;
@@ -75,6 +76,7 @@ bool event_sites_load(struct module *mod)
 	return true;
 }
 
+/* Reads the file anew: the catalogue is filled before there is a plan that has read it. */
 static void add_events_of_file(int fd, const char *path, struct event_catalogue *c)
 {
 	struct static_events events;
@@ -111,6 +113,7 @@ static bool is_site_wanted(const struct event_set *set, const struct module *mod
 		const struct static_event *e = &mod->events.events.at[i];
 		char at[256];
 
+		/* A longer name is cut, and then equals no event's. */
 		snprintf(at, sizeof(at), "%s:%s", s->system, s->name);
 		if (!strcmp(e->at, at) && find_armed(set, e->system, e->name))
 			return true;
@@ -150,7 +153,7 @@ static void add_site(struct module *mod, const struct static_site *s)
 	memcpy(site->expected, static_nop, STATIC_NOP_BYTES);
 }
 
-/* Adds a state, once. */
+/* Adds a state, once: inlined copies of one event share it. */
 static void add_place(struct module *mod, const struct event_set *set, const struct event_entry *e,
 		      uint64_t state)
 {
@@ -237,7 +240,8 @@ static void add_state(struct patch_job *j, const struct event_place *p, uint64_t
 	add_patch(j, p->state + offsetof(struct event_state, block), 8, &block, &nothing);
 }
 
-/* Writes the event's block, and its filter behind it. Returns the bytes. */
+/* Writes the event's block, and its filter behind it, into code memory: the process may read it,
+ * and nothing but the tracer writes there. Returns the bytes. */
 static uint64_t write_block(const struct event_place *p, uint8_t *code)
 {
 	struct event_block block = {
@@ -262,6 +266,7 @@ static void write_sites(struct patch_job *j)
 {
 	const event_site_list *sites = &j->mod->sites;
 
+	/* States before sites: the first hit of a site finds the words that it calls through. */
 	for (size_t i = 0; i < sites->places.n; i++) {
 		add_state(j, &sites->places.at[i], j->at + j->used);
 		j->used += write_block(&sites->places.at[i], j->code + j->used);
@@ -273,6 +278,7 @@ static void write_sites(struct patch_job *j)
 	}
 }
 
+/* Readers of the trace need the format of each event whose records may come. */
 static void describe_sites(const struct module *mod, const struct event_set *set,
 			   struct image_update *update)
 {

@@ -14,6 +14,8 @@
  * be one. */
 static bool is_number(uint32_t number)
 {
+	/* Calls that change what the agent may do, who may map its memory, or which program
+	 * runs. */
 	static const uint32_t numbers[] = { SYS_execve,	 SYS_execveat,	SYS_prctl,
 					    SYS_seccomp, SYS_prlimit64, SYS_mlockall,
 					    SYS_setuid,	 SYS_setreuid,	SYS_setresuid };
@@ -24,6 +26,7 @@ static bool is_number(uint32_t number)
 	return number == WRAPPER_ANY;
 }
 
+/* Looks at every byte: a wrapper in the C library need not begin where a function does. */
 static void find_in(const uint8_t *p, uint64_t bytes, uint64_t vaddr, intercept_list *out)
 {
 	for (uint64_t i = 0; i + WRAPPER_READ <= bytes; i++) {
@@ -55,6 +58,7 @@ void intercepts_find(int fd, const char *path, const struct hook_module *h, inte
 	elf_file_free(&file);
 }
 
+/* Five bytes are the jump that replaces the instructions before the call. */
 bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t bytes)
 {
 	for (size_t i = 0; i < calls->n; i++)
@@ -65,6 +69,7 @@ bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t byte
 
 /* --- into the process ----------------------------------------------------------------------- */
 
+/* The most that any of them needs; write_calls() gives back nothing. */
 static uint64_t calls_room(const struct module *mod, const struct image_request *req)
 {
 	(void)req;

@@ -23,7 +23,8 @@ static const struct event_provider *const providers[] = {
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
 
-/* Several processes share a catalogue. */
+/* Several processes share a catalogue, and each one's plan asks for everybody's events: the first
+ * one adds them. */
 static bool has_everybodys(struct event_catalogue *c)
 {
 	uint32_t n = events_n(c);
@@ -43,6 +44,7 @@ void providers_everybodys(struct event_catalogue *c)
 			providers[i]->add_common(c);
 }
 
+/* Events that a file has under the name of one of everybody's are left out by the catalogue. */
 void providers_catalogue(int fd, const char *path, struct event_catalogue *c)
 {
 	providers_everybodys(c);
@@ -73,6 +75,8 @@ static char **offer_names(struct nearest *near, const char *name, struct event_c
 }
 
 /* Says why there is none, or gives the most similar event's name. */
+/* A provider may know why the event is not there (`allowed`): that says more than a similar
+ * name. */
 static int no_event(const struct event_set *set, const char *name, struct err *err)
 {
 	struct nearest near = { name, NULL, 0 };

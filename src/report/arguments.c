@@ -67,7 +67,8 @@ static void put_odd_byte(struct argument_text *t, uint8_t byte)
 		put_format(t, "\\%03o", byte);
 }
 
-/* `quote` and the backslash are escaped. */
+/* `quote` and the backslash are escaped. UTF-8 stays as it is if it is printable; a byte of none is
+ * shown as a number, as gdb does. */
 static void put_characters(struct argument_text *t, const char *s, size_t n, char quote)
 {
 	while (n) {
@@ -93,6 +94,7 @@ static void put_string(struct argument_text *t, const uint8_t *record, size_t by
 	uint32_t length = where >> 16, place = where & 0xffff;
 	size_t shown;
 
+	/* The record is the program's: where it says the string lies may be anywhere. */
 	if (!length) {
 		put_text(t, place ? "(fault)" : "0x0");
 		return;
@@ -110,7 +112,8 @@ static void put_string(struct argument_text *t, const uint8_t *record, size_t by
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The lowest `size` bytes, with their sign if it has one. */
+/* The lowest `size` bytes, with their sign if it has one: what lies above them in the register
+ * belongs to nobody. */
 static uint64_t narrow(uint64_t number, const struct prototype_value *v)
 {
 	unsigned unused = 64 - 8u * v->size;
@@ -185,7 +188,8 @@ static bool put_flags(struct argument_text *t, const struct prototype_value *v, 
 	return true;
 }
 
-/* By its name, by the names of its bits, or as a number. */
+/* By its name, by the names of its bits, or as a number. Of several names for one number the first
+ * one counts, as in gdb. */
 static void put_enum(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
 	const char *at = v->names, *end = v->names + v->names_bytes;

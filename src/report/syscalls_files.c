@@ -59,7 +59,8 @@ void syscalls_files_free(struct syscalls_files *f)
 	free(f);
 }
 
-/* NULL: not known. */
+/* NULL: not known. From the end, since the latest processes are the busiest; valid until the next
+ * one is added. */
 static struct files_process *find_process(const struct syscalls_files *f, uint32_t pid)
 {
 	for (size_t i = f->processes.n; i-- > 0;)
@@ -103,6 +104,7 @@ static struct files_process *add_process(struct syscalls_files *f, uint32_t pid)
 	return p;
 }
 
+/* NULL: not known. A process beyond the limit (p NULL) has no names either. */
 static const char *name_of(const struct files_process *p, uint64_t fd)
 {
 	return p && fd < p->files.n ? p->files.at[fd].name : NULL;
@@ -121,6 +123,7 @@ static void set_name(struct files_process *p, uint64_t fd, char *name, bool clos
 	p->files.at[fd] = (struct files_descriptor){ name, closes };
 }
 
+/* Changes nothing of a descriptor without a name: without one it does not matter when it goes. */
 static void set_closing(struct files_process *p, uint64_t fd, bool closes)
 {
 	if (p && fd < p->files.n)
@@ -196,6 +199,8 @@ struct opening {
 /* All these calls have one bit for it. */
 _Static_assert(SOCK_CLOEXEC == O_CLOEXEC && EPOLL_CLOEXEC == O_CLOEXEC, "one flag for all calls");
 
+/* Calls that return a descriptor. Others (pipe, socketpair, recvmsg) store the numbers in memory
+ * that no record has: those descriptors stay without a name. */
 static const struct opening openings[] = {
 	{ "open", OF_PATH, NULL, 2 },
 	{ "openat", OF_PATH, NULL, 3 },
@@ -219,6 +224,7 @@ static const struct opening openings[] = {
 	{ "inotify_init1", OF_KIND, "inotify", 1 },
 };
 
+/* By name, because numbers differ between machines. */
 static bool is_call(const struct syscalls_call *c, const char *name)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
@@ -249,6 +255,7 @@ static bool opens_closing(const struct opening *o, const struct syscalls_call *c
 	return is_call(c, "mq_open") || (o->flags && c->args[o->flags - 1] & O_CLOEXEC);
 }
 
+/* A copy takes over the name, not the state of being closed: dup() clears it. */
 static void open_file(struct files_process *p, const struct opening *o,
 		      const struct syscalls_call *c, uint64_t fd)
 {
@@ -261,6 +268,7 @@ static void open_file(struct files_process *p, const struct opening *o,
 		set_name(p, fd, name ? mem_strdup(name) : NULL, opens_closing(o, c));
 }
 
+/* Ends at the last descriptor that is known: `last` may be UINT32_MAX. */
 static void close_range_of(struct files_process *p, const struct syscalls_call *c)
 {
 	uint32_t last = (uint32_t)c->args[1];
@@ -279,6 +287,7 @@ static bool is_birth(const struct syscalls_call *c)
 	       (is_call(c, "clone") && !(c->args[0] & CLONE_THREAD));
 }
 
+/* The name is written at the begin, since close() forgets it at the return. */
 void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			  char *name, size_t n)
 {
@@ -309,6 +318,7 @@ void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct 
 	const struct opening *o = opening_of(c);
 
 	syscalls_files_forget(f, pid, c);
+	/* A call that failed has changed no descriptor. */
 	if (result < 0)
 		return;
 	if (is_birth(c))

@@ -45,6 +45,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
 };
 
+/* A trace of a later brace may have kinds that this one lacks. */
 const char *messages_kind(uint32_t kind)
 {
 	return kind < MESSAGE_KINDS && kinds[kind] ? kinds[kind] : "unknown";
@@ -67,7 +68,7 @@ static uint32_t count_of(const struct trace_message *messages, size_t n, uint32_
 	return count;
 }
 
-/* " (busybox, ldconfig, ...)" */
+/* " (busybox, ldconfig, ...)": a few names are a hint; `brace info --json` has all of them. */
 static void print_names(struct out *o, const struct trace_message *messages, size_t n,
 			uint32_t kind)
 {
@@ -132,12 +133,14 @@ static void print_stopped(struct out *o, const char *prefix, const struct trace_
 	out_char(o, '\n');
 }
 
+/* Not an error: brace keeps its own list, and what the process wrote led nowhere. */
 static void print_forged(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	print_processes(o, prefix, note);
 	out_str(o, "wrote into the list of its patches: brace went by its own\n");
 }
 
+/* For the session as a whole: whose stores they were cannot be told. */
 static void print_spoiled(struct out *o, const char *prefix)
 {
 	out_printf(

@@ -78,7 +78,8 @@ static uint32_t sum_counts(const uint32_t *counts, unsigned n)
 	return total;
 }
 
-/* Without a newline: summary_print() may add the number of programs. */
+/* Hooked ones by kind, others by reason: whoever misses a function sees at once where to look.
+ * Without a newline: summary_print() may add the number of programs. */
 static void say_hooks(const uint32_t *by_kind, const uint32_t *by_reason)
 {
 	uint32_t hooked = sum_counts(by_kind, HOOK_KINDS_N), left[REASONS_N];
@@ -119,7 +120,8 @@ void summary_coverage(uint64_t code_bytes, uint64_t unknown_bytes)
 
 /* --- the black box ---------------------------------------------------------------------- */
 
-/* Prints all that could be read, also after a failure, which is the result. */
+/* Prints all that could be read, also after a failure, which is the result. The first image is the
+ * launched program's. */
 static int print_last(struct store_reader *reader, int sig, unsigned n, struct err *err)
 {
 	const struct trace_info *info = store_info(reader);
@@ -146,6 +148,7 @@ void summary_black_box(const char *trace_file, int wait_status, unsigned n)
 
 	if (!n || !WIFSIGNALED(wait_status))
 		return;
+	/* Read back from the file, which has all threads' records in their order. */
 	if (store_open(trace_file, &reader, &err)) {
 		say_error(&err);
 		return;
@@ -210,7 +213,8 @@ void summary_full(const struct session_result *r)
 {
 	char lost[32], all[32];
 
-	/* An error without a loss is told by itself. */
+	/* The writer failed while the program ran on: what came after that is lost. An error
+	 * without a loss is told by itself. */
 	if (r->full.code && r->lost)
 		say("brace: %s: %s of %s records are lost\n", r->full.text,
 		    summary_grouped(r->lost, lost), summary_grouped(r->lost + r->records, all));
@@ -224,6 +228,7 @@ bool summary_stuck(const struct session_result *r)
 		return false;
 	say("brace: %u process%s could not be left as before: %s\n", r->stuck,
 	    r->stuck == 1 ? "" : "es", r->stuck_why.text);
+	/* The patches do no harm, but only another brace takes them out: say how. */
 	say("brace: process %d runs on, its functions still patched; brace record -p %d --duration 1ms takes the patches out\n",
 	    (int)r->stuck_pid, (int)r->stuck_pid);
 	return r->attached;

@@ -21,7 +21,8 @@
 #define PROMPT_MORE "  ...> "
 #define BLANKS " \t\r\n"
 
-/* A single operand is the file if there is one of that name, and otherwise the statement. */
+/* A single operand is the file if there is one of that name, and otherwise the statement, if it has
+ * a blank: a word alone is more likely a file's name with a slip. */
 static const char *take_statement(struct invocation *inv)
 {
 	struct stat st;
@@ -66,6 +67,7 @@ static int run_text(const struct invocation *inv, struct query *q, const char *s
 
 	rows_init(&rows, form_of(inv), to);
 	r = query_run(q, sql, &rows_sink, &rows, err);
+	/* Rows before a failure stand: they are right. */
 	rows_end(&rows);
 	out_flush(&to->text);
 	return r;
@@ -191,6 +193,7 @@ static int run_input(const struct invocation *inv, struct query *q)
 	}
 	free(s.text);
 	free(line);
+	/* At a prompt every failure was seen when it happened. */
 	return screen_close(&s.screen, s.prompt ? 0 : s.status);
 }
 
