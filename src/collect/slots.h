@@ -15,9 +15,10 @@ _Static_assert(SLOTS == MEMORY_THREADS_MAX, "the agent has room for so many");
 #define PRODUCER_SLOTS (MEMORIES_MAX << SLOT_BITS) /* of one source */
 #define PRODUCERS_MAX 4u               /* in one session; the numbers suffice for 64 */
 
-/* The parts of a slot number: its source; whether that is a session memory, which one, and the slot
- * in it. */
+/* The parts of a slot number: its source, by the order in which sources were added. */
 static inline uint32_t slot_producer(uint32_t slot) { return slot / PRODUCER_SLOTS; }
+/* Whether that is a session memory; only then the next two have a meaning. */
 static inline bool slot_in_memory(uint32_t slot) { return slot_producer(slot) == 0; }
+/* Which one, and the slot in it. */
 static inline uint32_t slot_memory(uint32_t slot) { return slot >> SLOT_BITS; }
 static inline uint32_t slot_within(uint32_t slot) { return slot & (SLOTS - 1); }

@@ -53,12 +53,15 @@ int events_define(struct event_catalogue *c, const struct event_provider *of,
 /* Removes an event: it is not found any more, cannot be enabled, and its name is free. Its entry
  * stays. */
 void events_remove(struct event_catalogue *c, const struct event_entry *e);
+/* Whether the event was removed. */
 bool events_is_gone(const struct event_entry *e);
 
-/* Return the number of events; the event at an index, NULL: there are not so many; the event with
- * that name that is not gone, NULL: none. */
+/* Returns the number of events, those that are gone among them. It only grows. */
 uint32_t events_n(struct event_catalogue *c);
+/* Returns the event at an index, which lives as long as the catalogue; NULL: there are not so
+ * many. */
 const struct event_entry *events_at(struct event_catalogue *c, uint32_t index);
+/* Returns the event with that name that is not gone; NULL: none. */
 const struct event_entry *events_find(struct event_catalogue *c, const char *system,
 				      const char *name);
 /* True if the event can be enabled, and has a filter. */

@@ -70,9 +70,10 @@ bool event_set_armed(const struct event_set *s, uint32_t index);
  * triggers, then the filter. The reader also runs a filter on functions, which have another address
  * in each program. */
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index);
-/* True if the traced program has to leave its stack with each record, because a trigger shows it.
- * event_set_stack() asks for it. */
+/* True if the traced program has to leave its stack with each record, because a trigger shows
+ * it. */
 bool event_set_stacked(const struct event_set *s, uint32_t index);
+/* Asks for that, whatever the triggers; for options that show stacks of all events. */
 void event_set_stack(struct event_set *s, uint32_t index);
 /* True if the event asks the traced program for something else under a than under b. */
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index);
@@ -94,8 +95,9 @@ char *event_set_read(const struct event_set *s); /* free() it */
 int event_set_pending_filter(struct event_set *s, const char *text, struct err *err);
 int event_set_pending_trigger(struct event_set *s, const char *text, struct err *err);
 
-/* Write events/[SYSTEM/]enable; system NULL: all. */
+/* Writes events/[SYSTEM/]enable; system NULL: all. Events that cannot be enabled stay off. */
 void event_set_enable_system(struct event_set *s, const char *system, bool on);
+/* Writes events/SYSTEM/EVENT/enable. */
 void event_set_enable(struct event_set *s, uint32_t index, bool on);
 /* Returns the text of a system's `enable`: "?", "0", "1", "X". */
 const char *event_set_read_system(const struct event_set *s, const char *system);
@@ -108,6 +110,7 @@ int event_set_filter(struct event_set *s, uint32_t index, const char *text,
 		     struct filter_fault *fault);
 int event_set_filter_system(struct event_set *s, const char *system, const char *text,
 			    struct filter_fault *fault, unsigned *faults);
+/* Returns the text of events/SYSTEM/filter, with the error of the last write; free() it. */
 char *event_set_read_filter_system(const struct event_set *s, const char *system);
 int event_set_trigger(struct event_set *s, uint32_t index, const char *line,
 		      struct filter_fault *fault);

@@ -53,6 +53,7 @@ void ring_take(struct ring *r, bool reader, chunk_list *out);
 /* Moves everything out, and returns and resets the counters. */
 struct ring_counts ring_move(struct ring *r, chunk_list *out);
 bool ring_is_empty(struct ring *r);
-/* The counters of all CPUs, and those of one. */
+/* The counters of all CPUs. */
 struct ring_counts ring_counts(struct ring *r);
+/* The losses of one CPU's records. */
 struct ring_losses ring_losses(struct ring *r, unsigned cpu);

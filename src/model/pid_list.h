@@ -20,9 +20,12 @@ int pid_list_write(struct pid_list *l, const char *text, bool append, struct err
 char *pid_list_read(const struct pid_list *l, const char *empty);
 /* Whether a list of wanted and a list of unwanted threads let the thread pass. */
 bool pid_lists_allow(const struct pid_list *these, const struct pid_list *not_these, pid_t pid);
+/* Whether the number is in the list; an empty list has none. */
 bool pid_list_has(const struct pid_list *l, pid_t pid);
+/* Adds the number, once. */
 void pid_list_add(struct pid_list *l, pid_t pid);
 /* Removes the number. If it was the last one all_ended is set. */
 void pid_list_remove(struct pid_list *l, pid_t pid);
+/* A deep copy; what *to had is not freed. pid_list_free() frees it. */
 void pid_list_copy(struct pid_list *to, const struct pid_list *from);
 void pid_list_free(struct pid_list *l);

@@ -82,8 +82,8 @@ void load_free(struct load *l);
 /* Reads the trace, the first time. 0, or -errno and *err; after a failure it is tried again. */
 int load_records(struct load *l, struct err *err);
 
-/* The rows, and how many there are. Loading more rows moves them: addresses hold only until then.
- * NULL where nothing is loaded. */
+/* The rows of calls and of events, each with its number. Loading more rows moves them: addresses
+ * hold only until then. NULL and 0 where nothing is loaded. */
 static inline struct slice *load_slices(const struct load *l) { return l->slices.at; }
 static inline size_t load_slices_n(const struct load *l)
 {

@@ -134,9 +134,13 @@ size_t calls_top(const struct calls *c);
 void calls_landed(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
 
 /* --- the two common cases, inline; the rest is in calls.c ------------------------------ */
+
+/* calls_feed() for all other cases; any event. */
 void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg);
+/* Makes room for one more call at least. */
 void calls_grow(struct calls *c);
 
+/* Opens a call on top of the others; flags: of enum call_flag. */
 static inline void calls_push(struct calls *c, const struct event *e, uint32_t flags)
 {
 	if (__builtin_expect(c->n == c->cap, 0))
@@ -144,6 +148,7 @@ static inline void calls_push(struct calls *c, const struct event *e, uint32_t f
 	c->at[c->n++] = (struct call_frame){ e->tsc, 0, 0, e->fn, flags };
 }
 
+/* Returns a step with all that the event alone says. */
 static inline struct call_step calls_step(const struct calls *c, const struct event *e,
 					  enum call_kind kind)
 {
@@ -153,6 +158,7 @@ static inline struct call_step calls_step(const struct calls *c, const struct ev
 	};
 }
 
+/* Adds the event's arguments; they are the event's own, and valid as long as it is. */
 static inline void calls_tell_arguments(struct call_step *s, const struct event *e)
 {
 	if (__builtin_expect(e->flags & EVENT_ARGUMENTS, 0)) {
@@ -161,6 +167,7 @@ static inline void calls_tell_arguments(struct call_step *s, const struct event 
 	}
 }
 
+/* Adds the returned value, if the event has one. */
 static inline void calls_tell_value(struct call_step *s, const struct event *e)
 {
 	s->value = e->value;

@@ -69,8 +69,8 @@ struct tracee {
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t tracee_clock_ns(void);
 
-/* Wait for the thread's next stop or end. Return 1: *status is waitpid's; 0: not within 10 ms (or
- * before the deadline, of tracee_clock_ns()); -ESRCH: there is no such thread any more. */
+/* Waits for the thread's next stop or end. Both return 1: *status is waitpid's; 0: not within 10 ms
+ * (or before the deadline, of tracee_clock_ns()); -ESRCH: there is no such thread any more. */
 int wait_tick(struct ticks *ticks, pid_t tid, int *status);
 int wait_thread(struct ticks *ticks, pid_t tid, uint64_t deadline, int *status);
 /* waitpid(), except that the end of the process to be kept is reported as ECHILD and left for
@@ -87,6 +87,7 @@ void wait_ticks_end(struct ticks *ticks);
 void wait_ticks_during(struct ticks *ticks, void (*call)(void *), void *of);
 bool wait_has_ended(pid_t tid); /* true if it can be waited for */
 
+/* Whether waitpid()'s status is that of PTRACE_EVENT_STOP, the stop of a seized thread. */
 static inline bool wait_is_event_stop(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP;

@@ -96,6 +96,7 @@ struct tree *tree_new(struct tree_owner *owner);
 void tree_free(struct tree *t); /* no file is open any more, no node held */
 /* The root; not held, valid as long as the tree. */
 struct tree_node *tree_root(struct tree *t);
+/* The owner that the node was made for: an instance, say. Not held. */
 struct tree_owner *tree_node_owner(const struct tree_node *n);
 
 /* Creates a directory that is not attached: fill it, then tree_attach it. Modes are permission
