@@ -89,6 +89,8 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 	return code_short_jump(from, island, hop->bytes);
 }
 
+/* For unwinders and for whoever stops a thread there: which instruction a place in the trampoline
+ * stands for. */
 static void note_place(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,
 		       size_t body)
 {
@@ -267,7 +269,8 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 	return bytes;
 }
 
-/* A short jump needs a second patch, for its island. */
+/* An upper bound, since memory for the patches comes before they are made. A short jump needs a
+ * second patch, for its island. */
 static uint32_t functions_max(const struct module *mod)
 {
 	uint32_t n = count_selected(mod);
@@ -299,6 +302,7 @@ static void write_functions(struct patch_job *j)
 	j->code_end = j->used;
 }
 
+/* The region has no place in reach: its functions are listed with that reason, not left out. */
 static void refuse_functions(struct module *mod)
 {
 	for (uint32_t i = 0; mod->hooks && i < mod->hooks->n; i++)

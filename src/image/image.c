@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans the patches of one address space. Called by planners (session/setup.c), and in holders by
  * inject/attach.c and inject/change.c; each works on structs of its own, and shared caches have
- * locks of theirs. A plan that fails leaves the process
- * untouched. The agent's answers come from memory that the program can write: each is read once and
- * compared. */
+ * locks of theirs. A plan that fails leaves the process untouched. The agent's answers come from
+ * memory that the program can write: each is read once and compared. */
 #include "image/image.h"
 
 #include <errno.h>
@@ -44,6 +43,7 @@ static int make_image_memory(struct image *im, const struct memory_ends *ends, s
 	return 0;
 }
 
+/* By kind or by reason: every function is in exactly one count. */
 static void count_function(struct image_count *c, const struct trace_function *f)
 {
 	c->functions++;
@@ -56,6 +56,7 @@ static void count_function(struct image_count *c, const struct trace_function *f
 
 void image_count_add(struct image_count *total, const struct image_count *more, bool addition)
 {
+	/* A plan that is no addition stands for all of the process. */
 	if (!addition) {
 		*total = *more;
 		return;
@@ -184,6 +185,7 @@ enum hook_reason image_patch_reason(const struct image *im, uint64_t address)
 		[PATCH_APPLIED] = REASON_NONE,
 	};
 
+	/* PENDING after the agent is done: its region found no place. */
 	for (uint32_t i = 0; i < im->setup.n_patches; i++)
 		if (im->patches[i].address == address &&
 		    im->patches[i].status < sizeof(reasons) / sizeof(*reasons))
@@ -250,6 +252,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		modules_describe(&modules, req->index, &out->update);
 	if (r == 0)
 		patches_describe(&modules, req->events, &out->update);
+	/* Counts are wanted of a plan that failed, too: the error tells of them. */
 	count_code(&modules, &out->count);
 	out->count.arguments = modules.wished;
 	count_all(out);
@@ -309,6 +312,7 @@ int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct im
 	return make_image_memory(out, ends, err);
 }
 
+/* Adds to what *to has; paths are copied. */
 void image_known_copy(struct known_modules *to, const struct known_modules *from)
 {
 	for (size_t i = 0; i < from->at.n; i++) {
@@ -344,6 +348,8 @@ static bool has_process(const struct known_modules *k, pid_t pid)
 	return false;
 }
 
+/* A child of a fork has the mappings of its parent, which stand under another pid: it gets all of
+ * the image's, until it has some of its own. */
 void image_known_of(struct known_modules *to, const struct known_modules *from, pid_t pid)
 {
 	bool own = has_process(from, pid);
@@ -400,6 +406,8 @@ static void forget_module(struct known_modules *k, pid_t pid, uint64_t start)
 	}
 }
 
+/* A region without a place has no trampolines: were its module still known, the agent would not ask
+ * for it again. */
 void image_forget_unmapped(const struct image *im, struct known_modules *known, pid_t pid)
 {
 	for (uint32_t i = 0; i < im->setup.n_regions; i++)

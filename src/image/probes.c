@@ -50,7 +50,7 @@ static void drop_marked(struct marked *m)
 	*m = (struct marked){ 0 };
 }
 
-/* A file that cannot be read has no markers, which is no error. */
+/* A file that cannot be read has no markers, which is no error: any mapped file is asked. */
 static void read_markers(struct marked *m, int fd, const char *path)
 {
 	if (elf_file_read(fd, path, ELF_NOTES, &m->notes, NULL) == 0)
@@ -85,6 +85,7 @@ static struct marked *marked_file(int fd, const char *path)
 
 /* --- events --------------------------------------------------------------------------------- */
 
+/* The file may have several copies of a marker, where the compiler inlined a function. */
 static bool is_same_marker(const struct usdt_marker *a, const struct usdt_marker *b)
 {
 	return strcmp(a->provider, b->provider) == 0 && strcmp(a->name, b->name) == 0;

@@ -22,7 +22,8 @@ static bool is_named(const struct event_format *f, size_t i, const char *name)
 	return i < f->n && f->fields[i].size == 8 && strcmp(f->fields[i].name, name) == 0;
 }
 
-/* A return's record begins with the function and with the address that it returned to. */
+/* Probes are told by their first fields, since any event may be in any group. A return's record
+ * begins with the function and with the address that it returned to. */
 static bool is_return(const struct event_format *f)
 {
 	return is_named(f, 0, "__probe_func") && is_named(f, 1, "__probe_ret_ip");
@@ -119,7 +120,8 @@ static void print_hexadecimal(struct probe_print *p, uint64_t v)
 	trace_seq_printf(p->to, "%llx", (unsigned long long)v);
 }
 
-/* The conversions of fetch_types.c. */
+/* The conversions of fetch_types.c; a format with any other is not a probe's, and printed by
+ * libtraceevent. */
 static const struct conversion {
 	const char *text;
 	void (*print)(struct probe_print *p, uint64_t value);
@@ -205,6 +207,7 @@ bool probe_text(const struct event_format *f, const uint8_t *record, uint32_t si
 	const char *text = print_place(&p);
 	uint64_t value;
 
+	/* To the quote that ends the format: arguments after it are the fields in their order. */
 	while (text && *text && *text != '"') {
 		const struct conversion *c = conversion_at(text);
 

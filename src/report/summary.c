@@ -85,6 +85,7 @@ static void add_thread_row(struct summary *s, struct tally *t, uint32_t thread)
 	*vec_add(&s->rows) = row;
 }
 
+/* Called with work->lock held, or by the one thread that is left. */
 static void add_counts(struct summary *s, const struct tally *t)
 {
 	s->counts.unwound += t->counts.unwound;
@@ -106,7 +107,7 @@ static void end_thread(struct worker *w, uint32_t thread)
 
 /* --- the jobs -------------------------------------------------------------------------- */
 
-/* Keeps the first error. */
+/* Keeps the first error. The other workers go on: jobs are few and cannot be called back. */
 static void fail_work(struct work *w, int result, const struct err *err)
 {
 	pthread_mutex_lock(&w->lock);
@@ -132,6 +133,7 @@ static int read_piped(const struct summary_input *in, void *cursor, struct tally
 	return r;
 }
 
+/* Decodes and adds up in turns: events stay in the cache between the two. */
 static int read_directly(const struct summary_input *in, void *cursor, struct tally *t,
 			 struct err *err)
 {
@@ -154,6 +156,7 @@ static int do_job(struct worker *w, const struct summary_job *job, struct err *e
 	pthread_mutex_lock(&w->work->lock);
 	cursor = in->open(in->of, job->thread);
 	pthread_mutex_unlock(&w->work->lock);
+	/* A thread without records has no cursor, and no row. */
 	if (!cursor)
 		return 0;
 	tally_begin(&w->tally, job->thread);
@@ -183,6 +186,7 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
+/* The biggest first, so that no worker begins one when the others are done. */
 struct by_size { uint64_t records; uint32_t thread; };
 
 static int bigger_first(const void *a, const void *b)

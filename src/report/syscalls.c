@@ -34,6 +34,7 @@ struct syscalls *syscalls_new(const struct trace_info *info, enum syscalls_by by
 	return s;
 }
 
+/* tdestroy() wants a function. */
 static void keep_node(void *node)
 {
 }
@@ -141,6 +142,7 @@ static struct syscalls_event event_of(struct syscalls *s, uint32_t index)
 
 /* --- rows -------------------------------------------------------------------------------- */
 
+/* For the tree of rows: by thread, then by name. Only one of the two is in use in a table. */
 static int by_name(const void *a, const void *b)
 {
 	const struct syscalls_row *x = a, *y = b;
@@ -169,6 +171,7 @@ static struct syscalls_row *row_named(struct syscalls *s, const char *name, uint
 	return row;
 }
 
+/* Descriptors belong to processes, records to threads. */
 static uint32_t pid_of(const struct syscalls *s, uint32_t thread)
 {
 	return s->info->threads.at[thread].pid;
@@ -253,6 +256,7 @@ static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t th
 	free(c->path);
 }
 
+/* Opens a call within those that are open: a signal's handler may call while a call waits. */
 static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint32_t nr,
 				       uint64_t tsc)
 {
@@ -297,6 +301,7 @@ static char *path_in(const struct event *e, uint16_t place)
 	return mem_strndup((const char *)payload + at - EVENT_COMMON_BYTES, n - 1);
 }
 
+/* An event of syscalls:, which alone has the path. */
 static void begin_named(struct syscalls *s, const struct event *e, const struct syscalls_event *k)
 {
 	struct syscalls_thread *t = thread_of(s, e->thread);

@@ -51,7 +51,7 @@ static void print_line(struct session_listing *l, const char *line)
 	}
 }
 
-/* Without operands everything matches. */
+/* Without operands everything matches, as with trace-cmd list. */
 static bool name_matches(const struct session_listing *l, const char *name)
 {
 	for (int i = 0; i < l->inv->n_operands; i++)
@@ -77,7 +77,7 @@ static int list_option(struct session_listing *l, char *line, struct err *err)
 	return 0;
 }
 
-/* "name" or "name [module]" */
+/* "name" or "name [module]", as available_filter_functions has them. */
 static int list_function(struct session_listing *l, char *line, struct err *err)
 {
 	char *bracket = strstr(line, " ["), *module = bracket ? mem_strdup(bracket + 2) : NULL;

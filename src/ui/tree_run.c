@@ -117,7 +117,7 @@ int tree_run_begin(struct invocation *inv,
 
 /* --- trace_pipe ------------------------------------------------------------------------------- */
 
-/* How long to wait for more of it. */
+/* How long to wait for more of it. Non-blocking reads, since the end of the run wakes no reader. */
 #define LOOK_NS 10000000
 
 /* Reads bytes of trace_pipe; 0: there will be no more. */
@@ -155,6 +155,7 @@ int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err)
 		out_flush(&screen->text);
 	}
 	tree_close(pipe);
+	/* Nobody reads any more: the program goes on unrecorded, and is waited for. */
 	if (screen_is_done(screen))
 		session_stop(instances_session(t->instances));
 	instances_wait(t->instances);
