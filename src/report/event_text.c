@@ -126,6 +126,7 @@ static bool counts_are_safe(const char *s)
 	return true;
 }
 
+/* Of a name in C. */
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
@@ -152,6 +153,7 @@ static bool index_is_safe(const struct event_format *e, const char *code, const 
 	       f->offset + f->size <= RECORD_BYTES;
 }
 
+/* All indices in the format's code; one that is not understood is not safe. */
 static bool indices_are_safe(const struct event_format *e, const char *code)
 {
 	for (const char *at = code; (at = strchr(at, '[')); at++)
@@ -235,6 +237,7 @@ static char *widen_columns(struct shown *s)
 	return event_format_read(&wide);
 }
 
+/* A format that libtraceevent cannot parse leaves s->event NULL. */
 static void parse_print(struct shown *s)
 {
 	char *text = widen_columns(s);
@@ -274,6 +277,7 @@ static void parse_event(struct event_texts *t, struct shown *s, const struct tra
 	s->tep = tep_alloc();
 	if (!s->tep)
 		return;
+	/* Formats are anybody's: what is wrong with them is not for brace's standard error. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(s->tep, 8);
 	tep_set_page_size(s->tep, 4096);
@@ -362,6 +366,7 @@ static bool is_whole(const struct event_texts *t, const struct shown *s, uint32_
 
 /* --- by field, as the option `fields` ---------------------------------------------------- */
 
+/* Two digits a byte, as the kernel's option `fields` shows what is no number. */
 static void print_bytes(struct trace_seq *s, const uint8_t *at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

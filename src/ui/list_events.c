@@ -193,6 +193,7 @@ int list_events(struct invocation *inv, const char *binary)
 	int r = 0, status;
 
 	screen_open(&l.screen, inv, SCREEN_PAGED, NULL);
+	/* A failure later on leaves a listing that is whole up to there; the status tells. */
 	if (inv->json)
 		out_str(&l.screen.text, "{\"schema\":\"brace-events\",\"version\":1}\n");
 	if (!inv->pid && !binary)

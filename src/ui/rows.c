@@ -82,6 +82,7 @@ void rows_end(struct rows *r)
 	free_all(r);
 }
 
+/* NULL is an empty cell; CSV and JSON tell it from an empty text. */
 static void table_row(struct rows *r, const struct query_value *values)
 {
 	for (unsigned c = 0; c < r->n; c++) {
@@ -228,7 +229,7 @@ static int take_columns(void *arg, const char *const *names, unsigned n)
 /* query_sink.row: not 0 when the reader has left the pager, which ends the statement. */
 static int take_row(void *arg, const struct query_value *values, unsigned n)
 {
-	static void (*const print[])(struct rows *, const struct query_value *) = {
+	static void (*const print[ROWS_FORMS_N])(struct rows *, const struct query_value *) = {
 		[ROWS_TABLE] = table_row, [ROWS_CSV] = csv_row, [ROWS_JSON] = json_row,
 	};
 	struct rows *r = arg;

@@ -5,7 +5,7 @@
 #include "query/query.h"
 #include "ui/screen.h"
 
-enum rows_form { ROWS_TABLE, ROWS_CSV, ROWS_JSON };
+enum rows_form { ROWS_TABLE, ROWS_CSV, ROWS_JSON, ROWS_FORMS_N };
 
 /* One result. Not locked: the command's. */
 struct rows {
