@@ -240,8 +240,8 @@ static void add_state(struct patch_job *j, const struct event_place *p, uint64_t
 	add_patch(j, p->state + offsetof(struct event_state, block), 8, &block, &nothing);
 }
 
-/* Writes the event's block, and its filter behind it, into code memory: the process may read it,
- * and nothing but the tracer writes there. Returns the bytes. */
+/* Writes the event's block, and its filter behind it, into code memory, where the agent finds it
+ * by the state's word. Returns the bytes. */
 static uint64_t write_block(const struct event_place *p, uint8_t *code)
 {
 	struct event_block block = {

@@ -14,8 +14,8 @@
  * be one. */
 static bool is_number(uint32_t number)
 {
-	/* Calls that change what the agent may do, who may map its memory, or which program
-	 * runs. */
+	/* Calls that change which program runs, what the agent may call, how much memory it may
+	 * have, or whose process this is. */
 	static const uint32_t numbers[] = { SYS_execve,	 SYS_execveat,	SYS_prctl,
 					    SYS_seccomp, SYS_prlimit64, SYS_mlockall,
 					    SYS_setuid,	 SYS_setreuid,	SYS_setresuid };

@@ -124,7 +124,7 @@ static int take_all(struct source *source, struct durations *d, struct err *err)
 	return r;
 }
 
-/* Opens the output only now: until here nothing of it is known, and a pager would show nothing. */
+/* Opens the output only now, when there is something to print. */
 static int print_durations(const struct invocation *inv, const struct durations *d)
 {
 	struct screen o;
