@@ -8,33 +8,46 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *list;
-static VEC(uint64_t) own; /* that no process serves */
+struct own_mount { uint64_t id; dev_t device; bool served; };
+static VEC(struct own_mount) own;
 
 /* "ID PARENT DEVICE ROOT PLACE OPTIONS ... - TYPE SOURCE OPTIONS": blanks in names are written
  * \040. */
-static void take_line(const char *line)
+static bool parse_line(const char *line, struct own_mount *out)
 {
 	const char *type = strstr(line, " - ");
+	unsigned long long id;
+	unsigned major, minor;
 
-	if (type && strncmp(type + 3, "fuse", 4) != 0)
-		*vec_add(&own) = strtoull(line, NULL, 10);
+	if (!type || sscanf(line, "%llu %*u %u:%u ", &id, &major, &minor) != 3)
+		return false;
+	*out = (struct own_mount){ .id = id,
+				   .device = makedev(major, minor),
+				   .served = strncmp(type + 3, "fuse", 4) == 0 };
+	return true;
 }
 
 /* Lock held. */
 static void take_list(void)
 {
+	struct own_mount m;
 	char *line = NULL;
 	size_t cap = 0;
 
 	own.n = 0;
 	rewind(list);
 	while (getline(&line, &cap, list) > 0)
-		take_line(line);
+		if (parse_line(line, &m))
+			*vec_add(&own) = m;
 	free(line);
 }
 
@@ -60,7 +73,74 @@ bool mounts_is_served(uint64_t id)
 	if (is_new())
 		take_list();
 	for (size_t i = 0; i < own.n && served; i++)
-		served = own.at[i] != id;
+		served = own.at[i].id != id || own.at[i].served;
 	pthread_mutex_unlock(&lock);
 	return served;
+}
+
+/* --- devices ---------------------------------------------------------------------------------- */
+
+enum answer { UNKNOWN, NOT_SERVED, SERVED };
+
+static enum answer answer_of(bool served)
+{
+	return served ? SERVED : NOT_SERVED;
+}
+
+static enum answer ask_own(dev_t device)
+{
+	enum answer a = UNKNOWN;
+
+	pthread_mutex_lock(&lock);
+	if (is_new())
+		take_list();
+	for (size_t i = 0; i < own.n && a == UNKNOWN; i++)
+		if (own.at[i].device == device)
+			a = answer_of(own.at[i].served);
+	pthread_mutex_unlock(&lock);
+	return a;
+}
+
+/* The file system of memfds and of shared anonymous memory, which is mounted nowhere. */
+static bool is_anonymous(dev_t device)
+{
+	int fd = memfd_create("brace-device", MFD_CLOEXEC);
+	struct stat is;
+	bool same = fd >= 0 && fstat(fd, &is) == 0 && is.st_dev == device;
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/* The process may be in another mount namespace, a container's. */
+static enum answer ask_process(dev_t device, pid_t pid)
+{
+	enum answer a = UNKNOWN;
+	struct own_mount m;
+	char *line = NULL, name[64];
+	size_t cap = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/mountinfo", (int)pid);
+	f = fopen(name, "re");
+	while (f && a == UNKNOWN && getline(&line, &cap, f) > 0)
+		if (parse_line(line, &m) && m.device == device)
+			a = answer_of(m.served);
+	free(line);
+	if (f)
+		fclose(f);
+	return a;
+}
+
+bool mounts_device_is_served(dev_t device, pid_t pid)
+{
+	enum answer a = ask_own(device);
+
+	/* A device with a driver: FUSE on one (fuseblk) is mounted by root, and in the list. */
+	if (a == UNKNOWN && (major(device) != 0 || is_anonymous(device)))
+		a = NOT_SERVED;
+	if (a == UNKNOWN)
+		a = ask_process(device, pid);
+	return a != NOT_SERVED;
 }

@@ -14,27 +14,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/aside.h"
+#include "base/aside_io.h"
 #include "base/mem.h"
 
 #define THREADS_MOST (1u << 20)
 #define BUFFERS_MOST (1u << 22) /* 256 GiB of them */
+#define COPY_MS 60000 /* for all sub-buffers */
 #define HEARTBEAT_NS 200000000       /* a tracer raises the heartbeat every 50 ms */
 
-/* All n bytes, or -errno and *err. */
+/* All n bytes, or -errno and *err. The program may put a page there that is never filled, hence the
+ * aside. */
 static int read_all(int fd, uint64_t at, void *to, size_t n, struct err *err)
 {
-	for (size_t done = 0; done < n;) {
-		ssize_t r = pread(fd, (char *)to + done, n - done, (off_t)(at + done));
+	bool silent = false;
 
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return err_set(err, r ? errno : EIO,
-				       "cannot read the session memory of the process: %s",
-				       r ? strerror(errno) : "it ends early");
-		done += (size_t)r;
-	}
-	return 0;
+	if (aside_io_read(fd, -1, at, to, n, ASIDE_MS, &silent) == n)
+		return 0;
+	return err_set(err, EIO, "cannot read the session memory of the process: it %s",
+		       silent ? "does not come" : "ends early");
 }
 
 /* Whether n elements of `each` bytes fit between `at` and `end`. */
@@ -58,12 +56,12 @@ static bool is_sound(const struct memory_header *h, uint64_t size)
 }
 
 /* Makes a copy of the same layout in memory of our own, whose pages are only taken as they are
- * filled. */
+ * filled; shared with the aside that fills it. */
 static int make_room(const struct memory_header *h, uint64_t size, struct shared_memory *out,
 		     struct err *err)
 {
 	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (at == MAP_FAILED)
 		return err_set(err, errno, "no room for a copy of %llu bytes of session memory: %s",
@@ -106,17 +104,50 @@ static bool holds_records(const struct memory_desc *d)
 	return d->state == MEMORY_FULL || d->state == MEMORY_FILLING;
 }
 
-/* Each sub-buffer is read as a whole; is_whole() tells later which copies count. */
+struct copy_work {
+	int fd;
+	uint64_t at;
+	const struct shared_memory *m;
+	bool failed;
+};
+
+/* One sub-buffer, read as a whole. */
+static bool copy_one(const struct copy_work *w, uint32_t i)
+{
+	const uint64_t from = w->at + (uint64_t)((char *)w->m->buffers - (char *)w->m->header) +
+			      (uint64_t)i * MEMORY_BUFFER_BYTES;
+	uint8_t *to = (uint8_t *)shared_memory_words(w->m, i);
+
+	for (size_t done = 0; done < MEMORY_BUFFER_BYTES;) {
+		ssize_t r = pread(w->fd, to + done, MEMORY_BUFFER_BYTES - done,
+				  (off_t)(from + done));
+
+		if (r <= 0)
+			return false;
+		done += (size_t)r;
+	}
+	return true;
+}
+
+/* In the aside. is_whole() tells later which copies count. */
+static void copy_all(void *work)
+{
+	struct copy_work *w = work;
+
+	for (uint32_t i = 0; i < shared_memory_used(w->m) && !w->failed; i++)
+		if (holds_records(&w->m->descs[i]))
+			w->failed = !copy_one(w, i);
+}
+
 static int copy_buffers(int fd, uint64_t at, const struct shared_memory *m, struct err *err)
 {
-	uint64_t buffers_at = (uint64_t)((char *)m->buffers - (char *)m->header);
-	int r = 0;
+	struct copy_work w = { .fd = fd, .at = at, .m = m };
+	int r = aside_run(copy_all, &w, sizeof(w), COPY_MS);
 
-	for (uint32_t i = 0; i < shared_memory_used(m) && !r; i++)
-		if (holds_records(&m->descs[i]))
-			r = read_all(fd, at + buffers_at + (uint64_t)i * MEMORY_BUFFER_BYTES,
-				     shared_memory_words(m, i), MEMORY_BUFFER_BYTES, err);
-	return r;
+	return r == 0 && !w.failed ? 0
+				   : err_set(err, r < 0 ? -r : EIO,
+					     "cannot read the session memory of the process: %s",
+					     r < 0 ? strerror(-r) : "it ends early");
 }
 
 /* Whether the copy of sub-buffer i is what its thread had written there. */

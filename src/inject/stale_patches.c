@@ -18,6 +18,7 @@
 #include "image/modules.h"
 #include "shared/event.h"
 #include "shared/probe.h"
+#include "tracee/served.h"
 
 /* A larger one is none of ours. */
 #define REGION_MAX (UINT64_C(1) << 30)
@@ -25,10 +26,19 @@
 /* One search through a process, which runs meanwhile. */
 struct stale_look {
 	int fd;                   /* /proc/PID/mem */
+	struct served served;     /* of the process */
 	const struct maps *maps;
 	struct patch_list *out;
 	uint32_t function;        /* kind of the patches that are added */
 };
+
+/* Whether all n bytes could be read. */
+static bool get_bytes(struct stale_look *l, uint64_t at, void *bytes, size_t n)
+{
+	if (served_has(&l->served, at, n))
+		return served_read(&l->served, l->fd, at, bytes, n) == n;
+	return pread(l->fd, bytes, n, (off_t)at) == (ssize_t)n;
+}
 
 /* Whether the address lies in a region of trampolines. */
 static bool is_trampoline(const struct maps *maps, uint64_t address)
@@ -58,7 +68,7 @@ static bool add_jump(struct stale_look *l, uint64_t at, const uint8_t *expected)
 	uint8_t there[CODE_JUMP_BYTES];
 	uint64_t to;
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) != sizeof(there) ||
+	if (!get_bytes(l, at, there, sizeof(there)) ||
 	    !code_is_jump(there, at, &to) || !is_trampoline(l->maps, to))
 		return false;
 	add_patch(l, at, there, expected, sizeof(there));
@@ -71,7 +81,7 @@ static void add_short_jump(struct stale_look *l, uint64_t at, const uint8_t *exp
 	uint8_t there[CODE_SHORT_JUMP_BYTES];
 	uint64_t to;
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) &&
+	if (get_bytes(l, at, there, sizeof(there)) &&
 	    code_is_short_jump(there, at, &to))
 		add_patch(l, at, there, expected, sizeof(there));
 }
@@ -101,7 +111,7 @@ static void look_at_site(struct stale_look *l, uint64_t at)
 	uint8_t there[STATIC_NOP_BYTES];
 	uint64_t to;
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) &&
+	if (get_bytes(l, at, there, sizeof(there)) &&
 	    code_is_jump(there, at, &to))
 		add_patch(l, at, there, static_nop, sizeof(there));
 }
@@ -112,7 +122,7 @@ static void look_at_word(struct stale_look *l, uint64_t at)
 	static const uint8_t nothing[8];
 	uint8_t there[sizeof(nothing)];
 
-	if (pread(l->fd, there, sizeof(there), (off_t)at) == sizeof(there) &&
+	if (get_bytes(l, at, there, sizeof(there)) &&
 	    memcmp(there, nothing, sizeof(there)) != 0)
 		add_patch(l, at, there, nothing, sizeof(there));
 }
@@ -200,7 +210,7 @@ static void look_at_region(struct stale_look *l, const struct map *m)
 	uint8_t *bytes = mem_zalloc(n + sizeof(struct probe_site));
 	struct probe_site s;
 
-	if (pread(l->fd, bytes, n, (off_t)m->start) != (ssize_t)n)
+	if (!get_bytes(l, m->start, bytes, n))
 		n = 0;
 	/* Sites are aligned to 16 bytes in a region. */
 	for (size_t at = 0; at < n; at += 16) {
@@ -243,7 +253,7 @@ static void look_at_call(struct stale_look *l, const struct module *mod, const s
 					    (c->at + HOOK_CALL_BYTES));
 
 	l->function = PATCH_DIRECT;
-	if (pread(l->fd, &there, sizeof(there), (off_t)at) == sizeof(there) && there != expected &&
+	if (get_bytes(l, at, &there, sizeof(there)) && there != expected &&
 	    is_trampoline(l->maps, at + sizeof(there) + (uint64_t)(int64_t)there) &&
 	    !is_covered(l->out, at))
 		add_patch(l, at, (const uint8_t *)&there, (const uint8_t *)&expected,
@@ -277,6 +287,8 @@ int stale_patches_find(pid_t pid, struct patch_list *out, struct err *err)
 		r = err_set(err, errno, "cannot read %s: %s", name, strerror(errno));
 	else
 		modules_load_all(pid, &maps, &modules);
+	if (l.fd >= 0)
+		served_look(&l.served, pid);
 	for (size_t i = 0; i < modules.at.n; i++)
 		look_at_module(&l, &modules.at.at[i]);
 	if (l.fd >= 0) {
@@ -284,6 +296,7 @@ int stale_patches_find(pid_t pid, struct patch_list *out, struct err *err)
 		look_at_calls(&l, &modules);
 		close(l.fd);
 	}
+	served_free(&l.served);
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arch/code.h"
+#include "base/aside.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -28,25 +29,43 @@ static int open_memory(pid_t pid)
 	return open(name, O_RDWR | O_CLOEXEC);
 }
 
-void stopped_patches_touch(pid_t pid, const struct patch *patches, size_t n)
+struct touch {
+	int fd;
+	const struct patch *patches;
+	size_t n;
+};
+
+/* In the aside. */
+static void touch(void *work)
 {
-	int fd = open_memory(pid);
+	const struct touch *t = work;
 	uint64_t last = UINT64_MAX;
 
-	for (size_t i = 0; fd >= 0 && i < n; i++) {
-		uint64_t page = patches[i].address & ~(PAGE - 1);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct patch *p = &t->patches[i];
+		uint64_t page = p->address & ~(PAGE - 1);
 		uint8_t byte;
 
 		/* data, which the program writes too: the byte could be lost */
-		if (patches[i].function == PATCH_SEMAPHORE || patches[i].length == 8)
+		if (p->function == PATCH_SEMAPHORE || p->length == 8)
 			continue;
-		if (page == last || pread(fd, &byte, 1, (off_t)page) != 1 ||
-		    pwrite(fd, &byte, 1, (off_t)page) != 1)
+		if (page == last || pread(t->fd, &byte, 1, (off_t)page) != 1 ||
+		    pwrite(t->fd, &byte, 1, (off_t)page) != 1)
 			continue;
 		last = page;
 	}
-	if (fd >= 0)
-		close(fd);
+}
+
+/* The process runs, and can put a page there that is never filled: so in an aside. Where it takes
+ * too long the pages are brought in later, while the process stands. */
+void stopped_patches_touch(pid_t pid, const struct patch *patches, size_t n)
+{
+	struct touch t = { open_memory(pid), patches, n };
+
+	if (t.fd >= 0 && n)
+		aside_run(touch, &t, sizeof(t), ASIDE_MS);
+	if (t.fd >= 0)
+		close(t.fd);
 }
 
 typedef VEC(struct patch *) patch_order;

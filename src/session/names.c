@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/aside.h"
+#include "base/aside_io.h"
 #include "model/settings.h"
 #include "collect/clock.h"
 #include "image/describe.h"
@@ -21,7 +23,9 @@ struct remote { int fd; uint64_t at; };
 /* False: the process has ended, or does not map so much. */
 static bool read_remote(const struct remote *r, uint64_t offset, void *to, size_t n)
 {
-	return pread(r->fd, to, n, (off_t)(r->at + offset)) == (ssize_t)n;
+	bool silent = false;
+
+	return aside_io_read(r->fd, -1, r->at + offset, to, n, ASIDE_MS, &silent) == n;
 }
 
 /* Finds the first mapping of an image memory. */

@@ -120,6 +120,7 @@ static void free_tracee(struct tracee *t)
 	boost_end(&t->boost);
 	vec_free(&t->borrowed.before);
 	vec_free(&t->threads);
+	served_free(&t->served);
 	free(t);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/vec.h"
 #include "tracee/borrow.h"
+#include "tracee/served.h"
 #include "tracee/tracee.h"
 
 /* Results of an interrupted system call that the kernel means to restart. */
@@ -62,6 +63,7 @@ struct tracee {
 	struct ticks ticks;
 	VEC(struct thread) threads;
 	int mem;         /* /proc/TID/mem */
+	struct served served; /* looked at by the first access to its memory */
 	struct boost boost;
 	struct borrowed_thread borrowed;
 };

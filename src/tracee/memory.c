@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory and descriptors of a stopped process, on the holder's thread. /proc/PID/mem ignores page
  * protections, so text can be written without mprotect. Addresses may be any: unmapped memory is an
- * error of the call, or a zero word. */
+ * error of the call, or a zero word, and so is memory that a process serves and does not give. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -14,26 +14,42 @@
 #define PIDFD_THREAD 0200 /* O_EXCL; Linux 6.9 */
 #endif
 
-typedef ssize_t transfer(int fd, void *bytes, size_t n, off_t at);
-
-static ssize_t get_bytes(int fd, void *bytes, size_t n, off_t at)
+/* Whether an access may wait for a process that serves a file. Such memory is accessed in a process
+ * of its own, which is left behind if it takes too long. */
+static bool is_served(struct tracee *t, uint64_t address, size_t n)
 {
-	return pread(fd, bytes, n, at);
+	if (!t->served.looked)
+		served_look(&t->served, t->pid);
+	return served_has(&t->served, address, n);
 }
 
-static ssize_t put_bytes(int fd, void *bytes, size_t n, off_t at)
-{
-	return pwrite(fd, bytes, n, at);
-}
-
-/* Returns how many bytes were transferred; fewer than n at the first page that is not there. */
-static size_t move_bytes(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n,
-			 transfer *do_it)
+/* Both return how many bytes were transferred; fewer than n at the first page that is not there. */
+static size_t get_bytes(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n)
 {
 	size_t done = 0;
 
+	if (is_served(t, address, n))
+		return served_read(&t->served, t->mem, address, bytes, n);
 	while (done < n) {
-		ssize_t r = do_it(t->mem, bytes + done, n - done, (off_t)(address + done));
+		ssize_t r = pread(t->mem, bytes + done, n - done, (off_t)(address + done));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			break;
+		done += (size_t)r;
+	}
+	return done;
+}
+
+static size_t put_bytes(struct tracee *t, uint64_t address, const uint8_t *bytes, size_t n)
+{
+	size_t done = 0;
+
+	if (is_served(t, address, n))
+		return served_write(&t->served, t->mem, address, bytes, n);
+	while (done < n) {
+		ssize_t r = pwrite(t->mem, bytes + done, n - done, (off_t)(address + done));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -53,24 +69,27 @@ static int not_there(struct tracee *t, const char *what, uint64_t address, size_
 
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err)
 {
-	size_t done = move_bytes(t, address, to, bytes, get_bytes);
+	size_t done = get_bytes(t, address, to, bytes);
 
 	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
 }
 
 #define WORDS_AT_ONCE 512
 
-/* Returns how many were read; fewer than n at the first that is not there. One system call for many
- * words: process_vm_readv() takes up to IOV_MAX (1024) places and stops at the first that
- * faults. */
+/* Returns how many were read; fewer than n at the first that is not there, or is served. One system
+ * call for many words: process_vm_readv() takes up to IOV_MAX (1024) places and stops at the first
+ * that faults. */
 static size_t read_some(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words)
 {
 	struct iovec to = { words, n * sizeof(*words) }, from[WORDS_AT_ONCE];
+	size_t use = 0;
 	ssize_t r;
 
-	for (size_t i = 0; i < n; i++)
+	while (use < n && !is_served(t, addresses[use], sizeof(*words)))
+		use++;
+	for (size_t i = 0; i < use; i++)
 		from[i] = (struct iovec){ (void *)(uintptr_t)addresses[i], sizeof(*words) };
-	r = process_vm_readv(t->pid, &to, 1, from, n, 0);
+	r = use ? process_vm_readv(t->pid, &to, 1, from, use, 0) : 0;
 	return r < 0 ? 0 : (size_t)r / sizeof(*words);
 }
 
@@ -83,7 +102,9 @@ void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, ui
 		 * after it. */
 		i += read_some(t, addresses + i, n - i < WORDS_AT_ONCE ? n - i : WORDS_AT_ONCE,
 			       words + i);
-		if (i < n &&
+		if (i < n && is_served(t, addresses[i], sizeof(*words)))
+			words[i] = 0;
+		else if (i < n &&
 		    tracee_read(t, addresses[i], &words[i], sizeof(words[i]), &ignored) < 0)
 			words[i] = 0;
 	}
@@ -98,9 +119,9 @@ int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t by
 	size_t done;
 
 	if (r == 0) {
-		done = move_bytes(t, address, (uint8_t *)(uintptr_t)from, bytes, put_bytes);
+		done = put_bytes(t, address, from, bytes);
 		if (done != bytes) {
-			move_bytes(t, address, old, done, put_bytes);
+			put_bytes(t, address, old, done);
 			r = not_there(t, "write", address, bytes, done, err);
 		}
 	}
