@@ -207,6 +207,27 @@ static const struct option hist_options[] = {
 	END
 };
 
+/* cmd_sql(); the letters are sqlhist's. */
+static const struct option sql_options[] = {
+	{ 'f', "file", "FILE", "the statement is in FILE", set_text, TO(statement_file) },
+	{ 'm', "max", "VALUE", "make the event, or -s, -S, when this selected value is larger than ever", set_text, TO(max) },
+	{ 'c', "change", "VALUE", "... when it is another one than before", set_text, TO(change) },
+	{ 's', "save", "FIELD[,FIELD]...", "with -m or -c: keep these fields beside the value", set_text, TO(save) },
+	{ 'T', "trace", NULL, "with -m or -c, and -s or -S: make the event too", set_flag, TO(act_trace) },
+	{ 'S', "snapshot", NULL, "with -m or -c: take a snapshot", set_flag, TO(act_snapshot) },
+	END
+};
+
+/* For statement_run(). */
+static const struct option statement_options[] = {
+	{ 'n', "name", "NAME", "the name of the synthetic event", set_text, TO(name) },
+	{ 0, "explain", NULL, "print the writes to ftrace's files that the question stands for, and do nothing", set_flag, TO(explain) },
+	{ 'e', "execute", NULL, "carry them out in the tree of -t", set_flag, TO(execute) },
+	{ 't', "tree", "DIRECTORY", "the tree (default: /sys/kernel/tracing)", set_text, TO(tree) },
+	{ 'B', "instance", "NAME", "with -e: in this instance of it", set_text, TO(instance) },
+	END
+};
+
 /* Commands whose answer a session gives. */
 static const struct option answer_options[] = {
 	{ 'o', "output", "FILE", "print the answer into FILE, apart from the program's own output", set_text, TO(output) },
@@ -294,6 +315,14 @@ const struct command commands[] = {
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, answer_options, process_options, json_options, screen_options),
 	  false, 0, -1, cmd_hist, true, true },
+	{ "sql", "STATEMENT [-- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Ask a program's events in sqlhist's SQL",
+	  TABLES(sql_options, statement_options, answer_options, process_options, json_options,
+		 screen_options), false, 0, 1, cmd_sql, true, true },
+	{ "latency", "A B [by KEY] [-- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Count the times between two events or functions",
+	  TABLES(statement_options, answer_options, process_options, json_options, screen_options),
+	  false, 2, 4, cmd_latency, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
 	  false, 0, -1, cmd_list },

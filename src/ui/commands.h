@@ -31,5 +31,7 @@ int cmd_reset(struct invocation *inv);
 int cmd_sessions(struct invocation *inv);
 int cmd_umount(struct invocation *inv);
 int cmd_hist(struct invocation *inv);
+int cmd_sql(struct invocation *inv);
+int cmd_latency(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

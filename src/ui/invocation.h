@@ -70,6 +70,9 @@ struct invocation {
 	struct settings settings;
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *by, *run, *durations;
+	/* of sql and latency: sqlhist's options */
+	const char *name, *tree, *max, *change, *save, *instance, *statement_file;
+	bool execute, explain, act_trace, act_snapshot;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
 	bool is_program;      /* `--` stands before the operands */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* sqlhist's statements over events:
+ *
+ *   SELECT item[, item...] FROM event [[AS] name] [JOIN event [[AS] name] ON a = b[, c = d...]]
+ *          [WHERE condition[, condition...]]
+ *
+ * as the writes to ftrace's tree that they stand for: a histogram of one event, or of two events
+ * histograms and a synthetic event. The grammar is libtracefs's (sqlhist.y); beyond it there are
+ * AND, OR and NOT as words, negative numbers, strings in either kind of quotes, `SYSTEM:EVENT`, and
+ * a semicolon at the end. No state; any thread. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "event/format.h"
+
+#define SQL_JOINS_MAX 8u     /* pairs of ON; the keys of a histogram */
+#define SQL_ITEMS_MAX 60u
+#define SQL_DEPTH_MAX 64u    /* of parentheses */
+
+/* Characters of the statement. */
+struct sql_word { size_t at, n; };
+
+enum sql_operator { SQL_FIELD, SQL_PLUS, SQL_MINUS };
+
+/* A field, or a sum or difference of two; a label and a cast, n 0: none. */
+struct sql_item {
+	enum sql_operator operator;
+	struct sql_word a, b, label, cast;
+	uint64_t buckets;         /* of CAST(... AS BUCKETS=N) */
+};
+
+struct sql_table { struct sql_word event, name; };  /* name.n 0: none */
+struct sql_match { struct sql_word a, b; };
+
+enum sql_test { SQL_AND, SQL_OR, SQL_NOT, SQL_COMPARE };
+
+/* Nodes of conditions, by their numbers in the statement. */
+struct sql_node {
+	enum sql_test test;
+	bool grouped;                         /* it stands in parentheses */
+	size_t a, b;                          /* of AND, OR, NOT */
+	struct sql_word field, operator, value; /* of COMPARE */
+};
+
+struct sql_statement {
+	const char *text;
+	VEC(struct sql_item) items;
+	struct sql_table tables[2];           /* FROM, JOIN */
+	size_t n_tables;
+	VEC(struct sql_match) matches;
+	VEC(struct sql_node) nodes;
+	VEC(size_t) conditions;               /* those that all have to hold */
+};
+
+/* Parses the text, which has to live as long as *out. Returns 0, and sql_free() frees it; or
+ * -EINVAL and *err with the line of the text and the column in it. */
+int sql_parse(const char *text, struct sql_statement *out, struct err *err);
+void sql_free(struct sql_statement *s);
+
+/* What is asked besides the statement: sqlhist's options. */
+struct sql_options {
+	const char *name;         /* -n: of the synthetic event */
+	const char *max, *change; /* -m, -c: the selected value by whose change is acted; or NULL */
+	const char *save;         /* -s: fields, parted by commas; NULL: none */
+	bool trace, snapshot;     /* -T, -S */
+	/* Finds an event by its name, n characters. uses: the names of its fields that are used,
+	 * parted by blanks. NULL: there is none, or *err is set. */
+	const struct event_format *(*find)(void *arg, const char *name, size_t n, const char *uses,
+					   struct err *err);
+	void *arg;
+};
+
+/* One write: `echo TEXT >> FILE` in the tree, or `>`. */
+struct sql_write { char *file, *text; bool append; };
+struct sql_writes {
+	VEC(struct sql_write) at;
+	char *result;             /* "SYSTEM:EVENT" whose histogram, or records, answer */
+	bool joins;               /* a synthetic event: its records */
+};
+
+/* Translates. Returns 0, and sql_writes_free() frees *out; or -EINVAL and *err, as sql_parse(). */
+int sql_translate(const struct sql_statement *s, const struct sql_options *o,
+		  struct sql_writes *out, struct err *err);
+void sql_writes_free(struct sql_writes *w);

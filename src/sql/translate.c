@@ -1,0 +1,776 @@
+/* SPDX-License-Identifier: MIT */
+/* From a statement to triggers, as libtracefs translates it (tracefs-sqlhist.c, tracefs-hist.c), so
+ * that `sqlhist` and brace print the same lines but for the number in the names of variables.
+ *
+ * Of two events the first one's histogram keeps in variables, by the fields that are matched, the
+ * time and the values that are asked for. The second one's has the same keys, and reads them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "sql/internal.h"
+
+#define OF(w) (int)(w).n, t->s->text + (w).at
+
+/* One side of the statement. */
+struct side {
+	const struct event_format *event;
+	char *uses;
+	char *keys, *variables, *values, *filter;  /* parted by commas, by &&; "" at first */
+};
+
+/* A field that a word names. */
+struct named_field {
+	unsigned side;
+	char *name;                        /* as histograms have it: common_timestamp.usecs */
+	const struct event_field *field;   /* NULL: a time or a stack */
+	enum event_field_kind kind;
+	bool time, stack;
+};
+
+struct translation {
+	const struct sql_statement *s;
+	const struct sql_options *o;
+	struct err *err;
+	struct side sides[2];
+	unsigned number, count;            /* of the statement's variables, and of the next one */
+	char *fields, *params;             /* of the synthetic event */
+	char *tracked;                     /* variable of -m or -c */
+};
+
+static void append(char **text, const char *between, const char *more)
+{
+	char *joined = mem_printf("%s%s%s", *text, **text ? between : "", more);
+
+	free(*text);
+	*text = joined;
+}
+
+static int fault_at(const struct translation *t, struct sql_word w, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The sentence begins with the word. */
+static int fault_at(const struct translation *t, struct sql_word w, const char *fmt, ...)
+{
+	va_list ap;
+	char *sentence;
+
+	va_start(ap, fmt);
+	sentence = mem_vprintf(fmt, ap);
+	va_end(ap);
+	sql_fault(t->s->text, w.at, t->err, "%.*s: %s", (int)(w.n < 80 ? w.n : 80),
+		  t->s->text + w.at, sentence);
+	free(sentence);
+	return -EINVAL;
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+/* Whether the word begins with n characters and a dot. */
+static bool has_prefix(const char *word, size_t length, const char *prefix, size_t n)
+{
+	return n && length > n + 1 && !strncmp(word, prefix, n) && word[n] == '.';
+}
+
+/* Where the event's own name begins in "SYSTEM.EVENT". */
+static size_t short_begin(const char *name, size_t n)
+{
+	size_t at = n;
+
+	while (at && !strchr(".:", name[at - 1]))
+		at--;
+	return at;
+}
+
+/* How much of the word names the table: its label, its event as written, or its event. 0: nothing
+ * of it. */
+static size_t table_prefix(const struct translation *t, struct sql_word w, unsigned side)
+{
+	const struct sql_table *table = &t->s->tables[side];
+	const char *word = t->s->text + w.at, *event = t->s->text + table->event.at, *dot;
+	size_t begin = short_begin(event, table->event.n), n = table->event.n - begin;
+
+	if (has_prefix(word, w.n, t->s->text + table->name.at, table->name.n))
+		return table->name.n + 1;
+	if (has_prefix(word, w.n, event, table->event.n))
+		return table->event.n + 1;
+	if (has_prefix(word, w.n, event + begin, n))
+		return n + 1;
+	dot = memchr(word, '.', w.n);
+	if (dot && has_prefix(dot + 1, w.n - (size_t)(dot + 1 - word), event + begin, n))
+		return (size_t)(dot + 1 - word) + n + 1;
+	return 0;
+}
+
+/* The table that a word is of, and the field's part of the word. Without a JOIN the field may stand
+ * alone. */
+static bool split_field(const struct translation *t, struct sql_word w, unsigned *side,
+			struct sql_word *field)
+{
+	for (unsigned i = 0; i < t->s->n_tables; i++) {
+		size_t prefix = table_prefix(t, w, i);
+
+		if (!prefix)
+			continue;
+		*side = i;
+		*field = (struct sql_word){ w.at + prefix, w.n - prefix };
+		return true;
+	}
+	*side = 0;
+	*field = w;
+	return t->s->n_tables == 1;
+}
+
+static const struct { const char *word, *name; } special[] = {
+	{ "TIMESTAMP", "common_timestamp" }, { "TIMESTAMP_USECS", "common_timestamp.usecs" },
+	{ "STACKTRACE", "common_stacktrace" }, { "COMM", "common_comm" },
+	{ "common_timestamp", "common_timestamp" }, { "common_stacktrace", "common_stacktrace" },
+};
+
+/* The name in histograms; NULL: it is a field's own. */
+static const char *special_name(const char *word, size_t n)
+{
+	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
+		if (strlen(special[i].word) == n && !strncmp(word, special[i].word, n))
+			return special[i].name;
+	return NULL;
+}
+
+/* Fills *out, whose name the caller frees. */
+static int find_field(const struct translation *t, struct sql_word w, struct named_field *out)
+{
+	struct sql_word f;
+	const char *name;
+
+	*out = (struct named_field){ 0 };
+	if (!split_field(t, w, &out->side, &f))
+		return fault_at(t, w, "of which event? Write EVENT.FIELD, or the event's "
+				"name behind AS");
+	name = special_name(t->s->text + f.at, f.n);
+	out->name = name ? mem_strdup(name) : mem_strndup(t->s->text + f.at, f.n);
+	out->time = name && !strncmp(name, "common_timestamp", 16);
+	out->stack = name && !strcmp(name, "common_stacktrace");
+	if (out->time || out->stack)
+		return 0;
+	out->field = event_find_field(t->sides[out->side].event, out->name,
+				      strcspn(out->name, "."), &out->kind);
+	if (out->field)
+		return 0;
+	free(out->name);
+	out->name = NULL;
+	return fault_at(t, w, "the event %s:%s has no such field",
+			t->sides[out->side].event->system, t->sides[out->side].event->name);
+}
+
+static bool is_text(const struct named_field *f)
+{
+	return f->field && (f->kind == EVENT_STRING || f->kind == EVENT_DYNAMIC ||
+			    f->kind == EVENT_RELATIVE || f->kind == EVENT_COMM);
+}
+
+/* "TYPE NAME;" of a synthetic event's field that has this one's values. */
+static char *synthetic_field(const struct named_field *f, const char *name)
+{
+	static const char *const kept[] = { "pid_t", "gfp_t", "bool" };
+	const char *bracket;
+
+	if (f->time)
+		return mem_printf("u64 %s;", name);
+	if (f->stack)
+		return mem_printf("unsigned long %s[];", name);
+	if (f->kind == EVENT_COMM)
+		return mem_printf("char %s[16];", name);
+	if (f->kind == EVENT_CPU)
+		return mem_printf("s32 %s;", name);
+	if (f->kind == EVENT_DYNAMIC || f->kind == EVENT_RELATIVE)
+		return mem_printf("char %s[];", name);
+	bracket = strchr(f->field->type, '[');
+	if (bracket)
+		return mem_printf("%.*s %s%s;", (int)(bracket - f->field->type), f->field->type,
+				  name, bracket);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (!strcmp(f->field->type, kept[i]))
+			return mem_printf("%s %s;", kept[i], name);
+	if (f->field->size == 1)
+		return mem_printf("%schar %s;", f->field->is_signed ? "" : "unsigned ", name);
+	return mem_printf("%c%u %s;", f->field->is_signed ? 's' : 'u', f->field->size * 8u, name);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* Notes the field by its own name as one that its event needs. */
+static void note_use(struct translation *t, struct sql_word w)
+{
+	struct sql_word f;
+	unsigned side;
+	char *name;
+
+	if (!w.n || !split_field(t, w, &side, &f))
+		return;
+	name = mem_strndup(t->s->text + f.at, f.n);
+	append(&t->sides[side].uses, " ", name);
+	free(name);
+}
+
+static void note_uses(struct translation *t)
+{
+	for (size_t i = 0; i < t->s->items.n; i++) {
+		note_use(t, t->s->items.at[i].a);
+		note_use(t, t->s->items.at[i].b);
+	}
+	for (size_t i = 0; i < t->s->matches.n; i++) {
+		note_use(t, t->s->matches.at[i].a);
+		note_use(t, t->s->matches.at[i].b);
+	}
+	for (size_t i = 0; i < t->s->nodes.n; i++)
+		note_use(t, t->s->nodes.at[i].field);
+}
+
+static int find_events(struct translation *t)
+{
+	note_uses(t);
+	for (unsigned i = 0; i < t->s->n_tables; i++) {
+		struct sql_word w = t->s->tables[i].event;
+		struct err why = { 0 };
+
+		t->sides[i].event = t->o->find(t->o->arg, t->s->text + w.at, w.n, t->sides[i].uses,
+					       &why);
+		if (!t->sides[i].event && *why.text)
+			return sql_fault(t->s->text, w.at, t->err, "%s", why.text);
+		if (!t->sides[i].event)
+			return fault_at(t, w, "there is no such event");
+	}
+	return 0;
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+/* The number in decimal, as libtracefs writes it; a leading 0 makes it octal. */
+static int write_number(struct translation *t, struct sql_word w, FILE *to)
+{
+	const char *at = t->s->text + w.at;
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(at, &end, 0);
+	if (errno || end != at + w.n)
+		return fault_at(t, w, "is no number of 64 bits: 12, -3, 0x1f");
+	fprintf(to, "%lld", number);
+	return 0;
+}
+
+/* "FIELD OP VALUE", as libtracefs writes it. */
+static int write_compare(struct translation *t, const struct sql_node *n, unsigned side, FILE *to)
+{
+	struct named_field f;
+	int e = find_field(t, n->field, &f);
+	bool one = n->operator.n == 1, equal = one && t->s->text[n->operator.at] == '=',
+	     like = one && t->s->text[n->operator.at] == '~';
+	char quote = t->s->text[n->value.at];
+
+	if (e)
+		return e;
+	if (f.side != side)
+		e = fault_at(t, n->field, "a condition is on fields of one event: part "
+			     "them by && or a comma");
+	else if (f.time || f.stack)
+		e = fault_at(t, n->field, "is no field of a record: select it, and filter "
+			     "the event that is made");
+	else
+		fprintf(to, like ? "%s%.*s%.*s" : "%s %.*s%.*s ", f.name, OF(n->operator),
+			equal, "=");
+	if (!e && (quote == '\'' || quote == '"'))
+		fprintf(to, "\"%.*s\"", (int)n->value.n - 2, t->s->text + n->value.at + 1);
+	else if (!e)
+		e = write_number(t, n->value, to);
+	free(f.name);
+	return e;
+}
+
+/* An AND has an OR inside only in parentheses of the statement's. */
+static int write_node(struct translation *t, size_t i, unsigned side, FILE *to)
+{
+	const struct sql_node *n = &t->s->nodes.at[i];
+	bool own = n->grouped;
+	int e;
+
+	if (n->test == SQL_COMPARE && !own)
+		return write_compare(t, n, side, to);
+	if (n->test == SQL_NOT)
+		fputc('!', to);
+	/* What a NOT is of may stand in parentheses already. */
+	own = n->test == SQL_NOT ? !t->s->nodes.at[n->a].grouped : own;
+	if (own)
+		fputc('(', to);
+	e = n->test == SQL_COMPARE ? write_compare(t, n, side, to)
+				   : write_node(t, n->a, side, to);
+	if (!e && (n->test == SQL_AND || n->test == SQL_OR)) {
+		fputs(n->test == SQL_AND ? "&&" : "||", to);
+		e = write_node(t, n->b, side, to);
+	}
+	if (own)
+		fputc(')', to);
+	return e;
+}
+
+/* The side of the first field in the condition. */
+static int side_of(const struct translation *t, size_t i, unsigned *side)
+{
+	const struct sql_node *n = &t->s->nodes.at[i];
+	struct named_field f;
+	int e;
+
+	while (n->test != SQL_COMPARE)
+		n = &t->s->nodes.at[n->a];
+	e = find_field(t, n->field, &f);
+	*side = f.side;
+	if (!e)
+		free(f.name);
+	return e;
+}
+
+static int add_condition(struct translation *t, size_t i)
+{
+	unsigned side;
+	char *text;
+	size_t bytes;
+	FILE *to;
+	int e = side_of(t, i, &side);
+
+	if (e)
+		return e;
+	to = mem_stream(&text, &bytes);
+	e = write_node(t, i, side, to);
+	fclose(to);
+	if (*t->sides[side].filter) {
+		char *first = t->sides[side].filter;
+
+		t->sides[side].filter = mem_printf("%s&&(%s)", first, text);
+		free(first);
+	} else {
+		append(&t->sides[side].filter, "", text);
+	}
+	free(text);
+	return e;
+}
+
+/* --- one event -------------------------------------------------------------------------------- */
+
+static const struct { const char *word, *modifier; bool numbers; } casts[] = {
+	{ "hex", ".hex", true },	   { "sym", ".sym", true },
+	{ "sym-offset", ".sym-offset", true }, { "syscall", ".syscall", true },
+	{ "execname", ".execname", false }, { "comm", ".execname", false },
+	{ "log", ".log2", true },	   { "log2", ".log2", true },
+	{ "stacktrace", ".stacktrace", false },
+};
+
+static int cast_modifier(const struct translation *t, const struct sql_item *i,
+			 const struct named_field *f, char **out)
+{
+	const char *word = t->s->text + i->cast.at;
+
+	if (i->cast.n == 7 && !strncasecmp(word, "buckets", 7)) {
+		*out = mem_printf(".buckets=%llu", (unsigned long long)i->buckets);
+		return i->buckets ? 0 : fault_at(t, i->cast, "a width stands behind it: "
+						 "BUCKETS=10");
+	}
+	for (size_t k = 0; k < sizeof(casts) / sizeof(*casts); k++) {
+		if (strlen(casts[k].word) != i->cast.n ||
+		    strncasecmp(word, casts[k].word, i->cast.n) != 0)
+			continue;
+		*out = mem_strdup(casts[k].modifier);
+		if (casts[k].numbers && (is_text(f) || (f->field && strchr(f->field->type, '['))))
+			return fault_at(t, i->a, "is cast to %s, but is a string or an "
+					"array", casts[k].word);
+		if (!strcmp(casts[k].modifier, ".execname") && strcmp(f->name, "common_pid") != 0)
+			return fault_at(t, i->a, "only common_pid is cast to %s",
+					casts[k].word);
+		return 0;
+	}
+	*out = mem_strdup("");
+	return fault_at(t, i->cast, "is no type; there are HEX, SYM, SYM-OFFSET, SYSCALL, "
+			"EXECNAME, LOG2, BUCKETS=N, STACKTRACE and _COUNTER_");
+}
+
+static bool is_counter(const struct translation *t, const struct sql_item *i)
+{
+	const char *word = t->s->text + i->cast.at;
+
+	return (i->cast.n == 9 && !strncasecmp(word, "_counter_", 9)) ||
+	       (i->cast.n == 11 && !strncasecmp(word, "__counter__", 11));
+}
+
+/* A key, or a value that is summed. */
+static int add_item_single(struct translation *t, const struct sql_item *i)
+{
+	struct named_field f;
+	char *modifier = NULL, *key;
+	int e;
+
+	if (i->operator != SQL_FIELD)
+		return fault_at(t, i->a, "sums and differences are of two events: JOIN "
+				"them");
+	e = find_field(t, i->a, &f);
+	if (e)
+		return e;
+	if (i->cast.n && !is_counter(t, i))
+		e = cast_modifier(t, i, &f, &modifier);
+	key = mem_printf("%s%s", f.name, modifier ? modifier : "");
+	append(i->cast.n && is_counter(t, i) ? &t->sides[0].values : &t->sides[0].keys, ",", key);
+	free(key);
+	free(modifier);
+	free(f.name);
+	return e;
+}
+
+static void add_write(struct sql_writes *w, char *file, char *text, bool more)
+{
+	*vec_add(&w->at) = (struct sql_write){ file, text, more };
+}
+
+static char *trigger_file(const struct event_format *e)
+{
+	return mem_printf("events/%s/%s/trigger", e->system, e->name);
+}
+
+static int translate_single(struct translation *t, struct sql_writes *out)
+{
+	struct side *s = &t->sides[0];
+	int e = 0;
+
+	if (t->o->max || t->o->change || t->o->save || t->o->trace || t->o->snapshot)
+		return sql_fault(t->s->text, t->s->tables[0].event.at, t->err,
+				 "-m, -c, -s, -T and -S are for two events: JOIN them");
+	for (size_t i = 0; i < t->s->items.n && !e; i++)
+		e = add_item_single(t, &t->s->items.at[i]);
+	if (!e && !*s->keys)
+		e = sql_fault(t->s->text, t->s->items.at[0].a.at, t->err,
+			      "nothing is left to count by: one value at least is no _COUNTER_");
+	if (e)
+		return e;
+	add_write(out, trigger_file(s->event),
+		  mem_printf("hist:keys=%s%s%s%s%s", s->keys, *s->values ? ":vals=" : "", s->values,
+			     *s->filter ? " if " : "", s->filter), false);
+	out->result = mem_printf("%s:%s", s->event->system, s->event->name);
+	return 0;
+}
+
+/* --- two events ------------------------------------------------------------------------------- */
+
+/* Each pair gives a key of both histograms. */
+static int add_match(struct translation *t, const struct sql_match *m)
+{
+	struct named_field a, b = { 0 };
+	int e = find_field(t, m->a, &a);
+
+	if (e)
+		return e;
+	e = find_field(t, m->b, &b);
+	if (!e && a.side == b.side)
+		e = fault_at(t, m->b, "both are of one event: a field of each is "
+			     "matched");
+	if (!e && is_text(&a) != is_text(&b))
+		e = fault_at(t, m->b, "a string and a number never match");
+	if (!e) {
+		append(&t->sides[a.side].keys, ",", a.name);
+		append(&t->sides[b.side].keys, ",", b.name);
+	}
+	free(a.name);
+	free(b.name);
+	return e;
+}
+
+/* The name of a selected value, for fields of the synthetic event; the caller frees it. */
+static char *item_name(const struct translation *t, const struct sql_item *i)
+{
+	struct sql_word w = i->label.n ? i->label : i->a;
+	unsigned side;
+
+	if (!i->label.n)
+		split_field(t, w, &side, &w);
+	return mem_strndup(t->s->text + w.at, w.n);
+}
+
+/* "__WORD_NUMBER_COUNT" */
+static char *variable_name(struct translation *t, const char *word)
+{
+	return mem_printf("__%s_%u_%u", word, t->number, ++t->count);
+}
+
+static void add_variable(struct side *s, const char *name, const char *begin, const char *value)
+{
+	char *variable = mem_printf("%s=%s%s", name, begin, value);
+
+	append(&s->variables, ",", variable);
+	free(variable);
+}
+
+/* A value of the second event, or of the first one as a variable that the second one reads.
+ * *variable: what is passed on. */
+static void add_plain(struct translation *t, const struct sql_item *i, const struct named_field *f,
+		      const char *name, char **variable)
+{
+	char *kept;
+
+	*variable = variable_name(t, f->side && !i->label.n ? "arg" : name);
+	if (f->side) {
+		add_variable(&t->sides[1], *variable, "", f->name);
+		return;
+	}
+	kept = variable_name(t, "arg");
+	add_variable(&t->sides[0], kept, "", f->name);
+	add_variable(&t->sides[1], *variable, "$", kept);
+	free(kept);
+}
+
+/* A sum or difference of a value of each. */
+static int add_compared(struct translation *t, const struct sql_item *i,
+			const struct named_field *a, const char *name, char **variable)
+{
+	const struct named_field *first, *second;
+	struct named_field b;
+	char *kept, *value;
+	int e = find_field(t, i->b, &b);
+
+	if (e)
+		return e;
+	first = a->side ? &b : a;
+	second = a->side ? a : &b;
+	if (a->side == b.side)
+		e = fault_at(t, i->b, "a sum or difference is of a field of each event");
+	else if (is_text(a) || is_text(&b) || a->stack || b.stack)
+		e = fault_at(t, i->b, "sums and differences are of numbers");
+	if (!e) {
+		kept = variable_name(t, "arg");
+		*variable = variable_name(t, name);
+		add_variable(&t->sides[0], kept, "", first->name);
+		value = i->operator == SQL_PLUS ? mem_printf("%s+$%s", second->name, kept) :
+			a->side			? mem_printf("%s-$%s", second->name, kept) :
+						  mem_printf("$%s-%s", kept, second->name);
+		add_variable(&t->sides[1], *variable, "", value);
+		free(value);
+		free(kept);
+	}
+	free(b.name);
+	return e;
+}
+
+/* The time from the first event to the second has a word of its own. */
+static bool is_delta(const struct translation *t, struct sql_word w)
+{
+	const char *word = t->s->text + w.at;
+
+	return (w.n == 15 && !strncmp(word, "TIMESTAMP_DELTA", 15)) ||
+	       (w.n == 21 && !strncmp(word, "TIMESTAMP_DELTA_USECS", 21));
+}
+
+static void add_delta(struct translation *t, const struct sql_item *i, const char *name,
+		      char **variable)
+{
+	const char *time = i->a.n == 21 ? "common_timestamp.usecs" : "common_timestamp";
+	char *kept = variable_name(t, "arg"), *value = mem_printf("%s-$%s", time, kept);
+
+	*variable = variable_name(t, name);
+	add_variable(&t->sides[0], kept, "", time);
+	add_variable(&t->sides[1], *variable, "", value);
+	free(value);
+	free(kept);
+}
+
+/* Passes the variable on as a field of the synthetic event. */
+static void add_field(struct translation *t, const struct named_field *f, const char *name,
+		      const char *variable)
+{
+	const char *tracked = t->o->max ? t->o->max : t->o->change;
+	char *field = synthetic_field(f, name), *param = mem_printf("$%s", variable);
+
+	append(&t->fields, " ", field);
+	append(&t->params, ",", param);
+	if (tracked && !strcmp(tracked, name)) {
+		free(t->tracked);
+		t->tracked = mem_strdup(variable);
+	}
+	free(field);
+	free(param);
+}
+
+static int add_item_joined(struct translation *t, const struct sql_item *i)
+{
+	struct named_field f = { .time = true };
+	char *name, *variable = NULL;
+	int e = 0;
+
+	if (is_delta(t, i->a) && i->operator == SQL_FIELD) {
+		name = i->label.n ? item_name(t, i) : mem_strdup("delta");
+		add_delta(t, i, name, &variable);
+	} else {
+		e = find_field(t, i->a, &f);
+		if (e)
+			return e;
+		name = item_name(t, i);
+		if (i->operator == SQL_FIELD)
+			add_plain(t, i, &f, name, &variable);
+		else
+			e = add_compared(t, i, &f, name, &variable);
+	}
+	if (!e)
+		add_field(t, &f, name, variable);
+	free(variable);
+	free(name);
+	free(f.name);
+	return e;
+}
+
+/* Each -m and -c has at least one of -s, -T and -S; without both a match makes the event. */
+static int write_actions(struct translation *t, FILE *to)
+{
+	const struct sql_options *o = t->o;
+	const char *tracked = o->max ? o->max : o->change;
+	const char *handler = o->max ? "onmax" : "onchange";
+
+	if (!tracked && !o->save && !o->snapshot) {
+		fprintf(to, ":onmatch(%s.%s).trace(%s,%s)", t->sides[0].event->system,
+			t->sides[0].event->name, o->name, t->params);
+		return 0;
+	}
+	if (!tracked)
+		return err_set(t->err, EINVAL, "-s and -S need a value by whose change they act: "
+			       "-m VALUE (a new maximum) or -c VALUE (another value)");
+	if (o->max && o->change)
+		return err_set(t->err, EINVAL, "-m and -c exclude each other");
+	if (!t->tracked)
+		return err_set(t->err, EINVAL, "-%c %s: no selected value has this name",
+			       o->max ? 'm' : 'c', tracked);
+	if (o->save)
+		fprintf(to, ":%s($%s).save(%s)", handler, t->tracked, o->save);
+	if (o->snapshot)
+		fprintf(to, ":%s($%s).snapshot()", handler, t->tracked);
+	if (o->trace || (!o->save && !o->snapshot))
+		fprintf(to, ":%s($%s).trace(%s,%s)", handler, t->tracked, o->name, t->params);
+	return 0;
+}
+
+static int write_joined(struct translation *t, struct sql_writes *out)
+{
+	struct side *a = &t->sides[0], *b = &t->sides[1];
+	char *actions;
+	size_t bytes;
+	FILE *to = mem_stream(&actions, &bytes);
+	int e = write_actions(t, to);
+
+	fclose(to);
+	if (!e) {
+		add_write(out, mem_strdup("dynamic_events"),
+			  mem_printf("s:%s %s", t->o->name, t->fields), true);
+		add_write(out, trigger_file(a->event),
+			  mem_printf("hist:keys=%s%s%s%s%s", a->keys, *a->variables ? ":" : "",
+				     a->variables, *a->filter ? " if " : "", a->filter), true);
+		add_write(out, trigger_file(b->event),
+			  mem_printf("hist:keys=%s:%s%s%s%s", b->keys, b->variables, actions,
+				     *b->filter ? " if " : "", b->filter), true);
+		out->result = mem_printf("synthetic:%s", t->o->name);
+		out->joins = true;
+	}
+	free(actions);
+	return e;
+}
+
+/* A synthetic event's name: a letter or _, then letters, digits and _. */
+static bool is_event_name(const char *name)
+{
+	if (!isalpha((unsigned char)*name) && *name != '_')
+		return false;
+	while (isalnum((unsigned char)*name) || *name == '_')
+		name++;
+	return !*name;
+}
+
+static int translate_joined(struct translation *t, struct sql_writes *out)
+{
+	int e = 0;
+
+	if (!is_event_name(t->o->name))
+		return err_at(t->err, EINVAL, t->o->name, 0,
+			      "the name of an event has letters, digits and _");
+	for (size_t i = 0; i < t->s->matches.n && !e; i++)
+		e = add_match(t, &t->s->matches.at[i]);
+	for (size_t i = 0; i < t->s->items.n && !e; i++)
+		e = add_item_joined(t, &t->s->items.at[i]);
+	return e ? e : write_joined(t, out);
+}
+
+/* --- the statement ---------------------------------------------------------------------------- */
+
+/* Variables of several statements in one tree must not have equal names: a number of five digits at
+ * most, which the same statement always gives. */
+static unsigned number_of(const char *text, const char *name)
+{
+	unsigned hash = 5381;
+
+	for (; *text; text++)
+		hash = hash * 33 + (unsigned char)*text;
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash % 32768;
+}
+
+static void begin_translation(struct translation *t)
+{
+	for (unsigned i = 0; i < 2; i++)
+		t->sides[i] = (struct side){ .uses = mem_strdup(""), .keys = mem_strdup(""),
+					     .variables = mem_strdup(""),
+					     .values = mem_strdup(""), .filter = mem_strdup("") };
+	t->fields = mem_strdup("");
+	t->params = mem_strdup("");
+	t->number = number_of(t->s->text, t->o->name);
+}
+
+static void end_translation(struct translation *t)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		free(t->sides[i].uses);
+		free(t->sides[i].keys);
+		free(t->sides[i].variables);
+		free(t->sides[i].values);
+		free(t->sides[i].filter);
+	}
+	free(t->fields);
+	free(t->params);
+	free(t->tracked);
+}
+
+int sql_translate(const struct sql_statement *s, const struct sql_options *o,
+		  struct sql_writes *out, struct err *err)
+{
+	struct translation t = { .s = s, .o = o, .err = err };
+	int e;
+
+	*out = (struct sql_writes){ 0 };
+	begin_translation(&t);
+	e = find_events(&t);
+	for (size_t i = 0; i < s->conditions.n && !e; i++)
+		e = add_condition(&t, s->conditions.at[i]);
+	if (!e)
+		e = (s->n_tables == 2 ? translate_joined : translate_single)(&t, out);
+	end_translation(&t);
+	if (e)
+		sql_writes_free(out);
+	return e;
+}
+
+void sql_writes_free(struct sql_writes *w)
+{
+	for (size_t i = 0; i < w->at.n; i++) {
+		free(w->at.at[i].file);
+		free(w->at.at[i].text);
+	}
+	vec_free(&w->at);
+	free(w->result);
+	w->result = NULL;
+}

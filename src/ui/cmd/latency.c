@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* brace latency: the times between two events, or a function's begin and another's, as a histogram
+ * by powers of two. It is a statement of brace sql and a histogram of the synthetic event that the
+ * statement makes. main() calls it, on brace's only thread. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ui/commands.h"
+#include "ui/say.h"
+#include "ui/statement.h"
+
+#define USUAL_KEY "common_pid"
+#define NAME "latency"
+
+/* Says what is wrong with "A B [by KEY]"; false: nothing is. */
+static bool is_wrong(const struct invocation *inv)
+{
+	char **q = inv->questions;
+
+	if (inv->n_questions != 3 && !(inv->n_questions == 4 && strcmp(q[2], "by") != 0))
+		return false;
+	say("brace: from which moment to which? brace latency A B [by KEY], where KEY is a field of both, or "
+	    "FIELD-OF-A=FIELD-OF-B\n");
+	return true;
+}
+
+/* "SELECT ...": KEY is a field of both, or "FIELD=FIELD". The caller frees it. */
+static char *statement_of(const char *a, const char *b, const char *key)
+{
+	const char *equals = strchr(key, '=');
+	int n = (int)(equals ? equals - key : (ptrdiff_t)strlen(key));
+
+	return mem_printf("SELECT (end.TIMESTAMP - start.TIMESTAMP) AS nsecs, start.%.*s FROM %s AS "
+			  "start JOIN %s AS end ON start.%.*s = end.%s", n, key, a, b, n, key,
+			  equals ? equals + 1 : key);
+}
+
+int cmd_latency(struct invocation *inv)
+{
+	const char *name = inv->name ? inv->name : NAME;
+	struct statement_request r = { .n_more = 1, .hist = true };
+	struct sql_write more = { .append = true };
+	char *text;
+	int status;
+
+	if (is_wrong(inv))
+		return EXIT_BRACE;
+	text = statement_of(inv->questions[0], inv->questions[1],
+			    inv->n_questions == 4 ? inv->questions[3] : USUAL_KEY);
+	more.file = mem_printf("events/synthetic/%s/trigger", name);
+	more.text = mem_strdup("hist:keys=nsecs.log2:vals=hitcount,hitcount.graph:sort=nsecs");
+	inv->name = name;
+	r.text = text;
+	r.more = &more;
+	status = statement_run(inv, &r);
+	free(more.file);
+	free(more.text);
+	free(text);
+	return status;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by the commands sql and latency, on the only thread. Without a program or process the
+ * events are those of a tree: of -t, else where the kernel's is, which in brace shell is brace's.
+ * A write that a tree refuses ends the execution; those before it stay. */
+#include "ui/statement.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "event/catalogue.h"
+#include "image/dynamic_probes.h"
+#include "ui/answer.h"
+#include "ui/function_event.h"
+#include "ui/question.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+
+#define USUAL_TREE "/sys/kernel/tracing"
+#define USUAL_NAME "Anonymous" /* sqlhist's */
+#define FORMAT_MOST 65536u
+
+struct statement_run {
+	struct invocation *inv;
+	struct event_catalogue *catalogue;   /* of a program or process */
+	VEC(struct event_format *) formats;  /* of a tree */
+	VEC(char *) texts;                   /* which formats refer to */
+};
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static const char *tree_of(const struct invocation *inv)
+{
+	return inv->tree ? inv->tree : USUAL_TREE;
+}
+
+/* The text of a file, for free(); NULL: it cannot be read. */
+static char *file_text(const char *path, size_t *n)
+{
+	char *text;
+	ssize_t got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	*n = 0;
+	if (fd < 0)
+		return NULL;
+	text = mem_zalloc(FORMAT_MOST + 1);
+	while (*n < FORMAT_MOST && (got = read(fd, text + *n, FORMAT_MOST - *n)) > 0)
+		*n += (size_t)got;
+	close(fd);
+	return text;
+}
+
+/* The format of an event that the tree has. */
+static const struct event_format *read_format(struct statement_run *r, const char *system,
+					      const char *event)
+{
+	char *path = mem_printf("%s/events/%s/%s/format", tree_of(r->inv), system, event);
+	struct event_format *f = NULL;
+	struct err ignored;
+	char *kept;
+	size_t n;
+	char *text = file_text(path, &n);
+
+	free(path);
+	if (!text)
+		return NULL;
+	kept = mem_strdup(system);
+	f = event_format_parse(text, n, kept, &ignored);
+	*vec_add(&r->texts) = kept;
+	free(text);
+	if (f)
+		*vec_add(&r->formats) = f;
+	return f;
+}
+
+/* The first system of the tree that has an event of the name. */
+static const struct event_format *search_format(struct statement_run *r, const char *event)
+{
+	char *path = mem_printf("%s/events", tree_of(r->inv));
+	const struct event_format *f = NULL;
+	DIR *dir = opendir(path);
+	const struct dirent *d;
+
+	free(path);
+	while (dir && !f && (d = readdir(dir)))
+		if (*d->d_name != '.' && strcmp(d->d_name, "ftrace") != 0)
+			f = read_format(r, d->d_name, event);
+	if (dir)
+		closedir(dir);
+	return f;
+}
+
+static const struct event_format *find_in_tree(struct statement_run *r, const char *name, size_t n)
+{
+	char *word = mem_strndup(name, n), *dot = strpbrk(word, ".:");
+	const struct event_format *f;
+
+	if (dot)
+		*dot = '\0';
+	f = strchr(name, '/') && strchr(name, '/') < name + n ? NULL :
+	    dot ? read_format(r, word, dot + 1) : search_format(r, word);
+	free(word);
+	return f;
+}
+
+/* Defines the event in the catalogue too, so that its fields are known. */
+static const struct event_format *know_function(struct statement_run *r, const char *name,
+						struct err *err)
+{
+	const struct probe_definition_line *d = &r->inv->definitions.at[r->inv->definitions.n - 1];
+	const struct event_entry *e = NULL;
+	struct probe_command c;
+
+	if (probe_command_parse(d->line, &c, err) < 0)
+		return NULL;
+	if (dynamic_probes_define(r->catalogue, &c, d->line, err) == 0)
+		e = question_event(r->catalogue, name, strlen(name));
+	probe_command_free(&c);
+	return e ? e->format : NULL;
+}
+
+#define RETURN "%return"
+
+/* An event of the program, else a function of it, or its return. */
+static const struct event_format *find_in_program(struct statement_run *r, const char *name,
+						  size_t n, const char *uses, struct err *err)
+{
+	const struct event_entry *e = question_event(r->catalogue, name, n);
+	const char *const texts[] = { uses, NULL };
+	const size_t k = strlen(RETURN);
+	bool returns = n > k && !strncmp(name + n - k, RETURN, k);
+	char *word;
+	const char *made;
+	int failed;
+
+	if (e)
+		return e->format;
+	word = mem_strndup(name, returns ? n - k : n);
+	failed = function_event_define(r->inv,
+				       &(struct function_question){ .text = word, .n = strlen(word),
+								    .uses = texts,
+								    .returns = returns },
+				       &made, err);
+	free(word);
+	return failed ? NULL : know_function(r, made, err);
+}
+
+/* sql_options.find */
+static const struct event_format *find_event(void *arg, const char *name, size_t n,
+					     const char *uses, struct err *err)
+{
+	struct statement_run *r = arg;
+
+	return r->catalogue ? find_in_program(r, name, n, uses, err) : find_in_tree(r, name, n);
+}
+
+/* --- what is done ----------------------------------------------------------------------------- */
+
+/* Triggers are the instance's of -B; events are defined for all. */
+static char *file_of(const struct invocation *inv, const struct sql_write *w)
+{
+	if (!inv->instance || strncmp(w->file, "events/", 7) != 0)
+		return mem_printf("%s/%s", tree_of(inv), w->file);
+	return mem_printf("%s/instances/%s/%s", tree_of(inv), inv->instance, w->file);
+}
+
+static int show_writes(const struct invocation *inv, const struct sql_writes *w)
+{
+	struct screen o;
+
+	if (inv->output) {
+		if (screen_open_file(&o, inv->output))
+			return EXIT_BRACE;
+	} else {
+		screen_open(&o, inv, SCREEN_PLAIN, NULL);
+	}
+	for (size_t i = 0; i < inv->definitions.n; i++)
+		out_printf(&o.text, "echo '%s' >> %s/dynamic_events\n",
+			   inv->definitions.at[i].line, tree_of(inv));
+	for (size_t i = 0; i < w->at.n; i++) {
+		char *file = file_of(inv, &w->at.at[i]);
+
+		out_printf(&o.text, "echo '%s' %s %s\n", w->at.at[i].text,
+			   w->at.at[i].append ? ">>" : ">", file);
+		free(file);
+	}
+	return screen_close(&o, 0);
+}
+
+static int execute_write(const struct invocation *inv, const struct sql_write *w)
+{
+	char *file = file_of(inv, w), *line = mem_printf("%s\n", w->text);
+	int fd = open(file, O_WRONLY | O_CLOEXEC | (w->append ? O_APPEND : O_TRUNC)), status = 0;
+
+	if (inv->verbose)
+		say("brace: echo '%s' %s %s\n", w->text, w->append ? ">>" : ">", file);
+	if (fd < 0 || write(fd, line, strlen(line)) < 0) {
+		say("brace: cannot write to %s: %s; %s/error_log may say why\n  %s\n", file,
+		    strerror(errno), tree_of(inv), w->text);
+		status = EXIT_BRACE;
+	}
+	if (fd >= 0)
+		close(fd);
+	free(line);
+	free(file);
+	return status;
+}
+
+static int execute_writes(const struct invocation *inv, const struct sql_writes *w)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < w->at.n && !status; i++)
+		status = execute_write(inv, &w->at.at[i]);
+	return status;
+}
+
+/* A session of its own: the writes become its tree's lines. */
+static int ask(struct invocation *inv, const struct statement_request *r,
+	       const struct sql_writes *w)
+{
+	struct answer a = { .records = w->joins && !r->hist };
+	int status;
+
+	if (inv->json && a.records) {
+		say("brace: records have no JSON here; brace record and brace query --json do\n");
+		return EXIT_BRACE;
+	}
+	for (size_t i = 0; i < w->at.n; i++)
+		invocation_add_line(inv, mem_strdup(w->at.at[i].file),
+				    mem_strdup(w->at.at[i].text));
+	if (a.records)
+		invocation_add_line(inv, mem_printf("events/synthetic/%s/enable",
+						    strchr(w->result, ':') + 1), mem_strdup("1"));
+	else
+		answer_add_hist(&a, mem_strdup(w->result));
+	status = answer_run(inv, &a);
+	answer_free(&a);
+	return status;
+}
+
+/* --- the statement ---------------------------------------------------------------------------- */
+
+/* Adds the command's own writes. */
+static void add_more(const struct statement_request *r, struct sql_writes *w)
+{
+	for (size_t i = 0; i < r->n_more; i++)
+		*vec_add(&w->at) = (struct sql_write){ mem_strdup(r->more[i].file),
+						       mem_strdup(r->more[i].text),
+						       r->more[i].append };
+}
+
+static int translate(struct statement_run *run, const struct statement_request *r,
+		     struct sql_writes *w, struct err *err)
+{
+	const struct invocation *inv = run->inv;
+	const struct sql_options o = {
+		.name = inv->name ? inv->name : USUAL_NAME, .max = inv->max, .change = inv->change,
+		.save = inv->save, .trace = inv->act_trace, .snapshot = inv->act_snapshot,
+		.find = find_event, .arg = run,
+	};
+	struct sql_statement s;
+	int e = sql_parse(r->text, &s, err);
+
+	if (e)
+		return e;
+	e = sql_translate(&s, &o, w, err);
+	if (!e)
+		add_more(r, w);
+	sql_free(&s);
+	return e;
+}
+
+static void free_run(struct statement_run *run)
+{
+	if (run->catalogue)
+		events_free(run->catalogue);
+	for (size_t i = 0; i < run->formats.n; i++)
+		event_format_free(run->formats.at[i]);
+	for (size_t i = 0; i < run->texts.n; i++)
+		free(run->texts.at[i]);
+	vec_free(&run->formats);
+	vec_free(&run->texts);
+}
+
+int statement_run(struct invocation *inv, const struct statement_request *r)
+{
+	struct statement_run run = { .inv = inv };
+	bool session = inv->n_operands || inv->pids.n;
+	struct sql_writes w;
+	struct err err;
+	int status;
+
+	if (session && (inv->tree || inv->execute || inv->instance)) {
+		say("brace: -e, -t and -B are for a tree that is there; a program gets one of its own\n");
+		return EXIT_BRACE;
+	}
+	if (session)
+		run.catalogue = question_events(inv);
+	if (translate(&run, r, &w, &err)) {
+		free_run(&run);
+		return say_error(&err);
+	}
+	status = session && !inv->explain ? ask(inv, r, &w) :
+		 inv->execute && !inv->explain ? execute_writes(inv, &w) : show_writes(inv, &w);
+	sql_writes_free(&w);
+	free_run(&run);
+	return status;
+}
