@@ -87,7 +87,7 @@ timeout -k 5 "$LIMIT" "$BRACE" set --session silent -l main >"$T/out" 2>"$T/err"
 result "a change has an end" $? "$T/err"
 diag "$T/err" 3
 check_that "after which the program runs" runs
-timeout -k 5 "$LIMIT" "$BRACE" stop --session silent >"$T/out" 2>"$T/err" 8>&- 9<&-
+timeout -k 5 "$LIMIT" "$BRACE" reset --session silent >"$T/out" 2>"$T/err" 8>&- 9<&-
 [ $? -lt 124 -o $? -eq 125 ]
 result "and the session ends" $? "$T/err"
 diag "$T/err" 3
