@@ -2,8 +2,8 @@
 /* links: arch report store trace model event shared base zstd threads */
 /* The table of system calls from any records of their events, as a damaged trace file can hold
  * them: numbers, descriptors, places and lengths of paths are the input's, and so is the format of
- * one event. The first byte chooses the rows; then each step is an event, its thread, how much
- * later, and its record. What was counted is what began. */
+ * one event. The first byte chooses the rows, or single calls as lines; then each step is an event,
+ * its thread, how much later, and its record. What was counted is what began. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static const uint16_t numbers[] = { 0, 1, 3, 32, 33, 56, 57, 72, 82, 165, 231, 257, 435 };
+static const uint16_t numbers[] = { 0, 1, 3, 32, 33, 56, 57, 72, 82, 165, 231, 257, 435, 9, 41, 44 };
 #define EVENTS (2 + 2 * sizeof(numbers) / sizeof(*numbers))
 
 static int swallow(void *arg, const char *bytes, size_t n)
@@ -119,13 +119,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct syscalls *s;
 	struct out o;
 
+	out_init(&o, swallow, NULL);
 	if (how & 4)
 		odd_format(info, cursor_u16(&c));
 	s = syscalls_new(info, how % 4);
+	if (how & 64)
+		syscalls_print_lines(s, &o, how & 128);
 	run_steps(s, &c);
 	syscalls_end(s);
 	syscalls_sort(s, syscalls_column_find(columns[how >> 3 & 3]), how & 32);
-	out_init(&o, swallow, NULL);
 	syscalls_print_table(s, how >> 6, &o);
 	syscalls_print_json(s, how >> 6, &o);
 	out_flush(&o);

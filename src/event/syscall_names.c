@@ -349,6 +349,51 @@ void syscall_named_expressions(const struct syscall_named *n, const char *type, 
 		print_flags(n, value, "0", f);
 }
 
+/* Writes the names of all bits, and the rest; `before`: something stands there already. */
+static void write_flags(const struct syscall_name *names, uint64_t v, bool before, FILE *f)
+{
+	for (; names->name; names++) {
+		if (!names->value || (v & names->value) != names->value)
+			continue;
+		fprintf(f, "%s%s", before ? "|" : "", names->name);
+		before = true;
+		v &= ~(uint64_t)names->value;
+	}
+	if (v)
+		fprintf(f, "%s0x%llx", before ? "|" : "", (unsigned long long)v);
+}
+
+static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
+{
+	while (names->name && names->value != v)
+		names++;
+	if (names->name)
+		fputs(names->name, f);
+	else
+		fprintf(f, "0x%llx", (unsigned long long)v);
+}
+
+void syscall_named_text(const struct syscall_named *n, const char *type, uint64_t value, FILE *f)
+{
+	uint64_t v = strstr(type, "long") ? value : (uint32_t)value;
+	uint64_t low = n->flags ? v & n->low : v, high = v & ~low;
+
+	if (!n->symbols && !v) {
+		fputs(n->flags->name && !n->flags->value ? n->flags->name : "0", f);
+		return;
+	}
+	if (n->low_last && high)
+		write_flags(n->flags, high, false, f);
+	if (n->symbols && (!n->low_last || low)) {
+		fputs(n->low_last && high ? "|" : "", f);
+		write_symbol(n->symbols, low, f);
+	}
+	if (n->flags && !n->low_last)
+		write_flags(n->flags, high, n->symbols != NULL, f);
+	if (n->low_last && !v)
+		fputc('0', f);
+}
+
 /* Whether the call has an argument of that name. */
 static bool has_argument(const struct syscall_info *s, const char *argument)
 {

@@ -34,6 +34,12 @@ struct syscalls *syscalls_new(const struct trace_info *info, enum syscalls_by by
 	return s;
 }
 
+static void free_call(struct syscalls_call *c)
+{
+	syscalls_lines_free(c);
+	free(c->path);
+}
+
 /* tdestroy() wants a function. */
 static void keep_node(void *node)
 {
@@ -51,7 +57,7 @@ void syscalls_free(struct syscalls *s)
 	}
 	for (size_t i = 0; i < s->threads.n; i++)
 		for (unsigned k = 0; k < s->threads.at[i].n; k++)
-			free(s->threads.at[i].open[k].path);
+			free_call(&s->threads.at[i].open[k]);
 	vec_free(&s->rows);
 	vec_free(&s->threads);
 	vec_free(&s->events);
@@ -253,7 +259,9 @@ static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t th
 	count_call(s, c, thread);
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_forget(s->files, pid_of(s, thread), c);
-	free(c->path);
+	if (s->lines)
+		syscalls_lines_end(s, c, thread, NULL, 0);
+	free_call(c);
 }
 
 /* Opens a call within those that are open: a signal's handler may call while a call waits. */
@@ -269,7 +277,7 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 		t->n--;
 	}
 	c = &t->open[t->n++];
-	*c = (struct syscalls_call){ .nr = nr, .tsc = tsc };
+	*c = (struct syscalls_call){ .nr = nr, .tsc = tsc, .pid = pid_of(s, thread) };
 	return c;
 }
 
@@ -318,6 +326,8 @@ static void begin_named(struct syscalls *s, const struct event *e, const struct 
 	c->named = true;
 	if (k->path)
 		c->path = path_in(e, k->path);
+	if (s->lines)
+		syscalls_lines_begin(s, c, e);
 	count_call(s, c, e->thread);
 }
 
@@ -326,10 +336,14 @@ static void begin_named(struct syscalls *s, const struct event *e, const struct 
 static void begin_raw(struct syscalls *s, const struct event *e)
 {
 	struct syscalls_thread *t = thread_of(s, e->thread);
+	struct syscalls_call *c;
 
 	s->raw = true;
 	count_open(s, t, e->thread);
-	copy_arguments(push_call(s, e->thread, (uint32_t)e->payload[0], e->tsc), e);
+	c = push_call(s, e->thread, (uint32_t)e->payload[0], e->tsc);
+	copy_arguments(c, e);
+	if (s->lines)
+		syscalls_lines_begin(s, c, e);
 }
 
 /* Ends the innermost open call of that number: those within it have not returned. */
@@ -357,7 +371,9 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	}
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_return(s->files, pid_of(s, e->thread), &c, result);
-	free(c.path);
+	if (s->lines)
+		syscalls_lines_end(s, &c, e->thread, &result, e->tsc > c.tsc ? e->tsc - c.tsc : 0);
+	free_call(&c);
 }
 
 /* Returns may be among what was lost: none of the calls that are open now has a time. */

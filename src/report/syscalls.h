@@ -45,6 +45,10 @@ void syscalls_free(struct syscalls *s);
 /* Takes the next event of any kind, in the order of time. Keeps nothing of *e; an event that makes
  * no sense is passed over. */
 void syscalls_event(struct syscalls *s, const struct event *e);
+/* Prints each call to `o` from now on, when it returns: a line, or a JSON object a line. Called
+ * before the first event. The calls are in the order of their returns; those that do not return
+ * come when that is known. */
+void syscalls_print_lines(struct syscalls *s, struct out *o, bool json);
 /* There are no more events; called once, before the others. */
 void syscalls_end(struct syscalls *s);
 /* Returns the number of rows. */

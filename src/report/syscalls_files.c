@@ -287,6 +287,16 @@ static bool is_birth(const struct syscalls_call *c)
 	       (is_call(c, "clone") && !(c->args[0] & CLONE_THREAD));
 }
 
+const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t fd)
+{
+	return name_of(add_process(f, pid), fd);
+}
+
+bool syscalls_files_opens(const struct syscalls_call *c)
+{
+	return opening_of(c) != NULL;
+}
+
 /* The name is written at the begin, since close() forgets it at the return. */
 void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			  char *name, size_t n)

@@ -21,6 +21,8 @@ struct syscalls_call {
 	uint32_t nr;
 	bool named;                       /* its own event was seen */
 	uint64_t tsc, args[SYSCALL_ARGS];
+	uint32_t pid;
+	char *texts[SYSCALL_ARGS];        /* of its arguments, for lines; NULL: no more */
 	char *path;                       /* what it was given; NULL: none, or not known */
 	int error;                        /* its errno; 0 = none, or not known yet */
 	struct syscalls_row *row;
@@ -38,6 +40,18 @@ void syscalls_files_forget(struct syscalls_files *f, uint32_t pid, const struct 
 /* Takes note of what the call has opened, closed or copied. */
 void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			   int64_t result);
+
+/* Returns the name of a process's descriptor; NULL: not known. Valid until the next call. */
+const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t fd);
+/* Whether the result of the call is a new descriptor. */
+bool syscalls_files_opens(const struct syscalls_call *c);
+
+/* The begin of a call whose arguments are known, from their record; frees what it had. */
+void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e);
+/* Prints the call; result NULL: its return was not seen. */
+void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
+			const int64_t *result, uint64_t ticks);
+void syscalls_lines_free(struct syscalls_call *c);
 
 #define SYSCALLS_OPEN 16 /* calls of one thread: handlers' within those that they interrupt */
 
@@ -66,6 +80,8 @@ struct syscalls {
 	VEC(struct syscalls_thread) threads;
 	VEC(struct syscalls_event) events;
 	struct syscalls_files *files;
+	struct out *lines;                /* single calls go there; NULL: nowhere */
+	bool lines_json;
 	struct histogram_pool pool;
 	uint64_t first, last;             /* TSC */
 };

@@ -185,6 +185,7 @@ static const struct option syscalls_options[] = {
 	{ 's', "sort", "COLUMN", "calls, errors, total (the default), min, mean, p50, p99, max or name",
 	  set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
+	{ 0, "lines", NULL, "print each call instead, with its arguments and its result, as strace does", set_flag, TO(call_lines) },
 	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	{ 'o', "output", "FILE", "print the table into FILE, apart from the program's own output", set_text, TO(output) },
 	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms; a bare number: seconds); the program goes on",

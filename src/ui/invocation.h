@@ -86,7 +86,7 @@ struct invocation {
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
 	bool csv, foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet,
-		reverse, verbose, signatures, top, why;
+		reverse, call_lines, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace syscalls: a table of system calls, of a trace file or of a program that is run or attached
  * to for it. Live, the main thread takes the records and the monitor's heeds interrupts (run.h);
- * the table comes when the recording ends. */
+ * the table comes when the recording ends, --lines while it lasts. */
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +45,15 @@ static int choose_column(const struct invocation *inv, enum syscalls_column *out
 	return EXIT_BRACE;
 }
 
-/* JSON is for programs: it gets no colours. */
+/* JSON is for programs: it gets no colours. EXIT_BRACE: not opened (said). */
+static int open_screen(const struct invocation *inv, struct screen *o)
+{
+	if (inv->output)
+		return screen_open_file(o, inv->output);
+	screen_open(o, inv, SCREEN_PAGED, inv->json || inv->call_lines ? NULL : paint_table);
+	return 0;
+}
+
 static int print_rows(const struct invocation *inv, const struct syscalls_choice *choice,
 		      struct syscalls *s)
 {
@@ -53,12 +61,8 @@ static int print_rows(const struct invocation *inv, const struct syscalls_choice
 
 	syscalls_end(s);
 	syscalls_sort(s, choice->column, inv->reverse);
-	if (inv->output) {
-		if (screen_open_file(&o, inv->output))
-			return EXIT_BRACE;
-	} else {
-		screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
-	}
+	if (open_screen(inv, &o))
+		return EXIT_BRACE;
 	(inv->json ? syscalls_print_json : syscalls_print_table)(s, inv->limit, &o.text);
 	return screen_close(&o, 0);
 }
@@ -74,6 +78,24 @@ static int take_all(struct source *source, struct syscalls *s, struct err *err)
 	return r;
 }
 
+/* Prints calls while they are taken, or rows when all are; the exit status. */
+static int take_and_print(const struct invocation *inv, const struct syscalls_choice *choice,
+			  struct source *source, struct syscalls *s)
+{
+	struct screen o;
+	struct err err;
+	int r;
+
+	if (!inv->call_lines)
+		return take_all(source, s, &err) < 0 ? say_error(&err) : print_rows(inv, choice, s);
+	if (open_screen(inv, &o))
+		return EXIT_BRACE;
+	syscalls_print_lines(s, &o.text, inv->json);
+	r = take_all(source, s, &err);
+	syscalls_end(s);
+	return screen_close(&o, r < 0 ? say_error(&err) : 0);
+}
+
 /* --- a file ------------------------------------------------------------------------------ */
 
 static int read_file(const struct invocation *inv, const struct syscalls_choice *choice)
@@ -81,23 +103,17 @@ static int read_file(const struct invocation *inv, const struct syscalls_choice 
 	struct store_reader *reader;
 	struct syscalls *s;
 	struct source *source;
-	struct err err;
 	int status = trace_file_open(inv, &reader);
 
 	if (status)
 		return status;
 	source = store_source(reader);
 	s = syscalls_new(source->info, choice->by);
-	if (take_all(source, s, &err) < 0) {
-		status = say_error(&err);
-	} else {
-		syscalls_end(s);
-		/* No errors is an answer; no calls at all is a trace without their events. */
-		if (!syscalls_rows(s) && choice->by != SYSCALLS_BY_ERROR)
-			say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
-				    "'syscalls:*' for --by file");
-		status = print_rows(inv, choice, s);
-	}
+	status = take_and_print(inv, choice, source, s);
+	/* No errors is an answer; no calls at all is a trace without their events. */
+	if (!status && !syscalls_rows(s) && (choice->by != SYSCALLS_BY_ERROR || inv->call_lines))
+		say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
+			    "'syscalls:*' for --by file and --lines");
 	syscalls_free(s);
 	source->ops->close(source);
 	store_close(reader);
@@ -114,7 +130,7 @@ static int name_events(struct invocation *inv, enum syscalls_by by, struct err *
 				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
 	int e;
 
-	if (by != SYSCALLS_BY_FILE)
+	if (by != SYSCALLS_BY_FILE && !inv->call_lines)
 		return set_setting(inv, &events, "raw_syscalls:*", err);
 	e = set_setting(inv, &bytes, "165", err);
 	return e ? e : set_setting(inv, &events, "syscalls:*", err);
@@ -129,7 +145,7 @@ static int run_program(struct invocation *inv, const struct syscalls_choice *cho
 	struct source *source;
 	struct syscalls *s;
 	struct err err;
-	int status, r;
+	int status;
 
 	if (name_events(inv, choice->by, &err))
 		return say_error(&err);
@@ -139,9 +155,8 @@ static int run_program(struct invocation *inv, const struct syscalls_choice *cho
 	source = session_source(session);
 	s = syscalls_new(source->info, choice->by);
 	run_monitor_begin(&monitor, inv, session, NULL, NULL);
-	r = take_all(source, s, &err);
+	status = take_and_print(inv, choice, source, s);
 	run_monitor_end(&monitor);
-	status = r < 0 ? say_error(&err) : print_rows(inv, choice, s);
 	syscalls_free(s);
 	source->ops->close(source);
 	session_result(session, &result);

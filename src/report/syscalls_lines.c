@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Single calls as lines, as strace -f -T -y has them, and as JSON. syscalls.c calls it at the begin
+ * of a call, for its arguments, and at its end. Records are a trace's: each copy is looked for
+ * within the record, and bytes of programs are written as C's escapes. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "event/syscall_copies.h"
+#include "event/syscall_names.h"
+#include "report/syscalls_internal.h"
+
+#define WORD_BYTES 64
+
+void syscalls_lines_free(struct syscalls_call *c)
+{
+	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
+		free(c->texts[i]);
+		c->texts[i] = NULL;
+	}
+}
+
+/* --- an argument ------------------------------------------------------------------------- */
+
+static void print_quoted(const uint8_t *at, uint32_t n, FILE *f)
+{
+	fputc('"', f);
+	for (uint32_t i = 0; i < n; i++)
+		if (at[i] == '"' || at[i] == '\\')
+			fprintf(f, "\\%c", at[i]);
+		else if (at[i] == '\n' || at[i] == '\t')
+			fputs(at[i] == '\n' ? "\\n" : "\\t", f);
+		else if (at[i] < ' ' || at[i] > '~')
+			fprintf(f, "\\%03o", at[i]);
+		else
+			fputc(at[i], f);
+	fputc('"', f);
+}
+
+/* Finds copy k of a record with n arguments; false: it is empty, or not in the record. */
+static bool find_copy(const struct event *e, unsigned n, unsigned k, const uint8_t **at,
+		      uint32_t *length)
+{
+	/* Places count from the common fields on, which the payload lacks. */
+	const uint64_t loc_at = 8 + 8 * (uint64_t)n + 4 * (uint64_t)k;
+	uint32_t loc, place;
+
+	if (loc_at + sizeof(loc) > e->count)
+		return false;
+	memcpy(&loc, (const uint8_t *)e->payload + loc_at, sizeof(loc));
+	place = loc & 0xffff;
+	*length = loc >> 16;
+	if (!*length || place < EVENT_COMMON_BYTES ||
+	    (uint64_t)place + *length > EVENT_COMMON_BYTES + e->count)
+		return false;
+	*at = (const uint8_t *)e->payload + place - EVENT_COMMON_BYTES;
+	return true;
+}
+
+/* Prints the string or the buffer that argument i leads to; false: there is none in the record. */
+static bool print_copy(const struct syscall_info *call, const struct event *e, unsigned i, FILE *f)
+{
+	struct call_copy copies[CALL_COPIES];
+	unsigned n = syscall_copies(call, false, copies), k = 0;
+	const uint8_t *at;
+	uint32_t length;
+	bool is_string;
+
+	while (k < n && copies[k].argument != i + 1)
+		k++;
+	if (k == n || !find_copy(e, syscall_arguments(call), k, &at, &length))
+		return false;
+	is_string = copies[k].length == CALL_COPY_STRING;
+	/* Structures are not printed. */
+	if (!is_string && copies[k].length >= CALL_ARGUMENTS)
+		return false;
+	print_quoted(at, length - is_string, f);
+	if (!is_string && e->payload[1 + copies[k].length] > length)
+		fputs("...", f);
+	return true;
+}
+
+static bool is_descriptor(const char *type, const char *name)
+{
+	static const char *const names[] = {
+		"fd", "ufd", "epfd", "fildes", "oldfd", "newfd", "dfd", "olddfd", "newdfd", "out_fd",
+		"in_fd", "fd_in", "fd_out", "mqdes", "fanotify_fd", "pidfd" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !strchr(type, '*'); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Prints 3</etc/passwd>, or 3 where the trace does not know its name. */
+static void print_descriptor(const char *name, int32_t fd, FILE *f)
+{
+	if (fd == AT_FDCWD) {
+		fputs("AT_FDCWD", f);
+		return;
+	}
+	fprintf(f, "%d", fd);
+	if (name)
+		fprintf(f, "<%s>", name);
+}
+
+static void print_number(const char *type, uint64_t v, FILE *f)
+{
+	bool is_pointer = strchr(type, '*'), is_unsigned = strncmp(type, "unsigned", 8) == 0;
+
+	if (is_pointer && !v)
+		fputs("NULL", f);
+	else if (strcmp(type, "umode_t") == 0)
+		fprintf(f, "0%03o", (unsigned)v & 0xffff);
+	else if (v && (is_pointer || strcmp(type, "unsigned long") == 0))
+		fprintf(f, "0x%" PRIx64, v);
+	else if (strstr(type, "size_t") || strstr(type, "long") || strstr(type, "off_t"))
+		fprintf(f, "%" PRId64, (int64_t)v);
+	else if (is_unsigned)
+		fprintf(f, "%" PRIu32, (uint32_t)v);
+	else
+		fprintf(f, "%" PRId32, (int32_t)v);
+}
+
+/* The kernel's format of openat is its own; its flags are those of open. */
+static const struct syscall_named *names_of(const struct syscall_info *call, const char *argument)
+{
+	return syscall_named(strcmp(call->name, "openat") == 0 ? "open" : call->name, argument);
+}
+
+static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
+			   const struct syscall_info *call, const struct event *e, unsigned i)
+{
+	char type[WORD_BYTES], name[WORD_BYTES], *text = NULL;
+	const struct syscall_named *named;
+	size_t size;
+	FILE *f = mem_stream(&text, &size);
+
+	syscall_argument(call, i, type, name, WORD_BYTES);
+	named = names_of(call, name);
+	if (is_descriptor(type, name))
+		print_descriptor(syscalls_files_name(s->files, c->pid, (uint32_t)c->args[i]),
+				 (int32_t)c->args[i], f);
+	else if (named)
+		syscall_named_text(named, type, c->args[i], f);
+	else if (!c->named || !print_copy(call, e, i, f))
+		print_number(type, c->args[i], f);
+	fclose(f);
+	return text;
+}
+
+void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+
+	syscalls_lines_free(c);
+	for (unsigned i = 0; call && i < syscall_arguments(call); i++)
+		c->texts[i] = argument_text(s, c, call, e, i);
+}
+
+/* --- a line ------------------------------------------------------------------------------ */
+
+static void print_call(const struct syscalls_call *c, struct out *o)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+
+	if (call)
+		out_str(o, call->name);
+	else
+		out_printf(o, "syscall_%" PRIu32, c->nr);
+	out_char(o, '(');
+	for (unsigned i = 0; i < SYSCALL_ARGS && c->texts[i]; i++) {
+		out_str(o, i ? ", " : "");
+		out_name(o, c->texts[i], strlen(c->texts[i]));
+	}
+	out_char(o, ')');
+}
+
+/* Addresses are in hexadecimal, as brk's and mmap's results. */
+static void print_result(const struct syscalls_call *c, int64_t result, const char *opened,
+			 struct out *o)
+{
+	const char *error = c->error ? strerrorname_np(c->error) : NULL;
+
+	if (c->error && error)
+		out_printf(o, " = -1 %s (%s)", error, strerrordesc_np(c->error));
+	else if (c->error)
+		out_printf(o, " = -%d", c->error);
+	else if (result > UINT32_MAX)
+		out_printf(o, " = 0x%" PRIx64, (uint64_t)result);
+	else
+		out_printf(o, " = %" PRId64, result);
+	if (opened && !c->error) {
+		out_char(o, '<');
+		out_name(o, opened, strlen(opened));
+		out_char(o, '>');
+	}
+}
+
+static void print_json(struct syscalls *s, const struct syscalls_call *c,
+		       const struct trace_thread *t, const int64_t *result, uint64_t ticks)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	struct out *o = s->lines;
+	char name[WORD_BYTES];
+
+	out_printf(o, "{\"time_ns\":%" PRIu64 ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"name\":",
+		   trace_clock_delta_ns(&s->info->clock, c->tsc - s->first), t->pid, t->tid);
+	json_string(o, call ? call->name : "unknown");
+	out_printf(o, ",\"number\":%" PRIu32 ",\"args\":{", c->nr);
+	for (unsigned i = 0; i < SYSCALL_ARGS && c->texts[i]; i++) {
+		syscall_argument(call, i, NULL, name, sizeof(name));
+		out_str(o, i ? "," : "");
+		json_string(o, name);
+		out_char(o, ':');
+		json_string(o, c->texts[i]);
+	}
+	out_str(o, "},\"result\":");
+	if (result)
+		out_printf(o, "%" PRId64, *result);
+	else
+		out_str(o, "null");
+	out_str(o, ",\"error\":");
+	json_string(o, c->error ? strerrorname_np(c->error) : NULL);
+	if (result)
+		out_printf(o, ",\"duration_ns\":%" PRIu64 "}\n",
+			   trace_clock_delta_ns(&s->info->clock, ticks));
+	else
+		out_str(o, ",\"duration_ns\":null}\n");
+}
+
+void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
+			const int64_t *result, uint64_t ticks)
+{
+	const struct trace_thread *t = &s->info->threads.at[thread];
+	const char *opened = NULL;
+	uint64_t ns = trace_clock_delta_ns(&s->info->clock, c->tsc - s->first);
+
+	if (s->lines_json) {
+		print_json(s, c, t, result, ticks);
+		return;
+	}
+	if (result && *result >= 0 && syscalls_files_opens(c))
+		opened = syscalls_files_name(s->files, t->pid, (uint32_t)*result);
+	out_printf(s->lines, "%-7" PRIu32 " %4" PRIu64 ".%06" PRIu64 " ", t->tid, ns / 1000000000,
+		   ns % 1000000000 / 1000);
+	print_call(c, s->lines);
+	if (!result) {
+		out_str(s->lines, " = ?\n");
+		return;
+	}
+	print_result(c, *result, opened, s->lines);
+	ns = trace_clock_delta_ns(&s->info->clock, ticks);
+	out_printf(s->lines, " <%" PRIu64 ".%06" PRIu64 ">\n", ns / 1000000000,
+		   ns % 1000000000 / 1000);
+}
+
+void syscalls_print_lines(struct syscalls *s, struct out *o, bool json)
+{
+	s->lines = o;
+	s->lines_json = json;
+	s->by = SYSCALLS_BY_FILE; /* descriptors have names there */
+	if (json)
+		out_str(o, "{\"schema\":\"brace-syscalls-lines\",\"version\":1}\n");
+}

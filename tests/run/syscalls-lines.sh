@@ -1,0 +1,75 @@
+#!/bin/bash
+# brace syscalls --lines: calls, arguments, results and paths of descriptors against the lines that
+# strace -y writes of the same program; JSON of single calls; from a file as from a program.
+. "$(dirname "$0")/lib.sh"
+need /usr/bin/python3 strace
+
+cat >"$T/program.py" <<'P'
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+os.mkdir("begin", 0o750)
+f = os.open("of its own", os.O_RDWR | os.O_CREAT, 0o640)
+os.write(f, b"a \"line\"\n\x01\xff")
+os.lseek(f, 2, os.SEEK_SET)
+g = os.dup(f)
+os.close(f)
+os.write(g, b"more")
+os.ftruncate(g, 3)
+os.close(g)
+for name in ("missing", "tab\there", "a\"quote"):
+    try: os.rmdir(name)
+    except OSError: pass
+os.rename("of its own", "renamed")
+os.unlink("renamed")
+try: os.lseek(f, 0, 0)
+except OSError: pass
+libc.access(None, 4)
+libc.rmdir(b"begin")
+P
+PROGRAM=(/usr/bin/python3 -S -E "$T/program.py")
+CALLS=mkdir,openat,write,lseek,dup,close,ftruncate,rmdir,rename,unlink,access
+# Without threads, times, addresses and directories; from the program's first call to its last one.
+cat >"$T/lines.py" <<'P'
+import re, sys
+on = False
+for line in open(sys.argv[1], errors="surrogateescape"):
+    m = re.match(r"(?:\d+ +)?(?:\d+\.\d+ )?(\w+)\((.*)\) += (.*)", line)
+    if not m or m[1] not in sys.argv[2].split(","):
+        continue
+    on = on or m[1] == "mkdir" and '"begin"' in m[2]
+    if not on:
+        continue
+    arguments = re.sub(r"AT_FDCWD<.*?>", "AT_FDCWD", m[2])
+    arguments = re.sub(r"<[^>]*/", "<", arguments)
+    arguments = re.sub(r"\\([0-7]{1,3})", lambda n: "\\%03o" % int(n[1], 8), arguments)
+    print(m[1], arguments, re.sub(r"<[^>]*/", "<", re.sub(r" <[0-9.]+>$", "", m[3])))
+    if m[1] == "rmdir" and '"begin"' in m[2]:
+        break
+P
+lines() { # FILE
+	/usr/bin/python3 "$T/lines.py" "$1" $CALLS
+}
+
+run_in "$T/strace" strace -f -y -e trace=$CALLS -o "$T/strace.txt" "${PROGRAM[@]}"
+run_in "$T/live" "$BRACE" syscalls --lines -o "$T/text" -- "${PROGRAM[@]}"
+lines "$T/strace.txt" >"$T/wanted"
+lines "$T/text" >"$T/got"
+diff "$T/wanted" "$T/got" >"$T/diff"
+result "lines as strace has them" $? "$T/diff"
+[ "$(wc -l <"$T/wanted")" -ge 16 ]
+result "of so many calls" $? "$T/wanted"
+
+record -e 'syscalls:*' -- "${PROGRAM[@]}"
+"$BRACE" syscalls --lines --no-pager "$T/trace" >"$T/text" 2>"$T/err"
+lines "$T/text" >"$T/got"
+diff "$T/wanted" "$T/got" >"$T/diff"
+result "from a file" $? "$T/diff"
+"$BRACE" syscalls --lines --json "$T/trace" >"$T/json" 2>"$T/err"
+/usr/bin/python3 -c 'import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert rows[0] == {"schema": "brace-syscalls-lines", "version": 1}, rows[0]
+missing = [r for r in rows[1:] if r["name"] == "rmdir" and r["args"]["pathname"] == "\"missing\""]
+assert len(missing) == 1 and missing[0]["error"] == "ENOENT" and missing[0]["result"] == -2, missing
+assert len(rows) - 1 == sum(1 for line in open(sys.argv[2]))' "$T/json" "$T/text" 2>"$T/err"
+result "JSON of single calls" $? "$T/err"
+finish
