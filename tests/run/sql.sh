@@ -101,7 +101,7 @@ export -f compare
 export T BRACE FIXTURES
 if [ ! -x "$FIXTURES/sqlhist" ]; then
 	skip "libtracefs" "it is not installed"
-elif ! timeout "$LIMIT" "$BRACE" shell --run "$P 1" -- true 2>"$T/err" </dev/null; then
+elif ! timeout "$LIMIT" "$BRACE" shell --run "$P 1" -- true >/dev/null 2>"$T/err" </dev/null; then
 	skip "libtracefs" "brace shell cannot work here"
 else
 	for statement in "${statements[@]}"; do
