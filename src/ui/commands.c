@@ -320,7 +320,7 @@ const struct command commands[] = {
 	  "Ask a program's events in sqlhist's SQL",
 	  TABLES(sql_options, statement_options, answer_options, process_options, json_options,
 		 screen_options), false, 0, 1, cmd_sql, true, true },
-	{ "latency", "A B [by KEY] [-- PROGRAM [ARGUMENT]... | -p PID]",
+	{ "latency", "A B [by KEY] [-- PROGRAM [WORD]... | -p PID]",
 	  "Count the times between two events or functions",
 	  TABLES(statement_options, answer_options, process_options, json_options, screen_options),
 	  false, 2, 4, cmd_latency, true, true },
