@@ -262,20 +262,6 @@ static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 
 /* --- defined events ------------------------------------------------------------------------- */
 
-/* Translates an offset in the file; false: there is no code. */
-static bool vaddr_of(const struct sym_module *m, uint64_t offset, uint64_t *vaddr)
-{
-	for (size_t i = 0; i < m->segments.n; i++) {
-		const struct sym_segment *s = &m->segments.at[i];
-
-		if (s->exec && offset >= s->offset && offset - s->offset < s->filesz) {
-			*vaddr = s->vaddr + (offset - s->offset);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Lock held. The plan of a probe at the offset; NULL: there is no code. Behind endbr64 it shares
  * the place with the function's own hook: *behind bytes. */
 static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, int64_t *behind)
@@ -283,7 +269,7 @@ static const struct hook_probe *plan_at(struct marked *m, uint64_t offset, int64
 	const struct sym_module *mod = hook_prober_module(m->prober);
 	uint64_t vaddr, at;
 
-	if (!vaddr_of(mod, offset, &vaddr))
+	if (!sym_code_vaddr(mod, offset, &vaddr))
 		return NULL;
 	at = entry_of(mod, vaddr);
 	*behind = (int64_t)(at - vaddr);
@@ -309,24 +295,12 @@ enum hook_reason probes_reason(int fd, const char *path, uint64_t offset)
 	return reason;
 }
 
-/* The offset in the file of an address in code; 0: there is none. */
-static uint64_t offset_of(const struct sym_module *m, uint64_t vaddr)
-{
-	for (size_t i = 0; i < m->segments.n; i++) {
-		const struct sym_segment *s = &m->segments.at[i];
-
-		if (s->exec && vaddr - s->vaddr < s->filesz)
-			return vaddr - s->vaddr + s->offset;
-	}
-	return 0;
-}
-
 /* Lock held. Finds the returns of the function at the offset; hook_returns_free(). */
 static void returns_at(struct marked *m, uint64_t offset, uint64_t *entry,
 		       struct hook_returns *out)
 {
 	*out = (struct hook_returns){ .bar = RETURN_BAR_NO_FUNCTION };
-	if (vaddr_of(hook_prober_module(m->prober), offset, entry))
+	if (sym_code_vaddr(hook_prober_module(m->prober), offset, entry))
 		hook_returns_find(m->prober, *entry, out);
 }
 
@@ -343,7 +317,8 @@ struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
 		returns_at(m, offset, &entry, &found);
 		out.bar = found.bar;
 		out.reason = found.reason;
-		out.where = found.where ? offset_of(hook_prober_module(m->prober), found.where) : 0;
+		if (found.where)
+			sym_code_offset(hook_prober_module(m->prober), found.where, &out.where);
 	}
 	pthread_mutex_unlock(&lock);
 	hook_returns_free(&found);

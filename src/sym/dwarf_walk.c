@@ -16,6 +16,7 @@
 #define WORK_LEAST (UINT64_C(64) << 20)
 #define WORK_A_UNIT 2048   /* elfutils keeps a table for each unit */
 #define ATTRIBUTES_MOST 64 /* of a DIE; real ones have thirty */
+#define LINES_MOST (UINT64_C(16) << 20) /* bytes of one unit's line table */
 
 /* An entry of the cache below: the abbreviation that was asked about last, and the answer. */
 struct die_shape { const Dwarf_Abbrev *abbrev; size_t attributes; };
@@ -26,6 +27,8 @@ struct dwarf_walk {
 	Dwarf_Off last;            /* offset of the last DIE: a walk in order only grows */
 	uint64_t left, seen;       /* work left; work that DIEs took so far */
 	bool gave_up;
+	Elf *lines_in;
+	const Elf_Data *lines;     /* all line tables of that file */
 	struct die_shape shapes[1024];
 };
 
@@ -66,6 +69,23 @@ bool dwarf_walk_entry(Dwarf_Die *die, Dwarf_Addr *entry)
 	Dwarf_Addr base, end;
 
 	return !dwarf_entrypc(die, entry) || dwarf_ranges(die, 0, &base, entry, &end) > 0;
+}
+
+/* elfutils reads a line table as a whole, so its size counts as work. */
+bool dwarf_walk_reads_lines(struct dwarf_walk *w, Dwarf_Die *lines_of)
+{
+	Dwarf_Attribute attr;
+	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(lines_of->cu));
+	Dwarf_Word at;
+	uint64_t length;
+
+	if (dwarf_formudata(dwarf_attr(lines_of, DW_AT_stmt_list, &attr), &at))
+		return false;
+	if (w->lines_in != elf)
+		w->lines = dwarf_file_lines(elf);
+	w->lines_in = elf;
+	length = dwarf_file_line_bytes(w->lines, at);
+	return length <= LINES_MOST && dwarf_walk_spend(w, length);
 }
 
 /* True for DIEs that can have subprograms or inlined copies below them. */
@@ -202,9 +222,8 @@ static int walk_units(struct dwarf_walk *w, Dwarf *dwarf)
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* Walks a file that has debug information. */
-static int walk_file(const struct sym_module *m, const struct dwarf_file *file,
-		     const struct dwarf_visitor *visitor, char **left_out, struct err *err)
+int dwarf_walk_file(const struct sym_module *m, const struct dwarf_file *file,
+		    const struct dwarf_visitor *visitor, char **left_out, struct err *err)
 {
 	struct dwarf_walk w = { .visitor = visitor,
 				.file = file,
@@ -212,6 +231,7 @@ static int walk_file(const struct sym_module *m, const struct dwarf_file *file,
 	Dwarf *alternate = dwarf_getalt(file->dwarf);
 	int r = walk_units(&w, file->dwarf);
 
+	*left_out = NULL;
 	if (r == 0 && alternate)
 		r = walk_units(&w, alternate);
 	if (r)
@@ -236,7 +256,7 @@ int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, 
 		return r;
 	if (file.dwarf) {
 		*has_dwarf = true;
-		r = walk_file(m, &file, visitor, left_out, err);
+		r = dwarf_walk_file(m, &file, visitor, left_out, err);
 	} else {
 		/* The caller owns the sentence: dwarf_file_close() must not free it. */
 		*left_out = file.left_out;

@@ -34,6 +34,10 @@ struct dwarf_visitor {
 int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, bool *has_dwarf,
 	       char **left_out, struct err *err);
 
+/* dwarf_walk() of a file that is open, has debug information, and stays open. */
+int dwarf_walk_file(const struct sym_module *m, const struct dwarf_file *file,
+		    const struct dwarf_visitor *visitor, char **left_out, struct err *err);
+
 /* Takes work off what is left, in attributes read or passed over; false: it is used up, and the
  * answer is not whole. */
 bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work);
@@ -41,6 +45,8 @@ bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work);
 size_t dwarf_walk_attributes(struct dwarf_walk *w, Dwarf_Die *die);
 /* True if the DIE is a function or a copy with addresses of its own. */
 bool dwarf_walk_has_code(Dwarf_Die *die);
+/* Whether the line table of a unit may be read as a whole: it makes sense, and the work is left. */
+bool dwarf_walk_reads_lines(struct dwarf_walk *w, Dwarf_Die *lines_of);
 /* Address of its first instruction: compilers that put a function's rare parts elsewhere give
  * ranges, of which the first begins with it. False: it has no code. */
 bool dwarf_walk_entry(Dwarf_Die *die, Dwarf_Addr *entry);

@@ -10,7 +10,6 @@
 #include "sym/inlined.h"
 
 #define NAME_LOOKS 8       /* attributes looked up to know a name, along a chain of origins */
-#define LINES_MOST (UINT64_C(16) << 20) /* bytes of one unit's line table */
 
 /* An entry of the cache below: the DIE that was asked about last, and the answer. */
 struct origin { const void *die; bool has_name; };
@@ -23,8 +22,6 @@ struct inlined_search {
 	const char *comp_dir;      /* NULL = unknown */
 	Dwarf_Die lines_of;        /* cu, or the skeleton unit that it was split from */
 	bool lines_read;           /* the table of lines_of has been read */
-	Elf *lines_in;
-	const Elf_Data *lines;     /* all tables of that file */
 	struct origin origins[1024];
 };
 
@@ -81,23 +78,6 @@ static Dwarf_Word number_attribute(Dwarf_Die *die, unsigned attribute)
 	return value;
 }
 
-/* A line table is read as a whole for its file names, so its size counts as work. */
-static bool may_read_lines(struct inlined_search *w)
-{
-	Dwarf_Attribute attr;
-	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(w->lines_of.cu));
-	Dwarf_Word at;
-	uint64_t length;
-
-	if (dwarf_formudata(dwarf_attr(&w->lines_of, DW_AT_stmt_list, &attr), &at))
-		return false;
-	if (w->lines_in != elf)
-		w->lines = dwarf_file_lines(elf);
-	w->lines_in = elf;
-	length = dwarf_file_line_bytes(w->lines, at);
-	return length <= LINES_MOST && dwarf_walk_spend(w->walk, length);
-}
-
 /* Returns the path as the compiler was called with it: without its working directory. */
 static const char *call_file(struct inlined_search *w, Dwarf_Die *inlined)
 {
@@ -106,7 +86,8 @@ static const char *call_file(struct inlined_search *w, Dwarf_Die *inlined)
 	size_t n, dir = w->comp_dir ? strlen(w->comp_dir) : 0;
 	const char *path;
 
-	if ((!w->lines_read && !may_read_lines(w)) || dwarf_getsrcfiles(&w->cu, &files, &n) ||
+	if ((!w->lines_read && !dwarf_walk_reads_lines(w->walk, &w->lines_of)) ||
+	    dwarf_getsrcfiles(&w->cu, &files, &n) ||
 	    index >= n)
 		return NULL;
 	w->lines_read = true;

@@ -9,6 +9,7 @@
 
 #include "sym/elf_view.h"
 #include "sym/signatures.h"
+#include "sym/source.h"
 #include "sym/usdt.h"
 #include "tools.h"
 
@@ -326,9 +327,35 @@ static void rules_that_repeat(void **state)
 	sym_close(m);
 }
 
+/* Variables at main, and its lines; *seen: how often there were some. */
+static void ask_source(const struct sym_module *m, size_t *seen)
+{
+	struct sym_source_function f;
+	struct sym_source_info *s;
+	sym_source_places places;
+	sym_variables variables;
+	struct sym_scope *sc;
+	struct err err;
+
+	if (sym_source_open(m, &s, &err))
+		return;
+	if (!sym_source_function(s, "main", NULL, &f, &err)) {
+		if (!sym_scope_at(s, f.vaddr, &sc, &err)) {
+			sym_scope_variables(sc, &variables);
+			*seen += variables.n > 0;
+			sym_variables_free(&variables);
+			sym_scope_free(sc);
+		}
+		if (!sym_source_line(s, f.path, f.line, NULL, &places, &err))
+			vec_free(&places);
+		free(f.path);
+	}
+	sym_source_close(s);
+}
+
 static void damaged_dwarf(void **state)
 {
-	size_t n, read = 0, signed_ones = 0;
+	size_t n, read = 0, signed_ones = 0, seen = 0;
 	uint8_t *bytes, *copy;
 	uint64_t seed = 1442695040888963407;
 
@@ -357,8 +384,10 @@ static void damaged_dwarf(void **state)
 			signed_ones += signatures.at.n > 0;
 			sym_signatures_free(&signatures);
 		}
+		ask_source(m, &seen);
 		sym_close(m);
 	}
+	assert_in_range(seen, 1, 1000);
 	print_message("%zu of 1000 still told of copies, %zu of signatures\n", read, signed_ones);
 	assert_in_range(signed_ones, 1, 1000);
 	assert_in_range(read, 1, 1000);

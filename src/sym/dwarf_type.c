@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the debug information for types, for arguments.c and source_fetch.c, on their threads; no
+ * state. Chains of types are a file's, and bounded. */
+#include "sym/dwarf_type.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#define DEEPEST 24          /* types behind types */
+
+static bool is_qualifier(int tag)
+{
+	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
+}
+
+bool dwarf_type_plain(Dwarf_Die *die, Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+
+	*type = *die;
+	for (int i = 0; i < DEEPEST; i++) {
+		if (!dwarf_formref_die(dwarf_attr_integrate(type, DW_AT_type, &attr), type))
+			return false;
+		if (!is_qualifier(dwarf_tag(type)))
+			return true;
+	}
+	return false;
+}
+
+uint64_t dwarf_type_bytes(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word bytes;
+
+	return dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &bytes) ? 0
+											    : bytes;
+}
+
+bool dwarf_type_is_char(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return dwarf_tag(type) == DW_TAG_base_type && dwarf_type_bytes(type) == 1 && name &&
+	       strcmp(name, "char") == 0;
+}
+
+bool dwarf_type_is_class(Dwarf_Die *type)
+{
+	int tag = dwarf_tag(type);
+
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type;
+}
+
+unsigned dwarf_type_encoding(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding;
+
+	return dwarf_formudata(dwarf_attr(type, DW_AT_encoding, &attr), &encoding) ||
+			       encoding > 0xff
+		       ? 0
+		       : (unsigned)encoding;
+}
+
+bool dwarf_type_dimension(Dwarf_Die *array, unsigned dimension, uint64_t *n)
+{
+	unsigned passed = 0;
+	Dwarf_Attribute attr;
+	Dwarf_Word count;
+	Dwarf_Die child;
+	int r = dwarf_child(array, &child);
+
+	for (; r == 0 && passed < DEEPEST; r = dwarf_siblingof(&child, &child)) {
+		if (dwarf_tag(&child) != DW_TAG_subrange_type || passed++ != dimension)
+			continue;
+		*n = 0;
+		if (!dwarf_formudata(dwarf_attr(&child, DW_AT_count, &attr), &count))
+			*n = count;
+		else if (!dwarf_formudata(dwarf_attr(&child, DW_AT_upper_bound, &attr), &count))
+			*n = count + 1;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Types of the debug information. Private to src/sym. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+
+/* Finds the type of a DIE without typedefs and qualifiers. False: it has none, which is void, or
+ * the chain is longer than makes sense. */
+bool dwarf_type_plain(Dwarf_Die *die, Dwarf_Die *type);
+/* Its size in bytes; 0: the debug information does not say. */
+uint64_t dwarf_type_bytes(Dwarf_Die *type);
+/* True for `char` alone: int8_t is a signed char. */
+bool dwarf_type_is_char(Dwarf_Die *type);
+/* True for structures, classes and unions. */
+bool dwarf_type_is_class(Dwarf_Die *type);
+/* DW_ATE_...; 0: not known. */
+unsigned dwarf_type_encoding(Dwarf_Die *type);
+/* Number of elements of an array's dimension, 0 the outermost. False: it has no such dimension.
+ * *n 0: it is not a constant. */
+bool dwarf_type_dimension(Dwarf_Die *array, unsigned dimension, uint64_t *n);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* A program in the words of its source: functions by name and file, lines, variables and what they
+ * hold, as the debug information has them. Files are not trusted; work and answers are bounded. */
+#pragma once
+#include "sym/chain.h"
+#include "sym/module.h"
+
+struct sym_source_info;
+
+/* Opens the debug information of a module, which must outlive it. Returns 0, or -errno and *err:
+ * -ENODATA: there is none, or it is left out; -EBADMSG, -ESTALE as sym_inlined_find().
+ * sym_source_close() frees it; all answers are valid until then. One thread at a time. */
+int sym_source_open(const struct sym_module *m, struct sym_source_info **out, struct err *err);
+void sym_source_close(struct sym_source_info *s);
+
+/* --- functions and lines
+ * ----------------------------------------------------------------------- */
+
+/* A function by its name in the source; `file`, NULL: whichever, is the end of its file's path,
+ * from a directory on. Returns 0, or -errno and *err: -ENOENT. The caller frees path. */
+struct sym_source_function {
+	char *path;
+	uint32_t line;            /* of its name */
+	uint64_t vaddr;           /* its first instruction; 0: it has no code of its own */
+};
+int sym_source_function(struct sym_source_info *s, const char *name, const char *file,
+			struct sym_source_function *out, struct err *err);
+
+/* Places of one line: the first instruction of each function and each inlined copy that has code of
+ * it, by address. function: name of the one whose code it is, n bytes of it, or "". */
+struct sym_source_place { uint64_t vaddr; char function[64]; };
+typedef VEC(struct sym_source_place) sym_source_places;
+/* file: as above; only code of the function `within`, a name, and of its copies; NULL: any. Returns
+ * 0, or -ENOENT and *err, which names the next line that has code. The caller frees *out. */
+int sym_source_line(struct sym_source_info *s, const char *file, uint32_t line, const char *within,
+		    sym_source_places *out, struct err *err);
+
+/* Lines that have code, ascending and each once, with their first instruction: of a file, or of a
+ * function with `within` and its own file. *path, which the caller frees: the file's. As
+ * sym_source_line(). */
+struct sym_source_number { uint32_t line; uint64_t vaddr; };
+typedef VEC(struct sym_source_number) sym_source_numbers;
+int sym_source_lines(struct sym_source_info *s, const char *file, const char *within,
+		     sym_source_numbers *out, char **path, struct err *err);
+
+/* --- variables
+ * --------------------------------------------------------------------------------- */
+
+/* The variables that the source sees at an instruction. sym_scope_free() frees it. */
+struct sym_scope;
+int sym_scope_at(struct sym_source_info *s, uint64_t vaddr, struct sym_scope **out,
+		 struct err *err);
+void sym_scope_free(struct sym_scope *sc);
+
+/* One that can be named: innermost first, hidden ones left out. why NULL: it can be fetched here;
+ * else the end of a sentence about it. */
+struct sym_variable { char *name, *type, *why; bool parameter; };
+typedef VEC(struct sym_variable) sym_variables;
+void sym_scope_variables(struct sym_scope *sc, sym_variables *out);
+void sym_variables_free(sym_variables *v);
+/* Name of the function around, and bytes from its first instruction; NULL: not known. */
+const char *sym_scope_function(const struct sym_scope *sc, uint64_t *behind);
+
+/* What an expression of C stands for here. STRING: the bytes at `chain`; STRING_AT: at the word
+ * that it gives. */
+enum sym_fetched_type {
+	SYM_FETCHED_SIGNED, SYM_FETCHED_UNSIGNED, SYM_FETCHED_CHAR, SYM_FETCHED_POINTER,
+	SYM_FETCHED_STRING, SYM_FETCHED_STRING_AT,
+};
+struct sym_fetched {
+	struct sym_chain chain;
+	bool memory;              /* the chain is the address, not the value */
+	uint8_t type, size;       /* enum sym_fetched_type; bytes of the value, of an element */
+	uint8_t bits, shift;      /* a bit field: `bits` from bit `shift` on; 0: all */
+	uint64_t count;           /* elements of an array; 0: it is none */
+	char name[32];            /* of the member or variable that is meant; "": none */
+};
+/* Finds NAME, EXPR->MEMBER, EXPR.MEMBER, EXPR[NUMBER], *EXPR, &EXPR, (EXPR), n characters; NAME
+ * may be $retval in a function's return. any_type: what it holds is the caller's to say. Returns
+ * 0, or -errno and *err with the column: -ENOENT: no such name, -EINVAL: it cannot be fetched. */
+int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_return, bool any_type,
+		    struct sym_fetched *out, struct err *err);
