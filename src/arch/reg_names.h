@@ -7,6 +7,8 @@
 /* The number of a register by the kernel's name for it, as in kprobe events (n characters);
  * FETCH_REGS: the pc. -1: none. */
 int reg_names_kernel(const char *name, size_t n);
+/* The kernel's name of a register by its number; NULL: there is none. */
+const char *reg_names_of(unsigned number);
 /* The number by the assembler's name, of any width; *shift: bits of it below the named part. -1:
  * none, or a vector register. */
 int reg_names_assembler(const char *name, size_t n, unsigned *shift);

@@ -395,6 +395,25 @@ static bool is_constant_text(const struct fetch_build *b)
 	return op == FETCH_COMM || op == FETCH_TEXT;
 }
 
+/* Compiles &ARGUMENT: the last load is left out. */
+static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t);
+static int parse_address_of(struct fetch_build *b, struct fetch_text *t)
+{
+	struct fetch_insn *last;
+
+	t->at++;
+	if (t->at < t->end && *t->at == '&')
+		return set_fault(t, "an address has no address of its own");
+	if (parse_fetchargs(b, t) < 0)
+		return -EINVAL;
+	last = &b->code.at[b->code.n - 1];
+	if (last->op != FETCH_LOAD)
+		return set_fault(t, "& takes what is fetched from memory: &+8(%di), &@+0x4010");
+	last->op = FETCH_KEEP;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_RECALL });
+	return 0;
+}
+
 /* Compiles [+|-]OFFSET(ARGUMENT), to any depth. The loop takes the parentheses off from the
  * outside; the loads are made from the inside. */
 static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t)
@@ -564,8 +583,9 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	at = add_fields(b, name, n_name, shape.type, shape.count, err);
 	if (at < 0)
 		return at;
-	return parse_fetchargs(b, &t) < 0 || emit_store(b, &t, &shape, (uint16_t)at) < 0 ? -EINVAL
-											 : 0;
+	if ((*t.at == '&' ? parse_address_of : parse_fetchargs)(b, &t) < 0)
+		return -EINVAL;
+	return emit_store(b, &t, &shape, (uint16_t)at) < 0 ? -EINVAL : 0;
 }
 
 /* --- results -------------------------------------------------------------------------------- */

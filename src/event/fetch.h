@@ -62,13 +62,14 @@ int fetch_add_field(struct fetch_build *b, const char *name, size_t n,
 /* Adds an instruction. */
 void fetch_insn(struct fetch_build *b, struct fetch_insn i);
 
-/* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it; without
- * a name it is arg1, arg2, ...
+/* Adds `[NAME=]FETCHARG[:TYPE]`, as in kprobe_events and uprobe_events, n characters of it;
+ * without a name it is arg1, arg2, ...
  *   %REG   $stackN   $stack   $comm   $retval   \NUMBER   \"TEXT"   @ADDRESS   @+ADDRESS
  *   @SYMBOL   @SYMBOL+OFFSET   @SYMBOL-OFFSET   $argN   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
- * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the file.
- * Offsets may have a `u`, which changes nothing here. Returns 0, or -errno and *err with the
- * column, in the kernel's words. */
+ * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the
+ * file. Offsets may have a `u`, which changes nothing here. Beyond the kernel: &FETCHARG is the
+ * address from which FETCHARG, one with an offset or @, would be fetched. Returns 0, or -errno and
+ * *err with the column, in the kernel's words. */
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err);
 
 /* Returns the program (free() it), *bytes long. NULL: it would be too long. */

@@ -8,18 +8,23 @@
 
 #include "shared/fetch.h"
 
+/* The index is the number of the register in instructions. `flags` is FETCH_FLAGS_REG; `ip` is
+ * FETCH_REGS, one behind the last. */
+static const char *const kernel_names[] = { "ax", "cx", "dx",  "bx",  "sp",  "bp",  "si",    "di", "r8",
+					    "r9", "r10", "r11", "r12", "r13", "r14", "r15", "flags", "ip" };
+#define KERNEL_NAMES (sizeof(kernel_names) / sizeof(*kernel_names))
+
 int reg_names_kernel(const char *name, size_t n)
 {
-	/* The index is the number of the register in instructions. `flags` is FETCH_FLAGS_REG; `ip`
-	 * is FETCH_REGS, one behind the last. */
-	static const char *const names[] = { "ax",  "cx",  "dx",  "bx",	 "sp",	  "bp",
-					     "si",  "di",  "r8",  "r9",	 "r10",	  "r11",
-					     "r12", "r13", "r14", "r15", "flags", "ip" };
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
+	for (unsigned i = 0; i < KERNEL_NAMES; i++)
+		if (strlen(kernel_names[i]) == n && memcmp(kernel_names[i], name, n) == 0)
 			return (int)i;
 	return -1;
+}
+
+const char *reg_names_of(unsigned number)
+{
+	return number < KERNEL_NAMES ? kernel_names[number] : NULL;
 }
 
 /* al, ax, eax, rax; r8b, r8w, r8d, r8; rip. */
