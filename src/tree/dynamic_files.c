@@ -10,6 +10,7 @@
 
 #include "event/synthetic.h"
 #include "image/dynamic_probes.h"
+#include "image/source_probe.h"
 #include "tree/instance_internal.h"
 
 /* The kernel's names for the parsers, in the error_log. */
@@ -352,8 +353,8 @@ static int parse_function(struct instance *top, const char *line, struct probe_c
 
 /* Runs a line of uprobe_events or kprobe_events: it defines a probe, removes one, or, empty, does
  * nothing. */
-static int run_probe(struct instance *top, const char *line, enum defined_kind kind,
-		     struct err *err)
+static int run_kernel_line(struct instance *top, const char *line, enum defined_kind kind,
+			   struct err *err)
 {
 	struct probe_command c;
 	bool of_file = kind == DEFINED_PROBES || probe_command_is_of_file(line);
@@ -373,6 +374,47 @@ static int run_probe(struct instance *top, const char *line, enum defined_kind k
 	else if (c.action == PROBE_REMOVE)
 		r = remove_event_of(top, &what, line, err);
 	probe_command_free(&c);
+	return r;
+}
+
+/* Removes what a line defined. */
+static void undo_line(struct instance *top, const char *line)
+{
+	struct probe_command c;
+	struct removal what = { .kind = DEFINED_PROBES };
+	struct err ignored;
+
+	if (probe_command_parse(line, &c, &ignored) < 0)
+		return;
+	what.group = c.group;
+	what.event = c.event;
+	remove_named(top, &what, &ignored);
+	probe_command_free(&c);
+}
+
+/* Runs a line that may have the source's words: it stands for one line of the kernel's, or for
+ * several, of which all are defined or none. */
+static int run_probe(struct instance *top, const char *line, enum defined_kind kind,
+		     struct err *err)
+{
+	source_lines lines;
+	struct err why;
+	int n = kind == DEFINED_FUNCTIONS ? 0 : source_probe_line(line, &lines, err), r = 0;
+
+	if (n <= 0)
+		return n < 0 ? n : run_kernel_line(top, line, kind, err);
+	for (size_t i = 0; i < lines.n && r == 0; i++) {
+		const struct source_line *l = &lines.at[i];
+
+		r = run_kernel_line(top, l->line, kind, &why);
+		if (r == 0)
+			continue;
+		err_at(err, -r, line, source_line_column(l, why.column), "%s", why.text);
+		while (i--)
+			undo_line(top, lines.at[i].line);
+		break;
+	}
+	source_lines_free(&lines);
 	return r;
 }
 

@@ -190,6 +190,11 @@ static const struct option syscalls_options[] = {
 	{ 'o', "output", "FILE", "print the table into FILE, apart from the program's own output", set_text, TO(output) },
 	{ 0, "duration", "TIME", "stop recording after TIME (10s, 500ms; a bare number: seconds); the program goes on",
 	  .set = set_duration },
+	END
+};
+
+/* For commands that record, and have no other settings. */
+static const struct option buffer_options[] = {
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
 	  WRITES("buffer_size_kb") },
 	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
@@ -239,6 +244,20 @@ static const struct option answer_options[] = {
 	{ 0, "mode", "MODE", "stream (the default), overwrite (keep only the latest), or block "
 	  "(the program waits, nothing is lost)", .set = set_mode },
 	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
+	END
+};
+
+/* cmd_probe(): perf probe's letters. */
+static const struct option probe_options[] = {
+	{ 'x', "exec", "FILE", "probes are in this program or library", set_text, TO(binary) },
+	{ 'F', "list", NULL, "list the functions that can be probed: those that match the GLOBs", set_flag, TO(list_events) },
+	{ 'V', "vars", "PLACE", "list the variables that can be seen at PLACE, and which can be fetched there", set_text, TO(variables) },
+	{ 'L', "lines", "FUNCTION|FILE[:FROM[-TO]]", "print the source, with the numbers of lines that can be probed", set_text, TO(code_lines) },
+	{ 's', "source", "DIRECTORY", "with -L: where the source files are", set_text, TO(source) },
+	{ 'a', "add", "DEFINITION", "a probe, [NAME=]PLACE [ARGUMENT]... or as in uprobe_events; may be given several times", .set = set_probe },
+	{ 'f', "filter", "FILTER", "of the probe of the -a before it, only hits that pass (\"size > 100\")", .set = set_probe_filter },
+	{ 'n', "dry-run", NULL, "print the lines of uprobe_events that define the probes, and do nothing else", set_flag, TO(dry_run) },
+	{ 'o', "output", "FILE", "print the hits into FILE, apart from the program's own output", set_text, TO(output) },
 	END
 };
 
@@ -310,8 +329,8 @@ const struct command commands[] = {
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
-	  TABLES(syscalls_options, process_options, json_options, screen_options), false, 0, -1,
-	  cmd_syscalls, true },
+	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),
+	  false, 0, -1, cmd_syscalls, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, answer_options, process_options, json_options, screen_options),
@@ -324,6 +343,10 @@ const struct command commands[] = {
 	  "Count the times between two events or functions",
 	  TABLES(statement_options, answer_options, process_options, json_options, screen_options),
 	  false, 2, 4, cmd_latency, true, true },
+	{ "probe", "[PROBE]... [-- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Probe a program by the words of its source, or list what can be probed",
+	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),
+	  false, 0, -1, cmd_probe, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
 	  false, 0, -1, cmd_list },

@@ -81,6 +81,21 @@ int set_of_event(struct invocation *inv, const struct option *o, const char *val
 	return 0;
 }
 
+int set_probe(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	*vec_add(&inv->probes) = (struct probe_wish){ value, NULL };
+	return 0;
+}
+
+int set_probe_filter(struct invocation *inv, const struct option *o, const char *value,
+		     struct err *err)
+{
+	if (!inv->probes.n)
+		return err_at(err, EINVAL, value, 0, "a filter stands behind the -a that it is for");
+	inv->probes.at[inv->probes.n - 1].filter = value;
+	return 0;
+}
+
 /* Finds a word in the list: its index, or -1 and *err with all words. */
 static int choose_word(const char *const *words, const char *value, const char *what,
 		       struct err *err)
@@ -379,12 +394,11 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 		if (!ended && !strcmp(word, "--")) {
 			inv->is_program = ended = true;
 			inv->n_questions = inv->n_operands;
-		}
-		else if (!ended && !strncmp(word, "--", 2))
+		} else if (!ended && !strncmp(word, "--", 2)) {
 			e = long_option(&s, word + 2);
-		else if (!ended && word[0] == '-' && word[1])
+		} else if (!ended && word[0] == '-' && word[1]) {
 			e = short_options(&s, word + 1);
-		else {
+		} else {
 			/* The place is free: it is the word's own, or that of an option before
 			 * it. */
 			inv->operands[inv->n_operands++] = word;
@@ -500,6 +514,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->lines);
 	vec_free(&inv->writes);
 	vec_free(&inv->pids);
+	vec_free(&inv->probes);
 	probe_options_free(inv);
 	settings_free(&inv->settings);
 	if (inv->events)

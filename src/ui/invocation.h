@@ -58,6 +58,9 @@ struct probe_definition_line { char *line, *name; };
 /* One more `echo TEXT >> FILE` in the tree, when the events are known (event_writes.h). */
 struct tree_line { char *file, *text; };
 
+/* A probe that brace probe is asked for: as perf probe takes it, and a filter, or NULL. */
+struct probe_wish { const char *text, *filter; };
+
 struct invocation {
 	const struct command *command;
 	char **operands; /* NULL-terminated, as in argv */
@@ -67,9 +70,12 @@ struct invocation {
 	VEC(struct tree_line) lines; /* in order; invocation_free() frees the texts */
 	char **questions;     /* of a command that asks: what stands before the program */
 	int n_questions;
+	VEC(struct probe_wish) probes; /* of brace probe */
+	VEC(char *) made_texts;   /* of writes that no option has */
 	struct settings settings;
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
-	const char *output, *binary, *sort, *by, *run, *durations;
+	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
+		*source;
 	/* of sql and latency: sqlhist's options */
 	const char *name, *tree, *max, *change, *save, *instance, *statement_file;
 	bool execute, explain, act_trace, act_snapshot;
@@ -85,15 +91,15 @@ struct invocation {
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
-	bool csv, foreground, help, json, lazy, list_events, no_pager, charge_handlers, quiet,
-		reverse, call_lines, verbose, signatures, top, why;
+	bool csv, dry_run, foreground, help, json, lazy, list_events, no_pager, charge_handlers,
+		quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
-	set_session;
+	set_session, set_probe, set_probe_filter;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

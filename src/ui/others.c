@@ -21,7 +21,6 @@ static const struct { const char *word, *instead; } commands[] = {
 	{ "tui", "`brace replay` and `brace report` show what was recorded, in a pager" },
 	{ "diff", "`brace report --json A` and `--json B` have numbers that can be compared" },
 	{ "annotate", "brace has calls, not samples: `brace report` tells which functions take the time" },
-	{ "probe", "`brace record -e 'p:NAME FUNCTION a=%di' -- PROGRAM` defines and records a probe, -e 'sdt_*:*' markers" },
 };
 
 /* command NULL: of any that records. */
@@ -38,6 +37,8 @@ static const struct { const char *command, *option, *instead; } options[] = {
 	{ NULL, "--argument", "arguments of functions are recorded by --args=GLOB, what they return by --retval=GLOB" },
 	{ NULL, "--call-graph", "every call is recorded: `brace replay` shows them nested" },
 	{ NULL, "--time-filter", "short calls are left out by --threshold" },
+	{ "probe", "-d", "a probe is gone when the command ends; of a session, `echo '-:NAME' >> uprobe_events` removes it" },
+	{ "probe", "-l", "-F lists what can be probed; the probes of a session are in its uprobe_events" },
 	{ "report", "-i", "the file is named without an option: `brace report FILE`" },
 	{ "replay", "-i", "the file is named without an option: `brace replay FILE`" },
 	{ "info", "-i", "the file is named without an option: `brace info FILE`" },

@@ -11,24 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/reg_names.h"
 #include "base/file.h"
 #include "image/dynamic_probes.h"
+#include "image/source_probe.h"
 #include "inject/launch.h"
-#include "sym/module.h"
-#include "sym/usdt.h"
 
 /* One definition, as its words. */
 struct probe_option {
 	const struct invocation *inv;
 	const char *text;
-	char *head, *place;       /* "p:name", "malloc+4%return" */
-	const char *arguments;    /* behind the place, with the blank; or "" */
-	size_t column;            /* of the place */
-	/* of the line that is made: where arguments begin, and how they were made of those above */
-	size_t line_arguments;
-	bool as_written;          /* the line is the text */
-	bool numbered;            /* $argN became registers */
+	char *place;              /* "malloc+4%return", "libc:malloc", "work.c:12" */
+	const char *in_file;      /* its end, behind the module */
+	size_t head, column;      /* of the first word's end, of the place */
 	struct err *err;
 };
 
@@ -48,24 +42,32 @@ static int set_fault(const struct probe_option *o, const char *what, const char 
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The file of the program that is started or attached to; NULL and the error. */
-static char *program_file(const struct probe_option *o)
+char *probe_options_program(const struct invocation *inv)
 {
 	char *path, *image, link[64], at[PATH_MAX];
 	ssize_t n;
 
-	if (o->inv->pids.n) {
-		snprintf(link, sizeof(link), "/proc/%d/exe", (int)o->inv->pids.at[0]);
+	if (inv->pids.n) {
+		snprintf(link, sizeof(link), "/proc/%d/exe", (int)inv->pids.at[0]);
 		n = readlink(link, at, sizeof(at) - 1);
 		if (n > 0)
 			return mem_strndup(at, (size_t)n);
-	} else if (o->inv->command->stops && o->inv->n_operands &&
-		   launch_resolve(o->inv->operands[0], &path, &image, NULL) == 0) {
+	} else if ((inv->command->stops || inv->command->asks) && inv->n_operands &&
+		   launch_resolve(inv->operands[0], &path, &image, NULL) == 0) {
 		free(path);
 		return image;
 	}
-	set_fault(o, "whose function this is is not known: write PATH:", o->place);
 	return NULL;
+}
+
+/* NULL and the error. */
+static char *program_file(const struct probe_option *o)
+{
+	char *path = probe_options_program(o->inv);
+
+	if (!path)
+		set_fault(o, "whose function this is is not known: write PATH:", o->place);
+	return path;
 }
 
 /* Whether a file's name is the module's: libc.so.6, or libc of libc.so.6 and libc-2.31.so. */
@@ -137,187 +139,151 @@ static char *module_file(const struct probe_option *o, const char *module)
 	return found;
 }
 
-/* --- symbols ---------------------------------------------------------------------------------- */
-
-/* Translates an address of code into an offset in the file; false: there is no code. */
-static bool offset_of(const struct sym_module *m, uint64_t vaddr, uint64_t *offset)
-{
-	for (size_t i = 0; i < m->segments.n; i++) {
-		const struct sym_segment *s = &m->segments.at[i];
-
-		if (s->exec && vaddr - s->vaddr < s->filesz) {
-			*offset = vaddr - s->vaddr + s->offset;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Finds SYMBOL[+OFFSET] in the file. */
-static int find_symbol(const struct probe_option *o, const char *path, const char *symbol,
-		       uint64_t *offset)
-{
-	const char *plus = strrchr(symbol, '+');
-	size_t n = plus ? (size_t)(plus - symbol) : strlen(symbol);
-	struct sym_module *m;
-	struct err why;
-	uint64_t vaddr, more = 0;
-	char *rest;
-	bool found;
-
-	if (plus) {
-		errno = 0;
-		more = strtoull(plus + 1, &rest, 0);
-		if (!isdigit((unsigned char)plus[1]) || *rest || errno)
-			return set_fault(o, "behind + stands a number of bytes: ", symbol);
-	}
-	if (sym_open(path, &m, &why) < 0)
-		return err_at(o->err, EINVAL, o->text, o->column, "%s", why.text);
-	found = sym_object(m, symbol, n, &vaddr) && offset_of(m, vaddr + more, offset);
-	sym_close(m);
-	return found ? 0
-		     : err_at(o->err, EINVAL, o->text, o->column, "%s has no function %s", path,
-			      symbol);
-}
-
 /* --- definitions ------------------------------------------------------------------------------ */
 
-/* Whether the word is p:name or r:name. */
-static bool has_name(const char *head)
+static bool is_regular(const char *path)
 {
-	return head[1] == ':' && head[2];
+	struct stat is;
+
+	return file_look(path, &is) && S_ISREG(is.st_mode);
 }
 
-#define NUMBERED "$arg"
-#define NUMBERED_BYTES (sizeof("$argN") - 1)
-
-/* Returns the register that has the argument which `at` begins with, $arg1 to $arg6; else NULL. */
-static const char *numbered_register(const char *at)
+/* Whether the place is one of uprobe_events, PATH:OFFSET: a number behind a colon is else a
+ * line. */
+static bool is_offset(const struct probe_option *o)
 {
-	const size_t n = strlen(NUMBERED);
+	char *colon = strchr(o->place, ':');
+	bool is;
 
-	if (strncmp(at, NUMBERED, n) != 0 || !isdigit((unsigned char)at[n]) ||
-	    isdigit((unsigned char)at[n + 1]))
-		return NULL;
-	return reg_names_argument((unsigned)(at[n] - '0'));
+	if (!colon || !isdigit((unsigned char)colon[1]) || strchr(colon + 1, ':'))
+		return false;
+	*colon = '\0';
+	is = !strncmp(colon + 1, "0x", 2) || (strchr(o->place, '/') && is_regular(o->place));
+	*colon = ':';
+	return is;
 }
 
-/* Copies the arguments, $arg1 to $arg6 as the registers that have them when the function begins.
- * Others stay, and are refused as in uprobe_events. */
-static char *registers_for_arguments(const char *arguments)
+/* Whether the place begins with a module: not if its only colon stands before a line, nor at C++'s
+ * two. */
+static bool has_module(const struct probe_option *o)
 {
-	char *text;
-	size_t bytes;
-	FILE *to = mem_stream(&text, &bytes);
+	const char *colon = strchr(o->place, ':');
 
-	for (const char *at = arguments; *at;) {
-		const char *reg = numbered_register(at);
+	return colon && colon[1] != ':' &&
+	       (strchr(colon + 1, ':') || strspn(colon + 1, "0123456789") != strcspn(colon + 1, "%"));
+}
 
-		if (reg)
-			fprintf(to, "%%%s", reg);
-		else
-			fputc(*at, to);
-		at += reg ? NUMBERED_BYTES : 1;
+/* Finds the file whose code the place is, and cuts it off. NULL and the error. */
+static char *file_of_place(struct probe_option *o)
+{
+	char *colon = strchr(o->place, ':'), *path;
+
+	o->in_file = o->place;
+	if (!has_module(o))
+		return program_file(o);
+	*colon = '\0';
+	o->in_file = colon + 1;
+	path = strchr(o->place, '/') ? mem_strdup(o->place) : module_file(o, o->place);
+	return path;
+}
+
+/* Makes the lines of the definition; the text itself is one if it is uprobe_events' own. */
+static int make_lines(struct probe_option *o, source_lines *out)
+{
+	struct source_definition d = { .text = o->text, .head = o->head,
+				       .arguments = o->column + strlen(o->place) };
+	char *path;
+	int r;
+
+	if (is_offset(o)) {
+		r = source_probe_line(o->text, out, o->err);
+		if (r == 0)
+			*vec_add(out) = (struct source_line){ .line = mem_strdup(o->text) };
+		return r < 0 ? r : 0;
 	}
-	fclose(to);
-	return text;
-}
-
-/* Translates a column of the made line into one of the text. */
-static size_t text_column(const struct probe_option *o, size_t column)
-{
-	const char *at = o->arguments;
-
-	if (o->as_written || column < strlen(o->head))
-		return column;
-	if (column < o->line_arguments)
-		return o->column;
-	for (size_t left = column - o->line_arguments; left && *at;) {
-		const char *reg = o->numbered ? numbered_register(at) : NULL;
-		size_t made = reg ? 1 + strlen(reg) : 1;
-
-		if (made > left)
-			break;
-		left -= made;
-		at += reg ? NUMBERED_BYTES : 1;
-	}
-	return (size_t)(at - o->text);
-}
-
-/* Makes the line; returns it, or NULL and the error. */
-static char *make_line(struct probe_option *o)
-{
-	char *suffix = strchr(o->place, '%'), *colon = strrchr(o->place, ':'), *path, *line = NULL;
-	char *symbol = colon ? colon + 1 : o->place, *name, *arguments;
-	uint64_t offset = 0;
-
-	/* PATH:OFFSET is uprobe_events' own form. */
-	o->as_written = colon && isdigit((unsigned char)colon[1]);
-	if (o->as_written)
-		return mem_strdup(o->text);
-	if (suffix)
-		*suffix = '\0';
-	if (colon)
-		*colon = '\0';
-	path = !colon			   ? program_file(o)
-	       : strchr(o->place, '/') ? mem_strdup(o->place)
-				       : module_file(o, o->place);
-	if (path && find_symbol(o, path, symbol, &offset) == 0) {
-		/* The symbol names an event that has no name, as in perf. */
-		name = mem_strndup(symbol, strcspn(symbol, "+@."));
-		o->numbered = *o->head == 'p' && !suffix && !strchr(symbol, '+');
-		arguments = o->numbered ? registers_for_arguments(o->arguments)
-					: mem_strdup(o->arguments);
-		line = mem_printf("%s%s%s %s:0x%llx%s%s%s", o->head,
-				  has_name(o->head) ? "" : o->head[1] ? "" : ":",
-				  has_name(o->head) ? "" : name, path, (unsigned long long)offset,
-				  suffix ? "%" : "", suffix ? suffix + 1 : "", arguments);
-		o->line_arguments = strlen(line) - strlen(arguments);
-		free(arguments);
-		free(name);
-	}
+	path = file_of_place(o);
+	if (!path)
+		return -EINVAL;
+	d.path = path;
+	d.place = o->in_file;
+	d.place_column = o->column + (size_t)(o->in_file - o->place);
+	r = source_probe_lines(&d, out, o->err);
 	free(path);
-	return line;
+	return r;
 }
 
-/* Makes the line, and the names that it has. */
-static int resolve_text(struct probe_option *o, struct probe_definition_line *d)
+/* Adds a made line to the definitions, with the name that its event has. */
+static int add_definition(struct probe_option *o, struct invocation *inv, struct source_line *l)
 {
 	struct probe_command c;
 	struct err why;
 
-	d->line = make_line(o);
-	if (!d->line)
-		return -EINVAL;
 	/* The command line's own text is shown. */
-	if (probe_command_parse(d->line, &c, &why) < 0) {
-		free(d->line);
-		return err_at(o->err, EINVAL, o->text, text_column(o, why.column), "%s", why.text);
-	}
-	d->name = mem_printf("%s:%s", c.group, c.event);
+	if (probe_command_parse(l->line, &c, &why) < 0)
+		return err_at(o->err, EINVAL, o->text, source_line_column(l, why.column), "%s",
+			      why.text);
+	*vec_add(&inv->definitions) = (struct probe_definition_line){
+		.line = mem_strdup(l->line),
+		.name = mem_printf("%s:%s", c.group, c.event),
+	};
 	probe_command_free(&c);
 	return 0;
+}
+
+/* The name by which the write enables the events: of several, a pattern. */
+static const char *name_of_all(struct invocation *inv, size_t first)
+{
+	struct probe_definition_line *d = &inv->definitions.at[first];
+	char *one = d->name;
+
+	if (inv->definitions.n - first > 1) {
+		d->name = mem_printf("%s*", one);
+		free(one);
+	}
+	return d->name;
 }
 
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
 {
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
-	       n = strcspn(text + at, " \t");
-	struct probe_option o = { .inv = inv, .text = text, .column = at, .err = err };
-	struct probe_definition_line d = { 0 };
-	int e;
+	       n = strcspn(text + at, " \t"), first = inv->definitions.n;
+	struct probe_option o = { .inv = inv, .text = text, .head = head, .column = at,
+				  .err = err };
+	source_lines lines = { 0 };
+	int r;
 
-	o.head = mem_strndup(text, head);
 	o.place = mem_strndup(text + at, n);
-	o.arguments = text + at + n;
-	e = resolve_text(&o, &d);
-	free(o.head);
+	r = make_lines(&o, &lines);
+	for (size_t i = 0; i < lines.n && r == 0; i++)
+		r = add_definition(&o, inv, &lines.at[i]);
+	source_lines_free(&lines);
 	free(o.place);
-	if (e < 0)
-		return e;
-	*name = d.name;
-	*vec_add(&inv->definitions) = d;
-	return 0;
+	if (r == 0)
+		*name = name_of_all(inv, first);
+	return r;
+}
+
+void probe_options_add(struct invocation *inv, const struct option *option, const char *text,
+		       const char *file)
+{
+	size_t n = strcspn(text, " \t");
+	const char *equals = memchr(text, '=', n), *place = equals ? equals + 1 : text;
+	char *group = equals ? memchr(text, ':', (size_t)(equals - text)) : NULL, *made;
+	bool whole = !equals && (*text == 'p' || *text == 'r') &&
+		     (text[1] == ':' || text[1] == ' ');
+
+	if (whole)
+		made = mem_strdup(text);
+	else if (group)
+		made = mem_printf("p:%.*s/%.*s %s%s%s", (int)(group - text), text,
+				  (int)(equals - group - 1), group + 1, file ? file : "",
+				  file ? ":" : "", place);
+	else
+		made = mem_printf("p%s%.*s %s%s%s", equals ? ":" : "",
+				  equals ? (int)(equals - text) : 0, text, file ? file : "",
+				  file ? ":" : "", place);
+	*vec_add(&inv->made_texts) = made;
+	set_setting(inv, option, made, NULL);
 }
 
 int probe_options_resolve(struct invocation *inv, struct err *err)
@@ -358,4 +324,7 @@ void probe_options_free(struct invocation *inv)
 		free(inv->definitions.at[i].name);
 	}
 	vec_free(&inv->definitions);
+	for (size_t i = 0; i < inv->made_texts.n; i++)
+		free(inv->made_texts.at[i]);
+	vec_free(&inv->made_texts);
 }

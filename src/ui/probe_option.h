@@ -2,9 +2,11 @@
 /* -e with a definition in place of a name: "p:NAME PLACE FETCHARG...", r: for a function's return.
  * PLACE is one of
  *   SYMBOL[+OFFSET]          in the program's own file
- *   MODULE:SYMBOL[+OFFSET]   in a library that the process has, or of the system
- *   PATH:SYMBOL[+OFFSET]     PATH:OFFSET, an offset in the file, as in uprobe_events
- * At a SYMBOL itself FETCHARG may be $arg1 to $arg6. */
+ *   FUNCTION[@FILE]:LINE     a line counted from the function's own; FILE:LINE one of the file
+ *   MODULE:PLACE             in a library that the process has, or of the system
+ *   PATH:PLACE               PATH:OFFSET, an offset in the file, as in uprobe_events
+ * FETCHARG may be an expression of the source; at a SYMBOL itself also $arg1 to $arg6
+ * (image/source_probe.h). */
 #pragma once
 #include "ui/invocation.h"
 
@@ -17,4 +19,11 @@ int probe_options_resolve(struct invocation *inv, struct err *err);
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err);
 /* Defines them in inv->events. 0, or -errno and *err. */
 int probe_options_define(struct invocation *inv, struct err *err);
+/* Adds a probe as perf probe takes it, [[GROUP:]NAME=]PLACE [ARGUMENT]..., to the writes; `file`,
+ * NULL: none, is the one that PLACE is in. A text that begins with p: or r: stays. `option` names
+ * the write in errors. The made texts live as long as *inv. */
+void probe_options_add(struct invocation *inv, const struct option *option, const char *text,
+		       const char *file);
+/* The file of the program that is started or attached to; NULL: there is none. Free it. */
+char *probe_options_program(const struct invocation *inv);
 void probe_options_free(struct invocation *inv);

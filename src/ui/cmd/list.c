@@ -8,11 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/demangle.h"
 #include "base/doubles.h"
 #include "hook/list.h"
-#include "inject/launch.h"
+#include "ui/binary.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "base/json.h"
@@ -166,22 +165,6 @@ static int print_list(const struct invocation *inv, const struct hook_list *l,
 	return status;
 }
 
-/* A path, or the file of the program that a shell would find; the caller frees it. */
-static char *path_of(const char *binary)
-{
-	char *path, *image;
-	struct err ignored;
-	struct stat st;
-
-	/* A path, a file that is there, or a name that no PATH leads to, stays as it is: opening it
-	 * tells what is wrong. */
-	if (strchr(binary, '/') || file_look(binary, &st) ||
-	    launch_resolve(binary, &path, &image, &ignored))
-		return mem_strdup(binary);
-	free(path);
-	return image;
-}
-
 /* The list with what the file's debug information says of each function. */
 static int print_with_signatures(const struct invocation *inv, const char *path,
 				 const struct hook_list *l, const struct doubles *doubles)
@@ -274,7 +257,7 @@ int cmd_list(struct invocation *inv)
 	}
 	if (!inv->binary && !inv->pid)
 		return list_session(inv);
-	binary = inv->binary ? path_of(inv->binary) : NULL;
+	binary = inv->binary ? binary_path(inv->binary) : NULL;
 	status = inv->list_events ? list_events(inv, binary) : list_functions(inv, binary);
 	free(binary);
 	return status;

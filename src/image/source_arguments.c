@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes what an expression of the source stands for (sym/source.h) as an argument of
+ * uprobe_events: registers, offsets, loads, a type. source_probe.c calls it, on its thread. Faults
+ * are sentences with the column in the word. */
+#include "image/source_arguments.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/probe_regs.h"
+#include "arch/reg_names.h"
+#include "base/mem.h"
+#include "shared/fetch.h"
+
+/* A word's parts: [name=]expression[:type], n_* characters of each. */
+struct source_word {
+	const char *text, *name, *expression, *type;
+	size_t n, n_name, n_expression, n_type;
+};
+
+static struct source_word take_apart(const char *word, size_t n)
+{
+	const char *equals = memchr(word, '=', n), *end = word + n, *colon = NULL;
+	struct source_word w = { .text = word, .n = n, .name = word,
+				 .n_name = equals ? (size_t)(equals - word) : 0,
+				 .expression = equals ? equals + 1 : word };
+
+	/* A type stands behind a colon; two of them are C++'s. */
+	for (const char *at = w.expression; at < end; at++) {
+		if (at + 1 < end && at[0] == ':' && at[1] == ':')
+			at++;
+		else if (*at == ':')
+			colon = at;
+	}
+	w.n_expression = (size_t)((colon ? colon : end) - w.expression);
+	w.type = colon ? colon + 1 : end;
+	w.n_type = (size_t)(end - w.type);
+	return w;
+}
+
+/* Names begin with a letter; *, & and parentheses may stand before them. $retval is the kernel's
+ * own, but for what it leads to. */
+bool source_argument_is(const char *word, size_t n)
+{
+	struct source_word w = take_apart(word, n);
+	const char *at = w.expression, *end = at + w.n_expression;
+	bool leads = false;
+
+	for (; at < end && (*at == '*' || *at == '&' || *at == '('); at++)
+		leads = true;
+	if (at < end && (isalpha((unsigned char)*at) || *at == '_'))
+		return true;
+	if ((size_t)(end - at) < 7 || memcmp(at, "$retval", 7) != 0)
+		return false;
+	at += 7;
+	return leads || (at < end && (*at == '.' || *at == '[' || *at == '-'));
+}
+
+bool source_argument_is_all(const char *word, size_t n)
+{
+	return (n == 5 && !memcmp(word, "$vars", 5)) || (n == 7 && !memcmp(word, "$params", 7));
+}
+
+/* --- chains as text --------------------------------------------------------------------------- */
+
+/* NULL: a register that a probe does not keep. */
+static char *base_text(const struct sym_chain *c)
+{
+	static const uint8_t numbers[] = PROBE_OF_DWARF;
+
+	if (c->base == SYM_CHAIN_RESULT)
+		return mem_strdup("$retval");
+	return c->reg < sizeof(numbers) ? mem_printf("%%%s", reg_names_of(numbers[c->reg])) : NULL;
+}
+
+/* What is loaded first: an address is absolute, or counts in the probed file from where it would
+ * have the instruction. */
+static char *first_load(const struct source_place_of_arguments *p, const struct sym_chain *c)
+{
+	int64_t at = c->offsets[0];
+	char *base, *text;
+
+	if (c->base == SYM_CHAIN_NUMBER)
+		return mem_printf("@0x%llx", (unsigned long long)at);
+	if (c->base == SYM_CHAIN_ADDRESS)
+		return mem_printf("@+0x%llx", (unsigned long long)((uint64_t)at - p->vaddr +
+								   p->offset));
+	base = base_text(c);
+	text = base ? mem_printf("%+lld(%s)", (long long)at, base) : NULL;
+	free(base);
+	return text;
+}
+
+/* A number without loads. */
+static char *plain_text(const struct source_place_of_arguments *p, const struct sym_chain *c)
+{
+	char *text, *whole;
+
+	if (c->base == SYM_CHAIN_NUMBER)
+		return mem_printf("\\%lld", (long long)c->offsets[0]);
+	if (!c->offsets[0] && c->base != SYM_CHAIN_ADDRESS)
+		return base_text(c);
+	text = first_load(p, c);
+	whole = text ? mem_printf("&%s", text) : NULL;
+	free(text);
+	return whole;
+}
+
+/* memory: what is at the chain's address. NULL: it is in a register that a probe does not keep. */
+static char *chain_text(const struct source_place_of_arguments *p, const struct sym_chain *c,
+			bool memory)
+{
+	unsigned loads = c->loads + memory;
+	char *text, *more;
+
+	if (!loads)
+		return plain_text(p, c);
+	text = first_load(p, c);
+	for (unsigned i = 1; text && i < loads; i++) {
+		more = mem_printf("%+lld(%s)", (long long)c->offsets[i], text);
+		free(text);
+		text = more;
+	}
+	if (!text || memory || !c->offsets[c->loads])
+		return text;
+	more = mem_printf("&%+lld(%s)", (long long)c->offsets[c->loads], text);
+	free(text);
+	return more;
+}
+
+/* --- values as text --------------------------------------------------------------------------- */
+
+/* Whether the user's type is `string`, perhaps an array of them. */
+static bool is_string(const struct source_word *w)
+{
+	size_t n = w->n_type >= 7 && *w->type == 'u' ? 7 : 6;
+
+	return w->n_type >= n && !memcmp(w->type + (n - 6), "string", 6);
+}
+
+/* The value, or for a string the memory that it is in. */
+static char *value_text(const struct source_place_of_arguments *p, const struct sym_fetched *f,
+			const struct source_word *w)
+{
+	char *text = chain_text(p, &f->chain, f->memory), *string;
+	bool pointer = f->type == SYM_FETCHED_STRING_AT || f->type == SYM_FETCHED_POINTER;
+
+	if (!text || f->count || !pointer ||
+	    !(w->n_type ? is_string(w) && !memchr(w->type, '[', w->n_type)
+			: f->type == SYM_FETCHED_STRING_AT))
+		return text;
+	string = mem_printf("+0(%s)", text);
+	free(text);
+	return string;
+}
+
+static char *type_text(const struct sym_fetched *f)
+{
+	char count[24] = "";
+
+	if (f->count)
+		snprintf(count, sizeof(count), "[%u]", (unsigned)f->count);
+	if (f->bits)
+		return mem_printf("b%u@%u/%u", f->bits, f->shift, f->size * 8u);
+	switch (f->type) {
+	case SYM_FETCHED_SIGNED: return mem_printf("s%u%s", f->size * 8u, count);
+	case SYM_FETCHED_UNSIGNED: return mem_printf("u%u%s", f->size * 8u, count);
+	case SYM_FETCHED_CHAR: return mem_printf("char%s", count);
+	case SYM_FETCHED_POINTER: return mem_printf("x64%s", count);
+	default: return mem_printf("string%s", count);
+	}
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+static int open_scope(struct source_place_of_arguments *p, struct err *err)
+{
+	int r = p->source ? 0 : sym_source_open(p->m, &p->source, err);
+
+	if (r == 0 && !p->scope)
+		r = sym_scope_at(p->source, p->vaddr, &p->scope, err);
+	return r;
+}
+
+/* Writes [NAME=]FETCHARG:TYPE. */
+static char *argument_text(struct source_place_of_arguments *p, const struct source_word *w,
+			   const struct sym_fetched *f, struct err *err)
+{
+	char *value, *type, *whole;
+	size_t at = (size_t)(w->expression - w->text);
+
+	if (f->count > FETCH_COUNT_MAX && !w->n_type) {
+		err_at(err, EINVAL, w->text, at,
+		       "%s has %llu elements, of which an event has at most %u: write a type, as in :x32[8], or name one",
+		       f->name, (unsigned long long)f->count, FETCH_COUNT_MAX);
+		return NULL;
+	}
+	value = value_text(p, f, w);
+	if (!value) {
+		err_at(err, EINVAL, w->text, at,
+		       "%s is in a vector register here, which a probe does not fetch", f->name);
+		return NULL;
+	}
+	type = w->n_type ? mem_strndup(w->type, w->n_type) : type_text(f);
+	whole = w->n_name ? mem_printf("%.*s=%s:%s", (int)w->n_name, w->name, value, type)
+			  : mem_printf("%s=%s:%s", f->name, value, type);
+	free(value);
+	free(type);
+	return whole;
+}
+
+char *source_argument(struct source_place_of_arguments *p, const char *word, size_t n,
+		      struct err *err)
+{
+	struct source_word w = take_apart(word, n);
+	size_t at = (size_t)(w.expression - word);
+	struct sym_fetched f;
+	struct err why;
+	int r = open_scope(p, err);
+
+	if (r < 0) {
+		why = *err;
+		err_at(err, -r, word, at, "%s", why.text);
+		return NULL;
+	}
+	r = sym_scope_fetch(p->scope, w.expression, w.n_expression, p->at_return, w.n_type, &f,
+			    &why);
+	if (r < 0) {
+		err_at(err, -r, word, at + why.column, "%s", why.text);
+		return NULL;
+	}
+	return argument_text(p, &w, &f, err);
+}
+
+char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err)
+{
+	char *all, *one, *more;
+	sym_variables variables;
+	struct err ignored;
+
+	if (open_scope(p, err) < 0)
+		return NULL;
+	all = mem_strdup("");
+	sym_scope_variables(p->scope, &variables);
+	for (size_t i = 0; i < variables.n; i++) {
+		const struct sym_variable *v = &variables.at[i];
+
+		if (v->why || (parameters && !v->parameter))
+			continue;
+		one = source_argument(p, v->name, strlen(v->name), &ignored);
+		more = mem_printf("%s%s%s", all, one ? " " : "", one ? one : "");
+		free(all);
+		free(one);
+		all = more;
+	}
+	sym_variables_free(&variables);
+	return all;
+}
+
+void source_arguments_end(struct source_place_of_arguments *p)
+{
+	sym_scope_free(p->scope);
+	sym_source_close(p->source);
+	p->scope = NULL;
+	p->source = NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments of probes by the names of the source. Private to source_probe.c. */
+#pragma once
+#include "sym/source.h"
+
+/* What the arguments of one line are made for. */
+struct source_place_of_arguments {
+	const struct sym_module *m;
+	uint64_t vaddr, offset;   /* of the probe; of a return: of its function */
+	bool at_return, numbered; /* numbered: $arg1 to $arg6 are registers here */
+	/* opened when the first name is met */
+	struct sym_source_info *source;
+	struct sym_scope *scope;
+};
+
+/* Whether a word, n characters of [NAME=]ARGUMENT[:TYPE], is in the source's words. */
+bool source_argument_is(const char *word, size_t n);
+/* Whether the word is $vars or $params. */
+bool source_argument_is_all(const char *word, size_t n);
+/* Makes the argument of uprobe_events; the caller frees it. NULL, and *err with the column in the
+ * word. */
+char *source_argument(struct source_place_of_arguments *p, const char *word, size_t n,
+		      struct err *err);
+/* All variables that can be fetched: " a=%di:s32 b=..."; the caller frees it. parameters: these
+ * alone. NULL and *err: there is no debug information. */
+char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err);
+void source_arguments_end(struct source_place_of_arguments *p);

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Runs within gdb: at each address of the file POINTS ("NAME 0xADDRESS" lines) prints "NAME variable=value ..." whenever
+the program comes there, with all variables of the blocks around: whole numbers in decimal, strings in quotes.
+"""
+import os
+
+import gdb
+
+WHOLE = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_ENUM, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_CHAR)
+
+
+def text_of(value):
+    """None: it is neither a whole number nor a string."""
+    kind = value.type.strip_typedefs()
+    if value.is_optimized_out:
+        return None
+    if kind.code in WHOLE:
+        return str(int(value))
+    if kind.code == gdb.TYPE_CODE_PTR and str(kind.target().unqualified().strip_typedefs()) == 'char':
+        return '"' + value.string('latin-1', length=-1).encode('latin-1')[:200].decode('latin-1') + '"'
+    return None
+
+
+class Point(gdb.Breakpoint):
+    def __init__(self, name, address):
+        super().__init__('*' + address, internal=True)
+        self.silent = True
+        self.point, self.address = name, int(address, 16)
+
+    def stop(self):
+        frame, seen, out = gdb.newest_frame(), set(), []
+        block = gdb.block_for_pc(self.address)
+        while block is not None and not block.is_static and not block.is_global:
+            for symbol in block:
+                if symbol.name in seen or not (symbol.is_variable or symbol.is_argument):
+                    continue
+                seen.add(symbol.name)
+                try:
+                    text = text_of(symbol.value(frame))
+                except (gdb.error, gdb.MemoryError, UnicodeError):
+                    continue
+                if text is not None:
+                    out.append(f'{symbol.name}={text}')
+            block = block.superblock
+        print(self.point, '\x1f'.join(out), flush=True)
+        return False
+
+
+gdb.execute('set pagination off')
+gdb.execute('set confirm off')
+gdb.execute('set print elements 200')
+for line in open(os.environ['POINTS']):
+    Point(*line.split()[:2])
+gdb.execute('run ' + os.environ['ARGS'] + ' > /dev/null')

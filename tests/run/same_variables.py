@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""same_variables.py GDB BRACE SKIPPED...: holds what probes fetched by the names of variables against gdb's values.
+
+GDB: what gdb_variables.py printed. BRACE: "NAME: (0x...) variable=value ..." lines of a trace. Values of one point come in
+the same order. Prints differences, then the counts of points and values; exit status 1 if there are differences or nothing
+was compared.
+"""
+import re
+import sys
+
+FIELD = re.compile(r'(\w+)=("(?:[^"]|"(?! \w+=|$))*"|\'.\'|\(fault\)|\{[^}]*\}|[^ ]+)')
+
+
+def of_gdb(path):
+    points = {}
+    for line in open(path, encoding='latin-1'):
+        name, _, rest = line.rstrip('\n').partition(' ')
+        if re.fullmatch(r'v\d+', name):
+            points.setdefault(name, []).append(dict(f.split('=', 1) for f in rest.split('\x1f') if '=' in f))
+    return points
+
+
+def of_brace(path):
+    points = {}
+    for line in open(path, encoding='latin-1'):
+        if match := re.search(r' (v\d+): \(0x[0-9a-f]+\) ?(.*)$', line):
+            points.setdefault(match[1], []).append(dict(FIELD.findall(match[2])))
+    return points
+
+
+def same(gdb, brace):
+    if gdb == brace:
+        return True
+    if re.fullmatch(r"'.'", brace):
+        return gdb == str(ord(brace[1])) or gdb == str(ord(brace[1]) - 256)
+    if brace == '(fault)':
+        return gdb.startswith('"') is False or gdb == '""'
+    # gdb's enumerations and bool; a number of brace's may be unsigned where gdb's has a sign
+    if re.fullmatch(r'-?\d+', gdb) and re.fullmatch(r'-?\d+', brace):
+        return (int(gdb) - int(brace)) % (1 << 32) == 0 and (int(gdb) < 0 or int(brace) < 0)
+    return False
+
+
+def main():
+    gdb, brace = of_gdb(sys.argv[1]), of_brace(sys.argv[2])
+    points = values = 0
+    bad = []
+    for name, hits in sorted(brace.items()):
+        theirs = gdb.get(name, [])
+        if len(hits) != len(theirs):
+            bad.append(f'{name}: {len(hits)} hits, gdb has {len(theirs)}')
+            continue
+        points += 1
+        for i, (ours, their) in enumerate(zip(hits, theirs)):
+            for variable, value in ours.items():
+                if variable in their:
+                    values += 1
+                    if not same(their[variable], value):
+                        bad.append(f'{name} hit {i}: {variable} is {value}, gdb says {their[variable]}')
+    for line in bad[:20]:
+        print(line)
+    print(f'{points} points, {values} values, {len(bad)} differences')
+    sys.exit(bool(bad) or not values)
+
+
+main()
