@@ -275,7 +275,7 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 		r->kept_fault = r->fault;
 		return true;
 	case FETCH_RECALL:
-		begin_field(r, r->kept);
+		begin_field(r, r->kept_fault ? 0 : r->kept);
 		r->fault = r->kept_fault;
 		return true;
 	case FETCH_ADD_REG:

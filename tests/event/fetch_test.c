@@ -78,6 +78,8 @@ static void test_numbers(void **state)
 		{ offset[2], (uint64_t)thing.d }, { offset[3], (uint8_t)thing.d }, { "+0(+0(%si)):u64", thing.a },
 		{ "+u0(+u0(%si)):u16", thing.a & 0xffff }, { "$stack", (uintptr_t)&thing }, { "$stack0", thing.a },
 		{ "\\-7:s32", (uint64_t)-7 }, { "\\0x20", 32 }, { offset[4], thing.a }, { "+0(%dx)", 0 }, { "-8(+8(%dx)):s8", 0 },
+		{ "&+8(%di)", (uintptr_t)&thing + 8 }, { "&-1(%ax):u8", 0xef }, { "&+0x10(+0(%si)):u64", (uintptr_t)&thing + 16 },
+		{ "&@0x1000", 0x1000 }, { "&+8(+0(%dx))", 0 },
 	};
 	struct fetch_build b;
 	struct err err;
