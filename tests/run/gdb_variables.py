@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs within gdb: at each address of the file POINTS ("NAME 0xADDRESS" lines) prints "NAME variable=value ..." whenever
-the program comes there, with all variables of the blocks around: whole numbers in decimal, strings in quotes.
+the program comes there, with all variables of the blocks around: whole numbers in decimal, strings in quotes. Addresses are the
+file's: where the loader moves it, they move by what main moved.
 """
 import os
 
@@ -17,15 +18,16 @@ def text_of(value):
     if kind.code in WHOLE:
         return str(int(value))
     if kind.code == gdb.TYPE_CODE_PTR and str(kind.target().unqualified().strip_typedefs()) == 'char':
-        return '"' + value.string('latin-1', length=-1).encode('latin-1')[:200].decode('latin-1') + '"'
+        # a line of a trace has no newline of its own
+        return '"' + value.string('latin-1', length=-1)[:200].replace('\n', ' ') + '"'
     return None
 
 
 class Point(gdb.Breakpoint):
     def __init__(self, name, address):
-        super().__init__('*' + address, internal=True)
+        super().__init__(f'*{address:#x}', internal=True)
         self.silent = True
-        self.point, self.address = name, int(address, 16)
+        self.point, self.address = name, address
 
     def stop(self):
         frame, seen, out = gdb.newest_frame(), set(), []
@@ -49,6 +51,9 @@ class Point(gdb.Breakpoint):
 gdb.execute('set pagination off')
 gdb.execute('set confirm off')
 gdb.execute('set print elements 200')
+linked = int(gdb.parse_and_eval('(long)&main'))
+gdb.execute('starti ' + os.environ['ARGS'] + ' > /dev/null')
+moved = int(gdb.parse_and_eval('(long)&main')) - linked
 for line in open(os.environ['POINTS']):
-    Point(*line.split()[:2])
-gdb.execute('run ' + os.environ['ARGS'] + ' > /dev/null')
+    Point(line.split()[0], int(line.split()[1], 16) + moved)
+gdb.execute('continue')
