@@ -264,6 +264,7 @@ static int find_lines(struct line_list *l, struct sym_source_info *s, struct err
  * folders. NULL and the error. */
 static FILE *open_source(const char *path, const char *directory, struct err *err)
 {
+	FILE *source;
 	int fd = -ENOENT;
 
 	for (const char *at = path; directory && at && fd < 0; at = strchr(at + 1, '/')) {
@@ -274,10 +275,14 @@ static FILE *open_source(const char *path, const char *directory, struct err *er
 	}
 	if (fd < 0)
 		fd = file_open(path, err);
-	if (fd < 0)
-		err_set(err, ENOENT, "the source file %s cannot be read: -s DIRECTORY says where it is",
-			path);
-	return fd < 0 ? NULL : fdopen(fd, "r");
+	source = fd < 0 ? NULL : fdopen(fd, "r");
+	if (source)
+		return source;
+	if (fd >= 0)
+		close(fd);
+	err_set(err, ENOENT, "the source file %s cannot be read: -s DIRECTORY says where it is",
+		path);
+	return NULL;
 }
 
 /* Writes one line of the source as perf probe does. */
