@@ -402,8 +402,6 @@ static int parse_address_of(struct fetch_build *b, struct fetch_text *t)
 	struct fetch_insn *last;
 
 	t->at++;
-	if (t->at < t->end && *t->at == '&')
-		return set_fault(t, "an address has no address of its own");
 	if (parse_fetchargs(b, t) < 0)
 		return -EINVAL;
 	last = &b->code.at[b->code.n - 1];
@@ -565,6 +563,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 						  b->fields.n + 1 - heads_of(b));
 	struct fetch_text t = { .begin = text, .stop = text + n, .at = equals ? equals + 1 : text,
 				.end = text + n, .err = err };
+	bool is_address;
 	struct fetch_shape shape;
 	const char *why;
 	int at;
@@ -583,7 +582,9 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	at = add_fields(b, name, n_name, shape.type, shape.count, err);
 	if (at < 0)
 		return at;
-	if ((*t.at == '&' ? parse_address_of : parse_fetchargs)(b, &t) < 0)
+	/* All else that begins so is refused as by the kernel. */
+	is_address = *t.at == '&' && t.end - t.at > 1 && memchr("+-@", t.at[1], 3);
+	if ((is_address ? parse_address_of : parse_fetchargs)(b, &t) < 0)
 		return -EINVAL;
 	return emit_store(b, &t, &shape, (uint16_t)at) < 0 ? -EINVAL : 0;
 }
