@@ -53,6 +53,8 @@ const struct relocate_recipe *direct_calls_aim(const struct direct_calls *d,
 {
 	bool changed = false;
 
+	/* The plan's recipe is shared by all processes that have the file: only a copy may be aimed
+	 * at this one's trampolines. */
 	if (!d->redirected)
 		return recipe;
 	*copy = *recipe;

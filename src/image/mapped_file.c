@@ -123,6 +123,7 @@ int mapped_file_open(pid_t pid, const char *root, const struct map *map, struct 
 	return fd >= 0 ? fd : why;
 }
 
+/* Reads the mappings for one address: for callers that have no maps yet. */
 int mapped_file_at(pid_t pid, uint64_t address, struct err *err)
 {
 	const struct map *map;

@@ -721,6 +721,7 @@ void modules_describe(const struct modules *m, uint32_t image, struct image_upda
 		describe_module(m, &m->at.at[i], image, update);
 }
 
+/* Also after a failure in the middle: whatever is not there yet is 0. */
 void modules_free(struct modules *m)
 {
 	for (size_t i = 0; i < m->at.n; i++) {

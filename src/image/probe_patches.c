@@ -323,6 +323,7 @@ static void write_probes(struct patch_job *j)
 	for (size_t i = 0, n; i < n_probes(j->mod); i += n) {
 		enum hook_reason reason;
 
+		/* Points are sorted by address: those at one address share a probe. */
 		for (n = 1; i + n < j->mod->probes.n && all[i + n].plan.vaddr == all[i].plan.vaddr;
 		     n++)
 			;

@@ -112,6 +112,7 @@ struct callers *callers_find(struct source *source, struct err *err)
 
 	sites_init(&sites, source->info);
 	tracks_init(&tracks, source->info, &sites);
+	/* Events are no calls; a thread that the trace's table lacks comes from a broken file. */
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		if (e.thread < source->info->threads.n && e.kind != EVENT_TRACE)
 			tracks_feed(&tracks, tracks_lane(&tracks, e.thread), &e, note_caller, &f);

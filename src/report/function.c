@@ -114,6 +114,8 @@ static const char *shown_tracer(const struct trace_info *info)
 	return t && !strcmp(t->printer, tracer_function.printer) ? t->name : tracer_function.name;
 }
 
+/* The kernel prints no header without context, none of an empty buffer in the latency format, and
+ * no columns with `verbose`. */
 void function_header(struct function_printer *p, const struct trace_header *h)
 {
 	const char *tracer = shown_tracer(p->info);

@@ -40,7 +40,8 @@ static struct batch *wait_for_room(struct pipe *p)
 	return b;
 }
 
-/* Passes the filled batch on, or the end. */
+/* Passes the filled batch on, or the end. Until `made` counts the batch, only this thread has
+ * it. */
 static void hand_over(struct pipe *p, struct batch *b, int result)
 {
 	pthread_mutex_lock(&p->lock);
@@ -79,6 +80,7 @@ struct pipe *pipe_start(int (*fill)(void *of, struct event *out, size_t n, struc
 	p->batches = mem_realloc(NULL, BATCHES, sizeof(*p->batches));
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->moved, NULL);
+	/* Without a thread the pipe has ended at once, with that error: pipe_next() gives it. */
 	if (pthread_create(&p->thread, NULL, run_reader, p)) {
 		p->ended = true;
 		p->result =

@@ -396,6 +396,8 @@ void syscalls_event(struct syscalls *s, const struct event *e)
 		forget_open(s, e->thread);
 	if (e->kind != EVENT_TRACE || e->thread >= s->info->threads.n)
 		return;
+	/* A record that is shorter than its event's fixed part is passed over. Once there are raw
+	 * events, the calls' own do not end calls. */
 	k = event_of(s, e->fn);
 	if (k.kind == SYSCALLS_ENTER && e->count >= 8)
 		begin_named(s, e, &k);

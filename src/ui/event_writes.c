@@ -136,6 +136,7 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 {
 	int e = 0;
 
+	/* Definitions first: all that follows may name their events. */
 	for (size_t i = 0; i < inv->definitions.n && !e; i++)
 		e = f->echo(f->arg, "uprobe_events", inv->definitions.at[i].line, true, err);
 	if (!e)

@@ -11,6 +11,7 @@
 #include "ui/screen.h"
 #include "ui/say.h"
 
+/* --help in a command's line is `brace help COMMAND`. */
 static int print_help(const struct command *c)
 {
 	struct invocation inv = { .command = c };
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *c;
 
+	/* Before anything can write a file. */
 	survive_file_limit();
 	if (!name) {
 		say("brace: which command? `brace help` lists them\n");

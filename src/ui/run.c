@@ -140,6 +140,7 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 		return status;
 	if (session_start(&req, out, &err))
 		return run_failed(&err);
+	/* After the start, since only then the program's own events are known. */
 	tell_unmet(inv);
 	return 0;
 }

@@ -15,12 +15,14 @@ int trace_file_open(const struct invocation *inv, struct store_reader **out)
 	struct err err;
 
 	if (store_open(path, out, &err)) {
+		/* The user named no file: the sentence must not blame one. */
 		if (err.code == ENOENT && !inv->n_operands)
 			err_set(&err, ENOENT,
 				"there is no trace.brace here: `brace record -- PROGRAM` writes one; or name a file");
 		return say_error(&err);
 	}
 	store_info(*out)->charge_handlers = inv->charge_handlers;
+	/* A warning: what is left is whole, record by record. */
 	if (store_was_cut(*out, &lost))
 		say_warning("%s ends early; this is what was written before the cut (%" PRIu64
 			    " bytes behind it cannot be read)", path, lost);

@@ -255,6 +255,7 @@ int cmd_list(struct invocation *inv)
 		say("brace: %s\n", wrong);
 		return EXIT_BRACE;
 	}
+	/* Neither a file nor a process: the lists of a session. */
 	if (!inv->binary && !inv->pid)
 		return list_session(inv);
 	binary = inv->binary ? binary_path(inv->binary) : NULL;

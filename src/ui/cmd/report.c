@@ -96,6 +96,7 @@ static int check_matched(const struct summary *s, const struct function_list *gl
 	return EXIT_BRACE;
 }
 
+/* JSON is for programs: it gets no colours. */
 static int print_summary(const struct invocation *inv, const struct summary *s)
 {
 	struct screen o;
@@ -136,6 +137,7 @@ static int print_report(const struct invocation *inv, struct store_reader *reade
 	return status;
 }
 
+/* All of the line is checked before the file is read: that may take minutes. */
 int cmd_report(struct invocation *inv)
 {
 	struct function_list globs = { 0 };
