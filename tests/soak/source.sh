@@ -37,7 +37,7 @@ while args=() && while IFS= read -r d; do args+=(-a "$d"); done < <(sed 's/^[^ ]
 	[ -n "$bad" ] || break
 	sed -i "/^$bad /d" "$T/lines"
 done
-"$PYTHON" "$RUN/same_variables.py" "$T/gdb" "$T/hits" >"$T/differences" 2>>"$T/err"
+"$PYTHON" "$RUN/same_variables.py" "$T/gdb" "$T/hits" 2 >"$T/differences" 2>>"$T/err"
 status=$?
 result "gdb has the same values in brace: $(tail -n 1 "$T/differences")" $status "$T/differences" "$T/probe.err" "$T/err"
 finish
