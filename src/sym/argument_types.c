@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "base/prototype.h"
 #include "sym/arguments.h"
+#include "sym/dwarf_type.h"
 #include "sym/type_name.h"
 
-#define DEEPEST 24          /* types behind types */
 #define NESTED_DEEPEST 6    /* structures within structures */
 #define CHILDREN_MOST 128   /* of an enumeration */
 #define CLASS_CHILDREN_MOST 1024 /* methods, too */
@@ -26,60 +26,22 @@
 #define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
 #define WORD 8u
 
-static bool is_qualifier(int tag)
-{
-	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
-	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
-}
-
-bool argument_plain_type(Dwarf_Die *die, Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-
-	*type = *die;
-	for (int i = 0; i < DEEPEST; i++) {
-		if (!dwarf_formref_die(dwarf_attr_integrate(type, DW_AT_type, &attr), type))
-			return false;
-		if (!is_qualifier(dwarf_tag(type)))
-			return true;
-	}
-	return false;
-}
-
-uint64_t argument_type_bytes(Dwarf_Die *type)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word bytes;
-
-	return dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &bytes) ? 0
-											    : bytes;
-}
-
 static bool is_recorded_size(uint64_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-/* int8_t is a signed char; only what is called char is a character. */
-static bool is_char(Dwarf_Die *type)
-{
-	const char *name = dwarf_diename(type);
-
-	return dwarf_tag(type) == DW_TAG_base_type && argument_type_bytes(type) == 1 && name &&
-	       strcmp(name, "char") == 0;
-}
-
 /* NULL: it cannot be recorded. */
 static char *base_type(Dwarf_Die *type)
 {
-	uint64_t bytes = argument_type_bytes(type);
+	uint64_t bytes = dwarf_type_bytes(type);
 	Dwarf_Attribute attr;
 	Dwarf_Word encoding;
 
 	if (!is_recorded_size(bytes) ||
 	    dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding))
 		return NULL;
-	if (is_char(type))
+	if (dwarf_type_is_char(type))
 		return mem_strdup("c");
 	switch (encoding) {
 	/* A boolean of more than a byte, which C does not have, is shown as a number. */
@@ -127,7 +89,7 @@ static bool enumerator_number(Dwarf_Die *die, int64_t *number)
 /* "e4{RED:0;GREEN:1;}"; names that do not fit are left out, and their numbers are shown. */
 static char *enum_type(Dwarf_Die *type)
 {
-	uint64_t bytes = argument_type_bytes(type);
+	uint64_t bytes = dwarf_type_bytes(type);
 	struct type_scopes counted = { 0 };
 	Dwarf_Die child;
 	char *text, *more;
@@ -155,18 +117,12 @@ static char *enum_type(Dwarf_Die *type)
 	return more;
 }
 
-bool argument_is_class(int tag)
-{
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_union_type;
-}
-
 bool argument_is_by_reference(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word how;
 
-	return argument_is_class(dwarf_tag(type)) &&
+	return dwarf_type_is_class(type) &&
 	       dwarf_formudata(dwarf_attr(type, DW_AT_calling_convention, &attr), &how) == 0 &&
 	       how == BY_REFERENCE;
 }
@@ -193,7 +149,7 @@ static bool member_of(Dwarf_Die *child, struct member *m)
 	int tag = dwarf_tag(child);
 
 	if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-	    dwarf_hasattr(child, DW_AT_external) || !argument_plain_type(child, &m->type))
+	    dwarf_hasattr(child, DW_AT_external) || !dwarf_type_plain(child, &m->type))
 		return false;
 	m->die = *child;
 	m->bits = dwarf_hasattr(child, DW_AT_bit_size);
@@ -254,7 +210,7 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 {
 	const char *name = dwarf_diename(type);
 
-	if (!argument_is_class(dwarf_tag(type)) || !name)
+	if (!dwarf_type_is_class(type) || !name)
 		return 0;
 	if (!strncmp(name, "basic_string<char,", 18) &&
 	    has_layout(type, "_M_dataplus", "_M_string_length", work))
@@ -262,7 +218,7 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 	if (!strncmp(name, "basic_string_view<char,", 23) &&
 	    has_layout(type, "_M_len", "_M_str", work))
 		return 'V';
-	if (!strncmp(name, "unique_ptr<", 11) && argument_type_bytes(type) == WORD)
+	if (!strncmp(name, "unique_ptr<", 11) && dwarf_type_bytes(type) == WORD)
 		return 'U';
 	return 0;
 }
@@ -285,8 +241,8 @@ static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
 	Dwarf_Die element;
 	Dwarf_Word size;
 
-	if (dwarf_tag(type) != DW_TAG_array_type || !argument_plain_type(type, &element) ||
-	    !is_char(&element) || dwarf_aggregate_size(type, &size) || !size ||
+	if (dwarf_tag(type) != DW_TAG_array_type || !dwarf_type_plain(type, &element) ||
+	    !dwarf_type_is_char(&element) || dwarf_aggregate_size(type, &size) || !size ||
 	    size > PROTOTYPE_BLOCK)
 		return NULL;
 	*bytes = size;
@@ -298,7 +254,7 @@ static bool tell_member(struct member *m, void *context)
 {
 	struct struct_text *s = context;
 	const char *name = dwarf_diename(&m->die);
-	uint64_t bytes = argument_type_bytes(&m->type);
+	uint64_t bytes = dwarf_type_bytes(&m->type);
 	char *type = NULL, *text;
 
 	if (dwarf_tag(&m->die) != DW_TAG_member || !name || !argument_is_plain_name(name) ||
@@ -356,12 +312,12 @@ static bool classify(struct member *m, void *context);
 
 static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
 {
-	uint64_t bytes = argument_type_bytes(type), base = c->base;
+	uint64_t bytes = dwarf_type_bytes(type), base = c->base;
 	Dwarf_Attribute attr;
 	Dwarf_Word encoding = 0;
 	bool good;
 
-	if (argument_is_class(dwarf_tag(type))) {
+	if (dwarf_type_is_class(type)) {
 		if (++c->depth > NESTED_DEEPEST)
 			return false;
 		c->base = at;
@@ -400,10 +356,10 @@ static bool classify(struct member *m, void *context)
 		return false;
 	if (dwarf_tag(&m->type) != DW_TAG_array_type)
 		return classify_type(&m->type, m->bits ? at & ~(WORD - 1) : at, c);
-	if (!argument_plain_type(&m->type, &element) || dwarf_aggregate_size(&m->type, &size) ||
+	if (!dwarf_type_plain(&m->type, &element) || dwarf_aggregate_size(&m->type, &size) ||
 	    dwarf_hasattr(&m->type, DW_AT_GNU_vector))
 		return false;
-	bytes = argument_type_bytes(&element);
+	bytes = dwarf_type_bytes(&element);
 	if (dwarf_tag(&element) == DW_TAG_pointer_type)
 		bytes = WORD;
 	for (uint64_t k = 0; bytes && k + bytes <= size && k < 2 * WORD; k += bytes)
@@ -415,7 +371,7 @@ static bool classify(struct member *m, void *context)
 /* Fills in how the structure is passed. False: that is not known. */
 static bool struct_place(Dwarf_Die *type, struct sym_place *place, uint64_t *work)
 {
-	uint64_t bytes = argument_type_bytes(type);
+	uint64_t bytes = dwarf_type_bytes(type);
 	struct classes c = { .work = work };
 
 	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || dwarf_hasattr(type, DW_AT_alignment) ||
@@ -434,7 +390,7 @@ static char *pointer_text(Dwarf_Die *type)
 {
 	Dwarf_Die target;
 
-	return mem_strdup(argument_plain_type(type, &target) && is_char(&target) ? "s" : "p");
+	return mem_strdup(dwarf_type_plain(type, &target) && dwarf_type_is_char(&target) ? "s" : "p");
 }
 
 static bool is_pointer(int tag)
@@ -462,7 +418,7 @@ static char *object_text(Dwarf_Die *type, struct argument_reading *r)
 
 	if (letter == 'S' || letter == 'U')
 		return mem_printf("%c", letter);
-	if (r->depth && argument_is_class(dwarf_tag(type)))
+	if (r->depth && dwarf_type_is_class(type))
 		members = struct_text(type, &r->work);
 	text = members ? mem_printf("O%s", members) : mem_strdup("p");
 	free(members);
@@ -497,10 +453,10 @@ char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 
 	if (argument_is_by_reference(type))
 		return object_text(type, r);
-	if (argument_is_class(dwarf_tag(type)))
+	if (dwarf_type_is_class(type))
 		return value_text(type, r);
-	if (is_pointer(dwarf_tag(type)) && argument_plain_type(type, &target) &&
-	    argument_is_class(dwarf_tag(&target)))
+	if (is_pointer(dwarf_tag(type)) && dwarf_type_plain(type, &target) &&
+	    dwarf_type_is_class(&target))
 		return object_text(&target, r);
 	return scalar_text(type);
 }

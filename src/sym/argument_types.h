@@ -8,14 +8,8 @@
 
 struct sym_place;
 
-/* The type of a DIE without typedefs and qualifiers. False: it has none, which is void. */
-bool argument_plain_type(Dwarf_Die *die, Dwarf_Die *type);
-/* 0: the debug information does not say. */
-uint64_t argument_type_bytes(Dwarf_Die *type);
 /* A name is part of the prototype's text: only C's own characters may be. */
 bool argument_is_plain_name(const char *name);
-/* A structure, a class or a union. */
-bool argument_is_class(int tag);
 /* C++ passes what has a copy constructor or a destructor by its address. */
 bool argument_is_by_reference(Dwarf_Die *type);
 

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "sym/argument_types.h"
+#include "sym/dwarf_type.h"
 #include "sym/dwarf_walk.h"
 #include "sym/type_name.h"
 
@@ -139,8 +140,8 @@ static bool returns_hidden(Dwarf_Die *function)
 {
 	Dwarf_Die type;
 
-	return argument_plain_type(function, &type) && argument_is_class(dwarf_tag(&type)) &&
-	       (argument_is_by_reference(&type) || argument_type_bytes(&type) > REGISTERS_MOST);
+	return dwarf_type_plain(function, &type) && dwarf_type_is_class(&type) &&
+	       (argument_is_by_reference(&type) || dwarf_type_bytes(&type) > REGISTERS_MOST);
 }
 
 /* The parameter and, of a structure, its members. */
@@ -180,7 +181,7 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 	char *text = NULL, *more;
 	uint32_t values;
 
-	if (!full && argument_plain_type(die, &type))
+	if (!full && dwarf_type_plain(die, &type))
 		text = argument_type_text(&type, &reading);
 	*work = reading.work;
 	values = text ? values_in(text) : 0;
@@ -255,7 +256,7 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 	struct sym_arguments a = { .vaddr = entry, .takes = mem_strdup("") };
 	Dwarf_Die type;
 
-	if (!argument_plain_type(function, &type))
+	if (!dwarf_type_plain(function, &type))
 		a.returns = mem_strdup("v");
 	else
 		a.returns = argument_returned_text(&type);

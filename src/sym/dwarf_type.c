@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the debug information for types, for arguments.c and source_fetch.c, on their threads; no
- * state. Chains of types are a file's, and bounded. */
+/* Asks the debug information for types, for arguments.c, argument_types.c and source_expression.c,
+ * on their threads; no state. Chains of types are a file's, and bounded. */
 #include "sym/dwarf_type.h"
 
 #include <dwarf.h>
