@@ -180,12 +180,8 @@ static int print_answer(struct tree_run *t, void *arg, struct err *err)
 int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };
-	int wait_status = 0, status;
+	int wait_status = 0, status = screen_open_output(&r.screen, inv, SCREEN_PLAIN, NULL);
 
-	if (inv->output)
-		status = screen_open_file(&r.screen, inv->output);
-	else
-		status = (screen_open(&r.screen, inv, SCREEN_PLAIN, NULL), 0);
 	if (status)
 		return status;
 	status = tree_run_begin(inv, print_answer, &r, &wait_status);

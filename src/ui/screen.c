@@ -120,7 +120,7 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 }
 
 /* Neither colours nor a pager: the file is for later. */
-int screen_open_file(struct screen *o, const char *path)
+static int open_file(struct screen *o, const char *path)
 {
 	struct err err;
 	bool is_ours;
@@ -132,6 +132,15 @@ int screen_open_file(struct screen *o, const char *path)
 		return say_error(&err);
 	out_init_raw(&o->bytes, write_all, o);
 	out_init(&o->text, write_all, o);
+	return 0;
+}
+
+int screen_open_output(struct screen *o, const struct invocation *inv, enum screen_pager to,
+		       painter *line)
+{
+	if (inv->output)
+		return open_file(o, inv->output);
+	screen_open(o, inv, to, line);
 	return 0;
 }
 

@@ -24,8 +24,10 @@ enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
  * `line` is given and the user wants colour. Closed by screen_close. */
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to,
 		 painter *line);
-/* Opens a text file instead, made as new_file() does (base/new_file.h). 0, or EXIT_BRACE (said). */
-int screen_open_file(struct screen *o, const char *path);
+/* Opens the file of -o instead, if there is that option: made as new_file() does
+ * (base/new_file.h), neither painted nor paged. 0, or EXIT_BRACE (said). */
+int screen_open_output(struct screen *o, const struct invocation *inv, enum screen_pager to,
+		       painter *line);
 /* Bytes, not text, will be written: they are escaped only for a terminal. Called before anything is
  * written. */
 void screen_binary(struct screen *o);

@@ -173,12 +173,8 @@ static int show_writes(const struct invocation *inv, const struct sql_writes *w)
 {
 	struct screen o;
 
-	if (inv->output) {
-		if (screen_open_file(&o, inv->output))
-			return EXIT_BRACE;
-	} else {
-		screen_open(&o, inv, SCREEN_PLAIN, NULL);
-	}
+	if (screen_open_output(&o, inv, SCREEN_PLAIN, NULL))
+		return EXIT_BRACE;
 	for (size_t i = 0; i < inv->definitions.n; i++)
 		out_printf(&o.text, "echo '%s' >> %s/dynamic_events\n",
 			   inv->definitions.at[i].line, tree_of(inv));

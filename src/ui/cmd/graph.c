@@ -79,10 +79,7 @@ static int print_all(struct graph_run *l, struct err *err)
 /* 0, or the exit status (said). */
 static int open_output(struct graph_run *l, const struct invocation *inv)
 {
-	if (inv->output)
-		return screen_open_file(&l->output, inv->output);
-	screen_open(&l->output, inv, SCREEN_PLAIN, paint_graph);
-	return 0;
+	return screen_open_output(&l->output, inv, SCREEN_PLAIN, paint_graph);
 }
 
 /* --- with triggers ------------------------------------------------------------------ */

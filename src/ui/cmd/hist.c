@@ -129,12 +129,8 @@ static int print_durations(const struct invocation *inv, const struct durations 
 {
 	struct screen o;
 
-	if (inv->output) {
-		if (screen_open_file(&o, inv->output))
-			return EXIT_BRACE;
-	} else {
-		screen_open(&o, inv, SCREEN_PLAIN, NULL);
-	}
+	if (screen_open_output(&o, inv, SCREEN_PLAIN, NULL))
+		return EXIT_BRACE;
 	(inv->json ? durations_print_json : durations_print)(d, inv->limit, &o.text);
 	return screen_close(&o, 0);
 }

@@ -48,10 +48,8 @@ static int choose_column(const struct invocation *inv, enum syscalls_column *out
 /* JSON is for programs: it gets no colours. EXIT_BRACE: not opened (said). */
 static int open_screen(const struct invocation *inv, struct screen *o)
 {
-	if (inv->output)
-		return screen_open_file(o, inv->output);
-	screen_open(o, inv, SCREEN_PAGED, inv->json || inv->call_lines ? NULL : paint_table);
-	return 0;
+	return screen_open_output(o, inv, SCREEN_PAGED,
+				  inv->json || inv->call_lines ? NULL : paint_table);
 }
 
 static int print_rows(const struct invocation *inv, const struct syscalls_choice *choice,
