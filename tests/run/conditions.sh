@@ -119,7 +119,7 @@ END
 gcc -g -O1 -o "$T/ticks" "$T/ticks.c" 2>"$T/err"
 "$T/ticks" >/dev/null &
 TICKS=$!
-ON_EXIT+=("kill $TICKS")
+ON_EXIT+=("$BRACE reset" "kill $TICKS")
 "$BRACE" start -p "$TICKS" -g 'tick if n == 3 && who ~ "o*"' --args 2>"$T/err"
 result "start" $? "$T/err"
 shows() { "$BRACE" show | grep -o 'tick(.*)' | sort -u >"$T/calls"; [ -s "$T/calls" ]; }
