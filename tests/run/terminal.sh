@@ -93,6 +93,36 @@ looks -w '\033' graph -t function -- "$P" "$L"
 brace graph -o "$T/file" -t function -- "$P" "$L" 2>/dev/null
 keep "graph -o" "$T/file" '\033'
 looks -w '\033' graph -t function -e named:text -R traceoff -- "$P" "$L"
+looks -w '\033' hist -d '*' -L '*' -- "$P" "$L"
+looks hist --json -d '*' -L '*' -- "$P" "$L"
+looks -w '\033' hist 'named:text s' common_pid -- "$P" "$L"
+looks hist --json 'named:text s' -- "$P" "$L"
+looks hist 'sys_enter_openat filename' -- "$P" "$L"
+looks hist "$ODD" -- "$P" "$L"
+looks hist "named:text $ODD" -- "$P" "$L"
+looks -w '\033' sql 'SELECT t.s, t.common_pid FROM named.text AS t' -- "$P" "$L"
+looks sql 'SELECT o.filename FROM sys_enter_openat AS o' -- "$P" "$L"
+looks sql "SELECT $ODD FROM named.text" -- "$P" "$L"
+looks sql "SELECT s FROM named.text AS $ODD" -- "$P" "$L"
+looks latency named:text sys_enter_openat -- "$P" "$L"
+looks latency "$ODD" "$ODD" by "$ODD" -- "$P" "$L"
+looks probe 'sys_enter_openat' -- "$P" "$L"
+looks probe "main $ODD" -- "$P" "$L"
+looks probe "$ODD:1 x" -- "$P" "$L"
+looks probe 'main arg=$arg1 c=$comm' -- "$P" "$L"
+looks probe -n 'main $params' -- "$P" "$L"
+for file in "$P" "$L" "$T/$ODD"; do
+	looks probe -x "$file" -F
+	looks probe -x "$file" -F "$ODD"
+	looks probe -x "$file" -L main
+	looks probe -x "$file" -L "$ODD"
+	looks probe -x "$file" -V main
+done
+looks syscalls --lines "$T/e"
+looks syscalls --lines --json "$T/e"
+looks record --args --retval -g "main if argc > $ODD" -o "$T/none" -- "$P" "$L"
+looks record --args --retval -L '*' -o "$T/args" -- "$P" "$L"
+looks replay "$T/args"
 for file in "$P" "$L"; do
 	looks -w '\033' list -f "$file"
 	looks -w '\033' list -f "$file" --why
