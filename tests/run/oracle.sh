@@ -13,7 +13,7 @@ read -rt "$LIMIT" -u "${PROGRAM[0]}" SAID
 [ "$SAID" = ready ] || not_ok "the program runs"
 "$BRACE" mount "$D" -p "$PID" 2>"$T/err" || no_mount
 ON_EXIT+=("$BRACE umount --lazy $D" "kill $PID")
-timeout -k 5 "$LIMIT" "$OPERATE" "$D" "$ORACLE/operations" >"$T/brace" 2>"$T/err"
+timeout -k 5 $((4 * LIMIT)) "$OPERATE" "$D" "$ORACLE/operations" >"$T/brace" 2>"$T/err"
 result "the operations are done" $? "$T/err"
 /usr/bin/python3 "$ORACLE/compare.py" "$ORACLE/kernel-6.12" "$T/brace" "$ORACLE/differences" >"$T/compared"
 status=$?
