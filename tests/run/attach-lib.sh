@@ -16,7 +16,14 @@ start() {
 
 # What the kernel says of a process that must not change.
 state() {
-	grep -E '^(SigBlk|SigIgn|SigCgt|TracerPid)' "/proc/$1/status"
+	local blocked=$((-1)) mask
+	# A handler that runs just now blocks its signal: what each of 30 readings has is blocked.
+	for _ in {1..30}; do
+		mask=$(sed -n 's/^SigBlk:.//p' "/proc/$1/status")
+		blocked=$((blocked & 16#${mask:-0}))
+	done
+	printf 'SigBlk: %x\n' "$blocked"
+	grep -E '^(SigIgn|SigCgt|TracerPid)' "/proc/$1/status"
 	readlink "/proc/$1/fd/"* 2>/dev/null
 }
 
