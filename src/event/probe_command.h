@@ -66,7 +66,7 @@ bool probe_command_is_of_file(const char *line);
 /* Takes a line without its newline apart. 0, or -EINVAL, -E2BIG and *err with the column; nothing
  * is left to free then. probe_command_free() frees what is in *out. */
 int probe_command_parse(const char *line, struct probe_command *out, struct err *err);
-/* The same of a line of kprobe_events, whose place is a symbol. */
+/* Parses a line of kprobe_events, whose place is a symbol; results as of probe_command_parse(). */
 int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
 				struct probe_command *out, struct err *err);
 void probe_command_free(struct probe_command *c);

@@ -78,7 +78,7 @@ static void add_value(struct compared *c, struct prototype_value *v, uint32_t k)
 
 	v->at = (uint16_t)(ARGUMENTS_FIRST + WORD * k);
 	if (v->type == PROTOTYPE_STRING_AT) {
-		/* Of an object the address of its characters stands first. */
+		/* The address of its characters stands first in a std::string object. */
 		v->form = v->form == PROTOTYPE_OBJECT ? PROTOTYPE_INDIRECT : v->form;
 		v->type = PROTOTYPE_POINTER;
 		v->size = WORD;
@@ -119,7 +119,7 @@ static void end_compared(struct compared *c)
 		free(c->names[i]);
 }
 
-/* Of an unknown name: says which ones there are. */
+/* Refuses an unknown name, and says which ones there are. */
 static int tell_names(const struct compared *c, const struct function_pattern *p,
 		      const char *function, size_t at, const struct sym_arguments *known,
 		      struct err *err)

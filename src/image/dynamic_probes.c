@@ -188,7 +188,7 @@ static int check_other(const struct event_entry *other, const struct probe_comma
 		      "Given group/event name is already used by another event");
 }
 
-/* Of a definition by a symbol: uprobe_events has one sentence for all of these. */
+/* Checks the name of a definition by a symbol: uprobe_events has one sentence for all of these. */
 static int check_name(struct event_catalogue *c, const struct probe_command *command,
 		      const char *line, struct err *err)
 {

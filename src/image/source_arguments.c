@@ -76,8 +76,8 @@ static char *base_text(const struct sym_chain *c)
 	return c->reg < sizeof(numbers) ? mem_printf("%%%s", reg_names_of(numbers[c->reg])) : NULL;
 }
 
-/* What is loaded first: an address is absolute, or counts in the probed file from where it would
- * have the instruction. */
+/* Returns the first load's text: an address is absolute, or counts in the probed file from where it
+ * would have the instruction. */
 static char *first_load(const struct source_place_of_arguments *p, const struct sym_chain *c)
 {
 	int64_t at = c->offsets[0];

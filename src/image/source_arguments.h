@@ -3,7 +3,7 @@
 #pragma once
 #include "sym/source.h"
 
-/* What the arguments of one line are made for. */
+/* The place that the arguments of one line are made for. */
 struct source_place_of_arguments {
 	const struct sym_module *m;
 	uint64_t vaddr, offset;   /* of the probe; of a return: of its function */

@@ -116,7 +116,7 @@ size_t function_condition_column(const struct filter_fault *f)
 	case FILTER_MEANINGLESS:
 		return at;
 	case FILTER_FIELD_NOT_FOUND:
-		/* It stands behind the name. */
+		/* The position is behind the name. */
 		at = f->position - 1;
 		while (at && is_name(f->text[at - 1]))
 			at--;

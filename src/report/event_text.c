@@ -126,7 +126,7 @@ static bool counts_are_safe(const char *s)
 	return true;
 }
 
-/* Of a name in C. */
+/* True for a character of a name in C. */
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';

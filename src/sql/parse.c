@@ -38,7 +38,7 @@ int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	/* Of a long line the part around the fault. */
+	/* A long line is shown by the part around the fault. */
 	if (at - begin > sizeof(err->input) / 2)
 		begin = at - sizeof(err->input) / 2;
 	line = mem_strndup(text + begin, end - begin);

@@ -59,7 +59,7 @@ struct sql_statement {
 int sql_parse(const char *text, struct sql_statement *out, struct err *err);
 void sql_free(struct sql_statement *s);
 
-/* What is asked besides the statement: sqlhist's options. */
+/* Options of sqlhist, asked besides the statement. */
 struct sql_options {
 	const char *name;         /* -n: of the synthetic event */
 	const char *max, *change; /* -m, -c: the selected value by whose change is acted; or NULL */

@@ -225,7 +225,7 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 
 /* --- structures ----------------------------------------------------------------------------- */
 
-/* What is told of a structure under way. */
+/* A structure's text under way. */
 struct struct_text {
 	char *text;
 	uint64_t bytes;   /* up to the last member that is told */

@@ -6,7 +6,7 @@
 
 #include "sym/chain.h"
 
-/* What an expression counts from. NULL: not known. */
+/* Base address and CFA, from which an expression counts. NULL: not known. */
 struct dwarf_frame { const struct sym_chain *base, *cfa; };
 
 /* Follows n operations. *out: the value's address if *memory, else the value. Returns NULL, or why

@@ -17,7 +17,7 @@
 #define NAMES_TOLD 160        /* bytes of names in a sentence */
 #define POINTER_BYTES 8u
 
-/* What a part of the expression is. */
+/* The meaning of a part of the expression. */
 struct expression_value {
 	Dwarf_Die type;           /* without typedefs; addr NULL: void, or not known */
 	struct sym_chain chain;
@@ -207,7 +207,7 @@ static bool go_to_member(struct expression_value *v, Dwarf_Die *member)
 	return true;
 }
 
-/* What a search for a member has met. */
+/* A search for a member, and the names that it met. */
 struct member_search { const char *name; size_t n; char names[NAMES_TOLD]; bool far; };
 
 static bool has_member(struct expression *e, struct expression_value *v, struct member_search *s,

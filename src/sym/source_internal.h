@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of source.h share. Private to them. */
+/* Types and functions that the files of source.h share. Private to them. */
 #pragma once
 #include "sym/dwarf_walk.h"
 #include "sym/eh_frame.h"

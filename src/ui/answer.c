@@ -99,7 +99,7 @@ static bool shows_screens(const struct answer_run *r)
 	return r->inv->top && !r->inv->json && !r->inv->output && isatty(STDOUT_FILENO);
 }
 
-/* As many lines as the terminal has: the rest would push the first ones out of sight. */
+/* Prints as many lines as the terminal has: the rest would push the first ones out of sight. */
 static void print_screen(struct answer_run *r, const char *text)
 {
 	static const char clear[] = "\033[H\033[2J";
