@@ -15,9 +15,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "base/vec.h"
 
 #define STEP_MS 50   /* how soon aside_until's word is heard */
@@ -64,14 +64,6 @@ static void forget(pid_t pid)
 	pthread_mutex_unlock(&lock);
 }
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* No SIGCHLD, and no wait for any child sees it: nobody's children change. Its signals are blocked:
  * the terminal's are for us. */
 static pid_t begin(void (*f)(void *), void *work, int *pidfd)
@@ -103,13 +95,13 @@ static pid_t begin(void (*f)(void *), void *work, int *pidfd)
 static bool ends_within(int pidfd, unsigned ms, bool anyway)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-	const long long until = now_ms() + ms;
+	const long long until = (long long)monotonic_ms() + ms;
 	long long left = ms;
 
 	while (left > 0 && (anyway || !aside_is_over())) {
 		if (poll(&ended, 1, left < STEP_MS ? (int)left : STEP_MS) > 0)
 			return true;
-		left = until - now_ms();
+		left = until - (long long)monotonic_ms();
 	}
 	return false;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/monotonic.h"
 #include "daemon/request.h"
 #include "daemon/run_dir.h"
 
@@ -49,14 +50,6 @@ struct client_visit {
 	atomic_bool asked;     /* the request has been read; written by the visit's thread */
 	bool crowded, ends;    /* ends: it asked for the end, and waits for it */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* --- connections -------------------------------------------------------------------- */
 
@@ -109,7 +102,7 @@ static void *serve_visit(void *arg)
 static struct client_visit *send_away_silent(struct server *s, uint64_t ms)
 {
 	struct client_visit *oldest = NULL;
-	uint64_t now = now_ms();
+	uint64_t now = monotonic_ms();
 
 	for (struct client_visit *v = s->visits; v; v = v->next) {
 		/* Sequentially consistent load; pairs with the store in request_handle(). A request
@@ -163,7 +156,7 @@ static struct client_visit *new_visit(struct server *s, int fd)
 		*v = (struct client_visit){ .next = s->visits,
 					    .server = s,
 					    .fd = fd,
-					    .since = now_ms(),
+					    .since = monotonic_ms(),
 					    .crowded = !room };
 		s->visits = v;
 		s->inside++;

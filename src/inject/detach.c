@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/monotonic.h"
 #include "inject/agent_layout.h"
 #include "inject/stopped_patches.h"
 #include "inject/stopped_stacks.h"
@@ -167,15 +167,6 @@ static int detach_stopped(struct leaving *l, struct tracee *t, struct err *err)
 	return r;
 }
 
-/* A clock that nobody sets. */
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void note_others(struct leaving *l, struct tracee *t)
 {
 	for (size_t i = 0; i < tracee_threads(t); i++)
@@ -213,9 +204,9 @@ static int detach_patiently(struct leaving *l, pid_t pid, struct err *err)
 {
 	int r;
 
-	for (uint64_t until = now_ms() + LEAVE_MS;;) {
+	for (uint64_t until = monotonic_ms() + LEAVE_MS;;) {
 		r = try_to_detach(l, pid, err);
-		if (r != -EBUSY || now_ms() > until)
+		if (r != -EBUSY || monotonic_ms() > until)
 			return r;
 		runs_wait(&l->others, LEAVE_WAIT_MS);
 	}

@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "session/control_internal.h"
 #include "collect/messages.h"
 #include "collect/processes.h"
@@ -29,14 +29,6 @@
 #define INSIDE_MAX 96     /* each inside has two memory files besides */
 
 typedef VEC(struct pollfd) pollfds;
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 void agent_socket_hurry(struct control *c)
 {
@@ -95,7 +87,7 @@ static void go_on(struct peer *p, enum peer_phase phase)
 	int change = is_busy(phase) - is_busy(p->phase);
 
 	p->phase = phase;
-	p->since = now_ms();
+	p->since = monotonic_ms();
 	if (!change)
 		return;
 	pthread_mutex_lock(&c->lock);
@@ -370,7 +362,7 @@ static void send_all_in(struct control *c)
 		if (p->phase != PEER_WAITS)
 			continue;
 		if (inside >= INSIDE_MAX) {
-			give_way(c, now_ms());
+			give_way(c, monotonic_ms());
 			return;
 		}
 		if (!send_in(c, p))
@@ -440,7 +432,7 @@ static void let_in(struct control *c, int fd)
 	*p = (struct peer){ .control = c,
 			    .fd = fd,
 			    .pid = pid,
-			    .since = now_ms(),
+			    .since = monotonic_ms(),
 			    .im = { .image_fd = -1, .code_fd = -1 } };
 	*vec_add(&c->peers) = p;
 	if (may)
@@ -474,7 +466,7 @@ static void take_plans(struct control *c)
 /* Gives up peers whose time is over. */
 static void look_at_clock(struct control *c)
 {
-	uint64_t now = now_ms();
+	uint64_t now = monotonic_ms();
 
 	for (size_t i = 0; i < c->peers.n; i++) {
 		struct peer *p = c->peers.at[i];

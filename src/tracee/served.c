@@ -8,11 +8,11 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/aside.h"
 #include "base/aside_io.h"
+#include "base/monotonic.h"
 #include "base/mounts.h"
 #include "tracee/proc_maps.h"
 
@@ -62,14 +62,6 @@ bool served_has(const struct served *s, uint64_t at, uint64_t bytes)
 	return i < s->ranges.n && s->ranges.at[i].start < at + bytes;
 }
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* How long the next wait may take, in ms; 0: no time is left. */
 static unsigned patience(const struct served *s)
 {
@@ -79,12 +71,12 @@ static unsigned patience(const struct served *s)
 /* A page that did not come is not waited for again: all time is over. */
 static void charge(struct served *s, long long began, bool silent)
 {
-	s->left_ms = silent ? 0 : s->left_ms - (now_ms() - began);
+	s->left_ms = silent ? 0 : s->left_ms - ((long long)monotonic_ms() - began);
 }
 
 size_t served_read(struct served *s, int fd, uint64_t at, void *bytes, size_t n)
 {
-	const long long began = now_ms();
+	const long long began = (long long)monotonic_ms();
 	const unsigned ms = patience(s);
 	bool silent = false;
 	size_t done = 0;
@@ -97,7 +89,7 @@ size_t served_read(struct served *s, int fd, uint64_t at, void *bytes, size_t n)
 
 size_t served_write(struct served *s, int fd, uint64_t at, const void *bytes, size_t n)
 {
-	const long long began = now_ms();
+	const long long began = (long long)monotonic_ms();
 	const unsigned ms = patience(s);
 	bool silent = false;
 	size_t done = 0;
