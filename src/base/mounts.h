@@ -10,6 +10,7 @@
  * mount that somebody keeps from going (by a descriptor). Asks no file system. Any thread. */
 bool mounts_is_served(uint64_t id);
 /* Whether a process serves the file system of this device, as /proc/PID/maps of process pid has it.
- * It may be mounted where brace is or where the process is; one that is mounted nowhere (any more)
- * counts as served, unless it is that of anonymous files. Asks no file system. Any thread. */
+ * Its mount is looked for where brace is and where the process is. A file system that is mounted
+ * nowhere (any more) counts as served, unless it is that of anonymous files. Asks no file system.
+ * Any thread. */
 bool mounts_device_is_served(dev_t device, pid_t pid);

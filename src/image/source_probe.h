@@ -35,8 +35,9 @@ void source_lines_free(source_lines *l);
 /* Translates a column of the made line into one of the text. */
 size_t source_line_column(const struct source_line *l, size_t column);
 
-/* As source_probe_lines() for a whole line of uprobe_events whose place is PATH:PLACE. Returns the
- * number of lines; 0: the line is the kernel's own, and stays as it is; or -errno and *err. */
+/* Translates a whole line of uprobe_events whose place is PATH:PLACE, by source_probe_lines().
+ * Returns the number of lines; 0: the line is the kernel's own, and stays as it is; or -errno and
+ * *err. */
 int source_probe_line(const char *line, source_lines *out, struct err *err);
 
 /* Finds PLACE's addresses, without %return. 0, or -errno and *err with the column in `place`. */

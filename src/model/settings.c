@@ -297,7 +297,7 @@ static char *read_depth(const struct settings *s, const struct setting_file *f)
 	return mem_printf("%" PRIu32 "\n", s->max_graph_depth);
 }
 
-/* What is behind a pointer is read by the kernel, so that one level is all. */
+/* One level is all: the kernel reads the memory behind a pointer. */
 static int write_args_depth(struct settings *s, const struct setting_file *f, const char *text,
 			    bool append, struct err *err)
 {

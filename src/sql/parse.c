@@ -449,7 +449,7 @@ static int parse_where(struct parse *p)
 
 /* --- the statement ---------------------------------------------------------------------------- */
 
-/* What stands where the statement should end, as far as other SQLs have it. */
+/* Refuses the words where the statement should end; those of other SQLs have a sentence each. */
 static int refuse_rest(struct parse *p)
 {
 	static const struct { const char *word, *sentence; } others[] = {

@@ -2,7 +2,7 @@
 /* From a statement to triggers, as libtracefs translates it (tracefs-sqlhist.c, tracefs-hist.c), so
  * that `sqlhist` and brace print the same lines but for the number in the names of variables.
  *
- * Of two events the first one's histogram keeps in variables, by the fields that are matched, the
+ * For two events, the first one's histogram keeps in variables, by the fields that are matched, the
  * time and the values that are asked for. The second one's has the same keys, and reads them. */
 #include <ctype.h>
 #include <errno.h>
@@ -304,7 +304,7 @@ static int write_node(struct translation *t, size_t i, unsigned side, FILE *to)
 		return write_compare(t, n, side, to);
 	if (n->test == SQL_NOT)
 		fputc('!', to);
-	/* What a NOT is of may stand in parentheses already. */
+	/* The operand of a NOT may stand in parentheses already. */
 	own = n->test == SQL_NOT ? !t->s->nodes.at[n->a].grouped : own;
 	if (own)
 		fputc('(', to);

@@ -61,8 +61,8 @@ void sym_variables_free(sym_variables *v);
 /* Name of the function around, and bytes from its first instruction; NULL: not known. */
 const char *sym_scope_function(const struct sym_scope *sc, uint64_t *behind);
 
-/* What an expression of C stands for here. STRING: the bytes at `chain`; STRING_AT: at the word
- * that it gives. */
+/* The type of an expression's value. STRING: the bytes at `chain`; STRING_AT: at the word that it
+ * gives. */
 enum sym_fetched_type {
 	SYM_FETCHED_SIGNED, SYM_FETCHED_UNSIGNED, SYM_FETCHED_CHAR, SYM_FETCHED_POINTER,
 	SYM_FETCHED_STRING, SYM_FETCHED_STRING_AT,

@@ -53,7 +53,7 @@ static bool find_cfa(struct sym_scope *sc, struct sym_chain *out)
 	return true;
 }
 
-/* What DW_OP_fbreg counts from, in the function that holds the block. */
+/* Finds the base of DW_OP_fbreg, in the function that holds the block. */
 static bool find_frame_base(struct sym_scope *sc, uint32_t block, const struct sym_chain *cfa,
 			    struct sym_chain *out)
 {

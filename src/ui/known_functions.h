@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What well-known functions of the C library take: by the names of their manual pages, which its
- * debug information, if there is any, does not have. */
+/* Parameters of well-known functions of the C library, by the names of their manual pages, which
+ * its debug information, if there is any, does not have. */
 #pragma once
 
 /* A line of base/prototype.h, or NULL. path: the file that has the function. */

@@ -191,7 +191,7 @@ int probe_source_variables(const struct invocation *inv, const char *path)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* What is to be printed: of a function the numbers count from its own line. */
+/* The lines to be printed: the numbers of a function count from its own line. */
 struct line_list {
 	char *subject, *function, *path;
 	uint32_t from, to, base;  /* lines of the file; to 0: behind the last one with code */

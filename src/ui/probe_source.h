@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be probed in a file, in the words of its source: the lists of brace probe. */
+/* The lists of brace probe: places of a file in the words of its source. */
 #pragma once
 #include "ui/invocation.h"
 

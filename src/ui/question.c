@@ -73,7 +73,7 @@ static bool is_named(const struct event_entry *e, const char *name, size_t n)
 	       !memcmp(event, name + k + 1, n - k - 1);
 }
 
-/* Of equal names the one that came first: providers_everybodys() added those of all programs. */
+/* The first of equal names is taken: providers_everybodys() added those of all programs. */
 const struct event_entry *question_event(struct event_catalogue *c, const char *name, size_t n)
 {
 	for (uint32_t i = 0; i < events_n(c); i++) {
