@@ -214,13 +214,24 @@ static void set_extras(const struct hist *h, struct hist_entry *e, const struct 
 	}
 }
 
+/* Several values of one field have one sketch, which counts for the first of them. */
+static void count_value(const struct hist *h, struct hist_entry *e, size_t i, uint64_t value)
+{
+	const struct hist_command *c = h->command;
+
+	if (!hist_field_is_sketched(&c->values[i]))
+		e->sums[i] += value;
+	else if (c->values[i].is_first)
+		hist_table_sketch(&h->shared->table, e, c, &c->values[i], value);
+}
+
 /* Actions come last, as in the kernel: they see the variables that this record has set. */
 static void count_entry(const struct hist *h, struct hist_entry *e, const struct hist_reading *g)
 {
 	const struct hist_command *c = h->command;
 
 	for (size_t i = 0; i < c->n_values; i++)
-		e->sums[i] += hist_read_number(g, &c->values[i]);
+		count_value(h, e, i, hist_read_number(g, &c->values[i]));
 	for (size_t i = 0; i < c->n_variables; i++)
 		hist_read_slot(g, &c->variables[i].field, slot_at(e, i));
 	set_extras(h, e, g);

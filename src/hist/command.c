@@ -54,8 +54,10 @@ int parse_refuse_here(struct hist_parse *p, const char *sentence, struct words a
 /* Whether values or variables may not have the modifier. */
 static bool is_bad_modifier(const struct hist_field *f, enum parse_role role)
 {
-	if (f->source == HIST_EXPRESSION)
+	if (f->source == HIST_EXPRESSION && f->modifier == HIST_PLAIN)
 		return false;
+	if (f->source == HIST_HITCOUNT && hist_field_is_sketched(f))
+		return true;
 	if (role == PARSE_VARIABLE)
 		return f->modifier == HIST_LOG2 || f->modifier == HIST_BUCKETS;
 	return !parse_may_be_value(f->modifier) || f->source == HIST_STACK;
@@ -224,12 +226,38 @@ static int find_sorted(const struct hist_command *c, struct words name)
 	return -1;
 }
 
+/* Finds a value by its name and modifier, as size.p99, which is brace's own; *rest is what stands
+ * behind it. -1: there is none. */
+static int find_sketched(const struct hist_command *c, struct words text, struct words *rest)
+{
+	int found = -1;
+
+	for (size_t i = 0; i < c->n_values && found < 0; i++) {
+		char *shown;
+		size_t n;
+		FILE *to = mem_stream(&shown, &n);
+
+		hist_field_show(&c->values[i], to);
+		fclose(to);
+		if (hist_field_is_sketched(&c->values[i]) && words_begin(text, shown) &&
+		    (text.n == n || text.at[n] == '.')) {
+			found = (int)i + 1;
+			*rest = (struct words){ text.n == n ? NULL : text.at + n + 1,
+						text.n == n ? 0 : text.n - n - 1 };
+		}
+		free(shown);
+	}
+	return found;
+}
+
 /* Takes one level of the order: NAME[.ascending|.descending]. */
 static int read_sort(struct hist_parse *p, struct words text)
 {
 	struct words rest = text, name = words_split(&rest, '.');
-	int field = find_sorted(p->c, name);
+	int field = find_sketched(p->c, text, &rest);
 
+	if (field < 0)
+		field = find_sorted(p->c, name);
 	if (field < 0)
 		return parse_refuse(p, "Sort field must be a key or a val", name);
 	if (rest.at && !words_are(rest, "descending") && !words_are(rest, "ascending"))
@@ -392,11 +420,29 @@ static struct words behind_equals(struct words w)
 	return w;
 }
 
+/* Values of one field share what an entry keeps of it. */
+static void number_sketches(struct hist_command *c)
+{
+	for (size_t i = 0; i < c->n_values; i++) {
+		struct hist_field *f = &c->values[i];
+		size_t k = 0;
+
+		if (!hist_field_is_sketched(f))
+			continue;
+		while (k < i && (!hist_field_is_sketched(&c->values[k]) ||
+				 strcmp(c->values[k].name, f->name) != 0))
+			k++;
+		f->is_first = k == i;
+		f->sketch = f->is_first ? c->n_sketches++ : c->values[k].sketch;
+	}
+}
+
 /* Keys and values are there: what follows from them. */
 static int finish(struct hist_parse *p)
 {
 	struct hist_command *c = p->c;
 
+	number_sketches(c);
 	for (size_t i = 0; i < c->n_keys; i++)
 		c->stacks |= c->keys[i].source == HIST_STACK;
 	for (size_t i = 0; i < c->n_variables; i++)

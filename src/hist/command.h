@@ -46,6 +46,13 @@ enum hist_modifier {
 	HIST_USECS,
 	HIST_PERCENT,
 	HIST_GRAPH,
+	/* of an entry's values, not their sum: exact, then within 0.8 % */
+	HIST_MIN,
+	HIST_MAX,
+	HIST_P50,
+	HIST_P90,
+	HIST_P95,
+	HIST_P99,
 };
 
 struct hist_field {
@@ -59,8 +66,8 @@ struct hist_field {
 	enum hist_shape shape;
 	bool usecs;                      /* a time in microseconds, or made of one */
 	uint64_t constant;               /* HIST_CONSTANT */
-	/* HIST_EXPRESSION: `+`, `-`, `*`, `/`, or `n` for a minus before it; the operands are the
-	 * command's */
+	/* HIST_EXPRESSION: `+`, `-`, `*`, `/`, `n` for a minus before it, or `(` for parentheses
+	 * around it; the operands are the command's */
 	char operator;
 	const struct hist_field *operands[2];
 	size_t reference;                /* HIST_REFERENCE, HIST_VARIABLE: its number */
@@ -68,6 +75,8 @@ struct hist_field {
 	const char *type;
 	uint32_t size;
 	bool is_signed;
+	size_t sketch;                   /* of HIST_MIN to HIST_P99: its number in an entry */
+	bool is_first;                   /* of the values that have this sketch */
 };
 
 struct hist_shared;
@@ -134,6 +143,7 @@ struct hist_command {
 	VEC(struct hist_reference) references;
 	struct hist_action actions[HIST_ACTIONS_MAX];
 	size_t n_actions;
+	size_t n_sketches;               /* values of which an entry keeps more than a sum */
 	size_t n_slots;                  /* values that an entry keeps, variables first */
 	VEC(struct hist_field *) nodes;  /* operands */
 	VEC(char *) strings;             /* names of expressions */
@@ -167,6 +177,10 @@ void hist_command_show(const struct hist_command *c, FILE *to);
 bool hist_command_same(const struct hist_command *a, const struct hist_command *b);
 /* Whether both can have one table: as above without the name. */
 bool hist_command_shares(const struct hist_command *a, const struct hist_command *b);
+/* Returns the modifier's word, without the dot; "" if it has none of its own. */
+const char *hist_modifier_name(enum hist_modifier m);
+/* Whether the value is of all that an entry has counted, not a sum: HIST_MIN to HIST_P99. */
+bool hist_field_is_sketched(const struct hist_field *f);
 /* Whether the value of the field is a number. */
 bool hist_field_is_number(const struct hist_field *f);
 /* Writes the field's name with its modifier. */

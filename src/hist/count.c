@@ -51,6 +51,8 @@ static uint64_t read_expression(const struct hist_reading *g, const struct hist_
 		return a * b;
 	case '/':
 		return b ? a / b : UINT64_MAX;
+	case '(':
+		return a;
 	default:
 		return 0 - a;
 	}

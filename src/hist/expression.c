@@ -10,6 +10,7 @@
 #include "hist/parse.h"
 
 #define SUBEXPRESSIONS_MAX 3u
+#define GROUPS_MAX 8u /* parentheses in one value */
 
 static const struct words nowhere;
 
@@ -20,6 +21,7 @@ static const struct {
 	enum hist_modifier modifier;
 	bool prefix;            /* more may follow, as in the kernel */
 	bool of_values;         /* a value may have it */
+	bool of_values_only;    /* brace's own: keys, variables and operands may not */
 } modifiers[] = {
 	{ "hex", HIST_HEX, false, true },
 	{ "sym", HIST_SYM, false, false },
@@ -31,6 +33,12 @@ static const struct {
 	{ "usecs", HIST_USECS, false, true },
 	{ "percent", HIST_PERCENT, true, true },
 	{ "graph", HIST_GRAPH, true, true },
+	{ "min", HIST_MIN, false, true, true },
+	{ "max", HIST_MAX, false, true, true },
+	{ "p50", HIST_P50, false, true, true },
+	{ "p90", HIST_P90, false, true, true },
+	{ "p95", HIST_P95, false, true, true },
+	{ "p99", HIST_P99, false, true, true },
 };
 #define MODIFIERS (sizeof(modifiers) / sizeof(modifiers[0]))
 
@@ -73,6 +81,8 @@ static int set_modifier(struct hist_parse *p, struct hist_field *f, struct words
 		if (f->modifier == HIST_EXECNAME && !words_are(name, "common_pid"))
 			break;
 		if (modifiers[i].prefix && role != PARSE_VALUE && role != PARSE_OPERAND)
+			break;
+		if (modifiers[i].of_values_only && role != PARSE_VALUE)
 			break;
 		return 0;
 	}
@@ -284,12 +294,45 @@ static int read_atom(struct hist_parse *p, struct hist_field *f, struct words te
 
 /* --- expressions ------------------------------------------------------------------------ */
 
+/* Characters up to the parenthesis that closes the one at the begin; 0: there is none. */
+static size_t group_length(struct words text)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		depth += text.at[i] == '(';
+		if (text.at[i] == ')' && !--depth)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Whether parentheses group, which is brace's own. What begins with a minus, or does not close what
+ * it opens, is read as the kernel reads it. */
+static bool has_groups(struct words text)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		depth += text.at[i] == '(';
+		if (text.at[i] == ')' && !depth--)
+			return false;
+	}
+	return !depth && !words_begin(text, "-");
+}
+
 /* Returns the place of the last of the operators, -1: none. */
 static long last_of(struct words text, char a, char b)
 {
-	for (size_t i = text.n; i-- > 0;)
-		if (text.at[i] == a || text.at[i] == b)
+	bool groups = has_groups(text);
+	size_t depth = 0;
+
+	for (size_t i = text.n; i-- > 0;) {
+		depth += text.at[i] == ')';
+		depth -= depth && text.at[i] == '(';
+		if ((!groups || !depth) && (text.at[i] == a || text.at[i] == b))
 			return (long)i;
+	}
 	return -1;
 }
 
@@ -362,7 +405,7 @@ static const char *name_expression(struct hist_parse *p, char operator, const st
 	FILE *to = mem_stream(&text, &n);
 
 	if (!b)
-		fputs("-(", to);
+		fputs(operator == 'n' ? "-(" : "(", to);
 	show_operand(to, a);
 	fputc(b ? operator : ')', to);
 	if (b)
@@ -426,6 +469,26 @@ static int read_minus(struct hist_parse *p, struct hist_field *f, struct words t
 	return r;
 }
 
+/* Reads (EXPRESSION) or (EXPRESSION).MODIFIER. */
+static int read_group(struct hist_parse *p, struct hist_field *f, struct words text,
+		      enum parse_role role)
+{
+	size_t n = group_length(text);
+	struct words inner = { text.at + 1, n ? n - 2 : 0 }, rest = { text.at + n, text.n - n };
+	struct hist_field a;
+	int r;
+
+	if (!inner.n || ++p->groups > GROUPS_MAX || (rest.n && !words_begin(rest, ".")))
+		return parse_refuse(p, "Couldn't find field", text);
+	r = read_number(p, &a, inner);
+	if (r < 0)
+		return r;
+	make_expression(p, f, '(', &a, NULL);
+	if (!rest.n)
+		return 0;
+	return set_modifier(p, f, nowhere, (struct words){ rest.at + 1, rest.n - 1 }, role);
+}
+
 static int read_binary(struct hist_parse *p, struct hist_field *f, struct words left, char operator,
 		       struct words right)
 {
@@ -461,6 +524,8 @@ static int read_expression(struct hist_parse *p, struct hist_field *f, struct wo
 	if (p->subexpressions > SUBEXPRESSIONS_MAX)
 		return parse_refuse(p, "Too many subexpressions (3 max)", text);
 	at = find_root(text);
+	if (at < 0 && words_begin(text, "(") && has_groups(text))
+		return read_group(p, f, text, role);
 	if (at < 0)
 		return read_atom(p, f, text, role);
 	if (at == 0 && *text.at == '-')
@@ -472,11 +537,24 @@ static int read_expression(struct hist_parse *p, struct hist_field *f, struct wo
 int parse_value(struct hist_parse *p, struct hist_field *f, struct words text,
 		enum parse_role role)
 {
-	p->subexpressions = 0;
+	p->subexpressions = p->groups = 0;
 	return read_expression(p, f, text, role);
 }
 
 /* --- showing ---------------------------------------------------------------------------- */
+
+const char *hist_modifier_name(enum hist_modifier m)
+{
+	for (size_t i = 0; i < MODIFIERS; i++)
+		if (modifiers[i].modifier == m)
+			return modifiers[i].name;
+	return "";
+}
+
+bool hist_field_is_sketched(const struct hist_field *f)
+{
+	return f->modifier >= HIST_MIN && f->modifier <= HIST_P99;
+}
 
 bool hist_field_is_number(const struct hist_field *f)
 {

@@ -18,7 +18,7 @@ struct hist_parse {
 	struct { struct words name, value; } variables[HIST_VARIABLES_MAX];
 	size_t n_variables;
 	bool counted;           /* `hitcount` stood among the values */
-	unsigned subexpressions;
+	unsigned subexpressions, groups;
 };
 
 enum parse_role { PARSE_KEY, PARSE_VALUE, PARSE_VARIABLE, PARSE_OPERAND };

@@ -180,6 +180,9 @@ static void print_value(const struct hist_printing *p, const struct hist_field *
 			   part % 100);
 	else if (m == HIST_HEX)
 		out_printf(p->out, " %s: %10" PRIx64, name, value);
+	else if (f && hist_field_is_sketched(f))
+		out_printf(p->out, f->is_signed ? " %s.%s: %10" PRId64 : " %s.%s: %10" PRIu64, name,
+			   hist_modifier_name(m), value);
 	else if (m != HIST_GRAPH)
 		out_printf(p->out, " %s: %10" PRIu64, name, value);
 	if (m != HIST_GRAPH)

@@ -114,6 +114,19 @@ static void print_key(const struct json_printing *p, const struct hist_entry *e,
 		print_word(p, f, e, *at);
 }
 
+/* Modifiers only change how a sum is shown, so it has the field's name; several of MIN to P99 may
+ * be of one field. */
+static void print_value(const struct json_printing *p, const struct hist_field *f, uint64_t value)
+{
+	bool sketched = hist_field_is_sketched(f);
+	char *name = mem_printf("%s%s%s", f->name, sketched ? "." : "",
+				sketched ? hist_modifier_name(f->modifier) : "");
+
+	json_string(p->out, name);
+	free(name);
+	out_printf(p->out, sketched && f->is_signed ? ":%" PRId64 : ":%" PRIu64, value);
+}
+
 static void print_row(const struct json_printing *p, const struct hist_entry *e)
 {
 	out_char(p->out, '{');
@@ -126,8 +139,7 @@ static void print_row(const struct json_printing *p, const struct hist_entry *e)
 		if (p->c->values[i].source == HIST_HITCOUNT)
 			continue;
 		out_char(p->out, ',');
-		json_string(p->out, p->c->values[i].name);
-		out_printf(p->out, ":%" PRIu64, e->sums[i]);
+		print_value(p, &p->c->values[i], e->sums[i]);
 	}
 	out_str(p->out, "}\n");
 }

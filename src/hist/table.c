@@ -41,6 +41,9 @@ static void free_entry(struct hist_entry *e)
 		hist_slot_free(&e->slots.at[i]);
 	for (size_t i = 0; i < e->extras.n; i++)
 		hist_slot_free(&e->extras.at[i]);
+	for (size_t i = 0; i < e->n_sketches; i++)
+		hist_sketch_free(&e->sketches[i]);
+	free(e->sketches);
 	vec_free(&e->slots);
 	vec_free(&e->extras);
 	free(e);
@@ -53,6 +56,7 @@ void hist_table_free(struct hist_table *t)
 	for (size_t i = 0; i < t->entries.n; i++)
 		free_entry(t->entries.at[i]);
 	vec_free(&t->entries);
+	histogram_pool_free(&t->pool);
 	free(t->places);
 	free(t->snapshot_key);
 	t->places = NULL;
@@ -160,6 +164,34 @@ struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *k
 	return place && *place ? t->entries.at[*place - 1] : NULL;
 }
 
+/* --- sketches --------------------------------------------------------------------------- */
+
+void hist_table_sketch(struct hist_table *t, struct hist_entry *e, const struct hist_command *c,
+		       const struct hist_field *f, uint64_t value)
+{
+	if (!e->sketches) {
+		e->n_sketches = c->n_sketches;
+		e->sketches = mem_zalloc(e->n_sketches * sizeof(*e->sketches));
+	}
+	hist_sketch_add(&e->sketches[f->sketch], &t->pool, value, f->is_signed);
+}
+
+/* Sketched values take the places of sums, where the order and the printers find them. */
+static void settle(const struct hist_table *t, const struct hist_command *c)
+{
+	for (size_t i = 0; i < c->n_values; i++) {
+		const struct hist_field *f = &c->values[i];
+
+		for (size_t k = 0; k < t->entries.n && hist_field_is_sketched(f); k++) {
+			struct hist_entry *e = t->entries.at[k];
+
+			if (e->sketches)
+				e->sums[i] = hist_sketch_value(&e->sketches[f->sketch],
+							       f->modifier, f->is_signed);
+		}
+	}
+}
+
 /* --- order ------------------------------------------------------------------------------ */
 
 bool hist_field_is_word(const struct hist_field *f)
@@ -227,6 +259,8 @@ static int compare_by(const struct hist_command *c, size_t field, const struct h
 	/* A value that is the hit count has no sum of its own. */
 	if (!field || c->values[field - 1].source == HIST_HITCOUNT)
 		return compare_words(a->hits, b->hits);
+	if (hist_field_is_sketched(&c->values[field - 1]) && c->values[field - 1].is_signed)
+		return compare_signed(a->sums[field - 1], b->sums[field - 1]);
 	return compare_words(a->sums[field - 1], b->sums[field - 1]);
 }
 
@@ -253,6 +287,7 @@ struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct h
 	size_t n = t->entries.n;
 	struct hist_entry **sorted = mem_zalloc((n + 1) * sizeof(*sorted));
 
+	settle(t, c);
 	if (n)
 		memcpy(sorted, t->entries.at, n * sizeof(*sorted));
 	qsort_r(sorted, n, sizeof(*sorted), compare_entries, (void *)c);

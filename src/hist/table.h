@@ -3,6 +3,7 @@
  * there are. Not locked: its owner's lock protects it. */
 #pragma once
 #include "hist/command.h"
+#include "hist/sketch.h"
 
 /* One key, as it is hashed and compared: for each field of the command a word, or for strings and
  * stacks their length (bytes; words) in a word and then the content, padded with zeros to words. */
@@ -26,7 +27,9 @@ struct hist_entry {
 	uint64_t hits;
 	VEC(struct hist_slot) slots;   /* of its own histogram */
 	VEC(struct hist_slot) extras;  /* that others asked for */
-	uint64_t sums[HIST_VALUES_MAX];
+	struct hist_sketch *sketches;  /* hist_command.n_sketches; NULL: none */
+	uint64_t sums[HIST_VALUES_MAX]; /* of sketched values: by hist_table_sorted() */
+	size_t n_sketches;
 	char comm[16];             /* of the thread whose record made the entry */
 	size_t n;                  /* words of the key */
 	uint64_t key[];
@@ -37,6 +40,7 @@ struct hist_table {
 	VEC(struct hist_entry *) entries;
 	uint32_t *places;          /* by hash: 1 + index of the entry; 0: free */
 	uint32_t n_places;         /* a power of two */
+	struct histogram_pool pool; /* of the sketches */
 	uint64_t hits;             /* records that found or made an entry */
 	uint64_t dropped;          /* records for which there was no room, or which were lost */
 	uint64_t unmatched;        /* records for which a variable of another event was not set */
@@ -63,6 +67,9 @@ struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *k
 void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n);
 /* Frees the bytes, and leaves the slot unset. */
 void hist_slot_free(struct hist_slot *s);
+/* Adds a value to sketch number i of the entry, which has as many as the command. */
+void hist_table_sketch(struct hist_table *t, struct hist_entry *e, const struct hist_command *c,
+		       const struct hist_field *f, uint64_t value);
 /* Returns the entries in the command's order, those that are equal in it by their keys; free() the
  * array, which is valid until the table changes. */
 struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct hist_command *c);

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
-#include "report/histogram.h"
+#include "base/histogram.h"
 #include "trace/tracks.h"
 
 #define POWERS 65u          /* 0, and the powers of two that a number of 64 bits lies between */

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/vec.h"
 #include "event/syscalls.h"
-#include "report/histogram.h"
+#include "base/histogram.h"
 #include "report/syscalls.h"
 
 #define SYSCALLS_NUMBERS SYSCALLS_NAME

@@ -3,7 +3,7 @@
  * merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once
 #include "trace/tracks.h"
-#include "report/histogram.h"
+#include "base/histogram.h"
 
 struct tally_function {
 	uint32_t image, fn;

@@ -399,13 +399,127 @@ static void short_records(void **state)
 	trigger_list_free(&l);
 }
 
+/* --- brace's own: percentiles, and parentheses ------------------------------------------------ */
+
+#define VALUES 5000
+
+static int compare_longs(const void *a, const void *b)
+{
+	long x = *(const long *)a, y = *(const long *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The figure of the row behind " NAME: ". */
+static long figure(const struct trigger_list *l, const char *name)
+{
+	char *text = printed(l, NULL), *label = mem_printf(" %s: ", name);
+	const char *at = strstr(text, label);
+	long value;
+
+	if (!at)
+		fail_msg("no %s in %s", name, text);
+	value = atol(at + strlen(label));
+	free(label);
+	free(text);
+	return value;
+}
+
+static void near_rank(const struct trigger_list *l, const char *name, const long *sorted, size_t percent)
+{
+	long exact = sorted[(VALUES * percent + 99) / 100 - 1], got = figure(l, name);
+
+	if (labs(got - exact) > labs(exact) / 128)
+		fail_msg("%s is %ld, not %ld", name, got, exact);
+}
+
+/* Values of both signs and of all magnitudes, against the sorted array. */
+static void percentiles(void **state)
+{
+	static const struct { const char *name; size_t percent; } ranks[] = {
+		{ "id.p50", 50 }, { "id.p90", 90 }, { "id.p95", 95 }, { "id.p99", 99 },
+	};
+	struct trigger_list l = { 0 };
+	long values[VALUES];
+	uint64_t seed = 1;
+
+	must_write(&l, "hist:keys=parent_pid:vals=id.p50,id.max,id.p90,id,id.p95,id.p99,id.min");
+	for (size_t i = 0; i < VALUES; i++) {
+		struct made m = { { 0 } };
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		values[i] = (long)(seed >> (1 + seed % 50)) - (i % 3 ? 0 : 1L << (i % 40));
+		put_field(&m, "id", (uint64_t)values[i]);
+		count(l.at.at[0], &m);
+	}
+	qsort(values, VALUES, sizeof(*values), compare_longs);
+	assert_true(values[0] < 0 && values[VALUES / 2] > 0);
+	assert_int_equal(figure(&l, "id.min"), values[0]);
+	assert_int_equal(figure(&l, "id.max"), values[VALUES - 1]);
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
+		near_rank(&l, ranks[i].name, values, ranks[i].percent);
+	must_write(&l, "hist:keys=parent_pid:vals=id.p50,id.max,id.p90,id,id.p95,id.p99,id.min:clear");
+	has(&l, "    Hits: 0\n    Entries: 0\n");
+	trigger_list_free(&l);
+}
+
+static void percentiles_give_an_order(void **state)
+{
+	static const uint64_t rows[][2] = { { 1, 50 }, { 2, 7 }, { 1, 60 }, { 3, 90 }, { 2, 8 } };
+	struct trigger_list l = { 0 };
+
+	must_write(&l, "hist:keys=parent_pid:vals=bytes_req.max:sort=bytes_req.max.descending,parent_pid");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct made m = { { 0 } };
+
+		put_field(&m, "parent_pid", rows[i][0]);
+		put_field(&m, "bytes_req", rows[i][1]);
+		count(l.at.at[0], &m);
+	}
+	has(&l, ":vals=hitcount,bytes_req.max:sort=bytes_req.max.descending,parent_pid:size=2048 [active]");
+	has(&l, "\n{ parent_pid:          3 } hitcount:          1  bytes_req.max:         90\n"
+		"{ parent_pid:          1 } hitcount:          2  bytes_req.max:         60\n"
+		"{ parent_pid:          2 } hitcount:          2  bytes_req.max:          8\n");
+	trigger_list_free(&l);
+}
+
+static void parentheses(void **state)
+{
+	static const struct { const char *line; size_t position; } refused[] = {
+		{ "hist:keys=bytes_req.p50", 20 },    { "hist:keys=bytes_req:x=bytes_req.max", 32 },
+		{ "hist:keys=bytes_req:vals=bytes_req.max+1", 35 }, { "hist:keys=(bytes_req", 10 },
+		{ "hist:keys=(bytes_req)x", 10 },     { "hist:keys=()", 10 },
+		{ "hist:keys=bytes_req:vals=hitcount,hitcount.p50", 34 }, { "hist:keys=(parent_comm)", 11 },
+		{ "hist:keys=((((((((((bytes_req))))))))))", 18 },
+	};
+	struct trigger_list l = { 0 };
+	struct filter_fault fault;
+	struct made m = { { 0 } };
+
+	must_write(&l, "hist:keys=(bytes_req-bytes_alloc)*3,(bytes_req/8).buckets=100:vals=(bytes_req+1).max");
+	put_field(&m, "bytes_req", 1700);
+	put_field(&m, "bytes_alloc", 1600);
+	count(l.at.at[0], &m);
+	has(&l, "hist:keys=(bytes_req-bytes_alloc)*3,(bytes_req/8).buckets=100:vals=hitcount,(bytes_req+1).max:sort=");
+	has(&l, "\n{ (bytes_req-bytes_alloc)*3:        300, (bytes_req/8): ~ 200-299 } hitcount:          1  "
+		"(bytes_req+1).max:       1701\n");
+	trigger_list_free(&l);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		assert_int_equal(wrote(&l, refused[i].line, &fault), -EINVAL);
+		if (fault.position != refused[i].position)
+			fail_msg("%s: column %zu", refused[i].line, fault.position);
+	}
+	trigger_list_free(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_kernels_histograms), cmocka_unit_test(a_full_table_drops),
 		cmocka_unit_test(pause_continue_clear),	  cmocka_unit_test(a_name_is_one_table),
 		cmocka_unit_test(times_and_stacks),	  cmocka_unit_test(short_records),
-		cmocka_unit_test(names_of_system_calls),
+		cmocka_unit_test(names_of_system_calls),  cmocka_unit_test(percentiles),
+		cmocka_unit_test(percentiles_give_an_order), cmocka_unit_test(parentheses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
-#include "report/histogram.h"
+#include "base/histogram.h"
 #include "report/summary.h"
 
 /* --- threads' events in memory ---------------------------------------------------------- */

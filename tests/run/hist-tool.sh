@@ -63,6 +63,21 @@ for power in sorted(n):
 [ -s "$T/recount" ] && cmp -s "$T/recount" "$T/wanted"
 result "as many as a recount of the records" $? "$T/recount"
 
+# --- percentiles, against those of the records' sorted values
+"$BRACE" query --csv "$T/trace" "SELECT a.int_value FROM ftrace_event e JOIN args a USING (arg_set_id) WHERE e.name = 'take' AND a.key = 'size'" 2>"$T/err" |
+	sed 1d | sort -n >"$T/sizes"
+hist --mode block --json 'take common_cpu*0 vals=size.p50,size.p90,size.p99,size.min,size.max' -- "$P" $N
+/usr/bin/python3 - "$T/answer" "$T/sizes" >"$T/got" <<'END'
+import json, sys
+row = json.loads(open(sys.argv[1]).readlines()[1])
+sizes = [int(line) for line in open(sys.argv[2])]
+exact = {"size.p%d" % p: sizes[-(-len(sizes) * p // 100) - 1] for p in (50, 90, 99)}
+print(row, exact)
+sys.exit(row["hitcount"] != len(sizes) or row["size.min"] != sizes[0] or row["size.max"] != sizes[-1] or
+         any(abs(row[name] - value) > value / 128 for name, value in exact.items()))
+END
+result "percentiles within 1/128 of the records'" $? "$T/got"
+
 # --- other keys
 hist --mode block 'take name if size > 2000' -- "$P" $N
 few=$(sed -n 's/^{ name: few  *} hitcount: *//p' "$T/answer") most=$(sed -n 's/^{ name: most  *} hitcount: *//p' "$T/answer")

@@ -72,6 +72,11 @@ static inline void histogram_add(struct histogram *h, struct histogram_pool *poo
 
 /* Adds all counts of `from`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
+/* The rank of a percentile among n values, from 1: rounded up, so that the 99th of few values is
+ * the largest. */
+uint64_t histogram_rank(uint64_t n, unsigned percent);
+/* The added value of that rank; 0 if there is none. */
+uint64_t histogram_value(const struct histogram *h, uint64_t rank);
 /* The value of rank ceil(n * percent / 100) among the n added values; 0 if there are none. */
 uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned percent);
 void histogram_free(struct histogram *h); /* frees the wide counters; lines are the pool's */

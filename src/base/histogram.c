@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow half of the histograms: pages, overflows, percentiles. Each worker of a report owns its
  * pool and histograms; they are merged when the workers have ended. Nothing is locked. */
-#include "report/histogram.h"
+#include "base/histogram.h"
 
 #include <string.h>
 
@@ -60,10 +60,14 @@ static uint64_t value_of(unsigned page, unsigned sub)
 	return ((uint64_t)(HISTOGRAM_SUB + sub) << (page - 1)) + (UINT64_C(1) << (page - 1)) / 2;
 }
 
-uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned percent)
+uint64_t histogram_rank(uint64_t n, unsigned percent)
 {
-	/* Rounded up: of few calls the 99th percentile is the longest. */
-	uint64_t rank = (uint64_t)(((unsigned __int128)n * percent + 99) / 100), seen = 0;
+	return (uint64_t)(((unsigned __int128)n * percent + 99) / 100);
+}
+
+uint64_t histogram_value(const struct histogram *h, uint64_t rank)
+{
+	uint64_t seen = 0;
 
 	for (unsigned p = 0; p < HISTOGRAM_PAGES; p++) {
 		for (unsigned i = 0; i < HISTOGRAM_SUB; i++) {
@@ -73,6 +77,11 @@ uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned pe
 		}
 	}
 	return 0;
+}
+
+uint64_t histogram_percentile(const struct histogram *h, uint64_t n, unsigned percent)
+{
+	return histogram_value(h, histogram_rank(n, percent));
 }
 
 void histogram_free(struct histogram *h)
