@@ -55,13 +55,13 @@ static uint64_t stack_end(const struct map *m, uint64_t sp, uint64_t block)
 }
 
 /* Walks the stack that thread i is on, and its own stack too if it is on another (an alternate
- * one). */
-static void walk_stack(struct tracee *t, size_t i, const struct maps *maps, see_words *see,
-		       void *context)
+ * one). The first word is `below` bytes below the stack pointer. */
+static void walk_stack(struct tracee *t, size_t i, const struct maps *maps, uint64_t below,
+		       see_words *see, void *context)
 {
 	const struct user_regs_struct *r = tracee_regs(t, i);
 	bool main = tracee_tid(t, i) == tracee_pid(t);
-	uint64_t sp = (regs_sp(r) - REGS_RED_ZONE) & ~UINT64_C(7), block = regs_thread_pointer(r);
+	uint64_t sp = (regs_sp(r) - below) & ~UINT64_C(7), block = regs_thread_pointer(r);
 	const struct map *on = map_at(maps, sp), *own = map_at(maps, block);
 
 	if (!on)
@@ -187,7 +187,7 @@ void stopped_unstub(struct tracee *t, size_t i, const struct maps *maps,
 	struct unstub u = { .t = t, .maps = maps, .arena = arena, .exceptions = exceptions };
 
 	correct_in_registers(&u, i);
-	walk_stack(t, i, maps, take_stubs_out, &u);
+	walk_stack(t, i, maps, REGS_RED_ZONE, take_stubs_out, &u);
 }
 
 /* --- signal frames -------------------------------------------------------------------------- */
@@ -217,7 +217,9 @@ void stopped_interrupted(struct tracee *t, size_t i, const struct maps *maps,
 {
 	struct stopped_frames frames = { .f = f, .context = context };
 
-	walk_stack(t, i, maps, see_frames, &frames);
+	/* A frame that is in use lies above its handler's stack pointer. In a red zone there are
+	 * only remnants, for as long as the function runs that uses no red zone. */
+	walk_stack(t, i, maps, 0, see_frames, &frames);
 }
 
 /* --- ranges --------------------------------------------------------------------------------- */

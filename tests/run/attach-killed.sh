@@ -62,7 +62,7 @@ killed() {
 	result "$name: goes on after $kills killed tracers" "$bad" "$T/log"
 	[ "$kills" -gt $((count / 2)) ]
 	result "$name: most were killed before they had ended" $? "$T/cutter"
-	clean || unclean=1
+	clean || { unclean=1 && cat "$T/attach.status" "$T/summary" >>"$T/log"; }
 	result "$name: the next tracer works and leaves the text as its file's" "$unclean" "$T/log"
 	state "$PID" >"$T/state.after"
 	check_that "$name: descriptors and signals are as before" diff "$T/state.before" "$T/state.after"

@@ -67,6 +67,17 @@ grep -q 'att_catch() {' "$T/graph"
 result "graph -p prints the calls as they happen" $? "$T/graph.err"
 same_text "and leaves the text clean as well" "$LOAD"
 
+# --- a remnant of a signal frame ------------------------------------------------------------------
+start remnant "$FIXTURES/remnant"
+"$BRACE" record -q -p "$PID" -o "$T/trace" 2>"$T/summary" &
+tracer=$!
+until grep -q planted "$T/remnant.out" || ! kill -0 $tracer 2>/dev/null; do :; done
+kill -TERM $tracer
+wait $tracer
+result "a remnant of a signal frame below the stack pointer keeps nobody" $? "$T/summary"
+ends_right "and its program ends right" remnant "$PID"
+PID=$LOAD
+
 # --- a tracer that dies ---------------------------------------------------------------------------
 "$BRACE" record -p "$LOAD" -o "$T/trace" 2>"$T/summary" &
 tracer=$!
