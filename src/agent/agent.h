@@ -17,7 +17,7 @@
 /* The agent's knowledge of its process. init.c sets it before anything is hooked, or attach.c while
  * all other threads are stopped. Private memory: a forked child has its own copy. */
 struct agent {
-	/* NULL: not tracing. struct agent_state goes from here to n_regions. */
+	/* NULL: not tracing. struct agent_state goes from here to forbidden. */
 	struct memory_header *memory;
 	uint64_t memory_size;
 	int64_t tls_offset;
@@ -27,6 +27,7 @@ struct agent {
 	uint32_t flags;                  /* AGENT_* */
 	uint32_t image_id;
 	uint64_t n_regions;              /* of trampolines */
+	uint32_t forbidden; /* system calls that a filter forbids us: enum need in needs.h */
 	struct memory_layout layout;     /* of the session memory; the copy there is not believed */
 	struct memory_settings settings;
 	struct memory_thread *threads;
@@ -43,14 +44,13 @@ struct agent {
 	char agent_socket[PROTOCOL_WAY];
 	bool limit_shifted; /* our part was added to the limit of the address space (limits.c) */
 	uint32_t session; /* number of tracers that have attached; 24 bits of it are told apart */
-	uint32_t forbidden; /* system calls that a filter forbids us: enum need in needs.h */
 	uint32_t pid; /* of the process; after a fork the parent's, until buffer_after_fork() */
 	/* The tracer's last reading of it: reading it here would take one of the program's
 	 * descriptors. */
 	int32_t oom_score_adj;
 	const char *executed; /* the name execve was given for this program; NULL: not known */
 };
-_Static_assert(offsetof(struct agent, n_regions) == offsetof(struct agent_state, n_regions),
+_Static_assert(offsetof(struct agent, forbidden) == offsetof(struct agent_state, forbidden),
 	       "a tracer reads it as struct agent_state");
 _Static_assert(offsetof(struct agent, memory) == 0, "entry.S and syscall.S read it");
 _Static_assert(offsetof(struct agent, key) == 24, "syscall.S reads it");

@@ -26,7 +26,7 @@
 
 /* Every call of the agent's, with arguments as it makes them, and the abilities that end without
  * it. A new system call in src/agent belongs in this table. */
-static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
+static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, 0, 8 } },
 	{ __NR_getpid, NEED_THREADS | NEED_COPY | NEED_START, { 0 } },
@@ -80,7 +80,15 @@ static const struct { uint16_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_stat, NEED_USER, { P, P } },
 	{ __NR_mmap, NEED_USER, { P, 4096, 3, 0x4032, MINUS(1), 0 } },
 	{ __NR_rt_sigaction, NEED_HANDLERS, { 10, 0, P, 8 } },
-	{ __NR_madvise, NEED_START, { P, 4096, 18 } },
+	{ __NR_madvise, NEED_START | NEED_CHANGE, { P, 4096, 18 } },
+	{ __NR_getpid, NEED_CHANGE | NEED_LEAVE, { 0 } },
+	{ __NR_socketpair, NEED_CHANGE, { 1, 5 | 02000000, 0, P } },
+	{ __NR_recvmsg, NEED_CHANGE, { 3, P, 0x40000000 } },
+	{ __NR_mmap, NEED_CHANGE, { P, 4096, 3, 0x100022, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_CHANGE, { P, 4096, 5, 0x100002, 4, 4096 } },
+	{ __NR_close, NEED_CHANGE, { 3 } },
+	{ __NR_munmap, NEED_CHANGE | NEED_LEAVE, { P, 4096 } },
+	{ __NR_madvise, NEED_CHANGE | NEED_LEAVE, { P, 4096, MADV_DONTNEED } },
 };
 
 uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "shared/bpf.h"
+#include "shared/memory.h"
 
 enum need {
 	NEED_SIGNALS = 1,   /* blocking them while a slow path runs */
@@ -24,7 +25,9 @@ enum need {
 	/* Asking for the process's user; leaving a session memory that is not its user's. */
 	NEED_USER = 16384,
 	NEED_TEXTS = 32768, /* whether a new caller is code of a file */
-	NEED_ALL = 65535,
+	NEED_CHANGE = FORBIDS_CHANGE, /* other trampolines, of a tracer that changes patches */
+	NEED_LEAVE = FORBIDS_LEAVE,   /* unmapping the memories when a tracer leaves */
+	NEED_ALL = 262143,
 };
 /* Flag beside the needs, for programs that are executed: agent.limit_shifted. */
 #define INHERITED_LIMIT (1u << 31)

@@ -227,7 +227,7 @@ static void tell_name(const struct task_at *t, uint64_t at)
 	copy_name(now, (const char[TASK_COMM]){ 0 });
 	if (!probe_read_anywhere(at, now, TASK_COMM))
 		return;
-	rename_note(now); /* an attached process has no intercepted prctl() that would */
+	rename_note(now); /* an attached process may have no intercepted prctl() that would */
 	read_name(before);
 	tell_renamed(t, before, now);
 }

@@ -114,8 +114,8 @@ struct image_request {
 	const char *agent_path;   /* not traced itself */
 	/* brought in by hand: where it may ask for more; NULL: nowhere */
 	const char *agent_socket;
-	/* launched by hand: where programs that it executes find us; NULL: calls stay as they
-	 * are */
+	/* launched by hand: where programs that it executes find us; NULL: no calls are
+	 * intercepted but those that install filters (intercepts_wanted) */
 	const char *socket;
 	uint64_t taken_from, taken_bytes; /* where the agent will be put; 0 bytes: it is there */
 	uint64_t distance;        /* as in struct maps */

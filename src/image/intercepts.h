@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that a static program makes itself, and that its agent has to see before they
- * happen: a program that is executed gets the agent into its environment, or is named; a seccomp
- * filter is looked at; a limit of address space is raised by our part. They are found by the
- * instruction right before that loads their number. This instruction is replaced by a jump to code
- * beside the trampolines, and from there to the agent. */
+/* System calls that a static program makes itself, or a process that was attached to by any of its
+ * modules, and that the agent has to see before they happen: a program that is executed gets the
+ * agent into its environment, or is named; a seccomp filter is looked at; a limit of address space
+ * is raised by our part. In an attached process only filters concern the agent. The calls are found
+ * by the instruction right before that loads their number. This instruction is replaced by a jump
+ * to code beside the trampolines, and from there to the agent. */
 #pragma once
 #include "base/vec.h"
 #include "hook/cache.h"
+#include "image/image.h"
 
 #define PATCH_CALL (UINT32_MAX - 1) /* stands as a patch's function */
 
@@ -16,9 +18,16 @@ struct intercept {
 };
 typedef VEC(struct intercept) intercept_list;
 
+enum intercepts_which { INTERCEPTS_NONE, INTERCEPTS_FILTERS, INTERCEPTS_ALL };
+
+/* Which calls of the process are intercepted. */
+enum intercepts_which intercepts_wanted(const struct image_request *req);
 /* Lists the calls of the module's open file. */
-void intercepts_find(int fd, const char *path, const struct hook_module *h, intercept_list *out);
+void intercepts_find(int fd, const char *path, const struct hook_module *h,
+		     enum intercepts_which which, intercept_list *out);
 /* Whether a jump of five bytes at some call would touch [vaddr, vaddr + bytes). */
 bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t bytes);
+/* Whether the bytes are the first ones of an intercepted call's instructions. */
+bool intercepts_begin(const intercept_list *calls, uint64_t vaddr, uint64_t bytes);
 struct patch_source;
 extern const struct patch_source intercept_patches;

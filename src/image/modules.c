@@ -385,10 +385,9 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 			drop_module(out, i);
 			continue;
 		}
-		/* Only a program that was launched by hand has a socket here: its execve and the
-		 * like are intercepted. */
-		if (req->socket && mod->hooks)
-			intercepts_find(mod->fd, mod->path, mod->hooks, &mod->calls);
+		if (mod->hooks)
+			intercepts_find(mod->fd, mod->path, mod->hooks, intercepts_wanted(req),
+					&mod->calls);
 		i++;
 	}
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;

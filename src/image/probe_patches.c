@@ -113,13 +113,23 @@ static bool is_agents(const struct patch_job *j, const struct probe_point *p)
 	return a->number == CALL_UNKNOWN && is_function(j->mod, p->plan.vaddr, "syscall");
 }
 
+/* Whether the probe changes the bytes of a call that is intercepted in a process that was attached
+ * to, from the first one on and no others: both can be had, the probe first. The intercept runs the
+ * probe's lead again, which only loads constants. */
+static bool joins_intercept(const struct patch_job *j, const struct probe_point *p)
+{
+	return p->plan.kind == HOOK_JUMP && intercepts_wanted(j->req) == INTERCEPTS_FILTERS &&
+	       intercepts_begin(&j->mod->calls, p->plan.vaddr - p->plan.before, p->plan.len);
+}
+
 /* Why the probe may not change its bytes; REASON_NONE: it may. */
 static enum hook_reason in_the_way(const struct patch_job *j, size_t i)
 {
 	const struct hook_probe *p = &j->mod->probes.at[i].plan;
 
 	if (is_agents(j, &j->mod->probes.at[i]) ||
-	    intercepts_touch(&j->mod->calls, p->vaddr - p->before, p->len))
+	    (!joins_intercept(j, &j->mod->probes.at[i]) &&
+	     intercepts_touch(&j->mod->calls, p->vaddr - p->before, p->len)))
 		return REASON_RUNTIME;
 	if (p->function != PROBE_ALONE && !p->at_entry && has_hook(j, p->function))
 		return REASON_TAKEN;
@@ -177,7 +187,16 @@ static struct patch *add_patch(struct patch_job *j, uint64_t address, uint8_t le
 	return patch_list_add(j->list, address, length, expected, as, j->region);
 }
 
-/* The trampoline of the function whose patch this is, or 0. */
+/* The patch to which the probe goes on: a function's, or an intercepted call's. NULL: none. */
+static struct patch *patch_below(const struct patch_job *j, const struct probe_point *p)
+{
+	bool is_shared = (p->plan.at_entry && has_hook(j, p->plan.function)) ||
+			 joins_intercept(j, p);
+
+	return is_shared ? patch_at(j, patch_address(j, p)) : NULL;
+}
+
+/* The code to which the patch leads, or 0. */
 static uint64_t redirected_to(const struct patch *p)
 {
 	int32_t distance;
@@ -188,9 +207,9 @@ static uint64_t redirected_to(const struct patch *p)
 	return p->address + 5 + (uint64_t)(int64_t)distance;
 }
 
-/* With a function's patch: its jump now leads to the probe, which goes on to the trampoline. */
-static bool redirect_function(struct patch_job *j, const struct probe_point *p,
-			      struct patch *function, uint64_t code)
+/* With a patch below: its jump now leads to the probe, which goes on to where it led. */
+static bool redirect_patch(struct patch_job *j, const struct probe_point *p, struct patch *below,
+			   uint64_t code)
 {
 	uint64_t patch = patch_address(j, p), island = patch + (uint64_t)(int64_t)p->plan.island;
 	uint32_t as = PATCH_PROBE | (uint32_t)j->list->n;
@@ -201,13 +220,13 @@ static bool redirect_function(struct patch_job *j, const struct probe_point *p,
 	if (code_jump(from, code, jump) < 0)
 		return false;
 	/* A function's island is in the list. */
-	if (!function && p->plan.kind == HOOK_SHORT)
+	if (!below && p->plan.kind == HOOK_SHORT)
 		*vec_add(&j->islands) = (int32_t)(island - j->at);
-	if (!function)
-		function = add_patch(
+	if (!below)
+		below = add_patch(
 			j, from, 5,
 			p->plan.kind == HOOK_SHORT ? p->plan.island_bytes : p->plan.bytes, as);
-	memcpy(function->bytes, jump, sizeof(jump));
+	memcpy(below->bytes, jump, sizeof(jump));
 	if (p->plan.kind == HOOK_SHORT) {
 		hop = add_patch(j, patch, 2, p->plan.bytes, as);
 		code_short_jump(patch, island, hop->bytes);
@@ -281,9 +300,7 @@ static void note_places(struct patch_job *j, const struct probe_code *c,
 static bool put_in(struct patch_job *j, size_t i, size_t n)
 {
 	struct probe_point *p = &j->mod->probes.at[i];
-	struct patch *function = p->plan.at_entry && has_hook(j, p->plan.function)
-					 ? patch_at(j, patch_address(j, p))
-					 : NULL;
+	struct patch *below = patch_below(j, p);
 	uint64_t site = j->at + j->used, code;
 	struct relocate_recipe lead, rest;
 	const struct probe_code c = {
@@ -291,7 +308,7 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 		.rest = direct_calls_aim(&j->direct, &p->plan.rest, &rest),
 		.original = p->plan.bytes, .vaddr = p->plan.vaddr,
 		.ip = j->mod->base + p->plan.vaddr, .agent = agent_for(j, p, n), .site = site,
-		.then = redirected_to(function),
+		.then = redirected_to(below),
 	};
 	struct probe_code_steps steps;
 	struct probe_site *last = NULL;
@@ -306,7 +323,7 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 	}
 	code = j->at + j->used;
 	bytes = probe_code_emit(&c, code, j->code + j->used, &steps);
-	if (bytes < 0 || !redirect_function(j, p, function, code))
+	if (bytes < 0 || !redirect_patch(j, p, below, code))
 		return false;
 	note_places(j, &c, &steps);
 	j->used = patch_aligned(j->used + (uint64_t)bytes);

@@ -223,6 +223,7 @@ void agent_file_hello(const struct agent_descriptor *c, uint64_t descriptor_at,
 	out->find_object = descriptor_address(descriptor_at, c->find_object);
 	out->iterate_phdr = descriptor_address(descriptor_at, c->iterate_phdr);
 	out->intercept = descriptor_address(descriptor_at, c->intercept);
+	out->intercept_filter = descriptor_address(descriptor_at, c->intercept_filter);
 	out->probe = descriptor_address(descriptor_at, c->probe);
 	out->event = descriptor_address(descriptor_at, c->event);
 	out->syscall = descriptor_address(descriptor_at, c->syscall);

@@ -24,12 +24,14 @@
 
 /* --- before --------------------------------------------------------------------------------- */
 
-/* False, too, if the agent does not record at present. */
+/* False, too, if the agent does not record at present, or if the process's filter forbids changes:
+ * it keeps the patches that it has. */
 static bool find_agent(const struct change *c, struct tracee *stopped, const struct maps *maps,
 		       struct agent_layout *out)
 {
 	memset(out, 0, sizeof(*out));
-	return agent_layout_find(stopped, c->file, maps, c->agent_path, out) && out->state.memory;
+	return agent_layout_find(stopped, c->file, maps, c->agent_path, out) && out->state.memory &&
+	       !(out->state.forbidden & FORBIDS_CHANGE);
 }
 
 int change_look(const struct change *c, struct change_target *t, uint32_t *image, struct err *err)
@@ -160,7 +162,8 @@ static int stop_target(const struct change *c, struct change_target *t, unsigned
 	if (r < 0 || !is_as_planned(c, t) || (!c->alone && has_forked(c, t)))
 		return -EAGAIN;
 	*quiet = *quiet && is_quiet(c, t, rounds);
-	return 0;
+	/* A thread that ran out may have installed a filter. */
+	return is_as_planned(c, t) ? 0 : -EAGAIN;
 }
 
 /* Has the agent unmap regions of trampolines, and use these settings from now on. */

@@ -127,6 +127,22 @@ static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *map
 	return is_outside(l, t, maps, code) && clean_stacks(l, t, maps, arena);
 }
 
+/* Has the agent unmap its memories. Where a filter kills the process for that, the memories stay,
+ * and the agent is told that nobody traces. The filter may have come while threads ran out. */
+static int end_agent(struct tracee *t, const struct agent_layout *place, struct err *err)
+{
+	uint64_t at = place->descriptor_at + (uint64_t)(int64_t)place->descriptor.state;
+	const uint64_t none = 0;
+	struct agent_state now;
+	int r = tracee_read(t, at, &now, sizeof(now), err);
+
+	if (r < 0)
+		return r;
+	return now.forbidden & FORBIDS_LEAVE
+		       ? tracee_write(t, at, &none, sizeof(none), err)
+		       : agent_layout_call(t, place, place->descriptor.detach, err);
+}
+
 /* One try on the stopped process. -EBUSY: some thread is not out yet. */
 static int detach_place(struct leaving *l, struct tracee *t, const struct maps *maps,
 			struct agent_layout *place, struct err *err)
@@ -147,7 +163,7 @@ static int detach_place(struct leaving *l, struct tracee *t, const struct maps *
 		place->layout = (struct thread_layout){ place->state.tls, place->state.key,
 							place->state.flags };
 		thread_blocks_clear(t, &place->layout);
-		r = agent_layout_call(t, place, place->descriptor.detach, err);
+		r = end_agent(t, place, err);
 	}
 	vec_free(&code);
 	return r;

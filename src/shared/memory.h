@@ -331,7 +331,7 @@ struct protocol_hello {
 	/* arch/x86_64/agent/entry.S */
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal;
 	uint64_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
-	uint64_t intercept;        /* arch/x86_64/agent/libc_calls.S */
+	uint64_t intercept, intercept_filter; /* arch/x86_64/agent/libc_calls.S */
 	uint64_t probe;           /* arch/x86_64/agent/probe.S */
 	uint64_t event;           /* arch/x86_64/agent/event.S */
 	uint64_t syscall;         /* arch/x86_64/agent/syscall.S */
@@ -453,7 +453,7 @@ struct agent_descriptor {
 	int32_t table, arena;     /* the arena begins at its first 64 KiB boundary */
 	int32_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal;
 	int32_t find_fde, find_object, iterate_phdr; /* agent/unwind.c */
-	int32_t intercept;         /* arch/x86_64/agent/libc_calls.S */
+	int32_t intercept, intercept_filter; /* arch/x86_64/agent/libc_calls.S */
 	int32_t probe;            /* arch/x86_64/agent/probe.S */
 	int32_t event;            /* arch/x86_64/agent/event.S */
 	int32_t syscall;          /* arch/x86_64/agent/syscall.S */
@@ -468,7 +468,11 @@ struct agent_state {
 	int64_t tls, key;         /* as in protocol_hello */
 	uint32_t flags, image;
 	uint64_t n_regions;
+	uint32_t forbidden;       /* enum need (agent/needs.h), of which a tracer reads FORBIDS_* */
 };
+/* A filter kills the process for what a tracer has its agent do to change patches, or to leave. */
+#define FORBIDS_CHANGE (1u << 16)
+#define FORBIDS_LEAVE (1u << 17)
 
 /* Parameters of the calls in agent_descriptor. "Nobody is inside": no thread executes a
  * trampoline or stub. */

@@ -152,7 +152,7 @@ else
 	grep -q ptrace "$T/err"
 	result "attaching, or the reason why not" $? "$T/err"
 fi
-# A sandbox that is attached to before it binds itself: no libc of its own tells the agent.
+# A sandbox that is attached to before it binds itself.
 mkfifo "$T/question"
 TRUTH=$T/truth "$FIXTURES/filtered" asked <"$T/question" >"$T/out.asked" &
 PID=$!

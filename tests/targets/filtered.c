@@ -31,7 +31,8 @@ TRACED static unsigned step(unsigned n)
 	return n * 1103515245u + 12345u;
 }
 
-static unsigned work(unsigned n)
+/* One place calls step(), before a filter and after. */
+TRACED static unsigned work(unsigned n)
 {
 	for (int i = 0; i < ROUNDS; i++)
 		n = step(n);
@@ -184,6 +185,20 @@ static void trap(void)
 	say("trapped", (unsigned)trapped);
 }
 
+/* As a program without a C library does: the number stands right before the instruction. */
+static int by_hand(unsigned flags, struct sock_filter *filter, size_t n)
+{
+	struct sock_fprog program = { (unsigned short)n, filter };
+	long result;
+
+	__asm__ volatile("mov %1, %%eax\n\tsyscall" : "=&a"(result)
+			 : "i"(SYS_seccomp), "D"(SECCOMP_SET_MODE_FILTER), "S"((long)flags), "d"(&program)
+			 : "rcx", "r11", "memory");
+	return (int)result;
+}
+
+static void hand_four(void) { say("by hand", (unsigned)by_hand(0, four_calls, LENGTH(four_calls))); }
+
 static unsigned running;
 
 static void *hot(void *arg)
@@ -200,7 +215,7 @@ static void *hot(void *arg)
 }
 
 /* The filter comes over threads that are in the midst of recording. */
-static void threads(void)
+static void bind_threads(int (*install)(unsigned flags, struct sock_filter *filter, size_t n))
 {
 	pthread_t t;
 	unsigned n[4] = { 0 };
@@ -209,12 +224,15 @@ static void threads(void)
 		require(!pthread_create(&t, NULL, hot, &n[i]), "a thread");
 	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) < 4)
 		work(1);
-	say("threads", (unsigned)by_seccomp(SECCOMP_FILTER_FLAG_TSYNC, four_calls, LENGTH(four_calls)));
+	say("threads", (unsigned)install(SECCOMP_FILTER_FLAG_TSYNC, four_calls, LENGTH(four_calls)));
 	for (int i = 0; i < 4; i++)
 		while (!__atomic_load_n(&n[i], __ATOMIC_ACQUIRE))
 			work(1);
 	say("all", n[0] == n[1] && n[1] == n[2] && n[2] == n[3]);
 }
+
+static void threads(void) { bind_threads(by_seccomp); }
+static void hand_threads(void) { bind_threads(by_hand); }
 
 static void children(void)
 {
@@ -258,13 +276,24 @@ static const struct { const char *name; void (*bind)(void); int counted; } ways[
 	{ "strict", strict, 0 }, { "prctl", prctl_four, 0 }, { "seccomp", seccomp_four, 0 }, { "twice", twice, 0 },
 	{ "no-pages", no_pages, 1 }, { "no-mprotect", no_mprotect, 1 }, { "no-futex", no_futex, 1 },
 	{ "no-prctl", no_prctl, 1 }, { "no-socket", no_socket, 1 }, { "questions", questions, 1 },
+	{ "by-hand", hand_four, 0 }, { "by-hand-threads", hand_threads, 0 },
 	{ "no-copies", no_copies, 1 }, { "asked", asked, 1 },
 	{ "trap", trap, 1 }, { "threads", threads, 0 }, { "children", children, 0 }, { "executes", executes, 0 },
 };
 
+/* Waits to be attached to, changed or left; an end is an answer, too. */
+static void wait_for_word(const char *what)
+{
+	char c;
+
+	say(what, 0);
+	require(read(0, &c, 1) >= 0, "the word");
+}
+
 int main(int argc, char **argv)
 {
 	unsigned n = work(42), i = 0;
+	int waits = argc > 2 && !strcmp(argv[2], "waits");
 
 	if (argc > 2 && !strcmp(argv[1], "no-ptrace"))
 		without(SYS_ptrace, argv + 2);
@@ -274,8 +303,17 @@ int main(int argc, char **argv)
 		i++;
 	require(i < LENGTH(ways), "the argument");
 	require(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	if (waits) {
+		wait_for_word("ready");
+		n = work(n);
+	}
 	ways[i].bind();
-	say("result", work(n));
+	n = work(n);
+	say("result", n);
+	if (waits) {
+		wait_for_word("bound");
+		say("after", work(n));
+	}
 	if (ways[i].counted)
 		truth("step", steps);
 	if (!strcmp(ways[i].name, "strict"))

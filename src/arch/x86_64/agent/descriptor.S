@@ -35,6 +35,7 @@ agent_descriptor:
 	AT	agent_find_object
 	AT	agent_iterate_phdr
 	AT	agent_intercept
+	AT	agent_intercept_filter
 	AT	agent_probe
 	AT	agent_event
 	AT	agent_syscall

@@ -172,6 +172,20 @@ lend_thread:
 	call	lend_begin
 	BEHIND_C
 
+/* A system call of a process that was attached to (image/intercepts.c): rcx = address of its
+ * instruction. An agent that ld.so loaded may have replaced that by a jump, which does the rest. No
+ * other calls concern the agent there: what the process executes is not followed. */
+	.globl agent_intercept_filter
+	.hidden agent_intercept_filter
+agent_intercept_filter:
+	cmpw	$0x050f, (%rcx)         # syscall
+	jne	0f
+	cmp	$__NR_prctl, %rax
+	je	3f
+	cmp	$__NR_seccomp, %rax
+	je	4f
+	jmp	*%rcx
+
 /* A system call of a static program (image/intercepts.c): rcx = address of its instruction. */
 	.globl agent_intercept
 	.hidden agent_intercept
