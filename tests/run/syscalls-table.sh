@@ -172,6 +172,7 @@ refused() { # NAME WORDS ARGUMENT...
 }
 refused "no such rows" "there are call, thread, file and error" --by day "$T/trace"
 refused "no such column" "there are calls, errors" -s self "$T/trace"
+refused "rows of single calls" "is about rows of the table" --lines --by file "$T/trace"
 refused "a program without --" "a program to run stands behind --" /bin/ls /
 refused "no program" "no program stands behind --" --
 refused "no file" "$T/no-file" "$T/no-file"

@@ -165,11 +165,28 @@ static int run_program(struct invocation *inv, const struct syscalls_choice *cho
 	return status ? status : run_exit(result.wait_status);
 }
 
+/* Options that are about rows of the table, which --lines does not print. */
+static int check_lines(const struct invocation *inv)
+{
+	const char *option = inv->by	  ? "--by"
+			     : inv->sort    ? "--sort"
+			     : inv->reverse ? "--reverse"
+			     : inv->limit   ? "--limit"
+					    : NULL;
+
+	if (!inv->call_lines || !option)
+		return 0;
+	say("brace: %s is about rows of the table; --lines prints the single calls\n", option);
+	return EXIT_BRACE;
+}
+
 int cmd_syscalls(struct invocation *inv)
 {
 	struct syscalls_choice choice;
-	int status = choose_rows(inv, &choice.by);
+	int status = check_lines(inv);
 
+	if (!status)
+		status = choose_rows(inv, &choice.by);
 	if (!status)
 		status = choose_column(inv, &choice.column);
 	if (status)
