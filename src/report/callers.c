@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "trace/stack_numbers.h"
 #include "trace/tracks.h"
 
 #define NO_CALL UINT64_MAX
@@ -20,33 +21,9 @@ struct call { uint32_t begin, site; };
 struct callers {
 	VEC(struct call) at;
 	uint64_t calls;
-	VEC(open_calls *) threads;    /* own stacks; NULL: not seen */
-	VEC(open_calls *) coroutines;
-	struct sp_map by_coroutine;   /* process and track -> its place in coroutines */
+	struct stack_numbers numbers;
+	VEC(open_calls) stacks;       /* by number */
 };
-
-/* The open calls of a thread's own stack; made if there are none. */
-static open_calls *of_thread(struct callers *c, uint32_t thread)
-{
-	while (c->threads.n <= thread)
-		*vec_add(&c->threads) = NULL;
-	if (!c->threads.at[thread])
-		c->threads.at[thread] = mem_zalloc(sizeof(open_calls));
-	return c->threads.at[thread];
-}
-
-/* The open calls of a coroutine, which has a stack of its own; made if there are none. */
-static open_calls *of_coroutine(struct callers *c, uint64_t key)
-{
-	uint64_t at = sp_map_get(&c->by_coroutine, key);
-
-	if (at == SP_NONE) {
-		at = c->coroutines.n;
-		sp_map_set(&c->by_coroutine, key, at);
-		*vec_add(&c->coroutines) = mem_zalloc(sizeof(open_calls));
-	}
-	return c->coroutines.at[at];
-}
 
 struct report_search {
 	struct callers *callers;
@@ -55,10 +32,11 @@ struct report_search {
 
 static open_calls *stack_of(struct report_search *f, const struct call_step *s)
 {
-	const uint64_t pid = f->info->threads.at[s->thread].pid;
+	uint32_t number = stack_number(&f->callers->numbers, f->info, s);
 
-	return s->track ? of_coroutine(f->callers, pid << 32 | s->track)
-			: of_thread(f->callers, s->thread);
+	while (f->callers->stacks.n <= number)
+		*vec_add(&f->callers->stacks) = (open_calls){ 0 };
+	return &f->callers->stacks.at[number];
 }
 
 /* calls_emit: a call's beginning takes the next number; its end tells the site, for that number. */
@@ -87,18 +65,10 @@ static void note_caller(void *arg, const struct call_step *s)
 /* Frees what only the search needs. */
 static void forget_stacks(struct callers *c)
 {
-	for (size_t i = 0; i < c->threads.n; i++) {
-		if (c->threads.at[i])
-			vec_free(c->threads.at[i]);
-		free(c->threads.at[i]);
-	}
-	for (size_t i = 0; i < c->coroutines.n; i++) {
-		vec_free(c->coroutines.at[i]);
-		free(c->coroutines.at[i]);
-	}
-	vec_free(&c->threads);
-	vec_free(&c->coroutines);
-	sp_map_free(&c->by_coroutine);
+	for (size_t i = 0; i < c->stacks.n; i++)
+		vec_free(&c->stacks.at[i]);
+	vec_free(&c->stacks);
+	stack_numbers_free(&c->numbers);
 }
 
 struct callers *callers_find(struct source *source, struct err *err)
