@@ -44,6 +44,7 @@ struct spare { uint64_t *words; size_t room; };
 struct store_merge {
 	struct source source;
 	struct store_reader *reader;
+	struct store_part part;
 	struct loader loader;
 	VEC(struct merge_lane *) heap;
 	VEC(struct merge_turn) starts;
@@ -90,13 +91,28 @@ static void give_room_back(struct store_merge *m, struct merge_lane *lane)
 	lane->room = 0;
 }
 
+/* The first packet of a thread that is in the part. False: there is none. */
+static bool begin_packets(struct store_merge *m, uint32_t thread, struct thread_packets *out)
+{
+	const struct store_part *part = &m->part;
+
+	if (part->wants && !part->wants(part->arg, thread))
+		return false;
+	if (!thread_packets_begin(m->reader, thread, out))
+		return false;
+	while (out->next < out->end &&
+	       thread_packets_this_last_tsc(m->reader, out) < part->from_tsc)
+		out->next++;
+	return out->next < out->end;
+}
+
 /* Adds the lane of the thread whose records begin next. */
 static void come_in(struct store_merge *m)
 {
 	struct merge_turn *s = &m->starts.at[m->started++];
 	struct merge_lane *lane = mem_zalloc(sizeof(*lane));
 
-	thread_packets_begin(m->reader, s->thread, &lane->packets);
+	begin_packets(m, s->thread, &lane->packets);
 	lane->packets.unpack.arguments = &lane->arguments;
 	lane->key = s->tsc;
 	heap_push(&m->heap, lane, lane_before);
@@ -304,7 +320,7 @@ static void plan_merge(struct store_merge *m)
 	for (uint32_t t = 0; t < m->reader->info->threads.n; t++) {
 		struct thread_packets packets;
 
-		if (!thread_packets_begin(m->reader, t, &packets))
+		if (!begin_packets(m, t, &packets))
 			continue;
 		*vec_add(&m->starts) =
 			(struct merge_turn){ thread_packets_next_tsc(m->reader, &packets), t };
@@ -319,7 +335,7 @@ static void plan_merge(struct store_merge *m)
 	vec_free(&ends);
 }
 
-struct source *store_source(struct store_reader *r)
+struct source *store_source_part(struct store_reader *r, const struct store_part *part)
 {
 	static const struct source_ops ops = { merge_next, close_merge };
 	struct store_merge *m = mem_zalloc(sizeof(*m));
@@ -327,6 +343,25 @@ struct source *store_source(struct store_reader *r)
 	m->source.ops = &ops;
 	m->source.info = r->info;
 	m->reader = r;
+	m->part = *part;
 	plan_merge(m);
 	return &m->source;
+}
+
+struct source *store_source(struct store_reader *r)
+{
+	return store_source_part(r, &(struct store_part){ 0 });
+}
+
+bool store_range(const struct store_reader *r, uint64_t *first, uint64_t *last)
+{
+	*first = UINT64_MAX;
+	*last = 0;
+	for (size_t i = 0; i < r->packets.n; i++) {
+		const struct packet_records *head = &r->places.at[r->packets.at[i]].head.records;
+
+		*first = head->first_tsc < *first ? head->first_tsc : *first;
+		*last = head->last_tsc > *last ? head->last_tsc : *last;
+	}
+	return *first <= *last;
 }

@@ -51,6 +51,8 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 			struct err *err);
 /* The TSC at which the next packet begins. There must be a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
+/* The TSC at which that one ends. */
+uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which the last one ends. */
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 

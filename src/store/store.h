@@ -78,6 +78,17 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes
  * store_close. */
 struct source *store_source(struct store_reader *r);
 
+/* store_source() of a part of the file. The merge does not look at packets that the part leaves
+ * out, but events come that are in none of it: a packet is read as a whole. */
+struct store_part {
+	bool (*wants)(const void *arg, uint32_t thread); /* its threads */
+	const void *arg;
+	uint64_t from_tsc;      /* packets that end before are left out */
+};
+struct source *store_source_part(struct store_reader *r, const struct store_part *part);
+/* The times between which all records lie, as the packets tell. False: there are none. */
+bool store_range(const struct store_reader *r, uint64_t *first, uint64_t *last);
+
 /* Facts that only the file knows. Counts are those of the packets, so that a cut file has them
  * too. */
 struct store_description {

@@ -23,6 +23,11 @@ uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thre
 	return r->places.at[r->packets.at[t->next]].head.records.first_tsc;
 }
 
+uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t)
+{
+	return r->places.at[r->packets.at[t->next]].head.records.last_tsc;
+}
+
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
 	return r->places.at[r->packets.at[t->end - 1]].head.records.last_tsc;

@@ -27,6 +27,9 @@ enum event_kind {
 	EVENT_OPEN,
 	/* fn: the event's index; payload, count: its record's bytes from offset 8 on */
 	EVENT_TRACE,
+	/* step: of a call that src/excerpt has followed already; tracks_feed() hands it on. fn,
+	 * site, value as in the step. No records are unpacked to it */
+	EVENT_STEP,
 };
 #define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
 #define EVENT_ENDS 2
@@ -37,6 +40,10 @@ enum event_kind {
 #define EVENT_ARGUMENTS 128
 #define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, which the kernel called */
 
+#define EVENT_EARLIER 1 /* EVENT_STEP: a call that was open where the excerpt begins */
+
+struct call_step;
+
 struct event {
 	uint64_t tsc;      /* full 64 bits */
 	union {
@@ -44,6 +51,7 @@ struct event {
 		/* EVENT_TRACE, EVENT_ARGUMENTS: a stream's next() keeps it until it is called
 		 * again */
 		const uint64_t *payload;
+		const struct call_step *step; /* EVENT_STEP: as long as a payload */
 	};
 	/* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
 	 * EVENT_SLEPT: ticks */

@@ -45,6 +45,7 @@ static struct process_tracks *process_of(struct tracks *t, const struct trace_th
 	p = mem_zalloc(sizeof(*p));
 	p->pid = thread->pid;
 	p->image = thread->image;
+	p->thread = (uint32_t)(thread - t->info->threads.at);
 	*vec_add(&t->processes) = p;
 	return p;
 }
@@ -498,12 +499,31 @@ static void take_sleep(struct lane *l, const struct event *e)
 	l->now->calls.sleeps = l->sleeps;
 }
 
-/* A chain in order of how common the events are; the first four do not concern the stack. */
+/* Hands a step on. Calls of the thread's own stack are open on its track meanwhile, so that events
+ * stand at their depth. */
+static void take_ready_step(struct lane *l, const struct event *e, calls_emit *emit, void *arg)
+{
+	const struct call_step *s = e->step;
+	struct calls *c = &l->now->calls;
+
+	if (s->kind == CALL_ENTER && !s->track && s->depth == c->n)
+		calls_push(c, e, s->flags);
+	else if (s->kind == CALL_LEAVE && !s->track && s->depth + 1 == c->n)
+		c->n--;
+	c->counts.unwound += s->kind == CALL_LEAVE && s->flags & CALL_UNWOUND;
+	emit(arg, s);
+}
+
+/* A chain in order of how common the events are; the first five do not concern the stack. */
 void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
 		      void *arg)
 {
 	if (e->kind == EVENT_SLEPT) {
 		take_sleep(l, e);
+		return;
+	}
+	if (e->kind == EVENT_STEP) {
+		take_ready_step(l, e, emit, arg);
 		return;
 	}
 	if (e->kind == EVENT_OPEN) {
@@ -541,6 +561,17 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 	calls_feed(&l->now->calls, e, emit, arg);
 }
 
+/* The end of the trace for one track: its own thread's, or that of one which ran on it. */
+static void end_track(const struct process_tracks *p, struct track *k, const struct event *at,
+		      calls_emit *emit, void *arg)
+{
+	struct event own = *at;
+
+	own.thread = k->home != NO_THREAD ? k->home
+		   : k->runner != NO_THREAD ? k->runner : p->thread;
+	calls_end(&k->calls, &own, emit, arg);
+}
+
 /* Ends the calls of tracks that nobody runs on, too: a coroutine may be left for good. */
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg)
 {
@@ -549,7 +580,7 @@ void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void
 
 		for (size_t k = 0; k < p->tracks.n; k++)
 			if (p->tracks.at[k])
-				calls_end(&p->tracks.at[k]->calls, at, emit, arg);
+				end_track(p, p->tracks.at[k], at, emit, arg);
 	}
 }
 

@@ -40,6 +40,7 @@ struct stack_mark { uint32_t track; size_t depth; uint64_t begin; };
 /* An address space with its stacks. */
 struct process_tracks {
 	uint32_t pid, image;
+	uint32_t thread;             /* one of its threads */
 	VEC(struct track *) tracks;  /* NULL: the track ended */
 	VEC(struct stack_mark) marks;
 	struct sp_map left;          /* sp -> track that left there */
@@ -81,7 +82,7 @@ void tracks_init(struct tracks *t, const struct trace_info *info, struct sites *
 struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, struct sites *sites,
 			     uint32_t thread);
 void tracks_free(struct tracks *t);
-/* Ends the trace for all tracks. */
+/* Ends the trace for all tracks: of the event, the time and the CPU count. */
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg);
 /* Sums over all tracks, ended ones too. */
 struct calls_counts tracks_counts(const struct tracks *t);
