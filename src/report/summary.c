@@ -160,7 +160,7 @@ static int do_job(struct worker *w, const struct summary_job *job, struct err *e
 	if (!cursor)
 		return 0;
 	tally_begin(&w->tally, job->thread);
-	r = (job->piped ? read_piped : read_directly)(in, cursor, &w->tally, err);
+	r = (job->piped && !in->at_once ? read_piped : read_directly)(in, cursor, &w->tally, err);
 	tally_end(&w->tally);
 	if (in->by_thread)
 		end_thread(w, job->thread);

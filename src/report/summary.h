@@ -26,11 +26,15 @@ struct summary_input {
 	int (*next)(void *cursor, struct event *out, size_t n, struct err *err);
 	void (*close)(void *cursor);
 	bool by_thread;                /* a row for each thread, not for each function */
+	bool at_once;                  /* events are gone when the next ones are asked for */
 };
 
 struct store_reader;
 /* The input that reads a trace file; r must outlive it. */
 struct summary_input summary_from_store(struct store_reader *r);
+struct excerpt;
+/* The input that reads an excerpt of r; both must outlive it. */
+struct summary_input summary_from_excerpt(struct excerpt *x, struct store_reader *r);
 
 #define SUMMARY_COLUMNS(X)   \
 	X(CALLS, "calls")    \

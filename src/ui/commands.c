@@ -155,6 +155,25 @@ static const struct option format_options[] = {
 	END
 };
 
+/* The part of a trace file that is read (excerpt/wish.h), in all commands that read one. Names and
+ * letters are those of recording where the meaning is. */
+static const struct option excerpt_options[] = {
+	{ 'l', "filter", "GLOB", "only functions that match; may be given several times", .set = set_excerpt },
+	{ 'n', "notrace", "GLOB", "no functions that match, even if -l names them", .set = set_excerpt },
+	{ 'g', "graph-function", "GLOB", "only these functions and what they call", .set = set_excerpt },
+	{ 'L', "library", "MODULE", "only functions of the program and of this library", .set = set_excerpt },
+	{ 0, "callers-of", "GLOB", "only calls that led to one of these functions, and these", .set = set_excerpt },
+	{ 0, "max-graph-depth", "N", "calls N levels deep (0: no limit)", .set = set_excerpt },
+	{ 0, "min-duration", "TIME", "only calls that last TIME or longer (10us, 2ms; a bare number: us)", .set = set_excerpt },
+	{ 0, "min-size", "BYTES", "only functions of so many bytes or more", .set = set_excerpt },
+	{ 0, "from", "WHEN", "from here on: a time as printed, +1.5s after the beginning, -200ms before the end, or 25%", .set = set_excerpt },
+	{ 0, "to", "WHEN", "to here, this time included", .set = set_excerpt },
+	{ 0, "thread", "NAME|TID", "only this thread; may be given several times", .set = set_excerpt },
+	{ 0, "process", "NAME|PID", "only this process; may be given several times", .set = set_excerpt },
+	{ 0, "cpu", "LIST", "only calls that began on these CPUs (0-3,8)", .set = set_excerpt },
+	END
+};
+
 #define CHARGE_HANDLERS                                                                                           \
 	{ 0, "charge-handlers", NULL, "the time of signal handlers is that of the functions they interrupted, too",     \
 	  set_flag, TO(charge_handlers) }
@@ -318,7 +337,8 @@ const struct command commands[] = {
 	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1,
 	  -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
-	  TABLES(format_options, replay_options, screen_options), false, 0, 1, cmd_replay },
+	  TABLES(format_options, replay_options, excerpt_options, screen_options), false, 0, 1,
+	  cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",

@@ -140,6 +140,11 @@ int set_retval(struct invocation *inv, const struct option *o, const char *value
 	return add_write(inv, o, "set_ftrace_retval", value ? value : "*");
 }
 
+int set_excerpt(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return excerpt_wish_add(&inv->excerpt, o->name, value, err);
+}
+
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[COLOUR_CHOICES_N + 1] = { "auto", "always", "never" };
@@ -516,6 +521,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->pids);
 	vec_free(&inv->probes);
 	probe_options_free(inv);
+	excerpt_wish_free(&inv->excerpt);
 	settings_free(&inv->settings);
 	if (inv->events)
 		events_free(inv->events);

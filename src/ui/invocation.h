@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "excerpt/wish.h"
 #include "model/settings.h"
 
 struct invocation;
@@ -73,6 +74,7 @@ struct invocation {
 	VEC(struct probe_wish) probes; /* of brace probe */
 	VEC(char *) made_texts;   /* of writes that no option has */
 	struct settings settings;
+	struct excerpt_wish excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
 		*source;
@@ -99,7 +101,7 @@ struct invocation {
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
-	set_session, set_probe, set_probe_filter;
+	set_session, set_probe, set_probe_filter, set_excerpt;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -28,3 +28,9 @@ int trace_file_open(const struct invocation *inv, struct store_reader **out)
 			    " bytes behind it cannot be read)", path, lost);
 	return 0;
 }
+
+struct source *trace_file_source(const struct invocation *inv, struct store_reader *r,
+				 struct err *err)
+{
+	return excerpt_source_of(&inv->excerpt, r, err);
+}

@@ -3,6 +3,7 @@
  * a file that cannot be read, and before the first line on options that the file lacks the records
  * for. */
 #include <errno.h>
+#include <inttypes.h>
 
 #include "ui/commands.h"
 #include "ui/screen.h"
@@ -14,94 +15,133 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
-/* Ends early, without an error, when the reader has left the pager. */
-static int print_all(struct source *source, const struct callers *callers, uint64_t options,
-		     struct screen *o, struct err *err)
-{
-	struct printer printer;
-	struct event e;
-	int r = 0;
+/* What is printed of, and how. */
+struct replay {
+	const struct invocation *inv;
+	struct store_reader *reader;
+	struct source *source;      /* what is printed: `part`, or it with openings */
+	struct source *part;        /* what the options choose */
+	struct callers *callers;    /* or NULL */
+	struct screen screen;
+};
 
-	/* Binary output must have nothing but records. */
-	if (!printer_is_binary(source->info, options))
-		threshold_print(source->info, false, &o->text);
-	printer_begin(&printer, source->info, options, &o->text);
-	printer_set_callers(&printer, callers);
-	while (!screen_is_done(o) && (r = source->ops->next(source, &e, err)) > 0)
-		printer_event(&printer, &e);
-	printer_close(&printer);
-	if (!screen_is_done(o))
-		losses_print(source->info, &o->text);
-	return r < 0 ? r : 0;
+/* Ends the list of calls that were open where the part begins. */
+static void end_earlier(struct replay *r, struct printer *printer, uint64_t n)
+{
+	printer_flush(printer);
+	out_printf(&r->screen.text, "# %" PRIu64 " %s open at --from\n", n,
+		   n == 1 ? "call was" : "calls were");
 }
 
-/* The source, with the beginnings of calls that are recorded only at their ends. */
-static struct source *open_source(struct store_reader *reader, struct err *err)
+/* Ends early, without an error, when the reader has left the pager. */
+static int print_events(struct replay *r, struct printer *printer, struct err *err)
 {
-	struct source *source = store_source(reader);
-	const struct summary_input in = summary_from_store(reader);
+	struct event e;
+	uint64_t earlier = 0;
+	int got = 0;
 
-	return source->info->thresh_ns ? openings_add(source, &in, err) : source;
+	while (!screen_is_done(&r->screen) &&
+	       (got = r->source->ops->next(r->source, &e, err)) > 0) {
+		bool is_earlier = e.kind == EVENT_STEP && e.flags & EVENT_EARLIER;
+
+		if (earlier && !is_earlier) {
+			end_earlier(r, printer, earlier);
+			earlier = 0;
+		}
+		earlier += is_earlier;
+		printer_event(printer, &e);
+	}
+	if (earlier)
+		end_earlier(r, printer, earlier);
+	return got;
+}
+
+static int print_all(struct replay *r, struct err *err)
+{
+	const struct trace_info *info = r->source->info;
+	const uint64_t options = r->inv->settings.options;
+	struct out *text = &r->screen.text;
+	struct printer printer;
+	int e;
+
+	/* Binary output must have nothing but records. */
+	if (!printer_is_binary(info, options))
+		threshold_print(info, false, text);
+	printer_begin(&printer, info, options, text);
+	printer_set_callers(&printer, r->callers);
+	e = print_events(r, &printer, err);
+	printer_close(&printer);
+	if (screen_is_done(&r->screen))
+		return 0;
+	losses_print(info, text);
+	return e < 0 ? e : excerpt_source_is_empty(r->part, err);
+}
+
+/* The part of the file, with the beginnings of calls that are recorded only at their ends. */
+static int open_source(struct replay *r, struct err *err)
+{
+	struct summary_input in;
+
+	r->source = r->part = trace_file_source(r->inv, r->reader, err);
+	if (!r->source || !r->source->info->thresh_ns)
+		return r->source ? 0 : -err->code;
+	in = excerpt_of(r->part) ? summary_from_excerpt(excerpt_of(r->part), r->reader)
+				 : summary_from_store(r->reader);
+	r->source = openings_add(r->part, &in, err);
+	return r->source ? 0 : -err->code;
 }
 
 /* funcgraph-retaddr needs a first pass over the file. */
-static int find_callers(struct store_reader *reader, uint64_t options, struct callers **out,
-			struct err *err)
+static int find_callers(struct replay *r, struct err *err)
 {
-	bool wanted = printer_wants_callers(store_info(reader), options);
+	struct source *source;
 
-	*out = wanted ? callers_find(store_source(reader), err) : NULL;
-	return wanted && !*out ? -err->code : 0;
+	if (!printer_wants_callers(store_info(r->reader), r->inv->settings.options))
+		return 0;
+	source = trace_file_source(r->inv, r->reader, err);
+	r->callers = source ? callers_find(source, err) : NULL;
+	return r->callers ? 0 : -err->code;
 }
 
-/* A failure closes what was opened before it, and nothing is printed by then. */
+/* Everything that can fail before the first line. After the settings, so that a wrong -O is told
+ * before the file is read through. */
+static int prepare(struct replay *r, struct invocation *inv, struct err *err)
+{
+	int e = invocation_settings(inv, err);
+
+	e = e ? e : open_source(r, err);
+	if (e)
+		return e;
+	/* Sleeps can be taken off only if the file has them. */
+	if (settings_exclude_sleep(&inv->settings) && !r->source->info->exclude_sleep)
+		return err_set(err, ENODATA,
+			       "when the threads slept is not in the file: it has to be recorded with -O nosleep-time");
+	return find_callers(r, err);
+}
+
 int cmd_replay(struct invocation *inv)
 {
-	struct callers *callers;
-	struct store_reader *reader;
-	struct source *source;
-	struct screen o;
-	struct err err;
+	struct replay r = { .inv = inv };
+	struct err err = { 0 };
 	int status, e;
 
-	status = trace_file_open(inv, &reader);
+	status = trace_file_open(inv, &r.reader);
 	if (status)
 		return status;
-	if (store_info(reader)->values) /* -O may still leave them out */
+	if (store_info(r.reader)->values) /* -O may still leave them out */
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
 	inv->settings.options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);
-	if (invocation_settings(inv, &err)) {
-		store_close(reader);
-		return say_error(&err);
+	e = prepare(&r, inv, &err);
+	if (!e) {
+		screen_open(&r.screen, inv, SCREEN_PAGED, paint_graph);
+		if (printer_is_binary(r.source->info, inv->settings.options))
+			screen_binary(&r.screen);
+		e = print_all(&r, &err);
+		status = screen_close(&r.screen, 0);
 	}
-	/* After the settings, so that a wrong -O is told before the file is read through. */
-	source = open_source(reader, &err);
-	if (!source) {
-		store_close(reader);
-		return say_error(&err);
-	}
-	/* Sleeps can be taken off only if the file has them. */
-	if (settings_exclude_sleep(&inv->settings) &&
-	    !source->info->exclude_sleep) {
-		source->ops->close(source);
-		store_close(reader);
-		err_set(&err, ENODATA,
-			"when the threads slept is not in the file: it has to be recorded with -O nosleep-time");
-		return say_error(&err);
-	}
-	e = find_callers(reader, inv->settings.options, &callers, &err);
-	if (e) {
-		source->ops->close(source);
-		store_close(reader);
-		return say_error(&err);
-	}
-	screen_open(&o, inv, SCREEN_PAGED, paint_graph);
-	if (printer_is_binary(source->info, inv->settings.options))
-		screen_binary(&o);
-	e = print_all(source, callers, inv->settings.options, &o, &err);
-	callers_free(callers);
-	source->ops->close(source);
-	store_close(reader);
-	status = screen_close(&o, 0);
+	callers_free(r.callers);
+	if (r.source)
+		r.source->ops->close(r.source);
+	store_close(r.reader);
 	return e ? say_error(&err) : status;
 }

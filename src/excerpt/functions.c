@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares the names of all functions of a trace with the lists of a wish, once, and keeps the
+ * answers as flags by id. excerpt_open() calls it. Fails on a list that no function is in. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/demangle.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "excerpt/internal.h"
+#include "shared/record.h"
+
+#define NAME_MOST 4096
+#define NEAREST_MOST 200000 /* names that a slip is compared with: a second's work */
+
+/* A list that has to have a function, its option, and the flag of its functions. */
+struct list_row {
+	const struct function_list *list;
+	const char *option;
+	uint8_t flag;
+};
+#define LISTS 3
+
+/* The symbol, or for a function without one the text that reports show. */
+static const char *symbol_of(const struct trace_module *m, const struct trace_function *f,
+			     char *room)
+{
+	if (f->name && f->name < m->strings.n)
+		return m->strings.at + f->name;
+	trace_function_name(m, f, room, NAME_MOST);
+	return room;
+}
+
+/* A call into a library is taken as one of the program's functions, and as one of the library's. */
+static bool is_in(const struct function_list *l, const struct trace_module *m,
+		  const struct trace_function *f, const char *symbol)
+{
+	bool known;
+	const char *file = trace_function_file(m, f, &known);
+
+	return function_list_has(l, symbol, m->path) ||
+	       (strcmp(file, m->name) && function_list_has(l, symbol, file));
+}
+
+/* As at recording: without -L everything, with it the program and these libraries. */
+static bool is_of_modules(const struct excerpt *x, const struct trace_module *m)
+{
+	const struct function_list *l = &x->wish->modules;
+
+	return !l->patterns.n || trace_info_is_program(x->info, m) ||
+	       function_list_has_module(l, m->path);
+}
+
+static uint8_t flags_of(const struct excerpt *x, const struct trace_module *m,
+			const struct trace_function *f)
+{
+	const struct excerpt_wish *w = x->wish;
+	char room[NAME_MOST];
+	const char *symbol = symbol_of(m, f, room);
+	uint8_t flags = 0;
+
+	if (is_in(&w->without, m, f, symbol) || !is_of_modules(x, m))
+		return 0;
+	if ((!w->functions.patterns.n || is_in(&w->functions, m, f, symbol)) &&
+	    f->size >= w->min_size)
+		flags |= FUNCTION_SHOWN;
+	flags |= is_in(&w->graph, m, f, symbol) ? FUNCTION_ROOT : 0;
+	flags |= is_in(&w->callers_of, m, f, symbol) ? FUNCTION_CALLED : 0;
+	return flags;
+}
+
+/* Ids that no record can have are left out: a damaged file may claim any. */
+static uint8_t find_of_module(struct excerpt *x, const struct trace_module *m)
+{
+	struct excerpt_image *image;
+	uint8_t all = 0;
+	size_t end;
+
+	if (m->image >= x->images.n || !m->functions.n || m->first_id > RECORD_ID_MAX)
+		return 0;
+	image = &x->images.at[m->image];
+	end = m->functions.n <= RECORD_ID_MAX - m->first_id ? m->first_id + m->functions.n
+							    : RECORD_ID_MAX + 1u;
+	if (end > image->n) {
+		image->flags = mem_realloc(image->flags, end, sizeof(*image->flags));
+		memset(image->flags + image->n, x->unknown, end - image->n);
+		image->n = end;
+	}
+	for (size_t id = m->first_id; id < end; id++) {
+		image->flags[id] = flags_of(x, m, &m->functions.at[id - m->first_id]);
+		all |= image->flags[id];
+	}
+	return all;
+}
+
+/* The name nearest to a plain one that the list has; "" and false: there is none. */
+static bool nearest_name(const struct excerpt *x, const struct function_list *l, char *out,
+			 size_t n)
+{
+	struct nearest near = { 0 };
+	size_t left = NEAREST_MOST;
+	const struct trace_module *of = NULL;
+
+	for (size_t i = 0; i < l->patterns.n && !near.word; i++)
+		near.word = function_pattern_name(&l->patterns.at[i]);
+	for (size_t i = 0; near.word && i < x->info->modules.n; i++) {
+		const struct trace_module *m = &x->info->modules.at[i];
+		const char *before = near.best;
+
+		for (size_t k = 0; k < m->functions.n && left; k++, left--)
+			if (m->functions.at[k].name && m->functions.at[k].name < m->strings.n)
+				nearest_offer(&near, m->strings.at + m->functions.at[k].name);
+		of = near.best != before ? m : of;
+	}
+	if (!near.best || !of)
+		return false;
+	demangle(near.best, out, n);
+	return true;
+}
+
+static int no_function(const struct excerpt *x, const struct list_row *row, struct err *err)
+{
+	const char *first = row->list->patterns.n ? row->list->patterns.at[0].text : "";
+	char near[128];
+
+	if (nearest_name(x, row->list, near, sizeof(near)))
+		return err_at(err, ENOENT, first, 0,
+			      "no function of the trace matches %s; %s is near", row->option, near);
+	return err_at(err, ENOENT, first, 0,
+		      "no function of the trace matches %s: brace report lists those that were called",
+		      row->option);
+}
+
+/* Each list that was given must have a function. -L may name a library that nothing was recorded
+ * of: the program is shown then. */
+static int check_lists(const struct excerpt *x, uint8_t found, struct err *err)
+{
+	const struct excerpt_wish *w = x->wish;
+	const struct list_row lists[LISTS] = {
+		{ &w->functions, "-l", FUNCTION_SHOWN },
+		{ &w->graph, "-g", FUNCTION_ROOT },
+		{ &w->callers_of, "--callers-of", FUNCTION_CALLED },
+	};
+
+	for (size_t i = 0; i < LISTS; i++)
+		if (lists[i].list->patterns.n && !(found & lists[i].flag))
+			return no_function(x, &lists[i], err);
+	return 0;
+}
+
+int excerpt_find_functions(struct excerpt *x, struct err *err)
+{
+	const struct excerpt_wish *w = x->wish;
+	uint8_t found = 0;
+
+	x->unknown = w->functions.patterns.n || w->min_size || w->modules.patterns.n
+			     ? 0 : FUNCTION_SHOWN;
+	while (x->images.n < x->info->images.n)
+		*vec_add(&x->images) = (struct excerpt_image){ 0 };
+	for (size_t i = 0; i < x->info->modules.n; i++)
+		found |= find_of_module(x, &x->info->modules.at[i]);
+	return check_lists(x, found, err);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes a wish out for one trace. Commands call it before they read (ui/trace_file.c), on brace's
+ * only thread. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/cpu_list.h"
+#include "excerpt/internal.h"
+#include "model/tracer.h"
+
+/* "5.000123": as traces print a time. */
+struct shown_when { char text[32]; };
+
+static struct shown_when shown_time(const struct trace_info *info, uint64_t tsc)
+{
+	uint64_t us = trace_clock_ns(&info->clock, tsc) / 1000;
+	struct shown_when s;
+
+	snprintf(s.text, sizeof(s.text), "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+	return s;
+}
+
+static int outside(const struct excerpt *x, const struct excerpt_range *range, const char *text,
+		   struct err *err)
+{
+	return err_at(err, ERANGE, text, 0, "the trace has nothing there: it lasts from %s to %s",
+		      shown_time(x->info, range->first).text,
+		      shown_time(x->info, range->last).text);
+}
+
+static int find_times(struct excerpt *x, struct err *err)
+{
+	const struct excerpt_wish *w = x->wish;
+	struct excerpt_range range;
+
+	x->to = UINT64_MAX;
+	if (!w->from && !w->to)
+		return 0;
+	if (!store_range(x->reader, &range.first, &range.last))
+		return err_set(err, ENODATA, "the trace has no records to choose from");
+	if (w->from && excerpt_when(w->from, &x->info->clock, &range, false, &x->from, err))
+		return -err->code;
+	if (w->to && excerpt_when(w->to, &x->info->clock, &range, true, &x->to, err))
+		return -err->code;
+	if (x->from > range.last)
+		return outside(x, &range, w->from, err);
+	if (x->to < range.first)
+		return outside(x, &range, w->to, err);
+	if (x->from > x->to)
+		return err_at(err, EINVAL, w->to, 0, "--to is before --from, which is %s",
+			      shown_time(x->info, x->from).text);
+	return 0;
+}
+
+static int find_cpus(struct excerpt *x, struct err *err)
+{
+	const uint32_t n = x->info->cpus < 65536 ? x->info->cpus : 65536;
+
+	if (!x->wish->cpus)
+		return 0;
+	x->cpus = mem_zalloc((n + 7) / 8 + 1);
+	x->n_cpus = n;
+	if (!n || !cpu_list_parse(x->wish->cpus, strlen(x->wish->cpus), n, x->cpus))
+		return err_at(err, EINVAL, x->wish->cpus, 0,
+			      "CPUs are numbers and ranges (0-3,8); the traced machine had %" PRIu32,
+			      x->info->cpus);
+	return 0;
+}
+
+/* What asks for calls in calls is not in every trace. */
+static int check_nesting(const struct excerpt *x, struct err *err)
+{
+	const struct excerpt_wish *w = x->wish;
+	const char *option = w->graph.patterns.n       ? "-g"
+			     : w->callers_of.patterns.n ? "--callers-of"
+			     : w->depth                 ? "--max-graph-depth"
+							: NULL;
+
+	if (!x->nests && (option || w->min_ns))
+		return err_set(err, ENODATA,
+			       "%s needs the ends of calls, and the trace has only their beginnings (-t %s)",
+			       option ? option : "--min-duration", x->info->tracer);
+	if (option && x->info->thresh_ns)
+		return err_set(err, ENODATA,
+			       "%s needs all calls, and this trace has the long ones only (--threshold)",
+			       option);
+	return 0;
+}
+
+/* Files of the first versions do not name their tracer: there was one. */
+static bool has_ends(const struct trace_info *info)
+{
+	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
+
+	return t && (t->exits || !t->functions);
+}
+
+int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
+		 struct err *err)
+{
+	struct excerpt *x = mem_zalloc(sizeof(*x));
+	int e;
+
+	x->wish = w;
+	x->reader = r;
+	x->info = store_info(r);
+	x->nests = has_ends(x->info);
+	x->depth = w->depth && w->depth < UINT32_MAX ? (uint32_t)w->depth : UINT32_MAX;
+	x->later = (w->min_ns || w->callers_of.patterns.n) && !x->info->thresh_ns;
+	e = check_nesting(x, err);
+	e = e ? e : find_times(x, err);
+	e = e ? e : find_cpus(x, err);
+	e = e ? e : excerpt_find_threads(x, err);
+	e = e ? e : excerpt_find_functions(x, err);
+	if (!e) {
+		*out = x;
+		return 0;
+	}
+	excerpt_close(x);
+	return e;
+}
+
+void excerpt_clip(struct excerpt *x)
+{
+	x->clip = true;
+}
+
+void excerpt_close(struct excerpt *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; i < x->images.n; i++)
+		free(x->images.at[i].flags);
+	vec_free(&x->images);
+	vec_free(&x->threads);
+	vec_free(&x->readers);
+	free(x->cpus);
+	free(x);
+}

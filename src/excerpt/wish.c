@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of an excerpt, a row each. The command line calls it (ui/invocation.c), on brace's
+ * only thread, before a file is opened. Fails on text that no trace could make sense of. */
+#include "excerpt/wish.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/units.h"
+
+struct wish_row {
+	const char *name;
+	int (*add)(struct excerpt_wish *w, size_t field, const char *text, struct err *err);
+	size_t field;
+};
+
+static void *field_at(struct excerpt_wish *w, size_t field)
+{
+	return (char *)w + field;
+}
+
+/* Arguments are not known to the excerpt, so that no list takes conditions. */
+static int add_functions(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	if (function_list_refuse_conditions(text, err))
+		return -err->code;
+	return function_list_write(field_at(w, field), text, true, err);
+}
+
+static int add_modules(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	return function_list_write_modules(field_at(w, field), text, true, err);
+}
+
+/* The last one given counts. */
+static int set_text(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	char **at = field_at(w, field);
+
+	if (!*text)
+		return err_at(err, EINVAL, text, 0, "a value is expected here");
+	free(*at);
+	*at = mem_strdup(text);
+	return 0;
+}
+
+static int add_text(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	excerpt_words *words = field_at(w, field);
+
+	if (!*text)
+		return err_at(err, EINVAL, text, 0, "a value is expected here");
+	*vec_add(words) = mem_strdup(text);
+	return 0;
+}
+
+/* A bare number is microseconds, as with --threshold. */
+static int set_duration(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	return units_parse_time_ns(text, 1000, field_at(w, field), err);
+}
+
+static int set_bytes(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	return units_parse_number(text, "a size of functions, in bytes,", 0, UINT32_MAX,
+				  field_at(w, field), err);
+}
+
+static int set_depth(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+{
+	return units_parse_number(text, "a depth", 0, UINT32_MAX, field_at(w, field), err);
+}
+
+#define FIELD(name) offsetof(struct excerpt_wish, name)
+static const struct wish_row rows[] = {
+	{ "filter", add_functions, FIELD(functions) },
+	{ "notrace", add_functions, FIELD(without) },
+	{ "graph-function", add_functions, FIELD(graph) },
+	{ "library", add_modules, FIELD(modules) },
+	{ "callers-of", add_functions, FIELD(callers_of) },
+	{ "from", set_text, FIELD(from) },
+	{ "to", set_text, FIELD(to) },
+	{ "thread", add_text, FIELD(threads) },
+	{ "process", add_text, FIELD(processes) },
+	{ "cpu", set_text, FIELD(cpus) },
+	{ "min-duration", set_duration, FIELD(min_ns) },
+	{ "max-graph-depth", set_depth, FIELD(depth) },
+	{ "min-size", set_bytes, FIELD(min_size) },
+};
+
+const char *const excerpt_wish_names[] = {
+	"filter", "notrace", "graph-function", "library", "callers-of", "from", "to", "thread",
+	"process", "cpu", "min-duration", "max-graph-depth", "min-size", NULL,
+};
+
+int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return rows[i].add(w, rows[i].field, text, err);
+	return err_set(err, EINVAL, "no option %s chooses a part of a trace", name);
+}
+
+bool excerpt_wish_is_all(const struct excerpt_wish *w)
+{
+	return !w->functions.patterns.n && !w->without.patterns.n && !w->graph.patterns.n &&
+	       !w->modules.patterns.n && !w->callers_of.patterns.n && !w->from && !w->to &&
+	       !w->cpus && !w->threads.n && !w->processes.n && !w->min_ns && !w->min_size &&
+	       !w->depth;
+}
+
+static void free_words(excerpt_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		free(words->at[i]);
+	vec_free(words);
+}
+
+void excerpt_wish_free(struct excerpt_wish *w)
+{
+	function_list_free(&w->functions);
+	function_list_free(&w->without);
+	function_list_free(&w->graph);
+	function_list_free(&w->modules);
+	function_list_free(&w->callers_of);
+	free(w->from);
+	free(w->to);
+	free(w->cpus);
+	free_words(&w->threads);
+	free_words(&w->processes);
+	*w = (struct excerpt_wish){ 0 };
+}

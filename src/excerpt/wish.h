@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of a trace that a user asks for, in the user's words: what the options say, before a
+ * trace is known. */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "model/function_list.h"
+
+typedef VEC(char *) excerpt_words;
+
+/* All zero asks for the whole trace. */
+struct excerpt_wish {
+	struct function_list functions, without, graph, modules, callers_of;
+	char *from, *to, *cpus;          /* NULL: not given */
+	excerpt_words threads, processes;
+	uint64_t min_ns, min_size, depth; /* 0: not given */
+};
+
+/* Takes what the option of this name says (`filter`, `from`, ...; excerpt_wish_names has them all).
+ * 0, or -EINVAL or -ERANGE and *err with the column. */
+int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err);
+extern const char *const excerpt_wish_names[]; /* ends with NULL */
+/* Whether everything is asked for. */
+bool excerpt_wish_is_all(const struct excerpt_wish *w);
+void excerpt_wish_free(struct excerpt_wish *w);

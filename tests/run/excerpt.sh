@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# A part of a finished trace: every choice of calls is recounted from the text of the whole trace
+# (excerpt_truth.py), a range that holds everything is the whole trace to the byte, and a choice that
+# cannot be meant or leaves nothing says so.
+. "$(dirname "$0")/lib.sh"
+
+FULL='-O funcgraph-abstime -O funcgraph-proc'
+record --mode block -- "$FIXTURES/parts"
+nothing_lost "a program of three threads" 150
+# shellcheck disable=SC2086 # words
+"$BRACE" replay $FULL "$T/trace" >"$T/full"
+read -r FROM TO < <(/usr/bin/python3 "$HERE/excerpt_truth.py" "$T/full" times)
+
+# --- each choice, recounted
+: >"$T/excerpts"
+n=0
+while IFS='|' read -r name options; do
+	n=$((n + 1))
+	# shellcheck disable=SC2086 # words
+	eval "\"$BRACE\" replay $FULL $options \"$T/trace\"" >"$T/part.$n" 2>"$T/err" || diag "$T/err"
+	echo "$name|$T/part.$n|$options" >>"$T/excerpts"
+done <<END
+-l|-l fibonacci
+-l, twice|-l leaf -l 'fib*'
+-n|-n leaf
+-l and -n|-l '*step*' -n 'short*'
+-g|-g long_step
+-g of what calls itself|-g fibonacci
+-g with -l of other functions|-g long_step -l leaf
+--callers-of|--callers-of short_step
+--callers-of, where two lead there|--callers-of leaf -n short_step
+--max-graph-depth|--max-graph-depth 2
+--max-graph-depth of a graph|-g round_of --max-graph-depth 3 -n fibonacci
+--min-duration|--min-duration 2000ns
+--min-duration and a graph|--min-duration 300ns -g round_of
+--thread by name|--thread odd
+--thread by pattern|--thread 'e*' --thread odd
+--cpu|--cpu $(sed -nE 's/^[^|]*\| *([0-9]+)\).*fibonacci.*/\1/p' "$T/full" | tail -n 1)
+--from|--from $FROM
+--to|--to $TO
+--from and --to|--from $FROM --to $TO
+--from with -l|--from $FROM -l round_of
+--from and --to of a thread|--from $FROM --to $TO --thread parts --min-duration 10ns
+END
+/usr/bin/python3 "$HERE/excerpt_truth.py" "$T/full" <"$T/excerpts" >"$T/recounted"
+while read -r line; do
+	case $line in
+	'ok - '*) ok "${line#ok - }" ;;
+	'not ok - '*) not_ok "${line#not ok - }" ;;
+	*) echo "$line" ;;
+	esac
+done <"$T/recounted"
+[ "$(grep -c '^ok\|^not ok' "$T/recounted")" -eq "$n" ]
+result "all of them were compared" $? "$T/recounted"
+
+# --- calls that are open
+"$BRACE" replay --from "$FROM" "$T/trace" >"$T/part"
+grep -q '^# [1-9][0-9]* calls\? w[a-z]* open at --from$' "$T/part"
+result "calls that are open at --from are told apart" $? "$T/part"
+
+# --- everything is chosen
+for program in parts jumps contexts switches threads; do
+	record --mode block -- "$FIXTURES/$program"
+	for options in '' '-O funcgraph-retaddr -O funcgraph-tail'; do
+		# shellcheck disable=SC2086 # words
+		cmp <("$BRACE" replay $options "$T/trace") <("$BRACE" replay --from +0 $options "$T/trace") >"$T/differs" 2>&1
+		result "$program${options:+, with places}: all of the range is all of the trace" $? "$T/differs"
+	done
+done
+for options in '-t function' '--threshold 100ns' '--args --retval' '-O nosleep-time'; do
+	# shellcheck disable=SC2086 # words
+	record --mode block $options -- "$FIXTURES/parts"
+	cmp <("$BRACE" replay "$T/trace") <("$BRACE" replay --from +0 "$T/trace") >"$T/differs" 2>&1
+	result "$options: all of the range is all of the trace" $? "$T/differs"
+done
+
+# --- other tracers' records
+record --mode block -t function -- "$FIXTURES/parts"
+want=$("$BRACE" replay "$T/trace" | grep -c ': leaf ')
+[ "$want" -gt 0 ] && [ "$("$BRACE" replay -l leaf "$T/trace" | grep -vc '^#')" -eq "$want" ]
+result "of the tracer function, -l leaves $want lines" $?
+record --mode block --threshold 1us -- "$FIXTURES/parts"
+want=$("$BRACE" replay "$T/trace" | grep -c ' leaf')
+[ "$want" -gt 0 ] && [ "$("$BRACE" replay -l leaf "$T/trace" | grep -c ' leaf')" -eq "$want" ]
+result "of long calls alone, -l leaves $want lines" $?
+
+# --- what cannot be meant
+refuses() { # NAME PATTERN OPTION...
+	local name=$1 pattern=$2
+	shift 2
+	"$BRACE" replay "$@" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && grep -qE "$pattern" "$T/err"
+	result "$name" $? "$T/err"
+}
+refuses "a threshold's trace has no graphs" '^brace: -g needs all calls' -g leaf "$T/trace"
+record --mode block -t function -- "$FIXTURES/parts"
+refuses "the tracer function has no ends" '^brace: --min-duration needs the ends of calls' --min-duration 1us "$T/trace"
+record --mode block -- "$FIXTURES/parts"
+refuses "a function that is not there" 'matches -l; fibonacci is near' -l fibonaci "$T/trace"
+refuses "a thread that is not there" 'this name or number; .*odd-' --thread add "$T/trace"
+refuses "a time that is none" '^  5x$' --from 5x "$T/trace"
+refuses "a time behind the trace" 'it lasts from [0-9.]+ to [0-9.]+' --from +1h "$T/trace"
+refuses "a range that ends before it begins" '^brace: --to is before --from' --from 50% --to 40% "$T/trace"
+refuses "more than all of it" 'a percentage is a number from 0 to 100' --to 120% "$T/trace"
+refuses "a CPU that is none" 'CPUs are numbers' --cpu x "$T/trace"
+refuses "a condition" 'condition' -l 'leaf if n > 1' "$T/trace"
+refuses "nothing lasts so long" 'nothing of the trace is chosen: .* shorter than --min-duration' --min-duration 1h "$T/trace"
+refuses "nothing is both" 'nothing of the trace is chosen: .* in no call of -g' -l main -g leaf "$T/trace"
+finish
