@@ -34,6 +34,11 @@ struct excerpt_cursor *excerpt_cursor_open(struct excerpt *x, uint32_t thread);
 int excerpt_cursor_next(struct excerpt_cursor *c, struct event *out, size_t n, struct err *err);
 void excerpt_cursor_close(struct excerpt_cursor *c);
 
+/* Whether a list has a function of a trace, as the options take it: a call into a library is one of
+ * the program's functions, and one of the library's. */
+bool excerpt_list_has(const struct function_list *l, const struct trace_module *m,
+		      const struct trace_function *f);
+
 /* 0, or -ENODATA and *err if all sources and cursors that were read to their ends gave nothing: it
  * says by what the calls were left out. */
 int excerpt_is_empty(const struct excerpt *x, struct err *err);

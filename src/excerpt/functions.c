@@ -31,7 +31,6 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 	return room;
 }
 
-/* A call into a library is taken as one of the program's functions, and as one of the library's. */
 static bool is_in(const struct function_list *l, const struct trace_module *m,
 		  const struct trace_function *f, const char *symbol)
 {
@@ -40,6 +39,14 @@ static bool is_in(const struct function_list *l, const struct trace_module *m,
 
 	return function_list_has(l, symbol, m->path) ||
 	       (strcmp(file, m->name) && function_list_has(l, symbol, file));
+}
+
+bool excerpt_list_has(const struct function_list *l, const struct trace_module *m,
+		      const struct trace_function *f)
+{
+	char room[NAME_MOST];
+
+	return is_in(l, m, f, symbol_of(m, f, room));
 }
 
 /* As at recording: without -L everything, with it the program and these libraries. */

@@ -103,6 +103,7 @@ static void end_thread(struct worker *w, uint32_t thread)
 	pthread_mutex_unlock(&w->work->lock);
 	tally_free(&w->tally);
 	tally_init(&w->tally, w->work->in->info);
+	w->tally.groups = w->work->in->group_name;
 }
 
 /* --- the jobs -------------------------------------------------------------------------- */
@@ -288,7 +289,7 @@ static char *row_name(struct overloads *o, const struct summary_found *f, bool k
 }
 
 /* A row of a function's sums. Calls without times count, but have no durations. */
-static void add_row(struct summary *s, const struct trace_clock *clock,
+static void add_row(struct summary *s, const struct summary_input *in,
 		    const struct summary_found *found, struct overloads *o)
 {
 	const struct tally_function *f = found->sums;
@@ -301,14 +302,19 @@ static void add_row(struct summary *s, const struct trace_clock *clock,
 		.symbol = found->module && found->function->name,
 	};
 
-	set_values(&row, clock, f);
+	if (!found->module && in->nobody) {
+		free(row.name);
+		row.name = mem_strdup(in->nobody);
+	}
+	set_values(&row, &in->info->clock, f);
 	*vec_add(&s->rows) = row;
 }
 
 /* Sorts all workers' functions and merges equal ones into the first of each run. */
-static void make_rows(struct summary *s, const struct trace_info *info, struct worker *workers,
+static void make_rows(struct summary *s, const struct summary_input *in, struct worker *workers,
 		      unsigned n)
 {
+	const struct trace_info *info = in->info;
 	VEC(struct summary_found) all = { 0 };
 	struct overloads overloads = { 0 };
 
@@ -330,10 +336,43 @@ static void make_rows(struct summary *s, const struct trace_info *info, struct w
 		if (i + 1 < all.n && !by_place(&all.at[i], &all.at[i + 1]))
 			continue;
 		if (all.at[first].sums->timed + all.at[first].sums->untimed)
-			add_row(s, &info->clock, &all.at[first], &overloads);
+			add_row(s, in, &all.at[first], &overloads);
 		first = i + 1;
 	}
 	overloads_free(&overloads);
+	vec_free(&all);
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct tally_function *const *x = a, *const *y = b;
+
+	return (*x)->fn < (*y)->fn ? -1 : (*x)->fn > (*y)->fn;
+}
+
+/* Groups are the same in all images. */
+static void make_group_rows(struct summary *s, const struct summary_input *in,
+			    struct worker *workers, unsigned n)
+{
+	VEC(struct tally_function *) all = { 0 };
+
+	for (unsigned w = 0; w < n; w++)
+		for (size_t i = 0; i < workers[w].tally.functions.n; i++)
+			*vec_add(&all) = &workers[w].tally.functions.at[i];
+	if (all.n)
+		qsort(all.at, all.n, sizeof(*all.at), by_group);
+	for (size_t i = 0, first = 0; i < all.n; i++) {
+		struct summary_row row = { .module = "" };
+
+		if (i != first)
+			tally_merge(all.at[first], all.at[i]);
+		if (i + 1 < all.n && !by_group(&all.at[i], &all.at[i + 1]))
+			continue;
+		set_values(&row, &in->info->clock, all.at[first]);
+		row.name = in->group_name(in->of, all.at[first]->fn);
+		*vec_add(&s->rows) = row;
+		first = i + 1;
+	}
 	vec_free(&all);
 }
 
@@ -357,13 +396,17 @@ static void make_event_rows(struct summary *s, const struct trace_info *info,
 
 /* --- all of it ------------------------------------------------------------------------- */
 
-static void make_all_rows(struct summary *s, const struct trace_info *info, struct worker *workers,
-			  unsigned n)
+static void make_all_rows(struct summary *s, const struct summary_input *in,
+			  struct worker *workers, unsigned n)
 {
 	if (s->by_thread)
 		return;
-	make_rows(s, info, workers, n);
-	make_event_rows(s, info, workers, n);
+	if (in->group_name) {
+		make_group_rows(s, in, workers, n);
+		return;
+	}
+	make_rows(s, in, workers, n);
+	make_event_rows(s, in->info, workers, n);
 }
 
 /* No more workers than threads of the trace, since a thread's events are added up by one. */
@@ -382,6 +425,7 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 	for (unsigned i = 0; i < n; i++) {
 		workers[i].work = work;
 		tally_init(&workers[i].tally, work->in->info);
+		workers[i].tally.groups = work->in->group_name;
 		workers[i].started =
 			i && !pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
 	}
@@ -401,13 +445,13 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	struct work work = { .in = in, .out = out };
 
 	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns,
-				 .by_thread = in->by_thread };
+				 .by_thread = in->by_thread, .title = in->title };
 	pthread_mutex_init(&work.lock, NULL);
 	/* Shares are those of the cores, even if there are fewer threads than cores. */
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
 	run_workers(workers, n, &work);
 	if (!work.result)
-		make_all_rows(out, in->info, workers, n);
+		make_all_rows(out, in, workers, n);
 	else if (err)
 		*err = work.err;
 	for (unsigned i = 0; i < n; i++) {

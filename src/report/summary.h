@@ -27,6 +27,11 @@ struct summary_input {
 	void (*close)(void *cursor);
 	bool by_thread;                /* a row for each thread, not for each function */
 	bool at_once;                  /* events are gone when the next ones are asked for */
+	/* Rows are no functions: the name of the one that events call by this number; the caller
+	 * frees it. NULL: functions (report/regroup.h) */
+	char *(*group_name)(void *of, uint32_t group);
+	const char *nobody;            /* names a function that nothing defines; or NULL */
+	const char *title;             /* of the column of names; NULL: the usual one */
 };
 
 struct store_reader;
@@ -73,6 +78,7 @@ struct summary_row {
 struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called, or threads that called */
 	bool by_thread;
+	const char *title;               /* as the input's */
 	struct calls_counts counts;
 	/* short calls are missing (a threshold): self times are not known, and all 0 */
 	bool cut;

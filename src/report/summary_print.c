@@ -130,33 +130,70 @@ static void print_unknown(struct out *o)
 	out_char(o, '-');
 }
 
-static void print_titles(unsigned columns, bool by_thread, struct out *o)
+#define SHARE 7 /* columns of a percentage */
+
+static void print_titles(const struct summary *s, unsigned columns, struct out *o)
 {
 	static const char *const titles[SUMMARY_NUMBERS] = {
 		"CALLS", "TOTAL", "SELF", "MIN", "MEAN", "P50", "P99", "MAX",
 	};
 
-	for (unsigned c = 0; c < columns; c++)
+	for (unsigned c = 0; c < columns; c++) {
 		out_printf(o, "%*s", COLUMN, titles[c]);
-	out_str(o, by_thread ? "  THREAD\n" : "  FUNCTION\n");
+		if (c == SUMMARY_SELF)
+			out_printf(o, "%*s", SHARE, "SELF%");
+	}
+	out_printf(o, "  %s\n", s->title ? s->title : s->by_thread ? "THREAD" : "FUNCTION");
+}
+
+static uint64_t all_self(const struct summary *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		all += s->rows.at[i].value[SUMMARY_SELF];
+	return all;
+}
+
+/* Hundredths of a percent. */
+static uint64_t share_of(uint64_t part, uint64_t all)
+{
+	return all ? (uint64_t)((unsigned __int128)part * 10000 / all) : 0;
+}
+
+static void print_column(const struct summary *s, const struct summary_row *r, unsigned c,
+			 uint64_t all, struct out *o)
+{
+	uint64_t share = share_of(r->value[c], all);
+
+	if (!column_is_known(s, c)) {
+		print_unknown(o);
+		if (c == SUMMARY_SELF)
+			out_printf(o, "%*s", SHARE, "-");
+		return;
+	}
+	summary_print_time(o, r->value[c]);
+	if (c == SUMMARY_SELF)
+		out_printf(o, "%*u.%02u", SHARE - 3, (unsigned)(share / 100),
+			   (unsigned)(share % 100));
 }
 
 /* Without any time (the function tracer, events) the table has calls alone. */
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
 	const unsigned columns = summary_is_timed(s) ? SUMMARY_NUMBERS : SUMMARY_TOTAL;
+	const uint64_t all = all_self(s);
 
 	n = rows_shown(s, n);
 	losses_print(s->info, o);
 	threshold_print(s->info, s->cut, o);
-	print_titles(columns, s->by_thread, o);
+	print_titles(s, columns, o);
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
 		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
-			column_is_known(s, c) ? summary_print_time(o, r->value[c])
-					      : print_unknown(o);
+			print_column(s, r, c, all, o);
 		out_bytes(o, "  ", 2);
 		/* A thread's name is the program's to choose. */
 		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);
@@ -193,9 +230,23 @@ static void print_json_key(const struct summary *s, const struct summary_row *r,
 	out_printf(o, ",\"pid\":%u,\"tid\":%u", t->pid, t->tid);
 }
 
+static void print_json_share(const struct summary *s, const struct summary_row *r, uint64_t all,
+			     struct out *o)
+{
+	const uint64_t share = share_of(r->value[SUMMARY_SELF], all);
+
+	if (column_is_known(s, SUMMARY_SELF))
+		out_printf(o, ",\"self_percent\":%u.%02u", (unsigned)(share / 100),
+			   (unsigned)(share % 100));
+	else
+		out_str(o, ",\"self_percent\":null");
+}
+
 /* Every row has every column; a value that is not known is null. */
 void summary_print_json(const struct summary *s, size_t n, struct out *o)
 {
+	const uint64_t all = all_self(s);
+
 	n = rows_shown(s, n);
 	out_str(o, "{\"schema\":\"brace-report\",\"version\":1");
 	losses_print_json(s->info, o);
@@ -214,6 +265,7 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 			else
 				out_str(o, "null");
 		}
+		print_json_share(s, r, all, o);
 		out_str(o, "}\n");
 	}
 }

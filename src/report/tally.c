@@ -47,7 +47,8 @@ static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 /* The slow path of function_slot(): the first call of a function. */
 static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t, uint32_t fn)
 {
-	bool known = fn <= RECORD_ID_MAX && trace_info_function(t->info, t->image, fn, NULL);
+	bool known = fn <= RECORD_ID_MAX &&
+		     (t->groups || trace_info_function(t->info, t->image, fn, NULL));
 	struct tally_slot *slot = known ? slot_for(t, fn) : &t->map->unknown;
 
 	if (!slot->index) {

@@ -43,6 +43,7 @@ struct tally {
 	struct histogram_pool pool;              /* the pool of their histograms */
 	struct calls_counts counts;
 	VEC(uint64_t) events;                    /* by index */
+	bool groups;           /* ids are not functions', but numbers of an input's own */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
 	/* The thread being fed: */

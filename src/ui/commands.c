@@ -184,7 +184,11 @@ static const struct option replay_options[] = {
 };
 
 static const struct option report_options[] = {
-	{ 0, "by", "WHAT", "a row for each function (the default) or thread", set_text, TO(by) },
+	{ 0, "by", "WHAT", "a row for each function (the default), thread, process or module", set_text, TO(by) },
+	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
+	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
+	{ 0, "tree", NULL, "which calls lie in which, added up, with their parts of the time", set_flag, TO(call_tree) },
+	{ 0, "histogram", "GLOB", "how long the calls of these functions lasted, by powers of two", set_text, TO(histogram) },
 	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name or "
 	  "module", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
@@ -340,7 +344,8 @@ const struct command commands[] = {
 	  TABLES(format_options, replay_options, excerpt_options, screen_options), false, 0, 1,
 	  cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
-	  TABLES(report_options, json_options, screen_options), false, 0, -1, cmd_report },
+	  TABLES(report_options, excerpt_options, json_options, screen_options), false, 0, -1,
+	  cmd_report },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",

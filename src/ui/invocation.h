@@ -77,7 +77,7 @@ struct invocation {
 	struct excerpt_wish excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
-		*source;
+		*source, *callers, *callees, *histogram;
 	/* of sql and latency: sqlhist's options */
 	const char *name, *tree, *max, *change, *save, *instance, *statement_file;
 	bool execute, explain, act_trace, act_snapshot;
@@ -93,8 +93,8 @@ struct invocation {
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
-	bool csv, dry_run, foreground, help, json, lazy, list_events, no_pager, charge_handlers,
-		quiet, reverse, call_lines, verbose, signatures, top, why;
+	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
+	bool charge_handlers, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -495,7 +495,7 @@ static void test_json(void **state)
 		"head,*rows=[json.loads(l) for l in sys.stdin]\n"
 		"assert head=={'schema':'brace-report','version':1,'records':7,'lost':5,'lost_by':"
 		"[{'pid':1,'tid':3,'comm':'c\"','records':1,'lost':3},{'pid':1,'tid':2,'comm':'b','records':2,'lost':2}],'threshold_ns':0},head\n"
-		"keys=['name','module','calls','total_ns','self_ns','min_ns','mean_ns','p50_ns','p99_ns','max_ns']\n"
+		"keys=['name','module','calls','total_ns','self_ns','min_ns','mean_ns','p50_ns','p99_ns','max_ns','self_percent']\n"
 		"assert all(list(r)==keys for r in rows)\n"
 		"assert [r['name'] for r in rows]==['q\"b\\\\n\\n\\x01','\\u00e9\\u20ac\\U0001F600','\\ufffdx\\ufffd\\ufffd'],"
 		"[r['name'] for r in rows]\n"

@@ -44,6 +44,6 @@ report --by thread >"$T/out"
 check_that "one that matches none is said to" grep -q 'no thread that called matches' "$T/err"
 GLOBS=()
 check_that "by function is the default" diff <(report --by function) <(report)
-report --by module >"$T/out"
-check_that "there are no others" grep -qx 'brace: no rows by module; there are function and thread' "$T/err"
+report --by weight >"$T/out"
+check_that "there are no others" grep -qx 'brace: no rows by weight; there are function, thread, module, process' "$T/err"
 finish

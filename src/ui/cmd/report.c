@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* brace report: one row for each function, or each thread, of a trace file. main() calls it; the
- * file is summed up on several threads (report/summary.h), and printed on this one. Fails on a file
- * that cannot be read, an unknown column, and patterns that match nothing. */
+/* brace report: a row for each function of a trace file, or for each thread, process or module;
+ * whom a function calls, who calls it; the tree of calls, and one function's histogram. main()
+ * calls it; the file is summed up on several threads (report/summary.h), and printed on this one.
+ * Fails on a file that cannot be read, an unknown column, and patterns that match nothing. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
 #include "base/mem.h"
-#include "report/summary.h"
+#include "model/tracer.h"
+#include "report/durations.h"
+#include "report/regroup.h"
+#include "report/path_sums.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "ui/screen.h"
@@ -28,14 +33,67 @@ static int sort_column(const struct invocation *inv, enum summary_column *out)
 	return EXIT_BRACE;
 }
 
+/* What rows are of: words of --by, and the options that name a function. */
+enum rows_of { BY_FUNCTION, BY_THREAD, BY_MODULE, BY_PROCESS, BY_CALLERS, BY_CALLEES, ROWS_OF_N };
+#define BY_WORDS BY_CALLERS /* so many are words of --by */
+
+static const struct { const char *word, *called; } rows_of[ROWS_OF_N] = {
+	[BY_FUNCTION] = { "function", "function that was called" },
+	[BY_THREAD] = { "thread", "thread that called" },
+	[BY_MODULE] = { "module", "file with a function that was called" },
+	[BY_PROCESS] = { "process", "process that called" },
+	[BY_CALLERS] = { NULL, "function that calls it" },
+	[BY_CALLEES] = { NULL, "function that it calls" },
+};
+
+struct report {
+	const struct invocation *inv;
+	struct store_reader *reader;
+	struct excerpt *excerpt;     /* NULL: all of the file */
+	struct regroup *regroup;     /* or NULL */
+	enum rows_of rows;
+	enum summary_column column;
+	struct function_list globs, functions; /* operands; of --callers and its like */
+};
+
 /* EXIT_BRACE: there are no such rows. */
-static int rows_by(const struct invocation *inv, bool *by_thread)
+static int rows_by(const struct invocation *inv, enum rows_of *out)
 {
-	*by_thread = inv->by && strcmp(inv->by, "thread") == 0;
-	if (!inv->by || *by_thread || strcmp(inv->by, "function") == 0)
+	*out = inv->callers ? BY_CALLERS : inv->callees ? BY_CALLEES : BY_FUNCTION;
+	if (!inv->by)
 		return 0;
-	say("brace: no rows by %s; there are function and thread\n", inv->by);
+	for (*out = 0; *out < BY_WORDS; ++*out)
+		if (!strcmp(inv->by, rows_of[*out].word))
+			return 0;
+	say("brace: no rows by %s; there are", inv->by);
+	for (unsigned i = 0; i < BY_WORDS; i++)
+		say("%s %s", i ? "," : "", rows_of[i].word);
+	say("\n");
 	return EXIT_BRACE;
+}
+
+/* EXIT_BRACE: options that each say what is printed. */
+static int one_kind(const struct invocation *inv)
+{
+	const struct { const char *name; bool given; } kinds[] = {
+		{ "--by", inv->by }, { "--callers", inv->callers }, { "--callees", inv->callees },
+		{ "--tree", inv->call_tree }, { "--histogram", inv->histogram },
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].given && first) {
+			say("brace: %s and %s each say what to print: give one of them\n", first,
+			    kinds[i].name);
+			return EXIT_BRACE;
+		}
+		first = kinds[i].given ? kinds[i].name : first;
+	}
+	if (inv->histogram && inv->excerpt.functions.patterns.n) {
+		say("brace: --histogram names the functions already: leave -l out\n");
+		return EXIT_BRACE;
+	}
+	return 0;
 }
 
 /* Compares with and without the parameters that the name may have to tell it from others. */
@@ -66,17 +124,12 @@ static void keep_matching(struct summary *s, const struct function_list *globs)
 	s->rows.n = kept;
 }
 
-static const char *what_called(const struct summary *s)
-{
-	return s->by_thread ? "thread that called" : "function that was called";
-}
-
 /* A pattern that matches no function of the trace is a slip: warns, or fails if nothing is left to
  * show. */
-static int check_matched(const struct summary *s, const struct function_list *globs)
+static int check_matched(const struct report *r, const struct summary *s)
 {
-	for (size_t i = 0; i < globs->patterns.n; i++) {
-		const struct function_pattern *p = &globs->patterns.at[i];
+	for (size_t i = 0; i < r->globs.patterns.n; i++) {
+		const struct function_pattern *p = &r->globs.patterns.at[i];
 		struct function_list one = { 0 };
 		/* Each pattern is tried alone, since in the list a later one may overrule it. A
 		 * pattern with `!` needs no match. */
@@ -87,12 +140,12 @@ static int check_matched(const struct summary *s, const struct function_list *gl
 			found = row_matches(&one, &s->rows.at[k]);
 		function_list_free(&one);
 		if (!found && s->rows.n)
-			say_warning("no %s matches `%s`", what_called(s), p->text);
+			say_warning("no %s matches `%s`", rows_of[r->rows].called, p->text);
 	}
 	if (s->rows.n)
 		return 0;
-	say("brace: no %s matches: brace report without a name lists those that %s\n", what_called(s),
-	    s->by_thread ? "did" : "were");
+	say("brace: no %s matches: brace report without a name lists those that %s\n",
+	    rows_of[r->rows].called, r->rows == BY_FUNCTION ? "were" : "did");
 	return EXIT_BRACE;
 }
 
@@ -106,56 +159,184 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 	return screen_close(&o, 0);
 }
 
+/* EXIT_BRACE: the column has no values here. */
+static int check_column(const struct report *r, const struct summary *s)
+{
+	if (!s->cut || (r->column != SUMMARY_SELF &&
+			!(r->rows == BY_THREAD && r->column == SUMMARY_TOTAL)))
+		return 0;
+	say("brace: cannot sort by %s: short calls were not recorded (--threshold), and self time is not known\n",
+	    summary_column_words[r->column]);
+	return EXIT_BRACE;
+}
+
+/* Nothing is left of a part: says by what. */
+static int check_part(const struct report *r)
+{
+	struct err err;
+
+	return r->excerpt && excerpt_is_empty(r->excerpt, &err) ? say_error(&err) : 0;
+}
+
 /* The rows are made of all functions first: times of a function count those it calls, matched or
  * not. */
-static int print_report(const struct invocation *inv, struct store_reader *reader,
-		  bool by_thread, enum summary_column column, const struct function_list *globs)
+static int print_rows(struct report *r, const struct summary_input *in)
 {
-	struct summary_input in = summary_from_store(reader);
+	const struct invocation *inv = r->inv;
 	struct summary s = { 0 };
 	struct err err;
 	int status;
 
-	in.by_thread = by_thread;
-	if (summary_make(&in, 0, &s, &err)) {
+	if (summary_make(in, 0, &s, &err))
 		status = say_error(&err);
-	} else if (s.cut && (column == SUMMARY_SELF || (by_thread && column == SUMMARY_TOTAL))) {
-		say("brace: cannot sort by %s: short calls were not recorded (--threshold), and self time is not known\n",
-		    summary_column_words[column]);
-		status = EXIT_BRACE;
-	} else {
-		status = 0;
-		if (globs->patterns.n) {
-			keep_matching(&s, globs);
-			status = check_matched(&s, globs);
-		}
-		summary_sort(&s, inv->sort ? column : summary_default_column(&s), inv->reverse);
-		if (!status)
-			status = print_summary(inv, &s);
+	else
+		status = check_column(r, &s);
+	if (!status)
+		status = check_part(r);
+	if (!status && r->globs.patterns.n) {
+		keep_matching(&s, &r->globs);
+		status = check_matched(r, &s);
+	}
+	if (!status) {
+		summary_sort(&s, inv->sort ? r->column : summary_default_column(&s), inv->reverse);
+		status = print_summary(inv, &s);
 	}
 	summary_free(&s);
 	return status;
 }
 
+static int print_tree(struct report *r, const struct summary_input *in)
+{
+	struct path_sums t;
+	struct screen o;
+	struct err err;
+	int status;
+
+	if (path_sums_make(in, &t, &err) < 0) {
+		status = say_error(&err);
+	} else if (!(status = check_part(r))) {
+		screen_open(&o, r->inv, SCREEN_PAGED, r->inv->json ? NULL : paint_table);
+		(r->inv->json ? path_sums_print_json : path_sums_print)(&t, r->inv->limit, &o.text);
+		status = screen_close(&o, 0);
+	}
+	path_sums_free(&t);
+	return status;
+}
+
+static int print_histogram(struct report *r)
+{
+	struct durations *d;
+	struct source *source;
+	struct event e;
+	struct screen o;
+	struct err err;
+	int got;
+
+	source = trace_file_source(r->inv, r->reader, &err);
+	if (!source)
+		return say_error(&err);
+	d = durations_new(source->info);
+	while ((got = source->ops->next(source, &e, &err)) > 0)
+		durations_event(d, &e);
+	durations_end(d);
+	if (!got)
+		got = excerpt_source_is_empty(source, &err);
+	if (!got) {
+		screen_open(&o, r->inv, SCREEN_PAGED, NULL);
+		(r->inv->json ? durations_print_json : durations_print)(d, r->inv->limit, &o.text);
+	}
+	durations_free(d);
+	source->ops->close(source);
+	return got ? say_error(&err) : screen_close(&o, 0);
+}
+
+/* What asks for calls in calls is not in every trace. */
+static int check_nesting(const struct report *r)
+{
+	const struct trace_info *info = store_info(r->reader);
+	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
+	const char *option = r->inv->callers   ? "--callers"
+			     : r->inv->callees ? "--callees"
+			     : r->inv->call_tree ? "--tree" : NULL;
+
+	if (!option || (t && t->exits && !info->thresh_ns))
+		return 0;
+	say("brace: %s needs all calls and their ends, which the trace does not have (%s)\n", option,
+	    info->thresh_ns ? "--threshold" : "-t function");
+	return EXIT_BRACE;
+}
+
+/* EXIT_BRACE: no function is meant. */
+static int regroup(struct report *r, struct summary_input *in)
+{
+	static const enum regroup_by by[ROWS_OF_N] = {
+		[BY_MODULE] = REGROUP_MODULE, [BY_PROCESS] = REGROUP_PROCESS,
+		[BY_CALLERS] = REGROUP_CALLERS, [BY_CALLEES] = REGROUP_CALLEES,
+	};
+	struct err err;
+
+	r->regroup = regroup_new(in, by[r->rows], &r->functions);
+	*in = regroup_input(r->regroup);
+	if (r->rows < BY_CALLERS || regroup_has_functions(r->regroup))
+		return 0;
+	err_at(&err, ENOENT, r->functions.patterns.at[0].text, 0,
+	       "no function of the trace matches: brace report lists those that were called");
+	return say_error(&err);
+}
+
+/* Without options that choose a part all workers read the file itself. */
+static int print_report(struct report *r)
+{
+	struct summary_input in = summary_from_store(r->reader);
+	struct err err;
+	int status = check_nesting(r);
+
+	if (status || r->inv->histogram)
+		return status ? status : print_histogram(r);
+	if (!excerpt_wish_is_all(&r->inv->excerpt)) {
+		if (excerpt_open(&r->inv->excerpt, r->reader, &r->excerpt, &err))
+			return say_error(&err);
+		excerpt_clip(r->excerpt);
+		in = summary_from_excerpt(r->excerpt, r->reader);
+	}
+	if (r->inv->call_tree)
+		return print_tree(r, &in);
+	in.by_thread = r->rows == BY_THREAD;
+	if (r->rows > BY_THREAD)
+		status = regroup(r, &in);
+	return status ? status : print_rows(r, &in);
+}
+
+/* The functions that an option names, before the file is read. */
+static int read_functions(struct report *r, struct invocation *inv)
+{
+	const char *text = inv->callers ? inv->callers : inv->callees;
+	struct err err;
+
+	if (text && function_list_write(&r->functions, text, false, &err))
+		return say_error(&err);
+	if (inv->histogram && excerpt_wish_add(&inv->excerpt, "filter", inv->histogram, &err))
+		return say_error(&err);
+	return 0;
+}
+
 /* All of the line is checked before the file is read: that may take minutes. */
 int cmd_report(struct invocation *inv)
 {
-	struct function_list globs = { 0 };
-	struct store_reader *reader;
-	enum summary_column column;
-	bool by_thread;
-	int status = sort_column(inv, &column);
+	struct report r = { .inv = inv };
+	int status = sort_column(inv, &r.column);
 
+	status = status ? status : rows_by(inv, &r.rows);
+	status = status ? status : one_kind(inv);
+	status = status ? status : read_functions(&r, inv);
+	status = status ? status : globs_read(&r.globs, inv->operands, inv->n_operands, 1);
+	status = status ? status : trace_file_open(inv, &r.reader);
 	if (!status)
-		status = rows_by(inv, &by_thread);
-	if (!status)
-		status = globs_read(&globs, inv->operands, inv->n_operands, 1);
-	if (!status)
-		status = trace_file_open(inv, &reader);
-	if (!status) {
-		status = print_report(inv, reader, by_thread, column, &globs);
-		store_close(reader);
-	}
-	function_list_free(&globs);
+		status = print_report(&r);
+	regroup_free(r.regroup);
+	excerpt_close(r.excerpt);
+	store_close(r.reader);
+	function_list_free(&r.globs);
+	function_list_free(&r.functions);
 	return status;
 }

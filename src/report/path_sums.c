@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads are followed one after another, each by itself as in a summary, so that the sums of a
+ * function's nodes are its row of `brace report`. Called by cmd/report.c. Fails as its input
+ * does. */
+#include "report/path_sums.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "report/losses.h"
+#include "trace/overloads.h"
+#include "trace/tracks.h"
+
+#define BATCH 2048
+#define NAMES 0    /* maps[NAMES]: hash of a name and a module -> row */
+#define FUNCTIONS 1 /* image and function -> row */
+#define CHILDREN 2 /* node and row -> node */
+#define MAPS 3
+#define SHARE 7
+
+typedef VEC(uint32_t) path_stack;
+
+struct path_reading {
+	struct path_sums *tree;
+	struct overloads overloads;
+	VEC(path_stack) stacks;  /* open nodes, by track */
+	uint32_t image;          /* of the thread that is read */
+};
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	return (h ^ '\n') * UINT64_C(0x100000001b3);
+}
+
+/* The row of this name and module; takes the name over. Hashes of two rows may be equal: the next
+ * number is tried. */
+static uint32_t row_named(struct path_sums *t, char *name, const char *module, bool symbol)
+{
+	uint64_t h = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), name), module) | 1, at;
+
+	while ((at = sp_map_get(&t->maps[NAMES], h)) != SP_NONE) {
+		const struct path_function *r = &t->rows.at[at];
+
+		if (!strcmp(r->name, name) && !strcmp(r->module, module)) {
+			free(name);
+			return (uint32_t)at;
+		}
+		h += 2;
+	}
+	at = t->rows.n;
+	*vec_add(&t->rows) = (struct path_function){ name, mem_strdup(module), symbol };
+	sp_map_set(&t->maps[NAMES], h, at);
+	return (uint32_t)at;
+}
+
+/* Functions of one name and file are one, whatever image they are in. */
+static uint32_t row_of(struct path_reading *r, uint32_t fn)
+{
+	struct path_sums *t = r->tree;
+	const uint64_t key = ((uint64_t)r->image << 32 | fn) + 1;
+	uint64_t row = sp_map_get(&t->maps[FUNCTIONS], key);
+	const struct trace_module *m = NULL;
+	const struct trace_function *f;
+	bool whole, known = true;
+	char *name;
+
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	f = trace_info_function(t->info, r->image, fn, &m);
+	if (!f)
+		return row_named(t, mem_strdup("[unknown]"), "", false);
+	name = overloads_text(&r->overloads, m, f, &whole);
+	row = row_named(t, name, trace_function_file(m, f, &known), f->name);
+	sp_map_set(&t->maps[FUNCTIONS], key, row);
+	return (uint32_t)row;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* The node of a call of fn in `above`; `above` itself where the tree is full. */
+static uint32_t node_in(struct path_reading *r, uint32_t above, uint32_t fn)
+{
+	struct path_sums *t = r->tree;
+	const uint32_t row = row_of(r, fn);
+	const uint64_t key = ((uint64_t)above << 32 | row) + 1;
+	const uint64_t old = sp_map_get(&t->maps[CHILDREN], key);
+	uint32_t node = (uint32_t)t->nodes.n;
+
+	if (old != SP_NONE)
+		return (uint32_t)old;
+	if (node >= PATH_MOST || t->nodes.at[above].depth >= PATH_DEPTH)
+		return above;
+	*vec_add(&t->nodes) = (struct path_node){ .row = row, .next = t->nodes.at[above].child,
+						  .depth = t->nodes.at[above].depth + 1 };
+	t->nodes.at[above].child = node;
+	sp_map_set(&t->maps[CHILDREN], key, node);
+	return node;
+}
+
+static path_stack *stack_of(struct path_reading *r, uint32_t track)
+{
+	while (r->stacks.n <= track)
+		*vec_add(&r->stacks) = (path_stack){ 0 };
+	return &r->stacks.at[track];
+}
+
+/* A call of a node that stands for its caller, too, is the caller's own time. */
+static void end_call(struct path_reading *r, const path_stack *stack, const struct call_step *s)
+{
+	const uint32_t number = stack->at[s->depth];
+	const bool folded = number == (s->depth ? stack->at[s->depth - 1] : 0);
+	struct path_node *node = &r->tree->nodes.at[number];
+
+	node->self += s->tsc - s->begin - s->inside;
+	r->tree->folded += folded;
+	if (folded)
+		return;
+	node->calls++;
+	node->total += s->tsc - s->begin;
+}
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct path_reading *r = arg;
+	path_stack *stack = stack_of(r, s->track);
+	uint32_t above;
+
+	if (s->kind == CALL_LEAVE) {
+		if (stack->n <= s->depth)
+			return;
+		end_call(r, stack, s);
+		stack->n = s->depth;
+		return;
+	}
+	if (s->kind != CALL_ENTER && s->kind != CALL_ONLY)
+		return;
+	if (stack->n > s->depth)
+		stack->n = s->depth;
+	above = stack->n ? stack->at[stack->n - 1] : 0;
+	if (s->kind == CALL_ENTER)
+		*vec_add(stack) = node_in(r, above, s->fn);
+	else
+		r->tree->nodes.at[node_in(r, above, s->fn)].calls++;
+}
+
+static int read_thread(struct path_reading *r, const struct summary_input *in, uint32_t thread,
+		       struct event *events, struct err *err)
+{
+	void *cursor = in->open(in->of, thread);
+	struct sites sites;
+	struct tracks tracks;
+	struct event last = { 0 };
+	struct lane *lane;
+	int n;
+
+	if (!cursor)
+		return 0;
+	r->image = in->info->threads.at[thread].image;
+	sites_init(&sites, in->info);
+	lane = tracks_init_one(&tracks, in->info, &sites, thread);
+	while ((n = in->next(cursor, events, BATCH, err)) > 0) {
+		for (int i = 0; i < n; i++)
+			tracks_feed(&tracks, lane, &events[i], take_step, r);
+		last = events[n - 1];
+	}
+	tracks_end(&tracks, &last, take_step, r);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		r->stacks.at[i].n = 0;
+	tracks_free(&tracks);
+	sites_free(&sites);
+	in->close(cursor);
+	return n;
+}
+
+int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
+{
+	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	struct path_reading r = { .tree = t };
+	int e = 0;
+
+	*t = (struct path_sums){ .info = in->info, .maps = mem_zalloc(MAPS * sizeof(*t->maps)) };
+	*vec_add(&t->nodes) = (struct path_node){ 0 };
+	for (uint32_t i = 0; i < in->info->threads.n && e >= 0; i++)
+		e = read_thread(&r, in, i, events, err);
+	for (size_t i = 0; i < r.stacks.n; i++)
+		vec_free(&r.stacks.at[i]);
+	vec_free(&r.stacks);
+	overloads_free(&r.overloads);
+	free(events);
+	/* What is above all is as long as what it contains. */
+	for (uint32_t i = t->nodes.at[0].child; i; i = t->nodes.at[i].next)
+		t->nodes.at[0].total += t->nodes.at[i].total;
+	return e;
+}
+
+void path_sums_free(struct path_sums *t)
+{
+	for (size_t i = 0; i < t->rows.n; i++) {
+		free(t->rows.at[i].name);
+		free(t->rows.at[i].module);
+	}
+	for (size_t i = 0; t->maps && i < MAPS; i++)
+		sp_map_free(&t->maps[i]);
+	free(t->maps);
+	vec_free(&t->rows);
+	vec_free(&t->nodes);
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+
+
+static int longest_first(const void *a, const void *b, void *arg)
+{
+	const struct path_sums *t = arg;
+	const struct path_node *x = &t->nodes.at[*(const uint32_t *)a],
+			       *y = &t->nodes.at[*(const uint32_t *)b];
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (x->calls != y->calls)
+		return x->calls > y->calls ? -1 : 1;
+	return strcmp(t->rows.at[x->row].name, t->rows.at[y->row].name);
+}
+
+typedef void path_line(const struct path_sums *t, const struct path_node *n, struct out *out);
+
+/* Prints what a node calls, and what that calls; `left` lines at most. */
+static void print_below(const struct path_sums *t, uint32_t above, size_t *left, path_line *line,
+			struct out *out)
+{
+	VEC(uint32_t) children = { 0 };
+
+	for (uint32_t i = t->nodes.at[above].child; i; i = t->nodes.at[i].next)
+		*vec_add(&children) = i;
+	if (children.n)
+		qsort_r(children.at, children.n, sizeof(*children.at), longest_first, (void *)t);
+	for (size_t i = 0; i < children.n && *left; i++) {
+		--*left;
+		line(t, &t->nodes.at[children.at[i]], out);
+		print_below(t, children.at[i], left, line, out);
+	}
+	vec_free(&children);
+}
+
+/* Hundredths of a percent of all time. */
+static unsigned share_of(const struct path_sums *t, const struct path_node *n)
+{
+	const uint64_t all = t->nodes.at[0].total;
+
+	return all ? (unsigned)((unsigned __int128)n->total * 10000 / all) : 0;
+}
+
+static void print_node(const struct path_sums *t, const struct path_node *n, struct out *out)
+{
+	const struct path_function *row = &t->rows.at[n->row];
+	unsigned share = share_of(t, n);
+
+	out_printf(out, "%*u.%02u", SHARE - 3, share / 100, share % 100);
+	summary_print_time(out, trace_clock_delta_ns(&t->info->clock, n->total));
+	summary_print_time(out, trace_clock_delta_ns(&t->info->clock, n->self));
+	out_u64(out, n->calls, SUMMARY_COLUMN, ' ');
+	out_spaces(out, 2 * n->depth);
+	out_str(out, row->name);
+	if (row->symbol) {
+		out_str(out, " [");
+		out_str(out, row->module);
+		out_char(out, ']');
+	}
+	out_char(out, '\n');
+}
+
+void path_sums_print(const struct path_sums *t, size_t n, struct out *out)
+{
+	size_t left = n ? n : SIZE_MAX;
+
+	losses_print(t->info, out);
+	if (t->folded)
+		out_printf(out, "# %" PRIu64 " calls are too deep: their time is their callers'\n",
+			   t->folded);
+	out_printf(out, "%*s%*s%*s%*s  FUNCTION\n", SHARE, "TOTAL%", SUMMARY_COLUMN, "TOTAL",
+		   SUMMARY_COLUMN, "SELF", SUMMARY_COLUMN, "CALLS");
+	print_below(t, 0, &left, print_node, out);
+}
+
+static void print_node_json(const struct path_sums *t, const struct path_node *n,
+			    struct out *out)
+{
+	const struct path_function *row = &t->rows.at[n->row];
+	unsigned share = share_of(t, n);
+
+	out_printf(out, "{\"depth\":%u,\"name\":", n->depth - 1);
+	json_string(out, row->name);
+	out_str(out, ",\"module\":");
+	json_string(out, row->module);
+	out_printf(out,
+		   ",\"calls\":%" PRIu64 ",\"total_ns\":%" PRIu64 ",\"self_ns\":%" PRIu64
+		   ",\"total_percent\":%u.%02u}\n",
+		   n->calls, trace_clock_delta_ns(&t->info->clock, n->total),
+		   trace_clock_delta_ns(&t->info->clock, n->self), share / 100, share % 100);
+}
+
+void path_sums_print_json(const struct path_sums *t, size_t n, struct out *out)
+{
+	size_t left = n ? n : SIZE_MAX;
+
+	out_str(out, "{\"schema\":\"brace-tree\",\"version\":1");
+	losses_print_json(t->info, out);
+	out_printf(out, ",\"folded\":%" PRIu64 "}\n", t->folded);
+	print_below(t, 0, &left, print_node_json, out);
+}
