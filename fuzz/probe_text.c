@@ -30,7 +30,7 @@ static void print(const struct event_format *f, const uint8_t *bytes, size_t n)
 	record = malloc(n);
 	memcpy(record, bytes, n);
 	trace_seq_init(&seq);
-	probe_text(f, record, (uint32_t)n, symbol, NULL, &seq);
+	probe_text(f, false, record, (uint32_t)n, symbol, NULL, &seq);
 	trace_seq_destroy(&seq);
 	free(record);
 }

@@ -115,6 +115,7 @@ void events_free(struct event_catalogue *c)
 		event_format_free((struct event_format *)e->format);
 		free((char *)e->text);
 		probe_definition_free((struct probe_definition *)e->probe);
+		eprobe_free((struct eprobe *)e->eprobe);
 		free(e);
 	}
 	vec_free(&c->entries);
@@ -167,10 +168,22 @@ static int enter_event(struct event_catalogue *c, const struct event_provider *o
 	return 1;
 }
 
-/* Adds f, which it takes over also when it fails, with the definition (NULL: it has none), and
- * tells the watcher. */
+/* How an event came to be: somebody defined it, and with what; each definition may be NULL. */
+struct event_origin {
+	bool defined;
+	struct probe_definition *probe;
+	struct eprobe *eprobe;
+};
+
+static void drop_origin(const struct event_origin *o)
+{
+	probe_definition_free(o->probe);
+	eprobe_free(o->eprobe);
+}
+
+/* Adds f, which it takes over also when it fails, with its definitions, and tells the watcher. */
 static int add_event(struct event_catalogue *c, const struct event_provider *of,
-		     struct event_format *f, bool defined, struct probe_definition *probe,
+		     struct event_format *f, const struct event_origin *origin,
 		     const struct event_entry **entry, struct err *err)
 {
 	void (*grown)(void *arg, const struct event_entry *e);
@@ -180,21 +193,24 @@ static int add_event(struct event_catalogue *c, const struct event_provider *of,
 	if (!is_name(f->system) || !is_name(f->name)) {
 		e = err_set(err, EINVAL, "'%s:%s' is no name for an event", f->system, f->name);
 		event_format_free(f);
-		probe_definition_free(probe);
+		drop_origin(origin);
 		return e;
 	}
 	pthread_mutex_lock(&c->lock);
-	e = enter_event(c, of, f, defined, entry, err);
+	e = enter_event(c, of, f, origin->defined, entry, err);
 	if (e == 1) {
-		c->entries.at[(*entry)->index]->probe = probe;
-		c->entries.at[(*entry)->index]->defined = defined;
+		struct event_entry *added = c->entries.at[(*entry)->index];
+
+		added->probe = origin->probe;
+		added->eprobe = origin->eprobe;
+		added->defined = origin->defined;
 	}
 	grown = c->grown;
 	arg = c->grown_arg;
 	pthread_mutex_unlock(&c->lock);
 	if (e != 1) {
 		event_format_free(f);
-		probe_definition_free(probe);
+		drop_origin(origin);
 	} else if (grown) {
 		/* Without the lock: the watcher looks at the catalogue. */
 		grown(arg, *entry);
@@ -207,7 +223,8 @@ int events_add(struct event_catalogue *c, const struct event_provider *of, const
 {
 	struct event_format *f = event_format_parse(text, n, system, err);
 
-	return f ? add_event(c, of, f, false, NULL, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, &(struct event_origin){ 0 }, entry, err)
+		 : err_code(err, EINVAL);
 }
 
 int events_add_format(struct event_catalogue *c, const struct event_provider *of,
@@ -216,7 +233,8 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add_event(c, of, f, false, NULL, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, &(struct event_origin){ 0 }, entry, err)
+		 : err_code(err, EINVAL);
 }
 
 int events_define(struct event_catalogue *c, const struct event_provider *of,
@@ -225,20 +243,53 @@ int events_define(struct event_catalogue *c, const struct event_provider *of,
 {
 	struct event_format *f = copy_of(format, err);
 
-	return f ? add_event(c, of, f, true, NULL, entry, err) : err_code(err, EINVAL);
+	return f ? add_event(c, of, f, &(struct event_origin){ .defined = true }, entry, err)
+		 : err_code(err, EINVAL);
+}
+
+/* Adds a defined event from the text of its format; takes the definitions over. */
+static int add_defined(struct event_catalogue *c, const struct event_provider *of,
+		       const char *system, const char *text, const struct event_origin *origin,
+		       struct err *err)
+{
+	struct event_format *f = event_format_parse(text, strlen(text), system, err);
+	const struct event_entry *entry;
+
+	if (f)
+		return add_event(c, of, f, origin, &entry, err);
+	drop_origin(origin);
+	return err_code(err, EINVAL);
 }
 
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 		     const char *system, const char *text, struct probe_definition *probe,
 		     struct err *err)
 {
-	struct event_format *f = event_format_parse(text, strlen(text), system, err);
-	const struct event_entry *entry;
+	const struct event_origin origin = { .defined = true, .probe = probe };
 
-	if (f)
-		return add_event(c, of, f, true, probe, &entry, err);
-	probe_definition_free(probe);
-	return err_code(err, EINVAL);
+	return add_defined(c, of, system, text, &origin, err);
+}
+
+int events_add_eprobe(struct event_catalogue *c, const char *system, const char *text,
+		      struct eprobe *eprobe, struct err *err)
+{
+	const struct event_origin origin = { .defined = true, .eprobe = eprobe };
+
+	return add_defined(c, &eprobe_provider, system, text, &origin, err);
+}
+
+bool events_has_eprobes(struct event_catalogue *c, const struct event_entry *e)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->entries.n && !has; i++) {
+		const struct event_entry *other = c->entries.at[i];
+
+		has = other->eprobe && other->eprobe->base == e && !events_is_gone(other);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return has;
 }
 
 /* The number may have grown when the caller uses it; all events below it are there for good. */

@@ -4,6 +4,7 @@
  * memory to the end, because records in buffers and files refer to it; one that was removed is gone
  * for all who look for events. All calls may come from any thread. */
 #pragma once
+#include "event/eprobe.h"
 #include "event/filter_compile.h"
 #include "event/format.h"
 #include "event/probe_command.h"
@@ -21,6 +22,7 @@ struct event_entry {
 	const char *text;                  /* text of its `format` file, id included */
 	bool defined;                      /* somebody defined it, and may remove it */
 	const struct probe_definition *probe; /* of one that is a probe; else NULL */
+	const struct eprobe *eprobe;       /* of one that is made of another; else NULL */
 	_Atomic bool gone;                 /* removed: events_is_gone() */
 };
 
@@ -46,6 +48,11 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 		     const char *system, const char *text, struct probe_definition *probe,
 		     struct err *err);
+/* events_add_probe() for an event on another event. */
+int events_add_eprobe(struct event_catalogue *c, const char *system, const char *text,
+		      struct eprobe *eprobe, struct err *err);
+/* Whether an event that is not gone is made of this one. */
+bool events_has_eprobes(struct event_catalogue *c, const struct event_entry *e);
 /* Adds a defined event from its format, of which nothing is kept; as above, and *entry. */
 int events_define(struct event_catalogue *c, const struct event_provider *of,
 		  const struct event_format *format, const struct event_entry **entry,

@@ -108,13 +108,18 @@ const struct event_setting *event_set_get(const struct event_set *s, uint32_t in
 struct event_setting *event_set_of(struct event_set *s, uint32_t index)
 {
 	size_t i = place_of(s, index);
+	const struct event_entry *entry;
 
 	if (i < s->at.n && s->at.at[i].index == index)
 		return &s->at.at[i];
+	entry = s->catalogue ? events_at(s->catalogue, index) : NULL;
 	/* The list may move: pointers into it are void from here on. */
 	(void)vec_add(&s->at);
 	memmove(&s->at.at[i + 1], &s->at.at[i], (s->at.n - 1 - i) * sizeof(*s->at.at));
-	s->at.at[i] = (struct event_setting){ .index = index };
+	s->at.at[i] = (struct event_setting){
+		.index = index,
+		.made_of = entry && entry->eprobe ? 1 + entry->eprobe->base->index : 0,
+	};
 	return &s->at.at[i];
 }
 
@@ -147,13 +152,22 @@ static bool switched_by(const struct trigger_list *l, const struct event_format 
 	return false;
 }
 
+/* True if an armed event is made of this one. No event is made of one that is made itself. */
+static bool makes_others(const struct event_set *s, uint32_t index)
+{
+	for (size_t i = 0; i < s->at.n; i++)
+		if (s->at.at[i].made_of == 1 + index && event_set_armed(s, s->at.at[i].index))
+			return true;
+	return false;
+}
+
 bool event_set_switched(const struct event_set *s, uint32_t index)
 {
 	const struct event_setting *e = event_set_get(s, index);
 	const struct event_entry *entry;
 
 	/* Triggers of its own, or a function command that holds it. */
-	if (e->held || e->triggers.at.n)
+	if (e->held || e->triggers.at.n || makes_others(s, index))
 		return true;
 	entry = s->catalogue ? events_at(s->catalogue, index) : NULL;
 	/* Triggers of other events that enable or disable this one. */
@@ -184,6 +198,9 @@ bool event_set_stacked(const struct event_set *s, uint32_t index)
 
 	for (size_t i = 0; i < e->triggers.at.n; i++)
 		stacked |= e->triggers.at.at[i]->needs_stack;
+	for (size_t i = 0; i < s->at.n && !stacked; i++)
+		stacked = s->at.at[i].made_of == 1 + index &&
+			  event_set_stacked(s, s->at.at[i].index);
 	return stacked;
 }
 

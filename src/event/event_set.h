@@ -20,6 +20,7 @@
 
 struct event_setting {
 	uint32_t index;               /* in the catalogue */
+	uint32_t made_of;             /* 1 + index of the event that it is made of; 0: none */
 	bool enabled;
 	uint32_t held;                /* number of function commands that switch it */
 	/* In a set that is given to programs: readers want the stack at each record. */
@@ -59,8 +60,8 @@ void event_set_free(struct event_set *s);
 
 /* Returns the setting of any event of the catalogue; valid until the set changes. */
 const struct event_setting *event_set_get(const struct event_set *s, uint32_t index);
-/* True if triggers or function commands look at the event or switch it: it is armed then, whatever
- * `enabled` says. */
+/* True if triggers or function commands look at the event or switch it, or events are made of it:
+ * it is armed then, whatever `enabled` says. */
 bool event_set_switched(const struct event_set *s, uint32_t index);
 /* True if the event's site must write records: it is enabled, or a trigger waits at it or may
  * enable it. */

@@ -66,10 +66,18 @@ void fetch_begin_return(struct fetch_build *b)
 	add_head(b, "__probe_ret_ip", FETCH_CALLER);
 }
 
+void fetch_begin_event(struct fetch_build *b, bool (*field)(struct fetch_build *b, const char *name,
+							    size_t n),
+		       void *arg)
+{
+	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES, .by_symbol = true, .field = field,
+				   .field_arg = arg };
+}
+
 /* Number of the fields that are no arguments. */
 static size_t heads_of(const struct fetch_build *b)
 {
-	return b->at_return ? 2 : 1;
+	return b->field ? 0 : b->at_return ? 2 : 1;
 }
 
 void fetch_free(struct fetch_build *b)
@@ -146,6 +154,7 @@ struct fetch_text {
 	const char *begin, *stop, *at, *end;
 	const char *type;         /* after the colon; where none is, the argument */
 	bool variable;            /* it is $NAME: no memory in the kernel, even on the stack */
+	bool any_type;            /* $comm and texts may be numbers */
 	struct err *err;
 };
 
@@ -237,6 +246,25 @@ static bool emit_argument(struct fetch_build *b, const char *name, size_t n)
 	return true;
 }
 
+static bool is_comm(const char *name, size_t n)
+{
+	return is_text(name, n, "comm") || is_text(name, n, "COMM");
+}
+
+/* Compiles a field of the other event, or the thread's name. */
+static int parse_field(struct fetch_build *b, const struct fetch_text *t)
+{
+	size_t n = (size_t)(t->end - t->at - 1);
+
+	b->field_is_string = false;
+	if (b->field(b, t->at + 1, n))
+		return 0;
+	if (!is_comm(t->at + 1, n))
+		return set_fault(t, "Invalid $-variable specified");
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
+	return 0;
+}
+
 /* Compiles $comm, $retval, $stack (the stack pointer), or $stackN, the word number N from there
  * on. */
 static int parse_variable(struct fetch_build *b, struct fetch_text *t)
@@ -245,9 +273,11 @@ static int parse_variable(struct fetch_build *b, struct fetch_text *t)
 	const char *name = t->at + 1;
 	int64_t slot, slots = b->by_symbol ? KERNEL_STACK_WORDS : STACK_WORDS_MAX;
 
+	if (b->field)
+		return parse_field(b, t);
 	if (emit_argument(b, name, n))
 		return 0;
-	if (is_text(name, n, "comm") || is_text(name, n, "COMM")) {
+	if (is_comm(name, n)) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_COMM });
 	} else if (b->at_return && is_text(name, n, "retval")) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = REG_VALUE });
@@ -270,6 +300,8 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 {
 	int r = fetch_register(t->at + 1, (size_t)(t->end - t->at - 1));
 
+	if (b->field)
+		return set_fault(t, "Invalid $-variable specified");
 	if (r < 0)
 		return set_fault(t, "Invalid register name");
 	/* The instruction pointer is not among the saved registers of a probe's context. */
@@ -477,6 +509,19 @@ static void place_text(struct fetch_build *b, uint16_t at)
 	}
 }
 
+/* Ends the code of $FIELD:string: the string that the field is, or where it points. */
+static void emit_field_string(struct fetch_build *b, uint16_t at)
+{
+	struct fetch_insn i = { .op = FETCH_STRING, .at = at };
+
+	if (b->field_is_string && b->field_bytes) {
+		/* One byte more: a string that fills its field has no NUL there. */
+		i.flags = FETCH_BOUNDED;
+		i.count = (uint16_t)(b->field_bytes + 1);
+	}
+	fetch_insn(b, i);
+}
+
 /* Ends the code of an argument of type string. */
 static int emit_string(struct fetch_build *b, const struct fetch_text *t,
 		       const struct fetch_shape *shape, uint16_t at)
@@ -485,6 +530,8 @@ static int emit_string(struct fetch_build *b, const struct fetch_text *t,
 
 	if (last->op == FETCH_TEXT)
 		place_text(b, at);
+	else if (b->field && t->variable && !shape->count)
+		emit_field_string(b, at);
 	else if (last->op == FETCH_LOAD && shape->count && !t->variable)
 		emit_strings(b, shape->count, at);
 	else if (last->op == FETCH_LOAD && !t->variable)
@@ -494,6 +541,17 @@ static int emit_string(struct fetch_build *b, const struct fetch_text *t,
 	else
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_STRING, .at = at });
 	return 0;
+}
+
+/* Compiles 0 in place of a text that was not asked for as a string: an address in the kernel's
+ * memory, there. Returns the last instruction. */
+static struct fetch_insn *replace_text(struct fetch_build *b)
+{
+	while (b->code.n && b->code.at[b->code.n - 1].op == FETCH_TEXT &&
+	       !b->code.at[b->code.n - 1].at)
+		b->code.n--;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM });
+	return &b->code.at[b->code.n - 1];
 }
 
 /* Ends an argument's code with a store to `at`. A load that is the last instruction becomes as wide
@@ -507,11 +565,13 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 
 	if (shape->type->is_string)
 		return emit_string(b, t, shape, at);
+	if (last->op == FETCH_TEXT || (b->field && t->variable && b->field_is_string))
+		last = replace_text(b);
 	if (shape->bad_bits)
 		return set_fault_at(t, t->type, "Invalid bitfield");
 	if (shape->count && (last->op != FETCH_LOAD || t->variable))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
-	if (last->op == FETCH_LOAD)
+	if (last->op == FETCH_LOAD && !(b->field && t->variable))
 		last->size = size;
 	if (shape->count)
 		*last = (struct fetch_insn){ .op = FETCH_ARRAY, .size = size, .at = at,
@@ -535,7 +595,9 @@ static bool is_text_only(const char *at, size_t n)
 static int parse_type(struct fetch_text *t, struct fetch_shape *out)
 {
 	const char *colon = memchr(t->at, ':', (size_t)(t->end - t->at)), *where, *why;
-	bool text = is_text_only(t->at, (size_t)((colon ? colon : t->end) - t->at));
+	/* The kernel looks for these texts, but not in events on events. */
+	bool text = !t->any_type &&
+		    is_text_only(t->at, (size_t)((colon ? colon : t->end) - t->at));
 	char *type = colon ? mem_strndup(colon + 1, (size_t)(t->end - colon - 1))
 			   : mem_strdup(text ? "string" : "x64");
 
@@ -562,7 +624,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 			       : (size_t)snprintf(own, sizeof(own), "arg%zu",
 						  b->fields.n + 1 - heads_of(b));
 	struct fetch_text t = { .begin = text, .stop = text + n, .at = equals ? equals + 1 : text,
-				.end = text + n, .err = err };
+				.end = text + n, .err = err, .any_type = b->field };
 	bool is_address;
 	struct fetch_shape shape;
 	const char *why;
@@ -602,7 +664,9 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	p = mem_zalloc(*bytes);
 	p->n = (uint16_t)b->code.n;
 	p->fixed = (uint16_t)b->fixed;
-	memcpy(p->code, b->code.at, b->code.n * sizeof(p->code[0]));
+	/* An event without fields has no code. */
+	if (b->code.n)
+		memcpy(p->code, b->code.at, b->code.n * sizeof(p->code[0]));
 	return p;
 }
 
@@ -640,7 +704,9 @@ static char *print_of(const struct fetch_build *b)
 	size_t n;
 	FILE *to = mem_stream(&text, &n);
 
-	if (b->by_symbol)
+	if (b->field)
+		fputs("\"", to);
+	else if (b->by_symbol)
 		fputs(b->at_return ? "\"(%ps <- %pS)" : "\"(%pS)", to);
 	else
 		fputs(b->at_return ? "\"(%lx <- %lx)" : "\"(%lx)", to);

@@ -46,6 +46,15 @@ struct fetch_build {
 	 * probed one. False: there is none. */
 	bool (*symbol)(void *arg, const char *name, size_t n, int64_t *distance);
 	void *symbol_arg;
+	/* The record is made of that of another event (eprobe.h), and $NAME, n characters, is a
+	 * field: compiles the number, or the address of a string. False: there is none of the name.
+	 * NULL: the program is a probe's. */
+	bool (*field)(struct fetch_build *b, const char *name, size_t n);
+	void *field_arg;
+	/* The field compiled last is a string, of at most so many bytes; 0: as far as the record
+	 * goes. */
+	bool field_is_string;
+	uint16_t field_bytes;
 };
 
 /* Begins with __probe_ip alone; fetch_free() frees what is in it. */
@@ -53,6 +62,10 @@ void fetch_begin(struct fetch_build *b);
 /* Begins the program of a function's return. The probe's site has the function's address. Registers
  * are as in the caller: the stack pointer has passed the return address, %ip is that. */
 void fetch_begin_return(struct fetch_build *b);
+/* Begins without a field, for an event on another event's fields. */
+void fetch_begin_event(struct fetch_build *b, bool (*field)(struct fetch_build *b, const char *name,
+							    size_t n),
+		       void *arg);
 void fetch_free(struct fetch_build *b);
 
 /* Adds a field without code. Returns its offset in the record; -EINVAL and *err if the name is

@@ -22,8 +22,7 @@ int probe_line_fault(const struct line_words *w, const char *at, const char *wha
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Cuts the line at blanks; a # begins a comment. */
-static int cut_words(const char *line, struct line_words *w)
+int probe_line_cut(const char *line, struct line_words *w)
 {
 	size_t n = strlen(line);
 	char *rest = NULL;
@@ -269,7 +268,7 @@ int probe_command_parse_symbols(const char *line, const struct probe_symbols *sy
 	int r;
 
 	*out = (struct probe_command){ 0 };
-	r = cut_words(line, &w);
+	r = probe_line_cut(line, &w);
 	if (r == 0)
 		r = parse_words(&w, symbols, out);
 	free(w.copy);

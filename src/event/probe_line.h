@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A line that is being parsed, shared by probe_command.c (places in files) and kprobe_command.c
- * (symbols). */
+/* A line that is being parsed, shared by probe_command.c (places in files), kprobe_command.c
+ * (symbols) and eprobe.c (other events). */
 #pragma once
 #include "event/probe_command.h"
 
@@ -15,6 +15,9 @@ struct line_words {
 	struct err *err;
 };
 
+/* Cuts the line at blanks; a # begins a comment. 0, or -EINVAL, -E2BIG and *w->err. The caller
+ * frees w->copy, also after an error. */
+int probe_line_cut(const char *line, struct line_words *w);
 /* Sets the line's error. `at` points into the copy. */
 int probe_line_fault(const struct line_words *w, const char *at, const char *what);
 /* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL

@@ -68,7 +68,7 @@ bool rules_wanted(const struct settings *s)
 	    (is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
-		if (s->events.at.at[i].triggers.at.n)
+		if (s->events.at.at[i].triggers.at.n || s->events.at.at[i].made_of)
 			return true;
 	return s->commands.at.n;
 }
@@ -96,6 +96,19 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 	}
 }
 
+/* Adds the events that are made of this one's records: these are looked at. */
+static void add_made(struct rules *r, struct rule *rule)
+{
+	for (size_t i = 0; i < r->events.at.n; i++) {
+		const struct event_setting *e = &r->events.at.at[i];
+
+		if (e->made_of != 1 + rule->index || !event_set_armed(&r->events, e->index))
+			continue;
+		*vec_add(&rule->made) = events_at(r->events.catalogue, e->index);
+		rule->conditional = r->makes = true;
+	}
+}
+
 /* A marker's triggers run when the text is already in the buffer, as in ftrace. */
 static void add_event_rule(struct rules *r, const struct event_entry *entry)
 {
@@ -112,6 +125,7 @@ static void add_event_rule(struct rules *r, const struct event_entry *entry)
 			       .always = marker,
 			       .conditional = marker };
 	add_triggers(r, rule, &e->triggers);
+	add_made(r, rule);
 }
 
 static void add_events(struct rules *r)
@@ -238,8 +252,10 @@ void rules_free(struct rules *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->at.n; i++)
+	for (size_t i = 0; i < r->at.n; i++) {
 		vec_free(&r->at.at[i].triggers);
+		vec_free(&r->at.at[i].made);
+	}
 	for (size_t i = 0; i < r->images.n; i++)
 		vec_free(&r->images.at[i].of);
 	vec_free(&r->at);
@@ -255,8 +271,8 @@ void rules_free(struct rules *r)
 
 bool rules_run(const struct rules *r)
 {
-	bool runs = r->commands.n || r->event_stacks || r->user_stacks || r->call_stacks ||
-		    r->no_repeats;
+	bool runs = r->commands.n || r->makes || r->event_stacks || r->user_stacks ||
+		    r->call_stacks || r->no_repeats;
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

@@ -25,6 +25,7 @@ struct rule {
 	bool conditional;            /* triggers look at the record: they run after it is made */
 	const struct filter_program *filter; /* NULL: all records are kept */
 	VEC(struct rule_trigger) triggers;   /* the newest first */
+	VEC(const struct event_entry *) made; /* armed events that are made of its records */
 };
 
 struct rule_switch { uint32_t index; bool on; };
@@ -40,6 +41,7 @@ struct rules {
 	/* enabled or disabled by the write that made these settings */
 	VEC(struct rule_switch) switched;
 	bool stacks;                 /* a stack may be needed */
+	bool makes;                  /* events are made of others */
 	/* the options stacktrace, userstacktrace: a stack after each event */
 	bool event_stacks, user_stacks;
 	/* func_stack_trace, func-no-repeats: for the function tracer's records */

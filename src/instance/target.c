@@ -111,7 +111,7 @@ struct trace_info *instances_lock(struct instances *l)
 
 	/* Modules can bring new events into the catalogue while the session runs. */
 	for (; (e = events_at(l->events, l->named)); l->named++)
-		trace_info_add_event(info, e->index, e->format->system, e->format->name, e->text);
+		trace_info_add_event(info, e);
 	return info;
 }
 

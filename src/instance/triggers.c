@@ -16,6 +16,7 @@
 #include "hist/hist.h"
 #include "instance/buffer_internal.h"
 #include "instance/chunk_builder.h"
+#include "instance/eprobes.h"
 #include "instance/hists.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
@@ -52,6 +53,7 @@ struct triggers {
 	/* By thread: 1 + the function of the record before, if that was an EVENT_CALL. */
 	VEC(uint32_t) told;
 	const struct trace_info *info;
+	struct eprobe_calls system_calls;
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
@@ -95,6 +97,7 @@ void triggers_free(struct triggers *t)
 	if (t->knows_calls)
 		open_calls_free(&t->calls);
 	frames_free(t->frames);
+	eprobes_free(&t->system_calls);
 	free(t);
 }
 
@@ -183,6 +186,29 @@ static void do_stack(struct occurrence *m, bool on, uint32_t target)
 
 static void trigger_event(struct triggers *t, const struct stream_item *i);
 
+/* Looks at a record of event e as if the thread had recorded it now: n words of payload behind
+ * record[0], which is filled here. False: too many are in a chain. */
+static bool make_record(struct triggers *t, const struct stream_item *at,
+			const struct event_entry *e, uint64_t *record, unsigned n)
+{
+	struct event event = *at->event;
+	struct stream_item i = *at;
+
+	if (t->chained == CHAIN_MOST)
+		return false;
+	record[0] = record_word(event.tsc, record_event_id(n, RECORD_EVENT_TRACE + e->index),
+				RECORD_EVENT);
+	event.fn = e->index;
+	event.payload = record + 1;
+	event.count = n * sizeof(*record);
+	i.event = &event;
+	i.words = record;
+	t->chained++;
+	trigger_event(t, &i);
+	t->chained--;
+	return true;
+}
+
 /* hist_source_state.make: looks at a synthetic event as if the thread had recorded it now. Whoever
  * has it make itself again is stopped. */
 static bool make_event(void *arg, const struct event_entry *e, const uint64_t *payload,
@@ -190,24 +216,9 @@ static bool make_event(void *arg, const struct event_entry *e, const uint64_t *p
 {
 	struct occurrence *m = arg;
 	uint64_t record[SYNTHESIZED_WORDS];
-	struct event event = *m->item->event;
-	struct stream_item i = *m->item;
 
-	if (m->t->chained == CHAIN_MOST)
-		return false;
-	record[0] = record_word(event.tsc,
-				record_event_id((unsigned)words, RECORD_EVENT_TRACE + e->index),
-				RECORD_EVENT);
 	memcpy(record + 1, payload, words * sizeof(*payload));
-	event.fn = e->index;
-	event.payload = record + 1;
-	event.count = words * sizeof(*payload);
-	i.event = &event;
-	i.words = record;
-	m->t->chained++;
-	trigger_event(m->t, &i);
-	m->t->chained--;
-	return true;
+	return make_record(m->t, m->item, e, record, (unsigned)words);
 }
 
 /* hist_source_state.snapshot */
@@ -395,6 +406,26 @@ static void marker_of(const struct stream_item *i, struct event *event, uint64_t
 	copy->words = words;
 }
 
+/* Makes the records of events on this one, and looks at each as at any other. */
+static void make_eprobes(struct triggers *t, const struct rule *r, const struct stream_item *i)
+{
+	uint64_t words[SYNTHESIZED_WORDS];
+	unsigned n;
+
+	eprobes_note(&t->system_calls, events_at(t->now->events.catalogue, r->index), i->event);
+	for (size_t k = 0; k < r->made.n; k++) {
+		const struct event_entry *e = r->made.at[k];
+
+		/* Functions are known here alone, memory there. */
+		if (e->eprobe->filter && e->eprobe->filter->needs & FILTER_NEEDS_PLACE &&
+		    !passes_filter(t, r, e->eprobe->filter, i->event))
+			continue;
+		n = eprobes_make(e->eprobe, i->event, t->info, &t->system_calls, words + 1);
+		if (n)
+			make_record(t, i, e, words, n);
+	}
+}
+
 /* Looks at an event. In ftrace triggers run before their event's record is made if none of them
  * looks at it: their effect then holds for the record, too. Otherwise the record is made first, and
  * is in the buffer by then, unless the event's filter is still to decide. */
@@ -420,6 +451,8 @@ static void trigger_event(struct triggers *t, const struct stream_item *i)
 		finish_occurrence(&m);
 	if (keeps_record(t, r, i))
 		keep_event(t, r, i);
+	if (t->now->makes)
+		make_eprobes(t, r, i);
 	if (r->conditional)
 		finish_occurrence(&m);
 	run_triggers(&m, r, true);

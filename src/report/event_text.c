@@ -33,6 +33,7 @@
 /* One event: its format, and how libtraceevent prints it. */
 struct shown {
 	bool known;
+	const char *made_of;      /* "SYSTEM.EVENT", which the text names; or NULL */
 	struct event_format *format; /* NULL: the format cannot be parsed */
 	/* the same fields, at the places where libtraceevent is to read them: see
 	 * widen_columns() */
@@ -298,8 +299,10 @@ static struct shown *shown_of(struct event_texts *t, uint32_t index)
 		*vec_add(&t->events) = (struct shown){ 0 };
 	s = &t->events.at[index];
 	e = s->known ? NULL : trace_info_event(t->info, index);
-	if (e)
+	if (e) {
 		parse_event(t, s, e);
+		s->made_of = e->made_of;
+	}
 	s->known |= e != NULL; /* the event of a live session may still become known */
 	return s;
 }
@@ -540,15 +543,18 @@ static void print_by_format(struct event_texts *t, const struct shown *s, const 
 	tep_print_event(s->tep, &t->seq, &record, "%s", TEP_PRINT_INFO);
 }
 
-/* Prints a probe's record; false: nothing, its format is unusual. */
+/* Prints a probe's record, or that of an event on another one; false: nothing, its format is
+ * unusual. */
 static bool print_probe(struct event_texts *t, const struct shown *s, const struct event *e,
 			uint32_t size)
 {
-	if (!probe_text_is(s->format))
+	if (!s->made_of && !probe_text_is(s->format))
 		return false;
 	t->printed = e;
 	trace_seq_printf(&t->seq, "%s: ", s->format->name);
-	if (probe_text(s->format, t->record, size, function_of, t, &t->seq))
+	if (s->made_of)
+		trace_seq_printf(&t->seq, "(%s)", s->made_of);
+	if (probe_text(s->format, s->made_of, t->record, size, function_of, t, &t->seq))
 		return true;
 	trace_seq_reset(&t->seq);
 	return false;

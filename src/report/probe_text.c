@@ -171,6 +171,12 @@ static const struct place_form {
 	{ "\"(%pS)", print_function, false },       { "\"(%ps <- %pS)", print_function, true },
 };
 
+/* Returns what follows the quote of a format that has no place. */
+static const char *skip_quote(const char *print)
+{
+	return *print == '"' ? print + 1 : NULL;
+}
+
 /* Prints (PLACE) or (CALLER <- FUNCTION); returns what follows it in the print format, NULL: it is
  * another. */
 static const char *print_place(struct probe_print *p)
@@ -199,12 +205,12 @@ static const char *print_place(struct probe_print *p)
 	return p->format->print + strlen(form->text);
 }
 
-bool probe_text(const struct event_format *f, const uint8_t *record, uint32_t size,
+bool probe_text(const struct event_format *f, bool no_place, const uint8_t *record, uint32_t size,
 		probe_symbol symbol, void *context, struct trace_seq *to)
 {
 	struct probe_print p = { .format = f, .record = record, .size = size,
 				 .symbol = symbol, .context = context, .to = to };
-	const char *text = print_place(&p);
+	const char *text = no_place ? skip_quote(f->print) : print_place(&p);
 	uint64_t value;
 
 	/* To the quote that ends the format: arguments after it are the fields in their order. */

@@ -13,8 +13,9 @@ bool probe_text_is(const struct event_format *f);
  * tep_func_resolver_t. */
 typedef char *(*probe_symbol)(void *context, unsigned long long *address, char **module);
 
-/* Appends the text behind the event's name. `record` has `size` bytes with the common fields, in
+/* Appends the text behind the event's name; no_place: its fields alone, of an event on another
+ * one. `record` has `size` bytes with the common fields, in
  * which all fixed fields lie. False: the print format is none that a probe has; then something may
  * have been appended. */
-bool probe_text(const struct event_format *f, const uint8_t *record, uint32_t size,
+bool probe_text(const struct event_format *f, bool no_place, const uint8_t *record, uint32_t size,
 		probe_symbol symbol, void *context, struct trace_seq *to);

@@ -470,10 +470,7 @@ static bool take_update(struct session *s)
 		for (size_t i = 0; i < update.modules.n; i++)
 			take_module(s, &update, &update.modules.at[i]);
 		for (size_t i = 0; i < update.events.n; i++)
-			trace_info_add_event(s->info, update.events.at[i]->index,
-					     update.events.at[i]->format->system,
-					     update.events.at[i]->format->name,
-					     update.events.at[i]->text);
+			trace_info_add_event(s->info, update.events.at[i]);
 		for (size_t i = 0; i < update.refused.n; i++)
 			take_refusal(s, update.image, &update.refused.at[i]);
 		if (update.addition)

@@ -355,6 +355,8 @@ static void read_event(struct trace_info *info, struct cursor *c)
 	read_str(c, &e->system);
 	read_str(c, &e->name);
 	read_text(c, &e->format);
+	if (cursor_left(c))
+		read_str(c, &e->made_of);
 }
 
 static void read_run_item(struct trace_info *info, struct cursor *c)

@@ -392,6 +392,8 @@ static void new_events(struct info_writer *w, const struct trace_info *info, str
 		put_str(b, e->system);
 		put_str(b, e->name);
 		put_str(b, e->format);
+		if (e->made_of)
+			put_str(b, e->made_of);
 		put_item(out, INFO_EVENT, b);
 	}
 }

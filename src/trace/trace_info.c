@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "event/catalogue.h"
 
 struct trace_info *trace_info_new(void)
 {
@@ -44,6 +45,7 @@ static void free_events(struct trace_info *info)
 		free(info->events.at[i].system);
 		free(info->events.at[i].name);
 		free(info->events.at[i].format);
+		free(info->events.at[i].made_of);
 	}
 	vec_free(&info->events);
 	vec_free(&info->event_added);
@@ -128,16 +130,22 @@ void trace_info_rename(struct trace_info *info, uint32_t thread, uint64_t tsc, c
 		*vec_add(&info->renames) = r;
 }
 
-void trace_info_add_event(struct trace_info *info, uint32_t index, const char *system,
-			  const char *name, const char *format)
+void trace_info_add_event(struct trace_info *info, const struct event_entry *e)
 {
-	while (info->event_added.n <= index)
+	const struct event_format *base = e->eprobe ? e->eprobe->base->format : NULL;
+
+	while (info->event_added.n <= e->index)
 		*vec_add(&info->event_added) = false;
-	if (info->event_added.at[index])
+	if (info->event_added.at[e->index])
 		return;
-	info->event_added.at[index] = true;
-	*vec_add(&info->events) = (struct trace_event){ index, mem_strdup(system),
-							mem_strdup(name), mem_strdup(format) };
+	info->event_added.at[e->index] = true;
+	*vec_add(&info->events) = (struct trace_event){
+		.index = e->index,
+		.system = mem_strdup(e->format->system),
+		.name = mem_strdup(e->format->name),
+		.format = mem_strdup(e->text),
+		.made_of = base ? mem_printf("%s.%s", base->system, base->name) : NULL,
+	};
 }
 
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index)

@@ -10,6 +10,8 @@
 
 #include "base/vec.h"
 
+struct event_entry;
+
 /* Kinds of hook, and why there is none, are closed lists: hook/plan.h. */
 struct trace_function {
 	uint64_t vaddr;    /* in the module's file; runtime address = module base + vaddr */
@@ -103,6 +105,7 @@ struct trace_event {
 	uint32_t index;       /* in records: RECORD_EVENT_TRACE + index */
 	char *system, *name;
 	char *format;         /* the whole `format` file, id included */
+	char *made_of;        /* "SYSTEM.EVENT" of which it is made; NULL: of none */
 };
 
 /* A file of the settings (model/settings.h), as it was when recording began. */
@@ -174,10 +177,9 @@ static inline const char *trace_thread_name(const struct trace_thread *t)
 	return trace_thread_name_at(t, UINT64_MAX);
 }
 
-/* Adds an event with copies of these strings, once. The indices are the caller's own, 0, 1, ...:
- * they decide how much memory this takes. */
-void trace_info_add_event(struct trace_info *info, uint32_t index, const char *system,
-			  const char *name, const char *format);
+/* Adds an event of a catalogue with copies of its strings, once. Indices decide how much memory
+ * this takes. */
+void trace_info_add_event(struct trace_info *info, const struct event_entry *e);
 /* The event with this index, or NULL. */
 const struct trace_event *trace_info_event(const struct trace_info *info, uint32_t index);
 /* The function with this id in an image, and its module; NULL if the id is unknown. */

@@ -17,10 +17,12 @@
 #define PROBE_LOCATION "trace_uprobe"
 #define FUNCTION_LOCATION "trace_kprobe"
 #define SYNTHETIC_LOCATION "synthetic_events"
+#define EPROBE_LOCATION "event_probe"
 
 /* The events that a file is about. */
 enum defined_kind {
-	DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_FUNCTIONS = 4, DEFINED_ALL = 7
+	DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_FUNCTIONS = 4, DEFINED_EPROBES = 8,
+	DEFINED_ALL = 15
 };
 
 /* Definitions are common to all instances: the top one has them. */
@@ -31,7 +33,8 @@ static struct instance *top_of(const struct instance *in)
 
 static enum defined_kind kind_of(const struct event_entry *e)
 {
-	return !e->probe	  ? DEFINED_SYNTHETIC
+	return e->eprobe	  ? DEFINED_EPROBES
+	       : !e->probe	  ? DEFINED_SYNTHETIC
 	       : e->probe->symbol ? DEFINED_FUNCTIONS
 				  : DEFINED_PROBES;
 }
@@ -51,15 +54,22 @@ static char *text_of_probe(const struct probe_definition *d)
 	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
 }
 
-/* Shows a line that defines the event. Probes have a letter before theirs everywhere, synthetic
- * events only in dynamic_events. */
+/* Returns what stands behind the event's name, as the kernel writes it; NULL: a synthetic event's
+ * text is of another form. */
+static char *listing_of(const struct event_entry *e)
+{
+	return e->probe ? text_of_probe(e->probe) : e->eprobe ? eprobe_text(e->eprobe) : NULL;
+}
+
+/* Shows a line that defines the event. Probes and events on events have a letter before theirs
+ * everywhere, synthetic events only in dynamic_events. */
 static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
 {
-	if (e->probe) {
-		char *listed = text_of_probe(e->probe);
+	char *listed = listing_of(e);
 
-		out_char(text, e->probe->returns ? 'r' : 'p');
-		if (e->probe->active)
+	if (listed) {
+		out_char(text, e->eprobe ? 'e' : e->probe->returns ? 'r' : 'p');
+		if (e->probe && e->probe->active)
 			out_printf(text, "%u", e->probe->active);
 		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
 		free(listed);
@@ -160,13 +170,14 @@ static bool claims(const struct instance *in, uint32_t index)
 	return false;
 }
 
-/* Whether some instance records the event, or may. With events_lock. */
-static bool is_used(const struct instance *top, uint32_t index)
+/* Whether some instance records the event, or may, or an event is made of it that does not go with
+ * it. With events_lock. */
+static bool is_used(const struct instance *top, const struct event_entry *e, bool with_made)
 {
 	for (const struct instance *in = top; in; in = in->next)
-		if (claims(in, index))
+		if (claims(in, e->index))
 			return true;
-	return false;
+	return !with_made && events_has_eprobes(top->events, e);
 }
 
 /* event_trigger's makes(): notes an event that a trigger makes records of. */
@@ -227,14 +238,20 @@ struct removal {
 	bool all_or_none;       /* nothing goes if one is in use; else those before it are gone */
 };
 
-/* Whether the event is listed with these words behind its name, and perhaps more. */
+/* Whether the event is listed with these words behind its name, and perhaps more. What an event is
+ * made of may be written SYSTEM/EVENT, too. Of synthetic events the words are not looked at, as in
+ * the kernel. */
 static bool is_listed(const struct event_entry *e, const char *words)
 {
-	char *listed = e->probe ? text_of_probe(e->probe) : NULL;
+	char *listed = listing_of(e), *wanted = mem_strdup(words), *slash = strchr(wanted, '/');
 	size_t n = strlen(words);
-	bool is = listed && !strncmp(listed, words, n) && (!listed[n] || listed[n] == ' ');
+	bool is;
 
+	if (e->eprobe && slash)
+		*slash = '.';
+	is = !listed || (!strncmp(listed, wanted, n) && (!listed[n] || listed[n] == ' '));
 	free(listed);
+	free(wanted);
 	return is;
 }
 
@@ -243,7 +260,7 @@ static bool is_named(const struct event_entry *e, const struct removal *what)
 	return is_defined(e, what->kind) &&
 	       (!what->group || !strcmp(e->format->system, what->group)) &&
 	       (what->event ? !strcmp(e->format->name, what->event)
-			    : e->probe || what->all_or_none) &&
+			    : e->probe || e->eprobe || what->all_or_none) &&
 	       (!what->listed || is_listed(e, what->listed));
 }
 
@@ -253,6 +270,13 @@ static void remove_event(struct instance *top, const struct event_entry *e)
 	events_remove(top->events, e);
 	for (struct instance *in = top; in; in = in->next)
 		event_files_remove(in, e);
+}
+
+static int refuse_removal(const struct instance *top, const struct event_entry *e, struct err *err)
+{
+	return err_set(err, EBUSY, "%s:%s is in use: %s first", e->format->system, e->format->name,
+		       events_has_eprobes(top->events, e) ? "remove the events on its fields"
+							   : "disable it");
 }
 
 /* Removes what is named. Returns how many, or -EBUSY and *err. */
@@ -270,9 +294,8 @@ static int remove_named(struct instance *top, const struct removal *what, struct
 
 			if (!is_named(e, what))
 				continue;
-			if (is_used(top, i)) {
-				removed = err_set(err, EBUSY, "%s:%s is in use: disable it first",
-						  e->format->system, e->format->name);
+			if (is_used(top, e, what->all_or_none && what->kind & DEFINED_EPROBES)) {
+				removed = refuse_removal(top, e, err);
 			} else if (pass) {
 				remove_event(top, e);
 				removed++;
@@ -462,7 +485,36 @@ static int run_synthetic(struct instance *top, const char *line, bool dynamic, s
 	return r;
 }
 
-/* `!ANYTHING:[GRP/]EVENT ...` is another way to write `-:[GRP/]EVENT`. */
+/* What the error_log is to have of a line that failed. */
+struct blame {
+	const char *location;
+	char *text;             /* NULL: the line */
+	size_t column;          /* in it; it may be behind its end */
+};
+
+/* Runs a line that defines an event on another event. *blame is filled if it fails. */
+static int run_eprobe(struct instance *top, const char *line, struct blame *blame, struct err *err)
+{
+	struct eprobe_command c;
+	int r = eprobe_command_parse(line, top->events, &c, err);
+	struct err why;
+
+	if (r == 0)
+		r = check_name(c.group, c.event, line, 0, err);
+	if (r == 0) {
+		r = events_add_eprobe(top->events, c.group, c.format, c.eprobe, &why);
+		c.eprobe = NULL;
+		if (r < 0)
+			err_at(err, -r, line, 0, "%s", why.text);
+	}
+	*blame = (struct blame){ c.filter ? FILTER_FAULT_LOCATION : EPROBE_LOCATION, c.filter,
+				 c.column };
+	c.filter = NULL;
+	eprobe_command_free(&c);
+	return r;
+}
+
+/* `!ANYTHING:[GRP/]EVENT ...` is another way to write `-:[GRP/]EVENT ...`. */
 static int run_negated(struct instance *top, const char *line, enum defined_kind kind,
 		       struct err *err)
 {
@@ -473,7 +525,7 @@ static int run_negated(struct instance *top, const char *line, enum defined_kind
 
 	if (!name)
 		return err_at(err, EINVAL, line, 0, "a removal names the event: -:[GRP/]EVENT");
-	removal = mem_printf("-%.*s", (int)strcspn(name, " \t"), name);
+	removal = mem_printf("-%s", name);
 	r = run_probe(top, removal, kind, &why);
 	if (r < 0)
 		err_at(err, -r, line, 0, "%s", why.text);
@@ -481,23 +533,30 @@ static int run_negated(struct instance *top, const char *line, enum defined_kind
 	return r;
 }
 
-/* Runs a line. *location: who is to be named in the error_log. */
+/* Runs a line. *blame is filled if it fails. */
 static int run_line(struct instance *top, const char *line, enum defined_kind kind,
-		    const char **location, struct err *err)
+		    struct blame *blame, struct err *err)
 {
 	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
+	int r;
 
+	if (kind == DEFINED_ALL && eprobe_command_is(line))
+		return run_eprobe(top, line, blame, err);
+	*blame = (struct blame){ .location = SYNTHETIC_LOCATION };
 	if (!dynamic && kind != DEFINED_SYNTHETIC) {
-		*location = kind == DEFINED_FUNCTIONS || !probe_command_is_of_file(line)
+		blame->location = kind == DEFINED_FUNCTIONS || !probe_command_is_of_file(line)
 				    ? FUNCTION_LOCATION
 				    : PROBE_LOCATION;
-		return *line == '!' ? run_negated(top, line, kind, err)
-				    : run_probe(top, line, kind, err);
+		r = *line == '!' ? run_negated(top, line, kind, err)
+				 : run_probe(top, line, kind, err);
+		blame->column = err->column;
+		return r;
 	}
-	*location = SYNTHETIC_LOCATION;
 	if (strlen(line) > PROBE_LINE_MAX)
 		return err_set(err, EINVAL, "a line has at most %u characters", PROBE_LINE_MAX);
-	return run_synthetic(top, line, dynamic, err);
+	r = run_synthetic(top, line, dynamic, err);
+	blame->column = err->column;
+	return r;
 }
 
 /* Returns the next line, to be freed: without a comment, and without blanks at its begin. */
@@ -522,13 +581,16 @@ static ssize_t write_defined(struct tree_file *f, const char *text, size_t n,
 
 	for (size_t at = 0; at < n && r == 0;) {
 		char *line = next_line(text, &at);
-		const char *location;
+		struct blame blame;
 
-		r = run_line(top_of(in), line, kind, &location, err);
+		r = run_line(top_of(in), line, kind, &blame, err);
 		if (r < 0) {
-			instance_log(in, location, err->text, line, strlen(line), err->column);
+			const char *of = blame.text ? blame.text : line;
+
+			instance_log(in, blame.location, err->text, of, strlen(of), blame.column);
 			f->told = true;
 		}
+		free(blame.text);
 		free(line);
 	}
 	return r < 0 ? r : (ssize_t)n;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The mounted tree answers as a real kernel did: 3,000 operations (tests/oracle/operations) on the
+# The mounted tree answers as a real kernel did: 3,200 operations (tests/oracle/operations) on the
 # tree over a program whose functions have the names of some of the kernel's, each answer compared
 # with the kernel's (tests/oracle/kernel-6.12). What differs is listed in tests/oracle/differences
 # with its reason; it must differ, and as it says.

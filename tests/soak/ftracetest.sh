@@ -26,6 +26,7 @@ TABLE=$(dirname "$(readlink -f "$0")")/ftracetest.table
 SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-filter-stacktrace
 	trigger/trigger-eventonoff trigger/trigger-filter trigger/trigger-snapshot trigger/trigger-stacktrace trigger/trigger-traceonoff
 	trigger/trigger-hist-mod trigger/trigger-multihist trigger/trigger-trace-marker-synthetic-kernel dynevent/add_remove_uprobe
+	dynevent/add_remove_eprobe trigger/inter-event/trigger-synthetic-eprobe
 	trigger/inter-event/trigger-field-variable-support trigger/inter-event/trigger-inter-event-combined-hist
 	trigger/inter-event/trigger-onchange-action-hist trigger/inter-event/trigger-onmatch-action-hist
 	trigger/inter-event/trigger-onmatch-onmax-action-hist trigger/inter-event/trigger-onmax-action-hist
