@@ -48,6 +48,8 @@ complete -c brace -n '__fish_seen_subcommand_from probe' -s x -l exec -r -F
 complete -c brace -n '__fish_seen_subcommand_from probe' -s s -l source -r -F
 complete -c brace -n '__fish_seen_subcommand_from report' -l by -x -a 'function thread module process'
 complete -c brace -n '__fish_seen_subcommand_from report' -s s -l sort -x -a 'calls total self min mean p50 p99 max name module'
+complete -c brace -n '__fish_seen_subcommand_from diff' -s s -l sort -x -a 'calls total self min mean p50 p99 max'
+complete -c brace -n '__fish_seen_subcommand_from diff' -l by -x -a 'function module'
 complete -c brace -n '__fish_seen_subcommand_from syscalls' -l by -x -a 'call thread file error'
 complete -c brace -n '__fish_seen_subcommand_from syscalls' -s s -l sort -x -a 'calls errors total min mean p50 p99 max name'
 complete -c brace -n 'not __fish_use_subcommand' -l mode -x -a 'stream overwrite block'

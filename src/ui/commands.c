@@ -197,6 +197,18 @@ static const struct option report_options[] = {
 	END
 };
 
+static const struct option diff_options[] = {
+	{ 0, "by", "WHAT", "a row for each function (the default) or module", set_text, TO(by) },
+	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
+	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
+	{ 's', "sort", "COLUMN", "compare calls, total, self (the default), min, mean, p50, p99 or max: the greatest change first", set_text, TO(sort) },
+	{ 'r', "reverse", NULL, "the smallest change first", set_flag, TO(reverse) },
+	{ 0, "fail-over", "PERCENT", "exit with 1 if B has more by so much, in all, or in one row by that part of all", .set = set_fail_over },
+	CHARGE_HANDLERS,
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
+	END
+};
+
 static const struct option query_options[] = {
 	{ 0, "csv", NULL, "comma-separated values, with a heading", set_flag, TO(csv) },
 	END
@@ -346,6 +358,9 @@ const struct command commands[] = {
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
 	  TABLES(report_options, excerpt_options, json_options, screen_options), false, 0, -1,
 	  cmd_report },
+	{ "diff", "A B", "Compare calls and times of two trace files",
+	  TABLES(diff_options, excerpt_options, json_options, screen_options), false, 2, 2,
+	  cmd_diff },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",

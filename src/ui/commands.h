@@ -9,6 +9,7 @@
 int cmd_record(struct invocation *inv);
 int cmd_graph(struct invocation *inv);
 int cmd_replay(struct invocation *inv);
+int cmd_diff(struct invocation *inv);
 int cmd_report(struct invocation *inv);
 int cmd_query(struct invocation *inv);
 int cmd_list(struct invocation *inv);

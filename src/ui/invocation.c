@@ -145,6 +145,23 @@ int set_excerpt(struct invocation *inv, const struct option *o, const char *valu
 	return excerpt_wish_add(&inv->excerpt, o->name, value, err);
 }
 
+/* "5%" or "0.5"; kept in hundredths of a percent. units_parse_time_ns() reads the number. */
+int set_fail_over(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	size_t n = strlen(value) - (*value && value[strlen(value) - 1] == '%');
+	char number[32];
+	uint64_t hundredths;
+
+	snprintf(number, sizeof(number), "%.*s", (int)n, value);
+	if (n >= sizeof(number) || strspn(number, "0123456789.") != n ||
+	    units_parse_time_ns(number, 100, &hundredths, NULL))
+		return err_at(err, EINVAL, value, 0, "a percentage is a number, or one with %%");
+	inv->fail_over = hundredths;
+	inv->fails_over = true;
+	return 0;
+}
+
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[COLOUR_CHOICES_N + 1] = { "auto", "always", "never" };

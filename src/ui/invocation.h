@@ -90,18 +90,19 @@ struct invocation {
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
 	uint64_t last;
+	uint64_t fail_over;   /* hundredths of a percent */
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
 		list_systems, list_tracers, list_triggers;
 	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
-	bool charge_handlers, quiet, reverse, call_lines, verbose, signatures, top, why;
+	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
-	set_session, set_probe, set_probe_filter, set_excerpt;
+	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -19,7 +19,6 @@ static const struct { const char *word, *instead; } commands[] = {
 	{ "dump", "`brace replay` prints all records, `brace report --json` numbers for programs" },
 	{ "script", "`brace replay` prints all records, `brace report --json` numbers for programs" },
 	{ "tui", "`brace replay` and `brace report` show what was recorded, in a pager" },
-	{ "diff", "`brace report --json A` and `--json B` have numbers that can be compared" },
 	{ "annotate", "brace has calls, not samples: `brace report` tells which functions take the time" },
 };
 

@@ -10,13 +10,19 @@
 
 int trace_file_open(const struct invocation *inv, struct store_reader **out)
 {
-	const char *path = inv->n_operands ? inv->operands[0] : "trace.brace";
+	return trace_file_open_path(inv, inv->n_operands ? inv->operands[0] : NULL, out);
+}
+
+int trace_file_open_path(const struct invocation *inv, const char *named,
+			 struct store_reader **out)
+{
+	const char *path = named ? named : "trace.brace";
 	uint64_t lost;
 	struct err err;
 
 	if (store_open(path, out, &err)) {
 		/* The user named no file: the sentence must not blame one. */
-		if (err.code == ENOENT && !inv->n_operands)
+		if (err.code == ENOENT && !named)
 			err_set(&err, ENOENT,
 				"there is no trace.brace here: `brace record -- PROGRAM` writes one; or name a file");
 		return say_error(&err);

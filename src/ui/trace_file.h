@@ -7,6 +7,9 @@
 /* Opens the command's first operand, or trace.brace. Says what is wrong, and warns of a file that
  * was cut short. 0, or EXIT_BRACE. The caller closes *out. */
 int trace_file_open(const struct invocation *inv, struct store_reader **out);
+/* trace_file_open() of a file by name; NULL: trace.brace. */
+int trace_file_open_path(const struct invocation *inv, const char *named,
+			 struct store_reader **out);
 /* The part of the file that the options of excerpt_options choose; everything without any. NULL and
  * *err: they choose what the file does not have, or it cannot be read. The caller closes it before
  * the reader. Does it give nothing, excerpt_source_is_empty() has the reason. */

@@ -60,6 +60,10 @@ looks record -e 'named:*' -e 'task:*' -e 'syscalls:*' -o "$T/e" -- "$P" "$L"
 for file in t died f e; do
 	looks report "$T/$file"
 	looks report --json "$T/$file"
+	looks report --tree "$T/$file"
+	looks report --by process "$T/$file"
+	looks replay --thread "$ODD" "$T/$file"
+	looks diff "$T/$file" "$T/$file"
 	for rows in call thread file; do looks syscalls --by $rows "$T/$file"; done
 	looks syscalls --by thread --json "$T/$file"
 	looks query "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'

@@ -1,11 +1,12 @@
 /* A program of known shape for excerpts of traces: threads with names, calls in calls, recursion,
- * and calls of which some are long. Prints nothing. */
+ * and calls of which some are long. Prints nothing. The argument is the
+ * number of rounds. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #define KEPT __attribute__((noinline, noclone))
-#define ROUNDS 4
-
+static unsigned n_rounds = 4;
 static atomic_uint done;
 
 KEPT void leaf(unsigned n)
@@ -51,15 +52,17 @@ static void *rounds(void *name)
 {
 	if (name)
 		pthread_setname_np(pthread_self(), name);
-	for (unsigned i = 0; i < ROUNDS; i++)
+	for (unsigned i = 0; i < n_rounds; i++)
 		round_of(i);
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t threads[2];
 
+	if (argc > 1)
+		n_rounds = (unsigned)atoi(argv[1]);
 	pthread_create(&threads[0], NULL, rounds, "even");
 	pthread_create(&threads[1], NULL, rounds, "odd");
 	rounds(NULL);

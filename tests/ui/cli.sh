@@ -16,8 +16,8 @@ says() {
 }
 
 # --- help, manual, completion
-[ "$(wc -w <<<"$commands")" -eq 30 ]
-result "help lists 30 commands" $?
+[ "$(wc -w <<<"$commands")" -eq 31 ]
+result "help lists 31 commands" $?
 for command in $commands; do
 	"$BRACE" "$command" --help >"$T/help" 2>"$T/err"
 	[ $? -eq 0 ] && [ ! -s "$T/err" ] && head -n 1 "$T/help" | grep -q "^Usage: brace $command"
@@ -34,7 +34,7 @@ options_of() { # COMMAND: its options, a line each
 		grep -oE -- '--?[a-zA-Z][a-z-]*'
 }
 
-for command in record graph replay report query syscalls hist sql latency probe list info recover mount umount shell start stop restart show stream extract snapshot clear set stat \
+for command in record graph replay report diff query syscalls hist sql latency probe list info recover mount umount shell start stop restart show stream extract snapshot clear set stat \
 	reset sessions; do
 	options_of "$command" >"$T/options"
 	mandoc -T utf8 "$SOURCE/man/brace-$command.1" 2>"$T/err" | sed 's/.\x08//g' >"$T/page"
@@ -114,7 +114,7 @@ result "events without calls are counted" $? "$T/err"
 says "no command" 125 'which command' "$BRACE"
 says "an unknown command" 125 'did you mean record' "$BRACE" recrd
 says "help of an unknown command" 125 'no command frob' "$BRACE" help frob
-for word in trace live attach top profile dump tui script diff; do
+for word in trace live attach top profile dump tui script; do
 	says "another tool's command: $word" 125 'brace record\|brace graph\|brace report' "$BRACE" "$word"
 done
 says "a program without a command" 125 'brace record -- PROGRAM' "$BRACE" ./program

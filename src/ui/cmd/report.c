@@ -9,12 +9,11 @@
 
 #include "base/demangle.h"
 #include "base/mem.h"
-#include "model/tracer.h"
 #include "report/durations.h"
-#include "report/regroup.h"
 #include "report/path_sums.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
+#include "ui/part_summary.h"
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
@@ -33,44 +32,14 @@ static int sort_column(const struct invocation *inv, enum summary_column *out)
 	return EXIT_BRACE;
 }
 
-/* What rows are of: words of --by, and the options that name a function. */
-enum rows_of { BY_FUNCTION, BY_THREAD, BY_MODULE, BY_PROCESS, BY_CALLERS, BY_CALLEES, ROWS_OF_N };
-#define BY_WORDS BY_CALLERS /* so many are words of --by */
-
-static const struct { const char *word, *called; } rows_of[ROWS_OF_N] = {
-	[BY_FUNCTION] = { "function", "function that was called" },
-	[BY_THREAD] = { "thread", "thread that called" },
-	[BY_MODULE] = { "module", "file with a function that was called" },
-	[BY_PROCESS] = { "process", "process that called" },
-	[BY_CALLERS] = { NULL, "function that calls it" },
-	[BY_CALLEES] = { NULL, "function that it calls" },
-};
-
 struct report {
 	const struct invocation *inv;
 	struct store_reader *reader;
-	struct excerpt *excerpt;     /* NULL: all of the file */
-	struct regroup *regroup;     /* or NULL */
-	enum rows_of rows;
+	struct part_summary part;
+	enum part_rows rows;
 	enum summary_column column;
 	struct function_list globs, functions; /* operands; of --callers and its like */
 };
-
-/* EXIT_BRACE: there are no such rows. */
-static int rows_by(const struct invocation *inv, enum rows_of *out)
-{
-	*out = inv->callers ? BY_CALLERS : inv->callees ? BY_CALLEES : BY_FUNCTION;
-	if (!inv->by)
-		return 0;
-	for (*out = 0; *out < BY_WORDS; ++*out)
-		if (!strcmp(inv->by, rows_of[*out].word))
-			return 0;
-	say("brace: no rows by %s; there are", inv->by);
-	for (unsigned i = 0; i < BY_WORDS; i++)
-		say("%s %s", i ? "," : "", rows_of[i].word);
-	say("\n");
-	return EXIT_BRACE;
-}
 
 /* EXIT_BRACE: options that each say what is printed. */
 static int one_kind(const struct invocation *inv)
@@ -140,12 +109,12 @@ static int check_matched(const struct report *r, const struct summary *s)
 			found = row_matches(&one, &s->rows.at[k]);
 		function_list_free(&one);
 		if (!found && s->rows.n)
-			say_warning("no %s matches `%s`", rows_of[r->rows].called, p->text);
+			say_warning("no %s matches `%s`", part_rows_called(r->rows), p->text);
 	}
 	if (s->rows.n)
 		return 0;
 	say("brace: no %s matches: brace report without a name lists those that %s\n",
-	    rows_of[r->rows].called, r->rows == BY_FUNCTION ? "were" : "did");
+	    part_rows_called(r->rows), r->rows == PART_FUNCTIONS ? "were" : "did");
 	return EXIT_BRACE;
 }
 
@@ -163,36 +132,28 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 static int check_column(const struct report *r, const struct summary *s)
 {
 	if (!s->cut || (r->column != SUMMARY_SELF &&
-			!(r->rows == BY_THREAD && r->column == SUMMARY_TOTAL)))
+			!(r->rows == PART_THREADS && r->column == SUMMARY_TOTAL)))
 		return 0;
 	say("brace: cannot sort by %s: short calls were not recorded (--threshold), and self time is not known\n",
 	    summary_column_words[r->column]);
 	return EXIT_BRACE;
 }
 
-/* Nothing is left of a part: says by what. */
-static int check_part(const struct report *r)
-{
-	struct err err;
-
-	return r->excerpt && excerpt_is_empty(r->excerpt, &err) ? say_error(&err) : 0;
-}
-
 /* The rows are made of all functions first: times of a function count those it calls, matched or
  * not. */
-static int print_rows(struct report *r, const struct summary_input *in)
+static int print_rows(struct report *r)
 {
 	const struct invocation *inv = r->inv;
 	struct summary s = { 0 };
 	struct err err;
 	int status;
 
-	if (summary_make(in, 0, &s, &err))
+	if (summary_make(&r->part.in, 0, &s, &err))
 		status = say_error(&err);
 	else
 		status = check_column(r, &s);
 	if (!status)
-		status = check_part(r);
+		status = part_summary_check(&r->part);
 	if (!status && r->globs.patterns.n) {
 		keep_matching(&s, &r->globs);
 		status = check_matched(r, &s);
@@ -205,16 +166,16 @@ static int print_rows(struct report *r, const struct summary_input *in)
 	return status;
 }
 
-static int print_tree(struct report *r, const struct summary_input *in)
+static int print_tree(struct report *r)
 {
 	struct path_sums t;
 	struct screen o;
 	struct err err;
 	int status;
 
-	if (path_sums_make(in, &t, &err) < 0) {
+	if (path_sums_make(&r->part.in, &t, &err) < 0) {
 		status = say_error(&err);
-	} else if (!(status = check_part(r))) {
+	} else if (!(status = part_summary_check(&r->part))) {
 		screen_open(&o, r->inv, SCREEN_PAGED, r->inv->json ? NULL : paint_table);
 		(r->inv->json ? path_sums_print_json : path_sums_print)(&t, r->inv->limit, &o.text);
 		status = screen_close(&o, 0);
@@ -250,74 +211,26 @@ static int print_histogram(struct report *r)
 	return got ? say_error(&err) : screen_close(&o, 0);
 }
 
-/* What asks for calls in calls is not in every trace. */
-static int check_nesting(const struct report *r)
-{
-	const struct trace_info *info = store_info(r->reader);
-	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
-	const char *option = r->inv->callers   ? "--callers"
-			     : r->inv->callees ? "--callees"
-			     : r->inv->call_tree ? "--tree" : NULL;
-
-	if (!option || (t && t->exits && !info->thresh_ns))
-		return 0;
-	say("brace: %s needs all calls and their ends, which the trace does not have (%s)\n", option,
-	    info->thresh_ns ? "--threshold" : "-t function");
-	return EXIT_BRACE;
-}
-
-/* EXIT_BRACE: no function is meant. */
-static int regroup(struct report *r, struct summary_input *in)
-{
-	static const enum regroup_by by[ROWS_OF_N] = {
-		[BY_MODULE] = REGROUP_MODULE, [BY_PROCESS] = REGROUP_PROCESS,
-		[BY_CALLERS] = REGROUP_CALLERS, [BY_CALLEES] = REGROUP_CALLEES,
-	};
-	struct err err;
-
-	r->regroup = regroup_new(in, by[r->rows], &r->functions);
-	*in = regroup_input(r->regroup);
-	if (r->rows < BY_CALLERS || regroup_has_functions(r->regroup))
-		return 0;
-	err_at(&err, ENOENT, r->functions.patterns.at[0].text, 0,
-	       "no function of the trace matches: brace report lists those that were called");
-	return say_error(&err);
-}
-
-/* Without options that choose a part all workers read the file itself. */
 static int print_report(struct report *r)
 {
-	struct summary_input in = summary_from_store(r->reader);
-	struct err err;
-	int status = check_nesting(r);
+	int status;
 
-	if (status || r->inv->histogram)
-		return status ? status : print_histogram(r);
-	if (!excerpt_wish_is_all(&r->inv->excerpt)) {
-		if (excerpt_open(&r->inv->excerpt, r->reader, &r->excerpt, &err))
-			return say_error(&err);
-		excerpt_clip(r->excerpt);
-		in = summary_from_excerpt(r->excerpt, r->reader);
-	}
-	if (r->inv->call_tree)
-		return print_tree(r, &in);
-	in.by_thread = r->rows == BY_THREAD;
-	if (r->rows > BY_THREAD)
-		status = regroup(r, &in);
-	return status ? status : print_rows(r, &in);
+	if (r->inv->histogram)
+		return print_histogram(r);
+	status = part_summary_open(&r->part, r->inv, r->reader, r->rows, &r->functions);
+	if (status)
+		return status;
+	return r->inv->call_tree ? print_tree(r) : print_rows(r);
 }
 
 /* The functions that an option names, before the file is read. */
 static int read_functions(struct report *r, struct invocation *inv)
 {
-	const char *text = inv->callers ? inv->callers : inv->callees;
 	struct err err;
 
-	if (text && function_list_write(&r->functions, text, false, &err))
-		return say_error(&err);
 	if (inv->histogram && excerpt_wish_add(&inv->excerpt, "filter", inv->histogram, &err))
 		return say_error(&err);
-	return 0;
+	return part_summary_functions(inv, &r->functions);
 }
 
 /* All of the line is checked before the file is read: that may take minutes. */
@@ -326,15 +239,14 @@ int cmd_report(struct invocation *inv)
 	struct report r = { .inv = inv };
 	int status = sort_column(inv, &r.column);
 
-	status = status ? status : rows_by(inv, &r.rows);
+	status = status ? status : part_summary_rows(inv, &r.rows);
 	status = status ? status : one_kind(inv);
 	status = status ? status : read_functions(&r, inv);
 	status = status ? status : globs_read(&r.globs, inv->operands, inv->n_operands, 1);
 	status = status ? status : trace_file_open(inv, &r.reader);
 	if (!status)
 		status = print_report(&r);
-	regroup_free(r.regroup);
-	excerpt_close(r.excerpt);
+	part_summary_close(&r.part);
 	store_close(r.reader);
 	function_list_free(&r.globs);
 	function_list_free(&r.functions);

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Joins two sorted lists of rows. Called by cmd/diff.c, on its thread. Nothing fails but the
+ * output, whose error stays in it. */
+#include "report/compare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define CHANGE 10 /* columns of a change in percent */
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+/* The program's own functions are matched whatever its file is called: two builds have two
+ * names. */
+static const char *key_module(const struct summary *s, const struct summary_row *r)
+{
+	const struct trace_info *info = s->info;
+	const char *exe = info->images.n ? info->images.at[0].exe : NULL, *name;
+
+	if (!exe)
+		return r->module;
+	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	return strcmp(name, r->module) ? r->module : "";
+}
+
+struct compare_key { const struct summary_row *row; const char *module; };
+
+static int by_key(const void *p, const void *q)
+{
+	const struct compare_key *x = p, *y = q;
+	int c = strcmp(x->row->name, y->row->name);
+
+	return c ? c : strcmp(x->module, y->module);
+}
+
+/* The rows of one side by name; free() them. */
+static struct compare_key *sorted_keys(const struct summary *s)
+{
+	struct compare_key *keys = mem_realloc(NULL, s->rows.n + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		keys[i] = (struct compare_key){ &s->rows.at[i], key_module(s, &s->rows.at[i]) };
+	qsort(keys, s->rows.n, sizeof(*keys), by_key);
+	return keys;
+}
+
+void compare_make(struct comparison *c, const struct summary *a, const struct summary *b,
+		  enum summary_column column)
+{
+	struct compare_key *x = sorted_keys(a), *y = sorted_keys(b);
+	size_t i = 0, k = 0;
+
+	*c = (struct comparison){ .a = a, .b = b, .column = column };
+	while (i < a->rows.n || k < b->rows.n) {
+		int order = i == a->rows.n ? 1 : k == b->rows.n ? -1 : by_key(&x[i], &y[k]);
+
+		*vec_add(&c->rows) = (struct compared_row){ order <= 0 ? x[i].row : NULL,
+							    order >= 0 ? y[k].row : NULL };
+		i += order <= 0;
+		k += order >= 0;
+	}
+	free(x);
+	free(y);
+}
+
+void compare_free(struct comparison *c)
+{
+	vec_free(&c->rows);
+}
+
+static uint64_t value_of(const struct summary_row *r, enum summary_column column)
+{
+	return r ? r->value[column] : 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+struct compare_order { enum summary_column column; bool reverse; };
+
+static int by_change(const void *p, const void *q, void *arg)
+{
+	const struct compared_row *x = p, *y = q;
+	const struct compare_order *o = arg;
+	const uint64_t dx = distance(value_of(x->a, o->column), value_of(x->b, o->column)),
+		       dy = distance(value_of(y->a, o->column), value_of(y->b, o->column));
+	int c = dx > dy ? -1 : dx < dy;
+
+	if (!c)
+		c = strcmp((x->a ? x->a : x->b)->name, (y->a ? y->a : y->b)->name);
+	return o->reverse ? -c : c;
+}
+
+void compare_sort(struct comparison *c, bool reverse)
+{
+	struct compare_order o = { c->column, reverse };
+
+	if (c->rows.n)
+		qsort_r(c->rows.at, c->rows.n, sizeof(*c->rows.at), by_change, &o);
+}
+
+uint64_t compare_sum(const struct summary *s, enum summary_column column)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		sum += s->rows.at[i].value[column];
+	return sum;
+}
+
+int64_t compare_growth(uint64_t a, uint64_t b)
+{
+	__int128 hundredths;
+
+	if (!a)
+		return b ? INT64_MAX : 0;
+	hundredths = ((__int128)b - (__int128)a) * 10000 / a;
+	return hundredths >= INT64_MAX ? INT64_MAX - 1 : (int64_t)hundredths;
+}
+
+const struct compared_row *compare_worst(const struct comparison *c, uint64_t *part)
+{
+	const uint64_t all = compare_sum(c->a, c->column);
+	const struct compared_row *worst = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < c->rows.n; i++) {
+		uint64_t a = value_of(c->rows.at[i].a, c->column),
+			 b = value_of(c->rows.at[i].b, c->column);
+
+		if (b > a && b - a > most) {
+			most = b - a;
+			worst = &c->rows.at[i];
+		}
+	}
+	*part = (uint64_t)compare_growth(all, all + most);
+	return worst;
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+static void print_value(const struct summary_row *r, enum summary_column column, struct out *o)
+{
+	if (!r)
+		out_printf(o, "%*s", SUMMARY_COLUMN, "-");
+	else if (column == SUMMARY_CALLS)
+		out_u64(o, r->value[column], SUMMARY_COLUMN, ' ');
+	else
+		summary_print_time(o, r->value[column]);
+}
+
+/* "+12.34%"; "new" and "gone" for a row of one side. */
+static void print_change(const struct comparison *c, const struct compared_row *r, struct out *o)
+{
+	const int64_t growth = compare_growth(value_of(r->a, c->column), value_of(r->b, c->column));
+	const uint64_t size = growth < 0 ? 0 - (uint64_t)growth : (uint64_t)growth;
+	char text[40];
+
+	snprintf(text, sizeof(text), "%c%" PRIu64 ".%02" PRIu64 "%%", growth < 0 ? '-' : '+',
+		 size / 100, size % 100);
+	out_printf(o, "%*s", CHANGE,
+		   !r->a ? "new" : !r->b ? "gone" : growth == INT64_MAX ? "from 0" : text);
+}
+
+static void print_name(const struct summary_row *r, struct out *o)
+{
+	out_bytes(o, "  ", 2);
+	out_name(o, r->name, strlen(r->name));
+	if (r->symbol) {
+		out_str(o, " [");
+		out_str(o, r->module);
+		out_char(o, ']');
+	}
+	out_char(o, '\n');
+}
+
+/* Calls, the column that is looked at, its change, and what half of the calls last at most. */
+static size_t columns_of(const struct comparison *c, enum summary_column *out)
+{
+	const bool timed = summary_is_timed(c->a) || summary_is_timed(c->b);
+	size_t n = 0;
+
+	out[n++] = SUMMARY_CALLS;
+	if (timed && c->column != SUMMARY_CALLS)
+		out[n++] = c->column;
+	if (timed && c->column != SUMMARY_P50)
+		out[n++] = SUMMARY_P50;
+	return n;
+}
+
+static void print_heading(const struct comparison *c, const enum summary_column *columns, size_t n,
+			  struct out *o)
+{
+	char title[2][32];
+
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned side = 0; side < 2; side++) {
+			snprintf(title[side], sizeof(title[side]), "%s %c",
+				 summary_column_words[columns[i]], 'A' + side);
+			for (char *p = title[side]; *p; p++)
+				*p = *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+		}
+		out_printf(o, "%*s%*s", SUMMARY_COLUMN, title[0], SUMMARY_COLUMN, title[1]);
+		if (columns[i] == c->column)
+			out_printf(o, "%*s", CHANGE, "CHANGE");
+	}
+	out_printf(o, "  %s\n", c->b->title ? c->b->title : c->b->by_thread ? "THREAD" : "FUNCTION");
+}
+
+static void print_sums(const struct comparison *c, const char *const names[2], struct out *o)
+{
+	const struct summary *const sides[2] = { c->a, c->b };
+
+	for (unsigned i = 0; i < 2; i++) {
+		out_printf(o, "# %c: ", 'A' + i);
+		out_foreign(o, names[i], SIZE_MAX);
+		out_printf(o, ": %" PRIu64 " calls", compare_sum(sides[i], SUMMARY_CALLS));
+		if (summary_is_timed(sides[i]) && !sides[i]->cut)
+			out_printf(o, ", %" PRIu64 " ns", compare_sum(sides[i], SUMMARY_SELF));
+		out_char(o, '\n');
+	}
+}
+
+void compare_print(const struct comparison *c, const char *const names[2], size_t n, struct out *o)
+{
+	enum summary_column columns[3];
+	const size_t n_columns = columns_of(c, columns);
+
+	print_sums(c, names, o);
+	print_heading(c, columns, n_columns, o);
+	for (size_t i = 0; i < c->rows.n && (!n || i < n); i++) {
+		const struct compared_row *r = &c->rows.at[i];
+
+		for (size_t k = 0; k < n_columns; k++) {
+			print_value(r->a, columns[k], o);
+			print_value(r->b, columns[k], o);
+			if (columns[k] == c->column)
+				print_change(c, r, o);
+		}
+		print_name(r->b ? r->b : r->a, o);
+	}
+}
+
+static void print_side_json(const struct summary *s, const struct summary_row *r, struct out *o)
+{
+	if (!r) {
+		out_str(o, "null");
+		return;
+	}
+	for (unsigned i = 0; i < SUMMARY_NUMBERS; i++) {
+		out_printf(o, "%s\"%s%s\":", i ? "," : "{", summary_column_words[i],
+			   i == SUMMARY_CALLS ? "" : "_ns");
+		if (s->cut && i == SUMMARY_SELF)
+			out_str(o, "null");
+		else
+			out_u64(o, r->value[i], 0, ' ');
+	}
+	out_char(o, '}');
+}
+
+static void print_sum_json(const struct summary *s, struct out *o)
+{
+	out_printf(o, "{\"calls\":%" PRIu64 ",\"self_ns\":", compare_sum(s, SUMMARY_CALLS));
+	if (s->cut)
+		out_str(o, "null}");
+	else
+		out_printf(o, "%" PRIu64 "}", compare_sum(s, SUMMARY_SELF));
+}
+
+void compare_print_json(const struct comparison *c, const char *const names[2], size_t n,
+			struct out *o)
+{
+	out_str(o, "{\"schema\":\"brace-diff\",\"version\":1,\"files\":[");
+	json_string(o, names[0]);
+	out_char(o, ',');
+	json_string(o, names[1]);
+	out_str(o, "],\"a\":");
+	print_sum_json(c->a, o);
+	out_str(o, ",\"b\":");
+	print_sum_json(c->b, o);
+	out_str(o, "}\n");
+	for (size_t i = 0; i < c->rows.n && (!n || i < n); i++) {
+		const struct compared_row *r = &c->rows.at[i];
+
+		out_str(o, "{\"name\":");
+		json_string(o, (r->b ? r->b : r->a)->name);
+		out_str(o, ",\"module\":");
+		json_string(o, (r->b ? r->b : r->a)->module);
+		out_str(o, ",\"a\":");
+		print_side_json(c->a, r->a, o);
+		out_str(o, ",\"b\":");
+		print_side_json(c->b, r->b, o);
+		out_str(o, "}\n");
+	}
+}

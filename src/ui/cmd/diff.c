@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* brace diff: the rows of two traces side by side. main() calls it. Fails on what brace report
+ * fails on; with --fail-over the exit status is 1 if the second trace has grown by more. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "model/units.h"
+#include "report/compare.h"
+#include "ui/commands.h"
+#include "ui/part_summary.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/trace_file.h"
+
+#define EXIT_GROWN 1
+
+struct diff_side {
+	struct store_reader *reader;
+	struct part_summary part;
+	struct summary summary;
+};
+
+struct diff {
+	const struct invocation *inv;
+	enum part_rows rows;
+	enum summary_column column;
+	struct function_list functions;
+	struct diff_side sides[2];
+};
+
+/* Names of threads and processes have numbers, which no two runs share. */
+static int check_rows(const struct diff *d)
+{
+	if (d->rows != PART_THREADS && d->rows != PART_PROCESSES)
+		return 0;
+	say("brace: rows by %s have numbers that differ from run to run; there are function and module\n",
+	    d->inv->by);
+	return EXIT_BRACE;
+}
+
+static int find_column(struct diff *d)
+{
+	d->column = d->inv->sort ? summary_column_find(d->inv->sort) : SUMMARY_SELF;
+	if (d->column < SUMMARY_NUMBERS)
+		return 0;
+	say("brace: no column %s to compare; there are", d->inv->sort);
+	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
+		say("%s %s", c ? "," : "", summary_column_words[c]);
+	say("\n");
+	return EXIT_BRACE;
+}
+
+static int read_side(struct diff *d, unsigned i)
+{
+	struct diff_side *s = &d->sides[i];
+	struct err err;
+	int status = trace_file_open_path(d->inv, d->inv->operands[i], &s->reader);
+
+	if (!status)
+		status = part_summary_open(&s->part, d->inv, s->reader, d->rows, &d->functions);
+	if (!status && summary_make(&s->part.in, 0, &s->summary, &err))
+		status = say_error(&err);
+	return status ? status : part_summary_check(&s->part);
+}
+
+/* Sums of other columns mean nothing. */
+static int check_fail_over(const struct diff *d)
+{
+	if (!d->inv->fails_over || d->column == SUMMARY_CALLS || d->column == SUMMARY_TOTAL ||
+	    d->column == SUMMARY_SELF)
+		return 0;
+	say("brace: --fail-over compares calls, total or self, not %s\n",
+	    summary_column_words[d->column]);
+	return EXIT_BRACE;
+}
+
+/* Where one trace has no times, calls are compared; where it lacks self times, totals are. */
+static int choose_column(struct diff *d)
+{
+	const struct summary *a = &d->sides[0].summary, *b = &d->sides[1].summary;
+	const bool timed = summary_is_timed(a) && summary_is_timed(b), cut = a->cut || b->cut;
+
+	if (!d->inv->sort)
+		d->column = !timed ? SUMMARY_CALLS : cut ? SUMMARY_TOTAL : SUMMARY_SELF;
+	if (d->column == SUMMARY_SELF && cut) {
+		say("brace: cannot compare self: short calls were not recorded (--threshold), and self time is not known\n");
+		return EXIT_BRACE;
+	}
+	return 0;
+}
+
+/* "12.3 %" */
+struct percent { char text[32]; };
+
+static struct percent percent_of(uint64_t hundredths)
+{
+	struct percent p;
+
+	snprintf(p.text, sizeof(p.text), "%" PRIu64 ".%02" PRIu64 " %%", hundredths / 100,
+		 hundredths % 100);
+	return p;
+}
+
+/* The whole, or one row by that part of the whole. */
+static int check_growth(const struct diff *d, const struct comparison *c)
+{
+	const char *column = summary_column_words[d->column];
+	const int64_t growth = compare_growth(compare_sum(c->a, d->column),
+					      compare_sum(c->b, d->column));
+	uint64_t part;
+	const struct compared_row *worst = compare_worst(c, &part);
+	const bool all = growth > (int64_t)d->inv->fail_over;
+
+	if (!d->inv->fails_over || (!all && (!worst || part <= d->inv->fail_over)))
+		return 0;
+	if (all && growth == INT64_MAX)
+		say("brace: %s of all is new\n", column);
+	else if (all)
+		say("brace: %s of all grew by %s, more than %s\n", column,
+		    percent_of((uint64_t)growth).text, percent_of(d->inv->fail_over).text);
+	if (worst)
+		say("brace: %s of %s grew most, by %s of all\n", column, worst->b->name,
+		    percent_of(part).text);
+	return EXIT_GROWN;
+}
+
+static int print_diff(const struct diff *d, const struct comparison *c)
+{
+	const struct invocation *inv = d->inv;
+	const char *const names[2] = { inv->operands[0], inv->operands[1] };
+	struct screen o;
+
+	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
+	(inv->json ? compare_print_json : compare_print)(c, names, inv->limit, &o.text);
+	return screen_close(&o, 0);
+}
+
+static int compare(struct diff *d)
+{
+	struct comparison c;
+	int status = choose_column(d);
+
+	if (status)
+		return status;
+	compare_make(&c, &d->sides[0].summary, &d->sides[1].summary, d->column);
+	compare_sort(&c, d->inv->reverse);
+	status = print_diff(d, &c);
+	if (!status)
+		status = check_growth(d, &c);
+	compare_free(&c);
+	return status;
+}
+
+int cmd_diff(struct invocation *inv)
+{
+	struct diff d = { .inv = inv };
+	int status = find_column(&d);
+
+	status = status ? status : part_summary_rows(inv, &d.rows);
+	status = status ? status : check_rows(&d);
+	status = status ? status : check_fail_over(&d);
+	status = status ? status : part_summary_functions(inv, &d.functions);
+	for (unsigned i = 0; i < 2 && !status; i++)
+		status = read_side(&d, i);
+	if (!status)
+		status = compare(&d);
+	for (unsigned i = 0; i < 2; i++) {
+		summary_free(&d.sides[i].summary);
+		part_summary_close(&d.sides[i].part);
+		store_close(d.sides[i].reader);
+	}
+	function_list_free(&d.functions);
+	return status;
+}

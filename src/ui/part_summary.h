@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the options of report and diff say of the rows, as the input of a summary: of which part of
+ * a file, and what they are of. All functions say what is wrong and return EXIT_BRACE. */
+#pragma once
+#include "excerpt/excerpt.h"
+#include "report/regroup.h"
+#include "ui/invocation.h"
+
+/* What rows are of: words of --by, and the options that name a function. */
+enum part_rows {
+	PART_FUNCTIONS, PART_THREADS, PART_MODULES, PART_PROCESSES, PART_CALLERS, PART_CALLEES,
+	PART_ROWS_N
+};
+
+struct part_summary {
+	struct excerpt *excerpt;  /* NULL: all of the file */
+	struct regroup *regroup;  /* or NULL */
+	struct summary_input in;
+};
+
+/* --by, --callers, --callees. */
+int part_summary_rows(const struct invocation *inv, enum part_rows *out);
+/* The functions of --callers or --callees; empty if neither is given. */
+int part_summary_functions(const struct invocation *inv, struct function_list *out);
+/* "function that was called": what a row is, for sentences. */
+const char *part_rows_called(enum part_rows rows);
+
+/* Makes p->in; part_summary_close() frees it in any case, before the reader and `functions` go. */
+int part_summary_open(struct part_summary *p, const struct invocation *inv,
+		      struct store_reader *reader, enum part_rows rows,
+		      const struct function_list *functions);
+/* After the reading: whether anything was left of the part. */
+int part_summary_check(const struct part_summary *p);
+void part_summary_close(struct part_summary *p);

@@ -1,0 +1,88 @@
+# shellcheck shell=bash
+# brace diff: every row against the two reports, which rows came and went, and the exit status for CI.
+. "$(dirname "$0")/lib.sh"
+
+record --mode block -- "$FIXTURES/parts" 4
+nothing_lost "a program of three threads" 150
+mv "$T/trace" "$T/a"
+record --mode block -- "$FIXTURES/parts" 5
+mv "$T/trace" "$T/b"
+record --mode block -n fibonacci -- "$FIXTURES/parts" 4
+mv "$T/trace" "$T/less"
+
+cat >"$T/truth.py" <<'P'
+"""truth.py DIFF REPORT-A REPORT-B: is each row of the diff that of the reports, and none is missing?"""
+import json, sys
+rows = [[json.loads(line) for line in open(path)] for path in sys.argv[1:]]
+head, diff, (a, b) = rows[0][0], rows[0][1:], rows[1:]
+by_name = [{(row["name"], row["module"]): row for row in side[1:]} for side in (a, b)]
+assert {(row["name"], row["module"]) for row in diff} == by_name[0].keys() | by_name[1].keys()
+assert head["schema"] == "brace-diff" and len(diff) == len(by_name[0].keys() | by_name[1].keys()) > 1
+for row in diff:
+    for side, reported in zip("ab", by_name):
+        want = reported.get((row["name"], row["module"]))
+        assert (row[side] is None) == (want is None), (row, want)
+        assert want is None or all(want[key] == value for key, value in row[side].items()), (row, want)
+changes = [abs((row["b"] or {"self_ns": 0})["self_ns"] - (row["a"] or {"self_ns": 0})["self_ns"]) for row in diff]
+assert changes == sorted(changes, reverse=True), changes
+for side, reported in zip("ab", by_name):
+    assert head[side] == {key: sum(row[key] for row in reported.values()) for key in ("calls", "self_ns")}, head
+P
+compares() { # NAME A B OPTION...: of report, too
+	"$BRACE" diff --json "${@:4}" "$2" "$3" >"$T/diff.json" 2>"$T/err"
+	/usr/bin/python3 "$T/truth.py" "$T/diff.json" <("$BRACE" report --json "${@:4}" "$2") <("$BRACE" report --json "${@:4}" "$3") 2>>"$T/err"
+	result "$1: rows are those of both reports" $? "$T/err"
+}
+compares "two runs" "$T/a" "$T/b"
+compares "by module" "$T/a" "$T/b" --by module
+compares "callers" "$T/a" "$T/b" --callers fibonacci
+compares "callees of a graph" "$T/a" "$T/b" --callees long_step -g round_of
+compares "a thread of each" "$T/a" "$T/b" --thread odd
+compares "other functions" "$T/a" "$T/less"
+
+cp "$FIXTURES/parts" "$T/parts-2"
+record --mode block -- "$T/parts-2" 5
+"$BRACE" diff --json "$T/a" "$T/trace" >"$T/diff.json" && ! grep -q '"a":null\|"b":null' "$T/diff.json"
+result "a program of another name: its functions are compared" $? "$T/diff.json"
+
+# --- for people
+"$BRACE" diff -s calls "$T/a" "$T/b" >"$T/out" 2>"$T/err"
+grep -qE '^ +CALLS A +CALLS B +CHANGE +P50 A +P50 B  FUNCTION$' "$T/out" && grep -qE '^ +36 +45 +\+25\.00% .* leaf \[parts\]$' "$T/out" &&
+	sed 1,3d "$T/out" | head -n 1 | grep -qE '96 +171 +\+78\.12% .*fibonacci'
+result "calls, the greatest change first" $? "$T/out"
+"$BRACE" diff "$T/a" "$T/less" >"$T/out" && grep -qE ' gone .* fibonacci \[parts\]$' "$T/out" && "$BRACE" diff "$T/less" "$T/a" | grep -qE ' new .* fibonacci \[parts\]$'
+result "functions that only one has" $? "$T/out"
+[ "$("$BRACE" diff --limit 2 "$T/a" "$T/b" | grep -vc '^#')" -eq 3 ]
+result "--limit" $?
+"$BRACE" diff -s calls "$T/a" "$T/a" | sed 1,3d | awk '$3 != "+0.00%" { bad++ } END { exit bad || !NR }'
+result "a trace is equal to itself" $?
+
+# --- for CI
+status() { # WANTED NAME OPTION...
+	"$BRACE" diff "${@:3}" >"$T/out" 2>"$T/err"
+	[ $? -eq "$1" ]
+	result "$2" $? "$T/err"
+}
+status 0 "a trace has not grown" --fail-over 0% "$T/a" "$T/a"
+status 0 "fewer calls are no growth" -s calls --fail-over 0 "$T/a" "$T/less"
+status 1 "all grew by more than 30 %" -s calls --fail-over 30% "$T/a" "$T/b"
+grep -qxE 'brace: calls of all grew by 4[0-9]\.[0-9]+ %, more than 30\.00 %' "$T/err" && grep -qE '^brace: calls of fibonacci grew most, by 37\.[0-9]+ % of all$' "$T/err"
+result "and it says by how much, and where" $? "$T/err"
+status 1 "one row grew by more than 0.5 % of all" -s calls --fail-over 0.5% "$T/a" "$T/b"
+status 0 "nothing grew so much" -s calls --fail-over 60 "$T/a" "$T/b"
+status 0 "without --fail-over growth is no failure" "$T/a" "$T/b"
+
+# --- what cannot be meant
+refuses() { # NAME PATTERN WORD...
+	"$BRACE" diff "${@:3}" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && [ ! -s "$T/out" ] && grep -qE -e "$2" "$T/err"
+	result "$1" $? "$T/err"
+}
+refuses "one file" 'diff needs A B' "$T/a"
+refuses "a file that is none" 'No such file' "$T/a" "$T/none"
+refuses "threads" 'differ from run to run; there are function and module' --by thread "$T/a" "$T/b"
+refuses "names" 'no column name to compare; there are calls' -s name "$T/a" "$T/b"
+refuses "no percentage" 'a percentage is a number' --fail-over much "$T/a" "$T/b"
+refuses "percentages of percentiles" 'compares calls, total or self, not p99' -s p99 --fail-over 5% "$T/a" "$T/b"
+refuses "a function that one has not called" 'nothing of the trace is chosen' -l fibonacci "$T/less" "$T/none"
+finish
