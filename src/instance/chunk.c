@@ -27,6 +27,19 @@ struct chunk *chunk_new(const struct drain_run *run)
 	return c;
 }
 
+struct chunk *chunk_lost(uint32_t thread, uint16_t cpu, uint64_t tsc, uint64_t lost)
+{
+	struct chunk *c = mem_zalloc(sizeof(*c));
+
+	atomic_init(&c->refs, 1);
+	c->thread = thread;
+	c->resolved = true;
+	c->cpu = cpu;
+	c->near_tsc = tsc;
+	c->lost = lost;
+	return c;
+}
+
 struct chunk *chunk_like(const struct chunk *c)
 {
 	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
@@ -99,7 +112,7 @@ void chunk_put(struct chunk *c)
 struct chunk_ref chunk_ref_get(const struct chunk_ref *k)
 {
 	return (struct chunk_ref){ chunk_get(k->chunk), k->what,
-				   k->events ? selection_get(k->events) : NULL };
+				   k->events ? selection_get(k->events) : NULL, k->missed };
 }
 
 void chunk_ref_put(const struct chunk_ref *k)

@@ -28,6 +28,8 @@ struct chunk {
 
 /* A copy of the run, with one reference, to be dropped by chunk_put. */
 struct chunk *chunk_new(const struct drain_run *run);
+/* Returns a resolved chunk without records, of a thread that lost some at a time. */
+struct chunk *chunk_lost(uint32_t thread, uint16_t cpu, uint64_t tsc, uint64_t lost);
 /* Copy some records of a resolved chunk: chunk_like makes an empty chunk of the same thread and
  * time with room for all records, chunk_add adds a record of n words, chunk_or_nothing trims the
  * chunk, or frees it and returns NULL if it is empty. */
@@ -50,6 +52,7 @@ struct chunk_ref {
 	struct chunk *chunk;
 	unsigned what;
 	struct selection *events; /* of CHUNK_EVENTS; NULL: all */
+	uint64_t missed;          /* the thread's records right before it that the ring dropped */
 };
 
 struct chunk_ref chunk_ref_get(const struct chunk_ref *k); /* a copy, with references of its own */

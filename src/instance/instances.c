@@ -175,6 +175,13 @@ struct session *instances_session(struct instances *l)
 	return l->session;
 }
 
+uint64_t instances_dropped(struct instances *l)
+{
+	struct ring_counts c = ring_counts(&l->top->buffer.ring);
+
+	return c.overrun + c.dropped;
+}
+
 int instances_extract(struct instances *l, const char *path, struct err *err)
 {
 	struct trace_array *top = l->top;

@@ -34,6 +34,9 @@ bool instances_are_over(struct instances *l);
 void instances_wait(struct instances *l);
 /* The session behind the tree, for closing figures and session_stop. instances_stop frees it. */
 struct session *instances_session(struct instances *l);
+/* Records that the top instance's buffer had no room for: newer ones replaced them, or they did not
+ * fit. */
+uint64_t instances_dropped(struct instances *l);
 /* Writes the top instance's buffer into a trace file, for brace report and its like. The records
  * stay. */
 int instances_extract(struct instances *l, const char *path, struct err *err);

@@ -18,6 +18,11 @@ static uint64_t bytes_of(const struct chunk *c)
 	return sizeof(*c) + c->n * sizeof(c->words[0]);
 }
 
+static uint64_t begin_of(const struct chunk *c)
+{
+	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
+}
+
 /* --- by CPU ------------------------------------------------------------------------- */
 
 /* Returns the counters of a CPU. The number is the traced program's: one out of range counts as CPU
@@ -62,6 +67,69 @@ struct ring_losses ring_losses(struct ring *r, unsigned cpu)
 	return gone;
 }
 
+/* --- by thread ---------------------------------------------------------------------- */
+
+/* Returns what the chunk's thread misses; NULL: the thread is not known. */
+static struct ring_missed *missed_at(struct ring *r, const struct chunk *c)
+{
+	if (!c->resolved)
+		return NULL;
+	while (r->missed.n <= c->thread)
+		*vec_add(&r->missed) = (struct ring_missed){ 0 };
+	return &r->missed.at[c->thread];
+}
+
+/* Adds to a counter of what a thread misses, or to that of unknown threads. */
+static void miss(struct ring *r, const struct chunk *c, size_t counter, uint64_t n)
+{
+	struct ring_missed *m = missed_at(r, c);
+
+	if (!m) {
+		r->missed_unknown += n;
+		return;
+	}
+	*(uint64_t *)((char *)m + counter) += n;
+	m->tsc = begin_of(c);
+	m->cpu = c->cpu;
+}
+
+/* Takes a count for a chunk, once. */
+static uint64_t claim(uint64_t *count)
+{
+	uint64_t n = *count;
+
+	*count = 0;
+	return n;
+}
+
+/* Adds what the chunk's thread missed before this chunk, its oldest. */
+static void claim_missed(struct ring *r, struct chunk_ref *k)
+{
+	struct ring_missed *m = missed_at(r, k->chunk);
+
+	if (m)
+		k->missed += claim(&m->before_oldest) + claim(&r->missed_unknown);
+}
+
+/* Tells by chunks without records what threads missed of which the ring has nothing. */
+static void tell_missed(struct ring *r, chunk_list *out)
+{
+	for (uint32_t i = 0; i < r->missed.n; i++) {
+		struct ring_missed *m = &r->missed.at[i];
+		uint64_t n = claim(&m->before_oldest) + claim(&m->before_next);
+
+		if (n)
+			*vec_add(out) =
+				(struct chunk_ref){ .chunk = chunk_lost(i, m->cpu, m->tsc, n) };
+	}
+}
+
+static void forget_missed(struct ring *r)
+{
+	r->missed.n = 0;
+	r->missed_unknown = 0;
+}
+
 /* --- the ring ----------------------------------------------------------------------- */
 
 void ring_init(struct ring *r, uint64_t limit, bool overwrite)
@@ -83,6 +151,7 @@ void ring_free(struct ring *r)
 	drop_all(r);
 	vec_free(&r->at);
 	vec_free(&r->gone);
+	vec_free(&r->missed);
 	pthread_mutex_destroy(&r->lock);
 }
 
@@ -95,6 +164,8 @@ static void drop_oldest(struct ring *r)
 	r->counts.overrun += k->chunk->records;
 	count_gone(r, k->chunk, offsetof(struct ring_losses, overrun));
 	gone_at(r, k->chunk->cpu)->lost_gone += k->chunk->lost;
+	miss(r, k->chunk, offsetof(struct ring_missed, before_oldest),
+	     k->chunk->records + k->chunk->lost + k->missed);
 	chunk_ref_put(k);
 }
 
@@ -119,8 +190,11 @@ static void shrink_ring(struct ring *r)
 static void keep_chunk(struct ring *r, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
+	struct ring_missed *m = missed_at(r, c);
+	struct chunk_ref *kept = vec_add(&r->at);
 
-	*vec_add(&r->at) = chunk_ref_get(k);
+	*kept = chunk_ref_get(k);
+	kept->missed += m ? claim(&m->before_next) : 0;
 	r->counts.bytes += bytes_of(c);
 	r->counts.entries += c->records;
 	r->counts.lost += c->lost;
@@ -135,6 +209,7 @@ static void drop_new(struct ring *r, const struct chunk *c)
 	count_gone(r, c, offsetof(struct ring_losses, dropped));
 	gone_at(r, c->cpu)->lost += c->lost;
 	gone_at(r, c->cpu)->lost_gone += c->lost;
+	miss(r, c, offsetof(struct ring_missed, before_next), c->records + c->lost);
 }
 
 void ring_push(struct ring *r, const struct chunk_ref *k)
@@ -168,24 +243,25 @@ void ring_clear(struct ring *r)
 	drop_all(r);
 	r->counts = (struct ring_counts){ 0 };
 	r->gone.n = 0;
+	forget_missed(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
 void ring_copy(struct ring *r, chunk_list *out)
 {
+	size_t n = out->n;
+
 	pthread_mutex_lock(&r->lock);
 	chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
+	/* As in the kernel, `trace` says in its header what is missing, trace_pipe by lines. */
+	for (; n < out->n; n++)
+		out->at[n].missed = 0;
 	pthread_mutex_unlock(&r->lock);
 }
 
 /* How late a record may be stamped, in ticks (some 6 ms): chunks that end so shortly before tsc are
  * kept. */
 #define LATE_TICKS (UINT64_C(1) << 24)
-
-static uint64_t begin_of(const struct chunk *c)
-{
-	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
-}
 
 /* Walks from the newest chunk back. A chunk ends before its thread's next one begins, so that once
  * a thread's chunk begins before tsc, all its older chunks are over. */
@@ -224,16 +300,21 @@ void ring_take(struct ring *r, bool reader, chunk_list *out)
 	pthread_mutex_lock(&r->lock);
 	/* The list takes the ring's reference over. */
 	while (r->first < r->at.n && is_looked_at(r->at.at[r->first].chunk)) {
-		const struct chunk_ref *k = &r->at.at[r->first++];
+		struct chunk_ref *k = &r->at.at[r->first++];
 
 		r->counts.bytes -= bytes_of(k->chunk);
 		r->counts.entries -= k->chunk->records;
 		if (reader) {
 			r->counts.read += k->chunk->records;
 			count_gone(r, k->chunk, offsetof(struct ring_losses, read));
+			claim_missed(r, k);
 		}
 		*vec_add(out) = *k;
 	}
+	if (!reader)
+		forget_missed(r);
+	else if (r->first == r->at.n)
+		tell_missed(r, out);
 	compact_chunks(r);
 	pthread_mutex_unlock(&r->lock);
 }
@@ -249,6 +330,7 @@ struct ring_counts ring_move(struct ring *r, chunk_list *out)
 	counts = r->counts;
 	r->counts = (struct ring_counts){ 0 };
 	r->gone.n = 0;
+	forget_missed(r);
 	pthread_mutex_unlock(&r->lock);
 	return counts;
 }

@@ -23,6 +23,14 @@ struct ring_losses {
 	uint64_t lost_gone;
 };
 
+/* Records of one thread that were dropped, and that no reader was told of yet. */
+struct ring_missed {
+	uint64_t before_oldest;  /* of its chunks in the ring */
+	uint64_t before_next;    /* of its chunks to come (nooverwrite) */
+	uint64_t tsc;            /* begin of the chunk dropped last */
+	uint16_t cpu;            /* its CPU */
+};
+
 struct ring {
 	pthread_mutex_t lock;
 	chunk_list at;       /* a queue: from `first` on */
@@ -31,6 +39,8 @@ struct ring {
 	bool overwrite;
 	struct ring_counts counts;
 	VEC(struct ring_losses) gone; /* by CPU */
+	VEC(struct ring_missed) missed; /* by thread */
+	uint64_t missed_unknown; /* of threads that were not known yet */
 };
 
 /* limit: bytes of chunks. */
@@ -48,7 +58,8 @@ void ring_copy(struct ring *r, chunk_list *out);
 /* ring_copy without the chunks whose records are all older than tsc. */
 void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out);
 /* ring_copy that removes what it copies. Stops at the first chunk that is neither resolved nor
- * refused: it came after pump_lock. reader: counts them as read; false: the caller counts them. */
+ * refused: it came after pump_lock. reader: counts them as read, and tells what was dropped before
+ * them (chunk_ref.missed); false: the caller counts both. */
 void ring_take(struct ring *r, bool reader, chunk_list *out);
 /* Moves everything out, and returns and resets the counters. */
 struct ring_counts ring_move(struct ring *r, chunk_list *out);

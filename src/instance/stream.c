@@ -93,13 +93,15 @@ static void compact_lane(struct stream_lane *l)
  * own, and the first. */
 static bool open_chunk(struct stream_lane *l, bool stacks)
 {
+	const struct chunk_ref *k;
 	const struct chunk *c;
 
 	/* One chunk is kept open: its words are pointed to by the item given out last. */
 	while (l->now < l->next)
 		chunk_ref_put(&l->chunks.at[l->now++]);
 	compact_lane(l);
-	c = l->chunks.at[l->next++].chunk;
+	k = &l->chunks.at[l->next++];
+	c = k->chunk;
 	l->unpack = (struct unpack){ .at = c->words,
 				     .end = c->words + c->n,
 				     .tsc = c->near_tsc,
@@ -108,16 +110,16 @@ static bool open_chunk(struct stream_lane *l, bool stacks)
 				     .stack = stacks ? &l->stack : NULL,
 				     .arguments = &l->arguments };
 	l->event = (struct event){ .kind = EVENT_LOST,
-				   .count = c->lost,
+				   .count = c->lost + k->missed,
 				   .tsc = c->near_tsc,
 				   .thread = l->thread,
 				   .cpu = c->cpu };
 	/* A stack copy that has a gap must not be used, nor arguments before one. */
-	if (c->lost && l->stack)
+	if (l->event.count && l->stack)
 		stack_copy_tell(l->stack, &l->event);
-	if (c->lost && l->arguments)
+	if (l->event.count && l->arguments)
 		call_arguments_tell(l->arguments, &l->event);
-	return c->lost > 0;
+	return l->event.count > 0;
 }
 
 /* Unpacks the lane's next event. False: its chunks are used up. */

@@ -176,15 +176,28 @@ static int print_answer(struct tree_run *t, void *arg, struct err *err)
 	return e;
 }
 
+/* Histograms have counted what the buffer dropped later. */
+static void say_lost(const struct tree_run_result *result, bool records)
+{
+	uint64_t lost = result->session.lost + (records ? result->dropped : 0);
+	char n[32];
+
+	if (lost)
+		say("brace: %s records lost: the answer lacks them; -b SIZE makes the buffers larger\n",
+		    summary_grouped(lost, n));
+}
+
 /* The screen is closed in any case, so that a reader of a pipe sees the end. */
 int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };
-	int wait_status = 0, status = screen_open_output(&r.screen, inv, SCREEN_PLAIN, NULL);
+	int status = screen_open_output(&r.screen, inv, SCREEN_PLAIN, NULL);
+	struct tree_run_result result = { 0 };
 
 	if (status)
 		return status;
-	status = tree_run_begin(inv, print_answer, &r, &wait_status);
+	status = tree_run_begin(inv, print_answer, &r, &result);
 	status = screen_close(&r.screen, status);
-	return status ? status : run_exit(wait_status);
+	say_lost(&result, a->records);
+	return status ? status : run_exit(result.session.wait_status);
 }

@@ -91,9 +91,8 @@ static int start_tree_run(const struct invocation *inv, struct tree_run *t, stru
 /* The result is taken before instances_stop() ends the session. */
 int tree_run_begin(struct invocation *inv,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
-		   int *wait_status)
+		   struct tree_run_result *result)
 {
-	struct session_result result = { 0 };
 	struct run_monitor run_monitor;
 	struct tree_run t = { 0 };
 	struct err err;
@@ -107,11 +106,11 @@ int tree_run_begin(struct invocation *inv,
 		run_monitor_begin(&run_monitor, inv, instances_session(t.instances), NULL, NULL);
 		e = use(&t, arg, &err);
 		run_monitor_end(&run_monitor);
-		session_result(instances_session(t.instances), &result);
+		session_result(instances_session(t.instances), &result->session);
+		result->dropped = instances_dropped(t.instances);
 	}
 	instances_stop(t.instances);
 	instance_tree_free(t.tree);
-	*wait_status = result.wait_status;
 	return e ? run_failed(&err) : 0;
 }
 

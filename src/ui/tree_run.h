@@ -12,13 +12,18 @@ struct tree_run {
 	struct instances *instances;
 };
 
+struct tree_run_result {
+	struct session_result session;
+	uint64_t dropped;         /* records that the instance's buffer had no room for */
+};
+
 /* Whether an instance is needed: for triggers, and for options that make records from others. */
 bool tree_run_needed(const struct invocation *inv);
 /* Makes the settings, checks and starts; then calls `use`, while interrupts and --duration are
  * heeded; then ends. 0, or the exit status (said). */
 int tree_run_begin(struct invocation *inv,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
-		   int *wait_status);
+		   struct tree_run_result *result);
 /* Prints trace_pipe until the programs have ended. When nobody reads any more, they go on
  * unrecorded. 0, or -errno and *err. */
 int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err);

@@ -60,4 +60,18 @@ record --mode block -b 64 -l step -- "$FIXTURES/storm" $CALLS
 "$BRACE" report --no-pager "$T/trace" | grep -q '^#'
 [ $? -eq 1 ] && "$BRACE" report --json "$T/trace" | sed -n 1p | grep -q '"lost":0,"lost_by":\[\],'
 result "nothing is said where nothing was lost" $?
+
+# --- behind a tree: a reader that comes when the program has ended -------------------------------
+"$BRACE" graph -t function -b 64 -l step -e task:task_newtask -R 'traceoff if clone_flags == 1' -- "$FIXTURES/storm" $CALLS 2>"$T/summary" | {
+	read -r
+	while pgrep -f "^$FIXTURES/storm $CALLS" >/dev/null; do read -rt 0.01 <> <(:); done
+	cat
+} >"$T/graph"
+lost=$(summary_number lost)
+marked=$(awk '/^CPU:[0-9]+ \[LOST / { n += $3 } END { print n + 0 }' "$T/graph")
+[ "${lost:-0}" -gt 0 ] && [ "$lost" -eq "$marked" ]
+result "what the buffer dropped is in the graph and in the summary ($marked, ${lost:-none})" $? "$T/summary"
+# a record for each call, and for each of the 8 threads that were made
+[ $(($(grep -c step "$T/graph") + marked)) -eq $((ALL / 2 + 8)) ]
+result "and with the lines that is all" $? "$T/summary"
 finish

@@ -111,13 +111,25 @@ static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 	return tree_run_print(t, &l->output, err);
 }
 
+/* Says how the run went. Returns the exit status. */
+static int finish(const struct invocation *inv, const struct session_result *result, int status)
+{
+	if (!inv->quiet)
+		summary_print(result, NULL);
+	if (summary_stuck(result) && !status)
+		status = EXIT_BRACE;
+	return status ? status : run_exit(result->wait_status);
+}
+
 /* The screen is closed in any case, so that a reader sees the end. */
 static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 {
-	int wait_status, status = tree_run_begin(inv, print_pipe, l, &wait_status);
+	struct tree_run_result result = { 0 };
+	int failed = tree_run_begin(inv, print_pipe, l, &result);
+	int status = screen_close(&l->output, failed);
 
-	status = screen_close(&l->output, status);
-	return status ? status : run_exit(wait_status);
+	result.session.lost += result.dropped;
+	return failed ? status : finish(inv, &result.session, status);
 }
 
 int cmd_graph(struct invocation *inv)
@@ -142,9 +154,5 @@ int cmd_graph(struct invocation *inv)
 	status = screen_close(&l.output, 0);
 	if (e)
 		return say_error(&err);
-	if (!inv->quiet)
-		summary_print(&result, NULL);
-	if (summary_stuck(&result) && !status)
-		status = EXIT_BRACE;
-	return status ? status : run_exit(result.wait_status);
+	return finish(inv, &result, status);
 }

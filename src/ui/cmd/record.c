@@ -38,9 +38,15 @@ static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 /* The program's status becomes brace's only if the trace was kept. */
 static int record_behind_tree(struct invocation *inv)
 {
-	int wait_status, status = tree_run_begin(inv, keep_trace, inv, &wait_status);
+	struct tree_run_result result = { 0 };
+	int status = tree_run_begin(inv, keep_trace, inv, &result);
 
-	return status ? status : run_exit(wait_status);
+	if (status)
+		return status;
+	result.session.lost += result.dropped;
+	if (!inv->quiet)
+		summary_print(&result.session, NULL);
+	return summary_stuck(&result.session) ? EXIT_BRACE : run_exit(result.session.wait_status);
 }
 
 int cmd_record(struct invocation *inv)
