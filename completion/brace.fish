@@ -46,6 +46,8 @@ complete -c brace -n 'not __fish_use_subcommand' -s p -l pid -x -a '(__fish_comp
 complete -c brace -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from list' -s t -l tracer -x -a 'function_graph function'
 complete -c brace -n '__fish_seen_subcommand_from probe' -s x -l exec -r -F
 complete -c brace -n '__fish_seen_subcommand_from probe' -s s -l source -r -F
+complete -c brace -n '__fish_seen_subcommand_from export' -l to -x -a '(brace export --list 2>/dev/null | string replace -r " +" \t)'
+complete -c brace -n '__fish_seen_subcommand_from export' -l weight -x -a 'self total calls'
 complete -c brace -n '__fish_seen_subcommand_from report' -l by -x -a 'function thread module process'
 complete -c brace -n '__fish_seen_subcommand_from report' -s s -l sort -x -a 'calls total self min mean p50 p99 max name module'
 complete -c brace -n '__fish_seen_subcommand_from diff' -s s -l sort -x -a 'calls total self min mean p50 p99 max'

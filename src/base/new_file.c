@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Creation of output files. The directory may be /tmp, where another user can put a link or a FIFO
  * of that name: nothing is followed, and O_EXCL decides who made a file. The trace file
- * (store/output.c) and -o of reports (ui/screen.c) are made here. */
+ * (store/output.c), -o of reports and that of exports (ui/screen.c) are made here. */
 #include "base/new_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 struct pending_file { const char *path, *what; };
 
@@ -24,15 +30,24 @@ static int create_temporary(const struct pending_file *w)
 	return open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Frees the name. Another user's file is left alone even where the directory would let us remove
- * it. */
+/* Another user's file is left alone even where the directory would let us remove it. */
+static int check_owner(const struct pending_file *w, const struct stat *st, struct err *err)
+{
+	if (st->st_uid == geteuid())
+		return 0;
+	return err_set(
+		err, EPERM,
+		"cannot replace %s %s: it belongs to another user; remove it or name another file with -o",
+		w->what, w->path);
+}
+
+/* Frees the name. */
 static int remove_old(const struct pending_file *w, const struct stat *st, struct err *err)
 {
-	if (st->st_uid != geteuid())
-		return err_set(
-			err, EPERM,
-			"cannot replace %s %s: it belongs to another user; remove it or name another file with -o",
-			w->what, w->path);
+	int e = check_owner(w, st, err);
+
+	if (e)
+		return e;
 	if (unlink(w->path) && errno != ENOENT)
 		return err_cannot(w, "replace", err);
 	return 0;
@@ -49,24 +64,31 @@ static int replace_file(const struct pending_file *w, const struct stat *st, str
 	return fd < 0 ? err_cannot(w, "create", err) : fd;
 }
 
+static int err_link(const struct pending_file *w, struct err *err)
+{
+	return err_set(err, ELOOP,
+		       "cannot write %s %s: it is a symbolic link; name the file itself with -o",
+		       w->what, w->path);
+}
+
+/* A device, FIFO or socket, such as /dev/null: it is written, and never removed. */
+static int open_special(const struct pending_file *w, struct err *err)
+{
+	int fd = open(w->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+
+	return fd < 0 ? err_cannot(w, "write", err) : fd;
+}
+
 static int open_existing(const struct pending_file *w, bool *is_ours, struct err *err)
 {
 	struct stat st;
-	int fd;
 
 	if (lstat(w->path, &st))
 		return err_cannot(w, "create", err);
 	if (S_ISLNK(st.st_mode))
-		return err_set(
-			err, ELOOP,
-			"cannot write %s %s: it is a symbolic link; name the file itself with -o",
-			w->what, w->path);
+		return err_link(w, err);
 	*is_ours = S_ISREG(st.st_mode);
-	if (*is_ours)
-		return replace_file(w, &st, err);
-	/* A device, FIFO or socket, such as /dev/null: it is written, and never removed. */
-	fd = open(w->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
-	return fd < 0 ? err_cannot(w, "write", err) : fd;
+	return *is_ours ? replace_file(w, &st, err) : open_special(w, err);
 }
 
 int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
@@ -78,4 +100,114 @@ int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
 	if (fd >= 0)
 		return fd;
 	return errno == EEXIST ? open_existing(&w, is_ours, err) : err_cannot(&w, "create", err);
+}
+
+int new_file_nameless(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("brace", MFD_CLOEXEC);
+}
+
+/* --- whole files and directories ---------------------------------------------------------- */
+
+/* Looks whether the name may be taken. *special: it is written as it is. */
+static int check_target(const struct pending_file *w, bool *special, struct err *err)
+{
+	struct stat st;
+
+	*special = false;
+	if (lstat(w->path, &st))
+		return errno == ENOENT ? 0 : err_cannot(w, "create", err);
+	if (S_ISLNK(st.st_mode))
+		return err_link(w, err);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, EISDIR, "cannot write %s %s: it is a directory", w->what, w->path);
+	*special = !S_ISREG(st.st_mode);
+	return *special ? 0 : check_owner(w, &st, err);
+}
+
+int new_file_begin(struct whole_file *f, const char *path, const char *what, struct err *err)
+{
+	const struct pending_file w = { path, what };
+	bool special;
+	int e = check_target(&w, &special, err);
+
+	*f = (struct whole_file){ .path = path, .what = what, .fd = -1 };
+	if (e)
+		return e;
+	if (special)
+		return f->fd = open_special(&w, err);
+	f->temporary = mem_printf("%s.XXXXXX", path);
+	f->fd = mkostemp(f->temporary, O_CLOEXEC);
+	if (f->fd >= 0)
+		return f->fd;
+	e = err_cannot(&w, "create", err);
+	free(f->temporary);
+	f->temporary = NULL;
+	return e;
+}
+
+int new_file_end(struct whole_file *f, bool keep, struct err *err)
+{
+	const struct pending_file w = { f->path, f->what };
+	int e = 0;
+
+	if (f->fd >= 0 && close(f->fd))
+		e = err_cannot(&w, "write", err);
+	if (f->temporary && keep && !e && renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
+		e = err_cannot(&w, "create", err);
+	if (f->temporary && (!keep || e))
+		unlink(f->temporary);
+	free(f->temporary);
+	*f = (struct whole_file){ .fd = -1 };
+	return e;
+}
+
+/* Only an empty directory may be there already. */
+int new_directory_begin(struct whole_file *f, const char *path, const char *what, struct err *err)
+{
+	const struct pending_file w = { path, what };
+	struct stat st;
+
+	*f = (struct whole_file){ .path = path, .what = what, .fd = -1 };
+	if (!lstat(path, &st) && (!S_ISDIR(st.st_mode) || (rmdir(path) && errno != ENOENT)))
+		return err_set(err, EEXIST,
+			       "cannot make %s %s: something of that name is there; remove it or name another one with -o",
+			       what, path);
+	f->temporary = mem_printf("%s.XXXXXX", path);
+	if (mkdtemp(f->temporary))
+		return 0;
+	err_cannot(&w, "make", err);
+	free(f->temporary);
+	f->temporary = NULL;
+	return -err->code;
+}
+
+/* The directory has files alone. */
+static void remove_directory(const char *path)
+{
+	DIR *d = opendir(path);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+int new_directory_end(struct whole_file *f, bool keep, struct err *err)
+{
+	const struct pending_file w = { f->path, f->what };
+	int e = 0;
+
+	if (keep && renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
+		e = err_cannot(&w, "make", err);
+	if (!keep || e)
+		remove_directory(f->temporary);
+	free(f->temporary);
+	*f = (struct whole_file){ .fd = -1 };
+	return e;
 }

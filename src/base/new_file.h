@@ -10,3 +10,26 @@
  * user's file are refused. `what` ("trace file") names it in errors. *is_ours: the file was made
  * here and may be removed. Returns a descriptor to close, or -errno and *err. */
 int new_file(const char *path, const char *what, bool *is_ours, struct err *err);
+
+/* Opens a file that has no name, in $TMPDIR, or where its file system cannot make one, in memory.
+ * Returns a descriptor to close, or -1 and errno. */
+int new_file_nameless(void);
+
+/* A file or directory that has its name only when it is whole. Until then it stands beside it under
+ * a temporary one. */
+struct whole_file {
+	const char *path, *what;  /* the caller's */
+	char *temporary;          /* NULL: a device or FIFO, which is written as it is */
+	int fd;                   /* of a file; -1: none */
+};
+
+/* Begins a file (mode 0600). What stands under the name is judged as by new_file(). Returns f->fd,
+ * or -errno and *err. */
+int new_file_begin(struct whole_file *f, const char *path, const char *what, struct err *err);
+/* Closes the file and gives it its name; without `keep`, or if that fails, removes it. 0, or -errno
+ * and *err. */
+int new_file_end(struct whole_file *f, bool keep, struct err *err);
+/* Two functions for a directory (mode 0700), f->temporary meanwhile, which may have files alone. An
+ * empty one of the name is replaced; anything else under the name is refused. */
+int new_directory_begin(struct whole_file *f, const char *path, const char *what, struct err *err);
+int new_directory_end(struct whole_file *f, bool keep, struct err *err);

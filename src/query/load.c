@@ -85,33 +85,22 @@ void load_free(struct load *l)
 
 /* --- functions and tracks ---------------------------------------------------------------- */
 
-/* The text that `report` shows: a PLT entry whose library is not known is marked "@plt". */
-static void describe_function(struct load *l, uint32_t image, uint32_t id,
-			      struct query_function *f)
-{
-	const struct trace_module *module = NULL;
-	const struct trace_function *function = trace_info_function(l->info, image, id, &module);
-	bool known = true, whole;
-	char *text;
-
-	f->module = function ? trace_function_file(module, function, &known) : "";
-	text = function ? overloads_text(&l->overloads, module, function, &whole)
-			: mem_strdup("[unknown]");
-	f->text = known || !function->name ? text : mem_printf("%s@plt", text);
-	if (f->text != text)
-		free(text);
-}
-
 /* Describes a function when it first occurs: a module has many that a trace never calls. */
 static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 {
 	uint32_t image = l->info->threads.at[thread].image;
 	uint64_t key = ((uint64_t)image << 32 | id) + 1, row = sp_map_get(&l->function_rows, key);
+	const struct trace_module *module = NULL;
+	const struct trace_function *function;
+	struct query_function *f;
 
 	if (row != SP_NONE)
 		return (uint32_t)row;
 	row = l->functions.n;
-	describe_function(l, image, id, vec_add(&l->functions));
+	f = vec_add(&l->functions);
+	*f = (struct query_function){ 0 };
+	function = trace_info_function(l->info, image, id, &module);
+	f->text = overloads_row_text(&l->overloads, module, function, &f->module);
 	sp_map_set(&l->function_rows, key, row);
 	return (uint32_t)row;
 }

@@ -6,22 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
+
 #define SPOOL_MIN ((size_t)1 << 20)
 #define SPOOL_STEP_MAX ((size_t)256 << 20)
-
-/* Opens a file that has no name; where the file system cannot make one, in memory. */
-static int open_nameless(void)
-{
-	const char *dir = getenv("TMPDIR");
-	int fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	return fd >= 0 ? fd : memfd_create("brace-query", MFD_CLOEXEC);
-}
 
 /* Doubles small arrays, and lets big ones grow by steps. */
 static size_t next_size(const struct spool *s, size_t want)
@@ -40,7 +32,7 @@ int spool_reserve(struct spool *s, size_t n, struct err *err)
 
 	if (s->size - s->bytes >= n)
 		return 0;
-	if (s->fd < 0 && (s->fd = open_nameless()) < 0)
+	if (s->fd < 0 && (s->fd = new_file_nameless()) < 0)
 		return err_set(err, errno, "cannot make a temporary file: %s", strerror(errno));
 	size = next_size(s, s->bytes + n);
 	r = posix_fallocate(s->fd, (off_t)s->size, (off_t)(size - s->size));

@@ -271,37 +271,14 @@ static int by_place(const void *a, const void *b)
 						       : x->function->vaddr > y->function->vaddr;
 }
 
-/* The name that a row shows; free() it. known: false for a PLT entry whose library is not known,
- * which is marked "@plt". */
-static char *row_name(struct overloads *o, const struct summary_found *f, bool known)
-{
-	bool whole;
-	char *name, *longer;
-
-	if (!f->module)
-		return mem_strdup("[unknown]");
-	name = overloads_text(o, f->module, f->function, &whole);
-	if (known || !f->function->name)
-		return name;
-	longer = mem_printf("%s@plt", name);
-	free(name);
-	return longer;
-}
-
 /* A row of a function's sums. Calls without times count, but have no durations. */
 static void add_row(struct summary *s, const struct summary_input *in,
 		    const struct summary_found *found, struct overloads *o)
 {
 	const struct tally_function *f = found->sums;
-	bool known = true;
-	const char *file =
-		found->module ? trace_function_file(found->module, found->function, &known) : "";
-	struct summary_row row = {
-		.name = row_name(o, found, known),
-		.module = file,
-		.symbol = found->module && found->function->name,
-	};
+	struct summary_row row = { .symbol = found->function && found->function->name };
 
+	row.name = overloads_row_text(o, found->module, found->function, &row.module);
 	if (!found->module && in->nobody) {
 		free(row.name);
 		row.name = mem_strdup(in->nobody);

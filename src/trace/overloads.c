@@ -73,6 +73,21 @@ char *overloads_text(struct overloads *o, const struct trace_module *m,
 	return text;
 }
 
+char *overloads_row_text(struct overloads *o, const struct trace_module *m,
+			 const struct trace_function *f, const char **file)
+{
+	bool known = true, whole;
+	char *text, *longer;
+
+	*file = f ? trace_function_file(m, f, &known) : "";
+	text = f ? overloads_text(o, m, f, &whole) : mem_strdup("[unknown]");
+	if (known || !f->name)
+		return text;
+	longer = mem_printf("%s@plt", text);
+	free(text);
+	return longer;
+}
+
 void overloads_free(struct overloads *o)
 {
 	for (size_t i = 0; i < o->modules.n; i++)

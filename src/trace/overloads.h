@@ -23,4 +23,9 @@ int overloads_name(struct overloads *o, const struct trace_module *m,
 /* Returns that text in memory that the caller frees. */
 char *overloads_text(struct overloads *o, const struct trace_module *m,
 		     const struct trace_function *f, bool *whole);
+/* Returns the name under which reports list a function, in memory that the caller frees: a PLT
+ * entry whose library is not known is marked "@plt", and "[unknown]" stands for f NULL. *file: the
+ * last component of its file's path, or "". */
+char *overloads_row_text(struct overloads *o, const struct trace_module *m,
+			 const struct trace_function *f, const char **file);
 void overloads_free(struct overloads *o);

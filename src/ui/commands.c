@@ -214,6 +214,17 @@ static const struct option query_options[] = {
 	END
 };
 
+/* cmd_export(). */
+static const struct option export_options[] = {
+	{ 0, "to", "FORMAT", "the format: `brace export --list` names them (a time: the end of the part, as below)", .set = set_export_to },
+	{ 'o', "output", "OUT", "write to this file, or this directory if the format is one", set_text, TO(output) },
+	{ 0, "weight", "WHAT", "of folded and flamegraph: self (the default; time in the function itself), total (with what it called) or calls",
+	  set_text, TO(weight) },
+	{ 0, "list", NULL, "list the formats", set_flag, TO(list_export) },
+	CHARGE_HANDLERS,
+	END
+};
+
 /* cmd_syscalls(): a program is run, or a process attached to, or a file is read. */
 static const struct option syscalls_options[] = {
 	{ 0, "by", "WHAT", "a row for each call (the default), thread or file, or error of a call", set_text, TO(by) },
@@ -363,6 +374,8 @@ const struct command commands[] = {
 	  cmd_diff },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
+	{ "export", "[FILE] --to FORMAT", "Write a trace file in another tool's format",
+	  TABLES(export_options, excerpt_options), false, 0, 1, cmd_export },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),

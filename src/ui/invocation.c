@@ -162,6 +162,16 @@ int set_fail_over(struct invocation *inv, const struct option *o, const char *va
 	return 0;
 }
 
+/* A time begins with a digit or a sign, the name of a format with a letter. */
+int set_export_to(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	if (*value && strchr("+-0123456789", *value))
+		return set_excerpt(inv, o, value, err);
+	inv->format = value;
+	return 0;
+}
+
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[COLOUR_CHOICES_N + 1] = { "auto", "always", "never" };

@@ -78,6 +78,7 @@ struct invocation {
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
 		*source, *callers, *callees, *histogram;
+	const char *format, *weight; /* of export */
 	/* of sql and latency: sqlhist's options */
 	const char *name, *tree, *max, *change, *save, *instance, *statement_file;
 	bool execute, explain, act_trace, act_snapshot;
@@ -93,7 +94,7 @@ struct invocation {
 	uint64_t fail_over;   /* hundredths of a percent */
 	enum colour_choice colour;
 	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
-		list_systems, list_tracers, list_triggers;
+		list_systems, list_tracers, list_triggers, list_export;
 	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool snapshot_take, snapshot_clear, snapshot_free;
@@ -102,7 +103,7 @@ struct invocation {
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
-	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over;
+	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -144,6 +144,24 @@ int screen_open_output(struct screen *o, const struct invocation *inv, enum scre
 	return 0;
 }
 
+int screen_open_whole(struct screen *o, const struct invocation *inv)
+{
+	struct err err;
+
+	if (!inv->output) {
+		screen_open(o, inv, SCREEN_PLAIN, NULL);
+		return 0;
+	}
+	*o = (struct screen){ .name = inv->output };
+	catch_sigpipe();
+	o->fd = new_file_begin(&o->whole, inv->output, "file", &err);
+	if (o->fd < 0)
+		return say_error(&err);
+	out_init_raw(&o->bytes, write_all, o);
+	out_init(&o->text, write_all, o);
+	return 0;
+}
+
 /* Raw bytes go anywhere but to a terminal. */
 void screen_binary(struct screen *o)
 {
@@ -164,6 +182,16 @@ static void wait_for_pager(struct screen *o)
 			;
 }
 
+/* Half a file is no file. */
+static int close_whole(struct screen *o, int status, int error)
+{
+	struct err err;
+
+	if (new_file_end(&o->whole, !status && !error, &err))
+		return say_error(&err);
+	return status;
+}
+
 int screen_close(struct screen *o, int status)
 {
 	int error = -out_flush(&o->text);
@@ -172,7 +200,9 @@ int screen_close(struct screen *o, int status)
 	paint_end(&o->paint);
 	if (!error)
 		error = -out_flush(&o->bytes);
-	if (close(o->fd) && !error)
+	if (o->whole.path)
+		status = close_whole(o, status, error);
+	else if (close(o->fd) && !error)
 		error = errno;
 	wait_for_pager(o);
 	out_free(&o->text);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/new_file.h"
 #include "base/out.h"
 #include "ui/invocation.h"
 #include "ui/paint.h"
@@ -16,6 +17,7 @@ struct screen {
 	struct paint paint; /* between text and bytes, if there is colour */
 	struct out bytes;
 	pid_t pager;       /* 0: none */
+	struct whole_file whole; /* path NULL: it has no such file */
 };
 
 enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
@@ -28,6 +30,9 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
  * (base/new_file.h), neither painted nor paged. 0, or EXIT_BRACE (said). */
 int screen_open_output(struct screen *o, const struct invocation *inv, enum screen_pager to,
 		       painter *line);
+/* Opens as screen_open_output() does, without a pager, but the file of -o has its name only when
+ * screen_close() is given 0 (new_file_begin() in base/new_file.h). */
+int screen_open_whole(struct screen *o, const struct invocation *inv);
 /* Bytes, not text, will be written: they are escaped only for a terminal. Called before anything is
  * written. */
 void screen_binary(struct screen *o);

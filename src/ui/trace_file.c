@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "report/losses.h"
+#include "report/openings.h"
 #include "ui/say.h"
 
 int trace_file_open(const struct invocation *inv, struct store_reader **out)
@@ -39,4 +41,27 @@ struct source *trace_file_source(const struct invocation *inv, struct store_read
 				 struct err *err)
 {
 	return excerpt_source_of(&inv->excerpt, r, err);
+}
+
+struct source *trace_file_openings(const struct invocation *inv, struct store_reader *r,
+				   struct source **part, struct err *err)
+{
+	struct source *source = *part = trace_file_source(inv, r, err);
+	struct summary_input in;
+
+	if (!source || !source->info->thresh_ns)
+		return source;
+	in = excerpt_of(source) ? summary_from_excerpt(excerpt_of(source), r)
+				: summary_from_store(r);
+	return openings_add(source, &in, err);
+}
+
+/* Figures that are too low are told as such. */
+void trace_file_warn_of_losses(const struct trace_info *info)
+{
+	struct losses l = losses_of(info);
+
+	if (l.lost)
+		say_warning("%" PRIu64 " of %" PRIu64 " records were lost: figures are too low",
+			    l.lost, l.lost + l.records);
 }

@@ -15,3 +15,9 @@ int trace_file_open_path(const struct invocation *inv, const char *named,
  * the reader. Does it give nothing, excerpt_source_is_empty() has the reason. */
 struct source *trace_file_source(const struct invocation *inv, struct store_reader *r,
 				 struct err *err);
+/* trace_file_source(), with the beginnings of calls that were recorded only at their ends
+ * (report/openings.h). *part: what excerpt_source_is_empty() is to be asked of. */
+struct source *trace_file_openings(const struct invocation *inv, struct store_reader *r,
+				   struct source **part, struct err *err);
+/* Warns of lost records, apart from the output. */
+void trace_file_warn_of_losses(const struct trace_info *info);

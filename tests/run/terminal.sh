@@ -68,6 +68,9 @@ for file in t died f e; do
 	looks syscalls --by thread --json "$T/$file"
 	looks query "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
 	looks query --json "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
+	looks export "$T/$file" --to folded
+	looks export "$T/$file" --to flamegraph
+	looks export "$T/$file" --to chrome
 	for option in funcgraph-proc nofuncgraph-tail verbose raw hex fields latency-format sym-offset; do
 		looks replay -O funcgraph-proc -O "$option" "$T/$file"
 	done

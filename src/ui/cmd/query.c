@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "query/query.h"
-#include "report/losses.h"
 #include "ui/commands.h"
 #include "ui/rows.h"
 #include "ui/say.h"
@@ -33,16 +32,6 @@ static const char *take_statement(struct invocation *inv)
 	    !file_look(inv->operands[0], &st))
 		return inv->operands[--inv->n_operands];
 	return NULL;
-}
-
-/* Figures that are too low are told as such, apart from the rows. */
-static void warn_of_losses(const struct trace_info *info)
-{
-	struct losses l = losses_of(info);
-
-	if (l.lost)
-		say_warning("%" PRIu64 " of %" PRIu64 " records were lost: figures are too low",
-			    l.lost, l.lost + l.records);
 }
 
 static enum rows_form form_of(const struct invocation *inv)
@@ -215,7 +204,7 @@ int cmd_query(struct invocation *inv)
 	if (query_open(reader, &q, &err)) {
 		status = say_error(&err);
 	} else {
-		warn_of_losses(store_info(reader));
+		trace_file_warn_of_losses(store_info(reader));
 		status = sql ? run_operand(inv, q, sql) : run_input(inv, q);
 		query_close(q);
 	}

@@ -9,7 +9,6 @@
 #include "ui/screen.h"
 #include "report/callers.h"
 #include "report/losses.h"
-#include "report/openings.h"
 #include "report/printer.h"
 #include "report/threshold.h"
 #include "ui/say.h"
@@ -77,20 +76,6 @@ static int print_all(struct replay *r, struct err *err)
 	return e < 0 ? e : excerpt_source_is_empty(r->part, err);
 }
 
-/* The part of the file, with the beginnings of calls that are recorded only at their ends. */
-static int open_source(struct replay *r, struct err *err)
-{
-	struct summary_input in;
-
-	r->source = r->part = trace_file_source(r->inv, r->reader, err);
-	if (!r->source || !r->source->info->thresh_ns)
-		return r->source ? 0 : -err->code;
-	in = excerpt_of(r->part) ? summary_from_excerpt(excerpt_of(r->part), r->reader)
-				 : summary_from_store(r->reader);
-	r->source = openings_add(r->part, &in, err);
-	return r->source ? 0 : -err->code;
-}
-
 /* funcgraph-retaddr needs a first pass over the file. */
 static int find_callers(struct replay *r, struct err *err)
 {
@@ -109,9 +94,11 @@ static int prepare(struct replay *r, struct invocation *inv, struct err *err)
 {
 	int e = invocation_settings(inv, err);
 
-	e = e ? e : open_source(r, err);
 	if (e)
 		return e;
+	r->source = trace_file_openings(r->inv, r->reader, &r->part, err);
+	if (!r->source)
+		return -err->code;
 	/* Sleeps can be taken off only if the file has them. */
 	if (settings_exclude_sleep(&inv->settings) && !r->source->info->exclude_sleep)
 		return err_set(err, ENODATA,

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* callgrind's format, for callgrind_annotate and KCachegrind: each function's own time, and for
+ * each function it calls the number of calls and their time. Lines of source are not known here:
+ * all is at line 0 of the function's binary. */
+#include "export/edges.h"
+#include "export/formats.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct callgrind {
+	struct edges edges;
+	VEC(bool) named;  /* by node: its name has been written */
+	struct out *out;
+};
+
+/* "fn=(3) name"; the name only at the first time. */
+static void put_name(struct callgrind *c, const char *key, uint32_t node, const char *name)
+{
+	out_str(c->out, key);
+	out_printf(c->out, "(%u)", node + 1);
+	if (!c->named.at[node]) {
+		out_char(c->out, ' ');
+		out_foreign(c->out, name, strlen(name));
+	}
+	out_char(c->out, '\n');
+}
+
+/* A binary stands for the source file, too, so that equal names of two binaries stay apart. */
+static void put_place(struct callgrind *c, const char *object, const char *source,
+		      const char *file)
+{
+	out_str(c->out, object);
+	out_foreign(c->out, file ? file : "threads", file ? strlen(file) : 7);
+	out_char(c->out, '\n');
+	out_str(c->out, source);
+	out_char(c->out, '[');
+	out_foreign(c->out, file ? file : "threads", file ? strlen(file) : 7);
+	out_str(c->out, "]\n");
+}
+
+static void put_call(struct callgrind *c, const struct edge *e)
+{
+	const char *file, *name = edges_name(&c->edges, e->callee, &file);
+
+	put_place(c, "cob=", "cfi=", file);
+	put_name(c, "cfn=", e->callee, name);
+	c->named.at[e->callee] = true;
+	out_printf(c->out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n", e->calls,
+		   walk_ns(&c->edges.walk, e->ticks));
+}
+
+/* Returns the first edge of the next caller. */
+static size_t put_function(struct callgrind *c, uint32_t node, size_t edge)
+{
+	const char *file, *name = edges_name(&c->edges, node, &file);
+
+	put_place(c, "ob=", "fl=", file);
+	put_name(c, "fn=", node, name);
+	c->named.at[node] = true;
+	out_printf(c->out, "0 %" PRIu64 "\n",
+		   walk_ns(&c->edges.walk, c->edges.nodes.at[node].self));
+	for (; edge < c->edges.edges.n && c->edges.edges.at[edge].caller == node; edge++)
+		put_call(c, &c->edges.edges.at[edge]);
+	out_char(c->out, '\n');
+	return edge;
+}
+
+static void put_all(struct callgrind *c)
+{
+	const char *command = c->edges.walk.info->cmdline;
+	uint64_t sum = 0;
+	size_t edge = 0;
+
+	for (size_t i = 0; i < c->edges.nodes.n; i++)
+		sum += walk_ns(&c->edges.walk, c->edges.nodes.at[i].self);
+	out_str(c->out, "# callgrind format\nversion: 1\ncreator: brace\ncmd: ");
+	out_foreign(c->out, command ? command : "", command ? strlen(command) : 0);
+	out_printf(c->out,
+		   "\npositions: line\nevent: ns : nanoseconds\nevents: ns\nsummary: %" PRIu64 "\n\n",
+		   sum);
+	for (uint32_t i = 0; i < c->edges.nodes.n; i++)
+		edge = put_function(c, i, edge);
+	out_printf(c->out, "totals: %" PRIu64 "\n", sum);
+}
+
+static int write_callgrind(struct export_job *job, struct err *err)
+{
+	struct callgrind c = { .out = job->out };
+	int r = edges_read(&c.edges, job, err);
+
+	for (size_t i = 0; i < c.edges.nodes.n; i++)
+		*vec_add(&c.named) = false;
+	if (!r)
+		put_all(&c);
+	edges_free(&c.edges);
+	vec_free(&c.named);
+	return r;
+}
+
+const struct exporter export_callgrind = {
+	.name = "callgrind", .summary = "callgrind's profile, for callgrind_annotate and KCachegrind",
+	.write = write_callgrind,
+};

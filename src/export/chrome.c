@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Chrome's JSON trace events: read by chrome://tracing, Perfetto's page, speedscope and others. A
+ * call is a pair of B and E, in order on its thread, because pairs nest right also where the clock
+ * is too coarse to tell their times apart. */
+#include "export/formats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "report/event_text.h"
+
+/* Coroutines are threads with ids that the kernel gives nobody (PID_MAX_LIMIT). */
+#define COROUTINE_TID 0x400000u
+
+struct chrome {
+	struct walk walk;
+	struct event_texts *texts;
+	struct out *out;
+	bool begun; /* an event has been written */
+};
+
+static uint32_t tid_of(const struct walk *w, uint32_t lane)
+{
+	const struct walk_lane *l = &w->lanes.at[lane];
+
+	return l->coroutine ? COROUTINE_TID + lane : w->info->threads.at[l->thread].tid;
+}
+
+static void put_head(struct chrome *c, const char *phase, uint32_t lane)
+{
+	const struct walk *w = &c->walk;
+
+	out_str(c->out, c->begun ? ",\n{\"ph\":\"" : "{\"ph\":\"");
+	c->begun = true;
+	out_str(c->out, phase);
+	out_str(c->out, "\",\"pid\":");
+	out_u64(c->out, w->info->threads.at[w->lanes.at[lane].thread].pid, 1, ' ');
+	out_str(c->out, ",\"tid\":");
+	out_u64(c->out, tid_of(w, lane), 1, ' ');
+}
+
+static void put_time(struct chrome *c, uint64_t ns)
+{
+	out_str(c->out, ",\"ts\":");
+	export_put_us(c->out, ns);
+}
+
+static void put_text(struct chrome *c, const char *key, const char *text)
+{
+	out_str(c->out, key);
+	json_string(c->out, text);
+}
+
+static void put_begin(struct chrome *c, const struct walk_step *s)
+{
+	const struct walk_function *f = &c->walk.functions.at[s->function];
+
+	put_head(c, "B", s->lane);
+	put_time(c, s->ns);
+	put_text(c, ",\"name\":", f->text);
+	if (*f->file)
+		put_text(c, ",\"cat\":", f->file);
+	if (s->frame->arguments) {
+		put_text(c, ",\"args\":{\"arguments\":", s->frame->arguments);
+		out_char(c->out, '}');
+	}
+	out_char(c->out, '}');
+}
+
+static void put_end(struct chrome *c, const struct walk_step *s)
+{
+	const char *end = export_end_word(s->flags);
+	char *returned = walk_returned(&c->walk, s);
+
+	put_head(c, "E", s->lane);
+	put_time(c, s->ns);
+	if (end)
+		put_text(c, ",\"args\":{\"ended\":", end);
+	if (returned)
+		put_text(c, end ? ",\"returned\":" : ",\"args\":{\"returned\":", returned);
+	out_str(c->out, end || returned ? "}}" : "}");
+	free(returned);
+}
+
+static void put_event(struct chrome *c, const struct walk_step *s)
+{
+	const struct trace_event *e = trace_info_event(c->walk.info, s->event->fn);
+
+	put_head(c, "i", s->lane);
+	put_time(c, s->ns);
+	put_text(c, ",\"s\":\"t\",\"name\":", e ? e->name : "[unknown]");
+	if (e)
+		put_text(c, ",\"cat\":", e->system);
+	put_text(c, ",\"args\":{\"text\":", event_text(c->texts, s->event, 0));
+	out_str(c->out, "}}");
+}
+
+static void put_loss(struct chrome *c, const struct walk_step *s)
+{
+	put_head(c, "i", s->lane);
+	put_time(c, s->ns);
+	out_str(c->out, ",\"s\":\"t\",\"name\":\"lost records\",\"cat\":\"brace\",\"args\":{\"count\":");
+	out_u64(c->out, s->lost, 1, ' ');
+	out_str(c->out, "}}");
+}
+
+static int take(void *arg, const struct walk_step *s)
+{
+	static void (*const put[])(struct chrome *, const struct walk_step *) = {
+		[WALK_BEGIN] = put_begin, [WALK_END] = put_end, [WALK_EVENT] = put_event,
+		[WALK_LOST] = put_loss,
+	};
+
+	put[s->kind](arg, s);
+	return 0;
+}
+
+/* Names of threads stand at the end, when all lanes are known. */
+static void put_names(struct chrome *c)
+{
+	const struct trace_info *info = c->walk.info;
+
+	for (uint32_t i = 0; i < c->walk.lanes.n; i++) {
+		const struct trace_thread *t = &info->threads.at[c->walk.lanes.at[i].thread];
+		char *name = walk_lane_name(&c->walk, i);
+
+		put_head(c, "M", i);
+		put_text(c, ",\"name\":\"thread_name\",\"args\":{\"name\":", name);
+		out_str(c->out, "}}");
+		free(name);
+		if (t->image >= info->images.n || !info->images.at[t->image].cmdline)
+			continue;
+		put_head(c, "M", i);
+		put_text(c, ",\"name\":\"process_name\",\"args\":{\"name\":",
+			 info->images.at[t->image].cmdline);
+		out_str(c->out, "}}");
+	}
+}
+
+static int write_chrome(struct export_job *job, struct err *err)
+{
+	struct chrome c = { .out = job->out };
+	int r;
+
+	walk_init(&c.walk, job->source);
+	c.walk.cuts = c.walk.wants_arguments = true;
+	c.texts = event_texts_new(job->source->info);
+	out_str(c.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+	r = export_walk(job, &c.walk, take, &c, err);
+	put_names(&c);
+	put_text(&c, "\n],\"otherData\":{\"creator\":\"brace\",\"clock\":\"CLOCK_MONOTONIC\",\"command\":",
+		 job->source->info->cmdline);
+	out_str(c.out, "}}\n");
+	event_texts_free(c.texts);
+	walk_free(&c.walk);
+	return r;
+}
+
+const struct exporter export_chrome = {
+	.name = "chrome", .summary = "Chrome's JSON trace events, for chrome://tracing and Perfetto",
+	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS,
+	.write = write_chrome,
+};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of formats. `brace export` (ui/cmd/export.c) calls one of them, on brace's only
+ * thread. */
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "export/formats.h"
+
+const char *const export_weight_words[EXPORT_WEIGHTS] = {
+	[WEIGHT_SELF] = "self", [WEIGHT_TOTAL] = "total", [WEIGHT_CALLS] = "calls",
+};
+
+const struct exporter *const exporters[] = {
+	&export_folded, &export_flamegraph, &export_chrome, &export_speedscope, &export_callgrind,
+	NULL,
+};
+
+const struct exporter *exporter_find(const char *name)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		if (!strcmp(exporters[i]->name, name))
+			return exporters[i];
+	return NULL;
+}
+
+/* Ends the walk when nobody takes the bytes any more. */
+struct watched { struct export_job *job; walk_take *take; void *arg; };
+
+static int take_watched(void *arg, const struct walk_step *s)
+{
+	struct watched *w = arg;
+	int r = w->take(w->arg, s);
+
+	return r ? r : w->job->out ? w->job->out->error : 0;
+}
+
+int export_walk(struct export_job *job, struct walk *w, walk_take *take, void *arg,
+		struct err *err)
+{
+	struct watched watched = { job, take, arg };
+	int r;
+
+	w->stop = job->stop;
+	r = walk_run(w, take_watched, &watched, err);
+	job->counts = w->counts;
+	return r;
+}
+
+const char *export_end_word(unsigned flags)
+{
+	static const struct { unsigned flag; const char *word; } words[] = {
+		{ WALK_UNFINISHED, "unfinished" }, { WALK_CUT, "cut" },
+		{ WALK_UNFOLLOWED, "unfollowed" }, { WALK_UNWOUND, "unwound" },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (flags & words[i].flag)
+			return words[i].word;
+	return NULL;
+}
+
+void export_put_us(struct out *o, uint64_t ns)
+{
+	out_u64(o, ns / 1000, 1, ' ');
+	out_char(o, '.');
+	out_u64(o, ns % 1000, 3, '0');
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* A flame graph as an SVG picture of its own: search and zoom are a script inside (flamegraph.js),
+ * and nothing else is loaded. Names are the traced program's: they are written as XML text only,
+ * never into the script. Without scripts it is still a picture. */
+#include "export/call_tree.h"
+#include "export/formats.h"
+#include "export/flamegraph_js.h"
+
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/utf8.h"
+
+#define WIDTH 1200.0
+#define ROW 17
+#define HEAD 62           /* above the frames: title, search, the frame under the mouse */
+#define FOOT 14
+#define NARROWEST 0.1     /* pixels; narrower frames are left out */
+#define LETTER 7.0        /* width of one in the frames */
+
+struct picture {
+	struct call_tree tree;
+	VEC(uint64_t) weight; /* by node: with all it called */
+	VEC(double) x;
+	VEC(uint32_t) depth;
+	uint32_t deepest;
+	uint64_t left_out;    /* frames */
+	struct out *out;
+};
+
+/* Characters that XML forbids or that could turn text around are replaced. */
+static void put_xml(struct out *o, const char *s, size_t most)
+{
+	static const char *const entities[128] = {
+		['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;",
+	};
+	size_t left = strlen(s);
+	uint32_t code;
+
+	for (size_t n; left && most; most--, s += n, left -= n) {
+		n = utf8_character(s, left, &code);
+		if (!n || !escape_is_printable(code))
+			out_str(o, "\357\277\275");
+		else if (code < 128 && entities[code])
+			out_str(o, entities[code]);
+		else
+			out_bytes(o, s, n);
+		n = n ? n : 1;
+	}
+}
+
+static uint64_t own_weight(const struct call_tree *t, uint32_t i)
+{
+	return t->job->weight == WEIGHT_CALLS ? t->nodes.at[i].calls : t->nodes.at[i].self;
+}
+
+/* Parents come before their children: one pass up for the widths, one down for the places. */
+static void lay_out(struct picture *p)
+{
+	const struct call_tree *t = &p->tree;
+	size_t n = t->nodes.n;
+	VEC(double) used = { 0 }; /* by node: how much of it its children have taken */
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t depth = i ? p->depth.at[t->nodes.at[i].parent] + 1 : 0;
+
+		*vec_add(&p->weight) = own_weight(t, i);
+		*vec_add(&p->depth) = depth;
+		*vec_add(&p->x) = 0;
+		*vec_add(&used) = 0;
+	}
+	for (size_t i = n; i-- > 1;)
+		p->weight.at[t->nodes.at[i].parent] += p->weight.at[i];
+	for (uint32_t i = 1; i < n && p->weight.at[0]; i++) {
+		uint32_t parent = t->nodes.at[i].parent;
+		double width = WIDTH * (double)p->weight.at[i] / (double)p->weight.at[0];
+
+		p->x.at[i] = p->x.at[parent] + used.at[parent];
+		used.at[parent] += width;
+		if (width < NARROWEST)
+			p->left_out++;
+		else if (p->depth.at[i] > p->deepest)
+			p->deepest = p->depth.at[i];
+	}
+	vec_free(&used);
+}
+
+/* Warm colours; equal names have equal ones. Roots, which are threads, are grey. */
+static void put_colour(struct out *o, const char *name, bool root)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	if (root)
+		out_str(o, "#c0c0c8");
+	else
+		out_printf(o, "rgb(%u,%u,%u)", 205 + h % 50, 60 + h / 64 % 150, h / 16384 % 60);
+}
+
+static void put_share(const struct picture *p, uint32_t i)
+{
+	const struct call_node *n = &p->tree.nodes.at[i];
+	double share = 100.0 * (double)p->weight.at[i] / (double)p->weight.at[0];
+
+	out_str(p->out, " (");
+	if (p->tree.job->weight == WEIGHT_CALLS) {
+		out_u64(p->out, p->weight.at[i], 1, ' ');
+		out_str(p->out, " calls with those below");
+	} else {
+		export_put_us(p->out, walk_ns(&p->tree.walk, p->weight.at[i]));
+		out_str(p->out, " us");
+	}
+	out_printf(p->out, ", %.2f %%", share);
+	if (n->parent && p->tree.job->weight != WEIGHT_CALLS) {
+		out_str(p->out, ", calls: ");
+		out_u64(p->out, n->calls, 1, ' ');
+	}
+	out_char(p->out, ')');
+}
+
+static void put_frame(const struct picture *p, uint32_t i, double width)
+{
+	const char *name = call_tree_name(&p->tree, i);
+	double y = HEAD + (double)(p->deepest - p->depth.at[i]) * ROW, room = (width - 6) / LETTER;
+	struct out *o = p->out;
+
+	out_str(o, "<g class=\"f\" data-name=\"");
+	put_xml(o, name, SIZE_MAX);
+	out_str(o, "\"><title>");
+	put_xml(o, name, SIZE_MAX);
+	put_share(p, i);
+	out_printf(o, "</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"",
+		   p->x.at[i], y, width, ROW - 1);
+	put_colour(o, name, !p->tree.nodes.at[i].parent);
+	out_printf(o, "\"/><text x=\"%.2f\" y=\"%.0f\">", p->x.at[i] + 3, y + 12);
+	if (room >= 3 && strlen(name) <= room) {
+		put_xml(o, name, SIZE_MAX);
+	} else if (room >= 3) {
+		put_xml(o, name, (size_t)room - 2);
+		out_str(o, "..");
+	}
+	out_str(o, "</text></g>\n");
+}
+
+static void put_head(const struct picture *p)
+{
+	int height = HEAD + (int)p->deepest * ROW + FOOT;
+	const char *command = p->tree.walk.info->cmdline;
+
+	out_printf(p->out,
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		   "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%.0f\" height=\"%d\" viewBox=\"0 0 %.0f %d\" data-width=\"%.0f\">\n",
+		   WIDTH, height, WIDTH, height, WIDTH);
+	out_str(p->out,
+		"<style>text { font: 12px monospace; fill: #000; pointer-events: none } svg { background: #fff }\n"
+		".head { fill: #333 } .link { pointer-events: all; cursor: pointer; fill: #06c } .f { cursor: pointer } .f:hover rect { stroke: #000 }\n"
+		".below rect { opacity: .5 } .hit rect { fill: #c4f }\n"
+		"@media (prefers-color-scheme: dark) { svg { background: #1b1b1f } .head { fill: #ddd } .link { fill: #8bf } .f:hover rect { stroke: #fff } }</style>\n"
+		"<text class=\"head\" x=\"3\" y=\"16\">");
+	put_xml(p->out, command ? command : "", 150);
+	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? ": calls</text>\n" : ": time</text>\n");
+	out_str(p->out,
+		"<text class=\"link\" id=\"search\" x=\"3\" y=\"34\">search</text>\n"
+		"<text class=\"link\" id=\"back\" x=\"70\" y=\"34\" style=\"display: none\">whole picture</text>\n"
+		"<text class=\"head\" id=\"found\" x=\"200\" y=\"34\"></text>\n"
+		"<text class=\"head\" id=\"info\" x=\"3\" y=\"52\"></text>\n");
+}
+
+static void put_picture(struct picture *p)
+{
+	put_head(p);
+	for (uint32_t i = 1; i < p->tree.nodes.n && !p->out->error && p->weight.at[0]; i++) {
+		double width = WIDTH * (double)p->weight.at[i] / (double)p->weight.at[0];
+
+		if (width >= NARROWEST)
+			put_frame(p, i, width);
+	}
+	out_str(p->out, "<script><![CDATA[\n");
+	out_bytes(p->out, flamegraph_js, sizeof(flamegraph_js) - 1);
+	out_str(p->out, "]]></script>\n</svg>\n");
+}
+
+static int write_flamegraph(struct export_job *job, struct err *err)
+{
+	struct picture p = { .out = job->out };
+	int r = call_tree_read(&p.tree, job, err);
+
+	if (!r) {
+		lay_out(&p);
+		put_picture(&p);
+	}
+	call_tree_free(&p.tree);
+	vec_free(&p.weight);
+	vec_free(&p.x);
+	vec_free(&p.depth);
+	return r;
+}
+
+const struct exporter export_flamegraph = {
+	.name = "flamegraph", .summary = "a picture (SVG) with search and zoom, for browsers",
+	.weighs = true, .write = write_flamegraph,
+};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of exporter.c's table, each in a file of its own. Private to src/export. */
+#pragma once
+#include "export/exporter.h"
+
+extern const struct exporter export_callgrind, export_chrome, export_flamegraph, export_folded,
+	export_speedscope;

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows trace/tracks.h and keeps a stack of its own for each lane, because what tracks emit need
+ * not be balanced for a reader: calls told as wholes, calls across a loss, and those of a thread
+ * whose process called exec. Called by exporters, on brace's only thread. Only the source and the
+ * exporter can fail. */
+#include "export/walk.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/arguments.h"
+#include "shared/record.h"
+
+void walk_init(struct walk *w, struct source *source)
+{
+	*w = (struct walk){ .info = source->info, .source = source };
+}
+
+static void free_frames(struct walk_lane *l)
+{
+	for (size_t i = 0; i < l->open.n; i++)
+		free(l->open.at[i].arguments);
+	vec_free(&l->open);
+}
+
+void walk_free(struct walk *w)
+{
+	for (size_t i = 0; i < w->functions.n; i++)
+		free(w->functions.at[i].text);
+	for (size_t i = 0; i < w->lanes.n; i++)
+		free_frames(&w->lanes.at[i]);
+	vec_free(&w->functions);
+	vec_free(&w->lanes);
+	vec_free(&w->last);
+	overloads_free(&w->overloads);
+	sp_map_free(&w->function_rows);
+	sp_map_free(&w->lane_rows);
+	sp_map_free(&w->process_rows);
+	sp_map_free(&w->tids);
+}
+
+/* --- functions and lanes ----------------------------------------------------------------- */
+
+/* All ids of an image that nothing defines share a row: a damaged file has any number. */
+static uint32_t function_row(struct walk *w, uint32_t thread, uint32_t id)
+{
+	uint32_t image = w->info->threads.at[thread].image;
+	uint64_t key = ((uint64_t)image << 32 | id) + 1, row = sp_map_get(&w->function_rows, key);
+	const struct trace_module *module = NULL;
+	const struct trace_function *f;
+	struct walk_function *to;
+
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	f = id <= RECORD_ID_MAX ? trace_info_function(w->info, image, id, &module) : NULL;
+	if (!f && id != FN_NONE)
+		return function_row(w, thread, FN_NONE);
+	row = w->functions.n;
+	to = vec_add(&w->functions);
+	*to = (struct walk_function){ .image = image, .id = id };
+	to->text = overloads_row_text(&w->overloads, module, f, &to->file);
+	sp_map_set(&w->function_rows, key, row);
+	return (uint32_t)row;
+}
+
+/* The first thread seen of a process, whose number stands for it. */
+static uint32_t process_of(struct walk *w, uint32_t thread)
+{
+	const struct trace_thread *t = &w->info->threads.at[thread];
+	uint64_t key = ((uint64_t)t->image << 32 | t->pid) + 1;
+	uint64_t first = sp_map_get(&w->process_rows, key);
+
+	if (first == SP_NONE)
+		sp_map_set(&w->process_rows, key, first = thread);
+	return (uint32_t)first;
+}
+
+/* Threads' own stacks are found by thread, coroutines by process and number. */
+static uint64_t lane_key(struct walk *w, uint32_t thread, uint32_t coroutine)
+{
+	return coroutine ? (uint64_t)process_of(w, thread) << 32 | coroutine
+			 : (uint64_t)thread << 32 | UINT32_MAX;
+}
+
+static uint32_t lane_row(struct walk *w, uint32_t thread, uint32_t coroutine)
+{
+	uint64_t key = lane_key(w, thread, coroutine), row = sp_map_get(&w->lane_rows, key);
+
+	if (row == SP_NONE) {
+		row = w->lanes.n;
+		*vec_add(&w->lanes) =
+			(struct walk_lane){ .thread = thread, .coroutine = coroutine };
+		sp_map_set(&w->lane_rows, key, row);
+		w->counts.coroutines += coroutine != 0;
+	}
+	w->lanes.at[row].runner = thread;
+	return (uint32_t)row;
+}
+
+/* --- steps ------------------------------------------------------------------------------- */
+
+/* Times of a lane do not go back, whatever the CPUs' clocks do and whatever the file says. */
+static uint64_t time_on(struct walk *w, struct walk_lane *l, uint64_t tsc)
+{
+	uint64_t ns = trace_clock_ns(&w->info->clock, tsc);
+
+	ns = ns < INT64_MAX ? ns : INT64_MAX;
+	l->ns = ns > l->ns ? ns : l->ns;
+	return l->ns;
+}
+
+static struct walk_step step_on(struct walk *w, uint32_t lane, const struct call_step *s,
+				enum walk_kind kind)
+{
+	return (struct walk_step){ .ns = time_on(w, &w->lanes.at[lane], s->tsc), .lane = lane,
+				   .thread = s->thread, .cpu = s->cpu, .kind = (uint8_t)kind };
+}
+
+static void give(struct walk *w, const struct walk_step *s)
+{
+	if (!w->failed)
+		w->failed = w->take(w->arg, s);
+}
+
+static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	struct walk_lane *l = &w->lanes.at[lane];
+	uint32_t function = function_row(w, s->thread, s->fn);
+	struct walk_step step = step_on(w, lane, s, WALK_BEGIN);
+	char *arguments = NULL;
+
+	if (s->flags & CALL_ARGUMENTS) {
+		w->counts.arguments++;
+		if (w->wants_arguments)
+			arguments = arguments_text(w->info, s->event);
+	}
+	step.function = function;
+	step.depth = (uint32_t)l->open.n;
+	*vec_add(&l->open) = (struct walk_frame){ .begin = s->tsc, .begin_ns = step.ns,
+						  .function = function, .depth = s->depth,
+						  .arguments = arguments };
+	step.frame = &l->open.at[l->open.n - 1];
+	w->counts.calls++;
+	give(w, &step);
+}
+
+static void count_end(struct walk_counts *c, unsigned flags)
+{
+	c->values += !!(flags & WALK_VALUE);
+	c->unfinished += !!(flags & WALK_UNFINISHED);
+	c->cut += !!(flags & WALK_CUT);
+	c->unfollowed += !!(flags & WALK_UNFOLLOWED);
+	c->unwound += !!(flags & WALK_UNWOUND);
+}
+
+/* Ends the topmost call. inside: of its ticks, how many were in calls it made. */
+static void end_call(struct walk *w, uint32_t lane, const struct call_step *s, uint64_t ticks,
+		     uint64_t inside, unsigned flags)
+{
+	struct walk_lane *l = &w->lanes.at[lane];
+	struct walk_frame *f = &l->open.at[l->open.n - 1];
+	struct walk_step step = step_on(w, lane, s, WALK_END);
+
+	step.function = f->function;
+	step.depth = (uint32_t)l->open.n - 1;
+	step.begin_ns = f->begin_ns;
+	step.ticks = ticks;
+	step.self = inside < ticks ? ticks - inside : 0;
+	step.value = s->value;
+	step.flags = (uint8_t)flags;
+	step.frame = f;
+	count_end(&w->counts, flags);
+	give(w, &step);
+	free(f->arguments);
+	l->open.n--;
+	if (l->open.n)
+		l->open.at[l->open.n - 1].inside += ticks;
+}
+
+/* Ends a call by what is known of it here: its end was not told. */
+static void cut_call(struct walk *w, uint32_t lane, const struct call_step *s, unsigned flags)
+{
+	const struct walk_lane *l = &w->lanes.at[lane];
+	const struct walk_frame *f = &l->open.at[l->open.n - 1];
+	uint64_t ticks = s->tsc > f->begin ? s->tsc - f->begin : 0;
+
+	end_call(w, lane, s, ticks, f->inside, flags);
+}
+
+/* Ends what is open at `depth` and above: ends that no step tells of. */
+static void cut_down_to(struct walk *w, uint32_t lane, const struct call_step *s, uint32_t depth)
+{
+	const struct walk_lane *l = &w->lanes.at[lane];
+
+	while (l->open.n && l->open.at[l->open.n - 1].depth >= depth)
+		cut_call(w, lane, s, WALK_UNWOUND);
+}
+
+static unsigned flags_of(const struct call_step *s)
+{
+	return (s->flags & CALL_UNWOUND ? WALK_UNWOUND : 0) |
+	       (s->flags & CALL_UNFINISHED ? WALK_UNFINISHED : 0) |
+	       (s->flags & CALL_VALUE ? WALK_VALUE : 0);
+}
+
+static void take_enter(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	cut_down_to(w, lane, s, s->depth);
+	begin_call(w, lane, s);
+}
+
+/* A call that ended at a loss already is not on the lane any more. */
+static void take_leave(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	const struct walk_lane *l = &w->lanes.at[lane];
+
+	cut_down_to(w, lane, s, s->depth + 1);
+	if (l->open.n && l->open.at[l->open.n - 1].depth == s->depth)
+		end_call(w, lane, s, s->tsc - s->begin, s->inside, flags_of(s));
+}
+
+static void take_only(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	begin_call(w, lane, s);
+	end_call(w, lane, s, 0, 0, WALK_UNFOLLOWED);
+}
+
+/* Number of the frame that an opening has made for this span; SIZE_MAX: it had none. */
+static size_t opened(const struct walk_lane *l, uint32_t function, uint64_t begin)
+{
+	size_t i = l->open.n;
+
+	while (i && (l->open.at[i - 1].begin != begin || l->open.at[i - 1].function != function))
+		i--;
+	return i - 1;
+}
+
+/* A whole call, told at its end. Where no opening was made for it (report/openings.h), it begins as
+ * early as its lane allows. */
+static void take_span(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	size_t at = opened(&w->lanes.at[lane], function_row(w, s->thread, s->fn), s->begin);
+	uint64_t ticks = s->tsc - s->begin - s->slept, inside = 0;
+
+	if (at == SIZE_MAX) {
+		struct call_step begin = *s;
+
+		begin.tsc = s->begin;
+		begin.flags = 0;
+		begin_call(w, lane, &begin);
+	} else {
+		while (w->lanes.at[lane].open.n > at + 1)
+			cut_call(w, lane, s, WALK_UNWOUND);
+		inside = w->lanes.at[lane].open.at[at].inside;
+	}
+	end_call(w, lane, s, ticks, inside, flags_of(s));
+}
+
+static void take_lost(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	struct walk_step step;
+
+	while (w->cuts && w->lanes.at[lane].open.n)
+		cut_call(w, lane, s, WALK_CUT);
+	step = step_on(w, lane, s, WALK_LOST);
+	step.lost = s->count;
+	step.depth = (uint32_t)w->lanes.at[lane].open.n;
+	w->counts.losses++;
+	give(w, &step);
+}
+
+static void take_event(struct walk *w, uint32_t lane, const struct call_step *s)
+{
+	struct walk_step step = step_on(w, lane, s, WALK_EVENT);
+
+	step.event = s->event;
+	step.depth = (uint32_t)w->lanes.at[lane].open.n;
+	w->counts.events++;
+	give(w, &step);
+}
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	static void (*const take[])(struct walk *, uint32_t, const struct call_step *) = {
+		[CALL_ENTER] = take_enter, [CALL_LEAVE] = take_leave, [CALL_ONLY] = take_only,
+		[CALL_SPAN] = take_span, [CALL_LOST] = take_lost, [CALL_EVENT] = take_event,
+	};
+	struct walk *w = arg;
+
+	if (!w->failed)
+		take[s->kind](w, lane_row(w, s->thread, s->track), s);
+}
+
+/* --- the ends of threads ------------------------------------------------------------------ */
+
+/* Calls that are open at the end lasted until their thread's last record. */
+static void end_track(struct walk *w, struct track *t, uint32_t thread)
+{
+	struct event e = { .thread = thread };
+
+	if (thread >= w->last.n || !w->last.at[thread])
+		return;
+	e.tsc = w->last.at[thread] - 1;
+	calls_end(&t->calls, &e, take_step, w);
+}
+
+/* A coroutine's stack is no thread's: the latest one on it stands for it. NO_THREAD: it never had a
+ * call. */
+static uint32_t runner_of(struct walk *w, const struct process_tracks *p, uint32_t coroutine)
+{
+	uint64_t first = sp_map_get(&w->process_rows, ((uint64_t)p->image << 32 | p->pid) + 1);
+	uint64_t row = first == SP_NONE ? SP_NONE
+					: sp_map_get(&w->lane_rows, first << 32 | coroutine);
+
+	return row == SP_NONE ? NO_THREAD : w->lanes.at[row].runner;
+}
+
+/* thread: only its own stack; NO_THREAD: all stacks. */
+static void end_tracks(struct walk *w, uint32_t thread)
+{
+	for (size_t i = 0; i < w->tracks.processes.n; i++) {
+		const struct process_tracks *p = w->tracks.processes.at[i];
+
+		for (size_t k = 0; k < p->tracks.n; k++) {
+			struct track *t = p->tracks.at[k];
+
+			if (!t || (thread != NO_THREAD && t->home != thread))
+				continue;
+			end_track(w, t, t->calls.track ? runner_of(w, p, t->calls.track) : t->home);
+		}
+	}
+}
+
+/* Ends what threads have left open that spans were announced for, and never came. */
+static void end_lanes(struct walk *w)
+{
+	for (uint32_t lane = 0; lane < w->lanes.n; lane++) {
+		uint32_t thread = w->lanes.at[lane].runner;
+		struct call_step s = { .tsc = w->last.at[thread] - 1, .thread = thread };
+
+		while (w->lanes.at[lane].open.n && !w->failed)
+			cut_call(w, lane, &s, WALK_UNFINISHED);
+	}
+}
+
+/* Notes the thread's first record. An exec goes on as another thread of the trace that has the same
+ * id: the calls of the old program have ended. */
+static void meet_thread(struct walk *w, uint32_t thread)
+{
+	uint64_t key = (uint64_t)w->info->threads.at[thread].tid + 1;
+	uint64_t old = sp_map_get(&w->tids, key);
+
+	if (old != SP_NONE)
+		end_tracks(w, (uint32_t)old);
+	sp_map_set(&w->tids, key, thread);
+}
+
+static void note_record(struct walk *w, const struct event *e)
+{
+	while (w->last.n <= e->thread)
+		*vec_add(&w->last) = 0;
+	if (!w->last.at[e->thread])
+		meet_thread(w, e->thread);
+	w->last.at[e->thread] = e->tsc + 1 ? e->tsc + 1 : e->tsc;
+}
+
+static int read_all(struct walk *w, struct err *err)
+{
+	struct event e = { 0 };
+	int r;
+
+	while ((r = w->source->ops->next(w->source, &e, err)) > 0) {
+		/* Only a broken file has records of a thread that its table lacks. */
+		if (e.thread >= w->info->threads.n)
+			continue;
+		note_record(w, &e);
+		tracks_feed(&w->tracks, tracks_lane(&w->tracks, e.thread), &e, take_step, w);
+		if (w->stop && *w->stop)
+			return err_set(err, EINTR, "interrupted: nothing is written");
+		if (w->failed)
+			return w->failed;
+	}
+	if (r < 0)
+		return r;
+	end_tracks(w, NO_THREAD);
+	end_lanes(w);
+	return w->failed;
+}
+
+int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err)
+{
+	int r;
+
+	w->take = take;
+	w->arg = arg;
+	sites_init(&w->sites, w->info);
+	tracks_init(&w->tracks, w->info, &w->sites);
+	r = read_all(w, err);
+	tracks_free(&w->tracks);
+	sites_free(&w->sites);
+	return r;
+}
+
+/* --- what exporters ask -------------------------------------------------------------------- */
+
+char *walk_lane_name(const struct walk *w, uint32_t lane)
+{
+	const struct walk_lane *l = &w->lanes.at[lane];
+	char *comm = mem_strndup(trace_thread_name(&w->info->threads.at[l->thread]), TRACE_COMM);
+	char *name;
+
+	if (!l->coroutine)
+		return comm;
+	name = mem_printf("%s/co%u", comm, l->coroutine);
+	free(comm);
+	return name;
+}
+
+const struct trace_function *walk_function(const struct walk *w, uint32_t function,
+					   const struct trace_module **module)
+{
+	const struct walk_function *f = &w->functions.at[function];
+
+	return f->id == FN_NONE ? NULL : trace_info_function(w->info, f->image, f->id, module);
+}
+
+uint64_t walk_address(const struct walk *w, uint32_t function)
+{
+	const struct trace_module *module;
+	const struct trace_function *f = walk_function(w, function, &module);
+
+	return f ? module->base + f->vaddr : 0;
+}
+
+char *walk_returned(const struct walk *w, const struct walk_step *s)
+{
+	const struct walk_function *f = &w->functions.at[s->function];
+	char *text = NULL;
+
+	if (!(s->flags & WALK_VALUE))
+		return NULL;
+	if (arguments_value(w->info, f->image, f->id, s->value, &text) == ARGUMENTS_VALUE_PLAIN)
+		return mem_printf("0x%llx", (unsigned long long)s->value);
+	return text;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a stream once and gives calls as balanced pairs: each WALK_BEGIN has its WALK_END on the
+ * same lane, innermost first. Memory grows with threads, functions and open calls, not with the
+ * stream. Every exporter reads its trace by this. */
+#pragma once
+#include <signal.h>
+
+#include "trace/overloads.h"
+#include "trace/tracks.h"
+
+enum walk_kind { WALK_BEGIN, WALK_END, WALK_EVENT, WALK_LOST };
+
+enum walk_flag {             /* of a WALK_END */
+	WALK_UNWOUND = 1,    /* longjmp, exception */
+	WALK_UNFINISHED = 2, /* open at the end of the trace, or of its thread */
+	WALK_CUT = 4,        /* records were lost while it was open: it ends at the loss */
+	WALK_UNFOLLOWED = 8, /* its return is not followed: it has no duration */
+	WALK_VALUE = 16,     /* what it returned is known */
+};
+
+/* A function that was called; rows are added when they are first needed. */
+struct walk_function {
+	char *text;          /* as `report` names it */
+	const char *file;    /* last component of its file's path, or "" */
+	uint32_t image, id;  /* as in records; id FN_NONE: nothing defines it */
+};
+
+struct walk_frame {
+	uint64_t begin, begin_ns, inside; /* inside: ticks of calls it made that have ended */
+	uint32_t function, depth;
+	uint32_t note;       /* the exporter's own, from BEGIN to END */
+	char *arguments;     /* NULL: none, or not wanted */
+};
+
+/* A stack: a thread's own, or a coroutine's. */
+struct walk_lane {
+	uint32_t thread;     /* that was first seen on it */
+	uint32_t coroutine;  /* 0: the thread's own; else as coroutines are numbered in a process */
+	uint32_t runner;     /* the latest thread on it */
+	uint64_t ns;         /* of its latest step */
+	VEC(struct walk_frame) open;
+};
+
+struct walk_step {
+	uint64_t ns;         /* CLOCK_MONOTONIC; never goes back on a lane */
+	uint64_t begin_ns;   /* END */
+	uint64_t ticks, self; /* END: as `report` counts them, without handlers and sleeps */
+	uint64_t value;      /* WALK_VALUE */
+	uint64_t lost;       /* LOST: records */
+	const struct event *event;     /* EVENT */
+	struct walk_frame *frame;      /* BEGIN, END: the lane's topmost */
+	uint32_t lane, thread, function;
+	uint32_t depth;      /* of calls open below */
+	uint16_t cpu;
+	uint8_t kind, flags;
+};
+
+struct walk_counts {
+	uint64_t calls, events, losses, arguments, values, unfinished, cut, unfollowed, unwound;
+	uint64_t coroutines;
+};
+
+/* Takes a step, which is valid during the call. 0, or -errno to end the walk. */
+typedef int walk_take(void *arg, const struct walk_step *step);
+
+struct walk {
+	const struct trace_info *info;
+	struct source *source;
+	/* choices, set between walk_init() and walk_run(): */
+	bool cuts;           /* calls that are open at a loss end there */
+	bool wants_arguments;
+	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	/* results, growing: */
+	VEC(struct walk_function) functions;
+	VEC(struct walk_lane) lanes;
+	struct walk_counts counts;
+	/* private: */
+	walk_take *take;
+	void *arg;
+	int failed;
+	struct tracks tracks;
+	struct sites sites;
+	struct overloads overloads;
+	struct sp_map function_rows, lane_rows, process_rows, tids;
+	VEC(uint64_t) last;  /* 1 + TSC of each thread's last record; 0: none */
+};
+
+/* source is the caller's and outlives *w. */
+void walk_init(struct walk *w, struct source *source);
+/* Reads all of the source. 0; what `take` returned; or -errno and *err of the source. */
+int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err);
+void walk_free(struct walk *w);
+
+/* "comm", or "comm/coN" for a coroutine; free() it. */
+char *walk_lane_name(const struct walk *w, uint32_t lane);
+/* Nanoseconds of a number of ticks. */
+static inline uint64_t walk_ns(const struct walk *w, uint64_t ticks)
+{
+	return trace_clock_delta_ns(&w->info->clock, ticks);
+}
+/* The function's description and module; NULL: nothing defines it. */
+const struct trace_function *walk_function(const struct walk *w, uint32_t function,
+					   const struct trace_module **module);
+/* Its address in the process, or 0. */
+uint64_t walk_address(const struct walk *w, uint32_t function);
+/* What the call of an END returned, as text; free() it. NULL: not known, or nothing. */
+char *walk_returned(const struct walk *w, const struct walk_step *s);

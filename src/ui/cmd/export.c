@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* brace export: a trace file in another tool's format. main() calls it, on brace's only thread. The
+ * result is whole or not there: a failure, an interrupt and a full disk leave nothing behind. Fails
+ * on an unknown format, a file that cannot be read, and an output that cannot be written. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "export/exporter.h"
+#include "ui/commands.h"
+#include "ui/screen.h"
+#include "ui/say.h"
+#include "ui/trace_file.h"
+
+/* --- the command line -------------------------------------------------------------------- */
+
+static int list_formats(const struct invocation *inv)
+{
+	struct screen o;
+
+	screen_open(&o, inv, SCREEN_PLAIN, NULL);
+	for (size_t i = 0; exporters[i]; i++)
+		out_printf(&o.text, "%-12s %s\n", exporters[i]->name, exporters[i]->summary);
+	return screen_close(&o, 0);
+}
+
+static void say_formats(void)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		say("%s %s", i ? "," : "", exporters[i]->name);
+	say("\n");
+}
+
+/* NULL: said. */
+static const struct exporter *find_format(const struct invocation *inv)
+{
+	const struct exporter *e = inv->format ? exporter_find(inv->format) : NULL;
+	struct nearest near = { inv->format, NULL, 0 };
+
+	if (e)
+		return e;
+	if (!inv->format) {
+		say("brace: export needs a format (--to FORMAT):");
+		say_formats();
+		return NULL;
+	}
+	for (size_t i = 0; exporters[i]; i++)
+		nearest_offer(&near, exporters[i]->name);
+	if (near.best) {
+		say("brace: no format %s; did you mean %s?\n", inv->format, near.best);
+	} else {
+		say("brace: no format %s; there are", inv->format);
+		say_formats();
+	}
+	return NULL;
+}
+
+/* EXPORT_WEIGHTS: said. */
+static enum export_weight find_weight(const struct invocation *inv, const struct exporter *e)
+{
+	if (!inv->weight)
+		return WEIGHT_SELF;
+	if (!e->weighs) {
+		say("brace: --weight is of folded and flamegraph; %s has all times and counts\n",
+		    e->name);
+		return EXPORT_WEIGHTS;
+	}
+	for (unsigned w = 0; w < EXPORT_WEIGHTS; w++)
+		if (!strcmp(export_weight_words[w], inv->weight))
+			return (enum export_weight)w;
+	say("brace: no weight %s; there are self, total and calls\n", inv->weight);
+	return EXPORT_WEIGHTS;
+}
+
+/* Bytes on a terminal help nobody, and a directory cannot be standard output. */
+static int check_output(const struct invocation *inv, const struct exporter *e)
+{
+	if (inv->output)
+		return 0;
+	if (e->directory) {
+		say("brace: %s is a directory of files: name it with -o\n", e->name);
+		return EXIT_BRACE;
+	}
+	if (e->binary && isatty(STDOUT_FILENO)) {
+		say("brace: %s is not text: name a file with -o, or send it into a pipe\n", e->name);
+		return EXIT_BRACE;
+	}
+	return 0;
+}
+
+/* --- what is left out --------------------------------------------------------------------- */
+
+/* Appends "N WORDS" to a list. */
+static void add_to(char **list, uint64_t n, const char *one, const char *more)
+{
+	char *longer;
+
+	if (!n)
+		return;
+	longer = mem_printf("%s%s%" PRIu64 " %s", *list, **list ? ", " : "", n,
+			    n == 1 ? one : more);
+	free(*list);
+	*list = longer;
+}
+
+static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
+{
+	char *list = mem_strdup("");
+
+	if (!(e->holds & HOLDS_EVENTS))
+		add_to(&list, c->events, "event", "events");
+	if (!(e->holds & HOLDS_LOSSES))
+		add_to(&list, c->losses, "mark of lost records", "marks of lost records");
+	if (!(e->holds & HOLDS_ARGUMENTS))
+		add_to(&list, c->arguments, "call's arguments", "calls' arguments");
+	if (!(e->holds & HOLDS_VALUES))
+		add_to(&list, c->values, "returned value", "returned values");
+	if (!(e->holds & HOLDS_ENDS))
+		add_to(&list, c->unfinished + c->cut + c->unwound, "mark of a call that did not return",
+		       "marks of calls that did not return");
+	if (*list)
+		say("brace: %s has no place for some of the trace, which is left out: %s\n", e->name,
+		    list);
+	free(list);
+}
+
+static void tell(const struct exporter *e, const struct export_job *job)
+{
+	const struct trace_info *info = job->source->info;
+
+	tell_left_out(e, &job->counts);
+	if (job->folded)
+		say_warning("%" PRIu64
+			    " calls were added to their callers: their stacks are too deep, or there are too many",
+			    job->folded);
+	if (info->thresh_ns)
+		say_warning("calls shorter than %" PRIu64
+			    " ns were not recorded: their time counts as their callers'",
+			    info->thresh_ns);
+	trace_file_warn_of_losses(info);
+}
+
+/* --- the work ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int sig)
+{
+	interrupted = sig;
+}
+
+/* The output is taken away before brace ends. A signal that is ignored stays so. */
+static void catch_interrupts(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction act = { .sa_handler = note_interrupt };
+	struct sigaction now;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(signals[i], &act, NULL);
+}
+
+/* Says what failed, but for the writes of the output, which screen_close() tells. */
+static int run_job(const struct exporter *e, struct export_job *job)
+{
+	struct err err = { 0 };
+	int r = e->write(job, &err);
+
+	/* A part that has nothing is an error, which says why. */
+	if (!r)
+		r = excerpt_source_is_empty(job->part, &err);
+	if (!r)
+		tell(e, job);
+	if (r && err.code)
+		return say_error(&err);
+	/* A reader that went away has seen enough. */
+	return r && r != -EPIPE ? EXIT_BRACE : 0;
+}
+
+static int write_file(const struct invocation *inv, const struct exporter *e,
+		      struct export_job *job)
+{
+	struct screen o;
+	int status = screen_open_whole(&o, inv);
+
+	if (status)
+		return status;
+	if (e->binary)
+		screen_binary(&o);
+	job->out = &o.text;
+	return screen_close(&o, run_job(e, job));
+}
+
+static int write_directory(const struct invocation *inv, const struct exporter *e,
+			   struct export_job *job)
+{
+	struct whole_file d;
+	struct err err;
+	int status;
+
+	if (new_directory_begin(&d, inv->output, "directory", &err))
+		return say_error(&err);
+	job->directory = d.temporary;
+	status = run_job(e, job);
+	if (new_directory_end(&d, !status, &err))
+		return say_error(&err);
+	return status;
+}
+
+static int export_file(const struct invocation *inv, const struct exporter *e,
+		       enum export_weight weight, struct store_reader *reader)
+{
+	struct export_job job = { .weight = weight, .stop = &interrupted };
+	struct source *part;
+	struct err err;
+	int status;
+
+	job.source = trace_file_openings(inv, reader, &part, &err);
+	if (!job.source)
+		return say_error(&err);
+	catch_interrupts();
+	job.part = part;
+	status = (e->directory ? write_directory : write_file)(inv, e, &job);
+	job.source->ops->close(job.source);
+	return status;
+}
+
+int cmd_export(struct invocation *inv)
+{
+	const struct exporter *e;
+	enum export_weight weight;
+	struct store_reader *reader;
+	int status;
+
+	if (inv->list_export)
+		return list_formats(inv);
+	e = find_format(inv);
+	if (!e)
+		return EXIT_BRACE;
+	weight = find_weight(inv, e);
+	if (weight == EXPORT_WEIGHTS)
+		return EXIT_BRACE;
+	status = check_output(inv, e);
+	if (!status)
+		status = trace_file_open(inv, &reader);
+	if (status)
+		return status;
+	status = export_file(inv, e, weight, reader);
+	store_close(reader);
+	return status;
+}

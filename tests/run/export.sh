@@ -1,0 +1,150 @@
+#!/bin/bash
+# `brace export`: each format is read by its own reader where the machine has it, and by a strict one of ours (exports.py); calls
+# and times are those of `brace report`.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+export ACCOUNT=$T/account
+
+record() { # NAME ARGUMENT...: and its report
+	timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/$1" "${@:2}" >"$T/out" 2>"$T/err" </dev/null
+	"$BRACE" report --json "$T/$1" >"$T/$1.report" 2>>"$T/err"
+}
+export_to() { # FORMAT NAME [OPTION]...: into NAME.FORMAT
+	rm -rf "$T/$2.$1"
+	"$BRACE" export --to "$1" "$T/$2" -o "$T/$2.$1" "${@:3}" 2>"$T/err"
+}
+agree() { # FORMAT NAME [WEIGHT]
+	python3 "$HERE/exports.py" "$1" "$T/$2.report" "$T/$2.$1" ${3:+"$3"} >"$T/log" 2>&1
+	result "$2 as $1${3:+ by $3}: what it shows is report's" $? "$T/log"
+}
+
+cat >"$T/evil.c" <<'C'
+#include <unistd.h>
+__attribute__((noinline, noclone)) int innocent(int n) { __asm__ volatile(""); return n + 1; }
+__attribute__((noinline, noclone)) int again(int n) { __asm__ volatile(""); return n ? again(n - 1) + innocent(n) : 0; }
+int main(void) { return again(20) == 1; }
+C
+NAME='</title></text><script>alert(1)</script>"; ]]>&x'
+cc -O1 -fno-optimize-sibling-calls -c -o "$T/evil.o" "$T/evil.c" && objcopy --redefine-sym innocent="$NAME" "$T/evil.o" && cc -o "$T/evil" "$T/evil.o"
+check_that "a program has a function of an evil name" test -x "$T/evil"
+
+record threads -- "$FIXTURES/threads"
+record recursion -- "$FIXTURES/recursion"
+record exceptions -- "$FIXTURES/exceptions"
+record names -- "$T/evil"
+check_that "traces were made" test -s "$T/threads.report" -a -s "$T/recursion.report" -a -s "$T/exceptions.report" -a -s "$T/names.report"
+check_that "the name is in the trace" grep -q 'script>alert' "$T/names.report"
+
+for name in threads exceptions names; do
+	for weight in self total calls; do
+		export_to folded $name --weight $weight
+		agree folded $name $weight
+	done
+	for format in chrome speedscope flamegraph; do
+		export_to $format $name
+		agree $format $name
+	done
+	export_to callgrind $name
+	callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 "$T/$name.callgrind" >"$T/shown" 2>"$T/err"
+	mv "$T/$name.callgrind" "$T/$name.cg" && mv "$T/shown" "$T/$name.callgrind"
+	agree callgrind $name
+done
+export_to folded recursion
+check_that "calls that are too deep are told" grep -qE 'warning: [0-9]+ calls were added to their callers' "$T/err"
+export_to flamegraph threads --weight calls
+agree flamegraph threads calls
+export_to flamegraph names
+node "$HERE/flamegraph_script.js" "$T/names.flamegraph" again >"$T/log" 2>&1
+result "the script of a flame graph searches and zooms" $? "$T/log"
+check_that "a name stays text in a picture" test "$(grep -c '<script' "$T/names.flamegraph")" = 1
+export_to chrome names
+check_that "and in JSON" python3 -c 'import json, sys
+assert any(e.get("name") == sys.argv[2] for e in json.load(open(sys.argv[1]))["traceEvents"])' "$T/names.chrome" "$NAME"
+
+# Events, values, arguments, and what has no place.
+record events -t function_graph --args --retval -e truth:tick -- "$FIXTURES/events"
+export_to chrome events
+check_that "events, arguments and values are in Chrome's JSON" python3 -c 'import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+count = lambda f: sum(1 for e in events if f(e))
+report = [json.loads(l) for l in open(sys.argv[2])][1:]
+assert count(lambda e: e["ph"] == "i") == sum(r["calls"] for r in report if r["name"].startswith("truth:")) > 0
+assert count(lambda e: "arguments" in e.get("args", {})) and count(lambda e: "returned" in e.get("args", {}))' "$T/events.chrome" "$T/events.report"
+check_that "nothing is said of what is there" test ! -s "$T/err"
+export_to folded events
+check_that "folded says what it leaves out" grep -qE '^brace: folded has no place for some of the trace, which is left out: [0-9]+ events?, .*arguments.*values?' "$T/err"
+
+# Threads whose process calls exec, calls open at the end, calls that were told at their ends.
+record killed -- bash -c 'exec bash -c "kill -9 \$\$"'
+record short --threshold 2us -- "$FIXTURES/threads"
+for name in killed short; do
+	for format in chrome speedscope; do
+		export_to $format $name
+		python3 "$HERE/exports.py" $format "$T/$name.report" "$T/$name.$format" >"$T/log" 2>&1
+		! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"
+		result "$name as $format: calls are pairs" $? "$T/log"
+	done
+done
+check_that "calls open at the end are marked" grep -q '"ended":"unfinished"' "$T/killed.chrome"
+export_to folded short
+check_that "a threshold is told" grep -q 'calls shorter than 2000 ns were not recorded' "$T/err"
+
+# Losses.
+timeout -k 5 "$LIMIT" "$BRACE" record -q -b 64K --mode overwrite -o "$T/lossy" -- "$FIXTURES/recursion" >"$T/out" 2>"$T/err"
+"$BRACE" report --json "$T/lossy" >"$T/lossy.report" 2>>"$T/err"
+for format in chrome speedscope; do
+	export_to $format lossy
+	python3 "$HERE/exports.py" $format "$T/lossy.report" "$T/lossy.$format" >"$T/log" 2>&1
+	! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"
+	result "lossy as $format: calls are pairs" $? "$T/log"
+done
+if grep -q '"lost":[1-9]' "$T/lossy.report"; then
+	check_that "losses are told" grep -q 'records were lost: figures are too low' "$T/err"
+	check_that "losses are marked" grep -q '"lost records"' "$T/lossy.chrome"
+else
+	not_ok "nothing was lost"
+fi
+
+# A part of a trace.
+record part -- "$FIXTURES/threads"
+"$BRACE" export "$T/part" --to folded --weight calls -g step --from 0% --to 100% >"$T/some" 2>"$T/err"
+"$BRACE" export "$T/part" --to folded --weight calls >"$T/all" 2>>"$T/err"
+check_that "a part has less than all" test "$(wc -l <"$T/some")" -lt "$(wc -l <"$T/all")" -a -s "$T/some"
+"$BRACE" export "$T/part" --to chrome --from 40% --to 60% >"$T/part.chrome" 2>>"$T/err"
+python3 "$HERE/exports.py" chrome "$T/part.report" "$T/part.chrome" >"$T/log" 2>&1
+! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"
+result "a part's calls are pairs" $? "$T/log"
+
+# The output.
+check_that "a file is its user's alone" test "$(stat -c %a "$T/names.chrome")" = 600
+check_that "nothing temporary stays" test -z "$(find "$T" -name '*.chrome.*')"
+echo kept >"$T/kept" && ln -s kept "$T/link"
+says() { # SENTENCE ARGUMENT...
+	"$BRACE" export "${@:2}" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q -- "$1" "$T/err" && [ ! -s "$T/out" ]
+	result "export says: $1" $? "$T/err"
+}
+says 'symbolic link' --to chrome "$T/names" -o "$T/link"
+check_that "the file behind the link is as it was" test "$(cat "$T/kept")" = kept
+says 'did you mean folded' --to foldet "$T/names"
+says 'needs an argument' "$T/names" --to
+says 'needs a format' "$T/names"
+says 'no weight' --to folded --weight most "$T/names"
+says 'of folded and flamegraph' --to chrome --weight self "$T/names"
+says 'No such file' --to chrome "$T/nothing"
+head -c 3000 "$T/threads" >"$T/cut"
+"$BRACE" export --to chrome "$T/cut" >"$T/cut.chrome" 2>"$T/err"
+check_that "a trace that was cut is exported up to there" python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$T/cut.chrome"
+check_that "and that is said" grep -q 'ends early' "$T/err"
+"$BRACE" export --to chrome "$T/threads" -o /dev/full 2>"$T/err"
+check_that "a full disk is an error" grep -q 'cannot write /dev/full' "$T/err"
+echo old >"$T/old"
+(ulimit -f 8; trap '' XFSZ; "$BRACE" export --to chrome "$T/threads" -o "$T/old" 2>"$T/err")
+check_that "what fails leaves the old file" test "$(cat "$T/old")" = old -a -z "$(find "$T" -name 'old.*')"
+check_that "a reader that goes away is an end" bash -c 'set -o pipefail; "$1" export --to chrome "$2" | head -c 10 >/dev/null' - "$BRACE" "$T/threads"
+"$BRACE" export --list >"$T/list"
+while read -r format _; do
+	grep -q "^\.It $format\$" "$HERE/../../man/brace-export.1" && grep -q "| \`$format\` |" "$HERE/../../docs/exports.md" || echo "$format"
+done <"$T/list" >"$T/missing"
+check_that "each format is in the manual page and in docs/exports.md" test -s "$T/list" -a ! -s "$T/missing"
+finish

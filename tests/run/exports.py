@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""exports.py FORMAT REPORT EXPORT [WEIGHT]: holds an export against `brace report --json` of the same trace.
+
+Each reader keeps the strict rules of its format, and gives calls and times by function; report is the truth. Times are
+rounded to nanoseconds once by report, and once for each call or stack by a format.
+"""
+import collections
+import json
+import re
+import sys
+import xml.etree.ElementTree
+
+
+class Sums:
+    """What a format says of each function: calls, and times in ns or None."""
+    def __init__(self):
+        self.calls = collections.Counter()
+        self.total = collections.Counter()
+        self.self = collections.Counter()
+        self.rounded = collections.Counter()  # ns that its times may be apart
+        self.events = 0
+
+
+def plain(name):
+    return name.replace(';', ':')
+
+
+class Stack:
+    """One thread's calls, by pairs in order."""
+    def __init__(self, sums):
+        self.sums, self.open, self.at = sums, [], -1
+        self.active = collections.Counter()
+
+    def begin(self, name, ns):
+        assert ns >= self.at, 'time goes back'
+        self.at = ns
+        self.open.append([name, ns, 0])
+        self.active[name] += 1
+
+    def end(self, ns, name=None):
+        assert ns >= self.at, 'time goes back'
+        self.at = ns
+        began, begin, inside = self.open.pop()
+        assert name is None or name == began, (name, began)
+        self.sums.calls[began] += 1
+        self.sums.rounded[began] += 2
+        self.sums.self[began] += ns - begin - inside
+        self.active[began] -= 1
+        if not self.active[began]:
+            self.sums.total[began] += ns - begin
+        if self.open:
+            self.open[-1][2] += ns - begin
+            self.sums.rounded[self.open[-1][0]] += 2
+
+
+def folded(path, weight):
+    sums = Sums()
+    for line in open(path):
+        stack, n = re.fullmatch(r'(.+) (\d+)\n', line).groups()
+        frames, n = stack.split(';'), int(n)
+        name = frames[-1]
+        assert len(frames) > 1 and n > 0, line
+        if weight == 'calls':
+            sums.calls[name] += n
+        elif weight == 'self':
+            sums.self[name] += n
+        elif name not in frames[1:-1]:
+            sums.total[name] += n
+        sums.rounded[name] += 1
+    return sums
+
+
+def chrome(path, _):
+    sums, stacks, names = Sums(), {}, set()
+    trace = json.load(open(path))
+    for e in trace['traceEvents']:
+        key = e['pid'], e['tid']
+        stack = stacks.setdefault(key, Stack(sums))
+        if e['ph'] == 'M':
+            names.add((key, e['name']))
+            continue
+        ns = round(e['ts'] * 1000)
+        if e['ph'] == 'B':
+            stack.begin(e['name'], ns)
+        elif e['ph'] == 'E':
+            stack.end(ns)
+        else:
+            assert e['ph'] == 'i' and e['s'] == 't', e
+            sums.events += 1
+    for key, stack in stacks.items():
+        assert not stack.open, 'a call is open at the end'
+        assert (key, 'thread_name') in names, key
+    return sums
+
+
+def speedscope(path, _):
+    sums = Sums()
+    file = json.load(open(path))
+    frames = [f['name'] for f in file['shared']['frames']]
+    for p in file['profiles']:
+        assert p['type'] == 'evented' and p['unit'] == 'nanoseconds' and p['name']
+        stack = Stack(sums)
+        for e in p['events']:
+            if e['type'] == 'O':
+                stack.begin(frames[e['frame']], e['at'])
+            else:
+                assert e['type'] == 'C'
+                stack.end(e['at'], frames[e['frame']])
+        assert not stack.open
+        assert p['startValue'] <= p['events'][0]['at'] and p['endValue'] >= stack.at
+    return sums
+
+
+def callgrind(path, _):
+    """What callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 prints."""
+    sums = Sums()
+    for line in open(path):
+        m = re.match(r' *([\d,]+) +([<*]) +\S*?\]:(.*?)(?: \(([\d,]+)x\))? \[.*\]$', line)
+        if not m:
+            continue
+        ns, name = int(m[1].replace(',', '')), m[3]
+        if m[2] == '<':
+            calls = int(m[4].replace(',', ''))
+            pending = calls if 'pending' not in locals() else pending + calls
+            edges = 1 if 'edges' not in locals() else edges + 1
+        else:
+            if 'pending' in locals():
+                sums.calls[name] += pending
+                sums.total[name] += ns
+                sums.rounded[name] += edges + 64
+                del pending, edges
+    return sums
+
+
+def flamegraph(path, weight):
+    """The widths of frames: those of the outermost ones add up to the picture, and inner ones lie in outer ones."""
+    ns = '{http://www.w3.org/2000/svg}'
+    root = xml.etree.ElementTree.parse(path).getroot()
+    sums = Sums()
+    rows = collections.defaultdict(list)
+    for g in root.findall(f'{ns}g'):
+        box = g.find(f'{ns}rect')
+        rows[float(box.get('y'))].append((float(box.get('x')), float(box.get('x')) + float(box.get('width'))))
+        title = g.find(f'{ns}title').text
+        assert title.startswith(g.get('data-name') + ' ('), title
+        if weight != 'calls':
+            m = re.search(r' \(([\d.]+) us, [\d.]+ %(?:, calls: (\d+))?\)$', title)
+            if m[2]:
+                sums.calls[g.get('data-name')] += int(m[2])
+    order = sorted(rows, reverse=True)
+    assert order, 'no frames'
+    assert abs(sum(b - a for a, b in rows[order[0]]) - float(root.get('data-width'))) < 1
+    for below, above in zip(order, order[1:]):
+        for a, b in rows[above]:
+            assert any(x - 0.02 <= a and b <= y + 0.02 for x, y in rows[below]), (below, above, a, b)
+    return sums
+
+
+def compare(sums, report, partly):
+    """partly: narrow frames are left out."""
+    rows = [json.loads(line) for line in open(report)][1:]
+    calls, total, self = collections.Counter(), collections.Counter(), collections.Counter()
+    for r in rows:
+        name = plain(r['name'])
+        if not r['total_ns'] and ':' in r['name'] and not r['module']:
+            continue
+        calls[name] += r['calls']
+        total[name] += r['total_ns'] or 0
+        self[name] += r['self_ns'] or 0
+    assert sum(calls.values()) > 0
+    done = 0
+    for what, ours, theirs in (('calls', sums.calls, calls), ('total', sums.total, total), ('self', sums.self, self)):
+        ours = collections.Counter({plain(k): v for k, v in ours.items()})
+        if not ours:
+            continue
+        done += 1
+        for name in set(ours) | set(theirs):
+            apart = 0 if what == 'calls' else sums.rounded.get(name, 0) + 2 * calls[name] + 2
+            if partly:
+                assert ours[name] <= theirs[name], (what, name, ours[name], theirs[name])
+            else:
+                assert abs(ours[name] - theirs[name]) <= apart, (what, name, ours[name], theirs[name])
+    assert done or partly, 'nothing was compared'
+    print(f'{done} columns of {len(calls)} functions, {sum(calls.values())} calls, {sums.events} events')
+
+
+def main():
+    form, report, export = sys.argv[1:4]
+    weight = sys.argv[4] if len(sys.argv) > 4 else 'self'
+    compare(globals()[form](export, weight), report, form == 'flamegraph')
+
+
+main()
