@@ -22,13 +22,21 @@ static struct hist_slot *slot_at(struct hist_entry *e, size_t i)
 
 /* --- references ------------------------------------------------------------------------- */
 
+/* The entry that a reference reads; NULL: there is none. */
+static struct hist_entry *entry_of(const struct hist_command *c, const struct hist_reference *ref,
+				   const struct hist_key *k)
+{
+	size_t n = ref->n_keys < c->n_keys ? k->ends[ref->n_keys - 1] : k->n;
+
+	return hist_table_find(&ref->shared->table, k->words, n);
+}
+
 /* Returns the slot of the other histogram's entry; NULL: there is none. A histogram with fewer keys
  * is asked for the first ones of these, as in the kernel. */
 static struct hist_slot *find_referred(const struct hist_command *c,
 				       const struct hist_reference *ref, const struct hist_key *k)
 {
-	size_t n = ref->n_keys < c->n_keys ? k->ends[ref->n_keys - 1] : k->n;
-	struct hist_entry *e = hist_table_find(&ref->shared->table, k->words, n);
+	struct hist_entry *e = entry_of(c, ref, k);
 	size_t i = ref->variable;
 
 	if (!e)
@@ -61,6 +69,24 @@ static bool resolve(const struct hist_command *c, const struct hist_key *k,
 			slot->set = false;
 	}
 	return true;
+}
+
+/* A nested record that has been matched gives way to the one around it. Done last: what was read of
+ * it is lent. */
+static void end_nested(const struct hist_command *c, const struct hist_key *k)
+{
+	for (size_t i = 0; i < c->references.n; i++) {
+		struct hist_entry *e;
+		bool ended = !c->references.at[i].nested || !c->references.at[i].once;
+
+		/* Several variables of one histogram end together. */
+		for (size_t j = 0; j < i && !ended; j++)
+			ended = c->references.at[j].shared == c->references.at[i].shared &&
+				c->references.at[j].once;
+		e = ended ? NULL : entry_of(c, &c->references.at[i], k);
+		if (e)
+			hist_entry_pop(e);
+	}
 }
 
 /* --- actions ---------------------------------------------------------------------------- */
@@ -232,6 +258,8 @@ static void count_entry(const struct hist *h, struct hist_entry *e, const struct
 
 	for (size_t i = 0; i < c->n_values; i++)
 		count_value(h, e, i, hist_read_number(g, &c->values[i]));
+	if (c->nested && e->slots.n)
+		hist_entry_push(e);
 	for (size_t i = 0; i < c->n_variables; i++)
 		hist_read_slot(g, &c->variables[i].field, slot_at(e, i));
 	set_extras(h, e, g);
@@ -259,6 +287,7 @@ void hist_count(struct event_trigger *t, const struct hist_record *r)
 		e = hist_table_hit(&h->shared->table, &k, r->comm);
 		if (e)
 			count_entry(h, e, &g);
+		end_nested(c, &k);
 	}
 	free(values);
 }

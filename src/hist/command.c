@@ -391,6 +391,10 @@ static int take_word(struct hist_parse *p, struct words part)
 		p->c->nohitcount = true;
 		return 0;
 	}
+	if (words_are(part, "nested")) {
+		p->c->nested = true;
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
 		if (!words_begin(part, handlers[i]))
 			continue;
@@ -399,7 +403,7 @@ static int take_word(struct hist_parse *p, struct words part)
 		p->actions[p->n_actions++] = part;
 		return 0;
 	}
-	return parse_refuse_here(p, "A part is NAME=..., pause, continue, clear or nohitcount", part);
+	return parse_refuse_here(p, "A part is NAME=..., pause, continue, clear, nohitcount or nested", part);
 }
 
 static int take_parts(struct hist_parse *p, struct words rest)
@@ -537,6 +541,8 @@ static void show_variables(const struct hist_command *c, FILE *to)
 		fprintf(to, "%c%s=", i ? ',' : ':', c->variables[i].name);
 		hist_field_show(&c->variables[i].field, to);
 	}
+	if (c->nested)
+		fputs(":nested", to);
 }
 
 static void show_sort(const struct hist_command *c, FILE *to)

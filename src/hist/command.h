@@ -90,6 +90,7 @@ struct hist_reference {
 	struct hist_field field;         /* hidden: of that event */
 	const struct event_format *event;
 	bool once;                       /* reading it takes it away */
+	bool nested;                     /* that histogram's variables are a stack */
 };
 
 struct hist_variable {
@@ -133,6 +134,7 @@ struct hist_command {
 	size_t n_sort;
 	uint32_t size;                   /* number of entries at most: a power of two */
 	bool nohitcount;
+	bool nested;                     /* brace's own: variables of a key are a stack */
 	bool timestamps;                 /* a key or value is a time */
 	bool stacks;                     /* a key is a stack */
 	char *name;                      /* NULL: none */

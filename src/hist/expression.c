@@ -424,6 +424,11 @@ static void make_expression(struct hist_parse *p, struct hist_field *f, char ope
 				  .size = a->size,
 				  .is_signed = a->is_signed,
 				  .usecs = a->usecs };
+	/* What is in parentheses is computed in 64 bits, and kept so. */
+	if (operator == '(') {
+		f->type = a->is_signed ? "s64" : "u64";
+		f->size = 8;
+	}
 	f->operands[0] = keep_node(p, a);
 	f->operands[1] = b ? keep_node(p, b) : NULL;
 	f->name = name_expression(p, operator, a, b);

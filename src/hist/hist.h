@@ -65,6 +65,15 @@ void hist_pause(struct event_trigger *t, bool paused);
 /* (records) Whether it is paused. */
 bool hist_stands(const struct event_trigger *t);
 
+/* Prints the histograms of a list: hist_print() and its like, or what a caller makes of them. */
+struct hist_printer {
+	void (*print)(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
+		      struct out *out);
+	void *arg;
+};
+/* The printers of the `hist` file and of JSON. */
+extern const struct hist_printer hist_text_printer, hist_json_printer;
+
 /* (records) Prints the `hist` file of an event with these triggers. */
 void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out);
 /* (records) Prints the same as JSON, an object a line: of each histogram its trigger, its rows and

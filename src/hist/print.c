@@ -340,3 +340,12 @@ void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols
 		print_histogram(l->at.at[i], symbols, out);
 	}
 }
+
+/* hist_printer.print */
+static void print_text(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
+		       struct out *out)
+{
+	hist_print(l, symbols, out);
+}
+
+const struct hist_printer hist_text_printer = { print_text, NULL };

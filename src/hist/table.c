@@ -35,6 +35,41 @@ void hist_slot_free(struct hist_slot *s)
 	*s = (struct hist_slot){ 0 };
 }
 
+static void free_slots(struct hist_slots *s)
+{
+	for (size_t i = 0; i < s->at.n; i++)
+		hist_slot_free(&s->at.at[i]);
+	vec_free(&s->at);
+}
+
+void hist_entry_push(struct hist_entry *e)
+{
+	struct hist_slots s = { 0 };
+
+	if (e->below.n == HIST_NESTED_MAX) {
+		free_slots(&e->below.at[0]);
+		memmove(e->below.at, e->below.at + 1, --e->below.n * sizeof(*e->below.at));
+	}
+	for (size_t i = 0; i < e->slots.n; i++)
+		*vec_add(&s.at) = e->slots.at[i];
+	*vec_add(&e->below) = s;
+	e->slots.n = 0;
+}
+
+void hist_entry_pop(struct hist_entry *e)
+{
+	struct hist_slots s = { 0 };
+
+	if (e->below.n)
+		s = e->below.at[--e->below.n];
+	for (size_t i = 0; i < e->slots.n; i++)
+		hist_slot_free(&e->slots.at[i]);
+	e->slots.n = 0;
+	for (size_t i = 0; i < s.at.n; i++)
+		*vec_add(&e->slots) = s.at.at[i];
+	vec_free(&s.at);
+}
+
 static void free_entry(struct hist_entry *e)
 {
 	for (size_t i = 0; i < e->slots.n; i++)
@@ -44,6 +79,9 @@ static void free_entry(struct hist_entry *e)
 	for (size_t i = 0; i < e->n_sketches; i++)
 		hist_sketch_free(&e->sketches[i]);
 	free(e->sketches);
+	for (size_t i = 0; i < e->below.n; i++)
+		free_slots(&e->below.at[i]);
+	vec_free(&e->below);
 	vec_free(&e->slots);
 	vec_free(&e->extras);
 	free(e);

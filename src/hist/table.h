@@ -9,6 +9,8 @@
  * stacks their length (bytes; words) in a word and then the content, padded with zeros to words. */
 #define HIST_KEY_WORDS (HIST_KEYS_MAX * (1 + HIST_STRING_MAX / 8))
 
+#define HIST_NESTED_MAX 1024u
+
 struct hist_key {
 	uint64_t words[HIST_KEY_WORDS];
 	size_t n;
@@ -23,10 +25,14 @@ struct hist_slot {
 	uint8_t *bytes;            /* n of them, and a NUL */
 };
 
+struct hist_slots { VEC(struct hist_slot) at; };
+
 struct hist_entry {
 	uint64_t hits;
 	VEC(struct hist_slot) slots;   /* of its own histogram */
 	VEC(struct hist_slot) extras;  /* that others asked for */
+	/* of `nested`: the slots of records that are not matched yet, the latest last */
+	VEC(struct hist_slots) below;
 	struct hist_sketch *sketches;  /* hist_command.n_sketches; NULL: none */
 	uint64_t sums[HIST_VALUES_MAX]; /* of sketched values: by hist_table_sorted() */
 	size_t n_sketches;
@@ -63,6 +69,10 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 				  const char *comm);
 /* Returns the entry of the key, n words of it; NULL: there is none. */
 struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *key, size_t n);
+/* Puts the entry's slots aside, and leaves it without; gives the latest ones back. Of more than
+ * HIST_NESTED_MAX the oldest are forgotten. */
+void hist_entry_push(struct hist_entry *e);
+void hist_entry_pop(struct hist_entry *e);
 /* Sets the slot to bytes, which are copied. */
 void hist_slot_set(struct hist_slot *s, const void *bytes, size_t n);
 /* Frees the bytes, and leaves the slot unset. */

@@ -141,6 +141,7 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	r.shared = s.found->shared;
 	r.n_keys = s.found->command->n_keys;
 	r.variable = s.variable;
+	r.nested = s.found->command->nested;
 	refer(p, &r, &s.found->command->variables[s.variable].field, f);
 	return 1;
 }

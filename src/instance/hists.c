@@ -168,10 +168,10 @@ static bool find_symbol(void *arg, uint64_t address, struct hist_symbol *out)
 }
 
 void hists_print(const struct trigger_list *l, struct trace_info *info, struct addresses *a,
-		 bool json, struct out *out)
+		 const struct hist_printer *printer, struct out *out)
 {
 	struct symbol_names names = { a, info };
 	const struct hist_symbols symbols = { find_symbol, &names };
 
-	(json ? hist_print_json : hist_print)(l, &symbols, out);
+	printer->print(printer->arg, l, &symbols, out);
 }

@@ -34,6 +34,7 @@ void hists_lose(const struct rules *r, uint64_t n);
 void hists_pause(const struct rule *r, bool paused);
 /* Whether all of them are paused. */
 bool hists_are_paused(const struct rule *r);
-/* Prints the `hist` file of an event with these triggers, or the same as JSON. */
+/* Prints the histograms of an event with these triggers. */
+struct hist_printer;
 void hists_print(const struct trigger_list *l, struct trace_info *info, struct addresses *a,
-		 bool json, struct out *out);
+		 const struct hist_printer *printer, struct out *out);

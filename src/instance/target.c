@@ -469,12 +469,14 @@ static void target_drop(void *arg)
 
 /* The op `hist`: the pump's thread counts histograms under its lock, which the reader therefore
  * takes. */
-static void target_hist(void *arg, const struct trigger_list *l, bool json, struct out *out)
+static void target_hist(void *arg, const struct trigger_list *l,
+			const struct hist_printer *printer, struct out *out)
 {
 	struct trace_array *tr = arg;
 
 	catch_up(tr);
-	hists_print(l, instances_lock(tr->instances), &tr->instances->addresses, json, out);
+	hists_print(l, instances_lock(tr->instances), &tr->instances->addresses, printer,
+		    out);
 	pump_unlock(tr->instances->pump);
 }
 

@@ -49,9 +49,10 @@ static void find_processes(struct load *l)
 
 void load_init(struct load *l, struct store_reader *r)
 {
-	*l = (struct load){ .reader = r, .info = store_info(r) };
+	*l = (struct load){ .reader = r, .info = r ? store_info(r) : NULL };
 	l->slices.fd = l->events.fd = l->payloads.fd = -1;
-	find_processes(l);
+	if (r)
+		find_processes(l);
 }
 
 /* Frees what is needed only while the trace is read. */

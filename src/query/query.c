@@ -48,6 +48,7 @@ void query_close(struct query *q)
 	if (!q)
 		return;
 	/* SQLite goes first: its tables read the arrays that are freed behind it. */
+	sqlite3_finalize(q->insert);
 	sqlite3_close(q->db);
 	for (size_t i = 0; i < q->indexes.n; i++)
 		index_free(q->indexes.at[i]);
@@ -175,6 +176,8 @@ int query_run(struct query *q, const char *sql, const struct query_sink *sink, v
 	sqlite3_stmt *s;
 	int r = SQLITE_OK;
 
+	if (q->insert && q->err.code)
+		return fail(q, sql, at, err);
 	/* The first statement that fails ends a text of several; earlier ones have given rows. */
 	for (; *at && (r == SQLITE_OK || r == SQLITE_DONE); at = next) {
 		if (sqlite3_prepare_v2(q->db, at, -1, &s, &next) != SQLITE_OK)

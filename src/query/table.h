@@ -11,6 +11,7 @@
 /* A trace open for questions: the database, the rows in memory, what is made of them on demand. */
 struct query {
 	sqlite3 *db;
+	sqlite3_stmt *insert;   /* of answer.c; NULL: none */
 	struct load load;
 	struct summary summary; /* of the table `function` */
 	bool summed;

@@ -18,33 +18,7 @@
 
 #define OF(w) (int)(w).n, t->s->text + (w).at
 
-/* One side of the statement. */
-struct side {
-	const struct event_format *event;
-	char *uses;
-	char *keys, *variables, *values, *filter;  /* parted by commas, by &&; "" at first */
-};
-
-/* A field that a word names. */
-struct named_field {
-	unsigned side;
-	char *name;                        /* as histograms have it: common_timestamp.usecs */
-	const struct event_field *field;   /* NULL: a time or a stack */
-	enum event_field_kind kind;
-	bool time, stack;
-};
-
-struct translation {
-	const struct sql_statement *s;
-	const struct sql_options *o;
-	struct err *err;
-	struct side sides[2];
-	unsigned number, count;            /* of the statement's variables, and of the next one */
-	char *fields, *params;             /* of the synthetic event */
-	char *tracked;                     /* variable of -m or -c */
-};
-
-static void append(char **text, const char *between, const char *more)
+void translate_append(char **text, const char *between, const char *more)
 {
 	char *joined = mem_printf("%s%s%s", *text, **text ? between : "", more);
 
@@ -52,10 +26,7 @@ static void append(char **text, const char *between, const char *more)
 	*text = joined;
 }
 
-static int fault_at(const struct translation *t, struct sql_word w, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* The sentence begins with the word. */
-static int fault_at(const struct translation *t, struct sql_word w, const char *fmt, ...)
+int translate_fault(const struct translation *t, struct sql_word w, const char *fmt, ...)
 {
 	va_list ap;
 	char *sentence;
@@ -72,13 +43,13 @@ static int fault_at(const struct translation *t, struct sql_word w, const char *
 /* --- fields ----------------------------------------------------------------------------------- */
 
 /* Whether the word begins with n characters and a dot. */
-static bool has_prefix(const char *word, size_t length, const char *prefix, size_t n)
+bool translate_has_prefix(const char *word, size_t length, const char *prefix, size_t n)
 {
 	return n && length > n + 1 && !strncmp(word, prefix, n) && word[n] == '.';
 }
 
 /* Where the event's own name begins in "SYSTEM.EVENT". */
-static size_t short_begin(const char *name, size_t n)
+size_t translate_short_begin(const char *name, size_t n)
 {
 	size_t at = n;
 
@@ -93,16 +64,16 @@ static size_t table_prefix(const struct translation *t, struct sql_word w, unsig
 {
 	const struct sql_table *table = &t->s->tables[side];
 	const char *word = t->s->text + w.at, *event = t->s->text + table->event.at, *dot;
-	size_t begin = short_begin(event, table->event.n), n = table->event.n - begin;
+	size_t begin = translate_short_begin(event, table->event.n), n = table->event.n - begin;
 
-	if (has_prefix(word, w.n, t->s->text + table->name.at, table->name.n))
+	if (translate_has_prefix(word, w.n, t->s->text + table->name.at, table->name.n))
 		return table->name.n + 1;
-	if (has_prefix(word, w.n, event, table->event.n))
+	if (translate_has_prefix(word, w.n, event, table->event.n))
 		return table->event.n + 1;
-	if (has_prefix(word, w.n, event + begin, n))
+	if (translate_has_prefix(word, w.n, event + begin, n))
 		return n + 1;
 	dot = memchr(word, '.', w.n);
-	if (dot && has_prefix(dot + 1, w.n - (size_t)(dot + 1 - word), event + begin, n))
+	if (dot && translate_has_prefix(dot + 1, w.n - (size_t)(dot + 1 - word), event + begin, n))
 		return (size_t)(dot + 1 - word) + n + 1;
 	return 0;
 }
@@ -133,7 +104,7 @@ static const struct { const char *word, *name; } special[] = {
 };
 
 /* The name in histograms; NULL: it is a field's own. */
-static const char *special_name(const char *word, size_t n)
+const char *translate_special_name(const char *word, size_t n)
 {
 	for (size_t i = 0; i < sizeof(special) / sizeof(*special); i++)
 		if (strlen(special[i].word) == n && !strncmp(word, special[i].word, n))
@@ -149,9 +120,9 @@ static int find_field(const struct translation *t, struct sql_word w, struct nam
 
 	*out = (struct named_field){ 0 };
 	if (!split_field(t, w, &out->side, &f))
-		return fault_at(t, w, "of which event? Write EVENT.FIELD, or the event's "
+		return translate_fault(t, w, "of which event? Write EVENT.FIELD, or the event's "
 				"name behind AS");
-	name = special_name(t->s->text + f.at, f.n);
+	name = translate_special_name(t->s->text + f.at, f.n);
 	out->name = name ? mem_strdup(name) : mem_strndup(t->s->text + f.at, f.n);
 	out->time = name && !strncmp(name, "common_timestamp", 16);
 	out->stack = name && !strcmp(name, "common_stacktrace");
@@ -163,18 +134,18 @@ static int find_field(const struct translation *t, struct sql_word w, struct nam
 		return 0;
 	free(out->name);
 	out->name = NULL;
-	return fault_at(t, w, "the event %s:%s has no such field",
+	return translate_fault(t, w, "the event %s:%s has no such field",
 			t->sides[out->side].event->system, t->sides[out->side].event->name);
 }
 
-static bool is_text(const struct named_field *f)
+bool translate_is_text(const struct named_field *f)
 {
 	return f->field && (f->kind == EVENT_STRING || f->kind == EVENT_DYNAMIC ||
 			    f->kind == EVENT_RELATIVE || f->kind == EVENT_COMM);
 }
 
 /* "TYPE NAME;" of a synthetic event's field that has this one's values. */
-static char *synthetic_field(const struct named_field *f, const char *name)
+char *translate_field(const struct named_field *f, const char *name)
 {
 	static const char *const kept[] = { "pid_t", "gfp_t", "bool" };
 	const char *bracket;
@@ -213,7 +184,7 @@ static void note_use(struct translation *t, struct sql_word w)
 	if (!w.n || !split_field(t, w, &side, &f))
 		return;
 	name = mem_strndup(t->s->text + f.at, f.n);
-	append(&t->sides[side].uses, " ", name);
+	translate_append(&t->sides[side].uses, " ", name);
 	free(name);
 }
 
@@ -243,7 +214,7 @@ static int find_events(struct translation *t)
 		if (!t->sides[i].event && *why.text)
 			return sql_fault(t->s->text, w.at, t->err, "%s", why.text);
 		if (!t->sides[i].event)
-			return fault_at(t, w, "there is no such event");
+			return translate_fault(t, w, "there is no such event");
 	}
 	return 0;
 }
@@ -251,7 +222,7 @@ static int find_events(struct translation *t)
 /* --- conditions ------------------------------------------------------------------------------- */
 
 /* The number in decimal, as libtracefs writes it; a leading 0 makes it octal. */
-static int write_number(struct translation *t, struct sql_word w, FILE *to)
+int translate_write_number(const struct translation *t, struct sql_word w, FILE *to)
 {
 	const char *at = t->s->text + w.at;
 	char *end;
@@ -260,7 +231,7 @@ static int write_number(struct translation *t, struct sql_word w, FILE *to)
 	errno = 0;
 	number = strtoll(at, &end, 0);
 	if (errno || end != at + w.n)
-		return fault_at(t, w, "is no number of 64 bits: 12, -3, 0x1f");
+		return translate_fault(t, w, "is no number of 64 bits: 12, -3, 0x1f");
 	fprintf(to, "%lld", number);
 	return 0;
 }
@@ -277,10 +248,10 @@ static int write_compare(struct translation *t, const struct sql_node *n, unsign
 	if (e)
 		return e;
 	if (f.side != side)
-		e = fault_at(t, n->field, "a condition is on fields of one event: part "
+		e = translate_fault(t, n->field, "a condition is on fields of one event: part "
 			     "them by && or a comma");
 	else if (f.time || f.stack)
-		e = fault_at(t, n->field, "is no field of a record: select it, and filter "
+		e = translate_fault(t, n->field, "is no field of a record: select it, and filter "
 			     "the event that is made");
 	else
 		fprintf(to, like ? "%s%.*s%.*s" : "%s %.*s%.*s ", f.name, OF(n->operator),
@@ -288,7 +259,7 @@ static int write_compare(struct translation *t, const struct sql_node *n, unsign
 	if (!e && (quote == '\'' || quote == '"'))
 		fprintf(to, "\"%.*s\"", (int)n->value.n - 2, t->s->text + n->value.at + 1);
 	else if (!e)
-		e = write_number(t, n->value, to);
+		e = translate_write_number(t, n->value, to);
 	free(f.name);
 	return e;
 }
@@ -354,7 +325,7 @@ static int add_condition(struct translation *t, size_t i)
 		t->sides[side].filter = mem_printf("%s&&(%s)", first, text);
 		free(first);
 	} else {
-		append(&t->sides[side].filter, "", text);
+		translate_append(&t->sides[side].filter, "", text);
 	}
 	free(text);
 	return e;
@@ -370,14 +341,14 @@ static const struct { const char *word, *modifier; bool numbers; } casts[] = {
 	{ "stacktrace", ".stacktrace", false },
 };
 
-static int cast_modifier(const struct translation *t, const struct sql_item *i,
+int translate_cast(const struct translation *t, const struct sql_item *i,
 			 const struct named_field *f, char **out)
 {
 	const char *word = t->s->text + i->cast.at;
 
 	if (i->cast.n == 7 && !strncasecmp(word, "buckets", 7)) {
 		*out = mem_printf(".buckets=%llu", (unsigned long long)i->buckets);
-		return i->buckets ? 0 : fault_at(t, i->cast, "a width stands behind it: "
+		return i->buckets ? 0 : translate_fault(t, i->cast, "a width stands behind it: "
 						 "BUCKETS=10");
 	}
 	for (size_t k = 0; k < sizeof(casts) / sizeof(*casts); k++) {
@@ -385,20 +356,21 @@ static int cast_modifier(const struct translation *t, const struct sql_item *i,
 		    strncasecmp(word, casts[k].word, i->cast.n) != 0)
 			continue;
 		*out = mem_strdup(casts[k].modifier);
-		if (casts[k].numbers && (is_text(f) || (f->field && strchr(f->field->type, '['))))
-			return fault_at(t, i->a, "is cast to %s, but is a string or an "
+		if (casts[k].numbers &&
+		    (translate_is_text(f) || (f->field && strchr(f->field->type, '['))))
+			return translate_fault(t, i->a, "is cast to %s, but is a string or an "
 					"array", casts[k].word);
 		if (!strcmp(casts[k].modifier, ".execname") && strcmp(f->name, "common_pid") != 0)
-			return fault_at(t, i->a, "only common_pid is cast to %s",
+			return translate_fault(t, i->a, "only common_pid is cast to %s",
 					casts[k].word);
 		return 0;
 	}
 	*out = mem_strdup("");
-	return fault_at(t, i->cast, "is no type; there are HEX, SYM, SYM-OFFSET, SYSCALL, "
+	return translate_fault(t, i->cast, "is no type; there are HEX, SYM, SYM-OFFSET, SYSCALL, "
 			"EXECNAME, LOG2, BUCKETS=N, STACKTRACE and _COUNTER_");
 }
 
-static bool is_counter(const struct translation *t, const struct sql_item *i)
+bool translate_is_counter(const struct translation *t, const struct sql_item *i)
 {
 	const char *word = t->s->text + i->cast.at;
 
@@ -414,27 +386,27 @@ static int add_item_single(struct translation *t, const struct sql_item *i)
 	int e;
 
 	if (i->operator != SQL_FIELD)
-		return fault_at(t, i->a, "sums and differences are of two events: JOIN "
+		return translate_fault(t, i->a, "sums and differences are of two events: JOIN "
 				"them");
 	e = find_field(t, i->a, &f);
 	if (e)
 		return e;
-	if (i->cast.n && !is_counter(t, i))
-		e = cast_modifier(t, i, &f, &modifier);
+	if (i->cast.n && !translate_is_counter(t, i))
+		e = translate_cast(t, i, &f, &modifier);
 	key = mem_printf("%s%s", f.name, modifier ? modifier : "");
-	append(i->cast.n && is_counter(t, i) ? &t->sides[0].values : &t->sides[0].keys, ",", key);
+	translate_append(i->cast.n && translate_is_counter(t, i) ? &t->sides[0].values : &t->sides[0].keys, ",", key);
 	free(key);
 	free(modifier);
 	free(f.name);
 	return e;
 }
 
-static void add_write(struct sql_writes *w, char *file, char *text, bool more)
+void translate_add(struct sql_writes *w, char *file, char *text, bool more)
 {
 	*vec_add(&w->at) = (struct sql_write){ file, text, more };
 }
 
-static char *trigger_file(const struct event_format *e)
+char *translate_trigger_file(const struct event_format *e)
 {
 	return mem_printf("events/%s/%s/trigger", e->system, e->name);
 }
@@ -454,7 +426,7 @@ static int translate_single(struct translation *t, struct sql_writes *out)
 			      "nothing is left to count by: one value at least is no _COUNTER_");
 	if (e)
 		return e;
-	add_write(out, trigger_file(s->event),
+	translate_add(out, translate_trigger_file(s->event),
 		  mem_printf("hist:keys=%s%s%s%s%s", s->keys, *s->values ? ":vals=" : "", s->values,
 			     *s->filter ? " if " : "", s->filter), false);
 	out->result = mem_printf("%s:%s", s->event->system, s->event->name);
@@ -473,13 +445,13 @@ static int add_match(struct translation *t, const struct sql_match *m)
 		return e;
 	e = find_field(t, m->b, &b);
 	if (!e && a.side == b.side)
-		e = fault_at(t, m->b, "both are of one event: a field of each is "
+		e = translate_fault(t, m->b, "both are of one event: a field of each is "
 			     "matched");
-	if (!e && is_text(&a) != is_text(&b))
-		e = fault_at(t, m->b, "a string and a number never match");
+	if (!e && translate_is_text(&a) != translate_is_text(&b))
+		e = translate_fault(t, m->b, "a string and a number never match");
 	if (!e) {
-		append(&t->sides[a.side].keys, ",", a.name);
-		append(&t->sides[b.side].keys, ",", b.name);
+		translate_append(&t->sides[a.side].keys, ",", a.name);
+		translate_append(&t->sides[b.side].keys, ",", b.name);
 	}
 	free(a.name);
 	free(b.name);
@@ -507,7 +479,7 @@ static void add_variable(struct side *s, const char *name, const char *begin, co
 {
 	char *variable = mem_printf("%s=%s%s", name, begin, value);
 
-	append(&s->variables, ",", variable);
+	translate_append(&s->variables, ",", variable);
 	free(variable);
 }
 
@@ -543,9 +515,9 @@ static int add_compared(struct translation *t, const struct sql_item *i,
 	first = a->side ? &b : a;
 	second = a->side ? a : &b;
 	if (a->side == b.side)
-		e = fault_at(t, i->b, "a sum or difference is of a field of each event");
-	else if (is_text(a) || is_text(&b) || a->stack || b.stack)
-		e = fault_at(t, i->b, "sums and differences are of numbers");
+		e = translate_fault(t, i->b, "a sum or difference is of a field of each event");
+	else if (translate_is_text(a) || translate_is_text(&b) || a->stack || b.stack)
+		e = translate_fault(t, i->b, "sums and differences are of numbers");
 	if (!e) {
 		kept = variable_name(t, "arg");
 		*variable = variable_name(t, name);
@@ -588,10 +560,10 @@ static void add_field(struct translation *t, const struct named_field *f, const 
 		      const char *variable)
 {
 	const char *tracked = t->o->max ? t->o->max : t->o->change;
-	char *field = synthetic_field(f, name), *param = mem_printf("$%s", variable);
+	char *field = translate_field(f, name), *param = mem_printf("$%s", variable);
 
-	append(&t->fields, " ", field);
-	append(&t->params, ",", param);
+	translate_append(&t->fields, " ", field);
+	translate_append(&t->params, ",", param);
 	if (tracked && !strcmp(tracked, name)) {
 		free(t->tracked);
 		t->tracked = mem_strdup(variable);
@@ -666,12 +638,12 @@ static int write_joined(struct translation *t, struct sql_writes *out)
 
 	fclose(to);
 	if (!e) {
-		add_write(out, mem_strdup("dynamic_events"),
+		translate_add(out, mem_strdup("dynamic_events"),
 			  mem_printf("s:%s %s", t->o->name, t->fields), true);
-		add_write(out, trigger_file(a->event),
+		translate_add(out, translate_trigger_file(a->event),
 			  mem_printf("hist:keys=%s%s%s%s%s", a->keys, *a->variables ? ":" : "",
 				     a->variables, *a->filter ? " if " : "", a->filter), true);
-		add_write(out, trigger_file(b->event),
+		translate_add(out, translate_trigger_file(b->event),
 			  mem_printf("hist:keys=%s:%s%s%s%s", b->keys, b->variables, actions,
 				     *b->filter ? " if " : "", b->filter), true);
 		out->result = mem_printf("synthetic:%s", t->o->name);
@@ -682,7 +654,7 @@ static int write_joined(struct translation *t, struct sql_writes *out)
 }
 
 /* A synthetic event's name: a letter or _, then letters, digits and _. */
-static bool is_event_name(const char *name)
+bool translate_is_name(const char *name)
 {
 	if (!isalpha((unsigned char)*name) && *name != '_')
 		return false;
@@ -695,7 +667,7 @@ static int translate_joined(struct translation *t, struct sql_writes *out)
 {
 	int e = 0;
 
-	if (!is_event_name(t->o->name))
+	if (!translate_is_name(t->o->name))
 		return err_at(t->err, EINVAL, t->o->name, 0,
 			      "the name of an event has letters, digits and _");
 	for (size_t i = 0; i < t->s->matches.n && !e; i++)
@@ -709,7 +681,7 @@ static int translate_joined(struct translation *t, struct sql_writes *out)
 
 /* Variables of several statements in one tree must not have equal names: a number of five digits at
  * most, which the same statement always gives. */
-static unsigned number_of(const char *text, const char *name)
+unsigned translate_number(const char *text, const char *name)
 {
 	unsigned hash = 5381;
 
@@ -728,7 +700,7 @@ static void begin_translation(struct translation *t)
 					     .values = mem_strdup(""), .filter = mem_strdup("") };
 	t->fields = mem_strdup("");
 	t->params = mem_strdup("");
-	t->number = number_of(t->s->text, t->o->name);
+	t->number = translate_number(t->s->text, t->o->name);
 }
 
 static void end_translation(struct translation *t)
@@ -752,6 +724,8 @@ int sql_translate(const struct sql_statement *s, const struct sql_options *o,
 	int e;
 
 	*out = (struct sql_writes){ 0 };
+	if (s->wide)
+		return wide_translate(&t, out);
 	begin_translation(&t);
 	e = find_events(&t);
 	for (size_t i = 0; i < s->conditions.n && !e; i++)
@@ -772,5 +746,6 @@ void sql_writes_free(struct sql_writes *w)
 	}
 	vec_free(&w->at);
 	free(w->result);
-	w->result = NULL;
+	free(w->select);
+	w->result = w->select = NULL;
 }

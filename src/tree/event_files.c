@@ -323,8 +323,8 @@ static const struct tree_file_ops trigger = { .truncate = truncate_triggers,
 /* --- hist --------------------------------------------------------------------------- */
 
 /* The settings are copied, because the target takes its own locks. */
-void instance_hist(struct instance *in, const struct event_entry *event, bool json,
-		   struct out *text)
+void instance_hist(struct instance *in, const struct event_entry *event,
+		   const struct hist_printer *printer, struct out *text)
 {
 	const struct trigger_list *l;
 	struct tree_target t;
@@ -335,16 +335,16 @@ void instance_hist(struct instance *in, const struct event_entry *event, bool js
 	l = &event_set_get(&s.events, event->index)->triggers;
 	t = instance_lock(in);
 	if (t.ops->hist)
-		t.ops->hist(t.arg, l, json, text);
+		t.ops->hist(t.arg, l, printer, text);
 	else
-		(json ? hist_print_json : hist_print)(l, NULL, text);
+		printer->print(printer->arg, l, NULL, text);
 	instance_unlock(in);
 	settings_free(&s);
 }
 
 static int show_hist(struct tree_file *f, struct out *text, struct err *err)
 {
-	instance_hist(instance_of(f), f->arg, false, text);
+	instance_hist(instance_of(f), f->arg, &hist_text_printer, text);
 	return 0;
 }
 

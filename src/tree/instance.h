@@ -31,9 +31,10 @@ void instance_wake(struct instance *in);
 /* The catalogue of events, one for all instances. When events_add returns, the new event has its
  * directories. */
 struct event_catalogue *instance_events(struct tree *t);
-/* Prints the event's `hist` file, or the same as JSON (hist/hist.h). */
+/* Prints the event's histograms: hist_text_printer is the `hist` file (hist/hist.h). */
 struct event_entry;
-void instance_hist(struct instance *in, const struct event_entry *event, bool json,
-		   struct out *text);
+struct hist_printer;
+void instance_hist(struct instance *in, const struct event_entry *event,
+		   const struct hist_printer *printer, struct out *text);
 /* A copy of the settings, for settings_free. */
 void instance_settings(struct instance *in, struct settings *out);

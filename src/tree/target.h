@@ -16,6 +16,7 @@
 #include "tree/tree.h"
 
 struct instance;
+struct hist_printer;
 
 struct tree_target {
 	const struct tree_target_ops *ops; /* NULL: there is none */
@@ -101,9 +102,10 @@ struct tree_target_ops {
 	 * settings.function_profile has counted on a CPU. NULL: it cannot count, and
 	 * function_profile_enabled is refused. */
 	void (*profile)(void *arg, unsigned cpu, const struct settings *s, struct out *out);
-	/* Prints an event's `hist` file, whose triggers are l: src/hist's hist_print() with the
-	 * names of functions, or hist_print_json(). NULL: nothing is counted. */
-	void (*hist)(void *arg, const struct trigger_list *l, bool json, struct out *out);
+	/* Prints an event's `hist` file, whose triggers are l, by the printer, which gets the names
+	 * of functions (hist/hist.h). NULL: nothing is counted. */
+	void (*hist)(void *arg, const struct trigger_list *l, const struct hist_printer *printer,
+		     struct out *out);
 	/* Find places for kprobe_events, as struct probe_symbols has them. NULL: there are no
 	 * programs, and definitions by symbols are refused. */
 	unsigned (*find_symbol)(void *arg, const char *module, const char *symbol, uint64_t more,

@@ -26,6 +26,7 @@ struct answer_run {
 	const struct answer *answer;
 	const struct invocation *inv;
 	struct screen screen;
+	int failed;                /* exit status, once an answer could not be made */
 };
 
 void answer_add_hist(struct answer *a, char *event)
@@ -84,7 +85,8 @@ static char *hist_text(const struct answer_run *r, struct tree *tree)
 			continue;
 		if (i && !r->inv->json)
 			out_char(&out, '\n');
-		instance_hist(instance_top(tree), e, r->inv->json, &out);
+		instance_hist(instance_top(tree), e,
+			      r->inv->json ? &hist_json_printer : &hist_text_printer, &out);
 	}
 	out_flush(&out);
 	out_free(&out);
@@ -96,7 +98,8 @@ static char *hist_text(const struct answer_run *r, struct tree *tree)
  * screen to clear. */
 static bool shows_screens(const struct answer_run *r)
 {
-	return r->inv->top && !r->inv->json && !r->inv->output && isatty(STDOUT_FILENO);
+	return r->inv->top && !r->answer->select.sql && !r->inv->json && !r->inv->output &&
+	       isatty(STDOUT_FILENO);
 }
 
 /* Prints as many lines as the terminal has: the rest would push the first ones out of sight. */
@@ -118,11 +121,36 @@ static void print_screen(struct answer_run *r, const char *text)
 	out_flush(&r->screen.text);
 }
 
+/* One answer of a SELECT. */
+static int print_select(struct answer_run *r, struct tree *tree, struct err *err)
+{
+	const struct event_entry *event = event_named(tree, r->answer->hists.at[0]);
+	struct answer_rows *rows = answer_rows_new(&r->answer->select, err);
+	const struct hist_printer printer = { answer_rows_take, rows };
+	int e;
+
+	if (!rows)
+		return -err->code;
+	if (event)
+		instance_hist(instance_top(tree), event, &printer, &r->screen.text);
+	e = answer_rows_print(rows, r->inv->csv ? ROWS_CSV : r->inv->json ? ROWS_JSON : ROWS_TABLE,
+			      &r->screen, err);
+	answer_rows_free(rows);
+	return e;
+}
+
 /* Also the last output, after the programs' end: with --top it replaces the last screen. */
 static void print_hists(struct answer_run *r, struct tree *tree)
 {
-	char *text = hist_text(r, tree);
+	struct err err;
+	char *text;
 
+	if (r->answer->select.sql) {
+		if (print_select(r, tree, &err) && !r->failed)
+			r->failed = say_error(&err);
+		return;
+	}
+	text = hist_text(r, tree);
 	out_str(&r->screen.text, text);
 	out_flush(&r->screen.text);
 	free(text);
@@ -143,12 +171,24 @@ static void refresh(struct answer_run *r, struct tree *tree)
 	free(text);
 }
 
+/* Looks from one output to the next; 0: there is one, at the end. */
+static unsigned looks_of(const struct answer_run *r)
+{
+	uint64_t looks = r->answer->every_ns / LOOK_NS;
+
+	if (!r->answer->every_ns)
+		return r->inv->top ? REFRESH_LOOKS : 0;
+	return !looks ? 1 : looks > UINT32_MAX ? UINT32_MAX : (unsigned)looks;
+}
+
 /* Waits for the end of the programs, or for a reader that goes away. */
 static void watch_hists(struct answer_run *r, struct tree_run *t)
 {
+	const unsigned every = looks_of(r);
+
 	for (unsigned looks = 1; !instances_are_over(t->instances); looks++) {
 		nap();
-		if (r->inv->top && looks % REFRESH_LOOKS == 0)
+		if (every && looks % every == 0)
 			refresh(r, t->tree);
 		/* Nobody reads: the programs go on, and are not recorded any more. */
 		if (screen_is_done(&r->screen))
@@ -167,7 +207,7 @@ static int print_answer(struct tree_run *t, void *arg, struct err *err)
 {
 	struct session_result result = { 0 };
 	struct answer_run *r = arg;
-	int e = r->answer->records ? tree_run_print(t, &r->screen, err) : 0;
+	int e = r->answer->records ? tree_run_print(t, &r->screen, r->answer->limit, err) : 0;
 
 	if (!e && r->answer->hists.n)
 		watch_hists(r, t);
@@ -197,7 +237,7 @@ int answer_run(struct invocation *inv, const struct answer *a)
 	if (status)
 		return status;
 	status = tree_run_begin(inv, print_answer, &r, &result);
-	status = screen_close(&r.screen, status);
+	status = screen_close(&r.screen, status ? status : r.failed);
 	say_lost(&result, a->records);
 	return status ? status : run_exit(result.session.wait_status);
 }

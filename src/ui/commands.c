@@ -270,6 +270,12 @@ static const struct option sql_options[] = {
 	END
 };
 
+/* cmd_latency(). */
+static const struct option latency_options[] = {
+	{ 0, "within", "FUNCTION", "only while a call of FUNCTION is open on the thread", set_text, TO(within) },
+	END
+};
+
 /* For statement_run(). */
 static const struct option statement_options[] = {
 	{ 'n', "name", "NAME", "the name of the synthetic event", set_text, TO(name) },
@@ -389,11 +395,11 @@ const struct command commands[] = {
 	  "Ask a program's events in sqlhist's SQL",
 	  TABLES(sql_options, statement_options, answer_options, buffer_options,
 		 process_options, json_options, screen_options), false, 0, 1, cmd_sql, true, true },
-	{ "latency", "A B [by KEY] [-- PROGRAM [WORD]... | -p PID]",
+	{ "latency", "A B [by KEY] | A~~B [-- PROGRAM... | -p PID]",
 	  "Count the times between two events or functions",
-	  TABLES(statement_options, answer_options, buffer_options, process_options, json_options,
-		 screen_options),
-	  false, 2, 4, cmd_latency, true, true },
+	  TABLES(latency_options, statement_options, answer_options, buffer_options,
+		 process_options, json_options, screen_options),
+	  false, 1, 4, cmd_latency, true, true },
 	{ "probe", "[PROBE]... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Probe a program by the words of its source, or list what can be probed",
 	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),

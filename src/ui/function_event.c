@@ -212,6 +212,7 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 
 /* --- the definition --------------------------------------------------------------------------- */
 
+#define FRAME "__frame" /* where a call's arguments begin on the stack: it is the call's own */
 #define NAME_MOST 40u /* characters of the function in the event's name */
 
 /* The event's name: the function's, with a number if an event has it. The caller frees it. */
@@ -248,8 +249,13 @@ static int write_definition(FILE *to, const struct invocation *inv,
 	free(name);
 	if (returns) {
 		fputs(" retval=$retval:s64", to);
+		/* At a return instruction the stack pointer counts as in the caller. */
+		if (is_used(q, FRAME, strlen(FRAME)))
+			fputs(" " FRAME "=$stack:u64", to);
 		return 0;
 	}
+	if (is_used(q, FRAME, strlen(FRAME)))
+		fputs(" " FRAME "=&+8($stack):u64", to);
 	for (unsigned i = 1; i <= 6; i++) {
 		char numbered[] = { 'a', 'r', 'g', (char)('0' + i), '\0' };
 

@@ -7,7 +7,8 @@
 
 /* Defines one at FUNCTION, or MODULE:FUNCTION, of the program or of a library of it (n characters
  * of text from `at` on). `uses`: texts that name its fields, NULL-terminated: parameters, arg1 to
- * arg6, retval; the latter makes it an event at the return. *name: "uprobes:EVENT", as long as
+ * arg6, retval; the latter makes it an event at the return; __frame, by which a call's begin and
+ * its return are known to be one's. *name: "uprobes:EVENT", as long as
  * inv's definitions. 0, or -errno and *err with the column in text. */
 struct function_question { const char *text; size_t at, n; const char *const *uses; bool returns; };
 int function_event_define(struct invocation *inv, const struct function_question *q,

@@ -80,7 +80,7 @@ struct invocation {
 		*source, *callers, *callees, *histogram;
 	const char *format, *weight; /* of export */
 	/* of sql and latency: sqlhist's options */
-	const char *name, *tree, *max, *change, *save, *instance, *statement_file;
+	const char *name, *tree, *max, *change, *save, *instance, *statement_file, *within;
 	bool execute, explain, act_trace, act_snapshot;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */

@@ -19,6 +19,7 @@
 #include "ui/question.h"
 #include "ui/say.h"
 #include "ui/screen.h"
+#include "ui/tree_run.h"
 
 #define USUAL_TREE "/sys/kernel/tracing"
 #define USUAL_NAME "Anonymous" /* sqlhist's */
@@ -125,19 +126,27 @@ static const struct event_format *know_function(struct statement_run *r, const c
 }
 
 #define RETURN "%return"
+#define CALLS "calls." /* a function, whatever events are called */
 
 /* An event of the program, else a function of it, or its return. */
 static const struct event_format *find_in_program(struct statement_run *r, const char *name,
 						  size_t n, const char *uses, struct err *err)
 {
-	const struct event_entry *e = question_event(r->catalogue, name, n);
+	const struct event_entry *e = NULL;
 	const char *const texts[] = { uses, NULL };
 	const size_t k = strlen(RETURN);
-	bool returns = n > k && !strncmp(name + n - k, RETURN, k);
+	bool returns = n > k && !strncmp(name + n - k, RETURN, k),
+	     calls = n > strlen(CALLS) && !strncmp(name, CALLS, strlen(CALLS));
 	char *word;
 	const char *made;
 	int failed;
 
+	if (calls) {
+		name += strlen(CALLS);
+		n -= strlen(CALLS);
+	} else {
+		e = question_event(r->catalogue, name, n);
+	}
 	if (e)
 		return e->format;
 	word = mem_strndup(name, returns ? n - k : n);
@@ -169,6 +178,16 @@ static char *file_of(const struct invocation *inv, const struct sql_write *w)
 	return mem_printf("%s/instances/%s/%s", tree_of(inv), inv->instance, w->file);
 }
 
+/* What is done with the histogram's rows, as a comment of the shell: a tree has no SELECT. */
+static void show_select(const struct sql_writes *w, struct out *out)
+{
+	out_str(out, "# its rows are the table answer: keys k0, k1, ...; hitcount n; values v0, v1, ...\n# ");
+	out_str(out, w->select);
+	if (w->every_ns)
+		out_printf(out, ", every %g s", (double)w->every_ns / 1e9);
+	out_char(out, '\n');
+}
+
 static int show_writes(const struct invocation *inv, const struct sql_writes *w)
 {
 	struct screen o;
@@ -185,6 +204,8 @@ static int show_writes(const struct invocation *inv, const struct sql_writes *w)
 			   w->at.at[i].append ? ">>" : ">", file);
 		free(file);
 	}
+	if (w->select)
+		show_select(w, &o.text);
 	return screen_close(&o, 0);
 }
 
@@ -220,7 +241,10 @@ static int execute_writes(const struct invocation *inv, const struct sql_writes 
 static int ask(struct invocation *inv, const struct statement_request *r,
 	       const struct sql_writes *w)
 {
-	struct answer a = { .records = w->joins && !r->hist };
+	struct answer a = { .records = w->joins && !r->hist,
+			    .limit = w->limited ? w->limit : TREE_RUN_ALL,
+			    .select = { w->select, w->n_keys, w->n_values },
+			    .every_ns = w->every_ns };
 	int status;
 
 	if (inv->json && a.records) {

@@ -139,7 +139,19 @@ static ssize_t next_bytes(struct tree_run *t, struct tree_open *pipe, char *buf,
 	}
 }
 
-int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err)
+/* Bytes up to the end of line number `limit`; *limit: lines that are left then. */
+static size_t cut_lines(const char *buf, size_t n, uint64_t *limit)
+{
+	const char *at = buf, *end;
+
+	while (*limit && (end = memchr(at, '\n', n - (size_t)(at - buf)))) {
+		at = end + 1;
+		*limit -= *limit != TREE_RUN_ALL;
+	}
+	return *limit ? n : (size_t)(at - buf);
+}
+
+int tree_run_print(struct tree_run *t, struct screen *screen, uint64_t limit, struct err *err)
 {
 	struct tree_node *node = tree_find(t->tree, "trace_pipe");
 	struct tree_open *pipe;
@@ -149,13 +161,14 @@ int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err)
 	tree_put(node);
 	if (n < 0)
 		return (int)n;
-	while (!screen_is_done(screen) && (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
-		out_bytes(&screen->text, buf, (size_t)n);
+	while (limit && !screen_is_done(screen) &&
+	       (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
+		out_bytes(&screen->text, buf, cut_lines(buf, (size_t)n, &limit));
 		out_flush(&screen->text);
 	}
 	tree_close(pipe);
 	/* Nobody reads any more: the program goes on unrecorded, and is waited for. */
-	if (screen_is_done(screen))
+	if (!limit || screen_is_done(screen))
 		session_stop(instances_session(t->instances));
 	instances_wait(t->instances);
 	return n < 0 ? (int)n : 0;

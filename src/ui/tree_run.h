@@ -24,6 +24,7 @@ bool tree_run_needed(const struct invocation *inv);
 int tree_run_begin(struct invocation *inv,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   struct tree_run_result *result);
-/* Prints trace_pipe until the programs have ended. When nobody reads any more, they go on
- * unrecorded. 0, or -errno and *err. */
-int tree_run_print(struct tree_run *t, struct screen *screen, struct err *err);
+/* Prints trace_pipe until the programs have ended, but no more than `limit` lines. When nobody
+ * reads any more, they go on unrecorded. 0, or -errno and *err. */
+#define TREE_RUN_ALL UINT64_MAX
+int tree_run_print(struct tree_run *t, struct screen *screen, uint64_t limit, struct err *err);

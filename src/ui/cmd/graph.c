@@ -108,7 +108,7 @@ static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 	struct graph_run *l = arg;
 
 	print_head(l, t->tree);
-	return tree_run_print(t, &l->output, err);
+	return tree_run_print(t, &l->output, TREE_RUN_ALL, err);
 }
 
 /* Says how the run went. Returns the exit status. */

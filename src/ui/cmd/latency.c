@@ -18,15 +18,24 @@ static bool is_wrong(const struct invocation *inv)
 {
 	char **q = inv->questions;
 
-	if (inv->n_questions != 3 && !(inv->n_questions == 4 && strcmp(q[2], "by") != 0))
+	if (inv->n_questions == 2 || (inv->n_questions == 1 && strstr(q[0], "~~")) ||
+	    (inv->n_questions == 4 && !strcmp(q[2], "by")))
 		return false;
 	say("brace: from which moment to which? brace latency A B [by KEY], where KEY is a field of both, or "
-	    "FIELD-OF-A=FIELD-OF-B\n");
+	    "FIELD-OF-A=FIELD-OF-B; or brace latency 'A ~~ B'\n");
 	return true;
 }
 
+/* Whether B is the return of the function A. */
+static bool is_call(const char *a, const char *b)
+{
+	size_t n = strlen(a);
+
+	return !strncmp(a, b, n) && !strcmp(b + n, "%return");
+}
+
 /* "SELECT ...": KEY is a field of both, or "FIELD=FIELD". The caller frees it. */
-static char *statement_of(const char *a, const char *b, const char *key)
+static char *join_of(const char *a, const char *b, const char *key)
 {
 	const char *equals = strchr(key, '=');
 	int n = (int)(equals ? equals - key : (ptrdiff_t)strlen(key));
@@ -34,6 +43,18 @@ static char *statement_of(const char *a, const char *b, const char *key)
 	return mem_printf("SELECT (end.TIMESTAMP - start.TIMESTAMP) AS nsecs, start.%.*s FROM %s AS "
 			  "start JOIN %s AS end ON start.%.*s = end.%s", n, key, a, b, n, key,
 			  equals ? equals + 1 : key);
+}
+
+/* Calls and spans are matched by their own frames and depths, others by the key. */
+static char *statement_of(const struct invocation *inv)
+{
+	char **q = inv->questions;
+
+	if (inv->n_questions == 1)
+		return mem_printf("SELECT s.duration AS nsecs, s.start.common_pid FROM %s AS s", q[0]);
+	if (inv->n_questions == 2 && is_call(q[0], q[1]))
+		return mem_printf("SELECT f.duration AS nsecs, f.common_pid FROM calls.%s AS f", q[0]);
+	return join_of(q[0], q[1], inv->n_questions == 4 ? q[3] : USUAL_KEY);
 }
 
 int cmd_latency(struct invocation *inv)
@@ -46,8 +67,13 @@ int cmd_latency(struct invocation *inv)
 
 	if (is_wrong(inv))
 		return EXIT_BRACE;
-	text = statement_of(inv->questions[0], inv->questions[1],
-			    inv->n_questions == 4 ? inv->questions[3] : USUAL_KEY);
+	text = statement_of(inv);
+	if (inv->within) {
+		char *plain = text;
+
+		text = mem_printf("%s WITHIN %s", plain, inv->within);
+		free(plain);
+	}
 	more.file = mem_printf("events/synthetic/%s/trigger", name);
 	more.text = mem_strdup("hist:keys=nsecs.log2:vals=hitcount,hitcount.graph:sort=nsecs");
 	inv->name = name;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Words of a statement, for parse.c and parse_wide.c, and how a fault in it is told. A word is a
+ * place in the text: nothing is copied. Any thread; fails by a sentence with the word's column. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "sql/internal.h"
+
+int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...)
+{
+	size_t begin = at, end = at + strcspn(text + at, "\n");
+	char sentence[sizeof(err->text)], *line;
+	va_list ap;
+
+	while (begin && text[begin - 1] != '\n')
+		begin--;
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	/* A long line is shown by the part around the fault. */
+	if (at - begin > sizeof(err->input) / 2)
+		begin = at - sizeof(err->input) / 2;
+	line = mem_strndup(text + begin, end - begin);
+	err_at(err, EINVAL, line, at - begin, "%s", sentence);
+	free(line);
+	return -EINVAL;
+}
+
+int token_refuse(const struct sql_scan *p, const char *expected)
+{
+	const struct sql_word *w = &p->word;
+
+	if (p->token == TOKEN_END)
+		return sql_fault(p->s->text, w->at, p->err, "the statement ends where %s is expected",
+				 expected);
+	return sql_fault(p->s->text, w->at, p->err, "%.*s stands where %s is expected",
+			 (int)(w->n < 40 ? w->n : 40), p->s->text + w->at, expected);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == ':' || c == '%';
+}
+
+/* Characters up to the closing quote, or 0. */
+static size_t string_length(const char *at)
+{
+	const char *end = strchr(at + 1, *at);
+
+	return end ? (size_t)(end - at) + 1 : 0;
+}
+
+static size_t name_length(const char *at)
+{
+	size_t n = 0;
+
+	while (is_name_char(at[n]))
+		n++;
+	return n;
+}
+
+/* Sets token and word. A backslash makes a name of a keyword. */
+void token_next(struct sql_scan *p)
+{
+	static const char *const pairs[] = { "<=", ">=", "==", "!=", "&&", "||", "~~" };
+	size_t from = p->word.at + p->word.n;
+	const char *at = p->s->text + from + strspn(p->s->text + from, " \t\r\n");
+	size_t n = 1;
+
+	p->token = TOKEN_SYMBOL;
+	if (!*at) {
+		p->token = TOKEN_END;
+		n = 0;
+	} else if (isalpha((unsigned char)*at) || *at == '_' || *at == '\\') {
+		p->token = TOKEN_FIELD;
+		n = (*at == '\\') + name_length(at + (*at == '\\'));
+	} else if (isdigit((unsigned char)*at) || (*at == '-' && isdigit((unsigned char)at[1]))) {
+		p->token = TOKEN_NUMBER;
+		n = 1 + name_length(at + 1);
+	} else if (*at == '"' || *at == '\'') {
+		n = string_length(at);
+		p->token = n ? TOKEN_STRING : TOKEN_BAD;
+		n = n ? n : 1;
+	} else {
+		for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+			if (!strncmp(at, pairs[i], 2))
+				n = 2;
+	}
+	p->word = (struct sql_word){ (size_t)(at - p->s->text), n };
+}
+
+bool token_is(const struct sql_scan *p, const char *symbol)
+{
+	return p->token == TOKEN_SYMBOL && strlen(symbol) == p->word.n &&
+	       !strncmp(p->s->text + p->word.at, symbol, p->word.n);
+}
+
+bool token_is_word(const struct sql_scan *p, const char *keyword)
+{
+	return p->token == TOKEN_FIELD && strlen(keyword) == p->word.n &&
+	       !strncasecmp(p->s->text + p->word.at, keyword, p->word.n);
+}
+
+/* Words that end an item, a table or a condition. */
+static bool is_reserved(const struct sql_scan *p)
+{
+	static const char *const reserved[] = { "SELECT", "AS", "FROM", "JOIN", "ON", "WHERE",
+						"AND", "OR", "NOT", "CAST", "GROUP", "ORDER",
+						"HAVING", "LIMIT", "EVERY", "INNER", "LEFT",
+						"DISTINCT", "UNION" };
+
+	/* Names in sqlhist's statements. */
+	static const char *const more[] = { "EXPIRE", "WITHIN" };
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (token_is_word(p, reserved[i]))
+			return true;
+	return p->s->wide && (token_is_word(p, more[0]) || token_is_word(p, more[1]));
+}
+
+bool token_takes(struct sql_scan *p, const char *symbol)
+{
+	bool is = token_is(p, symbol);
+
+	if (is)
+		token_next(p);
+	return is;
+}
+
+bool token_takes_word(struct sql_scan *p, const char *keyword)
+{
+	bool is = token_is_word(p, keyword);
+
+	if (is)
+		token_next(p);
+	return is;
+}
+
+int token_take(struct sql_scan *p, const char *symbol, const char *expected)
+{
+	return token_takes(p, symbol) ? 0 : token_refuse(p, expected);
+}
+
+int token_name(struct sql_scan *p, struct sql_word *out, const char *expected)
+{
+	if (p->token != TOKEN_FIELD || is_reserved(p))
+		return token_refuse(p, expected);
+	*out = p->word;
+	if (p->s->text[out->at] == '\\') {
+		out->at++;
+		out->n--;
+	}
+	token_next(p);
+	return out->n ? 0 : sql_fault(p->s->text, out->at, p->err, "behind \\ stands a name");
+}
+
+/* "[AS] NAME", if it is there. */
+int token_label(struct sql_scan *p, struct sql_word *out)
+{
+	if (token_takes_word(p, "AS"))
+		return token_name(p, out, "a name");
+	if (p->token == TOKEN_FIELD && !is_reserved(p))
+		return token_name(p, out, "a name");
+	return 0;
+}
