@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +19,6 @@
 
 #define LOOK_NS 10000000       /* between two looks for the end */
 #define REFRESH_LOOKS 100u     /* looks from one screen to the next */
-#define USUAL_ROWS 24u         /* of a terminal that does not tell */
 
 struct answer_run {
 	const struct answer *answer;
@@ -63,35 +61,33 @@ static const struct event_entry *event_named(struct tree *tree, const char *even
 	return e;
 }
 
-/* Into memory: how much of the text fits on the screen is known only when all of it is there. */
-static int append_text(void *arg, const char *bytes, size_t n)
+/* One reading of all histograms. */
+struct hist_reading_of { const struct answer_run *r; struct tree *tree; };
+
+/* screen_text()'s print. */
+static void print_all(void *arg, struct out *out)
 {
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+	const struct hist_reading_of *of = arg;
+	const struct answer_run *r = of->r;
+
+	for (size_t i = 0; i < r->answer->hists.n; i++) {
+		const struct event_entry *e = event_named(of->tree, r->answer->hists.at[i]);
+
+		if (!e)
+			continue;
+		if (i && !r->inv->json)
+			out_char(out, '\n');
+		instance_hist(instance_top(of->tree), e,
+			      r->inv->json ? &hist_json_printer : &hist_text_printer, out);
+	}
 }
 
 /* The text of all histograms; the caller frees it. */
 static char *hist_text(const struct answer_run *r, struct tree *tree)
 {
-	struct out out;
-	char *text;
-	size_t n;
-	FILE *to = mem_stream(&text, &n);
+	struct hist_reading_of of = { r, tree };
 
-	out_init_raw(&out, append_text, to);
-	for (size_t i = 0; i < r->answer->hists.n; i++) {
-		const struct event_entry *e = event_named(tree, r->answer->hists.at[i]);
-
-		if (!e)
-			continue;
-		if (i && !r->inv->json)
-			out_char(&out, '\n');
-		instance_hist(instance_top(tree), e,
-			      r->inv->json ? &hist_json_printer : &hist_text_printer, &out);
-	}
-	out_flush(&out);
-	out_free(&out);
-	fclose(to);
-	return text;
+	return screen_text(print_all, &of);
 }
 
 /* A pipe or a file gets each second's text after the one before: it is for programs, which have no
@@ -100,25 +96,6 @@ static bool shows_screens(const struct answer_run *r)
 {
 	return r->inv->top && !r->answer->select.sql && !r->inv->json && !r->inv->output &&
 	       isatty(STDOUT_FILENO);
-}
-
-/* Prints as many lines as the terminal has: the rest would push the first ones out of sight. */
-static void print_screen(struct answer_run *r, const char *text)
-{
-	static const char clear[] = "\033[H\033[2J";
-	struct winsize size = { 0 };
-	const char *end = text;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
-		size.ws_row = USUAL_ROWS;
-	for (unsigned i = 1; i < size.ws_row && *end; i++)
-		end += strcspn(end, "\n") + (end[strcspn(end, "\n")] != '\0');
-	out_flush(&r->screen.text);
-	/* Past the buffer, which escapes control characters. */
-	if (write(STDOUT_FILENO, clear, sizeof(clear) - 1) < 0)
-		return;
-	out_bytes(&r->screen.text, text, (size_t)(end - text));
-	out_flush(&r->screen.text);
 }
 
 /* One answer of a SELECT. */
@@ -167,7 +144,7 @@ static void refresh(struct answer_run *r, struct tree *tree)
 		return;
 	}
 	text = hist_text(r, tree);
-	print_screen(r, text);
+	screen_page(&r->screen, text);
 	free(text);
 }
 
@@ -197,7 +174,7 @@ static void watch_hists(struct answer_run *r, struct tree_run *t)
 	/* Records may still be on their way: all are to be counted before the last output. */
 	instances_wait(t->instances);
 	if (shows_screens(r))
-		print_screen(r, "");
+		screen_page(&r->screen, "");
 	print_hists(r, t->tree);
 }
 

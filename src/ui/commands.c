@@ -252,7 +252,7 @@ static const struct option buffer_options[] = {
 static const struct option hist_options[] = {
 	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
 	  TO(durations) },
-	{ 0, "top", NULL, "show the histogram once a second while it grows", set_flag, TO(top) },
+	{ 0, "top", NULL, "show the histogram, or the durations, once a second while they grow", set_flag, TO(top) },
 	{ 0, "limit", "N", "with -d: print the first N functions only", set_limit },
 	{ 'L', "library", "MODULE", "with -d: of the program and this library only (without it: of all)",
 	  ADDS_TO("set_ftrace_module") },

@@ -3,6 +3,8 @@
  * The first failed write stays in text.error; later text is dropped, and screen_close() says so. */
 #include "ui/screen.h"
 
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +16,8 @@
 #include "base/mem.h"
 #include "base/new_file.h"
 #include "ui/say.h"
+
+#define USUAL_ROWS 24u /* of a terminal that does not tell */
 
 static const char standard_output[] = "standard output";
 
@@ -173,6 +177,49 @@ bool screen_is_done(const struct screen *o)
 {
 	return o->text.error;
 }
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+/* Into memory: how much of the text fits on the screen is known only when all of it is there. */
+static int append_text(void *arg, const char *bytes, size_t n)
+{
+	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
+}
+
+char *screen_text(void (*print)(void *arg, struct out *out), void *arg)
+{
+	struct out out;
+	char *text;
+	size_t n;
+	FILE *to = mem_stream(&text, &n);
+
+	out_init_raw(&out, append_text, to);
+	print(arg, &out);
+	out_flush(&out);
+	out_free(&out);
+	fclose(to);
+	return text;
+}
+
+void screen_page(struct screen *o, const char *text)
+{
+	static const char clear[] = "\033[H\033[2J";
+	struct winsize size = { 0 };
+	const char *end = text;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row)
+		size.ws_row = USUAL_ROWS;
+	for (unsigned i = 1; i < size.ws_row && *end; i++)
+		end += strcspn(end, "\n") + (end[strcspn(end, "\n")] != '\0');
+	out_flush(&o->text);
+	/* Past the buffer, which escapes control characters. */
+	if (write(STDOUT_FILENO, clear, sizeof(clear) - 1) < 0)
+		return;
+	out_bytes(&o->text, text, (size_t)(end - text));
+	out_flush(&o->text);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* The terminal is the pager's until it ends. */
 static void wait_for_pager(struct screen *o)

@@ -128,6 +128,23 @@ hist -d pthread_cancel -- "$P" 1
 [ "$(cat "$T/answer")" = "no calls" ]
 result "-d: a function that is not called" $? "$T/answer" "$T/err"
 
+rm -f "$T/enough" "$T/answer"
+timeout "$LIMIT" "$BRACE" hist --mode block -d getppid --top -o "$T/answer" -- /usr/bin/python3 -c '
+import os, sys, time
+n = 0
+while not os.path.exists(sys.argv[1]):
+    os.getppid()
+    n += 1
+    time.sleep(0.005)
+print(n)' "$T/enough" >"$T/out" 2>"$T/err" &
+brace=$!
+twice() { [ "$(grep -c '^getppid \[' "$T/answer" 2>/dev/null)" -ge 2 ]; }
+until_is twice
+touch "$T/enough"
+wait $brace
+[ $? -eq 0 ] && [ "$(grep '^getppid \[' "$T/answer" | tail -n 1 | sed 's/.*: \([0-9]*\) calls.*/\1/')" = "$(cat "$T/out")" ]
+result "-d --top prints again and again, and all calls at the end" $? "$T/answer" "$T/err"
+
 # --- attached, and growing
 start_program
 [ "${SAID%% *}" = ready ] || not_ok "the program runs"

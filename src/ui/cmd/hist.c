@@ -4,6 +4,7 @@
  * count of the calls in the stream of records. main() calls it, on brace's only thread. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "event/catalogue.h"
 #include "report/durations.h"
@@ -111,36 +112,94 @@ static int choose_functions(struct invocation *inv, struct err *err)
 	return e || opened ? e : set_setting(inv, &modules, "*", err);
 }
 
-/* Until the program has ended, or the monitor has stopped the session. Calls that are open then are
- * counted as such. */
-static int take_all(struct source *source, struct durations *d, struct err *err)
-{
-	struct event e;
-	int r;
+#define LOOKS 10u  /* calls of the monitor from one output to the next */
 
-	while ((r = source->ops->next(source, &e, err)) > 0)
-		durations_event(d, &e);
-	durations_end(d);
-	return r;
+/* The durations so far, and the output. With --top the monitor's thread prints, too: its lock
+ * protects all but the session. */
+struct durations_run {
+	const struct invocation *inv;
+	struct durations *d;
+	struct screen screen;
+	bool open;                /* the screen is */
+	unsigned looks;
+};
+
+/* screen_text()'s print. */
+static void write_durations(void *arg, struct out *out)
+{
+	const struct durations_run *r = arg;
+
+	(r->inv->json ? durations_print_json : durations_print)(r->d, r->inv->limit, out);
 }
 
-/* Opens the output only now, when there is something to print. */
-static int print_durations(const struct invocation *inv, const struct durations *d)
+/* Opens the output only when there is something to print. */
+static bool open_screen(struct durations_run *r)
 {
-	struct screen o;
+	if (!r->open)
+		r->open = !screen_open_output(&r->screen, r->inv, SCREEN_PLAIN, NULL);
+	return r->open;
+}
 
-	if (screen_open_output(&o, inv, SCREEN_PLAIN, NULL))
+static bool shows_pages(const struct invocation *inv)
+{
+	return inv->top && !inv->json && !inv->output && isatty(STDOUT_FILENO);
+}
+
+/* run_monitor_begin()'s idle. Where there is no terminal the outputs follow each other. */
+static void look(void *arg)
+{
+	struct durations_run *r = arg;
+	char *text;
+
+	if (++r->looks % LOOKS || !open_screen(r))
+		return;
+	text = screen_text(write_durations, r);
+	if (shows_pages(r->inv)) {
+		screen_page(&r->screen, text);
+	} else {
+		out_str(&r->screen.text, text);
+		out_char(&r->screen.text, '\n');
+		out_flush(&r->screen.text);
+	}
+	free(text);
+}
+
+/* Until the program has ended, or the monitor has stopped the session. Calls that are open then are
+ * counted as such. */
+static int take_all(struct source *source, struct durations_run *r, struct run_monitor *m,
+		    struct err *err)
+{
+	struct event e;
+	int n;
+
+	while ((n = source->ops->next(source, &e, err)) > 0) {
+		if (r->inv->top)
+			pthread_mutex_lock(&m->lock);
+		durations_event(r->d, &e);
+		if (r->inv->top)
+			pthread_mutex_unlock(&m->lock);
+	}
+	return n;
+}
+
+/* The monitor has ended. With --top the answer takes the place of the last page. */
+static int print_durations(struct durations_run *r)
+{
+	durations_end(r->d);
+	if (!open_screen(r))
 		return EXIT_BRACE;
-	(inv->json ? durations_print_json : durations_print)(d, inv->limit, &o.text);
-	return screen_close(&o, 0);
+	if (shows_pages(r->inv))
+		screen_page(&r->screen, "");
+	write_durations(r, &r->screen.text);
+	return screen_close(&r->screen, 0);
 }
 
 static int count_durations(struct invocation *inv)
 {
 	struct session_result result = { 0 };
 	struct run_monitor monitor;
+	struct durations_run run = { .inv = inv };
 	struct session *session;
-	struct durations *d;
 	struct source *source;
 	struct err err;
 	int status, r;
@@ -151,12 +210,14 @@ static int count_durations(struct invocation *inv)
 	if (status)
 		return status;
 	source = session_source(session);
-	d = durations_new(source->info);
-	run_monitor_begin(&monitor, inv, session, NULL, NULL);
-	r = take_all(source, d, &err);
+	run.d = durations_new(source->info);
+	run_monitor_begin(&monitor, inv, session, inv->top ? look : NULL, &run);
+	r = take_all(source, &run, &monitor, &err);
 	run_monitor_end(&monitor);
-	status = r < 0 ? say_error(&err) : print_durations(inv, d);
-	durations_free(d);
+	status = r < 0 ? say_error(&err) : print_durations(&run);
+	if (r < 0 && run.open)
+		status = screen_close(&run.screen, status);
+	durations_free(run.d);
 	source->ops->close(source);
 	session_result(session, &result);
 	session_free(session);
@@ -175,10 +236,6 @@ int cmd_hist(struct invocation *inv)
 	}
 	if (inv->durations && inv->n_questions) {
 		say("brace: -d counts durations of functions, and takes no other question\n");
-		return EXIT_BRACE;
-	}
-	if (inv->durations && inv->top) {
-		say("brace: -d prints at the end: --top is for records by key\n");
 		return EXIT_BRACE;
 	}
 	if (!inv->durations && !inv->n_questions) {
