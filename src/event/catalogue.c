@@ -21,6 +21,7 @@ struct event_catalogue {
 	void *by_name; /* a tree of tsearch(): those that are not gone */
 	struct filter_context context;
 	const struct trigger_kinds *kinds;
+	uint64_t defined;      /* definitions so far */
 	void (*grown)(void *arg, const struct event_entry *e);
 	void *grown_arg;
 };
@@ -204,6 +205,9 @@ static int add_event(struct event_catalogue *c, const struct event_provider *of,
 		added->probe = origin->probe;
 		added->eprobe = origin->eprobe;
 		added->defined = origin->defined;
+		added->order = ++c->defined;
+		if (origin->probe)
+			origin->probe->order = added->order;
 	}
 	grown = c->grown;
 	arg = c->grown_arg;
@@ -268,6 +272,31 @@ int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 	const struct event_origin origin = { .defined = true, .probe = probe };
 
 	return add_defined(c, of, system, text, &origin, err);
+}
+
+void events_add_place(struct event_catalogue *c, const struct event_entry *e,
+		      struct probe_definition *place)
+{
+	struct probe_definition *last;
+
+	pthread_mutex_lock(&c->lock);
+	last = (struct probe_definition *)e->probe;
+	while (last->next)
+		last = last->next;
+	place->order = ++c->defined;
+	/* Pairs with probe_definition_next(). */
+	atomic_store_explicit(&last->next, place, memory_order_release);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void events_remove_place(struct event_catalogue *c, const struct event_entry *e,
+			 const struct probe_definition *place)
+{
+	struct probe_definition *p = (struct probe_definition *)place;
+
+	pthread_mutex_lock(&c->lock);
+	atomic_store_explicit(&p->gone, true, memory_order_relaxed);
+	pthread_mutex_unlock(&c->lock);
 }
 
 int events_add_eprobe(struct event_catalogue *c, const char *system, const char *text,

@@ -21,7 +21,9 @@ struct event_entry {
 	const struct event_format *format; /* system, name, id, fields */
 	const char *text;                  /* text of its `format` file, id included */
 	bool defined;                      /* somebody defined it, and may remove it */
-	const struct probe_definition *probe; /* of one that is a probe; else NULL */
+	uint64_t order;                    /* of definition: probe_definition.order */
+	/* of one that is a probe, its first place, which may be removed; else NULL */
+	const struct probe_definition *probe;
 	const struct eprobe *eprobe;       /* of one that is made of another; else NULL */
 	_Atomic bool gone;                 /* removed: events_is_gone() */
 };
@@ -48,6 +50,13 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 		     const char *system, const char *text, struct probe_definition *probe,
 		     struct err *err);
+/* Adds a place to an event that is a probe, and takes it over. Nobody may use the event. */
+void events_add_place(struct event_catalogue *c, const struct event_entry *e,
+		      struct probe_definition *place);
+/* Removes a place of an event, which nobody may use; the caller removes an event that has none
+ * left. */
+void events_remove_place(struct event_catalogue *c, const struct event_entry *e,
+			 const struct probe_definition *place);
 /* events_add_probe() for an event on another event. */
 int events_add_eprobe(struct event_catalogue *c, const char *system, const char *text,
 		      struct eprobe *eprobe, struct err *err);

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,11 +304,28 @@ void probe_command_free(struct probe_command *c)
 
 void probe_definition_free(struct probe_definition *d)
 {
-	if (!d)
-		return;
-	free(d->path);
-	free(d->symbol);
-	free(d->arguments);
-	free(d->program);
-	free(d);
+	while (d) {
+		struct probe_definition *next = d->next;
+
+		free(d->path);
+		free(d->symbol);
+		free(d->arguments);
+		free(d->program);
+		free(d);
+		d = next;
+	}
+}
+
+/* Relaxed: who has to know whether a place goes meanwhile has a lock of its own
+ * (tree/dynamic_files.c). */
+const struct probe_definition *probe_definition_first(const struct probe_definition *d)
+{
+	while (d && atomic_load_explicit(&d->gone, memory_order_relaxed))
+		d = atomic_load_explicit(&d->next, memory_order_acquire);
+	return d;
+}
+
+const struct probe_definition *probe_definition_next(const struct probe_definition *d)
+{
+	return probe_definition_first(atomic_load_explicit(&d->next, memory_order_acquire));
 }

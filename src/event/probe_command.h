@@ -17,8 +17,12 @@
 
 enum probe_action { PROBE_NOTHING /* empty, or a comment */, PROBE_DEFINE, PROBE_REMOVE };
 
-/* A defined event: the instruction, and what is fetched there. */
+/* A place of a defined event: the instruction, and what is fetched there. An event can have
+ * several, which stay in its list to the end, as the event does. */
 struct probe_definition {
+	struct probe_definition *_Atomic next; /* the event's next one; NULL: none */
+	_Atomic bool gone;        /* removed */
+	uint64_t order;           /* of definition, among all events' */
 	char *path;               /* as written */
 	uint64_t offset;          /* in the file */
 	bool returns;             /* it is a function, and its return is meant */
@@ -70,4 +74,8 @@ int probe_command_parse(const char *line, struct probe_command *out, struct err 
 int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
 				struct probe_command *out, struct err *err);
 void probe_command_free(struct probe_command *c);
-void probe_definition_free(struct probe_definition *d); /* NULL: nothing */
+void probe_definition_free(struct probe_definition *d); /* with those behind it; NULL: nothing */
+/* Returns the event's first place that is not removed, from d on; NULL: there is none. Any thread,
+ * while others add and remove places. */
+const struct probe_definition *probe_definition_first(const struct probe_definition *d);
+const struct probe_definition *probe_definition_next(const struct probe_definition *d);

@@ -125,8 +125,11 @@ static int check_room(struct event_catalogue *c, const struct probe_command *com
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(c, i);
 
-		here += e->probe && !events_is_gone(e) &&
-			is_same_place(e->probe, command->definition);
+		const struct probe_definition *d =
+			events_is_gone(e) ? NULL : probe_definition_first(e->probe);
+
+		for (; d; d = probe_definition_next(d))
+			here += is_same_place(d, command->definition);
 	}
 	return here < DEFINED_MAX
 		       ? 0
@@ -148,19 +151,46 @@ static size_t column_of_word(const char *line, size_t n)
 	return at;
 }
 
-/* The first field in which two events differ; the number of fields: in none. */
-static size_t first_difference(const struct event_format *a, const struct event_format *b)
+/* Number of the first argument that is printed otherwise, u8 and x8; n: none is. */
+static size_t printed_otherwise(const char *a, const char *b, size_t n)
 {
-	size_t i = 0;
+	size_t named = 0;
 
-	while (i < a->n && i < b->n && !strcmp(a->fields[i].name, b->fields[i].name) &&
-	       !strcmp(a->fields[i].type, b->fields[i].type))
-		i++;
-	return i;
+	if (!strcmp(a, b))
+		return n;
+	for (; *a == *b; a++, b++)
+		named += *a == '=';
+	return named ? named - 1 : 0;
 }
 
-/* Refuses a name that another probe has, in the kernel's words; there an event can have several
- * places, if they are alike. */
+/* The first field in which two events differ; the number of fields: in none. heads: fields that are
+ * no arguments. */
+static size_t first_difference(const struct event_format *a, const struct event_format *b,
+			       size_t heads)
+{
+	size_t i = 0, printed;
+
+	while (i < a->n && i < b->n && !strcmp(a->fields[i].name, b->fields[i].name) &&
+	       !strcmp(a->fields[i].type, b->fields[i].type) &&
+	       a->fields[i].size == b->fields[i].size)
+		i++;
+	printed = heads + printed_otherwise(a->print, b->print, a->n);
+	return printed < i ? printed : i;
+}
+
+/* Whether the event has this place with these arguments. */
+static bool has_place(const struct event_entry *e, const struct probe_definition *other)
+{
+	const struct probe_definition *d = probe_definition_first(e->probe);
+
+	while (d && (strcmp(d->path, other->path) != 0 || d->offset != other->offset ||
+		     strcmp(d->arguments, other->arguments) != 0))
+		d = probe_definition_next(d);
+	return d;
+}
+
+/* Refuses a place that the event cannot have besides its own, in the kernel's words: its records
+ * would have other fields, or it has it. */
 static int check_other(const struct event_entry *other, const struct probe_command *command,
 		       const char *line, struct err *err)
 {
@@ -174,40 +204,40 @@ static int check_other(const struct event_entry *other, const struct probe_comma
 		return err_at(err, EEXIST, line, 0,
 			      "Probe type is different from existing probe");
 	f = event_format_parse(command->format, strlen(command->format), command->group, &ignored);
-	differs = f ? first_difference(other->format, f) : 0;
+	differs = f ? first_difference(other->format, f, heads) : 0;
 	alike = f && differs == f->n && differs == other->format->n;
 	event_format_free(f);
-	if (!alike && differs >= heads)
-		return err_at(err, EEXIST, line, column_of_word(line, 2 + differs - heads),
+	if (!alike)
+		return err_at(err, EEXIST, line,
+			      column_of_word(line, differs < heads ? 2 : 2 + differs - heads),
 			      "Argument type or name is different from existing probe");
-	if (!strcmp(a->path, b->path) && a->offset == b->offset &&
-	    !strcmp(a->arguments, b->arguments))
-		return err_at(err, EEXIST, line, 0,
-			      "There is already the exact same probe event");
-	return err_at(err, EEXIST, line, 0,
-		      "Given group/event name is already used by another event");
+	return has_place(other, b) ? err_at(err, EEXIST, line, 0,
+					    "There is already the exact same probe event")
+				   : 0;
 }
 
-/* Checks the name of a definition by a symbol: uprobe_events has one sentence for all of these. */
-static int check_name(struct event_catalogue *c, const struct probe_command *command,
-		      const char *line, struct err *err)
+/* Returns the event that the place is to be added to: one of that name that is a probe, too, given
+ * alike. NULL: none; another event of that name is refused when it is added. */
+static const struct event_entry *event_of(struct event_catalogue *c,
+					  const struct probe_command *command)
 {
-	const struct event_entry *other = events_find(c, command->group, command->event);
+	const struct event_entry *e = events_find(c, command->group, command->event);
 
-	return other && other->probe && command->definition->symbol
-		       ? check_other(other, command, line, err)
-		       : 0;
+	return e && e->probe && !e->probe->symbol == !command->definition->symbol ? e : NULL;
 }
 
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
-			  const char *line, struct err *err)
+			  const char *line, const struct event_entry **append, struct err *err)
 {
 	struct probe_definition *d = command->definition;
+	const struct event_entry *other = event_of(c, command);
 	struct stat is;
 	struct err why;
 	int fd, r;
 
-	r = check_name(c, command, line, err);
+	if (append)
+		*append = other;
+	r = other ? check_other(other, command, line, err) : 0;
 	if (r < 0)
 		return r;
 	fd = open_file(command, line, err);
@@ -222,8 +252,13 @@ int dynamic_probes_define(struct event_catalogue *c, struct probe_command *comma
 	d->device = is.st_dev;
 	d->inode = is.st_ino;
 	r = check_room(c, command, line, err);
-	if (r < 0)
+	if (r < 0 || (append && other))
 		return r;
+	if (other) {
+		events_add_place(c, other, d);
+		command->definition = NULL;
+		return 0;
+	}
 	command->definition = NULL;
 	r = events_add_probe(c, &dynamic_provider, command->group, command->format, d, &why);
 	return r < 0 ? err_at(err, -r, line, 0, "%s", why.text) : 0;

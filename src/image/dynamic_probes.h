@@ -6,8 +6,10 @@
 extern const struct event_provider dynamic_provider;
 
 /* Defines the event in the catalogue: the file has to exist and the instruction to be one that can
- * be probed. Takes the definition out of the command, whose line stands in sentences. 0, or -errno
- * and *err with the column: -ENOENT, -EINVAL, -EEXIST, -ENOSPC: there are too
- * many at the instruction. Any thread. */
+ * be probed. Takes the definition out of the command, whose line stands in sentences. If there is
+ * an event whose place it can be, *append: nothing is done then, and the caller adds it
+ * (events_add_place); append NULL: nobody uses events yet, and it is added at once. 0, or -errno
+ * and *err with the column: -ENOENT, -EINVAL, -EEXIST, -ENOSPC: there are too many at the
+ * instruction. Any thread. */
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
-			  const char *line, struct err *err);
+			  const char *line, const struct event_entry **append, struct err *err);

@@ -325,11 +325,11 @@ struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
 	return out;
 }
 
-/* Adds one place of the event. */
+/* Adds one place of the event, where d is. */
 static void add_place(const struct hook_probe *plan, int64_t behind, const struct event_set *set,
-		      const struct event_entry *e, probe_points *out)
+		      const struct event_entry *e, const struct probe_definition *d,
+		      probe_points *out)
 {
-	const struct probe_definition *d = e->probe;
 	struct probe_point p = { .plan = *plan, .behind = behind, .event = e->index,
 				 .program_bytes = d->program_bytes };
 
@@ -342,34 +342,34 @@ static void add_place(const struct hook_probe *plan, int64_t behind, const struc
 
 /* Lock held. Each return tells the function's begin as its place. */
 static void add_returns(struct marked *m, const struct event_set *set, const struct event_entry *e,
-			probe_points *out)
+			const struct probe_definition *d, probe_points *out)
 {
 	struct hook_returns found;
 	uint64_t entry;
 
-	returns_at(m, e->probe->offset, &entry, &found);
+	returns_at(m, d->offset, &entry, &found);
 	for (size_t i = 0; i < found.at.n; i++)
-		add_place(found.at.at[i], (int64_t)(found.at.at[i]->vaddr - entry), set, e, out);
+		add_place(found.at.at[i], (int64_t)(found.at.at[i]->vaddr - entry), set, e, d, out);
 	hook_returns_free(&found);
 }
 
-/* Lock held. Adds the event's places, if they are in this file. */
+/* Lock held. Adds what one definition of the event says, if it is in this file. */
 static void add_defined(struct marked *m, int fd, const char *path, const struct event_set *set,
-			const struct event_entry *e, probe_points *out)
+			const struct event_entry *e, const struct probe_definition *d,
+			probe_points *out)
 {
-	const struct probe_definition *d = e->probe;
 	const struct hook_probe *plan;
 	int64_t behind;
 
 	if (d->device != m->is.st_dev || d->inode != m->is.st_ino || !has_prober(m, fd, path))
 		return;
 	if (d->returns) {
-		add_returns(m, set, e, out);
+		add_returns(m, set, e, d, out);
 		return;
 	}
 	plan = plan_at(m, d->offset, &behind);
 	if (plan)
-		add_place(plan, behind, set, e, out);
+		add_place(plan, behind, set, e, d, out);
 }
 
 /* Lock held. */
@@ -380,9 +380,12 @@ static void add_all_defined(struct marked *m, int fd, const char *path,
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct event_entry *e = events_at(set->catalogue, i);
+		const struct probe_definition *d = NULL;
 
 		if (e->probe && event_set_armed(set, i))
-			add_defined(m, fd, path, set, e, out);
+			d = probe_definition_first(e->probe);
+		for (; d; d = probe_definition_next(d))
+			add_defined(m, fd, path, set, e, d, out);
 	}
 }
 

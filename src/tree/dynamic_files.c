@@ -54,23 +54,64 @@ static char *text_of_probe(const struct probe_definition *d)
 	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
 }
 
+/* A definition: an event, or of a probe one of its places. */
+struct defined { const struct event_entry *event; const struct probe_definition *place; };
+typedef VEC(struct defined) defined_list;
+
+/* Adds the event's definitions. */
+static void add_definitions(defined_list *l, const struct event_entry *e)
+{
+	const struct probe_definition *d = e->probe ? probe_definition_first(e->probe) : NULL;
+
+	if (!e->probe)
+		*vec_add(l) = (struct defined){ e, NULL };
+	for (; d; d = probe_definition_next(d))
+		*vec_add(l) = (struct defined){ e, d };
+}
+
+static uint64_t order_of(const struct defined *d)
+{
+	return d->place ? d->place->order : d->event->order;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	return order_of(a) < order_of(b) ? -1 : order_of(a) > order_of(b);
+}
+
+/* Returns what is defined, in the order in which it was; vec_free() it. */
+static defined_list list_defined(struct event_catalogue *c, enum defined_kind kind)
+{
+	defined_list l = { 0 };
+	uint32_t n = events_n(c);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (is_defined(events_at(c, i), kind))
+			add_definitions(&l, events_at(c, i));
+	if (l.n)
+		qsort(l.at, l.n, sizeof(l.at[0]), by_order);
+	return l;
+}
+
 /* Returns what stands behind the event's name, as the kernel writes it; NULL: a synthetic event's
  * text is of another form. */
-static char *listing_of(const struct event_entry *e)
+static char *listing_of(const struct defined *d)
 {
-	return e->probe ? text_of_probe(e->probe) : e->eprobe ? eprobe_text(e->eprobe) : NULL;
+	return d->place ? text_of_probe(d->place)
+			: d->event->eprobe ? eprobe_text(d->event->eprobe) : NULL;
 }
 
 /* Shows a line that defines the event. Probes and events on events have a letter before theirs
  * everywhere, synthetic events only in dynamic_events. */
-static void show_event(const struct event_entry *e, enum defined_kind kind, struct out *text)
+static void show_event(const struct defined *d, enum defined_kind kind, struct out *text)
 {
-	char *listed = listing_of(e);
+	const struct event_entry *e = d->event;
+	char *listed = listing_of(d);
 
 	if (listed) {
-		out_char(text, e->eprobe ? 'e' : e->probe->returns ? 'r' : 'p');
-		if (e->probe && e->probe->active)
-			out_printf(text, "%u", e->probe->active);
+		out_char(text, e->eprobe ? 'e' : d->place->returns ? 'r' : 'p');
+		if (d->place && d->place->active)
+			out_printf(text, "%u", d->place->active);
 		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
 		free(listed);
 		return;
@@ -84,12 +125,11 @@ static void show_event(const struct event_entry *e, enum defined_kind kind, stru
 /* Lists what is defined, in the order in which it was; a line can be written back. */
 static int show_defined(struct tree_file *f, enum defined_kind kind, struct out *text)
 {
-	struct event_catalogue *c = ((struct instance *)f->owner)->events;
-	uint32_t n = events_n(c);
+	defined_list l = list_defined(((struct instance *)f->owner)->events, kind);
 
-	for (uint32_t i = 0; i < n; i++)
-		if (is_defined(events_at(c, i), kind))
-			show_event(events_at(c, i), kind, text);
+	for (size_t i = 0; i < l.n; i++)
+		show_event(&l.at[i], kind, text);
+	vec_free(&l);
 	return 0;
 }
 
@@ -124,8 +164,8 @@ static uint64_t hits_of(struct instance *top, uint32_t index)
 	return n;
 }
 
-/* Shows how often each event was recorded; of functions also how often it was missed, which nobody
- * knows of a single event. */
+/* Shows how often each event was recorded, at all of its places; of functions also how often it was
+ * missed, which nobody knows of a single event. */
 static int show_hits(struct tree_file *f, enum defined_kind kind, struct out *text)
 {
 	struct instance *top = top_of((struct instance *)f->owner);
@@ -238,16 +278,16 @@ struct removal {
 	bool all_or_none;       /* nothing goes if one is in use; else those before it are gone */
 };
 
-/* Whether the event is listed with these words behind its name, and perhaps more. What an event is
+/* Whether it is listed with these words behind the event's name, and perhaps more. What an event is
  * made of may be written SYSTEM/EVENT, too. Of synthetic events the words are not looked at, as in
  * the kernel. */
-static bool is_listed(const struct event_entry *e, const char *words)
+static bool is_listed(const struct defined *d, const char *words)
 {
-	char *listed = listing_of(e), *wanted = mem_strdup(words), *slash = strchr(wanted, '/');
+	char *listed = listing_of(d), *wanted = mem_strdup(words), *slash = strchr(wanted, '/');
 	size_t n = strlen(words);
 	bool is;
 
-	if (e->eprobe && slash)
+	if (d->event->eprobe && slash)
 		*slash = '.';
 	is = !listed || (!strncmp(listed, wanted, n) && (!listed[n] || listed[n] == ' '));
 	free(listed);
@@ -260,8 +300,25 @@ static bool is_named(const struct event_entry *e, const struct removal *what)
 	return is_defined(e, what->kind) &&
 	       (!what->group || !strcmp(e->format->system, what->group)) &&
 	       (what->event ? !strcmp(e->format->name, what->event)
-			    : e->probe || e->eprobe || what->all_or_none) &&
-	       (!what->listed || is_listed(e, what->listed));
+			    : e->probe || e->eprobe || what->all_or_none);
+}
+
+/* Notes the event's definitions that are to go. True: these are all. */
+static bool find_named(const struct event_entry *e, const struct removal *what, defined_list *go)
+{
+	defined_list all = { 0 };
+	size_t before = go->n;
+	bool is_all;
+
+	if (!is_named(e, what))
+		return false;
+	add_definitions(&all, e);
+	for (size_t i = 0; i < all.n; i++)
+		if (!what->listed || is_listed(&all.at[i], what->listed))
+			*vec_add(go) = all.at[i];
+	is_all = go->n - before == all.n;
+	vec_free(&all);
+	return is_all;
 }
 
 /* Removes the event, and its directories. With events_lock. */
@@ -279,31 +336,42 @@ static int refuse_removal(const struct instance *top, const struct event_entry *
 							   : "disable it");
 }
 
+/* Removes what is named of one event, or, with `only_look`, would do so. Returns how many, or
+ * -EBUSY and *err. With events_lock. */
+static int remove_of_event(struct instance *top, const struct event_entry *e,
+			   const struct removal *what, bool only_look, struct err *err)
+{
+	defined_list go = { 0 };
+	bool all = find_named(e, what, &go);
+	int n = (int)go.n;
+
+	if (n && is_used(top, e, what->all_or_none && what->kind & DEFINED_EPROBES))
+		n = refuse_removal(top, e, err);
+	else if (n && all && !only_look)
+		remove_event(top, e);
+	for (size_t i = 0; n > 0 && !all && !only_look && i < go.n; i++)
+		events_remove_place(top->events, e, go.at[i].place);
+	vec_free(&go);
+	return n;
+}
+
 /* Removes what is named. Returns how many, or -EBUSY and *err. */
 static int remove_named(struct instance *top, const struct removal *what, struct err *err)
 {
 	uint32_t n;
-	int removed = 0;
+	int removed = 0, r = 0;
 
 	pthread_mutex_lock(&top->events_lock);
 	n = events_n(top->events);
 	/* Pass 0 only looks, so that all or none can go. */
-	for (unsigned pass = what->all_or_none ? 0 : 1; pass < 2 && removed >= 0; pass++) {
-		for (uint32_t i = 0; i < n && removed >= 0; i++) {
-			const struct event_entry *e = events_at(top->events, i);
-
-			if (!is_named(e, what))
-				continue;
-			if (is_used(top, e, what->all_or_none && what->kind & DEFINED_EPROBES)) {
-				removed = refuse_removal(top, e, err);
-			} else if (pass) {
-				remove_event(top, e);
-				removed++;
-			}
+	for (unsigned pass = what->all_or_none ? 0 : 1; pass < 2 && r >= 0; pass++) {
+		for (uint32_t i = 0; i < n && r >= 0; i++) {
+			r = remove_of_event(top, events_at(top->events, i), what, !pass, err);
+			removed += r > 0 && pass ? r : 0;
 		}
 	}
 	pthread_mutex_unlock(&top->events_lock);
-	return removed;
+	return r < 0 ? r : removed;
 }
 
 /* `> uprobe_events` and its like remove all. */
@@ -374,6 +442,34 @@ static int parse_function(struct instance *top, const char *line, struct probe_c
 	return r;
 }
 
+/* Adds the place to an event that nobody uses: else its programs would have to be changed. */
+static int add_place(struct instance *top, const struct event_entry *e, struct probe_command *c,
+		     const char *line, struct err *err)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&top->events_lock);
+	if (events_is_gone(e) || is_used(top, e, true)) {
+		r = err_at(err, EBUSY, line, 0,
+			   "%s:%s is in use: disable it before it gets another place",
+			   e->format->system, e->format->name);
+	} else {
+		events_add_place(top->events, e, c->definition);
+		c->definition = NULL;
+	}
+	pthread_mutex_unlock(&top->events_lock);
+	return r;
+}
+
+static int define_probe(struct instance *top, struct probe_command *c, const char *line,
+			struct err *err)
+{
+	const struct event_entry *append;
+	int r = dynamic_probes_define(top->events, c, line, &append, err);
+
+	return r == 0 && append ? add_place(top, append, c, line, err) : r;
+}
+
 /* Runs a line of uprobe_events or kprobe_events: it defines a probe, removes one, or, empty, does
  * nothing. */
 static int run_kernel_line(struct instance *top, const char *line, enum defined_kind kind,
@@ -392,7 +488,7 @@ static int run_kernel_line(struct instance *top, const char *line, enum defined_
 		r = check_name(c.group, c.event, line, strcspn(line, ":") + 1, err);
 	if (r == 0 && c.action == PROBE_DEFINE) {
 		hits_of(top, 0); /* they are counted from now on */
-		r = dynamic_probes_define(top->events, &c, line, err);
+		r = define_probe(top, &c, line, err);
 	}
 	else if (c.action == PROBE_REMOVE)
 		r = remove_event_of(top, &what, line, err);
@@ -406,12 +502,16 @@ static void undo_line(struct instance *top, const char *line)
 	struct probe_command c;
 	struct removal what = { .kind = DEFINED_PROBES };
 	struct err ignored;
+	char *listed;
 
 	if (probe_command_parse(line, &c, &ignored) < 0)
 		return;
+	listed = text_of_probe(c.definition);
 	what.group = c.group;
 	what.event = c.event;
+	what.listed = listed;
 	remove_named(top, &what, &ignored);
+	free(listed);
 	probe_command_free(&c);
 }
 

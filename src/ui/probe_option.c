@@ -311,7 +311,7 @@ int probe_options_define(struct invocation *inv, struct err *err)
 		if (inv->verbose)
 			invocation_show_write(&(struct setting_write){
 				.file = "uprobe_events", .text = line, .append = true });
-		e = dynamic_probes_define(inv->events, &c, line, err);
+		e = dynamic_probes_define(inv->events, &c, line, NULL, err);
 		probe_command_free(&c);
 	}
 	return e ? err_prefix(err, "-e") : 0;

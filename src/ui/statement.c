@@ -119,7 +119,7 @@ static const struct event_format *know_function(struct statement_run *r, const c
 
 	if (probe_command_parse(d->line, &c, err) < 0)
 		return NULL;
-	if (dynamic_probes_define(r->catalogue, &c, d->line, err) == 0)
+	if (dynamic_probes_define(r->catalogue, &c, d->line, NULL, err) == 0)
 		e = question_event(r->catalogue, name, strlen(name));
 	probe_command_free(&c);
 	return e ? e->format : NULL;

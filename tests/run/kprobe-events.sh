@@ -56,7 +56,7 @@ result "a place in a file is not one of kprobe_events" $?
 refused "a second one of that name: another kind" 'Probe type is different from existing probe' 0 'r:asked request'
 refused "another argument" 'Argument type or name is different from existing probe' 28 'p:asked request n=$arg1:u64 s=$arg2 d=$stack'
 refused "the same" 'There is already the exact same probe event' 0 'p:asked request n=$arg1:u64 s=$comm d=+0($stack):x64'
-refused "another place, of which an event has one here" 'Given group/event name is already used by another event' 0 'p:asked request+1 n=%di:u64 s=$comm d=%si'
+refused "another way to print it" 'Argument type or name is different from existing probe' 13 'p:asked leaf n=$arg1:x64 s=$comm d=$stack'
 check_that "nothing of these is left" listed "$L"
 
 # --- recorded
@@ -75,6 +75,31 @@ result "kprobe_profile counts them" $? "$D/kprobe_profile"
 refused "what is enabled is not removed" 'kprobes:asked is in use: disable it first' 0 '-:asked'
 echo 0 >"$E/asked/enable"
 echo 0 >"$D/events/grp/said/enable"
+
+# --- several places of one event
+L='p:kprobes/places request n=%di:u64
+p:kprobes/places leaf n=$stack:u64'
+echo "$L" >"$D/kprobe_events"
+check_that "a second definition is another place" listed "$L"
+refused "once" 'There is already the exact same probe event' 0 'p:places leaf n=$stack:u64'
+: >"$D/trace"
+echo 1 >"$E/places/enable"
+tell 3
+count 1 'places: (request+0x0) n=3$' && count 3 'places: (leaf+0x0) n='
+result "each place is recorded" $? "$D/trace"
+refused "none is added to an event that is enabled" 'kprobes:places is in use: disable it before it gets another place' 0 'p:places main n=%di:u64'
+refused "and none removed" 'kprobes:places is in use: disable it first' 0 '-:places leaf'
+echo 0 >"$E/places/enable"
+echo '-:places request' >>"$D/kprobe_events" && listed "${L#*$'\n'}" && [ -e "$E/places" ]
+result "one place is removed" $? "$D/error_log"
+echo 1 >"$E/places/enable"
+tell 2
+count 1 'places: (request+0x0)' && count 5 'places: (leaf+0x0) n='
+result "and recorded no more" $? "$D/trace"
+echo 0 >"$E/places/enable"
+echo "${L%$'\n'*}" >>"$D/kprobe_events" && echo '-:places' >>"$D/kprobe_events" && listed '' && [ ! -e "$E/places" ]
+result "a name removes all" $? "$D/error_log"
+echo 'r10:grp/said request $retval:s32' >>"$D/kprobe_events"
 
 # --- removed
 echo '-:grp/said request arg1=$retval:s32' >>"$D/kprobe_events" && [ ! -e "$D/events/grp" ]

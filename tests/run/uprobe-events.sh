@@ -34,7 +34,8 @@ check_that "and its format" grep -qF 'field:u64 n;	offset:16;	size:8;	signed:0;'
 check_that "and is among all events" grep -qx uprobes:request "$D/available_events"
 mkdir "$D/instances/i"
 check_that "and in an instance" [ -e "$D/instances/i/events/uprobes/request/enable" ]
-refused "a second one of that name" 'File exists' 'already used by another event' "p:request $A:$O"
+refused "a second one of that name" 'File exists' 'Argument type or name is different' "p:request $A:$O"
+refused "twice the same" 'File exists' 'There is already the exact same probe event' "$L"
 refused "no such file" 'No such file' 'Failed to find the given file' "p:x $T/absent:$O"
 refused "no regular file" 'Invalid' 'Not a regular file' "p:x $T/:$O"
 refused "no such register" 'Invalid' 'Invalid register name' "p:x $A:$O %zz"
@@ -88,6 +89,13 @@ printf 'p:a %s:%s\n# a comment\n\np:b %s:%s %%di # another\np:c %s:%s\n' "$A" "$
 check_that "of several lines those before a wrong one stay" [ "$(wc -l <"$D/uprobe_events")" = 2 ]
 echo "-:uprobes/" >>"$D/dynamic_events"
 check_that "a group is removed" listed ''
+M="p:uprobes/both $A:$(printf '0x%016x' "$O") n=%di:u64
+p:uprobes/both $A:$(offset leaf) n=%si:u64"
+echo "$M" >"$D/uprobe_events"
+check_that "an event can have several places" listed "$M"
+echo "-:both $A:$(offset leaf)" >>"$D/uprobe_events"
+check_that "of which each can be removed" listed "${M%$'\n'*}"
+: >"$D/uprobe_events"
 echo "p:request $A:$O m=%di:s32" >>"$D/uprobe_events"
 echo 1 >"$D/tracing_on"
 echo 1 >"$E/enable"
