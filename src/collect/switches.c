@@ -235,7 +235,7 @@ static void write_record(struct switches *s, uint32_t i, const struct perf_notic
 {
 	const struct cpu_record record = { .tsc = tsc_of(s, n->ns),
 					   .thread = i,
-					   .event = a->event,
+					   .type = RECORD_EVENT_TRACE + a->event,
 					   .cpu = n->cpu,
 					   .payload = words + 1,
 					   .n = n_words - 1 };

@@ -55,7 +55,7 @@ void thread_runs_add(struct thread_runs *r, const struct cpu_record *record)
 	if (t->cpu != record->cpu)
 		put_record(run, tsc, RECORD_EVENT_CPU, &cpu, 1);
 	t->cpu = record->cpu;
-	put_record(run, tsc, RECORD_EVENT_TRACE + record->event, record->payload, record->n);
+	put_record(run, tsc, record->type, record->payload, record->n);
 	run->run.records++;
 }
 

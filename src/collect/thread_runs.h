@@ -7,11 +7,11 @@
 #pragma once
 #include "collect/drain.h"
 
-/* A record of an event, to be added. */
+/* A record to be added. */
 struct cpu_record {
 	uint64_t tsc;
 	uint32_t thread;               /* number within the source */
-	uint32_t event;                /* index in the session's events */
+	uint32_t type;                 /* enum record_event; of an event TRACE + its index */
 	uint16_t cpu;
 	const uint64_t *payload;       /* n words, at most 63 */
 	size_t n;

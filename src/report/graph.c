@@ -9,12 +9,10 @@
 #include "report/arguments.h"
 #include "report/callers.h"
 #include "report/event_text.h"
+#include "report/graph_columns.h"
 #include "report/names.h"
 #include "report/place.h"
 
-#define GRAPH_INDENT 2
-#define GRAPH_INDENT_MAX 500 /* levels: a runaway recursion must not print lines of a megabyte */
-#define GRAPH_MATCH_DEPTH 50 /* ftrace's FTRACE_RETFUNC_DEPTH */
 #define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: values from -4095 to -1 are error codes */
 
 /* Why a step is in the lookahead: not at all, undecided, decided, or part of a leaf's line. */
@@ -53,7 +51,7 @@ struct graph {
 	const struct trace_info *info;
 	struct out *out;
 	uint64_t options;
-	unsigned cpu_width;
+	struct graph_columns columns;
 	struct sites sites;
 	struct tracks tracks;
 	struct names names;
@@ -80,7 +78,7 @@ struct graph *graph_new(const struct trace_info *info, uint64_t options, struct 
 	g->info = info;
 	g->out = out;
 	g->options = options;
-	g->cpu_width = out_width(info->cpus ? info->cpus - 1 : 0);
+	graph_columns_init(&g->columns, info, options, out);
 	g->lookahead = mem_realloc(NULL, GRAPH_LOOKAHEAD, sizeof(*g->lookahead));
 	sites_init(&g->sites, info);
 	tracks_init(&g->tracks, info, &g->sites);
@@ -119,64 +117,9 @@ static bool option_on(const struct graph *g, enum trace_option o)
 	return option_is_set(g->options, o);
 }
 
-/* --- header ---------------------------------------------------------------------------- */
-
-struct column { enum trace_option option; const char *title, *pointers; };
-
-/* Width of the columns before the legend of the latency flags. */
-static size_t legend_indent(const struct graph *g)
-{
-	return (option_on(g, OPTION_GRAPH_ABSTIME) ? 16 : 0) +
-	       (option_on(g, OPTION_GRAPH_CPU) ? 4 : 0) +
-	       (option_on(g, OPTION_GRAPH_PROC) ? 17 : 0);
-}
-
-/* The kernel's legend of its flags column, byte for byte. */
-static void latency_legend(struct graph *g)
-{
-	static const char *const lines[] = {
-		"  _-----=> irqs-off        \n", " / _----=> need-resched    \n",
-		"| / _---=> hardirq/softirq \n", "|| / _--=> preempt-depth   \n",
-		"||| /                      \n",
-	};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		out_char(g->out, '#');
-		out_spaces(g->out, legend_indent(g));
-		out_str(g->out, lines[i]);
-	}
-}
-
-/* A header line: titles, or the pointers below them, of the columns that are on. */
-static void columns_line(struct graph *g, bool titles)
-{
-	static const struct column columns[] = {
-		{ OPTION_GRAPH_ABSTIME, "     TIME       ", "      |         " },
-		{ OPTION_GRAPH_CPU, " CPU", " |  " },
-		{ OPTION_GRAPH_PROC, "  TASK/PID       ", "   |    |        " },
-		{ OPTION_LATENCY_FORMAT, "||||   ", "||||   " },
-		{ OPTION_GRAPH_DURATION, "  DURATION   ", "   |   |      " },
-	};
-
-	out_char(g->out, '#');
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (option_on(g, columns[i].option))
-			out_str(g->out, titles ? columns[i].title : columns[i].pointers);
-	out_str(g->out,
-		titles ? "               FUNCTION CALLS\n" : "               |   |   |   |\n");
-}
-
 void graph_header(struct graph *g, const struct trace_header *h)
 {
-	format_tracer_line(g->out, "function_graph");
-	if (!option_on(g, OPTION_CONTEXT_INFO) || (h->empty && option_on(g, OPTION_LATENCY_FORMAT)))
-		return;
-	if (option_on(g, OPTION_LATENCY_FORMAT)) {
-		format_latency_header(g->out, "function_graph", g->info, h);
-		latency_legend(g);
-	}
-	columns_line(g, true);
-	columns_line(g, false);
+	graph_columns_header(&g->columns, h);
 }
 
 /* --- one line -------------------------------------------------------------------------- */
@@ -195,62 +138,6 @@ static uint64_t function_key(const struct graph *g, const struct call_step *s)
 	return (uint64_t)(g->info->threads.at[s->thread].image + 1) << 32 | s->fn;
 }
 
-/* " 0) ", as wide as the greatest number of a CPU. */
-static void print_cpu(struct graph *g, uint16_t cpu)
-{
-	out_char(g->out, ' ');
-	out_u64(g->out, cpu, g->cpu_width, ' ');
-	out_bytes(g->out, ") ", 2);
-}
-
-/* Prints comm-tid in the middle of 14 columns; on a coroutine's stack comm/coN-tid. tsc: the time
- * for which the name is asked. */
-static void print_proc(struct graph *g, uint32_t thread, uint32_t track, uint64_t tsc)
-{
-	const struct trace_thread *t = &g->info->threads.at[thread];
-	const char *name = trace_thread_name_at(t, tsc);
-	size_t comm = strnlen(name, FORMAT_PROC_COMM), n = comm + 1 + out_width(t->tid), spaces;
-
-	n += track ? 3 + out_width(track) : 0;
-	spaces = n < FORMAT_PROC_WIDTH ? FORMAT_PROC_WIDTH - n : 0;
-	out_spaces(g->out, spaces / 2);
-	out_name(g->out, name, comm);
-	if (track) {
-		out_bytes(g->out, "/co", 3);
-		out_u64(g->out, track, 0, ' ');
-	}
-	out_char(g->out, '-');
-	out_u64(g->out, t->tid, 0, ' ');
-	out_spaces(g->out, spaces - spaces / 2);
-}
-
-/* The kernel's mark between lines of two tasks on one CPU. */
-static void print_task_switch(struct graph *g, const struct graph_cpu *from,
-			      const struct call_step *to)
-{
-	static const char rule[] = " ------------------------------------------\n";
-
-	out_str(g->out, rule);
-	print_cpu(g, to->cpu);
-	print_proc(g, from->thread, from->track, to->tsc);
-	out_str(g->out, " => ");
-	print_proc(g, to->thread, to->track, to->tsc);
-	out_char(g->out, '\n');
-	out_str(g->out, rule);
-	out_char(g->out, '\n');
-}
-
-static void print_abstime(struct graph *g, uint64_t tsc)
-{
-	/* The kernel divides so, whatever the clock's unit. */
-	uint64_t us = trace_clock_shown(&g->info->clock, tsc) / 1000;
-
-	out_u64(g->out, us / 1000000, 5, ' ');
-	out_char(g->out, '.');
-	out_u64(g->out, us % 1000000, 6, '0');
-	out_bytes(g->out, " |  ", 4);
-}
-
 /* Whether two entries of the trace are one thread: the kernel's records of a thread have an entry
  * of their own. */
 static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
@@ -260,62 +147,33 @@ static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
 	return x->tid == y->tid && x->pid == y->pid;
 }
 
+static struct graph_place place_of_step(const struct call_step *s)
+{
+	return (struct graph_place){ s->tsc, s->thread, s->track, s->cpu };
+}
+
 /* Prints everything to the left of the duration. */
 static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
+	const struct graph_place from = { s->tsc, cpu->thread, cpu->track, s->cpu };
+	const struct graph_place to = place_of_step(s);
 
 	if (cpu->thread != s->thread || cpu->track != s->track) {
 		if (cpu->thread != NO_THREAD &&
 		    (cpu->track != s->track || !is_same_thread(g, cpu->thread, s->thread)))
-			print_task_switch(g, cpu, s);
+			graph_columns_switch(&g->columns, &from, &to);
 		cpu->thread = s->thread;
 		cpu->track = s->track;
 	}
-	if (!option_on(g, OPTION_CONTEXT_INFO))
-		return;
-	if (option_on(g, OPTION_GRAPH_ABSTIME))
-		print_abstime(g, s->tsc);
-	if (option_on(g, OPTION_GRAPH_CPU))
-		print_cpu(g, s->cpu);
-	if (option_on(g, OPTION_GRAPH_PROC)) {
-		print_proc(g, s->thread, s->track, s->tsc);
-		out_bytes(g->out, " | ", 3);
-	}
-	if (option_on(g, OPTION_LATENCY_FORMAT)) /* user code: interrupts on, nothing disabled */
-		out_str(g->out, " ..... | ");
+	graph_columns_context(&g->columns, &to);
 }
 
-/* The column goes away with the context, too, as in the kernel. */
-static bool has_duration(const struct graph *g)
-{
-	return option_on(g, OPTION_GRAPH_DURATION) && option_on(g, OPTION_CONTEXT_INFO);
-}
-
-/* Fills the column of a line that has no duration. */
-static void print_no_duration(struct graph *g)
-{
-	if (has_duration(g))
-		out_str(g->out, "              |  ");
-}
-
-/* The span's duration, with the kernel's mark for a long one. */
 static void print_duration(struct graph *g, uint64_t begin, uint64_t end)
 {
-	uint64_t ns;
-
-	if (!has_duration(g))
-		return;
-	ns = trace_clock_delta_ns(&g->info->clock, end - begin);
-	out_char(g->out, option_on(g, OPTION_GRAPH_OVERHEAD) ? format_mark(ns) : ' ');
-	out_char(g->out, ' ');
-	format_duration(g->out, ns);
-	out_bytes(g->out, "|  ", 3);
-}
-
-static void print_indent(struct graph *g, uint32_t depth)
-{
-	out_spaces(g->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
+	if (graph_columns_has_duration(&g->columns))
+		graph_columns_duration(&g->columns,
+				       trace_clock_delta_ns(&g->info->clock, end - begin));
 }
 
 /* Prints the function's name. True: it ends with its parameters, and needs no "()". */
@@ -405,21 +263,14 @@ static void print_caller(struct graph *g, const struct call_step *s)
 	place_print(g->out, &g->names, image, &caller, true, option_on(g, OPTION_SYM_ADDR));
 }
 
-/* The arrows ==========> and <==========, by which the kernel's graph marks interrupts, around a
- * handler. */
+/* An arrow at a handler's beginning or end. */
 static void print_arrow(struct graph *g, const struct call_step *s, const char *arrow)
 {
 	if (!(s->flags & CALL_HANDLER))
 		return;
 	print_context(g, s);
-	if (has_duration(g))
-		out_bytes(g->out, "  ", 2);
-	out_str(g->out, arrow);
-	out_str(g->out, has_duration(g) ? " |\n" : "\n");
+	graph_columns_arrow(&g->columns, arrow);
 }
-
-#define ARROW_IN "==========>"
-#define ARROW_OUT "<=========="
 
 /* A call without traced calls in it, in one line. */
 static void print_leaf(struct graph *g, const struct waiting *w)
@@ -427,14 +278,14 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 	char *text;
 	bool value = shows_value(g, &w->step, &text);
 
-	print_arrow(g, &w->step, ARROW_IN);
+	print_arrow(g, &w->step, GRAPH_ARROW_IN);
 	print_context(g, &w->step);
 	swap_open(g, &w->step, 0);
 	if (w->wait == WAIT_LEAF)
 		print_duration(g, w->step.begin, w->end);
 	else
-		print_no_duration(g);
-	print_indent(g, w->step.depth);
+		graph_columns_no_duration(&g->columns);
+	graph_columns_indent(&g->columns, w->step.depth);
 	print_entered(g, w, ";");
 	if (value || shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
@@ -445,7 +296,7 @@ static void print_leaf(struct graph *g, const struct waiting *w)
 		out_bytes(g->out, " */", 3);
 	}
 	out_char(g->out, '\n');
-	print_arrow(g, &w->step, ARROW_OUT);
+	print_arrow(g, &w->step, GRAPH_ARROW_OUT);
 }
 
 /* A call's beginning: a leaf's line if its end came with nothing between, else an opening brace. */
@@ -455,11 +306,11 @@ static void print_enter(struct graph *g, const struct waiting *w)
 		print_leaf(g, w);
 		return;
 	}
-	print_arrow(g, &w->step, ARROW_IN);
+	print_arrow(g, &w->step, GRAPH_ARROW_IN);
 	print_context(g, &w->step);
 	swap_open(g, &w->step, function_key(g, &w->step));
-	print_no_duration(g);
-	print_indent(g, w->step.depth);
+	graph_columns_no_duration(&g->columns);
+	graph_columns_indent(&g->columns, w->step.depth);
 	print_entered(g, w, " {");
 	if (shows_caller(g, &w->step)) {
 		out_bytes(g->out, " /*", 3);
@@ -480,7 +331,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	value = shows_value(g, s, &text);
 	print_context(g, s);
 	print_duration(g, call_step_begin(s), s->tsc);
-	print_indent(g, s->depth);
+	graph_columns_indent(&g->columns, s->depth);
 	out_char(g->out, '}');
 	if (!match || s->flags & CALL_UNWOUND || option_on(g, OPTION_GRAPH_TAIL) ||
 	    value) {
@@ -494,7 +345,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	/* brace's stack of calls has no limit that a call could overrun. */
 	if (option_on(g, OPTION_GRAPH_OVERRUN))
 		out_str(g->out, " (Overruns: 0)\n");
-	print_arrow(g, s, ARROW_OUT);
+	print_arrow(g, s, GRAPH_ARROW_OUT);
 }
 
 /* The kernel's line for records that were overwritten or had no room. */
@@ -508,8 +359,8 @@ static void print_lost(struct graph *g, const struct waiting *w)
 static void print_comment(struct graph *g, const struct waiting *w)
 {
 	print_context(g, &w->step);
-	print_no_duration(g);
-	print_indent(g, w->step.depth > 1 ? w->step.depth : 0);
+	graph_columns_no_duration(&g->columns);
+	graph_columns_indent(&g->columns, w->step.depth > 1 ? w->step.depth : 0);
 	out_bytes(g->out, "/* ", 3);
 	out_str(g->out, w->text);
 	out_bytes(g->out, " */\n", 4);

@@ -10,6 +10,7 @@
 #include "model/tracer.h"
 #include "report/function.h"
 #include "report/graph.h"
+#include "report/kernel_graph.h"
 
 /* A printer's functions. `flush` prints what waits for the next record; `close` frees the state. */
 struct printer_ops {
@@ -34,6 +35,18 @@ static void *open_function(const struct trace_info *info, uint64_t options, stru
 	return function_new(info, options, out);
 }
 
+static void *open_kernel(const struct trace_info *info, uint64_t options, struct out *out)
+{
+	return kernel_graph_new(info, options, out);
+}
+
+static void header_kernel(void *state, const struct trace_header *h)
+{
+	kernel_graph_header(state, h);
+}
+static void event_kernel(void *state, const struct event *e) { kernel_graph_event(state, e); }
+static void flush_kernel(void *state) { kernel_graph_flush(state); }
+static void close_kernel(void *state) { kernel_graph_free(state); }
 static void header_graph(void *state, const struct trace_header *h) { graph_header(state, h); }
 static void header_function(void *state, const struct trace_header *h)
 {
@@ -73,6 +86,16 @@ static const struct printer_ops printers[] = {
 	},
 };
 
+/* No tracer's row names it: a trace of the kernel alone has function_graph's. */
+static const struct printer_ops kernel_printer = {
+	.name = "function_graph",
+	.open = open_kernel,
+	.header = header_kernel,
+	.event = event_kernel,
+	.flush = flush_kernel,
+	.close = close_kernel,
+};
+
 static const struct printer_ops *printer_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++)
@@ -87,6 +110,8 @@ static const struct printer_ops *ops_for(const struct trace_info *info)
 	/* Files of the first versions do not name their tracer: there was one. */
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
 
+	if (t == &tracer_function_graph && trace_info_is_kernel(info))
+		return &kernel_printer;
 	return printer_named((t ? t : &tracer_function)->printer);
 }
 

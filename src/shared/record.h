@@ -61,6 +61,12 @@ enum record_event {
 	/* 1 or more words: function; its arguments' values, as base/prototype.h lays them out. Of
 	 * the call of that function that follows; a reader that finds none there drops it */
 	RECORD_EVENT_ARGUMENTS = 13,
+	/* Of the kernel's functions (src/kernel), which have no call sites. 1 word: function |
+	 * depth << 22, the depth as the kernel counts it, cut at 1023 */
+	RECORD_EVENT_KERNEL_ENTRY = 14,
+	/* 2 words: as KERNEL_ENTRY's, of the function that returned; nanoseconds that the kernel
+	 * measured */
+	RECORD_EVENT_KERNEL_EXIT = 15,
 	/* From here on an event of the program's: TRACE + its number in the session, below
 	 * RECORD_TRACES. Payload: its record as its `format` says, from offset 8 on, zeros up to
 	 * a word. docs/events.md */
@@ -131,7 +137,8 @@ static inline int record_payload_is_time(uint64_t word, unsigned index)
 	       record_type(word) == RECORD_EVENT_SPAN;
 }
 
-/* Returns the first payload word of a SPAN; depths over 1023 are cut. */
+/* Returns the first payload word of a SPAN, KERNEL_ENTRY or KERNEL_EXIT; depths over 1023 are
+ * cut. */
 static inline uint64_t record_span(uint64_t function, uint64_t depth, uint64_t site)
 {
 	return function | (depth < 1023 ? depth : 1023) << RECORD_ID_BITS | site << 32;
@@ -164,7 +171,8 @@ static inline int record_is_call(uint64_t word)
 	if (record_kind(word) != RECORD_EVENT)
 		return record_kind(word) != RECORD_EXIT;
 	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN ||
-	       type == RECORD_EVENT_ENTRY_ONLY || type == RECORD_EVENT_HANDLER;
+	       type == RECORD_EVENT_ENTRY_ONLY || type == RECORD_EVENT_HANDLER ||
+	       type == RECORD_EVENT_KERNEL_ENTRY;
 }
 
 /* Returns the full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */

@@ -135,6 +135,18 @@ static void exit_below(struct calls *c, const struct event *e, size_t group, siz
 	end_down_to(c, below, e, 0, emit, arg);
 }
 
+/* The kernel's returns name their function. One that is not open began before the trace, or belongs
+ * to another user of function_graph (kernels from 6.11 mix them up). */
+static void exit_kernel(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
+{
+	size_t n = calls_find(c, e->fn);
+
+	if (n == SIZE_MAX)
+		count_orphan(c);
+	else
+		calls_return(c, n, e, emit, arg);
+}
+
 /* An exit names the site of the call that it ends, so it is held against the open calls: a mismatch
  * tells of exits that were lost or unwound. */
 static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
@@ -145,6 +157,10 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 	/* Too deep to be on the stack. */
 	if (c->hidden) {
 		c->hidden--;
+		return;
+	}
+	if (e->flags & EVENT_KERNEL) {
+		exit_kernel(c, e, emit, arg);
 		return;
 	}
 	if (!c->n) {

@@ -38,6 +38,9 @@ enum event_kind {
 #define EVENT_VALUE 8
 /* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the function's arguments, as EVENT_TRACE's */
 #define EVENT_ARGUMENTS 128
+/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count; EXIT:
+ * value: nanoseconds by the kernel's measure */
+#define EVENT_KERNEL 16
 #define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, which the kernel called */
 
 #define EVENT_EARLIER 1 /* EVENT_STEP: a call that was open where the excerpt begins */

@@ -83,6 +83,12 @@ void trace_info_free(struct trace_info *info)
 	free(info);
 }
 
+bool trace_info_is_kernel(const struct trace_info *info)
+{
+	return info->images.n == 1 && info->images.at[0].exe &&
+	       !strcmp(info->images.at[0].exe, TRACE_KERNEL_EXE);
+}
+
 /* `comm` is the first name, valid before all changes. "<...>" is ftrace's word for a thread without
  * a name (record-cmd off). */
 const char *trace_thread_name_at(const struct trace_thread *t, uint64_t tsc)

@@ -166,6 +166,11 @@ void trace_info_free(struct trace_info *info);
 /* Frees the settings. */
 void trace_info_drop_settings(struct trace_info *info);
 
+/* The image of the kernel: its one module has the kernel's functions by their addresses. */
+#define TRACE_KERNEL_EXE "[kernel]"
+/* Whether the kernel alone was traced, and no program: there is no other image. */
+bool trace_info_is_kernel(const struct trace_info *info);
+
 /* Gives the thread this name from tsc on: TRACE_COMM bytes, up to a NUL. Calls may come in any
  * order of time, and repeat a name if several sources tell of it. */
 void trace_info_rename(struct trace_info *info, uint32_t thread, uint64_t tsc, const char *comm);

@@ -76,6 +76,29 @@ static bool unpack_handler(struct unpack *u, const uint64_t *payload, struct eve
 	return true;
 }
 
+/* The depth is in the bits above the id, as in a span. */
+static void kernel_function(struct event *e, enum event_kind kind, uint64_t word)
+{
+	e->kind = (uint8_t)kind;
+	e->flags = EVENT_KERNEL;
+	e->fn = (uint32_t)word & RECORD_ID_MAX;
+	e->count = (uint32_t)word >> RECORD_ID_BITS;
+}
+
+static bool unpack_kernel_entry(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	kernel_function(e, EVENT_ENTRY, payload[0]);
+	return true;
+}
+
+/* value is the time that the kernel measured, which its own text shows. */
+static bool unpack_kernel_exit(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	kernel_function(e, EVENT_EXIT, payload[0]);
+	e->value = payload[1];
+	return true;
+}
+
 /* Written by the store, not by programs: so many records are missing before the next one. */
 static bool unpack_lost(struct unpack *u, const uint64_t *payload, struct event *e)
 {
@@ -175,6 +198,8 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_SLEPT, 2, unpack_slept },
 	{ RECORD_EVENT_STACK, 1, unpack_stack },
 	{ RECORD_EVENT_HANDLER, 1, unpack_handler },
+	{ RECORD_EVENT_KERNEL_ENTRY, 1, unpack_kernel_entry },
+	{ RECORD_EVENT_KERNEL_EXIT, 2, unpack_kernel_exit },
 	{ RECORD_EVENT_ARGUMENTS, 1, unpack_arguments },
 	{ RECORD_STORE_LOST, 1, unpack_lost },
 };

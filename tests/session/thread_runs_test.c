@@ -25,7 +25,7 @@ static void add(struct thread_runs *r, uint32_t thread, uint64_t at, uint16_t cp
 	const uint64_t payload[2] = { at, cpu };
 
 	thread_runs_add(r, &(struct cpu_record){
-		.tsc = BASE + at, .thread = thread, .event = EVENT, .cpu = cpu, .payload = payload, .n = 2 });
+		.tsc = BASE + at, .thread = thread, .type = RECORD_EVENT_TRACE + EVENT, .cpu = cpu, .payload = payload, .n = 2 });
 }
 
 /* What came out of each thread: "AT@CPU " for each record, "-N " for N lost before. */
