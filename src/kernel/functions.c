@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares what the kernel can trace (available_filter_functions) with all that it has
+ * (/proc/kallsyms). Both are read at each call: they are asked for once in a run. */
+#include "kernel/functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/nearest.h"
+#include "base/string_set.h"
+#include "base/vec.h"
+#include "kernel/symbols.h"
+#include "kernel/tracefs.h"
+
+/* Sections of code that is not traced, by the symbols around them. */
+static const struct section { const char *from, *to, *word, *why; } sections[] = {
+	{ "__cpuidle_text_start", "__cpuidle_text_end", "cpuidle",
+	  "it puts the processor to sleep, where the kernel cannot trace" },
+	{ "__noinstr_text_start", "__noinstr_text_end", "noinstr",
+	  "it runs where the kernel cannot trace: entry code and idle" },
+	{ "__entry_text_start", "__entry_text_end", "entry",
+	  "it is the assembly by which the kernel is entered" },
+	{ "__irqentry_text_start", "__irqentry_text_end", "entry",
+	  "it is the assembly by which the kernel is entered" },
+	{ "__softirqentry_text_start", "__softirqentry_text_end", "entry",
+	  "it is entry code of softirqs" },
+	{ "__kprobes_text_start", "__kprobes_text_end", "kprobes",
+	  "it is a part of kprobes themselves" },
+};
+#define N_SECTIONS (sizeof(sections) / sizeof(*sections))
+
+struct section_ranges { uint64_t from[N_SECTIONS], to[N_SECTIONS]; };
+
+static void find_ranges(const struct trace_module *m, struct section_ranges *out)
+{
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const char *name = m->strings.at + m->functions.at[i].name;
+
+		for (size_t k = 0; k < N_SECTIONS && !strncmp(name, "__", 2); k++) {
+			if (!strcmp(name, sections[k].from))
+				out->from[k] = m->functions.at[i].vaddr;
+			if (!strcmp(name, sections[k].to))
+				out->to[k] = m->functions.at[i].vaddr;
+		}
+	}
+}
+
+/* Fills in the reason that a function without the ftrace call has. */
+static void explain(const struct section_ranges *ranges, uint64_t address,
+		    struct kernel_function *f)
+{
+	f->word = "notrace";
+	f->why = "the kernel was built without a place to trace it at: it is marked notrace, or its file is, or it is assembly";
+	if (strstr(f->name, ".cold")) {
+		f->word = "cold";
+		f->why = "it is no function, but a part of the one of that name";
+	}
+	for (size_t k = 0; k < N_SECTIONS; k++)
+		if (ranges->from[k] && address >= ranges->from[k] && address < ranges->to[k]) {
+			f->word = sections[k].word;
+			f->why = sections[k].why;
+			return;
+		}
+}
+
+/* --- the list --------------------------------------------------------------------------- */
+
+struct listing {
+	bool (*each)(void *context, const struct kernel_function *f);
+	void *context;
+	struct string_set traceable;
+	VEC(char *) lines;    /* of which `traceable` is a set; only if `all` */
+	bool all, ended;
+};
+
+/* "NAME" or "NAME [MODULE]" becomes two strings, in place. */
+static const char *split_module(char *line)
+{
+	char *open = strstr(line, " ["), *end;
+
+	if (!open)
+		return "";
+	*open = '\0';
+	end = strchr(open + 2, ']');
+	if (end)
+		*end = '\0';
+	return open + 2;
+}
+
+static bool take_traceable(void *context, const char *line)
+{
+	struct listing *l = context;
+	char *name = mem_strdup(line);
+	struct kernel_function f = { .traceable = true, .word = "", .why = "" };
+
+	if (l->all) {
+		*vec_add(&l->lines) = mem_strdup(line);
+		string_set_add(&l->traceable, l->lines.at[l->lines.n - 1]);
+	}
+	f.module = split_module(name);
+	f.name = name;
+	l->ended = !l->each(l->context, &f);
+	free(name);
+	return !l->ended;
+}
+
+static void list_others(struct listing *l, const struct trace_module *m)
+{
+	struct section_ranges ranges = { 0 };
+
+	find_ranges(m, &ranges);
+	for (size_t i = 0; i < m->functions.n && !l->ended; i++) {
+		char *name = mem_strdup(m->strings.at + m->functions.at[i].name);
+		struct kernel_function f = { 0 };
+
+		if (!string_set_has(&l->traceable, name)) {
+			f.module = split_module(name);
+			f.name = name;
+			explain(&ranges, m->functions.at[i].vaddr, &f);
+			l->ended = !l->each(l->context, &f);
+		}
+		free(name);
+	}
+}
+
+/* 0, or -errno and *err: the symbols cannot be read. */
+static int list_rest(struct listing *l, struct err *err)
+{
+	struct trace_info *info = trace_info_new();
+	char *text = kernel_tracefs_read("/proc", "kallsyms");
+	int module = kernel_symbols_add(info, text ? text : "", err);
+
+	if (module >= 0)
+		list_others(l, &info->modules.at[module]);
+	free(text);
+	trace_info_free(info);
+	return module < 0 ? module : 0;
+}
+
+int kernel_functions_each(const char *top, bool all,
+			  bool (*each)(void *context, const struct kernel_function *f),
+			  void *context, struct err *err)
+{
+	struct listing l = { .each = each, .context = context, .all = all };
+	int e = 0;
+
+	if (!kernel_tracefs_has(top, "available_filter_functions"))
+		return err_set(err, ENOTSUP,
+			       "this kernel was built without dynamic ftrace: none of its functions can be traced");
+	kernel_tracefs_lines(top, "available_filter_functions", take_traceable, &l);
+	if (all && !l.ended)
+		e = list_rest(&l, err);
+	string_set_free(&l.traceable);
+	for (size_t i = 0; i < l.lines.n; i++)
+		free(l.lines.at[i]);
+	vec_free(&l.lines);
+	return e;
+}
+
+/* --- a text that the kernel does not take ------------------------------------------------- */
+
+/* Looks for the functions that a pattern might mean. */
+struct search {
+	const char *pattern;
+	struct nearest near;
+	VEC(char *) names;    /* that the nearest may be */
+	char copy[128];       /* "NAME.isra.0" */
+	bool found;           /* a traceable function matches */
+	char word[32], why[160];
+};
+
+static bool look_at(void *context, const struct kernel_function *f)
+{
+	struct search *s = context;
+	size_t n = strlen(s->pattern);
+
+	if (!f->traceable) {
+		if (!s->word[0] && !strcmp(f->name, s->pattern)) {
+			snprintf(s->word, sizeof(s->word), "%s", f->word);
+			snprintf(s->why, sizeof(s->why), "%s", f->why);
+		}
+		return true;
+	}
+	s->found |= glob_match(s->pattern, f->name);
+	if (!strncmp(f->name, s->pattern, n) && f->name[n] == '.')
+		snprintf(s->copy, sizeof(s->copy), "%s", f->name);
+	*vec_add(&s->names) = mem_strdup(f->name);
+	nearest_offer(&s->near, s->names.at[s->names.n - 1]);
+	return true;
+}
+
+static int explain_search(const struct search *s, const char *text, struct err *err)
+{
+	if (s->found)
+		return err_at(err, EINVAL, text, 0, "the kernel does not take this filter");
+	if (s->word[0])
+		return err_at(err, EINVAL, text, 0, "the kernel cannot trace %s (%s): %s",
+			      s->pattern, s->word, s->why);
+	if (s->copy[0])
+		return err_at(err, EINVAL, text, 0,
+			      "the kernel has no function %s, but the compiler's copy %s: name that, or %s*",
+			      s->pattern, s->copy, s->pattern);
+	if (s->near.best)
+		return err_at(err, EINVAL, text, 0,
+			      "the kernel has no function %s that it can trace; did you mean %s?",
+			      s->pattern, s->near.best);
+	return err_at(err, EINVAL, text, 0,
+		      "the kernel has no function %s that it can trace: it is not in this kernel, or inlined into its callers everywhere",
+		      s->pattern);
+}
+
+int kernel_functions_explain(const char *top, const char *text, struct err *err)
+{
+	char *pattern = mem_strndup(text, strcspn(text, " \n:"));
+	struct search s = { .pattern = pattern, .near = { .word = pattern } };
+	int e = kernel_functions_each(top, true, look_at, &s, err);
+
+	if (!e)
+		e = explain_search(&s, text, err);
+	for (size_t i = 0; i < s.names.n; i++)
+		free(s.names.at[i]);
+	vec_free(&s.names);
+	free(pattern);
+	return e;
+}

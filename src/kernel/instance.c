@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes, sets and removes instances. Called on brace's one thread. The kernel frees an instance
+ * only when nobody reads it, so that removing waits a moment for readers. */
+#include "kernel/instance.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "kernel/functions.h"
+#include "kernel/tracefs.h"
+
+#define NAME_PREFIX "brace-"
+#define NAME_SHARED "-graph"
+#define REMOVE_TRIES 50
+#define REMOVE_WAIT_NS 20000000
+
+struct kernel_instance {
+	char *top, *dir;
+	int lock;        /* the directory, locked */
+	bool shared;     /* shared files may have been written */
+};
+
+/* Files that the kernel has once, and their texts when nobody uses them. */
+static const struct shared_file { const char *name, *unused, *reset; } shared_files[] = {
+	{ "set_graph_function", "#### all functions enabled ####", "" },
+	{ "set_graph_notrace", "#### no functions disabled ####", "" },
+	{ "max_graph_depth", "0", "0" },
+	{ "tracing_thresh", "0", "0" },
+};
+#define N_SHARED (sizeof(shared_files) / sizeof(*shared_files))
+
+bool kernel_instance_is_shared(const char *file)
+{
+	for (size_t i = 0; i < N_SHARED; i++)
+		if (!strcmp(shared_files[i].name, file))
+			return true;
+	return false;
+}
+
+const char *kernel_instance_dir(const struct kernel_instance *i) { return i->dir; }
+const char *kernel_instance_top(const struct kernel_instance *i) { return i->top; }
+
+/* Whether the file's first line is this one. */
+static bool reads(const char *dir, const char *file, const char *line)
+{
+	char *text = kernel_tracefs_read(dir, file);
+	bool is = text && strcspn(text, "\n") == strlen(line) && !strncmp(text, line, strlen(line));
+
+	free(text);
+	return is;
+}
+
+/* --- making ----------------------------------------------------------------------------- */
+
+/* Somebody else's graph would change with the shared files. */
+static int check_tracer(const char *top, const char *dir, const char *whose, struct err *err)
+{
+	if (!reads(dir, "current_tracer", "function_graph"))
+		return 0;
+	return err_set(err, EBUSY,
+		       "%s of %s runs function_graph, and -g, --max-graph-depth and --threshold hold for all of the kernel's tracing: leave them out, or wait until it has ended",
+		       whose, top);
+}
+
+static int check_shared(const char *top, struct err *err)
+{
+	char *path = mem_printf("%s/instances", top);
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int e = check_tracer(top, top, "the main instance", err);
+
+	for (size_t i = 0; i < N_SHARED && !e; i++)
+		if (kernel_tracefs_has(top, shared_files[i].name) &&
+		    !reads(top, shared_files[i].name, shared_files[i].unused))
+			e = err_set(err, EBUSY,
+				    "another tracer uses %s/%s, which the kernel has once for all: wait until it has ended, or reset it there (brace reset -k, if a brace died)",
+				    top, shared_files[i].name);
+	while (!e && dir && (d = readdir(dir))) {
+		char *one = mem_printf("%s/%s", path, d->d_name);
+
+		if (*d->d_name != '.')
+			e = check_tracer(top, one, d->d_name, err);
+		free(one);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	return e;
+}
+
+static int make_directory(struct kernel_instance *i, struct err *err)
+{
+	if (mkdir(i->dir, 0700) < 0)
+		return err_set(err, errno, "cannot make %s: %s", i->dir, strerror(errno));
+	i->lock = open(i->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (i->lock < 0 || flock(i->lock, LOCK_EX | LOCK_NB) < 0)
+		return err_set(err, errno, "cannot lock %s: %s", i->dir, strerror(errno));
+	return 0;
+}
+
+static int set_up(struct kernel_instance *i, struct err *err)
+{
+	int e = make_directory(i, err);
+
+	if (!e)
+		e = kernel_instance_write(i, "tracing_on", "0", false, err);
+	if (!e)
+		e = kernel_instance_write(i, "trace_clock", "x86-tsc", false, err);
+	return e;
+}
+
+static void free_instance(struct kernel_instance *i)
+{
+	if (i->lock >= 0)
+		close(i->lock);
+	free(i->dir);
+	free(i->top);
+	free(i);
+}
+
+int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *err)
+{
+	struct kernel_instance *i = mem_zalloc(sizeof(*i));
+	int e;
+
+	i->lock = -1;
+	e = kernel_tracefs_find(&i->top, err);
+	if (!e && shared)
+		e = check_shared(i->top, err);
+	if (e) {
+		free_instance(i);
+		return e;
+	}
+	i->shared = shared;
+	i->dir = mem_printf("%s/instances/" NAME_PREFIX "%d%s", i->top, (int)getpid(),
+			    shared ? NAME_SHARED : "");
+	e = set_up(i, err);
+	if (e)
+		kernel_instance_close(i, NULL);
+	else
+		*out = i;
+	return e;
+}
+
+/* --- writing ---------------------------------------------------------------------------- */
+
+/* Before 6.11 function_graph runs in the main instance only, which is not brace's to take. */
+static int no_graph(const struct kernel_instance *i, struct err *err)
+{
+	char *tracers = kernel_tracefs_read(i->top, "available_tracers");
+	bool built = tracers && strstr(tracers, "function_graph");
+	struct utsname u;
+
+	uname(&u);
+	free(tracers);
+	if (!built)
+		return err_set(err, ENOTSUP,
+			       "this kernel (%s) was built without function_graph (CONFIG_FUNCTION_GRAPH_TRACER)",
+			       u.release);
+	return err_set(err, ENOTSUP,
+		       "this kernel (%s) runs function_graph only in its main instance, and brace touches no other tracer's settings: it takes Linux 6.11; events (-e) can be had here",
+		       u.release);
+}
+
+static int refused(const struct kernel_instance *i, const char *file, const char *text, int e,
+		   struct err *err)
+{
+	if (!strcmp(file, "current_tracer") && !strcmp(text, "function_graph") && e == -EINVAL)
+		return no_graph(i, err);
+	if ((!strncmp(file, "set_ftrace_", 11) || !strncmp(file, "set_graph_", 10)) &&
+	    e == -EINVAL)
+		return kernel_functions_explain(i->top, text, err);
+	if (!strcmp(file, "set_event"))
+		return err_at(err, -e, text, 0,
+			      "the kernel has no such event; %s/available_events lists them",
+			      i->top);
+	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s", i->dir, file,
+		      strerror(-e));
+}
+
+int kernel_instance_write(struct kernel_instance *i, const char *file, const char *text,
+			  bool append, struct err *err)
+{
+	const char *dir = kernel_instance_is_shared(file) ? i->top : i->dir;
+	int e = kernel_tracefs_write(dir, file, text, append);
+
+	return e ? refused(i, file, text, e, err) : 0;
+}
+
+void kernel_instance_stop(struct kernel_instance *i)
+{
+	kernel_tracefs_write(i->dir, "tracing_on", "0", false);
+}
+
+/* --- removing --------------------------------------------------------------------------- */
+
+static void pause_briefly(void)
+{
+	const struct timespec t = { .tv_nsec = REMOVE_WAIT_NS };
+
+	nanosleep(&t, NULL);
+}
+
+/* Turns everything off. The order matters: the tracer first, because its functions are patched. */
+static void undo(const char *top, const char *dir, bool shared)
+{
+	kernel_tracefs_write(dir, "tracing_on", "0", false);
+	kernel_tracefs_write(dir, "current_tracer", "nop", false);
+	kernel_tracefs_write(dir, "set_event", "", false);
+	for (size_t i = 0; shared && i < N_SHARED; i++)
+		kernel_tracefs_write(top, shared_files[i].name, shared_files[i].reset, false);
+}
+
+/* 0 or -errno. A reader that is just being killed may hold it for a moment. */
+static int remove_directory(const char *dir)
+{
+	int e = 0;
+
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		e = rmdir(dir) < 0 ? -errno : 0;
+		if (e != -EBUSY)
+			break;
+		pause_briefly();
+	}
+	return e;
+}
+
+int kernel_instance_close(struct kernel_instance *i, struct err *err)
+{
+	int e = 0;
+
+	if (!i)
+		return 0;
+	if (i->lock >= 0) {
+		undo(i->top, i->dir, i->shared);
+		e = remove_directory(i->dir);
+	}
+	if (e)
+		err_set(err, -e, "cannot remove %s: %s; brace reset -k tries again", i->dir,
+			strerror(-e));
+	free_instance(i);
+	return e;
+}
+
+/* --- what others left ------------------------------------------------------------------- */
+
+/* "brace-123" or "brace-123-graph"; false: another's instance. */
+static bool read_name(const char *name, pid_t *pid, bool *shared)
+{
+	char *end;
+	long n;
+
+	if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
+		return false;
+	n = strtol(name + strlen(NAME_PREFIX), &end, 10);
+	*shared = !strcmp(end, NAME_SHARED);
+	*pid = (pid_t)n;
+	return n > 0 && n <= INT32_MAX && (!*end || *shared);
+}
+
+/* A brace that made the instance just now has not locked it yet. */
+static bool is_brace(pid_t pid)
+{
+	char *path = mem_printf("/proc/%d", (int)pid);
+	char *comm = kill(pid, 0) == 0 || errno == EPERM ? kernel_tracefs_read(path, "comm") : NULL;
+	bool is = comm && !strncmp(comm, "brace", 5) && pid != getpid();
+
+	free(comm);
+	free(path);
+	return is;
+}
+
+static bool is_locked(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+static bool count_line(void *context, const char *line)
+{
+	++*(unsigned *)context;
+	return true;
+}
+
+static void reset_one(const char *top, const char *name, struct kernel_leftover *l, bool shared)
+{
+	char *dir = mem_printf("%s/instances/%s", top, name);
+	char *tracer = kernel_tracefs_read(dir, "current_tracer");
+
+	if (tracer)
+		tracer[strcspn(tracer, "\n")] = '\0';
+	l->name = name;
+	l->living = is_locked(dir) || is_brace(l->pid);
+	kernel_tracefs_lines(dir, "set_event", count_line, &l->events);
+	if (!l->living) {
+		undo(top, dir, shared);
+		l->error = -remove_directory(dir);
+	}
+	/* Freed by the caller, with l. */
+	l->tracer = tracer;
+	free(dir);
+}
+
+int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
+			   void *context, struct err *err)
+{
+	char *top, *path;
+	struct dirent *d;
+	DIR *dir;
+	int found = 0, e = kernel_tracefs_find(&top, err);
+
+	if (e)
+		return e;
+	path = mem_printf("%s/instances", top);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		struct kernel_leftover l = { 0 };
+		bool shared;
+
+		if (!read_name(d->d_name, &l.pid, &shared))
+			continue;
+		found++;
+		reset_one(top, d->d_name, &l, shared);
+		each(context, &l);
+		free((char *)l.tracer);
+	}
+	if (dir)
+		closedir(dir);
+	free(path);
+	free(top);
+	return found;
+}

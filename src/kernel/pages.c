@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* The layout is the kernel's linux/ring_buffer.h, unchanged since 2.6.30 but for the absolute time
+ * stamps (4.16). Called by rings.c for each page, and by the fuzz target. */
+#include "kernel/pages.h"
+
+/* The header's second word: the bytes of records, and what is missing before them. */
+#define COMMIT_BYTES 0xfffffu
+#define COMMIT_MISSED (UINT64_C(1) << 31)
+#define COMMIT_MISSED_STORED (UINT64_C(1) << 30) /* their number follows the records */
+
+/* The lower 5 bits of a record's first word; above them is the time since the record before. Up to
+ * 28, it is the length of the data in words; 0: the next word has the length. */
+#define KIND_BITS 5u
+enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_EXTEND = 30, KIND_STAMP = 31 };
+#define DELTA_BITS 27u
+#define STAMP_BITS 59u
+
+void kernel_page_begin(struct kernel_page *p, const void *bytes, size_t n)
+{
+	struct cursor all = cursor_of(bytes, n);
+	uint64_t tsc = cursor_u64(&all), commit = cursor_u64(&all);
+	const void *data = cursor_bytes(&all, commit & COMMIT_BYTES);
+
+	*p = (struct kernel_page){ .tsc = tsc, .bad = all.bad };
+	p->at = cursor_of(data ? data : bytes, data ? commit & COMMIT_BYTES : 0);
+	if (!data || !(commit & COMMIT_MISSED))
+		return;
+	p->lost = commit & COMMIT_MISSED_STORED ? cursor_u64(&all) : KERNEL_PAGE_LOST_UNKNOWN;
+	if (all.bad)
+		p->lost = KERNEL_PAGE_LOST_UNKNOWN;
+}
+
+/* The 59 bits of an absolute stamp, with the upper ones of the time before. */
+static uint64_t whole_stamp(uint64_t before, uint64_t stamp)
+{
+	uint64_t upper = before >> STAMP_BITS << STAMP_BITS;
+
+	if (!upper)
+		return stamp;
+	stamp |= upper;
+	return stamp < before ? stamp + (UINT64_C(1) << STAMP_BITS) : stamp;
+}
+
+/* Moves past padding. A null one fills the rest of the page. */
+static void skip_padding(struct kernel_page *p, uint32_t delta)
+{
+	uint32_t n;
+
+	if (!delta) {
+		p->at.at = p->at.end;
+		return;
+	}
+	n = cursor_u32(&p->at);
+	if (n < sizeof(n))
+		p->at.bad = true;
+	else
+		cursor_bytes(&p->at, n - sizeof(n));
+}
+
+/* The word's data, whose length is in it or behind it. */
+static bool take_data(struct kernel_page *p, uint32_t kind, uint32_t delta,
+		      struct kernel_page_record *out)
+{
+	uint32_t n = 4 * kind;
+
+	if (kind == KIND_LONG) {
+		n = cursor_u32(&p->at);
+		if (n < sizeof(n))
+			p->at.bad = true;
+		n -= (uint32_t)sizeof(n);
+	}
+	p->tsc += delta;
+	out->tsc = p->tsc;
+	out->n = n;
+	out->data = p->at.bad ? NULL : cursor_bytes(&p->at, n);
+	return out->data != NULL;
+}
+
+bool kernel_page_next(struct kernel_page *p, struct kernel_page_record *out)
+{
+	while (cursor_left(&p->at) && !p->at.bad) {
+		uint32_t word = cursor_u32(&p->at), kind = word & ((1u << KIND_BITS) - 1);
+		uint32_t delta = word >> KIND_BITS;
+
+		if (kind == KIND_PADDING) {
+			skip_padding(p, delta);
+		} else if (kind == KIND_EXTEND) {
+			p->tsc += delta + ((uint64_t)cursor_u32(&p->at) << DELTA_BITS);
+		} else if (kind == KIND_STAMP) {
+			p->tsc = whole_stamp(p->tsc, delta + ((uint64_t)cursor_u32(&p->at)
+							      << DELTA_BITS));
+		} else if (take_data(p, kind, delta, out)) {
+			return true;
+		}
+	}
+	p->bad |= p->at.bad;
+	return false;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Decodes records, called by rings.c for each in the order of time. The kernel's formats change
+ * between versions, so that places of fields are taken from the `format` files. */
+#include "kernel/records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/catalogue.h"
+#include "kernel/names.h"
+#include "kernel/symbols.h"
+
+/* The kernel's limit of process ids (PID_MAX_LIMIT). */
+#define TID_MAX (1u << 22)
+#define ID_MAX UINT16_MAX
+
+
+void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module)
+{
+	memset(r, 0, sizeof(*r));
+	r->info = info;
+	r->module = module;
+}
+
+void kernel_records_free(struct kernel_records *r)
+{
+	vec_free(&r->events);
+	vec_free(&r->threads);
+}
+
+/* --- formats ---------------------------------------------------------------------------- */
+
+/* 0: the format has no such field, or it is too narrow. */
+static uint16_t offset_of(const struct event_format *e, const char *name, uint16_t size)
+{
+	enum event_field_kind kind;
+	const struct event_field *f = event_find_field(e, name, strlen(name), &kind);
+
+	return f && f->size == size ? f->offset : 0;
+}
+
+static int call_format(struct kernel_call_format *to, const struct event_format *e,
+		       struct err *err)
+{
+	*to = (struct kernel_call_format){
+		.id = e->id,
+		.bytes = (uint16_t)event_record_bytes(e),
+		.func = offset_of(e, "func", 8),
+		.depth = offset_of(e, "depth", 4),
+		.calltime = offset_of(e, "calltime", 8),
+		.rettime = offset_of(e, "rettime", 8),
+	};
+	if (to->func && to->depth)
+		return 0;
+	return err_set(err, EINVAL,
+		       "this kernel's format of ftrace:%s is not known to this version of brace",
+		       e->name);
+}
+
+int kernel_records_format(struct kernel_records *r, const char *system, const char *text,
+			  struct err *err)
+{
+	struct event_format *e = event_format_parse(text, strlen(text), system, err);
+	bool ftrace = !strcmp(system, "ftrace");
+	int error = 0;
+
+	if (!e)
+		return err_prefix(err, "the kernel's format of an event of %s", system);
+	if (ftrace && !strcmp(e->name, "funcgraph_entry")) {
+		error = call_format(&r->entry, e, err);
+	} else if (ftrace && !strcmp(e->name, "funcgraph_exit")) {
+		error = call_format(&r->exit, e, err);
+	} else if (e->id <= ID_MAX) {
+		uint32_t index = (uint32_t)r->info->events.n;
+
+		while (r->events.n <= e->id)
+			*vec_add(&r->events) = 0;
+		r->events.at[e->id] = index + 1;
+		trace_info_add_event(r->info, &(struct event_entry){ .index = index, .format = e,
+								     .text = text });
+	}
+	event_format_free(e);
+	return error;
+}
+
+/* --- records ---------------------------------------------------------------------------- */
+
+uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t tsc)
+{
+	uint32_t *known;
+
+	tid = tid < TID_MAX ? tid : TID_MAX;
+	while (r->threads.n <= tid)
+		*vec_add(&r->threads) = 0;
+	known = &r->threads.at[tid];
+	if (*known)
+		return *known - 1;
+	*vec_add(&r->info->threads) = (struct trace_thread){
+		.pid = tid, .tid = tid, .image = r->info->modules.at[r->module].image, .tsc = tsc,
+		.comm = KERNEL_NAMELESS,
+	};
+	kernel_names_find(r->names, tid, r->info->threads.at[r->info->threads.n - 1].comm);
+	*known = (uint32_t)r->info->threads.n;
+	return *known - 1;
+}
+
+static uint64_t u64_at(const uint8_t *data, uint16_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, data + offset, sizeof(v));
+	return v;
+}
+
+/* Fills in the function, its depth and, of a return, how long it took. */
+static bool call_event(struct kernel_records *r, const struct kernel_call_format *f,
+		       const struct kernel_page_record *record, struct event *out)
+{
+	int32_t depth;
+
+	if (record->n < f->bytes)
+		return false;
+	memcpy(&depth, record->data + f->depth, sizeof(depth));
+	out->flags = EVENT_KERNEL;
+	out->fn = kernel_symbols_at(&r->info->modules.at[r->module],
+				    u64_at(record->data, f->func));
+	out->count = depth < 0 ? 0 : (uint64_t)depth;
+	if (f->rettime && f->calltime)
+		out->value = u64_at(record->data, f->rettime) -
+			     u64_at(record->data, f->calltime);
+	return out->fn != 0;
+}
+
+/* The payload begins behind the common fields. */
+static bool trace_event(struct kernel_records *r, uint32_t id,
+			const struct kernel_page_record *record, struct event *out)
+{
+	size_t n = record->n - 8;
+
+	if (id >= r->events.n || !r->events.at[id] || n > sizeof(r->payload))
+		return false;
+	memset(r->payload, 0, (n + 7) / 8 * 8);
+	memcpy(r->payload, record->data + 8, n);
+	out->kind = EVENT_TRACE;
+	out->fn = r->events.at[id] - 1;
+	out->payload = r->payload;
+	out->count = (n + 7) / 8 * 8;
+	return true;
+}
+
+bool kernel_records_event(struct kernel_records *r, uint16_t cpu,
+			  const struct kernel_page_record *record, struct event *out)
+{
+	uint16_t id;
+	int32_t tid;
+	bool is;
+
+	*out = (struct event){ .tsc = record->tsc, .cpu = cpu };
+	if (record->n < 8) {
+		r->unknown++;
+		return false;
+	}
+	memcpy(&id, record->data, sizeof(id));
+	memcpy(&tid, record->data + 4, sizeof(tid));
+	if (r->entry.id && id == r->entry.id) {
+		out->kind = EVENT_ENTRY;
+		is = call_event(r, &r->entry, record, out);
+	} else if (r->exit.id && id == r->exit.id) {
+		out->kind = EVENT_EXIT;
+		is = call_event(r, &r->exit, record, out);
+	} else {
+		is = trace_event(r, id, record, out);
+	}
+	r->unknown += !is;
+	if (is)
+		out->thread = kernel_records_thread(r, (uint32_t)tid, record->tsc);
+	return is;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* From the bytes of a kernel record to an event of the trace (trace/event.h): calls and returns of
+ * function_graph, and events by their formats. Records may be damaged (the fuzz target's are): what
+ * does not fit its format is no event. One thread at a time. */
+#pragma once
+#include "kernel/pages.h"
+#include "trace/event.h"
+
+#define KERNEL_RECORD_WORDS 63u /* RECORD_PAYLOAD_MAX; longer records are counted as lost */
+/* The name of a thread that the kernel has not told the name of. */
+#define KERNEL_NAMELESS "<...>"
+
+/* Offsets of a format's fields; 0: it has none. */
+struct kernel_call_format { uint32_t id; uint16_t bytes, func, depth, calltime, rettime; };
+
+struct kernel_records {
+	struct trace_info *info;
+	uint32_t module;               /* index of the kernel's in info->modules */
+	struct kernel_call_format entry, exit;
+	VEC(uint32_t) events;          /* by id: 1 + index in info->events; 0: none */
+	VEC(uint32_t) threads;         /* by tid: 1 + index in info->threads; 0: none */
+	uint64_t payload[KERNEL_RECORD_WORDS];
+	/* the text of saved_cmdlines, the caller's, for threads that are met; or NULL */
+	const char *names;
+	uint64_t unknown;              /* records that are no event: no known format, too long */
+};
+
+/* info has the kernel's image (symbols.h), and outlives r. */
+void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module);
+void kernel_records_free(struct kernel_records *r);
+/* Takes in the `format` file of an event; those of ftrace:funcgraph_entry and funcgraph_exit are
+ * the calls'. 0, or -EINVAL and *err. */
+int kernel_records_format(struct kernel_records *r, const char *system, const char *text,
+			  struct err *err);
+/* Makes an event of a record of this CPU; *out is valid until the next call. False: it is none. A
+ * thread that was not met before becomes one of info, without a name. */
+bool kernel_records_event(struct kernel_records *r, uint16_t cpu,
+			  const struct kernel_page_record *record, struct event *out);
+/* The thread with this tid: its index in info->threads. */
+uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t tsc);

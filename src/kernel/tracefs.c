@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain files of a pseudo file system: no sizes, whole texts, each write an action. Called on
+ * brace's thread. */
+#include "kernel/tracefs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define TRACEFS_DIR "/sys/kernel/tracing"
+#define DEBUGFS_DIR "/sys/kernel/debug/tracing"
+#define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
+
+bool kernel_tracefs_has(const char *dir, const char *file)
+{
+	char *path = mem_printf("%s/%s", dir, file);
+	bool has = access(path, F_OK) == 0;
+
+	free(path);
+	return has;
+}
+
+/* Reads to the end; free() the result. */
+static char *read_all(int fd)
+{
+	VEC(char) text = { 0 };
+	ssize_t n;
+
+	do {
+		vec_reserve(&text, text.n + 65536);
+		n = read(fd, text.at + text.n, text.cap - text.n - 1);
+		text.n += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	text.at[text.n] = '\0';
+	return text.at;
+}
+
+char *kernel_tracefs_read(const char *dir, const char *file)
+{
+	char *path = mem_printf("%s/%s", dir, file), *text = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		text = read_all(fd);
+		close(fd);
+	}
+	free(path);
+	return text;
+}
+
+int kernel_tracefs_write(const char *dir, const char *file, const char *text, bool append)
+{
+	/* Without the newline the kernel takes the last word of a list at close(), which tells no
+	 * error. */
+	char *path = mem_printf("%s/%s", dir, file), *line = mem_printf("%s\n", text);
+	int fd = open(path, O_WRONLY | O_CLOEXEC | (append ? O_APPEND : O_TRUNC));
+	int e = fd < 0 ? -errno : 0;
+
+	/* An empty text is taken by the truncation alone. */
+	if (fd >= 0 && *text && write(fd, line, strlen(line)) < 0)
+		e = -errno;
+	if (fd >= 0 && close(fd) < 0 && !e)
+		e = -errno;
+	free(line);
+	free(path);
+	return e;
+}
+
+void kernel_tracefs_lines(const char *dir, const char *file,
+			  bool (*each)(void *context, const char *line), void *context)
+{
+	char *text = kernel_tracefs_read(dir, file), *line, *rest = text;
+
+	while (text && (line = strsep(&rest, "\n")))
+		if (*line && !each(context, line))
+			break;
+	free(text);
+}
+
+/* Lockdown forbids tracefs to root, too: "none integrity [confidentiality]". */
+static bool is_locked_down(void)
+{
+	char *text = kernel_tracefs_read("/", LOCKDOWN_FILE + 1);
+	bool is = text && strstr(text, "[confidentiality]");
+
+	free(text);
+	return is;
+}
+
+static int cannot_open(int error, struct err *err)
+{
+	if (is_locked_down())
+		return err_set(err, EPERM,
+			       "the kernel is locked down (confidentiality, see %s) and lets nobody trace it",
+			       LOCKDOWN_FILE);
+	if (geteuid() != 0)
+		return err_set(err, EACCES,
+			       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root");
+	return err_set(err, error, "cannot read %s: %s", TRACEFS_DIR, strerror(error));
+}
+
+int kernel_tracefs_find(char **out, struct err *err)
+{
+	static const char *const dirs[] = { TRACEFS_DIR, DEBUGFS_DIR };
+	int error = ENOENT;
+
+	for (size_t i = 0; i < 2; i++) {
+		char *path = mem_printf("%s/instances", dirs[i]);
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		error = fd < 0 && errno != ENOENT ? errno : error;
+		free(path);
+		if (fd < 0)
+			continue;
+		close(fd);
+		*out = mem_strdup(dirs[i]);
+		return 0;
+	}
+	if (error != ENOENT || geteuid() != 0)
+		return cannot_open(error == ENOENT ? EACCES : error, err);
+	return err_set(err, ENOENT,
+		       "tracefs is not mounted, or the kernel has no tracing: mount -t tracefs nodev %s",
+		       TRACEFS_DIR);
+}
