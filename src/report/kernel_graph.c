@@ -12,6 +12,7 @@
 #include "report/event_text.h"
 #include "report/graph_columns.h"
 #include "report/names.h"
+#include "trace/calls.h"
 
 enum wait { WAIT_NOT, WAIT_FOR_NEXT, WAIT_LEAF, WAIT_SWALLOWED };
 
@@ -319,11 +320,32 @@ static const char *text_of(struct kernel_graph *g, const struct event *e)
 	return marker ? text + strlen(EVENT_TEXT_MARKER) : text;
 }
 
+/* The event that a step of an excerpt stands for: its duration is by the stamps. False: none. */
+static bool of_step(const struct kernel_graph *g, const struct call_step *s, struct event *out)
+{
+	if (s->kind == CALL_EVENT) {
+		*out = *s->event;
+		return true;
+	}
+	*out = (struct event){
+		.tsc = s->tsc, .thread = s->thread, .fn = s->fn, .cpu = s->cpu, .count = s->depth,
+		.kind = s->kind == CALL_ENTER ? EVENT_ENTRY : EVENT_EXIT, .flags = EVENT_KERNEL,
+		.value = trace_clock_delta_ns(&g->info->clock, s->tsc - call_step_begin(s)),
+	};
+	return (s->kind == CALL_ENTER || s->kind == CALL_LEAVE) && !(s->flags & CALL_UNFINISHED);
+}
+
 void kernel_graph_event(struct kernel_graph *g, const struct event *e)
 {
 	struct waiting_record *w;
+	struct event made;
 	bool swallowed;
 
+	if (e->kind == EVENT_STEP) {
+		if (of_step(g, e->step, &made))
+			kernel_graph_event(g, &made);
+		return;
+	}
 	if (e->thread >= g->info->threads.n || !is_kernels(e) || is_hidden(g, e))
 		return;
 	swallowed = decide(g, e);

@@ -106,6 +106,25 @@ static const struct option recover_options[] = {
 	END
 };
 
+/* Of commands that record. */
+static const struct option kernel_run_options[] = {
+	{ 'K', "kernel-alone", NULL, "trace the kernel, not programs; with PROGRAM or -p only what it does for them (root)",
+	  set_flag, TO(kernel_alone) },
+	END
+};
+
+/* Of commands that do something else for the kernel than for programs. */
+static const struct option kernel_options[] = {
+	{ 'k', "kernel", NULL, "of the kernel (root)", set_flag, TO(kernel) },
+	END
+};
+
+static const struct option reset_kernel_options[] = {
+	{ 'k', "kernel", NULL, "remove what a brace that died has left in the kernel's tracing (root)",
+	  set_flag, TO(kernel) },
+	END
+};
+
 static const struct option mount_options[] = {
 	{ 0, "foreground", NULL, "stay until the tree is unmounted, instead of serving it from the background",
 	  set_flag, TO(foreground) },
@@ -318,7 +337,7 @@ static const struct option json_options[] = {
 static const struct option list_options[] = {
 	{ 'f', "file", "BINARY", "of this program or library; without -f, of a session in the background", set_text, TO(binary) },
 	{ 'p', "pid", "PID", "with -e: of what this process has mapped", set_pid },
-	{ 0, "why", NULL, "with -f: say of each function how it would be hooked, or why it cannot be",
+	{ 0, "why", NULL, "with -f or -k: say of each function how it would be hooked, or why it cannot be",
 	  set_flag, TO(why) },
 	{ 0, "signatures", NULL, "with -f: say of each function what it takes and returns",
 	  set_flag, TO(signatures) },
@@ -363,12 +382,12 @@ static const struct option help_options[] = {
  * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, process_options, run_options, SETTINGS), true, 1, -1, cmd_record,
-	  true },
+	  TABLES(record_options, kernel_run_options, process_options, run_options, SETTINGS), true,
+	  1, -1, cmd_record, true },
 	{ "graph", PROGRAM,
 	  "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, process_options, run_options, SETTINGS, screen_options), true, 1,
-	  -1, cmd_graph, true },
+	  TABLES(graph_options, kernel_run_options, process_options, run_options, SETTINGS,
+		 screen_options), true, 1, -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, replay_options, excerpt_options, screen_options), false, 0, 1,
 	  cmd_replay },
@@ -405,7 +424,8 @@ const struct command commands[] = {
 	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),
 	  false, 0, -1, cmd_probe, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
-	  TABLES(list_options, list_session_options, session_options, json_options, screen_options),
+	  TABLES(list_options, kernel_options, list_session_options, session_options,
+		 json_options, screen_options),
 	  false, 0, -1, cmd_list },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
@@ -439,8 +459,8 @@ const struct command commands[] = {
 	  0, 0, cmd_set },
 	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false,
 	  0, 0, cmd_stat },
-	{ "reset", "", "End a session: programs are as they were", TABLES(session_options), false,
-	  0, 0, cmd_reset },
+	{ "reset", "", "End a session: programs are as they were",
+	  TABLES(session_options, reset_kernel_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",
 	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_sessions },
 	{ "help", "[COMMAND]", "Print the commands, or a command's options",

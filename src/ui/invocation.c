@@ -384,6 +384,8 @@ static int check_operands(const struct invocation *inv, struct err *err)
 	if (c->asks && inv->n_operands && inv->pids.n)
 		return err_set(err, EINVAL, "%s either runs a program or attaches with -p, not both",
 			       c->name);
+	if (inv->kernel_alone && !n && !inv->pids.n)
+		return 0;
 	if (!c->asks && c->attaches && inv->pids.n)
 		return inv->n_operands
 			       ? err_set(err, EINVAL,

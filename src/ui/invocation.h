@@ -97,6 +97,7 @@ struct invocation {
 		list_systems, list_tracers, list_triggers, list_export;
 	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
+	bool kernel, kernel_alone; /* -k, -K */
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -10,6 +10,7 @@
 #include "ui/commands.h"
 #include "ui/screen.h"
 #include "report/printer.h"
+#include "ui/kernel_commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/run.h"
@@ -137,8 +138,11 @@ int cmd_graph(struct invocation *inv)
 	struct session_result result = { 0 };
 	struct graph_run l = { 0 };
 	struct err err;
-	int status = open_output(&l, inv), e;
+	int status, e;
 
+	if (inv->kernel_alone)
+		return kernel_graph(inv);
+	status = open_output(&l, inv);
 	if (status)
 		return status;
 	l.inv = inv;

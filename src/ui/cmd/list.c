@@ -16,6 +16,7 @@
 #include "ui/globs.h"
 #include "base/json.h"
 #include "sym/signatures.h"
+#include "ui/kernel_commands.h"
 #include "ui/list_events.h"
 #include "ui/list_session.h"
 #include "ui/screen.h"
@@ -236,8 +237,11 @@ static const char *conflicting_options(const struct invocation *inv)
 		return "-p goes with -e: it lists events of a process";
 	if (details && !inv->list_events)
 		return "-F, --full, -l and -R go with -e: they are about events";
-	if (inv->why && (!inv->binary || inv->list_events))
-		return "--why goes with -f BINARY: how the functions of a file would be hooked";
+	if (inv->kernel && (inv->binary || inv->pid || of_session || inv->list_events ||
+			    inv->signatures))
+		return "-k lists the kernel's functions: of the other options, only --why and --json go with it";
+	if (inv->why && !inv->kernel && (!inv->binary || inv->list_events))
+		return "--why goes with -f BINARY or -k: how the functions of a file would be hooked";
 	if (inv->signatures && (!inv->binary || inv->list_events))
 		return "--signatures goes with -f BINARY: what the functions of a file take and return";
 	if (inv->signatures && inv->why)
@@ -255,6 +259,8 @@ int cmd_list(struct invocation *inv)
 		say("brace: %s\n", wrong);
 		return EXIT_BRACE;
 	}
+	if (inv->kernel)
+		return kernel_list(inv);
 	/* Neither a file nor a process: the lists of a session. */
 	if (!inv->binary && !inv->pid)
 		return list_session(inv);

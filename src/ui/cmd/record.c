@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "ui/commands.h"
+#include "ui/kernel_commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/run.h"
@@ -58,6 +59,8 @@ int cmd_record(struct invocation *inv)
 	struct err err;
 	int status, e;
 
+	if (inv->kernel_alone)
+		return kernel_record(inv);
 	if (tree_run_needed(inv))
 		return record_behind_tree(inv);
 	status = run_start(inv, file, &session);

@@ -14,6 +14,7 @@
 #include "daemon/serve.h"
 #include "instance/instances.h"
 #include "tree/instance.h"
+#include "ui/kernel_commands.h"
 #include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
@@ -120,6 +121,8 @@ int cmd_reset(struct invocation *inv)
 {
 	struct err err;
 
+	if (inv->kernel)
+		return kernel_reset(inv);
 	return ask_end(inv->session, &err) ? say_error(&err) : 0;
 }
 

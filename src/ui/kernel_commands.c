@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* graph, record, list and reset of the kernel. main() calls the commands, on brace's one thread. */
+#include "ui/kernel_commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "collect/thread_runs.h"
+#include "kernel/functions.h"
+#include "kernel/instance.h"
+#include "kernel/tracefs.h"
+#include "model/function_list.h"
+#include "report/printer.h"
+#include "shared/record.h"
+#include "store/store.h"
+#include "ui/globs.h"
+#include "ui/kernel_run.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+
+/* --- graph ------------------------------------------------------------------------------ */
+
+struct kernel_printing { struct screen output; struct printer printer; };
+
+static int print_one(void *context, const struct event *e, struct err *err)
+{
+	struct kernel_printing *p = context;
+
+	if (!screen_is_done(&p->output))
+		printer_event(&p->printer, e);
+	return 0;
+}
+
+/* An entry waits for the next record of its CPU, but not when none comes for a while. */
+static int after_printing(void *context, bool fresh, struct err *err)
+{
+	struct kernel_printing *p = context;
+
+	if (!fresh)
+		printer_flush(&p->printer);
+	out_flush(&p->output.text);
+	/* Nobody reads any more: an end, not an error. */
+	return screen_is_done(&p->output) ? -EPIPE : 0;
+}
+
+int kernel_graph(struct invocation *inv)
+{
+	struct kernel_printing p = { 0 };
+	struct kernel_run *run;
+	struct err err;
+	int status = screen_open_output(&p.output, inv, SCREEN_PLAIN, paint_graph), e;
+
+	if (status)
+		return status;
+	status = kernel_run_begin(inv, &run);
+	if (status)
+		return screen_close(&p.output, status);
+	printer_begin(&p.printer, kernel_run_info(run), inv->settings.options, &p.output.text);
+	e = kernel_run_read(run, print_one, after_printing, &p, &err);
+	printer_close(&p.printer);
+	status = screen_close(&p.output, 0);
+	if (e && e != -EPIPE)
+		status = say_error(&err);
+	return kernel_run_end(run, 0, status);
+}
+
+/* --- record ----------------------------------------------------------------------------- */
+
+struct kernel_storing {
+	struct store_writer *writer;
+	struct thread_runs runs;
+	struct trace_info *info;
+};
+
+/* An event as the words of a record. */
+static int store_one(void *context, const struct event *e, struct err *err)
+{
+	struct kernel_storing *s = context;
+	const uint64_t words[2] = { record_span(e->fn, e->count, 0), e->value };
+	struct cpu_record record = { .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu,
+				     .payload = words };
+
+	if (e->kind == EVENT_LOST) {
+		/* An unknown number counts as one. */
+		s->runs.lost += e->count == UINT64_MAX ? 1 : e->count;
+		return 0;
+	}
+	if (e->kind == EVENT_TRACE) {
+		record.type = RECORD_EVENT_TRACE + e->fn;
+		record.payload = e->payload;
+		record.n = e->count / 8;
+	} else {
+		bool entry = e->kind == EVENT_ENTRY;
+
+		s->info->total.calls += entry;
+		record.type = entry ? RECORD_EVENT_KERNEL_ENTRY : RECORD_EVENT_KERNEL_EXIT;
+		record.n = entry ? 1 : 2;
+	}
+	thread_runs_add(&s->runs, &record);
+	return 0;
+}
+
+static int store_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct kernel_storing *s = context;
+	struct trace_thread *t = &s->info->threads.at[run->slot];
+
+	t->records += run->records;
+	t->lost += run->lost;
+	s->info->total.records += run->records;
+	s->info->total.lost += run->lost;
+	return store_records(s->writer, run->slot, run->near_tsc, run->cpu, run->lost, run->words,
+			     run->n, err);
+}
+
+/* Threads have names by now. */
+static int after_storing(void *context, bool fresh, struct err *err)
+{
+	struct kernel_storing *s = context;
+	thread_run_list runs = { 0 };
+
+	thread_runs_take(&s->runs, 0, &runs);
+	return thread_runs_give(&runs, store_run, s, err);
+}
+
+int kernel_record(struct invocation *inv)
+{
+	const char *file = inv->output ? inv->output : "trace.brace";
+	struct kernel_storing s = { 0 };
+	struct kernel_run *run;
+	uint64_t bytes = 0;
+	struct err err;
+	int status = kernel_run_begin(inv, &run), e;
+
+	if (status)
+		return status;
+	s.info = kernel_run_info(run);
+	e = store_create(file, s.info, &s.writer, &err);
+	if (!e) {
+		e = kernel_run_read(run, store_one, after_storing, &s, &err);
+		bytes = store_bytes(s.writer);
+		e = e ? (store_discard(s.writer), e) : store_finish(s.writer, &err);
+	}
+	thread_runs_free(&s.runs);
+	if (e)
+		status = say_error(&err);
+	return kernel_run_end(run, bytes, status);
+}
+
+/* --- list ------------------------------------------------------------------------------- */
+
+struct kernel_listing {
+	const struct invocation *inv;
+	struct function_list globs;
+	struct screen output;
+	size_t n;
+};
+
+static void print_function_json(struct out *o, const struct kernel_function *f)
+{
+	out_str(o, "{\"name\":");
+	json_string(o, f->name);
+	out_str(o, ",\"module\":");
+	json_string(o, f->module);
+	out_printf(o, ",\"traceable\":%s,\"reason\":\"%s\"}\n", f->traceable ? "true" : "false",
+		   f->word);
+}
+
+static bool list_one(void *context, const struct kernel_function *f)
+{
+	struct kernel_listing *l = context;
+	struct out *o = &l->output.text;
+
+	if (l->globs.patterns.n &&
+	    !function_list_match(&l->globs, f->name, *f->module ? f->module : NULL))
+		return true;
+	l->n++;
+	if (l->inv->json) {
+		print_function_json(o, f);
+		return !screen_is_done(&l->output);
+	}
+	out_str(o, f->name);
+	if (*f->module)
+		out_printf(o, " [%s]", f->module);
+	if (!f->traceable)
+		out_printf(o, " (not traceable: %s, %s)", f->word, f->why);
+	out_char(o, '\n');
+	return !screen_is_done(&l->output);
+}
+
+int kernel_list(struct invocation *inv)
+{
+	struct kernel_listing l = { .inv = inv };
+	struct err err;
+	char *top;
+	int status, e;
+
+	if (kernel_tracefs_find(&top, &err))
+		return say_error(&err);
+	status = globs_read(&l.globs, inv->operands, inv->n_operands, 0);
+	if (!status) {
+		screen_open(&l.output, inv, SCREEN_PAGED, NULL);
+		if (inv->json)
+			out_str(&l.output.text, "{\"schema\":\"brace-list\",\"version\":1}\n");
+		e = kernel_functions_each(top, inv->why, list_one, &l, &err);
+		status = screen_close(&l.output, 0);
+		if (e)
+			status = say_error(&err);
+		else if (!l.n && !status) {
+			say("brace: the kernel has no function that matches%s\n",
+			    inv->why ? "" : " and can be traced; --why tells of all");
+			status = EXIT_BRACE;
+		}
+	}
+	function_list_free(&l.globs);
+	free(top);
+	return status;
+}
+
+/* --- reset ------------------------------------------------------------------------------ */
+
+static void say_leftover(void *context, const struct kernel_leftover *l)
+{
+	int *status = context;
+
+	if (l->living) {
+		say("brace: %s belongs to process %d, which runs: left alone\n", l->name,
+		    (int)l->pid);
+		return;
+	}
+	say("brace: %s was left by process %d (tracer %s, %u event%s): ", l->name, (int)l->pid,
+	    l->tracer ? l->tracer : "unknown", l->events, l->events == 1 ? "" : "s");
+	if (!l->error) {
+		say("removed\n");
+		return;
+	}
+	say("cannot be removed: %s\n", strerror(l->error));
+	*status = EXIT_BRACE;
+}
+
+int kernel_reset(struct invocation *inv)
+{
+	int status = 0, n;
+	struct err err;
+
+	n = kernel_instances_reset(say_leftover, &status, &err);
+	if (n < 0)
+		return say_error(&err);
+	if (!n)
+		say("brace: no instance of brace's is in the kernel\n");
+	return status;
+}

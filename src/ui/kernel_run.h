@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel under trace, as brace record -K and graph -K run it: until a program ends that was
+ * started for it, or an interrupt, or --duration. */
+#pragma once
+#include "kernel/rings.h"
+#include "ui/invocation.h"
+
+struct kernel_run;
+
+/* Makes the instance and its settings, and starts recording and the program, if the command line
+ * has one. 0, or the exit status (said): nothing is left then. */
+int kernel_run_begin(struct invocation *inv, struct kernel_run **out);
+struct trace_info *kernel_run_info(struct kernel_run *k);
+/* Gives the records to the sink as they come, and calls `after` when a reading is through (fresh:
+ * it brought something) until the end, with all records given. Either may end it by -errno. 0, or
+ * -errno and *err. */
+int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
+		    int (*after)(void *context, bool fresh, struct err *err), void *context,
+		    struct err *err);
+/* Undoes all settings, says what was lost (`bytes`: of the trace file; 0: there is none), and frees
+ * k. status: of brace so far. Returns the exit status: the program's, if there is nothing else. */
+int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status);

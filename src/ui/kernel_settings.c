@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Each write of an option goes to the kernel's file of the same name, with the same text where the
+ * kernel's grammar is brace's. Called once, before recording begins. A setting that the kernel does
+ * not have is refused with the sentence that says so. */
+#include "ui/kernel_settings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "kernel/tracefs.h"
+#include "ui/say.h"
+
+/* Files that mean nothing in the kernel. */
+static const struct { const char *file, *why; } foreign[] = {
+	{ "set_ftrace_module",
+	  "the kernel has no libraries; functions of a module are named in a filter, -l ':mod:NAME'" },
+	{ "set_ftrace_args",
+	  "arguments of functions take the kernel's option funcgraph-args (Linux 6.15), which brace does not read yet" },
+	{ "set_ftrace_args_depth",
+	  "arguments of functions take the kernel's option funcgraph-args (Linux 6.15), which brace does not read yet" },
+	{ "set_ftrace_retval",
+	  "returned values take the kernel's option funcgraph-retval, which brace does not read yet" },
+	{ "syscall_user_buf_size", "the kernel does not copy strings of system calls (Linux 6.19 does)" },
+};
+
+/* Options of the tree that decide what the kernel records; the others are brace's, for printing. */
+static const char *const recorded_options[] = {
+	"overwrite", "stacktrace", "userstacktrace", "sleep-time", "record-tgid",
+};
+
+bool kernel_settings_shared(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (inv->writes.at[i].file && kernel_instance_is_shared(inv->writes.at[i].file))
+			return true;
+	return false;
+}
+
+/* --- trace options ---------------------------------------------------------------------- */
+
+/* One word of trace_options: to the kernel if it decides what is recorded. */
+static int write_option(struct kernel_instance *i, const char *word, struct err *err)
+{
+	const char *plain = strncmp(word, "no", 2) ? word : word + 2;
+
+	if (!strcmp(word, "block"))
+		return err_at(err, EINVAL, word, 0,
+			      "the kernel does not wait for the reader of its buffers: a larger one (-b) loses less");
+	if (!strcmp(word, "funcgraph-retval") || !strcmp(word, "funcgraph-args") ||
+	    !strcmp(word, "func-args") || !strcmp(word, "causal-order"))
+		return err_at(err, EINVAL, word, 0,
+			      "this option is for programs; the kernel's graph has no such column");
+	for (size_t k = 0; k < sizeof(recorded_options) / sizeof(*recorded_options); k++)
+		if (!strcmp(plain, recorded_options[k]))
+			return kernel_instance_write(i, "trace_options", word, false, err);
+	return 0;
+}
+
+static int write_options(struct invocation *inv, struct kernel_instance *i, const char *text,
+			 struct err *err)
+{
+	char *words = mem_strdup(text), *rest = words, *word;
+	int e = settings_write(&inv->settings, "trace_options", text, false, err);
+
+	while (!e && (word = strsep(&rest, " ")))
+		e = *word ? write_option(i, word, err) : 0;
+	free(words);
+	return e;
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+/* The events that a pattern of -e stands for: SYSTEM:EVENT, or one of the two. */
+struct event_pattern { char *system, *event; };
+
+static struct event_pattern split_pattern(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	if (!colon)
+		return (struct event_pattern){ mem_strdup("*"), mem_strdup(text) };
+	return (struct event_pattern){ mem_strndup(text, (size_t)(colon - text)),
+				       mem_strdup(colon[1] ? colon + 1 : "*") };
+}
+
+/* The file of each event that is on and matches, called with its place in the instance. */
+static int write_of_events(struct kernel_instance *i, const char *pattern, const char *file,
+			   const char *text, struct err *err)
+{
+	struct event_pattern p = split_pattern(pattern);
+	char *events = kernel_tracefs_read(kernel_instance_dir(i), "set_event");
+	char *rest = events, *line;
+	int e = 0;
+
+	while (!e && events && (line = strsep(&rest, "\n"))) {
+		char *colon = strchr(line, ':'), *path;
+
+		if (!colon)
+			continue;
+		*colon = '\0';
+		/* "fs" alone names a system, too. */
+		if (!(glob_match(p.system, line) && glob_match(p.event, colon + 1)) &&
+		    !(!strchr(pattern, ':') && glob_match(pattern, line)))
+			continue;
+		path = mem_printf("events/%s/%s/%s", line, colon + 1, file);
+		e = kernel_instance_write(i, path, text, false, err);
+		free(path);
+	}
+	free(events);
+	free(p.system);
+	free(p.event);
+	return e;
+}
+
+/* --- all -------------------------------------------------------------------------------- */
+
+/* The value as the kernel takes it: sizes and times in its units. */
+static int write_number(struct invocation *inv, struct kernel_instance *i,
+			const struct setting_write *w, struct err *err)
+{
+	int e = settings_write(&inv->settings, w->file, w->text, false, err);
+	char *text = e ? NULL : settings_read(&inv->settings, w->file);
+
+	if (text) {
+		text[strcspn(text, " \n")] = '\0';
+		e = kernel_instance_write(i, w->file, text, false, err);
+	}
+	free(text);
+	return e;
+}
+
+/* Filters are written to the kernel as they are. A condition on arguments is brace's own. */
+static int write_list(struct kernel_instance *i, const struct setting_write *w, struct err *err)
+{
+	const char *condition = strstr(w->text, " if ");
+
+	if (condition && w->text[0] != ':')
+		return err_at(err, EINVAL, w->text, (size_t)(condition - w->text),
+			      "the kernel's function filters take no condition on arguments");
+	return kernel_instance_write(i, w->file, w->text, w->append, err);
+}
+
+static bool is_number_file(const char *file)
+{
+	return !strcmp(file, "max_graph_depth") || !strcmp(file, "tracing_thresh") ||
+	       !strcmp(file, "buffer_size_kb");
+}
+
+static int write_file(struct invocation *inv, struct kernel_instance *i,
+		      const struct setting_write *w, struct err *err)
+{
+	for (size_t k = 0; k < sizeof(foreign) / sizeof(*foreign); k++)
+		if (!strcmp(w->file, foreign[k].file))
+			return err_set(err, ENOTSUP, "%s", foreign[k].why);
+	if (inv->verbose)
+		invocation_show_write(w);
+	if (!strcmp(w->file, "current_tracer"))
+		return settings_write(&inv->settings, w->file, w->text, false, err);
+	if (!strcmp(w->file, "trace_options"))
+		return write_options(inv, i, w->text, err);
+	if (is_number_file(w->file))
+		return write_number(inv, i, w, err);
+	return !strcmp(w->file, "set_event")
+		       ? kernel_instance_write(i, w->file, w->text, true, err)
+		       : write_list(i, w, err);
+}
+
+static int name_option(const struct option *o, struct err *err)
+{
+	if (!o)
+		return -err->code;
+	if (o->letter)
+		return err_prefix(err, "-%c", o->letter);
+	return err_prefix(err, "--%s", o->name);
+}
+
+/* The tracer is started last: by then it has its functions. */
+static int write_tracer(struct invocation *inv, struct kernel_instance *i, struct err *err)
+{
+	const struct tracer *t = inv->settings.tracer;
+
+	if (strcmp(t->name, "function_graph") != 0 && strcmp(t->name, "nop") != 0)
+		return err_set(err, ENOTSUP,
+			       "-k and -K record with the tracer function_graph, or events alone (nop)");
+	if (inv->verbose)
+		invocation_show_write(&(struct setting_write){ NULL, "current_tracer", t->name,
+							       false });
+	return kernel_instance_write(i, "current_tracer", t->name, false, err);
+}
+
+int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err)
+{
+	const char *event = NULL;
+	int e = settings_write(&inv->settings, "current_tracer", invocation_usual_tracer(inv),
+			       false, err);
+
+	if (!e && inv->definitions.n)
+		return err_set(err, ENOTSUP,
+			       "-e defines events of programs only; with -k and -K it names the kernel's");
+	for (size_t k = 0; k < inv->writes.n && !e; k++) {
+		const struct setting_write *w = &inv->writes.at[k];
+
+		if (w->file && !strcmp(w->file, "set_event"))
+			event = w->text;
+		if (w->file)
+			e = write_file(inv, i, w, err);
+		else if (!event)
+			e = err_set(err, EINVAL, "it stands behind the -e that it is for");
+		else
+			e = write_of_events(i, event, w->option->file, w->text, err);
+		if (e)
+			e = name_option(w->option, err);
+	}
+	return e ? e : write_tracer(inv, i, err);
+}

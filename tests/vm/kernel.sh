@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=dash disable=SC2317,SC2086,SC2012
+# The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument. No command has a
+# limit of its own here, since the guest's clock may run fast: tests/vm/run has one around everything.
+brace=$1
+export NO_COLOR=1
+tracing=/sys/kernel/tracing
+n=0
+failed=0
+mkdir work
+cd work || exit 1
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() {
+	n=$((n + 1))
+	failed=1
+	echo "not ok $n - $1"
+	head -n 40 out | sed 's/^/# /'
+}
+check() { # check NAME COMMAND...: it succeeds
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
+}
+has() { grep -q -- "$1" "${2:-out}"; }
+# run STATUS ARGUMENT...: brace's output in `out`, and whether it has this status
+run() {
+	local wanted=$1
+	shift
+	"$brace" "$@" >out 2>&1
+	local status=$?
+	[ "$status" = "$wanted" ] || { echo "status $status" >>out; return 1; }
+}
+nothing_left() { [ -z "$(ls $tracing/instances)" ] && [ "$(cat $tracing/max_graph_depth)" = 0 ] &&
+	grep -q '^#### all functions enabled' $tracing/set_graph_function; }
+# begun PID: waits until this brace records, or has ended
+begun() {
+	while kill -0 "$1" && [ "$(cat "$tracing/instances/brace-$1/tracing_on")" != 1 ]; do usleep 50000; done 2>/dev/null
+}
+
+echo words >file
+
+# --- a program's side of the kernel
+run 0 graph -K -l vfs_read -l vfs_write -l ksys_read -- dd if=file of=copy bs=1 count=3
+check 'graph -K: the read calls of a program, 3 of them on the file' [ "$(grep -c 'ksys_read() {' out)" -ge 3 ]
+check 'graph -K: nested as the kernel nests them' sh -c 'grep -A 1 "ksys_read() {" out | grep -q "  vfs_read();"'
+check 'the program has run' [ "$(cat copy)" = wor ]
+check 'graph -K: nothing was lost, and it says so' has 'records of the kernel, none lost'
+check 'graph -K: nothing is left in tracefs' nothing_left
+run 3 graph -K -l vfs_read -- sh -c 'exit 3'
+check "graph -K: the program's status" [ $? = 0 ]
+run 0 graph -K -g ksys_read --max-graph-depth 2 -l ksys_read -l vfs_read -l rw_verify_area -- dd if=file of=copy bs=1 count=1
+check '-g and --max-graph-depth' sh -c 'grep -q "ksys_read() {" out && ! grep -q rw_verify_area out'
+check '-g: set_graph_function is as it was' nothing_left
+
+# --- the same calls as another instance has of the same tasks
+mine=$tracing/instances/mine
+mkdir $mine
+echo 0 >$mine/tracing_on
+echo ksys_read >$mine/set_ftrace_filter
+echo function-fork >$mine/trace_options
+echo function_graph >$mine/current_tracer
+run 0 graph -K -q -l ksys_read -- sh -c "echo \$\$ >$mine/set_ftrace_pid; echo 1 >$mine/tracing_on
+dd if=file of=copy bs=1 count=5; dd if=file of=copy bs=2 count=2; echo 0 >$mine/tracing_on"
+cat $mine/trace >text
+check "another instance's records of the same tasks: 7 reads at least" [ "$(grep -c ksys_read text)" -ge 7 ]
+check "brace's calls include them" [ "$(grep -c ksys_read out)" -ge "$(grep -c ksys_read text)" ]
+check "another's instance is left alone" [ "$(cat $mine/current_tracer)" = function_graph ]
+run 125 graph -K -g vfs_read -l vfs_read -- true
+check '-g beside another function_graph: refused' has 'mine of .* runs function_graph'
+echo nop >$mine/current_tracer
+rmdir $mine
+
+# --- events, the file
+run 0 record -K -l ksys_read -e sched:sched_process_exec -o t.brace -- sh -c 'dd if=file of=copy; cat file'
+check 'record -K' has 'none lost'
+run 0 replay t.brace
+check 'replay: calls' has 'ksys_read();'
+check 'replay: events between them' has '  /\* sched_process_exec: filename=.* \*/'
+run 0 report t.brace
+check 'report: the functions' has 'ksys_read \[kernel\]'
+run 0 info t.brace
+check 'info: the kernel' has 'module *\[kernel\], [0-9]* functions'
+run 0 graph -K -e sched:sched_process_exec -f 'filename ~ "*nothing*"' -- sh -c 'cat file'
+check '-f: a filter of the kernel' [ "$(grep -c sched_process_exec: out)" = 0 ]
+run 0 graph -K -e sched:sched_process_exec -- sh -c 'cat file; cat file'
+check '-e alone: the lines of the tracer nop' [ "$(grep -c ': sched_process_exec: filename=' out)" -ge 2 ]
+run 0 graph -K -e sched:sched_switch --duration 200ms
+check 'without a program, for a time' has 'sched_switch: prev_comm='
+
+# --- what the kernel has not
+run 125 graph -K -l vfs_raed -- true
+check 'an unknown function: the nearest' has 'did you mean vfs_read?'
+run 125 graph -K -l default_idle -- true
+check 'a function that cannot be traced: why' has 'cannot trace default_idle (cpuidle)'
+run 125 graph -K -e sched:nothing -- true
+check 'an unknown event' has 'the kernel has no such event'
+run 125 graph -K -L libc -- true
+check '-L' has 'the kernel has no libraries'
+run 125 graph -K --mode block -- true
+check '--mode block' has 'does not wait for the reader'
+run 127 graph -K -l vfs_read -- /nonexistent
+check 'a program that is not there' has 'cannot run /nonexistent'
+check 'nothing is left after errors' nothing_left
+run 0 list -k 'vfs_rea*'
+check 'list -k' has '^vfs_read$'
+run 0 list -k --why default_idle vfs_read
+check 'list -k --why' has '^default_idle (not traceable: cpuidle, '
+
+# --- what a brace that died leaves
+mkdir $tracing/instances/brace-x $tracing/instances/other
+"$brace" graph -K -l vfs_read >/dev/null 2>&1 &
+pid=$!
+begun $pid
+run 0 reset -k
+check "reset -k: a living brace's instance stays" sh -c "grep -q 'brace-$pid belongs to process $pid, which runs' out && [ -d $tracing/instances/brace-$pid ]"
+kill -9 $pid
+wait $pid 2>/dev/null
+run 0 reset -k
+check "reset -k: a dead one's goes" sh -c "grep -q 'brace-$pid was left by process $pid (tracer function_graph, 0 events): removed' out && [ ! -e $tracing/instances/brace-$pid ]"
+check "reset -k: others' instances stay" [ "$(ls $tracing/instances | tr '\n' ' ')" = 'brace-x other ' ]
+run 0 reset -k
+check 'reset -k: nothing to do' has "no instance of brace's"
+rmdir $tracing/instances/brace-x $tracing/instances/other
+"$brace" graph -K -l vfs_read >out 2>&1 &
+pid=$!
+begun $pid
+kill -INT $pid 2>/dev/null
+kill -TERM $pid
+wait $pid
+check 'a signal ends it, and undoes all' nothing_left
+
+chmod 755 /vm . 2>/dev/null
+setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
+setuidgid_nobody graph -K -- true >out 2>&1
+check 'an ordinary user: one sentence' has 'only root may trace the kernel'
+echo "1..$n"
+exit $failed
