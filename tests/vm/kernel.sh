@@ -77,6 +77,8 @@ check 'record -K' has 'none lost'
 run 0 replay t.brace
 check 'replay: calls' has 'ksys_read();'
 check 'replay: events between them' has '  /\* sched_process_exec: filename=.* \*/'
+run 0 replay -l ksys_read --min-duration 1ns t.brace
+check 'replay: a part of the file' has 'ksys_read();'
 run 0 report t.brace
 check 'report: the functions' has 'ksys_read \[kernel\]'
 run 0 info t.brace
