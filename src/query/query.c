@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "query/extract_arg.h"
 #include "query/percentiles.h"
 #include "query/table.h"
 
@@ -17,6 +18,8 @@ static int create_all(struct query *q)
 {
 	int r = percentiles_create(q->db);
 
+	if (r == SQLITE_OK)
+		r = extract_arg_create(q);
 	for (const struct query_table *t = query_tables; t->name && r == SQLITE_OK; t++)
 		r = table_create(q, t);
 	return r;

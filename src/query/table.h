@@ -48,6 +48,9 @@ extern const struct query_table query_tables[]; /* ends with a NULL name */
 /* Adds the table to q->db, as SQLite's module of its name. Returns SQLite's result. */
 int table_create(struct query *q, const struct query_table *t);
 
+/* Reads the records, and the formats of their events (q->values). 0, or -errno and q->err. */
+int tables_need_values(struct query *q);
+
 /* Rows by a key, each key's in their order: those of key k are at[begin[k]] to at[begin[k + 1]]. */
 struct index {
 	const struct query_key *key;

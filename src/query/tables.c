@@ -403,7 +403,7 @@ enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_TYPE, ARGS_INT, ARGS_STRING
 
 /* query_table.load of `args`: the records first, since their formats say how many fields there
  * are. */
-static int need_values(struct query *q)
+int tables_need_values(struct query *q)
 {
 	int r = need_records(q);
 
@@ -541,7 +541,7 @@ const struct query_table query_tables[] = {
 	{ "args",
 	  "id INTEGER, arg_set_id INTEGER, key TEXT, value_type TEXT, int_value INTEGER, "
 	  "string_value TEXT, display_value",
-	  need_values, args_n, args_column, ARGS_SET, args_set },
+	  tables_need_values, args_n, args_column, ARGS_SET, args_set },
 	{ "metadata", "id INTEGER, name TEXT, str_value TEXT, int_value INTEGER", NULL, metadata_n,
 	  metadata_column },
 	{ "brace_table", "id INTEGER, name TEXT, columns TEXT", NULL, tables_n, table_column },

@@ -179,6 +179,12 @@ check_that "a field has the values that replay prints" \
 	diff <("$BRACE" replay --no-pager "$T/events" 2>>"$T/err" | sed -nE 's/.*sys_enter_write:.* fd: 0x([0-9a-f]+).*/\1/p') \
 	<(rows events "SELECT printf('%08x', int_value) FROM ftrace_event JOIN args USING (arg_set_id)
 		WHERE ftrace_event.name = 'sys_enter_write' AND key = 'fd' ORDER BY ftrace_event.id")
+check_that "EXTRACT_ARG is a join with args" \
+	test "$(rows events "SELECT count(*), sum(EXTRACT_ARG(e.arg_set_id, a.key) IS a.display_value) FROM ftrace_event e
+		JOIN args a USING (arg_set_id) WHERE a.value_type IS NOT NULL" | awk -F, '{ print ($1 > 5 && $1 == $2) }')" = 1
+check_that "and NULL of no field and of no event" \
+	test "$(rows events "SELECT EXTRACT_ARG(arg_set_id, 'none') IS NULL, EXTRACT_ARG(-1, 'fd') IS NULL, EXTRACT_ARG(1 << 40, 'fd') IS NULL,
+		EXTRACT_ARG(NULL, 'fd') IS NULL, EXTRACT_ARG(arg_set_id, NULL) IS NULL FROM ftrace_event LIMIT 1")" = 1,1,1,1,1
 
 # Forms.
 query --json "$T/threads" "SELECT 1 AS a, 2.5 AS b, NULL AS c, 'x\"y' || char(27) || char(10) AS d, 9e999 AS e" >"$T/json"
