@@ -51,6 +51,12 @@ bool maps_is_text(const struct map *m)
 	       !aot_is_file(m->path);
 }
 
+/* The name that image/patches.c gives the code memory. */
+bool maps_is_trampolines(const struct map *m)
+{
+	return m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0;
+}
+
 static int cannot_read(pid_t pid, int code, struct err *err)
 {
 	if (code == ETIMEDOUT)

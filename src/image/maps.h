@@ -24,6 +24,8 @@ struct maps {
 /* Whether a loader mapped it from a file as code. A translator's code is anonymous, or shared with
  * the place where it is written. */
 bool maps_is_text(const struct map *m);
+/* Whether it is code of trampolines. */
+bool maps_is_trampolines(const struct map *m);
 
 /* Reads the mappings, in order of address. 0, or -errno and *err; the caller frees *out. */
 int maps_read(pid_t pid, struct maps *out, struct err *err);

@@ -240,15 +240,26 @@ static void forget_attempt(struct image_request *req, struct image *out)
 	image_known_free(req->known);
 }
 
+/* The dead tracer's notes are lost: stale_patches_find() has what stands in the process. */
+static const struct patch_list *no_places(const void *context, uint32_t image)
+{
+	static const struct patch_list none;
+
+	(void)context;
+	(void)image;
+	return &none;
+}
+
 /* Takes out the patches of a tracer that died, or could not leave. */
 static int detach_stale(pid_t pid, const char *agent_path, struct attach_report *rep,
 			struct err *err)
 {
 	struct patch_list list = { 0 };
+	const struct attach_patches known = { .told = &list, .places = no_places };
 	int r = stale_patches_find(pid, &list, err);
 
 	if (r == 0)
-		r = attach_detach(pid, agent_path, &list, rep, err);
+		r = attach_detach(pid, agent_path, &known, rep, err);
 	vec_free(&list);
 	return r;
 }

@@ -25,10 +25,18 @@ int attach_process(struct image_request *req, struct memories *memories, struct 
 int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
 		   struct image *out, struct err *err);
 
+/* What is known of the patches in a process. */
+struct attach_patches {
+	const struct patch_list *told; /* those that were put in, as far as was noted */
+	/* all places that may have been changed in the processes of an image: empty if not known */
+	const struct patch_list *(*places)(const void *context, uint32_t image);
+	const void *context;
+};
+
 /* Takes the patches out, and has the agent let go of all memories. -EBUSY and *err if for five
  * seconds the process could not be stopped, or a thread would not leave the agent: then the
  * original bytes stand again, and the memories stay. A process that has ended is no error. */
-int attach_detach(pid_t pid, const char *agent_path, const struct patch_list *patches,
+int attach_detach(pid_t pid, const char *agent_path, const struct attach_patches *known,
 		  struct attach_report *rep, struct err *err);
 
 /* Whether the process maps one of the session's memories. */

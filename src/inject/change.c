@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "image/handlers.h"
+#include "inject/standing_patches.h"
 #include "inject/stopped_patches.h"
 
 #define QUIET_TRIES 200
@@ -133,7 +134,7 @@ static bool is_quiet(const struct change *c, const struct change_target *t, unsi
 	for (size_t i = 0; i < t->maps.at.n; i++) {
 		const struct map *m = &t->maps.at.at[i];
 
-		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
+		if (maps_is_trampolines(m))
 			*vec_add(&code) = (struct stopped_range){ m->start, m->end };
 	}
 	*vec_add(&code) =
@@ -144,6 +145,16 @@ static bool is_quiet(const struct change *c, const struct change_target *t, unsi
 		!stopped_is_inside(t->t, &t->maps, code.at, code.n);
 	vec_free(&code);
 	return quiet;
+}
+
+/* Reads which patches stand in the target. Once: the present ones may be taken out later, to let
+ * threads leave (stop_quiet), and are put back by this list. */
+static void look_at_patches(const struct change *c, struct change_target *t)
+{
+	if (!t->looked)
+		standing_patches_find(t->t, &t->maps, patch_places_of(c->places, t->places),
+				      t->told, &t->old);
+	t->looked = true;
 }
 
 /* Holds one target, and checks that its plan still fits. *quiet becomes false if a thread is in our
@@ -161,6 +172,7 @@ static int stop_target(const struct change *c, struct change_target *t, unsigned
 	r = maps_read(t->pid, &t->maps, err);
 	if (r < 0 || !is_as_planned(c, t) || (!c->alone && has_forked(c, t)))
 		return -EAGAIN;
+	look_at_patches(c, t);
 	*quiet = *quiet && is_quiet(c, t, rounds);
 	/* A thread that ran out may have installed a filter. */
 	return is_as_planned(c, t) ? 0 : -EAGAIN;
@@ -217,7 +229,7 @@ static void expect_old(struct change_target *t, bool over)
 	for (uint32_t i = 0; i < t->im.setup.n_patches; i++) {
 		struct patch *p = &t->im.patches[i];
 		const struct patch *old = p->function == PATCH_LOOK_UP
-						  ? look_up_at(t->old->at, t->old->n, p->address)
+						  ? look_up_at(t->old.at, t->old.n, p->address)
 						  : NULL;
 
 		if (old)
@@ -230,10 +242,10 @@ static int drop_look_ups(struct change_target *t, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < t->old->n && r == 0; i++)
-		if (t->old->at[i].function == PATCH_LOOK_UP &&
-		    !look_up_at(t->im.patches, t->im.setup.n_patches, t->old->at[i].address))
-			r = undo_patches(t, &t->old->at[i], 1, STOPPED_LOOK_UPS, err);
+	for (size_t i = 0; i < t->old.n && r == 0; i++)
+		if (t->old.at[i].function == PATCH_LOOK_UP &&
+		    !look_up_at(t->im.patches, t->im.setup.n_patches, t->old.at[i].address))
+			r = undo_patches(t, &t->old.at[i], 1, STOPPED_LOOK_UPS, err);
 	return r;
 }
 
@@ -244,7 +256,7 @@ static int enter_target(const struct change *c, struct change_target *t, struct 
 
 	if (r == 0)
 		/* The old trampolines are still mapped: a failure can go back to them. */
-		r = undo_patches(t, t->old->at, t->old->n, STOPPED_FUNCTIONS, err);
+		r = undo_patches(t, t->old.at, t->old.n, STOPPED_FUNCTIONS, err);
 	expect_old(t, true);
 	if (r == 0)
 		r = stopped_patches_apply(t->t, &t->maps, t->im.patches, t->im.setup.n_patches,
@@ -257,15 +269,15 @@ static int enter_target(const struct change *c, struct change_target *t, struct 
 /* On a copy: the old patches keep their status, except semaphores, whose bytes do not tell it. */
 static void apply_old(struct change_target *t)
 {
-	struct patch *old = mem_zalloc((t->old->n + 1) * sizeof(*old));
+	struct patch *old = mem_zalloc((t->old.n + 1) * sizeof(*old));
 	struct err ignored;
 
-	if (t->old->n)
-		memcpy(old, t->old->at, t->old->n * sizeof(*old));
-	stopped_patches_apply(t->t, &t->maps, old, t->old->n, &ignored);
-	for (size_t i = 0; i < t->old->n; i++)
+	if (t->old.n)
+		memcpy(old, t->old.at, t->old.n * sizeof(*old));
+	stopped_patches_apply(t->t, &t->maps, old, t->old.n, &ignored);
+	for (size_t i = 0; i < t->old.n; i++)
 		if (old[i].function == PATCH_SEMAPHORE)
-			t->old->at[i].status = old[i].status;
+			t->old.at[i].status = old[i].status;
 	free(old);
 }
 
@@ -281,6 +293,17 @@ static void go_back(struct change_target *t)
 	t->entered = false;
 }
 
+/* Whether nothing leads to the old trampolines any more: brace knows where patches may stand, took
+ * those out that did, and nobody else mapped trampolines there meanwhile (a process that shares the
+ * memory, clone(CLONE_VM), is a target of its own). */
+static bool is_left(const struct change *c, const struct change_target *t)
+{
+	struct agent_layout now;
+
+	return patch_places_of(c->places, t->places)->n && find_agent(c, t->t, &t->maps, &now) &&
+	       now.state.n_regions == t->place.state.n_regions + t->im.setup.n_regions;
+}
+
 /* After success: frees everything of the old that no thread needs. */
 static void finish_target(const struct change *c, struct change_target *t, bool quiet)
 {
@@ -288,7 +311,7 @@ static void finish_target(const struct change *c, struct change_target *t, bool 
 	 * the bytes below new look-ups may be called the functions' own again. */
 	expect_old(t, false);
 	/* Some thread still uses old trampolines otherwise: they stay mapped. */
-	if (quiet && is_quiet(c, t, 0))
+	if (quiet && is_quiet(c, t, 0) && is_left(c, t))
 		forget_regions(t, 0, t->place.state.n_regions, &t->im.setup.settings);
 	thread_blocks_change(t->t, &t->place.layout, c->renew);
 }
@@ -330,7 +353,7 @@ static bool is_crowded(const struct change *c)
 static void undo_all(const struct change *c, struct err *err)
 {
 	for (size_t i = 0; i < c->n; i++)
-		undo_patches(&c->targets[i], c->targets[i].old->at, c->targets[i].old->n,
+		undo_patches(&c->targets[i], c->targets[i].old.at, c->targets[i].old.n,
 			     STOPPED_FUNCTIONS, err);
 }
 
@@ -402,5 +425,7 @@ int change_all(const struct change *c, struct err *err)
 	release_all(c);
 	if (r < 0 && undone)
 		put_old_back(c);
+	for (size_t i = 0; i < c->n; i++)
+		vec_free(&c->targets[i].old);
 	return r;
 }

@@ -4,10 +4,15 @@
  * the new patches, or every one has the old ones. */
 #pragma once
 #include "inject/agent_layout.h"
+#include "inject/patch_places.h"
 
 struct change_target {
 	pid_t pid;
-	const struct patch_list *old; /* patches that stand in it */
+	const struct patch_list *told; /* patches that were put into it, as far as is known */
+	uint32_t places;          /* its image's, in change.places */
+	/* change_all's own: patches that stand in it, once `looked` */
+	struct patch_list old;
+	bool looked;
 	/* change_plan fills it in, except settings, tracer and agent_path */
 	struct image_request req;
 	struct memory_settings before; /* settings in force before im's setup reply's */
@@ -30,6 +35,7 @@ struct change {
 	const struct agent_file *file;
 	const char *agent_path;
 	const struct memories *memories;
+	const struct patch_places *places;
 	bool renew;                   /* another tracer: stubs are made anew */
 	bool alone;                   /* only this one target changes, none of its children */
 	/* deliveries of signals are told, so handlers have to be known */

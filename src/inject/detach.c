@@ -12,6 +12,7 @@
 
 #include "base/monotonic.h"
 #include "inject/agent_layout.h"
+#include "inject/standing_patches.h"
 #include "inject/stopped_patches.h"
 #include "inject/stopped_stacks.h"
 #include "inject/runs.h"
@@ -28,7 +29,9 @@ typedef VEC(struct stopped_range) range_list;
 struct leaving {
 	const struct agent_file *file;
 	const char *agent_path;
-	const struct patch_list *patches;
+	const struct attach_patches *known;
+	struct patch_list patches;   /* those that stand in it, once `looked` */
+	bool looked;
 	unsigned tries;
 	enum stopped_which undone;   /* already as before the attach */
 	struct stopped_unwinder unwinder;
@@ -46,7 +49,7 @@ static int undo_patches(struct leaving *l, struct tracee *t, enum stopped_which 
 
 	if (l->undone & which)
 		return 0;
-	r = stopped_patches_undo(t, l->patches->at, l->patches->n, which, err);
+	r = stopped_patches_undo(t, l->patches.at, l->patches.n, which, err);
 	if (r >= 0)
 		l->undone |= which;
 	l->rep->changed += r > 0 ? (uint32_t)r : 0;
@@ -60,7 +63,7 @@ static void list_code(const struct maps *maps, const struct agent_file *f,
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *m = &maps->at.at[i];
 
-		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0)
+		if (maps_is_trampolines(m))
 			*vec_add(out) = (struct stopped_range){ m->start, m->end };
 	}
 	*vec_add(out) =
@@ -143,14 +146,28 @@ static int end_agent(struct tracee *t, const struct agent_layout *place, struct 
 		       : agent_layout_call(t, place, place->descriptor.detach, err);
 }
 
+/* Reads which patches stand in the process. Once: each is taken out once. */
+static void look_at_patches(struct leaving *l, struct tracee *t, const struct maps *maps,
+			    const struct agent_layout *place)
+{
+	const struct attach_patches *k = l->known;
+
+	if (!l->looked)
+		l->rep->changed += standing_patches_find(
+			t, maps, k->places(k->context, place->state.image), k->told, &l->patches);
+	l->looked = true;
+}
+
 /* One try on the stopped process. -EBUSY: some thread is not out yet. */
 static int detach_place(struct leaving *l, struct tracee *t, const struct maps *maps,
 			struct agent_layout *place, struct err *err)
 {
 	const struct stopped_arena arena = agent_layout_arena(place);
 	range_list code = { 0 };
-	int r = undo_patches(l, t, STOPPED_FUNCTIONS, err);
+	int r;
 
+	look_at_patches(l, t, maps, place);
+	r = undo_patches(l, t, STOPPED_FUNCTIONS, err);
 	list_code(maps, l->file, place, &code);
 	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
 		r = -EBUSY;
@@ -231,7 +248,7 @@ static int detach_patiently(struct leaving *l, pid_t pid, struct err *err)
 struct detach_request {
 	pid_t pid;
 	const char *agent_path;
-	const struct patch_list *patches;
+	const struct attach_patches *known;
 	struct attach_report *rep;
 	struct err *err;
 };
@@ -243,7 +260,7 @@ static int detach_there(void *of)
 	struct agent_file f;
 	struct leaving l = { .file = &f,
 			     .agent_path = q->agent_path,
-			     .patches = q->patches,
+			     .known = q->known,
 			     .rep = q->rep,
 			     .others.pid = q->pid };
 	struct maps maps;
@@ -257,15 +274,16 @@ static int detach_there(void *of)
 		r = detach_patiently(&l, q->pid, q->err);
 	runs_free(&l.others);
 	vec_free(&l.clean);
+	vec_free(&l.patches);
 	agent_file_close(&f);
 	return r;
 }
 
 /* The holder's thread does the work: ptrace belongs to the thread that stopped the process. */
-int attach_detach(pid_t pid, const char *agent_path, const struct patch_list *patches,
+int attach_detach(pid_t pid, const char *agent_path, const struct attach_patches *known,
 		  struct attach_report *rep, struct err *err)
 {
-	struct detach_request q = { pid, agent_path, patches, rep, err };
+	struct detach_request q = { pid, agent_path, known, rep, err };
 
 	return holder_run(detach_there, &q, err);
 }

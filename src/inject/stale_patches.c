@@ -47,7 +47,7 @@ static bool is_trampoline(const struct maps *maps, uint64_t address)
 		const struct map *m = &maps->at.at[i];
 
 		if (address >= m->start && address < m->end)
-			return strncmp(m->path, "/memfd:brace-code", 17) == 0;
+			return maps_is_trampolines(m);
 	}
 	return false;
 }
@@ -227,8 +227,7 @@ static void look_at_regions(struct stale_look *l)
 	for (size_t i = 0; i < l->maps->at.n; i++) {
 		const struct map *m = &l->maps->at.at[i];
 
-		if (m->exec && strncmp(m->path, "/memfd:brace-code", 17) == 0 &&
-		    m->end - m->start < REGION_MAX)
+		if (maps_is_trampolines(m) && m->end - m->start < REGION_MAX)
 			look_at_region(l, m);
 	}
 }

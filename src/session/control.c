@@ -97,6 +97,26 @@ void control_done(struct control *c, pid_t pid, const struct image_count *count,
 	pthread_mutex_unlock(&c->lock);
 }
 
+void control_image_ended(struct control *c, uint32_t image)
+{
+	pthread_mutex_lock(&c->lock);
+	*vec_add(&c->ended) = image;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void control_forget_ended(struct control *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->ended.n; i++) {
+		struct image_state *state = &c->images.at[c->ended.at[i]];
+
+		patch_places_end(&c->places, state->places);
+		state->places = PATCH_PLACES_NONE;
+	}
+	c->ended.n = 0;
+	pthread_mutex_unlock(&c->lock);
+}
+
 /* Both steps under one lock: whoever sees the image counted finds its update. */
 void control_publish(struct control *c, struct image *im, pid_t pid)
 {
@@ -206,6 +226,8 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 	}
 	state.next_id = im->next_id;
 	state.memory = im->memory;
+	state.places = patch_places_begin(&c->places);
+	patch_places_add(&c->places, state.places, im->patches, im->setup.n_patches);
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->setup.n_patches);
 	handlers_tell(im, pid, control_messages(c));
@@ -261,14 +283,25 @@ int control_launch(struct control *c, const char *path, char *const *argv, pid_t
 	return r;
 }
 
+/* context: the control. */
+static const struct patch_list *places_of_image(const void *context, uint32_t image)
+{
+	const struct control *c = context;
+
+	return patch_places_of(&c->places, image < c->images.n ? c->images.at[image].places
+							       : PATCH_PLACES_NONE);
+}
+
 int control_detach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
 {
+	struct attach_patches known = { .places = places_of_image, .context = c };
 	int r;
 
 	control_begin_alone(c);
 	/* Gives a forked child its own list: a semaphore lowered in it stands in the others. */
 	patch_lists_add(&c->patches, pid, NULL, NULL, 0);
-	r = attach_detach(pid, c->req.agent_path, patch_lists_of(&c->patches, pid), rep, err);
+	known.told = patch_lists_of(&c->patches, pid);
+	r = attach_detach(pid, c->req.agent_path, &known, rep, err);
 	control_end_alone(c);
 	return r;
 }
@@ -294,6 +327,8 @@ static void free_images(struct control *c)
 		image_known_free(&c->images.at[i].known);
 	vec_free(&c->images);
 	patch_lists_free(&c->patches);
+	patch_places_free(&c->places);
+	vec_free(&c->ended);
 	handlers_free(&c->handlers);
 	event_set_free(&c->req.events);
 }

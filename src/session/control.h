@@ -65,6 +65,9 @@ void control_stop(struct control *c);
 /* The next image's update, in order of image; false if there is none yet. The caller frees it. */
 bool control_next_update(struct control *c, struct image_update *out);
 
+/* No process has the image any more. From the session's thread. */
+void control_image_ended(struct control *c, uint32_t image);
+
 /* Waits until everything that agents have said so far is heard: of programs that have ended, all
  * that they said. */
 void control_hear_all(struct control *c);

@@ -98,6 +98,7 @@ static void copy_images(struct changing *ch)
 	for (size_t i = 0; i < ch->c->images.n; i++) {
 		struct image_state copy = { .next_id = ch->c->images.at[i].next_id,
 					    .memory = ch->c->images.at[i].memory,
+					    .places = ch->c->images.at[i].places,
 					    .by_hand = ch->c->images.at[i].by_hand };
 
 		image_known_copy(&copy.known, &ch->c->images.at[i].known);
@@ -141,7 +142,8 @@ static int plan_target(struct changing *ch, const struct change *change, struct 
 	if (image >= ch->images.n)
 		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it",
 			       (int)t->pid);
-	t->old = patch_lists_of(&ch->c->patches, t->pid);
+	t->told = patch_lists_of(&ch->c->patches, t->pid);
+	t->places = ch->images.at[image].places;
 	t->req = (struct image_request){
 		.index = image, .first_id = ch->images.at[image].next_id,
 		.known = &ch->images.at[image].known,
@@ -153,6 +155,8 @@ static int plan_target(struct changing *ch, const struct change *change, struct 
 	t->before = settings_of(&ch->c->req);
 	r = change_plan(t, err);
 	t->im.setup.settings = settings_of(&ch->req);
+	if (r == 0)
+		patch_places_add(&ch->c->places, t->places, t->im.patches, t->im.setup.n_patches);
 	if (r == 0)
 		ch->images.at[image].next_id = t->im.next_id;
 	return r;
@@ -358,6 +362,7 @@ int control_change(struct control *c, const struct settings *settings, uint64_t 
 	struct change change = { .file = &ch.file,
 				 .agent_path = c->req.agent_path,
 				 .memories = c->req.memories,
+				 .places = &c->places,
 				 .commit = commit_change,
 				 .context = &ch,
 				 .rep = rep };
@@ -394,6 +399,7 @@ static int plan_again(struct control *c, pid_t pid)
 	struct change change = { .file = &ch.file,
 				 .agent_path = c->req.agent_path,
 				 .memories = c->req.memories,
+				 .places = &c->places,
 				 .commit = commit_change,
 				 .context = &ch,
 				 .rep = &ignored_report,

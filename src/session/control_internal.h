@@ -15,6 +15,7 @@
 #include "image/handlers.h"
 #include "image/probe_outcomes.h"
 #include "inject/patch_lists.h"
+#include "inject/patch_places.h"
 #include "session/planners.h"
 #include "session/turns.h"
 
@@ -26,6 +27,7 @@ struct image_state {
 	uint32_t next_id;
 	const struct shared_memory *memory; /* its user's memory, into which it records */
 	struct known_modules known;
+	uint32_t places;              /* in control.places */
 	bool by_hand;                 /* launched: its system calls are intercepted */
 	/* a plan for more of it (dlopen) is under way: only one at a time, because each gives out
 	 * function numbers */
@@ -83,6 +85,7 @@ struct control {
 	struct turns turns;
 	VEC(struct image_state) images;
 	struct patch_lists patches;   /* patches that went in */
+	struct patch_places places;   /* where patches may stand, by image */
 	struct process_handlers_list handlers; /* signal handlers, if deliveries are told */
 
 	pthread_mutex_t lock;         /* protects everything below */
@@ -90,6 +93,7 @@ struct control {
 	/* in order; the first `handed` have gone to the session */
 	VEC(struct image_update) updates;
 	size_t handed;
+	VEC(uint32_t) ended;          /* images that no process has any more */
 	uint32_t published;           /* images whose update is in `updates` */
 	uint32_t busy;                /* peers that have said hello and are not over */
 	/* passes of the socket thread over everything: asked for, and done */
@@ -123,6 +127,8 @@ void control_publish(struct control *c, struct image *im, pid_t pid);
 void control_tell(struct control *c, struct image_update *update); /* takes them over */
 /* Tells that a program was set up. For the launched program this is how the session begins. */
 void control_done(struct control *c, pid_t pid, const struct image_count *count, bool addition);
+/* Forgets where patches of ended images may stand (control_image_ended). Inside or alone. */
+void control_forget_ended(struct control *c);
 /* Tells that the first image cannot be set up: session_start fails with *err. */
 void control_failed(struct control *c, const struct err *err);
 /* Follows this process' sleeps and the kernel's events. From a planner, or alone. */

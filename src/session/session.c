@@ -545,6 +545,7 @@ static void leave_image(struct session *s, uint32_t image)
 	munmap((void *)s->image_memory.at[image], sizeof(struct image_memory));
 	s->image_memory.at[image] = NULL;
 	s->info->images.at[image].complete = true;
+	control_image_ended(s->control, image);
 	for (size_t i = 0; i < s->site_holes.n; i++)
 		if (s->site_holes.at[i].image != image)
 			s->site_holes.at[kept++] = s->site_holes.at[i];

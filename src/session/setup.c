@@ -140,12 +140,15 @@ static void keep_state(struct control *c, struct peer *p)
 {
 	struct err ignored;
 
+	control_forget_ended(c);
 	if (p->hello.request == PROTOCOL_USER) {
 		const struct image_state copy = { .next_id = p->first_id,
 						  .memory = p->memory,
 						  .known = p->known,
+						  .places = c->images.at[p->image].places,
 						  .by_hand = c->images.at[p->image].by_hand };
 
+		patch_places_share(&c->places, copy.places);
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) = copy;
 		p->known = (struct known_modules){ 0 };
@@ -154,12 +157,16 @@ static void keep_state(struct control *c, struct peer *p)
 	if (p->hello.request == PROTOCOL_HELLO) {
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) =
-			(struct image_state){ .known = p->known, .memory = p->memory };
+			(struct image_state){ .known = p->known, .memory = p->memory,
+					      .places = patch_places_begin(&c->places) };
 		p->known = (struct known_modules){ 0 };
 	} else {
 		image_known_replace(&c->images.at[p->image].known, p->pid, &p->known);
 	}
 	c->images.at[p->image].next_id = p->im.next_id;
+	/* Before it is told to write them: one that it forks meanwhile may have some. */
+	patch_places_add(&c->places, c->images.at[p->image].places, p->im.patches,
+			 p->im.setup.n_patches);
 	if (c->req.events.catalogue)
 		event_set_grow(&c->req.events, &ignored); /* as its copy did */
 }
