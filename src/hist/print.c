@@ -225,15 +225,14 @@ static void print_saved(const struct hist_printing *p, const struct hist_field *
 	pad(p->out, s->n, 32);
 }
 
-/* The kernel shows what save() kept behind whatever tracks, unless that takes a snapshot. */
+/* The kernel shows what save() kept behind whatever tracks; snapshots have a paragraph of their
+ * own. */
 static void print_tracked(const struct hist_printing *p, const struct hist_action *tracks,
 			  const struct hist_entry *e)
 {
 	out_printf(p->out, "\n\t%s: %10" PRIu64,
 		   tracks->handler == HIST_ONMAX ? "max" : "changed",
 		   slot_of(e, tracks->track)->number);
-	if (tracks->act == HIST_SNAPSHOT)
-		return;
 	for (size_t i = 0; i < p->c->n_actions; i++) {
 		const struct hist_action *a = &p->c->actions[i];
 
@@ -278,7 +277,8 @@ static void print_entry(const struct hist_printing *p, const struct hist_entry *
 		print_value(p, &p->c->values[i - 1], i, value_of(p->c, e, i));
 	}
 	for (size_t i = 0; i < p->c->n_actions; i++)
-		if (p->c->actions[i].handler != HIST_ONMATCH)
+		if (p->c->actions[i].handler != HIST_ONMATCH &&
+		    p->c->actions[i].act != HIST_SNAPSHOT)
 			print_tracked(p, &p->c->actions[i], e);
 	out_char(p->out, '\n');
 }
