@@ -20,8 +20,8 @@
 #define MSG_NOSIGNAL 0x4000
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
-	agent_slow_state_entry[], agent_slow_nonlocal[], agent_probe[], agent_event[],
-	agent_syscall[], agent_delivery[], agent_arguments[];
+	agent_slow_state_entry[], agent_slow_nonlocal[], agent_intercept_filter[], agent_probe[],
+	agent_event[], agent_syscall[], agent_delivery[], agent_arguments[];
 /* Their addresses only. */
 extern int agent_find_fde(void), agent_find_object(void), agent_iterate_phdr(void);
 
@@ -98,6 +98,7 @@ bool talk_hello(int fd, const char *way, enum protocol_request request, uint64_t
 		.slow_site = (uint64_t)agent_slow_site,
 		.state_entry = (uint64_t)agent_slow_state_entry,
 		.slow_nonlocal = (uint64_t)agent_slow_nonlocal,
+		.intercept_filter = (uint64_t)agent_intercept_filter,
 		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event,
 		.syscall = (uint64_t)agent_syscall,
 		.delivery = (uint64_t)agent_delivery, .handler = handler,

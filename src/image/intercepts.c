@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Part of one plan, on its thread; keeps nothing. Searches for byte patterns, without decoding from
- * a function's start. A file that cannot be read has no such calls. */
+/* Part of one plan, on its thread. Searches for byte patterns, without decoding from a function's
+ * start. A file that cannot be read has no such calls. */
 #include "image/intercepts.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "arch/code.h"
@@ -27,49 +29,119 @@ static bool is_number(uint32_t number, enum intercepts_which which)
 	return number == WRAPPER_ANY;
 }
 
-/* Only a program that was launched by hand has a socket here. Programs that ld.so gave their agent
- * have it lead libc's calls (agent/libc_calls.c). */
+/* Only a program that was launched by hand has a socket here. */
 enum intercepts_which intercepts_wanted(const struct image_request *req)
 {
-	return req->socket			      ? INTERCEPTS_ALL
-	       : req->hello->flags & AGENT_BY_HAND && req->hello->intercept_filter
-		       ? INTERCEPTS_FILTERS
-		       : INTERCEPTS_NONE;
+	return req->socket			? INTERCEPTS_ALL
+	       : req->hello->intercept_filter	? INTERCEPTS_FILTERS
+						: INTERCEPTS_NONE;
 }
 
-/* Looks at every byte: a wrapper in the C library need not begin where a function does. */
-static void find_in(const uint8_t *p, uint64_t bytes, uint64_t vaddr, enum intercepts_which which,
-		    intercept_list *out)
+enum intercepts_which intercepts_wanted_of(const struct image_request *req, const char *module)
 {
-	for (uint64_t i = 0; i + WRAPPER_READ <= bytes; i++) {
-		struct intercept c = { .vaddr = vaddr + i };
-		uint32_t number;
+	bool by_hand = req->hello->flags & AGENT_BY_HAND;
 
-		if (!wrapper_may_begin(p[i]))
+	return by_hand || strcmp(module, "libc.so.6") != 0 ? intercepts_wanted(req)
+							   : INTERCEPTS_NONE;
+}
+
+/* --- in a file ------------------------------------------------------------------------------ */
+
+/* Files that were searched, so that a program's later executions need not wait. Most have no such
+ * call. */
+#define SEARCHED_MAX 256
+static struct searched { struct stat file; intercept_list calls; } searched[SEARCHED_MAX];
+static size_t n_searched;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects both */
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static void copy_calls(intercept_list *to, const intercept_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		*vec_add(to) = from->at[i];
+}
+
+/* False: the file was not searched yet. */
+static bool find_searched(const struct stat *file, intercept_list *out)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < n_searched && !found; i++) {
+		found = is_same_file(&searched[i].file, file);
+		if (found)
+			copy_calls(out, &searched[i].calls);
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static void note_searched(const struct stat *file, const intercept_list *calls)
+{
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; n_searched == SEARCHED_MAX && i < SEARCHED_MAX; i++)
+		vec_free(&searched[i].calls);
+	n_searched %= SEARCHED_MAX;
+	searched[n_searched] = (struct searched){ .file = *file };
+	copy_calls(&searched[n_searched].calls, calls);
+	n_searched++;
+	pthread_mutex_unlock(&lock);
+}
+
+/* Looks everywhere: a wrapper in the C library need not begin where a function does. */
+static void search_segment(const uint8_t *p, uint64_t bytes, uint64_t vaddr, intercept_list *out)
+{
+	struct intercept c;
+
+	for (uint64_t i = 0; (i = wrapper_next(p, bytes, i, &c.n, &c.number)) < bytes; i += c.n) {
+		if (!is_number(c.number, INTERCEPTS_ALL))
 			continue;
-		c.n = wrapper_at(p + i, &number);
-		if (!c.n || !is_number(number, which))
-			continue;
+		c.vaddr = vaddr + i;
 		memcpy(c.bytes, p + i, c.n);
 		*vec_add(out) = c;
 	}
 }
 
-void intercepts_find(int fd, const char *path, const struct hook_module *h,
-		     enum intercepts_which which, intercept_list *out)
+/* All calls that may be intercepted. */
+static void search_file(int fd, const char *path, const struct hook_module *h, intercept_list *out)
 {
 	struct elf_file file;
+	struct stat st;
+	bool known = fstat(fd, &st) == 0;
 
-	if (which == INTERCEPTS_NONE || elf_file_read(fd, path, ELF_CONTENTS, &file, NULL))
+	if (known && find_searched(&st, out))
+		return;
+	if (elf_file_read(fd, path, ELF_CONTENTS, &file, NULL))
 		return;
 	for (uint32_t s = 0; s < h->n_segments; s++) {
 		const struct sym_segment *seg = &h->segments[s];
 
 		if (seg->exec && seg->offset <= file.n && seg->filesz <= file.n - seg->offset)
-			find_in(file.bytes + seg->offset, seg->filesz, seg->vaddr, which,
-				out);
+			search_segment(file.bytes + seg->offset, seg->filesz, seg->vaddr, out);
 	}
 	elf_file_free(&file);
+	if (known)
+		note_searched(&st, out);
+}
+
+void intercepts_find(int fd, const char *path, const struct hook_module *h,
+		     enum intercepts_which which, intercept_list *out)
+{
+	intercept_list all = { 0 };
+
+	if (which == INTERCEPTS_NONE)
+		return;
+	search_file(fd, path, h, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (is_number(all.at[i].number, which))
+			*vec_add(out) = all.at[i];
+	vec_free(&all);
 }
 
 /* Five bytes are the jump that replaces the instructions before the call. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that a static program makes itself, or a process that was attached to by any of its
- * modules, and that the agent has to see before they happen: a program that is executed gets the
- * agent into its environment, or is named; a seccomp filter is looked at; a limit of address space
- * is raised by our part. In an attached process only filters concern the agent. The calls are found
- * by the instruction right before that loads their number. This instruction is replaced by a jump
- * to code beside the trampolines, and from there to the agent. */
+/* System calls that a static program makes itself, or another process by any of its modules, and
+ * that the agent has to see before they happen: a program that is executed gets the agent into its
+ * environment, or is named; a seccomp filter is looked at; a limit of address space is raised by
+ * our part. Only of a static program that was launched are all of these intercepted here: elsewhere
+ * only those that bring a filter. The calls are found by the instruction right before that loads
+ * their number. This instruction is replaced by a jump to code beside the trampolines, and from
+ * there to the agent. */
 #pragma once
 #include "base/vec.h"
 #include "hook/cache.h"
@@ -14,6 +15,7 @@
 
 struct intercept {
 	uint64_t vaddr;           /* of the instructions below; in a process: + its base */
+	uint32_t number;          /* of the system call; WRAPPER_ANY */
 	uint8_t bytes[8], n;      /* up to the system call; the first has five bytes */
 };
 typedef VEC(struct intercept) intercept_list;
@@ -22,6 +24,9 @@ enum intercepts_which { INTERCEPTS_NONE, INTERCEPTS_FILTERS, INTERCEPTS_ALL };
 
 /* Which calls of the process are intercepted. */
 enum intercepts_which intercepts_wanted(const struct image_request *req);
+/* Which of a module, by its name: the agent that ld.so loads leads libc's calls itself
+ * (agent/libc_calls.c). */
+enum intercepts_which intercepts_wanted_of(const struct image_request *req, const char *module);
 /* Lists the calls of the module's open file. */
 void intercepts_find(int fd, const char *path, const struct hook_module *h,
 		     enum intercepts_which which, intercept_list *out);

@@ -36,6 +36,12 @@ for way in strict prctl seccomp twice; do
 	status=$?
 	result "a filter ($way): kept $records + lost $(summary_number lost) = 120000 produced" $status "$T/summary"
 done
+# Installed by an instruction of the program's own.
+for way in by-hand by-hand-threads; do
+	same "a filter ($way): same result" -l step -- "$FIXTURES/filtered" $way
+	says "a filter ($way): brace says why" "filtered\): stopped recording: its seccomp filter forbids rt_sigprocmask"
+	same "a filter ($way), only events" -t nop -e 'syscalls:*' -- "$FIXTURES/filtered" $way
+done
 for mode in '-p function' '--max-graph-depth 9' '--threshold 1ns'; do
 	# shellcheck disable=SC2086 # an option is two words
 	same "a filter, $mode: same result" $mode -- "$FIXTURES/filtered" prctl

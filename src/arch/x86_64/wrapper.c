@@ -10,21 +10,36 @@ static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xf
 /* mov 8(%rsp), %r9 */
 static const uint8_t last_argument[5] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 };
 
-uint8_t wrapper_at(const uint8_t *p, uint32_t *number)
-{
-	bool is_number = p[0] == 0xb8;
+/* The longest load, and what may stand between it and the call. */
+#define LOAD_MAX 7u
 
-	*number = WRAPPER_ANY;
-	if (is_number) {
+/* The number that the load at p brings, if the call is n bytes behind it. */
+static bool is_load(const uint8_t *p, unsigned n, uint32_t *number)
+{
+	if (p[0] == 0xb8) {
 		memcpy(number, p + 1, sizeof(*number));
-		if (*number == WRAPPER_ANY) /* no call has this one */
-			return 0;
+		/* No call has the number that stands for any. */
+		return *number != WRAPPER_ANY &&
+		       (n == 5 || (n == LOAD_MAX && memcmp(p + 5, clear_edi, 2) == 0));
 	}
-	if (is_number && memcmp(p + 5, clear_edi, 2) == 0 && memcmp(p + 7, system_call, 2) == 0)
-		return 7;
-	if ((is_number || memcmp(p, last_argument, 5) == 0) && memcmp(p + 5, system_call, 2) == 0)
-		return 5;
-	return 0;
+	*number = WRAPPER_ANY;
+	return n == 5 && memcmp(p, last_argument, n) == 0;
+}
+
+/* Looks for the call first: it is rare. */
+uint64_t wrapper_next(const uint8_t *p, uint64_t bytes, uint64_t from, uint8_t *n, uint32_t *number)
+{
+	const uint8_t *call = p + from, *end = p + bytes;
+
+	while ((call = memmem(call, (size_t)(end - call), system_call, sizeof(system_call)))) {
+		uint64_t at = (uint64_t)(call - p);
+
+		for (*n = LOAD_MAX; *n >= 5; *n -= 2)
+			if (at >= from + *n && is_load(call - *n, *n, number))
+				return at - *n;
+		call += sizeof(system_call);
+	}
+	return bytes;
 }
 
 unsigned wrapper_emit(const uint8_t *bytes, unsigned n, uint64_t from, uint64_t agent, uint64_t at,
