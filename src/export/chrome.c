@@ -2,6 +2,7 @@
 /* Chrome's JSON trace events: read by chrome://tracing, Perfetto's page, speedscope and others. A
  * call is a pair of B and E, in order on its thread, because pairs nest right also where the clock
  * is too coarse to tell their times apart. */
+#include "export/files.h"
 #include "export/formats.h"
 
 #include <inttypes.h>
@@ -10,22 +11,12 @@
 #include "base/json.h"
 #include "report/event_text.h"
 
-/* Coroutines are threads with ids that the kernel gives nobody (PID_MAX_LIMIT). */
-#define COROUTINE_TID 0x400000u
-
 struct chrome {
 	struct walk walk;
 	struct event_texts *texts;
 	struct out *out;
 	bool begun; /* an event has been written */
 };
-
-static uint32_t tid_of(const struct walk *w, uint32_t lane)
-{
-	const struct walk_lane *l = &w->lanes.at[lane];
-
-	return l->coroutine ? COROUTINE_TID + lane : w->info->threads.at[l->thread].tid;
-}
 
 static void put_head(struct chrome *c, const char *phase, uint32_t lane)
 {
@@ -37,7 +28,7 @@ static void put_head(struct chrome *c, const char *phase, uint32_t lane)
 	out_str(c->out, "\",\"pid\":");
 	out_u64(c->out, w->info->threads.at[w->lanes.at[lane].thread].pid, 1, ' ');
 	out_str(c->out, ",\"tid\":");
-	out_u64(c->out, tid_of(w, lane), 1, ' ');
+	out_u64(c->out, files_tid(w, lane), 1, ' ');
 }
 
 static void put_time(struct chrome *c, uint64_t ns)

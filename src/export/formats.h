@@ -4,4 +4,4 @@
 #include "export/exporter.h"
 
 extern const struct exporter export_callgrind, export_chrome, export_flamegraph, export_folded,
-	export_speedscope;
+	export_speedscope, export_perfetto, export_uftrace, export_ctf;

@@ -48,7 +48,42 @@ for name in threads exceptions names; do
 	callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 "$T/$name.callgrind" >"$T/shown" 2>"$T/err"
 	mv "$T/$name.callgrind" "$T/$name.cg" && mv "$T/shown" "$T/$name.callgrind"
 	agree callgrind $name
+	export_to perfetto $name
+	agree perfetto $name
+	export_to uftrace $name
+	if command -v uftrace >"$T/log"; then
+		COLUMNS=1000 timeout 30 uftrace report --no-pager --color=no -d "$T/$name.uftrace" >"$T/shown" 2>"$T/err"
+		rm -rf "$T/$name.uftrace" && mv "$T/shown" "$T/$name.uftrace"
+		agree uftrace $name
+	else
+		skip "$name as uftrace" "uftrace is not installed"
+	fi
+	export_to ctf $name
+	if command -v babeltrace2 >"$T/log"; then
+		timeout 60 babeltrace2 --clock-seconds "$T/$name.ctf" >"$T/shown" 2>"$T/err"
+		result "$name as ctf: babeltrace2 reads it" $? "$T/err"
+		check_that "$name as ctf: it has nothing to say of it" test ! -s "$T/err"
+		mv "$T/$name.ctf/.functions" "$T/functions"
+		rm -rf "$T/$name.ctf" && mv "$T/shown" "$T/$name.ctf"
+		# Threads that the program's end cut off end with the stream.
+		if [ $name = threads ]; then export CALLS_ONLY=1; fi
+		agree ctf $name "$T/functions"
+		unset CALLS_ONLY
+	else
+		skip "$name as ctf" "babeltrace2 is not installed"
+	fi
 done
+if command -v protoc >"$T/log"; then
+	export_to perfetto names
+	protoc --decode=Trace --proto_path="$HERE" perfetto.proto <"$T/names.perfetto" >"$T/decoded" 2>"$T/err"
+	result "protoc decodes Perfetto's" $? "$T/err"
+	! grep -E '^ *[0-9]+[:{ ]' "$T/decoded" >"$T/unknown"
+	result "with names for all fields" $? "$T/unknown"
+	check_that "and the calls" test "$(grep -c TYPE_SLICE_BEGIN "$T/decoded")" = "$(grep -c TYPE_SLICE_END "$T/decoded")" -a \
+		"$(grep -c TYPE_SLICE_BEGIN "$T/decoded")" -gt 40
+else
+	skip "Perfetto by protoc" "protobuf-compiler is not installed"
+fi
 export_to folded recursion
 check_that "calls that are too deep are told" grep -qE 'warning: [0-9]+ calls were added to their callers' "$T/err"
 export_to flamegraph threads --weight calls
@@ -78,7 +113,7 @@ check_that "folded says what it leaves out" grep -qE '^brace: folded has no plac
 record killed -- bash -c 'exec bash -c "kill -9 \$\$"'
 record short --threshold 2us -- "$FIXTURES/threads"
 for name in killed short; do
-	for format in chrome speedscope; do
+	for format in chrome speedscope perfetto; do
 		export_to $format $name
 		python3 "$HERE/exports.py" $format "$T/$name.report" "$T/$name.$format" >"$T/log" 2>&1
 		! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"
@@ -92,7 +127,7 @@ check_that "a threshold is told" grep -q 'calls shorter than 2000 ns were not re
 # Losses.
 timeout -k 5 "$LIMIT" "$BRACE" record -q -b 64K --mode overwrite -o "$T/lossy" -- "$FIXTURES/recursion" >"$T/out" 2>"$T/err"
 "$BRACE" report --json "$T/lossy" >"$T/lossy.report" 2>>"$T/err"
-for format in chrome speedscope; do
+for format in chrome speedscope perfetto; do
 	export_to $format lossy
 	python3 "$HERE/exports.py" $format "$T/lossy.report" "$T/lossy.$format" >"$T/log" 2>&1
 	! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"

@@ -135,7 +135,7 @@ static void tell(const struct exporter *e, const struct export_job *job)
 	tell_left_out(e, &job->counts);
 	if (job->folded)
 		say_warning("%" PRIu64
-			    " calls were added to their callers: their stacks are too deep, or there are too many",
+			    " calls were added to their callers, or left out: their stacks are too deep, or there are too many",
 			    job->folded);
 	if (info->thresh_ns)
 		say_warning("calls shorter than %" PRIu64

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Perfetto's protobuf, written by hand: a track for each stack, slices with interned names, events
+ * as instants. All packets are one sequence with times of CLOCK_MONOTONIC; names are interned when
+ * they first occur. Field numbers are those of perfetto_trace.proto. */
+#include "export/formats.h"
+#include "export/protobuf.h"
+
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "report/event_text.h"
+
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_CLOCKS = 6, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11,
+	PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+};
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11,
+       EVENT_CATEGORY = 22, EVENT_NAME = 23 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
+enum { CLOCK_MONOTONIC_ID = 3, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1 };
+#define PROCESS_UUID (UINT64_C(1) << 32) /* and the pid; tracks of stacks have lower ones */
+
+struct perfetto {
+	struct walk walk;
+	struct event_texts *texts;
+	struct out *out;
+	protobuf packet, event, part, inner;
+	VEC(bool) told;        /* by lane: its track has been described */
+	VEC(bool) interned;    /* by function */
+	struct sp_map processes;
+};
+
+static void end_packet(struct perfetto *p)
+{
+	protobuf head = { 0 };
+
+	protobuf_varint(&head, TRACE_PACKET << 3 | 2);
+	protobuf_varint(&head, p->packet.n);
+	out_bytes(p->out, head.at, head.n);
+	out_bytes(p->out, p->packet.at, p->packet.n);
+	p->packet.n = 0;
+	vec_free(&head);
+}
+
+/* protobuf's strings are UTF-8; names may be anything. */
+static void put_text(protobuf *p, unsigned field, const char *text)
+{
+	size_t left = strlen(text);
+	protobuf clean = { 0 };
+	uint32_t code;
+
+	for (size_t n; left; text += n, left -= n) {
+		n = utf8_character(text, left, &code);
+		protobuf_bytes(&clean, n ? text : "\357\277\275", n ? n : 3);
+		n = n ? n : 1;
+	}
+	protobuf_inner(p, field, &clean);
+	vec_free(&clean);
+}
+
+static void begin_packet(struct perfetto *p, uint64_t ns)
+{
+	protobuf_number(&p->packet, PACKET_TIMESTAMP, ns);
+	protobuf_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	protobuf_number(&p->packet, PACKET_FLAGS, FLAG_NEEDS_STATE);
+}
+
+/* The first packet: what all others refer to. */
+static void put_start(struct perfetto *p)
+{
+	const struct trace_clock *c = &p->walk.info->clock;
+	static const struct { unsigned id; bool real; } clocks[] = {
+		{ CLOCK_MONOTONIC_ID, false }, { 1, true }, /* REALTIME */
+	};
+
+	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
+		protobuf_number(&p->inner, 1, clocks[i].id);
+		protobuf_number(&p->inner, 2, clocks[i].real ? c->real_ns : c->mono_ns);
+		protobuf_inner(&p->part, 1, &p->inner);
+	}
+	protobuf_number(&p->part, 2, CLOCK_MONOTONIC_ID); /* primary_trace_clock */
+	protobuf_inner(&p->packet, PACKET_CLOCKS, &p->part);
+	protobuf_number(&p->part, PACKET_CLOCK, CLOCK_MONOTONIC_ID);
+	protobuf_inner(&p->packet, PACKET_DEFAULTS, &p->part);
+	protobuf_number(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	protobuf_number(&p->packet, PACKET_FLAGS, FLAG_CLEARED);
+	end_packet(p);
+}
+
+static void tell_process(struct perfetto *p, const struct trace_thread *t, uint64_t ns)
+{
+	const struct trace_info *info = p->walk.info;
+
+	if (sp_map_get(&p->processes, (uint64_t)t->pid + 1) != SP_NONE)
+		return;
+	sp_map_set(&p->processes, (uint64_t)t->pid + 1, 1);
+	protobuf_number(&p->inner, 1, t->pid);
+	if (t->image < info->images.n && info->images.at[t->image].cmdline)
+		put_text(&p->inner, 6, info->images.at[t->image].cmdline);
+	protobuf_number(&p->part, TRACK_UUID, PROCESS_UUID + t->pid);
+	protobuf_inner(&p->part, TRACK_PROCESS, &p->inner);
+	begin_packet(p, ns);
+	protobuf_inner(&p->packet, PACKET_TRACK, &p->part);
+	end_packet(p);
+}
+
+/* A coroutine's track is its process's, and has a name only. */
+static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
+{
+	const struct walk_lane *l = &p->walk.lanes.at[lane];
+	const struct trace_thread *t = &p->walk.info->threads.at[l->thread];
+	char *name;
+
+	while (p->told.n <= lane)
+		*vec_add(&p->told) = false;
+	if (p->told.at[lane])
+		return;
+	p->told.at[lane] = true;
+	tell_process(p, t, ns);
+	name = walk_lane_name(&p->walk, lane);
+	protobuf_number(&p->part, TRACK_UUID, lane + 1);
+	protobuf_number(&p->part, TRACK_PARENT, PROCESS_UUID + t->pid);
+	if (l->coroutine) {
+		put_text(&p->part, TRACK_NAME, name);
+	} else {
+		protobuf_number(&p->inner, 1, t->pid);
+		protobuf_number(&p->inner, 2, t->tid);
+		put_text(&p->inner, 5, name);
+		protobuf_inner(&p->part, TRACK_THREAD, &p->inner);
+	}
+	begin_packet(p, ns);
+	protobuf_inner(&p->packet, PACKET_TRACK, &p->part);
+	end_packet(p);
+	free(name);
+}
+
+/* In the packet that first needs it. */
+static void intern_name(struct perfetto *p, uint32_t function)
+{
+	while (p->interned.n <= function)
+		*vec_add(&p->interned) = false;
+	if (p->interned.at[function])
+		return;
+	p->interned.at[function] = true;
+	protobuf_number(&p->inner, 1, function + 1);
+	put_text(&p->inner, 2, p->walk.functions.at[function].text);
+	protobuf_inner(&p->part, 2, &p->inner); /* event_names */
+	protobuf_inner(&p->packet, PACKET_INTERNED, &p->part);
+}
+
+static void annotate(struct perfetto *p, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	put_text(&p->inner, ANNOTATION_NAME, name);
+	put_text(&p->inner, ANNOTATION_STRING, text);
+	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
+}
+
+static void fill_begin(struct perfetto *p, const struct walk_step *s)
+{
+	const char *file = p->walk.functions.at[s->function].file;
+
+	intern_name(p, s->function);
+	protobuf_number(&p->event, EVENT_TYPE, SLICE_BEGIN);
+	protobuf_number(&p->event, EVENT_NAME_ID, s->function + 1);
+	if (*file)
+		put_text(&p->event, EVENT_CATEGORY, file);
+	annotate(p, "arguments", s->frame->arguments);
+}
+
+static void fill_end(struct perfetto *p, const struct walk_step *s)
+{
+	char *returned = walk_returned(&p->walk, s);
+
+	protobuf_number(&p->event, EVENT_TYPE, SLICE_END);
+	annotate(p, "ended", export_end_word(s->flags));
+	annotate(p, "returned", returned);
+	free(returned);
+}
+
+static void fill_event(struct perfetto *p, const struct walk_step *s)
+{
+	const struct trace_event *e = trace_info_event(p->walk.info, s->event->fn);
+
+	protobuf_number(&p->event, EVENT_TYPE, INSTANT);
+	put_text(&p->event, EVENT_NAME, e ? e->name : "[unknown]");
+	if (e)
+		put_text(&p->event, EVENT_CATEGORY, e->system);
+	annotate(p, "text", event_text(p->texts, s->event, 0));
+}
+
+static void fill_loss(struct perfetto *p, const struct walk_step *s)
+{
+	protobuf_number(&p->event, EVENT_TYPE, INSTANT);
+	put_text(&p->event, EVENT_NAME, "lost records");
+	put_text(&p->inner, ANNOTATION_NAME, "count");
+	protobuf_number(&p->inner, ANNOTATION_UINT, s->lost);
+	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
+}
+
+static int take(void *arg, const struct walk_step *s)
+{
+	static void (*const fill[])(struct perfetto *, const struct walk_step *) = {
+		[WALK_BEGIN] = fill_begin, [WALK_END] = fill_end, [WALK_EVENT] = fill_event,
+		[WALK_LOST] = fill_loss,
+	};
+	struct perfetto *p = arg;
+
+	tell_lane(p, s->lane, s->ns);
+	begin_packet(p, s->ns);
+	fill[s->kind](p, s);
+	protobuf_number(&p->event, EVENT_TRACK, s->lane + 1);
+	protobuf_inner(&p->packet, PACKET_EVENT, &p->event);
+	end_packet(p);
+	return 0;
+}
+
+static int write_perfetto(struct export_job *job, struct err *err)
+{
+	struct perfetto p = { .out = job->out };
+	int r;
+
+	walk_init(&p.walk, job->source);
+	p.walk.cuts = p.walk.wants_arguments = true;
+	p.texts = event_texts_new(job->source->info);
+	put_start(&p);
+	r = export_walk(job, &p.walk, take, &p, err);
+	event_texts_free(p.texts);
+	walk_free(&p.walk);
+	sp_map_free(&p.processes);
+	vec_free(&p.told);
+	vec_free(&p.interned);
+	vec_free(&p.packet);
+	vec_free(&p.event);
+	vec_free(&p.part);
+	vec_free(&p.inner);
+	return r;
+}
+
+const struct exporter export_perfetto = {
+	.name = "perfetto", .summary = "Perfetto's protobuf, for ui.perfetto.dev and trace_processor",
+	.binary = true,
+	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS,
+	.write = write_perfetto,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing of protobuf messages by field numbers: into memory, because a message's length stands
+ * before it. Private to src/export. */
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+typedef VEC(char) protobuf;
+
+static inline void protobuf_bytes(protobuf *p, const void *bytes, size_t n)
+{
+	vec_reserve(p, p->n + n);
+	memcpy(p->at + p->n, bytes, n);
+	p->n += n;
+}
+
+static inline void protobuf_varint(protobuf *p, uint64_t v)
+{
+	char bytes[10];
+	size_t n = 0;
+
+	for (; v > 127; v >>= 7)
+		bytes[n++] = (char)(v | 128);
+	bytes[n++] = (char)v;
+	protobuf_bytes(p, bytes, n);
+}
+
+static inline void protobuf_number(protobuf *p, unsigned field, uint64_t v)
+{
+	protobuf_varint(p, field << 3);
+	protobuf_varint(p, v);
+}
+
+static inline void protobuf_field(protobuf *p, unsigned field, const void *bytes, size_t n)
+{
+	protobuf_varint(p, field << 3 | 2);
+	protobuf_varint(p, n);
+	protobuf_bytes(p, bytes, n);
+}
+
+static inline void protobuf_text(protobuf *p, unsigned field, const char *text)
+{
+	protobuf_field(p, field, text, strlen(text));
+}
+
+/* Adds *inner as a field, and empties it. */
+static inline void protobuf_inner(protobuf *p, unsigned field, protobuf *inner)
+{
+	protobuf_field(p, field, inner->at, inner->n);
+	inner->n = 0;
+}
