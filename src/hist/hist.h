@@ -71,7 +71,8 @@ struct hist_printer {
 		      struct out *out);
 	void *arg;
 };
-/* The printers of the `hist` file and of JSON. */
+/* The printers of the `hist` file and of JSON; arg NULL stands for the settings (struct event_set)
+ * that the list is of, which whoever calls print() passes. */
 extern const struct hist_printer hist_text_printer, hist_json_printer;
 
 /* (records) Prints the `hist` file of an event with these triggers. */

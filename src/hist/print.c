@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/event_set.h"
 #include "event/syscalls.h"
 #include "hist/internal.h"
 
@@ -327,25 +328,101 @@ static void print_histogram(const struct event_trigger *trigger, const struct hi
 	free(sorted);
 }
 
-void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out)
-{
-	bool first = true;
+/* --- fields that others ask for --------------------------------------------------------- */
 
+/* A list that is being printed. */
+struct hist_listing {
+	const struct hist_symbols *symbols;
+	struct out *out;
+	bool more;              /* a histogram has been printed */
+};
+
+static void part(struct hist_listing *p)
+{
+	if (p->more)
+		out_str(p->out, "\n\n");
+	p->more = true;
+}
+
+/* The kernel keeps a field of another event in a histogram of its own, whose line this one has.
+ * Here it is kept with the entries of the histogram that was asked, whose rows are shown. */
+static void print_field(struct hist_listing *p, const struct event_trigger *asked,
+			const struct hist_field *field)
+{
+	const struct hist *h = asked->own;
+	struct hist_command c = *h->command;
+	struct hist own = *h;
+	struct event_trigger shown = *asked;
+
+	c.n_values = c.n_actions = 0;
+	c.n_sort = 1;
+	c.sort[0] = (struct hist_sort){ 0 };
+	c.nested = c.nohitcount = c.timestamps = false;
+	for (size_t i = 0; i < c.n_keys; i++)
+		c.timestamps |= c.keys[i].source == HIST_TIMESTAMP;
+	c.n_variables = 1;
+	c.variables[0] = (struct hist_variable){ mem_printf("synthetic_%s", field->name), *field };
+	own.command = &c;
+	shown.own = &own;
+	part(p);
+	print_histogram(&shown, p->symbols, p->out);
+	free(c.variables[0].name);
+}
+
+/* Whether an earlier reference of the command is the same field. */
+static bool is_repeated(const struct hist_command *c, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (c->references.at[k].hidden &&
+		    c->references.at[k].shared == c->references.at[i].shared &&
+		    c->references.at[k].field.field == c->references.at[i].field.field)
+			return true;
+	return false;
+}
+
+/* Those that this histogram asks `asked` for. */
+static void print_asked(struct hist_listing *p, const struct event_trigger *asked,
+			const struct event_trigger *asks)
+{
+	const struct hist_command *c = hist_is(asks) ? ((const struct hist *)asks->own)->command
+						     : NULL;
+	const struct hist *h = asked->own;
+
+	for (size_t i = 0; c && i < c->references.n; i++)
+		if (c->references.at[i].hidden && c->references.at[i].shared == h->shared &&
+		    c->references.at[i].event == h->event && !is_repeated(c, i))
+			print_field(p, asked, &c->references.at[i].field);
+}
+
+/* set: the settings that the list is of; NULL: fields are not shown. The newest come first. */
+static void print_list(const struct trigger_list *l, const struct event_set *set,
+		       struct hist_listing *p)
+{
 	for (size_t i = l->at.n; i-- > 0;) {
 		if (!hist_is(l->at.at[i]))
 			continue;
-		if (!first)
-			out_str(out, "\n\n");
-		first = false;
-		print_histogram(l->at.at[i], symbols, out);
+		for (size_t e = 0; set && e < set->at.n; e++)
+			for (size_t k = 0; k < set->at.at[e].triggers.at.n; k++)
+				print_asked(p, l->at.at[i], set->at.at[e].triggers.at.at[k]);
+		part(p);
+		print_histogram(l->at.at[i], p->symbols, p->out);
 	}
+}
+
+void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out)
+{
+	struct hist_listing p = { symbols, out, false };
+
+	print_list(l, NULL, &p);
 }
 
 /* hist_printer.print */
 static void print_text(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
 		       struct out *out)
 {
-	hist_print(l, symbols, out);
+	struct hist_listing p = { symbols, out, false };
+
+	print_list(l, arg, &p);
 }
 
 const struct hist_printer hist_text_printer = { print_text, NULL };

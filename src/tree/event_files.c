@@ -327,17 +327,19 @@ void instance_hist(struct instance *in, const struct event_entry *event,
 		   const struct hist_printer *printer, struct out *text)
 {
 	const struct trigger_list *l;
+	struct hist_printer own = *printer;
 	struct tree_target t;
 	struct settings s;
 
 	catch_up(in, event);
 	instance_settings(in, &s);
+	own.arg = own.arg ? own.arg : &s.events;
 	l = &event_set_get(&s.events, event->index)->triggers;
 	t = instance_lock(in);
 	if (t.ops->hist)
-		t.ops->hist(t.arg, l, printer, text);
+		t.ops->hist(t.arg, l, &own, text);
 	else
-		printer->print(printer->arg, l, NULL, text);
+		own.print(own.arg, l, NULL, text);
 	instance_unlock(in);
 	settings_free(&s);
 }

@@ -66,6 +66,9 @@ print('\n'.join(wrong[:9]), rows if rows != sums else '', sums if rows != sums e
 sys.exit(bool(wrong) or rows != sums or len(seen) != 200)
 END
 result "each has the time between its two events, their fields, and the sums are the histogram's" $? "$T/recount"
+[ "$(sed -n 's/^# trigger info: //p' "$J/woken/hist")" = "hist:keys=job:vals=hitcount:synthetic_prio=prio:sort=hitcount:size=2048 [active]
+hist:keys=job:vals=hitcount:ts0=common_timestamp.usecs:sort=hitcount:size=2048:clock=global [active]" ] && [ "$(grep -c 'Hits: 200$' "$J/woken/hist")" -eq 2 ]
+s=$?; grep -n "trigger info\|Hits" "$J/woken/hist" >"$T/got"; result "a field that another event asks for is shown as the kernel shows it" $s "$T/got"
 tell l30
 [ "$(total "$J/began" Hits)" -eq 200 ] && [ "$(total "$J/began" Unmatched)" -eq 30 ]
 result "what nobody woke is counted as unmatched" $? "$J/began/hist"
