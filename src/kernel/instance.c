@@ -102,8 +102,14 @@ static int check_shared(const char *top, struct err *err)
 
 static int make_directory(struct kernel_instance *i, struct err *err)
 {
-	if (mkdir(i->dir, 0700) < 0)
-		return err_set(err, errno, "cannot make %s: %s", i->dir, strerror(errno));
+	int e = mkdir(i->dir, 0700) < 0 ? errno : 0;
+
+	if (e == EEXIST)
+		return err_set(err, EEXIST,
+			       "%s was left by another brace that had this process id: brace reset -k removes it",
+			       i->dir);
+	if (e)
+		return err_set(err, e, "cannot make %s: %s", i->dir, strerror(e));
 	i->lock = open(i->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (i->lock < 0 || flock(i->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, errno, "cannot lock %s: %s", i->dir, strerror(errno));
@@ -186,8 +192,8 @@ static int refused(const struct kernel_instance *i, const char *file, const char
 		return err_at(err, -e, text, 0,
 			      "the kernel has no such event; %s/available_events lists them",
 			      i->top);
-	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s", i->dir, file,
-		      strerror(-e));
+	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s",
+		      kernel_instance_is_shared(file) ? i->top : i->dir, file, strerror(-e));
 }
 
 int kernel_instance_write(struct kernel_instance *i, const char *file, const char *text,

@@ -16,7 +16,7 @@
 /* The message's number is the errno with which the file became full. */
 struct losses losses_of(const struct trace_info *info)
 {
-	struct losses l = { 0 };
+	struct losses l = { .kernel = trace_info_is_kernel(info) };
 
 	for (size_t i = 0; i < info->threads.n; i++) {
 		l.lost += info->threads.at[i].lost;
@@ -50,7 +50,8 @@ void losses_sentence(const struct losses *l, struct out *o)
 	if (l->full)
 		out_printf(o, "the trace file could not take all: %s", strerror(l->full));
 	else
-		out_str(o, "--mode block loses none, a larger -b fewer");
+		out_str(o, l->kernel ? "a larger -b loses fewer"
+				     : "--mode block loses none, a larger -b fewer");
 }
 
 /* Equal losses by id, so that the list is always the same. */

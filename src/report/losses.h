@@ -8,6 +8,7 @@
 struct losses {
 	uint64_t lost, records; /* records: those that are there */
 	int full;               /* errno that the file could not take everything for; 0: it could */
+	bool kernel;            /* the kernel's: it waits for nobody */
 };
 /* Sums up the trace's threads and messages. */
 struct losses losses_of(const struct trace_info *info);

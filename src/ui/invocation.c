@@ -444,7 +444,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	if (e || inv->help)
 		return e;
 	e = check_operands(inv, err);
-	return e ? e : probe_options_resolve(inv, err);
+	/* What -e defines is looked for in programs. */
+	return e || inv->kernel_alone ? e : probe_options_resolve(inv, err);
 }
 
 /* --- the writes --------------------------------------------------------------------- */

@@ -125,10 +125,12 @@ static int write_number(struct invocation *inv, struct kernel_instance *i,
 	int e = settings_write(&inv->settings, w->file, w->text, false, err);
 	char *text = e ? NULL : settings_read(&inv->settings, w->file);
 
-	if (text) {
+	if (text)
 		text[strcspn(text, " \n")] = '\0';
+	if (text && text[strspn(text, "0123456789")])
+		e = err_at(err, EINVAL, w->text, 0, "the kernel counts it in whole microseconds");
+	else if (text)
 		e = kernel_instance_write(i, w->file, text, false, err);
-	}
 	free(text);
 	return e;
 }
@@ -164,9 +166,12 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 		return write_options(inv, i, w->text, err);
 	if (is_number_file(w->file))
 		return write_number(inv, i, w, err);
-	return !strcmp(w->file, "set_event")
-		       ? kernel_instance_write(i, w->file, w->text, true, err)
-		       : write_list(i, w, err);
+	if (strcmp(w->file, "set_event") != 0)
+		return write_list(i, w, err);
+	if (strchr(w->text, ' '))
+		return err_at(err, ENOTSUP, w->text, 0,
+			      "with -K it names events that the kernel has, and defines none");
+	return kernel_instance_write(i, w->file, w->text, true, err);
 }
 
 static int name_option(const struct option *o, struct err *err)
@@ -185,7 +190,7 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 
 	if (strcmp(t->name, "function_graph") != 0 && strcmp(t->name, "nop") != 0)
 		return err_set(err, ENOTSUP,
-			       "-k and -K record with the tracer function_graph, or events alone (nop)");
+			       "-K records with the tracer function_graph, or events alone (nop)");
 	if (inv->verbose)
 		invocation_show_write(&(struct setting_write){ NULL, "current_tracer", t->name,
 							       false });
@@ -198,9 +203,6 @@ int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, str
 	int e = settings_write(&inv->settings, "current_tracer", invocation_usual_tracer(inv),
 			       false, err);
 
-	if (!e && inv->definitions.n)
-		return err_set(err, ENOTSUP,
-			       "-e defines events of programs only; with -k and -K it names the kernel's");
 	for (size_t k = 0; k < inv->writes.n && !e; k++) {
 		const struct setting_write *w = &inv->writes.at[k];
 

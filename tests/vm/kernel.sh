@@ -53,6 +53,23 @@ run 0 graph -K -g ksys_read --max-graph-depth 2 -l ksys_read -l vfs_read -l rw_v
 check '-g and --max-graph-depth' sh -c 'grep -q "ksys_read() {" out && ! grep -q rw_verify_area out'
 check '-g: set_graph_function is as it was' nothing_left
 
+run 125 graph -K --threshold 1500ns -l ksys_read -- true
+check '--threshold: no whole microseconds' has 'in whole microseconds'
+run 0 graph -K --threshold 1us -l ksys_read -l vfs_read -- dd if=file of=copy bs=1 count=3
+check '--threshold: the ends of long calls only' sh -c 'grep -q "} /\* ksys_read \*/" out && ! grep -q "()" out'
+check '--threshold: tracing_thresh is as it was' [ "$(cat $tracing/tracing_thresh)" = 0 ]
+
+# --- a process that runs already
+sh -c 'while :; do dd if=file of=copy bs=1; done 2>/dev/null' &
+pid=$!
+run 0 graph -K -p $pid -e 'sched:sched_process_fork' --duration 2s
+check '-p: a process that runs' has "sched_process_fork: comm=sh pid=$pid "
+check '-p: it and its children only' sh -c "! grep 'sched_process_fork:' out | grep -v 'pid=$pid '"
+kill $pid
+wait $pid 2>/dev/null
+run 125 graph -K -p $pid -l vfs_read
+check '-p: no such process' has "there is no process $pid"
+
 # --- the same calls as another instance has of the same tasks
 mine=$tracing/instances/mine
 mkdir $mine
@@ -70,6 +87,17 @@ run 125 graph -K -g vfs_read -l vfs_read -- true
 check '-g beside another function_graph: refused' has 'mine of .* runs function_graph'
 echo nop >$mine/current_tracer
 rmdir $mine
+
+# --- losses
+run 0 record -K -b 4 -l 'vfs_*' -l ksys_read -l ksys_write -o t.brace -- dd if=/dev/zero of=/dev/null bs=1 count=4000
+check 'losses are shown by CPU' has '; lost: .* on CPU [01].* (a larger buffer'
+run 0 replay t.brace
+check 'losses are in the file' has '^CPU:[01] \[LOST [0-9]* EVENTS\]'
+check 'losses: what helps' has '(.* %) were lost: .*; a larger -b loses fewer'
+
+# --- stacks
+run 0 graph -K -e sched:sched_process_exec -R stacktrace -- cat file
+check 'stacks have the names of functions' has ' => bprm_execve'
 
 # --- events, the file
 run 0 record -K -l ksys_read -e sched:sched_process_exec -o t.brace -- sh -c 'dd if=file of=copy; cat file'
@@ -99,6 +127,10 @@ run 125 graph -K -e sched:nothing -- true
 check 'an unknown event' has 'the kernel has no such event'
 run 125 graph -K -L libc -- true
 check '-L' has 'the kernel has no libraries'
+run 125 graph -K -e 'p:mine vfs_read' -- true
+check '-e with a definition' has 'defines none'
+run 125 graph -K -t function -- true
+check '-t function' has 'records with the tracer function_graph'
 run 125 graph -K --mode block -- true
 check '--mode block' has 'does not wait for the reader'
 run 127 graph -K -l vfs_read -- /nonexistent
