@@ -247,19 +247,16 @@ static char *item_name(struct wide *w, const struct sql_item *i)
 
 	if (i->label.n)
 		return mem_strndup(w->t.s->text + i->label.at, i->label.n);
-	return column == SQL_NONE ? NULL : mem_strdup(w->columns.at[column].field.name);
+	return column == SQL_NONE ? NULL : wide_shown_name(w, column);
 }
 
 static int add_item(struct stage *s, const struct sql_item *i)
 {
-	char *name = item_name(s->w, i), *field, *dot;
+	char *name = item_name(s->w, i), *field;
 	int e = 0;
 
 	if (!name)
 		return translate_fault(&s->w->t, i->a, "needs a name: AS NAME");
-	dot = strchr(name, '.');
-	if (dot)
-		*dot = '\0';
 	field = mem_printf(" %s;", name);
 	if (!translate_is_name(name))
 		e = translate_fault(&s->w->t, i->a, "%s is no name of a field: AS NAME", name);

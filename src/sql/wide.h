@@ -58,6 +58,9 @@ void wide_free_sources(struct wide *w);
 int wide_find_column(struct wide *w, struct sql_word word, size_t *out);
 /* The column of the source with that name in histograms, made if there is none yet. */
 size_t wide_column(struct wide *w, size_t source, const char *name);
+/* The column's name as a field of records, for free(): without a modifier, and that of what a copy
+ * is of. */
+char *wide_shown_name(const struct wide *w, size_t column);
 /* The item with the label; SQL_NONE: there is none. */
 size_t wide_labelled(const struct wide *w, struct sql_word word);
 

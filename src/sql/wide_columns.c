@@ -263,6 +263,31 @@ static size_t source_of(const struct wide *w, size_t table, struct sql_word *fie
 					  field->n, &kind);
 }
 
+/* A system call's string is an address in its record, beside which a copy stands: that is meant,
+ * as in brace hist. */
+static char *name_of(const struct wide *w, size_t source, struct sql_word field)
+{
+	const struct event_format *event = w->sources[source].event;
+	char *name = mem_strndup(w->t.s->text + field.at, field.n),
+	     *copy = mem_printf("__%s_val", name);
+	enum event_field_kind kind;
+	bool copied = !strcmp(event->system, "syscalls") &&
+		      event_find_field(event, copy, strlen(copy), &kind) && kind == EVENT_DYNAMIC;
+
+	free(copied ? name : copy);
+	return copied ? copy : name;
+}
+
+char *wide_shown_name(const struct wide *w, size_t column)
+{
+	const char *name = w->columns.at[column].field.name;
+	size_t n = strcspn(name, "."), end = strlen("_val");
+
+	if (n > 2 + end && !strncmp(name, "__", 2) && !strncmp(name + n - end, "_val", end))
+		return mem_strndup(name + 2, n - 2 - end);
+	return mem_strndup(name, n);
+}
+
 int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 {
 	const struct event_format *event;
@@ -283,8 +308,7 @@ int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 	}
 	c.source = source_of(w, table, &field);
 	special = translate_special_name(w->t.s->text + field.at, field.n);
-	c.field.name = special ? mem_strdup(special)
-			       : mem_strndup(w->t.s->text + field.at, field.n);
+	c.field.name = special ? mem_strdup(special) : name_of(w, c.source, field);
 	if (set_field(w, &c)) {
 		*out = add_column(w, c);
 		return 0;

@@ -58,8 +58,7 @@ char *wide_field_name(void *arg, size_t column)
 		return mem_strndup(s->text + label.at, label.n);
 	for (size_t i = 0; i < s->items.n && !w->grouped; i++)
 		if (wide_column_of(w, s->items.at[i].expr) == column)
-			return mem_strndup(w->columns.at[column].field.name,
-					   strcspn(w->columns.at[column].field.name, "."));
+			return wide_shown_name(w, column);
 	return mem_printf("c%zu", column);
 }
 

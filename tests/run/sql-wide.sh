@@ -111,6 +111,20 @@ jobs 'SELECT name, count(*) FROM jobs.began GROUP BY name HAVING count(*) > 1000
 [ "$(grep -c '^name' "$T/answer")" -ge 1 ] && ! grep -qv '^name\|^$' "$T/answer"
 result "EVERY shows the answer again and again" $? "$T/answer" "$T/err"
 
+ask 'SELECT filename, count(*) AS n FROM sys_enter_openat WHERE flags = 0 GROUP BY filename ORDER BY filename' -- /usr/bin/python3 -c '
+import os
+for i in range(7):
+    os.close(os.open("/etc/passwd", os.O_RDONLY)) # with O_CLOEXEC
+libc = __import__("ctypes").CDLL(None)
+for i in range(5):
+    libc.close(libc.open(b"/etc/group", 0))'
+[ "$(rows | grep '^/etc/' | tr '\n' ' ')" = '/etc/group 5 ' ]
+result "a system call's string is meant, not its address" $? "$T/answer" "$T/err"
+ask 'SELECT e.filename, x.ret FROM sys_enter_openat e JOIN sys_exit_openat x ON e.common_pid = x.common_pid WHERE x.ret < 0 EXPIRE 10s' -- \
+	/usr/bin/python3 -c 'import os; print(os.path.exists("/none/at/all") or open("/none/such"))'
+grep -q ': Anonymous: age=[0-9]* filename=/none/such ret=-2$' "$T/answer"
+result "and in records" $? "$T/answer" "$T/err"
+
 # --- what it becomes
 "$BRACE" sql --explain 'SELECT name, count(*) AS n, p99(size) FROM take GROUP BY name HAVING n > 3 ORDER BY n DESC LIMIT 2 EVERY 1s' -- "$P" >"$T/got" 2>"$T/err"
 tail -n 3 "$T/got" | cmp -s - <(printf '%s\n' "echo 'hist:keys=name:vals=size.p99:size=131072' >> /sys/kernel/tracing/events/uprobes/take/trigger" \
