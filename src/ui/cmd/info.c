@@ -190,7 +190,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	number_field(o, "records", info->total.records);
 	print_lost(o, info);
 	number_field(o, "bytes", bytes);
-	for (size_t i = 0; i < info->images.n; i++)
+	for (size_t i = 0; i < info->images.n && !trace_info_is_kernel(info); i++)
 		out_printf(o, "program    %" PRIu32 " %s\n", info->images.at[i].pid,
 			   info->images.at[i].cmdline);
 	for (size_t i = 0; i < info->modules.n; i++)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages made by hand, for what the golden ones need not have: losses, absolute stamps, padding, and
+ * damage at every byte. */
+#include "../store/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/pages.h"
+
+#define MISSED (UINT64_C(1) << 31)
+#define STORED (UINT64_C(1) << 30)
+
+/* A page under construction. */
+struct draft { uint8_t bytes[4096]; size_t n; };
+
+static void put(struct draft *d, const void *bytes, size_t n)
+{
+	memcpy(d->bytes + d->n, bytes, n);
+	d->n += n;
+}
+
+static void put_u32(struct draft *d, uint32_t v) { put(d, &v, sizeof(v)); }
+static void put_u64(struct draft *d, uint64_t v) { put(d, &v, sizeof(v)); }
+static void put_word(struct draft *d, uint32_t kind, uint32_t delta)
+{
+	put_u32(d, delta << 5 | kind);
+}
+
+static struct draft begin(uint64_t tsc)
+{
+	struct draft d = { .n = 0 };
+
+	put_u64(&d, tsc);
+	put_u64(&d, 0);
+	return d;
+}
+
+/* Fills in the header's second word. */
+static void end(struct draft *d, uint64_t flags)
+{
+	uint64_t commit = (d->n - 16) | flags;
+
+	memcpy(d->bytes + 8, &commit, sizeof(commit));
+}
+
+/* One word of data. */
+static void put_short(struct draft *d, uint32_t delta, uint32_t value)
+{
+	put_word(d, 1, delta);
+	put_u32(d, value);
+}
+
+static void assert_next(struct kernel_page *p, uint64_t tsc, uint32_t n, uint32_t value)
+{
+	struct kernel_page_record r;
+	uint32_t first;
+
+	assert_true(kernel_page_next(p, &r));
+	assert_int_equal(r.tsc, tsc);
+	assert_int_equal(r.n, n);
+	memcpy(&first, r.data, sizeof(first));
+	assert_int_equal(first, value);
+}
+
+static void assert_end(struct kernel_page *p, bool bad)
+{
+	struct kernel_page_record r;
+
+	assert_false(kernel_page_next(p, &r));
+	assert_int_equal(p->bad, bad);
+}
+
+static void times_and_lengths(void **state)
+{
+	const uint32_t many[40] = { 7 };
+	struct draft d = begin(1000);
+	struct kernel_page p;
+
+	put_short(&d, 5, 1);
+	/* 2^27 ticks and 3 more. */
+	put_word(&d, 30, 3);
+	put_u32(&d, 1);
+	put_short(&d, 0, 2);
+	/* The length is in a word of its own, which counts. */
+	put_word(&d, 0, 10);
+	put_u32(&d, sizeof(many) + 4);
+	put(&d, many, sizeof(many));
+	/* A record that was taken back: its time does not count. */
+	put_word(&d, 29, 100);
+	put_u32(&d, 8);
+	put_u32(&d, 0);
+	put_short(&d, 1, 3);
+	end(&d, 0);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_int_equal(p.lost, 0);
+	assert_next(&p, 1005, 4, 1);
+	assert_next(&p, 1008 + (1 << 27), 4, 2);
+	assert_next(&p, 1018 + (1 << 27), sizeof(many), 7);
+	assert_next(&p, 1019 + (1 << 27), 4, 3);
+	assert_end(&p, false);
+}
+
+/* An absolute stamp has 59 bits; the upper ones are those of the time before. */
+static void absolute_stamps(void **state)
+{
+	const uint64_t upper = UINT64_C(3) << 59;
+	struct draft d = begin(upper | 500);
+	struct kernel_page p;
+
+	put_word(&d, 31, 700);
+	put_u32(&d, 2);
+	put_short(&d, 0, 1);
+	put_word(&d, 31, 10);
+	put_u32(&d, 0);
+	put_short(&d, 0, 2);
+	end(&d, 0);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_next(&p, upper | (700 + (UINT64_C(2) << 27)), 4, 1);
+	/* Less than the one before: the 59 bits have overflowed. */
+	assert_next(&p, (UINT64_C(4) << 59) + 10, 4, 2);
+	assert_end(&p, false);
+}
+
+static void null_padding_ends_the_page(void **state)
+{
+	struct draft d = begin(1);
+	struct kernel_page p;
+
+	put_short(&d, 1, 1);
+	put_word(&d, 29, 0);
+	put_short(&d, 1, 2);
+	end(&d, 0);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_next(&p, 2, 4, 1);
+	assert_end(&p, false);
+}
+
+static void losses(void **state)
+{
+	struct draft d = begin(1);
+	struct kernel_page p;
+
+	put_short(&d, 1, 1);
+	end(&d, MISSED);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_true(p.lost == KERNEL_PAGE_LOST_UNKNOWN);
+	end(&d, MISSED | STORED);
+	put_u64(&d, 42);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_int_equal(p.lost, 42);
+	assert_next(&p, 2, 4, 1);
+	assert_end(&p, false);
+}
+
+/* Each prefix of a page lies in memory of its own, so that a sanitizer sees reads behind it. */
+static void cut_pages(void **state)
+{
+	struct draft d = begin(1);
+	struct kernel_page_record r;
+	struct kernel_page p;
+
+	put_short(&d, 1, 1);
+	put_word(&d, 0, 1);
+	put_u32(&d, 12);
+	put_u64(&d, 1);
+	end(&d, 0);
+	for (size_t n = 0; n < d.n; n++) {
+		uint8_t *exact = malloc(n + !n);
+
+		memcpy(exact, d.bytes, n);
+		kernel_page_begin(&p, exact, n);
+		assert_false(kernel_page_next(&p, &r));
+		assert_true(p.bad);
+		free(exact);
+	}
+}
+
+static void damaged_lengths(void **state)
+{
+	struct kernel_page p;
+	struct draft d = begin(1);
+
+	put_word(&d, 0, 1);
+	put_u32(&d, 3);
+	put_u64(&d, 1);
+	end(&d, 0);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_end(&p, true);
+	d = begin(1);
+	put_word(&d, 28, 1);
+	put_u32(&d, 1);
+	end(&d, 0);
+	kernel_page_begin(&p, d.bytes, d.n);
+	assert_end(&p, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_and_lengths),
+		cmocka_unit_test(absolute_stamps),
+		cmocka_unit_test(null_padding_ends_the_page),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(cut_pages),
+		cmocka_unit_test(damaged_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
