@@ -58,6 +58,25 @@ for name in threads exceptions names; do
 	else
 		skip "$name as uftrace" "uftrace is not installed"
 	fi
+	export_to csv $name
+	mv "$T/$name.csv" "$T/$name.csv_rows"
+	agree csv_rows $name
+	export_to dot $name
+	if command -v dot >"$T/log"; then
+		check_that "$name as dot: graphviz reads it" dot -Tdot -o "$T/drawn" "$T/$name.dot"
+	else
+		skip "$name as dot" "graphviz is not installed"
+	fi
+	export_to trace.dat $name
+	trace-cmd report -i "$T/$name.trace.dat" >"$T/shown" 2>"$T/err"
+	result "$name as trace.dat: trace-cmd reads it" $? "$T/err"
+	check_that "$name as trace.dat: it shows each call's begin and end" python3 -c 'import json, re, sys
+entries = exits = 0
+for line in open(sys.argv[1]):
+    entries += "funcgraph_entry:" in line
+    exits += "funcgraph_exit:" in line or bool(re.search(r"funcgraph_entry:.*\| .*;$", line))
+calls = sum(r["calls"] for r in [json.loads(l) for l in open(sys.argv[2])][1:] if r["module"] or ":" not in r["name"])
+assert entries == exits == calls > 0, (entries, exits, calls)' "$T/shown" "$T/$name.report"
 	export_to ctf $name
 	if command -v babeltrace2 >"$T/log"; then
 		timeout 60 babeltrace2 --clock-seconds "$T/$name.ctf" >"$T/shown" 2>"$T/err"
@@ -74,6 +93,12 @@ for name in threads exceptions names; do
 	fi
 done
 if command -v protoc >"$T/log"; then
+	export_to pprof names
+	protoc --decode=Profile --proto_path="$HERE" pprof.proto <"$T/names.pprof" >"$T/decoded" 2>"$T/err"
+	result "protoc decodes pprof's" $? "$T/err"
+	! grep -E '^ *[0-9]+[:{ ]' "$T/decoded" >"$T/unknown"
+	result "with names for all of its fields" $? "$T/unknown"
+	check_that "its samples are report's" python3 "$HERE/pprof.py" "$T/decoded" "$T/names.report"
 	export_to perfetto names
 	protoc --decode=Trace --proto_path="$HERE" perfetto.proto <"$T/names.perfetto" >"$T/decoded" 2>"$T/err"
 	result "protoc decodes Perfetto's" $? "$T/err"

@@ -6,6 +6,7 @@ Each reader keeps the strict rules of its format, and gives calls and times by f
 rounded to nanoseconds once by report, and once for each call or stack by a format.
 """
 import collections
+import csv
 import json
 import os
 import re
@@ -229,6 +230,16 @@ def perfetto(path, _):
             assert e[9] == 3 and e[23]
             sums.events += 1
     assert not any(stack.open for stack in stacks.values())
+    return sums
+
+
+def csv_rows(path, _):
+    sums = Sums()
+    for r in csv.DictReader(open(path, newline='')):
+        name = r['function']
+        sums.calls[name] += 1
+        sums.self[name] += int(r['self_ns'])
+        sums.rounded[name] += 1
     return sums
 
 
