@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,6 +207,8 @@ static int show_writes(const struct invocation *inv, const struct sql_writes *w)
 	}
 	if (w->select)
 		show_select(w, &o.text);
+	else if (w->limited)
+		out_printf(&o.text, "# the first %" PRIu64 " of its records\n", w->limit);
 	return screen_close(&o, 0);
 }
 
@@ -234,6 +237,11 @@ static int execute_writes(const struct invocation *inv, const struct sql_writes 
 
 	for (size_t i = 0; i < w->at.n && !status; i++)
 		status = execute_write(inv, &w->at.at[i]);
+	/* A tree has no rows to choose from. */
+	if (!status && (w->select || w->limited))
+		say("brace: %s of %s has the answer, all of it: HAVING, ORDER BY, LIMIT and EVERY are only for "
+		    "programs behind --, or processes with -p\n",
+		    w->joins ? "trace" : "the file hist", w->result);
 	return status;
 }
 

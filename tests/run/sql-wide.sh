@@ -131,6 +131,17 @@ tail -n 3 "$T/got" | cmp -s - <(printf '%s\n' "echo 'hist:keys=name:vals=size.p9
 	'# its rows are the table answer: keys k0, k1, ...; hitcount n; values v0, v1, ...' \
 	'# SELECT k0 AS "name", n AS "n", v0 AS "p99(size)" FROM answer WHERE (n > 3) ORDER BY n DESC LIMIT 2, every 1 s')
 result "--explain tells the histogram and the SELECT over it" $? "$T/got" "$T/err"
+if timeout "$LIMIT" "$BRACE" shell --run "$S 1" -- true >/dev/null 2>"$T/err" </dev/null; then
+	timeout "$LIMIT" "$BRACE" shell --run "$S 1" -- sh -c '"$0" sql -e "SELECT id, max(id) FROM sys_enter GROUP BY id LIMIT 3" &&
+		"$0" sql -e -n span "SELECT s.duration, s.id FROM sys_enter ~~ sys_exit AS s WHERE s.duration > 100" &&
+		cd /sys/kernel/tracing && cat synthetic_events events/synthetic/span/filter events/raw_syscalls/sys_enter/trigger' "$BRACE" \
+		>"$T/got" 2>"$T/err" </dev/null
+	[ $? -eq 0 ] && grep -q '^span	u64 duration; s64 id$' "$T/got" && grep -qx 'duration > 100' "$T/got" && grep -q ':nested:' "$T/got" &&
+		grep -q '^hist:keys=id:vals=hitcount,id.max:' "$T/got" && grep -q 'LIMIT and EVERY are only for' "$T/err"
+	result "-e writes it to a tree, and says what is not of it" $? "$T/got" "$T/err"
+else
+	skip "-e" "brace shell cannot work here"
+fi
 cat >"$T/names.c" <<'END'
 static volatile int kept;
 __attribute__((noinline)) void named(const char *name) { for (int i = 0; name[i]; i++) kept += name[i]; }
