@@ -5,7 +5,9 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${BRACE:?is the path of the brace executable}"
-output=$("$here/../vm/run" --with "$BRACE" "$here/../vm/kernel.sh" "$BRACE" 2>&1)
+with=(--with "$BRACE")
+[ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
+output=$("$here/../vm/run" "${with[@]}" "$here/../vm/kernel.sh" "$BRACE" 2>&1)
 status=$?
 if [ $status = 77 ]; then
 	echo "1..0 # SKIP $output"
