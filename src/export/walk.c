@@ -112,8 +112,9 @@ static uint64_t time_on(struct walk *w, struct walk_lane *l, uint64_t tsc)
 static struct walk_step step_on(struct walk *w, uint32_t lane, const struct call_step *s,
 				enum walk_kind kind)
 {
-	return (struct walk_step){ .ns = time_on(w, &w->lanes.at[lane], s->tsc), .lane = lane,
-				   .thread = s->thread, .cpu = s->cpu, .kind = (uint8_t)kind };
+	return (struct walk_step){ .ns = time_on(w, &w->lanes.at[lane], s->tsc), .tsc = s->tsc,
+				   .lane = lane, .thread = s->thread, .cpu = s->cpu,
+				   .kind = (uint8_t)kind };
 }
 
 static void give(struct walk *w, const struct walk_step *s)
@@ -399,6 +400,11 @@ int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err)
 	tracks_free(&w->tracks);
 	sites_free(&w->sites);
 	return r;
+}
+
+uint32_t walk_thread_lane(struct walk *w, uint32_t thread)
+{
+	return lane_row(w, thread, 0);
 }
 
 /* --- what exporters ask -------------------------------------------------------------------- */

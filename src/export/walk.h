@@ -43,6 +43,7 @@ struct walk_lane {
 
 struct walk_step {
 	uint64_t ns;         /* CLOCK_MONOTONIC; never goes back on a lane */
+	uint64_t tsc;        /* as it was recorded */
 	uint64_t begin_ns;   /* END */
 	uint64_t ticks, self; /* END: as `report` counts them, without handlers and sleeps */
 	uint64_t value;      /* WALK_VALUE */
@@ -103,5 +104,7 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 					   const struct trace_module **module);
 /* Its address in the process, or 0. */
 uint64_t walk_address(const struct walk *w, uint32_t function);
+/* The lane of a thread's own stack, made at need. */
+uint32_t walk_thread_lane(struct walk *w, uint32_t thread);
 /* What the call of an END returned, as text; free() it. NULL: not known, or nothing. */
 char *walk_returned(const struct walk *w, const struct walk_step *s);

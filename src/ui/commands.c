@@ -244,6 +244,15 @@ static const struct option export_options[] = {
 	END
 };
 
+/* cmd_html(). */
+static const struct option html_options[] = {
+	{ 'o', "output", "PAGE", "write to this file (default: the trace's name with .html, here)", set_text, TO(output) },
+	{ 0, "open", NULL, "open the page in a browser", set_flag, TO(open) },
+	{ 'q', "quiet", NULL, "do not say what was written", set_flag, TO(quiet) },
+	CHARGE_HANDLERS,
+	END
+};
+
 /* cmd_syscalls(): a program is run, or a process attached to, or a file is read. */
 static const struct option syscalls_options[] = {
 	{ 0, "by", "WHAT", "a row for each call (the default), thread or file, or error of a call", set_text, TO(by) },
@@ -401,6 +410,8 @@ const struct command commands[] = {
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "export", "[FILE] --to FORMAT", "Write a trace file in another tool's format",
 	  TABLES(export_options, excerpt_options), false, 0, 1, cmd_export },
+	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
+	  TABLES(html_options, excerpt_options), false, 0, 1, cmd_html },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),

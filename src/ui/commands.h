@@ -13,6 +13,7 @@ int cmd_diff(struct invocation *inv);
 int cmd_report(struct invocation *inv);
 int cmd_query(struct invocation *inv);
 int cmd_export(struct invocation *inv);
+int cmd_html(struct invocation *inv);
 int cmd_list(struct invocation *inv);
 int cmd_info(struct invocation *inv);
 int cmd_recover(struct invocation *inv);

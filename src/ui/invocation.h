@@ -98,6 +98,7 @@ struct invocation {
 	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool kernel, kernel_alone; /* -k, -K */
+	bool open; /* of html */
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

@@ -4,7 +4,6 @@
  * on an unknown format, a file that cannot be read, and an output that cannot be written. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/nearest.h"
 #include "export/exporter.h"
 #include "ui/commands.h"
+#include "ui/interrupt.h"
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
@@ -146,25 +146,6 @@ static void tell(const struct exporter *e, const struct export_job *job)
 
 /* --- the work ------------------------------------------------------------------------------ */
 
-static volatile sig_atomic_t interrupted;
-
-static void note_interrupt(int sig)
-{
-	interrupted = sig;
-}
-
-/* The output is taken away before brace ends. A signal that is ignored stays so. */
-static void catch_interrupts(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	const struct sigaction act = { .sa_handler = note_interrupt };
-	struct sigaction now;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
-			sigaction(signals[i], &act, NULL);
-}
-
 /* Says what failed, but for the writes of the output, which screen_close() tells. */
 static int run_job(const struct exporter *e, struct export_job *job)
 {
@@ -215,7 +196,7 @@ static int write_directory(const struct invocation *inv, const struct exporter *
 static int export_file(const struct invocation *inv, const struct exporter *e,
 		       enum export_weight weight, struct store_reader *reader)
 {
-	struct export_job job = { .weight = weight, .stop = &interrupted };
+	struct export_job job = { .weight = weight };
 	struct source *part;
 	struct err err;
 	int status;
@@ -223,7 +204,7 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 	job.source = trace_file_openings(inv, reader, &part, &err);
 	if (!job.source)
 		return say_error(&err);
-	catch_interrupts();
+	job.stop = interrupt_catch();
 	job.part = part;
 	status = (e->directory ? write_directory : write_file)(inv, e, &job);
 	job.source->ops->close(job.source);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace as one page: `brace html`. The viewer is the files of page/, and needs nothing but a
+ * browser: docs/html.md. */
+#pragma once
+#include <signal.h>
+
+#include "base/out.h"
+#include "export/walk.h"
+
+struct html_job {
+	struct source *source;
+	struct source *part;       /* the caller's own: what the source was made of */
+	bool is_part;              /* the source leaves out some of the trace */
+	struct out *out;
+	const char *title;         /* of the page: the trace's file */
+	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	/* results */
+	struct walk_counts counts;
+	size_t lanes;
+};
+
+/* Writes the page of all of the source. 0; -errno and *err of the source or of temporary files; or
+ * -errno of job->out, where it stays. */
+int html_write(struct html_job *job, struct err *err);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* brace html: a trace file as one page for a browser. main() calls it, on brace's only thread.
+ * The page is whole or not there, like the outputs of brace export. Fails on a file that cannot
+ * be read, and on an output that cannot be written. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "export/html.h"
+#include "ui/commands.h"
+#include "ui/interrupt.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/trace_file.h"
+
+/* Browsers take pages of about this many calls; beyond it they may run out of memory. */
+#define CALLS_MANY UINT64_C(20000000)
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The trace's name in this directory, as .html; free() it. */
+static char *default_output(const char *trace)
+{
+	const char *name = base_name(trace), *end = strrchr(name, '.');
+	int n = (int)(end && end != name ? (size_t)(end - name) : strlen(name));
+
+	return mem_printf("%.*s.html", n, name);
+}
+
+/* Waits for the program that opens the page, which ends when it has told the desktop. */
+static int open_page(const char *path)
+{
+	char *file = *path == '/' ? mem_strdup(path) : mem_printf("./%s", path);
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		execlp("xdg-open", "xdg-open", file, NULL);
+		_exit(EXIT_NOT_FOUND);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	free(file);
+	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	say("brace: cannot open %s: xdg-open (package xdg-utils) %s; open the file in a browser\n", path,
+	    pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND ? "is not there"
+										   : "failed");
+	return EXIT_BRACE;
+}
+
+/* Losses are told as by all that make figures of a trace. */
+static void tell(const struct html_job *job)
+{
+	if (job->counts.calls > CALLS_MANY)
+		say_warning("%" PRIu64
+			    " calls are many for a browser: choose a part (--from, --to, --min-duration)",
+			    job->counts.calls);
+	trace_file_warn_of_losses(job->source->info);
+}
+
+/* What failed is said, but for the writes to the page, which screen_close() tells. */
+static int run_job(struct html_job *job)
+{
+	struct err err = { 0 };
+	int r = html_write(job, &err);
+
+	/* A part that has nothing is an error, which says why. */
+	if (!r)
+		r = excerpt_source_is_empty(job->part, &err);
+	if (!r)
+		tell(job);
+	if (r && err.code)
+		return say_error(&err);
+	return r && r != -EPIPE ? EXIT_BRACE : 0;
+}
+
+static int write_page(const struct invocation *inv, struct html_job *job)
+{
+	struct screen o;
+	int status = screen_open_whole(&o, inv);
+
+	if (status)
+		return status;
+	screen_binary(&o);
+	job->out = &o.text;
+	return screen_close(&o, run_job(job));
+}
+
+static void say_done(const struct invocation *inv, const struct html_job *job)
+{
+	struct stat st;
+
+	if (!inv->quiet && !stat(inv->output, &st))
+		say("brace: %s has %" PRIu64 " calls of %zu threads (%.1f MB): open it in a browser\n",
+		    inv->output, job->counts.calls, job->lanes, (double)st.st_size / 1e6);
+}
+
+static int make_page(struct invocation *inv, const char *trace, struct store_reader *reader)
+{
+	struct html_job job = { .title = base_name(trace) };
+	char *output = inv->output ? NULL : default_output(trace);
+	struct err err;
+	int status;
+
+	if (output)
+		inv->output = output;
+	job.source = trace_file_openings(inv, reader, &job.part, &err);
+	if (!job.source) {
+		status = say_error(&err);
+	} else {
+		job.stop = interrupt_catch();
+		job.is_part = excerpt_of(job.part);
+		status = write_page(inv, &job);
+		job.source->ops->close(job.source);
+	}
+	if (!status && inv->open)
+		status = open_page(inv->output);
+	else if (!status)
+		say_done(inv, &job);
+	free(output);
+	return status;
+}
+
+int cmd_html(struct invocation *inv)
+{
+	const char *trace = inv->n_operands ? inv->operands[0] : "trace.brace";
+	struct store_reader *reader;
+	int status = trace_file_open(inv, &reader);
+
+	if (status)
+		return status;
+	status = make_page(inv, trace, reader);
+	store_close(reader);
+	return status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by export and html, before they write: what stands there half is taken away before brace
+ * ends. */
+#include "ui/interrupt.h"
+
+#include <stddef.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int sig)
+{
+	interrupted = sig;
+}
+
+const volatile sig_atomic_t *interrupt_catch(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct sigaction act = { .sa_handler = note_interrupt };
+	struct sigaction now;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(signals[i], &act, NULL);
+	return &interrupted;
+}

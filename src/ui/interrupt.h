@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* Ctrl-C while an output is written that must be whole or not there. */
+#pragma once
+#include <signal.h>
+
+/* From now on SIGINT, SIGTERM and SIGHUP set the result to their number and end nothing. A signal
+ * that is ignored stays so. */
+const volatile sig_atomic_t *interrupt_catch(void);

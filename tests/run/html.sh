@@ -1,0 +1,110 @@
+#!/bin/bash
+# `brace html`: a page is decoded by its documented format (pages.py), and holds what `brace report` counts; its script is run
+# without a document by node, and with all of it by Chromium, where the machine has them.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+
+record() { # NAME ARGUMENT...: and its reports
+	timeout -k 5 "$LIMIT" "$BRACE" record -q -o "$T/$1" "${@:2}" >"$T/out" 2>"$T/err" </dev/null
+	page "$1"
+}
+page() { # NAME
+	"$BRACE" report --json "$T/$1" >"$T/$1.report" 2>>"$T/err"
+	"$BRACE" report --json --by thread "$T/$1" >"$T/$1.threads" 2>>"$T/err"
+	"$BRACE" html "$T/$1" -o "$T/$1.html" 2>"$T/$1.said"
+}
+agree() { # NAME [SELFTEST]
+	python3 "$HERE/pages.py" "$T/$1.html" "$T/$1.report" "$T/$1.threads" "${@:2}" >"$T/log" 2>&1
+}
+by_node() { # NAME
+	if ! command -v node >/dev/null; then
+		skip "$1: its script counts the same" "node is not installed"
+		return
+	fi
+	node "$HERE/page_script.js" "$T/$1.html" >"$T/$1.node" 2>"$T/log" && agree "$1" "$T/$1.node"
+	result "$1: its script counts the same" $? "$T/log"
+}
+by_browser() { # NAME
+	if ! command -v chromium >/dev/null; then
+		skip "$1: a browser counts the same, and mouse, keys, search, range work" "chromium is not installed"
+		return
+	fi
+	timeout -k 5 "$LIMIT" chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$T/profile" --window-size=1400,900 \
+		--virtual-time-budget=60000 --dump-dom "file://$T/$1.html#selftest" >"$T/$1.dom" 2>"$T/log" && agree "$1" "$T/$1.dom"
+	result "$1: a browser counts the same, and mouse, keys, search, range work" $? "$T/log"
+}
+
+cat >"$T/evil.c" <<'C'
+#include <unistd.h>
+#include <sys/prctl.h>
+__attribute__((noinline, noclone)) int innocent(int n) { __asm__ volatile(""); return n + 1; }
+__attribute__((noinline, noclone)) int again(int n) { __asm__ volatile(""); return n ? again(n - 1) + innocent(n) : 0; }
+int main(void) { prctl(PR_SET_NAME, "</script><b>"); return again(20) == 1; }
+C
+NAME='</script><script>document.title="owned"</script><!--"]]>&x'
+cc -O1 -fno-optimize-sibling-calls -c -o "$T/evil.o" "$T/evil.c" && objcopy --redefine-sym innocent="$NAME" "$T/evil.o" && cc -o "$T/bad" "$T/evil.o"
+check_that "a program has a function of an evil name" test -x "$T/bad"
+
+record threads --mode block -- "$FIXTURES/threads"
+record recursion --mode block -- "$FIXTURES/recursion"
+record exceptions --mode block -- "$FIXTURES/exceptions"
+record evil --mode block -- "$T/bad" '</script><script>alert(1)</script>'
+record events --mode block -t function_graph --args --retval -e 'truth:*' -- "$FIXTURES/events"
+record calls -t function -- "$T/bad"
+record short --mode block --threshold 2us -- "$FIXTURES/threads"
+record lossy -b 64K --mode overwrite -- "$FIXTURES/recursion"
+record killed --mode block -- bash -c 'exec bash -c "kill -9 \$\$"'
+for name in threads recursion exceptions evil events calls short lossy killed; do
+	agree $name
+	result "$name: the page has what report counts" $? "$T/log"
+done
+for name in threads exceptions evil events lossy; do
+	by_node $name
+done
+for name in evil; do
+	by_browser $name
+done
+check_that "the evil name is in the trace" grep -q 'document.title=' "$T/evil.report"
+check_that "no name is markup" test "$(grep -c '</script>' "$T/evil.html")" = 3 -a "$(grep -ci '<script' "$T/evil.html")" = 3
+check_that "the page may load nothing" grep -q "default-src 'none'" "$T/evil.html"
+check_that "arguments and values are notes" python3 - "$T/events.html" <<'P'
+import json, re, sys
+about = json.loads(re.search(r'id="about">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
+assert any(lane["bytes"][4] for lane in about["lanes"]) and any(lane["events"] for lane in about["lanes"])
+P
+if grep -q '"lost":[1-9]' "$T/lossy.report"; then
+	check_that "losses are told" grep -q 'records were lost' "$T/lossy.said"
+else
+	not_ok "nothing was lost"
+fi
+
+# The output.
+check_that "the page says what it has" grep -qE '^brace: .*/threads.html has [0-9]+ calls of [0-9]+ threads' "$T/threads.said"
+mkdir "$T/here"
+(cd "$T/here" && "$BRACE" html -q "$T/threads" 2>"$T/err")
+check_that "it is named after the trace" test -s "$T/here/threads.html" -a ! -s "$T/err"
+check_that "a page is its user's alone" test "$(stat -c %a "$T/here/threads.html")" = 600
+says() { # SENTENCE ARGUMENT...
+	"$BRACE" html "${@:2}" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q -- "$1" "$T/err" && [ ! -s "$T/out" ]
+	result "html says: $1" $? "$T/err"
+}
+echo kept >"$T/kept" && ln -s kept "$T/link"
+says 'symbolic link' "$T/threads" -o "$T/link"
+says 'No such file' "$T/nothing" -o "$T/nothing.html"
+says 'cannot write /dev/full' "$T/threads" -o /dev/full
+echo old >"$T/old"
+(ulimit -f 8; trap '' XFSZ; "$BRACE" html "$T/threads" -o "$T/old" 2>"$T/err")
+check_that "what fails leaves the old file" test "$(cat "$T/old")" = old -a -z "$(find "$T" -name 'old.*')"
+head -c 3000 "$T/threads" >"$T/cut"
+page cut
+agree cut
+result "a trace that was cut is shown up to there" $? "$T/log"
+check_that "and that is said" grep -q 'ends early' "$T/cut.said"
+mkdir "$T/bin"
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s"\n' "$T/opened" >"$T/bin/xdg-open" && chmod +x "$T/bin/xdg-open"
+PATH=$T/bin:$PATH "$BRACE" html --open "$T/threads" -o "$T/opened.html" 2>"$T/err"
+check_that "--open gives the page to xdg-open" test "$(cat "$T/opened")" = "$T/opened.html"
+PATH=$T/here "$BRACE" html --open "$T/threads" -o "$T/opened.html" 2>"$T/err"
+check_that "and says when there is none" grep -q 'xdg-open (package xdg-utils) is not there; open the file in a browser' "$T/err"
+finish
