@@ -112,7 +112,7 @@ static bool is_chosen(struct excerpt_reading *e, const struct extract_frame *f)
 		return false;
 	if (!(excerpt_function(x, f->thread, f->fn) & FUNCTION_SHOWN))
 		return leave_out(e, LEFT_BY_FUNCTION);
-	if (x->wish->graph.patterns.n && !f->in_graph)
+	if (x->graph && !f->in_graph)
 		return leave_out(e, LEFT_BY_GRAPH);
 	if (f->depth >= x->depth)
 		return leave_out(e, LEFT_BY_DEPTH);

@@ -8,18 +8,22 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "excerpt/internal.h"
+#include "excerpt/places.h"
 #include "shared/record.h"
 
 #define NAME_MOST 4096
+#define FUNCTION_LEFT 128 /* beside the flags: a place of -n means it */
 #define NEAREST_MOST 200000 /* names that a slip is compared with: a second's work */
 
-/* A list that has to have a function, its option, and the flag of its functions. */
+/* A list that has to have a function, its option, the flag of its functions, and places that do as
+ * well. -n may name functions that the trace does not have, but a place must have some. */
 struct list_row {
 	const struct function_list *list;
 	const char *option;
 	uint8_t flag;
+	const excerpt_words *places;
 };
-#define LISTS 3
+#define LISTS 4
 
 /* The symbol, or for a function without one the text that reports show. */
 static const char *symbol_of(const struct trace_module *m, const struct trace_function *f,
@@ -58,29 +62,40 @@ static bool is_of_modules(const struct excerpt *x, const struct trace_module *m)
 	       function_list_has_module(l, m->path);
 }
 
+static bool asks_for(const struct excerpt_wish *w, enum excerpt_places_of of,
+		     const struct function_list *names)
+{
+	return names->patterns.n || w->places[of].n;
+}
+
+/* places: bits of the places that mean the function. */
 static uint8_t flags_of(const struct excerpt *x, const struct trace_module *m,
-			const struct trace_function *f)
+			const struct trace_function *f, uint8_t places)
 {
 	const struct excerpt_wish *w = x->wish;
 	char room[NAME_MOST];
 	const char *symbol = symbol_of(m, f, room);
 	uint8_t flags = 0;
 
-	if (is_in(&w->without, m, f, symbol) || !is_of_modules(x, m))
+	if (is_in(&w->without, m, f, symbol) || places & 1u << EXCERPT_WITHOUT ||
+	    !is_of_modules(x, m))
 		return 0;
-	if ((!w->functions.patterns.n || is_in(&w->functions, m, f, symbol)) &&
+	if ((!asks_for(w, EXCERPT_IN, &w->functions) || places & 1u << EXCERPT_IN ||
+	     is_in(&w->functions, m, f, symbol)) &&
 	    f->size >= w->min_size)
 		flags |= FUNCTION_SHOWN;
-	flags |= is_in(&w->graph, m, f, symbol) ? FUNCTION_ROOT : 0;
+	if (places & 1u << EXCERPT_GRAPH || is_in(&w->graph, m, f, symbol))
+		flags |= FUNCTION_ROOT;
 	flags |= is_in(&w->callers_of, m, f, symbol) ? FUNCTION_CALLED : 0;
 	return flags;
 }
 
 /* Ids that no record can have are left out: a damaged file may claim any. */
-static uint8_t find_of_module(struct excerpt *x, const struct trace_module *m)
+static uint8_t find_of_module(struct excerpt *x, struct excerpt_places *places,
+			      const struct trace_module *m)
 {
 	struct excerpt_image *image;
-	uint8_t all = 0;
+	uint8_t all = 0, *bits;
 	size_t end;
 
 	if (m->image >= x->images.n || !m->functions.n || m->first_id > RECORD_ID_MAX)
@@ -93,10 +108,15 @@ static uint8_t find_of_module(struct excerpt *x, const struct trace_module *m)
 		memset(image->flags + image->n, x->unknown, end - image->n);
 		image->n = end;
 	}
+	bits = places ? excerpt_places_of_module(places, m) : NULL;
 	for (size_t id = m->first_id; id < end; id++) {
-		image->flags[id] = flags_of(x, m, &m->functions.at[id - m->first_id]);
+		size_t i = id - m->first_id;
+
+		image->flags[id] = flags_of(x, m, &m->functions.at[i], bits ? bits[i] : 0);
 		all |= image->flags[id];
+		all |= bits && bits[i] & 1u << EXCERPT_WITHOUT ? FUNCTION_LEFT : 0;
 	}
+	free(bits);
 	return all;
 }
 
@@ -127,7 +147,7 @@ static bool nearest_name(const struct excerpt *x, const struct function_list *l,
 
 static int no_function(const struct excerpt *x, const struct list_row *row, struct err *err)
 {
-	const char *first = row->list->patterns.n ? row->list->patterns.at[0].text : "";
+	const char *first = row->list->patterns.at[0].text;
 	char near[128];
 
 	if (nearest_name(x, row->list, near, sizeof(near)))
@@ -140,31 +160,52 @@ static int no_function(const struct excerpt *x, const struct list_row *row, stru
 
 /* Each list that was given must have a function. -L may name a library that nothing was recorded
  * of: the program is shown then. */
-static int check_lists(const struct excerpt *x, uint8_t found, struct err *err)
+static int check_lists(const struct excerpt *x, const struct excerpt_places *places, uint8_t found,
+		       struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
 	const struct list_row lists[LISTS] = {
-		{ &w->functions, "-l", FUNCTION_SHOWN },
-		{ &w->graph, "-g", FUNCTION_ROOT },
-		{ &w->callers_of, "--callers-of", FUNCTION_CALLED },
+		{ &w->functions, "-l", FUNCTION_SHOWN, &w->places[EXCERPT_IN] },
+		{ &w->graph, "-g", FUNCTION_ROOT, &w->places[EXCERPT_GRAPH] },
+		{ &w->callers_of, "--callers-of", FUNCTION_CALLED, NULL },
+		{ NULL, "-n", FUNCTION_LEFT, &w->places[EXCERPT_WITHOUT] },
 	};
 
-	for (size_t i = 0; i < LISTS; i++)
-		if (lists[i].list->patterns.n && !(found & lists[i].flag))
+	for (size_t i = 0; i < LISTS; i++) {
+		if (found & lists[i].flag)
+			continue;
+		if (lists[i].places && lists[i].places->n)
+			return excerpt_places_why(places, lists[i].places->at[0], err);
+		if (lists[i].list && lists[i].list->patterns.n)
 			return no_function(x, &lists[i], err);
+	}
 	return 0;
+}
+
+/* NULL: nothing is asked for by files of the source, and none is opened. */
+static struct excerpt_places *places_of(const struct excerpt_wish *w)
+{
+	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
+		if (w->places[i].n)
+			return excerpt_places_new(w);
+	return NULL;
 }
 
 int excerpt_find_functions(struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
+	struct excerpt_places *places = places_of(w);
 	uint8_t found = 0;
+	int r;
 
-	x->unknown = w->functions.patterns.n || w->min_size || w->modules.patterns.n
-			     ? 0 : FUNCTION_SHOWN;
+	x->unknown = FUNCTION_SHOWN;
+	if (asks_for(w, EXCERPT_IN, &w->functions) || w->min_size || w->modules.patterns.n)
+		x->unknown = 0;
 	while (x->images.n < x->info->images.n)
 		*vec_add(&x->images) = (struct excerpt_image){ 0 };
 	for (size_t i = 0; i < x->info->modules.n; i++)
-		found |= find_of_module(x, &x->info->modules.at[i]);
-	return check_lists(x, found, err);
+		found |= find_of_module(x, places, &x->info->modules.at[i]);
+	r = check_lists(x, places, found, err);
+	excerpt_places_free(places);
+	return r;
 }

@@ -28,6 +28,7 @@ struct excerpt {
 	const struct trace_info *info;
 	uint64_t from, to;          /* both included */
 	bool clip;
+	bool graph;                 /* only calls in one of -g */
 	bool nests;                 /* records are of calls, not of entries alone */
 	bool later;                 /* the trace is read twice */
 	uint32_t depth;             /* calls of less depth are chosen */

@@ -73,7 +73,7 @@ static int find_cpus(struct excerpt *x, struct err *err)
 static int check_nesting(const struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
-	const char *option = w->graph.patterns.n       ? "-g"
+	const char *option = x->graph                   ? "-g"
 			     : w->callers_of.patterns.n ? "--callers-of"
 			     : w->depth                 ? "--max-graph-depth"
 							: NULL;
@@ -106,6 +106,7 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 	x->wish = w;
 	x->reader = r;
 	x->info = store_info(r);
+	x->graph = w->graph.patterns.n || w->places[EXCERPT_GRAPH].n;
 	x->nests = has_ends(x->info);
 	x->depth = w->depth && w->depth < UINT32_MAX ? (uint32_t)w->depth : UINT32_MAX;
 	x->later = (w->min_ns || w->callers_of.patterns.n) && !x->info->thresh_ns;

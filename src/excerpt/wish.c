@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "excerpt/places.h"
 #include "model/units.h"
 
 struct wish_row {
@@ -23,6 +24,17 @@ static void *field_at(struct excerpt_wish *w, size_t field)
 /* Arguments are not known to the excerpt, so that no list takes conditions. */
 static int add_functions(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
+	static const struct { size_t field; enum excerpt_places_of of; } places[] = {
+		{ offsetof(struct excerpt_wish, functions), EXCERPT_IN },
+		{ offsetof(struct excerpt_wish, without), EXCERPT_WITHOUT },
+		{ offsetof(struct excerpt_wish, graph), EXCERPT_GRAPH },
+	};
+
+	for (size_t i = 0; i < EXCERPT_PLACES_N && excerpt_is_place(text); i++)
+		if (places[i].field == field) {
+			*vec_add(&w->places[places[i].of]) = mem_strdup(text);
+			return 0;
+		}
 	if (function_list_refuse_conditions(text, err))
 		return -err->code;
 	return function_list_write(field_at(w, field), text, true, err);
@@ -104,6 +116,9 @@ int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text,
 
 bool excerpt_wish_is_all(const struct excerpt_wish *w)
 {
+	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
+		if (w->places[i].n)
+			return false;
 	return !w->functions.patterns.n && !w->without.patterns.n && !w->graph.patterns.n &&
 	       !w->modules.patterns.n && !w->callers_of.patterns.n && !w->from && !w->to &&
 	       !w->cpus && !w->threads.n && !w->processes.n && !w->min_ns && !w->min_size &&
@@ -127,6 +142,8 @@ void excerpt_wish_free(struct excerpt_wish *w)
 	free(w->from);
 	free(w->to);
 	free(w->cpus);
+	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
+		free_words(&w->places[i]);
 	free_words(&w->threads);
 	free_words(&w->processes);
 	*w = (struct excerpt_wish){ 0 };

@@ -43,6 +43,14 @@ typedef VEC(struct sym_source_number) sym_source_numbers;
 int sym_source_lines(struct sym_source_info *s, const char *file, const char *within,
 		     sym_source_numbers *out, char **path, struct err *err);
 
+/* Where each function that has code is declared, by its first instruction; a path is as the
+ * compiler saw it. Returns 0, or -errno and *err. sym_source_declarations_free() frees the
+ * answer. */
+struct sym_source_declaration { uint64_t vaddr; uint32_t line; char *path; };
+typedef VEC(struct sym_source_declaration) sym_source_declarations;
+int sym_source_declared(struct sym_source_info *s, sym_source_declarations *out, struct err *err);
+void sym_source_declarations_free(sym_source_declarations *d);
+
 /* --- variables
  * --------------------------------------------------------------------------------- */
 

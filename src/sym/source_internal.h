@@ -33,6 +33,8 @@ struct sym_scope {
 int source_walk(struct sym_source_info *s, const struct dwarf_visitor *visitor, struct err *err);
 /* True if `path` ends in `tail`, which begins at one of its names. */
 bool source_is_file(const char *path, const char *tail);
+/* The path as seen from where the compiler ran; the caller frees it. */
+char *source_whole_path(Dwarf_Die *unit, const char *path);
 /* True if the function, copy or declaration has the name, in the source or for the linker. */
 bool source_has_name(Dwarf_Die *die, const char *name);
 /* The function's first instruction, of the innermost function of the scope. False: none. */

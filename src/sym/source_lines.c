@@ -58,8 +58,7 @@ static void note_row(struct line_search *s, Dwarf_Line *row, bool goes_on)
 		*vec_add(&s->rows) = (struct line_row){ .vaddr = vaddr, .line = (uint32_t)line };
 }
 
-/* The path as seen from where the compiler ran; the caller frees it. */
-static char *whole_path(Dwarf_Die *unit, const char *path)
+char *source_whole_path(Dwarf_Die *unit, const char *path)
 {
 	Dwarf_Attribute attr;
 	const char *dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
@@ -87,7 +86,7 @@ static void read_rows(struct line_search *s, Dwarf_Die *unit)
 			is = path && source_is_file(path, s->file);
 		last = path;
 		if (is && !s->path)
-			s->path = whole_path(unit, path);
+			s->path = source_whole_path(unit, path);
 		s->is_file |= is;
 		if (row)
 			dwarf_lineno(row, &line);

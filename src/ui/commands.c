@@ -177,7 +177,7 @@ static const struct option format_options[] = {
 /* The part of a trace file that is read (excerpt/wish.h), in all commands that read one. Names and
  * letters are those of recording where the meaning is. */
 static const struct option excerpt_options[] = {
-	{ 'l', "filter", "GLOB", "only functions that match; may be given several times", .set = set_excerpt },
+	{ 'l', "filter", "GLOB", "only functions that match, or file.c:120, or 'src/*'; may be given several times", .set = set_excerpt },
 	{ 'n', "notrace", "GLOB", "no functions that match, even if -l names them", .set = set_excerpt },
 	{ 'g', "graph-function", "GLOB", "only these functions and what they call", .set = set_excerpt },
 	{ 'L', "library", "MODULE", "only functions of the program and of this library", .set = set_excerpt },

@@ -85,6 +85,23 @@ all=$("$BRACE" report --json --from +0 "$T/trace" | sed 1d | wc -l)
 [ "$all" -gt 10 ] && [ "$(json_of -l leaf | sed 1d | wc -l)" -eq 1 ]
 result "-l leaves one of $all rows" $?
 
+# --- functions by their places in the source
+SOURCE=$HERE/../targets/parts.c
+line_of() { grep -nF -m 1 -- "$1" "$SOURCE" | cut -d: -f1; }
+names() { json_of "$@" | sed -nE 's/.*"name":"([^"]*)".*/\1/p' | sort | tr '\n' ' '; }
+is_names() { # NAME WANTED OPTION...
+	local got
+	got=$(names "${@:3}")
+	[ "$got" = "$2 " ]
+	result "$1: $2" $? "$T/err"
+}
+is_names "a line" short_step -l "parts.c:$(line_of 'leaf(1);')"
+is_names "two lines" "leaf short_step" -l "parts.c:$(line_of 'leaf(1);')" -l "parts.c:$(line_of 'atomic_fetch_add(&done, 1);')"
+is_names "a line's graph" "leaf long_step short_step" -g "parts.c:$(line_of 'leaf(n);')"
+is_names "a file" "fibonacci leaf long_step main round_of rounds short_step" -l parts.c
+is_names "a folder" "fibonacci leaf long_step main round_of rounds short_step" -l 'tests/targets/*'
+is_names "all but a file's" "$(comm -23 <(names | tr ' ' '\n' | sort) <(names -l parts.c | tr ' ' '\n' | sort) | grep . | tr '\n' ' ' | sed 's/ $//')" -n parts.c
+
 # --- what cannot be meant
 refuses() { # NAME PATTERN OPTION...
 	"$BRACE" report "${@:3}" "$T/trace" >"$T/out" 2>"$T/err"
@@ -96,6 +113,14 @@ refuses "a histogram of nobody" 'no function of the trace matches' --histogram n
 refuses "two views at once" '^brace: --callers and --tree each say what to print' --tree --callers leaf
 refuses "a histogram with -l" 'leave -l out' --histogram leaf -l main
 refuses "a part with nothing" 'nothing of the trace is chosen' --min-duration 1h
+refuses "a line without code" 'there is no code at parts.c:1; the next line that has some is [0-9]+' -l parts.c:1
+refuses "a file that is none of its" 'is of a source file nix.c' -l nix.c:1
+refuses "a folder that is none of its" 'no function of the trace stands there' -l 'nix/*'
+refuses "nothing to leave out" 'no function of the trace stands there' -n 'nix/*'
+cp "$FIXTURES/parts" "$T/changed"
+record --mode block -- "$T/changed"
+cp /bin/true "$T/changed"
+refuses "another file than was traced" 'changed is not the file that was traced' -l parts.c
 record --mode block -t function -- "$FIXTURES/parts"
 refuses "no tree without ends" '--tree needs all calls and their ends.*-t function' --tree
 [ "$(calls_of leaf -l leaf)" = 36 ]

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens the trace's modules and asks their debug information (sym/source.h), once a file, when an
+ * excerpt is opened. A file that is gone, has changed or has no debug information means nothing;
+ * why, is kept for the sentence that says that no function was found. */
+#include "excerpt/places.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/mem.h"
+#include "model/units.h"
+#include "sym/source.h"
+
+/* An instruction of a function, and the options that mean it. */
+struct place_hit { uint64_t vaddr; uint8_t bits; };
+typedef VEC(struct place_hit) place_hits;
+
+struct place_file { const struct trace_module *of; place_hits hits; };
+
+struct excerpt_places {
+	const struct excerpt_wish *wish;
+	VEC(struct place_file) files;
+	struct err why;           /* the first reason; code 0: none */
+};
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static bool has_ending(const char *text, size_t n)
+{
+	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".h", ".hh",
+					       ".hpp", ".hxx", ".rs", ".go", ".d", ".S", ".s",
+					       ".f90", ".adb", ".pas", ".ml", ".zig", ".nim" };
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t k = strlen(endings[i]);
+
+		if (n > k && !strncmp(text + n - k, endings[i], k))
+			return true;
+	}
+	return false;
+}
+
+/* Characters before `:LINE` at the end; all of them if there is none. */
+static size_t file_length(const char *text)
+{
+	size_t n = strlen(text), at = n;
+
+	while (at && isdigit((unsigned char)text[at - 1]))
+		at--;
+	return at < n && at > 1 && text[at - 1] == ':' && text[at - 2] != ':' ? at - 1 : n;
+}
+
+bool excerpt_is_place(const char *text)
+{
+	const size_t n = file_length(text);
+
+	if (strpbrk(text, " \t\n!@"))
+		return false;
+	/* A directory: Go's functions have paths in their names, and a dot behind them. */
+	return has_ending(text, n) || (n > 1 && !strcmp(text + n - 2, "/*"));
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+static void note_why(struct excerpt_places *p, const struct err *err)
+{
+	if (!p->why.code || (p->why.code == ENODATA && err->code != ENODATA))
+		p->why = *err;
+}
+
+/* The whole path, or its end from a directory on. */
+static bool path_matches(const char *path, const char *glob)
+{
+	while (!glob_match(glob, path)) {
+		path = strchr(path, '/');
+		if (!path)
+			return false;
+		path++;
+	}
+	return true;
+}
+
+static void add_line(struct excerpt_places *p, struct sym_source_info *s, const char *place,
+		     uint8_t bit, place_hits *hits)
+{
+	const size_t n = file_length(place);
+	char *file = mem_printf("%.*s", (int)n, place);
+	sym_source_places found;
+	uint64_t line;
+	struct err err;
+
+	if (units_parse_number(place + n + 1, "a line", 1, UINT32_MAX, &line, &err) ||
+	    sym_source_line(s, file, (uint32_t)line, NULL, &found, &err)) {
+		note_why(p, &err);
+	} else {
+		for (size_t i = 0; i < found.n; i++)
+			*vec_add(hits) = (struct place_hit){ found.at[i].vaddr, bit };
+		vec_free(&found);
+	}
+	free(file);
+}
+
+/* Functions whose file matches. */
+static void add_paths(struct excerpt_places *p, struct sym_source_info *s,
+		      sym_source_declarations *all, const char *glob, uint8_t bit,
+		      place_hits *hits)
+{
+	struct err err;
+
+	if (!all->n && sym_source_declared(s, all, &err)) {
+		note_why(p, &err);
+		return;
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (path_matches(all->at[i].path, glob))
+			*vec_add(hits) = (struct place_hit){ all->at[i].vaddr, bit };
+}
+
+static void ask(struct excerpt_places *p, struct sym_source_info *s, place_hits *hits)
+{
+	sym_source_declarations all = { 0 };
+
+	for (unsigned of = 0; of < EXCERPT_PLACES_N; of++)
+		for (size_t i = 0; i < p->wish->places[of].n; i++) {
+			const char *place = p->wish->places[of].at[i];
+			const uint8_t bit = (uint8_t)(1u << of);
+
+			if (place[file_length(place)])
+				add_line(p, s, place, bit, hits);
+			else
+				add_paths(p, s, &all, place, bit, hits);
+		}
+	sym_source_declarations_free(&all);
+}
+
+/* A file that is not the one that was traced tells nothing. */
+static bool is_same_file(const struct trace_module *m, const struct sym_module *now)
+{
+	return !m->build_id_len || (m->build_id_len == now->build_id_len &&
+				    !memcmp(m->build_id, now->build_id, m->build_id_len));
+}
+
+static void read_file(struct excerpt_places *p, const struct trace_module *m, place_hits *hits)
+{
+	struct sym_source_info *s;
+	struct sym_module *now;
+	struct err err;
+
+	if (*m->path != '/' || sym_open(m->path, &now, &err)) {
+		if (*m->path == '/')
+			note_why(p, &err);
+		return;
+	}
+	if (!is_same_file(m, now)) {
+		err_set(&err, ESTALE, "%s is not the file that was traced", m->path);
+		note_why(p, &err);
+	} else if (sym_source_open(now, &s, &err)) {
+		note_why(p, &err);
+	} else {
+		ask(p, s, hits);
+		sym_source_close(s);
+	}
+	sym_close(now);
+}
+
+/* --- modules --------------------------------------------------------------------------------- */
+
+struct excerpt_places *excerpt_places_new(const struct excerpt_wish *w)
+{
+	struct excerpt_places *p = mem_zalloc(sizeof(*p));
+
+	p->wish = w;
+	return p;
+}
+
+void excerpt_places_free(struct excerpt_places *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->files.n; i++)
+		vec_free(&p->files.at[i].hits);
+	vec_free(&p->files);
+	free(p);
+}
+
+static const place_hits *hits_of(struct excerpt_places *p, const struct trace_module *m)
+{
+	struct place_file *f;
+
+	for (size_t i = 0; i < p->files.n; i++) {
+		const struct trace_module *of = p->files.at[i].of;
+
+		if (!strcmp(of->path, m->path) && of->build_id_len == m->build_id_len &&
+		    !memcmp(of->build_id, m->build_id, m->build_id_len))
+			return &p->files.at[i].hits;
+	}
+	f = vec_add(&p->files);
+	*f = (struct place_file){ .of = m };
+	read_file(p, m, &f->hits);
+	return &f->hits;
+}
+
+/* A function whose size is not known goes on to the next one. */
+static bool holds(const struct trace_function *f, uint64_t vaddr)
+{
+	return f->vaddr <= vaddr && (!f->size || vaddr - f->vaddr < f->size);
+}
+
+uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_module *m)
+{
+	const place_hits *hits = hits_of(p, m);
+	uint8_t *bits = mem_zalloc(m->functions.n + 1);
+
+	for (size_t i = 0; i < hits->n; i++) {
+		const uint64_t vaddr = hits->at[i].vaddr;
+		size_t n = vec_bisect(&m->functions, f, f->vaddr <= vaddr);
+
+		if (n && holds(&m->functions.at[n - 1], vaddr))
+			bits[n - 1] |= hits->at[i].bits;
+	}
+	return bits;
+}
+
+int excerpt_places_why(const struct excerpt_places *p, const char *place, struct err *err)
+{
+	if (p->why.code)
+		return err_at(err, p->why.code, place, 0, "%s", p->why.text);
+	return err_at(err, ENOENT, place, 0,
+		      "no function of the trace stands there, by the debug information of its files");
+}

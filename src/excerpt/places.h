@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions by where they stand in the source: FILE:LINE, or a pattern of paths. Debug information
+ * tells it, of the files that the trace names, as they are now. */
+#pragma once
+#include "excerpt/wish.h"
+#include "trace/trace_info.h"
+
+/* Whether the text of -l is such a place: FILE:LINE or FILE, where FILE has the ending of a source
+ * file; or a directory's files, as a path that ends in a `/` and a star. */
+bool excerpt_is_place(const char *text);
+
+/* Which functions of a module are meant by each option's places: bit i of enum
+ * excerpt_places_of. */
+struct excerpt_places;
+/* Reads no file yet. excerpt_places_free() frees it. */
+struct excerpt_places *excerpt_places_new(const struct excerpt_wish *w);
+void excerpt_places_free(struct excerpt_places *p);
+/* The bits of each function of the module, in its order; free() them. Modules of one file are read
+ * once. */
+uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_module *m);
+/* Why the places mean nothing, when they mean nothing: -errno and *err. */
+int excerpt_places_why(const struct excerpt_places *p, const char *place, struct err *err);
