@@ -43,6 +43,8 @@ static char *listed(const struct probe_command *c)
 	const struct probe_definition *d = c->definition;
 	char active[16] = "";
 
+	if (d->fprobe)
+		return mem_printf("f:%s/%s %s%s%s", c->group, c->event, d->symbol, d->returns ? "%return" : "", d->arguments);
 	if (d->active)
 		snprintf(active, sizeof(active), "%u", d->active);
 	if (d->symbol)
@@ -93,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char *line = mem_strndup((const char *)data, n);
 
 	probe_command_is_of_file(line);
+	probe_command_is_fprobe(line);
 	parse(line, NULL);
 	parse(line, &symbols);
 	free(line);

@@ -300,7 +300,7 @@ static int parse_register(struct fetch_build *b, struct fetch_text *t)
 {
 	int r = fetch_register(t->at + 1, (size_t)(t->end - t->at - 1));
 
-	if (b->field)
+	if (b->field || b->no_registers)
 		return set_fault(t, "Invalid $-variable specified");
 	if (r < 0)
 		return set_fault(t, "Invalid register name");

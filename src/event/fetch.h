@@ -42,6 +42,7 @@ struct fetch_build {
 	/* The place was given as a symbol, as in kprobe_events: it is shown as one, and there are
 	 * @SYMBOL and, at a function's first instruction, $argN. */
 	bool by_symbol, at_entry;
+	bool no_registers;        /* there is no %REG, as in the kernel's fprobes */
 	/* by_symbol: finds a symbol of the probed file, n characters; *distance: its place less the
 	 * probed one. False: there is none. */
 	bool (*symbol)(void *arg, const char *name, size_t n, int64_t *distance);

@@ -19,6 +19,7 @@ struct symbol_place {
 	struct symbol_match place;
 	char *symbol;              /* without module, offset and suffix */
 	uint64_t more;             /* its offset */
+	bool no_offset;            /* only functions are meant */
 };
 
 /* Reads a decimal, octal or hexadecimal number that is the whole text. */
@@ -42,7 +43,7 @@ static int parse_active(const struct line_words *w, struct probe_command *c)
 		return *digits && *digits != ':'
 			       ? probe_line_fault(w, digits, "behind the letter stands :[GRP/]EVENT")
 			       : 0;
-	if (!c->definition->returns)
+	if (!c->definition->returns && !c->definition->fprobe)
 		return probe_line_fault(w, digits, "Maxactive is only for function exit");
 	if (colon)
 		*colon = '\0';
@@ -60,7 +61,8 @@ static int parse_active(const struct line_words *w, struct probe_command *c)
 /* Cuts [MODULE:]SYMBOL[+OFFSET] and finds it. */
 static int find_place(const struct line_words *w, struct symbol_place *p)
 {
-	static const char bad[] = "Invalid probed address or symbol";
+	const char *bad = p->no_offset ? "Failed to register probe event"
+				       : "Invalid probed address or symbol";
 	char *word = mem_strdup(w->at[1]), *colon = strchr(word, ':');
 	char *symbol = colon ? colon + 1 : word, *plus = strchr(symbol, '+');
 	unsigned n = 0;
@@ -71,7 +73,8 @@ static int find_place(const struct line_words *w, struct symbol_place *p)
 	if (colon)
 		*colon = '\0';
 	p->symbol = mem_strdup(symbol);
-	if (*p->symbol && (!plus || (parse_number(plus + 1, &p->more) && p->more <= UINT32_MAX)))
+	if (*p->symbol && !(plus && p->no_offset) &&
+	    (!plus || (parse_number(plus + 1, &p->more) && p->more <= UINT32_MAX)))
 		n = p->symbols->find(p->symbols->arg, colon ? word : NULL, p->symbol, p->more,
 				     &p->place);
 	free(word);
@@ -113,12 +116,18 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 	return 0;
 }
 
-/* p_SYMBOL_OFFSET; whatever a name cannot have becomes an underline. */
+/* p_SYMBOL_OFFSET, SYMBOL__entry; whatever a name cannot have becomes an underline. */
 static char *name_itself(const struct probe_definition *d, const struct symbol_place *p)
 {
-	char *name = mem_printf("%c_%.*s_%llu", d->returns ? 'r' : 'p', (int)PROBE_NAME_MAX / 2,
-				p->symbol, (unsigned long long)p->more);
+	char *name;
 
+	if (d->fprobe)
+		name = mem_printf("%s%.*s__%s", isdigit((unsigned char)*p->symbol) ? "_" : "",
+				  (int)PROBE_NAME_MAX - 8, p->symbol,
+				  d->returns ? "exit" : "entry");
+	else
+		name = mem_printf("%c_%.*s_%llu", d->returns ? 'r' : 'p', (int)PROBE_NAME_MAX / 2,
+				  p->symbol, (unsigned long long)p->more);
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c))
 			*c = '_';
@@ -148,6 +157,7 @@ static int compile(const struct line_words *w, struct symbol_place *p, struct pr
 		fetch_begin(&b);
 	b.by_symbol = true;
 	b.at_entry = p->place.entry && !c->definition->returns;
+	b.no_registers = c->definition->fprobe;
 	b.symbol = find_object;
 	b.symbol_arg = p;
 	r = probe_line_arguments(w, c, &b);
@@ -155,6 +165,46 @@ static int compile(const struct line_words *w, struct symbol_place *p, struct pr
 		c->format = fetch_format(&b, c->event);
 	fetch_free(&b);
 	return r;
+}
+
+/* Whether an argument is, or has in it, $retval: the place is a return then. */
+static bool wants_value(const struct line_words *w)
+{
+	for (size_t i = 2; i < w->n; i++) {
+		const char *at = strstr(w->at[i], "$retval");
+
+		if (at && !isalnum((unsigned char)at[7]) && at[7] != '_')
+			return true;
+	}
+	return false;
+}
+
+/* Reads the parts of a line with f, in the kernel's order (__trace_fprobe_create). All but the
+ * memory of *p. */
+static int parse_fprobe(const struct line_words *w, struct symbol_place *p, struct probe_command *c)
+{
+	struct probe_definition *d = c->definition;
+	char *name = strchr(w->at[0], ':'), *suffix = strchr(w->at[1], '%');
+	int r = parse_active(w, c);
+
+	p->no_offset = true;
+	if (r < 0)
+		return r;
+	d->returns = suffix ? !strcmp(suffix, "%return") : wants_value(w);
+	if (suffix && !d->returns)
+		return probe_line_fault(w, suffix, "Invalid probed address suffix");
+	if (d->active && !d->returns)
+		return probe_line_fault(w, w->at[0] + 1, "Maxactive is only for function exit");
+	r = name ? probe_line_name(w, name + 1, &c->group, &c->event) : 0;
+	if (r == 0)
+		r = parse_symbol(w, p, c);
+	if (r < 0)
+		return r;
+	if (!c->group)
+		c->group = mem_strdup("fprobes");
+	if (!c->event)
+		c->event = name_itself(d, p);
+	return compile(w, p, c);
 }
 
 /* All but the memory of *p. */
@@ -186,7 +236,8 @@ int kprobe_command_definition(const struct line_words *w, const struct probe_sym
 		return probe_line_fault(w, w->at[0], "a probe's place is missing: p:NAME FUNCTION");
 	c->definition = mem_zalloc(sizeof(*c->definition));
 	c->definition->returns = *w->at[0] == 'r';
-	r = parse_parts(w, &p, c);
+	c->definition->fprobe = *w->at[0] == 'f';
+	r = (c->definition->fprobe ? parse_fprobe : parse_parts)(w, &p, c);
 	free(p.symbol);
 	free(p.place.path);
 	return r;

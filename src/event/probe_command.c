@@ -249,6 +249,10 @@ static int parse_words(const struct line_words *w, const struct probe_symbols *s
 	if (!w->n)
 		return 0;
 	switch (*w->at[0]) {
+	case 'f':
+		if (!symbols)
+			break;
+		/* fall through */
 	case 'p':
 	case 'r':
 		c->action = PROBE_DEFINE;
@@ -257,9 +261,10 @@ static int parse_words(const struct line_words *w, const struct probe_symbols *s
 		c->action = PROBE_REMOVE;
 		return parse_removal(w, c);
 	default:
-		return probe_line_fault(w, w->at[0],
-				 "a line begins with p (a probe), r (a function's return) or -: (a removal)");
+		break;
 	}
+	return probe_line_fault(w, w->at[0],
+			 "a line begins with p (a probe), r (a function's return) or -: (a removal)");
 }
 
 int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
@@ -281,6 +286,13 @@ int probe_command_parse_symbols(const char *line, const struct probe_symbols *sy
 int probe_command_parse(const char *line, struct probe_command *out, struct err *err)
 {
 	return probe_command_parse_symbols(line, NULL, out, err);
+}
+
+bool probe_command_is_fprobe(const char *line)
+{
+	size_t n = strspn(line + (*line == 'f'), "0123456789abcdefx");
+
+	return *line == 'f' && (line[1 + n] == ':' || line[1 + n] == ' ' || line[1 + n] == '\t');
 }
 
 bool probe_command_is_of_file(const char *line)

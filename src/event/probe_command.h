@@ -4,6 +4,7 @@
  *   r[:[GRP/][EVENT]] PATH:OFFSET [FETCHARG...]     when the function there returns
  *   p[:[GRP/][EVENT]] PATH:OFFSET%return [FETCHARG...]
  *   p|r[MAXACTIVE][:[GRP/][EVENT]] [MODULE:]SYMBOL[+OFFSET][%return] [FETCHARG...]
+ *   f[MAXACTIVE][:[GRP/][EVENT]] [MODULE:]SYMBOL[%return] [FETCHARG...]
  *   -:[GRP/]EVENT     -:GRP/                        removes it, or those of a group
  *   -:[GRP/]EVENT PATH:OFFSET [FETCHARG...]         if it is listed so, up to the last word given
  * and the definition that it makes. Sentences are the kernel's where it has one. */
@@ -26,6 +27,8 @@ struct probe_definition {
 	char *path;               /* as written */
 	uint64_t offset;          /* in the file */
 	bool returns;             /* it is a function, and its return is meant */
+	bool fprobe;              /* it was defined by f */
+	bool follows;             /* its line is that of the place before, which is listed */
 	char *symbol;             /* as listed, if it was given so: "vfs_read+4"; else NULL */
 	unsigned active;          /* MAXACTIVE, which changes nothing here; 0: none was given */
 	dev_t device;             /* the file */
@@ -64,6 +67,8 @@ struct probe_symbols {
 	void *arg;
 };
 
+/* Whether the line is a definition by f. */
+bool probe_command_is_fprobe(const char *line);
 /* Whether the line, if it is a definition, has a place in a file, and no symbol. */
 bool probe_command_is_of_file(const char *line);
 

@@ -223,7 +223,10 @@ static const struct event_entry *event_of(struct event_catalogue *c,
 {
 	const struct event_entry *e = events_find(c, command->group, command->event);
 
-	return e && e->probe && !e->probe->symbol == !command->definition->symbol ? e : NULL;
+	return e && e->probe && !e->probe->symbol == !command->definition->symbol &&
+			       e->probe->fprobe == command->definition->fprobe
+		       ? e
+		       : NULL;
 }
 
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,

@@ -18,11 +18,15 @@
 #define FUNCTION_LOCATION "trace_kprobe"
 #define SYNTHETIC_LOCATION "synthetic_events"
 #define EPROBE_LOCATION "event_probe"
+#define FPROBE_LOCATION "trace_fprobe"
+
+/* Functions that one line may define an event at. */
+#define FUNCTIONS_MOST 1000
 
 /* The events that a file is about. */
 enum defined_kind {
 	DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_FUNCTIONS = 4, DEFINED_EPROBES = 8,
-	DEFINED_ALL = 15
+	DEFINED_FPROBES = 16, DEFINED_ALL = 31
 };
 
 /* Definitions are common to all instances: the top one has them. */
@@ -35,6 +39,7 @@ static enum defined_kind kind_of(const struct event_entry *e)
 {
 	return e->eprobe	  ? DEFINED_EPROBES
 	       : !e->probe	  ? DEFINED_SYNTHETIC
+	       : e->probe->fprobe ? DEFINED_FPROBES
 	       : e->probe->symbol ? DEFINED_FUNCTIONS
 				  : DEFINED_PROBES;
 }
@@ -50,7 +55,8 @@ static bool is_defined(const struct event_entry *e, enum defined_kind kind)
 static char *text_of_probe(const struct probe_definition *d)
 {
 	if (d->symbol)
-		return mem_printf(" %s%s", d->symbol, d->arguments);
+		return mem_printf(" %s%s%s", d->symbol, d->fprobe && d->returns ? "%return" : "",
+				  d->arguments);
 	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
 }
 
@@ -109,7 +115,8 @@ static void show_event(const struct defined *d, enum defined_kind kind, struct o
 	char *listed = listing_of(d);
 
 	if (listed) {
-		out_char(text, e->eprobe ? 'e' : d->place->returns ? 'r' : 'p');
+		out_char(text, e->eprobe ? 'e' : e->probe->fprobe ? 'f'
+				       : d->place->returns ? 'r' : 'p');
 		if (d->place && d->place->active)
 			out_printf(text, "%u", d->place->active);
 		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
@@ -128,7 +135,8 @@ static int show_defined(struct tree_file *f, enum defined_kind kind, struct out 
 	defined_list l = list_defined(((struct instance *)f->owner)->events, kind);
 
 	for (size_t i = 0; i < l.n; i++)
-		show_event(&l.at[i], kind, text);
+		if (!l.at[i].place || !l.at[i].place->follows)
+			show_event(&l.at[i], kind, text);
 	vec_free(&l);
 	return 0;
 }
@@ -476,7 +484,8 @@ static int run_kernel_line(struct instance *top, const char *line, enum defined_
 			   struct err *err)
 {
 	struct probe_command c;
-	bool of_file = kind == DEFINED_PROBES || probe_command_is_of_file(line);
+	bool of_file = kind == DEFINED_PROBES ||
+		       (probe_command_is_of_file(line) && !probe_command_is_fprobe(line));
 	int r = of_file ? probe_command_parse(line, &c, err) : parse_function(top, line, &c, err);
 	const struct removal what = { .kind = kind, .group = c.group, .event = c.event,
 				      .listed = c.listed };
@@ -538,6 +547,193 @@ static int run_probe(struct instance *top, const char *line, enum defined_kind k
 		break;
 	}
 	source_lines_free(&lines);
+	return r;
+}
+
+/* --- f: one function or many ----------------------------------------------------------------- */
+
+/* Functions that a pattern matches: "NAME" of the program, "MODULE:NAME" of libraries. */
+struct found_functions {
+	VEC(char *) own, others;
+	VEC(char) line;
+};
+
+/* Takes lines of available_filter_functions, in pieces. */
+static int take_functions(void *arg, const char *text, size_t n)
+{
+	struct found_functions *f = arg;
+
+	for (size_t i = 0; i < n; i++) {
+		char *module, *line;
+
+		if (text[i] != '\n') {
+			*vec_add(&f->line) = text[i];
+			continue;
+		}
+		line = mem_strndup(f->line.at, f->line.n);
+		f->line.n = 0;
+		module = strstr(line, " [");
+		if (!module) {
+			*vec_add(&f->own) = line;
+			continue;
+		}
+		*module = '\0';
+		*vec_add(&f->others) = mem_printf("%.*s:%s", (int)strcspn(module + 2, "]"),
+						  module + 2, line);
+		free(line);
+	}
+	return 0;
+}
+
+static void free_functions(struct found_functions *f)
+{
+	for (size_t i = 0; i < f->own.n; i++)
+		free(f->own.at[i]);
+	for (size_t i = 0; i < f->others.n; i++)
+		free(f->others.at[i]);
+	vec_free(&f->own);
+	vec_free(&f->others);
+	vec_free(&f->line);
+}
+
+/* Finds the functions of [MODULE:]PATTERN, n characters. */
+static void find_functions(struct instance *top, const char *place, size_t n,
+			   struct found_functions *out)
+{
+	const char *colon = memchr(place, ':', n);
+	size_t module = colon ? (size_t)(colon - place) : 0;
+	char *text = colon ? mem_printf("%.*s:mod:%.*s", (int)(n - module - 1), colon + 1,
+					(int)module, place)
+			   : mem_strndup(place, n);
+	struct tree_target t = instance_lock(top);
+	struct function_list list = { 0 };
+	struct err ignored;
+	struct out lines;
+
+	if (t.ops->functions && function_list_write(&list, text, false, &ignored) == 0) {
+		out_init_raw(&lines, take_functions, out);
+		t.ops->functions(t.arg, &list, &lines);
+		out_flush(&lines);
+		out_free(&lines);
+	}
+	instance_unlock(top);
+	function_list_free(&list);
+	free(text);
+}
+
+/* A line with a pattern in its second word. */
+struct fprobe_line {
+	const char *line;
+	size_t at, n;           /* the pattern */
+	/* Of the first function that has a probe, what removes it, and all that follow; else
+	 * NULL. */
+	char *group, *event, *listed;
+};
+
+/* Notes how the places of the line are removed. */
+static void note_listed(struct fprobe_line *l, const struct probe_command *c)
+{
+	l->group = mem_strdup(c->group);
+	l->event = mem_strdup(c->event);
+	l->listed = text_of_probe(c->definition);
+}
+
+/* Removes the places that were defined so far. */
+static void undo_functions(struct instance *top, const struct fprobe_line *l)
+{
+	const struct removal what = { .kind = DEFINED_FPROBES, .group = l->group,
+				      .event = l->event, .listed = l->listed };
+	struct err ignored;
+
+	if (l->listed)
+		remove_named(top, &what, &ignored);
+}
+
+/* Defines the event at one function; as one more place, if there is one already. Columns of *err
+ * are the line's. */
+static int define_one(struct instance *top, struct fprobe_line *l, const char *function,
+		      struct err *err)
+{
+	char *line = mem_printf("%.*s%s%s", (int)l->at, l->line, function, l->line + l->at + l->n);
+	size_t n = strlen(function);
+	struct probe_command c;
+	struct fprobe_line made = { 0 };
+	struct err why;
+	int r = parse_function(top, line, &c, &why);
+
+	if (r == 0) {
+		free(c.definition->symbol);
+		c.definition->symbol = mem_strndup(l->line + l->at, l->n);
+		c.definition->follows = l->listed;
+		note_listed(&made, &c);
+		r = check_name(c.group, c.event, line, strcspn(line, ":") + 1, &why);
+		if (r == 0)
+			r = define_probe(top, &c, line, &why);
+		probe_command_free(&c);
+	}
+	if (r == 0 && !l->listed) {
+		l->group = made.group;
+		l->event = made.event;
+		l->listed = made.listed;
+	} else {
+		free(made.group);
+		free(made.event);
+		free(made.listed);
+	}
+	if (r < 0)
+		err_at(err, -r, l->line,
+		       why.column >= l->at + n ? why.column - n + l->n : why.column, "%s",
+		       why.text);
+	free(line);
+	return r;
+}
+
+/* Defines the event at all of these functions that can be probed, or none. */
+static int define_all(struct instance *top, struct fprobe_line *l, char **functions, size_t n,
+		      struct err *err)
+{
+	int r = err_at(err, EINVAL, l->line, l->at, "no function of this name can be probed");
+
+	if (n > FUNCTIONS_MOST)
+		return err_at(err, E2BIG, l->line, l->at,
+			      "%zu functions match; an event can have %u at once", n,
+			      FUNCTIONS_MOST);
+	for (size_t i = 0; i < n; i++) {
+		r = define_one(top, l, functions[i], err);
+		/* What is wrong with a function is no fault of the line; all else is. */
+		if (r < 0 && r != -EINVAL && r != -EADDRNOTAVAIL) {
+			undo_functions(top, l);
+			return r;
+		}
+	}
+	return l->listed ? 0 : r;
+}
+
+/* Runs a line with f. */
+static int run_fprobe(struct instance *top, const char *line, struct err *err)
+{
+	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),
+	       n = strcspn(line + at, " \t%");
+	struct fprobe_line l = { .line = line, .at = at, .n = n };
+	struct found_functions found = { 0 };
+	int r;
+
+	if (!n || strcspn(line + at, "*?[") >= n)
+		return run_kernel_line(top, line, DEFINED_ALL, err);
+	if (!memchr(line, ':', head))
+		return err_at(err, EINVAL, line, 0,
+			      "an event at several functions wants a name: f:[GRP/]EVENT PATTERN");
+	find_functions(top, line + at, n, &found);
+	if (found.own.n)
+		r = define_all(top, &l, found.own.at, found.own.n, err);
+	else if (found.others.n)
+		r = define_all(top, &l, found.others.at, found.others.n, err);
+	else
+		r = err_at(err, EINVAL, line, at, "no function matches");
+	free_functions(&found);
+	free(l.group);
+	free(l.event);
+	free(l.listed);
 	return r;
 }
 
@@ -642,6 +838,11 @@ static int run_line(struct instance *top, const char *line, enum defined_kind ki
 
 	if (kind == DEFINED_ALL && eprobe_command_is(line))
 		return run_eprobe(top, line, blame, err);
+	if (kind == DEFINED_ALL && probe_command_is_fprobe(line)) {
+		r = run_fprobe(top, line, err);
+		*blame = (struct blame){ .location = FPROBE_LOCATION, .column = err->column };
+		return r;
+	}
 	*blame = (struct blame){ .location = SYNTHETIC_LOCATION };
 	if (!dynamic && kind != DEFINED_SYNTHETIC) {
 		blame->location = kind == DEFINED_FUNCTIONS || !probe_command_is_of_file(line)

@@ -11,6 +11,7 @@ static const char *const lines[] = {
 	"    p[:[<group>/][<event>]] <place> [<args>]",
 	"    r[maxactive][:[<group>/][<event>]] <place> [<args>]",
 	"    e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]",
+	"    f[:[<group>/][<event>]] <func-name>[%return] [<args>]",
 	"    s:[synthetic/]<event> <field> [<field>]",
 	"    -:[<group>/][<event>]",
 	"    place: [<module>:]<symbol>[+<offset>]",
