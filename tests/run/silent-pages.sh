@@ -93,4 +93,33 @@ result "and the session ends" $? "$T/err"
 diag "$T/err" 3
 end_program
 result "as the program does" $?
+
+hooked_and_gone_on() {
+	grep -q 'memfd:brace-code' "/proc/$PROGRAM/maps" && grep -q '^TracerPid:.0$' "/proc/$PROGRAM/status" || ended
+}
+# What a killed tracer left is recovered from the program, at whichever moment it maps the page.
+for moment in before after; do
+	begin_program
+	runs
+	"$BRACE" record -o "$T/trace" -l paged -e syscalls:sys_enter_write -p $PROGRAM >"$T/out" 2>"$T/summary" </dev/null 8>&- 9<&- &
+	TRACER=$!
+	ON_EXIT+=("kill -KILL $TRACER")
+	until_is hooked_and_gone_on
+	[ $moment = after ] || runs text
+	kill -KILL $TRACER 2>/dev/null
+	wait $TRACER 2>/dev/null
+	# The records of this answer, if not of earlier ones, are in the memory alone.
+	check_that "a tracer is killed ($moment): the program runs" runs
+	[ $moment = before ] || runs text
+	timeout -k 5 "$LIMIT" "$BRACE" recover -o "$T/recovered" -p $PROGRAM >"$T/out" 2>"$T/err" </dev/null 8>&- 9<&-
+	[ $? -eq 0 ]
+	result "brace recover has an end ($moment)" $? "$T/err"
+	diag "$T/err" 3
+	[ "$("$BRACE" info "$T/recovered" | awk '$1 == "records" { print $2 }')" -gt 0 ]
+	result "and what the program recorded ($moment)" $? "$T/err"
+	check_that "the program still runs ($moment)" runs
+	end_program
+	result "to its end ($moment)" $?
+	rm -f "$T/recovered"
+done
 finish
