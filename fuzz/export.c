@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: export report store arch trace model event shared base zstd threads */
+/* links: export report excerpt sym store arch trace model event shared base zstd threads */
 /* Every exporter on any trace file that can be read: the first byte chooses how the bytes become
  * one (store.c has the same two ways), the second the format and what a call weighs. */
 #include <dirent.h>

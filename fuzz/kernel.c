@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event base model trace store excerpt report kernel */
+/* links: arch event base model trace store excerpt report sym shared kernel */
 /* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed.
  * Formats and symbols are those of the kernel that the seeds are from. */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: query report store arch trace model event shared base zstd threads */
+/* links: query report excerpt sym store arch trace model event shared base zstd threads */
 /* SQL over any trace file that can be read: the first byte chooses how the bytes become one
  * (store.c has the same two ways), then all tables are read and the indexes are used. */
 #include "query/query.h"
