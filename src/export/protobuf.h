@@ -11,6 +11,8 @@ typedef VEC(char) protobuf;
 
 static inline void protobuf_bytes(protobuf *p, const void *bytes, size_t n)
 {
+	if (!n) /* then bytes may be NULL */
+		return;
 	vec_reserve(p, p->n + n);
 	memcpy(p->at + p->n, bytes, n);
 	p->n += n;
