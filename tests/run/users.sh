@@ -43,9 +43,11 @@ mkdir "$T/namesakes"
 if mount -t tmpfs -o mode=1777,size=64m none "$T/namesakes" 2>/dev/null; then
 	ON_EXIT+=("umount '$T/namesakes'")
 	record -l step -l as_root -- "$FIXTURES/users" then "${AS_OTHER[@]}" "$FIXTURES/forger" namesake "$T/namesakes"
-	[ "$(cat "$T/traced.status")" = 3 ]
-	status=$?
-	result "nor to who maps a file with the number of its memory ($(cat "$T/traced.status"))" $status "$T/summary"
+	case $(cat "$T/traced.status") in
+	77) skip "a file with the number of another user's memory" "the kernel has given millions of numbers since it booted" ;;
+	3) ok "nor to who maps a file with the number of its memory" ;;
+	*) result "nor to who maps a file with the number of its memory ($(cat "$T/traced.status"))" 1 "$T/summary" ;;
+	esac
 else
 	skip "a file with the number of another user's memory" "no tmpfs can be mounted here"
 fi
