@@ -181,12 +181,10 @@ static int tracer_pid(void)
 	return h ? (int)h->tracer_pid : 0;
 }
 
-/* Every thread there is. */
-static void leave_home(void)
+static char *session_memory(void)
 {
 	char line[512], *at = NULL;
 	FILE *maps = fopen("/proc/self/maps", "r");
-	const struct memory_header *h;
 
 	while (maps && !at && fgets(line, sizeof(line), maps))
 		if (strstr(line, "/memfd:brace-session"))
@@ -195,7 +193,14 @@ static void leave_home(void)
 		fclose(maps);
 	if (!at)
 		exit(14);
-	h = (const struct memory_header *)at;
+	return at;
+}
+
+/* Every thread there is. */
+static void leave_home(char *at)
+{
+	const struct memory_header *h = (const struct memory_header *)at;
+
 	for (uint32_t i = 0; i < h->threads_used; i++)
 		((struct memory_thread *)(at + h->layout.threads_at))[i].image = 0xffffffff;
 }
@@ -258,15 +263,19 @@ int main(int argc, char **argv)
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	if (waits)
 		wait_to_be_traced();
+	if (strcmp(way, "homeless") == 0) {
+		char *at = session_memory();
+
+		/* At once: the tracer must not have seen the thread before. */
+		step(0);
+		leave_home(at);
+		return 3;
+	}
 	step(step(step(0)));
 	if (strcmp(way, "step") == 0)
 		return 0;
 	if (agent_socket_find(tracer_pid(), &tracer) < 0)
 		return 7;
-	if (strcmp(way, "homeless") == 0) {
-		leave_home();
-		return 3;
-	}
 	if (strcmp(way, "namesake") == 0)
 		map_namesakes(argv[2]);
 	if (strcmp(way, "stranger") == 0 || strcmp(way, "namesake") == 0)
