@@ -430,14 +430,6 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 	return f->id == FN_NONE ? NULL : trace_info_function(w->info, f->image, f->id, module);
 }
 
-uint64_t walk_address(const struct walk *w, uint32_t function)
-{
-	const struct trace_module *module;
-	const struct trace_function *f = walk_function(w, function, &module);
-
-	return f ? module->base + f->vaddr : 0;
-}
-
 char *walk_returned(const struct walk *w, const struct walk_step *s)
 {
 	const struct walk_function *f = &w->functions.at[s->function];

@@ -102,8 +102,6 @@ static inline uint64_t walk_ns(const struct walk *w, uint64_t ticks)
 /* The function's description and module; NULL: nothing defines it. */
 const struct trace_function *walk_function(const struct walk *w, uint32_t function,
 					   const struct trace_module **module);
-/* Its address in the process, or 0. */
-uint64_t walk_address(const struct walk *w, uint32_t function);
 /* The lane of a thread's own stack, made at need. */
 uint32_t walk_thread_lane(struct walk *w, uint32_t thread);
 /* What the call of an END returned, as text; free() it. NULL: not known, or nothing. */
