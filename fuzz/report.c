@@ -127,7 +127,9 @@ static uint64_t payloads[EVENTS_MOST][8];
 static struct event make_event(struct cursor *c, uint64_t *payload)
 {
 	uint8_t kind = cursor_u8(c);
-	struct event e = { .kind = kind & 15, .cpu = kind & 16 ? cursor_u16(c) : 0 };
+	/* No records are unpacked to a step. */
+	struct event e = { .kind = (kind & 15) == EVENT_STEP ? EVENT_TRACE : kind & 15,
+			   .cpu = kind & 16 ? cursor_u16(c) : 0 };
 
 	e.thread = cursor_u8(c) % 5;
 	e.fn = kind & 32 ? cursor_u32(c) : cursor_u8(c);
