@@ -222,8 +222,8 @@ static void refused(void **state)
 	}
 }
 
-/* A deep or a long one ends with a sentence, not with the stack. More parts would take minutes under AddressSanitizer's
- * strict_string_checks, which looks for the end of the text in each comparison. */
+/* A deep or a long one ends with a sentence, not with the stack. More parts would take minutes
+ * under AddressSanitizer's strict_string_checks, which reads all the text in each comparison. */
 static void large(void **state)
 {
 	static const struct { const char *before, *part, *after; } cases[] = {
