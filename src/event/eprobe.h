@@ -32,7 +32,7 @@ struct eprobe_command {
 	char *group, *event;
 	struct eprobe *eprobe;
 	char *format;             /* text for events_add_eprobe() */
-	/* Of a line that is refused: its filter's text, for the error_log, if that is at fault,
+	/* The filter's text of a line that is refused, for the error_log, if that is at fault,
 	 * else NULL; and the kernel's column in it, or in the line, which may be behind the
 	 * end. */
 	char *filter;

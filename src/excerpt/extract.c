@@ -316,7 +316,7 @@ static void begin(struct excerpt_reading *e)
 		for (size_t k = 0; k < stack->n; k++) {
 			const struct call_step s = enter_of(&stack->at[k]);
 
-			/* What its calls took before is not in its own time either. */
+			/* Its calls' time before that is not in its own time either. */
 			if (e->x->clip)
 				stack->at[k].inside = 0;
 			if (stack->at[k].chosen && !e->looks)

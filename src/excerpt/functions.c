@@ -53,7 +53,7 @@ bool excerpt_list_has(const struct function_list *l, const struct trace_module *
 	return is_in(l, m, f, symbol_of(m, f, room));
 }
 
-/* As at recording: without -L everything, with it the program and these libraries. */
+/* Without -L everything is meant, with it the program and these libraries, as at recording. */
 static bool is_of_modules(const struct excerpt *x, const struct trace_module *m)
 {
 	const struct function_list *l = &x->wish->modules;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of src/excerpt share: a wish that is made out for one trace. It does not change
+/* Shared by the files of src/excerpt: a wish that is made out for one trace. It does not change
  * while it is read, but for the counts. */
 #pragma once
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include "excerpt/excerpt.h"
 #include "excerpt/when.h"
 
-/* What a function is to the excerpt. */
+/* A function's part in the excerpt. */
 #define FUNCTION_SHOWN 1 /* its calls may be chosen */
 #define FUNCTION_ROOT 2  /* a graph begins with it (-g) */
 #define FUNCTION_CALLED 4 /* its callers are asked for */

@@ -69,7 +69,7 @@ static int find_cpus(struct excerpt *x, struct err *err)
 	return 0;
 }
 
-/* What asks for calls in calls is not in every trace. */
+/* Options about calls in calls need a trace that has the graph. */
 static int check_nesting(const struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;

@@ -30,5 +30,5 @@ int call_tree_read(struct call_tree *t, struct export_job *job, struct err *err)
 void call_tree_free(struct call_tree *t);
 /* The node's name; the tree's own. */
 const char *call_tree_name(const struct call_tree *t, uint32_t node);
-/* What the node weighs by itself: nanoseconds, or calls. */
+/* The node's own weight: nanoseconds, or calls. */
 uint64_t call_tree_weight(const struct call_tree *t, uint32_t node);

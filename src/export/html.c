@@ -265,7 +265,7 @@ static void put_about(const struct html_page *g, struct out *o)
 	put_u64(o, "lost", lost.lost);
 	put_u64(o, "thresh_ns", info->thresh_ns);
 	out_printf(o, ",\"calls\":%llu", (unsigned long long)g->walk.counts.calls);
-	/* Of the whole trace, if the page has a part; 0: not known, or it has all. */
+	/* Calls of the whole trace, if the page has a part; 0: not known, or it has all. */
 	put_u64(o, "of_calls", g->job->is_part ? info->total.calls : 0);
 	out_printf(o, ",\"part\":%s", g->job->is_part ? "true" : "false");
 	put_functions(g, o);

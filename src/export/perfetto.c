@@ -36,14 +36,7 @@ struct perfetto {
 
 static void end_packet(struct perfetto *p)
 {
-	protobuf head = { 0 };
-
-	protobuf_varint(&head, TRACE_PACKET << 3 | 2);
-	protobuf_varint(&head, p->packet.n);
-	out_bytes(p->out, head.at, head.n);
-	out_bytes(p->out, p->packet.at, p->packet.n);
-	p->packet.n = 0;
-	vec_free(&head);
+	protobuf_write(p->out, TRACE_PACKET, &p->packet);
 }
 
 /* protobuf's strings are UTF-8; names may be anything. */

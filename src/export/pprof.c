@@ -22,14 +22,7 @@ struct pprof {
 /* Writes the message as a field of the profile, and empties it. */
 static void put_message(struct pprof *p, unsigned field)
 {
-	protobuf head = { 0 };
-
-	protobuf_varint(&head, field << 3 | 2);
-	protobuf_varint(&head, p->message.n);
-	out_bytes(p->out, head.at, head.n);
-	out_bytes(p->out, p->message.at, p->message.n);
-	p->message.n = 0;
-	vec_free(&head);
+	protobuf_write(p->out, field, &p->message);
 }
 
 /* protobuf's strings are UTF-8; names may be anything. */

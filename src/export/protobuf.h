@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/out.h"
 #include "base/vec.h"
 
 typedef VEC(char) protobuf;
@@ -52,4 +53,17 @@ static inline void protobuf_inner(protobuf *p, unsigned field, protobuf *inner)
 {
 	protobuf_field(p, field, inner->at, inner->n);
 	inner->n = 0;
+}
+
+/* Writes the message as a field of the outermost one, and empties it. */
+static inline void protobuf_write(struct out *out, unsigned field, protobuf *message)
+{
+	protobuf head = { 0 };
+
+	protobuf_varint(&head, (uint64_t)field << 3 | 2);
+	protobuf_varint(&head, message->n);
+	out_bytes(out, head.at, head.n);
+	out_bytes(out, message->at, message->n);
+	message->n = 0;
+	vec_free(&head);
 }

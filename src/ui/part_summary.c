@@ -48,7 +48,7 @@ int part_summary_functions(const struct invocation *inv, struct function_list *o
 	return text && function_list_write(out, text, false, &err) ? say_error(&err) : 0;
 }
 
-/* What asks for calls in calls is not in every trace. */
+/* Options about calls in calls need a trace that has the graph. */
 static int check_nesting(const struct invocation *inv, const struct trace_info *info)
 {
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
