@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ten thousand functions, called by THREADS threads without end: `many THREADS FILE`. What it keeps
  * in FILE is the longest time, in ns, in which none of its threads ran: how long it stood still.
- * Whoever measures sets it to zero. */
+ * The measuring program sets it to zero. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -104,5 +104,5 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 					   const struct trace_module **module);
 /* The lane of a thread's own stack, made at need. */
 uint32_t walk_thread_lane(struct walk *w, uint32_t thread);
-/* What the call of an END returned, as text; free() it. NULL: not known, or nothing. */
+/* The returned value of the call of an END, as text; free() it. NULL: not known, or void. */
 char *walk_returned(const struct walk *w, const struct walk_step *s);

@@ -424,7 +424,7 @@ static void make_expression(struct hist_parse *p, struct hist_field *f, char ope
 				  .size = a->size,
 				  .is_signed = a->is_signed,
 				  .usecs = a->usecs };
-	/* What is in parentheses is computed in 64 bits, and kept so. */
+	/* An expression in parentheses is computed in 64 bits, and keeps that width. */
 	if (operator == '(') {
 		f->type = a->is_signed ? "s64" : "u64";
 		f->size = 8;

@@ -380,7 +380,7 @@ static bool is_repeated(const struct hist_command *c, size_t i)
 	return false;
 }
 
-/* Those that this histogram asks `asked` for. */
+/* Prints the variables of `asked` that the histogram of `asks` refers to. */
 static void print_asked(struct hist_listing *p, const struct event_trigger *asked,
 			const struct event_trigger *asks)
 {

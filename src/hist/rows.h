@@ -16,7 +16,7 @@ struct hist_row {
 	uint64_t hits;
 };
 
-/* What all rows together do not tell. */
+/* Counts of the whole histogram, which the sum of its rows does not give. */
 struct hist_rows_totals { uint64_t hits, dropped, unmatched, unsent; };
 
 /* (records) Calls row() for each entry of the newest histogram of the list, in no order. Addresses

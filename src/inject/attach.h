@@ -25,7 +25,7 @@ int attach_process(struct image_request *req, struct memories *memories, struct 
 int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
 		   struct image *out, struct err *err);
 
-/* What is known of the patches in a process. */
+/* The places of a process that may hold patches. */
 struct attach_patches {
 	const struct patch_list *told; /* those that were put in, as far as was noted */
 	/* all places that may have been changed in the processes of an image: empty if not known */

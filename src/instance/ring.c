@@ -253,7 +253,7 @@ void ring_copy(struct ring *r, chunk_list *out)
 
 	pthread_mutex_lock(&r->lock);
 	chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
-	/* As in the kernel, `trace` says in its header what is missing, trace_pipe by lines. */
+	/* `trace` tells losses in its header and trace_pipe by lines, as the kernel does. */
 	for (; n < out->n; n++)
 		out->at[n].missed = 0;
 	pthread_mutex_unlock(&r->lock);

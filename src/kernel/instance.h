@@ -29,7 +29,7 @@ void kernel_instance_stop(struct kernel_instance *i);
  * is left. NULL is fine. */
 int kernel_instance_close(struct kernel_instance *i, struct err *err);
 
-/* What kernel_instances_reset() says of an instance: valid during the call. */
+/* The report of kernel_instances_reset() about one instance, valid during the callback. */
 struct kernel_leftover {
 	const char *name;       /* "brace-123" */
 	pid_t pid;

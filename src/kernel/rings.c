@@ -136,7 +136,7 @@ static bool look_ahead(struct kernel_ring *g)
 		g->ready = kernel_page_next(&g->page, &g->next);
 		if (g->ready)
 			break;
-		/* What a damaged page held behind the damage is not known. */
+		/* A damaged page is one loss: nobody can count its records behind the damage. */
 		g->lost += g->page.bad;
 		free(g->pages.at[g->at].bytes);
 		g->pages.at[g->at++].bytes = NULL;

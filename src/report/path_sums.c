@@ -193,7 +193,7 @@ int path_sums_make(const struct summary_input *in, struct path_sums *t, struct e
 	vec_free(&r.stacks);
 	overloads_free(&r.overloads);
 	free(events);
-	/* What is above all is as long as what it contains. */
+	/* The root is no call: its total is the sum of its children's. */
 	for (uint32_t i = t->nodes.at[0].child; i; i = t->nodes.at[i].next)
 		t->nodes.at[0].total += t->nodes.at[i].total;
 	return e;

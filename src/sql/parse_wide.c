@@ -10,7 +10,7 @@
 
 /* --- is it one? ------------------------------------------------------------------------------- */
 
-/* What has been seen of a statement, word by word. */
+/* Facts about a statement, collected word by word. */
 struct look {
 	unsigned joins, operators;  /* operators: of the item that is selected */
 	bool from, sums, wide;
@@ -163,7 +163,7 @@ static const char *takes_operator(struct sql_scan *p, size_t level)
 	return NULL;
 }
 
-/* What stands in parentheses. */
+/* Parses the inner of parentheses. */
 static int parse_inner(struct sql_scan *p, size_t level, size_t *out)
 {
 	int e;

@@ -269,7 +269,7 @@ static int add_item(struct stage *s, const struct sql_item *i)
 	return e;
 }
 
-/* What the last event has: the items, or keys and arguments of values. */
+/* Adds the columns of the last event: the items, or the keys and the arguments of values. */
 static int add_outputs(struct stage *s)
 {
 	struct wide *w = s->w;
@@ -340,7 +340,7 @@ static int add_fields(struct stage *s, const char *last)
 		const struct wide_column *c = &s->w->columns.at[i];
 		char *name = s->last ? wide_field_name(s->w, i) : NULL;
 
-		/* What is selected is there already. */
+		/* A selected column is there already. */
 		if (s->last ? *name == 'c' && is_numbered(name, i) && is_asked(last, name)
 			    : c->source <= s->k && c->needed > s->k)
 			add_column(s, i);

@@ -700,7 +700,7 @@ static int define_all(struct instance *top, struct fprobe_line *l, char **functi
 			      FUNCTIONS_MOST);
 	for (size_t i = 0; i < n; i++) {
 		r = define_one(top, l, functions[i], err);
-		/* What is wrong with a function is no fault of the line; all else is. */
+		/* A function that has no probe is no fault of the line; other errors are. */
 		if (r < 0 && r != -EINVAL && r != -EADDRNOTAVAIL) {
 			undo_functions(top, l);
 			return r;
@@ -781,7 +781,7 @@ static int run_synthetic(struct instance *top, const char *line, bool dynamic, s
 	return r;
 }
 
-/* What the error_log is to have of a line that failed. */
+/* The error_log's entry for a line that failed. */
 struct blame {
 	const char *location;
 	char *text;             /* NULL: the line */

@@ -444,7 +444,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	if (e || inv->help)
 		return e;
 	e = check_operands(inv, err);
-	/* What -e defines is looked for in programs. */
+	/* The definitions of -e name places in programs; the kernel alone has none. */
 	return e || inv->kernel_alone ? e : probe_options_resolve(inv, err);
 }
 

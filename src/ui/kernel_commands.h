@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands do with -k and -K: the kernel is their target. Each returns the exit status. */
+/* The commands whose target is the kernel (-k, -K). Each returns the exit status. */
 #pragma once
 #include "ui/invocation.h"
 

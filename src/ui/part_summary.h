@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the options of report and diff say of the rows, as the input of a summary: of which part of
- * a file, and what they are of. All functions say what is wrong and return EXIT_BRACE. */
+/* The options of report and diff that choose rows, as the input of a summary: the part of a file,
+ * and the kind of rows. All functions say what is wrong and return EXIT_BRACE. */
 #pragma once
 #include "excerpt/excerpt.h"
 #include "report/regroup.h"
 #include "ui/invocation.h"
 
-/* What rows are of: words of --by, and the options that name a function. */
+/* The kinds of rows: words of --by, and the options that name a function. */
 enum part_rows {
 	PART_FUNCTIONS, PART_THREADS, PART_MODULES, PART_PROCESSES, PART_CALLERS, PART_CALLEES,
 	PART_ROWS_N

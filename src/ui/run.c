@@ -29,7 +29,7 @@ static atomic_int last_interrupt; /* the signal */
  * interrupt is for brace, and ends it. */
 static atomic_bool launching;
 
-/* Whoever asks twice does not wait until a process can be attached to. */
+/* The second signal ends the wait for a process that cannot be attached to. */
 static void count_interrupt(int sig)
 {
 	last_interrupt = sig;

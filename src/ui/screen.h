@@ -38,8 +38,8 @@ int screen_open_whole(struct screen *o, const struct invocation *inv);
 void screen_binary(struct screen *o);
 /* Whether writing more is pointless: no space, or nobody reads. */
 bool screen_is_done(const struct screen *o);
-/* What print() writes, for free(): how much of it fits on the screen is known only when all of it
- * is there. */
+/* The text that print() writes, for free(): how much of it fits on the screen is known only when
+ * all of it is there. */
 char *screen_text(void (*print)(void *arg, struct out *out), void *arg);
 /* Clears the terminal, and prints as many lines as it has: the rest would push the first ones out
  * of sight. */

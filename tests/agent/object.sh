@@ -1,5 +1,5 @@
 #!/bin/bash
-# What libbrace-agent.so must be to be harmless in any process: no symbol it needs from
+# Properties that make libbrace-agent.so harmless in any process: no symbol it needs from
 # others, no library, no instruction that changes a vector or x87 register, nothing to relocate in its text, no page
 # writable and executable at once, no stack that is.
 . "$(dirname "$0")/../run/lib.sh"

@@ -128,7 +128,7 @@ static void test_real_code(void **state)
 	assert_int_equal(differ, 0);
 }
 
-/* What Zydis takes for an instruction must have the same length; what it refuses may be
+/* An instruction that Zydis decodes must have the same length here; one that it refuses may be
  * taken (only functions' entries are judged by Zydis). */
 static void test_random_bytes(void **state)
 {

@@ -32,7 +32,7 @@ struct stage {
 	unsigned long run, refused;
 };
 
-/* What code may touch besides: the surroundings of its rip-relative operands. */
+/* The other memory that code may touch: the surroundings of its rip-relative operands. */
 struct touched { uint8_t *at; uint8_t before[64], after[64]; };
 
 static bool in_range(uint64_t at, uint64_t from, uint64_t n)
@@ -155,7 +155,7 @@ static bool run_both(struct stage *g, const struct relocate_recipe *r, uint64_t 
 	return ok;
 }
 
-/* What cannot be run twice with the same result, or would do harm here. */
+/* Instructions that cannot run twice with the same result, or would do harm here. */
 static bool harmless(const uint8_t *code, const struct relocate_recipe *r, uint64_t vaddr)
 {
 	uint64_t at = 0;

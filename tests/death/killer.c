@@ -4,7 +4,7 @@
  * how-manieth passing of it. First each side, mode and shape runs once and counts how often each
  * point is passed; then so many scenarios as asked for are spread over what there is. Prints TAP.
  *
- * What must hold, whatever the moment:
+ * These must hold, whatever the moment:
  *   the file reads (info, report, recover), or says that nothing was recorded;
  *   agent's side killed: records kept + lost are those that the program made, but for what
  *     each thread was doing;

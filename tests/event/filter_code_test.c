@@ -125,7 +125,7 @@ static void any(void **state)
 	assert_in_range(passed, of / 4, of - of / 4);
 }
 
-/* What the compiler makes has it, if only numbers are looked at. */
+/* Compiled code has this property, if only numbers are compared. */
 static void compiled(void **state)
 {
 	static const struct event_field fields[] = { { "int", "a", 8, 4, true }, { "u64", "b", 16, 8, false }, { "char[8]", "s", 24, 8, false } };

@@ -83,7 +83,7 @@ static void check_file(const char *kernel, const char *name, char *got)
 	free(want);
 }
 
-/* What was written to sched_switch/filter, and the file it left behind. */
+/* A text written to sched_switch/filter, and the file it left behind. */
 static const struct { const char *text, *file; } writes[] = {
 	{ NULL, "init.events.sched.sched_switch.filter" },
 	{ "prev_comm == \"sh\" && (next_pid > 1 || prev_prio != 120)\n", "filter.set" },

@@ -14,7 +14,7 @@ void golden_same(const char *what, const char *got, const char *want);
 /* An event of the golden format files, or of a text like them. Aborts if it does not parse. */
 struct event_format *golden_event(const char *kernel, const char *system, const char *name);
 
-/* What error_log shows of the fault; free() it. */
+/* The error_log's text of the fault; free() it. */
 char *golden_log(const struct filter_fault *f, uint64_t ns);
 
 extern const char *const golden_kernels[3];

@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What stands behind a format's number. */
+/* The name of a format's number. */
 static const char *behind_id(const char *text)
 {
 	const char *id = strstr(text, "\nID: ");

@@ -202,7 +202,7 @@ static void put_value(struct made *m, const char *name, const char *value)
 		put_field(m, name, strtoull(value, NULL, 10));
 }
 
-/* What an action kept: the tracked value, and fields. */
+/* The state that an action kept: the tracked value, and fields. */
 static void put_saved(struct made *m, const char *name, const char *value)
 {
 	if (!strcmp(name, "max"))

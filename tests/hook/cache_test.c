@@ -205,7 +205,7 @@ static void test_damage(void **state)
 	free(path);
 }
 
-/* What others could have written is not read. */
+/* A file that others could have written is not read. */
 static void test_foreign(void **state)
 {
 	char *path = fixture("functions-O2"), *other = fixture("functions-Os"), name[512],
@@ -384,7 +384,7 @@ static void test_debug_file(void **state)
 	free(path);
 }
 
-/* What `sudo` leaves of HOME is another user's: he could lead root anywhere from there. */
+/* `sudo` keeps another user's HOME: he could lead root anywhere from there. */
 static void test_home_of_another(void **state)
 {
 	char *path = fixture("functions-O2"), name[512];

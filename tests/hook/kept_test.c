@@ -170,7 +170,7 @@ static void what_is_not_in_the_cache_is_not_loaded_ahead(void **state)
 	module_cache_free(m);
 }
 
-/* Whoever is first: the other one waits for it, or loads it too. */
+/* Either may be first: the other one waits for it, or loads it too. */
 static void ahead_and_now_at_once(void **state)
 {
 	struct hook_module *m;

@@ -33,7 +33,7 @@
 
 struct seen { uint64_t n, hash; };
 
-/* What the children and we see. */
+/* Memory that the children and we share. */
 static struct {
 	struct seen expected[SPOTS], probed[SPOTS];
 	uint64_t results[SPOTS], result;
@@ -405,7 +405,7 @@ static void test_signals(void **state)
 	assert_true(both->partial < sent / 3); /* those in the trampoline, of which unwinders know nothing */
 }
 
-/* What this program was moved by. */
+/* The distance by which this program was moved. */
 static uint64_t own_bias(const struct sym_module *m)
 {
 	for (size_t i = 0; i < m->functions.n; i++) {

@@ -120,7 +120,7 @@ static bool same_instructions(const struct view *v, const struct relocate_recipe
 	return is_marked(v, at, INSN) || !r->falls;
 }
 
-/* What is wrong with it, or NULL. */
+/* The sentence that says what is wrong with it, or NULL. */
 static const char *fault_of(const struct view *v, const struct hook_probe *p)
 {
 	uint64_t from = p->vaddr - p->before, last = from + p->patch_len;

@@ -1,5 +1,5 @@
-/* Who is whose child: chunks of many threads in any order that keeps each thread's own, against the
- * tree they were made from. */
+/* Parents and children: chunks of many threads in any order that keeps each thread's own, against
+ * the tree they were made from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

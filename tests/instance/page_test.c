@@ -154,7 +154,7 @@ static void test_boundaries(void **state)
 		}
 }
 
-/* What had no room is told by the page after it, exactly. */
+/* The number of records without room is told by the page after it, exactly. */
 static void test_overrun(void **state)
 {
 	made_list want = { 0 }, got = { 0 };

@@ -295,7 +295,7 @@ static void as_a_walk(void **state)
 	}
 }
 
-/* What is written holds from then on: records on their way at that time are not for it. */
+/* A trigger holds from its write on: records on their way at that time are not for it. */
 static void from_the_write_on(void **state)
 {
 	struct settings s, next;

@@ -103,7 +103,7 @@ static void removal(void **state)
 	assert_false(takes("* !:mod:libc", "malloc", LIBC));
 }
 
-/* What can be read back, as a list of words. */
+/* The readable names, as a list of words. */
 static void reads_as(const char *write, const char *append, const char *want)
 {
 	struct function_list l = { 0 };

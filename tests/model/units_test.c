@@ -92,7 +92,7 @@ static void numbers(void **state)
 	assert_int_equal(units_parse_number("99999999999999999999", "N", 0, 12, &v, &err), -ERANGE);
 }
 
-/* What tracing_thresh shows can be written to it again. */
+/* The text that tracing_thresh shows can be written to it again. */
 static void thresh_round_trip(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 999, 1000, 1001, 2500000, UINT64_MAX };

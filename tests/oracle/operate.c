@@ -101,7 +101,7 @@ static void show(const char *file, long most)
 		printf("| (%s)\n", strerrorname_np(error));
 }
 
-/* What the error_log of the top directory has, which is then cleared. */
+/* The text of the top directory's error_log, which is then cleared. */
 static void show_errors(void)
 {
 	int error, fd;
@@ -325,7 +325,7 @@ static int create(const char *file)
 	return fd < 0 ? fd : close(fd);
 }
 
-/* What is done with names, and not with what is in files. */
+/* Operations on names, and not on the contents of files. */
 static int directory_operation(const char *verb, struct text *words, long *result)
 {
 	const char *a = words[1].bytes, *b = words[2].bytes;

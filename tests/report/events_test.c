@@ -63,7 +63,7 @@ static char *print(struct trace_info *info, const struct event *e, uint64_t opti
 	return text.bytes.at;
 }
 
-/* What Linux 7.2 printed of this record (golden nop.events, option by option), but for the id,
+/* Linux 7.2's text of this record (golden nop.events, option by option), but for the id,
  * which is 6.12's as the format is: 7.2 has dynamic strings. */
 static void as_the_kernel(void **state)
 {

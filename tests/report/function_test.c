@@ -1,4 +1,4 @@
-/* What the kernel's function files do not show: the thread group column and the verbose
+/* Formats that the kernel's function files lack: the thread group column and the verbose
  * latency line (from its files of other events, whose left part is the same), callers that
  * have no symbol, lost records, binary output. */
 #include <setjmp.h>

@@ -274,7 +274,7 @@ static void read_switch(struct reader *r, const char *at, bool first_only)
 		r->running[cpu] = thread_named(r, to, strcspn(to, "\n"));
 }
 
-/* Who ran on each CPU at first: the first switch line of the CPU says it. */
+/* The task that ran first on each CPU, as the first switch line of the CPU says. */
 static void read_first_threads(struct reader *r)
 {
 	bool seen[CPUS] = { false };

@@ -109,7 +109,7 @@ static void test_more_and_more(void **state)
 	sleeps_free(&s);
 }
 
-/* Whatever it is told. */
+/* Nothing breaks, whatever the records say. */
 static void test_nonsense(void **state)
 {
 	struct sleeps s = { 0 };

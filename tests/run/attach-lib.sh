@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tests of attaching share: a process in the background, and what must not change of it.
+# Shared by tests of attaching: a process in the background, and its state that must not change.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 
@@ -14,7 +14,7 @@ start() {
 	timeout 20 tail -f --pid=$PID "$T/$prefix.out" 2>/dev/null | head -n 1 >"$T/first"
 }
 
-# What the kernel says of a process that must not change.
+# The kernel's view of a process, which must not change.
 state() {
 	local blocked=$((-1)) mask
 	# A handler that runs just now blocks its signal: what each of 30 readings has is blocked.

@@ -6,7 +6,7 @@
 PYTHON=$(readlink -f /usr/bin/python3)
 need g++
 CONDITION='n > 50 && name ~ "a*"'
-# What longjmp and exceptions call besides is not part of the account.
+# The calls inside of longjmp and of exceptions are not part of the account.
 REST=(-n raise -n '*cxa*' -n '*_Unwind*' -n '*setjmp' -n longjmp)
 CALLS=(-l "work if $CONDITION" -l leaf -l 'handle if number == 12')
 

@@ -7,7 +7,7 @@ PYTHON=$(readlink -f /usr/bin/python3)
 EVENT=signal:signal_deliver
 export XDG_RUNTIME_DIR=$T/session
 
-# What root has is another source (switches.sh): so root becomes nobody.
+# Root would have another source (switches.sh): so root becomes nobody.
 AS=()
 mkdir -p "$T/bin" "$XDG_RUNTIME_DIR"
 cp "$BRACE" "$T/bin/brace"

@@ -10,7 +10,7 @@ result "recorded" $? "$T/err"
 [ "$(stat -c %a "$T/whole")" = 600 ]
 result "the file is its owner's alone" $?
 
-# What graph -o writes is text, and its file made as carefully.
+# graph -o writes text, and makes its file as carefully.
 echo precious >"$T/other"
 ln -s other "$T/link"
 for command in record graph; do

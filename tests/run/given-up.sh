@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who interrupts brace twice while it attaches does not wait for a thread that does not stop, and
+# A second interrupt while brace attaches ends the wait for a thread that does not stop, and
 # the program is unharmed. Who interrupts it before the launched program's own code runs ends both.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"

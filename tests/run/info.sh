@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a trace file keeps of the run: the settings, both command lines, how the program ended and
+# A trace file keeps of the run: the settings, both command lines, how the program ended and
 # how long it took.
 . "$(dirname "$0")/lib.sh"
 

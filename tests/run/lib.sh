@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every script here needs: TAP lines for meson, a private directory that goes away,
+# Needed by every script here: TAP lines for meson, a private directory that goes away,
 # a time limit around everything, and the comparison of a traced run with an untraced one.
 #
 # BRACE (the executable) comes from meson; so does FIXTURES (the directory of the compiled

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What was lost is said by whoever reads a trace, and every figure of it is the same: the total, the
+# Every reader of a trace says how much was lost, and every figure of it is the same: the total, the
 # sum over threads, and what the graph marks. Many runs of a program whose threads are through
 # before anything can be taken from them.
 . "$(dirname "$0")/lib.sh"

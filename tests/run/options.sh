@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is recorded, by the options that choose it: the counts of tests/targets/shapes.c are
+# Options that choose what is recorded: the counts of tests/targets/shapes.c are
 # known, so every choice has exact numbers.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"

@@ -26,7 +26,7 @@ const told = vm.runInContext(`(() => {
 	const tree = sumStacks(trace, whole), { nodes } = tree;
 	results.stacks = calls(nodes) === about.calls && Math.abs(nodes.reduce((n, x) => n + Math.max(0, x.self), 0) - nodes[0].total) <= 1 || !tree.timed;
 	const cut = last / 3, first = sumFunctions(trace, { lanes, from: -1, to: cut }), second = sumFunctions(trace, { lanes, from: cut, to: last + 1 });
-	const plain = lanes.every(l => l.own.every((v, i) => v === l.end[i] - l.begin[i] || l.flags[i] & UNFOLLOWED));
+	const plain = lanes.every(l => l.duration.every((v, i) => v === l.end[i] - l.begin[i] || l.flags[i] & UNFOLLOWED));
 	results.halves = calls(first) + calls(second) >= about.calls && (!plain || Math.abs(self(first) + self(second) - self(sums)) <= 1 + about.calls / 1e6);
 	const most = sums.reduce((a, b) => a.calls >= b.calls ? a : b, { fn: -1, calls: 0 });
 	results.callsOf = callsOf(whole, most.fn).length === most.calls;

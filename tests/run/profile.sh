@@ -8,7 +8,7 @@ D=$T/tree
 mkdir "$D"
 ON_EXIT+=("$BRACE umount --lazy $D")
 
-# What the processors counted together: lines of "HITS NAME".
+# The sum over the processors: lines of "HITS NAME".
 counted() { awk 'FNR > 2 && !/^#/ { hits[$1] += $2 } END { for (f in hits) print hits[f], f }' "$D"/trace_stat/function* | LC_ALL=C sort -k2; }
 hits() { [ "$(counted | awk -v f="$1" '$2 == f { print $1 }')" = "$2" ]; }
 # Microseconds in a function, on all processors, as whole nanoseconds.

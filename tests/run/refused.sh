@@ -1,5 +1,6 @@
 #!/bin/bash
-# What cannot be traced or read: one clear sentence, the right exit status, nothing left behind.
+# Programs and files that cannot be traced or read: one clear sentence, the right exit status, no
+# leftovers.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 TRUE=/bin/true

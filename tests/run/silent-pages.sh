@@ -97,7 +97,7 @@ result "as the program does" $?
 hooked_and_gone_on() {
 	grep -q 'memfd:brace-code' "/proc/$PROGRAM/maps" && grep -q '^TracerPid:.0$' "/proc/$PROGRAM/status" || ended
 }
-# What a killed tracer left is recovered from the program, at whichever moment it maps the page.
+# The records of a killed tracer are recovered from the program, at whichever moment it maps the page.
 for moment in before after; do
 	begin_program
 	runs

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What system calls are given and give back, in their events: paths and flags against strace's
+# Arguments and results of system calls, in their events: paths and flags against strace's
 # account of the same program, buffers against what it wrote and read; cut strings, wrong pointers,
 # the end of a page; in filters; another length, while it runs.
 . "$(dirname "$0")/lib.sh"
@@ -87,7 +87,7 @@ result "there were enough" $? "$T/wanted"
 [ "$(summary_number lost)" -eq 0 ] && [ "$(grep -c '"endes\.\.\."' "$T/text")" = 1 ]
 result "and nothing is lost" $? "$T/summary"
 
-# What was written and read, in bytes.
+# The written and the read bytes.
 record -e syscalls:sys_enter_write -e syscalls:sys_exit_read -e syscalls:sys_exit_readlink -e syscalls:sys_exit_newfstatat \
 	-- /usr/bin/python3 -S -E "$T/program.py"
 "$BRACE" replay --no-pager "$T/trace" >"$T/text"

@@ -49,7 +49,7 @@ for name in threads forks spawns signals jumps recursion tails arguments registe
 	[ -x "$FIXTURES/$name" ] || { skip "$name" "not built here (no libunwind, no rustc)"; continue; }
 	each $name "$FIXTURES/$name"
 done
-# What a handler that is not hooked throws leaves trampolines, too.
+# An exception thrown by a handler that is not hooked leaves trampolines, too.
 if [ -x "$FIXTURES/thrown" ]; then
 	each thrown "$FIXTURES/thrown"
 	for options in '-l load* -l catches' '-n on_fault' '-t function -l load* -l catches'; do

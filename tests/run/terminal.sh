@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a hostile program calls itself, its threads, functions, libraries and events
+# The names that a hostile program gives to itself, its threads, functions, libraries and events
 # (tests/targets/named.c) reaches no terminal as it is: every command's output and errors are looked
 # at, for every byte that is not of a printable character.
 . "$(dirname "$0")/lib.sh"

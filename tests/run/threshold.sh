@@ -52,7 +52,7 @@ record "${F[@]}" -- "$FIXTURES/slow"
 ! grep -q "shorter" "$T/report" && head -n 1 "$T/report.json" | grep -q '"threshold_ns":0' && ! grep -q null "$T/report.json"
 result "without a threshold there are self times, and no such heading" $? "$T/report"
 
-# What sleeps is not in it, and some that were recorded are left out: their ends alone are told.
+# Sleeping calls are not in it, and some that were recorded are left out: their ends alone are told.
 record --threshold 1ms -O nosleep-time "${F[@]}" -- "$FIXTURES/slow"
 if [ "$(cat "$T/traced.status")" -eq 125 ]; then
 	skip "without sleep: no line opens what is left out" "$(tail -n 1 "$T/summary")"

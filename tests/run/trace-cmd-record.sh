@@ -125,7 +125,7 @@ events() {
 	reported 1 'raw_data: +# 72 62 79 74 65 73' "and of bytes"
 }
 
-# What the files themselves do.
+# The files' own contents.
 files() {
 	local cpu n=0 all=0
 	echo function >$W/current_tracer

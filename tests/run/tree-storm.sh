@@ -36,7 +36,7 @@ serve
 ON_EXIT+=("$BRACE umount --lazy $D")
 
 # --- shells that write at once
-# What a shell does ROUNDS times to an instance of its own; what it is refused is in $T/refused.
+# A shell's ROUNDS of changes to an instance of its own; refusals are in $T/refused.
 tracer_storm() {
 	local i d=$D/instances/$1
 	mkdir "$d"

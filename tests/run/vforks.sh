@@ -30,7 +30,7 @@ record --mode block -- "$FIXTURES/vforks"
 check_that "each vfork returns" [ "$(grep -c 'vfork() {' "$T/replay")" -eq 128 -a "$(grep -c '} /\* vfork \*/' "$T/replay")" -eq 128 ]
 check_that "nothing is unwound" [ "$(grep -c unwound "$T/replay")" -eq 0 ]
 
-# Who executes, by strace, in the run that is traced: subprocess uses vfork, and posix_spawn where
+# Processes that execute, by strace, in the run that is traced: subprocess uses vfork, and posix_spawn where
 # it can.
 if command -v strace >/dev/null && command -v python3 >/dev/null; then
 	cat >"$T/spawns.py" <<-'end'

@@ -77,7 +77,7 @@ static void *writer(void *count)
 	return NULL;
 }
 
-/* What has come of each thread slot: the number expected next, and losses told. */
+/* The state of each thread slot: the number expected next, and losses told. */
 struct seen { uint64_t next[64], got[64], lost[64]; bool exact; };
 
 static uint64_t number_of(const uint64_t *w, uint64_t expected)
@@ -331,7 +331,7 @@ static uint64_t entry(uint32_t i)
 	return record_word(agent_tsc(), i + 1, RECORD_ENTRY);
 }
 
-/* What xadd does. */
+/* Adds as xadd does, and returns the old value. */
 static uint64_t reserve(void)
 {
 	uint64_t at = tls.pos;
@@ -489,7 +489,7 @@ static void an_empty_slot_of_an_exit_with_a_value_is_one_loss(void **state)
 	shared_memory_destroy(&memory);
 }
 
-/* What a descriptor tells is told when it was read, even if its thread died before it said so; and
+/* A descriptor's news is told when it was read, even if its thread died before it said so; and
  * the tracer's own word is never taken back. */
 static void the_tracers_death_tells_nothing_twice(void **state)
 {

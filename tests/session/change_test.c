@@ -46,7 +46,7 @@ static const struct way {
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways), CHANGES = 24, PERIOD_NS = 8000000, CHILD_AT = 8 };
 
-/* What the settings were, and when they were sure to hold. */
+/* The settings, and when they were sure to hold. */
 struct period { uint64_t from, to; const struct way *way; };
 
 struct run {

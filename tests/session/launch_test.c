@@ -1,4 +1,5 @@
-/* What may be traced at all. Files are made for the purpose; one sentence each. */
+/* Files that can be traced and files that cannot: one sentence each. The files are made for the
+ * purpose. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -471,8 +471,8 @@ static void test_storm(void **state)
 	free(program);
 }
 
-/* Who dies while a marker is enabled leaves it enabled; the next one finds it, and lowers the
- * semaphore. */
+/* A tracer that dies while a marker is enabled leaves it enabled; the next one finds it, and lowers
+ * the semaphore. */
 static void test_death(void **state)
 {
 	static const char *const events[] = { "sdt_marked:storm", NULL }, *const none[] = { NULL };

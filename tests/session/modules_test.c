@@ -82,7 +82,7 @@ static struct map mapping_of(const struct maps *maps, const void *at)
 	return (struct map){ 0 };
 }
 
-/* What stands at the path changes; what is opened is what is mapped, or nothing. */
+/* The file at the path changes; the one that is opened is the mapped one, or none. */
 static void the_mapped_one(void **state)
 {
 	char *path = mem_printf("%s/file", directory), byte = 0;

@@ -1,4 +1,4 @@
-/* What a thread slept comes between the right two of its records, whatever runs they come in. */
+/* A thread's sleep comes between the right two of its records, whatever runs they come in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

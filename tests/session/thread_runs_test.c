@@ -28,7 +28,7 @@ static void add(struct thread_runs *r, uint32_t thread, uint64_t at, uint16_t cp
 		.tsc = BASE + at, .thread = thread, .type = RECORD_EVENT_TRACE + EVENT, .cpu = cpu, .payload = payload, .n = 2 });
 }
 
-/* What came out of each thread: "AT@CPU " for each record, "-N " for N lost before. */
+/* The records of each thread: "AT@CPU " for each record, "-N " for N lost before. */
 struct seen {
 	char text[THREADS][4096];
 	uint64_t position[THREADS];

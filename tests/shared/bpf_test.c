@@ -156,7 +156,7 @@ static void test_kernel(void **context)
 	assert_true(compared > FILTERS / 4);
 }
 
-/* What the kernel would not take is no permission. */
+/* A filter that the kernel refuses is no permission. */
 static void test_malformed(void **context)
 {
 	const struct seccomp_data data = { .nr = 1 };

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the long tests add to tests/run/suites/lib.sh: Debian's source packages, which bring the test
+# Additions of the long tests to tests/run/suites/lib.sh: Debian's source packages, which bring the test
 # suites that binary packages leave out. They are kept, with what was built of them, for the next
 # run.
 . "$(dirname "${BASH_SOURCE[0]}")/../run/suites/lib.sh"

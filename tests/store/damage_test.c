@@ -234,7 +234,7 @@ static void test_large_info(void **state)
 	vec_free(&file);
 }
 
-/* What a file that is being written has of thread 0. */
+/* Records of thread 0 in a file that is being written. */
 static size_t events_so_far(struct sample *s)
 {
 	struct store_reader *r;

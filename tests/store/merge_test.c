@@ -25,7 +25,7 @@ static struct store_reader *finish_and_open(struct sample *s)
 	return r;
 }
 
-/* What the merge sorts by: a thread's stamps, made not to fall. */
+/* The merge's key: a thread's stamps, made not to fall. */
 struct keyed {
 	uint64_t key;
 	size_t order;

@@ -327,7 +327,7 @@ static void check_short(const char *path, const struct trace_info *said, size_t 
 	store_close(r);
 }
 
-/* Whatever the limit, and however much the end needs. */
+/* No file exceeds its limit, however much the end needs. */
 static void test_full_has_an_end(void **state)
 {
 	static const size_t names[] = { 0, 100, 20000 };

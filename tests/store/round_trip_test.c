@@ -1,4 +1,4 @@
-/* What is written comes back: records of every kind with extreme values, and the trace_info. */
+/* Written records come back: every kind with extreme values, and the trace_info. */
 #include "cmocka_all.h"
 #include "sample.h"
 

@@ -1,4 +1,4 @@
-/* What DWARF says of inlined functions: C and C++, in the file, in a separate debug
+/* Inlined functions by DWARF: C and C++, in the file, in a separate debug
  * file, in one of dwz's; and the names near a name. */
 #include <stdio.h>
 #include <string.h>
@@ -190,7 +190,7 @@ static void bombs(void **state)
 	left_out("many", "it would take unreasonably long", true);
 }
 
-/* What the debug information names may be anything. */
+/* The names in debug information may be anything. */
 static void names_a_fifo(void **state)
 {
 	copy_fixture("in.c");

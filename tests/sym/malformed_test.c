@@ -62,7 +62,7 @@ static void refusals(void **state)
 
 /* --- files that others write to ---- */
 
-/* Who looks at a mapping of a file that was shortened gets SIGBUS. */
+/* A look at a mapping of a file that was shortened gives SIGBUS. */
 static void shortened(void **state)
 {
 	struct sym_module *m;
@@ -147,7 +147,7 @@ static void sparse(void **state)
 	assert_non_null(strstr(err.text, "nearly all of them holes"));
 }
 
-/* What is read of a file is what stands in it, and what is not asked for is not read. */
+/* The bytes read are those of the file, and no byte is read that was not asked for. */
 static void parts(void **state)
 {
 	static const enum elf_part all[] = { ELF_NOTES, ELF_SYMBOLS, ELF_CONTENTS, ELF_WHOLE };
@@ -422,7 +422,7 @@ static uint8_t *repeat_section(const uint8_t *bytes, size_t *n, const char *name
 	return out;
 }
 
-/* What sections say is read once, or a few times: not as often as they say that it is there. */
+/* A section's contents are read a few times at most, however often the headers name them. */
 static void sections_that_overlap(void **state)
 {
 	size_t whole, n;

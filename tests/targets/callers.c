@@ -1,4 +1,4 @@
-/* Who called: backtrace(), _Unwind_Backtrace, libunwind (where it is installed),
+/* Callers found in five ways: backtrace(), _Unwind_Backtrace, libunwind (where it is installed),
  * __builtin_return_address and dladdr, from deep recursion, through a library's callback, from a
  * signal handler in the middle of a call; and dlsym(RTLD_NEXT), which looks at its caller. Prints
  * every frame as function+offset, so that each must be the untraced run's; the agent's own between
@@ -127,7 +127,7 @@ TRACED void raises(int n)
 /* Interrupted at its first instructions, too, where a frame is not yet made. */
 TRACED unsigned long spins(unsigned long n) { BARRIER(); return n * 3 + 1; }
 
-/* What logs and allocators do: the caller by its address. */
+/* The caller by its address, as logs and allocators ask. */
 TRACED const char *whose(void)
 {
 	Dl_info about;

@@ -1,4 +1,4 @@
-/* What the two builds of a file differ in, inside of a mount namespace and outside. WHICH is a
+/* The difference of a file's two builds, inside of a mount namespace and outside. WHICH is a
  * function's name; BACK, where the loop of sum_up begins: between the labels 1 and 2, two bytes
  * behind its entry, or five, the numbers are equal. Where it is the label 1, a jump of five bytes
  * at the entry does not fit; who plans by the other build puts one there. */

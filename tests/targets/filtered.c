@@ -157,7 +157,7 @@ static void asked(void)
 	name_files();
 }
 
-/* What does not install anything changes nothing. */
+/* A call that installs no filter changes nothing. */
 static void questions(void)
 {
 	say("strict with flags", (unsigned)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL));

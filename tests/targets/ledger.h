@@ -1,4 +1,4 @@
-/* What a program that is to be killed keeps of its own deeds, where its death does not reach. */
+/* The record that a program to be killed keeps of its own deeds, where its death does not reach. */
 #pragma once
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -231,7 +231,7 @@ TRACED int ret_handles(int depth)
 	return value;
 }
 
-/* What is returned arrives: the last note is of it. */
+/* The returned value arrives: the last note is of it. */
 static inline void check(enum kind kind, uint64_t got)
 {
 	uint64_t bits = kinds[kind].bits, mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;

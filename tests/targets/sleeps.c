@@ -102,7 +102,7 @@ __attribute__((noinline)) void locks(void)
 	end(LOCKS, m);
 }
 
-/* What a child writes in a while. */
+/* Written by a child in a while. */
 __attribute__((noinline)) void reads(int fd)
 {
 	struct moment m = begin();

@@ -1,5 +1,5 @@
-/* What libtracefs makes of a statement, as its sample sqlhist prints it: the `echo`s for the tree
- * at /sys/kernel/tracing.
+/* Prints libtracefs's translation of a statement, as its sample sqlhist does: the `echo`s for the
+ * tree at /sys/kernel/tracing.
  *
  *	sqlhist NAME STATEMENT
  *

@@ -35,7 +35,7 @@
 enum { THUNKS = 2000, XSTATE_MAX = 16384, STEPS_MAX = 3000000 };
 enum { RT_SIGRETURN = 15 };
 
-/* What parent and child both see. */
+/* Memory that parent and child share. */
 static struct {
 	volatile unsigned long handled, called, leapt, after, complete, wrong, cleaned;
 	volatile int last;        /* the scenario ran to its end */

@@ -1,4 +1,4 @@
-/* What the programs here share. Each checks itself, prints the same whenever it runs, and
+/* Shared by the programs here. Each checks itself, prints the same whenever it runs, and
  * writes how often its functions were called to the file named by $TRUTH (kept apart from
  * standard output because a signal handler's count differs from run to run). The scripts
  * compare both: output with an untraced run, counts with `brace report`. */
@@ -13,7 +13,7 @@
 /* Keeps the compiler from merging, moving or leaving out what stands around it. */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
-/* What cannot be said exactly is told as a range. */
+/* A count that is not exact is told as a range. */
 static inline void truth_between(const char *function, unsigned long least, unsigned long most)
 {
 	const char *path = getenv("TRUTH");

@@ -9,8 +9,8 @@
 
 enum { ROUNDS = 500 };
 
-/* What a setjmp does: keeps what a caller expects to find again, and its own return address with
- * it. */
+/* A setjmp of our own: it keeps what a caller expects to find again, and its own return address
+ * with it. */
 struct place { long registers[8]; };
 int keep_place(struct place *) __attribute__((returns_twice));
 _Noreturn void go_to_place(const struct place *, int);

@@ -38,7 +38,7 @@ TRACED void t_nothing(void)
 	leave();
 }
 
-/* What a child does, whose stack of calls begins here. */
+/* The work of a child, whose stack of calls begins here. */
 TRACED void t_child(int n)
 {
 	ENTER;

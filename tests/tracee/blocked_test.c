@@ -39,7 +39,7 @@
 static const struct timespec long_time = { 100, 0 };
 static const struct timeval long_timeval = { 100, 0 };
 
-/* What a case waits on; made before its thread starts. */
+/* The object a case waits on; made before its thread starts. */
 struct place {
 	int fds[2];
 	int epoll;

@@ -455,7 +455,7 @@ static void forbids_priorities(struct report *rep)
 	until_stopped(rep);
 }
 
-/* What the agent can do without. */
+/* Capabilities that the agent can do without. */
 static void check_lacks(void (*body)(struct report *), uint32_t lacks)
 {
 	struct child c = child_start(body, 1);

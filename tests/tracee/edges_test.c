@@ -714,7 +714,7 @@ static void endless(void)
 		__asm__ volatile("");
 }
 
-/* What does not come back is fetched, and the program goes on from where it was. */
+/* A thread that does not come back is fetched, and the program goes on from where it was. */
 static void calls_that_do_not_return(void **state)
 {
 	struct child c = child_start(masked, 1);

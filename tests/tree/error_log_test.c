@@ -1,4 +1,4 @@
-/* What the kernel's error_log showed, entered and shown again: the same bytes. */
+/* The kernel's own error_log, entered and shown again: the same bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

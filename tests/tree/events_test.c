@@ -340,7 +340,7 @@ static void pids(void **state)
 
 /* --- function commands ----------------------------------------------------------------- */
 
-/* As in the kernel that was asked: a dump is done once. */
+/* A dump is done once, as the real kernel showed. */
 static void dump_is_done(void)
 {
 	struct settings s;
@@ -470,7 +470,7 @@ static void the_target_decides(void **state)
 	instance_detach(instance_top(t));
 }
 
-/* What nobody would do is refused. */
+/* Absurd values are refused. */
 static void a_target_without_triggers(void **state)
 {
 	assert_int_equal(instance_attach(instance_top(t), (struct tree_target){ &simple_ops, NULL }, NULL), 0);

@@ -32,7 +32,8 @@ static size_t n_produced;
 static unsigned count;
 static pid_t writer;
 
-/* What the server's threads see came through the kernel, of which the lock tells the sanitizer. */
+/* The server's threads get their data through the kernel; this lock tells the sanitizer of that
+ * order. */
 static void set_count(unsigned n)
 {
 	pthread_mutex_lock(&lock);
@@ -300,7 +301,7 @@ static void a_text(void **state)
 	close(other);
 }
 
-/* Who copies by sendfile(2) sees the page cache: each open has its own there. */
+/* sendfile(2) copies from the page cache: each open has its own there. */
 static void a_text_by_sendfile(void **state)
 {
 	int a, b, to[2];

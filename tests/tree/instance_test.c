@@ -169,7 +169,7 @@ static void snapshots(void **state)
 	shows_golden("snapshot", "k6.12-own.snapshot.after-echo-0.txt");
 }
 
-/* Who closes free_buffer has no use for what was recorded. */
+/* Closing free_buffer says that the records are of no use any more. */
 static void freeing(void **state)
 {
 	assert_int_equal(echo("free_buffer", "x"), 0);
@@ -479,7 +479,7 @@ static void all_processors(void **state)
 
 /* --- a target ----------------------------------------------------------------------- */
 
-/* What a session would be: it notes what it is told, and refuses a buffer of 7. */
+/* A session's stand-in: it notes each call, and refuses a buffer of 7. */
 static struct target {
 	char applied[256], marked[256];
 	unsigned cleared, dropped;

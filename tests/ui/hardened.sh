@@ -1,5 +1,5 @@
 #!/bin/bash
-# What stands in the way of who attacks brace with a file or a process: position independence,
+# The build's defences against hostile files and processes: position independence,
 # canaries, checked sizes, nothing writable that decides where control goes. The agent's own list is
 # in tests/agent/object.sh.
 . "$(dirname "$0")/../run/lib.sh"

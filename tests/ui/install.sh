@@ -1,5 +1,5 @@
 #!/bin/bash
-# What make install installs works from where it was put, and from where it was moved to.
+# The files of make install work from where they were put, and from where they were moved to.
 . "$(dirname "$0")/../run/lib.sh"
 : "${BUILD:?is the build tree}"
 meson install -C "$BUILD" --no-rebuild --quiet --destdir "$T/root" >"$T/log" 2>&1

@@ -1,4 +1,4 @@
-/* What is said of functions that are not there, on programs that gcc compiled. Which function is
+/* Sentences about functions that are not there, on programs that gcc compiled. Which function is
  * inlined where is written in inlined.c; line numbers are read from it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -39,7 +39,7 @@ function makeLane(about, columns, id) {
 	return {
 		id, about, columns, n, events: [], states: [], losses: [], levels: [], notes: null,
 		begin: new Float64Array(n), end: new Float64Array(n),
-		own: new Float64Array(n),  // as `report` counts it: without handlers and sleeps
+		duration: new Float64Array(n),  // as `report` counts it: without handlers and sleeps
 		self: new Float64Array(n), // its part that was not in calls it made
 		fn: new Uint32Array(n), depth: new Uint32Array(n), parent: new Int32Array(n),
 		flags: new Uint8Array(n),
@@ -48,7 +48,7 @@ function makeLane(about, columns, id) {
 }
 
 function decodeCalls(lane, rows, active) {
-	const { begin, end, own, self, fn, depth, parent, flags, columns } = lane;
+	const { begin, end, duration, self, fn, depth, parent, flags, columns } = lane;
 	const low = columns[LOW], high = columns[HIGH], what = columns[WHAT];
 	const marks = new Bytes(columns[MARKS]), stack = [];
 	let t = 0, next = 0, h = 0, w = 0;
@@ -98,7 +98,7 @@ function decodeCalls(lane, rows, active) {
 			} else {
 				self[i] = Math.max(0, ticks - self[i]);
 			}
-			own[i] = ticks;
+			duration[i] = ticks;
 			if (parent[i] >= 0)
 				self[parent[i]] += ticks;
 		}
@@ -139,7 +139,7 @@ function decodeStates(lane) {
 	}
 }
 
-// What the kernel tells of a thread stands in a lane of its own: it joins the one with the calls.
+// The kernel's records of a thread come as a lane of their own: it joins the lane of its calls.
 function joinLanes(lanes) {
 	const homes = new Map(), key = l => `${l.about.pid} ${l.about.tid} ${l.about.image}`;
 	for (const lane of lanes)

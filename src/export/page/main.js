@@ -289,7 +289,7 @@ class App {
 		if (hit.i !== undefined) {
 			const { lane, i } = hit, timed = !(lane.flags[i] & UNFOLLOWED), notes = notesOf(lane, i);
 			return [this.name(lane.fn[i]), this.module(lane.fn[i]),
-				timed ? `${timeText(lane.own[i] * k)}${this.cut ? "" : `, self ${timeText(lane.self[i] * k)}`}` : "return not followed",
+				timed ? `${timeText(lane.duration[i] * k)}${this.cut ? "" : `, self ${timeText(lane.self[i] * k)}`}` : "return not followed",
 				...(notes.args ? [plain(notes.args)] : []), ...(notes.returned ? [`= ${plain(notes.returned)}`] : [])];
 		}
 		if (hit.event)
@@ -474,7 +474,8 @@ async function begin() {
 	window.brace = app;
 }
 
-// What stands behind # shows a part: view=FROM,TO in ns, function=NAME, call=LANE.NUMBER, tab, theme.
+// The address's part behind # selects a view: view=FROM,TO in ns, function=NAME, call=LANE.NUMBER,
+// tab, theme.
 function obeyAddress(app) {
 	const wish = new URLSearchParams(location.hash.slice(1)), k = app.trace.nsPerTick;
 	const span = name => (wish.get(name) || "").split(",").map(v => Number(v) / k);

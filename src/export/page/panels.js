@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands below the timeline: the selected call and its function, the table of functions, the
+// The panels below the timeline: the selected call and its function, the table of functions, the
 // flame graph.
 "use strict";
 
@@ -23,7 +23,7 @@ class Details {
 		const timed = !(flags & UNFOLLOWED);
 		const real = new Date(Number(BigInt(app.trace.about.real_ns) / 1000000n) + lane.begin[i] * k / 1e6);
 		return make("dl", {},
-			...fact("duration", timed ? timeText(lane.own[i] * k) : "not followed"),
+			...fact("duration", timed ? timeText(lane.duration[i] * k) : "not followed"),
 			...fact("self", timed && !app.cut ? timeText(lane.self[i] * k) : undefined),
 			...fact("begins", placeText(lane.begin[i] * k, 1)),
 			...fact("ends", timed ? placeText(lane.end[i] * k, 1) : undefined),
@@ -45,7 +45,7 @@ class Details {
 		return [make("h3", {}, "called by"),
 			make("ol", { class: "chain" }, ...chain.map(up =>
 				make("li", {}, this.link(lane, up, app.name(lane.fn[up])),
-				     make("span", { class: "faint" }, timeText(lane.own[up] * app.trace.nsPerTick)))))];
+				     make("span", { class: "faint" }, timeText(lane.duration[up] * app.trace.nsPerTick)))))];
 	}
 	swatch(f) {
 		const s = make("span", { class: "swatch" });
@@ -72,17 +72,17 @@ class Details {
 	functionParts(f, withName) {
 		const { app } = this, k = app.trace.nsPerTick;
 		const calls = callsOf(app.scope, f).filter(c => !(c.lane.flags[c.i] & UNFOLLOWED));
-		const durations = calls.map(c => c.lane.own[c.i] * k);
+		const durations = calls.map(c => c.lane.duration[c.i] * k);
 		const head = withName ? [make("h2", {}, this.swatch(f), app.name(f)), make("p", { class: "faint" }, app.module(f))]
 			: [make("h3", {}, `durations of ${app.name(f)}`)];
 		if (!calls.length)
 			return [...head, make("p", { class: "faint" }, "no call with a duration in this scope")];
 		this.counts = histogram(durations);
 		this.durations = Float64Array.from(durations).sort();
-		calls.sort((a, b) => b.lane.own[b.i] - a.lane.own[a.i]);
+		calls.sort((a, b) => b.lane.duration[b.i] - a.lane.duration[a.i]);
 		return [...head, make("canvas", { class: "histogram" }), make("h3", {}, "slowest"),
 			make("ol", { class: "chain" }, ...calls.slice(0, SLOWEST).map(c =>
-				make("li", {}, this.link(c.lane, c.i, timeText(c.lane.own[c.i] * k)),
+				make("li", {}, this.link(c.lane, c.i, timeText(c.lane.duration[c.i] * k)),
 				     make("span", { class: "faint" },
 					  `at ${timeText(c.lane.begin[c.i] * k, 5)}, ${plain(c.lane.about.name)} ${c.lane.about.tid}`))))];
 	}
@@ -294,7 +294,7 @@ function keysHelp() {
 	return make("dl", { class: "keys" }, ...keys.flatMap(([k, what]) => fact(k, what)));
 }
 
-// What the colours of the line above a thread's calls mean, where there is one.
+// The legend of the state line above a thread's calls, where there is one.
 function statesHelp(app) {
 	if (!app.order.some(l => l.states.length))
 		return [];

@@ -11,10 +11,11 @@ function eachCall(lane, from, to, take) {
 			take(i, begin[i] >= from && end[i] <= to);
 }
 
-// What of a call lies in a range: its own time if all of it does.
+// The part of a call's duration that lies in a range, in ticks. A whole call's is without the
+// handlers and sleeps inside of it, as `report` counts.
 function ticksIn(lane, i, from, to) {
 	if (lane.begin[i] >= from && lane.end[i] <= to)
-		return lane.own[i];
+		return lane.duration[i];
 	return lane.flags[i] & UNFOLLOWED ? 0
 		: Math.max(0, Math.min(lane.end[i], to) - Math.max(lane.begin[i], from));
 }
@@ -34,14 +35,10 @@ function sumFunctions(trace, scope) {
 				return;
 			const ticks = ticksIn(lane, i, from, to), parent = lane.parent[i];
 			s.timed++;
-			s.durations.push(lane.own[i]);
+			s.durations.push(lane.duration[i]);
 			if (!(lane.flags[i] & RECURSIVE))
 				s.total += ticks;
-			if (whole) {
-				s.self += lane.self[i];
-			} else {
-				s.self += ticks;
-			}
+			s.self += whole ? lane.self[i] : ticks;
 			// Parents that are cut by the range stand in the sums already.
 			if (parent >= 0 && !(lane.begin[parent] >= from && lane.end[parent] <= to))
 				sums.get(lane.fn[parent]).self -= ticks;

@@ -68,7 +68,7 @@ static void tell(const struct html_job *job)
 	trace_file_warn_of_losses(job->source->info);
 }
 
-/* What failed is said, but for the writes to the page, which screen_close() tells. */
+/* Writes the page, and says what failed, but for writes to the page: screen_close() tells those. */
 static int run_job(struct html_job *job)
 {
 	struct err err = { 0 };

@@ -14,7 +14,7 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
-/* What is printed of, and how. */
+/* The chain of sources that a replay prints, and the screen it prints to. */
 struct replay {
 	const struct invocation *inv;
 	struct store_reader *reader;
