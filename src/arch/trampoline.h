@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/condition_code.h"
 #include "arch/relocate.h"
 
 enum trampoline_kind {
@@ -44,6 +45,9 @@ struct trampoline_env {
 	 * 0: its arguments are neither recorded nor compared. */
 	uint64_t arguments;
 	bool conditional;      /* the agent's answer decides whether the call is recorded */
+	bool recorded;         /* the agent records the arguments of calls that are */
+	/* With `conditional`: decides before the agent is called. Without a filter it does not. */
+	struct condition_code condition;
 	/* TRAMPOLINE_NONLOCAL: further flags of its id word, and the function's size in bytes. */
 	uint32_t id_flags, function_size;
 };
@@ -55,9 +59,10 @@ struct trampoline_pool {
 	uint64_t probe, syscall, delivery, arguments;
 };
 
-#define TRAMPOLINE_MAX_BYTES (512 + RELOCATE_MAX_BYTES)
+#define TRAMPOLINE_MAX_BYTES (512 + CONDITION_CODE_MAX + RELOCATE_MAX_BYTES)
 
-/* With trampoline_env.arguments, more bytes than trampoline_room() says. */
+/* With trampoline_env.arguments, more bytes than trampoline_room() says; with its `condition`,
+ * CONDITION_CODE_MAX more. */
 #define TRAMPOLINE_ARGUMENTS_BYTES 19
 
 /* Returns an upper bound of the bytes that trampoline_emit() writes for this recipe; at most

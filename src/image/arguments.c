@@ -540,6 +540,11 @@ uint64_t arguments_site_bytes(const struct argument_plan *p)
 	return condition_at(p) + (p->condition.filter ? condition_bytes(&p->condition) : 0);
 }
 
+uint64_t arguments_filter_at(const struct argument_plan *p)
+{
+	return condition_at(p) + condition_filter_at(&p->condition);
+}
+
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to)
 {
 	struct arguments_site *s = to;

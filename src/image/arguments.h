@@ -42,6 +42,8 @@ void arguments_plan(struct modules *m, const struct settings *set);
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);
 /* Bytes of the struct arguments_site that its plan needs; 0: none. */
 uint64_t arguments_site_bytes(const struct argument_plan *p);
+/* Where the condition's filter is in the site; of plans with a condition alone. */
+uint64_t arguments_filter_at(const struct argument_plan *p);
 /* Writes the site; of the plan's functions alone. begins: the function may begin a graph. */
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to);
 void arguments_free(argument_plans *plans);

@@ -200,9 +200,37 @@ int condition_compile(const struct function_pattern *p, const char *function,
 	return r;
 }
 
+uint64_t condition_filter_at(const struct condition *c)
+{
+	return offsetof(struct call_condition, fetch) + c->fetch_bytes;
+}
+
 uint64_t condition_bytes(const struct condition *c)
 {
-	return offsetof(struct call_condition, fetch) + c->fetch_bytes + c->filter->bytes;
+	return condition_filter_at(c) + c->filter->bytes;
+}
+
+/* The register whose lowest bytes are the number that the filter's instruction tests. */
+static uint8_t register_of(const struct fetch_program *fetch, const struct filter_insn *insn)
+{
+	for (uint32_t k = 0; k + 1 < fetch->n; k++) {
+		const struct fetch_insn *from = &fetch->code[k], *to = from + 1;
+
+		if (from->op == FETCH_REG && !from->value && from->reg < FETCH_FLAGS_REG &&
+		    to->op == FETCH_STORE && to->at == insn->offset && to->size >= insn->size)
+			return from->reg;
+	}
+	return CONDITION_NO_REGISTER;
+}
+
+struct condition_code condition_code_of(const struct condition *c, uint64_t filter_at)
+{
+	struct condition_code code = { .filter = c->filter, .filter_at = filter_at,
+				       .begins = c->begins };
+
+	for (uint32_t i = 0; i < c->filter->n && i < CONDITION_CODE_INSNS; i++)
+		code.registers[i] = register_of(c->fetch, &c->filter->at[i]);
+	return code;
 }
 
 void condition_write(const struct condition *c, void *to)
@@ -213,7 +241,7 @@ void condition_write(const struct condition *c, void *to)
 					.filter_bytes = c->filter->bytes,
 					.begins = c->begins };
 	memcpy(&out->fetch, c->fetch, c->fetch_bytes);
-	memcpy((uint8_t *)&out->fetch + c->fetch_bytes, c->filter, c->filter->bytes);
+	memcpy((uint8_t *)to + condition_filter_at(c), c->filter, c->filter->bytes);
 }
 
 void condition_free(struct condition *c)

@@ -2,6 +2,7 @@
 /* Conditions on calls (model/function_condition.h), compiled for one function: a program that
  * fetches the arguments that the condition names, and the filter that compares them. */
 #pragma once
+#include "arch/condition_code.h"
 #include "model/settings.h"
 #include "shared/arguments.h"
 #include "shared/filter.h"
@@ -28,4 +29,9 @@ int condition_error(const struct function_pattern *p, size_t at, struct err *err
 /* Bytes of its struct call_condition, a multiple of 8; writes it. */
 uint64_t condition_bytes(const struct condition *c);
 void condition_write(const struct condition *c, void *to);
+/* Bytes from there to its filter. */
+uint64_t condition_filter_at(const struct condition *c);
+/* Tells what of it a trampoline can compare by itself; filter_at: its address in the process. The
+ * code's filter is the condition's. */
+struct condition_code condition_code_of(const struct condition *c, uint64_t filter_at);
 void condition_free(struct condition *c);

@@ -151,21 +151,27 @@ static void write_places(struct patch_job *j, struct patch_region *r)
 	vec_free(&j->islands);
 }
 
-/* Puts the function's struct arguments_site before its trampoline, if it needs one. */
+/* Puts the function's struct arguments_site before its trampoline, if it needs one. Threads without
+ * a block at a fixed place leave its condition to the agent. */
 static int write_arguments(struct patch_job *j, uint32_t i)
 {
 	const struct argument_plan *plan = arguments_of(j->mod, i);
-	uint64_t bytes = patch_aligned(arguments_site_bytes(plan));
+	uint64_t bytes = patch_aligned(arguments_site_bytes(plan)), at = j->at + j->used;
 
 	j->env.arguments = 0;
 	j->env.conditional = bytes && plan->condition.filter;
+	j->env.condition.filter = NULL;
 	if (!bytes)
 		return 0;
 	if (j->used + bytes + TRAMPOLINE_MAX_BYTES > j->room)
 		return -ENOSPC;
 	arguments_site_write(plan, j->mod->first_id + i, j->mod->selected[i] == SELECT_GRAPH,
 			     j->code + j->used);
-	j->env.arguments = j->at + j->used;
+	j->env.arguments = at;
+	j->env.recorded = plan->program;
+	if (j->env.conditional && !(j->req->hello->flags & AGENT_NO_TLS))
+		j->env.condition =
+			condition_code_of(&plan->condition, at + arguments_filter_at(plan));
 	j->used += bytes;
 	return 0;
 }
@@ -246,9 +252,13 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 /* Bytes that the code for the function's arguments takes besides. */
 static uint64_t arguments_room(const struct module *mod, uint32_t i)
 {
-	uint64_t bytes = arguments_site_bytes(arguments_of(mod, i));
+	const struct argument_plan *plan = arguments_of(mod, i);
+	uint64_t bytes = arguments_site_bytes(plan);
+	uint64_t code = TRAMPOLINE_ARGUMENTS_BYTES;
 
-	return bytes ? patch_aligned(bytes) + patch_aligned(TRAMPOLINE_ARGUMENTS_BYTES) : 0;
+	if (bytes && plan->condition.filter)
+		code += CONDITION_CODE_MAX;
+	return bytes ? patch_aligned(bytes) + patch_aligned(code) : 0;
 }
 
 /* Each function's trampoline, and its entries in the lists; the table of all. */

@@ -30,6 +30,9 @@ for level in 0 1 2 3 s; do
 	accounts "graphs at -O$level" "$T/conditions$level" graph -g "work if $CONDITION"
 	accounts "calls at -O$level" "$T/conditions$level" calls "${CALLS[@]}"
 done
+# numbers are compared by the trampoline, which calls the agent for the string alone, or not at all
+accounts "the string first" "$T/conditions2" graph -g 'work if name ~ "a*" && n > 50'
+accounts "numbers alone" "$T/conditions2" numbers -g 'work if n > 50'
 accounts "calls by C code" "$T/conditions2" calls "${CALLS[@]}" --max-graph-depth 90
 accounts "the last pattern decides" "$T/conditions2" graph -g 'wor*' -g "work if $CONDITION"
 # without the other functions' returned values nothing is different

@@ -2,9 +2,9 @@
 // Calls that satisfy a condition and calls that do not, through recursion, exceptions, longjmp, signals and threads. The
 // program tells itself which ones a tracer has to record, and how deep.
 //
-//     conditions graph|calls SEED CALLS    writes "THREAD DEPTH name(arguments)" lines to $ACCOUNT
+//     conditions graph|numbers|calls SEED CALLS    writes "THREAD DEPTH name(arguments)" lines to $ACCOUNT
 //
-// graph: -g 'work if n > 50 && name ~ "a*"', with all that is called; calls: -l of work with the condition, of leaf without,
+// graph: -g 'work if n > 50 && name ~ "a*"', with all that is called; numbers: -g 'work if n > 50', also with all; calls: -l of work with the condition, of leaf without,
 // of handle if number == 12.
 #include <pthread.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@ struct line { int depth; const char *format; long n; const char *name; };
 struct account { int n; unsigned long state; struct line lines[LINES]; };
 struct jump { jmp_buf to; };
 
-static bool graph;
+static bool graph, numbers;
 static long calls;
 static thread_local int open_calls; // recorded ones
 static thread_local struct account *own;
@@ -70,7 +70,7 @@ ALONE long work(int n, const char *name)
 	int was = open_calls;
 	long sum;
 
-	begin("work(n=%ld, name=\"%s\")", n, name, n > 50 && *name == 'a');
+	begin("work(n=%ld, name=\"%s\")", n, name, n > 50 && (numbers || *name == 'a'));
 	sum = leaf(n);
 	if (n > 4)
 		sum += work(n - (int)(any() % 50) - 1, names[any() % 5]);
@@ -116,7 +116,8 @@ int main(int argc, char **argv)
 
 	if (argc != 4 || !f)
 		return 2;
-	graph = !strcmp(argv[1], "graph");
+	numbers = !strcmp(argv[1], "numbers");
+	graph = numbers || !strcmp(argv[1], "graph");
 	calls = atol(argv[3]);
 	signal(SIGUSR1, handle);
 	signal(SIGUSR2, handle);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "arch/x86_64/filter_jump.h"
+
 /* Bytes of the common fields, which the agent fills in only for filters that are interpreted. */
 #define COMMON 8u
 #define RECORD_MOST 512u
@@ -70,18 +72,7 @@ static void emit_compare(struct filter_emit *e, const struct filter_insn *i)
  * by lead_jumps(). */
 static void emit_jump(struct filter_emit *e, const struct filter_insn *i)
 {
-	/* Condition codes: unsigned, signed. */
-	static const uint8_t conditions[FILTER_COMPARES][2] = {
-		[FILTER_EQ] = { 0x4, 0x4 },
-		[FILTER_NE] = { 0x5, 0x5 },
-		[FILTER_LT] = { 0x2, 0xc },
-		[FILTER_LE] = { 0x6, 0xe },
-		[FILTER_GT] = { 0x7, 0xf }, [FILTER_GE] = { 0x3, 0xd }, [FILTER_AND] = { 0x5, 0x5 },
-	};
-	uint8_t holds = conditions[i->compare][!!(i->flags & FILTER_SIGNED)];
-	/* The lowest bit of a condition code negates it. */
-	const uint8_t bytes[2] = { 0x0f, (uint8_t)(0x80 | (i->flags & FILTER_BRANCH ? holds
-										    : holds ^ 1)) };
+	const uint8_t bytes[2] = { 0x0f, filter_jump(i) };
 
 	emit_bytes(e, bytes, sizeof(bytes));
 	put_u32(e, 0);

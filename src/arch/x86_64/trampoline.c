@@ -330,10 +330,21 @@ static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *
 
 #define CALL_AND_NOP 13
 
+/* Bytes of the code that decides about the call before the agent is asked. */
+static size_t condition_size(const struct trampoline_env *env)
+{
+	return env->arguments && env->condition.filter ? condition_code_bytes(&env->condition) : 0;
+}
+
 /* The call of the agent that looks at arguments, and the jump by its answer. */
-static size_t arguments_size(const struct trampoline_env *env)
+static size_t ask_size(const struct trampoline_env *env)
 {
 	return !env->arguments ? 0 : env->conditional ? TRAMPOLINE_ARGUMENTS_BYTES : CALL_AND_NOP;
+}
+
+static size_t arguments_size(const struct trampoline_env *env)
+{
+	return condition_size(env) + ask_size(env);
 }
 
 size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *env)
@@ -341,11 +352,23 @@ size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *e
 	return arguments_size(env) + call_size(kind, env) + template_size(kind);
 }
 
+/* What satisfies the condition passes by the agent, unless that has to record its arguments. */
+static int emit_condition(const struct trampoline_env *env, uint64_t at, uint64_t body,
+			  uint8_t *out)
+{
+	uint64_t asks = at + condition_size(env);
+	const struct condition_ends ends = {
+		.passes = env->recorded ? asks : asks + ask_size(env), .asks = asks,
+		.rejects = body, .fork_guard = env->fork_guard, .top = env->tls + TLS_TOP_SP,
+	};
+
+	return asks == at ? 0 : condition_code_emit(&env->condition, &ends, at, out);
+}
+
 /* call *disp32(%rip), and nopl disp32(%rax), whose displacement leads from it to the site. The
  * stack pointer need not step over anything: at a function's entry nothing lives below it. The
  * agent's answer is the carry flag: jc leads to the body, past everything that records. */
-static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint64_t body,
-			  uint8_t *out)
+static int emit_ask(const struct trampoline_env *env, uint64_t at, uint64_t body, uint8_t *out)
 {
 	static const uint8_t code[TRAMPOLINE_ARGUMENTS_BYTES] = {
 		0xff, 0x15, 0, 0, 0, 0, 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x0f, 0x82,
@@ -354,7 +377,7 @@ static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint64_
 
 	if (!env->arguments)
 		return 0;
-	memcpy(out, code, arguments_size(env));
+	memcpy(out, code, ask_size(env));
 	if (put_rel32(out + 2, at + 6, word) < 0)
 		return -ERANGE;
 	if (env->conditional &&
@@ -363,16 +386,18 @@ static int emit_arguments(const struct trampoline_env *env, uint64_t at, uint64_
 	return put_rel32(out + 9, at + 6, env->arguments);
 }
 
-/* The call that looks at arguments, the function tracer's template, if both are wanted, the kind's
- * own, and the moved instructions. */
+/* The condition, the call that looks at arguments, the function tracer's template, if both are
+ * wanted, the kind's own, and the moved instructions. */
 int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
 		    const struct relocate_recipe *recipe, const uint8_t *original, uint64_t vaddr,
 		    uint64_t from, uint64_t at, uint8_t *out)
 {
 	size_t first = arguments_size(env), call = first + call_size(kind, env);
-	size_t size = call + template_size(kind);
-	int r = emit_arguments(env, at, at + size, out);
+	size_t size = call + template_size(kind), ask = condition_size(env);
+	int r = emit_condition(env, at, at + size, out);
 
+	if (r == 0)
+		r = emit_ask(env, at + ask, at + size, out + ask);
 	if (r == 0 && call > first)
 		r = emit_template(TRAMPOLINE_CALL, env, id,
 				  &(struct template_place){ from, at + first, at + call },
