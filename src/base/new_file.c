@@ -149,6 +149,14 @@ int new_file_begin(struct whole_file *f, const char *path, const char *what, str
 	return e;
 }
 
+void new_file_name(struct whole_file *f)
+{
+	if (!f->temporary || renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
+		return;
+	free(f->temporary);
+	f->temporary = NULL;
+}
+
 int new_file_end(struct whole_file *f, bool keep, struct err *err)
 {
 	const struct pending_file w = { f->path, f->what };

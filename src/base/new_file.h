@@ -26,6 +26,9 @@ struct whole_file {
 /* Begins a file (mode 0600). What stands under the name is judged as by new_file(). Returns f->fd,
  * or -errno and *err. */
 int new_file_begin(struct whole_file *f, const char *path, const char *what, struct err *err);
+/* Gives the open file its name already, and keeps it whatever comes. If that fails, new_file_end()
+ * tries again, and tells. */
+void new_file_name(struct whole_file *f);
 /* Closes the file and gives it its name; without `keep`, or if that fails, removes it. 0, or -errno
  * and *err. */
 int new_file_end(struct whole_file *f, bool keep, struct err *err);

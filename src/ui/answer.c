@@ -22,7 +22,7 @@
 
 struct answer_run {
 	const struct answer *answer;
-	const struct invocation *inv;
+	struct invocation *inv;
 	struct screen screen;
 	int failed;                /* exit status, once an answer could not be made */
 };
@@ -184,7 +184,10 @@ static int print_answer(struct tree_run *t, void *arg, struct err *err)
 {
 	struct session_result result = { 0 };
 	struct answer_run *r = arg;
-	int e = r->answer->records ? tree_run_print(t, &r->screen, r->answer->limit, err) : 0;
+	int e;
+
+	screen_open_begun(&r->screen, r->inv, SCREEN_PLAIN, NULL);
+	e = r->answer->records ? tree_run_print(t, &r->screen, r->answer->limit, err) : 0;
 
 	if (!e && r->answer->hists.n)
 		watch_hists(r, t);
@@ -204,16 +207,12 @@ static void say_lost(const struct tree_run_result *result, bool records)
 		    summary_grouped(lost, n));
 }
 
-/* The screen is closed in any case, so that a reader of a pipe sees the end. */
 int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };
-	int status = screen_open_output(&r.screen, inv, SCREEN_PLAIN, NULL);
 	struct tree_run_result result = { 0 };
+	int status = tree_run_begin(inv, true, print_answer, &r, &result);
 
-	if (status)
-		return status;
-	status = tree_run_begin(inv, print_answer, &r, &result);
 	status = screen_close(&r.screen, status ? status : r.failed);
 	say_lost(&result, a->records);
 	return status ? status : run_exit(result.session.wait_status);

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/new_file.h"
 #include "excerpt/wish.h"
 #include "model/settings.h"
 
@@ -76,6 +77,7 @@ struct invocation {
 	struct settings settings;
 	struct excerpt_wish excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
+	struct whole_file file; /* of -o, from screen_file_begin() on; path NULL: none */
 	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
 		*source, *callers, *callees, *histogram;
 	const char *format, *weight; /* of export */

@@ -50,13 +50,11 @@ int kernel_graph(struct invocation *inv)
 	struct kernel_printing p = { 0 };
 	struct kernel_run *run;
 	struct err err;
-	int status = screen_open_output(&p.output, inv, SCREEN_PLAIN, paint_graph), e;
+	int status = kernel_run_begin(inv, true, &run), e;
 
 	if (status)
 		return status;
-	status = kernel_run_begin(inv, &run);
-	if (status)
-		return screen_close(&p.output, status);
+	screen_open_begun(&p.output, inv, SCREEN_PLAIN, paint_graph);
 	printer_begin(&p.printer, kernel_run_info(run), inv->settings.options, &p.output.text);
 	e = kernel_run_read(run, print_one, after_printing, &p, &err);
 	printer_close(&p.printer);
@@ -132,7 +130,7 @@ int kernel_record(struct invocation *inv)
 	struct kernel_run *run;
 	uint64_t bytes = 0;
 	struct err err;
-	int status = kernel_run_begin(inv, &run), e;
+	int status = kernel_run_begin(inv, false, &run), e;
 
 	if (status)
 		return status;

@@ -24,6 +24,7 @@
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
+#include "ui/screen.h"
 #include "ui/summary.h"
 
 #define PASS_NS 50000000u
@@ -290,7 +291,7 @@ static int tear_down(struct kernel_run *k, struct err *err)
 	return e;
 }
 
-int kernel_run_begin(struct invocation *inv, struct kernel_run **out)
+int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **out)
 {
 	struct kernel_run *k = mem_zalloc(sizeof(*k));
 	int told = -1, status = 0;
@@ -301,11 +302,12 @@ int kernel_run_begin(struct invocation *inv, struct kernel_run **out)
 	catch_interrupts();
 	clock_begin(&k->clock);
 	k->clock_begun = true;
-	if (set_up(k, &told, &err))
+	if ((prints && screen_file_begin(inv, &err)) || set_up(k, &told, &err))
 		status = say_error(&err);
 	else if (k->child)
 		status = release_program(k, told);
 	if (status) {
+		screen_file_drop(inv);
 		tear_down(k, NULL);
 		return status;
 	}

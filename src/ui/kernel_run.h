@@ -8,8 +8,9 @@
 struct kernel_run;
 
 /* Makes the instance and its settings, and starts recording and the program, if the command line
- * has one. 0, or the exit status (said): nothing is left then. */
-int kernel_run_begin(struct invocation *inv, struct kernel_run **out);
+ * has one. 0, or the exit status (said): nothing is left then. `prints`: the file of
+ * -o is made before, for screen_open_begun(). */
+int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **out);
 struct trace_info *kernel_run_info(struct kernel_run *k);
 /* Gives the records to the sink as they come, and calls `after` when a reading is through (fresh:
  * it brought something) until the end, with all records given. Either may end it by -errno. 0, or

@@ -18,6 +18,7 @@
 #include "tracee/tracee.h"
 #include "ui/missing.h"
 #include "ui/say.h"
+#include "ui/screen.h"
 
 /* --- interrupts --------------------------------------------------------------------- */
 
@@ -39,14 +40,12 @@ static void count_interrupt(int sig)
 
 static const int interrupt_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 
-/* Signals that were ignored when brace started (nohup, a background job) stay ignored. A call in
- * which a launch waits (the open of a FIFO) fails by the signal, and the launch with it; later ones
- * go on. */
-static void catch_interrupts(void)
+/* Signals that were ignored when brace started (nohup, a background job) stay ignored. `flags` 0: a
+ * call in which brace waits before there is a session (the open of a FIFO) fails by the signal.
+ * SA_RESTART: it goes on. */
+static void catch_interrupts(int flags)
 {
-	struct sigaction act = { .sa_handler = count_interrupt,
-				 .sa_flags = launching ? 0 : SA_RESTART },
-			 now;
+	struct sigaction act = { .sa_handler = count_interrupt, .sa_flags = flags }, now;
 
 	for (size_t i = 0; i < sizeof(interrupt_signals) / sizeof(*interrupt_signals); i++)
 		if (!sigaction(interrupt_signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
@@ -99,15 +98,16 @@ int run_check(struct invocation *inv)
 	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
 	launching = !inv->pids.n;
 	if (!status)
-		catch_interrupts(); /* from here on there is something to put right */
+		catch_interrupts(0); /* from here on there is something to put right */
 	return status;
 }
 
 int run_failed(const struct err *err)
 {
-	if (!launching || !interrupts)
+	if (!interrupts || (!launching && err->code != EINTR))
 		return say_error(err);
-	say("brace: interrupted before the program ran; nothing was recorded\n");
+	say("brace: interrupted%s; nothing was recorded\n",
+	    launching ? " before the program ran" : "");
 	return 128 + last_interrupt;
 }
 
@@ -136,10 +136,15 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 	struct err err;
 	int status = run_check(inv);
 
+	/* After the check, which catches interrupts: none leaves a file behind. */
 	if (status)
 		return status;
-	if (session_start(&req, out, &err))
+	if (!trace_file && screen_file_begin(inv, &err))
 		return run_failed(&err);
+	if (session_start(&req, out, &err)) {
+		screen_file_drop(inv);
+		return run_failed(&err);
+	}
 	/* After the start, since only then the program's own events are known. */
 	tell_unmet(inv);
 	return 0;
@@ -231,7 +236,7 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&a->lock, NULL);
 	launching = false;
-	catch_interrupts();
+	catch_interrupts(SA_RESTART);
 	/* An interrupt that came too late to end the launch. */
 	if (interrupts && !a->attached)
 		interrupts++;

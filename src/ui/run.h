@@ -26,7 +26,8 @@ struct run_monitor {
 int run_check(struct invocation *inv);
 /* Says why nothing was started. The exit status: 128 and the signal after an interrupt. */
 int run_failed(const struct err *err);
-/* Works like run_check, and starts. `trace_file` NULL: none is written. The caller frees
+/* Works like run_check, and starts. `trace_file` NULL: none is written, and the file of -o is the
+ * caller's to open with screen_open_begun(), or to drop with screen_file_drop(). The caller frees
  * *out. */
 int run_start(struct invocation *inv, const char *trace_file, struct session **out);
 

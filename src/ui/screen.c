@@ -123,46 +123,69 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	out_init(&o->text, colour ? paint_all : write_all, o);
 }
 
-/* Neither colours nor a pager: the file is for later. */
-static int open_file(struct screen *o, const char *path)
+int screen_file_begin(struct invocation *inv, struct err *err)
 {
-	struct err err;
-	bool is_ours;
+	int fd = 0;
 
-	*o = (struct screen){ .name = path };
-	catch_sigpipe();
-	o->fd = new_file(path, "file", &is_ours, &err);
-	if (o->fd < 0)
-		return say_error(&err);
-	out_init_raw(&o->bytes, write_all, o);
-	out_init(&o->text, write_all, o);
-	return 0;
+	if (inv->output && !inv->file.path)
+		fd = new_file_begin(&inv->file, inv->output, "file", err);
+	return fd < 0 ? fd : 0;
 }
 
-int screen_open_output(struct screen *o, const struct invocation *inv, enum screen_pager to,
+void screen_file_drop(struct invocation *inv)
+{
+	struct err ignored;
+
+	if (inv->file.path)
+		new_file_end(&inv->file, false, &ignored);
+}
+
+/* Neither colours nor a pager: the file is for later. */
+static void begin_file(struct screen *o, const char *path, int fd)
+{
+	*o = (struct screen){ .name = path, .fd = fd };
+	catch_sigpipe();
+	out_init_raw(&o->bytes, write_all, o);
+	out_init(&o->text, write_all, o);
+}
+
+void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line)
 {
-	if (inv->output)
-		return open_file(o, inv->output);
-	screen_open(o, inv, to, line);
+	if (!inv->output) {
+		screen_open(o, inv, to, line);
+		return;
+	}
+	new_file_name(&inv->file);
+	begin_file(o, inv->output, inv->file.fd);
+	o->whole = inv->file;
+	inv->file = (struct whole_file){ .fd = -1 };
+}
+
+int screen_open_output(struct screen *o, struct invocation *inv, enum screen_pager to,
+		       painter *line)
+{
+	struct err err;
+
+	if (screen_file_begin(inv, &err))
+		return say_error(&err);
+	screen_open_begun(o, inv, to, line);
 	return 0;
 }
 
 int screen_open_whole(struct screen *o, const struct invocation *inv)
 {
+	struct whole_file whole;
 	struct err err;
 
 	if (!inv->output) {
 		screen_open(o, inv, SCREEN_PLAIN, NULL);
 		return 0;
 	}
-	*o = (struct screen){ .name = inv->output };
-	catch_sigpipe();
-	o->fd = new_file_begin(&o->whole, inv->output, "file", &err);
-	if (o->fd < 0)
+	if (new_file_begin(&whole, inv->output, "file", &err) < 0)
 		return say_error(&err);
-	out_init_raw(&o->bytes, write_all, o);
-	out_init(&o->text, write_all, o);
+	begin_file(o, inv->output, whole.fd);
+	o->whole = whole;
 	return 0;
 }
 
@@ -241,8 +264,11 @@ static int close_whole(struct screen *o, int status, int error)
 
 int screen_close(struct screen *o, int status)
 {
-	int error = -out_flush(&o->text);
+	int error;
 
+	if (!o->name)
+		return status;
+	error = -out_flush(&o->text);
 	/* After the flush: the last line may be without a newline. */
 	paint_end(&o->paint);
 	if (!error)

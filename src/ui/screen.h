@@ -26,9 +26,18 @@ enum screen_pager { SCREEN_PLAIN, SCREEN_PAGED };
  * `line` is given and the user wants colour. Closed by screen_close. */
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to,
 		 painter *line);
-/* Opens the file of -o instead, if there is that option: made as new_file() does
- * (base/new_file.h), neither painted nor paged. 0, or EXIT_BRACE (said). */
-int screen_open_output(struct screen *o, const struct invocation *inv, enum screen_pager to,
+/* Makes the file of -o, if there is that option, before a program runs whose output it is for. It
+ * has another name, so that a file of that name is lost only when there is something to take its
+ * place. 0, or -errno and *err. */
+int screen_file_begin(struct invocation *inv, struct err *err);
+/* Removes that file, unless screen_open_begun() has taken it. */
+void screen_file_drop(struct invocation *inv);
+/* Opens that file, neither painted nor paged, and gives it its name; without -o, works like
+ * screen_open(). */
+void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pager to,
+		       painter *line);
+/* The two in one. A file that was begun already is taken. 0, or EXIT_BRACE (said). */
+int screen_open_output(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line);
 /* Opens as screen_open_output() does, without a pager, but the file of -o has its name only when
  * screen_close() is given 0 (new_file_begin() in base/new_file.h). */
@@ -44,5 +53,6 @@ char *screen_text(void (*print)(void *arg, struct out *out), void *arg);
 /* Clears the terminal, and prints as many lines as it has: the rest would push the first ones out
  * of sight. */
 void screen_page(struct screen *o, const char *text);
-/* Flushes, waits for the pager, says what failed, frees. Returns `status`, or EXIT_BRACE. */
+/* Flushes, waits for the pager, says what failed, frees. Returns `status`, or EXIT_BRACE. A zeroed
+ * screen that was never opened is left as it is. */
 int screen_close(struct screen *o, int status);

@@ -189,7 +189,7 @@ static void show_select(const struct sql_writes *w, struct out *out)
 	out_char(out, '\n');
 }
 
-static int show_writes(const struct invocation *inv, const struct sql_writes *w)
+static int show_writes(struct invocation *inv, const struct sql_writes *w)
 {
 	struct screen o;
 

@@ -89,7 +89,7 @@ static int start_tree_run(const struct invocation *inv, struct tree_run *t, stru
 }
 
 /* The result is taken before instances_stop() ends the session. */
-int tree_run_begin(struct invocation *inv,
+int tree_run_begin(struct invocation *inv, bool prints,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   struct tree_run_result *result)
 {
@@ -98,8 +98,11 @@ int tree_run_begin(struct invocation *inv,
 	struct err err;
 	int status = run_check(inv), e;
 
+	/* After the check, which catches interrupts: none leaves a file behind. */
 	if (status)
 		return status;
+	if (prints && screen_file_begin(inv, &err))
+		return run_failed(&err);
 	t.tree = instance_tree_new();
 	e = start_tree_run(inv, &t, &err);
 	if (!e) {
@@ -109,6 +112,7 @@ int tree_run_begin(struct invocation *inv,
 		session_result(instances_session(t.instances), &result->session);
 		result->dropped = instances_dropped(t.instances);
 	}
+	screen_file_drop(inv);
 	instances_stop(t.instances);
 	instance_tree_free(t.tree);
 	return e ? run_failed(&err) : 0;

@@ -14,8 +14,14 @@ until_is in_vfork
 result "a program waits in vfork" $?
 
 ended() { ! kill -0 "$TRACER" 2>/dev/null; }
-# TERM (0x4000): INT is ignored in the background of a script.
-catches_term() { (($((16#$(sed -n 's/^SigCgt:\s*//p' "/proc/$TRACER/status"))) & 0x4000)); }
+# TERM (0x4000): INT is ignored in the background of a script. Before its exec the process is this
+# shell, which catches TERM, too.
+catches_term() {
+	local status
+	status=$(<"/proc/$TRACER/status")
+	[[ $status =~ ^Name:[[:space:]]*brace ]] && [[ $status =~ SigCgt:[[:space:]]*([0-9a-f]+) ]] &&
+		((16#${BASH_REMATCH[1]} & 0x4000))
+}
 begins() { catches_term 2>/dev/null || ended; }
 # Two of a kind count as one while the first is not taken yet, hence as often as it takes.
 stop_it() { kill -TERM "$TRACER" 2>/dev/null; ended; }
@@ -73,19 +79,42 @@ check_that "the trace that was there is there again, and no other" \
 	bash -c "cmp '$T/before' '$T/trace' && [ ! -e '$T/trace.old' ]"
 interrupted TERM record -e sched:sched_process_exec -R traceoff -o "$T/trace"
 result "so it does where triggers are set" $? "$T/summary"
+echo before >"$T/graph"
 interrupted TERM graph -o "$T/graph"
 result "graph, too" $? "$T/summary"
-interrupted TERM syscalls
+interrupted TERM syscalls -o "$T/graph"
 result "and syscalls" $? "$T/summary"
+interrupted TERM graph -e sched:sched_process_exec -R traceoff -o "$T/graph"
+result "and graph with triggers" $? "$T/summary"
+check_that "the file of -o that was there is still there, and no other" \
+	bash -c "[ \"\$(cat '$T/graph')\" = before ] && [ \"\$(echo '$T'/graph*)\" = '$T/graph' ]"
 
-# --- a trace file that is a FIFO, which nobody reads
+# --- commands that cannot begin, for the program or for the file
+"$BRACE" record -q -o "$T/calls" -- true
+for command in "graph@-- $T/none" "graph@-l none -- true" "graph@-p $((1 << 22))" "syscalls@-- $T/none" \
+	"hist@-d none -- true" "probe@-a none -- true" "sql@SELECT none -- true" "syscalls@$T/none"; do
+	# shellcheck disable=SC2086 # words
+	"$BRACE" "${command%@*}" -o "$T/graph" ${command#*@} >"$T/out" 2>"$T/summary" </dev/null
+	[ $? -ge 125 ] && [ "$(cat "$T/graph")" = before ] && [ "$(echo "$T"/graph*)" = "$T/graph" ]
+	result "${command/@/ -o FILE } leaves the file as it is" $? "$T/summary"
+done
+for command in "graph@" "syscalls@" "hist@-d *" "graph@-e sched:sched_process_exec -R traceoff"; do
+	(set -f; "$BRACE" "${command%@*}" -o "$T/none/file" ${command#*@} -- echo ran) >"$T/out" 2>"$T/summary" </dev/null
+	[ $? -eq 125 ] && [ ! -s "$T/out" ] && grep -q 'cannot create file .*/none/file' "$T/summary"
+	result "${command/@/ -o DIRECTORY/FILE } does not run a program for nothing" $? "$T/summary"
+done
+
+# --- a file that is a FIFO, which nobody reads
 mkfifo "$T/unread"
-"$BRACE" record -o "$T/unread" -- true >"$T/out" 2>"$T/summary" </dev/null &
-TRACER=$!
-ON_EXIT+=("kill -KILL $TRACER")
-until_is begins
-until_is stop_it
-wait $TRACER
-[ $? -eq 143 ] && grep -q 'interrupted before the program ran' "$T/summary"
-result "brace that waits to open a FIFO is interrupted" $? "$T/summary"
+for command in "record -- true" "graph -- true" "record -p $$" "graph -p $$" "syscalls -- true"; do
+	# shellcheck disable=SC2086 # words
+	"$BRACE" ${command/ / -o "$T/unread" } >"$T/out" 2>"$T/summary" </dev/null &
+	TRACER=$!
+	ON_EXIT+=("kill -KILL $TRACER")
+	until_is begins
+	until_is stop_it
+	wait $TRACER
+	[ $? -eq 143 ] && grep -q '^brace: interrupted.*; nothing was recorded$' "$T/summary"
+	result "$command that waits to open a FIFO is interrupted" $? "$T/summary"
+done
 finish

@@ -21,7 +21,7 @@ struct graph_run {
 	struct printer printer;
 	struct run_monitor run_monitor;
 	struct session *session;
-	const struct invocation *inv;
+	struct invocation *inv;
 	uint64_t options; /* the trace's, by enum trace_option */
 	bool fresh;       /* events came since the monitor looked last */
 };
@@ -77,12 +77,6 @@ static int print_all(struct graph_run *l, struct err *err)
 	return r;
 }
 
-/* 0, or the exit status (said). */
-static int open_output(struct graph_run *l, const struct invocation *inv)
-{
-	return screen_open_output(&l->output, inv, SCREEN_PLAIN, paint_graph);
-}
-
 /* --- with triggers ------------------------------------------------------------------ */
 
 /* Prints the header, which comes before the first record. */
@@ -108,6 +102,7 @@ static int print_pipe(struct tree_run *t, void *arg, struct err *err)
 {
 	struct graph_run *l = arg;
 
+	screen_open_begun(&l->output, l->inv, SCREEN_PLAIN, paint_graph);
 	print_head(l, t->tree);
 	return tree_run_print(t, &l->output, TREE_RUN_ALL, err);
 }
@@ -122,11 +117,10 @@ static int finish(const struct invocation *inv, const struct session_result *res
 	return status ? status : run_exit(result->wait_status);
 }
 
-/* The screen is closed in any case, so that a reader sees the end. */
 static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
-	int failed = tree_run_begin(inv, print_pipe, l, &result);
+	int failed = tree_run_begin(inv, true, print_pipe, l, &result);
 	int status = screen_close(&l->output, failed);
 
 	result.session.lost += result.dropped;
@@ -142,15 +136,13 @@ int cmd_graph(struct invocation *inv)
 
 	if (inv->kernel_alone)
 		return kernel_graph(inv);
-	status = open_output(&l, inv);
-	if (status)
-		return status;
 	l.inv = inv;
 	if (tree_run_needed(inv))
 		return graph_behind_tree(&l, inv);
 	status = run_start(inv, NULL, &l.session);
 	if (status)
-		return screen_close(&l.output, status);
+		return status;
+	screen_open_begun(&l.output, inv, SCREEN_PLAIN, paint_graph);
 	l.options = inv->settings.options;
 	e = print_all(&l, &err);
 	session_result(l.session, &result);

@@ -117,10 +117,9 @@ static int choose_functions(struct invocation *inv, struct err *err)
 /* The durations so far, and the output. With --top the monitor's thread prints, too: its lock
  * protects all but the session. */
 struct durations_run {
-	const struct invocation *inv;
+	struct invocation *inv;
 	struct durations *d;
 	struct screen screen;
-	bool open;                /* the screen is */
 	unsigned looks;
 };
 
@@ -130,14 +129,6 @@ static void write_durations(void *arg, struct out *out)
 	const struct durations_run *r = arg;
 
 	(r->inv->json ? durations_print_json : durations_print)(r->d, r->inv->limit, out);
-}
-
-/* Opens the output only when there is something to print. */
-static bool open_screen(struct durations_run *r)
-{
-	if (!r->open)
-		r->open = !screen_open_output(&r->screen, r->inv, SCREEN_PLAIN, NULL);
-	return r->open;
 }
 
 static bool shows_pages(const struct invocation *inv)
@@ -151,7 +142,7 @@ static void look(void *arg)
 	struct durations_run *r = arg;
 	char *text;
 
-	if (++r->looks % LOOKS || !open_screen(r))
+	if (++r->looks % LOOKS)
 		return;
 	text = screen_text(write_durations, r);
 	if (shows_pages(r->inv)) {
@@ -186,8 +177,6 @@ static int take_all(struct source *source, struct durations_run *r, struct run_m
 static int print_durations(struct durations_run *r)
 {
 	durations_end(r->d);
-	if (!open_screen(r))
-		return EXIT_BRACE;
 	if (shows_pages(r->inv))
 		screen_page(&r->screen, "");
 	write_durations(r, &r->screen.text);
@@ -209,14 +198,13 @@ static int count_durations(struct invocation *inv)
 	status = run_start(inv, NULL, &session);
 	if (status)
 		return status;
+	screen_open_begun(&run.screen, inv, SCREEN_PLAIN, NULL);
 	source = session_source(session);
 	run.d = durations_new(source->info);
 	run_monitor_begin(&monitor, inv, session, inv->top ? look : NULL, &run);
 	r = take_all(source, &run, &monitor, &err);
 	run_monitor_end(&monitor);
-	status = r < 0 ? say_error(&err) : print_durations(&run);
-	if (r < 0 && run.open)
-		status = screen_close(&run.screen, status);
+	status = r < 0 ? screen_close(&run.screen, say_error(&err)) : print_durations(&run);
 	durations_free(run.d);
 	source->ops->close(source);
 	session_result(session, &result);

@@ -40,7 +40,7 @@ static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 static int record_behind_tree(struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
-	int status = tree_run_begin(inv, keep_trace, inv, &result);
+	int status = tree_run_begin(inv, false, keep_trace, inv, &result);
 
 	if (status)
 		return status;

@@ -46,13 +46,13 @@ static int choose_column(const struct invocation *inv, enum syscalls_column *out
 }
 
 /* JSON is for programs: it gets no colours. EXIT_BRACE: not opened (said). */
-static int open_screen(const struct invocation *inv, struct screen *o)
+static int open_screen(struct invocation *inv, struct screen *o)
 {
 	return screen_open_output(o, inv, SCREEN_PAGED,
 				  inv->json || inv->call_lines ? NULL : paint_table);
 }
 
-static int print_rows(const struct invocation *inv, const struct syscalls_choice *choice,
+static int print_rows(struct invocation *inv, const struct syscalls_choice *choice,
 		      struct syscalls *s)
 {
 	struct screen o;
@@ -77,7 +77,7 @@ static int take_all(struct source *source, struct syscalls *s, struct err *err)
 }
 
 /* Prints calls while they are taken, or rows when all are; the exit status. */
-static int take_and_print(const struct invocation *inv, const struct syscalls_choice *choice,
+static int take_and_print(struct invocation *inv, const struct syscalls_choice *choice,
 			  struct source *source, struct syscalls *s)
 {
 	struct screen o;
@@ -96,7 +96,7 @@ static int take_and_print(const struct invocation *inv, const struct syscalls_ch
 
 /* --- a file ------------------------------------------------------------------------------ */
 
-static int read_file(const struct invocation *inv, const struct syscalls_choice *choice)
+static int read_file(struct invocation *inv, const struct syscalls_choice *choice)
 {
 	struct store_reader *reader;
 	struct syscalls *s;
@@ -155,6 +155,7 @@ static int run_program(struct invocation *inv, const struct syscalls_choice *cho
 	run_monitor_begin(&monitor, inv, session, NULL, NULL);
 	status = take_and_print(inv, choice, source, s);
 	run_monitor_end(&monitor);
+	screen_file_drop(inv); /* of an error before there was a row */
 	syscalls_free(s);
 	source->ops->close(source);
 	session_result(session, &result);
