@@ -137,8 +137,7 @@ void hist_rows(const struct trigger_list *l, const struct hist_symbols *symbols,
 			continue;
 		give_rows(h, symbols, row, arg);
 		*totals = (struct hist_rows_totals){ h->shared->table.hits,
-						     h->shared->table.dropped,
-						     h->shared->table.unmatched,
+						     h->shared->table.crowded,
 						     h->shared->table.unsent };
 		return;
 	}

@@ -17,7 +17,7 @@ struct hist_row {
 };
 
 /* Counts of the whole histogram, which the sum of its rows does not give. */
-struct hist_rows_totals { uint64_t hits, dropped, unmatched, unsent; };
+struct hist_rows_totals { uint64_t hits, crowded, unsent; }; /* as in struct hist_table */
 
 /* (records) Calls row() for each entry of the newest histogram of the list, in no order. Addresses
  * are shown as functions, stacks as `inner < outer`; a range of powers of two is its end, another

@@ -187,6 +187,7 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 
 	if (!e) {
 		t->dropped++;
+		t->crowded++;
 		return NULL;
 	}
 	t->hits++;

@@ -49,6 +49,7 @@ struct hist_table {
 	struct histogram_pool pool; /* of the sketches */
 	uint64_t hits;             /* records that found or made an entry */
 	uint64_t dropped;          /* records for which there was no room, or which were lost */
+	uint64_t crowded;          /* ... of which there was no room for so many */
 	uint64_t unmatched;        /* records for which a variable of another event was not set */
 	uint64_t unsent;           /* synthetic events that were not made: too many in a chain */
 	/* the latest snapshot that an action took: its key, and the value */

@@ -60,13 +60,13 @@ void answer_rows_take(void *arg, const struct trigger_list *l, const struct hist
 	hist_rows(l, symbols, take_row, r, &r->totals);
 }
 
-/* Records without a match are no loss: the first events of pairs are counted there, too. */
+/* Records that were lost on their way are told when the programs have ended (answer_run()). Records
+ * without a match are no loss: the first events of pairs are counted there, too. */
 static void say_losses(const struct hist_rows_totals *t)
 {
-	if (t->dropped)
-		say_warning("%" PRIu64 " of %" PRIu64 " records are in no group: the program outran its buffer "
-			    "(--mode block), or there are more groups than are kept",
-			    t->dropped, t->dropped + t->hits);
+	if (t->crowded)
+		say_warning("%" PRIu64 " of %" PRIu64 " records are in no group: there are more groups than are kept",
+			    t->crowded, t->crowded + t->hits);
 	if (t->unsent)
 		say_warning("%" PRIu64 " joined records were not made: too many hang together",
 			    t->unsent);

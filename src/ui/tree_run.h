@@ -20,8 +20,8 @@ struct tree_run_result {
 /* Whether an instance is needed: for triggers, and for options that make records from others. */
 bool tree_run_needed(const struct invocation *inv);
 /* Makes the settings, checks and starts; then calls `use`, while interrupts and --duration are
- * heeded; then ends. `prints`: the file of -o is made before, for screen_open_begun() in `use`. 0, or
- * the exit status (said). */
+ * heeded; then ends. `prints`: the file of -o is made before, for screen_open_begun() in `use`.
+ * 0, or the exit status (said). */
 int tree_run_begin(struct invocation *inv, bool prints,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   struct tree_run_result *result);
