@@ -20,6 +20,7 @@
 #include "inject/launch.h"
 #include "image/providers.h"
 #include "tree/instance.h"
+#include "ui/config_option.h"
 #include "ui/event_writes.h"
 #include "ui/missing.h"
 #include "ui/say.h"
@@ -170,6 +171,8 @@ static int write_settings(const struct invocation *inv, struct tree *tree, struc
 		int e = event_write_is(w) ? 0 : tree_echo(tree, w->file, w->text, w->append, err);
 
 		if (e)
+			e = config_option_failed(inv, w, err);
+		if (e)
 			return e;
 		if (inv->verbose && !event_write_is(w))
 			invocation_show_write(w);
@@ -191,10 +194,21 @@ static int background_cat(void *arg, const char *path, char **text, struct err *
 	return *text ? 0 : -err->code;
 }
 
+static int background_mkdir(void *arg, const char *dir, const char *name, struct err *err)
+{
+	struct tree_node *parent = tree_find(arg, dir);
+	int e = parent ? tree_mkdir(parent, name, err) : err_set(err, ENOENT, "no %s", dir);
+
+	if (parent)
+		tree_put(parent);
+	return e;
+}
+
 /* Writes about events, which the tree has to know by then. */
 static int set_events(const struct invocation *inv, struct tree *tree, struct err *err)
 {
-	const struct event_files files = { background_echo, background_cat, tree };
+	const struct event_files files = { background_echo, background_cat, background_mkdir,
+					   tree };
 
 	return event_writes(inv, &files, err);
 }

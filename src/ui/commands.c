@@ -53,7 +53,20 @@ static const struct option trace_options[] = {
 	  "(the program waits, nothing is lost)", .set = set_mode },
 	{ 0, "causal-order", NULL, "records of threads that hand over within nanoseconds come in the order of cause and effect; each "
 	  "call costs two thirds more", .set = set_causal_order },
+	{ 0, "config", "FILE", "settings, events and histograms from a boot configuration, as the kernel takes it (also the "
+	  "variable BRACE_CONFIG); options are stronger", set_text, TO(config) },
+	{ 0, "strict", NULL, "a key of --config that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
+	END
+};
+
+/* cmd_config(). */
+static const struct option config_options[] = {
+	{ 'l', "list", NULL, "list the keys with their values, one a line, as the kernel's bootconfig does", set_flag, TO(config_list) },
+	{ 0, "explain", NULL, "print the writes to ftrace's files that it stands for", set_flag, TO(explain) },
+	{ 0, "apply", NULL, "carry it out in the session in the background", set_flag, TO(config_apply) },
+	{ 0, "save", NULL, "print the settings of the session in the background as a configuration", set_flag, TO(config_save) },
+	{ 0, "strict", NULL, "a key that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	END
 };
 
@@ -438,6 +451,9 @@ const struct command commands[] = {
 	  TABLES(list_options, kernel_options, list_session_options, session_options,
 		 json_options, screen_options),
 	  false, 0, -1, cmd_list },
+	{ "config", "[FILE]", "Check, list or apply a boot configuration of settings",
+	  TABLES(config_options, session_options, json_options, screen_options), false, 0, 1,
+	  cmd_config },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",

@@ -15,6 +15,7 @@ int cmd_query(struct invocation *inv);
 int cmd_export(struct invocation *inv);
 int cmd_html(struct invocation *inv);
 int cmd_list(struct invocation *inv);
+int cmd_config(struct invocation *inv);
 int cmd_info(struct invocation *inv);
 int cmd_recover(struct invocation *inv);
 int cmd_mount(struct invocation *inv);

@@ -3,6 +3,7 @@
  * before enabling, so that no record passes unfiltered. The first refused write ends it, and names
  * its option. */
 #include "ui/event_writes.h"
+#include "ui/config_option.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -98,7 +99,8 @@ static int write_parts(const struct invocation *inv, const struct event_files *f
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
 
-		if (!event_write_is(w))
+		/* -f and -R belong to an -e, not to a configuration's events. */
+		if (!event_write_is(w) || w->config)
 			continue;
 		if (w->file)
 			/* A -e that disables names no event for the following -f and -R. */
@@ -140,6 +142,8 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 	for (size_t i = 0; i < inv->definitions.n && !e; i++)
 		e = f->echo(f->arg, "uprobe_events", inv->definitions.at[i].line, true, err);
 	if (!e)
+		e = config_option_apply(inv, f, err);
+	if (!e)
 		e = write_parts(inv, f, err);
 	if (!e)
 		e = write_lines(inv, f, err);
@@ -151,6 +155,8 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 		if (inv->verbose)
 			invocation_show_write(w);
 		e = f->echo(f->arg, w->file, w->text, w->append, err);
+		if (e)
+			e = config_option_failed(inv, w, err);
 	}
 	return e;
 }

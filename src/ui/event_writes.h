@@ -9,6 +9,7 @@ struct event_files {
 	int (*echo)(void *arg, const char *path, const char *text, bool append, struct err *err);
 	/* The caller frees *text. */
 	int (*cat)(void *arg, const char *path, char **text, struct err *err);
+	int (*mkdir)(void *arg, const char *dir, const char *name, struct err *err); /* or NULL */
 	void *arg;
 };
 
@@ -19,7 +20,7 @@ bool event_is_named(const char *pattern, const char *event);
 bool event_write_is(const struct setting_write *w);
 /* Whether there is a -R. */
 bool event_writes_trigger(const struct invocation *inv);
-/* Carries all of them out: definitions, filters and triggers first, then inv->lines, then what is
- * enabled. 0, or -errno and *err
+/* Carries all of them out: definitions, those of --config, filters and triggers first, then
+ * inv->lines, then what is enabled. 0, or -errno and *err
  * (-EINVAL: no event has the name). */
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "ui/config_option.h"
 #include "ui/others.h"
 #include "ui/pids.h"
 #include "ui/say.h"
@@ -444,6 +445,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	if (e || inv->help)
 		return e;
 	e = check_operands(inv, err);
+	if (!e)
+		e = config_option_read(inv, err);
 	/* The definitions of -e name places in programs; the kernel alone has none. */
 	return e || inv->kernel_alone ? e : probe_options_resolve(inv, err);
 }
@@ -482,9 +485,9 @@ static int carry_out(struct invocation *inv, const struct setting_write *w, stru
 		invocation_show_write(w);
 	if (!settings_write(&inv->settings, w->file, w->text, w->append, err))
 		return 0;
-	/* A usual setting: no option to be named. */
+	/* A usual setting, or a configuration's: no option to be named. */
 	if (!w->option)
-		return -err->code;
+		return config_option_failed(inv, w, err);
 	return err_prefix(err, "%s", option_spelling(w->option, w->option->letter, as, sizeof(as)));
 }
 
@@ -508,7 +511,8 @@ const char *invocation_usual_tracer(const struct invocation *inv)
 		events |= file && !strcmp(file, "set_event");
 		functions |= file && (settings_reach(file) & REACH_SELECTS);
 	}
-	return (events || inv->lines.n) && !functions ? "nop" : "function_graph";
+	return (events || inv->lines.n || config_option_needs_tree(inv)) && !functions
+		       ? "nop" : "function_graph";
 }
 
 /* Adds the usual settings that the command line does not give: a tracer and, in overwrite mode,
@@ -551,6 +555,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->pids);
 	vec_free(&inv->probes);
 	probe_options_free(inv);
+	config_option_free(inv);
 	excerpt_wish_free(&inv->excerpt);
 	settings_free(&inv->settings);
 	if (inv->events)

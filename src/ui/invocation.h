@@ -13,6 +13,8 @@
 #include "excerpt/wish.h"
 #include "model/settings.h"
 
+struct config_use;
+struct config_write;
 struct invocation;
 struct option;
 
@@ -52,6 +54,7 @@ struct setting_write {
 	const struct option *option;
 	const char *file, *text; /* file NULL: option->file of the events named before it */
 	bool append;
+	const struct config_write *config; /* the line of --config's file that made it, or NULL */
 };
 
 /* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". */
@@ -101,6 +104,10 @@ struct invocation {
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool kernel, kernel_alone; /* -k, -K */
 	bool open; /* of html */
+	const char *config;   /* --config */
+	bool strict;
+	struct config_use *config_use; /* its contents, or NULL (config_option.h) */
+	bool config_apply, config_list, config_save; /* of config */
 	bool snapshot_take, snapshot_clear, snapshot_free;
 };
 

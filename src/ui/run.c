@@ -16,6 +16,7 @@
 
 #include "inject/launch.h"
 #include "tracee/tracee.h"
+#include "ui/config_option.h"
 #include "ui/missing.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -88,7 +89,8 @@ int run_check(struct invocation *inv)
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
-	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n) {
+	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n &&
+	    !config_option_needs_tree(inv)) {
 		say("brace: the tracer nop records no function; choose function_graph or function\n");
 		return EXIT_BRACE;
 	}

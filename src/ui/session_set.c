@@ -4,6 +4,7 @@
 #include "ui/session_set.h"
 
 #include "daemon/ask.h"
+#include "ui/config_option.h"
 #include "ui/event_writes.h"
 
 /* How event_writes() reaches the session's files. */
@@ -19,7 +20,7 @@ static int read_session_file(void *arg, const char *path, char **text, struct er
 
 int session_set(const struct invocation *inv, struct err *err)
 {
-	const struct event_files files = { write_file, read_session_file, (void *)inv };
+	const struct event_files files = { write_file, read_session_file, NULL, (void *)inv };
 	int e = 0;
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
@@ -30,6 +31,8 @@ int session_set(const struct invocation *inv, struct err *err)
 		if (inv->verbose)
 			invocation_show_write(w);
 		e = ask_echo(inv->session, w->file, w->text, w->append, err);
+		if (e)
+			e = config_option_failed(inv, w, err);
 	}
 	return e ? e : event_writes(inv, &files, err);
 }

@@ -11,6 +11,7 @@
 
 #include "tree/instance.h"
 #include "ui/background.h"
+#include "ui/config_option.h"
 #include "ui/event_writes.h"
 #include "ui/say.h"
 #include "ui/run.h"
@@ -42,7 +43,8 @@ bool tree_run_needed(const struct invocation *inv)
 				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
 				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
 
-	return event_writes_trigger(inv) || options_of(inv) & makers;
+	return event_writes_trigger(inv) || config_option_needs_tree(inv) ||
+	       options_of(inv) & makers;
 }
 
 /* Writes without a file are filters and triggers of events (struct setting_write). */

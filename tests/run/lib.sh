@@ -7,7 +7,7 @@
 set -u
 : "${BRACE:?is the path of the brace executable}"
 export LC_ALL=C NO_COLOR=1
-unset PAGER DEBUGINFOD_URLS BRACE_OPTIONS
+unset PAGER DEBUGINFOD_URLS BRACE_OPTIONS BRACE_CONFIG
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck disable=SC2034 # for the scripts

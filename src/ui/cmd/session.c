@@ -98,7 +98,7 @@ int cmd_set(struct invocation *inv)
 {
 	struct err err;
 
-	if (!inv->writes.n) {
+	if (!inv->writes.n && !inv->config_use) {
 		say("brace: set needs an option that says what to set; `brace set --help` lists them\n");
 		return EXIT_BRACE;
 	}

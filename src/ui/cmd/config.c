@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* brace config: checks a boot configuration, lists it, explains it as writes, carries it out in a
+ * session, or makes one of a session's settings. main() calls it, on brace's only thread. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/ask.h"
+#include "ui/commands.h"
+#include "ui/config_option.h"
+#include "ui/config_save.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/session_set.h"
+
+/* A word as a shell takes it. */
+static void put_word(struct out *out, const char *text)
+{
+	out_char(out, '\'');
+	for (; *text; text++)
+		out_str(out, *text == '\'' ? "'\\''" : (const char[]){ *text, 0 });
+	out_char(out, '\'');
+}
+
+/* The writes as a shell's lines, to be typed in the tree's directory. */
+static void explain(const struct config_writes *w, struct out *out)
+{
+	const char *made = "";
+
+	for (size_t i = 0; i < w->all.n; i++) {
+		const struct config_write *write = &w->all.at[i];
+
+		if (write->instance && strcmp(made, write->instance))
+			out_printf(out, "mkdir -p instances/%s\n", write->instance);
+		made = write->instance ? write->instance : made;
+		out_str(out, "echo ");
+		put_word(out, write->text);
+		out_printf(out, " %s %s%s%s%s\n", write->append ? ">>" : ">",
+			   write->instance ? "instances/" : "", write->instance ? write->instance : "",
+			   write->instance ? "/" : "", write->file);
+	}
+}
+
+static int print_config(const struct invocation *inv, const struct config_use *u)
+{
+	struct screen o;
+
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	if (inv->json)
+		bootconfig_json(&u->file, &o.text);
+	else if (inv->explain)
+		explain(&u->writes, &o.text);
+	else
+		bootconfig_list(&u->file, &o.text);
+	return screen_close(&o, 0);
+}
+
+static int save(const struct invocation *inv)
+{
+	struct screen o;
+	struct err err;
+	int e;
+
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	e = config_save(inv->session, &o.text, &err);
+	return screen_close(&o, e ? say_error(&err) : 0);
+}
+
+static int check(const struct invocation *inv)
+{
+	const struct config_use *u = inv->config_use;
+
+	say("brace: %s is a boot configuration; it stands for %zu writes, and %zu of its keys for "
+	    "none\n", u->file.name, u->writes.all.n, u->writes.remarks.n);
+	return 0;
+}
+
+int cmd_config(struct invocation *inv)
+{
+	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +
+			       inv->config_save;
+	struct err err;
+
+	if (asked > 1 || (inv->config_save && inv->n_operands)) {
+		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply and --save, not several\n"
+			      : "brace: --save prints a session's settings, and takes no file\n");
+		return EXIT_BRACE;
+	}
+	if (inv->config_save)
+		return save(inv);
+	if (!inv->n_operands) {
+		say("brace: which configuration? `brace config FILE`; - is standard input\n");
+		return EXIT_BRACE;
+	}
+	inv->config = inv->operands[0];
+	if (config_option_read(inv, &err))
+		return say_error(&err);
+	if (inv->config_apply)
+		return session_set(inv, &err) ? say_error(&err) : 0;
+	return asked ? print_config(inv, inv->config_use) : check(inv);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Called on the command's thread: when the command line has been parsed, and when its settings are
+ * written. The invocation owns what is read, until config_option_free(). */
+#include "ui/config_option.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/probe_option.h"
+#include "ui/say.h"
+
+char *config_option_place(const struct config_use *u, size_t at)
+{
+	const struct bootconfig_place place = bootconfig_place(&u->file, at);
+
+	return mem_printf("%s:%zu:%zu", u->file.name, place.line, place.column);
+}
+
+int config_option_remarks(const struct config_use *u, bool strict, struct err *err)
+{
+	for (size_t i = 0; i < u->writes.remarks.n; i++) {
+		const struct config_remark *remark = &u->writes.remarks.at[i];
+		char *place = config_option_place(u, remark->at);
+
+		if (strict)
+			err_set(err, EINVAL, "%s: %s", place, remark->text);
+		else
+			say_warning("%s: %s", place, remark->text);
+		free(place);
+		if (strict)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* A write that settings can take, before any tree is there. */
+static bool is_setting(const struct config_write *w)
+{
+	return !w->instance && (settings_can_write(w->file) || !strcmp(w->file, "set_event"));
+}
+
+bool config_option_needs_tree(const struct invocation *inv)
+{
+	const struct config_use *u = inv->config_use;
+
+	for (size_t i = 0; u && i < u->writes.all.n; i++)
+		if (!is_setting(&u->writes.all.at[i]))
+			return true;
+	return false;
+}
+
+/* Puts the settings before those of the command line's options. */
+static void add_settings(struct invocation *inv, const struct config_use *u)
+{
+	const size_t options = inv->writes.n;
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->writes.all.n; i++)
+		n += is_setting(&u->writes.all.at[i]);
+	for (size_t i = 0; i < n; i++)
+		vec_add(&inv->writes);
+	if (n)
+		memmove(inv->writes.at + n, inv->writes.at, options * sizeof(*inv->writes.at));
+	n = 0;
+	for (size_t i = 0; i < u->writes.all.n; i++) {
+		const struct config_write *w = &u->writes.all.at[i];
+
+		if (is_setting(w))
+			inv->writes.at[n++] = (struct setting_write){
+				.file = w->file, .text = w->text, .append = w->append,
+				.config = w };
+	}
+}
+
+/* Whether the command knows --config. */
+static bool takes_config(const struct invocation *inv)
+{
+	for (const struct option *const *t = inv->command->tables; *t; t++)
+		for (const struct option *o = *t; o->set; o++)
+			if (o->name && !strcmp(o->name, "config"))
+				return true;
+	return false;
+}
+
+/* The name - means none in the environment, and standard input on the command line. */
+static const char *config_name(const struct invocation *inv)
+{
+	const char *name = inv->config || !takes_config(inv) ? NULL : getenv("BRACE_CONFIG");
+
+	if (inv->config)
+		return inv->config;
+	return name && *name && strcmp(name, "-") ? name : NULL;
+}
+
+static int write_failed(const struct invocation *inv, const struct config_write *w, struct err *err)
+{
+	const struct config_use *u = inv->config_use;
+	enum config_state *state = &u->states[w - u->writes.all.at];
+	char *place = config_option_place(u, w->at);
+
+	err_prefix(err, "%s", place);
+	free(place);
+	if (inv->strict)
+		return -err->code;
+	if (*state != CONFIG_TOLD)
+		say_warning("%s", err->text);
+	*state = CONFIG_TOLD;
+	return 0;
+}
+
+/* Whether a write defines a probe of a program's function. */
+static bool is_probe(const struct config_write *w)
+{
+	return !w->instance &&
+	       (!strcmp(w->file, "kprobe_events") || !strcmp(w->file, "uprobe_events"));
+}
+
+/* Probes of the program that is run or attached to become definitions as -e has them: its functions
+ * are known by name before it runs. Without one the session that runs knows them. */
+static int define_probes(struct invocation *inv, struct config_use *u, struct err *err)
+{
+	const char *name;
+	int e = 0;
+
+	if (!inv->pids.n && !(inv->command->stops && inv->n_operands))
+		return 0;
+	for (size_t i = 0; i < u->writes.all.n && !e; i++) {
+		const struct config_write *w = &u->writes.all.at[i];
+
+		if (!is_probe(w))
+			continue;
+		if (probe_option_add(inv, w->text, &name, err))
+			e = write_failed(inv, w, err);
+		else
+			u->states[i] = CONFIG_DEFINED;
+	}
+	return e;
+}
+
+int config_option_read(struct invocation *inv, struct err *err)
+{
+	const char *name = config_name(inv);
+	struct config_use *u;
+	int e;
+
+	if (!name)
+		return 0;
+	inv->config_use = u = mem_zalloc(sizeof(*u));
+	e = bootconfig_read(&u->file, name, err);
+	if (e)
+		return e;
+	config_writes(&u->file, &u->writes);
+	u->states = mem_zalloc((u->writes.all.n + 1) * sizeof(*u->states));
+	e = config_option_remarks(u, inv->strict, err);
+	if (e)
+		return e;
+	e = define_probes(inv, u, err);
+	if (e)
+		return e;
+	add_settings(inv, u);
+	if (inv->kernel_alone && config_option_needs_tree(inv))
+		say_warning("%s: with -K its settings are used, not its events and instances", name);
+	return 0;
+}
+
+void config_option_free(struct invocation *inv)
+{
+	if (!inv->config_use)
+		return;
+	config_writes_free(&inv->config_use->writes);
+	bootconfig_free(&inv->config_use->file);
+	free(inv->config_use->states);
+	free(inv->config_use);
+	inv->config_use = NULL;
+}
+
+int config_option_failed(const struct invocation *inv, const struct setting_write *w,
+			 struct err *err)
+{
+	return w->config ? write_failed(inv, w->config, err) : -err->code;
+}
+
+/* Writes one line, in its instance, which is made first. */
+static int write_line(const struct config_write *w, const struct event_files *f, struct err *err)
+{
+	char *path = w->instance ? mem_printf("instances/%s/%s", w->instance, w->file)
+				 : mem_strdup(w->file);
+	int e = 0;
+
+	if (w->instance && f->mkdir)
+		e = f->mkdir(f->arg, "instances", w->instance, err);
+	if (!e || e == -EEXIST)
+		e = f->echo(f->arg, path, w->text, w->append, err);
+	free(path);
+	return e;
+}
+
+/* An instance that cannot be made: its other writes need no words of their own. */
+static int no_instance(const struct invocation *inv, const struct config_write *w, struct err *err)
+{
+	const struct config_use *u = inv->config_use;
+	int e;
+
+	err_set(err, ENOENT, "there is no instance %s; `brace start --config` makes it, when a session "
+		"begins", w->instance);
+	e = write_failed(inv, w, err);
+	for (size_t i = 0; i < u->writes.all.n; i++) {
+		const char *instance = u->writes.all.at[i].instance;
+
+		if (instance && !strcmp(instance, w->instance))
+			u->states[i] = CONFIG_TOLD;
+	}
+	return e;
+}
+
+int config_option_apply(const struct invocation *inv, const struct event_files *f, struct err *err)
+{
+	const struct config_use *u = inv->config_use;
+	int e = 0;
+
+	for (size_t i = 0; u && i < u->writes.all.n && !e; i++) {
+		const struct config_write *w = &u->writes.all.at[i];
+
+		if (is_setting(w) || u->states[i] != CONFIG_WAITS)
+			continue;
+		if (inv->verbose)
+			invocation_show_write(&(struct setting_write){
+				.file = w->file, .text = w->text, .append = w->append });
+		e = write_line(w, f, err);
+		if (e == -ENOENT && w->instance && !f->mkdir)
+			e = no_instance(inv, w, err);
+		else if (e)
+			e = write_failed(inv, w, err);
+	}
+	return e;
+}

@@ -1,0 +1,118 @@
+#!/bin/bash
+# Boot configurations as settings of a run: the same trace as by the options, from the first call of the program; events, a probe with
+# its filter and histogram, an instance; what is refused is told with its place; a session's settings saved, and applied to another.
+. "$(dirname "$0")/lib.sh"
+ANSWERS=values
+. "$(dirname "$0")/answers-lib.sh"
+SHAPES=$FIXTURES/shapes-O3
+printf '%s\n' 1 2 m2 m1 q >"$T/in"
+
+counted() { # FILE: name and calls of each function
+	"$BRACE" report --json "$1" | sed -nE 's/^[{]"name":"([a-z]+)",.*"calls":([0-9]+),.*/\1 \2/p' | sort
+}
+
+cat >"$T/functions" <<'END'
+ftrace {
+	tracer = function_graph
+	ftrace.filters = "leaf", tiny, re*
+	ftrace.notraces = real
+	options = nosleep-time
+}
+END
+"$BRACE" record -q -o "$T/by-config" --config "$T/functions" -- "$SHAPES" >"$T/out" 2>"$T/err"
+result "record --config" $? "$T/err"
+check_that "without a word" [ ! -s "$T/err" ]
+"$BRACE" record -q -o "$T/by-options" -l leaf -l tiny -l 're*' -n real -O nosleep-time -- "$SHAPES" >"$T/out" 2>"$T/err"
+counted "$T/by-config" >"$T/a"
+counted "$T/by-options" >"$T/b"
+check_that "three functions" [ "$(wc -l <"$T/a")" = 3 ]
+check_that "the calls that the options give" cmp "$T/a" "$T/b"
+BRACE_CONFIG=$T/functions "$BRACE" record -q -o "$T/by-variable" -l looping -l real -- "$SHAPES" >"$T/out" 2>"$T/err"
+counted "$T/by-variable" | cmp -s - <(echo looping 300)
+result "BRACE_CONFIG: -l takes the place of its filters, and its notraces stay" $? "$T/err"
+BRACE_CONFIG=- "$BRACE" record -q -o "$T/all" -- "$SHAPES" >"$T/out" 2>"$T/err"
+check_that "BRACE_CONFIG=-: none" [ "$(counted "$T/all" | wc -l)" -gt 6 ]
+
+# --- events, a probe, a histogram; the tree's way of recording
+cat >"$T/events" <<'END'
+ftrace.event.kprobes.hit {
+	probes = "values_hit n=%si:u64"
+	filter = n != 2
+	hist { keys = n; sort = n }
+	enable
+}
+ftrace.tracr = nop
+ftrace.event.no.such.enable
+END
+"$BRACE" graph --config "$T/events" -o "$T/graph" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+result "graph --config" $? "$T/err"
+sed -n 's/.*hit: ([^)]*) //p' "$T/graph" >"$T/seen"
+check_that "the probe's records, filtered" cmp "$T/seen" <(printf 'n=1\nn=5\n')
+grep -qF "$T/events:7:8: no setting has the key ftrace.tracr; did you mean tracer?" "$T/err" &&
+	grep -qF "$T/events:8:22: there is no file events/no/such/enable" "$T/err"
+result "keys that cannot be carried out are told, with their places" $? "$T/err"
+"$BRACE" graph --strict --config "$T/events" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+[ $? = 125 ] && [ ! -s "$T/out" ] && grep -qF "$T/events:7:8: no setting" "$T/err"
+result "--strict: the program does not run" $? "$T/err"
+
+# --- a session: an instance, saved and applied
+cat >"$T/session" <<'END'
+ftrace {
+	tracer = nop
+	event.kprobes.hit { probes = "values_hit n=%si:u64"; hist { keys = n; sort = n }; enable }
+	instance.two { tracer = function_graph; ftrace.filters = values_many; options = sym-addr }
+}
+END
+mkfifo "$T/fifo"
+"$BRACE" start --config "$T/session" -- "$A" <"$T/fifo" >"$T/out" 2>"$T/err" &
+exec 3>"$T/fifo"
+wait $!
+result "start --config" $? "$T/err"
+printf '%s\n' 1 2 m2 >&3
+has_three() { "$BRACE" show events/kprobes/hit/hist 2>/dev/null | grep -q 'Hits: 3$'; }
+check_that "the histogram counts" until_is has_three
+check_that "the instance's tracer" grep -qx function_graph <("$BRACE" show instances/two/current_tracer)
+check_that "the instance's filter" grep -qx values_many <("$BRACE" show instances/two/set_ftrace_filter)
+"$BRACE" config --save >"$T/saved" 2>"$T/err"
+result "config --save" $? "$T/err"
+check_that "it is a configuration" "$BRACE" config "$T/saved"
+exec 3>&-
+"$BRACE" reset 2>"$T/err"
+mkfifo "$T/fifo2"
+"$BRACE" start --config "$T/saved" -- "$A" <"$T/fifo2" >"$T/out" 2>"$T/err" &
+exec 3>"$T/fifo2"
+wait $!
+result "a session from what was saved" $? "$T/err"
+"$BRACE" config --save >"$T/again" 2>"$T/err"
+check_that "saved again, it is the same" cmp "$T/saved" "$T/again"
+printf 'ftrace { tracer = function_graph; ftrace.filters = values_outer }\n' >"$T/more"
+"$BRACE" set --config "$T/more" 2>"$T/err"
+grep -qx values_outer <("$BRACE" show set_ftrace_filter) && grep -qx function_graph <("$BRACE" show current_tracer)
+result "set --config" $? "$T/err"
+exec 3>&-
+"$BRACE" reset 2>"$T/err"
+
+# --- the command
+printf 'a {\n  b = 1\n' >"$T/open"
+"$BRACE" config "$T/open" >"$T/out" 2>"$T/err"
+[ $? = 125 ] && printf 'brace: %s:1:1: Brace is not closed\n  a {\n  ^\n' "$T/open" | cmp -s - "$T/err"
+result "a fault has its place and a caret" $? "$T/err"
+"$BRACE" config --explain "$T/functions" >"$T/out" 2>"$T/err"
+cmp -s "$T/out" - <<'END'
+echo 'nosleep-time' >> trace_options
+echo 'leaf' >> set_ftrace_filter
+echo 'tiny' >> set_ftrace_filter
+echo 're*' >> set_ftrace_filter
+echo 'real' >> set_ftrace_notrace
+echo 'function_graph' > current_tracer
+END
+result "--explain" $? "$T/out"
+"$BRACE" config -l - <"$T/functions" >"$T/out" 2>"$T/err" && "$BRACE" config -l "$T/out" >"$T/again" 2>"$T/err" && cmp -s "$T/out" "$T/again"
+result "a listing lists itself" $? "$T/err"
+"$BRACE" config --json "$T/functions" | python3 -c 'import json, sys; assert json.load(sys.stdin)["ftrace"]["ftrace"]["filters"] == ["leaf", "tiny", "re*"]'
+result "--json" $?
+"$BRACE" config --list --json "$T/functions" >"$T/out" 2>"$T/err"
+check_that "two wishes are one too many" grep -qF 'not several' "$T/err"
+"$BRACE" config "$T/none" >"$T/out" 2>"$T/err"
+check_that "no such file" grep -qF "$T/none" "$T/err"
+finish
