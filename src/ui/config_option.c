@@ -181,6 +181,32 @@ int config_option_failed(const struct invocation *inv, const struct setting_writ
 	return w->config ? write_failed(inv, w->config, err) : -err->code;
 }
 
+int config_option_refuse(const struct invocation *inv, const char *(*unread)(const char *trigger),
+			 struct err *err)
+{
+	const struct config_use *u = inv->config_use;
+	const char *told = "";
+	int e = 0;
+
+	for (size_t i = 0; u && i < u->writes.all.n && !e; i++) {
+		const struct config_write *w = &u->writes.all.at[i];
+		const char *slash = strrchr(w->file, '/'),
+			   *why = slash && !strcmp(slash, "/trigger") ? unread(w->text) : NULL;
+
+		if (w->instance && strcmp(told, w->instance)) {
+			told = w->instance;
+			why = "the records of an instance stay in it; brace start keeps them, for "
+			      "brace show instances/NAME/trace";
+		}
+		if (!why)
+			continue;
+		err_set(err, EINVAL, "%s", why);
+		e = write_failed(inv, w, err);
+		u->states[i] = CONFIG_WAITS;
+	}
+	return e;
+}
+
 /* Writes one line, in its instance, which is made first. */
 static int write_line(const struct config_write *w, const struct event_files *f, struct err *err)
 {

@@ -22,6 +22,10 @@ void config_option_free(struct invocation *inv);
 bool config_option_needs_tree(const struct invocation *inv);
 /* Carries these out, in order. 0, or -errno and *err with --strict. */
 int config_option_apply(const struct invocation *inv, const struct event_files *f, struct err *err);
+/* Tells the writes whose effect nobody can read after a run in the foreground: triggers for which
+ * `unread` has a sentence, and instances. -EINVAL and *err with --strict. */
+int config_option_refuse(const struct invocation *inv, const char *(*unread)(const char *trigger),
+			 struct err *err);
 /* A write of inv->writes has failed. If a configuration made it, and there is no --strict, it is
  * told, once, and 0 returned; otherwise -errno. */
 int config_option_failed(const struct invocation *inv, const struct setting_write *w,

@@ -47,8 +47,8 @@ bool tree_run_needed(const struct invocation *inv)
 	       options_of(inv) & makers;
 }
 
-/* Writes without a file are filters and triggers of events (struct setting_write). */
-static int refuse_unread(const struct invocation *inv, struct err *err)
+/* Why nobody can read the result of a trigger after this run; NULL: it has none. */
+static const char *unread_trigger(const char *trigger)
 {
 	static const struct { const char *begin, *sentence; } unread[] = {
 		{ "snapshot", "a trace file has no snapshot; brace start has one, for brace show "
@@ -57,14 +57,23 @@ static int refuse_unread(const struct invocation *inv, struct err *err)
 			   "events/SYSTEM/EVENT/hist" },
 	};
 
+	for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++)
+		if (!strncmp(trigger, unread[i].begin, strlen(unread[i].begin)))
+			return unread[i].sentence;
+	return NULL;
+}
+
+/* Writes without a file are filters and triggers of events (struct setting_write). */
+static int refuse_unread(const struct invocation *inv, struct err *err)
+{
 	for (size_t i = 0; i < inv->writes.n; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
+		const char *why = w->file ? NULL : unread_trigger(w->text);
 
-		for (size_t k = 0; k < sizeof(unread) / sizeof(unread[0]); k++)
-			if (!w->file && !strncmp(w->text, unread[k].begin, strlen(unread[k].begin)))
-				return err_at(err, EINVAL, w->text, 0, "%s", unread[k].sentence);
+		if (why)
+			return err_at(err, EINVAL, w->text, 0, "%s", why);
 	}
-	return 0;
+	return config_option_refuse(inv, unread_trigger, err);
 }
 
 /* Writes the settings to the tree, before anything runs. */

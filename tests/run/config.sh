@@ -49,7 +49,8 @@ result "graph --config" $? "$T/err"
 sed -n 's/.*hit: ([^)]*) //p' "$T/graph" >"$T/seen"
 check_that "the probe's records, filtered" cmp "$T/seen" <(printf 'n=1\nn=5\n')
 grep -qF "$T/events:7:8: no setting has the key ftrace.tracr; did you mean tracer?" "$T/err" &&
-	grep -qF "$T/events:8:22: there is no file events/no/such/enable" "$T/err"
+	grep -qF "$T/events:8:22: there is no file events/no/such/enable" "$T/err" &&
+	grep -qF "$T/events:4:2: a trace file has no histogram" "$T/err"
 result "keys that cannot be carried out are told, with their places" $? "$T/err"
 "$BRACE" graph --strict --config "$T/events" -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
 [ $? = 125 ] && [ ! -s "$T/out" ] && grep -qF "$T/events:7:8: no setting" "$T/err"
