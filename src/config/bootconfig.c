@@ -331,6 +331,8 @@ int bootconfig_read(struct bootconfig *c, const char *path, struct err *err)
 	size_t got = 0;
 
 	*c = (struct bootconfig){ 0 };
+	if (fd == -EISDIR || fd == -ENOEXEC)
+		return err_set(err, -fd, "%s is no regular file, and so no boot configuration", path);
 	if (fd < 0)
 		return fd;
 	while (n > 0 && got < sizeof(bytes)) {

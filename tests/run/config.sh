@@ -115,5 +115,7 @@ result "--json" $?
 "$BRACE" config --list --json "$T/functions" >"$T/out" 2>"$T/err"
 check_that "two wishes are one too many" grep -qF 'not several' "$T/err"
 "$BRACE" config "$T/none" >"$T/out" 2>"$T/err"
+"$BRACE" config "$T" >"$T/out" 2>>"$T/err"
+check_that "a directory" grep -qF 'is no regular file' "$T/err"
 check_that "no such file" grep -qF "$T/none" "$T/err"
 finish
