@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decoding of one character of untrusted bytes. base/escape.c calls it for all that is not ASCII;
- * no state, any thread, no failure but "no character". */
+/* Decoding of one character of untrusted bytes, which base/escape.c calls for all that is not
+ * ASCII, and encoding for screens; no state, any thread, no failure but "no character". */
 #include "base/utf8.h"
 
 /* One row a length: the lead byte's fixed bits, and the least code that may be written so (less is
@@ -37,5 +37,17 @@ size_t utf8_character(const char *s, size_t n, uint32_t *code)
 	if (c < f->least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
 		return 0;
 	*code = c;
+	return f->n;
+}
+
+size_t utf8_write(uint32_t code, char *to)
+{
+	const struct form *f = forms;
+
+	while (f + 1 < forms + sizeof(forms) / sizeof(*forms) && code >= f[1].least)
+		f++;
+	to[0] = (char)(f->lead | code >> 6 * (f->n - 1));
+	for (size_t i = 1; i < f->n; i++)
+		to[i] = (char)(0x80 | (code >> 6 * (f->n - 1 - i) & 0x3f));
 	return f->n;
 }

@@ -8,3 +8,8 @@
  * if there is none: an overlong form, a surrogate, a code above U+10FFFF, or one that n cuts
  * off. */
 size_t utf8_character(const char *s, size_t n, uint32_t *code);
+
+#define UTF8_LONGEST 4u
+/* Writes a character that utf8_character() gives, without a NUL; returns its length, 1 to
+ * UTF8_LONGEST. */
+size_t utf8_write(uint32_t code, char *to);

@@ -98,8 +98,11 @@ bool summary_is_timed(const struct summary *s);
  * known; calls where there are no times. */
 enum summary_column summary_default_column(const struct summary *s);
 
-/* Prints "123 ns", "12.345 us", "1.234 ms", "12.345 s" in SUMMARY_COLUMN columns: three decimals
- * below the unit. */
+#define SUMMARY_TIME 24
+/* Writes "123 ns", "12.345 us", "1.234 ms", "12.345 s": three decimals below the unit. Returns the
+ * length. */
+size_t summary_time(char to[SUMMARY_TIME], uint64_t ns);
+/* Prints that in SUMMARY_COLUMN columns. */
 void summary_print_time(struct out *out, uint64_t ns);
 #define SUMMARY_COLUMN 11
 /* Prints at most n rows (0: all), times only if there are any. Losses are reported first. */

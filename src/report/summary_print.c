@@ -3,6 +3,8 @@
  * fails but the output, whose error stays in it. */
 #include "report/summary.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,26 +98,29 @@ static size_t rows_shown(const struct summary *s, size_t n)
 #define COLUMN SUMMARY_COLUMN
 #define ROWS_SEEN 20 /* rows after which the heading is out of sight */
 
-void summary_print_time(struct out *o, uint64_t ns)
+size_t summary_time(char to[SUMMARY_TIME], uint64_t ns)
 {
 	static const struct { uint64_t ns; const char *word; } units[] = {
-		{ 1000000000, " s" }, { 1000000, " ms" }, { 1000, " us" }, { 1, " ns" },
+		{ 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" },
 	};
-	unsigned u = 0;
-	size_t n;
 
 	/* The greatest unit of which there is at least one. */
-	while (u < 3 && ns < units[u].ns)
-		u++;
-	/* Digits before the point, the point and three decimals, the unit. */
-	n = out_width(ns / units[u].ns) + (u < 3 ? 4 : 0) + strlen(units[u].word);
+	for (size_t u = 0; u < sizeof(units) / sizeof(*units); u++)
+		if (ns >= units[u].ns)
+			return (size_t)snprintf(to, SUMMARY_TIME, "%" PRIu64 ".%03" PRIu64 " %s",
+						ns / units[u].ns,
+						ns % units[u].ns / (units[u].ns / 1000),
+						units[u].word);
+	return (size_t)snprintf(to, SUMMARY_TIME, "%" PRIu64 " ns", ns);
+}
+
+void summary_print_time(struct out *o, uint64_t ns)
+{
+	char text[SUMMARY_TIME];
+	size_t n = summary_time(text, ns);
+
 	out_spaces(o, n < COLUMN ? COLUMN - n : 1);
-	out_u64(o, ns / units[u].ns, 0, ' ');
-	if (u < 3) {
-		out_char(o, '.');
-		out_u64(o, ns % units[u].ns / (units[u].ns / 1000), 3, '0');
-	}
-	out_str(o, units[u].word);
+	out_bytes(o, text, n);
 }
 
 /* Self time is unknown where short calls were not recorded. */

@@ -289,6 +289,25 @@ static const struct option buffer_options[] = {
 	END
 };
 
+/* cmd_top(); -n, -d are top(1)'s. */
+static const struct option top_options[] = {
+	{ 0, "by", "WHAT", "a row for each function (the default), thread or module", set_text, TO(by) },
+	{ 's', "sort", "COLUMN", "calls, self (the default), total, mean, p99, max or name", set_text, TO(sort) },
+	{ 'd', "delay", "TIME", "a turn lasts so long (default: 1s; a bare number: seconds)", .set = set_delay },
+	{ 'n', "count", "N", "end after N turns", .set = set_count },
+	{ 0, "batch", NULL, "print the turns one after another; so they are where there is no terminal", set_flag, TO(batch) },
+	{ 0, "all", NULL, "show what there was since the beginning, not in the last turn", set_flag, TO(since_start) },
+	{ 0, "limit", "N", "with --batch and --json: the first N rows only", set_limit },
+	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
+	  ADDS_TO("set_ftrace_filter") },
+	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call",
+	  ADDS_TO("set_graph_function") },
+	{ 0, "notrace", "GLOB", "do not trace functions that match", ADDS_TO("set_ftrace_notrace") },
+	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
+	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
+	END
+};
+
 /* cmd_hist(). */
 static const struct option hist_options[] = {
 	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
@@ -434,6 +453,9 @@ const struct command commands[] = {
 	  TABLES(hist_options, answer_options, buffer_options, process_options, json_options,
 		 screen_options),
 	  false, 0, -1, cmd_hist, true, true },
+	{ "top", PROGRAM, "Show what a program calls and where its time goes, refreshed while it runs",
+	  TABLES(top_options, answer_options, buffer_options, process_options, json_options,
+		 screen_options), true, 1, -1, cmd_top, true },
 	{ "sql", "STATEMENT [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Ask a program's events in sqlhist's SQL",
 	  TABLES(sql_options, statement_options, answer_options, buffer_options,

@@ -45,6 +45,11 @@ int set_limit(struct invocation *inv, const struct option *o, const char *value,
 	return units_parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
+int set_count(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_number(value, "a count", 1, UINT32_MAX, &inv->count, err);
+}
+
 int set_pid(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
@@ -253,6 +258,11 @@ int set_duration(struct invocation *inv, const struct option *o, const char *val
 	return !e && !inv->duration_ns
 		       ? err_at(err, EINVAL, value, 0, "a duration is longer than 0")
 		       : e;
+}
+
+int set_delay(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_time_ns(value, 1000000000, &inv->delay_ns, err);
 }
 
 /* --- the parser --------------------------------------------------------------------- */

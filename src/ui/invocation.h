@@ -93,6 +93,7 @@ struct invocation {
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */
+	uint64_t delay_ns, count; /* of top: length and number of turns; 0: not given */
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
 	uint64_t last;
@@ -102,6 +103,7 @@ struct invocation {
 		list_systems, list_tracers, list_triggers, list_export;
 	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
+	bool batch, since_start; /* of top */
 	bool kernel, kernel_alone; /* -k, -K */
 	bool open; /* of html */
 	const char *config;   /* --config */
@@ -114,7 +116,8 @@ struct invocation {
 /* Setters for option tables. */
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
-	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to;
+	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to,
+	set_delay, set_count;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -155,7 +155,7 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 /* --- while it runs ------------------------------------------------------------------ */
 
 /* Only the first call counts: session_stop() is not repeated. */
-static void stop_recording(struct run_monitor *a)
+void run_monitor_stop(struct run_monitor *a)
 {
 	if (!a->stopped)
 		session_stop(a->session);
@@ -165,12 +165,12 @@ static void stop_recording(struct run_monitor *a)
 /* The first interrupt is the launched program's; the next one stops the recording. */
 static void heed_interrupts(struct run_monitor *a, unsigned *heeded)
 {
-	unsigned n = interrupts, enough = a->attached ? 0 : 1;
+	unsigned n = interrupts, enough = a->ends_at_first ? 0 : 1;
 
 	if (n > enough && *heeded <= enough) {
-		if (!a->attached)
+		if (!a->ends_at_first)
 			say("brace: stopping; the program goes on untraced\n");
-		stop_recording(a);
+		run_monitor_stop(a);
 	}
 	*heeded = n;
 }
@@ -187,7 +187,7 @@ static uint64_t now_ns(void)
 static void heed_duration(struct run_monitor *a)
 {
 	if (a->end_ns && now_ns() >= a->end_ns)
-		stop_recording(a);
+		run_monitor_stop(a);
 }
 
 #define LOOK_NS 100000000u
@@ -230,7 +230,7 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	*a = (struct run_monitor){ .idle = idle,
 				   .arg = arg,
 				   .session = s,
-				   .attached = inv->pids.n > 0,
+				   .ends_at_first = inv->pids.n > 0,
 				   .end_ns = inv->duration_ns ? now_ns() + inv->duration_ns : 0 };
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -240,7 +240,7 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	launching = false;
 	catch_interrupts(SA_RESTART);
 	/* An interrupt that came too late to end the launch. */
-	if (interrupts && !a->attached)
+	if (interrupts && !a->ends_at_first)
 		interrupts++;
 	if (pthread_create(&a->thread, NULL, monitor_thread, a)) {
 		say("brace: cannot start a thread\n");

@@ -17,7 +17,7 @@ struct run_monitor {
 	void (*idle)(void *arg); /* called, locked, ten times a second; may be NULL */
 	void *arg;
 	struct session *session;
-	bool attached;        /* the first interrupt stops brace: the program does not get it */
+	bool ends_at_first;   /* the first interrupt stops brace: the program does not get it */
 	uint64_t end_ns;      /* CLOCK_MONOTONIC time at which --duration is over; 0 = never */
 	bool stopped;
 };
@@ -37,6 +37,8 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
 		       void (*idle)(void *), void *arg);
 void run_monitor_end(struct run_monitor *a);
+/* Stops the recording as an interrupt does, without a word. Called with the lock. */
+void run_monitor_stop(struct run_monitor *a);
 
 /* The exit status that stands for the program's. If a signal ended the program, ends brace by the
  * same signal, and does not return. */

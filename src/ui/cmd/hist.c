@@ -13,10 +13,9 @@
 #include "ui/function_event.h"
 #include "hist/question.h"
 #include "ui/question.h"
-#include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/summary.h"
+#include "ui/stream_run.h"
 
 /* --- records by key --------------------------------------------------------------------------- */
 
@@ -119,6 +118,7 @@ static int choose_functions(struct invocation *inv, struct err *err)
 struct durations_run {
 	struct invocation *inv;
 	struct durations *d;
+	struct run_monitor *monitor;
 	struct screen screen;
 	unsigned looks;
 };
@@ -136,7 +136,16 @@ static bool shows_pages(const struct invocation *inv)
 	return inv->top && !inv->json && !inv->output && isatty(STDOUT_FILENO);
 }
 
-/* run_monitor_begin()'s idle. Where there is no terminal the outputs follow each other. */
+static void begin_durations(void *arg, struct source *source, struct run_monitor *m)
+{
+	struct durations_run *r = arg;
+
+	screen_open_begun(&r->screen, r->inv, SCREEN_PLAIN, NULL);
+	r->d = durations_new(source->info);
+	r->monitor = m;
+}
+
+/* Where there is no terminal the outputs follow each other. */
 static void look(void *arg)
 {
 	struct durations_run *r = arg;
@@ -157,18 +166,18 @@ static void look(void *arg)
 
 /* Until the program has ended, or the monitor has stopped the session. Calls that are open then are
  * counted as such. */
-static int take_all(struct source *source, struct durations_run *r, struct run_monitor *m,
-		    struct err *err)
+static int take_all(void *arg, struct source *source, struct err *err)
 {
+	struct durations_run *r = arg;
 	struct event e;
 	int n;
 
 	while ((n = source->ops->next(source, &e, err)) > 0) {
 		if (r->inv->top)
-			pthread_mutex_lock(&m->lock);
+			pthread_mutex_lock(&r->monitor->lock);
 		durations_event(r->d, &e);
 		if (r->inv->top)
-			pthread_mutex_unlock(&m->lock);
+			pthread_mutex_unlock(&r->monitor->lock);
 	}
 	return n;
 }
@@ -183,37 +192,23 @@ static int print_durations(struct durations_run *r)
 	return screen_close(&r->screen, 0);
 }
 
+static int end_durations(void *arg, const struct err *failed)
+{
+	struct durations_run *r = arg;
+	int status = failed ? screen_close(&r->screen, say_error(failed)) : print_durations(r);
+
+	durations_free(r->d);
+	return status;
+}
+
 static int count_durations(struct invocation *inv)
 {
-	struct session_result result = { 0 };
-	struct run_monitor monitor;
+	const struct stream_use use = { begin_durations, take_all, inv->top ? look : NULL,
+					end_durations };
 	struct durations_run run = { .inv = inv };
-	struct session *session;
-	struct source *source;
 	struct err err;
-	int status, r;
 
-	if (choose_functions(inv, &err))
-		return say_error(&err);
-	status = run_start(inv, NULL, &session);
-	if (status)
-		return status;
-	screen_open_begun(&run.screen, inv, SCREEN_PLAIN, NULL);
-	source = session_source(session);
-	run.d = durations_new(source->info);
-	run_monitor_begin(&monitor, inv, session, inv->top ? look : NULL, &run);
-	r = take_all(source, &run, &monitor, &err);
-	run_monitor_end(&monitor);
-	status = r < 0 ? screen_close(&run.screen, say_error(&err)) : print_durations(&run);
-	durations_free(run.d);
-	source->ops->close(source);
-	session_result(session, &result);
-	session_free(session);
-	summary_messages(&result);
-	/* The answer is right, but a process could not be left as it was before. */
-	if (summary_stuck(&result) && !status)
-		status = EXIT_BRACE;
-	return status ? status : run_exit(result.wait_status);
+	return choose_functions(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
 int cmd_hist(struct invocation *inv)

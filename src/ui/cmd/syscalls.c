@@ -7,10 +7,9 @@
 
 #include "report/syscalls.h"
 #include "ui/commands.h"
-#include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/summary.h"
+#include "ui/stream_run.h"
 #include "ui/trace_file.h"
 
 struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
@@ -134,36 +133,37 @@ static int name_events(struct invocation *inv, enum syscalls_by by, struct err *
 	return e ? e : set_setting(inv, &events, "syscalls:*", err);
 }
 
+struct syscalls_run {
+	struct invocation *inv;
+	const struct syscalls_choice *choice;
+	int status;               /* of what was printed */
+};
+
 /* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
+static int take_program(void *arg, struct source *source, struct err *err)
+{
+	struct syscalls_run *r = arg;
+	struct syscalls *s = syscalls_new(source->info, r->choice->by);
+
+	r->status = take_and_print(r->inv, r->choice, source, s);
+	syscalls_free(s);
+	return 0;
+}
+
+static int end_program(void *arg, const struct err *failed)
+{
+	const struct syscalls_run *r = arg;
+
+	return r->status;
+}
+
 static int run_program(struct invocation *inv, const struct syscalls_choice *choice)
 {
-	struct session_result result = { 0 };
-	struct run_monitor monitor;
-	struct session *session;
-	struct source *source;
-	struct syscalls *s;
+	static const struct stream_use use = { NULL, take_program, NULL, end_program };
+	struct syscalls_run run = { inv, choice, 0 };
 	struct err err;
-	int status;
 
-	if (name_events(inv, choice->by, &err))
-		return say_error(&err);
-	status = run_start(inv, NULL, &session);
-	if (status)
-		return status;
-	source = session_source(session);
-	s = syscalls_new(source->info, choice->by);
-	run_monitor_begin(&monitor, inv, session, NULL, NULL);
-	status = take_and_print(inv, choice, source, s);
-	run_monitor_end(&monitor);
-	screen_file_drop(inv); /* of an error before there was a row */
-	syscalls_free(s);
-	source->ops->close(source);
-	session_result(session, &result);
-	session_free(session);
-	/* The table is right, but a process could not be left as it was before. */
-	if (summary_stuck(&result) && !status)
-		status = EXIT_BRACE;
-	return status ? status : run_exit(result.wait_status);
+	return name_events(inv, choice->by, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
 /* Options that are about rows of the table, which --lines does not print. */
