@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two tables. The parser asks them about unknown words, before it guesses a slip of the fingers: a
- * user who types `brace top` does not mean `brace stop`. No entry may be a command or an option
+ * user who types `brace dump` does not mean `brace stop`. No entry may be a command or an option
  * that brace has (tests/ui/cli.sh). */
 #include "ui/others.h"
 
@@ -14,11 +14,9 @@ static const struct { const char *word, *instead; } commands[] = {
 	{ "run", "`brace record -- PROGRAM` runs it and writes a trace" },
 	{ "live", "`brace graph -- PROGRAM` shows calls as they are made" },
 	{ "attach", "`brace record -p PID` attaches to a process" },
-	{ "top", "`brace record -p PID --duration 2s` and `brace report` tell where the time goes" },
 	{ "profile", "`brace record -- PROGRAM` and `brace report` tell where the time goes" },
 	{ "dump", "`brace replay` prints all records, `brace report --json` numbers for programs" },
 	{ "script", "`brace replay` prints all records, `brace report --json` numbers for programs" },
-	{ "tui", "`brace replay` and `brace report` show what was recorded, in a pager" },
 	{ "annotate", "brace has calls, not samples: `brace report` tells which functions take the time" },
 };
 

@@ -114,7 +114,7 @@ result "events without calls are counted" $? "$T/err"
 says "no command" 125 'which command' "$BRACE"
 says "an unknown command" 125 'did you mean record' "$BRACE" recrd
 says "help of an unknown command" 125 'no command frob' "$BRACE" help frob
-for word in trace live attach top profile dump tui script; do
+for word in trace live attach profile dump script; do
 	says "another tool's command: $word" 125 'brace record\|brace graph\|brace report' "$BRACE" "$word"
 done
 says "a program without a command" 125 'brace record -- PROGRAM' "$BRACE" ./program
