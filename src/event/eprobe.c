@@ -50,6 +50,16 @@ static void emit_number(struct fetch_build *b, const struct event_field *f)
 					   .flags = f->is_signed ? FETCH_SIGNED : 0 });
 }
 
+void eprobe_emit_field(struct fetch_build *b, const struct event_field *f)
+{
+	enum event_field_kind kind = event_field_kind(f);
+
+	if (kind == EVENT_STRING || kind == EVENT_DYNAMIC || kind == EVENT_RELATIVE)
+		emit_string(b, f, kind);
+	else
+		emit_number(b, f);
+}
+
 /* fetch_build.field: the common fields are no fields for it, as in the kernel. */
 static bool find_field(struct fetch_build *b, const char *name, size_t n)
 {
@@ -57,14 +67,10 @@ static bool find_field(struct fetch_build *b, const char *name, size_t n)
 
 	for (size_t i = 0; i < e->n; i++) {
 		const struct event_field *f = &e->fields[i];
-		enum event_field_kind kind = event_field_kind(f);
 
 		if (strlen(f->name) != n || memcmp(f->name, name, n) != 0)
 			continue;
-		if (kind == EVENT_STRING || kind == EVENT_DYNAMIC || kind == EVENT_RELATIVE)
-			emit_string(b, f, kind);
-		else
-			emit_number(b, f);
+		eprobe_emit_field(b, f);
 		return true;
 	}
 	return false;
@@ -143,23 +149,28 @@ static int parse_filter(const struct line_words *w, size_t from, struct event_ca
 	return 0;
 }
 
+void eprobe_take(struct eprobe_command *out, struct probe_command *c, struct fetch_build *b)
+{
+	struct eprobe *e = out->eprobe;
+
+	out->format = fetch_format(b, out->event);
+	e->program = c->definition->program;
+	e->program_bytes = c->definition->program_bytes;
+	e->arguments = c->definition->arguments;
+	c->definition->program = NULL;
+	c->definition->arguments = NULL;
+}
+
 static int parse_arguments(const struct line_words *w, struct eprobe_command *out)
 {
 	struct probe_command c = { .definition = mem_zalloc(sizeof(*c.definition)) };
-	struct eprobe *e = out->eprobe;
 	struct fetch_build b;
 	int r;
 
-	fetch_begin_event(&b, find_field, (void *)e->base->format);
+	fetch_begin_event(&b, find_field, (void *)out->eprobe->base->format);
 	r = probe_line_arguments(w, &c, &b);
-	if (r == 0) {
-		out->format = fetch_format(&b, out->event);
-		e->program = c.definition->program;
-		e->program_bytes = c.definition->program_bytes;
-		e->arguments = c.definition->arguments;
-		c.definition->program = NULL;
-		c.definition->arguments = NULL;
-	}
+	if (r == 0)
+		eprobe_take(out, &c, &b);
 	fetch_free(&b);
 	probe_command_free(&c);
 	return r;
@@ -225,6 +236,7 @@ void eprobe_free(struct eprobe *e)
 {
 	if (!e)
 		return;
+	free(e->tracepoint);
 	free(e->arguments);
 	free(e->filter);
 	free(e->program);
@@ -235,5 +247,7 @@ char *eprobe_text(const struct eprobe *e)
 {
 	const struct event_format *f = e->base->format;
 
+	if (e->tracepoint)
+		return mem_printf(" %s%s", e->tracepoint, e->arguments);
 	return mem_printf(" %s.%s%s", f->system, f->name, e->arguments);
 }

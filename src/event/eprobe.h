@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Events on the fields of other events. A line of dynamic_events:
+/* Events that are made of other events' records. A line of dynamic_events:
  *   e[:[GRP/][EVENT]] SYSTEM/EVENT|SYSTEM.EVENT [FETCHARG...] [if FILTER]
- * and the definition that it makes (fetch.h: FETCHARG; $FIELD is a field of the other event, FILTER
- * one of its filters). A record is made of each of the other event's records that the filter
- * passes. Sentences are the kernel's. Beyond it, the other event may be a probe. */
+ *   t[:[GRP/][EVENT]] [SYSTEM:]TRACEPOINT [FETCHARG...]
+ * and the definition that it makes (fetch.h: FETCHARG). With e $FIELD is a field of the other
+ * event, FILTER one of its filters, and a record is made of each record that the filter passes.
+ * With t the other event is a tracepoint: a static event, a marker, or whatever else the session
+ * has that nobody defined; $argN is its field number N. Sentences are the kernel's. Beyond it, the
+ * other event of e may be a probe, and TRACEPOINT may have its SYSTEM, or a marker's PROVIDER. */
 #pragma once
 #include "event/fetch.h"
 #include "event/filter_compile.h"
 
 #define EPROBE_SYSTEM "eprobes"
+#define TPROBE_SYSTEM "tracepoints"
 /* Where fetch programs find the other event's record, from common_type on: no process has memory
  * at addresses of the upper half. */
 #define EPROBE_RECORD UINT64_C(0xffffb00000000000)
@@ -16,12 +20,14 @@
 struct event_catalogue;
 struct event_entry;
 struct event_provider;
+struct probe_command;
 
 extern const struct event_provider eprobe_provider;
 
 /* A defined event on another one. */
 struct eprobe {
 	const struct event_entry *base; /* lives as long as the catalogue */
+	char *tracepoint;               /* as listed; NULL: it was defined by e */
 	char *arguments;                /* as listed: " a=$prev_pid b=$next_pid", or "" */
 	struct filter_program *filter;  /* on the other event; NULL: all records */
 	struct fetch_program *program;
@@ -39,15 +45,26 @@ struct eprobe_command {
 	size_t column;
 };
 
-/* Whether the line defines such an event. */
+/* Whether the line defines such an event: by e; by t. */
 bool eprobe_command_is(const char *line);
+bool tprobe_command_is(const char *line);
 /* Takes a line apart, without its newline. 0, or -EINVAL, -E2BIG and *err with the column: in
  * out->filter, if that is set, else in the line. eprobe_command_free() frees what is in *out, also
  * after an error. */
 int eprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
 			 struct err *err);
 void eprobe_command_free(struct eprobe_command *c);
+/* As eprobe_command_parse(), of a line with t; faults are all in the line. */
+int tprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
+			 struct err *err);
 void eprobe_free(struct eprobe *e); /* NULL: nothing */
 
-/* Returns " SYSTEM.EVENT ARGUMENT...", as the kernel lists it; free() it. */
+/* Compiles a field of the record that a program is made for: its number, or the address of its
+ * string. */
+void eprobe_emit_field(struct fetch_build *b, const struct event_field *f);
+/* Takes over the program and the listed arguments that c has for its event; out->event is its
+ * name. */
+void eprobe_take(struct eprobe_command *out, struct probe_command *c, struct fetch_build *b);
+/* Returns " SYSTEM.EVENT ARGUMENT...", " TRACEPOINT ARGUMENT...", as the kernel lists it; free()
+ * it. */
 char *eprobe_text(const struct eprobe *e);

@@ -74,10 +74,31 @@ void fetch_begin_event(struct fetch_build *b, bool (*field)(struct fetch_build *
 				   .field_arg = arg };
 }
 
+void fetch_begin_tracepoint(struct fetch_build *b,
+			    bool (*argument)(struct fetch_build *b, unsigned n), void *arg,
+			    uint64_t at)
+{
+	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES, .by_symbol = true,
+				   .at_entry = true, .no_registers = true, .argument = argument,
+				   .field_arg = arg };
+	add_head(b, "__probe_ip", FETCH_IMM);
+	if (!at)
+		return;
+	b->code.n = 0;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)at });
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8 });
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_STORE, .size = 8,
+					   .at = EVENT_COMMON_BYTES });
+}
+
 /* Number of the fields that are no arguments. */
 static size_t heads_of(const struct fetch_build *b)
 {
-	return b->field ? 0 : b->at_return ? 2 : 1;
+	size_t n = 0;
+
+	while (n < b->fields.n && b->fields.at[n].type == &ip_type)
+		n++;
+	return n;
 }
 
 void fetch_free(struct fetch_build *b)
@@ -217,6 +238,12 @@ static const char *refused_variable(const struct fetch_build *b, const char *nam
 #define REG_STACK 4u
 #define REG_VALUE 0u
 
+/* Whether the argument is a field of another event's record, $FIELD or $argN. */
+static bool is_of_record(const struct fetch_build *b, const struct fetch_text *t)
+{
+	return t->variable && (b->field || b->argument);
+}
+
 /* Compiles the stack pointer, which at a return is the caller's: past the return address. */
 static void emit_stack(struct fetch_build *b)
 {
@@ -231,9 +258,12 @@ static bool emit_argument(struct fetch_build *b, const char *name, size_t n)
 	int64_t number;
 	const char *reg;
 
+	b->field_is_string = false;
 	if (!b->at_entry || !begins(name, n, "arg") || !parse_number(name + 3, name + n, &number) ||
 	    number < 1 || number > FIELDS_MAX)
 		return false;
+	if (b->argument)
+		return b->argument(b, (unsigned)number);
 	if (number > REGISTER_ARGUMENTS) {
 		emit_stack(b);
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8,
@@ -530,7 +560,7 @@ static int emit_string(struct fetch_build *b, const struct fetch_text *t,
 
 	if (last->op == FETCH_TEXT)
 		place_text(b, at);
-	else if (b->field && t->variable && !shape->count)
+	else if (is_of_record(b, t) && !shape->count && (b->field || b->field_is_string))
 		emit_field_string(b, at);
 	else if (last->op == FETCH_LOAD && shape->count && !t->variable)
 		emit_strings(b, shape->count, at);
@@ -565,13 +595,13 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 
 	if (shape->type->is_string)
 		return emit_string(b, t, shape, at);
-	if (last->op == FETCH_TEXT || (b->field && t->variable && b->field_is_string))
+	if (last->op == FETCH_TEXT || (is_of_record(b, t) && b->field_is_string))
 		last = replace_text(b);
 	if (shape->bad_bits)
 		return set_fault_at(t, t->type, "Invalid bitfield");
 	if (shape->count && (last->op != FETCH_LOAD || t->variable))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
-	if (last->op == FETCH_LOAD && !(b->field && t->variable))
+	if (last->op == FETCH_LOAD && !is_of_record(b, t))
 		last->size = size;
 	if (shape->count)
 		*last = (struct fetch_insn){ .op = FETCH_ARRAY, .size = size, .at = at,
@@ -615,6 +645,15 @@ static int parse_type(struct fetch_text *t, struct fetch_shape *out)
 	return why ? -EINVAL : 0;
 }
 
+/* Whether the code from number `from` on wants the thread's registers. */
+static bool reads_registers(const struct fetch_build *b, size_t from)
+{
+	for (size_t i = from; i < b->code.n; i++)
+		if (b->code.at[i].op == FETCH_REG)
+			return true;
+	return false;
+}
+
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err)
 {
 	/* Arguments without a name are arg1, arg2, ... by their place, as in the kernel. */
@@ -627,6 +666,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 				.end = text + n, .err = err, .any_type = b->field };
 	bool is_address;
 	struct fetch_shape shape;
+	size_t before = b->code.n;
 	const char *why;
 	int at;
 
@@ -648,7 +688,11 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 	is_address = *t.at == '&' && t.end - t.at > 1 && memchr("+-@", t.at[1], 3);
 	if ((is_address ? parse_address_of : parse_fetchargs)(b, &t) < 0)
 		return -EINVAL;
-	return emit_store(b, &t, &shape, (uint16_t)at) < 0 ? -EINVAL : 0;
+	if (emit_store(b, &t, &shape, (uint16_t)at) < 0)
+		return -EINVAL;
+	if (b->argument && reads_registers(b, before))
+		return set_fault_at(&t, text, "a tracepoint's record keeps no stack: probe the function instead");
+	return 0;
 }
 
 /* --- results -------------------------------------------------------------------------------- */
@@ -704,7 +748,7 @@ static char *print_of(const struct fetch_build *b)
 	size_t n;
 	FILE *to = mem_stream(&text, &n);
 
-	if (b->field)
+	if (!heads_of(b))
 		fputs("\"", to);
 	else if (b->by_symbol)
 		fputs(b->at_return ? "\"(%ps <- %pS)" : "\"(%pS)", to);

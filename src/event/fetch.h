@@ -52,6 +52,9 @@ struct fetch_build {
 	 * NULL: the program is a probe's. */
 	bool (*field)(struct fetch_build *b, const char *name, size_t n);
 	void *field_arg;
+	/* The record is that of a tracepoint (tprobe.h): compiles its argument number n, from 1 on;
+	 * false: there is none. NULL: $argN is a function's. */
+	bool (*argument)(struct fetch_build *b, unsigned n);
 	/* The field compiled last is a string, of at most so many bytes; 0: as far as the record
 	 * goes. */
 	bool field_is_string;
@@ -63,6 +66,11 @@ void fetch_begin(struct fetch_build *b);
 /* Begins the program of a function's return. The probe's site has the function's address. Registers
  * are as in the caller: the stack pointer has passed the return address, %ip is that. */
 void fetch_begin_return(struct fetch_build *b);
+/* Begins the program of a tracepoint's event: __probe_ip is the other event's, if it has one, else
+ * 0, and `at` is its place in the record's memory. */
+void fetch_begin_tracepoint(struct fetch_build *b,
+			    bool (*argument)(struct fetch_build *b, unsigned n), void *arg,
+			    uint64_t at);
 /* Begins without a field, for an event on another event's fields. */
 void fetch_begin_event(struct fetch_build *b, bool (*field)(struct fetch_build *b, const char *name,
 							    size_t n),

@@ -146,10 +146,38 @@ static bool find_object(void *arg, const char *name, size_t n, int64_t *distance
 	return true;
 }
 
-static int compile(const struct line_words *w, struct symbol_place *p, struct probe_command *c)
+/* line_words.translate: names are a function's, known from its begin to its return. */
+static int translate_argument(void *arg, const char *word, char **out, struct err *err)
 {
+	const struct symbol_place *p = arg;
+
+	*out = NULL;
+	return p->place.entry && p->symbols->argument
+		       ? p->symbols->argument(p->symbols->arg, &p->place, word, out, err)
+		       : 0;
+}
+
+/* line_words.all */
+static char *expand_all(void *arg, struct err *err)
+{
+	const struct symbol_place *p = arg;
+
+	if (p->place.entry && p->symbols->parameters)
+		return p->symbols->parameters(p->symbols->arg, &p->place, err);
+	err_set(err, EINVAL, "$arg* can be used only on function entry or exit");
+	return NULL;
+}
+
+static int compile(const struct line_words *words, struct symbol_place *p,
+		   struct probe_command *c)
+{
+	struct line_words named = *words, *w = &named;
 	struct fetch_build b;
 	int r;
+
+	named.translate = translate_argument;
+	named.all = expand_all;
+	named.arg = p;
 
 	if (c->definition->returns)
 		fetch_begin_return(&b);

@@ -155,32 +155,107 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
-/* uprobe_events shows each argument with a name, its own or the one that it got: the definition
- * keeps them so. */
+bool probe_line_is_number(const char *word)
+{
+	return !strncmp(word, "$arg", 4) && word[4] && !word[4 + strspn(word + 4, "0123456789")];
+}
+
+/* The fault is told in the line: its column counts from the word there. */
+static int fault_in_word(const struct line_words *w, const char *word, int r)
+{
+	struct err why = *w->err;
+
+	return err_at(w->err, -r, w->line, (size_t)(word - w->copy) + why.column, "%s", why.text);
+}
+
+/* Adds one FETCHARG to the program, and to the listing the word that it was made of: each argument
+ * is listed with a name, its own or the one that it got. */
+static int add_argument(struct probe_command *c, struct fetch_build *b, const char *fetched,
+			const char *word, struct err *err)
+{
+	char *before = c->definition->arguments;
+	const char *name;
+	int r = fetch_add(b, fetched, strlen(fetched), err);
+
+	if (r < 0)
+		return r;
+	name = b->fields.at[b->fields.n - 1].name;
+	c->definition->arguments = strchr(word, '=') ? mem_printf("%s %s", before, word)
+						     : mem_printf("%s %s=%s", before, name, word);
+	free(before);
+	return 0;
+}
+
+/* Adds what $arg* stands for; each is listed by its name alone, as in the kernel. */
+static int add_all(const struct line_words *w, const char *word, struct probe_command *c,
+		   struct fetch_build *b)
+{
+	struct err why;
+	char *all = w->all(w->arg, &why), *rest = NULL, *name;
+	int r = all ? 0 : probe_line_fault(w, word, why.text);
+
+	for (char *one = all ? strtok_r(all, " ", &rest) : NULL; one && r == 0;
+	     one = strtok_r(NULL, " ", &rest)) {
+		name = mem_strndup(one, strcspn(one, "="));
+		r = add_argument(c, b, one, name, &why);
+		free(name);
+		if (r < 0)
+			r = probe_line_fault(w, word, why.text);
+	}
+	free(all);
+	return r;
+}
+
+/* $arg* stands alone, and once: the kernel's sentences. `seen`: it stood before. */
+static int check_all(const struct line_words *w, const char *word, bool *seen)
+{
+	const char *at = strstr(word, "$arg*");
+
+	if (at != word || word[strlen("$arg*")])
+		return probe_line_fault(w, at,
+					"$arg* must be an independent parameter without name etc.");
+	if (*seen)
+		return probe_line_fault(w, word,
+					"$arg* can be used only once in the parameters");
+	*seen = true;
+	return 0;
+}
+
+/* An argument that is $argN alone is listed by its name, as in the kernel. */
+static int add_word(const struct line_words *w, const char *word, struct probe_command *c,
+		    struct fetch_build *b)
+{
+	char *made = NULL, *name = NULL;
+	int r = w->translate ? w->translate(w->arg, word, &made, w->err) : 0;
+
+	if (made && *word == '$')
+		name = mem_strndup(made, strcspn(made, "="));
+	if (r == 0)
+		r = add_argument(c, b, made ? made : word, name ? name : word, w->err);
+	free(name);
+	/* Columns of a made text mean nothing: its type is what can be wrong. */
+	if (r < 0 && made)
+		w->err->column = strchr(word, ':') ? (size_t)(strchr(word, ':') + 1 - word) : 0;
+	free(made);
+	return r < 0 ? fault_in_word(w, word, r) : 0;
+}
+
 int probe_line_arguments(const struct line_words *w, struct probe_command *c,
 			 struct fetch_build *b)
 {
-	char *more;
+	bool seen = false;
+	int r = 0;
 
 	c->definition->arguments = mem_strdup("");
-	for (size_t i = 2; i < w->n; i++, free(more)) {
-		const char *word = w->at[i];
-		const struct fetch_field *f;
-		int r = fetch_add(b, word, strlen(word), w->err);
+	for (size_t i = 2; i < w->n && r == 0; i++) {
+		bool all = w->all && strstr(w->at[i], "$arg*");
 
-		/* The fault is told in the line: its column counts from the word there. */
-		if (r < 0) {
-			struct err why = *w->err;
-
-			return err_at(w->err, -r, w->line,
-				      (size_t)(word - w->copy) + why.column, "%s", why.text);
-		}
-		f = &b->fields.at[b->fields.n - 1];
-		more = c->definition->arguments;
-		c->definition->arguments =
-			strchr(word, '=') ? mem_printf("%s %s", more, word)
-					  : mem_printf("%s %s=%s", more, f->name, word);
+		r = all ? check_all(w, w->at[i], &seen) : add_word(w, w->at[i], c, b);
+		if (r == 0 && all)
+			r = add_all(w, w->at[i], c, b);
 	}
+	if (r < 0)
+		return r;
 	c->definition->program = fetch_finish(b, &c->definition->program_bytes);
 	return c->definition->program
 		       ? 0

@@ -64,6 +64,15 @@ struct probe_symbols {
 	/* Finds a symbol of the place's file, n characters: *vaddr. */
 	bool (*object)(void *arg, const struct symbol_match *place, const char *name, size_t n,
 		       uint64_t *vaddr);
+	/* Makes of [NAME=]EXPRESSION[:TYPE] in the words of the function's source one argument of
+	 * fetch.h, *out, which the caller frees; NULL: the word is that already. `place` is the
+	 * function's begin. 0, or -EINVAL and *err with the column in the word. A NULL function:
+	 * there are no such words. */
+	int (*argument)(void *arg, const struct symbol_match *place, const char *word, char **out,
+			struct err *err);
+	/* Makes all parameters, "a=$arg1:s32 b=$arg2:x64", which the caller frees; NULL and *err:
+	 * they are not known. */
+	char *(*parameters)(void *arg, const struct symbol_match *place, struct err *err);
 	void *arg;
 };
 

@@ -13,6 +13,14 @@ struct line_words {
 	char *at[WORDS_MAX];
 	size_t n;
 	struct err *err;
+	/* Where arguments may have names of the place's own: makes of [NAME=]WORD[:TYPE], and of
+	 * $argN alone, one of fetch.h, which the caller frees; NULL: it is that already. 0, or
+	 * -errno and *err with the column in the word. NULL: no place has such names. */
+	int (*translate)(void *arg, const char *word, char **out, struct err *err);
+	/* Makes what $arg* stands for, "a=$arg1:s32 b=$arg2:x64", which the caller frees; NULL and
+	 * *err: it is not known. */
+	char *(*all)(void *arg, struct err *err);
+	void *arg;
 };
 
 /* Cuts the line at blanks; a # begins a comment. 0, or -EINVAL, -E2BIG and *w->err. The caller
@@ -20,6 +28,8 @@ struct line_words {
 int probe_line_cut(const char *line, struct line_words *w);
 /* Sets the line's error. `at` points into the copy. */
 int probe_line_fault(const struct line_words *w, const char *at, const char *what);
+/* Whether the word is $argN and no more. */
+bool probe_line_is_number(const char *word);
 /* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL
  * if it is not there. */
 int probe_line_name(const struct line_words *w, const char *name, char **group, char **event);

@@ -178,6 +178,22 @@ static size_t first_difference(const struct event_format *a, const struct event_
 	return printed < i ? printed : i;
 }
 
+int dynamic_probes_alike(const struct event_entry *other, const char *format, size_t heads,
+			 const char *line, struct err *err)
+{
+	struct err ignored;
+	struct event_format *f =
+		event_format_parse(format, strlen(format), other->format->system, &ignored);
+	size_t differs = f ? first_difference(other->format, f, heads) : 0;
+	bool alike = f && differs == f->n && differs == other->format->n;
+
+	event_format_free(f);
+	return alike ? 0
+		     : err_at(err, EEXIST, line,
+			      column_of_word(line, differs < heads ? 2 : 2 + differs - heads),
+			      "Argument type or name is different from existing probe");
+}
+
 /* Whether the event has this place with these arguments. */
 static bool has_place(const struct event_entry *e, const struct probe_definition *other)
 {
@@ -195,22 +211,14 @@ static int check_other(const struct event_entry *other, const struct probe_comma
 		       const char *line, struct err *err)
 {
 	const struct probe_definition *a = other->probe, *b = command->definition;
-	size_t heads = b->returns ? 2 : 1, differs;
-	struct event_format *f;
-	struct err ignored;
-	bool alike;
+	int r;
 
 	if (a->returns != b->returns)
 		return err_at(err, EEXIST, line, 0,
 			      "Probe type is different from existing probe");
-	f = event_format_parse(command->format, strlen(command->format), command->group, &ignored);
-	differs = f ? first_difference(other->format, f, heads) : 0;
-	alike = f && differs == f->n && differs == other->format->n;
-	event_format_free(f);
-	if (!alike)
-		return err_at(err, EEXIST, line,
-			      column_of_word(line, differs < heads ? 2 : 2 + differs - heads),
-			      "Argument type or name is different from existing probe");
+	r = dynamic_probes_alike(other, command->format, b->returns ? 2 : 1, line, err);
+	if (r < 0)
+		return r;
 	return has_place(other, b) ? err_at(err, EEXIST, line, 0,
 					    "There is already the exact same probe event")
 				   : 0;

@@ -13,3 +13,9 @@ extern const struct event_provider dynamic_provider;
  * instruction. Any thread. */
 int dynamic_probes_define(struct event_catalogue *c, struct probe_command *command,
 			  const char *line, const struct event_entry **append, struct err *err);
+
+/* Whether records of the format's text have the fields of the event's, as another place of it has
+ * to: 0; or -EEXIST and *err with the column of the argument, in the kernel's words. heads: fields
+ * that are no arguments. */
+int dynamic_probes_alike(const struct event_entry *other, const char *format, size_t heads,
+			 const char *line, struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments of probes by the names of the source. Private to source_probe.c. */
+/* Arguments of probes by the names of the source, as text: source_probe.c writes lines of
+ * uprobe_events with them, instance/place_arguments.c those of functions. */
 #pragma once
 #include "sym/source.h"
 

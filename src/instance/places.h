@@ -3,8 +3,12 @@
 #pragma once
 #include "event/probe_command.h"
 
-/* The ops find_symbol and find_object of the tree's target; arg: the trace_array. */
+/* The ops find_symbol, find_object, find_argument and find_parameters of the tree's target; arg:
+ * the trace_array. */
 unsigned places_find(void *arg, const char *module, const char *symbol, uint64_t more,
 		     struct symbol_match *out);
 bool places_object(void *arg, const struct symbol_match *place, const char *name, size_t n,
 		   uint64_t *vaddr);
+int places_argument(void *arg, const struct symbol_match *place, const char *word, char **out,
+		    struct err *err);
+char *places_parameters(void *arg, const struct symbol_match *place, struct err *err);

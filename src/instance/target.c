@@ -505,6 +505,7 @@ const struct tree_target_ops trace_array_ops = {
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset,
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
 	.hist = target_hist, .find_symbol = places_find, .find_object = places_object,
+	.find_argument = places_argument, .find_parameters = places_parameters,
 	.hits = profiling_hits,
 	.marker = instances_marker, .make = target_make, .drop = target_drop,
 };

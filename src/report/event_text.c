@@ -548,13 +548,16 @@ static void print_by_format(struct event_texts *t, const struct shown *s, const 
 static bool print_probe(struct event_texts *t, const struct shown *s, const struct event *e,
 			uint32_t size)
 {
+	bool made;
+
 	if (!s->made_of && !probe_text_is(s->format))
 		return false;
 	t->printed = e;
+	made = s->made_of && !probe_text_has_place(s->format, t->record, size);
 	trace_seq_printf(&t->seq, "%s: ", s->format->name);
-	if (s->made_of)
+	if (made)
 		trace_seq_printf(&t->seq, "(%s)", s->made_of);
-	if (probe_text(s->format, s->made_of, t->record, size, function_of, t, &t->seq))
+	if (probe_text(s->format, made, t->record, size, function_of, t, &t->seq))
 		return true;
 	trace_seq_reset(&t->seq);
 	return false;

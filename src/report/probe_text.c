@@ -34,6 +34,15 @@ bool probe_text_is(const struct event_format *f)
 	return is_named(f, 0, "__probe_ip") || is_return(f);
 }
 
+bool probe_text_has_place(const struct event_format *f, const uint8_t *record, uint32_t size)
+{
+	uint64_t ip = 0;
+
+	if (probe_text_is(f) && f->fields[0].offset + sizeof(ip) <= size)
+		memcpy(&ip, record + f->fields[0].offset, sizeof(ip));
+	return ip;
+}
+
 /* Bytes of an element of the field; 0: no probe has such a field. */
 static unsigned element_bytes(const struct event_field *f)
 {
@@ -171,25 +180,39 @@ static const struct place_form {
 	{ "\"(%pS)", print_function, false },       { "\"(%ps <- %pS)", print_function, true },
 };
 
-/* Returns what follows the quote of a format that has no place. */
-static const char *skip_quote(const char *print)
+/* The form with which the print format begins; NULL: it has no place. */
+static const struct place_form *form_of(const struct event_format *f)
 {
-	return *print == '"' ? print + 1 : NULL;
+	const struct place_form *form = place_forms;
+	const struct place_form *end = form + sizeof(place_forms) / sizeof(*place_forms);
+
+	while (form < end && (form->returns != is_return(f) ||
+			      strncmp(f->print, form->text, strlen(form->text)) != 0))
+		form++;
+	return form < end ? form : NULL;
+}
+
+/* Returns what follows the quote, and the place, if there is one. */
+static const char *skip_place(struct probe_print *p)
+{
+	const struct place_form *form = probe_text_is(p->format) ? form_of(p->format) : NULL;
+
+	if (form) {
+		p->field = form->returns ? 2 : 1;
+		return p->format->print + strlen(form->text);
+	}
+	return *p->format->print == '"' ? p->format->print + 1 : NULL;
 }
 
 /* Prints (PLACE) or (CALLER <- FUNCTION); returns what follows it in the print format, NULL: it is
  * another. */
 static const char *print_place(struct probe_print *p)
 {
-	bool returns = is_return(p->format);
-	const struct place_form *form = place_forms;
-	const struct place_form *end = form + sizeof(place_forms) / sizeof(*place_forms);
+	const struct place_form *form = form_of(p->format);
+	bool returns = form && form->returns;
 	uint64_t first, second = 0;
 
-	while (form < end && (form->returns != returns ||
-			      strncmp(p->format->print, form->text, strlen(form->text)) != 0))
-		form++;
-	if (form == end)
+	if (!form)
 		return NULL;
 	memcpy(&first, p->record + p->format->fields[0].offset, 8);
 	if (returns)
@@ -210,7 +233,7 @@ bool probe_text(const struct event_format *f, bool no_place, const uint8_t *reco
 {
 	struct probe_print p = { .format = f, .record = record, .size = size,
 				 .symbol = symbol, .context = context, .to = to };
-	const char *text = no_place ? skip_quote(f->print) : print_place(&p);
+	const char *text = no_place ? skip_place(&p) : print_place(&p);
 	uint64_t value;
 
 	/* To the quote that ends the format: arguments after it are the fields in their order. */

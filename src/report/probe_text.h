@@ -9,6 +9,9 @@
 /* Whether the event is a probe's, by its first fields. */
 bool probe_text_is(const struct event_format *f);
 
+/* Whether the record, of `size` bytes, has the probe's place: a tracepoint's may have none. */
+bool probe_text_has_place(const struct event_format *f, const uint8_t *record, uint32_t size);
+
 /* Returns a function's name at *address, and makes it the function's begin; NULL: none is there. As
  * tep_func_resolver_t. */
 typedef char *(*probe_symbol)(void *context, unsigned long long *address, char **module);

@@ -85,6 +85,7 @@ struct sym_fetched {
 };
 /* Finds NAME, EXPR->MEMBER, EXPR.MEMBER, EXPR[NUMBER], *EXPR, &EXPR, (EXPR), n characters; NAME
  * may be $retval in a function's return. any_type: what it holds is the caller's to say. Returns
- * 0, or -errno and *err with the column: -ENOENT: no such name, -EINVAL: it cannot be fetched. */
+ * 0, or -errno and *err with the column: -ENOENT: no such name, -ENODATA: $retval of a function
+ * that returns nothing, -EINVAL: it cannot be fetched. */
 int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_return, bool any_type,
 		    struct sym_fetched *out, struct err *err);

@@ -356,7 +356,7 @@ static int take_result(struct expression *e, struct expression_value *v, const c
 	take_type(v, &function);
 	set_name(v, "retval", 6);
 	if (!v->type.addr)
-		return fault_at(e, at, EINVAL, "the function returns nothing");
+		return fault_at(e, at, ENODATA, "the function returns nothing");
 	return follow_references(e, v, at);
 }
 

@@ -20,6 +20,9 @@
 #define EPROBE_LOCATION "event_probe"
 #define FPROBE_LOCATION "trace_fprobe"
 
+/* The kernel's sentence of a name that an event of another letter has. */
+#define OTHER_TYPE "Probe type is different from existing probe"
+
 /* Functions that one line may define an event at. */
 #define FUNCTIONS_MOST 1000
 
@@ -107,6 +110,14 @@ static char *listing_of(const struct defined *d)
 			: d->event->eprobe ? eprobe_text(d->event->eprobe) : NULL;
 }
 
+/* The letter with which the definition begins. */
+static char letter_of(const struct defined *d)
+{
+	if (d->event->eprobe)
+		return d->event->eprobe->tracepoint ? 't' : 'e';
+	return d->event->probe->fprobe ? 'f' : d->place->returns ? 'r' : 'p';
+}
+
 /* Shows a line that defines the event. Probes and events on events have a letter before theirs
  * everywhere, synthetic events only in dynamic_events. */
 static void show_event(const struct defined *d, enum defined_kind kind, struct out *text)
@@ -115,8 +126,7 @@ static void show_event(const struct defined *d, enum defined_kind kind, struct o
 	char *listed = listing_of(d);
 
 	if (listed) {
-		out_char(text, e->eprobe ? 'e' : e->probe->fprobe ? 'f'
-				       : d->place->returns ? 'r' : 'p');
+		out_char(text, letter_of(d));
 		if (d->place && d->place->active)
 			out_printf(text, "%u", d->place->active);
 		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
@@ -440,7 +450,9 @@ static int parse_function(struct instance *top, const char *line, struct probe_c
 			  struct err *err)
 {
 	struct tree_target t = instance_lock(top);
-	const struct probe_symbols symbols = { t.ops->find_symbol, t.ops->find_object, t.arg };
+	const struct probe_symbols symbols = { t.ops->find_symbol, t.ops->find_object,
+					       t.ops->find_argument, t.ops->find_parameters,
+					       t.arg };
 	int r = t.ops->find_symbol
 			? probe_command_parse_symbols(line, &symbols, c, err)
 			: err_at(err, EINVAL, line, 0,
@@ -472,8 +484,13 @@ static int add_place(struct instance *top, const struct event_entry *e, struct p
 static int define_probe(struct instance *top, struct probe_command *c, const char *line,
 			struct err *err)
 {
-	const struct event_entry *append;
-	int r = dynamic_probes_define(top->events, c, line, &append, err);
+	const struct event_entry *append,
+		*other = events_find(top->events, c->group, c->event);
+	int r;
+
+	if (c->definition->fprobe && other && other->eprobe && other->eprobe->tracepoint)
+		return err_at(err, EEXIST, line, 0, "%s", OTHER_TYPE);
+	r = dynamic_probes_define(top->events, c, line, &append, err);
 
 	return r == 0 && append ? add_place(top, append, c, line, err) : r;
 }
@@ -688,10 +705,23 @@ static int define_one(struct instance *top, struct fprobe_line *l, const char *f
 	return r;
 }
 
+/* Notes in the error_log what the event leaves out, though it is defined. */
+static void tell_left_out(struct instance *top, const struct fprobe_line *l, size_t left_out,
+			  size_t n, const struct err *why)
+{
+	char *text = mem_printf("%zu of %zu functions are left out, the first one: %s", left_out,
+				n, why->text);
+
+	instance_log(top, FPROBE_LOCATION, text, l->line, strlen(l->line), l->at);
+	free(text);
+}
+
 /* Defines the event at all of these functions that can be probed, or none. */
 static int define_all(struct instance *top, struct fprobe_line *l, char **functions, size_t n,
 		      struct err *err)
 {
+	size_t left_out = 0;
+	struct err why;
 	int r = err_at(err, EINVAL, l->line, l->at, "no function of this name can be probed");
 
 	if (n > FUNCTIONS_MOST)
@@ -705,7 +735,11 @@ static int define_all(struct instance *top, struct fprobe_line *l, char **functi
 			undo_functions(top, l);
 			return r;
 		}
+		if (r < 0 && !left_out++)
+			why = *err;
 	}
+	if (l->listed && left_out)
+		tell_left_out(top, l, left_out, n, &why);
 	return l->listed ? 0 : r;
 }
 
@@ -788,23 +822,51 @@ struct blame {
 	size_t column;          /* in it; it may be behind its end */
 };
 
-/* Runs a line that defines an event on another event. *blame is filled if it fails. */
+/* Refuses a tracepoint's event whose name is taken, in the kernel's words. */
+static int check_tprobe(struct instance *top, const struct eprobe_command *c, const char *line,
+			struct err *err)
+{
+	const struct event_entry *other = events_find(top->events, c->group, c->event);
+	const char *what = "There is already the exact same probe event";
+	int r;
+
+	if (!other || (!other->eprobe && !(other->probe && other->probe->fprobe)))
+		return 0;
+	if (!other->eprobe || !other->eprobe->tracepoint)
+		return err_at(err, EEXIST, line, 0, "%s", OTHER_TYPE);
+	r = dynamic_probes_alike(other, c->format, 1, line, err);
+	if (r < 0)
+		return r;
+	if (other->eprobe->base != c->eprobe->base)
+		what = "an event has one tracepoint: name this one otherwise";
+	return err_at(err, EEXIST, line, 0, "%s", what);
+}
+
+/* Runs a line that defines an event on another event's records. *blame is filled if it fails. */
 static int run_eprobe(struct instance *top, const char *line, struct blame *blame, struct err *err)
 {
+	bool tracepoint = tprobe_command_is(line);
 	struct eprobe_command c;
-	int r = eprobe_command_parse(line, top->events, &c, err);
+	int r = (tracepoint ? tprobe_command_parse : eprobe_command_parse)(line, top->events, &c,
+									   err);
 	struct err why;
 
 	if (r == 0)
 		r = check_name(c.group, c.event, line, 0, err);
+	if (r == 0 && tracepoint) {
+		r = check_tprobe(top, &c, line, err);
+		c.column = r < 0 ? err->column : 0;
+	}
 	if (r == 0) {
 		r = events_add_eprobe(top->events, c.group, c.format, c.eprobe, &why);
 		c.eprobe = NULL;
 		if (r < 0)
 			err_at(err, -r, line, 0, "%s", why.text);
 	}
-	*blame = (struct blame){ c.filter ? FILTER_FAULT_LOCATION : EPROBE_LOCATION, c.filter,
-				 c.column };
+	*blame = (struct blame){ c.filter     ? FILTER_FAULT_LOCATION
+				 : tracepoint ? FPROBE_LOCATION
+					      : EPROBE_LOCATION,
+				 c.filter, c.column };
 	c.filter = NULL;
 	eprobe_command_free(&c);
 	return r;
@@ -836,7 +898,7 @@ static int run_line(struct instance *top, const char *line, enum defined_kind ki
 	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
 	int r;
 
-	if (kind == DEFINED_ALL && eprobe_command_is(line))
+	if (kind == DEFINED_ALL && (eprobe_command_is(line) || tprobe_command_is(line)))
 		return run_eprobe(top, line, blame, err);
 	if (kind == DEFINED_ALL && probe_command_is_fprobe(line)) {
 		r = run_fprobe(top, line, err);

@@ -112,6 +112,9 @@ struct tree_target_ops {
 				struct symbol_match *out);
 	bool (*find_object)(void *arg, const struct symbol_match *place, const char *name,
 			    size_t n, uint64_t *vaddr);
+	int (*find_argument)(void *arg, const struct symbol_match *place, const char *word,
+			     char **out, struct err *err);
+	char *(*find_parameters)(void *arg, const struct symbol_match *place, struct err *err);
 	/* How many records the event has, by its index in the catalogue, since the first call for
 	 * any event. NULL: nothing is recorded. */
 	uint64_t (*hits)(void *arg, uint32_t event);

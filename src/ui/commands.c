@@ -81,7 +81,7 @@ static const struct option run_options[] = {
 /* The order of options on the command line counts here: -f and -R are of the -e before them. */
 static const struct option event_options[] = {
 	{ 'e', "event", "SYSTEM:EVENT", "record the program's events of this name (globs; may be given several times), or "
-	  "an event that is defined here (\"p:NAME FUNCTION size=%si:u64\", r: its return); no functions unless they are asked for too", ADDS_TO("set_event") },
+	  "an event that is defined here (\"p:NAME FUNCTION size=%si:u64\", r: its return, f: many functions, t: a tracepoint, e: another event's fields); no functions unless they are asked for too", ADDS_TO("set_event") },
 	{ 'f', "event-filter", "FILTER", "of the events of the -e before it, only those that pass (\"size > 100 && name ~ \"a*\"\")",
 	  .set = set_of_event, .file = "filter" },
 	{ 0, "syscall-bytes", "N", "copy at most N bytes of each string and buffer that a system call is given (default 63, at most "

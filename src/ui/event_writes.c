@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "ui/probe_option.h"
 
 bool event_write_is(const struct setting_write *w)
 {
@@ -18,6 +19,8 @@ bool event_write_is(const struct setting_write *w)
 
 bool event_writes_trigger(const struct invocation *inv)
 {
+	if (probe_options_in_tree(inv))
+		return true;
 	for (size_t i = 0; i < inv->writes.n; i++)
 		if (!inv->writes.at[i].file && !strcmp(inv->writes.at[i].option->file, "trigger"))
 			return true;
@@ -139,8 +142,16 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 	int e = 0;
 
 	/* Definitions first: all that follows may name their events. */
-	for (size_t i = 0; i < inv->definitions.n && !e; i++)
-		e = f->echo(f->arg, "uprobe_events", inv->definitions.at[i].line, true, err);
+	for (size_t i = 0; i < inv->definitions.n && !e; i++) {
+		const struct probe_definition_line *d = &inv->definitions.at[i];
+
+		e = f->echo(f->arg, d->in_tree ? "dynamic_events" : "uprobe_events", d->line, true,
+			    err);
+		if (e) {
+			err->input[strcspn(err->input, "\n")] = '\0';
+			e = err_prefix(err, "-e");
+		}
+	}
 	if (!e)
 		e = config_option_apply(inv, f, err);
 	if (!e)

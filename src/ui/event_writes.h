@@ -18,7 +18,7 @@ struct event_files {
 bool event_is_named(const char *pattern, const char *event);
 /* Whether the write is of -e, -f or -R. */
 bool event_write_is(const struct setting_write *w);
-/* Whether there is a -R. */
+/* Whether there is a -R, or an event whose records only a tree makes. */
 bool event_writes_trigger(const struct invocation *inv);
 /* Carries all of them out: definitions, those of --config, filters and triggers first, then
  * inv->lines, then what is enabled. 0, or -errno and *err

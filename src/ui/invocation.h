@@ -57,8 +57,9 @@ struct setting_write {
 	const struct config_write *config; /* the line of --config's file that made it, or NULL */
 };
 
-/* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". */
-struct probe_definition_line { char *line, *name; };
+/* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". in_tree: a line of
+ * dynamic_events, whose records only a tree makes. */
+struct probe_definition_line { char *line, *name; bool in_tree; };
 
 /* One more `echo TEXT >> FILE` in the tree, when the events are known (event_writes.h). */
 struct tree_line { char *file, *text; };

@@ -12,30 +12,20 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "event/eprobe.h"
 #include "image/dynamic_probes.h"
-#include "image/source_probe.h"
 #include "inject/launch.h"
+#include "ui/probe_option_internal.h"
 
-/* One definition, as its words. */
-struct probe_option {
-	const struct invocation *inv;
-	const char *text;
-	char *place;              /* "malloc+4%return", "libc:malloc", "work.c:12" */
-	const char *in_file;      /* its end, behind the module */
-	size_t head, column;      /* of the first word's end, of the place */
-	struct err *err;
-};
-
-/* Whether -e was given a definition, p or r with a name or a place behind it, and no event's
+/* Whether -e was given a definition, a letter with a name or a place behind it, and no event's
  * name. */
 static bool is_definition(const struct setting_write *w)
 {
-	return w->file && !strcmp(w->file, "set_event") && (*w->text == 'p' || *w->text == 'r') &&
+	return w->file && !strcmp(w->file, "set_event") && *w->text && strchr("prfet", *w->text) &&
 	       (w->text[1] == ':' || w->text[1] == ' ') && strchr(w->text, ' ');
 }
 
-/* The fault is at the place, wherever in the text that stands. */
-static int set_fault(const struct probe_option *o, const char *what, const char *name)
+int probe_option_fault(const struct probe_option *o, const char *what, const char *name)
 {
 	return err_at(o->err, EINVAL, o->text, o->column, "%s%s", what, name);
 }
@@ -66,7 +56,7 @@ static char *program_file(const struct probe_option *o)
 	char *path = probe_options_program(o->inv);
 
 	if (!path)
-		set_fault(o, "whose function this is is not known: write PATH:", o->place);
+		probe_option_fault(o, "whose function this is is not known: write PATH:", o->place);
 	return path;
 }
 
@@ -133,7 +123,7 @@ static char *module_file(const struct probe_option *o, const char *module)
 				      : system_library(module);
 
 	if (!found)
-		set_fault(o, o->inv->pids.n ? "the process has no module of this name: "
+		probe_option_fault(o, o->inv->pids.n ? "the process has no module of this name: "
 					    : "no library of the system has this name; write its path: ",
 			  module);
 	return found;
@@ -173,8 +163,7 @@ static bool has_module(const struct probe_option *o)
 	       (strchr(colon + 1, ':') || strspn(colon + 1, "0123456789") != strcspn(colon + 1, "%"));
 }
 
-/* Finds the file whose code the place is, and cuts it off. NULL and the error. */
-static char *file_of_place(struct probe_option *o)
+char *probe_option_file(struct probe_option *o)
 {
 	char *colon = strchr(o->place, ':'), *path;
 
@@ -191,7 +180,7 @@ static char *file_of_place(struct probe_option *o)
 static int make_lines(struct probe_option *o, source_lines *out)
 {
 	struct source_definition d = { .text = o->text, .head = o->head,
-				       .arguments = o->column + strlen(o->place) };
+				       .arguments = o->arguments };
 	char *path;
 	int r;
 
@@ -201,7 +190,7 @@ static int make_lines(struct probe_option *o, source_lines *out)
 			*vec_add(out) = (struct source_line){ .line = mem_strdup(o->text) };
 		return r < 0 ? r : 0;
 	}
-	path = file_of_place(o);
+	path = probe_option_file(o);
 	if (!path)
 		return -EINVAL;
 	d.path = path;
@@ -230,17 +219,40 @@ static int add_definition(struct probe_option *o, struct invocation *inv, struct
 	return 0;
 }
 
-/* The name by which the write enables the events: of several, a pattern. */
+/* The name by which the write enables the events: of several names, a pattern. */
 static const char *name_of_all(struct invocation *inv, size_t first)
 {
 	struct probe_definition_line *d = &inv->definitions.at[first];
 	char *one = d->name;
 
-	if (inv->definitions.n - first > 1) {
+	if (strcmp(one, inv->definitions.at[inv->definitions.n - 1].name) != 0) {
 		d->name = mem_printf("%s*", one);
 		free(one);
 	}
 	return d->name;
+}
+
+/* --- events of trees -------------------------------------------------------------------------- */
+
+/* Adds a line of dynamic_events, by e or t: the tree looks at what it is made of. */
+static int add_made(struct probe_option *o, struct invocation *inv)
+{
+	const char *name = o->text + 2, *slash = memchr(o->text, '/', o->head);
+
+	if (o->head < 3)
+		return err_at(o->err, EINVAL, o->text, 1,
+			      "this event needs a name here: %c:NAME %s", *o->text,
+			      *o->text == 'e' ? "SYSTEM/EVENT" : "TRACEPOINT");
+	*vec_add(&inv->definitions) = (struct probe_definition_line){
+		.line = mem_strdup(o->text),
+		.name = slash ? mem_printf("%.*s:%.*s", (int)(slash - name), name,
+					   (int)(o->text + o->head - slash - 1), slash + 1)
+			      : mem_printf("%s:%.*s",
+					   *o->text == 'e' ? EPROBE_SYSTEM : TPROBE_SYSTEM,
+					   (int)o->head - 2, name),
+		.in_tree = true,
+	};
+	return 0;
 }
 
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
@@ -248,12 +260,14 @@ int probe_option_add(struct invocation *inv, const char *text, const char **name
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
 	       n = strcspn(text + at, " \t"), first = inv->definitions.n;
 	struct probe_option o = { .inv = inv, .text = text, .head = head, .column = at,
-				  .err = err };
+				  .arguments = at + n, .err = err };
 	source_lines lines = { 0 };
 	int r;
 
 	o.place = mem_strndup(text + at, n);
-	r = make_lines(&o, &lines);
+	r = *text == 'e' || *text == 't' ? add_made(&o, inv)
+	    : *text == 'f'		 ? function_option_lines(&o, &lines)
+					 : make_lines(&o, &lines);
 	for (size_t i = 0; i < lines.n && r == 0; i++)
 		r = add_definition(&o, inv, &lines.at[i]);
 	source_lines_free(&lines);
@@ -297,6 +311,14 @@ int probe_options_resolve(struct invocation *inv, struct err *err)
 	return e ? err_prefix(err, "-e") : 0;
 }
 
+bool probe_options_in_tree(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->definitions.n; i++)
+		if (inv->definitions.at[i].in_tree)
+			return true;
+	return false;
+}
+
 int probe_options_define(struct invocation *inv, struct err *err)
 {
 	int e = 0;
@@ -305,6 +327,8 @@ int probe_options_define(struct invocation *inv, struct err *err)
 		const char *line = inv->definitions.at[i].line;
 		struct probe_command c;
 
+		if (inv->definitions.at[i].in_tree)
+			continue;
 		e = probe_command_parse(line, &c, err);
 		if (e < 0)
 			break;

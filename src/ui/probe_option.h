@@ -6,7 +6,9 @@
  *   MODULE:PLACE             in a library that the process has, or of the system
  *   PATH:PLACE               PATH:OFFSET, an offset in the file, as in uprobe_events
  * FETCHARG may be an expression of the source; at a SYMBOL itself also $arg1 to $arg6
- * (image/source_probe.h). */
+ * (image/source_probe.h). "f:NAME [MODULE:]GLOB[%return] FETCHARG..." is an event at all functions
+ * that match and can be probed; "e:NAME SYSTEM/EVENT ..." and "t:NAME TRACEPOINT ..." are lines of
+ * dynamic_events. */
 #pragma once
 #include "ui/invocation.h"
 
@@ -17,6 +19,8 @@ int probe_options_resolve(struct invocation *inv, struct err *err);
 /* Makes a line of one definition, as of -e; *name, "GROUP:EVENT", lives as long as inv's
  * definitions. 0, or -errno and *err with the column. */
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err);
+/* Whether one of them needs a tree, which makes its records. */
+bool probe_options_in_tree(const struct invocation *inv);
 /* Defines them in inv->events. 0, or -errno and *err. */
 int probe_options_define(struct invocation *inv, struct err *err);
 /* Adds a probe as perf probe takes it, [[GROUP:]NAME=]PLACE [ARGUMENT]..., to the writes; `file`,

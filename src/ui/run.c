@@ -18,6 +18,7 @@
 #include "tracee/tracee.h"
 #include "ui/config_option.h"
 #include "ui/missing.h"
+#include "ui/probe_option.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 
@@ -141,6 +142,11 @@ int run_start(struct invocation *inv, const char *trace_file, struct session **o
 	/* After the check, which catches interrupts: none leaves a file behind. */
 	if (status)
 		return status;
+	if (probe_options_in_tree(inv)) {
+		err_set(&err, EINVAL,
+			"-e: events of other events' records are made in a tree: use brace graph, record, start, mount or shell");
+		return say_error(&err);
+	}
 	if (!trace_file && screen_file_begin(inv, &err))
 		return run_failed(&err);
 	if (session_start(&req, out, &err)) {

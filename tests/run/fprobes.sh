@@ -23,11 +23,11 @@ start_program
 "$BRACE" mount "$D" -p "$PID" 2>"$T/err" || no_mount
 ON_EXIT+=("$BRACE umount --lazy $D")
 L='f:fprobes/request__entry request n=$arg1:s32
-f:fprobes/request__exit request%return arg1=$retval
+f:fprobes/request__exit request%return arg1=$retval:x64
 f:fprobes/many [lr]e[aq]* first=$arg1:s32'
 while read -r line; do define "$line"; done <<'LINES'
 f request n=$arg1:s32
-f request $retval
+f request $retval:x64
 f:many [lr]e[aq]* first=$arg1:s32
 LINES
 check_that "a function's begin, its return, and many functions are defined" listed "$L"

@@ -54,7 +54,7 @@ refused "an offset in the file" 'File offset is not available with kprobe' 10 'p
 ! echo "p $A:0x10" 2>/dev/null >>"$D/kprobe_events"
 result "a place in a file is not one of kprobe_events" $?
 refused "a second one of that name: another kind" 'Probe type is different from existing probe' 0 'r:asked request'
-refused "another argument" 'Argument type or name is different from existing probe' 28 'p:asked request n=$arg1:u64 s=$arg2 d=$stack'
+refused "another argument" 'Argument type or name is different from existing probe' 28 'p:asked request n=$arg1:u64 s=$stack1 d=$stack'
 refused "the same" 'There is already the exact same probe event' 0 'p:asked request n=$arg1:u64 s=$comm d=+0($stack):x64'
 refused "another way to print it" 'Argument type or name is different from existing probe' 13 'p:asked leaf n=$arg1:x64 s=$comm d=$stack'
 check_that "nothing of these is left" listed "$L"

@@ -20,6 +20,12 @@ BRACE_EVENT(kmem, kmem_cache_free, BRACE_PROTO(void *site, void *at, const char 
 	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, ptr, (unsigned long)at),
 		     BRACE_STRING(name, name)),
 	BRACE_PRINT("call_site=%pS ptr=%p name=%s", (void *)REC->call_site, (void *)REC->ptr, __get_str(name)))
+BRACE_EVENT(kmem, kmem_cache_alloc, BRACE_PROTO(void *site, void *at), BRACE_ARGS(site, at),
+	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, ptr, (unsigned long)at)),
+	BRACE_PRINT("call_site=%pS ptr=%p", (void *)REC->call_site, (void *)REC->ptr))
+BRACE_EVENT(kmem, kfree, BRACE_PROTO(void *site, const void *at), BRACE_ARGS(site, at),
+	BRACE_FIELDS(BRACE_FIELD(unsigned long, call_site, (unsigned long)site), BRACE_FIELD(unsigned long, ptr, (unsigned long)at)),
+	BRACE_PRINT("call_site=%pS ptr=%p", (void *)REC->call_site, (void *)REC->ptr))
 BRACE_EVENT(timer, timer_start, BRACE_PROTO(unsigned long n), BRACE_ARGS(n),
 	BRACE_FIELDS(BRACE_FIELD(unsigned long, expires, n)), BRACE_PRINT("expires=%lu", REC->expires))
 BRACE_EVENT(irq, softirq_entry, BRACE_PROTO(unsigned vec), BRACE_ARGS(vec),
@@ -30,7 +36,7 @@ BRACE_EVENT(signal, signal_generate, BRACE_PROTO(int sig, int errno_), BRACE_ARG
 #define KERNEL __attribute__((noinline, noclone))
 
 static volatile long work;
-static __thread char object[64];
+static __thread char a_task[64];
 
 KERNEL void _raw_spin_lock(void) { work++; }
 KERNEL void _raw_spin_unlock(void) { work--; }
@@ -40,7 +46,7 @@ KERNEL void mutex_unlock(void) { _raw_spin_unlock(); work++; }
 KERNEL void rcu_read_lock(void) { work++; }
 KERNEL void rcu_read_unlock(void) { work--; }
 KERNEL void rcu_note_context_switch(void) { rcu_read_lock(); rcu_read_unlock(); work++; }
-KERNEL void kmem_cache_free(void) { brace_kmem_kmem_cache_free(__builtin_return_address(0), object, "task_struct"); work++; }
+KERNEL void kmem_cache_free(void) { brace_kmem_kmem_cache_free(__builtin_return_address(0), a_task, "task_struct"); work++; }
 KERNEL void kmalloc_noprof(unsigned long n) { brace_kmem_kmalloc(__builtin_return_address(0), n); work++; }
 
 /* The deepest: what a stack tracer finds. */
@@ -65,20 +71,27 @@ KERNEL void schedule(void)
 	_raw_spin_unlock();
 }
 
+KERNEL void *kmem_cache_alloc(void) { brace_kmem_kmem_cache_alloc(__builtin_return_address(0), a_task); work++; return a_task; }
 KERNEL void release_task(void) { kmem_cache_free(); work++; }
 KERNEL void free_task(void) { kmem_cache_free(); kmem_cache_free(); work++; }
-KERNEL void vfs_read(void) { mutex_lock(); kmalloc_noprof(64); mutex_unlock(); work++; }
+KERNEL long vfs_read(void *file, char *buf, size_t count, long *pos)
+{
+	mutex_lock();
+	kmalloc_noprof(count);
+	mutex_unlock();
+	return work += file == (void *)buf || !pos;
+}
 KERNEL void vfs_write(void) { mutex_trylock(); work++; }
 KERNEL void vfs_open(const void *path, void *file) { work += path != file; }
-KERNEL void ksys_read(void) { vfs_read(); work++; }
+KERNEL void ksys_read(void) { long pos = 0; vfs_read(a_task, a_task, 64, &pos); work++; }
 KERNEL void sys_read(void) { ksys_read(); work++; }
 KERNEL void console_unlock(void) { work++; }
-KERNEL void do_execve(void) { vfs_open("/", object); vfs_read(); work++; }
+KERNEL void do_execve(void) { long pos = 0; vfs_open("/", a_task); vfs_read(a_task, a_task, 64, &pos); work++; }
 KERNEL void do_exit(void) { release_task(); work++; }
 KERNEL void uevent_show(void) __asm__("uevent_show.isra.0"); /* as a compiler names what it has changed */
 KERNEL void uevent_show(void) { work--; }
 KERNEL long inet_csk_accept(void) { return ++work; }
-KERNEL void kfree(void *at) { work += (long)at; }
+KERNEL void kfree(void *object) { brace_kmem_kfree(__builtin_return_address(0), object); work += (long)object; }
 KERNEL int proc_reg_write(void) { work++; return -5; }
 
 KERNEL void sched_tick(unsigned long n)
@@ -96,6 +109,7 @@ KERNEL void sched_tick(unsigned long n)
 	vfs_write();
 	console_unlock();
 	uevent_show();
+	kfree(kmem_cache_alloc());
 	if (n == ~0ul)
 		kfree((void *)inet_csk_accept());
 }

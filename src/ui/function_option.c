@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* -e f:NAME GLOB: one event at many functions of a file, on the main thread. The file is opened to
+ * look its functions up. Those that no probe fits are left out, and counted aloud. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/glob.h"
+#include "image/probes.h"
+#include "sym/module.h"
+#include "ui/probe_option_internal.h"
+#include "ui/say.h"
+
+/* Functions at which one definition can be. */
+#define FUNCTIONS_MOST 1000u
+
+/* The functions of one file, as f: asks for them. */
+struct chosen_functions {
+	VEC(char *) names;
+	unsigned matched, refused;
+	const char *why;          /* of the first one that cannot be probed */
+};
+
+/* Why no probe fits the function; NULL: one does. */
+static const char *refused_function(int fd, const char *path, uint64_t offset, bool returns)
+{
+	struct probe_returns bar;
+	enum hook_reason reason;
+
+	if (!returns) {
+		reason = probes_reason(fd, path, offset);
+		return reason ? hook_reason_texts[reason] : NULL;
+	}
+	bar = probes_returns(fd, path, offset);
+	return bar.bar == RETURN_BAR_WINDOW ? hook_reason_texts[bar.reason]
+	       : bar.bar		    ? return_bar_texts[bar.bar]
+					    : NULL;
+}
+
+/* Chooses the functions that match and can be probed. 0, or -errno and *err. */
+static int choose_functions(const char *path, const char *glob, bool returns,
+			    struct chosen_functions *out, struct err *err)
+{
+	struct sym_module *m;
+	uint64_t offset;
+	int r = sym_open(path, &m, err), fd;
+
+	if (r < 0)
+		return r;
+	fd = file_open(path, err);
+	for (size_t i = 0; fd >= 0 && i < m->functions.n; i++) {
+		const struct sym_function *f = &m->functions.at[i];
+		const char *name = f->plt || f->cold ? NULL : sym_name(m, f), *why;
+
+		if (!name || !glob_match(glob, name) || !sym_code_offset(m, f->vaddr, &offset))
+			continue;
+		out->matched++;
+		why = refused_function(fd, path, offset, returns);
+		out->refused += why != NULL;
+		if (!why)
+			*vec_add(&out->names) = mem_strdup(name);
+		else if (!out->why)
+			out->why = why;
+	}
+	if (fd >= 0)
+		close(fd);
+	sym_close(m);
+	return fd < 0 ? fd : 0;
+}
+
+/* Says what the event leaves out. */
+static void tell_refused(const struct probe_option *o, const struct chosen_functions *c)
+{
+	if (c->refused && c->names.n && !o->inv->quiet)
+		say_warning("%s: %u of %u functions cannot be probed, and are left out (%s)",
+			    o->text, c->refused, c->matched, c->why);
+}
+
+/* Adds the lines of the event at one function: of p, or with %return of its return, in the group
+ * that f has. */
+static int add_function(struct probe_option *o, const char *path, const char *place,
+			source_lines *out)
+{
+	const char *name = o->text + 2, *arguments = o->text + o->arguments;
+	const char *group = memchr(name, '/', o->head - 2) ? "" : "fprobes/";
+	char *text = mem_printf("p:%s%.*s %s%s", group, (int)(o->head - 2), name, place,
+				arguments);
+	size_t head = strlen(group) + o->head;
+	struct source_definition d = { .text = text, .path = path, .place = place, .head = head,
+				       .place_column = head + 1,
+				       .arguments = head + 1 + strlen(place) };
+	source_lines lines = { 0 };
+	struct err why;
+	int r = source_probe_lines(&d, &lines, &why);
+
+	/* What follows the place stands where it stood, behind other words. */
+	if (r < 0)
+		err_at(o->err, -r, o->text,
+		       why.column < d.arguments
+			       ? o->column
+			       : why.column - d.arguments + (size_t)(arguments - o->text),
+		       "%s", why.text);
+	for (size_t i = 0; i < lines.n; i++)
+		*vec_add(out) = lines.at[i];
+	vec_free(&lines);
+	free(text);
+	return r;
+}
+
+/* Adds the lines of all functions. */
+static int add_functions(struct probe_option *o, const char *path, const char *suffix,
+			 const struct chosen_functions *c, source_lines *out)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < c->names.n && r == 0; i++) {
+		char *place = mem_printf("%s%s", c->names.at[i], suffix);
+
+		r = add_function(o, path, place, out);
+		free(place);
+	}
+	return r;
+}
+
+/* Whether an argument is $retval: the event is one of returns then, as in the kernel. */
+static bool wants_value(const char *arguments)
+{
+	const char *at = strstr(arguments, "$retval");
+
+	return at && !isalnum((unsigned char)at[7]) && at[7] != '_';
+}
+
+int function_option_lines(struct probe_option *o, source_lines *out)
+{
+	char *glob, *suffix, *path;
+	struct chosen_functions c = { 0 };
+	bool returns;
+	int r;
+
+	if (o->head < 3)
+		return err_at(o->err, EINVAL, o->text, 1,
+			      "this event needs a name here: f:NAME FUNCTIONS");
+	path = probe_option_file(o);
+	if (!path)
+		return -EINVAL;
+	suffix = strchr(o->in_file, '%');
+	glob = mem_strndup(o->in_file, suffix ? (size_t)(suffix - o->in_file)
+					      : strlen(o->in_file));
+	returns = suffix ? !strcmp(suffix, "%return")
+			 : wants_value(o->text + o->arguments);
+	r = choose_functions(path, glob, returns, &c, o->err);
+	if (r == 0 && suffix && !returns)
+		r = probe_option_fault(o, "behind a function stands %return, not ", suffix);
+	else if (r == 0 && !c.matched)
+		r = probe_option_fault(o, "no function of this file matches: ", path);
+	else if (r == 0 && !c.names.n)
+		r = probe_option_fault(o, "no probe fits: ", c.why);
+	else if (r == 0 && c.names.n > FUNCTIONS_MOST)
+		r = probe_option_fault(o, "more than 1000 functions match: ", glob);
+	else if (r == 0)
+		r = add_functions(o, path, returns ? "%return" : "", &c, out);
+	if (r == 0)
+		tell_refused(o, &c);
+	for (size_t i = 0; i < c.names.n; i++)
+		free(c.names.at[i]);
+	vec_free(&c.names);
+	free(glob);
+	free(path);
+	return r;
+}
