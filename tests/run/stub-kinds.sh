@@ -22,7 +22,11 @@ state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$PID/status")
 [ "${state:-Z}" != Z ]
 result "the program lives" $? "$T/out"
 echo 1 >"$D/options/funcgraph-retval"
-grep -q ' = ' <(timeout "$LIMIT" cat "$D/trace_pipe")
+exec {PIPE}< <(exec timeout "$LIMIT" cat "$D/trace_pipe")
+READER=$!
+grep -q ' = ' <&"$PIPE"
 result "and tells what it returns" $?
+exec {PIPE}<&-
+wait "$READER" # the tree is in use until it has ended
 check "umount" "$BRACE" umount "$D"
 finish
