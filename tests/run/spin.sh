@@ -9,15 +9,15 @@ MODEL=$HERE/../../src/shared/memory.pml
 JOBS=${JOBS:-$(nproc)}
 export MODEL T
 
-# explore NAME OPTIMIZE OPTION...: leaves $T/NAME/out, what pan has to say.
+# explore NAME OPTION...: leaves $T/NAME/out, what pan has to say.
 explore() {
-	local dir=$T/$1 optimize=$2 flags=()
-	shift 2
+	local dir=$T/$1 flags=()
+	shift
 	mkdir -p "$dir" && cp "$MODEL" "$dir" && cd "$dir" || return
 	[[ "$* " != *"-DKILL "* ]] || flags=(-E) # whoever was killed has not ended
 	{
 		spin -a -o3 "$@" memory.pml &&
-			gcc "$optimize" -w -DSAFETY -DCOLLAPSE -DVECTORSZ=4096 -o pan pan.c &&
+			$COMPILE -w -DSAFETY -DCOLLAPSE -DVECTORSZ=4096 -o pan pan.c &&
 			./pan -d >states && timeout "${LIMIT_PAN:-120}" ./pan -m1000000 "${flags[@]}"
 	} >out 2>&1 </dev/null
 	rm -f pan pan.[chbmtp]
@@ -106,7 +106,7 @@ with_handled() { sed 's/$/ /; /-DLEVELS/{/-DHANDLED/!s/$/-DHANDLED=3/}; s/ *$//'
 # run_all PREFIX: the worlds of standard input.
 run_all() {
 	# shellcheck disable=SC2016 # for the shell that is started
-	with_handled | xargs -P "$JOBS" -L1 bash -c 'name=$2; shift 2; explore "$0$name" "$OPTIMIZE" "$@"' "$1" --
+	with_handled | xargs -P "$JOBS" -L1 bash -c 'name=$2; shift 2; explore "$0$name" "$@"' "$1" --
 }
 
 # A fault that stops nothing but the clock is not found: pan must say what is wrong, or where it
@@ -131,13 +131,14 @@ taken() {
 }
 
 begin=$SECONDS
-OPTIMIZE=-O0 # most are explored before a compiler could make them faster
+# Most are explored before gcc has compiled them.
+COMPILE=$(command -v tcc) || COMPILE='gcc -O0'
 if [ "${LARGER:-}" ]; then
-	OPTIMIZE=-O2 LIMIT_PAN=${LIMIT_PAN:-1800}
+	COMPILE='gcc -O2' LIMIT_PAN=${LIMIT_PAN:-1800}
 	worlds() { larger; }
 	faults() { :; }
 fi
-export OPTIMIZE LIMIT_PAN
+export COMPILE LIMIT_PAN
 worlds | run_all w-
 while read -r name _; do
 	clean "$T/w-$name/out"
