@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* links: export report excerpt sym store arch trace model event shared base zstd threads */
-/* Every exporter on any trace file that can be read: the first byte chooses how the bytes become
- * one (store.c has the same two ways), the second the format and what a call weighs. */
-#include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
-
+/* Every exporter on any trace file that can be read. The first byte chooses the format and what a
+ * call weighs. */
+#include "base/new_file.h"
 #include "export/exporter.h"
 #include "store/store.h"
 #include "trace_file.h"
@@ -15,21 +12,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static uint8_t how; /* the input's first byte */
+
 static int swallow(void *arg, const char *bytes, size_t n)
 {
 	return 0;
-}
-
-static void empty_directory(const char *path)
-{
-	DIR *d = opendir(path);
-	const struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(path);
 }
 
 /* Calls that begin and end are as many, whatever the file says. */
@@ -56,12 +43,12 @@ static void run(const struct exporter *e, unsigned weight, struct store_reader *
 	if (!e->directory || job.directory)
 		check(&job, e->write(&job, &err), &err);
 	if (job.directory)
-		empty_directory(directory);
+		new_directory_remove(directory);
 	out_free(&out);
 	job.source->ops->close(job.source);
 }
 
-static void export_bytes(const uint8_t *bytes, size_t n, uint8_t how)
+static void export_bytes(const uint8_t *bytes, size_t n)
 {
 	struct store_description about;
 	struct store_reader *r;
@@ -80,16 +67,8 @@ static void export_bytes(const uint8_t *bytes, size_t n, uint8_t how)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes file;
-
-	if (size < 2)
+	if (!size)
 		return 0;
-	if (data[0] % 4 == 0) {
-		export_bytes(data + 2, size - 2, data[1]);
-		return 0;
-	}
-	file = trace_file_make(data + 2, size - 2, data[0] % 4 == 1);
-	export_bytes(file.at, file.n, data[1]);
-	vec_free(&file);
-	return 0;
+	how = data[0];
+	return trace_file_run(data + 1, size - 1, export_bytes);
 }

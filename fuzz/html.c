@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: export report excerpt sym store arch trace model event shared base zstd z threads */
-/* Pages of any trace file that can be read (query.c has the same ways to make one). Whatever the
- * trace is, a page has its three scripts and no other. */
+/* Pages of any trace file that can be read. Whatever the trace is, a page has its three scripts and
+ * no other. */
 #include "export/html.h"
 #include "store/store.h"
 #include "trace_file.h"
@@ -58,16 +58,5 @@ static void write_page(const uint8_t *bytes, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes file;
-
-	if (!size)
-		return 0;
-	if (data[0] % 4 == 0) {
-		write_page(data + 1, size - 1);
-		return 0;
-	}
-	file = trace_file_make(data + 1, size - 1, data[0] % 4 == 1);
-	write_page(file.at, file.n);
-	vec_free(&file);
-	return 0;
+	return trace_file_run(data, size, write_page);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: query report excerpt sym store arch trace model event shared base zstd threads */
-/* SQL over any trace file that can be read: the first byte chooses how the bytes become one
- * (store.c has the same two ways), then all tables are read and the indexes are used. */
+/* SQL over any trace file that can be read: all tables are read and the indexes are used. */
 #include "query/query.h"
 #include "trace_file.h"
 
@@ -65,16 +64,5 @@ static void ask(const uint8_t *bytes, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes file;
-
-	if (!size)
-		return 0;
-	if (data[0] % 4 == 0) {
-		ask(data + 1, size - 1);
-		return 0;
-	}
-	file = trace_file_make(data + 1, size - 1, data[0] % 4 == 1);
-	ask(file.at, file.n);
-	vec_free(&file);
-	return 0;
+	return trace_file_run(data, size, ask);
 }

@@ -182,3 +182,21 @@ static struct bytes trace_file_make(const uint8_t *data, size_t size, bool index
 	vec_free(&places);
 	return file;
 }
+
+/* What most targets do with an input: its first byte says whether the others are a file, or the
+ * contents of one's packets. */
+static int trace_file_run(const uint8_t *data, size_t size, void (*use)(const uint8_t *bytes, size_t n))
+{
+	struct bytes file;
+
+	if (!size)
+		return 0;
+	if (data[0] % 4 == 0) {
+		use(data + 1, size - 1);
+		return 0;
+	}
+	file = trace_file_make(data + 1, size - 1, data[0] % 4 == 1);
+	use(file.at, file.n);
+	vec_free(&file);
+	return 0;
+}

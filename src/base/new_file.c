@@ -193,8 +193,7 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 	return -err->code;
 }
 
-/* The directory has files alone. */
-static void remove_directory(const char *path)
+void new_directory_remove(const char *path)
 {
 	DIR *d = opendir(path);
 	const struct dirent *e;
@@ -214,7 +213,7 @@ int new_directory_end(struct whole_file *f, bool keep, struct err *err)
 	if (keep && renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
 		e = err_cannot(&w, "make", err);
 	if (!keep || e)
-		remove_directory(f->temporary);
+		new_directory_remove(f->temporary);
 	free(f->temporary);
 	*f = (struct whole_file){ .fd = -1 };
 	return e;

@@ -36,3 +36,5 @@ int new_file_end(struct whole_file *f, bool keep, struct err *err);
  * empty one of the name is replaced; anything else under the name is refused. */
 int new_directory_begin(struct whole_file *f, const char *path, const char *what, struct err *err);
 int new_directory_end(struct whole_file *f, bool keep, struct err *err);
+/* Removes a directory that has files alone, and them. */
+void new_directory_remove(const char *path);
