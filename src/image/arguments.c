@@ -273,7 +273,7 @@ static bool is_traced(const struct module *mod, uint32_t i)
 /* The wishes about one function: its arguments, its value's type, a condition. */
 struct argument_wish {
 	bool args, type, begins;
-	const struct function_pattern *condition;
+	const struct function_pattern *condition, *returned;
 };
 
 static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
@@ -287,12 +287,14 @@ static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
 	wish.args = settings_args_of(w->set, name, w->mod->name);
 	wish.type = settings_type_of(w->set, name, w->mod->name);
 	wish.condition = settings_condition_of(w->set, name, w->mod->name, &wish.begins);
+	wish.returned = settings_returned_of(w->set, name, w->mod->name);
+	wish.begins |= wish.returned != NULL;
 	return wish;
 }
 
 static bool is_wish(const struct argument_wish *wish)
 {
-	return wish->args || wish->type || wish->condition;
+	return wish->args || wish->type || wish->condition || wish->returned;
 }
 
 /* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. */
@@ -398,23 +400,50 @@ static void refuse_condition(struct module *mod, uint32_t i, bool begins)
 			   mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
 }
 
+/* What calls return decides when they have: their returns have to be records of their own. */
+static int check_returned(const struct argument_wishes *w, uint32_t i, const char *name,
+			  const struct argument_wish *wish, const struct sym_arguments *known,
+			  struct err *err)
+{
+	const struct function_pattern *p = wish->returned;
+	struct filter_program *program;
+	int r;
+
+	if (!w->set->tracer->exits)
+		return condition_error(p, 0, err, "what %s returns is not recorded by the tracer "
+				       "`%s`, but by function_graph", name, w->set->tracer->name);
+	if (w->set->tracing_thresh_ns)
+		return condition_error(p, 0, err, "with a threshold calls are recorded at their "
+				       "ends, and cannot be selected by what %s returns", name);
+	if (w->mod->hooks->entries[i].entry_only)
+		return condition_error(p, 0, err, "the returns of %s are not followed", name);
+	r = condition_compile_returned(p, name, known ? known->returns : NULL, &program, err);
+	if (r == 0)
+		free(program);
+	return r;
+}
+
 /* Where control leaves a stack the agent has to be told of every call. */
 static int compile_condition(const struct argument_wishes *w, uint32_t i,
 			     const struct argument_wish *wish, const struct sym_arguments *known,
 			     struct condition *out, struct err *err)
 {
+	const struct function_pattern *p = wish->returned ? wish->returned : wish->condition;
 	char name[512];
+	int r = 0;
 
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
 	if (w->mod->hooks->entries[i].leaves)
-		return condition_error(wish->condition, 0, err,
-				       "calls of %s cannot be left out by their arguments, since "
-				       "it may leave its stack", name);
+		return condition_error(p, 0, err, "calls of %s cannot be left out, since it may "
+				       "leave its stack", name);
 	if (w->mod->hooks->language == SYM_LANG_GO)
-		return condition_error(wish->condition, 0, err,
-				       "the arguments of %s are not known, since it is written in "
-				       "Go", name);
-	return condition_compile(wish->condition, name, known, wish->begins, out, err);
+		return condition_error(p, 0, err, "what %s takes and returns is not known, since "
+				       "it is written in Go", name);
+	if (wish->returned)
+		r = check_returned(w, i, name, wish, known, err);
+	return r < 0 || !wish->condition
+		       ? r
+		       : condition_compile(wish->condition, name, known, wish->begins, out, err);
 }
 
 /* False: the function is not traced, because its condition does not fit. */
@@ -424,7 +453,7 @@ static bool plan_condition(const struct argument_wishes *w, uint32_t i,
 {
 	struct err err;
 
-	if (!wish->condition)
+	if (!wish->condition && !wish->returned)
 		return true;
 	if (compile_condition(w, i, wish, known, out, &err) == 0) {
 		count->conditional++;
@@ -442,8 +471,9 @@ static bool plan_condition(const struct argument_wishes *w, uint32_t i,
 static void plan_prototype(const struct argument_wishes *w, const struct argument_wish *wish,
 			   const struct sym_arguments *known, struct argument_plan *plan)
 {
-	const char *returns = settings_types(w->set) && !wish->type ? "-" :
-			      known && wish->type		    ? known->returns : "?";
+	bool type = wish->type || wish->returned;
+	const char *returns = settings_types(w->set) && !type ? "-" :
+			      known && type		      ? known->returns : "?";
 	bool args = wish->args && known;
 
 	if (wish->args && !known && names_functions(w->set) &&
@@ -451,7 +481,7 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 		plan_registers(plan, returns);
 		return;
 	}
-	if (!args && *returns == '?' && !plan->condition.filter)
+	if (!args && *returns == '?' && !plan->condition.filter && !plan->returned)
 		return;
 	plan->prototype = args ? mem_printf("%s(%s)", returns, known->takes) : mem_strdup(returns);
 	if (args)
@@ -467,6 +497,8 @@ static void plan_function(const struct argument_wishes *w, uint32_t i,
 
 	if (!plan_condition(w, i, &wish, known, count, &plan.condition))
 		return;
+	if (wish.returned && w->mod->selected[i] == SELECT_GRAPH)
+		plan.returned = mem_strdup(wish.returned->returned);
 	plan_prototype(w, &wish, known, &plan);
 	if (plan.prototype)
 		*vec_add(&w->mod->arguments.at) = plan;
@@ -566,6 +598,7 @@ void arguments_free(argument_plans *plans)
 		free(plans->at.at[i].prototype);
 		free(plans->at.at[i].program);
 		condition_free(&plans->at.at[i].condition);
+		free(plans->at.at[i].returned);
 	}
 	vec_free(&plans->at);
 }

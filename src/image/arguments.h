@@ -16,6 +16,8 @@ struct argument_plan {
 	struct fetch_program *program; /* NULL: its arguments are not recorded */
 	uint32_t bytes;                /* of the program */
 	struct condition condition;
+	/* the condition on what its calls return (condition_compile_returned()); NULL: none */
+	char *returned;
 };
 typedef struct { VEC(struct argument_plan) at; } argument_plans;
 

@@ -30,8 +30,8 @@ int condition_error(const struct function_pattern *p, size_t at, struct err *err
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	return err_at(err, EINVAL, p->text, strlen(p->text) - strlen(p->condition) + at, "%s",
-		      text);
+	at += strlen(p->text) - strlen(p->returned ? p->returned : p->condition);
+	return err_at(err, EINVAL, p->text, at, "%s", text);
 }
 
 /* One function's arguments as a format. */
@@ -198,6 +198,44 @@ int condition_compile(const struct function_pattern *p, const char *function,
 	end_compared(c);
 	free(c);
 	return r;
+}
+
+/* The value as a field; NULL: it is nothing that can be compared. */
+static const char *returned_type(const char *prototype, struct prototype_value *v)
+{
+	struct prototype p;
+
+	*v = (struct prototype_value){ .type = PROTOTYPE_SIGNED, .size = WORD };
+	if (!prototype || !prototype_parse(prototype, &p) || p.returns.type == PROTOTYPE_UNKNOWN ||
+	    p.returns.type == PROTOTYPE_UNASKED)
+		return "long";
+	*v = p.returns;
+	if (v->type == PROTOTYPE_STRING_AT && v->form == PROTOTYPE_PLAIN) {
+		v->type = PROTOTYPE_POINTER;
+		v->size = WORD;
+	}
+	return v->type == PROTOTYPE_STRING_AT || v->form != PROTOTYPE_PLAIN ? NULL : field_type(v);
+}
+
+int condition_compile_returned(const struct function_pattern *p, const char *function,
+			       const char *prototype, struct filter_program **out, struct err *err)
+{
+	const struct filter_context context = { 0 };
+	struct prototype_value v;
+	const char *type = returned_type(prototype, &v);
+	const struct event_field field = { type, FUNCTION_RETURNED, CONDITION_RETURNED_AT, v.size,
+					   is_signed(&v) };
+	const struct event_format format = { "brace", "return", 0, &field, 1, NULL };
+	struct filter_fault fault;
+
+	if (!type)
+		return condition_error(p, strspn(p->returned, " \t"), err,
+				       "%s returns nothing that can be compared", function);
+	if (filter_compile(&format, p->returned, strlen(p->returned), &context, out, &fault) < 0)
+		return condition_error(p, function_condition_column(&fault), err,
+				       "condition of %s: %s", function,
+				       filter_fault_sentence(&fault));
+	return 0;
 }
 
 uint64_t condition_filter_at(const struct condition *c)

@@ -22,6 +22,13 @@ struct condition {
 int condition_compile(const struct function_pattern *p, const char *function,
 		      const struct sym_arguments *known, bool begins, struct condition *out,
 		      struct err *err);
+/* Compiles the pattern's condition on what calls return for the type that a prototype tells;
+ * prototype: NULL: it is not known, and rax is compared. The program's records have the value at
+ * CONDITION_RETURNED_AT. Returns 0, and the caller frees *out; or -EINVAL and *err. */
+#define CONDITION_RETURNED_AT 8u
+int condition_compile_returned(const struct function_pattern *p, const char *function,
+			       const char *prototype, struct filter_program **out,
+			       struct err *err);
 /* Tells an error at a place of the condition. Returns -EINVAL. */
 int condition_error(const struct function_pattern *p, size_t at, struct err *err,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -634,7 +634,10 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	out->flags =
 		(e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) |
 		(f->plt ? TRACE_FUNCTION_PLT : 0) |
-		(plan && plan->condition.filter ? TRACE_FUNCTION_CONDITIONAL : 0);
+		(plan && (plan->condition.filter || plan->returned) ? TRACE_FUNCTION_CONDITIONAL
+								     : 0);
+	out->begins = mod->selected[i] == SELECT_GRAPH;
+	out->compared = plan && plan->condition.filter;
 	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {
 		out->hook = HOOK_NONE;
 		out->reason = REASON_FILTERED;
@@ -669,7 +672,8 @@ static void describe_libraries(const struct modules *m, const struct module *mod
 	free(at);
 }
 
-/* A prototype that several functions in a row have is told once. */
+/* And conditions on what is returned. A prototype that several functions in a row have is told
+ * once. */
 static void describe_prototypes(const struct module *mod, struct trace_module *t)
 {
 	const argument_plans *p = &mod->arguments;
@@ -682,8 +686,11 @@ static void describe_prototypes(const struct module *mod, struct trace_module *t
 		if (!last || strcmp(last, plan->prototype) != 0)
 			at = add_string(t, plan->prototype);
 		last = plan->prototype;
-		if (plan->function < t->functions.n)
-			t->functions.at[plan->function].prototype = at;
+		if (plan->function >= t->functions.n)
+			continue;
+		t->functions.at[plan->function].prototype = at;
+		if (plan->returned)
+			t->functions.at[plan->function].returned = add_string(t, plan->returned);
 	}
 }
 

@@ -118,8 +118,10 @@ int instances_start(const struct instances_request *req, struct tree *tree, stru
 	l->mode = s.mode == BUFFER_BLOCK ? BUFFER_BLOCK : BUFFER_STREAM;
 	instances_add(l, top, NULL, &s);
 	l->now = instances_for_session(l, l->top, &s);
+	e = instances_check_returned(&s, err);
 	settings_free(&s);
-	e = begin_session(l, req, err);
+	if (e == 0)
+		e = begin_session(l, req, err);
 	if (e == 0) {
 		events_set_context(l->events,
 				   &(struct filter_context){ .function = find_function, .arg = l });

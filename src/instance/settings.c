@@ -288,6 +288,14 @@ static int check_triggers(const struct event_set *s, struct err *err)
 	return 0;
 }
 
+int instances_check_returned(const struct settings *s, struct err *err)
+{
+	if (!function_list_has_returned(&s->graph_function))
+		return 0;
+	return err_set(err, EINVAL,
+		       "a condition on what a call returns ($retval) holds records back until the return: brace record and brace graph do that, a tree does not");
+}
+
 /* Refuses conditions on arguments where several instances trace functions: the programs record what
  * all of them want, and a record does not tell which condition it satisfied. */
 static int check_conditions(struct trace_array *tr, const struct settings *next, struct err *err)
@@ -327,7 +335,9 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		return err_set(
 			err, EBUSY,
 			"the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	e = check_conditions(tr, next, err);
+	e = instances_check_returned(next, err);
+	if (e == 0)
+		e = check_conditions(tr, next, err);
 	if (e == 0 && settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
 	if (e)

@@ -43,17 +43,139 @@ size_t function_condition_at(const char *word)
 	return 0;
 }
 
+/* --- terms about the returned value ---------------------------------------------------------- */
+
+static const char retval[] = "$retval";
+#define RETVAL_BYTES (sizeof(retval) - 1)
+_Static_assert(sizeof(FUNCTION_RETURNED) == sizeof(retval), "columns stay");
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Follows quotes and parentheses through a condition. */
+struct scan { char quote; int depth; };
+
+/* True if the character is outside of quotes. */
+static bool scan_to(struct scan *s, char c)
+{
+	if (s->quote || c == '"' || c == '\'') {
+		s->quote = !s->quote ? c : s->quote == c ? 0 : s->quote;
+		return false;
+	}
+	s->depth += (c == '(') - (c == ')');
+	return true;
+}
+
+/* Bytes of the first term of the text, up to `&&` outside of parentheses, or to the end. If `||`
+ * stands outside of them, all is one term. */
+static size_t term_length(const char *text)
+{
+	struct scan s = { 0 };
+	size_t end = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		if (!scan_to(&s, text[i]) || s.depth > 0)
+			continue;
+		if (text[i] == '|' && text[i + 1] == '|')
+			return strlen(text);
+		if (!end && text[i] == '&' && text[i + 1] == '&')
+			end = i;
+	}
+	return end ? end : strlen(text);
+}
+
+static bool is_retval(const char *p)
+{
+	return !strncmp(p, retval, RETVAL_BYTES) && !is_name(p[RETVAL_BYTES]);
+}
+
+/* Where the first `$retval` of a term is; n: there is none. */
+static size_t find_retval(const char *term, size_t n)
+{
+	struct scan s = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		if (scan_to(&s, term[i]) && is_retval(term + i))
+			return i;
+	return n;
+}
+
+/* Where a term names something else, which an operator follows; n: it does not. */
+static size_t find_other(const char *term, size_t n)
+{
+	struct scan s = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		size_t name = 0, operator;
+
+		if (!scan_to(&s, term[i]))
+			continue;
+		while (i + name < n && is_name(term[i + name]))
+			name++;
+		operator = i + name + strspn(term + i + name, in_line);
+		if (name && !isdigit((unsigned char)term[i]) && (!i || term[i - 1] != '$') &&
+		    operator < n && strchr("~=!<>&", term[operator]) &&
+		    strncmp(term + operator, "&&", 2))
+			return i;
+		i += name ? name - 1 : 0;
+	}
+	return n;
+}
+
+/* Copies a term with FUNCTION_RETURNED for each `$retval`. */
+static void take_term(char *to, const char *term, size_t n)
+{
+	memcpy(to, term, n);
+	for (size_t at; (at = find_retval(to, n)) < n;)
+		memcpy(to + at, FUNCTION_RETURNED, RETVAL_BYTES);
+}
+
+/* Puts `&&` between the text's terms again, in front of this one. */
+static void join_term(char *text, size_t at)
+{
+	if (text[strspn(text, in_line)] && at >= 2)
+		memcpy(text + at - 2, "&&", 2);
+}
+
+const char *function_condition_split(char *condition, char **returned, size_t *fault)
+{
+	size_t all = strlen(condition), n;
+	char *entry;
+
+	*returned = NULL;
+	if (find_retval(condition, all) == all)
+		return NULL;
+	entry = mem_printf("%*s", (int)all, "");
+	*returned = mem_printf("%*s", (int)all, "");
+	for (size_t at = 0; at < all; at += n + 2) {
+		char *to;
+
+		n = term_length(condition + at);
+		to = find_retval(condition + at, n) < n ? *returned : entry;
+		if (to == *returned && find_other(condition + at, n) < n) {
+			*fault = at + find_other(condition + at, n);
+			free(entry);
+			return "terms about arguments and about $retval are joined by && alone, "
+			       "outside of parentheses";
+		}
+		join_term(to, at);
+		take_term(to + at, condition + at, n);
+	}
+	memcpy(condition, entry, all);
+	if (!entry[strspn(entry, in_line)])
+		*condition = '\0';
+	free(entry);
+	return NULL;
+}
+
 /* --- the trial ------------------------------------------------------------------------------ */
 
 struct trial {
 	VEC(struct event_field) fields;
 	VEC(char *) names;
 };
-
-static bool is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
 
 static struct event_field *find_field(const struct trial *t, const char *name, size_t n)
 {

@@ -10,6 +10,13 @@ size_t function_condition_at(const char *word);
 /* Bytes of ` if CONDITION` at p, right behind a name, to the end of the line; 0: none is there. */
 size_t function_condition_length(const char *p);
 
+/* Takes the terms about the returned value out of a condition: terms are what `&&` joins outside of
+ * parentheses. condition: becomes the others, or "". *returned: those, to be freed, with
+ * FUNCTION_RETURNED for `$retval`; NULL: there are none. Both keep each term's column, with blanks
+ * in between. Returns NULL, or a sentence and where in the condition its fault is. */
+#define FUNCTION_RETURNED "_retval"
+const char *function_condition_split(char *condition, char **returned, size_t *fault);
+
 /* Checks the condition without knowing the arguments: their types are taken from what they are
  * compared with. Returns NULL, or a sentence and where in the condition its fault is. */
 const char *function_condition_check(const char *condition, size_t *fault);

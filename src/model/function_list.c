@@ -18,6 +18,7 @@ static void pattern_free(struct function_pattern *p)
 	free(p->glob);
 	free(p->module);
 	free(p->condition);
+	free(p->returned);
 }
 
 void function_list_free(struct function_list *l)
@@ -36,6 +37,7 @@ static struct function_pattern pattern_copy(const struct function_pattern *p)
 	c.glob = mem_strdup(p->glob);
 	c.module = p->module ? mem_strdup(p->module) : NULL;
 	c.condition = p->condition ? mem_strdup(p->condition) : NULL;
+	c.returned = p->returned ? mem_strdup(p->returned) : NULL;
 	return c;
 }
 
@@ -144,7 +146,15 @@ static int parse_condition(const struct word *w, struct function_pattern *p, str
 	if (*w->s == '!')
 		return word_error(w, w->s + at, "what is taken out has no condition: leave out `if`");
 	p->condition = mem_strdup(w->s + at);
-	sentence = function_condition_check(p->condition, &fault);
+	sentence = function_condition_split(p->condition, &p->returned, &fault);
+	if (!sentence && p->returned)
+		sentence = function_condition_check(p->returned, &fault);
+	if (!sentence && p->returned && !*p->condition) {
+		free(p->condition);
+		p->condition = NULL;
+	}
+	if (!sentence && p->condition)
+		sentence = function_condition_check(p->condition, &fault);
 	if (sentence)
 		return word_error(w, w->s + at + fault, "condition: %s", sentence);
 	w->s[strcspn(w->s, " \t")] = '\0';
@@ -451,6 +461,14 @@ bool function_list_has_conditions(const struct function_list *l)
 {
 	for (size_t i = 0; i < l->patterns.n; i++)
 		if (l->patterns.at[i].condition)
+			return true;
+	return function_list_has_returned(l);
+}
+
+bool function_list_has_returned(const struct function_list *l)
+{
+	for (size_t i = 0; i < l->patterns.n; i++)
+		if (l->patterns.at[i].returned)
 			return true;
 	return false;
 }

@@ -16,8 +16,10 @@ struct function_pattern {
 	char *module;       /* glob that its module matches; NULL: any */
 	bool remove;        /* "!...": takes functions out of the list */
 	bool other_modules; /* ":mod:!m": every module but m */
-	/* the condition on the arguments of its calls, as written behind `if`; NULL: none */
-	char *condition;
+	/* the condition on the arguments of its calls, as written behind `if`, and that on what
+	 * they return (function_condition_split()); NULL: none. Their length is that of all that
+	 * is behind `if` */
+	char *condition, *returned;
 };
 
 struct function_list {
@@ -57,8 +59,9 @@ bool function_list_has(const struct function_list *l, const char *symbol, const 
 const struct function_pattern *function_list_find(const struct function_list *l, const char *symbol,
 						  const char *module);
 
-/* Whether some pattern has a condition. */
+/* Whether some pattern has a condition; one on what a call returns. */
 bool function_list_has_conditions(const struct function_list *l);
+bool function_list_has_returned(const struct function_list *l);
 /* 0, or -EINVAL and *err if a word of the text has a condition, for lists that take none. */
 int function_list_refuse_conditions(const char *text, struct err *err);
 

@@ -112,14 +112,31 @@ static int write_commands(struct settings *s, struct function_commands *next, ch
 	return e;
 }
 
+/* A call that set_ftrace_filter selects alone cannot be taken back from among those it made. */
+static int refuse_returned(const char *text, struct err *err)
+{
+	struct function_list trial = { 0 };
+	const char *at = strstr(text, "$retval");
+	int e = at ? function_list_write(&trial, text, false, err) : 0;
+
+	if (!e && function_list_has_returned(&trial))
+		e = err_at(err, EINVAL, text, (size_t)(at - text),
+			   "a condition on what a call returns goes with -g (set_graph_function), "
+			   "which shows the call with all that it called");
+	function_list_free(&trial);
+	return e;
+}
+
 /* Writes set_ftrace_filter: names, which `>` replaces, and commands, which it does not. */
 static int write_filter(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {
 	struct function_commands next;
 	char *names;
-	int e;
+	int e = refuse_returned(text, err);
 
+	if (e)
+		return e;
 	if (!s->takes_commands)
 		return write_traced(s, f, text, append, err);
 	names = mem_strdup(text);
@@ -229,6 +246,14 @@ const struct function_pattern *settings_condition_of(const struct settings *s, c
 	if (!p)
 		p = function_list_find(&s->filter, symbol, module);
 	return p && p->condition ? p : NULL;
+}
+
+const struct function_pattern *settings_returned_of(const struct settings *s, const char *symbol,
+						    const char *module)
+{
+	const struct function_pattern *p = function_list_find(&s->graph_function, symbol, module);
+
+	return p && p->returned ? p : NULL;
 }
 
 /* Nothing is started here: the owner of the settings compares them with those before and acts. */

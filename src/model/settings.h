@@ -120,7 +120,11 @@ bool settings_trace(const struct settings *s, const char *symbol, const char *mo
  * *begins, to begin a graph: inside of one it is recorded without. NULL: there is none. */
 const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,
 						     const char *module, bool *begins);
-/* Whether any function has such a condition. */
+/* The pattern whose condition on what a call returns decides whether a call that begins a graph is
+ * kept. NULL: there is none. */
+const struct function_pattern *settings_returned_of(const struct settings *s, const char *symbol,
+						    const char *module);
+/* Whether any function has such a condition, on arguments or on what is returned. */
 static inline bool settings_conditions(const struct settings *s)
 {
 	return s->tracer->functions && (function_list_has_conditions(&s->filter) ||
@@ -129,7 +133,8 @@ static inline bool settings_conditions(const struct settings *s)
 /* Whether exits are recorded with the returned values. */
 static inline bool settings_values(const struct settings *s)
 {
-	return s->tracer->exits && option_is_set(s->options, OPTION_GRAPH_RETVAL);
+	return s->tracer->exits && (option_is_set(s->options, OPTION_GRAPH_RETVAL) ||
+				    function_list_has_returned(&s->graph_function));
 }
 /* Whether arguments of functions are recorded at all. */
 static inline bool settings_args(const struct settings *s)

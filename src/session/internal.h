@@ -21,6 +21,7 @@
 #include "tracee/exit_watch.h"
 
 struct control;
+struct held_calls;
 struct store_writer;
 struct switches;
 
@@ -36,6 +37,7 @@ struct session {
 	struct store_writer *store;      /* NULL: live only */
 	struct err full;                 /* why the file takes no more; code 0: it does */
 	struct trace_info *info;
+	struct held_calls *held;         /* NULL: no condition is about what calls return */
 	VEC(const struct image_memory *) image_memory; /* by image; NULL: no process has it */
 	struct memory_ends image_ends;
 	VEC(struct live_image) live_images; /* those in image_memory */
@@ -83,6 +85,11 @@ bool session_overwrites(const struct session *s);
 /* merge_sleeps.c: a pass over all sources, as producers_pass(), with the threads' sleeps. */
 int session_pass(struct session *s, enum producer_pass pass, drain_sink *sink, void *context,
 		 uint64_t *lost, struct err *err);
+/* Gives the run to the sink, or, with `held`, what of it and of earlier ones has its turn. */
+int session_take_run(struct session *s, const struct drain_run *run, drain_sink *sink,
+		     void *context, struct err *err);
+/* Nothing comes any more: ends what is held back. */
+int session_take_rest(struct session *s, drain_sink *sink, void *context, struct err *err);
 /* Counts a run. -EPROTO and *err for a run that refers to an impossible image. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err);
 /* Adds a made-up thread that bears the losses of threads without a slot; returns its index. Once,

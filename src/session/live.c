@@ -70,7 +70,7 @@ static void add_event(struct live *l, const struct event *e)
 }
 
 /* drain_sink: decodes a run, behind the loss before it. */
-static int take_run(void *context, const struct drain_run *run, struct err *err)
+static int decode_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct live *l = context;
 	int r = session_account(l->session, run, err);
@@ -95,6 +95,14 @@ static int take_run(void *context, const struct drain_run *run, struct err *err)
 	while (unpack_next(&unpack, &e))
 		add_event(l, &e);
 	return 0;
+}
+
+/* drain_sink */
+static int take_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct live *l = context;
+
+	return session_take_run(l->session, run, decode_run, l, err);
 }
 
 /* Merges [a, b) and [b, c) of `from` into `to`; the first part wins ties, so order is kept. */
@@ -148,6 +156,8 @@ static int pass_records(struct live *l, bool last, struct err *err)
 	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
 	session_heartbeat(l->session);
 	r = session_pass(l->session, last ? PASS_LAST : PASS_PARTIAL, take_run, l, &lost, err);
+	if (r >= 0 && last)
+		r = session_take_rest(l->session, decode_run, l, err);
 	if (lost)
 		add_threadless(l, lost);
 	if (last)

@@ -23,6 +23,7 @@
 #include "session/control.h"
 #include "image/describe.h"
 #include "collect/memory_producer.h"
+#include "session/held_calls.h"
 #include "session/internal.h"
 #include "inject/launch.h"
 #include "collect/messages.h"
@@ -200,6 +201,8 @@ int session_start(const struct session_request *req, struct session **out, struc
 				 req->settings->tracer->name, req->settings->tracing_thresh_ns);
 		s->info->exclude_sleep = control_excludes_sleep(req->settings);
 		s->info->values = settings_values(req->settings);
+		if (function_list_has_returned(&req->settings->graph_function))
+			s->held = held_calls_new(s->info);
 		describe_settings(s->info, req->settings);
 		r = start_session(s, req, path, image, err);
 	}
@@ -362,15 +365,14 @@ static struct trace_module *same_module(struct session *s, const struct trace_mo
 	return NULL;
 }
 
-/* The place in known's strings of what m says that its function i takes and returns. One that is
- * not asked for any more stays: earlier records need it. */
-static uint32_t prototype_again(struct trace_module *known, const struct trace_module *m, size_t i)
+/* The place in known's strings of the string at `from` of m's; was: where the one before is. */
+static uint32_t string_again(struct trace_module *known, const struct trace_module *m,
+			     uint32_t was, uint32_t from)
 {
-	const char *now = m->strings.at + m->functions.at[i].prototype;
-	uint32_t was = known->functions.at[i].prototype, at = (uint32_t)known->strings.n;
+	const char *now = m->strings.at + from;
+	uint32_t at = (uint32_t)known->strings.n;
 
-	if (!m->functions.at[i].prototype ||
-	    (was && strcmp(known->strings.at + was, now) == 0))
+	if (was && strcmp(known->strings.at + was, now) == 0)
 		return was;
 	do
 		*vec_add(&known->strings) = *now;
@@ -392,9 +394,17 @@ static void take_module(struct session *s, const struct image_update *update,
 	for (size_t i = 0; i < m->functions.n; i++) {
 		/* the new name would lie in m's strings, which are freed */
 		uint32_t library = known->functions.at[i].library;
-		uint32_t prototype = prototype_again(known, m, i);
+		uint32_t prototype = known->functions.at[i].prototype;
+		uint32_t returned = known->functions.at[i].returned;
 
+		/* One that is not asked for any more stays: earlier records need it. */
+		if (m->functions.at[i].prototype)
+			prototype = string_again(known, m, prototype, m->functions.at[i].prototype);
+		if (m->functions.at[i].returned)
+			returned = string_again(known, m, returned, m->functions.at[i].returned);
 		known->functions.at[i] = m->functions.at[i];
+		if (m->functions.at[i].returned)
+			known->functions.at[i].returned = returned;
 		known->functions.at[i].library = library;
 		known->functions.at[i].prototype = prototype;
 	}
@@ -629,20 +639,49 @@ static void expect_image(struct session *s, uint32_t slot)
 		messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
 }
 
-int session_account(struct session *s, const struct drain_run *run, struct err *err)
+/* Makes the thread of a slot and its image known. */
+static int expect_thread(struct session *s, uint32_t slot, uint32_t *thread, struct err *err)
 {
-	struct trace_thread *t;
-	uint32_t thread;
-
 	if (!s->info->images.n)
 		take_update(s);
-	if (*place_of(s, run->slot) == UINT32_MAX)
-		expect_image(s, run->slot);
+	if (*place_of(s, slot) == UINT32_MAX)
+		expect_image(s, slot);
 	if (!s->info->images.n)
 		return err_set(
 			err, EPROTO,
 			"the traced program spoiled the session memory: it has records of no program");
-	thread = session_thread(s, run->slot); /* first: it may move the array */
+	*thread = session_thread(s, slot);
+	return 0;
+}
+
+int session_take_run(struct session *s, const struct drain_run *run, drain_sink *sink,
+		     void *context, struct err *err)
+{
+	uint32_t thread;
+	int r;
+
+	if (!s->held)
+		return sink(context, run, err);
+	r = expect_thread(s, run->slot, &thread, err);
+	if (r < 0)
+		return r;
+	session_catch_up(s);
+	return held_calls_take(s->held, thread, run, sink, context, err);
+}
+
+int session_take_rest(struct session *s, drain_sink *sink, void *context, struct err *err)
+{
+	return s->held ? held_calls_end(s->held, sink, context, err) : 0;
+}
+
+int session_account(struct session *s, const struct drain_run *run, struct err *err)
+{
+	struct trace_thread *t;
+	uint32_t thread;
+	int r = expect_thread(s, run->slot, &thread, err); /* first: it may move the array */
+
+	if (r < 0)
+		return r;
 	thread_names_follow(s, thread);
 	t = &s->info->threads.at[thread];
 	t->records += run->records;
@@ -662,6 +701,21 @@ uint32_t session_threadless(struct session *s, uint64_t lost)
 	return (uint32_t)s->info->threads.n - 1;
 }
 
+/* What became of calls that were held back for what they return. */
+static void add_held(struct session *s)
+{
+	struct held_counts c = { 0 };
+
+	if (s->held)
+		c = held_calls_counts(s->held);
+	if (c.open)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_UNRETURNED, .count = c.open };
+	if (c.too_long)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_TOO_LONG, .count = c.too_long };
+}
+
 /* Messages of all memories, and the session's own, in place of the former ones. */
 static void take_messages(struct session *s)
 {
@@ -676,6 +730,7 @@ static void take_messages(struct session *s)
 			(struct trace_message){ .kind = MESSAGE_UNSEEN,
 						.count = unseen < UINT32_MAX ? (uint32_t)unseen
 									     : UINT32_MAX };
+	add_held(s);
 	if (s->info->renames_left_out)
 		*vec_add(&s->info->messages) = (struct trace_message){
 			.kind = MESSAGE_RENAMES,
@@ -692,6 +747,8 @@ bool session_catch_up(struct session *s)
 {
 	bool update = take_update(s);
 
+	if (update && s->held)
+		held_calls_renew(s->held);
 	take_sites(s);
 	take_messages(s);
 	return update;
@@ -712,7 +769,7 @@ static bool takes_more(const struct session *s)
 }
 
 /* drain_sink: accounts the run, and writes it while the file takes more. */
-static int record_run(void *context, const struct drain_run *run, struct err *err)
+static int store_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct session *s = context;
 	int r = session_account(s, run, err);
@@ -725,6 +782,14 @@ static int record_run(void *context, const struct drain_run *run, struct err *er
 		store_records(s->store, session_thread(s, run->slot), run->near_tsc, run->cpu,
 			      run->lost, run->words, run->n, &s->full);
 	return 0;
+}
+
+/* drain_sink */
+static int record_run(void *context, const struct drain_run *run, struct err *err)
+{
+	struct session *s = context;
+
+	return session_take_run(s, run, store_run, s, err);
 }
 
 /* Writes the losses of threads that got no slot in the session memory. */
@@ -826,6 +891,8 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	if (r >= 0)
 		r = session_pass(s, PASS_LAST, record_run, s, &lost, err);
 	if (r >= 0)
+		r = session_take_rest(s, store_run, s, err);
+	if (r >= 0)
 		record_threadless(s, lost);
 	else
 		wait_for_end(s);
@@ -905,6 +972,7 @@ void session_free(struct session *s)
 	free_image_memory(s);
 	vec_free(&s->site_holes);
 	memories_end(&s->memories);
+	held_calls_free(s->held);
 	trace_info_free(s->info);
 	for (uint32_t i = 0; i < PRODUCERS_MAX * MEMORIES_MAX; i++)
 		vec_free(&s->threads[i]);

@@ -51,6 +51,11 @@ enum message_kind {
 	/* the tracer's own: a place of an event is not probed; number: why, enum hook_reason; name:
 	 * GROUP:EVENT */
 	MESSAGE_PROBE,
+	/* the tracer's own: count: calls with a condition on what they return, left out because
+	 * they had not returned at the end; because too much was recorded before they did, or lost
+	 * in them */
+	MESSAGE_UNRETURNED,
+	MESSAGE_TOO_LONG,
 	MESSAGE_KINDS
 };
 

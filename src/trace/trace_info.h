@@ -26,10 +26,15 @@ struct trace_function {
 	/* offset into the module's strings of what it takes and returns (base/prototype.h); 0: not
 	 * known, or not asked for */
 	uint32_t prototype;
+	/* While it is recorded, no file has these: offset into the module's strings of the
+	 * condition on what its calls return, 0: none; its calls may begin a graph; they have a
+	 * condition on their arguments, too. */
+	uint32_t returned;
+	bool begins, compared;
 };
 #define TRACE_FUNCTION_ENTRY_ONLY 1 /* its return is not followed */
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
-#define TRACE_FUNCTION_CONDITIONAL 4 /* calls of it may be left out by their arguments */
+#define TRACE_FUNCTION_CONDITIONAL 4 /* calls of it may be left out by a condition */
 
 struct trace_module {
 	uint32_t image;       /* index into images */

@@ -43,6 +43,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_CLOCK] = "clock",       [MESSAGE_STRANGER] = "stranger",
 	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
 	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
+	[MESSAGE_UNRETURNED] = "unreturned", [MESSAGE_TOO_LONG] = "too-long",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -216,6 +217,24 @@ static void print_unseen(struct out *o, const char *prefix, uint32_t count)
 		prefix, count);
 }
 
+static void print_unreturned(struct out *o, const char *prefix, uint32_t count)
+{
+	out_printf(o,
+		   "%s%" PRIu32 " call%s with a condition on $retval had not returned at the end, "
+		   "and %s left out\n",
+		   prefix, count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
+static void print_too_long(struct out *o, const char *prefix, uint32_t count)
+{
+	out_printf(o,
+		   "%s%" PRIu32 " call%s with a condition on $retval could not be held back until "
+		   "%s returned: more was recorded in %s than there is room for, or records were "
+		   "lost; what %s called counts as lost (-n leaves functions out)\n",
+		   prefix, count, count == 1 ? "" : "s", count == 1 ? "it" : "they",
+		   count == 1 ? "it" : "them", count == 1 ? "it" : "they");
+}
+
 static void print_renames(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(
@@ -336,6 +355,10 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 		print_spoiled(o, prefix);
 	if (count_of(messages, n, MESSAGE_UNSEEN))
 		print_unseen(o, prefix, count_of(messages, n, MESSAGE_UNSEEN));
+	if (count_of(messages, n, MESSAGE_UNRETURNED))
+		print_unreturned(o, prefix, count_of(messages, n, MESSAGE_UNRETURNED));
+	if (count_of(messages, n, MESSAGE_TOO_LONG))
+		print_too_long(o, prefix, count_of(messages, n, MESSAGE_TOO_LONG));
 	if (count_of(messages, n, MESSAGE_RENAMES))
 		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
 	if (count_of(messages, n, MESSAGE_CLOCK))

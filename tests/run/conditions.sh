@@ -43,6 +43,75 @@ ACCOUNT=$T/account "$BRACE" record -q --mode block -t function "${CALLS[@]}" --a
 sed 's/^[0-9]* //' "$T/account" | diff - "$T/calls" >"$T/differences"
 result "the function tracer" $? "$T/differences"
 
+# --- by what calls return: with all that they called, or not at all
+# returns NAME PROGRAM TRUTH... -- OPTION...
+returns() {
+	local name=$1 program=$2 truth=()
+	shift 2
+	while [ "$1" != -- ]; do truth+=("$1") && shift; done
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${REST[@]}" --args "${@:2}" -- "$program" 5 150 2>"$T/err"
+	local status=$?
+	"$PYTHON" "$HERE/returned_truth.py" "$T/account" "${truth[@]}" >"$T/expected" 2>>"$T/err"
+	"$BRACE" replay "$T/trace" 2>>"$T/err" | "$PYTHON" -c '
+import re, sys
+calls, open_calls = [], []
+for line in sys.stdin:
+    text = line.split("|", 1)[-1]
+    depth = (len(text) - len(text.lstrip()) - 2) // 2
+    m = re.match(r"\s*(\w+\(.*?\))( \{|;)(?: /\* = (\S+) \*/)?", text)
+    end = re.match(r"\s*\} /\* \w+ (?:= (\S+)|(unwound)) \*/", text)
+    if m:
+        calls.append([depth, m[1], m[3]])
+        open_calls[depth:] = [calls[-1]]
+    elif end:
+        open_calls[depth][2] = end[1] or end[2]
+for depth, name, value in calls:
+    print(depth, name, "=", value if not value or not value.startswith("0x") else int(value, 16))' >"$T/calls"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$T/expected")" -gt 200 ] && diff "$T/expected" "$T/calls" >"$T/differences"
+	result "$name" $? "$T/differences"
+}
+for level in 0 2; do
+	g++ -g -O$level -pthread -o "$T/returned$level" "$HERE/../targets/returned.cc" 2>"$T/err" || not_ok "g++ -O$level" "$T/err"
+	returns "returned at -O$level" "$T/returned$level" 'work=;retval<0' -- -g 'work if $retval < 0' --retval
+	returns "arguments and returned at -O$level" "$T/returned$level" 'work=n>4;retval==0' -- -g 'work if $retval == 0 && n > 4' --retval
+	returns "several functions at -O$level" "$T/returned$level" 'work=;retval==-3 or retval>2' 'tailed=;retval==1' 'other=;' -- \
+		-g 'work if ($retval == -3 || $retval > 2)' -g 'tailed if $retval == 1' -g other --retval
+	returns "reached by jumps at -O$level" "$T/returned$level" 'last=;retval<0' -- -g 'last if $retval < 0' --retval
+done
+
+cat >"$T/long.c" <<'END'
+#include <stdlib.h>
+__attribute__((noipa)) int leaf(int n) { return n; }
+__attribute__((noipa)) int many(int n)
+{
+	for (int i = 0; i < n; i++)
+		leaf(i);
+	if (n == 3)
+		exit(0);
+	return -n;
+}
+int main(void)
+{
+	many(2);
+	many(600000);
+	many(1);
+	many(3);
+	return 1;
+}
+END
+gcc -g -O1 -o "$T/long" "$T/long.c" 2>"$T/err"
+"$BRACE" record --mode block -o "$T/trace" -g 'many if $retval < 0' -- "$T/long" 2>"$T/err"
+grep -q '1 call with a condition on \$retval could not be held back until it returned' "$T/err"
+result "a call that is too long is told" $? "$T/err"
+grep -q '1 call with a condition on \$retval had not returned at the end, and is left out' "$T/err"
+result "and one that does not return" $? "$T/err"
+# both records of the call and of all that it called
+grep -q ', 1,200,002 records lost' "$T/err"
+result "what it called is lost" $? "$T/err"
+"$BRACE" replay "$T/trace" | grep -c 'leaf()' >"$T/calls"
+[ "$(cat "$T/calls")" -eq 3 ] && [ "$("$BRACE" replay "$T/trace" | grep -c '} /\* many = -[12] \*/')" -eq 2 ]
+result "the others are there" $? "$T/calls"
+
 # --- every sort of argument and comparison, against a filter over all calls of the same run
 cat >"$T/sorts.c" <<'END'
 #include <stdbool.h>
@@ -98,6 +167,10 @@ refuses "a parenthesis" "condition: Too many '('" 9 -l 'sorts if (a == 1'
 refuses "no condition" 'condition: it is empty' 8 -l 'sorts if'
 refuses "a condition of a removal" 'what is taken out has no condition' 10 -l sorts -l '!sorts if a == 1'
 refuses "a condition of -n" 'only functions that are traced' 6 -n 'sorts if a == 1'
+refuses "returned, or an argument" 'terms about arguments and about $retval are joined by && alone' 24 -g 'sorts if $retval < 0 || a > 1'
+refuses "returned, of -l" 'a condition on what a call returns goes with -g' 9 -l 'sorts if $retval < 0'
+refuses "returned, with a threshold" 'with a threshold calls are recorded at their ends' 9 -g 'sorts if $retval < 0' --threshold 1us
+refuses "a returned number for a string" 'condition of sorts: Expecting numeric field' 20 -g 'sorts if $retval == "x"'
 strip -g -o "$T/nameless" "$T/sorts"
 "$BRACE" record -q --mode block -o "$T/trace" -l 'sorts if a == 1' -- "$T/nameless" 2>"$T/err"
 grep -q 'sorts has no debug information: its arguments are known as arg1 to arg6 only' "$T/err"
@@ -131,6 +204,8 @@ until_is shows
 result "shows these calls alone" $? "$T/calls"
 ! "$BRACE" set -g 'tick if m == 4' 2>"$T/err" && grep -qF 'tick has no such argument that can be compared, it has n, who' "$T/err"
 result "set refuses an unknown argument" $? "$T/err"
+! "$BRACE" set -g 'tick if $retval == 4' 2>"$T/err" && grep -qF 'brace record and brace graph do that, a tree does not' "$T/err"
+result "set refuses a condition on what is returned" $? "$T/err"
 "$BRACE" set -g 'tick if n == 4' 2>"$T/err"
 result "set" $? "$T/err"
 shows_four() { shows && grep -q 'n=4' "$T/calls"; }

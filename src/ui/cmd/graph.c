@@ -142,6 +142,9 @@ int cmd_graph(struct invocation *inv)
 	status = run_start(inv, NULL, &l.session);
 	if (status)
 		return status;
+	/* What decided is shown. */
+	if (function_list_has_returned(&inv->settings.graph_function))
+		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
 	screen_open_begun(&l.output, inv, SCREEN_PLAIN, paint_graph);
 	l.options = inv->settings.options;
 	e = print_all(&l, &err);

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows each thread's calls by trace/tracks.h, which knows of exceptions, longjmp and tail calls,
+ * over a copy of the thread's words. session.c and live.c call it for each run, on the session's
+ * thread.
+ *
+ * Words are kept or left out by parts. A part is what will go on: records outside of all graphs;
+ * events, which no condition is about; and calls that satisfied their condition. When a call does,
+ * one part from its first word to its last takes the place of those inside of it. A call that does
+ * not leaves these as they are: a graph that began in it is one of its own. If no call is open that
+ * waits, the parts go on, and the words are forgotten.
+ *
+ * Nothing fails but the sink. The numbers in records are the traced program's, and are checked
+ * where they are used. */
+#include "session/held_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/prototype.h"
+#include "image/conditions.h"
+#include "shared/record.h"
+#include "trace/tracks.h"
+#include "trace/unpack.h"
+
+#define ARRIVAL_WORDS 3u
+
+/* Words of one run among the thread's. */
+struct held_segment {
+	size_t begin;
+	uint64_t near_tsc;
+	uint16_t cpu;
+};
+
+/* Words from begin to end go on. tail: a call that was entered by a jump, without its caller. */
+struct held_part { size_t begin, end; bool tail; };
+
+/* A call that may begin a graph, and is not over. */
+struct open_call {
+	uint32_t fn, depth, track;
+	size_t begin;        /* its first word */
+	size_t parts;        /* that were there before it */
+	bool broken;         /* words of it are missing */
+	bool tail;
+	const struct filter_program *filter; /* NULL: it is kept whatever it returns */
+};
+
+struct held_thread {
+	uint32_t thread, slot;
+	VEC(uint64_t) words;
+	VEC(struct held_segment) segments;
+	VEC(struct held_part) parts;
+	VEC(struct open_call) open;
+	size_t pending;      /* where the words begin that belong to the next record */
+	uint64_t lost;       /* records, to be told with the next run */
+	uint64_t position, newest;
+	/* The last AT that was left out and tells that a graph began, which ended the ones before:
+	 * its record, and a time near it. */
+	uint64_t arrival[ARRIVAL_WORDS], arrival_tsc;
+	bool arrived;
+	bool broken;         /* words of the outermost open call are missing */
+};
+
+/* The condition of a function, by its id. */
+enum judged { JUDGED_NOT = 0, JUDGED_NO, JUDGED_KEPT, JUDGED_BY };
+struct judgement { uint8_t state; const struct filter_program *filter; };
+struct image_judgements { VEC(struct judgement) at; };
+
+struct held_calls {
+	const struct trace_info *info;
+	struct sites sites;
+	struct tracks tracks;
+	VEC(struct held_thread *) threads;         /* by index; NULL: none of its records came */
+	VEC(struct image_judgements) images;
+	VEC(struct filter_program *) filters;      /* all that there were: calls refer to them */
+	size_t words;                              /* of all threads */
+	struct held_counts counts;
+};
+
+struct held_calls *held_calls_new(const struct trace_info *info)
+{
+	struct held_calls *h = mem_zalloc(sizeof(*h));
+
+	h->info = info;
+	sites_init(&h->sites, info);
+	tracks_init(&h->tracks, info, &h->sites);
+	return h;
+}
+
+static void free_thread(struct held_thread *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->words);
+	vec_free(&t->segments);
+	vec_free(&t->parts);
+	vec_free(&t->open);
+	free(t);
+}
+
+static void forget_judgements(struct held_calls *h)
+{
+	for (size_t i = 0; i < h->images.n; i++)
+		vec_free(&h->images.at[i].at);
+	vec_free(&h->images);
+}
+
+void held_calls_free(struct held_calls *h)
+{
+	if (!h)
+		return;
+	for (size_t i = 0; i < h->threads.n; i++)
+		free_thread(h->threads.at[i]);
+	vec_free(&h->threads);
+	forget_judgements(h);
+	for (size_t i = 0; i < h->filters.n; i++)
+		free(h->filters.at[i]);
+	vec_free(&h->filters);
+	tracks_free(&h->tracks);
+	sites_free(&h->sites);
+	free(h);
+}
+
+void held_calls_renew(struct held_calls *h)
+{
+	forget_judgements(h);
+	sites_renew(&h->sites);
+}
+
+struct held_counts held_calls_counts(const struct held_calls *h)
+{
+	return h->counts;
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+/* Compiles the condition again that was checked when the function was planned. */
+static const struct filter_program *compile(struct held_calls *h, const struct trace_module *m,
+					    const struct trace_function *f)
+{
+	char *text = mem_strdup(m->strings.at + f->returned);
+	const struct function_pattern pattern = { .text = text, .returned = text };
+	const char *prototype = f->prototype ? m->strings.at + f->prototype : NULL;
+	struct filter_program *program = NULL;
+	struct err ignored;
+
+	if (condition_compile_returned(&pattern, "", prototype, &program, &ignored) == 0)
+		*vec_add(&h->filters) = program;
+	free(text);
+	return program;
+}
+
+/* A call of a function with a condition on its arguments, too, begins no graph inside of another
+ * one: there nobody has looked at them. */
+static struct judgement look_up(struct held_calls *h, uint32_t image, uint32_t fn, bool inside)
+{
+	const struct trace_module *m;
+	const struct trace_function *f = trace_info_function(h->info, image, fn, &m);
+	struct judgement j = { .state = JUDGED_NO };
+
+	if (!f || !f->begins || (inside && f->compared))
+		return j;
+	j.state = JUDGED_KEPT;
+	if (f->returned) {
+		j.filter = compile(h, m, f);
+		j.state = j.filter ? JUDGED_BY : JUDGED_NO;
+	}
+	return j;
+}
+
+/* look_up() with its answers kept, by image and id, outermost calls first. Both numbers come from
+ * the program's records. */
+static struct judgement judge(struct held_calls *h, uint32_t image, uint32_t fn, bool inside)
+{
+	const size_t at = 2 * (size_t)fn + inside;
+	struct image_judgements *i;
+
+	if (image >= h->info->images.n || fn > RECORD_ID_MAX)
+		return (struct judgement){ .state = JUDGED_NO };
+	while (h->images.n <= image)
+		*vec_add(&h->images) = (struct image_judgements){ 0 };
+	i = &h->images.at[image];
+	while (i->at.n <= at)
+		*vec_add(&i->at) = (struct judgement){ 0 };
+	if (i->at.at[at].state == JUDGED_NOT)
+		i->at.at[at] = look_up(h, image, fn, inside);
+	return i->at.at[at];
+}
+
+static bool satisfies(const struct open_call *c, const struct call_step *s)
+{
+	const uint64_t words[2] = { 0, s->value };
+	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = sizeof(words) };
+
+	_Static_assert(CONDITION_RETURNED_AT == sizeof(words[0]), "the value is the second word");
+	if (!c->filter)
+		return true;
+	return s->flags & CALL_VALUE && filter_run(c->filter, c->filter->bytes, &r);
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static void add_part(struct held_thread *t, size_t begin, size_t end, bool tail)
+{
+	struct held_part *last = t->parts.n ? &t->parts.at[t->parts.n - 1] : NULL;
+
+	if (last && last->end == begin && !tail)
+		last->end = end;
+	else if (begin < end)
+		*vec_add(&t->parts) = (struct held_part){ begin, end, tail };
+}
+
+/* The outermost call is kept whatever it returns: nothing waits for it. */
+static bool is_kept(const struct held_thread *t)
+{
+	return t->open.n && !t->open.at[0].filter;
+}
+
+/* One record on its way. */
+struct passing {
+	struct held_calls *h;
+	struct held_thread *t;
+	uint32_t image;
+	size_t end;          /* of its words */
+	bool closed;         /* it ended a call that waited */
+};
+
+static void open_call(struct passing *p, const struct call_step *s)
+{
+	struct held_thread *t = p->t;
+	const struct judgement j = judge(p->h, p->image, s->fn, t->open.n);
+
+	if (j.state == JUDGED_NO || is_kept(t))
+		return;
+	*vec_add(&t->open) = (struct open_call){
+		.fn = s->fn, .depth = s->depth, .track = s->track, .begin = t->pending,
+		.parts = t->parts.n, .broken = t->broken, .tail = s->flags & CALL_TAIL,
+		.filter = j.filter,
+	};
+}
+
+static void close_call(struct passing *p, const struct call_step *s)
+{
+	struct held_thread *t = p->t;
+	const struct open_call c = t->open.at[t->open.n - 1];
+
+	/* The words of one that is kept anyway have gone on. */
+	if (--t->open.n == 0 && !c.filter)
+		return;
+	p->closed = true;
+	if (c.broken) {
+		p->h->counts.too_long += !t->open.n;
+		return;
+	}
+	if (!satisfies(&c, s))
+		return;
+	t->parts.n = c.parts;
+	add_part(t, c.begin, s->flags & CALL_UNWOUND ? t->pending : p->end, c.tail);
+}
+
+/* calls_emit. Calls may end out of order where control leaves a stack: the ones above go with
+ * them. */
+static void follow(void *context, const struct call_step *s)
+{
+	struct passing *p = context;
+	struct held_thread *t = p->t;
+
+	if (s->kind == CALL_ENTER)
+		open_call(p, s);
+	if (s->kind != CALL_LEAVE || !t->open.n)
+		return;
+	for (size_t i = t->open.n; i-- > 0;) {
+		const struct open_call *c = &t->open.at[i];
+
+		if (c->fn != s->fn || c->depth != s->depth || c->track != s->track)
+			continue;
+		t->open.n = i + 1;
+		close_call(p, s);
+		return;
+	}
+}
+
+/* Whether the event only tells something about the record that comes next. */
+static bool is_ahead(const struct event *e)
+{
+	return e->kind == EVENT_AT || e->kind == EVENT_SLEPT;
+}
+
+/* Takes one event, whose words and those ahead of it end at p->end. */
+static void take_event(struct passing *p, struct lane *lane, const struct event *e)
+{
+	struct held_thread *t = p->t;
+	bool waits, ends;
+
+	p->closed = false;
+	tracks_feed(&p->h->tracks, lane, e, follow, p);
+	if (is_ahead(e))
+		return;
+	waits = t->open.n && !is_kept(t);
+	ends = p->closed && e->kind == EVENT_EXIT;
+	/* An event is nobody's call. */
+	if (e->kind == EVENT_TRACE || (!waits && !ends))
+		add_part(t, t->pending, p->end, false);
+	t->pending = p->end;
+}
+
+/* --- what goes on ----------------------------------------------------------------------------- */
+
+/* Where a walk over the words is: the time and the CPU of the record there. */
+struct held_walk { size_t at, segment; uint64_t tsc; uint16_t cpu; };
+
+static size_t segment_end(const struct held_thread *t, size_t segment)
+{
+	return segment + 1 < t->segments.n ? t->segments.at[segment + 1].begin : t->words.n;
+}
+
+static void enter_segment(const struct held_thread *t, struct held_walk *w)
+{
+	w->tsc = t->segments.at[w->segment].near_tsc;
+	w->cpu = t->segments.at[w->segment].cpu;
+}
+
+/* Takes the walk past one record. */
+static void step(const struct held_thread *t, struct held_walk *w)
+{
+	uint64_t word = t->words.at[w->at];
+
+	w->tsc = record_tsc(word, w->tsc);
+	if (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_CPU &&
+	    record_payload(word) && w->at + 1 < t->words.n)
+		w->cpu = (uint16_t)t->words.at[w->at + 1];
+	w->at += 1 + record_payload(word);
+	if (w->at >= segment_end(t, w->segment) && w->segment + 1 < t->segments.n) {
+		w->segment++;
+		enter_segment(t, w);
+	}
+}
+
+/* Tells that a graph has begun, though its first call is left out: nothing of an earlier one is
+ * open any more. */
+static int give_arrival(struct held_thread *t, uint16_t cpu, drain_sink *sink, void *context,
+			struct err *err)
+{
+	const struct drain_run run = {
+		.slot = t->slot, .cpu = cpu, .near_tsc = t->arrival_tsc, .position = t->position,
+		.lost = t->lost, .words = t->arrival, .n = ARRIVAL_WORDS,
+	};
+
+	t->position += run.lost;
+	t->lost = 0;
+	t->arrived = false;
+	return sink(context, &run, err);
+}
+
+/* Gives the words from the walk's place to `end`, all of one segment, to the sink. */
+static int give(struct held_thread *t, struct held_walk *w, size_t end, drain_sink *sink,
+		void *context, struct err *err)
+{
+	int r = t->arrived ? give_arrival(t, w->cpu, sink, context, err) : 0;
+	struct drain_run run = {
+		.slot = t->slot, .cpu = w->cpu, .near_tsc = w->tsc, .position = t->position,
+		.lost = t->lost, .words = t->words.at + w->at, .n = end - w->at,
+	};
+	size_t segment = w->segment;
+
+	if (r < 0)
+		return r;
+	while (w->at < end && w->segment == segment) {
+		run.records += (uint64_t)record_counts(t->words.at[w->at]);
+		run.calls += (uint64_t)record_is_call(t->words.at[w->at]);
+		step(t, w);
+	}
+	t->position += run.records + run.lost;
+	t->lost = 0;
+	return sink(context, &run, err);
+}
+
+/* A tail call shares its caller's return; without the caller it is a call like others. */
+static void make_entry(struct held_thread *t, const struct held_part *p)
+{
+	for (size_t at = p->begin; at < p->end; at += 1 + record_payload(t->words.at[at]))
+		if (record_kind(t->words.at[at]) == RECORD_TAIL) {
+			t->words.at[at] = (t->words.at[at] & ~UINT64_C(3)) | RECORD_ENTRY;
+			return;
+		}
+}
+
+static void leave_record_out(struct held_thread *t, const struct held_walk *w)
+{
+	const uint64_t *words = t->words.at + w->at;
+
+	t->lost += t->broken && record_counts(*words);
+	if (record_kind(*words) != RECORD_EVENT || record_type(*words) != RECORD_EVENT_AT ||
+	    record_payload(*words) != ARRIVAL_WORDS - 1 || t->words.n - w->at < ARRIVAL_WORDS ||
+	    !(words[2] & RECORD_AT_OUTERMOST))
+		return;
+	memcpy(t->arrival, words, sizeof(t->arrival));
+	t->arrival_tsc = w->tsc;
+	t->arrived = true;
+}
+
+/* Leaves the words out up to `end`. */
+static void leave_out(struct held_thread *t, struct held_walk *w, size_t end)
+{
+	for (; w->at < end; step(t, w))
+		leave_record_out(t, w);
+}
+
+/* The walk ends behind the last record that is whole. */
+static int give_parts(struct held_thread *t, struct held_walk *w, drain_sink *sink, void *context,
+		      struct err *err)
+{
+	int r = 0;
+
+	if (t->segments.n)
+		enter_segment(t, w);
+	for (size_t i = 0; i < t->parts.n && r >= 0; i++) {
+		const struct held_part *p = &t->parts.at[i];
+
+		leave_out(t, w, p->begin);
+		if (p->tail)
+			make_entry(t, p);
+		while (w->at < p->end && r >= 0) {
+			size_t end = segment_end(t, w->segment);
+
+			r = give(t, w, end < p->end ? end : p->end, sink, context, err);
+		}
+	}
+	leave_out(t, w, t->pending);
+	return r;
+}
+
+/* Gives the parts to the sink, and forgets all words but those of a record that has not come
+ * yet. */
+static int go_on(struct held_calls *h, struct held_thread *t, drain_sink *sink, void *context,
+		 struct err *err)
+{
+	struct held_walk w = { 0 };
+	int r = give_parts(t, &w, sink, context, err);
+	size_t left = t->words.n - t->pending;
+
+	if (left)
+		memmove(t->words.at, t->words.at + t->pending, left * sizeof(*t->words.at));
+	h->words -= t->pending;
+	t->words.n = left;
+	t->segments.n = t->parts.n = t->pending = 0;
+	if (left)
+		*vec_add(&t->segments) = (struct held_segment){ 0, w.tsc, w.cpu };
+	t->broken = t->broken && t->open.n;
+	return r;
+}
+
+/* Words of the open calls are missing, or there is no room for more: none of these calls is kept,
+ * since nobody could tell what is missing. */
+static void break_open(struct held_thread *t)
+{
+	t->broken = t->open.n && !is_kept(t);
+	for (size_t i = 0; t->broken && i < t->open.n; i++)
+		t->open.at[i].broken = true;
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static struct held_thread *thread_of(struct held_calls *h, uint32_t thread, uint32_t slot)
+{
+	struct held_thread **t;
+
+	while (h->threads.n <= thread)
+		*vec_add(&h->threads) = NULL;
+	t = &h->threads.at[thread];
+	if (!*t) {
+		*t = mem_zalloc(sizeof(**t));
+		(*t)->thread = thread;
+	}
+	(*t)->slot = slot;
+	return *t;
+}
+
+static void add_words(struct held_calls *h, struct held_thread *t, const struct drain_run *run)
+{
+	t->newest = run->near_tsc;
+	if (!run->n)
+		return;
+	*vec_add(&t->segments) = (struct held_segment){ t->words.n, run->near_tsc, run->cpu };
+	vec_reserve(&t->words, t->words.n + run->n + 1);
+	for (size_t i = 0; i < run->n; i++)
+		*vec_add(&t->words) = run->words[i];
+	h->words += run->n;
+}
+
+/* The words of the run have become the thread's last ones. A call of which words are missing has
+ * gone on, in what is known of it, before the next one comes. */
+static int follow_run(struct held_calls *h, struct held_thread *t, const struct drain_run *run,
+		      drain_sink *sink, void *context, struct err *err)
+{
+	struct passing p = { .h = h, .t = t, .image = h->info->threads.at[t->thread].image };
+	struct lane *lane = tracks_lane(&h->tracks, t->thread);
+	size_t first = t->words.n - run->n;
+	struct unpack u = { .at = run->words, .end = run->words + run->n, .tsc = run->near_tsc,
+			    .thread = t->thread, .cpu = run->cpu };
+	struct event e = { .kind = EVENT_LOST, .count = run->lost, .tsc = run->near_tsc,
+			   .thread = t->thread, .cpu = run->cpu };
+
+	int r = 0;
+
+	p.end = first;
+	if (run->lost)
+		tracks_feed(&h->tracks, lane, &e, follow, &p);
+	while (r >= 0 && unpack_next(&u, &e)) {
+		p.end = first + (size_t)(u.at - run->words);
+		take_event(&p, lane, &e);
+		if (t->broken && !t->open.n) {
+			first -= t->pending;
+			r = go_on(h, t, sink, context, err);
+		}
+	}
+	return r;
+}
+
+int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_run *run,
+		    drain_sink *sink, void *context, struct err *err)
+{
+	struct held_thread *t = thread_of(h, thread, run->slot);
+	int r = 0;
+
+	if (!t->segments.n && !t->open.n)
+		t->position = run->position;
+	if (run->lost) {
+		/* A call that waits cannot be told from others behind a loss. */
+		break_open(t);
+		r = go_on(h, t, sink, context, err);
+		t->lost += run->lost;
+	}
+	add_words(h, t, run);
+	if (r >= 0)
+		r = follow_run(h, t, run, sink, context, err);
+	if (t->words.n > HELD_THREAD_WORDS || h->words > HELD_WORDS)
+		break_open(t);
+	if (r >= 0 && (!t->open.n || is_kept(t) || t->broken))
+		r = go_on(h, t, sink, context, err);
+	return r;
+}
+
+/* Losses at a thread's end come without records. */
+static int end_thread(struct held_calls *h, struct held_thread *t, drain_sink *sink, void *context,
+		      struct err *err)
+{
+	int r;
+
+	h->counts.open += t->open.n && !is_kept(t) && !t->broken;
+	h->counts.too_long += t->broken;
+	t->pending = t->words.n;
+	r = go_on(h, t, sink, context, err);
+	if (r >= 0 && t->lost) {
+		const struct drain_run run = { .slot = t->slot, .near_tsc = t->newest,
+					       .position = t->position, .lost = t->lost };
+
+		t->lost = 0;
+		r = sink(context, &run, err);
+	}
+	return r;
+}
+
+int held_calls_end(struct held_calls *h, drain_sink *sink, void *context, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < h->threads.n && r >= 0; i++)
+		if (h->threads.at[i])
+			r = end_thread(h, h->threads.at[i], sink, context, err);
+	return r;
+}
