@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows, and the calls that they are made of: shared by the files of this report. */
 #pragma once
+#include <stdio.h>
+
 #include "base/vec.h"
 #include "event/syscalls.h"
 #include "base/histogram.h"
@@ -85,3 +87,10 @@ struct syscalls {
 	struct histogram_pool pool;
 	uint64_t first, last;             /* TSC */
 };
+
+/* syscalls_lines.c: as C's string, with its quotes. */
+void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f);
+/* syscalls_structs.c: prints the structure that the n bytes are, by the kernel's names of the call
+ * and of the argument that leads to them; false: nothing is printed. */
+bool syscalls_print_struct(const char *call, const char *argument, const uint8_t *at, uint32_t n,
+			   FILE *f);

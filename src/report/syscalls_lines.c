@@ -26,7 +26,7 @@ void syscalls_lines_free(struct syscalls_call *c)
 
 /* --- an argument ------------------------------------------------------------------------- */
 
-static void print_quoted(const uint8_t *at, uint32_t n, FILE *f)
+void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f)
 {
 	fputc('"', f);
 	for (uint32_t i = 0; i < n; i++)
@@ -61,25 +61,31 @@ static bool find_copy(const struct event *e, unsigned n, unsigned k, const uint8
 	return true;
 }
 
-/* Prints the string or the buffer that argument i leads to; false: there is none in the record. */
-static bool print_copy(const struct syscall_info *call, const struct event *e, unsigned i, FILE *f)
+/* Prints the string, the structure or the buffer that argument i, of that name, leads to; false:
+ * there is none in the record. */
+static bool print_copy(const struct syscall_info *call, const char *name, const struct event *e,
+		       unsigned i, FILE *f)
 {
 	struct call_copy copies[CALL_COPIES];
 	unsigned n = syscall_copies(call, false, copies), k = 0;
 	const uint8_t *at;
 	uint32_t length;
-	bool is_string;
+	bool is_string, is_cut;
 
 	while (k < n && copies[k].argument != i + 1)
 		k++;
 	if (k == n || !find_copy(e, syscall_arguments(call), k, &at, &length))
 		return false;
 	is_string = copies[k].length == CALL_COPY_STRING;
-	/* Structures are not printed. */
+	is_cut = copies[k].length < CALL_ARGUMENTS &&
+		 (uint32_t)e->payload[1 + copies[k].length] > length;
+	if (!is_cut && syscalls_print_struct(call->name, name, at, length, f))
+		return true;
+	/* Other structures are their addresses. */
 	if (!is_string && copies[k].length >= CALL_ARGUMENTS)
 		return false;
-	print_quoted(at, length - is_string, f);
-	if (!is_string && e->payload[1 + copies[k].length] > length)
+	syscalls_print_quoted(at, length - is_string, f);
+	if (is_cut)
 		fputs("...", f);
 	return true;
 }
@@ -147,7 +153,7 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 				 (int32_t)c->args[i], f);
 	else if (named)
 		syscall_named_text(named, type, c->args[i], f);
-	else if (!c->named || !print_copy(call, e, i, f))
+	else if (!c->named || !print_copy(call, name, e, i, f))
 		print_number(type, c->args[i], f);
 	fclose(f);
 	return text;

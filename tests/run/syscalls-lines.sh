@@ -24,10 +24,23 @@ os.unlink("renamed")
 try: os.lseek(f, 0, 0)
 except OSError: pass
 libc.access(None, 4)
+def attempt(make, *address):
+    try: make(*address)
+    except OSError: pass
+for family, *addresses in ((socket.AF_INET, ("127.0.0.1", 9), ("0.0.0.0", 0)), (socket.AF_INET6, ("::1", 9), ("2001:db8::2", 1, 3, 0)),
+                           (socket.AF_UNIX, "no such path", "\0abstract \"one\"")):
+    for address in addresses:
+        s = socket.socket(family, socket.SOCK_DGRAM)
+        attempt(s.connect, address)
+        attempt(s.bind, address)
+        attempt(s.sendto, b"to it", 0, address)
+        s.close()
+libc.nanosleep((ctypes.c_long * 2)(0, 1001), None)
+libc.clock_nanosleep(1, 0, (ctypes.c_long * 2)(0, 1000002), None)
 libc.rmdir(b"begin")
 P
 PROGRAM=(/usr/bin/python3 -S -E "$T/program.py")
-CALLS=mkdir,openat,write,lseek,dup,close,ftruncate,rmdir,rename,unlink,access
+CALLS=mkdir,openat,write,lseek,dup,close,ftruncate,rmdir,rename,unlink,access,connect,bind,sendto,nanosleep,clock_nanosleep
 # Without threads, times, addresses and directories; from the program's first call to its last one.
 cat >"$T/lines.py" <<'P'
 import re, sys
@@ -40,6 +53,7 @@ for line in open(sys.argv[1], errors="surrogateescape"):
     if not on:
         continue
     arguments = re.sub(r"AT_FDCWD<.*?>", "AT_FDCWD", m[2])
+    arguments = re.sub(r"<socket[^>]*>", "<socket>", arguments)
     arguments = re.sub(r"<[^>]*/", "<", arguments)
     arguments = re.sub(r"\\([0-7]{1,3})", lambda n: "\\%03o" % int(n[1], 8), arguments)
     print(m[1], arguments, re.sub(r"<[^>]*/", "<", re.sub(r" <[0-9.]+>$", "", m[3])))
