@@ -136,8 +136,7 @@ static void ask(struct excerpt_places *p, struct sym_source_info *s, place_hits 
 	sym_source_declarations_free(&all);
 }
 
-/* A file that is not the one that was traced tells nothing. */
-static bool is_same_file(const struct trace_module *m, const struct sym_module *now)
+bool excerpt_places_is_same(const struct trace_module *m, const struct sym_module *now)
 {
 	return !m->build_id_len || (m->build_id_len == now->build_id_len &&
 				    !memcmp(m->build_id, now->build_id, m->build_id_len));
@@ -154,7 +153,7 @@ static void read_file(struct excerpt_places *p, const struct trace_module *m, pl
 			note_why(p, &err);
 		return;
 	}
-	if (!is_same_file(m, now)) {
+	if (!excerpt_places_is_same(m, now)) {
 		err_set(&err, ESTALE, "%s is not the file that was traced", m->path);
 		note_why(p, &err);
 	} else if (sym_source_open(now, &s, &err)) {

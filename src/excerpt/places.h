@@ -3,6 +3,7 @@
  * tells it, of the files that the trace names, as they are now. */
 #pragma once
 #include "excerpt/wish.h"
+#include "sym/module.h"
 #include "trace/trace_info.h"
 
 /* Whether the text of -l is such a place: FILE:LINE or FILE, where FILE has the ending of a source
@@ -18,5 +19,7 @@ void excerpt_places_free(struct excerpt_places *p);
 /* The bits of each function of the module, in its order; free() them. Modules of one file are read
  * once. */
 uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_module *m);
+/* Whether a file, as it is now, is the one that was traced, as far as the trace tells. */
+bool excerpt_places_is_same(const struct trace_module *m, const struct sym_module *now);
 /* Why the places mean nothing, when they mean nothing: -errno and *err. */
 int excerpt_places_why(const struct excerpt_places *p, const char *place, struct err *err);

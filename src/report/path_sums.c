@@ -214,19 +214,20 @@ void path_sums_free(struct path_sums *t)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-
-
-static int longest_first(const void *a, const void *b, void *arg)
+int path_sums_compare(const struct path_sums *t, uint32_t a, uint32_t b)
 {
-	const struct path_sums *t = arg;
-	const struct path_node *x = &t->nodes.at[*(const uint32_t *)a],
-			       *y = &t->nodes.at[*(const uint32_t *)b];
+	const struct path_node *x = &t->nodes.at[a], *y = &t->nodes.at[b];
 
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
 	if (x->calls != y->calls)
 		return x->calls > y->calls ? -1 : 1;
 	return strcmp(t->rows.at[x->row].name, t->rows.at[y->row].name);
+}
+
+static int longest_first(const void *a, const void *b, void *arg)
+{
+	return path_sums_compare(arg, *(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 typedef void path_line(const struct path_sums *t, const struct path_node *n, struct out *out);

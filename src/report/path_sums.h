@@ -28,6 +28,8 @@ struct path_sums {
 /* Reads all of the input. 0, or -errno and *err; path_sums_free() frees it in any case. */
 int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err);
 void path_sums_free(struct path_sums *t);
+/* The order of nodes beside each other: the longest first, then the most calls, then by name. */
+int path_sums_compare(const struct path_sums *t, uint32_t a, uint32_t b);
 /* Prints at most n nodes (0: all), the longest first among those that one call contains: their
  * time, what part of all that is, what they spent themselves, and how many calls they stand for. */
 void path_sums_print(const struct path_sums *t, size_t n, struct out *out);

@@ -266,6 +266,12 @@ static const struct option html_options[] = {
 	END
 };
 
+/* cmd_tui(). */
+static const struct option tui_options[] = {
+	CHARGE_HANDLERS,
+	END
+};
+
 /* cmd_syscalls(): a program is run, or a process attached to, or a file is read. */
 static const struct option syscalls_options[] = {
 	{ 0, "by", "WHAT", "a row for each call (the default), thread or file, or error of a call", set_text, TO(by) },
@@ -444,6 +450,8 @@ const struct command commands[] = {
 	  TABLES(export_options, excerpt_options), false, 0, 1, cmd_export },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
 	  TABLES(html_options, excerpt_options), false, 0, 1, cmd_html },
+	{ "tui", "[FILE]", "Look at a trace file on screens: tables, tree, flame graph, timeline",
+	  TABLES(tui_options, screen_options), false, 0, 1, cmd_tui },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),

@@ -127,6 +127,10 @@ void terminal_close(struct terminal *t)
 	if (!t)
 		return;
 	mem_last_act_remove(&t->last_act);
+	/* Where there is no other screen to go back to, the next line stands here. */
+	move(LINES - 1, 0);
+	clrtoeol();
+	refresh();
 	endwin();
 	delscreen(t->screen);
 	fclose(t->in);

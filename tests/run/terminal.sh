@@ -78,6 +78,7 @@ for file in t died f e; do
 	looks export "$T/$file" --to flamegraph
 	looks export "$T/$file" --to chrome
 	looks html "$T/$file" -o "$T/page"
+	looks tui "$T/$file" # without a terminal; tui.sh has one
 	for option in funcgraph-proc nofuncgraph-tail verbose raw hex fields latency-format sym-offset; do
 		looks replay -O funcgraph-proc -O "$option" "$T/$file"
 	done

@@ -25,5 +25,19 @@ look_at() { tm capture-pane -p -t it >"$T/screen" 2>"$T/err"; }
 has() { look_at && grep -qE -- "$1" "$T/screen"; }
 lacks() { look_at && ! grep -qE -- "$1" "$T/screen"; }
 shows() { until_is has "$1"; }
+
+# A program with names that a terminal would obey: $T/named, whose argument is $T/named_lib.so.
+hostile_program() {
+	python3 - "$FIXTURES" "$T" <<'P' && chmod 755 "$T/named"
+import sys
+for source, name in ('named', 'named'), ('named_lib.so', 'named_lib.so'):
+    program = open(f'{sys.argv[1]}/{source}', 'rb').read()
+    for letter, text in {b'A': b'\x1b]52;c;ZXZpbA==\a\x1b[2J', b'B': b'x\nforged line\ty', b'C': b'\xc2\x9b31m\xe2\x80\xae\xff\xc3\x7f', b'L': b'\x1b[1A\nforged'}.items():
+        program = program.replace(letter * 24, text.ljust(24, b'_'))
+    open(f'{sys.argv[2]}/{name}', 'wb').write(program)
+P
+}
+# No byte of such a name came to the terminal as it is, and one did escaped.
+is_clean() { ! grep -aqE $'\033]52|\302\23331m' "$T/raw" && grep -aqF '\033]52' "$T/raw"; }
 # screen NAME PATTERN: one TAP line, that the screen comes to show it.
 screen() { shows "$2"; result "$1" $? "$T/screen"; }

@@ -150,23 +150,12 @@ run_top "-- true"
 screen "a terminal that cannot be drawn on" 'cannot be drawn on: use --batch'
 
 # --- names that would be obeyed
-if python3 - "$FIXTURES" "$T" <<'P'; then
-import sys
-for source, name in ('named', 'named'), ('named_lib.so', 'named_lib.so'):
-    program = open(f'{sys.argv[1]}/{source}', 'rb').read()
-    for letter, text in {b'A': b'\x1b]52;c;ZXZpbA==\a\x1b[2J', b'B': b'x\nforged line\ty', b'C': b'\xc2\x9b31m\xe2\x80\xae\xff\xc3\x7f', b'L': b'\x1b[1A\nforged'}.items():
-        program = program.replace(letter * 24, text.ljust(24, b'_'))
-    open(f'{sys.argv[2]}/{name}', 'wb').write(program)
-P
-	chmod 755 "$T/named"
-	for locale in C.UTF-8 C; do
-		terminal 120 40 TERM=screen-256color LC_ALL=$locale
-		run_top "-L '*' -- '$T/named' '$T/named_lib.so'"
-		is_left "hostile names, $locale" 0
-		! grep -aqE $'\033]52|\302\23331m' "$T/raw" && grep -aqF '\033]52' "$T/raw"
-		result "hostile names are escaped, $locale" $? "$T/screen"
-	done
-else
-	not_ok "a program with such names"
-fi
+hostile_program || { not_ok "a program with such names"; finish; }
+for locale in C.UTF-8 C; do
+	terminal 120 40 TERM=screen-256color LC_ALL=$locale
+	run_top "-L '*' -- '$T/named' '$T/named_lib.so'"
+	is_left "hostile names, $locale" 0
+	is_clean
+	result "hostile names are escaped, $locale" $? "$T/screen"
+done
 finish

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by ui/cmd/tui.c and by tests. A part that cannot be read is told on the screens that need
+ * it; the others work. */
+#include "view/browse.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/tracer.h"
+#include "view/source_line.h"
+
+static const struct browse_screen *const screens[BROWSE_SCREENS_N] = {
+	[BROWSE_SCREEN_FUNCTIONS] = &browse_functions, [BROWSE_SCREEN_TREE] = &browse_tree,
+	[BROWSE_SCREEN_EDGES] = &browse_edges, [BROWSE_SCREEN_FLAME] = &browse_flame,
+	[BROWSE_SCREEN_TIMELINE] = &browse_timeline, [BROWSE_SCREEN_THREADS] = &browse_threads,
+	[BROWSE_SCREEN_HISTOGRAM] = &browse_histogram,
+};
+
+static const struct browse_screen *screen_of(const struct browse *b)
+{
+	return screens[b->screen];
+}
+
+/* --- the trace -------------------------------------------------------------------------------- */
+
+static const char *why_flat(const struct trace_info *info)
+{
+	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
+
+	if (info->thresh_ns)
+		return "short calls were not recorded (--threshold): there is no tree of calls";
+	return t && t->exits ? NULL
+			     : "the ends of calls were not recorded (-t function): there is no tree of calls";
+}
+
+void browse_init(struct browse *b, struct store_reader *r, const char *name)
+{
+	uint64_t first = 0, last = 0;
+
+	*b = (struct browse){ .name = name, .reader = r, .info = store_info(r) };
+	b->in = summary_from_store(r);
+	b->flat = why_flat(b->info);
+	store_range(r, &first, &last);
+	b->first = b->from = b->line.from = trace_clock_ns(&b->info->clock, first);
+	b->last = trace_clock_ns(&b->info->clock, last);
+	b->last = b->to = b->line.to = b->last > b->first ? b->last : b->first + 1;
+	b->line.at = b->first;
+	b->callers.b = b->callees.b = b;
+}
+
+void browse_free(struct browse *b)
+{
+	struct table_view *tables[] = { &b->function_table, &b->thread_table, &b->caller_table,
+					&b->callee_table };
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		table_free(tables[i]);
+	summary_free(&b->functions);
+	summary_free(&b->threads);
+	path_sums_free(&b->paths);
+	survey_free(&b->survey);
+	vec_free(&b->callers.at);
+	vec_free(&b->callees.at);
+	vec_free(&b->tree.shown);
+	vec_free(&b->line.order);
+	vec_free(&b->before);
+	free(b->tree.open);
+	free(b->source.path);
+}
+
+static int load_functions(struct browse *b, struct err *err)
+{
+	struct summary_input in = progress_input(&b->progress, &b->in);
+	int e = summary_make(&in, 0, &b->functions, err);
+
+	if (!e)
+		summary_sort(&b->functions, summary_default_column(&b->functions), false);
+	return e;
+}
+
+static int load_threads(struct browse *b, struct err *err)
+{
+	struct summary_input in = progress_input(&b->progress, &b->in);
+
+	in.by_thread = true;
+	return summary_make(&in, 0, &b->threads, err);
+}
+
+static int load_paths(struct browse *b, struct err *err)
+{
+	struct summary_input in = progress_input(&b->progress, &b->in);
+
+	return path_sums_make(&in, &b->paths, err);
+}
+
+/* The whole comes first: it alone has the slowest calls. A closer look takes its lanes from a
+ * second reading. */
+static int load_survey(struct browse *b, struct err *err)
+{
+	struct summary_input in = progress_input(&b->progress, &b->in);
+	struct survey closer;
+	int e;
+
+	if (!b->has[BROWSE_SURVEY])
+		return survey_make(&in, b->first, b->last, &b->survey, err);
+	e = survey_make(&in, b->from, b->to, &closer, err);
+	if (!e)
+		survey_take_lanes(&b->survey, &closer);
+	survey_free(&closer);
+	return e;
+}
+
+static void drop_part(struct browse *b, enum browse_part part)
+{
+	if (part == BROWSE_FUNCTIONS)
+		summary_free(&b->functions);
+	if (part == BROWSE_THREADS)
+		summary_free(&b->threads);
+	if (part == BROWSE_PATHS)
+		path_sums_free(&b->paths);
+	if (part == BROWSE_SURVEY)
+		survey_free(&b->survey);
+}
+
+void browse_load(struct browse *b, enum browse_part part)
+{
+	static int (*const load[])(struct browse *, struct err *) = {
+		[BROWSE_FUNCTIONS] = load_functions, [BROWSE_THREADS] = load_threads,
+		[BROWSE_PATHS] = load_paths, [BROWSE_SURVEY] = load_survey,
+	};
+	bool closer = b->has[part];
+	int e;
+
+	b->failed[part] = (struct err){ 0 };
+	e = load[part](b, &b->failed[part]);
+	b->wants_closer = false;
+	if (e && !closer)
+		drop_part(b, part);
+	if (e && !b->failed[part].code)
+		err_set(&b->failed[part], EIO, "it cannot be read");
+	b->has[part] = !e || closer;
+}
+
+void browse_loaded(struct browse *b, enum browse_part part)
+{
+	for (unsigned s = 0; s < BROWSE_SCREENS_N && b->has[part]; s++)
+		if (screens[s]->part == part && screens[s]->enter)
+			screens[s]->enter(b);
+}
+
+enum browse_part browse_wants(const struct browse *b)
+{
+	const struct browse_screen *s = screen_of(b);
+
+	/* Whatever is shown first, the functions are what all screens choose from. */
+	if (!b->has[BROWSE_FUNCTIONS] && !b->failed[BROWSE_FUNCTIONS].code)
+		return BROWSE_FUNCTIONS;
+	if (s->nested && b->flat)
+		return BROWSE_NOTHING;
+	if (s->part == BROWSE_SURVEY && b->has[BROWSE_SURVEY] && b->wants_closer)
+		return BROWSE_SURVEY;
+	return b->has[s->part] || b->failed[s->part].code ? BROWSE_NOTHING : s->part;
+}
+
+/* --- shared ----------------------------------------------------------------------------------- */
+
+void browse_say(struct browse *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(b->said, sizeof(b->said), fmt, ap);
+	va_end(ap);
+}
+
+void browse_go(struct browse *b, enum browse_screen_number screen)
+{
+	b->screen = screen;
+	if (b->has[screens[screen]->part] && screens[screen]->enter)
+		screens[screen]->enter(b);
+}
+
+void browse_choose(struct browse *b, const char *name, const char *module)
+{
+	b->chosen = (struct browse_function){ name, module };
+}
+
+void browse_follow(struct browse *b, const char *name, const char *module)
+{
+	if (b->chosen.name)
+		*vec_add(&b->before) = b->chosen;
+	browse_choose(b, name, module);
+}
+
+static bool is_chosen(const struct browse *b, const char *name, const char *module)
+{
+	return b->chosen.name && !strcmp(b->chosen.name, name) && !strcmp(b->chosen.module, module);
+}
+
+uint32_t browse_summary_row(const struct browse *b)
+{
+	for (size_t i = 0; i < b->functions.rows.n; i++)
+		if (is_chosen(b, b->functions.rows.at[i].name, b->functions.rows.at[i].module))
+			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
+uint32_t browse_path_row(const struct browse *b)
+{
+	for (size_t i = 0; i < b->paths.rows.n; i++)
+		if (is_chosen(b, b->paths.rows.at[i].name, b->paths.rows.at[i].module))
+			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
+unsigned browse_share(uint64_t part, uint64_t whole)
+{
+	return whole ? (unsigned)((unsigned __int128)part * 10000 / whole) : 0;
+}
+
+uint64_t browse_ns(const struct browse *b, uint64_t ticks)
+{
+	return trace_clock_delta_ns(&b->info->clock, ticks);
+}
+
+enum grid_look browse_look(const char *name)
+{
+	unsigned h = 5381;
+
+	while (*name)
+		h = h * 33 ^ (unsigned char)*name++;
+	return GRID_BOX + h % GRID_BOXES;
+}
+
+char *browse_label(const char *name, const char *module)
+{
+	return *module ? mem_printf("%s [%s]", name, module) : mem_strdup(name);
+}
+
+void browse_show_slowest(struct browse *b)
+{
+	b->line.columns = 0; /* the timeline's enter() looks it up */
+	b->line.from = UINT64_MAX;
+	browse_go(b, BROWSE_SCREEN_TIMELINE);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_tabs(const struct browse *b, struct grid *g)
+{
+	unsigned at = 0;
+	char text[64];
+
+	grid_paint(g, 0, 0, g->columns, GRID_BAR);
+	for (unsigned s = 0; s < BROWSE_SCREENS_N; s++) {
+		snprintf(text, sizeof(text), "%c %s", (char)screens[s]->key, screens[s]->title);
+		at += grid_text(g, 0, at, g->columns,
+				s == b->screen ? GRID_CHOSEN : GRID_BAR, text);
+		at += grid_text(g, 0, at, g->columns, GRID_BAR, "  ");
+	}
+}
+
+static void draw_help(const struct browse *b, struct grid *g)
+{
+	static const char *const common[] = {
+		"1-7, Tab, Shift-Tab   the screens above",
+		"/ text Enter          search (* and ? are patterns); n the next one",
+		"e                     the source of the chosen function, in $EDITOR",
+		"b Backspace           the function that was chosen before",
+		"q, Ctrl-C             end          R  read again what was interrupted",
+		"", NULL
+	};
+	const struct browse_screen *s = screen_of(b);
+	unsigned row = 2;
+
+	for (unsigned i = 0; common[i]; i++)
+		grid_text(g, row++, 2, g->columns, GRID_PLAIN, common[i]);
+	for (unsigned i = 0; s->help && s->help[i]; i++)
+		grid_text(g, row++, 2, g->columns, GRID_PLAIN, s->help[i]);
+}
+
+/* The file, and the function that is chosen. */
+static void draw_last(const struct browse *b, struct grid *g)
+{
+	char *label;
+	unsigned at;
+
+	if (b->prompt.label) {
+		prompt_draw(&b->prompt, g);
+		return;
+	}
+	if (*b->said) {
+		grid_text(g, g->rows - 1, 0, g->columns, GRID_WARNING, b->said);
+		return;
+	}
+	at = grid_text(g, g->rows - 1, 0, g->columns / 2, GRID_DIM, "? help  q end  ");
+	at += grid_name(g, g->rows - 1, at, g->columns / 3, GRID_DIM, b->name);
+	if (!b->chosen.name || at + 4 >= g->columns)
+		return;
+	label = browse_label(b->chosen.name, b->chosen.module);
+	grid_name(g, g->rows - 1, at + 2, g->columns - at - 2, GRID_BOLD, label);
+	free(label);
+}
+
+void browse_draw(struct browse *b, struct grid *g)
+{
+	const struct browse_screen *s = screen_of(b);
+
+	draw_tabs(b, g);
+	if (b->help)
+		draw_help(b, g);
+	else if (s->nested && b->flat)
+		grid_text(g, 2, 2, g->columns, GRID_WARNING, b->flat);
+	else if (!b->has[s->part])
+		grid_text(g, 2, 2, g->columns, GRID_WARNING,
+			  b->failed[s->part].code == EINTR ? "interrupted; R reads it again"
+							   : b->failed[s->part].text);
+	else if (g->rows > 2)
+		s->draw(b, g, 1, g->rows - 2);
+	if (g->rows > 1)
+		draw_last(b, g);
+}
+
+void browse_draw_progress(struct browse *b, enum browse_part part, struct grid *g)
+{
+	static const char *const what[] = { "functions", "threads", "calls in calls", "calls by time" };
+	char text[128];
+	unsigned share = progress_share(&b->progress);
+
+	draw_tabs(b, g);
+	snprintf(text, sizeof(text), "reading %s: %u %% (Escape: stop)", what[part], share / 100);
+	grid_text(g, 2, 2, g->columns, GRID_BOLD, text);
+	if (g->columns > 4)
+		grid_paint(g, 3, 2, (g->columns - 4) * share / 10000, GRID_BAR);
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static void search_next(struct browse *b)
+{
+	const struct browse_screen *s = screen_of(b);
+
+	if (*b->search && s->search && b->has[s->part] && !s->search(b, b->search))
+		browse_say(b, "nothing matches %s", b->search);
+}
+
+static void go_back(struct browse *b)
+{
+	if (!b->before.n)
+		return;
+	b->chosen = b->before.at[--b->before.n];
+	browse_go(b, b->screen);
+}
+
+static enum browse_answer find_source(struct browse *b)
+{
+	struct err err;
+
+	if (!b->chosen.name) {
+		browse_say(b, "choose a function first");
+		return BROWSE_ON;
+	}
+	free(b->source.path);
+	b->source.path = NULL;
+	if (!source_line_of(b->info, b->chosen.name, b->chosen.module, &b->source.path,
+			    &b->source.line, &err))
+		return BROWSE_EDIT;
+	browse_say(b, "%s", err.text);
+	return BROWSE_ON;
+}
+
+static void read_again(struct browse *b)
+{
+	memset(b->failed, 0, sizeof(b->failed));
+}
+
+static bool change_screen(struct browse *b, unsigned key)
+{
+	for (unsigned s = 0; s < BROWSE_SCREENS_N; s++)
+		if (screens[s]->key == key) {
+			browse_go(b, s);
+			return true;
+		}
+	if (key != VIEW_TAB && key != VIEW_BACK_TAB)
+		return false;
+	browse_go(b, (b->screen + (key == VIEW_TAB ? 1 : BROWSE_SCREENS_N - 1)) % BROWSE_SCREENS_N);
+	return true;
+}
+
+/* Keys that mean the same everywhere. */
+static enum browse_answer press_common(struct browse *b, const struct view_event *e)
+{
+	if (change_screen(b, e->key))
+		return BROWSE_ON;
+	switch (e->key) {
+	case 'q':
+		return BROWSE_QUIT;
+	case '/':
+		prompt_open(&b->prompt, "search: ");
+		return BROWSE_ON;
+	case 'n':
+		search_next(b);
+		return BROWSE_ON;
+	case 'b': case VIEW_BACKSPACE:
+		go_back(b);
+		return BROWSE_ON;
+	case 'e':
+		return find_source(b);
+	case 'R':
+		read_again(b);
+		return BROWSE_ON;
+	case 's':
+		browse_show_slowest(b);
+		return BROWSE_ON;
+	case 'H':
+		browse_go(b, BROWSE_SCREEN_HISTOGRAM);
+		return BROWSE_ON;
+	default:
+		return BROWSE_ON;
+	}
+}
+
+static void press_prompt(struct browse *b, const struct view_event *e)
+{
+	if (prompt_key(&b->prompt, e) != PROMPT_GIVEN)
+		return;
+	snprintf(b->search, sizeof(b->search), "%s", b->prompt.text);
+	search_next(b);
+}
+
+enum browse_answer browse_key(struct browse *b, const struct view_event *e)
+{
+	const struct browse_screen *s = screen_of(b);
+
+	if (e->key == VIEW_HUNG_UP || e->key == VIEW_INTERRUPT)
+		return BROWSE_QUIT;
+	if (e->key == VIEW_RESIZED || e->key == VIEW_NONE)
+		return BROWSE_ON;
+	*b->said = '\0';
+	if (b->prompt.label) {
+		press_prompt(b, e);
+		return BROWSE_ON;
+	}
+	if (b->help || e->key == '?' || e->key == VIEW_HELP) {
+		b->help = !b->help;
+		return BROWSE_ON;
+	}
+	if (b->has[s->part] && !(s->nested && b->flat) && s->press(b, e))
+		return BROWSE_ON;
+	return press_common(b, e);
+}

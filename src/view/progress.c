@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Cursors are those of the inner input, each with the counter beside it; the workers of a summary
+ * have several at once. The number only tells a user how far it is, so its order does not
+ * matter. */
+#include "view/progress.h"
+
+#include <errno.h>
+
+struct progress_cursor { struct progress *p; void *inner; };
+
+static void *open_cursor(void *of, uint32_t thread)
+{
+	struct progress *p = of;
+	void *inner = p->inner.open(p->inner.of, thread);
+	struct progress_cursor *c;
+
+	if (!inner)
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	*c = (struct progress_cursor){ p, inner };
+	return c;
+}
+
+static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
+{
+	struct progress_cursor *c = cursor;
+	int got;
+
+	if (atomic_load_explicit(&c->p->stop, memory_order_relaxed))
+		return err_set(err, EINTR, "interrupted");
+	got = c->p->inner.next(c->inner, out, n, err);
+	if (got > 0)
+		atomic_fetch_add_explicit(&c->p->done, (uint64_t)got, memory_order_relaxed);
+	return got;
+}
+
+static void close_cursor(void *cursor)
+{
+	struct progress_cursor *c = cursor;
+
+	c->p->inner.close(c->inner);
+	free(c);
+}
+
+struct summary_input progress_input(struct progress *p, const struct summary_input *inner)
+{
+	struct summary_input in = *inner;
+
+	p->inner = *inner;
+	p->all = 0;
+	for (size_t i = 0; i < inner->info->threads.n; i++)
+		p->all += inner->info->threads.at[i].records;
+	p->done = 0;
+	p->stop = false;
+	in.of = p;
+	in.open = open_cursor;
+	in.next = next_events;
+	in.close = close_cursor;
+	return in;
+}
+
+unsigned progress_share(const struct progress *p)
+{
+	uint64_t done = p->done;
+
+	if (!p->all || done >= p->all)
+		return p->all ? 10000 : 0;
+	return (unsigned)((unsigned __int128)done * 10000 / p->all);
+}

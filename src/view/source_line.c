@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Called when a user asks for the source; opens the module's file each time. */
+#include "view/source_line.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "excerpt/places.h"
+#include "sym/source.h"
+#include "trace/overloads.h"
+
+static bool is_named(struct overloads *o, const struct trace_module *m,
+		     const struct trace_function *f, const char *name)
+{
+	const char *file;
+	char *text = overloads_row_text(o, m, f, &file);
+	bool same = !strcmp(text, name);
+
+	free(text);
+	return same;
+}
+
+static const struct trace_function *find(const struct trace_info *info, const char *name,
+					 const char *module, const struct trace_module **of)
+{
+	const struct trace_function *found = NULL;
+	struct overloads o = { 0 };
+
+	for (size_t i = 0; i < info->modules.n && !found; i++) {
+		*of = &info->modules.at[i];
+		for (size_t k = 0; k < (*of)->functions.n && !found; k++)
+			if (!strcmp((*of)->name, module) &&
+			    is_named(&o, *of, &(*of)->functions.at[k], name))
+				found = &(*of)->functions.at[k];
+		if (found)
+			break;
+	}
+	overloads_free(&o);
+	return found;
+}
+
+static int ask(const struct sym_module *now, uint64_t vaddr, char **path, uint32_t *line,
+	       struct err *err)
+{
+	sym_source_declarations all = { 0 };
+	struct sym_source_info *s;
+	int e = sym_source_open(now, &s, err);
+
+	if (e)
+		return e;
+	e = sym_source_declared(s, &all, err);
+	for (size_t i = 0; i < all.n && !e && !*path; i++)
+		if (all.at[i].vaddr == vaddr) {
+			*path = mem_strdup(all.at[i].path);
+			*line = all.at[i].line;
+		}
+	sym_source_declarations_free(&all);
+	sym_source_close(s);
+	return e;
+}
+
+int source_line_of(const struct trace_info *info, const char *name, const char *module, char **path,
+		   uint32_t *line, struct err *err)
+{
+	const struct trace_module *m = NULL;
+	const struct trace_function *f = find(info, name, module, &m);
+	struct sym_module *now;
+	int e;
+
+	*path = NULL;
+	if (!f)
+		return err_set(err, ENOENT, "%s is no function of a file", name);
+	if (*m->path != '/')
+		return err_set(err, ENOENT, "%s is no file", m->path);
+	e = sym_open(m->path, &now, err);
+	if (e)
+		return e;
+	if (!excerpt_places_is_same(m, now))
+		e = err_set(err, ESTALE, "%s is not the file that was traced", m->path);
+	else
+		e = ask(now, f->vaddr, path, line, err);
+	sym_close(now);
+	if (!e && !*path)
+		e = err_set(err, ENOENT, "the debug information of %s does not tell where %s stands",
+			    m->path, name);
+	return e;
+}

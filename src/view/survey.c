@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads are followed one after another, each by itself as in a summary, so that durations are the
+ * report's. Called on the thread that loads. Fails as its input does. */
+#include "view/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/overloads.h"
+#include "trace/tracks.h"
+
+#define BATCH 2048
+
+/* An open call: when it began, as it was recorded. */
+struct survey_open { uint64_t tsc; uint32_t row; };
+typedef VEC(struct survey_open) survey_stack;
+
+struct survey_reading {
+	struct survey *s;
+	struct overloads overloads;
+	VEC(survey_stack) stacks; /* by track */
+	uint32_t thread, image;
+};
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const char *name, const char *module)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (const char *s = name; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	for (const char *s = module; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT64_C(0x1000193);
+	return h | 1;
+}
+
+/* The next hash is tried where two rows have the same. *at: where it is, or is to be. */
+static uint32_t look_up(const struct survey *s, const char *name, const char *module, uint64_t *at)
+{
+	uint64_t row;
+
+	for (*at = hash_of(name, module); (row = sp_map_get(&s->names, *at)) != SP_NONE; *at += 2)
+		if (!strcmp(s->rows.at[row].name, name) && !strcmp(s->rows.at[row].module, module))
+			return (uint32_t)row;
+	return UINT32_MAX;
+}
+
+uint32_t survey_find(const struct survey *s, const char *name, const char *module)
+{
+	uint64_t at;
+
+	return look_up(s, name, module, &at);
+}
+
+/* Takes the name over. */
+static uint32_t row_named(struct survey *s, char *name, const char *module)
+{
+	uint64_t at;
+	uint32_t row = look_up(s, name, module, &at);
+
+	if (row != UINT32_MAX) {
+		free(name);
+		return row;
+	}
+	row = (uint32_t)s->rows.n;
+	*vec_add(&s->rows) = (struct survey_row){ .name = name, .module = module };
+	sp_map_set(&s->names, at, row);
+	return row;
+}
+
+static uint32_t row_of(struct survey_reading *r, uint32_t fn)
+{
+	struct survey *s = r->s;
+	const uint64_t key = ((uint64_t)r->image << 32 | fn) + 1;
+	const struct trace_module *m = NULL;
+	const struct trace_function *f;
+	uint64_t row = sp_map_get(&s->functions, key);
+	const char *file = "";
+	char *name;
+
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	f = trace_info_function(s->info, r->image, fn, &m);
+	name = overloads_row_text(&r->overloads, f ? m : NULL, f, &file);
+	row = row_named(s, name, file);
+	/* Ids that nothing defines are those of a damaged file, which has any number of them. */
+	if (f)
+		sp_map_set(&s->functions, key, row);
+	return (uint32_t)row;
+}
+
+/* --- spans ------------------------------------------------------------------------------------ */
+
+/* A short call beside a short one becomes part of it. */
+static bool joins(const struct survey *s, struct survey_span *last, const struct survey_span *span)
+{
+	if (span->end - span->begin >= s->grain || span->begin > last->end + s->grain ||
+	    span->begin < last->begin || (last->calls == 1 && last->end - last->begin >= s->grain))
+		return false;
+	last->end = span->end > last->end ? span->end : last->end;
+	last->calls += span->calls;
+	last->row = last->row == span->row ? last->row : SURVEY_MANY;
+	return true;
+}
+
+static void add_span(struct survey_reading *r, unsigned depth, struct survey_span span)
+{
+	struct survey *s = r->s;
+	struct survey_lane *l = &s->lanes[r->thread];
+	survey_spans *spans;
+
+	if (depth >= SURVEY_DEPTH || span.end < s->from || span.begin > s->to)
+		return;
+	spans = &l->depths[depth];
+	if (spans->n && joins(s, &spans->at[spans->n - 1], &span))
+		return;
+	if (s->spans == SURVEY_SPANS) {
+		s->cut = true;
+		return;
+	}
+	s->spans++;
+	*vec_add(spans) = span;
+	l->n = l->n > depth ? l->n : depth + 1;
+}
+
+const struct survey_span *survey_at(const struct survey *s, uint32_t thread, unsigned depth,
+				    uint64_t ns)
+{
+	const survey_spans *spans = &s->lanes[thread].depths[depth];
+	size_t n = vec_bisect(spans, span, span->begin <= ns);
+
+	return n && spans->at[n - 1].end >= ns ? &spans->at[n - 1] : NULL;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static uint64_t ns_at(const struct survey *s, uint64_t tsc)
+{
+	return trace_clock_ns(&s->info->clock, tsc);
+}
+
+static uint64_t ns_of(const struct survey *s, uint64_t ticks)
+{
+	return trace_clock_delta_ns(&s->info->clock, ticks);
+}
+
+static void add_duration(struct survey_reading *r, uint32_t row, uint64_t begin,
+			 const struct call_step *step)
+{
+	struct survey_row *of = &r->s->rows.at[row];
+	uint64_t from = call_step_begin(step);
+	uint64_t ns = ns_of(r->s, step->tsc > from ? step->tsc - from : 0);
+
+	of->powers[ns < 2 ? 0 : 63 - __builtin_clzll(ns)]++;
+	if (of->calls++ && ns <= of->slowest)
+		return;
+	of->slowest = ns;
+	of->slowest_begin = ns_at(r->s, begin);
+	of->slowest_end = ns_at(r->s, step->tsc);
+	of->slowest_thread = r->thread;
+}
+
+static survey_stack *stack_of(struct survey_reading *r, uint32_t track)
+{
+	while (r->stacks.n <= track)
+		*vec_add(&r->stacks) = (survey_stack){ 0 };
+	return &r->stacks.at[track];
+}
+
+static void end_call(struct survey_reading *r, survey_stack *stack, const struct call_step *s)
+{
+	const struct survey_open open = stack->at[s->depth];
+	uint64_t begin = ns_at(r->s, open.tsc);
+	uint64_t ticks = s->tsc > open.tsc ? s->tsc - open.tsc : 0;
+
+	stack->n = s->depth;
+	add_span(r, s->depth,
+		 (struct survey_span){ begin, begin + ns_of(r->s, ticks), open.row, 1 });
+	if (!(s->flags & CALL_UNFINISHED))
+		add_duration(r, open.row, open.tsc, s);
+}
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct survey_reading *r = arg;
+	survey_stack *stack = stack_of(r, s->track);
+
+	if (s->kind == CALL_LEAVE && stack->n > s->depth) {
+		end_call(r, stack, s);
+	} else if (s->kind == CALL_ENTER) {
+		if (stack->n > s->depth)
+			stack->n = s->depth;
+		*vec_add(stack) = (struct survey_open){ s->tsc, row_of(r, s->fn) };
+	} else if (s->kind == CALL_SPAN) {
+		add_duration(r, row_of(r, s->fn), s->begin, s);
+	}
+}
+
+static int read_thread(struct survey_reading *r, const struct summary_input *in,
+		       struct event *events, struct err *err)
+{
+	void *cursor = in->open(in->of, r->thread);
+	struct sites sites;
+	struct tracks tracks;
+	struct event last = { 0 };
+	struct lane *lane;
+	int n;
+
+	if (!cursor)
+		return 0;
+	r->image = in->info->threads.at[r->thread].image;
+	sites_init(&sites, in->info);
+	lane = tracks_init_one(&tracks, in->info, &sites, r->thread);
+	while ((n = in->next(cursor, events, BATCH, err)) > 0) {
+		for (int i = 0; i < n; i++)
+			tracks_feed(&tracks, lane, &events[i], take_step, r);
+		last = events[n - 1];
+	}
+	tracks_end(&tracks, &last, take_step, r);
+	for (size_t i = 0; i < r->stacks.n; i++)
+		r->stacks.at[i].n = 0;
+	tracks_free(&tracks);
+	sites_free(&sites);
+	in->close(cursor);
+	return n;
+}
+
+int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
+		struct survey *out, struct err *err)
+{
+	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	struct survey_reading r = { .s = out };
+	int e = 0;
+
+	*out = (struct survey){ .info = in->info, .from = from_ns, .to = to_ns };
+	out->grain = (to_ns - from_ns) / SURVEY_GRAINS;
+	out->lanes = mem_zalloc((in->info->threads.n + 1) * sizeof(*out->lanes));
+	for (; r.thread < in->info->threads.n && e >= 0; r.thread++)
+		e = read_thread(&r, in, events, err);
+	for (size_t i = 0; i < r.stacks.n; i++)
+		vec_free(&r.stacks.at[i]);
+	vec_free(&r.stacks);
+	overloads_free(&r.overloads);
+	free(events);
+	return e < 0 ? e : 0;
+}
+
+/* Rows of both are the same: the input is, and rows are numbered in its order. */
+void survey_take_lanes(struct survey *s, struct survey *from)
+{
+	struct survey_lane *lanes = s->lanes;
+
+	s->lanes = from->lanes;
+	s->from = from->from;
+	s->to = from->to;
+	s->grain = from->grain;
+	s->spans = from->spans;
+	s->cut = from->cut;
+	from->lanes = lanes;
+}
+
+void survey_free(struct survey *s)
+{
+	for (size_t i = 0; s->lanes && i < s->info->threads.n; i++)
+		for (unsigned d = 0; d < SURVEY_DEPTH; d++)
+			vec_free(&s->lanes[i].depths[d]);
+	free(s->lanes);
+	for (size_t i = 0; i < s->rows.n; i++)
+		free(s->rows.at[i].name);
+	vec_free(&s->rows);
+	sp_map_free(&s->functions);
+	sp_map_free(&s->names);
+	*s = (struct survey){ 0 };
+}

@@ -1,0 +1,166 @@
+# shellcheck shell=bash
+# brace tui in a terminal (tmux): every screen's numbers are those of brace report --json (tui_truth.py);
+# keys, search, sizes, kinds of terminals, the editor, traces without a tree, names that a terminal would
+# obey, and how it is left.
+LIMIT=${LIMIT:-60}
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/tmux-lib.sh"
+export PYTHONDONTWRITEBYTECODE=1
+B=$BRACE
+run_tui() { # FILE
+	type_line clear
+	until_is lacks 'left|status'
+	type_line "stty -g >'$T/before'; '$B' tui '$1'; echo status=\$?; stty -g >'$T/after'; echo left"
+}
+is_left() { # NAME [STATUS]
+	shows '^left'
+	grep -q "^status=${2:-0}\$" "$T/screen" && cmp -s "$T/before" "$T/after"
+	result "$1: the terminal is as it was" $? "$T/screen"
+}
+same_as() { # SCREEN JSON: the numbers that are seen
+	look_at
+	python3 "$HERE/tui_truth.py" "$1" "$T/screen" "$2" >"$T/compared" 2>&1
+	result "$3" $? "$T/compared"
+}
+
+# --- numbers
+record --mode block -- "$FIXTURES/parts"
+mv "$T/trace" "$T/parts"
+for what in '' '--by thread' --tree '--callers leaf' '--callees round_of' '--histogram leaf'; do
+	# shellcheck disable=SC2086 # words
+	"$B" report --json $what "$T/parts" >"$T/json.${what//[ -]/}" 2>"$T/err" || not_ok "report $what"
+done
+terminal 160 60 TERM=screen-256color EDITOR="$T/editor"
+run_tui "$T/parts"
+shows 'FUNCTION' && shows ' leaf \[parts\]'
+same_as functions "$T/json." "functions: the rows of brace report"
+press '>' '>' '>' '>' '>' '>' '>'
+screen "sorted by name" '^\? help'
+press / l e a f Enter
+screen "a search" '\? help .* leaf \[parts\]$'
+press 3
+shows ' CALLER$' && shows ' long_step \[parts\]'
+same_as callers "$T/json.callersleaf" "callers of leaf: those of brace report --callers"
+press 1 / r o u n d _ o f Enter
+shows '\? help .* round_of \[parts\]$'
+press 3
+shows '^ +[0-9]+ .* fibonacci \[parts\]$'
+same_as callees "$T/json.calleesround_of" "callees of round_of: those of brace report --callees"
+press c Enter
+screen "a callee is followed" '\? help .* (long_step|fibonacci|short_step) \[parts\]$'
+press b
+screen "... and back" '\? help .* round_of \[parts\]$'
+press 2
+shows ' \+ main \[parts\]$'
+press Home '*' Down
+for ((i = 0; i < 10; i++)); do press Down; done # to the other threads' rounds, below what was unfolded
+press Home '*'
+shows '^ +[0-9.]+ .* +round_of \[parts\]$|- round_of \[parts\]$'
+same_as tree "$T/json.tree" "the tree: that of brace report --tree"
+press Left
+shows '\+ main \[parts\]$'
+result "folded" $? "$T/screen"
+press / f i b o Enter
+shows '\? help .* fibonacci \[parts\]$'
+result "a search unfolds the way" $? "$T/screen"
+press 4
+screen "the flame graph" '^[0-9.]+ %, .* calls: (main|rounds) \[parts\]$'
+press Down
+screen "... has callees below" '^[0-9.]+ %, .* calls: (pthread_(create|join) \[libc.so.6\]|rounds \[parts\]|round_of \[parts\])$'
+press 6
+shows ' THREAD$' && shows ' odd-[0-9]+$'
+same_as threads "$T/json.bythread" "threads: those of brace report --by thread"
+press 1 / l e a f Enter 7
+shows 'calls, the slowest'
+same_as histogram "$T/json.histogramleaf" "the histogram: that of brace report --histogram"
+press s
+shows 'wide' && shows '^\+[0-9.]+ [num]?s, .*: leaf$'
+same_as slowest "$T/json." "the slowest call, in the timeline"
+press + +
+screen "closer" '^ +v?\+?.*wide'
+press 0
+screen "all of it" '\+0 ns|v0 ns|0 ns, .* wide'
+press '?'
+screen "help" 'the slowest call of the chosen function'
+press x
+
+# --- the editor
+printf '#!/bin/sh\necho "$@" >"%s/edited"\n' "$T" >"$T/editor"
+chmod 755 "$T/editor"
+press 1 / l e a f Enter
+shows '\? help .* leaf \[parts\]$'
+press e
+edited() { [ -s "$T/edited" ] && grep -qE '^\+[0-9]+ /.*/parts\.c$' "$T/edited"; }
+until_is edited && sed -n "$(sed -E 's/^\+([0-9]+) .*/\1/' "$T/edited")p" "$(sed 's/^[^ ]* //' "$T/edited")" | grep -q leaf
+result "the source of leaf, in the editor" $? "$T/edited"
+screen "... and the screen is there again" '\? help .* leaf \[parts\]$'
+
+# --- sizes
+tm resize-window -t it -x 80 -y 24
+screen "80x24" '^ +CALLS +TOTAL +SELF +P99  FUNCTION$'
+tm resize-window -t it -x 12 -y 3
+screen "12x3" '^1 functions'
+press 2 3 4 5 6 7 1
+tm resize-window -t it -x 300 -y 90
+screen "300x90" ' MIN +MEAN +P50 +P99 +MAX +SELF%  FUNCTION$'
+press q
+is_left "q"
+run_tui "$T/parts"
+shows ' leaf \[parts\]'
+press C-c
+is_left "Ctrl-C"
+run_tui "$T/parts"
+shows ' leaf \[parts\]'
+kill -TERM "$(pgrep -f "^$B tui $T/parts" | head -n 1)"
+is_left "SIGTERM" 143
+run_tui "$T/parts"
+shows ' leaf \[parts\]'
+TUI=$(pgrep -f "^$B tui $T/parts" | head -n 1)
+[ -n "$TUI" ] && tm kill-server
+gone() { ! kill -0 "$TUI" 2>/dev/null; }
+until_is gone
+result "a terminal that is closed ends it" $?
+
+# --- other traces, other terminals
+record -t function -- "$FIXTURES/parts"
+mv "$T/trace" "$T/flat"
+record --threshold 1us -- "$FIXTURES/parts"
+mv "$T/trace" "$T/cut"
+terminal 80 24 TERM=vt100 LC_ALL=C
+run_tui "$T/flat"
+screen "-t function, without colours, in the C locale" ' leaf \[parts\]$'
+press 2
+screen "it has no tree, and says so" 'the ends of calls were not recorded'
+press q
+is_left "-t function"
+run_tui "$T/cut"
+screen "--threshold" ' main \[parts\]$'
+press 5
+screen "no tree either" 'short calls were not recorded'
+press q
+is_left "--threshold"
+run_tui "$T/nothing"
+screen "no such file" '^brace: .*nothing'
+is_left "no such file" 125
+for ((i = 0; i < 3; i++)); do printf 'xyz' >>"$T/garbage"; done
+run_tui "$T/garbage"
+is_left "no trace" 125
+"$B" tui "$T/parts" >"$T/out" 2>"$T/err" </dev/null
+[ $? -eq 125 ] && grep -q 'no terminal: brace report and brace replay print' "$T/err" && [ ! -s "$T/out" ]
+result "without a terminal" $? "$T/err"
+
+# --- names that would be obeyed
+hostile_program || { not_ok "a program with such names"; finish; }
+"$B" record -q -L '*' -o "$T/evil" -- "$T/named" "$T/named_lib.so" >"$T/out" 2>"$T/err" </dev/null
+for locale in C.UTF-8 C; do
+	terminal 160 50 TERM=screen-256color LC_ALL=$locale
+	run_tui "$T/evil"
+	screen "hostile names, $locale" ' \\033\]52'
+	for screen in 2 '*' 3 4 5 6 7; do press "$screen"; done
+	shows 'histogram'
+	press q
+	is_left "hostile names, $locale"
+	is_clean
+	result "they are escaped, $locale" $? "$T/screen"
+done
+finish
