@@ -18,8 +18,12 @@
 
 #define WAIT_MS 50u       /* between two looks for signals and the terminal's size */
 
+#define AHEAD 64u         /* keys that are kept while a part is read */
+
 struct tui {
 	struct browse browse;
+	struct view_event ahead[AHEAD]; /* typed while a part was read */
+	unsigned n_ahead, next_ahead;
 	struct terminal *terminal;
 	struct grid grid;
 	const volatile sig_atomic_t *signal;
@@ -59,6 +63,8 @@ static bool wait_for(struct tui *t, struct loading *l)
 		    *t->signal) {
 			t->browse.progress.stop = true;
 			goes_on = false;
+		} else if (e.key != VIEW_NONE && e.key != VIEW_ESCAPE && t->n_ahead < AHEAD) {
+			t->ahead[t->n_ahead++] = e;
 		}
 		if (!l->over)
 			show_progress(t, l->part);
@@ -119,6 +125,19 @@ static void edit(struct tui *t)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* The next key, once there is one. A signal does not end the wait: it is looked for now and then. */
+static void take_key(struct tui *t, struct view_event *e)
+{
+	if (t->next_ahead < t->n_ahead) {
+		*e = t->ahead[t->next_ahead++];
+		return;
+	}
+	t->n_ahead = t->next_ahead = 0;
+	do
+		terminal_key(t->terminal, 10 * WAIT_MS, e);
+	while (e->key == VIEW_NONE && !*t->signal);
+}
+
 static void run(struct tui *t)
 {
 	struct view_event e;
@@ -134,10 +153,7 @@ static void run(struct tui *t)
 		terminal_begin(t->terminal, &t->grid);
 		browse_draw(&t->browse, &t->grid);
 		terminal_show(t->terminal, &t->grid);
-		/* A signal does not end the wait: it is looked for now and then. */
-		do
-			terminal_key(t->terminal, 10 * WAIT_MS, &e);
-		while (e.key == VIEW_NONE && !*t->signal);
+		take_key(t, &e);
 		answer = browse_key(&t->browse, &e);
 		if (answer == BROWSE_QUIT)
 			return;
