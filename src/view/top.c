@@ -156,26 +156,14 @@ static void tenths(char to[TABLE_TEXT], uint64_t part, uint64_t whole)
 	snprintf(to, TABLE_TEXT, "%" PRIu64 ".%" PRIu64, n / 10, n % 10);
 }
 
-/* What the tracing costs; free() it. The program's share is an estimate: what a call costs, by the
- * measurement at the start, times the calls of all threads, in parts of the time they spent in
- * calls. */
-static char *cost_line(const struct top *t, const struct top_facts *f)
+/* What the tracing costs; free() it. */
+static char *cost_line(const struct top_facts *f)
 {
-	uint64_t calls = t->rates->calls[RATES_TURN], spent = 0;
-	char own[TABLE_TEXT], share[TABLE_TEXT], *text, *whole;
+	char own[TABLE_TEXT];
 
-	for (size_t i = 0; i < t->rates->rows[RATES_THREADS].n; i++)
-		spent += t->rates->rows[RATES_THREADS].at[i].sums[RATES_TURN].self;
 	tenths(own, f->tracer_ns, f->wall_ns);
-	text = mem_printf("tracing: brace on %s %% of a CPU, %" PRIu64 " records/s, %" PRIu64 " lost", own,
+	return mem_printf("tracing: brace on %s %% of a CPU, %" PRIu64 " records/s, %" PRIu64 " lost", own,
 			  per_second(f->records, f->wall_ns), f->lost);
-	if (!f->call_ns)
-		return text;
-	tenths(share, calls * f->call_ns, spent);
-	whole = mem_printf("%s; %" PRIu64 " ns a call: about %s %% of the program's time", text, f->call_ns,
-			   share);
-	free(text);
-	return whole;
 }
 
 static char *run_line(const struct top *t, const struct top_facts *f)
@@ -222,7 +210,7 @@ void top_draw(struct top *t, const struct top_facts *f, struct grid *g)
 {
 	draw_line(g, 0, GRID_BOLD, run_line(t, f));
 	draw_line(g, 1, GRID_PLAIN, calls_line(t));
-	draw_line(g, 2, f->lost ? GRID_WARNING : GRID_PLAIN, cost_line(t, f));
+	draw_line(g, 2, f->lost ? GRID_WARNING : GRID_PLAIN, cost_line(f));
 	if (g->rows > HEAD + 1 && !t->help)
 		table_draw(&t->tables[t->by], g, HEAD, g->rows - HEAD - 1);
 	for (unsigned i = 0; t->help && help[i]; i++)
@@ -332,7 +320,7 @@ void top_print(const struct top *t, const struct top_facts *f, size_t n, struct 
 
 	print_line(out, run_line(t, f));
 	print_line(out, calls_line(t));
-	print_line(out, cost_line(t, f));
+	print_line(out, cost_line(f));
 	for (unsigned c = 0; c < TOP_COLUMNS_N; c++)
 		out_printf(out, "%*s", (int)columns[c].width, columns[c].title);
 	out_printf(out, "  %s\n", table->rows->title);

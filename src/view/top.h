@@ -13,8 +13,8 @@ struct top_facts {
 	char clock[16];             /* the time of day */
 	uint64_t elapsed_ns;        /* of the whole run */
 	uint64_t records, lost;     /* that came in the turn; lost since the beginning */
-	uint64_t tracer_ns, wall_ns; /* brace's own time on processors in wall_ns */
-	uint64_t call_ns;           /* what recording a call costs the program; 0: not measured */
+	uint64_t tracer_ns, wall_ns; /* brace's own time on processors in wall_ns; what recording
+				      * costs the program is not measured */
 	bool over;                  /* the program has ended: these are the last figures */
 };
 
