@@ -1,4 +1,4 @@
-/* Grids and tables without a terminal: what is escaped, where names are cut, which rows are shown. */
+/* Grids and tables without a terminal: what is escaped, how names are cut, which rows are shown. */
 #include <setjmp.h>
 #include <locale.h>
 #include <stdarg.h>

@@ -125,7 +125,7 @@ static void edit(struct tui *t)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The next key, once there is one. A signal does not end the wait: it is looked for now and then. */
+/* The next key, once there is one. A signal does not end the wait: it is looked for meanwhile. */
 static void take_key(struct tui *t, struct view_event *e)
 {
 	if (t->next_ahead < t->n_ahead) {
