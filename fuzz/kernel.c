@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event base model trace store excerpt report sym shared kernel */
-/* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed.
+/* links: kernel collect tracee image hook arch event base model trace store excerpt report sym
+ * shared zstd threads */
+/* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed;
+ * and as a trace file of both has them, among calls of a program, with the times in the kernel.
  * Formats and symbols are those of the kernel that the seeds are from. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/out.h"
-#include "kernel/rings.h"
+#include "kernel/producer.h"
 #include "kernel/symbols.h"
 #include "model/option.h"
+#include "report/kernel_times.h"
 #include "report/printer.h"
+#include "trace/unpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -37,6 +41,17 @@ static const char *const formats[] = {
 	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
 	"\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
 };
+
+static const char switch_format[] =
+	"name: sched_switch\nID: 300\nformat:\n" COMMON
+	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	"\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+	"\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+	"\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+	"\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n"
+	"\nprint fmt: \"%s\", REC->prev_comm\n";
 
 static const char symbols[] = "ffffffff81000000 T first\nffffffff81500000 T second\n"
 			      "ffffffff81800000 T __irqentry_text_start\n"
@@ -70,28 +85,164 @@ static void print_all(struct kernel_rings *rings, struct trace_info *info)
 	out_free(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static struct kernel_rings *read_pages(struct kernel_records *records, const uint8_t *data, size_t n)
+{
+	struct kernel_rings *rings = kernel_rings_empty(records);
+
+	records->names = "12 sh\n13 a name that is longer than the kernel's\n";
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (kernel_records_format(records, "ftrace", formats[i], NULL))
+			abort();
+	if (kernel_records_format(records, "sched", switch_format, NULL))
+		abort();
+	for (size_t at = 0, page = 0; at < n; at += PAGE_BYTES, page++)
+		kernel_rings_add(rings, page % 2, data + at,
+				 n - at < PAGE_BYTES ? n - at : PAGE_BYTES);
+	return rings;
+}
+
+static struct trace_info *new_info(void)
 {
 	struct trace_info *info = trace_info_new();
-	struct kernel_records records;
-	struct kernel_rings *rings;
-	int module = kernel_symbols_add(info, symbols, NULL);
 
 	info->tracer = mem_strdup("function_graph");
 	info->cpus = 2;
 	info->clock.hz = 1000000000;
-	kernel_records_init(&records, info, (uint32_t)module);
-	records.names = "12 sh\n13 a name that is longer than the kernel's\n";
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (kernel_records_format(&records, "ftrace", formats[i], NULL))
-			abort();
-	rings = kernel_rings_empty(&records);
-	for (size_t at = 0, page = 0; at < n; at += PAGE_BYTES, page++)
-		kernel_rings_add(rings, page % 2, data + at,
-				 n - at < PAGE_BYTES ? n - at : PAGE_BYTES);
+	return info;
+}
+
+/* The kernel alone, as brace graph -K prints it. */
+static void print_alone(const uint8_t *data, size_t n)
+{
+	struct trace_info *info = new_info();
+	int module = kernel_symbols_add(info, symbols, NULL);
+	struct kernel_records records;
+	struct kernel_rings *rings;
+
+	kernel_records_init(&records, info, (uint32_t)module, NULL);
+	rings = read_pages(&records, data, n);
 	print_all(rings, info);
 	kernel_rings_free(rings);
 	kernel_records_free(&records);
 	trace_info_free(info);
+}
+
+/* --- among a program's calls -------------------------------------------------------------- */
+
+struct words_source {
+	struct source source;
+	thread_run_list runs;
+	size_t run;
+	struct unpack unpack;
+	bool begun;
+};
+
+/* Runs one after the other: times go back between them, as in a damaged file. */
+static int next_event(struct source *source, struct event *out, struct err *err)
+{
+	struct words_source *w = (struct words_source *)source;
+
+	for (; w->run < w->runs.n; w->run++, w->begun = false) {
+		const struct drain_run *r = &w->runs.at[w->run].run;
+
+		if (!w->begun)
+			w->unpack = (struct unpack){ .at = r->words, .end = r->words + r->n,
+						     .tsc = r->near_tsc, .thread = r->slot,
+						     .cpu = r->cpu };
+		w->begun = true;
+		if (unpack_next(&w->unpack, out))
+			return 1;
+	}
+	return 0;
+}
+
+static void close_nothing(struct source *source)
+{
+}
+
+static int store_one(void *runs, const struct event *e, struct err *err)
+{
+	kernel_record_add(runs, e);
+	return 0;
+}
+
+/* A program's call around every third event of the kernel's, by the same thread. */
+static void print_among(struct words_source *w, struct trace_info *info)
+{
+	struct event e, own;
+	struct printer printer;
+	struct out out;
+	unsigned i = 0;
+
+	out_init(&out, drop, NULL);
+	printer_begin(&printer, info, OPTION_BIT(OPTION_CONTEXT_INFO) | OPTION_BIT(OPTION_GRAPH_CPU) |
+		      OPTION_BIT(OPTION_GRAPH_IRQS), &out);
+	w->run = 0;
+	w->begun = false;
+	while (next_event(&w->source, &e, NULL)) {
+		if (i++ % 3 == 0) {
+			own = (struct event){ .kind = i % 2 ? EVENT_ENTRY : EVENT_EXIT, .tsc = e.tsc,
+					      .thread = (uint32_t)info->threads.n - 1, .fn = 1,
+					      .cpu = e.cpu };
+			printer_event(&printer, &own);
+		}
+		printer_event(&printer, &e);
+	}
+	printer_close(&printer);
+	out_flush(&out);
+	out_free(&out);
+}
+
+static void add_program(struct trace_info *info)
+{
+	const uint32_t tid = info->threads.n ? info->threads.at[0].tid : 12;
+
+	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup("p"),
+							.cmdline = mem_strdup("p") };
+	*vec_add(&info->threads) = (struct trace_thread){ .pid = tid, .tid = tid, .image = 1 };
+}
+
+static void print_merged(const uint8_t *data, size_t n)
+{
+	static const struct source_ops ops = { next_event, close_nothing };
+	struct trace_info *info = new_info();
+	struct words_source w = { .source = { .ops = &ops, .info = info } };
+	struct thread_runs runs = { 0 };
+	struct kernel_records records;
+	struct kernel_rings *rings;
+	struct kernel_times *times;
+	struct trace_module all;
+	struct kernel_used used;
+
+	if (kernel_symbols_read(&all, symbols, NULL))
+		abort();
+	trace_info_add_kernel(info);
+	kernel_used_init(&used, &all);
+	kernel_records_init(&records, info, 0, &used);
+	rings = read_pages(&records, data, n);
+	kernel_rings_give(rings, UINT64_MAX, store_one, &runs, NULL);
+	thread_runs_take(&runs, 0, &w.runs);
+	kernel_runs_renumber(&w.runs, &used, info);
+	add_program(info);
+	if (kernel_times_make(&w.source, &times, NULL))
+		abort();
+	kernel_times_between(times, 12, 1, UINT64_MAX);
+	kernel_times_free(times);
+	print_among(&w, info);
+	for (size_t i = 0; i < w.runs.n; i++)
+		vec_free(&w.runs.at[i].words);
+	vec_free(&w.runs);
+	thread_runs_free(&runs);
+	kernel_rings_free(rings);
+	kernel_records_free(&records);
+	kernel_used_free(&used);
+	kernel_symbols_free(&all);
+	trace_info_free(info);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	print_alone(data, n);
+	print_merged(data, n);
 	return 0;
 }

@@ -52,3 +52,10 @@ void producers_names(const struct producers *all, const struct trace_thread *of,
 		if (all->at[i]->ops->names)
 			all->at[i]->ops->names(all->at[i], of, sink, context);
 }
+
+void producers_describe(const struct producers *all, struct trace_info *info)
+{
+	for (uint32_t i = 0; i < all->n; i++)
+		if (all->at[i]->ops->describe)
+			all->at[i]->ops->describe(all->at[i], info);
+}

@@ -59,6 +59,9 @@ struct producer_ops {
 	 * the source. */
 	void (*names)(struct producer *p, const struct trace_thread *of, producer_name_sink *sink,
 		      void *context);
+	/* NULL: the records need nothing. Adds to info what the records need that were given since
+	 * the last call: events, modules of an image that is there. From the session's thread. */
+	void (*describe)(struct producer *p, struct trace_info *info);
 	void (*free)(struct producer *p);
 };
 
@@ -83,5 +86,6 @@ int producers_follow(const struct producers *all, const struct follow_request *r
 int producers_pass(const struct producers *all, enum producer_pass pass, drain_sink *sink,
 		   void *context, uint64_t *lost, struct err *err);
 bool producers_thread(const struct producers *all, uint32_t slot, struct trace_thread *out);
+void producers_describe(const struct producers *all, struct trace_info *info);
 void producers_names(const struct producers *all, const struct trace_thread *of,
 		     producer_name_sink *sink, void *context);

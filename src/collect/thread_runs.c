@@ -57,6 +57,8 @@ void thread_runs_add(struct thread_runs *r, const struct cpu_record *record)
 	t->cpu = record->cpu;
 	put_record(run, tsc, record->type, record->payload, record->n);
 	run->run.records++;
+	run->run.calls += record_is_call(record_word(
+		tsc, record_event_id((unsigned)record->n, record->type), RECORD_EVENT));
 }
 
 uint64_t thread_runs_first(const struct thread_runs *r, uint32_t thread)

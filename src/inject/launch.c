@@ -246,14 +246,18 @@ static char *preload_of(const char *agent)
 	return old && *old ? mem_printf("%s:%s", agent, old) : mem_strdup(agent);
 }
 
-/* The parent says why exec fails: it reads errno from the pipe `report`, which exec closes. */
-static void run_child(const char *path, char *const *argv, const char *preload, const char *socket,
-		      int report, struct task_exec_note *execs)
+/* The parent says why exec fails: it reads errno from the pipe `report`, which exec closes. An end
+ * of `go` without a byte means that it has given up. */
+static void run_child(const char *path, char *const *argv, const char *preload,
+		      const struct launch_how *how, int go, int report)
 {
+	char byte;
 	int code;
 
-	write_exec_note(execs);
-	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", socket, 1))
+	if (read(go, &byte, 1) != 1)
+		_exit(126);
+	write_exec_note(how->execs);
+	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", how->socket, 1))
 		execv(path, argv);
 	code = errno;
 	if (write(report, &code, sizeof(code)) < 0)
@@ -284,25 +288,45 @@ static int await_exec(int report, const char *path, struct err *err)
 	return 0;
 }
 
-int launch_spawn(const char *path, char *const *argv, const char *agent, const char *socket,
-		 struct task_exec_note *execs, pid_t *pid, struct err *err)
+/* Lets the child go on to its exec, when whoever wants to know it does. */
+static int let_go(pid_t pid, int go, const struct launch_birth *birth, struct err *err)
 {
-	char *preload;
-	int report[2], r;
+	int r = birth ? birth->born(birth->context, pid, err) : 0;
 
-	if (pipe2(report, O_CLOEXEC) < 0)
+	if (r == 0 && write(go, "x", 1) != 1)
+		r = err_set(err, EPIPE, "cannot start process %d", (int)pid);
+	return r;
+}
+
+int launch_spawn(const char *path, char *const *argv, const struct launch_how *how, pid_t *pid,
+		 struct err *err)
+{
+	int go[2], report[2], r;
+	char *preload;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
-	preload = preload_of(agent);
-	*pid = fork();
-	if (*pid == 0)
-		run_child(path, argv, preload, socket, report[1], execs);
-	free(preload);
-	close(report[1]);
-	if (*pid < 0) {
-		close(report[0]);
-		return err_set(err, errno, "cannot fork: %s", strerror(errno));
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		r = err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+		close(go[0]);
+		close(go[1]);
+		return r;
 	}
-	r = await_exec(report[0], path, err);
+	preload = preload_of(how->agent);
+	*pid = fork();
+	if (*pid == 0) {
+		close(go[1]);
+		run_child(path, argv, preload, how, go[0], report[1]);
+	}
+	r = *pid < 0 ? err_set(err, errno, "cannot fork: %s", strerror(errno)) : 0;
+	free(preload);
+	close(go[0]);
+	close(report[1]);
+	if (r == 0)
+		r = let_go(*pid, go[1], how->birth, err);
+	close(go[1]);
+	if (r == 0)
+		r = await_exec(report[0], path, err);
 	close(report[0]);
 	return r;
 }

@@ -9,18 +9,25 @@
 
 #include "event/catalogue.h"
 #include "kernel/names.h"
-#include "kernel/symbols.h"
 
 /* The kernel's limit of process ids (PID_MAX_LIMIT). */
 #define TID_MAX (1u << 22)
 #define ID_MAX UINT16_MAX
 
-
-void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module)
+void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module,
+			 struct kernel_used *used)
 {
 	memset(r, 0, sizeof(*r));
 	r->info = info;
 	r->module = module;
+	r->used = used;
+	r->image = used ? 0 : info->modules.at[module].image;
+}
+
+/* The modules of info may move when one is added. */
+static const struct trace_module *functions_of(const struct kernel_records *r)
+{
+	return r->used ? r->used->all : &r->info->modules.at[r->module];
 }
 
 void kernel_records_free(struct kernel_records *r)
@@ -72,7 +79,7 @@ int kernel_records_format(struct kernel_records *r, const char *system, const ch
 	} else if (ftrace && !strcmp(e->name, "funcgraph_exit")) {
 		error = call_format(&r->exit, e, err);
 	} else if (e->id <= ID_MAX) {
-		uint32_t index = (uint32_t)r->info->events.n;
+		uint32_t index = r->first_event + (uint32_t)r->info->events.n;
 
 		while (r->events.n <= e->id)
 			*vec_add(&r->events) = 0;
@@ -97,7 +104,7 @@ uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t 
 	if (*known)
 		return *known - 1;
 	*vec_add(&r->info->threads) = (struct trace_thread){
-		.pid = tid, .tid = tid, .image = r->info->modules.at[r->module].image, .tsc = tsc,
+		.pid = tid, .tid = tid, .image = r->image, .tsc = tsc,
 		.comm = KERNEL_NAMELESS,
 	};
 	kernel_names_find(r->names, tid, r->info->threads.at[r->info->threads.n - 1].comm);
@@ -123,13 +130,22 @@ static bool call_event(struct kernel_records *r, const struct kernel_call_format
 		return false;
 	memcpy(&depth, record->data + f->depth, sizeof(depth));
 	out->flags = EVENT_KERNEL;
-	out->fn = kernel_symbols_at(&r->info->modules.at[r->module],
-				    u64_at(record->data, f->func));
+	out->fn = kernel_symbols_at(functions_of(r), u64_at(record->data, f->func));
+	if (r->used)
+		kernel_used_note(r->used, out->fn);
 	out->count = depth < 0 ? 0 : (uint64_t)depth;
 	if (f->rettime && f->calltime)
 		out->value = u64_at(record->data, f->rettime) -
 			     u64_at(record->data, f->calltime);
 	return out->fn != 0;
+}
+
+/* Addresses in events are shown as functions, too: those of stacks, and of %pS. */
+static void note_addresses(struct kernel_records *r, size_t words)
+{
+	for (size_t i = 0; i < words; i++)
+		if (r->payload[i] >= r->used->all->start)
+			kernel_used_note(r->used, kernel_symbols_at(r->used->all, r->payload[i]));
 }
 
 /* The payload begins behind the common fields. */
@@ -146,6 +162,8 @@ static bool trace_event(struct kernel_records *r, uint32_t id,
 	out->fn = r->events.at[id] - 1;
 	out->payload = r->payload;
 	out->count = (n + 7) / 8 * 8;
+	if (r->used)
+		note_addresses(r, (n + 7) / 8);
 	return true;
 }
 

@@ -4,6 +4,7 @@
  * does not fit its format is no event. One thread at a time. */
 #pragma once
 #include "kernel/pages.h"
+#include "kernel/symbols.h"
 #include "trace/event.h"
 
 #define KERNEL_RECORD_WORDS 63u /* RECORD_PAYLOAD_MAX; longer records are counted as lost */
@@ -15,8 +16,11 @@ struct kernel_call_format { uint32_t id; uint16_t bytes, func, depth, calltime, 
 
 struct kernel_records {
 	struct trace_info *info;
-	uint32_t module;               /* index of the kernel's in info->modules */
+	uint32_t image;                /* the kernel's in info->images */
+	uint32_t first_event;          /* index of the kernel's first event in the trace */
 	struct kernel_call_format entry, exit;
+	uint32_t module;               /* without `used`: index in info->modules */
+	struct kernel_used *used;      /* or NULL */
 	VEC(uint32_t) events;          /* by id: 1 + index in info->events; 0: none */
 	VEC(uint32_t) threads;         /* by tid: 1 + index in info->threads; 0: none */
 	uint64_t payload[KERNEL_RECORD_WORDS];
@@ -25,8 +29,10 @@ struct kernel_records {
 	uint64_t unknown;              /* records that are no event: no known format, too long */
 };
 
-/* info has the kernel's image (symbols.h), and outlives r. */
-void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module);
+/* The kernel's image is in info, which outlives r. Functions of records are those of info's module
+ * with this index; or, with `used`, of used->all, and noted there. */
+void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module,
+			 struct kernel_used *used);
 void kernel_records_free(struct kernel_records *r);
 /* Takes in the `format` file of an event; those of ftrace:funcgraph_entry and funcgraph_exit are
  * the calls'. 0, or -EINVAL and *err. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/record.h"
+
 /* A line "ADDRESS TYPE NAME[\t[MODULE]]"; order: the line's number. */
 struct symbol { uint64_t address; const char *name; size_t n, order; };
 typedef VEC(struct symbol) symbol_list;
@@ -104,26 +106,48 @@ static void add_functions(struct trace_module *m, const symbol_list *symbols)
 	}
 }
 
-int kernel_symbols_add(struct trace_info *info, const char *text, struct err *err)
+int kernel_symbols_read(struct trace_module *out, const char *text, struct err *err)
 {
 	symbol_list symbols = { 0 };
-	struct trace_module *m;
 
 	read_symbols(text, &symbols);
 	if (!symbols.n)
 		return err_set(err, ENOENT,
 			       "/proc/kallsyms tells no addresses: sysctl kernel.kptr_restrict=1");
-	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup(TRACE_KERNEL_EXE),
-							.cmdline = mem_strdup("") };
 	sort_markers(&symbols);
-	m = vec_add(&info->modules);
-	*m = (struct trace_module){
-		.image = (uint32_t)info->images.n - 1, .first_id = 1,
-		.path = mem_strdup(TRACE_KERNEL_EXE), .name = mem_strdup("kernel"),
-		.start = symbols.at[0].address, .end = UINT64_MAX,
-	};
-	add_functions(m, &symbols);
+	*out = (struct trace_module){ .first_id = 1, .start = symbols.at[0].address,
+				      .end = UINT64_MAX };
+	add_functions(out, &symbols);
 	vec_free(&symbols);
+	return 0;
+}
+
+void kernel_symbols_free(struct trace_module *m)
+{
+	vec_free(&m->functions);
+	vec_free(&m->strings);
+}
+
+static struct trace_module *add_module(struct trace_info *info, uint32_t image,
+				       const struct trace_module *m)
+{
+	struct trace_module *to = vec_add(&info->modules);
+
+	*to = *m;
+	to->image = image;
+	to->path = mem_strdup(TRACE_KERNEL_EXE);
+	to->name = mem_strdup("kernel");
+	return to;
+}
+
+int kernel_symbols_add(struct trace_info *info, const char *text, struct err *err)
+{
+	struct trace_module m;
+	int e = kernel_symbols_read(&m, text, err);
+
+	if (e)
+		return e;
+	add_module(info, trace_info_add_kernel(info), &m);
 	return (int)info->modules.n - 1;
 }
 
@@ -134,4 +158,83 @@ uint32_t kernel_symbols_at(const struct trace_module *m, uint64_t address)
 	if (!n || address - m->functions.at[n - 1].vaddr >= m->functions.at[n - 1].size)
 		return 0;
 	return m->first_id + (uint32_t)n - 1;
+}
+
+/* --- those that records name -------------------------------------------------------------- */
+
+#define NOT_NAMED 0u
+#define NAMED UINT32_MAX /* it gets its id when the module is made */
+
+void kernel_used_init(struct kernel_used *u, const struct trace_module *all)
+{
+	*u = (struct kernel_used){ .all = all, .next_id = 1 };
+	vec_reserve(&u->ids, all->functions.n + 1);
+	while (u->ids.n <= all->functions.n)
+		*vec_add(&u->ids) = NOT_NAMED;
+	/* By these readers know which functions interrupts enter. */
+	for (size_t i = 0; i < all->functions.n; i++) {
+		const char *name = all->strings.at + all->functions.at[i].name;
+
+		if (!strcmp(name, "__irqentry_text_start") || !strcmp(name, "__irqentry_text_end"))
+			kernel_used_note(u, (uint32_t)i + 1);
+	}
+}
+
+void kernel_used_free(struct kernel_used *u)
+{
+	vec_free(&u->ids);
+	vec_free(&u->fresh);
+}
+
+void kernel_used_note(struct kernel_used *u, uint32_t id)
+{
+	if (id >= u->ids.n || u->ids.at[id] != NOT_NAMED)
+		return;
+	u->ids.at[id] = NAMED;
+	*vec_add(&u->fresh) = id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Ids follow the addresses, as in every module. */
+bool kernel_used_add(struct kernel_used *u, struct trace_info *info, uint32_t image)
+{
+	struct trace_module m = { .first_id = u->next_id };
+
+	if (!u->fresh.n)
+		return false;
+	qsort(u->fresh.at, u->fresh.n, sizeof(*u->fresh.at), compare_ids);
+	*vec_add(&m.strings) = '\0';
+	for (size_t i = 0; i < u->fresh.n; i++) {
+		struct trace_function f = u->all->functions.at[u->fresh.at[i] - 1];
+		const char *name = u->all->strings.at + f.name;
+
+		f.name = (uint32_t)m.strings.n;
+		*vec_add(&m.functions) = f;
+		add_string(&m, name, strlen(name));
+		u->ids.at[u->fresh.at[i]] = u->next_id++;
+		m.end = f.vaddr + f.size;
+	}
+	m.start = m.functions.at[0].vaddr;
+	u->fresh.n = 0;
+	add_module(info, image, &m);
+	return true;
+}
+
+void kernel_used_renumber(const struct kernel_used *u, uint64_t *words, size_t n)
+{
+	for (size_t at = 0; at < n; at += 1 + record_payload(words[at])) {
+		const uint64_t w = words[at];
+		const enum record_event type = record_type(w);
+
+		if (record_kind(w) == RECORD_EVENT &&
+		    (type == RECORD_EVENT_KERNEL_ENTRY || type == RECORD_EVENT_KERNEL_EXIT))
+			words[at + 1] = (words[at + 1] & ~(uint64_t)RECORD_ID_MAX) |
+					u->ids.at[words[at + 1] & RECORD_ID_MAX];
+	}
 }

@@ -18,7 +18,8 @@
 static const char *key_module(const struct summary *s, const struct summary_row *r)
 {
 	const struct trace_info *info = s->info;
-	const char *exe = info->images.n ? info->images.at[0].exe : NULL, *name;
+	const struct trace_image *program = trace_info_program(info);
+	const char *exe = program ? program->exe : NULL, *name;
 
 	if (!exe)
 		return r->module;

@@ -541,7 +541,8 @@ void function_flush(struct function_printer *p)
 /* When the program was launched, or the first record was made if that is earlier. */
 static uint64_t start_of(const struct function_printer *p, const struct event *first)
 {
-	uint64_t launch = p->info->images.n ? p->info->images.at[0].tsc : 0;
+	const struct trace_image *program = trace_info_program(p->info);
+	uint64_t launch = program ? program->tsc : 0;
 
 	if (p->info->clock.unit == CLOCK_IN_RECORDS)
 		return 0;

@@ -10,8 +10,10 @@
 #include "report/callers.h"
 #include "report/event_text.h"
 #include "report/graph_columns.h"
+#include "report/kernel_graph.h"
 #include "report/names.h"
 #include "report/place.h"
+#include "shared/record.h"
 
 #define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: values from -4095 to -1 are error codes */
 
@@ -37,6 +39,8 @@ struct graph_cpu {
 };
 
 struct graph_thread {
+	uint32_t open;          /* calls of the program that are open on its stack */
+	bool kernel;            /* an entry for what the kernel recorded */
 	uint64_t pending;       /* like graph_cpu's, for this thread */
 	bool calls;             /* has made calls */
 	size_t asked;           /* graph.callers when `is` was looked for */
@@ -45,6 +49,7 @@ struct graph_thread {
 	uint32_t handler, handler_track;
 	/* 1 + the thread of the trace that has this thread's calls; 0: it has its own */
 	uint32_t is;
+	uint32_t twin;          /* 1 + the kernel's entry of this thread; 0: none yet */
 };
 
 struct graph {
@@ -59,6 +64,9 @@ struct graph {
 	VEC(struct graph_cpu) cpus;
 	VEC(struct graph_thread) threads;
 	size_t callers;          /* threads that made calls */
+	struct kernel_interrupts interrupts;
+	/* by the kernel's function: 0 not looked at, 1 no, 2 interrupts enter it */
+	VEC(uint8_t) enters;
 	struct waiting *lookahead;  /* step number i is at i % GRAPH_LOOKAHEAD */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
 	const struct callers *sites_of_calls; /* or NULL */
@@ -101,6 +109,7 @@ void graph_free(struct graph *g)
 	tracks_free(&g->tracks);
 	vec_free(&g->threads);
 	vec_free(&g->cpus);
+	vec_free(&g->enters);
 	sites_free(&g->sites);
 	names_free(&g->names);
 	free(g->lookahead);
@@ -144,12 +153,22 @@ static bool is_same_thread(const struct graph *g, uint32_t a, uint32_t b)
 {
 	const struct trace_thread *x = &g->info->threads.at[a], *y = &g->info->threads.at[b];
 
-	return x->tid == y->tid && x->pid == y->pid;
+	/* The kernel tells the number of a thread, not of its process. */
+	return x->tid == y->tid &&
+	       (x->pid == y->pid || g->threads.at[a].kernel != g->threads.at[b].kernel);
 }
 
-static struct graph_place place_of_step(const struct call_step *s)
+/* The entry whose calls the thread's are among: of the kernel's the program's, if there is one. */
+static uint32_t home_of(const struct graph *g, uint32_t thread)
 {
-	return (struct graph_place){ s->tsc, s->thread, s->track, s->cpu };
+	const struct graph_thread *t = &g->threads.at[thread];
+
+	return t->kernel && t->is ? t->is - 1 : thread;
+}
+
+static struct graph_place place_of_step(const struct graph *g, const struct call_step *s)
+{
+	return (struct graph_place){ s->tsc, home_of(g, s->thread), s->track, s->cpu };
 }
 
 /* Prints everything to the left of the duration. */
@@ -157,13 +176,13 @@ static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
 	const struct graph_place from = { s->tsc, cpu->thread, cpu->track, s->cpu };
-	const struct graph_place to = place_of_step(s);
+	const struct graph_place to = place_of_step(g, s);
 
-	if (cpu->thread != s->thread || cpu->track != s->track) {
+	if (cpu->thread != to.thread || cpu->track != s->track) {
 		if (cpu->thread != NO_THREAD &&
-		    (cpu->track != s->track || !is_same_thread(g, cpu->thread, s->thread)))
+		    (cpu->track != s->track || !is_same_thread(g, cpu->thread, to.thread)))
 			graph_columns_switch(&g->columns, &from, &to);
-		cpu->thread = s->thread;
+		cpu->thread = to.thread;
 		cpu->track = s->track;
 	}
 	graph_columns_context(&g->columns, &to);
@@ -487,7 +506,7 @@ static void take_graph_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
 	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
-	struct graph_thread *thread = &g->threads.at[s->thread];
+	struct graph_thread *thread = &g->threads.at[home_of(g, s->thread)];
 	uint32_t site = s->site;
 	bool swallowed;
 	struct waiting *w;
@@ -516,6 +535,64 @@ static void take_graph_step(void *arg, const struct call_step *s)
 	drain_pending(g);
 }
 
+/* A step of the program's own: what the kernel does now lies in the calls that it leaves open. */
+static void take_own_step(void *arg, const struct call_step *s)
+{
+	struct graph *g = arg;
+
+	if (s->kind == CALL_ENTER || s->kind == CALL_LEAVE)
+		g->threads.at[s->thread].open = s->depth + (s->kind == CALL_ENTER);
+	take_graph_step(g, s);
+}
+
+/* The functions that interrupts enter cannot be traced on x86-64: these are the first ones that
+ * can, and those that enclose the handling. */
+static bool is_interrupt_name(const char *name, size_t n)
+{
+	static const char *const names[] = {
+		"__sysvec_", "sysvec_", "common_interrupt", "__common_interrupt", "irq_enter_rcu",
+		"irq_exit_rcu",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (n >= strlen(names[i]) && !strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool is_interrupt(struct graph *g, uint32_t fn)
+{
+	struct name name;
+
+	if (fn > RECORD_ID_MAX)
+		return false;
+	while (g->enters.n <= fn)
+		*vec_add(&g->enters) = 0;
+	if (!g->enters.at[fn]) {
+		name = names_of(&g->names, TRACE_KERNEL_IMAGE, fn);
+		g->enters.at[fn] = 1 + (is_interrupt_name(name.text, name.n) ||
+					kernel_interrupts_enter(&g->interrupts, g->info, fn));
+	}
+	return g->enters.at[fn] == 2;
+}
+
+/* A step of the kernel's stands among the program's calls, where there are some. */
+static void take_kernel_step(void *arg, const struct call_step *s)
+{
+	struct graph *g = arg;
+	const uint32_t home = home_of(g, s->thread);
+	struct call_step at = *s;
+
+	if (home != s->thread) {
+		at.depth += g->threads.at[home].open;
+		at.track = tracks_lane(&g->tracks, home)->now->calls.track;
+	}
+	if ((s->kind == CALL_ENTER || s->kind == CALL_LEAVE) &&
+	    is_interrupt(g, s->fn))
+		at.flags |= CALL_HANDLER;
+	take_graph_step(g, &at);
+}
+
 /* The entry of the trace that has the thread's calls. The kernel's records of a thread
  * (collect/switches.h) have an entry of their own; their text is to stand among the thread's
  * calls. */
@@ -535,6 +612,32 @@ static uint32_t place_of_calls(struct graph *g, uint32_t thread)
 	return t->is ? t->is - 1 : thread;
 }
 
+/* While a thread runs the program's code, it is in no function of the kernel's: returns of those
+ * that are open are missing. */
+static void end_kernel_calls(struct graph *g, const struct event *e)
+{
+	struct graph_thread *t = &g->threads.at[e->thread];
+	struct event at = *e;
+	struct lane *l;
+
+	if (!t->twin)
+		return;
+	at.thread = t->twin - 1;
+	l = tracks_lane(&g->tracks, at.thread);
+	if (l->now && l->now->calls.n)
+		calls_cut(&l->now->calls, 0, &at, take_kernel_step, g);
+}
+
+/* An event of the kernel's entry of a thread. */
+static __attribute__((noinline)) void take_kernel(struct graph *g, const struct event *e)
+{
+	const uint32_t home = place_of_calls(g, e->thread);
+
+	if (home != e->thread)
+		g->threads.at[home].twin = e->thread + 1;
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_kernel_step, g);
+}
+
 static __attribute__((noinline)) void take_trace(struct graph *g, const struct event *e)
 {
 	struct event own = *e;
@@ -543,12 +646,30 @@ static __attribute__((noinline)) void take_trace(struct graph *g, const struct e
 	tracks_feed_slow(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_graph_step, g);
 }
 
+/* Adds the threads up to this one. */
+static void meet_thread(struct graph *g, uint32_t thread)
+{
+	const bool kernel = trace_info_has_kernel(g->info);
+
+	while (g->threads.n <= thread) {
+		const uint32_t i = (uint32_t)g->threads.n;
+
+		*vec_add(&g->threads) = (struct graph_thread){
+			.kernel = kernel && trace_info_is_kernel_thread(g->info, i),
+		};
+	}
+}
+
 void graph_event(struct graph *g, const struct event *e)
 {
 	if (e->thread >= g->info->threads.n)
 		return; /* a damaged source */
-	while (g->threads.n <= e->thread)
-		*vec_add(&g->threads) = (struct graph_thread){ 0 };
+	if (__builtin_expect(g->threads.n <= e->thread, 0))
+		meet_thread(g, e->thread);
+	if (__builtin_expect(g->threads.at[e->thread].kernel, 0)) {
+		take_kernel(g, e);
+		return;
+	}
 	if (__builtin_expect(e->kind == EVENT_TRACE, 0)) {
 		take_trace(g, e);
 		return;
@@ -557,7 +678,8 @@ void graph_event(struct graph *g, const struct event *e)
 		g->threads.at[e->thread].calls = true;
 		g->callers++;
 	}
-	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_graph_step, g);
+	end_kernel_calls(g, e);
+	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_own_step, g);
 }
 
 void graph_flush(struct graph *g)

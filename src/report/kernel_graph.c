@@ -42,8 +42,7 @@ struct kernel_graph {
 	VEC(struct kernel_cpu) cpus;
 	struct waiting_record *lookahead; /* record number i is at i % KERNEL_GRAPH_LOOKAHEAD */
 	uint64_t first, next;
-	/* addresses between which functions take interrupts; both 0: not known */
-	uint64_t irq_from, irq_to;
+	struct kernel_interrupts interrupts;
 };
 
 static struct waiting_record *waiting_at(struct kernel_graph *g, uint64_t number)
@@ -51,29 +50,31 @@ static struct waiting_record *waiting_at(struct kernel_graph *g, uint64_t number
 	return &g->lookahead[number % KERNEL_GRAPH_LOOKAHEAD];
 }
 
-/* The kernel's module is image 0's, and its only one. */
-static const struct trace_function *function_of(const struct kernel_graph *g, uint32_t fn)
-{
-	const struct trace_module *m;
-
-	return trace_info_function(g->info, 0, fn, &m);
-}
-
 /* Symbols mark the section of the functions that interrupts enter. */
-static void find_interrupts(struct kernel_graph *g)
+static void find_interrupts(struct kernel_interrupts *i, const struct trace_info *info)
 {
-	for (size_t i = 0; i < g->info->modules.n; i++) {
-		const struct trace_module *m = &g->info->modules.at[i];
+	for (; i->modules < info->modules.n; i->modules++) {
+		const struct trace_module *m = &info->modules.at[i->modules];
 
-		for (size_t k = 0; k < m->functions.n; k++) {
+		for (size_t k = 0; k < m->functions.n && m->image == TRACE_KERNEL_IMAGE; k++) {
 			const char *name = m->strings.at + m->functions.at[k].name;
 
 			if (!strcmp(name, "__irqentry_text_start"))
-				g->irq_from = m->functions.at[k].vaddr;
+				i->from = m->functions.at[k].vaddr;
 			else if (!strcmp(name, "__irqentry_text_end"))
-				g->irq_to = m->functions.at[k].vaddr;
+				i->to = m->functions.at[k].vaddr;
 		}
 	}
+}
+
+bool kernel_interrupts_enter(struct kernel_interrupts *i, const struct trace_info *info,
+			     uint32_t fn)
+{
+	const struct trace_function *f;
+
+	find_interrupts(i, info);
+	f = i->to ? trace_info_function(info, TRACE_KERNEL_IMAGE, fn, NULL) : NULL;
+	return f && f->vaddr >= i->from && f->vaddr < i->to;
 }
 
 struct kernel_graph *kernel_graph_new(const struct trace_info *info, uint64_t options,
@@ -86,7 +87,6 @@ struct kernel_graph *kernel_graph_new(const struct trace_info *info, uint64_t op
 	names_init(&g->names, info);
 	g->texts = event_texts_new(info);
 	g->lookahead = mem_realloc(NULL, KERNEL_GRAPH_LOOKAHEAD, sizeof(*g->lookahead));
-	find_interrupts(g);
 	return g;
 }
 
@@ -136,11 +136,9 @@ static void print_prologue(struct kernel_graph *g, const struct event *e)
 	graph_columns_context(&g->columns, &to);
 }
 
-static bool is_interrupt(const struct kernel_graph *g, uint32_t fn)
+static bool is_interrupt(struct kernel_graph *g, uint32_t fn)
 {
-	const struct trace_function *f = g->irq_to ? function_of(g, fn) : NULL;
-
-	return f && f->vaddr >= g->irq_from && f->vaddr < g->irq_to;
+	return kernel_interrupts_enter(&g->interrupts, g->info, fn);
 }
 
 /* The kernel prints the mark of another task before the arrow, not again behind it. */

@@ -12,6 +12,12 @@
 /* Entries wait for the next record of their CPU so many records at most. */
 #define KERNEL_GRAPH_LOOKAHEAD 32768
 
+/* The functions that interrupts enter. All 0 at the beginning. */
+struct kernel_interrupts { size_t modules; uint64_t from, to; };
+/* Whether this function of the kernel's is one. info may have grown; it has the kernel. */
+bool kernel_interrupts_enter(struct kernel_interrupts *i, const struct trace_info *info,
+			     uint32_t fn);
+
 struct kernel_graph;
 
 /* options: bits of enum trace_option. info may grow; it and out must outlive the graph.

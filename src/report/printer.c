@@ -110,7 +110,8 @@ static const struct printer_ops *ops_for(const struct trace_info *info)
 	/* Files of the first versions do not name their tracer: there was one. */
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
 
-	if (t == &tracer_function_graph && trace_info_is_kernel(info))
+	if (t == &tracer_function_graph && trace_info_has_kernel(info) &&
+	    (info->sides == SIDE_KERNEL || trace_info_is_kernel(info)))
 		return &kernel_printer;
 	return printer_named((t ? t : &tracer_function)->printer);
 }
@@ -125,6 +126,7 @@ bool printer_is_binary(const struct trace_info *info, uint64_t options)
 void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
 		  struct out *out)
 {
+	p->info = info;
 	p->ops = ops_for(info);
 	p->state = p->ops->open(info, options, out);
 }
@@ -159,7 +161,8 @@ void printer_begin(struct printer *p, const struct trace_info *info, uint64_t op
 
 void printer_event(struct printer *p, const struct event *e)
 {
-	p->ops->event(p->state, e);
+	if (trace_info_shows(p->info, e->thread))
+		p->ops->event(p->state, e);
 }
 
 void printer_flush(struct printer *p)

@@ -9,6 +9,7 @@ struct callers;
 
 struct printer {
 	const struct printer_ops *ops;
+	const struct trace_info *info;
 	void *state;
 };
 

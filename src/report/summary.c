@@ -66,6 +66,8 @@ static void set_values(struct summary_row *row, const struct trace_clock *clock,
 		row->value[c] = trace_clock_delta_ns(clock, ticks[c]);
 	row->value[SUMMARY_CALLS] = f->timed + f->untimed;
 	row->timed = f->timed;
+	row->in_kernel = trace_clock_delta_ns(clock, f->kernel);
+	row->blocked = trace_clock_delta_ns(clock, f->blocked);
 }
 
 /* All calls of the one thread that the tally has. Each is in some function's self time once. */
@@ -104,6 +106,7 @@ static void end_thread(struct worker *w, uint32_t thread)
 	tally_free(&w->tally);
 	tally_init(&w->tally, w->work->in->info);
 	w->tally.groups = w->work->in->group_name;
+	w->tally.kernel = w->work->in->kernel;
 }
 
 /* --- the jobs -------------------------------------------------------------------------- */
@@ -403,6 +406,7 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 		workers[i].work = work;
 		tally_init(&workers[i].tally, work->in->info);
 		workers[i].tally.groups = work->in->group_name;
+		workers[i].tally.kernel = work->in->kernel;
 		workers[i].started =
 			i && !pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
 	}
@@ -422,7 +426,8 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	struct work work = { .in = in, .out = out };
 
 	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns,
-				 .by_thread = in->by_thread, .title = in->title };
+				 .by_thread = in->by_thread, .title = in->title,
+				 .kernel = in->kernel != NULL };
 	pthread_mutex_init(&work.lock, NULL);
 	/* Shares are those of the cores, even if there are fewer threads than cores. */
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);

@@ -18,6 +18,7 @@
 
 /* A source of threads' events. All functions but `open` are called from several threads at the same
  * time, each with a cursor of its own. */
+struct kernel_times;
 struct summary_input {
 	const struct trace_info *info; /* must not change until the summary is made */
 	void *of;
@@ -30,6 +31,8 @@ struct summary_input {
 	/* Rows are no functions: the name of the one that events call by this number; the caller
 	 * frees it. NULL: functions (report/regroup.h) */
 	char *(*group_name)(void *of, uint32_t group);
+	/* Functions' times in the kernel are wanted: of which they are; or NULL */
+	const struct kernel_times *kernel;
 	const char *nobody;            /* names a function that nothing defines; or NULL */
 	const char *title;             /* of the column of names; NULL: the usual one */
 };
@@ -66,6 +69,8 @@ enum summary_column summary_column_find(const char *word);
 #define SUMMARY_NUMBERS SUMMARY_NAME
 struct summary_row {
 	uint64_t value[SUMMARY_NUMBERS]; /* by column; times in ns */
+	/* summary.kernel: of its total, in ns, what it was in the kernel, and blocked */
+	uint64_t in_kernel, blocked;
 	char *name;                      /* the text of trace_function_name */
 	/* last component of its path; for a PLT entry that of the library it leads to; "": unknown.
 	 * Owned by info */
@@ -78,6 +83,7 @@ struct summary_row {
 struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called, or threads that called */
 	bool by_thread;
+	bool kernel;                     /* rows have in_kernel and blocked */
 	const char *title;               /* as the input's */
 	struct calls_counts counts;
 	/* short calls are missing (a threshold): self times are not known, and all 0 */

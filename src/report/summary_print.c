@@ -148,6 +148,8 @@ static void print_titles(const struct summary *s, unsigned columns, struct out *
 		if (c == SUMMARY_SELF)
 			out_printf(o, "%*s", SHARE, "SELF%");
 	}
+	if (s->kernel)
+		out_printf(o, "%*s%*s", COLUMN, "KERNEL", COLUMN, "BLOCKED");
 	out_printf(o, "  %s\n", s->title ? s->title : s->by_thread ? "THREAD" : "FUNCTION");
 }
 
@@ -199,6 +201,10 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
 		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
 			print_column(s, r, c, all, o);
+		if (s->kernel) {
+			summary_print_time(o, r->in_kernel);
+			summary_print_time(o, r->blocked);
+		}
 		out_bytes(o, "  ", 2);
 		/* A thread's name is the program's to choose. */
 		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);
@@ -271,6 +277,9 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 				out_str(o, "null");
 		}
 		print_json_share(s, r, all, o);
+		if (s->kernel)
+			out_printf(o, ",\"kernel_ns\":%" PRIu64 ",\"blocked_ns\":%" PRIu64,
+				   r->in_kernel, r->blocked);
 		out_str(o, "}\n");
 	}
 }

@@ -7,7 +7,8 @@
 
 static void *open_cursor(void *reader, uint32_t thread)
 {
-	return store_cursor_open(reader, thread);
+	return trace_info_shows(store_info(reader), thread) ? store_cursor_open(reader, thread)
+							   : NULL;
 }
 
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)

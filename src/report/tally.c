@@ -4,6 +4,8 @@
  * worker's own tally. Nothing fails; ids that no module defines are summed up as one function. */
 #include "report/tally.h"
 
+#include "report/kernel_times.h"
+
 #include <string.h>
 
 #include "shared/record.h"
@@ -132,6 +134,20 @@ static void count_event(struct tally *t, uint32_t index)
 	t->events.at[index]++;
 }
 
+/* Of a call that ends, the part in the kernel: recursive calls are not counted again. */
+static __attribute__((noinline)) void add_kernel(struct tally *t, const struct tally_slot *slot,
+						 const struct call_step *s)
+{
+	struct tally_function *f = function_of(t, slot->index);
+	struct kernel_time time;
+
+	if (slot->active != 1)
+		return;
+	time = kernel_times_between(t->kernel, t->tid, s->begin, s->tsc);
+	f->kernel += time.inside;
+	f->blocked += time.blocked;
+}
+
 /* Inlined into tracks_feed's fast path. */
 static inline __attribute__((always_inline)) void tally_step(void *arg, const struct call_step *s)
 {
@@ -139,10 +155,12 @@ static inline __attribute__((always_inline)) void tally_step(void *arg, const st
 
 	if (s->kind == CALL_ENTER)
 		function_slot(t, s->fn)->active++;
-	else if (s->kind == CALL_LEAVE)
+	else if (s->kind == CALL_LEAVE) {
+		if (__builtin_expect(t->kernel != NULL, 0))
+			add_kernel(t, function_slot(t, s->fn), s);
 		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
 			 s->tsc - s->begin - s->inside);
-	else if (s->kind == CALL_ONLY)
+	} else if (s->kind == CALL_ONLY)
 		function_of(t, function_slot(t, s->fn)->index)->untimed++;
 	else if (s->kind == CALL_SPAN)
 		add_span(t, s);
@@ -155,6 +173,7 @@ void tally_begin(struct tally *t, uint32_t thread)
 	uint32_t image = t->info->threads.at[thread].image;
 
 	/* An index out of range comes from a damaged file: such threads share a map. */
+	t->tid = t->info->threads.at[thread].tid;
 	t->image = image < t->info->images.n ? image : (uint32_t)t->info->images.n;
 	while (t->maps.n <= t->image)
 		*vec_add(&t->maps) = (struct tally_map){ 0 };
@@ -223,6 +242,8 @@ void tally_merge(struct tally_function *into, const struct tally_function *from)
 	into->total += from->total;
 	into->self += from->self;
 	into->sum += from->sum;
+	into->kernel += from->kernel;
+	into->blocked += from->blocked;
 	into->min = from->min < into->min ? from->min : into->min;
 	into->max = from->max > into->max ? from->max : into->max;
 	histogram_merge(&into->durations, &from->durations);

@@ -13,6 +13,8 @@ struct tally_function {
 	uint64_t self;
 	uint64_t sum;     /* of all durations */
 	uint64_t min, max;
+	/* of `total`: in the kernel, and blocked (kernel_times.h) */
+	uint64_t kernel, blocked;
 	struct histogram durations;
 };
 
@@ -43,6 +45,7 @@ struct tally {
 	struct histogram_pool pool;              /* the pool of their histograms */
 	struct calls_counts counts;
 	VEC(uint64_t) events;                    /* by index */
+	const struct kernel_times *kernel; /* or NULL */
 	bool groups;           /* ids are not functions', but numbers of an input's own */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
@@ -50,7 +53,7 @@ struct tally {
 	struct tracks tracks;
 	struct lane *lane;
 	struct tally_map *map;
-	uint32_t image;
+	uint32_t image, tid;
 	struct event last;
 	struct tally_ended queue[TALLY_QUEUE]; /* number i is at i % TALLY_QUEUE */
 	uint64_t ended;

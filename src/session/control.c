@@ -177,6 +177,10 @@ int control_start(const struct control_request *req, struct control **out, struc
 	c->memories = c->patches.memories = req->memories;
 	event_set_copy(&c->req.events, &req->settings->events);
 	c->listener = c->hurry = c->program = -1;
+	/* No program has the images before the first, so that none of them is ever planned. */
+	while (c->images.n < req->first_image)
+		*vec_add(&c->images) = (struct image_state){ .places = PATCH_PLACES_NONE };
+	c->published = req->first_image;
 	turns_begin(&c->turns);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->changed, NULL);
@@ -265,12 +269,12 @@ int control_attach(struct control *c, pid_t pid, struct attach_report *rep, stru
 
 /* The program stands at launch_stop()'s place while it is planned, and goes on with
  * tracee_release(). *pid is 0 if there is none; after another failure the caller reaps it. */
-int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid,
-		   struct err *err)
+int control_launch(struct control *c, const char *path, char *const *argv,
+		   const struct launch_birth *birth, pid_t *pid, struct err *err)
 {
 	struct launch_stop where;
 	struct tracee *t;
-	int r = launch_stop(path, argv, pid, &t, &where, err);
+	int r = launch_stop(path, argv, birth, pid, &t, &where, err);
 
 	if (r < 0) {
 		*pid = 0;

@@ -9,6 +9,7 @@
 #include "collect/producer.h"
 
 struct attach_report;
+struct launch_birth;
 struct control;
 
 /* The agent's mode of work for these settings. */
@@ -27,6 +28,7 @@ struct control_request {
 	struct memories *memories;
 	const struct producers *producers; /* the session's; they live on */
 	const struct memory_ends *image_ends; /* the session's; they live on */
+	uint32_t first_image;     /* the index of the first program's */
 	enum memory_tracer tracer;
 	uint64_t thresh_ticks;    /* tracing_thresh of the settings */
 };
@@ -39,8 +41,8 @@ int control_attach(struct control *c, pid_t pid, struct attach_report *rep, stru
 /* Starts a program into which no loader brings the agent, and lets it go when it is hooked: before
  * its main, where that is possible. 0; or -errno and *err: then *pid is a dead child that has to be
  * waited for, or 0, and nothing else is left of it. */
-int control_launch(struct control *c, const char *path, char *const *argv, pid_t *pid,
-		   struct err *err);
+int control_launch(struct control *c, const char *path, char *const *argv,
+		   const struct launch_birth *birth, pid_t *pid, struct err *err);
 /* Takes a process out of the trace: its bytes are restored, and the agent lets go of the session's
  * memory. 0, or -errno and *err. */
 int control_detach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err);

@@ -15,14 +15,19 @@
 
 /* An event and its place in time, which is its thread's greatest time so far. */
 struct keyed { uint64_t key; struct event event; };
+typedef VEC(uint64_t) payload_words;
 
 struct live {
 	struct source source;
 	struct session *session;
 	VEC(struct keyed) events;    /* of this pass, sorted */
 	VEC(struct keyed) scratch;
+	/* Beside another source: events later than the beginning of their pass, which wait for what
+	 * that source has of the same time. Payloads as in `payloads`. */
+	VEC(struct keyed) held;
+	payload_words held_payloads;
 	/* This pass'; an event's `begin` is its payload's index here. */
-	VEC(uint64_t) payloads;
+	payload_words payloads;
 	VEC(size_t) runs;            /* where each run begins; last: the end */
 	VEC(uint64_t) newest;        /* by thread: the greatest key so far */
 	VEC(struct call_arguments *) arguments; /* by thread, of its next call; NULL: none */
@@ -43,14 +48,12 @@ static struct call_arguments **arguments_of_thread(struct live *l, uint32_t thre
 	return &l->arguments.at[thread];
 }
 
-/* Copies the payload: the run's words are gone when the event is given out. */
-static void keep_payload(struct live *l, struct event *e)
+/* Copies the payload `from`: the run's words are gone when the event is given out. */
+static void keep_payload(payload_words *to, struct event *e, const uint64_t *from)
 {
-	const uint64_t *from = e->payload;
-
-	e->begin = l->payloads.n;
+	e->begin = to->n;
 	for (uint64_t i = 0; i < e->count / 8; i++)
-		*vec_add(&l->payloads) = from[i];
+		*vec_add(to) = from[i];
 }
 
 /* Adds an event under its thread's key, with a copy of its payload. */
@@ -66,7 +69,7 @@ static void add_event(struct live *l, const struct event *e)
 		*newest = e->tsc;
 	*vec_add(&l->events) = (struct keyed){ *newest, *e };
 	if (has_payload(e))
-		keep_payload(l, &l->events.at[l->events.n - 1].event);
+		keep_payload(&l->payloads, &l->events.at[l->events.n - 1].event, e->payload);
 }
 
 /* drain_sink: decodes a run, behind the loss before it. */
@@ -147,13 +150,48 @@ static void add_threadless(struct live *l, uint64_t lost)
 				.thread = session_threadless(l->session, lost) });
 }
 
+/* The events that were held back are the first run of this pass. */
+static void add_held(struct live *l)
+{
+	if (l->held.n)
+		*vec_add(&l->runs) = 0;
+	for (size_t i = 0; i < l->held.n; i++) {
+		struct keyed *k = vec_add(&l->events);
+
+		*k = l->held.at[i];
+		if (has_payload(&k->event))
+			keep_payload(&l->payloads, &k->event,
+				     l->held_payloads.at + k->event.begin);
+	}
+	l->held.n = l->held_payloads.n = 0;
+}
+
+/* Takes events later than `begun` out of the sorted pass. The sources were read one after the
+ * other, so that one that was read first may still have records of before them. */
+static void hold(struct live *l, uint64_t begun)
+{
+	size_t kept = vec_bisect(&l->events, e, e->key <= begun);
+
+	for (size_t i = kept; i < l->events.n; i++) {
+		struct keyed *k = vec_add(&l->held);
+
+		*k = l->events.at[i];
+		if (has_payload(&k->event))
+			keep_payload(&l->held_payloads, &k->event,
+				     l->payloads.at + k->event.begin);
+	}
+	l->events.n = kept;
+}
+
 /* One pass into l->events, sorted by key. last: takes everything. */
 static int pass_records(struct live *l, bool last, struct err *err)
 {
+	const uint64_t begun = clock_tsc();
 	uint64_t lost = 0;
 	int r;
 
 	l->events.n = l->runs.n = l->next = l->payloads.n = 0;
+	add_held(l);
 	session_heartbeat(l->session);
 	r = session_pass(l->session, last ? PASS_LAST : PASS_PARTIAL, take_run, l, &lost, err);
 	if (r >= 0 && last)
@@ -164,6 +202,8 @@ static int pass_records(struct live *l, bool last, struct err *err)
 		thread_names_all(l->session);
 	session_catch_up(l->session);
 	sort_pass(l);
+	if (l->session->first_image && !last)
+		hold(l, begun);
 	return r;
 }
 
@@ -209,6 +249,8 @@ static void live_close(struct source *source)
 	vec_free(&l->scratch);
 	vec_free(&l->runs);
 	vec_free(&l->payloads);
+	vec_free(&l->held);
+	vec_free(&l->held_payloads);
 	vec_free(&l->newest);
 	for (size_t i = 0; i < l->arguments.n; i++)
 		free(l->arguments.at[i]);
@@ -224,5 +266,8 @@ struct source *session_source(struct session *s)
 	l->source.ops = &ops;
 	l->source.info = s->info;
 	l->session = s;
+	/* The program's image, by which a reader sees that the kernel is not alone. */
+	if (s->first_image)
+		session_catch_up(s);
 	return &l->source;
 }

@@ -77,10 +77,12 @@ static bool program_lives(void *context)
 }
 
 /* Starts the program with LD_PRELOAD, and waits for the agent's first image. */
-static int launch_preloaded(struct session *s, const char *path, char *const *argv, struct err *err)
+static int launch_preloaded(struct session *s, const char *path, char *const *argv,
+			    const struct launch_birth *birth, struct err *err)
 {
-	int r = launch_spawn(path, argv, s->agent_path, control_way(s->control),
-			     s->memories.at[0].header->execs, &s->pid, err);
+	const struct launch_how how = { s->agent_path, control_way(s->control),
+					s->memories.at[0].header->execs, birth };
+	int r = launch_spawn(path, argv, &how, &s->pid, err);
 
 	POINT(program_spawned);
 	/* Only now: control_wait_first() depends on being woken when the program ends. */
@@ -90,9 +92,10 @@ static int launch_preloaded(struct session *s, const char *path, char *const *ar
 }
 
 /* Starts a program that has no loader for the agent (launch_by_hand). */
-static int launch_stopped(struct session *s, const char *path, char *const *argv, struct err *err)
+static int launch_stopped(struct session *s, const char *path, char *const *argv,
+			  const struct launch_birth *birth, struct err *err)
 {
-	int r = control_launch(s->control, path, argv, &s->pid, err);
+	int r = control_launch(s->control, path, argv, birth, &s->pid, err);
 
 	if (r == 0)
 		control_watch(s->control, s->pid);
@@ -112,14 +115,18 @@ static void kill_program(pid_t pid)
 
 /* Starts the program, up to where its own code begins. An interrupt that comes until then ends
  * it. */
-static int launch_program(struct session *s, const char *path, const char *image, char *const *argv,
-			  struct err *err)
+static int launch_program(struct session *s, const char *path, const char *image,
+			  const struct session_request *req, struct err *err)
 {
+	const struct launch_birth birth = {
+		.born = req->beside ? req->beside->born : NULL,
+		.context = req->beside ? req->beside->context : NULL,
+	};
 	int r = launch_check_given_up(err);
 
 	if (r == 0)
-		r = launch_by_hand(image) ? launch_stopped(s, path, argv, err)
-					  : launch_preloaded(s, path, argv, err);
+		r = (launch_by_hand(image) ? launch_stopped : launch_preloaded)(
+			s, path, req->argv, birth.born ? &birth : NULL, err);
 	if (r < 0 && s->pid > 0 && !s->ended)
 		kill_program(s->pid);
 	return r;
@@ -137,11 +144,18 @@ static int attach_programs(struct session *s, const struct session_request *req,
 }
 
 /* The sources of records: a row for each. The memories come first (slots.h). */
-static void add_producers(struct session *s)
+static void add_producers(struct session *s, const struct session_beside *beside)
 {
 	s->switches = switches_new(&s->memories);
 	producers_add(&s->producers, memory_producer_new(&s->memories));
 	producers_add(&s->producers, switches_producer(s->switches));
+	if (!beside)
+		return;
+	producers_add(&s->producers, beside->producer);
+	trace_info_add_kernel(s->info);
+	/* No program writes into it, and it has no sites. */
+	*vec_add(&s->image_memory) = NULL;
+	s->first_image = 1;
 }
 
 /* path NULL: attach. */
@@ -160,14 +174,15 @@ static int start_session(struct session *s, const struct session_request *req, c
 	if (req->settings->tracing_thresh_ns)
 		clock_measure_end(&s->clock, &s->info->clock);
 	control.thresh_ticks = session_thresh_ticks(s, req->settings);
-	add_producers(s);
+	add_producers(s, req->beside);
+	control.first_image = s->first_image;
 	r = make_memory(s, req->settings, err);
 	if (r == 0)
 		r = control_start(&control, &s->control, err);
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0)
-		r = path ? launch_program(s, path, image, req->argv, err)
+		r = path ? launch_program(s, path, image, req, err)
 			 : attach_programs(s, req, err);
 	if (r < 0 && s->store) {
 		store_discard(s->store);
@@ -582,14 +597,22 @@ static void take_sites(struct session *s)
 	s->live_images.n = kept;
 }
 
+/* Whether a thread can have the image. What programs write into their memory may be anything. */
+static bool is_image_of(const struct session *s, uint32_t slot, uint32_t image)
+{
+	return image < s->info->images.n && (image >= s->first_image || !slot_in_memory(slot));
+}
+
 /* Describes a thread by its slot. False: its image is not in info, or not yet. The image of a
  * thread whose source knows none is that of another thread of its process. */
 static bool describe_thread(const struct session *s, uint32_t slot, struct trace_thread *out)
 {
 	if (producers_thread(&s->producers, slot, out))
-		return out->image < s->info->images.n;
+		return is_image_of(s, slot, out->image);
+	out->image = s->first_image;
 	for (size_t i = s->info->threads.n; i-- > 0;)
-		if (s->info->threads.at[i].pid == out->pid) {
+		if (s->info->threads.at[i].pid == out->pid &&
+		    s->info->threads.at[i].image >= s->first_image) {
 			out->image = s->info->threads.at[i].image;
 			break;
 		}
@@ -614,7 +637,7 @@ uint32_t session_thread(struct session *s, uint32_t slot)
 		struct trace_thread thread;
 
 		if (!describe_thread(s, slot, &thread))
-			thread.image = 0; /* spoiled since it was looked at */
+			thread.image = s->first_image; /* spoiled since it was looked at */
 		*place = (uint32_t)s->info->threads.n;
 		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
@@ -633,7 +656,7 @@ static void expect_image(struct session *s, uint32_t slot)
 
 	if (!known && control_wait_update(s->control, t.image)) {
 		take_update(s);
-		known = t.image < s->info->images.n;
+		known = is_image_of(s, slot, t.image);
 	}
 	if (!known)
 		messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
@@ -642,11 +665,11 @@ static void expect_image(struct session *s, uint32_t slot)
 /* Makes the thread of a slot and its image known. */
 static int expect_thread(struct session *s, uint32_t slot, uint32_t *thread, struct err *err)
 {
-	if (!s->info->images.n)
+	if (s->info->images.n <= s->first_image)
 		take_update(s);
 	if (*place_of(s, slot) == UINT32_MAX)
 		expect_image(s, slot);
-	if (!s->info->images.n)
+	if (s->info->images.n <= s->first_image && slot_in_memory(slot))
 		return err_set(
 			err, EPROTO,
 			"the traced program spoiled the session memory: it has records of no program");
@@ -749,6 +772,7 @@ bool session_catch_up(struct session *s)
 
 	if (update && s->held)
 		held_calls_renew(s->held);
+	producers_describe(&s->producers, s->info);
 	take_sites(s);
 	take_messages(s);
 	return update;
@@ -926,7 +950,7 @@ void session_result(struct session *s, struct session_result *res)
 	for (size_t i = 0;
 	     i < s->info->messages.n && i < sizeof(res->messages) / sizeof(*res->messages); i++)
 		res->messages[res->n_messages++] = s->info->messages.at[i];
-	res->programs = (uint32_t)s->info->images.n;
+	res->programs = (uint32_t)s->info->images.n - s->first_image;
 	res->functions = count.functions;
 	res->hooked = count.hooked;
 	res->code_bytes = count.code_bytes;

@@ -12,7 +12,19 @@
 #include "trace/event.h"
 #include "trace/trace_info.h"
 
+struct producer;
+
+/* A source of records beside those of programs, for the kernel (kernel/producer.h). */
+struct session_beside {
+	struct producer *producer; /* stays the caller's, and outlives the session */
+	/* Called with the program's process before it executes the program. 0, or -errno and *err:
+	 * then it is not run. */
+	int (*born)(void *context, pid_t pid, struct err *err);
+	void *context;
+};
+
 struct session_request {
+	const struct session_beside *beside; /* NULL: none */
 	const struct settings *settings;
 	char *const *argv;        /* program and arguments, NULL-terminated; NULL: attach */
 	const pid_t *pids;        /* to attach to */

@@ -29,7 +29,7 @@ bool setup_begin(struct control *c, struct peer *p)
 
 	p->first_id = 1;
 	if (p->hello.request != PROTOCOL_HELLO) {
-		if (p->hello.image >= c->images.n)
+		if (p->hello.image >= c->images.n || p->hello.image < c->req.first_image)
 			return false;
 		p->image = p->hello.image;
 		state = &c->images.at[p->image];

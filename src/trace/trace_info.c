@@ -83,10 +83,45 @@ void trace_info_free(struct trace_info *info)
 	free(info);
 }
 
+uint32_t trace_info_add_kernel(struct trace_info *info)
+{
+	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup(TRACE_KERNEL_EXE),
+							.cmdline = mem_strdup("") };
+	return (uint32_t)info->images.n - 1;
+}
+
+bool trace_info_has_kernel(const struct trace_info *info)
+{
+	return info->images.n && info->images.at[TRACE_KERNEL_IMAGE].exe &&
+	       !strcmp(info->images.at[TRACE_KERNEL_IMAGE].exe, TRACE_KERNEL_EXE);
+}
+
 bool trace_info_is_kernel(const struct trace_info *info)
 {
-	return info->images.n == 1 && info->images.at[0].exe &&
-	       !strcmp(info->images.at[0].exe, TRACE_KERNEL_EXE);
+	return info->images.n == 1 && trace_info_has_kernel(info);
+}
+
+bool trace_info_is_merged(const struct trace_info *info)
+{
+	return info->images.n > 1 && trace_info_has_kernel(info);
+}
+
+bool trace_info_is_kernel_thread(const struct trace_info *info, uint32_t thread)
+{
+	return info->threads.at[thread].image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(info);
+}
+
+bool trace_info_shows(const struct trace_info *info, uint32_t thread)
+{
+	return info->sides == SIDES_BOTH || thread >= info->threads.n ||
+	       trace_info_is_kernel_thread(info, thread) == (info->sides == SIDE_KERNEL);
+}
+
+const struct trace_image *trace_info_program(const struct trace_info *info)
+{
+	size_t first = trace_info_is_merged(info) ? 1 : 0;
+
+	return first < info->images.n ? &info->images.at[first] : NULL;
 }
 
 /* `comm` is the first name, valid before all changes. "<...>" is ftrace's word for a thread without
@@ -208,19 +243,46 @@ static const struct trace_function *function_below(const struct trace_module *m,
 	return n ? &m->functions.at[n - 1] : NULL;
 }
 
+/* The function of the module around a runtime address, or NULL. */
+static const struct trace_function *function_in(const struct trace_module *m, uint64_t addr)
+{
+	const struct trace_function *f = function_below(m, addr - m->base);
+
+	return f && f->size && addr - m->base - f->vaddr >= f->size ? NULL : f;
+}
+
+/* The kernel's functions are in several modules, each of those that records named first since the
+ * one before: the ranges overlap. */
+static const struct trace_function *kernel_function_at(const struct trace_info *info,
+						       uint64_t addr,
+						       const struct trace_module **module)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+		const struct trace_function *f = NULL;
+
+		if (m->image == TRACE_KERNEL_IMAGE && addr >= m->start && addr < m->end)
+			f = function_in(m, addr);
+		if (f && module)
+			*module = m;
+		if (f)
+			return f;
+	}
+	return NULL;
+}
+
 const struct trace_function *trace_info_function_at(const struct trace_info *info, uint32_t image,
 						    uint64_t addr, uint64_t tsc,
 						    const struct trace_module **module)
 {
-	const struct trace_module *m = trace_info_module_at(info, image, addr, tsc);
+	const struct trace_module *m;
 	const struct trace_function *f;
 
-	if (!m)
-		return NULL;
-	f = function_below(m, addr - m->base);
-	if (!f || (f->size && addr - m->base - f->vaddr >= f->size))
-		return NULL;
-	if (module)
+	if (image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(info))
+		return kernel_function_at(info, addr, module);
+	m = trace_info_module_at(info, image, addr, tsc);
+	f = m ? function_in(m, addr) : NULL;
+	if (f && module)
 		*module = m;
 	return f;
 }

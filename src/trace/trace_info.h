@@ -141,7 +141,11 @@ struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
 
+/* What a reader shows of a trace of programs and the kernel; no file has it. */
+enum trace_sides { SIDES_BOTH, SIDE_USER, SIDE_KERNEL };
+
 struct trace_info {
+	enum trace_sides sides;
 	char *host, *kernel, *cpu, *cmdline, *version; /* brace's version */
 	char *tracer;         /* "function_graph" or "function" */
 	uint32_t cpus;
@@ -171,10 +175,24 @@ void trace_info_free(struct trace_info *info);
 /* Frees the settings. */
 void trace_info_drop_settings(struct trace_info *info);
 
-/* The image of the kernel: its one module has the kernel's functions by their addresses. */
+/* The image of the kernel, the first one of a trace that has it: its modules have the functions
+ * that records name. */
 #define TRACE_KERNEL_EXE "[kernel]"
+#define TRACE_KERNEL_IMAGE 0u
+/* Adds it; returns its index. */
+uint32_t trace_info_add_kernel(struct trace_info *info);
+bool trace_info_has_kernel(const struct trace_info *info);
 /* Whether the kernel alone was traced, and no program: there is no other image. */
 bool trace_info_is_kernel(const struct trace_info *info);
+/* Whether both were: a thread of the program is then two entries of `threads`, one for what the
+ * kernel recorded of it, with the kernel's image and, as its pid, the thread's number. */
+bool trace_info_is_merged(const struct trace_info *info);
+/* Whether it is an entry for what the kernel recorded. */
+bool trace_info_is_kernel_thread(const struct trace_info *info, uint32_t thread);
+/* Whether a reader shows the thread's records (info->sides). */
+bool trace_info_shows(const struct trace_info *info, uint32_t thread);
+/* The first program's image; of the kernel alone, the kernel's. NULL: there is none. */
+const struct trace_image *trace_info_program(const struct trace_info *info);
 
 /* Gives the thread this name from tsc on: TRACE_COMM bytes, up to a NUL. Calls may come in any
  * order of time, and repeat a name if several sources tell of it. */

@@ -360,8 +360,8 @@ static int to_its_start(struct tracee *t, struct launch_stop *where, struct err 
 	return run_to_thread_pointer(&run, err);
 }
 
-int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee **out,
-		struct launch_stop *where, struct err *err)
+int launch_stop(const char *path, char *const *argv, const struct launch_birth *birth, pid_t *pid,
+		struct tracee **out, struct launch_stop *where, struct err *err)
 {
 	struct tracee *t = mem_zalloc(sizeof(*t));
 	int go = -1, report = -1, failed, r = spawn_child(path, argv, pid, &go, &report, err);
@@ -373,6 +373,8 @@ int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee *
 		return r;
 	}
 	r = begin_stop(*pid, t, err);
+	if (r == 0 && birth)
+		r = birth->born(birth->context, *pid, err);
 	if (r == 0 && write(go, "x", 1) != 1)
 		r = err_set(err, EPIPE, "cannot start process %d", (int)*pid);
 	close(go);

@@ -12,6 +12,13 @@ enum launch_libc {
 	LAUNCH_OTHER, /* a thread pointer of its own making (Go) */
 };
 
+/* Somebody who wants to know a new process before it executes its program. */
+struct launch_birth {
+	/* 0, or -errno and *err: it is not run then. */
+	int (*born)(void *context, pid_t pid, struct err *err);
+	void *context;
+};
+
 struct launch_stop {
 	enum launch_libc libc;
 	uint64_t fs;          /* the thread pointer; 0 = none */
@@ -24,5 +31,5 @@ struct launch_stop {
  * tracee_release(). The process is a child of the calling thread's process, and the caller waits
  * for its end. Returns 0, or -errno and *err: it could not be executed, or ended; nothing of it is
  * left then. */
-int launch_stop(const char *path, char *const *argv, pid_t *pid, struct tracee **out,
-		struct launch_stop *where, struct err *err);
+int launch_stop(const char *path, char *const *argv, const struct launch_birth *birth, pid_t *pid,
+		struct tracee **out, struct launch_stop *where, struct err *err);

@@ -104,7 +104,15 @@ static const struct option record_options[] = {
 	END
 };
 
+/* Of commands that print a trace which may be of programs and the kernel. */
+#define SIDES                                                                              \
+	{ 0, "kernel-only", NULL, "of a trace of a program and the kernel (-k), the kernel's part, as the kernel prints it", \
+	  set_flag, TO(kernel_only) },                                                     \
+	{ 0, "user-only", NULL, "of a trace of a program and the kernel (-k), the program's part", \
+	  set_flag, TO(user_only) }
+
 static const struct option graph_options[] = {
+	SIDES,
 	{ 'o', "output", "FILE", "print the graph into FILE, apart from the program's own output",
 	  set_text, TO(output) },
 	END
@@ -121,6 +129,8 @@ static const struct option recover_options[] = {
 
 /* Of commands that record. */
 static const struct option kernel_run_options[] = {
+	{ 'k', "kernel", NULL, "trace the kernel, too, while it works for the program (root); what is for the kernel begins with k:, as in -l 'k:vfs_*'",
+	  set_flag, TO(kernel) },
 	{ 'K', "kernel-alone", NULL, "trace the kernel, not programs; with PROGRAM or -p only what it does for them (root)",
 	  set_flag, TO(kernel_alone) },
 	END
@@ -211,11 +221,14 @@ static const struct option excerpt_options[] = {
 	  set_flag, TO(charge_handlers) }
 
 static const struct option replay_options[] = {
+	SIDES,
 	CHARGE_HANDLERS,
 	END
 };
 
 static const struct option report_options[] = {
+	{ 'k', "kernel", NULL, "of a trace of a program and the kernel, the kernel's own functions",
+	  set_flag, TO(kernel) },
 	{ 0, "by", "WHAT", "a row for each function (the default), thread, process or module", set_text, TO(by) },
 	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },

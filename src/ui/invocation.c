@@ -424,6 +424,54 @@ static void split_operands(struct invocation *inv)
 	inv->n_operands -= inv->n_questions;
 }
 
+/* What a value begins with that is for the kernel. C++ has names that begin with "k::". */
+#define KERNEL_PREFIX "k:"
+
+static bool is_for_kernel(const char *text)
+{
+	return !strncmp(text, KERNEL_PREFIX, 2) && text[2] != ':';
+}
+
+/* The first write to a list replaces its content on each side. */
+static void put_write(setting_writes *to, struct setting_write w, const char *text)
+{
+	bool again = false;
+
+	for (size_t i = 0; i < to->n && w.file; i++)
+		again |= to->at[i].file && !strcmp(to->at[i].file, w.file);
+	w.append &= again || !w.file;
+	w.text = text;
+	*vec_add(to) = w;
+}
+
+/* With -k, parts the program's writes from the kernel's. -f and -R go where the -e before them
+ * went. */
+static int split_writes(struct invocation *inv, struct err *err)
+{
+	setting_writes all = inv->writes;
+	bool event = false, kernel;
+	int e = 0;
+
+	if (inv->kernel && inv->kernel_alone)
+		return err_set(err, EINVAL,
+			       "-k is for the program and the kernel, -K for the kernel alone: give one of them");
+	memset(&inv->writes, 0, sizeof(inv->writes));
+	for (size_t i = 0; i < all.n && !e; i++) {
+		const struct setting_write w = all.at[i];
+
+		kernel = w.file ? is_for_kernel(w.text) : event;
+		if (w.file && !strcmp(w.file, "set_event"))
+			event = kernel;
+		if (kernel && !inv->kernel)
+			e = err_at(err, EINVAL, w.text, 0,
+				   "what begins with k: is for the kernel, and -k is not given");
+		put_write(kernel ? &inv->kernel_writes : &inv->writes, w,
+			  kernel && w.file ? w.text + strlen(KERNEL_PREFIX) : w.text);
+	}
+	vec_free(&all);
+	return e;
+}
+
 /* Operands move to the front of argv as they are met. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 {
@@ -457,6 +505,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	e = check_operands(inv, err);
 	if (!e)
 		e = config_option_read(inv, err);
+	if (!e && find_option(inv->command, "kernel-alone", strlen("kernel-alone")))
+		e = split_writes(inv, err);
 	/* The definitions of -e name places in programs; the kernel alone has none. */
 	return e || inv->kernel_alone ? e : probe_options_resolve(inv, err);
 }
@@ -562,6 +612,7 @@ void invocation_free(struct invocation *inv)
 	}
 	vec_free(&inv->lines);
 	vec_free(&inv->writes);
+	vec_free(&inv->kernel_writes);
 	vec_free(&inv->pids);
 	vec_free(&inv->probes);
 	probe_options_free(inv);

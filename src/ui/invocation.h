@@ -57,6 +57,8 @@ struct setting_write {
 	const struct config_write *config; /* the line of --config's file that made it, or NULL */
 };
 
+typedef VEC(struct setting_write) setting_writes;
+
 /* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". in_tree: a line of
  * dynamic_events, whose records only a tree makes. */
 struct probe_definition_line { char *line, *name; bool in_tree; };
@@ -71,7 +73,8 @@ struct invocation {
 	const struct command *command;
 	char **operands; /* NULL-terminated, as in argv */
 	int n_operands;
-	VEC(struct setting_write) writes; /* in order; invocation_settings carries them out */
+	setting_writes writes; /* in order; invocation_settings carries them out */
+	setting_writes kernel_writes; /* with -k: those with `k:`, without it */
 	VEC(struct probe_definition_line) definitions; /* probe_option.h */
 	VEC(struct tree_line) lines; /* in order; invocation_free() frees the texts */
 	char **questions;     /* of a command that asks: what stands before the program */
@@ -106,6 +109,7 @@ struct invocation {
 	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
 	bool batch, since_start; /* of top */
 	bool kernel, kernel_alone; /* -k, -K */
+	bool kernel_only, user_only;
 	bool open; /* of html */
 	const char *config;   /* --config */
 	bool strict;

@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "collect/thread_runs.h"
 #include "kernel/functions.h"
 #include "kernel/instance.h"
+#include "kernel/producer.h"
 #include "kernel/tracefs.h"
 #include "model/function_list.h"
 #include "report/printer.h"
-#include "shared/record.h"
 #include "store/store.h"
 #include "ui/globs.h"
 #include "ui/kernel_run.h"
@@ -50,7 +49,7 @@ int kernel_graph(struct invocation *inv)
 	struct kernel_printing p = { 0 };
 	struct kernel_run *run;
 	struct err err;
-	int status = kernel_run_begin(inv, true, &run), e;
+	int status = kernel_run_begin(inv, false, &run), e;
 
 	if (status)
 		return status;
@@ -70,33 +69,14 @@ struct kernel_storing {
 	struct store_writer *writer;
 	struct thread_runs runs;
 	struct trace_info *info;
+	struct kernel_used *used;
 };
 
-/* An event as the words of a record. */
 static int store_one(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_storing *s = context;
-	const uint64_t words[2] = { record_span(e->fn, e->count, 0), e->value };
-	struct cpu_record record = { .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu,
-				     .payload = words };
 
-	if (e->kind == EVENT_LOST) {
-		/* An unknown number counts as one. */
-		s->runs.lost += e->count == UINT64_MAX ? 1 : e->count;
-		return 0;
-	}
-	if (e->kind == EVENT_TRACE) {
-		record.type = RECORD_EVENT_TRACE + e->fn;
-		record.payload = e->payload;
-		record.n = e->count / 8;
-	} else {
-		bool entry = e->kind == EVENT_ENTRY;
-
-		s->info->total.calls += entry;
-		record.type = entry ? RECORD_EVENT_KERNEL_ENTRY : RECORD_EVENT_KERNEL_EXIT;
-		record.n = entry ? 1 : 2;
-	}
-	thread_runs_add(&s->runs, &record);
+	kernel_record_add(&s->runs, e);
 	return 0;
 }
 
@@ -108,6 +88,7 @@ static int store_run(void *context, const struct drain_run *run, struct err *err
 	t->records += run->records;
 	t->lost += run->lost;
 	s->info->total.records += run->records;
+	s->info->total.calls += run->calls;
 	s->info->total.lost += run->lost;
 	return store_records(s->writer, run->slot, run->near_tsc, run->cpu, run->lost, run->words,
 			     run->n, err);
@@ -120,6 +101,7 @@ static int after_storing(void *context, bool fresh, struct err *err)
 	thread_run_list runs = { 0 };
 
 	thread_runs_take(&s->runs, 0, &runs);
+	kernel_runs_renumber(&runs, s->used, s->info);
 	return thread_runs_give(&runs, store_run, s, err);
 }
 
@@ -130,11 +112,12 @@ int kernel_record(struct invocation *inv)
 	struct kernel_run *run;
 	uint64_t bytes = 0;
 	struct err err;
-	int status = kernel_run_begin(inv, false, &run), e;
+	int status = kernel_run_begin(inv, true, &run), e;
 
 	if (status)
 		return status;
 	s.info = kernel_run_info(run);
+	s.used = kernel_run_used(run);
 	e = store_create(file, s.info, &s.writer, &err);
 	if (!e) {
 		e = kernel_run_read(run, store_one, after_storing, &s, &err);

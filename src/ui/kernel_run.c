@@ -4,7 +4,6 @@
  * records. */
 #include "ui/kernel_run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +17,6 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "image/describe.h"
-#include "kernel/names.h"
-#include "kernel/symbols.h"
-#include "kernel/tracefs.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
@@ -31,15 +27,9 @@
 
 struct kernel_run {
 	struct invocation *inv;
-	struct kernel_instance *instance;
+	struct kernel_source *source;
 	struct trace_info *info;
-	struct kernel_records records;
-	struct kernel_rings *rings;
 	struct clock clock;
-	bool clock_begun;
-	char *names;            /* saved_cmdlines, as read last */
-	uint64_t until;         /* end of the pass before */
-	uint64_t kept;          /* records given so far */
 	pid_t child;            /* 0: no program */
 	int go;                 /* the program waits for a byte from it */
 	int wait_status;
@@ -47,6 +37,7 @@ struct kernel_run {
 };
 
 struct trace_info *kernel_run_info(struct kernel_run *k) { return k->info; }
+struct kernel_used *kernel_run_used(struct kernel_run *k) { return kernel_source_used(k->source); }
 
 /* --- interrupts ------------------------------------------------------------------------- */
 
@@ -130,92 +121,7 @@ static int release_program(struct kernel_run *k, int told)
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* --- settings --------------------------------------------------------------------------- */
-
-static int follow_pid(struct kernel_run *k, const char *tid, struct err *err)
-{
-	int e = kernel_instance_write(k->instance, "set_ftrace_pid", tid, true, err);
-
-	return e ? e : kernel_instance_write(k->instance, "set_event_pid", tid, true, err);
-}
-
-/* The kernel's lists have threads. */
-static int follow_threads(struct kernel_run *k, pid_t pid, struct err *err)
-{
-	char *path = mem_printf("/proc/%d/task", (int)pid);
-	DIR *dir = opendir(path);
-	struct dirent *d;
-	int e = dir ? 0 : err_set(err, ESRCH, "there is no process %d", (int)pid);
-
-	while (!e && (d = readdir(dir)))
-		if (*d->d_name != '.')
-			e = follow_pid(k, d->d_name, err);
-	if (dir)
-		closedir(dir);
-	free(path);
-	return e;
-}
-
-/* Which tasks are recorded: the program and what it starts, or processes, or all but brace. */
-static int choose_tasks(struct kernel_run *k, struct err *err)
-{
-	char pid[16];
-	int e = 0;
-
-	if (!k->child && !k->inv->pids.n) {
-		snprintf(pid, sizeof(pid), "%d", (int)getpid());
-		e = kernel_instance_write(k->instance, "set_ftrace_notrace_pid", pid, false, err);
-		return e ? e
-			 : kernel_instance_write(k->instance, "set_event_notrace_pid", pid, false,
-						 err);
-	}
-	e = kernel_instance_write(k->instance, "trace_options", "function-fork", false, err);
-	if (!e)
-		e = kernel_instance_write(k->instance, "trace_options", "event-fork", false, err);
-	if (!e && k->child) {
-		snprintf(pid, sizeof(pid), "%d", (int)k->child);
-		e = follow_pid(k, pid, err);
-	}
-	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
-		e = follow_threads(k, k->inv->pids.at[i], err);
-	return e;
-}
-
-/* --- what is to be known to read records ------------------------------------------------ */
-
-static int add_format(struct kernel_run *k, const char *system, const char *event,
-		      struct err *err)
-{
-	char *path = mem_printf("events/%s/%s/format", system, event);
-	char *text = kernel_tracefs_read(kernel_instance_top(k->instance), path);
-	int e = text ? kernel_records_format(&k->records, system, text, err) : 0;
-
-	free(text);
-	free(path);
-	return e;
-}
-
-static int add_formats(struct kernel_run *k, struct err *err)
-{
-	static const char *const own[] = { "funcgraph_entry", "funcgraph_exit", "print",
-					   "kernel_stack", "user_stack" };
-	char *events = kernel_tracefs_read(kernel_instance_dir(k->instance), "set_event");
-	char *rest = events, *line;
-	int e = 0;
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !e; i++)
-		e = add_format(k, "ftrace", own[i], err);
-	while (!e && events && (line = strsep(&rest, "\n"))) {
-		char *colon = strchr(line, ':');
-
-		if (!colon)
-			continue;
-		*colon = '\0';
-		e = add_format(k, line, colon + 1, err);
-	}
-	free(events);
-	return e;
-}
+/* --- beginning -------------------------------------------------------------------------- */
 
 static char *command_line(const struct invocation *inv)
 {
@@ -230,45 +136,46 @@ static char *command_line(const struct invocation *inv)
 	return line;
 }
 
-/* Describes the trace: the machine, the kernel's functions, its events. */
-static int describe_kernel(struct kernel_run *k, struct err *err)
+/* Describes the machine and the run; the kernel's functions and events come to it later. */
+static void describe_run(struct kernel_run *k)
 {
 	const struct settings *s = &k->inv->settings;
-	char *symbols = kernel_tracefs_read("/proc", "kallsyms");
-	int module;
 
 	k->info = describe(command_line(k->inv), s->tracer->name, s->tracing_thresh_ns);
 	k->info->run.invocation = describe_cmdline((int)getpid());
-	module = kernel_symbols_add(k->info, symbols ? symbols : "", err);
-	free(symbols);
-	if (module < 0)
-		return module;
-	kernel_records_init(&k->records, k->info, (uint32_t)module);
 	clock_measure_end(&k->clock, &k->info->clock);
-	return add_formats(k, err);
 }
 
-/* --- beginning -------------------------------------------------------------------------- */
+/* Which tasks are recorded: the program and what it starts, or processes, or all but brace. */
+static int choose_tasks(struct kernel_run *k, struct err *err)
+{
+	int e = 0;
+
+	if (!k->child && !k->inv->pids.n)
+		return kernel_source_follow_others(k->source, err);
+	if (k->child)
+		e = kernel_source_follow(k->source, k->child, err);
+	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
+		e = kernel_source_follow(k->source, k->inv->pids.at[i], err);
+	return e;
+}
 
 /* 0, or -errno and *err. The program, if there is one, waits. */
-static int set_up(struct kernel_run *k, int *told, struct err *err)
+static int set_up(struct kernel_run *k, bool stored, int *told, struct err *err)
 {
-	int e = kernel_instance_open(kernel_settings_shared(k->inv), &k->instance, err);
+	int e = kernel_source_open(kernel_settings_shared(k->inv), &k->source, err);
 
 	if (!e && k->inv->n_operands)
 		e = fork_program(k, told, err);
 	if (!e)
 		e = choose_tasks(k, err);
 	if (!e)
-		e = kernel_settings_write(k->inv, k->instance, err);
+		e = kernel_settings_write(k->inv, kernel_source_instance(k->source), err);
 	if (!e)
-		e = describe_kernel(k, err);
+		describe_run(k);
 	if (!e)
-		e = kernel_rings_open(kernel_instance_dir(k->instance), &k->records, &k->rings,
-				      err);
-	if (!e)
-		e = kernel_instance_write(k->instance, "tracing_on", "1", false, err);
-	return e;
+		e = kernel_source_begin(k->source, k->info, stored, 0, err);
+	return e ? e : kernel_source_start(k->source, err);
 }
 
 /* Frees k, and ends a program that waits. 0, or -errno and *err: the instance is still there. */
@@ -280,18 +187,14 @@ static int tear_down(struct kernel_run *k, struct err *err)
 		close(k->go);
 	if (k->child && k->go >= 0)
 		waitpid(k->child, &k->wait_status, 0);
-	kernel_rings_free(k->rings);
-	e = kernel_instance_close(k->instance, err);
-	kernel_records_free(&k->records);
+	e = kernel_source_close(k->source, err);
 	trace_info_free(k->info);
-	if (k->clock_begun)
-		clock_end(&k->clock);
-	free(k->names);
+	clock_end(&k->clock);
 	free(k);
 	return e;
 }
 
-int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **out)
+int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out)
 {
 	struct kernel_run *k = mem_zalloc(sizeof(*k));
 	int told = -1, status = 0;
@@ -301,8 +204,7 @@ int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **ou
 	k->go = -1;
 	catch_interrupts();
 	clock_begin(&k->clock);
-	k->clock_begun = true;
-	if ((prints && screen_file_begin(inv, &err)) || set_up(k, &told, &err))
+	if ((!stored && screen_file_begin(inv, &err)) || set_up(k, stored, &told, &err))
 		status = say_error(&err);
 	else if (k->child)
 		status = release_program(k, told);
@@ -318,40 +220,6 @@ int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **ou
 }
 
 /* --- reading ---------------------------------------------------------------------------- */
-
-struct counting { struct kernel_run *run; kernel_rings_sink *sink; void *context; };
-
-static int count_and_give(void *context, const struct event *e, struct err *err)
-{
-	struct counting *c = context;
-
-	c->run->kept += e->kind != EVENT_LOST;
-	return c->sink(c->context, e, err);
-}
-
-/* Names are read behind the records, so that all of their threads have one. */
-static int one_pass(struct kernel_run *k, uint64_t until, kernel_rings_sink *sink, void *context,
-		    bool *fresh, struct err *err)
-{
-	struct counting c = { k, sink, context };
-	size_t pages;
-	int e = kernel_rings_read(k->rings, &pages, err);
-
-	*fresh = pages > 0;
-	if (pages) {
-		free(k->names);
-		k->names = kernel_tracefs_read(kernel_instance_dir(k->instance), "saved_cmdlines");
-		if (!k->names)
-			k->names = kernel_tracefs_read(kernel_instance_top(k->instance),
-						       "saved_cmdlines");
-		k->records.names = k->names;
-		kernel_names_apply(&k->records, k->names ? k->names : "", k->until);
-	}
-	if (!e)
-		e = kernel_rings_give(k->rings, until, count_and_give, &c, err);
-	k->until = until;
-	return e;
-}
 
 /* Whether the program has ended. Its status is taken. */
 static bool has_ended(struct kernel_run *k)
@@ -386,8 +254,9 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 	do {
 		over = is_over(k);
 		if (over)
-			kernel_instance_stop(k->instance);
-		e = one_pass(k, over ? UINT64_MAX : clock_tsc(), sink, context, &fresh, err);
+			kernel_source_stop(k->source);
+		e = kernel_source_pass(k->source, over ? UINT64_MAX : clock_tsc(), sink, context,
+				       &fresh, err);
 		if (!e)
 			e = after(context, fresh, err);
 		if (!over && !e)
@@ -398,43 +267,29 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 
 /* --- the end ---------------------------------------------------------------------------- */
 
-/* Records that a CPU lost: by the pages, or by the kernel, which knows more than pages tell. */
-static uint64_t lost_on(struct kernel_run *k, uint16_t cpu)
+void kernel_run_say(struct kernel_source *source, uint64_t bytes)
 {
-	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
-	char *text = kernel_tracefs_read(kernel_instance_dir(k->instance), path);
-	static const char *const counts[] = { "\noverrun: ", "\ndropped events: " };
-	uint64_t told = 0, seen = kernel_rings_lost(k->rings, cpu);
-
-	for (size_t i = 0; text && i < 2; i++) {
-		const char *at = strstr(text, counts[i]);
-
-		told += at ? strtoull(at + strlen(counts[i]), NULL, 10) : 0;
-	}
-	free(text);
-	free(path);
-	return told > seen ? told : seen;
-}
-
-static void print_summary(struct kernel_run *k, uint64_t bytes)
-{
+	struct kernel_counts counts = { 0 };
 	char n[32];
 	uint64_t all = 0;
 
-	say("brace: %s records of the kernel", summary_grouped(k->kept, n));
+	kernel_source_count(source, &counts);
+	say("brace: %s records of the kernel", summary_grouped(counts.kept, n));
 	if (bytes)
 		say(", %s bytes", summary_grouped(bytes, n));
-	for (uint16_t cpu = 0; cpu < kernel_rings_cpus(k->rings); cpu++) {
-		uint64_t lost = lost_on(k, cpu);
+	for (size_t cpu = 0; cpu < counts.lost.n; cpu++) {
+		const uint64_t lost = counts.lost.at[cpu];
 
 		if (lost)
-			say("%s%s on CPU %u", all ? ", " : "; lost: ", summary_grouped(lost, n), cpu);
+			say("%s%s on CPU %zu", all ? ", " : "; lost: ", summary_grouped(lost, n),
+			    cpu);
 		all += lost;
 	}
 	say(all ? " (a larger buffer, -b, loses less)\n" : ", none lost\n");
-	if (k->records.unknown)
+	if (counts.unknown)
 		say("brace: %s further records could not be read: of an event without a known format, or longer than 504 bytes\n",
-		    summary_grouped(k->records.unknown, n));
+		    summary_grouped(counts.unknown, n));
+	vec_free(&counts.lost);
 }
 
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
@@ -444,7 +299,7 @@ int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 	struct err err;
 
 	if (!k->inv->quiet)
-		print_summary(k, bytes);
+		kernel_run_say(k->source, bytes);
 	if (program && !ended)
 		say("brace: stopping; the program goes on untraced\n");
 	if (tear_down(k, &err))

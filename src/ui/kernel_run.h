@@ -2,16 +2,20 @@
 /* The kernel under trace, as brace record -K and graph -K run it: until a program ends that was
  * started for it, or an interrupt, or --duration. */
 #pragma once
-#include "kernel/rings.h"
+#include "kernel/source.h"
 #include "ui/invocation.h"
 
 struct kernel_run;
 
 /* Makes the instance and its settings, and starts recording and the program, if the command line
- * has one. 0, or the exit status (said): nothing is left then. `prints`: the file of
- * -o is made before, for screen_open_begun(). */
-int kernel_run_begin(struct invocation *inv, bool prints, struct kernel_run **out);
+ * has one. stored: info gets functions when records name them (kernel_run_used()); otherwise it has
+ * all, and the file of -o is made before, for screen_open_begun(). 0, or the exit status (said):
+ * nothing is left then. */
+int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out);
 struct trace_info *kernel_run_info(struct kernel_run *k);
+struct kernel_used *kernel_run_used(struct kernel_run *k);
+/* Says how many records the kernel has made and lost. bytes: of the trace file; 0: not said. */
+void kernel_run_say(struct kernel_source *source, uint64_t bytes);
 /* Gives the records to the sink as they come, and calls `after` when a reading is through (fresh:
  * it brought something) until the end, with all records given. Either may end it by -errno. 0, or
  * -errno and *err. */

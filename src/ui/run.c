@@ -83,6 +83,12 @@ static int check_processes(const struct invocation *inv)
 	return e;
 }
 
+void run_heed_interrupts(const struct invocation *inv)
+{
+	launching = !inv->pids.n;
+	catch_interrupts(0);
+}
+
 int run_check(struct invocation *inv)
 {
 	struct err err;
@@ -99,9 +105,8 @@ int run_check(struct invocation *inv)
 		say_warning(
 			"-L opens libraries for functions, and with -e alone no function is recorded: add -t function_graph");
 	status = inv->pids.n ? check_processes(inv) : check_program(inv, &err);
-	launching = !inv->pids.n;
 	if (!status)
-		catch_interrupts(0); /* from here on there is something to put right */
+		run_heed_interrupts(inv); /* from here on there is something to put right */
 	return status;
 }
 
@@ -127,9 +132,11 @@ static void tell_unmet(const struct invocation *inv)
 				set->pending.at[i].pattern);
 }
 
-int run_start(struct invocation *inv, const char *trace_file, struct session **out)
+int run_start(struct invocation *inv, const char *trace_file, const struct session_beside *beside,
+	      struct session **out)
 {
 	struct session_request req = {
+		.beside = beside,
 		.settings = &inv->settings,
 		.argv = inv->pids.n ? NULL : inv->operands,
 		.pids = inv->pids.at,

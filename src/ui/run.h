@@ -22,14 +22,17 @@ struct run_monitor {
 	bool stopped;
 };
 
+/* From here on an interrupt does not end brace, but run_start() fails. */
+void run_heed_interrupts(const struct invocation *inv);
 /* Makes the settings and checks them. 0, or the exit status (said). */
 int run_check(struct invocation *inv);
 /* Says why nothing was started. The exit status: 128 and the signal after an interrupt. */
 int run_failed(const struct err *err);
 /* Works like run_check, and starts. `trace_file` NULL: none is written, and the file of -o is the
  * caller's to open with screen_open_begun(), or to drop with screen_file_drop(). The caller frees
- * *out. */
-int run_start(struct invocation *inv, const char *trace_file, struct session **out);
+ * *out. beside: NULL, or one more source of records. */
+int run_start(struct invocation *inv, const char *trace_file, const struct session_beside *beside,
+	      struct session **out);
 
 /* Until here, an interrupt ends brace, and the program that it was about to launch. From here to
  * run_monitor_end, Ctrl-C goes to a launched program (its terminal sends it there, too), and a

@@ -125,7 +125,8 @@ void summary_coverage(uint64_t code_bytes, uint64_t unknown_bytes)
 static int print_last(struct store_reader *reader, int sig, unsigned n, struct err *err)
 {
 	const struct trace_info *info = store_info(reader);
-	uint32_t pid = info->images.n ? info->images.at[0].pid : 0;
+	const struct trace_image *program = trace_info_program(info);
+	uint32_t pid = program ? program->pid : 0;
 	struct black_box last;
 	struct out out;
 	int e = black_box_read(reader, pid, n, sig, &last, err);

@@ -15,6 +15,20 @@ int trace_file_open(const struct invocation *inv, struct store_reader **out)
 	return trace_file_open_path(inv, inv->n_operands ? inv->operands[0] : NULL, out);
 }
 
+/* -EINVAL or -ENODATA and *err: there is no such side. */
+static int choose_side(const struct invocation *inv, struct trace_info *info, struct err *err)
+{
+	if (inv->kernel_only && inv->user_only)
+		return err_set(err, EINVAL,
+			       "--kernel-only and --user-only leave nothing: give one of them");
+	if ((inv->kernel_only && !trace_info_has_kernel(info)) ||
+	    (inv->user_only && trace_info_is_kernel(info)))
+		return err_set(err, ENODATA, "the trace has nothing of %s: brace record -k records both",
+			       inv->kernel_only ? "the kernel" : "a program");
+	info->sides = inv->kernel_only ? SIDE_KERNEL : inv->user_only ? SIDE_USER : SIDES_BOTH;
+	return 0;
+}
+
 int trace_file_open_path(const struct invocation *inv, const char *named,
 			 struct store_reader **out)
 {
@@ -30,6 +44,11 @@ int trace_file_open_path(const struct invocation *inv, const char *named,
 		return say_error(&err);
 	}
 	store_info(*out)->charge_handlers = inv->charge_handlers;
+	if (choose_side(inv, store_info(*out), &err)) {
+		store_close(*out);
+		*out = NULL;
+		return say_error(&err);
+	}
 	/* A warning: what is left is whole, record by record. */
 	if (store_was_cut(*out, &lost))
 		say_warning("%s ends early; this is what was written before the cut (%" PRIu64

@@ -99,6 +99,12 @@ static int start_tree_run(const struct invocation *inv, struct tree_run *t, stru
 	return e ? e : background_trace(inv, argv, t->tree, &t->instances, err);
 }
 
+int tree_run_refuse_kernel(void)
+{
+	say("brace: -k does not go with triggers (-R) of the program, nor with -O stacktrace, userstacktrace, func_stack_trace and func-no-repeats\n");
+	return EXIT_BRACE;
+}
+
 /* The result is taken before instances_stop() ends the session. */
 int tree_run_begin(struct invocation *inv, bool prints,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,

@@ -19,6 +19,8 @@ struct tree_run_result {
 
 /* Whether an instance is needed: for triggers, and for options that make records from others. */
 bool tree_run_needed(const struct invocation *inv);
+/* Says that an instance does not have the kernel's records (-k). The exit status. */
+int tree_run_refuse_kernel(void);
 /* Makes the settings, checks and starts; then calls `use`, while interrupts and --duration are
  * heeded; then ends. `prints`: the file of -o is made before, for screen_open_begun() in `use`.
  * 0, or the exit status (said). */

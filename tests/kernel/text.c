@@ -80,7 +80,7 @@ static struct trace_info *read_info(const char *directory, struct kernel_records
 	info->tracer = mem_strdup("function_graph");
 	info->cpus = 2;
 	info->clock.hz = 1000000000;
-	kernel_records_init(records, info, (uint32_t)module);
+	kernel_records_init(records, info, (uint32_t)module, NULL);
 	add_formats(records, directory, "ftrace");
 	add_formats(records, directory, "sched");
 	free(symbols);

@@ -44,7 +44,7 @@ static struct started start(const char *path, char *const *argv)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	assert_int_equal(pipe2(out, 02000000), 0);
 	dup2(out[1], 1);
-	s.r = launch_stop(path, argv, &s.pid, &s.t, &s.where, &s.err);
+	s.r = launch_stop(path, argv, NULL, &s.pid, &s.t, &s.where, &s.err);
 	dup2(saved, 1);
 	close(saved);
 	close(out[1]);

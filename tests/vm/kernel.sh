@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash disable=SC2317,SC2086,SC2012
-# The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument. No command has a
+# The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument, and of the program of
+# the second (tests/kernel/merged_program.c). It leaves merged.brace in $OUT. No command has a
 # limit of its own here, since the guest's clock may run fast: tests/vm/run has one around everything.
 brace=$1
+program=$2
 export NO_COLOR=1
 tracing=/sys/kernel/tracing
 n=0
@@ -181,9 +183,81 @@ kill -TERM $pid
 wait $pid
 check 'a signal ends it, and undoes all' nothing_left
 
+# --- a program and the kernel on one timeline
+its='-l one_read -l one_sleep -l one_fault'
+kernels='-l k:__x64_sys_read -l k:vfs_read -l k:__x64_sys_clock_nanosleep -l k:schedule -l k:handle_mm_fault'
+run 0 graph -k -o graph $its $kernels -- $program 3
+check 'graph -k: three calls, each with its system call in it' [ "$(grep -A 1 '|  one_read() {' graph | grep -c '|    __x64_sys_read() {')" = 3 ]
+check 'graph -k: the kernel lost nothing, and it says so' has 'records of the kernel, none lost'
+check 'graph -k: nothing is left in tracefs' nothing_left
+run 0 graph -k -o graph $its $kernels --kernel-only -- $program 3
+check 'graph --kernel-only' sh -c 'grep -q "__x64_sys_read() {" graph && ! grep -q one_read graph'
+run 0 record -k -b k:32M -o $OUT/merged.brace $its $kernels -- $program 100000
+check 'record -k: 100,000 calls, none lost' sh -c 'grep -q "records of the kernel, none lost" out && grep -q "no records lost" out'
+run 0 record -k -o t.brace $its $kernels -- $program 20
+run 0 replay t.brace
+check 'replay: the sleep holds schedule, and that the switch' sh -c 'grep -A 12 "one_sleep() {" out | grep -A 3 "schedule() {" | grep -q "/\* sched_switch: prev_comm=merged_program "'
+check 'replay: the page fault lies in the function that took it' sh -c 'grep -A 1 "one_fault() {" out | grep -q "  handle_mm_fault();"'
+run 0 replay --user-only t.brace
+check 'replay --user-only' sh -c 'grep -q "one_read();" out && ! grep -q "vfs_read\|sched_switch" out'
+run 0 replay --kernel-only t.brace
+check 'replay --kernel-only' sh -c 'grep -q "  vfs_read();" out && ! grep -q one_read out'
+run 0 report t.brace
+check 'report: columns for the kernel, and the program alone' sh -c 'grep -q "KERNEL *BLOCKED  FUNCTION" out && ! grep -q "\[kernel\]" out'
+run 0 report --json t.brace
+check 'report: the sleep was blocked for its 20 ms' sh -c '[ "$(sed -n "s/.*one_sleep.*\"blocked_ns\":\([0-9]*\).*/\1/p" out)" -ge 15000000 ]'
+check 'report: the reads were in the kernel, and not blocked' sh -c '[ "$(sed -n "s/.*one_read.*\"kernel_ns\":\([0-9]*\).*/\1/p" out)" -gt 0 ]'
+run 0 report -k t.brace
+check "report -k: the kernel's own functions" sh -c 'grep -q "vfs_read \[kernel\]" out && ! grep -q one_read out'
+run 0 info t.brace
+check 'info: both sources' has '^sources *program, kernel$'
+run 0 record -k -q -o t.brace -l one_read -e k:sched:sched_process_exit -- $program 5
+run 0 replay t.brace
+check '-e k: alone: events, no functions' sh -c 'grep -q "sched_process_exit: comm=merged_program" out && ! grep -q sys_read out'
+$program 1000000000 &
+pid=$!
+run 0 graph -k -o graph -p $pid --duration 200ms $its $kernels
+kill -9 $pid
+wait $pid 2>/dev/null
+check '-p: the calls of a process that runs already' [ "$(grep -c '|    __x64_sys_read() {' graph)" -ge 1 ]
+
+# --- -k with what is not there, and with others
+run 125 record -k -l 'k:vfs_raed' -- $program 1
+check '-k, an unknown function of the kernel' has '-l: .*did you mean vfs_read?'
+run 125 record -l 'k:vfs_read' -- $program 1
+check 'k: without -k' has 'is for the kernel, and -k is not given'
+run 125 record -k -K -- $program 1
+check '-k and -K' has 'give one of them'
+run 127 record -k -l k:vfs_read -- /nonexistent
+check '-k: a program that is not there' nothing_left
+mkdir $tracing/instances/mine
+echo vfs_write >$tracing/instances/mine/set_ftrace_filter
+echo function_graph >$tracing/instances/mine/current_tracer
+for moment in 1 2 3; do
+	"$brace" record -k -q $its $kernels -- $program 20000 >out 2>&1 &
+	pid=$!
+	case $moment in
+	1) until [ -d $tracing/instances/brace-$pid ]; do :; done ;;
+	2) until [ "$(cat $tracing/instances/brace-$pid/set_ftrace_pid)" -gt 0 ]; do usleep 1000; done 2>/dev/null ;;
+	3) until [ -n "$(head -n 20 $tracing/instances/brace-$pid/trace | grep read)" ]; do usleep 20000; done 2>/dev/null ;;
+	esac
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	run 0 reset -k
+	check "kill -9, moment $moment: reset -k leaves all as before" [ "$(ls $tracing/instances) $(cat $tracing/instances/mine/current_tracer) \
+$(cat $tracing/instances/mine/set_ftrace_filter)" = 'mine function_graph vfs_write' ]
+done
+echo nop >$tracing/instances/mine/current_tracer
+rmdir $tracing/instances/mine
+
 chmod 755 /vm . 2>/dev/null
 setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
 setuidgid_nobody graph -K -- true >out 2>&1
 check 'an ordinary user: one sentence' has 'only root may trace the kernel'
-echo "1..$n"
+setuidgid_nobody record -k -- "$program" 1 >out 2>&1
+check 'an ordinary user, -k: one sentence' has 'only root may trace the kernel'
+umount $tracing
+run 125 record -k -- $program 1
+check '-k without tracefs: a sentence, or it is mounted' [ "$(wc -l <out)" -le 4 ]
+echo "$n" >$OUT/cases
 exit $failed

@@ -10,6 +10,7 @@
 #include "ui/commands.h"
 #include "ui/screen.h"
 #include "report/printer.h"
+#include "ui/kernel_beside.h"
 #include "ui/kernel_commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -61,6 +62,8 @@ static int print_all(struct graph_run *l, struct err *err)
 	struct event e;
 	int r;
 
+	source->info->sides = l->inv->kernel_only ? SIDE_KERNEL
+			      : l->inv->user_only ? SIDE_USER : SIDES_BOTH;
 	if (printer_is_binary(source->info, l->options))
 		screen_binary(&l->output);
 	printer_begin(&l->printer, source->info, l->options, &l->output.text);
@@ -127,31 +130,45 @@ static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 	return failed ? status : finish(inv, &result.session, status);
 }
 
-int cmd_graph(struct invocation *inv)
+/* The plain way, without triggers: the live stream of the session. */
+static int graph_plainly(struct graph_run *l, struct invocation *inv)
 {
 	struct session_result result = { 0 };
-	struct graph_run l = { 0 };
+	struct kernel_beside kernel;
+	int status = kernel_beside_begin(inv, &kernel), e;
 	struct err err;
-	int status, e;
 
-	if (inv->kernel_alone)
-		return kernel_graph(inv);
-	l.inv = inv;
-	if (tree_run_needed(inv))
-		return graph_behind_tree(&l, inv);
-	status = run_start(inv, NULL, &l.session);
 	if (status)
 		return status;
+	status = run_start(inv, NULL, kernel_beside_of(&kernel), &l->session);
+	if (status)
+		return kernel_beside_end(&kernel, inv, status);
 	/* What decided is shown. */
 	if (function_list_has_returned(&inv->settings.graph_function))
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
-	screen_open_begun(&l.output, inv, SCREEN_PLAIN, paint_graph);
-	l.options = inv->settings.options;
-	e = print_all(&l, &err);
-	session_result(l.session, &result);
-	session_free(l.session);
-	status = screen_close(&l.output, 0);
+	screen_open_begun(&l->output, inv, SCREEN_PLAIN, paint_graph);
+	l->options = inv->settings.options;
+	e = print_all(l, &err);
+	session_result(l->session, &result);
+	session_free(l->session);
+	status = screen_close(&l->output, 0);
 	if (e)
-		return say_error(&err);
-	return finish(inv, &result, status);
+		status = say_error(&err);
+	status = kernel_beside_end(&kernel, inv, status);
+	return e ? status : finish(inv, &result, status);
+}
+
+int cmd_graph(struct invocation *inv)
+{
+	struct graph_run l = { .inv = inv };
+
+	if (inv->kernel_alone)
+		return kernel_graph(inv);
+	if (inv->kernel && tree_run_needed(inv))
+		return tree_run_refuse_kernel();
+	if ((inv->kernel_only || inv->user_only) && !inv->kernel) {
+		say("brace: --kernel-only and --user-only show a part of what -k records\n");
+		return EXIT_BRACE;
+	}
+	return tree_run_needed(inv) ? graph_behind_tree(&l, inv) : graph_plainly(&l, inv);
 }

@@ -81,11 +81,20 @@ static void print_names(struct out *o, const struct trace_thread *t)
 }
 
 /* "thread     PID/TID NAME, N records, N lost" */
-static void print_thread(struct out *o, const struct trace_thread *t)
+static void print_thread(struct out *o, const struct trace_info *info, uint32_t thread)
 {
+	const struct trace_thread *t = &info->threads.at[thread];
+
 	out_printf(o, "thread     %" PRIu32 "/%" PRIu32 " ", t->pid, t->tid);
 	print_names(o, t);
-	out_printf(o, ", %" PRIu64 " records, %" PRIu64 " lost\n", t->records, t->lost);
+	out_printf(o, ", %" PRIu64 " records, %" PRIu64 " lost%s\n", t->records, t->lost,
+		   trace_info_is_kernel_thread(info, thread) ? ", of the kernel" : "");
+}
+
+static const char *sources_of(const struct trace_info *info)
+{
+	return trace_info_is_merged(info) ? "program, kernel"
+	       : trace_info_has_kernel(info) ? "kernel" : "program";
 }
 
 /* The sentence about losses follows in a line of its own, indented to the values. */
@@ -190,13 +199,14 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	number_field(o, "records", info->total.records);
 	print_lost(o, info);
 	number_field(o, "bytes", bytes);
-	for (size_t i = 0; i < info->images.n && !trace_info_is_kernel(info); i++)
+	text_field(o, "sources", sources_of(info));
+	for (size_t i = trace_info_has_kernel(info); i < info->images.n; i++)
 		out_printf(o, "program    %" PRIu32 " %s\n", info->images.at[i].pid,
 			   info->images.at[i].cmdline);
 	for (size_t i = 0; i < info->modules.n; i++)
 		print_module(o, &info->modules.at[i]);
 	for (size_t i = 0; i < info->threads.n; i++)
-		print_thread(o, &info->threads.at[i]);
+		print_thread(o, info, (uint32_t)i);
 	print_events(o, info);
 	messages_print(o, "note       ", info->messages.at, info->messages.n);
 }
@@ -237,6 +247,7 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 	json_field(o, "invocation", info->run.invocation);
 	json_end(o, &info->run);
 	json_field(o, "tracer", info->tracer);
+	json_field(o, "sources", sources_of(info));
 	json_field(o, "host", info->host);
 	json_field(o, "kernel", info->kernel);
 	json_field(o, "processor", info->cpu);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "ui/commands.h"
+#include "ui/kernel_beside.h"
 #include "ui/kernel_commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -55,6 +56,7 @@ int cmd_record(struct invocation *inv)
 	const char *file = inv->output ? inv->output : "trace.brace";
 	struct session_result result = { 0 };
 	struct run_monitor run_monitor;
+	struct kernel_beside kernel;
 	struct session *session;
 	struct err err;
 	int status, e;
@@ -62,22 +64,27 @@ int cmd_record(struct invocation *inv)
 	if (inv->kernel_alone)
 		return kernel_record(inv);
 	if (tree_run_needed(inv))
-		return record_behind_tree(inv);
-	status = run_start(inv, file, &session);
+		return inv->kernel ? tree_run_refuse_kernel() : record_behind_tree(inv);
+	status = kernel_beside_begin(inv, &kernel);
 	if (status)
 		return status;
+	status = run_start(inv, file, kernel_beside_of(&kernel), &session);
+	if (status)
+		return kernel_beside_end(&kernel, inv, status);
 	run_monitor_begin(&run_monitor, inv, session, NULL, NULL);
 	e = session_record(session, &result, &err);
 	run_monitor_end(&run_monitor);
 	session_free(session);
+	status = e ? say_error(&err) : 0;
 	if (e)
-		return say_error(&err);
+		return kernel_beside_end(&kernel, inv, status);
 	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
 	if (!inv->quiet) {
 		summary_black_box(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
 	}
+	status = kernel_beside_end(&kernel, inv, 0);
 	/* Said even with -q: something is left to do. */
-	return summary_stuck(&result) ? EXIT_BRACE : run_exit(result.wait_status);
+	return summary_stuck(&result) || status ? EXIT_BRACE : run_exit(result.wait_status);
 }

@@ -10,6 +10,7 @@
 #include "base/demangle.h"
 #include "base/mem.h"
 #include "report/durations.h"
+#include "report/kernel_times.h"
 #include "report/path_sums.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
@@ -38,6 +39,7 @@ struct report {
 	struct part_summary part;
 	enum part_rows rows;
 	enum summary_column column;
+	struct kernel_times *kernel; /* or NULL */
 	struct function_list globs, functions; /* operands; of --callers and its like */
 };
 
@@ -198,7 +200,8 @@ static int print_histogram(struct report *r)
 		return say_error(&err);
 	d = durations_new(source->info);
 	while ((got = source->ops->next(source, &e, &err)) > 0)
-		durations_event(d, &e);
+		if (trace_info_shows(source->info, e.thread))
+			durations_event(d, &e);
 	durations_end(d);
 	if (!got)
 		got = excerpt_source_is_empty(source, &err);
@@ -211,15 +214,49 @@ static int print_histogram(struct report *r)
 	return got ? say_error(&err) : screen_close(&o, 0);
 }
 
+static bool is_kernels(const void *reader, uint32_t thread)
+{
+	return trace_info_is_kernel_thread(store_info((struct store_reader *)reader), thread);
+}
+
+/* Of a trace of both, the program's functions come with their times in the kernel; with -k the
+ * kernel's own come alone. EXIT_BRACE: there is nothing of the kernel. */
+static int choose_side(struct report *r)
+{
+	const struct store_part part = { .wants = is_kernels, .arg = r->reader };
+	struct trace_info *info = store_info(r->reader);
+	struct source *source;
+	struct err err;
+	int e;
+
+	if (r->inv->kernel && !trace_info_has_kernel(info)) {
+		say("brace: the trace has nothing of the kernel: brace record -k records both\n");
+		return EXIT_BRACE;
+	}
+	if (!trace_info_is_merged(info))
+		return 0;
+	info->sides = r->inv->kernel ? SIDE_KERNEL : SIDE_USER;
+	if (r->inv->kernel || r->rows != PART_FUNCTIONS || r->inv->histogram || r->inv->call_tree)
+		return 0;
+	source = store_source_part(r->reader, &part);
+	e = kernel_times_make(source, &r->kernel, &err);
+	source->ops->close(source);
+	return e ? say_error(&err) : 0;
+}
+
 static int print_report(struct report *r)
 {
-	int status;
+	int status = choose_side(r);
+
+	if (status)
+		return status;
 
 	if (r->inv->histogram)
 		return print_histogram(r);
 	status = part_summary_open(&r->part, r->inv, r->reader, r->rows, &r->functions);
 	if (status)
 		return status;
+	r->part.in.kernel = r->kernel;
 	return r->inv->call_tree ? print_tree(r) : print_rows(r);
 }
 
@@ -247,6 +284,7 @@ int cmd_report(struct invocation *inv)
 	if (!status)
 		status = print_report(&r);
 	part_summary_close(&r.part);
+	kernel_times_free(r.kernel);
 	store_close(r.reader);
 	function_list_free(&r.globs);
 	function_list_free(&r.functions);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Called on the session's thread alone. The kernel's threads, events and functions are kept in a
+ * trace_info of its own, from which the session's gets what records need. */
+#include "kernel/producer.h"
+
+#include <stdlib.h>
+
+#include "collect/clock.h"
+#include "kernel/symbols.h"
+#include "shared/record.h"
+
+struct kernel_producer {
+	struct producer producer;
+	struct kernel_source *source;
+	struct trace_info *own;         /* its threads; and what the trace is still to get */
+	struct thread_runs runs;
+	uint64_t seen_lost;             /* losses that were told in records */
+};
+
+void kernel_record_add(struct thread_runs *runs, const struct event *e)
+{
+	const uint64_t words[2] = { record_span(e->fn, e->count, 0), e->value };
+	const bool entry = e->kind == EVENT_ENTRY;
+	struct cpu_record record = {
+		.tsc = e->tsc, .thread = e->thread, .cpu = e->cpu, .payload = words,
+		.type = entry ? RECORD_EVENT_KERNEL_ENTRY : RECORD_EVENT_KERNEL_EXIT,
+		.n = entry ? 1 : 2,
+	};
+
+	if (e->kind == EVENT_LOST) {
+		/* An unknown number counts as one. */
+		runs->lost += e->count == UINT64_MAX ? 1 : e->count;
+		return;
+	}
+	if (e->kind == EVENT_TRACE) {
+		record.type = RECORD_EVENT_TRACE + e->fn;
+		record.payload = e->payload;
+		record.n = e->count / 8;
+	}
+	thread_runs_add(runs, &record);
+}
+
+void kernel_runs_renumber(thread_run_list *runs, struct kernel_used *used, struct trace_info *info)
+{
+	kernel_used_add(used, info, TRACE_KERNEL_IMAGE);
+	for (size_t i = 0; i < runs->n; i++)
+		kernel_used_renumber(used, runs->at[i].words.at, runs->at[i].words.n);
+}
+
+static int take_event(void *context, const struct event *e, struct err *err)
+{
+	struct kernel_producer *k = context;
+
+	if (e->kind == EVENT_LOST)
+		k->seen_lost += e->count == UINT64_MAX ? 1 : e->count;
+	kernel_record_add(&k->runs, e);
+	return 0;
+}
+
+/* What the kernel counts as lost beyond what its pages told. */
+static void add_untold(struct kernel_producer *k)
+{
+	struct kernel_counts counts = { 0 };
+	uint64_t all = 0;
+
+	kernel_source_count(k->source, &counts);
+	for (size_t i = 0; i < counts.lost.n; i++)
+		all += counts.lost.at[i];
+	vec_free(&counts.lost);
+	k->runs.lost += all > k->seen_lost ? all - k->seen_lost : 0;
+}
+
+/* In the pass that makes room in overwrite mode there is nothing to do: the kernel's buffers
+ * overwrite their oldest records themselves. */
+static int pass(struct producer *p, enum producer_pass pass, drain_sink *sink, void *context,
+		uint64_t *lost, struct err *err)
+{
+	struct kernel_producer *k = (struct kernel_producer *)p;
+	const bool last = pass == PASS_LAST;
+	const uint64_t now = clock_tsc();
+	thread_run_list runs = { 0 };
+	bool fresh;
+	int e;
+
+	if (pass == PASS_KEEP)
+		return 0;
+	if (last)
+		kernel_source_stop(k->source);
+	e = kernel_source_pass(k->source, last ? UINT64_MAX : now, take_event, k, &fresh, err);
+	if (e)
+		return e;
+	if (last)
+		add_untold(k);
+	thread_runs_take(&k->runs, p->first_slot, &runs);
+	kernel_runs_renumber(&runs, kernel_source_used(k->source), k->own);
+	if (last && k->own->threads.n)
+		thread_runs_take_losses(&k->runs, p->first_slot, now, &runs);
+	else if (last)
+		*lost += k->runs.lost;
+	return thread_runs_give(&runs, sink, context, err);
+}
+
+/* The kernel tells the number of a thread, not of its process. */
+static bool describe_thread(const struct producer *p, uint32_t slot, struct trace_thread *out)
+{
+	const struct kernel_producer *k = (const struct kernel_producer *)p;
+	const uint32_t i = slot - p->first_slot;
+
+	*out = (struct trace_thread){ .image = TRACE_KERNEL_IMAGE };
+	if (i < k->own->threads.n) {
+		const struct trace_thread *t = &k->own->threads.at[i];
+
+		*out = (struct trace_thread){ .pid = t->pid, .tid = t->tid, .tsc = t->tsc,
+					      .image = TRACE_KERNEL_IMAGE };
+		memcpy(out->comm, trace_thread_name(t), TRACE_COMM);
+	}
+	return true;
+}
+
+/* Moves events and functions that are new to the trace. */
+static void describe(struct producer *p, struct trace_info *info)
+{
+	struct kernel_producer *k = (struct kernel_producer *)p;
+
+	for (size_t i = 0; i < k->own->events.n; i++)
+		*vec_add(&info->events) = k->own->events.at[i];
+	for (size_t i = 0; i < k->own->modules.n; i++)
+		*vec_add(&info->modules) = k->own->modules.at[i];
+	k->own->events.n = k->own->modules.n = 0;
+}
+
+/* It stays its owner's. */
+static void leave(struct producer *p)
+{
+}
+
+void kernel_producer_free(struct kernel_producer *k)
+{
+	if (!k)
+		return;
+	thread_runs_free(&k->runs);
+	trace_info_free(k->own);
+	free(k);
+}
+
+struct kernel_producer *kernel_producer_new(struct kernel_source *source, struct err *err)
+{
+	static const struct producer_ops ops = {
+		.pass = pass, .thread = describe_thread, .describe = describe,
+		.free = leave,
+	};
+	struct kernel_producer *k = mem_zalloc(sizeof(*k));
+
+	k->producer.ops = &ops;
+	k->source = source;
+	k->own = trace_info_new();
+	if (kernel_source_begin(source, k->own, true, KERNEL_FIRST_EVENT, err)) {
+		kernel_producer_free(k);
+		return NULL;
+	}
+	return k;
+}
+
+struct producer *kernel_producer_of(struct kernel_producer *k) { return &k->producer; }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Owns the instance, its rings and what is to be known to read them. Called by ui/kernel_run.c for
+ * the kernel alone, and by producer.c beside programs, on the thread that takes records. */
+#include "kernel/source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/names.h"
+#include "kernel/symbols.h"
+#include "kernel/tracefs.h"
+
+struct kernel_source {
+	struct kernel_instance *instance;
+	struct trace_module symbols;    /* with `used`: all */
+	struct kernel_used used;
+	bool uses;
+	struct kernel_records records;
+	struct kernel_rings *rings;     /* NULL: not begun */
+	char *names;                    /* saved_cmdlines, as read last */
+	uint64_t until;                 /* end of the pass before */
+	uint64_t kept;
+};
+
+int kernel_source_open(bool shared, struct kernel_source **out, struct err *err)
+{
+	struct kernel_source *s = mem_zalloc(sizeof(*s));
+	int e = kernel_instance_open(shared, &s->instance, err);
+
+	if (e) {
+		free(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+struct kernel_instance *kernel_source_instance(struct kernel_source *s) { return s->instance; }
+
+struct kernel_used *kernel_source_used(struct kernel_source *s)
+{
+	return s->uses ? &s->used : NULL;
+}
+
+/* --- whose records ------------------------------------------------------------------------ */
+
+static int follow_thread(struct kernel_source *s, const char *tid, struct err *err)
+{
+	int e = kernel_instance_write(s->instance, "set_ftrace_pid", tid, true, err);
+
+	return e ? e : kernel_instance_write(s->instance, "set_event_pid", tid, true, err);
+}
+
+/* The kernel's lists have threads. */
+static int follow_threads(struct kernel_source *s, pid_t pid, struct err *err)
+{
+	char *path = mem_printf("/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int e = dir ? 0 : err_set(err, ESRCH, "there is no process %d", (int)pid);
+
+	while (!e && (d = readdir(dir)))
+		if (*d->d_name != '.')
+			e = follow_thread(s, d->d_name, err);
+	if (dir)
+		closedir(dir);
+	free(path);
+	return e;
+}
+
+/* The options come first: what a listed thread starts is listed, too. */
+int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err)
+{
+	int e = kernel_instance_write(s->instance, "trace_options", "function-fork", false, err);
+
+	if (!e)
+		e = kernel_instance_write(s->instance, "trace_options", "event-fork", false, err);
+	return e ? e : follow_threads(s, pid, err);
+}
+
+int kernel_source_follow_others(struct kernel_source *s, struct err *err)
+{
+	char pid[16];
+	int e;
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	e = kernel_instance_write(s->instance, "set_ftrace_notrace_pid", pid, false, err);
+	return e ? e
+		 : kernel_instance_write(s->instance, "set_event_notrace_pid", pid, false, err);
+}
+
+/* --- what is to be known to read records -------------------------------------------------- */
+
+static int add_format(struct kernel_source *s, const char *system, const char *event,
+		      struct err *err)
+{
+	char *path = mem_printf("events/%s/%s/format", system, event);
+	char *text = kernel_tracefs_read(kernel_instance_top(s->instance), path);
+	int e = text ? kernel_records_format(&s->records, system, text, err) : 0;
+
+	free(text);
+	free(path);
+	return e;
+}
+
+static int add_formats(struct kernel_source *s, struct err *err)
+{
+	static const char *const own[] = { "funcgraph_entry", "funcgraph_exit", "print",
+					   "kernel_stack", "user_stack" };
+	char *events = kernel_tracefs_read(kernel_instance_dir(s->instance), "set_event");
+	char *rest = events, *line;
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !e; i++)
+		e = add_format(s, "ftrace", own[i], err);
+	while (!e && events && (line = strsep(&rest, "\n"))) {
+		char *colon = strchr(line, ':');
+
+		if (!colon)
+			continue;
+		*colon = '\0';
+		e = add_format(s, line, colon + 1, err);
+	}
+	free(events);
+	return e;
+}
+
+/* The kernel's functions: all in info, or those that records will name. */
+static int add_functions(struct kernel_source *s, struct trace_info *info, bool used,
+			 struct err *err)
+{
+	char *text = kernel_tracefs_read("/proc", "kallsyms");
+	const char *symbols = text ? text : "";
+	int module = 0, e;
+
+	if (used)
+		e = kernel_symbols_read(&s->symbols, symbols, err);
+	else
+		e = module = kernel_symbols_add(info, symbols, err);
+	free(text);
+	if (e < 0)
+		return e;
+	s->uses = used;
+	if (used) {
+		kernel_used_init(&s->used, &s->symbols);
+		trace_info_add_kernel(info);
+	}
+	kernel_records_init(&s->records, info, (uint32_t)module, used ? &s->used : NULL);
+	return 0;
+}
+
+int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
+			uint32_t first_event, struct err *err)
+{
+	int e = add_functions(s, info, used, err);
+
+	s->records.first_event = first_event;
+	if (!e)
+		e = add_formats(s, err);
+	if (!e)
+		e = kernel_rings_open(kernel_instance_dir(s->instance), &s->records, &s->rings,
+				      err);
+	return e;
+}
+
+int kernel_source_start(struct kernel_source *s, struct err *err)
+{
+	return kernel_instance_write(s->instance, "tracing_on", "1", false, err);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+struct counting { struct kernel_source *source; kernel_rings_sink *sink; void *context; };
+
+static int count_and_give(void *context, const struct event *e, struct err *err)
+{
+	struct counting *c = context;
+
+	c->source->kept += e->kind != EVENT_LOST;
+	return c->sink(c->context, e, err);
+}
+
+/* Names are read behind the records, so that all of their threads have one. */
+static void read_names(struct kernel_source *s)
+{
+	free(s->names);
+	s->names = kernel_tracefs_read(kernel_instance_dir(s->instance), "saved_cmdlines");
+	if (!s->names)
+		s->names = kernel_tracefs_read(kernel_instance_top(s->instance), "saved_cmdlines");
+	s->records.names = s->names;
+	kernel_names_apply(&s->records, s->names ? s->names : "", s->until);
+}
+
+int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sink *sink,
+		       void *context, bool *fresh, struct err *err)
+{
+	struct counting c = { s, sink, context };
+	size_t pages = 0;
+	int e = s->rings ? kernel_rings_read(s->rings, &pages, err) : 0;
+
+	*fresh = pages > 0;
+	if (pages)
+		read_names(s);
+	if (!e && s->rings)
+		e = kernel_rings_give(s->rings, until, count_and_give, &c, err);
+	s->until = until;
+	return e;
+}
+
+void kernel_source_stop(struct kernel_source *s)
+{
+	kernel_instance_stop(s->instance);
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+/* Records that a CPU lost: by the pages, or by the kernel, which knows more than pages tell. */
+static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
+{
+	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
+	char *text = kernel_tracefs_read(kernel_instance_dir(s->instance), path);
+	static const char *const counts[] = { "\noverrun: ", "\ndropped events: " };
+	uint64_t told = 0, seen = kernel_rings_lost(s->rings, cpu);
+
+	for (size_t i = 0; text && i < sizeof(counts) / sizeof(*counts); i++) {
+		const char *at = strstr(text, counts[i]);
+
+		told += at ? strtoull(at + strlen(counts[i]), NULL, 10) : 0;
+	}
+	free(text);
+	free(path);
+	return told > seen ? told : seen;
+}
+
+void kernel_source_count(struct kernel_source *s, struct kernel_counts *out)
+{
+	out->kept = s->kept;
+	out->unknown = s->records.unknown;
+	for (uint16_t cpu = 0; s->rings && cpu < kernel_rings_cpus(s->rings); cpu++)
+		*vec_add(&out->lost) = lost_on(s, cpu);
+}
+
+int kernel_source_close(struct kernel_source *s, struct err *err)
+{
+	int e;
+
+	if (!s)
+		return 0;
+	kernel_rings_free(s->rings);
+	e = kernel_instance_close(s->instance, err);
+	kernel_records_free(&s->records);
+	if (s->uses) {
+		kernel_used_free(&s->used);
+		kernel_symbols_free(&s->symbols);
+	}
+	free(s->names);
+	free(s);
+	return e;
+}

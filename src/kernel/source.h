@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel under trace, for some processes or for all: an instance (instance.h), whose rings are
+ * read pass by pass. One thread at a time. */
+#pragma once
+#include "kernel/instance.h"
+#include "kernel/rings.h"
+
+struct kernel_source;
+
+/* Makes the instance, with recording off. shared: files will be written that the kernel has once
+ * for all. 0, or -errno and *err; then nothing is left. */
+int kernel_source_open(bool shared, struct kernel_source **out, struct err *err);
+/* Its own, for settings. */
+struct kernel_instance *kernel_source_instance(struct kernel_source *s);
+/* Records what the kernel does for the process's threads, and for all that they start. 0, or -errno
+ * and *err. */
+int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err);
+/* Records everything but what the kernel does for the calling process. */
+int kernel_source_follow_others(struct kernel_source *s, struct err *err);
+/* Reads the kernel's symbols and formats. info gets the kernel's image,
+ * threads and events; it outlives s. used: functions are added to info when records name them, by
+ * kernel_source_take(); otherwise all at once. first_event: the index of the kernel's first event.
+ * After the settings, since the events that are on are known then. 0, or -errno and *err. */
+int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
+			uint32_t first_event, struct err *err);
+/* Begins to record. While nobody is followed, the kernel records everybody. */
+int kernel_source_start(struct kernel_source *s, struct err *err);
+/* With `used`; otherwise NULL. */
+struct kernel_used *kernel_source_used(struct kernel_source *s);
+/* Reads the rings, and gives what is no later than `until` (a TSC, from before the call) in the
+ * order of time. *fresh: there was something to read. 0, or -errno and *err. */
+int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sink *sink,
+		       void *context, bool *fresh, struct err *err);
+/* Records no more; what was recorded stays, for a last pass until UINT64_MAX. */
+void kernel_source_stop(struct kernel_source *s);
+
+/* Counts so far. */
+struct kernel_counts {
+	uint64_t kept;          /* records given */
+	uint64_t unknown;       /* without a known format, or too long */
+	VEC(uint64_t) lost;     /* by CPU */
+};
+/* *out is empty; the caller frees out->lost. Works until kernel_source_close(). */
+void kernel_source_count(struct kernel_source *s, struct kernel_counts *out);
+/* Undoes all settings, and frees s; NULL is fine. 0, or -errno and *err: what is left. */
+int kernel_source_close(struct kernel_source *s, struct err *err);

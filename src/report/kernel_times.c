@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Made by `brace report` on its one thread, before the workers read it. Memory is that of the
+ * outermost calls and of the sleeps. Records may be a damaged file's: a period that ends before it
+ * begins, or within the one before, has what is left of it. */
+#include "report/kernel_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "event/format.h"
+#include "trace/tracks.h"
+
+/* sum: ticks of all periods up to its end. They do not overlap. */
+struct period { uint64_t from, to, sum; };
+typedef VEC(struct period) period_list;
+
+struct timed_thread {
+	uint32_t tid;
+	uint64_t asleep;        /* since then; 0: awake */
+	period_list inside, blocked;
+};
+
+struct kernel_times {
+	VEC(struct timed_thread) threads; /* by tid */
+	struct switch_format { uint32_t event; uint16_t prev, state, next; } switches;
+	const struct trace_info *info;
+};
+
+#define SWITCH_STATES 0xffu /* of prev_state: those in which a thread sleeps */
+
+/* --- periods ------------------------------------------------------------------------------ */
+
+static void add_period(period_list *l, uint64_t from, uint64_t to)
+{
+	const struct period *last = l->n ? &l->at[l->n - 1] : NULL;
+
+	if (last && from < last->to)
+		from = last->to;
+	if (to > from)
+		*vec_add(l) = (struct period){ from, to, (last ? last->sum : 0) + to - from };
+}
+
+/* Ticks of the periods up to a time. */
+static uint64_t ticks_before(const period_list *l, uint64_t tsc)
+{
+	size_t n = vec_bisect(l, p, p->from < tsc);
+	const struct period *p = n ? &l->at[n - 1] : NULL;
+
+	return p ? p->sum - (p->to > tsc ? p->to - tsc : 0) : 0;
+}
+
+/* --- threads ------------------------------------------------------------------------------ */
+
+static struct timed_thread *find_thread(const struct kernel_times *k, uint32_t tid)
+{
+	size_t n = vec_bisect(&k->threads, t, t->tid < tid);
+
+	return n < k->threads.n && k->threads.at[n].tid == tid ? &k->threads.at[n] : NULL;
+}
+
+static struct timed_thread *thread_of(struct kernel_times *k, uint32_t tid)
+{
+	size_t n = vec_bisect(&k->threads, t, t->tid < tid);
+
+	if (n < k->threads.n && k->threads.at[n].tid == tid)
+		return &k->threads.at[n];
+	(void)vec_add(&k->threads);
+	memmove(k->threads.at + n + 1, k->threads.at + n,
+		(k->threads.n - 1 - n) * sizeof(*k->threads.at));
+	k->threads.at[n] = (struct timed_thread){ .tid = tid };
+	return &k->threads.at[n];
+}
+
+/* --- switches ----------------------------------------------------------------------------- */
+
+/* 0: there is no such field of this size. */
+static uint16_t offset_of(const struct event_format *f, const char *name, uint16_t size)
+{
+	enum event_field_kind kind;
+	const struct event_field *field = event_find_field(f, name, strlen(name), &kind);
+
+	return field && field->size == size ? field->offset : 0;
+}
+
+static void find_switches(struct kernel_times *k)
+{
+	struct event_format *f = NULL;
+
+	k->switches.event = UINT32_MAX;
+	for (size_t i = 0; i < k->info->events.n; i++) {
+		const struct trace_event *e = &k->info->events.at[i];
+
+		if (strcmp(e->name, "sched_switch") || strcmp(e->system, "sched"))
+			continue;
+		f = event_format_parse(e->format, strlen(e->format), e->system, NULL);
+		if (!f)
+			continue;
+		k->switches = (struct switch_format){
+			e->index, offset_of(f, "prev_pid", 4), offset_of(f, "prev_state", 8),
+			offset_of(f, "next_pid", 4),
+		};
+		event_format_free(f);
+	}
+	if (!k->switches.prev || !k->switches.state || !k->switches.next)
+		k->switches.event = UINT32_MAX;
+}
+
+/* Bytes at an offset of the record; the payload begins at its byte 8. 0: it is too short. */
+static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
+{
+	uint64_t v = 0;
+
+	if (offset >= 8 && offset - 8 + size <= e->count)
+		memcpy(&v, (const char *)e->payload + offset - 8, size);
+	return v;
+}
+
+static void take_switch(struct kernel_times *k, const struct event *e)
+{
+	const uint32_t prev = (uint32_t)field_at(e, k->switches.prev, 4);
+	const uint32_t next = (uint32_t)field_at(e, k->switches.next, 4);
+	struct timed_thread *t;
+
+	if (field_at(e, k->switches.state, 8) & SWITCH_STATES)
+		thread_of(k, prev)->asleep = e->tsc;
+	t = thread_of(k, next);
+	if (t->asleep)
+		add_period(&t->blocked, t->asleep, e->tsc);
+	t->asleep = 0;
+}
+
+/* --- all ---------------------------------------------------------------------------------- */
+
+static void take_step(void *arg, const struct call_step *s)
+{
+	struct kernel_times *k = arg;
+
+	if (s->kind == CALL_LEAVE && !s->depth)
+		add_period(&thread_of(k, k->info->threads.at[s->thread].tid)->inside, s->begin,
+			   s->tsc);
+}
+
+int kernel_times_make(struct source *source, struct kernel_times **out, struct err *err)
+{
+	struct kernel_times *k = mem_zalloc(sizeof(*k));
+	struct event e, last = { 0 };
+	struct tracks tracks;
+	struct sites sites;
+	int r;
+
+	k->info = source->info;
+	find_switches(k);
+	sites_init(&sites, source->info);
+	tracks_init(&tracks, source->info, &sites);
+	while ((r = source->ops->next(source, &e, err)) > 0) {
+		if (e.thread >= source->info->threads.n ||
+		    !trace_info_is_kernel_thread(source->info, e.thread))
+			continue;
+		last = e;
+		if (e.kind == EVENT_TRACE && e.fn == k->switches.event)
+			take_switch(k, &e);
+		else if (e.kind != EVENT_TRACE)
+			tracks_feed(&tracks, tracks_lane(&tracks, e.thread), &e, take_step, k);
+	}
+	tracks_end(&tracks, &last, take_step, k);
+	tracks_free(&tracks);
+	sites_free(&sites);
+	if (r >= 0) {
+		*out = k;
+		return 0;
+	}
+	kernel_times_free(k);
+	return r;
+}
+
+void kernel_times_free(struct kernel_times *k)
+{
+	if (!k)
+		return;
+	for (size_t i = 0; i < k->threads.n; i++) {
+		vec_free(&k->threads.at[i].inside);
+		vec_free(&k->threads.at[i].blocked);
+	}
+	vec_free(&k->threads);
+	free(k);
+}
+
+/* A thread sleeps inside of the kernel: where its call was not recorded, nothing is to be taken
+ * off. */
+struct kernel_time kernel_times_between(const struct kernel_times *k, uint32_t tid, uint64_t from,
+					uint64_t to)
+{
+	const struct timed_thread *t = find_thread(k, tid);
+	struct kernel_time time = { 0 };
+
+	if (!t || to <= from)
+		return time;
+	time.inside = ticks_before(&t->inside, to) - ticks_before(&t->inside, from);
+	time.blocked = ticks_before(&t->blocked, to) - ticks_before(&t->blocked, from);
+	time.inside -= time.blocked < time.inside ? time.blocked : time.inside;
+	return time;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
+ * fault, each in a function of its own. */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ON_ONE_CPU 1000 /* calls */
+
+__attribute__((noipa)) static long one_read(int fd, char *to)
+{
+	return read(fd, to, 1);
+}
+
+__attribute__((noipa)) static int one_sleep(void)
+{
+	const struct timespec t = { .tv_nsec = 20000000 };
+
+	return nanosleep(&t, NULL);
+}
+
+__attribute__((noipa)) static int one_fault(volatile char *page)
+{
+	*page = 1;
+	return *page;
+}
+
+/* Stays where it is on a machine with one CPU. */
+__attribute__((noipa)) static void move_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int main(int argc, char **argv)
+{
+	const int n = argc > 1 ? atoi(argv[1]) : 0, fd = open("/dev/zero", O_RDONLY);
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char byte;
+
+	if (fd < 0 || page == MAP_FAILED)
+		return 1;
+	for (int i = 0; i < n; i++) {
+		if (i % ON_ONE_CPU == 0)
+			move_to(i / ON_ONE_CPU % 2);
+		if (one_read(fd, &byte) != 1)
+			return 1;
+	}
+	if (one_sleep() || one_fault(page) != 1)
+		return 1;
+	return 0;
+}
