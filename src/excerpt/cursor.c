@@ -44,7 +44,7 @@ struct excerpt_cursor *excerpt_cursor_open(struct excerpt *x, uint32_t thread)
 	struct store_cursor *inner = NULL;
 	struct call_bits bits = { 0 };
 
-	if (thread < x->threads.n && x->threads.at[thread] && trace_info_shows(x->info, thread))
+	if (thread < x->threads.n && x->threads.at[thread])
 		inner = store_cursor_open(x->reader, thread);
 	if (!inner)
 		return NULL;

@@ -99,6 +99,19 @@ struct source *excerpt_source(struct excerpt *x, struct err *err)
 	return &s->source;
 }
 
+static bool is_shown(const void *reader, uint32_t thread)
+{
+	return trace_info_shows(store_info((struct store_reader *)reader), thread);
+}
+
+/* Of a trace of programs and the kernel the part that the reader wants. */
+static struct source *source_of_side(struct store_reader *r)
+{
+	const struct store_part part = { .wants = is_shown, .arg = r };
+
+	return store_source_part(r, &part);
+}
+
 struct source *excerpt_source_of(const struct excerpt_wish *w, struct store_reader *r,
 				 struct err *err)
 {
@@ -106,7 +119,7 @@ struct source *excerpt_source_of(const struct excerpt_wish *w, struct store_read
 	struct source *source;
 
 	if (excerpt_wish_is_all(w))
-		return store_source(r);
+		return store_info(r)->sides == SIDES_BOTH ? store_source(r) : source_of_side(r);
 	if (excerpt_open(w, r, &x, err))
 		return NULL;
 	source = excerpt_source(x, err);

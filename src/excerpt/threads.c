@@ -131,7 +131,8 @@ int excerpt_find_threads(struct excerpt *x, struct err *err)
 	if (!r)
 		r = find(x, &x->wish->processes, true, by_process, err);
 	for (size_t i = 0; i < n; i++)
-		*vec_add(&x->threads) = by_thread[i] && by_process[i];
+		*vec_add(&x->threads) = by_thread[i] && by_process[i] &&
+					trace_info_shows(x->info, (uint32_t)i);
 	free(by_thread);
 	free(by_process);
 	find_readers(x);

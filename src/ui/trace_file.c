@@ -75,6 +75,14 @@ struct source *trace_file_openings(const struct invocation *inv, struct store_re
 	return openings_add(source, &in, err);
 }
 
+void trace_file_leave_kernel_out(struct store_reader *r, const char *what)
+{
+	if (!trace_info_is_merged(store_info(r)))
+		return;
+	store_info(r)->sides = SIDE_USER;
+	say_warning("%s does not show the kernel's part of a trace yet: this is the program's", what);
+}
+
 /* Figures that are too low are told as such. */
 void trace_file_warn_of_losses(const struct trace_info *info)
 {

@@ -211,6 +211,8 @@ run 0 report -k t.brace
 check "report -k: the kernel's own functions" sh -c 'grep -q "vfs_read \[kernel\]" out && ! grep -q one_read out'
 run 0 info t.brace
 check 'info: both sources' has '^sources *program, kernel$'
+run 0 export --to folded -o folded t.brace
+check 'export: the program alone, and it says so' sh -c "grep -q \"does not show the kernel's part\" out && grep -q one_read folded && ! grep -q vfs_read folded"
 run 0 record -k -q -o t.brace -l one_read -e k:sched:sched_process_exit -- $program 5
 run 0 replay t.brace
 check '-e k: alone: events, no functions' sh -c 'grep -q "sched_process_exit: comm=merged_program" out && ! grep -q sys_read out'

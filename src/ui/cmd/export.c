@@ -231,6 +231,7 @@ int cmd_export(struct invocation *inv)
 		status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
+	trace_file_leave_kernel_out(reader, "brace export");
 	status = export_file(inv, e, weight, reader);
 	store_close(reader);
 	return status;
