@@ -601,6 +601,8 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 		return set_fault_at(t, t->type, "Invalid bitfield");
 	if (shape->count && (last->op != FETCH_LOAD || t->variable))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
+	if (last->op == FETCH_IMM && !strcmp(shape->type->name, "symstr"))
+		return set_fault_at(t, t->type, "Symbol String doesn't accept data/userdata");
 	if (last->op == FETCH_LOAD && !is_of_record(b, t))
 		last->size = size;
 	if (shape->count)

@@ -7,7 +7,7 @@
 #include "shared/fetch.h"
 
 /* A field's type: u8 to u64, s8 to s64, x8 to x64 (shown in hexadecimal), char, symbol (an address
- * that is shown as a function), string. */
+ * that is shown as a function), symstr (so, in quotes), string. */
 struct fetch_type { const char *name, *field, *print; uint8_t size; bool is_signed, is_string; };
 /* An argument's type with its dimension: the text behind the colon. */
 struct fetch_shape {

@@ -10,7 +10,9 @@
 
 /* Names, fields and print formats are the kernel's (trace_probe.c). x8 to x64 are unsigned numbers
  * that are printed in hexadecimal. The field of a string is its length and place in the record, 4
- * bytes. `symbol` is the kernel's of kprobes: a user-space address has a symbol here. */
+ * bytes. `symbol` is the kernel's of kprobes: a user-space address has a symbol here. The
+ * kernel makes a string of a `symstr`; the agent knows no symbols, so that it is one in the text
+ * alone. */
 static const struct fetch_type types[] = {
 	{ "u8", "u8", "%u", 1, false, false },    { "u16", "u16", "%u", 2, false, false },
 	{ "u32", "u32", "%u", 4, false, false },  { "u64", "u64", "%Lu", 8, false, false },
@@ -19,6 +21,7 @@ static const struct fetch_type types[] = {
 	{ "x8", "u8", "0x%x", 1, false, false },  { "x16", "u16", "0x%x", 2, false, false },
 	{ "x32", "u32", "0x%x", 4, false, false }, { "x64", "u64", "0x%Lx", 8, false, false },
 	{ "char", "u8", "'%c'", 1, false, false }, { "symbol", "u64", "%pS", 8, false, false },
+	{ "symstr", "u64", "\\\"%pS\\\"", 8, false, false },
 	{ "string", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
 	{ "ustring", "__data_loc char[]", "\\\"%s\\\"", 4, true, true },
 };

@@ -102,6 +102,7 @@ static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 	*f = (struct query_function){ 0 };
 	function = trace_info_function(l->info, image, id, &module);
 	f->text = overloads_row_text(&l->overloads, module, function, &f->module);
+	f->length = (int)strlen(f->text);
 	sp_map_set(&l->function_rows, key, row);
 	return (uint32_t)row;
 }

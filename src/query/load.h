@@ -36,6 +36,7 @@ struct query_event {
 
 struct query_function {
 	char *text;
+	int length;         /* of the text, up to its NUL */
 	uint32_t name;      /* a number that equal texts share */
 	const char *module; /* info's, or "" */
 };

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+/* Rows of an index lie far from each other: each is asked for so many rows before it is read, as
+ * long as memory takes. */
+#define AHEAD 24u
+
 /* Letters of idxStr: the column that a bound is on. An operator follows each. */
 enum { ON_ROW = 'r', ON_SORTED = 's', ON_KEY = 'k' };
 
@@ -290,6 +294,16 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n
 	return SQLITE_OK;
 }
 
+/* Asks for the row that an index has AHEAD places behind the cursor's. */
+static void ask_ahead(struct table_cursor *c)
+{
+	const struct query_table *t = table_of(&c->base);
+
+	if (t->ahead && c->to - c->from > AHEAD)
+		t->ahead(query_of(&c->base),
+			 c->rows[c->backwards ? c->to - 1 - AHEAD : c->from + AHEAD]);
+}
+
 static int next_row(sqlite3_vtab_cursor *base)
 {
 	struct table_cursor *c = (struct table_cursor *)base;
@@ -298,8 +312,10 @@ static int next_row(sqlite3_vtab_cursor *base)
 		c->to--;
 	else
 		c->from++;
-	if (c->rows)
+	if (c->rows) {
 		skip_rows(c);
+		ask_ahead(c);
+	}
 	return SQLITE_OK;
 }
 

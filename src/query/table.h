@@ -41,6 +41,8 @@ struct query_table {
 	int sorted;                   /* a column that never falls by row; 0: only the id */
 	uint64_t (*sorted_of)(const struct query *q, size_t row);
 	const struct query_key *keys; /* ends with a NULL of_row; NULL: none */
+	/* Asks the processor for the row, which is read soon. NULL: rows are few. */
+	void (*ahead)(const struct query *q, size_t row);
 };
 
 extern const struct query_table query_tables[]; /* ends with a NULL name */

@@ -96,6 +96,13 @@ static void print_symbol(struct probe_print *p, uint64_t address)
 		trace_seq_printf(p->to, "0x%llx", (unsigned long long)address);
 }
 
+static void print_quoted_symbol(struct probe_print *p, uint64_t address)
+{
+	trace_seq_putc(p->to, '"');
+	print_symbol(p, address);
+	trace_seq_putc(p->to, '"');
+}
+
 /* place: length << 16 | offset in the record. */
 static void print_string(struct probe_print *p, uint64_t place)
 {
@@ -138,6 +145,7 @@ static const struct conversion {
 	{ "\\\"%s\\\"", print_string },   { "%u", print_unsigned }, { "%Lu", print_unsigned },
 	{ "%d", print_signed },           { "%Ld", print_signed },  { "%x", print_hexadecimal },
 	{ "%Lx", print_hexadecimal },     { "%c", print_letter },   { "%pS", print_symbol },
+	{ "\\\"%pS\\\"", print_quoted_symbol },
 };
 
 /* Returns the row of the conversion at `text`. No row's text begins with another row's, so that the
