@@ -20,6 +20,7 @@ struct symbol_place {
 	char *symbol;              /* without module, offset and suffix */
 	uint64_t more;             /* its offset */
 	bool no_offset;            /* only functions are meant */
+	bool returns;              /* it is the function's return */
 };
 
 /* Reads a decimal, octal or hexadecimal number that is the whole text. */
@@ -152,6 +153,9 @@ static int translate_argument(void *arg, const char *word, char **out, struct er
 	const struct symbol_place *p = arg;
 
 	*out = NULL;
+	/* What a function returns is refused at its begin, whatever it is. */
+	if (!p->returns && strstr(word, "$retval"))
+		return 0;
 	return p->place.entry && p->symbols->argument
 		       ? p->symbols->argument(p->symbols->arg, &p->place, word, out, err)
 		       : 0;
@@ -178,6 +182,7 @@ static int compile(const struct line_words *words, struct symbol_place *p,
 	named.translate = translate_argument;
 	named.all = expand_all;
 	named.arg = p;
+	p->returns = c->definition->returns;
 
 	if (c->definition->returns)
 		fetch_begin_return(&b);

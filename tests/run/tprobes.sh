@@ -29,8 +29,8 @@ result "and at their begins" $? "$T/out" "$T/err"
 : | "$BRACE" graph -e 'f:some *%return' -- "$K" lone >"$T/out" 2>"$T/err"
 grep -q 'warning: f:some \*%return: [0-9]* of [0-9]* functions cannot be probed, and are left out (' "$T/err"
 result "what f: leaves out is said" $? "$T/err"
-ticks | "$BRACE" graph -q -e 'p:who kfree from=+0($stack):symstr' -- "$K" lone >"$T/out" 2>"$T/err"
-has 3 ' who: (0x[0-9a-f]*) from="sched_tick+0x[0-9a-f]*"'
+ticks | "$BRACE" graph -q -e 't:who kfree from=call_site:symstr' -- "$K" lone >"$T/out" 2>"$T/err"
+has 3 ' who: (kmem.kfree) from="sched_tick+0x[0-9a-f]*"'
 result "symstr is a function's name in quotes" $? "$T/out"
 # refused NAME DEFINITION SENTENCE COLUMN
 refused() {
@@ -43,7 +43,7 @@ refused "a tracepoint that is not there" 't:a absent' 'Tracepoint is not found' 
 refused "a definition without a name" 'e kmem/kmalloc' 'this event needs a name here: e:NAME SYSTEM/EVENT' 1
 refused "functions that are not there" 'f:a absent*' 'no function of this file matches' 4
 refused "a tracepoint's stack" 't:a kfree $stack' "a tracepoint's record keeps no stack" 10
-refused "a symbol of a number" 'p:a kfree at=\1:symstr' "Symbol String doesn't accept data" 16
+refused "a symbol of a number" 't:a kfree at=\1:symstr' "Symbol String doesn't accept data" 16
 refused "a field that is not there" 't:a kfree absent' 'This variable is not found at this probe point' 10
 
 # --- in the tree
