@@ -361,8 +361,9 @@ static bool has_no_tracer(struct wait *w)
 	w->beat = beat;
 	if (w->missed < WAITS_MAX)
 		return false;
-	agent.last_beat = 1 + beat;
-	agent.abandoned = true;
+	/* In this order: is_abandoned() reads them in the other one. */
+	__atomic_store_n(&agent.last_beat, 1 + beat, __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	message_process(MESSAGE_GIVEN_UP);
 	return true;
 }
@@ -371,12 +372,16 @@ static bool has_no_tracer(struct wait *w)
  * reason. */
 static bool is_abandoned(void)
 {
-	if (agent.abandoned && agent.last_beat &&
-	    1 + __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED) != agent.last_beat) {
-		agent.last_beat = 0;
-		agent.abandoned = false;
-	}
-	return agent.abandoned;
+	uint64_t last;
+
+	if (!__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE))
+		return false;
+	last = __atomic_load_n(&agent.last_beat, __ATOMIC_RELAXED);
+	if (!last || 1 + __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED) == last)
+		return true;
+	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.abandoned, false, __ATOMIC_RELEASE);
+	return false;
 }
 
 /* A thread that holds nothing waits for what others hold, and those may be waiting for it, for
@@ -420,7 +425,7 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
 
 		i = try_take(slot);
-		if (i != MEMORY_NONE || m->stopped || agent.forbidden & NEED_FUTEX)
+		if (i != MEMORY_NONE || memory_is_stopped(m) || agent.forbidden & NEED_FUTEX)
 			break;
 		futex(&m->free_futex, FUTEX_WAIT, seen, &timeout);
 		/* Pair with shared_memory_passed() and shared_memory_wake_writers(). `passes`
@@ -537,7 +542,7 @@ static void open_buffer(struct agent_tls *t, uint32_t i)
 /* --- the discard window: the window for records that find no room --- */
 
 /* Counts the records of the window as lost, if the thread is in the discard window. */
-static void nonlocal_discard(struct agent_tls *t)
+static void count_discarded(struct agent_tls *t)
 {
 	struct memory_thread *slot = block_slot(t);
 	uint64_t holes;
@@ -581,7 +586,7 @@ static void enter_void(struct agent_tls *t)
 		window = next_window(__atomic_load_n(&slot->window, __ATOMIC_RELAXED));
 		slot->window = window;
 		slot->discard_from = slot->lost;
-		slot->discarding = !agent.memory->stopped;
+		slot->discarding = !memory_is_stopped(agent.memory);
 	}
 	POINT(void_entered);
 	t->end = (uint64_t)(at + window);
@@ -597,8 +602,8 @@ static void next_buffer(struct agent_tls *t)
 
 	if (t->buffer != MEMORY_NONE)
 		close_buffer(t);
-	nonlocal_discard(t);
-	if (slot && !m->stopped && !is_abandoned()) {
+	count_discarded(t);
+	if (slot && !memory_is_stopped(m) && !is_abandoned()) {
 		i = try_take(slot);
 		if (i == MEMORY_NONE && agent.layout.mode == MEMORY_BLOCK)
 			i = wait_and_take(slot);
@@ -662,7 +667,7 @@ static void move_to_user(struct agent_tls *t)
 	if (t->known & TLS_THREAD && t->buffer != MEMORY_NONE)
 		close_buffer(t);
 	if (t->known & TLS_THREAD)
-		nonlocal_discard(t);
+		count_discarded(t);
 	forget_sub_buffer(t);
 	user_move();
 }

@@ -123,7 +123,8 @@ void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 
 static bool may_ask(void)
 {
-	return !agent.abandoned && !agent.memory->stopped &&
+	return !__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE) &&
+	       !memory_is_stopped(agent.memory) &&
 	       !(agent.forbidden & (NEED_START | NEED_HANDLERS | NEED_THREADS));
 }
 

@@ -63,8 +63,9 @@ void agent_modules_changed(void)
 {
 	uint64_t signals;
 
-	if (!list_is_consistent() || !agent.watch || !agent.memory || agent.abandoned ||
-	    agent.memory->stopped || agent.forbidden & NEED_START)
+	if (!list_is_consistent() || !agent.watch || !agent.memory ||
+	    __atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE) ||
+	    memory_is_stopped(agent.memory) || agent.forbidden & NEED_START)
 		return;
 	signals = signals_block();
 	cfa_align(debug);

@@ -61,7 +61,7 @@ void no_tls_end(void)
 
 /* --- a thread that no library sets up -------------------------------------------------------- */
 
-/* Such a thread would go on in its maker's block. Without memory for others nothing more is
+/* The new thread would go on in its maker's block. Without memory for other blocks nothing more is
  * recorded, and that is counted. */
 static void leave_thread_pointers(void)
 {

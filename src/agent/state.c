@@ -177,7 +177,7 @@ static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t 
  * the settings would have left out. It may have led to another stack: the next record tells. */
 static void lose_call(struct agent_tls *t, uint32_t id_word, bool tail)
 {
-	if (agent.memory && !agent.memory->stopped)
+	if (agent.memory && !memory_is_stopped(agent.memory))
 		buffer_lose_records(t, tail || id_word & STATE_ENTRY_ONLY ||
 					       agent.settings.thresh_ticks ? 1 : 2);
 	t->known |= KNOWN_TELL;

@@ -101,13 +101,13 @@ static void leave_memory(void)
 
 	sys2(__NR_prctl, 16 /* PR_GET_NAME */, name);
 	message_write(MESSAGE_USER, 0, name);
-	agent.abandoned = true;
-	agent.last_beat = 0;
+	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	agent.watch = false;
 	/* Only if both are covered is it our own `stopped` that is set. */
 	if (cover_range(agent.image, sizeof(*agent.image)) &&
 	    cover_range(agent.memory, agent.memory_size))
-		agent.memory->stopped = 1;
+		__atomic_store_n(&agent.memory->stopped, 1, __ATOMIC_RELEASE);
 }
 
 static void copy_modules(struct image_memory *to, const struct image_memory *from)
@@ -162,7 +162,8 @@ static bool ask_tracer(int fd, const char *way)
 static bool move_to_user(void)
 {
 	const char *way = agent.agent_socket[0] ? agent.agent_socket : agent.socket;
-	int fd = agent.abandoned || agent.forbidden & NEED_START ? -1 : talk_connect(way);
+	bool alone = __atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE);
+	int fd = alone || agent.forbidden & NEED_START ? -1 : talk_connect(way);
 	bool gone;
 
 	if (fd < 0)

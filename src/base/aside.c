@@ -25,16 +25,15 @@
 
 /* The word that ends this thread's waits (aside_until); NULL: none. Per thread, because planners
  * are stopped while other threads go on. */
-static _Thread_local const volatile bool *over;
+static _Thread_local const atomic_bool *over;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(pid_t) copies; /* that live, or are not reaped: nobody else has their numbers */
 
-void aside_until(const volatile bool *word)
+void aside_until(const atomic_bool *word)
 {
 	over = word;
 }
 
-/* A plain read is enough: the word is set once, and a wait looks again after STEP_MS. */
 bool aside_is_over(void)
 {
 	return over && *over;

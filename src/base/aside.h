@@ -4,6 +4,7 @@
  * server has read the request; and a process with such a thread does not end. So the call is made
  * in a process of its own, which is left behind when it takes too long. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -20,9 +21,9 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms);
 /* In this thread no wait begins or goes on once *over is true; NULL: they last as long as they may.
  * Nor does work that may take seconds, as the planning of a large file: it fails with -ECANCELED.
  * *over never becomes false again. */
-void aside_until(const volatile bool *over);
+void aside_until(const atomic_bool *over);
 /* Whether the word has come, for waits of other kinds (base/apart.h), and work. */
 bool aside_is_over(void);
 
-/* Such a copy, of ours: it maps what brace maps, and is none of the traced. Any thread. */
+/* Whether the process is an aside of this brace, which maps what brace maps. Any thread. */
 bool aside_is(pid_t pid);

@@ -113,7 +113,8 @@ static int copy_bytes(int from, int to)
 		done += (uint64_t)n;
 		if (done > COPY_MOST)
 			return EFBIG;
-		if ((e = write_bytes(to, bytes, n)))
+		e = write_bytes(to, bytes, n);
+		if (e)
 			return e;
 	}
 	return n < 0 ? errno : 0;

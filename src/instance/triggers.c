@@ -52,7 +52,7 @@ struct triggers {
 	struct frames *frames;       /* NULL: no stack was copied yet */
 	/* By thread: 1 + the function of the record before, if that was an EVENT_CALL. */
 	VEC(uint32_t) told;
-	const struct trace_info *info;
+	struct trace_info *info;
 	struct eprobe_calls system_calls;
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
@@ -341,7 +341,7 @@ static void finish_occurrence(struct occurrence *m)
 	if (m->snapshot)
 		buffer_snapshot_take(t->buffer);
 	if (m->dump) {
-		buffer_dump(t->buffer, (struct trace_info *)t->info, m->dump_cpu);
+		buffer_dump(t->buffer, t->info, m->dump_cpu);
 		turn_recording(t, false, m->from);
 	}
 }
@@ -416,7 +416,8 @@ static void make_eprobes(struct triggers *t, const struct rule *r, const struct 
 	for (size_t k = 0; k < r->made.n; k++) {
 		const struct event_entry *e = r->made.at[k];
 
-		/* Functions are known here alone, memory there. */
+		/* A filter that needs functions runs here; eprobes_make() reads the process's
+		 * memory. */
 		if (e->eprobe->filter && e->eprobe->filter->needs & FILTER_NEEDS_PLACE &&
 		    !passes_filter(t, r, e->eprobe->filter, i->event))
 			continue;

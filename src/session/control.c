@@ -187,10 +187,13 @@ int control_start(const struct control_request *req, struct control **out, struc
 	r = make_socket(c, err);
 	if (r == 0)
 		r = planners_start(hurry_socket, c, &c->planners, err);
-	if (r == 0 && (errno = pthread_create(&c->thread, NULL, agent_socket_run, c)) != 0)
-		r = err_set(err, errno, "cannot start a thread: %s", strerror(errno));
+	if (r == 0) {
+		int e = pthread_create(&c->thread, NULL, agent_socket_run, c);
+
+		c->started = !e;
+		r = e ? err_set(err, e, "cannot start a thread: %s", strerror(e)) : 0;
+	}
 	if (r < 0) {
-		c->thread = 0;
 		control_stop(c);
 		return r;
 	}
@@ -315,7 +318,7 @@ void control_watch(struct control *c, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	/* Pairs with the acquire in watch() of agent_socket.c. */
+	/* Pairs with the acquire in watch_peers() of agent_socket.c. */
 	__atomic_store_n(&c->program, fd, __ATOMIC_RELEASE);
 	agent_socket_hurry(c);
 }
@@ -342,7 +345,7 @@ void control_stop(struct control *c)
 	if (!c)
 		return;
 	c->stopping = true;
-	if (c->thread) {
+	if (c->started) {
 		agent_socket_hurry(c);
 		/* The planners end after the socket thread, which alone gives them work. */
 		pthread_join(c->thread, NULL);

@@ -71,7 +71,8 @@ struct peer {
 struct control {
 	struct control_request req;
 	struct memories *memories;    /* req's, for the socket thread: a change overwrites req */
-	pthread_t thread;             /* the socket thread's */
+	pthread_t thread;             /* the socket thread's, once it is started */
+	bool started;
 	atomic_bool stopping;
 	/* hurry: an eventfd that ends the socket thread's wait early */
 	int listener, hurry;

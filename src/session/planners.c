@@ -24,7 +24,7 @@ struct planners {
 	struct job_list todo, ready;
 	void (*done)(void *context);
 	void *context;
-	volatile bool stopping; /* also for a wait aside, which ends then */
+	atomic_bool stopping;   /* also for a wait aside, which ends then */
 	VEC(pthread_t) threads;
 };
 

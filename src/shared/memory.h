@@ -151,6 +151,12 @@ struct memory_header {
 	struct task_exec_note execs[TASK_EXECS]; /* by process number */
 };
 
+/* Whether recording is over. Pairs with shared_memory_stop(); on x86 a plain load. */
+static inline bool memory_is_stopped(const struct memory_header *m)
+{
+	return __atomic_load_n(&m->stopped, __ATOMIC_ACQUIRE);
+}
+
 /* A name that a thread gave itself. */
 struct memory_name {
 	uint32_t number; /* 1 + the number of names before it; written last; 0: none is here */
@@ -165,7 +171,8 @@ struct memory_name {
 struct memory_thread {
 	uint32_t pid, tid;
 	uint32_t image;
-	uint32_t ready;           /* 1 once the fields above hold */
+	/* 1 once the fields above hold, and comm, tsc, oldest, newest, cpu, block. */
+	uint32_t ready;
 	char comm[16];            /* its name when it came */
 	uint64_t tsc;
 	uint64_t lost;            /* records lost for good, over the whole life */

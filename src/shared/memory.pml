@@ -314,7 +314,7 @@ inline close_buffer()
 	STEP buffer[t] = NONE }
 }
 
-inline nonlocal_discard()
+inline count_discarded()
 {
 	STEP
 		n = pos[t] - VOID(t);
@@ -377,7 +377,7 @@ inline next_buffer()
 	:: else
 	fi;
 	if
-	:: discarding[t] -> nonlocal_discard()
+	:: discarding[t] -> count_discarded()
 	:: else
 	fi;
 	i = NONE;

@@ -191,12 +191,14 @@ static bool go_to_member(struct expression_value *v, Dwarf_Die *member)
 		bytes = dwarf_type_plain(member, &type) ? dwarf_type_bytes(&type) : 0;
 		if (!bytes || bytes > 8 || !bits || bits > 8 * bytes)
 			return false;
-		if (number_of(member, DW_AT_data_bit_offset, &from))
-			at += from / (8 * bytes) * bytes, from %= 8 * bytes;
-		else if (number_of(member, DW_AT_bit_offset, &from) && from <= 8 * bytes - bits)
+		if (number_of(member, DW_AT_data_bit_offset, &from)) {
+			at += from / (8 * bytes) * bytes;
+			from %= 8 * bytes;
+		} else if (number_of(member, DW_AT_bit_offset, &from) && from <= 8 * bytes - bits) {
 			from = 8 * bytes - bits - from;
-		else
+		} else {
 			return false;
+		}
 		if (from > 8 * bytes - bits)
 			return false;
 		v->bits = (uint8_t)bits;

@@ -38,9 +38,9 @@ static bool is_given_up(bool may_give_up)
 	return may_give_up && user_gave_up;
 }
 
-const volatile bool *tracee_given_up(void)
+const atomic_bool *tracee_given_up(void)
 {
-	return (const volatile bool *)&user_gave_up;
+	return &user_gave_up;
 }
 
 static int err_given_up(pid_t pid, struct err *err)

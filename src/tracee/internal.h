@@ -39,7 +39,7 @@ struct ticks {
 	timer_t timer;
 	sigset_t mask;
 	pid_t keep; /* a child of ours: its end is for others to wait for */
-}; /* a child of ours, whose end another thread waits for */
+};
 
 /* The kernel's struct sched_attr. */
 struct boost_attr {

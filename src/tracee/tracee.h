@@ -4,6 +4,7 @@
  * detaching and changing filters on a running program are made of this. All functions of one tracee
  * are called from the thread that stopped it (ptrace wants that): a holder's (holder.h). */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ void tracee_give_up(void);
 /* -ECANCELED and *err if that was called. */
 int tracee_check_given_up(pid_t pid, struct err *err);
 /* The condition that becomes true by it, for aside_until(). */
-const volatile bool *tracee_given_up(void);
+const atomic_bool *tracee_given_up(void);
 
 /* Lets the process go: borrowed registers are put back, signals that came meanwhile are delivered,
  * a stopped (SIGSTOP) process stays stopped, system calls go on as if not interrupted (those that

@@ -463,7 +463,7 @@ static void test_errors(void **state)
 
 /* --- nobody waits any more ---------------------------------------------------- */
 
-static volatile bool over;
+static atomic_bool over;
 
 static void *end_wait(void *delay)
 {

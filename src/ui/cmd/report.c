@@ -175,9 +175,9 @@ static int print_tree(struct report *r)
 	struct err err;
 	int status;
 
-	if (path_sums_make(&r->part.in, &t, &err) < 0) {
-		status = say_error(&err);
-	} else if (!(status = part_summary_check(&r->part))) {
+	status = path_sums_make(&r->part.in, &t, &err) < 0 ? say_error(&err)
+							   : part_summary_check(&r->part);
+	if (!status) {
 		screen_open(&o, r->inv, SCREEN_PAGED, r->inv->json ? NULL : paint_table);
 		(r->inv->json ? path_sums_print_json : path_sums_print)(&t, r->inv->limit, &o.text);
 		status = screen_close(&o, 0);
