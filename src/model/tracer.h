@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ftrace's tracers, a row each. settings.tracer points to one; who prepares programs, filters
- * records or prints asks the row, never its name. The rows are constants: any thread may read them.
+/* ftrace's tracers, a row each. settings.tracer points to one; code that prepares programs or
+ * filters records asks the row, not its name (`-K` and its printer know function_graph). The rows
+ * are constants: any thread may read them.
  *
  * A new tracer is a row in tracer.c and, unless another's suits, a printer in report/printer.c. */
 #pragma once
