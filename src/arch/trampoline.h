@@ -22,8 +22,7 @@ enum trampoline_kind {
 	TRAMPOLINE_NO_TLS_ENTRY_ONLY,
 	TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY,
 	TRAMPOLINE_NONLOCAL,      /* a function that may leave its stack: the agent does all */
-	/* These record nothing: look-ups of unwinders, which must find an agent that ld.so does not
-	 * know. */
+	/* Look-ups of unwinders: they record nothing, and find an agent that ld.so does not know. */
 	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
 	TRAMPOLINE_KINDS
 };

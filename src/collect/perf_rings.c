@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Owns the descriptors and mapped rings of perf events. Called only by switches.c, with its lock
- * held, on any thread. An event that cannot be opened is an error with
- * the rule that forbids it; a thread that ended meanwhile and a CPU that is off are none. */
+ * held, on any thread. An event that cannot be opened is an error with the rule that forbids it; a
+ * thread that ended meanwhile and a CPU that is off are none. */
 #include "collect/perf_rings.h"
 
 #include <dirent.h>
@@ -191,7 +191,6 @@ int perf_rings_allowed(unsigned what, struct err *err)
 		fd = -1;
 		errno = EACCES;
 	}
-
 	if (fd < 0 && what == PERF_SIGNALS)
 		return err_set(
 			err, errno,

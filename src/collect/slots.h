@@ -19,6 +19,6 @@ _Static_assert(SLOTS == MEMORY_THREADS_MAX, "the agent has room for so many");
 static inline uint32_t slot_producer(uint32_t slot) { return slot / PRODUCER_SLOTS; }
 /* Whether that is a session memory; only then the next two have a meaning. */
 static inline bool slot_in_memory(uint32_t slot) { return slot_producer(slot) == 0; }
-/* Which one, and the slot in it. */
+/* The memory of a slot number, and the slot in that memory. */
 static inline uint32_t slot_memory(uint32_t slot) { return slot >> SLOT_BITS; }
 static inline uint32_t slot_within(uint32_t slot) { return slot & (SLOTS - 1); }

@@ -21,7 +21,7 @@
 #define THREADS_MOST (1u << 20)
 #define BUFFERS_MOST (1u << 22) /* 256 GiB of them */
 #define COPY_MS 60000 /* for all sub-buffers */
-#define HEARTBEAT_NS 200000000       /* a tracer raises the heartbeat every 50 ms */
+#define LISTEN_NS 200000000 /* two beats of a living tracer, which come every 100 ms */
 
 /* All n bytes, or -errno and *err. The program may put a page there that is never filled, hence the
  * aside. */
@@ -224,6 +224,6 @@ bool snapshot_is_attended(int fd, uint64_t at)
 {
 	uint64_t before = heart_beats(fd, at);
 
-	nanosleep(&(struct timespec){ 0, HEARTBEAT_NS }, NULL);
+	nanosleep(&(struct timespec){ 0, LISTEN_NS }, NULL);
 	return heart_beats(fd, at) != before;
 }

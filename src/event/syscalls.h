@@ -29,5 +29,5 @@ struct syscall_events { const struct event_entry *enter, *exit; };
 
 /* Every program has them. */
 extern const struct event_provider syscalls_provider;
-/* Returns the events of a number, if they were added; both NULL: it has none. */
+/* (tests) Returns the events of a number, if they were added; both NULL: it has none. */
 struct syscall_events syscalls_find(struct event_catalogue *c, uint32_t number);

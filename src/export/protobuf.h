@@ -43,11 +43,6 @@ static inline void protobuf_field(protobuf *p, unsigned field, const void *bytes
 	protobuf_bytes(p, bytes, n);
 }
 
-static inline void protobuf_text(protobuf *p, unsigned field, const char *text)
-{
-	protobuf_field(p, field, text, strlen(text));
-}
-
 /* Adds *inner as a field, and empties it. */
 static inline void protobuf_inner(protobuf *p, unsigned field, protobuf *inner)
 {

@@ -96,7 +96,8 @@ uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field 
 		return f->source == HIST_TIMESTAMP ? value / 1000 : value;
 	case HIST_SYM:
 	case HIST_SYM_OFFSET:
-		/* So that one function is one row in all processes. */
+		/* Processes map a file at different addresses: a function is one row in all of
+		 * them. */
 		return r->place ? r->place(r->context, value) : value;
 	default:
 		return value;

@@ -62,8 +62,8 @@ void hist_count(struct event_trigger *t, const struct hist_record *r);
 void hist_lose(struct event_trigger *t, uint64_t n);
 /* (records) Pauses or continues: disable_hist, enable_hist. */
 void hist_pause(struct event_trigger *t, bool paused);
-/* (records) Whether it is paused. */
-bool hist_stands(const struct event_trigger *t);
+/* (records) Whether the histogram is paused. */
+bool hist_trigger_is_paused(const struct event_trigger *t);
 
 /* Prints the histograms of a list: hist_print() and its like, or what a caller makes of them. */
 struct hist_printer {

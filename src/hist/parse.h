@@ -26,7 +26,7 @@ enum parse_role { PARSE_KEY, PARSE_VALUE, PARSE_VARIABLE, PARSE_OPERAND };
 /* Refuses the line, with the caret at the first occurrence of the words; absent or empty ones: at
  * its begin. */
 int parse_refuse(struct hist_parse *p, const char *sentence, struct words at);
-/* The same, with the caret where the words are: for what the kernel has no sentence. */
+/* parse_refuse() with the caret at the words, for faults that the kernel has no sentence for. */
 int parse_refuse_here(struct hist_parse *p, const char *sentence, struct words at);
 
 /* Reads a field, constant, variable or expression. *f is the caller's, its operands the

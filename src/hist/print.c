@@ -251,8 +251,8 @@ static void print_snapshot(const struct hist_printing *p, const struct hist_tabl
 
 	if (!t->snapshot_key)
 		return;
-	/* There is one: the key is set by such an action, and all lines that share the table have
-	 * equal actions. */
+	/* An action of this kind set the key, and all lines of a table have equal actions: one is
+	 * found. */
 	while (a->act != HIST_SNAPSHOT)
 		a++;
 	e = mem_zalloc(sizeof(*e) + t->snapshot_n * sizeof(e->key[0]));

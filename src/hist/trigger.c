@@ -347,7 +347,7 @@ void hist_pause(struct event_trigger *t, bool paused)
 	atomic_store(&h->state->paused, paused);
 }
 
-bool hist_stands(const struct event_trigger *t)
+bool hist_trigger_is_paused(const struct event_trigger *t)
 {
 	const struct hist *h = t->own;
 

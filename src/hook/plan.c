@@ -33,7 +33,7 @@ struct planner {
 };
 
 /* A function while it is planned: its code from the place where a patch would begin. */
-struct site {
+struct candidate {
 	uint32_t i;
 	const struct sym_function *f;
 	struct hook_plan_entry *e;
@@ -173,70 +173,70 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i,
 /* --- the ways to hook, best first --- */
 
 /* True if control may arrive inside the first len bytes, behind the first one. */
-static bool window_targeted(const struct planner *p, const struct site *s, size_t len)
+static bool window_targeted(const struct planner *p, const struct candidate *c, size_t len)
 {
-	return address_set_any(&p->sweep->targets, s->at + 1, s->at + len);
+	return address_set_any(&p->sweep->targets, c->at + 1, c->at + len);
 }
 
 /* Decides on this way to hook. */
-static void take_site(struct site *s, enum hook_kind kind)
+static void decide_hook(struct candidate *c, enum hook_kind kind)
 {
-	s->e->kind = (uint8_t)kind;
-	s->e->reason = REASON_NONE;
-	s->e->patch_len = kind == HOOK_SHORT ? SHORT_LEN : JUMP_LEN;
+	c->e->kind = (uint8_t)kind;
+	c->e->reason = REASON_NONE;
+	c->e->patch_len = kind == HOOK_SHORT ? SHORT_LEN : JUMP_LEN;
 }
 
 /* The patched instructions were made to be patched: they are not copied. */
-static bool take_over(struct site *s, enum hook_kind kind, size_t len)
+static bool take_over(struct candidate *c, enum hook_kind kind, size_t len)
 {
-	s->e->recipe = (struct relocate_recipe){ .len = (uint8_t)len, .falls = true };
-	take_site(s, kind);
+	c->e->recipe = (struct relocate_recipe){ .len = (uint8_t)len, .falls = true };
+	decide_hook(c, kind);
 	return true;
 }
 
 /* Compilers leave nops at the entry for patching, with -fpatchable-function-entry for example. */
-static bool try_nops(const struct planner *p, struct site *s)
+static bool try_nops(const struct planner *p, struct candidate *c)
 {
 	size_t len = 0;
 
 	while (len < JUMP_LEN) {
-		size_t n = len < s->own ? insn_nop(s->code + len, s->own - len) : 0;
+		size_t n = len < c->own ? insn_nop(c->code + len, c->own - len) : 0;
 
 		if (!n)
 			return false;
 		len += n;
 	}
-	return !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_NOP, len);
+	return !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_NOP, len);
 }
 
 /* The call of __fentry__ (-pg -mfentry) is the function's first instruction: the jump replaces it,
  * so the compiler's hook is not called any more. */
-static bool try_fentry(const struct planner *p, struct site *s)
+static bool try_fentry(const struct planner *p, struct candidate *c)
 {
 	struct insn in;
 	bool fentry;
 
 	if (!p->fentry.functions.n && !p->fentry.slots.n)
 		return false;
-	if (!insn_decode(s->code, s->own, s->at, &in) || in.len < JUMP_LEN)
+	if (!insn_decode(c->code, c->own, c->at, &in) || in.len < JUMP_LEN)
 		return false;
 	fentry = in.flow == FLOW_CALL
 			 ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target)
 			 : in.flow == FLOW_CALL_INDIRECT && in.relative &&
 				   is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
-	return fentry && !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_FENTRY, in.len);
+	return fentry && !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_FENTRY, in.len);
 }
 
 /* A short jump over 9 bytes of nop. */
-static bool try_xray(const struct planner *p, struct site *s)
+static bool try_xray(const struct planner *p, struct candidate *c)
 {
 	uint64_t to;
 
-	if (!p->m->xray || s->own < XRAY_LEN ||
-	    !code_is_short_jump(s->code, 0, &to) || to != XRAY_LEN ||
-	    insn_nop(s->code + 2, s->own - 2) != 9)
+	if (!p->m->xray || c->own < XRAY_LEN ||
+	    !code_is_short_jump(c->code, 0, &to) || to != XRAY_LEN ||
+	    insn_nop(c->code + 2, c->own - 2) != 9)
 		return false;
-	return !window_targeted(p, s, JUMP_LEN) && take_over(s, HOOK_XRAY, XRAY_LEN);
+	return !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_XRAY, XRAY_LEN);
 }
 
 /* Translates the error of relocate_scan(). */
@@ -255,100 +255,97 @@ static enum hook_reason reason_of_scan(int r)
 }
 
 /* True if the next function begins within the patch: it is entered there. */
-static bool starts_within(const struct planner *p, const struct site *s, size_t len)
+static bool starts_within(const struct planner *p, const struct candidate *c, size_t len)
 {
 	size_t n = p->m->functions.n;
 
-	return s->i + 1 < n && p->m->functions.at[s->i + 1].vaddr < s->at + len;
+	return c->i + 1 < n && p->m->functions.at[c->i + 1].vaddr < c->at + len;
 }
 
 /* Scans the window for a patch of len bytes, extended into the padding behind it if need be. */
-static enum hook_reason window_reason(struct planner *p, struct site *s, size_t len)
+static enum hook_reason window_reason(struct planner *p, struct candidate *c, size_t len)
 {
 	size_t column;
-	int r = relocate_scan(s->code, s->own, s->at, len, &s->e->recipe, &column);
+	int r = relocate_scan(c->code, c->own, c->at, len, &c->e->recipe, &column);
 
-	if (starts_within(p, s, len))
+	if (starts_within(p, c, len))
 		return REASON_TOO_SHORT;
-	if (window_targeted(p, s, len))
+	if (window_targeted(p, c, len))
 		return REASON_BRANCH_TARGET;
 	if (r < 0)
 		return reason_of_scan(r);
-	if (s->e->recipe.len < len &&
-	    !padding_extend(p->padding, s->i, s->at + s->e->recipe.len, s->at + len))
+	if (c->e->recipe.len < len &&
+	    !padding_extend(p->padding, c->i, c->at + c->e->recipe.len, c->at + len))
 		return REASON_TOO_SHORT;
 	return REASON_NONE;
 }
 
 /* Tries the common way: a jump of 5 bytes over the first instructions, which are moved into the
  * trampoline. */
-static void try_jump(struct planner *p, struct site *s)
+static void try_jump(struct planner *p, struct candidate *c)
 {
-	s->e->reason = (uint8_t)window_reason(p, s, JUMP_LEN);
-	if (s->e->reason)
+	c->e->reason = (uint8_t)window_reason(p, c, JUMP_LEN);
+	if (c->e->reason)
 		return;
-	if (s->e->recipe.len < JUMP_LEN)
-		take_site(s, HOOK_PADDED);
+	if (c->e->recipe.len < JUMP_LEN)
+		decide_hook(c, HOOK_PADDED);
 	else
-		take_site(s, p->sweep->facts[s->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
+		decide_hook(c, p->sweep->facts[c->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
 }
 
 /* Tries a jump of 2 bytes to an island: padding within its reach that holds the jump of 5 bytes. */
-static void try_short(struct planner *p, struct site *s)
+static void try_short(struct planner *p, struct candidate *c)
 {
-	enum hook_reason first = s->e->reason;
 	uint64_t island;
 
-	if (window_reason(p, s, SHORT_LEN) != REASON_NONE)
-		/* No window for two bytes either: the reason of the first try stays. */
+	/* Without a window of two bytes, or an island, the reason of the first try stays. */
+	if (window_reason(p, c, SHORT_LEN) != REASON_NONE)
 		return;
-	island = padding_island(p->padding, s->i, s->at);
-	if (!island) {
-		s->e->reason = (uint8_t)first;
+	island = padding_island(p->padding, c->i, c->at);
+	if (!island)
 		return;
-	}
-	take_site(s, HOOK_SHORT);
-	s->e->island = (int16_t)(island - s->f->vaddr);
+	decide_hook(c, HOOK_SHORT);
+	c->e->island = (int16_t)(island - c->f->vaddr);
 }
 
 /* --- rounds ---------------------------------------------------------------- */
 
 /* Returns the place of the function's patch, and how many bytes may be looked at from there. */
-static struct site site_of(const struct planner *p, uint32_t i)
+static struct candidate candidate_of(const struct planner *p, uint32_t i)
 {
 	const struct sym_function *f = &p->m->functions.at[i];
 	const struct address_range *r = address_set_range(&p->sweep->targets, f->vaddr);
-	struct site s = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
+	struct candidate c = { .i = i, .f = f, .e = &p->plan->entries[i], .at = f->vaddr };
 	uint64_t into = f->vaddr - r->vaddr;
 
-	s.code = r->bytes + into;
-	s.readable = r->size - into;
+	c.code = r->bytes + into;
+	c.readable = r->size - into;
 	/* A landing pad stays in its place: indirect calls must find it (CET). */
-	if (s.readable > CODE_LANDING_MAX && f->size > CODE_LANDING_MAX) {
-		size_t pad = code_landing(s.code, CODE_LANDING_MAX);
+	if (c.readable > CODE_LANDING_MAX && f->size > CODE_LANDING_MAX) {
+		size_t pad = code_landing(c.code, CODE_LANDING_MAX);
 
-		s.e->patch_offset = (uint8_t)pad;
-		s.at += pad;
-		s.code += pad;
-		s.readable -= pad;
+		c.e->patch_offset = (uint8_t)pad;
+		c.at += pad;
+		c.code += pad;
+		c.readable -= pad;
 	}
-	s.own = f->vaddr + f->size - s.at;
-	s.own = s.own < s.readable ? s.own : s.readable;
-	return s;
+	c.own = f->vaddr + f->size - c.at;
+	c.own = c.own < c.readable ? c.own : c.readable;
+	return c;
 }
 
 /* Tries all ways but the short jump, best first. */
 static void first_round(struct planner *p, uint32_t i, struct special special)
 {
 	struct hook_plan_entry *e = &p->plan->entries[i];
-	struct site s;
+	struct candidate c;
 
 	e->reason = (uint8_t)forbidden_reason(p, i, special);
 	if (e->reason)
 		return;
-	s = site_of(p, i);
-	if (!try_nops(p, &s) && !try_fentry(p, &s) && !try_xray(p, &s))
-		try_jump(p, &s);
+	c = candidate_of(p, i);
+	if (!try_nops(p, &c) && !try_fentry(p, &c) && !try_xray(p, &c))
+		try_jump(p, &c);
 }
 
 /* True if the first round failed only for want of room. */
@@ -374,12 +371,12 @@ static void second_round(struct planner *p)
 	bool any = false;
 
 	for (uint32_t i = 0; i < p->plan->n; i++) {
-		struct site s;
+		struct candidate c;
 
 		if (!could_be_short(&p->plan->entries[i]))
 			continue;
-		s = site_of(p, i);
-		try_short(p, &s);
+		c = candidate_of(p, i);
+		try_short(p, &c);
 		led[i] = p->plan->entries[i].kind == HOOK_NONE;
 		any |= led[i];
 	}
@@ -457,7 +454,6 @@ static bool starts_threads(const struct planner *p)
 	starts = imports.at.n > 0;
 	vec_free(&imports.at);
 	for (size_t i = 0; i < p->m->functions.n && !knows; i++) {
-		/* Ids are 32 bits. */
 		const struct sym_function *f = &p->m->functions.at[i];
 		const char *name = sym_name(p->m, f);
 

@@ -35,8 +35,9 @@ struct hook_prober;
  * more to plan. Returns 0, or -errno and *err as sym_open's. Functions have the indices of
  * hook_module_load(). hook_prober_close() frees it. */
 int hook_prober_open_fd(int fd, const char *path, struct hook_prober **out, struct err *err);
+/* (tests) hook_prober_open_fd() by path. */
 int hook_prober_open(const char *path, struct hook_prober **out, struct err *err);
-/* hook_prober_open() for an open module, which must outlive the prober. */
+/* hook_prober_open_fd() for an open module, which must outlive the prober. */
 int hook_prober_of(const struct sym_module *m, struct hook_prober **out, struct err *err);
 void hook_prober_close(struct hook_prober *p);
 /* Returns the module, which lives as long as the prober. */

@@ -74,9 +74,8 @@ static char **offer_names(struct nearest *near, const char *name, struct event_c
 	return names;
 }
 
-/* Says why there is none, or gives the most similar event's name. */
-/* A provider may know why the event is not there (`allowed`): that says more than a similar
- * name. */
+/* Says why there is no such event, if a provider knows it (`allowed`); otherwise gives the most
+ * similar event's name. */
 static int no_event(const struct event_set *set, const char *name, struct err *err)
 {
 	struct nearest near = { name, NULL, 0 };

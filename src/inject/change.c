@@ -74,8 +74,7 @@ int change_plan(struct change_target *t, struct err *err)
 	return r;
 }
 
-/* --- all of them stopped
- * ----------------------------------------------------------------------- */
+/* --- all of them stopped ---------------------------------------------------------------------- */
 
 static bool is_target(const struct change *c, pid_t pid)
 {

@@ -15,7 +15,7 @@
 #include "base/aside.h"
 #include "base/vec.h"
 
-/* So many bytes of evidence tell parents apart; reading all of them would take long. */
+/* Bytes compared to tell parents apart; all of them would take long. */
 #define SAMPLES 64u
 #define LOOK_MS 500u     /* for one process */
 #define IN_VAIN_MOST 8u  /* processes that were waited for in vain; then none is */

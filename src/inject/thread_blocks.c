@@ -33,7 +33,7 @@ static bool is_glibc(struct tracee *t, size_t i)
 	uint64_t pointer = regs_thread_pointer(tracee_regs(t, i)), head[TCB_TID / 8 + 1];
 	struct err err;
 
-	/* These bytes may be somebody else's after all. */
+	/* The bytes may be another library's: then they are not all 0. */
 	static const uint8_t none[sizeof(struct agent_tls)];
 
 	return pointer && tracee_read(t, pointer, head, sizeof(head), &err) == 0 &&

@@ -130,7 +130,7 @@ bool hists_are_paused(const struct rule *r)
 
 	for (size_t k = 0; r && k < r->triggers.n; k++)
 		if (hist_is(r->triggers.at[k].trigger))
-			paused &= hist_stands(r->triggers.at[k].trigger);
+			paused &= hist_trigger_is_paused(r->triggers.at[k].trigger);
 	return paused;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunks of several threads as one stream of events by time. */
-/* Which events of the chunks a reader is to see. */
 #pragma once
 #include "instance/off_periods.h"
 #include "instance/stream.h"
 
+/* Selects the events of the chunks that a reader is to see. */
 struct merge_filter {
 	off_periods off;
 	bool one_cpu;

@@ -70,7 +70,7 @@ struct settings {
 	uint32_t args_depth;
 	uint64_t tracing_thresh_ns; /* the file is in microseconds, as ftrace's; 0: off */
 	uint64_t buffer_size_kb;    /* per thread; the tree's: per CPU */
-	/* Per_cpu/cpuN/buffer_size_kb; 0: as buffer_size_kb (model/buffer_sizes.h). */
+	/* per_cpu/cpuN/buffer_size_kb; 0: as buffer_size_kb (model/buffer_sizes.h). */
 	VEC(uint64_t) cpu_size_kb;
 	enum buffer_mode mode;      /* options/block, else options/overwrite; neither: stream */
 	uint64_t options;           /* bits by enum trace_option */

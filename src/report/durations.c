@@ -166,11 +166,6 @@ void durations_end(struct durations *d)
 	tracks_end(&d->tracks, &d->last, take_step, d);
 }
 
-size_t durations_functions(const struct durations *d)
-{
-	return d->rows.n;
-}
-
 /* --- printing --------------------------------------------------------------------------------- */
 
 /* Equal counts by name, so that the order does not depend on that of the records. */

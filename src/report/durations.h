@@ -15,8 +15,6 @@ void durations_free(struct durations *d);
 void durations_event(struct durations *d, const struct event *e);
 /* The stream has ended: calls that are open are counted as such, and have no duration. */
 void durations_end(struct durations *d);
-/* Functions that were called, so far. */
-size_t durations_functions(const struct durations *d);
 /* Print at most n functions (0: all), that with the most calls first: a heading, and a line for
  * each power of two in nanoseconds; or JSON, an object for each function and a last one that tells
  * the losses. */

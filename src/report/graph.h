@@ -40,5 +40,5 @@ void graph_set_callers(struct graph *g, const struct callers *callers);
 void graph_event(struct graph *g, const struct event *e);
 /* Writes everything that waits: no more events come for now. Does not flush `out`. */
 void graph_flush(struct graph *g);
-/* Counts of calls, summed over all threads. */
+/* (tests) Counts of calls, summed over all threads. */
 struct calls_counts graph_counts(const struct graph *g);

@@ -266,7 +266,7 @@ static void run_handler(struct plan_job *job)
 	turns_end_alone(&p->control->turns);
 }
 
-/* Gives the peer to a planner. setup reply() gets it back. */
+/* Gives the peer to a planner. setup_peer() gets it back. */
 static void plan_peer(struct peer *p, void (*run)(struct plan_job *job))
 {
 	go_on(p, PEER_PLANNED);

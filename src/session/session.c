@@ -348,7 +348,7 @@ void session_stop(struct session *s)
 	memories_stop(&s->memories);
 }
 
-/* --- taking over what threads and the control thread found --------------------------------- */
+/* --- taking over what planners and other threads found ------------------------------------- */
 
 /* For a later tracer that has to make sense of the records without us (recover.c). */
 static void note_module(const struct session *s, uint32_t image, const struct trace_module *m)
@@ -407,7 +407,7 @@ static void take_module(struct session *s, const struct image_update *update,
 		return;
 	}
 	for (size_t i = 0; i < m->functions.n; i++) {
-		/* the new name would lie in m's strings, which are freed */
+		/* The new name would lie in m's strings, which are freed. */
 		uint32_t library = known->functions.at[i].library;
 		uint32_t prototype = known->functions.at[i].prototype;
 		uint32_t returned = known->functions.at[i].returned;

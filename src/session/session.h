@@ -84,7 +84,8 @@ void session_tell_run(struct session *s);
 /* Stops recording (Ctrl-C), from any thread: a launched program goes on untouched, or gets the
  * signal as its terminal sends it; attached processes are left as they were. */
 void session_stop(struct session *s);
-pid_t session_pid(const struct session *s); /* of the program, or of the first one attached to */
+/* (tests) Of the program, or of the first one that was attached to. */
+pid_t session_pid(const struct session *s);
 /* Changes the settings (which must live on; mode and buffer sizes stay) while programs run: one
  * transaction over all processes of the session. From any thread. *pause_ns: the longest stop. 0,
  * or -errno and *err, and everything is as before. */

@@ -36,7 +36,7 @@ void token_next(struct sql_scan *p);
 /* Whether it is this symbol; this keyword, in capitals or not. */
 bool token_is(const struct sql_scan *p, const char *symbol);
 bool token_is_word(const struct sql_scan *p, const char *keyword);
-/* The same, and goes on if it is. */
+/* token_is() and token_is_word(), and goes on behind it if it is. */
 bool token_takes(struct sql_scan *p, const char *symbol);
 bool token_takes_word(struct sql_scan *p, const char *keyword);
 /* Goes on behind the symbol; a name, which is kept; "[AS] NAME", if it is there. 0, or the

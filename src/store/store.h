@@ -39,8 +39,8 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
  * of the traced program's time; call this with the present TSC minus that when no record comes. */
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
-/* Sends everything to the file and waits until it is written. store_bytes is then the file's size
- * but for the index and the totals that store_finish adds. */
+/* (tests) Sends everything to the file and waits until it is written. store_bytes is then the size
+ * of the file but for the index and the totals that store_finish adds. */
 int store_wait_written(struct store_writer *w, struct err *err);
 
 /* Writes everything: pending packets, info->total, the index. Frees w whatever happens. -errno and

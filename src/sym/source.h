@@ -51,8 +51,7 @@ typedef VEC(struct sym_source_declaration) sym_source_declarations;
 int sym_source_declared(struct sym_source_info *s, sym_source_declarations *out, struct err *err);
 void sym_source_declarations_free(sym_source_declarations *d);
 
-/* --- variables
- * --------------------------------------------------------------------------------- */
+/* --- variables -------------------------------------------------------------------------------- */
 
 /* The variables that the source sees at an instruction. sym_scope_free() frees it. */
 struct sym_scope;
@@ -60,8 +59,8 @@ int sym_scope_at(struct sym_source_info *s, uint64_t vaddr, struct sym_scope **o
 		 struct err *err);
 void sym_scope_free(struct sym_scope *sc);
 
-/* One that can be named: innermost first, hidden ones left out. why NULL: it can be fetched here;
- * else the end of a sentence about it. */
+/* A variable that can be named: innermost first, hidden ones left out. why NULL: it can be fetched
+ * here; else the end of a sentence about it. */
 struct sym_variable { char *name, *type, *why; bool parameter; };
 typedef VEC(struct sym_variable) sym_variables;
 void sym_scope_variables(struct sym_scope *sc, sym_variables *out);

@@ -13,11 +13,11 @@ struct usdt_marker {
 };
 typedef VEC(struct usdt_marker) usdt_markers;
 
-/* Adds all markers of the module that stand in code, in the file's order. vec_free() frees the
+/* Adds all markers of a file's bytes that stand in code, in the file's order. vec_free() frees the
  * list. */
-void sym_usdt(const struct sym_module *m, usdt_markers *out);
-/* sym_usdt() of a file's bytes; nothing else is read. */
 void sym_usdt_bytes(const uint8_t *bytes, size_t n, usdt_markers *out);
+/* (tests) sym_usdt_bytes() of a module's file. */
+void sym_usdt(const struct sym_module *m, usdt_markers *out);
 
 /* Finds the address of the object of this name, n characters, which an argument may name. False:
  * not known. */

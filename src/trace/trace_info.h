@@ -147,7 +147,7 @@ enum trace_sides { SIDES_BOTH, SIDE_USER, SIDE_KERNEL };
 struct trace_info {
 	enum trace_sides sides;
 	char *host, *kernel, *cpu, *cmdline, *version; /* brace's version */
-	char *tracer;         /* "function_graph" or "function" */
+	char *tracer; /* its name (model/tracer.h); NULL: a file of the first versions */
 	uint32_t cpus;
 	/* the reader's choice: the time of signal handlers counts as that of the interrupted calls,
 	 * too (trace/calls.h) */

@@ -315,7 +315,7 @@ static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event
 	uint64_t index = track_holding(l->process, l->at);
 	bool here = lane_stays(l, l->at);
 
-	/* stacks may lie within a frame of another stack: the innermost it is */
+	/* Stacks may lie within a frame of another stack: it is the innermost one. */
 	if (here && (index == SP_NONE ||
 		     (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
 		return;

@@ -52,7 +52,7 @@ static const char *const lines[] = {
 	"    A key can be any field, or the special string 'common_stacktrace'; common_cpu and",
 	"        common_timestamp are fields of every event.",
 	"    modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs",
-	"        .percent .graph .stacktrace",
+	"        .percent .graph .stacktrace .min .max .p50 .p90 .p95 .p99",
 	"    expressions: + - * / of fields, variables and numbers",
 	"    handlers: onmatch(matching.event)  each record that meets one of the other event",
 	"              onmax(var)               the variable is larger than before",

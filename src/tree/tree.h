@@ -38,11 +38,11 @@ struct tree_file {
 	bool told;                /* a write or flush that fails has reported to the owner itself */
 };
 
-/* The operations of a file; NULL: not possible. A file has `show` or `stream`, `write`, or both. */
 /* Limit, in ms, of a wait for a close that is under way. Only a server that has no processor for so
  * long, or a program that does not stop, reaches it. */
 #define TREE_CLOSING_MS 10000
 
+/* The operations of a file; NULL: not possible. A file has `show` or `stream`, `write`, or both. */
 struct tree_file_ops {
 	/* printed before ": error:" in the error_log; NULL: the file's name */
 	const char *location;
@@ -160,7 +160,7 @@ bool tree_is_stream(const struct tree_open *o); /* no offsets, reads may wait */
 bool tree_is_paged(const struct tree_open *o);  /* a stream whose operation has said so */
 /* Changes O_NONBLOCK of the open file (fcntl). */
 void tree_set_nonblock(struct tree_open *o, bool nonblock);
-/* Reads the text from `at` on, or the stream; 0 at the end; -EAGAIN: see tree_wait. */
+/* Reads the text from `at` on, or the stream; 0 at the end; -EAGAIN: no data until tree_wake(). */
 ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err *err);
 /* Gives the text that a read from 0 would give; valid until the file is read at 0 again. */
 int tree_text(struct tree_open *o, const char **text, size_t *n, struct err *err);
@@ -184,9 +184,9 @@ void tree_await_acts(struct tree *t); /* the same, for files with acts_at_close 
 /* Says that a stream may have new data or, for a directory, any stream in it. Cheap, and allowed
  * under the owner's locks. */
 void tree_wake(struct tree_node *n);
-/* How often the node was woken: a wait with the number from before the read misses nothing. */
+/* (tests) How often the node was woken: a wait with the number from before the read misses nothing. */
 unsigned tree_wakes(const struct tree_node *n);
-/* Sleeps until the node is woken again. False: tree_end was called. */
+/* (tests) Sleeps until the node is woken again. False: tree_end was called. */
 bool tree_wait(struct tree_node *n, unsigned wakes);
 /* Ends all waiting for good. */
 void tree_end(struct tree *t);

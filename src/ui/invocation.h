@@ -27,7 +27,7 @@ struct option {
 	const char *argument; /* its argument, as --help names it; NULL: none */
 	const char *help;
 	option_setter *set;
-	size_t offset;        /* where set_flag, set_text, set_number put the value */
+	size_t offset;        /* where set_flag, set_text and their kin put the value */
 	const char *file;     /* set_setting: the file it writes */
 	bool append;          /* set_setting: each use adds to the list */
 	bool optional;        /* its argument; with one, it stands behind a `=` */
