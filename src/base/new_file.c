@@ -110,6 +110,38 @@ int new_file_nameless(void)
 	return fd >= 0 ? fd : memfd_create("brace", MFD_CLOEXEC);
 }
 
+/* --- lack of memory ----------------------------------------------------------------------- */
+
+/* Brace ends then without a word to its callers (base/mem.h). */
+static _Atomic(const char *) unfinished; /* a temporary name */
+
+static bool remove_unfinished(struct mem_last_act *self)
+{
+	const char *path = unfinished;
+
+	/* A directory's files stay: to list them takes memory. */
+	if (path && unlink(path) && errno == EISDIR)
+		rmdir(path);
+	return false;
+}
+
+static void remember(const char *temporary)
+{
+	static struct mem_last_act last = { .act = remove_unfinished };
+
+	mem_last_act_remove(&last);
+	mem_last_act_add(&last);
+	unfinished = temporary;
+}
+
+/* Frees the temporary name, which is nobody's any more. */
+static void forget(struct whole_file *f)
+{
+	unfinished = NULL;
+	free(f->temporary);
+	f->temporary = NULL;
+}
+
 /* --- whole files and directories ---------------------------------------------------------- */
 
 /* Looks whether the name may be taken. *special: it is written as it is. */
@@ -141,11 +173,12 @@ int new_file_begin(struct whole_file *f, const char *path, const char *what, str
 		return f->fd = open_special(&w, err);
 	f->temporary = mem_printf("%s.XXXXXX", path);
 	f->fd = mkostemp(f->temporary, O_CLOEXEC);
-	if (f->fd >= 0)
+	if (f->fd >= 0) {
+		remember(f->temporary);
 		return f->fd;
+	}
 	e = err_cannot(&w, "create", err);
-	free(f->temporary);
-	f->temporary = NULL;
+	forget(f);
 	return e;
 }
 
@@ -153,8 +186,7 @@ void new_file_name(struct whole_file *f)
 {
 	if (!f->temporary || renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
 		return;
-	free(f->temporary);
-	f->temporary = NULL;
+	forget(f);
 }
 
 int new_file_end(struct whole_file *f, bool keep, struct err *err)
@@ -168,7 +200,7 @@ int new_file_end(struct whole_file *f, bool keep, struct err *err)
 		e = err_cannot(&w, "create", err);
 	if (f->temporary && (!keep || e))
 		unlink(f->temporary);
-	free(f->temporary);
+	forget(f);
 	*f = (struct whole_file){ .fd = -1 };
 	return e;
 }
@@ -185,11 +217,12 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 			       "cannot make %s %s: something of that name is there; remove it or name another one with -o",
 			       what, path);
 	f->temporary = mem_printf("%s.XXXXXX", path);
-	if (mkdtemp(f->temporary))
+	if (mkdtemp(f->temporary)) {
+		remember(f->temporary);
 		return 0;
+	}
 	err_cannot(&w, "make", err);
-	free(f->temporary);
-	f->temporary = NULL;
+	forget(f);
 	return -err->code;
 }
 
@@ -214,7 +247,7 @@ int new_directory_end(struct whole_file *f, bool keep, struct err *err)
 		e = err_cannot(&w, "make", err);
 	if (!keep || e)
 		new_directory_remove(f->temporary);
-	free(f->temporary);
+	forget(f);
 	*f = (struct whole_file){ .fd = -1 };
 	return e;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Part of one plan, on its thread; struct modules is the caller's. A module's hooks are borrowed
  * from hook/module_cache.h, which has a lock of its own, and are this plan's to change until
- * module_cache_free(). A file that cannot be opened leaves its module untraced, and is noted
+ * module_cache_free(). A file that cannot be read leaves its module untraced, and is noted
  * (unread). */
 #include "image/modules.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,19 +224,27 @@ static void close_file(struct module *mod)
 	mod->fd = -1;
 }
 
+/* Whether a file that is no program, or a malformed one, was the reason; or a user who did not want
+ * to wait for it. */
+static bool is_refusal(int error)
+{
+	return error == ENOEXEC || error == EINVAL || error == ECANCELED;
+}
+
 /* Reads the module's plan. After a failure `hooks` is NULL. */
 static void load_module(struct modules *m, struct module *mod, const struct maps *maps)
 {
-	int fd = open_file(m, mod);
-	struct err ignored;
+	int fd = open_file(m, mod), error = fd < 0 ? -fd : 0;
+	struct err err;
 
-	if (fd < 0 && mod->choice == MODULE_OPEN)
-		*vec_add(&m->unread) = (struct unread_file){ mem_strdup(mod->name), -fd };
-	if (fd < 0 || module_cache_load(fd, mod->path, m->root, &mod->hooks, &ignored) < 0) {
+	if (!error && module_cache_load(fd, mod->path, m->root, &mod->hooks, &err) < 0) {
 		mod->hooks = NULL;
-		return;
+		error = is_refusal(err.code) ? 0 : err.code;
 	}
-	correct_base(mod, maps);
+	if (error && mod->choice == MODULE_OPEN)
+		*vec_add(&m->unread) = (struct unread_file){ mem_strdup(mod->name), error };
+	if (mod->hooks)
+		correct_base(mod, maps);
 }
 
 /* The entry of the same file at the same address in the process; NULL: it is new there. */

@@ -57,43 +57,54 @@ static bool is_wanted(const char *path, const char *module)
 			   (!name[n] || name[n] == '.' || name[n] == '-'));
 }
 
-/* Whether the file has the function; then the module stays open. */
-static bool take_file(const char *path, struct function_place *p)
+/* 1: the file has the function, and the module stays open; 0: it has not; -errno and *err: the file
+ * cannot be read. */
+static int take_file(const char *path, struct function_place *p, struct err *err)
 {
 	const struct sym_function *f = NULL;
 	struct sym_module *m;
+	int e = sym_open(path, &m, err);
 
-	if (sym_open(path, &m, NULL))
-		return false;
+	if (e)
+		return e;
 	if (sym_object(m, p->symbol, strlen(p->symbol), &p->vaddr))
 		f = sym_at(m, p->vaddr);
 	/* An entry of the PLT leads to the library's function, which is looked for next. */
 	if (f && !f->plt) {
 		p->module = m;
-		return true;
+		return 1;
 	}
 	sym_close(m);
-	return false;
+	return 0;
 }
 
-/* The program first, then its libraries in the order in which they are linked or mapped. */
-static bool find_place(const struct invocation *inv, const char *program, const char *module,
-		       struct function_place *p)
+/* The program first, then its libraries in the order in which they are linked or mapped. 1, 0, or
+ * -errno and *err: a program that is there and cannot be read may have the function; a library's of
+ * that name would be another. */
+static int find_place(const struct invocation *inv, const char *program, const char *module,
+		      struct function_place *p, struct err *err)
 {
 	struct libraries l = { 0 };
 	struct sym_module *m;
-	bool found = is_wanted(program, module) && take_file(program, p);
+	struct err ignored;
+	int found = is_wanted(program, module) ? take_file(program, p, err) : 0;
 
-	if (!found && inv->pids.n) {
+	if (found == -ENOENT)
+		found = 0;
+	if (found)
+		return found;
+	if (inv->pids.n) {
 		libraries_mapped(inv->pids.at[0], &l);
-	} else if (!found && sym_open(program, &m, NULL) == 0) {
+	} else if (sym_open(program, &m, NULL) == 0) {
 		libraries_linked(m, &l);
 		sym_close(m);
 	}
-	for (size_t i = 0; i < l.at.n && !found; i++)
-		found = is_wanted(l.at.at[i].path, module) && take_file(l.at.at[i].path, p);
+	for (size_t i = 0; i < l.at.n && found <= 0; i++)
+		found = is_wanted(l.at.at[i].path, module)
+				? take_file(l.at.at[i].path, p, &ignored)
+				: 0;
 	libraries_free(&l);
-	return found;
+	return found > 0;
 }
 
 /* --- parameters ------------------------------------------------------------------------------- */
@@ -299,11 +310,11 @@ int function_event_define(struct invocation *inv, const struct function_question
 		e = err_at(err, EINVAL, q->text, q->at,
 			   "whose function this is is not known: name a program behind --, or a "
 			   "process with -p");
-	else if (!find_place(inv, program, colon ? word : NULL, &p))
+	else if ((e = find_place(inv, program, colon ? word : NULL, &p, err)) == 0)
 		e = err_at(err, EINVAL, q->text, q->at,
 			   "neither an event nor a function of %s or its libraries; brace list and "
 			   "brace list -e show them", program);
-	else
+	else if (e > 0)
 		e = define_at(inv, q, &p, name, err);
 	if (p.module)
 		sym_close(p.module);

@@ -197,7 +197,7 @@ static void print_file(struct out *o, const char *prefix, const struct trace_mes
 		out_str(o,
 			" is not traced: its file does not answer (a process serves its file system)\n");
 	else
-		out_printf(o, " is not traced: brace cannot open its file: %s\n",
+		out_printf(o, " is not traced: brace cannot read its file: %s\n",
 			   strerror((int)note->number));
 }
 

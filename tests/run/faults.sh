@@ -6,4 +6,4 @@
 mkdir "$T/faults"
 # shellcheck disable=SC2086 # words
 /usr/bin/python3 "$HERE/../faults/faults.py" "$BRACE" "$FIXTURES/../faults/fail_once.so" "$FIXTURES/victim" "$T/faults" \
-	${FAULTS---most 150 --seconds 60}
+	${FAULTS---quick --most 150 --seconds 60}
