@@ -181,6 +181,8 @@ static int start_session(struct session *s, const struct session_request *req, c
 		r = control_start(&control, &s->control, err);
 	if (r == 0 && req->output)
 		r = store_create(req->output, s->info, &s->store, err);
+	if (r == 0 && s->store)
+		store_limit(s->store, req->max_bytes);
 	if (r == 0)
 		r = path ? launch_program(s, path, image, req, err)
 			 : attach_programs(s, req, err);

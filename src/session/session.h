@@ -31,6 +31,7 @@ struct session_request {
 	size_t n_pids;
 	const char *agent_path;   /* NULL: beside the brace executable, or the installed one */
 	const char *output;       /* trace file to write; NULL: none (live only) */
+	uint64_t max_bytes;       /* of this file; 0: no limit */
 };
 
 struct session_result {

@@ -144,8 +144,12 @@ static int write_quietly(int fd, const void *p, size_t n)
 
 int output_write(struct output *o, const void *p, size_t n, struct err *err)
 {
-	int r = write_quietly(o->fd, p, n);
+	int r;
 
+	if (o->limit && n > o->limit - o->bytes)
+		return err_set(err, EFBIG, "trace file %s may have no more than %llu bytes", o->path,
+			       (unsigned long long)o->limit);
+	r = write_quietly(o->fd, p, n);
 	if (r)
 		return err_set(err, -r, "cannot write trace file %s: %s", o->path, strerror(-r));
 	o->bytes += n;

@@ -14,6 +14,7 @@ struct output {
 	char *old;           /* where the trace is now that had its name; NULL: there was none */
 	bool regular;   /* we created it, so that we may remove it */
 	uint64_t bytes; /* written */
+	uint64_t limit; /* more than this is not written: -EFBIG; 0: no limit */
 };
 
 /* Creates the file. 0, or -errno and *err as new_file (base/new_file.h). */

@@ -95,6 +95,11 @@ struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, s
 	return p;
 }
 
+void pipeline_limit(struct pipeline *p, uint64_t bytes)
+{
+	p->out.limit = bytes;
+}
+
 /* Compresses a packet of trace information into job->payload. */
 static int code_items(struct packet_job *job, struct err *err)
 {

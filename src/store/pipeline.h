@@ -22,6 +22,10 @@ struct pipeline;
  * CLOCK_REALTIME of the trace's beginning; 0: now. NULL and *err if it cannot. */
 struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, struct err *err);
 
+/* From now on the file takes no more than so many bytes (0: any number); a write of more fails with
+ * -EFBIG. Before the first packet is submitted. */
+void pipeline_limit(struct pipeline *p, uint64_t bytes);
+
 /* Writes a packet of another file unchanged (header and payload), before anything else is
  * submitted. 0, or -errno and *err. */
 int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,

@@ -17,6 +17,10 @@ struct store_writer;
 int store_create(const char *path, const struct trace_info *info, struct store_writer **out,
 		 struct err *err);
 
+/* The file gets no larger than so many bytes (0: as large as the disk allows). A greater trace ends
+ * as on a full disk: store_end(). Before any records. */
+void store_limit(struct store_writer *w, uint64_t bytes);
+
 /* Takes up what `info` has gained since the last call: images, modules, threads, sites. A packet of
  * records does so too; call it for information that must be in the file although no records need
  * it. Returns the error of an earlier write as well. */

@@ -152,6 +152,11 @@ int store_continue(const char *path, struct store_reader *reader, struct store_w
 	return r;
 }
 
+void store_limit(struct store_writer *w, uint64_t bytes)
+{
+	pipeline_limit(w->pipeline, bytes);
+}
+
 int store_sync_info(struct store_writer *w, struct err *err)
 {
 	int r = sync_info(w, false, err);

@@ -99,6 +99,8 @@ static const struct option trigger_options[] = {
 static const struct option record_options[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text,
 	  TO(output) },
+	{ 0, "max-size", "SIZE", "the file gets no larger (10M; a bare number is kilobytes): what comes after that is lost, and counted",
+	  .set = set_max_size },
 	{ 0, "last", "N", "when a signal ends the program, print the last N calls of each thread "
 	  "(default: 10 with --mode overwrite, otherwise 0)", set_last },
 	END

@@ -265,6 +265,21 @@ int set_delay(struct invocation *inv, const struct option *o, const char *value,
 	return units_parse_time_ns(value, 1000000000, &inv->delay_ns, err);
 }
 
+/* Less than this has no room for the names that every trace has. */
+#define MAX_SIZE_LEAST_KB 64
+
+int set_max_size(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	uint64_t kb;
+	int e = units_parse_size_kb(value, &kb, err);
+
+	if (!e && kb < MAX_SIZE_LEAST_KB)
+		return err_at(err, EINVAL, value, 0, "a trace file has %uK or more", MAX_SIZE_LEAST_KB);
+	if (!e)
+		inv->max_bytes = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
+	return e;
+}
+
 /* --- the parser --------------------------------------------------------------------- */
 
 /* n bytes of name, without the dashes. NULL: the command has no such option. */

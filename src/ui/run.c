@@ -142,6 +142,7 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		.pids = inv->pids.at,
 		.n_pids = inv->pids.n,
 		.output = trace_file,
+		.max_bytes = inv->max_bytes,
 	};
 	struct err err;
 	int status = run_check(inv);

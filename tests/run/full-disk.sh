@@ -76,6 +76,29 @@ for mode in block overwrite; do
 	rm "$T/disk/trace"
 done
 
+# --- a file that may not be larger, on a disk that has room
+"$BRACE" record --mode block --max-size 256K -o "$T/small" -- "$T/calls" >"$T/out" 2>"$T/err"
+[ $? -eq 7 ] && cmp -s "$T/out" "$T/plain"
+result "--max-size: the program computes and ends as untraced" $? "$T/err"
+kept=$(field records "$T/small") lost=$(field lost "$T/small")
+[ "$lost" -gt 0 ] && [ "$kept" -gt 0 ] && [ $((kept + lost)) -eq "$(field records "$T/whole")" ]
+result "--max-size: kept + lost = produced ($kept + $lost)" $? "$T/err"
+size=$(stat -c %s "$T/small")
+[ "$size" -le 262144 ] && [ "$size" -gt 131072 ]
+result "--max-size: the file has $size bytes" $?
+tr -d , <"$T/err" | grep -q "^brace: trace file $T/small may have no more than 262144 bytes: $lost of $((kept + lost)) records are lost\$" &&
+	"$BRACE" report "$T/small" 2>&1 | grep -q "$lost of $((kept + lost)) records .* were lost"
+result "--max-size: brace and report say so" $? "$T/err"
+"$BRACE" record -q --max-size 1G -o "$T/large" -- "$T/calls" >"$T/out" 2>"$T/err"
+[ $? -eq 7 ] && [ ! -s "$T/err" ]
+result "--max-size: a limit that is not met" $? "$T/err"
+for wrong in '--max-size 63' '--max-size x' '--max-size 1M -R traceoff -e a:b'; do
+	# shellcheck disable=SC2086 # words
+	"$BRACE" record $wrong -o "$T/none" -- "$T/calls" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && [ ! -e "$T/none" ] && [ ! -s "$T/out" ]
+	result "$wrong is refused" $? "$T/err"
+done
+
 "$BRACE" record -q -o "$T/disk/trace" -- "$T/calls" abort >/dev/null 2>"$T/err"
 [ $? -eq 134 ] && grep -q 'records are lost' "$T/err"
 result "a program that dies: so does brace, and a quiet one says it, too" $? "$T/err"

@@ -61,6 +61,10 @@ int cmd_record(struct invocation *inv)
 	struct err err;
 	int status, e;
 
+	if (inv->max_bytes && (inv->kernel_alone || tree_run_needed(inv))) {
+		say("brace: --max-size is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events\n");
+		return EXIT_BRACE;
+	}
 	if (inv->kernel_alone)
 		return kernel_record(inv);
 	if (tree_run_needed(inv))
