@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* Two traced programs that speak to their tracer as agents do, or as none does: the input is a
  * script, steps of one size, of what they say on their connections, of what they write into the
  * memories that they are given, and of what the session asks for. The socket thread, its planners

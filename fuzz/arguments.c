@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch report excerpt sym store trace model event shared base zstd threads */
 /* A prototype up to the first newline, and behind it records as a program or a file may have them:
  * arguments are put together with their calls and printed. The text has nothing for a terminal. */
 #include <stdlib.h>

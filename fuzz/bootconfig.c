@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: config base */
 /* Any bytes as a boot configuration: it is refused with a place in the file, or its listing is a
  * configuration with the same listing, and it stands for writes. */
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: hook sym arch base */
 /* Any bytes in the directory of plans, under the name of a program's plan: the program is planned
  * as if they were not there, or, if they are sealed, everything in them can be used. The first byte
  * says what the others are: a block, or changes of the true one, each a place (two bytes) and a

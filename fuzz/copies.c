@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: shared event arch base */
 /* Any description of a system call's copies, any arguments, and memory that is there or not: the
  * record keeps its bounds, each copy lies in it, and no two overlap. The input is a description
  * and six arguments, then what the memory holds. */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: daemon tree image collect tracee hook sym arch hist report excerpt store trace model
- * event shared base zstd threads */
 /* Any bytes from somebody who connects to a session: questions whole, cut short, of other
  * versions. */
 #include <fcntl.h>

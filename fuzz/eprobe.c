@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any text as a line of dynamic_events that defines an event on another one's fields: it is refused
  * with a sentence, or its listing defines the same, its format is one, and its program is one that
  * the verifier takes. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any names as writes to set_event, before the events are known and after: the same events are
  * enabled either way. Any text as an event's format; what was taken reads back, and is the same
  * event when it comes again. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: excerpt store trace event model sym arch shared base zstd threads */
 /* A part of a trace: the words of the options, in any trace file. The first byte is the length of
  * the words, which are lines NAME=TEXT; the next one says how the trace file is made of the others
  * (fuzz/store.c). What is asked for is read, merged and thread by thread. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: export report excerpt sym store arch trace model event shared base zstd threads */
 /* Every exporter on any trace file that can be read. The first byte chooses the format and what a
  * call weighs. */
 #include "base/new_file.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* By the first byte: any text as a probe's argument or as a marker's arguments, which is refused or
  * becomes a program that the verifier takes; or any bytes as a program. Running it stays inside the
  * record. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any text as a filter: it is refused with its column in the text or (as the kernel has it) one or
  * two behind it, or becomes a program that the verifier takes. Any bytes as a program: running it
  * over any record ends and stays inside both. By the first byte: text, program, or program whose

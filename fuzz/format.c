@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event base */
 /* Any bytes as an event's format file: refused, or written again byte for byte, with fields that
  * can be looked up. */
 #include <stdlib.h>

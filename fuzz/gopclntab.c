@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch sym */
 /* Any bytes as Go's table of functions, in a program that is otherwise whole. The first byte says
  * which of the four headers is before them, and whether sections tell where the table is. */
 #include "program.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch hist event shared base */
 /* Any lines as writes of histograms: each is refused with a sentence that points into it and
  * changes nothing, or stands in the list and shows a line that is a histogram again; then any bytes
  * as records, which are counted and printed. Each line is also taken as a question of brace hist:

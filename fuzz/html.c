@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: export report excerpt sym store arch trace model event shared base zstd z threads */
 /* Pages of any trace file that can be read. Whatever the trace is, a page has its three scripts and
  * no other. */
 #include "export/html.h"

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: kernel collect tracee image hook arch event base model trace store excerpt report sym
- * shared zstd threads */
 /* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed;
  * and as a trace file of both has them, among calls of a program, with the times in the kernel.
  * Formats and symbols are those of the kernel that the seeds are from. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* The tracer's passes over a session memory that the program changes under its hands: the input is
  * a script of stores into headers, thread slots, descriptors and sub-buffers, of passes, and of
  * what is stored while a run is handed on. Each part of the memory is an allocation of its own, so

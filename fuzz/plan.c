@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: hook sym arch base */
 /* Any bytes as a cached plan: it is refused, or everything in it can be used. If the first byte is
  * 0, the others are the block. Otherwise they change the true block of a small program, which needs
  * libraries if the byte is even: each six of them are a place (two bytes) and a word (four). */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: hook sym arch base */
 /* Any bytes as a program: what the reader accepts is planned, and the plan, stored as the
  * cache stores it, is accepted again. Returns that can be probed do not share bytes. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any text as a line of uprobe_events and of kprobe_events: it is refused with a sentence, or its
  * definition reads back as the same, its format is one, and its program is one that the verifier
  * takes. */

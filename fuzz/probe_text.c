@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch report excerpt sym store trace model event shared base zstd threads */
 /* A format of a probe's event, a NUL, and a record: printed, as far as the event is a probe's. The
  * record is the exact size, so that a read behind it is seen. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch tracee */
 /* Any bytes as /proc/PID/status and /proc/PID/stat: names end, numbers fit. */
 #include <stdlib.h>
 #include <string.h>

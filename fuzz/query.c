@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: query report excerpt sym store arch trace model event shared base zstd threads */
 /* SQL over any trace file that can be read: all tables are read and the indexes are used. */
 #include "query/query.h"
 #include "trace_file.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: session inject image collect tracee hook sym arch model event shared store trace base */
 /* brace recover on a session memory that the program spoiled. The memory is a true one, of two
  * threads that the file knows and one that it does not, with the input's changes: each six bytes
  * are a part, a place in it and a word. By the second byte the header is the input's, too. What

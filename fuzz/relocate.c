@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch base */
 /* Any bytes: what relocate_scan accepts is emitted within its bounds, decodes to as many
  * bytes as were written, and is accepted by relocate_valid. */
 #include <stdlib.h>

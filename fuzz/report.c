@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch report excerpt sym store trace model event shared base zstd threads */
 /* The printers and the summary on any events and any tables: what a damaged trace file can
  * hold once it has been read. The first 8 bytes are the options. If the next one is even, the
  * tables are those of a whole file, and the others are events; else the tables' odd values stand

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch tracee */
 /* Any bytes as a seccomp filter: it is run to an end, the same each time. */
 #include <stdlib.h>
 #include <string.h>

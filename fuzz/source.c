@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch sym */
 /* An expression up to the first newline, and behind it an ELF file whose debug information tells of
  * variables, lines and functions; or, if it is none, operations of a location expression, 16 bytes
  * each. What is answered is within its bounds. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event hist sql shared base */
 /* Any bytes as a statement: it is refused with a sentence and a column in the line that is shown,
  * or makes writes, of which a synthetic event can be taken apart again or is refused; a SELECT over
  * groups is one that SQLite takes. */

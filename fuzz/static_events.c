@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch sym base */
 /* The notes of include/brace/event.h in a file of any bytes. The seed is a library with events of
  * every kind. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: store trace base zstd threads */
 /* The trace file's reader on arbitrary bytes, in three ways by the first byte: as they are; as
  * the contents of packets, wrapped with the right checksums and compression so that the fuzzer
  * gets behind them; and as records, which must come back from the coding word for word. */

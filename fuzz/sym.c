@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch sym */
 /* Any bytes as an ELF file: its functions, and what its DWARF says of an inlined name, and of
  * functions. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any text as a line of synthetic_events: it is refused with a sentence, or its format is one that
  * a catalogue takes, lies in a record, and is listed as a line that defines the same. */
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch report excerpt sym store trace model event shared base zstd threads */
 /* The table of system calls from any records of their events, as a damaged trace file can hold
  * them: numbers, descriptors, places and lengths of paths are the input's, and so is the format of
  * one event. The first byte chooses the rows, or single calls as lines; then each step is an event,

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: tree image collect tracee hook sym arch hist report excerpt store trace model event
- * shared base zstd threads */
 /* Any writes, to any files of ftrace's tree, and directories made and removed between them. A write
  * that fails changes nothing and is in the error_log, whose carets stand under its commands; what
  * was accepted reads back, and can be written again. And what /proc/self/mountinfo and /proc/mounts

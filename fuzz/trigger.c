@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch event shared base */
 /* Any lines as writes to a trigger file: each is refused and changes nothing, or stands in the
  * list, whose own lines can be written to another event and show the same there. */
 #include <stdlib.h>

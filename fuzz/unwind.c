@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: base arch sym */
 /* Any bytes as an ELF file's call frame information: from any address in it to the callers. */
 #include <stdlib.h>
 #include <string.h>

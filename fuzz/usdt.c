@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch sym base */
 /* Any bytes as a program with markers: what is listed is inside the file. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: instance hist tree session inject image collect tracee hook sym arch report excerpt
- * store trace model event shared base zstd threads */
 /* Findings from all records as they come: the function profile and the stack tracer, on any
  * records of a few threads, with changes of settings in between. Records are whole, as the drain
  * sees to; all else is the program's. */

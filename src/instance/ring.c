@@ -252,7 +252,8 @@ void ring_copy(struct ring *r, chunk_list *out)
 	size_t n = out->n;
 
 	pthread_mutex_lock(&r->lock);
-	chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
+	if (r->at.n)
+		chunk_list_copy(out, r->at.at + r->first, r->at.n - r->first);
 	/* `trace` tells losses in its header and trace_pipe by lines, as the kernel does. */
 	for (; n < out->n; n++)
 		out->at[n].missed = 0;

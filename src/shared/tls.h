@@ -39,7 +39,7 @@ _Static_assert(sizeof(struct agent_tls) == 64, "the TLS block is at most 64 byte
 
 #define TLS_THREAD 1u /* agent_tls.known */
 #define TLS_MOVED 16u /* of a block by thread id: it has what the thread's own block had */
-#define TLS_LENT 8u   /* a vfork child may use this block, too: agent/lend.c has theirs */
+#define TLS_LENT 8    /* a vfork child may use this block, too: agent/lend.c has theirs */
 /* The part of `known` about the thread; above it, the session that its stack is for. */
 #define TLS_KNOWN_MASK 0xffu
 #define AGENT_STACK_BYTES (16u << 20) /* size of the stack at stack_base */

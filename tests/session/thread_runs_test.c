@@ -50,7 +50,7 @@ static int take(void *context, const struct drain_run *run, struct err *err)
 {
 	struct seen *s = context;
 	uint32_t thread = run->slot - FIRST_SLOT;
-	struct unpack u = { .at = run->words, .end = run->words + run->n, .tsc = run->near_tsc, .cpu = run->cpu };
+	struct unpack u = { .at = run->words, .end = run->n ? run->words + run->n : run->words, .tsc = run->near_tsc, .cpu = run->cpu };
 	struct event e;
 	uint64_t records = 0;
 

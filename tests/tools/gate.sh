@@ -10,8 +10,9 @@ SCRATCH=$(dirname "$0")/scratch
 project() {
 	mkdir -p "$1/tools"
 	cp "$SCRATCH"/* "$1/"
-	cp "$SOURCE"/tools/{check,run-tests,count} "$1/tools/"
+	cp "$SOURCE"/tools/{check,run-tests,count,setup-sanitized} "$1/tools/"
 	printf '%s\n' "project('scratch', 'c')" "verdicts = executable('verdicts', 'verdicts.c')" >"$1/meson.build"
+	echo "option('fuzz', type: 'boolean', value: false)" >"$1/meson_options.txt"
 	printf '%s\n' '# NAME SANITIZERS SUITE...' 'asan address,undefined parts' >"$1/tools/sanitized"
 	printf '%s\n' '#!/bin/sh' 'echo "ok 1 - fuzz one"' 'echo 1..1' >"$1/tools/fuzz"
 	chmod +x "$1/tools/fuzz"
