@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: view export report excerpt sym store arch trace model event shared base zstd z threads */
 /* The screens of brace tui over any trace file that can be read (html.c has the same ways to make
  * one): the input's first bytes are its keys. No cell of a screen is a control character. */
 #include "base/escape.h"

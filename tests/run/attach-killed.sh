@@ -4,7 +4,7 @@
 # kills it behind every KILLS-th part of the system calls by which it acts upon the program (KILLS
 # is for the first program, others have fewer).
 . "$(dirname "$0")/attach-lib.sh"
-KILLS=${KILLS:-36}
+KILLS=${KILLS:-20}
 CUTTER=$FIXTURES/../death/cutter
 KINDS=("" "-L libc.so.6" "--max-graph-depth 5" "-t function")
 

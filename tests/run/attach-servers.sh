@@ -1,11 +1,12 @@
 #!/bin/bash
 # Servers under load, attached to and left CYCLES times meanwhile: their clients see no error, the
-# results are right, the text is the files' again, and afterwards they do as much in a second of
-# processor time as before. SERVERS: which.
+# results are right, and the text is the files' again. SERVERS: which. With SPEED=1, which only a
+# quiet machine can answer: afterwards they do as much in a second of processor time as before.
 . "$(dirname "$0")/attach-lib.sh"
 CYCLES=${CYCLES:-4}
 SERVERS=${SERVERS:-redis nginx}
 CHUNKS=${CHUNKS:-2} # of load before and after
+SPEED=${SPEED:-0}
 PORT=$((20000 + $$ % 20000))
 mkdir "$T/www"
 seq 1 300 >"$T/www/numbers"
@@ -209,7 +210,7 @@ server() {
 	wait "$load"
 	result "$name: attached and left $i of $CYCLES times under load" "$failed" "$T/summary"
 	check_that "$name: its text is the files'" same_texts "$name"
-	for ((i = 0; i < 5; i++)); do # what slows it for good does so each time; what others do on the machine does not
+	for ((i = 0; i < (SPEED ? 5 : 1); i++)); do # what slows it for good does so each time; what others do on the machine does not
 		chunks "$name" "$CHUNKS"
 		after=$DONE
 		[ "$after" -le $((before * 2 / 3)) ] || break
@@ -217,8 +218,7 @@ server() {
 	"end_$name" >>"$T/wrong" 2>&1
 	result "$name: no error, and the results are right" "$(wc -l <"$T/wrong")" "$T/wrong"
 	printf '# %s: %s in a second of processor time before, %s after\n' "$name" "$before" "$after"
-	[ "$after" -gt $((before * 2 / 3)) ]
-	result "$name: as fast afterwards as before" $?
+	[ "$SPEED" -eq 0 ] || check_that "$name: as fast afterwards as before" [ "$after" -gt $((before * 2 / 3)) ]
 	wait "$PID"
 }
 

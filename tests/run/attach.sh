@@ -1,8 +1,8 @@
 #!/bin/bash
 # Attaching to processes that run, and leaving them as they were: text compared with the files byte
-# for byte, descriptors, signal dispositions, results. CYCLES (25) is how often under load.
+# for byte, descriptors, signal dispositions, results. CYCLES (12) is how often under load.
 . "$(dirname "$0")/attach-lib.sh"
-CYCLES=${CYCLES:-25}
+CYCLES=${CYCLES:-12}
 
 # attached PID: waits until $tracer has hooked it and let it go.
 attached() {

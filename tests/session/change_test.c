@@ -44,7 +44,7 @@ static const struct way {
 	{ { { "set_graph_function", "att_jumps" } }, "*" },
 	{ { { "current_tracer", "function" } }, "*" },
 };
-enum { WAYS = sizeof(ways) / sizeof(*ways), CHANGES = 24, PERIOD_NS = 8000000, CHILD_AT = 8 };
+enum { WAYS = sizeof(ways) / sizeof(*ways), CHANGES = 14, PERIOD_NS = 8000000, CHILD_AT = 8 };
 
 /* The settings, and when they were sure to hold. */
 struct period { uint64_t from, to; const struct way *way; };
