@@ -6,8 +6,8 @@
  * Words are kept or left out by parts. A part is what will go on: records outside of all graphs;
  * events, which no condition is about; and calls that satisfied their condition. When a call does,
  * one part from its first word to its last takes the place of those inside of it. A call that does
- * not leaves these as they are: a graph that began in it is one of its own. If no call is open that
- * waits, the parts go on, and the words are forgotten.
+ * not leaves these as they are: a graph that began in it is one of its own. Behind each run the
+ * parts before the outermost call that waits go on, and the words before it are forgotten.
  *
  * Nothing fails but the sink. The numbers in records are the traced program's, and are checked
  * where they are used. */
@@ -406,46 +406,84 @@ static void leave_out(struct held_thread *t, struct held_walk *w, size_t end)
 		leave_record_out(t, w);
 }
 
-/* The walk ends behind the last record that is whole. */
-static int give_parts(struct held_thread *t, struct held_walk *w, drain_sink *sink, void *context,
-		      struct err *err)
+/* Where the words begin that have to wait: of the outermost call, or of a record that has not come
+ * yet. *parts: the number of parts before it. */
+static size_t waiting_from(const struct held_thread *t, size_t *parts)
+{
+	if (t->open.n && !is_kept(t) && !t->broken) {
+		*parts = t->open.at[0].parts;
+		return t->open.at[0].begin;
+	}
+	*parts = t->parts.n;
+	return t->pending;
+}
+
+/* Gives the first n parts, and takes the walk to `end` behind them. */
+static int give_parts(struct held_thread *t, size_t n, size_t end, struct held_walk *w,
+		      drain_sink *sink, void *context, struct err *err)
 {
 	int r = 0;
 
 	if (t->segments.n)
 		enter_segment(t, w);
-	for (size_t i = 0; i < t->parts.n && r >= 0; i++) {
+	for (size_t i = 0; i < n && r >= 0; i++) {
 		const struct held_part *p = &t->parts.at[i];
 
 		leave_out(t, w, p->begin);
 		if (p->tail)
 			make_entry(t, p);
 		while (w->at < p->end && r >= 0) {
-			size_t end = segment_end(t, w->segment);
+			size_t next = segment_end(t, w->segment);
 
-			r = give(t, w, end < p->end ? end : p->end, sink, context, err);
+			r = give(t, w, next < p->end ? next : p->end, sink, context, err);
 		}
 	}
-	leave_out(t, w, t->pending);
+	leave_out(t, w, end);
 	return r;
 }
 
-/* Gives the parts to the sink, and forgets all words but those of a record that has not come
- * yet. */
+/* Forgets the words before the walk's place, and their n parts: what stands behind moves down. */
+static void forget_words(struct held_calls *h, struct held_thread *t, const struct held_walk *w,
+			 size_t n)
+{
+	size_t left = t->words.n - w->at, parts = t->parts.n - n, segments = 0;
+
+	for (size_t i = 0; i < parts; i++) {
+		const struct held_part *p = &t->parts.at[n + i];
+
+		t->parts.at[i] = (struct held_part){ p->begin - w->at, p->end - w->at, p->tail };
+	}
+	for (size_t i = w->segment; left && i < t->segments.n; i++) {
+		struct held_segment s = t->segments.at[i];
+
+		if (s.begin < w->at)
+			s = (struct held_segment){ w->at, w->tsc, w->cpu };
+		s.begin -= w->at;
+		t->segments.at[segments++] = s;
+	}
+	for (size_t i = 0; i < t->open.n; i++) {
+		t->open.at[i].begin -= w->at;
+		t->open.at[i].parts -= n;
+	}
+	if (left)
+		memmove(t->words.at, t->words.at + w->at, left * sizeof(*t->words.at));
+	h->words -= w->at;
+	t->words.n = left;
+	t->parts.n = parts;
+	t->segments.n = segments;
+	t->pending -= w->at;
+}
+
+/* Gives what does not wait to the sink, and forgets it. */
 static int go_on(struct held_calls *h, struct held_thread *t, drain_sink *sink, void *context,
 		 struct err *err)
 {
 	struct held_walk w = { 0 };
-	int r = give_parts(t, &w, sink, context, err);
-	size_t left = t->words.n - t->pending;
+	size_t n, end = waiting_from(t, &n);
+	int r = end ? give_parts(t, n, end, &w, sink, context, err) : 0;
 
-	if (left)
-		memmove(t->words.at, t->words.at + t->pending, left * sizeof(*t->words.at));
-	h->words -= t->pending;
-	t->words.n = left;
-	t->segments.n = t->parts.n = t->pending = 0;
-	if (left)
-		*vec_add(&t->segments) = (struct held_segment){ 0, w.tsc, w.cpu };
+	if (end)
+		forget_words(h, t, &w, n);
 	t->broken = t->broken && t->open.n;
 	return r;
 }
@@ -500,7 +538,6 @@ static int follow_run(struct held_calls *h, struct held_thread *t, const struct 
 			    .thread = t->thread, .cpu = run->cpu };
 	struct event e = { .kind = EVENT_LOST, .count = run->lost, .tsc = run->near_tsc,
 			   .thread = t->thread, .cpu = run->cpu };
-
 	int r = 0;
 
 	p.end = first;
@@ -534,11 +571,12 @@ int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_ru
 	add_words(h, t, run);
 	if (r >= 0)
 		r = follow_run(h, t, run, sink, context, err);
-	if (t->words.n > HELD_THREAD_WORDS || h->words > HELD_WORDS)
-		break_open(t);
-	if (r >= 0 && (!t->open.n || is_kept(t) || t->broken))
+	if (r >= 0)
 		r = go_on(h, t, sink, context, err);
-	return r;
+	if (r < 0 || (t->words.n <= HELD_THREAD_WORDS && h->words <= HELD_WORDS))
+		return r;
+	break_open(t);
+	return go_on(h, t, sink, context, err);
 }
 
 /* Losses at a thread's end come without records. */
@@ -549,6 +587,7 @@ static int end_thread(struct held_calls *h, struct held_thread *t, drain_sink *s
 
 	h->counts.open += t->open.n && !is_kept(t) && !t->broken;
 	h->counts.too_long += t->broken;
+	t->open.n = 0;
 	t->pending = t->words.n;
 	r = go_on(h, t, sink, context, err);
 	if (r >= 0 && t->lost) {

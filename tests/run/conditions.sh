@@ -112,6 +112,38 @@ result "what it called is lost" $? "$T/err"
 [ "$(cat "$T/calls")" -eq 3 ] && [ "$("$BRACE" replay "$T/trace" | grep -c '} /\* many = -[12] \*/')" -eq 2 ]
 result "the others are there" $? "$T/calls"
 
+# Of many calls on several threads each run of records ends within one: what is decided does not wait for it.
+cat >"$T/often.c" <<'END'
+#include <pthread.h>
+__attribute__((noipa)) int leaf(int n) { return n; }
+__attribute__((noipa)) int often(int n)
+{
+	for (int i = 0; i < 5; i++)
+		leaf(i);
+	return n % 100 ? n : -1;
+}
+static void *run(void *arg)
+{
+	for (int i = 0; i < 200000; i++)
+		often(i);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], 0, run, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], 0);
+	return 0;
+}
+END
+gcc -g -O1 -pthread -o "$T/often" "$T/often.c" 2>"$T/err"
+"$BRACE" record --mode block -o "$T/trace" -g 'often if $retval < 0' -- "$T/often" 2>"$T/err"
+grep -q '^brace: 48,000 calls, .*, no records lost' "$T/err" && ! grep -q 'held back' "$T/err"
+result "calls that are left out are no losses" $? "$T/err"
+
 # --- every sort of argument and comparison, against a filter over all calls of the same run
 cat >"$T/sorts.c" <<'END'
 #include <stdbool.h>
