@@ -357,6 +357,28 @@ static const struct option latency_options[] = {
 	END
 };
 
+/* cmd_follow(). */
+static const struct option follow_options[] = {
+	{ 0, "by", "WHAT", "which calls belong to an object: identity (the default; from the first that passes the condition on, by its "
+	  "address, to its end), or field (those that pass)", set_text, TO(by) },
+	{ 0, "end", "FUNCTION", "an object ends in this function; may be given several times", .set = set_follow_end },
+	{ 0, "show", "FIELD[,FIELD]...", "show these fields of the object at each call (skb.len,skb->dev->name)", set_text, TO(show) },
+	{ 'l', "filter", "GLOB", "watch only functions that match; may be given several times", ADDS_TO("set_ftrace_filter") },
+	{ 'n', "notrace", "GLOB", "do not watch functions that match, even if -l names them", ADDS_TO("set_ftrace_notrace") },
+	{ 'L', "library", "MODULE", "watch functions of this module only; may be given several times", ADDS_TO("set_ftrace_module") },
+	{ 0, "max-depth", "N", "print calls N levels deep (0: no limit)", WRITES("max_graph_depth") },
+	{ 0, "attach", "WAY", "attach to functions in this way: kprobe.session, kprobe.multi or kprobe (default: the first that the kernel has)",
+	  set_text, TO(attach) },
+	{ 0, "limit", "N", "watch at most N functions where the kernel attaches to one after another (200)", set_limit },
+	{ 'o', "output", "FILE", "print into FILE, apart from the program's own output", set_text, TO(output) },
+	END
+};
+
+static const struct option follow_kernel_options[] = {
+	{ 'k', "kernel", NULL, "objects of the kernel (root); with -p those that these processes meet first", set_flag, TO(kernel) },
+	END
+};
+
 /* For statement_run(). */
 static const struct option statement_options[] = {
 	{ 'n', "name", "NAME", "the name of the synthetic event", set_text, TO(name) },
@@ -488,6 +510,11 @@ const struct command commands[] = {
 	  TABLES(latency_options, statement_options, answer_options, buffer_options,
 		 process_options, json_options, screen_options),
 	  false, 1, 4, cmd_latency, true, true },
+	{ "follow", "OBJECT [-- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Follow one object through all functions that take it",
+	  TABLES(follow_kernel_options, follow_options, process_options, run_options, json_options,
+		 screen_options),
+	  false, 1, 1, cmd_follow, true, true },
 	{ "probe", "[PROBE]... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Probe a program by the words of its source, or list what can be probed",
 	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),

@@ -40,5 +40,6 @@ int cmd_tui(struct invocation *inv);
 int cmd_hist(struct invocation *inv);
 int cmd_sql(struct invocation *inv);
 int cmd_latency(struct invocation *inv);
+int cmd_follow(struct invocation *inv);
 int cmd_help(struct invocation *inv);
 int cmd_version(struct invocation *inv);

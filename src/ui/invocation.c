@@ -55,6 +55,15 @@ int set_pid(struct invocation *inv, const struct option *o, const char *value, s
 	return units_parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
 }
 
+int set_follow_end(struct invocation *inv, const struct option *o, const char *value,
+		   struct err *err)
+{
+	if (!*value)
+		return err_set(err, EINVAL, "the name of a function is empty");
+	*vec_add(&inv->ends) = value;
+	return 0;
+}
+
 int set_last(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	int e = units_parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);
@@ -630,6 +639,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->kernel_writes);
 	vec_free(&inv->pids);
 	vec_free(&inv->probes);
+	vec_free(&inv->ends);
 	probe_options_free(inv);
 	config_option_free(inv);
 	excerpt_wish_free(&inv->excerpt);

@@ -91,6 +91,8 @@ struct invocation {
 	/* of sql and latency: sqlhist's options */
 	const char *name, *tree, *max, *change, *save, *instance, *statement_file, *within;
 	bool execute, explain, act_trace, act_snapshot;
+	const char *show, *attach; /* of follow */
+	VEC(const char *) ends; /* of follow */
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
 	bool is_program;      /* `--` stands before the operands */
@@ -123,7 +125,7 @@ struct invocation {
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
 	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to,
-	set_delay, set_count, set_max_size;
+	set_delay, set_count, set_max_size, set_follow_end;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -5,12 +5,9 @@
 #include "ui/kernel_run.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +19,7 @@
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/summary.h"
+#include "ui/waiting_program.h"
 
 #define PASS_NS 50000000u
 
@@ -30,96 +28,12 @@ struct kernel_run {
 	struct kernel_source *source;
 	struct trace_info *info;
 	struct clock clock;
-	pid_t child;            /* 0: no program */
-	int go;                 /* the program waits for a byte from it */
-	int wait_status;
+	struct waiting_program program;
 	uint64_t end_ms;        /* CLOCK_MONOTONIC; 0: no --duration */
 };
 
 struct trace_info *kernel_run_info(struct kernel_run *k) { return k->info; }
 struct kernel_used *kernel_run_used(struct kernel_run *k) { return kernel_source_used(k->source); }
-
-/* --- interrupts ------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t interrupts;
-
-static void count_interrupt(int sig)
-{
-	interrupts++;
-}
-
-/* Ignored signals stay ignored. */
-static void catch_interrupts(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction act = { .sa_handler = count_interrupt }, now;
-
-	interrupts = 0;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &now) && now.sa_handler != SIG_IGN)
-			sigaction(signals[i], &act, NULL);
-}
-
-/* --- the program ------------------------------------------------------------------------ */
-
-/* The child: waits until the kernel knows its pid, then becomes the program. */
-static void become_program(char *const *argv, int go, int told)
-{
-	char byte;
-	int e;
-
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	if (read(go, &byte, 1) != 1)
-		_exit(EXIT_BRACE);
-	execvp(argv[0], argv);
-	e = errno;
-	if (write(told, &e, sizeof(e)) < 0)
-		_exit(EXIT_BRACE);
-	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
-}
-
-/* Forks the program, which waits. *told: becomes readable with an errno if it cannot be executed,
- * and ends when it is. */
-static int fork_program(struct kernel_run *k, int *told, struct err *err)
-{
-	int go[2], tell[2];
-
-	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(tell, O_CLOEXEC) < 0)
-		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
-	k->child = fork();
-	if (k->child < 0)
-		return err_set(err, errno, "cannot start a process: %s", strerror(errno));
-	if (!k->child) {
-		close(go[1]);
-		close(tell[0]);
-		become_program(k->inv->operands, go[0], tell[1]);
-	}
-	close(go[0]);
-	close(tell[1]);
-	k->go = go[1];
-	*told = tell[0];
-	return 0;
-}
-
-/* Lets the program run. 0, or the exit status (said): it is no program. */
-static int release_program(struct kernel_run *k, int told)
-{
-	int error = 0;
-	ssize_t n = write(k->go, "", 1);
-
-	close(k->go);
-	k->go = -1;
-	do
-		n = read(told, &error, sizeof(error));
-	while (n < 0 && errno == EINTR);
-	close(told);
-	if (n != sizeof(error))
-		return 0;
-	say("brace: cannot run %s: %s\n", k->inv->operands[0], strerror(error));
-	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-}
 
 /* --- beginning -------------------------------------------------------------------------- */
 
@@ -151,22 +65,22 @@ static int choose_tasks(struct kernel_run *k, struct err *err)
 {
 	int e = 0;
 
-	if (!k->child && !k->inv->pids.n)
+	if (!k->program.pid && !k->inv->pids.n)
 		return kernel_source_follow_others(k->source, err);
-	if (k->child)
-		e = kernel_source_follow(k->source, k->child, err);
+	if (k->program.pid)
+		e = kernel_source_follow(k->source, k->program.pid, err);
 	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
 		e = kernel_source_follow(k->source, k->inv->pids.at[i], err);
 	return e;
 }
 
 /* 0, or -errno and *err. The program, if there is one, waits. */
-static int set_up(struct kernel_run *k, bool stored, int *told, struct err *err)
+static int set_up(struct kernel_run *k, bool stored, struct err *err)
 {
 	int e = kernel_source_open(kernel_settings_shared(k->inv), &k->source, err);
 
 	if (!e && k->inv->n_operands)
-		e = fork_program(k, told, err);
+		e = waiting_program_start(&k->program, k->inv->operands, err);
 	if (!e)
 		e = choose_tasks(k, err);
 	if (!e)
@@ -183,10 +97,7 @@ static int tear_down(struct kernel_run *k, struct err *err)
 {
 	int e;
 
-	if (k->go >= 0)
-		close(k->go);
-	if (k->child && k->go >= 0)
-		waitpid(k->child, &k->wait_status, 0);
+	waiting_program_drop(&k->program);
 	e = kernel_source_close(k->source, err);
 	trace_info_free(k->info);
 	clock_end(&k->clock);
@@ -197,17 +108,16 @@ static int tear_down(struct kernel_run *k, struct err *err)
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out)
 {
 	struct kernel_run *k = mem_zalloc(sizeof(*k));
-	int told = -1, status = 0;
+	int status = 0;
 	struct err err;
 
 	k->inv = inv;
-	k->go = -1;
-	catch_interrupts();
+	waiting_program_catch_interrupts();
 	clock_begin(&k->clock);
-	if ((!stored && screen_file_begin(inv, &err)) || set_up(k, stored, &told, &err))
+	if ((!stored && screen_file_begin(inv, &err)) || set_up(k, stored, &err))
 		status = say_error(&err);
-	else if (k->child)
-		status = release_program(k, told);
+	else if (k->program.pid)
+		status = waiting_program_release(&k->program, inv->operands[0]);
 	if (status) {
 		screen_file_drop(inv);
 		tear_down(k, NULL);
@@ -221,20 +131,10 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Whether the program has ended. Its status is taken. */
-static bool has_ended(struct kernel_run *k)
-{
-	return k->child && waitpid(k->child, &k->wait_status, WNOHANG) == k->child;
-}
-
-/* The first interrupt is the program's, which gets it from the terminal, too. */
 static bool is_over(struct kernel_run *k)
 {
-	if (has_ended(k)) {
-		k->child = 0;
-		return true;
-	}
-	return interrupts > (k->child ? 1 : 0) || (k->end_ms && monotonic_ms() >= k->end_ms);
+	return waiting_program_is_over(&k->program) ||
+	       (k->end_ms && monotonic_ms() >= k->end_ms);
 }
 
 static void wait_briefly(void)
@@ -294,8 +194,8 @@ void kernel_run_say(struct kernel_source *source, uint64_t bytes)
 
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 {
-	bool program = k->inv->n_operands > 0, ended = program && !k->child;
-	int wait_status = k->wait_status;
+	bool program = k->inv->n_operands > 0, ended = program && !k->program.pid;
+	int wait_status = k->program.wait_status;
 	struct err err;
 
 	if (!k->inv->quiet)

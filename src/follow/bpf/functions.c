@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* BTF says which functions take the type, available_filter_functions which of them can be traced,
+ * and /proc/kallsyms where they are. The last one's addresses are needed: those that the kernel
+ * tells beside the names of traceable functions are 4 bytes further where functions begin with
+ * endbr64, and the cookie of such an address reads 0. Read once for each run. */
+#include "follow/bpf/functions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/kernel_arguments.h"
+#include "base/glob.h"
+#include "base/nearest.h"
+#include "kernel/functions.h"
+#include "kernel/tracefs.h"
+
+/* A function that takes the type, before anything is known of its place. */
+struct taker {
+	const char *name, *module; /* of the BTF */
+	uint64_t address;
+	uint32_t symbols, places;  /* of that name and module: in kallsyms; that can be traced */
+	uint8_t nth, flags, returns, bytes;
+};
+typedef VEC(struct taker) taker_list;
+
+/* --- BTF -------------------------------------------------------------------------------- */
+
+static unsigned registers_of(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *t = follow_types_plain(btf, id);
+
+	if (!t || btf_is_ptr(t))
+		return 1;
+	return kernel_arguments_taken(t->size, btf_is_composite(t));
+}
+
+/* The register of the first parameter that points to the type; KERNEL_ARGUMENTS and more: it is in
+ * none. -1: no parameter does. */
+static int find_register(const struct btf *btf, const struct btf_type *prototype, const char *type)
+{
+	const struct btf_param *p = btf_params(prototype);
+	unsigned nth = 0;
+
+	for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
+		if (follow_types_points_to(btf, p[i].type, type))
+			return (int)nth;
+		nth += registers_of(btf, p[i].type);
+	}
+	return -1;
+}
+
+static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
+{
+	const struct btf_type *type = follow_types_plain(btf, id);
+
+	t->bytes = 8;
+	if (!type) {
+		t->returns = FOLLOW_VOID;
+	} else if (btf_is_ptr(type)) {
+		t->returns = FOLLOW_POINTER;
+	} else {
+		bool is_signed = btf_is_int(type) && btf_int_encoding(type) & BTF_INT_SIGNED;
+
+		t->returns = is_signed ? FOLLOW_SIGNED : FOLLOW_UNSIGNED;
+		t->bytes = type->size < 8 ? (uint8_t)type->size : 8;
+	}
+}
+
+static bool ends_object(const struct follow_wish *wish, const char *name)
+{
+	for (const char *const *end = wish->ends; *end; end++)
+		if (glob_match(*end, name))
+			return true;
+	return false;
+}
+
+static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
+			taker_list *out)
+{
+	const char *type = wish->expression->type;
+
+	for (uint32_t id = m->first; id < btf__type_cnt(m->btf); id++) {
+		const struct btf_type *f = btf__type_by_id(m->btf, id), *prototype;
+		struct taker t = { .module = m->name };
+		int nth;
+
+		if (!btf_is_func(f))
+			continue;
+		prototype = btf__type_by_id(m->btf, f->type);
+		nth = find_register(m->btf, prototype, type);
+		if (nth < 0)
+			continue;
+		t.name = btf__name_by_offset(m->btf, f->name_off);
+		t.nth = nth < UINT8_MAX ? (uint8_t)nth : UINT8_MAX;
+		if (ends_object(wish, t.name))
+			t.flags |= FOLLOW_ENDS;
+		if (follow_types_points_to(m->btf, prototype->type, type))
+			t.flags |= FOLLOW_GIVES;
+		describe_result(m->btf, prototype->type, &t);
+		*vec_add(out) = t;
+	}
+}
+
+/* --- where they are ---------------------------------------------------------------------- */
+
+static int compare_takers(const void *a, const void *b)
+{
+	const struct taker *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : strcmp(x->module, y->module);
+}
+
+/* The first taker of this name and module, or NULL. */
+static struct taker *find_taker(const taker_list *l, const char *name, const char *module)
+{
+	const struct taker key = { .name = name, .module = *module ? module : "vmlinux" };
+	size_t i = vec_bisect(l, t, compare_takers(t, &key) < 0);
+
+	return i < l->n && !compare_takers(&l->at[i], &key) ? &l->at[i] : NULL;
+}
+
+static bool take_place(void *context, const struct kernel_function *f)
+{
+	struct taker *t = find_taker(context, f->name, f->module);
+
+	if (t)
+		t->places++;
+	return true;
+}
+
+/* "ADDRESS TYPE NAME[\t[MODULE]]" */
+static void take_symbol(const taker_list *l, char *line)
+{
+	char *end, *name, *module = strchr(line, '\t');
+	uint64_t address = strtoull(line, &end, 16);
+	struct taker *t;
+
+	if (*end != ' ' || !end[1] || end[2] != ' ' || !strchr("tTwW", end[1]))
+		return;
+	name = end + 3;
+	if (module) {
+		*module = '\0';
+		module += 1 + (module[1] == '[');
+		module[strcspn(module, "]")] = '\0';
+	}
+	t = find_taker(l, name, module ? module : "");
+	if (!t)
+		return;
+	t->symbols++;
+	t->address = address;
+}
+
+/* Whether the kernel told any address. */
+static bool take_symbols(const taker_list *l)
+{
+	char *text = kernel_tracefs_read("/proc", "kallsyms"), *rest = text, *line;
+
+	while (text && (line = strsep(&rest, "\n")))
+		take_symbol(l, line);
+	free(text);
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].address)
+			return true;
+	return !l->n;
+}
+
+/* --- which are watched -------------------------------------------------------------------- */
+
+static bool is_chosen(const struct follow_wish *wish, const struct taker *t)
+{
+	if (wish->filter->patterns.n && !function_list_match(wish->filter, t->name, t->module))
+		return false;
+	if (wish->modules->patterns.n && !function_list_has_module(wish->modules, t->module))
+		return false;
+	return !function_list_match(wish->notrace, t->name, t->module);
+}
+
+/* What a function is counted as. */
+static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, size_t i,
+			  struct follow_census *c)
+{
+	const struct taker *t = &l->at[i];
+	bool twice = (i && !compare_takers(t - 1, t)) ||
+		     (i + 1 < l->n && !compare_takers(t, t + 1));
+
+	if (t->nth >= KERNEL_ARGUMENTS)
+		return &c->beyond;
+	if (twice || t->symbols > 1 || t->places > 1)
+		return &c->ambiguous;
+	if (!t->places || !t->address)
+		return &c->untraceable;
+	return is_chosen(wish, t) ? &c->watched : &c->unchosen;
+}
+
+static void keep(const struct follow_wish *wish, const taker_list *l, struct follow_functions *out)
+{
+	struct follow_census *c = &out->census;
+
+	c->takes = (unsigned)l->n;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct taker *t = &l->at[i];
+		unsigned *class = class_of(wish, l, i, c);
+
+		++*class;
+		if (class == &c->watched)
+			*vec_add(&out->at) = (struct follow_function){
+				mem_strdup(t->name), t->module, t->address, t->nth, t->flags,
+				t->returns, t->bytes,
+			};
+	}
+}
+
+/* Each function that the user named as an end has to be watched. */
+static int check_end(const char *end, const taker_list *takers, const struct follow_functions *f,
+		     const char *type, struct err *err)
+{
+	struct nearest near = { .word = end };
+	bool takes = false;
+
+	for (size_t i = 0; i < f->at.n; i++)
+		if (glob_match(end, f->at.at[i].name))
+			return 0;
+	for (size_t i = 0; i < takers->n; i++) {
+		takes |= glob_match(end, takers->at[i].name);
+		nearest_offer(&near, takers->at[i].name);
+	}
+	if (takes)
+		return err_at(err, EINVAL, end, 0, "--end: this function takes a struct %s, but it is not watched",
+			      type);
+	if (near.best)
+		return err_at(err, EINVAL, end, 0,
+			      "--end: no function of this name takes a struct %s; did you mean %s?", type,
+			      near.best);
+	return err_at(err, EINVAL, end, 0, "--end: no function of this name takes a struct %s",
+		      type);
+}
+
+static int check(const struct follow_wish *wish, const taker_list *takers,
+		 const struct follow_functions *f, struct err *err)
+{
+	const char *type = wish->expression->type;
+	int e = 0;
+
+	if (!takers->n)
+		return err_at(err, EINVAL, wish->expression->text, wish->expression->type_at,
+			      "no function of the kernel takes a struct %s", type);
+	for (const char *const *end = wish->ends; *end && !wish->ends_usual && !e; end++)
+		e = check_end(*end, takers, f, type, err);
+	if (!e && !f->at.n)
+		return err_set(err, EINVAL,
+			       "of the %zu functions that take a struct %s none can be watched: %u are not chosen by -l, -n or -L, %u not traceable",
+			       takers->n, type, f->census.unchosen, f->census.untraceable);
+	return e;
+}
+
+int follow_functions_find(const struct follow_types *t, const struct follow_wish *wish,
+			  const char *tracing, struct follow_functions *out, struct err *err)
+{
+	taker_list takers = { 0 };
+	int e;
+
+	*out = (struct follow_functions){ 0 };
+	for (size_t i = 0; i < t->modules.n; i++)
+		scan_module(&t->modules.at[i], wish, &takers);
+	if (takers.n)
+		qsort(takers.at, takers.n, sizeof(*takers.at), compare_takers);
+	e = kernel_functions_each(tracing, false, take_place, &takers, err);
+	if (!e && !take_symbols(&takers))
+		e = err_set(err, ENOENT,
+			    "/proc/kallsyms tells no addresses: sysctl kernel.kptr_restrict=1");
+	if (!e) {
+		keep(wish, &takers, out);
+		e = check(wish, &takers, out, err);
+	}
+	vec_free(&takers);
+	return e;
+}
+
+void follow_functions_free(struct follow_functions *f)
+{
+	for (size_t i = 0; i < f->at.n; i++)
+		free(f->at.at[i].name);
+	vec_free(&f->at);
+}

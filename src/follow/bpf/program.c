@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* The program that runs in the kernel at every call of a watched function: compiled for BPF when
+ * brace is built, loaded by kernel.c. It knows no type of the kernel: where the object is comes by
+ * the function's cookie, where its fields are in the plan. A call that is none of the object's
+ * costs a read of the field and, with identity, a look into the table of followed objects. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "arch/kernel_arguments.h"
+#include "follow/wire.h"
+
+#define RING_BYTES (8u << 20)
+#define OBJECTS_MAX 16384u
+#define TASKS_MAX 4096u
+#define FRAMES 32u
+#define ERRORS_FROM ((uint64_t)-4095)
+
+char terms[] SEC("license") = "GPL";
+const volatile struct follow_plan plan SEC(".rodata.plan");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, RING_BYTES);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OBJECTS_MAX);
+	__type(key, uint64_t);
+	__type(value, uint64_t);
+} objects SEC(".maps");
+
+/* What the table has of an object: it is followed, or, with the task, it is in the function that
+ * ends it. That task's calls are its last ones. Others' are of an object that has got its memory.
+ */
+#define LIVES 0ULL
+#define ENDS_IN(task) (1ULL << 63 | (task))
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FOLLOW_COUNTS_N);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} counts SEC(".maps");
+
+static __always_inline void count(uint32_t what)
+{
+	uint64_t *n = bpf_map_lookup_elem(&counts, &what);
+
+	if (n)
+		(*n)++;
+}
+
+/* --- fields ----------------------------------------------------------------------------- */
+
+static __always_inline int find_field(const volatile struct follow_place *p, uint64_t object,
+				      uint64_t *at)
+{
+	*at = object;
+	for (uint32_t i = 0; i < FOLLOW_STEPS; i++) {
+		if (i >= p->steps)
+			break;
+		if (bpf_probe_read_kernel(at, sizeof(*at), (void *)(*at + p->offset[i])) || !*at)
+			return -1;
+	}
+	*at += p->last;
+	return 0;
+}
+
+static __always_inline int read_number(const volatile struct follow_place *p, uint64_t object,
+				       uint64_t *value)
+{
+	uint64_t at, v = 0;
+	long bad;
+
+	if (find_field(p, object, &at))
+		return -1;
+	switch (p->bytes) {
+	case 1: bad = bpf_probe_read_kernel(&v, 1, (void *)at); break;
+	case 2: bad = bpf_probe_read_kernel(&v, 2, (void *)at); break;
+	case 4: bad = bpf_probe_read_kernel(&v, 4, (void *)at); break;
+	default: bad = bpf_probe_read_kernel(&v, 8, (void *)at); break;
+	}
+	v = v >> (p->shift & 63) & p->mask;
+	if (p->sign)
+		v = (uint64_t)((int64_t)(v << ((64 - p->sign) & 63)) >> ((64 - p->sign) & 63));
+	*value = v;
+	return bad ? -1 : 0;
+}
+
+static __always_inline int compare(const volatile struct follow_test *t, uint64_t v)
+{
+	uint64_t than = t->value;
+	int below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
+
+	switch (t->compare) {
+	case FOLLOW_EQUAL: return v == than;
+	case FOLLOW_UNEQUAL: return v != than;
+	case FOLLOW_LESS: return below;
+	case FOLLOW_LESS_EQUAL: return below || v == than;
+	case FOLLOW_GREATER: return !below && v != than;
+	default: return !below;
+	}
+}
+
+static __always_inline int passes(uint64_t object)
+{
+	for (uint32_t i = 0; i < FOLLOW_CONDITIONS; i++) {
+		uint64_t v;
+
+		if (i >= plan.n_tests)
+			break;
+		if (read_number(&plan.tests[i].place, object, &v) ||
+		    !compare(&plan.tests[i], v & plan.tests[i].mask))
+			return 0;
+	}
+	return 1;
+}
+
+static __always_inline void show(struct follow_event *e)
+{
+	for (uint32_t i = 0; i < FOLLOW_SHOWN; i++) {
+		const volatile struct follow_place *p = &plan.shown[i];
+		uint64_t at;
+
+		if (i >= plan.n_shown)
+			break;
+		if (p->bytes) {
+			if (!read_number(p, e->object, &e->shown[i].number))
+				e->valid |= 1 << i;
+		} else if (!find_field(p, e->object, &at) &&
+			   bpf_probe_read_kernel_str(e->shown[i].text, FOLLOW_TEXT,
+						     (void *)at) >= 0) {
+			e->valid |= 1 << i;
+		}
+	}
+}
+
+/* --- which objects ---------------------------------------------------------------------- */
+
+/* The idle tasks all have the number 0. */
+static __always_inline uint64_t this_task(void)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+
+	return tid ? tid : 1ULL << 32 | bpf_get_smp_processor_id();
+}
+
+/* Whether calls of this process may be the first ones of an object. */
+static __always_inline int is_asked_for(void)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (pid == plan.own)
+		return 0;
+	for (uint32_t i = 0; i < FOLLOW_PIDS; i++) {
+		if (i >= plan.n_pids)
+			break;
+		if (plan.pids[i] == pid)
+			return 1;
+	}
+	return !plan.n_pids;
+}
+
+static __always_inline int is_followed(uint64_t object)
+{
+	uint64_t *state = bpf_map_lookup_elem(&objects, &object);
+
+	return state && (*state == LIVES || *state == ENDS_IN(this_task()));
+}
+
+static __always_inline void set_state(uint64_t object, uint64_t state)
+{
+	if (bpf_map_update_elem(&objects, &object, &state, BPF_ANY))
+		count(FOLLOW_CROWDED);
+}
+
+/* enum follow_why, or 0: the object is not followed. */
+static __always_inline int why_followed(uint64_t object, int *first)
+{
+	int known;
+
+	*first = 0;
+	if (!object)
+		return 0;
+	known = plan.by_identity && is_followed(object);
+	if (!is_asked_for() || !passes(object))
+		return known ? FOLLOW_BY_IDENTITY : 0;
+	if (plan.by_identity && !known) {
+		set_state(object, LIVES);
+		*first = 1;
+	}
+	return FOLLOW_BY_FIELD;
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+static __always_inline struct follow_event *begin_event(uint64_t object, uint64_t cookie)
+{
+	struct follow_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	uint64_t id = bpf_get_current_pid_tgid();
+
+	if (!e) {
+		count(FOLLOW_FULL);
+		return 0;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->ns = bpf_ktime_get_ns();
+	e->object = object;
+	e->function = cookie >> 16;
+	e->cpu = bpf_get_smp_processor_id();
+	e->pid = id >> 32;
+	e->tid = (uint32_t)id;
+	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	return e;
+}
+
+/* enum follow_why, or 0: nothing is to be told of this call, nor of its return. */
+static __always_inline int enter(void *context, uint64_t cookie, uint64_t *object)
+{
+	struct follow_event *e;
+	int why, first;
+
+	*object = kernel_arguments_nth(context, cookie & 0xff);
+	count(FOLLOW_CALLS);
+	why = why_followed(*object, &first);
+	if (!why)
+		return 0;
+	e = begin_event(*object, cookie);
+	if (e) {
+		e->why = why;
+		e->first = first;
+		show(e);
+		bpf_ringbuf_submit(e, 0);
+	}
+	if (plan.by_identity && cookie >> 8 & FOLLOW_ENDS)
+		set_state(*object, ENDS_IN(this_task()));
+	return why;
+}
+
+static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t result)
+{
+	struct follow_event *e = begin_event(object, cookie);
+	uint64_t lives = LIVES, *state;
+	int child = 0;
+
+	if (plan.by_identity && cookie >> 8 & FOLLOW_ENDS) {
+		state = bpf_map_lookup_elem(&objects, &object);
+		if (state && *state == ENDS_IN(this_task()))
+			bpf_map_delete_elem(&objects, &object);
+	}
+	if (plan.by_identity && cookie >> 8 & FOLLOW_GIVES && result && result < ERRORS_FROM &&
+	    result != object)
+		child = !bpf_map_update_elem(&objects, &result, &lives, BPF_NOEXIST);
+	if (!e)
+		return;
+	e->is_return = 1;
+	e->result = result;
+	e->child = child;
+	bpf_ringbuf_submit(e, 0);
+}
+
+/* --- kprobe.session: one program for both ends, with eight bytes from one to the other --- */
+
+extern _Bool bpf_session_is_return(void) __attribute__((section(".ksyms"), weak));
+extern uint64_t *bpf_session_cookie(void) __attribute__((section(".ksyms"), weak));
+
+SEC("kprobe.multi") int session(struct pt_regs *context)
+{
+	uint64_t cookie = bpf_get_attach_cookie(context), object;
+	uint64_t *kept = bpf_session_cookie();
+
+	if (bpf_session_is_return()) {
+		leave(*kept, cookie, kernel_arguments_result(context));
+		return 0;
+	}
+	if (!enter(context, cookie, &object))
+		return 1; /* no return wanted */
+	*kept = object;
+	return 0;
+}
+
+/* --- others: calls that wait for their return, by task ----------------------------------- */
+
+struct open_frame { uint64_t stack, object; };
+struct open_frames { uint32_t depth, pad; struct open_frame at[FRAMES]; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, TASKS_MAX);
+	__type(key, uint64_t);
+	__type(value, struct open_frames);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct open_frames);
+} nothing SEC(".maps");
+
+/* An index that the verifier can see is small enough: clang drops a mask that it has proved to do
+ * nothing. */
+#define FRAME(i) ({ uint64_t index_ = (i); barrier_var(index_); index_ & (FRAMES - 1); })
+
+static __always_inline struct open_frames *frames_of(uint64_t task)
+{
+	struct open_frames *f = bpf_map_lookup_elem(&tasks, &task), *empty;
+	uint32_t zero = 0;
+
+	if (f)
+		return f;
+	empty = bpf_map_lookup_elem(&nothing, &zero);
+	if (empty)
+		bpf_map_update_elem(&tasks, &task, empty, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &task);
+}
+
+static __always_inline int enter_frame(struct pt_regs *context)
+{
+	uint64_t object;
+	struct open_frames *f;
+	struct open_frame *at;
+	uint32_t depth;
+
+	if (!enter(context, bpf_get_attach_cookie(context), &object))
+		return 0;
+	f = frames_of(this_task());
+	if (!f) {
+		count(FOLLOW_DEEP);
+		return 0;
+	}
+	depth = f->depth;
+	if (depth >= FRAMES) {
+		count(FOLLOW_DEEP);
+		return 0;
+	}
+	at = &f->at[FRAME(depth)];
+	at->stack = kernel_arguments_stack(context);
+	at->object = object;
+	f->depth = depth + 1;
+	return 0;
+}
+
+/* A return belongs to the frame with its stack pointer. By the function it could not be told from a
+ * call of the same function, further in, that is not followed. */
+static __always_inline int is_frame(uint64_t stack, const struct open_frame *f)
+{
+	return stack - f->stack <= 16;
+}
+
+static __always_inline int leave_frame(struct pt_regs *context)
+{
+	uint64_t task = this_task(), stack = kernel_arguments_stack(context);
+	struct open_frames *f = bpf_map_lookup_elem(&tasks, &task);
+
+	if (!f)
+		return 0;
+	for (uint32_t i = 1; i <= FRAMES; i++) {
+		uint32_t depth = f->depth;
+		struct open_frame *at;
+
+		if (depth < i)
+			return 0;
+		at = &f->at[FRAME(depth - i)];
+		if (!is_frame(stack, at))
+			continue;
+		f->depth = depth - i;
+		leave(at->object, bpf_get_attach_cookie(context),
+		      kernel_arguments_result(context));
+		return 0;
+	}
+	return 0;
+}
+
+SEC("kprobe.multi") int multi_entry(struct pt_regs *context) { return enter_frame(context); }
+SEC("kretprobe.multi") int multi_return(struct pt_regs *context) { return leave_frame(context); }
+SEC("kprobe") int single_entry(struct pt_regs *context) { return enter_frame(context); }
+SEC("kretprobe") int single_return(struct pt_regs *context) { return leave_frame(context); }

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* libbpf reads the BTF, once for each run, on brace's thread; here names become offsets. Root alone
+ * decides what the kernel's BTF says. */
+#include "follow/bpf/types.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+#define NESTED_MAX 8u        /* anonymous members inside of each other */
+#define BITS_MAX 64u
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static void add_module(struct follow_types *t, struct btf *btf, const char *name)
+{
+	uint32_t first = t->modules.n ? btf__type_cnt(t->modules.at[0].btf) : 1;
+
+	*vec_add(&t->modules) = (struct follow_module){ btf, mem_strdup(name), first };
+}
+
+/* A module whose BTF cannot be had is one whose functions are not found. */
+static void read_module(struct follow_types *t, uint32_t id)
+{
+	char name[64] = "";
+	struct bpf_btf_info info = { .name = (uintptr_t)name, .name_len = sizeof(name) };
+	uint32_t n = sizeof(info);
+	struct btf *btf;
+	int fd = bpf_btf_get_fd_by_id(id);
+
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &n) && info.kernel_btf && strcmp(name, "vmlinux")) {
+		btf = btf__load_from_kernel_by_id_split(id, t->modules.at[0].btf);
+		if (btf)
+			add_module(t, btf, name);
+	}
+	close(fd);
+}
+
+int follow_types_read(struct follow_types *out, struct err *err)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	uint32_t id = 0;
+
+	*out = (struct follow_types){ 0 };
+	if (!kernel)
+		return err_set(err, ENOENT,
+			       "cannot read the kernel's types in %s: it takes a kernel with CONFIG_DEBUG_INFO_BTF, as distributions have",
+			       KERNEL_BTF);
+	add_module(out, kernel, "vmlinux");
+	while (!bpf_btf_get_next_id(id, &id))
+		read_module(out, id);
+	return 0;
+}
+
+void follow_types_free(struct follow_types *t)
+{
+	/* Those of modules lean on the kernel's. */
+	while (t->modules.n) {
+		struct follow_module *m = &t->modules.at[--t->modules.n];
+
+		btf__free(m->btf);
+		free(m->name);
+	}
+	vec_free(&t->modules);
+}
+
+/* --- types ------------------------------------------------------------------------------ */
+
+const struct btf_type *follow_types_plain(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *t = btf__type_by_id(btf, id);
+
+	while (t && (btf_is_mod(t) || btf_is_typedef(t)))
+		t = btf__type_by_id(btf, t->type);
+	return t && btf_is_void(t) ? NULL : t;
+}
+
+static const char *name_of(const struct btf *btf, const struct btf_type *t)
+{
+	const char *name = btf__name_by_offset(btf, t->name_off);
+
+	return name ? name : "";
+}
+
+bool follow_types_points_to(const struct btf *btf, uint32_t id, const char *name)
+{
+	const struct btf_type *t = follow_types_plain(btf, id);
+
+	if (!t || !btf_is_ptr(t))
+		return false;
+	t = follow_types_plain(btf, t->type);
+	return t && (btf_is_struct(t) || btf_is_fwd(t)) && !strcmp(name_of(btf, t), name);
+}
+
+/* The place of a walk from an object to a field. */
+struct field_walk {
+	const struct follow_types *types;
+	const struct btf *btf;
+	const struct btf_type *type; /* plain; NULL: void */
+	uint32_t bit, width;     /* from the last pointer on; of a bit field, or 0 */
+	struct follow_place place;
+	const char *text;        /* the user's */
+};
+
+static bool find_structure(const struct follow_types *t, const char *name, struct field_walk *out)
+{
+	for (size_t i = 0; i < t->modules.n; i++) {
+		struct btf *btf = t->modules.at[i].btf;
+		int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+		if (id <= 0)
+			continue;
+		*out = (struct field_walk){ .types = t, .btf = btf,
+				      .type = btf__type_by_id(btf, (uint32_t)id) };
+		return true;
+	}
+	return false;
+}
+
+static int unknown_structure(const struct follow_types *t, const struct follow_expression *x,
+			     struct err *err)
+{
+	struct nearest near = { .word = x->type };
+
+	for (size_t i = 0; i < t->modules.n; i++) {
+		const struct follow_module *m = &t->modules.at[i];
+
+		for (uint32_t id = m->first; id < btf__type_cnt(m->btf); id++) {
+			const struct btf_type *type = btf__type_by_id(m->btf, id);
+
+			if (btf_is_struct(type) && *name_of(m->btf, type))
+				nearest_offer(&near, name_of(m->btf, type));
+		}
+	}
+	if (near.best)
+		return err_at(err, EINVAL, x->text, x->type_at,
+			      "the kernel has no struct %s; did you mean %s?", x->type, near.best);
+	return err_at(err, EINVAL, x->text, x->type_at,
+		      "the kernel has no struct %s, nor has a module that is loaded", x->type);
+}
+
+/* --- fields ----------------------------------------------------------------------------- */
+
+/* Finds a member by name, in anonymous ones, too, and steps to it; all names are offered to *near.
+ */
+static bool step_to(struct field_walk *w, const struct btf_type *of, uint32_t bit, const char *name,
+		    struct nearest *near, unsigned depth)
+{
+	const struct btf_member *m = btf_members(of);
+
+	for (uint32_t i = 0; i < btf_vlen(of); i++) {
+		const struct btf_type *type = follow_types_plain(w->btf, m[i].type);
+		const char *is = btf__name_by_offset(w->btf, m[i].name_off);
+		uint32_t at = bit + btf_member_bit_offset(of, i);
+
+		if (is && *is)
+			nearest_offer(near, is);
+		if (is && *is && !strcmp(is, name)) {
+			w->width = btf_member_bitfield_size(of, i);
+			w->bit = at;
+			w->type = type;
+			return true;
+		}
+		if ((!is || !*is) && type && btf_is_composite(type) && depth < NESTED_MAX &&
+		    step_to(w, type, at, name, near, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+/* What a pointer points to; a type that is only declared in a module is the kernel's. */
+static int step_behind(struct field_walk *w, const struct follow_name *name, struct err *err)
+{
+	if (w->place.steps == FOLLOW_STEPS)
+		return err_at(err, EINVAL, w->text, name->at, "the path leads through more than %u pointers",
+			      FOLLOW_STEPS);
+	w->place.offset[w->place.steps++] = w->bit / 8;
+	w->type = follow_types_plain(w->btf, w->type->type);
+	w->bit = w->width = 0;
+	if (w->type && btf_is_fwd(w->type)) {
+		struct field_walk found;
+
+		if (find_structure(w->types, name_of(w->btf, w->type), &found)) {
+			w->btf = found.btf;
+			w->type = found.type;
+		}
+	}
+	return 0;
+}
+
+static int step_member(struct field_walk *w, const struct follow_name *name, struct err *err)
+{
+	struct nearest near = { .word = name->text };
+	const char *of;
+	int e;
+
+	if (w->type && btf_is_ptr(w->type)) {
+		e = step_behind(w, name, err);
+		if (e)
+			return e;
+	}
+	if (!w->type || !btf_is_composite(w->type))
+		return err_at(err, EINVAL, w->text, name->at,
+			      "there is no field %s here: what stands before it is no structure", name->text);
+	of = name_of(w->btf, w->type);
+	if (step_to(w, w->type, w->bit, name->text, &near, 0))
+		return 0;
+	if (near.best)
+		return err_at(err, EINVAL, w->text, name->at, "struct %s has no field %s; did you mean %s?", of,
+			      name->text, near.best);
+	return err_at(err, EINVAL, w->text, name->at, "struct %s has no field %s", of, name->text);
+}
+
+static int step_index(struct field_walk *w, const struct follow_name *name, struct err *err)
+{
+	const struct btf_array *a = w->type && btf_is_array(w->type) ? btf_array(w->type) : NULL;
+	int64_t bytes = a ? btf__resolve_size(w->btf, a->type) : 0;
+
+	if (!a)
+		return err_at(err, EINVAL, w->text, name->at, "there is no element: what stands before it is no array");
+	if (name->index >= a->nelems)
+		return err_at(err, EINVAL, w->text, name->at, "the array has %u elements, from 0 on",
+			      a->nelems);
+	w->bit += (uint32_t)bytes * 8 * (uint32_t)name->index;
+	w->type = follow_types_plain(w->btf, a->type);
+	return 0;
+}
+
+static bool is_char(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *t = follow_types_plain(btf, id);
+
+	return t && btf_is_int(t) && !strcmp(name_of(btf, t), "char");
+}
+
+/* Numbers: the place in bits, the sign. False: the type is none. */
+static bool end_as_number(struct field_walk *w)
+{
+	const struct btf_type *t = w->type;
+	struct follow_place *p = &w->place;
+	uint32_t bits, from;
+	bool is = t && (btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t));
+
+	if (!is)
+		return false;
+	p->bytes = btf_is_ptr(t) ? 8 : t->size;
+	bits = w->width ? w->width : 8 * p->bytes;
+	from = w->width ? w->bit / 8 / p->bytes * p->bytes : w->bit / 8;
+	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)))
+		return false;
+	p->last = from;
+	p->shift = w->bit - 8 * from;
+	p->mask = bits >= BITS_MAX ? UINT64_MAX : (1ull << bits) - 1;
+	p->pointer = btf_is_ptr(t);
+	if (btf_is_int(t) && btf_int_encoding(t) & BTF_INT_SIGNED)
+		p->sign = bits;
+	return true;
+}
+
+/* Text: an array of char, or what a char * points to. */
+static bool end_as_text(struct field_walk *w)
+{
+	const struct btf_type *t = w->type;
+
+	if (t && btf_is_ptr(t) && is_char(w->btf, t->type) && w->place.steps < FOLLOW_STEPS) {
+		w->place.offset[w->place.steps++] = w->bit / 8;
+		return true;
+	}
+	w->place.last = w->bit / 8;
+	return t && btf_is_array(t) && is_char(w->btf, btf_array(t)->type);
+}
+
+static int walk_path(struct field_walk *w, const struct follow_path *path, uint32_t from,
+		     struct err *err)
+{
+	int e = 0;
+
+	for (uint32_t i = from; i < path->n && !e; i++)
+		e = *path->names[i].text ? step_member(w, &path->names[i], err)
+					 : step_index(w, &path->names[i], err);
+	return e;
+}
+
+/* A number as the field has it: -1 and 0xffffffff are the same 32 bits. False: none of its values.
+ */
+static bool fit(const struct follow_place *p, uint64_t *value)
+{
+	uint64_t high = *value & ~p->mask;
+
+	if (high && high != ~p->mask)
+		return false;
+	*value &= p->mask;
+	if (p->sign && p->sign < BITS_MAX && *value >> (p->sign - 1))
+		*value |= ~p->mask;
+	return true;
+}
+
+static int plan_condition(const struct field_walk *object, const struct follow_condition *c,
+			  struct follow_test *out, struct err *err)
+{
+	const struct follow_name *last = &c->path.names[c->path.n - 1];
+	struct field_walk w = *object;
+	int e = walk_path(&w, &c->path, 0, err);
+
+	if (e)
+		return e;
+	if (!end_as_number(&w))
+		return err_at(err, EINVAL, w.text, last->at, "the field is no integer: only integers, enumerations and pointers are compared");
+	*out = (struct follow_test){ w.place, c->mask, c->value, c->compare, 0 };
+	if (!fit(&w.place, &out->value))
+		return err_at(err, EINVAL, w.text, last->at,
+			      "the field has %u bits, and is never %#llx",
+			      (unsigned)__builtin_popcountll(w.place.mask),
+			      (unsigned long long)c->value);
+	out->value &= c->mask;
+	return 0;
+}
+
+/* The first name may stand for the object: skb->len. */
+static int plan_shown(const struct field_walk *object, const struct follow_path *path,
+		      struct follow_place *out, struct err *err)
+{
+	struct nearest near = { .word = path->names[0].text };
+	struct field_walk w = *object;
+	bool is_object = path->n > 1 && *path->names[1].text &&
+			 !step_to(&w, w.type, 0, path->names[0].text, &near, 0);
+	int e;
+
+	w = *object;
+	e = walk_path(&w, path, is_object, err);
+	if (e)
+		return e;
+	/* A name is what a char * is for. */
+	if (end_as_text(&w) || end_as_number(&w)) {
+		*out = w.place;
+		return 0;
+	}
+	return err_at(err, EINVAL, w.text, path->names[path->n - 1].at,
+		      "the field is neither a number nor text: name one of its own fields");
+}
+
+int follow_types_plan(const struct follow_types *t, const struct follow_expression *x,
+		      const struct follow_shown *shown, struct follow_plan *out, struct err *err)
+{
+	struct field_walk object;
+	int e = 0;
+
+	if (!find_structure(t, x->type, &object))
+		return unknown_structure(t, x, err);
+	object.text = x->text;
+	for (out->n_tests = 0; out->n_tests < x->n && !e; out->n_tests++)
+		e = plan_condition(&object, &x->conditions[out->n_tests],
+				   &out->tests[out->n_tests], err);
+	object.text = shown->text;
+	for (out->n_shown = 0; out->n_shown < shown->n && !e; out->n_shown++)
+		e = plan_shown(&object, &shown->paths[out->n_shown], &out->shown[out->n_shown],
+			       err);
+	return e;
+}

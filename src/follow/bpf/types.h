@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The types of the running kernel and of its modules, by their BTF. */
+#pragma once
+#include <bpf/btf.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "follow/expression.h"
+
+struct follow_module { struct btf *btf; char *name; uint32_t first; /* its first own type */ };
+
+/* The kernel itself is the first one, "vmlinux". */
+struct follow_types { VEC(struct follow_module) modules; };
+
+/* Reads them. 0, or -errno and *err; *out is to be freed in any case. */
+int follow_types_read(struct follow_types *out, struct err *err);
+void follow_types_free(struct follow_types *t);
+/* The type without const, volatile and typedefs; NULL for void. */
+const struct btf_type *follow_types_plain(const struct btf *btf, uint32_t id);
+/* Whether the type is a pointer to the structure of this name. */
+bool follow_types_points_to(const struct btf *btf, uint32_t id, const char *name);
+/* Fills in where the fields of conditions and of --show are. 0, or -EINVAL and *err with the column
+ * of the name that is unknown, or no integer. */
+int follow_types_plan(const struct follow_types *t, const struct follow_expression *x,
+		      const struct follow_shown *shown, struct follow_plan *out, struct err *err);

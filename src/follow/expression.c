@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* A parser by recursive descent, without a separate scanner. Called once for each text, on brace's
+ * thread; the text is an argument of the command line. */
+#include "follow/expression.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct parser { const char *text, *at; struct err *err; };
+
+static size_t column(const struct parser *p) { return (size_t)(p->at - p->text); }
+
+#define WRONG(p, ...) err_at((p)->err, EINVAL, (p)->text, column(p), __VA_ARGS__)
+
+static void skip_blanks(struct parser *p)
+{
+	p->at += strspn(p->at, " \t");
+}
+
+/* Takes the word if it comes next. */
+static bool take(struct parser *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	skip_blanks(p);
+	if (strncmp(p->at, word, n))
+		return false;
+	p->at += n;
+	return true;
+}
+
+static bool is_name_byte(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static int take_name(struct parser *p, const char *what, char to[FOLLOW_NAME], size_t *at)
+{
+	size_t n = 0;
+
+	skip_blanks(p);
+	if (isdigit((unsigned char)*p->at) || !is_name_byte(*p->at))
+		return WRONG(p, "%s is expected here", what);
+	while (is_name_byte(p->at[n]))
+		n++;
+	if (n >= FOLLOW_NAME)
+		return WRONG(p, "a name has at most %u letters", FOLLOW_NAME - 1);
+	memcpy(to, p->at, n);
+	to[n] = '\0';
+	*at = column(p);
+	p->at += n;
+	return 0;
+}
+
+static int take_number(struct parser *p, uint64_t *out)
+{
+	bool negative = take(p, "-");
+	char *end;
+
+	skip_blanks(p);
+	if (!isdigit((unsigned char)*p->at))
+		return WRONG(p, "a number is expected here: 17, -1 or 0xbeef");
+	errno = 0;
+	*out = strtoull(p->at, &end, 0);
+	if (errno)
+		return WRONG(p, "the number is too large: 64 bits are the most");
+	if (is_name_byte(*end))
+		return WRONG(p, "a number is expected here: 17, -1 or 0xbeef");
+	p->at = end;
+	if (negative)
+		*out = -*out;
+	return 0;
+}
+
+/* --- paths ------------------------------------------------------------------------------ */
+
+/* Room for one more name of the path, or NULL and the sentence. */
+static struct follow_name *add_name(struct parser *p, struct follow_path *path)
+{
+	if (path->n < FOLLOW_NAMES) {
+		path->names[path->n] = (struct follow_name){ .at = column(p) };
+		return &path->names[path->n++];
+	}
+	WRONG(p, "a path has at most %u names", FOLLOW_NAMES);
+	return NULL;
+}
+
+static int take_index(struct parser *p, struct follow_path *path)
+{
+	struct follow_name *name = add_name(p, path);
+	int e = name ? take_number(p, &name->index) : -EINVAL;
+
+	if (!e && !take(p, "]"))
+		return WRONG(p, "] is expected here");
+	return e;
+}
+
+static int take_member(struct parser *p, struct follow_path *path, bool pointer)
+{
+	struct follow_name *name = add_name(p, path);
+
+	if (!name)
+		return -EINVAL;
+	name->pointer = pointer;
+	return take_name(p, "a field's name", name->text, &name->at);
+}
+
+static int take_path(struct parser *p, struct follow_path *path)
+{
+	int e = take_member(p, path, false);
+
+	while (!e) {
+		if (take(p, "["))
+			e = take_index(p, path);
+		else if (take(p, "->"))
+			e = take_member(p, path, true);
+		else if (take(p, "."))
+			e = take_member(p, path, false);
+		else
+			break;
+	}
+	return e;
+}
+
+/* --- conditions ------------------------------------------------------------------------- */
+
+static int take_comparison(struct parser *p, enum follow_compare *out)
+{
+	/* Longer ones first. */
+	static const struct { const char *word; enum follow_compare is; } words[] = {
+		{ "==", FOLLOW_EQUAL }, { "!=", FOLLOW_UNEQUAL }, { "<=", FOLLOW_LESS_EQUAL },
+		{ ">=", FOLLOW_GREATER_EQUAL }, { "<", FOLLOW_LESS }, { ">", FOLLOW_GREATER },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (take(p, words[i].word)) {
+			*out = words[i].is;
+			return 0;
+		}
+	if (*p->at == '=')
+		return WRONG(p, "a comparison is expected here; equal is ==");
+	return WRONG(p, "a comparison is expected here: ==, !=, <, <=, > or >=");
+}
+
+static int take_condition(struct parser *p, struct follow_condition *c)
+{
+	int e = take_path(p, &c->path);
+
+	c->mask = UINT64_MAX;
+	skip_blanks(p);
+	if (!e && strncmp(p->at, "&&", 2) && take(p, "&"))
+		e = take_number(p, &c->mask);
+	if (!e)
+		e = take_comparison(p, &c->compare);
+	if (!e)
+		e = take_number(p, &c->value);
+	if (!e && take(p, "/")) {
+		e = take_number(p, &c->mask);
+		c->value &= c->mask;
+	}
+	return e;
+}
+
+static int take_conditions(struct parser *p, struct follow_expression *out)
+{
+	int e;
+
+	do {
+		if (out->n == FOLLOW_CONDITIONS)
+			return WRONG(p, "there are at most %u conditions", FOLLOW_CONDITIONS);
+		e = take_condition(p, &out->conditions[out->n++]);
+	} while (!e && take(p, "&&"));
+	return e;
+}
+
+static int expect_end(struct parser *p, const char *else_what)
+{
+	skip_blanks(p);
+	return *p->at ? WRONG(p, "%s is expected here", else_what) : 0;
+}
+
+int follow_expression_parse(const char *text, struct follow_expression *out, struct err *err)
+{
+	struct parser p = { text, text, err };
+	int e;
+
+	*out = (struct follow_expression){ .text = text };
+	skip_blanks(&p);
+	if (!strncmp(p.at, "struct", 6) && (p.at[6] == ' ' || p.at[6] == '\t'))
+		p.at += 7;
+	e = take_name(&p, "a structure's name", out->type, &out->type_at);
+	if (!e && take(&p, "."))
+		e = take_conditions(&p, out);
+	return e ? e : expect_end(&p, out->n ? "&&, or the end," : "a dot, or the end,");
+}
+
+/* --- fields to be shown ------------------------------------------------------------------ */
+
+void follow_shown_free(struct follow_shown *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->labels[i]);
+	s->n = 0;
+}
+
+static int take_shown(struct parser *p, struct follow_shown *out)
+{
+	const char *from;
+	int e;
+
+	skip_blanks(p);
+	from = p->at;
+	if (out->n == FOLLOW_SHOWN)
+		return WRONG(p, "at most %u fields are shown", FOLLOW_SHOWN);
+	e = take_path(p, &out->paths[out->n]);
+	if (!e)
+		out->labels[out->n++] = mem_strndup(from, (size_t)(p->at - from));
+	return e;
+}
+
+int follow_shown_parse(const char *text, struct follow_shown *out, struct err *err)
+{
+	struct parser p = { text, text, err };
+	int e;
+
+	*out = (struct follow_shown){ .text = text };
+	do
+		e = take_shown(&p, out);
+	while (!e && take(&p, ","));
+	if (!e)
+		e = expect_end(&p, "a comma, or the end,");
+	if (e)
+		follow_shown_free(out);
+	return e;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects by address and tasks by number are sorted arrays, because there are few at a time. An
+ * object leaves the array when the function that ends it has returned, for the address may be
+ * another one's with the next event, and lives on until its last call has returned. Nothing fails:
+ * where events are missing, a return is alone, or an entry without its return. Called on brace's
+ * thread. */
+#include "follow/objects.h"
+
+#include <string.h>
+
+/* Lines kept in all, some 100 MB: then all objects' are given. */
+#define LINES_MAX 500000u
+
+/* A call that has not returned. */
+struct open_call {
+	struct follow_object *object;
+	uint64_t ns;
+	uint32_t function, depth;
+	uint32_t line;           /* 1 + its entry's index in lines; 0: given already */
+};
+
+struct follow_task { uint64_t id; VEC(struct open_call) open; };
+
+struct follow_objects {
+	struct follow_readers to;
+	VEC(struct follow_object *) living; /* by address */
+	VEC(struct follow_object *) ended;  /* with open calls */
+	VEC(struct follow_task) tasks;      /* by id */
+	struct follow_totals totals;
+	size_t lines;
+};
+
+struct follow_objects *follow_objects_new(const struct follow_readers *readers)
+{
+	struct follow_objects *all = mem_zalloc(sizeof(*all));
+
+	all->to = *readers;
+	return all;
+}
+
+struct follow_totals follow_objects_totals(const struct follow_objects *all)
+{
+	return all->totals;
+}
+
+/* --- objects ---------------------------------------------------------------------------- */
+
+static size_t place_of(const struct follow_objects *all, uint64_t address)
+{
+	return vec_bisect(&all->living, o, (*o)->address < address);
+}
+
+static struct follow_object *find_object(const struct follow_objects *all, uint64_t address)
+{
+	size_t i = place_of(all, address);
+
+	return i < all->living.n && all->living.at[i]->address == address ? all->living.at[i]
+									   : NULL;
+}
+
+static struct follow_object *add_object(struct follow_objects *all, uint64_t address)
+{
+	struct follow_object *o = mem_zalloc(sizeof(*o));
+	size_t i = place_of(all, address);
+
+	o->address = address;
+	o->number = (uint32_t)++all->totals.objects;
+	vec_add(&all->living);
+	memmove(all->living.at + i + 1, all->living.at + i,
+		(all->living.n - 1 - i) * sizeof(*all->living.at));
+	all->living.at[i] = o;
+	return o;
+}
+
+/* Gives the lines, and forgets them: open calls know of no line any more. */
+static void give_lines(struct follow_objects *all, struct follow_object *o)
+{
+	if (!o->lines.n)
+		return;
+	all->to.object(all->to.context, o);
+	all->lines -= o->lines.n;
+	vec_free(&o->lines);
+	o->continued = true;
+}
+
+static void free_object(struct follow_objects *all, struct follow_object *o)
+{
+	give_lines(all, o);
+	free(o);
+}
+
+/* Frees an ended object that no call is open of. */
+static void let_go(struct follow_objects *all, struct follow_object *o)
+{
+	if (!o->ended_by || o->open)
+		return;
+	for (size_t i = 0; i < all->ended.n; i++)
+		if (all->ended.at[i] == o) {
+			all->ended.at[i] = all->ended.at[--all->ended.n];
+			free_object(all, o);
+			return;
+		}
+}
+
+static void end_object(struct follow_objects *all, struct follow_object *o, uint32_t function)
+{
+	size_t i = place_of(all, o->address);
+
+	o->ended_by = function + 1;
+	o->ending = false;
+	memmove(all->living.at + i, all->living.at + i + 1,
+		(--all->living.n - i) * sizeof(*all->living.at));
+	*vec_add(&all->ended) = o;
+}
+
+/* --- tasks ------------------------------------------------------------------------------ */
+
+/* Idle tasks all have the number 0, one on each CPU. */
+static struct follow_task *task_of(struct follow_objects *all, const struct follow_event *e)
+{
+	uint64_t id = e->tid ? e->tid : 1ull << 32 | e->cpu;
+	size_t i = vec_bisect(&all->tasks, t, t->id < id);
+
+	if (i == all->tasks.n || all->tasks.at[i].id != id) {
+		vec_add(&all->tasks);
+		memmove(all->tasks.at + i + 1, all->tasks.at + i,
+			(all->tasks.n - 1 - i) * sizeof(*all->tasks.at));
+		all->tasks.at[i] = (struct follow_task){ .id = id };
+	}
+	return &all->tasks.at[i];
+}
+
+static uint32_t depth_of(const struct follow_task *t, const struct follow_object *o)
+{
+	uint32_t depth = 0;
+
+	for (size_t i = 0; i < t->open.n; i++)
+		depth += t->open.at[i].object == o;
+	return depth;
+}
+
+/* --- lines ------------------------------------------------------------------------------ */
+
+static struct follow_line line_of(const struct follow_event *e)
+{
+	struct follow_line l = {
+		.ns = e->ns, .function = e->function, .cpu = e->cpu, .pid = e->pid, .tid = e->tid,
+		.is_return = e->is_return, .why = e->why, .valid = e->valid,
+	};
+
+	memcpy(l.comm, e->comm, sizeof(l.comm));
+	memcpy(l.shown, e->shown, sizeof(l.shown));
+	return l;
+}
+
+/* Returns 1 + the line's index, or 0 if lines are not kept. */
+static uint32_t add_line(struct follow_objects *all, struct follow_object *o,
+			 const struct follow_line *l)
+{
+	if (all->to.line)
+		all->to.line(all->to.context, o, l);
+	if (!all->to.object)
+		return 0;
+	*vec_add(&o->lines) = *l;
+	all->lines++;
+	return (uint32_t)o->lines.n;
+}
+
+static void give_all(struct follow_objects *all)
+{
+	for (size_t i = 0; i < all->living.n; i++)
+		give_lines(all, all->living.at[i]);
+	for (size_t i = 0; i < all->ended.n; i++)
+		give_lines(all, all->ended.at[i]);
+	for (size_t i = 0; i < all->tasks.n; i++)
+		for (size_t k = 0; k < all->tasks.at[i].open.n; k++)
+			all->tasks.at[i].open.at[k].line = 0;
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+static void take_entry(struct follow_objects *all, const struct follow_event *e)
+{
+	struct follow_object *o = find_object(all, e->object);
+	const struct follow_function *f = all->to.function(all->to.context, e->function);
+	struct follow_task *t = task_of(all, e);
+	struct follow_line l = line_of(e);
+
+	/* The function that ends it has not told its return, and the memory is another's. */
+	if (o && o->ending && e->first) {
+		end_object(all, o, o->ending_in);
+		let_go(all, o);
+		o = NULL;
+	}
+	if (!o)
+		o = add_object(all, e->object);
+	l.depth = depth_of(t, o);
+	o->calls++;
+	o->open++;
+	all->totals.calls++;
+	*vec_add(&t->open) = (struct open_call){ o, e->ns, e->function, l.depth,
+						 add_line(all, o, &l) };
+	if (f && f->flags & FOLLOW_ENDS) {
+		o->ending = true;
+		o->ending_in = e->function;
+	}
+}
+
+static bool is_of(const struct open_call *c, const struct follow_event *e)
+{
+	return c->function == e->function && c->object->address == e->object;
+}
+
+/* Takes the latest open call that the return may be of. What was called later and has not told its
+ * return never will. False: there is none. */
+static bool close_call(struct follow_objects *all, struct follow_task *t,
+		       const struct follow_event *e, struct open_call *out)
+{
+	size_t i = t->open.n;
+
+	while (i && !is_of(&t->open.at[i - 1], e))
+		i--;
+	if (!i)
+		return false;
+	while (t->open.n > i) {
+		struct follow_object *lost = t->open.at[--t->open.n].object;
+
+		lost->open--;
+		if (lost != t->open.at[i - 1].object)
+			let_go(all, lost);
+	}
+	*out = t->open.at[--t->open.n];
+	return true;
+}
+
+static void make_child(struct follow_objects *all, const struct follow_object *o,
+		       const struct follow_event *e, struct follow_line *l)
+{
+	struct follow_object *child = find_object(all, e->result);
+
+	if (!child) {
+		child = add_object(all, e->result);
+		child->parent = o->number;
+		child->made_by = e->function + 1;
+	}
+	l->child = child->number;
+}
+
+static void take_return(struct follow_objects *all, const struct follow_event *e)
+{
+	struct follow_task *t = task_of(all, e);
+	struct open_call call = { 0 };
+	struct follow_line l = line_of(e);
+	bool known = close_call(all, t, e, &call);
+	struct follow_object *o = known ? call.object : find_object(all, e->object);
+	uint32_t at;
+
+	if (!o)
+		o = add_object(all, e->object);
+	l.result = e->result;
+	l.is_alone = !known;
+	l.depth = known ? call.depth : depth_of(t, o);
+	l.duration = known && e->ns > call.ns ? e->ns - call.ns : 0;
+	o->returns++;
+	o->open -= known;
+	all->totals.returns++;
+	if (e->child)
+		make_child(all, o, e, &l);
+	at = add_line(all, o, &l);
+	if (at && call.line)
+		o->lines.at[call.line - 1].other = at;
+	if (o->ending && o->ending_in == e->function)
+		end_object(all, o, e->function);
+	let_go(all, o);
+}
+
+void follow_objects_event(struct follow_objects *all, const struct follow_event *e)
+{
+	if (e->is_return)
+		take_return(all, e);
+	else
+		take_entry(all, e);
+	if (all->lines > LINES_MAX)
+		give_all(all);
+}
+
+/* In the order of their numbers, which is that of their first calls. */
+static int by_number(const void *a, const void *b)
+{
+	const struct follow_object *const *x = a, *const *y = b;
+
+	return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
+}
+
+void follow_objects_end(struct follow_objects *all)
+{
+	while (all->ended.n)
+		*vec_add(&all->living) = all->ended.at[--all->ended.n];
+	if (all->living.n)
+		qsort(all->living.at, all->living.n, sizeof(struct follow_object *), by_number);
+	for (size_t i = 0; i < all->living.n; i++)
+		free_object(all, all->living.at[i]);
+	all->living.n = 0;
+	for (size_t i = 0; i < all->tasks.n; i++)
+		vec_free(&all->tasks.at[i].open);
+	all->tasks.n = 0;
+}
+
+void follow_objects_free(struct follow_objects *all)
+{
+	for (size_t i = 0; i < all->living.n; i++) {
+		vec_free(&all->living.at[i]->lines);
+		free(all->living.at[i]);
+	}
+	for (size_t i = 0; i < all->ended.n; i++) {
+		vec_free(&all->ended.at[i]->lines);
+		free(all->ended.at[i]);
+	}
+	for (size_t i = 0; i < all->tasks.n; i++)
+		vec_free(&all->tasks.at[i].open);
+	vec_free(&all->living);
+	vec_free(&all->ended);
+	vec_free(&all->tasks);
+	free(all);
+}

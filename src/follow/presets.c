@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Two tables. Kernels differ: an end that a kernel does not have, or that cannot be traced in it,
+ * ends nothing. Called on brace's thread. */
+#include "follow/presets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/mem.h"
+
+static const char *const none[] = { NULL };
+
+/* Where the memory of an object goes: no function sees it afterwards. */
+static const struct { const char *type; const char *ends[7]; } usual_ends[] = {
+	{ "sk_buff", { "kfree_skbmem", "napi_skb_cache_put" } },
+	{ "inode", { "free_inode_nonrcu", "ext4_free_in_core_inode", "shmem_free_in_core_inode",
+		     "proc_free_inode", "sock_free_inode", "btrfs_free_inode" } },
+	{ "file", { "security_file_free" } },
+	{ "dentry", { "dentry_free" } },
+	{ "task_struct", { "free_task" } },
+	{ "sock", { "sk_prot_free", "security_sk_free" } },
+	{ "bio", { "bio_free" } },
+	{ "request", { "__blk_mq_free_request" } },
+};
+
+/* The kernel's number of a device has 20 bits for the minor one. */
+static char *of_file(const char *path, struct err *err)
+{
+	struct stat s;
+
+	if (stat(path, &s) < 0) {
+		err_set(err, errno, "cannot follow the file %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	return mem_printf("struct inode.i_ino==%llu && i_sb->s_dev==%llu",
+			  (unsigned long long)s.st_ino,
+			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
+}
+
+static char *of_packet(const char *mark, struct err *err)
+{
+	return mem_printf("struct sk_buff.mark==%s", mark);
+}
+
+static char *of_task(const char *pid, struct err *err)
+{
+	return mem_printf("struct task_struct.pid==%s", pid);
+}
+
+static char *of_connection(const char *port, struct err *err)
+{
+	return mem_printf("struct sock.__sk_common.skc_num==%s", port);
+}
+
+static const struct { const char *name; char *(*make)(const char *value, struct err *err); }
+names[] = {
+	{ "file", of_file }, { "packet", of_packet }, { "task", of_task },
+	{ "connection", of_connection },
+};
+
+int follow_preset_read(const char *text, struct follow_preset *out, struct err *err)
+{
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : 0;
+
+	*out = (struct follow_preset){ .ends = none };
+	for (size_t i = 0; colon && i < sizeof(names) / sizeof(*names); i++) {
+		if (strlen(names[i].name) != n || memcmp(names[i].name, text, n))
+			continue;
+		out->text = names[i].make(colon + 1, err);
+		return out->text ? 0 : -err->code;
+	}
+	out->text = mem_strdup(strcmp(text, "packet") ? text : "struct sk_buff");
+	return 0;
+}
+
+void follow_preset_ends(struct follow_preset *p, const char *type)
+{
+	for (size_t i = 0; i < sizeof(usual_ends) / sizeof(*usual_ends); i++)
+		if (!strcmp(usual_ends[i].type, type))
+			p->ends = usual_ends[i].ends;
+}
+
+void follow_preset_free(struct follow_preset *p)
+{
+	free(p->text);
+}

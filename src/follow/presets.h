@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of some types beforehand: short names for what is followed often, and functions in
+ * which objects end. */
+#pragma once
+#include "base/err.h"
+
+struct follow_preset {
+	char *text;              /* as an expression (expression.h) */
+	const char *const *ends; /* NULL-terminated */
+};
+
+/* Takes packet[:MARK], file:PATH, task:PID or connection:PORT for the expression that it stands
+ * for, any other text for itself. 0, or -errno and *err. follow_preset_free() frees it in any case.
+ */
+int follow_preset_read(const char *text, struct follow_preset *out, struct err *err);
+/* Fills in the usual ends of the type's objects, perhaps none. */
+void follow_preset_ends(struct follow_preset *p, const char *type);
+void follow_preset_free(struct follow_preset *p);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What brace and its BPF program tell each other: which objects are followed, and the events. No
+ * libc: the program has none. */
+#pragma once
+
+#ifdef __bpf__
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __INT64_TYPE__ int64_t;
+#else
+#include <stdint.h>
+#endif
+
+#define FOLLOW_STEPS 4u      /* pointers on the way to a field */
+#define FOLLOW_CONDITIONS 4u
+#define FOLLOW_SHOWN 6u      /* fields of --show */
+#define FOLLOW_TEXT 16u      /* bytes of one that is text, and of a task's name */
+#define FOLLOW_PIDS 8u
+
+/* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
+struct follow_place {
+	uint32_t offset[FOLLOW_STEPS], steps;
+	uint32_t last;       /* offset of the field behind the last pointer */
+	uint32_t bytes;      /* of the number that is read: 1, 2, 4 or 8; 0: text */
+	uint32_t shift;      /* a bit field: to its lowest bit */
+	uint32_t sign;       /* bits of a signed number; 0: it is unsigned */
+	uint32_t pointer;    /* the number is an address */
+	uint64_t mask;       /* a bit field's; otherwise of all bits */
+};
+
+enum follow_compare {
+	FOLLOW_EQUAL, FOLLOW_UNEQUAL, FOLLOW_LESS, FOLLOW_LESS_EQUAL, FOLLOW_GREATER,
+	FOLLOW_GREATER_EQUAL, FOLLOW_COMPARISONS_N,
+};
+
+/* (field & mask) COMPARE value */
+struct follow_test {
+	struct follow_place place;
+	uint64_t mask, value;
+	uint32_t compare, pad;
+};
+
+/* Constants of the loaded program, before its first instruction runs. */
+struct follow_plan {
+	struct follow_test tests[FOLLOW_CONDITIONS];
+	struct follow_place shown[FOLLOW_SHOWN];
+	uint32_t n_tests, n_shown;
+	/* an object that has passed the tests is followed by its address, to its end */
+	uint32_t by_identity;
+	uint32_t own;        /* brace's pid: its calls are passed over */
+	uint32_t pids[FOLLOW_PIDS], n_pids; /* objects pass the tests in these only; none: in all */
+	uint32_t pad;
+};
+
+/* The cookie of a function: FUNCTION << 16 | FLAGS << 8 | REGISTER. */
+#define FOLLOW_ENDS 1u       /* the object is gone when this function returns */
+#define FOLLOW_GIVES 2u      /* it returns a pointer to the same type */
+
+enum follow_why { FOLLOW_BY_FIELD = 1, FOLLOW_BY_IDENTITY };
+
+union follow_value { uint64_t number; char text[FOLLOW_TEXT]; };
+
+struct follow_event {
+	uint64_t ns;         /* CLOCK_MONOTONIC */
+	uint64_t object;     /* its address */
+	uint64_t result;     /* of a return */
+	uint32_t function, cpu, pid, tid;
+	uint8_t is_return;
+	uint8_t why;         /* enum follow_why, of an entry */
+	uint8_t child;       /* of a return: the result is followed from now on */
+	uint8_t valid;       /* of an entry: the values of --show that could be read, a bit each */
+	uint8_t first;       /* of an entry: by identity, the object was not followed before */
+	uint8_t pad[3];
+	char comm[FOLLOW_TEXT];
+	union follow_value shown[FOLLOW_SHOWN];
+};
+
+/* What the program counts, each by CPU. */
+enum follow_count {
+	FOLLOW_CALLS,        /* of watched functions */
+	FOLLOW_FULL,         /* events without room */
+	FOLLOW_DEEP,         /* calls whose return is not told: more than the program remembers */
+	FOLLOW_CROWDED,      /* objects that there was no room to remember */
+	FOLLOW_COUNTS_N,
+};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* brace follow: an object through all functions that take it. main() calls it, on brace's only
+ * thread, which also reads the kernel's events and looks at the program in between. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/monotonic.h"
+#include "follow/presets.h"
+#include "follow/print.h"
+#include "ui/commands.h"
+#include "ui/run.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/summary.h"
+#include "ui/waiting_program.h"
+
+#define WAIT_MS 50
+#define LIMIT_USUAL 200u
+
+struct following {
+	struct invocation *inv;
+	struct follow_preset preset;
+	struct follow_expression expression;
+	struct follow_shown shown;
+	uint32_t pids[FOLLOW_PIDS];
+	struct follow_kernel *kernel;
+	struct waiting_program program;
+	struct screen screen;
+	struct follow_print print;
+	struct follow_objects *objects;
+	uint64_t attach_ms, end_ms;
+	char *type;
+};
+
+/* --- the command line ------------------------------------------------------------------- */
+
+static int read_pids(struct following *f, struct err *err)
+{
+	size_t n = f->inv->pids.n;
+
+	if (n > FOLLOW_PIDS)
+		return err_set(err, EINVAL, "-p: follow takes at most %u processes", FOLLOW_PIDS);
+	for (size_t i = 0; i < n; i++)
+		f->pids[i] = (uint32_t)f->inv->pids.at[i];
+	return 0;
+}
+
+static int read_by(const struct invocation *inv, bool *identity, struct err *err)
+{
+	*identity = !inv->by || !strcmp(inv->by, "identity");
+	if (*identity || !strcmp(inv->by, "field"))
+		return 0;
+	return err_set(err, EINVAL, "--by: there are identity and field, not %s", inv->by);
+}
+
+static int check_lists(const struct invocation *inv, struct err *err)
+{
+	if (!function_list_has_conditions(&inv->settings.filter) &&
+	    !function_list_has_conditions(&inv->settings.notrace))
+		return 0;
+	return err_set(err, EINVAL, "-l: follow takes no conditions on arguments: what is followed has its own");
+}
+
+/* Opens the kernel's side as the command line says. 0, or -errno and *err. */
+static int open_kernel(struct following *f, struct err *err)
+{
+	struct invocation *inv = f->inv;
+	struct follow_wish wish = {
+		.expression = &f->expression, .shown = &f->shown, .pids = f->pids,
+		.n_pids = inv->pids.n, .filter = &inv->settings.filter,
+		.notrace = &inv->settings.notrace, .modules = &inv->settings.modules,
+		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !inv->ends.n,
+		.ends = f->preset.ends, .way = inv->attach,
+	};
+	int e = read_by(inv, &wish.by_identity, err);
+
+	if (!e)
+		e = check_lists(inv, err);
+	if (!e)
+		e = read_pids(f, err);
+	if (e)
+		return e;
+	*vec_add(&inv->ends) = NULL;
+	if (inv->ends.n > 1)
+		wish.ends = inv->ends.at;
+	return follow_kernel_open(&wish, &f->kernel, err);
+}
+
+static int read_command_line(struct following *f, struct err *err)
+{
+	struct invocation *inv = f->inv;
+	int e = invocation_settings(inv, err);
+
+	if (!e)
+		e = follow_preset_read(inv->questions[0], &f->preset, err);
+	if (!e)
+		e = follow_expression_parse(f->preset.text, &f->expression, err);
+	if (!e && inv->show)
+		e = follow_shown_parse(inv->show, &f->shown, err);
+	if (!e)
+		follow_preset_ends(&f->preset, f->expression.type);
+	return e;
+}
+
+/* --- printing --------------------------------------------------------------------------- */
+
+static const struct follow_function *function_of(void *context, uint32_t n)
+{
+	struct following *f = context;
+
+	return follow_kernel_function(f->kernel, n);
+}
+
+static void print_object(void *context, const struct follow_object *o)
+{
+	struct following *f = context;
+
+	follow_print_object(&f->print, o);
+}
+
+static void print_line(void *context, const struct follow_object *o, const struct follow_line *l)
+{
+	struct following *f = context;
+
+	follow_print_json_line(&f->print, o, l);
+}
+
+static void open_output(struct following *f)
+{
+	bool json = f->inv->json;
+	struct follow_readers readers = {
+		.line = json ? print_line : NULL, .object = json ? NULL : print_object,
+		.function = function_of, .context = f,
+	};
+
+	screen_open_begun(&f->screen, f->inv, SCREEN_PLAIN, json ? NULL : paint_graph);
+	f->type = mem_printf("struct %s", f->expression.type);
+	f->print = (struct follow_print){
+		.to = &f->screen.text, .plan = follow_kernel_plan(f->kernel), .shown = &f->shown,
+		.type = f->type, .max_depth = f->inv->settings.max_graph_depth,
+		.function = function_of, .context = f,
+	};
+	f->objects = follow_objects_new(&readers);
+	if (json)
+		follow_print_json_head(&f->print);
+}
+
+/* --- what was missed --------------------------------------------------------------------- */
+
+static void say_count(uint64_t n, const char *what, const char **before)
+{
+	char text[32];
+
+	if (!n)
+		return;
+	say("%s%s %s", *before, summary_grouped(n, text), what);
+	*before = ", ";
+}
+
+static void say_functions(const struct following *f)
+{
+	const struct follow_census *c = follow_kernel_census(f->kernel);
+	const char *before = "; not watched: ";
+	char watched[32], takes[32];
+
+	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s",
+	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), f->type,
+	    follow_kernel_way_name(follow_kernel_way(f->kernel)), (double)f->attach_ms / 1000);
+	say_count(c->untraceable, "not traceable", &before);
+	say_count(c->beyond, "that take it on the stack", &before);
+	say_count(c->ambiguous, "whose name is not unique", &before);
+	say_count(c->unchosen, "not chosen", &before);
+	say_count(c->refused, "refused by the kernel", &before);
+	say("\n");
+}
+
+/* All three counters, always. */
+static void say_losses(const struct follow_losses *l)
+{
+	const char *before = "; also ";
+	char full[32], missed[32], recursed[32];
+
+	say("brace: lost: %s events (buffer full), %s calls (missed by the kernel), %s calls (another BPF program ran)",
+	    summary_grouped(l->full, full),
+	    l->known_missed ? summary_grouped(l->missed, missed) : "unknown",
+	    summary_grouped(l->recursed, recursed));
+	say_count(l->deep, "returns of calls that lay too deep", &before);
+	say_count(l->crowded, "objects (too many at once)", &before);
+	say("\n");
+}
+
+static void say_summary(const struct following *f, const struct follow_losses *losses)
+{
+	struct follow_totals t = follow_objects_totals(f->objects);
+	char objects[32], calls[32], returns[32];
+
+	if (f->inv->quiet)
+		return;
+	say("brace: %s object%s, %s call%s, %s returned\n", summary_grouped(t.objects, objects),
+	    t.objects == 1 ? "" : "s", summary_grouped(t.calls, calls), t.calls == 1 ? "" : "s",
+	    summary_grouped(t.returns, returns));
+	say_functions(f);
+	say_losses(losses);
+}
+
+/* --- following -------------------------------------------------------------------------- */
+
+static void take_event(void *context, const struct follow_event *e)
+{
+	struct following *f = context;
+
+	follow_objects_event(f->objects, e);
+}
+
+static bool is_over(struct following *f)
+{
+	return waiting_program_is_over(&f->program) || screen_is_done(&f->screen) ||
+	       (f->end_ms && monotonic_ms() >= f->end_ms);
+}
+
+/* The exit status, said if brace's own. */
+static int read_events(struct following *f)
+{
+	struct follow_losses losses;
+	struct err err;
+	bool over;
+	int e;
+
+	do {
+		over = is_over(f);
+		e = follow_kernel_read(f->kernel, over ? 0 : WAIT_MS, take_event, f, &err);
+		out_flush(&f->screen.text);
+	} while (!over && !e);
+	follow_kernel_losses(f->kernel, &losses);
+	follow_kernel_detach(f->kernel);
+	if (!e)
+		e = follow_kernel_read(f->kernel, 0, take_event, f, &err);
+	follow_objects_end(f->objects);
+	say_summary(f, &losses);
+	return e ? say_error(&err) : 0;
+}
+
+/* Makes all ready: the file of -o, the program, which waits, and the functions. 0, or -errno and
+ * *err. */
+static int set_up(struct following *f, struct err *err)
+{
+	uint64_t began = monotonic_ms();
+	int e = screen_file_begin(f->inv, err);
+
+	if (!e && f->inv->n_operands)
+		e = waiting_program_start(&f->program, f->inv->operands, err);
+	if (!e)
+		e = follow_kernel_attach(f->kernel, err);
+	f->attach_ms = monotonic_ms() - began;
+	return e;
+}
+
+/* Lets the program run, and follows to its end. The exit status. */
+static int run(struct following *f)
+{
+	struct invocation *inv = f->inv;
+	struct err err;
+	int status = 0;
+
+	waiting_program_catch_interrupts();
+	if (set_up(f, &err))
+		status = say_error(&err);
+	else if (inv->n_operands)
+		status = waiting_program_release(&f->program, inv->operands[0]);
+	if (status) {
+		waiting_program_drop(&f->program);
+		screen_file_drop(inv);
+		return status;
+	}
+	open_output(f);
+	if (inv->duration_ns)
+		f->end_ms = monotonic_ms() + inv->duration_ns / 1000000;
+	status = read_events(f);
+	if (f->program.pid)
+		say("brace: stopping; the program goes on\n");
+	return status;
+}
+
+static void free_all(struct following *f)
+{
+	if (f->objects)
+		follow_objects_free(f->objects);
+	follow_kernel_close(f->kernel);
+	follow_shown_free(&f->shown);
+	follow_preset_free(&f->preset);
+	free(f->type);
+}
+
+int cmd_follow(struct invocation *inv)
+{
+	struct following f = { .inv = inv };
+	struct err err;
+	int status;
+
+	if (!inv->kernel) {
+		say("brace: follow takes -k: objects of the kernel\n");
+		return EXIT_BRACE;
+	}
+	if (read_command_line(&f, &err) || open_kernel(&f, &err))
+		status = say_error(&err);
+	else
+		status = screen_close(&f.screen, run(&f));
+	free_all(&f);
+	/* The program's, if it ran to its end. */
+	return status || !inv->n_operands || f.program.pid ? status
+							   : run_exit(f.program.wait_status);
+}

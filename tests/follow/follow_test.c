@@ -1,0 +1,249 @@
+/* What the kernel's part of the tests (tests/vm/follow.sh) cannot bring about at will: every fault
+ * of an expression with its column, and events that are missing, late, or of an object in the
+ * memory of another. The events are made by hand, the objects and their text are what brace
+ * prints. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arch/kernel_arguments.h"
+#include "follow/presets.h"
+#include "follow/print.h"
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+static void parses_conditions(void **state)
+{
+	struct follow_expression x;
+	struct err err;
+
+	assert_int_equal(follow_expression_parse(" struct inode.i_ino >= -1 && i_sb->s_dev[2]&0xf0 != 'x'", &x, &err), -EINVAL);
+	assert_int_equal(follow_expression_parse("struct inode.i_ino >= -1 && i_sb->s_dev[2]&0xf0 != 7 && a.b==0xbeef/0xff", &x, &err), 0);
+	assert_string_equal(x.type, "inode");
+	assert_int_equal(x.n, 3);
+	assert_int_equal(x.conditions[0].compare, FOLLOW_GREATER_EQUAL);
+	assert_true(x.conditions[0].value == UINT64_MAX && x.conditions[0].mask == UINT64_MAX);
+	assert_int_equal(x.conditions[1].path.n, 3);
+	assert_true(x.conditions[1].path.names[1].pointer && !*x.conditions[1].path.names[2].text);
+	assert_int_equal(x.conditions[1].path.names[2].index, 2);
+	assert_int_equal(x.conditions[1].mask, 0xf0);
+	assert_int_equal(x.conditions[2].value, 0xef);
+	assert_int_equal(follow_expression_parse("bio", &x, &err), 0);
+	assert_int_equal(x.n, 0);
+}
+
+static void points_at_faults(void **state)
+{
+	static const struct { const char *text; size_t column; const char *says; } faults[] = {
+		{ "", 0, "a structure's name" }, { "struct ", 7, "a structure's name" }, { "bio x", 4, "a dot, or the end" },
+		{ "bio.", 4, "a field's name" }, { "bio.x", 5, "a comparison" }, { "bio.x=1", 5, "equal is ==" },
+		{ "bio.x==", 7, "a number" }, { "bio.x==1y", 7, "a number" }, { "bio.x==1 && ", 12, "a field's name" },
+		{ "bio.x==1 || y==2", 9, "&&, or the end" }, { "bio.x[1==2", 7, "]" }, { "bio.x==0x10000000000000000", 7, "too large" },
+		{ "bio.a==1&&b==1&&c==1&&d==1&&e==1", 28, "at most 4" }, { "bio.a.b.c.d.e.f.g.h.i.j.k.l.m==1", 28, "at most 12" },
+		{ "bio.a1234567890123456789012345678901234567890123456789012345678901234==1", 4, "at most 63" },
+	};
+	struct follow_expression x;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		assert_int_equal(follow_expression_parse(faults[i].text, &x, &err), -EINVAL);
+		assert_int_equal(err.column, faults[i].column);
+		if (!strstr(err.text, faults[i].says))
+			fail_msg("%s: %s", faults[i].text, err.text);
+	}
+}
+
+static void parses_what_is_shown(void **state)
+{
+	struct follow_shown s;
+	struct err err;
+
+	assert_int_equal(follow_shown_parse("skb->len , dev->name", &s, &err), 0);
+	assert_int_equal(s.n, 2);
+	assert_string_equal(s.labels[1], "dev->name");
+	follow_shown_free(&s);
+	assert_int_equal(follow_shown_parse("a,b,c,d,e,f,g", &s, &err), -EINVAL);
+	assert_int_equal(err.column, 12);
+	assert_int_equal(follow_shown_parse("a,,b", &s, &err), -EINVAL);
+	assert_int_equal(err.column, 2);
+}
+
+static void knows_presets(void **state)
+{
+	struct follow_preset p;
+	struct err err;
+
+	assert_int_equal(follow_preset_read("packet:7", &p, &err), 0);
+	assert_string_equal(p.text, "struct sk_buff.mark==7");
+	follow_preset_ends(&p, "sk_buff");
+	assert_string_equal(p.ends[0], "kfree_skbmem");
+	follow_preset_free(&p);
+	assert_int_equal(follow_preset_read("file:/nowhere/at all", &p, &err), -ENOENT);
+	follow_preset_free(&p);
+}
+
+/* A structure of at most 16 bytes goes in registers, and moves what comes behind it. */
+static void counts_registers(void **state)
+{
+	assert_int_equal(kernel_arguments_taken(4, 0), 1);
+	assert_int_equal(kernel_arguments_taken(16, 0), 2);
+	assert_int_equal(kernel_arguments_taken(16, 1), 2);
+	assert_int_equal(kernel_arguments_taken(24, 1), 0);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+enum { SEND, COPY, FREE, TOUCH };
+static const struct follow_function functions[] = {
+	[SEND] = { "send", "vmlinux", 1, 0, 0, FOLLOW_SIGNED, 4 },
+	[COPY] = { "copy", "vmlinux", 2, 0, FOLLOW_GIVES, FOLLOW_POINTER, 8 },
+	[FREE] = { "free", "vmlinux", 3, 0, FOLLOW_ENDS, FOLLOW_VOID, 8 },
+	[TOUCH] = { "touch", "mod", 4, 0, 0, FOLLOW_UNSIGNED, 1 },
+};
+
+static const struct follow_function *function_of(void *context, uint32_t n)
+{
+	return n < 4 ? &functions[n] : NULL;
+}
+
+struct printed { char text[8192]; size_t n; struct out out; struct follow_print print; struct follow_objects *objects; uint64_t ns; };
+
+static int keep(void *context, const char *bytes, size_t n)
+{
+	struct printed *p = context;
+
+	assert_true(p->n + n < sizeof(p->text));
+	memcpy(p->text + p->n, bytes, n);
+	p->n += n;
+	return 0;
+}
+
+static void print_object(void *context, const struct follow_object *o)
+{
+	follow_print_object(&((struct printed *)context)->print, o);
+}
+
+static const struct follow_plan plan;
+static const struct follow_shown shown;
+
+static void begin(struct printed *p)
+{
+	struct follow_readers readers = { .object = print_object, .function = function_of, .context = p };
+
+	memset(p, 0, sizeof(*p));
+	out_init(&p->out, keep, p);
+	p->print = (struct follow_print){ .to = &p->out, .plan = &plan, .shown = &shown, .type = "struct x", .function = function_of };
+	p->objects = follow_objects_new(&readers);
+}
+
+/* Each event a microsecond after the one before. */
+static void event(struct printed *p, struct follow_event e)
+{
+	e.ns = p->ns += 1000;
+	e.why = e.is_return ? 0 : FOLLOW_BY_FIELD;
+	memcpy(e.comm, "task", 5);
+	follow_objects_event(p->objects, &e);
+}
+
+static void enter(struct printed *p, uint32_t tid, uint32_t function, uint64_t object, bool first)
+{
+	event(p, (struct follow_event){ .tid = tid, .function = function, .object = object, .first = first });
+}
+
+static void leave(struct printed *p, uint32_t tid, uint32_t function, uint64_t object, uint64_t result, bool child)
+{
+	event(p, (struct follow_event){ .tid = tid, .function = function, .object = object, .result = result, .child = child,
+					.is_return = true });
+}
+
+/* Only what follows the columns of a line. */
+static void expect(struct printed *p, const char *wanted)
+{
+	char got[4096] = "", *rest = p->text, *line;
+
+	follow_objects_end(p->objects);
+	out_flush(&p->out);
+	while ((line = strsep(&rest, "\n"))) {
+		char *behind = strrchr(line, '|');
+
+		if (*line == '#' && !behind)
+			strcat(strcat(got, line), "\n");
+		else if (*line != '#' && behind)
+			strcat(strcat(got, behind + 3), "\n");
+	}
+	assert_string_equal(got, wanted);
+	follow_objects_free(p->objects);
+	out_free(&p->out);
+}
+
+static void nests_and_ends(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter(&p, 1, SEND, 0x10, true);
+	enter(&p, 1, TOUCH, 0x10, false);
+	enter(&p, 2, TOUCH, 0x10, false); /* another task: a depth of its own */
+	leave(&p, 1, TOUCH, 0x10, 0x1ff, false);
+	leave(&p, 2, TOUCH, 0x10, 1, false);
+	enter(&p, 1, FREE, 0x10, false);
+	enter(&p, 1, TOUCH, 0x10, false);
+	leave(&p, 1, TOUCH, 0x10, 0, false);
+	leave(&p, 1, FREE, 0x10, 0, false);
+	enter(&p, 2, SEND, 0x10, true); /* another object in its memory, while its first call is open */
+	leave(&p, 2, SEND, 0x10, 5, false);
+	leave(&p, 1, SEND, 0x10, (uint32_t)-5, false);
+	expect(&p, "# object 1: struct x at 0x10, 5 calls, ended by free\n"
+		   "send() {\n  touch() {\ntouch() {\n  } /* touch ret=255 */\n} /* touch ret=1 */\n"
+		   "  free() {\n    touch(); /* ret=0 */\n  } /* free */\n} /* send ret=-5 */\n"
+		   "# object 2: struct x at 0x10, 1 call\nsend(); /* ret=5 */\n");
+}
+
+static void makes_children(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter(&p, 1, COPY, 0x10, true);
+	leave(&p, 1, COPY, 0x10, 0x20, true);
+	enter(&p, 1, TOUCH, 0x20, false);
+	leave(&p, 1, TOUCH, 0x20, 0, false);
+	expect(&p, "# object 1: struct x at 0x10, 1 call\ncopy(); /* ret=0x20 (object 2) */\n"
+		   "# object 2: struct x at 0x20, made of object 1 by copy, 1 call\ntouch(); /* ret=0 */\n");
+}
+
+/* A return without its entry, entries without their returns, one of another call in between. */
+static void bears_losses(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	leave(&p, 1, SEND, 0x10, 3, false);
+	enter(&p, 1, SEND, 0x10, false);
+	enter(&p, 1, TOUCH, 0x10, false);
+	enter(&p, 1, TOUCH, 0x20, false);
+	leave(&p, 1, SEND, 0x10, 4, false);
+	leave(&p, 1, TOUCH, 0x10, 4, false);
+	enter(&p, 1, FREE, 0x20, false); /* its return is lost */
+	enter(&p, 2, SEND, 0x20, true);
+	expect(&p, "# object 1: struct x at 0x10, 2 calls, 3 returned\n"
+		   "} /* send ret=3 */\nsend() {\n  touch() {\n} /* send ret=4 */\n} /* touch ret=4 */\n"
+		   "# object 2: struct x at 0x20, 2 calls, 0 returned, ended by free\ntouch() {\nfree() {\n"
+		   "# object 3: struct x at 0x20, 1 call, 0 returned\nsend() {\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown),
+		cmocka_unit_test(knows_presets),     cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
+		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

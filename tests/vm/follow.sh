@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2154,SC2086,SC2012
+# brace follow -k in the guest: sourced by kernel.sh, in its boot and with its functions.
+
+if ! "$brace" follow -k 'struct nothing' 2>&1 | grep -q 'without BPF'; then
+calls() { grep -c '"is_return":false' "$1"; }
+returns() { grep -c '"is_return":true' "$1"; }
+lost_nothing='lost: 0 events (buffer full), 0 calls (missed by the kernel), 0 calls (another BPF program ran)'
+
+# --- a packet with a mark, and its reply, which the kernel marks as the request: it comes to ping's raw socket as a clone.
+# JSON for who comes from ipftrace2
+ip link set lo up
+echo 1 >/proc/sys/net/ipv4/fwmark_reflect
+ping_once='/usr/bin/ping -q -c 1 -m 48879 127.0.0.1'
+$ping_once >/dev/null
+run 0 follow -k packet:0xbeef --json --show 'skb->len,skb->dev->name' -o session -- $ping_once
+check 'follow: as many returns as calls' [ "$(calls session)" = "$(returns session)" ]
+check "follow --json: ipftrace2's keys" has '^{"packet_id":"0x[0-9a-f]*","timestamp":[0-9]*,"processor_id":[0-9]*,"module":"vmlinux","function":"__ip_local_out","is_return":false,' session
+check 'follow: a function that takes const struct sk_buff *' has '"function":"skb_copy_and_csum_bits",.*"object":1,.*"skb->dev->name":"lo"}' session
+check 'follow: into the receiving side, to its end' has '"function":"kfree_skbmem","is_return":true,"object":1,' session
+check 'follow: the reply is another object' has '"function":"__ip_local_out","is_return":false,"object":2,.*"why":"field"' session
+check 'follow: a clone is a child' has '"function":"skb_clone","is_return":true,"object":2,.*"child":3}' session
+check 'follow: nothing lost, in three counters' has "$lost_nothing"
+check 'follow: most functions are watched, the others counted' has 'functions that take a struct sk_buff watched by kprobe.session, .*; not watched: [0-9]* not traceable, '
+# Whether a softirq comes at once or later changes their order.
+functions() { grep '"object":1,' "$1" | grep -o '"function":"[^"]*","is_return":[a-z]*' | sort; }
+run 0 follow -k packet:0xbeef --json -o multi --attach kprobe.multi -- $ping_once
+check 'follow: kprobe.multi, as many returns as calls' [ "$(calls multi)" = "$(returns multi)" ]
+echo 0 >/proc/sys/net/ipv4/fwmark_reflect
+functions session >a
+functions multi >b
+check 'follow: kprobe.multi tells the same calls and returns of the request as kprobe.session' cmp a b
+
+# --- tasks that a task forks: they begin as copies of it, with its number
+sh -c 'while :; do busybox true; done' &
+pid=$!
+run 0 follow -k task:$pid --attach kprobe --json -o task -l wake_up_new_task -l sched_fork --duration 1s
+kill $pid
+wait $pid 2>/dev/null
+check 'follow: single kprobes tell calls and returns' [ "$(returns task)" -ge 2 ]
+check 'follow: by identity, when the field has changed' has '"function":"wake_up_new_task","is_return":false,.*"why":"identity"}' task
+run 125 follow -k task:1 --attach kprobe
+check 'follow: too many functions for single kprobes' has 'attaches to one function after another, and .* would take .* s or more: .* --limit '
+
+# --- a file by its path, as text
+run 0 follow -k file:file -l 'inode_permission' -l 'security_inode_*' --show i_ino,i_size -- sh -c 'cat file >/dev/null'
+check 'follow: a file has its own graph' has '^# object 1: struct inode at 0x[0-9a-f]*, [0-9]* calls$'
+check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); /\* i_ino=$(stat -c %i file) i_size=6 ret=0 \*/$"
+
+# --- it is over
+"$brace" follow -k 'struct sk_buff' >/dev/null 2>&1 &
+pid=$!
+while kill -0 $pid && [ "$(grep -c . $tracing/enabled_functions)" -lt 1000 ]; do usleep 100000; done 2>/dev/null
+check 'follow: functions are watched' [ "$(grep -c . $tracing/enabled_functions)" -ge 1000 ]
+kill -9 $pid
+wait $pid 2>/dev/null
+# The kernel takes the program out when the last descriptor is closed, a moment after the process is reaped.
+for _ in 1 2 3 4 5 6 7 8 9 10; do [ "$(grep -c . $tracing/enabled_functions)" = 0 ] || usleep 500000; done
+check 'follow: nothing is watched after kill -9' [ "$(grep -c . $tracing/enabled_functions)" = 0 ]
+
+# --- bad input
+run 125 follow -k 'struct sk_buf.mark==1'
+check 'follow: an unknown type' has 'the kernel has no struct sk_buf; did you mean sk_buff?'
+run 125 follow -k 'struct sk_buff.mrk==1'
+check 'follow: an unknown field' has 'struct sk_buff has no field mrk; did you mean mark?'
+run 125 follow -k 'struct sk_buff.cb==1'
+check 'follow: a field that is no integer' has 'the field is no integer'
+run 125 follow -k 'struct sk_buff.mark==0x100000000'
+check 'follow: a value that the field never has' has 'the field has 32 bits, and is never 0x100000000'
+run 125 follow -k packet:1 --end kfree_skbmen
+check 'follow: an unknown end' has 'did you mean kfree_skbmem?'
+setuidgid_nobody follow -k packet:1 >out 2>&1
+check 'follow: an ordinary user: one sentence' has 'only root may trace the kernel'
+else
+	ok 'follow: # SKIP this brace was built without BPF'
+fi
