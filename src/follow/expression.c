@@ -10,19 +10,19 @@
 
 #include "base/mem.h"
 
-struct parser { const char *text, *at; struct err *err; };
+struct expression_parser { const char *text, *at; struct err *err; };
 
-static size_t column(const struct parser *p) { return (size_t)(p->at - p->text); }
+static size_t column(const struct expression_parser *p) { return (size_t)(p->at - p->text); }
 
 #define WRONG(p, ...) err_at((p)->err, EINVAL, (p)->text, column(p), __VA_ARGS__)
 
-static void skip_blanks(struct parser *p)
+static void skip_blanks(struct expression_parser *p)
 {
 	p->at += strspn(p->at, " \t");
 }
 
 /* Takes the word if it comes next. */
-static bool take(struct parser *p, const char *word)
+static bool take(struct expression_parser *p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -35,7 +35,8 @@ static bool take(struct parser *p, const char *word)
 
 static bool is_name_byte(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-static int take_name(struct parser *p, const char *what, char to[FOLLOW_NAME], size_t *at)
+static int take_name(struct expression_parser *p, const char *what, char to[FOLLOW_NAME],
+		     size_t *at)
 {
 	size_t n = 0;
 
@@ -53,7 +54,7 @@ static int take_name(struct parser *p, const char *what, char to[FOLLOW_NAME], s
 	return 0;
 }
 
-static int take_number(struct parser *p, uint64_t *out)
+static int take_number(struct expression_parser *p, uint64_t *out)
 {
 	bool negative = take(p, "-");
 	char *end;
@@ -76,7 +77,7 @@ static int take_number(struct parser *p, uint64_t *out)
 /* --- paths ------------------------------------------------------------------------------ */
 
 /* Room for one more name of the path, or NULL and the sentence. */
-static struct follow_name *add_name(struct parser *p, struct follow_path *path)
+static struct follow_name *add_name(struct expression_parser *p, struct follow_path *path)
 {
 	if (path->n < FOLLOW_NAMES) {
 		path->names[path->n] = (struct follow_name){ .at = column(p) };
@@ -86,7 +87,7 @@ static struct follow_name *add_name(struct parser *p, struct follow_path *path)
 	return NULL;
 }
 
-static int take_index(struct parser *p, struct follow_path *path)
+static int take_index(struct expression_parser *p, struct follow_path *path)
 {
 	struct follow_name *name = add_name(p, path);
 	int e = name ? take_number(p, &name->index) : -EINVAL;
@@ -96,7 +97,7 @@ static int take_index(struct parser *p, struct follow_path *path)
 	return e;
 }
 
-static int take_member(struct parser *p, struct follow_path *path, bool pointer)
+static int take_member(struct expression_parser *p, struct follow_path *path, bool pointer)
 {
 	struct follow_name *name = add_name(p, path);
 
@@ -106,7 +107,7 @@ static int take_member(struct parser *p, struct follow_path *path, bool pointer)
 	return take_name(p, "a field's name", name->text, &name->at);
 }
 
-static int take_path(struct parser *p, struct follow_path *path)
+static int take_path(struct expression_parser *p, struct follow_path *path)
 {
 	int e = take_member(p, path, false);
 
@@ -125,7 +126,7 @@ static int take_path(struct parser *p, struct follow_path *path)
 
 /* --- conditions ------------------------------------------------------------------------- */
 
-static int take_comparison(struct parser *p, enum follow_compare *out)
+static int take_comparison(struct expression_parser *p, enum follow_compare *out)
 {
 	/* Longer ones first. */
 	static const struct { const char *word; enum follow_compare is; } words[] = {
@@ -143,7 +144,7 @@ static int take_comparison(struct parser *p, enum follow_compare *out)
 	return WRONG(p, "a comparison is expected here: ==, !=, <, <=, > or >=");
 }
 
-static int take_condition(struct parser *p, struct follow_condition *c)
+static int take_condition(struct expression_parser *p, struct follow_condition *c)
 {
 	int e = take_path(p, &c->path);
 
@@ -162,7 +163,7 @@ static int take_condition(struct parser *p, struct follow_condition *c)
 	return e;
 }
 
-static int take_conditions(struct parser *p, struct follow_expression *out)
+static int take_conditions(struct expression_parser *p, struct follow_expression *out)
 {
 	int e;
 
@@ -174,7 +175,7 @@ static int take_conditions(struct parser *p, struct follow_expression *out)
 	return e;
 }
 
-static int expect_end(struct parser *p, const char *else_what)
+static int expect_end(struct expression_parser *p, const char *else_what)
 {
 	skip_blanks(p);
 	return *p->at ? WRONG(p, "%s is expected here", else_what) : 0;
@@ -182,7 +183,7 @@ static int expect_end(struct parser *p, const char *else_what)
 
 int follow_expression_parse(const char *text, struct follow_expression *out, struct err *err)
 {
-	struct parser p = { text, text, err };
+	struct expression_parser p = { text, text, err };
 	int e;
 
 	*out = (struct follow_expression){ .text = text };
@@ -204,7 +205,7 @@ void follow_shown_free(struct follow_shown *s)
 	s->n = 0;
 }
 
-static int take_shown(struct parser *p, struct follow_shown *out)
+static int take_shown(struct expression_parser *p, struct follow_shown *out)
 {
 	const char *from;
 	int e;
@@ -221,7 +222,7 @@ static int take_shown(struct parser *p, struct follow_shown *out)
 
 int follow_shown_parse(const char *text, struct follow_shown *out, struct err *err)
 {
-	struct parser p = { text, text, err };
+	struct expression_parser p = { text, text, err };
 	int e;
 
 	*out = (struct follow_shown){ .text = text };

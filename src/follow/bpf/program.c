@@ -238,20 +238,31 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 	return why;
 }
 
-static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t result)
+/* Takes an object that has ended out of the table, and puts what the function gives into it.
+ * Returns whether that is new there. */
+static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint64_t result)
 {
-	struct follow_event *e = begin_event(object, cookie);
 	uint64_t lives = LIVES, *state;
-	int child = 0;
 
-	if (plan.by_identity && cookie >> 8 & FOLLOW_ENDS) {
+	if (!plan.by_identity)
+		return 0;
+	if (cookie >> 8 & FOLLOW_ENDS) {
 		state = bpf_map_lookup_elem(&objects, &object);
 		if (state && *state == ENDS_IN(this_task()))
 			bpf_map_delete_elem(&objects, &object);
 	}
-	if (plan.by_identity && cookie >> 8 & FOLLOW_GIVES && result && result < ERRORS_FROM &&
-	    result != object)
-		child = !bpf_map_update_elem(&objects, &result, &lives, BPF_NOEXIST);
+	if (!(cookie >> 8 & FOLLOW_GIVES) || !result || result >= ERRORS_FROM || result == object)
+		return 0;
+	return !bpf_map_update_elem(&objects, &result, &lives, BPF_NOEXIST);
+}
+
+/* The event is reserved last: Linux 6.1's verifier forgets over other calls that it has been
+ * tested. */
+static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t result)
+{
+	int child = renew_objects(object, cookie, result);
+	struct follow_event *e = begin_event(object, cookie);
+
 	if (!e)
 		return;
 	e->is_return = 1;
@@ -349,27 +360,24 @@ static __always_inline int is_frame(uint64_t stack, const struct open_frame *f)
 	return stack - f->stack <= 16;
 }
 
+/* Searched without a loop: Linux 6.1's verifier takes one over memory for endless. */
 static __always_inline int leave_frame(struct pt_regs *context)
 {
 	uint64_t task = this_task(), stack = kernel_arguments_stack(context);
 	struct open_frames *f = bpf_map_lookup_elem(&tasks, &task);
+	uint32_t depth = f ? f->depth : 0, found = 0;
 
 	if (!f)
 		return 0;
-	for (uint32_t i = 1; i <= FRAMES; i++) {
-		uint32_t depth = f->depth;
-		struct open_frame *at;
-
-		if (depth < i)
-			return 0;
-		at = &f->at[FRAME(depth - i)];
-		if (!is_frame(stack, at))
-			continue;
-		f->depth = depth - i;
-		leave(at->object, bpf_get_attach_cookie(context),
-		      kernel_arguments_result(context));
+#pragma clang loop unroll(full)
+	for (uint32_t i = 1; i <= FRAMES; i++)
+		if (!found && i <= depth && is_frame(stack, &f->at[FRAME(depth - i)]))
+			found = i;
+	if (!found)
 		return 0;
-	}
+	f->depth = depth - found;
+	leave(f->at[FRAME(depth - found)].object, bpf_get_attach_cookie(context),
+	      kernel_arguments_result(context));
 	return 0;
 }
 

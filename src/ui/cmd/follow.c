@@ -299,7 +299,7 @@ int cmd_follow(struct invocation *inv)
 	int status;
 
 	if (!inv->kernel) {
-		say("brace: follow takes -k: objects of the kernel\n");
+		say("brace: follow takes -k: it follows objects of the kernel; objects of programs it cannot follow yet\n");
 		return EXIT_BRACE;
 	}
 	if (read_command_line(&f, &err) || open_kernel(&f, &err))
