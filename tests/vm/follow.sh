@@ -38,10 +38,10 @@ else
 fi
 
 # --- tasks that a task forks: they begin as copies of it, with its number
-mkfifo go done
-sh -c 'read _ <go; (:); (:); echo >done' &
+mkfifo go ended
+sh -c 'read _ <go; (:); (:); echo >ended' &
 pid=$!
-run 0 follow -k task:$pid --attach kprobe --json -o task -l wake_up_new_task -l sched_fork -- sh -c 'echo >go; read _ <done'
+run 0 follow -k task:$pid --attach kprobe --json -o task -l wake_up_new_task -l sched_fork -- sh -c 'echo >go; read _ <ended'
 wait $pid
 check 'follow: single kprobes tell calls and returns' [ "$(returns task)" -ge 2 ]
 check 'follow: by identity, when the field has changed' has '"function":"wake_up_new_task","is_return":false,.*"why":"identity"}' task
