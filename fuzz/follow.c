@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* links: arch follow report excerpt sym store trace model event shared base */
 /* The first line as what is followed, the second as what is shown: each is taken, or refused with a
  * sentence that points into it. The rest as events of a BPF program, with functions, tasks and
  * objects of a few numbers so that they meet: no order of them may harm, every event becomes a

@@ -22,7 +22,7 @@ enum trampoline_kind {
 	TRAMPOLINE_NO_TLS_ENTRY_ONLY,
 	TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY,
 	TRAMPOLINE_NONLOCAL,      /* a function that may leave its stack: the agent does all */
-	/* Look-ups of unwinders: they record nothing, and find an agent that ld.so does not know. */
+	/* Look-ups of unwinders: nothing is recorded; an agent unknown to ld.so is found. */
 	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
 	TRAMPOLINE_KINDS
 };

@@ -12,14 +12,14 @@
 #define LINES_MAX 500000u
 
 /* A call that has not returned. */
-struct open_call {
+struct object_call {
 	struct follow_object *object;
 	uint64_t ns;
 	uint32_t function, depth;
 	uint32_t line;           /* 1 + its entry's index in lines; 0: given already */
 };
 
-struct follow_task { uint64_t id; VEC(struct open_call) open; };
+struct follow_task { uint64_t id; VEC(struct object_call) open; };
 
 struct follow_objects {
 	struct follow_readers to;
@@ -198,7 +198,7 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 	o->calls++;
 	o->open++;
 	all->totals.calls++;
-	*vec_add(&t->open) = (struct open_call){ o, e->ns, e->function, l.depth,
+	*vec_add(&t->open) = (struct object_call){ o, e->ns, e->function, l.depth,
 						 add_line(all, o, &l) };
 	if (f && f->flags & FOLLOW_ENDS) {
 		o->ending = true;
@@ -206,7 +206,7 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 	}
 }
 
-static bool is_of(const struct open_call *c, const struct follow_event *e)
+static bool is_of(const struct object_call *c, const struct follow_event *e)
 {
 	return c->function == e->function && c->object->address == e->object;
 }
@@ -214,7 +214,7 @@ static bool is_of(const struct open_call *c, const struct follow_event *e)
 /* Takes the latest open call that the return may be of. What was called later and has not told its
  * return never will. False: there is none. */
 static bool close_call(struct follow_objects *all, struct follow_task *t,
-		       const struct follow_event *e, struct open_call *out)
+		       const struct follow_event *e, struct object_call *out)
 {
 	size_t i = t->open.n;
 
@@ -249,7 +249,7 @@ static void make_child(struct follow_objects *all, const struct follow_object *o
 static void take_return(struct follow_objects *all, const struct follow_event *e)
 {
 	struct follow_task *t = task_of(all, e);
-	struct open_call call = { 0 };
+	struct object_call call = { 0 };
 	struct follow_line l = line_of(e);
 	bool known = close_call(all, t, e, &call);
 	struct follow_object *o = known ? call.object : find_object(all, e->object);

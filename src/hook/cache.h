@@ -79,5 +79,5 @@ static inline const uint8_t *hook_module_island(const struct hook_module *m, uin
 /* Writes the function's name as reports show it; without a symbol, module and offset:
  * "nginx+0x4a3f0". */
 void hook_function_name(const struct hook_module *m, uint32_t i, char *out, size_t n);
-/* (tests) Is there a function of this name with code of its own (no PLT entry, no cold fragment)? */
+/* (tests) Is there a function of this name with code of its own, no PLT entry, no cold fragment? */
 bool hook_module_has(const struct hook_module *m, const char *name);

@@ -184,7 +184,7 @@ void tree_await_acts(struct tree *t); /* the same, for files with acts_at_close 
 /* Says that a stream may have new data or, for a directory, any stream in it. Cheap, and allowed
  * under the owner's locks. */
 void tree_wake(struct tree_node *n);
-/* (tests) How often the node was woken: a wait with the number from before the read misses nothing. */
+/* (tests) How often the node was woken: a wait with the number from before misses nothing. */
 unsigned tree_wakes(const struct tree_node *n);
 /* (tests) Sleeps until the node is woken again. False: tree_end was called. */
 bool tree_wait(struct tree_node *n, unsigned wakes);

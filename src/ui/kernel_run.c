@@ -4,7 +4,6 @@
  * records. */
 #include "ui/kernel_run.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

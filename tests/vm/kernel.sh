@@ -257,7 +257,8 @@ rmdir $tracing/instances/mine
 
 # The other scripts that share this boot.
 # shellcheck disable=SC1090
-for more in "${@:3}"; do . "$more"; done
+shift 2
+for more in "$@"; do . "$more"; done
 
 chmod 755 /vm . 2>/dev/null
 setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
