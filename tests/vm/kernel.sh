@@ -255,15 +255,15 @@ done
 echo nop >$tracing/instances/mine/current_tracer
 rmdir $tracing/instances/mine
 
+chmod 755 /vm . 2>/dev/null
+setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
+setuidgid_nobody graph -K -- true >out 2>&1
+check 'an ordinary user: one sentence' has 'only root may trace the kernel'
 # The other scripts that share this boot.
 # shellcheck disable=SC1090
 shift 2
 for more in "$@"; do . "$more"; done
 
-chmod 755 /vm . 2>/dev/null
-setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
-setuidgid_nobody graph -K -- true >out 2>&1
-check 'an ordinary user: one sentence' has 'only root may trace the kernel'
 setuidgid_nobody record -k -- "$program" 1 >out 2>&1
 check 'an ordinary user, -k: one sentence' has 'only root may trace the kernel'
 umount $tracing
