@@ -188,7 +188,7 @@ void kernel_used_free(struct kernel_used *u)
 
 void kernel_used_note(struct kernel_used *u, uint32_t id)
 {
-	if (id >= u->ids.n || u->ids.at[id] != NOT_NAMED)
+	if (!id || id >= u->ids.n || u->ids.at[id] != NOT_NAMED)
 		return;
 	u->ids.at[id] = NAMED;
 	*vec_add(&u->fresh) = id;

@@ -28,7 +28,7 @@ struct kernel_used {
 /* all outlives u; kernel_used_free() frees it. */
 void kernel_used_init(struct kernel_used *u, const struct trace_module *all);
 void kernel_used_free(struct kernel_used *u);
-/* A record names the function with this id in `all`. */
+/* A record names the function with this id in `all`; 0: none. */
 void kernel_used_note(struct kernel_used *u, uint32_t id);
 /* Adds the functions named since the last call to info, as a module of the image. False: there are
  * none. */

@@ -33,12 +33,13 @@ struct kernel_times {
 
 static void add_period(period_list *l, uint64_t from, uint64_t to)
 {
-	const struct period *last = l->n ? &l->at[l->n - 1] : NULL;
+	/* A copy: the list may move when it grows. */
+	const struct period last = l->n ? l->at[l->n - 1] : (struct period){ 0 };
 
-	if (last && from < last->to)
-		from = last->to;
+	if (from < last.to)
+		from = last.to;
 	if (to > from)
-		*vec_add(l) = (struct period){ from, to, (last ? last->sum : 0) + to - from };
+		*vec_add(l) = (struct period){ from, to, last.sum + to - from };
 }
 
 /* Ticks of the periods up to a time. */

@@ -33,4 +33,10 @@ else
 	echo "not ok $n - every one of 100,000 calls holds its system call, on two CPUs"
 	echo "# $calls"
 fi
+n=$((n + 1))
+if "$BRACE" report --no-pager "$out/merged.brace" 2>&1 | grep -q '^ *100000 .* one_read \[merged_program\]'; then
+	echo "ok $n - report of the same file"
+else
+	echo "not ok $n - report of the same file"
+fi
 echo "1..$n"
