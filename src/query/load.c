@@ -199,7 +199,8 @@ static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint
 
 static void leave_slice(struct load *l, const struct call_step *s)
 {
-	struct query_track *t = &l->tracks.at[track_row(l, s->thread, s->track)];
+	const uint32_t track = track_row(l, s->thread, s->track);
+	struct query_track *t = &l->tracks.at[track];
 	struct slice *row;
 
 	/* The beginning of the call is not in the trace. */

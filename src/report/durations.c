@@ -104,8 +104,11 @@ static struct duration_row *row_of(struct durations *d, uint32_t thread, uint32_
 	struct duration_image *i;
 
 	/* An index out of range comes from damaged records: such functions share a row. */
-	if (image >= d->info->images.n || !trace_info_function(d->info, image, fn, NULL))
-		return &d->rows.at[row_named(d, "[unknown]", "")];
+	if (image >= d->info->images.n || !trace_info_function(d->info, image, fn, NULL)) {
+		const uint32_t unknown = row_named(d, "[unknown]", ""); /* it may move the rows */
+
+		return &d->rows.at[unknown];
+	}
 	while (d->images.n <= image)
 		*vec_add(&d->images) = (struct duration_image){ 0 };
 	i = &d->images.at[image];

@@ -125,6 +125,12 @@ static void end_call(struct path_reading *r, const path_stack *stack, const stru
 	node->total += s->tsc - s->begin;
 }
 
+/* A call whose time is not known. The node was found before: finding it may move all. */
+static void count_only(struct path_reading *r, uint32_t node)
+{
+	r->tree->nodes.at[node].calls++;
+}
+
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct path_reading *r = arg;
@@ -146,7 +152,7 @@ static void take_step(void *arg, const struct call_step *s)
 	if (s->kind == CALL_ENTER)
 		*vec_add(stack) = node_in(r, above, s->fn);
 	else
-		r->tree->nodes.at[node_in(r, above, s->fn)].calls++;
+		count_only(r, node_in(r, above, s->fn));
 }
 
 static int read_thread(struct path_reading *r, const struct summary_input *in, uint32_t thread,

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "sym/type_name.h"
 
+#define PASSED_MOST 256     /* DIEs below one that is passed over: types in functions have fewer */
+#define PASSED_LEVELS 4
 #define DEEPEST 24
 #define LONGEST 512
 #define STEPS_MOST 400 /* of a declaration: pointers to functions branch */
@@ -83,13 +85,38 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attr), type) != NULL;
 }
 
+/* Whether libdw has to read all that the DIE holds to find the next one: clang's files say nowhere
+ * where that is. */
+static bool is_passed_slowly(Dwarf_Die *die)
+{
+	return dwarf_haschildren(die) > 0 && !dwarf_hasattr(die, DW_AT_sibling);
+}
+
+/* Whether the DIE holds no more than *left others, which are counted down, in a few levels. */
+static bool holds_few(Dwarf_Die *die, unsigned *left, int levels)
+{
+	Dwarf_Die child;
+	int r = dwarf_child(die, &child);
+
+	for (; r == 0 && *left; r = dwarf_siblingof(&child, &child)) {
+		--*left;
+		if (is_passed_slowly(&child) && (!levels || !holds_few(&child, left, levels - 1)))
+			return false;
+	}
+	return r > 0;
+}
+
 int type_next(struct type_scopes *s, Dwarf_Die *child)
 {
+	unsigned left = PASSED_MOST;
+
 	s->passed++;
-	/* libdw would read all that the child holds to find the next one: a malformed file could
-	 * make that long. */
-	if (dwarf_haschildren(child) > 0 && !dwarf_hasattr(child, DW_AT_sibling))
-		return -1;
+	/* A malformed file could make the reading long. */
+	if (is_passed_slowly(child)) {
+		if (!holds_few(child, &left, PASSED_LEVELS))
+			return -1;
+		s->passed += PASSED_MOST - left;
+	}
 	return dwarf_siblingof(child, child);
 }
 
