@@ -26,6 +26,6 @@ char *type_scoped_name(const struct type_scopes *s, Dwarf_Die *die);
  * too deep or too long is "...". The caller frees it. */
 char *type_declare(struct type_scopes *s, Dwarf_Die *die, const char *declared);
 
-/* Goes on to the next child of a DIE: 0, or there is none. Not past a child with many below it whose
- * end elfutils would have to look for. s->passed counts the call, and what it passed over. */
+/* Goes on to the next child of a DIE: 0, or there is none. Not past a child with many below it
+ * whose end elfutils would have to look for. s->passed counts the call, and what it passed over. */
 int type_next(struct type_scopes *s, Dwarf_Die *child);
