@@ -183,7 +183,7 @@ static struct bytes trace_file_make(const uint8_t *data, size_t size, bool index
 	return file;
 }
 
-/* What most targets do with an input: its first byte says whether the others are a file, or the
+/* Runs most targets on an input: its first byte says whether the others are a file, or the
  * contents of one's packets. */
 static inline int trace_file_run(const uint8_t *data, size_t size, void (*use)(const uint8_t *bytes, size_t n))
 {

@@ -54,7 +54,7 @@ bool tprobe_command_is(const char *line);
 int eprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
 			 struct err *err);
 void eprobe_command_free(struct eprobe_command *c);
-/* As eprobe_command_parse(), of a line with t; faults are all in the line. */
+/* Parses a line with t, with eprobe_command_parse()'s results; all faults are in the line. */
 int tprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
 			 struct err *err);
 void eprobe_free(struct eprobe *e); /* NULL: nothing */

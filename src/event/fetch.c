@@ -601,7 +601,7 @@ static int emit_store(struct fetch_build *b, const struct fetch_text *t,
 		return set_fault_at(t, t->type, "Invalid bitfield");
 	if (shape->count && (last->op != FETCH_LOAD || t->variable))
 		return set_fault_at(t, t->type, "String accepts only memory argument");
-	/* As in the kernel, where a program's addresses have no symbols. */
+	/* A program's addresses have no symbols, in the kernel neither. */
 	if (!b->by_symbol && !strcmp(shape->type->name, "symstr"))
 		return set_fault_at(t, t->type, "Unknown type is specified");
 	if (last->op == FETCH_IMM && !strcmp(shape->type->name, "symstr"))

@@ -153,7 +153,7 @@ static int translate_argument(void *arg, const char *word, char **out, struct er
 	const struct symbol_place *p = arg;
 
 	*out = NULL;
-	/* What a function returns is refused at its begin, whatever it is. */
+	/* $retval is refused at a function's begin, whatever its type. */
 	if (!p->returns && strstr(word, "$retval"))
 		return 0;
 	return p->place.entry && p->symbols->argument

@@ -77,7 +77,7 @@ struct follow_event {
 	union follow_value shown[FOLLOW_SHOWN];
 };
 
-/* What the program counts, each by CPU. */
+/* Counters of the program, each by CPU. */
 enum follow_count {
 	FOLLOW_CALLS,        /* of watched functions */
 	FOLLOW_FULL,         /* events without room */

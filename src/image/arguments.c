@@ -400,7 +400,7 @@ static void refuse_condition(struct module *mod, uint32_t i, bool begins)
 			   mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
 }
 
-/* What calls return decides when they have: their returns have to be records of their own. */
+/* Returned values decide: the returns have to be records of their own. */
 static int check_returned(const struct argument_wishes *w, uint32_t i, const char *name,
 			  const struct argument_wish *wish, const struct sym_arguments *known,
 			  struct err *err)

@@ -57,7 +57,7 @@ static int take_event(void *context, const struct event *e, struct err *err)
 	return 0;
 }
 
-/* What the kernel counts as lost beyond what its pages told. */
+/* Losses that the kernel counts beyond those its pages told. */
 static void add_untold(struct kernel_producer *k)
 {
 	struct kernel_counts counts = { 0 };

@@ -726,7 +726,7 @@ uint32_t session_threadless(struct session *s, uint64_t lost)
 	return (uint32_t)s->info->threads.n - 1;
 }
 
-/* What became of calls that were held back for what they return. */
+/* Tells the calls that were held back for their returned value, and lost. */
 static void add_held(struct session *s)
 {
 	struct held_counts c = { 0 };

@@ -96,7 +96,7 @@ static int add_function(struct probe_option *o, const char *path, const char *pl
 	struct err why;
 	int r = source_probe_lines(&d, &lines, &why);
 
-	/* What follows the place stands where it stood, behind other words. */
+	/* Words behind the place stand where they stood, behind other words. */
 	if (r < 0)
 		err_at(o->err, -r, o->text,
 		       why.column < d.arguments

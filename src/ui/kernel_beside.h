@@ -14,7 +14,7 @@ struct kernel_beside {
 /* With -k, makes the instance by inv->kernel_writes; nothing is recorded before the program is
  * there, or the processes of -p are followed. 0, or the exit status (said): nothing is left. */
 int kernel_beside_begin(struct invocation *inv, struct kernel_beside *out);
-/* What run_start() takes: NULL without -k. */
+/* The kernel's side for run_start(): NULL without -k. */
 const struct session_beside *kernel_beside_of(const struct kernel_beside *b);
 /* After the session is freed: undoes all settings, and says what the kernel recorded and lost.
  * Returns status, or brace's own if something is left. */

@@ -19,7 +19,7 @@ struct source *trace_file_source(const struct invocation *inv, struct store_read
  * (report/openings.h). *part: what excerpt_source_is_empty() is to be asked of. */
 struct source *trace_file_openings(const struct invocation *inv, struct store_reader *r,
 				   struct source **part, struct err *err);
-/* Of a trace of programs and the kernel leaves the kernel's part out, and says so: for what has no
+/* Leaves the kernel's part of a trace of both out, and says so: for outputs that have no
  * place for it yet. `what`: "brace html". */
 void trace_file_leave_kernel_out(struct store_reader *r, const char *what);
 /* Warns of lost records, apart from the output. */

@@ -104,7 +104,7 @@ static void draw_span(const struct browse *b, struct grid *g, unsigned row,
 	}
 	from = from < b->line.columns ? from : b->line.columns - 1;
 	to = to > from ? to : from + 1;
-	/* What stood in a column of its own before stays visible at its left. */
+	/* The former column of its own stays visible at its left. */
 	grid_text(g, row, NAME + from, to - from, look, "");
 	for (unsigned c = from; c < to && NAME + c < g->columns; c++)
 		g->at[(size_t)row * g->columns + NAME + c] = (struct grid_cell){ ' ', look };

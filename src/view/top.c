@@ -135,7 +135,7 @@ void top_update(struct top *t)
 	size_t kept = 0;
 
 	table_update(table, t->rates->rows[t->by].n);
-	/* What did nothing in the turn is not shown. */
+	/* Rows that did nothing in the turn are not shown. */
 	for (size_t i = 0; i < table->order.n; i++) {
 		const struct rates_sum *s = sum_at(table->of, table->order.at[i]);
 
@@ -156,7 +156,7 @@ static void tenths(char to[TABLE_TEXT], uint64_t part, uint64_t whole)
 	snprintf(to, TABLE_TEXT, "%" PRIu64 ".%" PRIu64, n / 10, n % 10);
 }
 
-/* What the tracing costs; free() it. */
+/* The sentence about the tracing's cost; free() it. */
 static char *cost_line(const struct top_facts *f)
 {
 	char own[TABLE_TEXT];

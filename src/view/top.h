@@ -7,7 +7,7 @@
 #include "view/rates.h"
 #include "view/table.h"
 
-/* What only the command knows. Times are of the last turn. */
+/* Figures that only the command knows. Times are of the last turn. */
 struct top_facts {
 	const char *program;        /* what is traced */
 	char clock[16];             /* the time of day */

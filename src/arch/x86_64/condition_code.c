@@ -135,7 +135,7 @@ static void emit_copy(struct emit *e, unsigned copy)
 	put_jump(e, copy, PASSES);
 }
 
-/* What is left out may be inside of a graph, which the agent tells unless the thread has no live
+/* A rejected call may be inside of a graph, which the agent tells unless the thread has no live
  * call: where the fork guard is closed, the thread may have no thread pointer. It may be a signal's
  * handler, by its third argument, which follows the return address: the agent corrects what that
  * one sees of a fault. */

@@ -352,7 +352,7 @@ size_t trampoline_body(enum trampoline_kind kind, const struct trampoline_env *e
 	return arguments_size(env) + call_size(kind, env) + template_size(kind);
 }
 
-/* What satisfies the condition passes by the agent, unless that has to record its arguments. */
+/* A call that satisfies the condition passes by the agent, unless arguments are recorded. */
 static int emit_condition(const struct trampoline_env *env, uint64_t at, uint64_t body,
 			  uint8_t *out)
 {

@@ -176,7 +176,7 @@ static bool is_chosen(const struct follow_wish *wish, const struct taker *t)
 	return !function_list_match(wish->notrace, t->name, t->module);
 }
 
-/* What a function is counted as. */
+/* The census's count that a function belongs to. */
 static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, size_t i,
 			  struct follow_census *c)
 {

@@ -60,7 +60,7 @@ int follow_types_read(struct follow_types *out, struct err *err)
 
 void follow_types_free(struct follow_types *t)
 {
-	/* Those of modules lean on the kernel's. */
+	/* Modules' BTF leans on the kernel's. */
 	while (t->modules.n) {
 		struct follow_module *m = &t->modules.at[--t->modules.n];
 

@@ -143,7 +143,7 @@ static int graph_plainly(struct graph_run *l, struct invocation *inv)
 	status = run_start(inv, NULL, kernel_beside_of(&kernel), &l->session);
 	if (status)
 		return kernel_beside_end(&kernel, inv, status);
-	/* What decided is shown. */
+	/* The value that decided is shown. */
 	if (function_list_has_returned(&inv->settings.graph_function))
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
 	screen_open_begun(&l->output, inv, SCREEN_PLAIN, paint_graph);

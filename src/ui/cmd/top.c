@@ -406,7 +406,7 @@ int cmd_top(struct invocation *inv)
 		return status;
 	run.facts.program = program = program_of(inv);
 	status = stream_run(inv, &use, &run);
-	/* It did not begin. */
+	/* The stream may not have begun: the spool is left here then. */
 	spool_leave(&run.spool);
 	spool_end(&run.spool);
 	free(program);
