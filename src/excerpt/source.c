@@ -104,7 +104,7 @@ static bool is_shown(const void *reader, uint32_t thread)
 	return trace_info_shows(store_info((struct store_reader *)reader), thread);
 }
 
-/* Of a trace of programs and the kernel the part that the reader wants. */
+/* The part that the reader wants of a trace of programs and the kernel. */
 static struct source *source_of_side(struct store_reader *r)
 {
 	const struct store_part part = { .wants = is_shown, .arg = r };

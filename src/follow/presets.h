@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of some types beforehand: short names for what is followed often, and functions in
+/* Facts about some types: short names for objects that are followed often, and functions in
  * which objects end. */
 #pragma once
 #include "base/err.h"

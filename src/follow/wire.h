@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What brace and its BPF program tell each other: which objects are followed, and the events. No
+/* The words between brace and its BPF program: which objects are followed, and the events. No
  * libc: the program has none. */
 #pragma once
 

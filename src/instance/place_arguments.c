@@ -122,7 +122,7 @@ static char *name_of(struct function_source *s, unsigned long number, bool *know
 	return name;
 }
 
-/* Of $argN: refuses what a function whose parameters are known does not have; $argN alone gets the
+/* Checks $argN: a parameter that a known function lacks is refused; $argN alone gets the
  * parameter's name and type. */
 static int check_number(const struct symbol_match *place, const char *word, char **out,
 			struct err *err)

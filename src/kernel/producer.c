@@ -129,7 +129,7 @@ static void describe(struct producer *p, struct trace_info *info)
 	k->own->events.n = k->own->modules.n = 0;
 }
 
-/* It stays its owner's. */
+/* The kernel's source stays its owner's. */
 static void leave(struct producer *p)
 {
 }

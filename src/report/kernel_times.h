@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a trace of programs and the kernel: when each thread was inside of the kernel's functions, and
+/* Times of a trace of both: when each thread was inside of the kernel's functions, and
  * when it was blocked, by the records that the kernel made of it. */
 #pragma once
 #include "trace/event.h"

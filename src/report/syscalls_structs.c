@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What system calls' pointers lead to, as strace writes it: addresses of sockets and times. The
+/* Structures behind system calls' pointers, as strace writes them: socket addresses, times. The
  * bytes are a program's, as the record has them: fewer than the structure has are no structure.
  * syscalls_lines.c calls it at the begin of a call. No state; nothing fails. */
 #include <arpa/inet.h>

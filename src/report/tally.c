@@ -134,7 +134,7 @@ static void count_event(struct tally *t, uint32_t index)
 	t->events.at[index]++;
 }
 
-/* Of a call that ends, the part in the kernel: recursive calls are not counted again. */
+/* Adds the kernel's part of a call that ends: recursive calls are not counted again. */
 static __attribute__((noinline)) void add_kernel(struct tally *t, const struct tally_slot *slot,
 						 const struct call_step *s)
 {

@@ -141,7 +141,7 @@ struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
 
-/* What a reader shows of a trace of programs and the kernel; no file has it. */
+/* The sides of a trace of both that a reader shows; no file has this choice. */
 enum trace_sides { SIDES_BOTH, SIDE_USER, SIDE_KERNEL };
 
 struct trace_info {

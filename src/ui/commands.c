@@ -106,7 +106,7 @@ static const struct option record_options[] = {
 	END
 };
 
-/* Of commands that print a trace which may be of programs and the kernel. */
+/* Options of commands that print a trace which may be of programs and the kernel. */
 #define SIDES                                                                              \
 	{ 0, "kernel-only", NULL, "of a trace of a program and the kernel (-k), the kernel's part, as the kernel prints it", \
 	  set_flag, TO(kernel_only) },                                                     \

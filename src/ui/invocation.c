@@ -448,7 +448,7 @@ static void split_operands(struct invocation *inv)
 	inv->n_operands -= inv->n_questions;
 }
 
-/* What a value begins with that is for the kernel. C++ has names that begin with "k::". */
+/* The begin of a value that is for the kernel. C++ has names that begin with "k::". */
 #define KERNEL_PREFIX "k:"
 
 static bool is_for_kernel(const char *text)

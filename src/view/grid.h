@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a screen shows, before any terminal sees it: characters with a look each. Screens draw into
+/* A screen's contents before any terminal sees them: characters with a look each. Screens draw into
  * a grid, so that a test reads what they draw; ui/terminal.c copies it to the terminal. Text goes
  * in by grid_text() and its kin alone, which escape what a terminal might obey (base/escape.h). Not
  * locked: one thread draws. */

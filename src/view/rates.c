@@ -125,7 +125,7 @@ static void begin_in(struct rates *r, struct rates_lane *l, enum rates_by by, ui
 	sum_of(r, by, row)->calls++;
 }
 
-/* What the outermost call of the row has lasted since the turn began, or since it began. */
+/* Adds the time of the row's outermost call since the turn began, or since the call did. */
 static void settle_total(struct rates *r, struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	struct rates_open *o = open_of(l, by, row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `brace top` counts: calls and times of a stream that is still coming, by function, thread
+/* The counts of `brace top`: calls and times of a stream that is still coming, by function, thread
  * and module, in turns. Time belongs to the call on top of each stack, also while it is open: a
  * function that has run for a minute has its part of every second. Nothing is kept of single calls.
  *

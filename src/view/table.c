@@ -78,7 +78,7 @@ void table_update(struct table_view *t, size_t n)
 			*vec_add(&t->order) = i;
 	if (t->order.n)
 		qsort_r(t->order.at, t->order.n, sizeof(*t->order.at), compare_rows, t);
-	/* Who looks at the first row looks at the first one, whichever that is. */
+	/* A cursor on the first row stays on the first one, whichever that is. */
 	if (t->chosen)
 		table_choose(t, chosen);
 	if (t->chosen >= t->order.n)

@@ -274,7 +274,7 @@ static void any_registers(const struct filter_program *p, uint8_t *bytes, unsign
 	memcpy(in, bytes + 8, sizeof(in));
 }
 
-/* What passes and what is rejected is so by the program; the agent is asked only about terms that
+/* The program decides which calls pass; the agent is asked only about terms that
  * are its own. */
 static void registers(void **state)
 {

@@ -1,4 +1,4 @@
-/* What the kernel's part of the tests (tests/vm/follow.sh) cannot bring about at will: every fault
+/* Cases that the kernel's part of the tests (tests/vm/follow.sh) cannot bring about: every fault
  * of an expression with its column, and events that are missing, late, or of an object in the
  * memory of another. The events are made by hand, the objects and their text are what brace
  * prints. */

@@ -30,7 +30,7 @@ struct {
 	__type(value, uint64_t);
 } objects SEC(".maps");
 
-/* What the table has of an object: it is followed, or, with the task, it is in the function that
+/* Values of an object in the table: it is followed, or, with the task, it is in the function that
  * ends it. That task's calls are its last ones. Others' are of an object that has got its memory.
  */
 #define LIVES 0ULL

@@ -174,7 +174,7 @@ static bool step_to(struct field_walk *w, const struct btf_type *of, uint32_t bi
 	return false;
 }
 
-/* What a pointer points to; a type that is only declared in a module is the kernel's. */
+/* Steps behind a pointer; a type that is only declared in a module is the kernel's. */
 static int step_behind(struct field_walk *w, const struct follow_name *name, struct err *err)
 {
 	if (w->place.steps == FOLLOW_STEPS)
