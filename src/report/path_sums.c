@@ -10,10 +10,10 @@
 
 #include "base/json.h"
 #include "report/losses.h"
+#include "report/thread_calls.h"
 #include "trace/overloads.h"
-#include "trace/tracks.h"
+#include "trace/sp_map.h"
 
-#define BATCH 2048
 #define NAMES 0    /* maps[NAMES]: hash of a name and a module -> row */
 #define FUNCTIONS 1 /* image and function -> row */
 #define CHILDREN 2 /* node and row -> node */
@@ -158,35 +158,18 @@ static void take_step(void *arg, const struct call_step *s)
 static int read_thread(struct path_reading *r, const struct summary_input *in, uint32_t thread,
 		       struct event *events, struct err *err)
 {
-	void *cursor = in->open(in->of, thread);
-	struct sites sites;
-	struct tracks tracks;
-	struct event last = { 0 };
-	struct lane *lane;
-	int n;
+	int e;
 
-	if (!cursor)
-		return 0;
 	r->image = in->info->threads.at[thread].image;
-	sites_init(&sites, in->info);
-	lane = tracks_init_one(&tracks, in->info, &sites, thread);
-	while ((n = in->next(cursor, events, BATCH, err)) > 0) {
-		for (int i = 0; i < n; i++)
-			tracks_feed(&tracks, lane, &events[i], take_step, r);
-		last = events[n - 1];
-	}
-	tracks_end(&tracks, &last, take_step, r);
+	e = thread_calls_read(in, thread, events, take_step, r, err);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		r->stacks.at[i].n = 0;
-	tracks_free(&tracks);
-	sites_free(&sites);
-	in->close(cursor);
-	return n;
+	return e;
 }
 
 int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
 {
-	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	struct event *events = mem_realloc(NULL, THREAD_CALLS_EVENTS, sizeof(*events));
 	struct path_reading r = { .tree = t };
 	int e = 0;
 

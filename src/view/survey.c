@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/thread_calls.h"
 #include "trace/overloads.h"
-#include "trace/tracks.h"
-
-#define BATCH 2048
 
 /* An open call: when it began, as it was recorded. */
 struct survey_open { uint64_t tsc; uint32_t row; };
@@ -200,36 +198,19 @@ static void take_step(void *arg, const struct call_step *s)
 static int read_thread(struct survey_reading *r, const struct summary_input *in,
 		       struct event *events, struct err *err)
 {
-	void *cursor = in->open(in->of, r->thread);
-	struct sites sites;
-	struct tracks tracks;
-	struct event last = { 0 };
-	struct lane *lane;
-	int n;
+	int e;
 
-	if (!cursor)
-		return 0;
 	r->image = in->info->threads.at[r->thread].image;
-	sites_init(&sites, in->info);
-	lane = tracks_init_one(&tracks, in->info, &sites, r->thread);
-	while ((n = in->next(cursor, events, BATCH, err)) > 0) {
-		for (int i = 0; i < n; i++)
-			tracks_feed(&tracks, lane, &events[i], take_step, r);
-		last = events[n - 1];
-	}
-	tracks_end(&tracks, &last, take_step, r);
+	e = thread_calls_read(in, r->thread, events, take_step, r, err);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		r->stacks.at[i].n = 0;
-	tracks_free(&tracks);
-	sites_free(&sites);
-	in->close(cursor);
-	return n;
+	return e;
 }
 
 int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
 		struct survey *out, struct err *err)
 {
-	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	struct event *events = mem_realloc(NULL, THREAD_CALLS_EVENTS, sizeof(*events));
 	struct survey_reading r = { .s = out };
 	int e = 0;
 
