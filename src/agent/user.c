@@ -115,7 +115,7 @@ static void copy_modules(struct image_memory *to, const struct image_memory *fro
 	for (uint32_t i = 0; i < IMAGE_MODULES; i++)
 		to->modules[i] = from->modules[i];
 	/* Pairs with the reader of n_modules in a later tracer (session/recover.c), as
-	 * note_module() of session/session.c does. */
+	 * note_module() of session/updates.c does. */
 	__atomic_store_n(&to->n_modules, from->n_modules, __ATOMIC_RELEASE);
 }
 

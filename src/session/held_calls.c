@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows each thread's calls by trace/tracks.h, which knows of exceptions, longjmp and tail calls,
- * over a copy of the thread's words. session.c and live.c call it for each run, on the session's
- * thread.
+ * over a copy of the thread's words. account.c calls it for each run, on the session's thread.
  *
  * Words are kept or left out by parts. A part is what will go on: records outside of all graphs;
  * events, which no condition is about; and calls that satisfied their condition. When a call does,

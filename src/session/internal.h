@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's own state, shared by its recording (session.c), its live stream (live.c), its
+/* A session's own state, shared by its recording (record.c), its live stream (live.c), its
  * consumer, and attaching. The thread that drains owns it; `stopped` is the only field that others
  * write at any time. */
 #pragma once
@@ -78,6 +78,11 @@ uint64_t session_thresh_ticks(const struct session *s, const struct settings *se
 bool session_reap(struct session *s);   /* whether the program has ended */
 bool session_over(struct session *s);   /* whether the program and its traced children have ended */
 void session_heartbeat(struct session *s);   /* tells waiting writers that we live */
+/* updates.c: takes over all updates that the control has; true: there were some. */
+bool session_take_updates(struct session *s);
+void session_take_sites(struct session *s); /* adds call sites that threads have taken since */
+/* account.c: the messages of all memories, and the session's own, in place of the former ones. */
+void session_take_messages(struct session *s);
 /* Adds new images, modules and call sites to info; true: an image or a module. */
 bool session_catch_up(struct session *s);
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */

@@ -53,7 +53,7 @@
  *   collect/messages.c) release message.written, take_one() of collect/messages.c acquires it.
  * * Fields of execs[], then pid: both write_exec_note() (agent/tasks.c, inject/launch.c) release
  *   it, take_note() acquires it.
- * * image_memory.modules[], then n_modules: released by note_module() of session/session.c and
+ * * image_memory.modules[], then n_modules: released by note_module() of session/updates.c and
  *   copy_modules() of agent/user.c. sites[] needs no order: 0 is a return address that is not there
  *   yet. */
 #pragma once

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads that runs of records are of, and what is counted of each: records, calls, losses, and
+ * the session's messages. The recording (record.c) and the live stream (live.c) call it for each
+ * run, on the session's thread. A run of an image that does not exist was forged by a program: it
+ * is shown as the first program's, and a message says so. */
+#include <errno.h>
+
+#include "collect/messages.h"
+#include "collect/switches.h"
+#include "session/control.h"
+#include "session/held_calls.h"
+#include "session/internal.h"
+
+/* Whether a thread can have the image. What programs write into their memory may be anything. */
+static bool is_image_of(const struct session *s, uint32_t slot, uint32_t image)
+{
+	return image < s->info->images.n && (image >= s->first_image || !slot_in_memory(slot));
+}
+
+/* Describes a thread by its slot. False: its image is not in info, or not yet. The image of a
+ * thread whose source knows none is that of another thread of its process. */
+static bool describe_thread(const struct session *s, uint32_t slot, struct trace_thread *out)
+{
+	if (producers_thread(&s->producers, slot, out))
+		return is_image_of(s, slot, out->image);
+	out->image = s->first_image;
+	for (size_t i = s->info->threads.n; i-- > 0;)
+		if (s->info->threads.at[i].pid == out->pid &&
+		    s->info->threads.at[i].image >= s->first_image) {
+			out->image = s->info->threads.at[i].image;
+			break;
+		}
+	return true;
+}
+
+/* The place of the thread's index in info->threads; UINT32_MAX: it has none yet. */
+static uint32_t *place_of(struct session *s, uint32_t slot)
+{
+	uint32_t part = slot / SLOTS, i = slot_within(slot);
+
+	while (s->threads[part].n <= i)
+		*vec_add(&s->threads[part]) = UINT32_MAX;
+	return &s->threads[part].at[i];
+}
+
+uint32_t session_thread(struct session *s, uint32_t slot)
+{
+	uint32_t *place = place_of(s, slot);
+
+	if (*place == UINT32_MAX) {
+		struct trace_thread thread;
+
+		if (!describe_thread(s, slot, &thread))
+			thread.image = s->first_image; /* spoiled since it was looked at */
+		*place = (uint32_t)s->info->threads.n;
+		thread.unnamed = s->unnamed;
+		*vec_add(&s->info->threads) = thread;
+		thread_names_begin(s, slot, *place);
+	}
+	return *place;
+}
+
+/* Looks for the image of a new thread: a record may be seen before its image's update. An image
+ * that does not exist was written there by the traced program. It ends nobody's recording, since
+ * other programs may be recorded, too; its thread is shown as the first program's. */
+static void expect_image(struct session *s, uint32_t slot)
+{
+	struct trace_thread t;
+	bool known = describe_thread(s, slot, &t);
+
+	if (!known && control_wait_update(s->control, t.image)) {
+		session_take_updates(s);
+		known = is_image_of(s, slot, t.image);
+	}
+	if (!known)
+		messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
+}
+
+/* Makes the thread of a slot and its image known. */
+static int expect_thread(struct session *s, uint32_t slot, uint32_t *thread, struct err *err)
+{
+	if (s->info->images.n <= s->first_image)
+		session_take_updates(s);
+	if (*place_of(s, slot) == UINT32_MAX)
+		expect_image(s, slot);
+	if (s->info->images.n <= s->first_image && slot_in_memory(slot))
+		return err_set(
+			err, EPROTO,
+			"the traced program spoiled the session memory: it has records of no program");
+	*thread = session_thread(s, slot);
+	return 0;
+}
+
+int session_take_run(struct session *s, const struct drain_run *run, drain_sink *sink,
+		     void *context, struct err *err)
+{
+	uint32_t thread;
+	int r;
+
+	if (!s->held)
+		return sink(context, run, err);
+	r = expect_thread(s, run->slot, &thread, err);
+	if (r < 0)
+		return r;
+	session_catch_up(s);
+	return held_calls_take(s->held, thread, run, sink, context, err);
+}
+
+int session_take_rest(struct session *s, drain_sink *sink, void *context, struct err *err)
+{
+	return s->held ? held_calls_end(s->held, sink, context, err) : 0;
+}
+
+int session_account(struct session *s, const struct drain_run *run, struct err *err)
+{
+	struct trace_thread *t;
+	uint32_t thread;
+	int r = expect_thread(s, run->slot, &thread, err); /* first: it may move the array */
+
+	if (r < 0)
+		return r;
+	thread_names_follow(s, thread);
+	t = &s->info->threads.at[thread];
+	t->records += run->records;
+	t->lost += run->lost;
+	s->total.records += run->records;
+	s->total.calls += run->calls;
+	s->total.lost += run->lost;
+	return 0;
+}
+
+uint32_t session_threadless(struct session *s, uint64_t lost)
+{
+	*vec_add(&s->info->threads) = (struct trace_thread){
+		.pid = (uint32_t)s->pid, .tsc = s->ready_tsc, .comm = "<...>", .lost = lost
+	};
+	s->total.lost += lost;
+	return (uint32_t)s->info->threads.n - 1;
+}
+
+/* Tells the calls that were held back for their returned value, and lost. */
+static void add_held(struct session *s)
+{
+	struct held_counts c = { 0 };
+
+	if (s->held)
+		c = held_calls_counts(s->held);
+	if (c.open)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_UNRETURNED, .count = c.open };
+	if (c.too_long)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_TOO_LONG, .count = c.too_long };
+}
+
+void session_take_messages(struct session *s)
+{
+	uint64_t unseen = switches_unseen(s->switches);
+
+	/* Each time from the beginning: counts grow while the session runs. */
+	s->info->messages.n = 0;
+	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
+		messages_take(&s->memories.at[i].header->messages, s->info);
+	if (unseen)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_UNSEEN,
+						.count = unseen < UINT32_MAX ? (uint32_t)unseen
+									     : UINT32_MAX };
+	add_held(s);
+	if (s->info->renames_left_out)
+		*vec_add(&s->info->messages) = (struct trace_message){
+			.kind = MESSAGE_RENAMES,
+			.count = s->info->renames_left_out < UINT32_MAX
+					 ? (uint32_t)s->info->renames_left_out
+					 : UINT32_MAX
+		};
+	if (!s->clock.steady)
+		*vec_add(&s->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1 };
+}
+
+bool session_catch_up(struct session *s)
+{
+	bool update = session_take_updates(s);
+
+	if (update && s->held)
+		held_calls_renew(s->held);
+	producers_describe(&s->producers, s->info);
+	session_take_sites(s);
+	session_take_messages(s);
+	return update;
+}
