@@ -371,7 +371,7 @@ bool events_can_trigger(const struct event_entry *e)
 }
 
 /* Relaxed: who has to know whether an event goes meanwhile has a lock of its own
- * (tree/dynamic_files.c). */
+ * (tree/dynamic_remove.c). */
 bool events_is_gone(const struct event_entry *e)
 {
 	return atomic_load_explicit(&e->gone, memory_order_relaxed);

@@ -404,7 +404,7 @@ void probe_definition_free(struct probe_definition *d)
 }
 
 /* Relaxed: who has to know whether a place goes meanwhile has a lock of its own
- * (tree/dynamic_files.c). */
+ * (tree/dynamic_define.c). */
 const struct probe_definition *probe_definition_first(const struct probe_definition *d)
 {
 	while (d && atomic_load_explicit(&d->gone, memory_order_relaxed))

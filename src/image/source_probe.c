@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes lines of uprobe_events from definitions in the source's words. The command line
- * (ui/probe_option.c) and the tree (tree/dynamic_files.c) call it, on the thread that has the text;
- * nothing is kept. A fault is one sentence, at its column of the text. */
+ * (ui/probe_option.c) and the tree (tree/dynamic_define.c) call it, on the thread that has the
+ * text; nothing is kept. A fault is one sentence, at its column of the text. */
 #include "image/source_probe.h"
 
 #include <ctype.h>

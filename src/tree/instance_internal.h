@@ -41,7 +41,7 @@ extern const struct tree_dir_ops instances_ops;
 extern const struct tree_file_ops function_list_file, all_functions_file, all_addresses_file;
 extern const struct tree_file_ops set_event_file, available_events_file, all_filters_file,
 	all_triggers_file, pid_list_file; /* event_files.c */
-/* dynamic_files.c */
+/* dynamic_files.c, dynamic_list.c */
 extern const struct tree_file_ops dynamic_events_file, kprobe_events_file, kprobe_profile_file,
 	uprobe_events_file, uprobe_profile_file, synthetic_events_file;
 

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* What is defined: the lines of uprobe_events and its like, and the hits of kprobe_profile and
+ * uprobe_profile. Any thread; events stay in the catalogue, so no lock is held. Nothing fails. */
+#include <stdlib.h>
+
+#include "event/synthetic.h"
+#include "tree/dynamic.h"
+
+struct instance *dynamic_top(const struct instance *in)
+{
+	return instance_top(in->tree);
+}
+
+static enum defined_kind kind_of(const struct event_entry *e)
+{
+	return e->eprobe	  ? DEFINED_EPROBES
+	       : !e->probe	  ? DEFINED_SYNTHETIC
+	       : e->probe->fprobe ? DEFINED_FPROBES
+	       : e->probe->symbol ? DEFINED_FUNCTIONS
+				  : DEFINED_PROBES;
+}
+
+bool dynamic_is_defined(const struct event_entry *e, enum defined_kind kind)
+{
+	return e->defined && !events_is_gone(e) && kind & kind_of(e);
+}
+
+char *dynamic_probe_text(const struct probe_definition *d)
+{
+	if (d->symbol)
+		return mem_printf(" %s%s%s", d->symbol, d->fprobe && d->returns ? "%return" : "",
+				  d->arguments);
+	return mem_printf(" %s:0x%016llx%s", d->path, (unsigned long long)d->offset, d->arguments);
+}
+
+void dynamic_add_definitions(defined_list *l, const struct event_entry *e)
+{
+	const struct probe_definition *d = e->probe ? probe_definition_first(e->probe) : NULL;
+
+	if (!e->probe)
+		*vec_add(l) = (struct defined){ e, NULL };
+	for (; d; d = probe_definition_next(d))
+		*vec_add(l) = (struct defined){ e, d };
+}
+
+static uint64_t order_of(const struct defined *d)
+{
+	return d->place ? d->place->order : d->event->order;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	return order_of(a) < order_of(b) ? -1 : order_of(a) > order_of(b);
+}
+
+/* Returns what is defined, in the order in which it was; vec_free() it. */
+static defined_list list_defined(struct event_catalogue *c, enum defined_kind kind)
+{
+	defined_list l = { 0 };
+	uint32_t n = events_n(c);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (dynamic_is_defined(events_at(c, i), kind))
+			dynamic_add_definitions(&l, events_at(c, i));
+	if (l.n)
+		qsort(l.at, l.n, sizeof(l.at[0]), by_order);
+	return l;
+}
+
+char *dynamic_listing(const struct defined *d)
+{
+	return d->place		  ? dynamic_probe_text(d->place)
+	       : d->event->eprobe ? eprobe_text(d->event->eprobe)
+				  : NULL;
+}
+
+/* The letter with which the definition begins. */
+static char letter_of(const struct defined *d)
+{
+	if (d->event->eprobe)
+		return d->event->eprobe->tracepoint ? 't' : 'e';
+	return d->event->probe->fprobe ? 'f' : d->place->returns ? 'r' : 'p';
+}
+
+/* Shows a line that defines the event. Probes and events on events have a letter before theirs
+ * everywhere, synthetic events only in dynamic_events. */
+static void show_event(const struct defined *d, enum defined_kind kind, struct out *text)
+{
+	const struct event_entry *e = d->event;
+	char *listed = dynamic_listing(d);
+
+	if (listed) {
+		out_char(text, letter_of(d));
+		if (d->place && d->place->active)
+			out_printf(text, "%u", d->place->active);
+		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
+		free(listed);
+		return;
+	}
+	if (kind == DEFINED_ALL)
+		out_printf(text, "s:%s/", e->format->system);
+	synthetic_show(e->format, text);
+	out_char(text, '\n');
+}
+
+int dynamic_show(struct tree_file *f, enum defined_kind kind, struct out *text)
+{
+	defined_list l = list_defined(((struct instance *)f->owner)->events, kind);
+
+	for (size_t i = 0; i < l.n; i++)
+		if (!l.at[i].place || !l.at[i].place->follows)
+			show_event(&l.at[i], kind, text);
+	vec_free(&l);
+	return 0;
+}
+
+uint64_t dynamic_hits(struct instance *top, uint32_t index)
+{
+	struct tree_target t = instance_lock(top);
+	uint64_t n = t.ops->hits ? t.ops->hits(t.arg, index) : 0;
+
+	instance_unlock(top);
+	return n;
+}
+
+/* Shows how often each event was recorded, at all of its places; of functions also how often it was
+ * missed, which nobody knows of a single event. */
+static int show_hits(struct tree_file *f, enum defined_kind kind, struct out *text)
+{
+	struct instance *top = dynamic_top((struct instance *)f->owner);
+	uint32_t n = events_n(top->events);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct event_entry *e = events_at(top->events, i);
+
+		if (!dynamic_is_defined(e, kind))
+			continue;
+		if (kind == DEFINED_FUNCTIONS)
+			out_printf(text, "  %-44s %15llu %15u\n", e->format->name,
+				   (unsigned long long)dynamic_hits(top, i), 0);
+		else
+			out_printf(text, "  %s %-44s %15llu\n", e->probe->path, e->format->name,
+				   (unsigned long long)dynamic_hits(top, i));
+	}
+	return 0;
+}
+
+static int show_function_hits(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_hits(f, DEFINED_FUNCTIONS, text);
+}
+
+static int show_probe_hits(struct tree_file *f, struct out *text, struct err *err)
+{
+	return show_hits(f, DEFINED_PROBES, text);
+}
+
+const struct tree_file_ops kprobe_profile_file = { .show = show_function_hits };
+const struct tree_file_ops uprobe_profile_file = { .show = show_probe_hits };
