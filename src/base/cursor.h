@@ -70,6 +70,16 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 	return 0;
 }
 
+/* A number beyond 32 bits sets bad. */
+static inline uint32_t cursor_uleb32(struct cursor *c)
+{
+	uint64_t v = cursor_uleb(c);
+
+	if (v > UINT32_MAX)
+		c->bad = true;
+	return (uint32_t)v;
+}
+
 /* Reads a signed LEB128. Sets c->bad and returns 0 where the bytes end first. */
 static inline int64_t cursor_sleb(struct cursor *c)
 {

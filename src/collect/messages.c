@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
+
 #define COUNT_MAX (1u << 30) /* a larger number is one that was lowered below zero */
 
 static uint32_t count_once(const uint32_t *at)
@@ -94,9 +96,7 @@ static void add_entry(struct memory_messages *to, enum message_kind kind, uint32
 void messages_add(struct memory_messages *to, enum message_kind kind, pid_t pid,
 		  const char *program)
 {
-	const char *last = strrchr(program, '/');
-
-	add_entry(to, kind, 0, pid, last ? last + 1 : program);
+	add_entry(to, kind, 0, pid, path_file_name(program));
 }
 
 /* Two threads that note one name at once may both add it; the taker makes one of them. */

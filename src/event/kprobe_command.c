@@ -23,16 +23,6 @@ struct symbol_place {
 	bool returns;              /* it is the function's return */
 };
 
-/* Reads a decimal, octal or hexadecimal number that is the whole text. */
-static bool parse_number(const char *text, uint64_t *out)
-{
-	char *rest;
-
-	errno = 0;
-	*out = strtoull(text, &rest, 0);
-	return isdigit((unsigned char)*text) && !*rest && !errno;
-}
-
 /* Reads MAXACTIVE behind the letter. */
 static int parse_active(const struct line_words *w, struct probe_command *c)
 {
@@ -48,7 +38,7 @@ static int parse_active(const struct line_words *w, struct probe_command *c)
 		return probe_line_fault(w, digits, "Maxactive is only for function exit");
 	if (colon)
 		*colon = '\0';
-	good = parse_number(digits, &n);
+	good = probe_line_number(digits, &n);
 	if (colon)
 		*colon = ':';
 	if (!good || !n)
@@ -75,7 +65,7 @@ static int find_place(const struct line_words *w, struct symbol_place *p)
 		*colon = '\0';
 	p->symbol = mem_strdup(symbol);
 	if (*p->symbol && !(plus && p->no_offset) &&
-	    (!plus || (parse_number(plus + 1, &p->more) && p->more <= UINT32_MAX)))
+	    (!plus || (probe_line_number(plus + 1, &p->more) && p->more <= UINT32_MAX)))
 		n = p->symbols->find(p->symbols->arg, colon ? word : NULL, p->symbol, p->more,
 				     &p->place);
 	free(word);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "event/probe_line.h"
 
 /* --- faults ----------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ int probe_line_name(const struct line_words *w, const char *name, char **group, 
 /* p_FILE_0xOFFSET: the file's name up to the first dot, dash or underline. */
 static char *name_itself(const struct probe_definition *d)
 {
-	const char *slash = strrchr(d->path, '/'), *file = slash ? slash + 1 : d->path;
+	const char *file = path_file_name(d->path);
 	char *name = mem_printf("p_%.*s_0x%llx", (int)strcspn(file, ".-_"), file,
 				(unsigned long long)d->offset);
 
@@ -100,7 +101,7 @@ static char *name_itself(const struct probe_definition *d)
 
 /* --- the place ------------------------------------------------------------------------------ */
 
-static bool parse_number(const char *text, uint64_t *out)
+bool probe_line_number(const char *text, uint64_t *out)
 {
 	char *rest;
 
@@ -121,7 +122,7 @@ static int refuse_counter(const struct line_words *w, char *counter)
 	if (end[1])
 		return probe_line_fault(w, end + 1, "Reference counter has wrong suffix");
 	*end = '\0';
-	if (!parse_number(counter + 1, &ignored))
+	if (!probe_line_number(counter + 1, &ignored))
 		return probe_line_fault(w, counter + 1, "Invalid reference counter offset");
 	return probe_line_fault(
 		w, counter,
@@ -148,7 +149,7 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 		c->definition->returns = true;
 	if (suffix)
 		*suffix = '\0';
-	return parse_number(colon + 1, &c->definition->offset)
+	return probe_line_number(colon + 1, &c->definition->offset)
 		       ? 0
 		       : probe_line_fault(w, colon + 1, "Invalid uprobe offset");
 }

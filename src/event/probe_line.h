@@ -28,6 +28,8 @@ struct line_words {
 int probe_line_cut(const char *line, struct line_words *w);
 /* Sets the line's error. `at` points into the copy. */
 int probe_line_fault(const struct line_words *w, const char *at, const char *what);
+/* Reads a decimal, octal or hexadecimal number that is the whole text. */
+bool probe_line_number(const char *text, uint64_t *out);
 /* Whether the word is $argN and no more. */
 bool probe_line_is_number(const char *word);
 /* Reads [GRP/]EVENT; the separator may be a dot. The caller frees *group and *event; each is NULL

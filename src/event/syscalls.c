@@ -37,6 +37,17 @@ static int by_number(const void *key, const void *element)
 	return (int)*(const uint32_t *)key - ((const struct syscall_info *)element)->number;
 }
 
+const struct syscall_info *syscall_by_name(const char *name)
+{
+	size_t n;
+	const struct syscall_info *calls = syscalls_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return &calls[i];
+	return NULL;
+}
+
 const struct syscall_info *syscall_by_number(uint32_t number)
 {
 	if (number >= SYSCALL_NUMBERS)

@@ -17,6 +17,8 @@ struct syscall_info {
 const struct syscall_info *syscalls_all(size_t *n);
 /* Returns the call with this number; NULL: the kernel has no event for it. */
 const struct syscall_info *syscall_by_number(uint32_t number);
+/* Returns the call whose events have this name; NULL: there is none on this machine. */
+const struct syscall_info *syscall_by_name(const char *name);
 
 /* Records of these events from offset 8 on, as their formats say. */
 struct syscall_raw_enter { int64_t id; uint64_t args[SYSCALL_ARGS]; };

@@ -2,34 +2,25 @@
 /* Called by exporters whose format is a directory, on brace's only thread. The directory is removed
  * as a whole if anything fails (base/new_file.h). */
 #include "export/files.h"
+#include "base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static int write_all(void *arg, const char *bytes, size_t n)
+static int write_bytes(void *arg, const char *bytes, size_t n)
 {
 	const struct export_file *f = arg;
 
-	while (n) {
-		ssize_t wrote = write(f->fd, bytes, n);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			return -errno;
-		bytes += wrote;
-		n -= (size_t)wrote;
-	}
-	return 0;
+	return write_all(f->fd, bytes, n);
 }
 
 int files_begin(struct export_file *f, const struct export_job *job, const char *name,
 		struct err *err)
 {
 	*f = (struct export_file){ .path = mem_printf("%s/%s", job->directory, name) };
-	out_init_raw(&f->out, write_all, f);
+	out_init_raw(&f->out, write_bytes, f);
 	f->fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (f->fd >= 0)
 		return 0;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/write_all.h"
 #include "hook/cache_prune.h"
 
 #define BLOCK_MOST (1 << 30)
@@ -179,20 +180,6 @@ uint8_t *cache_fetch(const struct cache_key *key, size_t *n)
 	return bytes;
 }
 
-/* False: the disk is full, or a signal came; there is then no cache, which is no error. */
-static bool write_all(int fd, const uint8_t *bytes, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, bytes, n);
-
-		if (w <= 0)
-			return false;
-		bytes += w;
-		n -= (size_t)w;
-	}
-	return true;
-}
-
 /* The file is complete before it gets its name, so a reader never sees half of it. */
 void cache_store(const struct cache_key *key, const uint8_t *bytes, size_t n)
 {
@@ -201,7 +188,7 @@ void cache_store(const struct cache_key *key, const uint8_t *bytes, size_t n)
 
 	fd = dir < 0 ? -1 : openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		bool ok = write_all(fd, bytes, n);
+		bool ok = write_all(fd, bytes, n) == 0;
 
 		ok = close(fd) == 0 && ok;
 		if (!ok || renameat(dir, temporary, dir, name) < 0)

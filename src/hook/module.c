@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "hook/cache_place.h"
 
 /* A hook_module and the memory behind it, which hook_module_free() frees. */
@@ -22,19 +23,11 @@ struct loaded {
 	size_t n_block;
 };
 
-/* A path without a slash is a name already. */
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Completes a loaded module: its path, and the list of needed names, which point into the block. */
 static struct hook_module *finish_load(struct loaded *l, const char *path, const char *needed)
 {
 	l->path = mem_strdup(path);
-	l->module.name = last_component(l->path);
+	l->module.name = path_file_name(l->path);
 	l->needed = mem_zalloc(((size_t)l->module.n_needed + 1) * sizeof(*l->needed));
 	for (uint32_t i = 0; i < l->module.n_needed; i++, needed += strlen(needed) + 1)
 		l->needed[i] = needed;

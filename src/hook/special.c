@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "shared/aot.h"
 
 /* never: not hooked at all; else hooked, but its return is not followed. The macros below name the
@@ -214,11 +215,9 @@ static bool is_ghc_symbol(const char *name)
 /* By symbols that only that runtime has, or by the name of the file. */
 enum special_runtime special_runtime(const struct sym_module *m)
 {
-	const char *slash = strrchr(m->path, '/');
-
 	if (aot_is_file(m->path))
 		return RUNTIME_MONO_AOT;
-	if (strncmp(slash ? slash + 1 : m->path, "libHS", 5) == 0)
+	if (strncmp(path_file_name(m->path), "libHS", 5) == 0)
 		return RUNTIME_GHC;
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const char *name = sym_name(m, &m->functions.at[i]);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/path.h"
 #include "sym/inlined.h"
 
 /* A sentence should fit two or three lines of a terminal. */
@@ -41,14 +42,6 @@ static void add_text(struct why_text *t, const char *fmt, ...)
 	free(piece);
 }
 
-/* The file's name alone is enough for a user to know it. */
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 const char *why_spell(const struct sym_module *m, const struct sym_function *f, char *out, size_t n)
 {
 	const char *symbol = sym_name(m, f);
@@ -56,7 +49,7 @@ const char *why_spell(const struct sym_module *m, const struct sym_function *f, 
 	if (symbol)
 		demangle(symbol, out, n);
 	else
-		snprintf(out, n, "%s+0x%llx", last_component(m->path),
+		snprintf(out, n, "%s+0x%llx", path_file_name(m->path),
 			 (unsigned long long)f->vaddr);
 	return out;
 }
@@ -105,7 +98,7 @@ static void add_copies(struct why_text *t, const struct sym_inlined *in)
 
 		add_text(t, "%s %s()", i ? "," : "", c->caller ? c->caller : "?");
 		if (c->file)
-			add_text(t, " at %s:%u", last_component(c->file), c->line);
+			add_text(t, " at %s:%u", path_file_name(c->file), c->line);
 	}
 	if (in->copies.n > COPIES_SHOWN)
 		add_text(t, ", ...");
@@ -167,7 +160,7 @@ static void add_no_debug(struct why_text *t, const char *package)
 static void explain_module(struct why_text *t, const struct sym_module *m, const char *name,
 		    const char *package, const struct sym_inlined *in)
 {
-	const char *file = last_component(m->path);
+	const char *file = path_file_name(m->path);
 
 	if (in->copies.n) {
 		add_text(t, "`%s` is inlined: ", name);

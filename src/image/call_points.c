@@ -52,18 +52,6 @@ bool call_points_possible(const uint8_t *bytes, size_t n)
 	return bytes && code_may_call_system(bytes, n);
 }
 
-/* NULL: there is no call of that name on this machine. */
-static const struct syscall_info *syscall_by_name(const char *name)
-{
-	size_t n;
-	const struct syscall_info *all = syscalls_all(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(all[i].name, name) == 0)
-			return &all[i];
-	return NULL;
-}
-
 /* Whether the record has copies that the short way cannot make: it writes up to two of nothing. */
 static bool is_copying(const struct call_event *e)
 {

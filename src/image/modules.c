@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/string_set.h"
 #include "image/bindings.h"
 #include "image/handlers.h"
@@ -19,13 +20,6 @@
 #include "image/patches.h"
 #include "image/providers.h"
 #include "shared/record.h"
-
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* Whether the module's functions are wanted: those of the executable, and of modules that the
  * settings open. */
@@ -122,7 +116,7 @@ static struct module *module_of(struct modules *m, const struct map *map)
 static struct module *add_module(struct modules *m, const struct map *map)
 {
 	struct module *mod = vec_add(&m->at);
-	const char *name = last_component(map->path);
+	const char *name = path_file_name(map->path);
 
 	*mod = (struct module){
 		.path = mem_strdup(map->path), .text = *map, .fd = -1, .start = UINT64_MAX

@@ -21,6 +21,7 @@
 #include "arch/elf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "tracee/tracee.h"
 
 #define SCRIPT_LEVELS 5 /* the kernel's limit */
@@ -110,9 +111,7 @@ static bool read_interp(int fd, const Elf64_Ehdr *eh, char *out, size_t n)
 /* ld-linux-x86-64.so.2; musl's loader is ld-musl-x86_64.so.1. */
 static bool is_glibcs_loader(const char *path)
 {
-	const char *name = strrchr(path, '/');
-
-	return strncmp(name ? name + 1 : path, "ld-linux", 8) == 0;
+	return strncmp(path_file_name(path), "ld-linux", 8) == 0;
 }
 
 /* True: no loader of glibc's would load the agent, so that brace has to put it in. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/monotonic.h"
 #include "instance/buffer_internal.h"
 
 /* How long a call without an end may wait for it: if the end comes, one line `f();` is printed
@@ -17,14 +18,6 @@
 #define HELD_BACK_NS 100000000u
 /* Text that is printed ahead of a reader: enough for a large read, and a bound for the memory. */
 #define PIPE_TEXT 65536u
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Closes the printer, and drops the records that it has not printed yet. */
 static void close_pipe(struct buffer_pipe *p)
@@ -112,7 +105,7 @@ static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_in
 			/* A sleep has no line of its own and does not end the wait for a call's
 			 * end. */
 			p->events += e.kind != EVENT_SLEPT;
-			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : now_ns();
+			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : monotonic_ns();
 		}
 		if (r <= 0) {
 			p->source->ops->close(p->source);
@@ -125,7 +118,7 @@ static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_in
 /* Whether the printer has waited long enough for the end of a call. */
 static bool holds_back_too_long(const struct buffer_pipe *p)
 {
-	return p->fed_ns && now_ns() - p->fed_ns > HELD_BACK_NS;
+	return p->fed_ns && monotonic_ns() - p->fed_ns > HELD_BACK_NS;
 }
 
 /* Copies printed text to the reader. A reader may take a line in pieces; the buffer is reset once

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "hook/list.h"
 
 static bool functions_have_file(const struct functions *f, const char *path)
@@ -30,14 +31,11 @@ static void add_file(struct functions *f, const struct trace_module *m, bool pro
 	if (hook_list_load(path, NULL, NULL, &list, &ignored))
 		return;
 	for (size_t i = 0; i < list.rows.n; i++) {
-		const char *slash = strrchr(path, '/');
-
 		/* path is owned by f->files, which lives as long as f->at. */
 		if (list.rows.at[i].hooked)
 			*vec_add(&f->at) = (struct function_name){ mem_strdup(list.rows.at[i].name),
 								   program ? NULL
-								   : slash ? slash + 1
-									   : path,
+								   : path_file_name(path),
 								   path };
 	}
 	hook_list_free(&list);

@@ -10,6 +10,7 @@
 
 #include "base/demangle.h"
 #include "base/glob.h"
+#include "base/path.h"
 #include "model/function_condition.h"
 
 static void pattern_free(struct function_pattern *p)
@@ -404,8 +405,7 @@ static bool shorter_match(const char *glob, const char *file)
 
 bool function_module_match(const char *glob, const char *module)
 {
-	const char *slash = strrchr(module, '/');
-	const char *file = slash ? slash + 1 : module;
+	const char *file = path_file_name(module);
 
 	return glob_match(glob, module) || glob_match(glob, file) || shorter_match(glob, file);
 }

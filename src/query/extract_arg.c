@@ -16,14 +16,6 @@ static const struct event_field *field_named(const struct event_format *f, const
 }
 
 /* TRANSIENT: the text lies in the record's payload, which may be moved by the next load. */
-static void give(sqlite3_context *to, const struct event_value *v)
-{
-	if (v->kind == EVENT_VALUE_NUMBER)
-		sqlite3_result_int64(to, v->number);
-	else if (v->kind == EVENT_VALUE_TEXT)
-		sqlite3_result_text(to, v->text, (int)v->text_bytes, SQLITE_TRANSIENT);
-}
-
 static void extract(sqlite3_context *to, int n, sqlite3_value **args)
 {
 	struct query *q = sqlite3_user_data(to);
@@ -44,7 +36,7 @@ static void extract(sqlite3_context *to, int n, sqlite3_value **args)
 	if (!f)
 		return;
 	v = event_value_of(&q->load, (size_t)row, f);
-	give(to, &v);
+	query_give_value(to, &v);
 }
 
 int extract_arg_create(struct query *q)

@@ -50,6 +50,9 @@ extern const struct query_table query_tables[]; /* ends with a NULL name */
 /* Adds the table to q->db, as SQLite's module of its name. Returns SQLite's result. */
 int table_create(struct query *q, const struct query_table *t);
 
+/* Gives a field's value as a query's result; NULL, if the value is of neither kind. */
+void query_give_value(sqlite3_context *to, const struct event_value *v);
+
 /* Reads the records, and the formats of their events (q->values). 0, or -errno and q->err. */
 int tables_need_values(struct query *q);
 

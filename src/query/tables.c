@@ -3,6 +3,7 @@
  * has them. A row here is a table; what its columns hold is in docs/query.md. Called by table.c. */
 #include <string.h>
 
+#include "base/path.h"
 #include "query/table.h"
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -66,16 +67,14 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 	const struct trace_info *info = q->load.info;
 	const struct trace_image *image =
 		p->image < info->images.n ? &info->images.at[p->image] : NULL;
-	const char *slash;
 
 	if (column == 1)
 		give_number(to, p->pid);
 	/* A trace that was cut may lack the image: then all but the pid is NULL. */
 	if (!image)
 		return;
-	slash = strrchr(image->exe, '/');
 	if (column == 2)
-		give_text(to, slash ? slash + 1 : image->exe);
+		give_text(to, path_file_name(image->exe));
 	else if (column == 3)
 		give_number(to, trace_clock_ns(&info->clock, process_tsc(p, image)));
 	else if (column == 4)
@@ -435,7 +434,7 @@ static uint64_t args_set(const struct query *q, size_t row)
 }
 
 /* TRANSIENT: the text lies in the record's payload, which may be moved by the next load. */
-static void give_value(sqlite3_context *to, const struct event_value *v)
+void query_give_value(sqlite3_context *to, const struct event_value *v)
 {
 	if (v->kind == EVENT_VALUE_NUMBER)
 		sqlite3_result_int64(to, v->number);
@@ -461,7 +460,7 @@ static void args_column(struct query *q, size_t row, int column, sqlite3_context
 		give_text(to, types[v.kind]);
 	else if (column == ARGS_DISPLAY || (column == ARGS_INT && v.kind == EVENT_VALUE_NUMBER) ||
 		 (column == ARGS_STRING && v.kind == EVENT_VALUE_TEXT))
-		give_value(to, &v);
+		query_give_value(to, &v);
 }
 
 /* --- metadata ---------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/path.h"
 
 #define CHANGE 10 /* columns of a change in percent */
 
@@ -23,7 +24,7 @@ static const char *key_module(const struct summary *s, const struct summary_row 
 
 	if (!exe)
 		return r->module;
-	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	name = path_file_name(exe);
 	return strcmp(name, r->module) ? r->module : "";
 }
 

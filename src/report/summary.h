@@ -98,6 +98,8 @@ int summary_make(const struct summary_input *in, unsigned workers, struct summar
 void summary_free(struct summary *s);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. Equal rows by name. */
 void summary_sort(struct summary *s, enum summary_column by, bool reverse);
+/* The sum of the rows' self times, in ns. */
+uint64_t summary_self(const struct summary *s);
 /* Whether any call has a duration. Events, and records of the function tracer, have none. */
 bool summary_is_timed(const struct summary *s);
 /* The column by which rows are sorted if the user names none: self; total where self times are not

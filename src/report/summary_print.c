@@ -70,6 +70,15 @@ void summary_sort(struct summary *s, enum summary_column by, bool reverse)
 		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_rows, &o);
 }
 
+uint64_t summary_self(const struct summary *s)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < s->rows.n; i++)
+		all += s->rows.at[i].value[SUMMARY_SELF];
+	return all;
+}
+
 /* An empty summary counts as timed: it has the usual columns. */
 bool summary_is_timed(const struct summary *s)
 {
@@ -153,15 +162,6 @@ static void print_titles(const struct summary *s, unsigned columns, struct out *
 	out_printf(o, "  %s\n", s->title ? s->title : s->by_thread ? "THREAD" : "FUNCTION");
 }
 
-static uint64_t all_self(const struct summary *s)
-{
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < s->rows.n; i++)
-		all += s->rows.at[i].value[SUMMARY_SELF];
-	return all;
-}
-
 /* Hundredths of a percent. */
 static uint64_t share_of(uint64_t part, uint64_t all)
 {
@@ -189,7 +189,7 @@ static void print_column(const struct summary *s, const struct summary_row *r, u
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
 	const unsigned columns = summary_is_timed(s) ? SUMMARY_NUMBERS : SUMMARY_TOTAL;
-	const uint64_t all = all_self(s);
+	const uint64_t all = summary_self(s);
 
 	n = rows_shown(s, n);
 	losses_print(s->info, o);
@@ -256,7 +256,7 @@ static void print_json_share(const struct summary *s, const struct summary_row *
 /* Every row has every column; a value that is not known is null. */
 void summary_print_json(const struct summary *s, size_t n, struct out *o)
 {
-	const uint64_t all = all_self(s);
+	const uint64_t all = summary_self(s);
 
 	n = rows_shown(s, n);
 	out_str(o, "{\"schema\":\"brace-report\",\"version\":1");

@@ -68,18 +68,6 @@ void syscalls_free(struct syscalls *s)
 
 /* --- the trace's events ------------------------------------------------------------------ */
 
-/* The call whose events have this name. NULL: none. */
-static const struct syscall_info *call_named(const char *name)
-{
-	size_t n;
-	const struct syscall_info *all = syscalls_all(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(all[i].name, name) == 0)
-			return &all[i];
-	return NULL;
-}
-
 /* The place of the first path in records of this format, which older traces lack; 0: none. */
 static uint16_t path_place(const struct syscall_info *call, const struct trace_event *e)
 {
@@ -121,7 +109,7 @@ static void learn_event(struct syscalls_event *out, const struct trace_event *e)
 		out->kind = begins ? SYSCALLS_RAW_ENTER : SYSCALLS_RAW_EXIT;
 	if (strcmp(e->system, "syscalls") != 0 || *rest != '_')
 		return;
-	call = call_named(rest + 1);
+	call = syscall_by_name(rest + 1);
 	if (!call)
 		return;
 	out->kind = begins ? SYSCALLS_ENTER : SYSCALLS_EXIT;

@@ -81,22 +81,12 @@ int index_encode(const struct packet_place *places, size_t n, struct bytes *out,
 	return r;
 }
 
-/* A LEB128 that does not fit 32 bits is malformed. */
-static uint32_t get_u32(struct cursor *c)
-{
-	uint64_t v = cursor_uleb(c);
-
-	if (v > UINT32_MAX)
-		c->bad = true;
-	return (uint32_t)v;
-}
-
 static void get_records(struct cursor *c, struct packet_records *r, uint64_t last_tsc)
 {
-	r->thread = get_u32(c);
-	r->words = get_u32(c);
-	r->records = get_u32(c);
-	r->calls = get_u32(c);
+	r->thread = cursor_uleb32(c);
+	r->words = cursor_uleb32(c);
+	r->records = cursor_uleb32(c);
+	r->calls = cursor_uleb32(c);
 	r->first_tsc = last_tsc + (uint64_t)bytes_unzigzag(cursor_uleb(c));
 	r->last_tsc = r->first_tsc + (uint64_t)bytes_unzigzag(cursor_uleb(c));
 	r->lost = cursor_uleb(c);
@@ -117,7 +107,7 @@ bool index_decode(const uint8_t *p, size_t n, struct places *places)
 		place.head.type = (uint16_t)cursor_uleb(&c);
 		offset += cursor_uleb(&c);
 		place.offset = offset;
-		place.head.payload = get_u32(&c);
+		place.head.payload = cursor_uleb32(&c);
 		if (place.head.type == PACKET_RECORDS) {
 			get_records(&c, &place.head.records, tsc);
 			tsc = place.head.records.first_tsc;

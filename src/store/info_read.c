@@ -31,16 +31,6 @@ static void read_str(struct cursor *c, char **out)
 	*out = escape_line(s);
 }
 
-/* A number beyond 32 bits makes the item bad. */
-static uint32_t read_u32(struct cursor *c)
-{
-	uint64_t v = cursor_uleb(c);
-
-	if (v > UINT32_MAX)
-		c->bad = true;
-	return (uint32_t)v;
-}
-
 /* Reads an index into a list of n elements: one of them, or the one after the last (then
  * *is_new). */
 static size_t read_index(struct cursor *c, size_t n, bool *is_new)
@@ -72,7 +62,7 @@ static void read_host(struct trace_info *info, struct cursor *c)
 	read_str(c, &info->cmdline);
 	read_str(c, &info->version);
 	read_str(c, &info->tracer);
-	info->cpus = read_u32(c);
+	info->cpus = cursor_uleb32(c);
 	info->thresh_ns = cursor_uleb(c);
 	/* Files of older versions end before this field. */
 	info->exclude_sleep = cursor_left(c) && cursor_uleb(c);
@@ -106,7 +96,7 @@ static void read_image(struct trace_info *info, struct cursor *c)
 		return;
 	if (is_new)
 		*vec_add(&info->images) = (struct trace_image){0};
-	info->images.at[i].pid = read_u32(c);
+	info->images.at[i].pid = cursor_uleb32(c);
 	info->images.at[i].tsc = cursor_uleb(c);
 	read_str(c, &info->images.at[i].exe);
 	read_str(c, &info->images.at[i].cmdline);
@@ -148,7 +138,7 @@ static void read_module(struct trace_info *info, struct cursor *c)
 	m->end = cursor_uleb(c);
 	m->from_tsc = cursor_uleb(c);
 	m->to_tsc = cursor_uleb(c);
-	m->first_id = read_u32(c);
+	m->first_id = cursor_uleb32(c);
 }
 
 /* Reads "first, count" of a run of elements that extends or overwrites a list of n. Each element
@@ -188,7 +178,7 @@ static void read_functions(struct trace_info *info, struct cursor *c)
 	grow_zeroed(&m->functions, first + count);
 	for (; count--; first++) {
 		last.vaddr += (uint64_t)bytes_unzigzag(cursor_uleb(c));
-		last.size = read_u32(c);
+		last.size = cursor_uleb32(c);
 		last.name += (uint32_t)bytes_unzigzag(cursor_uleb(c));
 		last.hook = cursor_u8(c);
 		last.reason = cursor_u8(c);
@@ -214,7 +204,7 @@ static void read_places(struct trace_info *info, struct cursor *c, size_t offset
 			return;
 		}
 		at += more;
-		*(uint32_t *)((char *)&m->functions.at[at] + offset) = read_u32(c);
+		*(uint32_t *)((char *)&m->functions.at[at] + offset) = cursor_uleb32(c);
 	}
 }
 
@@ -257,8 +247,8 @@ static void read_thread(struct trace_info *info, struct cursor *c)
 	size_t i = read_index(c, info->threads.n, &is_new);
 	const char *comm;
 
-	t.pid = read_u32(c);
-	t.tid = read_u32(c);
+	t.pid = cursor_uleb32(c);
+	t.tid = cursor_uleb32(c);
 	t.image = (uint32_t)read_element(c, info->images.n);
 	t.tsc = cursor_uleb(c);
 	comm = cursor_bytes(c, sizeof(t.comm));
@@ -324,10 +314,10 @@ static void read_note(struct trace_info *info, struct cursor *c)
 	size_t i = read_index(c, info->messages.n, &is_new);
 	const char *name;
 
-	note.kind = read_u32(c);
-	note.pid = read_u32(c);
-	note.number = read_u32(c);
-	note.count = read_u32(c);
+	note.kind = cursor_uleb32(c);
+	note.pid = cursor_uleb32(c);
+	note.number = cursor_uleb32(c);
+	note.count = cursor_uleb32(c);
 	name = cursor_str(c);
 	if (c->bad || !name || strlen(name) >= sizeof(note.name)) {
 		c->bad = true;
@@ -351,7 +341,7 @@ static void read_event(struct trace_info *info, struct cursor *c)
 	if (is_new)
 		*vec_add(&info->events) = (struct trace_event){ 0 };
 	e = &info->events.at[i];
-	e->index = read_u32(c);
+	e->index = cursor_uleb32(c);
 	read_str(c, &e->system);
 	read_str(c, &e->name);
 	read_text(c, &e->format);
@@ -368,7 +358,7 @@ static void read_run_item(struct trace_info *info, struct cursor *c)
 	flags = cursor_uleb(c);
 	r->timed = flags & RUN_TIMED;
 	r->ended = flags & RUN_ENDED;
-	r->status = read_u32(c);
+	r->status = cursor_uleb32(c);
 	r->elapsed_ns = cursor_uleb(c);
 	r->user_ns = cursor_uleb(c);
 	r->system_ns = cursor_uleb(c);

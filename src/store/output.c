@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/write_all.h"
 #include "base/mem.h"
 #include "base/new_file.h"
 #include "store/format.h"
@@ -103,22 +104,6 @@ int output_open(struct output *o, const char *path, struct err *err)
 		return o->fd;
 	}
 	o->path = mem_strdup(path);
-	return 0;
-}
-
-/* All n bytes, or -errno. */
-static int write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t w = write(fd, p, n);
-
-		if (w < 0 && errno != EINTR)
-			return -errno;
-		if (w > 0) {
-			p += w;
-			n -= (size_t)w;
-		}
-	}
 	return 0;
 }
 

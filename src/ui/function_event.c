@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "arch/reg_names.h"
 #include "inject/launch.h"
 #include "sym/arguments.h"
@@ -50,7 +51,7 @@ static char *program_path(const struct invocation *inv)
 /* Whether a file is the module that the user named: libc.so.6, or libc; NULL: any. */
 static bool is_wanted(const char *path, const char *module)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_file_name(path);
 	size_t n = module ? strlen(module) : 0;
 
 	return !module || (!strncmp(name, module, n) &&

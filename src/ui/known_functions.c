@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static const struct { const char *name, *prototype; } known[] = {
 	{ "malloc", "p(size=u8)" },
 	{ "calloc", "p(nmemb=u8,size=u8)" },
@@ -40,9 +42,7 @@ static const struct { const char *name, *prototype; } known[] = {
 
 const char *known_function(const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-
-	if (strncmp(slash ? slash + 1 : path, "libc.so", strlen("libc.so")) != 0)
+	if (strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strcmp(known[i].name, name))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "image/mapped_file.h"
 #include "ui/libraries.h"
 #include "ui/run_helper.h"
@@ -286,13 +287,12 @@ static char *refusal_of_name(struct missing_search *s, const struct function_pat
 static char *refusal_of_glob(struct missing_search *s, const struct function_pattern *p)
 {
 	struct why_hooks hooks = meant_by(s, p);
-	const char *slash = strrchr(s->program->path, '/');
 
 	if (hooks.hooked || libraries_match(s, p))
 		return NULL;
 	if (hooks.refused)
 		return why_refused(&hooks, p->text);
-	return mem_printf("no function of %s matches `%s`", slash ? slash + 1 : s->program->path,
+	return mem_printf("no function of %s matches `%s`", path_file_name(s->program->path),
 			  p->text);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "event/eprobe.h"
 #include "image/dynamic_probes.h"
 #include "inject/launch.h"
@@ -63,7 +64,7 @@ static char *program_file(const struct probe_option *o)
 /* Whether a file's name is the module's: libc.so.6, or libc of libc.so.6 and libc-2.31.so. */
 static bool is_module(const char *path, const char *module)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_file_name(path);
 	size_t n = strlen(module);
 
 	return !strncmp(name, module, n) && (!name[n] || name[n] == '.' || name[n] == '-');

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "inject/launch.h"
 #include "tracee/tracee.h"
 #include "ui/config_option.h"
@@ -189,18 +190,10 @@ static void heed_interrupts(struct run_monitor *a, unsigned *heeded)
 	*heeded = n;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* --duration ends the recording, not the program. */
 static void heed_duration(struct run_monitor *a)
 {
-	if (a->end_ns && now_ns() >= a->end_ns)
+	if (a->end_ns && monotonic_ns() >= a->end_ns)
 		run_monitor_stop(a);
 }
 
@@ -209,7 +202,7 @@ static void heed_duration(struct run_monitor *a)
 /* The time of the next look: in a tenth of a second, or when --duration is over. */
 static struct timespec next_look(const struct run_monitor *a)
 {
-	uint64_t at = now_ns() + LOOK_NS;
+	uint64_t at = monotonic_ns() + LOOK_NS;
 
 	if (a->end_ns && !a->stopped && a->end_ns < at)
 		at = a->end_ns;
@@ -245,7 +238,8 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 				   .arg = arg,
 				   .session = s,
 				   .ends_at_first = inv->pids.n > 0,
-				   .end_ns = inv->duration_ns ? now_ns() + inv->duration_ns : 0 };
+				   .end_ns = inv->duration_ns ? monotonic_ns() + inv->duration_ns
+							      : 0 };
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&a->ended, &monotonic);

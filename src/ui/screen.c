@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/write_all.h"
 #include "base/mem.h"
 #include "base/new_file.h"
 #include "ui/say.h"
@@ -82,21 +83,11 @@ static void start_pager(struct screen *o)
 }
 
 /* The sink of o->text without colour: writes all n bytes, or returns -errno. */
-static int write_all(void *arg, const char *bytes, size_t n)
+static int write_text(void *arg, const char *bytes, size_t n)
 {
 	const struct screen *o = arg;
 
-	while (n) {
-		ssize_t wrote = write(o->fd, bytes, n);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote < 0)
-			return -errno;
-		bytes += wrote;
-		n -= (size_t)wrote;
-	}
-	return 0;
+	return write_all(o->fd, bytes, n);
 }
 
 /* The sink of o->text with colour: hands painted lines on at once. */
@@ -118,9 +109,9 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	catch_sigpipe();
 	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
 		start_pager(o);
-	out_init_raw(&o->bytes, write_all, o);
+	out_init_raw(&o->bytes, write_text, o);
 	o->paint = (struct paint){ .line = line, .to = &o->bytes };
-	out_init(&o->text, colour ? paint_all : write_all, o);
+	out_init(&o->text, colour ? paint_all : write_text, o);
 }
 
 int screen_file_begin(struct invocation *inv, struct err *err)
@@ -145,8 +136,8 @@ static void begin_file(struct screen *o, const char *path, int fd)
 {
 	*o = (struct screen){ .name = path, .fd = fd };
 	catch_sigpipe();
-	out_init_raw(&o->bytes, write_all, o);
-	out_init(&o->text, write_all, o);
+	out_init_raw(&o->bytes, write_text, o);
+	out_init(&o->text, write_text, o);
 }
 
 void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pager to,

@@ -17,15 +17,6 @@ static const struct table_column columns[COLUMNS_N] = {
 	[COLUMN_SHARE] = { "SELF%", 8, 90 },
 };
 
-static uint64_t sum_of_self(const struct summary *s)
-{
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < s->rows.n; i++)
-		all += s->rows.at[i].value[SUMMARY_SELF];
-	return all;
-}
-
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct summary *s = of;
@@ -44,7 +35,7 @@ static void text_at(const void *of, size_t row, unsigned column, char to[TABLE_T
 						       column == COLUMN_SHARE)))
 		snprintf(to, TABLE_TEXT, "-");
 	else if (column == COLUMN_SHARE)
-		table_share(to, browse_share(n, sum_of_self(s)));
+		table_share(to, browse_share(n, summary_self(s)));
 	else
 		table_time(to, n);
 }

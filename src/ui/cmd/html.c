@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "export/html.h"
+#include "base/path.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
 #include "ui/say.h"
@@ -20,17 +21,10 @@
 /* Browsers take pages of about this many calls; beyond it they may run out of memory. */
 #define CALLS_MANY UINT64_C(20000000)
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The trace's name in this directory, as .html; free() it. */
 static char *default_output(const char *trace)
 {
-	const char *name = base_name(trace), *end = strrchr(name, '.');
+	const char *name = path_file_name(trace), *end = strrchr(name, '.');
 	int n = (int)(end && end != name ? (size_t)(end - name) : strlen(name));
 
 	return mem_printf("%.*s.html", n, name);
@@ -107,7 +101,7 @@ static void say_done(const struct invocation *inv, const struct html_job *job)
 
 static int make_page(struct invocation *inv, const char *trace, struct store_reader *reader)
 {
-	struct html_job job = { .title = base_name(trace) };
+	struct html_job job = { .title = path_file_name(trace) };
 	char *output = inv->output ? NULL : default_output(trace);
 	struct err err;
 	int status;
