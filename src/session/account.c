@@ -167,6 +167,7 @@ void session_take_messages(struct session *s)
 						.count = unseen < UINT32_MAX ? (uint32_t)unseen
 									     : UINT32_MAX };
 	add_held(s);
+	rotation_describe(s);
 	if (s->info->renames_left_out)
 		*vec_add(&s->info->messages) = (struct trace_message){
 			.kind = MESSAGE_RENAMES,

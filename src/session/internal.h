@@ -14,6 +14,7 @@
 #include "collect/producer.h"
 #include "image/image.h"
 #include "collect/processes.h"
+#include "session/rotation.h"
 #include "session/session.h"
 #include "collect/memories.h"
 #include "collect/memory_ends.h"
@@ -35,6 +36,7 @@ struct session {
 	struct producers producers;      /* whole before another thread begins */
 	struct switches *switches;       /* one of them: it knows the threads' sleeps too */
 	struct store_writer *store;      /* NULL: live only */
+	struct rotation rotation;
 	struct err full;                 /* why the file takes no more; code 0: it does */
 	struct trace_info *info;
 	struct held_calls *held;         /* NULL: no condition is about what calls return */
@@ -77,6 +79,8 @@ bool session_is_running(uint32_t pid);  /* and is no zombie */
 uint64_t session_thresh_ticks(const struct session *s, const struct settings *set);
 bool session_reap(struct session *s);   /* whether the program has ended */
 bool session_over(struct session *s);   /* whether the program and its traced children have ended */
+/* Ends the trace file. s->full tells why it lacks records; they are counted. */
+void session_end_file(struct session *s);
 void session_heartbeat(struct session *s);   /* tells waiting writers that we live */
 /* updates.c: takes over all updates that the control has; true: there were some. */
 bool session_take_updates(struct session *s);

@@ -25,8 +25,11 @@ static bool takes_more(const struct session *s)
 static int store_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct session *s = context;
-	int r = session_account(s, run, err);
+	int r;
 
+	if (rotation_due(s))
+		rotation_turn(s);
+	r = session_account(s, run, err);
 	if (r < 0)
 		return r;
 	/* Images and threads of these records come before them in the file. */
@@ -98,6 +101,8 @@ static int record_loop(struct session *s, struct err *err)
 			break;
 		if (!overwrite)
 			write_old(s);
+		if (rotation_due(s))
+			rotation_turn(s);
 		memories_wait(&s->memories, WAIT_MS);
 	}
 	return r;
@@ -112,13 +117,23 @@ static void wait_for_end(struct session *s)
 		memories_wait(&s->memories, WAIT_MS);
 }
 
-/* Ends the file. s->full tells why it lacks records; they are counted. */
-static void finish_file(struct session *s)
+/* There was no file for what came since the last turn. */
+static void count_unwritten(struct session *s)
+{
+	s->total.lost += s->total.records;
+	s->total.records = s->total.calls = s->total.bytes = 0;
+}
+
+void session_end_file(struct session *s)
 {
 	struct err why = { 0 }, early = { 0 };
 	struct stat st;
 	int r;
 
+	if (!s->store) {
+		count_unwritten(s);
+		return;
+	}
 	s->total.bytes = store_bytes(s->store);
 	s->info->total = s->total;
 	session_tell_run(s);
@@ -152,7 +167,7 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	thread_names_all(s);
 	session_catch_up(s);
 	clock_refine(&s->clock, &s->info->clock);
-	finish_file(s);
+	session_end_file(s);
 	POINT(file_finished);
 	session_result(s, res);
 	return r < 0 ? r : 0;

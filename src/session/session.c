@@ -178,6 +178,8 @@ static int start_session(struct session *s, const struct session_request *req, c
 		r = store_create(req->output, s->info, &s->store, err);
 	if (r == 0 && s->store)
 		store_limit(s->store, req->max_bytes);
+	if (r == 0 && s->store)
+		r = rotation_begin(s, &req->rotation, err);
 	if (r == 0)
 		r = path ? launch_program(s, path, image, req, err)
 			 : attach_programs(s, req, err);
@@ -381,6 +383,7 @@ void session_result(struct session *s, struct session_result *res)
 	res->stuck_why = s->stuck_why;
 	res->stuck_pid = s->stuck_pid;
 	res->full = s->full;
+	rotation_result(s, res);
 	res->to_main_ns = trace_clock_delta_ns(c, s->ready_tsc - s->started_tsc);
 	res->run_ns = run_ns(s);
 }
@@ -413,6 +416,7 @@ void session_free(struct session *s)
 	vec_free(&s->site_holes);
 	memories_end(&s->memories);
 	held_calls_free(s->held);
+	rotation_free(&s->rotation);
 	trace_info_free(s->info);
 	for (uint32_t i = 0; i < PRODUCERS_MAX * MEMORIES_MAX; i++)
 		vec_free(&s->threads[i]);

@@ -23,6 +23,12 @@ struct session_beside {
 	void *context;
 };
 
+/* When the recording goes on in a new file (brace record --rotate); all 0: never. */
+struct session_rotation {
+	uint64_t bytes, ns; /* the present file has so much, or so long */
+	uint32_t keep;      /* files that are kept, the newest; 0: all */
+};
+
 struct session_request {
 	const struct session_beside *beside; /* NULL: none */
 	const struct settings *settings;
@@ -32,6 +38,7 @@ struct session_request {
 	const char *agent_path;   /* NULL: beside the brace executable, or the installed one */
 	const char *output;       /* trace file to write; NULL: none (live only) */
 	uint64_t max_bytes;       /* of this file; 0: no limit */
+	struct session_rotation rotation;
 };
 
 struct session_result {
@@ -58,6 +65,10 @@ struct session_result {
 	uint32_t stuck;           /* processes that could not be left as they were */
 	struct err stuck_why;     /* of the last of them */
 	pid_t stuck_pid;          /* the last of them; its functions are patched still */
+	/* trace files before the last one, and those of them that were removed with their
+	 * records; the counts above are of all files */
+	uint32_t files_before, files_removed;
+	uint64_t records_removed;
 	/* why the file could not take all, while the counts are of what it has; code 0: it could */
 	struct err full;
 };

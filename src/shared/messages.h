@@ -56,6 +56,9 @@ enum message_kind {
 	 * in them */
 	MESSAGE_UNRETURNED,
 	MESSAGE_TOO_LONG,
+	/* the tracer's own (--rotate): number: files before this one; count: those of them that
+	 * were removed; name: records that these had, in decimal */
+	MESSAGE_ROTATED,
 	MESSAGE_KINDS
 };
 

@@ -348,6 +348,18 @@ uint64_t pipeline_bytes(struct pipeline *p)
 	return bytes;
 }
 
+uint64_t pipeline_bytes_likely(struct pipeline *p)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&p->lock);
+	bytes = p->bytes;
+	for (uint64_t n = p->first; n < p->submitted; n++)
+		bytes += job_at(p, n)->words.n + job_at(p, n)->items.n;
+	pthread_mutex_unlock(&p->lock);
+	return bytes;
+}
+
 int pipeline_error(struct pipeline *p, struct err *err)
 {
 	int r;

@@ -26,6 +26,7 @@
 #define AGE_MAX 2          /* seconds that a record may wait; a killed tracer loses no more */
 /* Bytes of items that make a packet of their own. */
 #define INFO_ENOUGH (64u << 10)
+#define WORTH_WORDS (64u << 10) /* of a file, whatever size is asked for */
 #define NONE UINT32_MAX
 
 struct pending_run {
@@ -45,6 +46,7 @@ struct store_writer {
 	VEC(struct pending_run) threads;
 	uint32_t oldest, youngest; /* threads with pending records */
 	size_t n_pending;          /* words */
+	uint64_t n_sent;           /* words that the pipeline got */
 };
 
 void writer_free(struct store_writer *w)
@@ -212,6 +214,7 @@ static int flush_pending(struct store_writer *w, struct pending_run *p, struct e
 		return r;
 	unlink_pending(w, p);
 	w->n_pending -= p->words.n;
+	w->n_sent += p->words.n;
 	return pipeline_records(w->pipeline, &p->head, &p->words, err);
 }
 
@@ -499,4 +502,10 @@ void store_discard(struct store_writer *w)
 uint64_t store_bytes(const struct store_writer *w)
 {
 	return pipeline_bytes(w->pipeline);
+}
+
+bool store_has(const struct store_writer *w, uint64_t bytes)
+{
+	return w->n_sent + w->n_pending >= WORTH_WORDS &&
+	       pipeline_bytes_likely(w->pipeline) + w->n_pending >= bytes;
 }

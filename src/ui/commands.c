@@ -101,6 +101,10 @@ static const struct option record_options[] = {
 	  TO(output) },
 	{ 0, "max-size", "SIZE", "the file gets no larger (10M; a bare number is kilobytes): what comes after that is lost, and counted",
 	  .set = set_max_size },
+	{ 0, "rotate", "SIZE|TIME", "go on in a new file when this one has SIZE (100M) or TIME (10s, 1h); FILE is the newest, FILE.1, FILE.2, ... are those before it",
+	  .set = set_rotate },
+	{ 0, "keep", "N", "of --rotate's files keep the newest N, and remove the others; what they had is counted",
+	  .set = set_keep },
 	{ 0, "last", "N", "when a signal ends the program, print the last N calls of each thread "
 	  "(default: 10 with --mode overwrite, otherwise 0)", set_last },
 	END

@@ -276,6 +276,7 @@ int set_delay(struct invocation *inv, const struct option *o, const char *value,
 
 /* Less than this has no room for the names that every trace has. */
 #define MAX_SIZE_LEAST_KB 64
+#define ROTATE_LEAST_NS 100000000u
 
 int set_max_size(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
@@ -287,6 +288,38 @@ int set_max_size(struct invocation *inv, const struct option *o, const char *val
 	if (!e)
 		inv->max_bytes = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
 	return e;
+}
+
+/* A size or a time; a bare number could be either. */
+int set_rotate(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	size_t digits = strspn(value, "0123456789.");
+	uint64_t kb = 0, ns = 0;
+	int e;
+
+	if (!digits || !value[digits] || !strcmp(value + digits, "m"))
+		return err_at(err, EINVAL, value, (unsigned)digits,
+			      "say whether a size (100M) or a time (10s, 5min) is meant");
+	if (strchr("kKmMgGtT", value[digits]) && value[digits + 1] != 's' && value[digits + 1] != 'i') {
+		e = units_parse_size_kb(value, &kb, err);
+		if (!e && kb < MAX_SIZE_LEAST_KB)
+			return err_at(err, EINVAL, value, 0, "a trace file has %uK or more",
+				      MAX_SIZE_LEAST_KB);
+	} else {
+		e = units_parse_time_ns(value, 1000000000, &ns, err);
+		if (!e && ns < ROTATE_LEAST_NS)
+			return err_at(err, EINVAL, value, 0, "a file is written for 100ms or more");
+	}
+	if (e)
+		return e;
+	inv->rotate_bytes = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
+	inv->rotate_ns = ns;
+	return 0;
+}
+
+int set_keep(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_number(value, "a number of files", 1, UINT32_MAX, &inv->keep_files, err);
 }
 
 /* --- the parser --------------------------------------------------------------------- */

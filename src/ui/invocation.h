@@ -101,6 +101,7 @@ struct invocation {
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t delay_ns, count; /* of top: length and number of turns; 0: not given */
 	uint64_t max_bytes;   /* of the trace file; 0: no limit */
+	uint64_t rotate_bytes, rotate_ns, keep_files; /* --rotate, --keep; 0: not given */
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
 	uint64_t last;
@@ -125,7 +126,7 @@ struct invocation {
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
 	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to,
-	set_delay, set_count, set_max_size, set_follow_end;
+	set_delay, set_count, set_max_size, set_rotate, set_keep, set_follow_end;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

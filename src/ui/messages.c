@@ -44,6 +44,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
 	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
 	[MESSAGE_UNRETURNED] = "unreturned", [MESSAGE_TOO_LONG] = "too-long",
+	[MESSAGE_ROTATED] = "rotated",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -321,6 +322,20 @@ static void print_no_stack(struct out *o, const char *prefix, const struct trace
 		   note->count, note->count == 1 ? "" : "s");
 }
 
+/* The name is a number of records. */
+static void print_rotated(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%sthe recording began in %" PRIu32 " file%s before this one", prefix,
+		   note->number, note->number == 1 ? "" : "s");
+	if (note->count) {
+		out_printf(o, "; %" PRIu32 " of them %s removed (--keep), with ", note->count,
+			   note->count == 1 ? "was" : "were");
+		out_foreign(o, note->name, sizeof(note->name));
+		out_str(o, " records");
+	}
+	out_char(o, '\n');
+}
+
 /* Programs that ran untraced come first, then what befell processes, files, and what is less exact
  * than it looks. */
 void messages_print(struct out *o, const char *prefix, const struct trace_message *messages,
@@ -347,6 +362,8 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_file(o, prefix, &messages[i]);
 		else if (messages[i].kind == MESSAGE_FULL)
 			print_full(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_ROTATED)
+			print_rotated(o, prefix, &messages[i]);
 	print_unprobed(o, prefix, "not told are signals that were delivered to ", MESSAGE_HANDLER,
 		       messages, n);
 	print_unprobed(o, prefix, "some places of these events are not probed: ", MESSAGE_PROBE,

@@ -144,6 +144,7 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		.n_pids = inv->pids.n,
 		.output = trace_file,
 		.max_bytes = inv->max_bytes,
+		.rotation = { inv->rotate_bytes, inv->rotate_ns, (uint32_t)inv->keep_files },
 	};
 	struct err err;
 	int status = run_check(inv);

@@ -235,6 +235,22 @@ bool summary_stuck(const struct session_result *r)
 	return r->attached;
 }
 
+/* With --rotate, how many files there are, and what those had that were removed. */
+static void say_file(const struct session_result *r, const char *trace_file)
+{
+	char gone[32], all[32];
+
+	if (r->files_removed)
+		say("brace: %u of %u trace files were removed (--keep), with %s of %s records\n",
+		    r->files_removed, r->files_before + 1,
+		    summary_grouped(r->records_removed, gone), summary_grouped(r->records, all));
+	if (r->files_before > r->files_removed)
+		say("brace: the trace is in %u files, %s and %s.N; brace report and brace replay read each of them\n",
+		    r->files_before - r->files_removed + 1, trace_file, trace_file);
+	else
+		say("brace: trace in %s; brace report and brace replay read it\n", trace_file);
+}
+
 /* Figures first, then what was hooked, what was left in attached processes, messages, and where the
  * trace is. */
 void summary_print(const struct session_result *r, const char *trace_file)
@@ -249,5 +265,5 @@ void summary_print(const struct session_result *r, const char *trace_file)
 		say_attached(r);
 	summary_messages(r);
 	if (trace_file)
-		say("brace: trace in %s; brace report and brace replay read it\n", trace_file);
+		say_file(r, trace_file);
 }

@@ -51,6 +51,26 @@ static int record_behind_tree(struct invocation *inv)
 	return summary_stuck(&result.session) ? EXIT_BRACE : run_exit(result.session.wait_status);
 }
 
+/* Whether the options of the file's size fit the way of recording; says why not. */
+static bool sizes_fit(const struct invocation *inv)
+{
+	bool rotates = inv->rotate_bytes || inv->rotate_ns;
+	const char *what = rotates ? "--rotate" : inv->max_bytes ? "--max-size" : NULL;
+	const char *why = NULL;
+
+	if (what && (inv->kernel_alone || tree_run_needed(inv)))
+		why = "is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events";
+	else if (rotates && inv->max_bytes)
+		why = "and --max-size exclude each other: with --keep N the files together have a size";
+	else if (!rotates && inv->keep_files) {
+		what = "--keep";
+		why = "is for --rotate's files: say when a new one begins (--rotate 100M)";
+	}
+	if (why)
+		say("brace: %s %s\n", what, why);
+	return !why;
+}
+
 int cmd_record(struct invocation *inv)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";
@@ -61,10 +81,8 @@ int cmd_record(struct invocation *inv)
 	struct err err;
 	int status, e;
 
-	if (inv->max_bytes && (inv->kernel_alone || tree_run_needed(inv))) {
-		say("brace: --max-size is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events\n");
+	if (!sizes_fit(inv))
 		return EXIT_BRACE;
-	}
 	if (inv->kernel_alone)
 		return kernel_record(inv);
 	if (tree_run_needed(inv))

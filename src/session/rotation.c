@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The counts of trace_info are those of one file: they begin at 0 with each, so that kept + lost =
+ * produced holds for each file by itself, and the sums of all files are the session's. A call that
+ * is open at a turn has its beginning in one file and its end in the next. */
+#include "session/rotation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session/internal.h"
+#include "shared/messages.h"
+#include "store/store.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int rotation_begin(struct session *s, const struct session_rotation *wish, struct err *err)
+{
+	struct stat st;
+
+	s->rotation.wish = *wish;
+	s->rotation.begun_ns = now_ns();
+	if (!wish->bytes && !wish->ns)
+		return 0;
+	if (session_overwrites(s))
+		return err_set(err, EINVAL,
+			       "--rotate and --mode overwrite exclude each other: records of this mode come into the file at the end");
+	if (lstat(s->output, &st) || !S_ISREG(st.st_mode))
+		return err_set(err, EINVAL,
+			       "--rotate needs a file of its own: %s is none, and gets no second one",
+			       s->output);
+	return 0;
+}
+
+bool rotation_due(const struct session *s)
+{
+	const struct session_rotation *wish = &s->rotation.wish;
+
+	/* Nothing follows a file that takes no more, and there is no file without a record. */
+	if (s->full.code || !(s->total.records | s->total.lost))
+		return false;
+	if (wish->bytes && store_has(s->store, wish->bytes))
+		return true;
+	return wish->ns && now_ns() - s->rotation.begun_ns >= wish->ns;
+}
+
+void rotation_describe(struct session *s)
+{
+	const struct rotation *r = &s->rotation;
+	struct trace_message m = { .kind = MESSAGE_ROTATED, .number = r->files,
+				   .count = r->files_removed };
+
+	if (!r->files)
+		return;
+	snprintf(m.name, sizeof(m.name), "%" PRIu64, r->removed.records);
+	*vec_add(&s->info->messages) = m;
+}
+
+/* Gives the ended file the first number that no file has, a file of an earlier run neither. *name
+ * is the caller's to free. */
+static int put_aside(struct session *s, char **name, struct err *err)
+{
+	struct rotation *r = &s->rotation;
+
+	for (;;) {
+		*name = mem_printf("%s.%" PRIu32, s->output, ++r->last);
+		if (!renameat2(AT_FDCWD, s->output, AT_FDCWD, *name, RENAME_NOREPLACE))
+			return 0;
+		if (errno != EEXIST || r->last == UINT32_MAX)
+			break;
+		free(*name);
+	}
+	err_set(err, errno, "cannot rename trace file %s to %s: %s", s->output, *name,
+		strerror(errno));
+	free(*name);
+	return -err->code;
+}
+
+static void add_total(struct trace_total *to, const struct trace_total *t)
+{
+	to->calls += t->calls;
+	to->records += t->records;
+	to->lost += t->lost;
+	to->bytes += t->bytes;
+}
+
+/* Removes the oldest files while there are more than the wish allows, the present one counted. A
+ * file that somebody else has taken away is gone as well. */
+static void remove_old(struct rotation *r)
+{
+	size_t gone = 0;
+
+	while (r->wish.keep && r->names.n - gone >= r->wish.keep) {
+		unlink(r->names.at[gone]);
+		free(r->names.at[gone]);
+		add_total(&r->removed, &r->in.at[gone]);
+		r->files_removed++;
+		gone++;
+	}
+	r->names.n -= gone;
+	r->in.n -= gone;
+	if (gone && r->names.n) {
+		memmove(r->names.at, r->names.at + gone, r->names.n * sizeof(*r->names.at));
+		memmove(r->in.at, r->in.at + gone, r->in.n * sizeof(*r->in.at));
+	}
+}
+
+/* The counts of the next file begin. */
+static void reset_counts(struct session *s)
+{
+	s->total = (struct trace_total){ 0 };
+	s->info->total = s->total;
+	for (size_t i = 0; i < s->info->threads.n; i++)
+		s->info->threads.at[i].records = s->info->threads.at[i].lost = 0;
+}
+
+/* The file under its number becomes one of those before. */
+static void keep_ended(struct session *s, char *name)
+{
+	struct rotation *r = &s->rotation;
+
+	*vec_add(&r->names) = name;
+	*vec_add(&r->in) = s->total;
+	add_total(&r->before, &s->total);
+	r->files++;
+	remove_old(r);
+}
+
+/* A file that could not take all is told at the end, and goes aside as any other: with --keep there
+ * is room again for the next one. */
+void rotation_turn(struct session *s)
+{
+	struct rotation *r = &s->rotation;
+	char *name;
+
+	clock_refine(&s->clock, &s->info->clock);
+	session_end_file(s);
+	if (s->full.code)
+		r->full = s->full;
+	if (put_aside(s, &name, &s->full) < 0)
+		return;
+	s->full = (struct err){ 0 };
+	keep_ended(s, name);
+	reset_counts(s);
+	r->begun_ns = now_ns();
+	if (store_create(s->output, s->info, &s->store, &s->full) < 0)
+		s->store = NULL;
+}
+
+void rotation_result(const struct session *s, struct session_result *res)
+{
+	const struct rotation *r = &s->rotation;
+
+	res->calls += r->before.calls;
+	res->records += r->before.records;
+	res->lost += r->before.lost;
+	res->bytes += r->before.bytes;
+	res->files_before = r->files;
+	res->files_removed = r->files_removed;
+	res->records_removed = r->removed.records;
+	if (!res->full.code)
+		res->full = r->full;
+}
+
+void rotation_free(struct rotation *r)
+{
+	for (size_t i = 0; i < r->names.n; i++)
+		free(r->names.at[i]);
+	vec_free(&r->names);
+	vec_free(&r->in);
+}
