@@ -5,8 +5,12 @@
  * wherever the arguments lead. A call whose entry will not be recorded has no arguments' record
  * either, as far as that can be told here; readers drop the rest. */
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/faults.h"
 #include "agent/live.h"
+#include "agent/site.h"
+#include "agent/state.h"
 #include "arch/probe_regs.h"
 #include "shared/arguments.h"
 #include "shared/signal_frame.h"

@@ -10,9 +10,15 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/lend.h"
-#include "agent/needs.h"
 #include "agent/message.h"
+#include "agent/needs.h"
+#include "agent/no_tls.h"
+#include "agent/nonlocal.h"
+#include "agent/signals.h"
+#include "agent/site.h"
 #include "agent/sys.h"
 #include "agent/user.h"
 #include "shared/points.h"

@@ -8,7 +8,9 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/calls.h"
+#include "agent/event.h"
 #include "agent/needs.h"
 #include "agent/tasks.h"
 #include "shared/call_copies.h"

@@ -12,7 +12,10 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/needs.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
 #include "agent/tasks.h"

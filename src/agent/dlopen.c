@@ -9,7 +9,9 @@
 #include <linux/mman.h>
 
 #include "agent/agent.h"
+#include "agent/ldso.h"
 #include "agent/needs.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "arch/code.h"

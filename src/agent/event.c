@@ -7,7 +7,10 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/needs.h"
+#include "agent/no_tls.h"
 #include "agent/sys.h"
 #include "shared/event.h"
 #include "shared/stack.h"

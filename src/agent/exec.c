@@ -7,10 +7,12 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/libc_calls.h"
+#include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/rename.h"
-#include "agent/message.h"
 #include "agent/untraced.h"
 
 #define PASSED_ON 16 /* room for the inherited limits after the address */

@@ -16,6 +16,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/mappings.h"
 #include "agent/needs.h"
 #include "agent/sys.h"

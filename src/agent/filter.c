@@ -12,8 +12,9 @@
 
 #include "agent/agent.h"
 #include "agent/libc_calls.h"
-#include "agent/needs.h"
 #include "agent/message.h"
+#include "agent/needs.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 #include "arch/elf.h"
 

@@ -5,6 +5,7 @@
  * as taken which other threads had: they are lost to it. With none left, the call is counted as
  * lost. */
 #include "agent/agent.h"
+#include "agent/state.h"
 
 /* More than any path takes, by far: tests/agent/depth.py measures them. */
 #define STACK_BYTES 4096

@@ -7,8 +7,11 @@
 
 #include "agent/agent.h"
 #include "agent/delivery.h"
-#include "agent/needs.h"
+#include "agent/ldso.h"
 #include "agent/mappings.h"
+#include "agent/needs.h"
+#include "agent/no_tls.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 #include "agent/talk.h"
 #include "agent/tasks.h"

@@ -5,6 +5,7 @@
 #include <elf.h>
 
 #include "agent/agent.h"
+#include "agent/ldso.h"
 
 static uint64_t auxv_value(char **envp, uint64_t type)
 {

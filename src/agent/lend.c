@@ -13,6 +13,10 @@
 #include "agent/agent.h"
 #include "agent/lend.h"
 #include "agent/needs.h"
+#include "agent/no_tls.h"
+#include "agent/signals.h"
+#include "agent/stacks.h"
+#include "agent/state.h"
 #include "agent/sys.h"
 
 #define BORROWED_BLOCKS 256u

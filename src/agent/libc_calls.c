@@ -11,6 +11,7 @@
 #include <linux/mman.h>
 
 #include "agent/agent.h"
+#include "agent/ldso.h"
 #include "agent/sys.h"
 #include "arch/code.h"
 

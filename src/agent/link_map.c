@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include "agent/agent.h"
+#include "agent/ldso.h"
 
 extern const uint8_t agent_header[] __attribute__((visibility("hidden"))); /* agent.ld */
 

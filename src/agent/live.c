@@ -3,6 +3,7 @@
  * are in the way. After a second disturbance signals are blocked; where they cannot be (filter.c),
  * it tries until it succeeds. A push without room fails, all else succeeds. */
 #include "agent/live.h"
+#include "agent/signals.h"
 
 struct attempt {
 	struct agent_tls *t;

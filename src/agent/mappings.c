@@ -5,8 +5,10 @@
 #include <linux/mman.h>
 #include <asm/unistd.h>
 
-#include "agent/mappings.h"
 #include "agent/agent.h"
+#include "agent/mappings.h"
+#include "agent/no_tls.h"
+#include "agent/site.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "agent/user.h"

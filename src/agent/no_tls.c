@@ -13,7 +13,10 @@
 #include <linux/sched.h>
 
 #include "agent/agent.h"
+#include "agent/event.h"
 #include "agent/needs.h"
+#include "agent/no_tls.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 
 #define TIDS (UINT64_C(1) << 22) /* the kernel's own limit */

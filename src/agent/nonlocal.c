@@ -5,7 +5,12 @@
  * buffer's reach, so that the record takes the slow path. Used by the graph tracer without state;
  * state.c has its own way. Nothing here fails; an unknown target is recorded as 0. */
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/lend.h"
+#include "agent/no_tls.h"
+#include "agent/nonlocal.h"
+#include "agent/site.h"
+#include "agent/state.h"
 #include "agent/sys.h"
 #include "arch/inside.h"
 #include "arch/trampoline_faults.h"

@@ -7,9 +7,12 @@
 #include <linux/prctl.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/calls.h"
 #include "agent/delivery.h"
+#include "agent/event.h"
 #include "agent/needs.h"
+#include "agent/site.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
 #include "arch/probe_regs.h"

@@ -5,6 +5,7 @@
  * by all threads without a lock: a place is claimed by its key. If no place is free, the calls are
  * not saved, and the report may misnest. Signals blocked. */
 #include "agent/live.h"
+#include "agent/stacks.h"
 
 #define PLACES 1024u
 #define PROBES 16u

@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/needs.h"
+#include "agent/signals.h"
 #include "agent/sys.h"
 
 static uint32_t inside;

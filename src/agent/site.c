@@ -17,8 +17,11 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/faults.h"
 #include "agent/needs.h"
+#include "agent/signals.h"
+#include "agent/site.h"
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "arch/libc_calls.h"

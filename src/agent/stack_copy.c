@@ -4,6 +4,9 @@
  * each; the part that is certainly there is loaded directly, the rest is copied by the kernel,
  * which finds the stack's end. */
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
+#include "agent/site.h"
 #include "shared/stack.h"
 
 #define PAGE UINT64_C(4096)

@@ -10,6 +10,8 @@
 #include "agent/live.h"
 #include "agent/message.h"
 #include "agent/needs.h"
+#include "agent/signals.h"
+#include "agent/stacks.h"
 #include "agent/sys.h"
 
 #define NOTED 8192u /* beyond that many, a stack that is given back is unmapped */

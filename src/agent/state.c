@@ -4,10 +4,16 @@
  * addresses: one below the current stack pointer is dead (longjmp, exception). A mistake here can
  * misnest a report; it cannot misdirect a return, which only the stub knows. Without a stack for
  * its calls, a thread's functions run unrecorded and are counted as lost. */
-
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/faults.h"
 #include "agent/lend.h"
 #include "agent/live.h"
+#include "agent/nonlocal.h"
+#include "agent/signals.h"
+#include "agent/site.h"
+#include "agent/stacks.h"
+#include "agent/state.h"
 
 /* Bits of agent_tls.known: the thread may have left its stack; the next record has to tell where it
  * is made. */

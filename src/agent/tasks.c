@@ -11,7 +11,9 @@
 #include <linux/sched.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/delivery.h"
+#include "agent/event.h"
 #include "agent/lend.h"
 #include "agent/needs.h"
 #include "agent/rename.h"

@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/needs.h"
 #include "agent/own_maps.h"
+#include "agent/signals.h"
 
 #define PAGE 4096u
 #define PAGES 4096u     /* pages whose answers are remembered */

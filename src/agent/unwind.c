@@ -8,7 +8,9 @@
 #include <elf.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
 #include "agent/mappings.h"
+#include "agent/site.h"
 #include "shared/unwind_rule.h"
 
 /* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call --- */

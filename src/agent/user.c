@@ -11,13 +11,14 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#include "agent/user.h"
 #include "agent/agent.h"
-#include "agent/needs.h"
-#include "agent/message.h"
 #include "agent/mappings.h"
+#include "agent/message.h"
+#include "agent/needs.h"
+#include "agent/site.h"
 #include "agent/sys.h"
 #include "agent/untraced.h"
+#include "agent/user.h"
 
 #define MSG_NOSIGNAL 0x4000
 #define MOVES_MAX 8 /* moves; address space is kept for each */

@@ -12,7 +12,12 @@
 #include <cmocka.h>
 
 #include "agent/agent.h"
+#include "agent/buffer.h"
+#include "agent/event.h"
 #include "agent/lend.h"
+#include "agent/no_tls.h"
+#include "agent/nonlocal.h"
+#include "agent/site.h"
 #include "agent/user.h"
 #include "collect/drain.h"
 #include "collect/slots.h"
