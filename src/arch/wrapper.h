@@ -7,7 +7,8 @@
 
 #include "arch/machine.h"
 
-/* The machine's part has WRAPPER_CODE_MAX, the bytes that wrapper_emit() writes at most. */
+/* The machine's part has WRAPPER_BYTES_MAX, those of a load and the call behind it at most, and
+ * WRAPPER_CODE_MAX, the bytes that wrapper_emit() writes at most. */
 
 /* Searches [from, bytes) of p for a load and the system call behind it. Returns where the load
  * begins, or `bytes`: there is none. *n: bytes up to the system call, at least a jump's. *number:

@@ -3,13 +3,16 @@
  * start. A file that cannot be read has no such calls. */
 #include "image/intercepts.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "arch/code.h"
 #include "arch/wrapper.h"
+#include "base/file.h"
 #include "image/patch_source.h"
 
 /* Whether it is the number of a call to be intercepted. A call that says its number at run time may
@@ -54,13 +57,6 @@ static struct searched { struct stat file; intercept_list calls; } searched[SEAR
 static size_t n_searched;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects both */
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
 static void copy_calls(intercept_list *to, const intercept_list *from)
 {
 	for (size_t i = 0; i < from->n; i++)
@@ -74,7 +70,7 @@ static bool find_searched(const struct stat *file, intercept_list *out)
 
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < n_searched && !found; i++) {
-		found = is_same_file(&searched[i].file, file);
+		found = file_is_same(&searched[i].file, file);
 		if (found)
 			copy_calls(out, &searched[i].calls);
 	}
@@ -94,50 +90,96 @@ static void note_searched(const struct stat *file, const intercept_list *calls)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Looks everywhere: a wrapper in the C library need not begin where a function does. */
-static void search_segment(const uint8_t *p, uint64_t bytes, uint64_t vaddr, intercept_list *out)
+/* What is read at once. The pages are used again and again: reading a file of 7 MB into fresh ones
+ * was a fifth of a program's start. */
+#define PIECE 65536u
+
+/* Looks everywhere: a wrapper in the C library need not begin where a function does. Returns the
+ * bytes behind which there may be more. */
+static uint64_t search_piece(const uint8_t *p, uint64_t bytes, uint64_t vaddr, intercept_list *out)
 {
+	uint64_t behind = 0;
 	struct intercept c;
 
-	for (uint64_t i = 0; (i = wrapper_next(p, bytes, i, &c.n, &c.number)) < bytes; i += c.n) {
+	for (uint64_t i = 0; (i = wrapper_next(p, bytes, i, &c.n, &c.number)) < bytes;
+	     behind = i += c.n) {
 		if (!is_number(c.number, INTERCEPTS_ALL))
 			continue;
 		c.vaddr = vaddr + i;
 		memcpy(c.bytes, p + i, c.n);
 		*vec_add(out) = c;
 	}
+	return behind;
 }
 
-/* All calls that may be intercepted. */
-static void search_file(int fd, const char *path, const struct hook_module *h, intercept_list *out)
+/* Returns the bytes that were read, fewer than n at the file's end only. */
+static uint64_t read_piece(int fd, uint8_t *to, uint64_t n, uint64_t offset)
 {
-	struct elf_file file;
-	struct stat st;
-	bool known = fstat(fd, &st) == 0;
+	uint64_t done = 0;
 
-	if (known && find_searched(&st, out))
+	while (done < n) {
+		ssize_t r = pread(fd, to + done, n - done, (off_t)(offset + done));
+
+		if (r <= 0 && (r == 0 || errno != EINTR))
+			break;
+		done += r > 0 ? (uint64_t)r : 0;
+	}
+	return done;
+}
+
+/* Pieces overlap, for what lies across two; what was found in one is not found again. */
+static void search_segment(int fd, const struct sym_segment *seg, uint8_t *piece,
+			   intercept_list *out)
+{
+	uint64_t at = 0, n, behind;
+
+	while (at < seg->filesz) {
+		n = seg->filesz - at < PIECE ? seg->filesz - at : PIECE;
+		if (read_piece(fd, piece, n, seg->offset + at) < n)
+			break;
+		behind = search_piece(piece, n, seg->vaddr + at, out);
+		if (at + n == seg->filesz)
+			break;
+		n -= WRAPPER_BYTES_MAX - 1;
+		at += behind > n ? behind : n;
+	}
+}
+
+/* All calls that may be intercepted. A file that changes meanwhile harms nobody: a call is replaced
+ * only where the process has the very bytes. */
+static void search_file(int fd, const struct hook_module *h, intercept_list *out)
+{
+	struct stat is, after;
+	uint64_t bytes = 0;
+	uint8_t *piece;
+
+	if (file_stat(fd, &is) || find_searched(&is, out))
 		return;
-	if (elf_file_read(fd, path, ELF_CONTENTS, &file, NULL))
-		return;
+	piece = mem_zalloc(PIECE);
 	for (uint32_t s = 0; s < h->n_segments; s++) {
 		const struct sym_segment *seg = &h->segments[s];
+		uint64_t size = (uint64_t)is.st_size;
 
-		if (seg->exec && seg->offset <= file.n && seg->filesz <= file.n - seg->offset)
-			search_segment(file.bytes + seg->offset, seg->filesz, seg->vaddr, out);
+		/* Together no more than the file: segments may lie one over the other. */
+		if (!seg->exec || seg->offset > size || seg->filesz > size - seg->offset ||
+		    seg->filesz > size - bytes)
+			continue;
+		bytes += seg->filesz;
+		search_segment(fd, seg, piece, out);
 	}
-	elf_file_free(&file);
-	if (known)
-		note_searched(&st, out);
+	free(piece);
+	if (file_stat(fd, &after) == 0 && file_is_same(&is, &after))
+		note_searched(&is, out);
 }
 
-void intercepts_find(int fd, const char *path, const struct hook_module *h,
-		     enum intercepts_which which, intercept_list *out)
+void intercepts_find(int fd, const struct hook_module *h, enum intercepts_which which,
+		     intercept_list *out)
 {
 	intercept_list all = { 0 };
 
 	if (which == INTERCEPTS_NONE)
 		return;
-	search_file(fd, path, h, &all);
+	search_file(fd, h, &all);
 	for (size_t i = 0; i < all.n; i++)
 		if (is_number(all.at[i].number, which))
 			*vec_add(out) = all.at[i];

@@ -28,8 +28,8 @@ enum intercepts_which intercepts_wanted(const struct image_request *req);
  * (agent/libc_calls.c). */
 enum intercepts_which intercepts_wanted_of(const struct image_request *req, const char *module);
 /* Lists the calls of the module's open file. */
-void intercepts_find(int fd, const char *path, const struct hook_module *h,
-		     enum intercepts_which which, intercept_list *out);
+void intercepts_find(int fd, const struct hook_module *h, enum intercepts_which which,
+		     intercept_list *out);
 /* Whether a jump of five bytes at some call would touch [vaddr, vaddr + bytes). */
 bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t bytes);
 /* Whether the bytes are the first ones of an intercepted call's instructions. */

@@ -389,8 +389,8 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 			continue;
 		}
 		if (mod->hooks)
-			intercepts_find(mod->fd, mod->path, mod->hooks,
-					intercepts_wanted_of(req, mod->name), &mod->calls);
+			intercepts_find(mod->fd, mod->hooks, intercepts_wanted_of(req, mod->name),
+					&mod->calls);
 		i++;
 	}
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;

@@ -157,7 +157,7 @@ static void look_at_module(struct stale_look *l, struct module *mod)
 		look_at_function(l, mod, i);
 	if (mod->hooks)
 		/* Call sites that the plan leads to the agent. */
-		intercepts_find(mod->fd, mod->path, mod->hooks, INTERCEPTS_ALL, &calls);
+		intercepts_find(mod->fd, mod->hooks, INTERCEPTS_ALL, &calls);
 	l->function = PATCH_CALL;
 	for (size_t i = 0; i < calls.n; i++)
 		add_jump(l, mod->base + calls.at[i].vaddr, calls.at[i].bytes);

@@ -10,8 +10,8 @@ static const uint8_t system_call[2] = { 0x0f, 0x05 }, clear_edi[2] = { 0x31, 0xf
 /* mov 8(%rsp), %r9 */
 static const uint8_t last_argument[5] = { 0x4c, 0x8b, 0x4c, 0x24, 0x08 };
 
-/* The longest load, and what may stand between it and the call. */
-#define LOAD_MAX 7u
+/* The longest load, with what may stand between it and the call. */
+#define LOAD_MAX (WRAPPER_BYTES_MAX - sizeof(system_call))
 
 /* The number that the load at p brings, if the call is n bytes behind it. */
 static bool is_load(const uint8_t *p, unsigned n, uint32_t *number)
@@ -26,12 +26,22 @@ static bool is_load(const uint8_t *p, unsigned n, uint32_t *number)
 	return n == 5 && memcmp(p, last_argument, n) == 0;
 }
 
+/* The first system call in [at, end), or NULL. memchr() for the rarer byte takes a fifth of what
+ * memmem() takes for two. */
+static const uint8_t *find_call(const uint8_t *at, const uint8_t *end)
+{
+	while (end - at >= 2 && (at = memchr(at + 1, system_call[1], (size_t)(end - at - 1))))
+		if (at[-1] == system_call[0])
+			return at - 1;
+	return NULL;
+}
+
 /* Looks for the call first: it is rare. */
 uint64_t wrapper_next(const uint8_t *p, uint64_t bytes, uint64_t from, uint8_t *n, uint32_t *number)
 {
 	const uint8_t *call = p + from, *end = p + bytes;
 
-	while ((call = memmem(call, (size_t)(end - call), system_call, sizeof(system_call)))) {
+	while ((call = find_call(call, end))) {
 		uint64_t at = (uint64_t)(call - p);
 
 		for (*n = LOAD_MAX; *n >= 5; *n -= 2)
