@@ -6,8 +6,8 @@
  * Functions' lists, modules and the graph mean what they mean at recording, but that -g needs no -l
  * for its function. Events of the program are chosen by thread, process, CPU and time alone.
  *
- * Calls come as EVENT_STEP. A call that is open at `from` comes first, with EVENT_EARLIER and its
- * own time; one that is open at the end has a CALL_LEAVE with CALL_UNFINISHED there. */
+  * Calls come as EVENT_STEP. A call that is open at `from` comes first, with EVENT_STEP_EARLIER and
+  * its own time; one that is open at the end has a CALL_LEAVE with CALL_UNFINISHED there. */
 #pragma once
 #include "excerpt/wish.h"
 #include "store/store.h"

@@ -70,7 +70,7 @@ static void put_event(struct excerpt_reading *e, const struct event *event)
 	e->given++;
 }
 
-/* flags: EVENT_EARLIER or 0. */
+/* flags: EVENT_STEP_EARLIER or 0. */
 static void put_step(struct excerpt_reading *e, const struct call_step *s, uint8_t flags)
 {
 	struct event event = {
@@ -320,7 +320,7 @@ static void begin(struct excerpt_reading *e)
 			if (e->x->clip)
 				stack->at[k].inside = 0;
 			if (stack->at[k].chosen && !e->looks)
-				put_step(e, &s, EVENT_EARLIER);
+				put_step(e, &s, EVENT_STEP_EARLIER);
 		}
 	}
 	if (e->out.n)

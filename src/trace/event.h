@@ -31,19 +31,23 @@ enum event_kind {
 	 * site, value as in the step. No records are unpacked to it */
 	EVENT_STEP,
 };
-#define EVENT_FOLLOWED 1 /* RECORD_SWITCH_* */
-#define EVENT_ENDS 2
-#define EVENT_OUTERMOST 2 /* EVENT_AT: RECORD_AT_OUTERMOST */
-#define EVENT_UNWINDS 4
-#define EVENT_VALUE 8
-/* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the function's arguments, as EVENT_TRACE's */
-#define EVENT_ARGUMENTS 128
-/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count; EXIT:
- * value: nanoseconds by the kernel's measure */
-#define EVENT_KERNEL 16
-#define EVENT_HANDLER 64 /* EVENT_ENTRY: of a signal's handler, which the kernel called */
-
-#define EVENT_EARLIER 1 /* EVENT_STEP: a call that was open where the excerpt begins */
+/* What `flags` says, by the kinds that have it. A bit may mean something else of another kind. */
+enum event_switch_flags { /* EVENT_SWITCH: as RECORD_SWITCH_* */
+	EVENT_SWITCH_FOLLOWED = 1, EVENT_SWITCH_ENDS = 2, EVENT_SWITCH_UNWINDS = 4,
+};
+enum event_at_flags { EVENT_AT_OUTERMOST = 2 }; /* as RECORD_AT_OUTERMOST */
+enum event_step_flags {
+	EVENT_STEP_EARLIER = 1, /* a call that was open where the excerpt begins */
+};
+enum event_call_flags {
+	EVENT_VALUE = 8,        /* EXIT, SPAN: `value` is known */
+	/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count;
+	 * EXIT: value: nanoseconds by the kernel's measure */
+	EVENT_KERNEL = 16,
+	EVENT_HANDLER = 64,     /* ENTRY: of a signal's handler, which the kernel called */
+	/* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the arguments, as EVENT_TRACE's */
+	EVENT_ARGUMENTS = 128,
+};
 
 struct call_step;
 
@@ -65,7 +69,7 @@ struct event {
 	uint32_t site;     /* call-site id; 0 = unknown */
 	uint16_t cpu;
 	uint8_t kind;      /* enum event_kind */
-	uint8_t flags;     /* EVENT_SWITCH: EVENT_FOLLOWED and such; EVENT_VALUE; EVENT_HANDLER */
+	uint8_t flags;     /* one of the enums event_*_flags, by the kind */
 };
 
 /* A stream of events merged by time. Buffers of live sessions and trace files both provide one. */

@@ -179,9 +179,10 @@ static void lane_leave(struct tracks *t, struct lane *l, const struct event *e, 
 	k->lanes--;
 	if (k->runner == l->thread) { /* otherwise another thread already runs on it */
 		k->runner = NO_THREAD;
-		if (k->flags & EVENT_ENDS && k->flags & EVENT_FOLLOWED)
+		if (k->flags & EVENT_SWITCH_ENDS && k->flags & EVENT_SWITCH_FOLLOWED)
 			calls_cut(&k->calls, k->left, e, emit, arg);
-		if (!k->over && !k->calls.n && k->home == NO_THREAD && k->flags & EVENT_ENDS) {
+		if (!k->over && !k->calls.n && k->home == NO_THREAD &&
+		    k->flags & EVENT_SWITCH_ENDS) {
 			retire_track(t, l->process, l->index, e, emit, arg);
 			return;
 		}
@@ -301,7 +302,7 @@ static bool lane_resumed(struct tracks *t, struct lane *l, const struct event *e
 	uint64_t index = sp_map_get(&l->process->left, l->at);
 	struct track *k = track_at(l->process, index);
 
-	if (!k || !(k->flags & EVENT_FOLLOWED) || k->left >= k->calls.n)
+	if (!k || !(k->flags & EVENT_SWITCH_FOLLOWED) || k->left >= k->calls.n)
 		return false;
 	go_to(t, l, (uint32_t)index, e, emit, arg);
 	calls_return(&k->calls, k->left, e, emit, arg);
@@ -365,12 +366,13 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 	uint32_t caller = site_caller(t->info, l->now->calls.map, p->image, l->at_site, e->tsc);
 	size_t open;
 
-	if (k && k->flags & EVENT_FOLLOWED && e->kind == EVENT_TAIL) {
+	if (k && k->flags & EVENT_SWITCH_FOLLOWED && e->kind == EVENT_TAIL) {
 		/* a piece of the switch behind it; the exit is still to come */
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 		return;
 	}
-	if (k && !(k->flags & EVENT_FOLLOWED) && (l->at != k->base || e->kind == EVENT_SWITCH)) {
+	if (k && !(k->flags & EVENT_SWITCH_FOLLOWED) &&
+	    (l->at != k->base || e->kind == EVENT_SWITCH)) {
 		go_to(t, l, (uint32_t)index, e, emit, arg); /* behind the call by which it left */
 		return;
 	}
@@ -412,7 +414,8 @@ static bool lane_arrive(struct tracks *t, struct lane *l, const struct event *e,
 
 	l->told = false;
 	if (l->leaving && l->now->runner == l->thread && l->at == l->now->sp &&
-	    (e->kind == EVENT_TAIL || (e->kind == EVENT_SWITCH && e->flags & EVENT_FOLLOWED)))
+	    (e->kind == EVENT_TAIL ||
+	     (e->kind == EVENT_SWITCH && e->flags & EVENT_SWITCH_FOLLOWED)))
 		/* a jump from the call that leaves: the thread is still in that call */
 		return false;
 	if (!l->leaving) {
@@ -449,9 +452,9 @@ static void take_switch(struct lane *l, const struct event *e)
 {
 	struct process_tracks *p = l->process;
 	struct track *k = l->now;
-	bool followed = e->flags & EVENT_FOLLOWED && k->calls.n;
+	bool followed = e->flags & EVENT_SWITCH_FOLLOWED && k->calls.n;
 
-	if (e->flags & EVENT_UNWINDS) {
+	if (e->flags & EVENT_SWITCH_UNWINDS) {
 		k->calls.unwinder = k->calls.n;
 		l->unwinding = l->leaving = true;
 		return;
@@ -461,12 +464,12 @@ static void take_switch(struct lane *l, const struct event *e)
 	if (sp_map_get(&p->left, k->sp) == l->index)
 		sp_map_remove(&p->left, k->sp);
 	k->sp = e->count;
-	k->flags = (uint8_t)(followed ? e->flags : e->flags & ~EVENT_FOLLOWED);
+	k->flags = (uint8_t)(followed ? e->flags : e->flags & ~EVENT_SWITCH_FOLLOWED);
 	k->left = followed ? calls_top(&k->calls) : k->calls.n;
 	k->fn = followed ? k->calls.at[k->calls.n - 1].fn : l->last_fn;
 	l->last_fn = FN_NONE;
 	note_leaver(p, k->fn);
-	if (!(k->flags & EVENT_ENDS))
+	if (!(k->flags & EVENT_SWITCH_ENDS))
 		sp_map_set(&p->left, k->sp, l->index);
 	if (e->begin)
 		l->target = e->begin;
@@ -545,7 +548,7 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 		l->told = true;
 		l->at = e->count;
 		l->at_site = e->site;
-		l->outermost = e->flags & EVENT_OUTERMOST;
+		l->outermost = e->flags & EVENT_AT_OUTERMOST;
 		return;
 	}
 	if (l->told && e->kind != EVENT_LOST && lane_arrive(t, l, e, emit, arg))

@@ -60,7 +60,7 @@ struct lane {
 	bool leaving;            /* a SWITCH came, and no AT since */
 	bool unwinding;
 	bool told;               /* `at` is where the next event is */
-	bool outermost;          /* of that event: EVENT_OUTERMOST */
+	bool outermost;          /* of that event: EVENT_AT_OUTERMOST */
 	uint64_t at, target;
 	uint32_t at_site, last_fn;
 };

@@ -133,7 +133,7 @@ static bool unpack_at(struct unpack *u, const uint64_t *payload, struct event *e
 	e->kind = EVENT_AT;
 	e->count = payload[0];
 	e->site = (uint32_t)payload[1];
-	e->flags = payload[1] & RECORD_AT_OUTERMOST ? EVENT_OUTERMOST : 0;
+	e->flags = payload[1] & RECORD_AT_OUTERMOST ? EVENT_AT_OUTERMOST : 0;
 	return true;
 }
 

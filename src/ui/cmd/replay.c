@@ -41,7 +41,7 @@ static int print_events(struct replay *r, struct printer *printer, struct err *e
 
 	while (!screen_is_done(&r->screen) &&
 	       (got = r->source->ops->next(r->source, &e, err)) > 0) {
-		bool is_earlier = e.kind == EVENT_STEP && e.flags & EVENT_EARLIER;
+		bool is_earlier = e.kind == EVENT_STEP && e.flags & EVENT_STEP_EARLIER;
 
 		if (earlier && !is_earlier) {
 			end_earlier(r, printer, earlier);
