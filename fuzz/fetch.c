@@ -32,7 +32,8 @@ static void run(const struct fetch_program *p, uint32_t bytes, uint32_t room)
 {
 	static const uint64_t regs[FETCH_REGS] = { 1, 2, 3, 4, 5 };
 	static const uint64_t floats[FETCH_FLOATS] = { 6, 7 };
-	const struct fetch_context c = { regs, floats, 1, 2, read_memory, read_comm, NULL };
+	static const uint64_t entry[FETCH_ENTRY_WORDS] = { 8, 9 };
+	const struct fetch_context c = { regs, floats, 1, 2, read_memory, read_comm, NULL, NULL, entry };
 	uint8_t *exact = malloc(room + !room);
 
 	if (fetch_run(p, bytes, &c, exact, room) > room)
@@ -61,13 +62,29 @@ static void finish(struct fetch_build *b)
 	fetch_free(b);
 }
 
-static void arguments(const char *text, size_t n)
+/* The program of the call's entry. */
+static void finish_entry(const struct fetch_build *b)
+{
+	uint32_t bytes;
+	struct fetch_program *p = fetch_finish_entry(b, &bytes);
+
+	if (p && (!fetch_verify(p, bytes) || p->fixed > 8 + 8 * FETCH_ENTRY_WORDS))
+		abort();
+	if (p)
+		run(p, bytes, FETCH_RECORD_MAX);
+	free(p);
+}
+
+static void arguments(const char *text, size_t n, bool at_return)
 {
 	struct fetch_build b;
 	struct err err;
 	bool good = true;
 
-	fetch_begin(&b);
+	if (at_return)
+		fetch_begin_return(&b);
+	else
+		fetch_begin(&b);
 	while (n && good) {
 		const char *blank = memchr(text, ' ', n);
 		size_t here = blank ? (size_t)(blank - text) : n;
@@ -76,6 +93,8 @@ static void arguments(const char *text, size_t n)
 		text += here + !!blank;
 		n -= here + !!blank;
 	}
+	if (good)
+		finish_entry(&b);
 	if (good)
 		finish(&b);
 	else
@@ -105,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	copy = calloc(1, n);
 	memcpy(copy, data + 1, n - 1);
 	if (*data % 3 == 0)
-		arguments(copy, strnlen(copy, n - 1));
+		arguments(copy, strnlen(copy, n - 1), *data & 128);
 	else if (*data % 3 == 1)
 		marker(copy);
 	else

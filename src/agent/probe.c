@@ -11,6 +11,8 @@
 #include "agent/calls.h"
 #include "agent/delivery.h"
 #include "agent/event.h"
+#include "agent/kept.h"
+#include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/site.h"
 #include "agent/sys.h"
@@ -103,13 +105,47 @@ static bool passes_filter(const struct probe_site *site, uint64_t *record, uint3
 	return !site->filter || event_passes(f, site->filter_bytes, site->event, record, n);
 }
 
-static void hit_probe(const struct probe_regs *regs, const struct probe_site *site)
+/* Runs the site's program. Returns the record's bytes. */
+static uint32_t fetch_words(const struct probe_regs *regs, const struct probe_site *site,
+			    const uint64_t *entry, uint64_t words[FETCH_RECORD_MAX / 8])
 {
 	const struct fetch_context c = { regs->at,    NULL,	 site->ip,     site->base,
-					 read_memory, read_comm, (void *)regs, read_caller };
+					 read_memory, read_comm, (void *)regs, read_caller, entry };
+
+	return fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
+			 FETCH_RECORD_MAX);
+}
+
+/* At a function's entry: keeps what its return will want. */
+static void hit_entry(const struct probe_regs *regs, const struct probe_site *site)
+{
 	uint64_t words[FETCH_RECORD_MAX / 8];
-	uint32_t n =
-		fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words, sizeof(words));
+	uint32_t n = fetch_words(regs, site, NULL, words) / 8;
+
+	if (n)
+		kept_store(regs->at[PROBE_SP], kept_tag(site), words + 1, n - 1);
+}
+
+static const char no_name[MESSAGE_NAME];
+
+/* Whether the words of the call's entry are there; else the return is counted as missed. */
+static bool take_entry(const struct probe_regs *regs, const struct probe_site *site,
+		       uint64_t words[FETCH_ENTRY_WORDS])
+{
+	if (kept_take(regs->at[PROBE_SP], kept_tag(site), words))
+		return true;
+	message_write(MESSAGE_UNKEPT, site->event, no_name);
+	return false;
+}
+
+static void hit_probe(const struct probe_regs *regs, const struct probe_site *site)
+{
+	uint64_t words[FETCH_RECORD_MAX / 8], entry[FETCH_ENTRY_WORDS];
+	uint32_t n;
+
+	if (site->kept && !take_entry(regs, site, entry))
+		return;
+	n = fetch_words(regs, site, site->kept ? entry : NULL, words);
 
 	/* The padding up to a word must not show the stack. */
 	for (uint32_t i = n; i % 8; i++)
@@ -132,6 +168,8 @@ void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *sit
 			call_hit(regs, site);
 		else if (site->kind == PROBE_SIGNAL)
 			delivery_hit(regs, site);
+		else if (site->kind == PROBE_ENTRY)
+			hit_entry(regs, site);
 		else
 			hit_probe(regs, site);
 		if (!site->next)

@@ -377,6 +377,22 @@ bool events_is_gone(const struct event_entry *e)
 	return atomic_load_explicit(&e->gone, memory_order_relaxed);
 }
 
+/* Relaxed: plans are made, and settings change, one at a time (session/turns.h). */
+uint32_t events_generation(const struct event_entry *e)
+{
+	return atomic_load_explicit(&e->generation, memory_order_relaxed);
+}
+
+void events_switched_off(struct event_catalogue *c, const struct event_entry *e)
+{
+	struct event_entry *entry;
+
+	pthread_mutex_lock(&c->lock);
+	entry = c->entries.at[e->index];
+	atomic_fetch_add_explicit(&entry->generation, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&c->lock);
+}
+
 void events_remove(struct event_catalogue *c, const struct event_entry *e)
 {
 	pthread_mutex_lock(&c->lock);

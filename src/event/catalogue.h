@@ -26,6 +26,7 @@ struct event_entry {
 	const struct probe_definition *probe;
 	const struct eprobe *eprobe;       /* of one that is made of another; else NULL */
 	_Atomic bool gone;                 /* removed: events_is_gone() */
+	_Atomic uint32_t generation;       /* events_generation() */
 };
 
 struct event_catalogue;
@@ -69,6 +70,10 @@ int events_define(struct event_catalogue *c, const struct event_provider *of,
 /* Removes an event: it is not found any more, cannot be enabled, and its name is free. Its entry
  * stays. */
 void events_remove(struct event_catalogue *c, const struct event_entry *e);
+/* Tells apart the times in which programs recorded the event: events_switched_off() ends one, when
+ * none of them does any more. */
+uint32_t events_generation(const struct event_entry *e);
+void events_switched_off(struct event_catalogue *c, const struct event_entry *e);
 /* Whether the event was removed. */
 bool events_is_gone(const struct event_entry *e);
 

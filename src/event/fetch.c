@@ -225,8 +225,8 @@ static const char *refused_variable(const struct fetch_build *b, const char *nam
 	if (begins(name, n, "arg") && parse_number(name + 3, name + n, &number))
 		return number <= 0    ? "Invalid argument number"
 		       : b->at_entry  ? "This variable is not found at this probe point"
-		       : b->at_return && b->by_symbol
-			       ? "a function's arguments are gone when it returns"
+		       : b->at_return
+			       ? "too many arguments of the function: 7 are kept from its entry"
 				      : "$arg* can be used only on function entry or exit";
 	if (b->by_symbol && begins(name, n, "stack"))
 		return "Invalid stack number";
@@ -251,28 +251,52 @@ static void emit_stack(struct fetch_build *b)
 			      .op = FETCH_REG, .reg = REG_STACK, .value = b->at_return ? 8 : 0 });
 }
 
-/* Compiles $argN, which is in a register or, of the seventh on, on the stack behind the return
- * address. False: it is none, or it is too far. */
+/* The argument is in a register or, of the seventh on, on the stack behind the return address. */
+static struct fetch_insn argument_insn(unsigned number, bool *on_stack)
+{
+	const char *reg = number > REGISTER_ARGUMENTS ? NULL : reg_names_argument(number);
+
+	*on_stack = !reg;
+	return reg ? (struct fetch_insn){ .op = FETCH_REG,
+					  .reg = (uint8_t)fetch_register(reg, strlen(reg)) }
+		   : (struct fetch_insn){ .op = FETCH_LOAD, .size = 8,
+					  .value = 8 * ((int64_t)number - REGISTER_ARGUMENTS) };
+}
+
+/* Compiles an argument that the function's entry keeps. False: too many are. */
+static bool emit_kept(struct fetch_build *b, unsigned number)
+{
+	unsigned i = 0;
+
+	while (i < b->n_kept && b->kept[i] != number)
+		i++;
+	if (i == FETCH_ENTRY_WORDS)
+		return false;
+	b->n_kept += i == b->n_kept;
+	b->kept[i] = (uint8_t)number;
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_ENTRY, .at = (uint16_t)i });
+	return true;
+}
+
+/* Compiles $argN of a function's entry or return. False: it is none, or it is too far. */
 static bool emit_argument(struct fetch_build *b, const char *name, size_t n)
 {
+	struct fetch_insn insn;
 	int64_t number;
-	const char *reg;
+	bool on_stack;
 
 	b->field_is_string = false;
-	if (!b->at_entry || !begins(name, n, "arg") || !parse_number(name + 3, name + n, &number) ||
+	if ((!b->at_entry && !b->at_return) || !begins(name, n, "arg") || !parse_number(name + 3, name + n, &number) ||
 	    number < 1 || number > FIELDS_MAX)
 		return false;
 	if (b->argument)
 		return b->argument(b, (unsigned)number);
-	if (number > REGISTER_ARGUMENTS) {
+	if (b->at_return)
+		return emit_kept(b, (unsigned)number);
+	insn = argument_insn((unsigned)number, &on_stack);
+	if (on_stack)
 		emit_stack(b);
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8,
-						   .value = 8 * (number - REGISTER_ARGUMENTS) });
-		return true;
-	}
-	reg = reg_names_argument((unsigned)number);
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG,
-					   .reg = (uint8_t)fetch_register(reg, strlen(reg)) });
+	fetch_insn(b, insn);
 	return true;
 }
 
@@ -716,6 +740,28 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	/* An event without fields has no code. */
 	if (b->code.n)
 		memcpy(p->code, b->code.at, b->code.n * sizeof(p->code[0]));
+	return p;
+}
+
+struct fetch_program *fetch_finish_entry(const struct fetch_build *b, uint32_t *bytes)
+{
+	struct fetch_build entry = { .fixed = EVENT_COMMON_BYTES };
+	struct fetch_program *p;
+	bool on_stack;
+
+	*bytes = 0;
+	for (unsigned i = 0; i < b->n_kept; i++) {
+		struct fetch_insn insn = argument_insn(b->kept[i], &on_stack);
+
+		if (on_stack)
+			emit_stack(&entry);
+		fetch_insn(&entry, insn);
+		fetch_insn(&entry, (struct fetch_insn){ .op = FETCH_STORE, .size = 8,
+							.at = (uint16_t)entry.fixed });
+		entry.fixed += 8;
+	}
+	p = b->n_kept ? fetch_finish(&entry, bytes) : NULL;
+	fetch_free(&entry);
 	return p;
 }
 

@@ -55,6 +55,10 @@ struct fetch_build {
 	/* The record is that of a tracepoint (tprobe.h): compiles its argument number n, from 1 on;
 	 * false: there is none. NULL: $argN is a function's. */
 	bool (*argument)(struct fetch_build *b, unsigned n);
+	/* Numbers of the function's arguments that the program, at its return, wants from the
+	 * entry: fetch_finish_entry(). */
+	unsigned n_kept;
+	uint8_t kept[FETCH_ENTRY_WORDS];
 	/* The field compiled last is a string, of at most so many bytes; 0: as far as the record
 	 * goes. */
 	bool field_is_string;
@@ -90,12 +94,16 @@ void fetch_insn(struct fetch_build *b, struct fetch_insn i);
  *   @SYMBOL   @SYMBOL+OFFSET   @SYMBOL-OFFSET   $argN   +OFFSET(FETCHARG)   -OFFSET(FETCHARG)
  * @+ counts from the module's begin, as it was linked; with b->of_file it is an offset in the
  * file. Offsets may have a `u`, which changes nothing here. Beyond the kernel: &FETCHARG is the
- * address from which FETCHARG, one with an offset or @, would be fetched. Returns 0, or -errno and
- * *err with the column, in the kernel's words. */
+ * address from which FETCHARG, one with an offset or @, would be fetched. At a return $argN is what
+ * the function was called with, and what +OFFSET loads by it is as it is then. Returns 0, or -errno
+ * and *err with the column, in the kernel's words. */
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err);
 
 /* Returns the program (free() it), *bytes long. NULL: it would be too long. */
 struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes);
+/* Returns the program for the function's entry, whose fields are the words that FETCH_ENTRY finds
+ * at its return (free() it). NULL: there are none. */
+struct fetch_program *fetch_finish_entry(const struct fetch_build *b, uint32_t *bytes);
 /* Returns the `format` file's text, for event_format_parse() and events_add(); free() it. */
 char *fetch_format(const struct fetch_build *b, const char *name);
 /* Returns the number of a register by the kernel's name for it (ax, di, r8, ip, flags), n

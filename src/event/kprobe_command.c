@@ -172,7 +172,7 @@ static int compile(const struct line_words *words, struct symbol_place *p,
 	named.translate = translate_argument;
 	named.all = expand_all;
 	named.arg = p;
-	p->returns = c->definition->returns;
+	p->returns = p->place.returns = c->definition->returns;
 
 	if (c->definition->returns)
 		fetch_begin_return(&b);

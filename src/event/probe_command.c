@@ -258,6 +258,7 @@ int probe_line_arguments(const struct line_words *w, struct probe_command *c,
 	if (r < 0)
 		return r;
 	c->definition->program = fetch_finish(b, &c->definition->program_bytes);
+	c->definition->entry = fetch_finish_entry(b, &c->definition->entry_bytes);
 	return c->definition->program
 		       ? 0
 		       : err_at(w->err, E2BIG, w->line, (size_t)(w->at[2] - w->copy),
@@ -399,6 +400,7 @@ void probe_definition_free(struct probe_definition *d)
 		free(d->symbol);
 		free(d->arguments);
 		free(d->program);
+		free(d->entry);
 		free(d);
 		d = next;
 	}

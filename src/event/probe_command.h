@@ -36,6 +36,9 @@ struct probe_definition {
 	char *arguments;          /* as listed: " a=%di b=%si", or "" */
 	struct fetch_program *program;
 	uint32_t program_bytes;
+	/* of a return that wants words of the call's entry: what keeps them there; else NULL */
+	struct fetch_program *entry;
+	uint32_t entry_bytes;
 };
 
 struct probe_command {
@@ -53,6 +56,7 @@ struct symbol_match {
 	char *path;               /* free() it */
 	uint64_t offset, vaddr;   /* in the file, and as it was linked */
 	bool entry;               /* a function begins there */
+	bool returns;             /* its return is meant: of who asks for arguments */
 };
 
 /* Finds symbols in the traced programs. */

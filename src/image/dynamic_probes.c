@@ -73,6 +73,21 @@ static int refuse_returns(const struct probe_command *command, const struct prob
 			      : "; trace the function instead, with funcgraph-retval");
 }
 
+/* Refuses a function whose entry cannot keep what its return is to tell. */
+static int check_entry(const struct probe_command *command, int fd, const char *line,
+		       struct err *err)
+{
+	const struct probe_definition *d = command->definition;
+	enum hook_reason reason =
+		d->entry ? probes_entry_reason(fd, d->path, d->offset) : REASON_NONE;
+
+	if (!reason)
+		return 0;
+	return err_at(err, EINVAL, line, command->offset_column,
+		      "no probe fits at the function's first instruction, which would keep its arguments for the return (%s: %s); leave $argN out, or trace the function with funcgraph-args and funcgraph-retval",
+		      hook_reason_words[reason], hook_reason_texts[reason]);
+}
+
 /* Refuses a place that no probe fits. */
 static int check_place(const struct probe_command *command, int fd, const char *line,
 		       struct err *err)
@@ -83,7 +98,8 @@ static int check_place(const struct probe_command *command, int fd, const char *
 
 	if (d->returns) {
 		returns = probes_returns(fd, d->path, d->offset);
-		return returns.bar ? refuse_returns(command, &returns, line, err) : 0;
+		return returns.bar ? refuse_returns(command, &returns, line, err)
+				   : check_entry(command, fd, line, err);
 	}
 	reason = probes_reason(fd, d->path, d->offset);
 	return reason ? refuse_place(command, fd, reason, line, err) : 0;

@@ -28,7 +28,8 @@ void probe_outcomes_plan(const struct image_request *req, const struct modules *
 		const struct module *mod = &m->at.at[i];
 
 		for (size_t k = 0; k < mod->probes.n; k++)
-			if (mod->probes.at[k].kind == PROBE_FETCH)
+			if (mod->probes.at[k].kind == PROBE_FETCH ||
+			    mod->probes.at[k].kind == PROBE_ENTRY)
 				plan_place(mod, &mod->probes.at[k], req->events->catalogue, im);
 	}
 }

@@ -156,6 +156,8 @@ static struct probe_site *add_site(struct patch_job *j, const struct probe_point
 		.program_bytes = p->program_bytes,
 		.kind = p->kind,
 		.stacked = p->stacked,
+		.kept = p->kept,
+		.generation = p->generation,
 		.patch_len = p->plan.patch_len,
 	};
 	memcpy(s->expected, p->plan.bytes, sizeof(s->expected));

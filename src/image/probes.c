@@ -208,13 +208,15 @@ static const struct event_entry *armed_event(const struct event_set *set,
 }
 
 /* Events at one address are ordered by their numbers: a plan of the same file is always the
- * same. */
+ * same. What a function's entry keeps comes first: its return may be the same instruction. */
 static int by_address(const void *a, const void *b)
 {
 	const struct probe_point *x = a, *y = b;
 
 	if (x->plan.vaddr != y->plan.vaddr)
 		return x->plan.vaddr < y->plan.vaddr ? -1 : 1;
+	if ((x->kind == PROBE_ENTRY) != (y->kind == PROBE_ENTRY))
+		return x->kind == PROBE_ENTRY ? -1 : 1;
 	return x->event < y->event ? -1 : x->event > y->event;
 }
 
@@ -304,6 +306,43 @@ static void returns_at(struct marked *m, uint64_t offset, uint64_t *entry,
 		hook_returns_find(m->prober, *entry, out);
 }
 
+/* Lock held. */
+static enum hook_reason entry_reason(struct marked *m, uint64_t offset)
+{
+	struct hook_returns found = { 0 };
+	enum hook_reason reason = REASON_NONE;
+	const struct hook_probe *plan;
+	int64_t behind;
+	uint64_t entry;
+
+	plan = plan_at(m, offset, &behind);
+	if (!plan)
+		return REASON_NOT_CODE;
+	if (plan->kind == HOOK_NONE)
+		return plan->reason ? plan->reason : REASON_NOT_CODE;
+	returns_at(m, offset, &entry, &found);
+	/* A return that is the first instruction shares its probe with it. */
+	for (size_t i = 0; i < found.at.n; i++)
+		if (found.at.at[i]->vaddr != plan->vaddr &&
+		    hook_probes_overlap(plan, found.at.at[i]))
+			reason = REASON_TAKEN;
+	hook_returns_free(&found);
+	return reason;
+}
+
+enum hook_reason probes_entry_reason(int fd, const char *path, uint64_t offset)
+{
+	enum hook_reason reason = REASON_NOT_CODE;
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path))
+		reason = entry_reason(m, offset);
+	pthread_mutex_unlock(&lock);
+	return reason;
+}
+
 struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
 {
 	struct probe_returns out = { .bar = RETURN_BAR_NO_FUNCTION };
@@ -337,6 +376,26 @@ static void add_place(const struct hook_probe *plan, int64_t behind, const struc
 	memcpy(p.program, d->program, d->program_bytes);
 	p.filter = filter_of(set, e->index);
 	p.stacked = event_set_stacked(set, e->index);
+	p.kept = d->entry;
+	p.generation = events_generation(e);
+	*vec_add(out) = p;
+}
+
+/* Lock held. Adds the place where a call's arguments are kept for its return. */
+static void add_entry(struct marked *m, const struct event_entry *e,
+		      const struct probe_definition *d, probe_points *out)
+{
+	int64_t behind;
+	const struct hook_probe *plan = plan_at(m, d->offset, &behind);
+	struct probe_point p = { .kind = PROBE_ENTRY, .event = e->index, .behind = behind,
+				 .generation = events_generation(e),
+				 .program_bytes = d->entry_bytes };
+
+	if (!plan)
+		return;
+	p.plan = *plan;
+	p.program = mem_zalloc(d->entry_bytes);
+	memcpy(p.program, d->entry, d->entry_bytes);
 	*vec_add(out) = p;
 }
 
@@ -364,6 +423,8 @@ static void add_defined(struct marked *m, int fd, const char *path, const struct
 	if (d->device != m->is.st_dev || d->inode != m->is.st_ino || !has_prober(m, fd, path))
 		return;
 	if (d->returns) {
+		if (d->entry)
+			add_entry(m, e, d, out);
 		add_returns(m, set, e, d, out);
 		return;
 	}

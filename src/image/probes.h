@@ -17,6 +17,8 @@ struct probe_point {
 	uint32_t program_bytes;
 	struct filter_program *filter; /* NULL: every record */
 	bool stacked;                 /* event_set_stacked */
+	bool kept;                    /* as in struct probe_site, with `generation` */
+	uint32_t generation;
 };
 typedef VEC(struct probe_point) probe_points;
 
@@ -41,6 +43,9 @@ struct probe_returns {
 	enum hook_reason reason;      /* RETURN_BAR_WINDOW */
 };
 struct probe_returns probes_returns(int fd, const char *path, uint64_t offset);
+/* Why words of the function's calls cannot be kept from its entry, at the file's offset, to its
+ * returns; REASON_NONE: they can. */
+enum hook_reason probes_entry_reason(int fd, const char *path, uint64_t offset);
 /* Why calls of rt_sigaction in the file cannot be seen before they are made; REASON_NONE: they can,
  * or there are none. */
 enum hook_reason probes_hidden_handlers(int fd);

@@ -174,6 +174,49 @@ static char *type_text(const struct sym_fetched *f)
 	}
 }
 
+/* --- numbers of arguments --------------------------------------------------------------------- */
+
+#define CALLED_WITH 6u /* arguments in registers */
+
+/* Number of the argument in the register, n characters; 0: it holds none. */
+static unsigned argument_in(const char *name, size_t n)
+{
+	for (unsigned i = 1; i <= CALLED_WITH; i++)
+		if (strlen(reg_names_argument(i)) == n &&
+		    !memcmp(reg_names_argument(i), name, n))
+			return i;
+	return 0;
+}
+
+char *source_argument_numbered(const char *text, bool at_return)
+{
+	char *made = mem_strdup(""), *more;
+
+	while (*text) {
+		size_t plain = strcspn(text, "%"), n = 0;
+		unsigned number = 0;
+
+		while (text[plain] && isalnum((unsigned char)text[plain + 1 + n]))
+			n++;
+		if (text[plain])
+			number = argument_in(text + plain + 1, n);
+		if (text[plain] && !number &&
+		    (at_return || n != 2 || memcmp(text + plain + 1, "sp", 2))) {
+			free(made);
+			return NULL;
+		}
+		if (number)
+			more = mem_printf("%s%.*s$arg%u", made, (int)plain, text, number);
+		else
+			more = mem_printf("%s%.*s%s", made, (int)plain, text,
+					  text[plain] ? "$stack" : "");
+		free(made);
+		made = more;
+		text += plain + (text[plain] ? 1 + n : 0);
+	}
+	return made;
+}
+
 /* --- arguments -------------------------------------------------------------------------------- */
 
 static int open_scope(struct source_place_of_arguments *p, struct err *err)
@@ -212,6 +255,14 @@ static char *argument_text(struct source_place_of_arguments *p, const struct sou
 	return whole;
 }
 
+/* Whether the expression begins at $retval: the rest of it leads from there. */
+static bool is_value(const struct source_word *w)
+{
+	const char *at = memchr(w->expression, '$', w->n_expression);
+
+	return at && w->n_expression - (size_t)(at - w->expression) >= 7 && !memcmp(at, "$retval", 7);
+}
+
 char *source_argument(struct source_place_of_arguments *p, const char *word, size_t n,
 		      struct err *err)
 {
@@ -219,6 +270,8 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 	size_t at = (size_t)(w.expression - word);
 	struct sym_fetched f;
 	struct err why;
+	char *text, *numbered;
+	bool kept;
 	int r = open_scope(p, err);
 
 	if (r < 0) {
@@ -226,13 +279,27 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 		err_at(err, -r, word, at, "%s", why.text);
 		return NULL;
 	}
-	r = sym_scope_fetch(p->scope, w.expression, w.n_expression, p->at_return, w.n_type, &f,
-			    &why);
+	kept = p->at_return && !is_value(&w);
+	r = sym_scope_fetch(p->scope, w.expression, w.n_expression, p->at_return && !kept,
+			    w.n_type, &f, &why);
+	/* What is not there at the begin is refused as a variable of the return. */
+	if (r < 0 && kept)
+		r = sym_scope_fetch(p->scope, w.expression, w.n_expression, true, w.n_type, &f,
+				    &why);
 	if (r < 0) {
 		err_at(err, -r, word, at + why.column, "%s", why.text);
 		return NULL;
 	}
-	return argument_text(p, &w, &f, err);
+	text = argument_text(p, &w, &f, err);
+	if (!kept || !text)
+		return text;
+	numbered = source_argument_numbered(text, true);
+	free(text);
+	if (!numbered)
+		err_at(err, EINVAL, word, at,
+		       "%s is in no register when the function begins: of its variables only the arguments are kept for the return",
+		       f.name);
+	return numbered;
 }
 
 char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err)

@@ -8,7 +8,9 @@
 struct source_place_of_arguments {
 	const struct sym_module *m;
 	uint64_t vaddr, offset;   /* of the probe; of a return: of its function */
-	bool at_return, numbered; /* numbered: $arg1 to $arg6 are registers here */
+	/* at_return: names are those of the function's begin, of which the arguments are kept.
+	 * numbered: $arg1 to $arg6 are registers here. */
+	bool at_return, numbered;
 	/* opened when the first name is met */
 	struct sym_source_info *source;
 	struct sym_scope *scope;
@@ -25,4 +27,8 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 /* All variables that can be fetched: " a=%di:s32 b=..."; the caller frees it. parameters: these
  * alone. NULL and *err: there is no debug information. */
 char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err);
+/* Writes $argN in place of each register that holds an argument when a function begins, and, but at
+ * a return, $stack in place of the stack pointer; the caller frees it. NULL: another register is
+ * meant. */
+char *source_argument_numbered(const char *text, bool at_return);
 void source_arguments_end(struct source_place_of_arguments *p);

@@ -90,6 +90,7 @@ bool profiling_show_stacks(void *arg, struct out *out);
 uint64_t profiling_stack_max(void *arg);
 void profiling_stack_reset(void *arg, uint64_t bytes);
 uint64_t profiling_hits(void *arg, uint32_t event);
+uint64_t profiling_missed(void *arg, uint32_t event);
 
 /* The operations of a trace array, its target's `arg`. */
 extern const struct tree_target_ops trace_array_ops;

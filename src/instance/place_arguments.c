@@ -15,47 +15,6 @@
 #include "instance/places.h"
 
 #define VALUE "$retval"
-#define CALLED_WITH 6u /* arguments in registers */
-
-/* Number of the argument in the register, n characters; 0: it holds none. */
-static unsigned argument_in(const char *name, size_t n)
-{
-	for (unsigned i = 1; i <= CALLED_WITH; i++)
-		if (strlen(reg_names_argument(i)) == n &&
-		    !memcmp(reg_names_argument(i), name, n))
-			return i;
-	return 0;
-}
-
-/* Writes $argN for each register, and $stack for the stack pointer. NULL: another register is
- * meant. */
-static char *in_arguments(const char *text)
-{
-	char *made = mem_strdup(""), *more;
-
-	while (*text) {
-		size_t plain = strcspn(text, "%"), n = 0;
-		unsigned number = 0;
-
-		while (text[plain] && isalnum((unsigned char)text[plain + 1 + n]))
-			n++;
-		if (text[plain])
-			number = argument_in(text + plain + 1, n);
-		if (text[plain] && !number && (n != 2 || memcmp(text + plain + 1, "sp", 2))) {
-			free(made);
-			return NULL;
-		}
-		if (number)
-			more = mem_printf("%s%.*s$arg%u", made, (int)plain, text, number);
-		else
-			more = mem_printf("%s%.*s%s", made, (int)plain, text,
-					  text[plain] ? "$stack" : "");
-		free(made);
-		made = more;
-		text += plain + (text[plain] ? 1 + n : 0);
-	}
-	return made;
-}
 
 /* The function's source, opened. False: its file cannot be read. */
 struct function_source {
@@ -138,7 +97,7 @@ static int check_number(const struct symbol_match *place, const char *word, char
 	name = name_of(&s, strtoul(at, NULL, 10), &known);
 	if (name && probe_line_is_number(word))
 		text = source_argument(&s.place, name, strlen(name), &ignored);
-	*out = text ? in_arguments(text) : NULL;
+	*out = text ? source_argument_numbered(text, place->returns) : NULL;
 	close_source(&s);
 	free(text);
 	free(name);
@@ -182,7 +141,7 @@ int places_argument(void *arg, const struct symbol_match *place, const char *wor
 		return refuse_names(word, err);
 	s.place.at_return = strstr(word, VALUE);
 	text = source_argument(&s.place, word, strlen(word), err);
-	*out = text ? in_arguments(text) : NULL;
+	*out = text ? source_argument_numbered(text, place->returns) : NULL;
 	close_source(&s);
 	if (!text)
 		return refuse_name(word, err);
@@ -203,7 +162,7 @@ char *places_parameters(void *arg, const struct symbol_match *place, struct err 
 	}
 	text = source_arguments_all(&s.place, true, err);
 	close_source(&s);
-	made = text ? in_arguments(text + strspn(text, " ")) : NULL;
+	made = text ? source_argument_numbered(text + strspn(text, " "), place->returns) : NULL;
 	free(text);
 	if (!made)
 		refuse_names("$arg*", err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collect/clock.h"
+#include "shared/messages.h"
 
 /* Called by the pump for each resolved chunk, under pump_lock. */
 static void profile_chunk(void *context, const struct chunk *c)
@@ -184,6 +185,22 @@ void profiling_stack_reset(void *arg, uint64_t bytes)
 	if (l->stacks)
 		stacks_reset(l->stacks, bytes);
 	pump_unlock(l->pump);
+}
+
+uint64_t profiling_missed(void *arg, uint32_t event)
+{
+	struct instances *l = ((struct trace_array *)arg)->instances;
+	const struct trace_info *info;
+	uint64_t n = 0;
+
+	pump_sync(l->pump);
+	info = pump_lock(l->pump);
+	for (size_t i = 0; i < info->messages.n; i++)
+		if (info->messages.at[i].kind == MESSAGE_UNKEPT &&
+		    info->messages.at[i].number == event)
+			n += info->messages.at[i].count;
+	pump_unlock(l->pump);
+	return n;
 }
 
 uint64_t profiling_hits(void *arg, uint32_t event)

@@ -506,6 +506,6 @@ const struct tree_target_ops trace_array_ops = {
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
 	.hist = target_hist, .find_symbol = places_find, .find_object = places_object,
 	.find_argument = places_argument, .find_parameters = places_parameters,
-	.hits = profiling_hits,
+	.hits = profiling_hits, .missed = profiling_missed,
 	.marker = instances_marker, .make = target_make, .drop = target_drop,
 };

@@ -153,6 +153,19 @@ static void add_held(struct session *s)
 			(struct trace_message){ .kind = MESSAGE_TOO_LONG, .count = c.too_long };
 }
 
+/* The agent knows an event by its number alone. */
+static void name_unkept(struct trace_info *info)
+{
+	for (size_t i = 0; i < info->messages.n; i++) {
+		struct trace_message *m = &info->messages.at[i];
+		const struct trace_event *e =
+			m->kind == MESSAGE_UNKEPT ? trace_info_event(info, m->number) : NULL;
+
+		if (e)
+			snprintf(m->name, sizeof(m->name), "%s:%s", e->system, e->name);
+	}
+}
+
 void session_take_messages(struct session *s)
 {
 	uint64_t unseen = switches_unseen(s->switches);
@@ -161,6 +174,7 @@ void session_take_messages(struct session *s)
 	s->info->messages.n = 0;
 	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
 		messages_take(&s->memories.at[i].header->messages, s->info);
+	name_unkept(s->info);
 	if (unseen)
 		*vec_add(&s->info->messages) =
 			(struct trace_message){ .kind = MESSAGE_UNSEEN,

@@ -221,11 +221,23 @@ static const struct shared_memory *memory_of(struct control *c, pid_t pid)
 	return memories_of_process(c->memories, pid, &memory, &ignored) == 0 ? memory : NULL;
 }
 
+/* What agents kept of calls for the returns of events that are no longer recorded is void: more
+ * calls may have been made when they are recorded again. */
+static void end_generations(const struct event_set *before, const struct event_set *now)
+{
+	uint32_t n = before->catalogue ? events_n(before->catalogue) : 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (event_set_armed(before, i) && !event_set_armed(now, i))
+			events_switched_off(before->catalogue, events_at(before->catalogue, i));
+}
+
 /* Makes the plans the present state: all processes are changed and run on. */
 static void keep_settings(struct changing *ch)
 {
 	struct control *c = ch->c;
 
+	end_generations(&c->req.events, &ch->req.events);
 	event_set_free(&c->req.events);
 	c->req = ch->req;
 	ch->req.events = (struct event_set){ 0 };

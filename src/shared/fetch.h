@@ -4,8 +4,8 @@
  * thread. Both sides know this file, as they know filter.h: no libc, no pointers, no allocation.
  *
  * One value is at hand, from instruction to instruction. REG, FLOAT, IMM, IP, CALLER, COMM,
- * RECALL and RECORD begin a field. A load from memory that is not there makes the number 0 and the
- * string empty until the next field begins.
+ * RECALL, RECORD and ENTRY begin a field. A load from memory that is not there makes the number 0
+ * and the string empty until the next field begins.
  *
  * fetch_run() does not trust the program: it loads every instruction once, checks where it writes,
  * and goes forward only. A program that is overwritten while it runs gives a wrong record at
@@ -22,6 +22,7 @@
 #define FETCH_FLAGS_REG 16u
 #define FETCH_REGS 17u
 #define FETCH_FLOATS 8u        /* vector registers, where there are any */
+#define FETCH_ENTRY_WORDS 7u   /* of a call, kept from its entry to its return */
 
 enum fetch_op {
 	FETCH_IMM,     /* value */
@@ -51,6 +52,7 @@ enum fetch_op {
 	FETCH_BLOCK,   /* `count` bytes of memory at value + the number, to `at`, and behind them a
 			  byte that is 1; nothing, if not all of them can be read */
 	FETCH_RECORD,  /* begins a field: 8 bytes of the record from `at` on */
+	FETCH_ENTRY,   /* begins a field: the word number `at` that was kept at the call's entry */
 	FETCH_OPS
 };
 
@@ -87,6 +89,8 @@ struct fetch_context {
 	void *context;
 	/* Returns the address that the probed instruction, a return, leads to. NULL: it is none. */
 	uint64_t (*caller)(void *context);
+	/* At a return: FETCH_ENTRY_WORDS words that its call's entry kept. NULL: all are 0. */
+	const uint64_t *entry;
 };
 
 /* Writes a record's fields, from offset 8 on; the fixed ones are zeroed first. `bytes` is the size

@@ -234,7 +234,7 @@ static bool recall_record(struct fetch_run_state *r, const struct fetch_insn *i)
 	return true;
 }
 
-/* Executes an instruction that writes several elements. Out of line, as string(). */
+/* Executes an instruction that writes several elements, or is rare. Out of line, as string(). */
 __attribute__((noinline)) static bool run_long_step(struct fetch_run_state *r,
 						    const struct fetch_insn *i)
 {
@@ -244,6 +244,10 @@ __attribute__((noinline)) static bool run_long_step(struct fetch_run_state *r,
 		return load_block(r, i);
 	if (i->op == FETCH_RECORD)
 		return recall_record(r, i);
+	if (i->op == FETCH_ENTRY) {
+		begin_field(r, r->c->entry && i->at < FETCH_ENTRY_WORDS ? r->c->entry[i->at] : 0);
+		return true;
+	}
 	if ((i->op != FETCH_ARRAY && i->op != FETCH_BITS) || !array_good(r, i))
 		return false;
 	if (i->op == FETCH_ARRAY)

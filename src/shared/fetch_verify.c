@@ -45,6 +45,8 @@ static bool insn_good(const struct fetch_program *p, const struct fetch_insn *i)
 		return false;
 	if (i->op == FETCH_ADD_REG && i->size > 3)
 		return false;
+	if (i->op == FETCH_ENTRY && i->at >= FETCH_ENTRY_WORDS)
+		return false;
 	return !writes || (i->at >= 8 && i->at + writes <= p->fixed);
 }
 

@@ -59,6 +59,9 @@ enum message_kind {
 	/* the tracer's own (--rotate): number: files before this one; count: those of them that
 	 * were removed; name: records that these had, in decimal */
 	MESSAGE_ROTATED,
+	/* count: returns without a record, since their calls' arguments had not been kept; number:
+	 * the event's; name: GROUP:EVENT, of the tracer */
+	MESSAGE_UNKEPT,
 	MESSAGE_KINDS
 };
 

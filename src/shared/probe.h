@@ -2,7 +2,7 @@
 /* The data of one probe of one event, in a region of trampolines. The agent finds it from the
  * trampoline; a later brace finds in it the bytes that the program had there. */
 #pragma once
-#define PROBE_SITE_PROGRAM 88 /* bytes from a struct probe_site */
+#define PROBE_SITE_PROGRAM 96 /* bytes from a struct probe_site */
 #ifndef __ASSEMBLER__
 #include "shared/fetch.h"
 
@@ -10,8 +10,9 @@
 #define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
 
 /* PROBE_FETCH: a fetch program gathers the fields. PROBE_CALL: a struct call_about (calls.h) stands
- * in its place. PROBE_SIGNAL: a struct signal_about (tasks.h). */
-enum probe_kind { PROBE_FETCH, PROBE_CALL, PROBE_SIGNAL };
+ * in its place. PROBE_SIGNAL: a struct signal_about (tasks.h). PROBE_ENTRY: a fetch program, at a
+ * function's entry; its record is no event's: its words are kept for the call's return. */
+enum probe_kind { PROBE_FETCH, PROBE_CALL, PROBE_SIGNAL, PROBE_ENTRY };
 
 struct probe_site {
 	uint64_t magic;
@@ -27,7 +28,10 @@ struct probe_site {
 	uint32_t filter, filter_bytes; /* bytes from here; 0 = none: every record */
 	uint32_t program_bytes;
 	uint8_t patch_len, kind /* enum probe_kind */,
-		stacked /* its records come with the stack */, pad;
+		stacked /* its records come with the stack */,
+		kept /* a return, whose program wants words of the call's entry */;
+	/* Raised when the event is switched off: what was kept before is not believed. */
+	uint32_t generation, pad;
 	struct fetch_program program;
 };
 

@@ -123,8 +123,18 @@ uint64_t dynamic_hits(struct instance *top, uint32_t index)
 	return n;
 }
 
+static uint64_t missed_of(struct instance *top, uint32_t index)
+{
+	struct tree_target t = instance_lock(top);
+	uint64_t n = t.ops->missed ? t.ops->missed(t.arg, index) : 0;
+
+	instance_unlock(top);
+	return n;
+}
+
 /* Shows how often each event was recorded, at all of its places; of functions also how often it was
- * missed, which nobody knows of a single event. */
+ * missed: returns without the arguments that they were to tell. Records that found no room are
+ * known of a thread, and not of an event. */
 static int show_hits(struct tree_file *f, enum defined_kind kind, struct out *text)
 {
 	struct instance *top = dynamic_top((struct instance *)f->owner);
@@ -136,8 +146,9 @@ static int show_hits(struct tree_file *f, enum defined_kind kind, struct out *te
 		if (!dynamic_is_defined(e, kind))
 			continue;
 		if (kind == DEFINED_FUNCTIONS)
-			out_printf(text, "  %-44s %15llu %15u\n", e->format->name,
-				   (unsigned long long)dynamic_hits(top, i), 0);
+			out_printf(text, "  %-44s %15llu %15llu\n", e->format->name,
+				   (unsigned long long)dynamic_hits(top, i),
+				   (unsigned long long)missed_of(top, i));
 		else
 			out_printf(text, "  %s %-44s %15llu\n", e->probe->path, e->format->name,
 				   (unsigned long long)dynamic_hits(top, i));

@@ -118,6 +118,9 @@ struct tree_target_ops {
 	/* How many records the event has, by its index in the catalogue, since the first call for
 	 * any event. NULL: nothing is recorded. */
 	uint64_t (*hits)(void *arg, uint32_t event);
+	/* How many returns of the event have no record, because what it wants of their calls had
+	 * not been kept. NULL: nothing is recorded. */
+	uint64_t (*missed)(void *arg, uint32_t event);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);
 	/* The stack tracer: prints stack_trace's text (false: there is none), gives stack_max_size,

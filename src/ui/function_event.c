@@ -148,8 +148,10 @@ static void write_type(FILE *to, const struct prototype_value *v)
 			v->size * 8u);
 }
 
-/* Writes " NAME=%REG:TYPE". False: the parameter is in no register that can be named. */
-static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number)
+/* Writes " NAME=%REG:TYPE", or " NAME=$argN:TYPE". False: the parameter is in no register that can
+ * be named. */
+static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number,
+			    bool returns)
 {
 	bool none = v->type == PROTOTYPE_FLOAT || v->form != PROTOTYPE_PLAIN || !v->size;
 	const char *reg = none ? NULL : reg_names_argument(number);
@@ -157,8 +159,13 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 
 	if (!reg)
 		return false;
-	fprintf(to, " %.*s=%s%%%s%s", (int)v->name_bytes, v->name, string ? "+0(" : "", reg,
-		string ? ")" : "");
+	fprintf(to, " %.*s=%s", (int)v->name_bytes, v->name, string ? "+0(" : "");
+	if (returns)
+		fprintf(to, "$arg%u", number);
+	else
+		fprintf(to, "%%%s", reg);
+	if (string)
+		fputc(')', to);
 	write_type(to, v);
 	return true;
 }
@@ -169,7 +176,7 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
  * gives otherwise is no place at the first instruction of which the convention would be wrong:
  * compilers keep it for functions that others may call. */
 static int write_parameters(FILE *to, const struct function_question *q, const char *prototype,
-			    unsigned hidden, struct err *err)
+			    unsigned hidden, bool returns, struct err *err)
 {
 	struct prototype p;
 	unsigned number = 1 + hidden;
@@ -180,7 +187,7 @@ static int write_parameters(FILE *to, const struct function_question *q, const c
 		const struct prototype_value *v = &p.parameters[i];
 
 		if (v->name && is_used(q, v->name, v->name_bytes) &&
-		    !write_parameter(to, v, number))
+		    !write_parameter(to, v, number, returns))
 			return err_at(err, EINVAL, q->text, q->at,
 				      "the parameter %.*s is in no register here: count by others, "
 				      "or by $arg1 to $arg6", (int)v->name_bytes, v->name);
@@ -200,7 +207,7 @@ static bool is_place(void *context, uint64_t vaddr)
 
 /* By the list, whose names are those of manuals, else by the debug information. */
 static int write_typed(FILE *to, const struct function_question *q, struct function_place *p,
-		       struct err *err)
+		       bool returns, struct err *err)
 {
 	struct sym_arguments_list list = { 0 };
 	const struct sym_arguments *a;
@@ -209,13 +216,13 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 	int e = 0;
 
 	if (known)
-		return write_parameters(to, q, known, 0, err);
+		return write_parameters(to, q, known, 0, returns, err);
 	if (sym_arguments_read(p->module, is_place, p, 0, &list, NULL))
 		list = (struct sym_arguments_list){ 0 };
 	a = sym_arguments_at(&list, p->vaddr);
 	if (a) {
 		prototype = mem_printf("%s(%s)", a->returns, a->takes);
-		e = write_parameters(to, q, prototype, a->hidden, err);
+		e = write_parameters(to, q, prototype, a->hidden, returns, err);
 		free(prototype);
 	}
 	sym_arguments_free(&list);
@@ -264,17 +271,16 @@ static int write_definition(FILE *to, const struct invocation *inv,
 		/* At a return instruction the stack pointer counts as in the caller. */
 		if (is_used(q, FRAME, strlen(FRAME)))
 			fputs(" " FRAME "=$stack:u64", to);
-		return 0;
-	}
-	if (is_used(q, FRAME, strlen(FRAME)))
+	} else if (is_used(q, FRAME, strlen(FRAME))) {
 		fputs(" " FRAME "=&+8($stack):u64", to);
+	}
 	for (unsigned i = 1; i <= 6; i++) {
 		char numbered[] = { 'a', 'r', 'g', (char)('0' + i), '\0' };
 
 		if (is_used(q, numbered, strlen(numbered)))
 			fprintf(to, " %s=$%s:u64", numbered, numbered);
 	}
-	return write_typed(to, q, p, err);
+	return write_typed(to, q, p, returns, err);
 }
 
 static int define_at(struct invocation *inv, const struct function_question *q,
@@ -297,14 +303,27 @@ static int define_at(struct invocation *inv, const struct function_question *q,
 	return e;
 }
 
-int function_event_define(struct invocation *inv, const struct function_question *q,
+/* Cuts %return off: the function's return is meant. */
+static void take_suffix(char *word, struct function_question *q)
+{
+	char *suffix = strchr(word, '%');
+
+	if (!suffix || strcmp(suffix, "%return") != 0)
+		return;
+	*suffix = '\0';
+	q->returns = true;
+}
+
+int function_event_define(struct invocation *inv, const struct function_question *asked,
 			  const char **name, struct err *err)
 {
+	struct function_question question = *asked, *q = &question;
 	char *word = mem_strndup(q->text + q->at, q->n), *colon = strrchr(word, ':'),
 	     *program = program_path(inv);
 	struct function_place p = { .symbol = colon ? colon + 1 : word };
 	int e;
 
+	take_suffix(word, q);
 	if (colon)
 		*colon = '\0';
 	if (!program)

@@ -7,9 +7,10 @@
 
 /* Defines one at FUNCTION, or MODULE:FUNCTION, of the program or of a library of it (n characters
  * of text from `at` on). `uses`: texts that name its fields, NULL-terminated: parameters, arg1 to
- * arg6, retval; the latter makes it an event at the return; __frame, by which a call's begin and
- * its return are known to be one's. *name: "uprobes:EVENT", as long as
- * inv's definitions. 0, or -errno and *err with the column in text. */
+ * arg6, retval; the latter, or FUNCTION%return, makes it an event at the return, whose parameters
+ * are those that the function was called with; __frame, by which a call's begin and its return are
+ * known to be one's. *name: "uprobes:EVENT", as long as inv's definitions. 0, or -errno and *err
+ * with the column in text. */
 struct function_question { const char *text; size_t at, n; const char *const *uses; bool returns; };
 int function_event_define(struct invocation *inv, const struct function_question *q,
 			  const char **name, struct err *err);

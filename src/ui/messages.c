@@ -45,6 +45,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
 	[MESSAGE_UNRETURNED] = "unreturned", [MESSAGE_TOO_LONG] = "too-long",
 	[MESSAGE_ROTATED] = "rotated",
+	[MESSAGE_UNKEPT] = "unkept",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -236,6 +237,18 @@ static void print_too_long(struct out *o, const char *prefix, uint32_t count)
 		   count == 1 ? "it" : "them", count == 1 ? "it" : "they");
 }
 
+/* Each event of which returns are missing. */
+static void print_unkept(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%s%" PRIu32 " return%s of ", prefix, note->count,
+		   note->count == 1 ? "" : "s");
+	out_foreign(o, note->name, sizeof(note->name));
+	out_printf(o,
+		   " %s not recorded: %s had begun before the event was switched on, or too many "
+		   "calls were open to keep the arguments of all\n",
+		   note->count == 1 ? "is" : "are", note->count == 1 ? "the call" : "the calls");
+}
+
 static void print_renames(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(
@@ -376,6 +389,9 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 		print_unreturned(o, prefix, count_of(messages, n, MESSAGE_UNRETURNED));
 	if (count_of(messages, n, MESSAGE_TOO_LONG))
 		print_too_long(o, prefix, count_of(messages, n, MESSAGE_TOO_LONG));
+	for (size_t i = 0; i < n; i++)
+		if (messages[i].kind == MESSAGE_UNKEPT)
+			print_unkept(o, prefix, &messages[i]);
 	if (count_of(messages, n, MESSAGE_RENAMES))
 		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
 	if (count_of(messages, n, MESSAGE_CLOCK))

@@ -49,6 +49,48 @@ static uint32_t run(const struct fetch_build *b)
 	return n;
 }
 
+/* A return's program finds what the entry's one kept. */
+static void arguments_at_a_return(void **state)
+{
+	uint64_t kept[FETCH_RECORD_MAX / 8], stack[4] = { 0, 70, 80, 90 };
+	const struct fetch_context at_entry = { regs, NULL, 0x1234, 0x1000, read_memory, read_comm, NULL };
+	const struct fetch_context at_return = { regs, NULL, 0x1234, 0x1000, read_memory, read_comm, NULL, NULL, kept + 1 };
+	static const char *const arguments[] = { "$arg2", "h=$arg8:s32", "again=$arg2:u8", "s=+0($arg1):string" };
+	struct fetch_build b;
+	struct err err;
+	uint32_t bytes;
+	struct fetch_program *entry, *program;
+
+	fetch_begin_return(&b);
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(*arguments); i++)
+		assert_int_equal(fetch_add(&b, arguments[i], strlen(arguments[i]), &err), 0);
+	entry = fetch_finish_entry(&b, &bytes);
+	assert_true(fetch_verify(entry, bytes));
+	assert_int_equal(b.n_kept, 3);
+	regs[7] = (uintptr_t)"a text";
+	regs[6] = 0x1122334455667788;
+	regs[4] = (uintptr_t)stack;
+	assert_int_equal(fetch_run(entry, bytes, &at_entry, (uint8_t *)kept, sizeof(kept)), 8 + 3 * 8);
+	memset(regs, 0, sizeof(regs));
+	memset(stack, 0, sizeof(stack));
+	program = fetch_finish(&b, &bytes);
+	assert_true(fetch_verify(program, bytes));
+	fetch_run(program, bytes, &at_return, record, sizeof(record));
+	assert_int_equal(*(uint64_t *)(record + b.fields.at[2].at), 0x1122334455667788);
+	assert_int_equal(*(int32_t *)(record + b.fields.at[3].at), 80);
+	assert_int_equal(record[b.fields.at[4].at], 0x88);
+	assert_string_equal((char *)record + *(uint16_t *)(record + b.fields.at[5].at), "a text");
+	for (unsigned i = 3; i <= 7; i++) {
+		char text[8];
+
+		snprintf(text, sizeof(text), "$arg%u", i);
+		assert_int_equal(fetch_add(&b, text, strlen(text), &err), i < 7 ? 0 : -EINVAL);
+	}
+	free(entry);
+	free(program);
+	fetch_free(&b);
+}
+
 static uint64_t field(const struct fetch_build *b, size_t i)
 {
 	const struct fetch_field *f = &b->fields.at[i];
@@ -335,7 +377,7 @@ static void test_any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_shapes), cmocka_unit_test(test_refused),
+		cmocka_unit_test(arguments_at_a_return), cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_shapes), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_format), cmocka_unit_test(test_markers), cmocka_unit_test(test_sites),
 		cmocka_unit_test(test_any_bytes),
 	};

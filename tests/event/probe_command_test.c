@@ -41,6 +41,8 @@ static const char *const differ[] = {
 	/* there are types of arguments only where the source's words are translated, before this */
 	"p vfs_read $arg10000", "p vfs_read args=$arg*", "p vfs_read +0($arg*)", "p vfs_read $arg* $arg*", "p vfs_read+20 $arg*",
 	"p vfs_read hoge", "p kfree $arg10", "r kfree $retval",
+	/* the kernel keeps no arguments for a uprobe's return */
+	"r /bin/cat:0x3000 $arg1",
 	/* 512 bytes of a record are too few for this */
 	"p /bin/cat:0x3000 a=+0(%di):u64[64]",
 };

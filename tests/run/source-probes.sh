@@ -91,7 +91,7 @@ refused "an index by name" 'an index is a number' 'p:x price item->pairs[count].
 refused "no line" 'there is no code at variables.c:1; the next line that has some is ' 'p:x variables.c:1' variables.c
 refused "no file" 'is of a source file nosuch.c' 'p:x nosuch.c:1' nosuch.c
 refused "no function of that file" 'has no function price in a file other.c' 'p:x price@other.c' price
-refused "a local at the return" 'is not kept until the function returns' 'r:x choose which' which
+refused "a local at the return" 'is not kept until the function returns' 'r:x price sum' sum
 refused "a value that nothing returns" 'no structure' 'r:x price $retval->a' '->a'
 refused "an argument behind one by name" 'Invalid register name' 'p:x price item->cents %zz' %zz
 refused "a type" 'Unknown type is specified' 'p:x price item->cents:u65' 'item->cents'
