@@ -64,6 +64,24 @@ static void check_scope(struct sym_source_info *s, uint64_t vaddr, const char *t
 	sym_scope_free(sc);
 }
 
+/* The text as a member of the first structure with one of a few names. */
+static void check_structure(struct sym_source_info *s, const char *text, size_t n)
+{
+	static const char *const names[] = { "node", "item", "S" };
+	struct sym_structure *st;
+	struct sym_fetched f;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (sym_structure_find(s, names[i], &st, &err) < 0)
+			continue;
+		sym_structure_has(st, text, n);
+		if (!sym_structure_fetch(st, text, 0, n, &f, &err))
+			check_chain(&f.chain);
+		sym_structure_free(st);
+	}
+}
+
 static void check_source(const struct sym_module *m, const char *text, size_t n)
 {
 	struct sym_source_function f;
@@ -88,6 +106,7 @@ static void check_source(const struct sym_module *m, const char *text, size_t n)
 		}
 		free(f.path);
 	}
+	check_structure(s, text, n);
 	sym_source_close(s);
 }
 

@@ -65,6 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		check_arguments(&arguments);
 		sym_arguments_free(&arguments);
 	}
+	if (!sym_arguments_taking(m, "node", &arguments, &err)) {
+		check_arguments(&arguments);
+		sym_arguments_free(&arguments);
+	}
 	sym_close(m);
 	return 0;
 }

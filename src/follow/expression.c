@@ -54,6 +54,28 @@ static int take_name(struct expression_parser *p, const char *what, char to[FOLL
 	return 0;
 }
 
+/* A structure's name, with its namespaces. */
+static int take_type_name(struct expression_parser *p, struct follow_expression *out)
+{
+	size_t n;
+	int e = take_name(p, "a structure's name", out->type, &out->type_at);
+
+	while (!e && !strncmp(p->at, "::", 2)) {
+		n = strlen(out->type) + 2;
+		p->at += 2;
+		while (is_name_byte(p->text[out->type_at + n]))
+			n++;
+		if (n >= FOLLOW_NAME)
+			return WRONG(p, "a name has at most %u letters", FOLLOW_NAME - 1);
+		if (!is_name_byte(*p->at) || isdigit((unsigned char)*p->at))
+			return WRONG(p, "a structure's name is expected here");
+		memcpy(out->type, p->text + out->type_at, n);
+		out->type[n] = '\0';
+		p->at = p->text + out->type_at + n;
+	}
+	return e;
+}
+
 static int take_number(struct expression_parser *p, uint64_t *out)
 {
 	bool negative = take(p, "-");
@@ -121,6 +143,7 @@ static int take_path(struct expression_parser *p, struct follow_path *path)
 		else
 			break;
 	}
+	path->end = column(p);
 	return e;
 }
 
@@ -181,6 +204,25 @@ static int expect_end(struct expression_parser *p, const char *else_what)
 	return *p->at ? WRONG(p, "%s is expected here", else_what) : 0;
 }
 
+/* $any==NUMBER, $arg1==NUMBER: what is behind the `$`. */
+static int take_value(struct expression_parser *p, struct follow_expression *out)
+{
+	out->by_value = true;
+	out->nth = FOLLOW_ARGUMENTS;
+	if (!strncmp(p->at, "arg", 3) && p->at[3] >= '1' &&
+	    p->at[3] < (char)('1' + FOLLOW_ARGUMENTS) && !is_name_byte(p->at[4])) {
+		out->nth = (uint32_t)(p->at[3] - '1');
+		p->at += 4;
+	} else if (!strncmp(p->at, "any", 3) && !is_name_byte(p->at[3])) {
+		p->at += 3;
+	} else {
+		return WRONG(p, "any, or arg1 to arg%u, is expected here", FOLLOW_ARGUMENTS);
+	}
+	if (!take(p, "=="))
+		return WRONG(p, "== and the object's address are expected here");
+	return take_number(p, &out->value);
+}
+
 int follow_expression_parse(const char *text, struct follow_expression *out, struct err *err)
 {
 	struct expression_parser p = { text, text, err };
@@ -188,12 +230,30 @@ int follow_expression_parse(const char *text, struct follow_expression *out, str
 
 	*out = (struct follow_expression){ .text = text };
 	skip_blanks(&p);
+	if (take(&p, "$")) {
+		e = take_value(&p, out);
+		return e ? e : expect_end(&p, "the end");
+	}
 	if (!strncmp(p.at, "struct", 6) && (p.at[6] == ' ' || p.at[6] == '\t'))
 		p.at += 7;
-	e = take_name(&p, "a structure's name", out->type, &out->type_at);
+	else if (!strncmp(p.at, "class", 5) && (p.at[5] == ' ' || p.at[5] == '\t'))
+		p.at += 6;
+	e = take_type_name(&p, out);
 	if (!e && take(&p, "."))
 		e = take_conditions(&p, out);
 	return e ? e : expect_end(&p, out->n ? "&&, or the end," : "a dot, or the end,");
+}
+
+bool follow_place_fit(const struct follow_place *p, uint64_t *value)
+{
+	uint64_t high = *value & ~p->mask;
+
+	if (high && high != ~p->mask)
+		return false;
+	*value &= p->mask;
+	if (p->sign && p->sign < 64 && *value >> (p->sign - 1))
+		*value |= ~p->mask;
+	return true;
 }
 
 /* --- fields to be shown ------------------------------------------------------------------ */

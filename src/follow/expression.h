@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Which objects are followed, as the user writes it:
  *
- *   EXPRESSION = [ "struct " ] TYPE [ "." CONDITION { "&&" CONDITION } ]
+ *   EXPRESSION = [ "struct " | "class " ] TYPE [ "." CONDITION { "&&" CONDITION } ]
+ *              | ( "$any" | "$arg1" | ... | "$arg6" ) "==" NUMBER
  *   CONDITION  = PATH [ "&" NUMBER ] COMPARISON NUMBER [ "/" NUMBER ]      "/": a mask, too
  *   COMPARISON = "==" | "!=" | "<" | "<=" | ">" | ">="
  *   PATH       = NAME { ( "." | "->" ) NAME | "[" NUMBER "]" }
  *   SHOWN      = PATH { "," PATH }
  *
  * Numbers are C's, and may be negative. Only the grammar is here: what names mean is known by the
- * types of the kernel or of the program. */
+ * types of the kernel or of the program. TYPE of C++ may have its namespace, NAMESPACE::NAME. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include "follow/wire.h"
 
 #define FOLLOW_NAME 64u      /* bytes of a name, its NUL too */
+#define FOLLOW_ARGUMENTS 6u  /* of a function, that may be compared without a type */
 #define FOLLOW_NAMES 12u     /* of a path */
 
 struct follow_name {
@@ -27,7 +29,8 @@ struct follow_name {
 	bool pointer;            /* `->` stands before it */
 };
 
-struct follow_path { struct follow_name names[FOLLOW_NAMES]; uint32_t n; };
+/* end: column behind it in the user's text. */
+struct follow_path { struct follow_name names[FOLLOW_NAMES]; uint32_t n; size_t end; };
 
 struct follow_condition {
 	struct follow_path path;
@@ -41,11 +44,20 @@ struct follow_expression {
 	size_t type_at;
 	struct follow_condition conditions[FOLLOW_CONDITIONS];
 	uint32_t n;              /* 0: every object of the type */
+	/* no type, but calls with this number as an argument: the nth from 0 on, or
+	 * FOLLOW_ARGUMENTS: any */
+	bool by_value;
+	uint32_t nth;
+	uint64_t value;
 };
 
 /* 0, or -EINVAL and *err with the column. The text stays the caller's, and is to live as long as
  * *out. */
 int follow_expression_parse(const char *text, struct follow_expression *out, struct err *err);
+
+/* Makes a number what the field has for it: -1 and 0xffffffff are the same 32 bits. False: the
+ * field never has it. */
+bool follow_place_fit(const struct follow_place *p, uint64_t *value);
 
 struct follow_shown {
 	const char *text;        /* the caller's */

@@ -45,24 +45,28 @@ struct follow_totals follow_objects_totals(const struct follow_objects *all)
 
 /* --- objects ---------------------------------------------------------------------------- */
 
-static size_t place_of(const struct follow_objects *all, uint64_t address)
+static size_t place_of(const struct follow_objects *all, uint32_t space, uint64_t address)
 {
-	return vec_bisect(&all->living, o, (*o)->address < address);
+	return vec_bisect(&all->living, o,
+			  (*o)->space < space || ((*o)->space == space && (*o)->address < address));
 }
 
-static struct follow_object *find_object(const struct follow_objects *all, uint64_t address)
+static struct follow_object *find_object(const struct follow_objects *all, uint32_t space,
+					 uint64_t address)
 {
-	size_t i = place_of(all, address);
+	size_t i = place_of(all, space, address);
+	struct follow_object *o = i < all->living.n ? all->living.at[i] : NULL;
 
-	return i < all->living.n && all->living.at[i]->address == address ? all->living.at[i]
-									   : NULL;
+	return o && o->space == space && o->address == address ? o : NULL;
 }
 
-static struct follow_object *add_object(struct follow_objects *all, uint64_t address)
+static struct follow_object *add_object(struct follow_objects *all, uint32_t space,
+					uint64_t address)
 {
 	struct follow_object *o = mem_zalloc(sizeof(*o));
-	size_t i = place_of(all, address);
+	size_t i = place_of(all, space, address);
 
+	o->space = space;
 	o->address = address;
 	o->number = (uint32_t)++all->totals.objects;
 	vec_add(&all->living);
@@ -104,7 +108,7 @@ static void let_go(struct follow_objects *all, struct follow_object *o)
 
 static void end_object(struct follow_objects *all, struct follow_object *o, uint32_t function)
 {
-	size_t i = place_of(all, o->address);
+	size_t i = place_of(all, o->space, o->address);
 
 	o->ended_by = function + 1;
 	o->ending = false;
@@ -181,10 +185,11 @@ static void give_all(struct follow_objects *all)
 
 static void take_entry(struct follow_objects *all, const struct follow_event *e)
 {
-	struct follow_object *o = find_object(all, e->object);
+	struct follow_object *o = find_object(all, e->space, e->object);
 	const struct follow_function *f = all->to.function(all->to.context, e->function);
 	struct follow_task *t = task_of(all, e);
 	struct follow_line l = line_of(e);
+	uint32_t line;
 
 	/* The function that ends it has not told its return, and the memory is another's. */
 	if (o && o->ending && e->first) {
@@ -193,13 +198,15 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 		o = NULL;
 	}
 	if (!o)
-		o = add_object(all, e->object);
+		o = add_object(all, e->space, e->object);
 	l.depth = depth_of(t, o);
 	o->calls++;
-	o->open++;
 	all->totals.calls++;
-	*vec_add(&t->open) = (struct object_call){ o, e->ns, e->function, l.depth,
-						 add_line(all, o, &l) };
+	line = add_line(all, o, &l);
+	if (e->single)
+		return;
+	o->open++;
+	*vec_add(&t->open) = (struct object_call){ o, e->ns, e->function, l.depth, line };
 	if (f && f->flags & FOLLOW_ENDS) {
 		o->ending = true;
 		o->ending_in = e->function;
@@ -208,7 +215,8 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 
 static bool is_of(const struct object_call *c, const struct follow_event *e)
 {
-	return c->function == e->function && c->object->address == e->object;
+	return c->function == e->function && c->object->space == e->space &&
+	       c->object->address == e->object;
 }
 
 /* Takes the latest open call that the return may be of. What was called later and has not told its
@@ -236,10 +244,10 @@ static bool close_call(struct follow_objects *all, struct follow_task *t,
 static void make_child(struct follow_objects *all, const struct follow_object *o,
 		       const struct follow_event *e, struct follow_line *l)
 {
-	struct follow_object *child = find_object(all, e->result);
+	struct follow_object *child = find_object(all, e->space, e->result);
 
 	if (!child) {
-		child = add_object(all, e->result);
+		child = add_object(all, e->space, e->result);
 		child->parent = o->number;
 		child->made_by = e->function + 1;
 	}
@@ -252,13 +260,14 @@ static void take_return(struct follow_objects *all, const struct follow_event *e
 	struct object_call call = { 0 };
 	struct follow_line l = line_of(e);
 	bool known = close_call(all, t, e, &call);
-	struct follow_object *o = known ? call.object : find_object(all, e->object);
+	struct follow_object *o = known ? call.object : find_object(all, e->space, e->object);
 	uint32_t at;
 
 	if (!o)
-		o = add_object(all, e->object);
+		o = add_object(all, e->space, e->object);
 	l.result = e->result;
 	l.is_alone = !known;
+	l.unwound = e->unwound;
 	l.depth = known ? call.depth : depth_of(t, o);
 	l.duration = known && e->ns > call.ns ? e->ns - call.ns : 0;
 	o->returns++;

@@ -15,6 +15,7 @@ struct follow_line {
 	uint32_t other;                 /* of an entry: 1 + the return's index in lines; 0: none */
 	uint32_t child;                 /* of a return: number of the object that it gives */
 	bool is_return, is_alone;       /* is_alone: a return whose entry is not known */
+	bool unwound;                   /* no return: the call was left otherwise */
 	uint8_t why, valid;             /* as in struct follow_event */
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];
@@ -22,6 +23,7 @@ struct follow_line {
 
 struct follow_object {
 	uint64_t address;
+	uint32_t space;                 /* the process that it is an address of; the kernel's: 0 */
 	uint32_t number;                /* from 1 on */
 	uint32_t parent;                /* number of the object that it was made of; 0: none */
 	uint32_t made_by, ended_by;     /* 1 + function; 0: none, not */

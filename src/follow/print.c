@@ -109,9 +109,10 @@ static void print_comment(const struct follow_print *p, const struct follow_line
 {
 	const struct follow_function *f =
 		leave ? p->function(p->context, leave->function) : NULL;
-	bool fields = entry && p->plan->n_shown, result = f && f->returns != FOLLOW_VOID;
+	bool gone = leave && leave->unwound;
+	bool fields = entry && p->plan->n_shown, result = f && f->returns != FOLLOW_VOID && !gone;
 
-	if (!fields && !result && (entry || !leave))
+	if (!fields && !result && !gone && (entry || !leave))
 		return;
 	out_str(p->to, " /*");
 	if (fields) {
@@ -124,6 +125,8 @@ static void print_comment(const struct follow_print *p, const struct follow_line
 		out_str(p->to, " ret=");
 		print_result(f, leave->result, p->to);
 	}
+	if (gone)
+		out_str(p->to, " unwound");
 	if (leave && leave->child)
 		out_printf(p->to, " (object %u)", leave->child);
 	out_str(p->to, " */");
@@ -233,7 +236,9 @@ static void print_json_return(const struct follow_print *p, const struct follow_
 
 	if (!l->is_alone)
 		out_printf(p->to, ",\"duration\":%" PRIu64, l->duration);
-	if (f && f->returns != FOLLOW_VOID) {
+	if (l->unwound)
+		out_str(p->to, ",\"unwound\":true");
+	else if (f && f->returns != FOLLOW_VOID) {
 		out_str(p->to, ",\"return_value\":\"");
 		print_result(f, l->result, p->to);
 		out_char(p->to, '"');

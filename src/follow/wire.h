@@ -72,7 +72,11 @@ struct follow_event {
 	uint8_t child;       /* of a return: the result is followed from now on */
 	uint8_t valid;       /* of an entry: the values of --show that could be read, a bit each */
 	uint8_t first;       /* of an entry: by identity, the object was not followed before */
-	uint8_t pad[3];
+	/* of a program's: a return: the call ended without returning (an exception, longjmp); an
+	 * entry: the return is not told */
+	uint8_t unwound, single;
+	uint8_t pad;
+	uint32_t space, pad2; /* of a program's: the process that the address is one of; else 0 */
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];
 };

@@ -10,6 +10,7 @@
 
 #include "arch/probe_regs.h"
 #include "image/modules.h"
+#include "image/objects.h"
 #include "shared/arguments.h"
 #include "sym/arguments.h"
 
@@ -241,6 +242,30 @@ struct fetch_program *arguments_fetch(const struct prototype *p, const struct sy
 	return program;
 }
 
+uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index,
+			 struct fetch_insn out[ARGUMENT_VALUE_INSNS])
+{
+	struct fetch_making *m = mem_zalloc(sizeof(*m));
+	struct convention c = { .numbers = known->hidden };
+	char *text = mem_printf("?(%s)", known->takes);
+	struct prototype p;
+	uint32_t n = 0;
+
+	if (prototype_parse(text, &p) && index < p.taken) {
+		struct word_sources s = { 0 };
+
+		for (uint32_t i = 0, k = 0; k <= index; i += 1 + p.parameters[i].members, k++)
+			s = sources_of(&c, &p.parameters[i], &known->places.at[k]);
+		if (s.first.kind != SOURCE_NONE)
+			fetch_source(m, s.first);
+		n = m->n <= ARGUMENT_VALUE_INSNS ? m->n : 0;
+		memcpy(out, m->code, n * sizeof(*out));
+	}
+	free(text);
+	free(m);
+	return n;
+}
+
 struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
 					bool hidden, uint32_t *bytes)
 {
@@ -264,7 +289,7 @@ struct argument_wishes {
 	const struct settings *set;
 };
 
-static bool is_traced(const struct module *mod, uint32_t i)
+bool arguments_is_traced(const struct module *mod, uint32_t i)
 {
 	return (mod->selected[i] == SELECT_YES || mod->selected[i] == SELECT_GRAPH) &&
 	       mod->hooks->entries[i].kind != HOOK_NONE;
@@ -281,7 +306,7 @@ static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
 	struct argument_wish wish = { 0 };
 	char name[512];
 
-	if (!is_traced(w->mod, i))
+	if (!arguments_is_traced(w->mod, i))
 		return wish;
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
 	wish.args = settings_args_of(w->set, name, w->mod->name);
@@ -347,6 +372,7 @@ void argument_count_add(struct argument_count *total, const struct argument_coun
 	total->modules += more->modules;
 	if (!total->unfit)
 		total->fault = more->fault;
+	objects_count_add(&total->objects, &more->objects);
 	total->conditional += more->conditional;
 	total->unfit += more->unfit;
 }
@@ -374,7 +400,7 @@ static bool names_functions(const struct settings *set)
 
 /* The places for a named function without debug information: the registers in which
  * the convention passes arguments, whatever is in them. */
-static void plan_registers(struct argument_plan *plan, const char *returns)
+void arguments_plan_registers(struct argument_plan *plan, const char *returns)
 {
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
 	struct sym_place places[sizeof(numbers)] = { 0 };
@@ -392,12 +418,19 @@ static void plan_registers(struct argument_plan *plan, const char *returns)
 	free(takes);
 }
 
+void arguments_untrace(struct module *mod, uint32_t i)
+{
+	mod->selected[i] = mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
+}
+
 /* Takes a function out whose condition cannot be told from its arguments: it would be recorded
  * against the user's will. */
 static void refuse_condition(struct module *mod, uint32_t i, bool begins)
 {
-	mod->selected[i] = begins ? SELECT_YES :
-			   mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
+	if (begins)
+		mod->selected[i] = SELECT_YES;
+	else
+		arguments_untrace(mod, i);
 }
 
 /* Returned values decide: the returns have to be records of their own. */
@@ -478,7 +511,7 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 
 	if (wish->args && !known && names_functions(w->set) &&
 	    w->mod->hooks->language != SYM_LANG_GO) {
-		plan_registers(plan, returns);
+		arguments_plan_registers(plan, returns);
 		return;
 	}
 	if (!args && *returns == '?' && !plan->condition.filter && !plan->returned)
@@ -532,7 +565,7 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 	if (wanted && !list.has_dwarf)
 		count_unknown(&m->wished, mod->name, wanted);
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
-		if (is_traced(mod, i))
+		if (arguments_is_traced(mod, i))
 			plan_function(&w, i,
 				      sym_arguments_at(&list, mod->hooks->functions[i].vaddr),
 				      &m->wished);
@@ -542,12 +575,18 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 void arguments_plan(struct modules *m, const struct settings *set)
 {
 	m->wished = (struct argument_count){ .asked_args = settings_args(set),
-					     .asked_types = settings_types(set) };
-	if (!settings_args(set) && !settings_types(set) && !settings_conditions(set))
+					     .asked_types = !set->follows && settings_types(set) };
+	if (!set->follows && !settings_args(set) && !settings_types(set) &&
+	    !settings_conditions(set))
 		return;
-	for (size_t i = 0; i < m->at.n; i++)
-		if (m->at.at[i].hooks && m->at.at[i].selected)
+	for (size_t i = 0; i < m->at.n; i++) {
+		if (!m->at.at[i].hooks || !m->at.at[i].selected)
+			continue;
+		if (set->follows)
+			objects_plan(m, &m->at.at[i], set->follows);
+		else
 			plan_module(m, &m->at.at[i], set);
+	}
 }
 
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function)

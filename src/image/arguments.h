@@ -21,6 +21,18 @@ struct argument_plan {
 };
 typedef struct { VEC(struct argument_plan) at; } argument_plans;
 
+/* Functions that take a followed object (image/objects.h): takes is the sum of those behind
+ * it. */
+struct object_count {
+	uint32_t takes, watched;
+	uint32_t unhooked;        /* no place for a hook */
+	uint32_t unchosen;        /* by -l, -n or -L */
+	/* the compiler left the object out, or where it is is not known */
+	uint32_t unplaced;
+	/* beside these: functions with inlined copies; files without debug information */
+	uint32_t inlined, modules;
+};
+
 #define ARGUMENT_MODULE 64u
 /* How many functions fitted the wishes: for users, who may have misspelt a name. */
 struct argument_count {
@@ -29,6 +41,7 @@ struct argument_count {
 	uint32_t unknown;         /* matching functions of files without debug information */
 	uint32_t modules;         /* number of these files */
 	char module[ARGUMENT_MODULE]; /* name of the first of them */
+	struct object_count objects;
 	uint32_t conditional;     /* functions with a condition that fits them */
 	uint32_t unfit;           /* functions whose condition does not, which are not traced */
 	struct err fault;         /* of the first of these */
@@ -49,6 +62,19 @@ uint64_t arguments_filter_at(const struct argument_plan *p);
 /* Writes the site; of the plan's functions alone. begins: the function may begin a graph. */
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to);
 void arguments_free(argument_plans *plans);
+
+/* The instructions that begin a field with what the function's parameter with this index is: at
+ * most ARGUMENT_VALUE_INSNS. Returns how many; 0: it is in no known place. */
+#define ARGUMENT_VALUE_INSNS 2u
+struct sym_arguments;
+uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index,
+			 struct fetch_insn out[ARGUMENT_VALUE_INSNS]);
+/* Fills in a plan for the registers in which the convention passes numbers. returns: a TYPE. */
+void arguments_plan_registers(struct argument_plan *plan, const char *returns);
+/* Whether calls of the function are recorded. */
+bool arguments_is_traced(const struct module *mod, uint32_t function);
+/* They are not to be, after all. */
+void arguments_untrace(struct module *mod, uint32_t function);
 
 /* Makes the program that fetches a prototype's parameters of a size, each to its `at`, up to
  * `fixed`. It may have no instruction. NULL: it would be too long. */

@@ -19,6 +19,7 @@
 #include "image/handlers.h"
 #include "image/maps.h"
 #include "image/modules.h"
+#include "image/objects.h"
 #include "collect/messages.h"
 #include "image/patches.h"
 #include "image/probe_outcomes.h"
@@ -279,6 +280,8 @@ int image_none_selected(const struct image *im, const struct settings *settings,
 		*err = im->count.arguments.fault;
 		return -err->code;
 	}
+	if (settings->follows)
+		return objects_none_watched(&im->count.arguments.objects, settings->follows, err);
 	if (im->count.hooked && settings->graph_function.patterns.n)
 		return err_set(
 			err, EINVAL,

@@ -33,12 +33,17 @@ enum clock_choice {
 	TRACE_CLOCKS_N
 };
 
+struct follow_recording;
+
 struct settings {
 	const struct tracer *tracer; /* current_tracer; never NULL */
 	/* not a file: besides function_graph's records the function tracer's are made, for a
 	 * session that several instances share */
 	bool calls_too;
 	bool tracing_on;
+	/* not a file: only functions that take a followed object are traced, and what they are
+	 * called with is recorded (follow/recorded.h). The caller's; NULL: nothing is followed */
+	const struct follow_recording *follows;
 	/* function_profile_enabled: calls are counted, whatever the tracer */
 	bool function_profile;
 	/* stack_tracer_enabled, brace's own: the depth of stacks is watched */

@@ -27,6 +27,7 @@ struct arguments_walk {
 	/* C and C++: their compilers follow the calling convention */
 	bool conventional;
 	unsigned depth; /* of structures that are followed by their address */
+	const char *structure; /* only functions that take one by its address; NULL: all */
 };
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -201,6 +202,7 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 							 text);
 	free(a->takes);
 	a->takes = more;
+	place.object = w->structure && dwarf_type_leads_to(die, w->structure);
 	if (text)
 		*vec_add(&a->places) = place;
 	free(text);
@@ -263,6 +265,7 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 	if (!a.returns)
 		a.returns = mem_strdup("?");
 	a.hidden = returns_hidden(function);
+	a.gives = w->structure && dwarf_type_leads_to(function, w->structure);
 	read_parameters(w, walk, &a, function);
 	if (lacks_parameter(&a)) {
 		struct arguments_walk again = *w;
@@ -274,6 +277,46 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 		read_parameters(&again, walk, &a, function);
 	}
 	*vec_add(&w->out->at) = a;
+}
+
+/* Whether a parameter of the function points to the structure. */
+static bool takes_structure(const struct arguments_walk *w, struct dwarf_walk *walk,
+			    Dwarf_Die *function)
+{
+	struct type_scopes counted = { 0 };
+	bool takes = false;
+	Dwarf_Die child;
+	int r = dwarf_child(function, &child);
+
+	for (; !takes && r == 0 && dwarf_walk_spend(walk, WORK_A_PARAMETER);
+	     r = type_next(&counted, &child))
+		takes = dwarf_tag(&child) == DW_TAG_formal_parameter &&
+			dwarf_type_leads_to(&child, w->structure);
+	return takes;
+}
+
+static bool is_inlined(Dwarf_Die *function)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word how;
+
+	return !dwarf_formudata(dwarf_attr(function, DW_AT_inline, &attr), &how) &&
+	       (how == DW_INL_inlined || how == DW_INL_declared_inlined);
+}
+
+/* dwarf_visitor of sym_arguments_taking(). */
+static void see_taking(struct dwarf_walk *walk, const struct dwarf_seen *seen, void *context)
+{
+	struct arguments_walk *w = context;
+	Dwarf_Addr entry;
+
+	if (seen->tag != DW_TAG_subprogram ||
+	    !dwarf_walk_spend(walk, dwarf_walk_attributes(walk, seen->die)))
+		return;
+	if (!dwarf_walk_has_code(seen->die))
+		w->out->inlined += is_inlined(seen->die) && takes_structure(w, walk, seen->die);
+	else if (dwarf_walk_entry(seen->die, &entry) && takes_structure(w, walk, seen->die))
+		read_function(w, walk, seen->die, entry);
 }
 
 /* dwarf_visitor: takes the functions with code that the caller asks for, while the walk has work
@@ -324,7 +367,8 @@ static int by_vaddr(const void *a, const void *b)
 
 static bool says_the_same(const struct sym_arguments *a, const struct sym_arguments *b)
 {
-	return strcmp(a->takes, b->takes) == 0 && strcmp(a->returns, b->returns) == 0;
+	return strcmp(a->takes, b->takes) == 0 && strcmp(a->returns, b->returns) == 0 &&
+	       a->gives == b->gives;
 }
 
 /* Functions that the linker folded share their code: where they take different things, nothing is
@@ -357,6 +401,21 @@ int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *con
 	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context,
 				    .depth = depth };
 	const struct dwarf_visitor visitor = { &w, see_die, begin_unit, NULL };
+	int r;
+
+	*out = (struct sym_arguments_list){ 0 };
+	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
+	keep_one_each(out);
+	if (r)
+		sym_arguments_free(out);
+	return r;
+}
+
+int sym_arguments_taking(const struct sym_module *m, const char *structure,
+			 struct sym_arguments_list *out, struct err *err)
+{
+	struct arguments_walk w = { .out = out, .structure = structure };
+	const struct dwarf_visitor visitor = { &w, see_taking, begin_unit, NULL };
 	int r;
 
 	*out = (struct sym_arguments_list){ 0 };

@@ -19,6 +19,7 @@ struct sym_place {
 	 * it on the stack, and else which words are in vector registers (bits). 0 words: of none */
 	uint8_t words, floats;
 	bool memory;
+	bool object;              /* it points to the structure that was asked for */
 };
 
 struct sym_arguments {
@@ -27,6 +28,7 @@ struct sym_arguments {
 	char *takes;              /* parameters of prototype.h, without the parentheses */
 	/* what is returned has its address passed as the first argument */
 	bool hidden;
+	bool gives;               /* it returns a pointer to the structure that was asked for */
 	uint32_t values;          /* of its prototype, members of structures included */
 	VEC(struct sym_place) places; /* one for each parameter of `takes` but "..." */
 };
@@ -34,6 +36,7 @@ struct sym_arguments {
 struct sym_arguments_list {
 	bool has_dwarf;           /* false: nothing can be known */
 	char *left_out;           /* as struct sym_inlined's */
+	uint32_t inlined;         /* sym_arguments_taking(): functions that have inlined copies */
 	VEC(struct sym_arguments) at; /* by vaddr, one for an address */
 };
 
@@ -44,6 +47,10 @@ struct sym_arguments_list {
 typedef bool sym_wanted(void *context, uint64_t vaddr);
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
 		       unsigned depth, struct sym_arguments_list *out, struct err *err);
+/* Works like sym_arguments_read(), for the functions with a parameter that points or refers to the
+ * structure or typedef of this name, wherever it is: `places` says which are. */
+int sym_arguments_taking(const struct sym_module *m, const char *structure,
+			 struct sym_arguments_list *out, struct err *err);
 /* The entry of the function at a vaddr; NULL: not known. */
 const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr);
 void sym_arguments_free(struct sym_arguments_list *l);

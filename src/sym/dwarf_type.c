@@ -53,6 +53,34 @@ bool dwarf_type_is_class(Dwarf_Die *type)
 	       tag == DW_TAG_union_type;
 }
 
+static bool is_pointer(int tag)
+{
+	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
+	       tag == DW_TAG_rvalue_reference_type;
+}
+
+bool dwarf_type_leads_to(Dwarf_Die *die, const char *name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die type;
+
+	if (!dwarf_type_plain(die, &type) || !is_pointer(dwarf_tag(&type)))
+		return false;
+	for (int i = 0; i < DEEPEST; i++) {
+		const char *is;
+
+		if (!dwarf_formref_die(dwarf_attr_integrate(&type, DW_AT_type, &attr), &type))
+			return false;
+		is = dwarf_diename(&type);
+		if ((dwarf_type_is_class(&type) || dwarf_tag(&type) == DW_TAG_typedef) && is &&
+		    !strcmp(is, name))
+			return true;
+		if (!is_qualifier(dwarf_tag(&type)))
+			return false;
+	}
+	return false;
+}
+
 unsigned dwarf_type_encoding(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;

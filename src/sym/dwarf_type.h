@@ -15,6 +15,8 @@ uint64_t dwarf_type_bytes(Dwarf_Die *type);
 bool dwarf_type_is_char(Dwarf_Die *type);
 /* True for structures, classes and unions. */
 bool dwarf_type_is_class(Dwarf_Die *type);
+/* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name. */
+bool dwarf_type_leads_to(Dwarf_Die *die, const char *name);
 /* DW_ATE_...; 0: not known. */
 unsigned dwarf_type_encoding(Dwarf_Die *type);
 /* Number of elements of an array's dimension, 0 the outermost. False: it has no such dimension.

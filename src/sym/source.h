@@ -88,3 +88,22 @@ struct sym_fetched {
  * that returns nothing, -EINVAL: it cannot be fetched. */
 int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_return, bool any_type,
 		    struct sym_fetched *out, struct err *err);
+
+/* --- structures ------------------------------------------------------------------------------- */
+
+/* A structure, class or union whose members are told. */
+struct sym_structure;
+/* Finds one by its own name or a typedef's; of several the first. Returns 0, or -errno and *err:
+ * -ENOENT: there is none, and the sentence has the nearest name. sym_structure_free() frees it. */
+int sym_structure_find(struct sym_source_info *s, const char *name, struct sym_structure **out,
+		       struct err *err);
+void sym_structure_free(struct sym_structure *st);
+/* Its own name, by which declarations have it; NULL: it has none. */
+const char *sym_structure_name(struct sym_structure *st);
+/* Whether it has a member of this name, n characters. */
+bool sym_structure_has(struct sym_structure *st, const char *name, size_t n);
+/* Finds what MEMBER, MEMBER->MEMBER, MEMBER.MEMBER or MEMBER[NUMBER] is, n characters of text from
+ * `at` on, of the structure at address 0: the chain begins with a number. Works like
+ * sym_scope_fetch() otherwise; the column is in the text. */
+int sym_structure_fetch(struct sym_structure *st, const char *text, size_t at, size_t n,
+			struct sym_fetched *out, struct err *err);

@@ -440,9 +440,10 @@ static int parse_index(struct expression *e, struct expression_value *v, const c
 	return index_value(e, v, i, at);
 }
 
-static int parse_postfix(struct expression *e, struct expression_value *v)
+/* What stands behind a value: elements and members. */
+static int parse_suffixes(struct expression *e, struct expression_value *v)
 {
-	int r = parse_primary(e, v);
+	int r = 0;
 
 	while (r == 0) {
 		const char *at;
@@ -466,6 +467,13 @@ static int parse_postfix(struct expression *e, struct expression_value *v)
 		r = take_member(e, v, at, e->at - n, n, arrow);
 	}
 	return r;
+}
+
+static int parse_postfix(struct expression *e, struct expression_value *v)
+{
+	int r = parse_primary(e, v);
+
+	return r ? r : parse_suffixes(e, v);
 }
 
 /* * and & bind less than what stands behind a name. */
@@ -622,4 +630,45 @@ int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_re
 	if (r == 0 && e.at < e.end)
 		r = fault_at(&e, e.at, EINVAL, "this does not belong to an expression");
 	return r ? r : describe(&e, &v, any_type, out);
+}
+
+/* --- members of a structure that is nobody's variable ----------------------------------------- */
+
+static struct expression_value whole_structure(const struct sym_structure *st)
+{
+	return (struct expression_value){ .type = st->die, .memory = true,
+					  .chain = { .base = SYM_CHAIN_NUMBER } };
+}
+
+bool sym_structure_has(struct sym_structure *st, const char *name, size_t n)
+{
+	struct expression e = { 0 };
+	struct expression_value v = whole_structure(st);
+	struct member_search s = { .name = name, .n = n };
+
+	return has_member(&e, &v, &s, 0);
+}
+
+int sym_structure_fetch(struct sym_structure *st, const char *text, size_t at, size_t n,
+			struct sym_fetched *out, struct err *err)
+{
+	struct expression e = { .text = text, .at = text + at, .end = text + at + n, .err = err };
+	struct expression_value v = whole_structure(st);
+	const char *is = dwarf_diename(&st->die);
+	size_t length;
+	int r;
+
+	set_name(&v, is ? is : "it", is ? strlen(is) : 2);
+	skip_blanks(&e);
+	length = name_length(&e);
+	if (!length)
+		return fault_at(&e, e.at, EINVAL, "a member's name is expected here");
+	e.at += length;
+	r = take_member(&e, &v, e.at - length, e.at - length, length, false);
+	if (r == 0)
+		r = parse_suffixes(&e, &v);
+	skip_blanks(&e);
+	if (r == 0 && e.at < e.end)
+		r = fault_at(&e, e.at, EINVAL, "this does not belong to a member");
+	return r ? r : describe(&e, &v, false, out);
 }

@@ -29,6 +29,8 @@ struct sym_scope {
 	Dwarf_Die unit;           /* the one around; addr NULL: none */
 };
 
+struct sym_structure { Dwarf_Die die; };
+
 /* Walks the debug information; -EBADMSG, or -EFBIG: it is not all looked at, and *err. */
 int source_walk(struct sym_source_info *s, const struct dwarf_visitor *visitor, struct err *err);
 /* True if `path` ends in `tail`, which begins at one of its names. */

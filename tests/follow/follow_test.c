@@ -45,6 +45,7 @@ static void points_at_faults(void **state)
 		{ "bio.x==", 7, "a number" }, { "bio.x==1y", 7, "a number" }, { "bio.x==1 && ", 12, "a field's name" },
 		{ "bio.x==1 || y==2", 9, "&&, or the end" }, { "bio.x[1==2", 7, "]" }, { "bio.x==0x10000000000000000", 7, "too large" },
 		{ "bio.a==1&&b==1&&c==1&&d==1&&e==1", 28, "at most 4" }, { "bio.a.b.c.d.e.f.g.h.i.j.k.l.m==1", 28, "at most 12" },
+		{ "$arg7==1", 1, "any, or arg1 to arg6" }, { "$any>1", 4, "== and" }, { "$any==1 x", 8, "the end" }, { "a::.x==1", 3, "a structure's name" },
 		{ "bio.a1234567890123456789012345678901234567890123456789012345678901234==1", 4, "at most 63" },
 	};
 	struct follow_expression x;
@@ -56,6 +57,35 @@ static void points_at_faults(void **state)
 		if (!strstr(err.text, faults[i].says))
 			fail_msg("%s: %s", faults[i].text, err.text);
 	}
+}
+
+static void parses_programs_types(void **state)
+{
+	struct follow_expression x;
+	struct err err;
+
+	assert_int_equal(follow_expression_parse("class shop::in::Order.n==1", &x, &err), 0);
+	assert_string_equal(x.type, "shop::in::Order");
+	assert_int_equal(x.conditions[0].path.end, 23);
+	assert_int_equal(follow_expression_parse("$any==0x10", &x, &err), 0);
+	assert_true(x.by_value && x.nth == FOLLOW_ARGUMENTS && x.value == 16);
+	assert_int_equal(follow_expression_parse("$arg6 == 7", &x, &err), 0);
+	assert_int_equal(x.nth, 5);
+}
+
+/* What a bit field of a sign has for a number. */
+static void fits_numbers(void **state)
+{
+	const struct follow_place bits = { .bytes = 4, .mask = 7, .sign = 3 };
+	uint64_t v = UINT64_MAX;
+
+	assert_true(follow_place_fit(&bits, &v));
+	assert_true(v == UINT64_MAX);
+	v = 7;
+	assert_true(follow_place_fit(&bits, &v));
+	assert_true(v == UINT64_MAX);
+	v = 8;
+	assert_false(follow_place_fit(&bits, &v));
 }
 
 static void parses_what_is_shown(void **state)
@@ -240,7 +270,7 @@ static void bears_losses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown),
+		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
 		cmocka_unit_test(knows_presets),     cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
 		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
 	};

@@ -287,20 +287,6 @@ static int walk_path(struct field_walk *w, const struct follow_path *path, uint3
 	return e;
 }
 
-/* A number as the field has it: -1 and 0xffffffff are the same 32 bits. False: none of its values.
- */
-static bool fit(const struct follow_place *p, uint64_t *value)
-{
-	uint64_t high = *value & ~p->mask;
-
-	if (high && high != ~p->mask)
-		return false;
-	*value &= p->mask;
-	if (p->sign && p->sign < BITS_MAX && *value >> (p->sign - 1))
-		*value |= ~p->mask;
-	return true;
-}
-
 static int plan_condition(const struct field_walk *object, const struct follow_condition *c,
 			  struct follow_test *out, struct err *err)
 {
@@ -313,7 +299,7 @@ static int plan_condition(const struct field_walk *object, const struct follow_c
 	if (!end_as_number(&w))
 		return err_at(err, EINVAL, w.text, last->at, "the field is no integer: only integers, enumerations and pointers are compared");
 	*out = (struct follow_test){ w.place, c->mask, c->value, c->compare, 0 };
-	if (!fit(&w.place, &out->value))
+	if (!follow_place_fit(&w.place, &out->value))
 		return err_at(err, EINVAL, w.text, last->at,
 			      "the field has %u bits, and is never %#llx",
 			      (unsigned)__builtin_popcountll(w.place.mask),

@@ -9,6 +9,8 @@
 #include "follow/presets.h"
 #include "follow/print.h"
 #include "ui/commands.h"
+#include "ui/follow_output.h"
+#include "ui/follow_program.h"
 #include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -26,9 +28,7 @@ struct following {
 	uint32_t pids[FOLLOW_PIDS];
 	struct follow_kernel *kernel;
 	struct waiting_program program;
-	struct screen screen;
-	struct follow_print print;
-	struct follow_objects *objects;
+	struct follow_output output;
 	uint64_t attach_ms, end_ms;
 	char *type;
 };
@@ -46,22 +46,6 @@ static int read_pids(struct following *f, struct err *err)
 	return 0;
 }
 
-static int read_by(const struct invocation *inv, bool *identity, struct err *err)
-{
-	*identity = !inv->by || !strcmp(inv->by, "identity");
-	if (*identity || !strcmp(inv->by, "field"))
-		return 0;
-	return err_set(err, EINVAL, "--by: there are identity and field, not %s", inv->by);
-}
-
-static int check_lists(const struct invocation *inv, struct err *err)
-{
-	if (!function_list_has_conditions(&inv->settings.filter) &&
-	    !function_list_has_conditions(&inv->settings.notrace))
-		return 0;
-	return err_set(err, EINVAL, "-l: follow takes no conditions on arguments: what is followed has its own");
-}
-
 /* Opens the kernel's side as the command line says. 0, or -errno and *err. */
 static int open_kernel(struct following *f, struct err *err)
 {
@@ -73,10 +57,10 @@ static int open_kernel(struct following *f, struct err *err)
 		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !inv->ends.n,
 		.ends = f->preset.ends, .way = inv->attach,
 	};
-	int e = read_by(inv, &wish.by_identity, err);
+	int e = follow_output_by(inv, &wish.by_identity, err);
 
 	if (!e)
-		e = check_lists(inv, err);
+		e = follow_output_lists(inv, err);
 	if (!e)
 		e = read_pids(f, err);
 	if (e)
@@ -87,15 +71,33 @@ static int open_kernel(struct following *f, struct err *err)
 	return follow_kernel_open(&wish, &f->kernel, err);
 }
 
+/* The buffers of the kernel's side have one size. */
+static int check_buffers(const struct invocation *inv, struct err *err)
+{
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct option *o = inv->writes.at[i].option;
+
+		if (o && (!strcmp(o->name, "buffer-size") || !strcmp(o->name, "mode")))
+			return err_set(err, EINVAL, "--%s is for objects of programs, not of the kernel (-k)",
+				       o->name);
+	}
+	return 0;
+}
+
 static int read_command_line(struct following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
-	int e = invocation_settings(inv, err);
+	int e = check_buffers(inv, err);
+
+	if (!e)
+		e = invocation_settings(inv, err);
 
 	if (!e)
 		e = follow_preset_read(inv->questions[0], &f->preset, err);
 	if (!e)
 		e = follow_expression_parse(f->preset.text, &f->expression, err);
+	if (!e && f->expression.by_value)
+		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", inv->questions[0]);
 	if (!e && inv->show)
 		e = follow_shown_parse(inv->show, &f->shown, err);
 	if (!e)
@@ -112,51 +114,20 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 	return follow_kernel_function(f->kernel, n);
 }
 
-static void print_object(void *context, const struct follow_object *o)
-{
-	struct following *f = context;
-
-	follow_print_object(&f->print, o);
-}
-
-static void print_line(void *context, const struct follow_object *o, const struct follow_line *l)
-{
-	struct following *f = context;
-
-	follow_print_json_line(&f->print, o, l);
-}
-
 static void open_output(struct following *f)
 {
-	bool json = f->inv->json;
-	struct follow_readers readers = {
-		.line = json ? print_line : NULL, .object = json ? NULL : print_object,
-		.function = function_of, .context = f,
+	struct follow_output_of of = {
+		.plan = follow_kernel_plan(f->kernel), .shown = &f->shown,
+		.max_depth = f->inv->settings.max_graph_depth, .function = function_of,
+		.context = f,
 	};
 
-	screen_open_begun(&f->screen, f->inv, SCREEN_PLAIN, json ? NULL : paint_graph);
 	f->type = mem_printf("struct %s", f->expression.type);
-	f->print = (struct follow_print){
-		.to = &f->screen.text, .plan = follow_kernel_plan(f->kernel), .shown = &f->shown,
-		.type = f->type, .max_depth = f->inv->settings.max_graph_depth,
-		.function = function_of, .context = f,
-	};
-	f->objects = follow_objects_new(&readers);
-	if (json)
-		follow_print_json_head(&f->print);
+	of.type = f->type;
+	follow_output_open(&f->output, f->inv, &of);
 }
 
 /* --- what was missed --------------------------------------------------------------------- */
-
-static void say_count(uint64_t n, const char *what, const char **before)
-{
-	char text[32];
-
-	if (!n)
-		return;
-	say("%s%s %s", *before, summary_grouped(n, text), what);
-	*before = ", ";
-}
 
 static void say_functions(const struct following *f)
 {
@@ -167,11 +138,11 @@ static void say_functions(const struct following *f)
 	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s",
 	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), f->type,
 	    follow_kernel_way_name(follow_kernel_way(f->kernel)), (double)f->attach_ms / 1000);
-	say_count(c->untraceable, "not traceable", &before);
-	say_count(c->beyond, "that take it on the stack", &before);
-	say_count(c->ambiguous, "whose name is not unique", &before);
-	say_count(c->unchosen, "not chosen", &before);
-	say_count(c->refused, "refused by the kernel", &before);
+	follow_output_say_count(c->untraceable, "not traceable", &before);
+	follow_output_say_count(c->beyond, "that take it on the stack", &before);
+	follow_output_say_count(c->ambiguous, "whose name is not unique", &before);
+	follow_output_say_count(c->unchosen, "not chosen", &before);
+	follow_output_say_count(c->refused, "refused by the kernel", &before);
 	say("\n");
 }
 
@@ -185,37 +156,25 @@ static void say_losses(const struct follow_losses *l)
 	    summary_grouped(l->full, full),
 	    l->known_missed ? summary_grouped(l->missed, missed) : "unknown",
 	    summary_grouped(l->recursed, recursed));
-	say_count(l->deep, "returns of calls that lay too deep", &before);
-	say_count(l->crowded, "objects (too many at once)", &before);
+	follow_output_say_count(l->deep, "returns of calls that lay too deep", &before);
+	follow_output_say_count(l->crowded, "objects (too many at once)", &before);
 	say("\n");
 }
 
 static void say_summary(const struct following *f, const struct follow_losses *losses)
 {
-	struct follow_totals t = follow_objects_totals(f->objects);
-	char objects[32], calls[32], returns[32];
-
 	if (f->inv->quiet)
 		return;
-	say("brace: %s object%s, %s call%s, %s returned\n", summary_grouped(t.objects, objects),
-	    t.objects == 1 ? "" : "s", summary_grouped(t.calls, calls), t.calls == 1 ? "" : "s",
-	    summary_grouped(t.returns, returns));
+	follow_output_say_totals(&f->output);
 	say_functions(f);
 	say_losses(losses);
 }
 
 /* --- following -------------------------------------------------------------------------- */
 
-static void take_event(void *context, const struct follow_event *e)
-{
-	struct following *f = context;
-
-	follow_objects_event(f->objects, e);
-}
-
 static bool is_over(struct following *f)
 {
-	return waiting_program_is_over(&f->program) || screen_is_done(&f->screen) ||
+	return waiting_program_is_over(&f->program) || screen_is_done(&f->output.screen) ||
 	       (f->end_ms && monotonic_ms() >= f->end_ms);
 }
 
@@ -229,14 +188,15 @@ static int read_events(struct following *f)
 
 	do {
 		over = is_over(f);
-		e = follow_kernel_read(f->kernel, over ? 0 : WAIT_MS, take_event, f, &err);
-		out_flush(&f->screen.text);
+		e = follow_kernel_read(f->kernel, over ? 0 : WAIT_MS, follow_output_event,
+				       &f->output, &err);
+		out_flush(&f->output.screen.text);
 	} while (!over && !e);
 	follow_kernel_losses(f->kernel, &losses);
 	follow_kernel_detach(f->kernel);
 	if (!e)
-		e = follow_kernel_read(f->kernel, 0, take_event, f, &err);
-	follow_objects_end(f->objects);
+		e = follow_kernel_read(f->kernel, 0, follow_output_event, &f->output, &err);
+	follow_output_end(&f->output);
 	say_summary(f, &losses);
 	return e ? say_error(&err) : 0;
 }
@@ -284,8 +244,6 @@ static int run(struct following *f)
 
 static void free_all(struct following *f)
 {
-	if (f->objects)
-		follow_objects_free(f->objects);
 	follow_kernel_close(f->kernel);
 	follow_shown_free(&f->shown);
 	follow_preset_free(&f->preset);
@@ -298,14 +256,12 @@ int cmd_follow(struct invocation *inv)
 	struct err err;
 	int status;
 
-	if (!inv->kernel) {
-		say("brace: follow takes -k: it follows objects of the kernel; objects of programs it cannot follow yet\n");
-		return EXIT_BRACE;
-	}
+	if (!inv->kernel)
+		return follow_program_run(inv);
 	if (read_command_line(&f, &err) || open_kernel(&f, &err))
 		status = say_error(&err);
 	else
-		status = screen_close(&f.screen, run(&f));
+		status = follow_output_close(&f.output, run(&f));
 	free_all(&f);
 	/* The program's, if it ran to its end. */
 	return status || !inv->n_operands || f.program.pid ? status

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What is recorded of a program's calls that take followed objects. image/objects.c plans it when a
+ * program is set up, and follow/program.c reads it: the prototype of each watched function says
+ * what it has. Only calls of functions that take the type are recorded, all of these, and which of
+ * them belong to an object is decided by the reader. */
+#pragma once
+#include "follow/wire.h"
+
+struct follow_recording {
+	/* The structure; its functions are known by the debug information. NULL: the registers in
+	 * which numbers are passed are recorded, of all functions. */
+	const char *type;
+	const struct follow_plan *plan;
+};
+
+/* Parameters of the prototypes. Each argument that points to the type is one of the first two
+ * names, GIVER in functions that return such a pointer, too. Behind it is a parameter for each
+ * field of the plan, those of the tests first: a string, or a structure of one number by its
+ * address, which tells whether the number could be read. */
+#define FOLLOW_OBJECT "object"
+#define FOLLOW_GIVER "giver"
+#define FOLLOW_FIELD "field"

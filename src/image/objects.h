@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions of a program take an object that is followed, and what is recorded of their
+ * calls (follow/recorded.h). */
+#pragma once
+#include "follow/recorded.h"
+#include "image/arguments.h"
+
+struct module;
+struct modules;
+
+/* Plans the module's functions that take the type, and takes all others out of the selection.
+ * m->wished counts. Reads debug information, as arguments_plan() does, which calls it. */
+void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *wish);
+/* Says why none is watched. Returns -EINVAL. */
+int objects_none_watched(const struct object_count *c, const struct follow_recording *wish,
+			 struct err *err);
+void objects_count_add(struct object_count *total, const struct object_count *more);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by cmd/follow.c, of the kernel's objects, and follow_program.c; each calls it on the
+ * thread that reads the events. */
+#include "ui/follow_output.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ui/say.h"
+#include "ui/summary.h"
+
+static const struct follow_function *function_of(void *context, uint32_t n)
+{
+	struct follow_output *o = context;
+
+	return o->print.function(o->print.context, n);
+}
+
+static void print_object(void *context, const struct follow_object *object)
+{
+	struct follow_output *o = context;
+
+	follow_print_object(&o->print, object);
+}
+
+static void print_line(void *context, const struct follow_object *object,
+		       const struct follow_line *l)
+{
+	struct follow_output *o = context;
+
+	follow_print_json_line(&o->print, object, l);
+}
+
+void follow_output_open(struct follow_output *o, struct invocation *inv,
+			const struct follow_output_of *of)
+{
+	struct follow_readers readers = {
+		.line = inv->json ? print_line : NULL, .object = inv->json ? NULL : print_object,
+		.function = function_of, .context = o,
+	};
+
+	screen_open_begun(&o->screen, inv, SCREEN_PLAIN, inv->json ? NULL : paint_graph);
+	o->print = (struct follow_print){
+		.to = &o->screen.text, .plan = of->plan, .shown = of->shown, .type = of->type,
+		.max_depth = of->max_depth, .function = of->function, .context = of->context,
+	};
+	o->objects = follow_objects_new(&readers);
+	if (inv->json)
+		follow_print_json_head(&o->print);
+}
+
+void follow_output_event(void *output, const struct follow_event *e)
+{
+	struct follow_output *o = output;
+
+	follow_objects_event(o->objects, e);
+}
+
+void follow_output_end(struct follow_output *o)
+{
+	follow_objects_end(o->objects);
+}
+
+void follow_output_say_totals(const struct follow_output *o)
+{
+	struct follow_totals t = follow_objects_totals(o->objects);
+	char objects[32], calls[32], returns[32];
+
+	say("brace: %s object%s, %s call%s, %s returned\n", summary_grouped(t.objects, objects),
+	    t.objects == 1 ? "" : "s", summary_grouped(t.calls, calls), t.calls == 1 ? "" : "s",
+	    summary_grouped(t.returns, returns));
+}
+
+void follow_output_say_count(uint64_t n, const char *what, const char **before)
+{
+	char text[32];
+
+	if (!n)
+		return;
+	say("%s%s %s", *before, summary_grouped(n, text), what);
+	*before = ", ";
+}
+
+int follow_output_close(struct follow_output *o, int status)
+{
+	if (o->objects)
+		follow_objects_free(o->objects);
+	o->objects = NULL;
+	return screen_close(&o->screen, status);
+}
+
+int follow_output_by(const struct invocation *inv, bool *identity, struct err *err)
+{
+	*identity = !inv->by || !strcmp(inv->by, "identity");
+	if (*identity || !strcmp(inv->by, "field"))
+		return 0;
+	return err_set(err, EINVAL, "--by: there are identity and field, not %s", inv->by);
+}
+
+int follow_output_lists(const struct invocation *inv, struct err *err)
+{
+	if (!function_list_has_conditions(&inv->settings.filter) &&
+	    !function_list_has_conditions(&inv->settings.notrace))
+		return 0;
+	return err_set(err, EINVAL, "-l: follow takes no conditions on arguments: what is followed has its own");
+}

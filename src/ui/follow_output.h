@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What brace follow prints, whosever objects are followed: graphs or lines of JSON, and the first
+ * sentence of the summary. */
+#pragma once
+#include "follow/print.h"
+#include "ui/invocation.h"
+#include "ui/screen.h"
+
+struct follow_output {
+	struct screen screen;
+	struct follow_print print;
+	struct follow_objects *objects;
+};
+
+/* Opens the screen, or the file of -o that was begun. The plan, what is shown and the type outlive
+ * it; function(context, n) tells functions by their number. */
+struct follow_output_of {
+	const struct follow_plan *plan;
+	const struct follow_shown *shown;
+	const char *type;        /* "struct sk_buff" */
+	uint64_t max_depth;      /* 0: no limit */
+	const struct follow_function *(*function)(void *context, uint32_t n);
+	void *context;
+};
+void follow_output_open(struct follow_output *o, struct invocation *inv,
+			const struct follow_output_of *of);
+/* A follow_sink. */
+void follow_output_event(void *output, const struct follow_event *e);
+/* Prints what is kept. */
+void follow_output_end(struct follow_output *o);
+/* "brace: 2 objects, ..." */
+void follow_output_say_totals(const struct follow_output *o);
+/* Says "BEFORE N WHAT" if n is not 0; *before becomes a comma. */
+void follow_output_say_count(uint64_t n, const char *what, const char **before);
+/* A zeroed one that was never opened is left as it is. Returns status, or EXIT_BRACE. */
+int follow_output_close(struct follow_output *o, int status);
+
+/* The options that both sides have. 0, or -EINVAL and *err. */
+int follow_output_by(const struct invocation *inv, bool *identity, struct err *err);
+int follow_output_lists(const struct invocation *inv, struct err *err);

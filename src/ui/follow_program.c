@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the structure in the debug information of the program and of its libraries, before it is
+ * run or attached to; then a session records the calls that take one, and the main thread chooses
+ * those that belong to an object (follow/program.h) as they come. */
+#include "ui/follow_program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "follow/program.h"
+#include "follow/program_types.h"
+#include "ui/binary.h"
+#include "ui/commands.h"
+#include "ui/follow_output.h"
+#include "ui/libraries.h"
+#include "ui/say.h"
+#include "ui/stream_run.h"
+#include "ui/summary.h"
+
+struct program_following {
+	struct invocation *inv;
+	struct follow_expression expression;
+	struct follow_shown shown;
+	struct follow_plan plan;
+	struct follow_program_wish wish;
+	struct follow_program *program;
+	struct follow_output output;
+	struct run_monitor *monitor;
+	uint64_t max_depth;
+	char *type, *heading;     /* as functions have it; "struct client" */
+};
+
+/* --- the structure ---------------------------------------------------------------------- */
+
+/* Looks into one file. 0: found; -ENOENT: not there, or it has no debug information; -EINVAL: the
+ * fields are wrong. *err of the first file stays. */
+static int look_into(struct program_following *f, const struct sym_module *m, struct err *err)
+{
+	struct sym_source_info *source;
+	struct sym_structure *st;
+	struct err here;
+	int e = sym_source_open(m, &source, &here);
+
+	if (e) {
+		*err = err->code ? *err : here;
+		return -ENOENT;
+	}
+	e = sym_structure_find(source, f->expression.type, &st, &here);
+	if (!e) {
+		const char *name = sym_structure_name(st);
+
+		f->type = mem_strdup(name ? name : f->expression.type);
+		e = follow_program_plan(st, &f->expression, &f->shown, &f->plan, err);
+		sym_structure_free(st);
+	} else {
+		*err = err->code ? *err : here;
+		e = -ENOENT;
+	}
+	sym_source_close(source);
+	return e;
+}
+
+static int look_into_libraries(struct program_following *f, const struct libraries *all,
+			       struct err *err)
+{
+	int e = -ENOENT;
+
+	for (size_t i = 0; i < all->at.n && e == -ENOENT; i++) {
+		struct sym_module *m;
+
+		if (sym_open(all->at.at[i].path, &m, NULL))
+			continue;
+		e = look_into(f, m, err);
+		sym_close(m);
+	}
+	return e;
+}
+
+static int look_into_program(struct program_following *f, const char *path,
+			     struct libraries *libraries, struct err *err)
+{
+	struct sym_module *m;
+	int e = sym_open(path, &m, err);
+
+	if (e)
+		return e;
+	e = look_into(f, m, err);
+	if (e == -ENOENT)
+		libraries_linked(m, libraries);
+	sym_close(m);
+	return e;
+}
+
+/* Goes on with the sentence that there is no debug information. */
+static int without_types(struct err *err)
+{
+	struct err why = *err;
+
+	return err_set(err, ENODATA, "%.300s; without it, an object is followed by its address: '$any==0x...'",
+		       why.text);
+}
+
+/* Finds the type, and where its fields are. 0, or -errno and *err. */
+static int find_type(struct program_following *f, struct err *err)
+{
+	struct invocation *inv = f->inv;
+	struct libraries libraries = { 0 };
+	int e = -ENOENT;
+
+	*err = (struct err){ 0 };
+	if (inv->pids.n) {
+		libraries_mapped(inv->pids.at[0], &libraries);
+	} else {
+		char *path = binary_path(inv->operands[0]);
+
+		e = look_into_program(f, path, &libraries, err);
+		free(path);
+	}
+	if (e == -ENOENT)
+		e = look_into_libraries(f, &libraries, err);
+	libraries_free(&libraries);
+	if (e == -ENOENT && !err->code)
+		return err_set(err, ENOENT, "process %d has no file with functions",
+			       (int)inv->pids.at[0]);
+	if (e == -ENOENT && err->code == ENODATA)
+		return without_types(err);
+	return e;
+}
+
+/* --- the command line ------------------------------------------------------------------- */
+
+/* The depth that is printed is not one of what is recorded. */
+static int take_max_depth(struct program_following *f, struct err *err)
+{
+	struct invocation *inv = f->inv;
+	size_t kept = 0;
+	int e = 0;
+
+	for (size_t i = 0; i < inv->writes.n && !e; i++) {
+		struct setting_write w = inv->writes.at[i];
+
+		if (w.file || strcmp(w.option->file, "max_graph_depth"))
+			inv->writes.at[kept++] = w;
+		else
+			e = settings_write(&inv->settings, w.option->file, w.text, false, err);
+	}
+	inv->writes.n = kept;
+	f->max_depth = inv->settings.max_graph_depth;
+	inv->settings.max_graph_depth = 0;
+	return e;
+}
+
+/* All of the program's files, unless the user names some, and what functions return. Without a type
+ * every function of a file is watched, so that only the program's own are. */
+static int write_settings(struct invocation *inv, bool by_value, struct err *err)
+{
+	static const struct option modules = { 'L', "library", .file = "set_ftrace_module" },
+				   retval = { 0, "retval", .append = true };
+	bool named = false;
+	int e = set_retval(inv, &retval, NULL, err);
+
+	for (size_t i = 0; i < inv->writes.n; i++)
+		named |= !inv->writes.at[i].file &&
+			 !strcmp(inv->writes.at[i].option->file, "set_ftrace_module");
+	return e || named || by_value ? e : set_setting(inv, &modules, "*", err);
+}
+
+static int check_options(const struct invocation *inv, struct err *err)
+{
+	const char *text = inv->questions[0];
+
+	if (!inv->n_operands && !inv->pids.n)
+		return err_set(err, EINVAL, "follow takes a program behind --, a process (-p), or -k for objects of the kernel");
+	if (inv->attach || inv->limit)
+		return err_set(err, EINVAL, "%s is for objects of the kernel (-k)",
+			       inv->attach ? "--attach" : "--limit");
+	if (!strcmp(text, "packet") || strchr(text, ':'))
+		if (!strstr(text, "::"))
+			return err_set(err, EINVAL, "%s is an object of the kernel: add -k", text);
+	return 0;
+}
+
+static int read_command_line(struct program_following *f, struct err *err)
+{
+	struct invocation *inv = f->inv;
+	int e = check_options(inv, err);
+
+	if (!e)
+		e = take_max_depth(f, err);
+	if (!e)
+		e = follow_expression_parse(inv->questions[0], &f->expression, err);
+	if (!e && inv->show && f->expression.by_value)
+		e = err_set(err, EINVAL, "--show: an object without a type has no fields");
+	if (!e && inv->show)
+		e = follow_shown_parse(inv->show, &f->shown, err);
+	if (!e)
+		e = follow_output_by(inv, &f->wish.by_identity, err);
+	if (!e)
+		e = write_settings(inv, f->expression.by_value, err);
+	*vec_add(&inv->ends) = NULL;
+	if (!e && !f->expression.by_value)
+		e = find_type(f, err);
+	return e;
+}
+
+/* --- following -------------------------------------------------------------------------- */
+
+static const struct follow_function *function_of(void *context, uint32_t n)
+{
+	struct program_following *f = context;
+
+	return follow_program_function(f->program, n);
+}
+
+/* stream_use.begin */
+static void begin(void *arg, struct source *source, struct run_monitor *m)
+{
+	struct program_following *f = arg;
+	struct follow_output_of of = {
+		.plan = &f->plan, .shown = &f->shown, .type = f->heading,
+		.max_depth = f->max_depth, .function = function_of, .context = f,
+	};
+
+	f->monitor = m;
+	follow_output_open(&f->output, f->inv, &of);
+	f->program = follow_program_new(source->info, &f->wish, follow_output_event, &f->output);
+}
+
+static void flush(void *arg)
+{
+	struct program_following *f = arg;
+
+	out_flush(&f->output.screen.text);
+}
+
+/* stream_use.take */
+static int take(void *arg, struct source *source, struct err *err)
+{
+	struct program_following *f = arg;
+	struct event e;
+	int r;
+
+	source->idle = flush;
+	source->idle_context = f;
+	while ((r = source->ops->next(source, &e, err)) > 0)
+		follow_program_take(f->program, &e);
+	follow_output_end(&f->output);
+	return r;
+}
+
+static void say_functions(const struct program_following *f, const struct object_count *c)
+{
+	const char *before = "; not watched: ";
+	char watched[32], takes[32];
+
+	if (f->expression.by_value) {
+		say("brace: %s functions watched, by the registers of their arguments\n",
+		    summary_grouped(c->watched, watched));
+		return;
+	}
+	say("brace: %s of %s functions that take a %s watched",
+	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), f->heading);
+	follow_output_say_count(c->unhooked, "that cannot be hooked", &before);
+	follow_output_say_count(c->unchosen, "not chosen", &before);
+	follow_output_say_count(c->unplaced, "where the compiler left the object out", &before);
+	before = "; not seen: inlined copies of ";
+	follow_output_say_count(c->inlined, c->inlined == 1 ? "function" : "functions", &before);
+	before = "; ";
+	follow_output_say_count(c->modules, c->modules == 1 ? "file has no debug information"
+							    : "files have no debug information",
+				&before);
+	say("\n");
+}
+
+static void say_losses(const struct follow_program_losses *l, uint64_t lost, uint64_t recorded)
+{
+	const char *before = "; also ";
+	char text[32], calls[32], blind[32];
+
+	say("brace: %s calls recorded; lost: %s records, %s calls without their arguments",
+	    summary_grouped(recorded, calls), summary_grouped(lost, text),
+	    summary_grouped(l->blind, blind));
+	follow_output_say_count(l->crowded, "objects (too many at once)", &before);
+	say("\n");
+}
+
+/* stream_use.end */
+static int end(void *arg, const struct err *failed)
+{
+	struct program_following *f = arg;
+	struct follow_program_losses losses;
+	struct session_result result = { 0 };
+	uint64_t recorded;
+
+	session_result(f->monitor->session, &result);
+	follow_program_count(f->program, &recorded, &losses);
+	if (!f->inv->quiet) {
+		follow_output_say_totals(&f->output);
+		say_functions(f, &result.arguments.objects);
+		say_losses(&losses, result.lost, recorded);
+	}
+	return follow_output_close(&f->output, failed ? say_error(failed) : 0);
+}
+
+static int run(struct program_following *f)
+{
+	static const struct stream_use use = { begin, take, NULL, end };
+	struct invocation *inv = f->inv;
+
+	f->heading = f->expression.by_value ? mem_strdup("object")
+					    : mem_printf("struct %s", f->expression.type);
+	f->wish.recording = (struct follow_recording){ f->type, &f->plan };
+	f->wish.nth = f->expression.nth;
+	f->wish.value = f->expression.value;
+	f->wish.ends = inv->ends.at;
+	inv->settings.follows = &f->wish.recording;
+	return stream_run(inv, &use, f);
+}
+
+int follow_program_run(struct invocation *inv)
+{
+	struct program_following f = { .inv = inv };
+	struct err err;
+	int status = read_command_line(&f, &err) ? say_error(&err) : run(&f);
+
+	follow_program_free(f.program);
+	follow_shown_free(&f.shown);
+	free(f.type);
+	free(f.heading);
+	return status;
+}
