@@ -454,6 +454,13 @@ static const struct option screen_options[] = {
 	END
 };
 
+/* cmd_help(). */
+static const struct option search_options[] = {
+	{ 0, "search", NULL, "find commands, options and pages of the manual by words: `brace help --search slow calls`; without "
+	  "words: questions, and the command for each", set_flag, TO(search) },
+	END
+};
+
 /* The last table of every command. */
 static const struct option help_options[] = {
 	{ 'h', "help", NULL, "print this help", set_flag, TO(help) },
@@ -566,8 +573,8 @@ const struct command commands[] = {
 	  TABLES(session_options, reset_kernel_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",
 	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_sessions },
-	{ "help", "[COMMAND]", "Print the commands, or a command's options",
-	  (const struct option *const[]){ help_options, NULL }, false, 0, 1, cmd_help },
+	{ "help", "[COMMAND | --search [WORD]...]", "Print the commands or a command's options, or search them",
+	  TABLES(search_options, screen_options), false, 0, -1, cmd_help },
 	{ "version", "", "Print brace's version",
 	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_version },
 	{ 0 }

@@ -68,5 +68,5 @@ void help_all(struct out *out)
 		     "Commands:\n");
 	for (const struct command *c = commands; c->name; c++)
 		out_printf(out, "  %-9s %s\n", c->name, c->summary);
-	out_str(out, "\n`brace COMMAND --help` lists a command's options.\n");
+	out_str(out, "\n`brace COMMAND --help` lists a command's options; `brace help --search WORDS`\nfinds what you want to do.\n");
 }

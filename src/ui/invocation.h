@@ -115,6 +115,7 @@ struct invocation {
 	bool kernel, kernel_alone; /* -k, -K */
 	bool kernel_only, user_only;
 	bool open; /* of html */
+	bool search; /* of help */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */

@@ -7,6 +7,7 @@
 
 #include "ui/commands.h"
 #include "ui/help.h"
+#include "ui/hint.h"
 #include "ui/others.h"
 #include "ui/screen.h"
 #include "ui/say.h"
@@ -18,6 +19,17 @@ static int print_help(const struct command *c)
 
 	inv.help = true;
 	return cmd_help(&inv);
+}
+
+/* A failure has no hint. */
+static int run_with_hint(struct invocation *inv)
+{
+	bool hint = hint_is_wanted(inv);
+	int status = inv->command->run(inv);
+
+	if (hint && !status)
+		hint_say(inv);
+	return status;
 }
 
 static int run_command(const struct command *c, char **argv)
@@ -33,7 +45,7 @@ static int run_command(const struct command *c, char **argv)
 	else if (inv.help)
 		status = print_help(c);
 	else
-		status = c->run(&inv);
+		status = run_with_hint(&inv);
 	invocation_free(&inv);
 	return status;
 }

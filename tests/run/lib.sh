@@ -6,7 +6,7 @@
 # test programs). A script sources this file, calls ok/check/same/..., and ends with finish.
 set -u
 : "${BRACE:?is the path of the brace executable}"
-export LC_ALL=C NO_COLOR=1
+export LC_ALL=C NO_COLOR=1 BRACE_HINTS=0
 unset PAGER DEBUGINFOD_URLS BRACE_OPTIONS BRACE_CONFIG
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

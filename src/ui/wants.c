@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A table, which nothing changes. A row's question stands in the manual and in the README in the
+ * same words; tests/ui/search.sh says what the capitals of a command are when it runs it. */
+#include "ui/wants.h"
+
+#include <stddef.h>
+
+const struct help_want wants[] = {
+	{ "see what a program does, call by call", "brace graph -- PROGRAM", "trace function tree print live nested" },
+	{ "see only one function and what it calls", "brace graph -g FUNCTION -- PROGRAM", "below part filter callees" },
+	{ "find where the time goes", "brace record -- PROGRAM; brace report", "slow profile hot performance bottleneck cpu optimise" },
+	{ "see who calls a function", "brace report --callers FUNCTION", "callers caller backtrace parents malloc" },
+	{ "see what a function spends its time in", "brace report --callees FUNCTION", "callees children breakdown" },
+	{ "see how long the calls of a function last", "brace report --histogram FUNCTION", "distribution percentile p99 tail outlier" },
+	{ "find the few calls that are slow", "brace replay --min-duration 1ms", "outlier tail latency spike long" },
+	{ "record nothing but slow calls", "brace record --threshold 1ms -- PROGRAM", "tracing_thresh overhead small outlier" },
+	{ "see a few seconds of a trace", "brace replay --from +10ms --to +20ms", "range window part time" },
+	{ "trace a process that runs already", "brace record -p PID --duration 2s", "attach running pid server daemon production" },
+	{ "watch a process live", "brace top -p PID", "monitor screen refresh htop" },
+	{ "compare two versions of a program", "brace diff before.brace after.brace", "regression change difference" },
+	{ "fail a CI job when a program gets slower", "brace diff --fail-over 5% before.brace after.brace", "regression pipeline threshold test" },
+	{ "see system calls as strace prints them", "brace syscalls --lines -- PROGRAM", "strace syscall arguments errors" },
+	{ "see which files take the time", "brace syscalls --by file -- PROGRAM", "disk read write io open descriptor" },
+	{ "see which system calls fail", "brace syscalls --by error -- PROGRAM", "errno ENOENT syscall" },
+	{ "see what functions are called with and return", "brace graph --args --retval -- PROGRAM", "arguments parameters values result" },
+	{ "see only the calls with certain arguments", "brace graph -g 'FUNCTION if ARGUMENT > 2' -- PROGRAM", "condition filter value" },
+	{ "see variables at a line of the source", "brace probe 'FUNCTION ARGUMENT' -- PROGRAM", "print debug gdb breakpoint perf probe local" },
+	{ "know at which lines I can look at variables", "brace probe -x PROGRAM -L FUNCTION", "source code line probe" },
+	{ "count calls by what they are called with", "brace hist 'malloc size.log2' -- PROGRAM", "histogram allocation memory size argument key" },
+	{ "time calls while a program runs", "brace hist -d FUNCTION -- PROGRAM", "duration histogram latency live" },
+	{ "measure the time between two moments", "brace latency malloc free -- PROGRAM", "interval delay from until event lifetime" },
+	{ "ask a trace in SQL", "brace query 'SELECT name, count(*) FROM slice GROUP BY name'", "database sqlite select" },
+	{ "ask a running program in SQL", "brace sql 'SELECT f.size, count(*) FROM calls.malloc AS f GROUP BY f.size' -- PROGRAM", "sqlhist select live join" },
+	{ "get a flame graph", "brace export --to flamegraph -o graph.svg", "flamegraph svg picture stacks folded" },
+	{ "open a trace in Perfetto", "brace export --to perfetto -o trace.pftrace", "chrome timeline ui convert format" },
+	{ "send a trace to a colleague", "brace html -o trace.html", "share page browser e-mail" },
+	{ "look around in a trace on the terminal", "brace tui", "browse screen timeline interactive" },
+	{ "know what ran just before a crash", "brace record --mode overwrite -- PROGRAM", "black box segfault signal abort core last postmortem" },
+	{ "lose no record, whatever it costs", "brace record --mode block -- PROGRAM", "lost loss overflow buffer wait" },
+	{ "record for days on a small disk", "brace record --rotate 100M --keep 5 -- PROGRAM", "long file size limit rotation" },
+	{ "leave the time asleep out of durations", "brace graph -O nosleep-time -- PROGRAM", "off cpu blocked waiting sched sleep" },
+	{ "see when threads start, stop and switch", "brace record -e 'task:*' -e sched:sched_switch -- PROGRAM", "scheduler context switch fork exec exit thread" },
+	{ "stop recording when something happens", "brace record -e EVENT -R traceoff -- PROGRAM", "trigger condition snapshot" },
+	{ "see calls inside libraries", "brace record -L '*' -- PROGRAM", "shared library libc module so" },
+	{ "know why a function is not traced", "brace list -f PROGRAM --why", "missing hooked inlined reason absent hook" },
+	{ "know which events I can record", "brace list -e -f PROGRAM", "tracepoint usdt marker static probe list" },
+	{ "see a program's calls with the kernel's inside", "brace graph -k -- PROGRAM", "root kernel function both" },
+	{ "follow a packet, file or task through the kernel", "brace follow -k 'packet:0xbeef' -- PROGRAM", "network skb object pwru root" },
+	{ "use trace-cmd or scripts for ftrace on a program", "brace shell -p PID -- COMMAND", "tracefs debugfs tool unmodified" },
+	{ "read and write ftrace's files myself", "brace mount DIRECTORY -p PID", "tracefs echo cat fuse current_tracer" },
+	{ "keep settings in a file", "brace config FILE", "bootconfig configuration boot" },
+	{ "know what is in a trace file", "brace info", "lost command modules build-id settings" },
+	{ "save a trace whose tracer was killed", "brace recover -o saved.brace trace.brace", "repair broken truncated died" },
+	{ NULL }
+};
