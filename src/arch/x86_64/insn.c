@@ -613,7 +613,9 @@ static bool decode_slowly(const uint8_t *p, size_t n, uint64_t vaddr, struct ins
 			   : MAP_VEX;
 	for (unsigned i = 0; i < in.raw.prefix_count; i++)
 		out->prefixes |= prefix_bit(in.raw.prefixes[i].value);
-	if (in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY && in.raw.rex.offset)
+	/* Offset 0 is a place like any other: most instructions begin with it. */
+	if (in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+	    in.attributes & ZYDIS_ATTRIB_HAS_REX)
 		out->rex = p[in.raw.rex.offset];
 	if (in.attributes & ZYDIS_ATTRIB_HAS_MODRM) {
 		out->modrm_at = in.raw.modrm.offset;
