@@ -294,4 +294,6 @@ void agent_call_done(int64_t result, const struct call_plan *p)
 		message_withdraw(p->note);
 	if (p->forbidden != UINT32_MAX)
 		agent.forbidden = p->forbidden;
+	if (p->dispatch)
+		agent_dispatches = 0;
 }

@@ -200,19 +200,15 @@ static void wait_for_threads(uint32_t forbidden_before)
 			sys0(__NR_sched_yield);
 }
 
-static uint32_t say_stopped(uint32_t number)
-{
-	char name[MESSAGE_NAME] = { 0 };
-
-	sys2(__NR_prctl, PR_GET_NAME, name);
-	return message_write(MESSAGE_STOPPED, number, name);
-}
-
 uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p)
 {
 	uint32_t first = 0, forbidden, before = agent.forbidden;
 
 	*p = libc_call_as_it_is(r);
+	if (dispatch_is_coming(r)) {
+		dispatch_coming(p);
+		return 0;
+	}
 	if (!agent.memory)
 		return 0;
 	if (r->number == __NR_prctl && (uint32_t)r->arg0 == PR_SET_TSC) {
@@ -227,7 +223,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 		return 0;
 	p->forbidden = before;
 	if (forbidden & ~before & NEED_SIGNALS && !(before & NEED_THREADS))
-		p->note = say_stopped(first);
+		p->note = message_stopped(first);
 	/* Pairs with signals_block(): that counts itself inside, then looks at `forbidden`; this
 	 * sets it, then looks who is inside. */
 	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);

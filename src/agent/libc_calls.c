@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the `syscall` instruction in some functions of libc and makes it jump to the agent, at the
  * program's start, while there is one thread. It is recognised together with the comparison after
- * it: eight bytes, of which five make room for a jump. The functions' entries stay free for the
- * tracer. A function that looks different is left alone; if that is execve's, exec.c leaves the
+ * it: eight bytes, of which five make room for a jump. The rest become the system call and a
+ * return, for programs that look where it stands (dispatch.c). The functions' entries stay free for
+ * the tracer. A function that looks different is left alone; if that is execve's, exec.c leaves the
  * environment as it is. */
 #include "agent/libc_calls.h"
 
@@ -59,7 +60,7 @@ static const struct link_map *find_libc(char **envp)
 static bool redirect_call(uint8_t *at, int64_t limit, const struct libc_call *c)
 {
 	uint64_t page = (uint64_t)at & ~(PAGE - 1),
-		 bytes = (((uint64_t)at + CODE_JUMP_BYTES + PAGE - 1) & ~(PAGE - 1)) - page;
+		 bytes = (((uint64_t)at + LIBC_CALL_BYTES + PAGE - 1) & ~(PAGE - 1)) - page;
 
 	if (!code_in_reach((uint64_t)at, (uint64_t)c->ours) ||
 	    sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_WRITE) < 0)
@@ -70,6 +71,8 @@ static bool redirect_call(uint8_t *at, int64_t limit, const struct libc_call *c)
 	*c->back = (uint64_t)at + LIBC_CALL_BYTES;
 	/* No other thread exists. */
 	code_jump((uint64_t)at, (uint64_t)c->ours, at);
+	for (unsigned i = 0; i < sizeof(libc_call_again); i++)
+		at[LIBC_CALL_AGAIN + i] = libc_call_again[i];
 	sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_EXEC);
 	return true;
 }

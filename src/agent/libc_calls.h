@@ -23,6 +23,7 @@ struct call_plan {
 	uint32_t lock;         /* locks: the flags that were asked for; 0 = nothing to do */
 	uint32_t user;         /* 1: the process may be another user's after the call */
 	uint32_t name;         /* 1: the thread has another name after the call */
+	uint32_t dispatch;     /* 1: agent_dispatches was set for it */
 	uint64_t limit_told;   /* limits: address of a result that has to be corrected; 0 = none */
 	struct call_limit limit;
 };
@@ -51,6 +52,12 @@ void limits_done(const struct call_plan *p); /* after a call that succeeded */
 uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p);
 void locks_done(const struct call_plan *p);
 uint64_t agent_name_coming(const struct call_registers *r, struct call_plan *p); /* rename.c */
+/* dispatch.c: whether the call switches the dispatch of system calls on, and what is decided then,
+ * into a plan that changes nothing yet. */
+_Bool dispatch_is_coming(const struct call_registers *r);
+void dispatch_coming(struct call_plan *p);
+/* 1: some thread of the process may have its system calls dispatched. */
+extern uint8_t agent_dispatches;
 uint64_t agent_user_coming(const struct call_registers *r, struct call_plan *p);
 /* exec.c: with the wanted stack at `area`, right before the call; and right after it, with its
  * result. */

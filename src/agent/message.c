@@ -83,6 +83,14 @@ void message_process(enum message_kind kind)
 	message_write(kind, 0, name);
 }
 
+uint32_t message_stopped(uint32_t number)
+{
+	char name[MESSAGE_NAME] = { 0 };
+
+	sys2(__NR_prctl, PR_GET_NAME, name);
+	return message_write(MESSAGE_STOPPED, number, name);
+}
+
 void message_withdraw(uint32_t message)
 {
 	add_count(message, UINT32_MAX);

@@ -3,7 +3,9 @@
  * registers that the agent's assembly passes on. The machine's part has:
  *   CALL_REGISTERS         members arg0 to arg5 and number, as they are pushed
  *   CALL_PLAN_REGISTERS    members arg0 to arg3 and number, as they are loaded again
- *   LIBC_CALL_BYTES        bytes of the instructions that a jump to the agent replaces */
+ *   LIBC_CALL_BYTES        bytes of the instructions that a jump to the agent replaces
+ *   LIBC_CALL_AGAIN        where behind that jump libc_call_again, which has the rest of these
+ *                          bytes, is written: the system call and a return, for libc_calls.S */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -120,6 +120,8 @@ static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_
 	int r = maps_read(pid, &maps, err);
 
 	if (r == 0)
+		r = tracee_check_dispatch(t, err);
+	if (r == 0)
 		stale_agent_clear(t, left, &maps);
 	if (r == 0)
 		r = check_user(users, pid, err);

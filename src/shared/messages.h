@@ -17,7 +17,7 @@ enum message_kind {
 	MESSAGE_FILTERED,     /* executed under a seccomp filter that forbids the agent's begin */
 	/* its address space is limited to less than the session memory takes */
 	MESSAGE_LIMIT,
-	MESSAGE_STOPPED,      /* this process stops recording: its filter forbids `number` */
+	MESSAGE_STOPPED,      /* this process stops recording: see `number` */
 	MESSAGE_LOADER,       /* executed: its loader is not glibc's, which the agent is made for */
 	MESSAGE_SPOILED,      /* the tracer's own: numbers in the session memory made no sense */
 	/* the tracer's own: a signal handler is not probed; number: why, enum hook_reason, or
@@ -77,7 +77,8 @@ struct memory_message {
 	 * collect/messages.c), acquired by messages_take(). */
 	uint32_t written;
 	uint32_t kind, pid;   /* pid: the first one's */
-	/* MESSAGE_STOPPED: of the system call; MESSAGE_HANDLER, MESSAGE_PROBE, MESSAGE_FILE: why */
+	/* MESSAGE_STOPPED: the system call that a filter forbids, or prctl's: it dispatches calls
+	 * itself; MESSAGE_HANDLER, MESSAGE_PROBE, MESSAGE_FILE: why */
 	uint32_t number;
 	uint32_t count, pad;  /* 0: all withdrawn */
 	char name[MESSAGE_NAME]; /* the program's last path component */

@@ -50,6 +50,9 @@ pid_t tracee_pid(const struct tracee *t);
 bool tracee_alive(const struct tracee *t);       /* false once it died in our hands */
 size_t tracee_threads(const struct tracee *t);   /* at least 1 */
 pid_t tracee_tid(const struct tracee *t, size_t i);
+/* Refuses a process whose handler would get system calls that are made in it: 0, or -EPERM and
+ * *err. */
+int tracee_check_dispatch(const struct tracee *t, struct err *err);
 /* Registers as the program has them (borrowing for calls does not show). regs_pc() is the
  * instruction at which the thread goes on; where the kernel restarts a system call, it goes on
  * REGS_CALL_BYTES before (that instruction again), or there when a signal handler ran first. */

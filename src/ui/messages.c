@@ -124,10 +124,15 @@ static void print_processes(struct out *o, const char *prefix, const struct trac
 	out_str(o, "): ");
 }
 
-/* "PID (NAME): stopped recording: its seccomp filter forbids ..." */
+/* "PID (NAME): stopped recording: ..." and why. */
 static void print_stopped(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	print_processes(o, prefix, note);
+	if (note->number == __NR_prctl) {
+		out_str(o, "stopped recording: it dispatches system calls itself "
+			   "(PR_SET_SYSCALL_USER_DISPATCH)\n");
+		return;
+	}
 	out_str(o, "stopped recording: its seccomp filter forbids ");
 	if (note->number == __NR_rt_sigprocmask)
 		out_str(o, "rt_sigprocmask");

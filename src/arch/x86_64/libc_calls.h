@@ -7,6 +7,8 @@
 #define CALL_REGISTERS uint64_t arg5, arg4, arg3, arg2, arg1, arg0, number
 #define CALL_PLAN_REGISTERS uint64_t arg3, arg2, arg1, arg0, number
 #define LIBC_CALL_BYTES 8u
+#define LIBC_CALL_AGAIN 5u
+static const uint8_t libc_call_again[] = { 0x0f, 0x05, 0xc3 }; /* syscall; ret */
 #define LIBC_GET_CFA_BYTES 8u
 
 /* syscall; cmp $imm32, %rax */

@@ -53,6 +53,8 @@
 	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
 	.text
 agent_call_\name:
+	cmpb	$0, agent_dispatches(%rip)
+	jne	14f
 	BY_NUMBER
 	.if	\clones
 	LENDS	__NR_vfork
@@ -72,6 +74,8 @@ agent_call_\name:
 	cmp	$15, %edi               # PR_SET_NAME
 	je	13f
 	cmp	$26, %edi               # PR_SET_TSC
+	je	4f
+	cmp	$59, %edi               # PR_SET_SYSCALL_USER_DISPATCH
 	jne	0b
 4:	lea	1b(%rip), %rcx
 	lea	agent_filter_coming(%rip), %r11
@@ -99,6 +103,22 @@ agent_call_\name:
 	CLONES	__NR_vfork
 	jmp	0b
 	.endif
+	/* The kernel looks where the instruction stands (dispatch.c): in libc, as LIBC_CALL_AGAIN
+	 * says. A child that has its own stack, or its parent's, must not return there. */
+14:	.if	\clones
+	cmp	$__NR_vfork, %rax
+	je	0b
+	cmp	$__NR_clone, %rax
+	je	0b
+	cmp	$__NR_clone3, %rax
+	je	0b
+	.endif
+	mov	agent_back_\name(%rip), %r11
+	sub	$3, %r11
+	lea	-128(%rsp), %rsp
+	call	*%r11
+	lea	128(%rsp), %rsp
+	jmp	1b
 	.bss
 	.balign 8
 agent_limit_\name:
@@ -180,6 +200,8 @@ lend_thread:
 agent_intercept_filter:
 	cmpw	$0x050f, (%rcx)         # syscall
 	jne	0f
+	cmpb	$0, agent_dispatches(%rip)
+	jne	0f
 	cmp	$__NR_prctl, %rax
 	je	3f
 	cmp	$__NR_seccomp, %rax
@@ -190,6 +212,8 @@ agent_intercept_filter:
 	.globl agent_intercept
 	.hidden agent_intercept
 agent_intercept:
+	cmpb	$0, agent_dispatches(%rip)
+	jne	0f
 	BY_NUMBER
 0:	jmp	*%rcx
 2:	lea	agent_exec_coming(%rip), %r11
@@ -199,6 +223,8 @@ agent_intercept:
 	cmp	$15, %edi               # PR_SET_NAME
 	je	13f
 	cmp	$26, %edi               # PR_SET_TSC
+	je	4f
+	cmp	$59, %edi               # PR_SET_SYSCALL_USER_DISPATCH
 	jne	0b
 4:	lea	agent_filter_coming(%rip), %r11
 	jmp	7f
