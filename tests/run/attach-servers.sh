@@ -20,12 +20,8 @@ background() {
 }
 
 until_ready() {
-	local tries=0
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ "$tries" -lt 600 ] && kill -0 "$PID" || return 1
-		sleep 0.05
-	done
+	is_ready() { "$@" >/dev/null 2>&1 || ! kill -0 "$PID"; }
+	until_is is_ready "$@" && kill -0 "$PID"
 }
 
 REDIS="$T/redis.sock"

@@ -138,11 +138,10 @@ fi
 for what in 'truth:*' 'raw_syscalls:*'; do
 	"$BRACE" record -p $pid -b 64M -e "$what" -o "$T/t.brace" >"$T/err" 2>&1 &
 	tracer=$!
-	for ((n = 0; n < 1000; n++)); do # its text is another, and brace has let it go
-		! "$FIXTURES/same_text" $pid >"$T/differences" && grep -qE '^TracerPid:.0$' /proc/$pid/status && break
-		sleep 0.01
-	done
-	[ $n -lt 1000 ]
+	is_at_work() { # its text is another, and brace has let it go
+		! "$FIXTURES/same_text" $pid >"$T/differences" && grep -qE '^TracerPid:.0$' /proc/$pid/status
+	}
+	until_is is_at_work
 	result "a tracer of $what is at work" $? "$T/err"
 	{ kill -KILL $tracer; wait $tracer; } 2>/dev/null
 	timeout 30 "$BRACE" record -p $pid --duration 50ms -o "$T/t.brace" >"$T/err" 2>&1
@@ -154,12 +153,7 @@ equal "and its ticks go on" "1 1" "$(numbers)"
 
 # --- enabled and disabled while it runs, in the tree ------------------------------------------
 until_there() { # FILE PATTERN
-	local n
-	for ((n = 0; n < 500; n++)); do
-		! grep -q "$2" "$1" || return 0
-		sleep 0.01
-	done
-	return 1
+	until_is grep -q "$2" "$1"
 }
 mkdir "$T/tree"
 E=$T/tree/events/truth/tick

@@ -126,17 +126,14 @@ result "120 readings of damaged files: no crash, none endless" $? "$T/crashes"
 survives() { # MODE
 	rm -f "$T/trace" "$T/out"
 	"$BRACE" record --mode "$1" -b 256 -o "$T/trace" -- lua5.4 -e "$busy" >"$T/out" 2>"$T/err" &
-	local brace=$! tries=0
+	local brace=$!
 	until [ "$(stat -c %s "$T/trace" 2>/dev/null || stat -c %s "$T"/trace?* 2>/dev/null || echo 0)" -gt 100000 ] || ! kill -0 $brace 2>/dev/null; do
 		sleep 0.01
 	done
 	kill -KILL $brace 2>/dev/null
 	wait $brace 2>/dev/null
 	result "$1: the tracer was killed at work" $(($? != 137)) "$T/err"
-	until grep -q "done" "$T/out" || [ $tries -gt 600 ]; do
-		tries=$((tries + 1))
-		sleep 0.05
-	done
+	until_is grep -q "done" "$T/out"
 	cmp -s "$T/out" "$T/busy.out"
 	result "$1: the program went on and came to its end" $? "$T/out"
 	file=$(find "$T" -maxdepth 1 -name "trace*" | head -n 1)
@@ -153,10 +150,8 @@ fi
 env --default-signal=INT,QUIT setsid "$BRACE" record --mode block -o "$T/trace" -- \
 	/usr/bin/python3 -c 'import time; print("up", flush=True); time.sleep(60)' >"$T/out" 2>"$T/err" &
 brace=$!
-for _ in $(seq 600); do
-	grep -q up "$T/out" && break
-	sleep 0.05
-done
+is_up() { grep -q up "$T/out" || ! kill -0 $brace 2>/dev/null; }
+until_is is_up
 kill -INT -- -$brace
 wait $brace
 status=$?

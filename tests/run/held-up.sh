@@ -5,21 +5,14 @@
 : "${FIXTURES:?is the directory of the compiled test programs}"
 EACH=10000000 # calls of each of four threads
 
-# await FILE BYTES: so much is written there.
-await() {
-	local tries
-	for ((tries = 0; tries < 2000; tries++)); do
-		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -lt "$2" ] || return 0
-		sleep 0.02
-	done
-	return 1
-}
+# has FILE BYTES: so much is written there.
+has() { [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -ge "$2" ]; }
 
 "$BRACE" record --mode block -b 128K -l step -o "$T/trace" -- "$FIXTURES/crowd" 1 4 $EACH >"$T/out" 2>"$T/summary" &
 brace=$!
 ON_EXIT+=("kill -CONT $brace")
-await "$T/trace" 100000 && kill -STOP $brace # it records
-await "$T/out" 1
+until_is has "$T/trace" 100000 && kill -STOP $brace # it records
+until_is has "$T/out" 1
 result "the program ends while brace is stopped" $? "$T/summary"
 kill -CONT $brace
 wait $brace

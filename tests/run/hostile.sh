@@ -51,9 +51,9 @@ done
 parent='' child=''
 ON_EXIT+=('[ -z "$child" ] || kill -KILL "$child" "$parent"')
 for kind in "${kinds[@]}"; do
-	rm -f "$T/trace" "$T/out"
+	rm -f "$T/trace" "$T/out" "$T/scribbled"
 	# 10 s: on a busy machine it takes one to find the two; the end does not wait for them.
-	"$BRACE" record -q -l step -o "$T/trace" -- "$scribbles" "$kind" 3 100 >"$T/killed" 2>&1 </dev/null &
+	SCRIBBLED="$T/scribbled" "$BRACE" record -q -l step -o "$T/trace" -- "$scribbles" "$kind" 3 100 >"$T/killed" 2>&1 </dev/null &
 	tracer=$!
 	parent='' child=''
 	while kill -0 "$tracer" 2>/dev/null; do # the parent, then its child, which records
@@ -65,7 +65,8 @@ for kind in "${kinds[@]}"; do
 		skip "$kind: brace recover -p" "the program ended before its tracer was killed"
 		continue
 	fi
-	sleep 0.1 # it scribbles
+	scribbled() { [ -e "$T/scribbled" ] || ! kill -0 "$tracer" 2>/dev/null; }
+	until_is scribbled
 	kill -KILL "$tracer"
 	wait "$tracer" 2>/dev/null
 	timeout -k 5 "$LIMIT" "$BRACE" recover -p "$child" -o "$T/out" "$T/trace" >"$T/recover" 2>&1

@@ -100,12 +100,12 @@ done
 # gdb, attached to a program that stands deep in traced calls: the frames that are not the agent's
 # are the untraced ones.
 frames() { # NAME COMMAND...
-	local out=$1 pid i
+	local out=$1 pid
 	shift
 	rm -f "$T/there"
 	"$@" "$FIXTURES/callers" wait "$T/there" >/dev/null 2>&1 &
 	pid=$!
-	for ((i = 0; i < 500; i++)); do [ ! -e "$T/there" ] || break; sleep 0.02; done
+	until_is test -e "$T/there"
 	timeout 50 gdb -nx -batch -p "$(pgrep -f "^$FIXTURES/callers wait $T/there")" -ex 'set print frame-arguments none' -ex bt >"$out.gdb" 2>&1
 	rm -f "$T/there"
 	wait $pid

@@ -9,20 +9,12 @@ ROUNDS=${ROUNDS:-10}
 mkdir "$D"
 count() { grep -c -- "$1" "$D/$2"; }
 has() { [ "$(count "$2" "$3")" = "$1" ]; }
-# until_true COMMAND...: within the time limit.
-until_true() {
-	local left=$((LIMIT * 50))
-	until "$@"; do
-		[ $((left--)) -gt 0 ] || return 1
-		sleep 0.02
-	done
-}
 ends() { ! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1")" = Z ]; }
 : >"$T/piped"
 piped() { [ "$(grep -c 'leaf <-request' "$T/piped")" = "$1" ]; }
 # ended PID WHAT: a process in the background ends by itself.
 ended() {
-	until_true ends "$1"
+	until_is ends "$1"
 	result "$2" $?
 	kill -9 "$1" 2>/dev/null
 	wait "$1" 2>/dev/null
@@ -50,7 +42,7 @@ tracer_storm() {
 		echo >"$d/trace"
 		[ $((i % 2)) = 0 ] || echo "$1 $i" >"$d/trace_marker" # EBADF while tracing is off
 	done 2>>"$T/refused"
-	until_true rmdir "$d" 2>/dev/null # EBUSY while somebody reads in it
+	until_is rmdir "$d" 2>/dev/null # EBUSY while somebody reads in it
 }
 top_storm() {
 	local i
@@ -121,7 +113,7 @@ while :; do cat "$D/trace" >/dev/null 2>&1 || break; done & READING=$!
 tell 5000
 { kill -9 "$PID" && wait "$PID"; } 2>/dev/null
 check "files read after its death" grep -q 'tracer: function' "$D/trace"
-until_true piped 5000
+until_is piped 5000
 result "all it recorded came" $?
 check "files are written after its death" bash -c "echo nop >$D/current_tracer"
 
@@ -139,7 +131,7 @@ serve
 echo function >"$D/current_tracer"
 cat "$D/trace_pipe" >"$T/piped" & READER=$!
 tell 3000
-until_true piped 3000
+until_is piped 3000
 result "trace_pipe as it comes" $?
 "$BRACE" umount "$D" 2>/dev/null || "$BRACE" umount --lazy "$D"
 ended "$READER" "its reader ends with the tree"

@@ -56,7 +56,6 @@ POSTGRES=$(printf '%s\n' /usr/lib/postgresql/*/bin | tail -n 1)
 AS=()
 [ "$(id -u)" -ne 0 ] || AS=(setpriv --reuid=nobody --regid=nogroup --clear-groups env "HOME=$T")
 start_postgres() {
-	local tries=0
 	mkdir "$T/pg"
 	[ ${#AS[@]} -eq 0 ] || chown nobody: "$T" "$T/pg"
 	"${AS[@]}" "$POSTGRES/initdb" -D "$T/pg/data" -U nobody -A trust --no-sync >"$T/err" 2>&1 || return 1
@@ -64,11 +63,8 @@ start_postgres() {
 	"${AS[@]}" "$POSTGRES/postgres" -D "$T/pg/data" >"$T/server.log" 2>&1 &
 	PID=$!
 	ON_EXIT+=("kill -KILL $PID")
-	until "$POSTGRES/pg_isready" -q -U nobody -h "$T/pg"; do
-		tries=$((tries + 1))
-		[ $tries -lt 600 ] && kill -0 "$PID" || return 1
-		sleep 0.05
-	done
+	is_ready() { "$POSTGRES/pg_isready" -q -U nobody -h "$T/pg" || ! kill -0 "$PID"; }
+	until_is is_ready && kill -0 "$PID" || return 1
 	bench -i -q -s 1 >"$T/err" 2>&1
 }
 bench() { "${AS[@]}" "$POSTGRES/pgbench" -h "$T/pg" -U nobody "$@" postgres; }
@@ -83,8 +79,7 @@ else
 	timeout 100 "$BRACE" record -q -p "$PID" -t nop -e 'sdt_postgresql:query__start' -e 'sdt_postgresql:transaction__commit' \
 		-e 'sdt_postgresql:query__parse__start' -o "$T/t.brace" --duration 90s >"$T/out" 2>"$T/err" &
 	tracer=$!
-	tries=0
-	until grep -q brace-code "/proc/$PID/maps" || [ $((tries += 1)) -gt 400 ]; do sleep 0.05; done
+	until_is grep -q brace-code "/proc/$PID/maps"
 	bench -n -c 2 -j 1 -t 50 >"$T/bench" 2>&1
 	equal "pgbench sees no error" "100/100" "$(sed -n 's/^number of transactions actually processed: //p' "$T/bench")"
 	kill -INT $tracer
