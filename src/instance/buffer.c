@@ -14,6 +14,7 @@
 #include "instance/rules.h"
 #include "instance/triggers.h"
 #include "model/buffer_sizes.h"
+#include "session/held_calls.h"
 
 /* Pauses older than the last PAUSES_MAX concern records that the ring has dropped by now. */
 #define PAUSES_MAX 4096
@@ -49,6 +50,8 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 	settings_copy(&b->settings, settings);
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
+	b->holding = function_list_has_returned(&settings->graph_function) ? HOLDING_CALLS
+									   : HOLDING_NOT;
 	if (rules_wanted(settings))
 		b->triggers = triggers_new(b, settings);
 	buffer_raw_init(&b->raw);
@@ -117,7 +120,8 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 	/* Once one chunk is pending all later ones must wait behind it, or a thread's chunks would
 	 * overtake each other. */
 	else if (k.what &&
-		 (b->pending.n || b->masked || (k.what & CHUNK_FUNCTIONS && b->record_filter)))
+		 (b->pending.n || b->masked || b->holding ||
+		  (k.what & CHUNK_FUNCTIONS && b->record_filter)))
 		*vec_add(&b->pending) = chunk_ref_get(&k);
 	else if (k.what)
 		ring_push(&b->ring, &k);
@@ -239,10 +243,85 @@ void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void buffer_hold(struct buffer *b, bool holds)
+{
+	pthread_mutex_lock(&b->lock);
+	if (holds)
+		b->holding = HOLDING_CALLS;
+	else if (b->holding)
+		b->holding = HOLDING_ENDS;
+	pthread_mutex_unlock(&b->lock);
+}
+
+void buffer_renew(struct buffer *b)
+{
+	if (b->held)
+		held_calls_renew(b->held);
+}
+
+/* Pushes the chunk's records of these CPUs into the ring. */
+static void push_chunk(struct buffer *b, const struct cpumask *cpus, const struct chunk_ref *k)
+{
+	struct chunk_ref own = *k;
+
+	own.chunk = cpumask_is_all(cpus) ? chunk_get(k->chunk) : chunk_on_cpus(k->chunk, cpus);
+	if (own.chunk)
+		ring_push(&b->ring, &own);
+	chunk_put(own.chunk);
+}
+
+/* Where records go that have waited: like the chunk that let them go. */
+struct held_way { struct buffer *b; const struct cpumask *cpus; struct chunk_ref like; };
+
+/* drain_sink of held_calls. */
+static int push_held(void *context, const struct drain_run *run, struct err *err)
+{
+	struct held_way *w = context;
+
+	(void)err;
+	w->like.chunk = chunk_new(run);
+	w->like.chunk->resolved = true;
+	push_chunk(w->b, w->cpus, &w->like);
+	chunk_put(w->like.chunk);
+	return 0;
+}
+
+/* Losses without records come from threads that have ended, or are nobody's: nothing waits for
+ * them. */
+static void pass_held(struct buffer *b, const struct trace_info *info, const struct cpumask *cpus,
+		      const struct chunk_ref *k)
+{
+	const struct chunk *c = k->chunk;
+	const struct drain_run run = { .slot = c->thread, .cpu = c->cpu, .near_tsc = c->near_tsc,
+				       .lost = c->lost, .words = c->words, .n = c->n,
+				       .records = c->records, .calls = c->calls };
+	struct held_way way = { b, cpus, *k };
+	struct err ignored;
+
+	if (!b->held)
+		b->held = held_calls_new(info);
+	if (c->n)
+		held_calls_take(b->held, c->thread, &run, push_held, &way, &ignored);
+	else
+		push_chunk(b, cpus, k);
+}
+
+/* What has not returned yet is left out. Needs pump_lock. */
+static void end_held(struct buffer *b, const struct cpumask *cpus)
+{
+	struct held_way way = { b, cpus, { .what = CHUNK_FUNCTIONS } };
+	struct err ignored;
+
+	if (b->held)
+		held_calls_end(b->held, push_held, &way, &ignored);
+	held_calls_free(b->held);
+	b->held = NULL;
+}
+
 /* Pushes the instance's share of a pending chunk into the ring. A refused chunk is dropped: nobody
  * knows its thread. */
 static void pass_record_filter(struct buffer *b, const struct trace_info *info,
-			       const struct cpumask *cpus, const struct chunk_ref *k)
+			       const struct cpumask *cpus, const struct chunk_ref *k, bool holds)
 {
 	struct chunk_ref own = *k;
 
@@ -251,14 +330,10 @@ static void pass_record_filter(struct buffer *b, const struct trace_info *info,
 	own.chunk = b->record_filter && k->what & CHUNK_FUNCTIONS
 			    ? record_filter_chunk(b->record_filter, info, k->chunk)
 			    : chunk_get(k->chunk);
-	if (own.chunk && !cpumask_is_all(cpus)) {
-		struct chunk *all = own.chunk;
-
-		own.chunk = chunk_on_cpus(all, cpus);
-		chunk_put(all);
-	}
-	if (own.chunk)
-		ring_push(&b->ring, &own);
+	if (own.chunk && holds && k->what & CHUNK_FUNCTIONS)
+		pass_held(b, info, cpus, &own);
+	else if (own.chunk)
+		push_chunk(b, cpus, &own);
 	chunk_put(own.chunk);
 }
 
@@ -269,10 +344,12 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 {
 	chunk_list pending;
 	struct cpumask cpus;
+	enum buffer_holding holding;
 	size_t n = 0;
 
 	pthread_mutex_lock(&b->lock);
 	run_fork_follow(b, complete, info->clock.hz);
+	holding = b->holding;
 	cpus = b->settings.cpumask;
 	pending = b->pending;
 	b->pending = (chunk_list){ 0 };
@@ -280,7 +357,9 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 	pthread_mutex_unlock(&b->lock);
 	for (; n < pending.n && (pending.at[n].chunk->resolved || pending.at[n].chunk->refused);
 	     n++)
-		pass_record_filter(b, info, &cpus, &pending.at[n]);
+		pass_record_filter(b, info, &cpus, &pending.at[n], holding);
+	if (holding == HOLDING_ENDS)
+		end_held(b, &cpus);
 	/* Puts the unresolved rest in front of what has arrived since. */
 	pthread_mutex_lock(&b->lock);
 	for (size_t i = 0; i < b->pending.n; i++)
@@ -288,6 +367,8 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 	vec_free(&b->pending);
 	for (size_t i = n; i < pending.n; i++)
 		*vec_add(&b->pending) = pending.at[i];
+	if (holding == HOLDING_ENDS && b->holding == HOLDING_ENDS)
+		b->holding = HOLDING_NOT;
 	pthread_mutex_unlock(&b->lock);
 	/* Only the chunks that were passed on are dropped from here. */
 	pending.n = n;
@@ -409,6 +490,7 @@ void buffer_free(struct buffer *b)
 	buffer_snapshot_free(&b->snapshot);
 	chunk_list_free(&b->pending);
 	record_filter_free(b->record_filter);
+	held_calls_free(b->held);
 	buffer_raw_free(&b->raw);
 	buffer_raw_free(&b->snapshot_raw);
 	vec_free(&b->off);

@@ -57,6 +57,10 @@ struct buffer {
 	bool masked;             /* tracing_cpumask excludes CPUs */
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
+	/* Whether calls wait until it is known what they return; ENDS: they go on at the next
+	 * buffer_resolve(). held: what waits, of who has pump_lock; NULL: nothing came yet. */
+	enum buffer_holding { HOLDING_NOT, HOLDING_CALLS, HOLDING_ENDS } holding;
+	struct held_calls *held;
 	struct fork_follow *fork_follow;   /* NULL: no option follows forks */
 	struct triggers *triggers; /* NULL: there are neither triggers nor function commands */
 	struct buffer_snapshot snapshot;
@@ -86,6 +90,11 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
 /* From now on the buffer takes only the functions' records that settings s select
  * (record_filter_new); NULL: all. */
 void buffer_share(struct buffer *b, const struct settings *s, bool alone);
+/* From now on calls with a condition on what they return wait for it (session/held_calls.h), or do
+ * not any more. */
+void buffer_hold(struct buffer *b, bool holds);
+/* There are new functions, or others are selected. Needs pump_lock. */
+void buffer_renew(struct buffer *b);
 /* Called after buffer_configure if fork_follow_wanted; threads: all that exist now. */
 void buffer_follow(struct buffer *b, const struct pid_list *threads);
 /* Moves offered chunks that are resolved, and whose threads are judged, into the ring. Before the

@@ -70,7 +70,7 @@ int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool r
  * instances_drop_settings frees it. Needs l->changing. */
 struct settings *instances_for_session(struct instances *l, struct trace_array *tr,
 				       const struct settings *next);
-/* Refuses conditions on what calls return: buffers take records as they come. */
+/* Refuses conditions on what calls return where records have to be looked at in their order. */
 int instances_check_returned(const struct settings *s, struct err *err);
 /* Frees settings of instances_for_session. NULL is fine. */
 void instances_drop_settings(struct settings *s);

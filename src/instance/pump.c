@@ -99,6 +99,8 @@ static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
  * found is marked as refused; no reader shows it. Called with `names` held. */
 static void resolve_chunks(struct pump *p, chunk_list chunks)
 {
+	bool renewed;
+
 	for (size_t i = 0; i < chunks.n; i++) {
 		struct chunk *c = chunks.at[i].chunk;
 		const struct drain_run run = { .slot = c->thread,
@@ -118,7 +120,9 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 		c->refused = !c->resolved;
 	}
 	/* Resolving may have added threads that modules and images have to be read for. */
-	consumer_catch_up(p->session);
+	renewed = consumer_catch_up(p->session);
+	for (size_t i = 0; i < p->buffers.n && renewed; i++)
+		buffer_renew(p->buffers.at[i]);
 	for (size_t i = 0; i < chunks.n && p->fed; i++)
 		if (chunks.at[i].chunk->resolved)
 			p->fed(p->fed_context, chunks.at[i].chunk);

@@ -290,10 +290,19 @@ static int check_triggers(const struct event_set *s, struct err *err)
 
 int instances_check_returned(const struct settings *s, struct err *err)
 {
-	if (!function_list_has_returned(&s->graph_function))
+	if (!function_list_has_returned(&s->graph_function) || !rules_wanted(s))
 		return 0;
-	return err_set(err, EINVAL,
-		       "a condition on what a call returns ($retval) holds records back until the return: brace record and brace graph do that, a tree does not");
+	return err_set(err, EBUSY,
+		       "a condition on what a call returns ($retval) holds records back until the return, and triggers, commands on functions, stacks of events and func-no-repeats want them in the order of time: remove one or the other");
+}
+
+/* Triggers that were removed may still have records to look at. */
+static int check_returned(struct trace_array *tr, const struct settings *next, struct err *err)
+{
+	if (function_list_has_returned(&next->graph_function) && !rules_wanted(next) &&
+	    buffer_has_triggers(&tr->buffer))
+		target_sync_all(tr->instances);
+	return instances_check_returned(next, err);
 }
 
 /* Refuses conditions on arguments where several instances trace functions: the programs record what
@@ -335,7 +344,7 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		return err_set(
 			err, EBUSY,
 			"the stack tracer needs every call, and tracing_thresh leaves the short ones out: write 0 to one of them");
-	e = instances_check_returned(next, err);
+	e = check_returned(tr, next, err);
 	if (e == 0)
 		e = check_conditions(tr, next, err);
 	if (e == 0 && settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
@@ -345,6 +354,8 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 	profiling_before(tr->instances, was, top);
 	if (session) {
 		share_settings(tr, next, true);
+		if (function_list_has_returned(&next->graph_function))
+			buffer_hold(&tr->buffer, true);
 		e = change_session(tr, next, file, err);
 	}
 	if (e == 0 && !strcmp(file, "current_tracer"))
@@ -374,8 +385,10 @@ int instances_apply(void *arg, const struct settings *next, const char *file, st
 	if (e == 0)
 		configure_buffer(tr, next);
 	/* Also after an error: the filters for settings that were refused go again. */
-	if (session)
+	if (session) {
 		share_settings(tr, &tr->settings, false);
+		buffer_hold(&tr->buffer, function_list_has_returned(&tr->settings.graph_function));
+	}
 	pthread_mutex_unlock(&tr->instances->changing);
 	return e;
 }

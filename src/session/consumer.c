@@ -54,9 +54,9 @@ uint32_t consumer_threadless(struct session *s, uint64_t lost)
 	return session_threadless(s, lost);
 }
 
-void consumer_catch_up(struct session *s)
+bool consumer_catch_up(struct session *s)
 {
-	session_catch_up(s);
+	return session_catch_up(s);
 }
 
 struct trace_info *consumer_info(struct session *s)

@@ -25,8 +25,9 @@ int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *t
 /* Counts records that no thread of consumer_info can be told for, and returns the index of the
  * entry that stands for those threads. The caller holds the lock of consumer_resolve. */
 uint32_t consumer_threadless(struct session *s, uint64_t lost);
-/* Brings new images, modules, call sites and messages into consumer_info. */
-void consumer_catch_up(struct session *s);
+/* Brings new images, modules, call sites and messages into consumer_info. True: there are new
+ * functions, or others are selected. */
+bool consumer_catch_up(struct session *s);
 struct trace_info *consumer_info(struct session *s);
 /* The newest names of all threads, also of those that have recorded nothing since. The caller holds
  * the lock of consumer_resolve. */

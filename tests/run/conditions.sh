@@ -215,10 +215,18 @@ result "but registers" $? "$T/err"
 cat >"$T/ticks.c" <<'END'
 #include <unistd.h>
 __attribute__((noipa)) int tick(int n, const char *who) { return n + *who; }
+__attribute__((noipa)) int leaf(int n) { return n; }
+__attribute__((noipa)) int fails(int n)
+{
+	for (int i = 0; i < n; i++)
+		leaf(i);
+	return n % 3 ? n : -n - 1;
+}
 int main(void)
 {
 	for (int i = 0; write(1, "", 1) == 1; i++) {
 		tick(i % 10, i % 2 ? "odd" : "even");
+		fails(i % 10);
 		usleep(200);
 	}
 	return 0;
@@ -236,14 +244,31 @@ until_is shows
 result "shows these calls alone" $? "$T/calls"
 ! "$BRACE" set -g 'tick if m == 4' 2>"$T/err" && grep -qF 'tick has no such argument that can be compared, it has n, who' "$T/err"
 result "set refuses an unknown argument" $? "$T/err"
-! "$BRACE" set -g 'tick if $retval == 4' 2>"$T/err" && grep -qF 'brace record and brace graph do that, a tree does not' "$T/err"
-result "set refuses a condition on what is returned" $? "$T/err"
 "$BRACE" set -g 'tick if n == 4' 2>"$T/err"
 result "set" $? "$T/err"
 shows_four() { shows && grep -q 'n=4' "$T/calls"; }
 until_is shows_four
 ! grep -v -e 'n=3, who="odd"' -e 'n=4, who="even"' "$T/calls"
 result "changes the condition" $? "$T/calls"
+
+# What is returned, in a tree: the calls that failed with all that they called, and nothing else.
+"$BRACE" set -g 'fails if $retval < 0' --retval 2>"$T/err"
+result "set takes a condition on what is returned" $? "$T/err"
+failed() { "$BRACE" show >"$T/shown" && [ "$(grep -c 'fails = -' "$T/shown")" -ge 3 ]; }
+"$BRACE" clear 2>>"$T/err"
+until_is failed
+! grep -q 'tick' "$T/shown" && ! grep -qE 'fails = [0-9]' "$T/shown"
+result "shows the calls that failed alone" $? "$T/shown"
+calls_of_each() { awk '/fails\(/ { n = 0 } /leaf\(/ { n++ } /fails = -/ { split($0, p, "fails = -"); if (n != p[2] - 1) bad = 1 } END { exit bad }' "$T/shown"; }
+check_that "with all that they called" calls_of_each
+! "$BRACE" set -e 'sched:sched_switch' -R stacktrace 2>"$T/err" && grep -qF 'holds records back until the return' "$T/err"
+result "refused beside a trigger" $? "$T/err"
+"$BRACE" set -g 'fails if $retval >= 0' 2>"$T/err"
+passed() { "$BRACE" show >"$T/shown" && [ "$(grep -c 'fails = [0-9]' "$T/shown")" -ge 3 ]; }
+until_is passed
+result "another condition takes its place" $? "$T/err" "$T/shown"
+"$BRACE" set -g tick 2>"$T/err" && until_is shows
+result "and none" $? "$T/err"
 "$BRACE" stop >/dev/null 2>"$T/err"
 kill -0 "$TICKS"
 result "the program goes on" $? "$T/err"
