@@ -25,7 +25,7 @@
 /* a power of two; with the page before it, an ordinary user may lock so much for each CPU */
 #define RING_BYTES (UINT64_C(256) << 10)
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
-#define NEEDY "sched:sched_switch and the option nosleep-time"
+#define NEEDY "sched:sched_switch, exceptions:page_fault_user and the option nosleep-time"
 
 /* The ring of one CPU: mapped from its first event; all other events of the CPU are redirected
  * there. */
@@ -130,6 +130,22 @@ static int open_signals(pid_t tid, int cpu, int id)
 		errno = EACCES;
 		return -1;
 	}
+	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Returns as perf_event_open does: a record for each fault. */
+static int open_faults(pid_t tid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU,
+		.sample_id_all = 1, .inherit = 1,
+		.exclude_kernel = 1, .exclude_hv = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC_RAW,
+	};
+
 	return (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -251,6 +267,8 @@ static int open_thread(struct perf_rings *p, pid_t tid, struct err *err)
 
 		if (r == 0 && p->what & PERF_SIGNALS)
 			r = take_event(p, cpu, open_signals(tid, (int)cpu, p->signal_id), err);
+		if (r == 0 && p->what & PERF_FAULTS)
+			r = take_event(p, cpu, open_faults(tid, (int)cpu), err);
 		if (r < 0)
 			return r;
 	}
@@ -326,6 +344,24 @@ static bool read_signal(struct cursor c, struct perf_notice *n)
 	return true;
 }
 
+/* The size of a fault's sample, with its header; a signal's is larger. */
+#define FAULT_BYTES 48u
+/* The bit of x86's error code that says: not in the kernel. perf tells no other. */
+#define FAULT_USER 4u
+
+/* A sample: address of the instruction, pid, tid, time, the address at fault, cpu. */
+static bool read_fault(struct cursor c, struct perf_notice *n)
+{
+	*n = (struct perf_notice){ .kind = PERF_FAULT, .fault.error_code = FAULT_USER };
+	n->fault.ip = cursor_u64(&c);
+	n->pid = cursor_u32(&c);
+	n->tid = cursor_u32(&c);
+	n->ns = cursor_u64(&c);
+	n->fault.address = cursor_u64(&c);
+	n->cpu = (uint16_t)cursor_u32(&c);
+	return true;
+}
+
 /* False: not a notice. */
 static bool read_record(const struct perf_event_header *h, struct cursor c, struct perf_notice *n)
 {
@@ -333,7 +369,7 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 	uint64_t size = h->size - sizeof(*h);
 
 	if (h->type == PERF_RECORD_SAMPLE)
-		return read_signal(c, n);
+		return h->size == FAULT_BYTES ? read_fault(c, n) : read_signal(c, n);
 	if (size < ID_BYTES)
 		return false;
 	*n = (struct perf_notice){ 0 };

@@ -13,11 +13,13 @@
 /* Notices that can be asked for, as bits; names and new threads always come. */
 #define PERF_SWITCHES 1u
 #define PERF_SIGNALS 2u        /* deliveries, from the kernel's own tracepoint */
+#define PERF_FAULTS 8u         /* page faults of code outside of the kernel */
 #define PERF_ENDS 4u           /* the ends of threads, however they end; always told */
 
 enum perf_notice_kind {
 	PERF_LOST /* records before this one, of any thread */,
-	PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL, PERF_ENDED
+	PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL,
+	PERF_FAULT, PERF_ENDED
 };
 
 struct perf_notice {
@@ -30,6 +32,7 @@ struct perf_notice {
 	union {
 		char comm[16];            /* PERF_NAMED */
 		struct task_signal signal; /* PERF_SIGNAL */
+		struct task_fault fault;   /* PERF_FAULT */
 	};
 };
 

@@ -50,7 +50,7 @@ struct switched_thread {
 };
 
 /* The events made here. Threads tell of their ends themselves, if they can. */
-enum { SWITCH, SIGNAL, END, SCHED_END, KINDS };
+enum { SWITCH, SIGNAL, FAULT, END, SCHED_END, KINDS };
 static const struct {
 	const char *system, *name;
 	const struct event_provider *of;
@@ -58,6 +58,7 @@ static const struct {
 } kinds[KINDS] = {
 	[SWITCH] = { "sched", "sched_switch", &switches_provider, PERF_SWITCHES },
 	[SIGNAL] = { "signal", "signal_deliver", &switches_provider, PERF_SIGNALS },
+	[FAULT] = { "exceptions", "page_fault_user", &switches_provider, PERF_FAULTS },
 	[END] = { "task", "task_exit", &tasks_provider, PERF_ENDS },
 	[SCHED_END] = { "sched", "sched_process_exit", &tasks_provider, PERF_ENDS },
 };
@@ -99,6 +100,8 @@ static void add_events(struct event_catalogue *c)
 
 	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
 		tasks_add_switch(c, &switches_provider, &ignored);
+	if (perf_rings_allowed(PERF_FAULTS, &ignored) == 0)
+		tasks_add_fault(c, &switches_provider, &ignored);
 	if (perf_rings_allowed(PERF_SIGNALS, &ignored) == 0)
 		tasks_add_signal(c, &switches_provider, &ignored);
 }
@@ -106,7 +109,7 @@ static void add_events(struct event_catalogue *c)
 /* Where perf may not tell signals, the agent does (signals_provider). */
 static int check_allowed(const char *name, struct err *err)
 {
-	return strcmp(name, "sched:sched_switch") == 0 ? perf_rings_allowed(PERF_SWITCHES, err) : 0;
+	return strcmp(name, "signal:signal_deliver") != 0 ? perf_rings_allowed(PERF_SWITCHES, err) : 0;
 }
 
 const struct event_provider switches_provider = {
@@ -294,6 +297,16 @@ static void take_signal(struct switches *s, const struct perf_notice *n)
 		     1 + sizeof(n->signal) / 8);
 }
 
+/* The notice has the event's payload as it is. */
+static void take_fault(struct switches *s, const struct perf_notice *n)
+{
+	uint64_t words[1 + sizeof(n->fault) / 8];
+
+	memcpy(words + 1, &n->fault, sizeof(n->fault));
+	write_record(s, find_or_add(s, n->pid, n->tid), n, &s->armed[FAULT], words,
+		     1 + sizeof(n->fault) / 8);
+}
+
 static void take_end(struct switches *s, const struct perf_notice *n)
 {
 	uint32_t i = find_or_add(s, n->pid, n->tid);
@@ -366,6 +379,9 @@ static void take_notice(struct switches *s, const struct perf_notice *n)
 		break;
 	case PERF_SIGNAL:
 		take_signal(s, n);
+		break;
+	case PERF_FAULT:
+		take_fault(s, n);
 		break;
 	default:
 		take_switch(s, n);

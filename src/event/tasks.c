@@ -112,6 +112,23 @@ int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of,
 	return events_add_format(c, of, &signal_format, &entry, err);
 }
 
+static const struct event_field faulted[] = {
+	{ "unsigned long", "address", 8, 8, false },
+	{ "unsigned long", "ip", 16, 8, false },
+	{ "unsigned long", "error_code", 24, 8, false },
+};
+static const struct event_format fault_format = {
+	"exceptions", "page_fault_user", 0, FIELDS(faulted),
+	"\"address=%ps ip=%ps error_code=0x%lx\", (void *)REC->address, (void *)REC->ip, REC->error_code"
+};
+
+int tasks_add_fault(struct event_catalogue *c, const struct event_provider *of, struct err *err)
+{
+	const struct event_entry *entry;
+
+	return events_add_format(c, of, &fault_format, &entry, err);
+}
+
 /* Stops at the first event that is there already with other fields, or for which there is no
  * room. */
 static void add_tasks(struct event_catalogue *c)

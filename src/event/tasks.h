@@ -9,9 +9,10 @@
  * unless the kernel tells of it. */
 extern const struct event_provider tasks_provider, signals_provider;
 
-/* Add sched:sched_switch and signal:signal_deliver as events of a provider that the kernel tells
- * them. Return 0 or -errno of events_add_format(). */
+/* Add sched:sched_switch, signal:signal_deliver and exceptions:page_fault_user as events of a
+ * provider that the kernel tells them. Return 0 or -errno of events_add_format(). */
 int tasks_add_switch(struct event_catalogue *c, const struct event_provider *of, struct err *err);
 int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of, struct err *err);
+int tasks_add_fault(struct event_catalogue *c, const struct event_provider *of, struct err *err);
 /* Returns the event's enum task_event; TASK_EVENTS: none of them. */
 enum task_event tasks_kind(const struct event_entry *e);

@@ -68,6 +68,10 @@ static void set_values(struct summary_row *row, const struct trace_clock *clock,
 	row->timed = f->timed;
 	row->in_kernel = trace_clock_delta_ns(clock, f->kernel);
 	row->blocked = trace_clock_delta_ns(clock, f->blocked);
+	row->counter[SUMMARY_COUNTER_CPU] = trace_clock_delta_ns(clock, f->count.cpu);
+	row->counter[SUMMARY_COUNTER_ASLEEP] = trace_clock_delta_ns(clock, f->count.asleep);
+	row->counter[SUMMARY_COUNTER_SWITCHES] = f->count.switches;
+	row->counter[SUMMARY_COUNTER_FAULTS] = f->count.faults;
 }
 
 /* All calls of the one thread that the tally has. Each is in some function's self time once. */
@@ -107,6 +111,7 @@ static void end_thread(struct worker *w, uint32_t thread)
 	tally_init(&w->tally, w->work->in->info);
 	w->tally.groups = w->work->in->group_name;
 	w->tally.kernel = w->work->in->kernel;
+	w->tally.counters = w->work->in->counters;
 }
 
 /* --- the jobs -------------------------------------------------------------------------- */
@@ -407,6 +412,7 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 		tally_init(&workers[i].tally, work->in->info);
 		workers[i].tally.groups = work->in->group_name;
 		workers[i].tally.kernel = work->in->kernel;
+		workers[i].tally.counters = work->in->counters;
 		workers[i].started =
 			i && !pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
 	}
@@ -427,7 +433,8 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 
 	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns,
 				 .by_thread = in->by_thread, .title = in->title,
-				 .kernel = in->kernel != NULL };
+				 .kernel = in->kernel != NULL,
+				 .counters = in->counters != NULL };
 	pthread_mutex_init(&work.lock, NULL);
 	/* Shares are those of the cores, even if there are fewer threads than cores. */
 	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);

@@ -19,6 +19,7 @@
 /* A source of threads' events. All functions but `open` are called from several threads at the same
  * time, each with a cursor of its own. */
 struct kernel_times;
+struct thread_counters;
 struct summary_input {
 	const struct trace_info *info; /* must not change until the summary is made */
 	void *of;
@@ -33,6 +34,8 @@ struct summary_input {
 	char *(*group_name)(void *of, uint32_t group);
 	/* Functions' times in the kernel are wanted: of which they are; or NULL */
 	const struct kernel_times *kernel;
+	/* Functions' counters are wanted: of which they are; or NULL */
+	const struct thread_counters *counters;
 	const char *nobody;            /* names a function that nothing defines; or NULL */
 	const char *title;             /* of the column of names; NULL: the usual one */
 };
@@ -67,10 +70,30 @@ extern const char *const summary_column_words[SUMMARY_COLUMNS_N];
 enum summary_column summary_column_find(const char *word);
 
 #define SUMMARY_NUMBERS SUMMARY_NAME
+
+/* Columns of --counters. */
+#define SUMMARY_COUNTER_COLUMNS(X)                                                       \
+	X(CPU, "cpu", "CPU", true)                                                       \
+	X(ASLEEP, "asleep", "ASLEEP", true)                                              \
+	X(SWITCHES, "switches", "SWITCHES", false)                                       \
+	X(FAULTS, "faults", "FAULTS", false)
+
+enum summary_counter {
+#define X(id, word, title, time) SUMMARY_COUNTER_##id,
+	SUMMARY_COUNTER_COLUMNS(X)
+#undef X
+	SUMMARY_COUNTERS
+};
+/* Finds one by its word; SUMMARY_COUNTERS: there is none. */
+enum summary_counter summary_counter_find(const char *word);
+
 struct summary_row {
 	uint64_t value[SUMMARY_NUMBERS]; /* by column; times in ns */
 	/* summary.kernel: of its total, in ns, what it was in the kernel, and blocked */
 	uint64_t in_kernel, blocked;
+	/* summary.counters: of its total, in ns, what it was on a processor, and asleep; how often
+	 * the thread left the processor; page faults */
+	uint64_t counter[SUMMARY_COUNTERS];
 	char *name;                      /* the text of trace_function_name */
 	/* last component of its path; for a PLT entry that of the library it leads to; "": unknown.
 	 * Owned by info */
@@ -84,6 +107,7 @@ struct summary {
 	VEC(struct summary_row) rows;    /* functions that were called, or threads that called */
 	bool by_thread;
 	bool kernel;                     /* rows have in_kernel and blocked */
+	bool counters;                   /* rows have counters */
 	const char *title;               /* as the input's */
 	struct calls_counts counts;
 	/* short calls are missing (a threshold): self times are not known, and all 0 */
@@ -98,6 +122,8 @@ int summary_make(const struct summary_input *in, unsigned workers, struct summar
 void summary_free(struct summary *s);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. Equal rows by name. */
 void summary_sort(struct summary *s, enum summary_column by, bool reverse);
+/* The same by a counter. */
+void summary_sort_counter(struct summary *s, enum summary_counter by, bool reverse);
 /* The sum of the rows' self times, in ns. */
 uint64_t summary_self(const struct summary *s);
 /* Whether any call has a duration. Events, and records of the function tracer, have none. */

@@ -18,6 +18,21 @@ const char *const summary_column_words[SUMMARY_COLUMNS_N] = {
 #undef X
 };
 
+static const struct { const char *word, *title; bool time; } counters[SUMMARY_COUNTERS] = {
+#define X(id, word, title, time) [SUMMARY_COUNTER_##id] = { word, title, time },
+	SUMMARY_COUNTER_COLUMNS(X)
+#undef X
+};
+
+enum summary_counter summary_counter_find(const char *word)
+{
+	unsigned c = 0;
+
+	while (c < SUMMARY_COUNTERS && strcmp(counters[c].word, word))
+		c++;
+	return c;
+}
+
 enum summary_column summary_column_find(const char *word)
 {
 	unsigned c = 0;
@@ -68,6 +83,27 @@ void summary_sort(struct summary *s, enum summary_column by, bool reverse)
 
 	if (s->rows.n)
 		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_rows, &o);
+}
+
+/* compare_rows() for counters. */
+struct counter_order { enum summary_counter by; bool reverse; };
+
+static int compare_counters(const void *a, const void *b, void *arg)
+{
+	const struct summary_row *x = a, *y = b;
+	const struct counter_order *o = arg;
+	uint64_t v = x->counter[o->by], w = y->counter[o->by];
+	int c = v != w ? (v > w ? -1 : 1) : by_text(x, y);
+
+	return o->reverse ? -c : c;
+}
+
+void summary_sort_counter(struct summary *s, enum summary_counter by, bool reverse)
+{
+	struct counter_order o = { by, reverse };
+
+	if (s->rows.n)
+		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_counters, &o);
 }
 
 uint64_t summary_self(const struct summary *s)
@@ -159,6 +195,8 @@ static void print_titles(const struct summary *s, unsigned columns, struct out *
 	}
 	if (s->kernel)
 		out_printf(o, "%*s%*s", COLUMN, "KERNEL", COLUMN, "BLOCKED");
+	for (unsigned c = 0; s->counters && c < SUMMARY_COUNTERS; c++)
+		out_printf(o, "%*s", COLUMN, counters[c].title);
 	out_printf(o, "  %s\n", s->title ? s->title : s->by_thread ? "THREAD" : "FUNCTION");
 }
 
@@ -185,6 +223,22 @@ static void print_column(const struct summary *s, const struct summary_row *r, u
 			   (unsigned)(share % 100));
 }
 
+static void print_counters(const struct summary_row *r, struct out *o)
+{
+	for (unsigned c = 0; c < SUMMARY_COUNTERS; c++)
+		if (counters[c].time)
+			summary_print_time(o, r->counter[c]);
+		else
+			out_u64(o, r->counter[c], COLUMN, ' ');
+}
+
+static void print_json_counters(const struct summary_row *r, struct out *o)
+{
+	for (unsigned c = 0; c < SUMMARY_COUNTERS; c++)
+		out_printf(o, ",\"%s%s\":%" PRIu64, counters[c].word, counters[c].time ? "_ns" : "",
+			   r->counter[c]);
+}
+
 /* Without any time (the function tracer, events) the table has calls alone. */
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
@@ -205,6 +259,8 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 			summary_print_time(o, r->in_kernel);
 			summary_print_time(o, r->blocked);
 		}
+		if (s->counters)
+			print_counters(r, o);
 		out_bytes(o, "  ", 2);
 		/* A thread's name is the program's to choose. */
 		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);
@@ -280,6 +336,8 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 		if (s->kernel)
 			out_printf(o, ",\"kernel_ns\":%" PRIu64 ",\"blocked_ns\":%" PRIu64,
 				   r->in_kernel, r->blocked);
+		if (s->counters)
+			print_json_counters(r, o);
 		out_str(o, "}\n");
 	}
 }

@@ -148,6 +148,25 @@ static __attribute__((noinline)) void add_kernel(struct tally *t, const struct t
 	f->blocked += time.blocked;
 }
 
+static void sum_up(struct thread_count *into, const struct thread_count *from)
+{
+	into->cpu += from->cpu;
+	into->asleep += from->asleep;
+	into->switches += from->switches;
+	into->faults += from->faults;
+}
+
+/* As add_kernel(). */
+static __attribute__((noinline)) void add_counters(struct tally *t, const struct tally_slot *slot,
+						   const struct call_step *s)
+{
+	const struct thread_count count =
+		thread_counters_between(t->counters, t->tid, s->begin, s->tsc);
+
+	if (slot->active == 1)
+		sum_up(&function_of(t, slot->index)->count, &count);
+}
+
 /* Inlined into tracks_feed's fast path. */
 static inline __attribute__((always_inline)) void tally_step(void *arg, const struct call_step *s)
 {
@@ -158,6 +177,8 @@ static inline __attribute__((always_inline)) void tally_step(void *arg, const st
 	else if (s->kind == CALL_LEAVE) {
 		if (__builtin_expect(t->kernel != NULL, 0))
 			add_kernel(t, function_slot(t, s->fn), s);
+		if (__builtin_expect(t->counters != NULL, 0))
+			add_counters(t, function_slot(t, s->fn), s);
 		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
 			 s->tsc - s->begin - s->inside);
 	} else if (s->kind == CALL_ONLY)
@@ -244,6 +265,7 @@ void tally_merge(struct tally_function *into, const struct tally_function *from)
 	into->sum += from->sum;
 	into->kernel += from->kernel;
 	into->blocked += from->blocked;
+	sum_up(&into->count, &from->count);
 	into->min = from->min < into->min ? from->min : into->min;
 	into->max = from->max > into->max ? from->max : into->max;
 	histogram_merge(&into->durations, &from->durations);

@@ -4,6 +4,7 @@
 #pragma once
 #include "trace/tracks.h"
 #include "base/histogram.h"
+#include "report/thread_counters.h"
 
 struct tally_function {
 	uint32_t image, fn;
@@ -15,6 +16,7 @@ struct tally_function {
 	uint64_t min, max;
 	/* of `total`: in the kernel, and blocked (kernel_times.h) */
 	uint64_t kernel, blocked;
+	struct thread_count count; /* of `total` (thread_counters.h) */
 	struct histogram durations;
 };
 
@@ -46,6 +48,7 @@ struct tally {
 	struct calls_counts counts;
 	VEC(uint64_t) events;                    /* by index */
 	const struct kernel_times *kernel; /* or NULL */
+	const struct thread_counters *counters; /* or NULL */
 	bool groups;           /* ids are not functions', but numbers of an input's own */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */

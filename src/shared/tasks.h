@@ -66,6 +66,8 @@ struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
 /* A code that is not known: the handler has no SA_SIGINFO, so the kernel tells nobody in the
  * process. */
 #define TASK_CODE_UNKNOWN INT32_MIN
+/* Of exceptions:page_fault_user. */
+struct task_fault { uint64_t address, ip, error_code; };
 struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
 
 /* In the session memory: a thread that is about to execute a program leaves its name here, for the

@@ -105,6 +105,7 @@ static const struct option record_options[] = {
 	  .set = set_rotate },
 	{ 0, "keep", "N", "of --rotate's files keep the newest N, and remove the others; what they had is counted",
 	  .set = set_keep },
+	{ 0, "counters", NULL, "the calls' CPU time, context switches and page faults, too, for brace report --counters", .set = set_counters, .append = true },
 	{ 0, "last", "N", "when a signal ends the program, print the last N calls of each thread "
 	  "(default: 10 with --mode overwrite, otherwise 0)", set_last },
 	END
@@ -243,6 +244,8 @@ static const struct option report_options[] = {
 	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name or "
 	  "module", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
+	{ 0, "counters", NULL, "of a trace of record --counters: of each function's total the time on a processor and asleep, context switches, page faults; -s takes these: cpu, asleep, switches, faults",
+	  set_flag, TO(counters) },
 	CHARGE_HANDLERS,
 	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	END

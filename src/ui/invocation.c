@@ -142,6 +142,15 @@ int set_causal_order(struct invocation *inv, const struct option *o, const char 
 	return add_write(inv, o, "trace_options", "causal-order");
 }
 
+/* The events are beside the functions, not instead of them. */
+int set_counters(struct invocation *inv, const struct option *o, const char *value,
+		 struct err *err)
+{
+	inv->counters = true;
+	add_write(inv, o, "set_event", "sched:sched_switch");
+	return add_write(inv, o, "set_event", "exceptions:page_fault_user");
+}
+
 /* The tracers' own options, and which functions they are for. */
 int set_args(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
@@ -620,7 +629,7 @@ static bool is_written(const struct invocation *inv, const char *file)
 /* With events alone no function is recorded, unless another option asks for functions. */
 const char *invocation_usual_tracer(const struct invocation *inv)
 {
-	bool events = false, functions = false;
+	bool events = false, functions = inv->counters;
 
 	for (size_t i = 0; i < inv->writes.n; i++) {
 		const char *file = inv->writes.at[i].file;

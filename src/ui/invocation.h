@@ -116,6 +116,7 @@ struct invocation {
 	bool kernel_only, user_only;
 	bool open; /* of html */
 	bool search; /* of help */
+	bool counters; /* --counters */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */
@@ -127,7 +128,7 @@ struct invocation {
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
 	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to,
-	set_delay, set_count, set_max_size, set_rotate, set_keep, set_follow_end;
+	set_delay, set_count, set_max_size, set_counters, set_rotate, set_keep, set_follow_end;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

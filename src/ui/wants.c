@@ -39,6 +39,7 @@ const struct help_want wants[] = {
 	{ "lose no record, whatever it costs", "brace record --mode block -- PROGRAM", "lost loss overflow buffer wait" },
 	{ "record for days on a small disk", "brace record --rotate 100M --keep 5 -- PROGRAM", "long file size limit rotation" },
 	{ "leave the time asleep out of durations", "brace graph -O nosleep-time -- PROGRAM", "off cpu blocked waiting sched sleep" },
+	{ "tell time on the CPU from waiting, by function", "brace record --counters -- PROGRAM; brace report --counters", "page faults context switches preempted blocked counters" },
 	{ "see when threads start, stop and switch", "brace record -e 'task:*' -e sched:sched_switch -- PROGRAM", "scheduler context switch fork exec exit thread" },
 	{ "stop recording when something happens", "brace record -e EVENT -R traceoff -- PROGRAM", "trigger condition snapshot" },
 	{ "see calls inside libraries", "brace record -L '*' -- PROGRAM", "shared library libc module so" },

@@ -23,7 +23,7 @@ static int setup(void **state)
 
 	c = events_new();
 	tasks_provider.add_common(c);
-	if (tasks_add_switch(c, &kernel, &err) < 0 || tasks_add_signal(c, &kernel, &err) < 0)
+	if (tasks_add_switch(c, &kernel, &err) < 0 || tasks_add_signal(c, &kernel, &err) < 0 || tasks_add_fault(c, &kernel, &err) < 0)
 		fail_msg("%s", err.text);
 	return 0;
 }
@@ -102,11 +102,13 @@ static void where_the_agent_writes(void **state)
 		switched[] = { PLACE(task_switch, prev_comm), PLACE(task_switch, prev_pid), PLACE(task_switch, prev_prio),
 			       PLACE(task_switch, prev_state), PLACE(task_switch, next_comm), PLACE(task_switch, next_pid),
 			       PLACE(task_switch, next_prio) },
+		faulted[] = { PLACE(task_fault, address), PLACE(task_fault, ip), PLACE(task_fault, error_code) },
 		forked[] = { PLACE(task_fork, parent_comm), PLACE(task_fork, parent_pid), PLACE(task_fork, child_comm),
 			     PLACE(task_fork, child_pid) };
 
 	check_places("signal", "signal_deliver", delivered, 5);
 	check_places("sched", "sched_switch", switched, 7);
+	check_places("exceptions", "page_fault_user", faulted, 3);
 	check_places("task", "task_newtask", new, 4);
 	check_places("task", "task_rename", renamed, 4);
 	check_places("task", "task_exit", ended, 3);

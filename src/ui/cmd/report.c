@@ -12,6 +12,7 @@
 #include "report/durations.h"
 #include "report/kernel_times.h"
 #include "report/path_sums.h"
+#include "report/thread_counters.h"
 #include "ui/commands.h"
 #include "ui/globs.h"
 #include "ui/part_summary.h"
@@ -19,11 +20,17 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
+/* Whether -s names a column of --counters. */
+static bool by_counter(const struct invocation *inv)
+{
+	return inv->counters && inv->sort && summary_counter_find(inv->sort) != SUMMARY_COUNTERS;
+}
+
 /* Without -s a column that always exists; print_report then chooses by what the trace has.
  * EXIT_BRACE: no such column. */
 static int sort_column(const struct invocation *inv, enum summary_column *out)
 {
-	*out = inv->sort ? summary_column_find(inv->sort) : SUMMARY_NAME;
+	*out = inv->sort && !by_counter(inv) ? summary_column_find(inv->sort) : SUMMARY_NAME;
 	if (*out != SUMMARY_COLUMNS_N)
 		return 0;
 	say("brace: no column %s to sort by; there are", inv->sort);
@@ -40,6 +47,7 @@ struct report {
 	enum part_rows rows;
 	enum summary_column column;
 	struct kernel_times *kernel; /* or NULL */
+	struct thread_counters *counters; /* or NULL */
 	struct function_list globs, functions; /* operands; of --callers and its like */
 };
 
@@ -141,6 +149,16 @@ static int check_column(const struct report *r, const struct summary *s)
 	return EXIT_BRACE;
 }
 
+static void sort_rows(const struct report *r, struct summary *s)
+{
+	const struct invocation *inv = r->inv;
+
+	if (by_counter(inv))
+		summary_sort_counter(s, summary_counter_find(inv->sort), inv->reverse);
+	else
+		summary_sort(s, inv->sort ? r->column : summary_default_column(s), inv->reverse);
+}
+
 /* The rows are made of all functions first: times of a function count those it calls, matched or
  * not. */
 static int print_rows(struct report *r)
@@ -161,7 +179,7 @@ static int print_rows(struct report *r)
 		status = check_matched(r, &s);
 	}
 	if (!status) {
-		summary_sort(&s, inv->sort ? r->column : summary_default_column(&s), inv->reverse);
+		sort_rows(r, &s);
 		status = print_summary(inv, &s);
 	}
 	summary_free(&s);
@@ -244,10 +262,33 @@ static int choose_side(struct report *r)
 	return e ? say_error(&err) : 0;
 }
 
+/* With --counters: rows are of functions, since a call counts in one row only. */
+static int read_counters(struct report *r)
+{
+	struct source *source;
+	struct err err;
+	int e;
+
+	if (!r->inv->counters)
+		return 0;
+	if (r->rows != PART_FUNCTIONS || r->inv->histogram || r->inv->call_tree) {
+		say("brace: --counters is for rows of functions: leave --by, --callers, --callees, "
+		    "--tree and --histogram out\n");
+		return EXIT_BRACE;
+	}
+	if (thread_counters_check(store_info(r->reader), &err))
+		return say_error(&err);
+	source = store_source(r->reader);
+	e = thread_counters_make(source, &r->counters, &err);
+	source->ops->close(source);
+	return e ? say_error(&err) : 0;
+}
+
 static int print_report(struct report *r)
 {
 	int status = choose_side(r);
 
+	status = status ? status : read_counters(r);
 	if (status)
 		return status;
 
@@ -257,6 +298,7 @@ static int print_report(struct report *r)
 	if (status)
 		return status;
 	r->part.in.kernel = r->kernel;
+	r->part.in.counters = r->counters;
 	return r->inv->call_tree ? print_tree(r) : print_rows(r);
 }
 
@@ -285,6 +327,7 @@ int cmd_report(struct invocation *inv)
 		status = print_report(&r);
 	part_summary_close(&r.part);
 	kernel_times_free(r.kernel);
+	thread_counters_free(r.counters);
 	store_close(r.reader);
 	function_list_free(&r.globs);
 	function_list_free(&r.functions);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Made by `brace report` on its one thread, before the workers read it. Memory is that of the
+ * switches and faults. A thread's notices come by the kernel's clock, calls by the processor's: a
+ * notice within some 100 ns of a call's begin or end may be counted for the wrong side. Records may
+ * be a damaged file's: times that go back are taken as the ones before. */
+#include "report/thread_counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "event/format.h"
+
+/* off, asleep: ticks of all periods off the processor up to this one's end. */
+struct off_processor { uint64_t from, to, off, asleep; bool sleeps; };
+
+struct counted_thread {
+	uint32_t tid;
+	uint64_t left;          /* the processor, then; 0: it has it, or nobody knows */
+	bool sleeps;            /* it left of its own accord */
+	VEC(struct off_processor) off;
+	VEC(uint64_t) faults;   /* when */
+};
+
+struct thread_counters {
+	VEC(struct counted_thread) threads; /* by tid */
+	uint32_t switches, faults;          /* numbers of the events; UINT32_MAX: none */
+	uint16_t prev, state;               /* offsets of fields */
+};
+
+#define SLEEPS 0xffu /* of prev_state: as in kernel_times.c */
+
+/* --- which events ------------------------------------------------------------------------- */
+
+static const struct trace_event *find_event(const struct trace_info *info, const char *system,
+					    const char *name)
+{
+	for (size_t i = 0; i < info->events.n; i++)
+		if (!strcmp(info->events.at[i].system, system) &&
+		    !strcmp(info->events.at[i].name, name))
+			return &info->events.at[i];
+	return NULL;
+}
+
+int thread_counters_check(const struct trace_info *info, struct err *err)
+{
+	if (trace_info_is_merged(info))
+		return err_set(err, ENOENT,
+			       "a trace of a program and the kernel has no counters: its columns "
+			       "KERNEL and BLOCKED tell where the time went");
+	if (find_event(info, "sched", "sched_switch"))
+		return 0;
+	return err_set(err, ENOENT,
+		       "the trace has no counters: brace record --counters records them");
+}
+
+/* 0: there is no such field of this size. */
+static uint16_t offset_of(const struct event_format *f, const char *name, uint16_t size)
+{
+	enum event_field_kind kind;
+	const struct event_field *field = event_find_field(f, name, strlen(name), &kind);
+
+	return field && field->size == size ? field->offset : 0;
+}
+
+static void find_events(struct thread_counters *c, const struct trace_info *info)
+{
+	const struct trace_event *s = find_event(info, "sched", "sched_switch"),
+				 *f = find_event(info, "exceptions", "page_fault_user");
+	struct event_format *format =
+		s ? event_format_parse(s->format, strlen(s->format), s->system, NULL) : NULL;
+
+	c->switches = c->faults = UINT32_MAX;
+	if (f)
+		c->faults = f->index;
+	if (!format)
+		return;
+	c->prev = offset_of(format, "prev_pid", 4);
+	c->state = offset_of(format, "prev_state", 8);
+	if (c->prev && c->state)
+		c->switches = s->index;
+	event_format_free(format);
+}
+
+/* Bytes at an offset of the record; the payload begins at its byte 8. 0: it is too short. */
+static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
+{
+	uint64_t v = 0;
+
+	if (offset >= 8 && offset - 8 + size <= e->count)
+		memcpy(&v, (const char *)e->payload + offset - 8, size);
+	return v;
+}
+
+/* --- threads ------------------------------------------------------------------------------ */
+
+static struct counted_thread *thread_of(struct thread_counters *c, uint32_t tid)
+{
+	size_t n = vec_bisect(&c->threads, t, t->tid < tid);
+
+	if (n < c->threads.n && c->threads.at[n].tid == tid)
+		return &c->threads.at[n];
+	(void)vec_add(&c->threads);
+	memmove(c->threads.at + n + 1, c->threads.at + n,
+		(c->threads.n - 1 - n) * sizeof(*c->threads.at));
+	c->threads.at[n] = (struct counted_thread){ .tid = tid };
+	return &c->threads.at[n];
+}
+
+static void add_period(struct counted_thread *t, uint64_t to)
+{
+	const struct off_processor last =
+		t->off.n ? t->off.at[t->off.n - 1] : (struct off_processor){ 0 };
+	uint64_t from = t->left > last.to ? t->left : last.to;
+	uint64_t ticks = to > from ? to - from : 0;
+
+	*vec_add(&t->off) = (struct off_processor){ from, from + ticks, last.off + ticks,
+						 last.asleep + (t->sleeps ? ticks : 0),
+						 t->sleeps };
+	t->left = 0;
+}
+
+/* The event is the thread's own: it stops if it is the one before, and goes on otherwise. */
+static void take_switch(struct thread_counters *c, struct counted_thread *t, const struct event *e)
+{
+	if ((uint32_t)field_at(e, c->prev, 4) == t->tid) {
+		t->left = e->tsc;
+		t->sleeps = field_at(e, c->state, 8) & SLEEPS;
+	} else if (t->left) {
+		add_period(t, e->tsc);
+	}
+}
+
+static void take_fault(struct counted_thread *t, uint64_t tsc)
+{
+	uint64_t last = t->faults.n ? t->faults.at[t->faults.n - 1] : 0;
+
+	*vec_add(&t->faults) = tsc > last ? tsc : last;
+}
+
+static void take_event(struct thread_counters *c, const struct trace_info *info,
+		       const struct event *e)
+{
+	struct counted_thread *t;
+
+	if (e->kind != EVENT_TRACE || e->thread >= info->threads.n ||
+	    (e->fn != c->switches && e->fn != c->faults))
+		return;
+	t = thread_of(c, info->threads.at[e->thread].tid);
+	if (e->fn == c->switches)
+		take_switch(c, t, e);
+	else
+		take_fault(t, e->tsc);
+}
+
+int thread_counters_make(struct source *source, struct thread_counters **out, struct err *err)
+{
+	struct thread_counters *c = mem_zalloc(sizeof(*c));
+	struct event e, last = { 0 };
+	int r;
+
+	find_events(c, source->info);
+	while ((r = source->ops->next(source, &e, err)) > 0) {
+		take_event(c, source->info, &e);
+		last = e;
+	}
+	/* Who never went on again was off to the end. */
+	for (size_t i = 0; i < c->threads.n; i++)
+		if (c->threads.at[i].left)
+			add_period(&c->threads.at[i], last.tsc);
+	if (r >= 0) {
+		*out = c;
+		return 0;
+	}
+	thread_counters_free(c);
+	return r;
+}
+
+void thread_counters_free(struct thread_counters *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->threads.n; i++) {
+		vec_free(&c->threads.at[i].off);
+		vec_free(&c->threads.at[i].faults);
+	}
+	vec_free(&c->threads);
+	free(c);
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+/* All that was before a time; cpu: ticks off the processor, for the caller to take off. */
+static struct thread_count before(const struct counted_thread *t, uint64_t tsc)
+{
+	size_t n = vec_bisect(&t->off, p, p->from < tsc);
+	const struct off_processor *p = n ? &t->off.at[n - 1] : NULL;
+	struct thread_count count = { .switches = n };
+	uint64_t rest;
+
+	count.faults = vec_bisect(&t->faults, f, *f < tsc);
+	if (!p)
+		return count;
+	rest = p->to > tsc ? p->to - tsc : 0;
+	count.cpu = p->off - rest;
+	count.asleep = p->asleep - (p->sleeps ? rest : 0);
+	return count;
+}
+
+struct thread_count thread_counters_between(const struct thread_counters *c, uint32_t tid,
+					    uint64_t from, uint64_t to)
+{
+	size_t n = vec_bisect(&c->threads, t, t->tid < tid);
+	struct thread_count a, b;
+
+	if (to <= from)
+		return (struct thread_count){ 0 };
+	if (n == c->threads.n || c->threads.at[n].tid != tid)
+		return (struct thread_count){ .cpu = to - from };
+	a = before(&c->threads.at[n], from);
+	b = before(&c->threads.at[n], to);
+	return (struct thread_count){ to - from - (b.cpu - a.cpu), b.asleep - a.asleep,
+				      b.switches - a.switches, b.faults - a.faults };
+}
