@@ -2,7 +2,7 @@
 /* The parser, on any thread; it owns the struct's memory. Bytes are untrusted: they may come from a
  * program's file. The parser looks for the next byte that ends a key, and takes what the byte says:
  * a value, an open brace, a closing one, or a key alone. */
-#include "config/bootconfig.h"
+#include "config/parsing.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,15 +12,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-
-struct parser {
-	struct bootconfig *c;
-	struct err *err;
-	const char *at;          /* the byte to be read next */
-	uint32_t key;            /* the key whose subkeys are read: that of the innermost brace */
-	uint32_t open[BOOTCONFIG_WORDS_MAX]; /* keys outside of each open brace */
-	unsigned depth;
-};
 
 /* --- places ------------------------------------------------------------------------------ */
 
@@ -37,7 +28,7 @@ struct bootconfig_place bootconfig_place(const struct bootconfig *c, size_t at)
 }
 
 /* The kernel's sentence, with the line that it speaks of. Returns -EINVAL. */
-static int fault(struct parser *p, const char *where, const char *sentence)
+int parsing_fault(struct parser *p, const char *where, const char *sentence)
 {
 	const size_t at = (size_t)(where - p->c->text);
 	const struct bootconfig_place place = bootconfig_place(p->c, at);
@@ -76,7 +67,7 @@ static const char *skip_comment(const char *at)
 static int count_node(struct parser *p, const char *where)
 {
 	if (p->c->nodes == BOOTCONFIG_NODES_MAX)
-		return fault(p, where, "Too many nodes");
+		return parsing_fault(p, where, "Too many nodes");
 	p->c->nodes++;
 	return 0;
 }
@@ -119,7 +110,7 @@ static bool is_word(const char *word, size_t n)
 }
 
 /* Finds or makes the key between two places, WORD.WORD..., below p->key. */
-static int take_key(struct parser *p, const char *begin, const char *end, uint32_t *key)
+int parsing_key(struct parser *p, const char *begin, const char *end, uint32_t *key)
 {
 	const char *word = skip_spaces(begin), *dot;
 	uint32_t found;
@@ -132,7 +123,7 @@ static int take_key(struct parser *p, const char *begin, const char *end, uint32
 		dot = memchr(word, '.', (size_t)(end - word));
 		n = (size_t)((dot ? dot : end) - word);
 		if (!is_word(word, n))
-			return fault(p, word, "Invalid keyword");
+			return parsing_fault(p, word, "Invalid keyword");
 		found = find_child(p->c, *key, word, n);
 		if (found == BOOTCONFIG_NONE) {
 			e = count_node(p, word);
@@ -162,9 +153,9 @@ static int take_value(struct parser *p, const char *at, struct bootconfig_value 
 		quote = *begin++;
 	for (end = begin; *end && (quote ? *end != quote : !strchr(",;\n#}", *end)); end++)
 		if (!isprint((unsigned char)*end) && !isspace((unsigned char)*end))
-			return fault(p, end, "Non printable value");
+			return parsing_fault(p, end, "Non printable value");
 	if (quote && !*end)
-		return fault(p, end, "No closing quotes");
+		return parsing_fault(p, end, "No closing quotes");
 	v->at = (size_t)(begin - p->c->text);
 	v->text = mem_strndup(begin, (size_t)((quote ? end : trim_end(begin, end)) - begin));
 	if (quote) {
@@ -172,7 +163,7 @@ static int take_value(struct parser *p, const char *at, struct bootconfig_value 
 		while (*end != '\n' && isspace((unsigned char)*end))
 			end++;
 		if (*end && !strchr(",;\n#}", *end))
-			return fault(p, end, "No value delimiter");
+			return parsing_fault(p, end, "No value delimiter");
 	}
 	p->at = *end == '#' ? skip_comment(end) : end + !!*end;
 	return *end == '#' ? '\n' : (unsigned char)*end;
@@ -181,9 +172,20 @@ static int take_value(struct parser *p, const char *at, struct bootconfig_value 
 static int close_brace(struct parser *p, const char *where)
 {
 	if (!p->depth)
-		return fault(p, where, "Unexpected closing brace");
+		return parsing_fault(p, where, "Unexpected closing brace");
 	p->key = p->open[--p->depth];
 	return 0;
+}
+
+int parsing_value(struct parser *p, uint32_t key, const struct bootconfig_value *v)
+{
+	int e = count_node(p, p->c->text + v->at);
+
+	if (e)
+		free(v->text);
+	else
+		*vec_add(&p->c->keys.at[key].values) = *v;
+	return e;
 }
 
 /* Adds the values that stand from a place on to a key. */
@@ -195,13 +197,12 @@ static int take_values(struct parser *p, uint32_t key, const char *at)
 		struct bootconfig_value v = { 0 };
 
 		end = take_value(p, at, &v);
-		if (end >= 0 && count_node(p, p->c->text + v.at))
-			end = -EINVAL;
 		if (end < 0) {
 			free(v.text);
 			return end;
 		}
-		*vec_add(&p->c->keys.at[key].values) = v;
+		if (parsing_value(p, key, &v))
+			return -EINVAL;
 		at = p->at;
 	} while (end == ',');
 	return end == '}' ? close_brace(p, p->at - 1) : 0;
@@ -223,12 +224,12 @@ static int take_assignment(struct parser *p, const char *op)
 	int e;
 
 	if (*op != '=' && *values++ != '=')
-		return fault(p, op, *op == '+' ? "Wrong '+' operator" : "Wrong ':' operator");
-	e = take_key(p, p->at, op, &key);
+		return parsing_fault(p, op, *op == '+' ? "Wrong '+' operator" : "Wrong ':' operator");
+	e = parsing_key(p, p->at, op, &key);
 	if (e)
 		return e;
 	if (*op == '=' && p->c->keys.at[key].values.n)
-		return fault(p, skip_spaces(values), "Value is redefined");
+		return parsing_fault(p, skip_spaces(values), "Value is redefined");
 	if (*op == ':')
 		drop_values(p->c, key);
 	return take_values(p, key, values);
@@ -239,12 +240,12 @@ static int take_assignment(struct parser *p, const char *op)
 static int open_brace(struct parser *p, const char *brace)
 {
 	uint32_t key;
-	int e = take_key(p, p->at, brace, &key);
+	int e = parsing_key(p, p->at, brace, &key);
 
 	if (e)
 		return e;
 	if (p->depth == BOOTCONFIG_WORDS_MAX)
-		return fault(p, brace, "Exceed max depth of braces");
+		return parsing_fault(p, brace, "Exceed max depth of braces");
 	p->open[p->depth++] = p->key;
 	p->key = key;
 	p->at = brace + 1;
@@ -256,7 +257,7 @@ static int take_bare_key(struct parser *p, const char *end)
 {
 	uint32_t key;
 
-	return trim_end(p->at, end) == p->at ? 0 : take_key(p, p->at, end, &key);
+	return trim_end(p->at, end) == p->at ? 0 : parsing_key(p, p->at, end, &key);
 }
 
 /* One step: up to the next byte that says what stands before it. */
@@ -267,7 +268,7 @@ static int take_step(struct parser *p)
 
 	if (!end) {
 		p->at = skip_spaces(p->at);
-		return *p->at ? fault(p, p->at, "No delimiter") : 0;
+		return *p->at ? parsing_fault(p, p->at, "No delimiter") : 0;
 	}
 	if (strchr("=+:", *end))
 		return take_assignment(p, end);
@@ -292,11 +293,18 @@ static int check_sizes(struct parser *p)
 			words++;
 		}
 		if (bytes > BOOTCONFIG_KEY_MAX)
-			return fault(p, where, "Too long key length");
+			return parsing_fault(p, where, "Too long key length");
 		if (words > BOOTCONFIG_WORDS_MAX)
-			return fault(p, where, "Too many key words");
+			return parsing_fault(p, where, "Too many key words");
 	}
 	return 0;
+}
+
+/* In the kernel's grammar a key stands before a brace, and no quote behind it. */
+static bool is_json(const char *text)
+{
+	text = skip_spaces(text);
+	return *text == '{' && *skip_spaces(text + 1) == '"';
 }
 
 int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, size_t n,
@@ -313,12 +321,16 @@ int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, 
 	c->text = mem_strndup(bytes, n);
 	add_key(c, BOOTCONFIG_NONE, c->text, 0);
 	p.at = c->text;
+	if (is_json(p.at)) {
+		p.at = skip_spaces(p.at);
+		e = parsing_json(&p);
+	}
 	while (!e && *p.at)
 		e = take_step(&p);
 	if (!e && p.depth)
-		e = fault(&p, c->text + c->keys.at[p.key].at, "Brace is not closed");
+		e = parsing_fault(&p, c->text + c->keys.at[p.key].at, "Brace is not closed");
 	if (!e && c->keys.n == 1)
-		e = fault(&p, c->text, "Empty config");
+		e = parsing_fault(&p, c->text, "Empty config");
 	return e ? e : check_sizes(&p);
 }
 

@@ -42,8 +42,9 @@ struct bootconfig {
 	unsigned nodes;
 };
 
-/* Parses n bytes, which may hold anything; `name` names them in messages. 0, or -errno and *err,
- * which has line and column, and the line itself. bootconfig_free() it in any case. */
+/* Parses n bytes, which may hold anything, in the kernel's grammar or as bootconfig_json() writes;
+ * `name` names them in messages. 0, or -errno and *err, which has line and column, and the line
+ * itself. bootconfig_free() it in any case. */
 int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, size_t n,
 		     struct err *err);
 /* Reads a file and parses it; the name - is standard input. */

@@ -53,7 +53,7 @@ static const struct option trace_options[] = {
 	  "(the program waits, nothing is lost)", .set = set_mode },
 	{ 0, "causal-order", NULL, "records of threads that hand over within nanoseconds come in the order of cause and effect; each "
 	  "call costs two thirds more", .set = set_causal_order },
-	{ 0, "config", "FILE", "settings, events and histograms from a boot configuration, as the kernel takes it (also the "
+	{ 0, "config", "FILE", "settings, events and histograms from a boot configuration, as the kernel takes it, or a profile's name (also the "
 	  "variable BRACE_CONFIG); options are stronger", set_text, TO(config) },
 	{ 0, "strict", NULL, "a key of --config that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	{ 'v', "verbose", NULL, "print each write to a settings file", set_flag, TO(verbose) },
@@ -66,6 +66,7 @@ static const struct option config_options[] = {
 	{ 0, "explain", NULL, "print the writes to ftrace's files that it stands for", set_flag, TO(explain) },
 	{ 0, "apply", NULL, "carry it out in the session in the background", set_flag, TO(config_apply) },
 	{ 0, "save", NULL, "print the settings of the session in the background as a configuration", set_flag, TO(config_save) },
+	{ 0, "profiles", NULL, "list the configurations that --config takes by name: ~/.config/brace/NAME.bconf", set_flag, TO(profiles) },
 	{ 0, "strict", NULL, "a key that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	END
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ui/probe_option.h"
+#include "ui/profiles.h"
 #include "ui/say.h"
 
 char *config_option_place(const struct config_use *u, size_t at)
@@ -142,12 +143,17 @@ int config_option_read(struct invocation *inv, struct err *err)
 {
 	const char *name = config_name(inv);
 	struct config_use *u;
+	char *path;
 	int e;
 
 	if (!name)
 		return 0;
+	path = profile_find(name, err);
+	if (!path)
+		return -err->code;
 	inv->config_use = u = mem_zalloc(sizeof(*u));
-	e = bootconfig_read(&u->file, name, err);
+	e = bootconfig_read(&u->file, path, err);
+	free(path);
 	if (e)
 		return e;
 	config_writes(&u->file, &u->writes);

@@ -117,6 +117,7 @@ struct invocation {
 	bool open; /* of html */
 	bool search; /* of help */
 	bool counters; /* --counters */
+	bool profiles; /* of config */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */

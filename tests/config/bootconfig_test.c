@@ -60,6 +60,25 @@ static void unescape(FILE *out, const char *line)
 	fputc('\n', out);
 }
 
+/* As JSON it is the same configuration; JSON that is larger than a file may be is none. */
+static void check_json_again(const struct bootconfig *b, const char *listing)
+{
+	char *json = printed(bootconfig_json, b), *text;
+	struct bootconfig again;
+	struct err err;
+	int e = bootconfig_parse(&again, "f", json, strlen(json), &err);
+
+	if (e && strlen(json) <= BOOTCONFIG_BYTES_MAX)
+		fail_msg("%s\n%s", json, err.text);
+	if (!e) {
+		text = printed(bootconfig_list, &again);
+		assert_string_equal(text, listing);
+		free(text);
+	}
+	bootconfig_free(&again);
+	free(json);
+}
+
 static void check_case(struct one_case *c)
 {
 	struct bootconfig b;
@@ -87,6 +106,7 @@ static void check_case(struct one_case *c)
 		text = printed(bootconfig_list, &b);
 		if (strcmp(text, c->listing))
 			fail_msg("%s: listed as\n%swanted\n%s", c->name, text, c->listing);
+		check_json_again(&b, c->listing);
 		listed = strlen(text);
 		bootconfig_free(&b);
 		/* A listing is a configuration, and lists itself. */
@@ -285,13 +305,62 @@ static void test_json(void **state)
 	bootconfig_free(&c);
 }
 
+/* What JSON has and a configuration has not, each with its place. */
+static void test_json_faults(void **state)
+{
+	static const struct { const char *text, *fault; } faults[] = {
+		{ "{}", "f:1:1: Invalid keyword" },
+		{ "{\"a\" 1}", "f:1:6: A colon belongs here" },
+		{ "{\"a\":1,}", "f:1:8: A string in double quotes belongs here" },
+		{ "{\"a\":1", "f:1:7: A comma or } belongs here" },
+		{ "{\"a\":[1", "f:1:8: A comma or ] belongs here" },
+		{ "{\"a\":\n null}", "f:2:2: A string, a number, an array, an object or true belongs here; a key without a value is true" },
+		{ "{\"a\":[[1]]}", "f:1:7: A string, a number, an array, an object or true belongs here; a key without a value is true" },
+		{ "{\"a b\":1}", "f:1:3: Invalid keyword" },
+		{ "{\"\":1}", "f:1:3: Invalid keyword" },
+		{ "{\"a\":1,\"a\":2}", "f:1:12: Value is redefined" },
+		{ "{\"a\":{\"\":{}}}", "f:1:10: The member \"\" has the key's own values" },
+		{ "{\"a\":\"\\u00e9\"}", "f:1:7: Non printable value" },
+		{ "{\"a\":\"\\u00\"}", "f:1:7: Non printable value" },
+		{ "{\"a\":\"\\", "f:1:6: No closing quotes" },
+		{ "{\"a\":\"'\\\"\"}", "f:1:7: A value has one kind of quotes at most" },
+		{ "{\"a\":1} 2", "f:1:9: Nothing belongs behind the last brace" },
+		{ "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{",
+		  "f:1:86: Exceed max depth of braces" },
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct bootconfig c;
+		struct err err;
+
+		assert_int_equal(bootconfig_parse(&c, "f", faults[i].text, strlen(faults[i].text), &err), -EINVAL);
+		assert_string_equal(err.text, faults[i].fault);
+		bootconfig_free(&c);
+	}
+}
+
+static void test_json_input(void **state)
+{
+	static const char text[] = " {\"a.b\": {\"\": [\"x\", -2.5e3], \"c\": true, \"d\": [], \"e\": \"\\u0041\\n\\/\"}}\n";
+	struct bootconfig c;
+	struct err err;
+	char *list;
+
+	assert_int_equal(bootconfig_parse(&c, "f", text, strlen(text), &err), 0);
+	list = printed(bootconfig_list, &c);
+	assert_string_equal(list, "a.b = \"x\", \"-2.5e3\"\na.b.c = \"\"\na.b.d = \"\"\na.b.e = \"A\n/\"\n");
+	free(list);
+	bootconfig_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),	    cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_order),	    cmocka_unit_test(test_hist),
 		cmocka_unit_test(test_definitions), cmocka_unit_test(test_remarks),
-		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_json),	    cmocka_unit_test(test_json_faults),
+		cmocka_unit_test(test_json_input),
 	};
 
 	return cmocka_run_group_tests_name("bootconfig", tests, NULL, NULL);

@@ -112,6 +112,42 @@ result "--explain" $? "$T/out"
 result "a listing lists itself" $? "$T/err"
 "$BRACE" config --json "$T/functions" | python3 -c 'import json, sys; assert json.load(sys.stdin)["ftrace"]["ftrace"]["filters"] == ["leaf", "tiny", "re*"]'
 result "--json" $?
+"$BRACE" config --json "$T/functions" | "$BRACE" config --list - 2>"$T/err" | cmp -s - <("$BRACE" config --list "$T/functions" 2>/dev/null)
+result "--json is a configuration, too" $? "$T/err"
+
+# --- profiles
+export XDG_CONFIG_HOME=$T/home
+mkdir -p "$T/home/brace" "$T/here"
+"$BRACE" config --profiles >"$T/out" 2>"$T/err"
+[ $? = 0 ] && [ ! -s "$T/out" ] && grep -q 'no profiles' "$T/err"
+result "no profiles" $? "$T/err"
+cp "$T/functions" "$T/home/brace/three.bconf"
+"$BRACE" config --json "$T/functions" >"$T/home/brace/other.json"
+touch "$T/home/brace/notes.txt" "$T/home/brace/.bconf"
+"$BRACE" config --profiles >"$T/out" 2>"$T/err"
+printf '%-16s%s\n' other "$T/home/brace/other.json" three "$T/home/brace/three.bconf" | cmp -s - "$T/out"
+result "--profiles" $? "$T/out"
+for name in three other; do
+	(cd "$T/here" && "$BRACE" record -q -o "$T/by-profile" --config $name -- "$SHAPES") >"$T/out" 2>"$T/err"
+	counted "$T/by-profile" | cmp -s - "$T/b"
+	result "--config $name: a profile" $? "$T/err"
+done
+(cd "$T/here" && BRACE_CONFIG=three "$BRACE" record -q -o "$T/by-profile" -- "$SHAPES") >"$T/out" 2>"$T/err"
+counted "$T/by-profile" | cmp -s - "$T/b"
+result "BRACE_CONFIG: a profile" $? "$T/err"
+echo 'ftrace.tracer = function' >"$T/here/three"
+(cd "$T/here" && "$BRACE" config -l three) >"$T/out" 2>"$T/err"
+grep -qx 'ftrace.tracer = "function"' "$T/out"
+result "a file of this name goes before" $? "$T/out"
+(cd "$T/here" && "$BRACE" config -l ./other) >"$T/out" 2>"$T/err"
+[ $? = 125 ] && grep -q 'other' "$T/err"
+result "with a slash it is a file" $? "$T/err"
+(cd "$T/here" && "$BRACE" config -l nonesuch) >"$T/out" 2>"$T/err"
+[ $? = 125 ] && grep -qF "no such file, and no profile $T/home/brace/nonesuch.bconf" "$T/err"
+result "neither a file nor a profile" $? "$T/err"
+"$BRACE" config --profiles x >"$T/out" 2>"$T/err"
+check_that "--profiles takes no file" grep -q 'takes no file' "$T/err"
+
 "$BRACE" config --list --json "$T/functions" >"$T/out" 2>"$T/err"
 check_that "two wishes are one too many" grep -qF 'not several' "$T/err"
 "$BRACE" config "$T/none" >"$T/out" 2>"$T/err"

@@ -9,6 +9,7 @@
 #include "ui/commands.h"
 #include "ui/config_option.h"
 #include "ui/config_save.h"
+#include "ui/profiles.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/session_set.h"
@@ -66,6 +67,16 @@ static int save(const struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
+static int list_profiles(const struct invocation *inv)
+{
+	struct screen o;
+
+	screen_open(&o, inv, SCREEN_PAGED, NULL);
+	if (!profiles_list(&o.text))
+		say("brace: there are no profiles: files NAME.bconf or NAME.json in ~/.config/brace\n");
+	return screen_close(&o, 0);
+}
+
 static int check(const struct invocation *inv)
 {
 	const struct config_use *u = inv->config_use;
@@ -78,14 +89,17 @@ static int check(const struct invocation *inv)
 int cmd_config(struct invocation *inv)
 {
 	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +
-			       inv->config_save;
+			       inv->config_save + inv->profiles;
 	struct err err;
 
-	if (asked > 1 || (inv->config_save && inv->n_operands)) {
-		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply and --save, not several\n"
-			      : "brace: --save prints a session's settings, and takes no file\n");
+	if (asked > 1 || ((inv->config_save || inv->profiles) && inv->n_operands)) {
+		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply, --save and --profiles, not several\n"
+		    : inv->profiles ? "brace: --profiles takes no file\n"
+				    : "brace: --save prints a session's settings, and takes no file\n");
 		return EXIT_BRACE;
 	}
+	if (inv->profiles)
+		return list_profiles(inv);
 	if (inv->config_save)
 		return save(inv);
 	if (!inv->n_operands) {
