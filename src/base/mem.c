@@ -2,9 +2,11 @@
 /* Allocation that does not return NULL. All of the tracer calls it, on any thread. When memory runs
  * out it runs the acts that were registered for this case (a background session removes its
  * socket), prints one sentence unless an act has told why, and ends brace with status 125: no
- * caller could do better, and the traced program lives on without us. */
+ * caller could do better, and the traced program lives on without us. libbrace, which must not end
+ * its host, works within mem_try(). */
 #include "base/mem.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 
 static struct mem_last_act *last_acts;
+/* Of the innermost mem_try() of this thread; NULL: none. */
+static _Thread_local jmp_buf *way_back;
 
 void mem_last_act_add(struct mem_last_act *a)
 {
@@ -32,12 +36,30 @@ static void end_for_want_of_memory(void)
 {
 	bool told = false;
 
+	if (way_back)
+		_longjmp(*way_back, 1);
 	for (struct mem_last_act *a = last_acts; a; a = a->next)
 		told |= a->act(a);
 	if (!told)
 		fputs("brace: " MEM_NONE "\n", stderr);
 	/* _Exit, not exit: handlers of atexit() might allocate. */
 	_Exit(125);
+}
+
+int mem_try(int (*what)(void *arg), void *arg)
+{
+	jmp_buf *const outer = way_back;
+	jmp_buf here;
+	int r;
+
+	if (_setjmp(here)) {
+		way_back = outer;
+		return -ENOMEM;
+	}
+	way_back = &here;
+	r = what(arg);
+	way_back = outer;
+	return r;
 }
 
 static void *or_die(void *p)
@@ -99,4 +121,13 @@ char *mem_printf(const char *fmt, ...)
 FILE *mem_stream(char **text, size_t *n)
 {
 	return or_die(open_memstream(text, n));
+}
+
+void mem_stream_close(FILE *stream, char *const *text)
+{
+	bool whole = !ferror(stream);
+
+	/* glibc's fclose() succeeds without a text if the last allocation failed. */
+	if (fclose(stream) || !whole || !*text)
+		end_for_want_of_memory();
 }

@@ -2,6 +2,7 @@
 /* Allocation for the tracer's side. Running out of memory ends brace with one
  * sentence: the traced program does not need us, and no caller could do better. */
 #pragma once
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,11 @@ struct mem_last_act {
 void mem_last_act_add(struct mem_last_act *a);    /* the caller's, until it is removed */
 void mem_last_act_remove(struct mem_last_act *a); /* does nothing if it was not added */
 
+/* Returns what(arg). If memory runs out in it, on this thread, comes back with -ENOMEM in place of
+ * brace's end. Whatever what() had allocated is lost, and data that it was changing are half
+ * changed: free and use none of them. what() must hold no lock that others wait for. */
+int mem_try(int (*what)(void *arg), void *arg);
+
 void *mem_zalloc(size_t size);                     /* zeroed; never NULL; free() it */
 void *mem_realloc(void *old, size_t n, size_t size); /* n * size, overflow checked */
 /* Copies of strings, formatted or not; never NULL; free() them. mem_strndup() reads at most n bytes
@@ -29,3 +35,5 @@ char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 
 /* open_memstream() that does not fail. *text holds after fflush() or fclose(); free() it after
  * fclose(). */
 FILE *mem_stream(char **text, size_t *n);
+/* fclose() of it, after which *text holds. Memory that ran out while it was written shows here. */
+void mem_stream_close(FILE *stream, char *const *text);

@@ -120,6 +120,6 @@ char *event_format_read(const struct event_format *e)
 	for (size_t i = 0; i < e->n; i++)
 		print_field(to, &e->fields[i]);
 	fprintf(to, "\nprint fmt: %s\n", e->print);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes records of events apart by their formats. Formats and records come from trace files, which
  * may be anybody's: each place is checked against the record's own length. Called by the table
- * `args`, on the query's thread. */
+ * `args`, on the query's thread, and by the library's cursors, each on its own. */
 #include "query/event_values.h"
 
 #include <string.h>
@@ -151,8 +151,14 @@ static struct event_value dynamic_of(const struct record *r, const struct event_
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f)
 {
 	const struct query_event *e = &load_events(l)[event];
+
 	/* Payloads are stored as whole words; the record's own length excludes the padding. */
-	struct record r = { (const uint8_t *)l->payloads.at + 8 * e->payload, e->bytes };
+	return event_value_in((const uint8_t *)l->payloads.at + 8 * e->payload, e->bytes, f);
+}
+
+struct event_value event_value_in(const void *payload, size_t bytes, const struct event_field *f)
+{
+	struct record r = { payload, bytes };
 
 	switch (event_field_kind(f)) {
 	case EVENT_STRING:

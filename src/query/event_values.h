@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of events' records as values. Private to src/query. */
+/* The fields of events' records as values. Private to src/query, but for event_value_in(). */
 #pragma once
 #include "event/format.h"
 #include "query/load.h"
@@ -33,3 +33,6 @@ const struct event_field *event_values_field(const struct event_values *v, const
 /* Reads that field of the event in row `event`. The text is of the loaded payloads, valid until
  * load_free(), and has no NUL at its end. */
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f);
+/* Reads a field of a record of which `payload` has the bytes behind the common fields. The text is
+ * the payload's. */
+struct event_value event_value_in(const void *payload, size_t bytes, const struct event_field *f);

@@ -21,38 +21,13 @@ const char *const slice_end_words[SLICE_ENDS] = {
 	[SLICE_UNKNOWN] = "unknown",
 };
 
-/* One more than image and pid: the map has no place for 0. */
-static uint64_t process_key(uint32_t pid, uint32_t image)
-{
-	return ((uint64_t)image << 32 | pid) + 1;
-}
-
-/* Threads of one pid and image are one process; an exec begins another one. */
-static void find_processes(struct load *l)
-{
-	for (size_t i = 0; i < l->info->threads.n; i++) {
-		const struct trace_thread *t = &l->info->threads.at[i];
-		uint64_t key = process_key(t->pid, t->image);
-		uint64_t row = sp_map_get(&l->process_rows, key);
-
-		if (row == SP_NONE) {
-			row = l->processes.n;
-			sp_map_set(&l->process_rows, key, row);
-			*vec_add(&l->processes) =
-				(struct query_process){ t->pid, t->image, t->tsc };
-		}
-		if (t->tsc < l->processes.at[row].tsc)
-			l->processes.at[row].tsc = t->tsc;
-		*vec_add(&l->process_of) = (uint32_t)row;
-	}
-}
-
 void load_init(struct load *l, struct store_reader *r)
 {
 	*l = (struct load){ .reader = r, .info = r ? store_info(r) : NULL };
 	l->slices.fd = l->events.fd = l->payloads.fd = -1;
 	if (r)
-		find_processes(l);
+		trace_processes_find(&l->processes, l->info);
+	l->ends.processes = &l->processes;
 }
 
 /* Frees what is needed only while the trace is read. */
@@ -65,7 +40,7 @@ static void free_reading(struct load *l)
 	l->function_rows = l->track_rows = (struct sp_map){ 0 };
 	overloads_free(&l->overloads);
 	l->overloads = (struct overloads){ 0 };
-	vec_free(&l->last);
+	track_ends_free(&l->ends);
 }
 
 void load_free(struct load *l)
@@ -76,9 +51,7 @@ void load_free(struct load *l)
 	vec_free(&l->functions);
 	vec_free(&l->names);
 	vec_free(&l->tracks);
-	vec_free(&l->processes);
-	vec_free(&l->process_of);
-	sp_map_free(&l->process_rows);
+	trace_processes_free(&l->processes);
 	spool_free(&l->slices);
 	spool_free(&l->events);
 	spool_free(&l->payloads);
@@ -117,7 +90,7 @@ static uint64_t coroutine_key(uint32_t process, uint32_t number)
  * first seen on it. */
 static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 {
-	uint64_t key = number ? coroutine_key(l->process_of.at[thread], number)
+	uint64_t key = number ? coroutine_key(l->processes.of_thread.at[thread], number)
 			      : (uint64_t)thread << 32 | UINT32_MAX;
 	uint64_t row = sp_map_get(&l->track_rows, key);
 
@@ -126,6 +99,8 @@ static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 	row = l->tracks.n;
 	*vec_add(&l->tracks) = (struct query_track){ .thread = thread, .number = number };
 	sp_map_set(&l->track_rows, key, row);
+	if (number)
+		track_ends_coroutine(&l->ends, thread, number);
 	return (uint32_t)row;
 }
 
@@ -309,49 +284,6 @@ static void take_step(void *arg, const struct call_step *s)
 	}
 }
 
-/* Notes the TSC of the thread's latest record, for calls that never end. */
-static void note_last(struct load *l, const struct event *e)
-{
-	while (l->last.n <= e->thread)
-		*vec_add(&l->last) = 0;
-	l->last.at[e->thread] = e->tsc;
-}
-
-/* Calls that are open at the end lasted until their thread's last record. */
-static void end_track(struct load *l, uint32_t process, struct track *t)
-{
-	uint32_t number = t->calls.track, thread = t->home;
-	struct event e = { 0 };
-
-	if (number) {
-		uint64_t row = sp_map_get(&l->track_rows, coroutine_key(process, number));
-
-		if (row == SP_NONE) /* it never had a call */
-			return;
-		/* A coroutine has no thread of its own: the one that was first seen on it stands
-		 * for it. */
-		thread = l->tracks.at[row].thread;
-	}
-	if (thread >= l->last.n)
-		return;
-	e.thread = thread;
-	e.tsc = l->last.at[thread];
-	calls_end(&t->calls, &e, take_step, l);
-}
-
-static void end_all(struct load *l, const struct tracks *t)
-{
-	/* Tracks of processes that the trace's table of threads lacks had no row to begin with. */
-	for (size_t i = 0; i < t->processes.n; i++) {
-		const struct process_tracks *p = t->processes.at[i];
-		uint64_t row = sp_map_get(&l->process_rows, process_key(p->pid, p->image));
-
-		for (size_t k = 0; k < p->tracks.n && row != SP_NONE; k++)
-			if (p->tracks.at[k])
-				end_track(l, (uint32_t)row, p->tracks.at[k]);
-	}
-}
-
 static int read_source(struct load *l, struct source *from, struct tracks *t, struct err *err)
 {
 	struct event e = { 0 };
@@ -361,14 +293,15 @@ static int read_source(struct load *l, struct source *from, struct tracks *t, st
 		/* Only a broken file has records of a thread that its table lacks. */
 		if (e.thread >= l->info->threads.n)
 			continue;
-		note_last(l, &e);
+		track_ends_event(&l->ends, &e);
 		tracks_feed(t, tracks_lane(t, e.thread), &e, take_step, l);
 		if (l->failed)
 			return l->failed;
 	}
 	if (r < 0)
 		return r;
-	end_all(l, t);
+	/* Calls that are open at the end lasted until their thread's last record. */
+	track_ends_all(&l->ends, t, take_step, l);
 	return l->failed;
 }
 

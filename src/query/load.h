@@ -4,7 +4,7 @@
 #include "query/spool.h"
 #include "store/store.h"
 #include "trace/overloads.h"
-#include "trace/sp_map.h"
+#include "trace/track_ends.h"
 
 #define ROW_NONE UINT32_MAX /* no row */
 
@@ -48,18 +48,10 @@ struct query_track {
 	VEC(uint32_t) open;  /* while the trace is read: rows of its open calls */
 };
 
-/* An address space from one exec to the next. */
-struct query_process {
-	uint32_t pid, image;
-	uint64_t tsc; /* when its first thread was seen */
-};
-
 struct load {
 	struct store_reader *reader;
 	const struct trace_info *info;
-	VEC(struct query_process) processes;
-	VEC(uint32_t) process_of;      /* row of processes, by thread */
-	struct sp_map process_rows;    /* image << 32 | pid, + 1 -> row */
+	struct trace_processes processes;
 	bool done;                     /* the records are read: */
 	struct spool slices, events, payloads;
 	VEC(struct query_function) functions;
@@ -69,7 +61,7 @@ struct load {
 	struct overloads overloads;
 	struct sp_map function_rows;   /* image << 32 | id, + 1 -> row */
 	struct sp_map track_rows;      /* process << 32 | number, or thread << 32 | UINT32_MAX */
-	VEC(uint64_t) last;            /* TSC of each thread's last record */
+	struct track_ends ends;
 	bool unordered;                /* a row is earlier than the one before it */
 	bool spans;                    /* calls were recorded at their ends; short ones were not */
 	struct err *err;               /* set with failed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a database in memory whose tables are the trace, and runs statements in it. Called by ui,
- * on its thread. Fails as SQLite does, and as reading the trace does. */
+/* Opens a database in memory whose tables are the trace, and runs statements in it. Called by ui
+ * and by the library, on their threads. Fails as SQLite does, and as reading the trace does. */
 #include "query/query.h"
 
 #include <errno.h>
@@ -63,6 +63,11 @@ void query_close(struct query *q)
 	free(q);
 }
 
+void query_stay_alone(struct query *q)
+{
+	q->alone = true;
+}
+
 bool query_is_complete(const char *sql)
 {
 	return sqlite3_complete(sql);
@@ -103,8 +108,7 @@ static int fail_without_place(const char *message, struct err *err)
 		       table ? "; SELECT * FROM brace_table names those there are" : "");
 }
 
-/* SQLite's message, or the table's own, which says more. `at`: where the statement begins. */
-static int fail(struct query *q, const char *sql, const char *at, struct err *err)
+int query_fail(struct query *q, const char *sql, const char *at, struct err *err)
 {
 	int offset = sqlite3_error_offset(q->db);
 
@@ -180,16 +184,16 @@ int query_run(struct query *q, const char *sql, const struct query_sink *sink, v
 	int r = SQLITE_OK;
 
 	if (q->insert && q->err.code)
-		return fail(q, sql, at, err);
+		return query_fail(q, sql, at, err);
 	/* The first statement that fails ends a text of several; earlier ones have given rows. */
 	for (; *at && (r == SQLITE_OK || r == SQLITE_DONE); at = next) {
 		if (sqlite3_prepare_v2(q->db, at, -1, &s, &next) != SQLITE_OK)
-			return fail(q, sql, at, err);
+			return query_fail(q, sql, at, err);
 		if (!s) /* a comment, or blanks */
 			continue;
 		r = run_statement(s, sink, arg);
 		if (r != SQLITE_DONE)
-			fail(q, sql, at, err);
+			query_fail(q, sql, at, err);
 		sqlite3_finalize(s);
 	}
 	return r == SQLITE_OK || r == SQLITE_DONE ? 0 : -err->code;

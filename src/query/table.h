@@ -15,6 +15,7 @@ struct query {
 	struct load load;
 	struct summary summary; /* of the table `function` */
 	bool summed;
+	bool alone;             /* no threads are started */
 	struct event_values values;  /* of the table `args` */
 	struct err err;         /* why a table could not be read; code 0: none */
 	VEC(struct index *) indexes;
@@ -44,6 +45,10 @@ struct query_table {
 	/* Asks the processor for the row, which is read soon. NULL: rows are few. */
 	void (*ahead)(const struct query *q, size_t row);
 };
+
+/* Puts into *err why SQLite failed: its message, or the table's own, which says more. `at`: where
+ * in sql the statement begins. Returns -err->code. */
+int query_fail(struct query *q, const char *sql, const char *at, struct err *err);
 
 extern const struct query_table query_tables[]; /* ends with a NULL name */
 

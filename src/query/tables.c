@@ -50,20 +50,13 @@ static bool thread_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 
 static size_t processes_n(const struct query *q)
 {
-	return q->load.processes.n;
-}
-
-/* A process begins with its exec, or, if it inherited what its parent execed, with its first
- * thread. */
-static uint64_t process_tsc(const struct query_process *p, const struct trace_image *image)
-{
-	return image->pid == p->pid ? image->tsc : p->tsc;
+	return q->load.processes.rows.n;
 }
 
 /* Columns are numbered as in query_tables. */
 static void process_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
-	const struct query_process *p = &q->load.processes.at[row];
+	const struct trace_process *p = &q->load.processes.rows.at[row];
 	const struct trace_info *info = q->load.info;
 	const struct trace_image *image =
 		p->image < info->images.n ? &info->images.at[p->image] : NULL;
@@ -76,7 +69,7 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 	if (column == 2)
 		give_text(to, path_file_name(image->exe));
 	else if (column == 3)
-		give_number(to, trace_clock_ns(&info->clock, process_tsc(p, image)));
+		give_number(to, trace_clock_ns(&info->clock, trace_process_tsc(p, info)));
 	else if (column == 4)
 		give_text(to, image->cmdline);
 }
@@ -97,7 +90,7 @@ static void thread_column(struct query *q, size_t row, int column, sqlite3_conte
 		sqlite3_result_text(to, name, (int)strnlen(name, TRACE_COMM), SQLITE_TRANSIENT);
 		break;
 	case 3:
-		give_number(to, q->load.process_of.at[row]);
+		give_number(to, q->load.processes.of_thread.at[row]);
 		break;
 	case 4:
 		give_number(to, t->tid == t->pid);
@@ -321,7 +314,7 @@ static void slice_column(struct query *q, size_t row, int column, sqlite3_contex
 static int need_summary(struct query *q)
 {
 	struct summary_input in = summary_from_store(q->load.reader);
-	int r = q->summed ? 0 : summary_make(&in, 0, &q->summary, &q->err);
+	int r = q->summed ? 0 : summary_make(&in, q->alone, &q->summary, &q->err);
 
 	if (!q->summed && !r)
 		summary_sort(&q->summary, SUMMARY_NAME, false);

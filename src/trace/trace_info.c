@@ -318,10 +318,17 @@ const char *trace_function_file(const struct trace_module *module, const struct 
  * known counts ticks as nanoseconds. */
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)
 {
+	const uint64_t second = 1000000000;
+	uint64_t rest;
+
 	if (!c->hz)
 		return ticks;
-	return ticks / c->hz * UINT64_C(1000000000) +
-	       (uint64_t)((unsigned __int128)(ticks % c->hz) * 1000000000u / c->hz);
+	rest = ticks % c->hz;
+	/* A division of 128 bits costs several of 64; only a damaged file needs it. */
+	return ticks / c->hz * second +
+	       (c->hz <= UINT64_MAX / second
+			? rest * second / c->hz
+			: (uint64_t)((unsigned __int128)rest * second / c->hz));
 }
 
 /* Times before the anchor are possible: records are older than the measurement of a clock that was

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables for programs: what `brace report` shows, and the answers of `brace query`. Programs call
+ * it, one thread at a time for a query and its rows. Fails as the two commands do. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "library/library.h"
+#include "query/query.h"
+
+struct brace_query {
+	unsigned refs;
+	struct brace_trace *t;
+	struct query *q;
+	bool broken; /* out of memory within it, or within its rows */
+};
+
+struct brace_rows {
+	struct brace_trace *t;
+	struct brace_query *of;  /* NULL: a report */
+	struct query_rows *rows;
+	struct summary summary;
+	struct excerpt_wish wish;
+	struct excerpt *excerpt; /* NULL: of the whole trace */
+	size_t row;              /* of summary: one more than the one it stands on */
+	bool on_row;
+	char text[32];           /* a number */
+};
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+static const enum summary_column report_columns[] = {
+	SUMMARY_NAME, SUMMARY_MODULE, SUMMARY_CALLS, SUMMARY_TOTAL, SUMMARY_SELF, SUMMARY_MIN,
+	SUMMARY_MEAN, SUMMARY_P50, SUMMARY_P99, SUMMARY_MAX,
+};
+#define REPORT_COLUMNS (sizeof(report_columns) / sizeof(*report_columns))
+
+static void free_rows(struct brace_rows *r)
+{
+	summary_free(&r->summary);
+	excerpt_close(r->excerpt);
+	excerpt_wish_free(&r->wish);
+	free(r);
+}
+
+/* One worker: the library starts no thread. */
+static int summarize(struct brace_rows *r, const struct brace_part *part)
+{
+	struct summary_input in = summary_from_store(r->t->reader);
+	int failed = library_wish(part, &r->wish);
+
+	if (!failed && !excerpt_wish_is_all(&r->wish)) {
+		failed = excerpt_open(&r->wish, r->t->reader, &r->excerpt, library_error());
+		if (!failed) {
+			excerpt_clip(r->excerpt);
+			in = summary_from_excerpt(r->excerpt, r->t->reader);
+		}
+	}
+	return failed ? failed : summary_make(&in, 1, &r->summary, library_error());
+}
+
+struct report_opening {
+	struct brace_trace *t;
+	const struct brace_part *part;
+	const char *sort;
+	struct brace_rows *made;
+};
+
+static int open_report(void *arg)
+{
+	struct report_opening *o = arg;
+	enum summary_column by = o->sort ? summary_column_find(o->sort) : SUMMARY_NAME;
+	struct brace_rows *r;
+	int failed;
+
+	if (by == SUMMARY_COLUMNS_N)
+		return err_at(library_error(), EINVAL, o->sort, 0, "no column %s to sort by",
+			      o->sort);
+	r = mem_zalloc(sizeof(*r));
+	r->t = o->t;
+	failed = summarize(r, o->part);
+	if (failed) {
+		free_rows(r);
+		return failed;
+	}
+	summary_sort(&r->summary, o->sort ? by : summary_default_column(&r->summary), false);
+	library_trace_keep(r->t);
+	o->made = r;
+	return 0;
+}
+
+int brace_report_open(struct brace_trace *t, const struct brace_part *part, const char *sort,
+		      struct brace_rows **out)
+{
+	struct brace_part known;
+	struct report_opening o = { .t = t, .part = &known, .sort = sort };
+	int r = library_options(&known, sizeof(known), part);
+
+	if (!r)
+		r = library_try(open_report, &o, NULL);
+	*out = r ? NULL : o.made;
+	return r;
+}
+
+/* Which column of the summary it is; SUMMARY_COLUMNS_N: none, or not known in this row. */
+static enum summary_column report_column(const struct brace_rows *r, unsigned column)
+{
+	const struct summary_row *row = &r->summary.rows.at[r->row - 1];
+	enum summary_column c = column < REPORT_COLUMNS ? report_columns[column]
+							: SUMMARY_COLUMNS_N;
+
+	if (c >= SUMMARY_NUMBERS || c == SUMMARY_CALLS)
+		return c;
+	return row->timed && !(c == SUMMARY_SELF && r->summary.cut) ? c : SUMMARY_COLUMNS_N;
+}
+
+static enum brace_type report_type(const struct brace_rows *r, unsigned column)
+{
+	enum summary_column c = report_column(r, column);
+
+	return c == SUMMARY_COLUMNS_N ? BRACE_TYPE_NULL
+	     : c < SUMMARY_NUMBERS    ? BRACE_TYPE_INT
+				      : BRACE_TYPE_TEXT;
+}
+
+static int64_t report_int(const struct brace_rows *r, unsigned column)
+{
+	enum summary_column c = report_column(r, column);
+
+	return c < SUMMARY_NUMBERS ? (int64_t)r->summary.rows.at[r->row - 1].value[c] : 0;
+}
+
+static const char *report_text(struct brace_rows *r, unsigned column)
+{
+	const struct summary_row *row = &r->summary.rows.at[r->row - 1];
+
+	switch (report_column(r, column)) {
+	case SUMMARY_NAME:
+		return row->name;
+	case SUMMARY_MODULE:
+		return row->module;
+	case SUMMARY_COLUMNS_N:
+		return NULL;
+	default:
+		snprintf(r->text, sizeof(r->text), "%lld", (long long)report_int(r, column));
+		return r->text;
+	}
+}
+
+/* --- queries --------------------------------------------------------------------------------- */
+
+struct query_question {
+	struct brace_trace *t;
+	struct brace_query *q;
+	const char *sql;
+	struct brace_rows *made;
+};
+
+static int open_query(void *arg)
+{
+	struct query_question *o = arg;
+	struct brace_query *q = mem_zalloc(sizeof(*q));
+	int r = query_open(o->t->reader, &q->q, library_error());
+
+	if (r) {
+		free(q);
+		return r;
+	}
+	query_stay_alone(q->q);
+	q->t = library_trace_keep(o->t);
+	q->refs = 1;
+	o->q = q;
+	return 0;
+}
+
+int brace_query_open(struct brace_trace *t, struct brace_query **out)
+{
+	struct query_question o = { .t = t };
+	int r = library_try(open_query, &o, NULL);
+
+	*out = r ? NULL : o.q;
+	return r;
+}
+
+static int run_query(void *arg)
+{
+	struct query_question *o = arg;
+	struct brace_rows *r = mem_zalloc(sizeof(*r));
+	int failed = query_rows_open(o->q->q, o->sql, &r->rows, library_error());
+
+	if (failed) {
+		free(r);
+		return failed;
+	}
+	r->of = o->q;
+	r->of->refs++;
+	o->made = r;
+	return 0;
+}
+
+int brace_query_run(struct brace_query *q, const char *sql, struct brace_rows **out)
+{
+	struct query_question o = { .q = q, .sql = sql };
+	int r = q->broken ? library_broken() : library_try(run_query, &o, &q->broken);
+
+	*out = r ? NULL : o.made;
+	return r;
+}
+
+/* What is broken stays in memory, with its trace. */
+void brace_query_close(struct brace_query *q)
+{
+	if (!q || --q->refs || q->broken)
+		return;
+	query_close(q->q);
+	brace_trace_close(q->t);
+	free(q);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int step_rows(void *arg)
+{
+	struct brace_rows *r = arg;
+
+	return query_rows_next(r->rows, library_error());
+}
+
+int brace_rows_next(struct brace_rows *r)
+{
+	int got;
+
+	if (!r->of)
+		got = r->row < r->summary.rows.n ? (r->row++, 1) : 0;
+	else
+		got = r->of->broken ? library_broken()
+				    : library_try(step_rows, r, &r->of->broken);
+	r->on_row = got > 0;
+	return got;
+}
+
+unsigned brace_rows_count(const struct brace_rows *r)
+{
+	return r->of ? query_rows_columns(r->rows) : (unsigned)REPORT_COLUMNS;
+}
+
+const char *brace_rows_name(const struct brace_rows *r, unsigned column)
+{
+	if (column >= brace_rows_count(r))
+		return NULL;
+	return r->of ? query_rows_name(r->rows, column)
+		     : summary_column_words[report_columns[column]];
+}
+
+static bool has_value(const struct brace_rows *r, unsigned column)
+{
+	return r->on_row && column < brace_rows_count(r) && !(r->of && r->of->broken);
+}
+
+enum brace_type brace_rows_type(const struct brace_rows *r, unsigned column)
+{
+	static const enum brace_type types[] = {
+		[QUERY_NULL] = BRACE_TYPE_NULL, [QUERY_NUMBER] = BRACE_TYPE_INT,
+		[QUERY_REAL] = BRACE_TYPE_REAL, [QUERY_TEXT] = BRACE_TYPE_TEXT,
+	};
+
+	if (!has_value(r, column))
+		return BRACE_TYPE_NULL;
+	return r->of ? types[query_rows_type(r->rows, column)] : report_type(r, column);
+}
+
+int64_t brace_rows_int(const struct brace_rows *r, unsigned column)
+{
+	if (!has_value(r, column))
+		return 0;
+	return r->of ? query_rows_int(r->rows, column) : report_int(r, column);
+}
+
+double brace_rows_real(const struct brace_rows *r, unsigned column)
+{
+	if (!has_value(r, column))
+		return 0;
+	return r->of ? query_rows_real(r->rows, column) : (double)report_int(r, column);
+}
+
+const char *brace_rows_text(const struct brace_rows *r, unsigned column)
+{
+	if (!has_value(r, column))
+		return NULL;
+	/* The text of a report's number is kept in the rows, which the caller does not see. */
+	return r->of ? query_rows_text(r->rows, column)
+		     : report_text((struct brace_rows *)r, column);
+}
+
+void brace_rows_close(struct brace_rows *r)
+{
+	if (!r)
+		return;
+	if (r->of) {
+		if (!r->of->broken)
+			query_rows_close(r->rows);
+		brace_query_close(r->of);
+		free(r);
+	} else {
+		struct brace_trace *t = r->t;
+
+		free_rows(r);
+		brace_trace_close(t);
+	}
+}

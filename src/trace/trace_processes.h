@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a trace, numbered. Threads of one pid and image are one process; an exec begins
+ * another one. */
+#pragma once
+#include "trace/sp_map.h"
+#include "trace/trace_info.h"
+
+/* An address space from one exec to the next. */
+struct trace_process {
+	uint32_t pid, image;
+	uint64_t tsc; /* when its first thread was seen */
+};
+
+struct trace_processes {
+	VEC(struct trace_process) rows; /* in the order of their first threads */
+	VEC(uint32_t) of_thread;        /* a row's number, by thread */
+	struct sp_map by_key;           /* image << 32 | pid, + 1 -> row */
+};
+
+/* Finds the processes of info's threads, as they are now. */
+void trace_processes_find(struct trace_processes *p, const struct trace_info *info);
+/* Returns the row of that process; SP_NONE: it has no thread. */
+uint64_t trace_processes_row(const struct trace_processes *p, uint32_t pid, uint32_t image);
+/* When the process began: with its exec, or, if it inherited what its parent execed, with its first
+ * thread. */
+uint64_t trace_process_tsc(const struct trace_process *p, const struct trace_info *info);
+/* Frees what *p holds and leaves it empty. */
+void trace_processes_free(struct trace_processes *p);
