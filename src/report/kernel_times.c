@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Made by `brace report` on its one thread, before the workers read it. Memory is that of the
- * outermost calls and of the sleeps. Records may be a damaged file's: a period that ends before it
- * begins, or within the one before, has what is left of it. */
+ * outermost calls and of the switches. Records may be a damaged file's: a period that ends before
+ * it begins, or within the one before, has what is left of it. */
 #include "report/kernel_times.h"
 
 #include <stdlib.h>
@@ -15,10 +15,13 @@
 struct period { uint64_t from, to, sum; };
 typedef VEC(struct period) period_list;
 
+/* out: since then another runs in its place; 0: it runs. off: the times of that, whether it slept
+ * (blocked) or could have gone on; inside: in the kernel's functions, less `off`. */
 struct timed_thread {
 	uint32_t tid;
-	uint64_t asleep;        /* since then; 0: awake */
-	period_list inside, blocked;
+	uint64_t out;
+	bool asleep;
+	period_list inside, blocked, off;
 };
 
 struct kernel_times {
@@ -121,25 +124,41 @@ static void take_switch(struct kernel_times *k, const struct event *e)
 {
 	const uint32_t prev = (uint32_t)field_at(e, k->switches.prev, 4);
 	const uint32_t next = (uint32_t)field_at(e, k->switches.next, 4);
-	struct timed_thread *t;
+	struct timed_thread *t = thread_of(k, prev);
 
-	if (field_at(e, k->switches.state, 8) & SWITCH_STATES)
-		thread_of(k, prev)->asleep = e->tsc;
+	t->out = e->tsc;
+	t->asleep = field_at(e, k->switches.state, 8) & SWITCH_STATES;
 	t = thread_of(k, next);
-	if (t->asleep)
-		add_period(&t->blocked, t->asleep, e->tsc);
-	t->asleep = 0;
+	if (t->out && t->asleep)
+		add_period(&t->blocked, t->out, e->tsc);
+	if (t->out)
+		add_period(&t->off, t->out, e->tsc);
+	t->out = 0;
 }
 
 /* --- all ---------------------------------------------------------------------------------- */
+
+/* An outermost call, without the times in it at which another thread ran: these end before it. */
+static void add_call(struct timed_thread *t, uint64_t from, uint64_t to)
+{
+	for (size_t i = vec_bisect(&t->off, p, p->to <= from); i < t->off.n; i++) {
+		const struct period off = t->off.at[i];
+
+		if (off.from >= to)
+			break;
+		if (off.from > from)
+			add_period(&t->inside, from, off.from);
+		from = off.to;
+	}
+	add_period(&t->inside, from, to);
+}
 
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct kernel_times *k = arg;
 
 	if (s->kind == CALL_LEAVE && !s->depth)
-		add_period(&thread_of(k, k->info->threads.at[s->thread].tid)->inside, s->begin,
-			   s->tsc);
+		add_call(thread_of(k, k->info->threads.at[s->thread].tid), s->begin, s->tsc);
 }
 
 int kernel_times_make(struct source *source, struct kernel_times **out, struct err *err)
@@ -182,13 +201,12 @@ void kernel_times_free(struct kernel_times *k)
 	for (size_t i = 0; i < k->threads.n; i++) {
 		vec_free(&k->threads.at[i].inside);
 		vec_free(&k->threads.at[i].blocked);
+		vec_free(&k->threads.at[i].off);
 	}
 	vec_free(&k->threads);
 	free(k);
 }
 
-/* A thread sleeps inside of the kernel: where its call was not recorded, nothing is to be taken
- * off. */
 struct kernel_time kernel_times_between(const struct kernel_times *k, uint32_t tid, uint64_t from,
 					uint64_t to)
 {
@@ -199,6 +217,5 @@ struct kernel_time kernel_times_between(const struct kernel_times *k, uint32_t t
 		return time;
 	time.inside = ticks_before(&t->inside, to) - ticks_before(&t->inside, from);
 	time.blocked = ticks_before(&t->blocked, to) - ticks_before(&t->blocked, from);
-	time.inside -= time.blocked < time.inside ? time.blocked : time.inside;
 	return time;
 }

@@ -57,7 +57,9 @@ struct summary_input summary_from_excerpt(struct excerpt *x, struct store_reader
 	X(P99, "p99")        \
 	X(MAX, "max")        \
 	X(NAME, "name")      \
-	X(MODULE, "module")
+	X(MODULE, "module")  \
+	X(KERNEL, "kernel")  \
+	X(BLOCKED, "blocked")
 
 enum summary_column {
 #define X(id, word) SUMMARY_##id,

@@ -55,6 +55,11 @@ static int by_text(const struct summary_row *x, const struct summary_row *y)
 	return c ? c : strcmp(x->module, y->module);
 }
 
+static int by_number(uint64_t x, uint64_t y)
+{
+	return x > y ? -1 : x < y;
+}
+
 /* Numbers from the greatest on, texts by the alphabet. */
 static int by_column(const struct summary_row *x, const struct summary_row *y,
 		     enum summary_column by)
@@ -63,7 +68,11 @@ static int by_column(const struct summary_row *x, const struct summary_row *y,
 		return 0;
 	if (by == SUMMARY_MODULE)
 		return strcmp(x->module, y->module);
-	return x->value[by] > y->value[by] ? -1 : x->value[by] < y->value[by];
+	if (by == SUMMARY_KERNEL)
+		return by_number(x->in_kernel, y->in_kernel);
+	if (by == SUMMARY_BLOCKED)
+		return by_number(x->blocked, y->blocked);
+	return by_number(x->value[by], y->value[by]);
 }
 
 static int compare_rows(const void *a, const void *b, void *arg)

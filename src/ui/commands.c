@@ -242,8 +242,8 @@ static const struct option report_options[] = {
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
 	{ 0, "tree", NULL, "which calls lie in which, added up, with their parts of the time", set_flag, TO(call_tree) },
 	{ 0, "histogram", "GLOB", "how long the calls of these functions lasted, by powers of two", set_text, TO(histogram) },
-	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name or "
-	  "module", set_text, TO(sort) },
+	{ 's', "sort", "COLUMN", "calls, total, self (the default), min, mean, p50, p99, max, name, "
+	  "module, or, of a trace with the kernel, kernel or blocked", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
 	{ 0, "counters", NULL, "of a trace of record --counters: of each function's total the time on a processor and asleep, context switches, page faults; -s takes these: cpu, asleep, switches, faults",
 	  set_flag, TO(counters) },

@@ -207,6 +207,8 @@ run 0 replay --kernel-only t.brace
 check 'replay --kernel-only' sh -c 'grep -q "  vfs_read();" out && ! grep -q one_read out'
 run 0 report t.brace
 check 'report: columns for the kernel, and the program alone' sh -c 'grep -q "KERNEL *BLOCKED  FUNCTION" out && ! grep -q "\[kernel\]" out'
+run 0 report -s blocked t.brace
+check 'report -s blocked: the sleeper first' sh -c 'grep -A 1 "KERNEL *BLOCKED" out | grep -q one_sleep'
 run 0 report --json t.brace
 check 'report: the sleep was blocked for its 20 ms' sh -c '[ "$(sed -n "s/.*one_sleep.*\"blocked_ns\":\([0-9]*\).*/\1/p" out)" -ge 15000000 ]'
 check 'report: the reads were in the kernel, and not blocked' sh -c '[ "$(sed -n "s/.*one_read.*\"kernel_ns\":\([0-9]*\).*/\1/p" out)" -gt 0 ]'

@@ -141,6 +141,11 @@ static int print_summary(const struct invocation *inv, const struct summary *s)
 /* EXIT_BRACE: the column has no values here. */
 static int check_column(const struct report *r, const struct summary *s)
 {
+	if (!s->kernel && (r->column == SUMMARY_KERNEL || r->column == SUMMARY_BLOCKED)) {
+		say("brace: cannot sort by %s: only functions of a program that was recorded with the kernel (record -k) have it\n",
+		    summary_column_words[r->column]);
+		return EXIT_BRACE;
+	}
 	if (!s->cut || (r->column != SUMMARY_SELF &&
 			!(r->rows == PART_THREADS && r->column == SUMMARY_TOTAL)))
 		return 0;
