@@ -235,7 +235,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	if (r == 0)
 		r = check_depths(&modules, req->settings, err);
 	out->selected = modules_select(&modules, req->settings, req->hello->flags & AGENT_BY_HAND,
-				       &out->next_id);
+				       modules_writes_code(req), &out->next_id);
 	modules_note_ids(&modules, req);
 	/* A new plan for a known image is told as an addition to it. */
 	out->update.again = out->update.addition = req->again;

@@ -61,6 +61,11 @@ static bool is_unwinder(const char *module)
 	return false;
 }
 
+bool modules_writes_code(const struct image_request *req)
+{
+	return req->settings->tracer->functions || (req->events && req->events->catalogue);
+}
+
 /* SELECT_NO: the function is none of the look-ups of an unwinder. */
 static enum selection look_up_of_unwinder(const char *name)
 {
@@ -380,7 +385,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 						       0 };
 		if (is_opened(req->settings, mod->path, exe))
 			mod->choice = MODULE_OPEN;
-		else if ((by_hand || req->settings->tracer->functions) && is_unwinder(mod->name))
+		else if ((by_hand || modules_writes_code(req)) && is_unwinder(mod->name))
 			mod->choice = MODULE_UNWINDER;
 		if (mod->choice != MODULE_CLOSED)
 			load_module(out, mod, maps);
@@ -449,15 +454,17 @@ static bool must_tell(const struct module *mod, uint32_t i, const struct setting
 }
 
 /* Whether the look-up has to be redirected. An agent that ld.so loaded is found by it, but not the
- * trampolines; those of GCC's look-ups that stand in the unwinder ask ld.so in the end. */
-static bool is_redirected(enum selection look_up, bool by_hand, const struct settings *set)
+ * trampolines and probes; those of GCC's look-ups that stand in the unwinder ask ld.so in the
+ * end. */
+static bool is_redirected(enum selection look_up, bool by_hand, bool code)
 {
-	return look_up && (by_hand || (look_up != SELECT_FIND_FDE && set->tracer->functions));
+	return look_up && (by_hand || (look_up != SELECT_FIND_FDE && code));
 }
 
 /* The selection of one function. */
 static enum selection choose_function(const struct string_set *defined, const struct module *mod,
-				      uint32_t i, const struct settings *set, bool by_hand)
+				      uint32_t i, const struct settings *set, bool by_hand,
+				      bool code)
 {
 	const struct hook_function *f = &mod->hooks->functions[i];
 	enum selection otherwise = must_tell(mod, i, set) ? SELECT_NONLOCAL : SELECT_NO;
@@ -466,11 +473,11 @@ static enum selection choose_function(const struct string_set *defined, const st
 	hook_function_name(mod->hooks, i, name, sizeof(name));
 	if (mod->choice == MODULE_PROBED)
 		return SELECT_NO;
-	if (!f->plt && is_redirected(look_up_of_unwinder(name), by_hand, set) &&
+	if (!f->plt && is_redirected(look_up_of_unwinder(name), by_hand, code) &&
 	    !hook_by_callers(mod->hooks->entries[i].kind))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
-		return otherwise;
+		return by_hand || set->tracer->functions ? otherwise : SELECT_NO;
 	if (!f->plt && is_agents(name)) {
 		struct hook_plan_entry *e = hook_module_entry(mod->hooks, i);
 
@@ -589,7 +596,7 @@ static uint32_t count_traced(const struct modules *m)
 	return graph ? selected : 0;
 }
 
-uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand,
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, bool code,
 			uint32_t *next_id)
 {
 	struct string_set defined = defined_functions(m);
@@ -604,7 +611,8 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 		/* Records have no number for functions beyond RECORD_ID_MAX: these stay as they
 		 * are. */
 		for (uint32_t k = 0; k < mod->hooks->n && mod->first_id + k <= RECORD_ID_MAX; k++)
-			mod->selected[k] = choose_function(&defined, mod, k, set, by_hand);
+			mod->selected[k] = choose_function(&defined, mod, k, set, by_hand,
+							   code);
 	}
 	string_set_free(&defined);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))

@@ -79,9 +79,12 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out);
 /* Whether the mapping is one of the module's file. */
 bool modules_is_of(const struct module *mod, const struct map *map);
-/* Decides for each function; gives ids from *next_id on. Returns how many functions are selected
- * and can be hooked. */
-uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand,
+/* Whether code of ours is written beside the program's, which unwinders have to find: trampolines,
+ * or those of events. */
+bool modules_writes_code(const struct image_request *req);
+/* Decides for each function; gives ids from *next_id on. code: modules_writes_code(). Returns how
+ * many functions are selected and can be hooked. */
+uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, bool code,
 			uint32_t *next_id);
 /* Notes the modules' ids in req->known, for the next look at this process. */
 void modules_note_ids(const struct modules *m, const struct image_request *req);

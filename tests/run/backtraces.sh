@@ -22,6 +22,9 @@ seen "function graph" --mode overwrite
 seen "with what is returned" --mode overwrite -O funcgraph-retval
 seen "to a depth" --mode overwrite --max-graph-depth 5
 seen "function tracer" --mode overwrite -t function
+# No function, only a probe in each: there is nothing but its code and the agent's slow path.
+walked "$profiled" anywhere 400 --mode overwrite -t nop -e 'p:probe/in_leaf leaf' -e 'p:probe/in_calls calls' && [ "$reached" -eq "$came" ]
+result "probes alone" $? "$T/out"
 # A static program, whose own look-up of entries is hooked.
 walked "$profiled-static" anywhere 400 --mode overwrite && [ "$reached" -eq "$came" ]
 result "a static program" $? "$T/out"
