@@ -3,8 +3,10 @@
  * is copied by reference, so recording goes on. What `trace` would not show (off periods, cleared
  * CPUs, events of other instances) is left out word by word, since the file has no filters of its
  * own. A failure to write discards the file. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "instance/buffer_internal.h"
 #include "shared/record.h"
 #include "store/store.h"
@@ -16,6 +18,7 @@ struct extract {
 	discard_times gone;
 	VEC(uint64_t) words;       /* words of a chunk that `trace` shows */
 	struct trace_total *total;
+	struct trace_thread *threads; /* info's: what the file has of each */
 };
 
 /* A record of the chunk and the thread's state there. */
@@ -102,7 +105,11 @@ static int store_chunk(struct extract *x, const struct chunk_ref *k, struct err 
 {
 	const struct chunk *c = k->chunk;
 
+	uint64_t before = x->total->records;
+
 	cut_chunk(x, k);
+	x->threads[c->thread].records += x->total->records - before;
+	x->threads[c->thread].lost += c->lost;
 	x->total->lost += c->lost;
 	return store_records(x->store, c->thread, c->near_tsc, c->cpu, c->lost, x->words.at,
 			     x->words.n, err);
@@ -118,11 +125,37 @@ static int store_chunks(struct extract *x, const chunk_list *chunks, struct err 
 	return r;
 }
 
+/* The counts of threads are the file's while it is written; the session's are put back then. */
+static struct trace_total *begin_counts(struct trace_info *info)
+{
+	struct trace_total *before = mem_zalloc((info->threads.n + 1) * sizeof(*before));
+
+	before[info->threads.n] = info->total;
+	info->total = (struct trace_total){ 0 };
+	for (size_t i = 0; i < info->threads.n; i++) {
+		struct trace_thread *t = &info->threads.at[i];
+
+		before[i] = (struct trace_total){ .records = t->records, .lost = t->lost };
+		t->records = t->lost = 0;
+	}
+	return before;
+}
+
+static void end_counts(struct trace_info *info, struct trace_total *before)
+{
+	info->total = before[info->threads.n];
+	for (size_t i = 0; i < info->threads.n; i++) {
+		info->threads.at[i].records = before[i].records;
+		info->threads.at[i].lost = before[i].lost;
+	}
+	free(before);
+}
+
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
 {
-	const struct trace_total before = info->total;
+	struct trace_total *before;
 	const bool exclude_sleep = info->exclude_sleep;
-	struct extract x = { .info = info, .total = &info->total };
+	struct extract x = { .info = info, .total = &info->total, .threads = info->threads.at };
 	chunk_list chunks = { 0 };
 	int r;
 
@@ -133,9 +166,11 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	info->exclude_sleep =
 		b->settings.tracer->exits && settings_exclude_sleep(&b->settings);
 	pthread_mutex_unlock(&b->lock);
+	before = begin_counts(info);
 	r = store_create(path, info, &x.store, err);
 	if (r < 0) {
 		info->exclude_sleep = exclude_sleep;
+		end_counts(info, before);
 		return r;
 	}
 	pthread_mutex_lock(&b->lock);
@@ -143,14 +178,12 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	off_discards_copy(&x.gone, &b->gone);
 	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
-	/* store_chunk() counts what it writes; the session's own totals are put back afterwards. */
-	info->total = (struct trace_total){ 0 };
 	r = store_chunks(&x, &chunks, err);
 	if (r < 0)
 		store_discard(x.store);
 	else
 		r = store_finish(x.store, err);
-	info->total = before;
+	end_counts(info, before);
 	info->exclude_sleep = exclude_sleep;
 	chunk_list_free(&chunks);
 	vec_free(&x.off);

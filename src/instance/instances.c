@@ -5,10 +5,13 @@
  * (instance_detach), then the pump stops, then what both used is freed. */
 #include "instance/internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "image/describe.h"
+#include "shared/messages.h"
 
 /* --- arrays -------------------------------------------------------------------------- */
 
@@ -82,9 +85,13 @@ static int begin_session(struct instances *l, const struct instances_request *re
 						 .agent_path = req->agent_path };
 	int e = session_start(&session, &l->session, err);
 
-	if (e == 0)
-		e = pump_start(l->session, pump_woken, l, &l->top->buffer, &l->pump, err);
-	return e;
+	if (e)
+		return e;
+	if (req->slow && req->slow->n)
+		l->slow = slow_new(consumer_info(l->session), req->slow);
+	return pump_start(l->session,
+			  &(struct pump_user){ pump_woken, l->slow ? profiling_feed : NULL, l },
+			  &l->top->buffer, &l->pump, err);
 }
 
 /* Finds a function for filters that name one (`field.function`), by the addresses of kallsyms. */
@@ -148,6 +155,7 @@ void instances_stop(struct instances *l)
 		pump_stop(l->pump);
 	profile_free(l->profile);
 	stacks_free(l->stacks);
+	slow_free(l->slow);
 	hits_free(&l->hits);
 	while (l->arrays.n)
 		instances_remove(l->arrays.at[l->arrays.n - 1]);
@@ -184,10 +192,14 @@ uint64_t instances_dropped(struct instances *l)
 	return c.overrun + c.dropped;
 }
 
-int instances_extract(struct instances *l, const char *path, struct err *err)
+int instances_extract_why(struct instances *l, const char *path, const struct trace_message *why,
+			  struct err *err)
 {
+	struct trace_message gone = { .kind = MESSAGE_OVERWRITTEN, .count = 1 };
 	struct trace_array *top = l->top;
 	struct trace_info *info;
+	size_t messages;
+	uint64_t n;
 	int e;
 
 	/* The trace is complete up to this call. */
@@ -195,7 +207,41 @@ int instances_extract(struct instances *l, const char *path, struct err *err)
 	info = instances_lock(l);
 	describe_settings(info, &top->settings);
 	session_tell_run(l->session);
+	messages = info->messages.n;
+	n = instances_dropped(l);
+	snprintf(gone.name, sizeof(gone.name), "%" PRIu64, n);
+	if (why)
+		*vec_add(&info->messages) = *why;
+	if (n)
+		*vec_add(&info->messages) = gone;
 	e = buffer_extract(&top->buffer, info, path, err);
+	info->messages.n = messages;
 	pump_unlock(l->pump);
 	return e;
+}
+
+int instances_extract(struct instances *l, const char *path, struct err *err)
+{
+	return instances_extract_why(l, path, NULL, err);
+}
+
+/* When all is over no call goes on. */
+bool instances_slow(struct instances *l, struct slow_call *out)
+{
+	bool over = pump_is_over(l->pump), any;
+
+	pump_lock(l->pump);
+	any = l->slow && slow_take(l->slow, over ? 0 : pump_horizon(l->pump), out);
+	pump_unlock(l->pump);
+	return any;
+}
+
+bool instances_slow_has_functions(struct instances *l)
+{
+	bool any;
+
+	pump_lock(l->pump);
+	any = l->slow && slow_has_functions(l->slow);
+	pump_unlock(l->pump);
+	return any;
 }

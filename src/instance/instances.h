@@ -8,6 +8,7 @@
  *	... the tree is served ...
  *	instances_stop(instances);                         attached programs are as they were */
 #pragma once
+#include "instance/slow.h"
 #include "session/session.h"
 #include "tree/instance.h"
 
@@ -18,6 +19,7 @@ struct instances_request {
 	const pid_t *pids;
 	size_t n_pids;
 	const char *agent_path;   /* NULL: where brace finds it */
+	const slow_limits *slow;  /* for instances_slow(); NULL: none */
 };
 
 /* Starts or attaches to the programs with the settings that the tree has. Returns 0, or -errno and
@@ -40,3 +42,11 @@ uint64_t instances_dropped(struct instances *l);
 /* Writes the top instance's buffer into a trace file, for brace report and its like. The records
  * stay. */
 int instances_extract(struct instances *l, const char *path, struct err *err);
+/* instances_extract() with a message of why (NULL: none), and one of how many records newer ones
+ * have replaced. */
+int instances_extract_why(struct instances *l, const char *path, const struct trace_message *why,
+			  struct err *err);
+/* Whether calls were over a limit of the request's since the last question; the first of them. */
+bool instances_slow(struct instances *l, struct slow_call *out);
+/* Whether a function with a limit is, or was, traced. */
+bool instances_slow_has_functions(struct instances *l);

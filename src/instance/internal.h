@@ -10,6 +10,7 @@
 #include "instance/instances.h"
 #include "instance/profile.h"
 #include "instance/pump.h"
+#include "instance/slow.h"
 #include "instance/stacks.h"
 
 /* One instance's buffer and settings, like the kernel's struct trace_array. It is the target of the
@@ -41,6 +42,7 @@ struct instances {
 	/* NULL: not enabled so far; under pump_lock, and so are the next three */
 	struct profile *profile;
 	struct stacks *stacks;
+	struct slow *slow;        /* calls over a limit; NULL: none is asked for. Under pump_lock */
 	bool profiles, watches_stacks; /* function_profile_enabled, stack_tracer_enabled */
 	bool counts_hits;         /* somebody has asked for them; under pump_lock, as hits are */
 	struct hits hits;
@@ -78,6 +80,8 @@ void instances_drop_settings(struct settings *s);
 /* pump_lock, after which trace_info has the names of all events of the catalogue. */
 struct trace_info *instances_lock(struct instances *l);
 
+/* Called by the pump for each resolved chunk, under pump_lock, while anybody wants them. */
+void profiling_feed(void *context, const struct chunk *c);
 /* Called before and after a write to a file of any instance, with l->changing held. was: the top
  * instance's settings before the write; next: those to come. e: 0, or why the write was refused, so
  * that `was` still holds. */

@@ -11,8 +11,7 @@
 #include "collect/clock.h"
 #include "shared/messages.h"
 
-/* Called by the pump for each resolved chunk, under pump_lock. */
-static void profile_chunk(void *context, const struct chunk *c)
+void profiling_feed(void *context, const struct chunk *c)
 {
 	struct instances *l = context;
 
@@ -22,14 +21,16 @@ static void profile_chunk(void *context, const struct chunk *c)
 		stacks_feed(l->stacks, c);
 	if (l->counts_hits)
 		hits_feed(&l->hits, c);
+	if (l->slow)
+		slow_feed(l->slow, c);
 }
 
 /* Tells the pump whether anybody wants chunks. Called under pump_lock. */
 static void watch_chunks(struct instances *l)
 {
-	bool any = l->profiles || l->watches_stacks || l->counts_hits;
+	bool any = l->profiles || l->watches_stacks || l->counts_hits || l->slow;
 
-	pump_watch(l->pump, any ? profile_chunk : NULL, l);
+	pump_watch(l->pump, any ? profiling_feed : NULL, l);
 }
 
 /* --- the profile ---------------------------------------------------------------------- */

@@ -215,15 +215,17 @@ static void *pump_thread(void *arg)
 	return NULL;
 }
 
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first,
+int pump_start(struct session *s, const struct pump_user *user, struct buffer *first,
 	       struct pump **out, struct err *err)
 {
 	struct pump *p = mem_zalloc(sizeof(*p));
 	int e;
 
 	p->session = s;
-	p->woken = woken;
-	p->context = context;
+	p->woken = user->woken;
+	p->context = user->context;
+	p->fed = user->fed;
+	p->fed_context = user->context;
 	/* TSC ticks. */
 	p->late = consumer_info(s)->clock.hz / LATE_PER_SECOND;
 	pthread_mutex_init(&p->names, NULL);

@@ -7,9 +7,18 @@
 
 struct pump;
 
-/* Starts the thread. It calls woken(context) after each pass, when a buffer may have become
- * readable. `first` gets all records from the beginning. 0, or -errno and *err. */
-int pump_start(struct session *s, void (*woken)(void *context), void *context, struct buffer *first,
+struct chunk;
+
+/* What the pump calls, with the context: woken after each pass, when a buffer may have become
+ * readable; fed (NULL: nothing) as pump_watch() says, from the first record on. */
+struct pump_user {
+	void (*woken)(void *context);
+	void (*fed)(void *context, const struct chunk *c);
+	void *context;
+};
+
+/* Starts the thread. `first` gets all records from the beginning. 0, or -errno and *err. */
+int pump_start(struct session *s, const struct pump_user *user, struct buffer *first,
 	       struct pump **out, struct err *err);
 /* The buffer gets the records that arrive from here on. */
 void pump_add(struct pump *p, struct buffer *b);

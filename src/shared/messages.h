@@ -62,6 +62,12 @@ enum message_kind {
 	/* count: returns without a record, since their calls' arguments had not been kept; number:
 	 * the event's; name: GROUP:EVENT, of the tracer */
 	MESSAGE_UNKEPT,
+	/* the tracer's own (--snapshot-on), why the file was written: name: a function, of whose
+	 * call thread `pid` was for `number` microseconds by then; count: 1: it had returned, 2:
+	 * not. number 0: name: a signal */
+	MESSAGE_SNAPSHOT,
+	/* the tracer's own: name: records that newer ones replaced in the buffer, in decimal */
+	MESSAGE_OVERWRITTEN,
 	MESSAGE_KINDS
 };
 

@@ -290,7 +290,8 @@ int background_trace(const struct invocation *inv, char *const *argv, struct tre
 {
 	const struct instances_request req = { .argv = argv,
 					       .pids = inv->pids.at,
-					       .n_pids = inv->pids.n };
+					       .n_pids = inv->pids.n,
+					       .slow = &inv->slow };
 	int e;
 
 	if (!argv && !inv->pids.n)

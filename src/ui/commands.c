@@ -104,9 +104,11 @@ static const struct option record_options[] = {
 	  .set = set_max_size },
 	{ 0, "rotate", "SIZE|TIME", "go on in a new file when this one has SIZE (100M) or TIME (10s, 1h); FILE is the newest, FILE.1, FILE.2, ... are those before it",
 	  .set = set_rotate },
-	{ 0, "keep", "N", "of --rotate's files keep the newest N, and remove the others; what they had is counted",
+	{ 0, "keep", "N", "keep the newest N of the files that are written so (of snapshots 10, if not said), and remove the others",
 	  .set = set_keep },
 	{ 0, "counters", NULL, "the calls' CPU time, context switches and page faults, too, for brace report --counters", .set = set_counters, .append = true },
+	{ 0, "snapshot-on", "REASON", "the flight recorder: keep the newest records in memory, and write them to FILE.1, FILE.2, ... "
+	  "when a call lasts longer (\"handle > 10ms\"), or on SIGUSR1 or SIGUSR2 to brace (may be given several times)", .set = set_snapshot_on },
 	{ 0, "last", "N", "when a signal ends the program, print the last N calls of each thread "
 	  "(default: 10 with --mode overwrite, otherwise 0)", set_last },
 	END

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -329,6 +330,51 @@ int set_rotate(struct invocation *inv, const struct option *o, const char *value
 int set_keep(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a number of files", 1, UINT32_MAX, &inv->keep_files, err);
+}
+
+/* The number of a signal that brace may get, and 0: it is none of them. */
+static int snapshot_signal(const char *name)
+{
+	const char *word = strncmp(name, "SIG", 3) ? name : name + 3;
+
+	return !strcmp(word, "USR1") ? SIGUSR1 : !strcmp(word, "USR2") ? SIGUSR2 : 0;
+}
+
+/* "FUNCTION > TIME", or a signal. A function's name may have a `>`, a time none. */
+int set_snapshot_on(struct invocation *inv, const struct option *o, const char *value,
+		    struct err *err)
+{
+	const char *limit = strrchr(value, '>'), *end = limit;
+	struct slow_limit slow = { 0 };
+	struct err why = { 0 };
+	char *pattern;
+	int e;
+
+	if (snapshot_signal(value)) {
+		inv->snapshot_signals |= 1u << snapshot_signal(value);
+		return 0;
+	}
+	while (end && end > value && end[-1] == ' ')
+		end--;
+	if (!limit || end == value)
+		return err_at(err, EINVAL, value, 0,
+			      "a snapshot is taken on 'FUNCTION > TIME' (handle > 10ms), SIGUSR1 or SIGUSR2");
+	limit += 1 + strspn(limit + 1, " ");
+	e = units_parse_time_ns(limit, 1000000000, &slow.ns, &why);
+	if (!e && !slow.ns)
+		e = err_set(&why, EINVAL, "a limit is longer than 0");
+	if (e)
+		return err_at(err, EINVAL, value, (unsigned)(limit - value), "%s", why.text);
+	pattern = mem_printf("%.*s", (int)(end - value), value);
+	e = function_list_write(&slow.functions, pattern, false, err);
+	if (!e)
+		e = function_list_refuse_conditions(pattern, err);
+	free(pattern);
+	if (e)
+		function_list_free(&slow.functions);
+	else
+		*vec_add(&inv->slow) = slow;
+	return e;
 }
 
 /* --- the parser --------------------------------------------------------------------- */
@@ -672,6 +718,9 @@ void invocation_add_line(struct invocation *inv, char *file, char *text)
 
 void invocation_free(struct invocation *inv)
 {
+	for (size_t i = 0; i < inv->slow.n; i++)
+		function_list_free(&inv->slow.at[i].functions);
+	vec_free(&inv->slow);
 	for (size_t i = 0; i < inv->lines.n; i++) {
 		free(inv->lines.at[i].file);
 		free(inv->lines.at[i].text);

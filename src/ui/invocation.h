@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/new_file.h"
 #include "excerpt/wish.h"
+#include "instance/slow.h"
 #include "model/settings.h"
 
 struct config_use;
@@ -101,6 +102,8 @@ struct invocation {
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t delay_ns, count; /* of top: length and number of turns; 0: not given */
 	uint64_t max_bytes;   /* of the trace file; 0: no limit */
+	slow_limits slow;     /* --snapshot-on FUNCTION > TIME */
+	unsigned snapshot_signals; /* --snapshot-on SIGNAL: a bit each of 1 << signal */
 	uint64_t rotate_bytes, rotate_ns, keep_files; /* --rotate, --keep; 0: not given */
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
@@ -129,7 +132,8 @@ struct invocation {
 option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_pids, set_of_event, set_duration,
 	set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over, set_export_to,
-	set_delay, set_count, set_max_size, set_counters, set_rotate, set_keep, set_follow_end;
+	set_delay, set_count, set_max_size, set_counters, set_rotate, set_keep,
+	set_snapshot_on, set_follow_end;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

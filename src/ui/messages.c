@@ -46,6 +46,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_UNRETURNED] = "unreturned", [MESSAGE_TOO_LONG] = "too-long",
 	[MESSAGE_ROTATED] = "rotated",
 	[MESSAGE_UNKEPT] = "unkept",
+	[MESSAGE_SNAPSHOT] = "snapshot", [MESSAGE_OVERWRITTEN] = "overwritten",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -354,6 +355,24 @@ static void print_rotated(struct out *o, const char *prefix, const struct trace_
 	out_char(o, '\n');
 }
 
+static void print_snapshot(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_printf(o, "%swritten %s ", prefix, note->number ? "because" : "on");
+	out_foreign(o, note->name, sizeof(note->name));
+	if (note->number)
+		out_printf(o, " lasted %" PRIu32 ".%03" PRIu32 " ms%s (thread %" PRIu32 ")",
+			   note->number / 1000, note->number % 1000,
+			   note->count == 1 ? "" : " and had not returned", note->pid);
+	out_char(o, '\n');
+}
+
+static void print_overwritten(struct out *o, const char *prefix, const struct trace_message *note)
+{
+	out_str(o, prefix);
+	out_foreign(o, note->name, sizeof(note->name));
+	out_str(o, " older records are not in it: newer ones took their place\n");
+}
+
 /* Programs that ran untraced come first, then what befell processes, files, and what is less exact
  * than it looks. */
 void messages_print(struct out *o, const char *prefix, const struct trace_message *messages,
@@ -382,6 +401,10 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_full(o, prefix, &messages[i]);
 		else if (messages[i].kind == MESSAGE_ROTATED)
 			print_rotated(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_SNAPSHOT)
+			print_snapshot(o, prefix, &messages[i]);
+		else if (messages[i].kind == MESSAGE_OVERWRITTEN)
+			print_overwritten(o, prefix, &messages[i]);
 	print_unprobed(o, prefix, "not told are signals that were delivered to ", MESSAGE_HANDLER,
 		       messages, n);
 	print_unprobed(o, prefix, "some places of these events are not probed: ", MESSAGE_PROBE,

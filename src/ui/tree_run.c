@@ -18,6 +18,8 @@
 
 /* Each CPU's share of the kept records, if -b does not set it. */
 #define KEPT_KB "1048576"
+/* The same for --snapshot-on: 8 M records. */
+#define RECORDER_KB "65536"
 
 /* The trace options of the command line. Settings are not made yet: a refused write is told when
  * they are. */
@@ -36,6 +38,11 @@ static uint64_t options_of(const struct invocation *inv)
 	return options;
 }
 
+bool tree_run_takes_snapshots(const struct invocation *inv)
+{
+	return inv->slow.n || inv->snapshot_signals;
+}
+
 bool tree_run_needed(const struct invocation *inv)
 {
 	/* Options that make records out of others: stacks, and counts of repeated calls. */
@@ -43,8 +50,8 @@ bool tree_run_needed(const struct invocation *inv)
 				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
 				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
 
-	return event_writes_trigger(inv) || config_option_needs_tree(inv) ||
-	       options_of(inv) & makers;
+	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) ||
+	       config_option_needs_tree(inv) || options_of(inv) & makers;
 }
 
 /* Why nobody can read the result of a trigger after this run; NULL: it has none. */
@@ -85,7 +92,10 @@ static int set_up(const struct invocation *inv, char *const *argv, struct tree *
 	if (!e)
 		e = tree_echo(tree, "current_tracer", inv->settings.tracer->name, false, err);
 	if (!e)
-		e = tree_echo(tree, "buffer_size_kb", KEPT_KB, false, err);
+		e = tree_echo(tree, "buffer_size_kb",
+			      tree_run_takes_snapshots(inv) ? RECORDER_KB : KEPT_KB, false, err);
+	if (!e && tree_run_takes_snapshots(inv))
+		e = tree_echo(tree, "trace_options", "overwrite", false, err);
 	if (!e)
 		e = background_set_up(inv, argv, tree, err);
 	return e;

@@ -19,6 +19,8 @@ struct tree_run_result {
 
 /* Whether an instance is needed: for triggers, and for options that make records from others. */
 bool tree_run_needed(const struct invocation *inv);
+/* Whether records are kept to be written now and then: --snapshot-on. */
+bool tree_run_takes_snapshots(const struct invocation *inv);
 /* Says that an instance does not have the kernel's records (-k). The exit status. */
 int tree_run_refuse_kernel(void);
 /* Makes the settings, checks and starts; then calls `use`, while interrupts and --duration are

@@ -117,7 +117,7 @@ refuses 'say whether a size' --rotate much -o "$T/none"
 refuses '64K or more' --rotate 1K -o "$T/none"
 refuses '100ms or more' --rotate 1us -o "$T/none"
 refuses 'a number of files' --rotate 1M --keep 0 -o "$T/none"
-refuses "is for --rotate's files" --keep 3 -o "$T/none"
+refuses "is for files of --rotate" --keep 3 -o "$T/none"
 refuses 'exclude each other' --rotate 1M --max-size 1M -o "$T/none"
 refuses 'exclude each other' --rotate 1M --mode overwrite -o "$T/none"
 refuses 'needs a file of its own' --rotate 1M -o /dev/null

@@ -3,11 +3,13 @@
  * through an instance first, and the file is extracted from it (tree_run.h). main() calls it; its
  * thread takes the records, the monitor's heeds interrupts (run.h). Once the program has run, a
  * failure is one of writing the file, or of what could not be undone in a process. */
+#include <string.h>
 #include <sys/wait.h>
 
 #include "ui/commands.h"
 #include "ui/kernel_beside.h"
 #include "ui/kernel_commands.h"
+#include "ui/recorder.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/run.h"
@@ -26,14 +28,16 @@ static unsigned last_calls(const struct invocation *inv)
 /* Writes the file when all triggers have run: it holds the records that are left. */
 static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 {
-	const struct invocation *inv = arg;
-	const char *file = inv->output ? inv->output : "trace.brace";
+	struct recorder *recorder = arg;
+	const struct invocation *inv = recorder->inv;
 	int e;
 
+	if (tree_run_takes_snapshots(inv))
+		recorder_run(recorder, t->instances);
 	instances_wait(t->instances);
-	e = instances_extract(t->instances, file, err);
+	e = instances_extract(t->instances, recorder->file, err);
 	if (!e && !inv->quiet)
-		say("brace: %s written: brace report and brace replay read it\n", file);
+		say("brace: %s written: brace report and brace replay read it\n", recorder->file);
 	return e;
 }
 
@@ -41,34 +45,60 @@ static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 static int record_behind_tree(struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
-	int status = tree_run_begin(inv, false, keep_trace, inv, &result);
+	struct recorder recorder;
+	int status;
 
+	recorder_begin(&recorder, inv, inv->output ? inv->output : "trace.brace");
+	status = tree_run_begin(inv, false, keep_trace, &recorder, &result);
+	if (!status && tree_run_takes_snapshots(inv) && !inv->quiet)
+		recorder_tell(&recorder);
+	recorder_end(&recorder);
 	if (status)
 		return status;
 	result.session.lost += result.dropped;
 	if (!inv->quiet)
 		summary_print(&result.session, NULL);
-	return summary_stuck(&result.session) ? EXIT_BRACE : run_exit(result.session.wait_status);
+	return summary_stuck(&result.session) || recorder.failed
+		       ? EXIT_BRACE
+		       : run_exit(result.session.wait_status);
 }
 
-/* Whether the options of the file's size fit the way of recording; says why not. */
+/* Whether a --mode says that the newest records shall be dropped. */
+static bool drops_newest(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, "trace_options") &&
+		    !strncmp(inv->writes.at[i].text, "nooverwrite", strlen("nooverwrite")))
+			return true;
+	return false;
+}
+
+/* Whether the options of the file's size fit each other and the way of recording; says why not. */
 static bool sizes_fit(const struct invocation *inv)
 {
-	bool rotates = inv->rotate_bytes || inv->rotate_ns;
-	const char *what = rotates ? "--rotate" : inv->max_bytes ? "--max-size" : NULL;
-	const char *why = NULL;
+	bool rotates = inv->rotate_bytes || inv->rotate_ns, flies = tree_run_takes_snapshots(inv);
+	bool behind = inv->kernel_alone || tree_run_needed(inv);
+	const struct { bool is; const char *sentence; } faults[] = {
+		{ flies && (rotates || inv->max_bytes || inv->kernel_alone),
+		  "--snapshot-on writes what is in memory: not with --rotate, --max-size and -K" },
+		{ flies && drops_newest(inv),
+		  "--snapshot-on keeps the newest records: not with --mode stream and block" },
+		{ rotates && behind,
+		  "--rotate is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events" },
+		{ inv->max_bytes && behind,
+		  "--max-size is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events" },
+		{ rotates && inv->max_bytes,
+		  "--rotate and --max-size exclude each other: with --keep N the files together have a size" },
+		{ inv->keep_files && !rotates && !flies,
+		  "--keep is for files of --rotate and --snapshot-on: say when one is written (--rotate 100M)" },
+	};
 
-	if (what && (inv->kernel_alone || tree_run_needed(inv)))
-		why = "is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events";
-	else if (rotates && inv->max_bytes)
-		why = "and --max-size exclude each other: with --keep N the files together have a size";
-	else if (!rotates && inv->keep_files) {
-		what = "--keep";
-		why = "is for --rotate's files: say when a new one begins (--rotate 100M)";
-	}
-	if (why)
-		say("brace: %s %s\n", what, why);
-	return !why;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		if (faults[i].is) {
+			say("brace: %s\n", faults[i].sentence);
+			return false;
+		}
+	return true;
 }
 
 int cmd_record(struct invocation *inv)
