@@ -59,7 +59,7 @@ static void export_bytes(const uint8_t *bytes, size_t n)
 	if (store_open_bytes("fuzz", bytes, n, &r, &err))
 		return;
 	store_describe(r, &about);
-	if (about.records <= RECORDS_MOST)
+	if (about.records <= RECORDS_MOST && !exporters[how % formats]->database)
 		run(exporters[how % formats], how / formats, r);
 	store_close(r);
 }

@@ -32,6 +32,7 @@ struct exporter {
 	const char *summary;       /* one line, for the list of formats */
 	bool binary;               /* not for terminals */
 	bool directory;            /* several files, in a directory */
+	bool database;             /* written by query_save(): write is NULL */
 	bool weighs;               /* --weight has a meaning */
 	unsigned holds;            /* enum export_holds: the others are told as left out */
 	/* Writes all of the source. 0, or -errno and *err: a source that ends in an error, or more

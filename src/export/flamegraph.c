@@ -2,9 +2,9 @@
 /* A flame graph as an SVG picture of its own: search and zoom are a script inside (flamegraph.js),
  * and nothing else is loaded. Names are the traced program's: they are written as XML text only,
  * never into the script. Without scripts it is still a picture. */
-#include "export/call_tree.h"
-#include "export/formats.h"
+#include "export/flamegraph.h"
 #include "export/flamegraph_js.h"
+#include "export/formats.h"
 
 #include <string.h>
 
@@ -17,16 +17,6 @@
 #define FOOT 14
 #define NARROWEST 0.1     /* pixels; narrower frames are left out */
 #define LETTER 7.0        /* width of one in the frames */
-
-struct picture {
-	struct call_tree tree;
-	VEC(uint64_t) weight; /* by node: with all it called */
-	VEC(double) x;
-	VEC(uint32_t) depth;
-	uint32_t deepest;
-	uint64_t left_out;    /* frames */
-	struct out *out;
-};
 
 /* Characters that XML forbids or that could turn text around are replaced. */
 static void put_xml(struct out *o, const char *s, size_t most)
@@ -49,13 +39,13 @@ static void put_xml(struct out *o, const char *s, size_t most)
 	}
 }
 
-static uint64_t own_weight(const struct call_tree *t, uint32_t i)
+uint64_t flamegraph_own_weight(const struct call_tree *t, uint32_t i)
 {
 	return t->job->weight == WEIGHT_CALLS ? t->nodes.at[i].calls : t->nodes.at[i].self;
 }
 
 /* Parents come before their children: one pass up for the widths, one down for the places. */
-static void lay_out(struct picture *p)
+void flamegraph_lay_out(struct picture *p)
 {
 	const struct call_tree *t = &p->tree;
 	size_t n = t->nodes.n;
@@ -64,7 +54,7 @@ static void lay_out(struct picture *p)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t depth = i ? p->depth.at[t->nodes.at[i].parent] + 1 : 0;
 
-		*vec_add(&p->weight) = own_weight(t, i);
+		*vec_add(&p->weight) = flamegraph_own_weight(t, i);
 		*vec_add(&p->depth) = depth;
 		*vec_add(&p->x) = 0;
 		*vec_add(&used) = 0;
@@ -98,6 +88,44 @@ static void put_colour(struct out *o, const char *name, bool root)
 		out_printf(o, "rgb(%u,%u,%u)", 205 + h % 50, 60 + h / 64 % 150, h / 16384 % 60);
 }
 
+/* Red grew, blue shrank, the stronger the more of the greatest change it has; white did not. */
+static void put_change_colour(struct out *o, const struct picture *p, uint32_t i)
+{
+	int64_t change = flamegraph_change(p, i);
+	double part = p->was->most ? (double)(change < 0 ? -change : change) / (double)p->was->most
+				   : 0;
+	unsigned rest = change ? (unsigned)(215 * (1 - part)) : 240;
+
+	if (change > 0)
+		out_printf(o, "rgb(255,%u,%u)", rest, rest);
+	else if (change < 0)
+		out_printf(o, "rgb(%u,%u,255)", rest, rest);
+	else
+		out_str(o, "#f0f0f0");
+}
+
+static void put_weight(const struct picture *p, uint64_t weight)
+{
+	if (p->tree.job->weight == WEIGHT_CALLS)
+		out_u64(p->out, weight, 1, ' ');
+	else
+		export_put_us(p->out, weight);
+}
+
+/* ", own 12.000 us, was 10.000 us" */
+static void put_change(const struct picture *p, uint32_t i)
+{
+	const char *unit = p->tree.job->weight == WEIGHT_CALLS ? " calls" : " us";
+
+	out_str(p->out, "; own: ");
+	put_weight(p, flamegraph_ns(p, flamegraph_own_weight(&p->tree, i)));
+	out_printf(p->out, "%s, was ", unit);
+	put_weight(p, p->was->own[i]);
+	out_printf(p->out, "%s; with those below it was ", unit);
+	put_weight(p, p->was->all[i]);
+	out_str(p->out, unit);
+}
+
 static void put_share(const struct picture *p, uint32_t i)
 {
 	const struct call_node *n = &p->tree.nodes.at[i];
@@ -116,6 +144,8 @@ static void put_share(const struct picture *p, uint32_t i)
 		out_str(p->out, ", calls: ");
 		out_u64(p->out, n->calls, 1, ' ');
 	}
+	if (p->was)
+		put_change(p, i);
 	out_char(p->out, ')');
 }
 
@@ -132,7 +162,10 @@ static void put_frame(const struct picture *p, uint32_t i, double width)
 	put_share(p, i);
 	out_printf(o, "</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"",
 		   p->x.at[i], y, width, ROW - 1);
-	put_colour(o, name, !p->tree.nodes.at[i].parent);
+	if (p->was)
+		put_change_colour(o, p, i);
+	else
+		put_colour(o, name, !p->tree.nodes.at[i].parent);
 	out_printf(o, "\"/><text x=\"%.2f\" y=\"%.0f\">", p->x.at[i] + 3, y + 12);
 	if (room >= 3 && strlen(name) <= room) {
 		put_xml(o, name, SIZE_MAX);
@@ -141,6 +174,16 @@ static void put_frame(const struct picture *p, uint32_t i, double width)
 		out_str(o, "..");
 	}
 	out_str(o, "</text></g>\n");
+}
+
+/* What the picture has no frames for. */
+static void put_gone(const struct picture *p)
+{
+	out_str(p->out, "; red: more than in ");
+	put_xml(p->out, p->was->name, 60);
+	out_str(p->out, ", blue: less; stacks that are gone had ");
+	put_weight(p, p->was->gone);
+	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? " calls" : " us");
 }
 
 static void put_head(const struct picture *p)
@@ -159,7 +202,10 @@ static void put_head(const struct picture *p)
 		"@media (prefers-color-scheme: dark) { svg { background: #1b1b1f } .head { fill: #ddd } .link { fill: #8bf } .f:hover rect { stroke: #fff } }</style>\n"
 		"<text class=\"head\" x=\"3\" y=\"16\">");
 	put_xml(p->out, command ? command : "", 150);
-	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? ": calls</text>\n" : ": time</text>\n");
+	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? ": calls" : ": time");
+	if (p->was)
+		put_gone(p);
+	out_str(p->out, "</text>\n");
 	out_str(p->out,
 		"<text class=\"link\" id=\"search\" x=\"3\" y=\"34\">search</text>\n"
 		"<text class=\"link\" id=\"back\" x=\"70\" y=\"34\" style=\"display: none\">whole picture</text>\n"
@@ -167,7 +213,7 @@ static void put_head(const struct picture *p)
 		"<text class=\"head\" id=\"info\" x=\"3\" y=\"52\"></text>\n");
 }
 
-static void put_picture(struct picture *p)
+void flamegraph_put(struct picture *p)
 {
 	put_head(p);
 	for (uint32_t i = 1; i < p->tree.nodes.n && !p->out->error && p->weight.at[0]; i++) {
@@ -181,19 +227,35 @@ static void put_picture(struct picture *p)
 	out_str(p->out, "]]></script>\n</svg>\n");
 }
 
+uint64_t flamegraph_ns(const struct picture *p, uint64_t weight)
+{
+	return p->tree.job->weight == WEIGHT_CALLS ? weight : walk_ns(&p->tree.walk, weight);
+}
+
+int64_t flamegraph_change(const struct picture *p, uint32_t i)
+{
+	return (int64_t)flamegraph_ns(p, flamegraph_own_weight(&p->tree, i)) -
+	       (int64_t)p->was->own[i];
+}
+
+void flamegraph_free(struct picture *p)
+{
+	call_tree_free(&p->tree);
+	vec_free(&p->weight);
+	vec_free(&p->x);
+	vec_free(&p->depth);
+}
+
 static int write_flamegraph(struct export_job *job, struct err *err)
 {
 	struct picture p = { .out = job->out };
 	int r = call_tree_read(&p.tree, job, err);
 
 	if (!r) {
-		lay_out(&p);
-		put_picture(&p);
+		flamegraph_lay_out(&p);
+		flamegraph_put(&p);
 	}
-	call_tree_free(&p.tree);
-	vec_free(&p.weight);
-	vec_free(&p.x);
-	vec_free(&p.depth);
+	flamegraph_free(&p);
 	return r;
 }
 

@@ -260,6 +260,7 @@ static const struct option diff_options[] = {
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
 	{ 's', "sort", "COLUMN", "compare calls, total, self (the default), min, mean, p50, p99 or max: the greatest change first", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest change first", set_flag, TO(reverse) },
+	{ 0, "flamegraph", "OUT", "write a flame graph of B (SVG), coloured by what has changed since A: of calls with -s calls, otherwise of time", set_text, TO(flamegraph) },
 	{ 0, "fail-over", "PERCENT", "exit with 1 if B has more by so much, in all, or in one row by that part of all", .set = set_fail_over },
 	CHARGE_HANDLERS,
 	{ 0, "limit", "N", "print the first N rows only", set_limit },

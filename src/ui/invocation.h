@@ -87,7 +87,7 @@ struct invocation {
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	struct whole_file file; /* of -o, from screen_file_begin() on; path NULL: none */
 	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
-		*source, *callers, *callees, *histogram;
+		*source, *callers, *callees, *histogram, *flamegraph;
 	const char *format, *weight; /* of export */
 	/* of sql and latency: sqlhist's options */
 	const char *name, *tree, *max, *change, *save, *instance, *statement_file, *within;

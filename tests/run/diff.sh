@@ -57,6 +57,49 @@ result "--limit" $?
 "$BRACE" diff -s calls "$T/a" "$T/a" | sed 1,3d | awk '$3 != "+0.00%" { bad++ } END { exit bad || !NR }'
 result "a trace is equal to itself" $?
 
+# --- a differential flame graph
+cat >"$T/picture.py" <<'P'
+"""picture.py SVG REPORT-A REPORT-B: the frames' own calls are report's of B; what they were, and what is gone, is all of A."""
+import collections, json, re, sys
+import xml.etree.ElementTree as ElementTree
+sums = [collections.Counter(), collections.Counter()]
+for side, path in enumerate(sys.argv[2:]):
+    for row in [json.loads(line) for line in open(path)][1:]:
+        sums[side][row["name"]] += row["calls"]
+svg = ElementTree.parse(sys.argv[1]).getroot()
+space = "{http://www.w3.org/2000/svg}"
+now, was = collections.Counter(), collections.Counter()
+for g in svg.iter(space + "g"):
+    title, box = g.find(space + "title").text, g.find(space + "rect")
+    m = re.search(r"; own: (\d+) calls, was (\d+) calls; with those below it was \d+ calls", title)
+    own, before, name = int(m[1]), int(m[2]), g.get("data-name")
+    now[name] += own
+    was[name] += before
+    red, green, blue = map(int, re.findall(r"\d+", box.get("fill"))) if box.get("fill").startswith("rgb") else (240, 240, 240)
+    assert (red > blue) == (own > before) and (blue > red) == (own < before), (title, box.get("fill"))
+assert {k: v for k, v in now.items() if v} == dict(sums[1]), (now, sums[1])
+gone = int(re.search(r"gone had (\d+) calls", "".join(svg.itertext()))[1])
+assert sum(was.values()) + gone == sum(sums[0].values()), (was, gone)
+print(gone)
+P
+draws() { # NAME A B
+	rm -f "$T/picture.svg"
+	"$BRACE" diff -s calls "$2" "$3" --flamegraph "$T/picture.svg" >"$T/out" 2>"$T/err" && [ -s "$T/out" ]
+	result "$1: a picture, and the table" $? "$T/err"
+	/usr/bin/python3 "$T/picture.py" "$T/picture.svg" <("$BRACE" report --json "$2") <("$BRACE" report --json "$3") >"$T/gone" 2>"$T/err"
+	result "$1: frames and colours are those of both reports ($(cat "$T/gone") gone)" "$(($(wc -c <"$T/err") > 0))" "$T/err"
+}
+draws "two runs" "$T/a" "$T/b"
+check_that "nothing is gone" [ "$(cat "$T/gone")" = 0 ]
+draws "a function that is gone" "$T/a" "$T/less"
+check_that "its calls are told" [ "$(cat "$T/gone")" -gt 0 ]
+draws "a trace and itself" "$T/a" "$T/a"
+"$BRACE" diff "$T/a" "$T/b" --flamegraph "$T/time.svg" >"$T/out" 2>"$T/err" && grep -q ': time; red: more than in ' "$T/time.svg"
+result "by time" $? "$T/err"
+"$BRACE" diff "$T/a" "$T/b" --flamegraph /dev/full >"$T/out" 2>"$T/err"
+[ $? = 125 ] && grep -q 'cannot write /dev/full' "$T/err"
+result "a full disk is an error" $? "$T/err"
+
 # --- for CI
 status() { # WANTED NAME OPTION...
 	"$BRACE" diff "${@:3}" >"$T/out" 2>"$T/err"

@@ -61,6 +61,22 @@ for name in threads exceptions names; do
 	export_to csv $name
 	mv "$T/$name.csv" "$T/$name.csv_rows"
 	agree csv_rows $name
+	export_to sqlite $name
+	check_that "$name as sqlite: sqlite3 finds it whole" test "$(sqlite3 "$T/$name.sqlite" 'PRAGMA integrity_check')" = ok
+	check_that "$name as sqlite: calls by name are report's" /usr/bin/python3 -c 'import collections, json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+report = [json.loads(l) for l in open(sys.argv[2])][1:]
+calls, self = collections.Counter(), collections.Counter()
+for r in report:
+    calls[r["name"]] += r["calls"]
+    self[r["name"]] += r["self_ns"] or 0
+rows = list(db.execute("SELECT name, count(*), sum(self) FROM slice GROUP BY name"))
+assert {r[0]: r[1] for r in rows} == dict(calls) and rows, (rows, calls)
+assert all(abs((r[2] or 0) - self[r[0]]) <= r[1] + len(report) for r in rows), rows
+assert list(db.execute("SELECT name, module, calls, coalesce(total, 0) FROM function ORDER BY 1, 2, 3")) == sorted((r["name"], r["module"], r["calls"], r["total_ns"]) for r in report)
+' "$T/$name.sqlite" "$T/$name.report"
+	"$BRACE" query --csv "$T/$name" 'SELECT * FROM thread' | tail -n +2 >"$T/asked"
+	check_that "$name as sqlite: tables are those of brace query" diff <(sqlite3 -csv "$T/$name.sqlite" 'SELECT * FROM thread' | tr -d '\r"') <(tr -d '\r"' <"$T/asked")
 	export_to dot $name
 	if command -v dot >"$T/log"; then
 		check_that "$name as dot: graphviz reads it" dot -Tdot -o "$T/drawn" "$T/$name.dot"
@@ -165,6 +181,12 @@ else
 	not_ok "nothing was lost"
 fi
 
+# A database: events with their fields; what it cannot be.
+export_to sqlite events
+check_that "a database has events and their arguments" test "$(sqlite3 "$T/events.sqlite" "SELECT count(*) > 0 AND count(*) = (SELECT count(DISTINCT arg_set_id) FROM args) FROM ftrace_event WHERE name = 'tick'")" = 1
+"$BRACE" query --csv "$T/events" 'SELECT count(*), sum(int_value), min(key), max(key) FROM args' | tail -n 1 >"$T/asked"
+check_that "as many as brace query has" test "$(sqlite3 -csv "$T/events.sqlite" 'SELECT count(*), sum(int_value), min(key), max(key) FROM args' | tr -d '\r"')" = "$(tr -d '\r"' <"$T/asked")"
+
 # A part of a trace.
 record part -- "$FIXTURES/threads"
 "$BRACE" export "$T/part" --to folded --weight calls -g step --from 0% --to 100% >"$T/some" 2>"$T/err"
@@ -191,6 +213,11 @@ says 'needs an argument' "$T/names" --to
 says 'needs a format' "$T/names"
 says 'no weight' --to folded --weight most "$T/names"
 says 'of folded and flamegraph' --to chrome --weight self "$T/names"
+says 'name its file with -o' --to sqlite "$T/names"
+says 'a database is a file' --to sqlite "$T/names" -o /dev/null
+says 'choose its part by a statement' --to sqlite "$T/names" -o "$T/none" -l main
+(ulimit -f 8; trap '' XFSZ; "$BRACE" export --to sqlite "$T/threads" -o "$T/none" 2>"$T/err"; [ $? = 125 ])
+result "a database that has no room: nothing is left" $(($? || $(find "$T" -name 'none*' | wc -l))) "$T/err"
 says 'No such file' --to chrome "$T/nothing"
 head -c 3000 "$T/threads" >"$T/cut"
 "$BRACE" export --to chrome "$T/cut" >"$T/cut.chrome" 2>"$T/err"

@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "export/flamegraph.h"
 #include "model/units.h"
 #include "report/compare.h"
 #include "ui/commands.h"
+#include "ui/interrupt.h"
 #include "ui/part_summary.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -136,11 +138,66 @@ static int print_diff(const struct diff *d, const struct comparison *c)
 	return screen_close(&o, 0);
 }
 
+/* Begins to read a side again, for its stacks. */
+static int begin_job(const struct diff *d, unsigned side, struct export_job *job)
+{
+	struct source *part;
+	struct err err;
+
+	*job = (struct export_job){ .weight = d->column == SUMMARY_CALLS ? WEIGHT_CALLS
+									    : WEIGHT_SELF,
+				    .stop = interrupt_catch() };
+	job->source = trace_file_openings(d->inv, d->sides[side].reader, &part, &err);
+	job->part = part;
+	return job->source ? 0 : say_error(&err);
+}
+
+static int write_flamegraph(const struct diff *d, struct export_job jobs[2], struct err *err)
+{
+	int r = flamegraph_write_difference(&jobs[0], d->inv->operands[0], &jobs[1], err);
+
+	if (!r && jobs[0].folded + jobs[1].folded)
+		say_warning("%" PRIu64
+			    " calls were added to their callers: their stacks are too deep, or there are too many",
+			    jobs[0].folded + jobs[1].folded);
+	return r;
+}
+
+/* --flamegraph: the picture is whole or not there. */
+static int draw(struct diff *d)
+{
+	struct export_job jobs[2] = { 0 };
+	struct invocation to = *d->inv;
+	struct err err = { 0 };
+	struct screen o;
+	int status = begin_job(d, 0, &jobs[0]);
+
+	if (!status)
+		status = begin_job(d, 1, &jobs[1]);
+	to.output = d->inv->flamegraph;
+	if (!status)
+		status = screen_open_whole(&o, &to);
+	if (!status) {
+		jobs[1].out = &o.text;
+		if (write_flamegraph(d, jobs, &err))
+			status = say_error(&err);
+		status = screen_close(&o, status);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (jobs[i].source)
+			jobs[i].source->ops->close(jobs[i].source);
+	return status;
+}
+
 static int compare(struct diff *d)
 {
 	struct comparison c;
 	int status = choose_column(d);
 
+	if (status)
+		return status;
+	if (d->inv->flamegraph)
+		status = draw(d);
 	if (status)
 		return status;
 	compare_make(&c, &d->sides[0].summary, &d->sides[1].summary, d->column);

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "export/exporter.h"
+#include "query/query.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
 #include "ui/screen.h"
@@ -83,6 +84,10 @@ static int check_output(const struct invocation *inv, const struct exporter *e)
 		return 0;
 	if (e->directory) {
 		say("brace: %s is a directory of files: name it with -o\n", e->name);
+		return EXIT_BRACE;
+	}
+	if (e->database) {
+		say("brace: %s is a database: name its file with -o\n", e->name);
 		return EXIT_BRACE;
 	}
 	if (e->binary && isatty(STDOUT_FILENO)) {
@@ -211,6 +216,48 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 	return status;
 }
 
+/* A part of the trace is what a statement selects. */
+static bool database_has_all(const struct invocation *inv)
+{
+	if (excerpt_wish_is_all(&inv->excerpt))
+		return true;
+	say("brace: a database has the whole trace: choose its part by a statement (WHERE ts > ...)\n");
+	return false;
+}
+
+static int save_tables(struct store_reader *reader, const char *path, struct err *err)
+{
+	struct query *q;
+	int r = query_open(reader, &q, err);
+
+	if (r)
+		return r;
+	r = query_save(q, path, interrupt_catch(), err);
+	query_close(q);
+	return r;
+}
+
+static int write_database(const struct invocation *inv, struct store_reader *reader)
+{
+	struct whole_file f;
+	struct err err, end;
+	int r;
+
+	if (!database_has_all(inv))
+		return EXIT_BRACE;
+	if (new_file_begin(&f, inv->output, "database", &err) < 0)
+		return say_error(&err);
+	if (f.temporary)
+		r = save_tables(reader, f.temporary, &err);
+	else
+		r = err_set(&err, EINVAL, "a database is a file: %s is none", inv->output);
+	if (new_file_end(&f, !r, &end) && !r)
+		return say_error(&end);
+	if (!r)
+		trace_file_warn_of_losses(store_info(reader));
+	return r ? say_error(&err) : 0;
+}
+
 int cmd_export(struct invocation *inv)
 {
 	const struct exporter *e;
@@ -232,7 +279,8 @@ int cmd_export(struct invocation *inv)
 	if (status)
 		return status;
 	trace_file_leave_kernel_out(reader, "brace export");
-	status = export_file(inv, e, weight, reader);
+	status = e->database ? write_database(inv, reader)
+			     : export_file(inv, e, weight, reader);
 	store_close(reader);
 	return status;
 }
