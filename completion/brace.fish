@@ -48,10 +48,10 @@ complete -c brace -n '__fish_seen_subcommand_from probe' -s x -l exec -r -F
 complete -c brace -n '__fish_seen_subcommand_from probe' -s s -l source -r -F
 complete -c brace -n '__fish_seen_subcommand_from export' -l to -x -a '(brace export --list 2>/dev/null | string replace -r " +" \t)'
 complete -c brace -n '__fish_seen_subcommand_from export' -l weight -x -a 'self total calls'
-complete -c brace -n '__fish_seen_subcommand_from report' -l by -x -a 'function thread module process'
+complete -c brace -n '__fish_seen_subcommand_from report' -l by -x -a 'function thread module file line process'
 complete -c brace -n '__fish_seen_subcommand_from report' -s s -l sort -x -a 'calls total self min mean p50 p99 max name module kernel blocked'
 complete -c brace -n '__fish_seen_subcommand_from diff' -s s -l sort -x -a 'calls total self min mean p50 p99 max'
-complete -c brace -n '__fish_seen_subcommand_from diff' -l by -x -a 'function module'
+complete -c brace -n '__fish_seen_subcommand_from diff' -l by -x -a 'function module file line'
 complete -c brace -n '__fish_seen_subcommand_from top' -l by -x -a 'function thread module'
 complete -c brace -n '__fish_seen_subcommand_from top' -s s -l sort -x -a 'calls self total mean p99 max name'
 complete -c brace -n '__fish_seen_subcommand_from syscalls' -l by -x -a 'call thread file error'

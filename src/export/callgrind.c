@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* callgrind's format, for callgrind_annotate and KCachegrind: each function's own time, and for
- * each function it calls the number of calls and their time. Lines of source are not known here:
- * all is at line 0 of the function's binary. */
+ * each function it calls the number of calls and their time. A trace knows no lines inside of a
+ * function: its times stand at the line of its name, where debug information tells it, else at
+ * line 0 of its binary. */
 #include "export/edges.h"
 #include "export/formats.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/declared.h"
+
+/* path NULL: not known. */
+struct declared_place { const char *path; uint32_t line; };
+
 struct callgrind {
 	struct edges edges;
 	VEC(bool) named;  /* by node: its name has been written */
+	VEC(struct declared_place) places; /* by node */
+	struct declared *declared;
 	struct out *out;
 };
 
@@ -26,14 +34,40 @@ static void put_name(struct callgrind *c, const char *key, uint32_t node, const 
 	out_char(c->out, '\n');
 }
 
-/* A binary stands for the source file, too, so that equal names of two binaries stay apart. */
-static void put_place(struct callgrind *c, const char *object, const char *source,
-		      const char *file)
+/* Threads are no functions. */
+static void find_places(struct callgrind *c)
 {
+	for (size_t i = 0; i < c->edges.nodes.n; i++) {
+		uint32_t function = c->edges.nodes.at[i].function;
+		struct declared_place place = { 0 };
+		const struct trace_module *m = NULL;
+		const struct trace_function *f =
+			function != EDGE_NO_FUNCTION
+				? walk_function(&c->edges.walk, function, &m)
+				: NULL;
+
+		if (f && m)
+			place.path = declared_of(c->declared, m, f, &place.line);
+		*vec_add(&c->places) = place.path ? place : (struct declared_place){ 0 };
+	}
+}
+
+/* Where the source is not known the binary stands for it, so that equal names of two binaries stay
+ * apart. */
+static void put_place(struct callgrind *c, const char *object, const char *source,
+		      const char *file, uint32_t node)
+{
+	const char *path = c->places.at[node].path;
+
 	out_str(c->out, object);
 	out_foreign(c->out, file ? file : "threads", file ? strlen(file) : 7);
 	out_char(c->out, '\n');
 	out_str(c->out, source);
+	if (path) {
+		out_foreign(c->out, path, strlen(path));
+		out_char(c->out, '\n');
+		return;
+	}
 	out_char(c->out, '[');
 	out_foreign(c->out, file ? file : "threads", file ? strlen(file) : 7);
 	out_str(c->out, "]\n");
@@ -43,10 +77,11 @@ static void put_call(struct callgrind *c, const struct edge *e)
 {
 	const char *file, *name = edges_name(&c->edges, e->callee, &file);
 
-	put_place(c, "cob=", "cfi=", file);
+	put_place(c, "cob=", "cfi=", file, e->callee);
 	put_name(c, "cfn=", e->callee, name);
 	c->named.at[e->callee] = true;
-	out_printf(c->out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n", e->calls,
+	out_printf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 "\n", e->calls,
+		   c->places.at[e->callee].line, c->places.at[e->caller].line,
 		   walk_ns(&c->edges.walk, e->ticks));
 }
 
@@ -55,10 +90,10 @@ static size_t put_function(struct callgrind *c, uint32_t node, size_t edge)
 {
 	const char *file, *name = edges_name(&c->edges, node, &file);
 
-	put_place(c, "ob=", "fl=", file);
+	put_place(c, "ob=", "fl=", file, node);
 	put_name(c, "fn=", node, name);
 	c->named.at[node] = true;
-	out_printf(c->out, "0 %" PRIu64 "\n",
+	out_printf(c->out, "%" PRIu32 " %" PRIu64 "\n", c->places.at[node].line,
 		   walk_ns(&c->edges.walk, c->edges.nodes.at[node].self));
 	for (; edge < c->edges.edges.n && c->edges.edges.at[edge].caller == node; edge++)
 		put_call(c, &c->edges.edges.at[edge]);
@@ -86,13 +121,17 @@ static void put_all(struct callgrind *c)
 
 static int write_callgrind(struct export_job *job, struct err *err)
 {
-	struct callgrind c = { .out = job->out };
+	struct callgrind c = { .out = job->out, .declared = declared_new() };
 	int r = edges_read(&c.edges, job, err);
 
 	for (size_t i = 0; i < c.edges.nodes.n; i++)
 		*vec_add(&c.named) = false;
-	if (!r)
+	if (!r) {
+		find_places(&c);
 		put_all(&c);
+	}
+	vec_free(&c.places);
+	declared_free(c.declared);
 	edges_free(&c.edges);
 	vec_free(&c.named);
 	return r;

@@ -70,8 +70,10 @@ static uint32_t *match(const struct call_tree *earlier, const struct call_tree *
 		uint32_t parent = to[earlier->nodes.at[i].parent];
 		uint64_t row = SP_NONE;
 
+		uint32_t name = number_of(&names, call_tree_name(earlier, i));
+
 		if (parent != CALL_TREE_NONE)
-			row = sp_map_get(&map, key_of(parent, number_of(&names, call_tree_name(earlier, i))));
+			row = sp_map_get(&map, key_of(parent, name));
 		to[i] = row == SP_NONE ? CALL_TREE_NONE : (uint32_t)row;
 	}
 	sp_map_free(&map);

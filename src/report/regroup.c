@@ -4,9 +4,12 @@
  * does not change. Errors are the inner input's. */
 #include "report/regroup.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "excerpt/excerpt.h"
+#include "report/declared.h"
 #include "shared/record.h"
 #include "trace/tracks.h"
 
@@ -24,7 +27,9 @@ struct regroup {
 	VEC(struct regroup_image) images;
 	VEC(uint32_t) processes;  /* by thread: the row */
 	VEC(uint32_t) first;      /* by row: the process's first thread */
-	VEC(const char *) files;  /* by row; the info's */
+	VEC(char *) files;        /* by row */
+	struct sp_map file_rows;  /* hash of a name, + 1 -> the first row that has it */
+	struct declared *declared; /* FILE, LINE */
 };
 
 struct regroup_call { uint32_t fn, row; };
@@ -47,14 +52,53 @@ struct regroup_cursor {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The row of a file, as the column `module` of functions has it. */
+/* Rows are those of files: functions count for where they stand. */
+static bool is_by_file(const struct regroup *g)
+{
+	return g->by == REGROUP_MODULE || g->by == REGROUP_FILE || g->by == REGROUP_LINE;
+}
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t h = 14695981039346656037u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 1099511628211u;
+	return h >> 1;
+}
+
+/* The row of a file, as the column `module` of functions has it, or of a place in the source. Names
+ * of one hash are looked for one by one. */
 static uint32_t file_row(struct regroup *g, const char *file)
 {
-	for (size_t i = 0; i < g->files.n; i++)
-		if (!strcmp(g->files.at[i], file))
-			return (uint32_t)i;
-	*vec_add(&g->files) = file;
+	uint64_t key = hash_of(file) + 1, row = sp_map_get(&g->file_rows, key);
+
+	if (row != SP_NONE)
+		for (size_t i = row; i < g->files.n; i++)
+			if (!strcmp(g->files.at[i], file))
+				return (uint32_t)i;
+	*vec_add(&g->files) = mem_strdup(file);
+	if (row == SP_NONE)
+		sp_map_set(&g->file_rows, key, g->files.n - 1);
 	return (uint32_t)g->files.n - 1;
+}
+
+/* "src/shop.c", "src/shop.c:120", or "[libc.so.6]" where nothing tells. */
+static uint32_t source_row(struct regroup *g, const struct trace_module *m,
+			   const struct trace_function *f)
+{
+	uint32_t line, row;
+	const char *path = declared_of(g->declared, m, f, &line);
+	bool known;
+	char *text;
+
+	if (path && g->by == REGROUP_FILE)
+		return file_row(g, path);
+	text = path ? mem_printf("%s:%" PRIu32, path, line)
+		    : mem_printf("[%s]", trace_function_file(m, f, &known));
+	row = file_row(g, text);
+	free(text);
+	return row;
 }
 
 /* Whether the function is meant, or its file's row. own: the row of its module. */
@@ -63,6 +107,8 @@ static uint32_t row_of(struct regroup *g, uint32_t own, const struct trace_modul
 {
 	bool known;
 
+	if (g->by == REGROUP_FILE || g->by == REGROUP_LINE)
+		return source_row(g, m, f);
 	if (g->by == REGROUP_MODULE)
 		return f->library ? file_row(g, trace_function_file(m, f, &known)) : own;
 	if (!excerpt_list_has(g->functions, m, f))
@@ -89,7 +135,7 @@ static void add_module(struct regroup *g, uint32_t number)
 
 			image->rows = mem_realloc(image->rows, n, sizeof(*image->rows));
 			for (size_t k = image->n; k < n; k++)
-				image->rows[k] = g->by == REGROUP_MODULE ? FN_NONE : 0;
+				image->rows[k] = is_by_file(g) ? FN_NONE : 0;
 			image->n = n;
 		}
 		image->rows[id] = row_of(g, row, m, &m->functions.at[i]);
@@ -127,6 +173,8 @@ struct regroup *regroup_new(const struct summary_input *inner, enum regroup_by b
 		*vec_add(&g->images) = (struct regroup_image){ 0 };
 	if (by == REGROUP_PROCESS)
 		add_processes(g);
+	if (by == REGROUP_FILE || by == REGROUP_LINE)
+		g->declared = declared_new();
 	for (size_t i = 0; by != REGROUP_PROCESS && i < inner->info->modules.n; i++)
 		add_module(g, (uint32_t)i);
 	return g;
@@ -141,7 +189,11 @@ void regroup_free(struct regroup *g)
 	vec_free(&g->images);
 	vec_free(&g->processes);
 	vec_free(&g->first);
+	for (size_t i = 0; i < g->files.n; i++)
+		free(g->files.at[i]);
 	vec_free(&g->files);
+	sp_map_free(&g->file_rows);
+	declared_free(g->declared);
 	free(g);
 }
 
@@ -156,7 +208,7 @@ static char *group_name(void *of, uint32_t row)
 	const struct trace_info *info = g->inner.info;
 	const struct trace_thread *t;
 
-	if (g->by == REGROUP_MODULE)
+	if (is_by_file(g))
 		return mem_strdup(row < g->files.n ? g->files.at[row] : "[unknown]");
 	if (row >= g->first.n)
 		return mem_strdup("[unknown]");
@@ -172,7 +224,7 @@ static uint32_t flag_of(const struct regroup_cursor *c, uint32_t fn)
 	const uint32_t image = g->inner.info->threads.at[c->thread].image;
 
 	if (image >= g->images.n || fn >= g->images.at[image].n)
-		return g->by == REGROUP_MODULE ? FN_NONE : 0;
+		return is_by_file(g) ? FN_NONE : 0;
 	return g->images.at[image].rows[fn];
 }
 
@@ -184,6 +236,8 @@ static uint32_t row_for(const struct regroup_cursor *c, uint32_t fn,
 	case REGROUP_PROCESS:
 		return c->g->processes.at[c->thread];
 	case REGROUP_MODULE:
+	case REGROUP_FILE:
+	case REGROUP_LINE:
 		return flag_of(c, fn);
 	case REGROUP_CALLERS:
 		return !flag_of(c, fn) ? NO_ROW : below ? below->fn : FN_NONE;
@@ -323,8 +377,9 @@ struct summary_input regroup_input(struct regroup *g)
 	static const char *const titles[] = {
 		[REGROUP_CALLERS] = "CALLER", [REGROUP_CALLEES] = "FUNCTION",
 		[REGROUP_MODULE] = "MODULE", [REGROUP_PROCESS] = "PROCESS",
+		[REGROUP_FILE] = "FILE", [REGROUP_LINE] = "LINE",
 	};
-	const bool groups = g->by == REGROUP_MODULE || g->by == REGROUP_PROCESS;
+	const bool groups = is_by_file(g) || g->by == REGROUP_PROCESS;
 
 	return (struct summary_input){
 		.info = g->inner.info, .of = g, .open = open_cursor, .next = next_events,

@@ -10,6 +10,8 @@ enum regroup_by {
 	REGROUP_CALLERS, /* calls of some functions, by the function that made them */
 	REGROUP_CALLEES, /* calls that some functions made, by the function that was called */
 	REGROUP_MODULE,
+	REGROUP_FILE,    /* of the source, by debug information; a module without: in brackets */
+	REGROUP_LINE,    /* the line of the source where the function's name stands */
 	REGROUP_PROCESS,
 };
 

@@ -239,7 +239,7 @@ static const struct option replay_options[] = {
 static const struct option report_options[] = {
 	{ 'k', "kernel", NULL, "of a trace of a program and the kernel, the kernel's own functions",
 	  set_flag, TO(kernel) },
-	{ 0, "by", "WHAT", "a row for each function (the default), thread, process or module", set_text, TO(by) },
+	{ 0, "by", "WHAT", "a row for each function (the default), thread, process or module, or file or line of the source", set_text, TO(by) },
 	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
 	{ 0, "tree", NULL, "which calls lie in which, added up, with their parts of the time", set_flag, TO(call_tree) },
@@ -255,7 +255,7 @@ static const struct option report_options[] = {
 };
 
 static const struct option diff_options[] = {
-	{ 0, "by", "WHAT", "a row for each function (the default) or module", set_text, TO(by) },
+	{ 0, "by", "WHAT", "a row for each function (the default) or module, or file or line of the source", set_text, TO(by) },
 	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
 	{ 's', "sort", "COLUMN", "compare calls, total, self (the default), min, mean, p50, p99 or max: the greatest change first", set_text, TO(sort) },

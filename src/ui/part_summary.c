@@ -15,6 +15,8 @@ static const struct { const char *word, *called; } rows_of[PART_ROWS_N] = {
 	[PART_FUNCTIONS] = { "function", "function that was called" },
 	[PART_THREADS] = { "thread", "thread that called" },
 	[PART_MODULES] = { "module", "file with a function that was called" },
+	[PART_FILES] = { "file", "file of the source with a function that was called" },
+	[PART_LINES] = { "line", "line of the source with a function that was called" },
 	[PART_PROCESSES] = { "process", "process that called" },
 	[PART_CALLERS] = { NULL, "function that calls it" },
 	[PART_CALLEES] = { NULL, "function that it calls" },
@@ -68,7 +70,8 @@ static int regroup(struct part_summary *p, enum part_rows rows,
 		   const struct function_list *functions)
 {
 	static const enum regroup_by by[PART_ROWS_N] = {
-		[PART_MODULES] = REGROUP_MODULE, [PART_PROCESSES] = REGROUP_PROCESS,
+		[PART_MODULES] = REGROUP_MODULE, [PART_FILES] = REGROUP_FILE,
+		[PART_LINES] = REGROUP_LINE, [PART_PROCESSES] = REGROUP_PROCESS,
 		[PART_CALLERS] = REGROUP_CALLERS, [PART_CALLEES] = REGROUP_CALLEES,
 	};
 	struct err err;

@@ -118,7 +118,7 @@ def callgrind(path, _):
     """What callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 prints."""
     sums = Sums()
     for line in open(path):
-        m = re.match(r' *([\d,]+) +([<*]) +\S*?\]:(.*?)(?: \(([\d,]+)x\))? \[.*\]$', line)
+        m = re.match(r' *([\d,]+) +([<*]) +(?:\[\S*?\]|[^:\s]+):(.*?)(?: \(([\d,]+)x\))? \[.*\]$', line)
         if not m:
             continue
         ns, name = int(m[1].replace(',', '')), m[3]

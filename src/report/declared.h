@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Where functions of a trace are declared in the source, by the debug information of the files that
+ * the trace names, as they are now. Each file is read once, when a function of it is asked for. */
+#pragma once
+#include "trace/trace_info.h"
+
+struct declared;
+
+struct declared *declared_new(void);
+void declared_free(struct declared *d); /* NULL is fine */
+/* The file and the line of the function's name; the path is the compiler's, not trusted, and valid
+ * as long as *d. NULL: not known (no debug information, another file than the traced one). */
+const char *declared_of(struct declared *d, const struct trace_module *m,
+			const struct trace_function *f, uint32_t *line);
