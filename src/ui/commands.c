@@ -128,6 +128,14 @@ static const struct option graph_options[] = {
 	END
 };
 
+/* cmd_import(). */
+static const struct option import_options[] = {
+	{ 'o', "output", "FILE", "write the trace to FILE (default: imported.brace)", set_text,
+	  TO(output) },
+	{ 'q', "quiet", NULL, "say nothing of what was read", set_flag, TO(quiet) },
+	END
+};
+
 /* One process only (set_pid), unlike the -p of process_options. */
 static const struct option recover_options[] = {
 	{ 'p', "pid", "PID", "read also what the memory shared with this process holds, if its tracer died",
@@ -546,6 +554,8 @@ const struct command commands[] = {
 	  cmd_config },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
+	{ "import", "DIRECTORY | FILE", "Make a trace file of uftrace's data, or of perf script's text",
+	  TABLES(import_options), false, 1, 1, cmd_import },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
 	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",

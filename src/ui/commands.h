@@ -17,6 +17,7 @@ int cmd_html(struct invocation *inv);
 int cmd_list(struct invocation *inv);
 int cmd_config(struct invocation *inv);
 int cmd_info(struct invocation *inv);
+int cmd_import(struct invocation *inv);
 int cmd_recover(struct invocation *inv);
 int cmd_mount(struct invocation *inv);
 int cmd_shell(struct invocation *inv);

@@ -473,6 +473,18 @@ def recover(run):
     run.check_program()
 
 
+def imports(run):
+    """Samples of perf script become a trace file."""
+    run.extra.update(('samples', 'imported'))
+    with open(run.path('samples'), 'w', encoding='utf-8') as f:
+        for i in range(9):
+            f.write(f'x 12/13 100.{i:06}: 1000 cpu-clock: \n\t401010 leaf+0x10 (/bin/x)\n\t402020 main+0x4 (/bin/x)\n\n')
+    if run.brace('import', '-q', '-o', run.path('imported'), run.path('samples')):
+        with open(run.path('imported'), 'rb') as f:
+            if f.read(5) != b'brace':
+                run.fault('output: import wrote no trace')
+
+
 SCENARIOS = {
     'record': record, 'graph': graph, 'attach': attach, 'static': static, 'events': events, 'daemon': daemon,
     'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
@@ -480,6 +492,7 @@ SCENARIOS = {
     'syscalls': reads('syscalls'), 'diff': reads('diff', behind=['TRACE']),
     'query': reads('query', behind=['SELECT name, count(*), sum(dur) FROM slice GROUP BY name']),
     'export': reads('export', '--to', 'folded', output='folded'), 'html': reads('html', '-q', output='page'),
+    'import': imports,
 }
 QUESTIONS = { # nearly two thousand places each: left to the long version
     'hist': asks('hist', 'step', lines='Hits: .*'), 'durations': asks('hist', '--json', '-d', 'step', lines='"calls":\\d+,"open"'),

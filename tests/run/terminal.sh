@@ -96,10 +96,14 @@ looks replay -O funcgraph-proc "$T/odd"
 looks -w '\033[2J' report "$T/t"
 looks -w '\033[2J' replay -O funcgraph-proc "$T/t"
 looks -w '\302\233\342\200\256\377' replay "$T/e"
-for command in report replay info recover; do
+for command in report replay info recover import; do
 	looks $command "$T/$ODD"
 	looks $command "$P"
 done
+printf 'evil\033[2J\302\233 1/2 1.000001: 1000 cpu-clock: \n\t10 fun\033[1mction+0x1 (/tmp/li\033b)\n' >"$T/samples"
+looks import "$T/samples" -o "$T/imported"
+looks -w '\033' report "$T/imported"
+looks info "$T/imported"
 brace info --json "$T/t" | python3 -c 'import json, sys
 assert any("\x1b[1m\u202e" in name for line in sys.stdin for name in json.loads(line).get("names", []))' 2>"$T/err"
 result "JSON has the very name" $? "$T/err"

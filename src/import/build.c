@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Records wait in memory until all functions are known, 16 bytes each; then they are written by
+ * time, a batch of a thread at a time. The clock of the trace is in nanoseconds. Called by the
+ * readers of formats, on brace's only thread. */
+#include "import/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hook/plan.h"
+#include "shared/record.h"
+#include "store/store.h"
+
+#define BATCH 4096          /* records of one thread at a time */
+/* Records hold 40 bits of time, and a run's first one is found by the time that is given. */
+#define GAP_MOST (UINT64_C(1) << 38)
+#define STRIDE 16           /* bytes from a function to the next one: the addresses are made up */
+#define MODULE_BYTES (UINT64_C(1) << 32)
+#define FIRST_MODULE UINT64_C(0x100000000)
+
+void import_build_free(struct import_build *b)
+{
+	for (size_t p = 0; p < b->processes.n; p++) {
+		struct import_process *process = &b->processes.at[p];
+
+		for (size_t i = 0; i < process->files.n; i++)
+			free(process->files.at[i]);
+		for (size_t i = 0; i < process->functions.n; i++)
+			free(process->functions.at[i].name);
+		vec_free(&process->files);
+		vec_free(&process->functions);
+		sp_map_free(&process->by_name);
+		free(process->exe);
+	}
+	for (size_t t = 0; t < b->threads.n; t++)
+		vec_free(&b->threads.at[t].records);
+	vec_free(&b->processes);
+	vec_free(&b->threads);
+	free(b->command);
+}
+
+uint32_t import_process(struct import_build *b, uint32_t pid, const char *exe)
+{
+	*vec_add(&b->processes) = (struct import_process){ .pid = pid, .exe = mem_strdup(exe) };
+	return (uint32_t)b->processes.n - 1;
+}
+
+uint32_t import_thread(struct import_build *b, uint32_t process, uint32_t pid, uint32_t tid,
+		       const char *comm, struct err *err)
+{
+	struct import_thread *t;
+
+	if (b->threads.n >= IMPORT_THREADS_MOST) {
+		err_set(err, E2BIG, "there are more than %u threads", IMPORT_THREADS_MOST);
+		return UINT32_MAX;
+	}
+	t = vec_add(&b->threads);
+	*t = (struct import_thread){ .process = process, .pid = pid, .tid = tid };
+	strncpy(t->comm, comm, sizeof(t->comm) - 1);
+	return (uint32_t)b->threads.n - 1;
+}
+
+/* A process has few files. */
+static uint32_t file_number(struct import_process *p, const char *file)
+{
+	for (size_t i = 0; i < p->files.n; i++)
+		if (!strcmp(p->files.at[i], file))
+			return (uint32_t)i;
+	*vec_add(&p->files) = mem_strdup(file);
+	return (uint32_t)p->files.n - 1;
+}
+
+static uint64_t hash_of(const char *name, uint64_t h)
+{
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 1099511628211u;
+	return h;
+}
+
+/* Functions whose hashes are equal stand behind the first of them. */
+uint32_t import_function(struct import_build *b, uint32_t process, const char *file,
+			 const char *name, struct err *err)
+{
+	struct import_process *p = &b->processes.at[process];
+	uint32_t of = file_number(p, file);
+	uint64_t key = (hash_of(name, 14695981039346656037u + of) >> 1) + 1;
+	uint64_t row = sp_map_get(&p->by_name, key);
+
+	for (size_t i = row; row != SP_NONE && i < p->functions.n; i++)
+		if (p->functions.at[i].file == of && !strcmp(p->functions.at[i].name, name))
+			return (uint32_t)i;
+	if (p->functions.n >= IMPORT_FUNCTIONS_MOST) {
+		err_set(err, E2BIG, "a process has more than %u functions", IMPORT_FUNCTIONS_MOST);
+		return UINT32_MAX;
+	}
+	*vec_add(&p->functions) = (struct import_function){ mem_strdup(name), of };
+	if (row == SP_NONE)
+		sp_map_set(&p->by_name, key, p->functions.n - 1);
+	return (uint32_t)p->functions.n - 1;
+}
+
+/* Time does not go back in a thread. */
+static void add_record(struct import_thread *t, uint64_t ns, uint32_t value, enum import_kind kind)
+{
+	uint64_t last = t->records.n ? t->records.at[t->records.n - 1].ns : 0;
+
+	*vec_add(&t->records) =
+		(struct import_record){ ns > last ? ns : last, value, (uint8_t)kind };
+}
+
+void import_enter(struct import_build *b, uint32_t thread, uint64_t ns, uint32_t function)
+{
+	b->threads.at[thread].depth++;
+	b->calls++;
+	add_record(&b->threads.at[thread], ns, function, IMPORT_ENTER);
+}
+
+void import_leave(struct import_build *b, uint32_t thread, uint64_t ns)
+{
+	if (!b->threads.at[thread].depth)
+		return;
+	b->threads.at[thread].depth--;
+	add_record(&b->threads.at[thread], ns, 0, IMPORT_LEAVE);
+}
+
+void import_lose(struct import_build *b, uint32_t thread, uint64_t ns, uint64_t n)
+{
+	b->lost += n;
+	add_record(&b->threads.at[thread], ns, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
+		   IMPORT_LOST);
+}
+
+/* --- the trace ------------------------------------------------------------------------ */
+
+struct import_writing {
+	struct import_build *build;
+	struct trace_info *info;
+	struct store_writer *store;
+	VEC(uint32_t *) ids;      /* by process: the id of each function */
+	VEC(size_t) next;         /* by thread */
+};
+
+/* Functions of one file of a process stand together, since a module's ids do. */
+static void add_module(struct import_writing *w, uint32_t process, uint32_t file, uint32_t *ids,
+		       uint32_t *next_id)
+{
+	const struct import_process *p = &w->build->processes.at[process];
+	struct trace_module *m = vec_add(&w->info->modules);
+	uint64_t base = FIRST_MODULE + w->info->modules.n * MODULE_BYTES;
+
+	*m = (struct trace_module){ .image = process, .path = mem_strdup(p->files.at[file]),
+				    .name = mem_strdup(p->files.at[file]), .base = base,
+				    .start = base, .first_id = *next_id };
+	*vec_add(&m->strings) = '\0';
+	for (size_t i = 0; i < p->functions.n; i++) {
+		const char *name = p->functions.at[i].name;
+
+		if (p->functions.at[i].file != file)
+			continue;
+		*vec_add(&m->functions) = (struct trace_function){
+			.vaddr = m->functions.n * STRIDE, .size = STRIDE,
+			.name = (uint32_t)m->strings.n, .hook = HOOK_JUMP };
+		ids[i] = (*next_id)++;
+		do
+			*vec_add(&m->strings) = *name;
+		while (*name++);
+	}
+	m->end = base + m->functions.n * STRIDE;
+}
+
+static void add_process(struct import_writing *w, uint32_t process)
+{
+	const struct import_process *p = &w->build->processes.at[process];
+	uint32_t *ids = mem_zalloc((p->functions.n + 1) * sizeof(*ids)), next = 0;
+	struct trace_image *image = vec_add(&w->info->images);
+
+	*image = (struct trace_image){ .pid = p->pid, .exe = mem_strdup(p->exe),
+				       .cmdline = mem_strdup(p->exe) };
+	*vec_add(&image->sites) = 0;
+	for (uint32_t f = 0; f < p->files.n; f++)
+		add_module(w, process, f, ids, &next);
+	*vec_add(&w->ids) = ids;
+}
+
+static void count_records(const struct import_thread *t, struct trace_thread *out,
+			  struct trace_total *total)
+{
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct import_record *r = &t->records.at[i];
+
+		if (r->kind == IMPORT_LOST)
+			out->lost += r->value;
+		else
+			out->records++;
+		total->calls += r->kind == IMPORT_ENTER;
+	}
+	total->records += out->records;
+	total->lost += out->lost;
+}
+
+static uint64_t add_threads(struct import_writing *w)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < w->build->threads.n; i++) {
+		const struct import_thread *t = &w->build->threads.at[i];
+		struct trace_thread *to = vec_add(&w->info->threads);
+
+		*to = (struct trace_thread){ .pid = t->pid, .tid = t->tid, .image = t->process };
+		memcpy(to->comm, t->comm, sizeof(to->comm));
+		to->tsc = t->records.n ? t->records.at[0].ns : 0;
+		count_records(t, to, &w->info->total);
+		first = t->records.n && to->tsc < first ? to->tsc : first;
+		*vec_add(&w->next) = 0;
+	}
+	return first == UINT64_MAX ? 0 : first;
+}
+
+static void describe(struct import_writing *w)
+{
+	struct trace_info *info = w->info;
+	uint64_t first;
+
+	info->host = mem_strdup("");
+	info->kernel = mem_strdup("");
+	info->cpu = mem_strdup("");
+	info->cmdline = mem_strdup(w->build->command ? w->build->command : "");
+	info->version = mem_printf("imported from %s", w->build->tool);
+	info->tracer = mem_strdup("function_graph");
+	info->cpus = 1;
+	for (uint32_t p = 0; p < w->build->processes.n; p++)
+		add_process(w, p);
+	first = add_threads(w);
+	info->clock = (struct trace_clock){ .hz = 1000000000, .tsc = first, .mono_ns = first,
+					    .from = "imported" };
+}
+
+/* The thread whose next record is the oldest; UINT32_MAX: all are written. */
+static uint32_t next_thread(const struct import_writing *w)
+{
+	uint32_t found = UINT32_MAX;
+	uint64_t oldest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < w->build->threads.n; i++) {
+		const struct import_thread *t = &w->build->threads.at[i];
+
+		if (w->next.at[i] < t->records.n && t->records.at[w->next.at[i]].ns < oldest) {
+			oldest = t->records.at[w->next.at[i]].ns;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Writes what comes next of a thread: losses before it, and records that are near in time. */
+static int write_batch(struct import_writing *w, uint32_t thread, struct err *err)
+{
+	const struct import_thread *t = &w->build->threads.at[thread];
+	const uint32_t *ids = w->ids.at[t->process];
+	uint64_t words[BATCH], lost = 0, near, last;
+	size_t *next = &w->next.at[thread], n = 0;
+
+	near = last = t->records.at[*next].ns;
+	for (; *next < t->records.n && t->records.at[*next].kind == IMPORT_LOST; ++*next)
+		lost += t->records.at[*next].value;
+	if (*next < t->records.n && lost)
+		near = last = t->records.at[*next].ns;
+	for (; *next < t->records.n && n < BATCH; ++*next) {
+		const struct import_record *r = &t->records.at[*next];
+
+		if (r->kind == IMPORT_LOST || r->ns - last >= GAP_MOST)
+			break;
+		last = r->ns;
+		words[n++] = r->kind == IMPORT_ENTER
+				     ? record_word(r->ns, ids[r->value], RECORD_ENTRY)
+				     : record_word(r->ns, 0, RECORD_EXIT);
+	}
+	return store_records(w->store, thread, near, 0, lost, words, n, err);
+}
+
+int import_write(struct import_build *b, const char *path, struct err *err)
+{
+	struct import_writing w = { .build = b, .info = trace_info_new() };
+	uint32_t thread;
+	int r;
+
+	describe(&w);
+	r = store_create(path, w.info, &w.store, err);
+	while (!r && (thread = next_thread(&w)) != UINT32_MAX)
+		r = write_batch(&w, thread, err);
+	if (w.store && r)
+		store_discard(w.store);
+	else if (w.store)
+		r = store_finish(w.store, err);
+	for (size_t i = 0; i < w.ids.n; i++)
+		free(w.ids.at[i]);
+	vec_free(&w.ids);
+	vec_free(&w.next);
+	trace_info_free(w.info);
+	return r;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes a trace of what another tool recorded: processes, threads, functions and their calls, told
+ * in any order of threads and in the order of time within each. Private to src/import. */
+#pragma once
+#include "base/err.h"
+#include "trace/sp_map.h"
+#include "trace/trace_info.h"
+
+/* A reader bounds what a foreign file can make it keep. */
+#define IMPORT_FUNCTIONS_MOST (1u << 20)
+#define IMPORT_THREADS_MOST (1u << 20)
+
+enum import_kind { IMPORT_ENTER, IMPORT_LEAVE, IMPORT_LOST };
+
+/* One record; value: a function's number, or how many records were lost. */
+struct import_record { uint64_t ns; uint32_t value; uint8_t kind; };
+
+/* A function's number in its process; its file is a name of its own. */
+struct import_function { char *name; uint32_t file; };
+
+struct import_process {
+	uint32_t pid;
+	char *exe;
+	VEC(char *) files;
+	VEC(struct import_function) functions;
+	struct sp_map by_name;    /* hash of file and name, + 1 -> number */
+};
+
+struct import_thread {
+	uint32_t process, pid, tid, depth;
+	char comm[TRACE_COMM];
+	VEC(struct import_record) records;
+};
+
+struct import_build {
+	char *command;
+	const char *tool;         /* whose records these are */
+	VEC(struct import_process) processes;
+	VEC(struct import_thread) threads;
+	uint64_t calls, lost, left_out; /* left_out: records that a trace has no place for */
+};
+
+void import_build_free(struct import_build *b);
+uint32_t import_process(struct import_build *b, uint32_t pid, const char *exe);
+/* UINT32_MAX and *err: there are too many. */
+uint32_t import_thread(struct import_build *b, uint32_t process, uint32_t pid, uint32_t tid,
+		       const char *comm, struct err *err);
+uint32_t import_function(struct import_build *b, uint32_t process, const char *file,
+			 const char *name, struct err *err);
+/* A call begins, the innermost one ends (nothing if there is none), records are missing here. */
+void import_enter(struct import_build *b, uint32_t thread, uint64_t ns, uint32_t function);
+void import_leave(struct import_build *b, uint32_t thread, uint64_t ns);
+void import_lose(struct import_build *b, uint32_t thread, uint64_t ns, uint64_t n);
+/* Writes the trace file. 0, or -errno and *err: there is none then. */
+int import_write(struct import_build *b, const char *path, struct err *err);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells formats apart, and gives them their files: a directory is uftrace's, a file perf script's.
+ * brace import calls it, on brace's only thread. */
+#include "import/import.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "import/formats.h"
+
+/* Files that were read, for free(). */
+struct opened { const char *path; VEC(char *) texts; };
+
+/* All bytes of an open file. */
+static int read_all(int fd, const char *path, struct import_text *out, char **text, struct err *err)
+{
+	VEC(char) all = { 0 };
+	ssize_t n;
+
+	do {
+		vec_reserve(&all, all.n + (1u << 16));
+		n = read(fd, all.at + all.n, 1u << 16);
+		all.n += n > 0 ? (size_t)n : 0;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	*text = all.at;
+	*out = (struct import_text){ all.at, all.at + all.n };
+	return n < 0 ? err_set(err, errno, "cannot read %s: %s", path, strerror(errno)) : 0;
+}
+
+static int get(void *of, const char *name, struct import_text *out, struct err *err)
+{
+	struct opened *o = of;
+	char *path = *name ? mem_printf("%s/%s", o->path, name) : mem_strdup(o->path), *text;
+	int fd = file_open(path, err), r = fd < 0 ? fd : 0;
+
+	if (!r) {
+		r = read_all(fd, path, out, &text, err);
+		*vec_add(&o->texts) = text;
+		close(fd);
+	}
+	free(path);
+	return r;
+}
+
+/* What is wrong with a file is told with its name in front. */
+static int name_error(const char *path, int r, struct err *err)
+{
+	struct err why = *err;
+
+	if (r && !strstr(why.text, path))
+		err_set(err, why.code, "cannot import %s: %s", path, why.text);
+	return r;
+}
+
+int import_trace(const char *path, const char *output, struct import_result *result,
+		 struct err *err)
+{
+	struct opened opened = { .path = path };
+	const struct import_files files = { get, &opened };
+	struct import_build build = { 0 };
+	struct stat st;
+	int r;
+
+	if (!file_look(path, &st))
+		return err_set(err, errno, "cannot import %s: %s", path, strerror(errno));
+	r = (S_ISDIR(st.st_mode) ? import_uftrace : import_perf)(&build, &files, err);
+	r = name_error(path, r, err);
+	if (!r)
+		r = import_write(&build, output, err);
+	*result = (struct import_result){ .tool = build.tool, .calls = build.calls,
+					  .threads = build.threads.n, .lost = build.lost,
+					  .left_out = build.left_out };
+	import_build_free(&build);
+	for (size_t i = 0; i < opened.texts.n; i++)
+		free(opened.texts.at[i]);
+	vec_free(&opened.texts);
+	return r;
+}

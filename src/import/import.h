@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace of another tool as a trace of brace's, so that all of brace's views serve it. */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct import_result {
+	const char *tool;       /* whose it is */
+	uint64_t calls, threads, lost;
+	uint64_t left_out;      /* records, or lines, that a trace has no place for */
+};
+
+/* Reads `path` (uftrace's data directory, or a text of perf script) and writes the trace file
+ * `output`. 0, or -errno and *err: there is no new file then. Memory grows with the records. */
+int import_trace(const char *path, const char *output, struct import_result *result,
+		 struct err *err);
