@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of other tools' traces on arbitrary bytes. The first byte chooses: perf script's text, or
- * the files of uftrace's directory, each behind a line "=NAME". What is read becomes a trace. */
+/* Readers of other tools' traces on arbitrary bytes. The first byte chooses: perf script's or
+ * trace-cmd report's text, or the files of uftrace's directory, each behind a line "=NAME". What is
+ * read becomes a trace. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	r = (data[0] & 1 ? import_uftrace : import_perf)(&build, &files, &err);
+	r = (data[0] & 1 ? import_uftrace : data[0] & 2 ? import_graph_text : import_perf)(
+		&build, &files, &err);
 	if (r && !err.code)
 		abort();
 	if (!r && import_write(&build, "/dev/null", &err))

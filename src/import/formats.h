@@ -13,6 +13,8 @@ struct import_files {
 
 /* uftrace's data directory: calls of functions. */
 int import_uftrace(struct import_build *b, const struct import_files *files, struct err *err);
+/* The text of trace-cmd report: a function graph. */
+int import_graph_text(struct import_build *b, const struct import_files *files, struct err *err);
 /* The text of perf script: samples with their stacks. A sample is a stack of calls that lasts for
  * its period and ends when it was taken, or begins where the one before ends. */
 int import_perf(struct import_build *b, const struct import_files *files, struct err *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells formats apart, and gives them their files: a directory is uftrace's, a file perf script's.
+/* Tells formats apart, and gives them their files: a directory is uftrace's, a file trace-cmd's or
+ * perf script's text.
  * brace import calls it, on brace's only thread. */
 #include "import/import.h"
 
@@ -47,6 +48,20 @@ static int get(void *of, const char *name, struct import_text *out, struct err *
 	return r;
 }
 
+/* A function graph's text has a line that says so; other texts are samples. */
+static int read_text(struct import_build *b, const struct import_files *files, struct err *err)
+{
+	static const char mark[] = ": funcgraph_entry: ";
+	struct import_text text;
+	int r = files->get(files->of, "", &text, err);
+
+	if (r)
+		return r;
+	return (memmem(text.at, (size_t)(text.end - text.at), mark, strlen(mark))
+			? import_graph_text
+			: import_perf)(b, files, err);
+}
+
 /* What is wrong with a file is told with its name in front. */
 static int name_error(const char *path, int r, struct err *err)
 {
@@ -68,7 +83,7 @@ int import_trace(const char *path, const char *output, struct import_result *res
 
 	if (!file_look(path, &st))
 		return err_set(err, errno, "cannot import %s: %s", path, strerror(errno));
-	r = (S_ISDIR(st.st_mode) ? import_uftrace : import_perf)(&build, &files, err);
+	r = (S_ISDIR(st.st_mode) ? import_uftrace : read_text)(&build, &files, err);
 	r = name_error(path, r, err);
 	if (!r)
 		r = import_write(&build, output, err);

@@ -11,7 +11,8 @@ struct import_result {
 	uint64_t left_out;      /* records, or lines, that a trace has no place for */
 };
 
-/* Reads `path` (uftrace's data directory, or a text of perf script) and writes the trace file
- * `output`. 0, or -errno and *err: there is no new file then. Memory grows with the records. */
+/* Reads `path` (uftrace's data directory, or a text of perf script or trace-cmd report) and writes
+ * the trace file `output`. 0, or -errno and *err: there is no new file then. Memory grows with the
+ * records. */
 int import_trace(const char *path, const char *output, struct import_result *result,
 		 struct err *err);

@@ -81,6 +81,23 @@ result "what was exported for uftrace is imported" $? "$T/err"
 check_that "with the same calls" diff <("$BRACE" report --json "$T/own" | sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort) \
 	<(sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' "$T/again.report" | sort)
 
+# --- trace-cmd: its text of a function graph
+if command -v trace-cmd >"$T/log"; then
+	"$BRACE" export --to trace.dat -o "$T/own.dat" "$T/own" 2>"$T/err" && trace-cmd report -t -i "$T/own.dat" >"$T/own.text" 2>"$T/err"
+	import "$T/own.text" graph
+	result "trace-cmd report's text is imported" $? "$T/err"
+	entries=$(grep -c funcgraph_entry: "$T/own.text")
+	check_that "with as many calls as it has: $entries" [ "$(sed -nE 's/.*"calls":([0-9]+).*/\1/p' "$T/graph.report" | awk '{ n += $1 } END { print n }')" = "$entries" ]
+	check_that "of the same functions as the trace that it was of" diff <("$BRACE" report --json "$T/own" | sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort) \
+		<(sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' "$T/graph.report" | sort)
+	check_that "that last as long" /usr/bin/python3 -c 'import json, sys
+a, b = ({r["name"]: r for r in [json.loads(l) for l in open(p)][1:]} for p in sys.argv[1:])
+assert all(abs(r["total_ns"] - b[n]["total_ns"]) <= 2 * r["calls"] + 2 for n, r in a.items()), [(n, r["total_ns"], b[n]["total_ns"]) for n, r in a.items()]' \
+		<("$BRACE" report --json "$T/own") "$T/graph.report"
+else
+	skip "trace-cmd report's text" "trace-cmd is not installed"
+fi
+
 # --- perf
 cat >"$T/perf.py" <<'P'
 """perf.py SHOWN REPORT: of each symbol and file, the periods that perf report adds up are brace's own time."""
