@@ -22,8 +22,9 @@ struct live {
 	struct session *session;
 	VEC(struct keyed) events;    /* of this pass, sorted */
 	VEC(struct keyed) scratch;
-	/* Beside another source: events later than the beginning of their pass, which wait for what
-	 * that source has of the same time. Payloads as in `payloads`. */
+	/* Beside another source, or where the reader wants it (source.ordered): events later than
+	 * the beginning of their pass, which wait for what others have of the same time. Payloads
+	 * as in `payloads`. */
 	VEC(struct keyed) held;
 	payload_words held_payloads;
 	/* This pass'; an event's `begin` is its payload's index here. */
@@ -202,7 +203,7 @@ static int pass_records(struct live *l, bool last, struct err *err)
 		thread_names_all(l->session);
 	session_catch_up(l->session);
 	sort_pass(l);
-	if (l->session->first_image && !last)
+	if ((l->session->first_image || l->source.ordered) && !last)
 		hold(l, begun);
 	return r;
 }

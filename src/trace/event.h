@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One decoded record, whatever it came from, and the stream of them. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -86,4 +87,7 @@ struct source {
 	 * (yet), so that the reader can show what it has read. */
 	void (*idle)(void *context);
 	void *idle_context;
+	/* Set by the reader of a live stream that compares threads' times: events wait until no
+	 * older ones can come. */
+	bool ordered;
 };

@@ -320,6 +320,19 @@ static const struct option syscalls_options[] = {
 	END
 };
 
+/* cmd_wakeup(). */
+static const struct option wakeup_options[] = {
+	{ 0, "by", "WHAT", "a row for each thread that is woken and way of waking (the default: thread), for each way, with its waker, or "
+	  "by the functions of both: way, waker, function", set_text, TO(by) },
+	{ 's', "sort", "COLUMN", "count, mean, p50, p99, max (the default) or name", set_text, TO(sort) },
+	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
+	{ 'l', "filter", "GLOB", "record functions that match, to see in which ones threads wake and are woken; may be given several times",
+	  ADDS_TO("set_ftrace_filter") },
+	{ 'L', "library", "MODULE", "record the functions of this library too ('*': of all)", ADDS_TO("set_ftrace_module") },
+	END
+};
+
 /* For commands that record, and have no other settings. */
 static const struct option buffer_options[] = {
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
@@ -519,6 +532,11 @@ const struct command commands[] = {
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),
 	  false, 0, -1, cmd_syscalls, true },
+	{ "wakeup", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Print who wakes a program's threads, and how long that takes",
+	  TABLES(wakeup_options, answer_options, buffer_options, process_options, json_options,
+		 screen_options),
+	  false, 0, -1, cmd_wakeup, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, answer_options, buffer_options, process_options, json_options,

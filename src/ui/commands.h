@@ -22,6 +22,7 @@ int cmd_recover(struct invocation *inv);
 int cmd_mount(struct invocation *inv);
 int cmd_shell(struct invocation *inv);
 int cmd_syscalls(struct invocation *inv);
+int cmd_wakeup(struct invocation *inv);
 int cmd_probe(struct invocation *inv);
 int cmd_start(struct invocation *inv);
 int cmd_stop(struct invocation *inv);

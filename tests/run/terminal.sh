@@ -74,6 +74,8 @@ for file in t died f e; do
 	looks diff "$T/$file" "$T/$file"
 	for rows in call thread file; do looks syscalls --by $rows "$T/$file"; done
 	looks syscalls --by thread --json "$T/$file"
+	for rows in thread function; do looks wakeup --by $rows "$T/$file"; done
+	looks wakeup --json "$T/$file"
 	looks query "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
 	looks query --json "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
 	looks export "$T/$file" --to folded

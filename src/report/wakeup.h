@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* `brace wakeup`: who wakes whom, and how long it takes from the wake to the run. Made of system
+ * calls (raw_syscalls:sys_enter, sys_exit) and context switches (sched:sched_switch):
+ *
+ *   a wait   a thread switched out in a system call, and in again; what it waits for is an object:
+ *            a futex's address, what lies behind a descriptor, a thread's or a child's end
+ *   a wake   another thread's call that can wake such a wait, overlapping with it in time, with a
+ *            result that says it woke somebody. The one that began last is the wait's
+ *   time     from the begin of the waker's call to the switch in
+ *
+ * A futex's wake counts for as many waits as its result says. A wait without such a call ended by
+ * itself (a timer), or its waker is not in the trace: these are counted, and have no time.
+ *
+ * syscalls:sys_exit_pipe, _pipe2 and _socketpair tell which descriptors belong together, and
+ * syscalls:sys_enter_poll and _ppoll which are waited for; events of pthread_cond_* and
+ * pthread_barrier_wait with a field arg1 tell whose futex it is. Recorded functions are shown
+ * beside the longest one. Not locked. */
+#pragma once
+#include "base/out.h"
+#include "trace/event.h"
+
+enum wakeup_by {
+	WAKEUP_BY_THREAD, WAKEUP_BY_WAY, WAKEUP_BY_WAKER, WAKEUP_BY_FUNCTION, WAKEUP_BY_N
+};
+extern const char *const wakeup_by_words[WAKEUP_BY_N];
+
+#define WAKEUP_COLUMNS(X)  \
+	X(COUNT, "count") \
+	X(MEAN, "mean")   \
+	X(P50, "p50")     \
+	X(P99, "p99")     \
+	X(MAX, "max")     \
+	X(NAME, "name")
+
+enum wakeup_column {
+#define X(id, word) WAKEUP_##id,
+	WAKEUP_COLUMNS(X)
+#undef X
+	WAKEUP_COLUMNS_N
+};
+extern const char *const wakeup_column_words[WAKEUP_COLUMNS_N];
+
+struct wakeup;
+
+/* info may grow; it must outlive the result, which wakeup_free() frees. */
+struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by);
+void wakeup_free(struct wakeup *w);
+/* Takes the next event of any kind, in the order of time. Keeps nothing of *e; an event that makes
+ * no sense is passed over. */
+void wakeup_event(struct wakeup *w, const struct event *e);
+/* There are no more events; called once, before the others. */
+void wakeup_end(struct wakeup *w);
+/* What the records lack, as a sentence for the user; NULL: nothing. */
+const char *wakeup_lacks(const struct wakeup *w);
+/* Sorts: numbers largest first, names A to Z; `reverse` turns that around. */
+void wakeup_sort(struct wakeup *w, enum wakeup_column by, bool reverse);
+/* Prints at most n rows (0: all), their sum, and the longest wake-up with its functions. */
+void wakeup_print_table(struct wakeup *w, size_t n, struct out *o);
+/* wakeup_print_table() as a JSON object a line; times are in nanoseconds. */
+void wakeup_print_json(struct wakeup *w, size_t n, struct out *o);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* brace wakeup: who wakes whom and how long that takes, of a trace file or of a program that is run
+ * or attached to for it. Live, the main thread takes the records and the monitor's heeds interrupts
+ * (run.h); the table comes when the recording ends. */
+#include <string.h>
+
+#include "report/wakeup.h"
+#include "ui/commands.h"
+#include "ui/function_event.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/stream_run.h"
+#include "ui/trace_file.h"
+
+struct wakeup_choice { enum wakeup_by by; enum wakeup_column column; };
+
+/* Finds a word among n; n: there is none, and it is said. */
+static unsigned find_word(const char *word, const char *const *words, unsigned n, const char *what)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(words[i], word))
+			return i;
+	say("brace: no %s %s; there are", what, word);
+	for (unsigned i = 0; i < n; i++)
+		say("%s %s", i ? "," : "", words[i]);
+	say("\n");
+	return n;
+}
+
+/* EXIT_BRACE: no such rows, or no such column (said). */
+static int choose(const struct invocation *inv, struct wakeup_choice *c)
+{
+	c->by = inv->by ? find_word(inv->by, wakeup_by_words, WAKEUP_BY_N, "rows by")
+			: WAKEUP_BY_THREAD;
+	if (c->by == WAKEUP_BY_N)
+		return EXIT_BRACE;
+	c->column = inv->sort ? find_word(inv->sort, wakeup_column_words, WAKEUP_COLUMNS_N,
+					  "column to sort by:")
+			      : WAKEUP_MAX;
+	return c->column == WAKEUP_COLUMNS_N ? EXIT_BRACE : 0;
+}
+
+/* JSON is for programs: it gets no colours. */
+static int take_and_print(struct invocation *inv, const struct wakeup_choice *choice,
+			  struct source *source, struct wakeup *w)
+{
+	struct screen o;
+	struct event e;
+	struct err err;
+	int r;
+
+	while ((r = source->ops->next(source, &e, &err)) > 0)
+		wakeup_event(w, &e);
+	if (r < 0)
+		return say_error(&err);
+	wakeup_end(w);
+	wakeup_sort(w, choice->column, inv->reverse);
+	if (screen_open_output(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table))
+		return EXIT_BRACE;
+	(inv->json ? wakeup_print_json : wakeup_print_table)(w, inv->limit, &o.text);
+	r = screen_close(&o, 0);
+	if (!r && wakeup_lacks(w))
+		say_warning("%s", wakeup_lacks(w));
+	return r;
+}
+
+static int read_file(struct invocation *inv, const struct wakeup_choice *choice)
+{
+	struct store_reader *reader;
+	struct wakeup *w;
+	struct source *source;
+	int status = trace_file_open(inv, &reader);
+
+	if (status)
+		return status;
+	source = store_source(reader);
+	w = wakeup_new(source->info, choice->by);
+	status = take_and_print(inv, choice, source, w);
+	wakeup_free(w);
+	source->ops->close(source);
+	store_close(reader);
+	return status;
+}
+
+/* --- a program ------------------------------------------------------------------------------ */
+
+/* Which condition variable or barrier a thread waits for, its functions are told; a program without
+ * them waits for futexes. */
+static int name_functions(struct invocation *inv, const struct option *events, struct err *err)
+{
+	static const char *const functions[] = { "libc:pthread_cond_wait", "libc:pthread_cond_timedwait",
+						 "libc:pthread_cond_clockwait",
+						 "libc:pthread_barrier_wait" };
+	static const char *const uses[] = { "arg1", NULL };
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !e; i++) {
+		const char *name;
+		struct err ignored;
+
+		if (!function_event_define(inv, &(struct function_question){ functions[i], 0,
+						   strlen(functions[i]), uses, false },
+					   &name, &ignored))
+			e = set_setting(inv, events, name, err);
+	}
+	return e;
+}
+
+/* The calls' own records are of those alone whose memory has to be seen: its copies cost. */
+static int name_events(struct invocation *inv, struct err *err)
+{
+	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
+				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
+	static const char *const names[] = { "raw_syscalls:*", "sched:sched_switch",
+					     "syscalls:sys_exit_pipe", "syscalls:sys_exit_pipe2",
+					     "syscalls:sys_exit_socketpair", "syscalls:sys_enter_poll",
+					     "syscalls:sys_enter_ppoll" };
+	int e = set_setting(inv, &bytes, "165", err);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !e; i++)
+		e = set_setting(inv, &events, names[i], err);
+	return e ? e : name_functions(inv, &events, err);
+}
+
+struct wakeup_run {
+	struct invocation *inv;
+	const struct wakeup_choice *choice;
+	int status;               /* of what was printed */
+};
+
+/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
+static int take_program(void *arg, struct source *source, struct err *err)
+{
+	struct wakeup_run *r = arg;
+	struct wakeup *w = wakeup_new(source->info, r->choice->by);
+
+	source->ordered = true;
+	r->status = take_and_print(r->inv, r->choice, source, w);
+	wakeup_free(w);
+	return 0;
+}
+
+static int end_program(void *arg, const struct err *failed)
+{
+	const struct wakeup_run *r = arg;
+
+	return r->status;
+}
+
+static int run_program(struct invocation *inv, const struct wakeup_choice *choice)
+{
+	static const struct stream_use use = { NULL, take_program, NULL, end_program };
+	struct wakeup_run run = { inv, choice, 0 };
+	struct err err;
+
+	return name_events(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
+}
+
+int cmd_wakeup(struct invocation *inv)
+{
+	struct wakeup_choice choice;
+	int status = choose(inv, &choice);
+
+	if (status)
+		return status;
+	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
+		say("brace: no program stands behind --\n");
+		return EXIT_BRACE;
+	}
+	if (inv->is_program || inv->pids.n)
+		return run_program(inv, &choice);
+	if (inv->n_operands < 2)
+		return read_file(inv, &choice);
+	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
+	return EXIT_BRACE;
+}
