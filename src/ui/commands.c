@@ -333,6 +333,16 @@ static const struct option wakeup_options[] = {
 	END
 };
 
+/* cmd_locks(). */
+static const struct option locks_options[] = {
+	{ 0, "by", "WHAT", "a row for each lock (the default), or for each place that takes one: site", set_text, TO(by) },
+	{ 's', "sort", "COLUMN", "acquired, contended, wait (the default), wait_mean, wait_max, hold, hold_mean or hold_max: the largest first",
+	  set_text, TO(sort) },
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
+	{ 0, "now", NULL, "with -p: print who waits for whom now, and deadlocks, and end; nothing is recorded", set_flag, TO(now) },
+	END
+};
+
 /* For commands that record, and have no other settings. */
 static const struct option buffer_options[] = {
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
@@ -537,6 +547,11 @@ const struct command commands[] = {
 	  TABLES(wakeup_options, answer_options, buffer_options, process_options, json_options,
 		 screen_options),
 	  false, 0, -1, cmd_wakeup, true },
+	{ "locks", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Print waits for locks and holds of them, orders, and deadlocks",
+	  TABLES(locks_options, answer_options, buffer_options, process_options, json_options,
+		 screen_options),
+	  false, 0, -1, cmd_locks, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, answer_options, buffer_options, process_options, json_options,

@@ -121,6 +121,7 @@ struct invocation {
 	bool search; /* of help */
 	bool counters; /* --counters */
 	bool profiles; /* of config */
+	bool now; /* of locks */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */

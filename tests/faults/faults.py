@@ -489,7 +489,7 @@ SCENARIOS = {
     'record': record, 'graph': graph, 'attach': attach, 'static': static, 'events': events, 'daemon': daemon,
     'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
     'report-json': reads('report', '--json'), 'replay': reads('replay'), 'info': reads('info'),
-    'syscalls': reads('syscalls'), 'wakeup': reads('wakeup'), 'diff': reads('diff', behind=['TRACE']),
+    'syscalls': reads('syscalls'), 'wakeup': reads('wakeup'), 'locks': reads('locks'), 'diff': reads('diff', behind=['TRACE']),
     'query': reads('query', behind=['SELECT name, count(*), sum(dur) FROM slice GROUP BY name']),
     'export': reads('export', '--to', 'folded', output='folded'), 'html': reads('html', '-q', output='page'),
     'import': imports,

@@ -76,6 +76,7 @@ for file in t died f e; do
 	looks syscalls --by thread --json "$T/$file"
 	for rows in thread function; do looks wakeup --by $rows "$T/$file"; done
 	looks wakeup --json "$T/$file"
+	looks locks "$T/$file"
 	looks query "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
 	looks query --json "$T/$file" 'SELECT name, count(*) FROM slice GROUP BY name'
 	looks export "$T/$file" --to folded

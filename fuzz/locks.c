@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of locks from any records of the functions that take and release them, as a damaged
+ * trace file can hold them: functions, arguments, sites and values are the input's. The first byte
+ * chooses the rows; then each step is an event, its thread, how much later, and its words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/mem.h"
+#include "report/locks.h"
+
+#define THREADS 4u
+#define FUNCTIONS_MOST 32u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static int swallow(void *arg, const char *bytes, size_t n)
+{
+	(void)arg;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\n')
+			abort();
+	return 0;
+}
+
+static void add_string(struct trace_module *m, const char *s)
+{
+	for (size_t i = 0; i <= strlen(s); i++)
+		*vec_add(&m->strings) = s[i];
+}
+
+/* One module has all functions, ids from 1 on, and a program's after them. */
+static struct trace_info *make_info(void)
+{
+	struct trace_info *info = trace_info_new();
+	struct trace_module *m = vec_add(&info->modules);
+
+	info->clock.hz = 1000000000;
+	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup("/m"), .cmdline = mem_strdup("m") };
+	for (uint32_t s = 0; s < 16; s++)
+		*vec_add(&info->images.at[0].sites) = s ? 0x10000 + 32 * s + 5 : 0;
+	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"), .base = 0x10000,
+				    .start = 0x10000, .end = 0x20000, .first_id = 1 };
+	add_string(m, "");
+	for (uint32_t i = 0; i < FUNCTIONS_MOST; i++) {
+		uint32_t name = (uint32_t)m->strings.n;
+
+		add_string(m, i < 25 && locks_functions[i] ? locks_functions[i] : "f");
+		*vec_add(&m->functions) = (struct trace_function){ .vaddr = 64 * i, .size = 64, .name = name };
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		*vec_add(&info->threads) = (struct trace_thread){ .pid = 1 + i / 2, .tid = 1 + i, .comm = "a\nname" };
+	*vec_add(&info->events) = (struct trace_event){ 0, mem_strdup("syscalls"), mem_strdup("sys_enter_futex"),
+							mem_strdup("") };
+	return info;
+}
+
+static void feed(struct locks *l, struct event *e, struct cursor *c, unsigned words)
+{
+	uint64_t *payload = malloc(8 * words + !words); /* exactly as long as it says, for the sanitizer */
+
+	for (unsigned i = 0; i < words; i++)
+		payload[i] = cursor_u8(c);
+	e->count = 8 * words;
+	e->payload = payload;
+	locks_event(l, e);
+	free(payload);
+}
+
+static void run_steps(struct locks *l, struct cursor *c)
+{
+	static const uint8_t kinds[] = { EVENT_ENTRY, EVENT_EXIT, EVENT_TRACE, EVENT_LOST, EVENT_TAIL, EVENT_ENTRY_ONLY,
+					 EVENT_UNWIND, EVENT_CALL };
+	uint64_t tsc = 1000;
+
+	while (!c->bad && cursor_left(c)) {
+		uint8_t what = cursor_u8(c), how = cursor_u8(c);
+		struct event e = { .kind = kinds[what & 7], .thread = what >> 3 & 3 };
+
+		tsc += cursor_u8(c);
+		e.tsc = tsc;
+		e.fn = cursor_u8(c);
+		e.site = how & 15;
+		e.value = how >> 7 ? cursor_u8(c) : 0;
+		e.flags = how >> 7 ? EVENT_VALUE : 0;
+		e.count = e.kind == EVENT_UNWIND ? how & 3 : 0;
+		if (e.kind == EVENT_TRACE)
+			e.fn = 0;
+		if (e.kind == EVENT_ENTRY && how & 64)
+			e.flags |= EVENT_ARGUMENTS;
+		if (e.kind == EVENT_TRACE || e.flags & EVENT_ARGUMENTS)
+			feed(l, &e, c, how >> 4 & 3);
+		else
+			locks_event(l, &e);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct cursor c = cursor_of(data, n);
+	struct trace_info *info = make_info();
+	uint8_t how = cursor_u8(&c);
+	struct locks *l = locks_new(info);
+	struct out o;
+
+	out_init(&o, swallow, NULL);
+	run_steps(l, &c);
+	locks_end(l);
+	locks_print_table(l, how % LOCKS_BY_N, (how >> 1) % LOCKS_COLUMNS_N, how >> 6, &o);
+	locks_print_json(l, how % LOCKS_BY_N, (how >> 1) % LOCKS_COLUMNS_N, how >> 6, &o);
+	out_flush(&o);
+	out_free(&o);
+	locks_free(l);
+	trace_info_free(info);
+	return 0;
+}

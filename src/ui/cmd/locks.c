@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* brace locks: waits for locks and holds of them, of a trace file or of a program that is run or
+ * attached to for it; of a process, who waits for whom now. Live, the main thread takes the records
+ * and the monitor's heeds interrupts (run.h); the table comes when the recording ends. */
+#include <string.h>
+
+#include "report/locks.h"
+#include "ui/commands.h"
+#include "ui/function_event.h"
+#include "ui/locks_now.h"
+#include "ui/say.h"
+#include "ui/screen.h"
+#include "ui/stream_run.h"
+#include "ui/trace_file.h"
+
+struct locks_choice { enum locks_by by; enum locks_column column; };
+
+/* Finds a word among n; n: there is none, and it is said. */
+static unsigned find_word(const char *word, const char *const *words, unsigned n, const char *what)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(words[i], word))
+			return i;
+	say("brace: no %s %s; there are", what, word);
+	for (unsigned i = 0; i < n; i++)
+		say("%s %s", i ? "," : "", words[i]);
+	say("\n");
+	return n;
+}
+
+/* EXIT_BRACE: no such rows, or no such column (said). */
+static int choose(const struct invocation *inv, struct locks_choice *c)
+{
+	c->by = inv->by ? find_word(inv->by, locks_by_words, LOCKS_BY_N, "rows by") : LOCKS_BY_LOCK;
+	if (c->by == LOCKS_BY_N)
+		return EXIT_BRACE;
+	c->column = inv->sort ? find_word(inv->sort, locks_column_words, LOCKS_COLUMNS_N,
+					  "column to sort by:")
+			      : LOCKS_WAIT;
+	return c->column == LOCKS_COLUMNS_N ? EXIT_BRACE : 0;
+}
+
+/* JSON is for programs: it gets no colours. */
+static int take_and_print(struct invocation *inv, const struct locks_choice *choice,
+			  struct source *source, struct locks *l)
+{
+	struct screen o;
+	struct event e;
+	struct err err;
+	int r;
+
+	while ((r = source->ops->next(source, &e, &err)) > 0)
+		locks_event(l, &e);
+	if (r < 0)
+		return say_error(&err);
+	locks_end(l);
+	if (screen_open_output(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table))
+		return EXIT_BRACE;
+	(inv->json ? locks_print_json : locks_print_table)(l, choice->by, choice->column,
+							   inv->limit, &o.text);
+	return screen_close(&o, 0);
+}
+
+static int read_file(struct invocation *inv, const struct locks_choice *choice)
+{
+	struct store_reader *reader;
+	struct locks *l;
+	struct source *source;
+	int status = trace_file_open(inv, &reader);
+
+	if (status)
+		return status;
+	source = store_source(reader);
+	l = locks_new(source->info);
+	status = take_and_print(inv, choice, source, l);
+	if (!status && !locks_count(l))
+		say_warning("no lock is in the trace: record with -L libc.so.6 -l 'pthread_mutex_*lock' "
+			    "--args='?*' --retval='?*', or run brace locks -- PROGRAM");
+	locks_free(l);
+	source->ops->close(source);
+	store_close(reader);
+	return status;
+}
+
+/* --- a program ------------------------------------------------------------------------------ */
+
+/* A pattern that is not all: so the registers are recorded where there is no debug information. */
+#define ANY_FUNCTION "?*"
+
+/* glibc's spin locks are written in assembler: no debug information names their argument. A program
+ * without these functions has no such locks. */
+static int name_spins(struct invocation *inv, const struct option *events, struct err *err)
+{
+	static const char *const functions[] = { "libc:pthread_spin_lock", "libc:pthread_spin_trylock",
+						 "libc:pthread_spin_init" };
+	static const char *const uses[] = { "arg1", NULL };
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !e; i++) {
+		const char *name;
+		struct err ignored;
+
+		if (!function_event_define(inv, &(struct function_question){ functions[i], 0,
+						   strlen(functions[i]), uses, false },
+					   &name, &ignored))
+			e = set_setting(inv, events, name, err);
+	}
+	return e;
+}
+
+static int name_functions(struct invocation *inv, struct err *err)
+{
+	static const struct option
+		filter = { 'l', "filter", .file = "set_ftrace_filter", .append = true },
+		modules = { 'L', "library", .file = "set_ftrace_module", .append = true },
+		events = { 'e', "event", .file = "set_event", .append = true },
+		bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" },
+		args = { 0, "args", .append = true }, values = { 0, "retval", .append = true };
+	static const char *const globs[] = { "pthread_mutex_*lock", "pthread_rwlock_*lock",
+					     "pthread_spin_*", "pthread_cond_*wait", "sem_*wait" };
+	int e = set_setting(inv, &modules, "libc.so.6", err);
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(*globs) && !e; i++)
+		e = set_setting(inv, &filter, globs[i], err);
+	if (!e)
+		e = set_args(inv, &args, ANY_FUNCTION, err);
+	if (!e)
+		e = set_retval(inv, &values, ANY_FUNCTION, err);
+	if (!e)
+		e = set_setting(inv, &bytes, "0", err);
+	if (!e)
+		e = set_setting(inv, &events, "syscalls:sys_enter_futex", err);
+	return e ? e : name_spins(inv, &events, err);
+}
+
+struct locks_run {
+	struct invocation *inv;
+	const struct locks_choice *choice;
+	int status;               /* of what was printed */
+};
+
+/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
+static int take_program(void *arg, struct source *source, struct err *err)
+{
+	struct locks_run *r = arg;
+	struct locks *l = locks_new(source->info);
+
+	source->ordered = true;
+	r->status = take_and_print(r->inv, r->choice, source, l);
+	locks_free(l);
+	return 0;
+}
+
+static int end_program(void *arg, const struct err *failed)
+{
+	const struct locks_run *r = arg;
+
+	return r->status;
+}
+
+static int run_program(struct invocation *inv, const struct locks_choice *choice)
+{
+	static const struct stream_use use = { NULL, take_program, NULL, end_program };
+	struct locks_run run = { inv, choice, 0 };
+	struct err err;
+
+	return name_functions(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
+}
+
+/* --- now ------------------------------------------------------------------------------------ */
+
+/* One process after the other. 1: there is a deadlock. */
+static int print_now(struct invocation *inv)
+{
+	struct screen o;
+	int status = 0;
+
+	if (screen_open_output(&o, inv, SCREEN_PLAIN, NULL))
+		return EXIT_BRACE;
+	for (size_t i = 0; i < inv->pids.n && status != EXIT_BRACE; i++) {
+		struct err err;
+		struct locks_now *n = locks_now_look(inv->pids.at[i], &err);
+
+		if (!n) {
+			status = say_error(&err);
+			break;
+		}
+		locks_now_print(n, inv->json, &o.text);
+		if (locks_now_is_deadlock(n))
+			status = 1;
+		locks_now_free(n);
+	}
+	return screen_close(&o, status);
+}
+
+/* A process that hangs has nothing to be recorded. */
+static bool hangs(const struct invocation *inv)
+{
+	bool deadlock = false;
+
+	for (size_t i = 0; i < inv->pids.n && !deadlock; i++) {
+		struct err ignored;
+		struct locks_now *n = locks_now_look(inv->pids.at[i], &ignored);
+
+		deadlock = n && locks_now_is_deadlock(n);
+		locks_now_free(n);
+	}
+	return deadlock;
+}
+
+int cmd_locks(struct invocation *inv)
+{
+	struct locks_choice choice;
+	int status = choose(inv, &choice);
+
+	if (status)
+		return status;
+	if (inv->now && !inv->pids.n) {
+		say("brace: --now looks at a process: name it with -p\n");
+		return EXIT_BRACE;
+	}
+	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
+		say("brace: no program stands behind --\n");
+		return EXIT_BRACE;
+	}
+	if (inv->now || hangs(inv))
+		return print_now(inv);
+	if (inv->is_program || inv->pids.n)
+		return run_program(inv, &choice);
+	if (inv->n_operands < 2)
+		return read_file(inv, &choice);
+	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
+	return EXIT_BRACE;
+}
