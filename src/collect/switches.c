@@ -36,7 +36,6 @@
 #define PRIORITY_NORMAL 120
 #define PRIORITY_OFFSET 100     /* from the kernel's priorities to those of /proc */
 #define STATE_WAITS 1           /* S; perf does not tell S from D */
-#define STATE_PREEMPTED 0x100   /* R+ */
 
 struct switched_thread {
 	uint32_t pid, tid;
@@ -207,7 +206,7 @@ static void fill_switch(struct task_switch *r, const struct switched_thread *f,
 	*(runs ? &r->next_pid : &r->prev_pid) = (int32_t)f->tid;
 	*(runs ? &r->next_prio : &r->prev_prio) = f->prio;
 	if (!runs)
-		r->prev_state = kind == PERF_PREEMPTED ? STATE_PREEMPTED : STATE_WAITS;
+		r->prev_state = kind == PERF_PREEMPTED ? TASK_STATE_PREEMPTED : STATE_WAITS;
 }
 
 static bool passes_filter(const struct armed *a, const struct switched_thread *f, uint16_t cpu,

@@ -55,6 +55,7 @@ struct task_fork {
 	char child_comm[TASK_COMM];
 	int32_t child_pid;
 };
+#define TASK_STATE_PREEMPTED 0x100 /* prev_state: it could have gone on (R+) */
 struct task_switch {
 	char prev_comm[TASK_COMM];
 	int32_t prev_pid, prev_prio;

@@ -371,6 +371,18 @@ static const struct option top_options[] = {
 	END
 };
 
+/* cmd_noise(). */
+static const struct option noise_options[] = {
+	{ 'l', "filter", "GLOB", "record functions that match, and tell in which the time was taken; may be given several times",
+	  ADDS_TO("set_ftrace_filter") },
+	{ 'g', "graph-function", "GLOB", "record these functions and what they call",
+	  ADDS_TO("set_graph_function") },
+	{ 'L', "library", "MODULE", "record the functions of this library too ('*': of all)",
+	  ADDS_TO("set_ftrace_module") },
+	{ 0, "limit", "N", "print the first N threads and functions only", set_limit },
+	END
+};
+
 /* cmd_hist(). */
 static const struct option hist_options[] = {
 	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
@@ -560,6 +572,9 @@ const struct command commands[] = {
 	{ "top", PROGRAM, "Show what a program calls and where its time goes, refreshed while it runs",
 	  TABLES(top_options, answer_options, buffer_options, process_options, json_options,
 		 screen_options), true, 1, -1, cmd_top, true },
+	{ "noise", PROGRAM, "Show what takes time from a program's threads: waits, switches, faults",
+	  TABLES(noise_options, answer_options, buffer_options, process_options, json_options,
+		 screen_options), true, 1, -1, cmd_noise, true },
 	{ "sql", "STATEMENT [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Ask a program's events in sqlhist's SQL",
 	  TABLES(sql_options, statement_options, answer_options, buffer_options,

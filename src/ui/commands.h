@@ -39,6 +39,7 @@ int cmd_reset(struct invocation *inv);
 int cmd_sessions(struct invocation *inv);
 int cmd_umount(struct invocation *inv);
 int cmd_top(struct invocation *inv);
+int cmd_noise(struct invocation *inv);
 int cmd_tui(struct invocation *inv);
 int cmd_hist(struct invocation *inv);
 int cmd_sql(struct invocation *inv);

@@ -146,6 +146,8 @@ for file in "$P" "$L" "$T/$ODD"; do
 	looks probe -x "$file" -L "$ODD"
 	looks probe -x "$file" -V main
 done
+looks noise -l 'named*' -- "$P" "$L"
+looks noise --json -- "$P" "$L"
 looks syscalls --lines "$T/e"
 looks syscalls --lines --json "$T/e"
 looks record --args --retval -g "main if argc > $ODD" -o "$T/none" -- "$P" "$L"
