@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_interrupts.h"
 #include "base/thread_account.h"
 #include "tracee/proc_status.h"
 
@@ -33,6 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	thread_account_status(bytes, n, &account);
 	thread_account_stat(bytes, n, &account);
 	thread_account_parse_machine(bytes, n, &machine);
+	for (unsigned cpu = 0; cpu < 2; cpu++)
+		cpu_interrupts_column(bytes, n, cpu, cpu ? "NMI:" : NULL, cpu ? NULL : "NMI:");
 	free(bytes);
 	return 0;
 }

@@ -119,6 +119,7 @@ int instances_start(const struct instances_request *req, struct tree *tree, stru
 	pthread_mutex_init(&l->changing, NULL);
 	pthread_mutex_init(&l->names, NULL);
 	l->events = instance_events(tree);
+	l->measuring = measuring_new(l);
 	instance_settings(top, &s);
 	/* Blocking mode is the programs' concern; overwrite is done by our ring, so that the
 	 * session itself streams. */
@@ -150,6 +151,7 @@ void instances_stop(struct instances *l)
 	events_set_context(l->events, &(struct filter_context){ 0 });
 	for (size_t i = l->arrays.n; i-- > 0;)
 		instance_detach(l->arrays.at[i]->instance);
+	measuring_free(l->measuring);
 	/* NULL if instances_start failed before the pump ran. */
 	if (l->pump)
 		pump_stop(l->pump);

@@ -8,6 +8,7 @@
 #include "instance/functions.h"
 #include "instance/hits.h"
 #include "instance/instances.h"
+#include "instance/measuring.h"
 #include "instance/profile.h"
 #include "instance/pump.h"
 #include "instance/slow.h"
@@ -21,6 +22,8 @@ struct trace_array {
 	char *name;               /* NULL: the top one's */
 	struct buffer buffer;
 	struct settings settings; /* as last applied */
+	/* its tracer measures: the threads that do give it their records; under instances.lock */
+	bool measures;
 };
 
 struct instances {
@@ -46,6 +49,7 @@ struct instances {
 	bool profiles, watches_stacks; /* function_profile_enabled, stack_tracer_enabled */
 	bool counts_hits;         /* somebody has asked for them; under pump_lock, as hits are */
 	struct hits hits;
+	struct measuring *measuring; /* for tracers that measure */
 	struct event_catalogue *events; /* the tree's */
 	/* number of catalogue events that the session's trace_info has; under pump_lock */
 	uint32_t named;
@@ -68,6 +72,8 @@ int instances_apply(void *arg, const struct settings *next, const char *file, st
 /* The op tree_target_ops.marker. */
 int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw,
 		     struct err *err);
+/* The thread's index in trace_info, which is given one. Takes pump_lock. */
+uint32_t instances_writer(struct instances *l, pid_t tid);
 /* Returns the union of all instances' settings, with `next` in place of tr's.
  * instances_drop_settings frees it. Needs l->changing. */
 struct settings *instances_for_session(struct instances *l, struct trace_array *tr,

@@ -37,6 +37,17 @@ static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
 	return (uint32_t)info->threads.n - 1;
 }
 
+/* An index in trace_info stays valid after pump_unlock: threads are never removed. */
+uint32_t instances_writer(struct instances *l, pid_t tid)
+{
+	struct trace_info *info = pump_lock(l->pump);
+	bool named = option_is_set(l->top->settings.options, OPTION_RECORD_CMD);
+	uint32_t index = writer_index(info, tid, named);
+
+	pump_unlock(l->pump);
+	return index;
+}
+
 struct marker { struct trace_array *array; uint32_t thread, event; uint16_t cpu; };
 
 /* The CPU on which the writer runs. The writer waits for the answer to its write, so that its last
@@ -127,11 +138,7 @@ int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool r
 	if (raw && n > RAW_MAX)
 		return err_set(err, EINVAL, "a raw marker has %u bytes at most, with its id",
 			       RAW_MAX);
-	/* An index in trace_info stays valid after pump_unlock: threads are never removed. */
-	m.thread = writer_index(
-		pump_lock(tr->instances->pump), thread,
-		option_is_set(tr->instances->top->settings.options, OPTION_RECORD_CMD));
-	pump_unlock(tr->instances->pump);
+	m.thread = instances_writer(tr->instances, thread);
 	took = tr->name ? write_marker(&m, text, n, raw) : write_copies(&m, text, n, raw, &buffers);
 	if (!buffers)
 		return err_set(

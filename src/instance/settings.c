@@ -380,10 +380,14 @@ int instances_apply(void *arg, const struct settings *next, const char *file, st
 	session = file && ((settings_reach(file) & REACH_PROGRAMS) ||
 			   settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings));
 	e = check_triggers(&next->events, err);
+	if (e == 0)
+		e = measuring_check(tr, next, err);
 	if (e == 0 && file)
 		e = change_settings(tr, next, file, session, err);
 	if (e == 0)
 		configure_buffer(tr, next);
+	if (e == 0)
+		e = measuring_update(tr->instances->measuring, err);
 	/* Also after an error: the filters for settings that were refused go again. */
 	if (session) {
 		share_settings(tr, &tr->settings, false);

@@ -496,6 +496,17 @@ static char *read_cmdlines(const struct settings *s, const struct setting_file *
 	return mem_printf("%" PRIu32 "\n", s->cmdlines);
 }
 
+static int write_osnoise(struct settings *s, const struct setting_file *f, const char *text,
+			 bool append, struct err *err)
+{
+	return osnoise_write(&s->osnoise, f->name, text, err);
+}
+
+static char *read_osnoise(const struct settings *s, const struct setting_file *f)
+{
+	return osnoise_read(&s->osnoise, f->name);
+}
+
 /* Writes one option or several, all or none of them. */
 static int write_options(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
@@ -522,6 +533,8 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 			empty_text                                                            \
 	}
 
+#define OSNOISE(name, number) { "osnoise/" name, 0, write_osnoise, read_osnoise, 0, NULL, number }
+
 /* The column `reach`; 0: buffers and readers alone. */
 #define PROGRAMS REACH_PROGRAMS
 #define SELDOM (REACH_PROGRAMS | REACH_SELDOM)
@@ -540,6 +553,10 @@ static const struct setting_file files[] = {
 	NUMBER("function_profile_enabled", PROGRAMS | COUNTS, write_bool, read_bool,
 	       offsetof(struct settings, function_profile)),
 	NUMBER("max_graph_depth", PROGRAMS | SELECTS, write_depth, read_depth, 0),
+	OSNOISE("cpus", false), OSNOISE("options", false), OSNOISE("period_us", true),
+	OSNOISE("print_stack", true), OSNOISE("runtime_us", true),
+	OSNOISE("stop_tracing_total_us", true), OSNOISE("stop_tracing_us", true),
+	OSNOISE("timerlat_period_us", true),
 	NUMBER("saved_cmdlines_size", 0, write_cmdlines, read_cmdlines, 0),
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),
@@ -697,6 +714,7 @@ void settings_init(struct settings *s)
 	/* The command line names events before any program is there to have them. */
 	s->events.waits = true;
 	s->events.syscall_bytes = SYSCALL_BYTES;
+	osnoise_init(&s->osnoise);
 	cpumask_all(&s->cpumask);
 	options_set_mode(s, BUFFER_STREAM);
 }

@@ -12,6 +12,7 @@
 #include "model/function_command.h"
 #include "model/function_list.h"
 #include "model/option.h"
+#include "model/osnoise.h"
 #include "model/pid_list.h"
 #include "model/tracer.h"
 #include "model/units.h"
@@ -84,6 +85,7 @@ struct settings {
 	uint32_t buffer_percent;    /* how full a buffer is before a waiting reader is woken */
 	uint32_t subbuf_kb;         /* buffer_subbuf_size_kb: a power of two, 4 to SUBBUF_KB_MAX */
 	uint64_t max_latency_us;    /* tracing_max_latency */
+	struct osnoise_settings osnoise; /* osnoise/: of the threads of the tracers that measure */
 	/* saved_cmdlines_size: kept only, because brace keeps all names */
 	uint32_t cmdlines;
 };

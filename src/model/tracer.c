@@ -28,8 +28,23 @@ const struct tracer tracer_nop = {
 	.printer = "function",
 };
 
+/* Record what brace's own threads measure. */
+const struct tracer tracer_osnoise = {
+	.name = "osnoise",
+	.options = OPTION_NOP,
+	.measures = TRACER_MEASURES_OSNOISE,
+	.printer = "function",
+};
+const struct tracer tracer_timerlat = {
+	.name = "timerlat",
+	.options = OPTION_NOP,
+	.measures = TRACER_MEASURES_TIMERLAT,
+	.printer = "function",
+};
+
 /* available_tracers shows the latest registered first. */
-static const struct tracer *const tracers[] = { &tracer_function_graph, &tracer_function,
+static const struct tracer *const tracers[] = { &tracer_timerlat, &tracer_osnoise,
+						&tracer_function_graph, &tracer_function,
 						&tracer_nop };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
 
@@ -53,6 +68,15 @@ uint32_t tracer_number(const struct tracer *t)
 const struct tracer *tracer_numbered(uint32_t number)
 {
 	return number >= 1 && number <= TRACERS_N ? tracers[number - 1] : NULL;
+}
+
+const char *tracer_measured(enum tracer_measures what)
+{
+	size_t i = 0;
+
+	while (i + 1 < TRACERS_N && tracers[i]->measures != what)
+		i++;
+	return tracers[i]->name;
 }
 
 char *tracer_names(void)

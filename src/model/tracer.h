@@ -11,6 +11,12 @@
 
 #include "model/option.h"
 
+/* What brace's own threads measure for a tracer (instance/measure.h). */
+enum tracer_measures {
+	TRACER_MEASURES_NOTHING, TRACER_MEASURES_OSNOISE, TRACER_MEASURES_TIMERLAT,
+	TRACER_MEASURES_N
+};
+
 struct tracer {
 	const char *name;                /* as in current_tracer */
 	enum trace_option_group options; /* its own options, beside the common ones */
@@ -18,11 +24,14 @@ struct tracer {
 	bool functions;
 	/* Exits are recorded too: calls have durations, nest, and may have values. */
 	bool exits;
+	/* Its records are brace's own: programs are left alone. */
+	enum tracer_measures measures;
 	const char *printer;             /* the name of the printer of its records */
 };
 
-/* function_graph, function, nop: in the order in which ftrace registers them. */
-extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
+/* timerlat, osnoise, function_graph, function, nop: the latest that ftrace registers is first. */
+extern const struct tracer tracer_timerlat, tracer_osnoise, tracer_function_graph, tracer_function,
+	tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);
@@ -30,6 +39,9 @@ const struct tracer *tracer_find(const char *name);
  * NULL if there is none. */
 uint32_t tracer_number(const struct tracer *t);
 const struct tracer *tracer_numbered(uint32_t number);
+/* Returns the name of the tracer that measures it, which is also that of its event in the system
+ * ftrace. */
+const char *tracer_measured(enum tracer_measures what);
 /* Returns the names, separated by blanks, latest registered first, as available_tracers has them;
  * malloc'ed. */
 char *tracer_names(void);

@@ -11,6 +11,7 @@
 #include "report/arguments.h"
 #include "report/event_text.h"
 #include "report/names.h"
+#include "report/osnoise_text.h"
 #include "report/place.h"
 #include "trace/sites.h"
 #include "shared/record.h"
@@ -123,6 +124,8 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 	p->before = h->written - h->entries;
 	p->annotates = h->overrun && option_on(p, OPTION_ANNOTATE);
 	format_tracer_line(p->out, tracer);
+	if (osnoise_text_header(p->out, tracer))
+		return;
 	if (!option_on(p, OPTION_CONTEXT_INFO) || (h->empty && option_on(p, OPTION_LATENCY_FORMAT)))
 		return;
 	if (option_on(p, OPTION_LATENCY_FORMAT)) {
@@ -504,6 +507,8 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 		print_latency_context(p, e, next);
 	if (is_repeats(p, e) && !option_on(p, OPTION_FIELDS)) {
 		print_repeats(p, e);
+	} else if (!option_on(p, OPTION_FIELDS) && osnoise_text_record(p->out, p->texts, e)) {
+		;
 	} else if (e->kind == EVENT_TRACE) {
 		out_str(p->out, event_text(p->texts, e, p->options));
 		out_char(p->out, '\n');

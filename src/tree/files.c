@@ -427,6 +427,7 @@ static const char *const directories[][2] = {
 	{ "events/", "a directory for each system and event: enable, filter, trigger, format, id" },
 	{ "per_cpu/", "trace, trace_pipe, trace_pipe_raw, stats of what ran on each processor" },
 	{ "trace_stat/", "functionN: what function_profile_enabled has counted on processor N" },
+	{ "osnoise/", "how the tracers osnoise and timerlat measure: on which processors, how long, when to stop" },
 	{ "options/", "a file for each option: 0 or 1" },
 	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
 };
@@ -467,6 +468,18 @@ static void fill_options(struct tree_node *dir, bool top)
 			tree_file(options, option_info(o)->name, 0640, &setting, names[o]);
 }
 
+/* By the names that settings know them by. */
+static void fill_osnoise(struct tree_node *dir)
+{
+	static const char prefix[] = "osnoise/";
+	struct tree_node *osnoise = tree_dir(dir, "osnoise", 0750, NULL);
+
+	for (unsigned i = 0; settings_file(i); i++)
+		if (!strncmp(settings_file(i), prefix, sizeof(prefix) - 1))
+			tree_file(osnoise, settings_file(i) + sizeof(prefix) - 1, 0640, &setting,
+				  settings_file(i));
+}
+
 void files_fill(struct instance *in, struct tree_node *dir, bool top)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
@@ -485,5 +498,6 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 	if (!top)
 		return;
 	profile_files_fill(dir);
+	fill_osnoise(dir);
 	tree_dir(dir, "instances", 0750, &instances_ops);
 }

@@ -99,7 +99,9 @@ int run_check(struct invocation *inv)
 		return say_error(&err);
 	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n &&
 	    !config_option_needs_tree(inv)) {
-		say("brace: the tracer nop records no function; choose function_graph or function\n");
+		say("brace: the tracer %s records no function; choose function_graph or function%s\n",
+		    inv->settings.tracer->name,
+		    inv->settings.tracer->measures ? ", or use its files in brace shell" : "");
 		return EXIT_BRACE;
 	}
 	if (!inv->settings.tracer->functions && inv->settings.modules.patterns.n)

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of brace's own, begun and joined by instance/measuring.c. Each has its struct
+ * measure_thread for itself; `over` is the only word that others write. A thread that may not run
+ * on its processor (it is offline, or a cpuset forbids it) ends without a record. */
+#include "instance/measure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cpu_interrupts.h"
+#include "base/mem.h"
+#include "base/monotonic.h"
+#include "base/thread_account.h"
+#include "base/vec.h"
+#include "collect/clock.h"
+
+#define USUAL_THRESH_NS 1000
+#define NAP_NS 50000000u       /* between two looks whether anybody wants to know */
+#define STACK_BYTES 262144u
+
+struct measure_thread {
+	struct measure *measure;
+	pthread_t thread;
+	unsigned cpu;
+	uint32_t who;
+};
+
+struct measure {
+	struct measure_request request;
+	struct measure_use use;
+	atomic_bool over;
+	VEC(struct measure_thread) threads;
+};
+
+static uint64_t ticks_of(const struct measure *m, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * m->request.hz / 1000000000u);
+}
+
+static uint64_t us_of(const struct measure *m, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * 1000000u / m->request.hz);
+}
+
+/* Sleeps until then (CLOCK_MONOTONIC), or until it is over. */
+static void sleep_until(const struct measure *m, uint64_t ns)
+{
+	for (uint64_t now = monotonic_ns(); now < ns && !m->over; now = monotonic_ns()) {
+		uint64_t to = ns - now > NAP_NS ? now + NAP_NS : ns;
+		struct timespec t = { (time_t)(to / 1000000000u), (long)(to % 1000000000u) };
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	}
+}
+
+/* --- osnoise ---------------------------------------------------------------------------------- */
+
+/* How often the thread has been switched away. */
+static uint64_t switches(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) ? 0 : (uint64_t)(u.ru_nvcsw + u.ru_nivcsw);
+}
+
+/* A sample while it grows, in ticks. */
+struct osnoise_sums { uint64_t noise, max, gaps, threads, switched; };
+
+/* Adds a gap; to classify it takes a microsecond, which is not noise. */
+static void add_gap(struct osnoise_sums *s, uint64_t ticks)
+{
+	uint64_t now = switches();
+
+	s->noise += ticks;
+	s->max = ticks > s->max ? ticks : s->max;
+	s->gaps++;
+	s->threads += now != s->switched;
+	s->switched = now;
+}
+
+static bool is_too_noisy(const struct measure *m, const struct osnoise_sums *s, uint64_t gap)
+{
+	const struct osnoise_settings *o = &m->request.settings;
+
+	return (o->stop_us && us_of(m, gap) > o->stop_us) ||
+	       (o->stop_total_us && us_of(m, s->noise) > o->stop_total_us);
+}
+
+/* Reads the TSC for the runtime of a sample. Returns how long that was, in ticks. */
+static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s)
+{
+	const struct measure *m = t->measure;
+	const uint64_t thresh_ns = m->request.thresh_ns ? m->request.thresh_ns : USUAL_THRESH_NS;
+	const uint64_t thresh = ticks_of(m, thresh_ns);
+	const uint64_t runtime = ticks_of(m, m->request.settings.runtime_us * 1000);
+	const uint64_t began = clock_tsc();
+	uint64_t last = began;
+
+	while (last - began < runtime && !m->over) {
+		uint64_t now = clock_tsc(), gap = now > last ? now - last : 0;
+
+		last = now;
+		if (gap < thresh)
+			continue;
+		add_gap(s, gap);
+		if (is_too_noisy(m, s, gap))
+			m->use.stop(m->use.arg, m->request.what);
+		last = clock_tsc();
+	}
+	return last - began;
+}
+
+/* Gaps that nothing of this system is known to have made are the hardware's, or a hypervisor's. */
+static void count_causes(const struct osnoise_sums *s, const struct cpu_interrupts *before,
+			 const struct cpu_interrupts *after, struct measure_osnoise *out)
+{
+	uint64_t others = s->gaps - s->threads;
+
+	out->nmi = (uint32_t)(after->nmis - before->nmis);
+	out->irq = (uint32_t)(after->interrupts - before->interrupts);
+	out->softirq = (uint32_t)(after->softirqs - before->softirqs);
+	out->thread = (uint32_t)s->threads;
+	if (others > (uint64_t)out->nmi + out->irq)
+		out->hw = (uint32_t)others - out->nmi - out->irq;
+}
+
+static void sample_noise(const struct measure_thread *t)
+{
+	const struct measure *m = t->measure;
+	struct osnoise_sums s = { .switched = switches() };
+	struct cpu_interrupts before, after;
+	struct measure_osnoise record = { 0 };
+
+	cpu_interrupts_read(t->cpu, &before);
+	record.runtime = us_of(m, watch_tsc(t, &s));
+	cpu_interrupts_read(t->cpu, &after);
+	if (m->over)
+		return;
+	record.noise = us_of(m, s.noise);
+	record.max_sample = us_of(m, s.max);
+	count_causes(&s, &before, &after, &record);
+	m->use.record(m->use.arg, m->request.what, t->who, t->cpu, clock_tsc(), &record,
+		      sizeof(record));
+}
+
+static void run_osnoise(const struct measure_thread *t)
+{
+	const struct osnoise_settings *s = &t->measure->request.settings;
+	struct sched_param none = { 0 };
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!t->measure->over) {
+		uint64_t next = monotonic_ns() + s->period_us * 1000;
+
+		if (!t->measure->use.wanted(t->measure->use.arg)) {
+			sleep_until(t->measure, monotonic_ns() + NAP_NS);
+			continue;
+		}
+		sample_noise(t);
+		sleep_until(t->measure, next);
+	}
+}
+
+/* --- timerlat --------------------------------------------------------------------------------- */
+
+/* For how long the thread has waited for a processor, in ns; 0: the kernel does not tell. */
+static uint64_t run_delay(int schedstat)
+{
+	struct thread_account a = { 0 };
+	char bytes[128];
+	ssize_t n = pread(schedstat, bytes, sizeof(bytes), 0);
+
+	return n > 0 && !thread_account_schedstat(bytes, (size_t)n, &a) ? a.delay_ns : 0;
+}
+
+static void tell_latency(const struct measure_thread *t, uint32_t seq, int context, uint64_t ns,
+			 uint64_t most_us)
+{
+	const struct measure *m = t->measure;
+	const struct measure_timerlat record = { seq, context, ns };
+
+	m->use.record(m->use.arg, m->request.what, t->who, t->cpu, clock_tsc(), &record,
+		      sizeof(record));
+	if (most_us && ns > most_us * 1000)
+		m->use.stop(m->use.arg, m->request.what);
+}
+
+/* Both records are of one time: that of the timer, and that of the thread. */
+static void take_latency(const struct measure_thread *t, uint32_t seq, uint64_t late,
+			 uint64_t delay)
+{
+	const struct osnoise_settings *s = &t->measure->request.settings;
+
+	tell_latency(t, seq, MEASURE_IRQ, late > delay ? late - delay : 0, s->stop_us);
+	tell_latency(t, seq, MEASURE_THREAD, late, s->stop_total_us);
+}
+
+static void run_timerlat(const struct measure_thread *t)
+{
+	const struct measure *m = t->measure;
+	const uint64_t period = m->request.settings.timerlat_period_us * 1000;
+	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	uint64_t next = monotonic_ns();
+	uint32_t seq = 0;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (!m->over) {
+		uint64_t delay = run_delay(schedstat), now;
+
+		if (!m->use.wanted(m->use.arg)) {
+			sleep_until(m, next = monotonic_ns() + NAP_NS);
+			continue;
+		}
+		/* Times that have passed meanwhile are left out, as in the kernel. */
+		for (now = monotonic_ns(), next += period; next < now;)
+			next += (now - next) / period * period + period;
+		sleep_until(m, next);
+		now = monotonic_ns();
+		if (!m->over && now >= next)
+			take_latency(t, ++seq, now - next, run_delay(schedstat) - delay);
+	}
+	if (schedstat >= 0)
+		close(schedstat);
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static bool stay_on(unsigned cpu)
+{
+	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+	int e;
+
+	if (!set)
+		return false;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(cpu, size, set);
+	e = sched_setaffinity(0, size, set);
+	CPU_FREE(set);
+	return e == 0;
+}
+
+static void *measure_thread(void *arg)
+{
+	static void (*const run[])(const struct measure_thread *t) = {
+		[TRACER_MEASURES_OSNOISE] = run_osnoise,
+		[TRACER_MEASURES_TIMERLAT] = run_timerlat,
+	};
+	struct measure_thread *t = arg;
+	struct measure *m = t->measure;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%s/%u",
+		 m->request.what == TRACER_MEASURES_OSNOISE ? "osnoise" : "timerlat", t->cpu);
+	pthread_setname_np(pthread_self(), name);
+	if (!stay_on(t->cpu))
+		return NULL;
+	t->who = m->use.begin(m->use.arg, gettid());
+	run[m->request.what](t);
+	return NULL;
+}
+
+static int start_thread(struct measure_thread *t)
+{
+	pthread_attr_t small;
+	int e;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
+	e = pthread_create(&t->thread, &small, measure_thread, t);
+	pthread_attr_destroy(&small);
+	return e;
+}
+
+struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
+			      struct err *err)
+{
+	struct measure *m = mem_zalloc(sizeof(*m));
+
+	m->request = *r;
+	m->use = *use;
+	/* All first: the threads keep their addresses. */
+	for (unsigned cpu = 0; cpu < r->settings.cpus.n; cpu++)
+		if (cpumask_has(&r->settings.cpus, cpu))
+			*vec_add(&m->threads) = (struct measure_thread){ .measure = m, .cpu = cpu };
+	for (size_t i = 0; i < m->threads.n; i++) {
+		int e = start_thread(&m->threads.at[i]);
+
+		if (!e)
+			continue;
+		m->threads.n = i;
+		measure_stop(m);
+		err_set(err, e, "cannot start a thread that measures: %s", strerror(e));
+		return NULL;
+	}
+	return m;
+}
+
+void measure_stop(struct measure *m)
+{
+	if (!m)
+		return;
+	m->over = true;
+	for (size_t i = 0; i < m->threads.n; i++)
+		pthread_join(m->threads.at[i].thread, NULL);
+	vec_free(&m->threads);
+	free(m);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* brace's own threads that measure the machine, one a processor, for the tracers osnoise and
+ * timerlat: they look at themselves, so that neither root nor the kernel's tracers are needed.
+ *
+ * osnoise reads the TSC again and again: a gap over the threshold is noise. It runs in the class
+ * SCHED_IDLE, so that it takes no time that another thread wants. A gap in which the thread was
+ * switched away is a thread's; which of the others was an interrupt, and which the hardware or a
+ * hypervisor, is known by the processor's counters for the whole sample only. A soft interrupt is
+ * part of the interrupt that ran it.
+ *
+ * timerlat sleeps until a time, and looks how late it is. What the kernel counts as the thread's
+ * wait for the processor is the thread's part, the rest the timer's ("irq"): up to and including
+ * the wake-up. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/osnoise.h"
+#include "model/tracer.h"
+
+/* Records of ftrace:osnoise and ftrace:timerlat, from offset 8 on (event/builtin.c). */
+struct measure_osnoise {
+	uint64_t noise, runtime, max_sample;      /* in us */
+	uint32_t hw, nmi, irq, softirq, thread, pad;
+};
+enum { MEASURE_IRQ, MEASURE_THREAD };
+struct measure_timerlat { uint32_t seq; int32_t context; uint64_t latency_ns; };
+
+struct measure_request {
+	enum tracer_measures what;
+	struct osnoise_settings settings;
+	uint64_t thresh_ns;   /* tracing_thresh; 0: 1 us */
+	uint64_t hz;          /* of the TSC */
+};
+
+/* What the threads ask and tell; any of them, several at once. */
+struct measure_use {
+	/* A thread has begun: what `who` of the others is. */
+	uint32_t (*begin)(void *arg, pid_t tid);
+	/* Whether anybody takes records now: without, the threads sleep. */
+	bool (*wanted)(void *arg);
+	/* Takes a record, made at tsc; `what` is that of the request. */
+	void (*record)(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
+		       uint64_t tsc, const void *payload, size_t bytes);
+	/* stop_tracing_us or stop_tracing_total_us was exceeded. */
+	void (*stop)(void *arg, enum tracer_measures what);
+	void *arg;
+};
+
+struct measure;
+/* Starts the threads. NULL and *err: one could not be started. */
+struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
+			      struct err *err);
+/* Ends them, and waits for it: a tenth of a second at most but for a loaded machine. NULL is
+ * fine. */
+void measure_stop(struct measure *m);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the settings of instances and the threads that measure. The tree's threads call, with
+ * l->changing held; the measuring threads call the four functions of `use`, which take l->lock, a
+ * buffer's lock, or pump_lock, and never `changing`: the thread that joins them holds it.
+ *
+ * A measuring thread reads of an array only `measures`, under l->lock, and its buffer. */
+#include "instance/measuring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "collect/clock.h"
+#include "instance/buffer_internal.h"
+#include "instance/internal.h"
+#include "instance/measure.h"
+#include "shared/record.h"
+
+struct measuring {
+	struct instances *instances;
+	struct measure *threads;        /* NULL: nobody measures */
+	struct measure_request request; /* of the threads */
+};
+
+struct measuring *measuring_new(struct instances *l)
+{
+	struct measuring *m = mem_zalloc(sizeof(*m));
+
+	m->instances = l;
+	return m;
+}
+
+void measuring_free(struct measuring *m)
+{
+	if (m)
+		measure_stop(m->threads);
+	free(m);
+}
+
+/* --- what the threads call -------------------------------------------------------------------- */
+
+static uint32_t begin_thread(void *arg, pid_t tid)
+{
+	return instances_writer(((struct measuring *)arg)->instances, tid);
+}
+
+static bool is_wanted(void *arg)
+{
+	struct instances *l = ((struct measuring *)arg)->instances;
+	bool wanted = false;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++)
+		wanted |= l->arrays.at[i]->measures && buffer_is_on(&l->arrays.at[i]->buffer);
+	pthread_mutex_unlock(&l->lock);
+	return wanted;
+}
+
+static void take_record(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
+			uint64_t tsc, const void *payload, size_t bytes)
+{
+	struct instances *l = ((struct measuring *)arg)->instances;
+	const struct event_entry *e = events_find(l->events, "ftrace", tracer_measured(what));
+	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
+	size_t n = (bytes + 7) / 8;
+
+	words[0] = record_word(tsc, record_event_id((unsigned)n, RECORD_EVENT_TRACE + e->index),
+			       RECORD_EVENT);
+	memcpy(words + 1, payload, bytes);
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		struct trace_array *tr = l->arrays.at[i];
+
+		if (tr->measures &&
+		    buffer_write(&tr->buffer, who, (uint16_t)cpu, words, 1 + n, tsc))
+			instance_wake(tr->instance);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void stop_recording(void *arg, enum tracer_measures what)
+{
+	struct instances *l = ((struct measuring *)arg)->instances;
+
+	(void)what;
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++)
+		if (l->arrays.at[i]->measures)
+			buffer_turn(&l->arrays.at[i]->buffer, false, clock_tsc());
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* --- settings --------------------------------------------------------------------------------- */
+
+int measuring_check(const struct trace_array *tr, const struct settings *next, struct err *err)
+{
+	const struct instances *l = tr->instances;
+
+	for (size_t i = 0; i < l->arrays.n && next->tracer->measures; i++) {
+		const struct tracer *other = l->arrays.at[i]->settings.tracer;
+
+		if (l->arrays.at[i] != tr && other->measures && other != next->tracer)
+			return err_set(err, EBUSY,
+				       "another instance has the tracer %s: they disturb each other, so that one measures at a time",
+				       other->name);
+	}
+	return 0;
+}
+
+/* What the threads are to do; the files of osnoise/ are the top's. */
+static struct measure_request wanted_request(const struct instances *l)
+{
+	const struct settings *top = &l->top->settings;
+	struct measure_request r;
+
+	memset(&r, 0, sizeof(r));
+	for (size_t i = 0; i < l->arrays.n && !r.what; i++)
+		r.what = l->arrays.at[i]->settings.tracer->measures;
+	if (!(top->osnoise.options >> OSNOISE_OPTION_OSNOISE_WORKLOAD & 1))
+		r.what = TRACER_MEASURES_NOTHING;
+	if (!r.what)
+		return r;
+	r.settings = top->osnoise;
+	r.thresh_ns = top->tracing_thresh_ns;
+	r.hz = consumer_info(l->session)->clock.hz;
+	return r;
+}
+
+int measuring_update(struct measuring *m, struct err *err)
+{
+	struct instances *l = m->instances;
+	const struct measure_use use = { begin_thread, is_wanted, take_record, stop_recording, m };
+	struct measure_request r = wanted_request(l);
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++)
+		l->arrays.at[i]->measures = l->arrays.at[i]->settings.tracer->measures != 0;
+	pthread_mutex_unlock(&l->lock);
+	if (!memcmp(&r, &m->request, sizeof(r)))
+		return 0;
+	measure_stop(m->threads);
+	m->threads = NULL;
+	m->request = r;
+	if (!r.what)
+		return 0;
+	m->threads = measure_start(&r, &use, err);
+	if (m->threads)
+		return 0;
+	memset(&m->request, 0, sizeof(m->request));
+	return -err->code;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c calls, for one reader. A record may be anybody's: one that is too short, or whose
+ * noise is more than its runtime, leads nowhere. */
+#include "report/osnoise_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LEGEND                                                              \
+	"#                                _-----=> irqs-off\n"              \
+	"#                               / _----=> need-resched\n"          \
+	"#                              | / _---=> hardirq/softirq\n"       \
+	"#                              || / _--=> preempt-depth\n"
+
+static const char osnoise_columns[] = LEGEND
+	"#                              ||| / _-=> migrate-disable                         MAX\n"
+	"#                              |||| /     delay                                   SINGLE      Interference counters:\n"
+	"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n"
+	"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n"
+	"#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n";
+
+static const char timerlat_columns[] = LEGEND
+	"#                              ||| / _-=> migrate-disable\n"
+	"#                              |||| /     delay\n"
+	"#                              |||||            ACTIVATION\n"
+	"#           TASK-PID      CPU# |||||   TIMESTAMP   ID            CONTEXT                 LATENCY\n"
+	"#              | |         |   |||||      |         |                  |                       |\n";
+
+bool osnoise_text_header(struct out *out, const char *tracer)
+{
+	const char *columns = !strcmp(tracer, "osnoise")    ? osnoise_columns
+			      : !strcmp(tracer, "timerlat") ? timerlat_columns
+							    : NULL;
+
+	if (columns)
+		out_str(out, columns);
+	return columns;
+}
+
+/* Words of a record of ftrace:osnoise, and its counters as they lie in the words. */
+enum { NOISE, RUNTIME, MAX_SAMPLE, COUNTERS, OSNOISE_WORDS = 6 };
+#define COUNTERS_N 5
+
+static void print_osnoise(struct out *out, const struct event *e)
+{
+	uint32_t counters[2 * (OSNOISE_WORDS - COUNTERS)];
+	uint64_t runtime = e->payload[RUNTIME], noise = e->payload[NOISE];
+	uint64_t left = runtime > noise ? runtime - noise : 0;
+	/* In hundred thousandths of a percent. */
+	uint64_t part = runtime ? (uint64_t)((unsigned __int128)left * 10000000 / runtime) : 0;
+
+	memcpy(counters, e->payload + COUNTERS, sizeof(counters));
+	out_printf(out, "%" PRIu64 " %10" PRIu64 " %3" PRIu64 ".%05" PRIu64 " %7" PRIu64, runtime,
+		   noise, part / 100000, part % 100000, e->payload[MAX_SAMPLE]);
+	for (unsigned i = 0; i < COUNTERS_N; i++)
+		out_printf(out, " %6u", counters[i]);
+	out_char(out, '\n');
+}
+
+static void print_timerlat(struct out *out, const struct event *e)
+{
+	static const char *const contexts[] = { "irq", "thread", "user-ret" };
+	uint32_t seq = (uint32_t)e->payload[0], context = (uint32_t)(e->payload[0] >> 32);
+
+	out_printf(out, "#%-5u context %6s timer_latency %9" PRIu64 " ns\n", seq,
+		   context < 3 ? contexts[context] : "?", e->payload[1]);
+}
+
+bool osnoise_text_record(struct out *out, struct event_texts *texts, const struct event *e)
+{
+	if (e->kind != EVENT_TRACE)
+		return false;
+	if (e->count >= 8 * OSNOISE_WORDS && event_text_is(texts, e, "osnoise"))
+		print_osnoise(out, e);
+	else if (e->count >= 16 && event_text_is(texts, e, "timerlat"))
+		print_timerlat(out, e);
+	else
+		return false;
+	return true;
+}

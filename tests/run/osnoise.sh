@@ -1,0 +1,153 @@
+#!/bin/bash
+# The tracers osnoise and timerlat over the tree: headers and lines as the kernel's, to the byte; the files of osnoise/ with their
+# limits; figures beside those of /proc; recording that stops; rtla of the distribution, unmodified.
+. "$(dirname "$0")/lib.sh"
+need /usr/bin/python3
+GOLDEN=$HERE/../tree/golden
+in_shell() { timeout "$LIMIT" "$BRACE" shell --run 'sleep 1000' -- "$@" <"$STDIN"; }
+
+in_shell true >"$T/out" 2>"$T/err"
+if [ $? -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+fi
+
+# --- files
+cat >"$T/files.py" <<'P'
+import errno, os
+os.chdir("/sys/kernel/tracing")
+def read(name): return open(name).read()
+def write(name, text):
+    try:
+        fd = os.open(name, os.O_WRONLY | os.O_TRUNC)
+        try: os.write(fd, text.encode())
+        finally: os.close(fd)
+        return 0
+    except OSError as e: return e.errno
+cpus = read("osnoise/cpus")
+assert cpus[0] == "0", cpus
+assert read("osnoise/options") == "DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE NO_OSNOISE_IRQ_DISABLE\n"
+usual = {"period_us": 1000000, "runtime_us": 1000000, "stop_tracing_us": 0, "stop_tracing_total_us": 0, "print_stack": 0, "timerlat_period_us": 1000}
+for name, value in usual.items(): assert read("osnoise/" + name) == f"{value}\n", name
+assert sorted(os.listdir("osnoise")) == sorted([*usual, "cpus", "options"]), os.listdir("osnoise")
+for name, text, error, after in (
+        ("period_us", "999999", errno.EINVAL, "1000000"), ("runtime_us", "1000001", errno.EINVAL, "1000000"),
+        ("runtime_us", "500000\n", 0, "500000"), ("period_us", "600000", 0, "600000"), ("runtime_us", "600001", errno.EINVAL, "500000"),
+        ("period_us", "499999", errno.EINVAL, "600000"), ("timerlat_period_us", "99", errno.EINVAL, "1000"),
+        ("timerlat_period_us", "1000001", errno.EINVAL, "1000"), ("timerlat_period_us", "100", 0, "100"),
+        ("timerlat_period_us", "1000000", 0, "1000000"), ("stop_tracing_us", "-1", errno.EINVAL, "0"), ("stop_tracing_us", "7", 0, "7"),
+        ("stop_tracing_total_us", "x", errno.EINVAL, "0"), ("print_stack", "1", 0, "1"), ("cpus", "x", errno.EINVAL, cpus[:-1]),
+        ("cpus", "100000", errno.EINVAL, cpus[:-1]), ("cpus", "0", 0, "0"), ("cpus", cpus, 0, cpus[:-1]),
+        ("options", "NOSUCH", errno.EINVAL, read("osnoise/options")[:-1]),
+        ("options", "NO_OSNOISE_WORKLOAD", 0, "NO_DEFAULTS NO_OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE NO_OSNOISE_IRQ_DISABLE"),
+        ("options", "DEFAULTS", 0, "DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE NO_OSNOISE_IRQ_DISABLE"),
+        ("options", "PANIC_ON_STOP\n", 0, "NO_DEFAULTS OSNOISE_WORKLOAD PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE NO_OSNOISE_IRQ_DISABLE")):
+    assert write("osnoise/" + name, text) == error, (name, text)
+    assert read("osnoise/" + name) == after + "\n", (name, text, read("osnoise/" + name))
+os.mkdir("instances/a"); os.mkdir("instances/b")
+assert write("instances/a/current_tracer", "osnoise") == 0 and write("instances/b/current_tracer", "timerlat") == errno.EBUSY
+assert read("instances/b/current_tracer") == "nop\n"
+assert write("instances/b/current_tracer", "osnoise") == 0
+os.rmdir("instances/a"); os.rmdir("instances/b")
+P
+in_shell /usr/bin/python3 "$T/files.py" >"$T/out" 2>&1
+result "the files of osnoise/, their limits and errors; one tracer measures at a time" $? "$T/out"
+
+# --- lines, figures
+cat >"$T/lines.py" <<'P'
+import os, re, sys, time
+golden = sys.argv[1]
+os.chdir("/sys/kernel/tracing")
+cpu = min(os.sched_getaffinity(0))
+def read(name): return open(name).read()
+def write(name, text): open(name, "w").write(text)
+def interrupts():
+    head, *rows = open("/proc/interrupts").read().splitlines()
+    column = head.split().index(f"CPU{cpu}")
+    return sum(int(row.split()[1 + column]) for row in rows if row.split()[0] != "NMI:" and len(row.split()) > 1 + column and row.split()[1 + column].isdigit())
+def wait(what, want):
+    end = time.monotonic() + 60
+    while not (got := what()):
+        assert time.monotonic() < end, want
+        time.sleep(0.005)
+    return got
+def shape(line): # a line behind its context, as wide as the kernel's: numbers, and blanks before them, may differ
+    text = re.sub(r"^.{16}-\d+ +\[\d{3}\] .{5} +\d+\.\d{6}: ", "", line)
+    return re.sub(r" +", " ", re.sub(r" *\d+(\.\d+)?", " N", text)), len(text) if text[0] == "#" else len(text[text.index(" "):])
+def compare(tracer, least):
+    lines = wait(lambda: (lines := read("trace").splitlines()) and len([l for l in lines if l[0] != "#"]) >= least and lines, tracer)
+    own, kernel = [[l for l in text if l[0] == "#"] for text in (lines, read(f"{golden}/k6.12-own.{tracer}.txt").splitlines())]
+    assert own == kernel, own
+    rows = [l for l in lines if l[0] != "#"]
+    shapes = {shape(l) for l in read(f"{golden}/k6.12-own.{tracer}.txt").splitlines() if l[0] != "#"}
+    assert {shape(l) for l in rows} == shapes, {shape(l) for l in rows} ^ shapes
+    return rows
+def tid_of(line): return int(re.match(r".{16}-(\d+)", line)[1])
+
+hog = os.fork()
+if not hog:
+    os.sched_setaffinity(0, {cpu})
+    while os.getppid() != 1: pass
+    os._exit(0)
+write("osnoise/cpus", str(cpu))
+write("osnoise/runtime_us", "50000"); write("osnoise/period_us", "50000")
+before = interrupts()
+write("current_tracer", "osnoise")
+rows = compare("osnoise", 4)
+write("tracing_on", "0")
+rows = [l for l in read("trace").splitlines() if l[0] != "#"]
+after = interrupts()
+irqs = 0
+for line in rows:
+    assert line.startswith(f"osnoise/{cpu}-".rjust(17)), line
+    runtime, noise, part, most, hw, nmi, irq, softirq, thread = line.split(": ")[1].split()
+    assert int(runtime) >= 50000 and int(most) <= int(noise) <= int(runtime), line
+    assert abs(float(part) - 100 * (1 - int(noise) / int(runtime))) < 0.001, line
+    # A process of the usual class is on this processor all the time: it is thread noise for one of the class SCHED_IDLE.
+    assert int(thread) >= 1 and 2 * int(noise) > int(runtime), line
+    irqs += int(irq)
+assert 0 < irqs <= after - before, (irqs, before, after)
+
+write("osnoise/stop_tracing_us", "100")
+write("tracing_on", "1")
+wait(lambda: read("tracing_on") == "0\n", "recording stops at a gap of over 100 us")
+write("osnoise/stop_tracing_us", "0")
+
+write("tracing_on", "1")
+write("osnoise/timerlat_period_us", "500")
+write("current_tracer", "timerlat")
+wait(lambda: not os.path.exists(f"/proc/{tid_of(rows[0])}"), "the threads of the tracer before are gone")
+rows = compare("timerlat", 100)
+write("tracing_on", "0")
+rows = [l for l in read("trace").splitlines() if l[0] != "#"]
+delay = int(open(f"/proc/{tid_of(rows[0])}/schedstat").read().split()[1])
+pairs = [re.search(r"#(\d+) +context +(\w+) timer_latency +(\d+) ns$", l).groups() for l in rows]
+assert [p[0] for p in pairs[::2]] == [p[0] for p in pairs[1::2]] == [str(1 + i) for i in range(len(pairs) // 2)], pairs[:6]
+assert {p[1] for p in pairs[::2]} == {"irq"} and {p[1] for p in pairs[1::2]} == {"thread"}
+waits = sum(int(b[2]) - int(a[2]) for a, b in zip(pairs[::2], pairs[1::2]))
+assert all(int(a[2]) <= int(b[2]) for a, b in zip(pairs[::2], pairs[1::2])) and waits <= delay, (waits, delay)
+
+write("osnoise/stop_tracing_total_us", "1")
+write("tracing_on", "1")
+wait(lambda: read("tracing_on") == "0\n", "recording stops at a late thread")
+last = [l for l in read("trace").splitlines()][-1]
+assert "context thread" in last and int(last.split()[-2]) > 1000, last
+write("osnoise/options", "NO_OSNOISE_WORKLOAD")
+wait(lambda: not os.path.exists(f"/proc/{tid_of(rows[0])}"), "no thread measures without OSNOISE_WORKLOAD")
+write("current_tracer", "nop")
+os.kill(hog, 9)
+P
+in_shell /usr/bin/python3 "$T/lines.py" "$GOLDEN" >"$T/out" 2>&1
+result "headers and lines are the kernel's; noise of a process beside; latencies beside the run delay; recording stops" $? "$T/out"
+
+# --- rtla
+for run in 'osnoise top' 'timerlat top' 'timerlat hist -E 20 -b 1000'; do
+	name="rtla $run"
+	command -v rtla >/dev/null || { skip "$name" "rtla is not installed"; continue; }
+	[ "$(id -u)" -eq 0 ] || { skip "$name" "rtla wants root"; continue; }
+	# shellcheck disable=SC2086 # words of a command
+	in_shell timeout 60 rtla $run -d 2s >"$T/out" 2>"$T/err"
+	[ $? -eq 0 ] && grep -qE '^ *0 #?[1-9][0-9]* |^count: +[1-9]' "$T/out"
+	result "$name" $? "$T/out"
+done
+finish
