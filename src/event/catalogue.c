@@ -365,6 +365,16 @@ bool events_is_marker(const struct event_entry *e)
 	       !strcmp(e->format->system, "ftrace");
 }
 
+bool events_is_own(const struct event_entry *e)
+{
+	static const char *const names[] = { "print", "raw_data", "osnoise", "timerlat" };
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		is |= !strcmp(e->format->name, names[i]);
+	return is && e->provider == &ftrace_provider;
+}
+
 bool events_can_trigger(const struct event_entry *e)
 {
 	return events_can_enable(e) || events_is_marker(e);

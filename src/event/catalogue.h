@@ -89,6 +89,9 @@ const struct event_entry *events_find(struct event_catalogue *c, const char *sys
 bool events_can_enable(const struct event_entry *e);
 /* Whether the entry is ftrace:print, of trace_marker: always recorded, never enabled. */
 bool events_is_marker(const struct event_entry *e);
+/* Whether brace itself makes the records, of ftrace's markers and of tracers that measure: they are
+ * always recorded, never enabled. */
+bool events_is_own(const struct event_entry *e);
 /* Whether the event can have triggers. */
 bool events_can_trigger(const struct event_entry *e);
 

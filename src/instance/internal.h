@@ -24,6 +24,7 @@ struct trace_array {
 	struct settings settings; /* as last applied */
 	/* its tracer measures: the threads that do give it their records; under instances.lock */
 	bool measures;
+	bool gap_events;          /* and events of the system osnoise are armed; likewise */
 };
 
 struct instances {

@@ -76,15 +76,18 @@ static uint64_t switches(void)
 /* A sample while it grows, in ticks. */
 struct osnoise_sums { uint64_t noise, max, gaps, threads, switched; };
 
-/* Adds a gap; to classify it takes a microsecond, which is not noise. */
-static void add_gap(struct osnoise_sums *s, uint64_t ticks)
+/* Adds a gap; to classify and tell it takes microseconds, which are not noise. */
+static void add_gap(const struct measure_thread *t, struct osnoise_sums *s, uint64_t ticks)
 {
+	const struct measure *m = t->measure;
 	uint64_t now = switches();
+	uint64_t ns = (uint64_t)((unsigned __int128)ticks * 1000000000u / m->request.hz);
 
 	s->noise += ticks;
 	s->max = ticks > s->max ? ticks : s->max;
 	s->gaps++;
 	s->threads += now != s->switched;
+	m->use.gap(m->use.arg, t->who, t->cpu, monotonic_ns() - ns, ns, now != s->switched);
 	s->switched = now;
 }
 
@@ -112,7 +115,7 @@ static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s
 		last = now;
 		if (gap < thresh)
 			continue;
-		add_gap(s, gap);
+		add_gap(t, s, gap);
 		if (is_too_noisy(m, s, gap))
 			m->use.stop(m->use.arg, m->request.what);
 		last = clock_tsc();

@@ -43,6 +43,10 @@ struct measure_use {
 	/* Takes a record, made at tsc; `what` is that of the request. */
 	void (*record)(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
 		       uint64_t tsc, const void *payload, size_t bytes);
+	/* osnoise: a gap that began at start_ns (CLOCK_MONOTONIC); switched: the thread was
+	 * switched away. */
+	void (*gap)(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, uint64_t ns,
+		    bool switched);
 	/* stop_tracing_us or stop_tracing_total_us was exceeded. */
 	void (*stop)(void *arg, enum tracer_measures what);
 	void *arg;

@@ -7,11 +7,14 @@
 #include "instance/measuring.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "collect/clock.h"
+#include "event/osnoise.h"
 #include "instance/buffer_internal.h"
 #include "instance/internal.h"
 #include "instance/measure.h"
@@ -21,6 +24,7 @@ struct measuring {
 	struct instances *instances;
 	struct measure *threads;        /* NULL: nobody measures */
 	struct measure_request request; /* of the threads */
+	atomic_bool gap_events;         /* any array's */
 };
 
 struct measuring *measuring_new(struct instances *l)
@@ -79,6 +83,48 @@ static void take_record(void *arg, enum tracer_measures what, uint32_t who, unsi
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Makes a record of an event of the system osnoise; the buffers judge it as any program's. */
+static void offer_event(struct instances *l, const char *name, uint32_t who, unsigned cpu,
+			const void *payload, size_t bytes)
+{
+	const struct event_entry *e = events_find(l->events, "osnoise", name);
+	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 }, tsc = clock_tsc();
+	size_t n = bytes / 8;
+	const struct drain_run run = { .slot = who, .cpu = (uint16_t)cpu, .near_tsc = tsc,
+				       .words = words, .n = 1 + n, .records = 1 };
+	struct chunk *c;
+
+	if (!e)
+		return;
+	words[0] = record_word(tsc, record_event_id((unsigned)n, RECORD_EVENT_TRACE + e->index),
+			       RECORD_EVENT);
+	memcpy(words + 1, payload, bytes);
+	c = chunk_new(&run);
+	c->resolved = true;
+	for (size_t i = 0; i < l->arrays.n; i++)
+		if (l->arrays.at[i]->gap_events)
+			buffer_offer(&l->arrays.at[i]->buffer, c, gettid());
+	chunk_put(c);
+}
+
+/* Who took the processor is not known without root. */
+static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, uint64_t ns,
+		     bool switched)
+{
+	const struct osnoise_threshold threshold = { start_ns, ns, switched };
+	const struct osnoise_thread thread = { "<...>", start_ns, ns, -1, 0 };
+	struct measuring *m = arg;
+	struct instances *l = m->instances;
+
+	if (!m->gap_events)
+		return;
+	pthread_mutex_lock(&l->lock);
+	if (switched)
+		offer_event(l, "thread_noise", who, cpu, &thread, sizeof(thread));
+	offer_event(l, "sample_threshold", who, cpu, &threshold, sizeof(threshold));
+	pthread_mutex_unlock(&l->lock);
+}
+
 static void stop_recording(void *arg, enum tracer_measures what)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
@@ -127,16 +173,44 @@ static struct measure_request wanted_request(const struct instances *l)
 	return r;
 }
 
+static bool arms_gap_events(const struct settings *s)
+{
+	for (size_t i = 0; i < s->events.at.n; i++) {
+		uint32_t index = s->events.at.at[i].index;
+
+		if (events_at(s->events.catalogue, index)->provider == &osnoise_provider &&
+		    event_set_armed(&s->events, index))
+			return true;
+	}
+	return false;
+}
+
+/* What the measuring threads may know of the arrays. */
+static void tell_arrays(struct measuring *m)
+{
+	struct instances *l = m->instances;
+	bool any = false;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		struct trace_array *tr = l->arrays.at[i];
+
+		tr->measures = tr->settings.tracer->measures != 0;
+		tr->gap_events = tr->measures && arms_gap_events(&tr->settings);
+		any |= tr->gap_events;
+	}
+	m->gap_events = any;
+	pthread_mutex_unlock(&l->lock);
+}
+
 int measuring_update(struct measuring *m, struct err *err)
 {
 	struct instances *l = m->instances;
-	const struct measure_use use = { begin_thread, is_wanted, take_record, stop_recording, m };
+	const struct measure_use use = { begin_thread, is_wanted, take_record,
+					 take_gap, stop_recording, m };
 	struct measure_request r = wanted_request(l);
 
-	pthread_mutex_lock(&l->lock);
-	for (size_t i = 0; i < l->arrays.n; i++)
-		l->arrays.at[i]->measures = l->arrays.at[i]->settings.tracer->measures != 0;
-	pthread_mutex_unlock(&l->lock);
+	tell_arrays(m);
 	if (!memcmp(&r, &m->request, sizeof(r)))
 		return 0;
 	measure_stop(m->threads);

@@ -113,17 +113,17 @@ static void add_made(struct rules *r, struct rule *rule)
 static void add_event_rule(struct rules *r, const struct event_entry *entry)
 {
 	const struct event_setting *e = event_set_get(&r->events, entry->index);
-	bool marker = events_is_marker(entry);
+	bool own = events_is_own(entry);
 	struct rule *rule;
 
-	if (!marker && !event_set_armed(&r->events, entry->index))
+	if (!own && !event_set_armed(&r->events, entry->index))
 		return;
 	rule = vec_add(&r->at);
 	*rule = (struct rule){ .index = entry->index,
 			       .id = (uint16_t)entry->format->id,
 			       .filter = e->filter.program,
-			       .always = marker,
-			       .conditional = marker };
+			       .always = own,
+			       .conditional = events_is_marker(entry) };
 	add_triggers(r, rule, &e->triggers);
 	add_made(r, rule);
 }

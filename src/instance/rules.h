@@ -21,7 +21,7 @@ struct rule_command {
 struct rule {
 	uint32_t index;              /* in the catalogue */
 	uint16_t id;
-	bool always;                 /* markers: recorded while recording is on at all */
+	bool always;                 /* markers and such: recorded while recording is on at all */
 	bool conditional;            /* triggers look at the record: they run after it is made */
 	const struct filter_program *filter; /* NULL: all records are kept */
 	VEC(struct rule_trigger) triggers;   /* the newest first */
