@@ -133,9 +133,45 @@ check_that 'an error is the sentence that brace says' grep -q 'no function of th
 "$FIGURES" query "$T/events" 'SELECT name FROM nowhere' >"$T/out" 2>"$T/err"
 check_that 'an error of SQL names the table of tables' grep -q 'no such table: nowhere; SELECT \* FROM brace_table' "$T/err"
 
-# --- as others build it ------------------------------------------------------------------------
+# --- Python ------------------------------------------------------------------------------------
 
 BUILD=$(dirname "$BRACE")
+export BRACE_LIBRARY=$BUILD/libbrace.so.0 PYTHONPATH=$ROOT/python PYTHONDONTWRITEBYTECODE=1
+report -s self "$T/threads" >"$T/reported"
+figures calls "$T/contexts" >"$T/calls"
+compare 'brace.py: report, query, calls, columns, events and errors' "
+import brace
+path = os.environ['T'] + '/'
+with brace.Trace(path + 'threads') as trace:
+    rows = trace.report(sort='self')
+    same(sorted((x['name'], x['calls'], x['self'] or 0) for x in rows),
+         sorted((x['name'], x['calls'], x['self_ns'] or 0) for x in load('reported')), 5)
+    (count, total), = trace.query('SELECT count(*), sum(dur) FROM slice')
+    batches = list(trace.columns('kind', 'duration', n=1000))
+    assert all(len(x['kind']) <= 1000 for x in batches)
+    assert sum(int(d) for x in batches for d in x['duration']) == total
+    assert count == trace.info['calls'] == sum(int(k) in (1, 3, 4) for x in batches for k in x['kind'])
+    name = rows[0]['name']
+    assert {x['name'] for x in trace.report(filter=[name], from_='25%')} == {name}
+    for wrong in (lambda: trace.report(filter='no_such_function'), lambda: brace.Trace('/nonexistent'),
+                  lambda: trace.report(sort='colour')):
+        try:
+            wrong()
+        except brace.Error as error:
+            assert error.errno and error.strerror, error
+        else:
+            raise AssertionError('no error')
+with brace.Trace(path + 'contexts') as trace:
+    same([(x['time'], x['duration'], x['self'], x['depth'], x['name'])
+          for x in trace.calls(kinds=brace.LEAVE | brace.WHOLE)],
+         [(x['ts'], x['dur'], x['self'], x['depth'], x['name']) for x in load('calls')], 100)
+with brace.Trace(path + 'events') as trace:
+    same([x['fields'] for x in trace.calls(kinds=brace.EVENT)], [x['fields'] for x in load('events.lib')], 100)
+    assert trace.settings['buffer_percent'] and trace.threads and trace.processes and trace.events"
+check_that 'its example runs' python3 "$ROOT/python/slowest.py" "$T/threads"
+
+# --- as others build it ------------------------------------------------------------------------
+
 export PKG_CONFIG_SYSROOT_DIR=$T/root LD_LIBRARY_PATH
 if command -v pkg-config >/dev/null && DESTDIR=$T/root meson install -C "$BUILD" --no-rebuild --quiet >"$T/out" 2>&1; then
 	PKG_CONFIG_PATH=$(dirname "$(find "$T/root" -name libbrace.pc)")
@@ -176,6 +212,18 @@ C
 else
 	skip 'a C++17 program' 'no C++ compiler'
 fi
+
+# Examples of the manual pages are programs: built, and run.
+for page in "$ROOT"/man/*.3; do
+	awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { on = 0 } on' "$page" | sed 's/\\e/\\/g' >"$T/example.c"
+	check "the example of ${page##*/} is built" cc -std=c99 -Wall -Wextra -pedantic -Werror -I"$ROOT/include" "$T/example.c" \
+		-o "$T/example" -L"$BUILD" -lbrace
+	check 'it runs' "$T/example" "$T/jumps"
+done
+for f in $(sed 's/@.*//' <(nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }')); do
+	grep -qE "^\.F?[nN]m? ${f%_count}\b|Fn $f\b" "$ROOT"/man/*.3 || echo "$f"
+done >"$T/undocumented"
+check_that 'every function stands in a manual page' test ! -s "$T/undocumented"
 
 nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }' | sort >"$T/exported"
 grep -oE '\bbrace_[a-z_]+\(' "$ROOT/include/brace.h" | tr -d '(' | sort -u | sed '/^brace_trace$/d; s/$/@@BRACE_0.1/' >"$T/declared"
