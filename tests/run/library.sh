@@ -228,4 +228,20 @@ check_that 'every function stands in a manual page' test ! -s "$T/undocumented"
 nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }' | sort >"$T/exported"
 grep -oE '\bbrace_[a-z_]+\(' "$ROOT/include/brace.h" | tr -d '(' | sort -u | sed '/^brace_trace$/d; s/$/@@BRACE_0.1/' >"$T/declared"
 check_that 'what the header declares is exported, with its version, and nothing else' diff "$T/declared" "$T/exported"
+
+# What programs were built against (made by abidw --exported-interfaces-only --drop-private-types --headers-dir include
+# --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-write-default-sizes --type-id-style hash). Its bit 4
+# is a change that they meet, bit 1 a failure of its own.
+if command -v abidiff >/dev/null; then
+	abidiff --no-added-syms --suppressions "$ROOT/tests/library/brace.abignore" "$ROOT/tests/library/libbrace.abi" \
+		"$BUILD/libbrace.so.0" >"$T/abidiff" 2>&1
+	status=$?
+	if [ $((status & 3)) -ne 0 ]; then
+		skip 'the interface is the one that programs know' 'abidiff cannot read it'
+	else
+		result 'the interface is the one that programs know' "$status" "$T/abidiff"
+	fi
+else
+	skip 'the interface is the one that programs know' 'no abidiff'
+fi
 finish
