@@ -26,9 +26,10 @@ static void put_head(struct chrome *c, const char *phase, uint32_t lane)
 	c->begun = true;
 	out_str(c->out, phase);
 	out_str(c->out, "\",\"pid\":");
-	out_u64(c->out, w->info->threads.at[w->lanes.at[lane].thread].pid, 1, ' ');
+	out_u64(c->out, walk_process(w, lane), 1, ' ');
 	out_str(c->out, ",\"tid\":");
-	out_u64(c->out, files_tid(w, lane), 1, ' ');
+	out_u64(c->out, walk_is_kernel(w, lane) ? walk_thread(w, lane)->tid : files_tid(w, lane),
+		1, ' ');
 }
 
 static void put_time(struct chrome *c, uint64_t ns)
@@ -120,11 +121,13 @@ static void put_names(struct chrome *c)
 		put_text(c, ",\"name\":\"thread_name\",\"args\":{\"name\":", name);
 		out_str(c->out, "}}");
 		free(name);
-		if (t->image >= info->images.n || !info->images.at[t->image].cmdline)
+		if (!walk_is_kernel(&c->walk, i) &&
+		    (t->image >= info->images.n || !info->images.at[t->image].cmdline))
 			continue;
 		put_head(c, "M", i);
 		put_text(c, ",\"name\":\"process_name\",\"args\":{\"name\":",
-			 info->images.at[t->image].cmdline);
+			 walk_is_kernel(&c->walk, i) ? TRACE_KERNEL_EXE
+						     : info->images.at[t->image].cmdline);
 		out_str(c->out, "}}");
 	}
 }
@@ -150,6 +153,7 @@ static int write_chrome(struct export_job *job, struct err *err)
 
 const struct exporter export_chrome = {
 	.name = "chrome", .summary = "Chrome's JSON trace events, for chrome://tracing and Perfetto",
-	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS,
+	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS |
+		 HOLDS_KERNEL,
 	.write = write_chrome,
 };

@@ -25,6 +25,7 @@ struct export_job {
 enum export_holds {
 	HOLDS_EVENTS = 1, HOLDS_LOSSES = 2, HOLDS_ARGUMENTS = 4, HOLDS_VALUES = 8,
 	HOLDS_ENDS = 16,           /* how a call ended: unfinished, at a loss, unwound */
+	HOLDS_KERNEL = 32,         /* of a trace of both, the kernel's part, as a process 0 */
 };
 
 struct exporter {

@@ -206,7 +206,8 @@ static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
 	char *name = walk_lane_name(&g->walk, i);
 
 	out_printf(o, "%s{\"thread\":%u,\"coroutine\":%u,\"pid\":%u,\"tid\":%u,\"image\":%u",
-		   i ? ",\n" : "", w->thread, w->coroutine, t->pid, t->tid, t->image);
+		   i ? ",\n" : "", w->thread, w->coroutine, walk_process(&g->walk, i), t->tid,
+		   t->image);
 	put_name(o, "name", name);
 	out_printf(o, ",\"calls\":%llu,\"losses\":%llu,\"events\":%llu,\"states\":%llu",
 		   (unsigned long long)l->calls, (unsigned long long)l->losses,

@@ -84,13 +84,29 @@ static void put_start(struct perfetto *p)
 	end_packet(p);
 }
 
-static void tell_process(struct perfetto *p, const struct trace_thread *t, uint64_t ns)
+/* The kernel is a track with a name only: no process has its number. */
+static void tell_kernel(struct perfetto *p, uint64_t ns)
+{
+	protobuf_number(&p->part, TRACK_UUID, PROCESS_UUID);
+	put_text(&p->part, TRACK_NAME, TRACE_KERNEL_EXE);
+	begin_packet(p, ns);
+	protobuf_inner(&p->packet, PACKET_TRACK, &p->part);
+	end_packet(p);
+}
+
+static void tell_process(struct perfetto *p, uint32_t lane, uint64_t ns)
 {
 	const struct trace_info *info = p->walk.info;
+	const struct trace_thread *t = walk_thread(&p->walk, lane);
+	uint32_t pid = walk_process(&p->walk, lane);
 
-	if (sp_map_get(&p->processes, (uint64_t)t->pid + 1) != SP_NONE)
+	if (sp_map_get(&p->processes, (uint64_t)pid + 1) != SP_NONE)
 		return;
-	sp_map_set(&p->processes, (uint64_t)t->pid + 1, 1);
+	sp_map_set(&p->processes, (uint64_t)pid + 1, 1);
+	if (walk_is_kernel(&p->walk, lane)) {
+		tell_kernel(p, ns);
+		return;
+	}
 	protobuf_number(&p->inner, 1, t->pid);
 	if (t->image < info->images.n && info->images.at[t->image].cmdline)
 		put_text(&p->inner, 6, info->images.at[t->image].cmdline);
@@ -101,7 +117,7 @@ static void tell_process(struct perfetto *p, const struct trace_thread *t, uint6
 	end_packet(p);
 }
 
-/* A coroutine's track is its process's, and has a name only. */
+/* A coroutine's track, or one of the kernel's, is its process's, and has a name only. */
 static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
 {
 	const struct walk_lane *l = &p->walk.lanes.at[lane];
@@ -113,11 +129,11 @@ static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
 	if (p->told.at[lane])
 		return;
 	p->told.at[lane] = true;
-	tell_process(p, t, ns);
+	tell_process(p, lane, ns);
 	name = walk_lane_name(&p->walk, lane);
 	protobuf_number(&p->part, TRACK_UUID, lane + 1);
-	protobuf_number(&p->part, TRACK_PARENT, PROCESS_UUID + t->pid);
-	if (l->coroutine) {
+	protobuf_number(&p->part, TRACK_PARENT, PROCESS_UUID + walk_process(&p->walk, lane));
+	if (l->coroutine || walk_is_kernel(&p->walk, lane)) {
 		put_text(&p->part, TRACK_NAME, name);
 	} else {
 		protobuf_number(&p->inner, 1, t->pid);
@@ -238,6 +254,7 @@ static int write_perfetto(struct export_job *job, struct err *err)
 const struct exporter export_perfetto = {
 	.name = "perfetto", .summary = "Perfetto's protobuf, for ui.perfetto.dev and trace_processor",
 	.binary = true,
-	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS,
+	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS |
+		 HOLDS_KERNEL,
 	.write = write_perfetto,
 };

@@ -409,15 +409,34 @@ uint32_t walk_thread_lane(struct walk *w, uint32_t thread)
 
 /* --- what exporters ask -------------------------------------------------------------------- */
 
+const struct trace_thread *walk_thread(const struct walk *w, uint32_t lane)
+{
+	return &w->info->threads.at[w->lanes.at[lane].thread];
+}
+
+bool walk_is_kernel(const struct walk *w, uint32_t lane)
+{
+	return trace_info_is_merged(w->info) &&
+	       trace_info_is_kernel_thread(w->info, w->lanes.at[lane].thread);
+}
+
+uint32_t walk_process(const struct walk *w, uint32_t lane)
+{
+	return walk_is_kernel(w, lane) ? 0 : walk_thread(w, lane)->pid;
+}
+
 char *walk_lane_name(const struct walk *w, uint32_t lane)
 {
 	const struct walk_lane *l = &w->lanes.at[lane];
 	char *comm = mem_strndup(trace_thread_name(&w->info->threads.at[l->thread]), TRACE_COMM);
 	char *name;
 
-	if (!l->coroutine)
+	if (walk_is_kernel(w, lane))
+		name = mem_printf("%s-%u", comm, walk_thread(w, lane)->tid);
+	else if (!l->coroutine)
 		return comm;
-	name = mem_printf("%s/co%u", comm, l->coroutine);
+	else
+		name = mem_printf("%s/co%u", comm, l->coroutine);
 	free(comm);
 	return name;
 }

@@ -92,6 +92,11 @@ void walk_init(struct walk *w, struct source *source);
 int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err);
 void walk_free(struct walk *w);
 
+/* The thread first seen on a lane; whether it is the kernel's part of a trace of both; the process
+ * that it is shown in, which is 0 for these. */
+const struct trace_thread *walk_thread(const struct walk *w, uint32_t lane);
+bool walk_is_kernel(const struct walk *w, uint32_t lane);
+uint32_t walk_process(const struct walk *w, uint32_t lane);
 /* "comm", or "comm/coN" for a coroutine; free() it. */
 char *walk_lane_name(const struct walk *w, uint32_t lane);
 /* Nanoseconds of a number of ticks. */

@@ -122,7 +122,8 @@ int kernel_tracefs_find(char **out, struct err *err)
 		*out = mem_strdup(dirs[i]);
 		return 0;
 	}
-	if (error != ENOENT || geteuid() != 0)
+	/* Under lockdown tracefs may not be there at all. */
+	if (error != ENOENT || geteuid() != 0 || is_locked_down())
 		return cannot_open(error == ENOENT ? EACCES : error, err);
 	return err_set(err, ENOENT,
 		       "tracefs is not mounted, or the kernel has no tracing: mount -t tracefs nodev %s",

@@ -111,6 +111,11 @@ bool trace_info_is_kernel_thread(const struct trace_info *info, uint32_t thread)
 	return info->threads.at[thread].image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(info);
 }
 
+uint32_t trace_info_process(const struct trace_info *info, uint32_t thread)
+{
+	return trace_info_is_kernel_thread(info, thread) ? 0 : info->threads.at[thread].pid;
+}
+
 bool trace_info_shows(const struct trace_info *info, uint32_t thread)
 {
 	return info->sides == SIDES_BOTH || thread >= info->threads.n ||

@@ -14,12 +14,13 @@ void trace_processes_find(struct trace_processes *p, const struct trace_info *in
 	*p = (struct trace_processes){ 0 };
 	for (size_t i = 0; i < info->threads.n; i++) {
 		const struct trace_thread *t = &info->threads.at[i];
-		uint64_t key = process_key(t->pid, t->image), row = sp_map_get(&p->by_key, key);
+		uint32_t pid = trace_info_process(info, (uint32_t)i);
+		uint64_t key = process_key(pid, t->image), row = sp_map_get(&p->by_key, key);
 
 		if (row == SP_NONE) {
 			row = p->rows.n;
 			sp_map_set(&p->by_key, key, row);
-			*vec_add(&p->rows) = (struct trace_process){ t->pid, t->image, t->tsc };
+			*vec_add(&p->rows) = (struct trace_process){ pid, t->image, t->tsc };
 		}
 		if (t->tsc < p->rows.at[row].tsc)
 			p->rows.at[row].tsc = t->tsc;

@@ -39,7 +39,9 @@ void track_ends_all(const struct track_ends *t, const struct tracks *tracks, cal
 	for (size_t i = 0; i < tracks->processes.n; i++) {
 		const struct process_tracks *p = tracks->processes.at[i];
 		/* The table of threads may lack the process: it had no calls to begin with. */
-		uint64_t row = trace_processes_row(t->processes, p->pid, p->image);
+		uint64_t row = p->thread < t->processes->of_thread.n
+				       ? t->processes->of_thread.at[p->thread]
+				       : trace_processes_row(t->processes, p->pid, p->image);
 
 		for (size_t k = 0; k < p->tracks.n && row != SP_NONE; k++)
 			if (p->tracks.at[k])

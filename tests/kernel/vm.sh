@@ -39,4 +39,21 @@ if "$BRACE" report --no-pager "$out/merged.brace" 2>&1 | grep -q '^ *100000 .* o
 else
 	echo "not ok $n - report of the same file"
 fi
+# The kernel's calls of the file that Chrome reads lie in the program's, thread by thread.
+n=$((n + 1))
+if lost=$(python3 "$here/chrome.py" "$out/chrome.json" 2>&1); then
+	echo "ok $n - export --to chrome: the kernel's calls lie in the program's"
+else
+	echo "not ok $n - export --to chrome: the kernel's calls lie in the program's"
+	echo "# $lost"
+fi
+# Another boot, a short one, of a kernel that is locked down.
+locked=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --boot lockdown=confidentiality "$vm/lockdown.sh" "$BRACE" 2>&1 | tr -d '\r')
+while IFS= read -r line; do
+	case $line in
+	good*) echo "ok $((n += 1)) - ${line#good }" ;;
+	bad*) echo "not ok $((n += 1)) - ${line#bad }" ;;
+	*) echo "# $line" ;;
+	esac
+done <<<"$locked"
 echo "1..$n"

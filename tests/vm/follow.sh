@@ -53,6 +53,20 @@ run 0 follow -k file:file -l 'inode_permission' -l 'security_inode_*' --show i_i
 check 'follow: a file has its own graph' has '^# object 1: struct inode at 0x[0-9a-f]*, [0-9]* calls$'
 check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); /\* i_ino=$(stat -c %i file) i_size=6 ret=0 \*/$"
 
+# --- a connection by its local port
+sh -c 'echo hello | nc -l -p 5555' >got 2>&1 &
+until netstat -ltn 2>/dev/null | grep -q ':5555 '; do usleep 100000; done
+run 0 follow -k connection:5555 -l 'tcp_*' -l 'inet_csk_*' --json -o tcp -- sh -c 'nc 127.0.0.1 5555 </dev/null >answer'
+check 'follow connection: the data came' grep -qx hello answer
+check 'follow connection: its data are sent, by its local port' sh -c 'grep -q "\"function\":\"tcp_sendmsg\"" tcp && grep -q "\"function\":\"tcp_v4_do_rcv\"" tcp'
+check 'follow connection: as many returns as calls, but for those that wait still' [ $(($(calls tcp) - $(returns tcp))) -le 2 ]
+
+# --- a kernel without types, as brace sees it
+mount --bind /dev/null /sys/kernel/btf/vmlinux
+run 125 follow -k packet:1
+check 'follow: no BTF: one sentence' sh -c '[ $(wc -l <out) = 1 ] && grep -q "it takes a kernel with CONFIG_DEBUG_INFO_BTF" out'
+umount /sys/kernel/btf/vmlinux
+
 # --- it is over
 "$brace" follow -k 'struct sk_buff' >/dev/null 2>&1 &
 pid=$!

@@ -218,6 +218,19 @@ run 0 info t.brace
 check 'info: both sources' has '^sources *program, kernel$'
 run 0 export --to folded -o folded t.brace
 check 'export: the program alone, and it says so' sh -c "grep -q \"does not show the kernel's part\" out && grep -q one_read folded && ! grep -q vfs_read folded"
+run 0 export --to chrome -o $OUT/chrome.json t.brace
+check "export --to chrome: the kernel's part, as a process of its own" sh -c "! grep -q 'does not show' out && grep -q '\"pid\":0,.*\"name\":\"vfs_read\"' $OUT/chrome.json"
+run 0 export --to perfetto -o perfetto t.brace
+check "export --to perfetto: the kernel's part" sh -c 'grep -q vfs_read perfetto && grep -q "\[kernel\]" perfetto'
+run 0 html -o page.html t.brace
+check "html: the kernel's part is in the page" sh -c "! grep -q 'does not show' out && grep -q '\"pid\":0,\"tid\"' page.html"
+run 0 query t.brace "SELECT count(*), max(name) FROM process WHERE pid = 0; SELECT count(*) > 1 FROM thread JOIN process USING (upid) WHERE pid = 0"
+check 'query: the tasks of the kernel are one process' sh -c 'grep -q "^ *1 .*\[kernel\]" out && grep -q "^ *1 *$" out'
+run 0 record -k -q -o t.brace -l one_read -l k:__sysvec_apic_timer_interrupt -l k:__common_interrupt -l k:vfs_read -- $program 40000
+run 0 replay t.brace
+check 'replay: interrupts have arrows' sh -c 'grep -A 1 " ==========> |" out | grep -qE "__(sysvec_apic_timer|common)_interrupt\(\)" && grep -q " <========== |" out'
+run 0 replay -O nofuncgraph-irqs t.brace
+check 'replay -O nofuncgraph-irqs: none' sh -c 'grep -q vfs_read out && ! grep -q "==========\|__sysvec" out'
 run 0 record -k -q -o t.brace -l one_read -e k:sched:sched_process_exit -- $program 5
 run 0 replay t.brace
 check '-e k: alone: events, no functions' sh -c 'grep -q "sched_process_exit: comm=merged_program" out && ! grep -q sys_read out'

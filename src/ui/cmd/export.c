@@ -278,7 +278,8 @@ int cmd_export(struct invocation *inv)
 		status = trace_file_open(inv, &reader);
 	if (status)
 		return status;
-	trace_file_leave_kernel_out(reader, "brace export");
+	if (!(e->holds & HOLDS_KERNEL))
+		trace_file_leave_kernel_out(reader, "this format");
 	status = e->database ? write_database(inv, reader)
 			     : export_file(inv, e, weight, reader);
 	store_close(reader);

@@ -133,7 +133,6 @@ int cmd_html(struct invocation *inv)
 
 	if (status)
 		return status;
-	trace_file_leave_kernel_out(reader, "brace html");
 	status = make_page(inv, trace, reader);
 	store_close(reader);
 	return status;
