@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "config/attached.h"
 
 /* --- places ------------------------------------------------------------------------------ */
 
@@ -353,6 +354,10 @@ int bootconfig_read(struct bootconfig *c, const char *path, struct err *err)
 	}
 	if (n < 0)
 		err_set(err, errno, "%s cannot be read: %s", path, strerror(errno));
+	if (n >= 0 && attached_is_program(bytes, got)) {
+		n = attached_read(fd, path, bytes, sizeof(bytes), err);
+		got = n < 0 ? 0 : (size_t)n;
+	}
 	if (!is_input)
 		close(fd);
 	return n < 0 ? -err->code

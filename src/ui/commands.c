@@ -66,6 +66,8 @@ static const struct option config_options[] = {
 	{ 0, "explain", NULL, "print the writes to ftrace's files that it stands for", set_flag, TO(explain) },
 	{ 0, "apply", NULL, "carry it out in the session in the background", set_flag, TO(config_apply) },
 	{ 0, "save", NULL, "print the settings of the session in the background as a configuration", set_flag, TO(config_save) },
+	{ 'a', "attach", "FILE", "attach FILE to a program: `brace record --config PROGRAM` then obeys it, and --list, --json and --explain take the program, too", set_text, TO(attach_config) },
+	{ 'd', "detach", NULL, "remove the configuration from a program", set_flag, TO(detach_config) },
 	{ 0, "profiles", NULL, "list the configurations that --config takes by name: ~/.config/brace/NAME.bconf", set_flag, TO(profiles) },
 	{ 0, "strict", NULL, "a key that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	END

@@ -120,7 +120,8 @@ struct invocation {
 	bool open; /* of html */
 	bool search; /* of help */
 	bool counters; /* --counters */
-	bool profiles; /* of config */
+	bool profiles, detach_config; /* of config */
+	const char *attach_config;
 	bool now; /* of locks */
 	const char *config;   /* --config */
 	bool strict;

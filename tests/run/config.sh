@@ -148,6 +148,52 @@ result "neither a file nor a profile" $? "$T/err"
 "$BRACE" config --profiles x >"$T/out" 2>"$T/err"
 check_that "--profiles takes no file" grep -q 'takes no file' "$T/err"
 
+# --- attached to a program
+cp "$SHAPES" "$T/program"
+cp "$T/program" "$T/before"
+"$BRACE" config -l "$T/program" >"$T/out" 2>"$T/err"
+[ $? = 125 ] && grep -q 'is a program without a configuration' "$T/err"
+result "a program without a configuration" $? "$T/err"
+"$BRACE" config --attach "$T/functions" "$T/program" 2>"$T/err"
+result "--attach" $? "$T/err"
+readelf -SW "$T/program" >"$T/out" 2>"$T/err" && grep -q '\.brace\.config *PROGBITS' "$T/out" && [ ! -s "$T/err" ] &&
+	[ -x "$T/program" ] && readelf -lW "$T/program" | cmp -s - <(readelf -lW "$T/before")
+result "readelf has nothing to say, and what is loaded is the same" $? "$T/out"
+check_that "the program does what it did" cmp <("$T/program") <("$T/before")
+"$BRACE" config -l "$T/program" >"$T/out" 2>"$T/err"
+cmp -s "$T/out" <("$BRACE" config -l "$T/functions" 2>/dev/null)
+result "it is listed" $? "$T/out"
+"$BRACE" record -q -o "$T/attached" --config "$T/program" -- "$T/program" >"$T/out" 2>"$T/err"
+counted "$T/attached" | cmp -s - "$T/b"
+result "it is obeyed" $? "$T/err"
+"$BRACE" record -q -o "$T/attached" -- "$T/program" >"$T/out" 2>"$T/err"
+check_that "but not without --config" [ "$(counted "$T/attached" | wc -l)" -gt 6 ]
+echo 'ftrace.tracer = function' >"$T/second"
+"$BRACE" config -a "$T/second" "$T/program" 2>"$T/err" && [ "$("$BRACE" config -l "$T/program")" = 'ftrace.tracer = "function"' ]
+result "another one takes its place" $? "$T/err"
+cp "$T/program" "$T/stripped"
+"$BRACE" config --detach "$T/program" 2>"$T/err" && cmp "$T/program" "$T/before"
+result "--detach: the file is what it was" $? "$T/err"
+strip "$T/stripped" 2>"$T/err" && [ "$("$BRACE" config -l "$T/stripped")" = 'ftrace.tracer = "function"' ]
+result "strip keeps it" $? "$T/err"
+"$BRACE" config -a "$T/functions" "$T/stripped" 2>"$T/err" && "$BRACE" config -l "$T/stripped" | cmp -s - <("$BRACE" config -l "$T/functions")
+result "it is replaced behind a strip" $? "$T/err"
+"$BRACE" config -d "$T/stripped" 2>"$T/err" && ! "$BRACE" config -l "$T/stripped" >"$T/out" 2>&1 && "$T/stripped" >"$T/out" &&
+	readelf -SW "$T/stripped" >"$T/out" 2>"$T/err" && [ ! -s "$T/err" ]
+result "and removed" $? "$T/err"
+for n in 3 40 63 64 200 5000; do
+	head -c $n "$T/before" >"$T/cut"
+	"$BRACE" config -a "$T/functions" "$T/cut" 2>&1 | grep -q '^brace: .*cut: its ' || echo "$n"
+	cmp -s "$T/cut" <(head -c $n "$T/before") || echo "$n: changed"
+done >"$T/out"
+check_that "a damaged program is refused, and left as it was" [ ! -s "$T/out" ]
+ln -s program "$T/link"
+"$BRACE" config -a "$T/functions" "$T/link" 2>"$T/err"
+[ $? = 125 ] && cmp -s "$T/program" "$T/before"
+result "a symbolic link is refused" $? "$T/err"
+"$BRACE" config -a "$T/functions" 2>"$T/err"
+check_that "--attach without a program" grep -q 'which program' "$T/err"
+
 "$BRACE" config --list --json "$T/functions" >"$T/out" 2>"$T/err"
 check_that "two wishes are one too many" grep -qF 'not several' "$T/err"
 "$BRACE" config "$T/none" >"$T/out" 2>"$T/err"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/attached.h"
 #include "daemon/ask.h"
 #include "ui/commands.h"
 #include "ui/config_option.h"
@@ -67,6 +68,29 @@ static int save(const struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
+/* A configuration that cannot be read is not attached. */
+static int attach(struct invocation *inv)
+{
+	const char *program = inv->operands[0];
+	struct err err;
+
+	inv->config = inv->attach_config;
+	if (config_option_read(inv, &err) ||
+	    attached_write(program, inv->config_use->file.text,
+			   strlen(inv->config_use->file.text), &err))
+		return say_error(&err);
+	say("brace: %s has the configuration of %s; brace record --config %s obeys it\n", program,
+	    inv->config_use->file.name, program);
+	return 0;
+}
+
+static int detach(const struct invocation *inv)
+{
+	struct err err;
+
+	return attached_write(inv->operands[0], NULL, 0, &err) ? say_error(&err) : 0;
+}
+
 static int list_profiles(const struct invocation *inv)
 {
 	struct screen o;
@@ -89,11 +113,12 @@ static int check(const struct invocation *inv)
 int cmd_config(struct invocation *inv)
 {
 	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +
-			       inv->config_save + inv->profiles;
+			       inv->config_save + inv->profiles + !!inv->attach_config +
+			       inv->detach_config;
 	struct err err;
 
 	if (asked > 1 || ((inv->config_save || inv->profiles) && inv->n_operands)) {
-		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply, --save and --profiles, not several\n"
+		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply, --save, --profiles, --attach and --detach, not several\n"
 		    : inv->profiles ? "brace: --profiles takes no file\n"
 				    : "brace: --save prints a session's settings, and takes no file\n");
 		return EXIT_BRACE;
@@ -103,9 +128,15 @@ int cmd_config(struct invocation *inv)
 	if (inv->config_save)
 		return save(inv);
 	if (!inv->n_operands) {
-		say("brace: which configuration? `brace config FILE`; - is standard input\n");
+		say(inv->attach_config || inv->detach_config
+			    ? "brace: which program? `brace config --attach FILE PROGRAM`, --detach PROGRAM\n"
+			    : "brace: which configuration? `brace config FILE`; - is standard input\n");
 		return EXIT_BRACE;
 	}
+	if (inv->attach_config)
+		return attach(inv);
+	if (inv->detach_config)
+		return detach(inv);
 	inv->config = inv->operands[0];
 	if (config_option_read(inv, &err))
 		return say_error(&err);
