@@ -100,7 +100,7 @@ fi
 timeout "$LIMIT" "$BRACE" locks -p $pid >"$T/out" 2>"$T/err"
 [ $? -eq 1 ] && grep -q '^deadlock: locking-[0-9]* -> locking-[0-9]* -> locking-[0-9]*$' "$T/out" && [ "$(grep -c ' waits for 0x' "$T/out")" = 3 ]
 result "without --now: a process that hangs is not recorded" $? "$T/out"
-[ -z "$(grep libbrace-agent "/proc/$pid/maps")" ]
+! grep -q brace- "/proc/$pid/maps"
 result "the process is as it was" $?
 sleep 600 &
 other=$!

@@ -94,7 +94,8 @@ ON_EXIT+=("kill $pid")
 read -r _ <"$T/ready"
 "$BRACE" wakeup --json -o "$T/rows" -p $pid 2>"$T/err" &
 brace=$!
-until_is grep -q libbrace-agent "/proc/$pid/maps"
+is_attached() { grep -q brace-code "/proc/$pid/maps" && grep -qE '^TracerPid:.0$' "/proc/$pid/status"; }
+until_is is_attached || echo "never attached" >>"$T/err"
 echo >"$T/go"
 wait $brace
 /usr/bin/python3 -c 'import json, sys

@@ -112,9 +112,10 @@ static void deadlock(void)
 {
 	pthread_t t;
 
-	pthread_barrier_init(&both, NULL, 2);
+	pthread_barrier_init(&both, NULL, 3);
 	pthread_create(&t, NULL, grab, &a);
 	pthread_create(&t, NULL, grab, NULL);
+	pthread_barrier_wait(&both); /* each has its first one */
 	printf("stuck %p %p\n", (void *)&a, (void *)&b);
 	fflush(stdout);
 	pthread_mutex_lock(&a);
