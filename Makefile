@@ -1,6 +1,6 @@
 # A thin layer over Meson and Ninja, with the usual targets and variables.
 #
-#   make            build/brace and build/libbrace-agent.so
+#   make            build/brace, build/libbrace-agent.so and build/libbrace.so.0
 #   make demo       installs what is missing, builds, traces a program of Debian's
 #   make check      installs what is missing, builds, runs every test
 #   make soak       the long tests of tests/soak; SOAK=SECONDS begins none later
@@ -16,7 +16,7 @@ MESON ?= meson
 NINJA ?= ninja
 
 all: $(BUILD)/build.ninja
-	@$(NINJA) -C $(BUILD) --quiet brace libbrace-agent.so
+	@$(NINJA) -C $(BUILD) --quiet brace libbrace-agent.so libbrace.so.0.1.0
 
 $(BUILD)/build.ninja:
 	@for tool in $(MESON) $(NINJA); do command -v $$tool >/dev/null || \
@@ -47,7 +47,7 @@ fuzz: deps-test
 # Reconfiguring prints a page of what was found: only if it fails is it worth reading.
 install: $(BUILD)/build.ninja
 	@said=$$($(MESON) setup --reconfigure $(BUILD) --prefix=$(abspath $(PREFIX)) --libdir=lib 2>&1 && \
-		$(NINJA) -C $(BUILD) brace libbrace-agent.so 2>&1) || { echo "$$said" >&2; exit 1; }
+		$(NINJA) -C $(BUILD) brace libbrace-agent.so libbrace.so.0.1.0 2>&1) || { echo "$$said" >&2; exit 1; }
 	@DESTDIR=$(if $(DESTDIR),$(abspath $(DESTDIR))) $(MESON) install -C $(BUILD) --no-rebuild --quiet
 
 clean:
