@@ -327,7 +327,9 @@ static uint32_t index_of(struct wakeup *w, uint32_t thread)
 /* The number is one of the trace's threads: wakeup_event() has checked it. */
 static struct wakeup_thread *thread_of(struct wakeup *w, uint32_t thread)
 {
-	return &w->threads.at[index_of(w, thread)];
+	const uint32_t index = index_of(w, thread); /* it may move the threads */
+
+	return &w->threads.at[index];
 }
 
 static void forget_call(struct wakeup *w, struct wakeup_call *c)
