@@ -40,7 +40,7 @@ field() { "$BRACE" info "$2" | sed -nE "s/^$1 +([0-9]+)\$/\1/p"; }
 only=(-l quick -l handle -l waits_for -l main)
 
 # A call that is over its limit when it returns, once among a thousand.
-"$BRACE" record --snapshot-on 'handle > 150ms' "${only[@]}" -o "$T/slow" -- "$T/stalls" 300000 >"$T/out" 2>"$T/err"
+"$BRACE" record --snapshot-on 'handle > 1s' "${only[@]}" -o "$T/slow" -- "$T/stalls" 2000000 >"$T/out" 2>"$T/err"
 [ $? -eq 7 ] && cmp -s "$T/out" "$T/plain"
 result "the program computes and ends as untraced" $? "$T/err"
 [ -e "$T/slow.1" ] && [ ! -e "$T/slow.2" ] && [ -e "$T/slow" ]
