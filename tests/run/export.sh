@@ -45,7 +45,8 @@ for name in threads exceptions names; do
 		agree $format $name
 	done
 	export_to callgrind $name
-	callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 "$T/$name.callgrind" >"$T/shown" 2>"$T/err"
+	# It cuts the directory that it runs in from some of the names, and the object with it.
+	(cd "$T" && callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 "$T/$name.callgrind") >"$T/shown" 2>"$T/err"
 	mv "$T/$name.callgrind" "$T/$name.cg" && mv "$T/shown" "$T/$name.callgrind"
 	agree callgrind $name
 	export_to perfetto $name
