@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a trace, numbered. Threads of one pid and image are one process; an exec begins
- * another one. */
+ * another one. What the kernel recorded of its tasks is one process (trace_info_process()). */
 #pragma once
 #include "trace/sp_map.h"
 #include "trace/trace_info.h"

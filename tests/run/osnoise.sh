@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 need /usr/bin/python3
 GOLDEN=$HERE/../tree/golden
-in_shell() { timeout "$LIMIT" "$BRACE" shell --run 'sleep 1000' -- "$@" <"$STDIN"; }
+# The program goes on behind the shell's end, and ends soon after this script.
+in_shell() { timeout "$LIMIT" "$BRACE" shell --run "tail --pid=$$ -f /dev/null" -- "$@" <"$STDIN"; }
 
 in_shell true >"$T/out" 2>"$T/err"
 if [ $? -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
