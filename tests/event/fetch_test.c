@@ -58,6 +58,9 @@ static void arguments_at_a_return(void **state)
 	static const char *const arguments[] = { "$arg2", "h=$arg8:s32", "again=$arg2:u8", "s=+0($arg1):string" };
 	struct fetch_build b;
 	struct err err;
+	uint64_t second;
+	int32_t eighth;
+	uint16_t text_at;
 	uint32_t bytes;
 	struct fetch_program *entry, *program;
 
@@ -76,10 +79,13 @@ static void arguments_at_a_return(void **state)
 	program = fetch_finish(&b, &bytes);
 	assert_true(fetch_verify(program, bytes));
 	fetch_run(program, bytes, &at_return, record, sizeof(record));
-	assert_int_equal(*(uint64_t *)(record + b.fields.at[2].at), 0x1122334455667788);
-	assert_int_equal(*(int32_t *)(record + b.fields.at[3].at), 80);
+	memcpy(&second, record + b.fields.at[2].at, sizeof(second));
+	assert_int_equal(second, 0x1122334455667788);
+	memcpy(&eighth, record + b.fields.at[3].at, sizeof(eighth));
+	assert_int_equal(eighth, 80);
 	assert_int_equal(record[b.fields.at[4].at], 0x88);
-	assert_string_equal((char *)record + *(uint16_t *)(record + b.fields.at[5].at), "a text");
+	memcpy(&text_at, record + b.fields.at[5].at, sizeof(text_at));
+	assert_string_equal((char *)record + text_at, "a text");
 	for (unsigned i = 3; i <= 7; i++) {
 		char text[8];
 

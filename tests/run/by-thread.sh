@@ -45,5 +45,5 @@ check_that "one that matches none is said to" grep -q 'no thread that called mat
 GLOBS=()
 check_that "by function is the default" diff <(report --by function) <(report)
 report --by weight >"$T/out"
-check_that "there are no others" grep -qx 'brace: no rows by weight; there are function, thread, module, process' "$T/err"
+check_that "there are no others" grep -qx 'brace: no rows by weight; there are function, thread, module, file, line, process' "$T/err"
 finish
