@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * libbrace: reads traces of programs that brace recorded. C99 and C++17; link with `pkg-config
+ * libbrace: reads traces of programs that brace recorded, and has programs traced. C99 and C++17; link with `pkg-config
  * --libs libbrace`. libbrace(3) is an introduction with examples.
  *
  * Conventions:
  *
  *   Results    int: 0 or more is success, below 0 is -errno. brace_error() is the sentence that
  *              says what is wrong. Functions that return pointers return NULL then. The library
- *              prints nothing, handles no signal, starts no thread and never ends the process; when
+ *              prints nothing, handles no signal, starts no thread and never ends the process; only
+ *              brace_session_start() makes a child. When
  *              memory runs out a call fails with -ENOMEM, and its object can only be closed. Two
  *              calls lean on more: brace_calls_line(), see there, and a part whose functions are
  *              named by lines of the source (filter=file.c:12), for which binaries are opened.
@@ -38,6 +39,7 @@ struct brace_trace;  /* a trace file */
 struct brace_calls;  /* a cursor over calls and events, by time */
 struct brace_query;  /* the tables of SQL over a trace */
 struct brace_rows;   /* a cursor over a table's rows */
+struct brace_session; /* programs that are traced in the background */
 
 /* --- errors ------------------------------------------------------------------------------------ */
 
@@ -249,6 +251,56 @@ int64_t brace_rows_int(const struct brace_rows *r, unsigned column);
 double brace_rows_real(const struct brace_rows *r, unsigned column);
 const char *brace_rows_text(const struct brace_rows *r, unsigned column);
 void brace_rows_close(struct brace_rows *r);
+
+/* --- sessions ---------------------------------------------------------------------------------- */
+
+/* A process of its own traces, and keeps what it records: `brace start` begins it, and it goes on
+ * when this program ends or closes the object. Its settings are ftrace's files, by the paths that
+ * `brace show` takes: "current_tracer", "events/syscalls/enable". brace_session(3). */
+struct brace_session_options {
+	size_t size;
+	const char *name;           /* letters, digits, - and _; NULL: one that nobody has */
+	/* "NAME" or "NAME=VALUE", with a NULL behind the last: the options of brace-start(1),
+	 * filter=malloc* or event=syscalls:*. NULL: none. */
+	const char *const *options;
+	const char *const *argv;    /* a program and its arguments, with a NULL behind the last */
+	const pid_t *pids;          /* or running processes */
+	size_t n_pids;
+	const char *brace;          /* the command; NULL: the library's own, or PATH's */
+};
+/* Starts the program with this process's standard input, output and error, or attaches to the
+ * processes, and returns when they are traced. -ENOENT: there is no such program; -EACCES: it cannot
+ * be executed; -EINVAL: brace refused it, brace_error() says why. The call makes a child and waits for
+ * it; a host may handle SIGCHLD as it likes, or ignore it. */
+int brace_session_start(const struct brace_session_options *how, struct brace_session **out);
+/* Connects to a session of this user's that runs. -ENOENT: there is none of the name. */
+int brace_session_connect(const char *name, struct brace_session **out);
+/* Gives the names of the user's sessions, sorted, until each() returns another value than 0. each()
+ * has to return: no exception, no longjmp(). */
+int brace_session_names(int (*each)(void *arg, const char *name), void *arg);
+const char *brace_session_name(const struct brace_session *s);
+
+/* Reads a file, or the names in a directory. *text is valid until the next read of s. */
+int brace_session_read(struct brace_session *s, const char *file, const char **text);
+/* Write a file as `echo TEXT > FILE` and `>>` do: filters, triggers, probes ("dynamic_events"),
+ * histograms, synthetic events. text: at most 65536 bytes, without a newline at its end. An error is the
+ * kernel's sentence, with the place in brace_error_input(). */
+int brace_session_write(struct brace_session *s, const char *file, const char *text);
+int brace_session_append(struct brace_session *s, const char *file, const char *text);
+/* Gives what is recorded as it comes and takes it away, as `cat trace_pipe` does ("trace_pipe"), until
+ * the programs have ended, the session ends, or more() returns another value than 0. more() has to
+ * return: no exception, no longjmp(). */
+int brace_session_stream(struct brace_session *s, const char *file,
+			 int (*more)(void *arg, const char *bytes, size_t n), void *arg);
+/* Returns when all programs of the session have ended and what they did is recorded, or the session
+ * has ended. */
+int brace_session_wait(struct brace_session *s);
+/* Writes what is in the buffer to a trace file, for brace_trace_open(). */
+int brace_session_extract(struct brace_session *s, const char *path);
+/* Ends the session: programs go on untraced. The object can then only be closed. */
+int brace_session_end(struct brace_session *s);
+/* Frees the object; the session goes on. NULL is allowed. */
+void brace_session_close(struct brace_session *s);
 
 #ifdef __cplusplus
 }

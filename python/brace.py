@@ -11,6 +11,11 @@
         for name, n in trace.query('SELECT name, count(*) FROM slice GROUP BY name'):
             print(name, n)
 
+    with brace.Session(['./server'], filter='handle_*') as session:     # or Session(pids=[1234])
+        session['events/syscalls/enable'] = '1'  # ftrace's files
+        session.feed(sys.stdout.buffer.write)    # as it comes
+        session.extract('server.brace')
+
 A part of the trace is chosen by the options of `brace report`: filter='f*', min_duration='1ms', from_='25%', to=,
 thread=, process=, library=, ...; a list gives an option several times. Errors are brace.Error, with errno and brace's
 sentence. Names are str; bytes that are no UTF-8 are escaped as surrogates. Times are ns of CLOCK_MONOTONIC.
@@ -25,7 +30,7 @@ try:
 except ImportError:
     _numpy = None
 
-__all__ = ['Trace', 'Error', 'ENTER', 'LEAVE', 'WHOLE', 'ONLY', 'EVENT', 'LOST']
+__all__ = ['Trace', 'Session', 'Error', 'ENTER', 'LEAVE', 'WHOLE', 'ONLY', 'EVENT', 'LOST']
 ENTER, LEAVE, WHOLE, ONLY, EVENT, LOST = (1 << kind for kind in range(1, 7))
 _lib = _c.CDLL(_os.environ.get('BRACE_LIBRARY', 'libbrace.so.0'))
 _P, _STR, _U32, _U64 = _c.c_void_p, _c.c_char_p, _c.c_uint32, _c.c_uint64
@@ -57,6 +62,9 @@ _COLUMNS = {'time': 'Q', 'duration': 'Q', 'self': 'Q', 'value': 'Q', 'site': 'Q'
 _KINDS = {'Q': _U64, 'I': _U32, 'H': _c.c_uint16, 'B': _c.c_uint8}
 _Call = _record('Call', **{name: _KINDS[code] for name, code in _COLUMNS.items()})
 _Columns = _record('Columns', size=_c.c_size_t, **{name: _P for name in _COLUMNS})
+_Start = _record('Start', size=_c.c_size_t, name=_STR, options=_P, argv=_P, pids=_P, n_pids=_c.c_size_t, brace=_STR)
+_MORE = _c.CFUNCTYPE(_c.c_int, _P, _P, _c.c_size_t)
+_NAME = _c.CFUNCTYPE(_c.c_int, _P, _STR)
 _Part = _record('Part', size=_c.c_size_t, options=_P, kinds=_c.c_uint)
 
 
@@ -85,7 +93,8 @@ def _declare(name, result, *arguments, check=False):
 
 for _name, _result, *_arguments in (
         ('error', _STR), ('version', _STR), ('trace_close', None, _P), ('calls_close', None, _P),
-        ('query_close', None, _P), ('rows_close', None, _P), ('trace_info', _c.POINTER(_Info), _P),
+        ('query_close', None, _P), ('rows_close', None, _P),
+        ('session_close', None, _P), ('session_name', _STR, _P), ('trace_info', _c.POINTER(_Info), _P),
         ('trace_realtime', _c.c_int64, _P, _U64), ('calls_field', _c.POINTER(_Value), _P, _U32),
         ('calls_line', _STR, _P), ('calls_arguments', _STR, _P), ('rows_count', _c.c_uint, _P),
         ('rows_name', _STR, _P, _c.c_uint), ('rows_type', _c.c_int, _P, _c.c_uint),
@@ -99,18 +108,33 @@ for _name, _kind in (('setting', _Setting), ('process', _Process), ('thread', _T
     _declare(f'brace_trace_{_name}_count', _U32, _P)
 for _name, *_arguments in (('trace_open', _STR, _P), ('calls_open', _P, _P, _P), ('calls_next', _P, _P),
                            ('report_open', _P, _P, _STR, _P), ('query_open', _P, _P), ('query_run', _P, _STR, _P),
-                           ('rows_next', _P)):
+                           ('rows_next', _P), ('session_start', _P, _P), ('session_connect', _STR, _P),
+                           ('session_names', _NAME, _P), ('session_read', _P, _STR, _P),
+                           ('session_write', _P, _STR, _STR), ('session_append', _P, _STR, _STR),
+                           ('session_stream', _P, _STR, _MORE, _P), ('session_wait', _P),
+                           ('session_extract', _P, _STR), ('session_end', _P)):
     _declare('brace_' + _name, _c.c_int, *_arguments, check=True)
 _declare('brace_calls_columns', _c.c_ssize_t, _P, _P, _c.c_size_t, check=True)
 
 
-def _part(kinds, options):
-    """struct brace_part of the keyword arguments, with what it points to."""
+def _words(words):
+    """A list of words for the library, with NULL behind the last."""
+    return (_STR * (len(words) + 1))(*[_os.fsencode(word) for word in words])
+
+
+def _options(options):
+    """NAME=VALUE of the keyword arguments; True: NAME alone, a list gives the option several times."""
     words = []
     for name, value in options.items():
+        name = name.rstrip('_').replace('_', '-')
         for one in value if isinstance(value, (list, tuple)) else (value,):
-            words.append(f"{name.rstrip('_').replace('_', '-')}={one}".encode('utf-8', 'surrogateescape'))
-    array_of = (_STR * (len(words) + 1))(*words)
+            words.append(name if one is True else f'{name}={one}')
+    return _words(words)
+
+
+def _part(kinds, options):
+    """struct brace_part of the keyword arguments, with what it points to."""
+    array_of = _options(options)
     part = _Part(_c.sizeof(_Part), _c.cast(array_of, _P), kinds)
     part.keep = array_of
     return part
@@ -256,3 +280,100 @@ def _rows(rows):
             yield tuple(get[_lib.brace_rows_type(rows, i)](rows, i) for i in columns)
     finally:
         _lib.brace_rows_close(rows)
+
+
+class Session:
+    """Programs that are traced in the background: Session(['./program', 'argument'], filter='f*'), with the options of
+    `brace start`; Session(pids=[1234]); Session.connect(name). session['current_tracer'] reads ftrace's file of that name,
+    and an assignment writes it. At the end of `with` the session ends."""
+
+    def __init__(self, argv=None, pids=(), name=None, brace=None, **options):
+        self._session = _P()
+        words, arguments = _options(options), _words(argv or [])
+        numbers = (_c.c_int * len(pids))(*pids)
+        how = _Start(_c.sizeof(_Start), name and _os.fsencode(name), _c.cast(words, _P),
+                     _c.cast(arguments, _P) if argv else None, _c.cast(numbers, _P) if pids else None, len(pids),
+                     brace and _os.fsencode(brace))
+        _lib.brace_session_start(_c.byref(how), _c.byref(self._session))
+
+    @classmethod
+    def connect(cls, name='default'):
+        """A session that runs."""
+        session = cls.__new__(cls)
+        session._session = _P()
+        _lib.brace_session_connect(_os.fsencode(name), _c.byref(session._session))
+        return session
+
+    @staticmethod
+    def names():
+        """The names of the user's sessions."""
+        found = []
+        _lib.brace_session_names(_NAME(lambda _, name: found.append(_text(name)) or 0), None)
+        return found
+
+    def close(self):
+        """The session goes on."""
+        session, self._session = self._session, None
+        if session:
+            _lib.brace_session_close(session)
+
+    __del__ = close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._session:
+            self.end()
+
+    def _open(self):
+        if not self._session:
+            raise Error(_errno.EBADF, 'the session is closed')
+        return self._session
+
+    name = property(lambda self: _text(_lib.brace_session_name(self._open())))
+
+    def __getitem__(self, file):
+        text = _STR()
+        _lib.brace_session_read(self._open(), _os.fsencode(file), _c.byref(text))
+        return _text(text.value)
+
+    def __setitem__(self, file, text):
+        _lib.brace_session_write(self._open(), _os.fsencode(file), _os.fsencode(text))
+
+    def append(self, file, text):
+        """`echo TEXT >> FILE`: a probe, one more filter."""
+        _lib.brace_session_append(self._open(), _os.fsencode(file), _os.fsencode(text))
+
+    def feed(self, take, file='trace_pipe'):
+        """Gives take() bytes as they are recorded, until it returns a true value or the programs have ended."""
+        failed = []
+
+        def more(_, data, n):
+            try:
+                return 1 if take(_c.string_at(data, n)) else 0
+            except BaseException as error:       # not through the library
+                failed.append(error)
+                return 1
+        _lib.brace_session_stream(self._open(), _os.fsencode(file), _MORE(more), None)
+        if failed:
+            raise failed[0]
+
+    def lines(self, file='trace_pipe'):
+        """All lines from now to the programs' end."""
+        parts = []
+        self.feed(lambda data: parts.append(data), file)
+        return _text(b''.join(parts)).splitlines()
+
+    def wait(self):
+        """Returns when the programs have ended and all is recorded."""
+        _lib.brace_session_wait(self._open())
+
+    def extract(self, path):
+        """Writes what is in the buffer to a trace file."""
+        _lib.brace_session_extract(self._open(), _os.fsencode(path))
+
+    def end(self):
+        """Ends the session; programs go on untraced."""
+        _lib.brace_session_end(self._open())
+        self.close()

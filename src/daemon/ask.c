@@ -190,6 +190,11 @@ int ask_extract(const char *session, const char *path, struct err *err)
 	return ask_briefly(session, WIRE_EXTRACT, path, "", false, err);
 }
 
+int ask_wait(const char *session, struct err *err)
+{
+	return ask_briefly(session, WIRE_WAIT, "", "", false, err);
+}
+
 /* The connection is not closed: the session serves the mount as long as it stays open (await_leave
  * in request.c). Closing it is the caller's part. */
 int ask_front_end(const char *session, int fuse, struct err *err)

@@ -18,6 +18,9 @@ int ask_stream(const char *session, const char *path,
 	       bool (*sink)(void *arg, const char *bytes, size_t n), void *arg, struct err *err);
 /* Writes the session's top buffer into a trace file at path. */
 int ask_extract(const char *session, const char *path, struct err *err);
+/* Returns when the session's programs have ended and all of them is recorded, or the session
+ * ends. */
+int ask_wait(const char *session, struct err *err);
 /* The session serves its tree on a FUSE connection until the returned descriptor is closed. The
  * caller keeps and closes its own descriptor of the connection. */
 int ask_front_end(const char *session, int fuse, struct err *err);

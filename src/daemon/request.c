@@ -147,6 +147,18 @@ static void request_extract(const struct request_context *a, int fd, const char 
 	request_answer(fd, e, &err, 0);
 }
 
+/* Answers when nothing more will be recorded, or the session stops; not at all if the client goes
+ * before. */
+static void request_wait(const struct request_context *a, int fd)
+{
+	struct err err = { 0 };
+
+	while (!a->request->is_over(a->request->context) && !*a->stopping)
+		if (is_gone(fd))
+			return;
+	request_answer(fd, 0, &err, 0);
+}
+
 /* --- the tree for a command of the client's (brace shell) -------------------------------- */
 
 /* Shared with await_leave()'s thread, which ends before it goes out of scope. `stop` is the
@@ -235,6 +247,8 @@ static void carry_out(const struct request_context *a, int fd, const struct wire
 		return request_extract(a, fd, path);
 	case WIRE_FRONT_END:
 		return show_front_end(a, fd);
+	case WIRE_WAIT:
+		return request_wait(a, fd);
 	}
 	/* Unknown requests come from a newer client. */
 	request_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"),

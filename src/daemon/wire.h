@@ -22,6 +22,7 @@ enum wire_request {
 	/* followed by a descriptor: a FUSE connection on which the tree is served until one side
 	 * closes */
 	WIRE_FRONT_END,
+	WIRE_WAIT,    /* answered when the programs have ended and all is recorded */
 };
 
 struct wire_question {

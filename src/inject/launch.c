@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "arch/elf.h"
+#include "base/child_signal.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -256,6 +257,7 @@ static void run_child(const char *path, char *const *argv, const char *preload,
 	if (read(go, &byte, 1) != 1)
 		_exit(126);
 	write_exec_note(how->execs);
+	child_signal_give_back();
 	if (!setenv("LD_PRELOAD", preload, 1) && !setenv("BRACE_AGENT", how->socket, 1))
 		execv(path, argv);
 	code = errno;

@@ -11,6 +11,7 @@
 #include "store/store.h"
 #include "trace/overloads.h"
 #include "trace/trace_processes.h"
+#include "base/vec.h"
 
 /* --- errors -------------------------------------------------------------------------- */
 
@@ -26,6 +27,15 @@ int library_broken(void);
 /* Copies a struct of the caller's that begins with its size, of a version that knows fewer fields
  * or more. NULL: all of *to is 0. 0, or -EINVAL: fields are set that this version does not have. */
 int library_options(void *to, size_t size, const void *from);
+
+/* --- sessions ------------------------------------------------------------------------ */
+
+typedef VEC(char *) library_words;
+/* Runs `brace start` and returns when its session serves, or it has failed. words: the command
+ * line, with room for the command at 0 and for --logger-fd at 2, and NULL at the end. brace: the
+ * command; NULL: the one that came with the library, else PATH's. 0, or -errno and
+ * library_error() with the command's own sentence. */
+int library_spawn(const char *brace, library_words *words);
 
 /* --- a trace ------------------------------------------------------------------------- */
 

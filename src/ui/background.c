@@ -84,6 +84,7 @@ static void leave_terminal(void)
 
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
+	say_end(null);
 	if (null > 2)
 		close(null);
 }
@@ -245,14 +246,16 @@ static void read_lists(const struct invocation *inv, struct settings *s)
 	}
 }
 
-/* Warns of named functions that the program does not have. 0, or the exit status (said). */
+/* Checks that the program can be executed, and warns of named functions that it does not have.
+ * 0, or the exit status (said). */
 static int check_program(const struct settings *s, const char *program)
 {
 	char *path, *image;
+	struct err err;
 	int status;
 
-	if (launch_resolve(program, &path, &image, NULL))
-		return 0; /* the launch tells what is wrong with it */
+	if (launch_resolve(program, &path, &image, &err))
+		return say_exec_error(&err);
 	status = missing_functions(s, image);
 	free(path);
 	free(image);

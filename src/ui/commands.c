@@ -195,6 +195,13 @@ static const struct option session_options[] = {
 	END
 };
 
+/* For programs that start brace, libbrace among them. GnuPG has the option's name. */
+static const struct option start_options[] = {
+	{ 0, "logger-fd", "N", "write errors and warnings to descriptor N instead of standard error, which is then the traced "
+	  "program's alone", .set = set_logger },
+	END
+};
+
 static const struct option extract_options[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text, TO(output) },
 	{ 'q', "quiet", NULL, "do not say so", set_flag, TO(quiet) },
@@ -618,7 +625,8 @@ const struct command commands[] = {
 	  TABLES(shell_options, SETTINGS), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]",
 	  "Trace in the background; without PROGRAM, set options and go on",
-	  TABLES(session_options, process_options, SETTINGS), true, 0, -1, cmd_start, true },
+	  TABLES(session_options, process_options, SETTINGS, start_options), true, 0, -1, cmd_start,
+	  true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
 	  TABLES(session_options), false, 0, 0, cmd_stop },
 	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },

@@ -41,6 +41,14 @@ int set_session(struct invocation *inv, const struct option *o, const char *valu
 	return 0;
 }
 
+int set_logger(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	uint64_t fd;
+	int e = units_parse_number(value, "a descriptor", 0, INT32_MAX, &fd, err);
+
+	return e ? e : say_to((int)fd, err);
+}
+
 int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/child_signal.h"
 #include "ui/commands.h"
 #include "ui/help.h"
 #include "ui/hint.h"
@@ -89,6 +90,7 @@ int main(int argc, char **argv)
 
 	/* Before anything can write a file. */
 	survive_file_limit();
+	child_signal_take();
 	if (!name) {
 		say("brace: which command? `brace help` lists them\n");
 		return EXIT_BRACE;

@@ -64,10 +64,8 @@ static int check_program(const struct invocation *inv, struct err *err)
 	char *path, *image;
 	int e = launch_resolve(inv->operands[0], &path, &image, err);
 
-	if (e) {
-		say_error(err);
-		return err->code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
+	if (e)
+		return say_exec_error(err);
 	e = missing_functions(&inv->settings, image);
 	free(path);
 	free(image);

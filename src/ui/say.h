@@ -10,11 +10,20 @@
 /* exit statuses of brace's own failures; otherwise the traced program's is passed on */
 enum { EXIT_BRACE = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+/* Words go to this descriptor instead, which no program that is executed inherits. 0, or -errno and
+ * *err: it is not open for writing. */
+int say_to(int fd, struct err *err);
+/* Puts `null`, a descriptor of /dev/null, in the place of that descriptor, whose reader sees the
+ * end. Does nothing without say_to(). */
+void say_end(int null);
 /* Prints a text; its newlines stay. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Sink of a struct out that writes to standard error. */
 int say_bytes(void *arg, const char *bytes, size_t n);
 /* Prints "brace: sentence", and below it the text at fault with a caret. Returns EXIT_BRACE. */
 int say_error(const struct err *err);
+/* Prints the error of a program that cannot be executed. Returns the status that a shell has for
+ * it, EXIT_NOT_FOUND or EXIT_NOT_EXECUTABLE. */
+int say_exec_error(const struct err *err);
 /* Prints "brace: warning: sentence". */
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_signal.h"
 #include "ui/say.h"
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -49,6 +50,7 @@ static void become_program(char *const *argv, int go, int told)
 	int e;
 
 	let_interrupts_end();
+	child_signal_give_back();
 	if (read(go, &byte, 1) != 1)
 		_exit(EXIT_BRACE);
 	execvp(argv[0], argv);

@@ -80,6 +80,7 @@ record threads -- "$FIXTURES/threads"
 agree threads 5
 record jumps -- "$FIXTURES/jumps"
 agree jumps 3
+cp "$T/reported" "$T/jumps.reported"
 record contexts -- "$FIXTURES/contexts"
 agree contexts 3
 record forks -- "$FIXTURES/forks"
@@ -170,6 +171,42 @@ with brace.Trace(path + 'events') as trace:
     assert trace.settings['buffer_percent'] and trace.threads and trace.processes and trace.events"
 check_that 'its example runs' python3 "$ROOT/python/slowest.py" "$T/threads"
 
+# --- sessions ----------------------------------------------------------------------------------
+
+mkdir "$T/session" && cd "$T/session" || exit
+for what in life refusals ignoring reaping threads attached; do
+	timeout -k 5 "$LIMIT" "$LIBRARY/library-sessions" "$what" "$FIXTURES/answers" >"$T/out" 2>"$T/err"
+	status=$?
+	if [ $status -eq 77 ]; then
+		skip "sessions: $what" "$(tail -n 1 "$T/err")"
+	else
+		result "sessions: $what" $status "$T/err"
+	fi
+done
+cd "$HERE" || exit
+compare 'brace.py: a session' "
+import brace
+path = os.environ['T'] + '/session/'
+with brace.Session(['$FIXTURES/jumps'], name='python', filter=['dive', 'after'], buffer_size='4M') as session:
+    assert brace.Session.names() == ['python'] == [session.name]
+    assert session['set_ftrace_filter'].split() == ['dive', 'after']
+    session['trace_options'] = 'funcgraph-tail'
+    session.wait()
+    session.extract(path + 'python')
+    assert 'dive' in session['trace'] and 'funcgraph-tail' in session['trace_options'].split()
+    try:
+        session['current_tracer'] = 'nonesuch'
+    except brace.Error as error:
+        assert error.errno == 22, error
+    else:
+        raise AssertionError('no error')
+assert brace.Session.names() == []
+with brace.Trace(path + 'python') as trace:
+    rows = {x['name']: x['calls'] for x in trace.report()}
+truth = {x['name']: x['calls'] for x in load('jumps.reported') if x['name'] in ('dive', 'after')}
+assert rows == truth and rows['dive'] > 5, (rows, truth)"
+check_that 'no session is left' test -z "$("$BRACE" sessions)"
+
 # --- as others build it ------------------------------------------------------------------------
 
 export PKG_CONFIG_SYSROOT_DIR=$T/root LD_LIBRARY_PATH
@@ -218,7 +255,9 @@ for page in "$ROOT"/man/*.3; do
 	awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { on = 0 } on' "$page" | sed 's/\\e/\\/g' >"$T/example.c"
 	check "the example of ${page##*/} is built" cc -std=c99 -Wall -Wextra -pedantic -Werror -I"$ROOT/include" "$T/example.c" \
 		-o "$T/example" -L"$BUILD" -lbrace
-	check 'it runs' "$T/example" "$T/jumps"
+	traced=$T/jumps
+	[ "${page##*/}" != brace_session.3 ] || traced=$FIXTURES/jumps
+	cd "$T" && check 'it runs' "$T/example" "$traced"
 done
 for f in $(sed 's/@.*//' <(nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }')); do
 	grep -qE "^\.F?[nN]m? ${f%_count}\b|Fn $f\b" "$ROOT"/man/*.3 || echo "$f"
@@ -226,7 +265,7 @@ done >"$T/undocumented"
 check_that 'every function stands in a manual page' test ! -s "$T/undocumented"
 
 nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }' | sort >"$T/exported"
-grep -oE '\bbrace_[a-z_]+\(' "$ROOT/include/brace.h" | tr -d '(' | sort -u | sed '/^brace_trace$/d; s/$/@@BRACE_0.1/' >"$T/declared"
+grep -oE '\bbrace_[a-z_]+\(' "$ROOT/include/brace.h" | tr -d '(' | sort -u | sed '/^brace_trace$/d; /^brace_session$/d; s/$/@@BRACE_0.1/' >"$T/declared"
 check_that 'what the header declares is exported, with its version, and nothing else' diff "$T/declared" "$T/exported"
 
 # What programs were built against (made by abidw --exported-interfaces-only --drop-private-types --headers-dir include

@@ -186,7 +186,19 @@ result "is traced from the beginning" $?
 printf 'ready\ndone 4\n' | cmp -s - "$T/out"
 result "its output is its own" $? "$T/out"
 check "reset by name" "$BRACE" reset --session two
-says "a program that is not there" 125 'none' start -- "$T/none"
+# The kernel keeps no status of children then; programs inherit it.
+cat >"$T/ignoring.py" <<'P'
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+P
+ignoring() { timeout -k 5 "$LIMIT" python3 "$T/ignoring.py" "$BRACE" record -q -o "$T/ignored" -- "$@" 2>"$T/err" </dev/null; }
+ignoring bash -c 'exit 7'
+[ $? -eq 7 ]
+result "SIGCHLD is ignored where brace starts: the status comes" $? "$T/err"
+ignored=$(ignoring grep SigIgn /proc/self/status) && (((16#${ignored#*:?} >> 16) & 1))
+result "the program finds it ignored" $? "$T/err"
+says "a program that is not there" 127 'none' start -- "$T/none"
 [ -z "$(brace sessions)" ]
 result "leaves no session" $?
 

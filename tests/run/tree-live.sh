@@ -316,6 +316,6 @@ done
 result "holds from the program's first event, up to the trigger's" $? "$D/trace"
 "$BRACE" umount "$D"
 timeout "$LIMIT" "$BRACE" mount "$D" -- "$T/none" >"$T/out" 2>"$T/err" </dev/null
-[ $? -eq 125 ] && [ "$(wc -l <"$T/err")" -eq 1 ] && ! grep -q " $D " /proc/self/mountinfo
+[ $? -eq 127 ] && [ "$(wc -l <"$T/err")" -eq 1 ] && ! grep -q " $D " /proc/self/mountinfo
 result "a program that is not there: a sentence, and no mount" $? "$T/err"
 finish

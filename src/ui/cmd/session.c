@@ -4,11 +4,10 @@
  * brace's only thread; the session itself is a process that brace start forks. Each fails with the
  * session's own sentence, or with one that there is no such session. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/path.h"
 #include "daemon/ask.h"
 #include "daemon/run_dir.h"
 #include "daemon/serve.h"
@@ -191,19 +190,10 @@ int cmd_stream(struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
-/* The path for the session, whose working directory is another. */
-static char *absolute_path(const char *path)
-{
-	char here[PATH_MAX];
-
-	return *path == '/' || !getcwd(here, sizeof(here)) ? mem_strdup(path)
-							   : mem_printf("%s/%s", here, path);
-}
-
 int cmd_extract(struct invocation *inv)
 {
 	const char *name = inv->output ? inv->output : "trace.brace";
-	char *path = absolute_path(name);
+	char *path = path_absolute(name);
 	struct err err;
 	int e = ask_extract(inv->session, path, &err);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "base/child_signal.h"
 #include "daemon/ask.h"
 #include "instance/instances.h"
 #include "tree/fuse_mount.h"
@@ -78,6 +79,7 @@ static void run_command(char **argv, int socket)
 	await_server(socket);
 	if (view_finish(&err))
 		_exit(say_error(&err));
+	child_signal_give_back();
 	execvp(argv[0], argv);
 	e = errno;
 	say("brace: cannot run %s: %s\n", argv[0], strerror(e));

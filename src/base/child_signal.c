@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* main() takes the signal; children give it back between fork and exec. Nothing fails. */
+#include "base/child_signal.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+static bool was_ignored; /* written before there are threads */
+
+void child_signal_take(void)
+{
+	struct sigaction now;
+
+	was_ignored = sigaction(SIGCHLD, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+	if (was_ignored)
+		sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+}
+
+void child_signal_give_back(void)
+{
+	if (was_ignored)
+		sigaction(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+}
