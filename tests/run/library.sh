@@ -267,6 +267,8 @@ check_that 'every function stands in a manual page' test ! -s "$T/undocumented"
 nm -D --defined-only "$BUILD/libbrace.so.0" | awk '$2 != "A" { print $3 }' | sort >"$T/exported"
 grep -oE '\bbrace_[a-z_]+\(' "$ROOT/include/brace.h" | tr -d '(' | sort -u | sed '/^brace_trace$/d; /^brace_session$/d; s/$/@@BRACE_0.1/' >"$T/declared"
 check_that 'what the header declares is exported, with its version, and nothing else' diff "$T/declared" "$T/exported"
+sed -n 's/^ \(brace_.*@BRACE_0.1\) .*/\1/p' "$ROOT/debian/libbrace0.symbols" | sed 's/@/@@/' >"$T/packaged"
+check_that "and the package's list of symbols has it" diff "$T/packaged" "$T/exported"
 
 # What programs were built against (made by abidw --exported-interfaces-only --drop-private-types --headers-dir include
 # --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-write-default-sizes --type-id-style hash). Its bit 4
