@@ -32,8 +32,9 @@ char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
-/* open_memstream() that does not fail. *text holds after fflush() or fclose(); free() it after
- * fclose(). */
+/* open_memstream() that does not fail. *text holds after fflush() or mem_stream_close(); free() it
+ * after that. Both stay where they are until then. */
 FILE *mem_stream(char **text, size_t *n);
-/* fclose() of it, after which *text holds. Memory that ran out while it was written shows here. */
+/* fclose() of a stream of mem_stream(); text as given there. Every one ends here: memory that ran
+ * out while it was written shows only now, and ends brace as in mem_zalloc(). */
 void mem_stream_close(FILE *stream, char *const *text);

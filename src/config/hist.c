@@ -134,6 +134,6 @@ char *config_hist(struct config_reading *r, uint32_t key)
 		fprintf(h.out, " if %s", filter);
 		free(filter);
 	}
-	fclose(h.out);
+	mem_stream_close(h.out, &text);
 	return text;
 }

@@ -65,7 +65,7 @@ char *reading_join(const struct config_reading *r, uint32_t key, const char *sep
 
 	for (size_t i = 0; i < k->values.n; i++)
 		fprintf(out, "%s%s", i ? separator : "", k->values.at[i].text);
-	fclose(out);
+	mem_stream_close(out, &text);
 	return text;
 }
 

@@ -220,7 +220,7 @@ char *event_set_read(const struct event_set *s)
 		if (events_can_enable(e) && event_set_armed(s, i))
 			fprintf(to, "%s:%s\n", e->format->system, e->format->name);
 	}
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

@@ -810,7 +810,7 @@ static char *print_of(const struct fetch_build *b)
 	fputs("\"", to);
 	for (size_t i = 0; i < b->fields.n; i++)
 		print_values(to, &b->fields.at[i]);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

@@ -255,7 +255,7 @@ static char *print_format(const struct synthetic_parse *p)
 						: ", __get_str(%s)",
 			f->name);
 	}
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

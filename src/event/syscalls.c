@@ -225,7 +225,7 @@ static char *print_arguments(const struct syscall_row *c)
 	fputc('"', f);
 	for (size_t i = 1; i <= c->arguments; i++)
 		print_argument(c, i, f);
-	fclose(f);
+	mem_stream_close(f, &text);
 	return text;
 }
 

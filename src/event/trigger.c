@@ -355,7 +355,7 @@ char *trigger_line(const struct event_trigger *t)
 	FILE *to = mem_stream(&text, &n);
 
 	show_trigger(to, t);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 
@@ -369,7 +369,7 @@ char *trigger_read(const struct trigger_list *l, const struct trigger_kinds *mor
 		show_trigger(to, l->at.at[i]);
 	if (!l->at.n)
 		show_kinds(to, more);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

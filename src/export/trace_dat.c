@@ -277,7 +277,7 @@ static void put_made(struct out *o, unsigned bytes,
 	make(d, &to);
 	out_flush(&to);
 	out_free(&to);
-	fclose(f);
+	mem_stream_close(f, &text);
 	put_uint(o, n, bytes);
 	out_bytes(o, text, n);
 	free(text);

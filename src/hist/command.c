@@ -238,7 +238,7 @@ static int find_sketched(const struct hist_command *c, struct words text, struct
 		FILE *to = mem_stream(&shown, &n);
 
 		hist_field_show(&c->values[i], to);
-		fclose(to);
+		mem_stream_close(to, &shown);
 		if (hist_field_is_sketched(&c->values[i]) && words_begin(text, shown) &&
 		    (text.n == n || text.at[n] == '.')) {
 			found = (int)i + 1;
@@ -593,10 +593,10 @@ static bool same_text(const struct hist_command *a, const struct hist_command *b
 	bool same;
 
 	show(a, to);
-	fclose(to);
+	mem_stream_close(to, &x);
 	to = mem_stream(&y, &n);
 	show(b, to);
-	fclose(to);
+	mem_stream_close(to, &y);
 	same = !strcmp(x, y);
 	free(x);
 	free(y);

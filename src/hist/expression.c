@@ -410,7 +410,7 @@ static const char *name_expression(struct hist_parse *p, char operator, const st
 	fputc(b ? operator : ')', to);
 	if (b)
 		show_operand(to, b);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return keep_string(p, text);
 }
 

@@ -137,7 +137,7 @@ static char *make_trigger(const struct question_scan *s, const char *keys, const
 		fputc(' ', to);
 		copy_plain(to, filter, strlen(filter));
 	}
-	fclose(to);
+	mem_stream_close(to, &trigger);
 	return trigger;
 }
 
@@ -157,8 +157,8 @@ int hist_question_parse(const char *text, struct hist_question *out, struct err 
 	s.keys = mem_stream(&keys, &n_keys);
 	s.parts = mem_stream(&parts, &n_parts);
 	take_words(&s);
-	fclose(s.keys);
-	fclose(s.parts);
+	mem_stream_close(s.keys, &keys);
+	mem_stream_close(s.parts, &parts);
 	if (s.text[s.at] && !s.text[skip_blanks(text, s.at + 2)])
 		err_at(err, EINVAL, text, s.at, "behind if stands a filter: size > 100");
 	else
@@ -192,7 +192,7 @@ void hist_question_rename(struct hist_question *q, const char *name, size_t n, c
 		}
 		fputc(*at, to);
 	}
-	fclose(to);
+	mem_stream_close(to, &renamed);
 	free(q->trigger);
 	q->trigger = renamed;
 }

@@ -38,7 +38,7 @@ static char *stack_text(const struct rows_pass *p, const uint64_t *at)
 		fprintf(to, "%s%s", i ? " < " : "", frame);
 		free(frame);
 	}
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

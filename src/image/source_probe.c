@@ -355,7 +355,7 @@ static int make_line(const struct source_definition *d, const struct sym_module 
 	put_text(&l, d->place_column, text);
 	free(text);
 	r = put_arguments(&l, d, &p, err);
-	fclose(l.to);
+	mem_stream_close(l.to, &l.out.line);
 	source_arguments_end(&p);
 	*out = l.out;
 	return r;

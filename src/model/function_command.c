@@ -238,7 +238,7 @@ char *function_commands_read(const struct function_commands *l)
 
 	for (size_t i = l->at.n; i-- > 0;)
 		show_command(to, l->at.at[i]);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 

@@ -29,7 +29,7 @@ static int create_table(struct query *q, unsigned keys, unsigned values)
 	fputs(keys ? ", n" : "n", to);
 	write_columns(to, 'v', values, true);
 	fputs(")", to);
-	fclose(to);
+	mem_stream_close(to, &text);
 	r = sqlite3_exec(q->db, text, NULL, NULL, NULL);
 	free(text);
 	return r;
@@ -46,7 +46,7 @@ static int prepare(struct query *q, unsigned n)
 	for (unsigned i = 1; i < n; i++)
 		fputs(", ?", to);
 	fputs(")", to);
-	fclose(to);
+	mem_stream_close(to, &text);
 	r = sqlite3_prepare_v2(q->db, text, -1, &q->insert, NULL);
 	free(text);
 	return r;

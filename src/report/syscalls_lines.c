@@ -155,7 +155,7 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 		syscall_named_text(named, type, c->args[i], f);
 	else if (!c->named || !print_copy(call, name, e, i, f))
 		print_number(type, c->args[i], f);
-	fclose(f);
+	mem_stream_close(f, &text);
 	return text;
 }
 

@@ -166,7 +166,7 @@ static char *name_of(struct wakeup *w, const struct wakeup_row *r)
 		}
 		fputs(wakeup_way_words[r->key[0]], to);
 	}
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 
@@ -328,7 +328,7 @@ static void print_json_function(struct wakeup *w, uint32_t image, uint32_t fn, s
 	FILE *to = mem_stream(&text, &bytes);
 
 	write_function(w, image, fn, to);
-	fclose(to);
+	mem_stream_close(to, &text);
 	json_string(o, fn == NO_FUNCTION ? NULL : text);
 	free(text);
 }

@@ -318,7 +318,7 @@ static int add_condition(struct translation *t, size_t i)
 		return e;
 	to = mem_stream(&text, &bytes);
 	e = write_node(t, i, side, to);
-	fclose(to);
+	mem_stream_close(to, &text);
 	if (*t->sides[side].filter) {
 		char *first = t->sides[side].filter;
 
@@ -636,7 +636,7 @@ static int write_joined(struct translation *t, struct sql_writes *out)
 	FILE *to = mem_stream(&actions, &bytes);
 	int e = write_actions(t, to);
 
-	fclose(to);
+	mem_stream_close(to, &actions);
 	if (!e) {
 		translate_add(out, mem_strdup("dynamic_events"),
 			  mem_printf("s:%s %s", t->o->name, t->fields), true);

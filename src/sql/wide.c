@@ -231,7 +231,7 @@ static int add_expr(struct stage *s, size_t x, const char *name)
 		e = wide_write_expr(s->w, x, &names, to);
 		fputc(')', to);
 	}
-	fclose(to);
+	mem_stream_close(to, &value);
 	field = wide_field(s->w, x, name);
 	if (!e)
 		add_field(s, field, value, name);
@@ -571,7 +571,7 @@ static int write_groups(struct wide *w, const char *filter, struct sql_writes *o
 
 	if (*filter)
 		fprintf(to, " if %s", filter);
-	fclose(to);
+	mem_stream_close(to, &text);
 	if (e) {
 		free(text);
 		return e;

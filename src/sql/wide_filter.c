@@ -123,7 +123,7 @@ int wide_sort_conditions(struct wide *w, char **filters, char **last)
 		early |= w->n_sources == 1;
 		to = mem_stream(&text, &n);
 		e = write_condition(w, node, !early, to);
-		fclose(to);
+		mem_stream_close(to, &text);
 		translate_append(early ? &filters[source] : last, " && ", text);
 		free(text);
 	}

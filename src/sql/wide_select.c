@@ -45,7 +45,7 @@ static char *text_of(struct wide *w, size_t x)
 	FILE *to = mem_stream(&text, &n);
 	int e = wide_write_expr(w, x, &names, to);
 
-	fclose(to);
+	mem_stream_close(to, &text);
 	if (!e)
 		return text;
 	free(text);
@@ -379,6 +379,6 @@ int wide_group(struct wide *w)
 		return r;
 	to = mem_stream(&w->select, &n);
 	r = write_select(w, to);
-	fclose(to);
+	mem_stream_close(to, &w->select);
 	return r;
 }

@@ -292,7 +292,7 @@ static int define_at(struct invocation *inv, const struct function_question *q,
 	FILE *to = mem_stream(&text, &bytes);
 	int e = write_definition(to, inv, q, p, err);
 
-	fclose(to);
+	mem_stream_close(to, &text);
 	if (!e) {
 		e = probe_option_add(inv, text, name, &why);
 		/* The fault is at the function: the rest of the text is brace's own. */

@@ -211,7 +211,7 @@ char *screen_text(void (*print)(void *arg, struct out *out), void *arg)
 	print(arg, &out);
 	out_flush(&out);
 	out_free(&out);
-	fclose(to);
+	mem_stream_close(to, &text);
 	return text;
 }
 
