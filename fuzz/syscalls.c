@@ -111,7 +111,8 @@ static void run_steps(struct syscalls *s, struct cursor *c)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const char *const columns[] = { "total", "p99", "name", "errors" };
+	static const enum syscalls_column columns[] = { SYSCALLS_TOTAL, SYSCALLS_P99,
+							SYSCALLS_NAME, SYSCALLS_ERRORS };
 	struct cursor c = cursor_of(data, n);
 	struct trace_info *info = make_info();
 	uint8_t how = cursor_u8(&c);
@@ -126,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		syscalls_print_lines(s, &o, how & 128);
 	run_steps(s, &c);
 	syscalls_end(s);
-	syscalls_sort(s, syscalls_column_find(columns[how >> 3 & 3]), how & 32);
+	syscalls_sort(s, columns[how >> 3 & 3], how & 32);
 	syscalls_print_table(s, how >> 6, &o);
 	syscalls_print_json(s, how >> 6, &o);
 	out_flush(&o);

@@ -53,8 +53,6 @@ void syscalls_print_lines(struct syscalls *s, struct out *o, bool json);
 void syscalls_end(struct syscalls *s);
 /* Returns the number of rows. */
 size_t syscalls_rows(const struct syscalls *s);
-/* Finds a column by its word, whole; SYSCALLS_COLUMNS_N: there is none. */
-enum syscalls_column syscalls_column_find(const char *word);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. */
 void syscalls_sort(struct syscalls *s, enum syscalls_column by, bool reverse);
 /* Prints at most n rows (0: all) as a table, with its sum. Times are shown in units that fit. */

@@ -16,15 +16,6 @@ size_t syscalls_rows(const struct syscalls *s)
 	return s->rows.n;
 }
 
-enum syscalls_column syscalls_column_find(const char *word)
-{
-	unsigned c = 0;
-
-	while (c < SYSCALLS_COLUMNS_N && strcmp(syscalls_column_words[c], word))
-		c++;
-	return c;
-}
-
 /* A percentile is the middle of a bucket: it must not leave the range of real durations. */
 static uint64_t percentile(const struct syscalls_row *r, unsigned percent)
 {

@@ -4,22 +4,31 @@
 #include "ui/part_summary.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "model/tracer.h"
 #include "ui/say.h"
+#include "ui/word_list.h"
 
-#define BY_WORDS PART_CALLERS /* so many are words of --by */
+/* What all kinds of rows need to be known by. */
+static const struct {
+	const char *option; /* that asks for them and needs the graph; NULL: --by, or none */
+	const char *called; /* in sentences: "no ... matches" */
+	enum regroup_by by; /* of those behind PART_THREADS: a summary has the others itself */
+} rows_of[PART_ROWS_N] = {
+	[PART_FUNCTIONS] = { NULL, "function that was called" },
+	[PART_THREADS] = { NULL, "thread that called" },
+	[PART_MODULES] = { NULL, "file with a function that was called", REGROUP_MODULE },
+	[PART_FILES] = { NULL, "file of the source with a function that was called", REGROUP_FILE },
+	[PART_LINES] = { NULL, "line of the source with a function that was called", REGROUP_LINE },
+	[PART_PROCESSES] = { NULL, "process that called", REGROUP_PROCESS },
+	[PART_CALLERS] = { "--callers", "function that calls it", REGROUP_CALLERS },
+	[PART_CALLEES] = { "--callees", "function that it calls", REGROUP_CALLEES },
+};
 
-static const struct { const char *word, *called; } rows_of[PART_ROWS_N] = {
-	[PART_FUNCTIONS] = { "function", "function that was called" },
-	[PART_THREADS] = { "thread", "thread that called" },
-	[PART_MODULES] = { "module", "file with a function that was called" },
-	[PART_FILES] = { "file", "file of the source with a function that was called" },
-	[PART_LINES] = { "line", "line of the source with a function that was called" },
-	[PART_PROCESSES] = { "process", "process that called" },
-	[PART_CALLERS] = { NULL, "function that calls it" },
-	[PART_CALLEES] = { NULL, "function that it calls" },
+/* Those of --by, which stand before the ones that options of their own ask for. */
+static const char *const by_words[PART_CALLERS] = {
+	[PART_FUNCTIONS] = "function", [PART_THREADS] = "thread", [PART_MODULES] = "module",
+	[PART_FILES] = "file", [PART_LINES] = "line", [PART_PROCESSES] = "process",
 };
 
 const char *part_rows_called(enum part_rows rows)
@@ -29,17 +38,13 @@ const char *part_rows_called(enum part_rows rows)
 
 int part_summary_rows(const struct invocation *inv, enum part_rows *out)
 {
+	static const struct word_list list = { "rows by", "", by_words, PART_CALLERS };
+
 	*out = inv->callers ? PART_CALLERS : inv->callees ? PART_CALLEES : PART_FUNCTIONS;
 	if (!inv->by)
 		return 0;
-	for (*out = 0; *out < BY_WORDS; ++*out)
-		if (!strcmp(inv->by, rows_of[*out].word))
-			return 0;
-	say("brace: no rows by %s; there are", inv->by);
-	for (unsigned i = 0; i < BY_WORDS; i++)
-		say("%s %s", i ? "," : "", rows_of[i].word);
-	say("\n");
-	return EXIT_BRACE;
+	*out = word_list_find(&list, inv->by);
+	return *out == PART_CALLERS ? EXIT_BRACE : 0;
 }
 
 int part_summary_functions(const struct invocation *inv, struct function_list *out)
@@ -50,33 +55,25 @@ int part_summary_functions(const struct invocation *inv, struct function_list *o
 	return text && function_list_write(out, text, false, &err) ? say_error(&err) : 0;
 }
 
-/* Options about calls in calls need a trace that has the graph. */
-static int check_nesting(const struct invocation *inv, const struct trace_info *info)
+int part_summary_check_graph(const char *option, const struct trace_info *info)
 {
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
-	const char *option = inv->callers     ? "--callers"
-			     : inv->callees   ? "--callees"
-			     : inv->call_tree ? "--tree"
-					      : NULL;
 
-	if (!option || (t && t->exits && !info->thresh_ns))
+	if (t && t->exits && !info->thresh_ns)
 		return 0;
 	say("brace: %s needs all calls and their ends, which the trace does not have (%s)\n",
 	    option, info->thresh_ns ? "--threshold" : "-t function");
 	return EXIT_BRACE;
 }
 
+/* Puts a summary with rows of another kind before p->in. EXIT_BRACE: none of `functions` is in the
+ * trace (said). */
 static int regroup(struct part_summary *p, enum part_rows rows,
 		   const struct function_list *functions)
 {
-	static const enum regroup_by by[PART_ROWS_N] = {
-		[PART_MODULES] = REGROUP_MODULE, [PART_FILES] = REGROUP_FILE,
-		[PART_LINES] = REGROUP_LINE, [PART_PROCESSES] = REGROUP_PROCESS,
-		[PART_CALLERS] = REGROUP_CALLERS, [PART_CALLEES] = REGROUP_CALLEES,
-	};
 	struct err err;
 
-	p->regroup = regroup_new(&p->in, by[rows], functions);
+	p->regroup = regroup_new(&p->in, rows_of[rows].by, functions);
 	p->in = regroup_input(p->regroup);
 	if (rows < PART_CALLERS || regroup_has_functions(p->regroup))
 		return 0;
@@ -90,11 +87,11 @@ int part_summary_open(struct part_summary *p, const struct invocation *inv,
 		      struct store_reader *reader, enum part_rows rows,
 		      const struct function_list *functions)
 {
+	const char *option = rows_of[rows].option;
 	struct err err;
-	int status = check_nesting(inv, store_info(reader));
 
-	if (status)
-		return status;
+	if (option && part_summary_check_graph(option, store_info(reader)))
+		return EXIT_BRACE;
 	p->in = summary_from_store(reader);
 	if (!excerpt_wish_is_all(&inv->excerpt)) {
 		if (excerpt_open(&inv->excerpt, reader, &p->excerpt, &err))

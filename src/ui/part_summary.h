@@ -26,6 +26,8 @@ int part_summary_functions(const struct invocation *inv, struct function_list *o
 /* "function that was called": what a row is, for sentences. */
 const char *part_rows_called(enum part_rows rows);
 
+/* EXIT_BRACE: the trace lacks calls that lie in calls, or their ends, which `option` needs. */
+int part_summary_check_graph(const char *option, const struct trace_info *info);
 /* Makes p->in; part_summary_close() frees it in any case, before the reader and `functions` go. */
 int part_summary_open(struct part_summary *p, const struct invocation *inv,
 		      struct store_reader *reader, enum part_rows rows,

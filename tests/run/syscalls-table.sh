@@ -170,7 +170,7 @@ refused() { # NAME WORDS ARGUMENT...
 	[ $status = 125 ] && [ "$(wc -l <"$T/err")" = 1 ] && grep -qF "$words" "$T/err" && [ ! -s "$T/out" ]
 	result "$name" $? "$T/err"
 }
-refused "no such rows" "there are call, thread, file and error" --by day "$T/trace"
+refused "no such rows" "there are call, thread, file, error" --by day "$T/trace"
 refused "no such column" "there are calls, errors" -s self "$T/trace"
 refused "rows of single calls" "is about rows of the table" --lines --by file "$T/trace"
 refused "a program without --" "a program to run stands behind --" /bin/ls /

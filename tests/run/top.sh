@@ -49,7 +49,7 @@ says() { # NAME WORD OPTION...
 	[ $? -eq 125 ] && grep -q "^brace: .*$2" "$T/err" && [ ! -s "$T/out" ]
 	result "$1" $? "$T/err"
 }
-says "no such rows" 'there are function, thread and module' --by line
+says "no such rows" 'there are function, thread, module' --by line
 says "no such column" 'there are calls, self' -s min
 says "too short a turn" '100ms at least' -d 1ms
 says "nothing to see" 'overwrite' --mode overwrite

@@ -14,6 +14,7 @@
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 #define EXIT_GROWN 1
 
@@ -41,16 +42,14 @@ static int check_rows(const struct diff *d)
 	return EXIT_BRACE;
 }
 
+/* EXIT_BRACE: -s names no column of numbers (said). */
 static int find_column(struct diff *d)
 {
-	d->column = d->inv->sort ? summary_column_find(d->inv->sort) : SUMMARY_SELF;
-	if (d->column < SUMMARY_NUMBERS)
-		return 0;
-	say("brace: no column %s to compare; there are", d->inv->sort);
-	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++)
-		say("%s %s", c ? "," : "", summary_column_words[c]);
-	say("\n");
-	return EXIT_BRACE;
+	static const struct word_list list = { "column", " to compare", summary_column_words,
+					       SUMMARY_NUMBERS };
+
+	d->column = d->inv->sort ? word_list_find(&list, d->inv->sort) : SUMMARY_SELF;
+	return d->column == SUMMARY_NUMBERS ? EXIT_BRACE : 0;
 }
 
 static int read_side(struct diff *d, unsigned i)

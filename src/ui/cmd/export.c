@@ -16,6 +16,7 @@
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 /* --- the command line -------------------------------------------------------------------- */
 
@@ -63,6 +64,8 @@ static const struct exporter *find_format(const struct invocation *inv)
 /* EXPORT_WEIGHTS: said. */
 static enum export_weight find_weight(const struct invocation *inv, const struct exporter *e)
 {
+	static const struct word_list list = { "weight", "", export_weight_words, EXPORT_WEIGHTS };
+
 	if (!inv->weight)
 		return WEIGHT_SELF;
 	if (!e->weighs) {
@@ -70,11 +73,7 @@ static enum export_weight find_weight(const struct invocation *inv, const struct
 		    e->name);
 		return EXPORT_WEIGHTS;
 	}
-	for (unsigned w = 0; w < EXPORT_WEIGHTS; w++)
-		if (!strcmp(export_weight_words[w], inv->weight))
-			return (enum export_weight)w;
-	say("brace: no weight %s; there are self, total and calls\n", inv->weight);
-	return EXPORT_WEIGHTS;
+	return word_list_find(&list, inv->weight);
 }
 
 /* Bytes on a terminal help nobody, and a directory cannot be standard output. */

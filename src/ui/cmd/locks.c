@@ -12,31 +12,21 @@
 #include "ui/screen.h"
 #include "ui/stream_run.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 struct locks_choice { enum locks_by by; enum locks_column column; };
 
-/* Finds a word among n; n: there is none, and it is said. */
-static unsigned find_word(const char *word, const char *const *words, unsigned n, const char *what)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(words[i], word))
-			return i;
-	say("brace: no %s %s; there are", what, word);
-	for (unsigned i = 0; i < n; i++)
-		say("%s %s", i ? "," : "", words[i]);
-	say("\n");
-	return n;
-}
+static const struct word_list by_list = { "rows by", "", locks_by_words, LOCKS_BY_N };
+static const struct word_list column_list = { "column", " to sort by", locks_column_words,
+					      LOCKS_COLUMNS_N };
 
 /* EXIT_BRACE: no such rows, or no such column (said). */
 static int choose(const struct invocation *inv, struct locks_choice *c)
 {
-	c->by = inv->by ? find_word(inv->by, locks_by_words, LOCKS_BY_N, "rows by") : LOCKS_BY_LOCK;
+	c->by = inv->by ? word_list_find(&by_list, inv->by) : LOCKS_BY_LOCK;
 	if (c->by == LOCKS_BY_N)
 		return EXIT_BRACE;
-	c->column = inv->sort ? find_word(inv->sort, locks_column_words, LOCKS_COLUMNS_N,
-					  "column to sort by:")
-			      : LOCKS_WAIT;
+	c->column = inv->sort ? word_list_find(&column_list, inv->sort) : LOCKS_WAIT;
 	return c->column == LOCKS_COLUMNS_N ? EXIT_BRACE : 0;
 }
 

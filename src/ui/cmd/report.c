@@ -19,6 +19,7 @@
 #include "ui/screen.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 /* Whether -s names a column of --counters. */
 static bool by_counter(const struct invocation *inv)
@@ -26,54 +27,38 @@ static bool by_counter(const struct invocation *inv)
 	return inv->counters && inv->sort && summary_counter_find(inv->sort) != SUMMARY_COUNTERS;
 }
 
-/* Without -s a column that always exists; print_report then chooses by what the trace has.
- * EXIT_BRACE: no such column. */
-static int sort_column(const struct invocation *inv, enum summary_column *out)
+/* Without -s a column that always exists; sort_rows() then chooses by what the trace has.
+ * EXIT_BRACE: no such column (said). */
+static int choose_column(const struct invocation *inv, enum summary_column *out)
 {
-	*out = inv->sort && !by_counter(inv) ? summary_column_find(inv->sort) : SUMMARY_NAME;
-	if (*out != SUMMARY_COLUMNS_N)
-		return 0;
-	say("brace: no column %s to sort by; there are", inv->sort);
-	for (unsigned c = 0; c < SUMMARY_COLUMNS_N; c++)
-		say("%s %s", c ? "," : "", summary_column_words[c]);
-	say("\n");
-	return EXIT_BRACE;
+	static const struct word_list list = { "column", " to sort by", summary_column_words,
+					       SUMMARY_COLUMNS_N };
+
+	*out = inv->sort && !by_counter(inv) ? word_list_find(&list, inv->sort) : SUMMARY_NAME;
+	return *out == SUMMARY_COLUMNS_N ? EXIT_BRACE : 0;
 }
+
+struct report;
+
+/* One thing that the report can show. */
+struct report_view {
+	const char *option;       /* that asks for it; NULL: it is shown without one */
+	bool (*is_asked)(const struct invocation *inv);
+	int (*print)(struct report *r); /* all of it, or says what is wrong; the exit status */
+	bool names_functions;     /* with its argument, so it refuses -l */
+};
 
 struct report {
 	const struct invocation *inv;
+	const struct report_view *view;
 	struct store_reader *reader;
 	struct part_summary part;
-	enum part_rows rows;
+	enum part_rows rows;      /* of a view that has rows */
 	enum summary_column column;
 	struct kernel_times *kernel; /* or NULL */
 	struct thread_counters *counters; /* or NULL */
 	struct function_list globs, functions; /* operands; of --callers and its like */
 };
-
-/* EXIT_BRACE: options that each say what is printed. */
-static int one_kind(const struct invocation *inv)
-{
-	const struct { const char *name; bool given; } kinds[] = {
-		{ "--by", inv->by }, { "--callers", inv->callers }, { "--callees", inv->callees },
-		{ "--tree", inv->call_tree }, { "--histogram", inv->histogram },
-	};
-	const char *first = NULL;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (kinds[i].given && first) {
-			say("brace: %s and %s each say what to print: give one of them\n", first,
-			    kinds[i].name);
-			return EXIT_BRACE;
-		}
-		first = kinds[i].given ? kinds[i].name : first;
-	}
-	if (inv->histogram && inv->excerpt.functions.patterns.n) {
-		say("brace: --histogram names the functions already: leave -l out\n");
-		return EXIT_BRACE;
-	}
-	return 0;
-}
 
 /* Compares with and without the parameters that the name may have to tell it from others. */
 static bool row_matches(const struct function_list *globs, const struct summary_row *row)
@@ -164,6 +149,16 @@ static void sort_rows(const struct report *r, struct summary *s)
 		summary_sort(s, inv->sort ? r->column : summary_default_column(s), inv->reverse);
 }
 
+/* Makes r->part, which cmd_report() closes. EXIT_BRACE: said. */
+static int open_part(struct report *r)
+{
+	int status = part_summary_open(&r->part, r->inv, r->reader, r->rows, &r->functions);
+
+	r->part.in.kernel = r->kernel;
+	r->part.in.counters = r->counters;
+	return status;
+}
+
 /* The rows are made of all functions first: times of a function count those it calls, matched or
  * not. */
 static int print_rows(struct report *r)
@@ -171,8 +166,10 @@ static int print_rows(struct report *r)
 	const struct invocation *inv = r->inv;
 	struct summary s = { 0 };
 	struct err err;
-	int status;
+	int status = open_part(r);
 
+	if (status)
+		return status;
 	if (summary_make(&r->part.in, 0, &s, &err))
 		status = say_error(&err);
 	else
@@ -196,8 +193,11 @@ static int print_tree(struct report *r)
 	struct path_sums t;
 	struct screen o;
 	struct err err;
-	int status;
+	int status = part_summary_check_graph(r->view->option, store_info(r->reader));
 
+	status = status ? status : open_part(r);
+	if (status)
+		return status;
 	status = path_sums_make(&r->part.in, &t, &err) < 0 ? say_error(&err)
 							   : part_summary_check(&r->part);
 	if (!status) {
@@ -237,6 +237,58 @@ static int print_histogram(struct report *r)
 	return got ? say_error(&err) : screen_close(&o, 0);
 }
 
+/* --- the views -------------------------------------------------------------------------------- */
+
+#define IS_ASKED(option) \
+	static bool asks_##option(const struct invocation *inv) { return inv->option; }
+IS_ASKED(by)
+IS_ASKED(callers)
+IS_ASKED(callees)
+IS_ASKED(call_tree)
+IS_ASKED(histogram)
+
+/* At most one of those with an option. The last one stands for a line with none of them. */
+static const struct report_view views[] = {
+	{ "--by", asks_by, print_rows },
+	{ "--callers", asks_callers, print_rows },
+	{ "--callees", asks_callees, print_rows },
+	{ "--tree", asks_call_tree, print_tree },
+	{ "--histogram", asks_histogram, print_histogram, .names_functions = true },
+	{ NULL, NULL, print_rows },
+};
+
+/* EXIT_BRACE: two options that each say what is printed, or one beside which another has no
+ * meaning (said). */
+static int choose_view(struct report *r)
+{
+	const struct report_view *v = views, *asked = NULL;
+
+	for (; v->option; v++) {
+		if (!v->is_asked(r->inv))
+			continue;
+		if (asked) {
+			say("brace: %s and %s each say what to print: give one of them\n",
+			    asked->option, v->option);
+			return EXIT_BRACE;
+		}
+		asked = v;
+	}
+	r->view = asked ? asked : v;
+	if (r->view->names_functions && r->inv->excerpt.functions.patterns.n) {
+		say("brace: %s names the functions already: leave -l out\n", r->view->option);
+		return EXIT_BRACE;
+	}
+	return 0;
+}
+
+/* Each function's own row: the only view in which a call counts once, under its name. */
+static bool shows_functions(const struct report *r)
+{
+	return r->view->print == print_rows && r->rows == PART_FUNCTIONS;
+}
+
+/* --- what else is read of the trace ----------------------------------------------------------- */
+
 static bool is_kernels(const void *reader, uint32_t thread)
 {
 	return trace_info_is_kernel_thread(store_info((struct store_reader *)reader), thread);
@@ -259,7 +311,7 @@ static int choose_side(struct report *r)
 	if (!trace_info_is_merged(info))
 		return 0;
 	info->sides = r->inv->kernel ? SIDE_KERNEL : SIDE_USER;
-	if (r->inv->kernel || r->rows != PART_FUNCTIONS || r->inv->histogram || r->inv->call_tree)
+	if (r->inv->kernel || !shows_functions(r))
 		return 0;
 	source = store_source_part(r->reader, &part);
 	e = kernel_times_make(source, &r->kernel, &err);
@@ -276,7 +328,7 @@ static int read_counters(struct report *r)
 
 	if (!r->inv->counters)
 		return 0;
-	if (r->rows != PART_FUNCTIONS || r->inv->histogram || r->inv->call_tree) {
+	if (!shows_functions(r)) {
 		say("brace: --counters is for rows of functions: leave --by, --callers, --callees, "
 		    "--tree and --histogram out\n");
 		return EXIT_BRACE;
@@ -294,17 +346,7 @@ static int print_report(struct report *r)
 	int status = choose_side(r);
 
 	status = status ? status : read_counters(r);
-	if (status)
-		return status;
-
-	if (r->inv->histogram)
-		return print_histogram(r);
-	status = part_summary_open(&r->part, r->inv, r->reader, r->rows, &r->functions);
-	if (status)
-		return status;
-	r->part.in.kernel = r->kernel;
-	r->part.in.counters = r->counters;
-	return r->inv->call_tree ? print_tree(r) : print_rows(r);
+	return status ? status : r->view->print(r);
 }
 
 /* The functions that an option names, before the file is read. */
@@ -321,10 +363,10 @@ static int read_functions(struct report *r, struct invocation *inv)
 int cmd_report(struct invocation *inv)
 {
 	struct report r = { .inv = inv };
-	int status = sort_column(inv, &r.column);
+	int status = choose_column(inv, &r.column);
 
 	status = status ? status : part_summary_rows(inv, &r.rows);
-	status = status ? status : one_kind(inv);
+	status = status ? status : choose_view(&r);
 	status = status ? status : read_functions(&r, inv);
 	status = status ? status : globs_read(&r.globs, inv->operands, inv->n_operands, 1);
 	status = status ? status : trace_file_open(inv, &r.reader);

@@ -11,37 +11,23 @@
 #include "ui/screen.h"
 #include "ui/stream_run.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
 
-/* EXIT_BRACE: no such rows. */
-static int choose_rows(const struct invocation *inv, enum syscalls_by *by)
-{
-	static const char *const words[SYSCALLS_BY_N] = { "call", "thread", "file", "error" };
+static const char *const by_words[SYSCALLS_BY_N] = { "call", "thread", "file", "error" };
+static const struct word_list by_list = { "rows by", "", by_words, SYSCALLS_BY_N };
+static const struct word_list column_list = { "column", " to sort by", syscalls_column_words,
+					      SYSCALLS_COLUMNS_N };
 
-	*by = SYSCALLS_BY_CALL;
-	for (unsigned i = 0; inv->by && i < SYSCALLS_BY_N; i++)
-		if (strcmp(words[i], inv->by) == 0) {
-			*by = i;
-			return 0;
-		}
-	if (!inv->by)
-		return 0;
-	say("brace: no rows by %s; there are call, thread, file and error\n", inv->by);
-	return EXIT_BRACE;
-}
-
-/* EXIT_BRACE: no such column. */
-static int choose_column(const struct invocation *inv, enum syscalls_column *out)
+/* EXIT_BRACE: no such rows, or no such column (said). */
+static int choose(const struct invocation *inv, struct syscalls_choice *c)
 {
-	*out = inv->sort ? syscalls_column_find(inv->sort) : SYSCALLS_TOTAL;
-	if (*out != SYSCALLS_COLUMNS_N)
-		return 0;
-	say("brace: no column %s to sort by; there are", inv->sort);
-	for (unsigned c = 0; c < SYSCALLS_COLUMNS_N; c++)
-		say("%s %s", c ? "," : "", syscalls_column_words[c]);
-	say("\n");
-	return EXIT_BRACE;
+	c->by = inv->by ? word_list_find(&by_list, inv->by) : SYSCALLS_BY_CALL;
+	if (c->by == SYSCALLS_BY_N)
+		return EXIT_BRACE;
+	c->column = inv->sort ? word_list_find(&column_list, inv->sort) : SYSCALLS_TOTAL;
+	return c->column == SYSCALLS_COLUMNS_N ? EXIT_BRACE : 0;
 }
 
 /* JSON is for programs: it gets no colours. EXIT_BRACE: not opened (said). */
@@ -187,9 +173,7 @@ int cmd_syscalls(struct invocation *inv)
 	int status = check_lines(inv);
 
 	if (!status)
-		status = choose_rows(inv, &choice.by);
-	if (!status)
-		status = choose_column(inv, &choice.column);
+		status = choose(inv, &choice);
 	if (status)
 		return status;
 	if (inv->is_program && !inv->n_operands && !inv->pids.n) {

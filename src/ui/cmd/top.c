@@ -23,6 +23,7 @@
 #include "ui/screen.h"
 #include "ui/stream_run.h"
 #include "ui/terminal.h"
+#include "ui/word_list.h"
 #include "view/top.h"
 
 #define TURN_NS UINT64_C(1000000000)  /* a turn without --delay */
@@ -342,10 +343,10 @@ static int end_run(void *arg, const struct err *failed)
 
 static int check_words(const struct invocation *inv)
 {
-	if (inv->by && top_by_find(inv->by) == RATES_BY_N) {
-		say("brace: no rows by %s; there are function, thread and module\n", inv->by);
+	static const struct word_list by_list = { "rows by", "", top_by_words, RATES_BY_N };
+
+	if (inv->by && word_list_find(&by_list, inv->by) == RATES_BY_N)
 		return EXIT_BRACE;
-	}
 	if (inv->sort && top_column_find(inv->sort) == TOP_COLUMNS_N && strcmp(inv->sort, "name")) {
 		say("brace: no column %s to sort by; there are calls, self, total, mean, p99, max and name\n",
 		    inv->sort);

@@ -11,32 +11,21 @@
 #include "ui/screen.h"
 #include "ui/stream_run.h"
 #include "ui/trace_file.h"
+#include "ui/word_list.h"
 
 struct wakeup_choice { enum wakeup_by by; enum wakeup_column column; };
 
-/* Finds a word among n; n: there is none, and it is said. */
-static unsigned find_word(const char *word, const char *const *words, unsigned n, const char *what)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(words[i], word))
-			return i;
-	say("brace: no %s %s; there are", what, word);
-	for (unsigned i = 0; i < n; i++)
-		say("%s %s", i ? "," : "", words[i]);
-	say("\n");
-	return n;
-}
+static const struct word_list by_list = { "rows by", "", wakeup_by_words, WAKEUP_BY_N };
+static const struct word_list column_list = { "column", " to sort by", wakeup_column_words,
+					      WAKEUP_COLUMNS_N };
 
 /* EXIT_BRACE: no such rows, or no such column (said). */
 static int choose(const struct invocation *inv, struct wakeup_choice *c)
 {
-	c->by = inv->by ? find_word(inv->by, wakeup_by_words, WAKEUP_BY_N, "rows by")
-			: WAKEUP_BY_THREAD;
+	c->by = inv->by ? word_list_find(&by_list, inv->by) : WAKEUP_BY_THREAD;
 	if (c->by == WAKEUP_BY_N)
 		return EXIT_BRACE;
-	c->column = inv->sort ? find_word(inv->sort, wakeup_column_words, WAKEUP_COLUMNS_N,
-					  "column to sort by:")
-			      : WAKEUP_MAX;
+	c->column = inv->sort ? word_list_find(&column_list, inv->sort) : WAKEUP_MAX;
 	return c->column == WAKEUP_COLUMNS_N ? EXIT_BRACE : 0;
 }
 
