@@ -17,43 +17,29 @@
 #include "base/cursor.h"
 #include "base/write_all.h"
 #include "hook/cache_prune.h"
+#include "sym/elf_view.h"
 
 #define BLOCK_MOST (1 << 30)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* --- the key ---------------------------------------------------------------- */
 
-/* Copies the build-id from notes. False: there is none. */
-static bool take_build_id(struct cursor c, uint8_t *id, size_t most)
-{
-	while (cursor_left(&c) >= sizeof(Elf64_Nhdr) && !c.bad) {
-		uint32_t name_n = cursor_u32(&c), desc_n = cursor_u32(&c), type = cursor_u32(&c);
-		const char *name = cursor_bytes(&c, ((uint64_t)name_n + 3) & ~UINT64_C(3));
-		const uint8_t *desc = cursor_bytes(&c, desc_n);
-
-		if (name && desc && type == NT_GNU_BUILD_ID && name_n == 4 &&
-		    memcmp(name, "GNU", 4) == 0) {
-			memcpy(id, desc, desc_n < most ? desc_n : most);
-			return true;
-		}
-		cursor_bytes(&c, -desc_n & 3);
-	}
-	return false;
-}
-
 /* Puts brace's own build-id into the key, from its notes in memory. */
 static int own_notes(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct cache_key *key = arg;
-	bool has = false;
+	const uint8_t *id = NULL;
+	size_t n = 0;
 
-	for (int i = 0; i < info->dlpi_phnum && !has; i++) {
+	for (int i = 0; i < info->dlpi_phnum && !id; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const void *at = (const void *)(info->dlpi_addr + p->p_vaddr);
 
-		has = p->p_type == PT_NOTE &&
-		      take_build_id(cursor_of((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz),
-				    key->brace, sizeof(key->brace));
+		if (p->p_type == PT_NOTE)
+			id = elf_gnu_note_in(cursor_of(at, p->p_memsz), NT_GNU_BUILD_ID, &n);
 	}
+	if (id)
+		memcpy(key->brace, id, n < sizeof(key->brace) ? n : sizeof(key->brace));
 	return 1; /* the program itself comes first; libraries are not looked at */
 }
 

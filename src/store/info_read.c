@@ -103,7 +103,7 @@ static void read_image(struct trace_info *info, struct cursor *c)
 }
 
 /* The id takes its full room in the file; len bytes of it count. */
-static void read_build_id(struct trace_module *m, struct cursor *c)
+static void read_stored_id(struct trace_module *m, struct cursor *c)
 {
 	uint8_t len = cursor_u8(c);
 	const void *id = cursor_bytes(c, sizeof(m->build_id));
@@ -132,7 +132,7 @@ static void read_module(struct trace_info *info, struct cursor *c)
 	m->image = (uint32_t)image;
 	read_str(c, &m->path);
 	read_str(c, &m->name);
-	read_build_id(m, c);
+	read_stored_id(m, c);
 	m->base = cursor_uleb(c);
 	m->start = cursor_uleb(c);
 	m->end = cursor_uleb(c);

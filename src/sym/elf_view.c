@@ -414,9 +414,8 @@ const char *elf_string(const struct elf_symtab *t, uint64_t offset)
 
 /* ---- notes ---- */
 
-/* Finds a note of GNU's with that type. Names and descriptors are padded to 4 bytes; overruns make
- * cursor_bytes() return NULL. */
-static const uint8_t *note_in(struct cursor c, uint32_t type, size_t *n)
+/* Names and descriptors are padded to 4 bytes; overruns make cursor_bytes() return NULL. */
+const uint8_t *elf_gnu_note_in(struct cursor c, uint32_t type, size_t *n)
 {
 	while (cursor_left(&c) >= 12) {
 		uint32_t namesz = cursor_u32(&c), descsz = cursor_u32(&c), kind = cursor_u32(&c);
@@ -445,13 +444,25 @@ const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 		if (p->p_type != PT_NOTE || !at || p->p_filesz > left)
 			continue;
 		left -= p->p_filesz;
-		found = note_in(cursor_of(at, p->p_filesz), type, n);
+		found = elf_gnu_note_in(cursor_of(at, p->p_filesz), type, n);
 	}
 	for (size_t i = 0; i < v->sections.n && !found; i++) {
 		const struct elf_section *s = &v->sections.at[i];
 
 		if (s->type == SHT_NOTE && s->bytes)
-			found = note_in(cursor_of(s->bytes, s->size), type, n);
+			found = elf_gnu_note_in(cursor_of(s->bytes, s->size), type, n);
 	}
 	return found;
+}
+
+uint8_t elf_build_id(const struct elf_view *v, uint8_t *id, uint8_t most)
+{
+	size_t n = 0;
+	const uint8_t *at = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
+
+	if (!at)
+		return 0;
+	n = n < most ? n : most;
+	memcpy(id, at, n);
+	return (uint8_t)n;
 }

@@ -88,3 +88,8 @@ const char *elf_string(const struct elf_symtab *t, uint64_t offset);
 /* Returns the descriptor of the GNU note of this type (in PT_NOTE or SHT_NOTE); NULL: there is
  * none. */
 const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n);
+/* elf_gnu_note() of notes that were found otherwise; they may end anywhere. */
+const uint8_t *elf_gnu_note_in(struct cursor notes, uint32_t type, size_t *n);
+/* Copies the build-id, cut to `most` bytes (the linker's own has 20), and returns its length; 0:
+ * there is none. */
+uint8_t elf_build_id(const struct elf_view *v, uint8_t *id, uint8_t most);

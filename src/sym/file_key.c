@@ -24,18 +24,6 @@ struct file_id file_id_of(const struct stat *st)
 	};
 }
 
-/* Without one the length is 0: the file's id alone then tells it from others. */
-static void take_build_id(const struct elf_view *v, struct file_key *out)
-{
-	size_t n = 0;
-	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
-
-	if (!id)
-		return;
-	out->build_id_len = n < sizeof(out->build_id) ? (uint8_t)n : sizeof(out->build_id);
-	memcpy(out->build_id, id, out->build_id_len);
-}
-
 /* Where debug information might stand: the key changes when it is installed or removed. */
 struct key_places { struct file_key *key; unsigned n; };
 
@@ -66,7 +54,8 @@ bool file_key_read(int fd, const char *path, const char *root, struct file_key *
 		return false;
 	is = elf_view_segments(&v, f.bytes, f.n, path, NULL) == 0;
 	if (is) {
-		take_build_id(&v, out);
+		/* Without one the file's id alone tells it from others. */
+		out->build_id_len = elf_build_id(&v, out->build_id, sizeof(out->build_id));
 		out->file = file_id_of(&f.is);
 		debug_file_places(&v, path, root, stat_debug_file, &places);
 	}

@@ -38,18 +38,6 @@ static void read_interp(struct sym_module *m, const struct elf_view *v)
 		m->interp = mem_strndup((const char *)v->bytes + p->p_offset, p->p_filesz);
 }
 
-/* A longer id is cut to the field's size; the linker's own has 20 bytes. */
-static void read_build_id(struct sym_module *m, const struct elf_view *v)
-{
-	size_t n = 0;
-	const uint8_t *id = elf_gnu_note(v, NT_GNU_BUILD_ID, &n);
-
-	if (!id)
-		return;
-	m->build_id_len = n < sizeof(m->build_id) ? (uint8_t)n : sizeof(m->build_id);
-	memcpy(m->build_id, id, m->build_id_len);
-}
-
 #define NEEDED_MOST 4096 /* libraries; chromium's largest build has some five hundred */
 
 /* Copies the names of the libraries that the loader loads with this file. Each is bounded by
@@ -152,7 +140,7 @@ static int read_module(struct sym_module *m, struct err *err)
 		*vec_add(&m->strings) = 0;
 		read_segments(m, &v);
 		read_interp(m, &v);
-		read_build_id(m, &v);
+		m->build_id_len = elf_build_id(&v, m->build_id, sizeof(m->build_id));
 		read_needed(m, &v);
 		patch_maps_read(m, &v);
 		read_code(m, &v);

@@ -74,7 +74,8 @@ static void charge(struct served *s, long long began, bool silent)
 	s->left_ms = silent ? 0 : s->left_ms - ((long long)monotonic_ms() - began);
 }
 
-size_t served_read(struct served *s, int fd, uint64_t at, void *bytes, size_t n)
+/* Either way, by aside_io.h; a write leaves `bytes` as they are. Returns how many went through. */
+static size_t transfer(struct served *s, int fd, uint64_t at, void *bytes, size_t n, bool put)
 {
 	const long long began = (long long)monotonic_ms();
 	const unsigned ms = patience(s);
@@ -82,22 +83,20 @@ size_t served_read(struct served *s, int fd, uint64_t at, void *bytes, size_t n)
 	size_t done = 0;
 
 	if (ms && s->pages >= 0)
-		done = aside_io_read(fd, s->pages, at, bytes, n, ms, &silent);
+		done = put ? aside_io_write(fd, s->pages, at, bytes, n, ms, &silent)
+			   : aside_io_read(fd, s->pages, at, bytes, n, ms, &silent);
 	charge(s, began, silent);
 	return done;
 }
 
+size_t served_read(struct served *s, int fd, uint64_t at, void *bytes, size_t n)
+{
+	return transfer(s, fd, at, bytes, n, false);
+}
+
 size_t served_write(struct served *s, int fd, uint64_t at, const void *bytes, size_t n)
 {
-	const long long began = (long long)monotonic_ms();
-	const unsigned ms = patience(s);
-	bool silent = false;
-	size_t done = 0;
-
-	if (ms && s->pages >= 0)
-		done = aside_io_write(fd, s->pages, at, bytes, n, ms, &silent);
-	charge(s, began, silent);
-	return done;
+	return transfer(s, fd, at, (void *)bytes, n, true);
 }
 
 void served_free(struct served *s)
