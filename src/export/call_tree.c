@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Adds a stack below `parent`, under its key in `children`. Children are a list, the newest
+ * first, and every node stands behind its parent in the vector: one pass from the end sums up. */
 static uint32_t add_node(struct call_tree *t, uint32_t parent, uint32_t function, uint64_t key)
 {
 	uint32_t row = (uint32_t)t->nodes.n;
@@ -19,7 +21,8 @@ static uint32_t add_node(struct call_tree *t, uint32_t parent, uint32_t function
 	return row;
 }
 
-/* CALL_TREE_NONE: there are too many stacks. */
+/* The node of a stack: `function` called by the stack of `parent`. A key is 1 + both numbers,
+ * since 0 is no key of the map. CALL_TREE_NONE: there are too many stacks. */
 static uint32_t child_of(struct call_tree *t, uint32_t parent, uint32_t function)
 {
 	uint64_t key = ((uint64_t)parent << 32 | function) + 1;
@@ -30,7 +33,8 @@ static uint32_t child_of(struct call_tree *t, uint32_t parent, uint32_t function
 	return t->nodes.n < CALL_TREE_MOST ? add_node(t, parent, function, key) : CALL_TREE_NONE;
 }
 
-/* Takes the name over. Few threads have names of their own. */
+/* The number of a root's name; takes the name over. A list is enough: few threads have names of
+ * their own. */
 static uint32_t name_number(struct call_tree *t, char *name)
 {
 	for (size_t i = 0; i < t->names.n; i++)
@@ -42,7 +46,8 @@ static uint32_t name_number(struct call_tree *t, char *name)
 	return (uint32_t)t->names.n - 1;
 }
 
-/* Coroutines stand with their thread: their number says little of them. */
+/* The lane's root, shared by all threads of one name. Coroutines stand with their thread: their
+ * number says little of them. Where there is no room for a root, the first one takes its calls. */
 static uint32_t root_of(struct call_tree *t, uint32_t lane)
 {
 	const struct walk_lane *l = &t->walk.lanes.at[lane];
@@ -59,6 +64,8 @@ static uint32_t root_of(struct call_tree *t, uint32_t lane)
 	return t->root_of.at[lane];
 }
 
+/* The node that the call's own time is not part of: its caller's, or, for an outermost call, the
+ * lane's root. */
 static uint32_t caller_node(struct call_tree *t, const struct walk_step *s)
 {
 	return s->depth ? s->frame[-1].note : root_of(t, s->lane);
@@ -89,7 +96,8 @@ static void end_call(struct call_tree *t, const struct walk_step *s)
 	n->total += s->ticks;
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* The walk's step; only calls make stacks. Events and losses have no place in a sum. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	struct call_tree *t = arg;
 
@@ -105,7 +113,7 @@ int call_tree_read(struct call_tree *t, struct export_job *job, struct err *err)
 	*t = (struct call_tree){ .job = job };
 	walk_init(&t->walk, job->source);
 	*vec_add(&t->nodes) = (struct call_node){ .parent = CALL_TREE_NONE };
-	return export_walk(job, &t->walk, take, t, err);
+	return export_walk(job, &t->walk, take_step, t, err);
 }
 
 void call_tree_free(struct call_tree *t)

@@ -14,6 +14,7 @@
 /* path NULL: not known. */
 struct declared_place { const char *path; uint32_t line; };
 
+/* What is written and where. Names and places are numbered by node of the edges. */
 struct callgrind {
 	struct edges edges;
 	VEC(bool) named;  /* by node: its name has been written */
@@ -34,7 +35,8 @@ static void put_name(struct callgrind *c, const char *key, uint32_t node, const 
 	out_char(c->out, '\n');
 }
 
-/* Threads are no functions. */
+/* Finds where each function's name stands in the source, once, before anything is written.
+ * Threads are nodes too, but no functions: they have none. */
 static void find_places(struct callgrind *c)
 {
 	for (size_t i = 0; i < c->edges.nodes.n; i++) {
@@ -73,6 +75,8 @@ static void put_place(struct callgrind *c, const char *object, const char *sourc
 	out_str(c->out, "]\n");
 }
 
+/* One line of costs below the caller's: how often it called, and what those calls took with all
+ * below them (callgrind's inclusive cost). */
 static void put_call(struct callgrind *c, const struct edge *e)
 {
 	const char *file, *name = edges_name(&c->edges, e->callee, &file);
@@ -101,6 +105,8 @@ static size_t put_function(struct callgrind *c, uint32_t node, size_t edge)
 	return edge;
 }
 
+/* The head with the sum of all own times, then each function with its calls. Edges are sorted by
+ * caller, so `edge` moves on through them once. */
 static void put_all(struct callgrind *c)
 {
 	const char *command = c->edges.walk.info->cmdline;
@@ -119,6 +125,8 @@ static void put_all(struct callgrind *c)
 	out_printf(c->out, "totals: %" PRIu64 "\n", sum);
 }
 
+/* The exporter's `write`. Everything is read before the first byte: a summary stands in the
+ * head. */
 static int write_callgrind(struct export_job *job, struct err *err)
 {
 	struct callgrind c = { .out = job->out, .declared = declared_new() };

@@ -18,6 +18,8 @@ struct chrome {
 	bool begun; /* an event has been written */
 };
 
+/* The beginning of each event: phase, process, thread. A thread of the kernel keeps its own tid;
+ * a coroutine has a made one, since the format has no stacks but threads'. */
 static void put_head(struct chrome *c, const char *phase, uint32_t lane)
 {
 	const struct walk *w = &c->walk;
@@ -32,18 +34,21 @@ static void put_head(struct chrome *c, const char *phase, uint32_t lane)
 		1, ' ');
 }
 
+/* The format's times are microseconds; three decimals keep the nanosecond. */
 static void put_time(struct chrome *c, uint64_t ns)
 {
 	out_str(c->out, ",\"ts\":");
 	export_put_us(c->out, ns);
 }
 
+/* Writes `key` as it is and the text as a JSON string; NULL is null. */
 static void put_text(struct chrome *c, const char *key, const char *text)
 {
 	out_str(c->out, key);
 	json_string(c->out, text);
 }
 
+/* B opens a slice. The file of the function is its category, by which viewers filter. */
 static void put_begin(struct chrome *c, const struct walk_step *s)
 {
 	const struct walk_function *f = &c->walk.functions.at[s->function];
@@ -60,6 +65,8 @@ static void put_begin(struct chrome *c, const struct walk_step *s)
 	out_char(c->out, '}');
 }
 
+/* E closes the slice opened last on its thread, so it has no name. What happened at its end
+ * becomes its arguments, which viewers add to those of B. */
 static void put_end(struct chrome *c, const struct walk_step *s)
 {
 	const char *end = export_end_word(s->flags);
@@ -75,6 +82,7 @@ static void put_end(struct chrome *c, const struct walk_step *s)
 	free(returned);
 }
 
+/* i is an instant; its scope t puts it on its thread. */
 static void put_event(struct chrome *c, const struct walk_step *s)
 {
 	const struct trace_event *e = trace_info_event(c->walk.info, s->event->fn);
@@ -88,6 +96,7 @@ static void put_event(struct chrome *c, const struct walk_step *s)
 	out_str(c->out, "}}");
 }
 
+/* Lost records as an instant where they are missing. */
 static void put_loss(struct chrome *c, const struct walk_step *s)
 {
 	put_head(c, "i", s->lane);
@@ -97,7 +106,8 @@ static void put_loss(struct chrome *c, const struct walk_step *s)
 	out_str(c->out, "}}");
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* The walk's step, by its kind. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	static void (*const put[])(struct chrome *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_begin, [WALK_END] = put_end, [WALK_EVENT] = put_event,
@@ -132,6 +142,7 @@ static void put_names(struct chrome *c)
 	}
 }
 
+/* The exporter's `write`. Calls are cut at a loss, because pairs have to nest. */
 static int write_chrome(struct export_job *job, struct err *err)
 {
 	struct chrome c = { .out = job->out };
@@ -141,7 +152,7 @@ static int write_chrome(struct export_job *job, struct err *err)
 	c.walk.cuts = c.walk.wants_arguments = true;
 	c.texts = event_texts_new(job->source->info);
 	out_str(c.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-	r = export_walk(job, &c.walk, take, &c, err);
+	r = export_walk(job, &c.walk, take_step, &c, err);
 	put_names(&c);
 	put_text(&c, "\n],\"otherData\":{\"creator\":\"brace\",\"clock\":\"CLOCK_MONOTONIC\",\"command\":",
 		 job->source->info->cmdline);

@@ -24,6 +24,7 @@ static void put_text(struct out *o, const char *text)
 	out_char(o, '"');
 }
 
+/* The columns of numbers, each with its comma: times in ns, depth 0 for an outermost call. */
 static void put_numbers(struct csv *c, const struct walk_step *s)
 {
 	const struct walk_lane *l = &c->walk.lanes.at[s->lane];
@@ -39,6 +40,8 @@ static void put_numbers(struct csv *c, const struct walk_step *s)
 	}
 }
 
+/* The columns of text, the last of which has no comma behind it. A call that no record ended
+ * says how instead of "returned". */
 static void put_texts(struct csv *c, const struct walk_step *s)
 {
 	const struct walk_function *f = &c->walk.functions.at[s->function];
@@ -59,7 +62,8 @@ static void put_texts(struct csv *c, const struct walk_step *s)
 	free(returned);
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* A row stands for a whole call, so only its end makes one; events and losses have no columns. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	struct csv *c = arg;
 
@@ -71,6 +75,7 @@ static int take(void *arg, const struct walk_step *s)
 	return 0;
 }
 
+/* The exporter's `write`. Calls are not cut at a loss: a row needs no balance. */
 static int write_csv(struct export_job *job, struct err *err)
 {
 	struct csv c = { .out = job->out };
@@ -80,7 +85,7 @@ static int write_csv(struct export_job *job, struct err *err)
 	c.walk.wants_arguments = true;
 	out_str(c.out,
 		"begin_ns,duration_ns,self_ns,pid,tid,coroutine,depth,thread,function,file,ended,arguments,returned\n");
-	r = export_walk(job, &c.walk, take, &c, err);
+	r = export_walk(job, &c.walk, take_step, &c, err);
 	walk_free(&c.walk);
 	return r;
 }

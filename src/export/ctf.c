@@ -55,6 +55,9 @@ static void put(struct ctf *c, uint64_t v, unsigned bytes)
 		c->packet[c->n++] = (char)v;
 }
 
+/* Fills the packet's head when all of the packet is known. Sizes are in bits; packets have no
+ * padding, so that content and packet are equally long. events_discarded counts from the
+ * stream's beginning. */
 static void put_head(struct ctf *c, size_t content)
 {
 	c->n = 0;
@@ -69,6 +72,7 @@ static void put_head(struct ctf *c, size_t content)
 	put(c, 0, 8);
 }
 
+/* Writes the packet that was begun, if one was; the next event begins another. */
 static void flush_packet(struct ctf *c)
 {
 	size_t n = c->n;
@@ -80,7 +84,9 @@ static void flush_packet(struct ctf *c)
 	c->n = 0;
 }
 
-/* Times of the stream do not go back, although those of calls that end with the trace would. */
+/* The head and context that all events have; `fields` bytes follow, for which there is room now.
+ * Times of the stream do not go back, although those of calls that end with the trace would. The
+ * name is the thread's last one, in the 17 bytes of LTTng's procname. */
 static void begin_event(struct ctf *c, const struct walk_step *s, unsigned id, size_t fields)
 {
 	const struct trace_thread *t =
@@ -103,6 +109,8 @@ static void begin_event(struct ctf *c, const struct walk_step *s, unsigned id, s
 	c->n += 17;
 }
 
+/* Entry and exit of cyg-profile. The call site is the caller's address, since the trace's own
+ * call sites are no addresses of the made-up space; 0: an outermost call. */
 static void put_call(struct ctf *c, const struct walk_step *s)
 {
 	begin_event(c, s, s->kind == WALK_BEGIN ? CTF_ENTRY : CTF_EXIT, 16);
@@ -110,6 +118,7 @@ static void put_call(struct ctf *c, const struct walk_step *s)
 	put(c, s->depth ? files_address(s->frame[-1].function) : 0, 8);
 }
 
+/* An event's text, as brace prints it, cut at TEXT_MOST bytes so that it fits in a packet. */
 static void put_event(struct ctf *c, const struct walk_step *s)
 {
 	const char *text = event_text(c->texts, s->event, 0);
@@ -121,6 +130,7 @@ static void put_event(struct ctf *c, const struct walk_step *s)
 	put(c, 0, 1);
 }
 
+/* Counted before the event is begun: that may flush a packet, whose head then has them. */
 static void put_loss(struct ctf *c, const struct walk_step *s)
 {
 	c->lost += s->lost;
@@ -128,7 +138,8 @@ static void put_loss(struct ctf *c, const struct walk_step *s)
 	put(c, s->lost, 8);
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* The walk's step. A failed write ends the walk. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	static void (*const take_as[])(struct ctf *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_call, [WALK_END] = put_call, [WALK_EVENT] = put_event,
@@ -140,6 +151,8 @@ static int take(void *arg, const struct walk_step *s)
 	return c->file.out.error;
 }
 
+/* The description of the stream (TSDL). Stamps are CLOCK_MONOTONIC; the offset makes them the
+ * time of day. */
 static int put_metadata(const struct export_job *job, struct err *err)
 {
 	const struct trace_clock *clock = &job->source->info->clock;
@@ -155,6 +168,7 @@ static int put_metadata(const struct export_job *job, struct err *err)
 	return r ? r : end;
 }
 
+/* Names by address; every function has 16 bytes of the made-up space (files_address()). */
 static int put_functions(const struct ctf *c, const struct export_job *job, struct err *err)
 {
 	struct export_file f;
@@ -169,18 +183,22 @@ static int put_functions(const struct ctf *c, const struct export_job *job, stru
 	return r ? r : end;
 }
 
+/* The one stream, written while the walk goes on. A fault of the walk is told in place of one of
+ * the file's end. */
 static int put_stream(struct ctf *c, struct export_job *job, struct err *err)
 {
 	int r = files_begin(&c->file, job, "channel0_0", err), end;
 
 	if (!r)
-		r = export_walk(job, &c->walk, take, c, err);
+		r = export_walk(job, &c->walk, take_step, c, err);
 	if (!r)
 		flush_packet(c);
 	end = files_end(&c->file, r ? NULL : err);
 	return r ? r : end;
 }
 
+/* The exporter's `write`. On the heap, since a packet's room is in it. Names come last: all
+ * functions are known then. */
 static int write_ctf(struct export_job *job, struct err *err)
 {
 	struct ctf *c = mem_zalloc(sizeof(*c));

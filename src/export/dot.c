@@ -29,6 +29,8 @@ static void put_string(struct out *o, const char *s)
 	}
 }
 
+/* A box with the function's name, its file and own figures; a thread is an ellipse with its
+ * name. */
 static void put_node(const struct edges *e, struct out *o, uint32_t i)
 {
 	const struct edge_node *n = &e->nodes.at[i];
@@ -48,6 +50,7 @@ static void put_node(const struct edges *e, struct out *o, uint32_t i)
 	out_str(o, n->thread ? "\",shape=ellipse];\n" : "\"];\n");
 }
 
+/* Calls, and the time in them, as the edge's label. */
 static void put_edge(const struct edges *e, struct out *o, const struct edge *g)
 {
 	out_printf(o, "\tn%u -> n%u [label=\"%" PRIu64 "\\n", g->caller, g->callee, g->calls);
@@ -55,6 +58,7 @@ static void put_edge(const struct edges *e, struct out *o, const struct edge *g)
 	out_str(o, " us\"];\n");
 }
 
+/* The exporter's `write`. */
 static int write_dot(struct export_job *job, struct err *err)
 {
 	struct edges e;

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Takes the name over; NULL: a function's node. Returns its number. */
 static uint32_t add_node(struct edges *e, uint32_t function, char *thread)
 {
 	*vec_add(&e->nodes) = (struct edge_node){ .function = function, .thread = thread };
 	return (uint32_t)e->nodes.n - 1;
 }
 
+/* The function's node, made at its first call. of_function has 1 + node, 0: none yet. */
 static uint32_t function_node(struct edges *e, uint32_t function)
 {
 	while (e->of_function.n <= function)
@@ -21,7 +23,8 @@ static uint32_t function_node(struct edges *e, uint32_t function)
 	return e->of_function.at[function] - 1;
 }
 
-/* Takes the name over. */
+/* The node of all threads of one name, sought among all nodes: once for each lane. Takes the
+ * name over. */
 static uint32_t thread_node(struct edges *e, char *name)
 {
 	for (uint32_t i = 0; i < e->nodes.n; i++)
@@ -32,6 +35,7 @@ static uint32_t thread_node(struct edges *e, char *name)
 	return add_node(e, EDGE_NO_FUNCTION, name);
 }
 
+/* The node that calls the outermost functions of a lane; coroutines stand with their thread. */
 static uint32_t lane_node(struct edges *e, uint32_t lane)
 {
 	const struct walk_lane *l = &e->walk.lanes.at[lane];
@@ -47,6 +51,7 @@ static uint32_t lane_node(struct edges *e, uint32_t lane)
 	return e->of_lane.at[lane] - 1;
 }
 
+/* The edge between two nodes, made at the first call. Valid until the next one is made. */
 static struct edge *edge_of(struct edges *e, uint32_t caller, uint32_t callee)
 {
 	uint64_t key = ((uint64_t)caller << 32 | callee) + 1, row = sp_map_get(&e->rows, key);
@@ -73,13 +78,15 @@ static void add_call(struct edges *e, const struct walk_step *s)
 	e->nodes.at[callee].self += s->self;
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* Only a call's end knows its time. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	if (s->kind == WALK_END)
 		add_call(arg, s);
 	return 0;
 }
 
+/* By caller, then callee: callgrind.c writes a caller's edges together. */
 static int by_caller(const void *a, const void *b)
 {
 	const struct edge *x = a, *y = b;
@@ -95,7 +102,7 @@ int edges_read(struct edges *e, struct export_job *job, struct err *err)
 
 	*e = (struct edges){ 0 };
 	walk_init(&e->walk, job->source);
-	r = export_walk(job, &e->walk, take, e, err);
+	r = export_walk(job, &e->walk, take_step, e, err);
 	if (e->edges.n)
 		qsort(e->edges.at, e->edges.n, sizeof(*e->edges.at), by_caller);
 	return r;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The sink of a file's output. */
 static int write_bytes(void *arg, const char *bytes, size_t n)
 {
 	const struct export_file *f = arg;

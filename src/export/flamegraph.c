@@ -104,6 +104,7 @@ static void put_change_colour(struct out *o, const struct picture *p, uint32_t i
 		out_str(o, "#f0f0f0");
 }
 
+/* Calls as they are, times in microseconds. */
 static void put_weight(const struct picture *p, uint64_t weight)
 {
 	if (p->tree.job->weight == WEIGHT_CALLS)
@@ -126,6 +127,8 @@ static void put_change(const struct picture *p, uint32_t i)
 	out_str(p->out, unit);
 }
 
+/* The frame's figures, for its title: the time of the stack with all above it in the picture,
+ * its part of the whole, and its calls. */
 static void put_share(const struct picture *p, uint32_t i)
 {
 	const struct call_node *n = &p->tree.nodes.at[i];
@@ -149,6 +152,9 @@ static void put_share(const struct picture *p, uint32_t i)
 	out_char(p->out, ')');
 }
 
+/* A frame: its title shows under the mouse, its name stands in it as far as there is room, which
+ * is reckoned by the width of a letter. Depth 0, the whole, is not drawn: roots stand at the
+ * bottom. */
 static void put_frame(const struct picture *p, uint32_t i, double width)
 {
 	const char *name = call_tree_name(&p->tree, i);
@@ -186,6 +192,8 @@ static void put_gone(const struct picture *p)
 	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? " calls" : " us");
 }
 
+/* The picture's frame, style and head line. Its height is known by now: the deepest frame that
+ * is drawn. */
 static void put_head(const struct picture *p)
 {
 	int height = HEAD + (int)p->deepest * ROW + FOOT;
@@ -246,6 +254,7 @@ void flamegraph_free(struct picture *p)
 	vec_free(&p->depth);
 }
 
+/* The exporter's `write`. Without weight (an empty trace) the picture has its head only. */
 static int write_flamegraph(struct export_job *job, struct err *err)
 {
 	struct picture p = { .out = job->out };

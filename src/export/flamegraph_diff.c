@@ -18,6 +18,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* The names stay the tree's, which outlives the numbers. */
 static void add_names(struct same_names *n, const struct call_tree *t)
 {
 	for (size_t i = 0; i < t->walk.functions.n; i++)
@@ -39,6 +40,8 @@ static uint64_t key_of(uint32_t parent, uint32_t name)
 	return ((uint64_t)parent << 32 | name) + 1;
 }
 
+/* The later tree's nodes by key_of(). Parents stand before their children in both trees, so that
+ * one pass from the roots suffices in match(). */
 static struct sp_map index_nodes(const struct call_tree *later, const struct same_names *names)
 {
 	struct sp_map map = { 0 };
@@ -104,6 +107,7 @@ static void carry_over(const struct picture *earlier, const uint32_t *to, const 
 	}
 }
 
+/* Lays both trees out, which sums their weights, and draws the later one. */
 static void put_difference(struct picture *earlier, const char *name, struct picture *p)
 {
 	struct picture_before was = { .name = name };

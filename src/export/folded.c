@@ -32,6 +32,8 @@ static void put_stack(const struct call_tree *t, uint32_t node, struct out *o)
 	}
 }
 
+/* A line for each stack with a weight of its own. Stacks that only lead to others have none, and
+ * flamegraph.pl adds them up itself. */
 static void put_all(const struct call_tree *t, struct out *o)
 {
 	for (uint32_t i = 1; i < t->nodes.n && !o->error; i++) {
@@ -46,6 +48,7 @@ static void put_all(const struct call_tree *t, struct out *o)
 	}
 }
 
+/* The exporter's `write`. */
 static int write_folded(struct export_job *job, struct err *err)
 {
 	struct call_tree t;

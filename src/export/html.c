@@ -28,6 +28,7 @@ struct html_page {
 
 /* --- the columns' bytes --------------------------------------------------------------------- */
 
+/* zlib's stream, and what comes out of it on its way through base64. */
 struct packer {
 	z_stream z;
 	struct out *out;
@@ -35,6 +36,7 @@ struct packer {
 	size_t n;
 };
 
+/* One group of base64: n of three bytes, as four characters. */
 static void put_group(struct out *o, const unsigned char *b, size_t n)
 {
 	static const char digits[] =
@@ -46,6 +48,7 @@ static void put_group(struct out *o, const unsigned char *b, size_t n)
 	out_bytes(o, to, sizeof(to));
 }
 
+/* Collects groups of three bytes; the last one may stay in `left` until pack_columns() ends. */
 static void put_base64(struct packer *p, const unsigned char *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -76,6 +79,7 @@ static int pack(struct packer *p, const char *bytes, size_t n, int how)
 	return p->out->error;
 }
 
+/* parts_read()'s sink: a block of a column. */
 static int pack_block(void *arg, const char *bytes, size_t n)
 {
 	return pack(arg, bytes, n, Z_NO_FLUSH);
@@ -98,6 +102,7 @@ static int pack_columns(const struct html_page *g, struct packer *p, struct err 
 	return r;
 }
 
+/* The element's text. Memory for zlib is all that may fail here, and reading the columns back. */
 static int put_columns(const struct html_page *g, struct err *err)
 {
 	struct packer p = { .out = g->job->out };
@@ -115,6 +120,8 @@ static int put_columns(const struct html_page *g, struct err *err)
 /* Equal functions of several images are one row, as in `brace report`: they have one key. */
 struct keyed_function { char *key; uint32_t function; };
 
+/* A function's identity over all images: its file and address, or, in a file that is traced as a
+ * library's names alone, file and name. "" for what nothing defines. */
 static char *key_of(const struct walk *w, uint32_t i)
 {
 	const struct trace_module *m = NULL;
@@ -137,6 +144,7 @@ static int by_key(const void *a, const void *b)
 	return c ? c : (x->function > y->function) - (x->function < y->function);
 }
 
+/* Gives functions with equal keys the same row, in the order of their keys. */
 static void number_rows(struct html_page *g)
 {
 	size_t n = g->walk.functions.n;
@@ -159,6 +167,7 @@ static void number_rows(struct html_page *g)
 
 /* --- what is told about the trace ------------------------------------------------------------ */
 
+/* A text member; NULL is null. */
 static void put_name(struct out *o, const char *key, const char *text)
 {
 	out_printf(o, ",\"%s\":", key);
@@ -171,6 +180,7 @@ static void put_u64(struct out *o, const char *key, uint64_t v)
 	out_printf(o, ",\"%s\":\"%llu\"", key, (unsigned long long)v);
 }
 
+/* "[name, file]": short, because a trace may have tens of thousands. */
 static void put_function(struct out *o, const struct walk_function *f)
 {
 	out_char(o, '[');
@@ -180,6 +190,8 @@ static void put_function(struct out *o, const struct walk_function *f)
 	out_char(o, ']');
 }
 
+/* A row's name is that of the first function that has it. "rows" leads from a function of the
+ * columns to its row. */
 static void put_functions(const struct html_page *g, struct out *o)
 {
 	uint32_t *first = mem_realloc(NULL, g->rows + 1, sizeof(*first));
@@ -198,6 +210,8 @@ static void put_functions(const struct html_page *g, struct out *o)
 	free(first);
 }
 
+/* A thread's or coroutine's head: what it is, and how many bytes of each column are its own.
+ * Losses of a thread are told with its own stack, not with its coroutines'. */
 static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
 {
 	const struct html_lane *l = &g->columns.lanes.at[i];
@@ -221,6 +235,7 @@ static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
 	free(name);
 }
 
+/* Images and events, by their index in the trace, and the lanes in the order of the columns. */
 static void put_lists(const struct html_page *g, struct out *o)
 {
 	const struct trace_info *info = g->walk.info;
@@ -245,6 +260,7 @@ static void put_lists(const struct html_page *g, struct out *o)
 	out_char(o, ']');
 }
 
+/* All that the page is told, as one JSON object. 64-bit numbers are strings (put_u64()). */
 static void put_about(const struct html_page *g, struct out *o)
 {
 	const struct trace_info *info = g->walk.info;
@@ -293,6 +309,7 @@ static int put_without_tags(void *arg, const char *bytes, size_t n)
 	return o->error;
 }
 
+/* put_about(), with every < of it written as an escape. */
 static void put_about_escaped(const struct html_page *g)
 {
 	struct out json;
@@ -305,6 +322,7 @@ static void put_about_escaped(const struct html_page *g)
 
 /* --- the page ------------------------------------------------------------------------------- */
 
+/* The page. The policy stands first, before any byte that comes from the trace. */
 static int put_page(const struct html_page *g, struct err *err)
 {
 	struct out *o = g->job->out;
@@ -359,6 +377,7 @@ int html_write(struct html_job *job, struct err *err)
 	html_columns_init(&g.columns, &g.walk, err);
 	r = walk_run(&g.walk, html_columns_take, &g.columns, err);
 	if (!r)
+		/* Calls of the system and waits that are open at the end are told now. */
 		r = html_columns_end(&g.columns);
 	if (!r) {
 		number_rows(&g);

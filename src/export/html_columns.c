@@ -20,7 +20,8 @@ struct html_sched {
 
 /* --- numbers and texts ------------------------------------------------------------------- */
 
-/* Seven bits a byte, the lowest first. Returns the number of bytes. */
+/* LEB128: seven bits a byte, the lowest first. Returns the number of bytes, at most
+ * NUMBER_BYTES. */
 static size_t number_bytes(unsigned char to[NUMBER_BYTES], uint64_t v)
 {
 	size_t n = 0;
@@ -31,6 +32,7 @@ static size_t number_bytes(unsigned char to[NUMBER_BYTES], uint64_t v)
 	return n;
 }
 
+/* Parts are numbered by lane and column; they wait in a temporary file if there is much. */
 static int add_bytes(struct html_columns *c, uint32_t lane, enum html_column column,
 		     const void *bytes, size_t n)
 {
@@ -54,7 +56,7 @@ static int add_numbers(struct html_columns *c, uint32_t lane, enum html_column c
 	return r;
 }
 
-/* Its length, and the text. */
+/* A length in bytes, and the text. */
 static int add_text(struct html_columns *c, uint32_t lane, enum html_column column,
 		    const char *text)
 {
@@ -64,7 +66,7 @@ static int add_text(struct html_columns *c, uint32_t lane, enum html_column colu
 	return r ? r : add_bytes(c, lane, column, text, n);
 }
 
-/* A number that may be negative: its sign is the lowest bit. */
+/* A difference that may be negative: its sign is the lowest bit. */
 static uint64_t with_sign(uint64_t now, uint64_t before)
 {
 	return now >= before ? (now - before) << 1 : (before - now) << 1 | 1;
@@ -72,6 +74,8 @@ static uint64_t with_sign(uint64_t now, uint64_t before)
 
 /* --- steps ------------------------------------------------------------------------------- */
 
+/* The lane's state, made when it is first met. All times of a lane begin with the trace's, which
+ * is the first step's. */
 static struct html_lane *lane_of(struct html_columns *c, uint32_t lane, uint64_t tsc)
 {
 	if (!c->begun) {
@@ -98,6 +102,8 @@ static int add_step(struct html_columns *c, const struct walk_step *s, uint64_t 
 	return r ? r : add_number(c, s->lane, HTML_WHAT, what);
 }
 
+/* Calls of a lane are numbered as they begin; the number stands in the frame until add_note()
+ * needs it. */
 static int take_begin(struct html_columns *c, const struct walk_step *s)
 {
 	struct html_lane *l = &c->lanes.at[s->lane];
@@ -140,6 +146,8 @@ static bool is_plain(const struct walk_step *s, uint64_t shown)
 	return s->ticks == shown && s->self == s->ticks - inside;
 }
 
+/* An end that the page cannot compute is marked, with the times that brace found: after a loss,
+ * and where sleeps or handlers are taken out of them. */
 static int take_end(struct html_columns *c, const struct walk_step *s)
 {
 	struct html_lane *l = &c->lanes.at[s->lane];
@@ -161,6 +169,7 @@ static int take_end(struct html_columns *c, const struct walk_step *s)
 	return r;
 }
 
+/* The number of lost records stands among the marks, behind a step that says so. */
 static int take_lost(struct html_columns *c, const struct walk_step *s)
 {
 	struct html_lane *l = &c->lanes.at[s->lane];
@@ -173,6 +182,8 @@ static int take_lost(struct html_columns *c, const struct walk_step *s)
 
 /* --- states ------------------------------------------------------------------------------ */
 
+/* A state lasted from..to, in ticks. States may begin before the one that was told last, so the
+ * difference has a sign. */
 static int add_state(struct html_columns *c, uint32_t lane, uint64_t from, uint64_t to,
 		     uint64_t state)
 {
@@ -190,6 +201,7 @@ int html_columns_slept(struct html_columns *c, uint32_t lane, uint64_t from, uin
 	return add_state(c, lane, from, from + ticks, HTML_WAITS);
 }
 
+/* The event's description; NULL: the file does not have it. */
 static const struct trace_event *about(const struct html_columns *c, const struct walk_step *s)
 {
 	return trace_info_event(c->walk->info, s->event->fn);
@@ -210,6 +222,8 @@ static bool find_field(const struct event_format *f, const char *name, uint16_t 
 	return true;
 }
 
+/* Looks once, at the first sched_switch, where its fields are. A format without them, or with
+ * others' sizes, leaves `event` at UINT32_MAX: no states by switches. */
 static void look_at_format(struct html_sched *sched, const struct trace_event *e)
 {
 	struct err err;
@@ -255,6 +269,7 @@ static int take_switch(struct html_columns *c, const struct walk_step *s, uint64
 	return off ? add_state(c, s->lane, off, now, l->off_state) : 0;
 }
 
+/* Whether `text` begins with `head`. */
 static bool begins_with(const char *text, const char *head)
 {
 	return !strncmp(text, head, strlen(head));
@@ -277,6 +292,7 @@ static int take_syscall(struct html_columns *c, const struct walk_step *s, uint6
 		       : 0;
 }
 
+/* What an event says of its thread's state, if anything: a context switch, a call of the system. */
 static int take_state(struct html_columns *c, const struct walk_step *s, uint64_t now)
 {
 	const struct trace_event *e = about(c, s);
@@ -326,6 +342,7 @@ static int take_event(struct html_columns *c, const struct walk_step *s)
 	return r ? r : take_state(c, s, now);
 }
 
+/* Each step has its lane first, so that `take` need not look. */
 int html_columns_take(void *columns, const struct walk_step *s)
 {
 	static int (*const take[])(struct html_columns *, const struct walk_step *) = {

@@ -8,6 +8,7 @@
 
 #include "base/new_file.h"
 
+/* The sentence for a temporary file that failed; errno says how. */
 static int no_room(struct err *err)
 {
 	return err_set(err, errno,
@@ -62,6 +63,8 @@ int parts_add(struct parts *f, uint32_t part, const void *bytes, size_t n,
 	return 0;
 }
 
+/* Reads block number `block` of the file back. A file that has become shorter is an error like
+ * another. */
 static int get_block(const struct parts *f, uint32_t block, char *to, struct err *err)
 {
 	off_t at = (off_t)block * PARTS_BLOCK;

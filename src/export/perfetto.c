@@ -24,6 +24,8 @@ enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
 enum { CLOCK_MONOTONIC_ID = 3, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1 };
 #define PROCESS_UUID (UINT64_C(1) << 32) /* and the pid; tracks of stacks have lower ones */
 
+/* The messages are emptied by whoever puts them into their outer one, so that their memory is
+ * used again: packet holds event or part, these hold inner. */
 struct perfetto {
 	struct walk walk;
 	struct event_texts *texts;
@@ -34,6 +36,7 @@ struct perfetto {
 	struct sp_map processes;
 };
 
+/* Writes the packet as a field of the trace, and empties it. */
 static void end_packet(struct perfetto *p)
 {
 	protobuf_write(p->out, TRACE_PACKET, &p->packet);
@@ -55,6 +58,8 @@ static void put_text(protobuf *p, unsigned field, const char *text)
 	vec_free(&clean);
 }
 
+/* The fields of every packet but the first. NEEDS_STATE: it refers to names that were interned
+ * earlier, so that a reader who lacks the beginning passes over it. */
 static void begin_packet(struct perfetto *p, uint64_t ns)
 {
 	protobuf_number(&p->packet, PACKET_TIMESTAMP, ns);
@@ -94,6 +99,8 @@ static void tell_kernel(struct perfetto *p, uint64_t ns)
 	end_packet(p);
 }
 
+/* Describes the process when its first track comes; `processes` has those that were told, by 1 +
+ * pid. */
 static void tell_process(struct perfetto *p, uint32_t lane, uint64_t ns)
 {
 	const struct trace_info *info = p->walk.info;
@@ -147,7 +154,8 @@ static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
 	free(name);
 }
 
-/* In the packet that first needs it. */
+/* Tells a function's name in the packet that first needs it; later ones have its number, 1 +
+ * function (0 is none). */
 static void intern_name(struct perfetto *p, uint32_t function)
 {
 	while (p->interned.n <= function)
@@ -161,6 +169,7 @@ static void intern_name(struct perfetto *p, uint32_t function)
 	protobuf_inner(&p->packet, PACKET_INTERNED, &p->part);
 }
 
+/* A text that is shown with the slice; NULL: none. */
 static void annotate(struct perfetto *p, const char *name, const char *text)
 {
 	if (!text)
@@ -170,6 +179,7 @@ static void annotate(struct perfetto *p, const char *name, const char *text)
 	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
 }
 
+/* The beginning of a slice, with its interned name, and its file as category. */
 static void fill_begin(struct perfetto *p, const struct walk_step *s)
 {
 	const char *file = p->walk.functions.at[s->function].file;
@@ -182,6 +192,7 @@ static void fill_begin(struct perfetto *p, const struct walk_step *s)
 	annotate(p, "arguments", s->frame->arguments);
 }
 
+/* The end of the slice that was opened last on its track. */
 static void fill_end(struct perfetto *p, const struct walk_step *s)
 {
 	char *returned = walk_returned(&p->walk, s);
@@ -192,6 +203,7 @@ static void fill_end(struct perfetto *p, const struct walk_step *s)
 	free(returned);
 }
 
+/* An instant with the event's text. */
 static void fill_event(struct perfetto *p, const struct walk_step *s)
 {
 	const struct trace_event *e = trace_info_event(p->walk.info, s->event->fn);
@@ -203,6 +215,7 @@ static void fill_event(struct perfetto *p, const struct walk_step *s)
 	annotate(p, "text", event_text(p->texts, s->event, 0));
 }
 
+/* An instant with the number of lost records. */
 static void fill_loss(struct perfetto *p, const struct walk_step *s)
 {
 	protobuf_number(&p->event, EVENT_TYPE, INSTANT);
@@ -212,7 +225,8 @@ static void fill_loss(struct perfetto *p, const struct walk_step *s)
 	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* A packet for each step; the track's description comes before it, in packets of its own. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	static void (*const fill[])(struct perfetto *, const struct walk_step *) = {
 		[WALK_BEGIN] = fill_begin, [WALK_END] = fill_end, [WALK_EVENT] = fill_event,
@@ -229,6 +243,7 @@ static int take(void *arg, const struct walk_step *s)
 	return 0;
 }
 
+/* The exporter's `write`. Calls are cut at a loss, because slices have to nest. */
 static int write_perfetto(struct export_job *job, struct err *err)
 {
 	struct perfetto p = { .out = job->out };
@@ -238,7 +253,7 @@ static int write_perfetto(struct export_job *job, struct err *err)
 	p.walk.cuts = p.walk.wants_arguments = true;
 	p.texts = event_texts_new(job->source->info);
 	put_start(&p);
-	r = export_walk(job, &p.walk, take, &p, err);
+	r = export_walk(job, &p.walk, take_step, &p, err);
 	event_texts_free(p.texts);
 	walk_free(&p.walk);
 	sp_map_free(&p.processes);

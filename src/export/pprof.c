@@ -13,6 +13,7 @@ enum { PROFILE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCT
 static const char *const strings[] = { "", "calls", "count", "time", "nanoseconds", "thread" };
 enum { STRING_CALLS = 1, STRING_COUNT, STRING_TIME, STRING_NS, STRING_THREAD, STRINGS };
 
+/* The messages are written and emptied one by one; `message` may hold `inner`. */
 struct pprof {
 	struct call_tree tree;
 	struct out *out;
@@ -39,6 +40,7 @@ static void put_string(struct pprof *p, const char *text)
 	put_message(p, PROFILE_STRING);
 }
 
+/* What the values of a sample are, in their order: numbers of strings. */
 static void put_type(struct pprof *p, uint64_t type, uint64_t unit)
 {
 	protobuf_number(&p->message, 1, type);
@@ -78,6 +80,8 @@ static void put_function(struct pprof *p, uint32_t i)
 	put_message(p, PROFILE_FUNCTION);
 }
 
+/* Types first, then samples; the table of strings last, since its order is fixed by their
+ * numbers: `strings`, then two for each function, then threads' names. */
 static void put_all(struct pprof *p)
 {
 	const struct walk *w = &p->tree.walk;
@@ -99,6 +103,7 @@ static void put_all(struct pprof *p)
 		put_string(p, p->tree.names.at[i]);
 }
 
+/* The exporter's `write`. */
 static int write_pprof(struct export_job *job, struct err *err)
 {
 	struct pprof p = { .out = job->out };

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 
+/* A frame opens or closes, as it waits in the temporary file. */
 struct frame_event { uint64_t ns; uint32_t frame, closes; };
 
 /* The times of a lane's events, for its head. */
@@ -24,7 +25,9 @@ struct speedscope {
 	bool begun;                 /* the profile has an event */
 };
 
-static int take(void *arg, const struct walk_step *s)
+/* A lane that was met only by an event or a loss has no profile. One between two others has an
+ * empty span. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	struct speedscope *p = arg;
 	const struct frame_event e = { s->ns, s->function, s->kind == WALK_END };
@@ -39,6 +42,7 @@ static int take(void *arg, const struct walk_step *s)
 	return parts_add(&p->streams, s->lane, &e, sizeof(e), p->err);
 }
 
+/* O opens a frame, C closes it. */
 static void put_event(struct speedscope *p, const struct frame_event *e)
 {
 	out_str(p->out, p->begun ? ",\n{\"type\":\"" : "\n{\"type\":\"");
@@ -65,6 +69,7 @@ static int put_events(void *arg, const char *bytes, size_t n)
 	return p->out->error;
 }
 
+/* A lane's profile: its name with both ids, its span, its events. */
 static int put_profile(struct speedscope *p, uint32_t lane, bool first)
 {
 	const struct trace_thread *t =
@@ -87,6 +92,7 @@ static int put_profile(struct speedscope *p, uint32_t lane, bool first)
 	return r;
 }
 
+/* The names that profiles share, by the walk's number of the function. */
 static void put_frames(struct speedscope *p)
 {
 	out_str(p->out, "],\"shared\":{\"frames\":[");
@@ -102,6 +108,7 @@ static void put_frames(struct speedscope *p)
 	out_str(p->out, "]}}\n");
 }
 
+/* The profiles, one lane after another, then the frames: names are complete only at the end. */
 static int put_all(struct speedscope *p)
 {
 	bool first = true;
@@ -121,6 +128,7 @@ static int put_all(struct speedscope *p)
 	return r;
 }
 
+/* The exporter's `write`. Calls are cut at a loss, because frames have to nest. */
 static int write_speedscope(struct export_job *job, struct err *err)
 {
 	struct speedscope p = { .streams = parts_none(), .out = job->out, .err = err };
@@ -128,7 +136,7 @@ static int write_speedscope(struct export_job *job, struct err *err)
 
 	walk_init(&p.walk, job->source);
 	p.walk.cuts = true;
-	r = export_walk(job, &p.walk, take, &p, err);
+	r = export_walk(job, &p.walk, take_step, &p, err);
 	if (!r)
 		r = put_all(&p);
 	parts_free(&p.streams);

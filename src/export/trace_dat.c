@@ -62,6 +62,8 @@ struct cpu_page {
 	uint16_t cpu;         /* as the trace numbers it */
 };
 
+/* Pages are numbered by place, in the order in which their CPUs are met: a file may name any
+ * CPU. */
 struct trace_dat {
 	struct walk walk;
 	struct event_texts *texts;
@@ -75,18 +77,23 @@ struct trace_dat {
 
 /* --- pages --------------------------------------------------------------------------------- */
 
+/* Little-endian, as the file's head says. */
 static void put_at(char *to, uint64_t v, unsigned bytes)
 {
 	for (; bytes--; v >>= 8)
 		*to++ = (char)v;
 }
 
+/* Appends a number to the page; the caller has made room. */
 static void put(struct cpu_page *p, uint64_t v, unsigned bytes)
 {
 	put_at(p->at + p->n, v, bytes);
 	p->n += bytes;
 }
 
+/* Completes the page of that place, and keeps it for the file. `commit`, the bytes in it, has
+ * the flags of missed records, whose number stands behind them if there is room (the kernel's
+ * ring_buffer.c). An empty page stays empty. */
 static int flush_page(struct trace_dat *d, uint32_t place)
 {
 	struct cpu_page *p = d->pages.at[place];
@@ -110,6 +117,7 @@ static int flush_page(struct trace_dat *d, uint32_t place)
 	return parts_add(&d->parts, place, p->at, PAGE, d->err);
 }
 
+/* The place of the CPU's pages, made when it is met. */
 static uint32_t place_of(struct trace_dat *d, uint16_t cpu)
 {
 	cpu = cpu < CPUS_MOST ? cpu : 0;
@@ -173,6 +181,7 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 	return p;
 }
 
+/* funcgraph_entry: 20 bytes with its common fields. */
 static int put_begin(struct trace_dat *d, const struct walk_step *s)
 {
 	struct cpu_page *p = begin_record(d, s, ID_ENTRY, 20);
@@ -184,6 +193,7 @@ static int put_begin(struct trace_dat *d, const struct walk_step *s)
 	return 0;
 }
 
+/* funcgraph_exit: 40 bytes with its common fields. No overrun: losses are told by pages. */
 static int put_end(struct trace_dat *d, const struct walk_step *s)
 {
 	struct cpu_page *p = begin_record(d, s, ID_EXIT, 40);
@@ -231,7 +241,8 @@ static int put_loss(struct trace_dat *d, const struct walk_step *s)
 	return flush_page(d, place);
 }
 
-static int take(void *arg, const struct walk_step *s)
+/* The walk's step, by its kind. 0, or -errno and d->err. */
+static int take_step(void *arg, const struct walk_step *s)
 {
 	static int (*const put_as[])(struct trace_dat *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_begin, [WALK_END] = put_end, [WALK_EVENT] = put_event,
@@ -258,6 +269,7 @@ static void put_text(struct out *o, const char *text, unsigned bytes)
 	out_str(o, text);
 }
 
+/* The sink of put_made(): its stream in memory. */
 static int append_text(void *arg, const char *bytes, size_t n)
 {
 	return fwrite(bytes, 1, n, arg) == n ? 0 : -1;
@@ -300,6 +312,7 @@ static void make_symbols(const struct trace_dat *d, struct out *to)
 	}
 }
 
+/* The file's saved_cmdlines: "TID NAME" a line. */
 static void make_names(const struct trace_dat *d, struct out *to)
 {
 	for (uint32_t i = 0; i < d->walk.lanes.n; i++) {
@@ -346,6 +359,7 @@ static void put_places(const struct trace_dat *d, uint64_t head, uint32_t cpus)
 /* Counts the bytes of what stands before the pages, whose places are absolute. */
 struct head_counted { struct out *to; uint64_t n; };
 
+/* The sink of the head: hands on, and counts. */
 static int count_bytes(void *arg, const char *bytes, size_t n)
 {
 	struct head_counted *c = arg;
@@ -355,6 +369,8 @@ static int count_bytes(void *arg, const char *bytes, size_t n)
 	return c->to->error;
 }
 
+/* All that stands before the pages (trace-cmd.dat.v6(5)): magic and version, formats, symbols,
+ * names, options. Texts have their lengths before them, in 4 or 8 bytes. */
 static void put_sections(const struct trace_dat *d, uint32_t cpus)
 {
 	static const char clocks[] = "local global counter [mono]";
@@ -387,6 +403,7 @@ static void put_sections(const struct trace_dat *d, uint32_t cpus)
 	out_bytes(o, "flyrecord", 10);
 }
 
+/* parts_read()'s sink: a page of a CPU. */
 static int put_page(void *arg, const char *bytes, size_t n)
 {
 	struct out *o = arg;
@@ -395,6 +412,7 @@ static int put_page(void *arg, const char *bytes, size_t n)
 	return o->error;
 }
 
+/* The file. Pages are all flushed before the head, which tells how long each CPU's are. */
 static int put_file(struct trace_dat *d)
 {
 	uint32_t cpus = d->page_of.n ? (uint32_t)d->page_of.n : 1;
@@ -419,6 +437,7 @@ static int put_file(struct trace_dat *d)
 	return r;
 }
 
+/* The exporter's `write`. Each CPU's pages wait in a temporary file until all of them are known. */
 static int write_trace_dat(struct export_job *job, struct err *err)
 {
 	struct trace_dat d = { .out = job->out, .err = err, .parts = parts_none() };
@@ -427,7 +446,7 @@ static int write_trace_dat(struct export_job *job, struct err *err)
 	walk_init(&d.walk, job->source);
 	d.walk.cuts = true;
 	d.texts = event_texts_new(job->source->info);
-	r = export_walk(job, &d.walk, take, &d, err);
+	r = export_walk(job, &d.walk, take_step, &d, err);
 	if (!r)
 		r = put_file(&d);
 	event_texts_free(d.texts);

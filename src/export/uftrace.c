@@ -28,6 +28,8 @@ struct uftrace {
 	struct err *err;
 };
 
+/* The task of the step's thread, made when it is first met: the time of that step is when it
+ * began. */
 static uint32_t task_of(struct uftrace *u, const struct walk_step *s)
 {
 	uint32_t tid = files_tid(&u->walk, s->lane);
@@ -42,6 +44,7 @@ static uint32_t task_of(struct uftrace *u, const struct walk_step *s)
 	return (uint32_t)row;
 }
 
+/* uftrace's record: time, then type, magic, depth and an address of 48 bits in one word. */
 static int put_record(struct uftrace *u, const struct walk_step *s, unsigned type, uint64_t value)
 {
 	struct uftrace_record r = { s->ns, type | RECORD_MAGIC << 3 | (uint64_t)s->depth << 6 |
@@ -50,7 +53,7 @@ static int put_record(struct uftrace *u, const struct walk_step *s, unsigned typ
 	return parts_add(&u->parts, task_of(u, s), &r, sizeof(r), u->err);
 }
 
-static int take(void *arg, const struct walk_step *s)
+static int take_step(void *arg, const struct walk_step *s)
 {
 	struct uftrace *u = arg;
 
@@ -66,6 +69,7 @@ static int take(void *arg, const struct walk_step *s)
 			  files_address(s->function));
 }
 
+/* parts_read()'s sink: a task's records. */
 static int put_block(void *arg, const char *bytes, size_t n)
 {
 	struct uftrace *u = arg;
@@ -77,6 +81,7 @@ static int put_block(void *arg, const char *bytes, size_t n)
 /* Each file is made by a function of its own, of which `i` is a task. */
 typedef int put_file(struct uftrace *u, uint32_t i);
 
+/* Makes one file of the directory by `put`. A fault at its end is told in place of one before. */
 static int make_file(struct uftrace *u, const char *name, put_file *put, uint32_t i)
 {
 	int r = files_begin(&u->file, u->job, name, u->err), end;
@@ -87,11 +92,13 @@ static int make_file(struct uftrace *u, const char *name, put_file *put, uint32_
 	return end ? end : r;
 }
 
+/* TID.dat: the task's records. */
 static int put_task(struct uftrace *u, uint32_t i)
 {
 	return parts_read(&u->parts, i, put_block, u, u->err);
 }
 
+/* Little-endian, as the head of `info` says. */
 static void put_uint(struct out *o, uint64_t v, unsigned bytes)
 {
 	for (; bytes--; v >>= 8)
@@ -159,6 +166,7 @@ static int put_map(struct uftrace *u, uint32_t i)
 	return 0;
 }
 
+/* functions.sym, sorted by address as uftrace wants it. The last line ends the last function. */
 static int put_symbols(struct uftrace *u, uint32_t i)
 {
 	struct out *o = &u->file.out;
@@ -174,11 +182,13 @@ static int put_symbols(struct uftrace *u, uint32_t i)
 	return 0;
 }
 
+/* An empty file: uftrace asks for it. */
 static int put_nothing(struct uftrace *u, uint32_t i)
 {
 	return 0;
 }
 
+/* All files, those of the tasks last. */
 static int make_files(struct uftrace *u)
 {
 	static const struct { const char *name; put_file *put; } files[] = {
@@ -199,6 +209,7 @@ static int make_files(struct uftrace *u)
 	return r;
 }
 
+/* The exporter's `write`. Calls are cut at a loss, because uftrace pairs entries and exits. */
 static int write_uftrace(struct export_job *job, struct err *err)
 {
 	struct uftrace u = { .job = job, .parts = parts_none(), .err = err };
@@ -206,7 +217,7 @@ static int write_uftrace(struct export_job *job, struct err *err)
 
 	walk_init(&u.walk, job->source);
 	u.walk.cuts = true;
-	r = export_walk(job, &u.walk, take, &u, err);
+	r = export_walk(job, &u.walk, take_step, &u, err);
 	if (!r)
 		r = make_files(&u);
 	parts_free(&u.parts);
