@@ -18,6 +18,7 @@ static const struct browse_screen *const screens[BROWSE_SCREENS_N] = {
 	[BROWSE_SCREEN_HISTOGRAM] = &browse_histogram,
 };
 
+/* The screen that is shown. */
 static const struct browse_screen *screen_of(const struct browse *b)
 {
 	return screens[b->screen];
@@ -25,6 +26,7 @@ static const struct browse_screen *screen_of(const struct browse *b)
 
 /* --- the trace -------------------------------------------------------------------------------- */
 
+/* Why the trace has no calls in calls, as a sentence; NULL: it has them. */
 static const char *why_flat(const struct trace_info *info)
 {
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
@@ -35,6 +37,7 @@ static const char *why_flat(const struct trace_info *info)
 			     : "the ends of calls were not recorded (-t function): there is no tree of calls";
 }
 
+/* A range of no length has one nanosecond, so that no screen divides by zero. */
 void browse_init(struct browse *b, struct store_reader *r, const char *name)
 {
 	uint64_t first = 0, last = 0;
@@ -70,6 +73,7 @@ void browse_free(struct browse *b)
 	free(b->source.path);
 }
 
+/* Rows by function, as `brace report` has them first. */
 static int load_functions(struct browse *b, struct err *err)
 {
 	struct summary_input in = progress_input(&b->progress, &b->in);
@@ -80,6 +84,7 @@ static int load_functions(struct browse *b, struct err *err)
 	return e;
 }
 
+/* Rows by thread. */
 static int load_threads(struct browse *b, struct err *err)
 {
 	struct summary_input in = progress_input(&b->progress, &b->in);
@@ -88,6 +93,7 @@ static int load_threads(struct browse *b, struct err *err)
 	return summary_make(&in, 0, &b->threads, err);
 }
 
+/* The tree of calls, for the three screens that show it. */
 static int load_paths(struct browse *b, struct err *err)
 {
 	struct summary_input in = progress_input(&b->progress, &b->in);
@@ -112,6 +118,7 @@ static int load_survey(struct browse *b, struct err *err)
 	return e;
 }
 
+/* Frees what a reading that failed has left half made. */
 static void drop_part(struct browse *b, enum browse_part part)
 {
 	if (part == BROWSE_FUNCTIONS)
@@ -133,6 +140,7 @@ void browse_load(struct browse *b, enum browse_part part)
 	bool closer = b->has[part];
 	int e;
 
+	/* A part that is there stays if a closer look at it fails. */
 	b->failed[part] = (struct err){ 0 };
 	e = load[part](b, &b->failed[part]);
 	b->wants_closer = false;
@@ -143,6 +151,7 @@ void browse_load(struct browse *b, enum browse_part part)
 	b->has[part] = !e || closer;
 }
 
+/* Screens of that part take it now, whichever of them is shown. */
 void browse_loaded(struct browse *b, enum browse_part part)
 {
 	for (unsigned s = 0; s < BROWSE_SCREENS_N && b->has[part]; s++)
@@ -182,11 +191,13 @@ void browse_go(struct browse *b, enum browse_screen_number screen)
 		screens[screen]->enter(b);
 }
 
+/* The names are a part's, which stay as long as *b. */
 void browse_choose(struct browse *b, const char *name, const char *module)
 {
 	b->chosen = (struct browse_function){ name, module };
 }
 
+/* Keeps what was chosen before, for the key that goes back. */
 void browse_follow(struct browse *b, const char *name, const char *module)
 {
 	if (b->chosen.name)
@@ -194,6 +205,7 @@ void browse_follow(struct browse *b, const char *name, const char *module)
 	browse_choose(b, name, module);
 }
 
+/* A function is its name and its file: rows of different parts have different numbers. */
 static bool is_chosen(const struct browse *b, const char *name, const char *module)
 {
 	return b->chosen.name && !strcmp(b->chosen.name, name) && !strcmp(b->chosen.module, module);
@@ -215,6 +227,24 @@ uint32_t browse_path_row(const struct browse *b)
 	return UINT32_MAX;
 }
 
+/* qsort_r()'s; arg: the tree of calls. */
+static int longest_first(const void *x, const void *y, void *arg)
+{
+	return path_sums_compare(arg, *(const uint32_t *)x, *(const uint32_t *)y);
+}
+
+browse_nodes browse_children(const struct browse *b, uint32_t node)
+{
+	const struct path_node *nodes = b->paths.nodes.at;
+	browse_nodes all = { 0 };
+
+	for (uint32_t i = nodes[node].child; i; i = nodes[i].next)
+		*vec_add(&all) = i;
+	if (all.n)
+		qsort_r(all.at, all.n, sizeof(*all.at), longest_first, (void *)&b->paths);
+	return all;
+}
+
 unsigned browse_share(uint64_t part, uint64_t whole)
 {
 	return whole ? (unsigned)((unsigned __int128)part * 10000 / whole) : 0;
@@ -225,6 +255,7 @@ uint64_t browse_ns(const struct browse *b, uint64_t ticks)
 	return trace_clock_delta_ns(&b->info->clock, ticks);
 }
 
+/* djb2: equal names have equal colours on every screen and in every run. */
 enum grid_look browse_look(const char *name)
 {
 	unsigned h = 5381;
@@ -239,15 +270,17 @@ char *browse_label(const char *name, const char *module)
 	return *module ? mem_printf("%s [%s]", name, module) : mem_strdup(name);
 }
 
+/* No range: enter_timeline() looks the slowest call up, as soon as there is a survey. */
 void browse_show_slowest(struct browse *b)
 {
-	b->line.columns = 0; /* the timeline's enter() looks it up */
+	b->line.columns = 0; /* it is drawn anew */
 	b->line.from = UINT64_MAX;
 	browse_go(b, BROWSE_SCREEN_TIMELINE);
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
+/* The first row: all screens with their keys; the one that is shown stands out. */
 static void draw_tabs(const struct browse *b, struct grid *g)
 {
 	unsigned at = 0;
@@ -262,6 +295,7 @@ static void draw_tabs(const struct browse *b, struct grid *g)
 	}
 }
 
+/* The keys that are all screens', then those of this one. */
 static void draw_help(const struct browse *b, struct grid *g)
 {
 	static const char *const common[] = {
@@ -304,6 +338,7 @@ static void draw_last(const struct browse *b, struct grid *g)
 	free(label);
 }
 
+/* In order: the help, why there is nothing, the screen itself between first and last row. */
 void browse_draw(struct browse *b, struct grid *g)
 {
 	const struct browse_screen *s = screen_of(b);
@@ -323,6 +358,7 @@ void browse_draw(struct browse *b, struct grid *g)
 		draw_last(b, g);
 }
 
+/* Called while a part is read, on the thread that waits for it; progress is read as it comes. */
 void browse_draw_progress(struct browse *b, enum browse_part part, struct grid *g)
 {
 	static const char *const what[] = { "functions", "threads", "calls in calls", "calls by time" };
@@ -338,6 +374,8 @@ void browse_draw_progress(struct browse *b, enum browse_part part, struct grid *
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
+/* The next match behind the chosen row, on whatever screen is shown; silent where one has no
+ * search. */
 static void search_next(struct browse *b)
 {
 	const struct browse_screen *s = screen_of(b);
@@ -346,6 +384,7 @@ static void search_next(struct browse *b)
 		browse_say(b, "nothing matches %s", b->search);
 }
 
+/* One step back of browse_follow(). The screen takes the function anew. */
 static void go_back(struct browse *b)
 {
 	if (!b->before.n)
@@ -354,6 +393,7 @@ static void go_back(struct browse *b)
 	browse_go(b, b->screen);
 }
 
+/* Looks the chosen function's line up. BROWSE_EDIT: b->source has it, and an editor is wanted. */
 static enum browse_answer find_source(struct browse *b)
 {
 	struct err err;
@@ -371,11 +411,13 @@ static enum browse_answer find_source(struct browse *b)
 	return BROWSE_ON;
 }
 
+/* Forgets failures, so that browse_wants() asks for these parts once more. */
 static void read_again(struct browse *b)
 {
 	memset(b->failed, 0, sizeof(b->failed));
 }
 
+/* A screen's own key, Tab or Shift-Tab. False: the key is none of them. */
 static bool change_screen(struct browse *b, unsigned key)
 {
 	for (unsigned s = 0; s < BROWSE_SCREENS_N; s++)
@@ -422,6 +464,7 @@ static enum browse_answer press_common(struct browse *b, const struct view_event
 	}
 }
 
+/* While the prompt is open all keys are its. */
 static void press_prompt(struct browse *b, const struct view_event *e)
 {
 	if (prompt_key(&b->prompt, e) != PROMPT_GIVEN)
@@ -438,6 +481,7 @@ enum browse_answer browse_key(struct browse *b, const struct view_event *e)
 		return BROWSE_QUIT;
 	if (e->key == VIEW_RESIZED || e->key == VIEW_NONE)
 		return BROWSE_ON;
+	/* What was said stays for one key. */
 	*b->said = '\0';
 	if (b->prompt.label) {
 		press_prompt(b, e);

@@ -128,6 +128,9 @@ void browse_say(struct browse *b, const char *fmt, ...) __attribute__((format(pr
 /* Rows of the parts that are the chosen function; UINT32_MAX: there is none. */
 uint32_t browse_summary_row(const struct browse *b);
 uint32_t browse_path_row(const struct browse *b);
+/* The nodes of paths that `node` calls, the longest first; the caller frees them. */
+typedef VEC(uint32_t) browse_nodes;
+browse_nodes browse_children(const struct browse *b, uint32_t node);
 /* Hundredths of a percent. */
 unsigned browse_share(uint64_t part, uint64_t whole);
 /* Nanoseconds of the paths' ticks. */

@@ -14,6 +14,7 @@ static const struct table_column columns[EDGES_N] = {
 	[EDGE_SELF] = { "SELF", 12 }, [EDGE_SHARE] = { "TOTAL%", 8 },
 };
 
+/* By which the table sorts; the share sorts as the total that it is of. */
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct browse_edges *edges = of;
@@ -24,6 +25,7 @@ static uint64_t number_at(const void *of, size_t row, unsigned column)
 	return browse_ns(edges->b, column == EDGE_SELF ? e->self : e->total);
 }
 
+/* The share is of all time of the trace, as in the tree. */
 static void text_at(const void *of, size_t row, unsigned column, char to[TABLE_TEXT])
 {
 	const struct browse_edges *edges = of;
@@ -48,6 +50,7 @@ static const char *name_at(const void *of, size_t row)
 				      : edges->b->paths.rows.at[function].name;
 }
 
+/* The file that stands in brackets; "": none. */
 static const char *file_at(const void *of, size_t row)
 {
 	const struct browse_edges *edges = of;
@@ -69,6 +72,7 @@ struct adding {
 	VEC(uint32_t) path;          /* nodes from the root down */
 };
 
+/* The row of one caller or callee, made at the first call; a list is short here. */
 static struct browse_edge *edge_of(struct browse_edges *edges, uint32_t row)
 {
 	for (size_t i = 0; i < edges->at.n; i++)
@@ -78,6 +82,7 @@ static struct browse_edge *edge_of(struct browse_edges *edges, uint32_t row)
 	return &edges->at.at[edges->at.n - 1];
 }
 
+/* The function at a depth of the path that is being added; depth 0 is the whole, no function. */
 static uint32_t row_at(const struct adding *a, size_t depth)
 {
 	uint32_t node = a->path.at[depth];
@@ -94,6 +99,7 @@ static bool is_inside(const struct adding *a, uint32_t caller, uint32_t callee)
 	return false;
 }
 
+/* inside: the time is part of that of the same edge further up. */
 static void add_edge(const struct adding *a, struct browse_edges *edges, uint32_t row,
 		     const struct path_node *n, bool inside)
 {
@@ -119,7 +125,7 @@ static void add_node(const struct adding *a)
 }
 
 /* Down to the first child, else to the next one of the nearest node above that has one. */
-static bool step(struct adding *a)
+static bool next_path(struct adding *a)
 {
 	const struct path_node *nodes = a->b->paths.nodes.at;
 	uint32_t next = nodes[a->path.at[a->path.n - 1]].child;
@@ -138,7 +144,7 @@ void browse_edges_update(struct browse *b)
 
 	b->callers.at.n = b->callees.at.n = 0;
 	*vec_add(&a.path) = 0;
-	while (a.of != UINT32_MAX && step(&a))
+	while (a.of != UINT32_MAX && next_path(&a))
 		add_node(&a);
 	vec_free(&a.path);
 	if (!b->caller_table.rows) {
@@ -152,7 +158,8 @@ void browse_edges_update(struct browse *b)
 
 /* --- the screen ------------------------------------------------------------------------------- */
 
-static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height)
+/* Callers above, callees below, the function between them in a bar. */
+static void draw_edges(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	char *label = b->chosen.name ? browse_label(b->chosen.name, b->chosen.module)
 				     : mem_strdup("no function is chosen");
@@ -176,7 +183,8 @@ static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height
 			}
 }
 
-static bool press(struct browse *b, const struct view_event *e)
+/* Enter makes the row's function the chosen one, and shows its own callers and callees. */
+static bool press_edges(struct browse *b, const struct view_event *e)
 {
 	struct table_view *t = b->in_callees ? &b->callee_table : &b->caller_table;
 	const struct browse_edges *edges = b->in_callees ? &b->callees : &b->callers;
@@ -199,12 +207,13 @@ static bool press(struct browse *b, const struct view_event *e)
 	return true;
 }
 
-static bool search(struct browse *b, const char *text)
+/* Searches the table that has the bar. */
+static bool search_edges(struct browse *b, const char *text)
 {
 	return table_search(b->in_callees ? &b->callee_table : &b->caller_table, text);
 }
 
-static const char *const help[] = {
+static const char *const edges_help[] = {
 	"c     from the callers to the callees, and back",
 	"Enter look at the caller or callee under the bar; b: back",
 	"< >   sort by another column       r   turn the order around",
@@ -212,5 +221,6 @@ static const char *const help[] = {
 };
 
 const struct browse_screen browse_edges = {
-	'3', "callers", BROWSE_PATHS, true, browse_edges_update, draw, press, search, help
+	'3', "callers", BROWSE_PATHS, true, browse_edges_update, draw_edges, press_edges,
+	search_edges, edges_help
 };

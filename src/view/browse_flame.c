@@ -6,16 +6,19 @@
 
 #include "view/browse.h"
 
+/* Node 0 is the whole, above all calls. */
 static const struct path_node *node_at(const struct browse *b, uint32_t node)
 {
 	return &b->paths.nodes.at[node];
 }
 
+/* Not for node 0, which is no function's. */
 static const struct path_function *function_at(const struct browse *b, uint32_t node)
 {
 	return &b->paths.rows.at[node_at(b, node)->row];
 }
 
+/* The child that is drawn first; 0: the node calls nothing. */
 static uint32_t longest_child(const struct browse *b, uint32_t node)
 {
 	uint32_t best = 0;
@@ -27,7 +30,7 @@ static uint32_t longest_child(const struct browse *b, uint32_t node)
 }
 
 /* The caller's node; a look at all that are called from the base. UINT32_MAX: none. */
-static uint32_t above(const struct browse *b, uint32_t node)
+static uint32_t caller_of(const struct browse *b, uint32_t node)
 {
 	for (uint32_t i = 0; i < b->paths.nodes.n && node; i++)
 		for (uint32_t k = node_at(b, i)->child; k; k = node_at(b, k)->next)
@@ -36,29 +39,11 @@ static uint32_t above(const struct browse *b, uint32_t node)
 	return UINT32_MAX;
 }
 
-static int longest_first(const void *x, const void *y, void *arg)
-{
-	return path_sums_compare(arg, *(const uint32_t *)x, *(const uint32_t *)y);
-}
-
-typedef VEC(uint32_t) flame_nodes;
-
-/* The nodes that one calls, the longest first; the caller frees them. */
-static flame_nodes children_of(const struct browse *b, uint32_t node)
-{
-	flame_nodes all = { 0 };
-
-	for (uint32_t i = node_at(b, node)->child; i; i = node_at(b, i)->next)
-		*vec_add(&all) = i;
-	if (all.n)
-		qsort_r(all.at, all.n, sizeof(*all.at), longest_first, (void *)&b->paths);
-	return all;
-}
-
 /* --- drawing ---------------------------------------------------------------------------------- */
 
 struct flame_box { uint32_t node; unsigned row, from, to; };
 
+/* A box of one or two columns has no name: it could not be read. */
 static void draw_box(const struct browse *b, struct grid *g, const struct flame_box *box)
 {
 	const struct path_function *f = function_at(b, box->node);
@@ -76,7 +61,7 @@ static void add_boxes(const struct browse *b, const struct flame_box *box, unsig
 {
 	typedef VEC(struct flame_box) boxes;
 	const uint64_t total = node_at(b, box->node)->total, columns = box->to - box->from;
-	flame_nodes all = children_of(b, box->node);
+	browse_nodes all = browse_children(b, box->node);
 	uint64_t before = 0;
 
 	for (size_t i = 0; i < all.n && total && box->row < bottom; i++) {
@@ -93,6 +78,8 @@ static void add_boxes(const struct browse *b, const struct flame_box *box, unsig
 	vec_free(&all);
 }
 
+/* The line above the picture: figures and full name of the chosen box. Nothing is chosen in a
+ * trace without calls. */
 static void draw_chosen(const struct browse *b, struct grid *g, unsigned row)
 {
 	const uint32_t node = b->flame.chosen;
@@ -111,7 +98,8 @@ static void draw_chosen(const struct browse *b, struct grid *g, unsigned row)
 	free(label);
 }
 
-static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height)
+/* Breadth first: boxes wait in a list, each adds those below it. The whole has a row of its own. */
+static void draw_flame(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	VEC(struct flame_box) boxes = { 0 };
 
@@ -131,7 +119,8 @@ static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static void choose(struct browse *b, uint32_t node)
+/* 0 and UINT32_MAX are no boxes: the choice stays. */
+static void choose_box(struct browse *b, uint32_t node)
 {
 	if (!node || node == UINT32_MAX)
 		return;
@@ -139,7 +128,8 @@ static void choose(struct browse *b, uint32_t node)
 	browse_choose(b, function_at(b, node)->name, function_at(b, node)->module);
 }
 
-static void enter(struct browse *b)
+/* The first time the longest path's first function is chosen, so that arrows have a beginning. */
+static void enter_flame(struct browse *b)
 {
 	if (!b->flame.chosen)
 		b->flame.chosen = longest_child(b, 0);
@@ -148,32 +138,33 @@ static void enter(struct browse *b)
 /* The box beside it, of the same caller. */
 static void choose_beside(struct browse *b, bool left)
 {
-	uint32_t caller = above(b, b->flame.chosen);
-	flame_nodes all = { 0 };
+	uint32_t caller = caller_of(b, b->flame.chosen);
+	browse_nodes all = { 0 };
 
 	if (caller == UINT32_MAX)
 		return;
-	all = children_of(b, caller);
+	all = browse_children(b, caller);
 	for (size_t i = 0; i < all.n; i++) {
 		if (all.at[i] != b->flame.chosen)
 			continue;
 		if (left ? i > 0 : i + 1 < all.n)
-			choose(b, all.at[left ? i - 1 : i + 1]);
+			choose_box(b, all.at[left ? i - 1 : i + 1]);
 		break;
 	}
 	vec_free(&all);
 }
 
-static bool press(struct browse *b, const struct view_event *e)
+/* Keys of the picture. Up stops at the box that has the whole width. */
+static bool press_flame(struct browse *b, const struct view_event *e)
 {
 	uint32_t up;
 
 	switch (e->key) {
 	case VIEW_UP: case 'k':
-		choose(b, b->flame.chosen == b->flame.base ? 0 : above(b, b->flame.chosen));
+		choose_box(b, b->flame.chosen == b->flame.base ? 0 : caller_of(b, b->flame.chosen));
 		return true;
 	case VIEW_DOWN: case 'j':
-		choose(b, longest_child(b, b->flame.chosen));
+		choose_box(b, longest_child(b, b->flame.chosen));
 		return true;
 	case VIEW_LEFT: case VIEW_RIGHT:
 		choose_beside(b, e->key == VIEW_LEFT);
@@ -182,7 +173,7 @@ static bool press(struct browse *b, const struct view_event *e)
 		b->flame.base = b->flame.chosen;
 		return true;
 	case VIEW_ESCAPE: case '-': case 'u':
-		up = above(b, b->flame.base);
+		up = caller_of(b, b->flame.base);
 		b->flame.base = up == UINT32_MAX ? 0 : up;
 		return true;
 	case '0':
@@ -194,7 +185,7 @@ static bool press(struct browse *b, const struct view_event *e)
 }
 
 /* The next box, in the order of the nodes, whose name matches. */
-static bool search(struct browse *b, const char *text)
+static bool search_flame(struct browse *b, const char *text)
 {
 	const size_t n = b->paths.nodes.n;
 
@@ -204,17 +195,19 @@ static bool search(struct browse *b, const char *text)
 		if (!i || !table_matches(function_at(b, i)->name, text))
 			continue;
 		b->flame.base = 0;
-		choose(b, i);
+		choose_box(b, i);
 		return true;
 	}
 	return false;
 }
 
-static const char *const help[] = {
+static const char *const flame_help[] = {
 	"Up Down Left Right   the caller, the longest callee, boxes beside",
 	"Enter +   the chosen box takes the whole width",
 	"- u Escape   one caller wider     0   everything", NULL
 };
 
-const struct browse_screen browse_flame = { '4', "flame", BROWSE_PATHS, true, enter, draw, press,
-					    search, help };
+const struct browse_screen browse_flame = {
+	'4', "flame", BROWSE_PATHS, true, enter_flame, draw_flame, press_flame, search_flame,
+	flame_help
+};

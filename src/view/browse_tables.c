@@ -17,6 +17,7 @@ static const struct table_column columns[COLUMNS_N] = {
 	[COLUMN_SHARE] = { "SELF%", 8, 90 },
 };
 
+/* The share sorts as the own time that it is of. */
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct summary *s = of;
@@ -24,6 +25,8 @@ static uint64_t number_at(const void *of, size_t row, unsigned column)
 	return s->rows.at[row].value[column == COLUMN_SHARE ? SUMMARY_SELF : column];
 }
 
+/* "-" where nothing is known: calls without durations, and own times where short calls were not
+ * recorded. */
 static void text_at(const void *of, size_t row, unsigned column, char to[TABLE_TEXT])
 {
 	const struct summary *s = of;
@@ -61,6 +64,7 @@ static const struct table_rows thread_rows = { columns, COLUMNS_N, "THREAD", num
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+/* The row under the bar is the chosen function on all screens. */
 static void choose_row(struct browse *b)
 {
 	uint32_t row = table_chosen(&b->function_table);
@@ -88,6 +92,7 @@ static void draw_functions(struct browse *b, struct grid *g, unsigned top, unsig
 	table_draw(&b->function_table, g, top, height);
 }
 
+/* Row 0 has the tabs and row 1 the heading, so a click below them is a row. */
 static bool press_functions(struct browse *b, const struct view_event *e)
 {
 	bool sorted;
@@ -107,6 +112,7 @@ static bool press_functions(struct browse *b, const struct view_event *e)
 	return true;
 }
 
+/* A match is chosen, too. */
 static bool search_functions(struct browse *b, const char *text)
 {
 	bool found = table_search(&b->function_table, text);
@@ -129,6 +135,7 @@ const struct browse_screen browse_functions = {
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+/* The first time only: a thread is no function, so nothing was chosen elsewhere. */
 static void enter_threads(struct browse *b)
 {
 	if (b->thread_table.rows)
@@ -143,6 +150,7 @@ static void draw_threads(struct browse *b, struct grid *g, unsigned top, unsigne
 	table_draw(&b->thread_table, g, top, height);
 }
 
+/* Enter shows the thread's lane; lanes are sought by the thread's number in the trace. */
 static bool press_threads(struct browse *b, const struct view_event *e)
 {
 	uint32_t row = table_chosen(&b->thread_table);
@@ -180,6 +188,8 @@ const struct browse_screen browse_threads = {
 
 /* --- the histogram ---------------------------------------------------------------------------- */
 
+/* A line for each power of two from the first to the last that has calls; bars are as long as
+ * their part of the highest one. */
 static void draw_powers(const struct survey_row *r, struct grid *g, unsigned top, unsigned height)
 {
 	const unsigned bar = g->columns > 60 ? g->columns - 56 : 4;
@@ -206,6 +216,7 @@ static void draw_powers(const struct survey_row *r, struct grid *g, unsigned top
 	}
 }
 
+/* The survey of the whole has it all: nothing is read anew for another function. */
 static void draw_histogram(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	uint32_t row = b->chosen.name ? survey_find(&b->survey, b->chosen.name, b->chosen.module)
@@ -230,6 +241,7 @@ static void draw_histogram(struct browse *b, struct grid *g, unsigned top, unsig
 		draw_powers(r, g, top + 3, height - 3);
 }
 
+/* It has no keys but those of all screens. */
 static bool press_histogram(struct browse *b, const struct view_event *e)
 {
 	return false;

@@ -12,6 +12,7 @@
 #define LEAST_NS 16u         /* of the whole width */
 #define OTHERS 2u            /* rows of a lane that is not chosen */
 
+/* The chosen lane's thread; thread 0 in a trace without any. */
 static uint32_t thread_of(const struct browse *b)
 {
 	return b->line.thread < b->line.order.n ? b->line.order.at[b->line.thread] : 0;
@@ -48,6 +49,8 @@ static void show_range(struct browse *b, uint64_t from, uint64_t span)
 	b->wants_closer = true;
 }
 
+/* Shows the chosen function's longest call in the middle, on its thread's lane, twice as wide as
+ * it lasted. Without such a call: the whole trace. */
 static void show_slowest(struct browse *b)
 {
 	uint32_t row = b->chosen.name ? survey_find(&b->survey, b->chosen.name, b->chosen.module)
@@ -70,7 +73,8 @@ static void show_slowest(struct browse *b)
 		   span < UINT64_MAX / 2 ? 2 * span : span);
 }
 
-static void enter(struct browse *b)
+/* Lanes for all threads that have calls or records, in the trace's order. */
+static void enter_timeline(struct browse *b)
 {
 	b->line.order.n = 0;
 	for (uint32_t t = 0; t < b->info->threads.n; t++)
@@ -82,6 +86,7 @@ static void enter(struct browse *b)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
+/* The column of a time; times outside are at the edges. */
 static unsigned column_of(const struct browse *b, uint64_t ns)
 {
 	uint64_t at = ns > b->line.from ? ns - b->line.from : 0;
@@ -90,6 +95,8 @@ static unsigned column_of(const struct browse *b, uint64_t ns)
 	return (unsigned)((unsigned __int128)at * b->line.columns / span_of(b));
 }
 
+/* A span of several calls has their number in place of a name. Each takes one column at least,
+ * however short. */
 static void draw_span(const struct browse *b, struct grid *g, unsigned row,
 		      const struct survey_span *s)
 {
@@ -112,6 +119,7 @@ static void draw_span(const struct browse *b, struct grid *g, unsigned row,
 		grid_name(g, row, NAME + from, to - from - 1, look, name);
 }
 
+/* The spans of one depth that lie in the range, found by bisection: they are by time. */
 static void draw_depth(const struct browse *b, struct grid *g, unsigned row, uint32_t thread,
 		       unsigned depth)
 {
@@ -142,6 +150,7 @@ static unsigned draw_lane(const struct browse *b, struct grid *g, unsigned row, 
 	return rows;
 }
 
+/* When the range begins, counted from the trace's first record, and how wide it is. */
 static void draw_axis(const struct browse *b, struct grid *g, unsigned row)
 {
 	char from[TABLE_TEXT], span[TABLE_TEXT], *text;
@@ -167,6 +176,7 @@ static const struct survey_span *under_cursor(const struct browse *b)
 	return found;
 }
 
+/* The last row: when the call under the cursor began, and how long it lasted. */
 static void draw_cursor(const struct browse *b, struct grid *g, unsigned row)
 {
 	const struct survey_span *s = under_cursor(b);
@@ -183,7 +193,8 @@ static void draw_cursor(const struct browse *b, struct grid *g, unsigned row)
 	free(text);
 }
 
-static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height)
+/* The chosen lane comes with up to three before it, so that its neighbours are seen. */
+static void draw_timeline(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	unsigned row = top + 1, bottom = top + height - 1, column;
 	uint32_t first = b->line.thread > 3 ? b->line.thread - 3 : 0;
@@ -201,7 +212,7 @@ static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height
 /* --- keys ------------------------------------------------------------------------------------- */
 
 /* Around the cursor, which stays in its column. */
-static void zoom(struct browse *b, bool closer)
+static void zoom_range(struct browse *b, bool closer)
 {
 	const uint64_t span = span_of(b), left = b->line.at - b->line.from;
 	const uint64_t now = closer ? span / 2 : span > UINT64_MAX / 2 ? span : 2 * span;
@@ -210,7 +221,8 @@ static void zoom(struct browse *b, bool closer)
 	show_range(b, b->line.at - b->first > before ? b->line.at - before : b->first, now);
 }
 
-static void move(struct browse *b, bool left, uint64_t by)
+/* The cursor takes the range with it where it leaves it; half a range before it stays in sight. */
+static void move_cursor(struct browse *b, bool left, uint64_t by)
 {
 	by = by ? by : 1;
 	if (left)
@@ -224,6 +236,7 @@ static void move(struct browse *b, bool left, uint64_t by)
 		show_range(b, b->line.at - span_of(b) / 2, span_of(b));
 }
 
+/* Several calls in one span have no common function to be chosen. */
 static void choose_under(struct browse *b)
 {
 	const struct survey_span *s = under_cursor(b);
@@ -232,19 +245,21 @@ static void choose_under(struct browse *b)
 		browse_choose(b, b->survey.rows.at[s->row].name, b->survey.rows.at[s->row].module);
 }
 
-static bool press(struct browse *b, const struct view_event *e)
+/* An arrow moves the cursor by one column. */
+static bool press_timeline(struct browse *b, const struct view_event *e)
 {
 	size_t lane = b->line.thread;
 
 	switch (e->key) {
 	case VIEW_LEFT: case VIEW_RIGHT:
-		move(b, e->key == VIEW_LEFT, span_of(b) / (b->line.columns ? b->line.columns : 1));
+		move_cursor(b, e->key == VIEW_LEFT,
+			    span_of(b) / (b->line.columns ? b->line.columns : 1));
 		return true;
 	case '[': case ']':
-		move(b, e->key == '[', span_of(b) / 4);
+		move_cursor(b, e->key == '[', span_of(b) / 4);
 		return true;
 	case '+': case '=': case '-':
-		zoom(b, e->key != '-');
+		zoom_range(b, e->key != '-');
 		return true;
 	case '0':
 		show_range(b, b->first, b->last - b->first);
@@ -264,7 +279,7 @@ static bool press(struct browse *b, const struct view_event *e)
 }
 
 /* The slowest call of the first function that matches. */
-static bool search(struct browse *b, const char *text)
+static bool search_timeline(struct browse *b, const char *text)
 {
 	for (size_t i = 0; i < b->survey.rows.n; i++) {
 		const struct survey_row *r = &b->survey.rows.at[i];
@@ -278,12 +293,14 @@ static bool search(struct browse *b, const char *text)
 	return false;
 }
 
-static const char *const help[] = {
+static const char *const timeline_help[] = {
 	"Left Right   the cursor        [ ]   a quarter aside",
 	"+ -          closer, wider     0     the whole trace",
 	"Up Down      another thread    Enter choose the call under the cursor",
 	"s            the slowest call of the chosen function", NULL
 };
 
-const struct browse_screen browse_timeline = { '5', "timeline", BROWSE_SURVEY, true, enter, draw,
-					       press, search, help };
+const struct browse_screen browse_timeline = {
+	'5', "timeline", BROWSE_SURVEY, true, enter_timeline, draw_timeline, press_timeline,
+	search_timeline, timeline_help
+};

@@ -9,25 +9,17 @@
 
 #define UNFOLD_MOST 100000u /* lines that `*` makes */
 
+/* Node 0 is the whole; it has no line. */
 static const struct path_node *node_at(const struct browse *b, uint32_t node)
 {
 	return &b->paths.nodes.at[node];
 }
 
-static int longest_first(const void *x, const void *y, void *arg)
-{
-	return path_sums_compare(arg, *(const uint32_t *)x, *(const uint32_t *)y);
-}
-
 /* Adds the lines below a node, the longest first; UNFOLD_MOST lines at most. */
 static void show_below(struct browse *b, uint32_t above)
 {
-	VEC(uint32_t) children = { 0 };
+	browse_nodes children = browse_children(b, above);
 
-	for (uint32_t i = node_at(b, above)->child; i; i = node_at(b, i)->next)
-		*vec_add(&children) = i;
-	if (children.n)
-		qsort_r(children.at, children.n, sizeof(*children.at), longest_first, &b->paths);
 	for (size_t i = 0; i < children.n && b->tree.shown.n < UNFOLD_MOST; i++) {
 		*vec_add(&b->tree.shown) = children.at[i];
 		if (b->tree.open[children.at[i]])
@@ -36,6 +28,7 @@ static void show_below(struct browse *b, uint32_t above)
 	vec_free(&children);
 }
 
+/* Makes the lines anew after folding; the bar stays at `chosen`, if that has a line. */
 static void show_again(struct browse *b, uint32_t chosen)
 {
 	b->tree.shown.n = 0;
@@ -47,11 +40,13 @@ static void show_again(struct browse *b, uint32_t chosen)
 		b->tree.chosen = b->tree.shown.n ? b->tree.shown.n - 1 : 0;
 }
 
+/* The node under the bar; 0: there are no lines. */
 static uint32_t chosen_node(const struct browse *b)
 {
 	return b->tree.chosen < b->tree.shown.n ? b->tree.shown.at[b->tree.chosen] : 0;
 }
 
+/* The function under the bar is the chosen one on all screens. */
 static void choose_function(struct browse *b)
 {
 	const struct path_function *f;
@@ -62,7 +57,8 @@ static void choose_function(struct browse *b)
 	browse_choose(b, f->name, f->module);
 }
 
-static void enter(struct browse *b)
+/* The first time everything is folded but the outermost calls. open: a byte for each node. */
+static void enter_tree(struct browse *b)
 {
 	if (b->tree.open)
 		return;
@@ -72,6 +68,7 @@ static void enter(struct browse *b)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
+/* Figures, then the function, indented by two columns a depth up to half of the screen. */
 static void draw_node(const struct browse *b, struct grid *g, unsigned row, uint32_t node)
 {
 	const struct path_node *n = node_at(b, node);
@@ -94,7 +91,8 @@ static void draw_node(const struct browse *b, struct grid *g, unsigned row, uint
 	free(label);
 }
 
-static void draw(struct browse *b, struct grid *g, unsigned top, unsigned height)
+/* The lines that fit, moved so that the bar is among them. */
+static void draw_tree(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	grid_paint(g, top, 0, g->columns, GRID_BAR);
 	grid_text(g, top, 0, g->columns, GRID_BAR,
@@ -142,7 +140,8 @@ static void unfold_all(struct browse *b, uint32_t node)
 	vec_free(&queue);
 }
 
-static bool fold(struct browse *b, unsigned key)
+/* Left folds, and on what is folded goes to its caller. False: not a key of folding. */
+static bool fold_line(struct browse *b, unsigned key)
 {
 	uint32_t node = chosen_node(b), to = node;
 
@@ -162,14 +161,15 @@ static bool fold(struct browse *b, unsigned key)
 	return true;
 }
 
-static bool press(struct browse *b, const struct view_event *e)
+/* A click chooses; arrows move; other keys fold. */
+static bool press_tree(struct browse *b, const struct view_event *e)
 {
 	size_t clicked = b->tree.first + e->row - 2;
 
 	if (e->key == VIEW_CLICK && e->row >= 2 && clicked < b->tree.shown.n)
 		b->tree.chosen = clicked;
 	else if (!table_move(&b->tree.chosen, b->tree.shown.n, b->tree.height, e->key) &&
-		 !(chosen_node(b) && fold(b, e->key)))
+		 !(chosen_node(b) && fold_line(b, e->key)))
 		return false;
 	choose_function(b);
 	return true;
@@ -191,7 +191,8 @@ static void show_way(struct browse *b, uint32_t node)
 	show_again(b, node);
 }
 
-static bool search(struct browse *b, const char *text)
+/* The next node, in the order of the nodes, whose name matches: round once. */
+static bool search_tree(struct browse *b, const char *text)
 {
 	const size_t n = b->paths.nodes.n;
 
@@ -211,11 +212,12 @@ static bool search(struct browse *b, const char *text)
 	return false;
 }
 
-static const char *const help[] = {
+static const char *const tree_help[] = {
 	"Right +  unfold     Left -  fold, then the caller     Enter  either",
 	"*     unfold all below the bar",
 	"TOTAL% is the part of all time.", NULL
 };
 
-const struct browse_screen browse_tree = { '2', "tree", BROWSE_PATHS, true, enter, draw, press,
-					   search, help };
+const struct browse_screen browse_tree = {
+	'2', "tree", BROWSE_PATHS, true, enter_tree, draw_tree, press_tree, search_tree, tree_help
+};

@@ -21,6 +21,7 @@ void grid_resize(struct grid *g, unsigned rows, unsigned columns)
 {
 	g->rows = rows < 1 ? 1 : rows < CELLS_MOST ? rows : CELLS_MOST;
 	g->columns = columns < 1 ? 1 : columns < CELLS_MOST ? columns : CELLS_MOST;
+	/* Screens draw on blanks: what is behind a short text is not left from before. */
 	g->at = mem_realloc(g->at, (size_t)g->rows * g->columns, sizeof(*g->at));
 	for (size_t i = 0; i < (size_t)g->rows * g->columns; i++)
 		g->at[i] = (struct grid_cell){ ' ', GRID_PLAIN };
@@ -43,6 +44,7 @@ static unsigned width_of(const struct grid *g, uint32_t code)
 	return width > 0 ? (unsigned)width : 0;
 }
 
+/* One byte as base/escape.h shows it in texts: "\x1b". */
 static void add_escaped(grid_cells *to, char byte, enum grid_look look)
 {
 	char text[ESCAPED_BYTE];
@@ -77,7 +79,7 @@ static grid_cells cells_of(const struct grid *g, const char *text, enum grid_loo
 }
 
 /* A wide character of which only one half is inside is not shown. */
-static unsigned put(struct grid *g, unsigned row, unsigned column, unsigned width,
+static unsigned put_cells(struct grid *g, unsigned row, unsigned column, unsigned width,
 		    const struct grid_cell *cells, size_t n)
 {
 	struct grid_cell *to;
@@ -98,7 +100,7 @@ unsigned grid_text(struct grid *g, unsigned row, unsigned column, unsigned width
 		   enum grid_look look, const char *text)
 {
 	grid_cells cells = cells_of(g, text, look);
-	unsigned used = put(g, row, column, width, cells.at, cells.n);
+	unsigned used = put_cells(g, row, column, width, cells.at, cells.n);
 
 	vec_free(&cells);
 	return used;
@@ -126,21 +128,23 @@ unsigned grid_name(struct grid *g, unsigned row, unsigned column, unsigned width
 			cells.at[head + GAP].code = '.';
 		n = width;
 	}
-	used = put(g, row, column, width, cells.at, n);
+	used = put_cells(g, row, column, width, cells.at, n);
 	vec_free(&cells);
 	return (unsigned)used;
 }
 
+/* A text that is too long is cut at its end, like any other. */
 void grid_right(struct grid *g, unsigned row, unsigned column, unsigned width, enum grid_look look,
 		const char *text)
 {
 	grid_cells cells = cells_of(g, text, look);
 	unsigned left = cells.n < width ? width - (unsigned)cells.n : 0;
 
-	put(g, row, column + left, width, cells.at, cells.n);
+	put_cells(g, row, column + left, width, cells.at, cells.n);
 	vec_free(&cells);
 }
 
+/* Changes the look of cells and keeps their text. */
 void grid_paint(struct grid *g, unsigned row, unsigned column, unsigned width, enum grid_look look)
 {
 	for (unsigned c = column; row < g->rows && c < g->columns && c - column < width; c++)
@@ -149,6 +153,7 @@ void grid_paint(struct grid *g, unsigned row, unsigned column, unsigned width, e
 
 /* --- as text ---------------------------------------------------------------------------------- */
 
+/* Blanks at the end are left out; the second half of a wide character has no text of its own. */
 char *grid_line(const struct grid *g, unsigned row)
 {
 	const struct grid_cell *cells = g->at + (size_t)row * g->columns;

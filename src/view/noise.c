@@ -17,6 +17,7 @@
 #define NO_ROW UINT32_MAX
 #define NO_LANE UINT32_MAX
 
+/* Without the machine's account the totals of the machine are not shown. */
 void noise_init(struct noise *n, const struct walk *walk)
 {
 	*n = (struct noise){ .walk = walk, .event = -1 };
@@ -36,6 +37,7 @@ void noise_free(struct noise *n)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+/* A number may be given anew: `newest` leads to the latest thread that has it. */
 static uint64_t key_of(uint32_t pid, uint32_t tid)
 {
 	return ((uint64_t)pid << 32 | tid) + 1;
@@ -49,6 +51,7 @@ static uint32_t find_thread(const struct noise *n, uint32_t pid, uint32_t tid)
 	return row == SP_NONE ? NO_ROW : (uint32_t)row;
 }
 
+/* A new row; it becomes the newest of that number. Its name comes when it is first looked at. */
 static uint32_t add_thread(struct noise *n, uint32_t pid, uint32_t tid)
 {
 	uint32_t row = (uint32_t)n->threads.n;
@@ -100,6 +103,8 @@ static void take_account(struct noise *n, uint32_t pid, uint32_t tid, bool runni
 	t->latest = *a;
 }
 
+/* The thread's name as the kernel has it, which may have changed. A thread that is gone keeps
+ * its last one. */
 static void take_name(struct noise *n, uint32_t pid, uint32_t tid)
 {
 	char path[64], comm[TRACE_COMM + 1];
@@ -131,6 +136,7 @@ static bool look_at_process(struct noise *n, uint32_t pid, bool running)
 	while ((entry = readdir(tasks))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
+		/* "." and ".." are no numbers; a thread that ended meanwhile has no account. */
 		if (!tid || thread_account_read((pid_t)pid, (pid_t)tid, &account))
 			continue;
 		take_account(n, pid, tid, running, &account);
@@ -140,6 +146,7 @@ static bool look_at_process(struct noise *n, uint32_t pid, bool running)
 	return true;
 }
 
+/* running: what its threads have used by now came before the recording, and is not counted. */
 void noise_add_process(struct noise *n, uint32_t pid, bool running)
 {
 	for (size_t i = 0; i < n->pids.n; i++)
@@ -149,6 +156,7 @@ void noise_add_process(struct noise *n, uint32_t pid, bool running)
 	look_at_process(n, pid, running);
 }
 
+/* Processes that are gone are left out from now on; their threads keep what the last look found. */
 void noise_look(struct noise *n)
 {
 	struct machine_account machine;
@@ -166,6 +174,8 @@ void noise_look(struct noise *n)
 
 /* --- switches --------------------------------------------------------------------------------- */
 
+/* The event's number is that of the trace's table, found once. A shorter record is a damaged
+ * one. */
 static bool is_switch(struct noise *n, const struct event *e)
 {
 	const struct trace_event *t;
@@ -192,6 +202,7 @@ static struct noise_times *times_of(struct noise *n, uint32_t function)
 	return &n->functions.at[n->function_rows.at[slot] - 1].times;
 }
 
+/* One interruption of that length, either way. */
 static void add_time(struct noise_times *t, bool preempted, uint64_t ns)
 {
 	*(preempted ? &t->preempted_ns : &t->waited_ns) += ns;
@@ -243,6 +254,7 @@ void noise_take(struct noise *n, const struct walk_step *s)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
+/* The greater one first. */
 static int by_number(uint64_t a, uint64_t b)
 {
 	return a > b ? -1 : a < b;
@@ -256,6 +268,7 @@ static uint64_t lost_ns(const struct noise_thread *t)
 	return delay > t->times.preempted_ns ? delay : t->times.preempted_ns;
 }
 
+/* Those that lost most first, then by number: the order of two runs is the same. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct noise_thread *x = a, *y = b;
@@ -264,6 +277,7 @@ static int compare_threads(const void *a, const void *b)
 	return c ? c : by_number(y->tid, x->tid);
 }
 
+/* By preemption, then by waiting, then by number. */
 static int compare_functions(const void *a, const void *b)
 {
 	const struct noise_function *x = a, *y = b;

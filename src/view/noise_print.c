@@ -28,6 +28,7 @@ static const struct noise_figure figures[] = {
 };
 #define FIGURES_N (sizeof(figures) / sizeof(*figures))
 
+/* How many rows a limit leaves; 0: all. */
 static size_t shown(size_t rows, uint64_t most)
 {
 	return most && most < rows ? (size_t)most : rows;
@@ -44,6 +45,7 @@ static bool figure_of(const struct noise_thread *t, const struct noise_figure *f
 	return t->counted && (!f->is_time || t->latest.has_delay);
 }
 
+/* The kernel counts in ticks of USER_HZ. */
 static uint64_t stolen_ns(const struct noise *n)
 {
 	long hz = sysconf(_SC_CLK_TCK);
@@ -54,6 +56,7 @@ static uint64_t stolen_ns(const struct noise *n)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+/* "-" for what is not known. */
 static void print_figure(const struct noise_thread *t, const struct noise_figure *f, struct out *o)
 {
 	uint64_t v;
@@ -66,6 +69,7 @@ static void print_figure(const struct noise_thread *t, const struct noise_figure
 		out_u64(o, v, COLUMN, ' ');
 }
 
+/* The kernel's figures, then those of the switches, then name and number. */
 static void print_threads(const struct noise *n, uint64_t most, struct out *o)
 {
 	for (size_t f = 0; f < FIGURES_N; f++)
@@ -88,12 +92,14 @@ static void print_threads(const struct noise *n, uint64_t most, struct out *o)
 	}
 }
 
+/* Time in which no recorded function was open is a row of its own. */
 static const char *function_text(const struct noise *n, const struct noise_function *f)
 {
 	return f->function == FN_NONE ? "(no recorded function)"
 				      : n->walk->functions.at[f->function].text;
 }
 
+/* Where threads were interrupted: two figures for each kind, time and number. */
 static void print_functions(const struct noise *n, uint64_t most, struct out *o)
 {
 	out_printf(o, "\n%*s%*s%*s%*s  FUNCTION\n", COLUMN, "PREEMPTED", COLUMN, "TIMES", COLUMN,
@@ -142,6 +148,7 @@ void noise_print(const struct noise *n, uint64_t most, struct out *o)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
+/* null: nobody told of switches. Ends the object. */
 static void print_json_times(const struct noise *n, const struct noise_times *t, struct out *o)
 {
 	if (n->no_switches)
@@ -152,6 +159,7 @@ static void print_json_times(const struct noise *n, const struct noise_times *t,
 			   t->preempted_ns, t->preempted, t->waited_ns, t->waited);
 }
 
+/* A figure that is not known is null; times are in nanoseconds. */
 static void print_json_thread(const struct noise *n, const struct noise_thread *t, struct out *o)
 {
 	char comm[TRACE_COMM + 1] = "";
@@ -170,6 +178,7 @@ static void print_json_thread(const struct noise *n, const struct noise_thread *
 	print_json_times(n, &t->times, o);
 }
 
+/* null for both: no recorded function was open. */
 static void print_json_function(const struct noise *n, const struct noise_function *f,
 				struct out *o)
 {
@@ -180,6 +189,7 @@ static void print_json_function(const struct noise *n, const struct noise_functi
 	print_json_times(n, &f->times, o);
 }
 
+/* A line for the whole, then one for each thread and each function. */
 void noise_print_json(const struct noise *n, uint64_t most, struct out *o)
 {
 	out_str(o, "{\"schema\":\"brace-noise\",\"version\":1");

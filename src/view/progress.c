@@ -8,6 +8,7 @@
 
 struct progress_cursor { struct progress *p; void *inner; };
 
+/* NULL if the inner one has none: there is nothing to count. */
 static void *open_cursor(void *of, uint32_t thread)
 {
 	struct progress *p = of;
@@ -21,6 +22,8 @@ static void *open_cursor(void *of, uint32_t thread)
 	return c;
 }
 
+/* A user's stop comes as -EINTR from here, so that every reader ends as for a fault of the
+ * input. */
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
 {
 	struct progress_cursor *c = cursor;
@@ -42,6 +45,8 @@ static void close_cursor(void *cursor)
 	free(c);
 }
 
+/* The whole is the number of records that the trace's table tells; there are about as many
+ * events. */
 struct summary_input progress_input(struct progress *p, const struct summary_input *inner)
 {
 	struct summary_input in = *inner;
@@ -59,6 +64,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	return in;
 }
 
+/* In hundredths of a percent. An input without records is at 0 until it ends. */
 unsigned progress_share(const struct progress *p)
 {
 	uint64_t done = p->done;

@@ -21,6 +21,7 @@ static void take_back(struct prompt *p)
 	p->text[n ? n - 1 : 0] = '\0';
 }
 
+/* Enter and Escape close it. Keys from VIEW_UP on are no characters. */
 enum prompt_answer prompt_key(struct prompt *p, const struct view_event *e)
 {
 	size_t n = strlen(p->text);
@@ -36,6 +37,7 @@ enum prompt_answer prompt_key(struct prompt *p, const struct view_event *e)
 	return PROMPT_OPEN;
 }
 
+/* On the last row; the block at the end is the cursor. */
 void prompt_draw(const struct prompt *p, struct grid *g)
 {
 	unsigned at = grid_text(g, g->rows - 1, 0, g->columns, GRID_BOLD, p->label);

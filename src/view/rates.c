@@ -11,6 +11,7 @@ void rates_init(struct rates *r, const struct walk *walk)
 	*r = (struct rates){ .walk = walk };
 }
 
+/* RATES_TURN has no histogram of its own; freeing the zeroed one does nothing. */
 static void free_row(struct rates_row *row)
 {
 	free(row->name);
@@ -53,6 +54,8 @@ static uint32_t row_named(struct rates *r, enum rates_by by, char *name, const c
 	return (uint32_t)r->rows[by].n - 1;
 }
 
+/* The row of the walk's function; rows of two images with equal name and file are one. Makes its
+ * module's row, too. */
 static uint32_t function_row(struct rates *r, uint32_t function)
 {
 	const struct walk_function *f = &r->walk->functions.at[function];
@@ -74,6 +77,7 @@ static char *thread_name(const struct trace_thread *t)
 	return mem_printf("%.*s-%u", TRACE_COMM, trace_thread_name(t), t->tid);
 }
 
+/* A thread of the trace has one row; its name is that of its first step. */
 static uint32_t thread_row(struct rates *r, uint32_t thread)
 {
 	while (r->threads.n <= thread)
@@ -88,13 +92,14 @@ static uint32_t thread_row(struct rates *r, uint32_t thread)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
+/* The turn that lasts: all is counted there, and added to the whole when the turn ends. */
 static struct rates_sum *sum_of(struct rates *r, enum rates_by by, uint32_t row)
 {
 	return &r->rows[by].at[row].sums[RATES_NOW];
 }
 
 /* The time since the lane's latest step was the topmost call's. */
-static void spend(struct rates *r, struct rates_lane *l, uint64_t ns)
+static void spend_time(struct rates *r, struct rates_lane *l, uint64_t ns)
 {
 	uint64_t spent = ns > l->last ? ns - l->last : 0;
 	uint32_t function;
@@ -109,6 +114,7 @@ static void spend(struct rates *r, struct rates_lane *l, uint64_t ns)
 	sum_of(r, RATES_THREADS, l->thread)->total += spent;
 }
 
+/* How often a row is on this lane's stack. Valid until another row is asked for. */
 static struct rates_open *open_of(struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	while (l->open[by].n <= row)
@@ -116,6 +122,7 @@ static struct rates_open *open_of(struct rates_lane *l, enum rates_by by, uint32
 	return &l->open[by].at[row];
 }
 
+/* Only the outermost call of a row on a stack begins its total. */
 static void begin_in(struct rates *r, struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	struct rates_open *o = open_of(l, by, row);
@@ -134,6 +141,7 @@ static void settle_total(struct rates *r, struct rates_lane *l, enum rates_by by
 	o->since = l->last;
 }
 
+/* Only the end of the outermost one ends it. */
 static void end_in(struct rates *r, struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	struct rates_open *o = open_of(l, by, row);
@@ -142,6 +150,8 @@ static void end_in(struct rates *r, struct rates_lane *l, enum rates_by by, uint
 		settle_total(r, l, by, row);
 }
 
+/* A duration counts in the turn and in the whole at once: percentiles of two turns do not add
+ * up. */
 static void add_duration(struct rates *r, enum rates_by by, uint32_t row, uint64_t ns)
 {
 	for (unsigned s = RATES_ALL; s <= RATES_NOW; s++) {
@@ -156,6 +166,8 @@ static void add_duration(struct rates *r, enum rates_by by, uint32_t row, uint64
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+/* The lane of the step, as its latest thread: a coroutine may have moved to another one. A lane
+ * with a step is not over. */
 static struct rates_lane *lane_of(struct rates *r, const struct walk_step *s)
 {
 	const struct trace_thread *t = &r->walk->info->threads.at[s->thread];
@@ -172,6 +184,7 @@ static struct rates_lane *lane_of(struct rates *r, const struct walk_step *s)
 	return l;
 }
 
+/* Pushes the function's row: turns read this stack alone. */
 static void begin_call(struct rates *r, struct rates_lane *l, const struct walk_step *s)
 {
 	uint32_t function = function_row(r, s->function);
@@ -203,6 +216,7 @@ static void end_call(struct rates *r, struct rates_lane *l, const struct walk_st
 	add_duration(r, RATES_THREADS, l->thread, walk_ns(r->walk, s->ticks));
 }
 
+/* Losses are counted; of the rest only beginnings and ends of calls matter. */
 int rates_take(void *arg, const struct walk_step *s)
 {
 	struct rates *r = arg;
@@ -216,7 +230,7 @@ int rates_take(void *arg, const struct walk_step *s)
 	if (s->kind != WALK_BEGIN && s->kind != WALK_END)
 		return 0;
 	l = lane_of(r, s);
-	spend(r, l, s->ns);
+	spend_time(r, l, s->ns);
 	(s->kind == WALK_BEGIN ? begin_call : end_call)(r, l, s);
 	return 0;
 }
@@ -231,7 +245,7 @@ void rates_reach(struct rates *r, uint64_t ns)
 /* Open calls have their part of the turn, up to its end. */
 static void settle_lane(struct rates *r, struct rates_lane *l)
 {
-	spend(r, l, r->latest);
+	spend_time(r, l, r->latest);
 	for (size_t i = 0; i < l->stack.n && !l->over; i++) {
 		uint32_t function = l->stack.at[i].function;
 

@@ -10,6 +10,8 @@
 #include "sym/source.h"
 #include "trace/overloads.h"
 
+/* Whether the function has this name where rows are shown: overloads may have their parameters
+ * in it. */
 static bool is_named(struct overloads *o, const struct trace_module *m,
 		     const struct trace_function *f, const char *name)
 {
@@ -21,7 +23,8 @@ static bool is_named(struct overloads *o, const struct trace_module *m,
 	return same;
 }
 
-static const struct trace_function *find(const struct trace_info *info, const char *name,
+/* The first function of that name in a module of that name; *of: its module. */
+static const struct trace_function *find_function(const struct trace_info *info, const char *name,
 					 const char *module, const struct trace_module **of)
 {
 	const struct trace_function *found = NULL;
@@ -40,7 +43,9 @@ static const struct trace_function *find(const struct trace_info *info, const ch
 	return found;
 }
 
-static int ask(const struct sym_module *now, uint64_t vaddr, char **path, uint32_t *line,
+/* The declaration at that address of the file. *path stays NULL if there is none; it is the
+ * caller's. */
+static int ask_debug_info(const struct sym_module *now, uint64_t vaddr, char **path, uint32_t *line,
 	       struct err *err)
 {
 	sym_source_declarations all = { 0 };
@@ -64,7 +69,7 @@ int source_line_of(const struct trace_info *info, const char *name, const char *
 		   uint32_t *line, struct err *err)
 {
 	const struct trace_module *m = NULL;
-	const struct trace_function *f = find(info, name, module, &m);
+	const struct trace_function *f = find_function(info, name, module, &m);
 	struct sym_module *now;
 	int e;
 
@@ -76,10 +81,11 @@ int source_line_of(const struct trace_info *info, const char *name, const char *
 	e = sym_open(m->path, &now, err);
 	if (e)
 		return e;
+	/* The file may have been built anew since: its lines would be others. */
 	if (!excerpt_places_is_same(m, now))
 		e = err_set(err, ESTALE, "%s is not the file that was traced", m->path);
 	else
-		e = ask(now, f->vaddr, path, line, err);
+		e = ask_debug_info(now, f->vaddr, path, line, err);
 	sym_close(now);
 	if (!e && !*path)
 		e = err_set(err, ENOENT, "the debug information of %s does not tell where %s stands",

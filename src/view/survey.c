@@ -22,6 +22,8 @@ struct survey_reading {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* FNV-1a over both texts, with another prime for the second. Odd, so that it is never 0, which is
+ * no key of the map, and steps of two stay odd. */
 static uint64_t hash_of(const char *name, const char *module)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -67,6 +69,7 @@ static uint32_t row_named(struct survey *s, char *name, const char *module)
 	return row;
 }
 
+/* The row of a function of the image; known ones are found by their number, without their name. */
 static uint32_t row_of(struct survey_reading *r, uint32_t fn)
 {
 	struct survey *s = r->s;
@@ -102,6 +105,8 @@ static bool joins(const struct survey *s, struct survey_span *last, const struct
 	return true;
 }
 
+/* Spans come by their ends, so a depth's spans are in order of time. Depths beyond SURVEY_DEPTH
+ * are not drawn. */
 static void add_span(struct survey_reading *r, unsigned depth, struct survey_span span)
 {
 	struct survey *s = r->s;
@@ -133,16 +138,20 @@ const struct survey_span *survey_at(const struct survey *s, uint32_t thread, uns
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* A time of the trace in ns of CLOCK_MONOTONIC. */
 static uint64_t ns_at(const struct survey *s, uint64_t tsc)
 {
 	return trace_clock_ns(&s->info->clock, tsc);
 }
 
+/* A length in ns. */
 static uint64_t ns_of(const struct survey *s, uint64_t ticks)
 {
 	return trace_clock_delta_ns(&s->info->clock, ticks);
 }
 
+/* Counts the call as `brace report --histogram` does: without what its thread slept, if the
+ * trace tells it. begin: when it began as it is drawn. */
 static void add_duration(struct survey_reading *r, uint32_t row, uint64_t begin,
 			 const struct call_step *step)
 {
@@ -159,6 +168,7 @@ static void add_duration(struct survey_reading *r, uint32_t row, uint64_t begin,
 	of->slowest_thread = r->thread;
 }
 
+/* A track's stack; valid until another track is asked for. */
 static survey_stack *stack_of(struct survey_reading *r, uint32_t track)
 {
 	while (r->stacks.n <= track)
@@ -166,6 +176,8 @@ static survey_stack *stack_of(struct survey_reading *r, uint32_t track)
 	return &r->stacks.at[track];
 }
 
+/* Ends the call at the step's depth, and those above it whose ends were lost. An unfinished call
+ * is drawn, but has no duration. */
 static void end_call(struct survey_reading *r, survey_stack *stack, const struct call_step *s)
 {
 	const struct survey_open open = stack->at[s->depth];
@@ -179,6 +191,7 @@ static void end_call(struct survey_reading *r, survey_stack *stack, const struct
 		add_duration(r, open.row, open.tsc, s);
 }
 
+/* Whole calls that come at their end (CALL_SPAN) are counted, but have no place in lanes. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct survey_reading *r = arg;
@@ -195,6 +208,7 @@ static void take_step(void *arg, const struct call_step *s)
 	}
 }
 
+/* One thread from its first event to its last; stacks are empty between two threads. */
 static int read_thread(struct survey_reading *r, const struct summary_input *in,
 		       struct event *events, struct err *err)
 {
@@ -217,6 +231,7 @@ int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns
 	*out = (struct survey){ .info = in->info, .from = from_ns, .to = to_ns };
 	out->grain = (to_ns - from_ns) / SURVEY_GRAINS;
 	out->lanes = mem_zalloc((in->info->threads.n + 1) * sizeof(*out->lanes));
+	/* In the order of threads: rows get the same numbers at each reading. */
 	for (; r.thread < in->info->threads.n && e >= 0; r.thread++)
 		e = read_thread(&r, in, events, err);
 	for (size_t i = 0; i < r.stacks.n; i++)

@@ -27,6 +27,7 @@ void table_free(struct table_view *t)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
+/* By name, then by file. */
 static int by_text(const struct table_view *t, uint32_t x, uint32_t y)
 {
 	int c = strcmp(t->rows->name(t->of, x), t->rows->name(t->of, y));
@@ -56,6 +57,7 @@ bool table_matches(const char *text, const char *what)
 	return strpbrk(what, "*?") ? glob_match(what, text) : strstr(text, what) != NULL;
 }
 
+/* A filter or a search looks at both texts. */
 static bool row_matches(const struct table_view *t, uint32_t row, const char *what)
 {
 	return table_matches(t->rows->name(t->of, row), what) ||
@@ -112,11 +114,13 @@ bool table_search(struct table_view *t, const char *text)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
+/* Narrow screens leave the columns out that are wanted least. */
 static bool is_shown(const struct table_column *c, const struct grid *g)
 {
 	return g->columns >= c->wide;
 }
 
+/* The column by which rows are sorted stands out. */
 static void draw_heading(const struct table_view *t, struct grid *g, unsigned row)
 {
 	unsigned at = 0;
@@ -135,6 +139,7 @@ static void draw_heading(const struct table_view *t, struct grid *g, unsigned ro
 		  t->column == t->rows->n_columns ? GRID_CHOSEN : GRID_BAR, t->rows->title);
 }
 
+/* The columns, then the name with its file in brackets, cut in the middle if need be. */
 static void draw_row(const struct table_view *t, struct grid *g, unsigned row, uint32_t of)
 {
 	const char *name = t->rows->name(t->of, of), *file = t->rows->file(t->of, of);
@@ -160,6 +165,7 @@ void table_draw(struct table_view *t, struct grid *g, unsigned top, unsigned hei
 {
 	t->height = height > 1 ? height - 1 : 1;
 	draw_heading(t, g, top);
+	/* The rows are moved just so far that the bar is among them. */
 	if (t->chosen < t->first)
 		t->first = t->chosen;
 	if (t->chosen >= t->first + t->height)

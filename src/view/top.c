@@ -13,6 +13,7 @@ const char *const top_column_words[TOP_COLUMNS_N] = { "calls", "self", "total", 
 						       "max" };
 const char *const top_by_words[RATES_BY_N] = { "function", "thread", "module" };
 
+/* n: it is none of them. */
 static unsigned word_find(const char *const *words, unsigned n, const char *word)
 {
 	unsigned i = 0;
@@ -34,6 +35,7 @@ enum rates_by top_by_find(const char *word)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* What the user wants to see: the last turn, or all of them. */
 static enum rates_span span_of(const struct top *t)
 {
 	return t->all ? RATES_ALL : RATES_TURN;
@@ -44,6 +46,7 @@ static uint64_t span_ns(const struct top *t)
 	return t->all ? t->rates->all_ns : t->rates->turn_ns;
 }
 
+/* Row of the table's kind of rows. */
 static const struct rates_row *row_at(const void *of, size_t row)
 {
 	const struct top_table *t = of;
@@ -58,11 +61,13 @@ static const struct rates_sum *sum_at(const void *of, size_t row)
 	return &row_at(of, row)->sums[span_of(t->top)];
 }
 
+/* n in ns nanoseconds; 128 bits, since a long run has many calls. */
 static uint64_t per_second(uint64_t n, uint64_t ns)
 {
 	return ns ? (uint64_t)((unsigned __int128)n * 1000000000 / ns) : 0;
 }
 
+/* By which the table sorts. Calls are a rate; the mean is of calls with a duration. */
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct rates_sum *s = sum_at(of, row);
@@ -78,6 +83,7 @@ static uint64_t number_at(const void *of, size_t row, unsigned column)
 	}
 }
 
+/* "-": no call of the row has ended in that time. */
 static void text_at(const void *of, size_t row, unsigned column, char to[TABLE_TEXT])
 {
 	const struct top_table *t = of;
@@ -149,6 +155,7 @@ void top_update(struct top *t)
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
+/* "12.3": a part of the whole in percent. */
 static void tenths(char to[TABLE_TEXT], uint64_t part, uint64_t whole)
 {
 	uint64_t n = whole ? (uint64_t)((unsigned __int128)part * 1000 / whole) : 0;
@@ -166,12 +173,14 @@ static char *cost_line(const struct top_facts *f)
 			  per_second(f->records, f->wall_ns), f->lost);
 }
 
+/* The first line; free() it. */
 static char *run_line(const struct top *t, const struct top_facts *f)
 {
 	return mem_printf("brace top - %s, %" PRIu64 " s%s: %s", f->clock, f->elapsed_ns / 1000000000,
 			  f->over ? ", ended" : t->paused ? ", paused" : "", f->program);
 }
 
+/* The second line; free() it. */
 static char *calls_line(const struct top *t)
 {
 	const struct table_view *table = &t->tables[t->by];
@@ -200,6 +209,7 @@ static const char *const help[] = {
 	NULL
 };
 
+/* Takes the text over. */
 static void draw_line(struct grid *g, unsigned row, enum grid_look look, char *text)
 {
 	grid_text(g, row, 0, g->columns, look, text);
@@ -224,6 +234,7 @@ void top_draw(struct top *t, const struct top_facts *f, struct grid *g)
 			  "? help  q end  f t m rows  < > sort  / filter  a since start");
 }
 
+/* The rows' table may be older than the turn: it is sorted now. */
 static void show_rows(struct top *t, enum rates_by by)
 {
 	t->by = by;
@@ -242,6 +253,7 @@ static enum rates_by by_of_key(const struct top *t, unsigned key)
 	}
 }
 
+/* While the prompt is open all keys are its. An empty text shows all rows again. */
 static void take_filter(struct top *t, const struct view_event *e)
 {
 	if (prompt_key(&t->prompt, e) != PROMPT_GIVEN)
@@ -283,11 +295,13 @@ bool top_key(struct top *t, const struct view_event *e)
 
 /* --- for pipes -------------------------------------------------------------------------------- */
 
+/* How many rows a limit leaves; 0: all. */
 static size_t rows_shown(const struct table_view *t, size_t n)
 {
 	return n && n < t->order.n ? n : t->order.n;
 }
 
+/* Takes the text over. */
 static void print_line(struct out *out, char *text)
 {
 	out_str(out, text);
@@ -295,6 +309,7 @@ static void print_line(struct out *out, char *text)
 	free(text);
 }
 
+/* The row of a screen that is wide enough for all columns. */
 static void print_row(const struct table_view *t, uint32_t row, struct out *out)
 {
 	const char *file = file_at(t->of, row);
@@ -329,6 +344,7 @@ void top_print(const struct top *t, const struct top_facts *f, size_t n, struct 
 	out_char(out, '\n');
 }
 
+/* Percents have two decimals, times are nanoseconds. Threads and modules have no module. */
 static void print_row_json(const struct top *t, const struct table_view *table, uint32_t row,
 			   struct out *out)
 {
