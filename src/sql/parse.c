@@ -12,7 +12,8 @@
 
 /* --- what is selected ------------------------------------------------------------------------- */
 
-/* "sym-offset" and "buckets=N" are several words of the text. */
+/* TYPE of a CAST, and the parenthesis behind it. "sym-offset" and "buckets=N" are several words
+ * of the text. */
 int parse_cast_type(struct sql_scan *p, struct sql_item *i)
 {
 	int e = token_name(p, &i->cast, "a type");
@@ -60,6 +61,7 @@ static int parse_sum(struct sql_scan *p, struct sql_item *i)
 	return token_name(p, &i->b, "a second field");
 }
 
+/* One of the values that are selected, with its label. Parentheses stand around a sum only. */
 static int parse_item(struct sql_scan *p)
 {
 	struct sql_item i = { 0 };
@@ -87,6 +89,7 @@ static int parse_item(struct sql_scan *p)
 	return e;
 }
 
+/* Values, parted by commas: one at least. */
 static int parse_items(struct sql_scan *p)
 {
 	int e;
@@ -99,6 +102,7 @@ static int parse_items(struct sql_scan *p)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* An event and its label. A SELECT in its place is refused with the way that there is. */
 static int parse_table(struct sql_scan *p)
 {
 	struct sql_table *t = &p->s->tables[p->s->n_tables++];
@@ -112,6 +116,8 @@ static int parse_table(struct sql_scan *p)
 	return e ? e : token_label(p, &t->name);
 }
 
+/* "A.FIELD = B.FIELD", also for wide statements. Which side is which event's is found when the
+ * events are known. */
 int parse_match(struct sql_scan *p)
 {
 	struct sql_match m;
@@ -129,6 +135,7 @@ int parse_match(struct sql_scan *p)
 	return e;
 }
 
+/* The second event, and the fields by which its records meet those of the first. */
 static int parse_join(struct sql_scan *p)
 {
 	int e = parse_table(p);
@@ -143,12 +150,14 @@ static int parse_join(struct sql_scan *p)
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
+/* Returns its number; nodes refer to each other by numbers, since the vector moves. */
 static size_t add_node(struct sql_scan *p, struct sql_node n)
 {
 	*vec_add(&p->s->nodes) = n;
 	return p->s->nodes.n - 1;
 }
 
+/* Whether a comparison stands here, which is taken. */
 static bool takes_operator(struct sql_scan *p, struct sql_word *out)
 {
 	static const char *const operators[] = { "<", ">", "<=", ">=", "=", "==", "!=", "&", "~" };
@@ -161,6 +170,7 @@ static bool takes_operator(struct sql_scan *p, struct sql_word *out)
 	return false;
 }
 
+/* "FIELD OP VALUE"; *out: its node. */
 static int parse_compare(struct sql_scan *p, size_t *out)
 {
 	struct sql_node n = { .test = SQL_COMPARE };
@@ -184,6 +194,8 @@ static int parse_compare(struct sql_scan *p, size_t *out)
 
 static int parse_or(struct sql_scan *p, size_t *out);
 
+/* Also what stands in parentheses, which is marked: the filter is to have them, too. Each level
+ * takes the parser's stack, so depth is bounded. */
 static int parse_not(struct sql_scan *p, size_t *out)
 {
 	int e = 0;
@@ -208,6 +220,7 @@ static int parse_not(struct sql_scan *p, size_t *out)
 	return e;
 }
 
+/* A chain leans to the left: *out is the last AND, whose first part is all before it. */
 static int parse_and(struct sql_scan *p, size_t *out)
 {
 	size_t right;
@@ -222,6 +235,7 @@ static int parse_and(struct sql_scan *p, size_t *out)
 	return e;
 }
 
+/* Binds least. A chain leans to the left, as in parse_and(). */
 static int parse_or(struct sql_scan *p, size_t *out)
 {
 	size_t right;
@@ -253,6 +267,7 @@ static void add_conditions(struct sql_statement *s, size_t node)
 	}
 }
 
+/* Conditions, parted by commas as by AND. */
 int parse_where(struct sql_scan *p)
 {
 	size_t node;
@@ -285,12 +300,14 @@ static int refuse_rest(struct sql_scan *p)
 						   : "WHERE, GROUP BY or the end");
 }
 
+/* The end of the statement, after a semicolon at most. */
 int parse_end(struct sql_scan *p)
 {
 	token_takes(p, ";");
 	return p->token == TOKEN_END ? 0 : refuse_rest(p);
 }
 
+/* The clauses of sqlhist in their one order. */
 static int parse_statement(struct sql_scan *p)
 {
 	int e = token_takes_word(p, "SELECT") ? parse_items(p) : token_refuse(p, "SELECT");

@@ -17,6 +17,7 @@ struct look {
 	bool cast, on;              /* a parenthesis after these words is theirs */
 };
 
+/* words: ends with NULL. */
 static bool is_any(const struct sql_scan *p, const char *const *words)
 {
 	for (; *words; words++)
@@ -72,6 +73,8 @@ static bool skips_offset(struct sql_scan *p)
 	return false;
 }
 
+/* One word, with the one before it. A parenthesis behind a word that is none of `plain` calls a
+ * function: sqlhist has none. */
 static void look_at(struct look *l, struct sql_scan *p, const struct sql_scan *before)
 {
 	static const char *const plain[] = { "SELECT", "CAST", "FROM", "WHERE", "ON", "AND", "OR",
@@ -97,6 +100,7 @@ bool parse_wide_is(const char *text)
 
 	for (token_next(&p); p.token != TOKEN_END; token_next(&p)) {
 		look_at(&l, &p, &before);
+		/* The scan is a value: a copy of it is the word before. */
 		before = p;
 	}
 	return l.wide || l.joins > 1 || (l.from && l.sums && !l.joins);
@@ -128,6 +132,7 @@ static int parse_level(struct sql_scan *p, size_t level, size_t *out);
 /* Expressions are walked by recursion: a long chain is as deep as it is long. */
 #define EXPRS_MAX 1000u
 
+/* Called as each level begins, before anything is added. */
 static int check_size(const struct sql_scan *p)
 {
 	if (p->s->exprs.n < EXPRS_MAX && p->s->nodes.n < EXPRS_MAX)
@@ -136,6 +141,7 @@ static int check_size(const struct sql_scan *p)
 			 "conditions", EXPRS_MAX);
 }
 
+/* Returns its number; expressions refer to each other by numbers, since the vector moves. */
 static size_t add_expr(struct sql_scan *p, struct sql_expr x)
 {
 	*vec_add(&p->s->exprs) = x;
@@ -221,6 +227,7 @@ static int parse_call(struct sql_scan *p, struct sql_word name, size_t *out)
 	return e;
 }
 
+/* CAST is a value of its own; its type is sqlhist's. */
 static int parse_cast(struct sql_scan *p, size_t *out)
 {
 	struct sql_expr x = { .kind = SQL_EXPR_CAST, .word = p->word };
@@ -252,6 +259,8 @@ static int parse_field(struct sql_scan *p, size_t *out)
 	return e;
 }
 
+/* A number, a string (in conditions only), a CAST, a field, a call, or one of these in
+ * parentheses. */
 static int parse_primary(struct sql_scan *p, size_t level, size_t *out)
 {
 	int e;
@@ -289,6 +298,7 @@ static int parse_not(struct sql_scan *p, size_t *out)
 	return e;
 }
 
+/* What stands on one side of an operator of the level: the next level that binds more tightly. */
 static int parse_operand(struct sql_scan *p, size_t level, size_t begin, size_t *out)
 {
 	if (level + 1 == LEVEL_NOT)
@@ -317,6 +327,7 @@ static int parse_level(struct sql_scan *p, size_t level, size_t *out)
 
 /* --- parts of the statement ------------------------------------------------------------------- */
 
+/* A value and its label. Its text is kept, too: it is the heading where there is no label. */
 static int parse_item(struct sql_scan *p)
 {
 	struct sql_item i = { .a = p->word };
@@ -340,6 +351,7 @@ static int parse_item(struct sql_scan *p)
 	return e;
 }
 
+/* An event, calls.FUNCTION, or A ~~ B; `matches` is where its fields of ON begin. */
 static int parse_table(struct sql_scan *p)
 {
 	struct sql_table *t = &p->s->tables[p->s->n_tables];
@@ -367,6 +379,7 @@ static int parse_table(struct sql_scan *p)
 	return e ? e : token_label(p, &t->name);
 }
 
+/* Any number of JOINs, each with its ON. */
 static int parse_joins(struct sql_scan *p)
 {
 	int e = 0;
@@ -383,6 +396,7 @@ static int parse_joins(struct sql_scan *p)
 	return e;
 }
 
+/* GROUP has been taken. */
 static int parse_groups(struct sql_scan *p)
 {
 	size_t x;
@@ -396,6 +410,7 @@ static int parse_groups(struct sql_scan *p)
 	return e;
 }
 
+/* ORDER has been taken. ASC is the default, and may be written. */
 static int parse_orders(struct sql_scan *p)
 {
 	int e = token_takes_word(p, "BY") ? 0 : token_refuse(p, "BY");
@@ -413,11 +428,13 @@ static int parse_orders(struct sql_scan *p)
 	return e;
 }
 
+/* A condition over the groups. */
 static int parse_having(struct sql_scan *p)
 {
 	return parse_level(p, 0, &p->s->having);
 }
 
+/* A number of rows, not negative, in decimal. */
 static int parse_limit(struct sql_scan *p)
 {
 	const char *at = p->s->text + p->word.at;
@@ -452,16 +469,19 @@ static int parse_time(struct sql_scan *p, uint64_t *ns)
 	return 0;
 }
 
+/* How often an answer is shown while it grows. */
 static int parse_every(struct sql_scan *p)
 {
 	return parse_time(p, &p->s->every_ns);
 }
 
+/* After what time records do not meet any more. */
 static int parse_expire(struct sql_scan *p)
 {
 	return parse_time(p, &p->s->expire_ns);
 }
 
+/* The function in whose calls events count. */
 static int parse_within(struct sql_scan *p)
 {
 	return token_name(p, &p->s->within, "a function");
@@ -483,6 +503,7 @@ static int parse_clauses(struct sql_scan *p)
 	return e ? e : check_size(p);
 }
 
+/* The statement from SELECT on. 0, or -EINVAL and p->err. */
 int parse_wide(struct sql_scan *p)
 {
 	int e = 0;

@@ -18,6 +18,7 @@ int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...
 	char sentence[sizeof(err->text)], *line;
 	va_list ap;
 
+	/* The fault is shown in its own line of the text. */
 	while (begin && text[begin - 1] != '\n')
 		begin--;
 	va_start(ap, fmt);
@@ -45,6 +46,7 @@ int token_refuse(const struct sql_scan *p, const char *expected)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+/* A name may be qualified: a.b, sys:event. */
 static bool is_name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == ':' || c == '%';
@@ -58,6 +60,7 @@ static size_t string_length(const char *at)
 	return end ? (size_t)(end - at) + 1 : 0;
 }
 
+/* How long the name is that begins here; 0: none does. */
 static size_t name_length(const char *at)
 {
 	size_t n = 0;
@@ -97,12 +100,14 @@ void token_next(struct sql_scan *p)
 	p->word = (struct sql_word){ (size_t)(at - p->s->text), n };
 }
 
+/* Whether the word is this symbol, whole. */
 bool token_is(const struct sql_scan *p, const char *symbol)
 {
 	return p->token == TOKEN_SYMBOL && strlen(symbol) == p->word.n &&
 	       !strncmp(p->s->text + p->word.at, symbol, p->word.n);
 }
 
+/* Whether the word is this keyword, in capitals or not. */
 bool token_is_word(const struct sql_scan *p, const char *keyword)
 {
 	return p->token == TOKEN_FIELD && strlen(keyword) == p->word.n &&
@@ -126,6 +131,7 @@ static bool is_reserved(const struct sql_scan *p)
 	return p->s->wide && (token_is_word(p, more[0]) || token_is_word(p, more[1]));
 }
 
+/* Moves on if the word is this symbol. */
 bool token_takes(struct sql_scan *p, const char *symbol)
 {
 	bool is = token_is(p, symbol);
@@ -135,6 +141,7 @@ bool token_takes(struct sql_scan *p, const char *symbol)
 	return is;
 }
 
+/* Moves on if the word is this keyword. */
 bool token_takes_word(struct sql_scan *p, const char *keyword)
 {
 	bool is = token_is_word(p, keyword);
@@ -144,11 +151,13 @@ bool token_takes_word(struct sql_scan *p, const char *keyword)
 	return is;
 }
 
+/* Takes the symbol, or refuses what stands in its place. */
 int token_take(struct sql_scan *p, const char *symbol, const char *expected)
 {
 	return token_takes(p, symbol) ? 0 : token_refuse(p, expected);
 }
 
+/* A name that is no keyword; one with a backslash is never a keyword. Moves on. */
 int token_name(struct sql_scan *p, struct sql_word *out, const char *expected)
 {
 	if (p->token != TOKEN_FIELD || is_reserved(p))

@@ -18,6 +18,7 @@
 
 #define OF(w) (int)(w).n, t->s->text + (w).at
 
+/* Frees the old text. `between` stands only between two texts. */
 void translate_append(char **text, const char *between, const char *more)
 {
 	char *joined = mem_printf("%s%s%s", *text, **text ? between : "", more);
@@ -26,6 +27,7 @@ void translate_append(char **text, const char *between, const char *more)
 	*text = joined;
 }
 
+/* A fault of a word: the sentence begins with the word. Returns -EINVAL. */
 int translate_fault(const struct translation *t, struct sql_word w, const char *fmt, ...)
 {
 	va_list ap;
@@ -97,6 +99,7 @@ static bool split_field(const struct translation *t, struct sql_word w, unsigned
 	return t->s->n_tables == 1;
 }
 
+/* Words of sqlhist that are no fields of records, and their names in the kernel's histograms. */
 static const struct { const char *word, *name; } special[] = {
 	{ "TIMESTAMP", "common_timestamp" }, { "TIMESTAMP_USECS", "common_timestamp.usecs" },
 	{ "STACKTRACE", "common_stacktrace" }, { "COMM", "common_comm" },
@@ -138,6 +141,7 @@ static int find_field(const struct translation *t, struct sql_word w, struct nam
 			t->sides[out->side].event->system, t->sides[out->side].event->name);
 }
 
+/* Whether its values are strings: they have no sum, and match strings only. */
 bool translate_is_text(const struct named_field *f)
 {
 	return f->field && (f->kind == EVENT_STRING || f->kind == EVENT_DYNAMIC ||
@@ -188,6 +192,8 @@ static void note_use(struct translation *t, struct sql_word w)
 	free(name);
 }
 
+/* All words of the statement, before their events are asked for: an event of arguments is made
+ * with those that are used. */
 static void note_uses(struct translation *t)
 {
 	for (size_t i = 0; i < t->s->items.n; i++) {
@@ -202,6 +208,8 @@ static void note_uses(struct translation *t)
 		note_use(t, t->s->nodes.at[i].field);
 }
 
+/* Asks for each table's event. The owner of the events says why there is none; an empty sentence
+ * means that it does not know the name. */
 static int find_events(struct translation *t)
 {
 	note_uses(t);
@@ -306,6 +314,7 @@ static int side_of(const struct translation *t, size_t i, unsigned *side)
 	return e;
 }
 
+/* Adds the condition to the filter of the event whose fields it has. */
 static int add_condition(struct translation *t, size_t i)
 {
 	unsigned side;
@@ -333,6 +342,7 @@ static int add_condition(struct translation *t, size_t i)
 
 /* --- one event -------------------------------------------------------------------------------- */
 
+/* Types of CAST and their modifiers in histograms. numbers: not for strings and arrays. */
 static const struct { const char *word, *modifier; bool numbers; } casts[] = {
 	{ "hex", ".hex", true },	   { "sym", ".sym", true },
 	{ "sym-offset", ".sym-offset", true }, { "syscall", ".syscall", true },
@@ -341,6 +351,7 @@ static const struct { const char *word, *modifier; bool numbers; } casts[] = {
 	{ "stacktrace", ".stacktrace", false },
 };
 
+/* The modifier in *out is for free(), also if the type is refused. */
 int translate_cast(const struct translation *t, const struct sql_item *i,
 			 const struct named_field *f, char **out)
 {
@@ -370,6 +381,7 @@ int translate_cast(const struct translation *t, const struct sql_item *i,
 			"EXECNAME, LOG2, BUCKETS=N, STACKTRACE and _COUNTER_");
 }
 
+/* CAST(FIELD AS _COUNTER_): the field is summed, and is no key. libtracefs has two spellings. */
 bool translate_is_counter(const struct translation *t, const struct sql_item *i)
 {
 	const char *word = t->s->text + i->cast.at;
@@ -401,6 +413,7 @@ static int add_item_single(struct translation *t, const struct sql_item *i)
 	return e;
 }
 
+/* Takes both texts over. more: `>>`, which adds to what the file has. */
 void translate_add(struct sql_writes *w, char *file, char *text, bool more)
 {
 	*vec_add(&w->at) = (struct sql_write){ file, text, more };
@@ -411,6 +424,7 @@ char *translate_trigger_file(const struct event_format *e)
 	return mem_printf("events/%s/%s/trigger", e->system, e->name);
 }
 
+/* The statement of one event is one histogram: what is selected is its keys. */
 static int translate_single(struct translation *t, struct sql_writes *out)
 {
 	struct side *s = &t->sides[0];
@@ -475,6 +489,7 @@ static char *variable_name(struct translation *t, const char *word)
 	return mem_printf("__%s_%u_%u", word, t->number, ++t->count);
 }
 
+/* "NAME=VALUE" of a side. begin: "" or "$", before a value that is a variable. */
 static void add_variable(struct side *s, const char *name, const char *begin, const char *value)
 {
 	char *variable = mem_printf("%s=%s%s", name, begin, value);
@@ -542,6 +557,7 @@ static bool is_delta(const struct translation *t, struct sql_word w)
 	       (w.n == 21 && !strncmp(word, "TIMESTAMP_DELTA_USECS", 21));
 }
 
+/* *variable is the caller's. The first event keeps when it was, and the second one subtracts. */
 static void add_delta(struct translation *t, const struct sql_item *i, const char *name,
 		      char **variable)
 {
@@ -572,6 +588,7 @@ static void add_field(struct translation *t, const struct named_field *f, const 
 	free(param);
 }
 
+/* A selected value as a field of the synthetic event, with the variables that carry it there. */
 static int add_item_joined(struct translation *t, const struct sql_item *i)
 {
 	struct named_field f = { .time = true };
@@ -628,6 +645,8 @@ static int write_actions(struct translation *t, FILE *to)
 	return 0;
 }
 
+/* Three writes, in the order in which the kernel takes them: the synthetic event, the first
+ * histogram, whose variables the second one reads. */
 static int write_joined(struct translation *t, struct sql_writes *out)
 {
 	struct side *a = &t->sides[0], *b = &t->sides[1];
@@ -663,6 +682,7 @@ bool translate_is_name(const char *name)
 	return !*name;
 }
 
+/* Keys of both histograms first, then what is selected. */
 static int translate_joined(struct translation *t, struct sql_writes *out)
 {
 	int e = 0;
@@ -692,6 +712,7 @@ unsigned translate_number(const char *text, const char *name)
 	return hash % 32768;
 }
 
+/* Texts begin empty, so that translate_append() has something to add to. */
 static void begin_translation(struct translation *t)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -717,6 +738,7 @@ static void end_translation(struct translation *t)
 	free(t->tracked);
 }
 
+/* The order is the statement's: events, conditions, then what is selected. */
 int sql_translate(const struct sql_statement *s, const struct sql_options *o,
 		  struct sql_writes *out, struct err *err)
 {

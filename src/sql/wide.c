@@ -12,6 +12,7 @@
 #include "hist/command.h"
 #include "sql/wide.h"
 
+/* Valid until the statement is freed: expressions are complete. */
 static const struct sql_expr *expr_at(const struct wide *w, size_t x)
 {
 	return &w->t.s->exprs.at[x];
@@ -19,6 +20,7 @@ static const struct sql_expr *expr_at(const struct wide *w, size_t x)
 
 /* --- what is read where ----------------------------------------------------------------------- */
 
+/* Says that the stage reads the column, so that it is carried that far. */
 void wide_need(struct wide *w, size_t column, size_t stage)
 {
 	struct wide_column *c = &w->columns.at[column];
@@ -45,6 +47,7 @@ static int need_expr(struct wide *w, size_t x)
 	return r;
 }
 
+/* Columns that the last stage gives: keys and values of groups, or what is selected. */
 static int need_outputs(struct wide *w)
 {
 	int e = 0;
@@ -103,6 +106,8 @@ static int find_pair(struct wide *w, size_t stage, const struct sql_match *m, si
 	return 0;
 }
 
+/* Columns by which later sources are found. The frame of a call is matched with that of its
+ * return. */
 static int need_matches(struct wide *w)
 {
 	int e = 0;
@@ -120,6 +125,7 @@ static int need_matches(struct wide *w)
 	return e;
 }
 
+/* Names of a tree's variables are one space: the statement's number keeps two apart. For free(). */
 static char *new_variable(struct wide *w, const char *word)
 {
 	return mem_printf("__%s_%u_%u", word, w->t.number, ++w->variables);
@@ -208,6 +214,8 @@ static void add_column(struct stage *s, size_t column)
 	free(name);
 }
 
+/* A value of the last stage, under `name`. A lone column is written without parentheses: they
+ * would make a number of a text. */
 static int add_expr(struct stage *s, size_t x, const char *name)
 {
 	const struct wide_names names = { right_name, s };
@@ -250,6 +258,7 @@ static char *item_name(struct wide *w, const struct sql_item *i)
 	return column == SQL_NONE ? NULL : wide_shown_name(w, column);
 }
 
+/* A selected value as a field of the last event: its name has to be one, and no other's. */
 static int add_item(struct stage *s, const struct sql_item *i)
 {
 	char *name = item_name(s->w, i), *field;
@@ -320,6 +329,7 @@ static void add_age(struct stage *s)
 	free(time);
 }
 
+/* Whether the name is "cN" of this column. */
 static bool is_numbered(const char *name, size_t column)
 {
 	char *numbered = mem_printf("c%zu", column);
@@ -329,6 +339,8 @@ static bool is_numbered(const char *name, size_t column)
 	return is;
 }
 
+/* The event's fields: what is selected in the last stage; in others, columns that a later one
+ * reads. */
 static int add_fields(struct stage *s, const char *last)
 {
 	int e = 0;
@@ -388,6 +400,7 @@ static char *event_of(const struct wide *w, size_t k)
 				     : mem_printf("%s_%zu", w->t.o->name, k);
 }
 
+/* Adds a condition to others, if it is one. */
 static void both(char **filter, const char *more)
 {
 	if (*more)
@@ -400,6 +413,8 @@ static char *age_filter(const struct wide *w)
 	return w->t.s->expire_ns ? mem_printf("age <= %" PRIu64, w->t.s->expire_ns) : mem_strdup("");
 }
 
+/* The histogram of the stage's first event: the statement's own one, or the one that the last
+ * stage made. */
 static void write_left(const struct stage *s, const char *keys, char *const *filters,
 		       struct sql_writes *out)
 {
@@ -417,6 +432,8 @@ static void write_left(const struct stage *s, const char *keys, char *const *fil
 	free(name);
 }
 
+/* The histogram of the stage's second event, which makes the stage's synthetic one where the
+ * keys match. */
 static void write_right(const struct stage *s, const char *keys, char *const *filters,
 			struct sql_writes *out)
 {
@@ -453,6 +470,8 @@ static int read_open(struct stage *s, const char *left, const char *right)
 	return 0;
 }
 
+/* Everything of the stage is known before it is written: the synthetic event stands first in the
+ * writes. */
 static int write_stage(struct stage *s, char *const *filters, const char *last,
 		       struct sql_writes *out)
 {
@@ -480,6 +499,7 @@ static int write_stage(struct stage *s, char *const *filters, const char *last,
 	return e;
 }
 
+/* Makes a stage's texts, and frees them. */
 static int run_stage(struct wide *w, size_t k, char *const *filters, const char *last,
 		     struct sql_writes *out)
 {
@@ -543,6 +563,8 @@ static int write_value(struct wide *w, size_t i, FILE *to)
 	return e;
 }
 
+/* Keys and values of the groups' histogram. A histogram has to have a key: 0 where there is no
+ * group. */
 static int write_lists(struct wide *w, FILE *to)
 {
 	int e = 0;
@@ -562,6 +584,8 @@ static int write_lists(struct wide *w, FILE *to)
 	return e;
 }
 
+/* The histogram whose rows are the groups, on the last event. The SELECT over them goes with it
+ * to *out. */
 static int write_groups(struct wide *w, const char *filter, struct sql_writes *out)
 {
 	char *text;
@@ -604,6 +628,7 @@ static int check_records(const struct wide *w)
 	return 0;
 }
 
+/* A statement of one event is always a histogram, as in sqlhist. */
 static bool is_grouped(const struct wide *w)
 {
 	bool calls = w->t.s->groups.n || w->n_sources == 1;
@@ -647,6 +672,8 @@ static void write_within(struct wide *w, struct sql_writes *out)
 				 w->open, w->open), true);
 }
 
+/* sqlhist's options act on a synthetic event of its own two histograms, which a wide statement
+ * does not have. */
 static int check_options(const struct wide *w)
 {
 	const struct sql_options *o = w->t.o;
@@ -660,7 +687,8 @@ static int check_options(const struct wide *w)
 	return 0;
 }
 
-/* Everything is known to be right before anything is written down. */
+/* Everything is known to be right before anything is written down. filters: by source; last: of
+ * the last event. */
 static int prepare(struct wide *w, char **filters, char **last)
 {
 	char *age;
@@ -689,6 +717,7 @@ static int prepare(struct wide *w, char **filters, char **last)
 	return 0;
 }
 
+/* The writes in the order in which they are to be made: what a line reads is there before it. */
 static int write_all(struct wide *w, char *const *filters, const char *last,
 		     struct sql_writes *out)
 {
@@ -714,6 +743,7 @@ static int write_all(struct wide *w, char *const *filters, const char *last,
 	return 0;
 }
 
+/* *t is copied; what it points to stays the caller's. */
 int wide_translate(const struct translation *t, struct sql_writes *out)
 {
 	char *filters[WIDE_SOURCES_MAX], *last = mem_strdup("");

@@ -11,11 +11,13 @@
 
 #define OPERATORS_MAX 3u  /* the kernel's, in one value */
 
+/* Valid until the statement is freed. */
 static const struct sql_expr *expr_at(const struct wide *w, size_t x)
 {
 	return &w->t.s->exprs.at[x];
 }
 
+/* The column's name, as `n` gives it. *column: which it is. */
 static int write_column(struct wide *w, struct sql_word word, const struct wide_names *n, FILE *to,
 			size_t *column)
 {
@@ -30,6 +32,8 @@ static int write_column(struct wide *w, struct sql_word word, const struct wide_
 	return 0;
 }
 
+/* One node of the expression and all below it. Conditions and functions have no value in a
+ * record. */
 static int write_part(struct wide *w, size_t x, const struct wide_names *n, FILE *to,
 		      unsigned *operators);
 
@@ -42,6 +46,7 @@ static void write_constant(int64_t number, FILE *to)
 		fprintf(to, "%" PRId64, number);
 }
 
+/* An operand that has operators itself stands in parentheses: the tree decides, not precedence. */
 static int write_operand(struct wide *w, size_t x, const struct wide_names *n, FILE *to,
 			 unsigned *operators)
 {
@@ -65,6 +70,7 @@ static int write_operand(struct wide *w, size_t x, const struct wide_names *n, F
 	return r;
 }
 
+/* operators counts those of the whole value, which the kernel bounds. */
 static int write_binary(struct wide *w, const struct sql_expr *e, const struct wide_names *n,
 			FILE *to, unsigned *operators)
 {
@@ -122,6 +128,7 @@ static int write_part(struct wide *w, size_t x, const struct wide_names *n, FILE
 	}
 }
 
+/* 0, or -EINVAL and the fault; what was written is then of no use. */
 int wide_write_expr(struct wide *w, size_t x, const struct wide_names *n, FILE *to)
 {
 	unsigned operators = 0;

@@ -107,6 +107,8 @@ static int write_condition(struct wide *w, size_t node, bool deferred, FILE *to)
 	return e;
 }
 
+/* Each condition goes to the event whose fields alone it has, as early as it can; others wait
+ * for the last event. */
 int wide_sort_conditions(struct wide *w, char **filters, char **last)
 {
 	int e = 0;

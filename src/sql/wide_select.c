@@ -11,11 +11,13 @@
 #include "hist/command.h"
 #include "sql/wide.h"
 
+/* Valid until the statement is freed. */
 static const struct sql_expr *expr_at(const struct wide *w, size_t x)
 {
 	return &w->t.s->exprs.at[x];
 }
 
+/* Whether a function over groups is in the expression: count(*), or a _COUNTER_. */
 bool wide_has_call(const struct wide *w, size_t x)
 {
 	const struct sql_expr *e = expr_at(w, x);
@@ -74,6 +76,7 @@ static size_t behind_label(const struct wide *w, size_t x)
 	return i == SQL_NONE ? x : w->t.s->items.at[i].expr;
 }
 
+/* Adds a key of the groups, if it is not there. Faults of the expression are found here. */
 static int add_key(struct wide *w, size_t x)
 {
 	const struct sql_expr *e = expr_at(w, x);
@@ -164,6 +167,7 @@ static int find_value(struct wide *w, struct sql_word at, size_t argument, const
 
 static int write_value(struct wide *w, size_t x, FILE *to);
 
+/* Whether a function may have this argument: a number of a record. */
 static int check_argument(struct wide *w, size_t x)
 {
 	const struct sql_expr *e = expr_at(w, x);
@@ -204,6 +208,7 @@ static int write_call(struct wide *w, const struct sql_expr *e, FILE *to)
 	return r;
 }
 
+/* A CAST that is no key has a value in a group only if it is a _COUNTER_. */
 static int write_cast(struct wide *w, size_t x, FILE *to)
 {
 	size_t value;
@@ -217,6 +222,7 @@ static int write_cast(struct wide *w, size_t x, FILE *to)
 	return r;
 }
 
+/* Each level in parentheses: precedence is the statement's, not SQLite's. */
 static int write_binary(struct wide *w, const struct sql_expr *e, FILE *to)
 {
 	int r;
@@ -244,6 +250,7 @@ static void write_string(const struct wide *w, struct sql_word word, FILE *to)
 	fputc('\'', to);
 }
 
+/* SQLite's word for it. */
 static int write_not(struct wide *w, const struct sql_expr *e, FILE *to)
 {
 	int r;
@@ -322,6 +329,7 @@ static void write_heading(const struct wide *w, const struct sql_item *i, FILE *
 	fputc('"', to);
 }
 
+/* The selected values by the columns of `answer`: kN, vN and n. */
 static int write_items(struct wide *w, FILE *to)
 {
 	const struct sql_statement *s = w->t.s;
@@ -339,6 +347,7 @@ static int write_items(struct wide *w, FILE *to)
 	return r;
 }
 
+/* Without ORDER BY nothing is written: rows come in the histogram's order. */
 static int write_order(struct wide *w, FILE *to)
 {
 	const struct sql_statement *s = w->t.s;
@@ -352,6 +361,7 @@ static int write_order(struct wide *w, FILE *to)
 	return r;
 }
 
+/* HAVING is a WHERE here: the groups are made already. */
 static int write_select(struct wide *w, FILE *to)
 {
 	const struct sql_statement *s = w->t.s;
@@ -369,6 +379,7 @@ static int write_select(struct wide *w, FILE *to)
 	return r;
 }
 
+/* Sets w->keys, w->values and w->select. 0, or -EINVAL and the fault. */
 int wide_group(struct wide *w)
 {
 	size_t n;
