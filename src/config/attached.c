@@ -40,12 +40,15 @@ bool attached_is_program(const char *bytes, size_t n)
 	return n >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);
 }
 
+/* Returns -EINVAL: `what` of the file cannot be what it says. */
 static int damaged(const struct program *p, const char *what, struct err *err)
 {
 	return err_set(err, EINVAL, "%s: its %s cannot be read: no configuration can be attached to it "
 		       "or found in it", p->path, what);
 }
 
+/* Reads n bytes at `at`, all or none. False: they are not all in the file, as it was when it was
+ * opened. */
 static bool read_at(const struct program *p, uint64_t at, void *to, uint64_t n)
 {
 	return at <= p->bytes && n <= p->bytes - at &&
@@ -54,6 +57,8 @@ static bool read_at(const struct program *p, uint64_t at, void *to, uint64_t n)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* The header, the table of sections and their names. A file without sections cannot have a
+ * configuration attached: there is no table to grow. */
 static int read_tables(struct program *p, struct err *err)
 {
 	const Elf64_Ehdr *h = &p->header;
@@ -77,6 +82,8 @@ static int read_tables(struct program *p, struct err *err)
 	return 0;
 }
 
+/* Finds the configuration by the section's name, and by the magic that its bytes begin with: the
+ * name alone may be anybody's. A section that is cut short is none. */
 static void find_section(struct program *p)
 {
 	const uint64_t size = p->table[p->header.e_shstrndx].sh_size;
@@ -92,6 +99,7 @@ static void find_section(struct program *p)
 	}
 }
 
+/* 0, or -EINVAL and *err; free_program() in any case. */
 static int read_program(struct program *p, struct err *err)
 {
 	struct stat st;
@@ -112,6 +120,7 @@ static void free_program(struct program *p)
 	free(p->names);
 }
 
+/* Returns the number of bytes. The program's file stays as it is. */
 int attached_read(int fd, const char *path, char *bytes, size_t size, struct err *err)
 {
 	struct program p = { .path = path, .fd = fd };
@@ -132,6 +141,7 @@ int attached_read(int fd, const char *path, char *bytes, size_t size, struct err
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+/* The first n bytes of the program's file, a part at a time. 0, or -errno. */
 static int copy_bytes(const struct program *p, int to, uint64_t n)
 {
 	char bytes[1 << 16];
@@ -162,7 +172,7 @@ static bool can_undo(const struct program *p)
 }
 
 /* The file as it was before: p is then of that file's contents. */
-static int undo(struct program *p, struct err *err)
+static int undo_attaching(struct program *p, struct err *err)
 {
 	p->bytes = p->origin.bytes;
 	p->header.e_shoff = p->origin.table;
@@ -175,7 +185,7 @@ static int undo(struct program *p, struct err *err)
 }
 
 /* Writes the section's bytes, the names and the table behind the file's end. */
-static int append(struct program *p, int to, const char *bytes, size_t n)
+static int append_section(struct program *p, int to, const char *bytes, size_t n)
 {
 	struct attached_origin origin = { MAGIC, p->bytes, p->header.e_shoff };
 	const unsigned count = p->header.e_shnum + !p->at;
@@ -217,17 +227,19 @@ static int forget_section(struct program *p, int to)
 	return pwrite(to, &none, sizeof(none), (off_t)at) == sizeof(none) ? 0 : -errno;
 }
 
+/* The file without the section that it had, then with the new one, if there are bytes (n). Its
+ * mode stays; owner and times are new. */
 static int write_program(struct program *p, int to, const char *bytes, size_t n, struct err *err)
 {
 	const bool undone = can_undo(p);
 	struct stat st;
-	int e = undone ? undo(p, err) : 0;
+	int e = undone ? undo_attaching(p, err) : 0;
 
 	if (e)
 		return e;
 	e = copy_bytes(p, to, p->bytes);
 	if (!e && n)
-		e = append(p, to, bytes, n);
+		e = append_section(p, to, bytes, n);
 	else if (!e && !undone)
 		e = forget_section(p, to);
 	if (!e && pwrite(to, &p->header, sizeof(p->header), 0) != sizeof(p->header))
@@ -237,6 +249,7 @@ static int write_program(struct program *p, int to, const char *bytes, size_t n,
 	return e ? err_set(err, -e, "%s cannot be written: %s", p->path, strerror(-e)) : 0;
 }
 
+/* n 0: detaches. The new file takes the old one's place when it is whole. */
 int attached_write(const char *path, const char *bytes, size_t n, struct err *err)
 {
 	struct program p = { .path = path, .fd = file_open(path, err) };

@@ -16,6 +16,7 @@
 
 /* --- places ------------------------------------------------------------------------------ */
 
+/* By counting: places are asked for faults, and there are few. */
 struct bootconfig_place bootconfig_place(const struct bootconfig *c, size_t at)
 {
 	struct bootconfig_place place = { 1, 1 };
@@ -42,6 +43,7 @@ int parsing_fault(struct parser *p, const char *where, const char *sentence)
 	return -EINVAL;
 }
 
+/* All blanks of isspace(), newlines too, as in the kernel. */
 static const char *skip_spaces(const char *at)
 {
 	while (isspace((unsigned char)*at))
@@ -57,6 +59,7 @@ static const char *trim_end(const char *begin, const char *end)
 	return end;
 }
 
+/* Behind the newline that ends the comment. */
 static const char *skip_comment(const char *at)
 {
 	at += strcspn(at, "\n");
@@ -65,6 +68,7 @@ static const char *skip_comment(const char *at)
 
 /* --- keys ------------------------------------------------------------------------------------ */
 
+/* Keys and values count alike, as in the kernel, whose nodes they are. */
 static int count_node(struct parser *p, const char *where)
 {
 	if (p->c->nodes == BOOTCONFIG_NODES_MAX)
@@ -73,6 +77,7 @@ static int count_node(struct parser *p, const char *where)
 	return 0;
 }
 
+/* Adds a key below `parent`, behind its other subkeys. Number 0 is the root. */
 static uint32_t add_key(struct bootconfig *c, uint32_t parent, const char *word, size_t n)
 {
 	const uint32_t added = (uint32_t)c->keys.n;
@@ -92,6 +97,7 @@ static uint32_t add_key(struct bootconfig *c, uint32_t parent, const char *word,
 	return added;
 }
 
+/* The subkey of that word; BOOTCONFIG_NONE: there is none. */
 static uint32_t find_child(const struct bootconfig *c, uint32_t key, const char *word, size_t n)
 {
 	uint32_t k = c->keys.at[key].child;
@@ -102,6 +108,7 @@ static uint32_t find_child(const struct bootconfig *c, uint32_t key, const char 
 	return k;
 }
 
+/* Letters, digits, - and _ only, and one at least. */
 static bool is_word(const char *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -170,6 +177,7 @@ static int take_value(struct parser *p, const char *at, struct bootconfig_value 
 	return *end == '#' ? '\n' : (unsigned char)*end;
 }
 
+/* Back to the key that was open around the brace. */
 static int close_brace(struct parser *p, const char *where)
 {
 	if (!p->depth)
@@ -178,6 +186,7 @@ static int close_brace(struct parser *p, const char *where)
 	return 0;
 }
 
+/* Adds the value, and takes over its text: it is freed if there are too many. */
 int parsing_value(struct parser *p, uint32_t key, const struct bootconfig_value *v)
 {
 	int e = count_node(p, p->c->text + v->at);
@@ -209,6 +218,7 @@ static int take_values(struct parser *p, uint32_t key, const char *at)
 	return end == '}' ? close_brace(p, p->at - 1) : 0;
 }
 
+/* `:=` takes away what the key had; their nodes count no more. */
 static void drop_values(struct bootconfig *c, uint32_t key)
 {
 	for (size_t i = 0; i < c->keys.at[key].values.n; i++)
@@ -238,6 +248,7 @@ static int take_assignment(struct parser *p, const char *op)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* KEY { : what follows is below the key. */
 static int open_brace(struct parser *p, const char *brace)
 {
 	uint32_t key;
@@ -335,6 +346,8 @@ int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, 
 	return e ? e : check_sizes(&p);
 }
 
+/* One byte more than there may be is read, so that parsing sees that it is too much. A program's
+ * file is known by its magic, and its section is read instead. */
 int bootconfig_read(struct bootconfig *c, const char *path, struct err *err)
 {
 	const bool is_input = !strcmp(path, "-");
@@ -377,6 +390,7 @@ void bootconfig_free(struct bootconfig *c)
 	*c = (struct bootconfig){ 0 };
 }
 
+/* Below `key`; a dot parts the words. An empty path is no key's. */
 uint32_t bootconfig_find(const struct bootconfig *c, uint32_t key, const char *path)
 {
 	const char *word = path, *dot;
@@ -390,6 +404,7 @@ uint32_t bootconfig_find(const struct bootconfig *c, uint32_t key, const char *p
 	return key;
 }
 
+/* The words from the root down, for free(). As deep as the grammar lets keys be. */
 char *bootconfig_path(const struct bootconfig *c, uint32_t key)
 {
 	char *up, *path;

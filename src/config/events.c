@@ -20,7 +20,9 @@ static const struct {
 	{ "synthetic", "fields", "synthetic_events", "", " ", true },
 };
 
-static void define(struct config_reading *r, const char *group, uint32_t event)
+/* The definition of an event whose group makes events: by its own values, before anything is
+ * written to its files. */
+static void define_event(struct config_reading *r, const char *group, uint32_t event)
 {
 	const char *name = r->c->keys.at[event].word;
 
@@ -41,6 +43,7 @@ static void define(struct config_reading *r, const char *group, uint32_t event)
 	}
 }
 
+/* A node `hist` may have several triggers below it, by number, and one of its own. */
 static void add_hists(struct config_reading *r, const char *dir, uint32_t event)
 {
 	const struct bootconfig *c = r->c;
@@ -64,13 +67,15 @@ static void add_hists(struct config_reading *r, const char *dir, uint32_t event)
 		reading_write(r, c->keys.at[hist].at, mem_printf("%s/trigger", dir), text, true);
 }
 
+/* The writes of one event. `known` of its keys is set on the way: what is left is told as
+ * unknown. */
 static void add_event(struct config_reading *r, const char *group, uint32_t event)
 {
 	char *dir = mem_printf("events/%s/%s", group, r->c->keys.at[event].word);
 	uint32_t k;
 
 	r->known[event] = true;
-	define(r, group, event);
+	define_event(r, group, event);
 	k = reading_find(r, event, "filter");
 	if (k != BOOTCONFIG_NONE)
 		reading_write(r, reading_place(r, k, 0), mem_printf("%s/filter", dir),

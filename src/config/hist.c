@@ -25,6 +25,7 @@ static void add_list(struct hist_text *h, const char *name)
 	free(values);
 }
 
+/* ":NAME=VALUE" for each key below `var`. */
 static void add_variables(struct hist_text *h)
 {
 	const struct bootconfig *c = h->r->c;
@@ -79,6 +80,7 @@ static void add_handler(struct hist_text *h, uint32_t key, const char *handler,
 	free(values);
 }
 
+/* "1 { ... }": one of several. */
 static bool is_numbered(const struct bootconfig *c, uint32_t key)
 {
 	return isdigit((unsigned char)*c->keys.at[key].word);
@@ -104,6 +106,8 @@ static void add_handlers(struct hist_text *h, const char *handler, const char *p
 		add_handler(h, node, handler, parameter);
 }
 
+/* The trigger, for free(); NULL: it is told what is missing. Every key that is looked for counts
+ * as known. */
 char *config_hist(struct config_reading *r, uint32_t key)
 {
 	static const struct { const char *name, *parameter; } handlers[] = {

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "config/parsing.h"
 
+/* JSON's blanks: fewer than isspace() has. */
 static void skip_blanks(struct parser *p)
 {
 	p->at += strspn(p->at, " \t\r\n");
@@ -105,6 +106,7 @@ static int take_number(struct parser *p, struct bootconfig_value *v)
 	return 0;
 }
 
+/* A string or a number, as one value of the key. */
 static int take_scalar(struct parser *p, uint32_t key)
 {
 	struct bootconfig_value v = { 0 };
@@ -118,6 +120,7 @@ static int take_scalar(struct parser *p, uint32_t key)
 	return e;
 }
 
+/* Behind the open bracket: values only, no arrays in arrays. */
 static int take_array(struct parser *p, uint32_t key)
 {
 	int e = 0;
@@ -135,7 +138,7 @@ static int take_array(struct parser *p, uint32_t key)
 static int take_object(struct parser *p);
 
 /* An object below the key. */
-static int enter(struct parser *p, uint32_t key, const char *brace)
+static int enter_object(struct parser *p, uint32_t key, const char *brace)
 {
 	const uint32_t outside = p->key;
 	int e;
@@ -150,6 +153,7 @@ static int enter(struct parser *p, uint32_t key, const char *brace)
 	return e;
 }
 
+/* A member's value: objects add subkeys, arrays and scalars add values, `true` adds nothing. */
 static int take_any(struct parser *p, uint32_t key)
 {
 	const char *at;
@@ -159,7 +163,7 @@ static int take_any(struct parser *p, uint32_t key)
 	if (*at != '{' && p->c->keys.at[key].values.n)
 		return parsing_fault(p, at, "Value is redefined");
 	if (take_byte(p, '{'))
-		return enter(p, key, at);
+		return enter_object(p, key, at);
 	if (take_byte(p, '['))
 		return take_array(p, key);
 	if (strncmp(at, "true", 4) || isalnum((unsigned char)at[4]))
@@ -168,6 +172,7 @@ static int take_any(struct parser *p, uint32_t key)
 	return 0;
 }
 
+/* "NAME": VALUE. A name may have dots, and "" stands for the key itself. */
 static int take_member(struct parser *p)
 {
 	const char *begin, *end;
@@ -200,6 +205,7 @@ static int take_object(struct parser *p)
 	return e;
 }
 
+/* p->at is at the text's first brace. 0, or -EINVAL and p->err. */
 int parsing_json(struct parser *p)
 {
 	int e;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 
+/* In double quotes, or in single ones if the text has double ones: no value has both. */
 void bootconfig_quote(struct out *out, const char *text)
 {
 	const char quote = strchr(text, '"') ? '\'' : '"';
@@ -50,6 +51,7 @@ static void list_key(const struct bootconfig *c, uint32_t key, struct out *out)
 		list_key(c, child, out);
 }
 
+/* "KEY = VALUES", a line for each key with values, or without subkeys. */
 void bootconfig_list(const struct bootconfig *c, struct out *out)
 {
 	list_key(c, 0, out);
@@ -57,6 +59,7 @@ void bootconfig_list(const struct bootconfig *c, struct out *out)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
+/* One value alone, several in an array, none as true. */
 static void json_values(const struct bootconfig_key *k, struct out *out)
 {
 	out_str(out, k->values.n > 1 ? "[" : "");
@@ -67,6 +70,7 @@ static void json_values(const struct bootconfig_key *k, struct out *out)
 	out_str(out, k->values.n > 1 ? "]" : k->values.n ? "" : "true");
 }
 
+/* A key with subkeys is an object, whose member "" has its own values. */
 static void json_key(const struct bootconfig *c, uint32_t key, struct out *out)
 {
 	const struct bootconfig_key *k = &c->keys.at[key];

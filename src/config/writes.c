@@ -15,6 +15,7 @@
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* All keys on the way count as known. */
 uint32_t reading_find(struct config_reading *r, uint32_t key, const char *path)
 {
 	uint32_t k = bootconfig_find(r->c, key, path);
@@ -33,6 +34,7 @@ void reading_know_all(struct config_reading *r, uint32_t key)
 			r->known[k] |= up == key;
 }
 
+/* Where value i stands, or the key, if it has no such value: for remarks. */
 size_t reading_place(const struct config_reading *r, uint32_t key, size_t i)
 {
 	const struct bootconfig_key *k = &r->c->keys.at[key];
@@ -40,6 +42,7 @@ size_t reading_place(const struct config_reading *r, uint32_t key, size_t i)
 	return i < k->values.n ? k->values.at[i].at : k->at;
 }
 
+/* Takes file and text over. append: `>>`. */
 void reading_write(struct config_reading *r, size_t at, char *file, char *text, bool append)
 {
 	*vec_add(&r->to->all) = (struct config_write){
@@ -56,6 +59,7 @@ void reading_remark(struct config_reading *r, size_t at, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* The key's values as one text, for free(); "" if it has none. */
 char *reading_join(const struct config_reading *r, uint32_t key, const char *separator)
 {
 	const struct bootconfig_key *k = &r->c->keys.at[key];
@@ -110,6 +114,7 @@ static void write_first(struct config_reading *r, const struct row *row, uint32_
 			      mem_strdup(k->values.at[0].text), false);
 }
 
+/* `echo 1 > FILE`, whatever the value is: the kernel looks only whether the key is there. */
 static void write_one(struct config_reading *r, const struct row *row, uint32_t key)
 {
 	reading_write(r, r->c->keys.at[key].at, mem_strdup(row->file), mem_strdup("1"), false);
@@ -130,6 +135,7 @@ static void write_size(struct config_reading *r, const struct row *row, uint32_t
 		reading_remark(r, at, "%s is no size (4096, 512K, 4M)", text);
 	else
 		reading_write(r, at, mem_strdup(row->file),
+			/* Less than a KiB is one: 0 would be refused. */
 			      mem_printf("%" PRIu64, n >> 10 ? n >> 10 : 1), false);
 	free(text);
 }
@@ -162,6 +168,7 @@ static void write_instance(struct config_reading *r, const struct row *row, uint
 	free(text);
 }
 
+/* A key that is known and does nothing here: `file` is the sentence that says why. */
 static void remark_key(struct config_reading *r, const struct row *row, uint32_t key)
 {
 	reading_remark(r, r->c->keys.at[key].at, "%s: %s", row->key, row->file);
@@ -186,6 +193,7 @@ static void write_files(struct config_reading *r, const struct row *row, uint32_
 	}
 }
 
+/* The node `event` has files of its own. */
 static void write_events(struct config_reading *r, const struct row *row, uint32_t key)
 {
 	config_events(r, key);
@@ -243,6 +251,7 @@ static const struct row nodes[] = {
 	{ NULL, NULL, NULL }
 };
 
+/* In the order of the rows, which is the kernel's, not in that of the text. */
 static void write_rows(struct config_reading *r, const struct row *rows, uint32_t key)
 {
 	for (const struct row *row = rows; row->key; row++) {
@@ -253,6 +262,7 @@ static void write_rows(struct config_reading *r, const struct row *rows, uint32_
 	}
 }
 
+/* ftrace.instance.I.*: the same keys, for the files of instance I. */
 static void write_instances(struct config_reading *r, uint32_t ftrace)
 {
 	const struct bootconfig *c = r->c;
@@ -309,6 +319,7 @@ static void remark_unknown(struct config_reading *r, uint32_t kernel)
 	}
 }
 
+/* A value that begins on a later line than its key, which newer kernels refuse. */
 static void remark_later(struct config_reading *r)
 {
 	const struct bootconfig *c = r->c;
@@ -322,6 +333,7 @@ static void remark_later(struct config_reading *r)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+/* kernel.* before ftrace.*, as the kernel's start has it. Remarks come last. */
 void config_writes(const struct bootconfig *c, struct config_writes *w)
 {
 	struct config_reading r = { .c = c, .to = w };

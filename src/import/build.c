@@ -41,12 +41,14 @@ void import_build_free(struct import_build *b)
 	free(b->command);
 }
 
+/* Returns the process's number. A process that executes another program is a new one here. */
 uint32_t import_process(struct import_build *b, uint32_t pid, const char *exe)
 {
 	*vec_add(&b->processes) = (struct import_process){ .pid = pid, .exe = mem_strdup(exe) };
 	return (uint32_t)b->processes.n - 1;
 }
 
+/* comm: cut to the trace's 16 bytes. */
 uint32_t import_thread(struct import_build *b, uint32_t process, uint32_t pid, uint32_t tid,
 		       const char *comm, struct err *err)
 {
@@ -62,7 +64,8 @@ uint32_t import_thread(struct import_build *b, uint32_t process, uint32_t pid, u
 	return (uint32_t)b->threads.n - 1;
 }
 
-/* A process has few files. */
+/* The number of the file in its process, made if there is none yet. A list is enough: a process
+ * has few files. */
 static uint32_t file_number(struct import_process *p, const char *file)
 {
 	for (size_t i = 0; i < p->files.n; i++)
@@ -72,6 +75,7 @@ static uint32_t file_number(struct import_process *p, const char *file)
 	return (uint32_t)p->files.n - 1;
 }
 
+/* FNV-1a of the name, begun with h. */
 static uint64_t hash_of(const char *name, uint64_t h)
 {
 	for (; *name; name++)
@@ -79,7 +83,7 @@ static uint64_t hash_of(const char *name, uint64_t h)
 	return h;
 }
 
-/* Functions whose hashes are equal stand behind the first of them. */
+/* Functions whose hashes are equal are sought from the first of them on. */
 uint32_t import_function(struct import_build *b, uint32_t process, const char *file,
 			 const char *name, struct err *err)
 {
@@ -110,6 +114,7 @@ static void add_record(struct import_thread *t, uint64_t ns, uint32_t value, enu
 		(struct import_record){ ns > last ? ns : last, value, (uint8_t)kind };
 }
 
+/* function: of the thread's process. */
 void import_enter(struct import_build *b, uint32_t thread, uint64_t ns, uint32_t function)
 {
 	b->threads.at[thread].depth++;
@@ -117,6 +122,7 @@ void import_enter(struct import_build *b, uint32_t thread, uint64_t ns, uint32_t
 	add_record(&b->threads.at[thread], ns, function, IMPORT_ENTER);
 }
 
+/* Ends the innermost call; an end without a call is left out. */
 void import_leave(struct import_build *b, uint32_t thread, uint64_t ns)
 {
 	if (!b->threads.at[thread].depth)
@@ -125,6 +131,8 @@ void import_leave(struct import_build *b, uint32_t thread, uint64_t ns)
 	add_record(&b->threads.at[thread], ns, 0, IMPORT_LEAVE);
 }
 
+/* n records are missing of this thread at this time. A number that a record has no room for is
+ * cut. */
 void import_lose(struct import_build *b, uint32_t thread, uint64_t ns, uint64_t n)
 {
 	b->lost += n;
@@ -170,6 +178,7 @@ static void add_module(struct import_writing *w, uint32_t process, uint32_t file
 	m->end = base + m->functions.n * STRIDE;
 }
 
+/* A process becomes an image: its file's name is all that is known of its command line. */
 static void add_process(struct import_writing *w, uint32_t process)
 {
 	const struct import_process *p = &w->build->processes.at[process];
@@ -184,6 +193,7 @@ static void add_process(struct import_writing *w, uint32_t process)
 	*vec_add(&w->ids) = ids;
 }
 
+/* Sums of the trace's head, before anything is written. */
 static void count_records(const struct import_thread *t, struct trace_thread *out,
 			  struct trace_total *total)
 {
@@ -200,6 +210,7 @@ static void count_records(const struct import_thread *t, struct trace_thread *ou
 	total->lost += out->lost;
 }
 
+/* Returns the time of the first record of all; 0: there is none. */
 static uint64_t add_threads(struct import_writing *w)
 {
 	uint64_t first = UINT64_MAX;
@@ -218,6 +229,8 @@ static uint64_t add_threads(struct import_writing *w)
 	return first == UINT64_MAX ? 0 : first;
 }
 
+/* Fills the trace's information. Host and kernel are not known: the tool's data may come from
+ * anywhere. */
 static void describe(struct import_writing *w)
 {
 	struct trace_info *info = w->info;
@@ -270,6 +283,7 @@ static int write_batch(struct import_writing *w, uint32_t thread, struct err *er
 	for (; *next < t->records.n && n < BATCH; ++*next) {
 		const struct import_record *r = &t->records.at[*next];
 
+		/* What is lost, or far away in time, begins the next batch. */
 		if (r->kind == IMPORT_LOST || r->ns - last >= GAP_MOST)
 			break;
 		last = r->ns;
@@ -280,6 +294,7 @@ static int write_batch(struct import_writing *w, uint32_t thread, struct err *er
 	return store_records(w->store, thread, near, 0, lost, words, n, err);
 }
 
+/* A trace that was not written whole is removed. */
 int import_write(struct import_build *b, const char *path, struct err *err)
 {
 	struct import_writing w = { .build = b, .info = trace_info_new() };

@@ -13,6 +13,7 @@
 /* A thread's open calls: when they began. */
 struct graph_text_thread { uint32_t thread; VEC(uint64_t) begins; };
 
+/* The text has no processes: all threads are of one, the first thread's. */
 struct reading_graph {
 	struct import_build *build;
 	struct sp_map of_tid;     /* tid + 1 -> place in threads */
@@ -126,7 +127,9 @@ static struct graph_text_thread *thread_of(struct reading_graph *g, const struct
 	return &g->threads.at[g->threads.n - 1];
 }
 
-static int enter(struct reading_graph *g, struct graph_text_thread *t, const struct graph_line *l)
+/* The beginning of a call; without { it is all of the call. */
+static int enter_call(struct reading_graph *g, struct graph_text_thread *t,
+		      const struct graph_line *l)
 {
 	char *name = import_copy(l->name);
 	uint32_t function = import_function(g->build, 0, "trace.dat", name, g->err);
@@ -142,6 +145,7 @@ static int enter(struct reading_graph *g, struct graph_text_thread *t, const str
 	return 0;
 }
 
+/* An end without a beginning belongs to a call that began before the text. */
 static int take_graph_line(struct reading_graph *g, const struct graph_line *l)
 {
 	struct graph_text_thread *t = thread_of(g, l);
@@ -149,12 +153,13 @@ static int take_graph_line(struct reading_graph *g, const struct graph_line *l)
 	if (!t)
 		return -E2BIG;
 	if (l->entry)
-		return enter(g, t, l);
+		return enter_call(g, t, l);
 	if (t->begins.n)
 		import_leave(g->build, t->thread, t->begins.at[--t->begins.n] + l->duration);
 	return 0;
 }
 
+/* Lines that are no calls are counted as left out, but for the head (cpus=N) and empty ones. */
 int import_graph_text(struct import_build *b, const struct import_files *files, struct err *err)
 {
 	struct reading_graph g = { .build = b, .err = err };

@@ -33,7 +33,9 @@ static int read_all(int fd, const char *path, struct import_text *out, char **te
 	return n < 0 ? err_set(err, errno, "cannot read %s: %s", path, strerror(errno)) : 0;
 }
 
-static int get(void *of, const char *name, struct import_text *out, struct err *err)
+/* struct import_files.get: a file of the directory, or, by "", the path itself. What it reads
+ * stays until the import is over. */
+static int get_file(void *of, const char *name, struct import_text *out, struct err *err)
 {
 	struct opened *o = of;
 	char *path = *name ? mem_printf("%s/%s", o->path, name) : mem_strdup(o->path), *text;
@@ -72,11 +74,12 @@ static int name_error(const char *path, int r, struct err *err)
 	return r;
 }
 
+/* *result: as far as the import came; it is not set if there is no such file. */
 int import_trace(const char *path, const char *output, struct import_result *result,
 		 struct err *err)
 {
 	struct opened opened = { .path = path };
-	const struct import_files files = { get, &opened };
+	const struct import_files files = { get_file, &opened };
 	struct import_build build = { 0 };
 	struct stat st;
 	int r;

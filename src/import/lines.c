@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 
+/* A carriage return before the newline is no part of the line. */
 bool import_line(struct import_text *text, struct import_text *line)
 {
 	const char *end;
@@ -27,6 +28,7 @@ static void skip_blanks(struct import_text *t)
 		t->at++;
 }
 
+/* What stands before the next blank; moves behind the blanks. */
 struct import_text import_word(struct import_text *line)
 {
 	struct import_text word;
@@ -40,6 +42,7 @@ struct import_text import_word(struct import_text *line)
 	return word;
 }
 
+/* 16: it is no digit. */
 static unsigned digit_of(char c)
 {
 	return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
@@ -48,6 +51,7 @@ static unsigned digit_of(char c)
 				      : 16;
 }
 
+/* Moves behind the digits. False: there are none, or more than 64 bits have room for. */
 bool import_number(struct import_text *text, unsigned base, uint64_t *out)
 {
 	const char *begin = text->at;
@@ -59,6 +63,7 @@ bool import_number(struct import_text *text, unsigned base, uint64_t *out)
 	return text->at > begin;
 }
 
+/* SECONDS.FRACTION in nanoseconds; digits behind the ninth do not count. */
 bool import_seconds(struct import_text *text, uint64_t *ns)
 {
 	uint64_t seconds, scale = 100000000;
@@ -74,6 +79,7 @@ bool import_seconds(struct import_text *text, uint64_t *ns)
 	return true;
 }
 
+/* Moves behind `literal`, if the text begins with it. */
 bool import_literal(struct import_text *text, const char *literal)
 {
 	size_t n = strlen(literal);
@@ -84,6 +90,7 @@ bool import_literal(struct import_text *text, const char *literal)
 	return true;
 }
 
+/* KEY=VALUE among the words of a line; a value in quotes may have blanks. */
 bool import_value(struct import_text line, const char *key, struct import_text *out)
 {
 	while (line.at < line.end) {

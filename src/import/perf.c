@@ -34,11 +34,13 @@ struct reading_perf {
 
 /* --- lines ---------------------------------------------------------------------------- */
 
+/* NULL: the text does not have it. */
 static const char *find_last(struct import_text text, char c)
 {
 	return memrchr(text.at, c, (size_t)(text.end - text.at));
 }
 
+/* The text without blanks at both ends. */
 static struct import_text without_blanks(struct import_text text)
 {
 	while (text.at < text.end && isspace((unsigned char)*text.at))
@@ -126,6 +128,8 @@ static bool find_time(struct import_text line, uint64_t *ns, struct import_text 
 	return false;
 }
 
+/* Begins the next sample by its line. The frames' memory is used again. A frame on the same line
+ * is the whole stack. False: the line is none. */
 static bool take_head(struct reading_perf *p, struct import_text line)
 {
 	struct sample s = { .open = true, .period = 1 };
@@ -151,6 +155,7 @@ static bool take_head(struct reading_perf *p, struct import_text line)
 
 /* --- samples -------------------------------------------------------------------------- */
 
+/* The process of that pid; its name is that of the first thread seen. */
 static uint32_t process_of(struct reading_perf *p, uint32_t pid, const char *comm)
 {
 	uint64_t row = sp_map_get(&p->processes, (uint64_t)pid + 1);
@@ -162,6 +167,7 @@ static uint32_t process_of(struct reading_perf *p, uint32_t pid, const char *com
 	return (uint32_t)row;
 }
 
+/* The thread of the sample, made at its first one; UINT32_MAX and p->err: there are too many. */
 static uint32_t thread_of(struct reading_perf *p)
 {
 	const struct sample *s = &p->now;
@@ -180,6 +186,8 @@ static uint32_t thread_of(struct reading_perf *p)
 	return (uint32_t)row;
 }
 
+/* The symbol in its file, whose directory is left out. UINT32_MAX and p->err: there are too
+ * many. */
 static uint32_t function_of(struct reading_perf *p, uint32_t thread, const struct perf_frame *f)
 {
 	const char *slash = find_last(f->file, '/');
@@ -208,6 +216,7 @@ static int end_sample(struct reading_perf *p)
 	if (thread == UINT32_MAX)
 		return -E2BIG;
 	begin = p->now.ns > p->now.period ? p->now.ns - p->now.period : 0;
+	/* Samples of a thread do not overlap: a later one begins where the one before ends. */
 	begin = begin < p->ends.at[thread] ? p->ends.at[thread] : begin;
 	if (__builtin_add_overflow(begin, p->now.period, &end))
 		end = UINT64_MAX;
@@ -224,6 +233,7 @@ static int end_sample(struct reading_perf *p)
 	return 0;
 }
 
+/* A line that is no frame and no head is counted as left out. */
 int import_perf(struct import_build *b, const struct import_files *files, struct err *err)
 {
 	struct reading_perf p = { .build = b, .err = err };

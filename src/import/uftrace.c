@@ -43,6 +43,7 @@ struct uftrace_reading {
 
 /* --- symbols -------------------------------------------------------------------------- */
 
+/* Symbols of equal addresses may come in any order. */
 static int by_address(const void *a, const void *b)
 {
 	const struct uftrace_symbol *x = a, *y = b;
@@ -86,6 +87,8 @@ static const struct uftrace_symbol *symbol_at(const symbols *s, uint64_t at)
 	return n ? &s->at[n - 1] : NULL;
 }
 
+/* The function of an address by the session's mappings; one without a symbol has its address for
+ * a name. */
 static uint32_t name_function(struct uftrace_reading *u, struct uftrace_session *s,
 			      uint64_t address)
 {
@@ -150,6 +153,7 @@ static void read_mapping(struct import_text line, struct uftrace_session *s)
 	*vec_add(&s->maps) = m;
 }
 
+/* The mappings of a session. 0, or -errno and u->err: every session has to have them. */
 static int read_maps(struct uftrace_reading *u, struct uftrace_session *s)
 {
 	char *name = mem_printf("sid-%s.map", s->sid);
@@ -162,6 +166,7 @@ static int read_maps(struct uftrace_reading *u, struct uftrace_session *s)
 	return r;
 }
 
+/* KEY=NUMBER of the line. */
 static bool number_of(struct import_text line, const char *key, uint32_t *out)
 {
 	struct import_text value;
@@ -193,6 +198,8 @@ static int read_session(struct uftrace_reading *u, struct import_text line)
 	return read_maps(u, &u->sessions.at[u->sessions.n - 1]);
 }
 
+/* A line of task.txt: a session, a thread, or a fork, whose child is a thread and goes by its
+ * parent's session. */
 static int read_task(struct uftrace_reading *u, struct import_text line)
 {
 	struct uftrace_thread t;
@@ -241,6 +248,8 @@ static void end_deeper(struct uftrace_reading *u, uint32_t thread, uint64_t ns, 
 		import_leave(u->build, thread, ns);
 }
 
+/* A record of 64 bits behind its time: type, depth and address. Events of other kinds are left
+ * out. */
 static int take_record(struct uftrace_reading *u, struct uftrace_session *s, uint32_t thread,
 		       uint64_t ns, uint64_t word)
 {
@@ -291,6 +300,8 @@ static int read_records(struct uftrace_reading *u, const struct uftrace_thread *
 		if (thread == UINT32_MAX || u->build->threads.at[thread].process != s->process) {
 			const char *exe = u->build->processes.at[s->process].exe;
 
+			/* A record of another session than the one before: the process has
+			 * executed a program. */
 			comm = strrchr(exe, '/');
 			thread = import_thread(u->build, s->process, t->pid, t->tid,
 					       comm ? comm + 1 : exe, u->err);
@@ -326,6 +337,7 @@ static int read_threads(struct uftrace_reading *u)
 
 /* --- the directory -------------------------------------------------------------------- */
 
+/* The head of the data: byte order, size of words, and the command line. */
 static int read_info(struct uftrace_reading *u)
 {
 	struct import_text text, line;
@@ -366,6 +378,8 @@ static void end_reading(struct uftrace_reading *u)
 	sp_map_free(&u->parents);
 }
 
+/* 0, or -errno and *err. Texts of files are the caller's, which frees them after the trace is
+ * written. */
 int import_uftrace(struct import_build *b, const struct import_files *files, struct err *err)
 {
 	struct uftrace_reading u = { .build = b, .files = files, .err = err };

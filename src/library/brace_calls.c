@@ -50,6 +50,8 @@ static bool has_event(const struct call_step *s)
 	return s->kind == CALL_EVENT || (s->flags & CALL_ARGUMENTS);
 }
 
+/* The tracks' sink: steps wait until the program asks for them. A coroutine's stack is noted for
+ * its end. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct brace_calls *c = arg;
@@ -104,6 +106,8 @@ static int fill(struct brace_calls *c)
 
 /* --- records --------------------------------------------------------------------------------- */
 
+/* The function's number in the library's table; 0: it is not known. The range of the last one is
+ * looked at first: calls come in clusters. */
 static uint32_t number_of(struct brace_calls *c, const struct call_step *s)
 {
 	uint32_t image = c->t->info->threads.at[s->thread].image;
@@ -118,6 +122,7 @@ static uint32_t number_of(struct brace_calls *c, const struct call_step *s)
 	return r->number + (s->fn - r->first_id);
 }
 
+/* The library's number of the event that the step is of. */
 static uint32_t event_of(const struct brace_calls *c, const struct call_step *s)
 {
 	uint32_t index = s->event->fn;
@@ -198,6 +203,7 @@ put(struct brace_calls *c, const struct call_step *s, const struct brace_columns
 	return true;
 }
 
+/* library_try()'s. */
 static int fill_of(void *arg)
 {
 	return fill(arg);
@@ -257,6 +263,7 @@ struct calls_opening {
 	struct brace_calls *made;
 };
 
+/* Nothing of *o is kept but the trace, which counts its users. */
 static int open_calls(void *arg)
 {
 	struct calls_opening *o = arg;
@@ -300,6 +307,7 @@ int brace_calls_open(struct brace_trace *t, const struct brace_part *part,
 	return r;
 }
 
+/* Of a broken cursor nothing is freed: its data may be half changed (base/mem.h). */
 void brace_calls_close(struct brace_calls *c)
 {
 	if (!c || c->broken)
@@ -355,6 +363,8 @@ static void keep_text(struct library_slot *slot, const char *text, size_t n)
 	slot->value = (struct brace_value){ BRACE_TYPE_TEXT, 0, slot->text.at, n };
 }
 
+/* Field i of the record. A text is copied, since it has to end with a NUL and the event's bytes
+ * go with the next event. */
 static int find_value(void *arg)
 {
 	struct calls_question *a = arg;
@@ -395,6 +405,7 @@ const struct brace_value *brace_calls_field(struct brace_calls *c, uint32_t i)
 	return ask(c, on_event(c), find_value, &a) ? a.value : NULL;
 }
 
+/* The first field of that name. */
 static int find_name(void *arg)
 {
 	struct calls_question *a = arg;
@@ -416,6 +427,7 @@ int brace_calls_find(struct brace_calls *c, const char *field)
 	return ask(c, on_event(c), find_name, &a) ? (int)a.i : -library_error()->code;
 }
 
+/* What texts need is made at the first question. */
 static int make_line(void *arg)
 {
 	struct calls_question *a = arg;
@@ -433,6 +445,7 @@ const char *brace_calls_line(struct brace_calls *c)
 	return ask(c, on_event(c), make_line, &a) ? a.text : NULL;
 }
 
+/* The text of the last question goes. */
 static int make_arguments(void *arg)
 {
 	struct calls_question *a = arg;
