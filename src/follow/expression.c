@@ -12,9 +12,11 @@
 
 struct expression_parser { const char *text, *at; struct err *err; };
 
-static size_t column(const struct expression_parser *p) { return (size_t)(p->at - p->text); }
+/* Where the parser stands, for the caret. */
+static size_t column_at(const struct expression_parser *p) { return (size_t)(p->at - p->text); }
 
-#define WRONG(p, ...) err_at((p)->err, EINVAL, (p)->text, column(p), __VA_ARGS__)
+/* Sets *err to the sentence, with the caret where the parser stands. -EINVAL. */
+#define WRONG(p, ...) err_at((p)->err, EINVAL, (p)->text, column_at(p), __VA_ARGS__)
 
 static void skip_blanks(struct expression_parser *p)
 {
@@ -22,7 +24,7 @@ static void skip_blanks(struct expression_parser *p)
 }
 
 /* Takes the word if it comes next. */
-static bool take(struct expression_parser *p, const char *word)
+static bool take_word(struct expression_parser *p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -35,6 +37,8 @@ static bool take(struct expression_parser *p, const char *word)
 
 static bool is_name_byte(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
+/* Takes a name of C into `to`; *at: its place in the text. what: what is expected, for the
+ * sentence. */
 static int take_name(struct expression_parser *p, const char *what, char to[FOLLOW_NAME],
 		     size_t *at)
 {
@@ -49,7 +53,7 @@ static int take_name(struct expression_parser *p, const char *what, char to[FOLL
 		return WRONG(p, "a name has at most %u letters", FOLLOW_NAME - 1);
 	memcpy(to, p->at, n);
 	to[n] = '\0';
-	*at = column(p);
+	*at = column_at(p);
 	p->at += n;
 	return 0;
 }
@@ -76,9 +80,10 @@ static int take_type_name(struct expression_parser *p, struct follow_expression 
 	return e;
 }
 
+/* A negative number is taken in 64 bits, as the field's own are later (follow_place_fit()). */
 static int take_number(struct expression_parser *p, uint64_t *out)
 {
-	bool negative = take(p, "-");
+	bool negative = take_word(p, "-");
 	char *end;
 
 	skip_blanks(p);
@@ -102,23 +107,25 @@ static int take_number(struct expression_parser *p, uint64_t *out)
 static struct follow_name *add_name(struct expression_parser *p, struct follow_path *path)
 {
 	if (path->n < FOLLOW_NAMES) {
-		path->names[path->n] = (struct follow_name){ .at = column(p) };
+		path->names[path->n] = (struct follow_name){ .at = column_at(p) };
 		return &path->names[path->n++];
 	}
 	WRONG(p, "a path has at most %u names", FOLLOW_NAMES);
 	return NULL;
 }
 
+/* "[N]": its bracket has been taken. */
 static int take_index(struct expression_parser *p, struct follow_path *path)
 {
 	struct follow_name *name = add_name(p, path);
 	int e = name ? take_number(p, &name->index) : -EINVAL;
 
-	if (!e && !take(p, "]"))
+	if (!e && !take_word(p, "]"))
 		return WRONG(p, "] is expected here");
 	return e;
 }
 
+/* A field's name. pointer: it stood behind ->. */
 static int take_member(struct expression_parser *p, struct follow_path *path, bool pointer)
 {
 	struct follow_name *name = add_name(p, path);
@@ -129,21 +136,22 @@ static int take_member(struct expression_parser *p, struct follow_path *path, bo
 	return take_name(p, "a field's name", name->text, &name->at);
 }
 
+/* "a.b->c[1].d". out->end: behind its last word. */
 static int take_path(struct expression_parser *p, struct follow_path *path)
 {
 	int e = take_member(p, path, false);
 
 	while (!e) {
-		if (take(p, "["))
+		if (take_word(p, "["))
 			e = take_index(p, path);
-		else if (take(p, "->"))
+		else if (take_word(p, "->"))
 			e = take_member(p, path, true);
-		else if (take(p, "."))
+		else if (take_word(p, "."))
 			e = take_member(p, path, false);
 		else
 			break;
 	}
-	path->end = column(p);
+	path->end = column_at(p);
 	return e;
 }
 
@@ -158,7 +166,7 @@ static int take_comparison(struct expression_parser *p, enum follow_compare *out
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (take(p, words[i].word)) {
+		if (take_word(p, words[i].word)) {
 			*out = words[i].is;
 			return 0;
 		}
@@ -167,25 +175,28 @@ static int take_comparison(struct expression_parser *p, enum follow_compare *out
 	return WRONG(p, "a comparison is expected here: ==, !=, <, <=, > or >=");
 }
 
+/* "PATH [& MASK] COMPARISON NUMBER[/MASK]". Without a mask all bits count; a & that belongs to
+ * && is none. */
 static int take_condition(struct expression_parser *p, struct follow_condition *c)
 {
 	int e = take_path(p, &c->path);
 
 	c->mask = UINT64_MAX;
 	skip_blanks(p);
-	if (!e && strncmp(p->at, "&&", 2) && take(p, "&"))
+	if (!e && strncmp(p->at, "&&", 2) && take_word(p, "&"))
 		e = take_number(p, &c->mask);
 	if (!e)
 		e = take_comparison(p, &c->compare);
 	if (!e)
 		e = take_number(p, &c->value);
-	if (!e && take(p, "/")) {
+	if (!e && take_word(p, "/")) {
 		e = take_number(p, &c->mask);
 		c->value &= c->mask;
 	}
 	return e;
 }
 
+/* One condition at least, parted by &&. */
 static int take_conditions(struct expression_parser *p, struct follow_expression *out)
 {
 	int e;
@@ -194,10 +205,11 @@ static int take_conditions(struct expression_parser *p, struct follow_expression
 		if (out->n == FOLLOW_CONDITIONS)
 			return WRONG(p, "there are at most %u conditions", FOLLOW_CONDITIONS);
 		e = take_condition(p, &out->conditions[out->n++]);
-	} while (!e && take(p, "&&"));
+	} while (!e && take_word(p, "&&"));
 	return e;
 }
 
+/* Refuses what is left; else_what: what could stand there instead. */
 static int expect_end(struct expression_parser *p, const char *else_what)
 {
 	skip_blanks(p);
@@ -218,11 +230,13 @@ static int take_value(struct expression_parser *p, struct follow_expression *out
 	} else {
 		return WRONG(p, "any, or arg1 to arg%u, is expected here", FOLLOW_ARGUMENTS);
 	}
-	if (!take(p, "=="))
+	if (!take_word(p, "=="))
 		return WRONG(p, "== and the object's address are expected here");
 	return take_number(p, &out->value);
 }
 
+/* "$argN==..." is a value in any function; else a structure, whose functions are sought.
+ * `struct` and `class` may stand before it. */
 int follow_expression_parse(const char *text, struct follow_expression *out, struct err *err)
 {
 	struct expression_parser p = { text, text, err };
@@ -230,7 +244,7 @@ int follow_expression_parse(const char *text, struct follow_expression *out, str
 
 	*out = (struct follow_expression){ .text = text };
 	skip_blanks(&p);
-	if (take(&p, "$")) {
+	if (take_word(&p, "$")) {
 		e = take_value(&p, out);
 		return e ? e : expect_end(&p, "the end");
 	}
@@ -239,11 +253,13 @@ int follow_expression_parse(const char *text, struct follow_expression *out, str
 	else if (!strncmp(p.at, "class", 5) && (p.at[5] == ' ' || p.at[5] == '\t'))
 		p.at += 6;
 	e = take_type_name(&p, out);
-	if (!e && take(&p, "."))
+	if (!e && take_word(&p, "."))
 		e = take_conditions(&p, out);
 	return e ? e : expect_end(&p, out->n ? "&&, or the end," : "a dot, or the end,");
 }
 
+/* A value is right if the bits that the field does not have are all 0, or all 1: a negative
+ * number. */
 bool follow_place_fit(const struct follow_place *p, uint64_t *value)
 {
 	uint64_t high = *value & ~p->mask;
@@ -265,6 +281,7 @@ void follow_shown_free(struct follow_shown *s)
 	s->n = 0;
 }
 
+/* One path and its text, which is its label. */
 static int take_shown(struct expression_parser *p, struct follow_shown *out)
 {
 	const char *from;
@@ -288,7 +305,7 @@ int follow_shown_parse(const char *text, struct follow_shown *out, struct err *e
 	*out = (struct follow_shown){ .text = text };
 	do
 		e = take_shown(&p, out);
-	while (!e && take(&p, ","));
+	while (!e && take_word(&p, ","));
 	if (!e)
 		e = expect_end(&p, "a comma, or the end,");
 	if (e)

@@ -45,12 +45,14 @@ struct follow_totals follow_objects_totals(const struct follow_objects *all)
 
 /* --- objects ---------------------------------------------------------------------------- */
 
+/* Where the object is among the living ones, or is to be. */
 static size_t place_of(const struct follow_objects *all, uint32_t space, uint64_t address)
 {
 	return vec_bisect(&all->living, o,
 			  (*o)->space < space || ((*o)->space == space && (*o)->address < address));
 }
 
+/* NULL: no living object of that process has this address. */
 static struct follow_object *find_object(const struct follow_objects *all, uint32_t space,
 					 uint64_t address)
 {
@@ -60,6 +62,7 @@ static struct follow_object *find_object(const struct follow_objects *all, uint3
 	return o && o->space == space && o->address == address ? o : NULL;
 }
 
+/* A new object, in its place by address; numbers are given in the order of first calls. */
 static struct follow_object *add_object(struct follow_objects *all, uint32_t space,
 					uint64_t address)
 {
@@ -87,6 +90,7 @@ static void give_lines(struct follow_objects *all, struct follow_object *o)
 	o->continued = true;
 }
 
+/* What it still has to give comes first. */
 static void free_object(struct follow_objects *all, struct follow_object *o)
 {
 	give_lines(all, o);
@@ -106,6 +110,8 @@ static void let_go(struct follow_objects *all, struct follow_object *o)
 		}
 }
 
+/* Takes the object out of the living ones: the address may be given anew. function: that ended
+ * it. */
 static void end_object(struct follow_objects *all, struct follow_object *o, uint32_t function)
 {
 	size_t i = place_of(all, o->space, o->address);
@@ -134,6 +140,7 @@ static struct follow_task *task_of(struct follow_objects *all, const struct foll
 	return &all->tasks.at[i];
 }
 
+/* How many calls of the object are open on the task: its own depth, not the stack's. */
 static uint32_t depth_of(const struct follow_task *t, const struct follow_object *o)
 {
 	uint32_t depth = 0;
@@ -145,6 +152,7 @@ static uint32_t depth_of(const struct follow_task *t, const struct follow_object
 
 /* --- lines ------------------------------------------------------------------------------ */
 
+/* What every line has of its event; the caller adds depth, result and their kin. */
 static struct follow_line line_of(const struct follow_event *e)
 {
 	struct follow_line l = {
@@ -170,6 +178,7 @@ static uint32_t add_line(struct follow_objects *all, struct follow_object *o,
 	return (uint32_t)o->lines.n;
 }
 
+/* Open calls keep no line: their returns are lines of a later part. */
 static void give_all(struct follow_objects *all)
 {
 	for (size_t i = 0; i < all->living.n; i++)
@@ -213,6 +222,7 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 	}
 }
 
+/* Whether the return can be of this call. */
 static bool is_of(const struct object_call *c, const struct follow_event *e)
 {
 	return c->function == e->function && c->object->space == e->space &&
@@ -241,6 +251,7 @@ static bool close_call(struct follow_objects *all, struct follow_task *t,
 	return true;
 }
 
+/* What the function gave is an object, too, followed from here on, unless it is one already. */
 static void make_child(struct follow_objects *all, const struct follow_object *o,
 		       const struct follow_event *e, struct follow_line *l)
 {
@@ -254,6 +265,8 @@ static void make_child(struct follow_objects *all, const struct follow_object *o
 	l->child = child->number;
 }
 
+/* The call is found among the open ones, or the return is alone: tracing began within it. Lines
+ * know of each other, so that a leaf is printed as one. */
 static void take_return(struct follow_objects *all, const struct follow_event *e)
 {
 	struct follow_task *t = task_of(all, e);
@@ -283,6 +296,8 @@ static void take_return(struct follow_objects *all, const struct follow_event *e
 	let_go(all, o);
 }
 
+/* Memory is bounded: with too many lines all that there are go out, and objects continue in
+ * later parts. */
 void follow_objects_event(struct follow_objects *all, const struct follow_event *e)
 {
 	if (e->is_return)
@@ -301,6 +316,7 @@ static int by_number(const void *a, const void *b)
 	return (*x)->number < (*y)->number ? -1 : (*x)->number > (*y)->number;
 }
 
+/* All objects are given, those with open calls, too. */
 void follow_objects_end(struct follow_objects *all)
 {
 	while (all->ended.n)
@@ -315,6 +331,7 @@ void follow_objects_end(struct follow_objects *all)
 	all->tasks.n = 0;
 }
 
+/* Gives nothing: for an end after a fault. */
 void follow_objects_free(struct follow_objects *all)
 {
 	for (size_t i = 0; i < all->living.n; i++) {

@@ -40,6 +40,7 @@ static char *of_file(const char *path, struct err *err)
 			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
 }
 
+/* The mark that iptables and SO_MARK set. */
 static char *of_packet(const char *mark, struct err *err)
 {
 	return mem_printf("struct sk_buff.mark==%s", mark);
@@ -50,6 +51,7 @@ static char *of_task(const char *pid, struct err *err)
 	return mem_printf("struct task_struct.pid==%s", pid);
 }
 
+/* skc_num is the local port, in the machine's order. */
 static char *of_connection(const char *port, struct err *err)
 {
 	return mem_printf("struct sock.__sk_common.skc_num==%s", port);
@@ -61,6 +63,7 @@ names[] = {
 	{ "connection", of_connection },
 };
 
+/* What is no preset is the user's own expression. `packet` alone is all packets. */
 int follow_preset_read(const char *text, struct follow_preset *out, struct err *err)
 {
 	const char *colon = strchr(text, ':');
@@ -77,6 +80,7 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	return 0;
 }
 
+/* Types without a row have no usual end: their objects live to the end of the run. */
 void follow_preset_ends(struct follow_preset *p, const char *type)
 {
 	for (size_t i = 0; i < sizeof(usual_ends) / sizeof(*usual_ends); i++)

@@ -15,6 +15,7 @@
 
 static const char *const whys[] = { "", "field", "identity" };
 
+/* "?": a function that nobody described. */
 static const char *name_of(const struct follow_print *p, uint32_t function)
 {
 	const struct follow_function *f = p->function(p->context, function);
@@ -25,23 +26,25 @@ static const char *name_of(const struct follow_print *p, uint32_t function)
 /* --- values ----------------------------------------------------------------------------- */
 
 /* A number of so many bytes, with its sign. */
-static int64_t extend(uint64_t v, unsigned bytes)
+static int64_t extend_sign(uint64_t v, unsigned bytes)
 {
 	unsigned unused = 64 - 8 * (bytes ? bytes : 8);
 
 	return (int64_t)(v << unused) >> unused;
 }
 
+/* By the type that the function returns; what has no known type is an address. */
 static void print_result(const struct follow_function *f, uint64_t v, struct out *to)
 {
 	if (f->returns == FOLLOW_SIGNED)
-		out_printf(to, "%" PRId64, extend(v, f->bytes));
+		out_printf(to, "%" PRId64, extend_sign(v, f->bytes));
 	else if (f->returns == FOLLOW_UNSIGNED)
 		out_u64(to, f->bytes < 8 ? v & ((1ull << 8 * f->bytes) - 1) : v, 0, ' ');
 	else
 		out_printf(to, "0x%" PRIx64, v);
 }
 
+/* A field's number, by its type. */
 static void print_number(const struct follow_place *place, uint64_t v, struct out *to)
 {
 	if (place->pointer)
@@ -52,6 +55,7 @@ static void print_number(const struct follow_place *place, uint64_t v, struct ou
 		out_printf(to, "%" PRIu64, v);
 }
 
+/* The fields of an entry, LABEL=VALUE; "?": the memory could not be read there. */
 static void print_shown(const struct follow_print *p, const struct follow_line *l)
 {
 	for (uint32_t i = 0; i < p->plan->n_shown; i++) {
@@ -83,6 +87,8 @@ static void print_task(const struct follow_print *p, const struct follow_line *l
 	out_spaces(p->to, used < TASK_WIDTH ? TASK_WIDTH - used : 0);
 }
 
+/* Everything before the function: time in seconds, CPU, task, reason, duration. The depth
+ * indents by two. */
 static void print_columns(const struct follow_print *p, const struct follow_line *l,
 			  bool has_duration, uint64_t duration)
 {
@@ -132,6 +138,7 @@ static void print_comment(const struct follow_print *p, const struct follow_line
 	out_str(p->to, " */");
 }
 
+/* --max-graph-depth, counted within the object. */
 static bool is_hidden(const struct follow_print *p, const struct follow_line *l)
 {
 	return p->max_depth && l->depth >= p->max_depth;
@@ -164,6 +171,7 @@ static size_t print_line(const struct follow_print *p, const struct follow_objec
 	return leaf ? next_of(p, o, next) : next;
 }
 
+/* What is known of the object when its part is printed; a later part says so. */
 static void print_heading(const struct follow_print *p, const struct follow_object *o)
 {
 	out_printf(p->to, "# object %u%s: %s at 0x%" PRIx64 ", ", o->number,
@@ -180,6 +188,8 @@ static void print_heading(const struct follow_print *p, const struct follow_obje
 		       "#       TIME    | CPU  TASK-TID              | WHY      |    DURATION    |  FUNCTION CALLS\n");
 }
 
+/* A part of an object's graph, then an empty line. Flushed: objects end one after another while
+ * the run goes on. */
 void follow_print_object(const struct follow_print *p, const struct follow_object *o)
 {
 	size_t i = 0;
@@ -230,6 +240,7 @@ static void print_json_shown(const struct follow_print *p, const struct follow_l
 	}
 }
 
+/* The return value is a text: 64 bits would not be exact in every reader. */
 static void print_json_return(const struct follow_print *p, const struct follow_line *l)
 {
 	const struct follow_function *f = p->function(p->context, l->function);
@@ -247,6 +258,7 @@ static void print_json_return(const struct follow_print *p, const struct follow_
 		out_printf(p->to, ",\"child\":%u", l->child);
 }
 
+/* ipftrace2's members, with brace's own among them. */
 void follow_print_json_line(const struct follow_print *p, const struct follow_object *o,
 			    const struct follow_line *l)
 {

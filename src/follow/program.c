@@ -70,6 +70,8 @@ struct follow_program *follow_program_new(const struct trace_info *info,
 
 /* --- functions -------------------------------------------------------------------------- */
 
+/* How the result is printed, by the prototype. FOLLOW_VOID is 0: without a prototype there is
+ * none. */
 static void describe_result(const struct prototype_value *v, struct follow_function *f)
 {
 	static const uint8_t returns[] = {
@@ -84,11 +86,13 @@ static void describe_result(const struct prototype_value *v, struct follow_funct
 		f->returns = returns[v->type];
 }
 
+/* Whether the value has exactly this name in the prototype. */
 static bool is_named(const struct prototype_value *v, const char *name)
 {
 	return v->name && v->name_bytes == strlen(name) && !memcmp(v->name, name, v->name_bytes);
 }
 
+/* Whether the user, or a preset, named the function as an end. */
 static bool ends_object(const struct follow_program_wish *wish, const char *name)
 {
 	for (const char *const *end = wish->ends; *end; end++)
@@ -97,6 +101,8 @@ static bool ends_object(const struct follow_program_wish *wish, const char *name
 	return false;
 }
 
+/* A function by its image and id. A prototype that does not parse has no parameters: its calls
+ * are then of no object. */
 static struct program_function *make_function(struct follow_program *p, uint32_t image,
 					      uint32_t id)
 {
@@ -123,6 +129,7 @@ static struct program_function *make_function(struct follow_program *p, uint32_t
 	return f;
 }
 
+/* The order of `known`. */
 static bool is_before(const struct program_function *f, uint32_t image, uint32_t id)
 {
 	return f->image < image || (f->image == image && f->id < id);
@@ -150,12 +157,14 @@ const struct follow_function *follow_program_function(const struct follow_progra
 
 /* --- which objects ---------------------------------------------------------------------- */
 
+/* Where the object is among the followed ones, or is to be. */
 static size_t place_of(const struct follow_program *p, uint32_t space, uint64_t address)
 {
 	return vec_bisect(&p->objects, o,
 			  o->space < space || (o->space == space && o->address < address));
 }
 
+/* Valid until an object is added or removed. */
 static struct living_object *find_object(const struct follow_program *p, uint32_t space,
 					 uint64_t address)
 {
@@ -188,6 +197,7 @@ static bool add_object(struct follow_program *p, uint32_t space, uint64_t addres
 	return true;
 }
 
+/* Its address may be another object's from now on. */
 static void remove_object(struct follow_program *p, struct living_object *o)
 {
 	size_t i = (size_t)(o - p->objects.at);
@@ -211,6 +221,7 @@ static bool take_record(const struct event *e, struct call_record *r)
 	return true;
 }
 
+/* The 8 bytes at `at`; 0 where the record does not have them all. */
 static uint64_t word_at(const struct call_record *r, uint32_t at)
 {
 	uint64_t v = 0;
@@ -236,6 +247,8 @@ static bool read_number(const struct call_record *r, const struct prototype_valu
 	return true;
 }
 
+/* A text of the record, by the place and length that its 4 bytes say; false: it was not read, or
+ * lies outside. */
 static bool read_text(const struct call_record *r, const struct prototype_value *v,
 		      char out[FOLLOW_TEXT])
 {
@@ -251,7 +264,8 @@ static bool read_text(const struct call_record *r, const struct prototype_value 
 	return true;
 }
 
-static bool compare(const struct follow_test *t, uint64_t v)
+/* Both values are in the field's form already: signed fields have all 64 bits of their sign. */
+static bool compare_value(const struct follow_test *t, uint64_t v)
 {
 	uint64_t than = t->value;
 	bool below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
@@ -274,6 +288,8 @@ static const struct prototype_value *field_at(const struct prototype *p, uint32_
 	return at < p->n ? &p->parameters[at] : NULL;
 }
 
+/* Whether all conditions hold for the object whose fields begin at `at`. What could not be read
+ * does not pass. */
 static bool passes(const struct follow_plan *plan, const struct prototype *p, uint32_t at,
 		   const struct call_record *r)
 {
@@ -282,13 +298,14 @@ static bool passes(const struct follow_plan *plan, const struct prototype *p, ui
 		uint64_t n;
 
 		if (!v || !read_number(r, v, &plan->tests[i].place, &n) ||
-		    !compare(&plan->tests[i], n & plan->tests[i].mask))
+		    !compare_value(&plan->tests[i], n & plan->tests[i].mask))
 			return false;
 	}
 	return true;
 }
 
-static void show(const struct follow_plan *plan, const struct prototype *p, uint32_t at,
+/* Fields to be shown stand behind those of the conditions. A bit of e->valid each: it was read. */
+static void show_fields(const struct follow_plan *plan, const struct prototype *p, uint32_t at,
 		 const struct call_record *r, struct follow_event *e)
 {
 	for (uint32_t i = 0; i < plan->n_shown; i++) {
@@ -303,6 +320,7 @@ static void show(const struct follow_plan *plan, const struct prototype *p, uint
 
 /* --- events ----------------------------------------------------------------------------- */
 
+/* What all events have. Objects' space is their process. */
 static struct follow_event begin_event(const struct follow_program *p, const struct call_step *s,
 				       uint32_t function, uint64_t object)
 {
@@ -353,6 +371,7 @@ static uint8_t why_followed(struct follow_program *p, uint32_t space, uint64_t o
 	return FOLLOW_BY_FIELD;
 }
 
+/* Whether one argument of the call has been this object: it counts once. */
 static bool has_object(const struct program_call *c, uint64_t object)
 {
 	for (uint32_t i = 0; i < c->n; i++)
@@ -382,7 +401,7 @@ static void take_argument(struct follow_program *p, const struct call_step *s,
 	e.first = first;
 	e.single = s->kind == CALL_ONLY;
 	if (p->wish->recording.type)
-		show(p->wish->recording.plan, &f->prototype, at, r, &e);
+		show_fields(p->wish->recording.plan, &f->prototype, at, r, &e);
 	c->objects[c->n++] = object;
 	p->sink(p->context, &e);
 	o = f->is.flags & FOLLOW_ENDS ? find_object(p, space, object) : NULL;
@@ -406,6 +425,7 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 	}
 }
 
+/* By value: the argument registers as they were recorded, without a prototype. */
 static void take_registers(struct follow_program *p, const struct call_step *s,
 			   const struct call_record *r, struct program_call *c)
 {
@@ -417,7 +437,9 @@ static void take_registers(struct follow_program *p, const struct call_step *s,
 			take_argument(p, s, r, c, wish->value, 0, true);
 }
 
-static void enter(struct follow_program *p, const struct call_step *s)
+/* A call whose arguments were not recorded may have had an object: it is counted as blind. Calls
+ * without an object are not kept. */
+static void enter_call(struct follow_program *p, const struct call_step *s)
 {
 	struct program_stack *stack;
 	struct program_call c = { .depth = s->depth };
@@ -458,7 +480,9 @@ static bool renew_objects(struct follow_program *p, const struct call_step *s, u
 	return add_object(p, space, s->value);
 }
 
-static void leave(struct follow_program *p, const struct call_step *s)
+/* The return of a call with objects, told for each of them. An end that brace made up (the
+ * trace's) tells nothing. */
+static void leave_call(struct follow_program *p, const struct call_step *s)
 {
 	struct program_stack *stack = stack_of(p, s);
 	struct program_call c;
@@ -487,13 +511,14 @@ static void take_step(void *arg, const struct call_step *s)
 	struct follow_program *p = arg;
 
 	switch ((enum call_kind)s->kind) {
-	case CALL_ENTER: case CALL_ONLY: enter(p, s); return;
-	case CALL_LEAVE: leave(p, s); return;
+	case CALL_ENTER: case CALL_ONLY: enter_call(p, s); return;
+	case CALL_LEAVE: leave_call(p, s); return;
 	case CALL_LOST: p->losses.records += s->count; return;
 	default: return;
 	}
 }
 
+/* Events come by time, from all threads. */
 void follow_program_take(struct follow_program *p, const struct event *e)
 {
 	tracks_feed(&p->tracks, tracks_lane(&p->tracks, e->thread), e, take_step, p);

@@ -26,6 +26,7 @@ static bool place_chain(const struct sym_chain *c, struct follow_place *out)
 	return true;
 }
 
+/* The place of a number within what its last load gives. */
 static void place_number(const struct sym_fetched *f, struct follow_place *out)
 {
 	unsigned bits = f->bits ? f->bits : 8u * f->size;
@@ -79,6 +80,7 @@ static int place_field(struct sym_structure *st, const char *user, const struct 
 				   FOLLOW_STEPS);
 }
 
+/* The value is taken in the field's bits; one that it can never have is a fault of the text. */
 static int plan_condition(struct sym_structure *st, const char *user,
 			  const struct follow_condition *c, struct follow_test *out,
 			  struct err *err)
@@ -108,6 +110,7 @@ static int plan_shown(struct sym_structure *st, const char *user, const struct f
 	return place_field(st, user, path, is_object, true, out, err);
 }
 
+/* 0, or -EINVAL and *err with the place in the user's text. */
 int follow_program_plan(struct sym_structure *st, const struct follow_expression *x,
 			const struct follow_shown *shown, struct follow_plan *out,
 			struct err *err)

@@ -29,12 +29,14 @@ struct brace_rows {
 
 /* --- reports --------------------------------------------------------------------------------- */
 
+/* The columns of a report's rows, in the order that include/brace.h tells. */
 static const enum summary_column report_columns[] = {
 	SUMMARY_NAME, SUMMARY_MODULE, SUMMARY_CALLS, SUMMARY_TOTAL, SUMMARY_SELF, SUMMARY_MIN,
 	SUMMARY_MEAN, SUMMARY_P50, SUMMARY_P99, SUMMARY_MAX,
 };
 #define REPORT_COLUMNS (sizeof(report_columns) / sizeof(*report_columns))
 
+/* A report's; the trace is closed by the caller. */
 static void free_rows(struct brace_rows *r)
 {
 	summary_free(&r->summary);
@@ -59,6 +61,7 @@ static int summarize(struct brace_rows *r, const struct brace_part *part)
 	return failed ? failed : summary_make(&in, 1, &r->summary, library_error());
 }
 
+/* What brace_report_open() is asked, and what open_report() makes of it. */
 struct report_opening {
 	struct brace_trace *t;
 	const struct brace_part *part;
@@ -66,6 +69,7 @@ struct report_opening {
 	struct brace_rows *made;
 };
 
+/* Within library_try(): nothing is kept if it fails. */
 static int open_report(void *arg)
 {
 	struct report_opening *o = arg;
@@ -114,6 +118,7 @@ static enum summary_column report_column(const struct brace_rows *r, unsigned co
 	return row->timed && !(c == SUMMARY_SELF && r->summary.cut) ? c : SUMMARY_COLUMNS_N;
 }
 
+/* Texts are the columns that are no numbers. */
 static enum brace_type report_type(const struct brace_rows *r, unsigned column)
 {
 	enum summary_column c = report_column(r, column);
@@ -130,6 +135,7 @@ static int64_t report_int(const struct brace_rows *r, unsigned column)
 	return c < SUMMARY_NUMBERS ? (int64_t)r->summary.rows.at[r->row - 1].value[c] : 0;
 }
 
+/* A number as text stays valid until the next question of these rows. */
 static const char *report_text(struct brace_rows *r, unsigned column)
 {
 	const struct summary_row *row = &r->summary.rows.at[r->row - 1];
@@ -149,6 +155,7 @@ static const char *report_text(struct brace_rows *r, unsigned column)
 
 /* --- queries --------------------------------------------------------------------------------- */
 
+/* What is asked of a query: to be opened (t), or to run (sql). */
 struct query_question {
 	struct brace_trace *t;
 	struct brace_query *q;
@@ -156,6 +163,7 @@ struct query_question {
 	struct brace_rows *made;
 };
 
+/* query_stay_alone(): the library starts no thread. */
 static int open_query(void *arg)
 {
 	struct query_question *o = arg;
@@ -182,6 +190,7 @@ int brace_query_open(struct brace_trace *t, struct brace_query **out)
 	return r;
 }
 
+/* Rows keep their query open: it is closed with the last of them. */
 static int run_query(void *arg)
 {
 	struct query_question *o = arg;
@@ -219,6 +228,7 @@ void brace_query_close(struct brace_query *q)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* 1: a row; 0: the end; -errno. */
 static int step_rows(void *arg)
 {
 	struct brace_rows *r = arg;
@@ -226,6 +236,7 @@ static int step_rows(void *arg)
 	return query_rows_next(r->rows, library_error());
 }
 
+/* A report's rows are all made already. */
 int brace_rows_next(struct brace_rows *r)
 {
 	int got;
@@ -252,6 +263,7 @@ const char *brace_rows_name(const struct brace_rows *r, unsigned column)
 		     : summary_column_words[report_columns[column]];
 }
 
+/* What is asked beside a row, or of a broken query, has no value. */
 static bool has_value(const struct brace_rows *r, unsigned column)
 {
 	return r->on_row && column < brace_rows_count(r) && !(r->of && r->of->broken);
@@ -292,6 +304,7 @@ const char *brace_rows_text(const struct brace_rows *r, unsigned column)
 		     : report_text((struct brace_rows *)r, column);
 }
 
+/* A broken query's rows stay in memory, as the query does. */
 void brace_rows_close(struct brace_rows *r)
 {
 	if (!r)

@@ -9,6 +9,7 @@
 
 /* --- formats ------------------------------------------------------------------------- */
 
+/* Parsed at the first question; NULL: its text is no format. */
 const struct event_format *library_format(struct library_formats *f, const struct trace_info *info,
 					  size_t event)
 {
@@ -34,6 +35,7 @@ void library_formats_free(struct library_formats *f)
 
 /* --- numbers of functions and events ------------------------------------------------- */
 
+/* By image, then by the first id. */
 static int by_id(const void *a, const void *b)
 {
 	const struct library_range *x = a, *y = b;
@@ -68,6 +70,7 @@ static void number_functions(struct brace_trace *t)
 	t->functions.n = number;
 }
 
+/* NULL: no module of the image has the id. */
 const struct library_range *library_range_of(const struct brace_trace *t, uint32_t image,
 					     uint32_t id)
 {
@@ -81,6 +84,7 @@ const struct library_range *library_range_of(const struct brace_trace *t, uint32
 
 #define EVENT_INDICES_MOST 65536u /* more than records can tell apart */
 
+/* By index: records name events so. */
 static void number_events(struct brace_trace *t)
 {
 	for (size_t i = 0; i < t->info->events.n; i++) {
@@ -136,6 +140,7 @@ static void describe_processes(struct brace_trace *t)
 	}
 }
 
+/* The texts are the trace's, as all that is told here. */
 static void describe_settings(struct brace_trace *t)
 {
 	for (size_t i = 0; i < t->info->settings.n; i++) {
@@ -181,6 +186,8 @@ struct trace_opening {
 	struct brace_trace *made;
 };
 
+/* All of it happens before anybody else has the trace: what it makes is constant from then on,
+ * but for what is described at need. */
 static int open_trace(void *arg)
 {
 	struct trace_opening *o = arg;
@@ -222,12 +229,14 @@ int brace_trace_open_memory(const char *name, const void *bytes, size_t n,
 	return r;
 }
 
+/* Cursors of several threads share a trace: its users are counted atomically. */
 struct brace_trace *library_trace_keep(struct brace_trace *t)
 {
 	atomic_fetch_add(&t->refs, 1);
 	return t;
 }
 
+/* Names are made for the description, and are its own. */
 static void free_functions(struct brace_trace *t)
 {
 	for (size_t i = 0; i < t->functions.n; i++)
@@ -270,6 +279,7 @@ const struct brace_info *brace_trace_info(const struct brace_trace *t)
 	return &t->about;
 }
 
+/* Nanoseconds since 1970, as the two clocks stood when the recording began. */
 int64_t brace_trace_realtime(const struct brace_trace *t, uint64_t time)
 {
 	const struct trace_clock *c = &t->info->clock;
@@ -315,6 +325,7 @@ const struct brace_thread *brace_trace_thread(struct brace_trace *t, uint32_t i)
 
 struct trace_question { struct brace_trace *t; uint32_t i; };
 
+/* A function that no module has is described, too: its name says so. */
 static int describe_function(void *arg)
 {
 	struct trace_question *a = arg;
@@ -344,6 +355,7 @@ uint32_t brace_trace_function_count(const struct brace_trace *t)
 	return (uint32_t)t->functions.n;
 }
 
+/* Described at the first question, and kept: the pointer stays valid as long as the trace. */
 const struct brace_function *brace_trace_function(struct brace_trace *t, uint32_t i)
 {
 	struct trace_question a = { .t = t, .i = i };
@@ -359,6 +371,7 @@ const struct brace_function *brace_trace_function(struct brace_trace *t, uint32_
 
 /* --- events -------------------------------------------------------------------------- */
 
+/* An event whose format does not parse has no fields. */
 static int describe_event(void *arg)
 {
 	struct trace_question *a = arg;

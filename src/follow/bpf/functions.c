@@ -25,6 +25,8 @@ typedef VEC(struct taker) taker_list;
 
 /* --- BTF -------------------------------------------------------------------------------- */
 
+/* How many argument registers a parameter takes; a structure that is passed in memory takes none
+ * (arch's rule). */
 static unsigned registers_of(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = follow_types_plain(btf, id);
@@ -49,6 +51,7 @@ static int find_register(const struct btf *btf, const struct btf_type *prototype
 	return -1;
 }
 
+/* What BTF says of the result: its kind and size, for printing. */
 static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
 {
 	const struct btf_type *type = follow_types_plain(btf, id);
@@ -66,6 +69,7 @@ static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
 	}
 }
 
+/* Whether the user, or a preset, named the function as an end. */
 static bool ends_object(const struct follow_wish *wish, const char *name)
 {
 	for (const char *const *end = wish->ends; *end; end++)
@@ -74,6 +78,8 @@ static bool ends_object(const struct follow_wish *wish, const char *name)
 	return false;
 }
 
+/* All functions of a module's BTF that take the type. The module's own types are behind
+ * m->first. */
 static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
 			taker_list *out)
 {
@@ -103,6 +109,7 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 
 /* --- where they are ---------------------------------------------------------------------- */
 
+/* By name, then by module. */
 static int compare_takers(const void *a, const void *b)
 {
 	const struct taker *x = a, *y = b;
@@ -120,6 +127,7 @@ static struct taker *find_taker(const taker_list *l, const char *name, const cha
 	return i < l->n && !compare_takers(&l->at[i], &key) ? &l->at[i] : NULL;
 }
 
+/* kernel_functions_each()'s: true goes on. */
 static bool take_place(void *context, const struct kernel_function *f)
 {
 	struct taker *t = find_taker(context, f->name, f->module);
@@ -167,6 +175,7 @@ static bool take_symbols(const taker_list *l)
 
 /* --- which are watched -------------------------------------------------------------------- */
 
+/* -l, -L and -n, as for all tracers. */
 static bool is_chosen(const struct follow_wish *wish, const struct taker *t)
 {
 	if (wish->filter->patterns.n && !function_list_match(wish->filter, t->name, t->module))
@@ -193,7 +202,9 @@ static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, s
 	return is_chosen(wish, t) ? &c->watched : &c->unchosen;
 }
 
-static void keep(const struct follow_wish *wish, const taker_list *l, struct follow_functions *out)
+/* Counts every function in one class of the census, and keeps those that are watched. */
+static void keep_watched(const struct follow_wish *wish, const taker_list *l,
+			 struct follow_functions *out)
 {
 	struct follow_census *c = &out->census;
 
@@ -236,8 +247,10 @@ static int check_end(const char *end, const taker_list *takers, const struct fol
 		      type);
 }
 
-static int check(const struct follow_wish *wish, const taker_list *takers,
-		 const struct follow_functions *f, struct err *err)
+/* What the user has to be told before anything is attached. Ends of a preset may be missing:
+ * kernels differ. */
+static int check_functions(const struct follow_wish *wish, const taker_list *takers,
+			   const struct follow_functions *f, struct err *err)
 {
 	const char *type = wish->expression->type;
 	int e = 0;
@@ -254,6 +267,7 @@ static int check(const struct follow_wish *wish, const taker_list *takers,
 	return e;
 }
 
+/* 0, or -errno and *err; follow_functions_free() in any case. */
 int follow_functions_find(const struct follow_types *t, const struct follow_wish *wish,
 			  const char *tracing, struct follow_functions *out, struct err *err)
 {
@@ -270,8 +284,8 @@ int follow_functions_find(const struct follow_types *t, const struct follow_wish
 		e = err_set(err, ENOENT,
 			    "/proc/kallsyms tells no addresses: sysctl kernel.kptr_restrict=1");
 	if (!e) {
-		keep(wish, &takers, out);
-		e = check(wish, &takers, out, err);
+		keep_watched(wish, &takers, out);
+		e = check_functions(wish, &takers, out, err);
 	}
 	vec_free(&takers);
 	return e;

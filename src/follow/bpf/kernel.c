@@ -68,6 +68,7 @@ const struct follow_function *follow_kernel_function(const struct follow_kernel 
 
 /* --- loading ---------------------------------------------------------------------------- */
 
+/* libbpf's own messages would stand on the user's terminal, and say nothing of what to do. */
 static int no_words(enum libbpf_print_level level, const char *format, va_list ap)
 {
 	return 0;
@@ -99,6 +100,7 @@ static bool give_plan(struct follow_kernel *k)
 	return false;
 }
 
+/* Only the way's programs are loaded: older kernels refuse the others. */
 static void choose_programs(struct follow_kernel *k)
 {
 	const struct way *way = &ways[k->way];
@@ -113,7 +115,8 @@ static void choose_programs(struct follow_kernel *k)
 						      (enum bpf_attach_type)k->session_type);
 }
 
-static void unload(struct follow_kernel *k)
+/* Also what is half loaded. */
+static void unload_programs(struct follow_kernel *k)
 {
 	ring_buffer__free(k->ring);
 	bpf_object__close(k->object);
@@ -121,6 +124,7 @@ static void unload(struct follow_kernel *k)
 	k->object = NULL;
 }
 
+/* The ring's callback. An event that is too short is not the program's. */
 static int take_event(void *context, void *data, size_t n)
 {
 	struct follow_kernel *k = context;
@@ -131,7 +135,7 @@ static int take_event(void *context, void *data, size_t n)
 }
 
 /* Loads the programs of k->way. 0, or -errno: nothing is loaded. */
-static int load(struct follow_kernel *k)
+static int load_programs(struct follow_kernel *k)
 {
 	int fd, e;
 
@@ -146,7 +150,7 @@ static int load(struct follow_kernel *k)
 		e = k->ring ? 0 : -errno;
 	}
 	if (e)
-		unload(k);
+		unload_programs(k);
 	return e;
 }
 
@@ -211,6 +215,7 @@ static void attach_range(struct follow_kernel *k, size_t first, size_t n)
 	k->functions.census.watched--;
 }
 
+/* Functions that the kernel refuses are counted, and the others watched. */
 static void attach_all(struct follow_kernel *k)
 {
 	struct follow_census *c = &k->functions.census;
@@ -226,6 +231,7 @@ static void attach_all(struct follow_kernel *k)
 		}
 }
 
+/* Closes all links: the kernel takes its probes away with them. */
 void follow_kernel_detach(struct follow_kernel *k)
 {
 	for (size_t i = 0; i < k->links.n; i++)
@@ -239,7 +245,7 @@ void follow_kernel_detach(struct follow_kernel *k)
 /* Loads k->way's programs, and tries them at one function. 0, or -errno: nothing is loaded. */
 static int try_way(struct follow_kernel *k)
 {
-	int e = load(k);
+	int e = load_programs(k);
 
 	if (e)
 		return e;
@@ -250,10 +256,11 @@ static int try_way(struct follow_kernel *k)
 		if (!e)
 			return 0;
 	}
-	unload(k);
+	unload_programs(k);
 	return e;
 }
 
+/* -E2BIG, with the time that it would take at least. */
 static int too_many(const struct follow_kernel *k, struct err *err)
 {
 	size_t n = k->addresses.n;
@@ -263,6 +270,7 @@ static int too_many(const struct follow_kernel *k, struct err *err)
 		       n, SECONDS_ATTACH(n), n);
 }
 
+/* e: why the last way failed. Rights are the usual reason, and have a sentence of their own. */
 static int refused(int e, struct err *err)
 {
 	if (e == -EPERM || e == -EACCES)
@@ -271,6 +279,7 @@ static int refused(int e, struct err *err)
 	return err_set(err, -e, "the kernel takes no program at its functions: %s", strerror(-e));
 }
 
+/* The best way that works is taken: all ways watch the same functions. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 {
 	int e = -ENOTSUP;
@@ -295,6 +304,8 @@ int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 
 /* --- open and close --------------------------------------------------------------------- */
 
+/* A cookie tells the BPF program which function it is at, its flags, and in which argument the
+ * object is. */
 static void number_functions(struct follow_kernel *k)
 {
 	for (size_t i = 0; i < k->functions.at.n; i++) {
@@ -320,7 +331,8 @@ static int choose_way(struct follow_kernel *k, const char *name, struct err *err
 		    : 0;
 }
 
-static void describe(struct follow_kernel *k, const struct follow_wish *wish)
+/* The plan's part that is no field: whom to watch. brace's own calls are left out. */
+static void describe_wish(struct follow_kernel *k, const struct follow_wish *wish)
 {
 	k->limit = wish->limit;
 	k->plan.by_identity = wish->by_identity;
@@ -330,6 +342,7 @@ static void describe(struct follow_kernel *k, const struct follow_wish *wish)
 		k->plan.pids[i] = wish->pids[i];
 }
 
+/* Reads types and functions, and attaches nothing yet. *out: only if 0 is returned. */
 int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **out,
 		       struct err *err)
 {
@@ -341,7 +354,7 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 		return e;
 	libbpf_set_print(no_words);
 	k = mem_zalloc(sizeof(*k));
-	describe(k, wish);
+	describe_wish(k, wish);
 	e = choose_way(k, wish->way, err);
 	if (!e)
 		e = follow_types_read(&k->types, err);
@@ -365,7 +378,7 @@ void follow_kernel_close(struct follow_kernel *k)
 	if (!k)
 		return;
 	follow_kernel_detach(k);
-	unload(k);
+	unload_programs(k);
 	vec_free(&k->addresses);
 	vec_free(&k->cookies);
 	follow_functions_free(&k->functions);
@@ -375,6 +388,7 @@ void follow_kernel_close(struct follow_kernel *k)
 
 /* --- events ----------------------------------------------------------------------------- */
 
+/* wait_ms 0: what is there, without waiting. A signal ends the wait: 0. */
 int follow_kernel_read(struct follow_kernel *k, int wait_ms, follow_sink *sink, void *context,
 		       struct err *err)
 {
@@ -389,6 +403,7 @@ int follow_kernel_read(struct follow_kernel *k, int wait_ms, follow_sink *sink, 
 	return err_set(err, -n, "cannot read the program's events: %s", strerror(-n));
 }
 
+/* A counter of the BPF program, over all CPUs. */
 static uint64_t sum_of(const struct follow_kernel *k, uint32_t what)
 {
 	int cpus = libbpf_num_possible_cpus();
@@ -402,6 +417,7 @@ static uint64_t sum_of(const struct follow_kernel *k, uint32_t what)
 	return sum;
 }
 
+/* How often the kernel left the program out because it was running on that CPU already. */
 static uint64_t recursions(const struct bpf_program *p)
 {
 	struct bpf_prog_info info = { 0 };
@@ -416,6 +432,7 @@ static uint64_t recursions(const struct bpf_program *p)
  * Linux 6.7; older ones tell less). */
 #define LINK_MISSED 32u
 
+/* False: the kernel does not tell. */
 static bool missed_by(int link, uint64_t *sum)
 {
 	uint64_t info[32] = { 0 };
@@ -427,6 +444,7 @@ static bool missed_by(int link, uint64_t *sum)
 	return true;
 }
 
+/* known_missed: every link told its count. */
 void follow_kernel_losses(struct follow_kernel *k, struct follow_losses *out)
 {
 	*out = (struct follow_losses){ .known_missed = k->links.n > 0 };

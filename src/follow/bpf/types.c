@@ -16,6 +16,7 @@
 
 /* --- reading ---------------------------------------------------------------------------- */
 
+/* Takes the BTF over. Modules' types are numbered behind the kernel's. */
 static void add_module(struct follow_types *t, struct btf *btf, const char *name)
 {
 	uint32_t first = t->modules.n ? btf__type_cnt(t->modules.at[0].btf) : 1;
@@ -108,6 +109,7 @@ struct field_walk {
 	const char *text;        /* the user's */
 };
 
+/* The first structure of that name, the kernel's own before modules'. */
 static bool find_structure(const struct follow_types *t, const char *name, struct field_walk *out)
 {
 	for (size_t i = 0; i < t->modules.n; i++) {
@@ -123,6 +125,7 @@ static bool find_structure(const struct follow_types *t, const char *name, struc
 	return false;
 }
 
+/* The sentence, with the nearest name of all structures. */
 static int unknown_structure(const struct follow_types *t, const struct follow_expression *x,
 			     struct err *err)
 {
@@ -194,6 +197,7 @@ static int step_behind(struct field_walk *w, const struct follow_name *name, str
 	return 0;
 }
 
+/* A field of the structure here, or behind the pointer here: -> and . mean the same. */
 static int step_member(struct field_walk *w, const struct follow_name *name, struct err *err)
 {
 	struct nearest near = { .word = name->text };
@@ -217,6 +221,7 @@ static int step_member(struct field_walk *w, const struct follow_name *name, str
 	return err_at(err, EINVAL, w->text, name->at, "struct %s has no field %s", of, name->text);
 }
 
+/* An element of the array here. */
 static int step_index(struct field_walk *w, const struct follow_name *name, struct err *err)
 {
 	const struct btf_array *a = w->type && btf_is_array(w->type) ? btf_array(w->type) : NULL;
@@ -276,6 +281,7 @@ static bool end_as_text(struct field_walk *w)
 	return t && btf_is_array(t) && is_char(w->btf, btf_array(t)->type);
 }
 
+/* The names of the path from number `from` on. */
 static int walk_path(struct field_walk *w, const struct follow_path *path, uint32_t from,
 		     struct err *err)
 {
@@ -287,6 +293,7 @@ static int walk_path(struct field_walk *w, const struct follow_path *path, uint3
 	return e;
 }
 
+/* Only numbers are compared, and only with values that the field can have. */
 static int plan_condition(const struct field_walk *object, const struct follow_condition *c,
 			  struct follow_test *out, struct err *err)
 {
@@ -331,6 +338,7 @@ static int plan_shown(const struct field_walk *object, const struct follow_path 
 		      "the field is neither a number nor text: name one of its own fields");
 }
 
+/* Names become offsets once, so that the BPF program reads without looking anything up. */
 int follow_types_plan(const struct follow_types *t, const struct follow_expression *x,
 		      const struct follow_shown *shown, struct follow_plan *out, struct err *err)
 {
