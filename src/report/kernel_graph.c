@@ -14,6 +14,7 @@
 #include "report/names.h"
 #include "trace/calls.h"
 
+/* WAIT_FOR_NEXT: an entry is one line with its return if the next record of its CPU is that. */
 enum wait { WAIT_NOT, WAIT_FOR_NEXT, WAIT_LEAF, WAIT_SWALLOWED };
 
 /* A record that waits. */
@@ -67,6 +68,8 @@ static void find_interrupts(struct kernel_interrupts *i, const struct trace_info
 	}
 }
 
+/* Modules of the kernel may come while a trace runs: the symbols are sought until they are
+ * there. */
 bool kernel_interrupts_enter(struct kernel_interrupts *i, const struct trace_info *info,
 			     uint32_t fn)
 {
@@ -108,6 +111,7 @@ void kernel_graph_header(struct kernel_graph *g, const struct trace_header *h)
 	graph_columns_header(&g->columns, h);
 }
 
+/* Valid until another CPU is asked for. */
 static struct kernel_cpu *cpu_of(struct kernel_graph *g, uint16_t cpu)
 {
 	while (g->cpus.n <= cpu)
@@ -117,6 +121,7 @@ static struct kernel_cpu *cpu_of(struct kernel_graph *g, uint16_t cpu)
 
 /* --- one line --------------------------------------------------------------------------- */
 
+/* When and where a line of the record is. */
 static struct graph_place place_of(const struct event *e)
 {
 	return (struct graph_place){ .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu };
@@ -136,6 +141,7 @@ static void print_prologue(struct kernel_graph *g, const struct event *e)
 	graph_columns_context(&g->columns, &to);
 }
 
+/* Whether the function is one that interrupts enter by. */
 static bool is_interrupt(struct kernel_graph *g, uint32_t fn)
 {
 	return kernel_interrupts_enter(&g->interrupts, g->info, fn);
@@ -172,6 +178,7 @@ static uint32_t swap_open(struct kernel_graph *g, const struct event *e, uint32_
 	return was;
 }
 
+/* A leaf is not noted as open. Its comment's depth is one less, as the kernel has it. */
 static void print_entry(struct kernel_graph *g, const struct waiting_record *w)
 {
 	const struct event *e = &w->event;
@@ -191,6 +198,7 @@ static void print_entry(struct kernel_graph *g, const struct waiting_record *w)
 		print_arrow(g, e, GRAPH_ARROW_OUT);
 }
 
+/* The name stands behind the brace if another function was noted at this depth. */
 static void print_exit(struct kernel_graph *g, const struct waiting_record *w)
 {
 	const struct event *e = &w->event;
@@ -222,6 +230,7 @@ static void print_comment(struct kernel_graph *g, const struct waiting_record *w
 	out_str(g->columns.out, " */\n");
 }
 
+/* The line of a record that is decided. */
 static void print_waiting(struct kernel_graph *g, const struct waiting_record *w)
 {
 	if (w->event.kind == EVENT_ENTRY)
@@ -251,6 +260,7 @@ static void drain(struct kernel_graph *g)
 	}
 }
 
+/* The lookahead is full: the oldest entry is printed as one that is no leaf. */
 static void force_oldest(struct kernel_graph *g)
 {
 	struct waiting_record *w = waiting_at(g, g->first);
@@ -303,12 +313,15 @@ static bool is_hidden(struct kernel_graph *g, const struct event *e)
 	return true;
 }
 
+/* Whether the record is one of the kernel's graph: of a trace of both, the program's calls are
+ * not. */
 static bool is_kernels(const struct event *e)
 {
 	return e->kind == EVENT_TRACE || e->kind == EVENT_LOST ||
 	       ((e->kind == EVENT_ENTRY || e->kind == EVENT_EXIT) && e->flags & EVENT_KERNEL);
 }
 
+/* An event's text; of a marker only what was written. Valid until the next one. */
 static const char *text_of(struct kernel_graph *g, const struct event *e)
 {
 	const char *text =
@@ -346,6 +359,7 @@ void kernel_graph_event(struct kernel_graph *g, const struct event *e)
 	}
 	if (e->thread >= g->info->threads.n || !is_kernels(e) || is_hidden(g, e))
 		return;
+	/* Before room is made: the entry may be the oldest. */
 	swallowed = decide(g, e);
 	if (g->next - g->first == KERNEL_GRAPH_LOOKAHEAD)
 		force_oldest(g);

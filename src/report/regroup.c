@@ -32,6 +32,7 @@ struct regroup {
 	struct declared *declared; /* FILE, LINE */
 };
 
+/* A call that is open: its function, and the row that it counts for. */
 struct regroup_call { uint32_t fn, row; };
 typedef VEC(struct regroup_call) regroup_stack;
 
@@ -58,6 +59,7 @@ static bool is_by_file(const struct regroup *g)
 	return g->by == REGROUP_MODULE || g->by == REGROUP_FILE || g->by == REGROUP_LINE;
 }
 
+/* FNV-1a; halved, so that 1 more is never 0. */
 static uint64_t hash_of(const char *name)
 {
 	uint64_t h = 14695981039346656037u;
@@ -202,6 +204,8 @@ bool regroup_has_functions(const struct regroup *g)
 	return g->found;
 }
 
+/* summary_input.group_name: a row's name, for free(). A process has the name of its first
+ * thread. */
 static char *group_name(void *of, uint32_t row)
 {
 	const struct regroup *g = of;
@@ -218,6 +222,8 @@ static char *group_name(void *of, uint32_t row)
 
 /* --- a thread's calls ------------------------------------------------------------------------- */
 
+/* What the tables say of the function in the thread's image; of one that no module has: no file,
+ * or not meant. */
 static uint32_t flag_of(const struct regroup_cursor *c, uint32_t fn)
 {
 	const struct regroup *g = c->g;
@@ -246,6 +252,7 @@ static uint32_t row_for(const struct regroup_cursor *c, uint32_t fn,
 	}
 }
 
+/* The open calls of a track; valid until another track is asked for. */
 static regroup_stack *stack_of(struct regroup_cursor *c, uint32_t track)
 {
 	while (c->stacks.n <= track)
@@ -253,7 +260,8 @@ static regroup_stack *stack_of(struct regroup_cursor *c, uint32_t track)
 	return &c->stacks.at[track];
 }
 
-static void put(struct regroup_cursor *c, const struct call_step *s, uint32_t row)
+/* Gives the step on as one of its row. Arguments are no row's. */
+static void put_step(struct regroup_cursor *c, const struct call_step *s, uint32_t row)
 {
 	if (row == NO_ROW)
 		return;
@@ -262,6 +270,8 @@ static void put(struct regroup_cursor *c, const struct call_step *s, uint32_t ro
 	c->steps.at[c->steps.n - 1].flags &= (uint8_t)~CALL_ARGUMENTS;
 }
 
+/* Begins and ends of calls count for the same row, so the row is kept with the open call. Calls
+ * whose ends were lost go with the next one at their depth. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct regroup_cursor *c = arg;
@@ -271,7 +281,7 @@ static void take_step(void *arg, const struct call_step *s)
 
 	if (s->kind == CALL_LEAVE) {
 		if (stack->n > s->depth)
-			put(c, s, stack->at[s->depth].row);
+			put_step(c, s, stack->at[s->depth].row);
 		stack->n = stack->n > s->depth ? s->depth : stack->n;
 		return;
 	}
@@ -281,13 +291,14 @@ static void take_step(void *arg, const struct call_step *s)
 		stack->n = s->depth;
 	below = stack->n ? &stack->at[stack->n - 1] : NULL;
 	row = row_for(c, s->fn, below);
-	put(c, s, row);
+	put_step(c, s, row);
 	if (s->kind == CALL_ENTER)
 		*vec_add(stack) = (struct regroup_call){ s->fn, row };
 }
 
 /* --- the input ------------------------------------------------------------------------ */
 
+/* NULL if the inner input has nothing of the thread. */
 static void *open_cursor(void *of, uint32_t thread)
 {
 	struct regroup *g = of;
@@ -325,7 +336,8 @@ static int follow(struct regroup_cursor *c, struct err *err)
 	return 0;
 }
 
-static bool give(struct regroup_cursor *c, struct event *out)
+/* Losses come before the steps of their batch. False: the batch is given. */
+static bool give_next(struct regroup_cursor *c, struct event *out)
 {
 	const struct call_step *s;
 
@@ -341,17 +353,18 @@ static bool give(struct regroup_cursor *c, struct event *out)
 	return true;
 }
 
+/* 0 at the thread's end: batches whose calls all count for no row are passed over. */
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
 {
 	struct regroup_cursor *c = cursor;
 	size_t done = 0;
 	int r = 0;
 
-	while (done < n && give(c, &out[done]))
+	while (done < n && give_next(c, &out[done]))
 		done++;
 	while (!done && !c->ended && !r) {
 		r = follow(c, err);
-		while (done < n && give(c, &out[done]))
+		while (done < n && give_next(c, &out[done]))
 			done++;
 	}
 	return r < 0 ? r : (int)done;
@@ -372,6 +385,7 @@ static void close_cursor(void *cursor)
 	free(c);
 }
 
+/* at_once: an event's step lies in the cursor's list, which the next batch replaces. */
 struct summary_input regroup_input(struct regroup *g)
 {
 	static const char *const titles[] = {

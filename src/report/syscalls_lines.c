@@ -16,6 +16,7 @@
 
 #define WORD_BYTES 64
 
+/* Frees the texts of the arguments, and forgets them. */
 void syscalls_lines_free(struct syscalls_call *c)
 {
 	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
@@ -90,6 +91,8 @@ static bool print_copy(const struct syscall_info *call, const char *name, const 
 	return true;
 }
 
+/* By the name of the argument: types of descriptors are those of numbers. Pointers to
+ * descriptors are none. */
 static bool is_descriptor(const char *type, const char *name)
 {
 	static const char *const names[] = {
@@ -114,6 +117,7 @@ static void print_descriptor(const char *name, int32_t fd, FILE *f)
 		fprintf(f, "<%s>", name);
 }
 
+/* By the kernel's type: modes in octal, addresses in hexadecimal, sizes with their sign (-1). */
 static void print_number(const char *type, uint64_t v, FILE *f)
 {
 	bool is_pointer = strchr(type, '*'), is_unsigned = strncmp(type, "unsigned", 8) == 0;
@@ -138,6 +142,8 @@ static const struct syscall_named *names_of(const struct syscall_info *call, con
 	return syscall_named(strcmp(call->name, "openat") == 0 ? "open" : call->name, argument);
 }
 
+/* One argument, for free(). Texts are made when the call begins: names of descriptors are those
+ * of that time. */
 static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 			   const struct syscall_info *call, const struct event *e, unsigned i)
 {
@@ -159,6 +165,7 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 	return text;
 }
 
+/* What was left of a call that did not return is freed. */
 void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
@@ -170,6 +177,7 @@ void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const str
 
 /* --- a line ------------------------------------------------------------------------------ */
 
+/* NAME(ARGUMENTS). A number that this build does not know has its number for a name. */
 static void print_call(const struct syscalls_call *c, struct out *o)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
@@ -207,6 +215,7 @@ static void print_result(const struct syscalls_call *c, int64_t result, const ch
 	}
 }
 
+/* result NULL: the call has not returned. Times are ns, from the first record on. */
 static void print_json(struct syscalls *s, const struct syscalls_call *c,
 		       const struct trace_thread *t, const int64_t *result, uint64_t ticks)
 {
@@ -239,6 +248,7 @@ static void print_json(struct syscalls *s, const struct syscalls_call *c,
 		out_str(o, ",\"duration_ns\":null}\n");
 }
 
+/* The line has the time of the call's begin, like strace's, but comes at its end. */
 void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
 			const int64_t *result, uint64_t ticks)
 {

@@ -38,6 +38,7 @@ struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by)
 
 /* --- wakes ---------------------------------------------------------------------------------- */
 
+/* A wake is the call's, the waits' that saw it, and the signals' list's: the last one frees it. */
 static void drop_wake(struct wakeup_wake *k)
 {
 	if (k && !--k->refs)
@@ -74,6 +75,7 @@ static void see_wake(struct wakeup_call *c, struct wakeup_wake *k, enum wakeup_w
 	*vec_add(&c->seen) = (struct wakeup_candidate){ k, way };
 }
 
+/* By the object; the multiplier is that of Fibonacci hashing. */
 static struct wakeup_bucket *bucket_of(struct wakeup *w, const struct wakeup_key *k)
 {
 	uint64_t h = (k->value ^ (uint64_t)k->space << 32 ^ (uint64_t)k->kind << 60) *
@@ -142,6 +144,7 @@ void wakeup_wake_by(struct wakeup *w, struct wakeup_call *c, struct wakeup_key k
 	}
 }
 
+/* Whether a signal is for the thread: by its own number, or, if tid is 0, by its process's. */
 static bool is_for(const struct wakeup *w, const struct wakeup_thread *of, uint32_t tid,
 		   uint32_t pid)
 {
@@ -164,6 +167,7 @@ void wakeup_signal(struct wakeup *w, struct wakeup_call *c, uint32_t tid, uint32
 	}
 }
 
+/* Signals that were sent before the call began, and still are under way. */
 static void see_signals(struct wakeup *w, struct wakeup_call *c)
 {
 	for (size_t i = 0; i < w->signals.n; i++)
@@ -196,6 +200,7 @@ static bool may_be(const struct wakeup *w, const struct wakeup_wait *wait,
 	       w->info->threads.at[k->thread].pid == (uint64_t)wait->result;
 }
 
+/* A signal has ended the call. */
 static bool is_interrupted(const struct wakeup_wait *wait)
 {
 	return wait->returned && wait->result == -EINTR;
@@ -225,6 +230,8 @@ static bool is_timer(const struct wakeup_wait *wait)
 						      wait->role == ROLE_POLL))));
 }
 
+/* Finds who ended the wait, or that a timer or nobody in the trace did. A wake that woke so many
+ * counts for so many waits. */
 static void decide(struct wakeup *w, struct wakeup_wait *wait)
 {
 	struct wakeup_candidate *c = is_interrupted(wait) ? NULL : latest(w, wait, false);
@@ -243,6 +250,7 @@ static void decide(struct wakeup *w, struct wakeup_wait *wait)
 		w->unseen++;
 }
 
+/* Whether all is known: the call has ended, and so have the wakes that may have been it. */
 static bool is_ready(const struct wakeup *w, const struct wakeup_wait *wait)
 {
 	if (!wait->over)
@@ -332,6 +340,7 @@ static struct wakeup_thread *thread_of(struct wakeup *w, uint32_t thread)
 	return &w->threads.at[index];
 }
 
+/* Takes the call out of all tables, before its memory is another's. */
 static void forget_call(struct wakeup *w, struct wakeup_call *c)
 {
 	for (size_t i = 0; i < c->keys.n; i++) {
@@ -386,6 +395,7 @@ static void end_thread(struct wakeup *w, struct wakeup_call *c)
 	decide_pending(w, false);
 }
 
+/* Fewer arguments than the call has are taken as 0. */
 static void begin_call(struct wakeup *w, const struct event *e)
 {
 	struct wakeup_call *c = push_call(w, e);
@@ -486,6 +496,7 @@ static void take_pair(struct wakeup *w, const struct event *e, const struct wake
 			  t->n && t->open[t->n - 1].args[1] & O_CLOEXEC);
 }
 
+/* The copy of the descriptors that the call waits for, which comes beside the raw record. */
 static void take_poll(struct wakeup *w, const struct event *e, const struct wakeup_record *r)
 {
 	struct wakeup_thread *t = thread_of(w, e->thread);
@@ -525,6 +536,7 @@ static const struct known_event {
 	{ NULL, "pthread_barrier_wait", "arg1", NULL, RECORD_OBJECT, WAY_BARRIER },
 };
 
+/* NULL: the event means nothing here. */
 static const struct known_event *known_event_of(const struct trace_event *e)
 {
 	for (size_t i = 0; i < sizeof(known_events) / sizeof(*known_events); i++) {
@@ -537,6 +549,7 @@ static const struct known_event *known_event_of(const struct trace_event *e)
 	return NULL;
 }
 
+/* Where the fields are that are needed; an event that lacks one means nothing. */
 static void learn_event(struct wakeup_record *r, const struct trace_event *e)
 {
 	const struct known_event *k = known_event_of(e);
@@ -568,6 +581,7 @@ static struct wakeup_record record_of(struct wakeup *w, uint32_t index)
 	return w->records.at[index];
 }
 
+/* One record of an event, by what it means. */
 static void take_record(struct wakeup *w, const struct event *e)
 {
 	const struct wakeup_record r = record_of(w, e->fn);
@@ -599,6 +613,7 @@ static void lose_calls(struct wakeup *w, uint32_t thread)
 	decide_pending(w, false);
 }
 
+/* The skew is in ticks: the clock's rate is known when the first event comes. */
 void wakeup_event(struct wakeup *w, const struct event *e)
 {
 	if (e->thread >= w->info->threads.n)
@@ -614,6 +629,7 @@ void wakeup_event(struct wakeup *w, const struct event *e)
 		take_record(w, e);
 }
 
+/* Waits whose calls have not returned are decided by what is known. */
 void wakeup_end(struct wakeup *w)
 {
 	for (size_t i = 0; i < w->threads.n; i++)

@@ -30,6 +30,7 @@ const char *const wakeup_by_words[WAKEUP_BY_N] = { "thread", "way", "waker", "fu
 
 /* --- counting ------------------------------------------------------------------------------- */
 
+/* The order of the tree; rows are sorted for printing later. */
 static int by_key(const void *a, const void *b)
 {
 	const struct wakeup_row *x = a, *y = b;
@@ -37,6 +38,7 @@ static int by_key(const void *a, const void *b)
 	return memcmp(x->key, y->key, sizeof(x->key));
 }
 
+/* The image in which the thread's functions are to be looked up. */
 static uint32_t image_of(const struct wakeup *w, uint32_t thread)
 {
 	return w->info->threads.at[thread].image;
@@ -77,6 +79,7 @@ static struct wakeup_row *row_of(struct wakeup *w, const struct wakeup_row *key)
 	return row;
 }
 
+/* Keeps the longest wake-up of all, with both stacks; the first of equal ones. */
 static void keep_worst(struct wakeup *w, const struct wakeup_wait *wait,
 		       const struct wakeup_wake *wake, enum wakeup_way way, uint64_t ticks)
 {
@@ -115,6 +118,7 @@ static void keep_node(void *node)
 {
 }
 
+/* Also before any row was made. */
 void wakeup_rows_free(struct wakeup *w)
 {
 	tdestroy(w->rows_by_key, keep_node); /* the rows are in w->rows */
@@ -137,6 +141,7 @@ static void write_thread(const struct wakeup *w, uint32_t thread, FILE *to)
 	fprintf(to, "%.*s-%" PRIu32, TRACE_COMM, trace_thread_name(t), t->tid);
 }
 
+/* "?": no recorded function was open. */
 static void write_function(struct wakeup *w, uint32_t image, uint32_t fn, FILE *to)
 {
 	const struct name n = fn == NO_FUNCTION ? (struct name){ "?", 1, false }
@@ -145,6 +150,7 @@ static void write_function(struct wakeup *w, uint32_t image, uint32_t fn, FILE *
 	fprintf(to, "%.*s", (int)n.n, n.text);
 }
 
+/* The row's name, for free(): WAKER -> WOKEN and the way, as far as the rows tell them. */
 static char *name_of(struct wakeup *w, const struct wakeup_row *r)
 {
 	char *text;
@@ -217,6 +223,7 @@ void wakeup_sort(struct wakeup *w, enum wakeup_column by, bool reverse)
 
 /* --- table ---------------------------------------------------------------------------------- */
 
+/* A length of ticks in ns. */
 static uint64_t ns_of(const struct wakeup *w, uint64_t ticks)
 {
 	return trace_clock_delta_ns(&w->info->clock, ticks);
@@ -245,6 +252,7 @@ static void print_functions(struct wakeup *w, uint32_t thread, const uint32_t *i
 	}
 }
 
+/* Two lines that read as a story: who wakes, and how much later who runs. */
 static void print_worst(struct wakeup *w, struct out *o)
 {
 	const struct wakeup_worst *x = &w->worst;
@@ -264,6 +272,7 @@ static void print_worst(struct wakeup *w, struct out *o)
 	out_printf(o, ", which runs on CPU %u\n", x->wakee_cpu);
 }
 
+/* The heading. */
 static void print_titles(const struct wakeup *w, struct out *o)
 {
 	static const char *const titles[] = { "COUNT", "MEAN", "P50", "P99", "MAX" };
@@ -275,6 +284,7 @@ static void print_titles(const struct wakeup *w, struct out *o)
 	out_printf(o, "  %s\n", rows[w->by]);
 }
 
+/* The columns of times, then the name. */
 static void print_row(struct wakeup *w, const struct wakeup_row *r, struct out *o)
 {
 	out_u64(o, r->count, SUMMARY_COLUMN, ' ');
@@ -321,6 +331,7 @@ static void print_json_thread(const struct wakeup *w, const char *key, uint32_t 
 	out_printf(o, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 "}", t->pid, t->tid);
 }
 
+/* null: no recorded function was open. */
 static void print_json_function(struct wakeup *w, uint32_t image, uint32_t fn, struct out *o)
 {
 	char *text;
@@ -344,6 +355,7 @@ static void print_json_functions(struct wakeup *w, const char *key, uint32_t thr
 	out_char(o, ']');
 }
 
+/* What the row is of, by members of their own; the text's arrow is for people. */
 static void print_json_key(struct wakeup *w, const struct wakeup_row *r, struct out *o)
 {
 	if (w->by == WAKEUP_BY_FUNCTION) {

@@ -11,6 +11,7 @@
 #include "ui/profiles.h"
 #include "ui/say.h"
 
+/* "FILE:LINE:COLUMN", for free(). */
 char *config_option_place(const struct config_use *u, size_t at)
 {
 	const struct bootconfig_place place = bootconfig_place(&u->file, at);
@@ -18,6 +19,7 @@ char *config_option_place(const struct config_use *u, size_t at)
 	return mem_printf("%s:%zu:%zu", u->file.name, place.line, place.column);
 }
 
+/* Warnings; with --strict the first one is an error: -EINVAL. */
 int config_option_remarks(const struct config_use *u, bool strict, struct err *err)
 {
 	for (size_t i = 0; i < u->writes.remarks.n; i++) {
@@ -41,6 +43,7 @@ static bool is_setting(const struct config_write *w)
 	return !w->instance && (settings_can_write(w->file) || !strcmp(w->file, "set_event"));
 }
 
+/* Whether something in it needs a tree: events, triggers, instances. */
 bool config_option_needs_tree(const struct invocation *inv)
 {
 	const struct config_use *u = inv->config_use;
@@ -94,6 +97,7 @@ static const char *config_name(const struct invocation *inv)
 	return name && *name && strcmp(name, "-") ? name : NULL;
 }
 
+/* A write that is refused is a warning, told once, or, with --strict, an error. */
 static int write_failed(const struct invocation *inv, const struct config_write *w, struct err *err)
 {
 	const struct config_use *u = inv->config_use;
@@ -139,6 +143,8 @@ static int define_probes(struct invocation *inv, struct config_use *u, struct er
 	return e;
 }
 
+/* The rest of the command line is parsed already: its options stand behind the file's settings,
+ * and win. */
 int config_option_read(struct invocation *inv, struct err *err)
 {
 	const char *name = config_name(inv);
@@ -181,12 +187,15 @@ void config_option_free(struct invocation *inv)
 	inv->config_use = NULL;
 }
 
+/* A write of the command line's own is an error in any case. */
 int config_option_failed(const struct invocation *inv, const struct setting_write *w,
 			 struct err *err)
 {
 	return w->config ? write_failed(inv, w->config, err) : -err->code;
 }
 
+/* Refuses what this command would do and nobody would read: unread(trigger) is the reason, or
+ * NULL. */
 int config_option_refuse(const struct invocation *inv, const char *(*unread)(const char *trigger),
 			 struct err *err)
 {
@@ -246,6 +255,7 @@ static int no_instance(const struct invocation *inv, const struct config_write *
 	return e;
 }
 
+/* Makes the writes that need the tree, in the order of the file. */
 int config_option_apply(const struct invocation *inv, const struct event_files *f, struct err *err)
 {
 	const struct config_use *u = inv->config_use;

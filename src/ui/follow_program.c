@@ -61,6 +61,7 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 	return e;
 }
 
+/* The first library that has the structure; those that cannot be read are passed over. */
 static int look_into_libraries(struct program_following *f, const struct libraries *all,
 			       struct err *err)
 {
@@ -77,6 +78,7 @@ static int look_into_libraries(struct program_following *f, const struct librari
 	return e;
 }
 
+/* libraries: filled only if the program itself does not have it. */
 static int look_into_program(struct program_following *f, const char *path,
 			     struct libraries *libraries, struct err *err)
 {
@@ -166,6 +168,7 @@ static int write_settings(struct invocation *inv, bool by_value, struct err *err
 	return e || named || by_value ? e : set_setting(inv, &modules, "*", err);
 }
 
+/* What is wrong with the command line as it stands, before any file is read. */
 static int check_options(const struct invocation *inv, struct err *err)
 {
 	const char *text = inv->questions[0];
@@ -181,6 +184,7 @@ static int check_options(const struct invocation *inv, struct err *err)
 	return 0;
 }
 
+/* From the cheapest check to the dearest one: debug information comes last. */
 static int read_command_line(struct program_following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
@@ -206,6 +210,7 @@ static int read_command_line(struct program_following *f, struct err *err)
 
 /* --- following -------------------------------------------------------------------------- */
 
+/* follow_output's: a function by its number in events. */
 static const struct follow_function *function_of(void *context, uint32_t n)
 {
 	struct program_following *f = context;
@@ -227,6 +232,7 @@ static void begin(void *arg, struct source *source, struct run_monitor *m)
 	f->program = follow_program_new(source->info, &f->wish, follow_output_event, &f->output);
 }
 
+/* While no event comes the user sees all that has been. */
 static void flush(void *arg)
 {
 	struct program_following *f = arg;
@@ -249,6 +255,7 @@ static int take(void *arg, struct source *source, struct err *err)
 	return r;
 }
 
+/* How many functions are watched, and why others are not. */
 static void say_functions(const struct program_following *f, const struct object_count *c)
 {
 	const char *before = "; not watched: ";
@@ -273,6 +280,7 @@ static void say_functions(const struct program_following *f, const struct object
 	say("\n");
 }
 
+/* Losses are told also if there are none: 0 is an answer. */
 static void say_losses(const struct follow_program_losses *l, uint64_t lost, uint64_t recorded)
 {
 	const char *before = "; also ";
@@ -303,7 +311,8 @@ static int end(void *arg, const struct err *failed)
 	return follow_output_close(&f->output, failed ? say_error(failed) : 0);
 }
 
-static int run(struct program_following *f)
+/* The session records the calls; the settings point to the wish, which outlives it. */
+static int run_following(struct program_following *f)
 {
 	static const struct stream_use use = { begin, take, NULL, end };
 	struct invocation *inv = f->inv;
@@ -322,7 +331,7 @@ int follow_program_run(struct invocation *inv)
 {
 	struct program_following f = { .inv = inv };
 	struct err err;
-	int status = read_command_line(&f, &err) ? say_error(&err) : run(&f);
+	int status = read_command_line(&f, &err) ? say_error(&err) : run_following(&f);
 
 	follow_program_free(f.program);
 	follow_shown_free(&f.shown);

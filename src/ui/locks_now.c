@@ -35,6 +35,7 @@ struct waiting_thread {
 	unsigned circle;          /* 1 + the number of the circle it is in; 0: none */
 };
 
+/* One look; circles: how many circles of waiting threads there are. */
 struct locks_now {
 	pid_t pid;
 	VEC(struct waiting_thread) threads;
@@ -59,6 +60,7 @@ static bool read_line(pid_t pid, pid_t tid, const char *file, char *line, int n)
 	return read;
 }
 
+/* n words of the process's memory, all or none. */
 static bool read_words(pid_t pid, uint64_t address, uint32_t *words, size_t n)
 {
 	struct iovec to = { words, n * sizeof(*words) },
@@ -102,6 +104,7 @@ static void look_at_thread(pid_t pid, struct waiting_thread *t)
 	t->lock = t->waits ? call[1] : 0;
 }
 
+/* NO_THREAD_NOW: no thread of the process has this number. 0 is nobody's. */
 static size_t find_thread(const struct locks_now *n, uint32_t tid)
 {
 	for (size_t i = 0; tid && i < n->threads.n; i++)
@@ -182,6 +185,7 @@ static void find_circles(struct locks_now *n)
 	}
 }
 
+/* Takes MOMENT_US: two looks. NULL and *err; else locks_now_free() frees it. */
 struct locks_now *locks_now_look(pid_t pid, struct err *err)
 {
 	struct locks_now *n = mem_zalloc(sizeof(*n)), second = { .pid = pid };
@@ -225,6 +229,7 @@ static void print_thread(const struct waiting_thread *t, struct out *o)
 	out_printf(o, "-%d", (int)t->tid);
 }
 
+/* A line: who waits for what, and who has it. */
 static void print_wait(const struct locks_now *n, const struct waiting_thread *t, struct out *o)
 {
 	print_thread(t, o);
@@ -239,6 +244,7 @@ static void print_wait(const struct locks_now *n, const struct waiting_thread *t
 	out_char(o, '\n');
 }
 
+/* The threads of one circle, from `first` back to it. */
 static void print_circle(const struct locks_now *n, size_t first, struct out *o)
 {
 	size_t at = first;
@@ -253,6 +259,7 @@ static void print_circle(const struct locks_now *n, size_t first, struct out *o)
 	out_char(o, '\n');
 }
 
+/* The address is a text: 64 bits would not be exact in every reader. */
 static void print_json_wait(const struct locks_now *n, const struct waiting_thread *t,
 			    struct out *o)
 {
@@ -269,6 +276,7 @@ static void print_json_wait(const struct locks_now *n, const struct waiting_thre
 		out_str(o, ",\"deadlock\":null}\n");
 }
 
+/* Waits first, then each deadlock; as JSON the sums stand in the first object. */
 void locks_now_print(const struct locks_now *n, bool json, struct out *o)
 {
 	unsigned printed = 0;

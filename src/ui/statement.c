@@ -35,6 +35,7 @@ struct statement_run {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+/* The directory of the tree in which events are sought, and writes made. */
 static const char *tree_of(const struct invocation *inv)
 {
 	return inv->tree ? inv->tree : USUAL_TREE;
@@ -97,6 +98,7 @@ static const struct event_format *search_format(struct statement_run *r, const c
 	return f;
 }
 
+/* "SYSTEM.EVENT", "SYSTEM:EVENT" or "EVENT". A slash would leave the directory. */
 static const struct event_format *find_in_tree(struct statement_run *r, const char *name, size_t n)
 {
 	char *word = mem_strndup(name, n), *dot = strpbrk(word, ".:");
@@ -189,6 +191,7 @@ static void show_select(const struct sql_writes *w, struct out *out)
 	out_char(out, '\n');
 }
 
+/* --explain, and what is done without -e: the lines of a shell that would do it. */
 static int show_writes(struct invocation *inv, const struct sql_writes *w)
 {
 	struct screen o;
@@ -212,6 +215,7 @@ static int show_writes(struct invocation *inv, const struct sql_writes *w)
 	return screen_close(&o, 0);
 }
 
+/* One write, as the shell's echo makes it: with a newline. */
 static int execute_write(const struct invocation *inv, const struct sql_write *w)
 {
 	char *file = file_of(inv, w), *line = mem_printf("%s\n", w->text);
@@ -231,6 +235,7 @@ static int execute_write(const struct invocation *inv, const struct sql_write *w
 	return status;
 }
 
+/* Up to the first that fails. */
 static int execute_writes(const struct invocation *inv, const struct sql_writes *w)
 {
 	int status = 0;
@@ -246,7 +251,7 @@ static int execute_writes(const struct invocation *inv, const struct sql_writes 
 }
 
 /* A session of its own: the writes become its tree's lines. */
-static int ask(struct invocation *inv, const struct statement_request *r,
+static int ask_session(struct invocation *inv, const struct statement_request *r,
 	       const struct sql_writes *w)
 {
 	struct answer a = { .records = w->joins && !r->hist,
@@ -283,6 +288,7 @@ static void add_more(const struct statement_request *r, struct sql_writes *w)
 						       r->more[i].append };
 }
 
+/* 0, or -errno and *err. Parsing first: the events of a faulty statement are not asked for. */
 static int translate(struct statement_run *run, const struct statement_request *r,
 		     struct sql_writes *w, struct err *err)
 {
@@ -304,6 +310,7 @@ static int translate(struct statement_run *run, const struct statement_request *
 	return e;
 }
 
+/* Also what is half made. */
 static void free_run(struct statement_run *run)
 {
 	if (run->catalogue)
@@ -316,6 +323,7 @@ static void free_run(struct statement_run *run)
 	vec_free(&run->texts);
 }
 
+/* Either a catalogue of what a program has, or formats that were read from a tree. */
 int statement_run(struct invocation *inv, const struct statement_request *r)
 {
 	struct statement_run run = { .inv = inv };
@@ -334,7 +342,7 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 		free_run(&run);
 		return say_error(&err);
 	}
-	status = session && !inv->explain ? ask(inv, r, &w) :
+	status = session && !inv->explain ? ask_session(inv, r, &w) :
 		 inv->execute && !inv->explain ? execute_writes(inv, &w) : show_writes(inv, &w);
 	sql_writes_free(&w);
 	free_run(&run);
