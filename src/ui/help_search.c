@@ -35,6 +35,7 @@ struct search_place {
 
 typedef VEC(struct search_place) places;
 
+/* Takes `command` over; the texts outlive the places. Valid until the next one is added. */
 static struct search_place *add_place(places *all, char *command, const char *text, double weight)
 {
 	struct search_place *p = vec_add(all);
@@ -44,6 +45,7 @@ static struct search_place *add_place(places *all, char *command, const char *te
 	return p;
 }
 
+/* "brace COMMAND --OPTION=ARGUMENT", for free(). */
 static char *option_command(const struct command *c, const struct option *o)
 {
 	char letter[3] = { '-', o->letter, 0 };
@@ -64,6 +66,7 @@ static bool is_told(const places *all, const char *text)
 	return false;
 }
 
+/* An option weighs less than its command, and more than a paragraph. */
 static void add_options(places *all, const struct command *c, const struct option *o)
 {
 	for (; o->set; o++)
@@ -71,6 +74,7 @@ static void add_options(places *all, const struct command *c, const struct optio
 			add_place(all, option_command(c, o), o->help, 2)->words = o->name;
 }
 
+/* Commands first: of equal scores the earlier place wins. */
 static void add_commands(places *all)
 {
 	for (const struct command *c = commands; c->name; c++)
@@ -96,6 +100,7 @@ static char *read_command(const char *file)
 	return mem_printf("less docs/%s", file);
 }
 
+/* Headings weigh more than the text below them, which has them as hidden words. */
 static void add_passages(places *all)
 {
 	for (size_t i = 0; i < sizeof(passages) / sizeof(*passages); i++) {
@@ -109,6 +114,7 @@ static void add_passages(places *all)
 	}
 }
 
+/* Questions of the index weigh most: they are what users ask. */
 static void add_wants(places *all)
 {
 	for (const struct help_want *w = wants; w->question; w++) {
@@ -139,6 +145,8 @@ static double rarity(const places *all, size_t word)
 	return log(1 + (double)all->n / (1 + (double)n));
 }
 
+/* Sums what is near, and sorts out: places with more of the words rise by the square of how
+ * many. */
 static void weigh(places *all, const struct search_words *words)
 {
 	for (size_t w = 0; w < words->n; w++) {
@@ -159,6 +167,7 @@ static void weigh(places *all, const struct search_words *words)
 	}
 }
 
+/* Equal scores in the order in which places were added. */
 static int by_score(const void *a, const void *b)
 {
 	const struct search_place *p = a, *q = b;
@@ -186,6 +195,7 @@ static size_t excerpt_begin(const char *text, const struct search_words *words, 
 	return at;
 }
 
+/* A line: what to type, and what it does, cut to a terminal's width. */
 static void print_place(struct out *out, const struct search_place *p,
 			const struct search_words *words)
 {
@@ -216,6 +226,7 @@ static void free_places(places *all)
 	vec_free(all);
 }
 
+/* Returns how many answers were printed. */
 size_t help_search(struct out *out, char *const *texts, int n)
 {
 	struct search_words words;

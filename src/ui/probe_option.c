@@ -132,6 +132,7 @@ static char *module_file(const struct probe_option *o, const char *module)
 
 /* --- definitions ------------------------------------------------------------------------------ */
 
+/* A link counts as what it leads to. */
 static bool is_regular(const char *path)
 {
 	struct stat is;
@@ -278,6 +279,7 @@ int probe_option_add(struct invocation *inv, const char *text, const char **name
 	return r;
 }
 
+/* -e's shorter forms become a line of uprobe_events, which inv->made_texts owns. */
 void probe_options_add(struct invocation *inv, const struct option *option, const char *text,
 		       const char *file)
 {
@@ -301,6 +303,7 @@ void probe_options_add(struct invocation *inv, const struct option *option, cons
 	set_setting(inv, option, made, NULL);
 }
 
+/* Puts names of events in the place of definitions, in all writes of -e. */
 int probe_options_resolve(struct invocation *inv, struct err *err)
 {
 	int e = 0;
@@ -312,6 +315,7 @@ int probe_options_resolve(struct invocation *inv, struct err *err)
 	return e ? err_prefix(err, "-e") : 0;
 }
 
+/* Whether an event is one whose records only a tree makes. */
 bool probe_options_in_tree(const struct invocation *inv)
 {
 	for (size_t i = 0; i < inv->definitions.n; i++)
@@ -320,6 +324,8 @@ bool probe_options_in_tree(const struct invocation *inv)
 	return false;
 }
 
+/* Defines in the session's own catalogue, before it begins; events of trees are the tree's to
+ * define. */
 int probe_options_define(struct invocation *inv, struct err *err)
 {
 	int e = 0;

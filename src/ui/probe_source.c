@@ -22,6 +22,7 @@
 
 /* --- functions -------------------------------------------------------------------------------- */
 
+/* For qsort(). */
 static int name_order(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -56,6 +57,7 @@ static unsigned collect_names(const struct sym_module *m, int fd, const struct f
 	return refused;
 }
 
+/* Names that several functions have are printed once. Says how many are left out. */
 static int print_names(const struct invocation *inv, const char *path, function_names *names,
 		       unsigned refused)
 {
@@ -79,6 +81,7 @@ static int print_names(const struct invocation *inv, const char *path, function_
 	return status;
 }
 
+/* Without a pattern all functions are listed. The exit status. */
 int probe_source_functions(const struct invocation *inv, const char *path)
 {
 	struct function_list globs = { 0 };
@@ -128,6 +131,7 @@ static void print_scope(struct out *o, const struct sym_scope *sc, uint64_t vadd
 		out_str(o, "\t\t(none)\n");
 }
 
+/* Each place of the question has its own variables: a function may be inlined in several. */
 static int print_scopes(struct sym_source_info *s, const source_places *places, struct out *o,
 			struct err *err)
 {
@@ -148,6 +152,7 @@ static int print_scopes(struct sym_source_info *s, const source_places *places, 
 	return r;
 }
 
+/* What was printed before a failure stays. */
 static int list_variables(const struct invocation *inv, const struct sym_module *m,
 			  struct sym_source_info *s)
 {
@@ -200,6 +205,8 @@ struct line_list {
 	int fd;                   /* the program's */
 };
 
+/* Moves behind the digits; a number beyond INT32_MAX is as good as that. False: no digit stands
+ * here. */
 static bool take_number(const char **at, uint32_t *out)
 {
 	char *rest;
@@ -308,6 +315,8 @@ static void print_line(struct out *o, const struct line_list *l, uint32_t line, 
 		out_printf(o, "      -  %s\n", text);
 }
 
+/* The lines of the file as far as the range goes. The source is read line by line: it may be any
+ * file. */
 static int print_source(const struct invocation *inv, const struct line_list *l)
 {
 	uint32_t last = l->numbers.n ? l->numbers.at[l->numbers.n - 1].line : l->from,
@@ -335,6 +344,7 @@ static int print_source(const struct invocation *inv, const struct line_list *l)
 	return screen_close(&o, 0);
 }
 
+/* The code's file is opened besides: whether a probe fits is asked of its bytes. */
 static int list_lines(const struct invocation *inv, const struct sym_module *m,
 		      struct sym_source_info *s)
 {

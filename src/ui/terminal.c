@@ -33,6 +33,7 @@ struct terminal {
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+/* --color decides; without it the absence of NO_COLOR. */
 static bool wants_colour(const struct invocation *inv)
 {
 	const char *no = getenv("NO_COLOR");
@@ -51,6 +52,7 @@ static const attr_t plain_looks[GRID_LOOKS_N] = {
 	[GRID_BOX + 5] = A_UNDERLINE | A_DIM,
 };
 
+/* Colours only where the terminal has them: looks without them stay apart as well. */
 static void choose_looks(struct terminal *t, bool colour)
 {
 	static const short boxes[GRID_BOXES] = { COLOR_YELLOW, COLOR_RED, COLOR_GREEN, COLOR_CYAN,
@@ -70,12 +72,13 @@ static void choose_looks(struct terminal *t, bool colour)
 }
 
 /* Out of memory: the terminal is left first. */
-static bool leave(struct mem_last_act *self)
+static bool leave_screen(struct mem_last_act *self)
 {
 	endwin();
 	return false;
 }
 
+/* A stream of its own on the descriptor: ncurses closes neither. NULL: no descriptor is left. */
 static FILE *stream_of(int fd, const char *mode)
 {
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -83,6 +86,7 @@ static FILE *stream_of(int fd, const char *mode)
 	return own < 0 ? NULL : fdopen(own, mode);
 }
 
+/* Keys come one by one, and none is a signal: the screens have their own meaning for Ctrl-C. */
 static void set_modes(void)
 {
 	raw();
@@ -96,6 +100,8 @@ static void set_modes(void)
 	mouseinterval(0);
 }
 
+/* *out only if 0 is returned. The locale is the user's from here on: it decides what can be
+ * drawn. */
 int terminal_open(const struct invocation *inv, int input, int output, struct terminal **out,
 		  struct err *err)
 {
@@ -116,7 +122,7 @@ int terminal_open(const struct invocation *inv, int input, int output, struct te
 	}
 	set_modes();
 	choose_looks(t, wants_colour(inv));
-	t->last_act.act = leave;
+	t->last_act.act = leave_screen;
 	mem_last_act_add(&t->last_act);
 	*out = t;
 	return 0;
@@ -143,6 +149,7 @@ int terminal_fd(const struct terminal *t)
 	return fileno(t->out);
 }
 
+/* The terminal is another program's (an editor's) until terminal_resume(). */
 void terminal_pause(struct terminal *t)
 {
 	def_prog_mode();
@@ -180,6 +187,7 @@ static unsigned run_of(const struct grid_cell *row, unsigned from, unsigned n)
 	return to;
 }
 
+/* A row is sent in runs of one look; a wide character's second cell has no code. */
 static void show_row(const struct terminal *t, const struct grid *g, unsigned y)
 {
 	const struct grid_cell *row = g->at + (size_t)y * g->columns;
@@ -199,6 +207,7 @@ static void show_row(const struct terminal *t, const struct grid *g, unsigned y)
 	free(text);
 }
 
+/* ncurses sends what differs from the last time. */
 void terminal_show(struct terminal *t, const struct grid *g)
 {
 	for (unsigned y = 0; y < g->rows; y++)
@@ -217,6 +226,7 @@ static const struct { int code; unsigned key; } keys[] = {
 	{ KEY_RESIZE, VIEW_RESIZED },
 };
 
+/* Keys that no screen has stay VIEW_NONE. */
 static void take_special(int code, struct view_event *e)
 {
 	MEVENT mouse;
@@ -228,6 +238,7 @@ static void take_special(int code, struct view_event *e)
 			e->key = keys[i].key;
 }
 
+/* Both bytes that terminals send for backspace mean it. */
 static void take_character(wint_t c, struct view_event *e)
 {
 	e->key = c == '\r' ? VIEW_ENTER : c == 127 || c == 8 ? VIEW_BACKSPACE
@@ -242,6 +253,7 @@ static bool is_hung_up(const struct terminal *t)
 	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL);
 }
 
+/* wait_ms 0: only what has come. VIEW_NONE: nothing has. */
 void terminal_key(struct terminal *t, unsigned wait_ms, struct view_event *e)
 {
 	wint_t c;

@@ -20,6 +20,7 @@
 
 /* --- the command line -------------------------------------------------------------------- */
 
+/* --list. */
 static int list_formats(const struct invocation *inv)
 {
 	struct screen o;
@@ -30,6 +31,7 @@ static int list_formats(const struct invocation *inv)
 	return screen_close(&o, 0);
 }
 
+/* The rest of a line: all names. */
 static void say_formats(void)
 {
 	for (size_t i = 0; exporters[i]; i++)
@@ -111,6 +113,7 @@ static void add_to(char **list, uint64_t n, const char *one, const char *more)
 	*list = longer;
 }
 
+/* Says once what the trace has and the format has no place for. */
 static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 {
 	char *list = mem_strdup("");
@@ -132,7 +135,8 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 	free(list);
 }
 
-static void tell(const struct exporter *e, const struct export_job *job)
+/* What a reader of the result should know: nothing of it is a failure. */
+static void tell_result(const struct exporter *e, const struct export_job *job)
 {
 	const struct trace_info *info = job->source->info;
 
@@ -160,13 +164,14 @@ static int run_job(const struct exporter *e, struct export_job *job)
 	if (!r)
 		r = excerpt_source_is_empty(job->part, &err);
 	if (!r)
-		tell(e, job);
+		tell_result(e, job);
 	if (r && err.code)
 		return say_error(&err);
 	/* A reader that went away has seen enough. */
 	return r && r != -EPIPE ? EXIT_BRACE : 0;
 }
 
+/* The format's bytes go to -o, or to standard output. */
 static int write_file(const struct invocation *inv, const struct exporter *e,
 		      struct export_job *job)
 {
@@ -181,6 +186,7 @@ static int write_file(const struct invocation *inv, const struct exporter *e,
 	return screen_close(&o, run_job(e, job));
 }
 
+/* The directory has a temporary name until all files are whole. */
 static int write_directory(const struct invocation *inv, const struct exporter *e,
 			   struct export_job *job)
 {
@@ -197,6 +203,7 @@ static int write_directory(const struct invocation *inv, const struct exporter *
 	return status;
 }
 
+/* Reads the trace, or its part, once, and writes. An interrupt ends it between two events. */
 static int export_file(const struct invocation *inv, const struct exporter *e,
 		       enum export_weight weight, struct store_reader *reader)
 {
@@ -224,6 +231,7 @@ static bool database_has_all(const struct invocation *inv)
 	return false;
 }
 
+/* 0, or -errno and *err. An interrupt leaves no file. */
 static int save_tables(struct store_reader *reader, const char *path, struct err *err)
 {
 	struct query *q;
@@ -236,6 +244,7 @@ static int save_tables(struct store_reader *reader, const char *path, struct err
 	return r;
 }
 
+/* SQLite wants a file's name, so a database cannot go to standard output. */
 static int write_database(const struct invocation *inv, struct store_reader *reader)
 {
 	struct whole_file f;

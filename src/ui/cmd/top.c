@@ -103,6 +103,7 @@ static void spool_leave(struct held_output *s)
 	dup2(s->input, STDIN_FILENO);
 }
 
+/* Shows what is left, and closes the file, which has no name and is gone with it. */
 static void spool_end(struct held_output *s)
 {
 	if (s->file < 0)
@@ -126,18 +127,20 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /* Signal 0 asks only. A thread of another user's that is there gives EPERM. */
-static bool lives(uint32_t pid, uint32_t tid)
+static bool thread_lives(uint32_t pid, uint32_t tid)
 {
 	return !syscall(SYS_tgkill, pid, tid, 0) || errno != ESRCH;
 }
 
+/* Ends the turn in all counts, with the monitor's lock held. Costs are brace's own since the
+ * turn before. */
 static void end_turn(struct top_run *r)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC), tracer = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	time_t day = time(NULL);
 	struct tm local;
 
-	rates_turn(&r->rates, lives);
+	rates_turn(&r->rates, thread_lives);
 	r->facts.elapsed_ns = now - r->started_ns;
 	r->facts.wall_ns = now - r->turned_ns;
 	r->facts.tracer_ns = tracer - r->tracer_ns;
@@ -151,6 +154,7 @@ static void end_turn(struct top_run *r)
 	top_update(&r->top);
 }
 
+/* For pipes: a turn is flushed, so that its reader has it at once. */
 static void print_turn(struct top_run *r)
 {
 	(r->inv->json ? top_print_json : top_print)(&r->top, &r->facts, r->inv->limit,
@@ -158,7 +162,8 @@ static void print_turn(struct top_run *r)
 	out_flush(&r->screen.text);
 }
 
-static void draw(struct top_run *r)
+/* The whole grid is drawn anew; ncurses sends what has changed. */
+static void draw_screen(struct top_run *r)
 {
 	terminal_begin(r->terminal, &r->grid);
 	top_draw(&r->top, &r->facts, &r->grid);
@@ -189,7 +194,8 @@ static bool take_keys(struct top_run *r)
 	}
 }
 
-static void stop(struct top_run *r)
+/* The program goes on; a process that was attached to is let go by the session. */
+static void stop_run(struct top_run *r)
 {
 	if (r->terminal && !r->inv->pids.n)
 		say("brace: the program goes on untraced; brace waits for it\n");
@@ -197,6 +203,7 @@ static void stop(struct top_run *r)
 	run_monitor_stop(r->monitor);
 }
 
+/* Whether the turn has lasted as long as the user wants. */
 static bool is_due(const struct top_run *r)
 {
 	const uint64_t delay = r->inv->delay_ns ? r->inv->delay_ns : TURN_NS;
@@ -205,19 +212,20 @@ static bool is_due(const struct top_run *r)
 	return now_ns(CLOCK_MONOTONIC) - r->turned_ns + LEAST_NS / 2 >= delay;
 }
 
+/* Keys are taken while the figures are held, too. */
 static void look_at_screen(struct top_run *r)
 {
 	bool goes_on = take_keys(r);
 
 	if (!r->top.paused && is_due(r))
 		end_turn(r);
-	draw(r);
+	draw_screen(r);
 	if (!goes_on || (r->wanted && r->turns >= r->wanted))
-		stop(r);
+		stop_run(r);
 }
 
 /* The monitor's. After the screen has gone, what the program prints is shown as it comes. */
-static void look(void *arg)
+static void look_at_run(void *arg)
 {
 	struct top_run *r = arg;
 
@@ -229,14 +237,14 @@ static void look(void *arg)
 		end_turn(r);
 		print_turn(r);
 		if ((r->wanted && r->turns >= r->wanted) || screen_is_done(&r->screen))
-			stop(r);
+			stop_run(r);
 	}
 }
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
 /* Whatever was recorded before the look before this one has been read. */
-static void reach(void *arg)
+static void note_reached(void *arg)
 {
 	struct top_run *r = arg;
 	uint64_t tsc = r->seen_tsc;
@@ -250,6 +258,7 @@ static void reach(void *arg)
 	pthread_mutex_unlock(&r->monitor->lock);
 }
 
+/* The walk's. Ends that brace made up are no records. */
 static int take_step(void *arg, const struct walk_step *s)
 {
 	struct top_run *r = arg;
@@ -261,6 +270,7 @@ static int take_step(void *arg, const struct walk_step *s)
 	return 0;
 }
 
+/* The terminal is reached by the descriptors that the spool kept. */
 static int open_terminal(struct top_run *r, struct err *err)
 {
 	const bool own = r->spool.file < 0;
@@ -284,7 +294,7 @@ static void begin_run(void *arg, struct source *source, struct run_monitor *m)
 	for (unsigned by = 0; by < RATES_BY_N && r->inv->sort; by++)
 		r->top.tables[by].column = top_column_find(r->inv->sort);
 	r->top.all = r->inv->since_start;
-	source->idle = reach;
+	source->idle = note_reached;
 	source->idle_context = r;
 	r->started_ns = r->turned_ns = now_ns(CLOCK_MONOTONIC);
 	r->tracer_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -317,6 +327,7 @@ static int print_all(struct top_run *r)
 	return screen_close(&r->screen, 0);
 }
 
+/* The turn that was under way is the last one; with -n turns that are all printed there is none. */
 static int end_run(void *arg, const struct err *failed)
 {
 	struct top_run *r = arg;
@@ -341,6 +352,7 @@ static int end_run(void *arg, const struct err *failed)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* What the command line says that cannot be shown. EXIT_BRACE: said. */
 static int check_words(const struct invocation *inv)
 {
 	static const struct word_list by_list = { "rows by", "", top_by_words, RATES_BY_N };
@@ -364,6 +376,7 @@ static int check_words(const struct invocation *inv)
 	return 0;
 }
 
+/* The program's line, or the processes, for the screen's head; for free(). */
 static char *program_of(const struct invocation *inv)
 {
 	char *text = inv->pids.n ? mem_printf("process") : mem_strdup(inv->operands[0]), *more;
@@ -396,7 +409,7 @@ static int choose_form(struct top_run *r)
 
 int cmd_top(struct invocation *inv)
 {
-	static const struct stream_use use = { begin_run, take_stream, look, end_run };
+	static const struct stream_use use = { begin_run, take_stream, look_at_run, end_run };
 	struct top_run run = { .inv = inv, .wanted = inv->count };
 	char *program;
 	int status = check_words(inv);
