@@ -31,6 +31,7 @@ static const struct event_provider ftrace_provider = { .name = "ftrace" };
 
 /* --- by name: programs choose their events' names, and a balanced tree is quick with any ---- */
 
+/* By name first: names are asked for with and without a system. */
 static int compare_names(const void *a, const void *b)
 {
 	const struct event_format *x = ((const struct event_entry *)a)->format;
@@ -58,6 +59,7 @@ static void index_event(struct event_catalogue *c, struct event_entry *e)
 		abort(); /* as mem_zalloc() without memory */
 }
 
+/* tdestroy() wants a function. */
 static void keep_entry(void *entry)
 {
 	(void)entry; /* `entries` has it */
@@ -222,6 +224,8 @@ static int add_event(struct event_catalogue *c, const struct event_provider *of,
 	return e < 0 ? e : 0;
 }
 
+/* The text is a program's, or a file's: the parser checks it. 0: it was there already, or is
+ * now. */
 int events_add(struct event_catalogue *c, const struct event_provider *of, const char *system,
 	       const char *text, size_t n, const struct event_entry **entry, struct err *err)
 {
@@ -274,6 +278,7 @@ int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 	return add_defined(c, of, system, text, &origin, err);
 }
 
+/* Readers go through the places without the lock: the new one is whole before it is linked. */
 void events_add_place(struct event_catalogue *c, const struct event_entry *e,
 		      struct probe_definition *place)
 {
@@ -289,6 +294,7 @@ void events_add_place(struct event_catalogue *c, const struct event_entry *e,
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The place stays in the list: a reader may stand on it. */
 void events_remove_place(struct event_catalogue *c, const struct event_entry *e,
 			 const struct probe_definition *place)
 {
@@ -332,6 +338,7 @@ uint32_t events_n(struct event_catalogue *c)
 	return n;
 }
 
+/* NULL: no event has this number yet. */
 const struct event_entry *events_at(struct event_catalogue *c, uint32_t index)
 {
 	const struct event_entry *e;
@@ -342,6 +349,7 @@ const struct event_entry *events_at(struct event_catalogue *c, uint32_t index)
 	return e;
 }
 
+/* NULL: there is none, or it is gone. */
 const struct event_entry *events_find(struct event_catalogue *c, const char *system,
 				      const char *name)
 {
@@ -365,6 +373,7 @@ bool events_is_marker(const struct event_entry *e)
 	       !strcmp(e->format->system, "ftrace");
 }
 
+/* Events of ftrace itself that brace makes records of. */
 bool events_is_own(const struct event_entry *e)
 {
 	static const char *const names[] = { "print", "raw_data", "osnoise", "timerlat" };
@@ -393,6 +402,7 @@ uint32_t events_generation(const struct event_entry *e)
 	return atomic_load_explicit(&e->generation, memory_order_relaxed);
 }
 
+/* Plans that were made before know by the number that the event was off in between. */
 void events_switched_off(struct event_catalogue *c, const struct event_entry *e)
 {
 	struct event_entry *entry;
@@ -403,6 +413,7 @@ void events_switched_off(struct event_catalogue *c, const struct event_entry *e)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The name is free at once; the entry and its number stay, because records have it. */
 void events_remove(struct event_catalogue *c, const struct event_entry *e)
 {
 	pthread_mutex_lock(&c->lock);
@@ -449,6 +460,7 @@ const struct trigger_kinds *events_kinds(struct event_catalogue *c)
 	return k;
 }
 
+/* grown is called on the thread that adds, without the lock; NULL: nobody watches any more. */
 void events_watch(struct event_catalogue *c, void (*grown)(void *arg, const struct event_entry *e),
 		  void *arg)
 {

@@ -17,6 +17,7 @@
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
+/* The fault is at a word of the cut copy, which has the line's columns. Returns -EINVAL. */
 int probe_line_fault(const struct line_words *w, const char *at, const char *what)
 {
 	return err_at(w->err, EINVAL, w->line, (size_t)(at - w->copy), "%s", what);
@@ -24,6 +25,7 @@ int probe_line_fault(const struct line_words *w, const char *at, const char *wha
 
 /* --- words ------------------------------------------------------------------------------------ */
 
+/* What stands behind # is a comment. w->copy is for free(), also if this fails. */
 int probe_line_cut(const char *line, struct line_words *w)
 {
 	size_t n = strlen(line);
@@ -55,6 +57,8 @@ static bool is_good_name(const char *name, size_t n, bool dashes)
 	return n;
 }
 
+/* "GROUP/EVENT", "GROUP.EVENT", "GROUP/" or "EVENT". What is missing stays NULL; what is set is
+ * the caller's. */
 int probe_line_name(const struct line_words *w, const char *name, char **group, char **event)
 {
 	const char *slash = strchr(name, '/');
@@ -101,6 +105,7 @@ static char *name_itself(const struct probe_definition *d)
 
 /* --- the place ------------------------------------------------------------------------------ */
 
+/* In any base that strtoull() knows; all of the text, and no sign. */
 bool probe_line_number(const char *text, uint64_t *out)
 {
 	char *rest;
@@ -156,6 +161,7 @@ static int parse_place(const struct line_words *w, struct probe_command *c)
 
 /* --- arguments ------------------------------------------------------------------------------ */
 
+/* "$argN". */
 bool probe_line_is_number(const char *word)
 {
 	return !strncmp(word, "$arg", 4) && word[4] && !word[4 + strspn(word + 4, "0123456789")];
@@ -241,6 +247,7 @@ static int add_word(const struct line_words *w, const char *word, struct probe_c
 	return r < 0 ? fault_in_word(w, word, r) : 0;
 }
 
+/* Sets the definition's text and programs. 0, or -errno and *w->err. */
 int probe_line_arguments(const struct line_words *w, struct probe_command *c,
 			 struct fetch_build *b)
 {
@@ -344,6 +351,7 @@ static int parse_words(const struct line_words *w, const struct probe_symbols *s
 			 "a line begins with p (a probe), r (a function's return) or -: (a removal)");
 }
 
+/* out is empty if this fails. */
 int probe_command_parse_symbols(const char *line, const struct probe_symbols *symbols,
 				struct probe_command *out, struct err *err)
 {
@@ -365,6 +373,7 @@ int probe_command_parse(const char *line, struct probe_command *out, struct err 
 	return probe_command_parse_symbols(line, NULL, out, err);
 }
 
+/* "f:NAME" or "f NAME"; a number may stand behind the f. */
 bool probe_command_is_fprobe(const char *line)
 {
 	size_t n = strspn(line + (*line == 'f'), "0123456789abcdefx");
@@ -372,6 +381,7 @@ bool probe_command_is_fprobe(const char *line)
 	return *line == 'f' && (line[1 + n] == ':' || line[1 + n] == ' ' || line[1 + n] == '\t');
 }
 
+/* Whether the place is PATH:OFFSET; removals are of any file's lists. */
 bool probe_command_is_of_file(const char *line)
 {
 	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),
@@ -391,6 +401,7 @@ void probe_command_free(struct probe_command *c)
 	*c = (struct probe_command){ 0 };
 }
 
+/* All places of the event, from this one on. */
 void probe_definition_free(struct probe_definition *d)
 {
 	while (d) {

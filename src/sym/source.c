@@ -14,6 +14,8 @@
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+/* *out only if 0 is returned; it refers to *m. A file without debug information is ENODATA, with
+ * what to do. */
 int sym_source_open(const struct sym_module *m, struct sym_source_info **out, struct err *err)
 {
 	struct sym_source_info *s = mem_zalloc(sizeof(*s));
@@ -43,6 +45,7 @@ void sym_source_close(struct sym_source_info *s)
 	free(s);
 }
 
+/* A walk that left something out would give wrong answers: -EFBIG. */
 int source_walk(struct sym_source_info *s, const struct dwarf_visitor *visitor, struct err *err)
 {
 	char *left_out = NULL;
@@ -54,6 +57,7 @@ int source_walk(struct sym_source_info *s, const struct dwarf_visitor *visitor, 
 	return r;
 }
 
+/* Whether `tail` is the path, or its last components. */
 bool source_is_file(const char *path, const char *tail)
 {
 	size_t n = strlen(path), k = strlen(tail);
@@ -62,6 +66,7 @@ bool source_is_file(const char *path, const char *tail)
 	       (k == n || path[n - k - 1] == '/' || *tail == '/');
 }
 
+/* By the name of the source, or by the linker's. */
 bool source_has_name(Dwarf_Die *die, const char *name)
 {
 	static const unsigned attributes[] = { DW_AT_name, DW_AT_linkage_name };
@@ -108,6 +113,8 @@ static void note_function(struct function_search *f, Dwarf_Die *die)
 	f->found = true;
 }
 
+/* The visitor of a search by name. A DIE costs by its attributes, since a file may have any
+ * number of them. */
 static void see_function(struct dwarf_walk *walk, const struct dwarf_seen *seen, void *context)
 {
 	if (seen->tag == DW_TAG_subprogram &&
@@ -115,6 +122,8 @@ static void see_function(struct dwarf_walk *walk, const struct dwarf_seen *seen,
 		note_function(context, seen->die);
 }
 
+/* out->path is the caller's. vaddr 0: the function has no code of its own (it is inlined
+ * everywhere). */
 int sym_source_function(struct sym_source_info *s, const char *name, const char *file,
 			struct sym_source_function *out, struct err *err)
 {
@@ -136,6 +145,7 @@ int sym_source_function(struct sym_source_info *s, const char *name, const char 
 
 /* --- scopes ----------------------------------------------------------------------------------- */
 
+/* Whether the code of the DIE has the address, as far as the walk may still spend. */
 static bool has_vaddr(struct dwarf_walk *walk, Dwarf_Die *die, uint64_t vaddr)
 {
 	return dwarf_walk_has_code(die) &&
@@ -152,6 +162,7 @@ static uint32_t block_of(const struct sym_scope *sc, const Dwarf_Die *die)
 	return SCOPE_GLOBAL;
 }
 
+/* Variables of these are global. */
 static bool is_of_unit(Dwarf_Die *parent)
 {
 	int tag = dwarf_tag(parent);
@@ -161,6 +172,7 @@ static bool is_of_unit(Dwarf_Die *parent)
 
 struct scope_walk { struct sym_scope *scope; bool own_unit; };
 
+/* Variables of blocks around the address, and global ones, as many as are kept. */
 static void note_variable(struct scope_walk *w, const struct dwarf_seen *seen)
 {
 	struct sym_scope *sc = w->scope;
@@ -173,6 +185,7 @@ static void note_variable(struct scope_walk *w, const struct dwarf_seen *seen)
 		(struct scope_variable){ *seen->die, block, w->own_unit };
 }
 
+/* Blocks come from the outside in, so that the last ones of sc->blocks are innermost. */
 static void see_scope(struct dwarf_walk *walk, const struct dwarf_seen *seen, void *context)
 {
 	struct scope_walk *w = context;
@@ -203,6 +216,7 @@ static void begin_scope_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die
 		w->scope->unit = *unit;
 }
 
+/* *out only if 0 is returned; it refers to *s. */
 int sym_scope_at(struct sym_source_info *s, uint64_t vaddr, struct sym_scope **out, struct err *err)
 {
 	struct sym_scope *sc = mem_zalloc(sizeof(*sc));
@@ -254,6 +268,7 @@ bool source_entry(const struct sym_scope *sc, uint64_t *entry)
 	return true;
 }
 
+/* *behind: how far from the function's begin. NULL: it has none that is known. */
 const char *sym_scope_function(const struct sym_scope *sc, uint64_t *behind)
 {
 	struct scope_block *f = function_of(sc);

@@ -38,6 +38,7 @@ struct expression {
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
+/* The text of the expression is the error's input, and `at` its column. Returns -code. */
 static int fault_at(struct expression *e, const char *at, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 static int fault_at(struct expression *e, const char *at, int code, const char *fmt, ...)
@@ -65,6 +66,7 @@ static void tell_name(char *names, const char *name)
 
 /* --- types ------------------------------------------------------------------------------------ */
 
+/* References of C++ are pointers whose value is what they lead to. */
 static bool is_reference(int tag)
 {
 	return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
@@ -75,6 +77,7 @@ static bool is_pointer(int tag)
 	return tag == DW_TAG_pointer_type || is_reference(tag);
 }
 
+/* DW_TAG_invalid: void, or a type that is not known. */
 static int tag_of(struct expression_value *v)
 {
 	return v->type.addr ? dwarf_tag(&v->type) : DW_TAG_invalid;
@@ -136,6 +139,8 @@ static int follow_references(struct expression *e, struct expression_value *v, c
 	return r;
 }
 
+/* Element i of an array, or what a pointer leads to, i elements on. Of an array of arrays the
+ * outermost dimension comes first. */
 static int index_value(struct expression *e, struct expression_value *v, int64_t i, const char *at)
 {
 	uint64_t bytes, ignored;
@@ -166,6 +171,7 @@ static int index_value(struct expression *e, struct expression_value *v, int64_t
 
 /* --- members ---------------------------------------------------------------------------------- */
 
+/* An attribute that is a constant without a sign. False: it is missing, or is another form. */
 static bool number_of(Dwarf_Die *die, unsigned attribute, uint64_t *out)
 {
 	Dwarf_Attribute attr;
@@ -212,6 +218,8 @@ static bool go_to_member(struct expression_value *v, Dwarf_Die *member)
 /* A search for a member, and the names that it met. */
 struct member_search { const char *name; size_t n; char names[NAMES_TOLD]; bool far; };
 
+/* Finds the member among the class's own and those of nameless and base ones, depth first. All
+ * names met are in s->names, for the sentence. */
 static bool has_member(struct expression *e, struct expression_value *v, struct member_search *s,
 		       unsigned depth);
 
@@ -297,6 +305,7 @@ static int take_member(struct expression *e, struct expression_value *v, const c
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* The sentence, with names that there are; globals are too many to be told. */
 static int unknown_name(struct expression *e, const char *name, size_t n)
 {
 	char names[NAMES_TOLD] = "";
@@ -312,6 +321,8 @@ static int unknown_name(struct expression *e, const char *name, size_t n)
 			*names ? "; these are: " : "", names);
 }
 
+/* The variable's place at the scope's instruction; at a return only what is global still has
+ * one. */
 static int take_variable(struct expression *e, struct expression_value *v, const char *name,
 			 size_t n)
 {
@@ -381,6 +392,7 @@ static size_t name_length(const struct expression *e)
 	return at > e->at && isdigit((unsigned char)*e->at) ? 0 : (size_t)(at - e->at);
 }
 
+/* Takes the text if it comes next, behind blanks. */
 static bool take_text(struct expression *e, const char *text)
 {
 	size_t n = strlen(text);
@@ -394,6 +406,7 @@ static bool take_text(struct expression *e, const char *text)
 
 static int parse_unary(struct expression *e, struct expression_value *v);
 
+/* A name, $retval, or an expression in parentheses. */
 static int parse_primary(struct expression *e, struct expression_value *v)
 {
 	const char *at;
@@ -469,6 +482,7 @@ static int parse_suffixes(struct expression *e, struct expression_value *v)
 	return r;
 }
 
+/* What stands behind a name binds tightest. */
 static int parse_postfix(struct expression *e, struct expression_value *v)
 {
 	int r = parse_primary(e, v);
@@ -506,11 +520,13 @@ static int parse_unary(struct expression *e, struct expression_value *v)
 
 /* --- what it holds ---------------------------------------------------------------------------- */
 
+/* Sizes that a probe fetches as a number. */
 static bool is_whole_size(uint64_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
+/* DWARF tells characters apart from numbers; both have a sign, or none. */
 static bool is_signed(unsigned encoding)
 {
 	return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
@@ -526,6 +542,7 @@ static unsigned encoding_of(Dwarf_Die *type)
 	return dwarf_type_encoding(type);
 }
 
+/* The sentence names the members: has_member() with an empty name finds none, and meets all. */
 static int refuse_structure(struct expression *e, struct expression_value *v)
 {
 	struct member_search s = { .name = "", .n = 0 };
@@ -597,6 +614,8 @@ static int describe_array(struct expression *e, struct expression_value *v, bool
 	return describe_scalar(e, v, &element, false, out);
 }
 
+/* What the value is for whoever fetches it. any_type: the user has named a type, so that what it
+ * is does not matter. */
 static int describe(struct expression *e, struct expression_value *v, bool any_type,
 		    struct sym_fetched *out)
 {
@@ -634,12 +653,14 @@ int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_re
 
 /* --- members of a structure that is nobody's variable ----------------------------------------- */
 
+/* The structure as a value of its own: its address is what the chain begins with. */
 static struct expression_value whole_structure(const struct sym_structure *st)
 {
 	return (struct expression_value){ .type = st->die, .memory = true,
 					  .chain = { .base = SYM_CHAIN_NUMBER } };
 }
 
+/* Nothing is followed: only the names of members are looked at. */
 bool sym_structure_has(struct sym_structure *st, const char *name, size_t n)
 {
 	struct expression e = { 0 };

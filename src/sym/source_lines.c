@@ -35,6 +35,7 @@ struct line_search {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+/* With a function all of its lines are wanted: one of them may be the next one. */
 static bool is_wanted_line(const struct line_search *s, uint32_t line)
 {
 	return !s->line || s->within || line == s->line;
@@ -58,6 +59,7 @@ static void note_row(struct line_search *s, Dwarf_Line *row, bool goes_on)
 		*vec_add(&s->rows) = (struct line_row){ .vaddr = vaddr, .line = (uint32_t)line };
 }
 
+/* Relative paths are the compiler's, from its directory; for free(). */
 char *source_whole_path(Dwarf_Die *unit, const char *path)
 {
 	Dwarf_Attribute attr;
@@ -97,6 +99,7 @@ static void read_rows(struct line_search *s, Dwarf_Die *unit)
 	}
 }
 
+/* Rows are of one unit at a time: its functions come next, and find theirs. */
 static void begin_lines_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *lines_of,
 			     void *context)
 {
@@ -206,6 +209,7 @@ static void add_place(struct line_search *s, const struct line_row *row)
 	}
 }
 
+/* Rows without an owner are no function's: code that the linker dropped, or assembler. */
 static void end_lines_unit(struct dwarf_walk *walk, void *context)
 {
 	struct line_search *s = context;
@@ -224,6 +228,7 @@ static void end_lines_unit(struct dwarf_walk *walk, void *context)
 	}
 }
 
+/* 0, or -errno and *err. What was found before a fault is the caller's to free. */
 static int search_lines(struct sym_source_info *source, struct line_search *s, struct err *err)
 {
 	const struct dwarf_visitor visitor = { s, see_owner, begin_lines_unit, end_lines_unit };
@@ -236,6 +241,7 @@ static int search_lines(struct sym_source_info *source, struct line_search *s, s
 	return r;
 }
 
+/* By address. */
 static int place_order(const void *a, const void *b)
 {
 	const struct sym_source_place *x = a, *y = b;
@@ -243,6 +249,8 @@ static int place_order(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
+/* One place a function or inlined copy, by address. Without code at the line the sentence names
+ * the next one that has some. */
 int sym_source_line(struct sym_source_info *s, const char *file, uint32_t line, const char *within,
 		    sym_source_places *out, struct err *err)
 {
@@ -264,6 +272,7 @@ int sym_source_line(struct sym_source_info *s, const char *file, uint32_t line, 
 	return r;
 }
 
+/* By line, then by address: the first of each line is kept. */
 static int number_order(const void *a, const void *b)
 {
 	const struct sym_source_number *x = a, *y = b;
@@ -272,6 +281,7 @@ static int number_order(const void *a, const void *b)
 				  : (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
+/* Each line once, with its lowest address. *path is the caller's, if 0 is returned. */
 int sym_source_lines(struct sym_source_info *s, const char *file, const char *within,
 		     sym_source_numbers *out, char **path, struct err *err)
 {

@@ -21,6 +21,7 @@
 
 /* --- the frame -------------------------------------------------------------------------------- */
 
+/* Once for each file: .eh_frame is read as a whole. A file without one has no frames. */
 static void read_frames(struct sym_source_info *s)
 {
 	struct err ignored;
@@ -182,6 +183,7 @@ static char *find_place(struct sym_scope *sc, const struct scope_variable *v,
 
 /* --- parameters at the first instruction ------------------------------------------------------ */
 
+/* sym_arguments_read()'s: only the function at this address is asked about. */
 static bool is_entry(void *context, uint64_t vaddr)
 {
 	return vaddr == *(const uint64_t *)context;
@@ -253,6 +255,8 @@ static char *parameter_at_entry(struct sym_scope *sc, const char *name, struct s
 		     : mem_strdup("is not in its place yet at the first instruction of the function: take a later one");
 }
 
+/* A list of places says where a parameter is at each instruction; one place for all says it for
+ * unoptimised code only. */
 static bool is_one_place(Dwarf_Attribute *attr)
 {
 	unsigned form = dwarf_whatform(attr);
@@ -285,6 +289,8 @@ static bool find_constant(Dwarf_Die *die, struct sym_chain *chain)
 	return true;
 }
 
+/* NULL: *chain and *memory have the place; else the reason, for free(), which goes on from the
+ * variable's name. */
 char *source_locate(struct sym_scope *sc, const struct scope_variable *v, struct sym_chain *chain,
 		    bool *memory)
 {
@@ -308,6 +314,7 @@ char *source_locate(struct sym_scope *sc, const struct scope_variable *v, struct
 	return why;
 }
 
+/* Whether the variable has this name, of n characters. */
 static bool is_named(const struct scope_variable *v, const char *name, size_t n)
 {
 	Dwarf_Die die = v->die;
@@ -334,6 +341,7 @@ static bool hides(const struct scope_variable *a, const struct scope_variable *b
 	return a->block == SCOPE_GLOBAL ? a->own_unit && !b->own_unit : a->block > b->block;
 }
 
+/* The variable that a name means at the scope's instruction; NULL: none. It stays the scope's. */
 const struct scope_variable *source_variable(struct sym_scope *sc, const char *name, size_t n)
 {
 	const struct scope_variable *best = NULL;
