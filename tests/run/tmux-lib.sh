@@ -4,16 +4,19 @@
 need tmux
 export TMUX_TMPDIR=$T
 unset TMUX
-tm() { timeout "$LIMIT" tmux -f /dev/null -L brace "$@"; }
+servers=0
+tm() { timeout "$LIMIT" tmux -f /dev/null -L "brace$servers" "$@"; }
 ON_EXIT+=("tm kill-server")
 
 # terminal COLUMNS ROWS [NAME=VALUE...]: a fresh terminal with a shell in it, called `it`.
 terminal() {
 	local columns=$1 rows=$2
 	shift 2
+	# Of a server of its own: one that is being killed still answers on its socket.
 	tm kill-server 2>/dev/null
+	servers=$((servers + 1))
 	: >"$T/raw"
-	env -u NO_COLOR timeout "$LIMIT" tmux -f /dev/null -L brace new-session -d -s it -x "$columns" -y "$rows" \
+	env -u NO_COLOR timeout "$LIMIT" tmux -f /dev/null -L "brace$servers" new-session -d -s it -x "$columns" -y "$rows" \
 		"env -u TMUX $* PS1='ready\$ ' bash --norc --noprofile -i" || not_ok "tmux makes a terminal"
 	tm pipe-pane -t it "cat >>'$T/raw'"
 	shows '^ready'
