@@ -17,9 +17,10 @@
 /* Functions at which one definition can be. */
 #define FUNCTIONS_MOST 1000u
 
-/* The functions of one file, as f: asks for them. */
+/* The functions of one file, as f: asks for them, by their offsets in it: several may have one
+ * name, versions of a symbol or static functions. */
 struct chosen_functions {
-	VEC(char *) names;
+	VEC(uint64_t) offsets;
 	unsigned matched, refused;
 	const char *why;          /* of the first one that cannot be probed */
 };
@@ -61,7 +62,7 @@ static int choose_functions(const char *path, const char *glob, bool returns,
 		why = refused_function(fd, path, offset, returns);
 		out->refused += why != NULL;
 		if (!why)
-			*vec_add(&out->names) = mem_strdup(name);
+			*vec_add(&out->offsets) = offset;
 		else if (!out->why)
 			out->why = why;
 	}
@@ -74,7 +75,7 @@ static int choose_functions(const char *path, const char *glob, bool returns,
 /* Says what the event leaves out. */
 static void tell_refused(const struct probe_option *o, const struct chosen_functions *c)
 {
-	if (c->refused && c->names.n && !o->inv->quiet)
+	if (c->refused && c->offsets.n && !o->inv->quiet)
 		say_warning("%s: %u of %u functions cannot be probed, and are left out (%s)",
 			    o->text, c->refused, c->matched, c->why);
 }
@@ -116,8 +117,9 @@ static int add_functions(struct probe_option *o, const char *path, const char *s
 {
 	int r = 0;
 
-	for (size_t i = 0; i < c->names.n && r == 0; i++) {
-		char *place = mem_printf("%s%s", c->names.at[i], suffix);
+	for (size_t i = 0; i < c->offsets.n && r == 0; i++) {
+		char *place = mem_printf("0x%llx%s",
+					 (unsigned long long)c->offsets.at[i], suffix);
 
 		r = add_function(o, path, place, out);
 		free(place);
@@ -156,17 +158,15 @@ int function_option_lines(struct probe_option *o, source_lines *out)
 		r = probe_option_fault(o, "behind a function stands %return, not ", suffix);
 	else if (r == 0 && !c.matched)
 		r = probe_option_fault(o, "no function of this file matches: ", path);
-	else if (r == 0 && !c.names.n)
+	else if (r == 0 && !c.offsets.n)
 		r = probe_option_fault(o, "no probe fits: ", c.why);
-	else if (r == 0 && c.names.n > FUNCTIONS_MOST)
+	else if (r == 0 && c.offsets.n > FUNCTIONS_MOST)
 		r = probe_option_fault(o, "more than 1000 functions match: ", glob);
 	else if (r == 0)
 		r = add_functions(o, path, returns ? "%return" : "", &c, out);
 	if (r == 0)
 		tell_refused(o, &c);
-	for (size_t i = 0; i < c.names.n; i++)
-		free(c.names.at[i]);
-	vec_free(&c.names);
+	vec_free(&c.offsets);
 	free(glob);
 	free(path);
 	return r;
