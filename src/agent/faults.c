@@ -112,6 +112,12 @@ static void give_slot_back(const uint64_t *context)
 		inside_exchange(&agent_tls_block()->pos, slot + (two ? 16 : 8), slot);
 }
 
+/* Neither a probe's call of the agent is a function's entry, nor a filter. */
+static bool is_no_entry(const struct trampoline_place *p)
+{
+	return p->pushed == PLACE_CALLS_AGENT || p->pushed == PLACE_FILTER;
+}
+
 /* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
  * entry, where the registers are kept. False: it did not. */
 static bool put_before_entry(uint64_t *context, int32_t signal)
@@ -119,9 +125,8 @@ static bool put_before_entry(uint64_t *context, int32_t signal)
 	uint64_t pc = context[UCONTEXT_PC], touched = touched_from(context);
 	struct found_place f;
 
-	/* A probe's call of the agent is no function's entry. */
 	if (!mappings_find_code(touched ? touched : pc, &f) ||
-	    (!touched && (pc >= f.code + f.place->body || f.place->pushed == PLACE_CALLS_AGENT)))
+	    (!touched && (pc >= f.code + f.place->body || is_no_entry(f.place))))
 		return false;
 	if (touched) {
 		give_slot_back(context);

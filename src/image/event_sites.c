@@ -210,7 +210,7 @@ static uint64_t sites_room(const struct module *mod, const struct image_request 
 
 	(void)req;
 	for (size_t i = 0; i < mod->sites.places.n; i++)
-		bytes += block_bytes(&mod->sites.places.at[i]);
+		bytes += block_bytes(&mod->sites.places.at[i]) + sizeof(struct trampoline_place);
 	return bytes;
 }
 
@@ -269,6 +269,9 @@ static void write_sites(struct patch_job *j)
 	/* States before sites: the first hit of a site finds the words that it calls through. */
 	for (size_t i = 0; i < sites->places.n; i++) {
 		add_state(j, &sites->places.at[i], j->at + j->used);
+		if (sites->places.at[i].filter)
+			patch_note_filters(j, j->used,
+					   j->used + block_bytes(&sites->places.at[i]));
 		j->used += write_block(&sites->places.at[i], j->code + j->used);
 	}
 	for (size_t i = 0; i < sites->at.n; i++) {

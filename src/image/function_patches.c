@@ -167,6 +167,8 @@ static int write_arguments(struct patch_job *j, uint32_t i)
 		return -ENOSPC;
 	arguments_site_write(plan, j->mod->first_id + i, j->mod->selected[i] == SELECT_GRAPH,
 			     j->code + j->used);
+	if (plan->condition.filter)
+		patch_note_filters(j, j->used, j->used + bytes);
 	j->env.arguments = at;
 	j->env.recorded = plan->program;
 	if (j->env.conditional && !(j->req->hello->flags & AGENT_NO_TLS))
@@ -257,7 +259,7 @@ static uint64_t arguments_room(const struct module *mod, uint32_t i)
 	uint64_t code = TRAMPOLINE_ARGUMENTS_BYTES;
 
 	if (bytes && plan->condition.filter)
-		code += CONDITION_CODE_MAX;
+		code += CONDITION_CODE_MAX + sizeof(struct trampoline_place);
 	return bytes ? patch_aligned(bytes) + patch_aligned(code) : 0;
 }
 

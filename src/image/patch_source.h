@@ -6,6 +6,7 @@
 #pragma once
 #include "arch/trampoline.h"
 #include "image/direct_calls.h"
+#include "shared/unwind_rule.h"
 
 /* The writing of one module's region. The sources take room from `used` on and add to `list`. */
 struct patch_job {
@@ -20,11 +21,22 @@ struct patch_job {
 	uint64_t fork_guard;      /* runtime address */
 	uint16_t region;
 	struct trampoline_env env; /* function_patches.c's own: what its trampolines share */
-	/* For unwinders: function_patches.c and probe_patches.c fill them. */
+	/* For unwinders, by `at`: function_patches.c and probe_patches.c fill them; filters'
+	 * code is noted by patch_note_filters(). */
 	VEC(struct trampoline_place) places;
 	VEC(int32_t) islands;     /* short jumps' islands, from `at` */
 	uint64_t code_end;        /* behind the last trampoline or probe, from `at` */
 };
+
+/* Notes for unwinders that filters' machine code stands among the data from offset `at` of the
+ * region to `end`: a signal may come there. The source's `room` has to have counted a place for
+ * it. */
+static inline void patch_note_filters(struct patch_job *j, uint64_t at, uint64_t end)
+{
+	*vec_add(&j->places) = (struct trampoline_place){
+		.at = (uint32_t)at, .body = (uint32_t)end, .pushed = PLACE_FILTER,
+	};
+}
 
 struct patch_source {
 	/* Finds what the set wants in the module, which is open; its address may not be known yet.

@@ -14,7 +14,7 @@
 #include "shared/probe.h"
 #include "shared/unwind_rule.h"
 
-#define PROBE_PLACES 3 /* note_places() */
+#define PROBE_PLACES 4 /* note_places(), and filters */
 
 /* A multiple of 8, as program sizes are: the filter stands behind it. */
 static uint64_t program_end(const struct probe_point *p)
@@ -168,6 +168,8 @@ static struct probe_site *add_site(struct patch_job *j, const struct probe_point
 		s->filter_bytes = p->filter->bytes;
 		memcpy((uint8_t *)s + s->filter, p->filter, p->filter->bytes);
 	}
+	if (p->filter || p->kind == PROBE_CALL)
+		patch_note_filters(j, j->used, j->used + site_bytes(p));
 	j->used += patch_aligned(site_bytes(p));
 	return s;
 }

@@ -399,7 +399,8 @@ struct patch_region {
 /* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c) and for
  * unwinders (unwind_rule.h). By `at`, ascending; offsets from the region's address. A probe's code
  * has three: the instructions that are moved before it (at = body), its call of the agent (`pushed`
- * is PLACE_CALLS_AGENT), and the rest (at = body). */
+ * is PLACE_CALLS_AGENT), and the rest (at = body). A filter's code has one (`pushed` is
+ * PLACE_FILTER), and stands for no instruction: len = 0. */
 struct trampoline_place {
 	uint32_t at, body;        /* the trampoline; in it, the moved instructions */
 	int32_t from;             /* the patched instructions */

@@ -30,6 +30,9 @@
  * is before `body`. No offset in moved code is so great (RELOCATE_MAX_BYTES). */
 #define PLACE_CALLS_AGENT 0xfe
 #define PLACE_STEP 128
+/* In `pushed`: data up to `body`, with machine code of filters, which the agent calls: functions
+ * without a frame. */
+#define PLACE_FILTER 0xfd
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>

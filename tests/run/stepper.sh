@@ -42,8 +42,14 @@ for bytes in 63 0; do
 		-- "$FIXTURES/stepper" return named
 	check_that "the calls were led, with copies of $bytes bytes" test "$("$BRACE" replay "$T/trace" | grep -c 'sys_enter_access')" = 2
 done
+# A filter is machine code among the data of a probe, which the agent calls.
+export STEPS=$T/filters
 same "handlers that return, filtered system calls" -p nop -e raw_syscalls:sys_enter -f 'id != 1' -e raw_syscalls:sys_exit -f 'id != 1' \
 	-- "$FIXTURES/stepper"
+same "handlers that return, a filtered probe" -p nop -e 'p:a framed n=%di:u64' -f 'n != 7' -- "$FIXTURES/stepper"
+check_that "from filters they see the whole stack" \
+	awk '/stack complete/ { n++; complete += $(NF - 2); partial += $NF } END { exit n < 40 || complete < 3000 || partial }' "$STEPS"
+unset STEPS
 same "handlers that jump, system calls" "${SYSTEM[@]}" -- "$FIXTURES/stepper" jump
 # A program's own event, with handlers that are traced functions.
 same "handlers that return, an event" -p function_graph -e stepper:at -- "$FIXTURES/stepper"

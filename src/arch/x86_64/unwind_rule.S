@@ -14,6 +14,8 @@
  *   - a graph trampoline has taken the return address off: 8 less, before its last jump;
  *   - a moved call has pushed its return address: 8 more, before its jump;
  *   - a probe steps over the bytes below the stack pointer to call the agent: 128 more.
+ * A filter's code stands for no instruction: the agent calls it, and its caller is its return
+ * address.
  *
  * nongnu's libunwind takes return addresses from memory only, and a CFA for the stack pointer. Its
  * table is for trampolines up to the first moved instruction, and leads to the function's caller;
@@ -70,6 +72,12 @@
 6:	.byte	0x31, 0x25, 0x12, 0x3f, 0x2b # step / 2, while it is a place's size
 	GOTO	0x28, 3b
 	.byte	0x13, 0x12, 0x23, PLACE_BODY, 0x94, 4, 0x15, 2, 0x16, 0x1c
+	.endm
+
+/* Behind FIND_PLACE: goes to `to` in a filter's code. */
+	.macro IN_FILTER to
+	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_FILTER, 0x29
+	GOTO	0x28, \to
 	.endm
 
 /* Behind FIND_PLACE: the stack pointer, as it is at the instruction that the trampoline stands
@@ -165,11 +173,19 @@ unwind_rule_entry:
 12:	.byte	0x16, 0x07              # rsp
 	.uleb128 14f - 13f
 13:	FIND_PLACE unwind_rule_about2
+	IN_FILTER 17f
 	STACK_POINTER
+	GOTO	0x2f, 18f
+17:	.byte	0x77, 8                 # behind its return address
+18:
 14:	.byte	0x16, 0x10              # the return address
 	.uleb128 16f - 15f
 15:	FIND_PLACE unwind_rule_about3
+	IN_FILTER 17f
 	ORIGINAL
+	GOTO	0x2f, 18f
+17:	.byte	0x77, 0, 0x06
+18:
 16:	.balign 8, 0
 unwind_rule_entry_end:
 	.long	0
