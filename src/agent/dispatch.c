@@ -27,11 +27,14 @@ bool dispatch_is_coming(const struct call_registers *r)
 void dispatch_coming(struct call_plan *p)
 {
 	p->dispatch = !agent_dispatches;
-	__atomic_store_n(&agent_dispatches, 1, __ATOMIC_RELAXED);
-	if (!agent.memory || !(NEED_ALL & ~agent.forbidden))
-		return;
-	p->forbidden = agent.forbidden;
-	if (!(agent.forbidden & (NEED_SIGNALS | NEED_THREADS)))
-		p->note = message_stopped(__NR_prctl);
-	__atomic_fetch_or(&agent.forbidden, NEED_ALL, __ATOMIC_SEQ_CST);
+	if (agent.memory && NEED_ALL & ~agent.forbidden) {
+		p->forbidden = agent.forbidden;
+		if (!(agent.forbidden & (NEED_SIGNALS | NEED_THREADS)))
+			p->note = message_stopped(__NR_prctl);
+		__atomic_fetch_or(&agent.forbidden, NEED_ALL, __ATOMIC_SEQ_CST);
+	}
+	/* Last: who sees it makes its own prctl without coming here (libc_calls.S), and then
+	 * none of the agent's calls may be made. Pairs with the comparison there: x86 keeps the
+	 * order. */
+	__atomic_store_n(&agent_dispatches, 1, __ATOMIC_RELEASE);
 }
