@@ -39,6 +39,7 @@ enum { RT_SIGRETURN = 15 };
 static struct {
 	volatile unsigned long handled, called, leapt, after, complete, wrong, cleaned;
 	volatile int last;        /* the scenario ran to its end */
+	volatile int again;       /* but is to be run once more */
 } *both;
 
 /* --- the child's calls, in assembly so that nothing but the call touches a register ------ */
@@ -239,7 +240,8 @@ TRACED static void on_unwind(int signal)
 __attribute__((noinline)) static void finished(void)
 {
 	BARRIER();
-	both->last = 1;
+	both->last = !both->again;
+	both->again = 0;
 }
 
 static void stop_and_run(const struct scenario *s)
@@ -461,6 +463,7 @@ static void interrupt(pid_t pid, const char *where)
 
 struct phase {
 	unsigned long skip;       /* ways that happen once: instructions to let pass */
+	unsigned long n;          /* and how many of `trace` are known; the last is where the signal came */
 	unsigned long steps, signals, complete, partial;
 	const struct scenario *scenario;
 	int filled, of_program_partial;
@@ -536,6 +539,71 @@ static void at_marks(pid_t pid, struct phase *p, uint64_t rip)
 	}
 }
 
+/* --- ways that happen once: to where the last run's signal came, without steps ---------------- */
+
+#define TRACE_MAX 65536
+static uint64_t trace[TRACE_MAX]; /* the instructions of the last run, from the mark on */
+
+static void note_step(struct phase *p, uint64_t rip)
+{
+	if (way->once && (p->filled || p->n) && p->n < TRACE_MAX)
+		trace[p->n++] = rip;
+}
+
+static void poke_debug(pid_t pid, unsigned i, uint64_t value)
+{
+	require(!ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg) + 8 * i, value), "a breakpoint");
+}
+
+/* A virtual machine may have none: then each run is stepped through. */
+static int has_breakpoints(pid_t pid)
+{
+	return !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg), (uint64_t)finished) &&
+	       !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg) + 8 * 7, 1ul) &&
+	       !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg) + 8 * 7, 0ul);
+}
+
+/* Goes on to the instruction, the n-th time that it comes. 0: the run's end came before. */
+static int go_to(pid_t pid, uint64_t at, unsigned long n)
+{
+	uint64_t rip = 0;
+	int stop;
+
+	poke_debug(pid, 0, at);
+	poke_debug(pid, 1, (uint64_t)finished);
+	poke_debug(pid, 7, 5); /* both, for the execution of one byte */
+	while (n && rip != (uint64_t)finished) {
+		go(pid, PTRACE_CONT, 0);
+		require(wait_for(&pid, &stop) && (stop & 0xff) == SIGTRAP, "a breakpoint comes");
+		rip = (uint64_t)ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
+		n -= rip == at;
+	}
+	poke_debug(pid, 7, 0);
+	return !n;
+}
+
+/* Of a repeated instruction only the first time stops at a breakpoint. */
+static unsigned long times_in_trace(unsigned long to)
+{
+	unsigned long n = 0;
+
+	for (unsigned long i = 1; i <= to; i++)
+		n += trace[i] == trace[to] && trace[i] != trace[i - 1];
+	return n;
+}
+
+/* 0: this run went another way, and is over. */
+static int run_up(pid_t pid, struct phase *p)
+{
+	const struct scenario *s = p->scenario;
+	uint64_t mark = s->before ? (uint64_t)s->before : (uint64_t)s->run + s->from;
+
+	if (!go_to(pid, mark, 1))
+		return 0;
+	at_marks(pid, p, mark);
+	return p->n == 1 || go_to(pid, trace[p->n - 1], times_in_trace(p->n - 1));
+}
+
 /* One run of a scenario, from the child's stop to finished() or to where the signal led it. */
 static int step_through(pid_t pid, struct phase *p)
 {
@@ -543,7 +611,20 @@ static int step_through(pid_t pid, struct phase *p)
 	unsigned long passed = 0;
 	int stop;
 
-	for (p->filled = 0; p->steps < STEPS_MAX; p->steps++) {
+	p->filled = 0;
+	if (p->n && p->n < TRACE_MAX && has_breakpoints(pid)) {
+		if (!run_up(pid, p)) {
+			p->n = 0;
+			both->again = 1;
+			go(pid, PTRACE_CONT, 0);
+			return 1;
+		}
+		last = trace[p->n - 1];
+		passed = p->skip;
+	} else {
+		p->n = 0;
+	}
+	for (; p->steps < STEPS_MAX; p->steps++) {
 		go(pid, PTRACE_SINGLESTEP, 0);
 		require(wait_for(&pid, &stop), "the child outlives a step");
 		require((stop & 0xff) == SIGTRAP, "a step ends");
@@ -551,6 +632,7 @@ static int step_through(pid_t pid, struct phase *p)
 		if (rip == (uint64_t)finished)
 			return 0;
 		at_marks(pid, p, rip);
+		note_step(p, rip);
 		if (rip == last || (way->once && !p->filled) || blocked(pid))
 			continue;
 		last = rip;
@@ -558,6 +640,7 @@ static int step_through(pid_t pid, struct phase *p)
 			continue;
 		p->signals++;
 		if (way->once) {
+			p->skip++;
 			go(pid, PTRACE_CONT, SIGUSR1);
 			return 1;
 		}
@@ -608,10 +691,8 @@ static void drive(pid_t main_pid)
 			go(pid, PTRACE_CONT, stop >> 8 || signal == SIGTRAP || signal == SIGSTOP ? 0 : signal);
 			continue;
 		}
-		if (step_through(pid, &p)) {
-			p.skip++;
+		if (step_through(pid, &p))
 			continue;
-		}
 		report(&p);
 		require(p.steps < STEPS_MAX, "the scenario ends");
 		require(!p.of_program_partial, "the stack is seen from the program's own instructions");
