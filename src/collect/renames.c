@@ -28,7 +28,19 @@ static enum read read_name(const struct memory_thread *slot, uint32_t i, struct 
 									  : READ_TOO_LATE;
 }
 
-void renames_take(const struct memory_thread *slot, uint32_t *seen, struct trace_info *info,
+/* A thread gives itself a name by a system call: none takes so few ticks. */
+#define RENAME_TICKS 64u
+
+/* Whether a thread can have had n names since the session began, of which `seen` are known. The
+ * program writes the count. */
+static bool is_possible(const struct trace_info *info, uint32_t n, uint32_t seen, uint64_t now)
+{
+	uint64_t ticks = now - info->clock.tsc;
+
+	return n >= seen && (now < info->clock.tsc || n <= ticks / RENAME_TICKS);
+}
+
+bool renames_take(const struct memory_thread *slot, uint32_t *seen, struct trace_info *info,
 		  uint32_t thread)
 {
 	/* Pairs with nothing: note_name() of agent/rename.c raises it, relaxed, before it writes
@@ -36,6 +48,10 @@ void renames_take(const struct memory_thread *slot, uint32_t *seen, struct trace
 	uint32_t n = __atomic_load_n(&slot->renames, __ATOMIC_ACQUIRE);
 	uint64_t now = n == *seen ? 0 : clock_tsc();
 
+	if (n != *seen && !is_possible(info, n, *seen, now)) {
+		*seen = n;
+		return false;
+	}
 	/* The ring keeps only the last MEMORY_NAMES names. */
 	if (n - *seen > MEMORY_NAMES) {
 		info->renames_left_out += n - *seen - MEMORY_NAMES;
@@ -46,11 +62,12 @@ void renames_take(const struct memory_thread *slot, uint32_t *seen, struct trace
 		enum read r = read_name(slot, *seen, &name);
 
 		if (r == READ_NOT_YET)
-			return;
+			return true;
 		if (r == READ_TOO_LATE)
 			info->renames_left_out++;
 		else
 			/* A spoiled slot must not name a thread in the future. */
 			trace_info_rename(info, thread, name.tsc < now ? name.tsc : now, name.comm);
 	}
+	return true;
 }

@@ -163,12 +163,18 @@ static int take_run(void *context, const struct drain_run *given, struct err *er
 /* Adds names that the file does not have. */
 static void take_names(struct recovery *r)
 {
+	bool right = true;
+
 	for (uint32_t slot = 0; slot < r->threads.n; slot++) {
 		uint32_t seen = 0;
 
 		if (r->threads.at[slot] != UINT32_MAX)
-			renames_take(&r->memory.threads[slot], &seen, r->info, r->threads.at[slot]);
+			right &= renames_take(&r->memory.threads[slot], &seen, r->info,
+					      r->threads.at[slot]);
 	}
+	if (!right)
+		*vec_add(&r->info->messages) =
+			(struct trace_message){ .kind = MESSAGE_SPOILED, .count = 1 };
 }
 
 /* Counts records that the dead tracer had taken as the last of their thread. */

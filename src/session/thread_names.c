@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/clock.h"
+#include "collect/messages.h"
 #include "collect/renames.h"
 #include "session/control.h"
 #include "session/internal.h"
@@ -147,7 +148,11 @@ void thread_names_follow(struct session *s, uint32_t thread)
 	if (!slot_in_memory(n->slot))
 		return;
 	look_at_thread(s, thread);
-	renames_take(memories_thread(&s->memories, n->slot), &n->seen, s->info, thread);
+	if (renames_take(memories_thread(&s->memories, n->slot), &n->seen, s->info, thread) ||
+	    s->names.spoiled)
+		return;
+	s->names.spoiled = true;
+	messages_add(&s->memories.at[0].header->messages, MESSAGE_SPOILED, 0, "");
 }
 
 /* The next slot for thread_names_look, of a thread whose image is known; UINT32_MAX: the round is

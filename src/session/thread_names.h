@@ -27,6 +27,7 @@ struct thread_names {
 	/* thread_names_look: its last time, and the slot that it reached */
 	uint64_t round_tsc;
 	uint32_t memory, slot;
+	bool spoiled; /* a count made no sense, and a note says so */
 };
 
 /* Begins with a thread that is new in the trace_info, where it has its first name. slot: its

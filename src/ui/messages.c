@@ -154,7 +154,7 @@ static void print_spoiled(struct out *o, const char *prefix)
 {
 	out_printf(
 		o,
-		"%sa traced program spoiled the session memory: counts of lost records that made no sense are left out,"
+		"%sa traced program spoiled the session memory: counts that made no sense are left out,"
 		" and threads of programs that do not exist are shown as the first program's\n",
 		prefix);
 }

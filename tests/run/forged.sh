@@ -28,6 +28,11 @@ for way in lengths addresses statuses anything; do
 	result "$way: brace goes on, says who it was, and all calls are there" $failed "$T/summary"
 done
 
+record -l step -- "$forger" renamed
+[ "$(cat "$T/traced.status")" = 3 ] && calls step forger 3 && grep -q 'spoiled the session memory' "$T/summary" &&
+	! grep -q 'of the names that' "$T/summary"
+result "renamed: a count that cannot be is not told" $? "$T/summary"
+
 # --- whose name looks like the end of a process
 cp "$FIXTURES/attachee" "$T/a) Z 1"
 start named "$T/a) Z 1" 2

@@ -13,6 +13,7 @@
  * forger namesake DIR: the same, and maps files of DIR (a tmpfs), one of which has the number of
  * that program's session memory. forger homeless: says of its threads that they are of a program
  * that does not exist.
+ * forger renamed: says that its thread gave itself billions of names.
  * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says
  * "done", and waits to be ended. forger step: what is executed. */
 #include <fcntl.h>
@@ -205,6 +206,14 @@ static void leave_home(char *at)
 		((struct memory_thread *)(at + h->layout.threads_at))[i].image = 0xffffffff;
 }
 
+static void rename_often(char *at)
+{
+	const struct memory_header *h = (const struct memory_header *)at;
+
+	for (uint32_t i = 0; i < h->threads_used; i++)
+		((struct memory_thread *)(at + h->layout.threads_at))[i].renames = 0xfffffff0;
+}
+
 /* The number of our session memory; 0: none is mapped. */
 static ino_t memory_inode(void)
 {
@@ -272,6 +281,10 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	step(step(step(0)));
+	if (strcmp(way, "renamed") == 0) {
+		rename_often(session_memory());
+		return 3;
+	}
 	if (strcmp(way, "step") == 0)
 		return 0;
 	if (agent_socket_find(tracer_pid(), &tracer) < 0)
