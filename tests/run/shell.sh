@@ -220,6 +220,19 @@ ends "--run: what is no word" 125 "$BRACE" shell --run "true; true" -- true
 grep -q 'stand in quotes' "$T/err"
 result "is said" $? "$T/err"
 ends "--run: a program that is not there" 125 "$BRACE" shell --run "$T/nosuch" -- true
+ends "--run: a program that waits" 3 timeout "$LIMIT" "$BRACE" shell --run "sh -c 'echo \$\$ >$T/program; exec sleep 1000'" -- \
+	sh -c "until [ -s '$T/program' ]; do :; done; exit 3"
+! kill -0 "$(cat "$T/program")" 2>/dev/null && [ ! -s "$T/err" ]
+result "ends with the command" $? "$T/err"
+ends "--run: a program that ends itself in order" 0 timeout "$LIMIT" "$BRACE" shell \
+	--run "sh -c 'trap \"echo ended >$T/ended; exit\" TERM; echo >$T/ready; while :; do read -rt 1 _ || sleep 0.1; done'" -- \
+	sh -c "until [ -e '$T/ready' ]; do :; done"
+check_that "has done so when brace ends" [ -s "$T/ended" ]
+ends "--run: a program that ignores SIGTERM" 0 timeout "$LIMIT" "$BRACE" shell \
+	--run "env --ignore-signal=TERM sh -c 'echo \$\$ >$T/ignores; exec sleep 1000'" -- \
+	sh -c "until [ -s '$T/ignores' ]; do :; done"
+kill -KILL "$(cat "$T/ignores")" && grep -qx "brace: process $(cat "$T/ignores"), the program of --run, goes on: SIGTERM has not ended it" "$T/err"
+result "goes on, which is said" $? "$T/err"
 printf 'b\na\n' >"$T/input"
 [ "$(timeout "$LIMIT" "$BRACE" shell --run cat -- sort <"$T/input" | tr '\n' ' ')" = "a b " ]
 result "--run: the input is the command's" $?

@@ -5,12 +5,14 @@
  * socket pair; if either one fails, the command is not run. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wordexp.h>
@@ -225,13 +227,40 @@ static void take_no_input(void)
 		close(null);
 }
 
-/* Serves a tree of brace's own, over attached processes, the program argv, or nothing. Processes go
- * on when the command has ended. */
+/* How long a program has to end itself. */
+#define END_MS 2000
+
+/* Ends the program of --run, as a debugger that quits does: it was started for the command. By
+ * SIGTERM, so that it may put its things in order, or go on if it ignores that. It may have ended;
+ * nobody else waits for it any more. */
+static void end_program(pid_t pid)
+{
+	siginfo_t is = { 0 };
+	int fd;
+
+	if (pid <= 0 || waitid(P_PID, (id_t)pid, &is, WEXITED | WNOHANG | WNOWAIT) || is.si_pid)
+		return;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	kill(pid, SIGTERM);
+	kill(pid, SIGCONT);
+	while (fd >= 0 && poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, END_MS) < 0 &&
+	       errno == EINTR)
+		;
+	if (fd >= 0)
+		close(fd);
+	if (waitpid(pid, NULL, WNOHANG) == 0)
+		say("brace: process %d, the program of --run, goes on: SIGTERM has not ended it\n",
+		    (int)pid);
+}
+
+/* Serves a tree of brace's own, over attached processes, the program argv, or nothing. Attached
+ * processes go on when the command has ended; a program that was started for it is ended. */
 static int serve_own(const struct invocation *inv, char *const *argv, int fuse, int socket,
 		     int *status, struct err *err)
 {
 	struct tree *tree;
 	struct instances *instances = NULL;
+	pid_t program = 0;
 	int e;
 
 	if (background_check(inv, argv))
@@ -244,8 +273,11 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 		e = background_trace(inv, argv, tree, &instances, err);
 	if (!e)
 		e = serve_to_the_end(tree, fuse, socket, status, err);
+	if (argv && instances)
+		program = session_pid(instances_session(instances));
 	instances_stop(instances);
 	instance_tree_free(tree);
+	end_program(program);
 	return e;
 }
 
