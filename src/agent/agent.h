@@ -70,7 +70,8 @@ struct site_table {
 	uint64_t nobody;                 /* no return address */
 	int32_t slots[1u << SITE_HASH_BITS];
 } __attribute__((aligned(4096)));
-extern struct site_table agent_table;    /* private: a fork copies it */
+/* By enum memory_returned; private: a fork copies them. */
+extern struct site_table agent_table[RETURNED_KINDS];
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */
 
 void *memset(void *to, int byte, size_t n); /* mem.c */

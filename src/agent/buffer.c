@@ -849,7 +849,7 @@ static bool is_done_with(struct agent_tls *t, const uint64_t *words, unsigned n,
  * in thread-local memory. */
 static struct agent_tls *block_of(uint64_t word, uint64_t sp, uint64_t *at)
 {
-	bool lent = lend_look(sp && record_kind(word) == RECORD_EXIT ? sp - 8 : sp);
+	bool lent = lend_look(sp && record_is_exit(word) ? sp - 8 : sp);
 	struct agent_tls *t = agent_tls_block();
 
 	if (lent && *at < LOWEST_BUFFER) {
@@ -975,6 +975,14 @@ void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 
 	/* sp[-5]: the slot, where agent_slow_record2 has it. */
 	record_slowly(words, 2, sp ? ((const uint64_t *)sp)[-5] : UNRESERVED, sp);
+}
+
+void agent_record_float(uint64_t word, uint64_t at, uint64_t sp)
+{
+	/* sp[-5]: the lower half of xmm0, where the exit code has kept it. */
+	const uint64_t words[2] = { word, ((const uint64_t *)sp)[-5] };
+
+	record_slowly(words, 2, at, sp);
 }
 
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp)

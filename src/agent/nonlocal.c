@@ -71,7 +71,7 @@ static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
 static bool tells_where(struct agent_tls *t, uint64_t word, uint64_t sp)
 {
 	if (t->inner_sp) {
-		if (record_kind(word) == RECORD_EXIT && sp == t->inner_sp)
+		if (record_is_exit(word) && sp == t->inner_sp)
 			t->inner_sp = 0;
 		return false;
 	}
@@ -233,7 +233,7 @@ static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
 
 	if (agent.settings.tracer == MEMORY_FUNCTION || state_is_kept()) {
 		if (!silent)
-			stub = agent_state_entry((uint64_t)sp, about->id_word);
+			stub = agent_state_entry((uint64_t)sp, about->id_word & ~RETURNED_MASK);
 	} else {
 		if (!tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT)))
 			stub = (uint64_t)site_stub(*sp);

@@ -37,8 +37,9 @@
 #define SLOTS (1u << SITE_HASH_BITS)
 #define SCATTER 0x9e3779b1u /* 2^32 / golden ratio, for the slots after the first */
 
-struct site_table agent_table;
-_Static_assert(sizeof(agent_table) % PAGE == 0, "forget_table() zeroes whole pages");
+struct site_table agent_table[RETURNED_KINDS];
+_Static_assert(sizeof(struct site_table) == SITE_TABLE_BYTES && SITE_TABLE_BYTES % PAGE == 0,
+	       "trampolines know where each is, and forget_tables() zeroes whole pages");
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 
 #define LABEL(name) extern const uint8_t name[]
@@ -55,12 +56,19 @@ LABEL(value_exit_pos);
 LABEL(value_exit_limit);
 LABEL(value_exit_slow);
 LABEL(value_exit_fence); LABEL(value_exit_end);
+LABEL(float_exit_begin);
+LABEL(float_exit_fork_guard);
+LABEL(float_exit_pos);
+LABEL(float_exit_limit);
+LABEL(float_exit_slow);
+LABEL(float_exit_fence); LABEL(float_exit_end);
 LABEL(state_exit_begin); LABEL(state_exit_slow); LABEL(state_exit_end);
-LABEL(agent_slow_exit); LABEL(agent_slow_valued); LABEL(agent_slow_state_exit);
+LABEL(agent_slow_exit); LABEL(agent_slow_valued); LABEL(agent_slow_float);
+LABEL(agent_slow_text); LABEL(agent_slow_state_exit);
 #undef LABEL
 
-_Static_assert(SITE_IDS <= RECORD_EXIT_VALUE,
-	       "a site's id leaves the bit free that says that a value follows");
+_Static_assert(SITE_IDS <= RECORD_EXIT_FLOAT && SITE_IDS <= 1u << TEXT_KIND_SHIFT,
+	       "a site's id leaves the bits free that say which value follows");
 
 enum block_state { BLOCK_NONE, BLOCK_MAKING, BLOCK_READY, BLOCK_FAILED };
 static uint8_t blocks[SITE_BLOCKS];
@@ -120,8 +128,13 @@ static void write_stub(uint8_t *block, uint32_t place, uint32_t word)
 #undef END
 }
 
-/* Kinds of stubs, by tracer and settings. No stubs are needed where returns are not followed. */
-enum stub_kind { STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_KINDS };
+/* Kinds of stubs, by tracer and settings. No stubs are needed where returns are not followed. Of
+ * those that tell values there is one for each enum memory_returned, in its order. */
+enum stub_kind {
+	STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_FLOAT, STUB_STRING, STUB_OBJECT,
+	STUB_VIEW, STUB_KINDS
+};
+_Static_assert(STUB_VALUE + RETURNED_VIEW == STUB_VIEW, "a kind for each sort of value");
 
 static enum stub_kind stub_kind(void)
 {
@@ -132,6 +145,25 @@ static enum stub_kind stub_kind(void)
 	return agent.settings.values ? STUB_VALUE : STUB_GRAPH;
 }
 
+/* The kind for functions that return such a value. */
+static enum stub_kind stub_kind_of(enum memory_returned returned)
+{
+	enum stub_kind kind = stub_kind();
+
+	return kind == STUB_VALUE && returned < RETURNED_KINDS ? STUB_VALUE + returned : kind;
+}
+
+/* Which table leads to stubs of this kind. */
+static enum memory_returned returned_of(enum stub_kind kind)
+{
+	return kind > STUB_VALUE ? kind - STUB_VALUE : RETURNED_WORD;
+}
+
+/* The agent records the string, and knows by its word where that is. */
+#define TEXT_EXIT(returned)                                                                       \
+	{ .begin = state_exit_begin, .slow = state_exit_slow, .end = state_exit_end,              \
+	  .to = agent_slow_text, .word = (returned) << TEXT_KIND_SHIFT }
+
 static const struct exit_code exit_codes[STUB_KINDS] = {
 	[STUB_GRAPH] = { graph_exit_begin, graph_exit_fence, graph_exit_fork_guard, graph_exit_pos,
 			 graph_exit_limit, graph_exit_slow, graph_exit_end, FORK_GUARD_EXIT, 1,
@@ -139,6 +171,13 @@ static const struct exit_code exit_codes[STUB_KINDS] = {
 	[STUB_VALUE] = { value_exit_begin, value_exit_fence, value_exit_fork_guard, value_exit_pos,
 			 value_exit_limit, value_exit_slow, value_exit_end, FORK_GUARD_VALUED, 0,
 			 agent_slow_valued, RECORD_EXIT_VALUE << 2 | RECORD_EXIT, 2 },
+	[STUB_FLOAT] = { float_exit_begin, float_exit_fence, float_exit_fork_guard, float_exit_pos,
+			 float_exit_limit, float_exit_slow, float_exit_end, FORK_GUARD_VALUED, 0,
+			 agent_slow_float,
+			 (RECORD_EXIT_VALUE | RECORD_EXIT_FLOAT) << 2 | RECORD_EXIT, 2 },
+	[STUB_STRING] = TEXT_EXIT(RETURNED_STRING),
+	[STUB_OBJECT] = TEXT_EXIT(RETURNED_OBJECT),
+	[STUB_VIEW] = TEXT_EXIT(RETURNED_VIEW),
 	[STUB_STATE] = { .begin = state_exit_begin,
 			 .slow = state_exit_slow,
 			 .end = state_exit_end,
@@ -153,10 +192,9 @@ static void write_stubs(uint8_t *at, uint32_t block, const struct exit_code *x)
 }
 
 /* Makes the block's page of return addresses writable, and writes its stubs, if it needs any. */
-static bool make_block(uint32_t block)
+static bool make_block(uint32_t block, enum stub_kind kind)
 {
 	uint8_t *at = agent.arena + block * SITE_BLOCK_BYTES;
-	enum stub_kind kind = stub_kind();
 
 	kinds[block] = (uint8_t)kind;
 	if (sys3(__NR_mprotect, at, SITE_BLOCK_BYTES, PROT_READ | PROT_WRITE) < 0)
@@ -170,7 +208,7 @@ static bool make_block(uint32_t block)
 }
 
 /* Signals blocked: a handler on this thread must not wait for the thread that it interrupted. */
-static bool make_or_wait(uint32_t block)
+static bool make_or_wait(uint32_t block, enum stub_kind kind)
 {
 	uint8_t seen = BLOCK_NONE;
 
@@ -178,7 +216,7 @@ static bool make_or_wait(uint32_t block)
 	 * READY has its code. */
 	if (__atomic_compare_exchange_n(&blocks[block], &seen, BLOCK_MAKING, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		seen = make_block(block) ? BLOCK_READY : BLOCK_FAILED;
+		seen = make_block(block, kind) ? BLOCK_READY : BLOCK_FAILED;
 		/* Pairs with every acquire of blocks[]: the code is written and executable. */
 		__atomic_store_n(&blocks[block], seen, __ATOMIC_RELEASE);
 	}
@@ -188,7 +226,7 @@ static bool make_or_wait(uint32_t block)
 	return seen == BLOCK_READY;
 }
 
-static bool block_ready(uint32_t block)
+static bool block_ready(uint32_t block, enum stub_kind kind)
 {
 	uint64_t signals;
 	bool ready;
@@ -199,7 +237,7 @@ static bool block_ready(uint32_t block)
 	if (agent.forbidden & (NEED_STUBS | NEED_SIGNALS))
 		return false;
 	signals = signals_block();
-	ready = make_or_wait(block);
+	ready = make_or_wait(block, kind);
 	signals_restore(signals);
 	return ready;
 }
@@ -237,7 +275,8 @@ uint64_t site_return(uint64_t stub)
  * that of return address 0, which stands below the first function of some stacks. */
 void site_begin(void)
 {
-	agent_table.nobody = NOBODY;
+	for (unsigned i = 0; i < RETURNED_KINDS; i++)
+		agent_table[i].nobody = NOBODY;
 }
 
 /* --- where signal handlers return to ---------------------------------------------------------- */
@@ -253,8 +292,9 @@ bool site_is_sigreturn(uint64_t ret)
 }
 
 /* Return addresses of handlers, and their stubs. The table does not have them, so trampolines miss,
- * and every entry of a handler comes here. Both fields are written once, except that forget_table()
- * clears the stubs. When all are taken, further handlers are treated as functions. */
+ * and every entry of a handler comes here. Both fields are written once, except that
+ * forget_tables() clears the stubs. When all are taken, further handlers are treated as
+ * functions. */
 #define SIGRETURNS 8
 static struct sigreturn { uint64_t ret, stub; } sigreturns[SIGRETURNS];
 
@@ -302,7 +342,7 @@ static uint32_t probe_slot(uint64_t ret, uint32_t probe)
 	return slot ? slot : 1;
 }
 
-static uint64_t find_stub(uint64_t ret)
+static uint64_t find_stub(const struct site_table *table, uint64_t ret)
 {
 	const struct sigreturn *handlers = sigreturn_of(ret);
 
@@ -311,9 +351,8 @@ static uint64_t find_stub(uint64_t ret)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		/* Pairs with the release in insert_stub(): the return address that the slot
 		 * leads to is there. */
-		int32_t to = __atomic_load_n(&agent_table.slots[probe_slot(ret, i)],
-					     __ATOMIC_ACQUIRE);
-		uint64_t at = (uint64_t)&agent_table + (uint64_t)(int64_t)to;
+		int32_t to = __atomic_load_n(&table->slots[probe_slot(ret, i)], __ATOMIC_ACQUIRE);
+		uint64_t at = (uint64_t)table + (uint64_t)(int64_t)to;
 
 		if (!to)
 			return 0;
@@ -327,11 +366,11 @@ static uint64_t find_stub(uint64_t ret)
 
 /* Call when the return address is in its place: the slot must not lead to an empty one. The
  * exchange pairs with the acquire in find_stub(). */
-static void insert_stub(uint64_t ret, uint64_t stub)
+static void insert_stub(struct site_table *table, uint64_t ret, uint64_t stub)
 {
 	uint64_t in_block = stub % SITE_BLOCK_BYTES;
 	uint64_t at = stub - in_block + in_block / SITE_STUB_BYTES * sizeof(uint64_t);
-	int32_t to = (int32_t)(int64_t)(at - (uint64_t)&agent_table);
+	int32_t to = (int32_t)(int64_t)(at - (uint64_t)table);
 	struct sigreturn *handlers = sigreturn_of(ret);
 
 	if (handlers) {
@@ -341,7 +380,7 @@ static void insert_stub(uint64_t ret, uint64_t stub)
 	for (uint32_t i = 0; i < PROBES; i++) {
 		int32_t empty = 0;
 
-		if (__atomic_compare_exchange_n(&agent_table.slots[probe_slot(ret, i)], &empty, to,
+		if (__atomic_compare_exchange_n(&table->slots[probe_slot(ret, i)], &empty, to,
 						false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			return;
 	}
@@ -349,10 +388,10 @@ static void insert_stub(uint64_t ret, uint64_t stub)
 
 /* True for a block of an earlier tracer, with stubs of another kind. Pairs with make_or_wait():
  * kinds[] is there before READY. */
-static bool is_foreign(uint32_t block)
+static bool is_foreign(uint32_t block, enum stub_kind kind)
 {
 	return __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY &&
-	       kinds[block] != stub_kind();
+	       kinds[block] != kind;
 }
 
 /* Moves the count past the block, unless another thread moves it first. */
@@ -367,15 +406,61 @@ static void pass_by(uint32_t block)
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Returns a number for the site; SITE_IDS: there is none left. */
-static uint32_t count_site(void)
+/* Takes a whole block for one kind of value: returns its first count; SITES_MAX or more: there is
+ * none left. Relaxed here and below, as in pass_by(). */
+static uint32_t count_block(uint32_t *next)
 {
+	uint32_t seen = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED), first, none;
+
+	do {
+		first = (seen + SITE_PER_BLOCK - 1) / SITE_PER_BLOCK * SITE_PER_BLOCK;
+		if (seen >= SITES_MAX || first >= SITES_MAX)
+			return SITES_MAX;
+	} while (!__atomic_compare_exchange_n(&agent.image->next_site, &seen,
+					      first + SITE_PER_BLOCK, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	none = __atomic_load_n(next, __ATOMIC_RELAXED);
+	/* Another thread may have taken a block meanwhile: the rest of this one stays unused. */
+	if (none % SITE_PER_BLOCK == 0)
+		__atomic_compare_exchange_n(next, &none, first + 1, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	return first;
+}
+
+static uint32_t count_in_block(uint32_t *next)
+{
+	uint32_t n = __atomic_load_n(next, __ATOMIC_RELAXED);
+
+	while (n % SITE_PER_BLOCK)
+		if (__atomic_compare_exchange_n(next, &n, n + 1, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return n;
+	return count_block(next);
+}
+
+/* Returns a number for the site; SITE_IDS: there is none left. */
+static uint32_t count_site(enum stub_kind kind)
+{
+	enum memory_returned returned = returned_of(kind);
 	uint32_t n = __atomic_load_n(&agent.image->next_site, __ATOMIC_RELAXED);
 
-	if (n < SITES_MAX)
+	if (returned != RETURNED_WORD)
+		n = count_in_block(&agent.image->next_returned[returned - 1]);
+	else if (n < SITES_MAX)
 		n = __atomic_fetch_add(&agent.image->next_site, 1, __ATOMIC_RELAXED);
 	POINT(site_counted);
 	return n < SITES_MAX ? memory_site_id_of_count(n) : SITE_IDS;
+}
+
+/* The block is of another kind: its numbers are not for this one. */
+static void leave_block(uint32_t block, enum stub_kind kind)
+{
+	enum memory_returned returned = returned_of(kind);
+
+	if (returned == RETURNED_WORD)
+		pass_by(block);
+	else
+		__atomic_store_n(&agent.image->next_returned[returned - 1], 0, __ATOMIC_RELAXED);
 }
 
 /* Binds the stub with this number to ret, for as long as the process lives. False: it is bound
@@ -388,18 +473,18 @@ static bool take_stub(uint32_t id, uint64_t ret)
 					   &none, ret, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-static uint32_t take_site(uint64_t ret)
+static uint32_t take_site(uint64_t ret, enum stub_kind kind)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
-		uint32_t id = count_site(), block = id / SITE_BLOCK_IDS;
+		uint32_t id = count_site(kind), block = id / SITE_BLOCK_IDS;
 
 		if (id >= SITE_IDS)
 			break;
-		if (is_foreign(block)) {
-			pass_by(block);
+		if (is_foreign(block, kind)) {
+			leave_block(block, kind);
 			continue;
 		}
-		if (!block_ready(block))
+		if (!block_ready(block, kind))
 			break;
 		if (take_stub(id, ret))
 			return id;
@@ -407,25 +492,32 @@ static uint32_t take_site(uint64_t ret)
 	return SITE_IDS;
 }
 
-uint8_t *site_stub(uint64_t ret)
+uint8_t *site_stub_of(uint64_t ret, enum memory_returned returned)
 {
-	uint64_t stub = ret > NOBODY ? find_stub(ret) : 0;
+	enum stub_kind kind = stub_kind_of(returned);
+	struct site_table *table = &agent_table[returned_of(kind)];
+	uint64_t stub = ret > NOBODY ? find_stub(table, ret) : 0;
 	uint32_t id;
 
 	if (stub || ret <= NOBODY)
 		return (uint8_t *)stub;
 	/* A caller that is no code of a file may be a translator's, which looks at its return
 	 * addresses: it gets no stub. */
-	if (stub_kind() != STUB_NONE && ret != (uint64_t)agent_fault_return && !texts_has(ret))
+	if (kind != STUB_NONE && ret != (uint64_t)agent_fault_return && !texts_has(ret))
 		return 0;
-	id = take_site(ret);
+	id = take_site(ret, kind);
 	if (id >= SITE_IDS)
 		return 0;
 	agent.image->sites[memory_site_count_of_id(id)] = ret;
 	POINT(site_noted);
 	stub = (uint64_t)agent.arena + (uint64_t)id * SITE_STUB_BYTES;
-	insert_stub(ret, stub);
+	insert_stub(table, ret, stub);
 	return (uint8_t *)stub;
+}
+
+uint8_t *site_stub(uint64_t ret)
+{
+	return site_stub_of(ret, RETURNED_WORD);
 }
 
 /* The return address may be 0: a stack begins here. */
@@ -438,7 +530,7 @@ uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp)
 	uint64_t stub;
 
 	buffer_check_fork();
-	stub = (uint64_t)site_stub(ret);
+	stub = (uint64_t)site_stub_of(ret, id_word >> RETURNED_SHIFT);
 	if (!stub)
 		buffer_write_words(agent_tls_block(), entry, 2, sp);
 	return stub;
@@ -487,18 +579,18 @@ uint64_t agent_site(uint64_t ret)
 /* --- from one tracer to the next ---
  * Stubs outlive a detach: frames that return through them may stand on stacks as long as the
  * program lives. Their blocks stay, each with its page of return addresses. */
-static enum stub_kind table_kind; /* kind of the stubs that the table leads to */
+static enum stub_kind table_kind; /* kind of the stubs that the first table leads to */
 
 void site_keep(void)
 {
 	table_kind = stub_kind();
 }
 
-static void forget_table(void)
+static void forget_tables(void)
 {
 	/* A fresh zero page is cheaper than two megabytes of stores. */
-	if (sys3(__NR_madvise, &agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
-		memset(&agent_table, 0, sizeof(agent_table));
+	if (sys3(__NR_madvise, agent_table, sizeof(agent_table), MADV_DONTNEED) < 0)
+		memset(agent_table, 0, sizeof(agent_table));
 	for (unsigned i = 0; i < SIGRETURNS; i++)
 		sigreturns[i].stub = 0;
 	site_begin();
@@ -510,16 +602,23 @@ static void insert_block(uint32_t block)
 
 	for (unsigned i = SITE_FIRST_IN_BLOCK; i < SITE_END_IN_BLOCK; i++)
 		if (returns[i])
-			insert_stub(returns[i], (uint64_t)returns + i * SITE_STUB_BYTES);
+			insert_stub(&agent_table[returned_of(kinds[block])], returns[i],
+				    (uint64_t)returns + i * SITE_STUB_BYTES);
+}
+
+/* Whether stubs of one kind stand beside those of the other: kinds of values do. */
+static bool is_of_family(enum stub_kind kind, enum stub_kind first)
+{
+	return kind == first || (first == STUB_VALUE && kind > STUB_VALUE);
 }
 
 /* Stubs of another kind stay for frames that return through them, and for a later tracer that wants
  * that kind. Sites without stubs are forgotten: nothing returns there. */
 static void change_kind(enum stub_kind kind)
 {
-	forget_table();
+	forget_tables();
 	for (uint32_t i = 0; i < SITE_BLOCKS; i++)
-		if (blocks[i] == BLOCK_READY && kinds[i] == kind)
+		if (blocks[i] == BLOCK_READY && is_of_family(kinds[i], kind))
 			insert_block(i);
 	table_kind = kind;
 }
@@ -558,8 +657,12 @@ void site_adopt(void)
 		if (blocks[i] != BLOCK_READY)
 			continue;
 		counted = tell_block(i);
-		if (counted && kinds[i] == table_kind)
+		if (!counted || !is_of_family(kinds[i], table_kind))
+			continue;
+		if (kinds[i] == table_kind)
 			next = counted;
+		else
+			agent.image->next_returned[returned_of(kinds[i]) - 1] = counted;
 	}
 	agent.image->next_site = next;
 }

@@ -10,6 +10,10 @@
 /* site.c. Returns the stub of a return address, made on first use; NULL: there is no room, or the
  * caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
+/* The same for a function that returns such a value; site_stub(): a word. */
+uint8_t *site_stub_of(uint64_t ret, enum memory_returned returned);
+/* The word of a stub whose call returns a string: the site, and above it enum memory_returned. */
+#define TEXT_KIND_SHIFT 24
 /* Reads the code at a return address: true if it is a sigreturn. */
 bool site_is_sigreturn(uint64_t ret);
 /* site_is_sigreturn() for a call whose signal frame was seen: a call with this return address is a

@@ -10,6 +10,7 @@
 #include "agent/lend.h"
 #include "agent/live.h"
 #include "agent/nonlocal.h"
+#include "agent/returned.h"
 #include "agent/signals.h"
 #include "agent/site.h"
 #include "agent/stacks.h"
@@ -21,6 +22,8 @@
 #define KNOWN_TELL 4u
 /* Value of `function`: a call that left its stack unrecorded, and whose return must be seen. */
 #define UNRECORDED UINT64_MAX
+/* In `function`, above the id: enum memory_returned. */
+#define FUNCTION_RETURNED_SHIFT 32
 #define PAGE UINT64_C(4096)
 /* No code is below: a program's first function finds the number of its arguments where a called one
  * has its return address, and the kernel takes at most 6 MiB of arguments, 9 bytes each or more. */
@@ -232,7 +235,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 		enter_unfollowed(t, l, sp, tsc, id);
 		return 0;
 	}
-	if (!live_push(t, l, sp, tsc, id)) {
+	if (!live_push(t, l, sp, tsc,
+		       id | (uint64_t)(id_word >> RETURNED_SHIFT) << FUNCTION_RETURNED_SHIFT)) {
 		lose_call(t, id_word, false);
 		return 0;
 	}
@@ -254,13 +258,25 @@ bool state_is_inside(uint64_t sp)
 	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).calls;
 }
 
+/* What the call of a pushed function returns. */
+static enum memory_returned function_returned(const struct call_state *call)
+{
+	uint64_t returned = call->function >> FUNCTION_RETURNED_SHIFT;
+
+	return returned < RETURNED_KINDS ? (enum memory_returned)returned : RETURNED_WORD;
+}
+
 /* Writes a SPAN, with the slow path, since few calls last that long. sp: as agent_state_exit's. */
 static void write_span(uint64_t now, const struct call_state *call, uint64_t site, uint64_t sp)
 {
 	uint64_t signals = signals_block();
 	struct agent_tls *t = agent_tls_block();
-	const uint64_t payload[3] = { record_span(call->function, call->depth, site), call->tsc,
-				      ((const uint64_t *)sp)[-2] };
+	bool number = function_returned(call) == RETURNED_FLOAT;
+	const uint64_t payload[3] = {
+		record_span((uint32_t)call->function, call->depth,
+			    site | (number ? RECORD_EXIT_FLOAT : 0)),
+		call->tsc, ((const uint64_t *)sp)[number ? -5 : -2]
+	};
 	unsigned n = agent.settings.values ? 3 : 2;
 
 	if (signals == SIGNALS_UNTOUCHED) {
@@ -273,13 +289,13 @@ static void write_span(uint64_t now, const struct call_state *call, uint64_t sit
 	signals_restore(signals);
 }
 
-static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site, uint64_t sp)
+static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site,
+		       enum memory_returned returned, uint64_t sp)
 {
-	const uint64_t words[2] = { record_word(now, site | RECORD_EXIT_VALUE, RECORD_EXIT),
-				    ((const uint64_t *)sp)[-2] };
+	uint64_t words[RETURNED_WORDS];
 
 	if (agent.settings.values)
-		buffer_write_words(t, words, 2, 0);
+		buffer_write_words(t, words, returned_words(words, now, site, returned, sp), 0);
 	else
 		buffer_write(t, record_word(now, site, RECORD_EXIT));
 }
@@ -310,7 +326,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	if (!limit && t->known & KNOWN_TELL)
 		tell_where(t, sp, 0, false);
 	if (!limit)
-		write_exit(t, now, site, sp);
+		write_exit(t, now, site, known ? function_returned(&call) : RETURNED_WORD, sp);
 	else if (known && now - call.tsc >= limit)
 		write_span(now, &call, site, sp);
 }
@@ -362,7 +378,7 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *a
 	}
 	inside = live_look(t).calls;
 	if (!silent)
-		stub = agent_state_entry((uint64_t)sp, about->id_word);
+		stub = agent_state_entry((uint64_t)sp, about->id_word & ~RETURNED_MASK);
 	followed = tail || stub;
 	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))

@@ -90,7 +90,7 @@ bool talk_hello(int fd, const char *way, enum protocol_request request, uint64_t
 		.tls = agent.tls_offset,
 		.flags = agent.flags,
 		.key = agent.key,
-		.table = (uint64_t)&agent_table,
+		.table = (uint64_t)agent_table,
 		.arena = (uint64_t)agent.arena,
 		.slow_record = (uint64_t)agent_slow_record,
 		.slow_record2 = (uint64_t)agent_slow_record2,

@@ -33,10 +33,11 @@ struct trampoline_env {
 	/* Offset from the thread pointer to the word that the block's key is compared with; the
 	 * key's own if there is none. */
 	int32_t key;
-	uint64_t table;        /* site hash table */
+	uint64_t table;        /* site hash tables, by enum memory_returned */
 	uint64_t fork_guard;         /* fork guard's page of the region */
 	uint64_t pool;         /* struct trampoline_pool of the region */
 	uint32_t max_depth;    /* 0 = none */
+	uint32_t returned;     /* enum memory_returned: what the function's exits tell */
 	/* Before function_graph's record comes the function tracer's (RECORD_EVENT_CALL). */
 	bool calls_too;
 	bool causal;           /* a stamp waits for the loads before it */

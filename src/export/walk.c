@@ -167,7 +167,7 @@ static void end_call(struct walk *w, uint32_t lane, const struct call_step *s, u
 	step.begin_ns = f->begin_ns;
 	step.ticks = ticks;
 	step.self = inside < ticks ? ticks - inside : 0;
-	step.value = s->value;
+	step.value = call_step_value(s);
 	step.flags = (uint8_t)flags;
 	step.frame = f;
 	count_end(&w->counts, flags);
@@ -457,6 +457,6 @@ char *walk_returned(const struct walk *w, const struct walk_step *s)
 	if (!(s->flags & WALK_VALUE))
 		return NULL;
 	if (arguments_value(w->info, f->image, f->id, s->value, &text) == ARGUMENTS_VALUE_PLAIN)
-		return mem_printf("0x%llx", (unsigned long long)s->value);
+		return mem_printf("0x%llx", (unsigned long long)s->value.number);
 	return text;
 }

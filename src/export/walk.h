@@ -46,7 +46,7 @@ struct walk_step {
 	uint64_t tsc;        /* as it was recorded */
 	uint64_t begin_ns;   /* END */
 	uint64_t ticks, self; /* END: as `report` counts them, without handlers and sleeps */
-	uint64_t value;      /* WALK_VALUE */
+	struct call_value value; /* END, WALK_VALUE: as long as the step */
 	uint64_t lost;       /* LOST: records */
 	const struct event *event;     /* EVENT */
 	struct walk_frame *frame;      /* BEGIN, END: the lane's topmost */

@@ -597,6 +597,22 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
 	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
 }
 
+uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set)
+{
+	static const uint8_t strings[] = { [PROTOTYPE_PLAIN] = RETURNED_STRING,
+					   [PROTOTYPE_OBJECT] = RETURNED_OBJECT,
+					   [PROTOTYPE_VIEW] = RETURNED_VIEW,
+					   [PROTOTYPE_INDIRECT] = RETURNED_WORD };
+	struct prototype prototype;
+
+	if (!p || !p->prototype || !settings_values(set) ||
+	    !prototype_parse(p->prototype, &prototype))
+		return RETURNED_WORD;
+	if (prototype.returns.type == PROTOTYPE_STRING_AT)
+		return strings[prototype.returns.form];
+	return prototype.returns.type == PROTOTYPE_FLOAT ? RETURNED_FLOAT : RETURNED_WORD;
+}
+
 /* Where the condition lies in the site. Programs are whole words. */
 static uint64_t condition_at(const struct argument_plan *p)
 {

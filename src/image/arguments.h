@@ -55,6 +55,8 @@ void argument_count_add(struct argument_count *total, const struct argument_coun
 void arguments_plan(struct modules *m, const struct settings *set);
 /* The function's plan, or NULL. */
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);
+/* enum memory_returned of a function's exits; p may be NULL. */
+uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set);
 /* Bytes of the struct arguments_site that its plan needs; 0: none. */
 uint64_t arguments_site_bytes(const struct argument_plan *p);
 /* Where the condition's filter is in the site; of plans with a condition alone. */

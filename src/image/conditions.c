@@ -6,6 +6,7 @@
 #include "image/conditions.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,8 +201,20 @@ int condition_compile(const struct function_pattern *p, const char *function,
 	return r;
 }
 
+/* Where the value is in the record that is compared, and a string behind its place. */
+#define RETURNED_AT 8u
+#define RETURNED_TEXT_AT (RETURNED_AT + WORD)
+#define RETURNED_TEXT_MOST 255u
+
+/* A string is compared with one in quotes, its address with numbers. */
+static bool compares_text(const char *condition)
+{
+	return strpbrk(condition, "\"'") != NULL;
+}
+
 /* The value as a field; NULL: it is nothing that can be compared. */
-static const char *returned_type(const char *prototype, struct prototype_value *v)
+static const char *returned_type(const char *prototype, const char *condition,
+				 struct prototype_value *v)
 {
 	struct prototype p;
 
@@ -210,11 +223,42 @@ static const char *returned_type(const char *prototype, struct prototype_value *
 	    p.returns.type == PROTOTYPE_UNASKED)
 		return "long";
 	*v = p.returns;
+	if (v->type == PROTOTYPE_STRING_AT && compares_text(condition))
+		return "__data_loc char[]";
 	if (v->type == PROTOTYPE_STRING_AT && v->form == PROTOTYPE_PLAIN) {
 		v->type = PROTOTYPE_POINTER;
 		v->size = WORD;
 	}
+	if (v->type == PROTOTYPE_FLOAT) {
+		v->type = PROTOTYPE_SIGNED;
+		v->size = WORD;
+	}
 	return v->type == PROTOTYPE_STRING_AT || v->form != PROTOTYPE_PLAIN ? NULL : field_type(v);
+}
+
+static bool returns_float(const char *prototype, struct prototype_value *v)
+{
+	struct prototype p;
+	bool yes = prototype && prototype_parse(prototype, &p) && p.returns.type == PROTOTYPE_FLOAT;
+
+	if (yes)
+		*v = p.returns;
+	return yes;
+}
+
+/* Where `&`, which compares bits, stands in a condition; its length: it does not. */
+static size_t find_bits(const char *condition)
+{
+	size_t n = strlen(condition);
+
+	for (size_t i = 0; i < n; i++) {
+		if (condition[i] != '&')
+			continue;
+		if (condition[i + 1] != '&')
+			return i;
+		i++;
+	}
+	return n;
 }
 
 int condition_compile_returned(const struct function_pattern *p, const char *function,
@@ -222,20 +266,74 @@ int condition_compile_returned(const struct function_pattern *p, const char *fun
 {
 	const struct filter_context context = { 0 };
 	struct prototype_value v;
-	const char *type = returned_type(prototype, &v);
-	const struct event_field field = { type, FUNCTION_RETURNED, CONDITION_RETURNED_AT, v.size,
+	const char *type = returned_type(prototype, p->returned, &v);
+	const struct event_field field = { type, FUNCTION_RETURNED, RETURNED_AT, v.size,
 					   is_signed(&v) };
 	const struct event_format format = { "brace", "return", 0, &field, 1, NULL };
 	struct filter_fault fault;
+	char *text;
+	int r;
 
 	if (!type)
 		return condition_error(p, strspn(p->returned, " \t"), err,
 				       "%s returns nothing that can be compared", function);
-	if (filter_compile(&format, p->returned, strlen(p->returned), &context, out, &fault) < 0)
-		return condition_error(p, function_condition_column(&fault), err,
-				       "condition of %s: %s", function,
-				       filter_fault_sentence(&fault));
-	return 0;
+	if (returns_float(prototype, &v) && find_bits(p->returned) < strlen(p->returned))
+		return condition_error(p, find_bits(p->returned), err,
+				       "%s returns a floating-point number, which has no bits to "
+				       "compare", function);
+	text = returns_float(prototype, &v) ? function_condition_ordered(p->returned)
+					    : mem_strdup(p->returned);
+	r = filter_compile(&format, text, strlen(text), &context, out, &fault);
+	if (r < 0)
+		r = condition_error(p, strcmp(text, p->returned) ? strspn(p->returned, " \t")
+						: function_condition_column(&fault), err,
+				    "condition of %s: %s", function, filter_fault_sentence(&fault));
+	free(text);
+	return r;
+}
+
+static bool reads_text(const struct filter_program *program)
+{
+	for (uint16_t i = 0; i < program->n; i++)
+		if (program->at[i].test == FILTER_DYNAMIC)
+			return true;
+	return false;
+}
+
+static double double_of(const struct prototype_value *v, uint64_t number)
+{
+	uint32_t half = (uint32_t)number;
+	double whole;
+	float single;
+
+	memcpy(&whole, &number, sizeof(whole));
+	memcpy(&single, &half, sizeof(single));
+	return v->size == sizeof(single) ? (double)single : whole;
+}
+
+bool condition_holds(const struct filter_program *program, const char *prototype,
+		     const struct condition_value *v)
+{
+	struct prototype_value returns;
+	uint8_t record[RETURNED_TEXT_AT + RETURNED_TEXT_MOST + 1] = { 0 };
+	const struct filter_record r = { .bytes = record, .size = sizeof(record) };
+	bool number = returns_float(prototype, &returns);
+	uint64_t value = v->number;
+	uint32_t bytes = v->bytes < RETURNED_TEXT_MOST ? v->bytes : RETURNED_TEXT_MOST;
+
+	/* It goes on in a function of another type, or its string could not be read. */
+	if (number != v->is_float || (number && isnan(double_of(&returns, value))))
+		return false;
+	if (number)
+		value = (uint64_t)function_condition_order(double_of(&returns, value));
+	if (reads_text(program)) {
+		if (!v->text)
+			return false;
+		value = (uint64_t)(bytes + 1) << 16 | RETURNED_TEXT_AT;
+		memcpy(record + RETURNED_TEXT_AT, v->text, bytes);
+	}
+	memcpy(record + RETURNED_AT, &value, sizeof(value));
+	return filter_run(program, program->bytes, &r);
 }
 
 uint64_t condition_filter_at(const struct condition *c)

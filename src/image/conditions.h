@@ -23,12 +23,21 @@ int condition_compile(const struct function_pattern *p, const char *function,
 		      const struct sym_arguments *known, bool begins, struct condition *out,
 		      struct err *err);
 /* Compiles the pattern's condition on what calls return for the type that a prototype tells;
- * prototype: NULL: it is not known, and rax is compared. The program's records have the value at
- * CONDITION_RETURNED_AT. Returns 0, and the caller frees *out; or -EINVAL and *err. */
-#define CONDITION_RETURNED_AT 8u
+ * prototype: NULL: it is not known, and rax is compared. The program's records are those of
+ * condition_returned(). Returns 0, and the caller frees *out; or -EINVAL and *err. */
 int condition_compile_returned(const struct function_pattern *p, const char *function,
 			       const char *prototype, struct filter_program **out,
 			       struct err *err);
+/* Whether what a call returned satisfies the program that was compiled for its prototype. text: the
+ * string that was returned, and its bytes, where it could be read. */
+struct condition_value {
+	uint64_t number;
+	bool is_float;         /* the number is the lower half of xmm0 */
+	const char *text;      /* NULL: none is known */
+	uint32_t bytes;
+};
+bool condition_holds(const struct filter_program *program, const char *prototype,
+		     const struct condition_value *v);
 /* Tells an error at a place of the condition. Returns -EINVAL. */
 int condition_error(const struct function_pattern *p, size_t at, struct err *err,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));

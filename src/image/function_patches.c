@@ -197,6 +197,7 @@ static int hook_one(struct patch_job *j, uint32_t i)
 			  (j->mod->selected[i] == SELECT_NONLOCAL ? NONLOCAL_SILENT : 0);
 	j->env.function_size = (uint32_t)(j->mod->hooks->functions[i].size & NONLOCAL_SIZE_MASK) |
 			       (uint32_t)e->starts << NONLOCAL_START_SHIFT;
+	j->env.returned = arguments_returned_kind(arguments_of(j->mod, i), j->req->settings);
 	r = write_arguments(j, i);
 	if (r < 0)
 		return r;

@@ -5,6 +5,7 @@
 #include "model/function_condition.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,68 @@ const char *function_condition_split(char *condition, char **returned, size_t *f
 	return NULL;
 }
 
+/* --- floating-point numbers ------------------------------------------------------------------ */
+
+int64_t function_condition_order(double number)
+{
+	int64_t bits;
+
+	if (number == 0)
+		number = 0; /* -0 */
+	memcpy(&bits, &number, sizeof(bits));
+	/* Of negative ones the greater bits are the smaller number. */
+	return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+/* Bytes of the number behind an operator at p; 0: there is none. */
+static size_t number_length(const char *p, double *number)
+{
+	const char *digit = p + (*p == '-' || *p == '+');
+	char *end;
+
+	if (!isdigit((unsigned char)*digit) && *digit != '.')
+		return 0;
+	*number = strtod(p, &end);
+	return (size_t)(end - p);
+}
+
+/* A fraction or an exponent, which an integer does not have. */
+static bool is_fraction(const char *p, size_t n)
+{
+	bool hex = strcspn(p, "xX") < n;
+
+	return strcspn(p, hex ? ".pP" : ".eE") < n;
+}
+
+/* fractions: those alone are replaced, by a 0 as long, so that columns stay. */
+static char *replace_numbers(const char *condition, bool fractions)
+{
+	char *out = mem_zalloc(strlen(condition) * 24 + 1), *to = out;
+	struct scan s = { 0 };
+	bool behind = false;
+	double number;
+
+	for (const char *p = condition; *p;) {
+		bool outside = scan_to(&s, *p);
+		size_t n = outside && behind ? number_length(p, &number) : 0;
+
+		behind = outside && (strchr("=<>!", *p) || (behind && strchr(in_line, *p)));
+		if (!n || (fractions && !is_fraction(p, n))) {
+			*to++ = *p++;
+			continue;
+		}
+		to += fractions ? sprintf(to, "%-*d", (int)n, 0)
+				: sprintf(to, "%lld", (long long)function_condition_order(number));
+		p += n;
+	}
+	return out;
+}
+
+char *function_condition_ordered(const char *condition)
+{
+	return replace_numbers(condition, false);
+}
+
 /* --- the trial ------------------------------------------------------------------------------ */
 
 struct trial {
@@ -248,7 +311,7 @@ size_t function_condition_column(const struct filter_fault *f)
 	}
 }
 
-const char *function_condition_check(const char *condition, size_t *fault)
+static const char *check_terms(const char *condition, size_t *fault)
 {
 	struct trial t = { 0 };
 	struct event_format format = { "brace", "call", 0, NULL, 0, NULL };
@@ -273,5 +336,14 @@ const char *function_condition_check(const char *condition, size_t *fault)
 		free(t.names.at[i]);
 	vec_free(&t.names);
 	vec_free(&t.fields);
+	return sentence;
+}
+
+const char *function_condition_check(const char *condition, size_t *fault)
+{
+	char *text = replace_numbers(condition, true);
+	const char *sentence = check_terms(text, fault);
+
+	free(text);
 	return sentence;
 }

@@ -362,8 +362,35 @@ const char *arguments_unknown(const struct trace_info *info, uint32_t thread, ui
 											 : NULL;
 }
 
+/* A returned string, which the agent has copied. */
+static void put_returned_text(struct argument_text *t, struct call_value value)
+{
+	size_t n = value.bytes - 1;
+
+	if (!value.bytes) {
+		put_text(t, value.number ? "(fault)" : "0x0");
+		return;
+	}
+	put_bytes(t, "\"", 1);
+	put_characters(t, value.text, n < PROTOTYPE_STRING ? n : PROTOTYPE_STRING, '"');
+	put_text(t, n > PROTOTYPE_STRING ? "\"..." : "\"");
+}
+
+/* Whether what was recorded is the value, as far as it has a register: older versions recorded rax
+ * whatever the function returned, and so do calls that went on in another function. */
+static bool is_recorded(const struct prototype_value *v, struct call_value value)
+{
+	bool number = value.flags & CALL_FLOAT;
+
+	if (v->type == PROTOTYPE_VOID || v->type == PROTOTYPE_UNASKED)
+		return false;
+	if (v->type == PROTOTYPE_STRING_AT && v->form != PROTOTYPE_PLAIN)
+		return value.flags & CALL_TEXT;
+	return number == (v->type == PROTOTYPE_FLOAT);
+}
+
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
-				     uint64_t value, char **text)
+				     struct call_value value, char **text)
 {
 	const char *prototype = prototype_of(info, image, fn);
 	struct argument_text t = { 0 };
@@ -371,13 +398,14 @@ enum arguments_value arguments_value(const struct trace_info *info, uint32_t ima
 
 	if (!prototype || !prototype_parse(prototype, &p) ||
 	    p.returns.type == PROTOTYPE_UNKNOWN)
-		return ARGUMENTS_VALUE_PLAIN;
-	/* A floating-point value is not in the register that was recorded. */
-	if (p.returns.type == PROTOTYPE_VOID || p.returns.type == PROTOTYPE_UNASKED ||
-	    p.returns.type == PROTOTYPE_FLOAT)
+		return value.flags & CALL_FLOAT ? ARGUMENTS_VALUE_HIDDEN : ARGUMENTS_VALUE_PLAIN;
+	if (!is_recorded(&p.returns, value))
 		return ARGUMENTS_VALUE_HIDDEN;
 	t.at = mem_zalloc(TEXT_MOST);
-	put_number(&t, &p.returns, value);
+	if (p.returns.type == PROTOTYPE_STRING_AT && value.flags & CALL_TEXT)
+		put_returned_text(&t, value);
+	else
+		put_number(&t, &p.returns, value.number);
 	*text = finish_text(&t);
 	return ARGUMENTS_VALUE_TEXT;
 }

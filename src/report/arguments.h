@@ -2,7 +2,7 @@
 /* Arguments and values of calls as text. The prototype and the record may be anybody's. */
 #pragma once
 #include "base/out.h"
-#include "trace/event.h"
+#include "trace/calls.h"
 
 /* Returns "(cents=4, name=\"x1\")" for a call with EVENT_ARGUMENTS, which the caller frees. NULL:
  * what its function takes is not known, or the record does not fit. */
@@ -16,4 +16,4 @@ const char *arguments_unknown(const struct trace_info *info, uint32_t thread, ui
  * for; a text by the function's type, to be freed; or it is left to the caller. */
 enum arguments_value { ARGUMENTS_VALUE_HIDDEN, ARGUMENTS_VALUE_TEXT, ARGUMENTS_VALUE_PLAIN };
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
-				     uint64_t value, char **text);
+				     struct call_value value, char **text);

@@ -29,6 +29,8 @@ struct waiting {
 	};
 	/* ENTER, ONLY: its arguments, freed when it is printed; or NULL */
 	char *arguments;
+	/* what it returned, where that is more than a number, freed when it is printed; or NULL */
+	char *returned;
 	uint8_t wait; /* enum wait */
 };
 
@@ -104,6 +106,7 @@ void graph_free(struct graph *g)
 		if (waiting_at(g, g->first)->step.kind == CALL_EVENT)
 			free(waiting_at(g, g->first)->text);
 		free(waiting_at(g, g->first)->arguments);
+		free(waiting_at(g, g->first)->returned);
 	}
 	event_texts_free(g->texts);
 	tracks_free(&g->tracks);
@@ -244,13 +247,33 @@ static void print_plain_value(struct graph *g, uint64_t value)
 }
 
 /* Whether the value is shown, and how: *text is to be freed, NULL: in ftrace's way. */
-static bool shows_value(const struct graph *g, const struct call_step *s, char **text)
+static bool shows_value(const struct graph *g, const struct waiting *w, char **text)
 {
+	const struct call_step *s = &w->step;
 	uint32_t image = g->info->threads.at[s->thread].image;
+	struct call_value value = call_step_value(s);
 
 	*text = NULL;
-	return s->flags & CALL_VALUE && option_on(g, OPTION_GRAPH_RETVAL) &&
-	       arguments_value(g->info, image, s->fn, s->value, text) != ARGUMENTS_VALUE_HIDDEN;
+	if (!(s->flags & CALL_VALUE) || !option_on(g, OPTION_GRAPH_RETVAL))
+		return false;
+	if (w->returned) {
+		*text = mem_strdup(w->returned);
+		return true;
+	}
+	/* The string has gone with its record, and was not to be shown. */
+	value.flags &= ~(uint32_t)CALL_TEXT;
+	return arguments_value(g->info, image, s->fn, value, text) != ARGUMENTS_VALUE_HIDDEN;
+}
+
+/* A returned string, as long as its record is there; NULL: it is none. */
+static char *string_of_step(const struct graph *g, const struct call_step *s)
+{
+	uint32_t image = g->info->threads.at[s->thread].image;
+	char *text = NULL;
+
+	if (s->flags & CALL_TEXT && option_on(g, OPTION_GRAPH_RETVAL))
+		arguments_value(g->info, image, s->fn, call_step_value(s), &text);
+	return text;
 }
 
 /* text: shows_value()'s, which is freed. */
@@ -295,7 +318,7 @@ static void print_arrow(struct graph *g, const struct call_step *s, const char *
 static void print_leaf(struct graph *g, const struct waiting *w)
 {
 	char *text;
-	bool value = shows_value(g, &w->step, &text);
+	bool value = shows_value(g, w, &text);
 
 	print_arrow(g, &w->step, GRAPH_ARROW_IN);
 	print_context(g, &w->step);
@@ -347,7 +370,7 @@ static void print_leave(struct graph *g, const struct waiting *w)
 	bool match = swap_open(g, s, 0) == function_key(g, s), value;
 	char *text;
 
-	value = shows_value(g, s, &text);
+	value = shows_value(g, w, &text);
 	print_context(g, s);
 	print_duration(g, call_step_begin(s), s->tsc);
 	graph_columns_indent(&g->columns, s->depth);
@@ -410,6 +433,7 @@ static void drain_pending(struct graph *g)
 		if (w->wait != WAIT_SWALLOWED)
 			print_step(g, w);
 		free(w->arguments);
+		free(w->returned);
 	}
 }
 
@@ -444,7 +468,9 @@ static bool decide_leaf(struct graph *g, uint64_t *pending, const struct call_st
 	w->step.value = s->value;
 	if (leaf)
 		w->step.site = s->site;
-	w->step.flags |= leaf ? s->flags & CALL_VALUE : 0;
+	w->step.flags |= leaf ? s->flags & (CALL_VALUE | CALL_FLOAT) : 0;
+	if (leaf)
+		w->returned = string_of_step(g, s);
 	return leaf;
 }
 
@@ -525,6 +551,7 @@ static void take_graph_step(void *arg, const struct call_step *s)
 	w->step.site = site;
 	w->wait = swallowed ? WAIT_SWALLOWED : WAIT_NOT;
 	w->arguments = arguments_of_step(g, s);
+	w->returned = swallowed ? NULL : string_of_step(g, s);
 	if (s->kind == CALL_EVENT)
 		w->text = comment(
 			event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));

@@ -42,6 +42,7 @@ struct open_call {
 	bool broken;         /* words of it are missing */
 	bool tail;
 	const struct filter_program *filter; /* NULL: it is kept whatever it returns */
+	const char *prototype;               /* of its function; NULL: not known */
 };
 
 struct held_thread {
@@ -62,7 +63,11 @@ struct held_thread {
 
 /* The condition of a function, by its id. */
 enum judged { JUDGED_NOT = 0, JUDGED_NO, JUDGED_KEPT, JUDGED_BY };
-struct judgement { uint8_t state; const struct filter_program *filter; };
+struct judgement {
+	uint8_t state;
+	const struct filter_program *filter;
+	const char *prototype;
+};
 struct image_judgements { VEC(struct judgement) at; };
 
 struct held_calls {
@@ -72,6 +77,7 @@ struct held_calls {
 	VEC(struct held_thread *) threads;         /* by index; NULL: none of its records came */
 	VEC(struct image_judgements) images;
 	VEC(struct filter_program *) filters;      /* all that there were: calls refer to them */
+	VEC(char *) prototypes;                    /* as filters */
 	size_t words;                              /* of all threads */
 	struct held_counts counts;
 };
@@ -115,6 +121,9 @@ void held_calls_free(struct held_calls *h)
 	for (size_t i = 0; i < h->filters.n; i++)
 		free(h->filters.at[i]);
 	vec_free(&h->filters);
+	for (size_t i = 0; i < h->prototypes.n; i++)
+		free(h->prototypes.at[i]);
+	vec_free(&h->prototypes);
 	tracks_free(&h->tracks);
 	sites_free(&h->sites);
 	free(h);
@@ -162,6 +171,9 @@ static struct judgement look_up(struct held_calls *h, uint32_t image, uint32_t f
 	j.state = JUDGED_KEPT;
 	if (f->returned) {
 		j.filter = compile(h, m, f);
+		if (f->prototype)
+			*vec_add(&h->prototypes) = mem_strdup(m->strings.at + f->prototype);
+		j.prototype = f->prototype ? h->prototypes.at[h->prototypes.n - 1] : NULL;
 		j.state = j.filter ? JUDGED_BY : JUDGED_NO;
 	}
 	return j;
@@ -188,13 +200,15 @@ static struct judgement judge(struct held_calls *h, uint32_t image, uint32_t fn,
 
 static bool satisfies(const struct open_call *c, const struct call_step *s)
 {
-	const uint64_t words[2] = { 0, s->value };
-	const struct filter_record r = { .bytes = (const uint8_t *)words, .size = sizeof(words) };
+	const struct condition_value v = {
+		.number = s->value, .is_float = s->flags & CALL_FLOAT,
+		.text = s->flags & CALL_TEXT && s->text_bytes ? s->text : NULL,
+		.bytes = s->text_bytes - 1,
+	};
 
-	_Static_assert(CONDITION_RETURNED_AT == sizeof(words[0]), "the value is the second word");
 	if (!c->filter)
 		return true;
-	return s->flags & CALL_VALUE && filter_run(c->filter, c->filter->bytes, &r);
+	return s->flags & CALL_VALUE && condition_holds(c->filter, c->prototype, &v);
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -234,7 +248,7 @@ static void open_call(struct passing *p, const struct call_step *s)
 	*vec_add(&t->open) = (struct open_call){
 		.fn = s->fn, .depth = s->depth, .track = s->track, .begin = t->pending,
 		.parts = t->parts.n, .broken = t->broken, .tail = s->flags & CALL_TAIL,
-		.filter = j.filter,
+		.filter = j.filter, .prototype = j.prototype,
 	};
 }
 

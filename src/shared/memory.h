@@ -67,7 +67,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 11
+#define MEMORY_VERSION 12
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Slack after `end`. It takes (1) the second word of a record that began in the last slot, and (2)
@@ -269,15 +269,33 @@ struct memory_desc {
 #define SITE_HASH_BITS 19
 #define SITE_HASH_MULTIPLIER 2048u
 
+/* What the stub of a call tells of the value that it returned: rax; the vector register of
+ * floating-point numbers; the string at rax, or of the std::string object at rax; that of the
+ * std::string_view in rax and rdx. A return address has a stub for each kind of function that is
+ * called there. The id word of a trampoline has the kind of its function, at RETURNED_SHIFT. */
+enum memory_returned {
+	RETURNED_WORD, RETURNED_FLOAT, RETURNED_STRING, RETURNED_OBJECT, RETURNED_VIEW,
+	RETURNED_KINDS
+};
+#define RETURNED_SHIFT 29
+#define RETURNED_MASK (7u << RETURNED_SHIFT)
+#define RETURNED_TEXT 65u /* bytes of a string at most */
+
+/* Bytes of a struct site_table (agent/agent.h), whole pages: there is one for each kind. */
+#define SITE_TABLE_BYTES ((8u + (4u << SITE_HASH_BITS) + 4095u) / 4096u * 4096u)
+
 /* Ids of a module's functions, for a reader that has the records but no trace file (recover). */
 struct image_module { uint64_t start; uint32_t first_id, pad; };
-#define IMAGE_MODULES 255u
+#define IMAGE_MODULES 254u
 
 /* The memory of one image. The header takes a page, so that pages of `sites` are pages. */
 struct image_memory {
 	uint32_t next_site;       /* a count, not an id: see memory_site_id_of_count() */
 	uint32_t n_modules;       /* opened; the tracer writes these */
 	struct image_module modules[IMAGE_MODULES];
+	/* For kinds of values but RETURNED_WORD: a block of sites is each kind's own. The count of
+	 * the next one in it; a multiple of SITE_PER_BLOCK: there is no block, or it is full. */
+	uint32_t next_returned[RETURNED_KINDS - 1];
 	uint64_t pad;
 	/* Return addresses by count; read by the tracer only. */
 	uint64_t sites[SITE_BLOCKS * SITE_PER_BLOCK];

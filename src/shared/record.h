@@ -15,7 +15,8 @@
  * its header, so a header that is there vouches for its payload.
  *
  * An exit that tells what its function returned (funcgraph-retval) has RECORD_EXIT_VALUE in its
- * id, which no call site has, and one word of payload: rax.
+ * id, which no call site has, and one word of payload: rax, or with RECORD_EXIT_FLOAT the lower
+ * half of xmm0. If it returned a string, the exit is a RECORD_EVENT_EXIT.
  */
 #pragma once
 #include <stdint.h>
@@ -67,6 +68,9 @@ enum record_event {
 	/* 2 words: as KERNEL_ENTRY's, of the function that returned; nanoseconds that the kernel
 	 * measured */
 	RECORD_EVENT_KERNEL_EXIT = 15,
+	/* 2 or more words: site | (bytes + 1) << 32, where 0 is a string that could not be read;
+	 * rax; the string's bytes. A RECORD_EXIT of a call that returned a string */
+	RECORD_EVENT_EXIT = 16,
 	/* From here on an event of the program's: TRACE + its number in the session, below
 	 * RECORD_TRACES. Payload: its record as its `format` says, from offset 8 on, zeros up to
 	 * a word. docs/events.md */
@@ -90,6 +94,7 @@ enum record_event {
 #define RECORD_ID_BITS 22
 #define RECORD_ID_MAX ((1u << RECORD_ID_BITS) - 1)
 #define RECORD_EXIT_VALUE (1u << 21)
+#define RECORD_EXIT_FLOAT (1u << 20)
 #define RECORD_PAYLOAD_MAX 63
 
 /* Packs a record's header; only the lower 40 bits of tsc are kept. */
@@ -109,7 +114,7 @@ static inline enum record_kind record_kind(uint64_t word) { return word & (RECOR
 static inline uint32_t record_id(uint64_t word) { return word >> 2 & RECORD_ID_MAX; }
 static inline uint32_t record_site(uint64_t word)
 {
-	return record_id(word) & (RECORD_EXIT_VALUE - 1);
+	return record_id(word) & (RECORD_EXIT_FLOAT - 1);
 }
 static inline enum record_event record_type(uint64_t word) { return record_id(word) & 0xffff; }
 
@@ -118,6 +123,13 @@ static inline enum record_event record_type(uint64_t word) { return record_id(wo
 static inline int record_is_short(uint64_t word)
 {
 	return record_kind(word) != RECORD_EVENT && !(record_id(word) & RECORD_EXIT_VALUE);
+}
+
+/* True if the header is that of a call's return. */
+static inline int record_is_exit(uint64_t word)
+{
+	return record_kind(word) == RECORD_EXIT ||
+	       (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_EXIT);
 }
 
 /* Returns the number of words that follow the header `word` and belong to it. */

@@ -9,7 +9,7 @@
 
 #include "store/bytes.h"
 
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3
 /* for files without return values: readers that know only version 1 understand those */
 #define FORMAT_VERSION_PLAIN 1
 #define FILE_MAGIC "brace\r\n\x1a"

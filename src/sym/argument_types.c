@@ -444,6 +444,16 @@ static char *value_text(Dwarf_Die *type, struct argument_reading *r)
 
 char *argument_returned_text(Dwarf_Die *type)
 {
+	Dwarf_Die target = *type;
+	uint64_t work = 0;
+	char letter;
+
+	if (is_pointer(dwarf_tag(type)) && !dwarf_type_plain(type, &target))
+		return scalar_text(type);
+	letter = library_letter(&target, &work);
+	/* One by its address is found in rax, and so is one that has its place from the caller. */
+	if (letter == 'S' || (letter == 'V' && dwarf_type_is_class(type)))
+		return mem_printf("%c", letter);
 	return argument_is_by_reference(type) ? NULL : scalar_text(type);
 }
 

@@ -31,7 +31,7 @@ static void end_top(struct calls *c, const struct event *e, unsigned flags, call
 
 	c->dead -= c->at[c->n - 1].flags & CALL_DEAD ? 1 : 0;
 	s = calls_pop(c, e, flags);
-	s.flags &= (uint8_t)~CALL_DEAD;
+	s.flags &= (uint16_t)~CALL_DEAD;
 	if (flags & CALL_UNWOUND)
 		c->counts.unwound++;
 	emit(arg, &s);

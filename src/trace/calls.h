@@ -50,6 +50,16 @@ enum call_flag {
 	/* ENTER, LEAVE: a signal's handler, which interrupted the call below it */
 	CALL_HANDLER = EVENT_HANDLER,
 	CALL_ARGUMENTS = EVENT_ARGUMENTS, /* ENTER, ONLY: `event` has them */
+	CALL_FLOAT = 256,    /* LEAVE, SPAN: the value is the lower half of xmm0 */
+	CALL_TEXT = 512,     /* LEAVE: the string that was returned is in `text` */
+};
+
+/* What a call returned: rax, or CALL_FLOAT; and CALL_TEXT. */
+struct call_value {
+	uint64_t number;
+	/* As long as an event's payload. bytes: of the string, and 1; 0: it could not be read. */
+	const char *text;
+	uint32_t bytes, flags; /* CALL_VALUE, CALL_FLOAT, CALL_TEXT; 0: nothing is known */
 };
 
 struct call_step {
@@ -62,13 +72,21 @@ struct call_step {
 		/* EVENT, CALL_ARGUMENTS: while the step is emitted */
 		const struct event *event;
 	};
-	uint64_t value; /* CALL_VALUE */
+	uint64_t value;     /* CALL_VALUE */
+	const char *text;   /* CALL_TEXT: as struct call_value */
+	uint32_t text_bytes;
 	uint32_t thread, fn, site, depth;
 	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */
 	uint16_t cpu;
-	uint8_t kind;  /* enum call_kind */
-	uint8_t flags; /* enum call_flag */
+	uint8_t kind;   /* enum call_kind */
+	uint16_t flags; /* enum call_flag */
 };
+
+static inline struct call_value call_step_value(const struct call_step *s)
+{
+	return (struct call_value){ s->value, s->text, s->text_bytes,
+				    s->flags & (CALL_VALUE | CALL_FLOAT | CALL_TEXT) };
+}
 
 /* When the call began, moved later by what its thread slept. */
 static inline uint64_t call_step_begin(const struct call_step *s)
@@ -172,6 +190,11 @@ static inline void calls_tell_value(struct call_step *s, const struct event *e)
 {
 	s->value = e->value;
 	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
+	if (__builtin_expect(e->flags & (EVENT_FLOAT | EVENT_TEXT), 0)) {
+		s->flags |= e->flags & EVENT_FLOAT ? CALL_FLOAT : CALL_TEXT;
+		s->text = e->flags & EVENT_TEXT ? (const char *)e->payload : NULL;
+		s->text_bytes = e->flags & EVENT_TEXT ? (uint32_t)e->count : 0;
+	}
 }
 
 /* Adds the ticks of the frame that was on top, handlers and all, to its caller's. A handler's go to
@@ -206,7 +229,7 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	s.inside = f->inside < ticks ? f->inside : ticks;
 	s.fn = f->fn;
 	s.depth = (uint32_t)c->n;
-	s.flags = (uint8_t)(flags | f->flags);
+	s.flags = (uint16_t)(flags | f->flags);
 	if (!(flags & (CALL_UNWOUND | CALL_UNFINISHED)))
 		calls_tell_value(&s, e);
 	return s;

@@ -41,6 +41,9 @@ enum event_step_flags {
 	EVENT_STEP_EARLIER = 1, /* a call that was open where the excerpt begins */
 };
 enum event_call_flags {
+	/* EXIT, SPAN: `value` is the lower half of xmm0; EXIT: payload has the string that was
+	 * returned, count its bytes and 1, or 0: it could not be read */
+	EVENT_FLOAT = 1, EVENT_TEXT = 2,
 	EVENT_VALUE = 8,        /* EXIT, SPAN: `value` is known */
 	/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count;
 	 * EXIT: value: nanoseconds by the kernel's measure */
@@ -56,15 +59,15 @@ struct event {
 	uint64_t tsc;      /* full 64 bits */
 	union {
 		uint64_t begin;          /* EVENT_SPAN: TSC of the entry; EVENT_SLEPT */
-		/* EVENT_TRACE, EVENT_ARGUMENTS: a stream's next() keeps it until it is called
-		 * again */
+		/* EVENT_TRACE, EVENT_ARGUMENTS, EVENT_TEXT: a stream's next() keeps it until it is
+		 * called again */
 		const uint64_t *payload;
 		const struct call_step *step; /* EVENT_STEP: as long as a payload */
 	};
 	/* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
 	 * EVENT_SLEPT: ticks */
 	uint64_t count;
-	uint64_t value;    /* EVENT_VALUE: what was in rax */
+	uint64_t value;    /* EVENT_VALUE: what was in rax, or EVENT_FLOAT */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */

@@ -19,8 +19,25 @@ static void function_and_site(struct event *e, uint64_t word)
  * here. */
 static void unpack_value(struct event *e, uint64_t result)
 {
-	e->flags = EVENT_VALUE;
+	e->flags |= EVENT_VALUE;
 	e->value = result;
+}
+
+/* The record may be hostile: there is no more text than its payload has. */
+static bool unpack_exit(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	uint64_t text = payload[0] >> 32, room = 8 * (uint64_t)(record_payload(payload[-1]) - 2);
+
+	(void)u;
+	e->kind = EVENT_EXIT;
+	e->site = (uint32_t)payload[0] & (RECORD_EXIT_FLOAT - 1);
+	unpack_value(e, payload[1]);
+	if (text > room + 1)
+		return true;
+	e->flags |= EVENT_TEXT;
+	e->payload = payload + 2;
+	e->count = text;
+	return true;
 }
 
 /* One for each row of `types`: they fill in *e from a payload of at least the row's words, and
@@ -40,6 +57,8 @@ static bool unpack_span(struct unpack *u, const uint64_t *payload, struct event 
 	e->count = e->fn >> RECORD_ID_BITS;
 	e->fn &= RECORD_ID_MAX;
 	e->begin = payload[1];
+	e->flags = e->site & RECORD_EXIT_FLOAT ? EVENT_FLOAT : 0;
+	e->site &= ~RECORD_EXIT_FLOAT;
 	if (record_payload(payload[-1]) > 2)
 		unpack_value(e, payload[2]);
 	return true;
@@ -201,6 +220,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_KERNEL_ENTRY, 1, unpack_kernel_entry },
 	{ RECORD_EVENT_KERNEL_EXIT, 2, unpack_kernel_exit },
 	{ RECORD_EVENT_ARGUMENTS, 1, unpack_arguments },
+	{ RECORD_EVENT_EXIT, 2, unpack_exit },
 	{ RECORD_STORE_LOST, 1, unpack_lost },
 };
 
@@ -247,8 +267,10 @@ static bool next_event(struct unpack *u, struct event *e)
 		else
 			e->fn = record_id(word);
 		/* Only an exit has a payload here: the returned value. */
-		if (u->at - payload)
+		if (u->at - payload) {
+			e->flags = record_id(word) & RECORD_EXIT_FLOAT ? EVENT_FLOAT : 0;
 			unpack_value(e, *payload);
+		}
 		return true;
 	}
 	return false;

@@ -30,10 +30,10 @@ instructions=$(cat "$T/instructions")
 [ "$instructions" -gt 500 ]
 result "its code could be read ($instructions instructions)" $?
 grep -E '%[xyz]mm[0-9]|%st\b|%mm[0-7]|%k[0-7]\b|\s(f?xsave|f?xrstor|emms|fld|fst|vzero)' "$T/code" >"$T/named"
-# Arguments are read from vector registers (arguments.S): only stored, and only there.
+# Arguments are read from vector registers (arguments.S), and what functions return (entry.S): only stored, and only there.
 stores='\smovq +%xmm[0-7],0x[0-9a-f]+\(%rsp\)$'
-awk '/^[0-9a-f]+ </ { inside = $2 == "<agent_arguments>:" } inside' "$T/code" | grep -E "$stores" >"$T/read"
-[ "$(wc -l <"$T/read")" -eq 8 ] && grep -vxFf "$T/read" "$T/named" >"$T/vector"
+awk '/^[0-9a-f]+ </ { inside = $2 == "<agent_arguments>:" || $2 == "<agent_slow_state_exit>:" } inside' "$T/code" | grep -E "$stores" >"$T/read"
+[ "$(wc -l <"$T/read")" -eq 9 ] && grep -vxFf "$T/read" "$T/named" >"$T/vector"
 none "no vector, x87 or mask register is changed" "$T/vector"
 readelf -lW "$AGENT" >"$T/segments"
 grep -E '(LOAD|GNU_STACK).* RWE ' "$T/segments" >"$T/writable"

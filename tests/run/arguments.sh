@@ -67,6 +67,40 @@ else
 	skip "structures, clang++" "there is no clang++"
 fi
 
+# --- returned floating-point numbers and strings; what the program computes stays the same
+ANSWERS=(scale half name made kept seen thrown plain)
+# answers NAME PROGRAM OPTION...: a recorded run tells what the program does
+answers() {
+	local printed
+	printed=$(ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" --args --retval "${ANSWERS[@]/#/-l}" "${@:3}" -- "$2" 7 700 2>"$T/err")
+	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+	calls_of "$T/graph" >"$T/calls"
+	# an exception is no return; the last call is not of the account
+	grep -v '^thrown(x=-[^=]*)$' "$T/calls" | sed '$d' | diff "$T/account" - >"$T/differences" && [ "$(wc -l <"$T/account")" -gt 600 ] &&
+		[ "$printed" = "$(ACCOUNT='' "$2" 7 700)" ]
+	result "$1" $? "$T/differences"
+}
+if type -P g++ >/dev/null; then
+	g++ -g -std=c++17 -O2 -pthread -o "$T/answers2" "$HERE/../targets/answers.cc" 2>"$T/err" || not_ok "answers, g++" "$T/err"
+	answers "returned numbers and strings" "$T/answers2"
+	answers "the same in state mode" "$T/answers2" --max-graph-depth 9
+	answers "the same of graph functions" "$T/answers2" "${ANSWERS[@]/#/-g}"
+	# four threads fill the buffers by themselves: each call has its own value
+	printed=$("$BRACE" record -q --mode block -o "$T/trace" --args --retval -l scale -l name -- "$T/answers2" 7 700 4 2>"$T/err")
+	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+	[ "$printed" = "$("$T/answers2" 7 700 4)" ] && "$PYTHON" - "$T/graph" >"$T/differences" 2>&1 <<-'END'
+		import re, sys
+		calls = re.findall(r'\|  (scale|name)\(([xi])=(\S+)\); /\* = (.*) \*/', open(sys.argv[1]).read())
+		wrong = [c for c in calls if not (float(c[3]) == 2 * float(c[2]) if c[0] == 'scale' else c[3] in ('0x0', '(fault)') or
+		                                  c[3].startswith('"x' + c[2]))]
+		print(len(calls), wrong[:5])
+		sys.exit(len(calls) < 600 or bool(wrong))
+	END
+	result "the same on threads" $? "$T/differences"
+else
+	skip "returned numbers and strings" "there is no g++"
+fi
+
 ACCOUNT=$T/account "$BRACE" graph -q -o "$T/graph" --mode block "${FUNCTIONS[@]}" --args --retval -- "$T/typed2" 7 2000 2>"$T/err"
 calls_of "$T/graph" >"$T/calls"
 diff "$T/account" "$T/calls" >"$T/differences"
@@ -88,6 +122,32 @@ grep -qE ' price\(.*\); /\* = -?[0-9]+ \*/$' "$T/graph" && [ "$(grep -c ' = ' "$
 result "values of another" $? "$T/graph"
 
 # --- gdb, at the same calls
+if type -P gdb >/dev/null && [ -x "$T/answers2" ]; then
+	{
+		for function in scale half name; do
+			echo "break $function"
+		done
+		echo 'run 7 60'
+		for _ in {1..15}; do printf 'finish\ncontinue\n'; done
+	} >"$T/script"
+	DEBUGINFOD_URLS='' ACCOUNT='' timeout -s KILL 120 gdb -nx -batch -x "$T/script" "$T/answers2" >"$T/gdb" 2>"$T/err" </dev/null
+	"$BRACE" record -q --mode block -o "$T/trace" -l scale -l half -l name --retval -- "$T/answers2" 7 60 >/dev/null 2>"$T/err"
+	"$BRACE" replay "$T/trace" | sed -nE 's/.* = (.*) \*\/$/\1/p' | head -n 15 >"$T/calls"
+	"$PYTHON" - "$T/gdb" "$T/calls" >"$T/differences" 2>&1 <<-'END'
+		import re, struct, sys
+		gdb = re.findall(r'Value returned is \$\d+ = (.*)', open(sys.argv[1]).read())
+		ours = open(sys.argv[2]).read().splitlines()
+		def same(a, b):
+		    if a.startswith('0x'):
+		        a = a.split(' ', 1)[1] if '"' in a else '0x0' if a == '0x0' else '(fault)'
+		        return a == b or b.endswith('...') and a.startswith(b[:-4])
+		    return struct.pack('f', float(a)) == struct.pack('f', float(b))
+		wrong = [p for p in zip(gdb, ours) if not same(*p)]
+		print(len(gdb), len(ours), wrong)
+		sys.exit(len(gdb) != 15 or len(ours) != 15 or bool(wrong))
+	END
+	result "gdb's finish has the same values" $? "$T/differences"
+fi
 if type -P gdb >/dev/null; then
 	for level in 0 2; do
 		{

@@ -43,6 +43,27 @@ ACCOUNT=$T/account "$BRACE" record -q --mode block -t function "${CALLS[@]}" --a
 sed 's/^[0-9]* //' "$T/account" | diff - "$T/calls" >"$T/differences"
 result "the function tracer" $? "$T/differences"
 
+# --- by returned floating-point numbers and strings
+g++ -g -std=c++17 -O2 -pthread -o "$T/answers" "$HERE/../targets/answers.cc" 2>"$T/err"
+# answers CONDITION AWK: the recorded calls are those that awk takes from the account
+answers() {
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" -g "$1" -l "${1%% *}" --args --retval -- "$T/answers" 7 900 >/dev/null 2>"$T/err"
+	"$BRACE" replay "$T/trace" 2>>"$T/err" | sed -nE 's:^.*\|  ([a-z_]+\(.*\)); /\* = (.*) \*/$:\1 = \2:p' >"$T/calls"
+	awk -F' = ' "/^${1%% *}/ && $2" "$T/account" >"$T/expected"
+	[ -s "$T/expected" ] && diff "$T/expected" "$T/calls" >"$T/differences"
+	result "$1" $? "$T/differences"
+}
+answers 'scale if $retval < -999000.5' '$2 < -999000.5'
+answers 'half if $retval >= 1e6 && $retval != 7516653' '$2 >= 1e6 && $2 != 7516653'
+answers 'name if $retval ~ "x3*"' '$2 ~ /^"x3/'
+answers 'name if $retval == 0' '$2 == "0x0"'
+answers 'made if $retval == "mm"' '$2 == "\"mm\""'
+answers 'seen if $retval ~ "*three"' '$2 ~ /three"$/'
+for refused in 'scale if $retval & 1' 'scale if $retval < abc' 'scale if $retval ~ "1*"'; do
+	! "$BRACE" record -q -o "$T/trace" -g "$refused" -- "$T/answers" 7 9 >/dev/null 2>"$T/err" && grep -q '^ *^$' "$T/err"
+	result "refused: $refused" $? "$T/err"
+done
+
 # --- by what calls return: with all that they called, or not at all
 # returns NAME PROGRAM TRUTH... -- OPTION...
 returns() {

@@ -186,7 +186,7 @@ static void test_refusals(void **state)
 	open_error("PERFILE2 and more than a header's length", 40, "not a brace trace file");
 	open_error(w.bytes, 5, "cut before anything was recorded");
 	open_error(w.bytes, 30, "cut before anything was recorded");
-	w.bytes[8] = 3;
+	w.bytes[8] = FORMAT_VERSION + 1;
 	open_error(w.bytes, w.n, "use a newer brace");
 	w.bytes[8] = 1;
 	w.bytes[14] ^= 1;

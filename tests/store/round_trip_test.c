@@ -98,7 +98,7 @@ static void test_all_ids(void **state)
 		size_t n = 0;
 
 		for (; n < 1 << 16; n++, id++, tsc += 64) {
-			bool exit = id < RECORD_EXIT_VALUE; /* above, they have a payload */
+			bool exit = id < RECORD_EXIT_FLOAT; /* above, they say what follows */
 
 			words[n] = record_word(tsc, (uint32_t)id, exit ? RECORD_EXIT : RECORD_TAIL);
 			*vec_add(&s.expect) = (struct event){ .tsc = tsc, .site = exit ? (uint32_t)id : 0,

@@ -230,7 +230,8 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 	case F_WORD:
 		return record_low(trampoline, id);
 	case F_ID:
-		return record_low(trampoline, id) | id_flags[trampoline];
+		return record_low(trampoline, id) | id_flags[trampoline] |
+		       env->returned << RETURNED_SHIFT;
 	case F_FUNCTION:
 		return id;
 	case F_NONLOCAL_ID:
@@ -300,6 +301,9 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 			 const struct template_place *place, uint8_t *out)
 {
 	const struct template *t = &templates[kind];
+	/* Only a graph's call goes on through a stub by itself. */
+	uint32_t returned = kind == TRAMPOLINE_GRAPH ? env->returned : RETURNED_WORD;
+	uint64_t table = env->table + (uint64_t)returned * SITE_TABLE_BYTES;
 
 	memcpy(out, t->begin, template_size(kind));
 	for (const struct template_field *f = t->fields; f->end; f++) {
@@ -308,7 +312,7 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 		uint32_t value = field_value(f->kind, env, kind, id);
 
 		if (f->kind == F_TABLE)
-			memcpy(out + end - 8, &env->table, 8);
+			memcpy(out + end - 8, &table, 8);
 		else if (f->kind == F_FENCE)
 			put_fence(out + end - 3, env->causal);
 		else if (!target)

@@ -10,6 +10,7 @@
 	.set ARENA_BYTES, 256 * 65536
 	.set STUB_RET, 30 /* offset of every stub's `ret`, for the unwind rule */
 	.set EXITS_AT, 0xfe00 /* in a block: the code that all its stubs call */
+	.set RECORD_LOW, 0xffffff /* of an id word: the record's id and kind */
 	.set C_STACK, 1792 /* more than any of the paths below uses: tests/agent/depth.py */
 
 	.macro KEEP register
@@ -105,8 +106,8 @@
 	.hidden agent_dl_debug_state
 	.globl agent_slow_nonlocal
 	.hidden agent_slow_nonlocal
-	.globl agent_slow_exit, agent_slow_valued
-	.hidden agent_slow_exit, agent_slow_valued
+	.globl agent_slow_exit, agent_slow_valued, agent_slow_float, agent_slow_text
+	.hidden agent_slow_exit, agent_slow_valued, agent_slow_float, agent_slow_text
 	.globl agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
 	.hidden agent_slow_record, agent_slow_record2, agent_slow_entry, agent_slow_site
 	.hidden agent_slow_state_entry, agent_slow_state_exit, agent_tls_block
@@ -136,6 +137,17 @@ agent_slow_valued:
 	lea	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	CALL_C	agent_record_valued
+	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	jmp	*%rcx
+	.cfi_endproc
+
+/* agent_slow_exit with the floating-point number that the exit code has kept. */
+agent_slow_float:
+	.cfi_startproc
+	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	CALL_C	agent_record_float
 	lea	-8(%rsp), %rsp
 	.cfi_adjust_cfa_offset 8
 	jmp	*%rcx
@@ -184,6 +196,7 @@ no_tls_entry:                              # what the trampoline does behind thi
 	rdtsc
 	shl	$24, %rax
 	shl	$56, %rdx
+	and	$RECORD_LOW, %ecx
 	or	%rdx, %rax
 	or	%rcx, %rax
 	lea	no_tls_recorded(%rip), %rcx
@@ -199,6 +212,7 @@ tail:
 1:	rdtsc
 	shl	$24, %rax
 	shl	$56, %rdx
+	and	$RECORD_LOW, %ecx       # without the flags of its id word
 	or	$2, %ecx                # RECORD_ENTRY -> RECORD_TAIL
 	or	%rdx, %rax
 	or	%rcx, %rax
@@ -311,9 +325,25 @@ agent_slow_state_exit:
 	lea	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	mov	%rdx, -24(%rsp)
+	movq	%xmm0, -40(%rsp)
 	mov	%eax, %edx
 	mov	%rsp, %rax
 	CALL_C	agent_state_exit
+	mov	-24(%rsp), %rdx
+	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	jmp	*%rcx
+	.cfi_endproc
+
+/* A return of a string: as agent_slow_state_exit, eax = call site and kind of value. */
+agent_slow_text:
+	.cfi_startproc
+	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	mov	%rdx, -24(%rsp)
+	mov	%eax, %edx
+	mov	%rsp, %rax
+	CALL_C	agent_text_exit
 	mov	-24(%rsp), %rdx
 	lea	-8(%rsp), %rsp
 	.cfi_adjust_cfa_offset 8
@@ -466,6 +496,35 @@ value_exit_limit:
 	.long	0
 value_exit_slow:
 value_exit_end:
+
+	/* The same with the lower half of xmm0, which is read and stays. */
+	EXIT_LABELS float_exit
+float_exit_begin:
+	EXIT_STAMP float_exit
+	movq	%xmm0, -32(%rsp)
+	or	%rcx, %rdx
+	or	%rax, %rdx
+	mov	0x7fffffff(%rip), %ecx
+float_exit_fork_guard:
+	test	%ecx, %ecx
+	je	3f
+	xadd	%rcx, %fs:0x7fffffff
+float_exit_pos:
+	cmp	%fs:0x7fffffff, %rcx
+float_exit_limit:
+	jae	2f
+	mov	-32(%rsp), %rax
+	mov	%rax, 8(%rcx)
+	mov	%rdx, (%rcx)
+1:	EXIT_RETURN
+3:	or	$-1, %rcx
+2:	mov	%rdx, %rax
+	mov	%rcx, %rdx
+	lea	1b(%rip), %rcx
+	.byte	0xe9
+	.long	0
+float_exit_slow:
+float_exit_end:
 
 	.globl state_exit_begin, state_exit_slow, state_exit_end
 	.hidden state_exit_begin, state_exit_slow, state_exit_end
