@@ -58,8 +58,10 @@ static void put_begin(struct chrome *c, const struct walk_step *s)
 	put_text(c, ",\"name\":", f->text);
 	if (*f->file)
 		put_text(c, ",\"cat\":", f->file);
-	if (s->frame->arguments) {
-		put_text(c, ",\"args\":{\"arguments\":", s->frame->arguments);
+	if (s->event) {
+		out_str(c->out, ",\"args\":{\"arguments\":");
+		if (!arguments_json(c->out, c->walk.info, s->event))
+			out_str(c->out, "null");
 		out_char(c->out, '}');
 	}
 	out_char(c->out, '}');
@@ -76,8 +78,10 @@ static void put_end(struct chrome *c, const struct walk_step *s)
 	put_time(c, s->ns);
 	if (end)
 		put_text(c, ",\"args\":{\"ended\":", end);
-	if (returned)
-		put_text(c, end ? ",\"returned\":" : ",\"args\":{\"returned\":", returned);
+	if (returned) {
+		out_str(c->out, end ? ",\"returned\":" : ",\"args\":{\"returned\":");
+		walk_returned_json(&c->walk, s, c->out);
+	}
 	out_str(c->out, end || returned ? "}}" : "}");
 	free(returned);
 }
@@ -149,7 +153,7 @@ static int write_chrome(struct export_job *job, struct err *err)
 	int r;
 
 	walk_init(&c.walk, job->source);
-	c.walk.cuts = c.walk.wants_arguments = true;
+	c.walk.cuts = true;
 	c.texts = event_texts_new(job->source->info);
 	out_str(c.out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	r = export_walk(job, &c.walk, take_step, &c, err);

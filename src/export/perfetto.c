@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "report/event_text.h"
 
@@ -20,7 +21,8 @@ enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRAC
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11,
        EVENT_CATEGORY = 22, EVENT_NAME = 23 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
-enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
+enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5,
+       ANNOTATION_STRING = 6, ANNOTATION_POINTER = 7, ANNOTATION_NAME = 10, ANNOTATION_ENTRY = 11 };
 enum { CLOCK_MONOTONIC_ID = 3, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1 };
 #define PROCESS_UUID (UINT64_C(1) << 32) /* and the pid; tracks of stacks have lower ones */
 
@@ -31,6 +33,9 @@ struct perfetto {
 	struct event_texts *texts;
 	struct out *out;
 	protobuf packet, event, part, inner;
+	/* annotations under way, one within the other: a call's arguments, a structure's members */
+	protobuf nested[3];
+	unsigned depth;
 	VEC(bool) told;        /* by lane: its track has been described */
 	VEC(bool) interned;    /* by function */
 	struct sp_map processes;
@@ -179,6 +184,83 @@ static void annotate(struct perfetto *p, const char *name, const char *text)
 	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
 }
 
+static void put_number(protobuf *to, const struct argument_told *a)
+{
+	static const uint8_t fields[] = {
+		[ARGUMENT_SIGNED] = ANNOTATION_INT, [ARGUMENT_UNSIGNED] = ANNOTATION_UINT,
+		[ARGUMENT_BOOL] = ANNOTATION_BOOL, [ARGUMENT_POINTER] = ANNOTATION_POINTER,
+	};
+
+	protobuf_number(to, fields[a->kind], a->number);
+}
+
+static void put_value(protobuf *to, const struct argument_told *a)
+{
+	char *text;
+
+	switch ((enum argument_kind)a->kind) {
+	case ARGUMENT_SIGNED: case ARGUMENT_UNSIGNED: case ARGUMENT_BOOL: case ARGUMENT_POINTER:
+		put_number(to, a);
+		break;
+	case ARGUMENT_FLOAT: protobuf_double(to, ANNOTATION_DOUBLE, a->real); break;
+	case ARGUMENT_TEXT: case ARGUMENT_NAME:
+		text = mem_printf("%.*s%s", (int)a->bytes, a->text, a->more ? "..." : "");
+		put_text(to, ANNOTATION_STRING, text);
+		free(text);
+		break;
+	case ARGUMENT_FAULT: put_text(to, ANNOTATION_STRING, "(fault)"); break;
+	case ARGUMENT_UNKNOWN: case ARGUMENT_OPEN: case ARGUMENT_CLOSE:
+		put_text(to, ANNOTATION_STRING, "?");
+		break;
+	}
+}
+
+/* argument_visit. Structures are in arguments alone, and have none in them: three levels. */
+static void annotate_typed(void *context, const struct argument_told *a)
+{
+	struct perfetto *p = context;
+	protobuf *to = &p->nested[p->depth];
+	char *name;
+
+	if (a->kind == ARGUMENT_CLOSE) {
+		p->depth--;
+		protobuf_inner(&p->nested[p->depth], ANNOTATION_ENTRY, to);
+		return;
+	}
+	if (p->depth + 1 < sizeof(p->nested) / sizeof(*p->nested))
+		to = &p->nested[++p->depth];
+	name = mem_strndup(a->name, a->name_bytes);
+	put_text(to, ANNOTATION_NAME, *name ? name : "?");
+	free(name);
+	if (a->kind == ARGUMENT_OPEN)
+		return;
+	put_value(to, a);
+	p->depth--;
+	protobuf_inner(&p->nested[p->depth], ANNOTATION_ENTRY, to);
+}
+
+static void annotate_arguments(struct perfetto *p, const struct event *e)
+{
+	if (!e)
+		return;
+	p->depth = 0;
+	put_text(&p->nested[0], ANNOTATION_NAME, "arguments");
+	if (arguments_each(p->walk.info, e, annotate_typed, p))
+		protobuf_inner(&p->event, EVENT_ANNOTATION, &p->nested[0]);
+	else
+		p->nested[0].n = 0;
+}
+
+/* argument_visit */
+static void annotate_returned(void *context, const struct argument_told *a)
+{
+	struct perfetto *p = context;
+
+	put_text(&p->inner, ANNOTATION_NAME, "returned");
+	put_value(&p->inner, a);
+	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
+}
+
 /* The beginning of a slice, with its interned name, and its file as category. */
 static void fill_begin(struct perfetto *p, const struct walk_step *s)
 {
@@ -189,16 +271,19 @@ static void fill_begin(struct perfetto *p, const struct walk_step *s)
 	protobuf_number(&p->event, EVENT_NAME_ID, s->function + 1);
 	if (*file)
 		put_text(&p->event, EVENT_CATEGORY, file);
-	annotate(p, "arguments", s->frame->arguments);
+	annotate_arguments(p, s->event);
 }
 
 /* The end of the slice that was opened last on its track. */
 static void fill_end(struct perfetto *p, const struct walk_step *s)
 {
-	char *returned = walk_returned(&p->walk, s);
+	char *returned;
 
 	protobuf_number(&p->event, EVENT_TYPE, SLICE_END);
 	annotate(p, "ended", export_end_word(s->flags));
+	if (walk_returned_typed(&p->walk, s, annotate_returned, p))
+		return;
+	returned = walk_returned(&p->walk, s);
 	annotate(p, "returned", returned);
 	free(returned);
 }
@@ -250,13 +335,15 @@ static int write_perfetto(struct export_job *job, struct err *err)
 	int r;
 
 	walk_init(&p.walk, job->source);
-	p.walk.cuts = p.walk.wants_arguments = true;
+	p.walk.cuts = true;
 	p.texts = event_texts_new(job->source->info);
 	put_start(&p);
 	r = export_walk(job, &p.walk, take_step, &p, err);
 	event_texts_free(p.texts);
 	walk_free(&p.walk);
 	sp_map_free(&p.processes);
+	for (size_t i = 0; i < sizeof(p.nested) / sizeof(*p.nested); i++)
+		vec_free(&p.nested[i]);
 	vec_free(&p.told);
 	vec_free(&p.interned);
 	vec_free(&p.packet);

@@ -36,6 +36,12 @@ static inline void protobuf_number(protobuf *p, unsigned field, uint64_t v)
 	protobuf_varint(p, v);
 }
 
+static inline void protobuf_double(protobuf *p, unsigned field, double v)
+{
+	protobuf_varint(p, field << 3 | 1);
+	protobuf_bytes(p, &v, sizeof(v));
+}
+
 static inline void protobuf_field(protobuf *p, unsigned field, const void *bytes, size_t n)
 {
 	protobuf_varint(p, field << 3 | 2);

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/arguments.h"
+#include "base/json.h"
 #include "shared/record.h"
 
 void walk_init(struct walk *w, struct source *source)
@@ -132,6 +132,7 @@ static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 
 	if (s->flags & CALL_ARGUMENTS) {
 		w->counts.arguments++;
+		step.event = s->event;
 		if (w->wants_arguments)
 			arguments = arguments_text(w->info, s->event);
 	}
@@ -458,5 +459,30 @@ char *walk_returned(const struct walk *w, const struct walk_step *s)
 		return NULL;
 	if (arguments_value(w->info, f->image, f->id, s->value, &text) == ARGUMENTS_VALUE_PLAIN)
 		return mem_printf("0x%llx", (unsigned long long)s->value.number);
+	return text;
+}
+
+bool walk_returned_typed(const struct walk *w, const struct walk_step *s, argument_visit *visit,
+			 void *context)
+{
+	const struct walk_function *f = &w->functions.at[s->function];
+
+	return s->flags & WALK_VALUE && arguments_returned(w->info, f->image, f->id, s->value,
+							   "returned", visit, context);
+}
+
+bool walk_returned_json(const struct walk *w, const struct walk_step *s, struct out *o)
+{
+	const struct walk_function *f = &w->functions.at[s->function];
+	char *text;
+
+	if (!(s->flags & WALK_VALUE))
+		return false;
+	if (arguments_returned_json(o, w->info, f->image, f->id, s->value))
+		return true;
+	text = walk_returned(w, s);
+	if (text)
+		json_string(o, text);
+	free(text);
 	return text;
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include <signal.h>
 
+#include "report/arguments.h"
 #include "trace/overloads.h"
 #include "trace/tracks.h"
 
@@ -48,7 +49,7 @@ struct walk_step {
 	uint64_t ticks, self; /* END: as `report` counts them, without handlers and sleeps */
 	struct call_value value; /* END, WALK_VALUE: as long as the step */
 	uint64_t lost;       /* LOST: records */
-	const struct event *event;     /* EVENT */
+	const struct event *event;     /* EVENT; BEGIN: it has the arguments, or NULL */
 	struct walk_frame *frame;      /* BEGIN, END: the lane's topmost */
 	uint32_t lane, thread, function;
 	uint32_t depth;      /* of calls open below */
@@ -109,5 +110,10 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 					   const struct trace_module **module);
 /* The lane of a thread's own stack, made at need. */
 uint32_t walk_thread_lane(struct walk *w, uint32_t thread);
+/* Visits it with the name `returned`, by its type. */
+bool walk_returned_typed(const struct walk *w, const struct walk_step *s, argument_visit *visit,
+			 void *context);
+/* Prints it as JSON. False: it is not known, or void, and nothing is printed. */
+bool walk_returned_json(const struct walk *w, const struct walk_step *s, struct out *o);
 /* The returned value of the call of an END, as text; free() it. NULL: not known, or void. */
 char *walk_returned(const struct walk *w, const struct walk_step *s);

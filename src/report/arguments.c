@@ -2,7 +2,7 @@
 /* Prints values by their types: as the kernel's funcgraph-args where it has the type (numbers with
  * a sign are decimal, those without and pointers hexadecimal), as gdb otherwise. Printers call it
  * on their thread; no state. Every value is checked to lie in the record. */
-#include "report/arguments.h"
+#include "report/arguments_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,11 +14,6 @@
 #include "base/prototype.h"
 #include "base/utf8.h"
 
-/* The longest text of a record's values: bytes of a string are four characters each at worst. */
-#define TEXT_MOST (8u * 1024)
-
-/* Text under way; what does not fit is left out. */
-struct argument_text { char *at; size_t n; };
 
 /* One byte stays free, for finish_text()'s NUL. */
 static void put_bytes(struct argument_text *t, const char *bytes, size_t n)
@@ -114,7 +109,7 @@ static void put_string(struct argument_text *t, const uint8_t *record, size_t by
 
 /* The lowest `size` bytes, with their sign if it has one: what lies above them in the register
  * belongs to nobody. */
-static uint64_t narrow(uint64_t number, const struct prototype_value *v)
+uint64_t arguments_narrow(uint64_t number, const struct prototype_value *v)
 {
 	unsigned unused = 64 - 8u * v->size;
 
@@ -173,7 +168,7 @@ static bool put_flags(struct argument_text *t, const struct prototype_value *v, 
 	uint64_t left = number;
 
 	while (left && prototype_next_name(&at, end, &name)) {
-		uint64_t bits = narrow((uint64_t)name.number, v);
+		uint64_t bits = arguments_narrow((uint64_t)name.number, v);
 
 		if (!bits || (bits & left) != bits)
 			continue;
@@ -195,9 +190,9 @@ static void put_enum(struct argument_text *t, const struct prototype_value *v, u
 	const char *at = v->names, *end = v->names + v->names_bytes;
 	struct prototype_name name;
 
-	number = narrow(number, v);
+	number = arguments_narrow(number, v);
 	while (prototype_next_name(&at, end, &name)) {
-		if (narrow((uint64_t)name.number, v) != number)
+		if (arguments_narrow((uint64_t)name.number, v) != number)
 			continue;
 		put_bytes(t, name.text, name.bytes);
 		return;
@@ -214,11 +209,11 @@ static void put_char(struct argument_text *t, char c)
 }
 
 /* A value that is no string. */
-static void put_number(struct argument_text *t, const struct prototype_value *v, uint64_t number)
+void arguments_put_number(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
 	switch ((enum prototype_type)v->type) {
-	case PROTOTYPE_SIGNED: put_format(t, "%" PRId64, (int64_t)narrow(number, v)); break;
-	case PROTOTYPE_UNSIGNED: put_format(t, "0x%" PRIx64, narrow(number, v)); break;
+	case PROTOTYPE_SIGNED: put_format(t, "%" PRId64, (int64_t)arguments_narrow(number, v)); break;
+	case PROTOTYPE_UNSIGNED: put_format(t, "0x%" PRIx64, arguments_narrow(number, v)); break;
 	case PROTOTYPE_CHAR: put_char(t, (char)number); break;
 	case PROTOTYPE_BOOL: put_text(t, number & 0xff ? "true" : "false"); break;
 	case PROTOTYPE_FLOAT: put_float(t, v, number); break;
@@ -236,7 +231,7 @@ static void put_number(struct argument_text *t, const struct prototype_value *v,
 /* --- calls ------------------------------------------------------------------------------------ */
 
 /* NULL: the function is not known, or its file does not say what it takes. */
-static const char *prototype_of(const struct trace_info *info, uint32_t image, uint32_t fn)
+const char *arguments_prototype(const struct trace_info *info, uint32_t image, uint32_t fn)
 {
 	const struct trace_module *m;
 	const struct trace_function *f = trace_info_function(info, image, fn, &m);
@@ -323,22 +318,32 @@ static void put_parameter(struct argument_text *t, const struct prototype_value 
 	if (v->type == PROTOTYPE_STRING_AT)
 		put_string(t, record, bytes, (uint32_t)number);
 	else
-		put_number(t, v, number);
+		arguments_put_number(t, v, number);
+}
+
+bool arguments_record(const struct trace_info *info, const struct event *e, struct prototype *p,
+		      uint8_t record[ARGUMENTS_RECORD])
+{
+	uint32_t image = e->thread < info->threads.n ? info->threads.at[e->thread].image : 0;
+	const char *prototype = arguments_prototype(info, image, e->fn);
+
+	if (!prototype || !prototype_parse(prototype, p) || !p->takes ||
+	    e->count > ARGUMENTS_RECORD - PROTOTYPE_FIRST)
+		return false;
+	/* Places count from the record's header, which the payload lacks. */
+	memset(record, 0, ARGUMENTS_RECORD);
+	memcpy(record + PROTOTYPE_FIRST, e->payload, e->count);
+	return true;
 }
 
 char *arguments_text(const struct trace_info *info, const struct event *e)
 {
-	uint32_t image = e->thread < info->threads.n ? info->threads.at[e->thread].image : 0;
-	const char *prototype = prototype_of(info, image, e->fn);
-	uint8_t record[PROTOTYPE_FIRST + 8 * 64] = { 0 };
+	uint8_t record[ARGUMENTS_RECORD];
 	struct argument_text t = { 0 };
 	struct prototype p;
 
-	if (!prototype || !prototype_parse(prototype, &p) || !p.takes ||
-	    e->count > sizeof(record) - PROTOTYPE_FIRST)
+	if (!arguments_record(info, e, &p, record))
 		return NULL;
-	/* Places count from the record's header, which the payload lacks. */
-	memcpy(record + PROTOTYPE_FIRST, e->payload, e->count);
 	t.at = mem_zalloc(TEXT_MOST);
 	put_bytes(&t, "(", 1);
 	for (uint32_t i = 0; i < p.n; i += 1 + p.parameters[i].members) {
@@ -355,7 +360,7 @@ char *arguments_text(const struct trace_info *info, const struct event *e)
 const char *arguments_unknown(const struct trace_info *info, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = thread < info->threads.n ? info->threads.at[thread].image : 0;
-	const char *prototype = prototype_of(info, image, fn);
+	const char *prototype = arguments_prototype(info, image, fn);
 	struct prototype p;
 
 	return prototype && prototype_parse(prototype, &p) && p.takes && (p.n || p.more) ? "(...)"
@@ -378,7 +383,7 @@ static void put_returned_text(struct argument_text *t, struct call_value value)
 
 /* Whether what was recorded is the value, as far as it has a register: older versions recorded rax
  * whatever the function returned, and so do calls that went on in another function. */
-static bool is_recorded(const struct prototype_value *v, struct call_value value)
+bool arguments_is_recorded(const struct prototype_value *v, struct call_value value)
 {
 	bool number = value.flags & CALL_FLOAT;
 
@@ -392,20 +397,20 @@ static bool is_recorded(const struct prototype_value *v, struct call_value value
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
 				     struct call_value value, char **text)
 {
-	const char *prototype = prototype_of(info, image, fn);
+	const char *prototype = arguments_prototype(info, image, fn);
 	struct argument_text t = { 0 };
 	struct prototype p;
 
 	if (!prototype || !prototype_parse(prototype, &p) ||
 	    p.returns.type == PROTOTYPE_UNKNOWN)
 		return value.flags & CALL_FLOAT ? ARGUMENTS_VALUE_HIDDEN : ARGUMENTS_VALUE_PLAIN;
-	if (!is_recorded(&p.returns, value))
+	if (!arguments_is_recorded(&p.returns, value))
 		return ARGUMENTS_VALUE_HIDDEN;
 	t.at = mem_zalloc(TEXT_MOST);
 	if (p.returns.type == PROTOTYPE_STRING_AT && value.flags & CALL_TEXT)
 		put_returned_text(&t, value);
 	else
-		put_number(&t, &p.returns, value.number);
+		arguments_put_number(&t, &p.returns, value.number);
 	*text = finish_text(&t);
 	return ARGUMENTS_VALUE_TEXT;
 }

@@ -101,6 +101,24 @@ else
 	skip "returned numbers and strings" "there is no g++"
 fi
 
+# --- with their types, in formats that have some
+# typed NAME: those of the last trace, as Chrome's JSON and Perfetto's protobuf
+typed() {
+	rm -f "$T"/typed.*
+	"$BRACE" export --to chrome "$T/trace" -o "$T/typed.json" 2>"$T/err" && "$BRACE" export --to perfetto "$T/trace" -o "$T/typed.pf" 2>>"$T/err" &&
+		"$PYTHON" "$HERE/typed_arguments.py" "$T/account" "$T/typed.json" "$T/typed.pf" >"$T/differences" 2>&1
+	result "$1" $? "$T/differences"
+}
+ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${FUNCTIONS[@]}" --args --retval -- "$T/typed2" 7 300 2>"$T/err"
+typed "numbers are numbers, in JSON and protobuf"
+if [ -x "$T/answers2" ]; then
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${ANSWERS[@]/#/-l}" --args --retval -- "$T/answers2" 7 300 >/dev/null 2>"$T/err"
+	typed "returned strings, too"
+	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" "${STRUCTURES[@]}" --args --args-depth=1 --retval -- "$T/structures0" 5 200 2>"$T/err"
+	sed -i '/^text(/d' "$T/account"
+	typed "structures are objects"
+fi
+
 ACCOUNT=$T/account "$BRACE" graph -q -o "$T/graph" --mode block "${FUNCTIONS[@]}" --args --retval -- "$T/typed2" 7 2000 2>"$T/err"
 calls_of "$T/graph" >"$T/calls"
 diff "$T/account" "$T/calls" >"$T/differences"
