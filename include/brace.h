@@ -160,6 +160,7 @@ enum brace_call_flag {
 	BRACE_FLAG_DOUBTFUL = 2,   /* records were lost while it was open */
 	BRACE_FLAG_TAIL = 4,       /* entered by a jump */
 	BRACE_FLAG_UNFINISHED = 8, /* LEAVE: it was still open at the end of the trace */
+	BRACE_FLAG_FLOAT = 16,     /* VALUE: the bits of the floating-point number that it returned */
 	BRACE_FLAG_VALUE = 32,     /* LEAVE, WHOLE: value is what it returned */
 	BRACE_FLAG_HANDLER = 64,   /* a signal's handler, which interrupted the call below it */
 	BRACE_FLAG_ARGUMENTS = 128 /* ENTER, ONLY: brace_calls_arguments() has them */

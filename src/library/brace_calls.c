@@ -199,7 +199,7 @@ put(struct brace_calls *c, const struct call_step *s, const struct brace_columns
 	PUT(coroutine, s->track);
 	PUT(cpu, s->cpu);
 	PUT(kind, kind_of[s->kind]);
-	PUT(flags, call ? s->flags & FLAGS : 0);
+	PUT(flags, call ? (s->flags & FLAGS) | (s->flags & CALL_FLOAT ? BRACE_FLAG_FLOAT : 0) : 0);
 	return true;
 }
 

@@ -163,6 +163,12 @@ static void enter_slice(struct load *l, const struct call_step *s)
 	*vec_add(&t->open) = n;
 }
 
+/* The bits of a floating-point number are none that SQL could use. */
+static bool is_number(const struct call_step *s)
+{
+	return s->flags & CALL_VALUE && !(s->flags & CALL_FLOAT);
+}
+
 /* Self time is never below 0: of stamps of two CPUs the inner calls may seem to last longer. */
 static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint64_t inside)
 {
@@ -186,7 +192,7 @@ static void leave_slice(struct load *l, const struct call_step *s)
 		return;
 	row = &load_slices(l)[t->open.at[s->depth]];
 	row->doubtful = !!(s->flags & CALL_DOUBTFUL);
-	row->valued = !!(s->flags & CALL_VALUE);
+	row->valued = is_number(s);
 	row->value = s->value;
 	set_duration(l, row, s->tsc - s->begin, s->inside);
 	row->ended = s->flags & CALL_UNFINISHED ? SLICE_UNFINISHED
@@ -204,7 +210,7 @@ static void add_span(struct load *l, const struct call_step *s)
 	l->spans = true;
 	set_duration(l, row, s->tsc - call_step_begin(s), 0);
 	row->ended = SLICE_RETURNED;
-	row->valued = !!(s->flags & CALL_VALUE);
+	row->valued = is_number(s);
 	row->value = s->value;
 }
 
