@@ -55,7 +55,8 @@ static void check_copies(const struct call_event *e, const uint64_t *words, unsi
 		if (place != end || !(loc >> 16))
 			abort();
 		end += loc >> 16;
-		if (e->copies[i].length == CALL_COPY_STRING && ((const uint8_t *)words)[end - 1])
+		if ((e->copies[i].length == CALL_COPY_STRING ||
+		     e->copies[i].length == CALL_COPY_STRINGS) && ((const uint8_t *)words)[end - 1])
 			abort();
 	}
 	if (end > 8 * after || after > CALL_RECORD_WORDS)

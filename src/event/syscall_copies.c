@@ -32,13 +32,15 @@ struct copied {
 #define PAIRS(call, argument, count) { call, argument, CALL_COPY_PAIRS, 0, false, count }
 #define STRUCT(call, argument, bytes) \
 	{ call, argument, CALL_COPY_FIXED, (bytes) / 4, false, NULL }
+#define STRINGS(call, argument) { call, argument, CALL_COPY_STRINGS, 0, false, NULL }
+#define GATHER(call, argument, count) { call, argument, CALL_COPY_GATHER, 0, false, count }
 #define GIVES(call, argument) { call, argument, CALL_COPY_RESULT, 0, true, NULL }
 #define GIVES_STRUCT(call, argument, bytes) \
 	{ call, argument, CALL_COPY_FIXED, (bytes) / 4, true, NULL }
 
 #define TIME_BYTES 16
 #define STAT_BYTES 144
-#define ADDRESS_BYTES 28 /* struct sockaddr_in6 */
+#define ADDRESS_BYTES 112 /* struct sockaddr_un, in whole pieces */
 
 static const struct copied copied[] = {
 	BYTES("write", "buf", "count"),
@@ -57,9 +59,17 @@ static const struct copied copied[] = {
 	WORDS("poll", "ufds", "nfds"),
 	WORDS("ppoll", "ufds", "nfds"),
 	PAIRS("writev", "vec", "vlen"),
+	GATHER("writev", "vec", "vlen"),
 	PAIRS("readv", "vec", "vlen"),
 	PAIRS("pwritev", "vec", "vlen"),
+	GATHER("pwritev", "vec", "vlen"),
 	PAIRS("preadv", "vec", "vlen"),
+	STRINGS("execve", "argv"),
+	STRINGS("execveat", "argv"),
+	STRUCT("accept", "upeer_addrlen", 4),
+	STRUCT("accept4", "upeer_addrlen", 4),
+	STRUCT("getsockname", "usockaddr_len", 4),
+	STRUCT("getpeername", "usockaddr_len", 4),
 	STRUCT("nanosleep", "rqtp", TIME_BYTES),
 	STRUCT("clock_nanosleep", "rqtp", TIME_BYTES),
 	STRUCT("clock_settime", "tp", TIME_BYTES),
@@ -88,6 +98,10 @@ static const struct copied copied[] = {
 	GIVES_STRUCT("accept4", "upeer_sockaddr", ADDRESS_BYTES),
 	GIVES_STRUCT("getsockname", "usockaddr", ADDRESS_BYTES),
 	GIVES_STRUCT("getpeername", "usockaddr", ADDRESS_BYTES),
+	GIVES_STRUCT("accept", "upeer_addrlen", 4),
+	GIVES_STRUCT("accept4", "upeer_addrlen", 4),
+	GIVES_STRUCT("getsockname", "usockaddr_len", 4),
+	GIVES_STRUCT("getpeername", "usockaddr_len", 4),
 };
 
 #define NAME_BYTES 64
@@ -143,32 +157,36 @@ static bool is_text(const char *type, const char *name)
 	return false;
 }
 
-/* NULL: the table has no such copy. */
+/* The first, or the one behind `before`; NULL: the table has no such copy. */
 static const struct copied *copied_of(const struct syscall_info *s, const char *argument,
-				      bool behind)
+				      bool behind, const struct copied *before)
 {
-	for (size_t i = 0; i < sizeof(copied) / sizeof(*copied); i++)
+	for (size_t i = before ? (size_t)(before - copied) + 1 : 0;
+	     i < sizeof(copied) / sizeof(*copied); i++)
 		if (copied[i].behind == behind && strcmp(copied[i].call, s->name) == 0 &&
 		    strcmp(copied[i].argument, argument) == 0)
 			return &copied[i];
 	return NULL;
 }
 
-/* Whether argument i has a copy, and how long it is. */
-static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, uint8_t *length)
+/* Whether argument i has a first or a second copy, and how long it is. */
+static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, bool second,
+		      uint8_t *length)
 {
 	char type[NAME_BYTES], name[NAME_BYTES];
 	const struct copied *c;
 
 	syscall_argument(s, i, type, name, NAME_BYTES);
-	c = copied_of(s, name, behind);
+	c = copied_of(s, name, behind, NULL);
+	if (second)
+		c = c ? copied_of(s, name, behind, c) : NULL;
 	/* An argument that is not in the table has a copy only if it is a text. */
 	if (c)
 		*length = (uint8_t)(c->length |
 				    (c->count ? argument_number(s, c->count) : c->pieces));
 	else
 		*length = CALL_COPY_STRING;
-	return c || (!behind && is_text(type, name));
+	return c || (!behind && !second && is_text(type, name));
 }
 
 bool syscall_copies_are_right(size_t *rows)
@@ -196,8 +214,8 @@ unsigned syscall_copies(const struct syscall_info *s, bool behind,
 	unsigned n = syscall_arguments(s), found = 0;
 	uint8_t length;
 
-	for (unsigned i = 0; i < n && found < CALL_COPIES; i++)
-		if (is_copied(s, i, behind, &length))
-			copies[found++] = (struct call_copy){ (uint8_t)(i + 1), length };
+	for (unsigned i = 0; i < 2 * n && found < CALL_COPIES; i++)
+		if (is_copied(s, i / 2, behind, i % 2, &length))
+			copies[found++] = (struct call_copy){ (uint8_t)(i / 2 + 1), length };
 	return found;
 }

@@ -25,6 +25,7 @@ struct syscalls_call {
 	uint64_t tsc, args[SYSCALL_ARGS];
 	uint32_t pid;
 	char *texts[SYSCALL_ARGS];        /* of its arguments, for lines; NULL: no more */
+	uint32_t length;                  /* that it was given for an address; 0: not known */
 	char *path;                       /* what it was given; NULL: none, or not known */
 	int error;                        /* its errno; 0 = none, or not known yet */
 	struct syscalls_row *row;
@@ -50,6 +51,9 @@ bool syscalls_files_opens(const struct syscalls_call *c);
 
 /* The begin of a call whose arguments are known, from their record; frees what it had. */
 void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e);
+/* The return of a call that did not fail: arguments through which it gives something are what it
+ * gave, from their record. */
+void syscalls_lines_given(struct syscalls_call *c, const struct event *e);
 /* Prints the call; result NULL: its return was not seen. */
 void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
 			const int64_t *result, uint64_t ticks);
@@ -90,6 +94,10 @@ struct syscalls {
 
 /* syscalls_lines.c: as C's string, with its quotes. */
 void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f);
+/* syscalls_structs.c: prints the structures iovec, of which there are `all`, with the bytes that
+ * they lead to, as many as are known; NULL: they are still to be filled. */
+void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all, const uint8_t *data,
+			   uint32_t bytes, FILE *f);
 /* syscalls_structs.c: prints the structure that the n bytes are, by the kernel's names of the call
  * and of the argument that leads to them; false: nothing is printed. */
 bool syscalls_print_struct(const char *call, const char *argument, const uint8_t *at, uint32_t n,

@@ -62,6 +62,37 @@ static bool find_copy(const struct event *e, unsigned n, unsigned k, const uint8
 	return true;
 }
 
+/* Each string with its NUL. What did not fit is not known. */
+static void print_strings(const uint8_t *at, uint32_t n, FILE *f)
+{
+	uint32_t one;
+
+	fputc('[', f);
+	for (uint32_t i = 0; i < n; i += one + 1) {
+		one = (uint32_t)strnlen((const char *)at + i, n - i);
+		fputs(i ? ", " : "", f);
+		syscalls_print_quoted(at + i, one, f);
+	}
+	fputc(']', f);
+}
+
+/* Copy k is the structures iovec, and one behind it what they lead to, where that is known. */
+static void print_vector(const struct syscall_info *call, const struct call_copy *copies,
+			 unsigned n, unsigned k, const struct event *e, FILE *f)
+{
+	const unsigned arguments = syscall_arguments(call);
+	const uint64_t all = e->payload[1 + copies[k].length % 0x10 % CALL_ARGUMENTS];
+	const uint8_t *at, *data = NULL;
+	uint32_t length, bytes = 0;
+
+	if (!find_copy(e, arguments, k, &at, &length))
+		return;
+	if (k + 1 < n && copies[k + 1].argument == copies[k].argument &&
+	    !find_copy(e, arguments, k + 1, &data, &bytes))
+		data = at; /* all of them are empty */
+	syscalls_print_vector(at, length, all, data, bytes, f);
+}
+
 /* Prints the string, the structure or the buffer that argument i, of that name, leads to; false:
  * there is none in the record. */
 static bool print_copy(const struct syscall_info *call, const char *name, const struct event *e,
@@ -77,6 +108,14 @@ static bool print_copy(const struct syscall_info *call, const char *name, const 
 		k++;
 	if (k == n || !find_copy(e, syscall_arguments(call), k, &at, &length))
 		return false;
+	if (copies[k].length == CALL_COPY_STRINGS) {
+		print_strings(at, length, f);
+		return true;
+	}
+	if (copies[k].length >= CALL_COPY_PAIRS && copies[k].length < CALL_COPY_FIXED) {
+		print_vector(call, copies, n, k, e, f);
+		return true;
+	}
 	is_string = copies[k].length == CALL_COPY_STRING;
 	is_cut = copies[k].length < CALL_ARGUMENTS &&
 		 (uint32_t)e->payload[1 + copies[k].length] > length;
@@ -117,8 +156,14 @@ static void print_descriptor(const char *name, int32_t fd, FILE *f)
 		fprintf(f, "<%s>", name);
 }
 
+/* Numbers of bytes and of pieces, which some calls take as unsigned long. */
+static bool is_count(const char *name)
+{
+	return strcmp(name, "vlen") == 0 || strcmp(name, "size") == 0 || strcmp(name, "len") == 0;
+}
+
 /* By the kernel's type: modes in octal, addresses in hexadecimal, sizes with their sign (-1). */
-static void print_number(const char *type, uint64_t v, FILE *f)
+static void print_number(const char *type, const char *name, uint64_t v, FILE *f)
 {
 	bool is_pointer = strchr(type, '*'), is_unsigned = strncmp(type, "unsigned", 8) == 0;
 
@@ -126,7 +171,7 @@ static void print_number(const char *type, uint64_t v, FILE *f)
 		fputs("NULL", f);
 	else if (strcmp(type, "umode_t") == 0)
 		fprintf(f, "0%03o", (unsigned)v & 0xffff);
-	else if (v && (is_pointer || strcmp(type, "unsigned long") == 0))
+	else if (v && (is_pointer || (strcmp(type, "unsigned long") == 0 && !is_count(name))))
 		fprintf(f, "0x%" PRIx64, v);
 	else if (strstr(type, "size_t") || strstr(type, "long") || strstr(type, "off_t"))
 		fprintf(f, "%" PRId64, (int64_t)v);
@@ -160,7 +205,7 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 	else if (named)
 		syscall_named_text(named, type, c->args[i], f);
 	else if (!c->named || !print_copy(call, name, e, i, f))
-		print_number(type, c->args[i], f);
+		print_number(type, name, c->args[i], f);
 	mem_stream_close(f, &text);
 	return text;
 }
@@ -173,6 +218,92 @@ void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const str
 	syscalls_lines_free(c);
 	for (unsigned i = 0; call && i < syscall_arguments(call); i++)
 		c->texts[i] = argument_text(s, c, call, e, i);
+}
+
+/* --- what a call gave -------------------------------------------------------------------- */
+
+/* Prints what copy k of a return has; false: nothing is printed. */
+static bool print_given(const struct syscalls_call *c, const struct syscall_info *call,
+			const struct call_copy *copies, unsigned k, const struct event *e, FILE *f)
+{
+	const uint64_t result = e->payload[1];
+	const uint8_t *at;
+	uint32_t length;
+	char name[WORD_BYTES];
+	bool found = find_copy(e, 1, k, &at, &length);
+
+	syscall_argument(call, copies[k].argument - 1u, NULL, name, sizeof(name));
+	if (copies[k].length == CALL_COPY_RESULT) {
+		if (!found && result)
+			return false;
+		/* getcwd counts the NUL. */
+		if (found && length == result && strcmp(call->name, "getcwd") == 0)
+			length--;
+		syscalls_print_quoted(at, found ? length : 0, f);
+		fputs(found && length + 1 < result ? "..." : "", f);
+		return true;
+	}
+	/* A child that has not ended has no status. */
+	if (!found || (strcmp(call->name, "wait4") == 0 && !result))
+		return false;
+	return syscalls_print_struct(call->name, name, at,
+				     c->length && c->length < length &&
+				     strstr(name, "addr") && !strstr(name, "len") ? c->length : length,
+				     f);
+}
+
+/* How long an address is that the call gave: the number behind the pointer to its length. */
+static uint32_t given_length(const struct syscall_info *call, const struct call_copy *copies,
+			     unsigned n, const struct event *e)
+{
+	char name[WORD_BYTES];
+	const uint8_t *at;
+	uint32_t length, said = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		syscall_argument(call, copies[k].argument - 1u, NULL, name, sizeof(name));
+		if (strstr(name, "len") && find_copy(e, 1, k, &at, &length) &&
+		    length >= sizeof(said))
+			memcpy(&said, at, sizeof(said));
+	}
+	return said;
+}
+
+/* Puts "[28 => 16]" where both lengths are known and differ, as strace does. */
+static char *joined(char *before, char *after)
+{
+	char *text;
+
+	if (*before != '[' || *after != '[' || strchr(after, ',') || strcmp(before, after) == 0)
+		return after;
+	text = mem_printf("%.*s => %s", (int)strlen(before) - 1, before, after + 1);
+	free(after);
+	return text;
+}
+
+void syscalls_lines_given(struct syscalls_call *c, const struct event *e)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	struct call_copy copies[CALL_COPIES];
+	unsigned n = call ? syscall_copies(call, true, copies) : 0;
+
+	if (n)
+		c->length = given_length(call, copies, n, e);
+	for (unsigned k = 0; k < n; k++) {
+		char **text = &c->texts[copies[k].argument - 1], *given = NULL;
+		size_t size;
+		FILE *f = mem_stream(&given, &size);
+		bool told = *text && strcmp(*text, "NULL") && print_given(c, call, copies, k, e, f);
+
+		mem_stream_close(f, &given);
+		if (told) {
+			given = joined(*text, given);
+			free(*text);
+			*text = given;
+		} else {
+			free(given);
+		}
+	}
 }
 
 /* --- a line ------------------------------------------------------------------------------ */

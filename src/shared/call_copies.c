@@ -88,6 +88,68 @@ static uint32_t copy_bytes(const struct call_copying *c, uint64_t from, uint8_t 
 	return n ? c->v->read(from, c->record + c->used, n) : 0;
 }
 
+#define VECTORS 16u /* structures iovec, or strings, of one copy */
+
+/* Copies what an array of structures iovec leads to, one behind another. Returns the bytes. */
+static uint32_t copy_gathered(const struct call_copying *c, uint64_t from, uint8_t length)
+{
+	uint64_t pieces = c->v->arguments[length % 0x10 % CALL_ARGUMENTS], iovec[2];
+	uint32_t room = RECORD_BYTES - c->used, most = c->most < room ? c->most : room, n = 0, got;
+
+	for (uint32_t i = 0; i < VECTORS && i < pieces && n < most; i++) {
+		uint64_t bytes;
+
+		if (c->v->read(from + 16 * i, iovec, sizeof(iovec)) != sizeof(iovec))
+			break;
+		bytes = iovec[1] < most - n ? iovec[1] : most - n;
+		got = bytes ? c->v->read(iovec[0], c->record + c->used + n, (uint32_t)bytes) : 0;
+		n += got < bytes ? got : (uint32_t)bytes;
+		if (got < bytes)
+			break;
+	}
+	return n;
+}
+
+/* Copies one string behind the n bytes that are there, with a NUL, cut or not. Returns its bytes;
+ * 0: it is not there. */
+static uint32_t copy_one(const struct call_copying *c, uint64_t from, uint32_t n, uint32_t most)
+{
+	uint8_t *to = c->record + c->used + n;
+	uint32_t room = most - n - 1, length = 0, got = from ? c->v->read(from, to, room) : 0;
+
+	while (length < got && length < room && to[length])
+		length++;
+	if (got)
+		*(volatile uint8_t *)(to + length) = 0;
+	return got ? length + 1 : 0;
+}
+
+static uint32_t copy_strings(const struct call_copying *c, uint64_t from)
+{
+	uint32_t room = RECORD_BYTES - c->used, most = c->most < room ? c->most : room, n = 0, one;
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < VECTORS && n + 1 < most; i++) {
+		if (c->v->read(from + 8 * i, &at, sizeof(at)) != sizeof(at) || !at)
+			break;
+		one = copy_one(c, at, n, most);
+		if (!one)
+			break;
+		n += one;
+	}
+	return n;
+}
+
+static uint32_t copy_of_any(const struct call_copying *c, uint64_t from, uint8_t length)
+{
+	if (length == CALL_COPY_STRING)
+		return copy_string(c, from);
+	if (length == CALL_COPY_STRINGS)
+		return copy_strings(c, from);
+	return length >= CALL_COPY_GATHER ? copy_gathered(c, from, length)
+					  : copy_bytes(c, from, length);
+}
+
 /* Returns the __data_loc of the copy. */
 static uint32_t add_copy(struct call_copying *c, uint8_t argument, uint8_t length)
 {
@@ -95,7 +157,7 @@ static uint32_t add_copy(struct call_copying *c, uint8_t argument, uint8_t lengt
 	uint32_t n = 0, place = c->used;
 
 	if (from && c->most)
-		n = length == CALL_COPY_STRING ? copy_string(c, from) : copy_bytes(c, from, length);
+		n = copy_of_any(c, from, length);
 	if (!n || n > RECORD_BYTES - c->used)
 		return CALL_NOTHING_COPIED;
 	c->used += n;

@@ -17,6 +17,10 @@ enum call_copy_length {
 	CALL_COPY_FIXED = 0x40,  /* | n: 4 * n bytes; after the call, if it did not fail */
 	CALL_COPY_RESULT = 0x80, /* after the call: as many as it returned */
 	CALL_COPY_STRING,        /* to its NUL */
+	/* each string of an array of addresses, to its NUL; NULL ends the array */
+	CALL_COPY_STRINGS,
+	/* | n: argument n says how many structures iovec there are: what they lead to */
+	CALL_COPY_GATHER = 0x90,
 };
 #define CALL_COPIES 3u
 #define CALL_COPY_MOST 165u /* bytes of a string or buffer, as the kernel's maximum */
