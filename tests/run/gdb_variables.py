@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs within gdb: at each address of the file POINTS ("NAME 0xADDRESS" lines) prints "NAME variable=value ..." whenever
 the program comes there, with all variables of the blocks around: whole numbers in decimal, strings in quotes. Addresses are the
-file's: where the loader moves it, they move by what main moved.
+file's: where the loader moves it, they move by what main moved. ELSEWHERE: it moves at random, and so does what is in memory that nobody
+has written.
 """
 import os
 
@@ -51,6 +52,8 @@ class Point(gdb.Breakpoint):
 gdb.execute('set pagination off')
 gdb.execute('set confirm off')
 gdb.execute('set print elements 200')
+if os.environ.get('ELSEWHERE'):
+    gdb.execute('set disable-randomization off')
 linked = int(gdb.parse_and_eval('(long)&main'))
 gdb.execute('starti ' + os.environ['ARGS'] + ' > /dev/null')
 moved = int(gdb.parse_and_eval('(long)&main')) - linked

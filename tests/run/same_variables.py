@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""same_variables.py GDB BRACE [PER_MILLE]: holds what probes fetched by the names of variables against gdb's values.
+"""same_variables.py GDB BRACE [PER_MILLE [GDB2]]: holds what probes fetched by the names of variables against gdb's values.
 
 GDB: what gdb_variables.py printed. BRACE: "NAME: (0x...) variable=value ..." lines of a trace. Values of one point come in
 the same order. Prints differences, then the counts of points and values; exit status 1 if there are differences (more than PER_MILLE of the
-values, 0 if it is not given: variables that are not set yet have whatever is in their memory) or nothing was compared.
+values, 0 if it is not given: variables that are not set yet have whatever is in their memory) or nothing was compared. Of values that
+differ, those are explained that another run in gdb, GDB2, has not either: nobody has set them.
 """
 import re
 import sys
@@ -47,7 +48,8 @@ def same(gdb, brace):
 
 def main():
     gdb, brace = of_gdb(sys.argv[1]), of_brace(sys.argv[2])
-    points = values = 0
+    again = of_gdb(sys.argv[4]) if sys.argv[4:] else {}
+    points = values = unset = 0
     bad = []
     for name, hits in sorted(brace.items()):
         theirs = gdb.get(name, [])
@@ -59,11 +61,16 @@ def main():
             for variable, value in ours.items():
                 if variable in their:
                     values += 1
-                    if not same(their[variable], value):
+                    if same(their[variable], value):
+                        continue
+                    other = again.get(name, [])
+                    if i < len(other) and other[i].get(variable) != their[variable]:
+                        unset += 1
+                    else:
                         bad.append(f'{name} hit {i}: {variable} is {value}, gdb says {their[variable]}')
     for line in bad[:20]:
         print(line)
-    print(f'{points} points, {values} values, {len(bad)} differences')
+    print(f'{points} points, {values} values, {len(bad)} differences' + (f', {unset} unset' if unset else ''))
     sys.exit(len(bad) * 1000 > values * int((sys.argv[3:] or ['0'])[0]) or not values)
 
 
