@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "event/catalogue.h"
 #include "hist/hist.h"
 
 /* --- an event with the fields of the golden files --------------------------------------------- */
@@ -35,14 +36,18 @@ static const struct event_field fields[] = {
 	{ "char[16]", "comm", 84, 16, false },
 	{ "char[16]", "next_comm", 100, 16, false },
 	{ "char[16]", "prev_comm", 116, 16, false },
+	{ "char[16]", "child_comm", 132, 16, false },
+	{ "const void *", "ptr", 24, 8, false },
 };
 static const struct event_format event = { "test", "test", 600, fields, sizeof(fields) / sizeof(fields[0]), "" };
 
 struct made {
-	uint8_t bytes[136];
+	uint8_t bytes[152];
 	char comm[17];
 	int cpu;
 	uint64_t ns;
+	const uint64_t *frames; /* of its stack; NULL: those that stack_of() makes up */
+	size_t n_frames;
 };
 
 static uint64_t time_of(void *context, const char *clock)
@@ -53,7 +58,13 @@ static uint64_t time_of(void *context, const char *clock)
 
 static size_t stack_of(void *context, uint64_t *to, size_t max)
 {
-	assert_true(max >= 2);
+	const struct made *m = context;
+
+	assert_true(max >= 2 && max >= m->n_frames);
+	if (m->frames) {
+		memcpy(to, m->frames, m->n_frames * sizeof(*to));
+		return m->n_frames;
+	}
 	to[0] = 0x1000;
 	to[1] = ((struct made *)context)->bytes[32] ? 0x2000 : 0x3000;
 	return 2;
@@ -166,7 +177,9 @@ static void put_key(struct made *m, const char *line, const char *name, const ch
 	free(in_hex);
 	if (put_text(m, name, value))
 		return;
-	if (bracket && strcmp(name, "call_site")) { /* NAME [NUMBER] */
+	if (!strcmp(name, "common_timestamp")) {
+		m->ns = strtoull(value, NULL, 10) * 1000; /* .usecs */
+	} else if (bracket && strcmp(name, "call_site")) { /* NAME [NUMBER] */
 		if (!strcmp(name, "common_pid"))
 			memcpy(m->comm, value, strcspn(value, " "));
 		put_field(m, name, strtoull(bracket + 1, NULL, 10));
@@ -370,10 +383,174 @@ static void the_kernels_histograms(void **state)
 					     "cpu-key", "sym", "named", "nohitcount", "percent-graph", "sym-offset",
 					     "syscall", "timestamp-val", "two-triggers", "variables", "expressions",
 					     "onchange-save", "onchange-snapshot", "onmax-save", "small-table-drops",
-					     "then-clear" };
+					     "then-clear", "usecs" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		is_golden(names[i]);
+}
+
+/* --- golden files: stacks, errors, what is not there ------------------------------------------ */
+
+#define FRAMES 16u
+#define APART 0x100000u /* between functions that were made up for the names of frames */
+
+/* The frames "NAME+0xOFFSET/0xSIZE" of the file, in the order in which they came. */
+struct shown_frames {
+	struct { char name[64]; uint64_t offset, size; } at[FRAMES];
+	size_t n;
+};
+
+/* hist_symbols.find: function number i begins at i * APART. */
+static bool find_frame(void *arg, uint64_t address, struct hist_symbol *out)
+{
+	const struct shown_frames *f = arg;
+	size_t i = address / APART;
+
+	assert_true(i && i <= f->n);
+	*out = (struct hist_symbol){ .offset = address % APART, .size = f->at[i - 1].size };
+	snprintf(out->name, sizeof(out->name), "%s", f->at[i - 1].name);
+	return true;
+}
+
+/* Returns the address of a frame as the file shows it. */
+static uint64_t address_of(struct shown_frames *f, const char *line)
+{
+	size_t i = f->n++;
+
+	assert_true(i < FRAMES);
+	assert_int_equal(sscanf(line, " %63[^+]+0x%" SCNx64 "/0x%" SCNx64, f->at[i].name, &f->at[i].offset,
+				&f->at[i].size), 3);
+	return (i + 1) * APART + f->at[i].offset;
+}
+
+/* Each row of such a file is some lines: frames, then the hits. */
+static void count_stacks(struct event_trigger *t, const char *want, struct shown_frames *shown)
+{
+	char *rows = mem_strdup(want), *save;
+	uint64_t frames[FRAMES];
+	struct made m = { .frames = frames };
+	unsigned hits;
+
+	for (char *row = strtok_r(rows, "\n", &save); row; row = strtok_r(NULL, "\n", &save)) {
+		if (*row == '{')
+			m.n_frames = 0;
+		else if (strstr(row, "+0x"))
+			frames[m.n_frames++] = address_of(shown, row);
+		else if (sscanf(row, "} hitcount: %u", &hits) == 1)
+			while (hits--)
+				count(t, &m);
+	}
+	free(rows);
+}
+
+/* Both names of the key are shown by the newer one. */
+static void the_kernels_stacks(void **state)
+{
+	static const struct { const char *name, *line; } files[] = {
+		{ "stacktrace-key", "hist:keys=common_stacktrace" },
+		{ "stacktrace-key-legacy", "hist:keys=stacktrace" },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct shown_frames shown = { .n = 0 };
+		struct trigger_list l = { 0 };
+		char *want = golden(files[i].name), *got;
+
+		must_write(&l, files[i].line);
+		count_stacks(l.at.at[0], want, &shown);
+		got = printed(&l, &(struct hist_symbols){ find_frame, &shown });
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		trigger_list_free(&l);
+	}
+}
+
+/* An event whose histogram was removed, or refused, has an empty file, and lists the kinds. */
+static void the_kernel_shows_none(void **state)
+{
+	static const char *const refused[] = { "hist:keys=parent_pid:size=64", "hist:keys=ptr:size=16",
+					       "hist:keys=common_timestamp.usecs:size=64" };
+	struct trigger_list l = { 0 };
+	struct filter_fault fault;
+	char *want = golden("removed"), *kinds, *text;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_int_equal(wrote(&l, refused[i], &fault), -EINVAL);
+	must_write(&l, "hist:keys=parent_pid,child_pid,child_comm");
+	assert_int_equal(wrote(&l, "!hist:keys=parent_pid,child_pid,child_comm", &fault), 0);
+	kinds = trigger_read(&l, &hist_kinds);
+	text = printed(&l, NULL);
+	assert_string_equal(kinds, want);
+	assert_string_equal(text, "");
+	free(kinds);
+	free(text);
+	free(want);
+}
+
+/* What the golden error_log has of one line: its sentence, or "" where the kernel has none, and the
+ * caret's column. `at` is the "# LINE"; of several sentences the first counts. */
+static size_t wanted_fault(const char *at, char *sentence, size_t n)
+{
+	const char *head = at + strcspn(at, "\n") + 1, *caret = head;
+
+	*sentence = '\0';
+	if (*head != '[')
+		return 0;
+	snprintf(sentence, n, "%.*s", (int)strcspn(strstr(head, "error: ") + 7, "\n"), strstr(head, "error: ") + 7);
+	for (int i = 0; i < 2; i++)
+		caret += strcspn(caret, "\n") + 1;
+	return strcspn(caret, "^") - strlen("  Command: ");
+}
+
+/* Lines for which the kernel has no sentence: it refuses the first two without one, and takes the
+ * third. */
+static bool is_silent(const char *line, int got)
+{
+	static const struct { const char *line; int result; } others[] = {
+		{ "hist:vals=bytes_req", -EINVAL },
+		{ "hist:keys=common_pid:size=banana", -EINVAL },
+		{ "hist:keys=stacktrace.hex", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(line, others[i].line) && got == others[i].result)
+			return true;
+	return false;
+}
+
+static const struct event_entry *find_event(void *arg, const char *system, const char *name)
+{
+	static const struct event_entry entry = { .format = &event };
+
+	return strcmp(name, "sched_switch") ? NULL : &entry;
+}
+
+/* Every faulty line of the kernel's error_log, in the same words and with the caret at the same
+ * byte. */
+static void the_kernels_errors(void **state)
+{
+	const struct trigger_context known = { .find = find_trigger, .kinds = &hist_kinds,
+					       .find_event = find_event };
+	char *log = golden("error_log"), sentence[128];
+	unsigned n = 0;
+
+	for (const char *at = log; (at = strstr(at, "# hist:")); at++, n++) {
+		char *line = mem_strndup(at + 2, strcspn(at + 2, "\n"));
+		size_t column = wanted_fault(at, sentence, sizeof(sentence));
+		struct trigger_list l = { 0 };
+		struct filter_fault fault;
+		int got = trigger_write(&l, &event, line, &known, &fault);
+
+		if (!is_silent(line, got) && (got >= 0 || !fault.code || fault.position != column ||
+					     strcmp(filter_fault_sentence(&fault), sentence) != 0))
+			fail_msg("%s: \"%s\" at %zu, not \"%s\" at %zu", line,
+				 fault.code ? filter_fault_sentence(&fault) : "", fault.position, sentence, column);
+		trigger_list_free(&l);
+		free(line);
+	}
+	assert_int_equal(n, 26);
+	free(log);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -616,7 +793,9 @@ static void parentheses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_kernels_histograms), cmocka_unit_test(a_full_table_drops),
+		cmocka_unit_test(the_kernels_histograms), cmocka_unit_test(the_kernels_stacks),
+		cmocka_unit_test(the_kernel_shows_none),  cmocka_unit_test(the_kernels_errors),
+		cmocka_unit_test(a_full_table_drops),
 		cmocka_unit_test(pause_continue_clear),	  cmocka_unit_test(a_name_is_one_table),
 		cmocka_unit_test(times_and_stacks),	  cmocka_unit_test(short_records),
 		cmocka_unit_test(names_of_system_calls),  cmocka_unit_test(percentiles),
