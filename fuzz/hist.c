@@ -174,6 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	for (size_t i = 0; i < EVENTS; i++) {
 		hist_print(&lists[i], NULL, &out);
 		hist_print_json(&lists[i], NULL, &out);
+		hist_debug_printer.print(NULL, &lists[i], NULL, &out);
 		trigger_list_free(&lists[i]);
 		lists[i] = (struct trigger_list){ 0 };
 	}

@@ -166,6 +166,8 @@ static int find_param_variable(struct hist_parse *p, const struct hist_action *a
 			       struct hist_field *f)
 {
 	long own = is_this_event(p, system, event) ? own_variable(p, name) : -1;
+	size_t known = p->c->references.n;
+	bool qualified = system.at;
 	int r;
 
 	if (own >= 0) {
@@ -177,6 +179,9 @@ static int find_param_variable(struct hist_parse *p, const struct hist_action *a
 		event = words_of(a->event);
 	}
 	r = parse_find_variable(p, system, event, name, f);
+	/* The handler named the event, not the param. */
+	if (p->c->references.n > known)
+		p->c->references.at[known].qualified = qualified;
 	return r ? (r < 0 ? r : 0) : parse_refuse(p, "Couldn't find param", name);
 }
 

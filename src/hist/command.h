@@ -89,6 +89,7 @@ struct hist_reference {
 	bool hidden;                     /* no variable of its: a field that is asked for */
 	struct hist_field field;         /* hidden: of that event */
 	const struct event_format *event;
+	bool qualified;                  /* the line names its event */
 	bool once;                       /* reading it takes it away */
 	bool nested;                     /* that histogram's variables are a stack */
 };

@@ -71,9 +71,9 @@ struct hist_printer {
 		      struct out *out);
 	void *arg;
 };
-/* The printers of the `hist` file and of JSON; arg NULL stands for the settings (struct event_set)
- * that the list is of, which whoever calls print() passes. */
-extern const struct hist_printer hist_text_printer, hist_json_printer;
+/* The printers of the `hist` file, of JSON and of the `hist_debug` file; arg NULL stands for the
+ * settings (struct event_set) that the list is of, which whoever calls print() passes. */
+extern const struct hist_printer hist_text_printer, hist_json_printer, hist_debug_printer;
 
 /* (records) Prints the `hist` file of an event with these triggers. */
 void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out);

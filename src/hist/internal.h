@@ -20,6 +20,7 @@ struct hist_shared {
 	atomic_uint clears;        /* the latest of them that came true */
 	struct hist_table table;   /* (records) */
 	VEC(struct hist_extra) extras; /* (records) */
+	uint32_t number;           /* of all tables of this process; never 0 */
 };
 
 /* Adds a user; returns s. Any thread that keeps it already. */
@@ -62,6 +63,24 @@ uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field 
 /* Fills the slot with the field's value, and marks it as set. */
 void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
 		    struct hist_slot *slot);
+struct event_set;
+
+/* A list of triggers whose histograms are being printed. */
+struct hist_listing {
+	const struct hist_symbols *symbols;
+	struct out *out;
+	/* the settings that the list is of; NULL: what other events ask for is not shown */
+	const struct event_set *set;
+	/* asked: the histogram is one that the kernel would have for this field, which another
+	 * event's histogram asks for; else NULL */
+	void (*print)(const struct hist_listing *l, const struct event_trigger *trigger,
+		      const struct hist_field *asked);
+	bool more;                 /* a histogram has been printed */
+};
+
+/* (records) Calls print() for each histogram of the list, the newest first, those for fields that
+ * others ask for before it; two empty lines part them. */
+void hist_list(const struct trigger_list *l, struct hist_listing *p);
 /* (records) The command's fields of other events are read from here on. */
 void hist_ask_extras(const struct hist_command *c);
 /* Fills `text`, n bytes, with the function's name, as the kernel's %ps and %pS do. ahead: the

@@ -300,13 +300,15 @@ static void sum_up(struct hist_printing *p, const struct hist_table *t)
 	}
 }
 
-static void print_histogram(const struct event_trigger *trigger, const struct hist_symbols *symbols,
-			    struct out *out)
+/* hist_list's callback. */
+static void print_histogram(const struct hist_listing *l, const struct event_trigger *trigger,
+			    const struct hist_field *asked)
 {
+	struct out *out = l->out;
 	const struct hist *h = trigger->own;
 	const struct hist_table *t = &h->shared->table;
 	struct hist_entry **sorted = hist_table_sorted(t, h->command);
-	struct hist_printing p = { .c = h->command, .symbols = symbols, .out = out };
+	struct hist_printing p = { .c = h->command, .symbols = l->symbols, .out = out };
 	char *line = trigger_line(trigger);
 
 	sum_up(&p, t);
@@ -329,13 +331,6 @@ static void print_histogram(const struct event_trigger *trigger, const struct hi
 }
 
 /* --- fields that others ask for --------------------------------------------------------- */
-
-/* A list that is being printed. */
-struct hist_listing {
-	const struct hist_symbols *symbols;
-	struct out *out;
-	bool more;              /* a histogram has been printed */
-};
 
 static void part(struct hist_listing *p)
 {
@@ -365,7 +360,7 @@ static void print_field(struct hist_listing *p, const struct event_trigger *aske
 	own.command = &c;
 	shown.own = &own;
 	part(p);
-	print_histogram(&shown, p->symbols, p->out);
+	p->print(p, &shown, field);
 	free(c.variables[0].name);
 }
 
@@ -394,10 +389,10 @@ static void print_asked(struct hist_listing *p, const struct event_trigger *aske
 			print_field(p, asked, &c->references.at[i].field);
 }
 
-/* set: the settings that the list is of; NULL: fields are not shown. The newest come first. */
-static void print_list(const struct trigger_list *l, const struct event_set *set,
-		       struct hist_listing *p)
+void hist_list(const struct trigger_list *l, struct hist_listing *p)
 {
+	const struct event_set *set = p->set;
+
 	for (size_t i = l->at.n; i-- > 0;) {
 		if (!hist_is(l->at.at[i]))
 			continue;
@@ -405,24 +400,24 @@ static void print_list(const struct trigger_list *l, const struct event_set *set
 			for (size_t k = 0; k < set->at.at[e].triggers.at.n; k++)
 				print_asked(p, l->at.at[i], set->at.at[e].triggers.at.at[k]);
 		part(p);
-		print_histogram(l->at.at[i], p->symbols, p->out);
+		p->print(p, l->at.at[i], NULL);
 	}
 }
 
 void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out)
 {
-	struct hist_listing p = { symbols, out, false };
+	struct hist_listing p = { symbols, out, NULL, print_histogram, false };
 
-	print_list(l, NULL, &p);
+	hist_list(l, &p);
 }
 
 /* hist_printer.print */
 static void print_text(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
 		       struct out *out)
 {
-	struct hist_listing p = { symbols, out, false };
+	struct hist_listing p = { symbols, out, arg, print_histogram, false };
 
-	print_list(l, arg, &p);
+	hist_list(l, &p);
 }
 
 const struct hist_printer hist_text_printer = { print_text, NULL };

@@ -27,9 +27,12 @@ struct hist_shared *hist_shared_get(struct hist_shared *s)
 /* Makes a table with one user, the trigger that is being parsed. */
 static struct hist_shared *shared_new(uint32_t size)
 {
+	static atomic_uint numbers;
 	struct hist_shared *s = mem_zalloc(sizeof(*s));
 
 	atomic_init(&s->users, 1);
+	/* Only a name: relaxed is enough. */
+	s->number = 1 + atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed);
 	hist_table_init(&s->table, size);
 	return s;
 }

@@ -142,6 +142,7 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	r.n_keys = s.found->command->n_keys;
 	r.variable = s.variable;
 	r.nested = s.found->command->nested;
+	r.qualified = system.at;
 	refer(p, &r, &s.found->command->variables[s.variable].field, f);
 	return 1;
 }

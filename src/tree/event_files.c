@@ -350,7 +350,15 @@ static int show_hist(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* How the lines were understood; kernels have it that are built for it. */
+static int show_hist_debug(struct tree_file *f, struct out *text, struct err *err)
+{
+	instance_hist(instance_of(f), f->arg, &hist_debug_printer, text);
+	return 0;
+}
+
 static const struct tree_file_ops hist = { .show = show_hist };
+static const struct tree_file_ops hist_debug = { .show = show_hist_debug };
 
 /* --- what does not change ------------------------------------------------------------- */
 
@@ -573,6 +581,7 @@ static void fill_event(struct tree_node *dir, const struct event_entry *e)
 	}
 	tree_file(dir, "format", 0440, &format, e);
 	tree_file(dir, "hist", 0440, &hist, e);
+	tree_file(dir, "hist_debug", 0440, &hist_debug, e);
 	tree_file(dir, "id", 0440, &id, e);
 	if (events_can_trigger(e))
 		tree_file(dir, "trigger", 0640, &trigger, e);

@@ -121,10 +121,10 @@ static void directories(void **state)
 	assert_true(names("events", "enable header_event header_page ftrace sched syscalls "));
 	assert_true(names("events/sched", "enable filter sched_switch sched_waking sched_wakeup sched_process_fork "
 					  "sched_process_exec "));
-	assert_true(names("events/sched/sched_switch", "enable filter format hist id trigger "));
+	assert_true(names("events/sched/sched_switch", "enable filter format hist hist_debug id trigger "));
 	assert_true(names("events/ftrace", "function funcgraph_entry funcgraph_exit print user_stack kernel_stack func_repeats osnoise timerlat raw_data "));
-	assert_true(names("events/ftrace/function", "format hist id "));
-	assert_true(names("events/ftrace/print", "format hist id trigger "));
+	assert_true(names("events/ftrace/function", "format hist hist_debug id "));
+	assert_true(names("events/ftrace/print", "format hist hist_debug id trigger "));
 	shows("available_events", "sched:sched_switch\nsched:sched_waking\nsched:sched_wakeup\nsched:sched_process_fork\n"
 				  "sched:sched_process_exec\nsyscalls:sys_enter_openat\nsyscalls:sys_exit_openat\n");
 }
@@ -319,6 +319,90 @@ static void all_filters_and_triggers(void **state)
 	shows("show_event_filters", "sched:sched_switch              prev_pid > 1\n");
 	assert_int_equal(echo("show_event_filters", "0"), -EINVAL);
 	shows("last_boot_info", "# Current\n");
+}
+
+/* Brings the text into a form in which two can be compared: without blanks at the begin of lines
+ * and empty lines, which the document has cut differently; addresses of histograms, which differ,
+ * become 1, 2 and so on in the order in which they come, in *known, too. */
+static char *plain(const char *text, char known[][17], size_t *n)
+{
+	char *copy = mem_strdup(text), *out = mem_strdup(""), *save;
+
+	for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		char *data = strstr(l, "hist_data: "), *longer;
+		size_t i = 0;
+
+		l += strspn(l, " ");
+		if (!*l)
+			continue;
+		for (; data && i < *n && strcmp(known[i], data + 11);)
+			i++;
+		if (data && i == *n)
+			snprintf(known[(*n)++], 17, "%s", data + 11);
+		longer = data ? mem_printf("%s%.*s%zu\n", out, (int)(data + 11 - l), l, i + 1)
+			      : mem_printf("%s%s\n", out, l);
+		free(out);
+		out = longer;
+	}
+	free(copy);
+	return out;
+}
+
+/* "# echo 'TEXT' >> FILE": carried out. */
+static void carry_out(const char *line)
+{
+	const char *text = strchr(line, '\'') + 1, *end = strstr(text, "' >> ");
+	char *what = mem_strndup(text, (size_t)(end - text)), *file = mem_strndup(end + 5, strcspn(end + 5, "\n"));
+
+	if (append(file, what))
+		fail_msg("%s > %s: %s", what, file, tree_cat(t, "error_log", NULL));
+	free(what);
+	free(file);
+}
+
+/* The examples of the kernel's Documentation/trace/histogram-design.rst: what is written there
+ * gives the `hist_debug` files that are shown there. Sizes are those of Linux 6.12: of an
+ * expression that of its first operand, of a string its field's. sched_waking is an event `woken`
+ * here, since the one of golden_events.c has no fields. */
+static void hist_debug(void **state)
+{
+	static const struct event_provider programs = { .name = "program", .can_enable = true };
+	static const struct event_field fields[] = { { "char[16]", "comm", 8, 16, false }, { "pid_t", "pid", 24, 4, true },
+						     { "int", "prio", 28, 4, true } };
+	struct event_format waking = { "woken", "sched_waking", 0, fields, 3, "\"pid=%d\", REC->pid" };
+	char *all = golden("hist_debug.doc.txt"), is[16][17], should[16][17];
+	const struct event_entry *e;
+	size_t n_is = 0, n_should = 0;
+
+	assert_int_equal(events_add_format(instance_events(t), &programs, &waking, &e, NULL), 0);
+
+	for (char *at = all, *next; *at; at = next) {
+		char *file, *want, *got, *plain_got, *plain_want, *end;
+
+		next = strchr(at, '\n') + 1;
+		if (!strncmp(at, "# echo ", 7)) {
+			carry_out(at);
+			continue;
+		}
+		end = strstr(next, "\n# echo ");
+		file = strstr(next, "\n# cat ");
+		next = (file && file < end ? file : end) + 1;
+		file = mem_strndup(at + 6, strcspn(at + 6, "\n"));
+		want = mem_strndup(strchr(at, '\n') + 1, (size_t)(next - strchr(at, '\n') - 1));
+		got = tree_cat(t, file, NULL);
+		assert_non_null(got);
+		plain_got = plain(got, is, &n_is);
+		plain_want = plain(want, should, &n_should);
+		assert_string_equal(plain_got, plain_want);
+		free(file);
+		free(want);
+		free(got);
+		free(plain_got);
+		free(plain_want);
+	}
+	assert_int_equal(n_is, 9);
+	free(all);
+	shows(SWITCH "hist_debug", "");
 }
 
 static void pids(void **state)
@@ -524,7 +608,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(as_after_boot), TEST(formats), TEST(directories), TEST(set_event), TEST(enabling), TEST(soft_mode),
-		TEST(filters), TEST(errors), TEST(triggers), TEST(all_filters_and_triggers), TEST(pids), TEST(function_commands), TEST(counts_are_shared), TEST(instances_have_their_own),
+		TEST(filters), TEST(errors), TEST(triggers), TEST(all_filters_and_triggers), TEST(hist_debug), TEST(pids), TEST(function_commands), TEST(counts_are_shared), TEST(instances_have_their_own),
 		TEST(the_target_decides), TEST(a_target_without_triggers), TEST(events_come_while_instances_go),
 	};
 
