@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/trigger.h"
+#include "event/outside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -33,6 +33,21 @@ static void write_line(struct trigger_list *l, const char *line)
 	free(after);
 }
 
+/* A line that gives the trigger; free() it. */
+static char *written(const struct event_trigger *t)
+{
+	bool reaches_out = t->kind->action == TRIGGER_NOTIFY || t->kind->action == TRIGGER_EXEC;
+	char *count = reaches_out && t->count == TRIGGER_UNLIMITED ? mem_strdup("") : mem_printf(":%lu", t->count), *line;
+
+	line = reaches_out ? mem_printf("%s:%s%s%s%s", t->kind->name, ((const struct outside *)t->own)->to, count,
+					t->filter ? " if " : "", t->filter ? t->filter : "")
+			   : mem_printf("%s%s%s%s%s%s%s%s", t->kind->name, t->system ? ":" : "", t->system ? t->system : "",
+					t->event ? ":" : "", t->event ? t->event : "", count, t->filter ? " if " : "",
+					t->filter ? t->filter : "");
+	free(count);
+	return line;
+}
+
 /* Writes the shown lines again, from the oldest on, with "count=" and "unlimited" taken back to
  * the written form. */
 static void again(const struct trigger_list *l)
@@ -41,10 +56,7 @@ static void again(const struct trigger_list *l)
 	char *want = trigger_read(l, NULL), *got;
 
 	for (size_t i = 0; i < l->at.n; i++) {
-		const struct event_trigger *t = l->at.at[i];
-		char *line = mem_printf("%s%s%s%s%s:%lu%s%s", t->kind->name, t->system ? ":" : "", t->system ? t->system : "",
-					t->event ? ":" : "", t->event ? t->event : "", t->count, t->filter ? " if " : "",
-					t->filter ? t->filter : "");
+		char *line = written(l->at.at[i]);
 
 		write_line(&other, line);
 		free(line);

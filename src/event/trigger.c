@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "event/outside.h"
 
 /* A part of the line. at NULL: absent. */
 struct part {
@@ -225,6 +226,8 @@ static const struct trigger_kind kinds[] = {
 	  .sets_state = true },
 	{ "disable_event", TRIGGER_DISABLE, TRIGGER_TYPE_ENABLE, &trigger_counted, .switches = true,
 	  .sets_state = true },
+	{ "notify", TRIGGER_NOTIFY, TRIGGER_TYPE_NOTIFY, &outside_notify, .unlisted = true },
+	{ "exec", TRIGGER_EXEC, TRIGGER_TYPE_EXEC, &outside_exec, .unlisted = true },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -342,7 +345,8 @@ static void show_kinds(FILE *to, const struct trigger_kinds *more)
 {
 	fputs("# Available triggers:\n#", to);
 	for (size_t i = 0; i < KINDS; i++)
-		fprintf(to, " %s", kinds[i].name);
+		if (!kinds[i].unlisted)
+			fprintf(to, " %s", kinds[i].name);
 	for (size_t i = 0; more && i < more->n; i++)
 		fprintf(to, " %s", more->at[i].name);
 	fputc('\n', to);

@@ -16,6 +16,8 @@ enum trigger_action {
 	TRIGGER_HIST,
 	TRIGGER_ENABLE_HIST,
 	TRIGGER_DISABLE_HIST,
+	TRIGGER_NOTIFY,
+	TRIGGER_EXEC,
 	TRIGGER_ACTIONS_N,
 };
 
@@ -27,6 +29,8 @@ enum trigger_type {
 	TRIGGER_TYPE_ENABLE,
 	TRIGGER_TYPE_ENABLE_HIST,
 	TRIGGER_TYPE_HIST,
+	TRIGGER_TYPE_NOTIFY,
+	TRIGGER_TYPE_EXEC,
 };
 
 struct event_entry;
@@ -74,6 +78,7 @@ struct trigger_kind {
 	bool after;     /* done after the event's record has been written, not before */
 	bool wiped;     /* `> trigger` removes it */
 	bool last;      /* shown and run after all others, the oldest first */
+	bool unlisted;  /* brace's own: not among the kernel's kinds in a file without triggers */
 };
 
 /* Kinds of the layers above, in the order in which they are shown. */

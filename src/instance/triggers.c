@@ -18,6 +18,7 @@
 #include "instance/chunk_builder.h"
 #include "instance/eprobes.h"
 #include "instance/hists.h"
+#include "instance/messages.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
 #include "shared/record.h"
@@ -54,6 +55,7 @@ struct triggers {
 	VEC(uint32_t) told;
 	struct trace_info *info;
 	struct eprobe_calls system_calls;
+	struct event_texts *texts;   /* of messages; NULL: none was sent yet */
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
@@ -98,6 +100,8 @@ void triggers_free(struct triggers *t)
 		open_calls_free(&t->calls);
 	frames_free(t->frames);
 	eprobes_free(&t->system_calls);
+	if (t->texts)
+		event_texts_free(t->texts);
 	free(t);
 }
 
@@ -252,6 +256,20 @@ static void do_pause(struct occurrence *m, bool on, uint32_t target)
 	hists_pause(rules_of_event(m->t->now, target), !on);
 }
 
+/* Tells a receiver, or begins a command; whether recording is on or not, as histograms. */
+static void do_message(struct occurrence *m, bool on, uint32_t target)
+{
+	struct triggers *t = m->t;
+	const struct message_source s = { t->info,
+					  events_at(t->now->events.catalogue,
+						    m->item->event->fn),
+					  m->item->event };
+
+	if (!t->texts)
+		t->texts = event_texts_new(t->info);
+	messages_make(m->trigger->own, &s, t->texts);
+}
+
 /* Notes a dump for finish_occurrence(). Recording is off after a dump, so that a command without
  * a count dumps once, too. */
 static void do_dump(struct occurrence *m, bool one_cpu, uint32_t target)
@@ -299,6 +317,8 @@ static const struct rule_action of_triggers[TRIGGER_ACTIONS_N] = {
 	[TRIGGER_HIST] = { do_hist, is_never_already, false },
 	[TRIGGER_ENABLE_HIST] = { do_pause, already_paused, true },
 	[TRIGGER_DISABLE_HIST] = { do_pause, already_paused, false },
+	[TRIGGER_NOTIFY] = { do_message, is_never_already, false },
+	[TRIGGER_EXEC] = { do_message, is_never_already, false },
 };
 
 static const struct rule_action of_functions[FUNCTION_ACTIONS_N] = {

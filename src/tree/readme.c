@@ -37,6 +37,8 @@ static const char *const lines[] = {
 	"    traceon, traceoff, stacktrace, snapshot,",
 	"    enable_event:SYSTEM:EVENT, disable_event:SYSTEM:EVENT,",
 	"    enable_hist:SYSTEM:EVENT, disable_hist:SYSTEM:EVENT, hist:...",
+	"    notify:[json:]unix=PATH tells a socket of each record; exec:COMMAND, notify:fd=N only",
+	"    if brace's command line allows it",
 	"",
 	"Histograms: a trigger that counts; events/SYSTEM/EVENT/hist shows the counts, hist_debug how",
 	"    the line was understood",

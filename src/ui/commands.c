@@ -94,7 +94,16 @@ static const struct option event_options[] = {
 
 static const struct option trigger_options[] = {
 	{ 'R', "trigger", "TRIGGER", "of the event of the -e before it: what shall happen when it does (traceoff, \"stacktrace:3 if "
-	  "size > 100\", enable_event:SYSTEM:EVENT, ...)", .set = set_of_event, .file = "trigger" },
+	  "size > 100\", enable_event:SYSTEM:EVENT, notify:unix=PATH, exec:COMMAND, ...)", .set = set_of_event, .file = "trigger" },
+	END
+};
+
+/* Of commands that begin a session: what triggers in its tree may reach. */
+static const struct option outside_options[] = {
+	{ 0, "allow-exec", "COMMAND", "a trigger exec:COMMAND may be written into the tree while programs run (what -R says is allowed anyway; may be given several times)",
+	  .set = set_allow_exec },
+	{ 0, "allow-fd", "N", "a trigger notify:fd=N may be written into the tree: N is a descriptor that brace was given",
+	  .set = set_allow_fd },
 	END
 };
 
@@ -536,12 +545,13 @@ static const struct option help_options[] = {
  * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, kernel_run_options, process_options, run_options, SETTINGS), true,
+	  TABLES(record_options, kernel_run_options, process_options, run_options, SETTINGS,
+		 outside_options), true,
 	  1, -1, cmd_record, true },
 	{ "graph", PROGRAM,
 	  "Run a program, or attach to one, and print its function graph as it runs",
 	  TABLES(graph_options, kernel_run_options, process_options, run_options, SETTINGS,
-		 screen_options), true, 1, -1, cmd_graph, true },
+		 outside_options, screen_options), true, 1, -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, replay_options, excerpt_options, screen_options), false, 0, 1,
 	  cmd_replay },
@@ -617,16 +627,17 @@ const struct command commands[] = {
 	  TABLES(recover_options), false, 0, 1, cmd_recover },
 	{ "mount", "DIRECTORY [-- PROGRAM [ARGUMENT]...]",
 	  "Mount ftrace's files over processes, for cat and echo",
-	  TABLES(mount_options, process_options, SETTINGS), false, 1, -1, cmd_mount },
+	  TABLES(mount_options, process_options, SETTINGS, outside_options), false, 1, -1,
+	  cmd_mount },
 	{ "umount", "DIRECTORY", "Unmount what brace mount has mounted", TABLES(umount_options),
 	  false, 1, 1, cmd_umount },
 	{ "shell", "[COMMAND [ARGUMENT]...]",
 	  "Run a command that finds ftrace's files where the kernel's are",
-	  TABLES(shell_options, SETTINGS), true, 0, -1, cmd_shell },
+	  TABLES(shell_options, SETTINGS, outside_options), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]",
 	  "Trace in the background; without PROGRAM, set options and go on",
-	  TABLES(session_options, process_options, SETTINGS, start_options), true, 0, -1, cmd_start,
-	  true },
+	  TABLES(session_options, process_options, SETTINGS, start_options, outside_options), true, 0,
+	  -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
 	  TABLES(session_options), false, 0, 0, cmd_stop },
 	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },

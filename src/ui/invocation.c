@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "event/outside.h"
 #include "ui/config_option.h"
 #include "ui/others.h"
 #include "ui/pids.h"
@@ -99,10 +100,23 @@ int set_setting(struct invocation *inv, const struct option *o, const char *valu
 }
 
 /* Adds an option that belongs to the event before it, as in trace-cmd. */
+/* What a trigger on the command line reaches is allowed by that. */
 int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };
-	return 0;
+	return strcmp(o->file, "trigger") ? 0 : outside_allow_line(value, err);
+}
+
+int set_allow_exec(struct invocation *inv, const struct option *o, const char *value,
+		   struct err *err)
+{
+	return outside_allow_command(value, err);
+}
+
+int set_allow_fd(struct invocation *inv, const struct option *o, const char *value,
+		 struct err *err)
+{
+	return outside_allow_descriptor(value, err);
 }
 
 int set_probe(struct invocation *inv, const struct option *o, const char *value, struct err *err)

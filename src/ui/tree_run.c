@@ -2,6 +2,7 @@
 /* Called by record and graph on the main thread. The instance's own threads pump and merge the
  * records (instance/pump.c); the monitor's thread heeds interrupts. A failed step ends what was
  * begun. */
+#include "ui/outside_totals.h"
 #include "ui/tree_run.h"
 
 #include <errno.h>
@@ -138,6 +139,7 @@ int tree_run_begin(struct invocation *inv, bool prints,
 		run_monitor_end(&run_monitor);
 		session_result(instances_session(t.instances), &result->session);
 		result->dropped = instances_dropped(t.instances);
+		outside_totals_say(t.tree, inv->quiet);
 	}
 	screen_file_drop(inv);
 	instances_stop(t.instances);

@@ -287,6 +287,8 @@ WRAP(int, execv, (const char *path, char *const *argv), (path, argv), -1, ENOMEM
 WRAP(int, execvp, (const char *path, char *const *argv), (path, argv), -1, ENOMEM)
 WRAP(int, posix_spawnp, (pid_t *out, const char *file, const void *actions, const void *attr, char *const *argv, char *const *env),
      (out, file, actions, attr, argv, env), EAGAIN, EAGAIN)
+WRAP(int, posix_spawn, (pid_t *out, const char *file, const void *actions, const void *attr, char *const *argv, char *const *env),
+     (out, file, actions, attr, argv, env), EAGAIN, EAGAIN)
 WRAP(int, unshare, (int what), (what), -1, ENOSPC)
 WRAP(int, mount, (const char *from, const char *to, const char *type, unsigned long flags, const void *data),
      (from, to, type, flags, data), -1, ENOMEM)

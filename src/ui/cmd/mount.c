@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "instance/instances.h"
+#include "instance/messenger.h"
 #include "tree/fuse_mount.h"
 #include "tree/instance.h"
 #include "tree/unmount_watchdog.h"
@@ -45,6 +46,7 @@ static int serve_mount(void *arg, int told, struct err *err)
 		background_signals(on_signal);
 	if (background_begun(told, e ? err : NULL) && !e)
 		e = fuse_mount_serve(served, err);
+	messenger_drain(MESSENGER_MS);
 	instances_stop(instances);
 	if (served)
 		fuse_mount_free(served);

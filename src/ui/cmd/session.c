@@ -12,6 +12,7 @@
 #include "daemon/run_dir.h"
 #include "daemon/serve.h"
 #include "instance/instances.h"
+#include "instance/messenger.h"
 #include "tree/instance.h"
 #include "ui/kernel_commands.h"
 #include "ui/background.h"
@@ -65,6 +66,7 @@ static int serve_session(void *arg, int told, struct err *err)
 		background_signals(on_signal);
 	if (background_begun(told, e ? err : NULL) && !e)
 		serve_run(server);
+	messenger_drain(MESSENGER_MS);
 	instances_stop(instances);
 	if (server)
 		serve_close(server);

@@ -25,6 +25,7 @@
 #include "tree/view.h"
 #include "ui/background.h"
 #include "ui/commands.h"
+#include "ui/outside_totals.h"
 #include "ui/say.h"
 #include "ui/session_set.h"
 #include "ui/run.h"
@@ -275,6 +276,7 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 		e = serve_to_the_end(tree, fuse, socket, status, err);
 	if (argv && instances)
 		program = session_pid(instances_session(instances));
+	outside_totals_say(tree, false);
 	instances_stop(instances);
 	instance_tree_free(tree);
 	end_program(program);
