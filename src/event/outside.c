@@ -116,9 +116,7 @@ int outside_allow_command(const char *command, struct err *err)
 		free_words(argv);
 		return err_at(err, EACCES, command, 0, "%s", why);
 	}
-	free(argv[0]);
-	argv[0] = path;
-	allow((struct outside_allowed){ mem_strdup(command), argv, -1 });
+	allow((struct outside_allowed){ mem_strdup(command), argv, path, -1 });
 	return 0;
 }
 
@@ -139,7 +137,7 @@ int outside_allow_descriptor(const char *number, struct err *err)
 		free(text);
 		return err_at(err, EBADF, number, 0, "brace was not given such a descriptor");
 	}
-	allow((struct outside_allowed){ text, NULL, own });
+	allow((struct outside_allowed){ text, NULL, NULL, own });
 	return 0;
 }
 

@@ -14,7 +14,8 @@
 /* What the command line allows; lives as long as brace. */
 struct outside_allowed {
 	char *text;              /* a command as it was written, or "fd=N" */
-	char **argv;             /* NULL: a descriptor. [0] is an absolute path */
+	char **argv;             /* the command's words; NULL: a descriptor */
+	char *path;              /* the program that was meant when the command line was read */
 	int fd;
 };
 

@@ -17,7 +17,9 @@ for i in range(int(sys.argv[1])):
 END
 cat >"$T/command" <<'END'
 #!/bin/bash
-# One line for each run; arguments and one variable each within brackets.
+# One line for each run; arguments and one variable each within brackets. brace's descriptors would
+# be further lines.
+ls -l /proc/self/fd | grep -E 'memfd|socket|trace|fuse' >>"$OUT"
 { printf '[%s]' "$@" "$BRACE_FIELD___filename_val" "$BRACE_EVENT" "${BRACE_TID:+tid}"; echo; } >>"$OUT"
 END
 cat >"$T/receiver" <<'END'
