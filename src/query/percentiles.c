@@ -93,8 +93,8 @@ static void step(sqlite3_context *c, int n, sqlite3_value **values)
 	add_value(g, values[0]);
 }
 
-/* Moves values around until the one of that rank (from 0) stands in its place (Hoare's FIND). */
-static int64_t select_rank(int64_t *v, size_t n, size_t rank)
+/* Moves values around until the one of that rank stands in its place (Hoare's FIND). */
+int64_t percentiles_select(int64_t *v, size_t n, size_t rank)
 {
 	size_t low = 0, high = n - 1;
 
@@ -123,7 +123,7 @@ static int64_t select_rank(int64_t *v, size_t n, size_t rank)
 }
 
 /* A percentage such as 86.4 has no double of its own: rank 648 of 750 is not 649 for that. */
-static size_t rank_of(size_t n, double percent)
+size_t percentiles_rank(size_t n, double percent)
 {
 	double rank = ceil((double)n * percent / 100 * (1 - 4 * DBL_EPSILON));
 
@@ -138,7 +138,8 @@ static void finish(sqlite3_context *c)
 	/* A group without numbers has no result, which is NULL. */
 	if (!g || !g->values.n)
 		return;
-	value = select_rank(g->values.at, g->values.n, rank_of(g->values.n, g->percent));
+	value = percentiles_select(g->values.at, g->values.n,
+				   percentiles_rank(g->values.n, g->percent));
 	if (g->real)
 		sqlite3_result_double(c, kept_double(value));
 	else

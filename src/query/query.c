@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "query/extract_arg.h"
+#include "query/groups.h"
 #include "query/percentiles.h"
 #include "query/table.h"
 
@@ -22,7 +23,7 @@ static int create_all(struct query *q)
 		r = extract_arg_create(q);
 	for (const struct query_table *t = query_tables; t->name && r == SQLITE_OK; t++)
 		r = table_create(q, t);
-	return r;
+	return r == SQLITE_OK ? table_create(q, &groups_table) : r;
 }
 
 /* NOMUTEX: one thread uses the database. Nothing of it is ever on a disk. */
@@ -35,6 +36,7 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 
 	/* Comes before the first failure: query_close() frees it. */
 	load_init(&q->load, reader);
+	q->groups.values.fd = -1;
 	if (r == SQLITE_OK)
 		r = create_all(q);
 	if (r != SQLITE_OK) {
@@ -57,6 +59,7 @@ void query_close(struct query *q)
 		index_free(q->indexes.at[i]);
 	vec_free(&q->indexes);
 	event_values_free(&q->values);
+	groups_free(&q->groups);
 	if (q->summed)
 		summary_free(&q->summary);
 	load_free(&q->load);
@@ -176,6 +179,26 @@ static int run_statement(sqlite3_stmt *s, const struct query_sink *sink, void *a
 	return give_rows(s, sink, arg);
 }
 
+/* Puts another statement in the place of one that groups.h can answer. SQLite has parsed it. 0, or
+ * -errno and q->err. */
+static int choose_way(struct query *q, const char *sql, const char *end, sqlite3_stmt **s)
+{
+	struct groups_wish wish;
+	sqlite3_stmt *other;
+	char *select;
+	int r;
+
+	if (q->changed || !q->load.reader || !groups_read(sql, (size_t)(end - sql), &wish, &select))
+		return 0;
+	r = groups_make(q, &wish);
+	if (r > 0 && sqlite3_prepare_v2(q->db, select, -1, &other, NULL) == SQLITE_OK) {
+		sqlite3_finalize(*s);
+		*s = other;
+	}
+	free(select);
+	return r < 0 ? r : 0;
+}
+
 int query_run(struct query *q, const char *sql, const struct query_sink *sink, void *arg,
 	      struct err *err)
 {
@@ -191,7 +214,8 @@ int query_run(struct query *q, const char *sql, const struct query_sink *sink, v
 			return query_fail(q, sql, at, err);
 		if (!s) /* a comment, or blanks */
 			continue;
-		r = run_statement(s, sink, arg);
+		q->changed |= !sqlite3_column_count(s);
+		r = choose_way(q, at, next, &s) ? SQLITE_ERROR : run_statement(s, sink, arg);
 		if (r != SQLITE_DONE)
 			query_fail(q, sql, at, err);
 		sqlite3_finalize(s);

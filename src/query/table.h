@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "query/event_values.h"
+#include "query/groups_types.h"
 #include "query/load.h"
 #include "report/summary.h"
 
@@ -19,6 +20,8 @@ struct query {
 	struct event_values values;  /* of the table `args` */
 	struct err err;         /* why a table could not be read; code 0: none */
 	VEC(struct index *) indexes;
+	struct groups groups;   /* the latest statement's that groups.h has answered */
+	bool changed;           /* a statement may have given `slice` another meaning */
 };
 
 /* A column of small numbers by which rows can be found, ordered and grouped without sorting. The

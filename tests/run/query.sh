@@ -60,6 +60,16 @@ SELECT name FROM @ ORDER BY name DESC
 SELECT name FROM @ ORDER BY name COLLATE NOCASE, name LIMIT 30
 SELECT parent_id FROM @ ORDER BY parent_id DESC LIMIT 30
 SELECT track_id FROM @ WHERE name IN (SELECT name FROM @ WHERE id IN (20, 12)) ORDER BY track_id DESC
+select COUNT( * ) as n, Name, avg(dur) a, min(self), max(depth), p50(self), sum( ts - ts ) from @ group by name order by n desc, a limit 7
+SELECT count( * ) AS n, Name, avg(dur) a, min(self), max(depth), p50(self), sum( ts ) FROM @ GROUP BY name ORDER BY n DESC, a LIMIT 7
+SELECT utid, name_id, count(dur), p90(ts), p95(self), p99(self) FROM @ GROUP BY utid, name_id ORDER BY 4 DESC, 1, 2
+SELECT name, track_id, count(*) FROM @ GROUP BY track_id, name ORDER BY count(*), name, track_id
+SELECT track_id, sum(dur) s FROM @ GROUP BY track_id ORDER BY sum(dur)
+SELECT sum(self), min(ts), max(ts), avg(depth) FROM @ GROUP BY name ORDER BY sum(self) DESC, avg(depth) LIMIT 3
+SELECT name, sum(dur) FROM @ GROUP BY name HAVING count(*) > 3 ORDER BY 1
+SELECT name n, count(*) FROM @ GROUP BY name ORDER BY n DESC LIMIT 2
+SELECT name, name_id FROM @ GROUP BY name_id ORDER BY name_id
+SELECT count(*), count(dur) FROM @ GROUP BY utid ORDER BY utid LIMIT 0
 S
 agree_all() { # FILE
 	sed 's/@/slice/g; s/$/;/' "$T/statements" | query --json "$T/$1" >"$T/slices"
@@ -93,6 +103,18 @@ for trace in threads recursion contexts short function; do
 	agree_all "$trace" >"$T/check.log" 2>&1
 	result "$trace: $(wc -l <"$T/statements") statements give what SQLite's own tables give" $? "$T/check.log"
 done
+
+# Groups are computed by threads: as many as there are processors, or one.
+cat >"$T/grouped" <<'S'
+SELECT name, count(*), sum(dur), min(dur), max(self), avg(self), p50(dur), p99(dur) FROM slice GROUP BY name;
+SELECT utid, name, count(*), p95(ts) FROM slice GROUP BY utid, name ORDER BY 3 DESC, 1, 2;
+S
+query --csv "$T/threads" <"$T/grouped" >"$T/all" && query --csv "$T/threads" "SELECT count(*) > 20000 FROM slice" | grep -q '^1$' &&
+	taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" "$BRACE" query --csv "$T/threads" <"$T/grouped" >"$T/one" && cmp "$T/all" "$T/one" &&
+	sed 's/FROM slice/& WHERE 1/' "$T/grouped" | query --csv "$T/threads" >"$T/sqlite" && cmp "$T/all" "$T/sqlite"
+result "threads, one thread and SQLite's own steps give the same groups" $? "$T/err"
+check_that "a table of the user's that is called slice is the one that is asked" test "$(query --csv "$T/recursion" "CREATE TABLE slice AS
+	SELECT 'mine' AS name; SELECT name, count(*) FROM slice GROUP BY name" | tail -n 1)" = mine,1
 
 # The rows themselves.
 sums() { # FILE: name, calls and the sum of self times by report
