@@ -28,7 +28,9 @@ static const char *const statements[] = {
 	"SELECT * FROM process JOIN thread USING (upid)",
 	"SELECT * FROM metadata",
 	"SELECT * FROM slice",
-	"SELECT name, count(*), sum(dur), p99(dur) FROM slice GROUP BY name",
+	"SELECT name, count(*), sum(dur), p99(dur) FROM slice GROUP BY name", /* by groups.c */
+	"SELECT utid, track_id, avg(self), p50(ts), max(depth) FROM slice GROUP BY utid, track_id",
+	"SELECT name, count(*), sum(dur), p99(dur) FROM slice WHERE 1 GROUP BY name",
 	"SELECT * FROM slice WHERE ts > (SELECT min(ts) FROM slice) ORDER BY ts DESC",
 	"SELECT c.id FROM slice p JOIN slice c ON c.parent_id = p.id WHERE p.depth < 2",
 	"SELECT * FROM function",
