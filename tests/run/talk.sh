@@ -21,7 +21,7 @@ shown() { trace-cmd show >"$T/shown" 2>&1; [ "$(grep -cE -- "$1" "$T/shown")" -e
 again() {
 	local f line
 	trace-cmd stop
-	for f in events/{synthetic,uprobes,sched,raw_syscalls}/*/trigger; do
+	for f in events/syscalls/sys_{exit,enter}_openat/trigger events/{synthetic,uprobes,sched,raw_syscalls}/*/trigger; do
 		grep -v '^#' "$f" | sort -r | while read -r line; do echo "!${line% \[*}" >"$f"; done
 	done
 	for f in events/{kprobes,uprobes,synthetic,eprobes}/enable; do [ ! -e "$f" ] || echo 0 >"$f"; done
@@ -36,6 +36,15 @@ export -f ok not_ok result diag skip check_that round shown sqlhist again
 
 cat >"$T/typed" <<'END'
 cd /sys/kernel/tracing || exit 9
+# --- functions
+trace-cmd reset 2>"$T/err"
+trace-cmd list -f ip_rcv >"$T/got" 2>"$T/err"
+grep -qx 'ip_rcv_core' "$T/got"
+result "trace-cmd list -f ip_rcv" $? "$T/got" "$T/err"
+trace-cmd start -p function -l 'ip_rcv*' >"$T/got" 2>&1
+round
+shown ': ip_rcv_core <-' 3 && grep -qx '# tracer: function' "$T/shown"
+result "trace-cmd start -p function -l 'ip_rcv*'" $? "$T/got" "$T/shown"
 # --- kprobes
 trace-cmd reset 2>"$T/err"
 echo 'p:ip_rcv ip_rcv_core skb=$arg1 net=$arg2' > /sys/kernel/tracing/kprobe_events
@@ -79,8 +88,14 @@ if [ $? -eq 0 ]; then
 else
 	skip "its return" "this libc's malloc has a return where no probe fits"
 fi
+! echo "r::malloc $LIBC:$MALLOC ret=%ax" 2>"$T/err" >> /sys/kernel/tracing/uprobe_events && tail -n 3 error_log >"$T/got" &&
+	sed -n '2,3p' "$T/got" | grep -q '^  Command: r::malloc ' && sed -n 3p "$T/got" | grep -q '^ *^$'
+result "r::malloc, in whose place an empty name stands, has an error with a caret" $? "$T/got"
 # --- histograms
 again 2>"$T/err"
+trace-cmd list -e raw_syscalls:sys_enter -F --full >"$T/got" 2>"$T/err"
+grep -qE 'field:long id;.*offset:8;.*size:8;.*signed:1;' "$T/got" && grep -qE 'field:unsigned long args\[6\];.*offset:16;.*size:48;.*signed:0;' "$T/got"
+result "the fields of sys_enter" $? "$T/got" "$T/err"
 echo 'hist:keys=id' > events/raw_syscalls/sys_enter/trigger
 round
 cat events/raw_syscalls/sys_enter/hist >"$T/got"
@@ -110,6 +125,9 @@ again 2>"$T/err"
 echo 'wakeup_lat char name[]; pid_t pid; u64 latency' > synthetic_events
 grep -qE 'field:__data_loc char\[\] name;' events/synthetic/wakeup_lat/format
 result "wakeup_lat" $? events/synthetic/wakeup_lat/format
+trace-cmd list -e synthetic:wakeup_lat -F --full >"$T/got" 2>"$T/err"
+grep -qE 'field:pid_t pid;.*size:4;.*signed:1;' "$T/got" && grep -qE 'field:u64 latency;.*size:8;.*signed:0;' "$T/got"
+result "its fields" $? "$T/got" "$T/err"
 echo 'hist:keys=pid:ts1=common_timestamp.usecs' > events/sched/sched_waking/trigger
 result "the first histogram" $? error_log
 if echo 1 2>/dev/null >events/sched/sched_switch/enable; then
@@ -137,6 +155,9 @@ fi
 # --- event probes
 again 2>"$T/err"
 echo 'e:netdev net/netif_receive_skb dev=+0(+0x10($skbaddr)):string' > dynamic_events
+trace-cmd list -e eprobes -F --full >"$T/got" 2>"$T/err"
+grep -qE '^name: netdev$' "$T/got" && grep -qE 'field:__data_loc char\[\] dev;' "$T/got"
+result "trace-cmd list -e eprobes" $? "$T/got" "$T/err"
 trace-cmd start -e netdev >"$T/got" 2>&1
 round
 shown ': netdev: \(net.netif_receive_skb\) dev="(enp1s0|lo)"$' 3
@@ -160,6 +181,25 @@ sqlhist -e -n sysname 'SELECT start.id, end.prev_pid FROM sys_enter AS start JOI
 	echo 'hist:keys=id.syscall,comm,pid:vals=lat' > events/synthetic/offcpu/trigger &&
 	round && grep -qF '# trigger info: hist:keys=id.syscall,comm,pid:vals=hitcount,lat:sort=hitcount:size=2048 [active]' events/synthetic/offcpu/hist
 result "what system calls block the longest: two chained statements and a histogram" $? "$T/got" "$T/err" error_log
+again 2>"$T/err"
+# Whose files: sqlhist's event has the addresses of names, which an event on it reads when the call has returned.
+OPENED='SELECT start.filename, end.ret FROM sys_enter_openat AS start JOIN sys_exit_openat AS end ON start.common_pid = end.common_pid'
+of_myopen() {
+	trace-cmd list -e myopen -F >"$T/got" 2>"$T/err"
+	grep -qE 'field:u64 filename;.*offset:8;.*size:8;' "$T/got" && grep -qE 'field:s64 ret;.*offset:16;.*size:8;.*signed:1;' "$T/got" &&
+		echo 'e:open synthetic/myopen file=+0($filename):ustring ret=$ret:s64' >> dynamic_events &&
+		trace-cmd start -e open >"$T/got" 2>&1 && round && shown ': open: \(synthetic.myopen\) file=".*" ret=-?[0-9]+$' 2 &&
+		grep -qE ' file="/etc/passwd" ret=[0-9]+$' "$T/shown" && grep -qE ' file="/nonexistent/talk" ret=-2$' "$T/shown"
+}
+sqlhist -e -n myopen "$OPENED" >"$T/got" 2>"$T/err" && of_myopen
+result "sqlhist -e, and an eprobe on its event: names and results of openat" $? "$T/got" "$T/shown" error_log
+again 2>"$T/err"
+if [ -x "$FIXTURES/sqlhist" ]; then
+	"$FIXTURES/sqlhist" myopen "$OPENED" >"$T/echos" 2>"$T/err" && sh "$T/echos" 2>>"$T/err" && of_myopen
+	result "the same by libtracefs's own sqlhist, unmodified" $? "$T/got" "$T/shown" "$T/err"
+else
+	skip "libtracefs's own sqlhist" "libtracefs-dev is not installed"
+fi
 echo "$TAP_N $TAP_FAILED" >"$T/counts"
 END
 timeout -k 5 "$LIMIT" "$BRACE" shell -p "$PID" -- bash "$T/typed" 2>"$T/shell.err" </dev/null
