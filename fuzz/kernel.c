@@ -34,6 +34,10 @@ static const char *const formats[] = {
 	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
 	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
 	"\nprint fmt: \"<-- %ps\", (void *)REC->func\n",
+	"name: function\nID: 1\nformat:\n" COMMON
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\nprint fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
 	"name: print\nID: 5\nformat:\n" COMMON
 	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
@@ -99,20 +103,20 @@ static struct kernel_rings *read_pages(struct kernel_records *records, const uin
 	return rings;
 }
 
-static struct trace_info *new_info(void)
+static struct trace_info *new_info(const char *tracer)
 {
 	struct trace_info *info = trace_info_new();
 
-	info->tracer = mem_strdup("function_graph");
+	info->tracer = mem_strdup(tracer);
 	info->cpus = 2;
 	info->clock.hz = 1000000000;
 	return info;
 }
 
 /* The kernel alone, as brace graph -K prints it. */
-static void print_alone(const uint8_t *data, size_t n)
+static void print_alone(const char *tracer, const uint8_t *data, size_t n)
 {
-	struct trace_info *info = new_info();
+	struct trace_info *info = new_info(tracer);
 	int module = kernel_symbols_add(info, symbols, NULL);
 	struct kernel_records records;
 	struct kernel_rings *rings;
@@ -203,7 +207,7 @@ static void add_program(struct trace_info *info)
 static void print_merged(const uint8_t *data, size_t n)
 {
 	static const struct source_ops ops = { next_event, close_nothing };
-	struct trace_info *info = new_info();
+	struct trace_info *info = new_info("function_graph");
 	struct words_source w = { .source = { .ops = &ops, .info = info } };
 	struct thread_runs runs = { 0 };
 	struct kernel_records records;
@@ -240,7 +244,8 @@ static void print_merged(const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	print_alone(data, n);
+	print_alone("function_graph", data, n);
+	print_alone("function", data, n);
 	print_merged(data, n);
 	return 0;
 }

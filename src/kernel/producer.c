@@ -23,7 +23,9 @@ void kernel_record_add(struct thread_runs *runs, const struct event *e)
 	const bool entry = e->kind == EVENT_ENTRY;
 	struct cpu_record record = {
 		.tsc = e->tsc, .thread = e->thread, .cpu = e->cpu, .payload = words,
-		.type = entry ? RECORD_EVENT_KERNEL_ENTRY : RECORD_EVENT_KERNEL_EXIT,
+		.type = entry                   ? RECORD_EVENT_KERNEL_ENTRY
+			: e->kind == EVENT_CALL ? RECORD_EVENT_KERNEL_CALL
+						: RECORD_EVENT_KERNEL_EXIT,
 		.n = entry ? 1 : 2,
 	};
 

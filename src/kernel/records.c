@@ -58,7 +58,11 @@ static int call_format(struct kernel_call_format *to, const struct event_format 
 		.calltime = offset_of(e, "calltime", 8),
 		.rettime = offset_of(e, "rettime", 8),
 	};
-	if (to->func && to->depth)
+	if (!strcmp(e->name, "function")) {
+		to->func = offset_of(e, "ip", 8);
+		to->caller = offset_of(e, "parent_ip", 8);
+	}
+	if (to->func && (to->depth || to->caller))
 		return 0;
 	return err_set(err, EINVAL,
 		       "this kernel's format of ftrace:%s is not known to this version of brace",
@@ -78,6 +82,8 @@ int kernel_records_format(struct kernel_records *r, const char *system, const ch
 		error = call_format(&r->entry, e, err);
 	} else if (ftrace && !strcmp(e->name, "funcgraph_exit")) {
 		error = call_format(&r->exit, e, err);
+	} else if (ftrace && !strcmp(e->name, "function")) {
+		error = call_format(&r->call, e, err);
 	} else if (e->id <= ID_MAX) {
 		uint32_t index = r->first_event + (uint32_t)r->info->events.n;
 
@@ -120,23 +126,35 @@ static uint64_t u64_at(const uint8_t *data, uint16_t offset)
 	return v;
 }
 
-/* Fills in the function, its depth and, of a return, how long it took. */
+/* The address that a call returns to, or a return's own time. */
+static uint64_t value_of(struct kernel_records *r, const struct kernel_call_format *f,
+			 const struct kernel_page_record *record)
+{
+	uint64_t caller = f->caller ? u64_at(record->data, f->caller) : 0;
+
+	if (caller && r->used)
+		kernel_used_note(r->used, kernel_symbols_at(r->used->all, caller));
+	if (f->rettime && f->calltime)
+		return u64_at(record->data, f->rettime) - u64_at(record->data, f->calltime);
+	return caller;
+}
+
+/* Fills in the function, its depth and its value. */
 static bool call_event(struct kernel_records *r, const struct kernel_call_format *f,
 		       const struct kernel_page_record *record, struct event *out)
 {
-	int32_t depth;
+	int32_t depth = 0;
 
 	if (record->n < f->bytes)
 		return false;
-	memcpy(&depth, record->data + f->depth, sizeof(depth));
+	if (f->depth)
+		memcpy(&depth, record->data + f->depth, sizeof(depth));
 	out->flags = EVENT_KERNEL;
 	out->fn = kernel_symbols_at(functions_of(r), u64_at(record->data, f->func));
 	if (r->used)
 		kernel_used_note(r->used, out->fn);
 	out->count = depth < 0 ? 0 : (uint64_t)depth;
-	if (f->rettime && f->calltime)
-		out->value = u64_at(record->data, f->rettime) -
-			     u64_at(record->data, f->calltime);
+	out->value = value_of(r, f, record);
 	return out->fn != 0;
 }
 
@@ -187,6 +205,9 @@ bool kernel_records_event(struct kernel_records *r, uint16_t cpu,
 	} else if (r->exit.id && id == r->exit.id) {
 		out->kind = EVENT_EXIT;
 		is = call_event(r, &r->exit, record, out);
+	} else if (r->call.id && id == r->call.id) {
+		out->kind = EVENT_CALL;
+		is = call_event(r, &r->call, record, out);
 	} else {
 		is = trace_event(r, id, record, out);
 	}

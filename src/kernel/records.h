@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From the bytes of a kernel record to an event of the trace (trace/event.h): calls and returns of
- * function_graph, and events by their formats. Records may be damaged (the fuzz target's are): what
- * does not fit its format is no event. One thread at a time. */
+ * function_graph, calls of function, and events by their formats. Records may be damaged (the fuzz
+ * target's are): what does not fit its format is no event. One thread at a time. */
 #pragma once
 #include "kernel/pages.h"
 #include "kernel/symbols.h"
@@ -12,13 +12,16 @@
 #define KERNEL_NAMELESS "<...>"
 
 /* Offsets of a format's fields; 0: it has none. */
-struct kernel_call_format { uint32_t id; uint16_t bytes, func, depth, calltime, rettime; };
+struct kernel_call_format {
+	uint32_t id;
+	uint16_t bytes, func, depth, calltime, rettime, caller;
+};
 
 struct kernel_records {
 	struct trace_info *info;
 	uint32_t image;                /* the kernel's in info->images */
 	uint32_t first_event;          /* index of the kernel's first event in the trace */
-	struct kernel_call_format entry, exit;
+	struct kernel_call_format entry, exit, call; /* call: of the tracer `function` */
 	uint32_t module;               /* without `used`: index in info->modules */
 	struct kernel_used *used;      /* or NULL */
 	VEC(uint32_t) events;          /* by id: 1 + index in info->events; 0: none */
@@ -34,8 +37,8 @@ struct kernel_records {
 void kernel_records_init(struct kernel_records *r, struct trace_info *info, uint32_t module,
 			 struct kernel_used *used);
 void kernel_records_free(struct kernel_records *r);
-/* Takes in the `format` file of an event; those of ftrace:funcgraph_entry and funcgraph_exit are
- * the calls'. 0, or -EINVAL and *err. */
+/* Takes in the `format` file of an event; those of ftrace:funcgraph_entry, funcgraph_exit and
+ * function are the calls'. 0, or -EINVAL and *err. */
 int kernel_records_format(struct kernel_records *r, const char *system, const char *text,
 			  struct err *err);
 /* Makes an event of a record of this CPU; *out is valid until the next call. False: it is none. A

@@ -232,8 +232,8 @@ void kernel_used_renumber(const struct kernel_used *u, uint64_t *words, size_t n
 		const uint64_t w = words[at];
 		const enum record_event type = record_type(w);
 
-		if (record_kind(w) == RECORD_EVENT &&
-		    (type == RECORD_EVENT_KERNEL_ENTRY || type == RECORD_EVENT_KERNEL_EXIT))
+		if (record_kind(w) == RECORD_EVENT && type >= RECORD_EVENT_KERNEL_ENTRY &&
+		    type <= RECORD_EVENT_KERNEL_CALL)
 			words[at + 1] = (words[at + 1] & ~(uint64_t)RECORD_ID_MAX) |
 					u->ids.at[words[at + 1] & RECORD_ID_MAX];
 	}

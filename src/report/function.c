@@ -158,6 +158,8 @@ static struct place callee_of(const struct function_printer *p, const struct eve
 
 static struct place caller_of(const struct function_printer *p, const struct event *e)
 {
+	if (e->kind == EVENT_CALL && e->flags & EVENT_KERNEL)
+		return place_at(p->info, image_of(p, e), e->value, e->value, e->tsc);
 	return place_of_site(p->info, image_of(p, e), e->site, e->tsc);
 }
 
@@ -299,7 +301,10 @@ static void print_verbose_context(struct function_printer *p, const struct event
 static void print_caller(struct function_printer *p, const struct event *e)
 {
 	uint32_t image = image_of(p, e);
-	uint32_t id = site_caller(p->info, sites_map(&p->sites, image), image, e->site, e->tsc);
+	uint32_t id = e->flags & EVENT_KERNEL
+			      ? FN_NONE
+			      : site_caller(p->info, sites_map(&p->sites, image), image, e->site,
+					    e->tsc);
 
 	if (id == FN_NONE || option_on(p, OPTION_SYM_OFFSET) || option_on(p, OPTION_SYM_ADDR)) {
 		struct place caller = caller_of(p, e);

@@ -71,6 +71,9 @@ enum record_event {
 	/* 2 or more words: site | (bytes + 1) << 32, where 0 is a string that could not be read;
 	 * rax; the string's bytes. A RECORD_EXIT of a call that returned a string */
 	RECORD_EVENT_EXIT = 16,
+	/* 2 words: function; the address that it returns to. A call that the kernel's tracer
+	 * `function` told, whose return is not known */
+	RECORD_EVENT_KERNEL_CALL = 17,
 	/* From here on an event of the program's: TRACE + its number in the session, below
 	 * RECORD_TRACES. Payload: its record as its `format` says, from offset 8 on, zeros up to
 	 * a word. docs/events.md */
@@ -184,7 +187,7 @@ static inline int record_is_call(uint64_t word)
 		return record_kind(word) != RECORD_EXIT;
 	return type == RECORD_EVENT_CALL || type == RECORD_EVENT_SPAN ||
 	       type == RECORD_EVENT_ENTRY_ONLY || type == RECORD_EVENT_HANDLER ||
-	       type == RECORD_EVENT_KERNEL_ENTRY;
+	       type == RECORD_EVENT_KERNEL_ENTRY || type == RECORD_EVENT_KERNEL_CALL;
 }
 
 /* Returns the full TSC of `word`, given a full TSC at most 2^39 cycles before or after it. */

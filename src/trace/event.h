@@ -46,7 +46,8 @@ enum event_call_flags {
 	EVENT_FLOAT = 1, EVENT_TEXT = 2,
 	EVENT_VALUE = 8,        /* EXIT, SPAN: `value` is known */
 	/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count;
-	 * EXIT: value: nanoseconds by the kernel's measure */
+	 * EXIT: value: nanoseconds by the kernel's measure. CALL: value: the address it returns
+	 * to */
 	EVENT_KERNEL = 16,
 	EVENT_HANDLER = 64,     /* ENTRY: of a signal's handler, which the kernel called */
 	/* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the arguments, as EVENT_TRACE's */

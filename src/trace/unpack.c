@@ -118,6 +118,14 @@ static bool unpack_kernel_exit(struct unpack *u, const uint64_t *payload, struct
 	return true;
 }
 
+/* value is the address that the function returns to: the kernel has no numbered call sites. */
+static bool unpack_kernel_call(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	kernel_function(e, EVENT_CALL, payload[0] & RECORD_ID_MAX);
+	e->value = payload[1];
+	return true;
+}
+
 /* Written by the store, not by programs: so many records are missing before the next one. */
 static bool unpack_lost(struct unpack *u, const uint64_t *payload, struct event *e)
 {
@@ -219,6 +227,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_HANDLER, 1, unpack_handler },
 	{ RECORD_EVENT_KERNEL_ENTRY, 1, unpack_kernel_entry },
 	{ RECORD_EVENT_KERNEL_EXIT, 2, unpack_kernel_exit },
+	{ RECORD_EVENT_KERNEL_CALL, 2, unpack_kernel_call },
 	{ RECORD_EVENT_ARGUMENTS, 1, unpack_arguments },
 	{ RECORD_EVENT_EXIT, 2, unpack_exit },
 	{ RECORD_STORE_LOST, 1, unpack_lost },
