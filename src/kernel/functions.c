@@ -159,6 +159,35 @@ int kernel_functions_each(const char *top, bool all,
 	return e;
 }
 
+static bool stop_at_match(void *context, const struct kernel_function *f)
+{
+	const char **pattern = context;
+
+	if (!glob_match(*pattern, f->name))
+		return true;
+	*pattern = NULL;
+	return false;
+}
+
+/* The kernel empties a list before it looks at what is to be in it. */
+int kernel_functions_check(const char *top, const char *text, struct err *err)
+{
+	char *word = mem_strndup(text, strcspn(text, " \n"));
+	const char *pattern = word;
+	int e = 0;
+
+	/* A module's, or the number of a line of available_filter_functions: the kernel's own
+	 * grammar. */
+	if (*word && !strchr(word, ':') && word[strspn(word, "0123456789")])
+		e = kernel_functions_each(top, false, stop_at_match, &pattern, err);
+	else
+		pattern = NULL;
+	if (!e && pattern)
+		e = kernel_functions_explain(top, text, err);
+	free(word);
+	return e;
+}
+
 /* --- a text that the kernel does not take ------------------------------------------------- */
 
 /* Looks for the functions that a pattern might mean. */

@@ -18,5 +18,9 @@ struct kernel_function {
 int kernel_functions_each(const char *top, bool all,
 			  bool (*each)(void *context, const struct kernel_function *f),
 			  void *context, struct err *err);
+/* Looks whether a text for set_ftrace_filter or its like names a function that can be traced,
+ * before it is written: the kernel empties the list first. 0, or -errno and *err, as
+ * kernel_functions_explain(). */
+int kernel_functions_check(const char *top, const char *text, struct err *err);
 /* Says why the kernel takes a text for set_ftrace_filter or its like not: -EINVAL and *err. */
 int kernel_functions_explain(const char *top, const char *text, struct err *err);

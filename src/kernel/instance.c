@@ -21,14 +21,17 @@
 #include "kernel/functions.h"
 #include "kernel/tracefs.h"
 
+#define CLOCK "x86-tsc"
 #define NAME_PREFIX "brace-"
 #define NAME_SHARED "-graph"
+#define NAME_SESSION "session"
 #define REMOVE_TRIES 50
 #define REMOVE_WAIT_NS 20000000
 
 struct kernel_instance {
 	char *top, *dir;
-	int lock;        /* the directory, locked */
+	bool made;       /* by this process */
+	int lock;        /* the directory, locked; -1: not yet, or a session */
 	bool shared;     /* shared files may have been written */
 };
 
@@ -100,16 +103,20 @@ static int check_shared(const char *top, struct err *err)
 	return e;
 }
 
-static int make_directory(struct kernel_instance *i, struct err *err)
+static int make_directory(struct kernel_instance *i, const char *who, struct err *err)
 {
 	int e = mkdir(i->dir, 0700) < 0 ? errno : 0;
 
 	if (e == EEXIST)
-		return err_set(err, EEXIST,
-			       "%s was left by another brace that had this process id: brace reset -k removes it",
-			       i->dir);
+		return err_set(err, EEXIST, "%s %s: brace reset -k removes it", i->dir, who);
 	if (e)
 		return err_set(err, e, "cannot make %s: %s", i->dir, strerror(e));
+	i->made = true;
+	return 0;
+}
+
+static int lock_directory(struct kernel_instance *i, struct err *err)
+{
 	i->lock = open(i->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (i->lock < 0 || flock(i->lock, LOCK_EX | LOCK_NB) < 0)
 		return err_set(err, errno, "cannot lock %s: %s", i->dir, strerror(errno));
@@ -118,12 +125,27 @@ static int make_directory(struct kernel_instance *i, struct err *err)
 
 static int set_up(struct kernel_instance *i, struct err *err)
 {
-	int e = make_directory(i, err);
+	int e = make_directory(i, "was left by another brace that had this process id", err);
+
+	if (!e)
+		e = lock_directory(i, err);
+	if (!e)
+		e = kernel_instance_write(i, "tracing_on", "0", false, err);
+	if (!e)
+		e = kernel_instance_write(i, "trace_clock", CLOCK, false, err);
+	return e;
+}
+
+/* Without pause-on-trace a reader of `trace` that is traced itself makes what it reads, without
+ * end. */
+static int set_up_session(struct kernel_instance *i, struct err *err)
+{
+	int e = make_directory(i, "is there already", err);
 
 	if (!e)
 		e = kernel_instance_write(i, "tracing_on", "0", false, err);
 	if (!e)
-		e = kernel_instance_write(i, "trace_clock", "x86-tsc", false, err);
+		e = kernel_instance_write(i, "trace_options", "pause-on-trace", false, err);
 	return e;
 }
 
@@ -136,7 +158,10 @@ static void free_instance(struct kernel_instance *i)
 	free(i);
 }
 
-int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *err)
+/* name: behind the prefix; set_up makes the directory. */
+static int open_instance(const char *name, bool shared,
+			 int (*make)(struct kernel_instance *i, struct err *err),
+			 struct kernel_instance **out, struct err *err)
 {
 	struct kernel_instance *i = mem_zalloc(sizeof(*i));
 	int e;
@@ -150,15 +175,58 @@ int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *
 		return e;
 	}
 	i->shared = shared;
-	i->dir = mem_printf("%s/instances/" NAME_PREFIX "%d%s", i->top, (int)getpid(),
+	i->dir = mem_printf("%s/instances/" NAME_PREFIX "%s%s", i->top, name,
 			    shared ? NAME_SHARED : "");
-	e = set_up(i, err);
+	e = make(i, err);
 	if (e)
 		kernel_instance_close(i, NULL);
 	else
 		*out = i;
 	return e;
 }
+
+int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *err)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	return open_instance(pid, shared, set_up, out, err);
+}
+
+int kernel_instance_begin_session(bool shared, struct kernel_instance **out, struct err *err)
+{
+	return open_instance(NAME_SESSION, shared, set_up_session, out, err);
+}
+
+int kernel_instance_find_session(struct kernel_instance **out, struct err *err)
+{
+	static const char *const names[] = { NAME_SESSION, NAME_SESSION NAME_SHARED };
+	struct kernel_instance *i = mem_zalloc(sizeof(*i));
+	int e;
+
+	i->lock = -1;
+	e = kernel_tracefs_find(&i->top, err);
+	for (size_t k = 0; k < 2 && !e; k++) {
+		free(i->dir);
+		i->dir = mem_printf("%s/instances/" NAME_PREFIX "%s", i->top, names[k]);
+		i->shared = k;
+		if (kernel_tracefs_has(i->dir, "tracing_on")) {
+			*out = i;
+			return 0;
+		}
+	}
+	free_instance(i);
+	return e ? e : err_set(err, ENOENT,
+			       "the kernel has no session of brace's: brace start -k begins one");
+}
+
+void kernel_instance_leave(struct kernel_instance *i)
+{
+	if (i)
+		free_instance(i);
+}
+
+bool kernel_instance_may_share(const struct kernel_instance *i) { return i->shared; }
 
 /* --- writing ---------------------------------------------------------------------------- */
 
@@ -180,6 +248,17 @@ static int no_graph(const struct kernel_instance *i, struct err *err)
 		       u.release);
 }
 
+/* By another clock the kernel's records could not be placed among a program's. */
+static int no_clock(struct err *err)
+{
+	struct utsname u;
+
+	uname(&u);
+	return err_set(err, ENOTSUP,
+		       "this kernel (%s) has no clock " CLOCK " for its records, by which brace places them: it takes Linux 3.10 on x86; brace start -k uses the kernel's own clock",
+		       u.release);
+}
+
 static int refused(const struct kernel_instance *i, const char *file, const char *text, int e,
 		   struct err *err)
 {
@@ -188,6 +267,8 @@ static int refused(const struct kernel_instance *i, const char *file, const char
 	if ((!strncmp(file, "set_ftrace_", 11) || !strncmp(file, "set_graph_", 10)) &&
 	    e == -EINVAL)
 		return kernel_functions_explain(i->top, text, err);
+	if (!strcmp(file, "trace_clock"))
+		return no_clock(err);
 	if (!strcmp(file, "set_event"))
 		return err_at(err, -e, text, 0,
 			      "the kernel has no such event; %s/available_events lists them",
@@ -249,7 +330,7 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err)
 
 	if (!i)
 		return 0;
-	if (i->lock >= 0) {
+	if (i->made) {
 		undo(i->top, i->dir, i->shared);
 		e = remove_directory(i->dir);
 	}
@@ -262,7 +343,7 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err)
 
 /* --- what others left ------------------------------------------------------------------- */
 
-/* "brace-123" or "brace-123-graph"; false: another's instance. */
+/* "brace-123" or "brace-123-graph"; the session's has pid 0; false: another's instance. */
 static bool read_name(const char *name, pid_t *pid, bool *shared)
 {
 	char *end;
@@ -270,6 +351,10 @@ static bool read_name(const char *name, pid_t *pid, bool *shared)
 
 	if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0)
 		return false;
+	*pid = 0;
+	*shared = !strcmp(name, NAME_PREFIX NAME_SESSION NAME_SHARED);
+	if (*shared || !strcmp(name, NAME_PREFIX NAME_SESSION))
+		return true;
 	n = strtol(name + strlen(NAME_PREFIX), &end, 10);
 	*shared = !strcmp(end, NAME_SHARED);
 	*pid = (pid_t)n;
@@ -312,7 +397,7 @@ static void reset_one(const char *top, const char *name, struct kernel_leftover 
 	if (tracer)
 		tracer[strcspn(tracer, "\n")] = '\0';
 	l->name = name;
-	l->living = is_locked(dir) || is_brace(l->pid);
+	l->living = is_locked(dir) || (l->pid && is_brace(l->pid));
 	kernel_tracefs_lines(dir, "set_event", count_line, &l->events);
 	if (!l->living) {
 		undo(top, dir, shared);

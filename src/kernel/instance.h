@@ -14,6 +14,15 @@ struct kernel_instance;
 /* Makes it, with recording off and the clock x86-tsc. shared: files will be written that the kernel
  * has once for all. 0, or -errno and *err; then nothing is left. */
 int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *err);
+/* Makes the session of brace start -k, `brace-session` or `brace-session-graph`, which stays when
+ * brace ends; its clock is the kernel's own. -EEXIST: there is one. */
+int kernel_instance_begin_session(bool shared, struct kernel_instance **out, struct err *err);
+/* Finds it. 0, or -errno and *err; -ENOENT: there is none. */
+int kernel_instance_find_session(struct kernel_instance **out, struct err *err);
+/* Frees i, and leaves the instance as it is. NULL is fine. */
+void kernel_instance_leave(struct kernel_instance *i);
+/* Whether files may be written that the kernel has once for all. */
+bool kernel_instance_may_share(const struct kernel_instance *i);
 /* Its directory, and the one above all instances; they are its own. */
 const char *kernel_instance_dir(const struct kernel_instance *i);
 const char *kernel_instance_top(const struct kernel_instance *i);
@@ -32,13 +41,13 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err);
 /* The report of kernel_instances_reset() about one instance, valid during the callback. */
 struct kernel_leftover {
 	const char *name;       /* "brace-123" */
-	pid_t pid;
+	pid_t pid;              /* 0: the session of brace start -k */
 	bool living;            /* a brace that runs: left alone */
 	const char *tracer;     /* what it was set to */
 	unsigned events;        /* events that were on */
 	int error;              /* positive errno: it could not be removed; 0: it is gone */
 };
-/* Removes what dead processes of brace left, and nothing else. Calls `each` for every instance of a
- * brace. Returns how many there were; or -errno and *err. */
+/* Removes what dead processes of brace left, and the session, and nothing else. Calls `each` for
+ * every instance of a brace. Returns how many there were; or -errno and *err. */
 int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
 			   void *context, struct err *err);

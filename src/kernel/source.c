@@ -3,12 +3,8 @@
  * the kernel alone, and by producer.c beside programs, on the thread that takes records. */
 #include "kernel/source.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kernel/names.h"
 #include "kernel/symbols.h"
@@ -46,53 +42,6 @@ struct kernel_used *kernel_source_used(struct kernel_source *s)
 	return s->uses ? &s->used : NULL;
 }
 
-/* --- whose records ------------------------------------------------------------------------ */
-
-static int follow_thread(struct kernel_source *s, const char *tid, struct err *err)
-{
-	int e = kernel_instance_write(s->instance, "set_ftrace_pid", tid, true, err);
-
-	return e ? e : kernel_instance_write(s->instance, "set_event_pid", tid, true, err);
-}
-
-/* The kernel's lists have threads. */
-static int follow_threads(struct kernel_source *s, pid_t pid, struct err *err)
-{
-	char *path = mem_printf("/proc/%d/task", (int)pid);
-	DIR *dir = opendir(path);
-	struct dirent *d;
-	int e = dir ? 0 : err_set(err, ESRCH, "there is no process %d", (int)pid);
-
-	while (!e && (d = readdir(dir)))
-		if (*d->d_name != '.')
-			e = follow_thread(s, d->d_name, err);
-	if (dir)
-		closedir(dir);
-	free(path);
-	return e;
-}
-
-/* The options come first: what a listed thread starts is listed, too. */
-int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err)
-{
-	int e = kernel_instance_write(s->instance, "trace_options", "function-fork", false, err);
-
-	if (!e)
-		e = kernel_instance_write(s->instance, "trace_options", "event-fork", false, err);
-	return e ? e : follow_threads(s, pid, err);
-}
-
-int kernel_source_follow_others(struct kernel_source *s, struct err *err)
-{
-	char pid[16];
-	int e;
-
-	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	e = kernel_instance_write(s->instance, "set_ftrace_notrace_pid", pid, false, err);
-	return e ? e
-		 : kernel_instance_write(s->instance, "set_event_notrace_pid", pid, false, err);
-}
-
 /* --- what is to be known to read records -------------------------------------------------- */
 
 static int add_format(struct kernel_source *s, const char *system, const char *event,
@@ -109,7 +58,7 @@ static int add_format(struct kernel_source *s, const char *system, const char *e
 
 static int add_formats(struct kernel_source *s, struct err *err)
 {
-	static const char *const own[] = { "funcgraph_entry", "funcgraph_exit", "print",
+	static const char *const own[] = { "funcgraph_entry", "funcgraph_exit", "function", "print",
 					   "kernel_stack", "user_stack" };
 	char *events = kernel_tracefs_read(kernel_instance_dir(s->instance), "set_event");
 	char *rest = events, *line;

@@ -10,20 +10,15 @@ struct kernel_source;
 /* Makes the instance, with recording off. shared: files will be written that the kernel has once
  * for all. 0, or -errno and *err; then nothing is left. */
 int kernel_source_open(bool shared, struct kernel_source **out, struct err *err);
-/* Its own, for settings. */
+/* Its own, for settings and tasks (tasks.h). */
 struct kernel_instance *kernel_source_instance(struct kernel_source *s);
-/* Records what the kernel does for the process's threads, and for all that they start. 0, or -errno
- * and *err. */
-int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err);
-/* Records everything but what the kernel does for the calling process. */
-int kernel_source_follow_others(struct kernel_source *s, struct err *err);
 /* Reads the kernel's symbols and formats. info gets the kernel's image,
  * threads and events; it outlives s. used: functions are added to info when records name them, by
  * kernel_source_take(); otherwise all at once. first_event: the index of the kernel's first event.
  * After the settings, since the events that are on are known then. 0, or -errno and *err. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err);
-/* Begins to record. While nobody is followed, the kernel records everybody. */
+/* Begins to record. */
 int kernel_source_start(struct kernel_source *s, struct err *err);
 /* With `used`; otherwise NULL. */
 struct kernel_used *kernel_source_used(struct kernel_source *s);

@@ -171,8 +171,20 @@ static const struct option kernel_options[] = {
 	END
 };
 
+/* Of commands about the session that brace start -k begins. */
+static const struct option session_kernel_options[] = {
+	{ 'k', "kernel", NULL, "the kernel's session, of brace start -k (root)", set_flag, TO(kernel) },
+	END
+};
+
+/* start and set: as with -K, options are the kernel's. */
+static const struct option settings_kernel_options[] = {
+	{ 'k', "kernel", NULL, "the kernel's own tracing, which goes on without brace (root)", set_flag, TO(kernel_alone) },
+	END
+};
+
 static const struct option reset_kernel_options[] = {
-	{ 'k', "kernel", NULL, "remove what a brace that died has left in the kernel's tracing (root)",
+	{ 'k', "kernel", NULL, "end the session of brace start -k, and remove what a brace that died has left in the kernel's tracing (root)",
 	  set_flag, TO(kernel) },
 	END
 };
@@ -636,25 +648,26 @@ const struct command commands[] = {
 	  TABLES(shell_options, SETTINGS, outside_options), true, 0, -1, cmd_shell },
 	{ "start", "[PROGRAM [ARGUMENT]... | -p PID]",
 	  "Trace in the background; without PROGRAM, set options and go on",
-	  TABLES(session_options, process_options, SETTINGS, start_options, outside_options), true, 0,
-	  -1, cmd_start, true },
+	  TABLES(settings_kernel_options, session_options, process_options, SETTINGS, start_options,
+		 outside_options), true, 0, -1, cmd_start, true },
 	{ "stop", "", "Stop recording; what was recorded stays, and so does the session",
-	  TABLES(session_options), false, 0, 0, cmd_stop },
-	{ "restart", "", "Record again", TABLES(session_options), false, 0, 0, cmd_restart },
+	  TABLES(session_kernel_options, session_options), false, 0, 0, cmd_stop },
+	{ "restart", "", "Record again", TABLES(session_kernel_options, session_options), false, 0, 0,
+	  cmd_restart },
 	{ "show", "[FILE]", "Print what was recorded, or another of ftrace's files",
-	  TABLES(session_options, screen_options), false, 0, 1, cmd_show },
+	  TABLES(session_kernel_options, session_options, screen_options), false, 0, 1, cmd_show },
 	{ "stream", "", "Print what is recorded as it comes, and take it away",
 	  TABLES(session_options, screen_options), false, 0, 0, cmd_stream },
 	{ "extract", "", "Write what was recorded to a trace file",
 	  TABLES(extract_options, session_options), false, 0, 0, cmd_extract },
 	{ "snapshot", "", "Put what was recorded aside, or print what was",
 	  TABLES(snapshot_options, session_options, screen_options), false, 0, 0, cmd_snapshot },
-	{ "clear", "", "Throw away what was recorded", TABLES(session_options), false, 0, 0,
-	  cmd_clear },
-	{ "set", "", "Change settings while programs run", TABLES(session_options, SETTINGS), false,
-	  0, 0, cmd_set },
-	{ "stat", "", "Tell how a session is set", TABLES(session_options, screen_options), false,
-	  0, 0, cmd_stat },
+	{ "clear", "", "Throw away what was recorded", TABLES(session_kernel_options, session_options),
+	  false, 0, 0, cmd_clear },
+	{ "set", "", "Change settings while programs run",
+	  TABLES(settings_kernel_options, session_options, SETTINGS), false, 0, 0, cmd_set },
+	{ "stat", "", "Tell how a session is set",
+	  TABLES(session_kernel_options, session_options, screen_options), false, 0, 0, cmd_stat },
 	{ "reset", "", "End a session: programs are as they were",
 	  TABLES(session_options, reset_kernel_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",

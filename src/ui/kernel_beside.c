@@ -3,6 +3,7 @@
  * of its own, which has the options that begin with `k:`. */
 #include "ui/kernel_beside.h"
 
+#include "kernel/tasks.h"
 #include "ui/kernel_run.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
@@ -12,7 +13,7 @@
 static int follow_new(void *context, pid_t pid, struct err *err)
 {
 	struct kernel_beside *b = context;
-	int e = kernel_source_follow(b->source, pid, err);
+	int e = kernel_tasks_follow(kernel_source_instance(b->source), pid, err);
 
 	return e ? e : kernel_source_start(b->source, err);
 }
@@ -22,7 +23,7 @@ static int follow_all(struct kernel_beside *b, const struct invocation *inv, str
 	int e = 0;
 
 	for (size_t i = 0; i < inv->pids.n && !e; i++)
-		e = kernel_source_follow(b->source, inv->pids.at[i], err);
+		e = kernel_tasks_follow(kernel_source_instance(b->source), inv->pids.at[i], err);
 	return e || !inv->pids.n ? e : kernel_source_start(b->source, err);
 }
 

@@ -211,8 +211,12 @@ static void say_leftover(void *context, const struct kernel_leftover *l)
 		    (int)l->pid);
 		return;
 	}
-	say("brace: %s was left by process %d (tracer %s, %u event%s): ", l->name, (int)l->pid,
-	    l->tracer ? l->tracer : "unknown", l->events, l->events == 1 ? "" : "s");
+	if (l->pid)
+		say("brace: %s was left by process %d", l->name, (int)l->pid);
+	else
+		say("brace: %s is the session of brace start -k", l->name);
+	say(" (tracer %s, %u event%s): ", l->tracer ? l->tracer : "unknown", l->events,
+	    l->events == 1 ? "" : "s");
 	if (!l->error) {
 		say("removed\n");
 		return;

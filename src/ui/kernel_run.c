@@ -13,6 +13,7 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "image/describe.h"
+#include "kernel/tasks.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
@@ -62,14 +63,15 @@ static void describe_run(struct kernel_run *k)
 /* Which tasks are recorded: the program and what it starts, or processes, or all but brace. */
 static int choose_tasks(struct kernel_run *k, struct err *err)
 {
+	struct kernel_instance *instance = kernel_source_instance(k->source);
 	int e = 0;
 
 	if (!k->program.pid && !k->inv->pids.n)
-		return kernel_source_follow_others(k->source, err);
+		return kernel_tasks_follow_others(instance, err);
 	if (k->program.pid)
-		e = kernel_source_follow(k->source, k->program.pid, err);
+		e = kernel_tasks_follow(instance, k->program.pid, err);
 	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
-		e = kernel_source_follow(k->source, k->inv->pids.at[i], err);
+		e = kernel_tasks_follow(instance, k->inv->pids.at[i], err);
 	return e;
 }
 

@@ -188,20 +188,20 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 {
 	const struct tracer *t = inv->settings.tracer;
 
-	if (strcmp(t->name, "function_graph") != 0 && strcmp(t->name, "nop") != 0)
+	/* The other rows of the table measure by threads of brace's own. */
+	if (t->measures)
 		return err_set(err, ENOTSUP,
-			       "-K records with the tracer function_graph, or events alone (nop)");
+			       "of the kernel brace records with the tracers function_graph and function, or events alone (nop)");
 	if (inv->verbose)
 		invocation_show_write(&(struct setting_write){ NULL, "current_tracer", t->name,
 							       false });
 	return kernel_instance_write(i, "current_tracer", t->name, false, err);
 }
 
-int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err)
+static int write_all(struct invocation *inv, struct kernel_instance *i, struct err *err)
 {
 	const char *event = NULL;
-	int e = settings_write(&inv->settings, "current_tracer", invocation_usual_tracer(inv),
-			       false, err);
+	int e = 0;
 
 	for (size_t k = 0; k < inv->writes.n && !e; k++) {
 		const struct setting_write *w = &inv->writes.at[k];
@@ -217,5 +217,26 @@ int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, str
 		if (e)
 			e = name_option(w->option, err);
 	}
+	return e;
+}
+
+int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err)
+{
+	int e = settings_write(&inv->settings, "current_tracer", invocation_usual_tracer(inv),
+			       false, err);
+
+	if (!e)
+		e = write_all(inv, i, err);
 	return e ? e : write_tracer(inv, i, err);
+}
+
+int kernel_settings_change(struct invocation *inv, struct kernel_instance *i, struct err *err)
+{
+	bool named = false;
+	int e = write_all(inv, i, err);
+
+	for (size_t k = 0; k < inv->writes.n; k++)
+		named |= inv->writes.at[k].file &&
+			 !strcmp(inv->writes.at[k].file, "current_tracer");
+	return e || !named ? e : write_tracer(inv, i, err);
 }

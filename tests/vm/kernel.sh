@@ -151,8 +151,8 @@ run 125 graph -K -L libc -- true
 check '-L' has 'the kernel has no libraries'
 run 125 graph -K -e 'p:mine vfs_read' -- true
 check '-e with a definition' has 'defines none'
-run 125 graph -K -t function -- true
-check '-t function' has 'records with the tracer function_graph'
+run 125 graph -K -t osnoise -- true
+check '-t osnoise' has 'with the tracers function_graph and function'
 run 125 graph -K --mode block -- true
 check '--mode block' has 'does not wait for the reader'
 run 127 graph -K -l vfs_read -- /nonexistent

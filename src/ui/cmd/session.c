@@ -15,6 +15,7 @@
 #include "instance/messenger.h"
 #include "tree/instance.h"
 #include "ui/kernel_commands.h"
+#include "ui/kernel_session.h"
 #include "ui/background.h"
 #include "ui/commands.h"
 #include "ui/say.h"
@@ -79,7 +80,11 @@ static int serve_session(void *arg, int told, struct err *err)
 int cmd_start(struct invocation *inv)
 {
 	struct err err;
-	int e = background_check(inv, inv->n_operands && !inv->pids.n ? inv->operands : NULL);
+	int e;
+
+	if (inv->kernel_alone)
+		return kernel_session_start(inv);
+	e = background_check(inv, inv->n_operands && !inv->pids.n ? inv->operands : NULL);
 
 	if (e)
 		return e;
@@ -93,6 +98,21 @@ int cmd_start(struct invocation *inv)
 	return e ? say_error(&err) : 0;
 }
 
+/* --- a file of the session, or, with -k, of the kernel's ------------------------------ */
+
+static int session_cat(const struct invocation *inv, const char *file, char **text, struct err *err)
+{
+	return inv->kernel ? kernel_session_cat(file, text, err)
+			   : ask_cat(inv->session, file, text, err);
+}
+
+static int session_echo(const struct invocation *inv, const char *file, const char *text,
+			struct err *err)
+{
+	return inv->kernel ? kernel_session_echo(file, text, err)
+			   : ask_echo(inv->session, file, text, false, err);
+}
+
 /* --- writes ------------------------------------------------------------------------- */
 
 int cmd_set(struct invocation *inv)
@@ -103,6 +123,8 @@ int cmd_set(struct invocation *inv)
 		say("brace: set needs an option that says what to set; `brace set --help` lists them\n");
 		return EXIT_BRACE;
 	}
+	if (inv->kernel_alone)
+		return kernel_session_set(inv);
 	return session_set(inv, &err) ? say_error(&err) : 0;
 }
 
@@ -110,7 +132,7 @@ static int write_one(struct invocation *inv, const char *file, const char *text)
 {
 	struct err err;
 
-	return ask_echo(inv->session, file, text, false, &err) ? say_error(&err) : 0;
+	return session_echo(inv, file, text, &err) ? say_error(&err) : 0;
 }
 
 /* Each is one write to a file of the session's tree. */
@@ -137,7 +159,7 @@ static int show_file(struct invocation *inv, const char *file, bool graph)
 	struct err err;
 	char *text;
 
-	if (ask_cat(inv->session, file, &text, &err))
+	if (session_cat(inv, file, &text, &err))
 		return say_error(&err);
 	screen_open(&o, inv, SCREEN_PAGED, graph ? paint_graph : NULL);
 	out_str(&o.text, text);
@@ -225,12 +247,15 @@ static const struct { const char *title, *file, *unless; } facts[] = {
 };
 
 /* A text of several lines begins on a line of its own. */
-static int print_fact(struct screen *o, const char *session, size_t i, struct err *err)
+static int print_fact(struct screen *o, const struct invocation *inv, size_t i, struct err *err)
 {
 	char *text;
-	int e = ask_cat(session, facts[i].file, &text, err);
+	int e = session_cat(inv, facts[i].file, &text, err);
 	size_t lines = 0;
 
+	/* The kernel has no such setting. */
+	if (e == -ENODATA)
+		return 0;
 	if (e)
 		return e;
 	for (const char *c = text; *c; c++)
@@ -250,7 +275,7 @@ int cmd_stat(struct invocation *inv)
 
 	screen_open(&o, inv, SCREEN_PAGED, NULL);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !e; i++)
-		e = print_fact(&o, inv->session, i, &err);
+		e = print_fact(&o, inv, i, &err);
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the instance's lists of threads. Called on brace's one thread, before recording begins. */
+#include "kernel/tasks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static int follow_thread(struct kernel_instance *i, const char *tid, struct err *err)
+{
+	int e = kernel_instance_write(i, "set_ftrace_pid", tid, true, err);
+
+	return e ? e : kernel_instance_write(i, "set_event_pid", tid, true, err);
+}
+
+/* The kernel's lists have threads. */
+static int follow_threads(struct kernel_instance *i, pid_t pid, struct err *err)
+{
+	char *path = mem_printf("/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	struct dirent *d;
+	int e = dir ? 0 : err_set(err, ESRCH, "there is no process %d", (int)pid);
+
+	while (!e && (d = readdir(dir)))
+		if (*d->d_name != '.')
+			e = follow_thread(i, d->d_name, err);
+	if (dir)
+		closedir(dir);
+	free(path);
+	return e;
+}
+
+/* The options come first: what a listed thread starts is listed, too. */
+int kernel_tasks_follow(struct kernel_instance *i, pid_t pid, struct err *err)
+{
+	int e = kernel_instance_write(i, "trace_options", "function-fork", false, err);
+
+	if (!e)
+		e = kernel_instance_write(i, "trace_options", "event-fork", false, err);
+	return e ? e : follow_threads(i, pid, err);
+}
+
+int kernel_tasks_follow_others(struct kernel_instance *i, struct err *err)
+{
+	char pid[16];
+	int e;
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	e = kernel_instance_write(i, "set_ftrace_notrace_pid", pid, false, err);
+	return e ? e
+		 : kernel_instance_write(i, "set_event_notrace_pid", pid, false, err);
+}

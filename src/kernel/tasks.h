@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose work the kernel records in an instance. As long as nobody is named, it records for
+ * everybody. */
+#pragma once
+#include "kernel/instance.h"
+
+/* Records what the kernel does for the process's threads, and for all that they start. 0, or -errno
+ * and *err. */
+int kernel_tasks_follow(struct kernel_instance *i, pid_t pid, struct err *err);
+/* Records everything but what the kernel does for the calling process. 0, or -errno and *err. */
+int kernel_tasks_follow_others(struct kernel_instance *i, struct err *err);
