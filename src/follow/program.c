@@ -429,7 +429,7 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 static void take_registers(struct follow_program *p, const struct call_step *s,
 			   const struct call_record *r, struct program_call *c)
 {
-	const struct follow_program_wish *wish = p->wish;
+	const struct follow_recording *wish = &p->wish->recording;
 
 	for (uint32_t i = 0; i < FOLLOW_ARGUMENTS; i++)
 		if ((wish->nth == i || wish->nth == FOLLOW_ARGUMENTS) &&

@@ -10,10 +10,6 @@
 
 struct follow_program_wish {
 	struct follow_recording recording;
-	/* recording.type NULL: calls that have this number in the argument `nth`, from 0 on, or
-	 * FOLLOW_ARGUMENTS: in any */
-	uint32_t nth;
-	uint64_t value;
 	const char *const *ends; /* functions in which objects end, NULL-terminated; globs */
 	bool by_identity;
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What is recorded of a program's calls that take followed objects. image/objects.c plans it when a
  * program is set up, and follow/program.c reads it: the prototype of each watched function says
- * what it has. Only calls of functions that take the type are recorded, all of these, and which of
- * them belong to an object is decided by the reader. */
+ * what it has. Only calls of functions that take the type are recorded, and which of them belong to
+ * an object is decided by the reader. Where the call alone tells, the program leaves out others. */
 #pragma once
+#include <stdbool.h>
+
 #include "follow/wire.h"
 
 struct follow_recording {
@@ -11,6 +13,12 @@ struct follow_recording {
 	 * which numbers are passed are recorded, of all functions. */
 	const char *type;
 	const struct follow_plan *plan;
+	/* calls whose arguments fail the plan's tests belong to no object */
+	bool by_field;
+	/* without a type: the number that is looked for, in this argument from 0 on, or in any
+	 * (FOLLOW_ARGUMENTS) */
+	uint32_t nth;
+	uint64_t value;
 };
 
 /* Parameters of the prototypes. Each argument that points to the type is one of the first two

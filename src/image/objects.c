@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "image/modules.h"
+#include "image/object_conditions.h"
 #include "sym/arguments.h"
 
 #define OBJECTS_MOST 4u /* arguments of one function that point to the type */
@@ -133,21 +134,18 @@ static uint32_t fetch_object(struct object_program *o, const struct prototype *p
 }
 
 /* The function's parameters that point to the type and can be found. */
-struct object_values {
-	struct fetch_insn insns[OBJECTS_MOST][ARGUMENT_VALUE_INSNS];
-	uint32_t n_insns[OBJECTS_MOST], n;
-};
+struct object_values { struct object_place at[OBJECTS_MOST]; uint32_t n; };
 
 static void find_objects(const struct sym_arguments *known, struct object_values *out)
 {
 	out->n = 0;
 	for (uint32_t i = 0; i < known->places.n && out->n < OBJECTS_MOST; i++) {
-		uint32_t n = 0;
+		struct object_place *to = &out->at[out->n];
 
+		to->n = 0;
 		if (known->places.at[i].object && known->places.at[i].kind != SYM_PLACE_NOWHERE)
-			n = arguments_fetch_value(known, i, out->insns[out->n]);
-		out->n_insns[out->n] = n;
-		out->n += n != 0;
+			to->n = arguments_fetch_value(known, i, to->insns);
+		out->n += to->n != 0;
 	}
 }
 
@@ -168,7 +166,7 @@ static bool make_plan(const struct sym_arguments *known, const struct object_val
 	fits = prototype_parse(out->prototype, &p) && p.fixed + objects * plan->n_shown *
 						       FOLLOW_TEXT < FETCH_RECORD_MAX;
 	for (uint32_t i = 0; fits && i < objects; i++)
-		at = fetch_object(o, &p, at, values->insns[i], values->n_insns[i]);
+		at = fetch_object(o, &p, at, values->at[i].insns, values->at[i].n);
 	fits = fits && !o->full;
 	if (fits) {
 		out->bytes = (uint32_t)(sizeof(*out->program) + o->n * sizeof(o->code[0]));
@@ -184,18 +182,28 @@ static bool make_plan(const struct sym_arguments *known, const struct object_val
 	return fits;
 }
 
+/* Where control leaves a stack the agent has to be told of every call, and Go's arguments lie
+ * elsewhere. */
+static bool may_leave_out(const struct module *mod, uint32_t i)
+{
+	return !mod->hooks->entries[i].leaves && mod->hooks->language != SYM_LANG_GO;
+}
+
 /* False: no argument that points to the type can be found. */
-static bool plan_function(const struct sym_arguments *known, const struct follow_plan *plan,
-			  struct argument_plan *out)
+static bool plan_function(const struct module *mod, const struct sym_arguments *known,
+			  const struct follow_recording *wish, struct argument_plan *out)
 {
 	struct object_values *values = mem_zalloc(sizeof(*values));
-	bool made = false;
+	uint32_t objects;
 
 	find_objects(known, values);
-	for (uint32_t objects = values->n; objects && !made; objects--)
-		made = make_plan(known, values, objects, plan, out);
+	objects = values->n;
+	while (objects && !make_plan(known, values, objects, wish->plan, out))
+		objects--;
+	if (objects && wish->by_field && may_leave_out(mod, out->function))
+		object_conditions_make(values->at, objects, wish->plan, &out->condition);
 	free(values);
-	return made;
+	return objects;
 }
 
 /* --- a module --------------------------------------------------------------------------------- */
@@ -251,7 +259,7 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 		if (!arguments_is_traced(mod, i))
 			continue;
 		known = sym_arguments_at(&list, mod->hooks->functions[i].vaddr);
-		if (known && plan_function(known, wish->plan, &plan)) {
+		if (known && plan_function(mod, known, wish, &plan)) {
 			*vec_add(&mod->arguments.at) = plan;
 			count.watched++;
 		} else {
@@ -264,7 +272,7 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 }
 
 /* All functions, by their registers. */
-static void plan_any(struct modules *m, struct module *mod)
+static void plan_any(struct modules *m, struct module *mod, const struct follow_recording *wish)
 {
 	for (uint32_t i = 0; i < mod->hooks->n; i++) {
 		struct argument_plan plan = { .function = i };
@@ -272,6 +280,8 @@ static void plan_any(struct modules *m, struct module *mod)
 		if (!arguments_is_traced(mod, i))
 			continue;
 		arguments_plan_registers(&plan, "?");
+		if (may_leave_out(mod, i))
+			object_conditions_by_value(wish->nth, wish->value, &plan.condition);
 		*vec_add(&mod->arguments.at) = plan;
 		m->wished.objects.takes++;
 		m->wished.objects.watched++;
@@ -285,5 +295,5 @@ void objects_plan(struct modules *m, struct module *mod, const struct follow_rec
 	if (wish->type)
 		plan_takers(m, mod, wish);
 	else
-		plan_any(m, mod);
+		plan_any(m, mod, wish);
 }

@@ -319,9 +319,10 @@ static int run_following(struct program_following *f)
 
 	f->heading = f->expression.by_value ? mem_strdup("object")
 					    : mem_printf("struct %s", f->expression.type);
-	f->wish.recording = (struct follow_recording){ f->type, &f->plan };
-	f->wish.nth = f->expression.nth;
-	f->wish.value = f->expression.value;
+	f->wish.recording = (struct follow_recording){
+		.type = f->type, .plan = &f->plan, .by_field = !f->wish.by_identity,
+		.nth = f->expression.nth, .value = f->expression.value,
+	};
 	f->wish.ends = inv->ends.at;
 	inv->settings.follows = &f->wish.recording;
 	return stream_run(inv, &use, f);

@@ -48,6 +48,8 @@ for level in 0 2; do
 			gdb_calls "$T/clients$level" $by >"$T/truth"
 			[ -s "$T/truth" ] && diff "$T/truth" "$T/calls" >"$T/differences"
 			result "by $by: the calls at which gdb stops, gcc -O$level" $? "$T/differences"
+		[ $by = identity ] ||
+			check "by field: other calls leave no record, gcc -O$level" grep -q "^brace: $(wc -l <"$T/calls") calls recorded; lost: 0 records" "$T/err"
 		else
 			skip "by $by: the calls at which gdb stops, gcc -O$level" "there is no gdb"
 		fi
