@@ -15,6 +15,7 @@
 #include "trace/tracks.h"
 
 #define OBJECTS_MOST 65536u
+#define ADDRESS_LEAST 4096u
 #define OBJECTS_OF_CALL 8u
 #define RECORD_MOST 512u     /* bytes */
 #define ERRORS_FROM (-4095ull)
@@ -391,7 +392,8 @@ static void take_argument(struct follow_program *p, const struct call_step *s,
 	struct follow_event e;
 	uint8_t why, first;
 
-	if (c->n == OBJECTS_OF_CALL || has_object(c, object))
+	/* A NULL of a derived class leads to its base behind 0. */
+	if (object < ADDRESS_LEAST || c->n == OBJECTS_OF_CALL || has_object(c, object))
 		return;
 	why = why_followed(p, space, object, s->thread, has_passed, &first);
 	if (!why)

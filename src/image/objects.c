@@ -136,6 +136,17 @@ static uint32_t fetch_object(struct object_program *o, const struct prototype *p
 /* The function's parameters that point to the type and can be found. */
 struct object_values { struct object_place at[OBJECTS_MOST]; uint32_t n; };
 
+/* Of a derived class: the object is the base in it. False: the pointer is not in a register, and
+ * the base is not what it points to. */
+static bool lead_to_base(struct object_place *to, int32_t at)
+{
+	if (at && (to->n != 1 || to->insns[0].op != FETCH_REG))
+		return false;
+	if (at)
+		to->insns[0].value += at;
+	return true;
+}
+
 static void find_objects(const struct sym_arguments *known, struct object_values *out)
 {
 	out->n = 0;
@@ -145,7 +156,7 @@ static void find_objects(const struct sym_arguments *known, struct object_values
 		to->n = 0;
 		if (known->places.at[i].object && known->places.at[i].kind != SYM_PLACE_NOWHERE)
 			to->n = arguments_fetch_value(known, i, to->insns);
-		out->n += to->n != 0;
+		out->n += to->n && lead_to_base(to, known->places.at[i].object_at);
 	}
 }
 

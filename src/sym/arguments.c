@@ -202,7 +202,7 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 							 text);
 	free(a->takes);
 	a->takes = more;
-	place.object = w->structure && dwarf_type_leads_to(die, w->structure);
+	place.object = w->structure && dwarf_type_leads_to(die, w->structure, &place.object_at);
 	if (text)
 		*vec_add(&a->places) = place;
 	free(text);
@@ -257,6 +257,7 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 {
 	struct sym_arguments a = { .vaddr = entry, .takes = mem_strdup("") };
 	Dwarf_Die type;
+	int32_t at;
 
 	if (!dwarf_type_plain(function, &type))
 		a.returns = mem_strdup("v");
@@ -265,7 +266,7 @@ static void read_function(const struct arguments_walk *w, struct dwarf_walk *wal
 	if (!a.returns)
 		a.returns = mem_strdup("?");
 	a.hidden = returns_hidden(function);
-	a.gives = w->structure && dwarf_type_leads_to(function, w->structure);
+	a.gives = w->structure && dwarf_type_leads_to(function, w->structure, &at) && !at;
 	read_parameters(w, walk, &a, function);
 	if (lacks_parameter(&a)) {
 		struct arguments_walk again = *w;
@@ -286,12 +287,13 @@ static bool takes_structure(const struct arguments_walk *w, struct dwarf_walk *w
 	struct type_scopes counted = { 0 };
 	bool takes = false;
 	Dwarf_Die child;
+	int32_t at;
 	int r = dwarf_child(function, &child);
 
 	for (; !takes && r == 0 && dwarf_walk_spend(walk, WORK_A_PARAMETER);
 	     r = type_next(&counted, &child))
 		takes = dwarf_tag(&child) == DW_TAG_formal_parameter &&
-			dwarf_type_leads_to(&child, w->structure);
+			dwarf_type_leads_to(&child, w->structure, &at);
 	return takes;
 }
 

@@ -19,7 +19,10 @@ struct sym_place {
 	 * it on the stack, and else which words are in vector registers (bits). 0 words: of none */
 	uint8_t words, floats;
 	bool memory;
-	bool object;              /* it points to the structure that was asked for */
+	/* it points to the structure that was asked for, or to a class derived from it, in which it
+	 * lies so many bytes further on */
+	bool object;
+	int32_t object_at;
 };
 
 struct sym_arguments {
@@ -48,7 +51,8 @@ typedef bool sym_wanted(void *context, uint64_t vaddr);
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
 		       unsigned depth, struct sym_arguments_list *out, struct err *err);
 /* Works like sym_arguments_read(), for the functions with a parameter that points or refers to the
- * structure or typedef of this name, wherever it is: `places` says which are. */
+ * structure or typedef of this name, or to a class derived from it, wherever it is: `places` says
+ * which are. */
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
 			 struct sym_arguments_list *out, struct err *err);
 /* The entry of the function at a vaddr; NULL: not known. */

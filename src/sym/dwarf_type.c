@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define DEEPEST 24          /* types behind types */
+#define BASES_MOST 64u      /* bases of a class, with theirs, that are looked at */
+#define OFFSET_MOST (1 << 20)
 
 static bool is_qualifier(int tag)
 {
@@ -59,21 +61,49 @@ static bool is_pointer(int tag)
 	       tag == DW_TAG_rvalue_reference_type;
 }
 
-bool dwarf_type_leads_to(Dwarf_Die *die, const char *name)
+/* Whether the class has the name, or a base that has it, which lies at *at. Bases stand before
+ * members; where a virtual one lies is not known. work: classes that may still be looked at. */
+static bool is_or_derives(Dwarf_Die *class, const char *name, unsigned *work, int32_t *at)
 {
+	const char *is = dwarf_diename(class);
+	Dwarf_Die child, base;
+	int r;
+
+	*at = 0;
+	if (is && !strcmp(is, name))
+		return true;
+	if (!dwarf_type_is_class(class))
+		return false;
+	r = dwarf_child(class, &child);
+	for (; r == 0 && *work && dwarf_tag(&child) == DW_TAG_inheritance;
+	     r = dwarf_siblingof(&child, &child)) {
+		Dwarf_Attribute attr;
+		Dwarf_Word offset;
+
+		--*work;
+		if (dwarf_formudata(dwarf_attr(&child, DW_AT_data_member_location, &attr),
+				    &offset) || offset > OFFSET_MOST ||
+		    !dwarf_type_plain(&child, &base) || !is_or_derives(&base, name, work, at))
+			continue;
+		*at += (int32_t)offset;
+		return *at <= OFFSET_MOST;
+	}
+	return false;
+}
+
+bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at)
+{
+	unsigned work = BASES_MOST;
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 
 	if (!dwarf_type_plain(die, &type) || !is_pointer(dwarf_tag(&type)))
 		return false;
 	for (int i = 0; i < DEEPEST; i++) {
-		const char *is;
-
 		if (!dwarf_formref_die(dwarf_attr_integrate(&type, DW_AT_type, &attr), &type))
 			return false;
-		is = dwarf_diename(&type);
-		if ((dwarf_type_is_class(&type) || dwarf_tag(&type) == DW_TAG_typedef) && is &&
-		    !strcmp(is, name))
+		if ((dwarf_type_is_class(&type) || dwarf_tag(&type) == DW_TAG_typedef) &&
+		    is_or_derives(&type, name, &work, at))
 			return true;
 		if (!is_qualifier(dwarf_tag(&type)))
 			return false;

@@ -15,8 +15,9 @@ uint64_t dwarf_type_bytes(Dwarf_Die *type);
 bool dwarf_type_is_char(Dwarf_Die *type);
 /* True for structures, classes and unions. */
 bool dwarf_type_is_class(Dwarf_Die *type);
-/* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name. */
-bool dwarf_type_leads_to(Dwarf_Die *die, const char *name);
+/* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name, or to
+ * a class derived from it. *at: bytes from what is pointed to, to the structure in it. */
+bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at);
 /* DW_ATE_...; 0: not known. */
 unsigned dwarf_type_encoding(Dwarf_Die *type);
 /* Number of elements of an array's dimension, 0 the outermost. False: it has no such dimension.

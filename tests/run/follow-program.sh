@@ -140,6 +140,24 @@ CC
 	"$BRACE" follow 'class shop::Client.fd==2' -o "$T/text" -- "$T/shop" 2>"$T/err"
 	check "this, const & and &&" grep -qx 'brace: 1 object, 3 calls, 3 returned' "$T/err"
 	check "an exception leaves a call" grep -qE '(read|shop::Client::read).*unwound' "$T/text"
+	# a class is followed through what takes one derived from it, by the base in it
+	cat >"$T/base.cc" <<'CC'
+struct Tag { long tag = 7; };
+struct Base { int fd = 0; };
+struct Derived : Tag, Base { long own = 1; __attribute__((noinline)) long use(long n) { asm volatile(""); return n + own; } };
+struct Further : Derived { char name[8]; };
+__attribute__((noinline)) int look(const Base *b) { asm volatile(""); return b ? b->fd : 0; }
+__attribute__((noinline)) int take(Further &f) { asm volatile(""); return look(&f); }
+__attribute__((noinline)) int other(Tag *t, Derived *d) { asm volatile(""); return (int)t->tag + look(d); }
+int main() { Further a, b; a.fd = 1; b.fd = 2; return take(a) + take(b) + (int)b.use(3) + other(&a, &b) + other(&b, nullptr) - 23; }
+CC
+	g++ -g -O1 -o "$T/base" "$T/base.cc"
+	for by in field identity; do
+		follow 'struct Base.fd==2' --by $by --mode block -- "$T/base"
+		[ "$(calls_of "$T/json" | paste -sd' ')" = "take look Derived::use other look" ]
+		result "a base class, in what takes a derived one, by $by" $? "$T/json"
+	done
+	check "functions that take a derived class are counted" grep -qE '^brace: [0-9]+ of [0-9]+ functions that take a struct Base watched' "$T/err"
 else
 	skip "C++" "there is no g++"
 fi
