@@ -3,6 +3,7 @@
  * ends nothing. Called on brace's thread. */
 #include "follow/presets.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,11 @@ static char *of_file(const char *path, struct err *err)
 /* The mark that iptables and SO_MARK set. */
 static char *of_packet(const char *mark, struct err *err)
 {
+	if (!isdigit((unsigned char)*mark)) {
+		err_set(err, ENOTSUP,
+			"packet: takes the mark of packets, a number: expressions of pcap ('tcp port 80') are not translated; mark the packets that you mean (ping -m, nft ... meta mark set), or follow their connection (connection:PORT)");
+		return NULL;
+	}
 	return mem_printf("struct sk_buff.mark==%s", mark);
 }
 

@@ -13,6 +13,8 @@ struct follow_recording {
 	 * which numbers are passed are recorded, of all functions. */
 	const char *type;
 	const struct follow_plan *plan;
+	/* functions that take it may come with a library that is not loaded yet */
+	bool later;
 	/* calls whose arguments fail the plan's tests belong to no object */
 	bool by_field;
 	/* without a type: the number that is looked for, in this argument from 0 on, or in any

@@ -158,7 +158,8 @@ int image_check_mapped(struct image *im, struct err *err);
 /* After patching: fails if look-ups of unwinders are not in place, without which a process may not
  * be traced. -EAGAIN and *err if one was in use, else -EPERM. */
 int image_check_look_ups(const struct image *im, struct err *err);
-/* Fails a plan that hooks nothing: -EINVAL, and *err says why and what to do. */
+/* Fails a plan that hooks nothing: -EINVAL, and *err says why and what to do. 0: what is to be
+ * hooked may come with a library. */
 int image_none_selected(const struct image *im, const struct settings *settings, struct err *err);
 void image_close(struct image *im); /* frees all but the update */
 void image_module_free(struct trace_module *m);

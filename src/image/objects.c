@@ -29,6 +29,8 @@ void objects_count_add(struct object_count *total, const struct object_count *mo
 int objects_none_watched(const struct object_count *c, const struct follow_recording *wish,
 			 struct err *err)
 {
+	if (wish->later && !c->takes)
+		return 0;
 	if (!wish->type)
 		return err_set(err, EINVAL, "no function can be watched: brace list --why tells of each");
 	if (!c->takes)

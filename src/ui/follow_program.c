@@ -28,6 +28,7 @@ struct program_following {
 	struct follow_output output;
 	struct run_monitor *monitor;
 	uint64_t max_depth;
+	bool later;               /* the type is of a file that -L names */
 	char *type, *heading;     /* as functions have it; "struct client" */
 };
 
@@ -78,6 +79,26 @@ static int look_into_libraries(struct program_following *f, const struct librari
 	return e;
 }
 
+/* Libraries that the program loads later are known if -L names their files. */
+static int look_into_named(struct program_following *f, struct err *err)
+{
+	const struct invocation *inv = f->inv;
+	int e = -ENOENT;
+
+	for (size_t i = 0; i < inv->writes.n && e == -ENOENT; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+		const bool named = w->file && !strcmp(w->file, "set_ftrace_module");
+		struct sym_module *m;
+
+		if (!named || !strchr(w->text, '/') || sym_open(w->text, &m, NULL))
+			continue;
+		e = look_into(f, m, err);
+		f->later = e == 0;
+		sym_close(m);
+	}
+	return e;
+}
+
 /* libraries: filled only if the program itself does not have it. */
 static int look_into_program(struct program_following *f, const char *path,
 			     struct libraries *libraries, struct err *err)
@@ -103,6 +124,15 @@ static int without_types(struct err *err)
 		       why.text);
 }
 
+/* No file that is known now has the type. */
+static int may_come_later(struct err *err)
+{
+	struct err why = *err;
+
+	return err_set(err, ENOENT, "%.300s; if the program loads its library later, name the file: -L ./plugin.so",
+		       why.text);
+}
+
 /* Finds the type, and where its fields are. 0, or -errno and *err. */
 static int find_type(struct program_following *f, struct err *err)
 {
@@ -122,12 +152,14 @@ static int find_type(struct program_following *f, struct err *err)
 	if (e == -ENOENT)
 		e = look_into_libraries(f, &libraries, err);
 	libraries_free(&libraries);
+	if (e == -ENOENT)
+		e = look_into_named(f, err);
 	if (e == -ENOENT && !err->code)
 		return err_set(err, ENOENT, "process %d has no file with functions",
 			       (int)inv->pids.at[0]);
 	if (e == -ENOENT && err->code == ENODATA)
 		return without_types(err);
-	return e;
+	return e == -ENOENT ? may_come_later(err) : e;
 }
 
 /* --- the command line ------------------------------------------------------------------- */
@@ -142,10 +174,10 @@ static int take_max_depth(struct program_following *f, struct err *err)
 	for (size_t i = 0; i < inv->writes.n && !e; i++) {
 		struct setting_write w = inv->writes.at[i];
 
-		if (w.file || strcmp(w.option->file, "max_graph_depth"))
+		if (!w.file || strcmp(w.file, "max_graph_depth"))
 			inv->writes.at[kept++] = w;
 		else
-			e = settings_write(&inv->settings, w.option->file, w.text, false, err);
+			e = settings_write(&inv->settings, w.file, w.text, false, err);
 	}
 	inv->writes.n = kept;
 	f->max_depth = inv->settings.max_graph_depth;
@@ -163,8 +195,8 @@ static int write_settings(struct invocation *inv, bool by_value, struct err *err
 	int e = set_retval(inv, &retval, NULL, err);
 
 	for (size_t i = 0; i < inv->writes.n; i++)
-		named |= !inv->writes.at[i].file &&
-			 !strcmp(inv->writes.at[i].option->file, "set_ftrace_module");
+		named |= inv->writes.at[i].file &&
+			 !strcmp(inv->writes.at[i].file, "set_ftrace_module");
 	return e || named || by_value ? e : set_setting(inv, &modules, "*", err);
 }
 
@@ -320,7 +352,8 @@ static int run_following(struct program_following *f)
 	f->heading = f->expression.by_value ? mem_strdup("object")
 					    : mem_printf("struct %s", f->expression.type);
 	f->wish.recording = (struct follow_recording){
-		.type = f->type, .plan = &f->plan, .by_field = !f->wish.by_identity,
+		.type = f->type, .plan = &f->plan, .later = f->later,
+		.by_field = !f->wish.by_identity,
 		.nth = f->expression.nth, .value = f->expression.value,
 	};
 	f->wish.ends = inv->ends.at;

@@ -108,6 +108,9 @@ static void knows_presets(void **state)
 	struct follow_preset p;
 	struct err err;
 
+	assert_int_equal(follow_preset_read("packet:tcp port 80", &p, &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "expressions of pcap"));
+	follow_preset_free(&p);
 	assert_int_equal(follow_preset_read("packet:7", &p, &err), 0);
 	assert_string_equal(p.text, "struct sk_buff.mark==7");
 	follow_preset_ends(&p, "sk_buff");

@@ -75,6 +75,9 @@ result "a condition behind a pointer, with a sign" $? "$T/json"
 follow 'client.fd==17' -l 'a*' -l parse -n answer --by field -- "$T/clients2"
 check "-l and -n" grep -qx 'brace: 1 of 7 functions that take a struct client watched; not watched: 6 not chosen' "$T/err"
 
+follow 'client.fd==17' --by field --max-depth 1 --mode block -o "$T/text" -- "$T/clients2"
+check "--max-depth: the graph alone is cut, all calls are counted" grep -qx 'brace: 1 object, 4 calls, 4 returned' "$T/err"
+
 # --- faults
 refuses() { # NAME STATUS WORDS COMMAND...
 	"${@:4}" >"$T/out" 2>"$T/err"
@@ -124,6 +127,22 @@ waits "$T/clients2"
 attached 'client.fd==2017'
 [ "$(calls_of "$T/json" | paste -sd' ')" = "handle parse answer measure answer drop parse" ]
 result "attached, by the field" $? "$T/json"
+
+# --- a type that only a library has, which is loaded later: -L names its file
+cat >"$T/plugin.c" <<'CC'
+struct plugin { long number; };
+__attribute__((noinline)) long work(struct plugin *p) { __asm__ volatile(""); return p->number; }
+long run(void) { struct plugin a = { 1 }, b = { 2 }; return work(&a) + work(&b) + work(&b); }
+CC
+cat >"$T/host.c" <<'CC'
+#include <dlfcn.h>
+int main(int argc, char **argv) { void *l = dlopen(argv[1], RTLD_NOW); return l ? (int)((long (*)(void))dlsym(l, "run"))() - 5 : 1; }
+CC
+gcc -g -O0 -shared -fPIC -o "$T/plugin.so" "$T/plugin.c" && gcc -g -o "$T/host" "$T/host.c" -ldl
+refuses "a type of a library that is loaded later" 125 'if the program loads its library later' "$BRACE" follow 'struct plugin.number==2' -- "$T/host" "$T/plugin.so"
+follow 'struct plugin.number==2' -L "$T/plugin.so" --by field --mode block -- "$T/host" "$T/plugin.so"
+[ "$(calls_of "$T/json" | paste -sd' ')" = "work work" ]
+result "-L with its file finds it" $? "$T/err"
 
 # --- C++: this, references, namespaces; a call that an exception leaves
 if type -P g++ >/dev/null; then
