@@ -44,6 +44,35 @@ static void read_threads(struct store_reader *r)
 	}
 }
 
+/* Reads what comes from the middle on, as --from does: from where the file says that it can. */
+static void read_later(struct store_reader *r)
+{
+	struct store_part part = { 0 };
+	struct store_start *start;
+	uint64_t first, last;
+	struct source *source;
+	struct event e;
+	struct err err;
+
+	if (!store_range(r, &first, &last))
+		return;
+	part.start = start = store_start_at(r, first + (last - first) / 2);
+	source = store_source_part(r, &part);
+	for (int i = 0; i < EVENTS_MOST && source->ops->next(source, &e, &err) > 0; i++)
+		if (e.thread >= store_info(r)->threads.n)
+			abort();
+	source->ops->close(source);
+	for (uint32_t t = 0; t < store_info(r)->threads.n; t++) {
+		struct store_cursor *c = store_cursor_open_at(r, t, start);
+		struct event events[64];
+
+		for (int i = 0; c && i < 100 && store_cursor_next(c, events, 64, &err) > 0; i++)
+			;
+		store_cursor_close(c);
+	}
+	store_start_free(start);
+}
+
 /* Asks the info for names and sites by any id, as the commands do. */
 static void use_info(const struct trace_info *info)
 {
@@ -84,6 +113,7 @@ static void read_file(const uint8_t *p, size_t n)
 	use_info(store_info(r));
 	read_merged(r);
 	read_threads(r);
+	read_later(r);
 	store_close(r);
 }
 

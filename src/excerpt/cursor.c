@@ -20,7 +20,7 @@ struct excerpt_cursor {
 static int look(struct excerpt *x, uint32_t thread, struct event *events, struct call_bits *bits,
 		struct err *err)
 {
-	struct store_cursor *inner = store_cursor_open(x->reader, thread);
+	struct store_cursor *inner = store_cursor_open_at(x->reader, thread, x->start);
 	struct excerpt_reading e;
 	int n = 0;
 
@@ -45,7 +45,7 @@ struct excerpt_cursor *excerpt_cursor_open(struct excerpt *x, uint32_t thread)
 	struct call_bits bits = { 0 };
 
 	if (thread < x->threads.n && x->threads.at[thread])
-		inner = store_cursor_open(x->reader, thread);
+		inner = store_cursor_open_at(x->reader, thread, x->start);
 	if (!inner)
 		return NULL;
 	c = mem_zalloc(sizeof(*c));

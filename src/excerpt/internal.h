@@ -27,6 +27,7 @@ struct excerpt {
 	struct store_reader *reader;
 	const struct trace_info *info;
 	uint64_t from, to;          /* both included */
+	struct store_start *start;  /* what was open at `from`; or NULL */
 	bool clip;
 	bool graph;                 /* only calls in one of -g */
 	bool nests;                 /* records are of calls, not of entries alone */

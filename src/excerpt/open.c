@@ -116,6 +116,8 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 	e = e ? e : excerpt_find_threads(x, err);
 	e = e ? e : excerpt_find_functions(x, err);
 	if (!e) {
+		/* Where records stand alone, nothing is open. */
+		x->start = x->nests ? store_start_at(r, x->from) : NULL;
 		*out = x;
 		return 0;
 	}
@@ -138,5 +140,6 @@ void excerpt_close(struct excerpt *x)
 	vec_free(&x->threads);
 	vec_free(&x->readers);
 	free(x->cpus);
+	store_start_free(x->start);
 	free(x);
 }

@@ -24,6 +24,7 @@ static struct source *open_inner(const struct excerpt *x)
 {
 	const struct store_part part = {
 		.wants = wants_thread, .arg = x, .from_tsc = x->nests ? 0 : x->from,
+		.start = x->start,
 	};
 
 	return store_source_part(x->reader, &part);

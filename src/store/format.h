@@ -28,6 +28,7 @@ enum packet_type {
 	PACKET_INFO = 1,    /* items of trace_info: info.h */
 	PACKET_RECORDS = 2, /* words of one thread: columns.h */
 	PACKET_INDEX = 3,   /* where the other packets are; the last of the file */
+	PACKET_EFFECTS = 4,  /* what packets of records do to stacks: effects.h */
 };
 
 /* Facts about a run of records that a reader needs before it decodes the run. */
@@ -49,7 +50,7 @@ struct packet_header {
 	uint16_t type;
 	uint16_t size;      /* of this header, with its checksum */
 	uint32_t payload;   /* bytes that follow it */
-	uint32_t raw;       /* info, index: bytes of the payload when decompressed */
+	uint32_t raw;       /* all others: bytes of the payload when decompressed */
 	uint32_t crc;       /* checksum of the payload */
 	struct packet_records records; /* PACKET_RECORDS only */
 };

@@ -14,6 +14,7 @@
 #include "base/heap.h"
 #include "shared/record.h"
 #include "store/reader.h"
+#include "store/effects.h"
 
 #define SPARE_MAX 64
 #define BUDGET (8u << 20) /* words decoded and waiting: 64 MiB */
@@ -29,6 +30,8 @@ struct merge_lane {
 	/* never falls: a thread's events keep their order whatever their stamps */
 	uint64_t key;
 	struct call_arguments *arguments; /* of the thread's next call, or NULL */
+	const struct thread_start *start; /* or NULL */
+	struct start_told told;
 	bool ready;         /* `event` is the next one; otherwise a packet must be loaded first */
 	struct event event;
 };
@@ -95,6 +98,7 @@ static void give_room_back(struct store_merge *m, struct merge_lane *lane)
 static bool begin_packets(struct store_merge *m, uint32_t thread, struct thread_packets *out)
 {
 	const struct store_part *part = &m->part;
+	const struct thread_start *start = store_start_of(part->start, thread);
 
 	if (part->wants && !part->wants(part->arg, thread))
 		return false;
@@ -103,7 +107,27 @@ static bool begin_packets(struct store_merge *m, uint32_t thread, struct thread_
 	while (out->next < out->end &&
 	       thread_packets_this_last_tsc(m->reader, out) < part->from_tsc)
 		out->next++;
-	return out->next < out->end;
+	if (start)
+		out->next = start->packet;
+	return out->next < out->end || (start && start->open.n);
+}
+
+/* When the thread's events begin. It has some. */
+static uint64_t first_tsc(const struct store_merge *m, const struct thread_packets *packets)
+{
+	const struct thread_start *start = store_start_of(m->part.start, packets->thread);
+
+	return start && start->open.n ? start->open.at[0].tsc
+				      : thread_packets_next_tsc(m->reader, packets);
+}
+
+/* The lane's next event: of its start, or of the words that are loaded. */
+static bool next_of(struct merge_lane *lane)
+{
+	if (lane->start && store_start_next(lane->start, &lane->told, lane->packets.thread,
+					     lane->key, &lane->event))
+		return true;
+	return unpack_next(&lane->packets.unpack, &lane->event);
 }
 
 /* Adds the lane of the thread whose records begin next. */
@@ -115,6 +139,8 @@ static void come_in(struct store_merge *m)
 	begin_packets(m, s->thread, &lane->packets);
 	lane->packets.unpack.arguments = &lane->arguments;
 	lane->key = s->tsc;
+	lane->start = store_start_of(m->part.start, s->thread);
+	lane->ready = lane->start && next_of(lane);
 	heap_push(&m->heap, lane, lane_before);
 }
 
@@ -153,7 +179,7 @@ static void advance_track(struct store_merge *m)
 {
 	struct merge_lane *lane = m->heap.at[0];
 
-	lane->ready = unpack_next(&lane->packets.unpack, &lane->event);
+	lane->ready = next_of(lane);
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->packets.next < lane->packets.end) {
@@ -323,7 +349,7 @@ static void plan_merge(struct store_merge *m)
 		if (!begin_packets(m, t, &packets))
 			continue;
 		*vec_add(&m->starts) =
-			(struct merge_turn){ thread_packets_next_tsc(m->reader, &packets), t };
+			(struct merge_turn){ first_tsc(m, &packets), t };
 		*vec_add(&ends) =
 			(struct merge_turn){ thread_packets_last_tsc(m->reader, &packets), t };
 	}

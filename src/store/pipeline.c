@@ -16,6 +16,7 @@
 #include "store/columns.h"
 #include "store/crc.h"
 #include "store/index.h"
+#include "store/effects.h"
 #include "shared/points.h"
 
 #define WORKERS_MAX 4
@@ -31,6 +32,7 @@ struct packet_job {
 	struct pipeline_words words;   /* PACKET_RECORDS */
 	struct bytes items;   /* PACKET_INFO */
 	struct bytes payload; /* either, coded */
+	struct bytes told;    /* PACKET_RECORDS: effects_tell() */
 };
 
 struct pipeline {
@@ -49,6 +51,7 @@ struct pipeline {
 	uint64_t bytes;               /* out.bytes, for other threads */
 	struct err failed;
 	VEC(struct packet_place) places;
+	struct effects_writer effects;  /* of those with records */
 	struct encoder *own;          /* when there are no workers the submitter codes */
 };
 
@@ -121,6 +124,9 @@ static int code_job(struct packet_job *job, struct encoder *encoder, struct err 
 {
 	int r;
 
+	job->told.n = 0;
+	if (job->head.type == PACKET_RECORDS)
+		effects_tell(&job->told, job->words.at, job->words.n, &job->head.records);
 	if (job->head.type == PACKET_RECORDS)
 		r = columns_encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
 					&job->payload, err);
@@ -151,6 +157,13 @@ static int write_packet(struct pipeline *p, const struct packet_header *head,
 	return r;
 }
 
+/* Writes a coded job's packet. */
+static void write_job(struct pipeline *p, const struct packet_job *job, struct err *err)
+{
+	if (!write_packet(p, &job->head, &job->payload, err) && job->told.n)
+		effects_add(&p->effects, &job->told);
+}
+
 /* The packet is copied as it was written, its header included. No worker runs yet. */
 int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,
 		   struct err *err)
@@ -158,6 +171,7 @@ int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const s
 	int r;
 
 	*vec_add(&p->places) = (struct packet_place){ p->out.bytes, *head };
+	effects_drop(&p->effects);
 	r = output_write(&p->out, packet->at, packet->n, err);
 	p->bytes = p->out.bytes;
 	return r;
@@ -186,7 +200,7 @@ static void write_coded(struct pipeline *p)
 		if (!p->failed.code) {
 			p->writing = true;
 			pthread_mutex_unlock(&p->lock);
-			write_packet(p, &job->head, &job->payload, &err);
+			write_job(p, job, &err);
 			pthread_mutex_lock(&p->lock);
 			p->writing = false;
 			p->bytes = p->out.bytes;
@@ -403,6 +417,7 @@ int pipeline_keep(struct pipeline *p, size_t keep)
 	if (!p->out.regular)
 		return -ESPIPE;
 	p->places.n = keep;
+	effects_drop(&p->effects);
 	p->failed = (struct err){ 0 };
 	if (!p->own)
 		p->own = columns_encoder_new();
@@ -415,15 +430,38 @@ size_t pipeline_places(const struct pipeline *p, const struct packet_place **pla
 	return p->places.n;
 }
 
+/* Writes what packets tell of stacks. It is worth less than records: where there is no room for it,
+ * the file ends without it. */
+static int put_effects(struct pipeline *p, struct err *err)
+{
+	const uint64_t at = p->out.bytes;
+	const size_t places = p->places.n;
+	int r = 0;
+
+	effects_end(&p->effects);
+	for (size_t i = 0; i < p->effects.packets.n && !r; i++)
+		r = write_packet(p, &p->effects.packets.at[i].head,
+				 &p->effects.packets.at[i].payload, err);
+	if (!r || !p->out.regular || output_cut(&p->out, at))
+		return r;
+	p->places.n = places;
+	if (err)
+		err->code = 0;
+	return 0;
+}
+
 /* All packets are written by now; the index and the trailer make the file whole. */
 int pipeline_end(struct pipeline *p, struct err *err)
 {
-	uint64_t at = p->out.bytes;
 	struct bytes b = {0};
+	uint64_t at;
 	int r;
 
 	POINT(index_to_write);
-	r = index_encode(p->places.at, p->places.n, &b, err);
+	r = put_effects(p, err);
+	at = p->out.bytes;
+	if (!r)
+		r = index_encode(p->places.at, p->places.n, &b, err);
 	format_trailer(&b, at);
 	if (!r)
 		r = output_write(&p->out, b.at, b.n, err);
@@ -439,11 +477,13 @@ static void free_pipeline(struct pipeline *p)
 		free(p->jobs[i].words.at);
 		vec_free(&p->jobs[i].items);
 		vec_free(&p->jobs[i].payload);
+		vec_free(&p->jobs[i].told);
 	}
 	for (size_t i = 0; i < p->spare.n; i++)
 		free(p->spare.at[i].at);
 	vec_free(&p->spare);
 	vec_free(&p->places);
+	effects_free(&p->effects);
 	columns_encoder_free(p->own);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);

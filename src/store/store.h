@@ -85,12 +85,22 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes
  * store_close. */
 struct source *store_source(struct store_reader *r);
 
+/* Where reading of each thread may begin for what is at tsc and later, and the calls that were open
+ * there. Of a file that does not tell (an older one, one that was cut), and of threads that it does
+ * not tell of, the beginning. NULL: of all threads. Freed after the readers that have it. */
+struct store_start;
+struct store_start *store_start_at(struct store_reader *r, uint64_t tsc);
+void store_start_free(struct store_start *s); /* NULL: nothing */
+
 /* store_source() of a part of the file. The merge does not look at packets that the part leaves
  * out, but events come that are in none of it: a packet is read as a whole. */
 struct store_part {
 	bool (*wants)(const void *arg, uint32_t thread); /* its threads */
 	const void *arg;
 	uint64_t from_tsc;      /* packets that end before are left out */
+	/* packets before it are left out, too: the calls that were open come as their entries; or
+	 * NULL. It has the same threads' calls as the packets would give, not their events */
+	const struct store_start *start;
 };
 struct source *store_source_part(struct store_reader *r, const struct store_part *part);
 /* The times between which all records lie, as the packets tell. False: there are none. */
@@ -115,6 +125,9 @@ void store_describe(const struct store_reader *r, struct store_description *out)
  * records. */
 struct store_cursor;
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread);
+/* The same from a start on: the calls that were open there come as their entries first. */
+struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t thread,
+					  const struct store_start *start);
 /* Fills in up to n events and returns their number; 0 at the end, -errno and *err on damage. */
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err);
 void store_cursor_close(struct store_cursor *c);

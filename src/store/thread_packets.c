@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "store/reader.h"
+#include "store/effects.h"
 
 /* Packets of thread t are r->packets from r->first[t] to r->first[t + 1]. False: the thread has
  * none. */
@@ -93,6 +94,8 @@ struct store_cursor {
 	struct store_reader *reader;
 	struct thread_packets packets;
 	struct loader loader;
+	const struct thread_start *start; /* or NULL */
+	struct start_told told;
 	struct err failed; /* a damaged packet ends the thread for good */
 };
 
@@ -109,6 +112,32 @@ struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
 	return c;
 }
 
+struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t thread,
+					  const struct store_start *start)
+{
+	struct store_cursor *c = store_cursor_open(r, thread);
+
+	if (!c)
+		return NULL;
+	c->start = store_start_of(start, thread);
+	if (c->start)
+		c->packets.next = c->start->packet;
+	return c;
+}
+
+/* Events of the start, up to n. */
+static size_t give_start(struct store_cursor *c, struct event *out, size_t n)
+{
+	const uint64_t tsc = c->packets.next < c->packets.end
+				     ? thread_packets_next_tsc(c->reader, &c->packets)
+				     : thread_packets_last_tsc(c->reader, &c->packets);
+	size_t done = 0;
+
+	while (done < n && store_start_next(c->start, &c->told, c->packets.thread, tsc, &out[done]))
+		done++;
+	return done;
+}
+
 /* After an error the same error again: what follows a damaged packet is not given out. */
 static int load_next(struct store_cursor *c)
 {
@@ -119,7 +148,7 @@ static int load_next(struct store_cursor *c)
 
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err)
 {
-	size_t done = 0;
+	size_t done = c->start ? give_start(c, out, n) : 0;
 	int r = 1;
 
 	while (done < n && r > 0) {

@@ -74,6 +74,20 @@ for options in '-t function' '--threshold 100ns' '--args --retval' '-O nosleep-t
 	result "$options: all of the range is all of the trace" $? "$T/differs"
 done
 
+# --- a file of several packets: reading begins at --from, and finds what was open there; of a file that was
+# cut it begins with the first record
+record --mode block -- /usr/bin/python3 -Sc 'for i in range(40000): str(i).find("7")'
+nothing_lost "a trace of several packets" 200000
+head -c -1 "$T/trace" >"$T/cut"
+for options in "--from 30%" "--from 70%" "--from 99.9%" "--from 45% --min-duration 20us" "--from 60% -O funcgraph-abstime"; do
+	eval "\"$BRACE\" replay $options \"$T/trace\"" >"$T/part"
+	eval "\"$BRACE\" replay $options \"$T/cut\"" >"$T/all" 2>/dev/null
+	grep -q 'open at --from$' "$T/part" && cmp "$T/part" "$T/all" >"$T/differs" 2>&1
+	result "replay $options of a whole file is that of one that has to be read from its beginning" $? "$T/differs"
+done
+cmp <("$BRACE" report --json --from 55% "$T/trace") <("$BRACE" report --json --from 55% "$T/cut" 2>/dev/null) >"$T/differs" 2>&1
+result "report --from 55%, too" $? "$T/differs"
+
 # --- other tracers' records
 record --mode block -t function -- "$FIXTURES/parts"
 want=$("$BRACE" replay "$T/trace" | grep -c ': leaf ')

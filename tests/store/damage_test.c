@@ -134,8 +134,24 @@ static void test_cut_large(void **state)
 	free_whole(&w);
 }
 
+/* Whether the byte is of the packet that tells of stacks (store/effects.h), which these readers do
+ * not look at. */
+static bool tells_of_stacks(const struct whole *w, size_t at)
+{
+	struct packet_header head;
+
+	for (size_t i = FILE_HEADER_SIZE; i < w->n; i += head.size + (size_t)head.payload) {
+		if (!format_read_packet_header(w->bytes + i, w->n - i, &head))
+			return false;
+		if (at < i + head.size + head.payload)
+			return head.type == PACKET_EFFECTS;
+	}
+	return false;
+}
+
 static void test_bit_flips(void **state)
 {
+	size_t unread = 0;
 	struct whole w;
 
 	make_whole(&w, 2, 12, 8);
@@ -145,8 +161,12 @@ static void test_bit_flips(void **state)
 		w.bytes[i] ^= 1 << i % 8;
 		o = read_damaged(&w, w.bytes, w.n);
 		w.bytes[i] ^= 1 << i % 8;
-		assert_true(!o.opened || o.cut || o.failed);
+		if (tells_of_stacks(&w, i))
+			unread++;
+		else
+			assert_true(!o.opened || o.cut || o.failed);
 	}
+	assert_in_range(unread, 1, 200);
 	free_whole(&w);
 }
 
