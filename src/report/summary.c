@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "report/pipe.h"
+#include "report/segments.h"
 #include "report/tally.h"
 #include "trace/overloads.h"
 
@@ -25,7 +26,10 @@ struct work {
 	struct summary *out; /* by thread: protected by lock */
 	VEC(struct summary_job) jobs;
 	atomic_size_t next_job;
-	pthread_mutex_t lock; /* protects result, err and calls of in->open */
+	pthread_mutex_t lock; /* protects result, err, segments and calls of in->open */
+	unsigned cores;
+	VEC(struct segments) segments; /* of threads that several cores added up */
+	VEC(struct tally *) tallies;   /* when the workers are done: all */
 	int result;
 	struct err err;
 };
@@ -155,13 +159,31 @@ static int read_directly(const struct summary_input *in, void *cursor, struct ta
 	return n;
 }
 
+/* A big thread whose middle is known: added up by all cores at once. 1: it is not. */
+static int do_in_segments(struct work *w, uint32_t thread, struct err *err)
+{
+	const struct summary_input *in = w->in;
+	struct segments s;
+	int r;
+
+	if (!in->open_part || in->by_thread || in->kernel || in->counters || w->cores < 2)
+		return 1;
+	r = segments_tally(in, thread, w->cores, &w->lock, &s, err);
+	pthread_mutex_lock(&w->lock);
+	*vec_add(&w->segments) = s;
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
 /* Tallies one thread's events. Cursors are opened one at a time, because the reader is shared. */
 static int do_job(struct worker *w, const struct summary_job *job, struct err *err)
 {
 	const struct summary_input *in = w->work->in;
 	void *cursor;
-	int r;
+	int r = job->piped ? do_in_segments(w->work, job->thread, err) : 1;
 
+	if (r <= 0)
+		return r;
 	pthread_mutex_lock(&w->work->lock);
 	cursor = in->open(in->of, job->thread);
 	pthread_mutex_unlock(&w->work->lock);
@@ -296,18 +318,18 @@ static void add_row(struct summary *s, const struct summary_input *in,
 }
 
 /* Sorts all workers' functions and merges equal ones into the first of each run. */
-static void make_rows(struct summary *s, const struct summary_input *in, struct worker *workers,
-		      unsigned n)
+static void make_rows(struct summary *s, const struct work *work)
 {
+	const struct summary_input *in = work->in;
 	const struct trace_info *info = in->info;
 	VEC(struct summary_found) all = { 0 };
 	struct overloads overloads = { 0 };
 
-	for (unsigned w = 0; w < n; w++) {
-		for (size_t i = 0; i < workers[w].tally.functions.n; i++) {
+	for (size_t w = 0; w < work->tallies.n; w++) {
+		for (size_t i = 0; i < work->tallies.at[w]->functions.n; i++) {
 			struct summary_found *f = vec_add(&all);
 
-			f->sums = &workers[w].tally.functions.at[i];
+			f->sums = &work->tallies.at[w]->functions.at[i];
 			f->module = NULL;
 			f->function =
 				trace_info_function(info, f->sums->image, f->sums->fn, &f->module);
@@ -336,14 +358,14 @@ static int by_group(const void *a, const void *b)
 }
 
 /* Groups are the same in all images. */
-static void make_group_rows(struct summary *s, const struct summary_input *in,
-			    struct worker *workers, unsigned n)
+static void make_group_rows(struct summary *s, const struct work *work)
 {
+	const struct summary_input *in = work->in;
 	VEC(struct tally_function *) all = { 0 };
 
-	for (unsigned w = 0; w < n; w++)
-		for (size_t i = 0; i < workers[w].tally.functions.n; i++)
-			*vec_add(&all) = &workers[w].tally.functions.at[i];
+	for (size_t w = 0; w < work->tallies.n; w++)
+		for (size_t i = 0; i < work->tallies.at[w]->functions.n; i++)
+			*vec_add(&all) = &work->tallies.at[w]->functions.at[i];
 	if (all.n)
 		qsort(all.at, all.n, sizeof(*all.at), by_group);
 	for (size_t i = 0, first = 0; i < all.n; i++) {
@@ -362,16 +384,20 @@ static void make_group_rows(struct summary *s, const struct summary_input *in,
 }
 
 /* Events have a row with a count and no times. */
-static void make_event_rows(struct summary *s, const struct trace_info *info,
-			    const struct worker *workers, unsigned n)
+static void make_event_rows(struct summary *s, const struct work *work)
 {
+	const struct trace_info *info = work->in->info;
+
 	for (size_t i = 0; i < info->events.n; i++) {
 		const struct trace_event *e = &info->events.at[i];
 		struct summary_row row = { .module = "" };
 
-		for (unsigned w = 0; w < n; w++)
-			if (e->index < workers[w].tally.events.n)
-				row.value[SUMMARY_CALLS] += workers[w].tally.events.at[e->index];
+		for (size_t w = 0; w < work->tallies.n; w++) {
+			const struct tally *t = work->tallies.at[w];
+
+			if (e->index < t->events.n)
+				row.value[SUMMARY_CALLS] += t->events.at[e->index];
+		}
 		if (!row.value[SUMMARY_CALLS])
 			continue;
 		row.name = mem_printf("%s:%s", e->system, e->name);
@@ -381,17 +407,26 @@ static void make_event_rows(struct summary *s, const struct trace_info *info,
 
 /* --- all of it ------------------------------------------------------------------------- */
 
-static void make_all_rows(struct summary *s, const struct summary_input *in,
-			  struct worker *workers, unsigned n)
+static void make_all_rows(struct summary *s, const struct work *work)
 {
 	if (s->by_thread)
 		return;
-	if (in->group_name) {
-		make_group_rows(s, in, workers, n);
+	if (work->in->group_name) {
+		make_group_rows(s, work);
 		return;
 	}
-	make_rows(s, in, workers, n);
-	make_event_rows(s, in->info, workers, n);
+	make_rows(s, work);
+	make_event_rows(s, work);
+}
+
+/* The workers' own tallies, and those of threads in segments. */
+static void collect_tallies(struct work *work, struct worker *workers, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		*vec_add(&work->tallies) = &workers[i].tally;
+	for (size_t i = 0; i < work->segments.n; i++)
+		for (size_t k = 0; k < work->segments.at[i].n; k++)
+			*vec_add(&work->tallies) = work->segments.at[i].at[k];
 }
 
 /* No more workers than threads of the trace, since a thread's events are added up by one. */
@@ -431,22 +466,29 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	struct worker *workers = mem_zalloc(n * sizeof(*workers));
 	struct work work = { .in = in, .out = out };
 
+	work.cores = wanted ? wanted : cores > 0 ? (unsigned)cores : 1;
+	work.cores = work.cores < WORKERS_MAX ? work.cores : WORKERS_MAX;
 	*out = (struct summary){ .info = in->info, .cut = in->info->thresh_ns,
 				 .by_thread = in->by_thread, .title = in->title,
 				 .kernel = in->kernel != NULL,
 				 .counters = in->counters != NULL };
 	pthread_mutex_init(&work.lock, NULL);
 	/* Shares are those of the cores, even if there are fewer threads than cores. */
-	plan_jobs(&work, wanted ? wanted : cores > 0 ? (unsigned)cores : 1);
+	plan_jobs(&work, work.cores);
 	run_workers(workers, n, &work);
+	collect_tallies(&work, workers, n);
 	if (!work.result)
-		make_all_rows(out, in, workers, n);
+		make_all_rows(out, &work);
 	else if (err)
 		*err = work.err;
-	for (unsigned i = 0; i < n; i++) {
-		add_counts(out, &workers[i].tally);
+	for (size_t i = 0; i < work.tallies.n; i++)
+		add_counts(out, work.tallies.at[i]);
+	for (unsigned i = 0; i < n; i++)
 		tally_free(&workers[i].tally);
-	}
+	for (size_t i = 0; i < work.segments.n; i++)
+		segments_free(&work.segments.at[i]);
+	vec_free(&work.segments);
+	vec_free(&work.tallies);
 	free(workers);
 	vec_free(&work.jobs);
 	pthread_mutex_destroy(&work.lock);

@@ -27,6 +27,10 @@ struct summary_input {
 	/* as store_cursor_next */
 	int (*next)(void *cursor, struct event *out, size_t n, struct err *err);
 	void (*close)(void *cursor);
+	/* One of `parts` parts of a thread's events, as store_cursor_open_part(); NULL: there are
+	 * none, or it is not known what is open there. The function may be NULL */
+	void *(*open_part)(void *of, uint32_t thread, unsigned part, unsigned parts, bool bare,
+			   size_t *told);
 	bool by_thread;                /* a row for each thread, not for each function */
 	bool at_once;                  /* events are gone when the next ones are asked for */
 	/* Rows are no functions: the name of the one that events call by this number; the caller

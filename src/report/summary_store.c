@@ -11,6 +11,14 @@ static void *open_cursor(void *reader, uint32_t thread)
 							   : NULL;
 }
 
+static void *open_part(void *reader, uint32_t thread, unsigned part, unsigned parts, bool bare,
+		       size_t *told)
+{
+	if (!trace_info_shows(store_info(reader), thread))
+		return NULL;
+	return store_cursor_open_part(reader, thread, part, parts, bare, told);
+}
+
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
 {
 	return store_cursor_next(cursor, out, n, err);
@@ -24,5 +32,7 @@ static void close_cursor(void *cursor)
 /* Cursors may be read by several threads at once, each by one (store/thread_packets.c). */
 struct summary_input summary_from_store(struct store_reader *r)
 {
-	return (struct summary_input){ store_info(r), r, open_cursor, next_events, close_cursor };
+	return (struct summary_input){ .info = store_info(r), .of = r, .open = open_cursor,
+				       .next = next_events, .close = close_cursor,
+				       .open_part = open_part };
 }

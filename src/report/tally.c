@@ -28,6 +28,7 @@ void tally_free(struct tally *t)
 	vec_free(&t->functions);
 	vec_free(&t->maps);
 	vec_free(&t->spans);
+	vec_free(&t->lent);
 	sites_free(&t->sites);
 }
 
@@ -167,6 +168,16 @@ static __attribute__((noinline)) void add_counters(struct tally *t, const struct
 		sum_up(&function_of(t, slot->index)->count, &count);
 }
 
+/* A call ends that was open where reading began: its own time is not known yet. */
+static __attribute__((noinline)) void note_lent(struct tally *t, const struct tally_slot *slot,
+						const struct call_step *s)
+{
+	if (s->track)
+		return;
+	t->lent_open = s->depth;
+	*vec_add(&t->lent) = (struct tally_lent){ slot->index, s->tsc - s->begin, s->inside };
+}
+
 /* Inlined into tracks_feed's fast path. */
 static inline __attribute__((always_inline)) void tally_step(void *arg, const struct call_step *s)
 {
@@ -179,6 +190,8 @@ static inline __attribute__((always_inline)) void tally_step(void *arg, const st
 			add_kernel(t, function_slot(t, s->fn), s);
 		if (__builtin_expect(t->counters != NULL, 0))
 			add_counters(t, function_slot(t, s->fn), s);
+		if (__builtin_expect(s->depth < t->lent_open, 0))
+			note_lent(t, function_slot(t, s->fn), s);
 		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
 			 s->tsc - s->begin - s->inside);
 	} else if (s->kind == CALL_ONLY)
@@ -199,7 +212,8 @@ void tally_begin(struct tally *t, uint32_t thread)
 	while (t->maps.n <= t->image)
 		*vec_add(&t->maps) = (struct tally_map){ 0 };
 	t->map = &t->maps.at[t->image];
-	t->spans.n = 0;
+	t->spans.n = t->lent.n = 0;
+	t->lent_open = 0;
 	t->last = (struct event){ 0 };
 	/* The result must not depend on which threads this worker had before. */
 	sites_forget(sites_map(&t->sites, t->image));
@@ -242,9 +256,14 @@ static void tally_spans(struct tally *t)
 /* Calls that are still open end with the thread's last event. */
 void tally_end(struct tally *t)
 {
+	tracks_end(&t->tracks, &t->last, tally_step, t);
+	tally_stop(t);
+}
+
+void tally_stop(struct tally *t)
+{
 	struct calls_counts counts;
 
-	tracks_end(&t->tracks, &t->last, tally_step, t);
 	tally_spans(t);
 	add_queue(t);
 	counts = tracks_counts(&t->tracks);
@@ -253,6 +272,106 @@ void tally_end(struct tally *t)
 	t->counts.lost += counts.lost;
 	t->strays += t->tracks.strays;
 	tracks_free(&t->tracks);
+	t->tracks = (struct tracks){ 0 };
+}
+
+/* --- a thread in parts ------------------------------------------------------------------ */
+
+void tally_lend(struct tally *t, struct tally_open *open)
+{
+	const struct calls *c = &t->lane->now->calls;
+
+	for (size_t i = 0; i < c->n; i++)
+		*vec_add(&open->calls) = c->at[i];
+	t->lent_open = (uint32_t)c->n;
+}
+
+void tally_open_free(struct tally_open *open)
+{
+	vec_free(&open->calls);
+}
+
+/* Whether the thread is on its own stack, and all that matters of it are its open calls. */
+static bool is_plain(const struct tally *t)
+{
+	const struct lane *l = t->lane;
+	const struct calls *c = &l->now->calls;
+
+	if (t->tracks.processes.n != 1 || l->process->tracks.n != 1 || l->process->leavers.n ||
+	    l->leaving || l->unwinding || l->told || l->sleeps || t->spans.n)
+		return false;
+	if (c->hidden || c->dead || c->unwinder != SIZE_MAX)
+		return false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->at[i].handlers || c->at[i].flags & ~(uint32_t)CALL_TAIL)
+			return false;
+	return true;
+}
+
+static bool mark_holds(const struct calls *c, const struct stack_mark *m)
+{
+	return c->n >= m->depth && (!m->depth || c->at[m->depth - 1].begin == m->begin);
+}
+
+/* Whether the marks that hold are those of the events, which stand between their entries. */
+static bool has_marks(const struct lane *l, const struct event *start, size_t n)
+{
+	const struct process_tracks *p = l->process;
+	size_t open = 0, left = 0;
+
+	for (size_t i = 0; i < p->marks.n; i++)
+		left += mark_holds(&l->now->calls, &p->marks.at[i]);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at;
+
+		open += start[i].kind == EVENT_ENTRY || start[i].kind == EVENT_TAIL;
+		if (start[i].kind != EVENT_MARK)
+			continue;
+		at = sp_map_get(&p->marked, start[i].count);
+		if (at >= p->marks.n || p->marks.at[at].depth != open || !left--)
+			return false;
+	}
+	return !left;
+}
+
+bool tally_ends_with(const struct tally *t, const struct tally_open *open,
+		     const struct event *start, size_t n)
+{
+	const struct calls *c = &t->lane->now->calls;
+	const uint64_t base = n && start[0].kind == EVENT_AT ? start[0].count : 0;
+
+	if (!is_plain(t) || c->n != open->calls.n || t->lane->now->base != base ||
+	    !has_marks(t->lane, start, n))
+		return false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->at[i].fn != open->calls.at[i].fn ||
+		    c->at[i].begin != open->calls.at[i].begin ||
+		    c->at[i].flags != open->calls.at[i].flags)
+			return false;
+	return true;
+}
+
+static uint64_t own_time(uint64_t ticks, uint64_t inside)
+{
+	return ticks - (inside < ticks ? inside : ticks);
+}
+
+/* Number i of those that ended was at depth n - 1 - i. */
+void tally_settle(struct tally *t, const struct tally *before)
+{
+	const struct calls *known = &before->lane->now->calls;
+	struct calls *c = &t->lane->now->calls;
+
+	for (size_t i = 0; i < t->lent.n && i < known->n; i++) {
+		const struct tally_lent *e = &t->lent.at[i];
+		const uint64_t inside = known->at[known->n - 1 - i].inside;
+
+		/* The call may be in the queue still: sums are modulo 2^64. */
+		function_of(t, e->index)->self += own_time(e->ticks, e->inside + inside) -
+						  own_time(e->ticks, e->inside);
+	}
+	for (size_t i = 0; i < t->lent_open && i < c->n; i++)
+		c->at[i].inside += known->at[i].inside;
 }
 
 /* For equal functions that several workers have met. */

@@ -37,6 +37,12 @@ struct tally_map {
 #define TALLY_QUEUE 32
 struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 
+/* The calls that are open where reading of a thread begins in its middle. */
+struct tally_open { VEC(struct call_frame) calls; };
+
+/* One of those, that has ended: what is known of it without the part before. */
+struct tally_lent { uint32_t index; uint64_t ticks, inside; };
+
 struct tally_span { uint64_t begin, ticks; uint32_t fn; };
 
 struct tally {
@@ -61,6 +67,9 @@ struct tally {
 	struct tally_ended queue[TALLY_QUEUE]; /* number i is at i % TALLY_QUEUE */
 	uint64_t ended;
 	VEC(struct tally_span) spans;
+	/* Calls of its tally_open that are open still; those that are not, innermost first */
+	uint32_t lent_open;
+	VEC(struct tally_lent) lent;
 };
 
 /* info must outlive *t, and must not change. */
@@ -73,6 +82,19 @@ void tally_begin(struct tally *t, uint32_t thread);
 void tally_events(struct tally *t, const struct event *events, size_t n);
 /* Ends the thread. Calls that are open lasted until its last record. */
 void tally_end(struct tally *t);
+
+/* A thread whose reading begins in its middle: the events so far told what was open. Notes that in
+ * *open (tally_open_free()). */
+void tally_lend(struct tally *t, struct tally_open *open);
+void tally_open_free(struct tally_open *open);
+/* Whether the thread, of which `t` was fed the part before, stands where `open`, which the n events
+ * of `start` made, took it to be; and nothing else of that part concerns later events. */
+bool tally_ends_with(const struct tally *t, const struct tally_open *open,
+		     const struct event *start, size_t n);
+/* Puts own times of lent calls right by what the part before knows of them. */
+void tally_settle(struct tally *t, const struct tally *before);
+/* Ends a part of a thread behind which another tally goes on: instead of tally_end(). */
+void tally_stop(struct tally *t);
 
 /* Adds the sums of one function. */
 void tally_merge(struct tally_function *into, const struct tally_function *from);

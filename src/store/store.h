@@ -128,6 +128,11 @@ struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread);
 /* The same from a start on: the calls that were open there come as their entries first. */
 struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t thread,
 					  const struct store_start *start);
+/* The same for one of `parts` parts of the thread's events, of about as many records each. *told:
+ * so many of its events tell first what was open where it begins; `bare`: none. NULL: the part has
+ * no records, or it is not known what was open. */
+struct store_cursor *store_cursor_open_part(struct store_reader *r, uint32_t thread, unsigned part,
+					    unsigned parts, bool bare, size_t *told);
 /* Fills in up to n events and returns their number; 0 at the end, -errno and *err on damage. */
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err);
 void store_cursor_close(struct store_cursor *c);

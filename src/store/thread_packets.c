@@ -96,6 +96,7 @@ struct store_cursor {
 	struct loader loader;
 	const struct thread_start *start; /* or NULL */
 	struct start_told told;
+	struct store_start *owned;        /* or NULL */
 	struct err failed; /* a damaged packet ends the thread for good */
 };
 
@@ -122,6 +123,60 @@ struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t threa
 	c->start = store_start_of(start, thread);
 	if (c->start)
 		c->packets.next = c->start->packet;
+	return c;
+}
+
+/* When part number `part` of a thread begins: its records before that are its share. */
+static uint64_t part_begins(const struct store_reader *r, uint32_t thread, unsigned part,
+			    unsigned parts)
+{
+	const uint32_t first = r->first.at[thread], end = r->first.at[thread + 1];
+	uint64_t all = 0, seen = 0;
+	uint32_t i;
+
+	for (i = first; i < end; i++)
+		all += r->places.at[r->packets.at[i]].head.records.words;
+	for (i = first; i + 1 < end && seen < all / parts * part; i++)
+		seen += r->places.at[r->packets.at[i]].head.records.words;
+	return r->places.at[r->packets.at[i]].head.records.first_tsc;
+}
+
+/* Where the part begins. NULL: that is not known. */
+static struct store_start *start_of_part(struct store_reader *r, uint32_t thread, unsigned part,
+					 unsigned parts)
+{
+	struct store_start *s = store_start_at(r, part_begins(r, thread, part, parts));
+
+	if (s && store_start_of(s, thread))
+		return s;
+	store_start_free(s);
+	return NULL;
+}
+
+struct store_cursor *store_cursor_open_part(struct store_reader *r, uint32_t thread, unsigned part,
+					    unsigned parts, bool bare, size_t *told)
+{
+	struct store_cursor *c = store_cursor_open(r, thread);
+	struct store_start *next = NULL;
+
+	*told = 0;
+	if (!c)
+		return NULL;
+	c->owned = part ? start_of_part(r, thread, part, parts) : NULL;
+	next = part + 1 < parts ? start_of_part(r, thread, part + 1, parts) : NULL;
+	if (next)
+		c->packets.end = store_start_of(next, thread)->packet;
+	if (c->owned)
+		c->packets.next = store_start_of(c->owned, thread)->packet;
+	if ((part && !c->owned) || (part + 1 < parts && !next) ||
+	    c->packets.next >= c->packets.end) {
+		store_cursor_close(c);
+		c = NULL;
+	} else if (c->owned && !bare) {
+		c->start = store_start_of(c->owned, thread);
+		*told = (c->start->at != 0) + c->start->open.n + c->start->marks.n;
+	}
+	store_start_free(next);
 	return c;
 }
 
@@ -171,5 +226,6 @@ void store_cursor_close(struct store_cursor *c)
 	if (!c)
 		return;
 	reader_loader_free(&c->loader);
+	store_start_free(c->owned);
 	free(c);
 }

@@ -21,6 +21,9 @@ struct memory {
 	struct trace_info *info;
 	VEC(events) threads;
 	size_t fail_at; /* events of a thread after which reading fails; 0 = never */
+	VEC(events *) parts; /* made by memory_open_part() */
+	unsigned lie;        /* what that tells wrongly; 0: nothing */
+	unsigned again;      /* parts that were asked for a second time */
 };
 
 struct memory_cursor { const struct memory *m; const events *e; size_t at; };
@@ -48,6 +51,55 @@ static int memory_next(void *cursor, struct event *out, size_t n, struct err *er
 	memcpy(out, c->e->at + c->at, take * sizeof(*out));
 	c->at += take;
 	return (int)take;
+}
+
+/* The calls that are open behind the first n events, as their entries. */
+static void tell_open(events *out, const events *e, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event *o = &e->at[i];
+		bool tail = o->kind == EVENT_EXIT;
+
+		if (o->kind == EVENT_ENTRY || o->kind == EVENT_TAIL)
+			*vec_add(out) = *o;
+		while (tail)
+			tail = out->at[--out->n].kind == EVENT_TAIL;
+	}
+}
+
+static void tell_wrongly(events *told, unsigned how)
+{
+	if (how == 1 && told->n)
+		told->n--;
+	if (how == 2 && told->n)
+		told->at[told->n / 2].tsc--;
+	if (how == 3)
+		*vec_add(told) = (struct event){ .kind = EVENT_ENTRY, .fn = 3, .tsc = 77 };
+	if (how == 4 && told->n)
+		told->at[0].fn ^= 1;
+}
+
+static void *memory_open_part(void *of, uint32_t thread, unsigned part, unsigned parts, bool bare,
+			      size_t *told)
+{
+	struct memory *m = of;
+	const events *all = &m->threads.at[thread];
+	const size_t share = all->n / parts, from = share * part;
+	const size_t to = part + 1 < parts ? from + share : all->n;
+	struct memory_cursor *c = mem_zalloc(sizeof(*c));
+	events *mine = mem_zalloc(sizeof(*mine));
+
+	*vec_add(&m->parts) = mine;
+	if (!bare)
+		tell_open(mine, all, from);
+	if (!bare && part)
+		tell_wrongly(mine, m->lie);
+	m->again += bare;
+	*told = mine->n;
+	for (size_t i = from; i < to; i++)
+		*vec_add(mine) = all->at[i];
+	*c = (struct memory_cursor){ m, mine, 0 };
+	return c;
 }
 
 static struct summary_input input_of(struct memory *m)
@@ -158,6 +210,11 @@ static void memory_free(struct memory *m)
 {
 	for (size_t i = 0; i < m->threads.n; i++)
 		vec_free(&m->threads.at[i]);
+	for (size_t i = 0; i < m->parts.n; i++) {
+		vec_free(m->parts.at[i]);
+		free(m->parts.at[i]);
+	}
+	vec_free(&m->parts);
 	vec_free(&m->threads);
 	trace_info_free(m->info);
 	free(m);
@@ -284,6 +341,38 @@ static void test_against_slow_count(void **state)
 			vec_free(&counts[i].spans);
 		}
 		assert_int_equal(s.rows.n, rows);
+		summary_free(&s);
+		memory_free(m);
+	}
+}
+
+/* A thread that several cores add up: the sums are the same, also where what was open at the
+ * beginning of a part was told wrongly. */
+static void test_parts_against_slow_count(void **state)
+{
+	for (unsigned round = 1; round <= 60; round++) {
+		struct count counts[100] = { 0 };
+		struct summary_input in;
+		struct memory *m;
+		struct summary s;
+		size_t rows = 0;
+
+		seed = round * UINT64_C(0x9E3779B97F4A7C15);
+		m = memory_new(1, 500 + any(3000));
+		m->lie = round % 5;
+		in = input_of(m);
+		in.open_part = memory_open_part;
+		count_thread(counts, &m->threads.at[0], 0);
+		assert_int_equal(summary_make(&in, 2 + round % 4, &s, NULL), 0);
+		for (size_t i = 0; i < s.rows.n; i++)
+			check_row(&s.rows.at[i], &counts[atoi(s.rows.at[i].name + 1)]);
+		for (size_t i = 0; i < FUNCTIONS; i++) {
+			rows += counts[i].calls > 0;
+			vec_free(&counts[i].spans);
+		}
+		assert_int_equal(s.rows.n, rows);
+		assert_true(m->parts.n >= 2 + round % 4);
+		assert_true(m->lie == 3 ? m->again : m->lie || !m->again);
 		summary_free(&s);
 		memory_free(m);
 	}
@@ -530,7 +619,7 @@ static void test_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_threads_against_slow_count),
+		cmocka_unit_test(test_against_slow_count), cmocka_unit_test(test_parts_against_slow_count), cmocka_unit_test(test_threads_against_slow_count),
 		cmocka_unit_test(test_any_number_of_workers),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_error), cmocka_unit_test(test_histogram_error), cmocka_unit_test(test_histogram_counts),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_json),

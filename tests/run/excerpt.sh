@@ -87,6 +87,8 @@ for options in "--from 30%" "--from 70%" "--from 99.9%" "--from 45% --min-durati
 done
 cmp <("$BRACE" report --json --from 55% "$T/trace") <("$BRACE" report --json --from 55% "$T/cut" 2>/dev/null) >"$T/differs" 2>&1
 result "report --from 55%, too" $? "$T/differs"
+cmp <("$BRACE" report --json "$T/trace") <("$BRACE" report --json "$T/cut" 2>/dev/null) >"$T/differs" 2>&1
+result "report of a long thread in parts is that of one core" $? "$T/differs"
 
 # --- other tracers' records
 record --mode block -t function -- "$FIXTURES/parts"
