@@ -6,5 +6,6 @@
 const struct exporter export_sqlite = {
 	.name = "sqlite", .summary = "a database with brace query's tables, for sqlite3",
 	.binary = true, .database = true,
-	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS,
+	.holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS |
+		 HOLDS_KERNEL,
 };

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "excerpt/excerpt.h"
 #include "query/order.h"
 #include "trace/tracks.h"
 
@@ -338,9 +339,17 @@ static void number_names(struct load *l)
 static void empty(struct load *l)
 {
 	struct store_reader *r = l->reader;
+	const struct excerpt_wish *part = l->part;
 
 	load_free(l);
 	load_init(l, r);
+	l->part = part;
+}
+
+/* NULL and *err: the part is one that the trace cannot have. */
+static struct source *open_source(struct load *l, struct err *err)
+{
+	return l->part ? excerpt_source_of(l->part, l->reader, err) : store_source(l->reader);
 }
 
 int load_records(struct load *l, struct err *err)
@@ -353,10 +362,13 @@ int load_records(struct load *l, struct err *err)
 	if (l->done)
 		return 0;
 	l->err = err;
-	from = store_source(l->reader);
+	from = open_source(l, err);
+	if (!from)
+		return -err->code;
 	sites_init(&sites, l->info);
 	tracks_init(&tracks, l->info, &sites);
 	r = read_source(l, from, &tracks, err);
+	r = r ? r : excerpt_source_is_empty(from, err);
 	tracks_free(&tracks);
 	sites_free(&sites);
 	from->ops->close(from);

@@ -48,6 +48,11 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 	return 0;
 }
 
+void query_choose(struct query *q, const struct excerpt_wish *part)
+{
+	q->load.part = part;
+}
+
 void query_close(struct query *q)
 {
 	if (!q)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "excerpt/wish.h"
 #include "store/store.h"
 
 struct query;
@@ -30,6 +31,10 @@ struct query_sink {
 /* Opens the trace's tables. Nothing is read of the records until a statement asks for it. r must
  * outlive the query; its records are read by one statement at a time. 0, or -errno and *err. */
 int query_open(struct store_reader *r, struct query **out, struct err *err);
+/* From now on the tables have a part of the trace, and of its sides (trace_info) those that are
+ * shown. Before the first statement; the part outlives the query. A part that cannot be, or has
+ * nothing, fails the first statement that reads records. */
+void query_choose(struct query *q, const struct excerpt_wish *part);
 /* Closes the database and frees the rows, with their temporary files. NULL is fine. */
 void query_close(struct query *q);
 

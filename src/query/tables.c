@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "excerpt/excerpt.h"
 #include "query/table.h"
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -311,10 +312,26 @@ static void slice_column(struct query *q, size_t row, int column, sqlite3_contex
 
 /* query_table.load of `function`, which counts as `brace report` does. The rows are sorted by name,
  * so that ids are the same each time. */
+static int sum_up(struct query *q)
+{
+	const struct excerpt_wish *part = q->load.part;
+	struct summary_input in = summary_from_store(q->load.reader);
+	struct excerpt *x = NULL;
+	int r = 0;
+
+	if (part && !excerpt_wish_is_all(part)) {
+		r = excerpt_open(part, q->load.reader, &x, &q->err);
+		if (!r)
+			in = summary_from_excerpt(x, q->load.reader);
+	}
+	r = r ? r : summary_make(&in, q->alone, &q->summary, &q->err);
+	excerpt_close(x);
+	return r;
+}
+
 static int need_summary(struct query *q)
 {
-	struct summary_input in = summary_from_store(q->load.reader);
-	int r = q->summed ? 0 : summary_make(&in, q->alone, &q->summary, &q->err);
+	int r = q->summed ? 0 : sum_up(q);
 
 	if (!q->summed && !r)
 		summary_sort(&q->summary, SUMMARY_NAME, false);

@@ -214,9 +214,27 @@ says 'needs an argument' "$T/names" --to
 says 'needs a format' "$T/names"
 says 'no weight' --to folded --weight most "$T/names"
 says 'of folded and flamegraph' --to chrome --weight self "$T/names"
+# --- a part of a trace as a database: its calls, and their sums, are those of brace replay's and report's part
+for part in "-l main" "--from 25% --min-duration 1us" "--from 10% --to 60%"; do
+	# shellcheck disable=SC2086 # words
+	"$BRACE" export --to sqlite "$T/threads" -o "$T/part.sqlite" $part 2>"$T/err" && "$BRACE" export --to csv "$T/threads" -o "$T/part.csv" $part 2>>"$T/err"
+	# shellcheck disable=SC2086 # words
+	"$BRACE" report --json "$T/threads" $part >"$T/part.report" 2>>"$T/err"
+	check_that "a database of $part has its calls" /usr/bin/python3 -c 'import csv, collections, json, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+rows = list(csv.DictReader(open(sys.argv[2])))
+want = collections.Counter((r["function"], int(r["duration_ns"] or 0)) for r in rows)
+have = collections.Counter((n, d or 0) for n, d in db.execute("SELECT name, dur FROM slice"))
+assert want and want == have, (want - have, have - want)
+report = [json.loads(l) for l in open(sys.argv[3])][1:]
+assert sorted((r["name"], r["calls"]) for r in report) == sorted(db.execute("SELECT name, calls FROM function"))
+' "$T/part.sqlite" "$T/part.csv" "$T/part.report"
+	rm -f "$T/part.sqlite" "$T/part.csv"
+done
+check_that "a part that has nothing leaves no database" sh -c '! "$0" export --to sqlite "$1" -o "$2" --min-duration 1h 2>"$3" && grep -q "nothing of the trace is chosen" "$3" && ! test -e "$2"' "$BRACE" "$T/threads" "$T/none.sqlite" "$T/err"
 says 'name its file with -o' --to sqlite "$T/names"
 says 'a database is a file' --to sqlite "$T/names" -o /dev/null
-says 'choose its part by a statement' --to sqlite "$T/names" -o "$T/none" -l main
+says 'matches -l' --to sqlite "$T/names" -o "$T/none" -l no_such_function
 (ulimit -f 8; trap '' XFSZ; "$BRACE" export --to sqlite "$T/threads" -o "$T/none" 2>"$T/err"; [ $? = 125 ])
 result "a database that has no room: nothing is left" $(($? || $(find "$T" -name 'none*' | wc -l))) "$T/err"
 says 'No such file' --to chrome "$T/nothing"

@@ -222,23 +222,16 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 	return status;
 }
 
-/* A part of the trace is what a statement selects. */
-static bool database_has_all(const struct invocation *inv)
-{
-	if (excerpt_wish_is_all(&inv->excerpt))
-		return true;
-	say("brace: a database has the whole trace: choose its part by a statement (WHERE ts > ...)\n");
-	return false;
-}
-
 /* 0, or -errno and *err. An interrupt leaves no file. */
-static int save_tables(struct store_reader *reader, const char *path, struct err *err)
+static int save_tables(const struct invocation *inv, struct store_reader *reader,
+		       const char *path, struct err *err)
 {
 	struct query *q;
 	int r = query_open(reader, &q, err);
 
 	if (r)
 		return r;
+	query_choose(q, &inv->excerpt);
 	r = query_save(q, path, interrupt_catch(), err);
 	query_close(q);
 	return r;
@@ -251,12 +244,10 @@ static int write_database(const struct invocation *inv, struct store_reader *rea
 	struct err err, end;
 	int r;
 
-	if (!database_has_all(inv))
-		return EXIT_BRACE;
 	if (new_file_begin(&f, inv->output, "database", &err) < 0)
 		return say_error(&err);
 	if (f.temporary)
-		r = save_tables(reader, f.temporary, &err);
+		r = save_tables(inv, reader, f.temporary, &err);
 	else
 		r = err_set(&err, EINVAL, "a database is a file: %s is none", inv->output);
 	if (new_file_end(&f, !r, &end) && !r)
