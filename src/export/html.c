@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define ZLIB_CONST
-#include <zlib.h>
 
 #include "base/json.h"
+#include "export/deflate.h"
 #include "export/html_columns.h"
 #include "export/html_page.h"
 #include "report/losses.h"
@@ -28,9 +27,10 @@ struct html_page {
 
 /* --- the columns' bytes --------------------------------------------------------------------- */
 
-/* zlib's stream, and what comes out of it on its way through base64. */
+/* The deflater, and what comes out of it on its way through base64. */
 struct packer {
-	z_stream z;
+	struct deflater *deflater;
+	struct err *err;
 	struct out *out;
 	unsigned char left[3]; /* bytes that do not make a group of base64 yet */
 	size_t n;
@@ -48,9 +48,12 @@ static void put_group(struct out *o, const unsigned char *b, size_t n)
 	out_bytes(o, to, sizeof(to));
 }
 
-/* Collects groups of three bytes; the last one may stay in `left` until pack_columns() ends. */
-static void put_base64(struct packer *p, const unsigned char *b, size_t n)
+/* deflate_new()'s sink. Collects groups of three bytes; the last one may stay in `left` until
+ * pack_columns() ends. */
+static int put_base64(void *arg, const unsigned char *b, size_t n)
 {
+	struct packer *p = arg;
+
 	for (size_t i = 0; i < n; i++) {
 		p->left[p->n++] = b[i];
 		if (p->n < sizeof(p->left))
@@ -58,31 +61,15 @@ static void put_base64(struct packer *p, const unsigned char *b, size_t n)
 		put_group(p->out, p->left, p->n);
 		p->n = 0;
 	}
-}
-
-/* All that is given to zlib comes out at some time; at the end, all of it. */
-static int pack(struct packer *p, const char *bytes, size_t n, int how)
-{
-	unsigned char room[16384];
-	int r;
-
-	p->z.next_in = (const unsigned char *)bytes;
-	p->z.avail_in = (unsigned)n;
-	do {
-		p->z.next_out = room;
-		p->z.avail_out = sizeof(room);
-		r = deflate(&p->z, how);
-		if (r == Z_STREAM_ERROR)
-			return -EIO;
-		put_base64(p, room, sizeof(room) - p->z.avail_out);
-	} while (!p->z.avail_out);
 	return p->out->error;
 }
 
 /* parts_read()'s sink: a block of a column. */
 static int pack_block(void *arg, const char *bytes, size_t n)
 {
-	return pack(arg, bytes, n, Z_NO_FLUSH);
+	struct packer *p = arg;
+
+	return deflate_add(p->deflater, bytes, n, p->err);
 }
 
 /* Column by column, so that like stands by like. */
@@ -96,7 +83,7 @@ static int pack_columns(const struct html_page *g, struct packer *p, struct err 
 			r = parts_read(&g->columns.parts, lane * HTML_COLUMNS + column, pack_block,
 				       p, err);
 	if (!r)
-		r = pack(p, NULL, 0, Z_FINISH);
+		r = deflate_finish(p->deflater, err);
 	if (!r && p->n)
 		put_group(p->out, p->left, p->n);
 	return r;
@@ -105,13 +92,12 @@ static int pack_columns(const struct html_page *g, struct packer *p, struct err 
 /* The element's text. Memory for zlib is all that may fail here, and reading the columns back. */
 static int put_columns(const struct html_page *g, struct err *err)
 {
-	struct packer p = { .out = g->job->out };
+	struct packer p = { .out = g->job->out, .err = err };
 	int r;
 
-	if (deflateInit(&p.z, Z_DEFAULT_COMPRESSION) != Z_OK)
-		return err_set(err, ENOMEM, "cannot compress the page: out of memory");
+	p.deflater = deflate_new(put_base64, &p);
 	r = pack_columns(g, &p, err);
-	deflateEnd(&p.z);
+	deflate_free(p.deflater);
 	return r;
 }
 
