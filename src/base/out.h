@@ -15,6 +15,7 @@ struct out {
 	int error; /* the first -errno of flush; 0 = all is well */
 	/* Bytes are handed on as they are; false: unprintable ones are escaped (base/escape.h). */
 	bool raw;
+	unsigned width; /* columns of the terminal that shows it: names are cut; 0: there is none */
 };
 
 /* Maximum of out_room(). */

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "report/row_name.h"
 
 #define CHANGE 10 /* columns of a change in percent */
 
@@ -169,16 +170,10 @@ static void print_change(const struct comparison *c, const struct compared_row *
 		   !r->a ? "new" : !r->b ? "gone" : growth == INT64_MAX ? "from 0" : text);
 }
 
-static void print_name(const struct summary_row *r, struct out *o)
+static void print_name(const struct summary_row *r, unsigned used, struct out *o)
 {
 	out_bytes(o, "  ", 2);
-	out_name(o, r->name, strlen(r->name));
-	if (r->symbol) {
-		out_str(o, " [");
-		out_str(o, r->module);
-		out_char(o, ']');
-	}
-	out_char(o, '\n');
+	row_name_print(o, used, r->name, r->symbol ? r->module : NULL, true);
 }
 
 /* Calls, the column that is looked at, its change, and what half of the calls last at most. */
@@ -244,7 +239,8 @@ void compare_print(const struct comparison *c, const char *const names[2], size_
 			if (columns[k] == c->column)
 				print_change(c, r, o);
 		}
-		print_name(r->b ? r->b : r->a, o);
+		print_name(r->b ? r->b : r->a,
+			   2 * (unsigned)n_columns * SUMMARY_COLUMN + CHANGE + 2, o);
 	}
 }
 

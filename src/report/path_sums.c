@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "report/losses.h"
+#include "report/row_name.h"
 #include "report/thread_calls.h"
 #include "trace/overloads.h"
 #include "trace/sp_map.h"
@@ -257,13 +258,8 @@ static void print_node(const struct path_sums *t, const struct path_node *n, str
 	summary_print_time(out, trace_clock_delta_ns(&t->info->clock, n->self));
 	out_u64(out, n->calls, SUMMARY_COLUMN, ' ');
 	out_spaces(out, 2 * n->depth);
-	out_str(out, row->name);
-	if (row->symbol) {
-		out_str(out, " [");
-		out_str(out, row->module);
-		out_char(out, ']');
-	}
-	out_char(out, '\n');
+	row_name_print(out, SHARE + 3 * SUMMARY_COLUMN + 2 * n->depth, row->name,
+		       row->symbol ? row->module : NULL, false);
 }
 
 void path_sums_print(const struct path_sums *t, size_t n, struct out *out)

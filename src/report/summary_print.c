@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "report/losses.h"
+#include "report/row_name.h"
 #include "report/threshold.h"
 
 const char *const summary_column_words[SUMMARY_COLUMNS_N] = {
@@ -191,13 +192,41 @@ static void print_unknown(struct out *o)
 
 #define SHARE 7 /* columns of a percentage */
 
+#define BIT(column) (1u << (column))
+#define ALL_COLUMNS (BIT(SUMMARY_NUMBERS) - 1)
+
+/* How wide a line is up to its name, with these numbers. */
+static unsigned width_of(const struct summary *s, unsigned columns)
+{
+	unsigned n = (unsigned)__builtin_popcount(columns) + (s->kernel ? 2 : 0) +
+		     (s->counters ? SUMMARY_COUNTERS : 0);
+
+	return n * COLUMN + (columns & BIT(SUMMARY_SELF) ? SHARE : 0) + 2;
+}
+
+/* Numbers that a narrow terminal has no room for are left out, the least telling first. width 0: no
+ * terminal. Without any time (the function tracer, events) there are calls alone. */
+static unsigned choose_columns(const struct summary *s, unsigned width)
+{
+	static const enum summary_column dispensable[] = { SUMMARY_MIN, SUMMARY_MEAN, SUMMARY_P50,
+							   SUMMARY_MAX, SUMMARY_P99 };
+	unsigned columns = summary_is_timed(s) ? ALL_COLUMNS : BIT(SUMMARY_CALLS);
+
+	for (size_t i = 0; i < sizeof(dispensable) / sizeof(*dispensable) && width &&
+			   width_of(s, columns) + ROW_NAME_ROOM > width; i++)
+		columns &= ~BIT(dispensable[i]);
+	return columns;
+}
+
 static void print_titles(const struct summary *s, unsigned columns, struct out *o)
 {
 	static const char *const titles[SUMMARY_NUMBERS] = {
 		"CALLS", "TOTAL", "SELF", "MIN", "MEAN", "P50", "P99", "MAX",
 	};
 
-	for (unsigned c = 0; c < columns; c++) {
+	for (unsigned c = 0; c < SUMMARY_NUMBERS; c++) {
+		if (!(columns & BIT(c)))
+			continue;
 		out_printf(o, "%*s", COLUMN, titles[c]);
 		if (c == SUMMARY_SELF)
 			out_printf(o, "%*s", SHARE, "SELF%");
@@ -248,10 +277,10 @@ static void print_json_counters(const struct summary_row *r, struct out *o)
 			   r->counter[c]);
 }
 
-/* Without any time (the function tracer, events) the table has calls alone. */
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
-	const unsigned columns = summary_is_timed(s) ? SUMMARY_NUMBERS : SUMMARY_TOTAL;
+	const unsigned columns = choose_columns(s, o->width);
+	const unsigned used = width_of(s, columns);
 	const uint64_t all = summary_self(s);
 
 	n = rows_shown(s, n);
@@ -262,8 +291,9 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 		const struct summary_row *r = &s->rows.at[i];
 
 		out_u64(o, r->value[SUMMARY_CALLS], COLUMN, ' ');
-		for (unsigned c = SUMMARY_TOTAL; c < columns; c++)
-			print_column(s, r, c, all, o);
+		for (unsigned c = SUMMARY_TOTAL; c < SUMMARY_NUMBERS; c++)
+			if (columns & BIT(c))
+				print_column(s, r, c, all, o);
 		if (s->kernel) {
 			summary_print_time(o, r->in_kernel);
 			summary_print_time(o, r->blocked);
@@ -271,14 +301,9 @@ void summary_print_table(const struct summary *s, size_t n, struct out *o)
 		if (s->counters)
 			print_counters(r, o);
 		out_bytes(o, "  ", 2);
-		/* A thread's name is the program's to choose. */
-		s->by_thread ? out_name(o, r->name, strlen(r->name)) : out_str(o, r->name);
-		if (r->symbol) { /* names without a symbol contain their module */
-			out_str(o, " [");
-			out_str(o, r->module);
-			out_char(o, ']');
-		}
-		out_char(o, '\n');
+		/* A thread's name is the program's to choose. Names without a symbol contain their
+		 * module. */
+		row_name_print(o, used, r->name, r->symbol ? r->module : NULL, s->by_thread);
 	}
 	/* Losses again, where the reader is. */
 	if (n > ROWS_SEEN)

@@ -99,6 +99,14 @@ static int paint_all(void *arg, const char *bytes, size_t n)
 	return out_flush(&o->bytes);
 }
 
+/* 0: standard output is no terminal, or one that does not tell. */
+static unsigned terminal_width(void)
+{
+	struct winsize size = { 0 };
+
+	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+}
+
 /* Text goes through `paint` only if it has colours. */
 void screen_open(struct screen *o, const struct invocation *inv, enum screen_pager to,
 		 painter *line)
@@ -112,6 +120,7 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	out_init_raw(&o->bytes, write_text, o);
 	o->paint = (struct paint){ .line = line, .to = &o->bytes };
 	out_init(&o->text, colour ? paint_all : write_text, o);
+	o->text.width = terminal_width();
 }
 
 int screen_file_begin(struct invocation *inv, struct err *err)
