@@ -62,4 +62,5 @@ complete -c brace -n '__fish_seen_subcommand_from syscalls' -l by -x -a 'call th
 complete -c brace -n '__fish_seen_subcommand_from syscalls' -s s -l sort -x -a 'calls errors total min mean p50 p99 max name'
 complete -c brace -n 'not __fish_use_subcommand' -l mode -x -a 'stream overwrite block'
 complete -c brace -n 'not __fish_use_subcommand' -l color -x -a 'auto always never'
+complete -c brace -n '__fish_seen_subcommand_from graph replay report diff tui list export html top' -l names -x -a 'short full mangled'
 complete -c brace -n 'not __fish_use_subcommand' -l session -x -a '(brace sessions 2>/dev/null)'

@@ -1,19 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* Demangling by libiberty's cplus_demangle(). Lists of functions, filters and reports call it, on
- * any thread: no state is kept. libiberty's own allocation may fail; the name then comes out
- * mangled, which is always a truthful answer. */
+ * any thread: no state is kept but the user's choice of a style. libiberty's own allocation may
+ * fail; the name then comes out mangled, which is always a truthful answer. */
 #include "base/demangle.h"
 
 #include <libiberty/demangle.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle_schemes.h"
+#include "base/demangle_short.h"
+#include "base/mem.h"
+
+static enum demangle_style chosen = NAMES_SHORT;
+
+void demangle_choose(enum demangle_style style)
+{
+	chosen = style;
+}
+
+enum demangle_style demangle_chosen(void)
+{
+	return chosen;
+}
+
+/* _Z begins the Itanium C++ ABI's names, and Rust's legacy ones; _R begins Rust's v0 names. */
+static bool is_libibertys(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
 int demangle_is_mangled(const char *name)
 {
-	/* _Z begins the Itanium C++ ABI's names, and Rust's legacy ones; _R begins Rust's v0
-	 * names. */
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+	return is_libibertys(name) || demangle_is_scheme(name);
 }
 
 /* GCC's copies of a function (".part.0", ".isra.1") stay distinct: the suffix is kept. */
@@ -24,34 +45,115 @@ static const char *symbol_suffix(const char *name)
 	return dot ? dot : "";
 }
 
-static int demangle_as(const char *name, int options, char *out, size_t n)
-{
-	char *plain = NULL, *core;
-	const char *tail = symbol_suffix(name);
-	int len;
+/* How much of a name is wanted. A template function's mangled name carries its result type, which
+ * would stand before the name: DMGL_RET_DROP. */
+enum extent { PLAIN, WHOLE, FULL_PLAIN, FULL };
+#define PARAMETERS (DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP)
 
-	if (!demangle_is_mangled(name))
-		return snprintf(out, n, "%s", name);
-	/* The core alone is demangled: libiberty would print the suffix as " [clone .part.0]". */
-	core = strndup(name, (size_t)(tail - name));
-	if (core)
-		plain = cplus_demangle(core, DMGL_AUTO | options);
-	len = plain ? snprintf(out, n, "%s%s", plain, tail) : snprintf(out, n, "%s", name);
+static const int options[] = {
+	[PLAIN] = DMGL_NO_OPTS, [WHOLE] = PARAMETERS, [FULL_PLAIN] = DMGL_NO_OPTS,
+	[FULL] = PARAMETERS | DMGL_VERBOSE,
+};
+
+/* C++'s are shortened; Rust's have no such arguments. */
+static char *by_libiberty(const char *core, enum extent extent)
+{
+	char *name = NULL, *shortened;
+
+	if (core[1] == 'Z')
+		name = cplus_demangle(core, DMGL_RUST | (options[extent] & DMGL_VERBOSE));
+	if (name || core[1] == 'R')
+		return name ? name : cplus_demangle(core, DMGL_RUST | options[extent]);
+	name = cplus_demangle(core, DMGL_GNU_V3 | options[extent]);
+	if (!name || extent >= FULL_PLAIN)
+		return name;
+	shortened = demangle_short(name);
+	free(name);
+	return shortened;
+}
+
+/* The text in memory that the caller frees; NULL: it is not a mangled name, or not understood. The
+ * core alone is demangled: libiberty would print the suffix as " [clone .part.0]". */
+static char *text_of(const char *name, enum extent extent)
+{
+	char *plain, *core, *text;
+	const char *tail = symbol_suffix(name);
+
+	if (demangle_is_scheme(name))
+		return demangle_scheme(name, extent == WHOLE || extent == FULL);
+	if (!is_libibertys(name))
+		return NULL;
+	core = mem_printf("%.*s", (int)(tail - name), name);
+	plain = by_libiberty(core, extent);
+	text = plain ? mem_printf("%s%s", plain, tail) : NULL;
 	free(plain);
 	free(core);
+	return text;
+}
+
+static int demangle_as(const char *name, enum extent extent, char *out, size_t n)
+{
+	char *text = text_of(name, extent);
+	int len = snprintf(out, n, "%s", text ? text : name);
+
+	free(text);
 	return len;
 }
 
 int demangle(const char *name, char *out, size_t n)
 {
-	return demangle_as(name, DMGL_NO_OPTS, out, n);
+	if (chosen == NAMES_MANGLED)
+		return snprintf(out, n, "%s", name);
+	return demangle_as(name, chosen == NAMES_FULL ? FULL : PLAIN, out, n);
 }
 
-/* A template function's mangled name carries its result type, which would stand before the name:
- * DMGL_RET_DROP. */
+int demangle_plain(const char *name, char *out, size_t n)
+{
+	return demangle_as(name, PLAIN, out, n);
+}
+
 int demangle_whole(const char *name, char *out, size_t n)
 {
-	return demangle_as(name, DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP, out, n);
+	return demangle_as(name, WHOLE, out, n);
+}
+
+int demangle_full(const char *name, char *out, size_t n)
+{
+	return demangle_as(name, FULL, out, n);
+}
+
+static void add_spelling(struct demangle_spellings *s, char *text)
+{
+	for (unsigned i = 0; text && i < s->n; i++) {
+		if (!strcmp(s->at[i], text)) {
+			free(text);
+			return;
+		}
+	}
+	if (text)
+		s->at[s->n++] = text;
+}
+
+void demangle_spell(const char *symbol, struct demangle_spellings *s)
+{
+	static const enum extent extents[] = { PLAIN, WHOLE, FULL_PLAIN, FULL };
+	char *ada;
+
+	*s = (struct demangle_spellings){ 0 };
+	if (demangle_is_mangled(symbol)) {
+		for (size_t i = 0; i < sizeof(extents) / sizeof(*extents); i++)
+			add_spelling(s, text_of(symbol, extents[i]));
+		return;
+	}
+	ada = strstr(symbol, "__") || !strncmp(symbol, "_ada_", 5) ? demangle_ada(symbol) : NULL;
+	add_spelling(s, ada);
+}
+
+void demangle_spellings_free(struct demangle_spellings *s)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		free(s->at[i]);
+	s->n = 0;
 }
 
 int demangle_cut(char *name)

@@ -41,8 +41,8 @@ static bool is_in(const struct function_list *l, const struct trace_module *m,
 	bool known;
 	const char *file = trace_function_file(m, f, &known);
 
-	return function_list_has(l, symbol, m->path) ||
-	       (strcmp(file, m->name) && function_list_has(l, symbol, file));
+	return function_list_has_at(l, symbol, f->vaddr, m->path) ||
+	       (strcmp(file, m->name) && function_list_has_at(l, symbol, f->vaddr, file));
 }
 
 bool excerpt_list_has(const struct function_list *l, const struct trace_module *m,

@@ -59,15 +59,21 @@ const char *why_spell(const struct sym_module *m, const struct sym_function *f, 
 static bool is_name(const struct sym_module *m, const struct sym_function *f, const char *name)
 {
 	const char *symbol = sym_name(m, f);
-	char spelled[1024];
+	struct demangle_spellings spellings;
+	bool same = false;
 
 	if (f->cold)
 		return false;
-	if (symbol && (!strcmp(symbol, name) || !demangle_is_mangled(symbol)))
-		return !strcmp(symbol, name);
-	if (!strcmp(why_spell(m, f, spelled, sizeof(spelled)), name))
-		return true;
-	return symbol && (demangle_whole(symbol, spelled, sizeof(spelled)), !strcmp(spelled, name));
+	if (!symbol) {
+		char place[512];
+
+		return !strcmp(why_spell(m, f, place, sizeof(place)), name);
+	}
+	demangle_spell(symbol, &spellings);
+	for (unsigned i = 0; i < spellings.n; i++)
+		same |= !strcmp(spellings.at[i], name);
+	demangle_spellings_free(&spellings);
+	return same || !strcmp(symbol, name);
 }
 
 bool why_has_function(const struct sym_module *m, const char *name)

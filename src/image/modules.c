@@ -489,11 +489,12 @@ static enum selection choose_function(const struct string_set *defined, const st
 		return SELECT_NO;
 	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced in its own module */
-	if (!settings_trace(set, name, mod->name))
+	if (!settings_trace(set, name, f->vaddr, mod->name))
 		return otherwise;
 	if (set->tracer->exits && set->graph_function.patterns.n)
-		return function_list_has(&set->graph_function, name, mod->name) ? SELECT_GRAPH
-										: SELECT_YES;
+		return function_list_has_at(&set->graph_function, name, f->vaddr, mod->name)
+			       ? SELECT_GRAPH
+			       : SELECT_YES;
 	return SELECT_GRAPH;
 }
 

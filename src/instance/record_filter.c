@@ -79,9 +79,10 @@ static bool look_up(const struct record_filter *s, const struct trace_info *info
 	if (!f)
 		return true; /* not named yet: rather one record too many */
 	if (f->name)
-		return settings_trace(&s->settings, m->strings.at + f->name, m->name);
+		return settings_trace(&s->settings, m->strings.at + f->name, f->vaddr,
+				      m->name);
 	trace_function_name(m, f, plain, sizeof(plain));
-	return settings_trace(&s->settings, plain, m->name);
+	return settings_trace(&s->settings, plain, f->vaddr, m->name);
 }
 
 /* look_up() with its answers kept, by image and id. Both numbers come from the program's records,

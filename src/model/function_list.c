@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -100,12 +101,25 @@ static char *find_module(char *word, char **module)
 	return at;
 }
 
+/* Of functions that share a name, reports tell the address: "init@0x1139". */
+static bool parse_address(const char *text, uint64_t *address)
+{
+	char *end;
+
+	if (strncmp(text, "0x", 2) || !isxdigit((unsigned char)text[2]))
+		return false;
+	*address = strtoull(text, &end, 16);
+	return !*end && *address;
+}
+
 /* `module` points into the word, behind ":mod:" or "@". */
 static int parse_module(const struct word *w, char *module, struct function_pattern *p,
 			struct err *err)
 {
 	p->other_modules = *module == '!';
 	module += p->other_modules;
+	if (module[-1] == '@' && parse_address(module, &p->address))
+		return 0;
 	if (!*module)
 		return word_error(w, module, "a module name is missing behind `%c`",
 				  module[-1]);
@@ -189,6 +203,8 @@ static int parse_word(const struct word *w, struct function_pattern *p, struct e
 /* A pattern without a module means all modules: it equals only another one without. */
 static bool same_module(const struct function_pattern *a, const struct function_pattern *b)
 {
+	if (a->address != b->address)
+		return false;
 	if (!a->module || !b->module)
 		return a->module == b->module;
 	return a->other_modules == b->other_modules && !strcmp(a->module, b->module);
@@ -410,9 +426,12 @@ bool function_module_match(const char *glob, const char *module)
 	return glob_match(glob, module) || glob_match(glob, file) || shorter_match(glob, file);
 }
 
-/* A module of NULL does not narrow. */
-static bool pattern_match(const struct function_pattern *p, const char *name, const char *module)
+/* A module of NULL does not narrow, nor does an address of 0. */
+static bool pattern_match(const struct function_pattern *p, const char *name, uint64_t address,
+			  const char *module)
 {
+	if (p->address && address && p->address != address)
+		return false;
 	if (p->module && module && function_module_match(p->module, module) == p->other_modules)
 		return false;
 	return glob_match(p->glob, name);
@@ -420,41 +439,53 @@ static bool pattern_match(const struct function_pattern *p, const char *name, co
 
 /* NULL: the list does not contain a function of that name. */
 static const struct function_pattern *find_name(const struct function_list *l, const char *name,
-						const char *module)
+						uint64_t address, const char *module)
 {
 	/* The last pattern that matches decides. */
 	for (size_t i = l->patterns.n; i-- > 0;)
-		if (pattern_match(&l->patterns.at[i], name, module))
+		if (pattern_match(&l->patterns.at[i], name, address, module))
 			return l->patterns.at[i].remove ? NULL : &l->patterns.at[i];
 	return NULL;
 }
 
 bool function_list_match(const struct function_list *l, const char *name, const char *module)
 {
-	return find_name(l, name, module);
+	return find_name(l, name, 0, module);
+}
+
+static const struct function_pattern *find_at(const struct function_list *l, const char *symbol,
+					      uint64_t address, const char *module)
+{
+	const struct function_pattern *p =
+		l->patterns.n ? find_name(l, symbol, address, module) : NULL;
+	struct demangle_spellings spellings;
+
+	if (p || !l->patterns.n)
+		return p;
+	/* A pattern may have the parameters, which tell overloads apart, and whatever else --names
+	 * shows. */
+	demangle_spell(symbol, &spellings);
+	for (unsigned i = 0; i < spellings.n && !p; i++)
+		p = find_name(l, spellings.at[i], address, module);
+	demangle_spellings_free(&spellings);
+	return p;
 }
 
 const struct function_pattern *function_list_find(const struct function_list *l, const char *symbol,
 						  const char *module)
 {
-	const struct function_pattern *p = l->patterns.n ? find_name(l, symbol, module) : NULL;
-	char plain[1024];
+	return find_at(l, symbol, 0, module);
+}
 
-	/* Demangling is slow: only names that can be mangled get there. */
-	if (p || !l->patterns.n || !demangle_is_mangled(symbol))
-		return p;
-	demangle(symbol, plain, sizeof(plain));
-	p = find_name(l, plain, module);
-	if (p)
-		return p;
-	/* A pattern may have the parameters, which tell overloads apart. */
-	demangle_whole(symbol, plain, sizeof(plain));
-	return find_name(l, plain, module);
+bool function_list_has_at(const struct function_list *l, const char *symbol, uint64_t address,
+			  const char *module)
+{
+	return find_at(l, symbol, address, module);
 }
 
 bool function_list_has(const struct function_list *l, const char *symbol, const char *module)
 {
-	return function_list_find(l, symbol, module);
+	return find_at(l, symbol, 0, module);
 }
 
 bool function_list_has_conditions(const struct function_list *l)

@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -14,6 +15,7 @@ struct function_pattern {
 	char *text;         /* as written */
 	char *glob;         /* glob that the function's name matches */
 	char *module;       /* glob that its module matches; NULL: any */
+	uint64_t address;   /* where the function is in its file; 0: anywhere */
 	bool remove;        /* "!...": takes functions out of the list */
 	bool other_modules; /* ":mod:!m": every module but m */
 	/* the condition on the arguments of its calls, as written behind `if`, and that on what
@@ -30,6 +32,7 @@ struct function_list {
  * blanks (except inside of <> or ()), each
  *
  *	[!]GLOB    [!]GLOB:mod:[!]MODULE    [!]:mod:[!]MODULE    [!]GLOB@MODULE    [!]@MODULE
+ *	[!]GLOB@0xADDRESS
  *
  * and all but removals may go on with ` if CONDITION` (function_condition.h), to the line's end.
  * `!` removes what earlier words added. 0, or -EINVAL and *err with the column; then the list is
@@ -53,6 +56,10 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 
 /* function_list_match by the symbol, or by the name as its programmer wrote it. */
 bool function_list_has(const struct function_list *l, const char *symbol, const char *module);
+/* function_list_has() of a function whose address in its file is known: GLOB@0xADDRESS means it
+ * alone, not all that share its name. */
+bool function_list_has_at(const struct function_list *l, const char *symbol, uint64_t address,
+			  const char *module);
 
 /* The pattern that adds the function to the list, by its symbol or by the name as its programmer
  * wrote it: the last one that matches. NULL: the list does not contain it. */

@@ -230,11 +230,13 @@ static char *read_pids(const struct settings *s, const struct setting_file *f)
 }
 
 /* set_graph_function widens the filter: those functions are recorded, too. */
-bool settings_trace(const struct settings *s, const char *symbol, const char *module)
+bool settings_trace(const struct settings *s, const char *symbol, uint64_t address,
+		    const char *module)
 {
-	return (!s->filter.patterns.n || function_list_has(&s->filter, symbol, module) ||
-		function_list_has(&s->graph_function, symbol, module)) &&
-	       !function_list_has(&s->notrace, symbol, module);
+	return (!s->filter.patterns.n ||
+		function_list_has_at(&s->filter, symbol, address, module) ||
+		function_list_has_at(&s->graph_function, symbol, address, module)) &&
+	       !function_list_has_at(&s->notrace, symbol, address, module);
 }
 
 const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,

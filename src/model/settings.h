@@ -122,7 +122,8 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 char *settings_read(const struct settings *s, const char *file);
 /* Whether the tracer, if there is one, records the function: by its symbol, or by the name as its
  * programmer wrote it. */
-bool settings_trace(const struct settings *s, const char *symbol, const char *module);
+bool settings_trace(const struct settings *s, const char *symbol, uint64_t address,
+		    const char *module);
 /* The pattern whose condition a call of the function has to satisfy to be recorded, or, with
  * *begins, to begin a graph: inside of one it is recorded without. NULL: there is none. */
 const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,

@@ -1,38 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /* Demangles all names of a module once to find those that occur twice. Reports call it when they
- * print a name. Names without mangling cost nothing; a name longer than NAME_MOST is compared by
- * its beginning. */
+ * print a name. A name that several functions have is told with ever more: parameters, what the
+ * compiler has of them, the symbol, the address. Only names that occurred twice are looked at
+ * again, so that C costs a hash each. */
 #include "trace/overloads.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/demangle.h"
+#include "base/demangle_schemes.h"
 #include "base/mem.h"
 
-#define NAME_MOST 4096
-
-/* NULL: the function has no name, or one that is not mangled and so has no parameters. */
+/* "": the function has no name. */
 static const char *symbol_of(const struct trace_module *m, const struct trace_function *f)
 {
-	const char *s = f->name && f->name < m->strings.n ? m->strings.at + f->name : "";
-
-	return demangle_is_mangled(s) ? s : NULL;
+	return f->name && f->name < m->strings.n ? m->strings.at + f->name : "";
 }
 
-/* Collects the module's plain names; doubles_keep() leaves those that occur twice. */
+/* The text of one level, for the caller to free. */
+static char *text_at(const struct overloads_of *o, const char *symbol, unsigned level)
+{
+	static int (*const by_level[OVERLOADS_LEVELS])(const char *, char *, size_t) = {
+		demangle_plain, demangle_whole, demangle_full, NULL,
+	};
+	bool ada = o->ada && level % 2 == 0 && !demangle_is_mangled(symbol);
+	char *text = ada ? demangle_ada(symbol) : NULL;
+	size_t n;
+
+	if (text || !by_level[level])
+		return text ? text : mem_strdup(symbol);
+	n = (size_t)by_level[level](symbol, NULL, 0) + 1;
+	text = mem_zalloc(n);
+	by_level[level](symbol, text, n);
+	return text;
+}
+
+/* Adds the names that occurred twice on all levels before to this level's. */
+static void collect_level(struct overloads_of *o, const struct trace_module *m, unsigned level)
+{
+	for (size_t i = 0; i < m->functions.n; i++) {
+		const struct trace_function *f = &m->functions.at[i];
+		const char *symbol = symbol_of(m, f);
+		bool met = *symbol && !(f->flags & TRACE_FUNCTION_PLT);
+
+		for (unsigned before = 0; met && before < level; before++) {
+			char *text = text_at(o, symbol, before);
+
+			met = doubles_have(&o->at[before], text);
+			free(text);
+		}
+		if (met) {
+			char *text = text_at(o, symbol, level);
+
+			doubles_add(&o->at[level], text);
+			free(text);
+		}
+	}
+	doubles_keep(&o->at[level]);
+}
+
+/* PLT entries are told by the file that they lead to. */
 static void collect_names(struct overloads_of *o, const struct trace_module *m)
 {
-	char plain[NAME_MOST];
-
 	o->functions = m->functions.at;
 	o->n = m->functions.n;
-	for (size_t i = 0; i < m->functions.n; i++) {
-		const char *symbol = symbol_of(m, &m->functions.at[i]);
-
-		if (!symbol)
-			continue;
-		demangle(symbol, plain, sizeof(plain));
-		doubles_add(&o->plain, plain);
+	for (size_t i = 0; i < m->functions.n && !o->ada; i++)
+		o->ada = demangle_tells_ada(symbol_of(m, &m->functions.at[i]));
+	for (unsigned level = 0; level < OVERLOADS_LEVELS; level++) {
+		collect_level(o, m, level);
+		if (!o->at[level].hashes.n)
+			break;
 	}
-	doubles_keep(&o->plain);
 }
 
 /* The module's entry, made anew if functions were added (the array moved or grew). */
@@ -47,30 +86,42 @@ static const struct overloads_of *of_module(struct overloads *o, const struct tr
 	return &o->modules.at[o->modules.n - 1];
 }
 
-int overloads_name(struct overloads *o, const struct trace_module *m,
-		   const struct trace_function *f, char *out, size_t n, bool *whole)
+/* The level that the user wants at least. */
+static unsigned first_level(void)
 {
-	const char *symbol = symbol_of(m, f);
-	const struct overloads_of *of;
-	char plain[NAME_MOST];
+	static const unsigned levels[] = {
+		[NAMES_SHORT] = 0, [NAMES_FULL] = 2, [NAMES_MANGLED] = OVERLOADS_LEVELS - 1,
+	};
 
-	*whole = false;
-	if (!symbol)
-		return trace_function_name(m, f, out, n);
-	demangle(symbol, plain, sizeof(plain));
-	of = of_module(o, m);
-	*whole = doubles_have(&of->plain, plain);
-	return (*whole ? demangle_whole : demangle)(symbol, out, n);
+	return levels[demangle_chosen()];
 }
 
+/* Several functions of one symbol (C's static ones) are told by their addresses. */
 char *overloads_text(struct overloads *o, const struct trace_module *m,
 		     const struct trace_function *f, bool *whole)
 {
-	size_t n = (size_t)overloads_name(o, m, f, NULL, 0, whole) + 1;
-	char *text = mem_zalloc(n);
+	const char *symbol = symbol_of(m, f);
+	bool plt = f->flags & TRACE_FUNCTION_PLT;
+	const struct overloads_of *of;
+	char *text, *longer;
 
-	overloads_name(o, m, f, text, n, whole);
-	return text;
+	*whole = false;
+	if (!*symbol)
+		return mem_printf("%s+0x%" PRIx64, m->name, f->vaddr);
+	of = of_module(o, m);
+	for (unsigned level = first_level(); level < OVERLOADS_LEVELS; level++) {
+		text = text_at(of, symbol, level);
+		*whole = (level == 1 || level == 2) && demangle_is_mangled(symbol) &&
+			 strchr(text, ')');
+		if (plt || !doubles_have(&of->at[level], text))
+			return text;
+		free(text);
+	}
+	*whole = false;
+	text = text_at(of, symbol, demangle_chosen() == NAMES_MANGLED ? OVERLOADS_LEVELS - 1 : 0);
+	longer = mem_printf("%s@0x%" PRIx64, text, f->vaddr);
+	free(text);
+	return longer;
 }
 
 char *overloads_row_text(struct overloads *o, const struct trace_module *m,
@@ -91,6 +142,7 @@ char *overloads_row_text(struct overloads *o, const struct trace_module *m,
 void overloads_free(struct overloads *o)
 {
 	for (size_t i = 0; i < o->modules.n; i++)
-		doubles_free(&o->modules.at[i].plain);
+		for (unsigned level = 0; level < OVERLOADS_LEVELS; level++)
+			doubles_free(&o->modules.at[i].at[level]);
 	vec_free(&o->modules);
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a module that have one name but for their parameters (overloads, copies of
- * templates), and are told apart by printing these. Each reader keeps its own: nothing is shared
- * between threads. */
+/* The names of functions in reports, no two of a module under one: what tells them apart is added
+ * where it is needed. Each reader keeps its own: nothing is shared between threads. */
 #pragma once
 #include "base/doubles.h"
 #include "trace/trace_info.h"
+
+#define OVERLOADS_LEVELS 4u /* name, with parameters, with all the compiler knows, symbol */
 
 struct overloads {
 	VEC(struct overloads_of {
 		const struct trace_function *functions;
 		size_t n;
-		struct doubles plain;
+		bool ada;                /* names without mangling may be Ada's */
+		struct doubles at[OVERLOADS_LEVELS];
 	})
 	modules;
 };
 
-/* Writes trace_function_name's text, with parameters if another function of the module has the same
- * name without them (*whole). Returns the length as snprintf does. The module's names are looked at
- * when the first C++ or Rust name is asked for, and again when functions have come. */
-int overloads_name(struct overloads *o, const struct trace_module *m,
-		   const struct trace_function *f, char *out, size_t n, bool *whole);
-/* Returns that text in memory that the caller frees. */
+/* Returns trace_function_name's text in memory that the caller frees: with parameters if another
+ * function of the module has the same name without them (*whole), and with more where these do not
+ * differ, "init@0x1139" at last. The module's names are looked at when the first is asked for, and
+ * again when functions have come. */
 char *overloads_text(struct overloads *o, const struct trace_module *m,
 		     const struct trace_function *f, bool *whole);
 /* Returns the name under which reports list a function, in memory that the caller frees: a PLT

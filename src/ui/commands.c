@@ -534,6 +534,13 @@ static const struct option screen_options[] = {
 	END
 };
 
+/* For commands that print names of functions (base/demangle.h). */
+static const struct option names_options[] = {
+	{ 0, "names", "STYLE", "functions' names: short (the default: as programmers write them, with parameters where two would have one name), "
+	  "full (as the compiler has them) or mangled (the symbols)", .set = set_names },
+	END
+};
+
 /* cmd_help(). */
 static const struct option search_options[] = {
 	{ 0, "search", NULL, "find commands, options and pages of the manual by words: `brace help --search slow calls`; without "
@@ -563,24 +570,24 @@ const struct command commands[] = {
 	{ "graph", PROGRAM,
 	  "Run a program, or attach to one, and print its function graph as it runs",
 	  TABLES(graph_options, kernel_run_options, process_options, run_options, SETTINGS,
-		 outside_options, screen_options), true, 1, -1, cmd_graph, true },
+		 outside_options, names_options, screen_options), true, 1, -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
-	  TABLES(format_options, replay_options, excerpt_options, screen_options), false, 0, 1,
-	  cmd_replay },
+	  TABLES(format_options, replay_options, excerpt_options, names_options, screen_options),
+	  false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
-	  TABLES(report_options, excerpt_options, json_options, screen_options), false, 0, -1,
-	  cmd_report },
+	  TABLES(report_options, excerpt_options, names_options, json_options, screen_options),
+	  false, 0, -1, cmd_report },
 	{ "diff", "A B", "Compare calls and times of two trace files",
-	  TABLES(diff_options, excerpt_options, json_options, screen_options), false, 2, 2,
-	  cmd_diff },
+	  TABLES(diff_options, excerpt_options, names_options, json_options, screen_options), false,
+	  2, 2, cmd_diff },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "export", "[FILE] --to FORMAT", "Write a trace file in another tool's format",
-	  TABLES(export_options, excerpt_options), false, 0, 1, cmd_export },
+	  TABLES(export_options, excerpt_options, names_options), false, 0, 1, cmd_export },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
-	  TABLES(html_options, excerpt_options), false, 0, 1, cmd_html },
+	  TABLES(html_options, excerpt_options, names_options), false, 0, 1, cmd_html },
 	{ "tui", "[FILE]", "Look at a trace file on screens: tables, tree, flame graph, timeline",
-	  TABLES(tui_options, screen_options), false, 0, 1, cmd_tui },
+	  TABLES(tui_options, names_options, screen_options), false, 0, 1, cmd_tui },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),
@@ -601,8 +608,8 @@ const struct command commands[] = {
 		 screen_options),
 	  false, 0, -1, cmd_hist, true, true },
 	{ "top", PROGRAM, "Show what a program calls and where its time goes, refreshed while it runs",
-	  TABLES(top_options, answer_options, buffer_options, process_options, json_options,
-		 screen_options), true, 1, -1, cmd_top, true },
+	  TABLES(top_options, answer_options, buffer_options, process_options, names_options,
+		 json_options, screen_options), true, 1, -1, cmd_top, true },
 	{ "noise", PROGRAM, "Show what takes time from a program's threads: waits, switches, faults",
 	  TABLES(noise_options, answer_options, buffer_options, process_options, json_options,
 		 screen_options), true, 1, -1, cmd_noise, true },
@@ -625,7 +632,7 @@ const struct command commands[] = {
 	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),
 	  false, 0, -1, cmd_probe, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
-	  TABLES(list_options, kernel_options, list_session_options, session_options,
+	  TABLES(list_options, kernel_options, list_session_options, session_options, names_options,
 		 json_options, screen_options),
 	  false, 0, -1, cmd_list },
 	{ "config", "[FILE]", "Check, list or apply a boot configuration of settings",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/nearest.h"
 #include "event/outside.h"
 #include "ui/config_option.h"
@@ -225,6 +226,17 @@ int set_colour(struct invocation *inv, const struct option *o, const char *value
 	int i = choose_word(words, value, "colour", err);
 
 	inv->colour = i < 0 ? COLOUR_AUTO : (enum colour_choice)i;
+	return i < 0 ? -EINVAL : 0;
+}
+
+/* The choice is the process's, not the invocation's: every name that is printed obeys it. */
+int set_names(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	static const char *const words[] = { "short", "full", "mangled", NULL };
+	int i = choose_word(words, value, "a style of names", err);
+
+	if (i >= 0)
+		demangle_choose((enum demangle_style)i);
 	return i < 0 ? -EINVAL : 0;
 }
 

@@ -19,6 +19,8 @@
 #include "base/apart.h"
 #include "base/cursor.h"
 #include "base/demangle.h"
+#include "base/demangle_schemes.h"
+#include "base/demangle_short.h"
 #include "base/err.h"
 #include "base/escape.h"
 #include "base/file.h"
@@ -207,8 +209,8 @@ static void errors_know_their_place(void **state)
 static void names_demangle_as_cxxfilt_does(void **state)
 {
 	static const char *const names[] = {
-		"_ZN4node5StartEiPPc", "_ZNKSt6vectorIiSaIiEE4sizeEv", "_ZN1aC1Ev", "_ZnwmRKSt9nothrow_t",
-		"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", "main", "_Zfoo", "_start",
+		"_ZN4node5StartEiPPc", "_ZNKSt6vectorIiE4sizeEv", "_ZN1aC1Ev", "_ZnwmRKSt9nothrow_t",
+		"_ZN1alsERKS_", "main", "_Zfoo", "_start",
 	};
 
 	(void)state;
@@ -234,6 +236,118 @@ static void copies_of_a_function_stay_distinct(void **state)
 	(void)state;
 	demangle("_ZN1a1bEv.part.0", got, sizeof(got));
 	assert_string_equal(got, "a::b.part.0");
+}
+
+/* Names as libiberty has them, and as programmers write them. */
+static void default_arguments_of_templates_are_left_out(void **state)
+{
+	static const struct { const char *full, *wanted; } names[] = {
+		{ "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::append",
+		  "std::string::append" },
+		{ "f(std::vector<int, std::allocator<int> > const&)", "f(std::vector<int> const&)" },
+		{ "f(std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+		  "std::vector<char*, std::allocator<char*> >, std::less<std::__cxx11::basic_string<char, "
+		  "std::char_traits<char>, std::allocator<char> > >, std::allocator<std::pair<"
+		  "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > const, "
+		  "std::vector<char*, std::allocator<char*> > > > >)",
+		  "f(std::map<std::string, std::vector<char*>>)" },
+		{ "f(std::vector<int, mine::allocator<int> >)", "f(std::vector<int, mine::allocator<int>>)" },
+		{ "f(std::set<int, std::greater<int>, std::allocator<int> >)",
+		  "f(std::set<int, std::greater<int>>)" },
+		{ "std::unique_ptr<shop::item, std::default_delete<shop::item> >::get() const",
+		  "std::unique_ptr<shop::item>::get() const" },
+		{ "std::basic_ostream<char, std::char_traits<char> >& std::operator<< <std::char_traits<char> >"
+		  "(std::basic_ostream<char, std::char_traits<char> >&, char const*)",
+		  "std::ostream& std::operator<< <std::char_traits<char>>(std::ostream&, char const*)" },
+		{ "f(std::__cxx11::basic_string<char16_t, std::char_traits<char16_t>, std::allocator<char16_t> >)",
+		  "f(std::u16string)" },
+		{ "void g<&a::operator> >(std::vector<a, std::allocator<a> >)", NULL },
+		{ "a::operator<(a const&) const", "a::operator<(a const&) const" },
+		{ "a::operator->() const", "a::operator->() const" },
+		{ "f(decltype ((x)->y), std::list<int, std::allocator<int> >)",
+		  "f(decltype ((x)->y), std::list<int>)" },
+		{ "a<(b)1, ((2)<(3))>::c", "a<(b)1, ((2)<(3))>::c" },
+		{ "a<b", "a<b" }, { "a<b>>", NULL }, { "a)", "a)" }, { "", "" }, { "<<<>", NULL },
+		{ "std::vector<>", "std::vector<>" }, { "std::map<a, b, std::less<>", NULL },
+	};
+	char deep[4 * 5000 + 1] = "";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *got = demangle_short(names[i].full);
+
+		if (names[i].wanted)
+			assert_string_equal(got, names[i].wanted);
+		assert_true(strlen(got) <= strlen(names[i].full));
+		free(got);
+	}
+	for (size_t i = 0; i < 5000; i++)
+		memcpy(deep + 2 * i, "a<", 3);
+	free(demangle_short(deep));
+	for (size_t i = 0; i < 5000; i++)
+		memcpy(deep + 2 * (5000 + i), " >", 3);
+	free(demangle_short(deep));
+}
+
+/* Of Swift the names of its own tests (test/Demangle/Inputs/manglings.txt), of D of libiberty's, of
+ * OCaml what ocamlopt 4.13 and 5.1 write, of Go its linker's escapes. */
+static void other_languages_have_their_names(void **state)
+{
+	static const struct { const char *symbol, *plain, *whole; } names[] = {
+		{ "camlStdlib__List__map_389", "Stdlib.List.map", "Stdlib.List.map" },
+		{ "camlShop__price_267", "Shop.price", "Shop.price" },
+		{ "camlShop__$2b$2e_80", "Shop.+.", "Shop.+." },
+		{ "camlStdlib__Printf.sprintf_17", "Stdlib.Printf.sprintf", "Stdlib.Printf.sprintf" },
+		{ "caml_alloc", "caml_alloc", "caml_alloc" },
+		{ "camlpdf_init", "camlpdf_init", "camlpdf_init" },
+		{ "_$s3foo3barC3bas3zimyAaEC_tF", "foo.bar.bas", "foo.bar.bas(zim:)" },
+		{ "$s4main3add1a1bS2i_SitF", "main.add", "main.add(a:b:)" },
+		{ "$s4main3fooyyF", "main.foo", "main.foo()" },
+		{ "$s4main7VehicleV11vehicleName0B0ySS_tF", "main.Vehicle.vehicleName",
+		  "main.Vehicle.vehicleName(Vehicle:)" },
+		{ "$s4main3FooC1aACSi_tcfC", "main.Foo.init", "main.Foo.init(a:)" },
+		{ "$s4main3FooCfD", "main.Foo.deinit", "main.Foo.deinit" },
+		{ "$s4main3fooyySiFyyXEfU_", "$s4main3fooyySiFyyXEfU_", "$s4main3fooyySiFyyXEfU_" },
+		{ "$s4main9999fooyyF", "$s4main9999fooyyF", "$s4main9999fooyyF" },
+		{ "$s4mainF", "$s4mainF", "$s4mainF" },
+		{ "$s40F", "$s40F", "$s40F" }, { "$s0ZF", "$s0ZF", "$s0ZF" },
+		{ "_D4shop5priceFiZi", "shop.price", "shop.price(int)" },
+		{ "_Dmain", "D main", "D main" },
+		{ "_D0", "_D0", "_D0" },
+		{ "gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3.Unmarshal",
+		  "gopkg.in/yaml.v3.Unmarshal" },
+		{ "main.(*shop).price", "main.(*shop).price", "main.(*shop).price" },
+		{ "_RNvCs1234_4shop5price", "shop::price", "shop::price" },
+		{ "_ZN4shop5price17h0123456789abcdefE", "shop::price", "shop::price" },
+	};
+	char got[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		demangle(names[i].symbol, got, sizeof(got));
+		assert_string_equal(got, names[i].plain);
+		demangle_whole(names[i].symbol, got, sizeof(got));
+		assert_string_equal(got, names[i].whole);
+	}
+	demangle_full("_ZN4shop5price17h0123456789abcdefE", got, sizeof(got));
+	assert_string_equal(got, "shop::price::h0123456789abcdef");
+}
+
+/* GNAT's symbols look like C's: only where a module has some that are Ada's alone. */
+static void names_of_ada_are_found_by_what_users_write(void **state)
+{
+	struct demangle_spellings s;
+
+	(void)state;
+	demangle_spell("shop__price", &s);
+	assert_int_equal(s.n, 1);
+	assert_string_equal(s.at[0], "shop.price");
+	demangle_spellings_free(&s);
+	demangle_spell("price", &s);
+	assert_int_equal(s.n, 0);
+	assert_true(demangle_tells_ada("_ada_main"));
+	assert_true(demangle_tells_ada("shop___elabb"));
+	assert_false(demangle_tells_ada("shop__price"));
 }
 
 static void a_set_finds_what_was_added(void **state)
@@ -331,6 +445,9 @@ int main(void)
 		cmocka_unit_test(errors_know_their_place),
 		cmocka_unit_test(names_demangle_as_cxxfilt_does),
 		cmocka_unit_test(copies_of_a_function_stay_distinct),
+		cmocka_unit_test(default_arguments_of_templates_are_left_out),
+		cmocka_unit_test(other_languages_have_their_names),
+		cmocka_unit_test(names_of_ada_are_found_by_what_users_write),
 		cmocka_unit_test(a_set_finds_what_was_added),
 		cmocka_unit_test(bisect_finds_the_place_of_each_number),
 		cmocka_unit_test(a_heap_gives_the_least),

@@ -53,7 +53,7 @@ for name in threads exceptions names; do
 	agree perfetto $name
 	export_to uftrace $name
 	if command -v uftrace >"$T/log"; then
-		COLUMNS=1000 timeout 30 uftrace report --no-pager --color=no -d "$T/$name.uftrace" >"$T/shown" 2>"$T/err"
+		COLUMNS=1000 timeout 30 uftrace report --demangle=no --no-pager --color=no -d "$T/$name.uftrace" >"$T/shown" 2>"$T/err"
 		rm -rf "$T/$name.uftrace" && mv "$T/shown" "$T/$name.uftrace"
 		agree uftrace $name
 	else

@@ -118,10 +118,12 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
 	for (size_t i = 0; i < l->rows.n && !screen_is_done(o); i++) {
 		struct hook_list_row row = l->rows.at[i];
-		char name[1024];
+		char name[4096];
 
-		demangle(row.name, name, sizeof(name));
-		if (doubles_have(doubles, name))
+		demangle_plain(row.name, name, sizeof(name));
+		if (demangle_chosen() != NAMES_SHORT)
+			demangle(row.name, name, sizeof(name));
+		else if (doubles_have(doubles, name))
 			demangle_whole(row.name, name, sizeof(name));
 		row.name = name;
 		if (signatures)
@@ -143,7 +145,7 @@ static bool is_selected(const char *name, void *choice)
 	char plain[1024];
 
 	if (demangle_is_mangled(name)) {
-		demangle(name, plain, sizeof(plain));
+		demangle_plain(name, plain, sizeof(plain));
 		doubles_add(&c->doubles, plain);
 	}
 	return c->all || function_list_has(c->globs, name, NULL);

@@ -60,16 +60,19 @@ struct report {
 	struct function_list globs, functions; /* operands; of --callers and its like */
 };
 
-/* Compares with and without the parameters that the name may have to tell it from others. */
+/* Compares with and without the parameters, or the address, that the name may have to tell it from
+ * others. */
 static bool row_matches(const struct function_list *globs, const struct summary_row *row)
 {
-	char *plain;
-	bool match = function_list_match(globs, row->name, row->module);
+	char *plain = mem_strdup(row->name);
+	char *at = strstr(plain, "@0x");
+	uint64_t address = at ? strtoull(at + 1, NULL, 16) : 0;
+	bool match;
 
-	if (match)
-		return true;
-	plain = mem_strdup(row->name);
-	match = demangle_cut(plain) && function_list_match(globs, plain, row->module);
+	if (at)
+		*at = 0;
+	match = function_list_has_at(globs, plain, address, row->module) ||
+		(demangle_cut(plain) && function_list_match(globs, plain, row->module));
 	free(plain);
 	return match;
 }

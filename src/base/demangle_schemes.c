@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of languages that libiberty does not know, or knows only by request: OCaml, Swift, Go,
+ * D, Ada. demangle.c calls it on any thread. Each scheme looks at a symbol that anybody may have
+ * made up, byte by byte, and leaves alone what it does not understand. */
+#include "base/demangle_schemes.h"
+
+#include <ctype.h>
+#include <libiberty/demangle.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* --- OCaml ------------------------------------------------------------------------------ */
+
+/* Two hexadecimal digits; -1: they are none. */
+static int hex_byte(const char *s)
+{
+	char digits[3] = { s[0], s[0] ? s[1] : 0, 0 }, *end;
+	long byte = strtol(digits, &end, 16);
+
+	return isxdigit((unsigned char)digits[0]) && end == digits + 2 ? (int)byte : -1;
+}
+
+/* The number that makes a symbol unique: "_267" at its end. */
+static size_t without_stamp(const char *s, size_t n)
+{
+	size_t at = n;
+
+	while (at && isdigit((unsigned char)s[at - 1]))
+		at--;
+	return at > 1 && at < n && s[at - 1] == '_' ? at - 1 : n;
+}
+
+/* "camlStdlib__List__map_389" -> "Stdlib.List.map"; "$2b" is an operator's '+'. OCaml 5.1 writes a
+ * dot before the function. */
+static char *ocaml_name(const char *symbol)
+{
+	const char *s = symbol + 4, *end = s + without_stamp(s, strlen(s));
+	char *name = mem_zalloc(strlen(s) + 1), *to = name;
+
+	while (s < end) {
+		int byte = *s == '$' ? hex_byte(s + 1) : -1;
+
+		if (byte > ' ' && byte < 0x7f) {
+			*to++ = (char)byte;
+			s += 3;
+		} else if (s[0] == '_' && s[1] == '_' && s + 2 < end) {
+			*to++ = '.';
+			s += 2;
+		} else {
+			*to++ = *s++;
+		}
+	}
+	return name;
+}
+
+static bool is_ocaml(const char *s)
+{
+	return !strncmp(s, "caml", 4) && isupper((unsigned char)s[4]) &&
+	       (strstr(s, "__") || strchr(s, '.'));
+}
+
+/* --- Swift ------------------------------------------------------------------------------ */
+
+#define WORDS_MOST 26u /* letters that name one */
+
+/* A symbol that is being read: Swift's docs/ABI/Mangling.rst. Identifiers repeat words of those
+ * before them by a letter. */
+struct swift {
+	const char *at;
+	struct { const char *at; size_t n; } words[WORDS_MOST];
+	unsigned n_words;
+};
+
+/* Words of "someFooBar" are "some", "Foo", "Bar"; an underscore ends one. */
+static void add_words(struct swift *w, const char *s, size_t n)
+{
+	size_t begin = n;
+
+	for (size_t i = 0; i <= n; i++) {
+		char c = i < n ? s[i] : 0;
+		bool ends = !c || c == '_' ||
+			    (i && !isupper((unsigned char)s[i - 1]) && isupper((unsigned char)c));
+
+		if (begin < n && ends) {
+			if (i - begin >= 2 && w->n_words < WORDS_MOST) {
+				w->words[w->n_words].at = s + begin;
+				w->words[w->n_words++].n = i - begin;
+			}
+			begin = n;
+		}
+		if (begin == n && c && c != '_' && !isdigit((unsigned char)c))
+			begin = i;
+	}
+}
+
+/* The letters that stand for words; the last is a capital. False: there is no such word. */
+static bool put_words(struct swift *w, FILE *to, bool *more)
+{
+	while (*more && isalpha((unsigned char)*w->at)) {
+		char c = *w->at++;
+		unsigned i = (unsigned)(islower((unsigned char)c) ? c - 'a' : c - 'A');
+
+		*more = islower((unsigned char)c);
+		if (i >= w->n_words)
+			return false;
+		fwrite(w->words[i].at, 1, w->words[i].n, to);
+	}
+	return true;
+}
+
+/* Writes the identifier at w->at. False: there is none, or one in another alphabet. */
+static bool put_identifier(struct swift *w, FILE *to)
+{
+	bool words = *w->at == '0';
+
+	if (!isdigit((unsigned char)*w->at) || !strncmp(w->at, "00", 2))
+		return false;
+	w->at += words;
+	do {
+		char *end;
+		unsigned long n;
+
+		if (!put_words(w, to, &words))
+			return false;
+		if (*w->at == '0') {
+			w->at++;
+			return true;
+		}
+		n = strtoul(w->at, &end, 10);
+		if (!isdigit((unsigned char)*w->at) || !n || n > strlen(end))
+			return false;
+		fwrite(end, 1, n, to);
+		add_words(w, end, n);
+		w->at = end + n;
+	} while (words);
+	return true;
+}
+
+/* The identifier at w->at, for free(); NULL: there is none. */
+static char *read_identifier(struct swift *w)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *to = open_memstream(&text, &n);
+	bool good = to && put_identifier(w, to);
+
+	if (to)
+		fclose(to);
+	if (good)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* What the function is, by the symbol's end; NULL: no function that has a name. */
+static const char *swift_kind(const char *symbol)
+{
+	static const struct { const char *end, *name; } kinds[] = {
+		{ "fC", "init" }, { "fc", "init" }, { "fD", "deinit" }, { "fd", "deinit" },
+		{ "FZ", "" }, { "F", "" },
+	};
+	size_t n = strlen(symbol);
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t end = strlen(kinds[i].end);
+
+		if (n > end && !strcmp(symbol + n - end, kinds[i].end))
+			return kinds[i].name;
+	}
+	return NULL;
+}
+
+/* "(a:b:)": the labels behind a function's name. A private function's file stands there, too, and
+ * is marked LL. */
+static void put_labels(struct swift *w, FILE *to)
+{
+	fputc('(', to);
+	while (isdigit((unsigned char)*w->at) || *w->at == '_') {
+		char *label = *w->at == '_' ? w->at++, mem_strdup("_") : read_identifier(w);
+
+		if (!label)
+			break;
+		if (strncmp(w->at, "LL", 2))
+			fprintf(to, "%s:", label);
+		else
+			w->at += 2;
+		free(label);
+	}
+	fputc(')', to);
+}
+
+/* The module, the types, and the function with its labels, if asked for. */
+static bool put_swift(const char *symbol, bool whole, FILE *to)
+{
+	struct swift w = { .at = symbol };
+	const char *kind = swift_kind(symbol);
+	bool type = true;
+
+	if (!kind || !put_identifier(&w, to))
+		return false;
+	while (type && isdigit((unsigned char)*w.at)) {
+		struct swift before = w;
+		char *part = read_identifier(&w);
+
+		if (!part)
+			return false;
+		type = *w.at == 'C' || *w.at == 'V' || *w.at == 'O';
+		/* What has no name of its own has labels behind its type. */
+		if (!type && *kind)
+			w = before;
+		else
+			fprintf(to, ".%s", part);
+		w.at += type;
+		free(part);
+	}
+	if (type && !*kind)
+		return false;
+	if (*kind)
+		fprintf(to, ".%s", kind);
+	if (whole && strcmp(kind, "deinit"))
+		put_labels(&w, to);
+	return true;
+}
+
+static bool is_swift(const char *s)
+{
+	s += *s == '_';
+	return s[0] == '$' && (s[1] == 's' || s[1] == 'S') && isdigit((unsigned char)s[2]);
+}
+
+/* "$s4main3FooV3bar1ayS2i_tF" -> "main.Foo.bar", whole: "main.Foo.bar(a:)". Closures, accessors,
+ * generated code stay mangled: NULL. */
+static char *swift_name(const char *symbol, bool whole)
+{
+	char *name = NULL;
+	size_t n;
+	FILE *to = open_memstream(&name, &n);
+	bool good = to && put_swift(symbol + (*symbol == '_') + 2, whole, to);
+
+	if (to)
+		fclose(to);
+	if (good)
+		return name;
+	free(name);
+	return NULL;
+}
+
+/* --- Go, D, Ada ------------------------------------------------------------------------- */
+
+/* "gopkg.in/yaml%2ev3.Unmarshal": the linker escapes dots in a package's last component. */
+static bool is_go(const char *s)
+{
+	return strstr(s, "%2e");
+}
+
+static char *go_name(const char *symbol)
+{
+	char *name = mem_strdup(symbol);
+
+	for (char *at = name; (at = strstr(at, "%2e"));) {
+		*at++ = '.';
+		memmove(at, at + 2, strlen(at + 2) + 1);
+	}
+	return name;
+}
+
+static bool is_d(const char *s)
+{
+	return s[0] == '_' && s[1] == 'D' && (isdigit((unsigned char)s[2]) || !strcmp(s, "_Dmain"));
+}
+
+/* What may end a name and stands behind the parameters is cut with them. */
+static char *d_name(const char *symbol, bool whole)
+{
+	char *name = cplus_demangle(symbol, DMGL_DLANG | DMGL_PARAMS);
+	char *end = name && !whole ? strrchr(name, ')') : NULL;
+	int open = 0;
+
+	for (; end && end > name; end--) {
+		open += *end == ')' ? 1 : *end == '(' ? -1 : 0;
+		if (!open) {
+			*end = 0;
+			break;
+		}
+	}
+	return name;
+}
+
+bool demangle_is_scheme(const char *symbol)
+{
+	return (symbol[0] == 'c' && is_ocaml(symbol)) || is_swift(symbol) || is_d(symbol) ||
+	       is_go(symbol);
+}
+
+char *demangle_scheme(const char *symbol, bool whole)
+{
+	if (is_ocaml(symbol))
+		return ocaml_name(symbol);
+	if (is_swift(symbol))
+		return swift_name(symbol, whole);
+	return is_d(symbol) ? d_name(symbol, whole) : is_go(symbol) ? go_name(symbol) : NULL;
+}
+
+/* The main procedure, and the elaboration of a package: no other language has such symbols. */
+bool demangle_tells_ada(const char *symbol)
+{
+	size_t n = strlen(symbol);
+
+	return !strncmp(symbol, "_ada_", 5) ||
+	       (n > 8 && (!strcmp(symbol + n - 8, "___elabb") || !strcmp(symbol + n - 8, "___elabs")));
+}
+
+/* libiberty writes "<name>" for what is no name of Ada. */
+char *demangle_ada(const char *symbol)
+{
+	char *name;
+
+	if (strncmp(symbol, "_ada_", 5) && !strstr(symbol, "__"))
+		return NULL;
+	name = cplus_demangle(symbol, DMGL_GNAT);
+	if (name && *name != '<')
+		return name;
+	free(name);
+	return NULL;
+}

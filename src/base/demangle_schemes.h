@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Symbols of languages other than C++ and Rust as their programmers write them. Results are the
+ * caller's to free. */
+#pragma once
+#include <stdbool.h>
+
+/* Whether the symbol looks like one of OCaml, Swift, D, or of Go with escapes. */
+bool demangle_is_scheme(const char *symbol);
+/* Its name; whole: with what tells overloads apart. NULL: it is not understood. */
+char *demangle_scheme(const char *symbol, bool whole);
+
+/* Ada's symbols look like other languages': "shop__price". Whether this one can only be Ada's, so
+ * that its module is. */
+bool demangle_tells_ada(const char *symbol);
+/* "shop__price" -> "shop.price". NULL: it is no name of Ada. */
+char *demangle_ada(const char *symbol);

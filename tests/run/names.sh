@@ -1,0 +1,90 @@
+#!/bin/bash
+# Names of functions are those that their programmers wrote, no two functions have one, and the name that is shown selects:
+# C++'s templates, functions of one symbol, --names, terminals' widths, other languages' compilers where they are.
+. "$(dirname "$0")/lib.sh"
+[ -x "${FIXTURES:?is the directory of the compiled test programs}/spelled" ] || { printf '1..0 # SKIP no C++ compiler\n'; exit 0; }
+LIMIT=60
+P=$FIXTURES/spelled
+
+# calls NAME...: "CALLS NAME" of each row of the report.
+calls() {
+	"$BRACE" report --json "$@" "$T/trace" | sed -nE 's/^\{"name":"([^"]*)".*"calls":([0-9]+).*/\2 \1/p' | sort
+}
+# address CALLS: of the function `begin` that has so many.
+address() { calls | sed -n "s/^$1 begin@//p"; }
+
+record --mode block -l 'shop::*' -l begin -- "$P"
+calls >"$T/seen"
+sed -E 's/@0x[0-9a-f]+$/@ADDRESS/' "$T/seen" >"$T/shown"
+sort >"$T/wanted" <<'end'
+1 shop::a_name_that_is_much_longer_than_what_is_left_of_the_width_of_a_usual_terminal
+1 shop::price(std::map<std::string, std::vector<std::string>> const&)
+1 shop::price(std::vector<int> const&)
+2 shop::price(std::string const&)
+3 begin@ADDRESS
+4 shop::basket<std::string>::put
+5 begin@ADDRESS
+end
+check "report: names as they were written, a row for each" diff "$T/wanted" "$T/shown"
+nm "$P" | awk '$3 == "_ZL5beginv" { print $1 }' | sed 's/^0*/0x/' | sort >"$T/wanted"
+{ address 3; address 5; } | sort >"$T/shown"
+check "functions of one symbol: nm's addresses" diff "$T/wanted" "$T/shown"
+
+# selects NAME LINE...: what record -l NAME and report -l NAME leave.
+selects() {
+	"$BRACE" report --json -l "$1" "$T/all" | sed -nE 's/^\{"name":"([^"]*)".*"calls":([0-9]+).*/\2 \1/p' | sort >"$T/seen"
+	check "report -l '$1'" diff <(printf '%s\n' "${@:2}" | sort) "$T/seen"
+	record --mode block -l "$1" -- "$P"
+	calls >"$T/seen"
+	check "record -l '$1'" diff <(printf '%s\n' "${@:2}" | sort) "$T/seen"
+	check_that "record -l '$1': is known" [ "$(grep -c 'there is no function' "$T/summary")" -eq 0 ]
+}
+one=$(address 3)
+mv "$T/trace" "$T/all"
+selects 'shop::price(std::string const&)' '2 shop::price(std::string const&)'
+selects 'shop::price(*)' '2 shop::price(std::string const&)' '1 shop::price(std::vector<int> const&)' \
+	'1 shop::price(std::map<std::string, std::vector<std::string>> const&)'
+selects 'shop::basket<std::string>::put' '4 shop::basket<std::string>::put'
+selects 'shop::basket<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >::put' \
+	'4 shop::basket<std::string>::put'
+selects "begin@$one" "3 begin@$one"
+
+cp "$T/all" "$T/trace"
+calls --names mangled | cut -d' ' -f2 | sed 's/@.*//' | sort -u >"$T/seen"
+nm "$P" | awk '$3 ~ /^_ZN4shop/ || $3 == "_ZL5beginv" { print $3 }' | sort -u >"$T/symbols"
+check "--names mangled: nm's symbols" diff "$T/symbols" "$T/seen"
+calls --names full | cut -d' ' -f2- | sed 's/@.*//' | grep -v begin | sort -u >"$T/seen"
+grep -v begin "$T/symbols" | c++filt | sed 's/^void //' | sort -u >"$T/wanted"
+check "--names full: c++filt's names" diff "$T/wanted" "$T/seen"
+"$BRACE" report --names long "$T/trace" >"$T/out" 2>"$T/err"
+check_that "--names: a word that is none is refused" [ $? -eq 125 ]
+check "--names: the error tells the words" grep -q 'short, full or mangled' "$T/err"
+
+# A terminal of 100 columns: no line is wider, the name has its end.
+TERM=xterm script -qec "stty cols 100; '$BRACE' report --no-pager --color never '$T/trace'; '$BRACE' diff --no-pager --color never '$T/trace' '$T/trace'" /dev/null </dev/null | tr -d '\r' >"$T/out"
+check_that "a terminal: no line is wider" [ "$(awk 'length > 100' "$T/out" | wc -l)" -eq 0 ]
+check "a terminal: names are cut in the middle" grep -q 'shop::.*\.\..*terminal \[spelled\]' "$T/out"
+"$BRACE" report "$T/trace" >"$T/out"
+check "a file: names are whole" grep -q ' shop::a_name_that_is_much_longer_than_what_is_left_of_the_width_of_a_usual_terminal \[' "$T/out"
+
+# Other languages, where there is a compiler: functions as users write them.
+if command -v gnatmake >/dev/null; then
+	mkdir "$T/ada" && cd "$T/ada" || exit 1
+	printf 'package Shop is\n procedure Price (N : Integer);\n Sum : Integer := 0;\n pragma Volatile (Sum);\nend Shop;\n' >shop.ads
+	printf 'package body Shop is\n procedure Price (N : Integer) is\n begin\n  Sum := Sum + N;\n end Price;\nend Shop;\n' >shop.adb
+	printf 'with Shop;\nprocedure Main is\nbegin\n Shop.Price (1);\n Shop.Price (2);\nend Main;\n' >main.adb
+	gnatmake -q -g main.adb 2>"$T/err" || not_ok "gnatmake" "$T/err"
+	cd - >/dev/null || exit 1
+	record --mode block -l 'shop.*' -l main -- "$T/ada/main"
+	calls >"$T/seen"
+	check "Ada: package.procedure" grep -qx '2 shop.price' "$T/seen"
+fi
+if command -v ocamlopt >/dev/null; then
+	mkdir "$T/ml"
+	printf 'let [@inline never] price n = print_int n\nlet () = price 1; price 2\n' >"$T/ml/shop.ml"
+	(cd "$T/ml" && ocamlopt -o shop shop.ml) 2>"$T/err" || not_ok "ocamlopt" "$T/err"
+	record --mode block -l 'Shop.price' -- "$T/ml/shop"
+	calls >"$T/seen"
+	check "OCaml: Module.function" grep -qx '2 Shop.price' "$T/seen"
+fi
+finish
