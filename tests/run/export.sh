@@ -40,7 +40,7 @@ for name in threads exceptions names; do
 		export_to folded $name --weight $weight
 		agree folded $name $weight
 	done
-	for format in chrome speedscope flamegraph; do
+	for format in chrome speedscope flamegraph firefox; do
 		export_to $format $name
 		agree $format $name
 	done
@@ -148,6 +148,10 @@ report = [json.loads(l) for l in open(sys.argv[2])][1:]
 assert count(lambda e: e["ph"] == "i") == sum(r["calls"] for r in report if r["name"].startswith("truth:")) > 0
 assert count(lambda e: "arguments" in e.get("args", {})) and count(lambda e: "returned" in e.get("args", {}))' "$T/events.chrome" "$T/events.report"
 check_that "nothing is said of what is there" test ! -s "$T/err"
+export_to firefox events
+check_that "events are markers of the Firefox Profiler" python3 -c 'import json, sys
+n = sum(t["markers"]["length"] for t in json.load(open(sys.argv[1]))["threads"])
+assert n == sum(r["calls"] for r in map(json.loads, list(open(sys.argv[2]))[1:]) if r["name"].startswith("truth:")) > 0, n' "$T/events.firefox" "$T/events.report"
 export_to folded events
 check_that "folded says what it leaves out" grep -qE '^brace: folded has no place for some of the trace, which is left out: [0-9]+ events?, .*arguments.*values?' "$T/err"
 
@@ -155,7 +159,7 @@ check_that "folded says what it leaves out" grep -qE '^brace: folded has no plac
 record killed -- bash -c 'exec bash -c "kill -9 \$\$"'
 record short --threshold 2us -- "$FIXTURES/threads"
 for name in killed short; do
-	for format in chrome speedscope perfetto; do
+	for format in chrome speedscope perfetto firefox; do
 		export_to $format $name
 		python3 "$HERE/exports.py" $format "$T/$name.report" "$T/$name.$format" >"$T/log" 2>&1
 		! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"
@@ -169,7 +173,7 @@ check_that "a threshold is told" grep -q 'calls shorter than 2000 ns were not re
 # Losses.
 timeout -k 5 "$LIMIT" "$BRACE" record -q -b 64K --mode overwrite -o "$T/lossy" -- "$FIXTURES/recursion" >"$T/out" 2>"$T/err"
 "$BRACE" report --json "$T/lossy" >"$T/lossy.report" 2>>"$T/err"
-for format in chrome speedscope perfetto; do
+for format in chrome speedscope perfetto firefox; do
 	export_to $format lossy
 	python3 "$HERE/exports.py" $format "$T/lossy.report" "$T/lossy.$format" >"$T/log" 2>&1
 	! grep -qE 'time goes back|is open|JSON|IndexError' "$T/log"

@@ -114,6 +114,76 @@ def speedscope(path, _):
     return sums
 
 
+FIREFOX_TABLES = {  # of each thread, as the profiler's src/types/profile.ts has them in version 48
+    'samples': 'stack time weight',
+    'markers': 'data name startTime endTime phase category',
+    'stackTable': 'frame prefix category subcategory',
+    'frameTable': 'address inlineDepth category subcategory func nativeSymbol innerWindowID implementation line column',
+    'funcTable': 'name isJS relevantForJS resource fileName lineNumber columnNumber',
+    'resourceTable': 'lib name host type',
+    'nativeSymbols': 'libIndex address name functionSize',
+}
+
+
+def firefox_thread(t, categories, schemas):
+    """The rules of one thread's tables. Returns its functions' names."""
+    strings = t['stringArray']
+    assert all(isinstance(s, str) for s in strings)
+    for table, columns in FIREFOX_TABLES.items():
+        for column in columns.split():
+            assert len(t[table][column]) == t[table]['length'], (table, column)
+
+    def within(table, column, n, empty=()):
+        for v in t[table][column]:
+            assert v in empty or (isinstance(v, int) and 0 <= v < n), (table, column, v)
+
+    within('samples', 'stack', t['stackTable']['length'], (None,))
+    within('stackTable', 'frame', t['frameTable']['length'])
+    within('frameTable', 'func', t['funcTable']['length'])
+    within('funcTable', 'name', len(strings))
+    within('funcTable', 'resource', t['resourceTable']['length'], (-1,))
+    within('resourceTable', 'name', len(strings))
+    within('markers', 'name', len(strings))
+    for table in 'stackTable', 'frameTable', 'markers':
+        within(table, 'category', categories)
+    for i, prefix in enumerate(t['stackTable']['prefix']):
+        assert prefix is None or 0 <= prefix < i, 'a stack stands before its caller'
+    for data, phase in zip(t['markers']['data'], t['markers']['phase']):
+        assert phase == 0 and data['type'] in schemas, (data, phase)
+    for key in 'name processName processType registerTime unregisterTime pausedRanges isMainThread processStartupTime'.split():
+        assert key in t, key
+    assert isinstance(t['pid'], str) and t['samples']['weightType'] == 'tracing-ms'
+    assert t['samples']['time'] == sorted(t['samples']['time']), 'time goes back'
+    return [strings[i] for i in t['funcTable']['name']]
+
+
+def firefox(path, _):
+    """A processed profile of version 48: times by stacks."""
+    sums = Sums()
+    profile = json.load(open(path))
+    meta = profile['meta']
+    assert meta['preprocessedProfileVersion'] == 48 and profile['libs'] == []
+    assert any(c['color'] == 'grey' for c in meta['categories'])
+    for t in profile['threads']:
+        names = firefox_thread(t, len(meta['categories']), {s['name'] for s in meta['markerSchema']})
+        stacks = t['stackTable']
+        for stack, weight in zip(t['samples']['stack'], t['samples']['weight']):
+            ns = round(weight * 1e6)
+            if stack is None:
+                assert ns == 0
+                continue
+            seen = set()
+            sums.self[names[t['frameTable']['func'][stacks['frame'][stack]]]] += ns
+            while stack is not None:
+                seen.add(names[t['frameTable']['func'][stacks['frame'][stack]]])
+                stack = stacks['prefix'][stack]
+            for name in seen:
+                sums.total[name] += ns
+                sums.rounded[name] += 2
+        sums.events += t['markers']['length']
+    return sums
+
+
 def callgrind(path, _):
     """What callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 prints."""
     sums = Sums()
