@@ -8,35 +8,37 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/path.h"
+#include "report/groups.h"
 #include "report/row_name.h"
 
 #define CHANGE 10 /* columns of a change in percent */
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The program's own functions are matched whatever its file is called: two builds have two
- * names. */
-static const char *key_module(const struct summary *s, const struct summary_row *r)
+const char *compare_program(const struct summary *s)
 {
-	const struct trace_info *info = s->info;
-	const struct trace_image *program = trace_info_program(info);
-	const char *exe = program ? program->exe : NULL, *name;
+	const struct trace_image *program = trace_info_program(s->info);
 
-	if (!exe)
-		return r->module;
-	name = path_file_name(exe);
-	return strcmp(name, r->module) ? r->module : "";
+	return program && program->exe ? path_file_name(program->exe) : "";
 }
 
-struct compare_key { const struct summary_row *row; const char *module; };
+struct compare_key compare_key_of(const struct summary *s, const struct summary_row *r)
+{
+	return (struct compare_key){ r, strcmp(compare_program(s), r->module) ? r->module : "" };
+}
+
+int compare_keys(const struct compare_key *a, const struct compare_key *b)
+{
+	int c = strcmp(a->row->name, b->row->name);
+
+	return c ? c : strcmp(a->module, b->module);
+}
 
 static int by_key(const void *p, const void *q)
 {
-	const struct compare_key *x = p, *y = q;
-	int c = strcmp(x->row->name, y->row->name);
-
-	return c ? c : strcmp(x->module, y->module);
+	return compare_keys(p, q);
 }
 
 /* The rows of one side by name; free() them. */
@@ -45,7 +47,7 @@ static struct compare_key *sorted_keys(const struct summary *s)
 	struct compare_key *keys = mem_realloc(NULL, s->rows.n + 1, sizeof(*keys));
 
 	for (size_t i = 0; i < s->rows.n; i++)
-		keys[i] = (struct compare_key){ &s->rows.at[i], key_module(s, &s->rows.at[i]) };
+		keys[i] = compare_key_of(s, &s->rows.at[i]);
 	qsort(keys, s->rows.n, sizeof(*keys), by_key);
 	return keys;
 }
@@ -126,6 +128,30 @@ int64_t compare_growth(uint64_t a, uint64_t b)
 	return hundredths >= INT64_MAX ? INT64_MAX - 1 : (int64_t)hundredths;
 }
 
+/* A side without the row has 0 in all of its runs. */
+static const double *values_of(const struct run_group *g, const struct summary_row *r,
+			       double **none)
+{
+	*none = r ? NULL : mem_zalloc(g->runs * sizeof(**none));
+	return r ? group_values(g, r) : *none;
+}
+
+double compare_probability(const struct comparison *c, const struct compared_row *r)
+{
+	const struct run_group *a = c->groups[0], *b = c->groups[1];
+	double *none[2], p;
+
+	if (!a)
+		return 0;
+	if (!r)
+		return group_probability(a->sums, a->runs, b->sums, b->runs);
+	p = group_probability(values_of(a, r->a, &none[0]), a->runs,
+			      values_of(b, r->b, &none[1]), b->runs);
+	free(none[0]);
+	free(none[1]);
+	return p;
+}
+
 const struct compared_row *compare_worst(const struct comparison *c, uint64_t *part)
 {
 	const uint64_t all = compare_sum(c->a, c->column);
@@ -136,7 +162,8 @@ const struct compared_row *compare_worst(const struct comparison *c, uint64_t *p
 		uint64_t a = value_of(c->rows.at[i].a, c->column),
 			 b = value_of(c->rows.at[i].b, c->column);
 
-		if (b > a && b - a > most) {
+		if (b > a && b - a > most &&
+		    compare_probability(c, &c->rows.at[i]) < GROUP_SIGNIFICANT) {
 			most = b - a;
 			worst = &c->rows.at[i];
 		}
@@ -168,6 +195,32 @@ static void print_change(const struct comparison *c, const struct compared_row *
 		 size / 100, size % 100);
 	out_printf(o, "%*s", CHANGE,
 		   !r->a ? "new" : !r->b ? "gone" : growth == INT64_MAX ? "from 0" : text);
+}
+
+#define SPREAD 9             /* columns of a deviation, of a probability */
+#define SPREADS (3 * SPREAD)
+
+/* "+-1.2%": the standard deviation of a side's runs, in percent of their mean. */
+static void print_deviation(const struct run_group *g, const struct summary_row *r, struct out *o)
+{
+	struct group_spread s = r ? group_spread(group_values(g, r), g->runs)
+				  : (struct group_spread){ 0 };
+	char text[40] = "-";
+
+	if (s.mean > 0)
+		snprintf(text, sizeof(text), "+-%.1f%%", 100 * s.deviation / s.mean);
+	out_printf(o, "%*s", SPREAD, text);
+}
+
+/* Both sides' spread, and the probability that it explains the change; "*" marks one that it does
+ * not. */
+static void print_spread(const struct comparison *c, const struct compared_row *r, struct out *o)
+{
+	const double p = compare_probability(c, r);
+
+	print_deviation(c->groups[0], r->a, o);
+	print_deviation(c->groups[1], r->b, o);
+	out_printf(o, "%*.3f%c", SPREAD - 1, p, p < GROUP_SIGNIFICANT ? '*' : ' ');
 }
 
 static void print_name(const struct summary_row *r, unsigned used, struct out *o)
@@ -206,6 +259,9 @@ static void print_heading(const struct comparison *c, const enum summary_column 
 		if (columns[i] == c->column)
 			out_printf(o, "%*s", CHANGE, "CHANGE");
 	}
+	if (c->groups[0])
+		out_printf(o, "%*s%*s%*s ", SPREAD, "SPREAD A", SPREAD, "SPREAD B", SPREAD - 1,
+			   "P");
 	out_printf(o, "  %s\n", c->b->title ? c->b->title : c->b->by_thread ? "THREAD" : "FUNCTION");
 }
 
@@ -239,12 +295,27 @@ void compare_print(const struct comparison *c, const char *const names[2], size_
 			if (columns[k] == c->column)
 				print_change(c, r, o);
 		}
+		if (c->groups[0])
+			print_spread(c, r, o);
 		print_name(r->b ? r->b : r->a,
-			   2 * (unsigned)n_columns * SUMMARY_COLUMN + CHANGE + 2, o);
+			   2 * (unsigned)n_columns * SUMMARY_COLUMN + CHANGE + 2 +
+				   (c->groups[0] ? SPREADS : 0), o);
 	}
 }
 
-static void print_side_json(const struct summary *s, const struct summary_row *r, struct out *o)
+/* The numbers of the runs, and how far they are apart. */
+static void print_values_json(const struct run_group *g, const double *values, struct out *o)
+{
+	struct group_spread s = group_spread(values, g->runs);
+
+	out_printf(o, ",\"mean\":%.3f,\"deviation\":%.3f,\"runs\":[", s.mean, s.deviation);
+	for (size_t i = 0; i < g->runs; i++)
+		out_printf(o, "%s%.0f", i ? "," : "", values[i]);
+	out_char(o, ']');
+}
+
+static void print_side_json(const struct summary *s, const struct run_group *g,
+			    const struct summary_row *r, struct out *o)
 {
 	if (!r) {
 		out_str(o, "null");
@@ -258,29 +329,51 @@ static void print_side_json(const struct summary *s, const struct summary_row *r
 		else
 			out_u64(o, r->value[i], 0, ' ');
 	}
+	if (g)
+		print_values_json(g, group_values(g, r), o);
 	out_char(o, '}');
 }
 
-static void print_sum_json(const struct summary *s, struct out *o)
+/* A name, or of a group an array of them. */
+static void print_files_json(const struct run_group *g, const char *name, struct out *o)
+{
+	if (!g) {
+		json_string(o, name);
+		return;
+	}
+	for (size_t i = 0; i < g->runs; i++) {
+		out_char(o, i ? ',' : '[');
+		json_string(o, g->files[i]);
+	}
+	out_char(o, ']');
+}
+
+static void print_sum_json(const struct summary *s, const struct run_group *g, struct out *o)
 {
 	out_printf(o, "{\"calls\":%" PRIu64 ",\"self_ns\":", compare_sum(s, SUMMARY_CALLS));
 	if (s->cut)
-		out_str(o, "null}");
+		out_str(o, "null");
 	else
-		out_printf(o, "%" PRIu64 "}", compare_sum(s, SUMMARY_SELF));
+		out_printf(o, "%" PRIu64, compare_sum(s, SUMMARY_SELF));
+	if (g)
+		print_values_json(g, g->sums, o);
+	out_char(o, '}');
 }
 
 void compare_print_json(const struct comparison *c, const char *const names[2], size_t n,
 			struct out *o)
 {
 	out_str(o, "{\"schema\":\"brace-diff\",\"version\":1,\"files\":[");
-	json_string(o, names[0]);
+	print_files_json(c->groups[0], names[0], o);
 	out_char(o, ',');
-	json_string(o, names[1]);
+	print_files_json(c->groups[1], names[1], o);
 	out_str(o, "],\"a\":");
-	print_sum_json(c->a, o);
+	print_sum_json(c->a, c->groups[0], o);
 	out_str(o, ",\"b\":");
-	print_sum_json(c->b, o);
+	print_sum_json(c->b, c->groups[1], o);
+	if (c->groups[0])
+		out_printf(o, ",\"column\":\"%s\",\"test\":\"welch\",\"p\":%.6g",
+			   summary_column_words[c->column], compare_probability(c, NULL));
 	out_str(o, "}\n");
 	for (size_t i = 0; i < c->rows.n && (!n || i < n); i++) {
 		const struct compared_row *r = &c->rows.at[i];
@@ -290,9 +383,11 @@ void compare_print_json(const struct comparison *c, const char *const names[2], 
 		out_str(o, ",\"module\":");
 		json_string(o, (r->b ? r->b : r->a)->module);
 		out_str(o, ",\"a\":");
-		print_side_json(c->a, r->a, o);
+		print_side_json(c->a, c->groups[0], r->a, o);
 		out_str(o, ",\"b\":");
-		print_side_json(c->b, r->b, o);
+		print_side_json(c->b, c->groups[1], r->b, o);
+		if (c->groups[0])
+			out_printf(o, ",\"p\":%.6g", compare_probability(c, r));
 		out_str(o, "}\n");
 	}
 }

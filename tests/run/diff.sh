@@ -115,6 +115,55 @@ status 1 "one row grew by more than 0.5 % of all" -s calls --fail-over 0.5% "$T/
 status 0 "nothing grew so much" -s calls --fail-over 60 "$T/a" "$T/b"
 status 0 "without --fail-over growth is no failure" "$T/a" "$T/b"
 
+# --- groups of runs: means, deviations and Welch's p against Python's own, integrated numerically
+for i in 1 2 3; do
+	record --mode block -- "$FIXTURES/parts" 4 && mv "$T/trace" "$T/a$i"
+	record --mode block -- "$FIXTURES/parts" 5 && mv "$T/trace" "$T/b$i"
+done
+cat >"$T/groups.py" <<'P'
+import json, math, statistics, sys
+head, *rows = map(json.loads, open(sys.argv[1]))
+runs = [[{(r["name"], r["module"]): r for r in map(json.loads, list(open(f))[1:])} for f in sys.argv[k:k + 3]] for k in (2, 5)]
+column, key = head["column"], head["column"] + ("" if head["column"] == "calls" else "_ns")
+assert head["test"] == "welch" and [len(f) for f in head["files"]] == [3, 3]
+def tail(t, df):  # both tails of Student's distribution, by Simpson's rule over the angle
+    n, end = 4000, math.atan2(t, math.sqrt(df))
+    f = lambda x: math.cos(x) ** (df - 1)
+    area = sum((1, 4, 2)[0 if i in (0, n) else 1 if i % 2 else 2] * f(end * i / n) for i in range(n + 1)) * end / n / 3
+    return 1 - 2 * area * math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi)
+def welch(a, b):
+    v, w = (statistics.variance(s) / len(s) for s in (a, b))
+    if not v and not w:
+        return float(statistics.mean(a) == statistics.mean(b))
+    t = abs(statistics.mean(a) - statistics.mean(b)) / math.sqrt(v + w)
+    return tail(t, (v + w) ** 2 / (v * v / (len(a) - 1) + w * w / (len(b) - 1)))
+def check(side, values):
+    assert side["runs"] == values, (side, values)
+    assert abs(side["mean"] - statistics.mean(values)) < 0.01 and abs(side["deviation"] - statistics.stdev(values)) < 0.01
+assert {(r["name"], r["module"]) for r in rows} == {n for side in runs for run in side for n in run} and len(rows) > 10
+for r in rows:
+    a, b = ([run.get((r["name"], r["module"]), {key: 0})[key] for run in side] for side in runs)
+    for side, values in (("a", a), ("b", b)):
+        if r[side]:
+            check(r[side], values)
+    assert abs(r["p"] - welch(a, b)) < 1e-4, (r, welch(a, b))
+sums = [[sum(r[key] for r in run.values()) for run in side] for side in runs]
+check(head["a"], sums[0]), check(head["b"], sums[1])
+assert abs(head["p"] - welch(*sums)) < 1e-4
+P
+for f in a1 a2 a3 b1 b2 b3; do "$BRACE" report --json "$T/$f" >"$T/$f.json"; done
+for column in self calls total; do
+	"$BRACE" diff --json -s $column "$T"/a[123] -- "$T"/b[123] >"$T/out" 2>"$T/err"
+	/usr/bin/python3 "$T/groups.py" "$T/out" "$T"/a[123].json "$T"/b[123].json >>"$T/err" 2>&1
+	result "groups by $column: means, deviations, p" $? "$T/err"
+done
+"$BRACE" diff -s calls "$T"/a[123] -- "$T"/b[123] >"$T/out" && grep -qE ' 96 +171 +\+78\.12% .* \+-0\.0% +\+-0\.0% +0\.000\*  fibonacci' "$T/out"
+result "groups for people" $? "$T/out"
+status 1 "groups: all grew" -s calls --fail-over 30% "$T"/a[123] -- "$T"/b[123]
+status 0 "groups: a change within the spread is none" -s calls --fail-over 1% "$T"/a[12] -- "$T/a3" "$T/b1"
+"$BRACE" diff --json "$T/a1" "$T/b1" >"$T/two" && "$BRACE" diff --json "$T/a1" -- "$T/b1" >"$T/out" && cmp "$T/two" "$T/out" >"$T/err" 2>&1
+result "groups of one are two files" $? "$T/err"
+
 # --- what cannot be meant
 refuses() { # NAME PATTERN WORD...
 	"$BRACE" diff "${@:3}" >"$T/out" 2>"$T/err"
@@ -122,6 +171,9 @@ refuses() { # NAME PATTERN WORD...
 	result "$1" $? "$T/err"
 }
 refuses "one file" 'diff needs A B' "$T/a"
+refuses "three files" 'with -- between' "$T/a1" "$T/a2" "$T/b1"
+refuses "a group of one" 'a single run has no spread' "$T/a1" -- "$T/b1" "$T/b2"
+refuses "a picture of groups" 'flamegraph is of two files' --flamegraph "$T/picture" "$T/a1" "$T/a2" -- "$T/b1" "$T/b2"
 refuses "a file that is none" 'No such file' "$T/a" "$T/none"
 refuses "threads" 'differ from run to run; there are function and module' --by thread "$T/a" "$T/b"
 refuses "names" 'no column name to compare; there are calls' -s name "$T/a" "$T/b"

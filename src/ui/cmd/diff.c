@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* brace diff: the rows of two traces side by side. main() calls it. Fails on what brace report
- * fails on; with --fail-over the exit status is 1 if the second trace has grown by more. */
+/* brace diff: the rows of two traces, or of two groups of them, side by side. main() calls it.
+ * Fails on what brace report fails on; with --fail-over the exit status is 1 if the second trace
+ * has grown by more. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "export/flamegraph.h"
 #include "model/units.h"
 #include "report/compare.h"
+#include "report/groups.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
 #include "ui/part_summary.h"
@@ -18,10 +22,18 @@
 
 #define EXIT_GROWN 1
 
-struct diff_side {
+/* One trace file. */
+struct diff_run {
 	struct store_reader *reader;
 	struct part_summary part;
 	struct summary summary;
+};
+
+/* A file, or a group of them. */
+struct diff_side {
+	VEC(struct diff_run) runs;
+	char *name;               /* of the files, for people */
+	struct run_group group;   /* of several */
 };
 
 struct diff {
@@ -30,7 +42,44 @@ struct diff {
 	enum summary_column column;
 	struct function_list functions;
 	struct diff_side sides[2];
+	bool grouped;
 };
+
+/* "A B", or "A1 A2 ... -- B1 B2 ...": which operands are B's. */
+static int split(struct diff *d)
+{
+	const struct invocation *inv = d->inv;
+	const int n_a = inv->is_program && inv->n_questions ? inv->n_questions : 1;
+	const int n_b = inv->n_operands - n_a;
+
+	d->grouped = n_a > 1 || n_b > 1;
+	if (d->grouped && !(inv->is_program && inv->n_questions)) {
+		say("brace: diff compares two files, or groups of them with -- between: brace diff A1 A2 A3 -- B1 B2 B3\n");
+		return EXIT_BRACE;
+	}
+	if (d->grouped && (n_a < 2 || n_b < 2)) {
+		say("brace: a single run has no spread: give two files, or at least two on each side of --\n");
+		return EXIT_BRACE;
+	}
+	if (d->grouped && inv->flamegraph) {
+		say("brace: --flamegraph is of two files, not of groups\n");
+		return EXIT_BRACE;
+	}
+	for (int i = 0; i < inv->n_operands; i++)
+		*vec_add(&d->sides[i >= n_a].runs) = (struct diff_run){ 0 };
+	return 0;
+}
+
+/* The first operand of a side. */
+static char *const *files_of(const struct diff *d, unsigned side)
+{
+	return d->inv->operands + (side ? d->sides[0].runs.n : 0);
+}
+
+static const struct summary *summary_of(const struct diff *d, unsigned side)
+{
+	return d->grouped ? &d->sides[side].group.mean : &d->sides[side].runs.at[0].summary;
+}
 
 /* Names of threads and processes have numbers, which no two runs share. */
 static int check_rows(const struct diff *d)
@@ -52,17 +101,82 @@ static int find_column(struct diff *d)
 	return d->column == SUMMARY_NUMBERS ? EXIT_BRACE : 0;
 }
 
-static int read_side(struct diff *d, unsigned i)
+static int read_run(struct diff *d, const char *file, struct diff_run *s)
 {
-	struct diff_side *s = &d->sides[i];
 	struct err err;
-	int status = trace_file_open_path(d->inv, d->inv->operands[i], &s->reader);
+	int status = trace_file_open_path(d->inv, file, &s->reader);
 
 	if (!status)
 		status = part_summary_open(&s->part, d->inv, s->reader, d->rows, &d->functions);
 	if (!status && summary_make(&s->part.in, 0, &s->summary, &err))
 		status = say_error(&err);
 	return status ? status : part_summary_check(&s->part);
+}
+
+/* "A1, A2, A3" */
+static char *join(char *const *files, size_t n)
+{
+	char *all = mem_strdup(files[0]);
+
+	for (size_t i = 1; i < n; i++) {
+		char *longer = mem_printf("%s, %s", all, files[i]);
+
+		free(all);
+		all = longer;
+	}
+	return all;
+}
+
+static int read_side(struct diff *d, unsigned i)
+{
+	struct diff_side *s = &d->sides[i];
+	int status = 0;
+
+	s->name = join(files_of(d, i), s->runs.n);
+	for (size_t k = 0; k < s->runs.n && !status; k++)
+		status = read_run(d, files_of(d, i)[k], &s->runs.at[k]);
+	return status;
+}
+
+static bool is_timed(const struct diff_side *s)
+{
+	bool timed = true;
+
+	for (size_t i = 0; i < s->runs.n; i++)
+		timed &= summary_is_timed(&s->runs.at[i].summary);
+	return timed;
+}
+
+static bool is_cut(const struct diff_side *s)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < s->runs.n; i++)
+		cut |= s->runs.at[i].summary.cut;
+	return cut;
+}
+
+/* Once the column is known. */
+static void make_group(struct diff *d, struct diff_side *s)
+{
+	VEC(const struct summary *) all = { 0 };
+
+	for (size_t i = 0; i < s->runs.n; i++)
+		*vec_add(&all) = &s->runs.at[i].summary;
+	group_make(&s->group, all.at, all.n, d->column);
+	vec_free(&all);
+}
+
+static void free_side(struct diff_side *s)
+{
+	for (size_t i = 0; i < s->runs.n; i++) {
+		summary_free(&s->runs.at[i].summary);
+		part_summary_close(&s->runs.at[i].part);
+		store_close(s->runs.at[i].reader);
+	}
+	vec_free(&s->runs);
+	group_free(&s->group);
+	free(s->name);
 }
 
 /* Sums of other columns mean nothing. */
@@ -79,8 +193,8 @@ static int check_fail_over(const struct diff *d)
 /* Where one trace has no times, calls are compared; where it lacks self times, totals are. */
 static int choose_column(struct diff *d)
 {
-	const struct summary *a = &d->sides[0].summary, *b = &d->sides[1].summary;
-	const bool timed = summary_is_timed(a) && summary_is_timed(b), cut = a->cut || b->cut;
+	const bool timed = is_timed(&d->sides[0]) && is_timed(&d->sides[1]);
+	const bool cut = is_cut(&d->sides[0]) || is_cut(&d->sides[1]);
 
 	if (!d->inv->sort)
 		d->column = !timed ? SUMMARY_CALLS : cut ? SUMMARY_TOTAL : SUMMARY_SELF;
@@ -111,7 +225,8 @@ static int check_growth(const struct diff *d, const struct comparison *c)
 					      compare_sum(c->b, d->column));
 	uint64_t part;
 	const struct compared_row *worst = compare_worst(c, &part);
-	const bool all = growth > (int64_t)d->inv->fail_over;
+	const bool all = growth > (int64_t)d->inv->fail_over &&
+			 compare_probability(c, NULL) < GROUP_SIGNIFICANT;
 
 	if (!d->inv->fails_over || (!all && (!worst || part <= d->inv->fail_over)))
 		return 0;
@@ -129,7 +244,7 @@ static int check_growth(const struct diff *d, const struct comparison *c)
 static int print_diff(const struct diff *d, const struct comparison *c)
 {
 	const struct invocation *inv = d->inv;
-	const char *const names[2] = { inv->operands[0], inv->operands[1] };
+	const char *const names[2] = { d->sides[0].name, d->sides[1].name };
 	struct screen o;
 
 	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
@@ -146,7 +261,7 @@ static int begin_job(const struct diff *d, unsigned side, struct export_job *job
 	*job = (struct export_job){ .weight = d->column == SUMMARY_CALLS ? WEIGHT_CALLS
 									    : WEIGHT_SELF,
 				    .stop = interrupt_catch() };
-	job->source = trace_file_openings(d->inv, d->sides[side].reader, &part, &err);
+	job->source = trace_file_openings(d->inv, d->sides[side].runs.at[0].reader, &part, &err);
 	job->part = part;
 	return job->source ? 0 : say_error(&err);
 }
@@ -199,7 +314,13 @@ static int compare(struct diff *d)
 		status = draw(d);
 	if (status)
 		return status;
-	compare_make(&c, &d->sides[0].summary, &d->sides[1].summary, d->column);
+	for (unsigned i = 0; i < 2 && d->grouped; i++) {
+		make_group(d, &d->sides[i]);
+		d->sides[i].group.files = files_of(d, i);
+	}
+	compare_make(&c, summary_of(d, 0), summary_of(d, 1), d->column);
+	for (unsigned i = 0; i < 2 && d->grouped; i++)
+		c.groups[i] = &d->sides[i].group;
 	compare_sort(&c, d->inv->reverse);
 	status = print_diff(d, &c);
 	if (!status)
@@ -211,8 +332,9 @@ static int compare(struct diff *d)
 int cmd_diff(struct invocation *inv)
 {
 	struct diff d = { .inv = inv };
-	int status = find_column(&d);
+	int status = split(&d);
 
+	status = status ? status : find_column(&d);
 	status = status ? status : part_summary_rows(inv, &d.rows);
 	status = status ? status : check_rows(&d);
 	status = status ? status : check_fail_over(&d);
@@ -221,11 +343,8 @@ int cmd_diff(struct invocation *inv)
 		status = read_side(&d, i);
 	if (!status)
 		status = compare(&d);
-	for (unsigned i = 0; i < 2; i++) {
-		summary_free(&d.sides[i].summary);
-		part_summary_close(&d.sides[i].part);
-		store_close(d.sides[i].reader);
-	}
+	for (unsigned i = 0; i < 2; i++)
+		free_side(&d.sides[i]);
 	function_list_free(&d.functions);
 	return status;
 }
