@@ -333,6 +333,14 @@ static const struct option html_options[] = {
 /* cmd_tui(). */
 static const struct option tui_options[] = {
 	CHARGE_HANDLERS,
+	{ 'o', "output", "FILE", "of a program: keep the trace in FILE", set_text, TO(output) },
+	{ 'l', "filter", "GLOB", "of a program: trace only functions that match; may be given several times",
+	  ADDS_TO("set_ftrace_filter") },
+	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call",
+	  ADDS_TO("set_graph_function") },
+	{ 'n', "notrace", "GLOB", "do not trace functions that match", ADDS_TO("set_ftrace_notrace") },
+	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
+	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
 	END
 };
 
@@ -586,8 +594,10 @@ const struct command commands[] = {
 	  TABLES(export_options, excerpt_options, names_options), false, 0, 1, cmd_export },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
 	  TABLES(html_options, excerpt_options, names_options), false, 0, 1, cmd_html },
-	{ "tui", "[FILE]", "Look at a trace file on screens: tables, tree, flame graph, timeline",
-	  TABLES(tui_options, names_options, screen_options), false, 0, 1, cmd_tui },
+	{ "tui", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
+	  "Look at a trace, or a running program, on screens: tables, flame graph, ...",
+	  TABLES(tui_options, buffer_options, process_options, names_options, screen_options),
+	  false, 0, -1, cmd_tui, true },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",
 	  TABLES(syscalls_options, buffer_options, process_options, json_options, screen_options),

@@ -71,6 +71,51 @@ void browse_free(struct browse *b)
 	vec_free(&b->before);
 	free(b->tree.open);
 	free(b->source.path);
+	free(b->kept.name);
+	free(b->kept.module);
+}
+
+void browse_renew(struct browse *b, struct store_reader *r)
+{
+	struct browse now;
+
+	browse_init(&now, r, b->name);
+	now.screen = b->screen;
+	now.help = b->help;
+	memcpy(now.search, b->search, sizeof(now.search));
+	if (b->chosen.name) {
+		now.kept.name = mem_strdup(b->chosen.name);
+		now.kept.module = mem_strdup(b->chosen.module);
+	}
+	now.kept.ordered = b->function_table.rows;
+	now.kept.column = b->function_table.column;
+	now.kept.reverse = b->function_table.reverse;
+	browse_free(b);
+	*b = now;
+	b->callers.b = b->callees.b = b;
+}
+
+/* The order of the rows, and the chosen one, are those of the trace before. */
+static void restore(struct browse *b)
+{
+	for (size_t i = 0; b->kept.name && i < b->functions.rows.n; i++) {
+		const struct summary_row *row = &b->functions.rows.at[i];
+
+		if (!strcmp(row->name, b->kept.name) && !strcmp(row->module, b->kept.module))
+			browse_choose(b, row->name, row->module);
+	}
+	browse_functions.enter(b);
+	if (!b->kept.ordered)
+		return;
+	b->function_table.column = b->kept.column;
+	b->function_table.reverse = b->kept.reverse;
+	table_update(&b->function_table, b->functions.rows.n);
+}
+
+bool browse_is_table(const struct browse *b)
+{
+	return b->screen == BROWSE_SCREEN_FUNCTIONS || b->screen == BROWSE_SCREEN_THREADS ||
+	       b->screen == BROWSE_SCREEN_HISTOGRAM;
 }
 
 /* Rows by function, as `brace report` has them first. */
@@ -154,6 +199,8 @@ void browse_load(struct browse *b, enum browse_part part)
 /* Screens of that part take it now, whichever of them is shown. */
 void browse_loaded(struct browse *b, enum browse_part part)
 {
+	if (part == BROWSE_FUNCTIONS && b->has[part])
+		restore(b);
 	for (unsigned s = 0; s < BROWSE_SCREENS_N && b->has[part]; s++)
 		if (screens[s]->part == part && screens[s]->enter)
 			screens[s]->enter(b);
@@ -303,7 +350,7 @@ static void draw_help(const struct browse *b, struct grid *g)
 		"/ text Enter          search (* and ? are patterns); n the next one",
 		"e                     the source of the chosen function, in $EDITOR",
 		"b Backspace           the function that was chosen before",
-		"q, Ctrl-C             end          R  read again what was interrupted",
+		"q, Ctrl-C             end          R  read again: what was interrupted, what has come",
 		"", NULL
 	};
 	const struct browse_screen *s = screen_of(b);

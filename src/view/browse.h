@@ -54,6 +54,12 @@ struct browse {
 
 	unsigned screen;
 	bool help;
+	/* of the trace before browse_renew(): its chosen function, and the order of its rows */
+	struct {
+		char *name, *module;
+		unsigned column;
+		bool reverse, ordered;
+	} kept;
 	struct prompt prompt;
 	char search[PROMPT_BYTES];
 	char said[256];           /* in the last line, until the next key */
@@ -105,6 +111,11 @@ enum browse_screen_number {
 /* The reader and the name outlive *b. browse_free() frees it. */
 void browse_init(struct browse *b, struct store_reader *r, const char *name);
 void browse_free(struct browse *b);
+/* Shows another trace, or the same one with what has come, on the same screen: the chosen function
+ * stays chosen. The reader before it may be closed afterwards. */
+void browse_renew(struct browse *b, struct store_reader *r);
+/* Whether the screen has nothing that a new reading would move away under the user's eyes. */
+bool browse_is_table(const struct browse *b);
 /* The part that the present screen waits for; BROWSE_NOTHING: it can be drawn. */
 enum browse_part browse_wants(const struct browse *b);
 /* Reads it. What goes wrong is in b->failed, and shown. */

@@ -149,6 +149,30 @@ is_left "no trace" 125
 [ $? -eq 125 ] && grep -q 'no terminal: brace report and brace replay print' "$T/err" && [ ! -s "$T/out" ]
 result "without a terminal" $? "$T/err"
 
+# --- a program that runs
+terminal 160 60 TERM=screen-256color TMPDIR="$T"
+type_line "stty -g >'$T/before'; '$B' tui --mode block -o '$T/live' -- '$FIXTURES/parts'; echo status=\$?; stty -g >'$T/after'; echo left"
+screen "a program that ends" '\? help .*parts \(ended\)'
+"$B" report --json "$T/live" >"$T/json.live" 2>"$T/err"
+same_as functions "$T/json.live" "a program's functions: the rows of brace report of the file"
+press 5
+screen "its timeline" 'wide$'
+press q
+is_left "a program"
+sleep 1000 &
+sleeper=$!
+type_line clear
+type_line "stty -g >'$T/before'; '$B' tui -p $sleeper; echo status=\$?; stty -g >'$T/after'; echo left"
+screen "a process" "\? help .*process $sleeper \(rec"
+press q
+is_left "a process"
+check_that "it goes on" grep -q '^TracerPid:.0$' "/proc/$sleeper/status"
+check_that "its trace is gone" [ -z "$(find "$T" -name 'brace-tui.*')" ]
+kill "$sleeper"
+type_line clear
+type_line "'$B' tui -- '$T/nothing'; echo status=\$?; stty -g >'$T/after'; echo left"
+is_left "no such program" 127
+
 # --- names that would be obeyed
 hostile_program || { not_ok "a program with such names"; finish; }
 # Without libc's functions, which take more time and would fill the screen.

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* brace tui: a trace file as screens. main() calls it; the main thread draws and takes keys,
- * another one reads the file when a screen needs a part of it, so that a long reading shows how far
- * it is and can be stopped. Fails on a file that cannot be read, and without a terminal. */
+/* brace tui: a trace file as screens, or a program that is recorded meanwhile (live_trace.h).
+ * main() calls it; the main thread draws and takes keys, another one reads the file when a
+ * screen needs a part of it, so that a long reading shows how far it is and can be stopped.
+ * Fails on a file that cannot be read, and without a terminal. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "store/store.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
+#include "ui/live_trace.h"
 #include "ui/say.h"
 #include "ui/terminal.h"
 #include "ui/trace_file.h"
@@ -20,8 +25,16 @@
 
 #define AHEAD 64u         /* keys that are kept while a part is read */
 
+#define RENEW_NS UINT64_C(1000000000) /* a live table is read again so often */
+#define QUICK_NS (RENEW_NS / 4)       /* unless that takes longer */
+
 struct tui {
 	struct browse browse;
+	struct store_reader *reader;
+	struct live_trace live;         /* path NULL: a file is looked at */
+	char *name;                     /* that the last line shows */
+	uint64_t size, read_ns, took_ns; /* of the last reading of a live trace */
+	bool ended;                     /* it was read when nothing more came */
 	struct view_event ahead[AHEAD]; /* typed while a part was read */
 	unsigned n_ahead, next_ahead;
 	struct terminal *terminal;
@@ -123,6 +136,54 @@ static void edit(struct tui *t)
 	terminal_resume(t->terminal);
 }
 
+/* --- a live trace ----------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* "./server (recording)" */
+static void name_live(struct tui *t, const struct invocation *inv)
+{
+	const char *state = t->ended ? "ended" : "recording; R: what has come";
+
+	free(t->name);
+	t->name = inv->pids.n ? mem_printf("process %d (%s)", (int)inv->pids.at[0], state)
+			      : mem_printf("%s (%s)", inv->operands[0], state);
+	t->browse.name = t->name;
+}
+
+/* Reads the file again as far as it is written now. Fails silently: the old one stays. */
+static void renew(struct tui *t, const struct invocation *inv)
+{
+	bool ended = !live_trace_goes_on(&t->live);
+	struct store_reader *now;
+	struct err ignored;
+
+	if (store_open(t->live.path, &now, &ignored))
+		return;
+	t->size = live_trace_size(&t->live);
+	t->ended = ended;
+	t->read_ns = now_ns();
+	browse_renew(&t->browse, now);
+	store_close(t->reader);
+	t->reader = now;
+	name_live(t, inv);
+}
+
+/* Tables go on by themselves, where that is quick; what a user moves in waits for R. */
+static bool is_due(struct tui *t)
+{
+	if (!t->live.path || t->ended || now_ns() - t->read_ns < RENEW_NS ||
+	    !browse_is_table(&t->browse) || t->browse.prompt.label || t->took_ns > QUICK_NS)
+		return false;
+	return live_trace_size(&t->live) != t->size || !live_trace_goes_on(&t->live);
+}
+
 /* --- the command ------------------------------------------------------------------------------ */
 
 /* The next key, once there is one. A signal does not end the wait: it is looked for meanwhile. */
@@ -135,10 +196,16 @@ static void take_key(struct tui *t, struct view_event *e)
 	t->n_ahead = t->next_ahead = 0;
 	do
 		terminal_key(t->terminal, 10 * WAIT_MS, e);
-	while (e->key == VIEW_NONE && !*t->signal);
+	while (e->key == VIEW_NONE && !*t->signal && !is_due(t));
 }
 
-static void run(struct tui *t)
+/* A live trace is read again: by R, or because take_key() has found that it is time. */
+static bool is_renewed(const struct tui *t, const struct view_event *e)
+{
+	return t->live.path && (e->key == 'R' || e->key == VIEW_NONE) && !t->browse.prompt.label;
+}
+
+static void run(struct tui *t, const struct invocation *inv)
 {
 	struct view_event e;
 
@@ -153,7 +220,13 @@ static void run(struct tui *t)
 		terminal_begin(t->terminal, &t->grid);
 		browse_draw(&t->browse, &t->grid);
 		terminal_show(t->terminal, &t->grid);
+		t->took_ns = t->took_ns ? t->took_ns : now_ns() - t->read_ns;
 		take_key(t, &e);
+		if (is_renewed(t, &e)) {
+			renew(t, inv);
+			t->took_ns = 0;
+			continue;
+		}
 		answer = browse_key(&t->browse, &e);
 		if (answer == BROWSE_QUIT)
 			return;
@@ -162,11 +235,43 @@ static void run(struct tui *t)
 	}
 }
 
+/* The file, or the program that is recorded. 0, or the exit status (said). */
+static int open_trace(struct tui *t, struct invocation *inv)
+{
+	const char *file = inv->n_operands ? inv->operands[0] : "trace.brace";
+	struct err err;
+	int status;
+
+	if (!inv->is_program && !inv->pids.n) {
+		if (inv->n_operands > 1) {
+			say("brace: one trace file, not %d; a program to run stands behind --\n",
+			    inv->n_operands);
+			return EXIT_BRACE;
+		}
+		status = trace_file_open(inv, &t->reader);
+		if (!status)
+			browse_init(&t->browse, t->reader, file);
+		return status;
+	}
+	if (!inv->pids.n && !inv->n_operands) {
+		say("brace: no program stands behind --\n");
+		return EXIT_BRACE;
+	}
+	status = live_trace_begin(&t->live, inv, t->signal);
+	if (status)
+		return status;
+	t->read_ns = now_ns();
+	t->size = live_trace_size(&t->live);
+	if (store_open(t->live.path, &t->reader, &err))
+		return say_error(&err);
+	browse_init(&t->browse, t->reader, "");
+	name_live(t, inv);
+	return 0;
+}
+
 int cmd_tui(struct invocation *inv)
 {
-	const char *name = inv->n_operands ? inv->operands[0] : "trace.brace";
-	struct tui t = { .terminal = NULL };
-	struct store_reader *reader;
+	struct tui t = { .live = { .said = -1 } };
 	struct err err;
 	int status;
 
@@ -174,15 +279,16 @@ int cmd_tui(struct invocation *inv)
 		say("brace: %s: brace report and brace replay print\n", err.text);
 		return EXIT_BRACE;
 	}
-	status = trace_file_open(inv, &reader);
-	if (status)
-		return status;
 	t.signal = interrupt_catch();
-	browse_init(&t.browse, reader, name);
+	status = open_trace(&t, inv);
+	if (status) {
+		live_trace_end(&t.live, t.signal);
+		return status;
+	}
 	if (terminal_open(inv, STDIN_FILENO, STDOUT_FILENO, &t.terminal, &err)) {
 		status = say_error(&err);
 	} else {
-		run(&t);
+		run(&t, inv);
 		terminal_close(t.terminal);
 		trace_file_warn_of_losses(t.browse.info);
 	}
@@ -190,6 +296,8 @@ int cmd_tui(struct invocation *inv)
 		status = 128 + *t.signal;
 	browse_free(&t.browse);
 	grid_free(&t.grid);
-	store_close(reader);
+	store_close(t.reader);
+	live_trace_end(&t.live, t.signal);
+	free(t.name);
 	return status;
 }

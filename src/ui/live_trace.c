@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Used by brace tui, on its only thread. The recorder is a child that has not called exec: it runs
+ * what brace record runs. If brace tui dies, so does its recording, by a signal that detaches. */
+#include "ui/live_trace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/write_all.h"
+#include "store/store.h"
+#include "ui/run.h"
+#include "ui/say.h"
+
+#define LOOK_NS 20000000  /* between two looks at the file */
+
+/* --- the recorder ----------------------------------------------------------------------------- */
+
+/* What brace and the program print goes to the file; keys are the screen's. */
+static void leave_terminal(int said)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (nothing >= 0)
+		dup2(nothing, STDIN_FILENO);
+	if (said >= 0) {
+		dup2(said, STDOUT_FILENO);
+		dup2(said, STDERR_FILENO);
+	}
+	setpgid(0, 0);
+}
+
+/* Returns the exit status. The first signal ends it, and the program goes on. */
+static int record(struct invocation *inv, const char *path)
+{
+	struct session_result result = { 0 };
+	struct run_monitor monitor;
+	struct session *session;
+	struct err err;
+	int status = run_start(inv, path, NULL, &session);
+
+	if (status)
+		return status;
+	run_monitor_begin(&monitor, inv, session, NULL, NULL);
+	monitor.ends_at_first = true;
+	status = session_record(session, &result, &err) ? say_error(&err) : 0;
+	run_monitor_end(&monitor);
+	session_free(session);
+	return status;
+}
+
+static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t parent)
+{
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_BRACE);
+	leave_terminal(t->said);
+	status = record(inv, t->path);
+	fflush(NULL);
+	_exit(status);
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
+
+static bool is_readable(const char *path)
+{
+	struct store_reader *r;
+	struct err ignored;
+
+	if (store_open(path, &r, &ignored))
+		return false;
+	store_close(r);
+	return true;
+}
+
+bool live_trace_goes_on(struct live_trace *t)
+{
+	int status;
+
+	if (t->recorder && waitpid(t->recorder, &status, WNOHANG) == t->recorder) {
+		t->recorder = 0;
+		t->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BRACE;
+	}
+	return t->recorder;
+}
+
+uint64_t live_trace_size(const struct live_trace *t)
+{
+	struct stat st;
+
+	return stat(t->path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+/* The file of -o, or one that goes with the screen. */
+static int choose_file(struct live_trace *t, const struct invocation *inv)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd;
+
+	t->kept = inv->output;
+	t->path = inv->output ? mem_strdup(inv->output)
+			      : mem_printf("%s/brace-tui.XXXXXX", dir && *dir ? dir : P_tmpdir);
+	fd = inv->output ? 0 : mkstemp(t->path);
+	if (fd < 0) {
+		say("brace: cannot make a file in %s: %s\n", dir && *dir ? dir : P_tmpdir,
+		    strerror(errno));
+		free(t->path);
+		t->path = NULL;
+		return EXIT_BRACE;
+	}
+	if (fd)
+		close(fd);
+	return 0;
+}
+
+int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop)
+{
+	const struct timespec look = { 0, LOOK_NS };
+	const pid_t parent = getpid();
+	FILE *said = tmpfile();
+
+	*t = (struct live_trace){ .said = -1 };
+	if (said) {
+		t->said = fcntl(fileno(said), F_DUPFD_CLOEXEC, 3);
+		fclose(said);
+	}
+	if (choose_file(t, inv))
+		return EXIT_BRACE;
+	t->recorder = fork();
+	if (!t->recorder)
+		run_recorder(t, inv, parent);
+	if (t->recorder < 0) {
+		t->recorder = 0;
+		say("brace: cannot start a process: %s\n", strerror(errno));
+		return EXIT_BRACE;
+	}
+	while (live_trace_goes_on(t) && !*stop && !is_readable(t->path))
+		nanosleep(&look, NULL);
+	if (*stop)
+		return 128 + *stop;
+	if (!t->recorder && !is_readable(t->path))
+		return t->status ? t->status : EXIT_BRACE;
+	return 0;
+}
+
+/* Copies what was printed since the last time. */
+static void print_said(struct live_trace *t)
+{
+	char bytes[16384];
+	ssize_t n;
+
+	while (t->said >= 0 && (n = pread(t->said, bytes, sizeof(bytes), t->printed)) > 0) {
+		write_all(STDOUT_FILENO, bytes, (size_t)n);
+		t->printed += n;
+	}
+}
+
+/* As brace top does, it stays until a program that it has started ends: whoever waits for brace
+ * waits for the program. Signals are the program's then. */
+static void wait_for_program(struct live_trace *t, const volatile int *stop)
+{
+	const struct timespec look = { 0, LOOK_NS };
+	bool told = false;
+
+	while (live_trace_goes_on(t)) {
+		print_said(t);
+		if (*stop && !told)
+			told = !kill(-t->recorder, *stop);
+		nanosleep(&look, NULL);
+	}
+}
+
+void live_trace_end(struct live_trace *t, const volatile int *stop)
+{
+	if (t->recorder) {
+		kill(t->recorder, SIGTERM);
+		wait_for_program(t, stop);
+	}
+	print_said(t);
+	if (t->said >= 0)
+		close(t->said);
+	if (t->path && !t->kept)
+		unlink(t->path);
+	free(t->path);
+	*t = (struct live_trace){ .said = -1 };
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that is recorded while its trace is looked at: a process of brace's own records into a
+ * file that grows, which whoever called reads meanwhile, as far as it is written. */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "ui/invocation.h"
+
+struct live_trace {
+	char *path;       /* of the file */
+	pid_t recorder;   /* 0: it has ended */
+	int status;       /* then: its exit status */
+	int said;         /* a file of what the program and the recorder print; -1: none */
+	off_t printed;    /* bytes of it that the user has seen */
+	bool kept;        /* the file is the user's (-o) */
+};
+
+/* Starts the program of the operands, or attaches to inv->pids, and waits until the file can be
+ * read. 0; or the exit status, and what the recorder said is printed. live_trace_end() in any
+ * case. Called before there are other threads. */
+int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop);
+/* Whether it is still recording. */
+bool live_trace_goes_on(struct live_trace *t);
+/* The file's size in bytes. */
+uint64_t live_trace_size(const struct live_trace *t);
+/* Ends the recording: an attached process goes on untraced, and so does a program that was started,
+ * for whose end it waits. Prints what was printed meanwhile, and removes the file unless it is
+ * kept. *stop: a signal that came meanwhile, which the program gets. */
+void live_trace_end(struct live_trace *t, const volatile int *stop);
