@@ -14,6 +14,7 @@
 #include "export/deflate.h"
 #include "export/html_columns.h"
 #include "export/html_page.h"
+#include "report/declared.h"
 #include "report/losses.h"
 
 struct html_page {
@@ -166,14 +167,28 @@ static void put_u64(struct out *o, const char *key, uint64_t v)
 	out_printf(o, ",\"%s\":\"%llu\"", key, (unsigned long long)v);
 }
 
-/* "[name, file]": short, because a trace may have tens of thousands. */
-static void put_function(struct out *o, const struct walk_function *f)
+/* "[name, file, place]": short, because a trace may have tens of thousands. The place in the source
+ * stands there where debug information tells it. */
+static void put_function(struct out *o, const struct html_page *g, uint32_t function,
+			 struct declared *declared)
 {
+	const struct walk_function *about = &g->walk.functions.at[function];
+	const struct trace_module *m;
+	const struct trace_function *f = walk_function(&g->walk, function, &m);
+	uint32_t line = 0;
+	const char *path = f ? declared_of(declared, m, f, &line) : NULL;
+	char *place = path ? mem_printf("%s:%u", path, line) : NULL;
+
 	out_char(o, '[');
-	json_string(o, f->text);
+	json_string(o, about->text);
 	out_char(o, ',');
-	json_string(o, f->file);
+	json_string(o, about->file);
+	if (place) {
+		out_char(o, ',');
+		json_string(o, place);
+	}
 	out_char(o, ']');
+	free(place);
 }
 
 /* A row's name is that of the first function that has it. "rows" leads from a function of the
@@ -181,18 +196,20 @@ static void put_function(struct out *o, const struct walk_function *f)
 static void put_functions(const struct html_page *g, struct out *o)
 {
 	uint32_t *first = mem_realloc(NULL, g->rows + 1, sizeof(*first));
+	struct declared *declared = declared_new();
 
 	for (uint32_t i = (uint32_t)g->row_of.n; i-- > 0;)
 		first[g->row_of.at[i]] = i;
 	out_str(o, ",\n\"functions\":[");
 	for (uint32_t i = 0; i < g->rows; i++) {
 		out_str(o, i ? ",\n" : "");
-		put_function(o, &g->walk.functions.at[first[i]]);
+		put_function(o, g, first[i], declared);
 	}
 	out_str(o, "],\n\"rows\":[");
 	for (size_t i = 0; i < g->row_of.n; i++)
 		out_printf(o, "%s%u", i ? "," : "", g->row_of.at[i]);
 	out_char(o, ']');
+	declared_free(declared);
 	free(first);
 }
 

@@ -16,12 +16,19 @@ page() { # NAME
 agree() { # NAME [SELFTEST]
 	python3 "$HERE/pages.py" "$T/$1.html" "$T/$1.report" "$T/$1.threads" "${@:2}" >"$T/log" 2>&1
 }
+# Where times are those of the steps, the page's tree is that of report --tree, too.
+with_tree() {
+	case $1 in
+	threads | evil) "$BRACE" report --json --tree "$T/$1" >"$T/tree" 2>>"$T/log" && TREE=$T/tree agree "$@" ;;
+	*) agree "$@" ;;
+	esac
+}
 by_node() { # NAME
 	if ! command -v node >/dev/null; then
 		skip "$1: its script counts the same" "node is not installed"
 		return
 	fi
-	node "$HERE/page_script.js" "$T/$1.html" >"$T/$1.node" 2>"$T/log" && agree "$1" "$T/$1.node"
+	node "$HERE/page_script.js" "$T/$1.html" >"$T/$1.node" 2>"$T/log" && with_tree "$1" "$T/$1.node"
 	result "$1: its script counts the same" $? "$T/log"
 }
 by_browser() { # NAME
@@ -30,7 +37,7 @@ by_browser() { # NAME
 		return
 	fi
 	timeout -k 5 "$LIMIT" chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$T/profile" --window-size=1400,900 \
-		--virtual-time-budget=60000 --dump-dom "file://$T/$1.html#selftest" >"$T/$1.dom" 2>"$T/log" && agree "$1" "$T/$1.dom"
+		--virtual-time-budget=60000 --dump-dom "file://$T/$1.html#selftest" >"$T/$1.dom" 2>"$T/log" && with_tree "$1" "$T/$1.dom"
 	result "$1: a browser counts the same, and mouse, keys, search, range work" $? "$T/log"
 }
 
@@ -64,6 +71,12 @@ done
 for name in evil; do
 	by_browser $name
 done
+check_that "functions have their lines, where debug information tells them" python3 - "$T/threads.html" <<'P'
+import json, re, sys
+about = json.loads(re.search(r'id="about">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
+places = {f[0]: f[2] for f in about["functions"] if len(f) > 2}
+assert re.search(r'(^|/)threads\.c:[0-9]+$', places["main"]), places
+P
 check_that "the evil name is in the trace" grep -q 'document.title=' "$T/evil.report"
 check_that "no name is markup" test "$(grep -c '</script>' "$T/evil.html")" = 3 -a "$(grep -ci '<script' "$T/evil.html")" = 3
 check_that "the page may load nothing" grep -q "default-src 'none'" "$T/evil.html"

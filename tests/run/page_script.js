@@ -34,7 +34,7 @@ const told = vm.runInContext(`(() => {
 	results.percentile = percentile([1, 2, 3], .5) === 2 && percentile([1, 2, 3], .99) === 3 && percentile([], .5) === 0;
 	results.times = timeText(0) === "0" && timeText(999) === "999 ns" && timeText(12345) === "12.3 µs" && timeText(2.5e9) === "2.50 s";
 	results.controls = plainText("a\\u202eb\\n") === "a\\\\u202eb\\\\u000a";
-	return { ready: 0, draw: 0, results, figures: figures({ trace, sums }), events: lanes.map(l => l.events.length), states: lanes.map(l => l.states.length),
+	return { ready: 0, draw: 0, results, figures: figures({ trace, sums }), tree: treeFigures({ trace, scope: whole }), events: lanes.map(l => l.events.length), states: lanes.map(l => l.states.length),
 		 losses: lanes.map(l => l.losses) };
 })()`.replace("plainText(", "globalThis.plain("), context);
 const policy = page.match(/script-src 'sha256-([^']*)'/);

@@ -9,6 +9,7 @@ import base64
 import collections
 import html
 import json
+import os
 import math
 import re
 import sys
@@ -171,12 +172,12 @@ def compare_functions(page, rows, report, cut):
     for line in report:
         if line['name'] not in events:
             want[(line['name'], line['module'])] += 1
-    have = collections.Counter(tuple(page.about['functions'][f]) for f, r in rows.items() if r.calls)
+    have = collections.Counter(tuple(page.about['functions'][f][:2]) for f, r in rows.items() if r.calls)
     assert want == have, f'other functions: {want - have}, {have - want}'
     # Functions of one name and file are told apart by their figures.
     todo = collections.defaultdict(list)
     for f, row in rows.items():
-        todo[tuple(page.about['functions'][f])].append(row)
+        todo[tuple(page.about['functions'][f][:2])].append(row)
     for line in report:
         if line['name'] in events:
             continue
@@ -228,6 +229,24 @@ def compare_events(page, lanes, report):
     assert have == want, f'events: {have} and {want}'
 
 
+def compare_tree(have):
+    """$TREE: what `brace report --tree --json` prints. Calls are equal; each sum is rounded once by both."""
+    if 'TREE' not in os.environ:
+        return
+    sides = []
+    for nodes in have, lines(os.environ['TREE'])[1:]:
+        sums = collections.defaultdict(lambda: [0, 0, 0, 0])
+        for n in nodes:
+            for i, v in enumerate((n['calls'], n['total_ns'], n['self_ns'], 1)):
+                sums[n['depth'], n['name'], n['module']][i] += v
+        sides.append(sums)
+    assert sides[0].keys() == sides[1].keys() and sides[0], set(sides[0]) ^ set(sides[1])
+    for key, a in sides[0].items():
+        b = sides[1][key]
+        assert (a[0], a[3]) == (b[0], b[3]), f'calls in the tree: {key}: {a} and {b}'
+        assert abs(a[1] - b[1]) <= a[3] + 1 and abs(a[2] - b[2]) <= a[3] + 1, f'times in the tree: {key}: {a} and {b}'
+
+
 def compare_selftest(page, rows, path):
     with open(path, encoding='utf-8') as f:
         found = re.search('<pre id="selftest">(.*?)</pre>', f.read(), re.S)
@@ -241,12 +260,13 @@ def compare_selftest(page, rows, path):
 
     def of_row(f, row):
         d = row.durations or [0]
-        return sums(*page.about['functions'][f], row.calls, page.ns(row.total), page.ns(row.self),
+        return sums(*page.about['functions'][f][:2], row.calls, page.ns(row.total), page.ns(row.self),
                     [page.ns(x) for x in (min(d), max(d), rank(d, .5), rank(d, .99))])
     have = sorted(sums(s['name'], s['module'], s['calls'], s['total_ns'], s['self_ns'], [s['min_ns'], s['max_ns'], s['p50_ns'], s['p99_ns']])
                   for s in told['figures'])
     want = sorted(of_row(f, row) for f, row in rows.items() if row.calls)
     assert have == want, f'the browser counts {[x for x in have if x not in want][:3]}, not {[x for x in want if x not in have][:3]}'
+    compare_tree(told['tree'])
     print(f"ready after {told['ready']:.0f} ms, drawn in {told['draw']:.1f} ms")
 
 

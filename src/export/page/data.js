@@ -210,7 +210,7 @@ function splitColumns(about, bytes) {
 	return columns;
 }
 
-// The whole trace: about, lanes, functions {name, module}, modules, first and last time.
+// The whole trace: about, lanes, functions {name, module, place}, modules, first and last time.
 function decodeTrace(about, bytes) {
 	const columns = splitColumns(about, bytes);
 	const active = new Int32Array(about.functions.length);
@@ -227,7 +227,7 @@ function decodeTrace(about, bytes) {
 	joinLanes(lanes);
 	const modules = [...new Set(about.functions.map(f => f[1]))];
 	const number = new Map(modules.map((m, i) => [m, i]));
-	const functions = about.functions.map(f => ({ name: f[0], module: number.get(f[1]) }));
+	const functions = about.functions.map(f => ({ name: f[0], module: number.get(f[1]), place: f[2] }));
 	const last = lanes.reduce((t, l) => Math.max(t, l.last), 1);
 	return { about, lanes, modules, functions, last, nsPerTick: 1e9 / Number(about.hz),
 		 events: new Map(about.events.map(e => [e.index, `${e.system}:${e.name}`])) };

@@ -31,6 +31,8 @@ class App {
 		this.build();
 	}
 	name(f) { return this.shown[f]; }
+	// The line of its name in the source, where debug information tells it.
+	place(f) { return this.trace.functions[f].place ? plain(this.trace.functions[f].place) : ""; }
 	module(f) { return plain(this.trace.modules[this.trace.functions[f].module]) || "unknown module"; }
 
 	// Figures are of these lanes and this time.
@@ -62,22 +64,24 @@ class App {
 		this.splitter = make("div", { class: "splitter", title: "drag" });
 		this.detailsRoot = make("section", { class: "details" });
 		this.tableRoot = make("div", { class: "tab functions" });
+		this.treeRoot = make("div", { class: "tab tree" });
 		this.flameCanvas = make("canvas", { class: "flame" });
 		this.flameRoot = make("div", { class: "tab flames" }, this.flameCanvas);
 		this.scopeText = make("span", { class: "faint" });
 		this.legend = make("span", { class: "legend" });
 		this.clearButton = make("button", { class: "small", hidden: "", onclick: () => this.clearScope() }, "whole trace");
 		this.turnButton = make("button", { class: "small", onclick: () => { this.flame.icicle = !this.flame.icicle; this.flame.draw(); } }, "turn over");
-		this.tabs = [["functions", this.tableRoot], ["flame graph", this.flameRoot]].map(([name, root]) => ({ name, root,
+		this.tabs = [["functions", this.tableRoot], ["tree", this.treeRoot], ["flame graph", this.flameRoot]].map(([name, root]) => ({ name, root,
 			button: make("button", { class: "tab-name", onclick: () => this.showTab(name) }, name) }));
 		const right = make("section", { class: "figures" },
 			make("nav", {}, ...this.tabs.map(t => t.button), this.turnButton, this.scopeText, this.clearButton, make("span", { class: "space" }), this.legend),
-			this.tableRoot, this.flameRoot);
+			this.tableRoot, this.treeRoot, this.flameRoot);
 		this.panels = make("div", { class: "panels" }, this.detailsRoot, right);
 		this.tipRoot = make("div", { class: "tip", hidden: "" });
 		document.body.replaceChildren(head, this.overview, this.scroller, this.splitter, this.panels, this.tipRoot);
 		this.details = new Details(this, this.detailsRoot);
 		this.table = new FunctionTable(this, this.tableRoot);
+		this.tree = new CallTree(this, this.treeRoot);
 		this.flame = new FlameGraph(this, this.flameRoot, this.flameCanvas);
 		this.timeline = new Timeline(this, this.scroller, this.canvas);
 		this.listen();
@@ -125,8 +129,13 @@ class App {
 			t.button.classList.toggle("on", t.name === name);
 		}
 		this.turnButton.hidden = name !== "flame graph";
-		if (name === "flame graph")
+		this.drawTab();
+	}
+	drawTab() {
+		if (this.tab === "flame graph")
 			this.flame.draw();
+		if (this.tab === "tree")
+			this.tree.draw();
 	}
 
 	// --- what is shared changes ---
@@ -146,8 +155,7 @@ class App {
 	}
 	redrawPanels() {
 		this.details.draw();
-		if (this.tab === "flame graph")
-			this.flame.draw();
+		this.drawTab();
 	}
 	scopeChanged() {
 		const s = this.scope, k = this.trace.nsPerTick;
@@ -157,6 +165,7 @@ class App {
 		this.scopeText.textContent = [range, threads].filter(Boolean).join(", ");
 		this.clearButton.hidden = !this.range && !this.chosenLanes.size;
 		this.flame.stale();
+		this.tree.stale();
 		this.table.draw();
 		this.redrawPanels();
 		this.redraw();
@@ -502,7 +511,7 @@ function obeyAddress(app) {
 		app.rangeDone();
 	}
 	if (wish.has("tab"))
-		app.showTab(wish.get("tab") === "flame" ? "flame graph" : "functions");
+		app.showTab({ flame: "flame graph", tree: "tree" }[wish.get("tab")] || "functions");
 	if (wish.has("selftest"))
 		selftest(app);
 }

@@ -52,14 +52,18 @@ class Details {
 		s.style.background = this.app.colours.fill[f];
 		return s;
 	}
+	// Its file, and its line in the source.
+	places(f) {
+		const { app } = this, place = app.place(f);
+		return [make("p", { class: "faint" }, app.module(f)), ...(place ? [make("p", { class: "place" }, place)] : [])];
+	}
 	draw() {
 		const { app, root } = this, s = app.selected, children = [];
 		this.counts = null;
 		if (s) {
 			const f = s.lane.fn[s.i];
 			children.push(make("h2", {}, this.swatch(f), app.name(f)),
-				      make("p", { class: "faint" }, app.module(f)),
-				      this.callFacts(s.lane, s.i), ...this.callers(s.lane, s.i));
+				      ...this.places(f), this.callFacts(s.lane, s.i), ...this.callers(s.lane, s.i));
 		}
 		if (app.chosen !== null)
 			children.push(...this.functionParts(app.chosen, !s));
@@ -73,7 +77,7 @@ class Details {
 		const { app } = this, k = app.trace.nsPerTick;
 		const calls = callsOf(app.scope, f).filter(c => !(c.lane.flags[c.i] & UNFOLLOWED));
 		const durations = calls.map(c => c.lane.duration[c.i] * k);
-		const head = withName ? [make("h2", {}, this.swatch(f), app.name(f)), make("p", { class: "faint" }, app.module(f))]
+		const head = withName ? [make("h2", {}, this.swatch(f), app.name(f)), ...this.places(f)]
 			: [make("h3", {}, `durations of ${app.name(f)}`)];
 		if (!calls.length)
 			return [...head, make("p", { class: "faint" }, "no call with a duration in this scope")];

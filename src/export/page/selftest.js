@@ -15,6 +15,39 @@ function figures(app) {
 				    max_ns: ns(s.max), p50_ns: ns(s.p50), p99_ns: ns(s.p99) }));
 }
 
+// The tree as `brace report --tree --json` has it.
+function treeFigures(app) {
+	const { nodes } = sumStacks(app.trace, app.scope), ns = t => exactNs(t, app.trace.about.hz);
+	return nodes.slice(1).map(x => ({ depth: x.depth, name: app.trace.functions[x.fn].name, module: app.trace.modules[app.trace.functions[x.fn].module],
+					  calls: x.calls, total_ns: ns(x.total), self_ns: ns(Math.max(0, x.self)) }));
+}
+
+// Keys and clicks of the tree: what is unfolded has more rows, and a row chooses its function.
+function tryTree(app, results) {
+	const rows = () => document.querySelectorAll(".tree tbody tr"), { tree } = app;
+	const key = k => tree.table.dispatchEvent(new KeyboardEvent("keydown", { key: k, cancelable: true, bubbles: true }));
+	app.showTab("tree");
+	tree.open = new Set([0]);
+	tree.draw();
+	const few = rows().length, at = tree.shown.findIndex(i => tree.node(i).children.length);
+	results.treeRows = few === tree.node(0).children.length && few > 0;
+	if (at >= 0) {
+		rows()[at].querySelector(".fold").click();
+		results.treeUnfolds = rows().length > few;
+		rows()[at].click();
+		results.treeChooses = app.chosen === tree.node(tree.shown[at]).fn;
+		key("ArrowLeft");
+		results.treeFolds = rows().length === few;
+		key("ArrowRight");
+		key("ArrowDown");
+		results.treeMoves = tree.node(tree.shown[tree.at]).parent === tree.shown[at];
+		key("ArrowLeft");
+		key("*");
+	}
+	app.clear();
+	app.showTab("functions");
+}
+
 function tryMouse(app, results) {
 	const t = app.timeline, { canvas } = app, r = canvas.getBoundingClientRect();
 	const mouse = (type, x, y, more = {}) => canvas.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1,
@@ -78,18 +111,19 @@ function trySearch(app, results) {
 	const self = tree.nodes.reduce((n, x) => n + Math.max(0, x.self), 0);
 	results.flame = shown > 1 && (!tree.timed || Math.abs(self - tree.nodes[0].total) <= 1);
 	app.showTab("functions");
-	results.rows = document.querySelectorAll("tbody tr").length === Math.min(app.sums.length, ROWS_SHOWN);
+	results.rows = document.querySelectorAll(".functions tbody tr").length === Math.min(app.sums.length, ROWS_SHOWN);
 	results.resources = performance.getEntriesByType("resource").length === 0;
 }
 
 function selftest(app) {
 	const results = {};
-	const told = { ready: app.ready, figures: figures(app), results };
+	const told = { ready: app.ready, figures: figures(app), tree: treeFigures(app), results };
 	try {
 		app.drawNow();
 		tryMouse(app, results);
 		tryKeys(app, results);
 		trySearch(app, results);
+		tryTree(app, results);
 		app.drawNow();
 		told.draw = app.drawTime;
 	} catch (e) {
