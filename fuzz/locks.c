@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "model/lock_functions.h"
 #include "report/locks.h"
 
 #define THREADS 4u
@@ -45,7 +46,7 @@ static struct trace_info *make_info(void)
 	for (uint32_t i = 0; i < FUNCTIONS_MOST; i++) {
 		uint32_t name = (uint32_t)m->strings.n;
 
-		add_string(m, i < 25 && locks_functions[i] ? locks_functions[i] : "f");
+		add_string(m, i < 25 && lock_functions[i].name ? lock_functions[i].name : "f");
 		*vec_add(&m->functions) = (struct trace_function){ .vaddr = 64 * i, .size = 64, .name = name };
 	}
 	for (uint32_t i = 0; i < THREADS; i++)
@@ -61,6 +62,8 @@ static void feed(struct locks *l, struct event *e, struct cursor *c, unsigned wo
 
 	for (unsigned i = 0; i < words; i++)
 		payload[i] = cursor_u8(c);
+	if (words && e->kind == EVENT_TRACE) /* what a row is of, and how many locks were held */
+		payload[0] |= (payload[0] & 0x30) << 12 | (payload[0] & 8) << 5;
 	e->count = 8 * words;
 	e->payload = payload;
 	locks_event(l, e);
@@ -85,11 +88,11 @@ static void run_steps(struct locks *l, struct cursor *c)
 		e.flags = how >> 7 ? EVENT_VALUE : 0;
 		e.count = e.kind == EVENT_UNWIND ? how & 3 : 0;
 		if (e.kind == EVENT_TRACE)
-			e.fn = 0;
+			e.fn = how & 1 ? EVENT_LOCK_ROW : 0;
 		if (e.kind == EVENT_ENTRY && how & 64)
 			e.flags |= EVENT_ARGUMENTS;
 		if (e.kind == EVENT_TRACE || e.flags & EVENT_ARGUMENTS)
-			feed(l, &e, c, how >> 4 & 3);
+			feed(l, &e, c, how & 1 ? how >> 1 & 63 : how >> 4 & 3);
 		else
 			locks_event(l, &e);
 	}

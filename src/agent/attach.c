@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "agent/delivery.h"
 #include "agent/lend.h"
+#include "agent/lock_points.h"
 #include "agent/mappings.h"
 #include "agent/needs.h"
 #include "agent/no_tls.h"
@@ -140,6 +141,7 @@ int64_t agent_detach(void)
 	lend_forget();
 	site_keep();
 	saved_stacks_forget();
+	lock_tables_end();
 	stacks_end();
 	unmap_all(agent.memory_size);
 	return 0;

@@ -13,6 +13,7 @@
 #include "agent/buffer.h"
 #include "agent/event.h"
 #include "agent/lend.h"
+#include "agent/lock_points.h"
 #include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/no_tls.h"
@@ -104,6 +105,7 @@ static void thread_start(struct agent_tls *t)
 	uint32_t i;
 
 	POINT(thread_counted);
+	lock_rows_forget(t);
 	t->known |= TLS_THREAD;
 	t->buffer = MEMORY_NONE;
 	t->pos = t->end = 0;
@@ -137,6 +139,7 @@ static void thread_start(struct agent_tls *t)
 /* The next record finds no room, and begins the thread anew. */
 static void forget_sub_buffer(struct agent_tls *t)
 {
+	lock_rows_forget(t);
 	t->pos = t->end = 0;
 	t->known &= ~TLS_THREAD;
 }
@@ -175,6 +178,7 @@ void buffer_after_fork(struct agent_tls *t)
 					__ATOMIC_ACQUIRE)) {
 		signals_after_fork();
 		lend_forget();
+		lock_tables_after_fork();
 		user_after_fork();
 		forget_parents(t);
 		if (!(agent.forbidden & NEED_THREADS))
@@ -606,6 +610,10 @@ static void next_buffer(struct agent_tls *t)
 	struct memory_thread *slot = block_slot(t);
 	uint32_t i = MEMORY_NONE;
 
+	/* A hole keeps the sub-buffer this thread's, which goes on with a row in it. */
+	if (t->buffer != MEMORY_NONE && lock_rows_busy(t))
+		t->pos += 8;
+	lock_rows_forget(t);
 	if (t->buffer != MEMORY_NONE)
 		close_buffer(t);
 	count_discarded(t);
@@ -744,8 +752,10 @@ bool buffer_prepare(struct agent_tls *t)
 
 	if (!agent_fork_guard[0])
 		buffer_after_fork(t);
-	if (t->known & TLS_THREAD && is_anothers(t))
+	if (t->known & TLS_THREAD && is_anothers(t)) {
+		lock_held_forget(t);
 		t->known &= ~TLS_KNOWN_MASK;
+	}
 	first = have_slot(t);
 	t->key = key_now();
 	note_cpu(t);
@@ -884,6 +894,31 @@ static void record_words(const uint64_t *words, unsigned n, uint64_t at, uint64_
 	if (armed)
 		nonlocal_rearm(t);
 	signals_restore(signals);
+}
+
+/* Nothing is written for a thread that has lent its block, and for one whose first record a handler
+ * has interrupted. */
+uint64_t buffer_write_kept(struct agent_tls *t, const uint64_t *words, unsigned n)
+{
+	uint64_t signals = signals_block(), at = 0;
+	bool armed;
+
+	if (signals == SIGNALS_UNTOUCHED) {
+		buffer_lose();
+		return 0;
+	}
+	armed = nonlocal_disarm(t);
+	if (t->known & TLS_LENT || is_too_early(t, UNRESERVED)) {
+		count_lost(t, 1);
+	} else {
+		buffer_prepare(t);
+		buffer_put(t, words + 1, n - 1, words[0]);
+		at = t->buffer == MEMORY_NONE ? 0 : t->pos - 8 * n;
+	}
+	if (armed)
+		nonlocal_rearm(t);
+	signals_restore(signals);
+	return at;
 }
 
 void buffer_place_words(const uint64_t *words, unsigned n, uint64_t at)

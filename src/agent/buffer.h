@@ -47,6 +47,9 @@ void buffer_write(struct agent_tls *t, uint64_t word);
 void buffer_write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp);
 /* buffer_write_words() for an event's record, whose fields were stored right before. */
 void buffer_write_event(struct agent_tls *t, const uint64_t *words, unsigned n);
+/* Writes a record of n words that its thread will go on changing. Returns its address, which is
+ * good until the thread leaves the sub-buffer (lock_points.h); 0: it is counted as lost. */
+uint64_t buffer_write_kept(struct agent_tls *t, const uint64_t *words, unsigned n);
 /* The slow path for n words that did not fit where `at` was reserved for them. */
 void buffer_place_words(const uint64_t *words, unsigned n, uint64_t at);
 void buffer_unwound(void);                     /* records that an unwinder leaves one more call */

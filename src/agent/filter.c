@@ -12,6 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/libc_calls.h"
+#include "agent/lock_points.h"
 #include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/signals.h"
@@ -40,6 +41,8 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_sched_yield, NEED_YIELD, { 0 } },
 	{ __NR_getcpu, NEED_CPU, { P, 0, 0 } },
 	{ __NR_mmap, NEED_STACKS, { 0, AGENT_STACK_BYTES, 3, 0x4022, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_STACKS, { 0, sizeof(struct lock_table), 3, 0x22, MINUS(1), 0 } },
+	{ __NR_tgkill, NEED_STACKS, { 1, 1, 0 } },
 	{ __NR_prctl, NEED_COPY, { PR_GET_SECCOMP } },
 	{ __NR_process_vm_readv, NEED_COPY, { 1, P, 1, P, 1, 0 } },
 	{ __NR_madvise, NEED_PAGES, { P, MEMORY_BUFFER_BYTES, MADV_POPULATE_WRITE } },

@@ -14,7 +14,7 @@ enum need {
 	NEED_STUBS = 8,     /* making stubs of new call sites */
 	NEED_YIELD = 16,    /* waiting for another thread */
 	NEED_CPU = 32,      /* asking for the CPU where rseq does not tell it */
-	NEED_STACKS = 64,   /* depth or threshold: a new thread's stack of calls */
+	NEED_STACKS = 64,   /* a thread's stack of calls (depth, threshold); its table of locks */
 	NEED_EXEC = 128,    /* looking at a program that is to be executed */
 	NEED_START = 256,   /* an agent's start, in what is executed or for a module that comes */
 	NEED_COPY = 512,    /* seeing whether a filter can be read */

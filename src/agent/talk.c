@@ -21,7 +21,7 @@
 
 extern uint8_t agent_slow_record[], agent_slow_record2[], agent_slow_entry[], agent_slow_site[],
 	agent_slow_state_entry[], agent_slow_nonlocal[], agent_intercept_filter[], agent_probe[],
-	agent_event[], agent_syscall[], agent_delivery[], agent_arguments[];
+	agent_event[], agent_syscall[], agent_delivery[], agent_arguments[], agent_lock[];
 /* Their addresses only. */
 extern int agent_find_fde(void), agent_find_object(void), agent_iterate_phdr(void);
 
@@ -102,7 +102,7 @@ bool talk_hello(int fd, const char *way, enum protocol_request request, uint64_t
 		.probe = (uint64_t)agent_probe, .event = (uint64_t)agent_event,
 		.syscall = (uint64_t)agent_syscall,
 		.delivery = (uint64_t)agent_delivery, .handler = handler,
-		.arguments = (uint64_t)agent_arguments,
+		.arguments = (uint64_t)agent_arguments, .lock = (uint64_t)agent_lock,
 		.find_fde = (uint64_t)agent_find_fde,
 		.find_object = (uint64_t)agent_find_object,
 		.iterate_phdr = (uint64_t)agent_iterate_phdr,

@@ -22,6 +22,7 @@ enum trampoline_kind {
 	TRAMPOLINE_NO_TLS_ENTRY_ONLY,
 	TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY,
 	TRAMPOLINE_NONLOCAL,      /* a function that may leave its stack: the agent does all */
+	TRAMPOLINE_LOCK,          /* takes or releases a lock: the agent adds up */
 	/* Look-ups of unwinders: nothing is recorded; an agent unknown to ld.so is found. */
 	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
 	TRAMPOLINE_KINDS
@@ -50,13 +51,14 @@ struct trampoline_env {
 	struct condition_code condition;
 	/* TRAMPOLINE_NONLOCAL: further flags of its id word, and the function's size in bytes. */
 	uint32_t id_flags, function_size;
+	uint32_t lock_point; /* TRAMPOLINE_LOCK: what it does (shared/locks.h) */
 };
 
 /* Addresses of the agent's code; one copy in each region of trampolines. */
 struct trampoline_pool {
 	uint64_t slow_record, slow_record2, slow_entry, slow_site, state_entry, slow_nonlocal,
 		arena, find_fde, find_object, iterate_phdr;
-	uint64_t probe, syscall, delivery, arguments;
+	uint64_t probe, syscall, delivery, arguments, lock;
 };
 
 #define TRAMPOLINE_MAX_BYTES (512 + CONDITION_CODE_MAX + RELOCATE_MAX_BYTES)

@@ -155,8 +155,14 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 	return word >= NO_ADDRESS && tsc + TSC_SLACK >= then && tsc <= clock_tsc();
 }
 
+/* A row of a lock's sums, which its thread goes on changing until the sub-buffer is FULL. */
+static bool is_row(uint64_t word)
+{
+	return record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_LOCK;
+}
+
 /* Copies the records of words[0..n) to d->words. near: a full TSC near the first record's; 0 = not
- * known. With stop_at_unwritten, ends before the first empty slot. */
+ * known. With stop_at_unwritten, ends before the first empty slot, and before a row. */
 static struct drain_scan scan_words(struct drain *d, const uint64_t *words, size_t n, uint64_t near,
 				    uint16_t cpu, bool stop_at_unwritten)
 {
@@ -178,6 +184,8 @@ static struct drain_scan scan_words(struct drain *d, const uint64_t *words, size
 			i += memory_unwritten_words(tracer, values, words + i, n - i);
 			continue;
 		}
+		if (stop_at_unwritten && is_row(word))
+			break;
 		/* Not a header but the payload of a record that never came. */
 		if (empty && near && !is_of_its_time(word, before, near)) {
 			i++;

@@ -9,6 +9,7 @@
 
 #include "arch/code.h"
 #include "arch/unwind_rule.h"
+#include "model/lock_functions.h"
 #include "shared/tls.h"
 
 /* By [may begin a graph][entry only]. */
@@ -17,10 +18,24 @@ static const enum trampoline_kind no_tls_kinds[2][2] = {
 	{ TRAMPOLINE_NO_TLS, TRAMPOLINE_NO_TLS_ENTRY_ONLY },
 };
 
-/* A function's trampoline, by its selection, the tracer and its effect on stacks. */
-static enum trampoline_kind kind_of(const struct image_request *req,
-				    const struct hook_plan_entry *e, uint8_t selection)
+/* What the function does with a lock; NULL: nothing, or locks are not what is asked for. */
+static const struct lock_function *lock_of(const struct module *mod, uint32_t i,
+					   const struct image_request *req)
 {
+	char name[128];
+
+	if (!req->settings->lock_points || mod->selected[i] == SELECT_NONLOCAL)
+		return NULL;
+	hook_function_name(mod->hooks, i, name, sizeof(name));
+	return lock_function_find(name, strlen(name));
+}
+
+/* A function's trampoline, by its selection, the tracer and its effect on stacks. */
+static enum trampoline_kind kind_of(const struct image_request *req, const struct module *mod,
+				    uint32_t i)
+{
+	const struct hook_plan_entry *e = &mod->hooks->entries[i];
+	uint8_t selection = mod->selected[i];
 	enum memory_tracer tracer = req->tracer;
 	static const enum trampoline_kind kinds[][2] = { /* [tracer][entry only] */
 		[MEMORY_GRAPH] = { TRAMPOLINE_GRAPH, TRAMPOLINE_ENTRY_ONLY },
@@ -33,6 +48,8 @@ static enum trampoline_kind kind_of(const struct image_request *req,
 	/* The look-ups stand in the same order in both enums. */
 	if (selection >= SELECT_FIND_FDE)
 		return TRAMPOLINE_FIND_FDE + (selection - SELECT_FIND_FDE);
+	if (lock_of(mod, i, req))
+		return TRAMPOLINE_LOCK;
 	if (selection == SELECT_NONLOCAL ||
 	    (e->leaves &&
 	     (tracer != MEMORY_FUNCTION || e->leaves == NONLOCAL_LENDING || e->starts)))
@@ -182,7 +199,7 @@ static int write_arguments(struct patch_job *j, uint32_t i)
 static int hook_one(struct patch_job *j, uint32_t i)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
-	enum trampoline_kind kind = kind_of(j->req, e, j->mod->selected[i]);
+	enum trampoline_kind kind = kind_of(j->req, j->mod, i);
 	uint64_t vaddr = e->vaddr + e->patch_offset, from = j->mod->base + vaddr;
 	struct relocate_recipe aimed;
 	int n, r;
@@ -198,6 +215,11 @@ static int hook_one(struct patch_job *j, uint32_t i)
 	j->env.function_size = (uint32_t)(j->mod->hooks->functions[i].size & NONLOCAL_SIZE_MASK) |
 			       (uint32_t)e->starts << NONLOCAL_START_SHIFT;
 	j->env.returned = arguments_returned_kind(arguments_of(j->mod, i), j->req->settings);
+	if (kind == TRAMPOLINE_LOCK) {
+		const struct lock_function *f = lock_of(j->mod, i, j->req);
+
+		j->env.lock_point = lock_point(f->kind, f->act);
+	}
 	r = write_arguments(j, i);
 	if (r < 0)
 		return r;
@@ -273,7 +295,7 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 		const struct hook_plan_entry *e = &mod->hooks->entries[i];
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
-			bytes += patch_aligned(trampoline_room(kind_of(req, e, mod->selected[i]),
+			bytes += patch_aligned(trampoline_room(kind_of(req, mod, i),
 							       req->settings->calls_too,
 							       &e->recipe)) +
 				 arguments_room(mod, i) + sizeof(struct trampoline_place) +

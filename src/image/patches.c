@@ -100,7 +100,8 @@ static void write_pool(const struct patch_job *j)
 					      h->slow_site,    h->state_entry,	h->slow_nonlocal,
 					      h->arena,	       h->find_fde,	h->find_object,
 					      h->iterate_phdr, h->probe,	h->syscall,
-					      h->delivery,     h->arguments };
+					      h->delivery,     h->arguments,
+					      h->lock };
 
 	memcpy(j->code, &pool, sizeof(pool));
 }

@@ -229,4 +229,5 @@ void agent_file_hello(const struct agent_descriptor *c, uint64_t descriptor_at,
 	out->syscall = descriptor_address(descriptor_at, c->syscall);
 	out->delivery = descriptor_address(descriptor_at, c->delivery);
 	out->arguments = descriptor_address(descriptor_at, c->arguments);
+	out->lock = descriptor_address(descriptor_at, c->lock);
 }

@@ -41,6 +41,9 @@ struct settings {
 	/* not a file: besides function_graph's records the function tracer's are made, for a
 	 * session that several instances share */
 	bool calls_too;
+	/* not a file: functions of locks (lock_functions.h) that are traced add up in the program,
+	 * instead of being recorded */
+	bool lock_points;
 	bool tracing_on;
 	/* not a file: only functions that take a followed object are traced, and what they are
 	 * called with is recorded (follow/recorded.h). The caller's; NULL: nothing is followed */

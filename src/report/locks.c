@@ -24,49 +24,6 @@ const char *const locks_column_words[LOCKS_COLUMNS_N] = {
 #undef X
 };
 
-/* std::mutex and C11's calls end in these. In glibc one function is both spin_unlock and
- * spin_init: of a lock that is not held it releases nothing. */
-#define LOCK_FUNCTIONS(X)                                   \
-	X("pthread_mutex_lock", LOCK_MUTEX, ACT_TAKE)       \
-	X("pthread_mutex_trylock", LOCK_MUTEX, ACT_TRY)     \
-	X("pthread_mutex_timedlock", LOCK_MUTEX, ACT_TAKE)  \
-	X("pthread_mutex_clocklock", LOCK_MUTEX, ACT_TAKE)  \
-	X("pthread_mutex_unlock", LOCK_MUTEX, ACT_RELEASE)  \
-	X("pthread_rwlock_rdlock", LOCK_RWLOCK, ACT_TAKE)   \
-	X("pthread_rwlock_wrlock", LOCK_RWLOCK, ACT_TAKE)   \
-	X("pthread_rwlock_tryrdlock", LOCK_RWLOCK, ACT_TRY) \
-	X("pthread_rwlock_trywrlock", LOCK_RWLOCK, ACT_TRY) \
-	X("pthread_rwlock_timedrdlock", LOCK_RWLOCK, ACT_TAKE) \
-	X("pthread_rwlock_timedwrlock", LOCK_RWLOCK, ACT_TAKE) \
-	X("pthread_rwlock_clockrdlock", LOCK_RWLOCK, ACT_TAKE) \
-	X("pthread_rwlock_clockwrlock", LOCK_RWLOCK, ACT_TAKE) \
-	X("pthread_rwlock_unlock", LOCK_RWLOCK, ACT_RELEASE) \
-	X("pthread_spin_lock", LOCK_SPIN, ACT_TAKE)         \
-	X("pthread_spin_trylock", LOCK_SPIN, ACT_TRY)       \
-	X("pthread_spin_unlock", LOCK_SPIN, ACT_RELEASE)    \
-	X("pthread_spin_init", LOCK_SPIN, ACT_RELEASE)      \
-	X("pthread_cond_wait", LOCK_COND, ACT_WAIT)         \
-	X("pthread_cond_timedwait", LOCK_COND, ACT_WAIT)    \
-	X("pthread_cond_clockwait", LOCK_COND, ACT_WAIT)    \
-	X("sem_wait", LOCK_SEM, ACT_TAKE)                   \
-	X("sem_timedwait", LOCK_SEM, ACT_TAKE)              \
-	X("sem_clockwait", LOCK_SEM, ACT_TAKE)              \
-	X("sem_trywait", LOCK_SEM, ACT_TRY)
-
-static const struct lock_function functions[] = {
-#define X(name, kind, act) { name, kind, act },
-	LOCK_FUNCTIONS(X)
-#undef X
-};
-#define FUNCTIONS_N (sizeof(functions) / sizeof(*functions))
-
-const char *const locks_functions[] = {
-#define X(name, kind, act) name,
-	LOCK_FUNCTIONS(X)
-#undef X
-	NULL
-};
-
 struct locks *locks_new(const struct trace_info *info)
 {
 	struct locks *l = mem_zalloc(sizeof(*l));
@@ -102,27 +59,11 @@ void locks_free(struct locks *l)
 
 /* --- what is called ------------------------------------------------------------------------- */
 
-/* A version behind the name, and the underscores of an alias, are not the manual's. */
-static uint8_t find_function(const char *name, size_t n)
-{
-	while (n && *name == '_') {
-		name++;
-		n--;
-	}
-	for (uint8_t i = 0; i < FUNCTIONS_N; i++) {
-		size_t length = strlen(functions[i].name);
-
-		if (n >= length && !strncmp(name, functions[i].name, length) &&
-		    (n == length || name[length] == '@'))
-			return 2 + i;
-	}
-	return 1;
-}
-
 /* NULL: it is none that takes or releases a lock. */
 static const struct lock_function *function_of(struct locks *l, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = l->info->threads.at[thread].image;
+	const struct lock_function *f;
 	uint8_t *known;
 
 	/* Only damaged records have other numbers. */
@@ -136,9 +77,10 @@ static const struct lock_function *function_of(struct locks *l, uint32_t thread,
 	if (!*known) {
 		const struct name name = names_of(&l->names, image, fn);
 
-		*known = find_function(name.text, name.n);
+		f = lock_function_find(name.text, name.n);
+		*known = f ? (uint8_t)(2 + (f - lock_functions)) : 1;
 	}
-	return *known < 2 ? NULL : &functions[*known - 2];
+	return *known < 2 ? NULL : &lock_functions[*known - 2];
 }
 
 /* Argument number n, from 0 on. False: the record does not have it. */
@@ -152,9 +94,8 @@ static bool argument_of(const struct event *e, unsigned n, uint64_t *value)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* Several of one address are rows of their own: one process's each. NO_LOCK: there are too
- * many. */
-static uint32_t lock_at(struct locks *l, uint32_t pid, uint64_t address, enum lock_kind kind)
+/* Several of one address are rows of their own: one process's each. */
+uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_kind kind)
 {
 	uint64_t key = address ^ (uint64_t)pid << 48 ^ (uint64_t)kind << 60;
 	uint64_t known = sp_map_get(&l->by_address, key);
@@ -169,11 +110,9 @@ static uint32_t lock_at(struct locks *l, uint32_t pid, uint64_t address, enum lo
 	return (uint32_t)l->locks.n - 1;
 }
 
-/* The place behind the call; 0 as its address: not known. */
-static uint32_t site_of(struct locks *l, const struct call_step *s, enum lock_kind kind)
+uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock_kind kind,
+		    uint64_t tsc)
 {
-	uint32_t image = l->info->threads.at[s->thread].image;
-	uint64_t address = trace_info_site(l->info, image, s->site);
 	uint64_t key = (address ^ (uint64_t)image << 48) + 1 + ((uint64_t)kind << 60);
 	uint64_t known = sp_map_get(&l->by_site, key);
 
@@ -183,8 +122,16 @@ static uint32_t site_of(struct locks *l, const struct call_step *s, enum lock_ki
 		return 0;
 	sp_map_set(&l->by_site, key, l->sites.n);
 	*vec_add(&l->sites) = (struct lock_row){ .kind = kind, .address = address, .image = image,
-						 .tsc = s->tsc };
+						 .tsc = tsc };
 	return (uint32_t)l->sites.n - 1;
+}
+
+/* The place behind the call; 0 as its address: not known. */
+static uint32_t site_of(struct locks *l, const struct call_step *s, enum lock_kind kind)
+{
+	uint32_t image = l->info->threads.at[s->thread].image;
+
+	return locks_site(l, image, trace_info_site(l->info, image, s->site), kind, s->tsc);
 }
 
 static void add_wait(struct lock_sums *s, uint64_t ticks, bool contended)
@@ -212,7 +159,7 @@ static struct lock_thread *thread_of(struct locks *l, uint32_t thread)
 }
 
 /* NULL: the thread does not hold it. */
-static struct lock_held *find_held(struct lock_thread *t, uint32_t lock)
+static struct lock_holding *find_held(struct lock_thread *t, uint32_t lock)
 {
 	for (unsigned i = t->n_held; i-- > 0;)
 		if (t->held[i].lock == lock)
@@ -225,23 +172,23 @@ static void take(struct locks *l, uint32_t thread, uint32_t lock, uint32_t site,
 		 bool orders)
 {
 	struct lock_thread *t = thread_of(l, thread);
-	struct lock_held *h = find_held(t, lock);
+	struct lock_holding *h = find_held(t, lock);
 
 	if (h) {
 		h->depth++;
 		return;
 	}
 	if (orders)
-		locks_order_add(l, t, thread, lock, site);
+		locks_order_add(l, t, thread, lock, site, 1);
 	if (t->n_held < LOCKS_HELD)
-		t->held[t->n_held++] = (struct lock_held){ lock, site, 1, tsc };
+		t->held[t->n_held++] = (struct lock_holding){ lock, site, 1, tsc };
 }
 
 /* whole: however often the thread has taken it. False: it does not hold the lock. */
 static bool release(struct locks *l, uint32_t thread, uint32_t lock, uint64_t tsc, bool whole)
 {
 	struct lock_thread *t = thread_of(l, thread);
-	struct lock_held *h = find_held(t, lock);
+	struct lock_holding *h = find_held(t, lock);
 	uint64_t ticks;
 
 	if (!h)
@@ -270,7 +217,7 @@ static void begin_call(struct locks *l, const struct call_step *s)
 	if (!f)
 		return;
 	if (s->flags & CALL_ARGUMENTS && argument_of(s->event, 0, &address))
-		c.lock = lock_at(l, pid, address, f->kind);
+		c.lock = locks_row(l, pid, address, f->kind);
 	else if (f->kind != LOCK_SPIN)
 		return;
 	if (f->act == ACT_RELEASE && c.lock != NO_LOCK) {
@@ -279,7 +226,7 @@ static void begin_call(struct locks *l, const struct call_step *s)
 		return;
 	}
 	if (f->act == ACT_WAIT && argument_of(s->event, 1, &address))
-		c.other = lock_at(l, pid, address, LOCK_MUTEX);
+		c.other = locks_row(l, pid, address, LOCK_MUTEX);
 	if (c.other != NO_LOCK)
 		c.released = release(l, s->thread, c.other, s->tsc, true);
 	if (t->n_calls == LOCKS_CALLS)
@@ -310,7 +257,7 @@ static void end_call(struct locks *l, const struct call_step *s)
 		return;
 	c = t->calls[--t->n_calls];
 	if (c.lock == NO_LOCK)
-		c.lock = lock_at(l, l->info->threads.at[s->thread].pid, t->spin, c.f->kind);
+		c.lock = locks_row(l, l->info->threads.at[s->thread].pid, t->spin, c.f->kind);
 	if (c.lock == NO_LOCK)
 		return;
 	if (c.f->act == ACT_RELEASE) {
@@ -329,7 +276,7 @@ static void end_call(struct locks *l, const struct call_step *s)
 	if (l->locks.at[c.lock].site == NO_LOCK)
 		l->locks.at[c.lock].site = site;
 	if (c.f->kind != LOCK_COND && c.f->kind != LOCK_SEM)
-		take(l, s->thread, c.lock, site, s->tsc, c.f->act == ACT_TAKE);
+		take(l, s->thread, c.lock, site, s->tsc, lock_act_waits(c.f->act));
 }
 
 /* Of what was lost nothing is known: neither what the thread holds. */
@@ -401,6 +348,10 @@ void locks_event(struct locks *l, const struct event *e)
 	if (!l->spun)
 		l->spun = l->info->clock.hz / (1000000000 / SPUN_NS);
 	l->last = *e;
+	if (e->kind == EVENT_TRACE && e->fn == EVENT_LOCK_ROW) {
+		locks_take_row(l, e);
+		return;
+	}
 	if (e->kind == EVENT_TRACE)
 		take_event(l, e);
 	tracks_feed(&l->tracks, tracks_lane(&l->tracks, e->thread), e, take_step, l);

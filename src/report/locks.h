@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* `brace locks`: how long threads waited for locks and held them, by lock and by the place that
- * took it. Made of calls of libc's functions (locks_functions), recorded with their arguments and
- * what they returned, and of the system call futex within them:
+ * took it. Either the threads have added that up themselves (shared/locks.h), or it is made of
+ * calls of libc's functions (model/lock_functions.h), recorded with their arguments and what they
+ * returned, and of the system call futex within them:
  *
  *   acquired   calls that got the lock; of a condition variable and a semaphore, waits that ended
- *   contended  those that called futex, or of a spin lock lasted for a microsecond
- *   wait       from the begin of the call to its return; of those that were not contended, too
+ *   contended  those that found the lock taken; of records: that called futex, or of a spin lock
+ *              lasted for a microsecond
+ *   wait       from the begin of the call to its return: of those that were contended; of records
+ *              of all
  *   hold       from there to the begin of the release, by the same thread
  *
  * A wait for a condition variable releases its mutex and takes it again, which is no acquisition.
@@ -38,9 +41,6 @@ enum locks_column {
 	LOCKS_COLUMNS_N
 };
 extern const char *const locks_column_words[LOCKS_COLUMNS_N];
-
-/* The functions that are to be recorded; ends with NULL. */
-extern const char *const locks_functions[];
 
 struct locks;
 

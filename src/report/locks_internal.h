@@ -2,22 +2,13 @@
 /* What the files of this report share: locks, the places that took them, orders. */
 #pragma once
 #include "base/vec.h"
+#include "model/lock_functions.h"
 #include "report/locks.h"
 #include "report/names.h"
 #include "trace/sp_map.h"
 #include "trace/tracks.h"
 
-enum lock_kind { LOCK_MUTEX, LOCK_RWLOCK, LOCK_SPIN, LOCK_COND, LOCK_SEM, LOCK_KINDS_N };
 extern const char *const locks_kind_words[LOCK_KINDS_N];
-
-/* TRY gives up, and may say so; WAIT is a condition variable's. */
-enum lock_act { ACT_TAKE, ACT_TRY, ACT_RELEASE, ACT_WAIT };
-
-struct lock_function {
-	const char *name;
-	enum lock_kind kind;
-	enum lock_act act;
-};
 
 /* Times in ticks. */
 struct lock_sums {
@@ -34,7 +25,7 @@ struct lock_row {
 	uint64_t tsc;
 };
 
-struct lock_held {
+struct lock_holding {
 	uint32_t lock, site;
 	unsigned depth;           /* how often the thread has taken it */
 	uint64_t since;
@@ -52,7 +43,7 @@ struct lock_call {
 #define LOCKS_CALLS 16u
 
 struct lock_thread {
-	struct lock_held held[LOCKS_HELD];
+	struct lock_holding held[LOCKS_HELD];
 	struct lock_call calls[LOCKS_CALLS];
 	unsigned n_held, n_calls;
 	uint64_t spin;            /* arg1 of the last event at a spin lock's function */
@@ -101,7 +92,15 @@ struct locks {
 	struct event last;
 };
 
-/* locks_order.c: the thread has taken a lock, which is not among what it holds yet. */
+/* locks_order.c: the thread has taken a lock, which is not among what it holds yet, so often. */
 void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thread, uint32_t lock,
-		     uint32_t site);
+		     uint32_t site, uint64_t count);
 void locks_order_circles(struct locks *l);
+
+/* locks.c, for locks_points.c: the rows of a lock of a process, and of a place that takes such. A
+ * row may move when another comes. NO_LOCK: there are too many. */
+uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_kind kind);
+uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock_kind kind,
+		    uint64_t tsc);
+/* locks_points.c: a row that a thread has added up itself (EVENT_LOCK_ROW). */
+void locks_take_row(struct locks *l, const struct event *e);

@@ -29,17 +29,17 @@ static void keep_gates(struct lock_order *o, const struct lock_thread *t)
 }
 
 void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thread, uint32_t lock,
-		     uint32_t site)
+		     uint32_t site, uint64_t count)
 {
 	for (unsigned i = 0; i < t->n_held; i++) {
-		const struct lock_held *h = &t->held[i];
+		const struct lock_holding *h = &t->held[i];
 		uint64_t key = ((uint64_t)h->lock << 32 | lock) + 1;
 		uint64_t known = sp_map_get(&l->by_order, key);
 		struct lock_order *o;
 
 		if (known != SP_NONE) {
 			o = &l->orders.at[known];
-			o->count++;
+			o->count += count;
 			keep_gates(o, t);
 			continue;
 		}
@@ -50,7 +50,7 @@ void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thre
 		sp_map_set(&l->by_order, key, l->orders.n);
 		o = vec_add(&l->orders);
 		*o = (struct lock_order){ .from = h->lock, .to = lock, .thread = thread,
-					  .from_site = h->site, .site = site, .count = 1 };
+					  .from_site = h->site, .site = site, .count = count };
 		write_gates(o, t);
 	}
 }

@@ -362,6 +362,7 @@ struct protocol_hello {
 	uint64_t syscall;         /* arch/x86_64/agent/syscall.S */
 	uint64_t delivery;        /* arch/x86_64/agent/delivery.S */
 	uint64_t arguments;       /* arch/x86_64/agent/arguments.S */
+	uint64_t lock;            /* arch/x86_64/agent/lock.S */
 	uint64_t handler;         /* PROTOCOL_HANDLER: its address */
 };
 
@@ -485,6 +486,7 @@ struct agent_descriptor {
 	int32_t syscall;          /* arch/x86_64/agent/syscall.S */
 	int32_t delivery;         /* arch/x86_64/agent/delivery.S */
 	int32_t arguments;        /* arch/x86_64/agent/arguments.S */
+	int32_t lock;             /* arch/x86_64/agent/lock.S */
 };
 
 /* State of an agent that a tracer finds in a process. */

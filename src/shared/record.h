@@ -74,6 +74,9 @@ enum record_event {
 	/* 2 words: function; the address that it returns to. A call that the kernel's tracer
 	 * `function` told, whose return is not known */
 	RECORD_EVENT_KERNEL_CALL = 17,
+	/* Some words: sums of a lock, or an order of several, as shared/locks.h lays them out. Its
+	 * thread changes them after the header is there, until it leaves the sub-buffer */
+	RECORD_EVENT_LOCK = 18,
 	/* From here on an event of the program's: TRACE + its number in the session, below
 	 * RECORD_TRACES. Payload: its record as its `format` says, from offset 8 on, zeros up to
 	 * a word. docs/events.md */

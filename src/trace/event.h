@@ -26,7 +26,8 @@ enum event_kind {
 	/* fn, count: an EVENT_SPAN with this `begin` comes later; begin: when (report/openings.h
 	 * makes them) */
 	EVENT_OPEN,
-	/* fn: the event's index; payload, count: its record's bytes from offset 8 on */
+	/* fn: the event's index, or EVENT_LOCK_ROW, which no event has; payload, count: its
+	 * record's bytes from offset 8 on, or the row's (shared/locks.h) */
 	EVENT_TRACE,
 	/* step: of a call that src/excerpt has followed already; tracks_feed() hands it on. fn,
 	 * site, value as in the step. No records are unpacked to it */
@@ -53,6 +54,8 @@ enum event_call_flags {
 	/* ENTRY, TAIL, CALL, ENTRY_ONLY: payload, count are the arguments, as EVENT_TRACE's */
 	EVENT_ARGUMENTS = 128,
 };
+
+#define EVENT_LOCK_ROW UINT32_MAX
 
 struct call_step;
 

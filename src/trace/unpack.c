@@ -6,6 +6,7 @@
 #include "trace/unpack.h"
 
 #include "base/mem.h"
+#include "shared/locks.h"
 #include "shared/record.h"
 
 /* The payload word of records about one call: the function's id below, the site above. */
@@ -206,6 +207,16 @@ static bool unpack_trace(struct unpack *u, uint64_t word, const uint64_t *payloa
 	return true;
 }
 
+/* fn is no event's index: those who know rows of locks ask for it. */
+static bool unpack_lock(struct unpack *u, const uint64_t *payload, struct event *e)
+{
+	e->kind = EVENT_TRACE;
+	e->fn = EVENT_LOCK_ROW;
+	e->payload = payload;
+	e->count = 8 * record_payload(payload[-1]);
+	return true;
+}
+
 /* Types of records, and how many payload words each needs at least. */
 struct event_type {
 	uint32_t type;
@@ -230,6 +241,7 @@ static const struct event_type types[] = {
 	{ RECORD_EVENT_KERNEL_CALL, 2, unpack_kernel_call },
 	{ RECORD_EVENT_ARGUMENTS, 1, unpack_arguments },
 	{ RECORD_EVENT_EXIT, 2, unpack_exit },
+	{ RECORD_EVENT_LOCK, LOCK_ROW_HELD_AT, unpack_lock },
 	{ RECORD_STORE_LOST, 1, unpack_lost },
 };
 

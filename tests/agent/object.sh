@@ -75,4 +75,6 @@ depth=$(deepest $(called_by PROBE_CALLS))
 fits "slow paths of probes" $((8 * 20 + ${depth:-99999})) "$(constant C_STACK probe_frame.h)"
 depth=$(deepest agent_arguments_hit)
 fits "arguments" $(($(constant FRAME arguments.S) + 24 + ${depth:-99999})) "$(constant C_STACK arguments.S)"
+depth=$(deepest agent_lock_enter agent_lock_got)
+fits "locks" $(($(constant FRAME lock.S) + 8 + ${depth:-99999})) "$(constant C_STACK lock.S)"
 finish

@@ -38,6 +38,42 @@ run_in "$T/live" "$BRACE" locks --json -b 4M -o "$T/rows" -- "$PROGRAM"
 result "the program's status, and no word" $? "$T/live.err"
 compare "acquisitions, waits, holds and orders are the program's own" "$T/live.out" "$T/rows"
 
+# --- what is rare: recursion, cancellation, tries that fail, a fork, more locks than a thread's table has room for, handlers that take
+# locks themselves, and a death in the middle
+run_in "$T/odd" "$BRACE" locks --json -b 16M -o "$T/rows" -- "$PROGRAM" odd
+grep -qx 'cleaned 1' "$T/odd.out" && [ "$(cat "$T/odd.status")" = 137 ]
+result "the program cancels a waiting thread, and is killed" $? "$T/odd.out" "$T/odd.err"
+/usr/bin/python3 -c 'import json, sys
+said = [line.split() for line in open(sys.argv[1])]
+rows = [json.loads(line) for line in open(sys.argv[2])]
+locks, holds = {}, {}
+for r in rows[1:]:
+    if "lock" in r:
+        locks[r["lock"]] = locks.get(r["lock"], 0) + r["acquired"]
+        mean = r["hold_mean_ns"]
+        holds[r["lock"]] = holds.get(r["lock"], 0) + (0 if mean is None else r["hold_ns"] / max(mean, 1))
+for address, acquired, held in [s for s in said if len(s) == 3 and s[0] != "alarms"]:
+    # The number of holds comes from a sum and a mean that was cut.
+    assert locks[address] == int(acquired), (address, acquired, locks[address], said)
+    assert not int(held) or int(held) * 0.9 < holds[address] < int(held) * 1.2 + 1, (address, held, holds[address])
+word, address, alarms = said[-1]
+lost = rows[0]["lost"]
+assert locks.get(address, 0) <= int(alarms) <= locks.get(address, 0) + lost, (alarms, locks.get(address), rows[0])
+assert lost <= int(alarms) and not any("could_deadlock" in r for r in rows), rows[0]' "$T/odd.out" "$T/rows" 2>"$T/err"
+result "each of its locks, exactly; a handler's on top of the agent's work are lost, and counted" $? "$T/err" "$T/odd.out"
+
+# --- a process that is left while a thread waits in a lock's function
+"$PROGRAM" until >"$T/until" &
+pid=$!
+ON_EXIT+=("kill $pid")
+took_turns() { "$BRACE" locks --json --duration 100ms -o "$T/rows" -p $pid 2>"$T/err" && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"; }
+until_is took_turns
+until_is took_turns
+kill -TERM $pid
+wait $pid
+[ $? -eq 0 ] && [ "$(cat "$T/until")" = 1 ] && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"
+result "attached twice, and left while its threads wait" $? "$T/err" "$T/rows"
+
 # --- from a file; by place
 record -L libc.so.6 -l 'pthread_mutex_*lock' -l 'pthread_rwlock_*lock' -l 'pthread_spin_*' -l 'sem_*wait' --args='?*' --retval='?*' \
 	-e syscalls:sys_enter_futex -e 'p:pthread_spin_lock libc.so.6:pthread_spin_lock arg1=$arg1' \

@@ -15,6 +15,7 @@
 #include "agent/buffer.h"
 #include "agent/event.h"
 #include "agent/lend.h"
+#include "agent/lock_points.h"
 #include "agent/no_tls.h"
 #include "agent/nonlocal.h"
 #include "agent/site.h"
@@ -46,6 +47,8 @@ void nonlocal_rearm(struct agent_tls *t) { }
 uint32_t lend_lenders, agent_no_tls;
 bool lend_look_lent(uint64_t slot) { return false; }
 void lend_forget(void) { }
+uint32_t lock_tables;
+void lock_tables_after_fork(void) { }
 
 static struct shared_memory memory;
 

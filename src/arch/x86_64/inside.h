@@ -67,6 +67,8 @@ static inline void inside_copy(void *to, const void *from, size_t n)
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
+#define INSIDE_SPIN_FREE 1u /* glibc's pthread_spinlock_t counts down from it */
+
 /* Where there is none, rdsspq is a nop and leaves 0. */
 static inline bool inside_has_shadow_stack(void)
 {

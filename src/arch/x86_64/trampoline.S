@@ -244,6 +244,18 @@ nonlocal_size:
 nonlocal_from:
 nonlocal_end:
 
+/* --- functions of locks: the agent adds up, and calls the body itself or jumps to it (lock.S).
+ * r10 and r11 hold nothing at a function's entry. --- */
+	.globl lock_begin, lock_end, lock_point, lock_body, lock_agent
+lock_begin:
+	mov	$0x7fffffff, %r10d
+lock_point:
+	lea	0x7fffffff(%rip), %r11
+lock_body:
+	jmp	*0x7fffffff(%rip)
+lock_agent:
+lock_end:
+
 /* --- f(a, b): the agent's own function, with the moved one as a third argument. It preserves what
  * C does. --- */
 	.globl wrap_begin, wrap_end, wrap_body, wrap_answer

@@ -30,7 +30,7 @@ enum field_kind {
 	F_TOP,
 	F_DEPTH,
 	F_MAX,
-	/* From here to F_SLOW_NONLOCAL: words of struct trampoline_pool. */
+	/* From here to F_LOCK: words of struct trampoline_pool. */
 	F_SLOW_RECORD,
 	F_SLOW_RECORD2,
 	F_SLOW_ENTRY,
@@ -41,6 +41,8 @@ enum field_kind {
 	F_FIND_OBJECT,
 	F_ITERATE_PHDR,
 	F_SLOW_NONLOCAL,
+	F_LOCK,
+	F_LOCK_POINT,
 	F_NONLOCAL_ID,
 	F_SIZE,
 	F_FROM,
@@ -91,6 +93,7 @@ LABEL(nonlocal_body);
 LABEL(nonlocal_entry);
 LABEL(nonlocal_id);
 LABEL(nonlocal_size); LABEL(nonlocal_from);
+LABEL(lock_begin); LABEL(lock_end); LABEL(lock_point); LABEL(lock_body); LABEL(lock_agent);
 LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 
 #define CALL_TEMPLATE                                                                             \
@@ -137,6 +140,8 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 		{ { F_BODY, nonlocal_body }, { F_SLOW_NONLOCAL, nonlocal_entry },
 		  { F_NONLOCAL_ID, nonlocal_id }, { F_SIZE, nonlocal_size },
 		  { F_FROM, nonlocal_from } } },
+	[TRAMPOLINE_LOCK] = { lock_begin, lock_end,
+		{ { F_LOCK_POINT, lock_point }, { F_BODY, lock_body }, { F_LOCK, lock_agent } } },
 	[TRAMPOLINE_FIND_FDE] = WRAP_TEMPLATE(F_FIND_FDE),
 	[TRAMPOLINE_FIND_OBJECT] = WRAP_TEMPLATE(F_FIND_OBJECT),
 	[TRAMPOLINE_ITERATE_PHDR] = WRAP_TEMPLATE(F_ITERATE_PHDR),
@@ -192,6 +197,7 @@ static const size_t pool_offset[F_FIELDS_N] = {
 	[F_SLOW_SITE] = offsetof(struct trampoline_pool, slow_site),
 	[F_STATE_ENTRY] = offsetof(struct trampoline_pool, state_entry),
 	[F_SLOW_NONLOCAL] = offsetof(struct trampoline_pool, slow_nonlocal),
+	[F_LOCK] = offsetof(struct trampoline_pool, lock),
 	[F_ARENA] = offsetof(struct trampoline_pool, arena),
 	[F_FIND_FDE] = offsetof(struct trampoline_pool, find_fde),
 	[F_FIND_OBJECT] = offsetof(struct trampoline_pool, find_object),
@@ -212,6 +218,7 @@ static uint64_t field_target(enum field_kind kind, const struct trampoline_env *
 	case F_SLOW_RECORD: case F_SLOW_RECORD2: case F_SLOW_ENTRY: case F_SLOW_SITE:
 	case F_STATE_ENTRY:
 	case F_SLOW_NONLOCAL:
+	case F_LOCK:
 	case F_ARENA:
 	case F_FIND_FDE:
 	case F_FIND_OBJECT:
@@ -236,6 +243,8 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 		return id;
 	case F_NONLOCAL_ID:
 		return id << 2 | RECORD_ENTRY | env->id_flags;
+	case F_LOCK_POINT:
+		return env->lock_point;
 	case F_SIZE:
 		return env->function_size;
 	case F_RSEQ:

@@ -41,6 +41,7 @@ agent_descriptor:
 	AT	agent_syscall
 	AT	agent_delivery
 	AT	agent_arguments
+	AT	agent_lock
 
 	/* The stack for calls by a tracer: the borrowed thread's own may be full. */
 	.section .bss
