@@ -7,6 +7,7 @@
 #include "agent/tasks.h"
 
 #include <asm/unistd.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 
@@ -102,6 +103,44 @@ static int32_t current_priority(void)
 	return 99 - rt;
 }
 
+/* --- waits for locks ------------------------------------------------------------------------ */
+
+/* The kernel's word for the lock behind a call of futex, as far as the call tells: libc's mutexes
+ * wait by FUTEX_WAIT, those with priority inheritance by FUTEX_LOCK_PI; FUTEX_WAIT_BITSET is of
+ * rwlocks, semaphores, conditions and others'. False: the call does not wait. */
+static bool read_contention(const uint64_t *regs, uint32_t *flags)
+{
+	switch ((uint32_t)regs[PROBE_ARG1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT: *flags = TASK_LOCK_MUTEX; return true;
+	case FUTEX_WAIT_BITSET: case FUTEX_WAIT_REQUEUE_PI: *flags = 0; return true;
+	case FUTEX_LOCK_PI: case FUTEX_LOCK_PI2:
+		*flags = TASK_LOCK_RT | TASK_LOCK_MUTEX;
+		return true;
+	default: return false;
+	}
+}
+
+static void tell_wait(const struct task_at *t)
+{
+	const uint64_t *regs = t->regs->at;
+	RECORD(task_contention) wait = { 0, { .lock = regs[PROBE_ARG0] } };
+
+	if (read_contention(regs, &wait.r.flags))
+		task_write(t, TASK_CONTENTION_BEGIN, &wait, WORDS(wait));
+}
+
+/* The kernel leaves the arguments' registers as they are. */
+static void tell_waited(const struct task_at *t)
+{
+	const uint64_t *regs = t->regs->at;
+	RECORD(task_contended) waited = { 0, { .lock = regs[PROBE_ARG0],
+					       .result = (int32_t)regs[PROBE_RESULT] } };
+	uint32_t flags;
+
+	if (read_contention(regs, &flags))
+		task_write(t, TASK_CONTENTION_END, &waited, WORDS(waited));
+}
+
 /* --- new threads and processes -------------------------------------------------------------- */
 
 /* Returns the flags that clone3 would have for the call, without the signal of the child's end. */
@@ -166,6 +205,8 @@ void task_behind(const struct task_at *t, uint32_t number)
 	int64_t result = (int64_t)regs[PROBE_RESULT];
 	uint64_t flags;
 
+	if (number == __NR_futex)
+		tell_waited(t);
 	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork &&
 	    number != __NR_fork)
 		return;
@@ -332,6 +373,7 @@ void task_before(const struct task_at *t, uint32_t number)
 	const uint64_t *regs = t->regs->at;
 
 	switch (number) {
+	case __NR_futex: tell_wait(t); break;
 	case __NR_clone:
 	case __NR_clone3:
 	case __NR_fork:

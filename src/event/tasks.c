@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats of the events of threads and processes. The kernel has task:task_newtask,
- * task:task_rename and those of sched:; exec and exit are also offered under task:, with the same
- * fields. Nothing but the catalogue changes; an event that cannot be added is left out. */
+ * task:task_rename, those of sched:, and lock:contention_*; exec and exit are also offered under
+ * task:, with the same fields. Nothing but the catalogue changes; an event that cannot be added is
+ * left out. */
 #include "event/tasks.h"
 
 #include <string.h>
@@ -45,6 +46,12 @@ static const struct event_field newtask[] = {
 	{ "pid_t", "parent_pid", 24, 4, true },
 	{ COMM, "child_comm", 28, 16, false },
 	{ "pid_t", "child_pid", 44, 4, true },
+}, contention[] = {
+	{ "void *", "lock_addr", 8, 8, false },
+	{ "unsigned int", "flags", 16, 4, false },
+}, contended[] = {
+	{ "void *", "lock_addr", 8, 8, false },
+	{ "int", "ret", 16, 4, true },
 };
 
 /* Two pairs of events differ in system and name only. */
@@ -66,6 +73,12 @@ static const struct event_format formats[TASK_SIGNAL] = {
 	[TASK_SCHED_FORK] = { "sched", "sched_process_fork", 0, FIELDS(forked),
 			      "\"comm=%s pid=%d child_comm=%s child_pid=%d\", REC->parent_comm, REC->parent_pid, "
 			      "REC->child_comm, REC->child_pid" },
+	[TASK_CONTENTION_BEGIN] = { "lock", "contention_begin", 0, FIELDS(contention),
+				    "\"%p (flags=%s)\", REC->lock_addr, __print_flags(REC->flags, \"|\", { (1U << 0), \"SPIN\" }, "
+				    "{ (1U << 1), \"READ\" }, { (1U << 2), \"WRITE\" }, { (1U << 3), \"RT\" }, "
+				    "{ (1U << 4), \"PERCPU\" }, { (1U << 5), \"MUTEX\" } )" },
+	[TASK_CONTENTION_END] = { "lock", "contention_end", 0, FIELDS(contended),
+				  "\"%p (ret=%d)\", REC->lock_addr, REC->ret" },
 };
 
 /* The kernel's TASK_REPORT: all states that are distinguished; the bit above it marks a preempted

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of which system calls make, end or rename tasks. Part of one plan, on its thread; the set
- * is the caller's. Nothing fails. */
+/* A table of which system calls make, end or rename tasks, or let them wait for each other. Part of
+ * one plan, on its thread; the set is the caller's. Nothing fails. */
 #include "image/task_points.h"
 
 #include <string.h>
@@ -9,10 +9,12 @@
 #include "event/tasks.h"
 #include "shared/calls.h"
 
-/* Sets of kinds: a new task, its end, a program that begins. */
+/* Sets of kinds: a new task, its end, a program that begins; a wait. */
 #define BIT(kind) (1u << (kind))
 #define NEW (BIT(TASK_NEWTASK) | BIT(TASK_SCHED_FORK))
 #define END (BIT(TASK_EXIT) | BIT(TASK_SCHED_EXIT))
+#define WAIT_BEGIN BIT(TASK_CONTENTION_BEGIN)
+#define WAIT_END BIT(TASK_CONTENTION_END)
 #define BEGIN (BIT(TASK_RENAME) | BIT(TASK_EXEC) | BIT(TASK_SCHED_EXEC))
 
 /* Which call tells which events, and whether before or behind it. A new task is told behind the
@@ -27,6 +29,8 @@ static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] =
 	{ SYS_exit_group, false, END },
 	{ SYS_execve, false, BEGIN },
 	{ SYS_execveat, false, BEGIN },
+	{ SYS_futex, false, WAIT_BEGIN },
+	{ SYS_futex, true, WAIT_END },
 	{ SYS_prctl, false, BIT(TASK_RENAME) }, { SYS_rt_sigaction, false, BIT(TASK_SIGNAL) },
 };
 

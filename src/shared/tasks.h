@@ -12,6 +12,8 @@ enum task_event {
 	TASK_SCHED_EXEC,
 	TASK_SCHED_EXIT,
 	TASK_SCHED_FORK,
+	TASK_CONTENTION_BEGIN,
+	TASK_CONTENTION_END,
 	TASK_SIGNAL,
 	TASK_EVENTS
 };
@@ -69,6 +71,11 @@ struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
 #define TASK_CODE_UNKNOWN INT32_MIN
 /* Of exceptions:page_fault_user. */
 struct task_fault { uint64_t address, ip, error_code; };
+/* A wait for a word of the program's. flags: bits of the kernel's LCB_F_*. */
+#define TASK_LOCK_RT (1u << 3)
+#define TASK_LOCK_MUTEX (1u << 5)
+struct task_contention { uint64_t lock; uint32_t flags, pad; };
+struct task_contended { uint64_t lock; int32_t result, pad; };
 struct task_exec { uint32_t filename; int32_t pid, old_pid; }; /* and the text */
 
 /* In the session memory: a thread that is about to execute a program leaves its name here, for the

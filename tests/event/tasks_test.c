@@ -61,6 +61,19 @@ static void as_the_kernel_has_them(void **state)
 	}
 }
 
+/* The lines of Debian's 6.12, asked in a virtual machine. */
+static void contention_as_the_kernel_has_it(void **state)
+{
+	static const char begin[] = "\"%p (flags=%s)\", REC->lock_addr, __print_flags(REC->flags, \"|\", { (1U << 0), \"SPIN\" }, "
+		"{ (1U << 1), \"READ\" }, { (1U << 2), \"WRITE\" }, { (1U << 3), \"RT\" }, { (1U << 4), \"PERCPU\" }, "
+		"{ (1U << 5), \"MUTEX\" } )";
+
+	assert_string_equal(events_find(c, "lock", "contention_begin")->format->print, begin);
+	assert_string_equal(events_find(c, "lock", "contention_end")->format->print, "\"%p (ret=%d)\", REC->lock_addr, REC->ret");
+	assert_non_null(strstr(events_find(c, "lock", "contention_end")->text,
+			       "\tfield:void * lock_addr;\toffset:8;\tsize:8;\tsigned:0;\n\tfield:int ret;\toffset:16;\tsize:4;\tsigned:1;\n"));
+}
+
 /* The same but for names. */
 static void under_two_names(void **state)
 {
@@ -104,7 +117,8 @@ static void where_the_agent_writes(void **state)
 			       PLACE(task_switch, next_prio) },
 		faulted[] = { PLACE(task_fault, address), PLACE(task_fault, ip), PLACE(task_fault, error_code) },
 		forked[] = { PLACE(task_fork, parent_comm), PLACE(task_fork, parent_pid), PLACE(task_fork, child_comm),
-			     PLACE(task_fork, child_pid) };
+			     PLACE(task_fork, child_pid) },
+		waits[] = { { "lock_addr", 8, 8 }, { "flags", 16, 4 } }, waited[] = { { "lock_addr", 8, 8 }, { "ret", 16, 4 } };
 
 	check_places("signal", "signal_deliver", delivered, 5);
 	check_places("sched", "sched_switch", switched, 7);
@@ -114,12 +128,15 @@ static void where_the_agent_writes(void **state)
 	check_places("task", "task_exit", ended, 3);
 	check_places("task", "task_exec", executed, 3);
 	check_places("sched", "sched_process_fork", forked, 4);
+	check_places("lock", "contention_begin", waits, 2);
+	check_places("lock", "contention_end", waited, 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_the_kernel_has_them),
+		cmocka_unit_test(contention_as_the_kernel_has_it),
 		cmocka_unit_test(under_two_names),
 		cmocka_unit_test(where_the_agent_writes),
 	};

@@ -62,6 +62,30 @@ assert locks.get(address, 0) <= int(alarms) <= locks.get(address, 0) + lost, (al
 assert lost <= int(alarms) and not any("could_deadlock" in r for r in rows), rows[0]' "$T/odd.out" "$T/rows" 2>"$T/err"
 result "each of its locks, exactly; a handler's on top of the agent's work are lost, and counted" $? "$T/err" "$T/odd.out"
 
+# --- waits as events: each thread's begin and end in turn, and together what the program has waited for its mutex
+record -t nop -e 'lock:*' -b 4M -- "$PROGRAM"
+"$BRACE" replay "$T/trace" 2>"$T/err" | /usr/bin/python3 -c 'import re, sys
+address, kind, taken, wait, hold = open(sys.argv[1]).readline().split()
+begun, waited, n = {}, 0, 0
+for line in sys.stdin:
+    m = re.match(r"\s*(\S+)\s+\[\d+\] \S+\s+(\d+)\.(\d{6}): contention_(begin|end): (0x\w+) \((\w+)=(\S*)\)$", line)
+    if not m:
+        assert line[0] == "#", line
+        continue
+    task, at, what, lock = m[1], int(m[2]) * 1000000 + int(m[3]), m[4], m[5]
+    if what == "begin":
+        assert task not in begun and m[6] == "flags", line
+        begun[task] = lock, at
+        assert lock != address or m[7] == "MUTEX", line
+    else:
+        assert begun[task][0] == lock and m[6] == "ret", line
+        if lock == address:
+            n += 1
+            waited += at - begun[task][1]
+        del begun[task]
+assert not begun and n and waited <= int(wait) / 1000 * 1.02 + 1000 + n and waited * 2 + 1000 > int(wait) / 1000, (begun, n, waited, wait)' "$T/traced.out" 2>>"$T/err"
+result "lock:contention_begin and _end pair up, and sum up to what the program waited" $? "$T/err"
+
 # --- a process that is left while a thread waits in a lock's function
 "$PROGRAM" until >"$T/until" &
 pid=$!
@@ -69,9 +93,28 @@ ON_EXIT+=("kill $pid")
 took_turns() { "$BRACE" locks --json --duration 100ms -o "$T/rows" -p $pid 2>"$T/err" && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"; }
 until_is took_turns
 until_is took_turns
+took=$?
+# --- and in a tree: the time between the two as a synthetic event
+mkdir "$T/tree"
+if "$BRACE" mount "$T/tree" -p $pid 2>"$T/mount.err"; then
+	ON_EXIT+=("$BRACE umount --lazy $T/tree")
+	(
+		cd "$T/tree" || exit
+		echo 'lock_wait u64 lat; u64 lock' >synthetic_events
+		echo 'hist:keys=common_pid:ts0=common_timestamp.usecs,lock0=lock_addr if flags & 32' >events/lock/contention_begin/trigger
+		echo 'hist:keys=common_pid:wait=common_timestamp.usecs-$ts0,l=$lock0:onmatch(lock.contention_begin).lock_wait($wait,$l)' \
+			>events/lock/contention_end/trigger
+		echo 'hist:keys=lock.hex:vals=lat' >events/synthetic/lock_wait/trigger
+	) 2>"$T/err"
+	until_is grep -qE '^\{ lock: [0-9a-f]+ \} hitcount: +[0-9]+  lat: +[0-9]{4,}$' "$T/tree/events/synthetic/lock_wait/hist"
+	result "in the tree: waits by lock, as a histogram of a synthetic event" $? "$T/err" "$T/tree/error_log"
+	"$BRACE" umount "$T/tree"
+else
+	skip "in the tree: waits by lock, as a histogram of a synthetic event" "no FUSE"
+fi
 kill -TERM $pid
 wait $pid
-[ $? -eq 0 ] && [ "$(cat "$T/until")" = 1 ] && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"
+[ $? -eq 0 ] && [ $took -eq 0 ] && [ "$(cat "$T/until")" = 1 ] && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"
 result "attached twice, and left while its threads wait" $? "$T/err" "$T/rows"
 
 # --- from a file; by place
