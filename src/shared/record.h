@@ -68,12 +68,12 @@ enum record_event {
 	/* 2 words: as KERNEL_ENTRY's, of the function that returned; nanoseconds that the kernel
 	 * measured */
 	RECORD_EVENT_KERNEL_EXIT = 15,
-	/* 2 or more words: site | (bytes + 1) << 32, where 0 is a string that could not be read;
-	 * rax; the string's bytes. A RECORD_EXIT of a call that returned a string */
-	RECORD_EVENT_EXIT = 16,
 	/* 2 words: function; the address that it returns to. A call that the kernel's tracer
 	 * `function` told, whose return is not known */
-	RECORD_EVENT_KERNEL_CALL = 17,
+	RECORD_EVENT_KERNEL_CALL = 16,
+	/* 2 or more words: site | (bytes + 1) << 32, where 0 is a string that could not be read;
+	 * rax; the string's bytes. A RECORD_EXIT of a call that returned a string */
+	RECORD_EVENT_EXIT = 17,
 	/* Some words: sums of a lock, or an order of several, as shared/locks.h lays them out. Its
 	 * thread changes them after the header is there, until it leaves the sub-buffer */
 	RECORD_EVENT_LOCK = 18,
