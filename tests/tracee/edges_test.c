@@ -426,9 +426,12 @@ static void hold_until_it_ends(pid_t pid)
 		fail_msg("%d: %s", r, err.text);
 }
 
+/* Each takes long: the thread that ends it has its turn between two stops. The soak repeats all. */
+#define ENDINGS 60
+
 static void ending_while_it_is_stopped(void **state)
 {
-	for (int i = 0; i < CYCLES; i++) {
+	for (int i = 0; i < ENDINGS; i++) {
 		struct child c = child_start(ending, 0);
 		int status;
 
