@@ -52,6 +52,14 @@ hist --json 'take size.log2' -- "$P" 100000
 [ $(($(number hits) + $(number dropped))) -eq 400000 ]
 result "in a storm hits and drops are all calls ($(number hits), $(number dropped))" $? "$T/answer"
 
+# --- eight threads on one key (tests/targets/storm.c)
+hist --mode block --json 'step common_type vals=n.max' -- "$FIXTURES/storm" 2000
+[ "$(number hits)" -eq 16000 ] && [ "$(number dropped)" -eq 0 ] && [ "$(number entries)" -eq 1 ] && [ "$(grep -c '"hitcount":16000\b' "$T/answer")" -eq 1 ]
+result "eight threads on one key: all hits" $? "$T/answer" "$T/err"
+ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/eight" -e 'p:step step' -- "$FIXTURES/storm" 2000 >/dev/null 2>"$T/err"
+[ "$("$BRACE" query --csv "$T/eight" "SELECT count(*), count(DISTINCT utid) FROM ftrace_event WHERE name = 'step'" 2>>"$T/err" | tail -n 1)" = 16000,8 ]
+result "as many as their records" $? "$T/err"
+
 # --- the same numbers from records
 "$BRACE" record -q --mode block -o "$T/trace" -e 'p:take take size=$arg1:u64' -- "$P" $N >/dev/null 2>"$T/err"
 "$BRACE" query --csv "$T/trace" "SELECT a.int_value FROM ftrace_event e JOIN args a USING (arg_set_id) WHERE e.name = 'take' AND a.key = 'size'" 2>"$T/err" |
