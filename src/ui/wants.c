@@ -42,6 +42,7 @@ const struct help_want wants[] = {
 	{ "tell time on the CPU from waiting, by function", "brace record --counters -- PROGRAM; brace report --counters", "page faults context switches preempted blocked counters" },
 	{ "see when threads start, stop and switch", "brace record -e 'task:*' -e sched:sched_switch -- PROGRAM", "scheduler context switch fork exec exit thread" },
 	{ "stop recording when something happens", "brace record -e EVENT -R traceoff -- PROGRAM", "trigger condition snapshot" },
+	{ "tell another program when something happens", "brace record -e EVENT -R notify:unix=SOCKET -- PROGRAM", "trigger notify exec command alarm socket json" },
 	{ "see calls inside libraries", "brace record -L '*' -- PROGRAM", "shared library libc module so" },
 	{ "know why a function is not traced", "brace list -f PROGRAM --why", "missing hooked inlined reason absent hook" },
 	{ "know which events I can record", "brace list -e -f PROGRAM", "tracepoint usdt marker static probe list" },
