@@ -486,6 +486,7 @@ static void the_kernel_shows_none(void **state)
 	free(kinds);
 	free(text);
 	free(want);
+	trigger_list_free(&l);
 }
 
 /* What the golden error_log has of one line: its sentence, or "" where the kernel has none, and the
