@@ -40,6 +40,15 @@ static const struct event_format builtin[] = {
 	      { "unsigned long", "ip", 8, 8, false },
 	      { "unsigned long", "parent_ip", 16, 8, false }, { "u16", "count", 24, 2, false },
 	      { "u16", "top_delta_ts", 26, 2, false }, { "u32", "bottom_delta_ts", 28, 4, false }),
+	EVENT(15, "hwlat",
+	      "\"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
+	      "REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, "
+	      "REC->nmi_total_ts, REC->nmi_count",
+	      { "u64", "duration", 8, 8, false }, { "u64", "outer_duration", 16, 8, false },
+	      { "u64", "nmi_total_ts", 24, 8, false }, { "s64", "tv_sec", 32, 8, true },
+	      { "long", "tv_nsec", 40, 8, true }, { "unsigned int", "nmi_count", 48, 4, false },
+	      { "unsigned int", "seqnum", 52, 4, false },
+	      { "unsigned int", "count", 56, 4, false }),
 	EVENT(16, "osnoise",
 	      "\"noise:%llu\\tmax_sample:%llu\\thw:%u\\tnmi:%u\\tirq:%u\\tsoftirq:%u\\tthread:%u\\n\", REC->noise, "
 	      "REC->max_sample, REC->hw_count, REC->nmi_count, REC->irq_count, REC->softirq_count, REC->thread_count",

@@ -25,6 +25,7 @@
 #include "collect/clock.h"
 
 #define USUAL_THRESH_NS 1000
+#define HWLAT_THRESH_NS 10000
 #define NAP_NS 50000000u       /* between two looks whether anybody wants to know */
 #define STACK_BYTES 262144u
 
@@ -39,6 +40,7 @@ struct measure {
 	struct measure_request request;
 	struct measure_use use;
 	atomic_bool over;
+	atomic_uint hwlat_records;
 	VEC(struct measure_thread) threads;
 };
 
@@ -236,6 +238,109 @@ static void run_timerlat(const struct measure_thread *t)
 		close(schedstat);
 }
 
+/* --- hwlat ------------------------------------------------------------------------------------ */
+
+static bool stay_on(unsigned cpu);
+
+/* A window while it grows: gaps in ticks. */
+struct hwlat_sums { uint64_t inner, outer, switched; uint32_t count; struct timespec first; };
+
+/* A gap in which the thread was switched away is not the hardware's. */
+static void add_latency(struct hwlat_sums *s, uint64_t inner, uint64_t outer)
+{
+	uint64_t now = switches();
+
+	if (now != s->switched) {
+		s->switched = now;
+		return;
+	}
+	if (!s->count++)
+		clock_gettime(CLOCK_REALTIME, &s->first);
+	s->inner = inner > s->inner ? inner : s->inner;
+	s->outer = outer > s->outer ? outer : s->outer;
+}
+
+static void watch_pairs(const struct measure *m, uint64_t thresh, struct hwlat_sums *s)
+{
+	const uint64_t width = ticks_of(m, m->request.settings.hwlat_width_us * 1000);
+	const uint64_t began = clock_tsc();
+	uint64_t last = 0, one, two = began;
+
+	while (two - began < width && !m->over) {
+		uint64_t inner, outer;
+
+		one = clock_tsc();
+		two = clock_tsc();
+		inner = two > one ? two - one : 0;
+		outer = last && one > last ? one - last : 0;
+		last = two;
+		if (inner <= thresh && outer <= thresh)
+			continue;
+		add_latency(s, inner, outer);
+		last = 0; /* the look took time itself */
+	}
+}
+
+static void watch_window(const struct measure_thread *t, unsigned cpu)
+{
+	struct measure *m = t->measure;
+	const uint64_t thresh = ticks_of(m, m->request.thresh_ns ? m->request.thresh_ns
+								 : HWLAT_THRESH_NS);
+	struct hwlat_sums s = { .switched = switches() };
+	struct cpu_interrupts before, after;
+	struct measure_hwlat record = { 0 };
+
+	cpu_interrupts_read(cpu, &before);
+	watch_pairs(m, thresh, &s);
+	cpu_interrupts_read(cpu, &after);
+	if (m->over || !s.count)
+		return;
+	record.inner = us_of(m, s.inner);
+	record.outer = us_of(m, s.outer);
+	record.seconds = s.first.tv_sec;
+	record.ns = s.first.tv_nsec;
+	record.nmis = (uint32_t)(after.nmis - before.nmis);
+	record.seq = 1 + m->hwlat_records++;
+	record.count = s.count;
+	m->use.record(m->use.arg, m->request.what, t->who, cpu, clock_tsc(), &record,
+		      sizeof(record));
+}
+
+/* The next processor on which the thread may run, round the mask. */
+static unsigned next_cpu(const struct measure *m, unsigned cpu)
+{
+	const struct cpumask *cpus = &m->request.settings.cpus;
+
+	for (unsigned i = 1; i <= cpus->n; i++) {
+		unsigned next = (cpu + i) % cpus->n;
+
+		if (cpumask_has(cpus, next) && stay_on(next))
+			return next;
+	}
+	return cpu;
+}
+
+static void run_hwlat(const struct measure_thread *t)
+{
+	const struct measure *m = t->measure;
+	struct sched_param none = { 0 };
+	unsigned cpu = t->cpu;
+
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!m->over) {
+		uint64_t next = monotonic_ns() + m->request.settings.hwlat_window_us * 1000;
+
+		if (!m->use.wanted(m->use.arg)) {
+			sleep_until(m, monotonic_ns() + NAP_NS);
+			continue;
+		}
+		watch_window(t, cpu);
+		sleep_until(m, next);
+		if (m->request.settings.hwlat_mode == HWLAT_ROUND_ROBIN)
+			cpu = next_cpu(m, cpu);
+	}
+}
+
 /* --- threads ---------------------------------------------------------------------------------- */
 
 static bool stay_on(unsigned cpu)
@@ -253,18 +358,33 @@ static bool stay_on(unsigned cpu)
 	return e == 0;
 }
 
+/* Whether one thread measures on all processors. */
+static bool is_alone(const struct measure *m)
+{
+	return m->request.what == TRACER_MEASURES_HWLAT &&
+	       m->request.settings.hwlat_mode != HWLAT_PER_CPU;
+}
+
 static void *measure_thread(void *arg)
 {
 	static void (*const run[])(const struct measure_thread *t) = {
 		[TRACER_MEASURES_OSNOISE] = run_osnoise,
 		[TRACER_MEASURES_TIMERLAT] = run_timerlat,
+		[TRACER_MEASURES_HWLAT] = run_hwlat,
+	};
+	static const char *const names[] = {
+		[TRACER_MEASURES_OSNOISE] = "osnoise",
+		[TRACER_MEASURES_TIMERLAT] = "timerlat",
+		[TRACER_MEASURES_HWLAT] = "hwlatd",
 	};
 	struct measure_thread *t = arg;
 	struct measure *m = t->measure;
 	char name[16];
 
-	snprintf(name, sizeof(name), "%s/%u",
-		 m->request.what == TRACER_MEASURES_OSNOISE ? "osnoise" : "timerlat", t->cpu);
+	if (is_alone(m))
+		snprintf(name, sizeof(name), "hwlatd");
+	else
+		snprintf(name, sizeof(name), "%s/%u", names[m->request.what], t->cpu);
 	pthread_setname_np(pthread_self(), name);
 	if (!stay_on(t->cpu))
 		return NULL;
@@ -294,7 +414,7 @@ struct measure *measure_start(const struct measure_request *r, const struct meas
 	m->use = *use;
 	/* All first: the threads keep their addresses. */
 	for (unsigned cpu = 0; cpu < r->settings.cpus.n; cpu++)
-		if (cpumask_has(&r->settings.cpus, cpu))
+		if (cpumask_has(&r->settings.cpus, cpu) && !(m->threads.n && is_alone(m)))
 			*vec_add(&m->threads) = (struct measure_thread){ .measure = m, .cpu = cpu };
 	for (size_t i = 0; i < m->threads.n; i++) {
 		int e = start_thread(&m->threads.at[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* brace's own threads that measure the machine, one a processor, for the tracers osnoise and
- * timerlat: they look at themselves, so that neither root nor the kernel's tracers are needed.
+/* brace's own threads that measure the machine, one a processor, for the tracers osnoise, timerlat
+ * and hwlat: they look at themselves, so that neither root nor the kernel's tracers are needed.
  *
  * osnoise reads the TSC again and again: a gap over the threshold is noise. It runs in the class
  * SCHED_IDLE, so that it takes no time that another thread wants. A gap in which the thread was
@@ -10,7 +10,11 @@
  *
  * timerlat sleeps until a time, and looks how late it is. What the kernel counts as the thread's
  * wait for the processor is the thread's part, the rest the timer's ("irq"): up to and including
- * the wake-up. */
+ * the wake-up.
+ *
+ * hwlat reads the TSC as osnoise does, in pairs: a gap within a pair is `inner`, one between two
+ * `outer`. Those in which the thread was switched away are left out. The kernel's tracer turns
+ * interrupts off, which nobody else can: here they are among the gaps. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,10 +23,16 @@
 #include "model/osnoise.h"
 #include "model/tracer.h"
 
-/* Records of ftrace:osnoise and ftrace:timerlat, from offset 8 on (event/builtin.c). */
+/* Records of ftrace:osnoise, timerlat and hwlat, from offset 8 on (event/builtin.c). */
 struct measure_osnoise {
 	uint64_t noise, runtime, max_sample;      /* in us */
 	uint32_t hw, nmi, irq, softirq, thread, pad;
+};
+struct measure_hwlat {
+	uint64_t inner, outer;                    /* in us */
+	uint64_t nmi_total;
+	int64_t seconds, ns;                      /* of the first gap, CLOCK_REALTIME */
+	uint32_t nmis, seq, count, pad;
 };
 enum { MEASURE_IRQ, MEASURE_THREAD };
 struct measure_timerlat { uint32_t seq; int32_t context; uint64_t latency_ns; };
@@ -30,7 +40,7 @@ struct measure_timerlat { uint32_t seq; int32_t context; uint64_t latency_ns; };
 struct measure_request {
 	enum tracer_measures what;
 	struct osnoise_settings settings;
-	uint64_t thresh_ns;   /* tracing_thresh; 0: 1 us */
+	uint64_t thresh_ns;   /* tracing_thresh; 0: 1 us, of hwlat 10 us */
 	uint64_t hz;          /* of the TSC */
 };
 

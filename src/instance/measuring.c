@@ -154,7 +154,8 @@ int measuring_check(const struct trace_array *tr, const struct settings *next, s
 	return 0;
 }
 
-/* What the threads are to do; the files of osnoise/ are the top's. */
+/* What the threads are to do; the files of osnoise/ and hwlat_detector/
+ * are the top's. */
 static struct measure_request wanted_request(const struct instances *l)
 {
 	const struct settings *top = &l->top->settings;
@@ -163,11 +164,14 @@ static struct measure_request wanted_request(const struct instances *l)
 	memset(&r, 0, sizeof(r));
 	for (size_t i = 0; i < l->arrays.n && !r.what; i++)
 		r.what = l->arrays.at[i]->settings.tracer->measures;
-	if (!(top->osnoise.options >> OSNOISE_OPTION_OSNOISE_WORKLOAD & 1))
+	if (r.what != TRACER_MEASURES_HWLAT &&
+	    !(top->osnoise.options >> OSNOISE_OPTION_OSNOISE_WORKLOAD & 1))
 		r.what = TRACER_MEASURES_NOTHING;
 	if (!r.what)
 		return r;
 	r.settings = top->osnoise;
+	if (r.what == TRACER_MEASURES_HWLAT)
+		r.settings.cpus = top->cpumask;
 	r.thresh_ns = top->tracing_thresh_ns;
 	r.hz = consumer_info(l->session)->clock.hz;
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of osnoise/ as a table of numbers, each with the limits that the kernel's
- * trace_osnoise.c gives it, and two texts. settings.c calls; only a wrong write fails. */
+/* The files of osnoise/ and hwlat_detector/ as a table of numbers, each with the limits that the
+ * kernel's trace_osnoise.c and trace_hwlat.c give it, and three texts. settings.c calls; only a
+ * wrong write fails. */
 #include "model/osnoise.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ struct osnoise_number {
 
 #define AT(field) offsetof(struct osnoise_settings, field)
 
-/* runtime_us is not longer than period_us, whichever is written. */
+/* runtime_us is not longer than period_us, whichever is written; nor is width than window. */
 static const struct osnoise_number numbers[] = {
 	{ "osnoise/period_us", AT(period_us), 0, UINT64_MAX, AT(runtime_us), 0 },
 	{ "osnoise/print_stack", AT(print_stack), 0, UINT64_MAX, 0, 0 },
@@ -33,6 +34,8 @@ static const struct osnoise_number numbers[] = {
 	{ "osnoise/stop_tracing_total_us", AT(stop_total_us), 0, UINT64_MAX, 0, 0 },
 	{ "osnoise/stop_tracing_us", AT(stop_us), 0, UINT64_MAX, 0, 0 },
 	{ "osnoise/timerlat_period_us", AT(timerlat_period_us), TIMERLAT_LEAST_US, SECOND_US, 0, 0 },
+	{ "hwlat_detector/width", AT(hwlat_width_us), 0, UINT64_MAX, 0, AT(hwlat_window_us) },
+	{ "hwlat_detector/window", AT(hwlat_window_us), 0, UINT64_MAX, AT(hwlat_width_us), 0 },
 };
 
 static const char *const words[OSNOISE_OPTIONS_N] = {
@@ -50,6 +53,9 @@ void osnoise_init(struct osnoise_settings *s)
 		.runtime_us = SECOND_US,
 		.timerlat_period_us = 1000,
 		.options = USUAL_OPTIONS,
+		.hwlat_mode = HWLAT_ROUND_ROBIN,
+		.hwlat_width_us = SECOND_US / 2,
+		.hwlat_window_us = SECOND_US,
 	};
 	cpumask_all(&s->cpus);
 }
@@ -156,6 +162,38 @@ static char *read_options(const struct osnoise_settings *s)
 	return text;
 }
 
+/* --- hwlat_detector/mode ---------------------------------------------------------------------- */
+
+static const char *const modes[HWLAT_MODES_N] = { "none", "round-robin", "per-cpu" };
+
+static int write_mode(struct osnoise_settings *s, const char *text, struct err *err)
+{
+	unsigned m = 0;
+
+	while (m < HWLAT_MODES_N && strcmp(modes[m], text))
+		m++;
+	if (m == HWLAT_MODES_N)
+		return err_at(err, EINVAL, text, 0,
+			      "unknown mode; there are none, round-robin and per-cpu");
+	s->hwlat_mode = m;
+	return 0;
+}
+
+/* The present one in brackets. */
+static char *read_mode(const struct osnoise_settings *s)
+{
+	char *text = mem_strdup("");
+
+	for (unsigned m = 0; m < HWLAT_MODES_N; m++) {
+		char *more = mem_printf(m == s->hwlat_mode ? "%s%s[%s]" : "%s%s%s", text,
+					m ? " " : "", modes[m]);
+
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
 /* --- files ------------------------------------------------------------------------------------ */
 
 int osnoise_write(struct osnoise_settings *s, const char *file, const char *text, struct err *err)
@@ -164,6 +202,8 @@ int osnoise_write(struct osnoise_settings *s, const char *file, const char *text
 
 	if (n)
 		return write_number(s, n, text, err);
+	if (!strcmp(file, "hwlat_detector/mode"))
+		return write_mode(s, text, err);
 	return !strcmp(file, "osnoise/cpus") ? write_cpus(s, text, err)
 					     : write_option(s, text, err);
 }
@@ -175,7 +215,9 @@ char *osnoise_read(const struct osnoise_settings *s, const char *file)
 
 	if (n)
 		return mem_printf("%" PRIu64 "\n", value_at(s, n->at));
-	text = !strcmp(file, "osnoise/cpus") ? read_cpus(&s->cpus) : read_options(s);
+	text = !strcmp(file, "osnoise/cpus")	      ? read_cpus(&s->cpus)
+	       : !strcmp(file, "hwlat_detector/mode") ? read_mode(s)
+						      : read_options(s);
 	line = mem_printf("%s\n", text);
 	free(text);
 	return line;

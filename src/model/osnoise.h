@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of ftrace's directory osnoise/: how brace's own measuring threads measure
- * (instance/measure.h). Text in, text out, with the kernel's limits. Not locked. */
+/* The files of ftrace's directories osnoise/ and hwlat_detector/: how brace's own measuring threads
+ * measure (instance/measure.h). Text in, text out, with the kernel's limits. Not locked. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +19,10 @@ enum osnoise_option {
 	OSNOISE_OPTIONS_N
 };
 
+/* hwlat_detector/mode: one thread that stays, one that goes from processor to processor, or one on
+ * each; the words are in the kernel's order. */
+enum hwlat_mode { HWLAT_NONE, HWLAT_ROUND_ROBIN, HWLAT_PER_CPU, HWLAT_MODES_N };
+
 struct osnoise_settings {
 	struct cpumask cpus;      /* a thread measures on each of them */
 	uint64_t period_us, runtime_us;       /* osnoise: it measures for so long, so often */
@@ -26,6 +30,8 @@ struct osnoise_settings {
 	uint64_t print_stack;                 /* kept only: the kernel's stacks are its own */
 	uint64_t timerlat_period_us;          /* timerlat: a timer expires so often */
 	unsigned options;                     /* bits by enum osnoise_option */
+	enum hwlat_mode hwlat_mode;
+	uint64_t hwlat_width_us, hwlat_window_us; /* hwlat: it measures for so long, so often */
 };
 
 /* Sets the kernel's values after boot. */

@@ -535,7 +535,7 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 			empty_text                                                            \
 	}
 
-#define OSNOISE(name, number) { "osnoise/" name, 0, write_osnoise, read_osnoise, 0, NULL, number }
+#define MEASURES(name, number) { name, 0, write_osnoise, read_osnoise, 0, NULL, number }
 
 /* The column `reach`; 0: buffers and readers alone. */
 #define PROGRAMS REACH_PROGRAMS
@@ -555,10 +555,12 @@ static const struct setting_file files[] = {
 	NUMBER("function_profile_enabled", PROGRAMS | COUNTS, write_bool, read_bool,
 	       offsetof(struct settings, function_profile)),
 	NUMBER("max_graph_depth", PROGRAMS | SELECTS, write_depth, read_depth, 0),
-	OSNOISE("cpus", false), OSNOISE("options", false), OSNOISE("period_us", true),
-	OSNOISE("print_stack", true), OSNOISE("runtime_us", true),
-	OSNOISE("stop_tracing_total_us", true), OSNOISE("stop_tracing_us", true),
-	OSNOISE("timerlat_period_us", true),
+	MEASURES("osnoise/cpus", false), MEASURES("osnoise/options", false), MEASURES("osnoise/period_us", true),
+	MEASURES("osnoise/print_stack", true), MEASURES("osnoise/runtime_us", true),
+	MEASURES("osnoise/stop_tracing_total_us", true), MEASURES("osnoise/stop_tracing_us", true),
+	MEASURES("osnoise/timerlat_period_us", true),
+	MEASURES("hwlat_detector/mode", false), MEASURES("hwlat_detector/width", true),
+	MEASURES("hwlat_detector/window", true),
 	NUMBER("saved_cmdlines_size", 0, write_cmdlines, read_cmdlines, 0),
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),

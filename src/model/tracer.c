@@ -42,10 +42,17 @@ const struct tracer tracer_timerlat = {
 	.printer = "function",
 };
 
+const struct tracer tracer_hwlat = {
+	.name = "hwlat",
+	.options = OPTION_NOP,
+	.measures = TRACER_MEASURES_HWLAT,
+	.printer = "function",
+};
+
 /* available_tracers shows the latest registered first. */
 static const struct tracer *const tracers[] = { &tracer_timerlat, &tracer_osnoise,
-						&tracer_function_graph, &tracer_function,
-						&tracer_nop };
+						&tracer_hwlat, &tracer_function_graph,
+						&tracer_function, &tracer_nop };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
 
 const struct tracer *tracer_find(const char *name)

@@ -14,6 +14,7 @@
 /* What brace's own threads measure for a tracer (instance/measure.h). */
 enum tracer_measures {
 	TRACER_MEASURES_NOTHING, TRACER_MEASURES_OSNOISE, TRACER_MEASURES_TIMERLAT,
+	TRACER_MEASURES_HWLAT,
 	TRACER_MEASURES_N
 };
 
@@ -29,9 +30,10 @@ struct tracer {
 	const char *printer;             /* the name of the printer of its records */
 };
 
-/* timerlat, osnoise, function_graph, function, nop: the latest that ftrace registers is first. */
-extern const struct tracer tracer_timerlat, tracer_osnoise, tracer_function_graph, tracer_function,
-	tracer_nop;
+/* timerlat, osnoise, hwlat, function_graph, function, nop: the latest that ftrace registers is
+ * first. */
+extern const struct tracer tracer_timerlat, tracer_osnoise, tracer_hwlat, tracer_function_graph,
+	tracer_function, tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);

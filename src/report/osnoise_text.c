@@ -66,6 +66,22 @@ static void print_timerlat(struct out *out, const struct event *e)
 		   context < 3 ? contexts[context] : "?", e->payload[1]);
 }
 
+/* Words of a record of ftrace:hwlat. */
+enum { DURATION, OUTER_DURATION, NMI_TOTAL_TS, TV_SEC, TV_NSEC, NMIS_AND_NUMBER, COUNT,
+       HWLAT_WORDS };
+
+static void print_hwlat(struct out *out, const struct event *e)
+{
+	const uint64_t *p = e->payload;
+
+	out_printf(out, "#%-5u inner/outer(us): %4" PRIu64 "/%-5" PRIu64 " ts:%" PRId64 ".%09" PRId64
+		   " count:%d", (uint32_t)(p[NMIS_AND_NUMBER] >> 32), p[DURATION],
+		   p[OUTER_DURATION], (int64_t)p[TV_SEC], (int64_t)p[TV_NSEC], (int)p[COUNT]);
+	if ((uint32_t)p[NMIS_AND_NUMBER])
+		out_printf(out, " nmi-count:%u", (uint32_t)p[NMIS_AND_NUMBER]);
+	out_char(out, '\n');
+}
+
 bool osnoise_text_record(struct out *out, struct event_texts *texts, const struct event *e)
 {
 	if (e->kind != EVENT_TRACE)
@@ -74,6 +90,8 @@ bool osnoise_text_record(struct out *out, struct event_texts *texts, const struc
 		print_osnoise(out, e);
 	else if (e->count >= 16 && event_text_is(texts, e, "timerlat"))
 		print_timerlat(out, e);
+	else if (e->count >= 8 * HWLAT_WORDS && event_text_is(texts, e, "hwlat"))
+		print_hwlat(out, e);
 	else
 		return false;
 	return true;

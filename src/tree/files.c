@@ -428,6 +428,7 @@ static const char *const directories[][2] = {
 	{ "per_cpu/", "trace, trace_pipe, trace_pipe_raw, stats of what ran on each processor" },
 	{ "trace_stat/", "functionN: what function_profile_enabled has counted on processor N" },
 	{ "osnoise/", "how the tracers osnoise and timerlat measure: on which processors, how long, when to stop" },
+	{ "hwlat_detector/", "how the tracer hwlat measures: for how long, how often, on which processors" },
 	{ "options/", "a file for each option: 0 or 1" },
 	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
 };
@@ -469,15 +470,14 @@ static void fill_options(struct tree_node *dir, bool top)
 }
 
 /* By the names that settings know them by. */
-static void fill_osnoise(struct tree_node *dir)
+static void fill_measuring(struct tree_node *dir, const char *name)
 {
-	static const char prefix[] = "osnoise/";
-	struct tree_node *osnoise = tree_dir(dir, "osnoise", 0750, NULL);
+	struct tree_node *of = tree_dir(dir, name, 0750, NULL);
+	size_t n = strlen(name);
 
 	for (unsigned i = 0; settings_file(i); i++)
-		if (!strncmp(settings_file(i), prefix, sizeof(prefix) - 1))
-			tree_file(osnoise, settings_file(i) + sizeof(prefix) - 1, 0640, &setting,
-				  settings_file(i));
+		if (!strncmp(settings_file(i), name, n) && settings_file(i)[n] == '/')
+			tree_file(of, settings_file(i) + n + 1, 0640, &setting, settings_file(i));
 }
 
 void files_fill(struct instance *in, struct tree_node *dir, bool top)
@@ -498,6 +498,7 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 	if (!top)
 		return;
 	profile_files_fill(dir);
-	fill_osnoise(dir);
+	fill_measuring(dir, "osnoise");
+	fill_measuring(dir, "hwlat_detector");
 	tree_dir(dir, "instances", 0750, &instances_ops);
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tracers osnoise and timerlat over the tree: headers and lines as the kernel's, to the byte; the files of osnoise/ with their
+# The tracers osnoise, timerlat and hwlat over the tree: headers and lines as the kernel's, to the byte; the files of osnoise/ with their
 # limits; figures beside those of /proc; recording that stops; rtla of the distribution, unmodified.
 . "$(dirname "$0")/lib.sh"
 need /usr/bin/python3
@@ -45,6 +45,15 @@ for name, text, error, after in (
         ("options", "PANIC_ON_STOP\n", 0, "NO_DEFAULTS OSNOISE_WORKLOAD PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE NO_OSNOISE_IRQ_DISABLE")):
     assert write("osnoise/" + name, text) == error, (name, text)
     assert read("osnoise/" + name) == after + "\n", (name, text, read("osnoise/" + name))
+assert sorted(os.listdir("hwlat_detector")) == ["mode", "width", "window"], os.listdir("hwlat_detector")
+assert read("hwlat_detector/mode") == "none [round-robin] per-cpu\n"
+for name, text, error, after in (
+        ("width", "500000", 0, "500000"), ("window", "499999", errno.EINVAL, "1000000"), ("window", "600000", 0, "600000"),
+        ("width", "600001", errno.EINVAL, "500000"), ("width", "600000\n", 0, "600000"), ("window", "x", errno.EINVAL, "600000"),
+        ("mode", "per-cpu\n", 0, "none round-robin [per-cpu]"), ("mode", "each", errno.EINVAL, "none round-robin [per-cpu]"),
+        ("mode", "none", 0, "[none] round-robin per-cpu")):
+    assert write("hwlat_detector/" + name, text) == error, (name, text)
+    assert read("hwlat_detector/" + name) == after + "\n", (name, text, read("hwlat_detector/" + name))
 os.mkdir("instances/a"); os.mkdir("instances/b")
 assert write("instances/a/current_tracer", "osnoise") == 0 and write("instances/b/current_tracer", "timerlat") == errno.EBUSY
 assert read("instances/b/current_tracer") == "nop\n"
@@ -102,6 +111,7 @@ write("osnoise/runtime_us", "50000"); write("osnoise/period_us", "50000")
 before = interrupts()
 write("current_tracer", "osnoise")
 rows = compare("osnoise", 4)
+server = int(re.search(r"^Tgid:\s+(\d+)", open(f"/proc/{tid_of(rows[0])}/status").read(), re.M)[1])
 write("tracing_on", "0")
 rows = [l for l in read("trace").splitlines() if l[0] != "#"]
 after = interrupts()
@@ -163,8 +173,28 @@ last = [l for l in read("trace").splitlines()][-1]
 assert "context thread" in last and int(last.split()[-2]) > 1000, last
 write("osnoise/options", "NO_OSNOISE_WORKLOAD")
 wait(lambda: not os.path.exists(f"/proc/{tid_of(rows[0])}"), "no thread measures without OSNOISE_WORKLOAD")
-write("current_tracer", "nop")
+
 os.kill(hog, 9)
+# hwlat: no gap of a second; with a threshold of 1 us each processor has some soon.
+write("tracing_on", "1"); write("tracing_cpumask", f"{1 << cpu | 1 << max(os.sched_getaffinity(0)):x}")
+write("hwlat_detector/width", "20000"); write("hwlat_detector/window", "20000")
+write("tracing_thresh", "100000000"); write("current_tracer", "hwlat")
+def comm(tid): # of a thread that may have ended meanwhile
+    try: return open(f"/proc/{server}/task/{tid}/comm").read()
+    except OSError: return ""
+wait(lambda: "hwlatd\n" in map(comm, os.listdir(f"/proc/{server}/task")), "its thread")
+began = time.time()
+assert not [l for l in read("trace").splitlines() if l[0] != "#"]
+write("tracing_thresh", "1")
+own = lambda: [l for l in read("trace").splitlines() if l[0] != "#"]
+wait(lambda: {re.search(r"\[(\d+)\]", l)[1] for l in own()} == {f"{c:03}" for c in (cpu, max(os.sched_getaffinity(0)))} and len(own()) > 3, "gaps on each processor")
+write("tracing_on", "0")
+assert [l for l in read("trace").splitlines() if l[0] == "#" and "entries" not in l] == \
+    [l for l in open(f"{golden}/k7.2-own.hwlat.txt").read().splitlines() if l[0] == "#" and "entries" not in l]
+for i, line in enumerate(own()):
+    seq, inner, outer, stamp, count = re.match(r" +hwlatd-\d+ +\[\d{3}\] .{5} +\d+\.\d{6}: #(\d+) +inner/outer\(us\): +(\d+)/(\d+) +ts:(\d+\.\d{9}) count:(\d+)( nmi-count:\d+)?$", line).groups()[:5]
+    assert int(seq) == i + 1 and int(count) >= 1 and max(int(inner), int(outer)) >= 1 and began - 1 <= float(stamp) <= time.time() + 1, line
+write("current_tracer", "nop")
 P
 in_shell /usr/bin/python3 "$T/lines.py" "$GOLDEN" >"$T/out" 2>&1
 result "headers and lines are the kernel's; noise of a process beside; latencies beside the run delay; recording stops" $? "$T/out"
