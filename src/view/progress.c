@@ -9,10 +9,8 @@
 struct progress_cursor { struct progress *p; void *inner; };
 
 /* NULL if the inner one has none: there is nothing to count. */
-static void *open_cursor(void *of, uint32_t thread)
+static void *count_cursor(struct progress *p, void *inner)
 {
-	struct progress *p = of;
-	void *inner = p->inner.open(p->inner.of, thread);
 	struct progress_cursor *c;
 
 	if (!inner)
@@ -20,6 +18,21 @@ static void *open_cursor(void *of, uint32_t thread)
 	c = mem_zalloc(sizeof(*c));
 	*c = (struct progress_cursor){ p, inner };
 	return c;
+}
+
+static void *open_cursor(void *of, uint32_t thread)
+{
+	struct progress *p = of;
+
+	return count_cursor(p, p->inner.open(p->inner.of, thread));
+}
+
+static void *open_part(void *of, uint32_t thread, unsigned part, unsigned parts, bool bare,
+		       size_t *told)
+{
+	struct progress *p = of;
+
+	return count_cursor(p, p->inner.open_part(p->inner.of, thread, part, parts, bare, told));
 }
 
 /* A user's stop comes as -EINTR from here, so that every reader ends as for a fault of the
@@ -59,6 +72,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	p->stop = false;
 	in.of = p;
 	in.open = open_cursor;
+	in.open_part = inner->open_part ? open_part : NULL;
 	in.next = next_events;
 	in.close = close_cursor;
 	return in;
