@@ -29,7 +29,7 @@ struct effects_writer {
 	bool dropped;      /* the file has packets that told nothing: nothing is written */
 };
 
-/* Appends what the n words of a packet tell. head: its thread's CPU and time at the first. */
+/* Appends what the n words of a packet tell. head: its thread's CPU, first and last time. */
 void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 		 const struct packet_records *head);
 /* Takes what the next packet of records tells. A lack of memory to compress with drops all. */

@@ -126,12 +126,13 @@ static int code_job(struct packet_job *job, struct encoder *encoder, struct err 
 
 	job->told.n = 0;
 	if (job->head.type == PACKET_RECORDS)
-		effects_tell(&job->told, job->words.at, job->words.n, &job->head.records);
-	if (job->head.type == PACKET_RECORDS)
 		r = columns_encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
 					&job->payload, err);
 	else
 		r = code_items(job, err);
+	/* now that the packet's last time is known */
+	if (job->head.type == PACKET_RECORDS && !r)
+		effects_tell(&job->told, job->words.at, job->words.n, &job->head.records);
 	job->head.payload = (uint32_t)job->payload.n;
 	job->head.crc = crc32c(job->payload.at, job->payload.n);
 	return r;

@@ -226,8 +226,6 @@ run 0 html -o page.html t.brace
 check "html: the kernel's part is in the page" sh -c "! grep -q 'does not show' out && grep -q '\"pid\":0,\"tid\"' page.html"
 run 0 export --to sqlite -o t.sqlite t.brace
 check "export --to sqlite: the kernel's part, too" sh -c "! grep -q 'does not show' out && grep -q vfs_read t.sqlite && grep -q one_read t.sqlite"
-run 0 export --to sqlite --user-only -o user.sqlite t.brace
-check 'export --to sqlite --user-only: the program alone' sh -c '! grep -q vfs_read user.sqlite && grep -q one_read user.sqlite'
 run 0 query t.brace "SELECT count(*), max(name) FROM process WHERE pid = 0; SELECT count(*) > 1 FROM thread JOIN process USING (upid) WHERE pid = 0"
 check 'query: the tasks of the kernel are one process' sh -c 'grep -q "^ *1 .*\[kernel\]" out && grep -q "^ *1 *$" out'
 run 0 record -k -q -o t.brace -l one_read -l k:__sysvec_apic_timer_interrupt -l k:__common_interrupt -l k:vfs_read -- $program 40000
