@@ -122,6 +122,15 @@ int demangle_full(const char *name, char *out, size_t n)
 	return demangle_as(name, FULL, out, n);
 }
 
+char *demangle_text(const char *name, unsigned level)
+{
+	static const enum extent extents[] = { PLAIN, WHOLE, FULL };
+	char *text = level < sizeof(extents) / sizeof(*extents) ? text_of(name, extents[level])
+								: NULL;
+
+	return text ? text : mem_strdup(name);
+}
+
 static void add_spelling(struct demangle_spellings *s, char *text)
 {
 	for (unsigned i = 0; text && i < s->n; i++) {

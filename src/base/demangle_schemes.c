@@ -254,7 +254,7 @@ static char *swift_name(const char *symbol, bool whole)
 /* "gopkg.in/yaml%2ev3.Unmarshal": the linker escapes dots in a package's last component. */
 static bool is_go(const char *s)
 {
-	return strstr(s, "%2e");
+	return strchr(s, '%') && strstr(s, "%2e");
 }
 
 static char *go_name(const char *symbol)

@@ -212,8 +212,9 @@ static const char *shorten_arguments(const char *s, unsigned depth, struct text 
 	size_t most = strlen(s) + 1;
 
 	while (s && a.n < ARGUMENTS_MOST) {
-		struct text one = { mem_zalloc(most), 0 };
+		struct text one = { mem_realloc(NULL, most, 1), 0 };
 
+		one.at[0] = 0;
 		a.at[a.n++] = one.at;
 		s = shorten_until(s, true, depth + 1, &one);
 		while (one.n && one.at[one.n - 1] == ' ')
@@ -280,7 +281,7 @@ char *demangle_short(const char *name)
 	drop(plain, "[abi:cxx11]");
 	if (strstr(plain, "std::__1::"))
 		drop(plain, "__1::");
-	if (strlen(plain) > NAME_MOST)
+	if (!strchr(plain, '<') || strlen(plain) > NAME_MOST)
 		return plain;
 	t.at = mem_zalloc(strlen(plain) + 1);
 	if (!shorten_until(plain, false, 0, &t)) {

@@ -11,6 +11,7 @@
 #include "base/demangle.h"
 #include "base/demangle_schemes.h"
 #include "base/mem.h"
+#include "base/string_set.h"
 
 /* "": the function has no name. */
 static const char *symbol_of(const struct trace_module *m, const struct trace_function *f)
@@ -21,57 +22,70 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 /* The text of one level, for the caller to free. */
 static char *text_at(const struct overloads_of *o, const char *symbol, unsigned level)
 {
-	static int (*const by_level[OVERLOADS_LEVELS])(const char *, char *, size_t) = {
-		demangle_plain, demangle_whole, demangle_full, NULL,
-	};
 	bool ada = o->ada && level % 2 == 0 && !demangle_is_mangled(symbol);
 	char *text = ada ? demangle_ada(symbol) : NULL;
-	size_t n;
 
-	if (text || !by_level[level])
-		return text ? text : mem_strdup(symbol);
-	n = (size_t)by_level[level](symbol, NULL, 0) + 1;
-	text = mem_zalloc(n);
-	by_level[level](symbol, text, n);
-	return text;
+	return text ? text : demangle_text(symbol, level);
 }
 
-/* Adds the names that occurred twice on all levels before to this level's. */
-static void collect_level(struct overloads_of *o, const struct trace_module *m, unsigned level)
+/* Functions that have one name on all levels before: indices in the module. */
+typedef VEC(uint32_t) candidates;
+
+static void collect_level(struct overloads_of *o, const struct trace_module *m, unsigned level,
+			  struct doubles *names, candidates *left)
 {
+	char **texts = mem_realloc(NULL, left->n + 1, sizeof(*texts));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < left->n; i++) {
+		texts[i] = text_at(o, symbol_of(m, &m->functions.at[left->at[i]]), level);
+		doubles_add(names, texts[i]);
+	}
+	doubles_keep(names);
+	for (size_t i = 0; i < left->n; i++) {
+		if (doubles_have(names, texts[i]))
+			left->at[kept++] = left->at[i];
+		free(texts[i]);
+	}
+	left->n = kept;
+	free(texts);
+}
+
+static bool is_plt(const struct trace_function *f)
+{
+	return f->flags & TRACE_FUNCTION_PLT;
+}
+
+/* Several PLT entries may lead to one function: they count once. */
+static void collect_kind(struct overloads_of *o, const struct trace_module *m, bool plt)
+{
+	candidates left = { 0 };
+	struct string_set symbols = { 0 };
+
 	for (size_t i = 0; i < m->functions.n; i++) {
 		const struct trace_function *f = &m->functions.at[i];
 		const char *symbol = symbol_of(m, f);
-		bool met = *symbol && !(f->flags & TRACE_FUNCTION_PLT);
 
-		for (unsigned before = 0; met && before < level; before++) {
-			char *text = text_at(o, symbol, before);
-
-			met = doubles_have(&o->at[before], text);
-			free(text);
-		}
-		if (met) {
-			char *text = text_at(o, symbol, level);
-
-			doubles_add(&o->at[level], text);
-			free(text);
-		}
+		if (!*symbol || is_plt(f) != plt || (plt && string_set_has(&symbols, symbol)))
+			continue;
+		*vec_add(&left) = (uint32_t)i;
+		if (plt)
+			string_set_add(&symbols, symbol);
 	}
-	doubles_keep(&o->at[level]);
+	for (unsigned level = 0; level < OVERLOADS_LEVELS && left.n; level++)
+		collect_level(o, m, level, &o->at[plt][level], &left);
+	string_set_free(&symbols);
+	vec_free(&left);
 }
 
-/* PLT entries are told by the file that they lead to. */
 static void collect_names(struct overloads_of *o, const struct trace_module *m)
 {
 	o->functions = m->functions.at;
 	o->n = m->functions.n;
 	for (size_t i = 0; i < m->functions.n && !o->ada; i++)
 		o->ada = demangle_tells_ada(symbol_of(m, &m->functions.at[i]));
-	for (unsigned level = 0; level < OVERLOADS_LEVELS; level++) {
-		collect_level(o, m, level);
-		if (!o->at[level].hashes.n)
-			break;
-	}
+	collect_kind(o, m, false);
+	collect_kind(o, m, true);
 }
 
 /* The module's entry, made anew if functions were added (the array moved or grew). */
@@ -101,7 +115,6 @@ char *overloads_text(struct overloads *o, const struct trace_module *m,
 		     const struct trace_function *f, bool *whole)
 {
 	const char *symbol = symbol_of(m, f);
-	bool plt = f->flags & TRACE_FUNCTION_PLT;
 	const struct overloads_of *of;
 	char *text, *longer;
 
@@ -113,7 +126,7 @@ char *overloads_text(struct overloads *o, const struct trace_module *m,
 		text = text_at(of, symbol, level);
 		*whole = (level == 1 || level == 2) && demangle_is_mangled(symbol) &&
 			 strchr(text, ')');
-		if (plt || !doubles_have(&of->at[level], text))
+		if (!doubles_have(&of->at[is_plt(f)][level], text))
 			return text;
 		free(text);
 	}
@@ -143,6 +156,7 @@ void overloads_free(struct overloads *o)
 {
 	for (size_t i = 0; i < o->modules.n; i++)
 		for (unsigned level = 0; level < OVERLOADS_LEVELS; level++)
-			doubles_free(&o->modules.at[i].at[level]);
+			for (unsigned plt = 0; plt < 2; plt++)
+				doubles_free(&o->modules.at[i].at[plt][level]);
 	vec_free(&o->modules);
 }

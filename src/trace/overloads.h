@@ -12,7 +12,8 @@ struct overloads {
 		const struct trace_function *functions;
 		size_t n;
 		bool ada;                /* names without mangling may be Ada's */
-		struct doubles at[OVERLOADS_LEVELS];
+		/* of its functions, and of its PLT entries, which lead to others' */
+		struct doubles at[2][OVERLOADS_LEVELS];
 	})
 	modules;
 };
