@@ -276,8 +276,8 @@ static bool mark_dead(struct calls *c)
 		return false;
 	group = group_of(c, i - 1);
 	while (i-- > group) {
+		c->dead += c->at[i].flags & CALL_DEAD ? 0 : 1;
 		c->at[i].flags |= CALL_DEAD;
-		c->dead++;
 	}
 	return true;
 }
