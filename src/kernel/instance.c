@@ -19,6 +19,7 @@
 
 #include "base/mem.h"
 #include "kernel/functions.h"
+#include "kernel/probes.h"
 #include "kernel/tracefs.h"
 
 #define CLOCK "x86-tsc"
@@ -231,10 +232,10 @@ bool kernel_instance_may_share(const struct kernel_instance *i) { return i->shar
 /* --- writing ---------------------------------------------------------------------------- */
 
 /* Before 6.11 function_graph runs in the main instance only, which is not brace's to take. */
-static int no_graph(const struct kernel_instance *i, struct err *err)
+static int no_graph(const char *top, struct err *err)
 {
-	char *tracers = kernel_tracefs_read(i->top, "available_tracers");
-	bool built = tracers && strstr(tracers, "function_graph");
+	char *tracers = kernel_tracefs_read(top, "available_tracers");
+	bool built = !tracers || strstr(tracers, "function_graph");
 	struct utsname u;
 
 	uname(&u);
@@ -259,22 +260,21 @@ static int no_clock(struct err *err)
 		       u.release);
 }
 
-static int refused(const struct kernel_instance *i, const char *file, const char *text, int e,
-		   struct err *err)
+int kernel_instance_refused(const char *top, const char *dir, const char *file, const char *text,
+			    int e, struct err *err)
 {
 	if (!strcmp(file, "current_tracer") && !strcmp(text, "function_graph") && e == -EINVAL)
-		return no_graph(i, err);
+		return no_graph(top, err);
 	if ((!strncmp(file, "set_ftrace_", 11) || !strncmp(file, "set_graph_", 10)) &&
 	    e == -EINVAL)
-		return kernel_functions_explain(i->top, text, err);
+		return kernel_functions_explain(top, text, err);
 	if (!strcmp(file, "trace_clock"))
 		return no_clock(err);
 	if (!strcmp(file, "set_event"))
 		return err_at(err, -e, text, 0,
-			      "the kernel has no such event; %s/available_events lists them",
-			      i->top);
+			      "the kernel has no such event; %s/available_events lists them", top);
 	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s",
-		      kernel_instance_is_shared(file) ? i->top : i->dir, file, strerror(-e));
+		      kernel_instance_is_shared(file) ? top : dir, file, strerror(-e));
 }
 
 int kernel_instance_write(struct kernel_instance *i, const char *file, const char *text,
@@ -283,7 +283,7 @@ int kernel_instance_write(struct kernel_instance *i, const char *file, const cha
 	const char *dir = kernel_instance_is_shared(file) ? i->top : i->dir;
 	int e = kernel_tracefs_write(dir, file, text, append);
 
-	return e ? refused(i, file, text, e, err) : 0;
+	return e ? kernel_instance_refused(i->top, i->dir, file, text, e, err) : 0;
 }
 
 void kernel_instance_stop(struct kernel_instance *i)
@@ -333,6 +333,7 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err)
 	if (i->made) {
 		undo(i->top, i->dir, i->shared);
 		e = remove_directory(i->dir);
+		kernel_probes_sweep(i->top);
 	}
 	if (e)
 		err_set(err, -e, "cannot remove %s: %s; brace reset -k tries again", i->dir,
@@ -409,7 +410,7 @@ static void reset_one(const char *top, const char *name, struct kernel_leftover 
 }
 
 int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
-			   void *context, struct err *err)
+			   void *context, unsigned *probes, struct err *err)
 {
 	char *top, *path;
 	struct dirent *d;
@@ -433,6 +434,7 @@ int kernel_instances_reset(void (*each)(void *context, const struct kernel_lefto
 	}
 	if (dir)
 		closedir(dir);
+	*probes = kernel_probes_sweep(top);
 	free(path);
 	free(top);
 	return found;

@@ -32,6 +32,10 @@ bool kernel_instance_is_shared(const char *file);
  * that can be found out. */
 int kernel_instance_write(struct kernel_instance *i, const char *file, const char *text,
 			  bool append, struct err *err);
+/* The sentence for a write that the kernel answered with e, -errno: what is missing, and what to
+ * do. dir, top: the instance's, and the kernel's tracing directory. Returns -errno. */
+int kernel_instance_refused(const char *top, const char *dir, const char *file, const char *text,
+			    int e, struct err *err);
 /* Stops recording; what was recorded stays. */
 void kernel_instance_stop(struct kernel_instance *i);
 /* Undoes everything, and frees i. Nothing may hold a file of it open. 0, or -errno and *err: what
@@ -48,6 +52,7 @@ struct kernel_leftover {
 	int error;              /* positive errno: it could not be removed; 0: it is gone */
 };
 /* Removes what dead processes of brace left, and the session, and nothing else. Calls `each` for
- * every instance of a brace. Returns how many there were; or -errno and *err. */
+ * every instance of a brace. Returns how many there were; or -errno and *err. *probes: events that
+ * they had defined, which are removed, too. */
 int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
-			   void *context, struct err *err);
+			   void *context, unsigned *probes, struct err *err);

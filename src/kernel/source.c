@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/names.h"
+#include "kernel/probes.h"
 #include "kernel/symbols.h"
 #include "kernel/tracefs.h"
 
@@ -44,12 +45,38 @@ struct kernel_used *kernel_source_used(struct kernel_source *s)
 
 /* --- what is to be known to read records -------------------------------------------------- */
 
+/* The kernel prints a probe's addresses as functions, whatever its format says: "(%lx)" becomes the
+ * form by which brace does, too. In place: both have one length. */
+static void name_places(char *format)
+{
+	static const char *const forms[][2] = {
+		{ "\"(%lx <- %lx)", "\"(%ps <- %pS)" }, { "\"(%lx)", "\"(%pS)" },
+	};
+	char *print = format ? strstr(format, "print fmt: ") : NULL;
+
+	for (size_t i = 0; print && i < 2; i++) {
+		char *at = strstr(print, forms[i][0]);
+
+		if (at)
+			memcpy(at, forms[i][1], strlen(forms[i][1]));
+	}
+}
+
+/* Events of our own are known by the system that the kernel would have given them: their group is
+ * named after a process. */
 static int add_format(struct kernel_source *s, const char *system, const char *event,
 		      struct err *err)
 {
+	const char *top = kernel_instance_top(s->instance);
+	const char *usual = kernel_probes_system(top, system, event);
 	char *path = mem_printf("events/%s/%s/format", system, event);
-	char *text = kernel_tracefs_read(kernel_instance_top(s->instance), path);
-	int e = text ? kernel_records_format(&s->records, system, text, err) : 0;
+	char *text = kernel_tracefs_read(top, path);
+	int e;
+
+	system = usual ? usual : system;
+	if (usual)
+		name_places(text);
+	e = text ? kernel_records_format(&s->records, system, text, err) : 0;
 
 	free(text);
 	free(path);

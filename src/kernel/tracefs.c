@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,31 @@ void kernel_tracefs_lines(const char *dir, const char *file,
 		if (*line && !each(context, line))
 			break;
 	free(text);
+}
+
+char *kernel_tracefs_error(const char *dir, size_t *column)
+{
+	static const char error[] = "error: ", command[] = "\n  Command: ";
+	char *log = kernel_tracefs_read(dir, "error_log"), *last = NULL, *caret, *text;
+
+	*column = SIZE_MAX;
+	for (char *at = log; at && (at = strstr(at, error)); at++)
+		last = at + strlen(error);
+	if (!last) {
+		free(log);
+		return NULL;
+	}
+	text = mem_strndup(last, strcspn(last, "\n"));
+	caret = strchr(last, '^');
+	if (caret && strstr(last, command)) {
+		size_t from = strlen(command) - 1, at = 0;
+
+		while (caret > last && caret[-1] != '\n')
+			caret--, at++;
+		*column = at >= from ? at - from : 0;
+	}
+	free(log);
+	return text;
 }
 
 /* Lockdown forbids tracefs to root, too: "none integrity [confidentiality]". */

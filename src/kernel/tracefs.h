@@ -14,6 +14,9 @@ char *kernel_tracefs_read(const char *dir, const char *file);
 /* `echo text > dir/file` (append: `>>`), one write. 0 or -errno, without a sentence. */
 int kernel_tracefs_write(const char *dir, const char *file, const char *text, bool append);
 bool kernel_tracefs_has(const char *dir, const char *file);
+/* The kernel's last sentence about a command that it refused, from dir/error_log; free() it.
+ * *column: in the command; SIZE_MAX: none. NULL: it says nothing. */
+char *kernel_tracefs_error(const char *dir, size_t *column);
 /* Calls `each` with every line of dir/file, without its newline, until it returns false. */
 void kernel_tracefs_lines(const char *dir, const char *file,
 			  bool (*each)(void *context, const char *line), void *context);

@@ -425,6 +425,8 @@ static const struct option noise_options[] = {
 static const struct option hist_options[] = {
 	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
 	  TO(durations) },
+	{ 'K', "kernel-alone", NULL, "count in the kernel, its events and functions (root); with PROGRAM only that process's, otherwise until Ctrl-C",
+	  set_flag, TO(kernel_alone) },
 	{ 0, "top", NULL, "show the histogram, or the durations, once a second while they grow", set_flag, TO(top) },
 	{ 0, "limit", "N", "with -d: print the first N functions only", set_limit },
 	{ 'L', "library", "MODULE", "with -d: of the program and this library only (without it: of all)",

@@ -228,12 +228,16 @@ static void say_leftover(void *context, const struct kernel_leftover *l)
 int kernel_reset(struct invocation *inv)
 {
 	int status = 0, n;
+	unsigned probes = 0;
 	struct err err;
 
-	n = kernel_instances_reset(say_leftover, &status, &err);
+	n = kernel_instances_reset(say_leftover, &status, &probes, &err);
 	if (n < 0)
 		return say_error(&err);
-	if (!n)
+	if (probes)
+		say("brace: %u event%s that brace had defined: removed\n", probes,
+		    probes == 1 ? "" : "s");
+	if (!n && !probes)
 		say("brace: no instance of brace's is in the kernel\n");
 	return status;
 }

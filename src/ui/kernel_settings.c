@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "kernel/probes.h"
 #include "kernel/tracefs.h"
 #include "ui/say.h"
 
@@ -152,8 +153,24 @@ static bool is_number_file(const char *file)
 	       !strcmp(file, "buffer_size_kb");
 }
 
+/* Turns events on; a definition makes one first. *event: the pattern that they are known by, for
+ * free(). */
+static int write_event(struct kernel_instance *i, const char *text, char **event, struct err *err)
+{
+	int e = 0;
+
+	free(*event);
+	*event = NULL;
+	if (kernel_probes_is(text))
+		e = kernel_probes_define(i, text, event, err);
+	else
+		*event = mem_strdup(text);
+	return e ? e : kernel_instance_write(i, "set_event", *event, true, err);
+}
+
+/* event: as write_event()'s. */
 static int write_file(struct invocation *inv, struct kernel_instance *i,
-		      const struct setting_write *w, struct err *err)
+		      const struct setting_write *w, char **event, struct err *err)
 {
 	for (size_t k = 0; k < sizeof(foreign) / sizeof(*foreign); k++)
 		if (!strcmp(w->file, foreign[k].file))
@@ -168,10 +185,7 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 		return write_number(inv, i, w, err);
 	if (strcmp(w->file, "set_event") != 0)
 		return write_list(i, w, err);
-	if (strchr(w->text, ' '))
-		return err_at(err, ENOTSUP, w->text, 0,
-			      "with -K it names events that the kernel has, and defines none");
-	return kernel_instance_write(i, w->file, w->text, true, err);
+	return write_event(i, w->text, event, err);
 }
 
 static int name_option(const struct option *o, struct err *err)
@@ -200,16 +214,14 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 
 static int write_all(struct invocation *inv, struct kernel_instance *i, struct err *err)
 {
-	const char *event = NULL;
+	char *event = NULL;
 	int e = 0;
 
 	for (size_t k = 0; k < inv->writes.n && !e; k++) {
 		const struct setting_write *w = &inv->writes.at[k];
 
-		if (w->file && !strcmp(w->file, "set_event"))
-			event = w->text;
 		if (w->file)
-			e = write_file(inv, i, w, err);
+			e = write_file(inv, i, w, &event, err);
 		else if (!event)
 			e = err_set(err, EINVAL, "it stands behind the -e that it is for");
 		else
@@ -217,6 +229,7 @@ static int write_all(struct invocation *inv, struct kernel_instance *i, struct e
 		if (e)
 			e = name_option(w->option, err);
 	}
+	free(event);
 	return e;
 }
 

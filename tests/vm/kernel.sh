@@ -149,8 +149,6 @@ run 125 graph -K -e sched:nothing -- true
 check 'an unknown event' has 'the kernel has no such event'
 run 125 graph -K -L libc -- true
 check '-L' has 'the kernel has no libraries'
-run 125 graph -K -e 'p:mine vfs_read' -- true
-check '-e with a definition' has 'defines none'
 run 125 graph -K -t osnoise -- true
 check '-t osnoise' has 'with the tracers function_graph and function'
 run 125 graph -K --mode block -- true

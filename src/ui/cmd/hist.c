@@ -12,6 +12,7 @@
 #include "ui/commands.h"
 #include "ui/function_event.h"
 #include "hist/question.h"
+#include "ui/kernel_hist.h"
 #include "ui/question.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -213,6 +214,8 @@ static int count_durations(struct invocation *inv)
 
 int cmd_hist(struct invocation *inv)
 {
+	if (inv->kernel_alone)
+		return kernel_hist(inv);
 	if (!inv->n_operands && !inv->pids.n) {
 		say("brace: what is to be counted? Name a program behind --, or a process with -p\n");
 		return EXIT_BRACE;

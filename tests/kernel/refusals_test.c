@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* What brace says of kernels that lack something, by the files that those kernels have: copies in a
+ * directory, because the kernels at hand lack little. */
+#include "../store/cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "kernel/functions.h"
+#include "kernel/instance.h"
+#include "kernel/tracefs.h"
+
+static char dir[] = "/tmp/brace-refusals.XXXXXX";
+
+static void put(const char *file, const char *text)
+{
+	char *path = mem_printf("%s/%s", dir, file);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	free(path);
+}
+
+static void drop(const char *file)
+{
+	char *path = mem_printf("%s/%s", dir, file);
+
+	unlink(path);
+	free(path);
+}
+
+static int begin(void **state) { return mkdtemp(dir) ? 0 : -1; }
+static int end(void **state)
+{
+	static const char *const files[] = { "available_tracers", "error_log",
+					     "available_filter_functions" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		drop(files[i]);
+	return rmdir(dir);
+}
+
+static void refuse(const char *file, const char *text, int e, struct err *err)
+{
+	*err = (struct err){ 0 };
+	assert_true(kernel_instance_refused(dir, dir, file, text, e, err) < 0);
+}
+
+/* Debian 12's 6.12, and a kernel without CONFIG_FUNCTION_GRAPH_TRACER. */
+static void graph_is_not_built(void **state)
+{
+	struct err err;
+
+	put("available_tracers", "blk mmiotrace function nop\n");
+	refuse("current_tracer", "function_graph", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "built without function_graph (CONFIG_FUNCTION_GRAPH_TRACER)"));
+}
+
+/* Debian 12's 6.1: an instance answers with EINVAL. */
+static void graph_is_not_in_instances(void **state)
+{
+	struct err err;
+
+	put("available_tracers", "blk mmiotrace function_graph function nop\n");
+	refuse("current_tracer", "function_graph", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "it takes Linux 6.11; events (-e) can be had here"));
+}
+
+static void clock_is_not_there(void **state)
+{
+	struct err err;
+
+	refuse("trace_clock", "x86-tsc", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "has no clock x86-tsc"));
+}
+
+/* The kernel empties a list before it refuses what is to be in it. */
+static void functions_are_looked_up(void **state)
+{
+	struct err err = { 0 };
+
+	put("available_filter_functions", "vfs_read\nvfs_write\nparse.isra.0\next4_read [ext4]\n");
+	assert_int_equal(kernel_functions_check(dir, "vfs_re*", &err), 0);
+	assert_int_equal(kernel_functions_check(dir, "ext4_read", &err), 0);
+	assert_int_equal(kernel_functions_check(dir, ":mod:ext4", &err), 0);
+	assert_int_equal(kernel_functions_check(dir, "17", &err), 0);
+	drop("available_filter_functions");
+	assert_int_equal(kernel_functions_check(dir, "vfs_read", &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "built without dynamic ftrace"));
+}
+
+/* The last sentence counts, and its column is the command's. */
+static void errors_have_columns(void **state)
+{
+	size_t column;
+	char *text;
+
+	assert_null(kernel_tracefs_error(dir, &column));
+	put("error_log", "[  1.5] trace_kprobe: error: Group name is too long\n"
+			 "  Command: p:x vfs_read\n             ^\n"
+			 "[  2.5] trace_kprobe: error: Invalid argument expression\n"
+			 "  Command: p:brace_1/x vfs_read size=%dxx:u32\n"
+			 "                                   ^\n");
+	text = kernel_tracefs_error(dir, &column);
+	assert_string_equal(text, "Invalid argument expression");
+	assert_int_equal(column, strlen("p:brace_1/x vfs_read size=") - 2);
+	free(text);
+	put("error_log", "[  1.5] hist:sched: error: Couldn't find field");
+	text = kernel_tracefs_error(dir, &column);
+	assert_string_equal(text, "Couldn't find field");
+	assert_true(column == SIZE_MAX);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(graph_is_not_built),
+		cmocka_unit_test(graph_is_not_in_instances),
+		cmocka_unit_test(clock_is_not_there),
+		cmocka_unit_test(functions_are_looked_up),
+		cmocka_unit_test(errors_have_columns),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
