@@ -184,6 +184,16 @@ int kernel_probes_define(const struct kernel_instance *i, const char *text, char
 
 /* --- those that are defined ------------------------------------------------------------- */
 
+/* "brace_12", of a process, or "brace_session": another's group may begin like these. */
+static bool is_ours(const char *group, size_t n)
+{
+	static const char session[] = GROUP "session";
+	const size_t digits = n > strlen(GROUP) ? strspn(group + strlen(GROUP), "0123456789") : 0;
+
+	return (digits && strlen(GROUP) + digits == n) ||
+	       (n == strlen(session) && !strncmp(group, session, n));
+}
+
 /* Takes a line of dynamic_events apart: "p:brace_12/name place...". False: it is none of ours. */
 static bool read_line(const char *line, const struct probe_kind **kind, const char **group,
 		      size_t *n_group, size_t *n_event)
@@ -196,7 +206,7 @@ static bool read_line(const char *line, const struct probe_kind **kind, const ch
 	*group = colon + 1;
 	*n_group = (size_t)(slash - *group);
 	*n_event = strcspn(slash + 1, " ");
-	return true;
+	return is_ours(*group, *n_group);
 }
 
 struct probe_search { const char *group, *event, *system; };

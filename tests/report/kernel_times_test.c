@@ -119,7 +119,8 @@ static void counts_what_it_ran(void **state)
 	free(m);
 }
 
-/* Kernels from 6.11 mix up the returns of several users of function_graph: such a return ends no call. */
+/* Kernels from 6.11 mix up the returns of several users of function_graph: such a return ends no
+ * call. */
 static void leaves_out_lone_returns(void **state)
 {
 	struct made *m = mem_zalloc(sizeof(*m));

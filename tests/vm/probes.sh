@@ -8,11 +8,11 @@ run 0 graph -K -q -o text -e 'p:reading vfs_read size=%dx:u32' -f 'size == 3' --
 check "-e 'p:': what dd reads, by a register" has ': reading: (vfs_read+0x[0-9a-f]*) size=3$' text
 check "-e 'p:' -f: the filter is this event's" [ "$(grep -c ' reading: ' text)" = "$(grep -c 'size=3$' text)" ]
 check "-e 'p:': nothing is left" no_probes
-echo 'p:theirs/reading vfs_read' >$tracing/dynamic_events
+echo 'p:brace_theirs/reading vfs_read' >$tracing/dynamic_events
 run 0 graph -K -q -o text -e 'r:reading vfs_read got=$retval:s64' -- dd if=file of=copy bs=1 count=4
 check "-e 'r:': what it returned" [ "$(grep -c 'reading: (ksys_read.* <- vfs_read.*) got=1$' text)" = 4 ]
-check "another's event of the same name stays" [ "$(cat $tracing/dynamic_events)" = 'p:theirs/reading vfs_read' ]
-echo '-:theirs/reading' >>$tracing/dynamic_events
+check "another's event of the same name stays" [ "$(cat $tracing/dynamic_events)" = 'p:brace_theirs/reading vfs_read' ]
+echo '-:brace_theirs/reading' >>$tracing/dynamic_events
 run 0 graph -K -q -o text -e 'f vfs_read count' -f 'count == 3' -- dd if=file of=copy bs=3 count=1
 check "-e 'f': a function's argument by its name" sh -c 'grep -q "f_vfs_read: (vfs_read.*) count=3$\|f_vfs_read: (vfs_read.*) count=0x3$" text'
 run 0 record -K -q -o t.brace -l ksys_read -e 'p:reading vfs_read size=%dx:u32' -- dd if=file of=copy bs=3 count=1
