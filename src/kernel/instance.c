@@ -409,7 +409,8 @@ static void reset_one(const char *top, const char *name, struct kernel_leftover 
 	free(dir);
 }
 
-int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
+int kernel_instances_reset(bool session,
+			   void (*each)(void *context, const struct kernel_leftover *l),
 			   void *context, unsigned *probes, struct err *err)
 {
 	char *top, *path;
@@ -425,7 +426,7 @@ int kernel_instances_reset(void (*each)(void *context, const struct kernel_lefto
 		struct kernel_leftover l = { 0 };
 		bool shared;
 
-		if (!read_name(d->d_name, &l.pid, &shared))
+		if (!read_name(d->d_name, &l.pid, &shared) || (!l.pid && !session))
 			continue;
 		found++;
 		reset_one(top, d->d_name, &l, shared);

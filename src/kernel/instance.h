@@ -51,8 +51,9 @@ struct kernel_leftover {
 	unsigned events;        /* events that were on */
 	int error;              /* positive errno: it could not be removed; 0: it is gone */
 };
-/* Removes what dead processes of brace left, and the session, and nothing else. Calls `each` for
- * every instance of a brace. Returns how many there were; or -errno and *err. *probes: events that
- * they had defined, which are removed, too. */
-int kernel_instances_reset(void (*each)(void *context, const struct kernel_leftover *l),
+/* Removes what dead processes of brace left, and with `session` also the session, and nothing else.
+ * Calls `each` for every instance of a brace, but for a session that stays. Returns how many these
+ * were; or -errno and *err. *probes: events that they had defined, which are removed, too. */
+int kernel_instances_reset(bool session,
+			   void (*each)(void *context, const struct kernel_leftover *l),
 			   void *context, unsigned *probes, struct err *err);

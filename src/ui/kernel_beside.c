@@ -5,6 +5,7 @@
 
 #include "kernel/tasks.h"
 #include "ui/kernel_run.h"
+#include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
@@ -58,6 +59,7 @@ int kernel_beside_begin(struct invocation *inv, struct kernel_beside *out)
 	*out = (struct kernel_beside){ 0 };
 	if (!inv->kernel)
 		return 0;
+	kernel_remove_leftovers();
 	settings_init(&kernels.settings);
 	kernels.writes = inv->kernel_writes;
 	run_heed_interrupts(inv);

@@ -225,13 +225,29 @@ static void say_leftover(void *context, const struct kernel_leftover *l)
 	*status = EXIT_BRACE;
 }
 
+static void say_removed(void *context, const struct kernel_leftover *l)
+{
+	int status;
+
+	if (!l->living)
+		say_leftover(&status, l);
+}
+
+void kernel_remove_leftovers(void)
+{
+	unsigned probes;
+
+	/* Who may not trace the kernel is told so by what comes next. */
+	kernel_instances_reset(false, say_removed, NULL, &probes, NULL);
+}
+
 int kernel_reset(struct invocation *inv)
 {
 	int status = 0, n;
 	unsigned probes = 0;
 	struct err err;
 
-	n = kernel_instances_reset(say_leftover, &status, &probes, &err);
+	n = kernel_instances_reset(true, say_leftover, &status, &probes, &err);
 	if (n < 0)
 		return say_error(&err);
 	if (probes)

@@ -15,6 +15,7 @@
 #include "kernel/instance.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
+#include "ui/kernel_commands.h"
 #include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -263,6 +264,7 @@ int kernel_hist(struct invocation *inv)
 
 	if (check(inv, &err))
 		return say_error(&err);
+	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
 	status = run(&h);
 	waiting_program_drop(&h.program);

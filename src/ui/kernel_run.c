@@ -14,6 +14,7 @@
 #include "collect/clock.h"
 #include "image/describe.h"
 #include "kernel/tasks.h"
+#include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
@@ -113,6 +114,7 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 	struct err err;
 
 	k->inv = inv;
+	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
 	clock_begin(&k->clock);
 	if ((!stored && screen_file_begin(inv, &err)) || set_up(k, stored, &err))

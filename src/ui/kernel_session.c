@@ -10,6 +10,7 @@
 #include "kernel/instance.h"
 #include "kernel/tasks.h"
 #include "kernel/tracefs.h"
+#include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
 #include "ui/say.h"
 
@@ -36,7 +37,10 @@ static int check_program(const struct invocation *inv, struct err *err)
 static int begin(struct invocation *inv, struct err *err)
 {
 	struct kernel_instance *i;
-	int e = kernel_instance_begin_session(kernel_settings_shared(inv), &i, err);
+	int e;
+
+	kernel_remove_leftovers();
+	e = kernel_instance_begin_session(kernel_settings_shared(inv), &i, err);
 
 	if (e)
 		return e;

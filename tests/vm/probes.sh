@@ -53,8 +53,8 @@ check 'kill -9: nothing is left' no_probes
 # --- histograms that the kernel counts
 run 0 hist -K -o text 'vfs_read count' -- dd if=file of=copy bs=3 count=1
 check "hist -K 'vfs_read count': an argument by its name" has '{ count: *3 } hitcount: *1$' text
-run 0 hist -K -o text 'vfs_read count.log2' -- dd if=file of=copy bs=3 count=1
-check 'hist -K: a modifier' has '{ count: ~ 2^2 *}' text
+run 0 hist -K -o text 'vfs_read arg3.log2 if arg3 == 3' -- dd if=file of=copy bs=3 count=1
+check 'hist -K: by its number, and a modifier' has '{ arg3: ~ 2^2 *} hitcount: *1 ' text
 run 0 hist -K -o text 'vfs_read%return retval if retval == 1' 'sched:sched_process_exit comm' -- dd if=file of=copy bs=1 count=4
 check 'hist -K: what is returned, and a filter of its own' has '{ retval: *1 } hitcount: *4$' text
 check 'hist -K: an event of the kernel, and two questions' has '{ comm: dd  *} hitcount: *1$' text

@@ -30,6 +30,8 @@ run 0 report t.brace
 check '-t function: report counts the calls' has 'vfs_write \[kernel\]'
 run 0 graph -k -q -o text -t k:function -l one_read -l k:vfs_read -- $program 3
 check '-k -t k:function: a call of the kernel lies in the one that made it' [ "$(grep -c '|    vfs_read();' text)" -ge 3 ]
+run 0 graph -k -q -o text -t function -t k:function -l one_read -l k:vfs_read -- $program 3
+check '-k -t function -t k:function: both, with their callers' sh -c '[ "$(grep -c ": one_read <-" text)" = 3 ] && [ "$(grep -c ": vfs_read <-ksys_read" text)" -ge 3 ]'
 run 0 graph -K -t function -l vfs_read -e sched:sched_process_exec -- dd if=file of=copy bs=1 count=1
 check '-t function: events among the calls' sh -c 'grep -q "vfs_read <-" out && grep -q ": sched_process_exec: filename=" out'
 
@@ -89,3 +91,14 @@ run 125 start -k -l vfs_raed
 check 'start -k: an error leaves nothing' nothing_left
 setuidgid_nobody start -k >out 2>&1
 check 'start -k, an ordinary user: one sentence' has 'only root may trace the kernel'
+
+# --- what a brace that was killed has left, the next one removes, and says so
+"$brace" graph -K -g vfs_read -l vfs_read >/dev/null 2>&1 &
+pid=$!
+until ! kill -0 $pid || [ "$(cat $tracing/instances/brace-$pid-graph/tracing_on)" = 1 ]; do usleep 20000; done 2>/dev/null
+kill -9 $pid
+wait $pid 2>/dev/null
+run 0 graph -K -q -o text -g vfs_read -l vfs_read -- dd if=file of=copy bs=1 count=1
+check 'kill -9: the next brace removes what is left' has "^brace: brace-$pid-graph was left by process $pid (tracer function_graph, 0 events): removed$"
+check 'kill -9: and traces' has 'vfs_read();' text
+check 'kill -9: nothing is left' nothing_left
