@@ -36,6 +36,7 @@ bool call_bits_set(struct call_bits *b, uint32_t thread, uint64_t call)
 	return true;
 }
 
+/* A call that was never set is not. */
 bool call_bits_get(const struct call_bits *b, uint32_t thread, uint64_t call)
 {
 	if (thread >= b->threads.n || call / 64 >= b->threads.at[thread].n)

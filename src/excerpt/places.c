@@ -28,6 +28,7 @@ struct excerpt_places {
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
+/* Whether the n characters end like a source file's name. */
 static bool has_ending(const char *text, size_t n)
 {
 	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".h", ".hh",
@@ -83,6 +84,7 @@ static bool path_matches(const char *path, const char *glob)
 	return true;
 }
 
+/* The functions, and inlined copies, that have code at FILE:LINE. */
 static void add_line(struct excerpt_places *p, struct sym_source_info *s, const char *place,
 		     uint8_t bit, place_hits *hits)
 {
@@ -119,7 +121,8 @@ static void add_paths(struct excerpt_places *p, struct sym_source_info *s,
 			*vec_add(hits) = (struct place_hit){ all->at[i].vaddr, bit };
 }
 
-static void ask(struct excerpt_places *p, struct sym_source_info *s, place_hits *hits)
+/* Asks one file for all places of the wish; what is declared in it is read once, at need. */
+static void ask_debug_info(struct excerpt_places *p, struct sym_source_info *s, place_hits *hits)
 {
 	sym_source_declarations all = { 0 };
 
@@ -142,6 +145,7 @@ bool excerpt_places_is_same(const struct trace_module *m, const struct sym_modul
 				    !memcmp(m->build_id, now->build_id, m->build_id_len));
 }
 
+/* A file that cannot be asked leaves `hits` empty, and its reason in p->why. */
 static void read_file(struct excerpt_places *p, const struct trace_module *m, place_hits *hits)
 {
 	struct sym_source_info *s;
@@ -159,7 +163,7 @@ static void read_file(struct excerpt_places *p, const struct trace_module *m, pl
 	} else if (sym_source_open(now, &s, &err)) {
 		note_why(p, &err);
 	} else {
-		ask(p, s, hits);
+		ask_debug_info(p, s, hits);
 		sym_source_close(s);
 	}
 	sym_close(now);
@@ -167,6 +171,7 @@ static void read_file(struct excerpt_places *p, const struct trace_module *m, pl
 
 /* --- modules --------------------------------------------------------------------------------- */
 
+/* The wish outlives it. */
 struct excerpt_places *excerpt_places_new(const struct excerpt_wish *w)
 {
 	struct excerpt_places *p = mem_zalloc(sizeof(*p));
@@ -185,6 +190,7 @@ void excerpt_places_free(struct excerpt_places *p)
 	free(p);
 }
 
+/* The answers of the module's file, asked once for all images that have it. */
 static const place_hits *hits_of(struct excerpt_places *p, const struct trace_module *m)
 {
 	struct place_file *f;
@@ -208,6 +214,7 @@ static bool holds(const struct trace_function *f, uint64_t vaddr)
 	return f->vaddr <= vaddr && (!f->size || vaddr - f->vaddr < f->size);
 }
 
+/* A byte for each function, its bits by enum excerpt_places_of; for free(). */
 uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_module *m)
 {
 	const place_hits *hits = hits_of(p, m);
@@ -223,6 +230,7 @@ uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_m
 	return bits;
 }
 
+/* Why no function is at the place: returns -errno, with the place as input. */
 int excerpt_places_why(const struct excerpt_places *p, const char *place, struct err *err)
 {
 	if (p->why.code)

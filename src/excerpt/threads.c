@@ -12,6 +12,7 @@
 
 #define LISTED 6 /* threads, or processes, that a sentence names */
 
+/* A name of 16 characters has no NUL. */
 static bool has_name(const char *comm, const char *glob)
 {
 	char name[TRACE_COMM + 1];
@@ -53,6 +54,7 @@ static bool process_is_meant(const struct trace_info *info, const struct trace_t
 	return is_number(word, "", t->pid);
 }
 
+/* A thread goes by its own name, a process by its first thread's. */
 static bool thread_is_meant(const struct trace_info *info, const struct trace_thread *t,
 			    const char *word)
 {
@@ -81,8 +83,8 @@ static void list_names(const struct excerpt *x, bool processes, char *out, size_
 }
 
 /* Sets `out` for the threads that any of the words means. */
-static int find(const struct excerpt *x, const excerpt_words *words, bool processes, bool *out,
-		struct err *err)
+static int find_threads(const struct excerpt *x, const excerpt_words *words, bool processes,
+			bool *out, struct err *err)
 {
 	meant *const is = processes ? process_is_meant : thread_is_meant;
 	char names[300];
@@ -122,14 +124,15 @@ static void find_readers(struct excerpt *x)
 	sp_map_free(&pids);
 }
 
+/* A thread is shown if both kinds of words mean it. */
 int excerpt_find_threads(struct excerpt *x, struct err *err)
 {
 	const size_t n = x->info->threads.n;
 	bool *by_thread = mem_zalloc(n + 1), *by_process = mem_zalloc(n + 1);
-	int r = find(x, &x->wish->threads, false, by_thread, err);
+	int r = find_threads(x, &x->wish->threads, false, by_thread, err);
 
 	if (!r)
-		r = find(x, &x->wish->processes, true, by_process, err);
+		r = find_threads(x, &x->wish->processes, true, by_process, err);
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&x->threads) = by_thread[i] && by_process[i] &&
 					trace_info_shows(x->info, (uint32_t)i);

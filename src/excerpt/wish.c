@@ -10,12 +10,14 @@
 #include "excerpt/places.h"
 #include "model/units.h"
 
+/* An option, and what it adds to: `field` is an offset in the wish. */
 struct wish_row {
 	const char *name;
 	int (*add)(struct excerpt_wish *w, size_t field, const char *text, struct err *err);
 	size_t field;
 };
 
+/* The member at this offset; its type is the row's to know. */
 static void *field_at(struct excerpt_wish *w, size_t field)
 {
 	return (char *)w + field;
@@ -40,6 +42,7 @@ static int add_functions(struct excerpt_wish *w, size_t field, const char *text,
 	return function_list_write(field_at(w, field), text, true, err);
 }
 
+/* -L. */
 static int add_modules(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
 	return function_list_write_modules(field_at(w, field), text, true, err);
@@ -57,6 +60,7 @@ static int set_text(struct excerpt_wish *w, size_t field, const char *text, stru
 	return 0;
 }
 
+/* Options that may be given several times: any of the words fits. */
 static int add_text(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
 	excerpt_words *words = field_at(w, field);
@@ -73,12 +77,14 @@ static int set_duration(struct excerpt_wish *w, size_t field, const char *text, 
 	return units_parse_time_ns(text, 1000, field_at(w, field), err);
 }
 
+/* --min-size. */
 static int set_bytes(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
 	return units_parse_number(text, "a size of functions, in bytes,", 0, UINT32_MAX,
 				  field_at(w, field), err);
 }
 
+/* --max-graph-depth. 0: no limit, as in ftrace. */
 static int set_depth(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
 	return units_parse_number(text, "a depth", 0, UINT32_MAX, field_at(w, field), err);
@@ -106,6 +112,7 @@ const char *const excerpt_wish_names[] = {
 	"process", "cpu", "min-duration", "max-graph-depth", "min-size", NULL,
 };
 
+/* name: the option's long name. 0, or -errno and *err. */
 int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
@@ -114,6 +121,7 @@ int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text,
 	return err_set(err, EINVAL, "no option %s chooses a part of a trace", name);
 }
 
+/* Whether nothing is left out: then the file itself is read. */
 bool excerpt_wish_is_all(const struct excerpt_wish *w)
 {
 	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)

@@ -17,6 +17,7 @@ static void write_columns(FILE *to, char name, unsigned n, bool more)
 		fprintf(to, "%s%c%u", more || i ? ", " : "", name, i);
 }
 
+/* Columns without types: cells keep theirs. */
 static int create_table(struct query *q, unsigned keys, unsigned values)
 {
 	char *text;
@@ -35,7 +36,8 @@ static int create_table(struct query *q, unsigned keys, unsigned values)
 	return r;
 }
 
-static int prepare(struct query *q, unsigned n)
+/* The statement that adds a row, n cells. */
+static int prepare_insert(struct query *q, unsigned n)
 {
 	char *text;
 	size_t bytes;
@@ -52,6 +54,7 @@ static int prepare(struct query *q, unsigned n)
 	return r;
 }
 
+/* A database in memory alone, with one empty table. *out only if 0 is returned. */
 int query_answer_open(unsigned keys, unsigned values, struct query **out, struct err *err)
 {
 	struct query *q = mem_zalloc(sizeof(*q));
@@ -63,7 +66,7 @@ int query_answer_open(unsigned keys, unsigned values, struct query **out, struct
 	if (r == SQLITE_OK)
 		r = create_table(q, keys, values);
 	if (r == SQLITE_OK)
-		r = prepare(q, keys + 1 + values);
+		r = prepare_insert(q, keys + 1 + values);
 	if (r != SQLITE_OK) {
 		err_set(err, ENOMEM, "cannot open SQLite's database: %s", sqlite3_errstr(r));
 		query_close(q);
@@ -74,7 +77,7 @@ int query_answer_open(unsigned keys, unsigned values, struct query **out, struct
 }
 
 /* SQLite has no unsigned numbers: a larger one is its digits. */
-static int bind(sqlite3_stmt *s, int i, const struct query_cell *c)
+static int bind_cell(sqlite3_stmt *s, int i, const struct query_cell *c)
 {
 	char digits[32];
 
@@ -86,12 +89,13 @@ static int bind(sqlite3_stmt *s, int i, const struct query_cell *c)
 	return sqlite3_bind_text(s, i, digits, -1, SQLITE_TRANSIENT);
 }
 
+/* A failure is kept, and told when the answer is asked. */
 void query_answer_add(struct query *q, const struct query_cell *cells, unsigned n)
 {
 	int r = SQLITE_OK;
 
 	for (unsigned i = 0; i < n && r == SQLITE_OK; i++)
-		r = bind(q->insert, (int)i + 1, &cells[i]);
+		r = bind_cell(q->insert, (int)i + 1, &cells[i]);
 	if (r == SQLITE_OK)
 		r = sqlite3_step(q->insert);
 	if (r != SQLITE_DONE && !q->err.code)

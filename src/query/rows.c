@@ -62,6 +62,7 @@ static int prepare_last(struct query_rows *r, struct err *err)
 	return 0;
 }
 
+/* *out only if 0 is returned. Statements before the last one have run by then. */
 int query_rows_open(struct query *q, const char *sql, struct query_rows **out, struct err *err)
 {
 	struct query_rows *r = mem_zalloc(sizeof(*r));
@@ -92,6 +93,7 @@ int query_rows_next(struct query_rows *r, struct err *err)
 	return step == SQLITE_DONE ? 0 : query_fail(r->q, r->sql, r->at, err);
 }
 
+/* 0: the text has no statement (SQLite takes NULL). */
 unsigned query_rows_columns(const struct query_rows *r)
 {
 	return (unsigned)sqlite3_column_count(r->statement);
@@ -103,6 +105,7 @@ const char *query_rows_name(const struct query_rows *r, unsigned column)
 					      : NULL;
 }
 
+/* Of the row that the last query_rows_next() gave, as all below. */
 enum query_type query_rows_type(const struct query_rows *r, unsigned column)
 {
 	switch (sqlite3_column_type(r->statement, (int)column)) {
@@ -127,6 +130,7 @@ double query_rows_real(const struct query_rows *r, unsigned column)
 	return sqlite3_column_double(r->statement, (int)column);
 }
 
+/* Valid until the next row, or another question of the same column. */
 const char *query_rows_text(const struct query_rows *r, unsigned column)
 {
 	return (const char *)sqlite3_column_text(r->statement, (int)column);

@@ -34,6 +34,7 @@ struct thread_counters {
 
 /* --- which events ------------------------------------------------------------------------- */
 
+/* NULL: the trace does not have it. */
 static const struct trace_event *find_event(const struct trace_info *info, const char *system,
 					    const char *name)
 {
@@ -44,6 +45,7 @@ static const struct trace_event *find_event(const struct trace_info *info, const
 	return NULL;
 }
 
+/* 0: the trace has counters. */
 int thread_counters_check(const struct trace_info *info, struct err *err)
 {
 	if (trace_info_is_merged(info))
@@ -65,6 +67,7 @@ static uint16_t offset_of(const struct event_format *f, const char *name, uint16
 	return field && field->size == size ? field->offset : 0;
 }
 
+/* Where the fields are is asked of the trace's own formats: they are its kernel's. */
 static void find_events(struct thread_counters *c, const struct trace_info *info)
 {
 	const struct trace_event *s = find_event(info, "sched", "sched_switch"),
@@ -96,6 +99,7 @@ static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
 
 /* --- threads ------------------------------------------------------------------------------ */
 
+/* Sorted by number; valid until another thread is added. */
 static struct counted_thread *thread_of(struct thread_counters *c, uint32_t tid)
 {
 	size_t n = vec_bisect(&c->threads, t, t->tid < tid);
@@ -109,6 +113,8 @@ static struct counted_thread *thread_of(struct thread_counters *c, uint32_t tid)
 	return &c->threads.at[n];
 }
 
+/* Adds the time that the thread was off, from `left` on. Sums go on from the period before, so
+ * that a range needs two look-ups. */
 static void add_period(struct counted_thread *t, uint64_t to)
 {
 	const struct off_processor last =
@@ -133,6 +139,7 @@ static void take_switch(struct thread_counters *c, struct counted_thread *t, con
 	}
 }
 
+/* Faults are in the order of time, whatever the file says. */
 static void take_fault(struct counted_thread *t, uint64_t tsc)
 {
 	uint64_t last = t->faults.n ? t->faults.at[t->faults.n - 1] : 0;
@@ -155,6 +162,7 @@ static void take_event(struct thread_counters *c, const struct trace_info *info,
 		take_fault(t, e->tsc);
 }
 
+/* *out: only if 0 is returned. A thread that was off at the end was so to the last event. */
 int thread_counters_make(struct source *source, struct thread_counters **out, struct err *err)
 {
 	struct thread_counters *c = mem_zalloc(sizeof(*c));
@@ -209,6 +217,7 @@ static struct thread_count before(const struct counted_thread *t, uint64_t tsc)
 	return count;
 }
 
+/* from..to in ticks. A thread without a switch in the trace had its processor all the time. */
 struct thread_count thread_counters_between(const struct thread_counters *c, uint32_t tid,
 					    uint64_t from, uint64_t to)
 {

@@ -41,6 +41,7 @@ enum wakeup_role wakeup_role_of(uint32_t nr)
 	return nr < SYSCALL_NUMBERS ? known[nr] : ROLE_OTHER;
 }
 
+/* Private futexes and descriptors belong to a process. */
 static uint32_t pid_of(const struct wakeup *w, uint32_t thread)
 {
 	return w->info->threads.at[thread].pid;
@@ -73,6 +74,7 @@ static void wait_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 				WAY_JOIN);
 }
 
+/* Operations that wait, that wake, and one that does both. Others (FUTEX_FD) do neither. */
 static void begin_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	bool private = c->args[1] & FUTEX_PRIVATE_FLAG;
@@ -137,6 +139,7 @@ static void begin_read(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 	wake_object(w, thread, c, KEY_SPACE, object);
 }
 
+/* What is written is read by whoever waits for data; room comes from readers. */
 static void begin_write(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	uint32_t object = wakeup_files_ends(w->files, pid_of(w, thread), c->args[0]).writes;
@@ -145,6 +148,7 @@ static void begin_write(struct wakeup *w, uint32_t thread, struct wakeup_call *c
 	wake_object(w, thread, c, KEY_DATA, object);
 }
 
+/* The set is an object of its own, which those in it wake. */
 static void begin_epoll(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wait_object(w, thread, c, KEY_DATA,
@@ -172,6 +176,7 @@ void wakeup_call_poll(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 
 /* --- threads and processes ------------------------------------------------------------------- */
 
+/* To a process: any of its threads may take it. */
 static void begin_kill(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wakeup_signal(w, c, 0, (uint32_t)c->args[0]);
@@ -187,6 +192,7 @@ static void begin_tgkill(struct wakeup *w, uint32_t thread, struct wakeup_call *
 	wakeup_signal(w, c, (uint32_t)c->args[1], 0);
 }
 
+/* Of one thread: whoever joins it is woken. */
 static void begin_exit(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wakeup_wake_by(w, c, (struct wakeup_key){
@@ -204,6 +210,7 @@ static void begin_wait_child(struct wakeup *w, uint32_t thread, struct wakeup_ca
 	wakeup_wait_for(w, c, (struct wakeup_key){ KEY_CHILD_END, 0, 0 }, WAY_CHILD);
 }
 
+/* Roles without a function wake nobody, and wait for a time only. */
 void wakeup_call_begin(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	static void (*const begins[ROLES_N])(struct wakeup *, uint32_t, struct wakeup_call *) = {
@@ -218,6 +225,7 @@ void wakeup_call_begin(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 		begins[c->role](w, thread, c);
 }
 
+/* left: how many waits the wake can have ended: FUTEX_WAKE returns it, other calls do not tell. */
 void wakeup_call_end(struct wakeup_call *c, int64_t result, uint64_t tsc)
 {
 	struct wakeup_wake *k = c->wake;

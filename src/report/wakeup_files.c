@@ -96,6 +96,7 @@ static struct process_ends *process_of(struct wakeup_files *f, uint32_t pid)
 	return p ? p : add_process(f, pid, 0);
 }
 
+/* Both ends 0: the descriptor is no object's, or not known. */
 struct wakeup_ends wakeup_files_ends(struct wakeup_files *f, uint32_t pid, uint64_t fd)
 {
 	const struct process_ends *p = process_of(f, pid);
@@ -104,6 +105,7 @@ struct wakeup_ends wakeup_files_ends(struct wakeup_files *f, uint32_t pid, uint6
 	return p && fd < p->fds.n ? p->fds.at[fd] : (struct wakeup_ends){ 0 };
 }
 
+/* What is none of interest needs no place behind the last descriptor that is known. */
 static void set_ends(struct wakeup_files *f, uint32_t pid, uint64_t fd, struct wakeup_ends ends)
 {
 	struct process_ends *p = process_of(f, pid);
@@ -126,11 +128,13 @@ static uint32_t add_object(struct wakeup_files *f, enum wakeup_way way)
 	return (uint32_t)f->objects.n;
 }
 
+/* An object that is not known counts as a pipe's. */
 enum wakeup_way wakeup_files_way(const struct wakeup_files *f, uint32_t object)
 {
 	return object && object <= f->objects.n ? f->objects.at[object - 1].way : WAY_PIPE;
 }
 
+/* How many epoll sets wait for the object too; *sets is valid until one is added. */
 unsigned wakeup_files_sets(const struct wakeup_files *f, uint32_t object, const uint32_t **sets)
 {
 	if (!object || object > f->objects.n)
@@ -139,6 +143,7 @@ unsigned wakeup_files_sets(const struct wakeup_files *f, uint32_t object, const 
 	return f->objects.at[object - 1].n;
 }
 
+/* closes: both are closed by an exec. */
 void wakeup_files_pair(struct wakeup_files *f, uint32_t pid, const int32_t fds[2], bool socket,
 		       bool closes)
 {
@@ -156,6 +161,7 @@ static struct file_object *object_of(struct wakeup_files *f, uint32_t object)
 	return object && object <= f->objects.n ? &f->objects.at[object - 1] : NULL;
 }
 
+/* Beyond WAKEUP_SETS a wake by one more set is not seen. */
 static void join_set(struct wakeup_files *f, uint32_t object, uint32_t set)
 {
 	struct file_object *o = object_of(f, object);
@@ -167,6 +173,7 @@ static void join_set(struct wakeup_files *f, uint32_t object, uint32_t set)
 		o->sets[o->n++] = set;
 }
 
+/* EPOLL_CTL_DEL. That another descriptor of the object may stay in the set is not followed. */
 static void leave_set(struct wakeup_files *f, uint32_t object, uint32_t set)
 {
 	struct file_object *o = object_of(f, object);
@@ -241,6 +248,7 @@ static void close_at_exec(struct wakeup_files *f, uint32_t pid)
 			p->fds.at[i] = (struct wakeup_ends){ 0 };
 }
 
+/* What happens when a call begins: an exec closes before it is known whether it succeeds. */
 void wakeup_files_enter(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c)
 {
 	const struct file_call *call = file_call_of(c->nr);
@@ -254,6 +262,7 @@ void wakeup_files_enter(struct wakeup_files *f, uint32_t pid, const struct wakeu
 		p->forking++;
 }
 
+/* epoll_ctl(): also EPOLL_CTL_MOD, which changes nothing here. */
 static void change_set(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c)
 {
 	const struct wakeup_ends set = wakeup_files_ends(f, pid, c->args[0]),
@@ -262,6 +271,7 @@ static void change_set(struct wakeup_files *f, uint32_t pid, const struct wakeup
 	(c->args[1] == EPOLL_CTL_DEL ? leave_set : join_set)(f, of.reads, set.reads);
 }
 
+/* The copy has a flag of its own; dup2() onto itself changes nothing. */
 static void copy_ends(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c,
 		      int64_t result, bool closes)
 {

@@ -40,6 +40,7 @@ bool sym_chain_load(struct sym_chain *c)
 	return true;
 }
 
+/* A constant: no base, and nothing is loaded. */
 static bool is_number(const struct sym_chain *c)
 {
 	return c->base == SYM_CHAIN_NUMBER && !c->loads;
@@ -47,6 +48,7 @@ static bool is_number(const struct sym_chain *c)
 
 /* --- the machine ---------------------------------------------------------------------------- */
 
+/* The stack's depth is the expression's to choose, and bounded. */
 static void location_push(struct location_machine *m, struct sym_chain c)
 {
 	if (m->n == DEEP)
@@ -55,6 +57,7 @@ static void location_push(struct location_machine *m, struct sym_chain c)
 		m->at[m->n++] = c;
 }
 
+/* An empty stack is a malformed expression; the chain is then zeros. */
 static struct sym_chain location_pop(struct location_machine *m)
 {
 	if (!m->n) {
@@ -69,6 +72,7 @@ static void push_number(struct location_machine *m, uint64_t v)
 	location_push(m, (struct sym_chain){ .offsets = { (int64_t)v } });
 }
 
+/* A chain that begins with a register, or an address, and an offset. */
 static void push_based(struct location_machine *m, enum sym_chain_base base, uint64_t reg,
 		       uint64_t offset)
 {
@@ -99,6 +103,7 @@ static void add_uconst(struct location_machine *m, uint64_t by)
 	location_push(m, c);
 }
 
+/* What stands at the address on top takes its place. */
 static void load_top(struct location_machine *m)
 {
 	struct sym_chain c = location_pop(m);
@@ -128,6 +133,7 @@ static void add_two(struct location_machine *m, bool subtract)
 	location_push(m, a);
 }
 
+/* depth 0 is the top. */
 static void push_copy(struct location_machine *m, unsigned depth)
 {
 	if (depth >= m->n)
@@ -181,6 +187,7 @@ static void stack_op(struct location_machine *m, const Dwarf_Op *op)
 	}
 }
 
+/* Operations that put something on the stack; the rest are stack_op()'s. */
 static void run_op(struct location_machine *m, const Dwarf_Op *op)
 {
 	switch (op->atom) {

@@ -9,6 +9,7 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
+/* struct follow_readers.function, in the names of whoever opened the output. */
 static const struct follow_function *function_of(void *context, uint32_t n)
 {
 	struct follow_output *o = context;
@@ -16,6 +17,7 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 	return o->print.function(o->print.context, n);
 }
 
+/* Without --json objects are printed as they end. */
 static void print_object(void *context, const struct follow_object *object)
 {
 	struct follow_output *o = context;
@@ -23,6 +25,7 @@ static void print_object(void *context, const struct follow_object *object)
 	follow_print_object(&o->print, object);
 }
 
+/* With --json each line is printed as it comes. */
 static void print_line(void *context, const struct follow_object *object,
 		       const struct follow_line *l)
 {
@@ -31,6 +34,7 @@ static void print_line(void *context, const struct follow_object *object,
 	follow_print_json_line(&o->print, object, l);
 }
 
+/* of: copied; what it points to outlives *o. */
 void follow_output_open(struct follow_output *o, struct invocation *inv,
 			const struct follow_output_of *of)
 {
@@ -49,6 +53,7 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 		follow_print_json_head(&o->print);
 }
 
+/* A follow_sink. output: a struct follow_output. */
 void follow_output_event(void *output, const struct follow_event *e)
 {
 	struct follow_output *o = output;
@@ -56,6 +61,7 @@ void follow_output_event(void *output, const struct follow_event *e)
 	follow_objects_event(o->objects, e);
 }
 
+/* All objects that are left are printed. */
 void follow_output_end(struct follow_output *o)
 {
 	follow_objects_end(o->objects);
@@ -71,6 +77,7 @@ void follow_output_say_totals(const struct follow_output *o)
 	    summary_grouped(t.returns, returns));
 }
 
+/* *before is what separates it from the text so far; 0 is not told. */
 void follow_output_say_count(uint64_t n, const char *what, const char **before)
 {
 	char text[32];
@@ -81,6 +88,7 @@ void follow_output_say_count(uint64_t n, const char *what, const char **before)
 	*before = ", ";
 }
 
+/* Also where nothing was opened. Returns the status, or that of the output's failure. */
 int follow_output_close(struct follow_output *o, int status)
 {
 	if (o->objects)
@@ -89,6 +97,7 @@ int follow_output_close(struct follow_output *o, int status)
 	return screen_close(&o->screen, status);
 }
 
+/* --by identity, which is the usual one, or field. 0, or -EINVAL and *err. */
 int follow_output_by(const struct invocation *inv, bool *identity, struct err *err)
 {
 	*identity = !inv->by || !strcmp(inv->by, "identity");
@@ -97,6 +106,7 @@ int follow_output_by(const struct invocation *inv, bool *identity, struct err *e
 	return err_set(err, EINVAL, "--by: there are identity and field, not %s", inv->by);
 }
 
+/* Refuses lists with conditions on arguments. */
 int follow_output_lists(const struct invocation *inv, struct err *err)
 {
 	if (!function_list_has_conditions(&inv->settings.filter) &&

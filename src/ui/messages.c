@@ -225,6 +225,7 @@ static void print_unseen(struct out *o, const char *prefix, uint32_t count)
 		prefix, count);
 }
 
+/* Calls whose condition is about a value that they never returned. */
 static void print_unreturned(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(o,
@@ -233,6 +234,7 @@ static void print_unreturned(struct out *o, const char *prefix, uint32_t count)
 		   prefix, count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
+/* Calls that could not be held back until their condition was known. */
 static void print_too_long(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(o,
@@ -355,6 +357,8 @@ static void print_rotated(struct out *o, const char *prefix, const struct trace_
 	out_char(o, '\n');
 }
 
+/* number: how long the call lasted, in us; 0: a signal has asked. count 1: the call had
+ * returned. */
 static void print_snapshot(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	out_printf(o, "%swritten %s ", prefix, note->number ? "because" : "on");
@@ -366,6 +370,7 @@ static void print_snapshot(struct out *o, const char *prefix, const struct trace
 	out_char(o, '\n');
 }
 
+/* The name is a number of records. */
 static void print_overwritten(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	out_str(o, prefix);

@@ -23,11 +23,13 @@
 
 static volatile sig_atomic_t signalled;
 
+/* A handler: the loop looks. */
 static void note_signal(int sig)
 {
 	signalled = sig;
 }
 
+/* From here on the signals of --snapshot-on ask for a file, and do nothing else. */
 void recorder_begin(struct recorder *r, const struct invocation *inv, const char *file)
 {
 	const struct sigaction act = { .sa_handler = note_signal, .sa_flags = SA_RESTART };

@@ -18,6 +18,8 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 static volatile sig_atomic_t interrupts;
 
+/* A handler. The first interrupt is the program's, too, which may end by it; the second one ends
+ * brace. */
 static void count_interrupt(int sig)
 {
 	interrupts++;
@@ -92,6 +94,7 @@ int waiting_program_start(struct waiting_program *w, char *const *argv, struct e
 	return -err->code;
 }
 
+/* 0: the program runs. Else the exit status that a shell would give, and it is said. */
 int waiting_program_release(struct waiting_program *w, const char *name)
 {
 	int error = 0;
@@ -111,6 +114,7 @@ int waiting_program_release(struct waiting_program *w, const char *name)
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* While the program runs one interrupt is its to react to. */
 bool waiting_program_is_over(struct waiting_program *w)
 {
 	if (w->pid && waitpid(w->pid, &w->wait_status, WNOHANG) == w->pid) {
@@ -120,6 +124,7 @@ bool waiting_program_is_over(struct waiting_program *w)
 	return interrupts > (w->pid ? 1 : 0);
 }
 
+/* A program that still waits ends, because its pipe does. */
 void waiting_program_drop(struct waiting_program *w)
 {
 	if (!w->pid || w->go < 0)

@@ -25,7 +25,7 @@ static void put_word(struct out *out, const char *text)
 }
 
 /* The writes as a shell's lines, to be typed in the tree's directory. */
-static void explain(const struct config_writes *w, struct out *out)
+static void explain_writes(const struct config_writes *w, struct out *out)
 {
 	const char *made = "";
 
@@ -43,6 +43,7 @@ static void explain(const struct config_writes *w, struct out *out)
 	}
 }
 
+/* --json, --explain or --list. */
 static int print_config(const struct invocation *inv, const struct config_use *u)
 {
 	struct screen o;
@@ -51,13 +52,14 @@ static int print_config(const struct invocation *inv, const struct config_use *u
 	if (inv->json)
 		bootconfig_json(&u->file, &o.text);
 	else if (inv->explain)
-		explain(&u->writes, &o.text);
+		explain_writes(&u->writes, &o.text);
 	else
 		bootconfig_list(&u->file, &o.text);
 	return screen_close(&o, 0);
 }
 
-static int save(const struct invocation *inv)
+/* --save: a session's settings as a configuration. */
+static int save_settings(const struct invocation *inv)
 {
 	struct screen o;
 	struct err err;
@@ -69,7 +71,7 @@ static int save(const struct invocation *inv)
 }
 
 /* A configuration that cannot be read is not attached. */
-static int attach(struct invocation *inv)
+static int attach_config(struct invocation *inv)
 {
 	const char *program = inv->operands[0];
 	struct err err;
@@ -84,13 +86,15 @@ static int attach(struct invocation *inv)
 	return 0;
 }
 
-static int detach(const struct invocation *inv)
+/* --detach: the program is as it was before a configuration was attached to it. */
+static int detach_config(const struct invocation *inv)
 {
 	struct err err;
 
 	return attached_write(inv->operands[0], NULL, 0, &err) ? say_error(&err) : 0;
 }
 
+/* --profiles: that there are none is no failure. */
 static int list_profiles(const struct invocation *inv)
 {
 	struct screen o;
@@ -101,7 +105,8 @@ static int list_profiles(const struct invocation *inv)
 	return screen_close(&o, 0);
 }
 
-static int check(const struct invocation *inv)
+/* Without an option: what it stands for, in a sentence. Faults have been told by the reading. */
+static int check_config(const struct invocation *inv)
 {
 	const struct config_use *u = inv->config_use;
 
@@ -110,6 +115,7 @@ static int check(const struct invocation *inv)
 	return 0;
 }
 
+/* Of options that each say what to do there is one at most. */
 int cmd_config(struct invocation *inv)
 {
 	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +
@@ -126,7 +132,7 @@ int cmd_config(struct invocation *inv)
 	if (inv->profiles)
 		return list_profiles(inv);
 	if (inv->config_save)
-		return save(inv);
+		return save_settings(inv);
 	if (!inv->n_operands) {
 		say(inv->attach_config || inv->detach_config
 			    ? "brace: which program? `brace config --attach FILE PROGRAM`, --detach PROGRAM\n"
@@ -134,13 +140,13 @@ int cmd_config(struct invocation *inv)
 		return EXIT_BRACE;
 	}
 	if (inv->attach_config)
-		return attach(inv);
+		return attach_config(inv);
 	if (inv->detach_config)
-		return detach(inv);
+		return detach_config(inv);
 	inv->config = inv->operands[0];
 	if (config_option_read(inv, &err))
 		return say_error(&err);
 	if (inv->config_apply)
 		return session_set(inv, &err) ? say_error(&err) : 0;
-	return asked ? print_config(inv, inv->config_use) : check(inv);
+	return asked ? print_config(inv, inv->config_use) : check_config(inv);
 }

@@ -205,7 +205,7 @@ static bool is_renewed(const struct tui *t, const struct view_event *e)
 	return t->live.path && (e->key == 'R' || e->key == VIEW_NONE) && !t->browse.prompt.label;
 }
 
-static void run(struct tui *t, const struct invocation *inv)
+static void run_screens(struct tui *t, const struct invocation *inv)
 {
 	struct view_event e;
 
@@ -288,7 +288,7 @@ int cmd_tui(struct invocation *inv)
 	if (terminal_open(inv, STDIN_FILENO, STDOUT_FILENO, &t.terminal, &err)) {
 		status = say_error(&err);
 	} else {
-		run(&t, inv);
+		run_screens(&t, inv);
 		terminal_close(t.terminal);
 		trace_file_warn_of_losses(t.browse.info);
 	}
