@@ -1,148 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow side of recording, in the traced thread: its first record, the end of a sub-buffer, a
  * new CPU, a forked child. Signals are blocked, so a handler never sees a step half done; death may
- * come at any instruction. The protocol and its orderings are in shared/memory.h, and are proven by
- * shared/memory.pml, whose steps are the functions here. A record that finds no room is counted as
- * lost. Once in some eight thousand records, so clarity comes before speed. */
+ * come at any instruction. The protocol and its orderings are in shared/memory.h. Where a record
+ * finds room is sub_buffer.c's, where it finds none, discard.c's: it is counted as lost. */
 #include <asm/unistd.h>
-#include <linux/futex.h>
-#include <linux/mman.h>
-#include <linux/prctl.h>
 
 #include "agent/agent.h"
 #include "agent/buffer.h"
+#include "agent/discard.h"
 #include "agent/event.h"
 #include "agent/lend.h"
 #include "agent/lock_points.h"
-#include "agent/message.h"
 #include "agent/needs.h"
 #include "agent/no_tls.h"
 #include "agent/nonlocal.h"
 #include "agent/signals.h"
 #include "agent/site.h"
+#include "agent/sub_buffer.h"
 #include "agent/sys.h"
+#include "agent/thread.h"
 #include "agent/user.h"
 #include "shared/points.h"
 
-struct own_thread agent_own[MEMORY_THREADS_MAX];
-
-/* Block mode: the interval at which a waiting thread looks whether the tracer lives. */
-#define WAIT_NS 50000000
-#define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; the heart beats every 0.1 s */
-/* Sub-buffers a thread must have filled before it gets the next one's pages at once. */
-#define BUSY 2
 /* Address: a position reserved in a block that is lent is below it, and no memory. */
 #define LOWEST_BUFFER 65536
-/* The number of waits after which a thread that holds no sub-buffer gives up: 1 s. In each of them
- * the tracer has ended a pass. */
-#define VAIN_MAX 20
-/* The limit for a thread that has given up before: the second pass began after the wait did. */
-#define VAIN_AGAIN 2
 
-/* Returns the thread's slot, NULL if none was free. agent_thread_slot() also checks that it is in
- * the present memory. */
-static struct memory_thread *block_slot(struct agent_tls *t)
-{
-	return (struct memory_thread *)t->thread;
-}
-
-/* A byte loop by the processor: the compiler would call memset or use vector registers. */
-static void zero_sub_buffer(void *at, uint64_t bytes)
-{
-	inside_fill(at, 0, bytes);
-}
-
-/* A seccomp filter that forbids the call may kill the process, so it is not tried. */
-static long futex(uint32_t *word, int op, uint32_t value, const void *timeout)
-{
-	return agent.forbidden & NEED_FUTEX ? -1 : sys4(__NR_futex, word, op, value, timeout);
-}
-
-/* --- threads ------------------------------------------------------------------------ */
-
-/* Reads the word that the fast path compares with agent_tls.key. False: there is none. Another
- * thread may take agent.key away meanwhile (no_tls.c). */
-static bool read_key(uint32_t *key)
-{
-	int64_t at = __atomic_load_n(&agent.key, __ATOMIC_RELAXED);
-
-	if (at)
-		*key = inside_thread_word(at);
-	return at;
-}
-
-/* Returns that word; 0 if there is none. */
-static uint32_t key_now(void)
-{
-	uint32_t key = 0;
-
-	read_key(&key);
-	return key;
-}
-
-/* Returns the CPU from rseq's word, if the key is that one, else from the kernel; 0 where a filter
- * forbids to ask. */
-static uint32_t current_cpu(void)
-{
-	uint32_t cpu = 0;
-
-	if (!(agent.flags & AGENT_KEY_IS_TID) && read_key(&cpu))
-		return cpu;
-	if (!(agent.forbidden & NEED_CPU))
-		sys3(__NR_getcpu, &cpu, 0, 0);
-	return cpu;
-}
-
-/* The window of threads that have no slot; counted a window at a time, and never read. */
-static uint64_t threadless[MEMORY_DISCARD_WORDS];
-
-/* Takes a slot for the thread and describes the thread there. Without a free one its records are
- * counted as lost. */
-static void thread_start(struct agent_tls *t)
-{
-	struct memory_header *m = agent.memory;
-	struct memory_thread *slot;
-	uint32_t i;
-
-	POINT(thread_counted);
-	lock_rows_forget(t);
-	t->known |= TLS_THREAD;
-	t->buffer = MEMORY_NONE;
-	t->pos = t->end = 0;
-	t->thread = 0;
-	if (agent.forbidden & NEED_THREADS)
-		return;
-	i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
-	if (i >= agent.layout.threads_max) {
-		__atomic_fetch_sub(&m->threads_used, 1, __ATOMIC_RELAXED);
-		return;
-	}
-	slot = &agent.threads[i];
-	agent_own[i] = (struct own_thread){ (uint64_t)t, (uint32_t)sys0(__NR_getpid),
-					    (uint32_t)sys0(__NR_gettid) };
-	slot->pid = agent_own[i].pid;
-	slot->tid = agent_own[i].tid;
-	slot->block = (uint64_t)t;
-	slot->image = agent.image_id;
-	slot->tsc = agent_tsc();
-	slot->oldest = slot->newest = MEMORY_NONE;
-	sys2(__NR_prctl, PR_GET_NAME, slot->comm);
-	slot->cpu = current_cpu();
-	POINT(thread_described);
-	/* The fields above are there first: pairs with the acquire in next_slot() of
-	 * session/thread_names.c. */
-	__atomic_store_n(&slot->ready, 1, __ATOMIC_RELEASE);
-	POINT(thread_ready);
-	t->thread = (uint64_t)slot;
-}
-
-/* The next record finds no room, and begins the thread anew. */
-static void forget_sub_buffer(struct agent_tls *t)
-{
-	lock_rows_forget(t);
-	t->pos = t->end = 0;
-	t->known &= ~TLS_THREAD;
-}
+/* --- a child of a fork ------------------------------------------------------------- */
 
 /* In a child, another thread may get here before the one that forked, whose block is still its
  * parent's: that thread must not go on in the parent's sub-buffers when the fork guards open. So
@@ -160,7 +43,7 @@ static void forget_parents(const struct agent_tls *own)
 		    t != own &&
 		    probe_read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
 		    there.thread == (uint64_t)&agent.threads[i])
-			forget_sub_buffer(t);
+			thread_forget_buffer(t);
 	}
 }
 
@@ -171,7 +54,7 @@ void buffer_after_fork(struct agent_tls *t)
 	uint32_t nobody = 0;
 
 	POINT(fork_noticed);
-	forget_sub_buffer(t);
+	thread_forget_buffer(t);
 	/* Pairs with the acquire of agent_fork_guard[0] below: mappings_rearm() opens the fork
 	 * guard last. */
 	if (__atomic_compare_exchange_n(&agent_fork_guard[1], &nobody, 1, false, __ATOMIC_ACQ_REL,
@@ -200,414 +83,10 @@ void buffer_forked(void)
 	signals_restore(signals);
 }
 
-/* --- counting what is thrown away ------------------------------------------------------ */
-
-/* Counts the records in words[0..n), all of them reserved. An empty slot is a record too: a signal
- * interrupted its writer. */
-static uint64_t count_records(const uint64_t *words, uint64_t n, uint64_t *holes)
-{
-	const struct memory_settings *s = &agent.settings;
-	uint64_t count = 0, empty = 0, i = 0;
-
-	while (i < n) {
-		const uint64_t word = words[i];
-
-		if (record_is_short(word)) {
-			count++;
-			i++;
-			continue;
-		}
-		if (!word) {
-			empty++;
-			i += memory_unwritten_words(s->tracer, s->values, words + i, n - i);
-			continue;
-		}
-		count += (uint64_t)record_counts(word);
-		i += 1 + record_payload(word);
-	}
-	*holes = empty;
-	return count + empty;
-}
-
-static uint64_t *words_of(uint32_t i)
-{
-	return (uint64_t *)(agent.buffers + (uint64_t)i * MEMORY_BUFFER_BYTES);
-}
-
-/* --- taking and giving up sub-buffers ------------------------------------------------ */
-
-/* Takes a sub-buffer off the stack of free ones; MEMORY_NONE: it is empty. */
-static uint32_t pop_free(struct memory_header *m)
-{
-	/* Pairs with the release in shared_memory_give_back(): `next` below is the one that was set
-	 * before the push. */
-	uint64_t head = __atomic_load_n(&m->free_head, __ATOMIC_ACQUIRE);
-
-	for (;;) {
-		uint32_t i = (uint32_t)head;
-		uint64_t next;
-
-		/* Not only MEMORY_NONE: any index that another process has spoiled ends the
-		 * search. */
-		if (i >= agent.layout.buffers_max)
-			return MEMORY_NONE;
-		next = ((head >> 32) + 1) << 32 |
-		       __atomic_load_n(&agent.descs[i].next, __ATOMIC_RELAXED);
-		POINT(free_before_pop);
-		/* Pairs with the release in shared_memory_give_back(), as the load above. The tag
-		 * makes the exchange fail if the same head was popped and pushed meanwhile. */
-		if (__atomic_compare_exchange_n(&m->free_head, &head, next, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-			POINT(free_popped);
-			return i;
-		}
-	}
-}
-
-/* Takes a sub-buffer that was never used: its pages are zero. */
-static uint32_t take_unused(struct memory_header *m)
-{
-	uint32_t i = __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED);
-
-	while (i < agent.layout.buffers_max)
-		if (__atomic_compare_exchange_n(&m->buffers_used, &i, i + 1, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			POINT(unused_taken);
-			return i;
-		}
-	return MEMORY_NONE;
-}
-
-/* Throws away the records of the oldest sub-buffer. True if it may be used again: an empty slot in
- * it belongs to a context that a signal interrupted, and that may still store there. */
-static bool throw_away(struct memory_thread *slot, struct memory_desc *d, const uint64_t *words)
-{
-	uint32_t used = __atomic_load_n(&d->used, __ATOMIC_RELAXED),
-		 seq = __atomic_load_n(&d->seq, __ATOMIC_RELAXED);
-	uint64_t holes,
-		records = count_records(
-			words, (used < MEMORY_BUFFER_BYTES ? used : MEMORY_BUFFER_BYTES) / 8,
-			&holes);
-
-	slot->overwritten[(seq + 1) & 1] = slot->overwritten[seq & 1] + d->lost + records;
-	POINT(own_counted);
-	/* Pairs with is_overwritten() and count_overwritten() of collect/drain.c: the count is
-	 * there before its index. */
-	__atomic_store_n(&slot->first_seq, seq + 1, __ATOMIC_RELEASE);
-	POINT(own_thrown_away);
-	/* Before the descriptor is written anew: a thread that dies there leaves no old fields
-	 * under a new number. Pairs with the acquire in read_claim(). */
-	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELEASE);
-	__atomic_fetch_sub(&slot->held, 1, __ATOMIC_RELAXED);
-	return !holes;
-}
-
-/* True for an index of a sub-buffer; MEMORY_NONE is none. */
-static bool is_buffer(uint32_t i)
-{
-	return i < agent.layout.buffers_max;
-}
-
-/* The bound: a thread holds at most its quota, so a longer ring was spoiled. */
-static uint32_t take_own_oldest(struct memory_thread *slot)
-{
-	for (uint32_t n = 0; n < agent.layout.quota; n++) {
-		uint32_t i = __atomic_load_n(&slot->oldest, __ATOMIC_RELAXED);
-		struct memory_desc *d;
-
-		if (!is_buffer(i))
-			return MEMORY_NONE;
-		d = &agent.descs[i];
-		slot->oldest = d->next;
-		POINT(own_unlinked);
-		if (throw_away(slot, d, words_of(i)))
-			return i;
-	}
-	return MEMORY_NONE;
-}
-
-/* The last quarter is for threads that have next to nothing: in overwrite mode threads never give
- * back what they hold. */
-static bool may_take_unused(const struct memory_header *m, const struct memory_thread *slot)
-{
-	return agent.layout.mode != MEMORY_OVERWRITE ||
-	       __atomic_load_n(&slot->held, __ATOMIC_RELAXED) < 2 ||
-	       __atomic_load_n(&m->buffers_used, __ATOMIC_RELAXED) <
-		       agent.layout.buffers_max / 4 * 3;
-}
-
-/* Takes a sub-buffer without waiting: a free one, else an unused one, else (overwrite mode) the
- * thread's own oldest. */
-static uint32_t try_take(struct memory_thread *slot)
-{
-	struct memory_header *m = agent.memory;
-	uint32_t i = MEMORY_NONE;
-
-	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < agent.layout.quota) {
-		i = pop_free(m);
-		if (i == MEMORY_NONE && may_take_unused(m, slot))
-			i = take_unused(m);
-	}
-	if (i == MEMORY_NONE && agent.layout.mode == MEMORY_OVERWRITE)
-		i = take_own_oldest(slot);
-	return i;
-}
-
-/* A thread's wait for room, as far as nothing was given back meanwhile. */
-struct wait {
-	uint64_t beat;   /* the last heartbeat seen */
-	uint32_t passes; /* the tracer's, when last looked at */
-	uint32_t missed; /* times in a row without a heartbeat */
-	uint32_t vain;   /* times with a pass of the tracer's that found nothing to give back */
-};
-
-/* Called after WAIT_NS in which nothing was given back. is_abandoned() takes the decision back when
- * the heart beats again. */
-static bool has_no_tracer(struct wait *w)
-{
-	uint64_t beat = __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED);
-
-	w->missed = beat == w->beat ? w->missed + 1 : 0;
-	w->beat = beat;
-	if (w->missed < WAITS_MAX)
-		return false;
-	/* In this order: is_abandoned() reads them in the other one. */
-	__atomic_store_n(&agent.last_beat, 1 + beat, __ATOMIC_RELAXED);
-	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
-	message_process(MESSAGE_GIVEN_UP);
-	return true;
-}
-
-/* True while the tracer counts as dead. A heart that beats again ends that, if its silence was the
- * reason. */
-static bool is_abandoned(void)
-{
-	uint64_t last;
-
-	if (!__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE))
-		return false;
-	last = __atomic_load_n(&agent.last_beat, __ATOMIC_RELAXED);
-	if (!last || 1 + __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED) == last)
-		return true;
-	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&agent.abandoned, false, __ATOMIC_RELEASE);
-	return false;
-}
-
-/* A thread that holds nothing waits for what others hold, and those may be waiting for it, for
- * ever. Only the tracer's passes show that: a slow tracer may have much to give back. */
-static bool waits_in_vain(const struct memory_thread *slot, struct wait *w, uint32_t passes)
-{
-	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED))
-		w->vain = 0;
-	else if (passes != w->passes)
-		w->vain++;
-	w->passes = passes;
-	if (w->vain < (slot->window ? VAIN_AGAIN : VAIN_MAX))
-		return false;
-	if (!slot->window)
-		message_process(MESSAGE_VAIN);
-	return true;
-}
-
-/* Begins a wait, also after something was given back: then nothing is in vain yet. */
-static struct wait wait_begin(const struct memory_header *m)
-{
-	return (struct wait){ .beat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED),
-			      .passes = __atomic_load_n(&m->passes, __ATOMIC_RELAXED) };
-}
-
-/* Block mode: waits until the tracer gives a sub-buffer back. Gives up if the tracer is gone. */
-static uint32_t wait_and_take(struct memory_thread *slot)
-{
-	struct memory_header *m = agent.memory;
-	const struct { int64_t s, ns; } timeout = { 0, WAIT_NS };
-	struct wait w = wait_begin(m);
-	uint32_t i, passes;
-
-	/* Before the loop looks at free_futex: pairs with shared_memory_wake_writers(), which gives
-	 * back before it reads free_waiters. */
-	__atomic_fetch_add(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
-	POINT(wait_begins);
-	for (;;) {
-		/* Read before try_take(): a sub-buffer that comes in between changes it, and
-		 * FUTEX_WAIT returns at once. */
-		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
-
-		i = try_take(slot);
-		if (i != MEMORY_NONE || memory_is_stopped(m) || agent.forbidden & NEED_FUTEX)
-			break;
-		futex(&m->free_futex, FUTEX_WAIT, seen, &timeout);
-		/* Pair with shared_memory_passed() and shared_memory_wake_writers(). `passes`
-		 * before free_futex: what these passes gave back shows there. */
-		passes = __atomic_load_n(&m->passes, __ATOMIC_SEQ_CST);
-		if (__atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST) != seen)
-			w = wait_begin(m); /* something was given back, to whomever */
-		else if (has_no_tracer(&w) || waits_in_vain(slot, &w, passes))
-			break;
-	}
-	POINT(wait_ends);
-	__atomic_fetch_sub(&m->free_waiters, 1, __ATOMIC_SEQ_CST);
-	return i;
-}
-
-/* A wake costs microseconds, so it waits until there is some work. The tracer finds the rest by its
- * own clock. */
-static void tell_tracer(struct memory_header *m, const struct memory_thread *slot)
-{
-	if (__atomic_load_n(&slot->held, __ATOMIC_RELAXED) < agent.layout.wake_at)
-		return;
-	/* Raise, then read: pairs with say_waiting() of collect/memories.c, which sets
-	 * tracer_waits before memories_wait() sleeps on the value it saw. One of the two sees the
-	 * other. */
-	__atomic_fetch_add(&m->full_futex, 1, __ATOMIC_SEQ_CST);
-	POINT(tracer_told);
-	if (__atomic_load_n(&m->tracer_waits, __ATOMIC_SEQ_CST))
-		futex(&m->full_futex, FUTEX_WAKE, 1, 0);
-}
-
-/* Overwrite mode: makes the closed sub-buffer the youngest of the thread's ring. */
-static void append_own(struct memory_thread *slot, uint32_t i)
-{
-	uint32_t newest = __atomic_load_n(&slot->newest, __ATOMIC_RELAXED);
-
-	agent.descs[i].next = MEMORY_NONE;
-	if (slot->oldest == MEMORY_NONE || !is_buffer(newest))
-		slot->oldest = i;
-	else
-		agent.descs[newest].next = i;
-	slot->newest = i;
-}
-
-/* Hands the thread's sub-buffer to the tracer, or, in overwrite mode, to the thread's ring. */
-static void close_buffer(struct agent_tls *t)
-{
-	struct memory_thread *slot = block_slot(t);
-	struct memory_desc *d = &agent.descs[t->buffer];
-	uint64_t begin = (uint64_t)words_of(t->buffer);
-
-	POINT(close_begins);
-	/* A record of several words, or one reserved after the end, may have moved pos beyond the
-	 * sub-buffer. */
-	d->used = t->pos - begin < MEMORY_BUFFER_BYTES ? (uint32_t)(t->pos - begin)
-						       : MEMORY_BUFFER_BYTES;
-	if (agent.layout.mode == MEMORY_OVERWRITE)
-		append_own(slot, t->buffer);
-	POINT(close_linked);
-	/* Pairs with the acquire in collect_claims() and read_claim() of collect/drain.c. */
-	__atomic_store_n(&d->state, MEMORY_FULL, __ATOMIC_RELEASE);
-	POINT(close_full);
-	t->buffer = MEMORY_NONE;
-	if (agent.layout.mode != MEMORY_OVERWRITE)
-		tell_tracer(agent.memory, slot);
-}
-
-/* One call instead of sixteen page faults. Threads that record little take only the pages they
- * need. */
-static void have_pages(const struct memory_thread *slot, const uint64_t *at)
-{
-	if (slot->seq >= BUSY && !(agent.forbidden & NEED_PAGES))
-		sys3(__NR_madvise, at, MEMORY_BUFFER_BYTES, MADV_POPULATE_WRITE);
-}
-
-/* Makes sub-buffer i the thread's: zeroes it, describes it, says FILLING. The order is that of
- * shared/memory.pml. */
-static void open_buffer(struct agent_tls *t, uint32_t i)
-{
-	struct memory_thread *slot = block_slot(t);
-	struct memory_desc *d = &agent.descs[i];
-	uint64_t *at = words_of(i);
-
-	POINT(open_begins);
-	if (d->dirty)
-		zero_sub_buffer(at, MEMORY_BUFFER_BYTES);
-	else
-		have_pages(slot, at);
-	POINT(open_zeroed);
-	d->dirty = 1;
-	d->thread = (uint32_t)(slot - agent.threads);
-	d->seq = slot->seq++;
-	d->used = 0;
-	/* 0: the tracer has not begun to read it. */
-	d->begins = 0;
-	d->tsc = agent_tsc();
-	d->cpu = slot->cpu;
-	d->lost = slot->lost - __atomic_load_n(&slot->lost_reported, __ATOMIC_RELAXED);
-	d->lost_upto = slot->lost;
-	slot->window = 0;
-	__atomic_fetch_add(&slot->held, 1, __ATOMIC_RELAXED);
-	POINT(open_described);
-	/* Pairs with the acquire in read_claim(): the fields above hold. */
-	__atomic_store_n(&d->state, MEMORY_FILLING, __ATOMIC_RELEASE);
-	POINT(open_filling);
-	/* After FILLING: if the thread dies in between, the tracer makes up for it (note_told() in
-	 * collect/drain.c). */
-	__atomic_store_n(&slot->lost_reported, d->lost_upto, __ATOMIC_RELAXED);
-	t->buffer = i;
-	POINT(open_told);
-	t->end = (uint64_t)at + MEMORY_BUFFER_USABLE;
-	t->pos = (uint64_t)at;
-}
-
-/* --- the discard window: the window for records that find no room --- */
-
-/* Counts the records of the window as lost, if the thread is in the discard window. */
-static void count_discarded(struct agent_tls *t)
-{
-	struct memory_thread *slot = block_slot(t);
-	uint64_t holes;
-
-	if (slot && slot->discarding) {
-		uint64_t n = (t->pos - (uint64_t)slot->discard) / 8;
-
-		slot->lost += count_records(
-			slot->discard, n < MEMORY_DISCARD_WORDS ? n : MEMORY_DISCARD_WORDS, &holes);
-		POINT(discard_counted);
-		slot->discarding = 0;
-	} else if (!slot && t->end) {
-		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_DISCARD_MOST,
-				   __ATOMIC_RELAXED);
-	}
-}
-
-_Static_assert(MEMORY_DISCARD_FIRST > RECORD_PAYLOAD_MAX,
-	       "there is room for any record in a window of any size");
-
-/* Doubled each time up to the whole room: threads that stay without room go the slow path less
- * often. */
-static uint32_t next_window(uint32_t window)
-{
-	if (window < MEMORY_DISCARD_FIRST)
-		return MEMORY_DISCARD_FIRST;
-	return window < MEMORY_DISCARD_MOST / 2 ? 2 * window : MEMORY_DISCARD_MOST;
-}
-
-/* Sends the thread's records to the discard window: the window in its slot, or the one that all
- * threads without a slot share. */
-static void enter_void(struct agent_tls *t)
-{
-	struct memory_thread *slot = block_slot(t);
-	uint64_t *at = slot ? slot->discard : threadless;
-	uint32_t window = MEMORY_DISCARD_MOST;
-
-	if (slot) {
-		zero_sub_buffer(slot->discard, sizeof(slot->discard));
-		POINT(void_zeroed);
-		window = next_window(__atomic_load_n(&slot->window, __ATOMIC_RELAXED));
-		slot->window = window;
-		slot->discard_from = slot->lost;
-		slot->discarding = !memory_is_stopped(agent.memory);
-	}
-	POINT(void_entered);
-	t->end = (uint64_t)(at + window);
-	t->pos = (uint64_t)at;
-}
-
 /* Goes on in another sub-buffer, or in the discard window. */
 static void next_buffer(struct agent_tls *t)
 {
-	struct memory_header *m = agent.memory;
-	struct memory_thread *slot = block_slot(t);
+	struct memory_thread *slot = thread_slot(t);
 	uint32_t i = MEMORY_NONE;
 
 	/* A hole keeps the sub-buffer this thread's, which goes on with a row in it. */
@@ -615,17 +94,14 @@ static void next_buffer(struct agent_tls *t)
 		t->pos += 8;
 	lock_rows_forget(t);
 	if (t->buffer != MEMORY_NONE)
-		close_buffer(t);
-	count_discarded(t);
-	if (slot && !memory_is_stopped(m) && !is_abandoned()) {
-		i = try_take(slot);
-		if (i == MEMORY_NONE && agent.layout.mode == MEMORY_BLOCK)
-			i = wait_and_take(slot);
-	}
+		sub_buffer_close(t);
+	discard_end(t);
+	if (slot)
+		i = sub_buffer_take(slot);
 	if (i == MEMORY_NONE)
-		enter_void(t);
+		discard_begin(t);
 	else
-		open_buffer(t, i);
+		sub_buffer_open(t, i);
 }
 
 /* --- writing ------------------------------------------------------------------------- */
@@ -655,8 +131,8 @@ void buffer_put(struct agent_tls *t, const uint64_t *payload, unsigned n, uint64
 /* Records that the thread runs on another CPU than before. */
 static void note_cpu(struct agent_tls *t)
 {
-	struct memory_thread *slot = block_slot(t);
-	uint64_t cpu = current_cpu();
+	struct memory_thread *slot = thread_slot(t);
+	uint64_t cpu = thread_cpu();
 
 	if (!slot || cpu == slot->cpu)
 		return;
@@ -670,7 +146,7 @@ static bool is_anothers(const struct agent_tls *t)
 {
 	const struct own_thread *own = agent_own_thread(t);
 
-	return agent.flags & AGENT_KEY_IS_TID && t->key != key_now() &&
+	return agent.flags & AGENT_KEY_IS_TID && t->key != thread_key() &&
 	       (!own || own->tid != (uint32_t)sys0(__NR_gettid));
 }
 
@@ -679,10 +155,10 @@ static bool is_anothers(const struct agent_tls *t)
 static void move_to_user(struct agent_tls *t)
 {
 	if (t->known & TLS_THREAD && t->buffer != MEMORY_NONE)
-		close_buffer(t);
+		sub_buffer_close(t);
 	if (t->known & TLS_THREAD)
-		count_discarded(t);
-	forget_sub_buffer(t);
+		discard_end(t);
+	thread_forget_buffer(t);
 	user_move();
 }
 
@@ -693,12 +169,12 @@ static uint64_t count_left_behind(struct agent_tls *t)
 	uint64_t holes, n;
 	const uint64_t *at = t->buffer != MEMORY_NONE
 				     ? (const uint64_t *)(t->end - MEMORY_BUFFER_USABLE)
-				     : block_slot(t)->discard;
+				     : thread_slot(t)->discard;
 
 	n = ((t->pos < t->end ? t->pos : t->end) - (uint64_t)at) / 8;
 	for (n = n < MEMORY_BUFFER_WORDS ? n : 0; n && !*at; n--)
 		at++; /* written before the move: the new pages are zero */
-	return count_records(at, n, &holes);
+	return discard_count_records(at, n, &holes);
 }
 
 /* True if the block still refers to a memory that the process has left (user.c). */
@@ -716,15 +192,15 @@ static bool have_slot(struct agent_tls *t)
 
 	if (was_left_behind(t)) {
 		lost = t->end ? count_left_behind(t) : 0;
-		forget_sub_buffer(t);
+		thread_forget_buffer(t);
 	}
-	if ((!(t->known & TLS_THREAD) || t->pos >= t->end || t->key != key_now()) &&
+	if ((!(t->known & TLS_THREAD) || t->pos >= t->end || t->key != thread_key()) &&
 	    user_has_changed())
 		move_to_user(t);
 	if (t->known & TLS_THREAD)
 		return false;
 	thread_start(t);
-	__atomic_fetch_add(t->thread ? &block_slot(t)->lost : &agent.memory->lost_threadless, lost,
+	__atomic_fetch_add(t->thread ? &thread_slot(t)->lost : &agent.memory->lost_threadless, lost,
 			   __ATOMIC_RELAXED);
 	return true;
 }
@@ -757,14 +233,14 @@ bool buffer_prepare(struct agent_tls *t)
 		t->known &= ~TLS_KNOWN_MASK;
 	}
 	first = have_slot(t);
-	t->key = key_now();
+	t->key = thread_key();
 	note_cpu(t);
 	return first;
 }
 
 static void count_lost(struct agent_tls *t, unsigned n)
 {
-	__atomic_fetch_add(agent_thread_slot(t) ? &block_slot(t)->lost
+	__atomic_fetch_add(agent_thread_slot(t) ? &thread_slot(t)->lost
 						: &agent.memory->lost_threadless,
 			   n, __ATOMIC_RELAXED);
 }
@@ -820,7 +296,7 @@ static uint64_t offset_in_pool(uint64_t at)
 static bool place_reserved_record(struct agent_tls *t, const uint64_t *words, unsigned n,
 				  uint64_t at)
 {
-	struct memory_thread *slot = block_slot(t);
+	struct memory_thread *slot = thread_slot(t);
 	uint64_t offset = offset_in_pool(at), i = offset / MEMORY_BUFFER_BYTES;
 
 	if (i < agent.layout.buffers_max && i != t->buffer) {
@@ -848,8 +324,8 @@ static bool is_done_with(struct agent_tls *t, const uint64_t *words, unsigned n,
 	if (!agent_fork_guard[0])
 		return false; /* a child: it has reserved nothing */
 	if (is_too_early(t, at)) {
-		__atomic_fetch_add(&agent.memory->lost_threadless, count_records(words, n, &holes),
-				   __ATOMIC_RELAXED);
+		__atomic_fetch_add(&agent.memory->lost_threadless,
+				   discard_count_records(words, n, &holes), __ATOMIC_RELAXED);
 		return true;
 	}
 	return agent_thread_slot(t) && at != UNRESERVED && place_reserved_record(t, words, n, at);
@@ -966,7 +442,7 @@ write_words(struct agent_tls *t, const uint64_t *words, unsigned n, uint64_t sp,
 
 	/* A new CPU must be recorded first, and a child must not write into its parent's
 	 * sub-buffer. */
-	if (t->key != key_now() || !agent_fork_guard[0]) {
+	if (t->key != thread_key() || !agent_fork_guard[0]) {
 		record_words(words, n, UNRESERVED, sp);
 		return;
 	}

@@ -212,7 +212,8 @@ static bool read_claim(const struct drain *d, uint32_t i, struct claim *out)
 	const volatile struct memory_desc *desc = &d->memory->descs[i];
 
 	out->i = i;
-	/* Pairs with the releases in open_buffer() and close_buffer() of agent/buffer.c. */
+	/* Pairs with the releases in sub_buffer_open() and sub_buffer_close() of
+	 * agent/sub_buffer.c. */
 	out->state = __atomic_load_n(&desc->state, __ATOMIC_ACQUIRE);
 	if (out->state == MEMORY_FREE)
 		return false;
@@ -248,7 +249,7 @@ static uint64_t count_overwritten(struct drain *d, uint32_t slot)
 	if (d->memory->layout.mode != MEMORY_OVERWRITE || d->told[slot])
 		return 0;
 	d->told[slot] = true;
-	/* Pairs with the release in throw_away(), here and in agent/buffer.c: the count of that
+	/* Pairs with the release in throw_away(), here and in agent/sub_buffer.c: the count of that
 	 * parity is whole. */
 	return believed_loss(d,
 			     t->overwritten[__atomic_load_n(&t->first_seq, __ATOMIC_ACQUIRE) & 1]);
@@ -258,7 +259,7 @@ static uint64_t count_overwritten(struct drain *d, uint32_t slot)
  * overwritten. */
 static bool is_overwritten(const struct drain *d, const struct claim *c)
 {
-	/* Pairs with the release in throw_away() of agent/buffer.c. */
+	/* Pairs with the release in throw_away() of agent/sub_buffer.c. */
 	uint32_t first = __atomic_load_n(&d->memory->threads[c->slot].first_seq, __ATOMIC_ACQUIRE);
 
 	return d->memory->layout.mode == MEMORY_OVERWRITE && (int32_t)(c->desc.seq - first) < 0;
@@ -440,7 +441,8 @@ static void collect_claims(struct drain *d, bool partial)
 
 	d->order.n = 0;
 	for (uint32_t i = 0; i < used; i++) {
-		/* Pairs with the releases in open_buffer() and close_buffer() of agent/buffer.c. */
+		/* Pairs with the releases in sub_buffer_open() and sub_buffer_close() of
+		 * agent/sub_buffer.c. */
 		uint32_t state = __atomic_load_n(&d->memory->descs[i].state, __ATOMIC_ACQUIRE);
 		struct claim c;
 
@@ -552,7 +554,7 @@ static void collect_dead(struct drain *d)
 }
 
 /* Does what its thread would have done, had it lived to need the room (throw_away() of
- * agent/buffer.c). */
+ * agent/sub_buffer.c). */
 static void throw_away(struct drain *d, struct claim *c)
 {
 	struct memory_thread *t = &d->memory->threads[c->slot];

@@ -226,14 +226,14 @@ void memories_wake(struct memories *m)
 void memories_read_wakeups(struct memories *m)
 {
 	for (uint32_t i = 0, n = memories_n(m); i < n; i++)
-		/* Pairs with tell_tracer() of agent/buffer.c and shared_memory_wake(). */
+		/* Pairs with tell_tracer() of agent/sub_buffer.c and shared_memory_wake(). */
 		m->wakeups[i] = __atomic_load_n(&m->at[i].header->full_futex, __ATOMIC_SEQ_CST);
 }
 
 static void say_waiting(struct memories *m, uint32_t n, uint32_t waits)
 {
 	for (uint32_t i = 0; i < n; i++)
-		/* Pairs with tell_tracer() of agent/buffer.c: either it sees tracer_waits and
+		/* Pairs with tell_tracer() of agent/sub_buffer.c: either it sees tracer_waits and
 		 * wakes, or the futex has changed since memories_read_wakeups() and the wait
 		 * ends at once. */
 		__atomic_store_n(&m->at[i].header->tracer_waits, waits, __ATOMIC_SEQ_CST);

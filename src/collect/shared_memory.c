@@ -189,7 +189,7 @@ static uint32_t at_most(uint32_t n, uint32_t max)
 
 uint32_t shared_memory_used(const struct shared_memory *m)
 {
-	/* Pairs with nothing: take_unused() of agent/buffer.c raises it relaxed. It is only a
+	/* Pairs with nothing: take_unused() of agent/sub_buffer.c raises it relaxed. It is only a
 	 * bound; each descriptor's state tells whether its fields are there. */
 	return at_most(__atomic_load_n(&m->header->buffers_used, __ATOMIC_ACQUIRE),
 		       m->layout.buffers_max);
@@ -197,7 +197,7 @@ uint32_t shared_memory_used(const struct shared_memory *m)
 
 uint32_t shared_memory_threads(const struct shared_memory *m)
 {
-	/* Pairs with nothing: thread_start() of agent/buffer.c raises it relaxed. It is only a
+	/* Pairs with nothing: thread_start() of agent/thread.c raises it relaxed. It is only a
 	 * bound; each slot's `ready` tells whether its fields are there. */
 	return at_most(__atomic_load_n(&m->header->threads_used, __ATOMIC_ACQUIRE),
 		       m->layout.threads_max);
@@ -250,7 +250,7 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 		/* A thread whose pop will fail may still read `next`. */
 		__atomic_store_n(&d->next, (uint32_t)head, __ATOMIC_RELAXED);
 		next = ((head >> 32) + 1) << 32 | i;
-	/* Pairs with the acquire in pop_free() of agent/buffer.c. */
+	/* Pairs with the acquire in pop_free() of agent/sub_buffer.c. */
 	} while (!__atomic_compare_exchange_n(&m->header->free_head, &head, next, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	POINT(buffer_given_back);
@@ -263,14 +263,14 @@ void shared_memory_heartbeat(struct shared_memory *m)
 
 void shared_memory_passed(struct shared_memory *m)
 {
-	/* Pairs with the load of `passes` in wait_and_take() of agent/buffer.c. */
+	/* Pairs with the load of `passes` in wait_and_take() of agent/sub_buffer.c. */
 	__atomic_fetch_add(&m->header->passes, 1, __ATOMIC_RELEASE);
 }
 
 void shared_memory_wake_writers(struct shared_memory *m)
 {
-	/* Pairs with wait_and_take() of agent/buffer.c: either we see the waiter here, or it sees
-	 * what was given back. */
+	/* Pairs with wait_and_take() of agent/sub_buffer.c: either we see the waiter here, or it
+	 * sees what was given back. */
 	if (!__atomic_load_n(&m->header->free_waiters, __ATOMIC_SEQ_CST))
 		return;
 	POINT(writers_to_wake);
@@ -287,8 +287,8 @@ void shared_memory_wake(struct shared_memory *m)
 
 void shared_memory_stop(struct shared_memory *m)
 {
-	/* Pairs with wait_and_take() of agent/buffer.c: a writer sees `stopped`, or its wait ends
-	 * by the changed futex. */
+	/* Pairs with wait_and_take() of agent/sub_buffer.c: a writer sees `stopped`, or its wait
+	 * ends by the changed futex. */
 	__atomic_store_n(&m->header->stopped, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&m->header->free_futex, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, &m->header->free_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);

@@ -167,7 +167,7 @@ static uint32_t next_slot(struct session *s)
 		while (n->slot < shared_memory_threads(m)) {
 			const struct memory_thread *t = &m->threads[n->slot++];
 
-			/* Pairs with the release in thread_start() of agent/buffer.c. */
+			/* Pairs with the release in thread_start() of agent/thread.c. */
 			if (__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) == 1 &&
 			    t->image < s->info->images.n)
 				return m->first_slot + n->slot - 1;

@@ -19,13 +19,13 @@
  * * A record's payload, then its header: store_record() and store_halves() of agent/buffer.c
  *   release the header, scan_words() of collect/drain.c acquires it [fill, BUG_HEADER]. A header
  *   of 0 is a slot not written yet. Trampolines store plainly: x86 keeps the order of stores.
- * * Records and desc.used, then state FULL: close_buffer() releases it; collect_claims() and
- *   read_claim() acquire it [close_buffer, BUG_USED]. reap_dead() releases it for a thread that
+ * * Records and desc.used, then state FULL: sub_buffer_close() releases it; collect_claims() and
+ *   read_claim() acquire it [sub_buffer_close, BUG_USED]. reap_dead() releases it for a thread that
  *   died [close_for_writer].
- * * The other fields of a descriptor, then state FILLING: open_buffer() releases it, read_claim()
- *   acquires it [open_buffer, BUG_LATE]. thread.lost_reported follows the state: a thread that
- *   dies between both has told in the descriptor, and the tracer makes up for it [tell_losses,
- *   BUG_REPORTED, BUG_TOLD].
+ * * The other fields of a descriptor, then state FILLING: sub_buffer_open() releases it,
+ *   read_claim() acquires it [sub_buffer_open, BUG_LATE]. thread.lost_reported follows
+ *   the state: a thread that dies between both has told in the descriptor, and the tracer makes up
+ *   for it [tell_losses, BUG_REPORTED, BUG_TOLD].
  * * thread.overwritten[], then first_seq, whose lowest bit chooses the element: both throw_away()
  *   release it; is_overwritten() and count_overwritten() acquire it [throw_away_own,
  *   BUG_FIRST_SEQ]. Then state FREE, before the descriptor is written anew [BUG_OLD_FIELDS].

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The session memory's protocol (shared/memory.h), for spin: every order in which threads, the signal handlers
  * that interrupt them at any instruction, the tracer, and the death of either side can take their steps. Beside
- * each step stands the function of agent/buffer.c (and of the trampolines), collect/drain.c, collect/shared_memory.c
+ * each step stands the function of agent/buffer.c, sub_buffer.c, discard.c (and of the trampolines), collect/drain.c, collect/shared_memory.c
  * or session/recover.c that it is. docs/buffers.md says what is covered; tests/run/spin.sh runs it.
  *
  * Layout and settings are constants: each side has copies of its own. Call sites and stubs are no part of it: what they
@@ -135,7 +135,7 @@ inline store(where, what)
 	word[where] = what;
 }
 
-/* --- agent/buffer.c: taking a sub-buffer ------------------------------------------------------------------- */
+/* --- agent/sub_buffer.c: taking a sub-buffer ------------------------------------------------------------------- */
 
 inline own(j)
 {
@@ -279,9 +279,9 @@ inline wait_and_take()
 	STEP waiters-- }
 }
 
-/* --- agent/buffer.c: from one sub-buffer to the next --------------------------------------------------------- */
+/* --- agent/sub_buffer.c: from one sub-buffer to the next --------------------------------------------------------- */
 
-inline close_buffer()
+inline sub_buffer_close()
 {
 	STEP
 		k = buffer[t];
@@ -314,7 +314,7 @@ inline close_buffer()
 	STEP buffer[t] = NONE }
 }
 
-inline count_discarded()
+inline discard_end()
 {
 	STEP
 		n = pos[t] - VOID(t);
@@ -326,7 +326,7 @@ inline count_discarded()
 	STEP discarding[t] = 0 }
 }
 
-inline enter_void()
+inline discard_begin()
 {
 	STEP
 		k = 0;
@@ -341,7 +341,7 @@ inline enter_void()
 	STEP end[t] = VOID(t) + WINDOW; pos[t] = VOID(t) }
 }
 
-inline open_buffer()
+inline sub_buffer_open()
 {
 	STEP
 #ifndef BUG_ZERO
@@ -373,11 +373,11 @@ inline open_buffer()
 inline next_buffer()
 {
 	if
-	:: buffer[t] != NONE -> close_buffer()
+	:: buffer[t] != NONE -> sub_buffer_close()
 	:: else
 	fi;
 	if
-	:: discarding[t] -> count_discarded()
+	:: discarding[t] -> discard_end()
 	:: else
 	fi;
 	i = NONE;
@@ -391,8 +391,8 @@ inline next_buffer()
 	:: else
 	fi;
 	if
-	:: i == NONE -> enter_void()
-	:: else -> open_buffer()
+	:: i == NONE -> discard_begin()
+	:: else -> sub_buffer_open()
 	fi
 }
 
