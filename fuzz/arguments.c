@@ -50,20 +50,48 @@ static size_t whole_words(const uint64_t *words, size_t n)
 	return i;
 }
 
+/* argument_visit: reads all that it is told. */
+static void read_told(void *context, const struct argument_told *a)
+{
+	uint64_t *sum = context;
+
+	for (uint32_t i = 0; i < a->name_bytes; i++)
+		*sum += (uint8_t)a->name[i];
+	for (uint32_t i = 0; i < a->bytes; i++)
+		*sum += (uint8_t)a->text[i];
+	*sum += a->number;
+}
+
+/* A value of each sort: of a return with a string, that string. */
+static void print_returned(const struct trace_info *info, const struct event *e, uint64_t *sum)
+{
+	struct call_value v = { .number = e->tsc, .flags = CALL_VALUE };
+	char *text = NULL;
+
+	if (e->kind == EVENT_EXIT && e->flags & EVENT_TEXT)
+		v = (struct call_value){ e->value, (const char *)e->payload, (uint32_t)e->count,
+					 CALL_VALUE | CALL_TEXT };
+	else if (e->kind == EVENT_EXIT && e->flags & EVENT_FLOAT)
+		v = (struct call_value){ .number = e->value, .flags = CALL_VALUE | CALL_FLOAT };
+	arguments_value(info, 0, 0, v, &text);
+	check_text(text);
+	arguments_returned(info, 0, 0, v, "returned", read_told, sum);
+}
+
 static void print_records(const struct trace_info *info, const uint64_t *words, size_t n)
 {
 	struct call_arguments *arguments = NULL;
 	struct unpack u = { .at = words, .end = words + n, .arguments = &arguments };
 	struct event e;
-	char *text;
+	uint64_t sum = 0;
 
 	while (unpack_next(&u, &e)) {
-		if (e.flags & EVENT_ARGUMENTS && e.kind != EVENT_TRACE)
+		if (e.flags & EVENT_ARGUMENTS && e.kind != EVENT_TRACE) {
 			check_text(arguments_text(info, &e));
-		text = NULL;
-		if (e.kind == EVENT_ENTRY)
-			arguments_value(info, 0, e.fn, e.tsc, &text);
-		check_text(text);
+			arguments_each(info, &e, read_told, &sum);
+		}
+		if (e.kind == EVENT_ENTRY || e.kind == EVENT_EXIT)
+			print_returned(info, &e, &sum);
 	}
 	free(arguments);
 }

@@ -38,7 +38,7 @@ struct live {
 
 static bool has_payload(const struct event *e)
 {
-	return e->kind == EVENT_TRACE || e->flags & EVENT_ARGUMENTS;
+	return event_payload_words(e);
 }
 
 /* Where the thread's arguments wait for their call, from one pass to the next. */
@@ -53,7 +53,7 @@ static struct call_arguments **arguments_of_thread(struct live *l, uint32_t thre
 static void keep_payload(payload_words *to, struct event *e, const uint64_t *from)
 {
 	e->begin = to->n;
-	for (uint64_t i = 0; i < e->count / 8; i++)
+	for (uint64_t i = 0; i < event_payload_words(e); i++)
 		*vec_add(to) = from[i];
 }
 

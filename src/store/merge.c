@@ -265,9 +265,9 @@ static void wake_tracks(struct store_merge *m)
 static void give_out(struct store_merge *m, struct event *out)
 {
 	*out = m->heap.at[0]->event;
-	if (out->kind != EVENT_TRACE && !(out->flags & EVENT_ARGUMENTS))
+	if (!event_payload_words(out))
 		return;
-	memcpy(m->payload, out->payload, out->count);
+	memcpy(m->payload, out->payload, 8 * event_payload_words(out));
 	out->payload = m->payload;
 }
 

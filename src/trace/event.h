@@ -80,6 +80,15 @@ struct event {
 	uint8_t flags;     /* one of the enums event_*_flags, by the kind */
 };
 
+/* Words that `payload` leads to; 0: the event has none. */
+static inline uint64_t event_payload_words(const struct event *e)
+{
+	if (e->kind == EVENT_TRACE || (e->kind != EVENT_EXIT && e->flags & EVENT_ARGUMENTS))
+		return e->count / 8;
+	/* A byte more than the string has. */
+	return e->kind == EVENT_EXIT && e->flags & EVENT_TEXT ? (e->count + 6) / 8 : 0;
+}
+
 /* A stream of events merged by time. Buffers of live sessions and trace files both provide one. */
 struct source;
 struct source_ops {

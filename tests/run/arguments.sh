@@ -83,6 +83,9 @@ answers() {
 if type -P g++ >/dev/null; then
 	g++ -g -std=c++17 -O2 -pthread -o "$T/answers2" "$HERE/../targets/answers.cc" 2>"$T/err" || not_ok "answers, g++" "$T/err"
 	answers "returned numbers and strings" "$T/answers2"
+	ACCOUNT=$T/account "$BRACE" graph -q -o "$T/graph" --mode block "${ANSWERS[@]/#/-l}" --args --retval -- "$T/answers2" 7 700 >/dev/null 2>"$T/err"
+	calls_of "$T/graph" | grep -v '^thrown(x=-[^=]*)$' | sed '$d' | diff "$T/account" - >"$T/differences"
+	result "the same live" $? "$T/differences"
 	answers "the same in state mode" "$T/answers2" --max-graph-depth 9
 	answers "the same of graph functions" "$T/answers2" "${ANSWERS[@]/#/-g}"
 	# four threads fill the buffers by themselves: each call has its own value
