@@ -108,7 +108,7 @@ static void send_object(struct outside *o, const struct message_source *s)
 	put_object(&out, s);
 	out_flush(&out);
 	out_free(&out);
-	fclose(to);
+	mem_stream_close(to, &text);
 	messenger_send(o, text, n);
 }
 

@@ -304,7 +304,7 @@ bool groups_read(const char *sql, size_t n, struct groups_wish *w, char **select
 	p.select = mem_stream(select, &bytes);
 	next(&p);
 	known = take(&p, "select") && read_items(&p) && read_rest(&p);
-	fclose(p.select);
+	mem_stream_close(p.select, select);
 	if (!known)
 		free(*select);
 	return known;
