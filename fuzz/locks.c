@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "model/lock_functions.h"
 #include "report/locks.h"
+#include "shared/record.h"
 
 #define THREADS 4u
 #define FUNCTIONS_MOST 32u

@@ -78,8 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		.shown = { { .bytes = 8, .mask = UINT64_MAX }, { .bytes = 0 } },
 	};
 	static const char *const ends[] = { "m+0x10", NULL };
-	const struct follow_program_wish typed = { .recording = { "s", &plan }, .ends = ends, .by_identity = true };
-	const struct follow_program_wish any = { .recording = { NULL, &plan }, .nth = FOLLOW_ARGUMENTS, .value = 7, .ends = ends };
+	const struct follow_program_wish typed = { .recording = { .type = "s", .plan = &plan }, .ends = ends, .by_identity = true };
+	const struct follow_program_wish any = { .recording = { .plan = &plan, .nth = FOLLOW_ARGUMENTS, .value = 7 },
+						  .ends = ends };
 	const uint8_t *end = memchr(bytes, '\n', n);
 	size_t text = end ? (size_t)(end - bytes) : n, rest = end ? n - text - 1 : 0;
 	char *prototype = mem_strndup((const char *)bytes, text);

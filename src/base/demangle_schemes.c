@@ -13,6 +13,23 @@
 
 #include "base/mem.h"
 
+/* --- memory ----------------------------------------------------------------------------- */
+
+/* libiberty's demanglers of Ada and D ask for memory here. Its own functions of these names end the
+ * process with their own words when there is none. */
+void *xmalloc(size_t n);
+void *xrealloc(void *old, size_t n);
+
+void *xmalloc(size_t n)
+{
+	return mem_zalloc(n);
+}
+
+void *xrealloc(void *old, size_t n)
+{
+	return mem_realloc(old, n ? n : 1, 1);
+}
+
 /* --- OCaml ------------------------------------------------------------------------------ */
 
 /* Two hexadecimal digits; -1: they are none. */

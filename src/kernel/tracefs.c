@@ -112,7 +112,7 @@ char *kernel_tracefs_error(const char *dir, size_t *column)
 /* Lockdown forbids tracefs to root, too: "none integrity [confidentiality]". */
 static bool is_locked_down(void)
 {
-	char *text = kernel_tracefs_read("/", LOCKDOWN_FILE + 1);
+	char *text = kernel_tracefs_read("/", &LOCKDOWN_FILE[1]);
 	bool is = text && strstr(text, "[confidentiality]");
 
 	free(text);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "event/format.h"
 #include "report/locks_internal.h"
+#include "shared/record.h"
 
 #define SPUN_NS 1000u
 #define ROWS_MOST (1u << 20)

@@ -55,7 +55,8 @@ enum event_call_flags {
 	EVENT_ARGUMENTS = 128,
 };
 
-#define EVENT_LOCK_ROW UINT32_MAX
+/* Behind the last index that an event can have (shared/record.h): arrays by index stay small. */
+#define EVENT_LOCK_ROW RECORD_TRACES
 
 struct call_step;
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "shared/record.h"
+
 #define SEARCH_MAX 4096 /* tracks that a search looks back over */
 /* bytes below a call's stack pointer within which a call made in its frame is looked for */
 #define NEAR 65536
@@ -536,6 +538,8 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 		emit(arg, &s);
 		return;
 	}
+	if (e->kind == EVENT_TRACE && e->fn == EVENT_LOCK_ROW)
+		return; /* sums, which nothing happened at */
 	if (e->kind == EVENT_TRACE) {
 		struct call_step s = calls_step(&l->now->calls, e, CALL_EVENT);
 

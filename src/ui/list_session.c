@@ -13,6 +13,7 @@
 #include "ui/event_writes.h"
 #include "model/function_list.h"
 #include "base/json.h"
+#include "base/string_set.h"
 #include "ui/list_events.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -21,7 +22,7 @@ struct session_listing {
 	const struct invocation *inv;
 	struct screen screen;
 	struct function_list globs;  /* of functions */
-	const char *system;          /* the preceding event's; NULL: none */
+	struct string_set systems;   /* that were printed; their names are in the file's text */
 	size_t n;                    /* lines printed */
 };
 
@@ -103,15 +104,15 @@ static int list_function(struct session_listing *l, char *line, struct err *err)
 
 /* --- events ------------------------------------------------------------------------- */
 
-/* Prints the system's name where another system begins. */
+/* Prints the system's name at its first event: those of a system need not stand together. */
 static int system_of(struct session_listing *l, char *line, struct err *err)
 {
 	char *name = line;
 
 	line[strcspn(line, ":")] = '\0';
-	if (l->system && !strcmp(l->system, name))
+	if (string_set_has(&l->systems, name))
 		return 0;
-	l->system = name;
+	string_set_add(&l->systems, name);
 	return list_plain(l, line, err);
 }
 
@@ -252,9 +253,9 @@ static int list_subject(struct session_listing *l, const struct subject *s, stru
 	for (char *line; !e && (line = strsep(&rest, "\n"));)
 		if (*line)
 			e = s->line(l, line, err);
+	string_set_free(&l->systems);
+	l->systems = (struct string_set){ 0 };
 	free(text);
-	/* A pointer into `text`. */
-	l->system = NULL;
 	if (!e && l->n == before && l->inv->n_operands)
 		e = err_set(err, ENOENT, "no %s%s matches %s", s->what,
 			    l->inv->list_filters || l->inv->list_triggers
