@@ -39,7 +39,7 @@ void agent_record(uint64_t word, uint64_t at, uint64_t sp);
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
 /* agent_record() for a stub's exit with a value, which the stub keeps in -16(sp). */
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp);
-/* The same for a floating-point number, which the exit code keeps in -40(sp). */
+/* agent_record_valued() for a floating-point number, which the exit code keeps in -40(sp). */
 void agent_record_float(uint64_t word, uint64_t at, uint64_t sp);
 /* The fast path of a one-word record in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);

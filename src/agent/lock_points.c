@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads do with locks, added up where they do it: a row for each lock and place, one for
- * each order of locks (shared/locks.h). lock.S calls this on the calling thread, before and after
- * the function. No lock is taken, and no system call made, but for a thread's first lock and for a
+/* Adds up the locking of each thread on that thread: a row for each lock and place, one for each
+ * order of locks (shared/locks.h). lock.S calls this on the calling thread, before and after the
+ * function. No lock is taken, and no system call made, but for a thread's first lock and for a
  * new row.
  *
- * A row lies in the thread's sub-buffer, where it outlives the thread; when the thread leaves the
- * sub-buffer, its sums begin anew in the next one. A handler that interrupts a change of a row
- * counts its own locks as lost records. If it fills the sub-buffer meanwhile, it leaves a hole
- * there, as an interrupted record would: the tracer does not give such a sub-buffer to anybody
- * before this thread has ended. What finds no room is counted as lost. */
+ * A row lies in the thread's sub-buffer, where it outlives the thread; when the thread leaves
+ * the sub-buffer, its sums begin anew in the next one. A handler that interrupts a change of a
+ * row counts its own locks as lost records. If it fills the sub-buffer meanwhile, it leaves a
+ * hole there, as an interrupted record would: the tracer does not give such a sub-buffer to
+ * anybody before this thread has ended. What finds no room is counted as lost. */
 #include "agent/lock_points.h"
 
 #include <asm/unistd.h>

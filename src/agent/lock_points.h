@@ -14,8 +14,8 @@ struct lock_held {
 	uint32_t kind, depth;     /* depth: how often the thread has taken it */
 };
 
-/* What the agent keeps of one thread, in memory of its own: it says where the sums are, and no
- * other process can write to it. */
+/* The agent's own memory of one thread: it says where the sums are, and no other process can write
+ * to it. */
 struct lock_table {
 	/* Stack address of a call that is at work in here, 0 = none. A handler that interrupts it
 	 * must not touch the rest, nor give the rows' sub-buffer away for good. */

@@ -46,7 +46,7 @@ static uint64_t copy_text(uint8_t *to, enum memory_returned returned, const uint
 		return 0;
 	while (n < read && (to[n] || returned != RETURNED_STRING))
 		n++;
-	/* What was read behind it is not the program's to tell. */
+	/* Bytes behind the string are not the caller's to see. */
 	for (uint64_t i = n; i < RETURNED_TEXT; i++)
 		((volatile uint8_t *)to)[i] = 0;
 	return n + 1;

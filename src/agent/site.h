@@ -10,7 +10,8 @@
 /* site.c. Returns the stub of a return address, made on first use; NULL: there is no room, or the
  * caller is code of no file. */
 uint8_t *site_stub(uint64_t ret);
-/* The same for a function that returns such a value; site_stub(): a word. */
+/* The stub of a return address behind a call that returns such a value; site_stub()'s is a
+ * word. */
 uint8_t *site_stub_of(uint64_t ret, enum memory_returned returned);
 /* The word of a stub whose call returns a string: the site, and above it enum memory_returned. */
 #define TEXT_KIND_SHIFT 24

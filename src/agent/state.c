@@ -258,7 +258,7 @@ bool state_is_inside(uint64_t sp)
 	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).calls;
 }
 
-/* What the call of a pushed function returns. */
+/* The kind of value that the call of a pushed function returns. */
 static enum memory_returned function_returned(const struct call_state *call)
 {
 	uint64_t returned = call->function >> FUNCTION_RETURNED_SHIFT;

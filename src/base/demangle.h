@@ -19,7 +19,7 @@ enum demangle_style demangle_chosen(void);
  * demangle, comes out as it is. Other styles: as demangle_full(), or the symbol. Returns the length
  * as snprintf does. */
 int demangle(const char *name, char *out, size_t n);
-/* The same in the style SHORT, whatever is chosen. */
+/* demangle() in the style SHORT, whatever is chosen. */
 int demangle_plain(const char *name, char *out, size_t n);
 /* demangle_plain() with parameters, as they tell overloads apart: "node::Start(int, char**)". */
 int demangle_whole(const char *name, char *out, size_t n);

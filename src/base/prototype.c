@@ -259,3 +259,14 @@ bool prototype_parse(const char *text, struct prototype *out)
 	while (takes_char(&at, ','));
 	return takes_char(&at, ')') && !*at;
 }
+
+double prototype_real(const struct prototype_value *v, uint64_t number)
+{
+	uint32_t half = (uint32_t)number;
+	double whole;
+	float single;
+
+	memcpy(&whole, &number, sizeof(whole));
+	memcpy(&single, &half, sizeof(single));
+	return v->size == sizeof(single) ? (double)single : whole;
+}

@@ -73,6 +73,9 @@ struct prototype {
  * not to be used. */
 bool prototype_parse(const char *text, struct prototype *out);
 
+/* The floating-point number in the lower bytes of a word: of four or eight bytes, by the value. */
+double prototype_real(const struct prototype_value *v, uint64_t number);
+
 /* One name of an enumeration: takes it from *at, which ends at `end`. False: there is none left. */
 struct prototype_name { const char *text; uint32_t bytes; int64_t number; };
 bool prototype_next_name(const char **at, const char *end, struct prototype_name *out);

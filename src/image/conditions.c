@@ -300,17 +300,6 @@ static bool reads_text(const struct filter_program *program)
 	return false;
 }
 
-static double double_of(const struct prototype_value *v, uint64_t number)
-{
-	uint32_t half = (uint32_t)number;
-	double whole;
-	float single;
-
-	memcpy(&whole, &number, sizeof(whole));
-	memcpy(&single, &half, sizeof(single));
-	return v->size == sizeof(single) ? (double)single : whole;
-}
-
 bool condition_holds(const struct filter_program *program, const char *prototype,
 		     const struct condition_value *v)
 {
@@ -322,10 +311,10 @@ bool condition_holds(const struct filter_program *program, const char *prototype
 	uint32_t bytes = v->bytes < RETURNED_TEXT_MOST ? v->bytes : RETURNED_TEXT_MOST;
 
 	/* It goes on in a function of another type, or its string could not be read. */
-	if (number != v->is_float || (number && isnan(double_of(&returns, value))))
+	if (number != v->is_float || (number && isnan(prototype_real(&returns, value))))
 		return false;
 	if (number)
-		value = (uint64_t)function_condition_order(double_of(&returns, value));
+		value = (uint64_t)function_condition_order(prototype_real(&returns, value));
 	if (reads_text(program)) {
 		if (!v->text)
 			return false;

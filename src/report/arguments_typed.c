@@ -76,17 +76,6 @@ static void tell_string(const struct telling *t, const struct prototype_value *v
 		tell_text(t, v, text, strnlen(text, length));
 }
 
-static double real_of(const struct prototype_value *v, uint64_t number)
-{
-	uint32_t half = (uint32_t)number;
-	double whole;
-	float single;
-
-	memcpy(&whole, &number, sizeof(whole));
-	memcpy(&single, &half, sizeof(single));
-	return v->size == sizeof(single) ? (double)single : whole;
-}
-
 /* The words of a value that arguments.c has words for. */
 static void tell_words(const struct telling *t, const struct prototype_value *v,
 		       struct argument_told *a, uint64_t number)
@@ -128,7 +117,7 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 	if (v->type == PROTOTYPE_BOOL)
 		a.number = (number & 0xff) != 0;
 	if (v->type == PROTOTYPE_FLOAT)
-		a.real = real_of(v, number);
+		a.real = prototype_real(v, number);
 	if (v->type == PROTOTYPE_ENUM || v->type == PROTOTYPE_FLOAT)
 		tell_words(t, v, &a, number);
 	else

@@ -497,7 +497,7 @@ value_exit_limit:
 value_exit_slow:
 value_exit_end:
 
-	/* The same with the lower half of xmm0, which is read and stays. */
+	/* value_exit with the lower half of xmm0 for rax; xmm0 is read and stays. */
 	EXIT_LABELS float_exit
 float_exit_begin:
 	EXIT_STAMP float_exit
