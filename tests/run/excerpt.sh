@@ -82,7 +82,9 @@ head -c -1 "$T/trace" >"$T/cut"
 for options in "--from 30%" "--from 70%" "--from 99.9%" "--from 45% --min-duration 20us" "--from 60% -O funcgraph-abstime"; do
 	eval "\"$BRACE\" replay $options \"$T/trace\"" >"$T/part"
 	eval "\"$BRACE\" replay $options \"$T/cut\"" >"$T/all" 2>/dev/null
-	grep -q 'open at --from$' "$T/part" && cmp "$T/part" "$T/all" >"$T/differs" 2>&1
+	# main() may have returned by 99.9% of the time: the process's end takes long on a busy machine.
+	{ [ "$options" = "--from 99.9%" ] || grep -q 'open at --from$' "$T/part"; } &&
+		[ -s "$T/part" ] && cmp "$T/part" "$T/all" >"$T/differs" 2>&1
 	result "replay $options of a whole file is that of one that has to be read from its beginning" $? "$T/differs"
 done
 cmp <("$BRACE" report --json --from 55% "$T/trace") <("$BRACE" report --json --from 55% "$T/cut" 2>/dev/null) >"$T/differs" 2>&1
