@@ -562,10 +562,12 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 	/* The host's item comes with the first packet: readers take a file without it for empty. */
 	if (!w->host_crc || last) {
 		write_host(w, info, out);
-		clock_item(w, &info->clock, out);
 		write_run(w, &info->run, out);
 		write_settings(w, info, out);
 	}
+	/* Its rate may be known only after the first packet: readers of a file that is being
+	 * recorded, and of one without an end, need it. */
+	clock_item(w, &info->clock, out);
 	/* An item comes after those that it refers to: readers refuse an index of something
 	 * unknown. */
 	new_images(w, info, out);

@@ -117,14 +117,90 @@ static char *enum_type(Dwarf_Die *type)
 	return more;
 }
 
-bool argument_is_by_reference(Dwarf_Die *type)
+static bool is_number(Dwarf_Die *die, unsigned name, Dwarf_Word wanted)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word number;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attr), &number) == 0 && number == wanted;
+}
+
+/* Whether the constructor's first parameter, behind `this`, is a reference to its class. */
+static bool takes_reference(Dwarf_Die *constructor, Dwarf_Die *class)
+{
+	Dwarf_Die p, type, of;
+
+	if (dwarf_child(constructor, &p) ||
+	    (dwarf_hasattr(&p, DW_AT_artificial) && dwarf_siblingof(&p, &p)))
+		return false;
+	if (dwarf_tag(&p) != DW_TAG_formal_parameter || !dwarf_type_plain(&p, &type))
+		return false;
+	return (dwarf_tag(&type) == DW_TAG_reference_type ||
+		dwarf_tag(&type) == DW_TAG_rvalue_reference_type) &&
+	       dwarf_type_plain(&type, &of) && dwarf_dieoffset(&of) == dwarf_dieoffset(class);
+}
+
+/* Whether the method is a destructor, or a constructor that copies or moves, which the compiler
+ * does not do by copying bytes. */
+static bool is_own_copying(Dwarf_Die *method, Dwarf_Die *class)
+{
+	const char *name = dwarf_diename(method), *own = dwarf_diename(class);
+	size_t n = name ? strlen(name) : 0;
+
+	if (!n || dwarf_hasattr(method, DW_AT_deleted) ||
+	    is_number(method, DW_AT_defaulted, DW_DEFAULTED_in_class))
+		return false;
+	if (*name == '~')
+		return true;
+	/* The name of a template's constructor has no arguments. */
+	return own && strncmp(name, own, n) == 0 && (!own[n] || own[n] == '<') &&
+	       takes_reference(method, class);
+}
+
+static bool is_virtual(Dwarf_Die *child)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word how;
 
-	return dwarf_type_is_class(type) &&
-	       dwarf_formudata(dwarf_attr(type, DW_AT_calling_convention, &attr), &how) == 0 &&
-	       how == BY_REFERENCE;
+	return dwarf_formudata(dwarf_attr(child, DW_AT_virtuality, &attr), &how) == 0 && how;
+}
+
+/* The Itanium C++ ABI, 3.1.2.3, "non-trivial for the purposes of calls", for compilers that do not
+ * write DW_AT_calling_convention (g++ 12). work bounds the classes that are looked at. */
+static bool is_nontrivial(Dwarf_Die *class, unsigned *work)
+{
+	Dwarf_Die child, type, element;
+	unsigned n = 0;
+
+	if (!*work || dwarf_child(class, &child))
+		return false;
+	--*work;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (is_virtual(&child) ||
+		    (tag == DW_TAG_subprogram && is_own_copying(&child, class)))
+			return true;
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    dwarf_hasattr(&child, DW_AT_external) || !dwarf_type_plain(&child, &type))
+			continue;
+		while (dwarf_tag(&type) == DW_TAG_array_type && dwarf_type_plain(&type, &element))
+			type = element;
+		if (dwarf_type_is_class(&type) && is_nontrivial(&type, work))
+			return true;
+	} while (++n < CLASS_CHILDREN_MOST && dwarf_siblingof(&child, &child) == 0);
+	return false;
+}
+
+bool argument_is_by_reference(Dwarf_Die *type)
+{
+	unsigned work = CLASSIFIED_MOST;
+
+	if (!dwarf_type_is_class(type))
+		return false;
+	if (dwarf_hasattr(type, DW_AT_calling_convention))
+		return is_number(type, DW_AT_calling_convention, BY_REFERENCE);
+	return is_nontrivial(type, &work);
 }
 
 static bool is_union(Dwarf_Die *type)

@@ -351,6 +351,8 @@ static bool has_questions(const struct settings *s)
 {
 	const struct function_list *l = &s->modules;
 
+	if (s->lock_points)
+		return false; /* libc's functions, by brace's own list: it has what it has */
 	for (size_t i = 0; i < l->patterns.n; i++)
 		if (strcmp(l->patterns.at[i].glob, "*"))
 			return true;

@@ -60,6 +60,27 @@ if type -P g++ >/dev/null; then
 else
 	skip "structures" "there is no g++"
 fi
+# by_address COMPILER LEVEL: what C++ passes by address is a pointer, and does not move the arguments behind it.
+by_address() {
+	type -P "$1" >/dev/null || { skip "classes by address, $1 -O$2" "there is no $1"; return; }
+	"$1" -g -std=c++17 -O"$2" -o "$T/by_address" "$HERE/../targets/by_address.cc" 2>"$T/err" || not_ok "by_address, $1" "$T/err"
+	"$BRACE" graph -o "$T/graph" --args --retval -l 'f?' -l 'mk?' -- "$T/by_address" >"$T/out" 2>"$T/err"
+	sed -nE 's/.* ((f|mk).\(.*)/\1/p' "$T/graph" | sort | sed -E 's/0x[0-9a-f]+/ADDRESS/g' >"$T/calls"
+	[ "$(cat "$T/out")" = '12 13 14 15 16 112 17' ] && diff - "$T/calls" >"$T/differences" <<-'C'
+	fb(n=ADDRESS); /* = 12 */
+	fc(n=ADDRESS); /* = 13 */
+	fm(n={v=15}); /* = 15 */
+	fp(n={v=16}); /* = 16 */
+	fs(n=ADDRESS); /* = 14 */
+	mkb(a=17); /* = ADDRESS */
+	mku(a=1, s="one"); /* = ADDRESS */
+	C
+	result "classes by address, $1 -O$2" $? "$T/differences"
+}
+by_address g++ 0
+by_address g++ 2
+by_address clang++ 0
+
 if type -P clang++ >/dev/null; then
 	clang++ -g -O0 -std=c++17 -o "$T/structuresc" "$HERE/../targets/structures.cc" 2>"$T/err"
 	structures_account "structures, clang++" "$T/structuresc" "${STRUCTURES[@]}"

@@ -54,6 +54,16 @@ result "record -o: nothing changes if there is no program" $?
 [ $? -eq 125 ] && grep -q 'a pipe or a file' "$T/err" && [ ! -e - ]
 result "record -o -: refused" $? "$T/err"
 
+# The clock's rate is known after the file has begun.
+mkfifo "$T/told"
+"$BRACE" record -q --mode block -o "$T/growing" -- "$FIXTURES/answers" <"$T/told" >"$T/out" 2>"$T/err" &
+exec {TOLD}>"$T/told"
+knows_clock() { echo 100 >&"$TOLD" && "$BRACE" info "$T/growing" 2>"$T/err" | grep -Eq '^clock .* [1-9][0-9]+ Hz'; }
+until_is knows_clock
+result "a file that is being recorded has its clock's rate" $? "$T/err"
+exec {TOLD}>&-
+wait $!
+
 for command in 'replay --no-pager' 'report --no-pager' 'report --json'; do
 	# shellcheck disable=SC2086 # words
 	"$BRACE" $command "$T/whole" >"$T/before.${command// /}" 2>"$T/err"
