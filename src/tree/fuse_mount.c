@@ -45,6 +45,19 @@ static struct fuse_session *new_session(struct fuse_mount *f)
 	return session;
 }
 
+/* Several threads are woken for one request; the slower ones must not block. */
+static int make_nonblocking(struct fuse_session *session, struct err *err)
+{
+	int e;
+
+	if (fcntl(fuse_session_fd(session), F_SETFL, O_NONBLOCK) == 0)
+		return 0;
+	e = err_set(err, errno, "the mount's connection cannot be set up: %s", strerror(errno));
+	fuse_session_unmount(session);
+	fuse_session_destroy(session);
+	return e;
+}
+
 /* fusermount3 explains a refusal on standard error only. */
 static int mount_session(struct fuse_mount *f, const char *dir, struct err *err)
 {
@@ -60,7 +73,7 @@ static int mount_session(struct fuse_mount *f, const char *dir, struct err *err)
 		fuse_session_destroy(f->session);
 	return e ? err_set(err, EPERM, "cannot mount on %s: %s", dir,
 			   *said ? said : "the kernel refuses")
-		 : 0;
+		 : make_nonblocking(f->session, err);
 }
 
 /* Also for a mount that was begun in part: descriptors that were not made are -1. */
@@ -97,8 +110,6 @@ int fuse_mount_start(struct tree *t, const char *dir, struct fuse_mount **out, s
 	pthread_mutex_init(&f->receiving, NULL);
 	pthread_cond_init(&f->woken, NULL);
 	fuse_set_log_func(no_log);
-	/* Several threads are woken for one request; the slower ones must not block. */
-	fcntl(fuse_session_fd(f->session), F_SETFL, O_NONBLOCK);
 	tree_watch(t, fuse_files_wake, f);
 	*out = f;
 	return 0;

@@ -117,6 +117,26 @@ wait $pid
 [ $? -eq 0 ] && [ $took -eq 0 ] && [ "$(cat "$T/until")" = 1 ] && grep -q '"kind":"mutex".*"first_site":"long_turns+' "$T/rows"
 result "attached twice, and left while its threads wait" $? "$T/err" "$T/rows"
 
+# A wait that began while brace was there, and is cancelled after it has gone: unwinding goes through it.
+if type -P g++ >/dev/null && g++ -O1 -g -pthread -o "$T/cancelled" "$HERE/../targets/cancelled.cc" 2>"$T/err"; then
+	coproc CANCELLED { exec "$T/cancelled"; }
+	exec {TO}>&"${CANCELLED[1]}" {FROM}<&"${CANCELLED[0]}"
+	waiter=$CANCELLED_PID
+	read -rt "$LIMIT" -u "$FROM"
+	has_agent() { grep -q brace-agent "/proc/$waiter/maps"; }
+	"$BRACE" locks --duration 1s -p "$waiter" >"$T/rows" 2>"$T/err" &
+	until_is has_agent
+	echo >&"$TO"
+	wait $!
+	echo >&"$TO"
+	read -rt "$LIMIT" -u "$FROM" said
+	exec {TO}>&- {FROM}<&-
+	wait "$waiter" && [ "$said" = 'destructors 2, trylock 0' ]
+	result "waits that are cancelled after the detach are unwound" $? "$T/err"
+else
+	skip "waits that are cancelled after the detach are unwound" "there is no g++"
+fi
+
 # --- from a file; by place
 record -L libc.so.6 -l 'pthread_mutex_*lock' -l 'pthread_rwlock_*lock' -l 'pthread_spin_*' -l 'sem_*wait' --args='?*' --retval='?*' \
 	-e syscalls:sys_enter_futex -e 'p:pthread_spin_lock libc.so.6:pthread_spin_lock arg1=$arg1' \

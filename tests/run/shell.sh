@@ -219,6 +219,11 @@ ends "--run, -e, -f" 5 timeout "$LIMIT" "$BRACE" shell --run "'$FIXTURES/events'
 ends "--run: what is no word" 125 "$BRACE" shell --run "true; true" -- true
 grep -q 'stand in quotes' "$T/err"
 result "is said" $? "$T/err"
+grep SigIgn /proc/self/status >"$T/untraced.signals"
+timeout "$LIMIT" "$BRACE" shell --run "sh -c 'grep SigIgn /proc/self/status >$T/signals'" -- \
+	bash -c "until [ -s '$T/signals' ]; do read -rt .05 _ <> <(:); done" >"$T/out" 2>"$T/err" </dev/null
+cmp -s "$T/untraced.signals" "$T/signals"
+result "--run: the program finds the signals as brace did" $? "$T/err"
 ends "--run: a program that is not there" 125 "$BRACE" shell --run "$T/nosuch" -- true
 ends "--run: a program that waits" 3 timeout "$LIMIT" "$BRACE" shell --run "sh -c 'echo \$\$ >$T/program; exec sleep 1000'" -- \
 	sh -c "until [ -s '$T/program' ]; do :; done; exit 3"

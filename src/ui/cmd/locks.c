@@ -7,6 +7,7 @@
 #include "model/lock_functions.h"
 #include "report/locks.h"
 #include "ui/commands.h"
+#include "ui/function_event.h"
 #include "ui/locks_now.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -74,8 +75,59 @@ static int read_file(struct invocation *inv, const struct locks_choice *choice)
 
 /* --- a program ------------------------------------------------------------------------------ */
 
-/* The functions' threads add up what they do: nothing else is recorded. */
-static int name_functions(struct invocation *inv, struct err *err)
+/* A pattern that is not all: so the registers are recorded where there is no debug information. */
+#define ANY_FUNCTION "?*"
+
+/* glibc's spin locks are written in assembler: no debug information names their argument. A program
+ * without these functions has no such locks. */
+static int name_spins(struct invocation *inv, const struct option *events, struct err *err)
+{
+	static const char *const functions[] = { "libc:pthread_spin_lock", "libc:pthread_spin_trylock",
+						 "libc:pthread_spin_init" };
+	static const char *const uses[] = { "arg1", NULL };
+	int e = 0;
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !e; i++) {
+		const char *name;
+		struct err ignored;
+
+		if (!function_event_define(inv, &(struct function_question){ functions[i], 0,
+						   strlen(functions[i]), uses, false },
+					   &name, &ignored))
+			e = set_setting(inv, events, name, err);
+	}
+	return e;
+}
+
+/* The calls of a process that brace attaches to are recorded: a thread that waits in a lock point
+ * has a frame of the agent's on its stack, which no unwinder finds any more after the detach. */
+static int name_calls(struct invocation *inv, struct err *err)
+{
+	static const struct option
+		filter = { 'l', "filter", .file = "set_ftrace_filter", .append = true },
+		modules = { 'L', "library", .file = "set_ftrace_module", .append = true },
+		events = { 'e', "event", .file = "set_event", .append = true },
+		bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" },
+		args = { 0, "args", .append = true }, values = { 0, "retval", .append = true };
+	static const char *const globs[] = { "pthread_mutex_*lock", "pthread_rwlock_*lock",
+					     "pthread_spin_*", "pthread_cond_*wait", "sem_*wait" };
+	int e = set_setting(inv, &modules, "libc.so.6", err);
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(*globs) && !e; i++)
+		e = set_setting(inv, &filter, globs[i], err);
+	if (!e)
+		e = set_args(inv, &args, ANY_FUNCTION, err);
+	if (!e)
+		e = set_retval(inv, &values, ANY_FUNCTION, err);
+	if (!e)
+		e = set_setting(inv, &bytes, "0", err);
+	if (!e)
+		e = set_setting(inv, &events, "syscalls:sys_enter_futex", err);
+	return e ? e : name_spins(inv, &events, err);
+}
+
+/* The threads of a program that is launched add up what they do: nothing else is recorded. */
+static int name_points(struct invocation *inv, struct err *err)
 {
 	static const struct option
 		filter = { 'l', "filter", .file = "set_ftrace_filter", .append = true },
@@ -86,6 +138,11 @@ static int name_functions(struct invocation *inv, struct err *err)
 		e = set_setting(inv, &filter, f->name, err);
 	inv->settings.lock_points = true;
 	return e;
+}
+
+static int name_locks(struct invocation *inv, struct err *err)
+{
+	return inv->pids.n ? name_calls(inv, err) : name_points(inv, err);
 }
 
 struct locks_run {
@@ -119,7 +176,7 @@ static int run_program(struct invocation *inv, const struct locks_choice *choice
 	struct locks_run run = { inv, choice, 0 };
 	struct err err;
 
-	return name_functions(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
+	return name_locks(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
 /* --- now ------------------------------------------------------------------------------------ */
