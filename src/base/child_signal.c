@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* main() takes the signal; children give it back between fork and exec. Nothing fails. */
+/* main() takes SIGCHLD; children give it back between fork and exec. Nothing fails. */
 #include "base/child_signal.h"
 
 #include <signal.h>
 #include <stdbool.h>
 
 static bool was_ignored; /* written before there are threads */
+
+static void do_nothing(int sig)
+{
+}
+
+void child_signal_survive(int sig)
+{
+	struct sigaction now, act = { .sa_handler = do_nothing, .sa_flags = SA_RESTART };
+
+	if (!sigaction(sig, NULL, &now) && now.sa_handler == SIG_DFL)
+		sigaction(sig, &act, NULL);
+}
 
 void child_signal_take(void)
 {

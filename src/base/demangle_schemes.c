@@ -173,7 +173,7 @@ static char *read_identifier(struct swift *w)
 	return NULL;
 }
 
-/* What the function is, by the symbol's end; NULL: no function that has a name. */
+/* The kind of function that the symbol's end tells; NULL: no function that has a name. */
 static const char *swift_kind(const char *symbol)
 {
 	static const struct { const char *end, *name; } kinds[] = {
@@ -226,7 +226,7 @@ static bool put_swift(const char *symbol, bool whole, FILE *to)
 		if (!part)
 			return false;
 		type = *w.at == 'C' || *w.at == 'V' || *w.at == 'O';
-		/* What has no name of its own has labels behind its type. */
+		/* Functions without a name of their own have labels behind their type. */
 		if (!type && *kind)
 			w = before;
 		else
@@ -290,7 +290,7 @@ static bool is_d(const char *s)
 	return s[0] == '_' && s[1] == 'D' && (isdigit((unsigned char)s[2]) || !strcmp(s, "_Dmain"));
 }
 
-/* What may end a name and stands behind the parameters is cut with them. */
+/* A suffix behind the parameters is cut with them. */
 static char *d_name(const char *symbol, bool whole)
 {
 	char *name = cplus_demangle(symbol, DMGL_DLANG | DMGL_PARAMS);

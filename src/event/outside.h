@@ -11,7 +11,7 @@
 
 #include "event/trigger.h"
 
-/* What the command line allows; lives as long as brace. */
+/* A command or descriptor that the command line allows; lives as long as brace. */
 struct outside_allowed {
 	char *text;              /* a command as it was written, or "fd=N" */
 	char **argv;             /* the command's words; NULL: a descriptor */

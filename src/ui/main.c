@@ -66,19 +66,6 @@ static int no_command(const char *name)
 	return EXIT_BRACE;
 }
 
-static void go_on(int sig) { (void)sig; }
-
-/* RLIMIT_FSIZE ends a process by SIGXFSZ before a write can fail. The signal is caught, not
- * ignored: programs that brace executes must find it as brace did. */
-static void survive_file_limit(void)
-{
-	struct sigaction old;
-
-	if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-		sigaction(SIGXFSZ,
-			  &(struct sigaction){ .sa_handler = go_on, .sa_flags = SA_RESTART }, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct { const char *option, *command; } aliases[] = {
@@ -88,8 +75,9 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *c;
 
-	/* Before anything can write a file. */
-	survive_file_limit();
+	/* Before anything can write a file: RLIMIT_FSIZE ends a process by this signal before a
+	 * write can fail. */
+	child_signal_survive(SIGXFSZ);
 	child_signal_take();
 	if (!name) {
 		say("brace: which command? `brace help` lists them\n");

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_signal.h"
 #include "base/write_all.h"
 #include "base/mem.h"
 #include "base/new_file.h"
@@ -21,20 +22,6 @@
 #define USUAL_ROWS 24u /* of a terminal that does not tell */
 
 static const char standard_output[] = "standard output";
-
-static void ignore_signal(int sig)
-{
-}
-
-/* Lets a write to a closed pipe fail instead of killing brace. With a handler, not SIG_IGN, which
- * the traced program would inherit. */
-static void catch_sigpipe(void)
-{
-	struct sigaction now;
-
-	if (!sigaction(SIGPIPE, NULL, &now) && now.sa_handler == SIG_DFL)
-		signal(SIGPIPE, ignore_signal);
-}
 
 /* --color decides; without it, a terminal and the absence of NO_COLOR. */
 static bool wants_colour(const struct invocation *inv)
@@ -114,7 +101,7 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	bool colour = line && wants_colour(inv);
 
 	*o = (struct screen){ .fd = STDOUT_FILENO, .name = standard_output };
-	catch_sigpipe();
+	child_signal_survive(SIGPIPE); /* a write to a closed pipe fails */
 	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
 		start_pager(o);
 	out_init_raw(&o->bytes, write_text, o);
@@ -144,7 +131,7 @@ void screen_file_drop(struct invocation *inv)
 static void begin_file(struct screen *o, const char *path, int fd)
 {
 	*o = (struct screen){ .name = path, .fd = fd };
-	catch_sigpipe();
+	child_signal_survive(SIGPIPE); /* a write to a closed pipe fails */
 	out_init_raw(&o->bytes, write_text, o);
 	out_init(&o->text, write_text, o);
 }

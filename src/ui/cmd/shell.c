@@ -104,21 +104,17 @@ static void pass_on(int sig, siginfo_t *from, void *context)
 	errno = e;
 }
 
-static void go_on(int sig) { (void)sig; }
-
 static void catch_signals(void)
 {
 	static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,
 				      SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
 	struct sigaction act = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART },
-			 goes_on = { .sa_handler = go_on, .sa_flags = SA_RESTART }, now;
+			 now;
 
 	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
 		if (!sigaction(passed[i], NULL, &now) && now.sa_handler == SIG_DFL) /* nohup */
 			sigaction(passed[i], &act, NULL);
-	/* Caught, not ignored: the program of --run must find it as brace did. */
-	if (!sigaction(SIGPIPE, NULL, &now) && now.sa_handler == SIG_DFL)
-		sigaction(SIGPIPE, &goes_on, NULL);
+	child_signal_survive(SIGPIPE);
 }
 
 /* Waits for the child's message: 0 and the FUSE connection in *fuse, or -errno and *err, the
