@@ -511,9 +511,10 @@ static int part_is_kept(pid_t pid, const struct registers *want, const struct re
 	return same_general(want, got, 1);
 }
 
-static int is_at(uint64_t rip, const struct scenario *s, const char *mark, unsigned offset)
+/* The address of a scenario's begin or end: a label, or an offset from its function. */
+static uint64_t mark_of(const struct scenario *s, const char *mark, unsigned offset)
 {
-	return s->before ? rip == (uint64_t)mark : rip - (uint64_t)s->run == offset;
+	return s->before ? (uint64_t)mark : (uint64_t)s->run + offset;
 }
 
 static void at_marks(pid_t pid, struct phase *p, uint64_t rip)
@@ -521,13 +522,13 @@ static void at_marks(pid_t pid, struct phase *p, uint64_t rip)
 	static struct registers saved, want, got;
 	const struct scenario *s = p->scenario;
 
-	if (!p->filled && is_at(rip, s, s->before, s->from)) {
+	if (!p->filled && rip == mark_of(s, s->before, s->from)) {
 		get(pid, &saved);
 		fill(pid, &saved, &want);
 		if (!s->before)
 			fill_part(pid, &want);
 		p->filled = 1;
-	} else if (p->filled && is_at(rip, s, s->after, s->to)) {
+	} else if (p->filled && rip == mark_of(s, s->after, s->to)) {
 		get(pid, &got);
 		got.general.rip = want.general.rip;
 		require(same_general(&want, &got, 0), "general registers behind the call");
@@ -563,20 +564,25 @@ static int has_breakpoints(pid_t pid)
 	       !ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, u_debugreg) + 8 * 7, 0ul);
 }
 
-/* Goes on to the instruction, the n-th time that it comes. 0: the run's end came before. */
-static int go_to(pid_t pid, uint64_t at, unsigned long n)
+/* Goes on to the instruction, the n-th time that it comes. 0: the run's end came before. The mark
+ * behind the call is a stop, too: a run that goes another way passes it with the registers that
+ * were filled, which are not those of the program that follows. */
+static int go_to(pid_t pid, struct phase *p, uint64_t at, unsigned long n)
 {
 	uint64_t rip = 0;
 	int stop;
 
 	poke_debug(pid, 0, at);
 	poke_debug(pid, 1, (uint64_t)finished);
-	poke_debug(pid, 7, 5); /* both, for the execution of one byte */
+	poke_debug(pid, 2, mark_of(p->scenario, p->scenario->after, p->scenario->to));
+	poke_debug(pid, 7, 1 | 4 | 16); /* all three, for the execution of one byte */
 	while (n && rip != (uint64_t)finished) {
 		go(pid, PTRACE_CONT, 0);
 		require(wait_for(&pid, &stop) && (stop & 0xff) == SIGTRAP, "a breakpoint comes");
 		rip = (uint64_t)ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
 		n -= rip == at;
+		if (p->filled && rip != at)
+			at_marks(pid, p, rip);
 	}
 	poke_debug(pid, 7, 0);
 	return !n;
@@ -595,13 +601,12 @@ static unsigned long times_in_trace(unsigned long to)
 /* 0: this run went another way, and is over. */
 static int run_up(pid_t pid, struct phase *p)
 {
-	const struct scenario *s = p->scenario;
-	uint64_t mark = s->before ? (uint64_t)s->before : (uint64_t)s->run + s->from;
+	uint64_t mark = mark_of(p->scenario, p->scenario->before, p->scenario->from);
 
-	if (!go_to(pid, mark, 1))
+	if (!go_to(pid, p, mark, 1))
 		return 0;
 	at_marks(pid, p, mark);
-	return p->n == 1 || go_to(pid, trace[p->n - 1], times_in_trace(p->n - 1));
+	return p->n == 1 || go_to(pid, p, trace[p->n - 1], times_in_trace(p->n - 1));
 }
 
 /* One run of a scenario, from the child's stop to finished() or to where the signal led it. */
