@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/function_name.h"
 #include "base/mem.h"
 
 /* Threads by their names, where the user names no key. */
@@ -148,7 +149,7 @@ int hist_question_parse(const char *text, struct hist_question *out, struct err 
 	size_t n_keys, n_parts;
 
 	*out = (struct hist_question){ .text = text, .at = skip_blanks(text, 0) };
-	out->n = strcspn(text + out->at, " \t\n,");
+	out->n = function_name_length(text + out->at, ",");
 	if (!out->n)
 		return err_at(err, EINVAL, text, out->at,
 			      "an event or a function stands first: 'malloc size.log2', "

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "image/source_arguments.h"
 #include "sym/inlined.h"
-#include "sym/usdt.h"
+#include "sym/named.h"
 
 #define PLACES_MOST 64u       /* of one definition */
 
@@ -35,7 +35,8 @@ static int take_offset(char *place, struct place_words *w, struct err *err)
 {
 	char *plus = strrchr(place, '+'), *rest;
 
-	if (!plus)
+	/* C++'s operators have a plus in their names. */
+	if (!plus || (!isdigit((unsigned char)plus[1]) && strstr(place, "operator")))
 		return 0;
 	errno = 0;
 	w->offset = strtoull(plus + 1, &rest, 0);
@@ -152,11 +153,14 @@ static int find_symbol(const struct sym_module *m, const struct place_words *w, 
 		       struct err *err)
 {
 	struct sym_source_info *s;
+	struct sym_named named;
 	struct err ignored;
-	uint64_t vaddr;
+	int found = sym_named_find(m, w->function, &named, err);
 
-	if (sym_object(m, w->function, strlen(w->function), &vaddr)) {
-		add_source_place(out, vaddr + w->offset, w->function, 0, false);
+	if (found < 0)
+		return found;
+	if (found) {
+		add_source_place(out, named.vaddr + w->offset, w->function, 0, false);
 		return 0;
 	}
 	if (sym_source_open(m, &s, &ignored) == 0) {

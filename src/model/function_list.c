@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/function_name.h"
 #include "base/glob.h"
 #include "base/path.h"
 #include "model/function_condition.h"
@@ -272,39 +273,9 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 
 static const char blanks[] = " \t\r\n";
 
-/* Length of ` const` behind the parameters of a member function, else 0. */
-static size_t qualifier_length(const char *p, size_t n)
-{
-	static const char word[] = " const";
-	const size_t length = sizeof(word) - 1;
-
-	return n && p[n - 1] == ')' && !strncmp(p + n, word, length) &&
-			       strchr(blanks, p[n + length])
-		       ? length
-		       : 0;
-}
-
-/* Bytes of the word at p. Blanks inside of brackets belong to it, as in C++'s `map<int,
- * char>::find` and `(anonymous namespace)::f`, unless the brackets never close, as in
- * `operator<`. */
-static size_t name_length(const char *p)
-{
-	int open = 0;
-
-	for (size_t n = 0; p[n]; n++) {
-		if (strchr("<(", p[n]))
-			open++;
-		else if (strchr(">)", p[n]) && open)
-			open--;
-		else if (strchr(blanks, p[n]) && !open && !qualifier_length(p, n))
-			return n;
-	}
-	return open ? strcspn(p, blanks) : strlen(p);
-}
-
 size_t function_word_length(const char *p)
 {
-	size_t n = name_length(p);
+	size_t n = function_name_length(p, "");
 
 	return n + function_condition_length(p + n);
 }
@@ -320,7 +291,7 @@ static size_t trimmed_length(const char *p, size_t n)
 int function_list_refuse_conditions(const char *text, struct err *err)
 {
 	for (const char *p = text + strspn(text, blanks); *p; p += strspn(p, blanks)) {
-		size_t n = name_length(p), condition = function_condition_length(p + n);
+		size_t n = function_name_length(p, ""), condition = function_condition_length(p + n);
 
 		if (condition)
 			return err_at(err, EINVAL, text, (size_t)(p - text) + n + 1,

@@ -12,12 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/function_name.h"
 #include "base/path.h"
 #include "arch/reg_names.h"
 #include "inject/launch.h"
 #include "sym/arguments.h"
 #include "sym/module.h"
-#include "sym/usdt.h"
+#include "sym/named.h"
 #include "ui/known_functions.h"
 #include "ui/libraries.h"
 #include "ui/probe_option.h"
@@ -25,7 +26,8 @@
 /* The function, as its file has it. */
 struct function_place {
 	struct sym_module *module;
-	char *symbol;
+	const char *name;   /* as the user writes it */
+	const char *symbol; /* in the module */
 	uint64_t vaddr;
 };
 
@@ -63,31 +65,53 @@ static bool is_wanted(const char *path, const char *module)
 static int take_file(const char *path, struct function_place *p, struct err *err)
 {
 	const struct sym_function *f = NULL;
+	struct sym_named named;
 	struct sym_module *m;
 	int e = sym_open(path, &m, err);
 
 	if (e)
 		return e;
-	if (sym_object(m, p->symbol, strlen(p->symbol), &p->vaddr))
-		f = sym_at(m, p->vaddr);
+	e = sym_named_find(m, p->name, &named, err);
+	if (e > 0)
+		f = sym_at(m, named.vaddr);
 	/* An entry of the PLT leads to the library's function, which is looked for next. */
 	if (f && !f->plt) {
 		p->module = m;
+		p->symbol = named.symbol;
+		p->vaddr = named.vaddr;
 		return 1;
 	}
 	sym_close(m);
-	return 0;
+	return e < 0 ? e : 0;
 }
 
-/* The program first, then its libraries in the order in which they are linked or mapped. 1, 0, or
- * -errno and *err: a program that is there and cannot be read may have the function; a library's of
- * that name would be another. */
+/* Looks into the libraries in the order in which they are linked or mapped. 1; 0: none that can be
+ * read has the function; -ENOTUNIQ and *err. */
+static int find_in_libraries(const struct libraries *l, const char *module,
+			     struct function_place *p, struct err *err)
+{
+	struct err why;
+	int found = 0;
+
+	for (size_t i = 0; i < l->at.n && !found; i++) {
+		if (is_wanted(l->at.at[i].path, module))
+			found = take_file(l->at.at[i].path, p, &why);
+		if (found == -ENOTUNIQ)
+			*err = why;
+		else if (found < 0)
+			found = 0;
+	}
+	return found;
+}
+
+/* The program first, then its libraries. 1, 0, or -errno and *err: a program that is there and
+ * cannot be read may have the function, and a library's of that name would be another; -ENOTUNIQ:
+ * several functions have the name. */
 static int find_place(const struct invocation *inv, const char *program, const char *module,
 		      struct function_place *p, struct err *err)
 {
 	struct libraries l = { 0 };
 	struct sym_module *m;
-	struct err ignored;
 	int found = is_wanted(program, module) ? take_file(program, p, err) : 0;
 
 	if (found == -ENOENT)
@@ -100,12 +124,9 @@ static int find_place(const struct invocation *inv, const char *program, const c
 		libraries_linked(m, &l);
 		sym_close(m);
 	}
-	for (size_t i = 0; i < l.at.n && found <= 0; i++)
-		found = is_wanted(l.at.at[i].path, module)
-				? take_file(l.at.at[i].path, p, &ignored)
-				: 0;
+	found = find_in_libraries(&l, module, p, err);
 	libraries_free(&l);
-	return found > 0;
+	return found;
 }
 
 /* --- parameters ------------------------------------------------------------------------------- */
@@ -262,7 +283,7 @@ static int write_definition(FILE *to, const struct invocation *inv,
 			    struct err *err)
 {
 	bool returns = q->returns || is_used(q, "retval", strlen("retval"));
-	char *name = event_name(inv, p->symbol, returns);
+	char *name = event_name(inv, p->name, returns);
 
 	fprintf(to, "%c:%s %s:%s", returns ? 'r' : 'p', name, p->module->path, p->symbol);
 	free(name);
@@ -314,13 +335,21 @@ static void take_suffix(char *word, struct function_question *q)
 	q->returns = true;
 }
 
+/* A fault of the file, or of the name in it, is told at the name. */
+static int at_name(const struct function_question *q, struct err *err)
+{
+	const struct err why = *err;
+
+	return err_at(err, why.code, q->text, q->at, "%s", why.text);
+}
+
 int function_event_define(struct invocation *inv, const struct function_question *asked,
 			  const char **name, struct err *err)
 {
 	struct function_question question = *asked, *q = &question;
-	char *word = mem_strndup(q->text + q->at, q->n), *colon = strrchr(word, ':'),
+	char *word = mem_strndup(q->text + q->at, q->n), *colon = function_name_colon(word),
 	     *program = program_path(inv);
-	struct function_place p = { .symbol = colon ? colon + 1 : word };
+	struct function_place p = { .name = colon ? colon + 1 : word };
 	int e;
 
 	take_suffix(word, q);
@@ -336,6 +365,8 @@ int function_event_define(struct invocation *inv, const struct function_question
 			   "brace list -e show them", program);
 	else if (e > 0)
 		e = define_at(inv, q, &p, name, err);
+	else
+		e = at_name(q, err);
 	if (p.module)
 		sym_close(p.module);
 	free(program);

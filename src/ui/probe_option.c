@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/function_name.h"
 #include "base/path.h"
 #include "event/eprobe.h"
 #include "image/dynamic_probes.h"
@@ -260,7 +261,7 @@ static int add_made(struct probe_option *o, struct invocation *inv)
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
 {
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
-	       n = strcspn(text + at, " \t"), first = inv->definitions.n;
+	       n = function_name_length(text + at, ""), first = inv->definitions.n;
 	struct probe_option o = { .inv = inv, .text = text, .head = head, .column = at,
 				  .arguments = at + n, .err = err };
 	source_lines lines = { 0 };

@@ -78,6 +78,19 @@ static void blanks_in_names(void **state)
 }
 
 /* A library answers to every name that links to it. */
+static void operators(void **state)
+{
+	assert_true(takes("operator new", "operator new", NULL));
+	assert_false(takes("operator new", "operator", NULL));
+	assert_false(takes("operator new", "new", NULL));
+	assert_true(takes("f operator delete[](void*) g", "operator delete[](void*)", NULL));
+	assert_true(takes("f operator delete[](void*) g", "g", NULL));
+	assert_true(takes("A::operator unsigned long() const f", "A::operator unsigned long() const",
+			  NULL));
+	assert_true(takes("operator< f", "f", NULL));
+	assert_true(takes("operators new", "new", NULL));
+}
+
 static void versions(void **state)
 {
 	static const char *const names[] = {
@@ -236,7 +249,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_matches_nothing), cmocka_unit_test(several_words),
 		cmocka_unit_test(modules), cmocka_unit_test(colons_in_names),
-		cmocka_unit_test(blanks_in_names), cmocka_unit_test(versions),
+		cmocka_unit_test(blanks_in_names), cmocka_unit_test(operators),
+		 cmocka_unit_test(versions),
 		cmocka_unit_test(removal), cmocka_unit_test(read_back), cmocka_unit_test(writes),
 		cmocka_unit_test(errors_point), cmocka_unit_test(module_lists),
 		cmocka_unit_test(names), cmocka_unit_test(conditions),

@@ -15,6 +15,7 @@ struct box {
 };
 template <class T> TRACED void copy(T) { sum = sum + 7; }
 template <class T> TRACED void copy(T *) { sum = sum + 8; }
+struct one { TRACED operator unsigned long() { return (unsigned long)(sum = sum + 9); } };
 }
 
 int main()
@@ -32,6 +33,7 @@ int main()
 	one.get();
 	other.get();
 	other.get();
+	(void)(unsigned long)ns::one();
 	ns::copy<int>(1);
 	ns::copy<int>(&i);
 	ns::copy<int>(&i);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a function's name ends in a text. Lists of functions (model/function_list.c), probes and
+ * histograms call it, on any thread; nothing is kept. */
+#include "base/function_name.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const char blanks[] = " \t\r\n";
+
+static bool is_blank(char c)
+{
+	return c && strchr(blanks, c);
+}
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether n bytes of p end in the word. */
+static bool ends_in(const char *p, size_t n, const char *word)
+{
+	size_t length = strlen(word);
+
+	return n >= length && !memcmp(p + n - length, word, length) &&
+	       (n == length || !is_of_word(p[n - length - 1]));
+}
+
+/* Whether the blank behind n bytes of p belongs to an operator's name. The type that an operator
+ * converts to may be several words. */
+static bool is_in_operator(const char *p, size_t n)
+{
+	static const char *const words[] = { "unsigned", "signed", "long", "short", "const" };
+	size_t from = n;
+
+	if (!is_of_word(p[n + 1]))
+		return false;
+	if (ends_in(p, n, "operator"))
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (ends_in(p, n, words[i]))
+			from = n - strlen(words[i]);
+	return from < n && from && is_blank(p[from - 1]) && is_in_operator(p, from - 1);
+}
+
+/* Length of ` const` behind the parameters of a member function, else 0. */
+static size_t qualifier_length(const char *p, size_t n)
+{
+	static const char word[] = " const";
+	const size_t length = sizeof(word) - 1;
+
+	return n && p[n - 1] == ')' && !strncmp(p + n, word, length) && !is_of_word(p[n + length])
+		       ? length
+		       : 0;
+}
+
+static bool is_end(char c, const char *ends)
+{
+	return is_blank(c) || strchr(ends, c);
+}
+
+size_t function_name_length(const char *p, const char *ends)
+{
+	size_t n, first = 0;
+	int open = 0;
+
+	for (n = 0; p[n]; n++) {
+		if (!first && is_end(p[n], ends))
+			first = n;
+		if (strchr("<(", p[n]))
+			open++;
+		else if (strchr(">)", p[n]) && open)
+			open--;
+		else if (!open && is_end(p[n], ends) && !qualifier_length(p, n) &&
+			 !(is_blank(p[n]) && is_in_operator(p, n)))
+			return n;
+	}
+	/* Brackets that never close are an operator's, as in `operator<`. */
+	return open && first ? first : n;
+}
+
+char *function_name_colon(char *p)
+{
+	size_t length = strcspn(p, "<(");
+
+	for (char *c = p; (c = memchr(c, ':', length - (size_t)(c - p))); c++) {
+		if (c[1] != ':')
+			return c;
+		c++;
+	}
+	return NULL;
+}
