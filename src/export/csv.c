@@ -29,8 +29,11 @@ static void put_numbers(struct csv *c, const struct walk_step *s)
 {
 	const struct walk_lane *l = &c->walk.lanes.at[s->lane];
 	const struct trace_thread *t = &c->walk.info->threads.at[l->thread];
+	const struct trace_clock *clock = &c->walk.info->clock;
+	const uint64_t begin = s->frame->begin;
 	const uint64_t numbers[] = {
-		s->begin_ns, walk_ns(&c->walk, s->ticks), walk_ns(&c->walk, s->self),
+		s->begin_ns, trace_clock_span_ns(clock, begin, s->ticks),
+		trace_clock_span_ns(clock, begin + s->ticks - s->self, s->self),
 		t->pid, t->tid, l->coroutine, s->depth,
 	};
 

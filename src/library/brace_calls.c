@@ -147,17 +147,23 @@ SAME(VALUE);
 SAME(HANDLER);
 SAME(ARGUMENTS);
 
-/* Duration and self time in ticks. Of stamps of two CPUs the inner calls may seem to last longer
- * than the outer one: self time is never below 0. */
-static void times_of(const struct call_step *s, uint64_t *duration, uint64_t *self)
+/* Duration and self time in nanoseconds. Of stamps of two CPUs the inner calls may seem to last
+ * longer than the outer one: self time is never below 0. */
+static inline __attribute__((always_inline)) void
+times_of(const struct trace_clock *clock, const struct call_step *s, uint64_t *duration,
+	 uint64_t *self)
 {
+	uint64_t begin, inside, ticks;
+
 	*duration = *self = 0;
-	if (s->kind == CALL_LEAVE) {
-		*duration = s->tsc - s->begin;
-		*self = s->inside < *duration ? *duration - s->inside : 0;
-	} else if (s->kind == CALL_SPAN) {
-		*duration = *self = s->tsc - call_step_begin(s);
-	}
+	if (s->kind != CALL_LEAVE && s->kind != CALL_SPAN)
+		return;
+	begin = s->kind == CALL_LEAVE ? s->begin : call_step_begin(s);
+	ticks = s->tsc - begin;
+	inside = s->kind == CALL_SPAN ? 0 : s->inside < ticks ? s->inside : ticks;
+	*duration = *self = trace_clock_span_ns(clock, begin, ticks);
+	if (inside)
+		*self = trace_clock_span_ns(clock, begin + inside, ticks - inside);
 }
 
 #define PUT(column, value) do { if (to->column) to->column[k] = (value); } while (0)
@@ -172,9 +178,9 @@ put_times(struct brace_calls *c, const struct call_step *s, const struct brace_c
 	PUT(time, trace_clock_ns(clock, s->tsc));
 	if (!to->duration && !to->self)
 		return;
-	times_of(s, &duration, &self);
-	PUT(duration, duration ? trace_clock_delta_ns(clock, duration) : 0);
-	PUT(self, self ? trace_clock_delta_ns(clock, self) : 0);
+	times_of(clock, s, &duration, &self);
+	PUT(duration, duration);
+	PUT(self, self);
 }
 
 /* Puts the step into row k. False: it is not asked for, or of an event that the trace does not

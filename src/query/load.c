@@ -171,12 +171,16 @@ static bool is_number(const struct call_step *s)
 }
 
 /* Self time is never below 0: of stamps of two CPUs the inner calls may seem to last longer. */
-static void set_duration(struct load *l, struct slice *row, uint64_t ticks, uint64_t inside)
+static void set_duration(struct load *l, struct slice *row, uint64_t begin, uint64_t ticks,
+			 uint64_t inside)
 {
 	const struct trace_clock *c = &l->info->clock;
 
-	row->dur = sql_ns(trace_clock_delta_ns(c, ticks));
-	row->self = sql_ns(trace_clock_delta_ns(c, inside < ticks ? ticks - inside : 0));
+	if (inside > ticks)
+		inside = ticks;
+	row->dur = sql_ns(trace_clock_span_ns(c, begin, ticks));
+	row->self = inside ? sql_ns(trace_clock_span_ns(c, begin + inside, ticks - inside))
+			   : row->dur;
 }
 
 static void leave_slice(struct load *l, const struct call_step *s)
@@ -195,7 +199,7 @@ static void leave_slice(struct load *l, const struct call_step *s)
 	row->doubtful = !!(s->flags & CALL_DOUBTFUL);
 	row->valued = is_number(s);
 	row->value = s->value;
-	set_duration(l, row, s->tsc - s->begin, s->inside);
+	set_duration(l, row, s->begin, s->tsc - s->begin, s->inside);
 	row->ended = s->flags & CALL_UNFINISHED ? SLICE_UNFINISHED
 		   : s->flags & CALL_UNWOUND	? SLICE_UNWOUND
 						: SLICE_RETURNED;
@@ -209,7 +213,7 @@ static void add_span(struct load *l, const struct call_step *s)
 	if (!row)
 		return;
 	l->spans = true;
-	set_duration(l, row, s->tsc - call_step_begin(s), 0);
+	set_duration(l, row, call_step_begin(s), s->tsc - call_step_begin(s), 0);
 	row->ended = SLICE_RETURNED;
 	row->valued = is_number(s);
 	row->value = s->value;

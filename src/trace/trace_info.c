@@ -336,6 +336,11 @@ uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)
 			: (uint64_t)((unsigned __int128)rest * second / c->hz));
 }
 
+uint64_t trace_clock_span_ns(const struct trace_clock *c, uint64_t from, uint64_t ticks)
+{
+	return trace_clock_ns(c, from + ticks) - trace_clock_ns(c, from);
+}
+
 /* Times before the anchor are possible: records are older than the measurement of a clock that was
  * begun with them. */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc)

@@ -236,8 +236,10 @@ int trace_function_name(const struct trace_module *module, const struct trace_fu
 const char *trace_function_file(const struct trace_module *module, const struct trace_function *f,
 				bool *known);
 /* trace_clock_ns: nanoseconds of CLOCK_MONOTONIC at a TSC. trace_clock_delta_ns: nanoseconds of a
- * number of ticks (rounded down). */
+ * number of ticks (rounded down). trace_clock_span_ns: nanoseconds of ticks that begin at a TSC, as
+ * the difference of two times: rounded up as often as down, so that sums of many are true. */
 uint64_t trace_clock_ns(const struct trace_clock *c, uint64_t tsc);
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks);
+uint64_t trace_clock_span_ns(const struct trace_clock *c, uint64_t from, uint64_t ticks);
 /* A TSC as it is shown, in c->unit. CLOCK_IN_RECORDS knows no time: nanoseconds then. */
 uint64_t trace_clock_shown(const struct trace_clock *c, uint64_t tsc);
