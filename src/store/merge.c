@@ -379,7 +379,28 @@ struct source *store_source(struct store_reader *r)
 	return store_source_part(r, &(struct store_part){ 0 });
 }
 
-bool store_range(const struct store_reader *r, uint64_t *first, uint64_t *last)
+static bool is_about_stack(const struct event *e)
+{
+	return e->kind == EVENT_AT || e->kind == EVENT_MARK || e->kind == EVENT_SWITCH;
+}
+
+/* A packet's head has the time of its first word, which may be where the stack pointer was: stamped
+ * after the call that it is written before. */
+static uint64_t first_call_tsc(struct store_reader *r, uint64_t known)
+{
+	struct source *s = store_source(r);
+	struct event event = { 0 };
+	struct err ignored;
+	int got;
+
+	do
+		got = merge_next(s, &event, &ignored);
+	while (got > 0 && is_about_stack(&event));
+	close_merge(s);
+	return got > 0 && event.tsc < known ? event.tsc : known;
+}
+
+bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 {
 	*first = UINT64_MAX;
 	*last = 0;
@@ -389,5 +410,8 @@ bool store_range(const struct store_reader *r, uint64_t *first, uint64_t *last)
 		*first = head->first_tsc < *first ? head->first_tsc : *first;
 		*last = head->last_tsc > *last ? head->last_tsc : *last;
 	}
-	return *first <= *last;
+	if (*first > *last)
+		return false;
+	*first = first_call_tsc(r, *first);
+	return true;
 }

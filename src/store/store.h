@@ -103,8 +103,9 @@ struct store_part {
 	const struct store_start *start;
 };
 struct source *store_source_part(struct store_reader *r, const struct store_part *part);
-/* The times between which all records lie, as the packets tell. False: there are none. */
-bool store_range(const struct store_reader *r, uint64_t *first, uint64_t *last);
+/* The time of the first event, and that of the last record, as the packets tell. False: there are
+ * none. */
+bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last);
 
 /* Facts that only the file knows. Counts are those of the packets, so that a cut file has them
  * too. */

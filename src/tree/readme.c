@@ -24,6 +24,7 @@ static const char *const lines[] = {
 	"        <argname> of a function or tracepoint, <argname>->member of a function,",
 	"        +|-[u]<offset>(<fetcharg>), \\imm-value, \\\"imm-string\",",
 	"        $<field> of the attached event",
+	"    kernel return probes support: $retval, $arg<N>, $comm",
 	"    type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, string, ustring, symbol, symstr,",
 	"        b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]",
 	"",

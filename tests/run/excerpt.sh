@@ -114,6 +114,14 @@ refuses "a threshold's trace has no graphs" '^brace: -g needs all calls' -g leaf
 record --mode block -t function -- "$FIXTURES/parts"
 refuses "the tracer function has no ends" '^brace: --min-duration needs the ends of calls' --min-duration 1us "$T/trace"
 record --mode block -- "$FIXTURES/parts"
+# A range counts from the first call, also where something else is written before it.
+IFS=, read -r first begin end name < <("$BRACE" query --csv "$T/trace" "SELECT (SELECT min(ts) FROM slice), ts, ts + dur, name
+	FROM slice WHERE ended = 'returned' ORDER BY ts LIMIT 1" | tail -n 1)
+calls_from() { # TIME: how many calls of that name are in what begins there
+	"$BRACE" replay --from "+$(($1 - first))ns" "$T/trace" | grep -cF " $name()"
+}
+check_that "$name, $((begin - first)) ns behind the first call, is in what begins there" \
+	test "$(calls_from $((begin - 2)))" -gt "$(calls_from $((end + 2)))"
 refuses "a function that is not there" 'matches -l; fibonacci is near' -l fibonaci "$T/trace"
 refuses "a thread that is not there" 'this name or number; .*odd-' --thread add "$T/trace"
 refuses "a time that is none" '^  5x$' --from 5x "$T/trace"
