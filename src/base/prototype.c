@@ -140,7 +140,10 @@ static bool place_member(struct prototype *p, const struct prototype_value *of,
 			 struct prototype_value *v, uint16_t offset)
 {
 	bool string = v->type == PROTOTYPE_STRING_AT;
-	uint32_t bytes = string ? 8 : v->type == PROTOTYPE_CHARS ? v->bytes : v->size;
+	uint32_t bytes = string			      ? 8
+			 : v->type == PROTOTYPE_CHARS ? v->bytes
+			 : v->type == PROTOTYPE_ARRAY ? (uint32_t)v->elements * v->size
+						      : v->size;
 
 	if (offset + bytes > of->bytes || v->form != PROTOTYPE_PLAIN)
 		return false;
@@ -149,6 +152,35 @@ static bool place_member(struct prototype *p, const struct prototype_value *of,
 	if (string)
 		place_value(p, v);
 	return true;
+}
+
+/* Reads COUNT[+]TYPE behind the bracket. */
+static bool parse_array(const char **at, struct prototype_value *v)
+{
+	uint16_t n;
+
+	if (!parse_bytes(at, PROTOTYPE_ELEMENTS, &n) || !n)
+		return false;
+	v->more = takes_char(at, '+');
+	if (!parse_type(at, v) || !v->size || v->type == PROTOTYPE_STRING_AT ||
+	    v->form != PROTOTYPE_PLAIN)
+		return false;
+	v->element = v->type;
+	v->type = PROTOTYPE_ARRAY;
+	v->elements = (uint8_t)n;
+	return true;
+}
+
+struct prototype_value prototype_element(const struct prototype_value *v, uint32_t i)
+{
+	struct prototype_value element = *v;
+
+	element.type = v->element;
+	element.at = (uint16_t)(v->at + i * v->size);
+	element.name = NULL;
+	element.name_bytes = 0;
+	element.more = false;
+	return element;
 }
 
 /* Reads NAME@OFFSET=TYPE behind the structure with index `of`, or "...", the last. */
@@ -176,7 +208,7 @@ static bool parse_member(const char **at, struct prototype *p, uint32_t of)
 		v->type = PROTOTYPE_CHARS;
 		if (!parse_bytes(at, PROTOTYPE_BLOCK, &v->bytes))
 			return false;
-	} else if (!parse_type(at, v)) {
+	} else if (takes_char(at, '[') ? !parse_array(at, v) : !parse_type(at, v)) {
 		return false;
 	}
 	return place_member(p, parent, v, offset);

@@ -15,7 +15,9 @@
  *              | ( "o" | "O" ) BYTES "{" [ member { "," member } ] "}"
  *                                               a structure by value, by its address
  *              | "v" | "?" | "-"                nothing, not known, not asked for
- *   member     = NAME "@" OFFSET "=" ( TYPE | "a" BYTES ) | "..."    a: characters in place
+ *   member     = NAME "@" OFFSET "=" ( TYPE | "a" BYTES | "[" COUNT [ "+" ] TYPE ) | "..."
+ *                                               characters in place; the first elements of an
+ *                                               array of values, behind which there are more (+)
  *
  * Values lie in the record in the order of the parameters, each at a multiple of its size; a
  * string has 4 bytes, length << 16 | place, and its bytes behind all values. A structure is a copy
@@ -30,12 +32,13 @@
 #define PROTOTYPE_VALUES 64u /* parameters and members of structures */
 #define PROTOTYPE_BLOCK 128u /* bytes of a structure */
 #define PROTOTYPE_FIRST 16u /* of the first value, from the record's header on */
+#define PROTOTYPE_ELEMENTS 8u /* of an array */
 #define PROTOTYPE_STRING 64u /* bytes that are shown of a string; one more tells that it goes on */
 
 enum prototype_type {
 	PROTOTYPE_VOID, PROTOTYPE_UNKNOWN, PROTOTYPE_UNASKED, PROTOTYPE_SIGNED, PROTOTYPE_UNSIGNED,
 	PROTOTYPE_CHAR, PROTOTYPE_BOOL, PROTOTYPE_FLOAT, PROTOTYPE_POINTER, PROTOTYPE_STRING_AT,
-	PROTOTYPE_ENUM, PROTOTYPE_STRUCT, PROTOTYPE_CHARS,
+	PROTOTYPE_ENUM, PROTOTYPE_STRUCT, PROTOTYPE_CHARS, PROTOTYPE_ARRAY,
 };
 
 /* How a string or a pointer is found. PLAIN: the argument is its address. */
@@ -51,6 +54,7 @@ struct prototype_value {
 	/* STRUCT: how many of the values behind this one are its members; there are others; it was
 	 * passed by its address, which is the value then */
 	uint8_t members;
+	uint8_t elements, element; /* ARRAY: their number, more: there are others; their type */
 	bool more, by_address;
 	uint16_t block, bytes;    /* STRUCT: its copy; CHARS: bytes */
 	uint16_t pointer;         /* a member that is a string: its address in the copy */
@@ -72,6 +76,9 @@ struct prototype {
 /* Takes the text apart. False: it is malformed, or has more parameters than there may be; *out is
  * not to be used. */
 bool prototype_parse(const char *text, struct prototype *out);
+
+/* An array's element, i below v->elements, as a value without a name. */
+struct prototype_value prototype_element(const struct prototype_value *v, uint32_t i);
 
 /* The floating-point number in the lower bytes of a word: of four or eight bytes, by the value. */
 double prototype_real(const struct prototype_value *v, uint64_t number);

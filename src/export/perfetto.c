@@ -22,7 +22,8 @@ enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 1
        EVENT_CATEGORY = 22, EVENT_NAME = 23 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5,
-       ANNOTATION_STRING = 6, ANNOTATION_POINTER = 7, ANNOTATION_NAME = 10, ANNOTATION_ENTRY = 11 };
+       ANNOTATION_STRING = 6, ANNOTATION_POINTER = 7, ANNOTATION_NAME = 10, ANNOTATION_ENTRY = 11,
+       ANNOTATION_ELEMENT = 12 };
 enum { CLOCK_MONOTONIC_ID = 3, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1 };
 #define PROCESS_UUID (UINT64_C(1) << 32) /* and the pid; tracks of stacks have lower ones */
 
@@ -34,8 +35,9 @@ struct perfetto {
 	struct out *out;
 	protobuf packet, event, part, inner;
 	/* annotations under way, one within the other: a call's arguments, a structure's members */
-	protobuf nested[3];
+	protobuf nested[4];
 	unsigned depth;
+	bool in_list;
 	VEC(bool) told;        /* by lane: its track has been described */
 	VEC(bool) interned;    /* by function */
 	struct sp_map processes;
@@ -209,34 +211,64 @@ static void put_value(protobuf *to, const struct argument_told *a)
 		free(text);
 		break;
 	case ARGUMENT_FAULT: put_text(to, ANNOTATION_STRING, "(fault)"); break;
-	case ARGUMENT_UNKNOWN: case ARGUMENT_OPEN: case ARGUMENT_CLOSE:
+	case ARGUMENT_UNKNOWN: case ARGUMENT_OPEN: case ARGUMENT_CLOSE: case ARGUMENT_LIST:
+	case ARGUMENT_LIST_END:
 		put_text(to, ANNOTATION_STRING, "?");
 		break;
 	}
 }
 
-/* argument_visit. Structures are in arguments alone, and have none in them: three levels. */
+/* The topmost annotation is complete, and goes into the one below it. */
+static void end_annotation(struct perfetto *p, unsigned field)
+{
+	protobuf *of = &p->nested[p->depth--];
+
+	protobuf_inner(&p->nested[p->depth], field, of);
+}
+
+/* An element of an array: it has no name. */
+static void annotate_element(struct perfetto *p, const struct argument_told *a)
+{
+	put_value(&p->nested[++p->depth], a);
+	end_annotation(p, ANNOTATION_ELEMENT);
+}
+
+static void end_list(struct perfetto *p, const struct argument_told *a)
+{
+	if (a->more)
+		annotate_element(p, &(struct argument_told){ .kind = ARGUMENT_TEXT, .text = "",
+							     .more = true });
+	p->in_list = false;
+	end_annotation(p, ANNOTATION_ENTRY);
+}
+
+/* argument_visit. Structures are in arguments alone, and have arrays of values in them at most:
+ * four levels. */
 static void annotate_typed(void *context, const struct argument_told *a)
 {
 	struct perfetto *p = context;
-	protobuf *to = &p->nested[p->depth];
 	char *name;
 
 	if (a->kind == ARGUMENT_CLOSE) {
-		p->depth--;
-		protobuf_inner(&p->nested[p->depth], ANNOTATION_ENTRY, to);
+		end_annotation(p, ANNOTATION_ENTRY);
 		return;
 	}
-	if (p->depth + 1 < sizeof(p->nested) / sizeof(*p->nested))
-		to = &p->nested[++p->depth];
-	name = mem_strndup(a->name, a->name_bytes);
-	put_text(to, ANNOTATION_NAME, *name ? name : "?");
-	free(name);
-	if (a->kind == ARGUMENT_OPEN)
+	if (a->kind == ARGUMENT_LIST_END) {
+		end_list(p, a);
 		return;
-	put_value(to, a);
-	p->depth--;
-	protobuf_inner(&p->nested[p->depth], ANNOTATION_ENTRY, to);
+	}
+	if (p->in_list) {
+		annotate_element(p, a);
+		return;
+	}
+	name = mem_strndup(a->name, a->name_bytes);
+	put_text(&p->nested[++p->depth], ANNOTATION_NAME, *name ? name : "?");
+	free(name);
+	p->in_list = a->kind == ARGUMENT_LIST;
+	if (a->kind == ARGUMENT_OPEN || a->kind == ARGUMENT_LIST)
+		return;
+	put_value(&p->nested[p->depth], a);
+	end_annotation(p, ANNOTATION_ENTRY);
 }
 
 static void annotate_arguments(struct perfetto *p, const struct event *e)

@@ -222,7 +222,7 @@ void arguments_put_number(struct argument_text *t, const struct prototype_value 
 		put_format(t, "0x%" PRIx64, number);
 		break;
 	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
-	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS:
+	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS: case PROTOTYPE_ARRAY:
 		put_text(t, "?");
 		break;
 	}
@@ -240,7 +240,7 @@ const char *arguments_prototype(const struct trace_info *info, uint32_t image, u
 }
 
 /* Characters in place, up to the first NUL. */
-static void put_array(struct argument_text *t, const struct prototype_value *v,
+static void put_characters_at(struct argument_text *t, const struct prototype_value *v,
 		      const uint8_t *record)
 {
 	size_t n = strnlen((const char *)record + v->at, v->bytes);
@@ -253,6 +253,21 @@ static void put_array(struct argument_text *t, const struct prototype_value *v,
 
 static void put_parameter(struct argument_text *t, const struct prototype_value *v,
 			  const uint8_t *record, size_t bytes);
+
+/* "{1, 2, 3, ...}" */
+static void put_elements(struct argument_text *t, const struct prototype_value *v,
+			 const uint8_t *record, size_t bytes)
+{
+	put_bytes(t, "{", 1);
+	for (uint32_t i = 0; i < v->elements; i++) {
+		const struct prototype_value element = prototype_element(v, i);
+
+		if (i)
+			put_text(t, ", ");
+		put_parameter(t, &element, record, bytes);
+	}
+	put_text(t, v->more ? ", ...}" : "}");
+}
 
 /* "{cents=4, name=\"x1\"}" */
 static void put_members(struct argument_text *t, const struct prototype_value *of,
@@ -302,7 +317,11 @@ static void put_parameter(struct argument_text *t, const struct prototype_value 
 		put_bytes(t, "=", 1);
 	}
 	if (v->type == PROTOTYPE_CHARS && (size_t)v->at + v->bytes <= bytes) {
-		put_array(t, v, record);
+		put_characters_at(t, v, record);
+		return;
+	}
+	if (v->type == PROTOTYPE_ARRAY) {
+		put_elements(t, v, record, bytes);
 		return;
 	}
 	if (v->type == PROTOTYPE_STRUCT) {

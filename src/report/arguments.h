@@ -26,12 +26,13 @@ enum arguments_value arguments_value(const struct trace_info *info, uint32_t ima
 enum argument_kind {
 	ARGUMENT_UNKNOWN, ARGUMENT_SIGNED, ARGUMENT_UNSIGNED, ARGUMENT_BOOL, ARGUMENT_FLOAT,
 	ARGUMENT_POINTER, ARGUMENT_TEXT, ARGUMENT_NAME, ARGUMENT_FAULT, ARGUMENT_OPEN,
-	ARGUMENT_CLOSE
+	ARGUMENT_CLOSE, ARGUMENT_LIST, ARGUMENT_LIST_END
 };
 struct argument_told {
 	uint8_t kind;         /* enum argument_kind */
-	bool more;
-	const char *name;     /* of the parameter or member, not ended by a NUL; CLOSE: NULL */
+	bool more;            /* TEXT goes on; LIST_END: there are more elements */
+	/* of the parameter or member, not ended by a NUL; CLOSE, LIST_END: NULL */
+	const char *name;
 	uint32_t name_bytes;
 	uint32_t bytes;       /* of the text */
 	const char *text;     /* TEXT, NAME; FLOAT: its digits, as arguments_text() has them */
@@ -48,7 +49,8 @@ bool arguments_each(const struct trace_info *info, const struct event *e, argume
 bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t fn,
 			struct call_value value, const char *name, argument_visit *visit,
 			void *context);
-/* Print the same as JSON: an object, {"cents":4,"name":"x1"}, and a value. Pointers and names are
+/* Print the same as JSON: an object, {"cents":4,"name":"x1"}, and a value; an array is a list,
+ * whose last element is "..." where it goes on. Pointers and names are
  * strings, and a string that goes on ends in "..."; 0x0 and what is not known is null, what could
  * not be read "(fault)". False: as above, and nothing is printed. */
 bool arguments_json(struct out *o, const struct trace_info *info, const struct event *e);

@@ -104,7 +104,7 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 		[PROTOTYPE_SIGNED] = ARGUMENT_SIGNED, [PROTOTYPE_UNSIGNED] = ARGUMENT_UNSIGNED,
 		[PROTOTYPE_BOOL] = ARGUMENT_BOOL, [PROTOTYPE_FLOAT] = ARGUMENT_FLOAT,
 		[PROTOTYPE_POINTER] = ARGUMENT_POINTER, [PROTOTYPE_STRING_AT] = ARGUMENT_POINTER,
-		[PROTOTYPE_ENUM] = ARGUMENT_NAME, [PROTOTYPE_CHARS] = 0,
+		[PROTOTYPE_ENUM] = ARGUMENT_NAME, [PROTOTYPE_CHARS] = 0, [PROTOTYPE_ARRAY] = 0,
 	};
 	struct argument_told a = named(v, v->type < sizeof(kinds) ? kinds[v->type] : 0);
 
@@ -153,12 +153,27 @@ static void tell_struct(const struct telling *t, const struct prototype_value *v
 	tell(t, &close);
 }
 
+static void tell_list(const struct telling *t, const struct prototype_value *v)
+{
+	const struct argument_told end = { .kind = ARGUMENT_LIST_END, .more = v->more };
+
+	tell_kind(t, v, ARGUMENT_LIST);
+	for (uint32_t i = 0; i < v->elements; i++) {
+		const struct prototype_value element = prototype_element(v, i);
+
+		tell_value(t, &element);
+	}
+	tell(t, &end);
+}
+
 static void tell_value(const struct telling *t, const struct prototype_value *v)
 {
 	uint64_t number = 0;
 
 	if (v->type == PROTOTYPE_STRUCT) {
 		tell_struct(t, v);
+	} else if (v->type == PROTOTYPE_ARRAY) {
+		tell_list(t, v);
 	} else if (v->type == PROTOTYPE_CHARS && (size_t)v->at + v->bytes <= t->bytes) {
 		tell_text(t, v, (const char *)t->record + v->at,
 			  strnlen((const char *)t->record + v->at, v->bytes));
@@ -214,7 +229,7 @@ bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
 /* first: nothing stands in the object yet. alone: a value without its name. */
-struct json_telling { struct out *out; bool first, alone; unsigned n; };
+struct json_telling { struct out *out; bool first, alone, in_list; unsigned n; };
 
 static void put_json_text(struct out *o, const char *text, size_t n, bool more)
 {
@@ -258,7 +273,10 @@ static void put_json_value(struct json_telling *j, const struct argument_told *a
 	case ARGUMENT_TEXT: case ARGUMENT_NAME: put_json_text(o, a->text, a->bytes, a->more); break;
 	case ARGUMENT_FAULT: out_str(o, "\"(fault)\""); break;
 	case ARGUMENT_OPEN: out_char(o, '{'); break;
-	case ARGUMENT_UNKNOWN: case ARGUMENT_CLOSE: out_str(o, "null"); break;
+	case ARGUMENT_LIST: out_char(o, '['); break;
+	case ARGUMENT_UNKNOWN: case ARGUMENT_CLOSE: case ARGUMENT_LIST_END:
+		out_str(o, "null");
+		break;
 	}
 }
 
@@ -267,18 +285,21 @@ static void put_json(void *context, const struct argument_told *a)
 {
 	struct json_telling *j = context;
 
-	if (a->kind == ARGUMENT_CLOSE) {
-		out_char(j->out, '}');
-		j->first = false;
+	if (a->kind == ARGUMENT_CLOSE || a->kind == ARGUMENT_LIST_END) {
+		if (a->more)
+			out_str(j->out, ",\"...\"");
+		out_char(j->out, a->kind == ARGUMENT_CLOSE ? '}' : ']');
+		j->first = j->in_list = false;
 		return;
 	}
-	j->n++;
+	j->n += !j->in_list;
 	if (!j->first)
 		out_char(j->out, ',');
-	if (!j->alone)
+	if (!j->alone && !j->in_list)
 		put_json_name(j, a);
 	put_json_value(j, a);
-	j->first = a->kind == ARGUMENT_OPEN;
+	j->in_list |= a->kind == ARGUMENT_LIST;
+	j->first = a->kind == ARGUMENT_OPEN || a->kind == ARGUMENT_LIST;
 }
 
 bool arguments_json(struct out *o, const struct trace_info *info, const struct event *e)

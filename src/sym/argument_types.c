@@ -310,6 +310,7 @@ struct struct_text {
 };
 
 static char *scalar_text(Dwarf_Die *type);
+static bool is_pointer(int tag);
 
 /* "aBYTES" of an array of characters; NULL: it is none. */
 static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
@@ -323,6 +324,32 @@ static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
 		return NULL;
 	*bytes = size;
 	return mem_printf("a%d", (int)size);
+}
+
+/* "[COUNT+TYPE" of an array of values, as many as lie within the first bytes that are recorded;
+ * NULL: it is none, or has several dimensions. */
+static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t *bytes)
+{
+	uint64_t each, shown = PROTOTYPE_ELEMENTS;
+	Dwarf_Die element, range;
+	Dwarf_Word size;
+	char *of, *text;
+
+	if (dwarf_tag(type) != DW_TAG_array_type || dwarf_hasattr(type, DW_AT_GNU_vector) ||
+	    dwarf_child(type, &range) || dwarf_siblingof(&range, &range) == 0 ||
+	    !dwarf_type_plain(type, &element) || dwarf_aggregate_size(type, &size))
+		return NULL;
+	each = is_pointer(dwarf_tag(&element)) ? WORD : dwarf_type_bytes(&element);
+	while (shown && (shown * each > size || offset + shown * each > PROTOTYPE_BLOCK))
+		shown--;
+	of = each && shown ? scalar_text(&element) : NULL;
+	if (!of)
+		return NULL;
+	*bytes = shown * each;
+	text = mem_printf("[%d%s%s", (int)shown, shown * each < size ? "+" : "",
+			  *of == 's' ? "p" : of);
+	free(of);
+	return text;
 }
 
 /* "NAME@OFFSET=TYPE"; of a type that is not recorded the name alone. */
@@ -340,6 +367,8 @@ static bool tell_member(struct member *m, void *context)
 	}
 	if (!m->bits)
 		type = chars_text(&m->type, &bytes);
+	if (!m->bits && !type)
+		type = array_text(&m->type, m->offset, &bytes);
 	if (!m->bits && !type)
 		type = scalar_text(&m->type);
 	if (type && (*type == 's' || *type == 'p'))
@@ -518,11 +547,25 @@ static char *value_text(Dwarf_Die *type, struct argument_reading *r)
 	return text;
 }
 
+/* What returns in several registers, or on the x87's stack, is not recorded, and rax is not it; in
+ * memory, rax is its address. */
+static char *large_text(Dwarf_Die *type, uint64_t *work)
+{
+	struct sym_place place = { 0 };
+
+	if (!dwarf_type_is_class(type))
+		return dwarf_tag(type) == DW_TAG_base_type && dwarf_type_bytes(type) > WORD
+			       ? mem_strdup("-") : NULL;
+	if (struct_place(type, &place, work))
+		return mem_strdup(place.memory ? "p" : "-");
+	return dwarf_type_bytes(type) > 2 * WORD ? mem_strdup("p") : mem_strdup("-");
+}
+
 char *argument_returned_text(Dwarf_Die *type)
 {
 	Dwarf_Die target = *type;
 	uint64_t work = 0;
-	char letter;
+	char letter, *text;
 
 	if (is_pointer(dwarf_tag(type)) && !dwarf_type_plain(type, &target))
 		return scalar_text(type);
@@ -530,7 +573,10 @@ char *argument_returned_text(Dwarf_Die *type)
 	/* One by its address is found in rax, and so is one that has its place from the caller. */
 	if (letter == 'S' || (letter == 'V' && dwarf_type_is_class(type)))
 		return mem_printf("%c", letter);
-	return argument_is_by_reference(type) ? NULL : scalar_text(type);
+	if (argument_is_by_reference(type))
+		return mem_strdup("p");
+	text = large_text(type, &work);
+	return text ? text : scalar_text(type);
 }
 
 char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)

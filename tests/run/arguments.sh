@@ -34,7 +34,7 @@ accounts "in state mode, by C code" "$T/typed2" --max-graph-depth 9
 accounts "graph functions" "$T/typed2" "${FUNCTIONS[@]/-l/-g}"
 
 # --- structures, and classes of the C++ library
-STRUCTURES=(-l price -l little -l mix -l much -l crowded -l follow -l kin -l odd -l turn)
+STRUCTURES=(-l price -l little -l mix -l much -l crowded -l follow -l kin -l odd -l turn -l sum -l halved -l precise -l squared)
 # structures_account NAME PROGRAM OPTION...: a recorded run tells what the program does
 structures_account() {
 	ACCOUNT=$T/account "$BRACE" record -q --mode block -o "$T/trace" --args --args-depth=1 --retval "${@:3}" -- "$2" 5 800 2>"$T/err"

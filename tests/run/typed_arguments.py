@@ -30,9 +30,18 @@ class Text:
             found[name] = self.value()
         return found
 
+    def elements(self):
+        found = []
+        while not self.take('}'):
+            self.take(', ')
+            found.append('...' if self.take(r'\.\.\.') else self.value())
+        return found
+
     def value(self):
-        if self.take(r'&?\{'):
+        if self.take(r'&?\{(?=\w+=|\.\.\.|})'):
             return self.members('}')
+        if self.take(r'\{'):
+            return self.elements()
         m = self.take(r'"([^"]*)"(\.\.\.)?') or self.take(r"'(.)'()")
         if m:
             return m.group(1) + (m.group(2) or '')
@@ -49,6 +58,8 @@ def same(told, value, pointer=False):
     """told: of the account, where numbers and words are text."""
     if isinstance(told, dict):
         return isinstance(value, dict) and told.keys() == value.keys() and all(same(told[k], value[k]) for k in told)
+    if isinstance(told, list):
+        return isinstance(value, list) and len(told) == len(value) and all(map(same, told, value))
     if isinstance(value, bool) or told is None:
         return told is value or (told is None and value in ('?', 0))
     if isinstance(value, (int, float)):
@@ -104,6 +115,8 @@ def annotation(b):
         elif field == 11:
             k, v = annotation(content)
             value[k] = v
+        elif field == 12:
+            value = (value or []) + [annotation(content)[1]]
         else:
             value = {2: bool, 3: int, 4: lambda n: n - (n >> 63 << 64), 5: lambda d: struct.unpack('<d', d)[0], 6: bytes.decode,
                      7: lambda n: hex(n) if n else None}[field](content)

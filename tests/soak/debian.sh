@@ -87,7 +87,8 @@ tests() { # RELEASE NAME...
 	local release=$1
 	shift
 	check_that "$release: what the tests need" as_root "apt-get install -y --no-install-recommends ${TEST_PACKAGES[*]}"
-	if ! as_user 'ninja -C build --quiet' >"$T/check.log" 2>&1; then
+	# make configured the build without them, a compiler for C++ for one.
+	if ! as_user 'meson setup --wipe build && ninja -C build --quiet' >"$T/check.log" 2>&1; then
 		not_ok "$release: the tests are built"
 		diag "$T/check.log"
 		return

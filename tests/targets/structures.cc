@@ -29,6 +29,9 @@ struct base { int b; };
 struct derived : base { int d; };
 struct large { long v; char tag[12]; colour c; bool on; const char *s; inner in; int last; };
 struct node { node *next; unsigned n; };
+struct rows { int n[3]; double d[10]; colour c[2]; const char *names[2]; int grid[2][2]; };
+struct halves { int a, b; };
+struct wide { long a, b, c; };
 
 ALONE int price(item i) { return i.cents; }
 ALONE int little(tiny s, int n) { return s.a + n; }
@@ -44,6 +47,12 @@ ALONE int text(const std::string &a, std::string b, std::string_view v, std::uni
 {
 	return (int)(a.size() + b.size() + v.size() + (p ? p->size() : 0)) + *u;
 }
+ALONE int sum(const rows *r) { return r->n[0] + (int)r->d[9] + r->grid[1][1]; }
+// What they return is in several registers, or not in rax: nothing is shown of it.
+ALONE halves halved(int n) { return { n / 2, n - n / 2 }; }
+ALONE long double precise(int n) { return n / 4.0L; }
+ALONE __int128 squared(int n) { return (__int128)n * n; }
+ALONE wide widened(int n) { return { n, n + 1, n + 2 }; }
 ALONE int odd(long double x, int n) { return (int)x + n; }
 
 static uint64_t state;
@@ -116,6 +125,14 @@ static void do_numbers()
 	d.d = number() % 99;
 	back = kin(d);
 	fprintf(account, "kin(d={d=%d, ...}) = %d\n", d.d, back);
+	rows w = { { n, 2, -3 }, { k, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, { GREEN, BLUE }, { nullptr, nullptr }, { { 1, 2 }, { 3, 4 } } };
+	back = sum(&w);
+	fprintf(account, "sum(r=&{n={%d, 2, -3}, d={%g, 1, 2, 3, 4, 5, 6, 7, ...}, c={GREEN, BLUE}, names={0x0, 0x0}, grid=?}) = %d\n", n, k, back);
+	halved(n);
+	precise(n);
+	squared(n);
+	fprintf(account, "halved(n=%d)\nprecise(n=%d)\nsquared(n=%d)\n", n, n, n);
+	widened(n);
 	back = odd(n % 9, 2);
 	fprintf(account, "odd(...) = %d\n", back);
 }
