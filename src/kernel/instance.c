@@ -21,6 +21,7 @@
 #include "kernel/functions.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
+#include "kernel/triggers.h"
 
 #define CLOCK "x86-tsc"
 #define NAME_PREFIX "brace-"
@@ -324,6 +325,18 @@ static int remove_directory(const char *dir)
 	return e;
 }
 
+/* Triggers that read each other's variables hold it for good. */
+static int remove_instance(const char *dir)
+{
+	int e = remove_directory(dir);
+
+	if (e == -EBUSY) {
+		kernel_triggers_clear(dir);
+		e = remove_directory(dir);
+	}
+	return e;
+}
+
 int kernel_instance_close(struct kernel_instance *i, struct err *err)
 {
 	int e = 0;
@@ -332,7 +345,7 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err)
 		return 0;
 	if (i->made) {
 		undo(i->top, i->dir, i->shared);
-		e = remove_directory(i->dir);
+		e = remove_instance(i->dir);
 		kernel_probes_sweep(i->top);
 	}
 	if (e)
@@ -402,7 +415,7 @@ static void reset_one(const char *top, const char *name, struct kernel_leftover 
 	kernel_tracefs_lines(dir, "set_event", count_line, &l->events);
 	if (!l->living) {
 		undo(top, dir, shared);
-		l->error = -remove_directory(dir);
+		l->error = -remove_instance(dir);
 	}
 	/* Freed by the caller, with l. */
 	l->tracer = tracer;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -17,6 +18,7 @@
 
 #define LIST "dynamic_events"
 #define GROUP "brace_"
+#define SYNTHETIC "s:synthetic/"
 
 /* readme: the words by which the kernel's README says that it has the kind. */
 static const struct probe_kind { char letter; const char *readme, *system, *needs; } kinds[] = {
@@ -237,28 +239,54 @@ const char *kernel_probes_system(const char *top, const char *group, const char 
 
 struct probe_sweep { const char *top; VEC(char *) lines; };
 
-/* Notes what is to be written for it: its instance has one of two names. */
-static bool note_orphan(void *context, const char *line)
+/* Whether there is the instance of a group: it has one of two names. */
+static bool is_alive(const char *top, const char *group, size_t n)
 {
 	static const char *const suffixes[] = { "", "-graph" };
+	bool lives = false;
+
+	for (size_t k = 0; k < 2; k++) {
+		char *its = mem_printf("instances/brace-%.*s%s", (int)(n - strlen(GROUP)),
+				       group + strlen(GROUP), suffixes[k]);
+
+		lives |= kernel_tracefs_has(top, its);
+		free(its);
+	}
+	return lives;
+}
+
+/* "s:synthetic/brace_12_NAME FIELDS": all synthetic events are of one group, so that ours have the
+ * process in their names. */
+static void note_synthetic(struct probe_sweep *s, const char *line)
+{
+	const char *name = line + strlen(SYNTHETIC), *number = name + strlen(GROUP);
+	size_t digits;
+
+	if (strncmp(line, SYNTHETIC GROUP, strlen(SYNTHETIC GROUP)) != 0)
+		return;
+	digits = strspn(number, "0123456789");
+	if (digits && number[digits] == '_' && !is_alive(s->top, name, strlen(GROUP) + digits))
+		*vec_add(&s->lines) = mem_printf("-:synthetic/%.*s", (int)strcspn(name, " "), name);
+}
+
+/* Notes what is to be written for it. */
+static bool note_orphan(void *context, const char *line)
+{
 	struct probe_sweep *s = context;
 	const struct probe_kind *kind;
 	const char *group;
 	size_t n_group, n_event;
-	bool lives = false;
 
 	if (!read_line(line, &kind, &group, &n_group, &n_event))
-		return true;
-	for (size_t k = 0; k < 2; k++) {
-		char *its = mem_printf("instances/brace-%.*s%s", (int)(n_group - strlen(GROUP)),
-				       group + strlen(GROUP), suffixes[k]);
-
-		lives |= kernel_tracefs_has(s->top, its);
-		free(its);
-	}
-	if (!lives)
+		note_synthetic(s, line);
+	else if (!is_alive(s->top, group, n_group))
 		*vec_add(&s->lines) = mem_printf("-:%.*s", (int)(n_group + 1 + n_event), group);
 	return true;
+}
+
+char *kernel_probes_synthetic(const char *name)
+{
+	return mem_printf(GROUP "%d_%s", (int)getpid(), name);
 }
 
 unsigned kernel_probes_sweep(const char *top)

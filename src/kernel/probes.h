@@ -16,6 +16,9 @@ bool kernel_probes_is(const char *text);
 /* The system that the kernel would have put this event of ours into: "kprobes"; NULL: it is none of
  * ours. */
 const char *kernel_probes_system(const char *top, const char *group, const char *event);
-/* Removes the events of our groups whose instances are gone. Returns how many. top: the kernel's
- * tracing directory. */
+/* The name for a synthetic event of this process, brace_PID_NAME, for free(). Whoever defines it
+ * has an instance of its own: the event goes with that. */
+char *kernel_probes_synthetic(const char *name);
+/* Removes the events of ours whose instances are gone, also synthetic ones. Returns how many. top:
+ * the kernel's tracing directory. */
 unsigned kernel_probes_sweep(const char *top);

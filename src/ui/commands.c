@@ -442,6 +442,8 @@ static const struct option sql_options[] = {
 	{ 's', "save", "FIELD[,FIELD]...", "with -m or -c: keep these fields beside the value", set_text, TO(save) },
 	{ 'T', "trace", NULL, "with -m or -c, and -s or -S: make the event too", set_flag, TO(act_trace) },
 	{ 'S', "snapshot", NULL, "with -m or -c: take a snapshot", set_flag, TO(act_snapshot) },
+	{ 'K', "kernel-alone", NULL, "ask the kernel's own events, of all tasks (root), until PROGRAM ends, or Ctrl-C",
+	  set_flag, TO(kernel_alone) },
 	END
 };
 

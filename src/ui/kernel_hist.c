@@ -4,13 +4,10 @@
 #include "ui/kernel_hist.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/monotonic.h"
 #include "hist/question.h"
 #include "kernel/instance.h"
 #include "kernel/probes.h"
@@ -21,7 +18,6 @@
 #include "ui/screen.h"
 #include "ui/waiting_program.h"
 
-#define WAIT_NS 50000000u
 #define ARGUMENTS 6u
 
 struct kernel_histogram {
@@ -208,16 +204,6 @@ static int set_up(struct kernel_histogram *h, struct err *err)
 	return e;
 }
 
-static void wait_for_end(struct kernel_histogram *h)
-{
-	const struct timespec t = { .tv_nsec = WAIT_NS };
-	const uint64_t end = h->inv->duration_ns
-				     ? monotonic_ms() + h->inv->duration_ns / 1000000 : UINT64_MAX;
-
-	while (!waiting_program_is_over(&h->program) && monotonic_ms() < end)
-		nanosleep(&t, NULL);
-}
-
 static int print_all(struct kernel_histogram *h)
 {
 	struct screen o;
@@ -248,7 +234,7 @@ static int run(struct kernel_histogram *h)
 		screen_file_drop(inv);
 		return status;
 	}
-	wait_for_end(h);
+	waiting_program_wait(&h->program, inv->duration_ns);
 	status = print_all(h);
 	if (h->program.pid)
 		say("brace: stopping; the program goes on\n");

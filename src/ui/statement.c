@@ -16,7 +16,10 @@
 #include "event/catalogue.h"
 #include "image/dynamic_probes.h"
 #include "ui/answer.h"
+#include "kernel/probes.h"
+#include "kernel/tracefs.h"
 #include "ui/function_event.h"
+#include "ui/kernel_sql.h"
 #include "ui/question.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -30,7 +33,8 @@ struct statement_run {
 	struct invocation *inv;
 	struct event_catalogue *catalogue;   /* of a program or process */
 	VEC(struct event_format *) formats;  /* of a tree */
-	VEC(char *) texts;                   /* which formats refer to */
+	VEC(char *) texts;                   /* which formats and `name` refer to */
+	char *name;                          /* of the event that is made; NULL: as usual */
 };
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -294,7 +298,8 @@ static int translate(struct statement_run *run, const struct statement_request *
 {
 	const struct invocation *inv = run->inv;
 	const struct sql_options o = {
-		.name = inv->name ? inv->name : USUAL_NAME, .max = inv->max, .change = inv->change,
+		.name = run->name ? run->name : inv->name ? inv->name : USUAL_NAME,
+		.max = inv->max, .change = inv->change,
 		.save = inv->save, .trace = inv->act_trace, .snapshot = inv->act_snapshot,
 		.find = find_event, .arg = run,
 	};
@@ -323,15 +328,48 @@ static void free_run(struct statement_run *run)
 	vec_free(&run->texts);
 }
 
+/* The kernel's tree takes the tree's place. The event that is made is named after the process, so
+ * that it can be told whose it is. */
+static int ask_the_kernel(struct statement_run *run, struct err *err)
+{
+	struct invocation *inv = run->inv;
+	char *top;
+	int e;
+
+	if (inv->pids.n || inv->tree || inv->instance || inv->execute || inv->json)
+		return err_set(err, EINVAL,
+			       "the kernel answers by itself, in an instance of brace's, about all tasks: not with -p, -t, -B, -e and --json");
+	e = kernel_tracefs_find(&top, err);
+	if (e)
+		return e;
+	inv->tree = top;
+	*vec_add(&run->texts) = top;
+	run->name = kernel_probes_synthetic(inv->name ? inv->name : USUAL_NAME);
+	*vec_add(&run->texts) = run->name;
+	return 0;
+}
+
+/* What its histograms have no words for, brace does with a program's. */
+static int in_kernel(struct statement_run *run, const struct statement_request *r,
+		     const struct sql_writes *w)
+{
+	if (!w->select && !w->limited)
+		return kernel_sql(run->inv, r->text, w);
+	say("brace: GROUP BY, HAVING, ORDER BY, LIMIT, EVERY and functions are for programs' events; of the kernel's take brace record -K, and brace query\n");
+	return EXIT_BRACE;
+}
+
 /* Either a catalogue of what a program has, or formats that were read from a tree. */
 int statement_run(struct invocation *inv, const struct statement_request *r)
 {
 	struct statement_run run = { .inv = inv };
-	bool session = inv->n_operands || inv->pids.n;
+	bool session = !inv->kernel_alone && (inv->n_operands || inv->pids.n);
 	struct sql_writes w;
 	struct err err;
 	int status;
 
+	if (inv->kernel_alone && ask_the_kernel(&run, &err))
+		return say_error(&err);
 	if (session && (inv->tree || inv->execute || inv->instance)) {
 		say("brace: -e, -t and -B are for a tree that is there; a program gets one of its own\n");
 		return EXIT_BRACE;
@@ -342,7 +380,8 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 		free_run(&run);
 		return say_error(&err);
 	}
-	status = session && !inv->explain ? ask_session(inv, r, &w) :
+	status = inv->kernel_alone && !inv->explain ? in_kernel(&run, r, &w) :
+		 session && !inv->explain ? ask_session(inv, r, &w) :
 		 inv->execute && !inv->explain ? execute_writes(inv, &w) : show_writes(inv, &w);
 	sql_writes_free(&w);
 	free_run(&run);

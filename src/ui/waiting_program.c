@@ -8,10 +8,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child_signal.h"
+#include "base/monotonic.h"
 #include "ui/say.h"
+
+#define WAIT_NS 50000000u
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define N_SIGNALS (sizeof(signals) / sizeof(*signals))
@@ -122,6 +126,15 @@ bool waiting_program_is_over(struct waiting_program *w)
 		return true;
 	}
 	return interrupts > (w->pid ? 1 : 0);
+}
+
+void waiting_program_wait(struct waiting_program *w, uint64_t duration_ns)
+{
+	const struct timespec t = { .tv_nsec = WAIT_NS };
+	const uint64_t end = duration_ns ? monotonic_ms() + duration_ns / 1000000 : UINT64_MAX;
+
+	while (!waiting_program_is_over(w) && monotonic_ms() < end)
+		nanosleep(&t, NULL);
 }
 
 /* A program that still waits ends, because its pipe does. */

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -20,5 +21,7 @@ int waiting_program_release(struct waiting_program *w, const char *name);
 /* Whether the program has ended (pid is 0 then, and wait_status its status), or Ctrl-C is brace's:
  * the first one is the program's, if it runs, which gets it from the terminal, too. */
 bool waiting_program_is_over(struct waiting_program *w);
+/* Waits until that, or until the time has passed; 0: for ever. */
+void waiting_program_wait(struct waiting_program *w, uint64_t duration_ns);
 /* Ends a process that still waits. */
 void waiting_program_drop(struct waiting_program *w);

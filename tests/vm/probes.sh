@@ -71,3 +71,33 @@ check "hist -K: no such field: the kernel's reason" has 'the kernel refuses this
 run 125 hist -K -d 'vfs_*' -- true
 check 'hist -K -d' has 'brace report of brace record -K'
 check 'hist -K: nothing is left' no_probes
+
+# --- statements that the kernel carries out
+run 0 sql -K -o text 'SELECT next_comm FROM sched_switch' -- sh -c 'usleep 1000; usleep 1000'
+check 'sql -K: one event is a histogram' has '{ next_comm: usleep  *} hitcount: *[1-9]' text
+wakeup='SELECT end.next_comm AS comm, (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid'
+run 0 sql -K -o text -n wakeup_lat "$wakeup" -- sh -c 'for i in 1 2 3; do usleep 2000; done'
+check "sql -K: the talk's wakeup_lat" [ "$(grep -cE ': brace_[0-9]+_wakeup_lat: .*comm=usleep.* lat=[0-9]+' text)" -ge 3 ]
+check 'sql -K: times are microseconds' sh -c 'sed -nE "s/.*comm=usleep.* lat=([0-9]+).*/\1/p" text | { while read -r lat; do [ "$lat" -lt 2000000 ] || exit 1; done; }'
+run 3 sql -K -o text "$wakeup" -- sh -c 'exit 3'
+check "sql -K: the program's status" [ $? = 0 ]
+run 0 sql -K -o text -m lat "$wakeup" --duration 200ms
+check 'sql -K: for a time, of the largest alone' has '_Anonymous: ' text
+run 0 sql -K --explain "$wakeup"
+check 'sql -K --explain: the lines of a shell' has "^echo '.*brace_[0-9]*_Anonymous .*' >> $tracing/dynamic_events"
+run 125 sql -K 'SELECT next_comm FROM sched_swich'
+check 'sql -K: no such event' has 'sched_swich'
+run 125 sql -K 'SELECT next_comm, count(*) FROM sched_switch GROUP BY next_comm' -- true
+check 'sql -K: what is for programs' has "are for programs' events"
+check 'sql -K: nothing is left' no_probes
+"$brace" sql -K "$wakeup" >/dev/null 2>&1 &
+pid=$!
+until ! kill -0 $pid || { [ "$(cat $tracing/instances/brace-$pid/events/synthetic/enable)" = 1 ] &&
+	[ "$(cat $tracing/instances/brace-$pid/tracing_on)" = 1 ]; }; do
+	usleep 20000
+done 2>/dev/null
+kill -9 $pid
+wait $pid 2>/dev/null
+run 0 reset -k
+check 'sql -K, kill -9: reset -k removes the synthetic event, too' has '^brace: 1 event that brace had defined: removed$'
+check 'sql -K, kill -9: nothing is left' no_probes

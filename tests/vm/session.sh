@@ -95,7 +95,9 @@ check 'start -k, an ordinary user: one sentence' has 'only root may trace the ke
 # --- what a brace that was killed has left, the next one removes, and says so
 "$brace" graph -K -g vfs_read -l vfs_read >/dev/null 2>&1 &
 pid=$!
-until ! kill -0 $pid || [ "$(cat $tracing/instances/brace-$pid-graph/tracing_on)" = 1 ]; do usleep 20000; done 2>/dev/null
+# A new instance has tracing_on 1, too, until brace writes 0.
+until ! kill -0 $pid || { [ "$(cat $tracing/instances/brace-$pid-graph/current_tracer)" = function_graph ] &&
+	[ "$(cat $tracing/instances/brace-$pid-graph/tracing_on)" = 1 ]; }; do usleep 20000; done 2>/dev/null
 kill -9 $pid
 wait $pid 2>/dev/null
 run 0 graph -K -q -o text -g vfs_read -l vfs_read -- dd if=file of=copy bs=1 count=1
