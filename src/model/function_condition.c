@@ -311,6 +311,20 @@ size_t function_condition_column(const struct filter_fault *f)
 	}
 }
 
+/* A shell that took `$retval` for a variable of its own leaves ` < 3`, which has no name. */
+static const char *fault_sentence(const struct filter_fault *f, const char *condition)
+{
+	static const char wanted[] = "an argument's name, an operator and a value are wanted";
+	const char *first = condition + strspn(condition, in_line);
+
+	if (f->error == FILTER_ERROR_OTHER && *first && strchr("<>=!&~", *first))
+		return "a name is missing before the operator: in a shell, $retval and $arg1 stand in "
+		       "single quotes";
+	if (f->error == FILTER_ERROR_OTHER)
+		return *first ? wanted : "it is empty";
+	return f->error == FILTER_FIELD_NOT_FOUND ? wanted : filter_fault_sentence(f);
+}
+
 static const char *check_terms(const char *condition, size_t *fault)
 {
 	struct trial t = { 0 };
@@ -327,10 +341,7 @@ static const char *check_terms(const char *condition, size_t *fault)
 		free(program);
 	} else {
 		*fault = function_condition_column(&f);
-		sentence = f.error == FILTER_FIELD_NOT_FOUND ? "an argument's name, an operator "
-							       "and a value are wanted" :
-			   f.error == FILTER_ERROR_OTHER ? "it is empty" :
-							   filter_fault_sentence(&f);
+		sentence = fault_sentence(&f, condition);
 	}
 	for (size_t i = 0; i < t.names.n; i++)
 		free(t.names.at[i]);

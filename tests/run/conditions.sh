@@ -217,6 +217,7 @@ refuses "an unknown argument" 'sorts has no such argument that can be compared, 
 refuses "no value" 'condition: Invalid value (did you forget quotes)?' 12 -l 'sorts if a > '
 refuses "a string for a number" 'Expecting numeric field' 14 -l 'sorts if a == "x"'
 refuses "a parenthesis" "condition: Too many '('" 9 -l 'sorts if (a == 1'
+refuses "a name that the shell took" 'condition: a name is missing before the operator: in a shell,' 9 -l 'sorts if < 3'
 refuses "no condition" 'condition: it is empty' 8 -l 'sorts if'
 refuses "a condition of a removal" 'what is taken out has no condition' 10 -l sorts -l '!sorts if a == 1'
 refuses "a condition of -n" 'only functions that are traced' 6 -n 'sorts if a == 1'
