@@ -149,7 +149,7 @@ struct outside_line {
 	const char *rest, *end;      /* the `if`; NULL: none; and what ends it */
 };
 
-/* Cuts " [5 sent, 0 dropped]" off, which a shown line has behind it. */
+/* Returns the end without " [5 sent, 0 dropped]", which a shown line has behind it. */
 static const char *cut_counts(const char *at, const char *end)
 {
 	static const char dropped[] = " dropped]";
@@ -161,6 +161,21 @@ static const char *cut_counts(const char *at, const char *end)
 	while (p > at && *p != '[')
 		p--;
 	return p > at && p[-1] == ' ' ? p - 1 : end;
+}
+
+/* Returns the end without all that a shown line has behind it, and without blanks. Nothing is left
+ * there that a second look would cut: a line that was shown and is written again means the same. */
+static const char *cut_end(const char *at, const char *end)
+{
+	for (;;) {
+		const char *before = end;
+
+		while (end > at && isspace((unsigned char)end[-1]))
+			end--;
+		end = cut_counts(at, end);
+		if (end == before)
+			return end;
+	}
 }
 
 /* Where the `if` between blanks begins; `end`: there is none. n is not 0. */
@@ -176,7 +191,7 @@ static const char *find_if(const char *at, const char *end)
 /* Splits "TO[:COUNT][ if FILTER]"; *count is left alone if there is none. */
 static struct outside_line split_line(const char *at, size_t n, unsigned long *count)
 {
-	const char *end = cut_counts(at, at + n), *rest = find_if(at, end), *last = rest, *digits;
+	const char *end = cut_end(at, at + n), *rest = find_if(at, end), *last = rest, *digits;
 
 	while (last > at && isblank((unsigned char)last[-1]))
 		last--;
