@@ -33,6 +33,9 @@ static const struct section { const char *from, *to, *word, *why; } sections[] =
 
 struct section_ranges { uint64_t from[N_SECTIONS], to[N_SECTIONS]; };
 
+/* The kernel's linker script puts a symbol at each section's beginning and end; they are the only
+ * trace of sections in kallsyms. One that is missing leaves a range of 0, which explain() passes
+ * over. */
 static void find_ranges(const struct trace_module *m, struct section_ranges *out)
 {
 	for (size_t i = 0; i < m->functions.n; i++) {
@@ -47,7 +50,8 @@ static void find_ranges(const struct trace_module *m, struct section_ranges *out
 	}
 }
 
-/* Fills in the reason that a function without the ftrace call has. */
+/* Fills in the reason that a function without the ftrace call has. The order counts: a section
+ * says more than the general reason, and overwrites it. */
 static void explain(const struct section_ranges *ranges, uint64_t address,
 		    struct kernel_function *f)
 {
@@ -75,7 +79,8 @@ struct listing {
 	bool all, ended;
 };
 
-/* "NAME" or "NAME [MODULE]" becomes two strings, in place. */
+/* "NAME" or "NAME [MODULE]" becomes two strings, in place. Returns the module's name, "" for the
+ * kernel's own functions, which lives as long as the line. */
 static const char *split_module(char *line)
 {
 	char *open = strstr(line, " ["), *end;
@@ -89,6 +94,8 @@ static const char *split_module(char *line)
 	return open + 2;
 }
 
+/* A line of available_filter_functions. Kept for list_others() as a whole, with its module: a
+ * static function of one name may be traceable in one module and not in another. */
 static bool take_traceable(void *context, const char *line)
 {
 	struct listing *l = context;
@@ -106,6 +113,8 @@ static bool take_traceable(void *context, const char *line)
 	return !l->ended;
 }
 
+/* What kallsyms has beyond the traceable ones. Called only if the caller wants all functions: it
+ * takes the whole of kallsyms, and a reason for each. */
 static void list_others(struct listing *l, const struct trace_module *m)
 {
 	struct section_ranges ranges = { 0 };
@@ -139,6 +148,8 @@ static int list_rest(struct listing *l, struct err *err)
 	return module < 0 ? module : 0;
 }
 
+/* A kernel without CONFIG_DYNAMIC_FTRACE does not have the file. An end by the callback is no
+ * error. */
 int kernel_functions_each(const char *top, bool all,
 			  bool (*each)(void *context, const struct kernel_function *f),
 			  void *context, struct err *err)
@@ -159,6 +170,7 @@ int kernel_functions_each(const char *top, bool all,
 	return e;
 }
 
+/* A callback that ends the walk at the first match: NULL in *pattern says that there was one. */
 static bool stop_at_match(void *context, const struct kernel_function *f)
 {
 	const char **pattern = context;
@@ -169,7 +181,8 @@ static bool stop_at_match(void *context, const struct kernel_function *f)
 	return false;
 }
 
-/* The kernel empties a list before it looks at what is to be in it. */
+/* The kernel empties a list before it looks at what is to be in it. So the first word is checked
+ * before the write: a wrong one would leave the list empty, which means all functions. */
 int kernel_functions_check(const char *top, const char *text, struct err *err)
 {
 	char *word = mem_strndup(text, strcspn(text, " \n"));
@@ -200,6 +213,8 @@ struct search {
 	char word[32], why[160];
 };
 
+/* One function of the kernel, held against what the user wrote. All are seen, because the nearest
+ * name may be the last one. Names are copied: f lives for this call. */
 static bool look_at(void *context, const struct kernel_function *f)
 {
 	struct search *s = context;
@@ -220,6 +235,8 @@ static bool look_at(void *context, const struct kernel_function *f)
 	return true;
 }
 
+/* The most exact answer first: a function that is there but cannot be traced, one that the
+ * compiler renamed, one that is spelt similarly. */
 static int explain_search(const struct search *s, const char *text, struct err *err)
 {
 	if (s->found)

@@ -27,6 +27,8 @@
 #define NAME_PREFIX "brace-"
 #define NAME_SHARED "-graph"
 #define NAME_SESSION "session"
+/* Together one second: a reader that is being killed closes its files within milliseconds, and a
+ * longer wait would look as if brace hung. */
 #define REMOVE_TRIES 50
 #define REMOVE_WAIT_NS 20000000
 
@@ -46,6 +48,8 @@ static const struct shared_file { const char *name, *unused, *reset; } shared_fi
 };
 #define N_SHARED (sizeof(shared_files) / sizeof(*shared_files))
 
+/* Whoever writes a setting asks this first: one of these in the instance's own directory would be
+ * a file that the kernel does not have there, and the write would fail with ENOENT. */
 bool kernel_instance_is_shared(const char *file)
 {
 	for (size_t i = 0; i < N_SHARED; i++)
@@ -57,7 +61,7 @@ bool kernel_instance_is_shared(const char *file)
 const char *kernel_instance_dir(const struct kernel_instance *i) { return i->dir; }
 const char *kernel_instance_top(const struct kernel_instance *i) { return i->top; }
 
-/* Whether the file's first line is this one. */
+/* Whether the file's first line is this one. A file that cannot be read has no line. */
 static bool reads(const char *dir, const char *file, const char *line)
 {
 	char *text = kernel_tracefs_read(dir, file);
@@ -69,7 +73,8 @@ static bool reads(const char *dir, const char *file, const char *line)
 
 /* --- making ----------------------------------------------------------------------------- */
 
-/* Somebody else's graph would change with the shared files. */
+/* Somebody else's graph would change with the shared files. whose: the instance in the user's
+ * words, for the sentence. */
 static int check_tracer(const char *top, const char *dir, const char *whose, struct err *err)
 {
 	if (!reads(dir, "current_tracer", "function_graph"))
@@ -79,6 +84,10 @@ static int check_tracer(const char *top, const char *dir, const char *whose, str
 		       whose, top);
 }
 
+/* Whether the shared files are free. Two proofs are needed: that the files have the texts of a
+ * kernel that nobody uses, and that no instance runs function_graph with these texts, whose graph
+ * would shrink under its owner's eyes. Between this check and the first write another tracer may
+ * begin; the kernel has no lock that brace could take. */
 static int check_shared(const char *top, struct err *err)
 {
 	char *path = mem_printf("%s/instances", top);
@@ -105,6 +114,8 @@ static int check_shared(const char *top, struct err *err)
 	return e;
 }
 
+/* The kernel makes a directory's files with it: this mkdir() is what allocates the ring buffers,
+ * and its ENOMEM is theirs. Mode 0700, because names of a user's processes stand in the files. */
 static int make_directory(struct kernel_instance *i, const char *who, struct err *err)
 {
 	int e = mkdir(i->dir, 0700) < 0 ? errno : 0;
@@ -117,6 +128,8 @@ static int make_directory(struct kernel_instance *i, const char *who, struct err
 	return 0;
 }
 
+/* The lock tells a later brace that this one lives (is_locked()), whatever became of its process
+ * id. The kernel drops it with the process, also by SIGKILL. */
 static int lock_directory(struct kernel_instance *i, struct err *err)
 {
 	i->lock = open(i->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,6 +138,9 @@ static int lock_directory(struct kernel_instance *i, struct err *err)
 	return 0;
 }
 
+/* tracing_on is 1 in a new instance: it is turned off before anything is enabled in it, lest
+ * records of the settings' own making come first. The clock is chosen while the buffer is empty,
+ * because the kernel clears the buffer at a change. */
 static int set_up(struct kernel_instance *i, struct err *err)
 {
 	int e = make_directory(i, "was left by another brace that had this process id", err);
@@ -139,7 +155,8 @@ static int set_up(struct kernel_instance *i, struct err *err)
 }
 
 /* Without pause-on-trace a reader of `trace` that is traced itself makes what it reads, without
- * end. */
+ * end. A session outlives its brace and is not locked: it goes on until brace stop -k or brace
+ * reset -k. */
 static int set_up_session(struct kernel_instance *i, struct err *err)
 {
 	int e = make_directory(i, "is there already", err);
@@ -151,6 +168,7 @@ static int set_up_session(struct kernel_instance *i, struct err *err)
 	return e;
 }
 
+/* The instance stays in the kernel. Closing the descriptor drops the lock. */
 static void free_instance(struct kernel_instance *i)
 {
 	if (i->lock >= 0)
@@ -160,7 +178,9 @@ static void free_instance(struct kernel_instance *i)
 	free(i);
 }
 
-/* name: behind the prefix; set_up makes the directory. */
+/* name: behind the prefix; set_up makes the directory. shared: the files of shared_files may be
+ * written, which the name tells to whoever has to remove it (read_name()). On failure nothing is
+ * left, neither here nor in the kernel. */
 static int open_instance(const char *name, bool shared,
 			 int (*make)(struct kernel_instance *i, struct err *err),
 			 struct kernel_instance **out, struct err *err)
@@ -200,6 +220,8 @@ int kernel_instance_begin_session(bool shared, struct kernel_instance **out, str
 	return open_instance(NAME_SESSION, shared, set_up_session, out, err);
 }
 
+/* The session's instance has no owner in this process: made stays false, so that
+ * kernel_instance_close() frees the struct alone and leaves what the user has begun. */
 int kernel_instance_find_session(struct kernel_instance **out, struct err *err)
 {
 	static const char *const names[] = { NAME_SESSION, NAME_SESSION NAME_SHARED };
@@ -261,6 +283,8 @@ static int no_clock(struct err *err)
 		       u.release);
 }
 
+/* The kernel answers with an errno alone, mostly EINVAL for whatever the reason is. The file and
+ * the text tell which of its rules was met; what is not known here keeps the kernel's own word. */
 int kernel_instance_refused(const char *top, const char *dir, const char *file, const char *text,
 			    int e, struct err *err)
 {
@@ -278,6 +302,7 @@ int kernel_instance_refused(const char *top, const char *dir, const char *file, 
 		      kernel_instance_is_shared(file) ? top : dir, file, strerror(-e));
 }
 
+/* Each write is an action of the kernel's, carried out when this returns: nothing is cached. */
 int kernel_instance_write(struct kernel_instance *i, const char *file, const char *text,
 			  bool append, struct err *err)
 {
@@ -287,6 +312,8 @@ int kernel_instance_write(struct kernel_instance *i, const char *file, const cha
 	return e ? kernel_instance_refused(i->top, i->dir, file, text, e, err) : 0;
 }
 
+/* No error is told: a write that fails means that the instance has gone, which is the state that
+ * is asked for. */
 void kernel_instance_stop(struct kernel_instance *i)
 {
 	kernel_tracefs_write(i->dir, "tracing_on", "0", false);
@@ -301,7 +328,9 @@ static void pause_briefly(void)
 	nanosleep(&t, NULL);
 }
 
-/* Turns everything off. The order matters: the tracer first, because its functions are patched. */
+/* Turns everything off. The order matters: the tracer first, because its functions are patched.
+ * Failures are passed over: this is also run over what a killed brace left, of which any part may
+ * be there or not. Whatever is still busy makes the rmdir() fail, which is told. */
 static void undo(const char *top, const char *dir, bool shared)
 {
 	kernel_tracefs_write(dir, "tracing_on", "0", false);
@@ -337,6 +366,8 @@ static int remove_instance(const char *dir)
 	return e;
 }
 
+/* The probes go after the instance: their events are enabled in it, and an enabled event cannot
+ * be removed. */
 int kernel_instance_close(struct kernel_instance *i, struct err *err)
 {
 	int e = 0;
@@ -375,7 +406,9 @@ static bool read_name(const char *name, pid_t *pid, bool *shared)
 	return n > 0 && n <= INT32_MAX && (!*end || *shared);
 }
 
-/* A brace that made the instance just now has not locked it yet. */
+/* A brace that made the instance just now has not locked it yet. A process that was given the
+ * number of a dead brace, and is a brace, too, keeps the instance from being removed until it
+ * ends: the harmless one of the two errors. */
 static bool is_brace(pid_t pid)
 {
 	char *path = mem_printf("/proc/%d", (int)pid);
@@ -387,6 +420,8 @@ static bool is_brace(pid_t pid)
 	return is;
 }
 
+/* LOCK_NB: a living brace holds the lock for all of its recording. The lock that is taken here if
+ * nobody has it goes with the descriptor. */
 static bool is_locked(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -403,6 +438,8 @@ static bool count_line(void *context, const char *line)
 	return true;
 }
 
+/* One leftover: looks whether its brace lives, notes what it had, and removes it if not. The
+ * tracer's name is read before undo() writes nop over it. */
 static void reset_one(const char *top, const char *name, struct kernel_leftover *l, bool shared)
 {
 	char *dir = mem_printf("%s/instances/%s", top, name);
@@ -422,6 +459,8 @@ static void reset_one(const char *top, const char *name, struct kernel_leftover 
 	free(dir);
 }
 
+/* Counts what it finds, living ones included, so that 0 means that nobody left anything. session:
+ * the one of brace start -k, too, which is nobody's leftover as long as it is wanted. */
 int kernel_instances_reset(bool session,
 			   void (*each)(void *context, const struct kernel_leftover *l),
 			   void *context, unsigned *probes, struct err *err)

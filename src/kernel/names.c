@@ -25,6 +25,8 @@ static bool next_line(const char **text, uint32_t *tid, char comm[TRACE_COMM])
 	return true;
 }
 
+/* Thread 0 is each CPU's idle task, which the kernel does not list. A thread that is not in the
+ * text keeps its bytes in comm as they are. */
 bool kernel_names_find(const char *text, uint32_t tid, char comm[TRACE_COMM])
 {
 	char name[TRACE_COMM];
@@ -42,6 +44,8 @@ bool kernel_names_find(const char *text, uint32_t tid, char comm[TRACE_COMM])
 	return false;
 }
 
+/* Renames threads that were met under another name: a thread has the name of its parent until it
+ * calls exec or prctl. trace_info_rename() keeps the old one for what is before tsc. */
 void kernel_names_apply(struct kernel_records *r, const char *text, uint64_t tsc)
 {
 	char comm[TRACE_COMM];

@@ -15,6 +15,9 @@ enum { KIND_LONG = 0, KIND_PADDING = 29, KIND_EXTEND = 30, KIND_STAMP = 31 };
 #define DELTA_BITS 27u
 #define STAMP_BITS 59u
 
+/* A page's first word is the time from which the deltas of its records count; the second says how
+ * many bytes are records. Behind them stands nothing but the number of missing records, if the
+ * kernel had room for it there. */
 void kernel_page_begin(struct kernel_page *p, const void *bytes, size_t n)
 {
 	struct cursor all = cursor_of(bytes, n);
@@ -30,7 +33,9 @@ void kernel_page_begin(struct kernel_page *p, const void *bytes, size_t n)
 		p->lost = KERNEL_PAGE_LOST_UNKNOWN;
 }
 
-/* The 59 bits of an absolute stamp, with the upper ones of the time before. */
+/* The 59 bits of an absolute stamp, with the upper ones of the time before. A TSC of 59 bits
+ * lasts for six years at 3 GHz, so that the upper ones are those of the time before, or one
+ * more. */
 static uint64_t whole_stamp(uint64_t before, uint64_t stamp)
 {
 	uint64_t upper = before >> STAMP_BITS << STAMP_BITS;
@@ -41,7 +46,9 @@ static uint64_t whole_stamp(uint64_t before, uint64_t stamp)
 	return stamp < before ? stamp + (UINT64_C(1) << STAMP_BITS) : stamp;
 }
 
-/* Moves past padding. A null one fills the rest of the page. */
+/* Moves past padding. A null one fills the rest of the page. One with a length stands for a
+ * record that was reserved and discarded, as by an event's filter. Its own delta is not added, as
+ * in the kernel's rb_update_read_stamp(). */
 static void skip_padding(struct kernel_page *p, uint32_t delta)
 {
 	uint32_t n;
@@ -57,7 +64,8 @@ static void skip_padding(struct kernel_page *p, uint32_t delta)
 		cursor_bytes(&p->at, n - sizeof(n));
 }
 
-/* The word's data, whose length is in it or behind it. */
+/* The word's data, whose length is in it or behind it. False with p->at.bad set, which ends the
+ * page: behind a length that leads out of it nothing can be found any more. */
 static bool take_data(struct kernel_page *p, uint32_t kind, uint32_t delta,
 		      struct kernel_page_record *out)
 {

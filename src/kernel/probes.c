@@ -41,6 +41,7 @@ struct definition {
 	size_t n_name;
 };
 
+/* The name of an event has no blank, and a definition always has one: so -e tells the two apart. */
 bool kernel_probes_is(const char *text) { return strchr(text, ' ') != NULL; }
 
 static const struct probe_kind *kind_of(char letter)
@@ -53,6 +54,8 @@ static const struct probe_kind *kind_of(char letter)
 
 /* --- reading a definition --------------------------------------------------------------- */
 
+/* The group is brace's alone: by it a later brace finds what a killed one left
+ * (kernel_probes_sweep()). */
 static int parse_name(struct definition *d, const char *at, struct err *err)
 {
 	size_t n = strcspn(at, " ");
@@ -69,6 +72,8 @@ static int parse_name(struct definition *d, const char *at, struct err *err)
 	return 0;
 }
 
+/* Takes apart what brace has to know, and leaves places and arguments to the kernel, whose
+ * grammar differs between versions. d points into text. */
 static int parse(const char *text, struct definition *d, struct err *err)
 {
 	const char *blank = strchr(text, ' ');
@@ -87,7 +92,8 @@ static int parse(const char *text, struct definition *d, struct err *err)
 	return e;
 }
 
-/* The name that a definition without one gets: p_vfs_read_0, as the kernel's; for free(). */
+/* The name that a definition without one gets: p_vfs_read_0, as the kernel's; for free(). brace
+ * makes it, because the kernel's own would stand in a group of the kernel's. */
 static char *made_name(const struct definition *d)
 {
 	size_t n = strcspn(d->rest, " ");
@@ -101,7 +107,8 @@ static char *made_name(const struct definition *d)
 
 /* --- what the kernel refuses ------------------------------------------------------------ */
 
-/* The function of a probe is not there: which is the nearest, or why it cannot be probed. */
+/* The function of a probe is not there: which is the nearest, or why it cannot be probed. Offsets
+ * and %return are cut off: the kernel's error is about the function. */
 static int explain_place(const struct definition *d, const char *top, struct err *err)
 {
 	char *place = mem_strndup(d->rest, strcspn(d->rest, " +%"));
@@ -111,7 +118,9 @@ static int explain_place(const struct definition *d, const char *top, struct err
 	return e;
 }
 
-/* written: the line as the kernel got it, from whose column that of the user's text is made. */
+/* written: the line as the kernel got it, from whose column that of the user's text is made. The
+ * line has the group, and perhaps a name, that the user did not write: a column in it is moved
+ * back by as much, and one within brace's part becomes the place's. */
 static int explain(const struct definition *d, const char *top, const char *written, int e,
 		   struct err *err)
 {
@@ -133,6 +142,8 @@ static int explain(const struct definition *d, const char *top, const char *writ
 	return e;
 }
 
+/* The README of tracefs lists the grammar that this kernel takes: the one place that tells
+ * features which a distribution carried back. */
 static bool has_kind(const char *top, const struct probe_kind *k)
 {
 	char *readme = kernel_tracefs_read(top, "README");
@@ -153,6 +164,8 @@ static char *group_of(const struct kernel_instance *i)
 	return mem_printf(GROUP "%.*s", (int)strcspn(name, "-"), name);
 }
 
+/* *event is GROUP:NAME, as set_event takes it, for free(). The event is defined but off, until
+ * the instance enables it. */
 int kernel_probes_define(const struct kernel_instance *i, const char *text, char **event,
 			 struct err *err)
 {
@@ -196,7 +209,9 @@ static bool is_ours(const char *group, size_t n)
 	       (n == strlen(session) && !strncmp(group, session, n));
 }
 
-/* Takes a line of dynamic_events apart: "p:brace_12/name place...". False: it is none of ours. */
+/* Takes a line of dynamic_events apart: "p:brace_12/name place...". False: it is none of ours.
+ * The pointers are into the line: group with n_group bytes, and behind its '/' the event with
+ * n_event. */
 static bool read_line(const char *line, const struct probe_kind **kind, const char **group,
 		      size_t *n_group, size_t *n_event)
 {
@@ -228,6 +243,8 @@ static bool look_for(void *context, const char *line)
 	return false;
 }
 
+/* The name of the system that the kernel gives to events of that kind: a string that is never
+ * freed; NULL: the group is no brace's. */
 const char *kernel_probes_system(const char *top, const char *group, const char *event)
 {
 	struct probe_search s = { group, event, NULL };
@@ -239,7 +256,8 @@ const char *kernel_probes_system(const char *top, const char *group, const char 
 
 struct probe_sweep { const char *top; VEC(char *) lines; };
 
-/* Whether there is the instance of a group: it has one of two names. */
+/* Whether there is the instance of a group: it has one of two names. An instance that a living
+ * brace has is always made before its first probe, so that none is swept between the two. */
 static bool is_alive(const char *top, const char *group, size_t n)
 {
 	static const char *const suffixes[] = { "", "-graph" };
@@ -269,7 +287,8 @@ static void note_synthetic(struct probe_sweep *s, const char *line)
 		*vec_add(&s->lines) = mem_printf("-:synthetic/%.*s", (int)strcspn(name, " "), name);
 }
 
-/* Notes what is to be written for it. */
+/* Notes what is to be written for it. Noted, not removed at once: the list would change while it
+ * is read. */
 static bool note_orphan(void *context, const char *line)
 {
 	struct probe_sweep *s = context;
@@ -289,6 +308,8 @@ char *kernel_probes_synthetic(const char *name)
 	return mem_printf(GROUP "%d_%s", (int)getpid(), name);
 }
 
+/* One that is still enabled in somebody's instance stays (EBUSY) and is not counted; the next
+ * sweep finds it. */
 unsigned kernel_probes_sweep(const char *top)
 {
 	struct probe_sweep s = { .top = top };

@@ -17,6 +17,8 @@ struct kernel_producer {
 	uint64_t seen_lost;             /* losses that were told in records */
 };
 
+/* Function and depth are one word of payload (record_span()). A return has its duration besides,
+ * and a call of the tracer `function` the address of its caller. */
 void kernel_record_add(struct thread_runs *runs, const struct event *e)
 {
 	const uint64_t words[2] = { record_span(e->fn, e->count, 0), e->value };
@@ -49,6 +51,8 @@ void kernel_runs_renumber(thread_run_list *runs, struct kernel_used *used, struc
 		kernel_used_renumber(used, runs->at[i].words.at, runs->at[i].words.n);
 }
 
+/* The sink of kernel_source_pass(). What is lost is counted twice on purpose: in the runs, which
+ * tell the session, and here, so that add_untold() adds the rest alone. */
 static int take_event(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_producer *k = context;
@@ -59,7 +63,9 @@ static int take_event(void *context, const struct event *e, struct err *err)
 	return 0;
 }
 
-/* Losses that the kernel counts beyond those its pages told. */
+/* Losses that the kernel counts beyond those its pages told. Records that were overwritten behind
+ * the last page which was read have no page that tells of them: only the counters of the last
+ * pass know. */
 static void add_untold(struct kernel_producer *k)
 {
 	struct kernel_counts counts = { 0 };
@@ -73,7 +79,10 @@ static void add_untold(struct kernel_producer *k)
 }
 
 /* In the pass that makes room in overwrite mode there is nothing to do: the kernel's buffers
- * overwrite their oldest records themselves. */
+ * overwrite their oldest records themselves. The last pass stops the kernel first, so that
+ * everything up to its end is in the rings, and takes them without a bound of time. Every other
+ * one leaves what is later than its beginning: rings are read one by one, and a thread that moved
+ * to a CPU which was read before would seem to run backwards. */
 static int pass(struct producer *p, enum producer_pass pass, drain_sink *sink, void *context,
 		uint64_t *lost, struct err *err)
 {
@@ -102,7 +111,9 @@ static int pass(struct producer *p, enum producer_pass pass, drain_sink *sink, v
 	return thread_runs_give(&runs, sink, context, err);
 }
 
-/* The kernel tells the number of a thread, not of its process. */
+/* The kernel tells the number of a thread, not of its process. Hence a thread counts as a process
+ * of its own here; readers join it to the program's threads by its number. True always: a slot
+ * that is not known yet has the kernel's image and no name. */
 static bool describe_thread(const struct producer *p, uint32_t slot, struct trace_thread *out)
 {
 	const struct kernel_producer *k = (const struct kernel_producer *)p;
@@ -119,7 +130,9 @@ static bool describe_thread(const struct producer *p, uint32_t slot, struct trac
 	return true;
 }
 
-/* Moves events and functions that are new to the trace. */
+/* Moves events and functions that are new to the trace. Moved, not copied: the texts of formats
+ * and the tables of functions have one owner, which frees them with the trace. `own` keeps its
+ * threads, which describe_thread() is asked for by number. */
 static void describe(struct producer *p, struct trace_info *info)
 {
 	struct kernel_producer *k = (struct kernel_producer *)p;

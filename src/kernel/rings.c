@@ -41,6 +41,8 @@ struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
 	return r;
 }
 
+/* CPUs may have gaps in their numbers, where others are offline: these get a ring without a
+ * descriptor. */
 static struct kernel_ring *ring_of(struct kernel_rings *r, uint16_t cpu)
 {
 	while (r->at.n <= cpu)
@@ -48,6 +50,8 @@ static struct kernel_ring *ring_of(struct kernel_rings *r, uint16_t cpu)
 	return &r->at.at[cpu];
 }
 
+/* O_NONBLOCK: an empty ring gives EAGAIN, where the read would wait for records otherwise. Each
+ * open counts as a reader, which keeps the instance from being removed. */
 static int open_ring(struct kernel_rings *r, const char *instance, unsigned cpu, struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
@@ -86,6 +90,7 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 	return e;
 }
 
+/* The page is copied. n + 1, because an empty page is a pointer, too. */
 void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n)
 {
 	struct held_page *p = vec_add(&ring_of(r, cpu)->pages);
@@ -95,7 +100,9 @@ void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, si
 	memcpy(p->bytes, page, n);
 }
 
-/* Reads all pages that a ring has. A CPU that went away has none. */
+/* Reads all pages that a ring has. A CPU that went away has none. A page that is still being
+ * written comes as far as it is: the kernel copies its whole records, and what follows comes with
+ * the next read. */
 static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t *taken, struct err *err)
 {
 	int fd = r->at.at[cpu].fd;
@@ -115,6 +122,8 @@ static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t *taken, struct
 	return 0;
 }
 
+/* Losses stand at the beginning of the page before which they happened. An unknown number is at
+ * least one. */
 static void begin_page(struct kernel_ring *g)
 {
 	const struct held_page *p = &g->pages.at[g->at];
@@ -147,7 +156,8 @@ static bool look_ahead(struct kernel_ring *g)
 	return g->ready;
 }
 
-/* The ring with the earliest record; NULL: all are empty. */
+/* The ring with the earliest record; NULL: all are empty. Of equal stamps the lower CPU's comes
+ * first, always, so that two readings give one text. */
 static struct kernel_ring *earliest(struct kernel_rings *r)
 {
 	struct kernel_ring *best = NULL;
@@ -159,7 +169,9 @@ static struct kernel_ring *earliest(struct kernel_rings *r)
 	return best;
 }
 
-/* Gives a record's event, and before it what is missing there. */
+/* Gives a record's event, and before it what is missing there. A record that is not understood is
+ * counted by kernel_records_event() and gives nothing; what is missing before it is told with the
+ * next one. */
 static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
 		void *context, struct err *err)
 {
@@ -209,6 +221,8 @@ uint16_t kernel_rings_cpus(const struct kernel_rings *r)
 	return (uint16_t)r->at.n;
 }
 
+/* Pages before `at` were freed as they were read through. Descriptors are closed here, which is
+ * what lets the instance be removed. */
 void kernel_rings_free(struct kernel_rings *r)
 {
 	if (!r)

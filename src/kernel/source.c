@@ -23,6 +23,8 @@ struct kernel_source {
 	uint64_t kept;
 };
 
+/* The instance is all that is there until kernel_source_begin(): settings are written between the
+ * two, and the formats of events depend on what was enabled. */
 int kernel_source_open(bool shared, struct kernel_source **out, struct err *err)
 {
 	struct kernel_source *s = mem_zalloc(sizeof(*s));
@@ -63,7 +65,8 @@ static void name_places(char *format)
 }
 
 /* Events of our own are known by the system that the kernel would have given them: their group is
- * named after a process. */
+ * named after a process. An event without a format is left out: a kernel that was built without
+ * function_graph has no funcgraph_entry, and that is found when the tracer is asked for. */
 static int add_format(struct kernel_source *s, const char *system, const char *event,
 		      struct err *err)
 {
@@ -83,6 +86,8 @@ static int add_format(struct kernel_source *s, const char *system, const char *e
 	return e;
 }
 
+/* Formats of ftrace's own records, which no file enables, and those of the events that are
+ * enabled, which set_event lists as SYSTEM:NAME lines. */
 static int add_formats(struct kernel_source *s, struct err *err)
 {
 	static const char *const own[] = { "funcgraph_entry", "funcgraph_exit", "function", "print",
@@ -105,7 +110,9 @@ static int add_formats(struct kernel_source *s, struct err *err)
 	return e;
 }
 
-/* The kernel's functions: all in info, or those that records will name. */
+/* The kernel's functions: all in info, or those that records will name. All of kallsyms would be
+ * most of a short trace, so that a file gets those functions that its records name (used). Text
+ * that is printed at once needs no choice. */
 static int add_functions(struct kernel_source *s, struct trace_info *info, bool used,
 			 struct err *err)
 {
@@ -129,6 +136,8 @@ static int add_functions(struct kernel_source *s, struct trace_info *info, bool 
 	return 0;
 }
 
+/* The order is given: records need the symbols, formats go into the records' table, and rings
+ * give their records to it. On failure the caller closes the source. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err)
 {
@@ -152,6 +161,7 @@ int kernel_source_start(struct kernel_source *s, struct err *err)
 
 struct counting { struct kernel_source *source; kernel_rings_sink *sink; void *context; };
 
+/* Losses are no records: they are counted by CPU, from the kernel's own numbers (lost_on()). */
 static int count_and_give(void *context, const struct event *e, struct err *err)
 {
 	struct counting *c = context;
@@ -160,7 +170,9 @@ static int count_and_give(void *context, const struct event *e, struct err *err)
 	return c->sink(c->context, e, err);
 }
 
-/* Names are read behind the records, so that all of their threads have one. */
+/* Names are read behind the records, so that all of their threads have one. The kernel keeps 128
+ * names only, by default, and drops old ones: each pass reads them, since at the end those of
+ * ended threads would be gone. Where an instance has no such file, the main one's holds for all. */
 static void read_names(struct kernel_source *s)
 {
 	free(s->names);
@@ -171,6 +183,8 @@ static void read_names(struct kernel_source *s)
 	kernel_names_apply(&s->records, s->names ? s->names : "", s->until);
 }
 
+/* Names come between reading and giving: a thread that is met while giving finds its name at
+ * once, and one that was met before gets it from s->until on, the end of the pass before. */
 int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sink *sink,
 		       void *context, bool *fresh, struct err *err)
 {
@@ -194,7 +208,10 @@ void kernel_source_stop(struct kernel_source *s)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-/* Records that a CPU lost: by the pages, or by the kernel, which knows more than pages tell. */
+/* Records that a CPU lost: by the pages, or by the kernel, which knows more than pages tell.
+ * "overrun" are records that were overwritten unread, "dropped events" those that found no room
+ * with overwriting off. The larger number is right: pages are told late, and the counters do not
+ * know of pages that were damaged. */
 static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
 {
 	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
@@ -220,6 +237,8 @@ void kernel_source_count(struct kernel_source *s, struct kernel_counts *out)
 		*vec_add(&out->lost) = lost_on(s, cpu);
 }
 
+/* The rings go before the instance, because an open trace_pipe_raw keeps the kernel from removing
+ * it (EBUSY). */
 int kernel_source_close(struct kernel_source *s, struct err *err)
 {
 	int e;

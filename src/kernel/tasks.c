@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 
+/* Two lists, because the kernel has two: one for functions, one for events. Appended: a write
+ * that truncates would drop the threads before. */
 static int follow_thread(struct kernel_instance *i, const char *tid, struct err *err)
 {
 	int e = kernel_instance_write(i, "set_ftrace_pid", tid, true, err);
@@ -17,7 +19,8 @@ static int follow_thread(struct kernel_instance *i, const char *tid, struct err 
 	return e ? e : kernel_instance_write(i, "set_event_pid", tid, true, err);
 }
 
-/* The kernel's lists have threads. */
+/* The kernel's lists have threads. Threads that a listed one starts while the directory is read
+ * are listed by the kernel (kernel_tasks_follow()). */
 static int follow_threads(struct kernel_instance *i, pid_t pid, struct err *err)
 {
 	char *path = mem_printf("/proc/%d/task", (int)pid);
@@ -44,6 +47,8 @@ int kernel_tasks_follow(struct kernel_instance *i, pid_t pid, struct err *err)
 	return e ? e : follow_threads(i, pid, err);
 }
 
+/* brace itself is left out: its reads of the rings would be records, which it would read, which
+ * would be records. */
 int kernel_tasks_follow_others(struct kernel_instance *i, struct err *err)
 {
 	char pid[16];

@@ -18,6 +18,8 @@
 #define DEBUGFS_DIR "/sys/kernel/debug/tracing"
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 
+/* Whether a file is there tells a kernel's features better than its version: distributions carry
+ * patches back, and options leave files out. */
 bool kernel_tracefs_has(const char *dir, const char *file)
 {
 	char *path = mem_printf("%s/%s", dir, file);
@@ -27,7 +29,9 @@ bool kernel_tracefs_has(const char *dir, const char *file)
 	return has;
 }
 
-/* Reads to the end; free() the result. */
+/* Reads to the end; free() the result. A file of tracefs has size 0 for stat() and may give less
+ * than is asked for long before its end: the end is a read of 0 bytes. An error ends the text
+ * where it happened. */
 static char *read_all(int fd)
 {
 	VEC(char) text = { 0 };
@@ -55,6 +59,8 @@ char *kernel_tracefs_read(const char *dir, const char *file)
 	return text;
 }
 
+/* The errno is the kernel's verdict on the text; which words were at fault stands in error_log
+ * (kernel_tracefs_error()). */
 int kernel_tracefs_write(const char *dir, const char *file, const char *text, bool append)
 {
 	/* Without the newline the kernel takes the last word of a list at close(), which tells no
@@ -73,6 +79,8 @@ int kernel_tracefs_write(const char *dir, const char *file, const char *text, bo
 	return e;
 }
 
+/* The text is read as a whole before the first line is given, so that a callback may write files
+ * whose change would alter it. */
 void kernel_tracefs_lines(const char *dir, const char *file,
 			  bool (*each)(void *context, const char *line), void *context)
 {
@@ -84,6 +92,8 @@ void kernel_tracefs_lines(const char *dir, const char *file,
 	free(text);
 }
 
+/* The newest entry is the last in the file. Two braces that write at once may see each other's:
+ * the sentence is the kernel's then, but of another line. For free(). */
 char *kernel_tracefs_error(const char *dir, size_t *column)
 {
 	static const char error[] = "error: ", command[] = "\n  Command: ";
@@ -119,6 +129,8 @@ static bool is_locked_down(void)
 	return is;
 }
 
+/* The errno alone does not tell which of the reasons it is, and what helps differs: another
+ * kernel's boot line, sudo, or nothing. */
 static int cannot_open(int error, struct err *err)
 {
 	if (is_locked_down())
@@ -131,6 +143,8 @@ static int cannot_open(int error, struct err *err)
 	return err_set(err, error, "cannot read %s: %s", TRACEFS_DIR, strerror(error));
 }
 
+/* The directory instances is asked for, not the mount: a kernel before 3.10 has tracefs's files
+ * without instances, and brace takes nothing that is another tracer's. For free(). */
 int kernel_tracefs_find(char **out, struct err *err)
 {
 	static const char *const dirs[] = { TRACEFS_DIR, DEBUGFS_DIR };

@@ -17,6 +17,8 @@
 struct standing_trigger { char *file, *text; };
 typedef VEC(struct standing_trigger) standing_triggers;
 
+/* The kernel removes a trigger that is written again with '!' before it; the text has to be the
+ * same but for its state. */
 bool kernel_triggers_remove(const char *dir, const char *file, const char *text)
 {
 	char *line = mem_printf("!%s", text);
@@ -26,6 +28,8 @@ bool kernel_triggers_remove(const char *dir, const char *file, const char *text)
 	return removed;
 }
 
+/* Lines with '#' are the kernel's list of the words that it takes, shown where there is no
+ * trigger. */
 static void add_lines(const char *dir, const char *file, standing_triggers *out)
 {
 	char *text = kernel_tracefs_read(dir, file), *rest = text, *line;
@@ -60,6 +64,8 @@ static void add_system(const char *dir, const char *system, standing_triggers *o
 		closedir(events);
 }
 
+/* Every event of the instance is looked at: nothing lists those that have triggers. There are
+ * some 2,000, read once, and only if the instance cannot be removed otherwise. */
 static void find_all(const char *dir, standing_triggers *out)
 {
 	char *path = mem_printf("%s/events", dir);
@@ -93,6 +99,8 @@ static size_t remove_some(const char *dir, standing_triggers *all)
 	return n - kept;
 }
 
+/* A chain of triggers, each of which reads a variable of the next, needs as many passes as it is
+ * long. What is left after PASSES_MOST holds each other in a circle; then rmdir() tells. */
 void kernel_triggers_clear(const char *dir)
 {
 	standing_triggers all = { 0 };

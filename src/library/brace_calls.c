@@ -166,9 +166,12 @@ times_of(const struct trace_clock *clock, const struct call_step *s, uint64_t *d
 		*self = trace_clock_span_ns(clock, begin + inside, ticks - inside);
 }
 
+/* A column that the caller did not ask for is NULL: `brace_calls_next()` has all of them, and a
+ * program that only counts has few. */
 #define PUT(column, value) do { if (to->column) to->column[k] = (value); } while (0)
 
 static inline __attribute__((always_inline)) void
+/* Inlined, as put() is: 20 million rows a second leave no time for a call of each. */
 put_times(struct brace_calls *c, const struct call_step *s, const struct brace_columns *to,
 	  size_t k)
 {
@@ -184,7 +187,8 @@ put_times(struct brace_calls *c, const struct call_step *s, const struct brace_c
 }
 
 /* Puts the step into row k. False: it is not asked for, or of an event that the trace does not
- * describe, which has neither a name nor fields. */
+ * describe, which has neither a name nor fields. A thread's number is checked where its event is
+ * read (read_event()), so that it may be used as an index here. */
 static inline __attribute__((always_inline)) bool
 put(struct brace_calls *c, const struct call_step *s, const struct brace_columns *to, size_t k)
 {
@@ -228,6 +232,8 @@ static int have_step(struct brace_calls *c)
 	return r ? r : c->steps.n != 0;
 }
 
+/* The record is the cursor's own and changes with the next call. Questions about it (fields,
+ * lines, arguments) are about c->given, which stays where it is until then. */
 int brace_calls_next(struct brace_calls *c, const struct brace_call **call)
 {
 	int r;
@@ -300,6 +306,8 @@ static int open_calls(void *arg)
 	return 0;
 }
 
+/* A struct of the caller's may be of an older or a newer libbrace: library_options() takes the
+ * members that both know. */
 int brace_calls_open(struct brace_trace *t, const struct brace_part *part,
 		     struct brace_calls **out)
 {
@@ -404,6 +412,7 @@ static int find_value(void *arg)
 	return 0;
 }
 
+/* The value and its text are valid until the next record. */
 const struct brace_value *brace_calls_field(struct brace_calls *c, uint32_t i)
 {
 	struct calls_question a = { .c = c, .i = i };
@@ -426,6 +435,8 @@ static int find_name(void *arg)
 		      a->c->t->info->events.at[a->c->call.event].name);
 }
 
+/* The number of a field is one of its event, not of the record: a program asks once and keeps
+ * it. */
 int brace_calls_find(struct brace_calls *c, const char *field)
 {
 	struct calls_question a = { .c = c, .name = field };
@@ -444,6 +455,8 @@ static int make_line(void *arg)
 	return 0;
 }
 
+/* The text that `brace replay` prints behind the event's name; valid until the next question of
+ * this sort. */
 const char *brace_calls_line(struct brace_calls *c)
 {
 	struct calls_question a = { .c = c };
@@ -464,6 +477,7 @@ static int make_arguments(void *arg)
 				     "the arguments of the function are not known");
 }
 
+/* The arguments of a call stand in its entry alone: a record of a return has none. */
 const char *brace_calls_arguments(struct brace_calls *c)
 {
 	struct calls_question a = { .c = c };

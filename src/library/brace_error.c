@@ -13,11 +13,14 @@ const char *brace_version(void)
 	return LIBRARY_VERSION;
 }
 
+/* Valid until the thread's next call that fails. */
 const char *brace_error(void)
 {
 	return last.text;
 }
 
+/* The text at fault is the library's copy, since the caller's may be gone by the time it asks.
+ * column counts bytes from 0. */
 const char *brace_error_input(size_t *column)
 {
 	if (column)
@@ -30,12 +33,16 @@ struct err *library_error(void)
 	return &last;
 }
 
+/* For objects whose data a failed allocation has left half changed: every later question of them
+ * ends so. */
 int library_broken(void)
 {
 	return err_set(&last, ENOMEM, MEM_NONE);
 }
 
-/* A want of memory leaves no sentence behind, while what() that fails has set its own. */
+/* A want of memory leaves no sentence behind, while what() that fails has set its own. The want
+ * of memory is a jump out of what() (base/mem.h), which may have left anything half done: *broken
+ * is set in that case alone. */
 int library_try(int (*what)(void *arg), void *arg, bool *broken)
 {
 	int r;
@@ -49,6 +56,9 @@ int library_try(int (*what)(void *arg), void *arg, bool *broken)
 	return library_broken();
 }
 
+/* Structs of options begin with their size, as the caller's header had it. Members that this
+ * library does not know have to be zero: a wish that is ignored silently would give wrong
+ * answers. */
 int library_options(void *to, size_t size, const void *from)
 {
 	size_t given;

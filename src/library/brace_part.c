@@ -22,6 +22,7 @@ static int add_option(struct excerpt_wish *w, const char *option)
 	return r;
 }
 
+/* On failure what was taken so far stays in *out; excerpt_wish_free() frees it in either case. */
 int library_wish(const struct brace_part *part, struct excerpt_wish *out)
 {
 	int r = 0;

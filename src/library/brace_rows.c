@@ -93,6 +93,7 @@ static int open_report(void *arg)
 	return 0;
 }
 
+/* sort is the word of a column as --sort has it; NULL: the column that `brace report` sorts by. */
 int brace_report_open(struct brace_trace *t, const struct brace_part *part, const char *sort,
 		      struct brace_rows **out)
 {
@@ -128,6 +129,7 @@ static enum brace_type report_type(const struct brace_rows *r, unsigned column)
 				      : BRACE_TYPE_TEXT;
 }
 
+/* 0 where the row has no number: report_type() tells the two apart. */
 static int64_t report_int(const struct brace_rows *r, unsigned column)
 {
 	enum summary_column c = report_column(r, column);
@@ -181,6 +183,8 @@ static int open_query(void *arg)
 	return 0;
 }
 
+/* The trace is kept until the query and all of its rows are closed, in whatever order the program
+ * closes them. */
 int brace_query_open(struct brace_trace *t, struct brace_query **out)
 {
 	struct query_question o = { .t = t };
@@ -207,6 +211,7 @@ static int run_query(void *arg)
 	return 0;
 }
 
+/* Rows are computed as they are asked for: an error of a late row comes from brace_rows_next(). */
 int brace_query_run(struct brace_query *q, const char *sql, struct brace_rows **out)
 {
 	struct query_question o = { .q = q, .sql = sql };
@@ -250,11 +255,13 @@ int brace_rows_next(struct brace_rows *r)
 	return got;
 }
 
+/* Columns, not rows: how many rows a statement has is not known before its end. */
 unsigned brace_rows_count(const struct brace_rows *r)
 {
 	return r->of ? query_rows_columns(r->rows) : (unsigned)REPORT_COLUMNS;
 }
 
+/* The name lives as long as the rows. */
 const char *brace_rows_name(const struct brace_rows *r, unsigned column)
 {
 	if (column >= brace_rows_count(r))
@@ -281,6 +288,7 @@ enum brace_type brace_rows_type(const struct brace_rows *r, unsigned column)
 	return r->of ? types[query_rows_type(r->rows, column)] : report_type(r, column);
 }
 
+/* SQLite converts a text or a real number; a report's text is 0. */
 int64_t brace_rows_int(const struct brace_rows *r, unsigned column)
 {
 	if (!has_value(r, column))

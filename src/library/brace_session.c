@@ -60,6 +60,7 @@ static int make_words(const struct brace_session_options *how, const char *name,
 	return 0;
 }
 
+/* Words 0 and 2 are library_spawn()'s own, on its stack or freed by it. */
 static void free_words(library_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
@@ -68,6 +69,7 @@ static void free_words(library_words *w)
 	vec_free(w);
 }
 
+/* Exactly one of the two has to be given, which tells what brace_session_wait() waits for. */
 static int start_traced(const struct brace_session_options *how, const char *name)
 {
 	library_words words = { 0 };
@@ -103,6 +105,7 @@ static int open_session(void *arg)
 	return 0;
 }
 
+/* Returns when the program is being traced: `brace start` ends only then. */
 int brace_session_start(const struct brace_session_options *how, struct brace_session **out)
 {
 	struct brace_session_options known;
@@ -116,6 +119,7 @@ int brace_session_start(const struct brace_session_options *how, struct brace_se
 	return r;
 }
 
+/* The session may be anybody's of this user, also one that a shell began. */
 int brace_session_connect(const char *name, struct brace_session **out)
 {
 	struct session_opening o = { .name = name };
@@ -130,6 +134,7 @@ const char *brace_session_name(const struct brace_session *s)
 	return s->name;
 }
 
+/* The session goes on: it belongs to the background process. brace_session_end() ends it. */
 void brace_session_close(struct brace_session *s)
 {
 	if (!s)
@@ -163,6 +168,8 @@ static int read_file(void *arg)
 	return 0;
 }
 
+/* *text is valid until the next read of this session, or its close. A file that never ends
+ * (trace_pipe) is for brace_session_stream(). */
 int brace_session_read(struct brace_session *s, const char *file, const char **text)
 {
 	struct session_question q = { .s = s, .file = file };
@@ -179,6 +186,7 @@ static int write_file(void *arg)
 	return ask_echo(q->s->name, q->file, q->text, q->append, library_error());
 }
 
+/* As `echo text > file`: what was in the file goes, where the file is one that keeps lines. */
 int brace_session_write(struct brace_session *s, const char *file, const char *text)
 {
 	struct session_question q = { .s = s, .file = file, .text = text };
@@ -201,6 +209,8 @@ static bool give_bytes(void *arg, const char *bytes, size_t n)
 	return q->more(q->arg, bytes, n) == 0;
 }
 
+/* more() runs within library_try(): it must not leave by an exception or longjmp(), which would
+ * pass over the wall. */
 static int stream_file(void *arg)
 {
 	struct session_question *q = arg;
@@ -218,6 +228,7 @@ int brace_session_stream(struct brace_session *s, const char *file,
 
 /* --- its end ------------------------------------------------------------------------- */
 
+/* Waits for the traced program's end, not for the session's: that stays until it is ended. */
 static int wait_for_end(void *arg)
 {
 	return ask_wait(((struct session_question *)arg)->s->name, library_error());
@@ -228,6 +239,7 @@ int brace_session_wait(struct brace_session *s)
 	return library_try(wait_for_end, &(struct session_question){ .s = s }, NULL);
 }
 
+/* The path is made absolute here, because the background process has another working directory. */
 static int extract(void *arg)
 {
 	const struct session_question *q = arg;

@@ -46,7 +46,8 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Number 0 is nobody's. A file's modules may have any ids; their functions are in memory, so that
- * their numbers are few. */
+ * their numbers are few. Ranges are numbered one behind the other, so that a number is found
+ * again by bisection (describe_function()). */
 static void number_functions(struct brace_trace *t)
 {
 	uint32_t number = 1;
@@ -209,6 +210,7 @@ static int open_trace(void *arg)
 	return 0;
 }
 
+/* *out counts one user, the caller; each cursor and query adds one. */
 int brace_trace_open(const char *path, struct brace_trace **out)
 {
 	struct trace_opening o = { .name = path };
@@ -248,6 +250,7 @@ static void free_functions(struct brace_trace *t)
 	overloads_free(&t->overloads);
 }
 
+/* The reader goes last: texts and tables of the trace are its own. */
 static void free_trace(struct brace_trace *t)
 {
 	free_functions(t);
@@ -274,6 +277,7 @@ void brace_trace_close(struct brace_trace *t)
 
 /* --- questions ----------------------------------------------------------------------- */
 
+/* Made when the trace was opened, and constant: any thread may ask, at any time. */
 const struct brace_info *brace_trace_info(const struct brace_trace *t)
 {
 	return &t->about;
@@ -292,6 +296,7 @@ uint32_t brace_trace_setting_count(const struct brace_trace *t)
 	return (uint32_t)t->settings.n;
 }
 
+/* NULL, as below, for a number that there is not: a program may ask until it gets one. */
 const struct brace_setting *brace_trace_setting(struct brace_trace *t, uint32_t i)
 {
 	return i < t->settings.n ? &t->settings.at[i] : NULL;
@@ -410,6 +415,8 @@ static const struct library_event *event_at(struct brace_trace *t, uint32_t i)
 	return &t->event_rows.at[i];
 }
 
+/* Described at the first question, as functions are: such a question is for one thread at a
+ * time. */
 const struct brace_event *brace_trace_event(struct brace_trace *t, uint32_t i)
 {
 	const struct library_event *e = event_at(t, i);

@@ -43,8 +43,9 @@ static char *library_directory(void)
 	return slash ? mem_strndup(self.dli_fname, (size_t)(slash - self.dli_fname)) : NULL;
 }
 
-/* In the order: as built (beside the library), as installed (lib, or Debian's lib/TRIPLET), and by
- * PATH. The caller frees it. */
+/* In the order: as built (beside the library), as installed (lib, or Debian's lib/TRIPLET), and
+ * by PATH. The caller frees it. A brace of another version would speak another protocol: the one
+ * that came with this library is tried first. */
 static char *find_brace(void)
 {
 	char *dir = library_directory(), *found = NULL;
@@ -81,8 +82,9 @@ static void read_words(int fd, char said[SAID_MAX])
 	said[n] = '\0';
 }
 
-/* The lines of say_error() (ui/say.c): "brace: SENTENCE", and perhaps "  INPUT" and "  ^" below it.
- * Warnings are passed over. False: there is no error among them. */
+/* The lines of say_error() (ui/say.c): "brace: SENTENCE", and perhaps " INPUT" and " ^" below it.
+ * Warnings are passed over. False: there is no error among them. said is taken apart in place.
+ * The column is what the caret stands under, two blanks in. */
 static bool take_error(char *said, int code)
 {
 	char *line, *rest = said, *input;
@@ -143,6 +145,8 @@ static void await(pid_t pid, int *status)
 		*status = 0;
 }
 
+/* words->at[0] and [2] are filled in here. 0: the command ended well; else the sentence that it
+ * printed is the caller's error. */
 int library_spawn(const char *brace, library_words *words)
 {
 	char *found = brace ? mem_strdup(brace) : find_brace(), said[SAID_MAX];

@@ -34,6 +34,8 @@ static void read_formats(struct event_values *v, const struct trace_info *info)
 	}
 }
 
+/* For each event the number of fields before it: args has a row for each field, and finds its
+ * event by bisection. */
 int event_values_make(struct event_values *v, const struct load *l, struct err *err)
 {
 	size_t n = load_events_n(l);
@@ -69,6 +71,7 @@ void event_values_free(struct event_values *v)
 	spool_free(&v->before);
 }
 
+/* Only after event_values_make() has returned 0. */
 size_t event_values_n(const struct event_values *v, const struct load *l)
 {
 	return before_at(v)[load_events_n(l)];
@@ -156,6 +159,8 @@ struct event_value event_value_of(const struct load *l, size_t event, const stru
 	return event_value_in((const uint8_t *)l->payloads.at + 8 * e->payload, e->bytes, f);
 }
 
+/* A field whose place is not within the record has no value (EVENT_VALUE_NONE is 0), whatever its
+ * format says. */
 struct event_value event_value_in(const void *payload, size_t bytes, const struct event_field *f)
 {
 	struct record r = { payload, bytes };

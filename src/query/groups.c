@@ -45,6 +45,7 @@ struct groups_part {
 
 /* --- keys and columns --------------------------------------------------------------------- */
 
+/* Keys are numbers from 0: a group is a place in an array, and needs no hash. */
 static size_t key_size(const struct query *q, enum groups_key k)
 {
 	const struct load *l = &q->load;
@@ -79,6 +80,8 @@ static bool value_of(const struct slice *s, enum groups_column c, uint64_t *v)
 	return c >= GROUPS_TS || (s->ended != SLICE_UNKNOWN && s->ended != SLICE_OPEN);
 }
 
+/* A sum that overflows makes fill_cell() leave the statement to SQLite, which then tells the
+ * overflow. */
 static void add(struct groups_sum *to, uint64_t v)
 {
 	to->min = !to->n || v < to->min ? v : to->min;
@@ -89,6 +92,8 @@ static void add(struct groups_sum *to, uint64_t v)
 
 /* --- threads ------------------------------------------------------------------------------ */
 
+/* A thread's function. It reads rows that no longer change and writes its own part; no lock is
+ * needed. */
 static void *sum_part(void *arg)
 {
 	struct groups_part *p = arg;
@@ -107,6 +112,8 @@ static void *sum_part(void *arg)
 	return NULL;
 }
 
+/* Each part has a stretch of each group's values to itself, whose beginning rank_column() has
+ * computed: no two threads write one place. */
 static void *lay_down_part(void *arg)
 {
 	struct groups_part *p = arg;
@@ -144,6 +151,8 @@ static void *rank_groups(void *arg)
 	return NULL;
 }
 
+/* The processors that this process may use, not those that there are: taskset or a cpuset may
+ * leave fewer. */
 static size_t count_threads(const struct query *q, size_t n)
 {
 	cpu_set_t cpus;
@@ -174,6 +183,7 @@ static void run_parts(struct groups_part *parts, size_t n, void *(*run)(void *ar
 
 /* --- from parts to groups ------------------------------------------------------------------ */
 
+/* One element more than is needed everywhere: an allocation of nothing has no address. */
 static struct groups_part *parts_new(struct groups_work *w, size_t rows, size_t n)
 {
 	struct groups_part *parts = mem_zalloc(n * sizeof(*parts));
@@ -260,6 +270,7 @@ static bool fill_cell(struct groups_cell *to, const struct groups_value *v,
 	}
 }
 
+/* False: one of the values would differ from SQLite's; then the whole statement is SQLite's. */
 static bool fill_cells(struct groups_work *w, const struct groups_part *parts, size_t n)
 {
 	for (size_t g = 0; g < w->n_groups; g++) {
@@ -304,6 +315,7 @@ static int rank_column(struct groups_work *w, struct groups_part *parts, size_t 
 	return 0;
 }
 
+/* One column after the other, since all of them use one spool. */
 static int rank_all(struct groups_work *w, struct groups_part *parts, size_t n)
 {
 	int r = 0;
@@ -351,6 +363,8 @@ static bool plan(struct groups_work *w)
 	return true;
 }
 
+/* 1: the table brace_groups has the answer; 0: the statement is not for this file; -errno and
+ * q->err. Which of the first two it is never depends on the machine. */
 int groups_make(struct query *q, const struct groups_wish *wish)
 {
 	struct groups_work w = { .q = q, .w = wish };
@@ -413,6 +427,8 @@ static void give_key(const struct query *q, size_t row, size_t i, sqlite3_contex
 		sqlite3_result_int64(to, (sqlite3_int64)key);
 }
 
+/* Columns that the wish does not have are NULL; no statement that groups_read() writes asks for
+ * them. */
 static void group_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
 	const struct groups *g = &q->groups;

@@ -52,6 +52,7 @@ static void next(struct groups_parse *p)
 	p->n = (size_t)(p->at - p->word);
 }
 
+/* SQL's words are the same in capitals. */
 static bool is(const struct groups_parse *p, const char *word)
 {
 	return p->n == strlen(word) && !strncasecmp(p->word, word, p->n);
@@ -142,6 +143,7 @@ static bool read_label(struct groups_parse *p, const char **label, size_t *n)
 	return true;
 }
 
+/* False: SQLite reads the statement, and tells what is wrong with it if it is. */
 static bool read_item(struct groups_parse *p)
 {
 	size_t i = p->n_items;
@@ -183,6 +185,7 @@ static int find_key(const struct groups_wish *w, enum groups_key key)
 	return -1;
 }
 
+/* A key that stands twice is left to SQLite, as everything unusual. */
 static bool read_keys(struct groups_parse *p)
 {
 	do {
@@ -294,6 +297,8 @@ static bool read_rest(struct groups_parse *p)
 	return p->at == p->end && !p->n;
 }
 
+/* *select, for free(), asks brace_groups for the same columns; only if true is returned. Whoever
+ * calls it has had the statement parsed by SQLite: what is read here is known to be well formed. */
 bool groups_read(const char *sql, size_t n, struct groups_wish *w, char **select)
 {
 	struct groups_parse p = { .at = sql, .end = sql + n, .w = w };

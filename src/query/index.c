@@ -6,6 +6,8 @@
 
 #include "query/table.h"
 
+/* Rows of one key keep their order, so that a key's part is sorted by the sorted column as the
+ * table is. */
 static int place_rows(struct query *q, const struct query_table *t, struct index *x)
 {
 	size_t n = t->rows(q), keys = x->key->size(q);
@@ -31,6 +33,7 @@ static int place_rows(struct query *q, const struct query_table *t, struct index
 	return 0;
 }
 
+/* NULL and q->err: no room. The index stays valid until query_close(). */
 const struct index *index_of(struct query *q, const struct query_table *t,
 			     const struct query_key *key)
 {

@@ -22,6 +22,7 @@ const char *const slice_end_words[SLICE_ENDS] = {
 	[SLICE_UNKNOWN] = "unknown",
 };
 
+/* r is NULL where a query has no trace, but rows that somebody adds (answer.c). */
 void load_init(struct load *l, struct store_reader *r)
 {
 	*l = (struct load){ .reader = r, .info = r ? store_info(r) : NULL };
@@ -113,6 +114,7 @@ static uint64_t sql_ns(uint64_t ns)
 	return ns < INT64_MAX ? ns : INT64_MAX;
 }
 
+/* Nanoseconds on the trace's clock, as `brace replay -o usecs` counts them. */
 static uint64_t time_of(const struct load *l, uint64_t tsc)
 {
 	return sql_ns(trace_clock_ns(&l->info->clock, tsc));
@@ -183,6 +185,8 @@ static void set_duration(struct load *l, struct slice *row, uint64_t begin, uint
 			   : row->dur;
 }
 
+/* The row is found by its track and depth. Calls that are open deeper down were left without a
+ * record of it: they keep SLICE_OPEN, and no duration. */
 static void leave_slice(struct load *l, const struct call_step *s)
 {
 	const uint32_t track = track_row(l, s->thread, s->track);
@@ -243,6 +247,7 @@ static size_t event_row(const struct load *l, uint32_t index)
 	return e ? (size_t)(e - l->info->events.at) : SIZE_MAX;
 }
 
+/* The payload is copied, because the reader's buffer holds it until the next event only. */
 static void add_event(struct load *l, const struct event *e)
 {
 	size_t bytes = e->count, words = (bytes + 7) / 8, event = event_row(l, e->fn);
@@ -295,6 +300,8 @@ static void take_step(void *arg, const struct call_step *s)
 	}
 }
 
+/* The order in which events are fed is that of time, over all threads; a call's row comes in the
+ * order of beginnings, therefore. */
 static int read_source(struct load *l, struct source *from, struct tracks *t, struct err *err)
 {
 	struct event e = { 0 };
@@ -323,7 +330,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp((*x)->text, (*y)->text);
 }
 
-/* Gives equal texts one number, in the order of the alphabet. */
+/* Gives equal texts one number, in the order of the alphabet. So a GROUP BY of names compares
+ * numbers and not texts, and an ORDER BY of them needs no sort. */
 static void number_names(struct load *l)
 {
 	struct query_function **order = mem_realloc(NULL, l->functions.n + 1, sizeof(*order));
@@ -356,6 +364,7 @@ static struct source *open_source(struct load *l, struct err *err)
 	return l->part ? excerpt_source_of(l->part, l->reader, err) : store_source(l->reader);
 }
 
+/* Reads at the first call only. What it makes stays until load_free(); rows never move after it. */
 int load_records(struct load *l, struct err *err)
 {
 	struct source *from;

@@ -95,6 +95,8 @@ static void find_parents(struct load *l)
 	}
 }
 
+/* Parents of spans are found here, because the outer call's record comes after those of the calls
+ * within it. */
 int order_rows(struct load *l, struct err *err)
 {
 	int r = load_slices_n(l) ? order_slices(l, err) : 0;

@@ -53,6 +53,7 @@ static void make_real(struct group *g)
 	g->real = true;
 }
 
+/* A text is no number here, also if it looks like one: SQLite's sum() would take it for one. */
 static void add_value(struct group *g, sqlite3_value *v)
 {
 	int type = sqlite3_value_type(v);
@@ -74,7 +75,8 @@ static bool read_percent(sqlite3_value *v, double *out)
 	return (type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *out >= 0 && *out <= 100;
 }
 
-/* The percentage is the function's own, or its second argument. */
+/* The percentage is the function's own, or its second argument. SQLite zeroes a group's context
+ * at its first row. */
 static void step(sqlite3_context *c, int n, sqlite3_value **values)
 {
 	struct group *g = sqlite3_aggregate_context(c, sizeof(*g));
@@ -93,7 +95,8 @@ static void step(sqlite3_context *c, int n, sqlite3_value **values)
 	add_value(g, values[0]);
 }
 
-/* Moves values around until the one of that rank stands in its place (Hoare's FIND). */
+/* Moves values around until the one of that rank stands in its place (Hoare's FIND). rank is from
+ * 0 and less than n, which is not 0. Linear on average; sorting would be n log n for one value. */
 int64_t percentiles_select(int64_t *v, size_t n, size_t rank)
 {
 	size_t low = 0, high = n - 1;
@@ -130,6 +133,7 @@ size_t percentiles_rank(size_t n, double percent)
 	return rank < 1 ? 0 : (size_t)rank - 1;
 }
 
+/* Also called for a group that ended by an error: what is kept is freed in any case. */
 static void finish(sqlite3_context *c)
 {
 	struct group *g = sqlite3_aggregate_context(c, 0);
@@ -147,6 +151,7 @@ static void finish(sqlite3_context *c)
 	vec_free(&g->values);
 }
 
+/* DETERMINISTIC lets SQLite factor calls out; INNOCUOUS allows them in views. */
 int percentiles_create(sqlite3 *db)
 {
 	static double percent[] = { 50, 90, 95, 99 };

@@ -48,6 +48,7 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 	return 0;
 }
 
+/* part stays the caller's, and is read when a statement first needs records. */
 void query_choose(struct query *q, const struct excerpt_wish *part)
 {
 	q->load.part = part;
@@ -71,11 +72,14 @@ void query_close(struct query *q)
 	free(q);
 }
 
+/* For hosts that must not have other threads: groups.c and the summary compute on the caller's
+ * then. */
 void query_stay_alone(struct query *q)
 {
 	q->alone = true;
 }
 
+/* For lines that are typed: a statement that lacks its semicolon goes on in the next line. */
 bool query_is_complete(const char *sql)
 {
 	return sqlite3_complete(sql);
@@ -116,6 +120,8 @@ static int fail_without_place(const char *message, struct err *err)
 		       table ? "; SELECT * FROM brace_table names those there are" : "");
 }
 
+/* Where a table failed, SQLite knows "SQL logic error" only: q->err has the sentence, and is
+ * taken by this call. */
 int query_fail(struct query *q, const char *sql, const char *at, struct err *err)
 {
 	int offset = sqlite3_error_offset(q->db);
@@ -204,6 +210,7 @@ static int choose_way(struct query *q, const char *sql, const char *end, sqlite3
 	return r < 0 ? r : 0;
 }
 
+/* A statement is prepared when those before it have run: it may name a view that they make. */
 int query_run(struct query *q, const char *sql, const struct query_sink *sink, void *arg,
 	      struct err *err)
 {

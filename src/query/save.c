@@ -19,6 +19,7 @@ static const char *const indexes[] = {
 	"CREATE INDEX out.args_set ON args(arg_set_id)",
 };
 
+/* SQLite asks every 100,000 steps of its machine, that is within a few milliseconds. */
 static int stop_now(void *arg)
 {
 	const volatile sig_atomic_t *stop = arg;
@@ -42,6 +43,7 @@ static int fail(struct query *q, int r, struct err *err)
 		       sqlite3_errmsg(q->db));
 }
 
+/* The path is bound, not printed into the statement: it may have quotes. */
 static int attach(struct query *q, const char *path)
 {
 	sqlite3_stmt *s;
@@ -69,6 +71,7 @@ static int copy_table(struct query *q, const struct query_table *t)
 	return r;
 }
 
+/* One transaction: without it SQLite would write the file's header for each of the tables anew. */
 int query_save(struct query *q, const char *path, const volatile sig_atomic_t *stop,
 	       struct err *err)
 {

@@ -24,6 +24,7 @@ static size_t next_size(const struct spool *s, size_t want)
 	return size > want ? size : (want + SPOOL_MIN - 1) & ~(SPOOL_MIN - 1);
 }
 
+/* Room for n bytes behind s->bytes. Growing may move the array, shrinking never happens. */
 int spool_reserve(struct spool *s, size_t n, struct err *err)
 {
 	size_t size;
@@ -50,6 +51,7 @@ int spool_reserve(struct spool *s, size_t n, struct err *err)
 	return 0;
 }
 
+/* The file has no name: with its descriptor it is gone, as it is if brace is killed. */
 void spool_free(struct spool *s)
 {
 	if (s->at)

@@ -255,8 +255,9 @@ static void skip_rows(struct table_cursor *c)
 	}
 }
 
-/* Begins a reading of the table. The inner table of a join is begun anew for each outer row, so all
- * that does not depend on the bounds is kept with the query. */
+/* Begins a reading of the table (xFilter). The inner table of a join is begun anew for each outer
+ * row, so all that does not depend on the bounds is kept with the query. An error's sentence is
+ * in q->err, where query_fail() finds it. */
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n,
 		  sqlite3_value **values)
 {
@@ -304,6 +305,7 @@ static void ask_ahead(struct table_cursor *c)
 			 c->rows[c->backwards ? c->to - 1 - AHEAD : c->from + AHEAD]);
 }
 
+/* xNext. skip_rows() is for indexes alone: without one the bounds have cut the range already. */
 static int next_row(sqlite3_vtab_cursor *base)
 {
 	struct table_cursor *c = (struct table_cursor *)base;
@@ -319,6 +321,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+/* xEof: true, too, for a range that filter() made empty. */
 static int at_end(sqlite3_vtab_cursor *base)
 {
 	const struct table_cursor *c = (const struct table_cursor *)base;
@@ -326,6 +329,7 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return c->from >= c->to;
 }
 
+/* xColumn. Column 0 of every table is the row's number, so that the tables need not have it. */
 static int read_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int column)
 {
 	size_t row = row_of((const struct table_cursor *)base);
@@ -337,12 +341,14 @@ static int read_column(sqlite3_vtab_cursor *base, sqlite3_context *to, int colum
 	return SQLITE_OK;
 }
 
+/* xRowid: as `rowid` a statement may write it. */
 static int row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	*out = (sqlite3_int64)row_of((const struct table_cursor *)base);
 	return SQLITE_OK;
 }
 
+/* xOpen. The cursor stands nowhere until filter(). */
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
 	/* SQLite fills in base.pVtab. */
@@ -392,6 +398,7 @@ static const sqlite3_module table_module = {
 	.xEof = at_end, .xColumn = read_column, .xRowid = row_number,
 };
 
+/* q outlives the database, which query_close() closes first. */
 int table_create(struct query *q, const struct query_table *t)
 {
 	struct table_of_query *m = mem_zalloc(sizeof(*m));

@@ -77,6 +77,7 @@ static void process_column(struct query *q, size_t row, int column, sqlite3_cont
 
 /* --- thread ------------------------------------------------------------------------------ */
 
+/* A column that is not named here is NULL, as SQLite makes it if nothing is given. */
 static void thread_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
 	const struct trace_thread *t = &q->load.info->threads.at[row];
@@ -261,6 +262,7 @@ static void ended_column(const struct slice *s, int column, sqlite3_context *to)
 		give_number(to, s->value);
 }
 
+/* Column SLICE_ID is the row's number, which table.c gives without asking. */
 static void slice_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
 	const struct slice *s = slice_at(q, row);
@@ -329,6 +331,7 @@ static int sum_up(struct query *q)
 	return r;
 }
 
+/* Once a query; a failure is tried again by the next statement. */
 static int need_summary(struct query *q)
 {
 	int r = q->summed ? 0 : sum_up(q);
@@ -376,6 +379,7 @@ static size_t events_n(const struct query *q)
 	return load_events_n(&q->load);
 }
 
+/* Valid until the next load_records(), as slice_at(). */
 static const struct query_event *event_at(const struct query *q, size_t row)
 {
 	return &load_events(&q->load)[row];
@@ -429,6 +433,7 @@ int tables_need_values(struct query *q)
 	return r ? r : event_values_make(&q->values, &q->load, &q->err);
 }
 
+/* Fields of all events together: a row is a field of one event. */
 static size_t args_n(const struct query *q)
 {
 	return event_values_n(&q->values, &q->load);
