@@ -57,6 +57,7 @@ struct firefox {
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
+/* Valid until a later lane is asked for. */
 static struct profile_lane *lane_of(struct firefox *p, uint32_t lane)
 {
 	while (p->lanes.n <= lane)
@@ -84,6 +85,7 @@ static uint32_t child_of(struct firefox *p, uint32_t lane, uint32_t parent, uint
 	return (uint32_t)p->stacks.n - 1;
 }
 
+/* A change of the open stack; its length follows from the next one. */
 static int put_sample(struct firefox *p, const struct walk_step *s, uint32_t stack)
 {
 	struct profile_lane *l = lane_of(p, s->lane);
@@ -111,6 +113,7 @@ static int begin_call(struct firefox *p, const struct walk_step *s)
 	return put_sample(p, s, stack);
 }
 
+/* What is open now is the caller's stack. */
 static int end_call(struct firefox *p, const struct walk_step *s)
 {
 	return put_sample(p, s, s->depth ? s->frame[-1].note : NO_STACK);
@@ -156,6 +159,7 @@ static int put_marker_data(struct firefox *p, uint32_t lane, const char *text)
 	return r;
 }
 
+/* Text is made at once: the event's payload is gone with the next one. */
 static int put_marker(struct firefox *p, const struct walk_step *s)
 {
 	struct profile_lane *l = lane_of(p, s->lane);
@@ -171,6 +175,7 @@ static int put_marker(struct firefox *p, const struct walk_step *s)
 	return r ? r : parts_add(&p->streams, s->lane * STREAMS + MARKERS, &m, sizeof(m), p->err);
 }
 
+/* WALK_BEGIN to WALK_LOST, in the order of the enumeration. */
 static int take(void *arg, const struct walk_step *s)
 {
 	static int (*const put[])(struct firefox *, const struct walk_step *) = {
@@ -183,6 +188,7 @@ static int take(void *arg, const struct walk_step *s)
 
 /* --- columns ------------------------------------------------------------------------------ */
 
+/* p->comma is reset where a list begins. */
 static void put_comma(struct firefox *p)
 {
 	if (p->comma)
@@ -207,6 +213,7 @@ struct profile_column {
 	bool has;
 };
 
+/* The sink of parts_read(): blocks of a stream in their order. */
 static int put_records(void *arg, const char *bytes, size_t n)
 {
 	struct profile_column *c = arg;
@@ -226,6 +233,7 @@ static int put_records(void *arg, const char *bytes, size_t n)
 	return c->p->out->error;
 }
 
+/* put is called once for each record, with the time of the next; the last one lasts no time. */
 static int put_column(struct firefox *p, const char *name, enum stream stream,
 		      void (*put)(struct firefox *p, const struct profile_sample *s,
 				  uint64_t until))
@@ -256,6 +264,7 @@ static void put_time(struct firefox *p, const struct profile_sample *s, uint64_t
 	put_ms(p, s->ns - p->begin);
 }
 
+/* Time in which nothing was open weighs nothing, so that percentages are of traced time. */
 static void put_weight(struct firefox *p, const struct profile_sample *s, uint64_t until)
 {
 	if (s->stack == NO_STACK)
@@ -280,6 +289,7 @@ static void put_same(struct firefox *p, const char *name, uint64_t n, const char
 	}
 }
 
+/* Each column reads the stream again, which is cheaper than keeping three columns in memory. */
 static int put_samples(struct firefox *p)
 {
 	int r = put_column(p, "\"samples\":{\"stack\":[", SAMPLES, put_stack);
@@ -320,6 +330,7 @@ static int put_markers(struct firefox *p)
 /* The numbers of the categories in meta. */
 enum category { CATEGORY_OTHER, CATEGORY_PROGRAM, CATEGORY_LIBRARY, CATEGORY_KERNEL };
 
+/* By it the profiler colours its graphs. */
 static enum category category_of(const struct firefox *p, uint32_t function)
 {
 	const struct trace_module *m;
@@ -373,11 +384,13 @@ static const struct profile_stack *stack_at(const struct firefox *p, uint32_t i)
 	return &p->stacks.at[p->lanes.at[p->lane].stacks.at[i]];
 }
 
+/* A function has one frame: there are no addresses. */
 static int64_t frame_of(const struct firefox *p, uint32_t i)
 {
 	return (int64_t)p->func_of.at[stack_at(p, i)->function] - 1;
 }
 
+/* -1 is written as null: an outermost stack. */
 static int64_t prefix_of(const struct firefox *p, uint32_t i)
 {
 	uint32_t parent = stack_at(p, i)->parent;
@@ -460,6 +473,7 @@ static void put_string(struct firefox *p, const char *s)
 	json_string(p->out, s);
 }
 
+/* In the order that name_of_func() and file_of_func() count by. */
 static void put_strings(struct firefox *p)
 {
 	const struct profile_lane *l = &p->lanes.at[p->lane];
@@ -508,6 +522,7 @@ static void put_thread_head(struct firefox *p, const struct profile_lane *l)
 	free(name);
 }
 
+/* The tables come behind the samples: only then is it known which functions occur. */
 static int put_thread(struct firefox *p)
 {
 	int r;
@@ -548,6 +563,8 @@ static void put_meta(struct firefox *p)
 		"\"libs\":[],\"threads\":[");
 }
 
+/* Times count from the first sample or marker of all: the profiler's numbers are doubles, which
+ * lose digits far from 0. */
 static int put_all(struct firefox *p)
 {
 	bool first = true;

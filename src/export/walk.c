@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "shared/record.h"
 
+/* source stays the caller's, and is read once. */
 void walk_init(struct walk *w, struct source *source)
 {
 	*w = (struct walk){ .info = source->info, .source = source };
@@ -82,6 +83,7 @@ static uint64_t lane_key(struct walk *w, uint32_t thread, uint32_t coroutine)
 			 : (uint64_t)thread << 32 | UINT32_MAX;
 }
 
+/* The number of the lane of that stack; a coroutine's is also noted to run on this thread now. */
 static uint32_t lane_row(struct walk *w, uint32_t thread, uint32_t coroutine)
 {
 	uint64_t key = lane_key(w, thread, coroutine), row = sp_map_get(&w->lane_rows, key);
@@ -117,12 +119,14 @@ static struct walk_step step_on(struct walk *w, uint32_t lane, const struct call
 				   .kind = (uint8_t)kind };
 }
 
+/* The first failure of the exporter ends what is given; walk_run() returns it. */
 static void give(struct walk *w, const struct walk_step *s)
 {
 	if (!w->failed)
 		w->failed = w->take(w->arg, s);
 }
 
+/* Arguments are made only if the exporter wants them: it takes longer than all the rest. */
 static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	struct walk_lane *l = &w->lanes.at[lane];
@@ -146,6 +150,7 @@ static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 	give(w, &step);
 }
 
+/* So that the command can say what the other format has no word for. */
 static void count_end(struct walk_counts *c, unsigned flags)
 {
 	c->values += !!(flags & WALK_VALUE);
@@ -198,6 +203,7 @@ static void cut_down_to(struct walk *w, uint32_t lane, const struct call_step *s
 		cut_call(w, lane, s, WALK_UNWOUND);
 }
 
+/* Of a step what exporters can tell of an end. */
 static unsigned flags_of(const struct call_step *s)
 {
 	return (s->flags & CALL_UNWOUND ? WALK_UNWOUND : 0) |
@@ -205,6 +211,7 @@ static unsigned flags_of(const struct call_step *s)
 	       (s->flags & CALL_VALUE ? WALK_VALUE : 0);
 }
 
+/* A call at a depth that is open already: the end of the one before was not recorded. */
 static void take_enter(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	cut_down_to(w, lane, s, s->depth);
@@ -221,6 +228,7 @@ static void take_leave(struct walk *w, uint32_t lane, const struct call_step *s)
 		end_call(w, lane, s, s->tsc - s->begin, s->inside, flags_of(s));
 }
 
+/* A call whose return is not followed: it ends where it begins, and says so by its flag. */
 static void take_only(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	begin_call(w, lane, s);
@@ -258,6 +266,7 @@ static void take_span(struct walk *w, uint32_t lane, const struct call_step *s)
 	end_call(w, lane, s, ticks, inside, flags_of(s));
 }
 
+/* cuts: the format's reader cannot go on across a loss, so that all calls end there. */
 static void take_lost(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	struct walk_step step;
@@ -281,6 +290,7 @@ static void take_event(struct walk *w, uint32_t lane, const struct call_step *s)
 	give(w, &step);
 }
 
+/* The sink of tracks: it returns nothing, and a failure is kept in w->failed. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	static void (*const take[])(struct walk *, uint32_t, const struct call_step *) = {

@@ -31,6 +31,7 @@ struct fetch_making {
 	uint32_t n;
 };
 
+/* Beyond the most it only counts: the caller refuses the program as a whole. */
 static void add_insn(struct fetch_making *m, struct fetch_insn i)
 {
 	if (m->n < FETCH_INSNS_MAX)
@@ -43,6 +44,7 @@ static void fetch_register_value(struct fetch_making *m, uint32_t reg)
 	add_insn(m, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)reg });
 }
 
+/* Puts the word that lies `offset` bytes behind the address in the address's place. */
 static void fetch_loaded(struct fetch_making *m, int64_t offset)
 {
 	add_insn(m, (struct fetch_insn){ .op = FETCH_LOAD, .size = WORD, .value = offset });
@@ -81,6 +83,7 @@ static struct word_source next_by_convention(struct convention *c, bool is_float
 	return (struct word_source){ SOURCE_STACK, PROBE_ON_STACK + (int32_t)(WORD * c->words++) };
 }
 
+/* DWARF's numbers of registers are not the order in which the agent saves them. */
 static struct word_source source_of_dwarf(int32_t reg)
 {
 	static const uint8_t numbers[] = PROBE_OF_DWARF;
@@ -147,12 +150,14 @@ static struct word_source word_of(const struct word_sources *s, uint32_t k)
 	return k == 0 ? s->first : k == 1 ? s->second : (struct word_source){ 0 };
 }
 
+/* at: bytes from the record's header on. */
 static void keep_number(struct fetch_making *m, uint32_t size, uint32_t at)
 {
 	add_insn(m, (struct fetch_insn){ .op = FETCH_STORE, .size = (uint8_t)size,
 					 .at = (uint16_t)at });
 }
 
+/* Two bytes more than are shown: one tells that there is more, one is the NUL. */
 static void keep_string(struct fetch_making *m, uint32_t at, bool bounded)
 {
 	add_insn(m, (struct fetch_insn){ .op = FETCH_STRING, .at = (uint16_t)at,
@@ -220,6 +225,8 @@ static void fetch_value(struct fetch_making *m, struct convention *c,
 	}
 }
 
+/* For free(), *bytes long; NULL: the function takes more than a record, or a program, has room
+ * for. places[k] is the k-th parameter's, members not counted. */
 struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
 				      size_t n, bool hidden, uint32_t *bytes)
 {
@@ -242,6 +249,8 @@ struct fetch_program *arguments_fetch(const struct prototype *p, const struct sy
 	return program;
 }
 
+/* The instructions for one argument's first word, for a condition on an object; 0: the argument
+ * is nowhere. */
 uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index,
 			 struct fetch_insn out[ARGUMENT_VALUE_INSNS])
 {
@@ -266,6 +275,7 @@ uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index
 	return n;
 }
 
+/* NULL also for a function that takes nothing: there is nothing to fetch. */
 struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
 					bool hidden, uint32_t *bytes)
 {
@@ -289,6 +299,7 @@ struct argument_wishes {
 	const struct settings *set;
 };
 
+/* A function that cannot be hooked has no trampoline that could fetch. */
 bool arguments_is_traced(const struct module *mod, uint32_t i)
 {
 	return (mod->selected[i] == SELECT_YES || mod->selected[i] == SELECT_GRAPH) &&
@@ -317,6 +328,7 @@ static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
 	return wish;
 }
 
+/* Functions about which nothing is asked cost no look into the debug information. */
 static bool is_wish(const struct argument_wish *wish)
 {
 	return wish->args || wish->type || wish->condition || wish->returned;
@@ -353,6 +365,7 @@ static uint32_t count_wishes(const struct argument_wishes *w, struct argument_co
 	return n;
 }
 
+/* The first module's name is told; a sentence with all of them would be too long. */
 static void count_unknown(struct argument_count *count, const char *module, uint32_t functions)
 {
 	if (!count->modules++)
@@ -360,6 +373,7 @@ static void count_unknown(struct argument_count *count, const char *module, uint
 	count->unknown += functions;
 }
 
+/* Sums of several processes' plans. The first fault is kept, as the one that the user reads. */
 void argument_count_add(struct argument_count *total, const struct argument_count *more)
 {
 	if (!total->modules)
@@ -418,6 +432,7 @@ void arguments_plan_registers(struct argument_plan *plan, const char *returns)
 	free(takes);
 }
 
+/* A function that may leave its stack stays hooked all the same: the agent has to see it. */
 void arguments_untrace(struct module *mod, uint32_t i)
 {
 	mod->selected[i] = mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
@@ -522,6 +537,7 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 						  known->places.n, known->hidden, &plan->bytes);
 }
 
+/* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it. */
 static void plan_function(const struct argument_wishes *w, uint32_t i,
 			  const struct sym_arguments *known, struct argument_count *count)
 {
@@ -553,6 +569,7 @@ static void read_arguments(const struct modules *m, struct argument_wishes *w,
 	sym_close(file);
 }
 
+/* mod->hooks and mod->selected are there: arguments are the last step of a module's plan. */
 static void plan_module(struct modules *m, struct module *mod, const struct settings *set)
 {
 	struct argument_wishes w = { mod, set };
@@ -572,6 +589,7 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 	sym_arguments_free(&list);
 }
 
+/* What was found, and what was not, is summed up in m->wished, which the closing summary tells. */
 void arguments_plan(struct modules *m, const struct settings *set)
 {
 	m->wished = (struct argument_count){ .asked_args = settings_args(set),
@@ -589,6 +607,7 @@ void arguments_plan(struct modules *m, const struct settings *set)
 	}
 }
 
+/* NULL: nothing is fetched for the function. Plans are sorted by function. */
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function)
 {
 	const argument_plans *p = &mod->arguments;
@@ -597,6 +616,8 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
 	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
 }
 
+/* Which exit code the function's stubs get: a floating-point number is in another register, and a
+ * string has to be copied while it is there. */
 uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set)
 {
 	static const uint8_t strings[] = { [PROTOTYPE_PLAIN] = RETURNED_STRING,
@@ -632,6 +653,7 @@ uint64_t arguments_filter_at(const struct argument_plan *p)
 	return condition_at(p) + condition_filter_at(&p->condition);
 }
 
+/* to has arguments_site_bytes() bytes. id is the function's number in records. */
 void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begins, void *to)
 {
 	struct arguments_site *s = to;

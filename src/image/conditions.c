@@ -22,6 +22,8 @@
 #define REGISTERS 6u
 _Static_assert(CONDITION_VALUES == PROTOTYPE_PARAMETERS, "a value for each parameter");
 
+/* at: bytes from the condition's beginning, from which the column in the user's whole text is
+ * made. */
 int condition_error(const struct function_pattern *p, size_t at, struct err *err,
 		    const char *format, ...)
 {
@@ -95,6 +97,8 @@ static void add_value(struct compared *c, struct prototype_value *v, uint32_t k)
 	c->n++;
 }
 
+/* known NULL: the six registers of the calling convention, as arg1 to arg6. False: the prototype
+ * is malformed. */
 static bool begin_compared(struct compared *c, const struct sym_arguments *known)
 {
 	char *text = mem_printf("?(%s)", known ? known->takes
@@ -141,6 +145,8 @@ static int tell_names(const struct compared *c, const struct function_pattern *p
 			       function, names);
 }
 
+/* A name that is not there is the one fault of which more can be told than the filter's own
+ * sentence. */
 static int tell_fault(const struct compared *c, const struct function_pattern *p,
 		      const char *function, const struct filter_fault *f,
 		      const struct sym_arguments *known, struct err *err)
@@ -162,6 +168,7 @@ static bool is_read(const struct filter_program *filter, uint16_t at)
 	return false;
 }
 
+/* An argument that the filter does not read is not fetched: its size becomes 0. */
 static int make_fetch(struct compared *c, const struct function_pattern *p, struct condition *out,
 		      struct err *err)
 {
@@ -173,6 +180,8 @@ static int make_fetch(struct compared *c, const struct function_pattern *p, stru
 	return out->fetch ? 0 : condition_error(p, 0, err, "the condition reads too many arguments");
 }
 
+/* begins: the condition chooses the calls with which graphs begin. *out is to be freed by
+ * condition_free(), if 0 is returned. */
 int condition_compile(const struct function_pattern *p, const char *function,
 		      const struct sym_arguments *known, bool begins, struct condition *out,
 		      struct err *err)
@@ -236,6 +245,7 @@ static const char *returned_type(const char *prototype, const char *condition,
 	return v->type == PROTOTYPE_STRING_AT || v->form != PROTOTYPE_PLAIN ? NULL : field_type(v);
 }
 
+/* v is set only if it does. */
 static bool returns_float(const char *prototype, struct prototype_value *v)
 {
 	struct prototype p;
@@ -261,6 +271,8 @@ static size_t find_bits(const char *condition)
 	return n;
 }
 
+/* Floating-point numbers are compared as whole ones of the same order
+ * (function_condition_ordered()), because filters know no others. */
 int condition_compile_returned(const struct function_pattern *p, const char *function,
 			       const char *prototype, struct filter_program **out, struct err *err)
 {
@@ -292,6 +304,7 @@ int condition_compile_returned(const struct function_pattern *p, const char *fun
 	return r;
 }
 
+/* A string that the function returned has to be there for it. */
 static bool reads_text(const struct filter_program *program)
 {
 	for (uint16_t i = 0; i < program->n; i++)
@@ -300,6 +313,7 @@ static bool reads_text(const struct filter_program *program)
 	return false;
 }
 
+/* No allocation, no failure: what cannot be compared does not hold. */
 bool condition_holds(const struct filter_program *program, const char *prototype,
 		     const struct condition_value *v)
 {
@@ -325,6 +339,7 @@ bool condition_holds(const struct filter_program *program, const char *prototype
 	return filter_run(program, program->bytes, &r);
 }
 
+/* Bytes from the beginning of struct call_condition, where condition_write() puts it. */
 uint64_t condition_filter_at(const struct condition *c)
 {
 	return offsetof(struct call_condition, fetch) + c->fetch_bytes;
@@ -348,6 +363,8 @@ static uint8_t register_of(const struct fetch_program *fetch, const struct filte
 	return CONDITION_NO_REGISTER;
 }
 
+/* What the trampoline's compiler needs: which register each test of the filter reads.
+ * CONDITION_NO_REGISTER: none. */
 struct condition_code condition_code_of(const struct condition *c, uint64_t filter_at)
 {
 	struct condition_code code = { .filter = c->filter, .filter_at = filter_at,
@@ -358,6 +375,7 @@ struct condition_code condition_code_of(const struct condition *c, uint64_t filt
 	return code;
 }
 
+/* to has condition_bytes() bytes, in the code memory's data. */
 void condition_write(const struct condition *c, void *to)
 {
 	struct call_condition *out = to;

@@ -91,6 +91,8 @@ static void name_place(struct source_place *p, const char *name, uint32_t line, 
 		*p->name = '_';
 }
 
+/* One place once: a line may have several entries with one address. Beyond PLACES_MOST none is
+ * added, since each is an event's place that costs. */
 static void add_source_place(source_places *out, uint64_t vaddr, const char *name, uint32_t line,
 			     bool has_line)
 {
@@ -172,6 +174,7 @@ static int find_symbol(const struct sym_module *m, const struct place_words *w, 
 	return out->n ? 0 : err_set(err, EINVAL, "%s has no function %s", m->path, w->function);
 }
 
+/* By address, so that numbers behind the names (_1, _2) are the same each time. */
 static int place_order(const void *a, const void *b)
 {
 	const struct source_place *x = a, *y = b;
@@ -179,6 +182,7 @@ static int place_order(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
+/* On failure *out is empty. A number alone is an offset in the file, as in uprobe_events. */
 int source_probe_find(const struct sym_module *m, const char *place, source_places *out,
 		      struct err *err)
 {
@@ -227,11 +231,14 @@ static void put_piece(struct line_making *l, size_t from, const char *text, size
 	fwrite(text, 1, n, l->to);
 }
 
+/* A piece that is brace's own: a fault in it is shown at `from`, whatever its column. */
 static void put_text(struct line_making *l, size_t from, const char *text)
 {
 	put_piece(l, from, text, strlen(text), false);
 }
 
+/* From a column of the made line to one of the user's text: the kernel-like parser sees the line,
+ * and the user wrote the text. */
 size_t source_line_column(const struct source_line *l, size_t column)
 {
 	size_t i = vec_bisect(&l->pieces, piece, piece->made <= column);
@@ -303,6 +310,7 @@ static int put_argument(struct line_making *l, const struct source_definition *d
 	return 0;
 }
 
+/* Blanks part arguments, as in uprobe_events; those of a type's name are not possible. */
 static int put_arguments(struct line_making *l, const struct source_definition *d,
 			 struct source_place_of_arguments *p, struct err *err)
 {
@@ -376,6 +384,7 @@ static bool take_suffix(char *place, bool *returns)
 	return !suffix || *returns;
 }
 
+/* Each place of the definition becomes a line, since an inlined function is in many. */
 static int make_lines(const struct source_definition *d, const struct sym_module *m,
 		      const char *place, bool returns, source_lines *out, struct err *err)
 {
@@ -395,6 +404,7 @@ static int make_lines(const struct source_definition *d, const struct sym_module
 	return r;
 }
 
+/* 0, or -errno and *err with an empty *out. */
 int source_probe_lines(const struct source_definition *d, source_lines *out, struct err *err)
 {
 	char *place = mem_strdup(d->place);
@@ -466,6 +476,7 @@ static bool is_of_source(const char *place, const char *arguments)
 	return false;
 }
 
+/* How many lines the text became; 0: it has no words of the source and stays as it is. */
 int source_probe_line(const char *line, source_lines *out, struct err *err)
 {
 	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),

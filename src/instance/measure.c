@@ -93,6 +93,7 @@ static void add_gap(const struct measure_thread *t, struct osnoise_sums *s, uint
 	s->switched = now;
 }
 
+/* The limits of osnoise/stop_tracing_us and stop_tracing_total_us; 0 is none. */
 static bool is_too_noisy(const struct measure *m, const struct osnoise_sums *s, uint64_t gap)
 {
 	const struct osnoise_settings *o = &m->request.settings;
@@ -139,6 +140,8 @@ static void count_causes(const struct osnoise_sums *s, const struct cpu_interrup
 		out->hw = (uint32_t)others - out->nmi - out->irq;
 }
 
+/* One sample of osnoise: watch for the runtime, then one record. A sample that the end cut short
+ * would count as a quiet one, and is dropped. */
 static void sample_noise(const struct measure_thread *t)
 {
 	const struct measure *m = t->measure;
@@ -158,6 +161,8 @@ static void sample_noise(const struct measure_thread *t)
 		      sizeof(record));
 }
 
+/* SCHED_IDLE: whatever else wants the processor gets it, and shows as noise. So a busy loop does
+ * no harm to the programs that are measured beside it. */
 static void run_osnoise(const struct measure_thread *t)
 {
 	const struct osnoise_settings *s = &t->measure->request.settings;
@@ -188,6 +193,7 @@ static uint64_t run_delay(int schedstat)
 	return n > 0 && !thread_account_schedstat(bytes, (size_t)n, &a) ? a.delay_ns : 0;
 }
 
+/* most_us: the limit that ends the recording; 0: none. */
 static void tell_latency(const struct measure_thread *t, uint32_t seq, int context, uint64_t ns,
 			 uint64_t most_us)
 {
@@ -210,6 +216,7 @@ static void take_latency(const struct measure_thread *t, uint32_t seq, uint64_t 
 	tell_latency(t, seq, MEASURE_THREAD, late, s->stop_total_us);
 }
 
+/* The time slack is 1 ns: the kernel's default of 50 us would show as latency. */
 static void run_timerlat(const struct measure_thread *t)
 {
 	const struct measure *m = t->measure;
@@ -260,6 +267,8 @@ static void add_latency(struct hwlat_sums *s, uint64_t inner, uint64_t outer)
 	s->outer = outer > s->outer ? outer : s->outer;
 }
 
+/* Pairs of readings of the TSC, as in the kernel's hwlat: `inner` is a gap within a pair, `outer`
+ * one between two pairs. */
 static void watch_pairs(const struct measure *m, uint64_t thresh, struct hwlat_sums *s)
 {
 	const uint64_t width = ticks_of(m, m->request.settings.hwlat_width_us * 1000);
@@ -281,6 +290,7 @@ static void watch_pairs(const struct measure *m, uint64_t thresh, struct hwlat_s
 	}
 }
 
+/* A record only if there was a latency: hwlat is silent otherwise, as in the kernel. */
 static void watch_window(const struct measure_thread *t, unsigned cpu)
 {
 	struct measure *m = t->measure;
@@ -320,6 +330,7 @@ static unsigned next_cpu(const struct measure *m, unsigned cpu)
 	return cpu;
 }
 
+/* The mode round-robin moves the one thread on after each window. */
 static void run_hwlat(const struct measure_thread *t)
 {
 	const struct measure *m = t->measure;
@@ -343,6 +354,7 @@ static void run_hwlat(const struct measure_thread *t)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+/* False: the processor is not for this thread (offline, or outside of its cpuset). */
 static bool stay_on(unsigned cpu)
 {
 	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
@@ -365,6 +377,7 @@ static bool is_alone(const struct measure *m)
 	       m->request.settings.hwlat_mode != HWLAT_PER_CPU;
 }
 
+/* The names are the kernel's threads', which rtla looks for. */
 static void *measure_thread(void *arg)
 {
 	static void (*const run[])(const struct measure_thread *t) = {
@@ -393,6 +406,8 @@ static void *measure_thread(void *arg)
 	return NULL;
 }
 
+/* 0, or an errno. A small stack, because there is one for each of perhaps hundreds of
+ * processors. */
 static int start_thread(struct measure_thread *t)
 {
 	pthread_attr_t small;
@@ -405,6 +420,8 @@ static int start_thread(struct measure_thread *t)
 	return e;
 }
 
+/* All threads, or none and *err: a tracer that measured on some processors alone would seem to
+ * tell that the others are quiet. */
 struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
 			      struct err *err)
 {
@@ -429,6 +446,7 @@ struct measure *measure_start(const struct measure_request *r, const struct meas
 	return m;
 }
 
+/* Returns when all have ended, after 50 ms at most; they call `use` until then. */
 void measure_stop(struct measure *m)
 {
 	if (!m)

@@ -27,6 +27,7 @@ struct measuring {
 	atomic_bool gap_events;         /* any array's */
 };
 
+/* instances outlives it; no thread runs yet. */
 struct measuring *measuring_new(struct instances *l)
 {
 	struct measuring *m = mem_zalloc(sizeof(*m));
@@ -35,6 +36,7 @@ struct measuring *measuring_new(struct instances *l)
 	return m;
 }
 
+/* Called without l->lock: the threads that are joined may be waiting for it. */
 void measuring_free(struct measuring *m)
 {
 	if (m)
@@ -44,11 +46,13 @@ void measuring_free(struct measuring *m)
 
 /* --- what the threads call -------------------------------------------------------------------- */
 
+/* The number of a thread of the trace that has brace's own as its writer. */
 static uint32_t begin_thread(void *arg, pid_t tid)
 {
 	return instances_writer(((struct measuring *)arg)->instances, tid);
 }
 
+/* Whether any buffer would take a record: measuring for nobody would only disturb. */
 static bool is_wanted(void *arg)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
@@ -61,6 +65,8 @@ static bool is_wanted(void *arg)
 	return wanted;
 }
 
+/* Into each array that has the tracer. Readers that wait are woken here, because no pump brings
+ * these records. */
 static void take_record(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
 			uint64_t tsc, const void *payload, size_t bytes)
 {
@@ -125,6 +131,8 @@ static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, u
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* What `echo 0 > tracing_on` does, for all arrays that measure: the sample that exceeded the
+ * limit is the last one in the buffer. */
 static void stop_recording(void *arg, enum tracer_measures what)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
@@ -139,6 +147,8 @@ static void stop_recording(void *arg, enum tracer_measures what)
 
 /* --- settings --------------------------------------------------------------------------------- */
 
+/* -EBUSY: two tracers that measure would each take the processor from the other, and tell that as
+ * noise. */
 int measuring_check(const struct trace_array *tr, const struct settings *next, struct err *err)
 {
 	const struct instances *l = tr->instances;
@@ -177,6 +187,8 @@ static struct measure_request wanted_request(const struct instances *l)
 	return r;
 }
 
+/* Gaps are told one by one only if an event of the system osnoise is on: the record of a sample
+ * has their sum. */
 static bool arms_gap_events(const struct settings *s)
 {
 	for (size_t i = 0; i < s->events.at.n; i++) {
@@ -207,6 +219,8 @@ static void tell_arrays(struct measuring *m)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Called after each change of settings. The threads go on if nothing of theirs has changed;
+ * compared as bytes, which is why wanted_request() clears the padding. */
 int measuring_update(struct measuring *m, struct err *err)
 {
 	struct instances *l = m->instances;

@@ -51,12 +51,14 @@ static char *line_of(const struct message_source *s, struct event_texts *texts)
 	return line;
 }
 
+/* A sink that cannot fail: it writes into memory. */
 static int append(void *arg, const char *bytes, size_t n)
 {
 	fwrite(bytes, 1, n, arg);
 	return 0;
 }
 
+/* null: the field has no value in this record. */
 static void put_value(struct out *out, const struct event_value *v, const struct event_field *f)
 {
 	char *text;
@@ -72,6 +74,7 @@ static void put_value(struct out *out, const struct event_value *v, const struct
 	}
 }
 
+/* One line of JSON: whoever reads from a pipe or a socket can take lines. */
 static void put_object(struct out *out, const struct message_source *s)
 {
 	const struct event_format *format = s->entry->format;
@@ -97,6 +100,7 @@ static void put_object(struct out *out, const struct message_source *s)
 	out_str(out, "}}\n");
 }
 
+/* The messenger takes the text over. */
 static void send_object(struct outside *o, const struct message_source *s)
 {
 	char *text = NULL;
@@ -112,6 +116,7 @@ static void send_object(struct outside *o, const struct message_source *s)
 	messenger_send(o, text, n);
 }
 
+/* Cut to what a pipe takes at once, so that lines of several senders do not mix. */
 static void send_line(struct outside *o, const struct message_source *s, struct event_texts *texts)
 {
 	char *line = line_of(s, texts), *whole;

@@ -37,6 +37,7 @@ struct slow {
 	uint32_t thread, image;
 };
 
+/* info and limits outlive it. info grows while the session runs; it is looked up anew each time. */
 struct slow *slow_new(const struct trace_info *info, const slow_limits *limits)
 {
 	struct slow *s = mem_zalloc(sizeof(*s));
@@ -90,6 +91,7 @@ static uint64_t limit_by_name(const struct slow *s, const struct trace_module *m
 	return ns == NO_LIMIT ? NO_LIMIT : ticks_of(s->info, ns);
 }
 
+/* Valid until a later image is asked for. */
 static struct slow_ids *ids_of(struct slow *s, uint32_t image)
 {
 	while (s->images.n <= image)
@@ -116,6 +118,8 @@ static __attribute__((noinline)) uint64_t ask_limit(struct slow *s, uint32_t ima
 	return ids->at[fn] = limit_by_name(s, m, f);
 }
 
+/* On the way of every call that returns: one look into an array. 0 is "not looked up", NO_LIMIT
+ * "has none". */
 static inline uint64_t limit_of(struct slow *s, uint32_t fn)
 {
 	const struct slow_ids *ids = &s->images.at[s->image];
@@ -138,6 +142,8 @@ static void note(struct slow *s, uint32_t thread, uint32_t fn, uint64_t ticks, b
 	trace_function_name(m, f, s->hit.name, sizeof(s->hit.name));
 }
 
+/* A call is told once: when it returns, or before that by look_at(), which sets `told`. A call
+ * that encloses a told one began earlier, and is not told again for the same time. */
 static void take_step(void *arg, const struct call_step *step)
 {
 	struct slow *s = arg;
@@ -151,6 +157,7 @@ static void take_step(void *arg, const struct call_step *step)
 	note(s, s->thread, step->fn, ticks, false);
 }
 
+/* Each in memory of its own: `lane` points into `tracks`. */
 static struct slow_thread *thread_of(struct slow *s, uint32_t thread)
 {
 	struct slow_thread *t;
@@ -165,6 +172,7 @@ static struct slow_thread *thread_of(struct slow *s, uint32_t thread)
 	return t;
 }
 
+/* Before the first record of the chunk: what was open may have returned in the gap. */
 static void feed_lost(struct slow *s, uint64_t tsc, const struct chunk *c)
 {
 	const struct event lost = { .kind = EVENT_LOST, .count = c->lost, .tsc = tsc,
@@ -173,6 +181,7 @@ static void feed_lost(struct slow *s, uint64_t tsc, const struct chunk *c)
 	tracks_feed(&s->now->tracks, s->now->lane, &lost, take_step, s);
 }
 
+/* The pump's. A chunk is of one thread, whose image and limits are looked up once. */
 void slow_feed(struct slow *s, const struct chunk *c)
 {
 	struct unpack u = { .at = c->words, .end = c->words + c->n, .tsc = c->near_tsc,
@@ -216,6 +225,8 @@ static void look_at(struct slow *s, uint32_t thread, uint64_t tsc)
 	}
 }
 
+/* Told once: what is taken is forgotten here. tsc: now, by which calls are measured that have not
+ * returned. */
 bool slow_take(struct slow *s, uint64_t tsc, struct slow_call *out)
 {
 	for (uint32_t i = 0; i < s->threads.n; i++)
@@ -229,6 +240,7 @@ bool slow_take(struct slow *s, uint64_t tsc, struct slow_call *out)
 	return true;
 }
 
+/* False: the patterns name nothing that is traced, so that no snapshot would ever be taken. */
 bool slow_has_functions(const struct slow *s)
 {
 	for (size_t i = 0; i < s->info->modules.n; i++) {

@@ -74,6 +74,7 @@ static uint64_t value_at(const struct osnoise_settings *s, size_t at)
 	return *(const uint64_t *)((const char *)s + at);
 }
 
+/* The kernel answers each wrong number with EINVAL, also one that is out of range. */
 static int write_number(struct osnoise_settings *s, const struct osnoise_number *n,
 			const char *text, struct err *err)
 {
@@ -88,6 +89,7 @@ static int write_number(struct osnoise_settings *s, const struct osnoise_number 
 
 /* --- cpus ------------------------------------------------------------------------------------- */
 
+/* s is changed only if the whole list is right. */
 static int write_cpus(struct osnoise_settings *s, const char *text, struct err *err)
 {
 	struct cpumask next = { .n = s->cpus.n };
@@ -125,6 +127,7 @@ static char *read_cpus(const struct cpumask *m)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
+/* "DEFAULTS" restores the usual ones, "NO_DEFAULTS" turns all off. */
 static int write_option(struct osnoise_settings *s, const char *text, struct err *err)
 {
 	bool on = strncmp(text, "NO_", 3) != 0;
@@ -148,6 +151,7 @@ static bool shows_as_on(const struct osnoise_settings *s, unsigned o)
 	return o == OSNOISE_OPTION_DEFAULTS ? s->options == USUAL_OPTIONS : s->options >> o & 1;
 }
 
+/* For free(); the order is the kernel's. */
 static char *read_options(const struct osnoise_settings *s)
 {
 	char *text = mem_strdup("");
@@ -166,6 +170,7 @@ static char *read_options(const struct osnoise_settings *s)
 
 static const char *const modes[HWLAT_MODES_N] = { "none", "round-robin", "per-cpu" };
 
+/* The words of hwlat_detector/mode; s is unchanged by a wrong one. */
 static int write_mode(struct osnoise_settings *s, const char *text, struct err *err)
 {
 	unsigned m = 0;
@@ -196,6 +201,7 @@ static char *read_mode(const struct osnoise_settings *s)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* file is one of those that osnoise_read() knows: settings.c asks for no other. */
 int osnoise_write(struct osnoise_settings *s, const char *file, const char *text, struct err *err)
 {
 	const struct osnoise_number *n = find_number(file);

@@ -24,6 +24,8 @@ static void put_bytes(struct argument_text *t, const char *bytes, size_t n)
 	t->n += n;
 }
 
+/* A text that does not fit is cut, as every part of it: TEXT_MOST is far beyond what a terminal
+ * shows. */
 static void put_text(struct argument_text *t, const char *s)
 {
 	put_bytes(t, s, strlen(s));
@@ -201,6 +203,7 @@ static void put_enum(struct argument_text *t, const struct prototype_value *v, u
 		put_format(t, "%" PRIu64, number);
 }
 
+/* With its quotes; the number of it is not shown, unlike gdb's. */
 static void put_char(struct argument_text *t, char c)
 {
 	put_bytes(t, "'", 1);
@@ -340,6 +343,8 @@ static void put_parameter(struct argument_text *t, const struct prototype_value 
 		arguments_put_number(t, v, number);
 }
 
+/* False: the types of the function are not known, or the record is longer than any that brace
+ * makes, and so was not made by it. */
 bool arguments_record(const struct trace_info *info, const struct event *e, struct prototype *p,
 		      uint8_t record[ARGUMENTS_RECORD])
 {
@@ -355,6 +360,8 @@ bool arguments_record(const struct trace_info *info, const struct event *e, stru
 	return true;
 }
 
+/* For free(); NULL: nothing is known of the function's types. Parameters that were recorded but
+ * are not described show as "...". */
 char *arguments_text(const struct trace_info *info, const struct event *e)
 {
 	uint8_t record[ARGUMENTS_RECORD];
@@ -376,6 +383,8 @@ char *arguments_text(const struct trace_info *info, const struct event *e)
 	return finish_text(&t);
 }
 
+/* For a call whose arguments are described, but were not recorded: "(...)" tells that from a
+ * function without any. */
 const char *arguments_unknown(const struct trace_info *info, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = thread < info->threads.n ? info->threads.at[thread].image : 0;
@@ -413,6 +422,7 @@ bool arguments_is_recorded(const struct prototype_value *v, struct call_value va
 	return number == (v->type == PROTOTYPE_FLOAT);
 }
 
+/* *text is set only for ARGUMENTS_VALUE_TEXT, for free(). */
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
 				     struct call_value value, char **text)
 {

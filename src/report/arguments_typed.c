@@ -21,12 +21,14 @@ struct telling {
 	void *context;
 };
 
+/* An element of an array has no name: "" then. */
 static struct argument_told named(const struct prototype_value *v, enum argument_kind kind)
 {
 	return (struct argument_told){ .kind = (uint8_t)kind, .name = v->name ? v->name : "",
 				  .name_bytes = v->name ? v->name_bytes : 0 };
 }
 
+/* The visitor gets texts that live for this call. */
 static void tell(const struct telling *t, const struct argument_told *a)
 {
 	t->visit(t->context, a);
@@ -90,6 +92,7 @@ static void tell_words(const struct telling *t, const struct prototype_value *v,
 	tell(t, a);
 }
 
+/* As a text of one character: JSON has no other word for it. */
 static void tell_char(const struct telling *t, const struct prototype_value *v, uint64_t number)
 {
 	char c = (char)number;

@@ -234,6 +234,8 @@ static uint64_t before_end(const struct printing *p, uint64_t tsc)
 	return tsc < p->l->end ? p->l->end - tsc : 0;
 }
 
+/* When the call ended, and how long it had lasted; of a call whose return is not followed, that
+ * it was made. */
 static void print_finished(struct printing *p, const struct call_step *s)
 {
 	out_str(p->out, p->prefix);
@@ -279,6 +281,7 @@ static void print_thread(struct printing *p)
 	print_open(p);
 }
 
+/* prefix stands before each line, so that the box is told from what the program printed last. */
 void black_box_print(const struct black_box *l, unsigned threads_most, const char *prefix,
 		     struct out *out)
 {

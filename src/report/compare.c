@@ -17,6 +17,7 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+/* "" for a trace without a program, whose modules then all keep their names. */
 const char *compare_program(const struct summary *s)
 {
 	const struct trace_image *program = trace_info_program(s->info);
@@ -24,6 +25,8 @@ const char *compare_program(const struct summary *s)
 	return program && program->exe ? path_file_name(program->exe) : "";
 }
 
+/* The traced program's own module is left out of the key: two builds of it, at two paths, are
+ * what a comparison is mostly made of. */
 struct compare_key compare_key_of(const struct summary *s, const struct summary_row *r)
 {
 	return (struct compare_key){ r, strcmp(compare_program(s), r->module) ? r->module : "" };
@@ -52,6 +55,8 @@ static struct compare_key *sorted_keys(const struct summary *s)
 	return keys;
 }
 
+/* c points into a and b, which have to outlive it. A name that one side has twice is paired in
+ * the order of sorting; what is left over is a row of one side. */
 void compare_make(struct comparison *c, const struct summary *a, const struct summary *b,
 		  enum summary_column column)
 {
@@ -76,6 +81,7 @@ void compare_free(struct comparison *c)
 	vec_free(&c->rows);
 }
 
+/* A row that a side lacks counts as 0: its function was not called there. */
 static uint64_t value_of(const struct summary_row *r, enum summary_column column)
 {
 	return r ? r->value[column] : 0;
@@ -88,6 +94,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 
 struct compare_order { enum summary_column column; bool reverse; };
 
+/* The largest change first, in either direction: what has become faster is an answer, too. Equal
+ * ones go by name, so that two runs print the same. */
 static int by_change(const void *p, const void *q, void *arg)
 {
 	const struct compared_row *x = p, *y = q;
@@ -109,6 +117,8 @@ void compare_sort(struct comparison *c, bool reverse)
 		qsort_r(c->rows.at, c->rows.n, sizeof(*c->rows.at), by_change, &o);
 }
 
+/* Of self times it is the time of all calls; of totals it counts each call once for every caller
+ * above it. */
 uint64_t compare_sum(const struct summary *s, enum summary_column column)
 {
 	uint64_t sum = 0;
@@ -118,6 +128,8 @@ uint64_t compare_sum(const struct summary *s, enum summary_column column)
 	return sum;
 }
 
+/* Hundredths of a percent. INT64_MAX: from nothing to something, which no percentage tells. 128
+ * bits, because ten thousand times a duration in ns may not fit into 64. */
 int64_t compare_growth(uint64_t a, uint64_t b)
 {
 	__int128 hundredths;
@@ -136,6 +148,8 @@ static const double *values_of(const struct run_group *g, const struct summary_r
 	return r ? group_values(g, r) : *none;
 }
 
+/* r NULL: of the sums of all rows. 0 where there are no groups of runs to tell noise by: every
+ * change counts then. */
 double compare_probability(const struct comparison *c, const struct compared_row *r)
 {
 	const struct run_group *a = c->groups[0], *b = c->groups[1];
@@ -152,6 +166,8 @@ double compare_probability(const struct comparison *c, const struct compared_row
 	return p;
 }
 
+/* The row that alone makes the whole slower by most. *part: by how much, in hundredths of a
+ * percent of all. */
 const struct compared_row *compare_worst(const struct comparison *c, uint64_t *part)
 {
 	const uint64_t all = compare_sum(c->a, c->column);
@@ -174,6 +190,7 @@ const struct compared_row *compare_worst(const struct comparison *c, uint64_t *p
 
 /* --- printing --------------------------------------------------------------------------------- */
 
+/* "-" tells a function that was not called from one whose calls took no time. */
 static void print_value(const struct summary_row *r, enum summary_column column, struct out *o)
 {
 	if (!r)
@@ -223,6 +240,7 @@ static void print_spread(const struct comparison *c, const struct compared_row *
 	out_printf(o, "%*.3f%c", SPREAD - 1, p, p < GROUP_SIGNIFICANT ? '*' : ' ');
 }
 
+/* used: the columns to the left, by which the name is cut to the terminal's width. */
 static void print_name(const struct summary_row *r, unsigned used, struct out *o)
 {
 	out_bytes(o, "  ", 2);
@@ -314,6 +332,7 @@ static void print_values_json(const struct run_group *g, const double *values, s
 	out_char(o, ']');
 }
 
+/* Fields are those of `report --json`; null: the side does not have the function. */
 static void print_side_json(const struct summary *s, const struct run_group *g,
 			    const struct summary_row *r, struct out *o)
 {

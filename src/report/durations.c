@@ -42,6 +42,7 @@ struct durations {
 	uint64_t lost;
 };
 
+/* info outlives the result; texts of files stay its own. */
 struct durations *durations_new(const struct trace_info *info)
 {
 	struct durations *d = mem_zalloc(sizeof(*d));
@@ -204,6 +205,7 @@ static uint64_t percentile_of(const struct durations *d, const struct duration_r
 	return trace_clock_delta_ns(&d->info->clock, r->calls ? v : 0);
 }
 
+/* Ticks are converted once for each number that is printed, not for each call. */
 static uint64_t ns_of(const struct durations *d, uint64_t ticks)
 {
 	return trace_clock_delta_ns(&d->info->clock, ticks);
@@ -266,6 +268,7 @@ static void print_row(const struct durations *d, const struct duration_row *r, s
 		print_powers(r, out);
 }
 
+/* n: rows at most, 0: all. */
 void durations_print(const struct durations *d, size_t n, struct out *out)
 {
 	const struct duration_row **sorted = sorted_rows(d);

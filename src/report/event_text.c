@@ -196,6 +196,7 @@ static bool is_safe(const struct event_format *e)
 	return safe && depth <= PARENTHESES_MAX;
 }
 
+/* A callback of event_print_unknown(), which knows nothing of formats. */
 static bool has_field(const void *format, const char *name, size_t n)
 {
 	enum event_field_kind kind;
@@ -417,6 +418,8 @@ static bool is_given_bytes(const struct event_texts *t, const struct shown *s,
 	return false;
 }
 
+/* One field under the option `fields`. is_whole() has found its bytes in the record; a dynamic
+ * one is looked up again, because its place is in the record. */
 static void print_field(struct event_texts *t, const struct shown *s, const struct event_field *f,
 			uint32_t size)
 {
@@ -441,6 +444,7 @@ static void print_field(struct event_texts *t, const struct shown *s, const stru
 	}
 }
 
+/* The order is that of the format's lines. */
 static void print_fields(struct event_texts *t, const struct shown *s, uint32_t size)
 {
 	trace_seq_printf(&t->seq, "%s:", s->format->name);
@@ -450,6 +454,7 @@ static void print_fields(struct event_texts *t, const struct shown *s, uint32_t 
 	}
 }
 
+/* Events that histograms make, known by their system. */
 static bool is_synthetic(const struct event_format *f)
 {
 	return !strcmp(f->system, SYNTHETIC_SYSTEM);
@@ -470,6 +475,8 @@ static void print_plain(struct trace_seq *s, const struct event_field *f, const 
 		trace_seq_printf(s, "%llu", (unsigned long long)v);
 }
 
+/* A field of type `stack`: addresses as they are, eight bytes each; what is left over is no
+ * address. */
 static void print_frames(struct event_texts *t, const uint8_t *at, uint32_t n)
 {
 	trace_seq_puts(&t->seq, "STACK:");
@@ -563,6 +570,8 @@ static bool print_probe(struct event_texts *t, const struct shown *s, const stru
 	return false;
 }
 
+/* The order of preference: by field if asked for, or if libtraceevent cannot print the event; by
+ * its own format otherwise. */
 static void print_as_asked(struct event_texts *t, const struct shown *s, const struct event *e,
 			   bool by_field, uint32_t size)
 {
@@ -593,6 +602,7 @@ static const char *one_line(struct event_texts *t)
  * text; here that is always the same one. */
 #define MARKER_AT 16 /* of the text */
 
+/* Text of trace_marker, known by its event: its number differs between kernels. */
 static bool is_marker(const struct event_format *f)
 {
 	return !strcmp(f->name, "print") && !strcmp(f->system, "ftrace");
@@ -606,6 +616,7 @@ static bool is_stack(const struct event_format *f, bool *user)
 
 #define RAW_AT 12 /* offset of a raw marker's bytes behind its id */
 
+/* Bytes of trace_marker_raw. */
 static bool is_raw_marker(const struct event_format *f)
 {
 	return !strcmp(f->name, "raw_data") && !strcmp(f->system, "ftrace");
@@ -622,6 +633,7 @@ static void print_raw_marker(struct event_texts *t, uint32_t size)
 		trace_seq_printf(&t->seq, " %02x", t->record[i]);
 }
 
+/* NULL: the event has no raw form of its own, and the kernel prints its type instead. */
 const char *event_text_raw(struct event_texts *t, const struct event *e)
 {
 	const struct shown *s = shown_of(t, e->fn);
@@ -643,6 +655,7 @@ const char *event_text_raw(struct event_texts *t, const struct event *e)
 	return one_line(t);
 }
 
+/* Of the system ftrace only: a program's own event may have any name. */
 bool event_text_is(struct event_texts *t, const struct event *e, const char *name)
 {
 	const struct shown *s = shown_of(t, e->fn);
@@ -650,6 +663,8 @@ bool event_text_is(struct event_texts *t, const struct event *e, const char *nam
 	return s->format && !strcmp(s->format->name, name) && !strcmp(s->format->system, "ftrace");
 }
 
+/* The text is valid until the next call of this printer's. Never NULL: what cannot be shown is
+ * said in its place. */
 const char *event_text(struct event_texts *t, const struct event *e, uint64_t options)
 {
 	const struct shown *s = shown_of(t, e->fn);

@@ -36,6 +36,7 @@ struct function_printer {
 	VEC(bool) begun;     /* by CPU: it has printed a line */
 };
 
+/* The printer does not own `out`. */
 struct function_printer *function_new(const struct trace_info *info, uint64_t options,
 				      struct out *out)
 {
@@ -139,7 +140,8 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 
 /* --- names ----------------------------------------------------------------------------- */
 
-/* The address space in which the event's ids have their meaning. */
+/* The address space in which the event's ids have their meaning: two programs may use one number
+ * for different functions. */
 static uint32_t image_of(const struct function_printer *p, const struct event *e)
 {
 	return p->info->threads.at[e->thread].image;
@@ -156,6 +158,8 @@ static struct place callee_of(const struct function_printer *p, const struct eve
 	return l;
 }
 
+/* The kernel tells the address that a call returns to; programs' records have the number of a
+ * site. */
 static struct place caller_of(const struct function_printer *p, const struct event *e)
 {
 	if (e->kind == EVENT_CALL && e->flags & EVENT_KERNEL)
@@ -184,6 +188,8 @@ static uint64_t time_of(const struct function_printer *p, const struct event *e)
 	return trace_clock_shown(&p->info->clock, e->tsc);
 }
 
+/* Clocks of the kernel count nanoseconds (local, mono, ...), ticks (x86-tsc) or records
+ * (counter); columns differ. */
 static bool shows_ns(const struct function_printer *p)
 {
 	return p->info->clock.unit == CLOCK_IN_NS;
@@ -395,6 +401,7 @@ static void print_repeats(struct function_printer *p, const struct event *e)
 /* The fields of raw, hex and bin: pid, CPU, ns, the function's address, the return address. */
 struct numbers { uint32_t tid, cpu; uint64_t ns, callee, caller; };
 
+/* The struct is what `bin` writes: the order and the widths of its members are the kernel's. */
 static struct numbers numbers_of(const struct function_printer *p, const struct event *e)
 {
 	return (struct numbers){ p->info->threads.at[e->thread].tid, e->cpu, time_of(p, e),

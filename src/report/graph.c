@@ -124,6 +124,7 @@ void graph_set_callers(struct graph *g, const struct callers *callers)
 	g->sites_of_calls = callers;
 }
 
+/* Options are constant for a printer's life. */
 static bool option_on(const struct graph *g, enum trace_option o)
 {
 	return option_is_set(g->options, o);
@@ -169,6 +170,8 @@ static uint32_t home_of(const struct graph *g, uint32_t thread)
 	return t->kernel && t->is ? t->is - 1 : thread;
 }
 
+/* By home_of(), so that the kernel's part of a thread is in the thread's own column and causes no
+ * line of a switch. */
 static struct graph_place place_of_step(const struct graph *g, const struct call_step *s)
 {
 	return (struct graph_place){ s->tsc, home_of(g, s->thread), s->track, s->cpu };
@@ -409,6 +412,8 @@ static void print_comment(struct graph *g, const struct waiting *w)
 	free(w->text);
 }
 
+/* A table instead of a switch: a new kind of step without a printer is a NULL that the first test
+ * meets. */
 static void print_step(struct graph *g, const struct waiting *w)
 {
 	static void (*const print[])(struct graph *, const struct waiting *) = {
@@ -422,7 +427,8 @@ static void print_step(struct graph *g, const struct waiting *w)
 
 /* --- the lookahead -------------------------------------------------------------------- */
 
-/* Writes the steps that no longer wait, up to the first that does. */
+/* Writes the steps that no longer wait, up to the first that does. What stands before a waiting
+ * entry is printed, what stands behind it is not: lines keep the order of time. */
 static void drain_pending(struct graph *g)
 {
 	for (; g->first < g->next; g->first++) {
@@ -437,7 +443,8 @@ static void drain_pending(struct graph *g)
 	}
 }
 
-/* Whether the step ends the call that `enter` began. A span is recognized by its times. */
+/* Whether the step ends the call that `enter` began. A span is recognized by its times. It is the
+ * call's own record, made at its end. */
 static bool ends_call(const struct call_step *s, const struct call_step *enter)
 {
 	return s->kind == CALL_LEAVE ||
@@ -474,7 +481,8 @@ static bool decide_leaf(struct graph *g, uint64_t *pending, const struct call_st
 	return leaf;
 }
 
-/* Makes room in a full lookahead: the oldest entry is written as `f() {`. */
+/* Makes room in a full lookahead: the oldest entry is written as `f() {`. The kernel does so at
+ * the end of a CPU's buffer: it looks one record ahead, and what is not there is no leaf. */
 static void force_oldest(struct graph *g)
 {
 	struct waiting *w = waiting_at(g, g->first);
@@ -497,7 +505,9 @@ static char *comment(const char *text)
 	return mem_strdup(marker ? text + strlen(EVENT_TEXT_MARKER) : text);
 }
 
-/* Whether the step belongs to a handler's calls and funcgraph-irqs is off. */
+/* Whether the step belongs to a handler's calls and funcgraph-irqs is off. The handler's own
+ * entry and return are hidden with it. Its return is known by depth and stack, since its name may
+ * be called again within it. */
 static bool is_hidden(struct graph *g, struct graph_thread *t, const struct call_step *s)
 {
 	bool within = t->handler;
@@ -527,7 +537,9 @@ static char *arguments_of_step(struct graph *g, const struct call_step *s)
 	return unknown ? mem_strdup(unknown) : NULL;
 }
 
-/* Puts a step into the lookahead, and decides the entries that waited for it. */
+/* Puts a step into the lookahead, and decides the entries that waited for it. Sites of calls come
+ * from the second pass over the trace (callers.h) in the order of entries: each entry counts,
+ * also one that is not shown. */
 static void take_graph_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
@@ -587,6 +599,8 @@ static bool is_interrupt_name(const char *name, size_t n)
 	return false;
 }
 
+/* Looked up once for each function, since names are compared. Numbers beyond a record's are no
+ * functions. */
 static bool is_interrupt(struct graph *g, uint32_t fn)
 {
 	struct name name;
@@ -603,7 +617,9 @@ static bool is_interrupt(struct graph *g, uint32_t fn)
 	return g->enters.at[fn] == 2;
 }
 
-/* A step of the kernel's stands among the program's calls, where there are some. */
+/* A step of the kernel's stands among the program's calls, where there are some. The depth is
+ * that of the program's open calls plus the kernel's own: so a system call's inside is indented
+ * below the function that made it. */
 static void take_kernel_step(void *arg, const struct call_step *s)
 {
 	struct graph *g = arg;
@@ -665,6 +681,8 @@ static __attribute__((noinline)) void take_kernel(struct graph *g, const struct 
 	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_kernel_step, g);
 }
 
+/* Apart from graph_event(), and not inlined, because most traces have calls alone: the way of
+ * those is to stay short. */
 static __attribute__((noinline)) void take_trace(struct graph *g, const struct event *e)
 {
 	struct event own = *e;
@@ -687,6 +705,7 @@ static void meet_thread(struct graph *g, uint32_t thread)
 	}
 }
 
+/* The event's payload may be gone after this: what waits has copied its text. */
 void graph_event(struct graph *g, const struct event *e)
 {
 	if (e->thread >= g->info->threads.n)
@@ -709,6 +728,8 @@ void graph_event(struct graph *g, const struct event *e)
 	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_own_step, g);
 }
 
+/* At the end of a file, and where a reader of trace_pipe has got all that there is: entries whose
+ * end has not come are printed as open. */
 void graph_flush(struct graph *g)
 {
 	while (g->first < g->next)

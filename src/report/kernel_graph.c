@@ -46,6 +46,7 @@ struct kernel_graph {
 	struct kernel_interrupts interrupts;
 };
 
+/* Valid until KERNEL_GRAPH_LOOKAHEAD more records have come. */
 static struct waiting_record *waiting_at(struct kernel_graph *g, uint64_t number)
 {
 	return &g->lookahead[number % KERNEL_GRAPH_LOOKAHEAD];
@@ -156,6 +157,7 @@ static void print_arrow(struct kernel_graph *g, const struct event *e, const cha
 	graph_columns_arrow(&g->columns, arrow);
 }
 
+/* Functions of the kernel are those of image 0, whichever thread they ran for. */
 static void print_name(struct kernel_graph *g, uint32_t fn, const char *end)
 {
 	struct name name = names_of(&g->names, 0, fn);
@@ -346,6 +348,8 @@ static bool of_step(const struct kernel_graph *g, const struct call_step *s, str
 	return (s->kind == CALL_ENTER || s->kind == CALL_LEAVE) && !(s->flags & CALL_UNFINISHED);
 }
 
+/* e and its payload may be gone after the call: texts are made at once, since they need the
+ * payload. */
 void kernel_graph_event(struct kernel_graph *g, const struct event *e)
 {
 	struct waiting_record *w;
@@ -374,6 +378,8 @@ void kernel_graph_event(struct kernel_graph *g, const struct event *e)
 	drain(g);
 }
 
+/* At the end, or where a reader waits for no more: entries without their return are printed as
+ * open. */
 void kernel_graph_flush(struct kernel_graph *g)
 {
 	while (g->first < g->next)

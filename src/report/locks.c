@@ -25,6 +25,7 @@ const char *const locks_column_words[LOCKS_COLUMNS_N] = {
 #undef X
 };
 
+/* info grows while a session runs, and outlives this. */
 struct locks *locks_new(const struct trace_info *info)
 {
 	struct locks *l = mem_zalloc(sizeof(*l));
@@ -111,6 +112,8 @@ uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_ki
 	return (uint32_t)l->locks.n - 1;
 }
 
+/* A place in the code is one of an image: two programs have different functions at one address.
+ * tsc: when it was met, for modules that come and go. */
 uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock_kind kind,
 		    uint64_t tsc)
 {
@@ -135,6 +138,7 @@ static uint32_t site_of(struct locks *l, const struct call_step *s, enum lock_ki
 	return locks_site(l, image, trace_info_site(l->info, image, s->site), kind, s->tsc);
 }
 
+/* ticks 0 for a lock that was free counts, too: the mean is that of all. */
 static void add_wait(struct lock_sums *s, uint64_t ticks, bool contended)
 {
 	s->acquired++;
@@ -143,6 +147,7 @@ static void add_wait(struct lock_sums *s, uint64_t ticks, bool contended)
 	s->wait_max = ticks > s->wait_max ? ticks : s->wait_max;
 }
 
+/* Ends of holdings alone: a lock that is held at the end of the trace has a wait and no hold. */
 static void add_hold(struct lock_sums *s, uint64_t ticks)
 {
 	s->held++;
@@ -152,6 +157,7 @@ static void add_hold(struct lock_sums *s, uint64_t ticks)
 
 /* --- what is held --------------------------------------------------------------------------- */
 
+/* Valid until a later thread is asked for. */
 static struct lock_thread *thread_of(struct locks *l, uint32_t thread)
 {
 	while (l->threads.n <= thread)
@@ -244,6 +250,8 @@ static bool is_got(const struct lock_call *c, const struct call_step *s)
 	       (c->f->kind == LOCK_MUTEX && (uint32_t)s->value == EOWNERDEAD);
 }
 
+/* A lock is taken when the call returns, and released when the call begins: between the two
+ * nobody can tell. */
 static void end_call(struct locks *l, const struct call_step *s)
 {
 	struct lock_thread *t = thread_of(l, s->thread);
@@ -322,6 +330,8 @@ static struct lock_event learn_event(const struct trace_event *e)
 	return known;
 }
 
+/* Two sorts of events count: a call of futex(), by which a mutex waits in the kernel, and probes
+ * that tell a spin lock's address. */
 static void take_event(struct locks *l, const struct event *e)
 {
 	struct lock_thread *t = thread_of(l, e->thread);

@@ -13,6 +13,7 @@
 #include "report/place.h"
 #include "report/summary.h"
 
+/* A mean of nothing is 0. Means are of all that were acquired, also of those that did not wait. */
 static uint64_t number_in(const struct lock_row *r, enum locks_column c)
 {
 	const struct lock_sums *s = &r->sums;
@@ -29,6 +30,7 @@ static uint64_t number_in(const struct lock_row *r, enum locks_column c)
 	}
 }
 
+/* Columns from LOCKS_WAIT on are ticks, those before are counts. */
 static bool is_time(enum locks_column c)
 {
 	return c >= LOCKS_WAIT;
@@ -91,6 +93,8 @@ static void print_site(struct locks *l, uint32_t site, struct out *o)
 /* print_site() as a text, for JSON. */
 struct site_text { char *at; size_t n; };
 
+/* The sink of a buffered output: the text grows by what is flushed. Always 0, so that nothing is
+ * lost on the way. */
 static int keep_text(void *arg, const char *bytes, size_t n)
 {
 	struct site_text *t = arg;
@@ -102,6 +106,8 @@ static int keep_text(void *arg, const char *bytes, size_t n)
 	return 0;
 }
 
+/* print_site() writes to an output: here it is one that ends in memory, because a string of JSON
+ * is escaped as a whole. */
 static void print_json_site(struct locks *l, uint32_t site, struct out *o)
 {
 	struct site_text t = { NULL, 0 };
@@ -115,6 +121,8 @@ static void print_json_site(struct locks *l, uint32_t site, struct out *o)
 	free(t.at);
 }
 
+/* A lock has no name that a program could have given it: its kind and address are what gdb shows,
+ * too. */
 static void print_lock(const struct locks *l, uint32_t lock, struct out *o)
 {
 	out_printf(o, "%s 0x%" PRIx64, locks_kind_words[l->locks.at[lock].kind],
@@ -123,6 +131,7 @@ static void print_lock(const struct locks *l, uint32_t lock, struct out *o)
 
 /* --- table ---------------------------------------------------------------------------------- */
 
+/* Widths are those of `brace report`. */
 static void print_titles(enum locks_by by, struct out *o)
 {
 	static const char *const titles[LOCKS_COLUMNS_N] = {
@@ -155,6 +164,8 @@ static void print_row(struct locks *l, enum locks_by by, const struct lock_row *
 	out_char(o, '\n');
 }
 
+/* Each line is one order of the circle; the first lock of a line is the second one of the line
+ * before. */
 static void print_circle(struct locks *l, const struct lock_circle *c, struct out *o)
 {
 	out_str(o, "\nCould deadlock, though it did not: locks that are taken in orders that make a circle\n");
@@ -176,6 +187,7 @@ static void print_circle(struct locks *l, const struct lock_circle *c, struct ou
 	}
 }
 
+/* By locks, whatever the rows are: places would give the same. */
 static struct lock_sums sum_of(const struct locks *l)
 {
 	struct lock_sums sum = { 0 };
@@ -235,6 +247,7 @@ static void print_json_row(struct locks *l, enum locks_by by, const struct lock_
 	out_str(o, "}\n");
 }
 
+/* In the order of the circle, as the table prints it. */
 static void print_json_circle(struct locks *l, const struct lock_circle *c, struct out *o)
 {
 	out_str(o, "{\"could_deadlock\":[");

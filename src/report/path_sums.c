@@ -104,6 +104,7 @@ static uint32_t node_in(struct path_reading *r, uint32_t above, uint32_t fn)
 	return node;
 }
 
+/* Valid until another track is asked for. */
 static path_stack *stack_of(struct path_reading *r, uint32_t track)
 {
 	while (r->stacks.n <= track)
@@ -132,6 +133,8 @@ static void count_only(struct path_reading *r, uint32_t node)
 	r->tree->nodes.at[node].calls++;
 }
 
+/* The sink of a thread's calls. Depths that come without their begin are filled by nobody: a
+ * return below the stack is passed over. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct path_reading *r = arg;
@@ -156,6 +159,7 @@ static void take_step(void *arg, const struct call_step *s)
 		count_only(r, node_in(r, above, s->fn));
 }
 
+/* Stacks are emptied behind it: numbers of tracks are the thread's own. */
 static int read_thread(struct path_reading *r, const struct summary_input *in, uint32_t thread,
 		       struct event *events, struct err *err)
 {
@@ -168,6 +172,8 @@ static int read_thread(struct path_reading *r, const struct summary_input *in, u
 	return e;
 }
 
+/* On failure t is freed by path_sums_free(), too. Recursion beyond PATH_DEPTH, and nodes beyond
+ * PATH_MOST, are counted in `folded` and are no loss of time. */
 int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
 {
 	struct event *events = mem_realloc(NULL, THREAD_CALLS_EVENTS, sizeof(*events));
@@ -204,6 +210,7 @@ void path_sums_free(struct path_sums *t)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
+/* A fixed order also for equal times, so that two runs print one tree. */
 int path_sums_compare(const struct path_sums *t, uint32_t a, uint32_t b)
 {
 	const struct path_node *x = &t->nodes.at[a], *y = &t->nodes.at[b];

@@ -163,6 +163,8 @@ static void add_processes(struct regroup *g)
 	sp_map_free(&rows);
 }
 
+/* functions outlives the result. All tables are made here, on the caller's thread; the workers
+ * only read them. */
 struct regroup *regroup_new(const struct summary_input *inner, enum regroup_by by,
 			    const struct function_list *functions)
 {
@@ -199,6 +201,8 @@ void regroup_free(struct regroup *g)
 	free(g);
 }
 
+/* False: the patterns match no function of the trace, which the command tells in place of an
+ * empty table. */
 bool regroup_has_functions(const struct regroup *g)
 {
 	return g->found;
@@ -370,6 +374,7 @@ static int next_events(void *cursor, struct event *out, size_t n, struct err *er
 	return r < 0 ? r : (int)done;
 }
 
+/* g stays: it is the summary's, and freed when all cursors are closed. */
 static void close_cursor(void *cursor)
 {
 	struct regroup_cursor *c = cursor;

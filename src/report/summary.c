@@ -350,6 +350,7 @@ static void make_rows(struct summary *s, const struct work *work)
 	vec_free(&all);
 }
 
+/* Groups are told apart by number alone, which tally_function.fn has in place of a function's. */
 static int by_group(const void *a, const void *b)
 {
 	const struct tally_function *const *x = a, *const *y = b;
@@ -407,6 +408,7 @@ static void make_event_rows(struct summary *s, const struct work *work)
 
 /* --- all of it ------------------------------------------------------------------------- */
 
+/* Rows by thread were made as each thread ended (end_thread()): their tallies are gone. */
 static void make_all_rows(struct summary *s, const struct work *work)
 {
 	if (s->by_thread)
@@ -458,6 +460,8 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 			pthread_join(workers[i].thread, NULL);
 }
 
+/* The caller's thread works too, so that workers == 1 starts none. Losses are added up also after
+ * a failure: what was read is known to lack them. */
 int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out,
 		 struct err *err)
 {

@@ -25,6 +25,7 @@ static const struct { const char *word, *title; bool time; } counters[SUMMARY_CO
 #undef X
 };
 
+/* SUMMARY_COUNTERS: there is no such word. So is SUMMARY_COLUMNS_N below. */
 enum summary_counter summary_counter_find(const char *word)
 {
 	unsigned c = 0;
@@ -76,6 +77,7 @@ static int by_column(const struct summary_row *x, const struct summary_row *y,
 	return by_number(x->value[by], y->value[by]);
 }
 
+/* The name decides among equals, and --reverse turns it with the rest. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct summary_row *x = a, *y = b;
@@ -116,6 +118,7 @@ void summary_sort_counter(struct summary *s, enum summary_counter by, bool rever
 		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_counters, &o);
 }
 
+/* The denominator of SELF%: the time of all calls, each counted once. */
 uint64_t summary_self(const struct summary *s)
 {
 	uint64_t all = 0;
@@ -184,6 +187,7 @@ static bool column_is_known(const struct summary *s, enum summary_column column)
 	return !s->cut || (column != SUMMARY_SELF && (column != SUMMARY_TOTAL || !s->by_thread));
 }
 
+/* A hyphen, because 0 would be a time. */
 static void print_unknown(struct out *o)
 {
 	out_spaces(o, COLUMN - 1);
@@ -244,6 +248,7 @@ static uint64_t share_of(uint64_t part, uint64_t all)
 	return all ? (uint64_t)((unsigned __int128)part * 10000 / all) : 0;
 }
 
+/* all: summary_self(), which the caller has added up once for all rows. */
 static void print_column(const struct summary *s, const struct summary_row *r, unsigned c,
 			 uint64_t all, struct out *o)
 {
@@ -261,6 +266,7 @@ static void print_column(const struct summary *s, const struct summary_row *r, u
 			   (unsigned)(share % 100));
 }
 
+/* Times and counts by their table, which JSON uses as well. */
 static void print_counters(const struct summary_row *r, struct out *o)
 {
 	for (unsigned c = 0; c < SUMMARY_COUNTERS; c++)

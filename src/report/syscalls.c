@@ -34,6 +34,7 @@ struct syscalls *syscalls_new(const struct trace_info *info, enum syscalls_by by
 	return s;
 }
 
+/* A call that has not returned when the trace ends has texts, too. */
 static void free_call(struct syscalls_call *c)
 {
 	syscalls_lines_free(c);

@@ -42,6 +42,7 @@ struct syscalls_files {
 	VEC(uint32_t) forking;    /* processes, one entry for each call */
 };
 
+/* No process yet: each comes with its first call. */
 struct syscalls_files *syscalls_files_new(void)
 {
 	return mem_zalloc(sizeof(struct syscalls_files));

@@ -27,6 +27,8 @@ void syscalls_lines_free(struct syscalls_call *c)
 
 /* --- an argument ------------------------------------------------------------------------- */
 
+/* strace's escapes, so that its readers need not learn others: three octal digits, which no
+ * following digit can be mistaken for. */
 void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f)
 {
 	fputc('"', f);
@@ -281,6 +283,8 @@ static char *joined(char *before, char *after)
 	return text;
 }
 
+/* Arguments that point to what the kernel fills in have no text before the return: theirs is made
+ * here, in the place of the address. */
 void syscalls_lines_given(struct syscalls_call *c, const struct event *e)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
@@ -406,6 +410,8 @@ void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint3
 		   ns % 1000000000 / 1000);
 }
 
+/* o outlives s. The schema's line comes first, so that a reader of JSON can refuse a version that
+ * it does not know. */
 void syscalls_print_lines(struct syscalls *s, struct out *o, bool json)
 {
 	s->lines = o;

@@ -24,6 +24,8 @@
 #define SKEW_NS 10000u    /* of the kernel's clock and the threads', at most */
 #define SLEEPS 0xffu      /* of prev_state: those in which a thread waits */
 
+/* info grows while a session runs; everything here asks it anew, and keeps no address of its
+ * rows. */
 struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by)
 {
 	struct wakeup *w = mem_zalloc(sizeof(*w));
@@ -115,6 +117,8 @@ static bool add_node(struct wakeup *w, struct wakeup_call *c, const struct wakeu
 	return true;
 }
 
+/* Both orders are looked for, here and in wakeup_wake_by(): a wake that has begun already may
+ * still be on its way to the sleeper. */
 void wakeup_wait_for(struct wakeup *w, struct wakeup_call *c, struct wakeup_key key,
 		     enum wakeup_way way)
 {
@@ -127,6 +131,8 @@ void wakeup_wait_for(struct wakeup *w, struct wakeup_call *c, struct wakeup_key 
 	add_node(w, c, &(struct wakeup_node){ key, c->thread, c->serial, way, NULL });
 }
 
+/* A thread does not wake itself: its own nodes are passed over. WAY_FUTEX stands for "it wakes";
+ * the way is that of the waiter's node. */
 void wakeup_wake_by(struct wakeup *w, struct wakeup_call *c, struct wakeup_key key)
 {
 	const struct wakeup_bucket *b = bucket_of(w, &key);
@@ -153,6 +159,8 @@ static bool is_for(const struct wakeup *w, const struct wakeup_thread *of, uint3
 	return tid ? t->tid == tid : t->pid == pid;
 }
 
+/* A signal has no object by which its receiver could be found in the table. It is seen by the
+ * threads that it is for, and kept for those that have not begun to wait. */
 void wakeup_signal(struct wakeup *w, struct wakeup_call *c, uint32_t tid, uint32_t pid)
 {
 	if (w->signals.n >= PENDING_MOST)
@@ -178,6 +186,7 @@ static void see_signals(struct wakeup *w, struct wakeup_call *c)
 
 /* --- waits ---------------------------------------------------------------------------------- */
 
+/* Gives back what begin_wait() took: a reference to each wake that was seen. */
 static void free_wait(struct wakeup_wait *wait)
 {
 	for (size_t i = 0; i < wait->seen.n; i++)
@@ -637,6 +646,8 @@ void wakeup_end(struct wakeup *w)
 	decide_pending(w, true);
 }
 
+/* NULL: the trace has both. A constant sentence for the user; without this the answer would be an
+ * empty table, which looks like a program that never waited. */
 const char *wakeup_lacks(const struct wakeup *w)
 {
 	if (w->calls && w->switches)
@@ -647,6 +658,7 @@ const char *wakeup_lacks(const struct wakeup *w)
 			  "sched:sched_switch, or run brace wakeup -- PROGRAM";
 }
 
+/* The order: calls hold wakes, and so do waits; the last of them frees each. */
 void wakeup_free(struct wakeup *w)
 {
 	if (!w)

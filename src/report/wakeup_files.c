@@ -34,6 +34,7 @@ struct wakeup_files {
 	VEC(struct file_object) objects; /* object n is at n - 1 */
 };
 
+/* Zeros are an empty list: no process and no object. */
 struct wakeup_files *wakeup_files_new(void)
 {
 	return mem_zalloc(sizeof(struct wakeup_files));
@@ -282,6 +283,8 @@ static void copy_ends(struct wakeup_files *f, uint32_t pid, const struct wakeup_
 		set_ends(f, pid, (uint64_t)result, ends);
 }
 
+/* Results of calls, since only they tell the new descriptor's number. dup2() onto an open
+ * descriptor closes that one: its ends are overwritten. */
 void wakeup_files_leave(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c,
 			int64_t result)
 {

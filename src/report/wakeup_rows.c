@@ -209,6 +209,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return o->reverse ? -c : c;
 }
 
+/* Names are made here, and made anew by a second call: those of threads may have come since. */
 void wakeup_sort(struct wakeup *w, enum wakeup_column by, bool reverse)
 {
 	struct wakeup_order o = { by, reverse };
@@ -229,11 +230,13 @@ static uint64_t ns_of(const struct wakeup *w, uint64_t ticks)
 	return trace_clock_delta_ns(&w->info->clock, ticks);
 }
 
+/* In the columns of `brace report`. */
 static void print_time(const struct wakeup *w, uint64_t ticks, struct out *o)
 {
 	summary_print_time(o, ns_of(w, ticks));
 }
 
+/* COMM-TID, as in a trace. The name is the program's: out_name() escapes it. */
 static void print_name(struct wakeup *w, uint32_t thread, struct out *o)
 {
 	out_name(o, trace_thread_name(&w->info->threads.at[thread]), TRACE_COMM);
@@ -318,6 +321,8 @@ void wakeup_print_table(struct wakeup *w, size_t n, struct out *o)
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
+/* One object for each thread, with numbers as numbers: the text COMM-TID cannot be taken apart
+ * safely. */
 static void print_json_thread(const struct wakeup *w, const char *key, uint32_t thread,
 			      struct out *o)
 {
@@ -344,6 +349,7 @@ static void print_json_function(struct wakeup *w, uint32_t image, uint32_t fn, s
 	free(text);
 }
 
+/* The innermost first: a reader that wants one function takes the first. */
 static void print_json_functions(struct wakeup *w, const char *key, uint32_t thread,
 				 const uint32_t *ids, unsigned n, struct out *o)
 {
@@ -372,6 +378,7 @@ static void print_json_key(struct wakeup *w, const struct wakeup_row *r, struct 
 		print_json_thread(w, "waker", r->key[2], o);
 }
 
+/* Times count from the first record on, as those of `replay` do. */
 static void print_json_worst(struct wakeup *w, struct out *o)
 {
 	const struct wakeup_worst *x = &w->worst;

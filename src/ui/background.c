@@ -49,6 +49,8 @@ static void note_inherited(void)
 		closedir(all);
 }
 
+/* Also what a program gave brace on purpose: the server needs none of it but the pipe, which is
+ * closed at an exec anyway and so not in the list. */
 static void close_inherited(void)
 {
 	for (size_t i = 0; i < inherited.n; i++)
@@ -124,6 +126,8 @@ static int await_start(int fd, pid_t pid, struct err *err)
 	return -err->code;
 }
 
+/* 0: the server serves, and goes on by itself when this process ends. serve() runs in the child
+ * and never returns to the caller's code. */
 int background_start(background_server *serve, void *arg, struct err *err)
 {
 	struct err of_server;
@@ -152,6 +156,8 @@ int background_start(background_server *serve, void *arg, struct err *err)
 	return e;
 }
 
+/* Signals that were ignored when brace began (nohup) stay ignored. A write to a client that has
+ * gone is an error of that write, not the server's end. */
 void background_signals(void (*on_signal)(int))
 {
 	/* Without SA_RESTART: a call in which the server waits ends with EINTR. */
@@ -189,6 +195,7 @@ static int background_echo(void *arg, const char *path, const char *text, bool a
 	return tree_echo(arg, path, text, append, err);
 }
 
+/* For free(). */
 static int background_cat(void *arg, const char *path, char **text, struct err *err)
 {
 	*text = tree_cat(arg, path, err);
@@ -262,6 +269,7 @@ static int check_program(const struct settings *s, const char *program)
 	return status;
 }
 
+/* Before the fork, because a warning is for the user's terminal. */
 int background_check(const struct invocation *inv, char *const *argv)
 {
 	struct settings s;
@@ -288,6 +296,7 @@ int background_set_up(const struct invocation *inv, char *const *argv, struct tr
 	return e || inv->pids.n ? e : set_events(inv, tree, err);
 }
 
+/* *instances is set only if something is traced: a tree without processes is complete, too. */
 int background_trace(const struct invocation *inv, char *const *argv, struct tree *tree,
 		     struct instances **instances, struct err *err)
 {

@@ -12,13 +12,16 @@
 #define TO(field) .offset = offsetof(struct invocation, field)
 #define WRITES(name) .set = set_setting, .file = name
 #define ADDS_TO(name) .set = set_setting, .file = name, .append = true
+/* A row without a setter ends a table. Titles and help texts are what --help prints, and what
+ * tests/ui/cli.sh compares with the manual pages and the completions. */
 #define END { 0 }
 
 /* Letters are trace-cmd's where the job is the same. SETTINGS are the options of any session,
  * before it begins or while it runs. */
 #define SETTINGS event_options, trigger_options, trace_options, format_options
 
-/* Attaching, in all commands that trace. */
+/* Attaching, in all commands that trace. A name can stand for several processes: all of them are
+ * attached to at once, or none is. */
 static const struct option process_options[] = {
 	{ 'p', "pid", "PID[,PID]...", "attach to running processes instead of starting a program; a NAME: to all of that name",
 	  .set = set_pids },
@@ -189,12 +192,14 @@ static const struct option reset_kernel_options[] = {
 	END
 };
 
+/* cmd_mount(). */
 static const struct option mount_options[] = {
 	{ 0, "foreground", NULL, "stay until the tree is unmounted, instead of serving it from the background",
 	  set_flag, TO(foreground) },
 	END
 };
 
+/* cmd_umount(); the letter is umount(8)'s. */
 static const struct option umount_options[] = {
 	{ 'l', "lazy", NULL, "even if it is in use: who has files open sees their end",
 	  set_flag, TO(lazy) },
@@ -211,6 +216,7 @@ static const struct option shell_options[] = {
 	END
 };
 
+/* For commands about a session in the background. */
 static const struct option session_options[] = {
 	{ 0, "session", "NAME", "the session in the background (default: default)", .set = set_session },
 	END
@@ -223,6 +229,7 @@ static const struct option start_options[] = {
 	END
 };
 
+/* cmd_session.c: extract. */
 static const struct option extract_options[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text, TO(output) },
 	{ 'q', "quiet", NULL, "do not say so", set_flag, TO(quiet) },
@@ -268,12 +275,14 @@ static const struct option excerpt_options[] = {
 	{ 0, "charge-handlers", NULL, "the time of signal handlers is that of the functions they interrupted, too",     \
 	  set_flag, TO(charge_handlers) }
 
+/* cmd_replay(). */
 static const struct option replay_options[] = {
 	SIDES,
 	CHARGE_HANDLERS,
 	END
 };
 
+/* cmd_report(). What each of the views takes is checked there (views[]). */
 static const struct option report_options[] = {
 	{ 'k', "kernel", NULL, "of a trace of a program and the kernel, the kernel's own functions",
 	  set_flag, TO(kernel) },
@@ -292,6 +301,7 @@ static const struct option report_options[] = {
 	END
 };
 
+/* cmd_diff(): those of report that compare two traces as well. */
 static const struct option diff_options[] = {
 	{ 0, "by", "WHAT", "a row for each function (the default) or module, or file or line of the source", set_text, TO(by) },
 	{ 0, "callers", "GLOB", "a row for each function that calls one of these", set_text, TO(callers) },
@@ -305,6 +315,7 @@ static const struct option diff_options[] = {
 	END
 };
 
+/* cmd_query(); JSON is json_options'. */
 static const struct option query_options[] = {
 	{ 0, "csv", NULL, "comma-separated values, with a heading", set_flag, TO(csv) },
 	END
@@ -508,6 +519,7 @@ static const struct option probe_options[] = {
 	END
 };
 
+/* For every command whose answer programs read: the first line names the schema. */
 static const struct option json_options[] = {
 	{ 0, "json", NULL, "one JSON object a line", set_flag, TO(json) },
 	END
@@ -700,6 +712,8 @@ const struct command commands[] = {
 	{ 0 }
 };
 
+/* NULL: there is no such command. Abbreviations are none: scripts that use one would break when a
+ * command comes. */
 const struct command *command_find(const char *name)
 {
 	for (const struct command *c = commands; c->name; c++)

@@ -361,6 +361,8 @@ static int run_following(struct program_following *f)
 	return stream_run(inv, &use, f);
 }
 
+/* Returns when the program has ended, or the user has ended the following. The sentence of a
+ * failure has been said. */
 int follow_program_run(struct invocation *inv)
 {
 	struct program_following f = { .inv = inv };

@@ -131,6 +131,7 @@ static int find_place(const struct invocation *inv, const char *program, const c
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
+/* Words within quotes are texts, and words behind a dot are fields: neither is a parameter. */
 bool function_event_uses(const char *text, const char *word, size_t n)
 {
 	char quote = '\0', before = ' ';
@@ -147,6 +148,7 @@ bool function_event_uses(const char *text, const char *word, size_t n)
 	return false;
 }
 
+/* A parameter that no text uses is not fetched: each costs time at every call. */
 static bool is_used(const struct function_question *q, const char *word, size_t n)
 {
 	bool used = false;
@@ -304,6 +306,7 @@ static int write_definition(FILE *to, const struct invocation *inv,
 	return write_typed(to, q, p, returns, err);
 }
 
+/* On failure nothing is defined, and err has the user's text with the function's column. */
 static int define_at(struct invocation *inv, const struct function_question *q,
 		     struct function_place *p, const char **name, struct err *err)
 {
@@ -343,6 +346,8 @@ static int at_name(const struct function_question *q, struct err *err)
 	return err_at(err, why.code, q->text, q->at, "%s", why.text);
 }
 
+/* *name is the event's, valid as long as the invocation. The program is looked at as it is now:
+ * one that is replaced before the launch has other places, which the session refuses. */
 int function_event_define(struct invocation *inv, const struct function_question *asked,
 			  const char **name, struct err *err)
 {

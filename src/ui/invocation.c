@@ -51,6 +51,7 @@ int set_logger(struct invocation *inv, const struct option *o, const char *value
 	return e ? e : say_to((int)fd, err);
 }
 
+/* 0 stays "no limit": it cannot be given. */
 int set_limit(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
@@ -61,11 +62,13 @@ int set_count(struct invocation *inv, const struct option *o, const char *value,
 	return units_parse_number(value, "a count", 1, UINT32_MAX, &inv->count, err);
 }
 
+/* One process, for commands that look at one; set_pids() is for those that attach. */
 int set_pid(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a process id", 1, INT32_MAX, &inv->pid, err);
 }
 
+/* The text is argv's, which outlives the invocation. */
 int set_follow_end(struct invocation *inv, const struct option *o, const char *value,
 		   struct err *err)
 {
@@ -75,6 +78,7 @@ int set_follow_end(struct invocation *inv, const struct option *o, const char *v
 	return 0;
 }
 
+/* One more than the number, so that 0 tells "not given" from --last 0. */
 int set_last(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	int e = units_parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);
@@ -95,6 +99,8 @@ static int add_write(struct invocation *inv, const struct option *o, const char 
 	return 0;
 }
 
+/* Carried out later (invocation_settings()), when all options are known: an error is told with
+ * the option then. */
 int set_setting(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return add_write(inv, o, o->file, value);
@@ -108,6 +114,8 @@ int set_of_event(struct invocation *inv, const struct option *o, const char *val
 	return strcmp(o->file, "trigger") ? 0 : outside_allow_line(value, err);
 }
 
+/* The allowance is the process's own (event/outside.h), like that of set_names(): a tree that is
+ * served asks there. */
 int set_allow_exec(struct invocation *inv, const struct option *o, const char *value,
 		   struct err *err)
 {
@@ -120,6 +128,7 @@ int set_allow_fd(struct invocation *inv, const struct option *o, const char *val
 	return outside_allow_descriptor(value, err);
 }
 
+/* A wish of its own for each -a, so that a later -f belongs to the last one. */
 int set_probe(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->probes) = (struct probe_wish){ value, NULL };
@@ -160,6 +169,7 @@ int set_mode(struct invocation *inv, const struct option *o, const char *value, 
 	return i < 0 ? -EINVAL : add_write(inv, o, "trace_options", options[i]);
 }
 
+/* A trace option, so that the tree shows it and a session may turn it off. */
 int set_causal_order(struct invocation *inv, const struct option *o, const char *value,
 		     struct err *err)
 {
@@ -188,6 +198,7 @@ int set_retval(struct invocation *inv, const struct option *o, const char *value
 	return add_write(inv, o, "set_ftrace_retval", value ? value : "*");
 }
 
+/* The option's own name says which part is meant: the wish has the same names (excerpt/wish.c). */
 int set_excerpt(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return excerpt_wish_add(&inv->excerpt, o->name, value, err);
@@ -260,6 +271,7 @@ static int add_pid(struct invocation *inv, const char *value, size_t at, size_t 
 	return 0;
 }
 
+/* Frees nothing of the caller's. -ENOENT always: the word was neither a number nor a tracer. */
 static int no_such_name(const char *name, struct err *err)
 {
 	char *names = tracer_names();
@@ -313,6 +325,7 @@ int set_duration(struct invocation *inv, const struct option *o, const char *val
 		       : e;
 }
 
+/* The least length is the command's to check: it depends on how often the monitor looks. */
 int set_delay(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_time_ns(value, 1000000000, &inv->delay_ns, err);
@@ -361,6 +374,7 @@ int set_rotate(struct invocation *inv, const struct option *o, const char *value
 	return 0;
 }
 
+/* 0 stays "not given": how many are kept then differs between --rotate and --snapshot-on. */
 int set_keep(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a number of files", 1, UINT32_MAX, &inv->keep_files, err);
@@ -423,6 +437,8 @@ static const struct option *find_option(const struct command *c, const char *nam
 	return NULL;
 }
 
+/* A letter may mean different things in two commands. The first of the command's tables that has
+ * it decides. */
 static const struct option *find_letter(const struct command *c, char letter)
 {
 	for (const struct option *const *t = c->tables; *t; t++)
@@ -455,6 +471,7 @@ static int unknown_option(const struct command *c, const char *name, size_t n, s
 		       word, c->name);
 }
 
+/* A letter has no nearest one: only other tracers' letters are known. */
 static int unknown_letter(const struct command *c, char letter, struct err *err)
 {
 	const char *instead = others_option(c->name, (char[]){ '-', letter, '\0' });

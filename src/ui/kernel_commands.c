@@ -21,8 +21,11 @@
 
 /* --- graph ------------------------------------------------------------------------------ */
 
+/* The context of kernel_run_read() while a graph is printed. */
 struct kernel_printing { struct screen output; struct printer printer; };
 
+/* Never an error: what cannot be printed any more is dropped here, and after_printing() ends the
+ * reading. */
 static int print_one(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_printing *p = context;
@@ -44,6 +47,8 @@ static int after_printing(void *context, bool fresh, struct err *err)
 	return screen_is_done(&p->output) ? -EPIPE : 0;
 }
 
+/* The kernel's own graph of what it records, as it comes. The exit status is the program's, if
+ * there is one. */
 int kernel_graph(struct invocation *inv)
 {
 	struct kernel_printing p = { 0 };
@@ -65,6 +70,7 @@ int kernel_graph(struct invocation *inv)
 
 /* --- record ----------------------------------------------------------------------------- */
 
+/* The context of kernel_run_read() while a file is written. runs waits for the end of each pass. */
 struct kernel_storing {
 	struct store_writer *writer;
 	struct thread_runs runs;
@@ -72,6 +78,7 @@ struct kernel_storing {
 	struct kernel_used *used;
 };
 
+/* Records are kept by CPU until the pass is over: a file has them by thread. */
 static int store_one(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_storing *s = context;
@@ -80,6 +87,7 @@ static int store_one(void *context, const struct event *e, struct err *err)
 	return 0;
 }
 
+/* Counts what it stores, so that the file's figures are those of its records. */
 static int store_run(void *context, const struct drain_run *run, struct err *err)
 {
 	struct kernel_storing *s = context;
@@ -94,7 +102,8 @@ static int store_run(void *context, const struct drain_run *run, struct err *err
 			     run->n, err);
 }
 
-/* Threads have names by now. */
+/* Threads have names by now. Functions get their ids here, too: a file has only those that its
+ * records name, and a record has to have the id before it is written. */
 static int after_storing(void *context, bool fresh, struct err *err)
 {
 	struct kernel_storing *s = context;
@@ -105,6 +114,8 @@ static int after_storing(void *context, bool fresh, struct err *err)
 	return thread_runs_give(&runs, store_run, s, err);
 }
 
+/* A file that could not be written to its end is discarded: its header would promise more than it
+ * has. */
 int kernel_record(struct invocation *inv)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";
@@ -139,6 +150,7 @@ struct kernel_listing {
 	size_t n;
 };
 
+/* "reason" is the word of `brace list --why`, "" for a function that can be traced. */
 static void print_function_json(struct out *o, const struct kernel_function *f)
 {
 	out_str(o, "{\"name\":");
@@ -149,6 +161,7 @@ static void print_function_json(struct out *o, const struct kernel_function *f)
 		   f->word);
 }
 
+/* False ends the walk: the reader of the list has gone. Patterns may name a module, as for -l. */
 static bool list_one(void *context, const struct kernel_function *f)
 {
 	struct kernel_listing *l = context;
@@ -171,6 +184,7 @@ static bool list_one(void *context, const struct kernel_function *f)
 	return !screen_is_done(&l->output);
 }
 
+/* Without --why those that can be traced; with it all, each with the reason. */
 int kernel_list(struct invocation *inv)
 {
 	struct kernel_listing l = { .inv = inv };
@@ -202,6 +216,8 @@ int kernel_list(struct invocation *inv)
 
 /* --- reset ------------------------------------------------------------------------------ */
 
+/* One line for each instance, also for those that are left alone: whoever asked wants to know why
+ * one is still there. */
 static void say_leftover(void *context, const struct kernel_leftover *l)
 {
 	int *status = context;
@@ -225,6 +241,7 @@ static void say_leftover(void *context, const struct kernel_leftover *l)
 	*status = EXIT_BRACE;
 }
 
+/* For commands that only want to begin: instances of living braces are their own affair. */
 static void say_removed(void *context, const struct kernel_leftover *l)
 {
 	int status;
@@ -233,6 +250,8 @@ static void say_removed(void *context, const struct kernel_leftover *l)
 		say_leftover(&status, l);
 }
 
+/* Before each use of the kernel's tracing: what a killed brace left may cost every call of a
+ * function, until somebody removes it. */
 void kernel_remove_leftovers(void)
 {
 	unsigned probes;
@@ -241,6 +260,7 @@ void kernel_remove_leftovers(void)
 	kernel_instances_reset(false, say_removed, NULL, &probes, NULL);
 }
 
+/* Exit status 0, too, if nothing was there. */
 int kernel_reset(struct invocation *inv)
 {
 	int status = 0, n;

@@ -86,6 +86,7 @@ static char *probe_text(const struct hist_question *q, bool names)
 	return text;
 }
 
+/* $arg1 to $arg6 become fields of these names, so that the question's own words stay. */
 static bool uses_numbers(const char *trigger)
 {
 	bool is = false;
@@ -114,6 +115,8 @@ static int define(struct kernel_instance *i, const struct hist_question *q, char
 	return e;
 }
 
+/* *event: SYSTEM:EVENT, for free(). An event of the name comes before a function of it, as for
+ * programs. */
 static int find_event(struct kernel_instance *i, const struct hist_question *q, char **event,
 		      struct err *err)
 {
@@ -141,6 +144,8 @@ static char *narrow(const struct kernel_histogram *h, const char *trigger)
 			  h->program.pid ? "==" : "!=", pid);
 }
 
+/* The kernel's sentence, but not its column: it is one of the trigger that brace has made of the
+ * question. */
 static int refused(const struct kernel_histogram *h, const char *question, int e, struct err *err)
 {
 	size_t column;
@@ -152,6 +157,7 @@ static int refused(const struct kernel_histogram *h, const char *question, int e
 	return e;
 }
 
+/* The histogram's path is kept in the order of the questions, in which they are printed. */
 static int ask(struct kernel_histogram *h, const char *question, struct err *err)
 {
 	struct hist_question q;
@@ -178,6 +184,8 @@ static int ask(struct kernel_histogram *h, const char *question, struct err *err
 
 /* --- the run ---------------------------------------------------------------------------- */
 
+/* The kernel prints its histograms itself: what it has no words for is refused here, before it is
+ * asked. */
 static int check(const struct invocation *inv, struct err *err)
 {
 	if (inv->durations)
@@ -204,6 +212,7 @@ static int set_up(struct kernel_histogram *h, struct err *err)
 	return e;
 }
 
+/* The files' text as it is: sorting, units and dots are the kernel's. */
 static int print_all(struct kernel_histogram *h)
 {
 	struct screen o;
@@ -242,6 +251,7 @@ static int run(struct kernel_histogram *h)
 							    : run_exit(h->program.wait_status);
 }
 
+/* The instance goes last, and its triggers and probes with it. */
 int kernel_hist(struct invocation *inv)
 {
 	struct kernel_histogram h = { .inv = inv };

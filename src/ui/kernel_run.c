@@ -22,6 +22,7 @@
 #include "ui/summary.h"
 #include "ui/waiting_program.h"
 
+/* Between two readings: twenty times a second is live for people. */
 #define PASS_NS 50000000u
 
 struct kernel_run {
@@ -38,6 +39,7 @@ struct kernel_used *kernel_run_used(struct kernel_run *k) { return kernel_source
 
 /* --- beginning -------------------------------------------------------------------------- */
 
+/* With blanks between, for free(): what the trace shows as its command. */
 static char *command_line(const struct invocation *inv)
 {
 	char *line = mem_strdup("");
@@ -107,6 +109,9 @@ static int tear_down(struct kernel_run *k, struct err *err)
 	return e;
 }
 
+/* stored: a file is to be written, so that only those functions are kept that it names. On
+ * failure everything is as before: the instance is gone, and a program that waited is ended
+ * without having run. */
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out)
 {
 	struct kernel_run *k = mem_zalloc(sizeof(*k));
@@ -134,6 +139,7 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 
 /* --- reading ---------------------------------------------------------------------------- */
 
+/* The first of three ends: the program's, an interrupt, --duration. */
 static bool is_over(struct kernel_run *k)
 {
 	return waiting_program_is_over(&k->program) ||
@@ -147,6 +153,8 @@ static void wait_briefly(void)
 	nanosleep(&t, NULL);
 }
 
+/* The last pass comes after recording has stopped, and takes all that is left: nothing is lost by
+ * the end itself. */
 int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 		    int (*after)(void *context, bool fresh, struct err *err), void *context,
 		    struct err *err)
@@ -170,6 +178,7 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 
 /* --- the end ---------------------------------------------------------------------------- */
 
+/* The closing line. Losses are told by CPU, because they are mostly one CPU's. */
 void kernel_run_say(struct kernel_source *source, uint64_t bytes)
 {
 	struct kernel_counts counts = { 0 };
@@ -195,6 +204,7 @@ void kernel_run_say(struct kernel_source *source, uint64_t bytes)
 	vec_free(&counts.lost);
 }
 
+/* bytes: of the file, 0: none. A program that still runs goes on; its end is not waited for. */
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 {
 	bool program = k->inv->n_operands > 0, ended = program && !k->program.pid;

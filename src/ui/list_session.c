@@ -41,6 +41,7 @@ static void open_object(struct session_listing *l, const char *name)
 	json_string(&l->screen.text, name);
 }
 
+/* Counted, so that a list without lines can say that nothing matched. */
 static void print_line(struct session_listing *l, const char *line)
 {
 	l->n++;

@@ -57,6 +57,8 @@ static int record(struct invocation *inv, const char *path)
 	return status;
 }
 
+/* Does not return. The parent may have died between fork() and prctl(): then its number is
+ * another's already. */
 static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t parent)
 {
 	int status;
@@ -72,6 +74,7 @@ static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t par
 
 /* --- the reader ------------------------------------------------------------------------------- */
 
+/* A file that has just been created has no header yet. */
 static bool is_readable(const char *path)
 {
 	struct store_reader *r;
@@ -83,6 +86,7 @@ static bool is_readable(const char *path)
 	return true;
 }
 
+/* Waits for nothing. t->status has the recorder's exit status when this has become false. */
 bool live_trace_goes_on(struct live_trace *t)
 {
 	int status;
@@ -94,6 +98,7 @@ bool live_trace_goes_on(struct live_trace *t)
 	return t->recorder;
 }
 
+/* Bytes; 0: it is not there. Only growth matters to the caller. */
 uint64_t live_trace_size(const struct live_trace *t)
 {
 	struct stat st;
@@ -123,6 +128,8 @@ static int choose_file(struct live_trace *t, const struct invocation *inv)
 	return 0;
 }
 
+/* Returns when the file can be read, or the recorder has ended before that: 0, or the exit status
+ * (said). */
 int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop)
 {
 	const struct timespec look = { 0, LOOK_NS };
@@ -180,6 +187,7 @@ static void wait_for_program(struct live_trace *t, const volatile int *stop)
 	}
 }
 
+/* The recording ends by SIGTERM, which detaches; a file of -o stays. */
 void live_trace_end(struct live_trace *t, const volatile int *stop)
 {
 	if (t->recorder) {

@@ -31,7 +31,8 @@ struct missing_search {
 
 /* --- the package, for advice -------------------------------------------------------- */
 
-/* "pkg:amd64: /usr/bin/x" -> "pkg" */
+/* "pkg:amd64: /usr/bin/x" -> "pkg" NULL where there is no dpkg, or no package has the file. For
+ * free(). */
 static char *owning_package(const char *path)
 {
 	char *out = run_helper((const char *const[]){ "dpkg-query", "-S", path, NULL });

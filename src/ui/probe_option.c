@@ -27,6 +27,7 @@ static bool is_definition(const struct setting_write *w)
 	       (w->text[1] == ':' || w->text[1] == ' ') && strchr(w->text, ' ');
 }
 
+/* what and name become one sentence, which stands at the definition's place. */
 int probe_option_fault(const struct probe_option *o, const char *what, const char *name)
 {
 	return err_at(o->err, EINVAL, o->text, o->column, "%s%s", what, name);
@@ -34,6 +35,7 @@ int probe_option_fault(const struct probe_option *o, const char *what, const cha
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+/* For free(); NULL: there is no program yet, as in brace mount without one. */
 char *probe_options_program(const struct invocation *inv)
 {
 	char *path, *image, link[64], at[PATH_MAX];
@@ -166,6 +168,7 @@ static bool has_module(const struct probe_option *o)
 	       (strchr(colon + 1, ':') || strspn(colon + 1, "0123456789") != strcspn(colon + 1, "%"));
 }
 
+/* o->in_file is set to what stands behind the module. For free(); NULL and the error. */
 char *probe_option_file(struct probe_option *o)
 {
 	char *colon = strchr(o->place, ':'), *path;
@@ -258,6 +261,9 @@ static int add_made(struct probe_option *o, struct invocation *inv)
 	return 0;
 }
 
+/* *name is the pattern by which the events are switched on; valid until probe_options_free().
+ * Nothing is defined if a part fails, but lines that were added stay in the list, and the command
+ * ends. */
 int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
 {
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),

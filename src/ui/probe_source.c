@@ -189,6 +189,7 @@ static int with_source(const struct invocation *inv, const char *path,
 	return status;
 }
 
+/* The exit status; what is wrong has been said. */
 int probe_source_variables(const struct invocation *inv, const char *path)
 {
 	return with_source(inv, path, list_variables);
@@ -368,6 +369,8 @@ static int list_lines(const struct invocation *inv, const struct sym_module *m,
 	return status;
 }
 
+/* Lines that have code and cannot be probed are marked with '-', which tells them from lines
+ * without code. */
 int probe_source_lines(const struct invocation *inv, const char *path)
 {
 	return with_source(inv, path, list_lines);

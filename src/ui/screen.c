@@ -21,6 +21,7 @@
 
 #define USUAL_ROWS 24u /* of a terminal that does not tell */
 
+/* Compared by address: a file may have that name. */
 static const char standard_output[] = "standard output";
 
 /* --color decides; without it, a terminal and the absence of NO_COLOR. */
@@ -110,6 +111,8 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 	o->text.width = terminal_width();
 }
 
+/* The file is begun before a program runs, so that a directory that cannot be written to is told
+ * before anything has happened. */
 int screen_file_begin(struct invocation *inv, struct err *err)
 {
 	int fd = 0;
@@ -119,6 +122,7 @@ int screen_file_begin(struct invocation *inv, struct err *err)
 	return fd < 0 ? fd : 0;
 }
 
+/* For commands that fail before they print: the user's old file stays. */
 void screen_file_drop(struct invocation *inv)
 {
 	struct err ignored;
@@ -136,6 +140,7 @@ static void begin_file(struct screen *o, const char *path, int fd)
 	out_init(&o->text, write_text, o);
 }
 
+/* The file begun goes over to o: screen_close() ends it. */
 void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line)
 {
@@ -149,6 +154,7 @@ void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pag
 	inv->file = (struct whole_file){ .fd = -1 };
 }
 
+/* 0, or the exit status (said). */
 int screen_open_output(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line)
 {
@@ -160,6 +166,8 @@ int screen_open_output(struct screen *o, struct invocation *inv, enum screen_pag
 	return 0;
 }
 
+/* For files that are useless in part (a picture, a page): screen_close() with a status leaves the
+ * old one. */
 int screen_open_whole(struct screen *o, const struct invocation *inv)
 {
 	struct whole_file whole;
@@ -196,6 +204,7 @@ static int append_text(void *arg, const char *bytes, size_t n)
 	return fwrite(bytes, 1, n, arg) == n ? 0 : -EIO;
 }
 
+/* For free(). The text has no colours: they are added when it is printed. */
 char *screen_text(void (*print)(void *arg, struct out *out), void *arg)
 {
 	struct out out;
@@ -211,6 +220,7 @@ char *screen_text(void (*print)(void *arg, struct out *out), void *arg)
 	return text;
 }
 
+/* As much of the text as fits, in the place of the page before: nothing scrolls. */
 void screen_page(struct screen *o, const char *text)
 {
 	static const char clear[] = "\033[H\033[2J";
@@ -249,6 +259,7 @@ static int close_whole(struct screen *o, int status, int error)
 	return status;
 }
 
+/* The reader's end (EPIPE) is no error: `brace report | head` is in order. */
 int screen_close(struct screen *o, int status)
 {
 	int error;

@@ -128,6 +128,7 @@ int terminal_open(const struct invocation *inv, int input, int output, struct te
 	return 0;
 }
 
+/* The last picture goes with ncurses's own screen, where the terminal has two. */
 void terminal_close(struct terminal *t)
 {
 	if (!t)
@@ -144,6 +145,7 @@ void terminal_close(struct terminal *t)
 	free(t);
 }
 
+/* For poll() and ioctl(); it stays ncurses's. */
 int terminal_fd(const struct terminal *t)
 {
 	return fileno(t->out);
@@ -156,6 +158,7 @@ void terminal_pause(struct terminal *t)
 	endwin();
 }
 
+/* Everything is drawn anew: nobody knows what the other program left. */
 void terminal_resume(struct terminal *t)
 {
 	reset_prog_mode();

@@ -76,6 +76,7 @@ static char *const *files_of(const struct diff *d, unsigned side)
 	return d->inv->operands + (side ? d->sides[0].runs.n : 0);
 }
 
+/* Of a group it is the mean of its runs. */
 static const struct summary *summary_of(const struct diff *d, unsigned side)
 {
 	return d->grouped ? &d->sides[side].group.mean : &d->sides[side].runs.at[0].summary;
@@ -101,6 +102,7 @@ static int find_column(struct diff *d)
 	return d->column == SUMMARY_NUMBERS ? EXIT_BRACE : 0;
 }
 
+/* *s is freed by free_side(), also after a failure. */
 static int read_run(struct diff *d, const char *file, struct diff_run *s)
 {
 	struct err err;
@@ -127,6 +129,7 @@ static char *join(char *const *files, size_t n)
 	return all;
 }
 
+/* The first file that cannot be read ends the command: a mean without it would be another one. */
 static int read_side(struct diff *d, unsigned i)
 {
 	struct diff_side *s = &d->sides[i];
@@ -138,6 +141,7 @@ static int read_side(struct diff *d, unsigned i)
 	return status;
 }
 
+/* One run without times leaves nothing to compare but calls. */
 static bool is_timed(const struct diff_side *s)
 {
 	bool timed = true;
@@ -147,6 +151,7 @@ static bool is_timed(const struct diff_side *s)
 	return timed;
 }
 
+/* One run that lacks its short calls (--threshold) has no self times to compare. */
 static bool is_cut(const struct diff_side *s)
 {
 	bool cut = false;
@@ -167,6 +172,7 @@ static void make_group(struct diff *d, struct diff_side *s)
 	vec_free(&all);
 }
 
+/* Also of a side that was not read to its end: what was not opened is zero. */
 static void free_side(struct diff_side *s)
 {
 	for (size_t i = 0; i < s->runs.n; i++) {
@@ -241,6 +247,7 @@ static int check_growth(const struct diff *d, const struct comparison *c)
 	return EXIT_GROWN;
 }
 
+/* JSON has no colours. */
 static int print_diff(const struct diff *d, const struct comparison *c)
 {
 	const struct invocation *inv = d->inv;
@@ -266,6 +273,7 @@ static int begin_job(const struct diff *d, unsigned side, struct export_job *job
 	return job->source ? 0 : say_error(&err);
 }
 
+/* A stack that was folded stays in the sums, at its caller. */
 static int write_flamegraph(const struct diff *d, struct export_job jobs[2], struct err *err)
 {
 	int r = flamegraph_write_difference(&jobs[0], d->inv->operands[0], &jobs[1], err);
@@ -303,6 +311,7 @@ static int draw(struct diff *d)
 	return status;
 }
 
+/* The picture comes before the table, so that its failure is not scrolled away. */
 static int compare(struct diff *d)
 {
 	struct comparison c;
@@ -329,6 +338,7 @@ static int compare(struct diff *d)
 	return status;
 }
 
+/* The line is checked whole before a file is read. */
 int cmd_diff(struct invocation *inv)
 {
 	struct diff d = { .inv = inv };

@@ -35,6 +35,8 @@ struct following {
 
 /* --- the command line ------------------------------------------------------------------- */
 
+/* The kernel's program compares each thread with a list of fixed size: more would cost every
+ * call. */
 static int read_pids(struct following *f, struct err *err)
 {
 	size_t n = f->inv->pids.n;
@@ -84,6 +86,7 @@ static int check_buffers(const struct invocation *inv, struct err *err)
 	return 0;
 }
 
+/* What can be refused without the kernel's types is refused first. */
 static int read_command_line(struct following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
@@ -107,6 +110,7 @@ static int read_command_line(struct following *f, struct err *err)
 
 /* --- printing --------------------------------------------------------------------------- */
 
+/* By the number that events carry. */
 static const struct follow_function *function_of(void *context, uint32_t n)
 {
 	struct following *f = context;
@@ -129,6 +133,8 @@ static void open_output(struct following *f)
 
 /* --- what was missed --------------------------------------------------------------------- */
 
+/* Always said, also if all are watched: an object that is not seen may have been in one of the
+ * others. */
 static void say_functions(const struct following *f)
 {
 	const struct follow_census *c = follow_kernel_census(f->kernel);

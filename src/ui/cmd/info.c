@@ -91,6 +91,7 @@ static void print_thread(struct out *o, const struct trace_info *info, uint32_t 
 		   trace_info_is_kernel_thread(info, thread) ? ", of the kernel" : "");
 }
 
+/* The words of the field `sources`, which scripts compare. */
 static const char *sources_of(const struct trace_info *info)
 {
 	return trace_info_is_merged(info) ? "program, kernel"
@@ -268,6 +269,7 @@ static void json_setting(struct out *o, const struct trace_setting *s)
 	out_printf(o, "\"chosen\":%s}\n", s->chosen ? "true" : "false");
 }
 
+/* image is the number of the program in the order of the lines "program". */
 static void json_module(struct out *o, const struct trace_module *m)
 {
 	char id[64];
@@ -314,6 +316,7 @@ static void json_event(struct out *o, const struct trace_event *e)
 	out_printf(o, "\"index\":%" PRIu32 "}\n", e->index);
 }
 
+/* number's meaning depends on the kind: an errno, a status, a count (trace/trace_info.h). */
 static void json_note(struct out *o, const struct trace_message *n)
 {
 	out_str(o, "{\"type\":\"note\",");

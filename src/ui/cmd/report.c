@@ -28,7 +28,8 @@ static bool by_counter(const struct invocation *inv)
 }
 
 /* Without -s a column that always exists; sort_rows() then chooses by what the trace has.
- * EXIT_BRACE: no such column (said). */
+ * EXIT_BRACE: no such column (said). Words of counters are looked for first: a column of one list
+ * is none of the other. */
 static int choose_column(const struct invocation *inv, enum summary_column *out)
 {
 	static const struct word_list list = { "column", " to sort by", summary_column_words,
@@ -142,6 +143,7 @@ static int check_column(const struct report *r, const struct summary *s)
 	return EXIT_BRACE;
 }
 
+/* Without -s by what the trace has: a trace of the function tracer has no times to sort by. */
 static void sort_rows(const struct report *r, struct summary *s)
 {
 	const struct invocation *inv = r->inv;
@@ -191,6 +193,7 @@ static int print_rows(struct report *r)
 	return status;
 }
 
+/* EXIT_BRACE, said, for a trace without returns: its calls lie in nothing. */
 static int print_tree(struct report *r)
 {
 	struct path_sums t;
@@ -212,6 +215,8 @@ static int print_tree(struct report *r)
 	return status;
 }
 
+/* Read event by event in one thread: a histogram is of few functions, and the excerpt has left
+ * out the others. */
 static int print_histogram(struct report *r)
 {
 	struct durations *d;
@@ -292,6 +297,7 @@ static bool shows_functions(const struct report *r)
 
 /* --- what else is read of the trace ----------------------------------------------------------- */
 
+/* A filter of threads (struct store_part): the others are not read. */
 static bool is_kernels(const void *reader, uint32_t thread)
 {
 	return trace_info_is_kernel_thread(store_info((struct store_reader *)reader), thread);
@@ -344,6 +350,7 @@ static int read_counters(struct report *r)
 	return e ? say_error(&err) : 0;
 }
 
+/* The order: which threads are read, then what else is needed of them, then the view. */
 static int print_report(struct report *r)
 {
 	int status = choose_side(r);

@@ -104,6 +104,7 @@ static void pass_on(int sig, siginfo_t *from, void *context)
 	errno = e;
 }
 
+/* The command decides what a signal means: brace lives until its end, whatever comes. */
 static void catch_signals(void)
 {
 	static const int passed[] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,
@@ -143,6 +144,7 @@ static int receive_connection(int socket, int *fuse, struct err *err)
 	return 0;
 }
 
+/* The thread that waits for the command, and what it found. */
 struct waiter {
 	struct fuse_mount *mount;
 	int status;

@@ -118,6 +118,7 @@ static void spool_end(struct held_output *s)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+/* Nanoseconds of that clock; neither of the two that are asked goes back. */
 static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -306,6 +307,7 @@ static void begin_run(void *arg, struct source *source, struct run_monitor *m)
 		screen_open_begun(&r->screen, r->inv, SCREEN_PLAIN, NULL);
 }
 
+/* Returns at the end of the recording; until then the monitor's thread ends the turns. */
 static int take_stream(void *arg, struct source *source, struct err *err)
 {
 	struct top_run *r = arg;

@@ -46,6 +46,7 @@ struct tui {
 
 struct loading { struct browse *b; enum browse_part part; atomic_bool over; };
 
+/* The reading thread. The main one touches nothing of the browse meanwhile but its progress. */
 static void *load(void *arg)
 {
 	struct loading *l = arg;
@@ -55,6 +56,7 @@ static void *load(void *arg)
 	return NULL;
 }
 
+/* Drawn by the main thread, twenty times a second. */
 static void show_progress(struct tui *t, enum browse_part part)
 {
 	terminal_begin(t->terminal, &t->grid);
@@ -122,6 +124,8 @@ static void run_editor(const char *path, uint32_t line)
 	free(at);
 }
 
+/* The path is the trace's, which may be anybody's: only a regular file with a whole path is
+ * opened. */
 static void edit(struct tui *t)
 {
 	const char *path = t->browse.source.path;
@@ -138,6 +142,7 @@ static void edit(struct tui *t)
 
 /* --- a live trace ----------------------------------------------------------------------------- */
 
+/* Compared with itself alone. */
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -205,6 +210,7 @@ static bool is_renewed(const struct tui *t, const struct view_event *e)
 	return t->live.path && (e->key == 'R' || e->key == VIEW_NONE) && !t->browse.prompt.label;
 }
 
+/* Ends by a key, a signal, or a reading that the user has stopped with q. */
 static void run_screens(struct tui *t, const struct invocation *inv)
 {
 	struct view_event e;
