@@ -108,6 +108,12 @@ static void view(struct store_reader *r)
 		summary_free(&whole);
 	}
 	add_paths(&in, &out);
+	/* Without what recording cost. */
+	store_info(r)->net = true;
+	if (!summary_make(&in, 2, &whole, &err)) {
+		summary_print_json(&whole, 0, &out);
+		summary_free(&whole);
+	}
 	out_free(&out);
 }
 

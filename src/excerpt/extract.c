@@ -187,17 +187,35 @@ static void charge(struct excerpt_reading *e, extract_stack *stack, const struct
 	}
 }
 
-/* The beginning of the part of a call that lies in the excerpt. */
-static uint64_t clipped(struct excerpt_reading *e, const struct call_step *s)
+/* The beginning of the part of a call that lies in the excerpt. The step's is later than the call's
+ * by what is not its time: sleeps, and since `from` (forget_handlers()) handlers and the cost of
+ * recording. */
+static uint64_t clipped(struct excerpt_reading *e, const struct extract_frame *f,
+			const struct call_step *s)
 {
+	const uint64_t from = e->x->from;
 	const struct sleeps *sleeps;
-	uint64_t slept;
+	uint64_t left_out, before;
 
-	if (!e->x->clip || s->begin >= e->x->from)
+	if (!e->x->clip || f->begin >= from)
 		return s->begin;
 	sleeps = (e->lane ? e->lane : tracks_lane(&e->tracks, s->thread))->sleeps;
-	slept = sleeps ? sleeps_between(sleeps, e->x->from, s->tsc) : 0;
-	return e->x->from + slept < s->tsc ? e->x->from + slept : s->tsc;
+	before = sleeps ? sleeps_between(sleeps, f->begin, from) : 0;
+	left_out = s->begin > f->begin ? s->begin - f->begin : 0;
+	left_out -= before < left_out ? before : left_out;
+	return s->tsc > from && left_out < s->tsc - from ? from + left_out : s->tsc;
+}
+
+/* The open calls' time is counted from here on, and so is what is not theirs. */
+static void forget_handlers(struct tracks *t)
+{
+	for (size_t i = 0; i < t->processes.n; i++) {
+		const struct process_tracks *p = t->processes.at[i];
+
+		for (size_t k = 0; k < p->tracks.n; k++)
+			for (size_t c = 0; p->tracks.at[k] && c < p->tracks.at[k]->calls.n; c++)
+				p->tracks.at[k]->calls.at[c].handlers = 0;
+	}
 }
 
 /* --- a first reading -------------------------------------------------------------------------- */
@@ -256,7 +274,7 @@ static void take_leave(struct excerpt_reading *e, const struct call_step *s)
 	}
 	if (!f.chosen || !e->begun)
 		return;
-	out.begin = clipped(e, s);
+	out.begin = clipped(e, &f, s);
 	out.inside = f.inside < out.tsc - out.begin ? f.inside : out.tsc - out.begin;
 	out.depth = f.depth;
 	charge(e, stack, &f, out.tsc - out.begin);
@@ -310,6 +328,8 @@ static int by_begin(const void *a, const void *b)
 static void begin(struct excerpt_reading *e)
 {
 	e->begun = true;
+	if (e->x->clip)
+		forget_handlers(&e->tracks);
 	for (size_t i = 0; i < e->stacks.n; i++) {
 		extract_stack *stack = &e->stacks.at[i];
 

@@ -116,8 +116,9 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 	e = e ? e : excerpt_find_threads(x, err);
 	e = e ? e : excerpt_find_functions(x, err);
 	if (!e) {
-		/* Where records stand alone, nothing is open. */
-		x->start = x->nests ? store_start_at(r, x->from) : NULL;
+		/* Where records stand alone, nothing is open. What recording cost before a start is
+		 * not known. */
+		x->start = x->nests && !x->info->net ? store_start_at(r, x->from) : NULL;
 		*out = x;
 		return 0;
 	}

@@ -166,7 +166,8 @@ static int do_in_segments(struct work *w, uint32_t thread, struct err *err)
 	struct segments s;
 	int r;
 
-	if (!in->open_part || in->by_thread || in->kernel || in->counters || w->cores < 2)
+	if (!in->open_part || in->by_thread || in->kernel || in->counters || in->info->net ||
+	    w->cores < 2)
 		return 1;
 	r = segments_tally(in, thread, w->cores, &w->lock, &s, err);
 	pthread_mutex_lock(&w->lock);

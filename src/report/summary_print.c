@@ -358,6 +358,8 @@ void summary_print_json(const struct summary *s, size_t n, struct out *o)
 	out_str(o, "{\"schema\":\"brace-report\",\"version\":1");
 	losses_print_json(s->info, o);
 	threshold_print_json(s->info, o);
+	if (s->info->net)
+		out_str(o, ",\"net\":true");
 	out_str(o, "}\n");
 	for (size_t i = 0; i < n; i++) {
 		const struct summary_row *r = &s->rows.at[i];

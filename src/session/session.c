@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/call_cost.h"
 #include "inject/agent_path.h"
 #include "collect/clock.h"
 #include "session/ahead.h"
@@ -138,6 +139,19 @@ static int attach_programs(struct session *s, const struct session_request *req,
 	return r;
 }
 
+/* What recording a call costs can be told where programs record without C code: not with a depth, a
+ * threshold, or graphs, and not of a tracer without exits. */
+static void tell_cost(struct session *s, const struct settings *set)
+{
+	struct call_cost cost;
+
+	if (control_tracer_of(set) != MEMORY_GRAPH ||
+	    !call_cost_measure(settings_values(set), settings_causal(set), &cost))
+		return;
+	_Static_assert(CALL_COST_UNIT == TRACE_COST_UNIT, "copied as they are");
+	s->info->cost = (struct trace_cost){ cost.inside, cost.total };
+}
+
 /* The sources of records: a row for each. The memories come first (slots.h). */
 static void add_producers(struct session *s, const struct session_beside *beside)
 {
@@ -218,6 +232,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 		if (function_list_has_returned(&req->settings->graph_function))
 			s->held = held_calls_new(s->info);
 		describe_settings(s->info, req->settings);
+		tell_cost(s, req->settings);
 		r = start_session(s, req, path, image, err);
 	}
 	ahead_end(ahead);

@@ -379,6 +379,15 @@ static void read_settings(struct trace_info *info, struct cursor *c)
 	}
 }
 
+/* A part is no more than the whole. */
+static void read_cost(struct trace_info *info, struct cursor *c)
+{
+	info->cost.inside = cursor_uleb32(c);
+	info->cost.total = cursor_uleb32(c);
+	if (info->cost.inside > info->cost.total)
+		c->bad = true;
+}
+
 /* By item type. A type without a row is a newer writer's, and is skipped by its length. */
 static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
@@ -389,6 +398,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
 	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
 	[INFO_RENAME] = read_rename,       [INFO_PROTOTYPES] = read_prototypes,
+	[INFO_COST] = read_cost,
 };
 
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)

@@ -23,7 +23,7 @@ struct written_module {
 };
 
 struct info_writer {
-	uint32_t host_crc, clock_crc, run_crc, settings_crc;
+	uint32_t host_crc, clock_crc, run_crc, settings_crc, cost_crc;
 	bool total_done, notes_done;
 	VEC(struct written_image) images;
 	VEC(uint32_t) open;    /* images that may get sites */
@@ -131,6 +131,17 @@ static void write_settings(struct info_writer *w, const struct trace_info *info,
 		put_str(b, info->settings.at[i].text);
 	}
 	put_changed(w, INFO_SETTINGS, &w->settings_crc, out);
+}
+
+/* What is not known has no item. */
+static void write_cost(struct info_writer *w, const struct trace_cost *c, struct bytes *out)
+{
+	if (!c->total)
+		return;
+	w->item.n = 0;
+	bytes_uleb(&w->item, c->inside);
+	bytes_uleb(&w->item, c->total);
+	put_changed(w, INFO_COST, &w->cost_crc, out);
 }
 
 /* Written again at the end if it has changed: hz may not be known at the beginning. */
@@ -564,6 +575,7 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 		write_host(w, info, out);
 		write_run(w, &info->run, out);
 		write_settings(w, info, out);
+		write_cost(w, &info->cost, out);
 	}
 	/* Its rate may be known only after the first packet: readers of a file that is being
 	 * recorded, and of one without an end, need it. */

@@ -9,7 +9,11 @@
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map,
 		uint32_t image)
 {
+	const bool kernel = trace_info_has_kernel(info) && image == TRACE_KERNEL_IMAGE;
+
 	*c = (struct calls){ .info = info, .map = map, .image = image, .unwinder = SIZE_MAX };
+	if (info->net && !kernel)
+		c->cost = info->cost;
 }
 
 void calls_free(struct calls *c)
@@ -232,6 +236,8 @@ static void feed_only(struct calls *c, const struct event *e, calls_emit *emit, 
 	struct call_step s = calls_step(c, e, CALL_ONLY);
 
 	s.depth = (uint32_t)c->n;
+	if (c->cost.total && c->n)
+		c->at[c->n - 1].handlers += calls_cost(c, c->cost.total, true);
 	calls_tell_arguments(&s, e);
 	emit(arg, &s);
 }

@@ -25,6 +25,10 @@
  * Time that the thread slept while a call was open is not the call's, if it is known (EVENT_SLEPT):
  * the call seems to have begun later.
  *
+ * If trace_info.net is set, what recording a call cost is left out in the same way: its own
+ * duration ends up shorter by the part between its stamps, and those of the calls below by all of
+ * it. A duration does not become negative.
+ *
  * Not locked: each user feeds its own. */
 #pragma once
 #include "trace/sites.h"
@@ -99,7 +103,8 @@ typedef void calls_emit(void *arg, const struct call_step *step);
 
 struct call_frame {
 	uint64_t begin, inside;
-	/* ticks of handlers that interrupted it, or calls it made, and have ended */
+	/* ticks of handlers that interrupted it, or calls it made, and have ended; and what
+	 * recording its calls cost, if that is left out */
 	uint64_t handlers;
 	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD, CALL_HANDLER */
 };
@@ -122,6 +127,10 @@ struct calls {
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
+	/* What recording a call cost (struct trace_cost), if that is left out; and what is left of
+	 * the last call's, below a tick. */
+	struct trace_cost cost;
+	uint32_t cost_rest;
 	struct calls_counts counts;
 };
 
@@ -213,17 +222,42 @@ static inline void calls_charge(struct calls *c, const struct call_frame *f, uin
 	below->inside += ticks > f->handlers ? ticks - f->handlers : 0;
 }
 
+/* Whole ticks of a cost. A call that did not return, and one whose exit is another's, has one
+ * record of two. */
+static inline uint64_t calls_cost(struct calls *c, uint32_t cost, bool half)
+{
+	const uint64_t ticks = (uint64_t)(half ? cost / 2 : cost) + c->cost_rest;
+
+	c->cost_rest = ticks % TRACE_COST_UNIT;
+	return ticks / TRACE_COST_UNIT;
+}
+
+/* calls_charge() of a call whose recording is to cost nothing. */
+static inline void calls_leave_cost_out(struct calls *c, struct call_frame *f, uint64_t ticks,
+					unsigned flags)
+{
+	const bool half = flags & (CALL_UNWOUND | CALL_UNFINISHED) || f->flags & CALL_TAIL;
+
+	f->handlers += calls_cost(c, c->cost.inside, half);
+	calls_charge(c, f, ticks);
+	if (c->n)
+		c->at[c->n - 1].handlers += calls_cost(c, c->cost.total - c->cost.inside, half);
+}
+
 /* Takes the top frame off: it ended at e. Clamps every difference at 0, because a thread that moves
  * between CPUs may see stamps go back. */
 static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
-	const struct call_frame *f = &c->at[--c->n];
+	struct call_frame *f = &c->at[--c->n];
 	struct call_step s = calls_step(c, e, CALL_LEAVE);
 	uint64_t ticks = e->tsc > f->begin ? e->tsc - f->begin : 0;
 
 	if (__builtin_expect(c->sleeps != NULL, 0))
 		ticks -= sleeps_between(c->sleeps, f->begin, f->begin + ticks);
-	calls_charge(c, f, ticks);
+	if (__builtin_expect(c->cost.total, 0))
+		calls_leave_cost_out(c, f, ticks, flags);
+	else
+		calls_charge(c, f, ticks);
 	ticks -= f->handlers < ticks ? f->handlers : ticks;
 	s.begin = e->tsc - ticks;
 	s.inside = f->inside < ticks ? f->inside : ticks;

@@ -137,6 +137,14 @@ struct trace_rename {
 };
 #define TRACE_RENAMES_MAX 65536u /* of all threads: a program may rename itself for ever */
 
+/* What recording a call cost, in TSC ticks for TRACE_COST_UNIT calls, as brace measured it when it
+ * began to record; all 0: not known. */
+struct trace_cost {
+	uint32_t inside;      /* between the stamps: a part of the call's own duration */
+	uint32_t total;       /* and the part before and behind, in its caller's */
+};
+#define TRACE_COST_UNIT 1024u
+
 struct trace_total {      /* the closing summary; all 0 in a file cut short */
 	uint64_t calls, bytes, lost, records;
 };
@@ -152,9 +160,12 @@ struct trace_info {
 	/* the reader's choice: the time of signal handlers counts as that of the interrupted calls,
 	 * too (trace/calls.h) */
 	bool charge_handlers;
+	/* the reader's choice: what recording cost is not part of durations (trace/calls.h) */
+	bool net;
 	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
 	bool exclude_sleep;       /* sleep times are recorded (EVENT_SLEPT) and not in durations */
 	bool values;          /* exits may tell what their functions returned */
+	struct trace_cost cost;
 	struct trace_clock clock;
 	struct trace_total total;
 	struct trace_run run;

@@ -275,6 +275,10 @@ static const struct option excerpt_options[] = {
 	{ 0, "charge-handlers", NULL, "the time of signal handlers is that of the functions they interrupted, too",     \
 	  set_flag, TO(charge_handlers) }
 
+#define NET                                                                                                       \
+	{ 0, "net", NULL, "without what recording the calls cost, as brace measured it before the program began",    \
+	  set_flag, TO(net) }
+
 /* cmd_replay(). */
 static const struct option replay_options[] = {
 	SIDES,
@@ -296,6 +300,7 @@ static const struct option report_options[] = {
 	{ 'r', "reverse", NULL, "the smallest first", set_flag, TO(reverse) },
 	{ 0, "counters", NULL, "of a trace of record --counters: of each function's total the time on a processor and asleep, context switches, page faults; -s takes these: cpu, asleep, switches, faults",
 	  set_flag, TO(counters) },
+	NET,
 	CHARGE_HANDLERS,
 	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	END
@@ -310,6 +315,7 @@ static const struct option diff_options[] = {
 	{ 'r', "reverse", NULL, "the smallest change first", set_flag, TO(reverse) },
 	{ 0, "flamegraph", "OUT", "write a flame graph of B (SVG), coloured by what has changed since A: of calls with -s calls, otherwise of time", set_text, TO(flamegraph) },
 	{ 0, "fail-over", "PERCENT", "exit with 1 if B has more by so much, in all, or in one row by that part of all", .set = set_fail_over },
+	NET,
 	CHARGE_HANDLERS,
 	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	END

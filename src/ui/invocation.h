@@ -120,6 +120,7 @@ struct invocation {
 	bool open; /* of html */
 	bool search; /* of help */
 	bool counters; /* --counters */
+	bool net; /* --net */
 	bool profiles, detach_config; /* of config */
 	const char *attach_config;
 	bool now; /* of locks */

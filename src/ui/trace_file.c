@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/losses.h"
 #include "report/openings.h"
@@ -29,6 +30,19 @@ static int choose_side(const struct invocation *inv, struct trace_info *info, st
 	return 0;
 }
 
+/* -ENODATA and *err: the cost is not known. */
+static int leave_cost_out(const struct invocation *inv, struct trace_info *info, struct err *err)
+{
+	info->net = inv->net;
+	if (!inv->net || info->cost.total)
+		return 0;
+	return err_set(err, ENODATA,
+		       "--net: the trace does not tell what recording a call cost: %s",
+		       info->tracer && strcmp(info->tracer, "function_graph")
+			       ? "that is known of the tracer function_graph alone"
+			       : "it is not known with -g, --max-graph-depth and --threshold, nor of imported traces and those of older versions");
+}
+
 int trace_file_open_path(const struct invocation *inv, const char *named,
 			 struct store_reader **out)
 {
@@ -44,7 +58,8 @@ int trace_file_open_path(const struct invocation *inv, const char *named,
 		return say_error(&err);
 	}
 	store_info(*out)->charge_handlers = inv->charge_handlers;
-	if (choose_side(inv, store_info(*out), &err)) {
+	if (choose_side(inv, store_info(*out), &err) ||
+	    leave_cost_out(inv, store_info(*out), &err)) {
 		store_close(*out);
 		*out = NULL;
 		return say_error(&err);

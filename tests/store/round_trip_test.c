@@ -207,6 +207,7 @@ static void same_info(const struct trace_info *a, const struct trace_info *b)
 	assert_string_equal(a->tracer, b->tracer);
 	assert_int_equal(a->cpus, b->cpus);
 	assert_int_equal(a->thresh_ns, b->thresh_ns);
+	assert_memory_equal(&a->cost, &b->cost, sizeof(a->cost));
 	assert_memory_equal(&a->clock, &b->clock, sizeof(a->clock));
 	same_run(&a->run, &b->run);
 	same_settings(a, b);

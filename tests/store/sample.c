@@ -96,6 +96,7 @@ void sample_begin(struct sample *s, uint32_t threads, uint64_t seed, uint64_t fi
 	info->tracer = mem_strdup("function_graph");
 	info->cpus = 2;
 	info->thresh_ns = 1234567;
+	info->cost = (struct trace_cost){ 20000, 44000 };
 	info->run = (struct trace_run){ mem_strdup("brace record -- program"), .timed = true, .elapsed_ns = 3 };
 	*vec_add(&info->settings) = (struct trace_setting){ mem_strdup("max_graph_depth"), mem_strdup("0"), false };
 	*vec_add(&info->settings) = (struct trace_setting){ mem_strdup("set_ftrace_filter"), mem_strdup("a\nb"), true };

@@ -176,6 +176,46 @@ static void print_events(struct out *o, const struct trace_info *info)
 	}
 }
 
+/* Picoseconds of the ticks that so many calls cost, of one call. */
+static uint64_t cost_ps(const struct trace_info *info, uint32_t ticks)
+{
+	const uint64_t hz = info->clock.hz ? info->clock.hz : 1;
+
+	return (uint64_t)((unsigned __int128)ticks * 1000000000000u / TRACE_COST_UNIT / hz);
+}
+
+/* Nanoseconds that recording all calls cost. */
+static uint64_t cost_of_all(const struct trace_info *info)
+{
+	return (uint64_t)((unsigned __int128)cost_ps(info, info->cost.total) * info->total.calls /
+			  1000);
+}
+
+/* The processor's time that the programs had, or the time that they ran; 0: neither is known. */
+static uint64_t run_time(const struct trace_run *r)
+{
+	return r->ended ? r->user_ns + r->system_ns : r->timed ? r->elapsed_ns : 0;
+}
+
+/* "a call     16.7 ns of recording, 7.4 ns of it in its own time; of all calls 0.334 s, 45.0 % of
+ * the CPU time" */
+static void print_cost(struct out *o, const struct trace_info *info)
+{
+	const uint64_t run = run_time(&info->run), all = cost_of_all(info);
+
+	if (!info->cost.total)
+		return;
+	out_printf(o, "%-10s %.1f ns of recording, %.1f ns of it in its own time", "a call",
+		   (double)cost_ps(info, info->cost.total) / 1e3,
+		   (double)cost_ps(info, info->cost.inside) / 1e3);
+	if (info->total.calls)
+		out_printf(o, "; of all calls %.3f s", (double)all / 1e9);
+	if (info->total.calls && run)
+		out_printf(o, ", %.1f %% of the %s", (double)all * 100 / (double)run,
+			   info->run.ended ? "CPU time" : "time elapsed");
+	out_char(o, '\n');
+}
+
 /* In the order of questions: the command and its end, how it was set, the machine, the figures, and
  * last what takes many lines. */
 static void print_text(struct out *o, const struct trace_info *info, uint64_t bytes)
@@ -199,6 +239,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	number_field(o, "calls", info->total.calls);
 	number_field(o, "records", info->total.records);
 	print_lost(o, info);
+	print_cost(o, info);
 	number_field(o, "bytes", bytes);
 	text_field(o, "sources", sources_of(info));
 	for (size_t i = trace_info_has_kernel(info); i < info->images.n; i++)
@@ -254,6 +295,10 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 	json_field(o, "processor", info->cpu);
 	json_field(o, "brace", info->version);
 	json_field(o, "clock_from", info->clock.from);
+	if (info->cost.total)
+		out_printf(o, "\"call_cost_ps\":%" PRIu64 ",\"call_cost_inside_ps\":%" PRIu64
+			   ",\"cost_ns\":%" PRIu64 ",", cost_ps(info, info->cost.total),
+			   cost_ps(info, info->cost.inside), cost_of_all(info));
 	out_printf(o, "\"cpus\":%" PRIu32 ",\"clock_hz\":%" PRIu64 ",\"real_ns\":%" PRIu64
 		   ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64
 		   ",\"bytes\":%" PRIu64 "}\n", info->cpus, info->clock.hz, info->clock.real_ns,
