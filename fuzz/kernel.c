@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed;
- * and as a trace file of both has them, among calls of a program, with the times in the kernel.
+ * and as a trace file of both has them, among calls of a program, with the times in the kernel; as
+ * a mapped ring, whose first page says anything about sub-buffers that hold anything.
  * Formats and symbols are those of the kernel that the seeds are from. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/out.h"
 #include "kernel/producer.h"
+#include "kernel/ring_map.h"
 #include "kernel/symbols.h"
 #include "model/option.h"
 #include "report/kernel_times.h"
@@ -99,7 +101,8 @@ static struct kernel_rings *read_pages(struct kernel_records *records, const uin
 		abort();
 	for (size_t at = 0, page = 0; at < n; at += PAGE_BYTES, page++)
 		kernel_rings_add(rings, page % 2, data + at,
-				 n - at < PAGE_BYTES ? n - at : PAGE_BYTES);
+				 n - at < PAGE_BYTES ? n - at : PAGE_BYTES,
+				 page % 3 == 2 ? data[at] : 0);
 	return rings;
 }
 
@@ -242,8 +245,53 @@ static void print_merged(const uint8_t *data, size_t n)
 	trace_info_free(info);
 }
 
+/* --- a mapped ring ------------------------------------------------------------------------ */
+
+static void read_through(const uint8_t *bytes, size_t n, size_t from)
+{
+	struct kernel_page_record record;
+	struct kernel_page page;
+
+	kernel_page_begin(&page, bytes, n);
+	kernel_page_skip(&page, from);
+	while (kernel_page_next(&page, &record))
+		if (record.tsc > UINT64_MAX - 1)
+			abort();
+}
+
+/* The kernel's page may say another reader after each take: 8 bytes of the input. The layout is the
+ * input's, too, if it fits. */
+static void read_map(const uint8_t *data, size_t n)
+{
+	static uint8_t page[KERNEL_RING_PAGE_BYTES];
+	uint8_t meta[KERNEL_RING_META_BYTES];
+	struct kernel_ring_map map;
+	size_t at, bytes, from, got;
+	uint8_t *pages;
+
+	if (n < sizeof(meta))
+		return;
+	memcpy(meta, data, sizeof(meta));
+	if (!kernel_ring_map_begin(&map, meta, &at, &bytes) || bytes > n)
+		return;
+	/* In memory of its own, so that a sanitizer sees what is read behind it. */
+	pages = mem_realloc(NULL, bytes, 1);
+	memcpy(pages, data + n - bytes, bytes);
+	map.pages = pages;
+	for (size_t i = 0; i + 8 <= n && i < 64; i += 8) {
+		memcpy(meta + sizeof(meta) - 8, data + i, 8);
+		if (!kernel_ring_map_take(&map, page, &got, &from))
+			continue;
+		if (got > map.page_bytes)
+			abort();
+		read_through(page, got, from);
+	}
+	free(pages);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	read_map(data, n);
 	print_alone("function_graph", data, n);
 	print_alone("function", data, n);
 	print_merged(data, n);

@@ -3,6 +3,8 @@
  * stamps (4.16). Called by rings.c for each page, and by the fuzz target. */
 #include "kernel/pages.h"
 
+#include <string.h>
+
 /* The header's second word: the bytes of records, and what is missing before them. */
 #define COMMIT_BYTES 0xfffffu
 #define COMMIT_MISSED (UINT64_C(1) << 31)
@@ -26,6 +28,7 @@ void kernel_page_begin(struct kernel_page *p, const void *bytes, size_t n)
 
 	*p = (struct kernel_page){ .tsc = tsc, .bad = all.bad };
 	p->at = cursor_of(data ? data : bytes, data ? commit & COMMIT_BYTES : 0);
+	p->records = p->at.at;
 	if (!data || !(commit & COMMIT_MISSED))
 		return;
 	p->lost = commit & COMMIT_MISSED_STORED ? cursor_u64(&all) : KERNEL_PAGE_LOST_UNKNOWN;
@@ -103,4 +106,24 @@ bool kernel_page_next(struct kernel_page *p, struct kernel_page_record *out)
 	}
 	p->bad |= p->at.bad;
 	return false;
+}
+
+void kernel_page_skip(struct kernel_page *p, size_t from)
+{
+	struct kernel_page_record record;
+
+	if (!from)
+		return;
+	p->lost = 0;
+	while ((size_t)(p->at.at - p->records) < from && kernel_page_next(p, &record))
+		;
+}
+
+void kernel_page_cut(uint8_t *page, uint32_t n, bool lost)
+{
+	uint64_t commit;
+
+	memcpy(&commit, page + sizeof(commit), sizeof(commit));
+	commit = n | (lost ? commit & (COMMIT_MISSED | COMMIT_MISSED_STORED) : 0);
+	memcpy(page + sizeof(commit), &commit, sizeof(commit));
 }

@@ -5,20 +5,18 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define PAGE_MAX_BYTES 65536u /* the greatest size of a sub-buffer */
-
-struct held_page { uint8_t *bytes; size_t n; };
+/* from: records before this byte were in an earlier page. */
+struct held_page { uint8_t *bytes; size_t n, from; };
 
 struct kernel_ring {
-	int fd;                 /* -1: none */
+	struct kernel_ring_reader *reader; /* NULL: none */
 	VEC(struct held_page) pages; /* from `at` on not read through */
 	size_t at;
+	bool more;              /* the pass ended before the ring was empty */
 	bool begun;             /* `page` reads pages.at[at] */
 	bool ready;             /* `next` is a record */
 	struct kernel_page page;
@@ -30,7 +28,6 @@ struct kernel_ring {
 struct kernel_rings {
 	struct kernel_records *records;
 	VEC(struct kernel_ring) at;    /* by CPU */
-	uint8_t buffer[PAGE_MAX_BYTES];
 };
 
 struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
@@ -46,27 +43,23 @@ struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
 static struct kernel_ring *ring_of(struct kernel_rings *r, uint16_t cpu)
 {
 	while (r->at.n <= cpu)
-		*vec_add(&r->at) = (struct kernel_ring){ .fd = -1 };
+		*vec_add(&r->at) = (struct kernel_ring){ 0 };
 	return &r->at.at[cpu];
 }
 
-/* O_NONBLOCK: an empty ring gives EAGAIN, where the read would wait for records otherwise. Each
- * open counts as a reader, which keeps the instance from being removed. */
-static int open_ring(struct kernel_rings *r, const char *instance, unsigned cpu, struct err *err)
+/* Each open counts as a reader, which keeps the instance from being removed. */
+static int open_ring(struct kernel_rings *r, const char *instance, unsigned cpu,
+		     enum kernel_ring_way best, struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), e = 0;
+	int e = kernel_ring_open(path, best, &ring_of(r, (uint16_t)cpu)->reader, err);
 
-	if (fd < 0)
-		e = err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
-	else
-		ring_of(r, (uint16_t)cpu)->fd = fd;
 	free(path);
 	return e;
 }
 
 int kernel_rings_open(const char *instance, struct kernel_records *records,
-		      struct kernel_rings **out, struct err *err)
+		      enum kernel_ring_way best, struct kernel_rings **out, struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu", instance);
 	DIR *dir = opendir(path);
@@ -79,7 +72,7 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 		e = err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
 	while (!e && (d = readdir(dir)))
 		if (sscanf(d->d_name, "cpu%u", &cpu) == 1 && cpu < UINT16_MAX)
-			e = open_ring(*out, instance, cpu, err);
+			e = open_ring(*out, instance, cpu, best, err);
 	if (dir)
 		closedir(dir);
 	free(path);
@@ -91,35 +84,35 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 }
 
 /* The page is copied. n + 1, because an empty page is a pointer, too. */
-void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n)
+void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n, size_t from)
 {
 	struct held_page *p = vec_add(&ring_of(r, cpu)->pages);
 
 	p->n = n;
+	p->from = from;
 	p->bytes = mem_realloc(NULL, n + 1, 1);
 	memcpy(p->bytes, page, n);
 }
 
-/* Reads all pages that a ring has. A CPU that went away has none. A page that is still being
- * written comes as far as it is: the kernel copies its whole records, and what follows comes with
- * the next read. */
-static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t *taken, struct err *err)
-{
-	int fd = r->at.at[cpu].fd;
-	ssize_t n;
+struct adding { struct kernel_rings *rings; uint16_t cpu; size_t *taken; };
 
-	while (fd >= 0 && (n = read(fd, r->buffer, sizeof(r->buffer))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == ENODEV))
-			return 0;
-		if (n < 0)
-			return err_set(err, errno, "cannot read the kernel's buffer of CPU %u: %s",
-				       cpu, strerror(errno));
-		kernel_rings_add(r, cpu, r->buffer, (size_t)n);
-		*taken += 1;
-	}
-	return 0;
+static void add_page(void *context, const void *page, size_t n, size_t from)
+{
+	struct adding *a = context;
+
+	kernel_rings_add(a->rings, a->cpu, page, n, from);
+	++*a->taken;
+}
+
+static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t most, size_t *taken,
+		     struct err *err)
+{
+	struct kernel_ring *g = &r->at.at[cpu];
+	struct adding a = { r, cpu, taken };
+	int e = g->reader ? kernel_ring_take(g->reader, most, add_page, &a, &g->more) : 0;
+
+	return e ? err_set(err, -e, "cannot read the kernel's buffer of CPU %u: %s", cpu,
+			   strerror(-e)) : 0;
 }
 
 /* Losses stand at the beginning of the page before which they happened. An unknown number is at
@@ -129,6 +122,7 @@ static void begin_page(struct kernel_ring *g)
 	const struct held_page *p = &g->pages.at[g->at];
 
 	kernel_page_begin(&g->page, p->bytes, p->n);
+	kernel_page_skip(&g->page, p->from);
 	g->begun = true;
 	if (!g->page.lost)
 		return;
@@ -156,16 +150,21 @@ static bool look_ahead(struct kernel_ring *g)
 	return g->ready;
 }
 
-/* The ring with the earliest record; NULL: all are empty. Of equal stamps the lower CPU's comes
- * first, always, so that two readings give one text. */
+/* The ring with the earliest record; NULL: all are empty, or one is here and not in the kernel, so
+ * that what comes from there may be earlier. Of equal stamps the lower CPU's comes first, always,
+ * so that two readings give one text. */
 static struct kernel_ring *earliest(struct kernel_rings *r)
 {
 	struct kernel_ring *best = NULL;
 
-	for (size_t i = 0; i < r->at.n; i++)
-		if (look_ahead(&r->at.at[i]) &&
-		    (!best || r->at.at[i].next.tsc < best->next.tsc))
-			best = &r->at.at[i];
+	for (size_t i = 0; i < r->at.n; i++) {
+		struct kernel_ring *g = &r->at.at[i];
+
+		if (!look_ahead(g) && g->more)
+			return NULL;
+		if (g->ready && (!best || g->next.tsc < best->next.tsc))
+			best = g;
+	}
 	return best;
 }
 
@@ -190,14 +189,22 @@ static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink
 	return error ? error : sink(context, &e, err);
 }
 
-int kernel_rings_read(struct kernel_rings *r, size_t *taken, struct err *err)
+int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct err *err)
 {
 	int e = 0;
 
 	*taken = 0;
 	for (size_t i = 0; i < r->at.n && !e; i++)
-		e = read_ring(r, (uint16_t)i, taken, err);
+		e = read_ring(r, (uint16_t)i, most, taken, err);
 	return e;
+}
+
+const char *kernel_rings_way(const struct kernel_rings *r)
+{
+	for (size_t i = 0; i < r->at.n; i++)
+		if (r->at.at[i].reader)
+			return kernel_ring_way_name(r->at.at[i].reader);
+	return "none";
 }
 
 int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink *sink,
@@ -231,8 +238,7 @@ void kernel_rings_free(struct kernel_rings *r)
 		for (size_t k = r->at.at[i].at; k < r->at.at[i].pages.n; k++)
 			free(r->at.at[i].pages.at[k].bytes);
 		vec_free(&r->at.at[i].pages);
-		if (r->at.at[i].fd >= 0)
-			close(r->at.at[i].fd);
+		kernel_ring_close(r->at.at[i].reader);
 	}
 	vec_free(&r->at);
 	free(r);

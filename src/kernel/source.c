@@ -11,6 +11,9 @@
 #include "kernel/symbols.h"
 #include "kernel/tracefs.h"
 
+/* Pages of each CPU that one pass reads at most: 32 MB. */
+#define PASS_PAGES 8192u
+
 struct kernel_source {
 	struct kernel_instance *instance;
 	struct trace_module symbols;    /* with `used`: all */
@@ -18,6 +21,7 @@ struct kernel_source {
 	bool uses;
 	struct kernel_records records;
 	struct kernel_rings *rings;     /* NULL: not begun */
+	enum kernel_ring_way best;      /* how they are read, if the kernel lets brace */
 	char *names;                    /* saved_cmdlines, as read last */
 	uint64_t until;                 /* end of the pass before */
 	uint64_t kept;
@@ -147,8 +151,8 @@ int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool u
 	if (!e)
 		e = add_formats(s, err);
 	if (!e)
-		e = kernel_rings_open(kernel_instance_dir(s->instance), &s->records, &s->rings,
-				      err);
+		e = kernel_rings_open(kernel_instance_dir(s->instance), &s->records,
+				      s->best, &s->rings, err);
 	return e;
 }
 
@@ -190,7 +194,9 @@ int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sin
 {
 	struct counting c = { s, sink, context };
 	size_t pages = 0;
-	int e = s->rings ? kernel_rings_read(s->rings, &pages, err) : 0;
+	/* At the end the kernel writes no more, and all is read at once. */
+	const size_t most = until == UINT64_MAX ? SIZE_MAX : PASS_PAGES;
+	int e = s->rings ? kernel_rings_read(s->rings, most, &pages, err) : 0;
 
 	*fresh = pages > 0;
 	if (pages)
@@ -199,6 +205,16 @@ int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sin
 		e = kernel_rings_give(s->rings, until, count_and_give, &c, err);
 	s->until = until;
 	return e;
+}
+
+void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best)
+{
+	s->best = best;
+}
+
+const char *kernel_source_way(const struct kernel_source *s)
+{
+	return s->rings ? kernel_rings_way(s->rings) : "none";
 }
 
 void kernel_source_stop(struct kernel_source *s)

@@ -59,3 +59,17 @@ int kernel_tasks_follow_others(struct kernel_instance *i, struct err *err)
 	return e ? e
 		 : kernel_instance_write(i, "set_event_notrace_pid", pid, false, err);
 }
+
+int kernel_tasks_choose(struct kernel_instance *i, pid_t program, const pid_t *pids, size_t n,
+			struct err *err)
+{
+	int e = 0;
+
+	if (!program && !n)
+		return kernel_tasks_follow_others(i, err);
+	if (program)
+		e = kernel_tasks_follow(i, program, err);
+	for (size_t k = 0; k < n && !e; k++)
+		e = kernel_tasks_follow(i, pids[k], err);
+	return e;
+}

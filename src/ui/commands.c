@@ -442,7 +442,7 @@ static const struct option noise_options[] = {
 static const struct option hist_options[] = {
 	{ 'd', "durations", "GLOB", "how long the calls of these functions last, each by powers of two", set_text,
 	  TO(durations) },
-	{ 'K', "kernel-alone", NULL, "count in the kernel, its events and functions (root); with PROGRAM only that process's, otherwise until Ctrl-C",
+	{ 'K', "kernel-alone", NULL, "count in the kernel, its events and functions (root); with PROGRAM or -p only theirs, otherwise all until Ctrl-C",
 	  set_flag, TO(kernel_alone) },
 	{ 0, "top", NULL, "show the histogram, or the durations, once a second while they grow", set_flag, TO(top) },
 	{ 0, "limit", "N", "with -d: print the first N functions only", set_limit },
@@ -459,7 +459,7 @@ static const struct option sql_options[] = {
 	{ 's', "save", "FIELD[,FIELD]...", "with -m or -c: keep these fields beside the value", set_text, TO(save) },
 	{ 'T', "trace", NULL, "with -m or -c, and -s or -S: make the event too", set_flag, TO(act_trace) },
 	{ 'S', "snapshot", NULL, "with -m or -c: take a snapshot", set_flag, TO(act_snapshot) },
-	{ 'K', "kernel-alone", NULL, "ask the kernel's own events, of all tasks (root), until PROGRAM ends, or Ctrl-C",
+	{ 'K', "kernel-alone", NULL, "ask the kernel's own events (root): of PROGRAM and what it starts, or of all tasks until Ctrl-C",
 	  set_flag, TO(kernel_alone) },
 	END
 };

@@ -47,6 +47,8 @@ static int set_up(struct kernel_beside *b, struct invocation *inv, struct invoca
 	if (e)
 		return e;
 	b->producer = kernel_producer_new(b->source, err);
+	if (b->producer && inv->verbose)
+		kernel_run_say_way(b->source);
 	return b->producer ? follow_all(b, inv, err) : -err->code;
 }
 

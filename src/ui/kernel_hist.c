@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A trigger sees the events of all tasks, whatever set_event_pid has: brace's own are kept out, and
- * the program's kept in, by the trigger's filter. main() calls it, on brace's only thread. */
+/* The tasks that count are those of the instance's set_event_pid (kernel/tasks.h), which triggers
+ * heed. main() calls it, on brace's only thread. */
 #include "ui/kernel_hist.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hist/question.h"
 #include "kernel/instance.h"
 #include "kernel/probes.h"
+#include "kernel/tasks.h"
 #include "kernel/tracefs.h"
 #include "ui/kernel_commands.h"
 #include "ui/run.h"
@@ -129,19 +129,15 @@ static int find_event(struct kernel_instance *i, const struct hist_question *q, 
 
 /* --- the trigger ------------------------------------------------------------------------ */
 
-/* The question's trigger for the tasks that count: "... if (FILTER) && common_pid != 12". Without a
- * clock of its own a trigger with time stamps would change the instance's. */
-static char *narrow(const struct kernel_histogram *h, const char *trigger)
+/* Without a clock of its own a trigger with time stamps would change the instance's. */
+static char *with_clock(const char *trigger)
 {
 	const char *filter = strstr(trigger, " if ");
 	const int n = (int)(filter ? (size_t)(filter - trigger) : strlen(trigger));
 	const bool stamped = strstr(trigger, "common_timestamp") && !strstr(trigger, ":clock=");
-	const int pid = h->program.pid ? (int)h->program.pid : (int)getpid();
 
-	return mem_printf("%.*s%s if %s%s%scommon_pid %s %d", n, trigger,
-			  stamped ? ":clock=x86-tsc" : "", filter ? "(" : "",
-			  filter ? filter + 4 : "", filter ? ") && " : "",
-			  h->program.pid ? "==" : "!=", pid);
+	return mem_printf("%.*s%s%s", n, trigger, stamped ? ":clock=x86-tsc" : "",
+			  filter ? filter : "");
 }
 
 /* The kernel's sentence, but not its column: it is one of the trigger that brace has made of the
@@ -169,7 +165,7 @@ static int ask(struct kernel_histogram *h, const char *question, struct err *err
 	if (!e) {
 		*strchr(event, ':') = '/';
 		path = mem_printf("events/%s/trigger", event);
-		trigger = narrow(h, q.trigger);
+		trigger = with_clock(q.trigger);
 		e = kernel_tracefs_write(kernel_instance_dir(h->instance), path, trigger, true);
 		*vec_add(&h->paths) = mem_printf("events/%s/hist", event);
 		if (e)
@@ -191,9 +187,9 @@ static int check(const struct invocation *inv, struct err *err)
 	if (inv->durations)
 		return err_set(err, EINVAL,
 			       "-d is for functions of programs: how long the kernel's last tells brace report of brace record -K");
-	if (inv->top || inv->json || inv->pids.n)
+	if (inv->top || inv->json)
 		return err_set(err, EINVAL,
-			       "a histogram of the kernel is printed by the kernel, at the end, and is of one task or of all: not with --top, --json and -p ('... if common_pid == 12' narrows it)");
+			       "a histogram of the kernel is printed by the kernel, at the end: not with --top and --json");
 	if (!inv->n_questions)
 		return err_set(err, EINVAL,
 			       "count what? 'vfs_read count.log2', 'sched_switch next_comm'");
@@ -207,6 +203,9 @@ static int set_up(struct kernel_histogram *h, struct err *err)
 
 	if (!e && h->inv->n_operands)
 		e = waiting_program_start(&h->program, h->inv->operands, err);
+	if (!e)
+		e = kernel_tasks_choose(h->instance, h->program.pid, h->inv->pids.at,
+					h->inv->pids.n, err);
 	for (int i = 0; i < h->inv->n_questions && !e; i++)
 		e = ask(h, h->inv->questions[i], err);
 	return e;

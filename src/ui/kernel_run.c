@@ -63,21 +63,6 @@ static void describe_run(struct kernel_run *k)
 	clock_measure_end(&k->clock, &k->info->clock);
 }
 
-/* Which tasks are recorded: the program and what it starts, or processes, or all but brace. */
-static int choose_tasks(struct kernel_run *k, struct err *err)
-{
-	struct kernel_instance *instance = kernel_source_instance(k->source);
-	int e = 0;
-
-	if (!k->program.pid && !k->inv->pids.n)
-		return kernel_tasks_follow_others(instance, err);
-	if (k->program.pid)
-		e = kernel_tasks_follow(instance, k->program.pid, err);
-	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
-		e = kernel_tasks_follow(instance, k->inv->pids.at[i], err);
-	return e;
-}
-
 /* 0, or -errno and *err. The program, if there is one, waits. */
 static int set_up(struct kernel_run *k, bool stored, struct err *err)
 {
@@ -86,13 +71,16 @@ static int set_up(struct kernel_run *k, bool stored, struct err *err)
 	if (!e && k->inv->n_operands)
 		e = waiting_program_start(&k->program, k->inv->operands, err);
 	if (!e)
-		e = choose_tasks(k, err);
+		e = kernel_tasks_choose(kernel_source_instance(k->source), k->program.pid,
+					k->inv->pids.at, k->inv->pids.n, err);
 	if (!e)
 		e = kernel_settings_write(k->inv, kernel_source_instance(k->source), err);
 	if (!e)
 		describe_run(k);
 	if (!e)
 		e = kernel_source_begin(k->source, k->info, stored, 0, err);
+	if (!e && k->inv->verbose)
+		kernel_run_say_way(k->source);
 	return e ? e : kernel_source_start(k->source, err);
 }
 
@@ -177,6 +165,11 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 }
 
 /* --- the end ---------------------------------------------------------------------------- */
+
+void kernel_run_say_way(const struct kernel_source *source)
+{
+	say("brace: the kernel's buffers are read by %s\n", kernel_source_way(source));
+}
 
 /* The closing line. Losses are told by CPU, because they are mostly one CPU's. */
 void kernel_run_say(struct kernel_source *source, uint64_t bytes)

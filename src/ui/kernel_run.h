@@ -14,6 +14,8 @@ struct kernel_run;
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out);
 struct trace_info *kernel_run_info(struct kernel_run *k);
 struct kernel_used *kernel_run_used(struct kernel_run *k);
+/* Says how the kernel's buffers are read. */
+void kernel_run_say_way(const struct kernel_source *source);
 /* Says how many records the kernel has made and lost. bytes: of the trace file; 0: not said. */
 void kernel_run_say(struct kernel_source *source, uint64_t bytes);
 /* Gives the records to the sink as they come, and calls `after` when a reading is through (fresh:

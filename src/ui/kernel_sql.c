@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Synthetic events are the kernel's for all instances, and go with ours (kernel/probes.h); triggers
- * see the events of all tasks. statement.c calls it, on brace's only thread. */
+/* Synthetic events are the kernel's for all instances, and go with ours (kernel/probes.h). The tasks
+ * that count are those of the instance's set_event_pid, which triggers heed. statement.c calls it, on brace's only thread. */
 #include "ui/kernel_sql.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernel/instance.h"
+#include "kernel/tasks.h"
 #include "kernel/tracefs.h"
 #include "kernel/triggers.h"
 #include "ui/kernel_commands.h"
@@ -75,6 +76,9 @@ static int set_up(struct kernel_statement *k, const struct sql_writes *w, struct
 
 	if (!e && k->inv->n_operands)
 		e = waiting_program_start(&k->program, k->inv->operands, err);
+	if (!e)
+		e = kernel_tasks_choose(k->instance, k->program.pid, k->inv->pids.at,
+					k->inv->pids.n, err);
 	for (size_t i = 0; i < w->at.n && !e; i++)
 		e = write_one(k, &w->at.at[i], err);
 	return e ? e : begin(k, w, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
- * fault, each in a function of its own. */
+ * fault, each in a function of its own. `threads` instead of N: 8 threads that read 3 bytes each. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,27 @@ __attribute__((noipa)) static void move_to(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+static void *read_three(void *fd)
+{
+	char three[3];
+
+	return read(*(int *)fd, three, sizeof(three)) == sizeof(three) ? NULL : fd;
+}
+
+static int threads_that_read(int fd)
+{
+	pthread_t threads[7];
+	int bad = 0;
+	void *result;
+
+	for (int i = 0; i < 7; i++)
+		bad |= pthread_create(&threads[i], NULL, read_three, &fd);
+	bad |= read_three(&fd) != NULL;
+	for (int i = 0; i < 7; i++)
+		bad |= pthread_join(threads[i], &result) || result;
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	const int n = argc > 1 ? atoi(argv[1]) : 0, fd = open("/dev/zero", O_RDONLY);
@@ -47,6 +69,8 @@ int main(int argc, char **argv)
 
 	if (fd < 0 || page == MAP_FAILED)
 		return 1;
+	if (argc > 1 && !strcmp(argv[1], "threads"))
+		return threads_that_read(fd);
 	for (int i = 0; i < n; i++) {
 		if (i % ON_ONE_CPU == 0)
 			move_to(i / ON_ONE_CPU % 2);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages made by hand, for what the golden ones need not have: losses, absolute stamps, padding, and
- * damage at every byte. */
+ * damage at every byte; and a mapped ring in memory, whose writer goes on. */
 #include "../store/cmocka_all.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/pages.h"
+#include "kernel/ring_map.h"
 
 #define MISSED (UINT64_C(1) << 31)
 #define STORED (UINT64_C(1) << 30)
@@ -195,6 +196,129 @@ static void damaged_lengths(void **state)
 	assert_end(&p, true);
 }
 
+/* --- a mapped ring ------------------------------------------------------------------------ */
+
+#define RING_PAGES 3u
+#define RING_PAGE_BYTES 256u
+
+/* The kernel's side: what it maps. */
+struct ring { uint32_t meta[8]; uint8_t pages[RING_PAGES][RING_PAGE_BYTES]; };
+
+static void begin_ring(struct ring *ring, struct kernel_ring_map *map)
+{
+	size_t at, n;
+
+	*ring = (struct ring){ .meta = { 4096, 64, RING_PAGE_BYTES, RING_PAGES } };
+	assert_true(kernel_ring_map_begin(map, ring->meta, &at, &n));
+	assert_int_equal(at, 4096);
+	assert_int_equal(n, RING_PAGES * RING_PAGE_BYTES);
+	map->pages = ring->pages[0];
+}
+
+/* Sub-buffer id is the reader's, and the kernel takes n bytes of its records for read. */
+static void turn(struct ring *ring, uint32_t id, const struct draft *d, uint32_t n)
+{
+	ring->meta[6] = id;
+	ring->meta[7] = n;
+	memcpy(ring->pages[id], d->bytes, d->n);
+}
+
+static size_t values_taken(struct kernel_ring_map *map, uint32_t *values, uint64_t *lost)
+{
+	static uint8_t bytes[KERNEL_RING_PAGE_BYTES];
+	struct kernel_page_record r;
+	struct kernel_page p;
+	size_t n, from, count = 0;
+
+	if (!kernel_ring_map_take(map, bytes, &n, &from))
+		return 0;
+	kernel_page_begin(&p, bytes, n);
+	kernel_page_skip(&p, from);
+	*lost = p.lost;
+	while (kernel_page_next(&p, &r))
+		memcpy(&values[count++], r.data, sizeof(*values));
+	assert_false(p.bad);
+	return count;
+}
+
+static void maps_a_page_that_grows(void **state)
+{
+	struct kernel_ring_map map;
+	struct draft d = begin(1000);
+	uint32_t values[32];
+	uint64_t lost;
+	struct ring ring;
+
+	begin_ring(&ring, &map);
+	for (uint32_t i = 0; i < 4; i++)
+		put_short(&d, 1, i);
+	end(&d, 0);
+	/* The writer has two records more than the kernel takes for read. */
+	turn(&ring, 1, &d, 16);
+	assert_int_equal(values_taken(&map, values, &lost), 2);
+	assert_int_equal(values[1], 1);
+	assert_int_equal(values_taken(&map, values, &lost), 0);
+	turn(&ring, 1, &d, 32);
+	assert_int_equal(values_taken(&map, values, &lost), 2);
+	assert_int_equal(values[0], 2);
+	assert_int_equal(values_taken(&map, values, &lost), 0);
+}
+
+static void maps_losses(void **state)
+{
+	struct kernel_ring_map map;
+	struct draft d = begin(1000);
+	uint32_t values[32];
+	uint64_t lost;
+	struct ring ring;
+
+	begin_ring(&ring, &map);
+	put_short(&d, 1, 7);
+	end(&d, MISSED | STORED);
+	put_u64(&d, 42);
+	turn(&ring, 2, &d, 8);
+	assert_int_equal(values_taken(&map, values, &lost), 1);
+	assert_int_equal(lost, 42);
+	/* The same sub-buffer, used again: another page, of which nothing was taken. */
+	d = begin(2000);
+	put_short(&d, 1, 8);
+	end(&d, 0);
+	turn(&ring, 2, &d, 8);
+	assert_int_equal(values_taken(&map, values, &lost), 1);
+	assert_int_equal(values[0], 8);
+	assert_int_equal(lost, 0);
+}
+
+static void maps_nothing_outside(void **state)
+{
+	struct kernel_ring_map map;
+	struct draft d = begin(1000);
+	uint32_t values[32];
+	uint64_t lost;
+	struct ring ring;
+	size_t at, n;
+
+	begin_ring(&ring, &map);
+	put_short(&d, 1, 7);
+	end(&d, 0);
+	turn(&ring, 2, &d, 8);
+	ring.meta[6] = RING_PAGES;
+	assert_int_equal(values_taken(&map, values, &lost), 0);
+	ring.meta[6] = 2;
+	ring.meta[7] = RING_PAGE_BYTES - 15;
+	assert_int_equal(values_taken(&map, values, &lost), 0);
+	ring.meta[7] = 8;
+	assert_int_equal(values_taken(&map, values, &lost), 1);
+	/* Layouts that are none. */
+	ring.meta[2] = 16;
+	assert_false(kernel_ring_map_begin(&map, ring.meta, &at, &n));
+	ring.meta[2] = 1 << 20;
+	assert_false(kernel_ring_map_begin(&map, ring.meta, &at, &n));
+	ring.meta[2] = RING_PAGE_BYTES;
+	ring.meta[3] = 0;
+	assert_false(kernel_ring_map_begin(&map, ring.meta, &at, &n));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +328,9 @@ int main(void)
 		cmocka_unit_test(losses),
 		cmocka_unit_test(cut_pages),
 		cmocka_unit_test(damaged_lengths),
+		cmocka_unit_test(maps_a_page_that_grows),
+		cmocka_unit_test(maps_losses),
+		cmocka_unit_test(maps_nothing_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

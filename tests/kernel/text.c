@@ -61,7 +61,7 @@ static void add_pages(struct kernel_rings *rings, const char *directory)
 		size_t n;
 
 		while (f && (n = fread(page, 1, sizeof(page), f)))
-			kernel_rings_add(rings, cpu, page, n);
+			kernel_rings_add(rings, cpu, page, n, 0);
 		if (f)
 			fclose(f);
 		free(path);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash disable=SC2317,SC2086,SC2012
 # The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument, and of the program of
-# the second (tests/kernel/merged_program.c). It leaves merged.brace in $OUT. No command has a
+# the second (tests/kernel/merged_program.c), and of the kernel's buffers by the third (tests/kernel/ring_ways.c). It leaves merged.brace in $OUT. No command has a
 # limit of its own here, since the guest's clock may run fast: tests/vm/run has one around everything.
 brace=$1
 program=$2
+ring_ways=$3
 export NO_COLOR=1
 tracing=/sys/kernel/tracing
 n=0
@@ -109,6 +110,16 @@ if [ -x /usr/bin/trace-cmd ]; then
 else
 	echo "ok $((n += 1)) - trace-cmd's graph # SKIP make soak has it, tests/soak/kernel.sh"
 fi
+
+# --- the ways of reading the kernel's buffers
+for way in mmap splice read; do
+	"$ring_ways" test $way 30000 1408 >out 2>&1
+	check "$way: 30,000 markers of two CPUs, each once, in order" has "^$way: right, some seen"
+	"$ring_ways" test $way 30000 8 >out 2>&1
+	check "$way: a small buffer: each is seen once or counted as lost" has "^$way: right, some seen, some lost"
+done
+run 0 record -K -v -l vfs_read -o t.brace -- cat file
+check 'record -K -v: how the buffers are read' has "the kernel's buffers are read by mmap"
 
 # --- losses
 run 0 record -K -b 4 -l 'vfs_*' -l ksys_read -l ksys_write -o t.brace -- dd if=/dev/zero of=/dev/null bs=1 count=4000
@@ -276,7 +287,7 @@ setuidgid_nobody graph -K -- true >out 2>&1
 check 'an ordinary user: one sentence' has 'only root may trace the kernel'
 # The other scripts that share this boot.
 # shellcheck disable=SC1090
-shift 2
+shift 3
 for more in "$@"; do . "$more"; done
 
 setuidgid_nobody record -k -- "$program" 1 >out 2>&1

@@ -60,6 +60,27 @@ check 'hist -K: what is returned, and a filter of its own' has '{ retval: *1 } h
 check 'hist -K: an event of the kernel, and two questions' has '{ comm: dd  *} hitcount: *1$' text
 run 3 hist -K -o text 'sched_process_exit comm' -- sh -c 'exit 3'
 check "hist -K: the program's status" [ $? = 0 ]
+# Others read and end all the time meanwhile.
+sh -c 'while :; do cat file; done >/dev/null' &
+other=$!
+cat >family <<'END'
+dd if=file of=copy bs=1 count=3
+(dd if=file of=copy bs=1 count=4; dd if=file of=copy bs=1 count=1) & wait
+END
+run 0 hist -K -o text 'vfs_read count if count == 1' 'sched_process_exit comm' -- sh family
+check 'hist -K: what the program starts counts, and nothing else' sh -c 'grep -q "{ count: *1 } hitcount: *8$" text &&
+grep -q "{ comm: dd  *} hitcount: *3$" text && ! grep -q "comm: cat" text'
+run 0 sql -K -o text 'SELECT comm FROM sched_process_exit' -- sh family
+check 'sql -K: what the program starts counts, and nothing else' sh -c 'grep -q "{ comm: dd  *} hitcount: *3$" text && ! grep -q "comm: cat" text'
+run 0 hist -K -o text 'vfs_read count if count == 3' -- "$program" threads
+check 'hist -K: all threads count' has '{ count: *3 } hitcount: *8$' text
+for time in 1s 20s 200s; do
+	run 0 hist -K -o text -p $other 'sched_process_exit comm' --duration $time
+	! has 'comm: cat' text || break
+done
+check 'hist -K -p: a process that runs, and its children' sh -c 'grep -q "{ comm: cat  *} hitcount:" text && ! grep -q "comm: dd" text'
+kill $other
+wait $other 2>/dev/null
 run 0 hist -K -o text 'sched_switch next_comm' --duration 200ms
 check 'hist -K: of all tasks, for a time' has '{ next_comm: ' text
 run 0 hist -K -o text 'sched_switch common_timestamp.usecs' -- true
