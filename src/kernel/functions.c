@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/string_set.h"
 #include "base/vec.h"
+#include "kernel/inlined.h"
 #include "kernel/symbols.h"
 #include "kernel/tracefs.h"
 
@@ -235,6 +236,21 @@ static bool look_at(void *context, const struct kernel_function *f)
 	return true;
 }
 
+/* A glob has no one function to look for. */
+static bool is_inlined(const struct search *s, const char *text, struct err *err)
+{
+	const bool glob = s->pattern[strcspn(s->pattern, "*?[")];
+	char *file = glob ? NULL : kernel_inlined_file();
+	char *where = file ? kernel_inlined_into(file, s->pattern) : NULL;
+
+	if (where)
+		err_at(err, EINVAL, text, 0,
+		       "the kernel has no code of %s alone: it was %s; trace that", s->pattern, where);
+	free(where);
+	free(file);
+	return where != NULL;
+}
+
 /* The most exact answer first: a function that is there but cannot be traced, one that the
  * compiler renamed, one that is spelt similarly. */
 static int explain_search(const struct search *s, const char *text, struct err *err)
@@ -248,6 +264,8 @@ static int explain_search(const struct search *s, const char *text, struct err *
 		return err_at(err, EINVAL, text, 0,
 			      "the kernel has no function %s, but the compiler's copy %s: name that, or %s*",
 			      s->pattern, s->copy, s->pattern);
+	if (is_inlined(s, text, err))
+		return -EINVAL;
 	if (s->near.best)
 		return err_at(err, EINVAL, text, 0,
 			      "the kernel has no function %s that it can trace; did you mean %s?",

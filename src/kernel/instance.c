@@ -122,6 +122,11 @@ static int make_directory(struct kernel_instance *i, const char *who, struct err
 
 	if (e == EEXIST)
 		return err_set(err, EEXIST, "%s %s: brace reset -k removes it", i->dir, who);
+	/* A tracefs that is mounted for a group (mode=750,gid=...) can be read. */
+	if (e == EACCES || e == EPERM)
+		return err_set(err, e,
+			       "only root may make %s, in which brace traces the kernel: run brace by sudo",
+			       i->dir);
 	if (e)
 		return err_set(err, e, "cannot make %s: %s", i->dir, strerror(e));
 	i->made = true;

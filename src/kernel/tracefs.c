@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "collect/perf_rings.h"
 
 #define TRACEFS_DIR "/sys/kernel/tracing"
 #define DEBUGFS_DIR "/sys/kernel/debug/tracing"
@@ -29,10 +30,11 @@ bool kernel_tracefs_has(const char *dir, const char *file)
 	return has;
 }
 
-/* Reads to the end; free() the result. A file of tracefs has size 0 for stat() and may give less
+/* Reads to the end; free() the result. *length: without
+ * the NUL behind it. A file of tracefs has size 0 for stat() and may give less
  * than is asked for long before its end: the end is a read of 0 bytes. An error ends the text
  * where it happened. */
-static char *read_all(int fd)
+static char *read_all(int fd, size_t *length)
 {
 	VEC(char) text = { 0 };
 	ssize_t n;
@@ -43,20 +45,28 @@ static char *read_all(int fd)
 		text.n += n > 0 ? (size_t)n : 0;
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	text.at[text.n] = '\0';
+	*length = text.n;
 	return text.at;
 }
 
-char *kernel_tracefs_read(const char *dir, const char *file)
+char *kernel_tracefs_bytes(const char *dir, const char *file, size_t *n)
 {
 	char *path = mem_printf("%s/%s", dir, file), *text = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		text = read_all(fd);
+		text = read_all(fd, n);
 		close(fd);
 	}
 	free(path);
 	return text;
+}
+
+char *kernel_tracefs_read(const char *dir, const char *file)
+{
+	size_t ignored;
+
+	return kernel_tracefs_bytes(dir, file, &ignored);
 }
 
 /* The errno is the kernel's verdict on the text; which words were at fault stands in error_log
@@ -129,6 +139,19 @@ static bool is_locked_down(void)
 	return is;
 }
 
+/* What is left to others: perf's events of their own processes, if the kernel's rule lets them. */
+static int no_root(struct err *err)
+{
+	struct err why;
+
+	if (perf_rings_allowed(PERF_SWITCHES, &why))
+		return err_set(err, EACCES,
+			       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root; switches and page faults of its own programs are not this user's either: %s",
+			       why.text);
+	return err_set(err, EACCES,
+		       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root; -e sched:sched_switch and -e exceptions:page_fault_user are this user's, too (kernel.perf_event_paranoid is 2 or less)");
+}
+
 /* The errno alone does not tell which of the reasons it is, and what helps differs: another
  * kernel's boot line, sudo, or nothing. */
 static int cannot_open(int error, struct err *err)
@@ -138,8 +161,7 @@ static int cannot_open(int error, struct err *err)
 			       "the kernel is locked down (confidentiality, see %s) and lets nobody trace it",
 			       LOCKDOWN_FILE);
 	if (geteuid() != 0)
-		return err_set(err, EACCES,
-			       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root");
+		return no_root(err);
 	return err_set(err, error, "cannot read %s: %s", TRACEFS_DIR, strerror(error));
 }
 

@@ -11,6 +11,8 @@
 int kernel_tracefs_find(char **out, struct err *err);
 /* The text of dir/file; free() it. NULL: there is no such file, or it cannot be read. */
 char *kernel_tracefs_read(const char *dir, const char *file);
+/* The same of a file that is no text; *n: its bytes. */
+char *kernel_tracefs_bytes(const char *dir, const char *file, size_t *n);
 /* `echo text > dir/file` (append: `>>`), one write. 0 or -errno, without a sentence. */
 int kernel_tracefs_write(const char *dir, const char *file, const char *text, bool append);
 bool kernel_tracefs_has(const char *dir, const char *file);

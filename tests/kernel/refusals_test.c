@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "kernel/functions.h"
+#include "kernel/inlined.h"
 #include "kernel/instance.h"
 #include "kernel/tracefs.h"
 
@@ -118,6 +119,34 @@ static void errors_have_columns(void **state)
 	free(text);
 }
 
+/* In the debug information of this program. */
+static inline __attribute__((always_inline)) int swallowed(int x)
+{
+	return x * x + (x >> 3);
+}
+
+int swallower(int x);
+__attribute__((noipa)) int swallower(int x)
+{
+	return swallowed(x) - 1;
+}
+
+static void inlined_functions_are_found(void **state)
+{
+	char exe[4096] = { 0 }, *text;
+
+	assert_true(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
+	assert_int_equal(swallower(8), 64);
+	text = kernel_inlined_into(exe, "swallowed");
+	assert_non_null(text);
+	assert_non_null(strstr(text, "inlined into swallower ("));
+	assert_non_null(strstr(text, "refusals_test.c:"));
+	free(text);
+	assert_null(kernel_inlined_into(exe, "swallower"));
+	assert_null(kernel_inlined_into(exe, "no_such_function"));
+	assert_null(kernel_inlined_into("/nonexistent", "swallowed"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +155,7 @@ int main(void)
 		cmocka_unit_test(clock_is_not_there),
 		cmocka_unit_test(functions_are_looked_up),
 		cmocka_unit_test(errors_have_columns),
+		cmocka_unit_test(inlined_functions_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

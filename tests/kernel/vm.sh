@@ -8,13 +8,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d "${TMPDIR:-/tmp}/brace-merged.XXXXXX") || exit 1
 trap 'rm -rf "$out"' EXIT
 vm=$here/../vm
-with=(--with "$BRACE" --with "$vm/follow.sh" --with "$vm/session.sh" --with "$vm/probes.sh" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" --out "$out")
+with=(--with "$BRACE" --with "$vm/lib.sh" --with "$vm/follow.sh" --with "$vm/session.sh" --with "$vm/probes.sh" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" --out "$out")
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
 # It writes all of the kernel's formats into its file, which takes half a minute: make soak.
 [ -z "${KERNEL_TRACE_CMD-}" ] || [ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-600}
-output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" 2>&1)
+output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then
 	echo "1..0 # SKIP $output"
@@ -46,6 +46,24 @@ if lost=$(python3 "$here/chrome.py" "$out/chrome.json" 2>&1); then
 else
 	echo "not ok $n - export --to chrome: the kernel's calls lie in the program's"
 	echo "# $lost"
+fi
+# The same distribution's older kernel: no function_graph in instances, no mapped buffers, no kprobe.multi.
+older=$("$vm/run" --kernel 6.1 --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" \
+	--with "$vm/lib.sh" "$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" 2>&1)
+status=$?
+if [ $status = 77 ]; then
+	echo "ok $((n += 1)) - Linux 6.1 # SKIP $older"
+elif [ $status -gt 1 ]; then
+	echo "not ok $((n += 1)) - Linux 6.1: tests/vm/run, status $status"
+	tail -n 20 <<<"$older" | sed 's/^/# /'
+else
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) echo "ok $((n += 1)) - Linux 6.1: ${line#* - }" ;;
+		'not ok '*) echo "not ok $((n += 1)) - Linux 6.1: ${line#* - }" ;;
+		*) echo "# ${line#\# }" ;;
+		esac
+	done <<<"${older//$'\r'/}"
 fi
 # Another boot, a short one, of a kernel that is locked down.
 locked=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --boot lockdown=confidentiality "$vm/lockdown.sh" "$BRACE" 2>&1 | tr -d '\r')

@@ -1,41 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash disable=SC2317,SC2086,SC2012
 # The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument, and of the program of
-# the second (tests/kernel/merged_program.c), and of the kernel's buffers by the third (tests/kernel/ring_ways.c). It leaves merged.brace in $OUT. No command has a
+# the second (tests/kernel/merged_program.c), and of the kernel's buffers by the third
+# (tests/kernel/ring_ways.c); the fourth is tests/vm/lib.sh. It leaves merged.brace in $OUT. No command has a
 # limit of its own here, since the guest's clock may run fast: tests/vm/run has one around everything.
 brace=$1
 program=$2
 ring_ways=$3
-export NO_COLOR=1
-tracing=/sys/kernel/tracing
-n=0
-failed=0
-mkdir work
-cd work || exit 1
-
-ok() { n=$((n + 1)); echo "ok $n - $1"; }
-not_ok() {
-	n=$((n + 1))
-	failed=1
-	echo "not ok $n - $1"
-	head -n 40 out | sed 's/^/# /'
-}
-check() { # check NAME COMMAND...: it succeeds
-	local name=$1
-	shift
-	if "$@"; then ok "$name"; else not_ok "$name"; fi
-}
-has() { grep -q -- "$1" "${2:-out}"; }
-# run STATUS ARGUMENT...: brace's output in `out`, and whether it has this status
-run() {
-	local wanted=$1
-	shift
-	"$brace" "$@" >out 2>&1
-	local status=$?
-	[ "$status" = "$wanted" ] || { echo "status $status" >>out; return 1; }
-}
-nothing_left() { [ -z "$(ls $tracing/instances)" ] && [ "$(cat $tracing/max_graph_depth)" = 0 ] &&
-	grep -q '^#### all functions enabled' $tracing/set_graph_function; }
+# shellcheck disable=SC1090
+. "$4"
 # begun PID: waits until this brace records, or has ended. A new instance has tracing_on 1 until brace writes 0.
 begun() {
 	local its=$tracing/instances/brace-$1
@@ -281,13 +254,26 @@ done
 echo nop >$tracing/instances/mine/current_tracer
 rmdir $tracing/instances/mine
 
-chmod 755 /vm . 2>/dev/null
-setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
+# --- an ordinary user
+echo 3 >/proc/sys/kernel/perf_event_paranoid
 setuidgid_nobody graph -K -- true >out 2>&1
-check 'an ordinary user: one sentence' has 'only root may trace the kernel'
+check 'an ordinary user: one sentence, with the rule in the way of switches' sh -c '[ "$(grep -c . out)" = 1 ] &&
+grep -q "only root may trace the kernel.*kernel.perf_event_paranoid is 3: " out'
+setuidgid_nobody record -e sched:sched_switch -o /tmp/user.brace -- "$program" 20 >out 2>&1
+check 'perf_event_paranoid 3: no switches, and the rule' has 'kernel.perf_event_paranoid is 3: .* need 2 or less'
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+setuidgid_nobody graph -K -- true >out 2>&1
+check 'an ordinary user, perf_event_paranoid 2: what can be had' has "only root may trace the kernel.* -e sched:sched_switch .* are this user's"
+setuidgid_nobody record -l one_sleep -e sched:sched_switch -o /tmp/user.brace -- "$program" 20 >out 2>&1
+run 0 replay /tmp/user.brace
+check 'perf_event_paranoid 2: the switch of the sleep is had' sh -c 'grep -A 3 "one_sleep() {" out | grep -q "sched_switch: prev_comm=merged_program"'
+mount -o remount,mode=755 $tracing
+setuidgid_nobody graph -K -- true >out 2>&1
+check 'an ordinary user, a tracefs that all may read: one sentence' sh -c '[ "$(grep -c . out)" = 1 ] && grep -q "only root may" out'
+mount -o remount,mode=700 $tracing
 # The other scripts that share this boot.
 # shellcheck disable=SC1090
-shift 3
+shift 4
 for more in "$@"; do . "$more"; done
 
 setuidgid_nobody record -k -- "$program" 1 >out 2>&1

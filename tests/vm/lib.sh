@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=dash disable=SC2154,SC2012,SC2034
+# Sourced by the guest's scripts, which set $brace: TAP, and a directory to work in.
+export NO_COLOR=1
+tracing=/sys/kernel/tracing
+n=0
+failed=0
+mkdir work
+cd work || exit 1
+chmod 755 /vm . 2>/dev/null
+
+ok() { n=$((n + 1)); echo "ok $n - $1"; }
+not_ok() {
+	n=$((n + 1))
+	failed=1
+	echo "not ok $n - $1"
+	head -n 40 out | sed 's/^/# /'
+}
+check() { # check NAME COMMAND...: it succeeds
+	local name=$1
+	shift
+	if "$@"; then ok "$name"; else not_ok "$name"; fi
+}
+has() { grep -q -- "$1" "${2:-out}"; }
+# run STATUS ARGUMENT...: brace's output in `out`, and whether it has this status
+run() {
+	local wanted=$1
+	shift
+	"$brace" "$@" >out 2>&1
+	local status=$?
+	[ "$status" = "$wanted" ] || { echo "status $status" >>out; return 1; }
+}
+nothing_left() { [ -z "$(ls $tracing/instances)" ] && [ "$(cat $tracing/max_graph_depth)" = 0 ] &&
+	grep -q '^#### all functions enabled' $tracing/set_graph_function; }
+setuidgid_nobody() { start-stop-daemon -S -c 65534:65534 -x "$brace" -- "$@"; }
