@@ -40,6 +40,7 @@ soak: deps-soak
 bench: deps-bench
 	@$(MAKE) --no-print-directory all
 	@bench/run --brace $(BUILD)/brace
+	@bench/kernel $(BUILD) || [ $$? = 77 ]
 
 fuzz: deps-test
 	@tools/fuzz $(FUZZ_SECONDS)

@@ -30,7 +30,7 @@ for _ in 1 2 3; do
 		'' | *[!0-9]*) echo "$name: $ns"; cat err; exit 1 ;;
 		esac
 		eval "least=\$least_$name"
-		[ -n "$least" ] && [ "$least" -le "$ns" ] || eval "least_$name=$ns"
+		if [ -z "$least" ] || [ "$least" -gt "$ns" ]; then eval "least_$name=$ns"; fi
 	done
 done
 for name in untraced program alone both both2 event; do

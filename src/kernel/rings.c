@@ -39,7 +39,7 @@ struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
 }
 
 /* CPUs may have gaps in their numbers, where others are offline: these get a ring without a
- * descriptor. */
+ * reader. */
 static struct kernel_ring *ring_of(struct kernel_rings *r, uint16_t cpu)
 {
 	while (r->at.n <= cpu)

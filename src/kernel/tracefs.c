@@ -30,10 +30,9 @@ bool kernel_tracefs_has(const char *dir, const char *file)
 	return has;
 }
 
-/* Reads to the end; free() the result. *length: without
- * the NUL behind it. A file of tracefs has size 0 for stat() and may give less
- * than is asked for long before its end: the end is a read of 0 bytes. An error ends the text
- * where it happened. */
+/* Reads to the end; free() the result. *length: without the NUL behind it. A file of tracefs has
+ * size 0 for stat() and may give less than is asked for long before its end: the end is a read of 0
+ * bytes. An error ends the text where it happened. */
 static char *read_all(int fd, size_t *length)
 {
 	VEC(char) text = { 0 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=dash disable=SC2154,SC2086,SC2012
+# shellcheck shell=dash disable=SC2154,SC2086,SC2012,SC2317
 # The guest's part of the test `kernel` under Debian's 6.1; the arguments are kernel.sh's first four.
 brace=$1
 program=$2
