@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ld.so and the kernel left for the program: symbols, the auxiliary vector (ldso.c). */
+/* Data that ld.so and the kernel left for the program: symbols, the auxiliary vector (ldso.c). */
 #pragma once
 #include <elf.h>
 #include <stdint.h>

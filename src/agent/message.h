@@ -11,7 +11,7 @@
 uint32_t message_write(enum message_kind kind, uint32_t number, const char *name);
 /* Writes one about this process, under the calling thread's name. */
 void message_process(enum message_kind kind);
-/* The same for MESSAGE_STOPPED, with its number; returns a handle. */
+/* A message of the kind MESSAGE_STOPPED, with its number; returns a handle. */
 uint32_t message_stopped(uint32_t number);
 /* Takes back a message about something that did not happen. */
 void message_withdraw(uint32_t message);

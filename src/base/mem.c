@@ -14,7 +14,7 @@
 #include <string.h>
 
 static struct mem_last_act *last_acts;
-/* Of the innermost mem_try() of this thread; NULL: none. */
+/* The innermost mem_try() of this thread; NULL: none. */
 static _Thread_local jmp_buf *way_back;
 
 void mem_last_act_add(struct mem_last_act *a)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel has counted of one thread, and of the machine's interrupts, by files of /proc
- * that anybody may read: `brace noise`. */
+/* The kernel's counts of one thread, and of the machine's interrupts, by files of /proc that
+ * anybody may read: `brace noise`. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of a thread since it began. */
+/* A thread's counts since it began. */
 struct thread_account {
 	uint64_t start_time;   /* clock ticks since boot: tells it from a later one of its number */
 	bool has_delay;        /* both times are known: the kernel has schedstat */
@@ -25,7 +25,7 @@ int thread_account_stat(const char *bytes, size_t n, struct thread_account *out)
 /* Reads all three. 0; or -errno: the thread is gone. */
 int thread_account_read(pid_t pid, pid_t tid, struct thread_account *out);
 
-/* Of the whole machine since it was started. */
+/* The whole machine's counts since it was started. */
 struct machine_account {
 	uint64_t interrupts, softirqs;
 	uint64_t stolen_ticks; /* sysconf(_SC_CLK_TCK) a second: a hypervisor ran others */

@@ -21,7 +21,7 @@
 #define MAGIC "BRACECF1"
 #define NAMES_MAX (UINT64_C(1) << 26) /* bytes of names of sections */
 
-/* What the section begins with. */
+/* The section's first bytes. */
 struct attached_origin { char magic[8]; uint64_t bytes, table; };
 
 struct program {

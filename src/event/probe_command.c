@@ -25,7 +25,7 @@ int probe_line_fault(const struct line_words *w, const char *at, const char *wha
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* What stands behind # is a comment. w->copy is for free(), also if this fails. */
+/* Text behind # is a comment. w->copy is for free(), also if this fails. */
 int probe_line_cut(const char *line, struct line_words *w)
 {
 	size_t n = strlen(line);

@@ -14,7 +14,7 @@
 /* path NULL: not known. */
 struct declared_place { const char *path; uint32_t line; };
 
-/* What is written and where. Names and places are numbered by node of the edges. */
+/* The writing's state and its output. Names and places are numbered by node of the edges. */
 struct callgrind {
 	struct edges edges;
 	VEC(bool) named;  /* by node: its name has been written */

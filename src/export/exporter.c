@@ -30,8 +30,8 @@ const struct exporter *exporter_find(const char *name)
 /* Ends the walk when nobody takes the bytes any more. */
 struct watched { struct export_job *job; walk_take *take; void *arg; };
 
-/* What the exporter takes, and after it a look whether its output still works. A directory has
- * no output of its own: its exporter looks itself. */
+/* The walk's sink: the exporter's own, and after it a look whether its output still works. A
+ * directory has no output of its own: its exporter looks itself. */
 static int take_watched(void *arg, const struct walk_step *s)
 {
 	struct watched *w = arg;

@@ -113,7 +113,7 @@ static int begin_call(struct firefox *p, const struct walk_step *s)
 	return put_sample(p, s, stack);
 }
 
-/* What is open now is the caller's stack. */
+/* The caller's stack is open from here on. */
 static int end_call(struct firefox *p, const struct walk_step *s)
 {
 	return put_sample(p, s, s->depth ? s->frame[-1].note : NO_STACK);

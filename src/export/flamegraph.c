@@ -182,7 +182,7 @@ static void put_frame(const struct picture *p, uint32_t i, double width)
 	out_str(o, "</text></g>\n");
 }
 
-/* What the picture has no frames for. */
+/* Counts that the picture has no frames for. */
 static void put_gone(const struct picture *p)
 {
 	out_str(p->out, "; red: more than in ");

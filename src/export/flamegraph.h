@@ -3,7 +3,7 @@
 #pragma once
 #include "export/call_tree.h"
 
-/* What the frames of a picture were in an earlier trace, by node; ns, or calls. */
+/* The sizes of a picture's frames in an earlier trace, by node; ns, or calls. */
 struct picture_before {
 	const char *name;        /* the earlier trace's */
 	uint64_t *own, *all;     /* the frame's own weight, and with all it called */

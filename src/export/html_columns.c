@@ -292,7 +292,7 @@ static int take_syscall(struct html_columns *c, const struct walk_step *s, uint6
 		       : 0;
 }
 
-/* What an event says of its thread's state, if anything: a context switch, a call of the system. */
+/* The thread's state by an event, if it tells one: a context switch, a call of the system. */
 static int take_state(struct html_columns *c, const struct walk_step *s, uint64_t now)
 {
 	const struct trace_event *e = about(c, s);

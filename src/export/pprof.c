@@ -40,7 +40,7 @@ static void put_string(struct pprof *p, const char *text)
 	put_message(p, PROFILE_STRING);
 }
 
-/* What the values of a sample are, in their order: numbers of strings. */
+/* The kinds of a sample's values, in their order: numbers of strings. */
 static void put_type(struct pprof *p, uint64_t type, uint64_t unit)
 {
 	protobuf_number(&p->message, 1, type);

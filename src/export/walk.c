@@ -203,7 +203,7 @@ static void cut_down_to(struct walk *w, uint32_t lane, const struct call_step *s
 		cut_call(w, lane, s, WALK_UNWOUND);
 }
 
-/* Of a step what exporters can tell of an end. */
+/* The flags of a step that exporters can tell of an end. */
 static unsigned flags_of(const struct call_step *s)
 {
 	return (s->flags & CALL_UNWOUND ? WALK_UNWOUND : 0) |

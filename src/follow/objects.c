@@ -152,7 +152,7 @@ static uint32_t depth_of(const struct follow_task *t, const struct follow_object
 
 /* --- lines ------------------------------------------------------------------------------ */
 
-/* What every line has of its event; the caller adds depth, result and their kin. */
+/* A line with what every one has of its event; the caller adds depth, result and their kin. */
 static struct follow_line line_of(const struct follow_event *e)
 {
 	struct follow_line l = {
@@ -251,7 +251,7 @@ static bool close_call(struct follow_objects *all, struct follow_task *t,
 	return true;
 }
 
-/* What the function gave is an object, too, followed from here on, unless it is one already. */
+/* The function's result is an object, too, followed from here on, unless it is one already. */
 static void make_child(struct follow_objects *all, const struct follow_object *o,
 		       const struct follow_event *e, struct follow_line *l)
 {

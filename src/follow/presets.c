@@ -69,7 +69,7 @@ names[] = {
 	{ "connection", of_connection },
 };
 
-/* What is no preset is the user's own expression. `packet` alone is all packets. */
+/* A text that is no preset is the user's own expression. `packet` alone is all packets. */
 int follow_preset_read(const char *text, struct follow_preset *out, struct err *err)
 {
 	const char *colon = strchr(text, ':');

@@ -171,7 +171,7 @@ static size_t print_line(const struct follow_print *p, const struct follow_objec
 	return leaf ? next_of(p, o, next) : next;
 }
 
-/* What is known of the object when its part is printed; a later part says so. */
+/* The object's state when its part is printed; a later part says so. */
 static void print_heading(const struct follow_print *p, const struct follow_object *o)
 {
 	out_printf(p->to, "# object %u%s: %s at 0x%" PRIx64 ", ", o->number,

@@ -321,7 +321,7 @@ static void show_fields(const struct follow_plan *plan, const struct prototype *
 
 /* --- events ----------------------------------------------------------------------------- */
 
-/* What all events have. Objects' space is their process. */
+/* The members that all events have. Objects' space is their process. */
 static struct follow_event begin_event(const struct follow_program *p, const struct call_step *s,
 				       uint32_t function, uint64_t object)
 {

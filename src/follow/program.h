@@ -14,8 +14,8 @@ struct follow_program_wish {
 	bool by_identity;
 };
 
-/* What may be missing: records; calls whose arguments were lost, though the call is known;
- * objects: too many at once. */
+/* Losses: records; calls whose arguments were lost, though the call is known; objects: too many
+ * at once. */
 struct follow_program_losses { uint64_t records, blind, crowded; };
 
 struct follow_program;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded of a program's calls that take followed objects. image/objects.c plans it when a
+/* The records of a program's calls that take followed objects. image/objects.c plans it when a
  * program is set up, and follow/program.c reads it: the prototype of each watched function says
- * what it has. Only calls of functions that take the type are recorded, and which of them belong to
- * an object is decided by the reader. Where the call alone tells, the program leaves out others. */
+ * what it has. Only calls of functions that take the type are recorded, and which of them belong
+ * to an object is decided by the reader. Where the call alone tells, the program leaves out
+ * others. */
 #pragma once
 #include <stdbool.h>
 

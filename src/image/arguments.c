@@ -589,7 +589,8 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 	sym_arguments_free(&list);
 }
 
-/* What was found, and what was not, is summed up in m->wished, which the closing summary tells. */
+/* Functions that were found, and those that were not, are summed up in m->wished, which the
+ * closing summary tells. */
 void arguments_plan(struct modules *m, const struct settings *set)
 {
 	m->wished = (struct argument_count){ .asked_args = settings_args(set),

@@ -363,7 +363,7 @@ static uint8_t register_of(const struct fetch_program *fetch, const struct filte
 	return CONDITION_NO_REGISTER;
 }
 
-/* What the trampoline's compiler needs: which register each test of the filter reads.
+/* The trampoline's compiler needs to know which register each test of the filter reads.
  * CONDITION_NO_REGISTER: none. */
 struct condition_code condition_code_of(const struct condition *c, uint64_t filter_at)
 {

@@ -18,7 +18,7 @@ static const enum trampoline_kind no_tls_kinds[2][2] = {
 	{ TRAMPOLINE_NO_TLS, TRAMPOLINE_NO_TLS_ENTRY_ONLY },
 };
 
-/* What the function does with a lock; NULL: nothing, or locks are not what is asked for. */
+/* The function's act on a lock; NULL: none, or locks are not what is asked for. */
 static const struct lock_function *lock_of(const struct module *mod, uint32_t i,
 					   const struct image_request *req)
 {

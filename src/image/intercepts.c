@@ -90,8 +90,8 @@ static void note_searched(const struct stat *file, const intercept_list *calls)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What is read at once. The pages are used again and again: reading a file of 7 MB into fresh ones
- * was a fifth of a program's start. */
+/* The bytes that are read at once. The pages are used again and again: reading a file of 7 MB
+ * into fresh ones was a fifth of a program's start. */
 #define PIECE 65536u
 
 /* Looks everywhere: a wrapper in the C library need not begin where a function does. Returns the

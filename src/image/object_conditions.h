@@ -14,5 +14,5 @@ struct object_place { struct fetch_insn insns[ARGUMENT_VALUE_INSNS]; uint32_t n;
  * *out. */
 void object_conditions_make(const struct object_place *places, uint32_t n,
 			    const struct follow_plan *plan, struct condition *out);
-/* The same for a number in the argument `nth`, from 0 on, or in any of the first six. */
+/* A condition for a number in the argument `nth`, from 0 on, or in any of the first six. */
 void object_conditions_by_value(uint32_t nth, uint64_t value, struct condition *out);

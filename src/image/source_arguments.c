@@ -282,7 +282,7 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 	kept = p->at_return && !is_value(&w);
 	r = sym_scope_fetch(p->scope, w.expression, w.n_expression, p->at_return && !kept,
 			    w.n_type, &f, &why);
-	/* What is not there at the begin is refused as a variable of the return. */
+	/* A variable that is not there at the begin is refused as one of the return. */
 	if (r < 0 && kept)
 		r = sym_scope_fetch(p->scope, w.expression, w.n_expression, true, w.n_type, &f,
 				    &why);

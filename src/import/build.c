@@ -283,7 +283,7 @@ static int write_batch(struct import_writing *w, uint32_t thread, struct err *er
 	for (; *next < t->records.n && n < BATCH; ++*next) {
 		const struct import_record *r = &t->records.at[*next];
 
-		/* What is lost, or far away in time, begins the next batch. */
+		/* A loss, or a record far away in time, begins the next batch. */
 		if (r->kind == IMPORT_LOST || r->ns - last >= GAP_MOST)
 			break;
 		last = r->ns;

@@ -64,7 +64,7 @@ static int read_text(struct import_build *b, const struct import_files *files, s
 			: import_perf)(b, files, err);
 }
 
-/* What is wrong with a file is told with its name in front. */
+/* A fault of a file is told with its name in front. */
 static int name_error(const char *path, int r, struct err *err)
 {
 	struct err why = *err;

@@ -28,7 +28,7 @@ static void skip_blanks(struct import_text *t)
 		t->at++;
 }
 
-/* What stands before the next blank; moves behind the blanks. */
+/* The word before the next blank; moves behind the blanks. */
 struct import_text import_word(struct import_text *line)
 {
 	struct import_text word;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is left of a text; a line is one, too. */
+/* The rest of a text; a line is one, too. */
 struct import_text { const char *at, *end; };
 
 /* Takes the next line, without its newline, off the text. False: there is none. */

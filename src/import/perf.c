@@ -86,7 +86,7 @@ static bool take_frame(struct reading_perf *p, struct import_text line)
 	return true;
 }
 
-/* What stands before the time: "COMM PID/TID [CPU]", or "COMM TID". */
+/* The columns before the time: "COMM PID/TID [CPU]", or "COMM TID". */
 static bool read_task(struct import_text text, struct sample *s)
 {
 	struct import_text ids;

@@ -306,7 +306,7 @@ static void pass_held(struct buffer *b, const struct trace_info *info, const str
 		push_chunk(b, cpus, k);
 }
 
-/* What has not returned yet is left out. Needs pump_lock. */
+/* Calls that have not returned yet are left out. Needs pump_lock. */
 static void end_held(struct buffer *b, const struct cpumask *cpus)
 {
 	struct held_way way = { b, cpus, { .what = CHUNK_FUNCTIONS } };

@@ -44,7 +44,7 @@ struct measure_request {
 	uint64_t hz;          /* of the TSC */
 };
 
-/* What the threads ask and tell; any of them, several at once. */
+/* The functions by which the threads ask and tell; any of them, several at once. */
 struct measure_use {
 	/* A thread has begun: what `who` of the others is. */
 	uint32_t (*begin)(void *arg, pid_t tid);

@@ -113,7 +113,7 @@ static void offer_event(struct instances *l, const char *name, uint32_t who, uns
 	chunk_put(c);
 }
 
-/* Who took the processor is not known without root. */
+/* The thread that took the processor is not known without root. */
 static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, uint64_t ns,
 		     bool switched)
 {
@@ -131,8 +131,8 @@ static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, u
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* What `echo 0 > tracing_on` does, for all arrays that measure: the sample that exceeded the
- * limit is the last one in the buffer. */
+/* Turns recording off as `echo 0 > tracing_on` does, for all arrays that measure: the sample that
+ * exceeded the limit is the last one in the buffer. */
 static void stop_recording(void *arg, enum tracer_measures what)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
@@ -164,8 +164,7 @@ int measuring_check(const struct trace_array *tr, const struct settings *next, s
 	return 0;
 }
 
-/* What the threads are to do; the files of osnoise/ and hwlat_detector/
- * are the top's. */
+/* The threads' work; the files of osnoise/ and hwlat_detector/ are the top's. */
 static struct measure_request wanted_request(const struct instances *l)
 {
 	const struct settings *top = &l->top->settings;
@@ -201,7 +200,7 @@ static bool arms_gap_events(const struct settings *s)
 	return false;
 }
 
-/* What the measuring threads may know of the arrays. */
+/* Copies into the arrays what the measuring threads may know of them. */
 static void tell_arrays(struct measuring *m)
 {
 	struct instances *l = m->instances;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a record's message says. Names of threads and strings in records are the program's: in lines
- * and variables unprintable bytes are escaped, as on a terminal, in JSON they are as JSON has
- * them. */
+/* The text of a record's message. Names of threads and strings in records are the program's: in
+ * lines and variables unprintable bytes are escaped, as on a terminal, in JSON they are as JSON
+ * has them. */
 #include "instance/messages.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 #define LINE_MOST 4096u       /* what a pipe takes at once */
 
-/* What all forms say of a record. */
+/* The parts that all forms have of a record. */
 struct message_head {
 	const struct trace_thread *thread;
 	char comm[TRACE_COMM + 1];

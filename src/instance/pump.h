@@ -9,8 +9,8 @@ struct pump;
 
 struct chunk;
 
-/* What the pump calls, with the context: woken after each pass, when a buffer may have become
- * readable; fed (NULL: nothing) as pump_watch() says, from the first record on. */
+/* The functions that the pump calls, with the context: woken after each pass, when a buffer may
+ * have become readable; fed (NULL: nothing) as pump_watch() says, from the first record on. */
 struct pump_user {
 	void (*woken)(void *context);
 	void (*fed)(void *context, const struct chunk *c);

@@ -114,8 +114,8 @@ static bool take_traceable(void *context, const char *line)
 	return !l->ended;
 }
 
-/* What kallsyms has beyond the traceable ones. Called only if the caller wants all functions: it
- * takes the whole of kallsyms, and a reason for each. */
+/* Lists the functions of kallsyms beyond the traceable ones. Called only if the caller wants all
+ * functions: it takes the whole of kallsyms, and a reason for each. */
 static void list_others(struct listing *l, const struct trace_module *m)
 {
 	struct section_ranges ranges = { 0 };

@@ -44,7 +44,7 @@ struct brace_calls {
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* What a step says of its event holds until the next event is read. */
+/* A step's event is valid until the next one is read. */
 static bool has_event(const struct call_step *s)
 {
 	return s->kind == CALL_EVENT || (s->flags & CALL_ARGUMENTS);
@@ -321,7 +321,7 @@ int brace_calls_open(struct brace_trace *t, const struct brace_part *part,
 	return r;
 }
 
-/* Of a broken cursor nothing is freed: its data may be half changed (base/mem.h). */
+/* A broken cursor is not freed: its data may be half changed (base/mem.h). */
 void brace_calls_close(struct brace_calls *c)
 {
 	if (!c || c->broken)
@@ -444,7 +444,7 @@ int brace_calls_find(struct brace_calls *c, const char *field)
 	return ask(c, on_event(c), find_name, &a) ? (int)a.i : -library_error()->code;
 }
 
-/* What texts need is made at the first question. */
+/* The texts' tables are made at the first question. */
 static int make_line(void *arg)
 {
 	struct calls_question *a = arg;

@@ -61,7 +61,7 @@ static int summarize(struct brace_rows *r, const struct brace_part *part)
 	return failed ? failed : summary_make(&in, 1, &r->summary, library_error());
 }
 
-/* What brace_report_open() is asked, and what open_report() makes of it. */
+/* The question to brace_report_open(), and what open_report() makes of it. */
 struct report_opening {
 	struct brace_trace *t;
 	const struct brace_part *part;
@@ -157,7 +157,7 @@ static const char *report_text(struct brace_rows *r, unsigned column)
 
 /* --- queries --------------------------------------------------------------------------------- */
 
-/* What is asked of a query: to be opened (t), or to run (sql). */
+/* A question to a query: to be opened (t), or to run (sql). */
 struct query_question {
 	struct brace_trace *t;
 	struct brace_query *q;
@@ -221,7 +221,7 @@ int brace_query_run(struct brace_query *q, const char *sql, struct brace_rows **
 	return r;
 }
 
-/* What is broken stays in memory, with its trace. */
+/* A broken query stays in memory, with its trace. */
 void brace_query_close(struct brace_query *q)
 {
 	if (!q || --q->refs || q->broken)
@@ -270,7 +270,7 @@ const char *brace_rows_name(const struct brace_rows *r, unsigned column)
 		     : summary_column_words[report_columns[column]];
 }
 
-/* What is asked beside a row, or of a broken query, has no value. */
+/* A question beside a row, or of a broken query, has no value. */
 static bool has_value(const struct brace_rows *r, unsigned column)
 {
 	return r->on_row && column < brace_rows_count(r) && !(r->of && r->of->broken);

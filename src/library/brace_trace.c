@@ -95,7 +95,7 @@ static void number_events(struct brace_trace *t)
 			continue;
 		while (t->events.n <= index)
 			*vec_add(&t->events) = LIBRARY_NO_EVENT;
-		/* Of two with one index the first counts, as everywhere in brace. */
+		/* The first of two with one index counts, as everywhere in brace. */
 		if (t->events.at[index] == LIBRARY_NO_EVENT)
 			t->events.at[index] = (uint32_t)i;
 	}
@@ -268,7 +268,7 @@ static void free_trace(struct brace_trace *t)
 	free(t);
 }
 
-/* What is broken stays in memory: it may be half changed. */
+/* A broken trace stays in memory: it may be half changed. */
 void brace_trace_close(struct brace_trace *t)
 {
 	if (t && atomic_fetch_sub(&t->refs, 1) == 1 && !t->broken)

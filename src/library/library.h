@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of libbrace share. Private to src/library: programs see include/brace.h, whose
- * rules about threads hold here, too. */
+/* Declarations that the files of libbrace share. Private to src/library: programs see
+ * include/brace.h, whose rules about threads hold here, too. */
 #pragma once
 #include <stdatomic.h>
 
@@ -21,7 +21,7 @@ struct err *library_error(void);
  * object that `arg` is of can then only be forgotten (mem_try). what() puts its errors into
  * library_error(). */
 int library_try(int (*what)(void *arg), void *arg, bool *broken);
-/* What a call on a broken object returns: -ENOMEM, with its sentence. */
+/* The result of a call on a broken object: -ENOMEM, with its sentence. */
 int library_broken(void);
 
 /* Copies a struct of the caller's that begins with its size, of a version that knows fewer fields
@@ -59,7 +59,7 @@ const struct event_format *library_format(struct library_formats *f, const struc
 					  size_t event);
 void library_formats_free(struct library_formats *f);
 
-/* What is above the line stays the same while the trace is open, and its cursors read it. */
+/* The members above the line stay the same while the trace is open, and its cursors read them. */
 struct brace_trace {
 	atomic_uint refs;
 	struct store_reader *reader;

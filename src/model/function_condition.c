@@ -180,7 +180,7 @@ int64_t function_condition_order(double number)
 	if (number == 0)
 		number = 0; /* -0 */
 	memcpy(&bits, &number, sizeof(bits));
-	/* Of negative ones the greater bits are the smaller number. */
+	/* The greater bits of negative ones are the smaller number. */
 	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 

@@ -102,7 +102,7 @@ static char *find_module(char *word, char **module)
 	return at;
 }
 
-/* Of functions that share a name, reports tell the address: "init@0x1139". */
+/* Reports tell functions that share a name by the address: "init@0x1139". */
 static bool parse_address(const char *text, uint64_t *address)
 {
 	char *end;

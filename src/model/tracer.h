@@ -11,7 +11,7 @@
 
 #include "model/option.h"
 
-/* What brace's own threads measure for a tracer (instance/measure.h). */
+/* The measurement that brace's own threads make for a tracer (instance/measure.h). */
 enum tracer_measures {
 	TRACER_MEASURES_NOTHING, TRACER_MEASURES_OSNOISE, TRACER_MEASURES_TIMERLAT,
 	TRACER_MEASURES_HWLAT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What groups.h asks for and answers: a part of struct query. Private to src/query. */
+/* The questions and answers of groups.h: a part of struct query. Private to src/query. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ struct groups_wish {
 	size_t n_values;
 };
 
-/* What a group has of one column. */
+/* A group's sums of one column. */
 struct groups_sum {
 	uint64_t n, sum, min, max;
 	bool overflow;     /* the sum is no number of SQL's */

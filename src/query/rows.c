@@ -105,7 +105,7 @@ const char *query_rows_name(const struct query_rows *r, unsigned column)
 					      : NULL;
 }
 
-/* Of the row that the last query_rows_next() gave, as all below. */
+/* The type in the row that the last query_rows_next() gave, as all below. */
 enum query_type query_rows_type(const struct query_rows *r, unsigned column)
 {
 	switch (sqlite3_column_type(r->statement, (int)column)) {

@@ -39,7 +39,7 @@ struct argument_told {
 	uint64_t number;      /* SIGNED: as int64_t */
 	double real;          /* FLOAT */
 };
-/* What it gets is valid during the call. */
+/* The visitor's argument is valid during the call. */
 typedef void argument_visit(void *context, const struct argument_told *a);
 
 /* Visits those of a call with EVENT_ARGUMENTS. False: as arguments_text()'s NULL. */

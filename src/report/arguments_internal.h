@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What arguments.c (text) and arguments_typed.c (values by their types) share. Private to these. */
+/* Declarations that arguments.c (text) and arguments_typed.c (values by their types) share.
+ * Private to these. */
 #pragma once
 #include "base/prototype.h"
 #include "report/arguments.h"

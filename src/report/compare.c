@@ -117,8 +117,8 @@ void compare_sort(struct comparison *c, bool reverse)
 		qsort_r(c->rows.at, c->rows.n, sizeof(*c->rows.at), by_change, &o);
 }
 
-/* Of self times it is the time of all calls; of totals it counts each call once for every caller
- * above it. */
+/* The sum of self times is the time of all calls; that of totals counts each call once for every
+ * caller above it. */
 uint64_t compare_sum(const struct summary *s, enum summary_column column)
 {
 	uint64_t sum = 0;

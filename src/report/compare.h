@@ -5,7 +5,7 @@
 
 struct run_group;
 
-/* What tells a row of a summary from others. */
+/* The key that tells a row of a summary from others. */
 struct compare_key { const struct summary_row *row; const char *module; };
 /* The program's own functions have the module "": two builds have two names. */
 struct compare_key compare_key_of(const struct summary *s, const struct summary_row *r);

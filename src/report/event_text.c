@@ -655,7 +655,7 @@ const char *event_text_raw(struct event_texts *t, const struct event *e)
 	return one_line(t);
 }
 
-/* Of the system ftrace only: a program's own event may have any name. */
+/* Only events of the system ftrace: a program's own event may have any name. */
 bool event_text_is(struct event_texts *t, const struct event *e, const char *name)
 {
 	const struct shown *s = shown_of(t, e->fn);

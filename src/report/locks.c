@@ -288,7 +288,7 @@ static void end_call(struct locks *l, const struct call_step *s)
 		take(l, s->thread, c.lock, site, s->tsc, lock_act_waits(c.f->act));
 }
 
-/* Of what was lost nothing is known: neither what the thread holds. */
+/* Losses leave nothing known, and so not what the thread holds. */
 static void forget(struct locks *l, uint32_t thread)
 {
 	struct lock_thread *t = thread_of(l, thread);

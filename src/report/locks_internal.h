@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this report share: locks, the places that took them, orders. */
+/* Declarations that the files of this report share: locks, the places that took them, orders. */
 #pragma once
 #include "base/vec.h"
 #include "model/lock_functions.h"

@@ -226,8 +226,8 @@ static char *group_name(void *of, uint32_t row)
 
 /* --- a thread's calls ------------------------------------------------------------------------- */
 
-/* What the tables say of the function in the thread's image; of one that no module has: no file,
- * or not meant. */
+/* The tables' entry of the function in the thread's image; of one that no module has: no file, or
+ * not meant. */
 static uint32_t flag_of(const struct regroup_cursor *c, uint32_t fn)
 {
 	const struct regroup *g = c->g;

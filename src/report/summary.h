@@ -128,7 +128,7 @@ int summary_make(const struct summary_input *in, unsigned workers, struct summar
 void summary_free(struct summary *s);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. Equal rows by name. */
 void summary_sort(struct summary *s, enum summary_column by, bool reverse);
-/* The same by a counter. */
+/* summary_sort() by a counter. */
 void summary_sort_counter(struct summary *s, enum summary_counter by, bool reverse);
 /* The sum of the rows' self times, in ns. */
 uint64_t summary_self(const struct summary *s);

@@ -212,7 +212,7 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 	return text;
 }
 
-/* What was left of a call that did not return is freed. */
+/* The texts of a call that did not return are freed. */
 void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);

@@ -174,7 +174,7 @@ int thread_counters_make(struct source *source, struct thread_counters **out, st
 		take_event(c, source->info, &e);
 		last = e;
 	}
-	/* Who never went on again was off to the end. */
+	/* A thread that never went on again was off to the end. */
 	for (size_t i = 0; i < c->threads.n; i++)
 		if (c->threads.at[i].left)
 			add_period(&c->threads.at[i], last.tsc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel counted of each thread of a trace: when it was off the processor, and its page
+/* The kernel's counts of each thread of a trace: when it was off the processor, and its page
  * faults, by the events sched:sched_switch and exceptions:page_fault_user. */
 #pragma once
 #include "trace/event.h"
@@ -17,6 +17,6 @@ void thread_counters_free(struct thread_counters *c); /* NULL is fine */
 /* Between two times: ticks on a processor, and asleep; how often the thread left the processor, and
  * page faults. What is neither on a processor nor asleep was waiting for one. */
 struct thread_count { uint64_t cpu, asleep, switches, faults; };
-/* Of the thread with this number. Read by any number of threads. */
+/* The counts of the thread with this number. Read by any number of threads. */
 struct thread_count thread_counters_between(const struct thread_counters *c, uint32_t tid,
 					    uint64_t from, uint64_t to);

@@ -62,7 +62,7 @@ static struct wakeup_wake *wake_of(struct wakeup *w, uint32_t thread, struct wak
 	return k;
 }
 
-/* Of many wakes the latest ones are kept. */
+/* The latest ones of many wakes are kept. */
 static void see_wake(struct wakeup_call *c, struct wakeup_wake *k, enum wakeup_way way)
 {
 	for (size_t i = 0; i < c->seen.n; i++)
@@ -459,7 +459,7 @@ static bool take_bytes(const struct event *e, uint64_t place, void *to, uint64_t
 	return true;
 }
 
-/* What a __data_loc leads to, most bytes of it; returns how many. */
+/* Copies the bytes that a __data_loc leads to, at most `most`; returns how many. */
 static uint32_t take_copy(const struct event *e, uint16_t place, void *to, uint32_t most)
 {
 	uint32_t loc, n;

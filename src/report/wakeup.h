@@ -50,7 +50,7 @@ void wakeup_free(struct wakeup *w);
 void wakeup_event(struct wakeup *w, const struct event *e);
 /* There are no more events; called once, before the others. */
 void wakeup_end(struct wakeup *w);
-/* What the records lack, as a sentence for the user; NULL: nothing. */
+/* The events that the trace lacks, as a sentence for the user; NULL: none. */
 const char *wakeup_lacks(const struct wakeup *w);
 /* Sorts: numbers largest first, names A to Z; `reverse` turns that around. */
 void wakeup_sort(struct wakeup *w, enum wakeup_column by, bool reverse);

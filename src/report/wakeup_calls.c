@@ -110,7 +110,7 @@ static void begin_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c
 
 /* --- descriptors ---------------------------------------------------------------------------- */
 
-/* Who waits for the object, or for a set that it is in. */
+/* The threads that wait for the object, or for a set that it is in. */
 static void wake_object(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 			enum wakeup_key_kind kind, uint32_t object)
 {
@@ -130,7 +130,7 @@ static void wait_object(struct wakeup *w, uint32_t thread, struct wakeup_call *c
 		wakeup_wait_for(w, c, (struct wakeup_key){ kind, 0, object }, way);
 }
 
-/* What is read makes room for whoever writes. */
+/* A read makes room for whoever writes. */
 static void begin_read(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	uint32_t object = wakeup_files_ends(w->files, pid_of(w, thread), c->args[0]).reads;
@@ -139,7 +139,7 @@ static void begin_read(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 	wake_object(w, thread, c, KEY_SPACE, object);
 }
 
-/* What is written is read by whoever waits for data; room comes from readers. */
+/* A write wakes whoever waits for data; room comes from readers. */
 static void begin_write(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	uint32_t object = wakeup_files_ends(w->files, pid_of(w, thread), c->args[0]).writes;
@@ -192,7 +192,7 @@ static void begin_tgkill(struct wakeup *w, uint32_t thread, struct wakeup_call *
 	wakeup_signal(w, c, (uint32_t)c->args[1], 0);
 }
 
-/* Of one thread: whoever joins it is woken. */
+/* The end of one thread: whoever joins it is woken. */
 static void begin_exit(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wakeup_wake_by(w, c, (struct wakeup_key){

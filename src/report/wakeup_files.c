@@ -106,7 +106,7 @@ struct wakeup_ends wakeup_files_ends(struct wakeup_files *f, uint32_t pid, uint6
 	return p && fd < p->fds.n ? p->fds.at[fd] : (struct wakeup_ends){ 0 };
 }
 
-/* What is none of interest needs no place behind the last descriptor that is known. */
+/* A descriptor of no interest needs no place behind the last one that is known. */
 static void set_ends(struct wakeup_files *f, uint32_t pid, uint64_t fd, struct wakeup_ends ends)
 {
 	struct process_ends *p = process_of(f, pid);
@@ -249,7 +249,7 @@ static void close_at_exec(struct wakeup_files *f, uint32_t pid)
 			p->fds.at[i] = (struct wakeup_ends){ 0 };
 }
 
-/* What happens when a call begins: an exec closes before it is known whether it succeeds. */
+/* The effect of a call's begin: an exec closes before it is known whether it succeeds. */
 void wakeup_files_enter(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c)
 {
 	const struct file_call *call = file_call_of(c->nr);

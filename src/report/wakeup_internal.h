@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this report share: objects, calls, waits, rows. */
+/* Declarations that the files of this report share: objects, calls, waits, rows. */
 #pragma once
 #include "base/histogram.h"
 #include "base/vec.h"
@@ -31,8 +31,8 @@ enum wakeup_way {
 };
 extern const char *const wakeup_way_words[WAY_N];
 
-/* What threads wait for, and others wake by. `space`: the process whose number or address `value`
- * is; 0: it is everybody's. */
+/* An object that threads wait for, and that others wake by. `space`: the process whose number or
+ * address `value` is; 0: it is everybody's. */
 enum wakeup_key_kind { KEY_FUTEX, KEY_DATA, KEY_SPACE, KEY_THREAD_END, KEY_CHILD_END };
 struct wakeup_key {
 	enum wakeup_key_kind kind;
@@ -128,7 +128,8 @@ struct wakeup_files;
 struct wakeup_files *wakeup_files_new(void);
 void wakeup_files_free(struct wakeup_files *f);
 
-/* What can be waited for behind a descriptor: objects' numbers, 0: none, or not known. */
+/* The objects behind a descriptor that can be waited for: objects' numbers, 0: none, or not
+ * known. */
 struct wakeup_ends {
 	uint32_t reads, writes;
 	bool closes;              /* when the process executes a program */

@@ -361,7 +361,7 @@ static void print_json_functions(struct wakeup *w, const char *key, uint32_t thr
 	out_char(o, ']');
 }
 
-/* What the row is of, by members of their own; the text's arrow is for people. */
+/* The row's key, by members of their own; the text's arrow is for people. */
 static void print_json_key(struct wakeup *w, const struct wakeup_row *r, struct out *o)
 {
 	if (w->by == WAKEUP_BY_FUNCTION) {

@@ -221,7 +221,7 @@ static const struct shared_memory *memory_of(struct control *c, pid_t pid)
 	return memories_of_process(c->memories, pid, &memory, &ignored) == 0 ? memory : NULL;
 }
 
-/* What agents kept of calls for the returns of events that are no longer recorded is void: more
+/* Arguments that agents kept for the returns of events that are no longer recorded are void: more
  * calls may have been made when they are recorded again. */
 static void end_generations(const struct event_set *before, const struct event_set *now)
 {

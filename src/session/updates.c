@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What planners and programs found out while the session runs: new images with their modules and
+/* News from planners and programs while the session runs: new images with their modules and
  * events, functions that were not hooked after all, call sites. session_catch_up() (account.c)
  * calls it on the session's thread, which owns the trace_info. Nothing here can fail: what a
  * program writes into its image memory is counts and addresses, which are bounded and only

@@ -15,7 +15,7 @@ enum lock_kind { LOCK_MUTEX, LOCK_RWLOCK, LOCK_SPIN, LOCK_COND, LOCK_SEM, LOCK_K
  * have at the same time. */
 enum lock_act { ACT_TAKE, ACT_TRY, ACT_RELEASE, ACT_WAIT, ACT_SHARED, ACT_TRY_SHARED };
 
-/* What a trampoline says of its function: one number. */
+/* A trampoline's word about its function: one number. */
 static inline uint32_t lock_point(enum lock_kind kind, enum lock_act act)
 {
 	return (uint32_t)kind | (uint32_t)act << 8;

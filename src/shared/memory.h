@@ -269,10 +269,10 @@ struct memory_desc {
 #define SITE_HASH_BITS 19
 #define SITE_HASH_MULTIPLIER 2048u
 
-/* What the stub of a call tells of the value that it returned: rax; the vector register of
- * floating-point numbers; the string at rax, or of the std::string object at rax; that of the
- * std::string_view in rax and rdx. A return address has a stub for each kind of function that is
- * called there. The id word of a trampoline has the kind of its function, at RETURNED_SHIFT. */
+/* The value that a call's stub records: rax; the vector register of floating-point numbers; the
+ * string at rax, or of the std::string object at rax; that of the std::string_view in rax and
+ * rdx. A return address has a stub for each kind of function that is called there. The id word of
+ * a trampoline has the kind of its function, at RETURNED_SHIFT. */
 enum memory_returned {
 	RETURNED_WORD, RETURNED_FLOAT, RETURNED_STRING, RETURNED_OBJECT, RETURNED_VIEW,
 	RETURNED_KINDS

@@ -69,7 +69,7 @@ struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
 /* A code that is not known: the handler has no SA_SIGINFO, so the kernel tells nobody in the
  * process. */
 #define TASK_CODE_UNKNOWN INT32_MIN
-/* Of exceptions:page_fault_user. */
+/* The payload of exceptions:page_fault_user. */
 struct task_fault { uint64_t address, ip, error_code; };
 /* A wait for a word of the program's. flags: bits of the kernel's LCB_F_*. */
 #define TASK_LOCK_RT (1u << 3)

@@ -298,7 +298,7 @@ static int parse_not(struct sql_scan *p, size_t *out)
 	return e;
 }
 
-/* What stands on one side of an operator of the level: the next level that binds more tightly. */
+/* One side of an operator of the level: the next level that binds more tightly. */
 static int parse_operand(struct sql_scan *p, size_t level, size_t begin, size_t *out)
 {
 	if (level + 1 == LEVEL_NOT)

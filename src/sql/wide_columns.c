@@ -98,8 +98,8 @@ static struct sql_word event_word(const struct wide_source *s)
 	return s->second && s->table->kind == SQL_SPAN ? s->table->until : s->table->event;
 }
 
-/* Of a function the beginning has no result, and would be taken for a return if it were asked for
- * one; a FUNCTION of sqlhist's is. */
+/* A function's beginning has no result, and would be taken for a return if it were asked for one;
+ * a FUNCTION of sqlhist's is. */
 static void note_use(struct wide *w, size_t source, const char *name)
 {
 	struct wide_source *s = &w->sources[source];

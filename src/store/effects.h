@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What each packet of records does to the stack of its thread's open calls: which calls it leaves
- * open, and how many of those before it return in it. All packets' together tell what was open
- * where any of them begins, so that a reader may begin there. Private to src/store.
+/* The effect of each packet of records on the stack of its thread's open calls: which calls it
+ * leaves open, and how many of those before it return in it. All packets' together tell what was
+ * open where any of them begins, so that a reader may begin there. Private to src/store.
  *
  * A packet tells it only where entries and returns alone decide. One with records of jumps,
  * unwinding, handlers, sleeps, losses, or of the kernel's calls does not, and from there on its
@@ -71,8 +71,8 @@ struct start_told {
 	bool at;
 	size_t open, marks;
 };
-/* What is told first: an EVENT_AT, then the entries of the calls that are open, with marks between
- * them. False: all are told. tsc: of the packet that comes next. */
+/* The events that are told first: an EVENT_AT, then the entries of the calls that are open, with
+ * marks between them. False: all are told. tsc: of the packet that comes next. */
 bool store_start_next(const struct thread_start *s, struct start_told *told, uint32_t thread,
 		       uint64_t tsc, struct event *out);
 /* The thread's, or NULL: it begins with its first packet. start may be NULL. */

@@ -547,7 +547,7 @@ static char *value_text(Dwarf_Die *type, struct argument_reading *r)
 	return text;
 }
 
-/* What returns in several registers, or on the x87's stack, is not recorded, and rax is not it; in
+/* A value in several registers, or on the x87's stack, is not recorded, and rax is not it; in
  * memory, rax is its address. */
 static char *large_text(Dwarf_Die *type, uint64_t *work)
 {

@@ -103,7 +103,7 @@ static void add_uconst(struct location_machine *m, uint64_t by)
 	location_push(m, c);
 }
 
-/* What stands at the address on top takes its place. */
+/* The word at the address on top takes its place. */
 static void load_top(struct location_machine *m)
 {
 	struct sym_chain c = location_pop(m);

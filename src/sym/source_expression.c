@@ -453,7 +453,7 @@ static int parse_index(struct expression *e, struct expression_value *v, const c
 	return index_value(e, v, i, at);
 }
 
-/* What stands behind a value: elements and members. */
+/* The parts behind a value: elements and members. */
 static int parse_suffixes(struct expression *e, struct expression_value *v)
 {
 	int r = 0;
@@ -482,7 +482,7 @@ static int parse_suffixes(struct expression *e, struct expression_value *v)
 	return r;
 }
 
-/* What stands behind a name binds tightest. */
+/* Operators behind a name bind tightest. */
 static int parse_postfix(struct expression *e, struct expression_value *v)
 {
 	int r = parse_primary(e, v);
@@ -614,8 +614,8 @@ static int describe_array(struct expression *e, struct expression_value *v, bool
 	return describe_scalar(e, v, &element, false, out);
 }
 
-/* What the value is for whoever fetches it. any_type: the user has named a type, so that what it
- * is does not matter. */
+/* The value's description for whoever fetches it. any_type: the user has named a type, so that
+ * what it is does not matter. */
 static int describe(struct expression *e, struct expression_value *v, bool any_type,
 		    struct sym_fetched *out)
 {

@@ -58,7 +58,7 @@ enum call_flag {
 	CALL_TEXT = 512,     /* LEAVE: the string that was returned is in `text` */
 };
 
-/* What a call returned: rax, or CALL_FLOAT; and CALL_TEXT. */
+/* A returned value: rax, or CALL_FLOAT; and CALL_TEXT. */
 struct call_value {
 	uint64_t number;
 	/* As long as an event's payload. bytes: of the string, and 1; 0: it could not be read. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What is defined: the lines of uprobe_events and its like, and the hits of kprobe_profile and
- * uprobe_profile. Any thread; events stay in the catalogue, so no lock is held. Nothing fails. */
+/* The lists of defined events: the lines of uprobe_events and its like, and the hits of
+ * kprobe_profile and uprobe_profile. Any thread; events stay in the catalogue, so no lock is
+ * held. Nothing fails. */
 #include <stdlib.h>
 
 #include "event/synthetic.h"

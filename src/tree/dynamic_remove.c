@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who uses an event that somebody defined, and its removal, which is refused meanwhile. Any thread;
- * the top's events_lock protects what is defined against instances that begin to use it. */
+/* The users of an event that somebody defined, and its removal, which is refused meanwhile. Any
+ * thread; the top's events_lock protects what is defined against instances that begin to use it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

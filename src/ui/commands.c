@@ -101,7 +101,7 @@ static const struct option trigger_options[] = {
 	END
 };
 
-/* Of commands that begin a session: what triggers in its tree may reach. */
+/* For commands that begin a session: what triggers in its tree may reach. */
 static const struct option outside_options[] = {
 	{ 0, "allow-exec", "COMMAND", "a trigger exec:COMMAND may be written into the tree while programs run (what -R says is allowed anyway; may be given several times)",
 	  .set = set_allow_exec },
@@ -159,7 +159,7 @@ static const struct option recover_options[] = {
 	END
 };
 
-/* Of commands that record. */
+/* For commands that record. */
 static const struct option kernel_run_options[] = {
 	{ 'k', "kernel", NULL, "trace the kernel, too, while it works for the program (root); what is for the kernel begins with k:, as in -l 'k:vfs_*'",
 	  set_flag, TO(kernel) },
@@ -168,13 +168,13 @@ static const struct option kernel_run_options[] = {
 	END
 };
 
-/* Of commands that do something else for the kernel than for programs. */
+/* For commands that do something else for the kernel than for programs. */
 static const struct option kernel_options[] = {
 	{ 'k', "kernel", NULL, "of the kernel (root)", set_flag, TO(kernel) },
 	END
 };
 
-/* Of commands about the session that brace start -k begins. */
+/* For commands about the session that brace start -k begins. */
 static const struct option session_kernel_options[] = {
 	{ 'k', "kernel", NULL, "the kernel's session, of brace start -k (root)", set_flag, TO(kernel) },
 	END

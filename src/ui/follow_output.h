@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What brace follow prints, whosever objects are followed: graphs or lines of JSON, and the first
- * sentence of the summary. */
+/* The output of brace follow, whosever objects are followed: graphs or lines of JSON, and the
+ * first sentence of the summary. */
 #pragma once
 #include "follow/print.h"
 #include "ui/invocation.h"

@@ -200,7 +200,7 @@ static int write_settings(struct invocation *inv, bool by_value, struct err *err
 	return e || named || by_value ? e : set_setting(inv, &modules, "*", err);
 }
 
-/* What is wrong with the command line as it stands, before any file is read. */
+/* Checks the command line as it stands, before any file is read. */
 static int check_options(const struct invocation *inv, struct err *err)
 {
 	const char *text = inv->questions[0];

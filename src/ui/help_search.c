@@ -17,7 +17,7 @@
 
 enum { ANSWERS = 12, PAGE_ANSWERS = 2, COMMAND_COLUMNS = 38, LINE_COLUMNS = 120 };
 
-/* Of the manual and docs/ (help-text.py); text "": a heading. */
+/* A line of the manual and docs/ (help-text.py); text "": a heading. */
 static const struct passage { const char *file, *heading, *text; } passages[] = {
 #include "ui/help_text.h"
 };

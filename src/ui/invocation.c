@@ -107,7 +107,7 @@ int set_setting(struct invocation *inv, const struct option *o, const char *valu
 }
 
 /* Adds an option that belongs to the event before it, as in trace-cmd. */
-/* What a trigger on the command line reaches is allowed by that. */
+/* A trigger on the command line allows what it reaches by that. */
 int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };

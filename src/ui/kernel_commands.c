@@ -256,7 +256,7 @@ void kernel_remove_leftovers(void)
 {
 	unsigned probes;
 
-	/* Who may not trace the kernel is told so by what comes next. */
+	/* A user who may not trace the kernel is told so by what comes next. */
 	kernel_instances_reset(false, say_removed, NULL, &probes, NULL);
 }
 

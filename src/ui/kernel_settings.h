@@ -9,5 +9,5 @@ bool kernel_settings_shared(const struct invocation *inv);
 /* Carries the writes out, current_tracer last, and those for printing in inv->settings. 0, or
  * -errno and *err, which names the option. */
 int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err);
-/* The same for an instance that is in use: the tracer stays if none is named. */
+/* kernel_settings_write() for an instance that is in use: the tracer stays if none is named. */
 int kernel_settings_change(struct invocation *inv, struct kernel_instance *i, struct err *err);

@@ -24,7 +24,7 @@ struct kernel_statement {
 	struct waiting_program program;
 };
 
-/* What the kernel has once for all is no file of an instance. */
+/* Files that the kernel has once for all are none of an instance. */
 static const char *directory_of(const struct kernel_statement *k, const char *file)
 {
 	return strncmp(file, "events/", 7) ? kernel_instance_top(k->instance)

@@ -24,7 +24,7 @@
 
 /* --- the recorder ----------------------------------------------------------------------------- */
 
-/* What brace and the program print goes to the file; keys are the screen's. */
+/* Output of brace and of the program goes to the file; keys are the screen's. */
 static void leave_terminal(int said)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

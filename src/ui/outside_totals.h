@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session's triggers have told and begun outside of it, in a sentence for each. */
+/* Messages and commands that a session's triggers have sent and begun outside of it, in a
+ * sentence for each. */
 #pragma once
 #include <stdbool.h>
 

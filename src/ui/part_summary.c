@@ -9,7 +9,7 @@
 #include "ui/say.h"
 #include "ui/word_list.h"
 
-/* What all kinds of rows need to be known by. */
+/* The words by which the kinds of rows are known. */
 static const struct {
 	const char *option; /* that asks for them and needs the graph; NULL: --by, or none */
 	const char *called; /* in sentences: "no ... matches" */

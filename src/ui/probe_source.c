@@ -152,7 +152,7 @@ static int print_scopes(struct sym_source_info *s, const source_places *places, 
 	return r;
 }
 
-/* What was printed before a failure stays. */
+/* Lines that were printed before a failure stay. */
 static int list_variables(const struct invocation *inv, const struct sym_module *m,
 			  struct sym_source_info *s)
 {

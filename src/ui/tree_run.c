@@ -19,7 +19,7 @@
 
 /* Each CPU's share of the kept records, if -b does not set it. */
 #define KEPT_KB "1048576"
-/* The same for --snapshot-on: 8 M records. */
+/* The buffer's size for --snapshot-on: 8 M records. */
 #define RECORDER_KB "65536"
 
 /* The trace options of the command line. Settings are not made yet: a refused write is told when

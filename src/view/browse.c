@@ -528,7 +528,7 @@ enum browse_answer browse_key(struct browse *b, const struct view_event *e)
 		return BROWSE_QUIT;
 	if (e->key == VIEW_RESIZED || e->key == VIEW_NONE)
 		return BROWSE_ON;
-	/* What was said stays for one key. */
+	/* A sentence stays for one key. */
 	*b->said = '\0';
 	if (b->prompt.label) {
 		press_prompt(b, e);

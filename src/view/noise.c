@@ -260,7 +260,8 @@ static int by_number(uint64_t a, uint64_t b)
 	return a > b ? -1 : a < b;
 }
 
-/* What both sources know of it: a wait for a CPU is a delay, and a preemption a part of one. */
+/* Time that the thread lost, by the two sources: a wait for a CPU is a delay, and a preemption a
+ * part of one. */
 static uint64_t lost_ns(const struct noise_thread *t)
 {
 	uint64_t delay = t->latest.delay_ns - t->began.delay_ns;

@@ -62,5 +62,5 @@ void noise_look(struct noise *n);
 void noise_sort(struct noise *n);
 /* Prints at most `most` threads and functions (0: all), sorted. */
 void noise_print(const struct noise *n, uint64_t most, struct out *o);
-/* The same as JSON, an object a line; what is not known is null. */
+/* noise_print() as JSON, an object a line; what is not known is null. */
 void noise_print_json(const struct noise *n, uint64_t most, struct out *o);

@@ -117,7 +117,7 @@ static void print_functions(const struct noise *n, uint64_t most, struct out *o)
 	}
 }
 
-/* What the figures are of, and what nobody can tell. */
+/* The sources of the figures, and what nobody can tell. */
 static void print_sources(const struct noise *n, struct out *o)
 {
 	size_t gone = 0;

@@ -35,7 +35,7 @@ enum rates_by top_by_find(const char *word)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* What the user wants to see: the last turn, or all of them. */
+/* The figures that the user wants to see: the last turn, or all of them. */
 static enum rates_span span_of(const struct top *t)
 {
 	return t->all ? RATES_ALL : RATES_TURN;

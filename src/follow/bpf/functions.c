@@ -51,7 +51,7 @@ static int find_register(const struct btf *btf, const struct btf_type *prototype
 	return -1;
 }
 
-/* What BTF says of the result: its kind and size, for printing. */
+/* The result by BTF: its kind and size, for printing. */
 static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
 {
 	const struct btf_type *type = follow_types_plain(btf, id);
@@ -247,8 +247,8 @@ static int check_end(const char *end, const taker_list *takers, const struct fol
 		      type);
 }
 
-/* What the user has to be told before anything is attached. Ends of a preset may be missing:
- * kernels differ. */
+/* Checks of which the user has to be told before anything is attached. Ends of a preset may be
+ * missing: kernels differ. */
 static int check_functions(const struct follow_wish *wish, const taker_list *takers,
 			   const struct follow_functions *f, struct err *err)
 {

@@ -115,7 +115,7 @@ static int check_config(const struct invocation *inv)
 	return 0;
 }
 
-/* Of options that each say what to do there is one at most. */
+/* At most one of the options that each say what to do may be given. */
 int cmd_config(struct invocation *inv)
 {
 	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +

@@ -76,7 +76,7 @@ static char *const *files_of(const struct diff *d, unsigned side)
 	return d->inv->operands + (side ? d->sides[0].runs.n : 0);
 }
 
-/* Of a group it is the mean of its runs. */
+/* A group has the mean of its runs. */
 static const struct summary *summary_of(const struct diff *d, unsigned side)
 {
 	return d->grouped ? &d->sides[side].group.mean : &d->sides[side].runs.at[0].summary;

@@ -135,7 +135,7 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 	free(list);
 }
 
-/* What a reader of the result should know: nothing of it is a failure. */
+/* Warns of limits of the result, none of which is a failure. */
 static void tell_result(const struct exporter *e, const struct export_job *job)
 {
 	const struct trace_info *info = job->source->info;

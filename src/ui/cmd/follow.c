@@ -86,7 +86,7 @@ static int check_buffers(const struct invocation *inv, struct err *err)
 	return 0;
 }
 
-/* What can be refused without the kernel's types is refused first. */
+/* Faults that show without the kernel's types are refused first. */
 static int read_command_line(struct following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;

@@ -303,7 +303,7 @@ static bool is_kernels(const void *reader, uint32_t thread)
 	return trace_info_is_kernel_thread(store_info((struct store_reader *)reader), thread);
 }
 
-/* Of a trace of both, the program's functions come with their times in the kernel; with -k the
+/* The program's functions of a trace of both come with their times in the kernel; with -k the
  * kernel's own come alone. EXIT_BRACE: there is nothing of the kernel. */
 static int choose_side(struct report *r)
 {

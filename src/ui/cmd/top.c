@@ -354,7 +354,7 @@ static int end_run(void *arg, const struct err *failed)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* What the command line says that cannot be shown. EXIT_BRACE: said. */
+/* Checks for words that cannot be shown. EXIT_BRACE: said. */
 static int check_words(const struct invocation *inv)
 {
 	static const struct word_list by_list = { "rows by", "", top_by_words, RATES_BY_N };
