@@ -9,8 +9,7 @@
 #include "base/prototype.h"
 #include "report/arguments.h"
 #include "trace/unpack.h"
-
-#define FUNCTIONS 4u
+#include "prototype_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -19,35 +18,6 @@ static void check_text(char *text)
 	if (text && escape_line_run(text, strlen(text)) != strlen(text))
 		abort();
 	free(text);
-}
-
-static struct trace_info *info_with(const char *prototype)
-{
-	struct trace_info *info = trace_info_new();
-	struct trace_module *m = vec_add(&info->modules);
-
-	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"),
-				    .end = 0x10000 };
-	*vec_add(&m->strings) = '\0';
-	for (const char *p = prototype; *p; p++)
-		*vec_add(&m->strings) = *p;
-	*vec_add(&m->strings) = '\0';
-	for (uint32_t i = 0; i < FUNCTIONS; i++)
-		*vec_add(&m->functions) = (struct trace_function){ .vaddr = 16 * i, .prototype = 1 };
-	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup("/m"),
-							.cmdline = mem_strdup("m") };
-	*vec_add(&info->threads) = (struct trace_thread){ .pid = 1, .tid = 1 };
-	return info;
-}
-
-/* Whole records only, as unpack wants them. */
-static size_t whole_words(const uint64_t *words, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && 1 + record_payload(words[i]) <= n - i)
-		i += 1 + record_payload(words[i]);
-	return i;
 }
 
 /* argument_visit: reads all that it is told. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a line of dynamic_events that defines an event on another one's fields: it is refused
- * with a sentence, or its listing defines the same, its format is one, and its program is one that
- * the verifier takes. */
+/* Any text as a line of dynamic_events that defines an event on another one's fields, and as one
+ * that defines an event at a tracepoint: it is refused with a sentence, or its listing defines the
+ * same, its format is one, and its program is one that the verifier takes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,10 +39,17 @@ static struct event_catalogue *catalogue(void)
 	return c;
 }
 
+/* The two kinds of lines: e:NAME SYSTEM/EVENT, and t:NAME TRACEPOINT. */
+static const struct line_kind {
+	char letter;
+	bool (*is)(const char *line);
+	int (*parse)(const char *line, struct event_catalogue *c, struct eprobe_command *out, struct err *err);
+} kinds[] = { { 'e', eprobe_command_is, eprobe_command_parse }, { 't', tprobe_command_is, tprobe_command_parse } };
+
 /* The listing has no filter, as the kernel's. */
-static void read_back(const struct eprobe_command *c)
+static void read_back(const struct line_kind *kind, const struct eprobe_command *c)
 {
-	char *text = eprobe_text(c->eprobe), *line = mem_printf("e:%s/%s%s", c->group, c->event, text);
+	char *text = eprobe_text(c->eprobe), *line = mem_printf("%c:%s/%s%s", kind->letter, c->group, c->event, text);
 	struct eprobe_command again;
 	struct event_format *f;
 	struct err err;
@@ -52,7 +59,7 @@ static void read_back(const struct eprobe_command *c)
 	check(f != NULL);
 	event_format_free(f);
 	if (strlen(line) <= PROBE_LINE_MAX) {
-		check(eprobe_command_parse(line, catalogue(), &again, &err) == 0);
+		check(kind->parse(line, catalogue(), &again, &err) == 0);
 		check(!strcmp(again.format, c->format));
 		check(!strcmp(again.eprobe->arguments, c->eprobe->arguments));
 		eprobe_command_free(&again);
@@ -64,15 +71,18 @@ static void read_back(const struct eprobe_command *c)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	char *line = mem_strndup((const char *)data, n);
-	struct err err = { 0 };
-	struct eprobe_command c;
 
-	eprobe_command_is(line);
-	if (eprobe_command_parse(line, catalogue(), &c, &err) == 0)
-		read_back(&c);
-	else
-		check(*err.text);
-	eprobe_command_free(&c);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		struct err err = { 0 };
+		struct eprobe_command c;
+
+		kinds[i].is(line);
+		if (kinds[i].parse(line, catalogue(), &c, &err) == 0)
+			read_back(&kinds[i], &c);
+		else
+			check(*err.text);
+		eprobe_command_free(&c);
+	}
 	free(line);
 	return 0;
 }

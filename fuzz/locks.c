@@ -10,20 +10,12 @@
 #include "model/lock_functions.h"
 #include "report/locks.h"
 #include "shared/record.h"
+#include "swallow.h"
 
 #define THREADS 4u
 #define FUNCTIONS_MOST 32u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static int swallow(void *arg, const char *bytes, size_t n)
-{
-	(void)arg;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\n')
-			abort();
-	return 0;
-}
 
 static void add_string(struct trace_module *m, const char *s)
 {

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "event/syscalls.h"
 #include "report/syscalls.h"
+#include "swallow.h"
 
 #define THREADS 4u
 #define WORDS_MOST 63u
@@ -19,15 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const uint16_t numbers[] = { 0, 1, 3, 32, 33, 56, 57, 72, 82, 165, 231, 257, 435, 9, 41, 44 };
 #define EVENTS (2 + 2 * sizeof(numbers) / sizeof(*numbers))
-
-static int swallow(void *arg, const char *bytes, size_t n)
-{
-	(void)arg;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\n')
-			abort();
-	return 0;
-}
 
 static void add_event(struct trace_info *info, const struct event_entry *e)
 {

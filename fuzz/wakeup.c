@@ -12,21 +12,13 @@
 #include "event/syscalls.h"
 #include "event/tasks.h"
 #include "report/wakeup.h"
+#include "swallow.h"
 
 #define THREADS 4u
 #define WORDS_MOST 15u
 #define EVENTS 8u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static int swallow(void *arg, const char *bytes, size_t n)
-{
-	(void)arg;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\n')
-			abort();
-	return 0;
-}
 
 static void add_event(struct trace_info *info, const char *system, const char *name, const char *text)
 {

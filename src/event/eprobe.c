@@ -149,7 +149,9 @@ static int parse_filter(const struct line_words *w, size_t from, struct event_ca
 	return 0;
 }
 
-void eprobe_take(struct eprobe_command *out, struct probe_command *c, struct fetch_build *b)
+/* Takes over the program and the listed arguments that c has; out->event is the event's name. */
+static void take_program(struct eprobe_command *out, struct probe_command *c,
+			 struct fetch_build *b)
 {
 	struct eprobe *e = out->eprobe;
 
@@ -161,19 +163,24 @@ void eprobe_take(struct eprobe_command *out, struct probe_command *c, struct fet
 	c->definition->arguments = NULL;
 }
 
-static int parse_arguments(const struct line_words *w, struct eprobe_command *out)
+int eprobe_arguments(const struct line_words *w, struct eprobe_command *out, struct fetch_build *b)
 {
 	struct probe_command c = { .definition = mem_zalloc(sizeof(*c.definition)) };
-	struct fetch_build b;
-	int r;
+	int r = probe_line_arguments(w, &c, b);
 
-	fetch_begin_event(&b, find_field, (void *)out->eprobe->base->format);
-	r = probe_line_arguments(w, &c, &b);
 	if (r == 0)
-		eprobe_take(out, &c, &b);
-	fetch_free(&b);
+		take_program(out, &c, b);
+	fetch_free(b);
 	probe_command_free(&c);
 	return r;
+}
+
+static int parse_arguments(const struct line_words *w, struct eprobe_command *out)
+{
+	struct fetch_build b;
+
+	fetch_begin_event(&b, find_field, (void *)out->eprobe->base->format);
+	return eprobe_arguments(w, out, &b);
 }
 
 static int parse_words(struct line_words *w, struct event_catalogue *c, struct eprobe_command *out)
@@ -203,23 +210,32 @@ bool eprobe_command_is(const char *line)
 	return *line == 'e';
 }
 
+int eprobe_line_cut(const char *line, const char *missing, struct line_words *w,
+		    struct eprobe_command *out)
+{
+	int r;
+
+	*out = (struct eprobe_command){ .eprobe = mem_zalloc(sizeof(*out->eprobe)) };
+	r = probe_line_cut(line, w);
+	return r == 0 && w->n < 2 ? err_at(w->err, EINVAL, line, 0, "%s", missing) : r;
+}
+
+int eprobe_line_end(struct line_words *w, struct eprobe_command *out, int r)
+{
+	if (r < 0 && !out->column)
+		out->column = w->err->column;
+	free(w->copy);
+	return r;
+}
+
 int eprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
 			 struct err *err)
 {
 	struct line_words w = { .err = err };
-	int r;
+	int r = eprobe_line_cut(
+		line, "the event that it is made of is missing: e:NAME SYSTEM/EVENT", &w, out);
 
-	*out = (struct eprobe_command){ .eprobe = mem_zalloc(sizeof(*out->eprobe)) };
-	r = probe_line_cut(line, &w);
-	if (r == 0 && w.n < 2)
-		r = err_at(err, EINVAL, line, 0,
-			   "the event that it is made of is missing: e:NAME SYSTEM/EVENT");
-	if (r == 0)
-		r = parse_words(&w, c, out);
-	if (r < 0 && !out->column)
-		out->column = err->column;
-	free(w.copy);
-	return r;
+	return eprobe_line_end(&w, out, r == 0 ? parse_words(&w, c, out) : r);
 }
 
 void eprobe_command_free(struct eprobe_command *c)

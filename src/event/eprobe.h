@@ -20,7 +20,7 @@
 struct event_catalogue;
 struct event_entry;
 struct event_provider;
-struct probe_command;
+struct line_words;
 
 extern const struct event_provider eprobe_provider;
 
@@ -62,9 +62,15 @@ void eprobe_free(struct eprobe *e); /* NULL: nothing */
 /* Compiles a field of the record that a program is made for: its number, or the address of its
  * string. */
 void eprobe_emit_field(struct fetch_build *b, const struct event_field *f);
-/* Takes over the program and the listed arguments that c has for its event; out->event is its
- * name. */
-void eprobe_take(struct eprobe_command *out, struct probe_command *c, struct fetch_build *b);
+/* For both parsers. Cuts the line into words, and begins *out; `missing` is the sentence for a line
+ * of one word. 0, or -errno and w->err. eprobe_line_end() frees w's copy, also after an error. */
+int eprobe_line_cut(const char *line, const char *missing, struct line_words *w,
+		    struct eprobe_command *out);
+/* Compiles the arguments by a build that was begun for the other event's record, and frees it.
+ * out->event is the event's name. 0, or -errno and w->err. */
+int eprobe_arguments(const struct line_words *w, struct eprobe_command *out, struct fetch_build *b);
+/* r: the result so far, which it returns; notes the column of a fault. */
+int eprobe_line_end(struct line_words *w, struct eprobe_command *out, int r);
 /* Returns " SYSTEM.EVENT ARGUMENT...", " TRACEPOINT ARGUMENT...", as the kernel lists it; free()
  * it. */
 char *eprobe_text(const struct eprobe *e);

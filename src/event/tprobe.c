@@ -218,21 +218,14 @@ static uint64_t place_of_ip(const struct event_format *e)
 
 static int parse_arguments(struct line_words *w, struct eprobe_command *out)
 {
-	struct probe_command c = { .definition = mem_zalloc(sizeof(*c.definition)) };
 	const struct event_format *of = out->eprobe->base->format;
 	struct fetch_build b;
-	int r;
 
 	w->translate = translate_argument;
 	w->all = expand_all;
 	w->arg = (void *)of;
 	fetch_begin_tracepoint(&b, find_argument, (void *)of, place_of_ip(of));
-	r = probe_line_arguments(w, &c, &b);
-	if (r == 0)
-		eprobe_take(out, &c, &b);
-	fetch_free(&b);
-	probe_command_free(&c);
-	return r;
+	return eprobe_arguments(w, out, &b);
 }
 
 static int parse_words(struct line_words *w, struct event_catalogue *c, struct eprobe_command *out)
@@ -269,16 +262,7 @@ int tprobe_command_parse(const char *line, struct event_catalogue *c, struct epr
 			 struct err *err)
 {
 	struct line_words w = { .err = err };
-	int r;
+	int r = eprobe_line_cut(line, "the tracepoint is missing: t:NAME TRACEPOINT", &w, out);
 
-	*out = (struct eprobe_command){ .eprobe = mem_zalloc(sizeof(*out->eprobe)) };
-	r = probe_line_cut(line, &w);
-	if (r == 0 && w.n < 2)
-		r = err_at(err, EINVAL, line, 0,
-			   "the tracepoint is missing: t:NAME TRACEPOINT");
-	if (r == 0)
-		r = parse_words(&w, c, out);
-	out->column = r < 0 ? err->column : 0;
-	free(w.copy);
-	return r;
+	return eprobe_line_end(&w, out, r == 0 ? parse_words(&w, c, out) : r);
 }

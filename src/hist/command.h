@@ -184,6 +184,9 @@ bool hist_command_shares(const struct hist_command *a, const struct hist_command
 const char *hist_modifier_name(enum hist_modifier m);
 /* Whether the value is of all that an entry has counted, not a sum: HIST_MIN to HIST_P99. */
 bool hist_field_is_sketched(const struct hist_field *f);
+/* a OPERATOR b, of `+`, `-`, `*`, `/`. A quotient of nothing is as large as can be, as in the
+ * kernel. */
+uint64_t hist_operate(char operator, uint64_t a, uint64_t b);
 /* Whether the value of the field is a number. */
 bool hist_field_is_number(const struct hist_field *f);
 /* Writes the field's name with its modifier. */

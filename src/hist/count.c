@@ -36,26 +36,15 @@ static uint64_t read_reference(const struct hist_reading *g, const struct hist_f
 	return g->values ? g->values[f->reference].number : 0;
 }
 
-/* A quotient of nothing is as large as can be, as in the kernel. */
+/* The operators with one operand here; those with two compute as constants do. */
 static uint64_t read_expression(const struct hist_reading *g, const struct hist_field *f)
 {
 	uint64_t a = hist_read_number(g, f->operands[0]),
 		 b = f->operands[1] ? hist_read_number(g, f->operands[1]) : 0;
 
-	switch (f->operator) {
-	case '+':
-		return a + b;
-	case '-':
-		return a - b;
-	case '*':
-		return a * b;
-	case '/':
-		return b ? a / b : UINT64_MAX;
-	case '(':
+	if (f->operator == '(')
 		return a;
-	default:
-		return 0 - a;
-	}
+	return f->operator == 'n' ? 0 - a : hist_operate(f->operator, a, b);
 }
 
 /* Returns the value without its modifier. The hit count is 1, because each record counts once. Sums

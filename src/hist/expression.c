@@ -353,8 +353,8 @@ static long find_root(struct words text)
 	return last_of(text, '/', '*');
 }
 
-/* Computes as count.c does for each record, so that folding changes no result. */
-static uint64_t fold(char operator, uint64_t a, uint64_t b)
+/* Of constants while a line is read, and of each record (count.c): folding changes no result. */
+uint64_t hist_operate(char operator, uint64_t a, uint64_t b)
 {
 	switch (operator) {
 	case '+':
@@ -514,7 +514,7 @@ static int read_binary(struct hist_parse *p, struct hist_field *f, struct words 
 	if (operator == '/' && b.source == HIST_CONSTANT && !b.constant)
 		return hist_refuse(p->line, p->fault, EDOM, "Division by zero", right.at, right.n);
 	if (a.source == HIST_CONSTANT && b.source == HIST_CONSTANT)
-		set_constant(p, f, fold(operator, a.constant, b.constant));
+		set_constant(p, f, hist_operate(operator, a.constant, b.constant));
 	else
 		make_expression(p, f, operator, &a, &b);
 	return 0;

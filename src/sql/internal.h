@@ -44,6 +44,8 @@ bool token_takes_word(struct sql_scan *p, const char *keyword);
 int token_take(struct sql_scan *p, const char *symbol, const char *expected);
 int token_name(struct sql_scan *p, struct sql_word *out, const char *expected);
 int token_label(struct sql_scan *p, struct sql_word *out);
+/* Whether a selected value may stand here: there is room for it, and it is no `*`. */
+int token_item(const struct sql_scan *p);
 /* Refuses the word where something else is expected. Returns -EINVAL. */
 int token_refuse(const struct sql_scan *p, const char *expected);
 

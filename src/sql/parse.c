@@ -65,14 +65,10 @@ static int parse_sum(struct sql_scan *p, struct sql_item *i)
 static int parse_item(struct sql_scan *p)
 {
 	struct sql_item i = { 0 };
-	int e;
+	int e = token_item(p);
 
-	if (p->s->items.n == SQL_ITEMS_MAX)
-		return sql_fault(p->s->text, p->word.at, p->err, "at most %u values can be selected",
-				 SQL_ITEMS_MAX);
-	if (token_is(p, "*"))
-		return sql_fault(p->s->text, p->word.at, p->err,
-				 "* selects nothing here: name the fields");
+	if (e)
+		return e;
 	if (token_takes_word(p, "CAST")) {
 		e = parse_cast(p, &i);
 	} else if (token_takes(p, "(")) {

@@ -331,14 +331,10 @@ static int parse_level(struct sql_scan *p, size_t level, size_t *out)
 static int parse_item(struct sql_scan *p)
 {
 	struct sql_item i = { .a = p->word };
-	int e;
+	int e = token_item(p);
 
-	if (p->s->items.n == SQL_ITEMS_MAX)
-		return sql_fault(p->s->text, p->word.at, p->err, "at most %u values can be selected",
-				 SQL_ITEMS_MAX);
-	if (token_is(p, "*"))
-		return sql_fault(p->s->text, p->word.at, p->err,
-				 "* selects nothing here: name the fields");
+	if (e)
+		return e;
 	e = parse_level(p, LEVEL_VALUE, &i.expr);
 	/* The item's own text, for a heading. */
 	i.a.n = p->word.at - i.a.at;

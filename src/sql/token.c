@@ -180,3 +180,14 @@ int token_label(struct sql_scan *p, struct sql_word *out)
 		return token_name(p, out, "a name");
 	return 0;
 }
+
+int token_item(const struct sql_scan *p)
+{
+	if (p->s->items.n == SQL_ITEMS_MAX)
+		return sql_fault(p->s->text, p->word.at, p->err, "at most %u values can be selected",
+				 SQL_ITEMS_MAX);
+	if (token_is(p, "*"))
+		return sql_fault(p->s->text, p->word.at, p->err,
+				 "* selects nothing here: name the fields");
+	return 0;
+}

@@ -397,35 +397,36 @@ static void keep_one_each(struct sym_arguments_list *out)
 	out->at.n = kept;
 }
 
-int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
-		       unsigned depth, struct sym_arguments_list *out, struct err *err)
+/* Walks the module's debug information, with a list that w has for its result. */
+static int read_list(const struct sym_module *m, struct arguments_walk *w,
+		     const struct dwarf_visitor *visitor, struct err *err)
 {
-	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context,
-				    .depth = depth };
-	const struct dwarf_visitor visitor = { &w, see_die, begin_unit, NULL };
+	struct sym_arguments_list *out = w->out;
 	int r;
 
 	*out = (struct sym_arguments_list){ 0 };
-	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
+	r = dwarf_walk(m, visitor, &out->has_dwarf, &out->left_out, err);
 	keep_one_each(out);
 	if (r)
 		sym_arguments_free(out);
 	return r;
 }
 
+int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
+		       unsigned depth, struct sym_arguments_list *out, struct err *err)
+{
+	struct arguments_walk w = { .out = out, .wanted = wanted, .context = context,
+				    .depth = depth };
+
+	return read_list(m, &w, &(struct dwarf_visitor){ &w, see_die, begin_unit, NULL }, err);
+}
+
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
 			 struct sym_arguments_list *out, struct err *err)
 {
 	struct arguments_walk w = { .out = out, .structure = structure };
-	const struct dwarf_visitor visitor = { &w, see_taking, begin_unit, NULL };
-	int r;
 
-	*out = (struct sym_arguments_list){ 0 };
-	r = dwarf_walk(m, &visitor, &out->has_dwarf, &out->left_out, err);
-	keep_one_each(out);
-	if (r)
-		sym_arguments_free(out);
-	return r;
+	return read_list(m, &w, &(struct dwarf_visitor){ &w, see_taking, begin_unit, NULL }, err);
 }
 
 const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr)

@@ -23,33 +23,26 @@ static bool is_served(struct tracee *t, uint64_t address, size_t n)
 	return served_has(&t->served, address, n);
 }
 
-/* Both return how many bytes were transferred; fewer than n at the first page that is not there. */
-static size_t get_bytes(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n)
+/* One system call's part of a transfer. */
+static ssize_t transfer_once(const struct tracee *t, uint64_t address, uint8_t *bytes, size_t n,
+			     bool writes)
 {
-	size_t done = 0;
-
-	if (is_served(t, address, n))
-		return served_read(&t->served, t->mem, address, bytes, n);
-	while (done < n) {
-		ssize_t r = pread(t->mem, bytes + done, n - done, (off_t)(address + done));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			break;
-		done += (size_t)r;
-	}
-	return done;
+	return writes ? pwrite(t->mem, bytes, n, (off_t)address)
+		      : pread(t->mem, bytes, n, (off_t)address);
 }
 
-static size_t put_bytes(struct tracee *t, uint64_t address, const uint8_t *bytes, size_t n)
+/* Reads the process's memory into `bytes`, or writes them there. Returns how many were transferred;
+ * fewer than n at the first page that is not there. */
+static size_t transfer_bytes(struct tracee *t, uint64_t address, uint8_t *bytes, size_t n,
+			     bool writes)
 {
 	size_t done = 0;
 
 	if (is_served(t, address, n))
-		return served_write(&t->served, t->mem, address, bytes, n);
+		return writes ? served_write(&t->served, t->mem, address, bytes, n)
+			      : served_read(&t->served, t->mem, address, bytes, n);
 	while (done < n) {
-		ssize_t r = pwrite(t->mem, bytes + done, n - done, (off_t)(address + done));
+		ssize_t r = transfer_once(t, address + done, bytes + done, n - done, writes);
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -69,7 +62,7 @@ static int not_there(struct tracee *t, const char *what, uint64_t address, size_
 
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err)
 {
-	size_t done = get_bytes(t, address, to, bytes);
+	size_t done = transfer_bytes(t, address, to, bytes, false);
 
 	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
 }
@@ -119,9 +112,9 @@ int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t by
 	size_t done;
 
 	if (r == 0) {
-		done = put_bytes(t, address, from, bytes);
+		done = transfer_bytes(t, address, (uint8_t *)from, bytes, true);
 		if (done != bytes) {
-			put_bytes(t, address, old, done);
+			transfer_bytes(t, address, (uint8_t *)old, done, true);
 			r = not_there(t, "write", address, bytes, done, err);
 		}
 	}

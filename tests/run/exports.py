@@ -13,6 +13,8 @@ import re
 import sys
 import xml.etree.ElementTree
 
+from wire import fields
+
 
 class Sums:
     """What a format says of each function: calls, and times in ns or None."""
@@ -249,30 +251,6 @@ def ctf(path, functions):
 def perfetto(path, _):
     """A checker of the wire: names are interned before they are used, tracks described, slices balanced."""
     data = open(path, 'rb').read()
-
-    def fields(b):
-        at, end = 0, len(b)
-
-        def varint():
-            nonlocal at
-            value = shift = 0
-            while True:
-                byte = b[at]
-                at += 1
-                value |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    return value
-        while at < end:
-            key = varint()
-            if key & 7 == 0:
-                yield key >> 3, varint()
-            else:
-                assert key & 7 == 2, 'only numbers and bytes are used'
-                n = varint()
-                assert at + n <= end, 'a field is longer than its message'
-                yield key >> 3, b[at:at + n]
-                at += n
 
     def one(b):
         return dict(fields(b))

@@ -7,6 +7,8 @@ import re
 import struct
 import sys
 
+import wire
+
 
 class Text:
     """One line of an account."""
@@ -82,29 +84,7 @@ def chrome(path):
 
 
 def fields(b):
-    at, end = 0, len(b)
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = b[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < end:
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        elif key & 7 == 1:
-            yield key >> 3, b[at:at + 8]
-            at += 8
-        else:
-            n = varint()
-            yield key >> 3, b[at:at + n]
-            at += n
+    return wire.fields(b, doubles=True)
 
 
 def annotation(b):

@@ -82,23 +82,21 @@ graph_exit_limit:
 graph_exit_slow:
 graph_exit_end:
 
-	/* The shared exit that records the value, too. The word that a fork zeroes says how many
-	 * bytes are reserved. */
-	EXIT_LABELS value_exit
-value_exit_begin:
-	EXIT_STAMP value_exit
+	/* A shared exit that records the value, too: the word that lies \at bytes from rsp. The word
+	 * that a fork zeroes says how many bytes are reserved. */
+	.macro VALUE_EXIT name, at
 	or	%rcx, %rdx
 	or	%rax, %rdx
 	mov	0x7fffffff(%rip), %ecx
-value_exit_fork_guard:
+\name\()_fork_guard:
 	test	%ecx, %ecx
 	je	3f
 	xadd	%rcx, %fs:0x7fffffff
-value_exit_pos:
+\name\()_pos:
 	cmp	%fs:0x7fffffff, %rcx
-value_exit_limit:
+\name\()_limit:
 	jae	2f
-	mov	-8(%rsp), %rax
+	mov	\at(%rsp), %rax
 	mov	%rax, 8(%rcx)
 	mov	%rdx, (%rcx)
 1:	EXIT_RETURN
@@ -108,36 +106,21 @@ value_exit_limit:
 	lea	1b(%rip), %rcx
 	.byte	0xe9
 	.long	0
-value_exit_slow:
-value_exit_end:
+\name\()_slow:
+\name\()_end:
+	.endm
 
-	/* value_exit with the lower half of xmm0 for rax; xmm0 is read and stays. */
+	/* rax, which EXIT_STAMP has kept. */
+	EXIT_LABELS value_exit
+value_exit_begin:
+	EXIT_STAMP value_exit
+	VALUE_EXIT value_exit, -8
+
+	/* The lower half of xmm0, which is read and stays. */
 	EXIT_LABELS float_exit
 float_exit_begin:
 	EXIT_STAMP float_exit
 	movq	%xmm0, -32(%rsp)
-	or	%rcx, %rdx
-	or	%rax, %rdx
-	mov	0x7fffffff(%rip), %ecx
-float_exit_fork_guard:
-	test	%ecx, %ecx
-	je	3f
-	xadd	%rcx, %fs:0x7fffffff
-float_exit_pos:
-	cmp	%fs:0x7fffffff, %rcx
-float_exit_limit:
-	jae	2f
-	mov	-32(%rsp), %rax
-	mov	%rax, 8(%rcx)
-	mov	%rdx, (%rcx)
-1:	EXIT_RETURN
-3:	or	$-1, %rcx
-2:	mov	%rdx, %rax
-	mov	%rcx, %rdx
-	lea	1b(%rip), %rcx
-	.byte	0xe9
-	.long	0
-float_exit_slow:
-float_exit_end:
+	VALUE_EXIT float_exit, -32
 
 	.section .note.GNU-stack, "", @progbits

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace locks: waits for locks and holds of them, of a trace file or of a program that is run or
- * attached to for it; of a process, who waits for whom now. Live, the main thread takes the records
- * and the monitor's heeds interrupts (run.h); the table comes when the recording ends. */
+ * attached to for it; of a process, who waits for whom now. main() calls it; table_command.h has
+ * the ways to the records. */
 #include <string.h>
 
 #include "model/lock_functions.h"
@@ -11,8 +11,7 @@
 #include "ui/locks_now.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/stream_run.h"
-#include "ui/trace_file.h"
+#include "ui/table_command.h"
 #include "ui/word_list.h"
 
 struct locks_choice { enum locks_by by; enum locks_column column; };
@@ -52,24 +51,16 @@ static int take_and_print(struct invocation *inv, const struct locks_choice *cho
 	return screen_close(&o, 0);
 }
 
-static int read_file(struct invocation *inv, const struct locks_choice *choice)
+/* table_command.print */
+static int print_locks(struct invocation *inv, const void *choice, struct source *source, bool live)
 {
-	struct store_reader *reader;
-	struct locks *l;
-	struct source *source;
-	int status = trace_file_open(inv, &reader);
+	struct locks *l = locks_new(source->info);
+	int status = take_and_print(inv, choice, source, l);
 
-	if (status)
-		return status;
-	source = store_source(reader);
-	l = locks_new(source->info);
-	status = take_and_print(inv, choice, source, l);
-	if (!status && !locks_count(l))
+	if (!status && !live && !locks_count(l))
 		say_warning("no lock is in the trace: record with -L libc.so.6 -l 'pthread_mutex_*lock' "
 			    "--args='?*' --retval='?*', or run brace locks -- PROGRAM");
 	locks_free(l);
-	source->ops->close(source);
-	store_close(reader);
 	return status;
 }
 
@@ -140,43 +131,10 @@ static int name_points(struct invocation *inv, struct err *err)
 	return e;
 }
 
-static int name_locks(struct invocation *inv, struct err *err)
+/* table_command.name_events */
+static int name_locks(struct invocation *inv, const void *choice, struct err *err)
 {
 	return inv->pids.n ? name_calls(inv, err) : name_points(inv, err);
-}
-
-struct locks_run {
-	struct invocation *inv;
-	const struct locks_choice *choice;
-	int status;               /* of what was printed */
-};
-
-/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
-static int take_program(void *arg, struct source *source, struct err *err)
-{
-	struct locks_run *r = arg;
-	struct locks *l = locks_new(source->info);
-
-	source->ordered = true;
-	r->status = take_and_print(r->inv, r->choice, source, l);
-	locks_free(l);
-	return 0;
-}
-
-static int end_program(void *arg, const struct err *failed)
-{
-	const struct locks_run *r = arg;
-
-	return r->status;
-}
-
-static int run_program(struct invocation *inv, const struct locks_choice *choice)
-{
-	static const struct stream_use use = { NULL, take_program, NULL, end_program };
-	struct locks_run run = { inv, choice, 0 };
-	struct err err;
-
-	return name_locks(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
 /* --- now ------------------------------------------------------------------------------------ */
@@ -222,6 +180,7 @@ static bool hangs(const struct invocation *inv)
 
 int cmd_locks(struct invocation *inv)
 {
+	static const struct table_command command = { name_locks, print_locks, true };
 	struct locks_choice choice;
 	int status = choose(inv, &choice);
 
@@ -231,16 +190,7 @@ int cmd_locks(struct invocation *inv)
 		say("brace: --now looks at a process: name it with -p\n");
 		return EXIT_BRACE;
 	}
-	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
-		say("brace: no program stands behind --\n");
-		return EXIT_BRACE;
-	}
 	if (inv->now || hangs(inv))
 		return print_now(inv);
-	if (inv->is_program || inv->pids.n)
-		return run_program(inv, &choice);
-	if (inv->n_operands < 2)
-		return read_file(inv, &choice);
-	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
-	return EXIT_BRACE;
+	return table_command_run(inv, &command, &choice);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace syscalls: a table of system calls, of a trace file or of a program that is run or attached
- * to for it. Live, the main thread takes the records and the monitor's heeds interrupts (run.h);
- * the table comes when the recording ends, --lines while it lasts. */
+ * to for it; --lines prints the calls as they come. main() calls it; table_command.h has the ways
+ * to the records. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,8 +9,7 @@
 #include "ui/commands.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/stream_run.h"
-#include "ui/trace_file.h"
+#include "ui/table_command.h"
 #include "ui/word_list.h"
 
 struct syscalls_choice { enum syscalls_by by; enum syscalls_column column; };
@@ -79,77 +78,36 @@ static int take_and_print(struct invocation *inv, const struct syscalls_choice *
 	return screen_close(&o, r < 0 ? say_error(&err) : 0);
 }
 
-/* --- a file ------------------------------------------------------------------------------ */
-
-static int read_file(struct invocation *inv, const struct syscalls_choice *choice)
+/* table_command.print. No errors is an answer; no calls at all is a trace without their events. */
+static int print_syscalls(struct invocation *inv, const void *choice, struct source *source,
+			  bool live)
 {
-	struct store_reader *reader;
-	struct syscalls *s;
-	struct source *source;
-	int status = trace_file_open(inv, &reader);
+	const struct syscalls_choice *c = choice;
+	struct syscalls *s = syscalls_new(source->info, c->by);
+	int status = take_and_print(inv, c, source, s);
 
-	if (status)
-		return status;
-	source = store_source(reader);
-	s = syscalls_new(source->info, choice->by);
-	status = take_and_print(inv, choice, source, s);
-	/* No errors is an answer; no calls at all is a trace without their events. */
-	if (!status && !syscalls_rows(s) && (choice->by != SYSCALLS_BY_ERROR || inv->call_lines))
+	if (!status && !live && !syscalls_rows(s) && (c->by != SYSCALLS_BY_ERROR || inv->call_lines))
 		say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
 			    "'syscalls:*' for --by file and --lines");
 	syscalls_free(s);
-	source->ops->close(source);
-	store_close(reader);
 	return status;
 }
 
 /* --- a program ----------------------------------------------------------------------------- */
 
-/* The events that the table needs. Paths are in those of the calls alone, as long as they can be
+/* table_command.name_events: those that the table needs. Paths are in those of the calls alone, as long as they can be
  * had. */
-static int name_events(struct invocation *inv, enum syscalls_by by, struct err *err)
+static int name_events(struct invocation *inv, const void *choice, struct err *err)
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
 				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
+	const struct syscalls_choice *c = choice;
 	int e;
 
-	if (by != SYSCALLS_BY_FILE && !inv->call_lines)
+	if (c->by != SYSCALLS_BY_FILE && !inv->call_lines)
 		return set_setting(inv, &events, "raw_syscalls:*", err);
 	e = set_setting(inv, &bytes, "165", err);
 	return e ? e : set_setting(inv, &events, "syscalls:*", err);
-}
-
-struct syscalls_run {
-	struct invocation *inv;
-	const struct syscalls_choice *choice;
-	int status;               /* of what was printed */
-};
-
-/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
-static int take_program(void *arg, struct source *source, struct err *err)
-{
-	struct syscalls_run *r = arg;
-	struct syscalls *s = syscalls_new(source->info, r->choice->by);
-
-	r->status = take_and_print(r->inv, r->choice, source, s);
-	syscalls_free(s);
-	return 0;
-}
-
-static int end_program(void *arg, const struct err *failed)
-{
-	const struct syscalls_run *r = arg;
-
-	return r->status;
-}
-
-static int run_program(struct invocation *inv, const struct syscalls_choice *choice)
-{
-	static const struct stream_use use = { NULL, take_program, NULL, end_program };
-	struct syscalls_run run = { inv, choice, 0 };
-	struct err err;
-
-	return name_events(inv, choice->by, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
 /* Options that are about rows of the table, which --lines does not print. */
@@ -169,21 +127,11 @@ static int check_lines(const struct invocation *inv)
 
 int cmd_syscalls(struct invocation *inv)
 {
+	static const struct table_command command = { name_events, print_syscalls, false };
 	struct syscalls_choice choice;
 	int status = check_lines(inv);
 
 	if (!status)
 		status = choose(inv, &choice);
-	if (status)
-		return status;
-	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
-		say("brace: no program stands behind --\n");
-		return EXIT_BRACE;
-	}
-	if (inv->is_program || inv->pids.n)
-		return run_program(inv, &choice);
-	if (inv->n_operands < 2)
-		return read_file(inv, &choice);
-	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
-	return EXIT_BRACE;
+	return status ? status : table_command_run(inv, &command, &choice);
 }

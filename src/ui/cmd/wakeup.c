@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* brace wakeup: who wakes whom and how long that takes, of a trace file or of a program that is run
- * or attached to for it. Live, the main thread takes the records and the monitor's heeds interrupts
- * (run.h); the table comes when the recording ends. */
+ * or attached to for it. main() calls it; table_command.h has the ways to the records. */
 #include <string.h>
 
 #include "report/wakeup.h"
@@ -9,8 +8,7 @@
 #include "ui/function_event.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/stream_run.h"
-#include "ui/trace_file.h"
+#include "ui/table_command.h"
 #include "ui/word_list.h"
 
 struct wakeup_choice { enum wakeup_by by; enum wakeup_column column; };
@@ -53,21 +51,15 @@ static int take_and_print(struct invocation *inv, const struct wakeup_choice *ch
 	return r;
 }
 
-static int read_file(struct invocation *inv, const struct wakeup_choice *choice)
+/* table_command.print: the rows say themselves what is missing. */
+static int print_wakeup(struct invocation *inv, const void *choice, struct source *source,
+			bool live)
 {
-	struct store_reader *reader;
-	struct wakeup *w;
-	struct source *source;
-	int status = trace_file_open(inv, &reader);
+	const struct wakeup_choice *c = choice;
+	struct wakeup *w = wakeup_new(source->info, c->by);
+	int status = take_and_print(inv, c, source, w);
 
-	if (status)
-		return status;
-	source = store_source(reader);
-	w = wakeup_new(source->info, choice->by);
-	status = take_and_print(inv, choice, source, w);
 	wakeup_free(w);
-	source->ops->close(source);
-	store_close(reader);
 	return status;
 }
 
@@ -95,8 +87,8 @@ static int name_functions(struct invocation *inv, const struct option *events, s
 	return e;
 }
 
-/* The calls' own records are of those alone whose memory has to be seen: its copies cost. */
-static int name_events(struct invocation *inv, struct err *err)
+/* table_command.name_events. The calls' own records are of those alone whose memory has to be seen: its copies cost. */
+static int name_events(struct invocation *inv, const void *choice, struct err *err)
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
 				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
@@ -111,55 +103,11 @@ static int name_events(struct invocation *inv, struct err *err)
 	return e ? e : name_functions(inv, &events, err);
 }
 
-struct wakeup_run {
-	struct invocation *inv;
-	const struct wakeup_choice *choice;
-	int status;               /* of what was printed */
-};
-
-/* Nothing of the records is kept: only the table's rows take memory, however long it runs. */
-static int take_program(void *arg, struct source *source, struct err *err)
-{
-	struct wakeup_run *r = arg;
-	struct wakeup *w = wakeup_new(source->info, r->choice->by);
-
-	source->ordered = true;
-	r->status = take_and_print(r->inv, r->choice, source, w);
-	wakeup_free(w);
-	return 0;
-}
-
-static int end_program(void *arg, const struct err *failed)
-{
-	const struct wakeup_run *r = arg;
-
-	return r->status;
-}
-
-static int run_program(struct invocation *inv, const struct wakeup_choice *choice)
-{
-	static const struct stream_use use = { NULL, take_program, NULL, end_program };
-	struct wakeup_run run = { inv, choice, 0 };
-	struct err err;
-
-	return name_events(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
-}
-
 int cmd_wakeup(struct invocation *inv)
 {
+	static const struct table_command command = { name_events, print_wakeup, true };
 	struct wakeup_choice choice;
 	int status = choose(inv, &choice);
 
-	if (status)
-		return status;
-	if (inv->is_program && !inv->n_operands && !inv->pids.n) {
-		say("brace: no program stands behind --\n");
-		return EXIT_BRACE;
-	}
-	if (inv->is_program || inv->pids.n)
-		return run_program(inv, &choice);
-	if (inv->n_operands < 2)
-		return read_file(inv, &choice);
-	say("brace: one trace file, not %d; a program to run stands behind --\n", inv->n_operands);
-	return EXIT_BRACE;
+	return status ? status : table_command_run(inv, &command, &choice);
 }
