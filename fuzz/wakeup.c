@@ -40,7 +40,7 @@ static struct event_catalogue *catalogue(void)
 	if (!c) {
 		c = events_new();
 		syscalls_provider.add_common(c);
-		if (tasks_add_switch(c, &tasks_provider, &err))
+		if (tasks_add_told(c, &tasks_provider, "sched_switch", &err))
 			abort();
 	}
 	return c;

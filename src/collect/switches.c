@@ -48,16 +48,17 @@ struct switched_thread {
 	struct pending_sleeps pending;
 };
 
-/* The events made here. Threads tell of their ends themselves, if they can. */
-enum { SWITCH, SIGNAL, FAULT, END, SCHED_END, KINDS };
+/* The events made here. Threads tell of their ends themselves, if they can. The order is that of the
+ * catalogue, from which events have their numbers. */
+enum { SWITCH, FAULT, SIGNAL, END, SCHED_END, KINDS };
 static const struct {
 	const char *system, *name;
 	const struct event_provider *of;
 	unsigned what;
 } kinds[KINDS] = {
 	[SWITCH] = { "sched", "sched_switch", &switches_provider, PERF_SWITCHES },
-	[SIGNAL] = { "signal", "signal_deliver", &switches_provider, PERF_SIGNALS },
 	[FAULT] = { "exceptions", "page_fault_user", &switches_provider, PERF_FAULTS },
+	[SIGNAL] = { "signal", "signal_deliver", &switches_provider, PERF_SIGNALS },
 	[END] = { "task", "task_exit", &tasks_provider, PERF_ENDS },
 	[SCHED_END] = { "sched", "sched_process_exit", &tasks_provider, PERF_ENDS },
 };
@@ -97,12 +98,10 @@ static void add_events(struct event_catalogue *c)
 {
 	struct err ignored;
 
-	if (perf_rings_allowed(PERF_SWITCHES, &ignored) == 0)
-		tasks_add_switch(c, &switches_provider, &ignored);
-	if (perf_rings_allowed(PERF_FAULTS, &ignored) == 0)
-		tasks_add_fault(c, &switches_provider, &ignored);
-	if (perf_rings_allowed(PERF_SIGNALS, &ignored) == 0)
-		tasks_add_signal(c, &switches_provider, &ignored);
+	for (unsigned k = 0; k < KINDS; k++)
+		if (kinds[k].of == &switches_provider &&
+		    perf_rings_allowed(kinds[k].what, &ignored) == 0)
+			tasks_add_told(c, &switches_provider, kinds[k].name, &ignored);
 }
 
 /* Where perf may not tell signals, the agent does (signals_provider). */

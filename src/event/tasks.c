@@ -5,6 +5,7 @@
  * left out. */
 #include "event/tasks.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* TASK_COMM_LEN. FIELDS gives the two members of struct event_format that are a list and its
@@ -99,13 +100,6 @@ static const struct event_format switch_format = {
 	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
 };
 
-int tasks_add_switch(struct event_catalogue *c, const struct event_provider *of, struct err *err)
-{
-	const struct event_entry *entry;
-
-	return events_add_format(c, of, &switch_format, &entry, err);
-}
-
 static const struct event_field delivered[] = {
 	{ "int", "sig", 8, 4, true },
 	{ "int", "errno", 12, 4, true },
@@ -118,13 +112,6 @@ static const struct event_format signal_format = {
 	"\"sig=%d errno=%d code=%d sa_handler=%lx sa_flags=%lx\", REC->sig, REC->errno, REC->code, REC->sa_handler, REC->sa_flags"
 };
 
-int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of, struct err *err)
-{
-	const struct event_entry *entry;
-
-	return events_add_format(c, of, &signal_format, &entry, err);
-}
-
 static const struct event_field faulted[] = {
 	{ "unsigned long", "address", 8, 8, false },
 	{ "unsigned long", "ip", 16, 8, false },
@@ -135,11 +122,18 @@ static const struct event_format fault_format = {
 	"\"address=%ps ip=%ps error_code=0x%lx\", (void *)REC->address, (void *)REC->ip, REC->error_code"
 };
 
-int tasks_add_fault(struct event_catalogue *c, const struct event_provider *of, struct err *err)
+/* Those that the kernel can tell. */
+static const struct event_format *const told[] = { &switch_format, &signal_format, &fault_format };
+
+int tasks_add_told(struct event_catalogue *c, const struct event_provider *of, const char *name,
+		   struct err *err)
 {
 	const struct event_entry *entry;
 
-	return events_add_format(c, of, &fault_format, &entry, err);
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (!strcmp(told[i]->name, name))
+			return events_add_format(c, of, told[i], &entry, err);
+	return err_set(err, ENOENT, "no format of %s is known", name);
 }
 
 /* Stops at the first event that is there already with other fields, or for which there is no
@@ -159,7 +153,7 @@ static void add_signal(struct event_catalogue *c)
 {
 	struct err ignored;
 
-	tasks_add_signal(c, &signals_provider, &ignored);
+	tasks_add_told(c, &signals_provider, signal_format.name, &ignored);
 }
 
 const struct event_provider tasks_provider = {

@@ -9,10 +9,9 @@
  * unless the kernel tells of it. */
 extern const struct event_provider tasks_provider, signals_provider;
 
-/* Add sched:sched_switch, signal:signal_deliver and exceptions:page_fault_user as events of a
- * provider that the kernel tells them. Return 0 or -errno of events_add_format(). */
-int tasks_add_switch(struct event_catalogue *c, const struct event_provider *of, struct err *err);
-int tasks_add_signal(struct event_catalogue *c, const struct event_provider *of, struct err *err);
-int tasks_add_fault(struct event_catalogue *c, const struct event_provider *of, struct err *err);
+/* Adds an event that the kernel can tell (sched_switch, signal_deliver, page_fault_user) as one of
+ * the provider's. 0, or -errno and *err: of events_add_format(), or ENOENT: it has no format here. */
+int tasks_add_told(struct event_catalogue *c, const struct event_provider *of, const char *name,
+		   struct err *err);
 /* Returns the event's enum task_event; TASK_EVENTS: none of them. */
 enum task_event tasks_kind(const struct event_entry *e);

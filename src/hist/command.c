@@ -59,7 +59,7 @@ static bool is_bad_modifier(const struct hist_field *f, enum parse_role role)
 	if (f->source == HIST_HITCOUNT && hist_field_is_sketched(f))
 		return true;
 	if (role == PARSE_VARIABLE)
-		return f->modifier == HIST_LOG2 || f->modifier == HIST_BUCKETS;
+		return hist_modifier_is_range(f->modifier);
 	return !parse_may_be_value(f->modifier) || f->source == HIST_STACK;
 }
 

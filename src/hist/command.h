@@ -182,6 +182,11 @@ bool hist_command_same(const struct hist_command *a, const struct hist_command *
 bool hist_command_shares(const struct hist_command *a, const struct hist_command *b);
 /* Returns the modifier's word, without the dot; "" if it has none of its own. */
 const char *hist_modifier_name(enum hist_modifier m);
+/* Whether keys with the modifier stand for ranges of numbers; the same of a word behind a dot. */
+bool hist_modifier_is_range(enum hist_modifier m);
+bool hist_word_is_range(const char *word);
+/* The first and the last number of the range that a key stands for, of its value in the table. */
+void hist_key_range(const struct hist_field *f, uint64_t key, uint64_t *first, uint64_t *last);
 /* Whether the value is of all that an entry has counted, not a sum: HIST_MIN to HIST_P99. */
 bool hist_field_is_sketched(const struct hist_field *f);
 /* a OPERATOR b, of `+`, `-`, `*`, `/`. A quotient of nothing is as large as can be, as in the

@@ -30,6 +30,18 @@ static uint64_t log2_above(uint64_t value)
 	return value < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(value - 1);
 }
 
+/* The range of 2^n begins behind 2^(n - 1); numbers above 2^63 are those of 2^64. */
+void hist_key_range(const struct hist_field *f, uint64_t key, uint64_t *first, uint64_t *last)
+{
+	if (f->modifier == HIST_BUCKETS) {
+		*first = key;
+		*last = key + f->buckets - 1;
+		return;
+	}
+	*last = key >= 64 ? UINT64_MAX : UINT64_C(1) << key;
+	*first = key ? *last / 2 + 1 : 0;
+}
+
 /* References are resolved after the key is known: in a key's expression they are 0. */
 static uint64_t read_reference(const struct hist_reading *g, const struct hist_field *f)
 {

@@ -22,6 +22,7 @@ static const struct {
 	bool prefix;            /* more may follow, as in the kernel */
 	bool of_values;         /* a value may have it */
 	bool of_values_only;    /* brace's own: keys, variables and operands may not */
+	bool ranges;            /* keys of it stand for ranges of numbers: hist_key_range() */
 } modifiers[] = {
 	{ "hex", HIST_HEX, false, true },
 	{ "sym", HIST_SYM, false, false },
@@ -29,7 +30,8 @@ static const struct {
 	{ "execname", HIST_EXECNAME, false, true },
 	{ "syscall", HIST_SYSCALL, false, false },
 	{ "stacktrace", HIST_STACKTRACE, false, false },
-	{ "log2", HIST_LOG2, false, false },
+	{ "log2", HIST_LOG2, .ranges = true },
+	{ "buckets", HIST_BUCKETS, .ranges = true }, /* read by set_buckets() */
 	{ "usecs", HIST_USECS, false, true },
 	{ "percent", HIST_PERCENT, true, true },
 	{ "graph", HIST_GRAPH, true, true },
@@ -392,8 +394,6 @@ static void show_operand(FILE *to, const struct hist_field *f)
 	for (size_t i = 0; i < MODIFIERS; i++)
 		if (f->modifier == modifiers[i].modifier)
 			fprintf(to, ".%s", modifiers[i].name);
-	if (f->modifier == HIST_BUCKETS)
-		fputs(".buckets", to);
 }
 
 /* Makes the name that the `hist` file shows, in the form of the kernel's expr_str(). */
@@ -556,6 +556,26 @@ const char *hist_modifier_name(enum hist_modifier m)
 	return "";
 }
 
+bool hist_modifier_is_range(enum hist_modifier m)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < MODIFIERS; i++)
+		is |= modifiers[i].ranges && modifiers[i].modifier == m;
+	return is;
+}
+
+/* The kernel takes "bucket" as well. */
+bool hist_word_is_range(const char *word)
+{
+	bool is = !strncmp(word, "bucket", strlen("bucket"));
+
+	for (size_t i = 0; i < MODIFIERS; i++)
+		is |= modifiers[i].ranges &&
+		      !strncmp(word, modifiers[i].name, strlen(modifiers[i].name));
+	return is;
+}
+
 bool hist_field_is_sketched(const struct hist_field *f)
 {
 	return f->modifier >= HIST_MIN && f->modifier <= HIST_P99;
@@ -571,9 +591,9 @@ void hist_field_show(const struct hist_field *f, FILE *to)
 	fputs(f->name, to);
 	if (f->source == HIST_REFERENCE && f->usecs)
 		fputs(".usecs", to);
-	if (f->modifier == HIST_BUCKETS)
-		fprintf(to, ".buckets=%lld", (long long)f->buckets);
 	for (size_t i = 0; i < MODIFIERS; i++)
 		if (f->modifier == modifiers[i].modifier)
 			fprintf(to, ".%s", modifiers[i].name);
+	if (f->modifier == HIST_BUCKETS)
+		fprintf(to, "=%lld", (long long)f->buckets);
 }

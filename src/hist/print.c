@@ -105,17 +105,21 @@ static void print_stack(const struct hist_printing *p, const struct hist_field *
 	}
 }
 
+/* The kernel shows a power of two as such, other ranges by both of their ends. */
 static void print_word(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
 {
-	if (f->modifier == HIST_HEX)
+	uint64_t first, last;
+
+	if (f->modifier == HIST_HEX) {
 		out_printf(p->out, "%s: %" PRIx64, f->name, value);
-	else if (f->modifier == HIST_LOG2)
+	} else if (f->modifier == HIST_LOG2) {
 		out_printf(p->out, "%s: ~ 2^%-2" PRIu64, f->name, value);
-	else if (f->modifier == HIST_BUCKETS)
-		out_printf(p->out, "%s: ~ %" PRIu64 "-%" PRIu64, f->name, value,
-			   value + f->buckets - 1);
-	else
+	} else if (hist_modifier_is_range(f->modifier)) {
+		hist_key_range(f, value, &first, &last);
+		out_printf(p->out, "%s: ~ %" PRIu64 "-%" PRIu64, f->name, first, last);
+	} else {
 		out_printf(p->out, "%s: %10" PRIu64, f->name, value);
+	}
 }
 
 /* Strings and stacks come first: they take several words. The others are one word, shown by its

@@ -59,16 +59,11 @@ static void print_call(const struct json_printing *p, uint64_t number)
 		out_printf(p->out, "%" PRIu64, number);
 }
 
-/* A power of two stands for the numbers above the one before it. */
 static void print_range(const struct json_printing *p, const struct hist_field *f, uint64_t value)
 {
-	uint64_t to = value >= 64 ? UINT64_MAX : UINT64_C(1) << value;
-	uint64_t from = value ? to / 2 + 1 : 0;
+	uint64_t from, to;
 
-	if (f->modifier == HIST_BUCKETS) {
-		from = value;
-		to = value + f->buckets - 1;
-	}
+	hist_key_range(f, value, &from, &to);
 	out_printf(p->out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}", from, to);
 }
 
@@ -90,11 +85,11 @@ static void print_word(const struct json_printing *p, const struct hist_field *f
 	case HIST_SYSCALL:
 		print_call(p, value);
 		break;
-	case HIST_LOG2:
-	case HIST_BUCKETS:
-		print_range(p, f, value);
-		break;
 	default:
+		if (hist_modifier_is_range(f->modifier)) {
+			print_range(p, f, value);
+			break;
+		}
 		out_printf(p->out, f->is_signed ? "%" PRId64 : "%" PRIu64, value);
 	}
 }

@@ -11,6 +11,7 @@
 
 #include "base/function_name.h"
 #include "base/mem.h"
+#include "hist/command.h"
 
 /* Threads by their names, where the user names no key. */
 #define USUAL_KEYS "common_pid.execname"
@@ -108,7 +109,7 @@ static bool is_range(const struct question_scan *s)
 {
 	const char *dot = s->first ? memchr(s->first, '.', s->first_n) : NULL;
 
-	return dot && s->n_keys == 1 && (!strncmp(dot, ".log2", 5) || !strncmp(dot, ".bucket", 7));
+	return dot && s->n_keys == 1 && hist_word_is_range(dot + 1);
 }
 
 static void write_order(const struct question_scan *s, FILE *to)

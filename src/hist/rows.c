@@ -50,12 +50,6 @@ static char *syscall_text(uint64_t number)
 	return s ? mem_printf("sys_%s", s->name) : NULL;
 }
 
-/* The largest number of a range of powers of two. */
-static uint64_t power_end(uint64_t power)
-{
-	return power >= 64 ? UINT64_MAX : UINT64_C(1) << power;
-}
-
 /* NULL: the key is a number. */
 static char *key_text(const struct rows_pass *p, const struct hist_entry *e, size_t i)
 {
@@ -82,11 +76,14 @@ static char *key_text(const struct rows_pass *p, const struct hist_entry *e, siz
 	}
 }
 
+/* A power of two is the last number of its range, the key of any other one the first. */
 static uint64_t key_number(const struct rows_pass *p, const struct hist_entry *e, size_t i)
 {
-	uint64_t number = *hist_entry_key(e, p->c, i);
+	uint64_t number = *hist_entry_key(e, p->c, i), first;
 
-	return p->c->keys[i].modifier == HIST_LOG2 ? power_end(number) : number;
+	if (p->c->keys[i].modifier == HIST_LOG2)
+		hist_key_range(&p->c->keys[i], number, &first, &number);
+	return number;
 }
 
 static void fill(struct rows_pass *p, const struct hist_entry *e, struct hist_row *r)

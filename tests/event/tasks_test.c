@@ -23,8 +23,10 @@ static int setup(void **state)
 
 	c = events_new();
 	tasks_provider.add_common(c);
-	if (tasks_add_switch(c, &kernel, &err) < 0 || tasks_add_signal(c, &kernel, &err) < 0 || tasks_add_fault(c, &kernel, &err) < 0)
+	if (tasks_add_told(c, &kernel, "sched_switch", &err) < 0 || tasks_add_told(c, &kernel, "signal_deliver", &err) < 0 ||
+	    tasks_add_told(c, &kernel, "page_fault_user", &err) < 0)
 		fail_msg("%s", err.text);
+	assert_int_equal(tasks_add_told(c, &kernel, "sched_wakeup", &err), -ENOENT);
 	return 0;
 }
 
