@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace's description with one module whose functions all have the fuzzer's prototype, and the part
- * of its words that unpack may be given. For arguments.c and objects.c. */
+/* A trace's description with one module whose functions all have the fuzzer's prototype, and the
+ * part of its words that unpack may be given. For arguments.c and objects.c. */
 #pragma once
 #include "base/mem.h"
 #include "shared/record.h"

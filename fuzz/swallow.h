@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of an output that is printed in vain. What it gets is lines without control characters. */
+/* The end of an output that is printed in vain: lines without control characters. */
 #pragma once
 #include <stdlib.h>
 

@@ -48,8 +48,8 @@ struct switched_thread {
 	struct pending_sleeps pending;
 };
 
-/* The events made here. Threads tell of their ends themselves, if they can. The order is that of the
- * catalogue, from which events have their numbers. */
+/* The events made here. Threads tell of their ends themselves, if they can. The order is that of
+ * the catalogue, from which events have their numbers. */
 enum { SWITCH, FAULT, SIGNAL, END, SCHED_END, KINDS };
 static const struct {
 	const char *system, *name;

@@ -84,7 +84,7 @@ static int read_event(struct brace_calls *c)
 
 /* Fills c->steps anew; none are left at the end. Damage shows when the steps before it are
  * given. */
-static int fill(struct brace_calls *c)
+static int fill_steps(struct brace_calls *c)
 {
 	int r = 1;
 
@@ -171,7 +171,7 @@ times_of(const struct trace_clock *clock, const struct call_step *s, uint64_t *d
 #define PUT(column, value) do { if (to->column) to->column[k] = (value); } while (0)
 
 static inline __attribute__((always_inline)) void
-/* Inlined, as put() is: 20 million rows a second leave no time for a call of each. */
+/* Inlined, as put_step() is: 20 million rows a second leave no time for a call of each. */
 put_times(struct brace_calls *c, const struct call_step *s, const struct brace_columns *to,
 	  size_t k)
 {
@@ -190,7 +190,7 @@ put_times(struct brace_calls *c, const struct call_step *s, const struct brace_c
  * describe, which has neither a name nor fields. A thread's number is checked where its event is
  * read (read_event()), so that it may be used as an index here. */
 static inline __attribute__((always_inline)) bool
-put(struct brace_calls *c, const struct call_step *s, const struct brace_columns *to, size_t k)
+put_step(struct brace_calls *c, const struct call_step *s, const struct brace_columns *to, size_t k)
 {
 	bool call = s->kind != CALL_EVENT && s->kind != CALL_LOST;
 
@@ -216,7 +216,7 @@ put(struct brace_calls *c, const struct call_step *s, const struct brace_columns
 /* library_try()'s. */
 static int fill_of(void *arg)
 {
-	return fill(arg);
+	return fill_steps(arg);
 }
 
 /* Makes sure that a step is there. 1; 0 at the end; -errno. */
@@ -242,7 +242,7 @@ int brace_calls_next(struct brace_calls *c, const struct brace_call **call)
 	while ((r = have_step(c)) > 0) {
 		const struct call_step *s = &c->steps.at[c->next++];
 
-		if (put(c, s, &c->into, 0)) {
+		if (put_step(c, s, &c->into, 0)) {
 			c->given = s;
 			*call = &c->call;
 			return 1;
@@ -263,7 +263,7 @@ ssize_t brace_calls_columns(struct brace_calls *c, const struct brace_columns *t
 	c->given = NULL;
 	while (k < n && (r = have_step(c)) > 0)
 		for (; k < n && c->next < c->steps.n; c->next++)
-			k += put(c, &c->steps.at[c->next], &known, k);
+			k += put_step(c, &c->steps.at[c->next], &known, k);
 	return k || r >= 0 ? (ssize_t)k : r;
 }
 
@@ -345,7 +345,7 @@ void brace_calls_close(struct brace_calls *c)
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* Runs what(c) if c stands on a record that says `wanted`. False: no, or no memory. */
-static bool ask(struct brace_calls *c, bool wanted, int (*what)(void *arg), void *arg)
+static bool ask_record(struct brace_calls *c, bool wanted, int (*what)(void *arg), void *arg)
 {
 	if (!wanted) {
 		err_set(library_error(), EINVAL, "the record has nothing of that sort");
@@ -417,7 +417,7 @@ const struct brace_value *brace_calls_field(struct brace_calls *c, uint32_t i)
 {
 	struct calls_question a = { .c = c, .i = i };
 
-	return ask(c, on_event(c), find_value, &a) ? a.value : NULL;
+	return ask_record(c, on_event(c), find_value, &a) ? a.value : NULL;
 }
 
 /* The first field of that name. */
@@ -441,7 +441,7 @@ int brace_calls_find(struct brace_calls *c, const char *field)
 {
 	struct calls_question a = { .c = c, .name = field };
 
-	return ask(c, on_event(c), find_name, &a) ? (int)a.i : -library_error()->code;
+	return ask_record(c, on_event(c), find_name, &a) ? (int)a.i : -library_error()->code;
 }
 
 /* The texts' tables are made at the first question. */
@@ -461,7 +461,7 @@ const char *brace_calls_line(struct brace_calls *c)
 {
 	struct calls_question a = { .c = c };
 
-	return ask(c, on_event(c), make_line, &a) ? a.text : NULL;
+	return ask_record(c, on_event(c), make_line, &a) ? a.text : NULL;
 }
 
 /* The text of the last question goes. */
@@ -482,6 +482,6 @@ const char *brace_calls_arguments(struct brace_calls *c)
 {
 	struct calls_question a = { .c = c };
 
-	return ask(c, c->given && c->given->kind != CALL_EVENT && has_event(c->given),
-		   make_arguments, &a) ? a.text : NULL;
+	return ask_record(c, c->given && c->given->kind != CALL_EVENT && has_event(c->given),
+			  make_arguments, &a) ? a.text : NULL;
 }

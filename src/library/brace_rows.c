@@ -46,7 +46,7 @@ static void free_rows(struct brace_rows *r)
 }
 
 /* One worker: the library starts no thread. */
-static int summarize(struct brace_rows *r, const struct brace_part *part)
+static int summarize_part(struct brace_rows *r, const struct brace_part *part)
 {
 	struct summary_input in = summary_from_store(r->t->reader);
 	int failed = library_wish(part, &r->wish);
@@ -82,7 +82,7 @@ static int open_report(void *arg)
 			      o->sort);
 	r = mem_zalloc(sizeof(*r));
 	r->t = o->t;
-	failed = summarize(r, o->part);
+	failed = summarize_part(r, o->part);
 	if (failed) {
 		free_rows(r);
 		return failed;

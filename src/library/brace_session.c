@@ -240,7 +240,7 @@ int brace_session_wait(struct brace_session *s)
 }
 
 /* The path is made absolute here, because the background process has another working directory. */
-static int extract(void *arg)
+static int extract_session(void *arg)
 {
 	const struct session_question *q = arg;
 	char *path = path_absolute(q->file);
@@ -252,7 +252,9 @@ static int extract(void *arg)
 
 int brace_session_extract(struct brace_session *s, const char *path)
 {
-	return library_try(extract, &(struct session_question){ .s = s, .file = path }, NULL);
+	struct session_question q = { .s = s, .file = path };
+
+	return library_try(extract_session, &q, NULL);
 }
 
 static int end_session(void *arg)

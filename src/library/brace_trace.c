@@ -152,7 +152,7 @@ static void describe_settings(struct brace_trace *t)
 }
 
 /* The tracer's name came with the second version of the file. */
-static void describe(struct brace_trace *t)
+static void describe_trace(struct brace_trace *t)
 {
 	const struct trace_info *i = t->info;
 	struct store_description d;
@@ -205,7 +205,7 @@ static int open_trace(void *arg)
 	trace_processes_find(&t->processes, t->info);
 	number_functions(t);
 	number_events(t);
-	describe(t);
+	describe_trace(t);
 	o->made = t;
 	return 0;
 }

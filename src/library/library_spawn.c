@@ -117,7 +117,7 @@ static int status_code(int status)
 
 /* Starts the command with the writing end of the pipe as descriptor `logger`, its own number. 0, or
  * an errno. */
-static int spawn(char *const *words, int logger, pid_t *pid)
+static int spawn_command(char *const *words, int logger, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int e = posix_spawn_file_actions_init(&actions);
@@ -134,7 +134,7 @@ static int spawn(char *const *words, int logger, pid_t *pid)
 
 /* Waits for that child alone. A host that ignores SIGCHLD, or waits for every child, takes the
  * status away: *status is 0 then, and whether there is a session tells. */
-static void await(pid_t pid, int *status)
+static void await_command(pid_t pid, int *status)
 {
 	pid_t got;
 
@@ -162,11 +162,11 @@ int library_spawn(const char *brace, library_words *words)
 	snprintf(logger, sizeof(logger), "--logger-fd=%d", ends[1]);
 	words->at[0] = found;
 	words->at[2] = logger;
-	e = spawn(words->at, ends[1], &pid);
+	e = spawn_command(words->at, ends[1], &pid);
 	close(ends[1]);
 	if (!e) {
 		read_words(ends[0], said);
-		await(pid, &status);
+		await_command(pid, &status);
 	}
 	close(ends[0]);
 	if (e)

@@ -102,7 +102,7 @@ const struct event_field *event_values_field(const struct event_values *v, const
 struct record { const uint8_t *at; size_t n; };
 
 /* n bytes from `offset` of the whole record on; NULL: the record does not have them. */
-static const uint8_t *part(const struct record *r, uint64_t offset, uint64_t n)
+static const uint8_t *part_of_record(const struct record *r, uint64_t offset, uint64_t n)
 {
 	if (offset < PAYLOAD_FROM || offset - PAYLOAD_FROM > r->n ||
 	    n > r->n - (offset - PAYLOAD_FROM))
@@ -114,7 +114,7 @@ static const uint8_t *part(const struct record *r, uint64_t offset, uint64_t n)
  * than 64. */
 static struct event_value number_of(const struct record *r, const struct event_field *f)
 {
-	const uint8_t *at = part(r, f->offset, f->size);
+	const uint8_t *at = part_of_record(r, f->offset, f->size);
 	unsigned spare = 64 - 8u * f->size;
 	uint64_t v = 0;
 
@@ -141,14 +141,14 @@ static struct event_value text_at(const uint8_t *at, size_t n)
 static struct event_value dynamic_of(const struct record *r, const struct event_field *f,
 				     bool relative)
 {
-	const uint8_t *at = part(r, f->offset, 4);
+	const uint8_t *at = part_of_record(r, f->offset, 4);
 	uint32_t word, place;
 
 	if (!at)
 		return (struct event_value){ 0 };
 	memcpy(&word, at, sizeof(word));
 	place = (word & 0xffff) + (relative ? f->offset + 4u : 0);
-	return text_at(part(r, place, word >> 16), word >> 16);
+	return text_at(part_of_record(r, place, word >> 16), word >> 16);
 }
 
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f)
@@ -169,7 +169,7 @@ struct event_value event_value_in(const void *payload, size_t bytes, const struc
 	case EVENT_STRING:
 		/* A string of size 0 goes on to the record's end. */
 		if (f->size)
-			return text_at(part(&r, f->offset, f->size), f->size);
+			return text_at(part_of_record(&r, f->offset, f->size), f->size);
 		if (f->offset < PAYLOAD_FROM || f->offset - PAYLOAD_FROM > r.n)
 			return (struct event_value){ 0 };
 		return text_at(r.at + (f->offset - PAYLOAD_FROM),

@@ -16,7 +16,7 @@ static const struct event_field *field_named(const struct event_format *f, const
 }
 
 /* TRANSIENT: the text lies in the record's payload, which may be moved by the next load. */
-static void extract(sqlite3_context *to, int n, sqlite3_value **args)
+static void extract_field(sqlite3_context *to, int n, sqlite3_value **args)
 {
 	struct query *q = sqlite3_user_data(to);
 	const char *key = (const char *)sqlite3_value_text(args[1]);
@@ -43,5 +43,5 @@ int extract_arg_create(struct query *q)
 {
 	return sqlite3_create_function_v2(q->db, "extract_arg", 2,
 					  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, q,
-					  extract, NULL, NULL, NULL);
+					  extract_field, NULL, NULL, NULL);
 }

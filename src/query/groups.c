@@ -82,7 +82,7 @@ static bool value_of(const struct slice *s, enum groups_column c, uint64_t *v)
 
 /* A sum that overflows makes fill_cell() leave the statement to SQLite, which then tells the
  * overflow. */
-static void add(struct groups_sum *to, uint64_t v)
+static void add_to_sum(struct groups_sum *to, uint64_t v)
 {
 	to->min = !to->n || v < to->min ? v : to->min;
 	to->max = v > to->max ? v : to->max;
@@ -107,7 +107,7 @@ static void *sum_part(void *arg)
 		p->rows[g]++;
 		for (unsigned c = 0; c < GROUPS_COLUMNS; c++)
 			if (w->uses[c] && value_of(s, c, &v))
-				add(&p->sums[g * GROUPS_COLUMNS + c], v);
+				add_to_sum(&p->sums[g * GROUPS_COLUMNS + c], v);
 	}
 	return NULL;
 }
@@ -333,7 +333,7 @@ static int rank_all(struct groups_work *w, struct groups_part *parts, size_t n)
 }
 
 /* Keeps the groups that have rows. */
-static void keep(struct groups_work *w, const struct groups_part *parts, size_t n)
+static void keep_groups(struct groups_work *w, const struct groups_part *parts, size_t n)
 {
 	struct groups *to = &w->q->groups;
 
@@ -349,7 +349,7 @@ static void keep(struct groups_work *w, const struct groups_part *parts, size_t 
 }
 
 /* False: there may be too many groups. */
-static bool plan(struct groups_work *w)
+static bool plan_groups(struct groups_work *w)
 {
 	w->n_groups = 1;
 	for (size_t i = 0; i < w->w->n_keys; i++) {
@@ -374,7 +374,7 @@ int groups_make(struct query *q, const struct groups_wish *wish)
 
 	if (r)
 		return r;
-	if (!plan(&w))
+	if (!plan_groups(&w))
 		return 0;
 	w.rows = load_slices(&q->load);
 	n = count_threads(q, load_slices_n(&q->load));
@@ -389,7 +389,7 @@ int groups_make(struct query *q, const struct groups_wish *wish)
 		r = e ? e : 1;
 	}
 	if (r == 1)
-		keep(&w, parts, n);
+		keep_groups(&w, parts, n);
 	parts_free(parts, n);
 	free(w.cells);
 	free(w.begins);

@@ -40,7 +40,7 @@ static bool is_word_byte(char c)
 }
 
 /* Goes on to the next word: a name, a number, or one of `,()*;`. */
-static void next(struct groups_parse *p)
+static void next_word(struct groups_parse *p)
 {
 	while (p->at < p->end && isspace((unsigned char)*p->at))
 		p->at++;
@@ -53,17 +53,17 @@ static void next(struct groups_parse *p)
 }
 
 /* SQL's words are the same in capitals. */
-static bool is(const struct groups_parse *p, const char *word)
+static bool word_is(const struct groups_parse *p, const char *word)
 {
 	return p->n == strlen(word) && !strncasecmp(p->word, word, p->n);
 }
 
 /* Goes on if the word is that one. */
-static bool take(struct groups_parse *p, const char *word)
+static bool take_word(struct groups_parse *p, const char *word)
 {
-	if (!is(p, word))
+	if (!word_is(p, word))
 		return false;
-	next(p);
+	next_word(p);
 	return true;
 }
 
@@ -71,7 +71,7 @@ static bool take(struct groups_parse *p, const char *word)
 static int place_of(const struct groups_parse *p, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
-		if (is(p, words[i]))
+		if (word_is(p, words[i]))
 			return i;
 	return -1;
 }
@@ -96,22 +96,22 @@ static bool read_function(struct groups_parse *p, struct groups_value *v)
 	size_t i = 0;
 	int column;
 
-	while (i < FUNCTIONS && !is(p, functions[i].name))
+	while (i < FUNCTIONS && !word_is(p, functions[i].name))
 		i++;
-	next(p);
-	if (i == FUNCTIONS || !take(p, "("))
+	next_word(p);
+	if (i == FUNCTIONS || !take_word(p, "("))
 		return false;
 	*v = (struct groups_value){ functions[i].function, GROUPS_DUR, functions[i].percent };
-	if (v->function == GROUPS_COUNT && take(p, "*")) {
+	if (v->function == GROUPS_COUNT && take_word(p, "*")) {
 		v->function = GROUPS_ROWS;
-		return is(p, ")");
+		return word_is(p, ")");
 	}
 	column = place_of(p, column_words);
 	if (column < 0)
 		return false;
 	v->column = (enum groups_column)column;
-	next(p);
-	return is(p, ")");
+	next_word(p);
+	return word_is(p, ")");
 }
 
 /* Words that may stand behind an item, and so are no labels. */
@@ -130,16 +130,16 @@ static bool is_keyword(const struct groups_parse *p)
 /* Reads [AS] LABEL, which may be absent. A label that is a column's name means several things. */
 static bool read_label(struct groups_parse *p, const char **label, size_t *n)
 {
-	bool as = take(p, "as");
+	bool as = take_word(p, "as");
 
 	*label = NULL;
-	if (!as && (is(p, ",") || is(p, "from")))
+	if (!as && (word_is(p, ",") || word_is(p, "from")))
 		return true;
 	if (!p->n || is_keyword(p) || !(isalpha((unsigned char)*p->word) || *p->word == '_'))
 		return false;
 	*label = p->word;
 	*n = p->n;
-	next(p);
+	next_word(p);
 	return true;
 }
 
@@ -162,7 +162,7 @@ static bool read_item(struct groups_parse *p)
 	}
 	/* The last byte of a name or the closing parenthesis. */
 	p->items[i].n = (size_t)(p->word + p->n - p->items[i].text);
-	next(p);
+	next_word(p);
 	p->n_items++;
 	return read_label(p, &p->items[i].label, &p->items[i].label_n);
 }
@@ -172,7 +172,7 @@ static bool read_items(struct groups_parse *p)
 	do
 		if (!read_item(p))
 			return false;
-	while (take(p, ","));
+	while (take_word(p, ","));
 	return true;
 }
 
@@ -195,8 +195,8 @@ static bool read_keys(struct groups_parse *p)
 		    find_key(p->w, (enum groups_key)key) >= 0)
 			return false;
 		p->w->keys[p->w->n_keys++] = (enum groups_key)key;
-		next(p);
-	} while (take(p, ","));
+		next_word(p);
+	} while (take_word(p, ","));
 	return true;
 }
 
@@ -233,18 +233,18 @@ static int find_item(struct groups_parse *p)
 
 	if (n && isdigit((unsigned char)*begin)) {
 		i = strtoul(begin, NULL, 10);
-		next(p);
+		next_word(p);
 		return n < 3 && i && i <= p->n_items ? (int)i - 1 : -1;
 	}
 	while (i < p->n_items && !(p->items[i].label && p->items[i].label_n == n &&
 				   !strncasecmp(p->items[i].label, begin, n)) &&
-	       !(p->items[i].is_key && is(p, key_words[p->items[i].key])))
+	       !(p->items[i].is_key && word_is(p, key_words[p->items[i].key])))
 		i++;
 	if (i < p->n_items || !read_function(p, &v)) {
-		next(p);
+		next_word(p);
 		return i < p->n_items ? (int)i : -1;
 	}
-	next(p);
+	next_word(p);
 	for (i = 0; i < p->n_items; i++) {
 		const struct groups_value *have = &p->w->values[p->items[i].value];
 
@@ -258,18 +258,18 @@ static int find_item(struct groups_parse *p)
 /* Rows that are equal in the order asked for come by their keys, as SQLite's groups do. */
 static bool write_order(struct groups_parse *p)
 {
-	while (p->n && !is(p, "limit") && !is(p, ";")) {
+	while (p->n && !word_is(p, "limit") && !word_is(p, ";")) {
 		int i = find_item(p);
 
 		if (i < 0)
 			return false;
 		fprintf(p->select, "%d", i + 1);
-		if (is(p, "asc") || is(p, "desc")) {
+		if (word_is(p, "asc") || word_is(p, "desc")) {
 			fprintf(p->select, " %.*s", (int)p->n, p->word);
-			next(p);
+			next_word(p);
 		}
 		fputs(", ", p->select);
-		if (!take(p, ","))
+		if (!take_word(p, ","))
 			break;
 	}
 	return true;
@@ -278,22 +278,22 @@ static bool write_order(struct groups_parse *p)
 /* Behind the items: the rest of the statement. */
 static bool read_rest(struct groups_parse *p)
 {
-	if (!take(p, "from") || !take(p, "slice") || !take(p, "group") || !take(p, "by") ||
+	if (!take_word(p, "from") || !take_word(p, "slice") || !take_word(p, "group") || !take_word(p, "by") ||
 	    !read_keys(p) || !write_columns(p))
 		return false;
-	if (take(p, "order") && (!take(p, "by") || !write_order(p)))
+	if (take_word(p, "order") && (!take_word(p, "by") || !write_order(p)))
 		return false;
 	fputs(p->w->n_keys > 1 ? "k0, k1" : "k0", p->select);
-	if (take(p, "limit")) {
+	if (take_word(p, "limit")) {
 		if (!p->n || !isdigit((unsigned char)*p->word) || p->n > 9)
 			return false;
 		for (size_t i = 0; i < p->n; i++)
 			if (!isdigit((unsigned char)p->word[i]))
 				return false;
 		fprintf(p->select, " LIMIT %.*s", (int)p->n, p->word);
-		next(p);
+		next_word(p);
 	}
-	take(p, ";");
+	take_word(p, ";");
 	return p->at == p->end && !p->n;
 }
 
@@ -307,8 +307,8 @@ bool groups_read(const char *sql, size_t n, struct groups_wish *w, char **select
 
 	*w = (struct groups_wish){ .n_keys = 0 };
 	p.select = mem_stream(select, &bytes);
-	next(&p);
-	known = take(&p, "select") && read_items(&p) && read_rest(&p);
+	next_word(&p);
+	known = take_word(&p, "select") && read_items(&p) && read_rest(&p);
 	mem_stream_close(p.select, select);
 	if (!known)
 		free(*select);

@@ -348,7 +348,7 @@ static void number_names(struct load *l)
 }
 
 /* Goes back to the state after load_init(), so that the next statement tries again. */
-static void empty(struct load *l)
+static void empty_load(struct load *l)
 {
 	struct store_reader *r = l->reader;
 	const struct excerpt_wish *part = l->part;
@@ -389,7 +389,7 @@ int load_records(struct load *l, struct err *err)
 	if (!r && (l->unordered || l->spans))
 		r = order_rows(l, err);
 	if (r) {
-		empty(l);
+		empty_load(l);
 		return r;
 	}
 	number_names(l);

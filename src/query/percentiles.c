@@ -77,7 +77,7 @@ static bool read_percent(sqlite3_value *v, double *out)
 
 /* The percentage is the function's own, or its second argument. SQLite zeroes a group's context
  * at its first row. */
-static void step(sqlite3_context *c, int n, sqlite3_value **values)
+static void step_group(sqlite3_context *c, int n, sqlite3_value **values)
 {
 	struct group *g = sqlite3_aggregate_context(c, sizeof(*g));
 	const double *own = sqlite3_user_data(c);
@@ -134,7 +134,7 @@ size_t percentiles_rank(size_t n, double percent)
 }
 
 /* Also called for a group that ended by an error: what is kept is freed in any case. */
-static void finish(sqlite3_context *c)
+static void finish_group(sqlite3_context *c)
 {
 	struct group *g = sqlite3_aggregate_context(c, 0);
 	int64_t value;
@@ -157,10 +157,10 @@ int percentiles_create(sqlite3 *db)
 	static double percent[] = { 50, 90, 95, 99 };
 	static const char *const names[] = { "p50", "p90", "p95", "p99" };
 	const int how = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-	int r = sqlite3_create_function_v2(db, "percentile", 2, how, NULL, NULL, step, finish, NULL);
+	int r = sqlite3_create_function_v2(db, "percentile", 2, how, NULL, NULL, step_group, finish_group, NULL);
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && r == SQLITE_OK; i++)
-		r = sqlite3_create_function_v2(db, names[i], 1, how, &percent[i], NULL, step,
-					       finish, NULL);
+		r = sqlite3_create_function_v2(db, names[i], 1, how, &percent[i], NULL, step_group,
+					       finish_group, NULL);
 	return r;
 }

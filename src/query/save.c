@@ -28,7 +28,7 @@ static int stop_now(void *arg)
 }
 
 /* Takes over SQLite's result, or the table's own error, which says more. */
-static int fail(struct query *q, int r, struct err *err)
+static int take_failure(struct query *q, int r, struct err *err)
 {
 	if (r == SQLITE_OK)
 		return 0;
@@ -44,7 +44,7 @@ static int fail(struct query *q, int r, struct err *err)
 }
 
 /* The path is bound, not printed into the statement: it may have quotes. */
-static int attach(struct query *q, const char *path)
+static int attach_file(struct query *q, const char *path)
 {
 	sqlite3_stmt *s;
 	int r = sqlite3_prepare_v2(q->db, "ATTACH ?1 AS out", -1, &s, NULL);
@@ -75,7 +75,7 @@ static int copy_table(struct query *q, const struct query_table *t)
 int query_save(struct query *q, const char *path, const volatile sig_atomic_t *stop,
 	       struct err *err)
 {
-	int r = attach(q, path);
+	int r = attach_file(q, path);
 
 	sqlite3_progress_handler(q->db, 100000, stop_now, (void *)stop);
 	if (r == SQLITE_OK)
@@ -86,7 +86,7 @@ int query_save(struct query *q, const char *path, const volatile sig_atomic_t *s
 		r = sqlite3_exec(q->db, indexes[i], NULL, NULL, NULL);
 	if (r == SQLITE_OK)
 		r = sqlite3_exec(q->db, "COMMIT; DETACH out", NULL, NULL, NULL);
-	r = fail(q, r, err);
+	r = take_failure(q, r, err);
 	sqlite3_progress_handler(q->db, 0, NULL, NULL);
 	return r;
 }

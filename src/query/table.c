@@ -258,8 +258,8 @@ static void skip_rows(struct table_cursor *c)
 /* Begins a reading of the table (xFilter). The inner table of a join is begun anew for each outer
  * row, so all that does not depend on the bounds is kept with the query. An error's sentence is
  * in q->err, where query_fail() finds it. */
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n,
-		  sqlite3_value **values)
+static int filter_rows(sqlite3_vtab_cursor *base, int plan, const char *bounds, int n,
+		       sqlite3_value **values)
 {
 	struct table_cursor *c = (struct table_cursor *)base;
 	struct query *q = query_of(base);
@@ -321,7 +321,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* xEof: true, too, for a range that filter() made empty. */
+/* xEof: true, too, for a range that filter_rows() made empty. */
 static int at_end(sqlite3_vtab_cursor *base)
 {
 	const struct table_cursor *c = (const struct table_cursor *)base;
@@ -348,7 +348,7 @@ static int row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	return SQLITE_OK;
 }
 
-/* xOpen. The cursor stands nowhere until filter(). */
+/* xOpen. The cursor stands nowhere until filter_rows(). */
 static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
 {
 	/* SQLite fills in base.pVtab. */
@@ -394,7 +394,7 @@ static int disconnect_table(sqlite3_vtab *v)
 /* Without xCreate the table is there by its name alone. */
 static const sqlite3_module table_module = {
 	.xConnect = connect_table, .xBestIndex = best_index, .xDisconnect = disconnect_table,
-	.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next_row,
+	.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter_rows, .xNext = next_row,
 	.xEof = at_end, .xColumn = read_column, .xRowid = row_number,
 };
 

@@ -251,7 +251,7 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 }
 
 /* stream_use.begin */
-static void begin(void *arg, struct source *source, struct run_monitor *m)
+static void begin_following(void *arg, struct source *source, struct run_monitor *m)
 {
 	struct program_following *f = arg;
 	struct follow_output_of of = {
@@ -265,7 +265,7 @@ static void begin(void *arg, struct source *source, struct run_monitor *m)
 }
 
 /* While no event comes the user sees all that has been. */
-static void flush(void *arg)
+static void flush_output(void *arg)
 {
 	struct program_following *f = arg;
 
@@ -273,13 +273,13 @@ static void flush(void *arg)
 }
 
 /* stream_use.take */
-static int take(void *arg, struct source *source, struct err *err)
+static int take_calls(void *arg, struct source *source, struct err *err)
 {
 	struct program_following *f = arg;
 	struct event e;
 	int r;
 
-	source->idle = flush;
+	source->idle = flush_output;
 	source->idle_context = f;
 	while ((r = source->ops->next(source, &e, err)) > 0)
 		follow_program_take(f->program, &e);
@@ -326,7 +326,7 @@ static void say_losses(const struct follow_program_losses *l, uint64_t lost, uin
 }
 
 /* stream_use.end */
-static int end(void *arg, const struct err *failed)
+static int end_following(void *arg, const struct err *failed)
 {
 	struct program_following *f = arg;
 	struct follow_program_losses losses;
@@ -346,7 +346,7 @@ static int end(void *arg, const struct err *failed)
 /* The session records the calls; the settings point to the wish, which outlives it. */
 static int run_following(struct program_following *f)
 {
-	static const struct stream_use use = { begin, take, NULL, end };
+	static const struct stream_use use = { begin_following, take_calls, NULL, end_following };
 	struct invocation *inv = f->inv;
 
 	f->heading = f->expression.by_value ? mem_strdup("object")

@@ -48,7 +48,7 @@ static bool is_event(void *context, const char *line)
 }
 
 /* Whether the trigger has the word, alone. */
-static bool uses(const char *trigger, const char *word)
+static bool uses_word(const char *trigger, const char *word)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	const size_t n = strlen(word);
@@ -68,7 +68,7 @@ static char *probe_text(const struct hist_question *q, bool names)
 	const size_t cut = strlen(suffix);
 	const char *target = q->text + q->at;
 	const bool suffixed = q->n > cut && !strncmp(target + q->n - cut, suffix, cut);
-	const bool returns = suffixed || uses(q->trigger, "retval");
+	const bool returns = suffixed || uses_word(q->trigger, "retval");
 	const int n = (int)(suffixed ? q->n - cut : q->n);
 	char *text = mem_printf("%c:%.*s %.*s%s%s", returns ? 'r' : 'p', n, target, n, target,
 				names ? " $arg*" : "", returns ? " retval=$retval:s64" : "");
@@ -76,7 +76,7 @@ static char *probe_text(const struct hist_question *q, bool names)
 	for (unsigned i = 1; i <= ARGUMENTS && !names; i++) {
 		char *name = mem_printf("arg%u", i), *more;
 
-		if (uses(q->trigger, name)) {
+		if (uses_word(q->trigger, name)) {
 			more = mem_printf("%s %s=$%s:u64", text, name, name);
 			free(text);
 			text = more;
@@ -94,15 +94,15 @@ static bool uses_numbers(const char *trigger)
 	for (unsigned i = 1; i <= ARGUMENTS; i++) {
 		char *name = mem_printf("arg%u", i);
 
-		is |= uses(trigger, name);
+		is |= uses_word(trigger, name);
 		free(name);
 	}
 	return is;
 }
 
 /* First by names, unless the question has numbers; a kernel without BTF has numbers alone. */
-static int define(struct kernel_instance *i, const struct hist_question *q, char **event,
-		  struct err *err)
+static int define_probe(struct kernel_instance *i, const struct hist_question *q, char **event,
+			struct err *err)
 {
 	int e = -1;
 
@@ -124,7 +124,7 @@ static int find_event(struct kernel_instance *i, const struct hist_question *q, 
 
 	kernel_tracefs_lines(kernel_instance_top(i), "available_events", is_event, &s);
 	*event = s.found;
-	return s.found ? 0 : define(i, q, event, err);
+	return s.found ? 0 : define_probe(i, q, event, err);
 }
 
 /* --- the trigger ------------------------------------------------------------------------ */
@@ -142,7 +142,8 @@ static char *with_clock(const char *trigger)
 
 /* The kernel's sentence, but not its column: it is one of the trigger that brace has made of the
  * question. */
-static int refused(const struct kernel_histogram *h, const char *question, int e, struct err *err)
+static int tell_refusal(const struct kernel_histogram *h, const char *question, int e,
+			struct err *err)
 {
 	size_t column;
 	char *why = kernel_tracefs_error(kernel_instance_dir(h->instance), &column);
@@ -154,7 +155,7 @@ static int refused(const struct kernel_histogram *h, const char *question, int e
 }
 
 /* The histogram's path is kept in the order of the questions, in which they are printed. */
-static int ask(struct kernel_histogram *h, const char *question, struct err *err)
+static int ask_kernel(struct kernel_histogram *h, const char *question, struct err *err)
 {
 	struct hist_question q;
 	char *event = NULL, *path, *trigger;
@@ -169,7 +170,7 @@ static int ask(struct kernel_histogram *h, const char *question, struct err *err
 		e = kernel_tracefs_write(kernel_instance_dir(h->instance), path, trigger, true);
 		*vec_add(&h->paths) = mem_printf("events/%s/hist", event);
 		if (e)
-			e = refused(h, question, e, err);
+			e = tell_refusal(h, question, e, err);
 		free(trigger);
 		free(path);
 	}
@@ -182,7 +183,7 @@ static int ask(struct kernel_histogram *h, const char *question, struct err *err
 
 /* The kernel prints its histograms itself: what it has no words for is refused here, before it is
  * asked. */
-static int check(const struct invocation *inv, struct err *err)
+static int check_line(const struct invocation *inv, struct err *err)
 {
 	if (inv->durations)
 		return err_set(err, EINVAL,
@@ -207,7 +208,7 @@ static int set_up(struct kernel_histogram *h, struct err *err)
 		e = kernel_tasks_choose(h->instance, h->program.pid, h->inv->pids.at,
 					h->inv->pids.n, err);
 	for (int i = 0; i < h->inv->n_questions && !e; i++)
-		e = ask(h, h->inv->questions[i], err);
+		e = ask_kernel(h, h->inv->questions[i], err);
 	return e;
 }
 
@@ -227,7 +228,7 @@ static int print_all(struct kernel_histogram *h)
 }
 
 /* The exit status, said. */
-static int run(struct kernel_histogram *h)
+static int run_histogram(struct kernel_histogram *h)
 {
 	struct invocation *inv = h->inv;
 	struct err err;
@@ -257,11 +258,11 @@ int kernel_hist(struct invocation *inv)
 	struct err err;
 	int status;
 
-	if (check(inv, &err))
+	if (check_line(inv, &err))
 		return say_error(&err);
 	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
-	status = run(&h);
+	status = run_histogram(&h);
 	waiting_program_drop(&h.program);
 	if (kernel_instance_close(h.instance, &err))
 		status = say_error(&err);

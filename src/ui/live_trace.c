@@ -39,7 +39,7 @@ static void leave_terminal(int said)
 }
 
 /* Returns the exit status. The first signal ends it, and the program goes on. */
-static int record(struct invocation *inv, const char *path)
+static int record_trace(struct invocation *inv, const char *path)
 {
 	struct session_result result = { 0 };
 	struct run_monitor monitor;
@@ -67,7 +67,7 @@ static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t par
 	if (getppid() != parent)
 		_exit(EXIT_BRACE);
 	leave_terminal(t->said);
-	status = record(inv, t->path);
+	status = record_trace(inv, t->path);
 	fflush(NULL);
 	_exit(status);
 }

@@ -68,8 +68,8 @@ int part_summary_check_graph(const char *option, const struct trace_info *info)
 
 /* Puts a summary with rows of another kind before p->in. EXIT_BRACE: none of `functions` is in the
  * trace (said). */
-static int regroup(struct part_summary *p, enum part_rows rows,
-		   const struct function_list *functions)
+static int regroup_rows(struct part_summary *p, enum part_rows rows,
+			const struct function_list *functions)
 {
 	struct err err;
 
@@ -100,7 +100,7 @@ int part_summary_open(struct part_summary *p, const struct invocation *inv,
 		p->in = summary_from_excerpt(p->excerpt, reader);
 	}
 	p->in.by_thread = rows == PART_THREADS;
-	return rows > PART_THREADS ? regroup(p, rows, functions) : 0;
+	return rows > PART_THREADS ? regroup_rows(p, rows, functions) : 0;
 }
 
 int part_summary_check(const struct part_summary *p)

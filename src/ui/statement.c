@@ -293,8 +293,8 @@ static void add_more(const struct statement_request *r, struct sql_writes *w)
 }
 
 /* 0, or -errno and *err. Parsing first: the events of a faulty statement are not asked for. */
-static int translate(struct statement_run *run, const struct statement_request *r,
-		     struct sql_writes *w, struct err *err)
+static int translate_statement(struct statement_run *run, const struct statement_request *r,
+			       struct sql_writes *w, struct err *err)
 {
 	const struct invocation *inv = run->inv;
 	const struct sql_options o = {
@@ -376,7 +376,7 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 	}
 	if (session)
 		run.catalogue = question_events(inv);
-	if (translate(&run, r, &w, &err)) {
+	if (translate_statement(&run, r, &w, &err)) {
 		free_run(&run);
 		return say_error(&err);
 	}

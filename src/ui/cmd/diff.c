@@ -46,7 +46,7 @@ struct diff {
 };
 
 /* "A B", or "A1 A2 ... -- B1 B2 ...": which operands are B's. */
-static int split(struct diff *d)
+static int split_operands(struct diff *d)
 {
 	const struct invocation *inv = d->inv;
 	const int n_a = inv->is_program && inv->n_questions ? inv->n_questions : 1;
@@ -116,7 +116,7 @@ static int read_run(struct diff *d, const char *file, struct diff_run *s)
 }
 
 /* "A1, A2, A3" */
-static char *join(char *const *files, size_t n)
+static char *join_names(char *const *files, size_t n)
 {
 	char *all = mem_strdup(files[0]);
 
@@ -135,7 +135,7 @@ static int read_side(struct diff *d, unsigned i)
 	struct diff_side *s = &d->sides[i];
 	int status = 0;
 
-	s->name = join(files_of(d, i), s->runs.n);
+	s->name = join_names(files_of(d, i), s->runs.n);
 	for (size_t k = 0; k < s->runs.n && !status; k++)
 		status = read_run(d, files_of(d, i)[k], &s->runs.at[k]);
 	return status;
@@ -286,7 +286,7 @@ static int write_flamegraph(const struct diff *d, struct export_job jobs[2], str
 }
 
 /* --flamegraph: the picture is whole or not there. */
-static int draw(struct diff *d)
+static int draw_flamegraph(struct diff *d)
 {
 	struct export_job jobs[2] = { 0 };
 	struct invocation to = *d->inv;
@@ -312,7 +312,7 @@ static int draw(struct diff *d)
 }
 
 /* The picture comes before the table, so that its failure is not scrolled away. */
-static int compare(struct diff *d)
+static int compare_sides(struct diff *d)
 {
 	struct comparison c;
 	int status = choose_column(d);
@@ -320,7 +320,7 @@ static int compare(struct diff *d)
 	if (status)
 		return status;
 	if (d->inv->flamegraph)
-		status = draw(d);
+		status = draw_flamegraph(d);
 	if (status)
 		return status;
 	for (unsigned i = 0; i < 2 && d->grouped; i++) {
@@ -342,7 +342,7 @@ static int compare(struct diff *d)
 int cmd_diff(struct invocation *inv)
 {
 	struct diff d = { .inv = inv };
-	int status = split(&d);
+	int status = split_operands(&d);
 
 	status = status ? status : find_column(&d);
 	status = status ? status : part_summary_rows(inv, &d.rows);
@@ -352,7 +352,7 @@ int cmd_diff(struct invocation *inv)
 	for (unsigned i = 0; i < 2 && !status; i++)
 		status = read_side(&d, i);
 	if (!status)
-		status = compare(&d);
+		status = compare_sides(&d);
 	for (unsigned i = 0; i < 2; i++)
 		free_side(&d.sides[i]);
 	function_list_free(&d.functions);

@@ -223,7 +223,7 @@ static int set_up(struct following *f, struct err *err)
 }
 
 /* Lets the program run, and follows to its end. The exit status. */
-static int run(struct following *f)
+static int run_following(struct following *f)
 {
 	struct invocation *inv = f->inv;
 	struct err err;
@@ -267,7 +267,7 @@ int cmd_follow(struct invocation *inv)
 	if (read_command_line(&f, &err) || open_kernel(&f, &err))
 		status = say_error(&err);
 	else
-		status = follow_output_close(&f.output, run(&f));
+		status = follow_output_close(&f.output, run_following(&f));
 	free_all(&f);
 	/* The program's, if it ran to its end. */
 	return status || !inv->n_operands || f.program.pid ? status

@@ -60,7 +60,7 @@ static int find_event(struct invocation *inv, struct hist_question *q, char **na
 }
 
 /* Adds the question's trigger to the tree's writes. */
-static int ask(struct invocation *inv, const char *text, struct answer *a, struct err *err)
+static int ask_session(struct invocation *inv, const char *text, struct answer *a, struct err *err)
 {
 	struct hist_question q;
 	char *name, *colon;
@@ -88,7 +88,7 @@ static int count_records(struct invocation *inv)
 	int e = 0, status;
 
 	for (int i = 0; i < inv->n_questions && !e; i++)
-		e = ask(inv, inv->questions[i], &a, &err);
+		e = ask_session(inv, inv->questions[i], &a, &err);
 	status = e ? say_error(&err) : answer_run(inv, &a);
 	answer_free(&a);
 	return status;

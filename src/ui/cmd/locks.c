@@ -21,7 +21,7 @@ static const struct word_list column_list = { "column", " to sort by", locks_col
 					      LOCKS_COLUMNS_N };
 
 /* EXIT_BRACE: no such rows, or no such column (said). */
-static int choose(const struct invocation *inv, struct locks_choice *c)
+static int choose_rows(const struct invocation *inv, struct locks_choice *c)
 {
 	c->by = inv->by ? word_list_find(&by_list, inv->by) : LOCKS_BY_LOCK;
 	if (c->by == LOCKS_BY_N)
@@ -164,7 +164,7 @@ static int print_now(struct invocation *inv)
 }
 
 /* A process that hangs has nothing to be recorded. */
-static bool hangs(const struct invocation *inv)
+static bool is_deadlocked(const struct invocation *inv)
 {
 	bool deadlock = false;
 
@@ -182,7 +182,7 @@ int cmd_locks(struct invocation *inv)
 {
 	static const struct table_command command = { name_locks, print_locks, true };
 	struct locks_choice choice;
-	int status = choose(inv, &choice);
+	int status = choose_rows(inv, &choice);
 
 	if (status)
 		return status;
@@ -190,7 +190,7 @@ int cmd_locks(struct invocation *inv)
 		say("brace: --now looks at a process: name it with -p\n");
 		return EXIT_BRACE;
 	}
-	if (inv->now || hangs(inv))
+	if (inv->now || is_deadlocked(inv))
 		return print_now(inv);
 	return table_command_run(inv, &command, &choice);
 }

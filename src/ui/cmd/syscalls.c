@@ -20,7 +20,7 @@ static const struct word_list column_list = { "column", " to sort by", syscalls_
 					      SYSCALLS_COLUMNS_N };
 
 /* EXIT_BRACE: no such rows, or no such column (said). */
-static int choose(const struct invocation *inv, struct syscalls_choice *c)
+static int choose_rows(const struct invocation *inv, struct syscalls_choice *c)
 {
 	c->by = inv->by ? word_list_find(&by_list, inv->by) : SYSCALLS_BY_CALL;
 	if (c->by == SYSCALLS_BY_N)
@@ -86,7 +86,8 @@ static int print_syscalls(struct invocation *inv, const void *choice, struct sou
 	struct syscalls *s = syscalls_new(source->info, c->by);
 	int status = take_and_print(inv, c, source, s);
 
-	if (!status && !live && !syscalls_rows(s) && (c->by != SYSCALLS_BY_ERROR || inv->call_lines))
+	if (!status && !live && !syscalls_rows(s) &&
+	    (c->by != SYSCALLS_BY_ERROR || inv->call_lines))
 		say_warning("no system call is in the trace: record with -e 'raw_syscalls:*', or with -e "
 			    "'syscalls:*' for --by file and --lines");
 	syscalls_free(s);
@@ -95,8 +96,8 @@ static int print_syscalls(struct invocation *inv, const void *choice, struct sou
 
 /* --- a program ----------------------------------------------------------------------------- */
 
-/* table_command.name_events: those that the table needs. Paths are in those of the calls alone, as long as they can be
- * had. */
+/* table_command.name_events: those that the table needs. Paths are in those of the calls alone,
+ * as long as they can be had. */
 static int name_events(struct invocation *inv, const void *choice, struct err *err)
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
@@ -132,6 +133,6 @@ int cmd_syscalls(struct invocation *inv)
 	int status = check_lines(inv);
 
 	if (!status)
-		status = choose(inv, &choice);
+		status = choose_rows(inv, &choice);
 	return status ? status : table_command_run(inv, &command, &choice);
 }

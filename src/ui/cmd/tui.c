@@ -47,7 +47,7 @@ struct tui {
 struct loading { struct browse *b; enum browse_part part; atomic_bool over; };
 
 /* The reading thread. The main one touches nothing of the browse meanwhile but its progress. */
-static void *load(void *arg)
+static void *load_in_thread(void *arg)
 {
 	struct loading *l = arg;
 
@@ -94,8 +94,8 @@ static bool load_part(struct tui *t, enum browse_part part)
 	pthread_t thread;
 	bool goes_on = true;
 
-	if (pthread_create(&thread, NULL, load, &l)) {
-		load(&l);
+	if (pthread_create(&thread, NULL, load_in_thread, &l)) {
+		load_in_thread(&l);
 	} else {
 		goes_on = wait_for(t, &l);
 		pthread_join(thread, NULL);
@@ -126,7 +126,7 @@ static void run_editor(const char *path, uint32_t line)
 
 /* The path is the trace's, which may be anybody's: only a regular file with a whole path is
  * opened. */
-static void edit(struct tui *t)
+static void edit_source(struct tui *t)
 {
 	const char *path = t->browse.source.path;
 	struct stat st;
@@ -163,7 +163,7 @@ static void name_live(struct tui *t, const struct invocation *inv)
 }
 
 /* Reads the file again as far as it is written now. Fails silently: the old one stays. */
-static void renew(struct tui *t, const struct invocation *inv)
+static void renew_trace(struct tui *t, const struct invocation *inv)
 {
 	bool ended = !live_trace_goes_on(&t->live);
 	struct store_reader *now;
@@ -229,7 +229,7 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 		t->took_ns = t->took_ns ? t->took_ns : now_ns() - t->read_ns;
 		take_key(t, &e);
 		if (is_renewed(t, &e)) {
-			renew(t, inv);
+			renew_trace(t, inv);
 			t->took_ns = 0;
 			continue;
 		}
@@ -237,7 +237,7 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 		if (answer == BROWSE_QUIT)
 			return;
 		if (answer == BROWSE_EDIT)
-			edit(t);
+			edit_source(t);
 	}
 }
 

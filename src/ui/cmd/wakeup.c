@@ -18,7 +18,7 @@ static const struct word_list column_list = { "column", " to sort by", wakeup_co
 					      WAKEUP_COLUMNS_N };
 
 /* EXIT_BRACE: no such rows, or no such column (said). */
-static int choose(const struct invocation *inv, struct wakeup_choice *c)
+static int choose_rows(const struct invocation *inv, struct wakeup_choice *c)
 {
 	c->by = inv->by ? word_list_find(&by_list, inv->by) : WAKEUP_BY_THREAD;
 	if (c->by == WAKEUP_BY_N)
@@ -87,7 +87,8 @@ static int name_functions(struct invocation *inv, const struct option *events, s
 	return e;
 }
 
-/* table_command.name_events. The calls' own records are of those alone whose memory has to be seen: its copies cost. */
+/* table_command.name_events. The calls' own records are of those alone whose memory has to be
+ * seen: its copies cost. */
 static int name_events(struct invocation *inv, const void *choice, struct err *err)
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
@@ -107,7 +108,7 @@ int cmd_wakeup(struct invocation *inv)
 {
 	static const struct table_command command = { name_events, print_wakeup, true };
 	struct wakeup_choice choice;
-	int status = choose(inv, &choice);
+	int status = choose_rows(inv, &choice);
 
 	return status ? status : table_command_run(inv, &command, &choice);
 }
