@@ -18,6 +18,7 @@
 
 struct pending_file { const char *path, *what; };
 
+/* Takes errno, so that nothing may be called between the failure and this. */
 static int err_cannot(const struct pending_file *w, const char *verb, struct err *err)
 {
 	int code = errno;
@@ -25,6 +26,8 @@ static int err_cannot(const struct pending_file *w, const char *verb, struct err
 	return err_set(err, code, "cannot %s %s %s: %s", verb, w->what, w->path, strerror(code));
 }
 
+/* O_NOFOLLOW and O_EXCL: in a directory that others may write to, a name that is there already
+ * may lead anywhere. */
 static int create_temporary(const struct pending_file *w)
 {
 	return open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -53,6 +56,8 @@ static int remove_old(const struct pending_file *w, const struct stat *st, struc
 	return 0;
 }
 
+/* The old file is removed, not written over: a process that still has it mapped would see it
+ * change. */
 static int replace_file(const struct pending_file *w, const struct stat *st, struct err *err)
 {
 	int e = remove_old(w, st, err), fd;
@@ -64,6 +69,7 @@ static int replace_file(const struct pending_file *w, const struct stat *st, str
 	return fd < 0 ? err_cannot(w, "create", err) : fd;
 }
 
+/* A link is never followed: as root it would let its owner choose which file is overwritten. */
 static int err_link(const struct pending_file *w, struct err *err)
 {
 	return err_set(err, ELOOP,
@@ -79,6 +85,8 @@ static int open_special(const struct pending_file *w, struct err *err)
 	return fd < 0 ? err_cannot(w, "write", err) : fd;
 }
 
+/* is_ours: it is a plain file, which the caller may remove if it fails. A device or a FIFO is
+ * not. */
 static int open_existing(const struct pending_file *w, bool *is_ours, struct err *err)
 {
 	struct stat st;
@@ -91,6 +99,7 @@ static int open_existing(const struct pending_file *w, bool *is_ours, struct err
 	return *is_ours ? replace_file(w, &st, err) : open_special(w, err);
 }
 
+/* The descriptor, or -errno and *err. */
 int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
 {
 	const struct pending_file w = { path, what };
@@ -102,6 +111,8 @@ int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
 	return errno == EEXIST ? open_existing(&w, is_ours, err) : err_cannot(&w, "create", err);
 }
 
+/* Where TMPDIR's file system has no nameless files, memory takes their place. The descriptor, or
+ * -1 and errno. */
 int new_file_nameless(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -125,6 +136,7 @@ static bool remove_unfinished(struct mem_last_act *self)
 	return false;
 }
 
+/* If memory runs out before the file is whole, the process's last act removes it. */
 static void remember(const char *temporary)
 {
 	static struct mem_last_act last = { .act = remove_unfinished };
@@ -160,6 +172,8 @@ static int check_target(const struct pending_file *w, bool *special, struct err 
 	return *special ? 0 : check_owner(w, &st, err);
 }
 
+/* The descriptor, or -errno and *err. A temporary name beside the target, so that the rename
+ * stays within one file system. */
 int new_file_begin(struct whole_file *f, const char *path, const char *what, struct err *err)
 {
 	const struct pending_file w = { path, what };
@@ -182,6 +196,8 @@ int new_file_begin(struct whole_file *f, const char *path, const char *what, str
 	return e;
 }
 
+/* From here on the file has its own name, though it is not whole: for output that others read
+ * while it grows. Where the rename fails, new_file_end() tries again and tells. */
 void new_file_name(struct whole_file *f)
 {
 	if (!f->temporary || renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
@@ -189,6 +205,7 @@ void new_file_name(struct whole_file *f)
 	forget(f);
 }
 
+/* keep false: whatever stood at the path before stays. */
 int new_file_end(struct whole_file *f, bool keep, struct err *err)
 {
 	const struct pending_file w = { f->path, f->what };
@@ -226,6 +243,7 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 	return -err->code;
 }
 
+/* The files in it, and itself; directories in it are none of brace's making and stay. */
 void new_directory_remove(const char *path)
 {
 	DIR *d = opendir(path);
@@ -238,6 +256,7 @@ void new_directory_remove(const char *path)
 	rmdir(path);
 }
 
+/* keep false: nothing is left of it. rename() replaces no directory that has files. */
 int new_directory_end(struct whole_file *f, bool keep, struct err *err)
 {
 	const struct pending_file w = { f->path, f->what };

@@ -17,6 +17,7 @@ static bool takes_char(const char **at, char c)
 	return true;
 }
 
+/* '$' is in names that compilers make. */
 static bool is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -49,6 +50,8 @@ static bool parse_number(const char **at, const char *end, int64_t *out)
 	return digits > 0;
 }
 
+/* False at the end, and where the text is malformed: it may be a trace file's. *at moves behind
+ * the name and its number. */
 bool prototype_next_name(const char **at, const char *end, struct prototype_name *out)
 {
 	*out = (struct prototype_name){ *at, name_length(*at, end), 0 };
@@ -171,6 +174,7 @@ static bool parse_array(const char **at, struct prototype_value *v)
 	return true;
 }
 
+/* Element i of an array, as a value of its own: i is less than v->elements. */
 struct prototype_value prototype_element(const struct prototype_value *v, uint32_t i)
 {
 	struct prototype_value element = *v;
@@ -267,6 +271,8 @@ static bool parse_parameter(const char **at, struct prototype *p)
 	return true;
 }
 
+/* The text may be anybody's. False: it is no prototype; *out has then what was read before, and
+ * nothing of it is to be used. */
 bool prototype_parse(const char *text, struct prototype *out)
 {
 	const char *at = text;
@@ -292,6 +298,7 @@ bool prototype_parse(const char *text, struct prototype *out)
 	return takes_char(&at, ')') && !*at;
 }
 
+/* A float is in the lower half of its word, as in a register. */
 double prototype_real(const struct prototype_value *v, uint64_t number)
 {
 	uint32_t half = (uint32_t)number;

@@ -24,6 +24,7 @@
 
 static VEC(struct outside_allowed *) allowed;
 
+/* Compared as it was allowed, word for word: no quoting can make another command of it. */
 static const struct outside_allowed *find_allowed(const char *text)
 {
 	for (size_t i = 0; i < allowed.n; i++)
@@ -91,6 +92,7 @@ static void free_words(char **words)
 	free(words);
 }
 
+/* Each in memory of its own, because triggers keep pointers to it. */
 static void allow(struct outside_allowed a)
 {
 	struct outside_allowed *to = mem_zalloc(sizeof(*to));
@@ -99,6 +101,8 @@ static void allow(struct outside_allowed a)
 	*vec_add(&allowed) = to;
 }
 
+/* The program is looked up now, by the PATH and the rights of whoever began brace: what the
+ * traced program changes of them later counts for nothing. */
 int outside_allow_command(const char *command, struct err *err)
 {
 	char **argv, *path;
@@ -120,6 +124,7 @@ int outside_allow_command(const char *command, struct err *err)
 	return 0;
 }
 
+/* text is the trigger's word, "fd=3", by which a line finds it. */
 int outside_allow_descriptor(const char *number, struct err *err)
 {
 	char *end, *text = mem_printf("fd=%s", number);
@@ -217,6 +222,7 @@ static int refuse(const struct trigger_line *line, struct filter_fault *fault, c
 	return -code;
 }
 
+/* The trigger is its first user. */
 static struct outside *outside_new(const char *to, size_t n)
 {
 	struct outside *o = mem_zalloc(sizeof(*o));
@@ -283,6 +289,8 @@ static int parse_notify(struct event_trigger *t, const struct trigger_line *line
 	return r < 0 ? r : parse_if(t, line, &l, fault);
 }
 
+/* The removal of a trigger asks for no allowance: its line has to be the same, and nothing is
+ * run. */
 static int parse_exec(struct event_trigger *t, const struct trigger_line *line,
 		      struct filter_fault *fault)
 {
@@ -303,6 +311,8 @@ static int parse_exec(struct event_trigger *t, const struct trigger_line *line,
 	return parse_if(t, line, &l, fault);
 }
 
+/* In the form of the kernel's triggers, with the counts behind: a file that is read tells whether
+ * messages were lost. */
 static void show_outside(const struct event_trigger *t, FILE *to)
 {
 	const struct outside *o = t->own;
@@ -324,6 +334,7 @@ static bool is_same_outside(const struct event_trigger *a, const struct event_tr
 	return !strcmp(((const struct outside *)a->own)->to, ((const struct outside *)b->own)->to);
 }
 
+/* For a message that waits; outside_put() gives it back. */
 struct outside *outside_get(struct outside *o)
 {
 	atomic_fetch_add(&o->users, 1);

@@ -106,6 +106,7 @@ static const struct copied copied[] = {
 
 #define NAME_BYTES 64
 
+/* Counted by commas: the table has the kernel's own prototype as a text. */
 unsigned syscall_arguments(const struct syscall_info *s)
 {
 	unsigned n = *s->arguments != '\0';
@@ -115,6 +116,7 @@ unsigned syscall_arguments(const struct syscall_info *s)
 	return n;
 }
 
+/* i counts from 0. type and name have n bytes each and may be NULL; what does not fit is cut. */
 void syscall_argument(const struct syscall_info *s, unsigned i, char *type, char *name, size_t n)
 {
 	const char *at = s->arguments, *end, *blank;
@@ -189,6 +191,7 @@ static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, boo
 	return c || (!behind && !second && is_text(type, name));
 }
 
+/* For the test: each row's call and arguments are there. */
 bool syscall_copies_are_right(size_t *rows)
 {
 	size_t n;
@@ -208,6 +211,8 @@ bool syscall_copies_are_right(size_t *rows)
 	return true;
 }
 
+/* How many: at most CALL_COPIES. behind: those that are made at the return, of what the kernel
+ * has filled in. The order is that of the event's fields, which readers count by. */
 unsigned syscall_copies(const struct syscall_info *s, bool behind,
 			struct call_copy copies[CALL_COPIES])
 {

@@ -262,6 +262,8 @@ static bool is_row(const struct syscall_named *n, const char *call, const char *
 	       (n->call ? strcmp(n->call, call) == 0 : strcmp(call, "openat") != 0);
 }
 
+/* NULL: the argument is a number without names. The first row that fits counts; a row without a
+ * call fits all. */
 const struct syscall_named *syscall_named(const char *call, const char *argument)
 {
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -270,11 +272,14 @@ const struct syscall_named *syscall_named(const char *call, const char *argument
 	return NULL;
 }
 
+/* A number with a low part that is one of several words, and flags above it, as open()'s flags
+ * have. */
 static bool has_both(const struct syscall_named *n)
 {
 	return n->symbols && n->flags;
 }
 
+/* One %s for each expression that syscall_named_expressions() writes: the two belong together. */
 void syscall_named_conversions(const struct syscall_named *n, FILE *f)
 {
 	fputs(!has_both(n) ? "%s" : n->low_last ? "%s%s%s%s" : "%s%s%s", f);
@@ -287,6 +292,7 @@ static void print_names(const struct syscall_name *names, FILE *f)
 		fprintf(f, ", { 0x%x, \"%s\" }", names->value, names->name);
 }
 
+/* For a number that is one of several words. */
 static void print_symbols(const struct syscall_named *n, const char *value, FILE *f)
 {
 	fprintf(f, "__print_symbolic(%s", value);
@@ -332,6 +338,8 @@ static void print_both(const struct syscall_named *n, const char *value, FILE *f
 	print_flags(n, high, "", f);
 }
 
+/* For the print format of the event. Registers have 64 bits, of which an int's upper half is
+ * nobody's: it is masked. */
 void syscall_named_expressions(const struct syscall_named *n, const char *type, FILE *f)
 {
 	bool is_long = strstr(type, "long") != NULL;
@@ -363,6 +371,7 @@ static void write_flags(const struct syscall_name *names, uint64_t v, bool befor
 		fprintf(f, "%s0x%llx", before ? "|" : "", (unsigned long long)v);
 }
 
+/* A number without a word is shown as such, in hexadecimal. */
 static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 {
 	while (names->name && names->value != v)
@@ -373,6 +382,7 @@ static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 		fprintf(f, "0x%llx", (unsigned long long)v);
 }
 
+/* The same words as the print format gives, made here for lines that no format prints. */
 void syscall_named_text(const struct syscall_named *n, const char *type, uint64_t value, FILE *f)
 {
 	uint64_t v = strstr(type, "long") ? value : (uint32_t)value;
@@ -407,6 +417,8 @@ static bool has_argument(const struct syscall_info *s, const char *argument)
 	return false;
 }
 
+/* For the test: each row names an argument that some call has. A misspelt one would never be
+ * met. */
 bool syscall_names_are_right(size_t *rows)
 {
 	size_t n, k;

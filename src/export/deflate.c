@@ -41,6 +41,7 @@ struct deflater {
 	atomic_size_t next;   /* block to be taken */
 };
 
+/* put is called on the caller's thread alone, in the order of the bytes. */
 struct deflater *deflate_new(int (*put)(void *arg, const unsigned char *bytes, size_t n),
 			     void *arg)
 {
@@ -79,6 +80,8 @@ static int set_window(z_stream *z, const struct deflater *d, size_t i)
 	return d->n_before ? deflateSetDictionary(z, d->before, (uInt)d->n_before) : Z_OK;
 }
 
+/* A worker's. packed 0: it failed, which put_batch() tells. The window of the block before is
+ * set, so that blocks that are packed side by side lose nothing against one stream. */
 static void pack_block(struct deflater *d, size_t i)
 {
 	struct block *b = &d->blocks[i];
@@ -111,6 +114,7 @@ static void *run_worker(void *arg)
 
 /* --- a batch ----------------------------------------------------------------------------- */
 
+/* A thread that cannot be begun has its blocks done by the others. */
 static void pack_blocks(struct deflater *d)
 {
 	pthread_t threads[BLOCKS - 1];
@@ -172,6 +176,7 @@ static struct block *open_block(struct deflater *d)
 	return b;
 }
 
+/* Packs whenever BLOCKS blocks are full. 0, or -errno and *err. */
 int deflate_add(struct deflater *d, const char *bytes, size_t n, struct err *err)
 {
 	while (n) {

@@ -39,6 +39,7 @@ static void put_xml(struct out *o, const char *s, size_t most)
 	}
 }
 
+/* Of the node alone, without what it called. */
 uint64_t flamegraph_own_weight(const struct call_tree *t, uint32_t i)
 {
 	return t->job->weight == WEIGHT_CALLS ? t->nodes.at[i].calls : t->nodes.at[i].self;
@@ -221,6 +222,8 @@ static void put_head(const struct picture *p)
 		"<text class=\"head\" id=\"info\" x=\"3\" y=\"52\"></text>\n");
 }
 
+/* Node 0 is the root: it has no frame of its own. An error of the output ends it, and stays
+ * there. */
 void flamegraph_put(struct picture *p)
 {
 	put_head(p);
@@ -235,11 +238,13 @@ void flamegraph_put(struct picture *p)
 	out_str(p->out, "]]></script>\n</svg>\n");
 }
 
+/* Weights by calls stay what they are. */
 uint64_t flamegraph_ns(const struct picture *p, uint64_t weight)
 {
 	return p->tree.job->weight == WEIGHT_CALLS ? weight : walk_ns(&p->tree.walk, weight);
 }
 
+/* Against the earlier trace, of the frame alone: so a caller is not coloured by what it called. */
 int64_t flamegraph_change(const struct picture *p, uint32_t i)
 {
 	return (int64_t)flamegraph_ns(p, flamegraph_own_weight(&p->tree, i)) -

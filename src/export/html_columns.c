@@ -39,6 +39,7 @@ static int add_bytes(struct html_columns *c, uint32_t lane, enum html_column col
 	return parts_add(&c->parts, lane * HTML_COLUMNS + column, bytes, n, c->err);
 }
 
+/* In the viewer's variable length: small numbers are most of them. */
 static int add_number(struct html_columns *c, uint32_t lane, enum html_column column, uint64_t v)
 {
 	unsigned char bytes[NUMBER_BYTES];
@@ -195,6 +196,7 @@ static int add_state(struct html_columns *c, uint32_t lane, uint64_t from, uint6
 	return add_numbers(c, lane, HTML_STATES, values, 3);
 }
 
+/* From a recording with nosleep-time, which has sleeps without the events of switches. */
 int html_columns_slept(struct html_columns *c, uint32_t lane, uint64_t from, uint64_t ticks)
 {
 	lane_of(c, lane, from);
@@ -309,6 +311,7 @@ static int take_state(struct html_columns *c, const struct walk_step *s, uint64_
 	return 0;
 }
 
+/* States that are open at the end last until the lane's last record. */
 int html_columns_end(struct html_columns *c)
 {
 	int r = 0;
@@ -355,6 +358,7 @@ int html_columns_take(void *columns, const struct walk_step *s)
 	return take[s->kind](c, s);
 }
 
+/* w outlives c. The context switches' format is looked up at the first of their records. */
 void html_columns_init(struct html_columns *c, const struct walk *w, struct err *err)
 {
 	*c = (struct html_columns){ .walk = w, .parts = parts_none(), .err = err };

@@ -196,6 +196,7 @@ static void put_number(protobuf *to, const struct argument_told *a)
 	protobuf_number(to, fields[a->kind], a->number);
 }
 
+/* One value with the type that the viewer shows and SQL finds. */
 static void put_value(protobuf *to, const struct argument_told *a)
 {
 	char *text;
@@ -233,6 +234,7 @@ static void annotate_element(struct perfetto *p, const struct argument_told *a)
 	end_annotation(p, ANNOTATION_ELEMENT);
 }
 
+/* "..." as the last element tells that the list goes on. */
 static void end_list(struct perfetto *p, const struct argument_told *a)
 {
 	if (a->more)
@@ -271,6 +273,8 @@ static void annotate_typed(void *context, const struct argument_told *a)
 	end_annotation(p, ANNOTATION_ENTRY);
 }
 
+/* NULL: the call's arguments were not recorded. Whatever was begun is thrown away where the types
+ * are not known. */
 static void annotate_arguments(struct perfetto *p, const struct event *e)
 {
 	if (!e)

@@ -254,6 +254,7 @@ static int take_step(void *arg, const struct walk_step *s)
 
 /* --- the file ------------------------------------------------------------------------------ */
 
+/* Little-endian, as the file's header says of all its numbers. */
 static void put_uint(struct out *o, uint64_t v, unsigned bytes)
 {
 	char at[8];

@@ -53,6 +53,8 @@ static int put_record(struct uftrace *u, const struct walk_step *s, unsigned typ
 	return parts_add(&u->parts, task_of(u, s), &r, sizeof(r), u->err);
 }
 
+/* uftrace's records have 10 bits for the depth: calls beyond are left out in pairs and counted as
+ * folded. */
 static int take_step(void *arg, const struct walk_step *s)
 {
 	struct uftrace *u = arg;

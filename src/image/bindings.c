@@ -88,6 +88,7 @@ static void define_symbols(struct modules *m, const struct map *map, struct want
 	free(found);
 }
 
+/* The name is the file's own, without the note that it was deleted. */
 static void add_library(struct modules *m, const struct map *map, struct wanted_symbol *w,
 			bool is_exe)
 {
@@ -143,6 +144,8 @@ static void bind_all(struct modules *m, const struct wanted_symbol *w)
 	}
 }
 
+/* Which library each PLT entry leads to, as ld.so would resolve it. Nothing fails: an entry that
+ * cannot be told stays without a library. */
 void bindings_find(const struct maps *maps, const char *exe, const char *agent, struct modules *m)
 {
 	struct wanted_symbol w = { 0 };
@@ -157,6 +160,7 @@ void bindings_find(const struct maps *maps, const char *exe, const char *agent, 
 	free(w.by_exe);
 }
 
+/* NULL: it is none, or not known. */
 const char *bindings_library(const struct modules *m, const struct module *mod, uint32_t i)
 {
 	return mod->bound && mod->bound[i] ? m->libraries.at[mod->bound[i] - 1].name : NULL;

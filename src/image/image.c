@@ -194,6 +194,8 @@ enum hook_reason image_patch_reason(const struct image *im, uint64_t address)
 	return REASON_NONE;
 }
 
+/* One message for each file, with the errno: what could not be read is not traced, and the user
+ * has to know. */
 void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages *messages)
 {
 	for (size_t i = 0; i < im->unread.n; i++)
@@ -267,6 +269,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	return r;
 }
 
+/* Called when a plan has come out empty. The most exact of the reasons is told; -errno of *err. */
 int image_none_selected(const struct image *im, const struct settings *settings, struct err *err)
 {
 	const char *exe = im->update.about.exe ? im->update.about.exe : "the program";
@@ -326,6 +329,7 @@ void image_known_copy(struct known_modules *to, const struct known_modules *from
 	}
 }
 
+/* When the process is gone, or the session ends. */
 void image_known_free(struct known_modules *k)
 {
 	for (size_t i = 0; i < k->at.n; i++)
@@ -467,6 +471,7 @@ bool image_hear(struct image *im)
 	return honest;
 }
 
+/* Asked when the process has written its patches, or could not. */
 void image_refused(const struct image *im, image_refusals *out)
 {
 	/* By the patch's status. A patch that is still pending counts as one whose region found no
@@ -522,6 +527,8 @@ bool image_places_free(const struct image *im, const struct maps *maps)
 	return true;
 }
 
+/* -EAGAIN: the process has mapped something in the way since its maps were read, and a new plan
+ * would go. */
 int image_check_mapped(struct image *im, struct err *err)
 {
 	hear_mapped(im);
@@ -534,6 +541,8 @@ int image_check_mapped(struct image *im, struct err *err)
 	return 0;
 }
 
+/* Without its look-ups patched the unwinder does not find frames through stubs: an exception
+ * would end the program. */
 int image_check_look_ups(const struct image *im, struct err *err)
 {
 	for (uint32_t i = 0; i < im->setup.n_patches; i++)
@@ -574,6 +583,7 @@ void image_module_free(struct trace_module *m)
 	vec_free(&m->strings);
 }
 
+/* Whatever has not been taken over by the session. */
 void image_update_free(struct image_update *update)
 {
 	for (size_t i = 0; i < update->modules.n; i++)

@@ -61,6 +61,7 @@ static bool is_unwinder(const char *module)
 	return false;
 }
 
+/* False with the tracer nop and no event: then no patch is planned at all. */
 bool modules_writes_code(const struct image_request *req)
 {
 	return req->settings->tracer->functions || (req->events && req->events->catalogue);
@@ -82,6 +83,8 @@ static enum selection look_up_of_unwinder(const char *name)
 	return SELECT_NO;
 }
 
+/* One of the functions by which an unwinder finds frame descriptions (_Unwind_Find_FDE and its
+ * kin). */
 bool modules_is_look_up(const char *name)
 {
 	return look_up_of_unwinder(name) != SELECT_NO;
@@ -102,6 +105,7 @@ static bool is_agent(const char *path, const char *agent)
 	return strlen(agent) == n && strncmp(path, agent, n) == 0;
 }
 
+/* By device and inode first: another file may have taken the path meanwhile. */
 bool modules_is_of(const struct module *mod, const struct map *map)
 {
 	return mod->text.device == map->device && mod->text.inode == map->inode &&
@@ -359,6 +363,8 @@ static bool is_module(struct modules *m, struct module *mod)
 	return memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
+/* Modules that the process had before are dropped from *out: only what is new is planned, unless
+ * req->again. */
 int modules_find(const struct maps *maps, const char *exe, const struct image_request *req,
 		 struct modules *out, struct err *err)
 {
@@ -401,6 +407,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
 }
 
+/* Whatever the settings say: for questions about a process, not for a plan. */
 void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out)
 {
 	out->pid = pid;
@@ -597,6 +604,8 @@ static uint32_t count_traced(const struct modules *m)
 	return graph ? selected : 0;
 }
 
+/* Returns how many functions will be traced. Ids are given even where nothing is selected, since
+ * a later change may select it. */
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, bool code,
 			uint32_t *next_id)
 {
@@ -622,6 +631,7 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 	return count_traced(m);
 }
 
+/* When the plan has succeeded: a try that failed leaves no numbers behind. */
 void modules_note_ids(const struct modules *m, const struct image_request *req)
 {
 	for (size_t i = 0; i < m->at.n; i++) {

@@ -26,6 +26,7 @@ void objects_count_add(struct object_count *total, const struct object_count *mo
 	total->modules += more->modules;
 }
 
+/* 0: a library may still bring functions. -EINVAL and the reason that holds for most of them. */
 int objects_none_watched(const struct object_count *c, const struct follow_recording *wish,
 			 struct err *err)
 {
@@ -43,6 +44,7 @@ int objects_none_watched(const struct object_count *c, const struct follow_recor
 
 /* --- one function ----------------------------------------------------------------------------- */
 
+/* Conditions first, then what is shown: the order of fields in a record. */
 static const struct follow_place *field_of(const struct follow_plan *plan, uint32_t i)
 {
 	return i < plan->n_tests ? &plan->tests[i].place : &plan->shown[i - plan->n_tests];
@@ -57,6 +59,7 @@ struct object_program {
 	bool full;
 };
 
+/* full is looked at once, when the program is done. */
 static void add_insn(struct object_program *o, struct fetch_insn insn)
 {
 	if (o->n < FETCH_INSNS_MAX)
@@ -72,6 +75,7 @@ static void add_value(struct object_program *o, const struct fetch_insn *value, 
 		add_insn(o, value[i]);
 }
 
+/* A whole word: what the field's own width is, the reader knows. */
 static void add_store(struct object_program *o, uint16_t at)
 {
 	add_insn(o, (struct fetch_insn){ .op = FETCH_STORE, .size = WORD, .at = at });
@@ -94,6 +98,7 @@ static void add_field(struct object_program *o, const struct follow_place *f,
 					 .value = f->last });
 }
 
+/* Takes more over; *text is a list with commas. */
 static void grow(char **text, char *more)
 {
 	char *all = mem_printf("%s%s%s", *text, **text ? "," : "", more);
@@ -149,6 +154,7 @@ static bool lead_to_base(struct object_place *to, int32_t at)
 	return true;
 }
 
+/* Which of the function's arguments are objects, and how each is fetched; at most OBJECTS_MOST. */
 static void find_objects(const struct sym_arguments *known, struct object_values *out)
 {
 	out->n = 0;
@@ -255,6 +261,7 @@ static void read_takers(const struct modules *m, const struct module *mod, const
 	sym_close(file);
 }
 
+/* By debug information: only functions that take the type stay traced. */
 static void plan_takers(struct modules *m, struct module *mod, const struct follow_recording *wish)
 {
 	struct object_count count = { 0 };
@@ -301,6 +308,7 @@ static void plan_any(struct modules *m, struct module *mod, const struct follow_
 	}
 }
 
+/* Modules that are not opened by -L have no functions to watch. */
 void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *wish)
 {
 	if (mod->choice != MODULE_OPEN)

@@ -22,6 +22,7 @@ static uint64_t program_end(const struct probe_point *p)
 	return offsetof(struct probe_site, program) + p->program_bytes;
 }
 
+/* Program and filter lie behind one another, as whole words. */
 static uint64_t site_bytes(const struct probe_point *p)
 {
 	return program_end(p) + (p->filter ? p->filter->bytes : 0);
@@ -33,6 +34,7 @@ static size_t n_probes(const struct module *mod)
 	return mod->hooks ? mod->probes.n : 0;
 }
 
+/* At most: what is planned now may still be refused. */
 static uint64_t probes_room(const struct module *mod, const struct image_request *req)
 {
 	uint64_t bytes = 0;
@@ -57,6 +59,7 @@ static uint64_t patch_address(const struct patch_job *j, const struct probe_poin
 	return j->mod->base + p->plan.vaddr - p->plan.before;
 }
 
+/* The reason reaches the user as a message at the session's end. */
 static void refuse_probe(struct probe_point *p, enum hook_reason reason)
 {
 	p->plan.kind = HOOK_NONE;
@@ -337,6 +340,7 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 	return true;
 }
 
+/* A place that another patch covers is refused, with all probes at its address. */
 static void write_probes(struct patch_job *j)
 {
 	struct probe_point *all = j->mod->probes.at;
@@ -372,6 +376,7 @@ static void describe_probes(const struct module *mod, const struct event_set *se
 				events_at(set->catalogue, mod->probes.at[i].event);
 }
 
+/* Handlers of signals are probes, too, at addresses that are known of the process only. */
 static void choose_probes(struct module *mod, const struct event_set *set,
 			  const handler_list *handlers)
 {

@@ -343,6 +343,7 @@ enum hook_reason probes_entry_reason(int fd, const char *path, uint64_t offset)
 	return reason;
 }
 
+/* The lock guards the list of files whose notes are known, and is held while one is read. */
 struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
 {
 	struct probe_returns out = { .bar = RETURN_BAR_NO_FUNCTION };
@@ -452,6 +453,8 @@ static void add_all_defined(struct marked *m, int fd, const char *path,
 
 /* --- all of a file -------------------------------------------------------------------------- */
 
+/* Appends the places of all events that are armed in set; programs and filters are the caller's
+ * to free (probes_free()). */
 void probes_find(int fd, const char *path, const struct event_set *set, probe_points *out)
 {
 	struct marked *m;
@@ -518,6 +521,7 @@ enum hook_reason probes_hidden_handlers(int fd)
 	return reason;
 }
 
+/* vaddr is that in the file, address that in the process. */
 void probes_add_handler(int fd, const char *path, const struct event_set *set, uint64_t vaddr,
 			uint64_t address, probe_points *out)
 {

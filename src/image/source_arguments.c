@@ -21,6 +21,7 @@ struct source_word {
 	size_t n, n_name, n_expression, n_type;
 };
 
+/* [NAME=]EXPRESSION[:TYPE]. All pointers are into word, n bytes. */
 static struct source_word take_apart(const char *word, size_t n)
 {
 	const char *equals = memchr(word, '=', n), *end = word + n, *colon = NULL;
@@ -59,6 +60,7 @@ bool source_argument_is(const char *word, size_t n)
 	return leads || (at < end && (*at == '.' || *at == '[' || *at == '-'));
 }
 
+/* perf probe's two words for many variables at once. */
 bool source_argument_is_all(const char *word, size_t n)
 {
 	return (n == 5 && !memcmp(word, "$vars", 5)) || (n == 7 && !memcmp(word, "$params", 7));
@@ -157,6 +159,7 @@ static char *value_text(const struct source_place_of_arguments *p, const struct 
 	return string;
 }
 
+/* As fetch arguments have types, for free(). */
 static char *type_text(const struct sym_fetched *f)
 {
 	char count[24] = "";
@@ -188,6 +191,8 @@ static unsigned argument_in(const char *name, size_t n)
 	return 0;
 }
 
+/* Registers become $argN, which the agent keeps from the entry to the return. NULL: one is none
+ * that carries an argument. For free(). */
 char *source_argument_numbered(const char *text, bool at_return)
 {
 	char *made = mem_strdup(""), *more;
@@ -219,6 +224,7 @@ char *source_argument_numbered(const char *text, bool at_return)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
+/* Once for a place; source_arguments_end() closes it. */
 static int open_scope(struct source_place_of_arguments *p, struct err *err)
 {
 	int r = p->source ? 0 : sym_source_open(p->m, &p->source, err);
@@ -263,6 +269,7 @@ static bool is_value(const struct source_word *w)
 	return at && w->n_expression - (size_t)(at - w->expression) >= 7 && !memcmp(at, "$retval", 7);
 }
 
+/* The argument in uprobe_events' words, for free(); NULL and *err, whose column is in word. */
 char *source_argument(struct source_place_of_arguments *p, const char *word, size_t n,
 		      struct err *err)
 {
@@ -302,6 +309,8 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 	return numbered;
 }
 
+/* Those that can be fetched: a variable that is optimized away is left out silently, as perf
+ * probe does it. */
 char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err)
 {
 	char *all, *one, *more;

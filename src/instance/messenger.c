@@ -49,6 +49,7 @@ static struct {
 	pid_t running[COMMANDS_MOST]; /* (the messenger's thread) 0: none */
 } messenger = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
+/* NULL, as a message without variables has it, is nothing. */
 static void free_words(char **words)
 {
 	for (char **w = words; words && *w; w++)
@@ -56,6 +57,7 @@ static void free_words(char **words)
 	free(words);
 }
 
+/* The trigger may be gone by now: the message has a reference of its own to where it goes. */
 static void free_message(struct message *m)
 {
 	outside_put(m->to);
@@ -102,12 +104,15 @@ static bool connect_to(struct outside *o)
 	return false;
 }
 
+/* The next line tries anew, since the reader may be back. */
 static void disconnect(struct outside *o)
 {
 	close(o->socket);
 	o->socket = -1;
 }
 
+/* Within ms milliseconds: a reader that does not read is given up then, and the line is counted
+ * as dropped. */
 static bool can_write(int fd, int ms)
 {
 	struct pollfd p = { fd, POLLOUT, 0 };
@@ -168,6 +173,7 @@ static bool write_to(struct outside *o, const char *line, size_t n)
 	return true;
 }
 
+/* Counted either way: sent and dropped lines together are all that the trigger made. */
 static void deliver(const struct message *m)
 {
 	bool sent = m->to->path ? send_to_socket(m->to, m->line, m->n)
@@ -194,6 +200,7 @@ static pid_t *free_place(void)
 	return place;
 }
 
+/* Also takes the ends of those that have ended in between (free_place()). */
 static bool any_runs(void)
 {
 	bool any = false;
@@ -245,6 +252,8 @@ static int spawn(const struct outside_allowed *command, char **environment, pid_
 	return e;
 }
 
+/* A command that cannot be begun now is dropped and counted, not kept: it would run at a time at
+ * which nothing has happened. */
 static void execute(const struct message *m)
 {
 	pid_t *place = free_place();
@@ -264,6 +273,8 @@ static void execute(const struct message *m)
 	free(environment);
 }
 
+/* A bucket of tokens for each trigger: commands in a burst, then one every TOKEN_MS. Without it a
+ * hot event would fill the machine with processes. */
 bool messenger_may_execute(struct outside *o)
 {
 	uint64_t now = monotonic_ms(), more;
@@ -315,6 +326,8 @@ static bool take_message(struct message *m)
 	return got;
 }
 
+/* The one thread of all messages. Whoever makes records never waits for a reader or for a
+ * command. */
 static void *run(void *arg)
 {
 	struct message m;
@@ -348,6 +361,8 @@ static bool begin(void)
 	return messenger.begun;
 }
 
+/* Takes the message over. A full queue drops the newest: what waits longer is nearer to being
+ * told. */
 static void enqueue(struct message m)
 {
 	bool room;
@@ -366,16 +381,20 @@ static void enqueue(struct message m)
 	free_message(&m);
 }
 
+/* Takes line over, n bytes of it; returns at once. */
 void messenger_send(struct outside *to, char *line, size_t n)
 {
 	enqueue((struct message){ to, line, n, NULL });
 }
 
+/* Takes variables over, NULL-terminated NAME=VALUE words for the command's environment. */
 void messenger_execute(struct outside *o, char **variables)
 {
 	enqueue((struct message){ o, NULL, 0, variables });
 }
 
+/* For the session's end: waits until all has been told, or the time is over. False: something is
+ * left, and will be told if the process lives on. */
 bool messenger_drain(unsigned ms)
 {
 	struct timespec until;

@@ -29,6 +29,7 @@ static size_t if_length(const char *p)
 	return n + strspn(p + n, in_line);
 }
 
+/* Bytes from " if " to the end of the line; 0: there is none. */
 size_t function_condition_length(const char *p)
 {
 	size_t n = if_length(p);
@@ -36,6 +37,7 @@ size_t function_condition_length(const char *p)
 	return n ? n + strcspn(p + n, "\n") : 0;
 }
 
+/* Where the condition itself begins; 0: the word has none. */
 size_t function_condition_at(const char *word)
 {
 	for (size_t i = strcspn(word, in_line); word[i]; i += 1 + strcspn(word + i + 1, in_line))
@@ -140,6 +142,8 @@ static void join_term(char *text, size_t at)
 		memcpy(text + at - 2, "&&", 2);
 }
 
+/* Terms keep their columns: each half is as long as the whole, with blanks for the other's terms.
+ * NULL, or the sentence of a fault at *fault. */
 const char *function_condition_split(char *condition, char **returned, size_t *fault)
 {
 	size_t all = strlen(condition), n;
@@ -173,6 +177,7 @@ const char *function_condition_split(char *condition, char **returned, size_t *f
 
 /* --- floating-point numbers ------------------------------------------------------------------ */
 
+/* A whole number that compares as the double does. */
 int64_t function_condition_order(double number)
 {
 	int64_t bits;
@@ -291,6 +296,7 @@ static void collect_fields(struct trial *t, const char *text)
 	}
 }
 
+/* From the kernel's positions, which are behind or before the word at fault, to the word itself. */
 size_t function_condition_column(const struct filter_fault *f)
 {
 	size_t at = f->position < f->length ? f->position : f->length;
@@ -325,6 +331,8 @@ static const char *fault_sentence(const struct filter_fault *f, const char *cond
 	return f->error == FILTER_FIELD_NOT_FOUND ? wanted : filter_fault_sentence(f);
 }
 
+/* Compiled against made-up fields of every name that occurs: so the grammar is checked before any
+ * function is known. */
 static const char *check_terms(const char *condition, size_t *fault)
 {
 	struct trial t = { 0 };

@@ -24,6 +24,7 @@ static void pattern_free(struct function_pattern *p)
 	free(p->returned);
 }
 
+/* l may be used again, as an empty list. */
 void function_list_free(struct function_list *l)
 {
 	for (size_t i = 0; i < l->patterns.n; i++)
@@ -54,6 +55,8 @@ static const char *const commands[] = {
 	"enable_event", "disable_event", "enable_hist", "disable_hist", "hist",
 };
 
+/* The kernel's function commands (traceoff, stacktrace, ...), which stand behind a colon in
+ * set_ftrace_filter. */
 static bool is_command(const char *word, size_t n)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
@@ -273,6 +276,7 @@ static int list_add(struct function_list *l, const struct word *w, struct err *e
 
 static const char blanks[] = " \t\r\n";
 
+/* With the condition behind it, blanks and all. */
 size_t function_word_length(const char *p)
 {
 	size_t n = function_name_length(p, "");
@@ -288,6 +292,7 @@ static size_t trimmed_length(const char *p, size_t n)
 	return n;
 }
 
+/* For lists that only name functions; -EINVAL and *err at the condition. */
 int function_list_refuse_conditions(const char *text, struct err *err)
 {
 	for (const char *p = text + strspn(text, blanks); *p; p += strspn(p, blanks)) {
@@ -302,6 +307,7 @@ int function_list_refuse_conditions(const char *text, struct err *err)
 	return 0;
 }
 
+/* 0, or -errno and *err at the word. */
 static int list_add_words(struct function_list *l, const char *text, bool modules, struct err *err)
 {
 	int e = 0;
@@ -348,6 +354,8 @@ int function_list_write_modules(struct function_list *l, const char *text, bool 
 	return list_write(l, text, append, true, err);
 }
 
+/* One pattern a line, for free(); empty: the text of a list without patterns, as the kernel has
+ * it for this file. */
 char *function_list_read(const struct function_list *l, const char *empty)
 {
 	VEC(char) out = { 0 };
@@ -390,6 +398,7 @@ static bool shorter_match(const char *glob, const char *file)
 	return false;
 }
 
+/* By the path, the file's name, or that with its version cut off (libc.so of libc.so.6). */
 bool function_module_match(const char *glob, const char *module)
 {
 	const char *file = path_file_name(module);
@@ -424,6 +433,8 @@ bool function_list_match(const struct function_list *l, const char *name, const 
 	return find_name(l, name, 0, module);
 }
 
+/* The symbol's own spelling first: most patterns are it, and demangling takes far longer than
+ * comparing. */
 static const struct function_pattern *find_at(const struct function_list *l, const char *symbol,
 					      uint64_t address, const char *module)
 {
@@ -459,6 +470,7 @@ bool function_list_has(const struct function_list *l, const char *symbol, const 
 	return find_at(l, symbol, 0, module);
 }
 
+/* With the conditions on returned values. */
 bool function_list_has_conditions(const struct function_list *l)
 {
 	for (size_t i = 0; i < l->patterns.n; i++)
@@ -475,6 +487,7 @@ bool function_list_has_returned(const struct function_list *l)
 	return false;
 }
 
+/* The last pattern that matches decides, so that a later !GLOB takes back. */
 bool function_list_has_module(const struct function_list *l, const char *module)
 {
 	for (size_t i = l->patterns.n; i-- > 0;)
@@ -483,11 +496,14 @@ bool function_list_has_module(const struct function_list *l, const char *module)
 	return false;
 }
 
+/* NULL: it is a glob, or takes names out. */
 const char *function_pattern_name(const struct function_pattern *p)
 {
 	return !p->remove && glob_is_name(p->glob) ? p->glob : NULL;
 }
 
+/* As texts: two ways to write one list count as different, which costs a transaction and no
+ * more. */
 bool function_list_is_same(const struct function_list *a, const struct function_list *b)
 {
 	char *x = function_list_read(a, ""), *y = function_list_read(b, "");

@@ -194,6 +194,7 @@ static int write_words(struct event_set *s, char *words, struct err *err)
 	return e;
 }
 
+/* set_event: names of events, globs and ! as in the kernel. On failure nothing has changed. */
 static int write_events(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {
@@ -239,6 +240,7 @@ bool settings_trace(const struct settings *s, const char *symbol, uint64_t addre
 	       !function_list_has_at(&s->notrace, symbol, address, module);
 }
 
+/* *begins: the condition chooses where graphs begin, and within them no call is left out. */
 const struct function_pattern *settings_condition_of(const struct settings *s, const char *symbol,
 						     const char *module, bool *begins)
 {
@@ -636,6 +638,8 @@ static char *without_newline(const char *text)
 	return mem_strndup(text, n - (n && text[n - 1] == '\n'));
 }
 
+/* text as it was written, perhaps with a newline. s is unchanged by a failure. ENOENT, EACCES:
+ * the file; else the text is at fault, with a column. */
 int settings_write(struct settings *s, const char *file, const char *text, bool append,
 		   struct err *err)
 {
@@ -658,6 +662,7 @@ int settings_write(struct settings *s, const char *file, const char *text, bool 
 	return e;
 }
 
+/* The file's text with its newline, for free(); NULL: there is no such file. */
 char *settings_read(const struct settings *s, const char *file)
 {
 	const struct setting_file *f = find_file(file);
@@ -681,11 +686,13 @@ const struct function_list *settings_list(const struct settings *s, const char *
 		       : NULL;
 }
 
+/* NULL behind the last: a way to go through all of them. */
 const char *settings_file(unsigned i)
 {
 	return i < FILES_N ? files[i].name : NULL;
 }
 
+/* Bits that say whether a write concerns the programs, too, or the session alone. */
 unsigned settings_reach(const char *file)
 {
 	const struct setting_file *f = find_file(file);
@@ -703,6 +710,8 @@ bool settings_can_write(const char *file)
 	return f && f->write;
 }
 
+/* For a command line. settings_init_tree() has what ftrace's files show when nobody has written
+ * yet. */
 void settings_init(struct settings *s)
 {
 	*s = (struct settings){
@@ -735,6 +744,7 @@ void settings_init_tree(struct settings *s)
 	options_set_mode(s, BUFFER_OVERWRITE);
 }
 
+/* A deep copy: both are to be freed. */
 void settings_copy(struct settings *to, const struct settings *from)
 {
 	/* Plain values; everything with memory of its own is copied again below. */

@@ -102,6 +102,7 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 	return 0;
 }
 
+/* bare_unit_ns: what a number without a unit counts. 0, or -errno and *err at the column. */
 int units_parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
 {
 	const struct quantity q = {
@@ -114,6 +115,7 @@ int units_parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, 
 	return parse_quantity(&q, text, out, err);
 }
 
+/* K, M and G are powers of 1024; a size of 0 is none. */
 int units_parse_size_kb(const char *text, uint64_t *out, struct err *err)
 {
 	static const struct quantity q = {
@@ -130,6 +132,8 @@ int units_parse_size_kb(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
+/* what begins the sentence: "a limit". -EINVAL: no number; -ERANGE: one that is too small or too
+ * large. */
 int units_parse_number(const char *text, const char *what, uint64_t min, uint64_t max,
 		       uint64_t *out, struct err *err)
 {
@@ -149,6 +153,7 @@ int units_parse_number(const char *text, const char *what, uint64_t min, uint64_
 	return 0;
 }
 
+/* buf has 32 bytes. The kernel shows whole microseconds; brace's nanoseconds have their unit. */
 const char *units_format_thresh(uint64_t ns, char *buf)
 {
 	if (ns % 1000)

@@ -319,6 +319,7 @@ static int parse_statement(struct sql_scan *p)
 	return e ? e : parse_end(p);
 }
 
+/* out points into text, which outlives it. Nothing is to be freed after a failure. */
 int sql_parse(const char *text, struct sql_statement *out, struct err *err)
 {
 	struct sql_scan p = { .s = out, .err = err };

@@ -92,6 +92,8 @@ static void look_at(struct look *l, struct sql_scan *p, const struct sql_scan *b
 	l->wide |= token_is_word(before, "WITHIN") && p->token == TOKEN_FIELD && l->from;
 }
 
+/* Looks at words alone, before anything is parsed: sqlhist's own statements are to get sqlhist's
+ * own sentences. */
 bool parse_wide_is(const char *text)
 {
 	struct sql_statement s = { .text = text };
@@ -182,6 +184,7 @@ static int parse_inner(struct sql_scan *p, size_t level, size_t *out)
 	return e;
 }
 
+/* A number with a sign or of another base is one word here. */
 static int parse_number(struct sql_scan *p, size_t *out)
 {
 	const char *at = p->s->text + p->word.at;

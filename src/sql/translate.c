@@ -419,6 +419,7 @@ void translate_add(struct sql_writes *w, char *file, char *text, bool more)
 	*vec_add(&w->at) = (struct sql_write){ file, text, more };
 }
 
+/* In the tree, for free(). */
 char *translate_trigger_file(const struct event_format *e)
 {
 	return mem_printf("events/%s/%s/trigger", e->system, e->name);
@@ -724,6 +725,7 @@ static void begin_translation(struct translation *t)
 	t->number = translate_number(t->s->text, t->o->name);
 }
 
+/* Also after a failure: what was not made is NULL. */
 static void end_translation(struct translation *t)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -760,6 +762,7 @@ int sql_translate(const struct sql_statement *s, const struct sql_options *o,
 	return e;
 }
 
+/* w may be used again. */
 void sql_writes_free(struct sql_writes *w)
 {
 	for (size_t i = 0; i < w->at.n; i++) {

@@ -27,6 +27,8 @@ static size_t event_prefix(const struct wide *w, struct sql_word word, struct sq
 	return 0;
 }
 
+/* Bytes of "TABLE." at the beginning of the word; 0: it does not have it. A label hides the
+ * event's name. */
 static size_t table_prefix(const struct wide *w, struct sql_word word, const struct sql_table *t)
 {
 	const char *text = w->t.s->text;
@@ -54,6 +56,8 @@ static bool split_word(const struct wide *w, struct sql_word word, size_t *table
 	return w->t.s->n_tables == 1;
 }
 
+/* The item that has this label; SQL_NONE: none. So ORDER BY and HAVING name what SELECT has
+ * computed. */
 size_t wide_labelled(const struct wide *w, struct sql_word word)
 {
 	const struct sql_statement *s = w->t.s;
@@ -93,6 +97,7 @@ static bool ends_with_return(const struct wide *w, struct sql_word event)
 	return event.n > n && !strncmp(w->t.s->text + event.at + event.n - n, RETURN, n);
 }
 
+/* A span has two events: the second one is what stands behind UNTIL. */
 static struct sql_word event_word(const struct wide_source *s)
 {
 	return s->second && s->table->kind == SQL_SPAN ? s->table->until : s->table->event;
@@ -129,6 +134,8 @@ static void note_word(struct wide *w, struct sql_word word)
 	free(name);
 }
 
+/* All words that name fields, wherever they stand in the statement: an event of a function
+ * fetches only the arguments that are used. */
 static void note_words(struct wide *w)
 {
 	const struct sql_statement *s = w->t.s;
@@ -146,6 +153,7 @@ static void note_words(struct wide *w)
 		note_word(w, s->nodes.at[i].field);
 }
 
+/* uses: the words that the statement has of the event. 0, or -errno and the error at the word. */
 int wide_find_event(struct wide *w, struct sql_word word, bool calls, bool second,
 		    const char *uses, const struct event_format **out)
 {
@@ -164,6 +172,7 @@ int wide_find_event(struct wide *w, struct sql_word word, bool calls, bool secon
 						  : "there is no such event");
 }
 
+/* A call's two events are matched by the frame's address, which each has to fetch. */
 static void add_source(struct wide *w, const struct sql_table *t, bool second)
 {
 	bool framed = t->kind == SQL_CALLS;
@@ -173,6 +182,8 @@ static void add_source(struct wide *w, const struct sql_table *t, bool second)
 	};
 }
 
+/* Events come in the order of their tables; w->first[i] is the first one of table i. What was
+ * found before a failure is freed by wide_free_sources(). */
 int wide_find_sources(struct wide *w)
 {
 	int e = 0;
@@ -207,6 +218,7 @@ void wide_free_sources(struct wide *w)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
+/* Takes the name over. A column that is there already is the same one. */
 static size_t add_column(struct wide *w, struct wide_column c)
 {
 	for (size_t i = 0; i < w->columns.n; i++) {
@@ -278,6 +290,8 @@ static char *name_of(const struct wide *w, size_t source, struct sql_word field)
 	return copied ? copy : name;
 }
 
+/* For free(). Copies of a system call's texts are fields __NAME_val, which the user knows as
+ * NAME. */
 char *wide_shown_name(const struct wide *w, size_t column)
 {
 	const char *name = w->columns.at[column].field.name;
@@ -288,6 +302,7 @@ char *wide_shown_name(const struct wide *w, size_t column)
 	return mem_strndup(name, n);
 }
 
+/* Adds the column if it is new. 0, or -errno and the error at the word. */
 int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 {
 	const struct event_format *event;

@@ -18,11 +18,13 @@
 #define SYNTHETIC_LOCATION "synthetic_events"
 #define EPROBE_LOCATION "event_probe"
 
+/* uprobe_events. */
 static int show_probes(struct tree_file *f, struct out *text, struct err *err)
 {
 	return dynamic_show(f, DEFINED_PROBES, text);
 }
 
+/* kprobe_events: functions by name, as the kernel's file has its own. */
 static int show_functions(struct tree_file *f, struct out *text, struct err *err)
 {
 	return dynamic_show(f, DEFINED_FUNCTIONS, text);
@@ -33,6 +35,7 @@ static int show_synthetic(struct tree_file *f, struct out *text, struct err *err
 	return dynamic_show(f, DEFINED_SYNTHETIC, text);
 }
 
+/* dynamic_events: all of them, each by its letter. */
 static int show_all(struct tree_file *f, struct out *text, struct err *err)
 {
 	return dynamic_show(f, DEFINED_ALL, text);
@@ -47,6 +50,7 @@ static int clear_defined(struct tree_file *f, enum defined_kind kind, struct err
 	return r < 0 ? r : 0;
 }
 
+/* Opening a file with O_TRUNC removes what it lists. */
 static int clear_probes(struct tree_file *f, struct err *err)
 {
 	return clear_defined(f, DEFINED_PROBES, err);
@@ -75,6 +79,7 @@ static size_t column_of(const char *line, const char *name)
 	return at ? (size_t)(at - line) : 0;
 }
 
+/* 0, or -errno and *err at the event's name: the only word that can collide with others. */
 static int define_synthetic(struct instance *top, const struct synthetic_command *c,
 			    const char *line, struct err *err)
 {

@@ -12,6 +12,7 @@
 
 _Static_assert(TABLE_TEXT >= SUMMARY_TIME, "a time fits");
 
+/* rows tells how cells are made of the object `of`; both outlive the table. */
 void table_init(struct table_view *t, const struct table_rows *rows, const void *of,
 		unsigned column)
 {
@@ -52,6 +53,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return t->reverse ? -c : c;
 }
 
+/* A text without wildcards matches where it stands within the other. */
 bool table_matches(const char *text, const char *what)
 {
 	return strpbrk(what, "*?") ? glob_match(what, text) : strstr(text, what) != NULL;
@@ -64,12 +66,14 @@ static bool row_matches(const struct table_view *t, uint32_t row, const char *wh
 	       table_matches(t->rows->file(t->of, row), what);
 }
 
+/* The text is copied; "" and NULL take the filter away. table_update() applies it. */
 void table_set_filter(struct table_view *t, const char *filter)
 {
 	free(t->filter);
 	t->filter = filter && *filter ? mem_strdup(filter) : NULL;
 }
 
+/* n: rows that there are now. The bar stays on its row, wherever that goes. */
 void table_update(struct table_view *t, size_t n)
 {
 	uint32_t chosen = table_chosen(t);
@@ -94,11 +98,13 @@ void table_choose(struct table_view *t, uint32_t row)
 			t->chosen = i;
 }
 
+/* UINT32_MAX: the table is empty. */
 uint32_t table_chosen(const struct table_view *t)
 {
 	return t->chosen < t->order.n ? t->order.at[t->chosen] : UINT32_MAX;
 }
 
+/* From the row behind the bar on, and round: the bar itself comes last. */
 bool table_search(struct table_view *t, const char *text)
 {
 	for (size_t k = 1; k <= t->order.n; k++) {
@@ -161,6 +167,7 @@ static void draw_row(const struct table_view *t, struct grid *g, unsigned row, u
 	free(whole);
 }
 
+/* height counts the heading. */
 void table_draw(struct table_view *t, struct grid *g, unsigned top, unsigned height)
 {
 	t->height = height > 1 ? height - 1 : 1;
@@ -179,6 +186,7 @@ void table_draw(struct table_view *t, struct grid *g, unsigned top, unsigned hei
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
+/* False: the key is none that moves. */
 bool table_move(size_t *chosen, size_t n, size_t page, unsigned key)
 {
 	const size_t last = n ? n - 1 : 0, at = *chosen < last ? *chosen : last;
@@ -207,6 +215,7 @@ bool table_move(size_t *chosen, size_t n, size_t page, unsigned key)
 	}
 }
 
+/* *sorted: the order has changed, and the caller calls table_update(). */
 bool table_key(struct table_view *t, const struct view_event *e, bool *sorted)
 {
 	const unsigned n = t->rows->n_columns + 1;

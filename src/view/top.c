@@ -41,6 +41,7 @@ static enum rates_span span_of(const struct top *t)
 	return t->all ? RATES_ALL : RATES_TURN;
 }
 
+/* The time by which shares and rates are computed. */
 static uint64_t span_ns(const struct top *t)
 {
 	return t->all ? t->rates->all_ns : t->rates->turn_ns;
@@ -135,6 +136,7 @@ void top_free(struct top *t)
 		table_free(&t->tables[by]);
 }
 
+/* After each turn, and when the order or the filter has changed. */
 void top_update(struct top *t)
 {
 	struct table_view *table = &t->tables[t->by];
@@ -262,6 +264,7 @@ static void take_filter(struct top *t, const struct view_event *e)
 	top_update(t);
 }
 
+/* False: the user ends it. Any key leaves the help, and means nothing else then. */
 bool top_key(struct top *t, const struct view_event *e)
 {
 	bool sorted = false;
@@ -329,6 +332,7 @@ static void print_row(const struct table_view *t, uint32_t row, struct out *out)
 	out_char(out, '\n');
 }
 
+/* For --batch: one turn, as the screen has it, with a blank line behind. */
 void top_print(const struct top *t, const struct top_facts *f, size_t n, struct out *out)
 {
 	const struct table_view *table = &t->tables[t->by];
@@ -367,6 +371,7 @@ static void print_row_json(const struct top *t, const struct table_view *table, 
 		   number_at(table->of, row, TOP_P99), s->max);
 }
 
+/* One object for each turn, in a line of its own. */
 void top_print_json(const struct top *t, const struct top_facts *f, size_t n, struct out *out)
 {
 	const struct table_view *table = &t->tables[t->by];
