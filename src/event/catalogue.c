@@ -109,6 +109,7 @@ struct event_catalogue *events_new(void)
 	return c;
 }
 
+/* Entries last until here: whoever has an index may ask for it without a lock. */
 void events_free(struct event_catalogue *c)
 {
 	tdestroy(c->by_name, keep_entry);
@@ -245,6 +246,7 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 		 : err_code(err, EINVAL);
 }
 
+/* A definition of the user's, which can be removed again. */
 int events_define(struct event_catalogue *c, const struct event_provider *of,
 		  const struct event_format *format, const struct event_entry **entry,
 		  struct err *err)
@@ -269,6 +271,7 @@ static int add_defined(struct event_catalogue *c, const struct event_provider *o
 	return err_code(err, EINVAL);
 }
 
+/* probe is taken over. */
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 		     const char *system, const char *text, struct probe_definition *probe,
 		     struct err *err)
@@ -313,6 +316,7 @@ int events_add_eprobe(struct event_catalogue *c, const char *system, const char 
 	return add_defined(c, &eprobe_provider, system, text, &origin, err);
 }
 
+/* Such an event cannot be removed: records of the others are made of its own. */
 bool events_has_eprobes(struct event_catalogue *c, const struct event_entry *e)
 {
 	bool has = false;
@@ -367,6 +371,7 @@ bool events_can_enable(const struct event_entry *e)
 	return e->provider->can_enable && !events_is_gone(e);
 }
 
+/* ftrace:print, which no write enables. */
 bool events_is_marker(const struct event_entry *e)
 {
 	return !e->provider->can_enable && !strcmp(e->format->name, "print") &&
@@ -384,6 +389,7 @@ bool events_is_own(const struct event_entry *e)
 	return is && e->provider == &ftrace_provider;
 }
 
+/* Markers have triggers, though they cannot be switched. */
 bool events_can_trigger(const struct event_entry *e)
 {
 	return events_can_enable(e) || events_is_marker(e);
@@ -424,6 +430,7 @@ void events_remove(struct event_catalogue *c, const struct event_entry *e)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The context's function is called on whichever thread compiles a filter. */
 void events_set_context(struct event_catalogue *c, const struct filter_context *context)
 {
 	pthread_mutex_lock(&c->lock);
@@ -431,6 +438,7 @@ void events_set_context(struct event_catalogue *c, const struct filter_context *
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* A copy: the caller holds no lock while it uses it. */
 struct filter_context events_context(struct event_catalogue *c)
 {
 	struct filter_context context;

@@ -93,6 +93,7 @@ static bool parse_range(struct cpu_text *t, uint8_t *mask)
 	return true;
 }
 
+/* mask has a bit for each of cpus. False: it is no list, or names a processor that there is not. */
 bool cpu_list_parse(const char *text, size_t n, uint32_t cpus, uint8_t *mask)
 {
 	struct cpu_text t = { text, text + n, cpus };

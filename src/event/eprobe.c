@@ -183,6 +183,8 @@ static int parse_arguments(const struct line_words *w, struct eprobe_command *ou
 	return eprobe_arguments(w, out, &b);
 }
 
+/* The order in which faults are told is the kernel's: the name, the event, the filter, the
+ * arguments. */
 static int parse_words(struct line_words *w, struct event_catalogue *c, struct eprobe_command *out)
 {
 	const char *name = strchr(w->at[0], ':');

@@ -91,6 +91,7 @@ static bool pending_matches(const struct event_pending *w, const struct event_en
 	return is;
 }
 
+/* Names that were never met are told at the session's end: they are mostly misspelt. */
 bool event_set_pending_met(const struct event_set *s, size_t i)
 {
 	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;
@@ -108,6 +109,7 @@ static int no_pending(const char *text, struct err *err)
 		      "there is no event to which it could belong: name one before it");
 }
 
+/* Of the name before it, since the command line's -f stands behind its -e. */
 int event_set_pending_filter(struct event_set *s, const char *text, struct err *err)
 {
 	struct event_pending *w = s->pending.n ? &s->pending.at[s->pending.n - 1] : NULL;
@@ -153,6 +155,8 @@ static int fulfil_pending(struct event_set *s, const struct event_pending *w,
 	return r;
 }
 
+/* Looks at the events that have come to the catalogue since the last call. 0, or the first -errno
+ * and *err; the events behind it have been looked at all the same. */
 int event_set_grow(struct event_set *s, struct err *err)
 {
 	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;
@@ -178,6 +182,7 @@ int event_set_grow(struct event_set *s, struct err *err)
 
 /* --- set_event ------------------------------------------------------------------------ */
 
+/* One word of set_event. */
 int event_set_write(struct event_set *s, const char *name, struct err *err)
 {
 	bool off = *name == '!';
@@ -197,6 +202,7 @@ int event_set_write(struct event_set *s, const char *name, struct err *err)
 	return 0;
 }
 
+/* As a write with O_TRUNC does. Filters and triggers stay. */
 void event_set_clear(struct event_set *s)
 {
 	while (s->pending.n)
@@ -204,6 +210,7 @@ void event_set_clear(struct event_set *s)
 	event_set_enable_system(s, NULL, false);
 }
 
+/* One SYSTEM:EVENT a line, in the catalogue's order; for free(). */
 char *event_set_read(const struct event_set *s)
 {
 	uint32_t events = s->catalogue ? events_n(s->catalogue) : 0;
@@ -232,6 +239,7 @@ static bool is_of(const struct event_entry *e, const char *system)
 	return events_can_enable(e) && (!system || !strcmp(e->format->system, system));
 }
 
+/* system NULL: all of them. */
 void event_set_enable_system(struct event_set *s, const char *system, bool on)
 {
 	uint32_t n = s->catalogue ? events_n(s->catalogue) : 0;

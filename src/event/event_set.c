@@ -48,6 +48,8 @@ static void copy_pending(struct event_pending *to, const struct event_pending *f
 		*vec_add(&to->triggers) = mem_strdup(from->triggers.at[i]);
 }
 
+/* Programs of filters are copied, too: a set is changed on one thread while another plans by its
+ * copy. */
 void event_set_copy(struct event_set *to, const struct event_set *from)
 {
 	*to = (struct event_set){ .catalogue = from->catalogue,
@@ -95,6 +97,7 @@ static size_t place_of(const struct event_set *s, uint32_t index)
 	return vec_bisect(&s->at, e, e->index < index);
 }
 
+/* Never NULL: an event that nobody has touched has the settings of one. */
 const struct event_setting *event_set_get(const struct event_set *s, uint32_t index)
 {
 	static const struct event_setting unset;
@@ -161,6 +164,7 @@ static bool makes_others(const struct event_set *s, uint32_t index)
 	return false;
 }
 
+/* An event that something but `enable` needs: its records come, though nobody may be shown them. */
 bool event_set_switched(const struct event_set *s, uint32_t index)
 {
 	const struct event_setting *e = event_set_get(s, index);
@@ -177,11 +181,13 @@ bool event_set_switched(const struct event_set *s, uint32_t index)
 	return false;
 }
 
+/* Whether programs are to record it. */
 bool event_set_armed(const struct event_set *s, uint32_t index)
 {
 	return event_set_get(s, index)->enabled || event_set_switched(s, index);
 }
 
+/* NULL: the agent records all, and the reader filters. */
 const struct filter_program *event_set_program(const struct event_set *s, uint32_t index)
 {
 	const struct filter_program *p = event_set_get(s, index)->filter.program;
@@ -191,6 +197,7 @@ const struct filter_program *event_set_program(const struct event_set *s, uint32
 	return event_set_switched(s, index) || (p && p->needs & FILTER_NEEDS_PLACE) ? NULL : p;
 }
 
+/* Events that are made of this one want their stacks from it. */
 bool event_set_stacked(const struct event_set *s, uint32_t index)
 {
 	const struct event_setting *e = event_set_get(s, index);
@@ -217,6 +224,7 @@ static bool same_program(const struct filter_program *a, const struct filter_pro
 	return a->bytes == b->bytes && !memcmp(a, b, a->bytes);
 }
 
+/* Whether a change from a to b concerns the programs. */
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index)
 {
 	/* An event that neither set arms asks for nothing, whatever its filters are. */

@@ -30,6 +30,7 @@ static bool is_text(const char *text, size_t n, const char *word)
 	return strlen(word) == n && memcmp(text, word, n) == 0;
 }
 
+/* By the kernel's names; -1: there is none. */
 int fetch_register(const char *name, size_t n)
 {
 	return reg_names_kernel(name, n);
@@ -37,6 +38,7 @@ int fetch_register(const char *name, size_t n)
 
 /* --- fields --------------------------------------------------------------------------------- */
 
+/* Without a bound: fetch_finish() refuses what is too long. */
 void fetch_insn(struct fetch_build *b, struct fetch_insn i)
 {
 	*vec_add(&b->code) = i;
@@ -66,6 +68,7 @@ void fetch_begin_return(struct fetch_build *b)
 	add_head(b, "__probe_ret_ip", FETCH_CALLER);
 }
 
+/* field is called for each $NAME, with field_arg in the build. */
 void fetch_begin_event(struct fetch_build *b, bool (*field)(struct fetch_build *b, const char *name,
 							    size_t n),
 		       void *arg)
@@ -101,6 +104,7 @@ static size_t heads_of(const struct fetch_build *b)
 	return n;
 }
 
+/* A program that fetch_finish() has made stays its caller's. */
 void fetch_free(struct fetch_build *b)
 {
 	for (size_t i = 0; i < b->fields.n; i++)
@@ -483,6 +487,7 @@ static bool is_constant_text(const struct fetch_build *b)
 
 /* Compiles &ARGUMENT: the last load is left out. */
 static int parse_fetchargs(struct fetch_build *b, struct fetch_text *t);
+/* The load that reads what the expression leads to becomes one that keeps its address. */
 static int parse_address_of(struct fetch_build *b, struct fetch_text *t)
 {
 	struct fetch_insn *last;
@@ -683,6 +688,8 @@ static bool reads_registers(const struct fetch_build *b, size_t from)
 	return false;
 }
 
+/* One argument of a definition, n bytes. 0, or -errno and *err with the column in text; what was
+ * added before stays. */
 int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err)
 {
 	/* Arguments without a name are arg1, arg2, ... by their place, as in the kernel. */
@@ -726,6 +733,7 @@ int fetch_add(struct fetch_build *b, const char *text, size_t n, struct err *err
 
 /* --- results -------------------------------------------------------------------------------- */
 
+/* For free(), *bytes long; NULL: too long. */
 struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 {
 	struct fetch_program *p;
@@ -743,6 +751,7 @@ struct fetch_program *fetch_finish(const struct fetch_build *b, uint32_t *bytes)
 	return p;
 }
 
+/* The program that keeps a call's arguments for its return; NULL: none are asked for. */
 struct fetch_program *fetch_finish_entry(const struct fetch_build *b, uint32_t *bytes)
 {
 	struct fetch_build entry = { .fixed = EVENT_COMMON_BYTES };
@@ -822,6 +831,7 @@ static char *type_text(const struct fetch_field *f)
 	return mem_printf("%s%s", f->type->field, f->count ? "[]" : "");
 }
 
+/* The event's format as its file shows it, for free(). name: the event's. */
 char *fetch_format(const struct fetch_build *b, const char *name)
 {
 	struct event_field *fields = mem_zalloc(b->fields.n * sizeof(*fields));

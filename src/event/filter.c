@@ -47,6 +47,8 @@ void event_filter_free(struct event_filter *f)
 	*f = (struct event_filter){ 0 };
 }
 
+/* 0, or -errno and *fault. The kernel keeps a refused filter's text, with the caret below it, and
+ * filters nothing: so does this. */
 int event_filter_write(struct event_filter *f, const struct event_format *e, const char *text,
 		       const struct filter_context *c, struct filter_fault *fault)
 {
@@ -71,11 +73,14 @@ int event_filter_write(struct event_filter *f, const struct event_format *e, con
 	return r;
 }
 
+/* For free(), with its newline. */
 char *event_filter_read(const struct event_filter *f)
 {
 	return mem_printf("%s\n", f->text ? f->text : "none");
 }
 
+/* Each member gets the filter, if it has the fields. *faults: how many do not; 0 is returned all
+ * the same if the system has any members, as by the kernel. */
 int event_filter_write_system(struct event_filter *system,
 			      const struct event_filter_member *members, size_t n_members,
 			      const char *text, const struct filter_context *c,

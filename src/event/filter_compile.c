@@ -312,6 +312,8 @@ static int compile_program(struct compiler *c, struct filter_program **program)
 	return 0;
 }
 
+/* *program is for free(), if 0 is returned. fault_at points into text, which has to live as long
+ * as it is asked. */
 int filter_compile(const struct event_format *e, const char *text, size_t n,
 		   const struct filter_context *context, struct filter_program **program,
 		   struct filter_fault *fault_at)

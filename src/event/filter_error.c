@@ -32,6 +32,7 @@ const char *const filter_error_text[FILTER_ERRORS] = {
 	[FILTER_NO_FILTER] = "No filter found",
 };
 
+/* Constant; the kernel's, but for faults that only brace knows. */
 const char *filter_fault_sentence(const struct filter_fault *f)
 {
 	return f->sentence ? f->sentence : filter_error_text[f->error];
@@ -52,6 +53,7 @@ static int shown_column(const struct filter_fault *f)
 	return (int)(f->position < f->length ? f->position : f->length);
 }
 
+/* As the file `filter` shows it, for free(). */
 char *filter_fault_shown(const struct filter_fault *f)
 {
 	int n = (int)f->length;

@@ -192,6 +192,8 @@ static int parse_text(struct format_text *t)
 	return 0;
 }
 
+/* The format has all texts in one piece with it: event_format_free() frees them. NULL and *err;
+ * text need not end with a NUL. */
 struct event_format *event_format_parse(const char *text, size_t n, const char *system,
 					struct err *err)
 {

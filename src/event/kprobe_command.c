@@ -162,6 +162,8 @@ static char *expand_all(void *arg, struct err *err)
 	return NULL;
 }
 
+/* The arguments' part of a definition: translate and all are asked for names that the debug
+ * information knows. */
 static int compile(const struct line_words *words, struct symbol_place *p,
 		   struct probe_command *c)
 {
@@ -249,6 +251,7 @@ static int parse_parts(const struct line_words *w, struct symbol_place *p, struc
 	return compile(w, p, c);
 }
 
+/* c->definition is freed by probe_command_free(), also after a failure. */
 int kprobe_command_definition(const struct line_words *w, const struct probe_symbols *symbols,
 			      struct probe_command *c)
 {

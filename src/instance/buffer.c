@@ -41,6 +41,7 @@ static void select_events(struct buffer *b)
 	}
 }
 
+/* addresses outlives b. Nothing else knows the buffer yet: no lock is taken. */
 void buffer_init(struct buffer *b, const struct settings *settings, struct addresses *addresses)
 {
 	*b = (struct buffer){ .on = settings->tracing_on, .addresses = addresses };
@@ -69,6 +70,7 @@ static void turn_recording(struct buffer *b, bool on, uint64_t tsc)
 	b->on = !off_now(&b->off);
 }
 
+/* tsc: the instant of the switch, by which records are judged that arrive later. */
 void buffer_turn(struct buffer *b, bool on, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);
@@ -165,6 +167,7 @@ static bool is_other_tracer(const struct settings *a, const struct settings *b)
 	return a->tracer != b->tracer;
 }
 
+/* Called after a write to one of the instance's files, with the settings as they are now. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc)
 {
 	bool other;
@@ -202,6 +205,8 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
 }
 
+/* The pump's, for each run of records. tid 0: of no thread that lists of pids could name. c gets
+ * a reference if it is kept. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 {
 	const struct settings *s = &b->settings;
@@ -221,6 +226,7 @@ void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* threads: those that there are when event-fork or function-fork is turned on. */
 void buffer_follow(struct buffer *b, const struct pid_list *threads)
 {
 	pthread_mutex_lock(&b->lock);
@@ -231,6 +237,7 @@ void buffer_follow(struct buffer *b, const struct pid_list *threads)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* s NULL: the programs record for this instance alone, and nothing has to be sorted out. */
 void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 {
 	pthread_mutex_lock(&b->lock);
@@ -243,6 +250,7 @@ void buffer_share(struct buffer *b, const struct settings *s, bool alone)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Calls that were held before the condition went end as they would have. */
 void buffer_hold(struct buffer *b, bool holds)
 {
 	pthread_mutex_lock(&b->lock);
@@ -253,6 +261,7 @@ void buffer_hold(struct buffer *b, bool holds)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Needs pump_lock, as all that touches b->held. */
 void buffer_renew(struct buffer *b)
 {
 	if (b->held)
@@ -375,6 +384,8 @@ void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t co
 	chunk_list_free(&pending);
 }
 
+/* For records that brace makes itself (markers, measurements). False: recording is off; whoever
+ * wrote is told nothing, as in ftrace. */
 bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_t *words, size_t n,
 		  uint64_t tsc)
 {
@@ -433,6 +444,7 @@ bool buffer_follows_forks(struct buffer *b)
 	return has;
 }
 
+/* Needs pump_lock. Runs the triggers up to `until`, at most `most` records. */
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most)
 {
 	struct triggers *t, *idle = NULL;
@@ -465,6 +477,7 @@ bool buffer_is_on(struct buffer *b)
 	return on;
 }
 
+/* Before a file is read: triggers and commands may have changed what the settings say. */
 void buffer_present(struct buffer *b, struct settings *s)
 {
 	pthread_mutex_lock(&b->lock);
@@ -481,6 +494,7 @@ void buffer_present(struct buffer *b, struct settings *s)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Nobody reads or writes it any more. */
 void buffer_free(struct buffer *b)
 {
 	triggers_free(b->triggers);

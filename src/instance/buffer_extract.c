@@ -35,6 +35,8 @@ static bool is_trace(uint64_t word)
 	return record_kind(word) == RECORD_EVENT && record_type(word) >= RECORD_EVENT_TRACE;
 }
 
+/* Events that the chunk has for other instances, or that the filter leaves out, stay out of the
+ * file. */
 static bool is_selected(const struct extract *x, const struct chunk_ref *k,
 			const struct extract_place *p)
 {
@@ -115,6 +117,7 @@ static int store_chunk(struct extract *x, const struct chunk_ref *k, struct err 
 			     x->words.n, err);
 }
 
+/* Chunks whose thread is not known yet are not written: their records have no place in the file. */
 static int store_chunks(struct extract *x, const chunk_list *chunks, struct err *err)
 {
 	int r = 0;
@@ -141,6 +144,7 @@ static struct trace_total *begin_counts(struct trace_info *info)
 	return before;
 }
 
+/* The trace_info is the session's: its counts are put back as they were. */
 static void end_counts(struct trace_info *info, struct trace_total *before)
 {
 	info->total = before[info->threads.n];
@@ -151,6 +155,8 @@ static void end_counts(struct trace_info *info, struct trace_total *before)
 	free(before);
 }
 
+/* Writes what the buffer has into a trace file; the buffer keeps it. Needs pump_lock, as all that
+ * takes a trace_info. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err)
 {
 	struct trace_total *before;

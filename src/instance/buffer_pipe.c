@@ -158,6 +158,7 @@ static int print_until(struct buffer *b, struct buffer_pipe *p, struct trace_inf
 	return r;
 }
 
+/* -EAGAIN: there is no text now. b->reading is held. */
 static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
 			 uint64_t until, char *buf, size_t n, struct err *err)
 {
@@ -169,6 +170,7 @@ static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_i
 
 /* --- of all CPUs -------------------------------------------------------------------- */
 
+/* trace_pipe: what is given is gone from the buffer. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err)
 {
 	ssize_t got;
@@ -214,6 +216,8 @@ static struct buffer_pipe *pipe_of(struct buffer *b, unsigned cpu)
 	return b->cpu_pipes.at[cpu];
 }
 
+/* per_cpu/cpuN/trace_pipe. Each file has a text of its own, so that two readers do not share a
+ * line. */
 ssize_t buffer_cpu_read(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
 			char *buf, size_t n, struct err *err)
 {
@@ -238,6 +242,7 @@ bool buffer_cpu_is_readable(struct buffer *b, struct trace_info *info, unsigned 
 	return readable;
 }
 
+/* At the end: also what a further record might still have completed. */
 ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
 			 char *buf, size_t n, struct err *err)
 {
@@ -274,6 +279,8 @@ void buffer_pipes_forget(struct buffer *b, unsigned cpu)
 	pthread_mutex_unlock(&b->reading);
 }
 
+/* Records of the CPU from before tsc are left out by every reader from now on; they stay in the
+ * ring until it is overwritten. */
 void buffer_cpu_clear(struct buffer *b, unsigned cpu, uint64_t tsc)
 {
 	pthread_mutex_lock(&b->lock);

@@ -121,6 +121,7 @@ static void add_exit(struct filling *f, const struct call_step *s)
 	add_record(f, s->cpu, s->tsc, &r, sizeof(r));
 }
 
+/* Told in the next page of its CPU, as the kernel tells it. */
 static void add_miss(struct filling *f, const struct call_step *s)
 {
 	if (s->cpu < CPUS_MAX)
@@ -254,6 +255,7 @@ static void take_events(struct filling *f, struct source *source, struct ring *r
 	source->ops->close(source);
 }
 
+/* The ring gives its chunks away: from here on the pages have the records. */
 static void take_chunks(struct filling *f, struct buffer *b)
 {
 	chunk_list chunks = { 0 };
@@ -294,6 +296,7 @@ static void open_tracks(struct buffer_raw *r, struct trace_info *info)
 	r->open = true;
 }
 
+/* Pages are made when a reader asks. r->lock is taken before b->lock. */
 void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a,
 		     uint64_t until_tsc)
 {
@@ -350,6 +353,7 @@ bool buffer_raw_take(struct buffer *b, unsigned cpu, bool unfinished, void *page
 	return took;
 }
 
+/* By buffer_percent, for poll(). */
 bool buffer_raw_is_filled(struct buffer *b, unsigned cpu)
 {
 	struct buffer_raw *r = &b->raw;
@@ -416,6 +420,7 @@ static void fill_from_snapshot(struct buffer *b, struct trace_info *info, struct
 	release_records(&f, f.until);
 }
 
+/* page has the size of a sub-buffer. False: the snapshot has nothing more of that CPU. */
 bool buffer_snapshot_raw_take(struct buffer *b, struct trace_info *info, struct addresses *a,
 			      unsigned cpu, void *page)
 {
@@ -455,6 +460,7 @@ void buffer_raw_init(struct buffer_raw *r)
 	pthread_mutex_init(&r->lock, NULL);
 }
 
+/* With r->lock held, or where nobody else has it. */
 void buffer_raw_drop(struct buffer_raw *r)
 {
 	for (size_t i = 0; i < r->cpus.n; i++) {

@@ -48,6 +48,7 @@ void buffer_choose_clock(struct trace_info *info, const struct settings *s)
 	buffer_set_clock(&info->clock, s->clock);
 }
 
+/* The session records a union: what a reader sees is this instance's tracer. */
 void buffer_name_tracer(struct trace_info *info, const struct settings *s)
 {
 	buffer_choose_clock(info, s);
@@ -63,6 +64,8 @@ void buffer_off(struct buffer *b, off_periods *out)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Takes the chunks over. Records of times when recording was off, or that were cleared, are left
+ * out. */
 struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 				  unsigned cpu, uint64_t until)
 {
@@ -124,6 +127,7 @@ static struct callers *find_callers(struct buffer *b, struct trace_info *info,
 	return callers_find(buffer_merge(b, info, &copy, cpu), &ignored);
 }
 
+/* A sink that cannot fail. */
 int buffer_take_text(void *text, const char *bytes, size_t n)
 {
 	buffer_text *t = text;
@@ -134,6 +138,8 @@ int buffer_take_text(void *text, const char *bytes, size_t n)
 	return 0;
 }
 
+/* For the trigger `dump`: the text is kept until the next one. Needs pump_lock, which keeps info
+ * as it is. */
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	static const char line[] = "---------------------------------\n";
@@ -208,6 +214,7 @@ static struct ring_counts count_for(struct buffer *b, struct trace_info *info, u
 	return all;
 }
 
+/* The file `trace`: reading it takes nothing away. */
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
 		struct out *out, struct err *err)
 {
@@ -267,6 +274,7 @@ void buffer_snapshot_free(struct buffer_snapshot *s)
 	*s = (struct buffer_snapshot){ 0 };
 }
 
+/* The ring begins anew; its chunks are moved, not copied. */
 void buffer_snapshot_take(struct buffer *b)
 {
 	off_periods off = { 0 };
@@ -304,6 +312,7 @@ void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu)
 	buffer_raw_clear_cpu(&b->snapshot_raw, cpu);
 }
 
+/* NULL: there is no snapshot, or it is empty. */
 struct source *buffer_snapshot_merge(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
 	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
@@ -340,6 +349,7 @@ static struct ring_counts count_snapshot(struct buffer *b, struct trace_info *in
 	return counts;
 }
 
+/* False: there is nothing to show, and the file says so. */
 bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s,
 			  unsigned cpu, struct out *out)
 {

@@ -26,6 +26,7 @@
 #define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
 #define WORD 8u
 
+/* What one register, or one store of a fetch program, can hold. */
 static bool is_recorded_size(uint64_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
@@ -57,6 +58,7 @@ static char *base_type(Dwarf_Die *type)
 	return NULL;
 }
 
+/* Names stand in prototypes, whose separators they must not have. */
 bool argument_is_plain_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -157,6 +159,7 @@ static bool is_own_copying(Dwarf_Die *method, Dwarf_Die *class)
 	       takes_reference(method, class);
 }
 
+/* Of a base class, or a function: either makes the class one that is not copied as bytes. */
 static bool is_virtual(Dwarf_Die *child)
 {
 	Dwarf_Attribute attr;
@@ -192,6 +195,8 @@ static bool is_nontrivial(Dwarf_Die *class, unsigned *work)
 	return false;
 }
 
+/* By what the compiler says, if it does (DW_AT_calling_convention), else by the rule of the C++
+ * ABI: a class with a destructor or a copy constructor of its own lies in memory. */
 bool argument_is_by_reference(Dwarf_Die *type)
 {
 	unsigned work = CLASSIFIED_MOST;
@@ -274,6 +279,7 @@ static bool see_known(struct member *m, void *context)
 	return true;
 }
 
+/* Two members of these names, as the two words of a view or a string begin. */
 static bool has_layout(Dwarf_Die *type, const char *first, const char *second, uint64_t *work)
 {
 	struct known_layout l = { first, second, 0 };
@@ -415,6 +421,8 @@ struct classes {
 
 static bool classify(struct member *m, void *context);
 
+/* System V's classification, as far as two words go. False: the type is too deeply nested, or has
+ * a part that no register holds. */
 static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
 {
 	uint64_t bytes = dwarf_type_bytes(type), base = c->base;
@@ -530,6 +538,7 @@ static char *object_text(Dwarf_Die *type, struct argument_reading *r)
 	return text;
 }
 
+/* NULL: the structure is not recorded. For free(). */
 static char *value_text(Dwarf_Die *type, struct argument_reading *r)
 {
 	char letter = library_letter(type, &r->work), *members, *text;
@@ -561,6 +570,7 @@ static char *large_text(Dwarf_Die *type, uint64_t *work)
 	return dwarf_type_bytes(type) > 2 * WORD ? mem_strdup("p") : mem_strdup("-");
 }
 
+/* The returned value's part of a prototype, for free(); never NULL. */
 char *argument_returned_text(Dwarf_Die *type)
 {
 	Dwarf_Die target = *type;
@@ -579,6 +589,7 @@ char *argument_returned_text(Dwarf_Die *type)
 	return text ? text : scalar_text(type);
 }
 
+/* For free(); NULL: the argument cannot be told, and those behind it on the stack neither. */
 char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 {
 	Dwarf_Die target;

@@ -297,6 +297,7 @@ static bool takes_structure(const struct arguments_walk *w, struct dwarf_walk *w
 	return takes;
 }
 
+/* Copies have no entry of their own at which arguments could be fetched. */
 static bool is_inlined(Dwarf_Die *function)
 {
 	Dwarf_Attribute attr;
@@ -367,6 +368,7 @@ static int by_vaddr(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
+/* Several units may describe one function: equal descriptions are one. */
 static bool says_the_same(const struct sym_arguments *a, const struct sym_arguments *b)
 {
 	return strcmp(a->takes, b->takes) == 0 && strcmp(a->returns, b->returns) == 0 &&
@@ -412,6 +414,8 @@ static int read_list(const struct sym_module *m, struct arguments_walk *w,
 	return r;
 }
 
+/* wanted is asked for each function's vaddr before anything of it is read: a large program has
+ * 100,000 of them. */
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
 		       unsigned depth, struct sym_arguments_list *out, struct err *err)
 {
@@ -421,6 +425,7 @@ int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *con
 	return read_list(m, &w, &(struct dwarf_visitor){ &w, see_die, begin_unit, NULL }, err);
 }
 
+/* Functions of which an argument leads to a structure of this name. */
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
 			 struct sym_arguments_list *out, struct err *err)
 {
@@ -429,6 +434,7 @@ int sym_arguments_taking(const struct sym_module *m, const char *structure,
 	return read_list(m, &w, &(struct dwarf_visitor){ &w, see_taking, begin_unit, NULL }, err);
 }
 
+/* NULL: the debug information has no function there. The list is sorted (keep_one_each()). */
 const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr)
 {
 	size_t i = vec_bisect(&l->at, known, known->vaddr < vaddr);

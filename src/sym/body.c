@@ -36,6 +36,8 @@ static unsigned marked_length(const struct body_marks *marks, uint64_t vaddr)
 	return n;
 }
 
+/* The first byte apart from the others: a branch into the middle of an instruction tells that one
+ * of the two was no code. */
 static void mark_insn(struct body_marks *marks, uint64_t vaddr, unsigned n)
 {
 	code_set_add(&marks->first, vaddr);
@@ -66,6 +68,7 @@ static void undo_insns(struct body *b, size_t n)
 	}
 }
 
+/* The walk was believed: its instructions become known code. */
 void body_keep(struct body *b)
 {
 	for (size_t i = 0; i < b->insns.n; i++)
@@ -74,6 +77,7 @@ void body_keep(struct body *b)
 
 /* --- jump tables --- */
 
+/* One comparison: below start the difference wraps around. */
 static bool is_own(const struct body *b, uint64_t vaddr)
 {
 	return vaddr - b->start < b->limit - b->start;
@@ -270,6 +274,8 @@ static bool walk_part(struct body *b, struct body_path from)
 	return false;
 }
 
+/* False: what stands there is no function. limit: no instruction beyond it is one of this
+ * function. */
 bool body_walk(struct body *b, uint64_t start, uint64_t limit)
 {
 	const struct elf_area *area = elf_code_area(b->v, start);
@@ -299,6 +305,8 @@ static uint64_t skip_padding(const struct body *b, uint64_t at)
 	return at;
 }
 
+/* The end of what was walked in one piece from the start; parts that lie elsewhere are not
+ * counted. */
 uint64_t body_end(const struct body *b)
 {
 	uint64_t at = b->start, next = at;
@@ -313,6 +321,7 @@ uint64_t body_end(const struct body *b)
 	return at;
 }
 
+/* Functions follow an instruction that ends another one, or padding. */
 bool body_may_begin(const struct elf_view *v, uint64_t vaddr)
 {
 	const struct elf_area *area = elf_code_area(v, vaddr);
@@ -323,6 +332,8 @@ bool body_may_begin(const struct elf_view *v, uint64_t vaddr)
 	return walk_may_end(area->bytes + into - WALK_BEFORE, vaddr % ALIGN == 0);
 }
 
+/* v and starts outlive it. The work is bounded by the code's size: a hostile file may lead the
+ * walk in circles. */
 void body_init(struct body *b, const struct elf_view *v, const struct code_set *starts)
 {
 	*b = (struct body){ .v = v, .starts = starts, .all = new_marks(v), .own = new_marks(v) };

@@ -114,6 +114,7 @@ static bool walk_unknown(struct called_search *s, uint64_t vaddr)
 	       body_walk(b, vaddr, next_known(s, vaddr));
 }
 
+/* Only after the walk was believed: a function that is none would be patched. */
 static void add_walked(struct called_search *s)
 {
 	uint64_t start = s->body.start;
@@ -214,6 +215,7 @@ static void hear_data(struct called_search *s)
 	vec_free(&list);
 }
 
+/* In rounds: what is found calls further functions. */
 static void search_code(struct called_search *s)
 {
 	for (size_t i = 0; i < s->m->functions.n; i++)
@@ -227,6 +229,7 @@ static void search_code(struct called_search *s)
 		judge_called(s);
 }
 
+/* *out stays empty where symbols tell most of the code already. */
 void called_find(const struct sym_module *m, const struct elf_view *v,
 		 const struct eh_frame *frame, struct found_list *out)
 {

@@ -50,6 +50,8 @@ static void from_words(const struct elf_view *v, struct code_set *out)
 	}
 }
 
+/* Addresses in the code that data refers to. Words are looked at in programs at a fixed address
+ * alone: elsewhere each such word has a relocation. */
 void code_refs_find(const struct elf_view *v, const struct elf_symtab *dynsym, struct code_set *out)
 {
 	from_relocs(v, dynsym, out);

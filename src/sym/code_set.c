@@ -69,6 +69,7 @@ void code_set_add(struct code_set *s, uint64_t vaddr)
 	}
 }
 
+/* An address beyond the ranges is passed over. */
 void code_set_remove(struct code_set *s, uint64_t vaddr)
 {
 	for (size_t i = 0; i < s->ranges.n; i++) {
@@ -88,6 +89,7 @@ bool code_set_has(const struct code_set *s, uint64_t vaddr)
 	return false;
 }
 
+/* By whole words of bits. */
 size_t code_set_count(const struct code_set *s)
 {
 	size_t n = 0;

@@ -164,6 +164,8 @@ static void mark_reached(struct sym_module *m, const struct cold_search *s)
 	}
 }
 
+/* Parts that the compiler moved away are no functions: hooked as such, their callers would seem
+ * to call them. */
 void functions_mark_cold(struct sym_module *m, const struct elf_view *v,
 			 const struct eh_frame *frame, const struct code_set *refs,
 			 const struct code_set *pads)

@@ -119,6 +119,7 @@ static bool by_link(const struct elf_view *v, const char *program, const char *r
 	return found;
 }
 
+/* By the build-id first, since a name may lead to another build. */
 void debug_file_places(const struct elf_view *v, const char *program, const char *root,
 		       debug_file_place *f, void *context)
 {
@@ -149,6 +150,7 @@ static bool try_file(void *context, const char *path, const uint32_t *crc)
 	return false;
 }
 
+/* False: no such file fits. */
 bool debug_file_open(const struct elf_view *v, const char *program, const char *root,
 		     struct debug_file *out)
 {

@@ -29,6 +29,7 @@ static void stack_push(struct expression_machine *m, uint64_t v)
 		m->at[m->n++] = v;
 }
 
+/* 0 from an empty stack: the expression goes on, and is thrown away at its end. */
 static uint64_t stack_pop(struct expression_machine *m)
 {
 	if (!m->n) {

@@ -275,6 +275,8 @@ static bool take_alternate(struct dwarf_file *f)
 	return true;
 }
 
+/* 0 also if there is none: out->dwarf is NULL then, and out->left_out may say why. What elfutils
+ * would choke on is looked at first (is_sensible()). */
 int dwarf_file_open(const struct sym_module *m, struct dwarf_file *out, struct err *err)
 {
 	const uint8_t *bytes;
@@ -325,6 +327,8 @@ const Elf_Data *dwarf_file_lines(Elf *elf)
 	return NULL;
 }
 
+/* UINT64_MAX: the table lies outside of its section. For bounding the work before elfutils reads
+ * it. */
 uint64_t dwarf_file_line_bytes(const Elf_Data *lines, uint64_t at)
 {
 	struct cursor c =
@@ -339,6 +343,7 @@ uint64_t dwarf_file_line_bytes(const Elf_Data *lines, uint64_t at)
 	return c.bad ? UINT64_MAX : bytes;
 }
 
+/* The order is elfutils': what refers to the bytes goes before them. */
 void dwarf_file_close(struct dwarf_file *f)
 {
 	if (f->dwarf)

@@ -25,6 +25,7 @@ struct location_machine {
 
 /* --- chains --------------------------------------------------------------------------------- */
 
+/* Wraps around as addresses do. */
 void sym_chain_add(struct sym_chain *c, int64_t by)
 {
 	int64_t *last = &c->offsets[c->loads];
@@ -32,6 +33,7 @@ void sym_chain_add(struct sym_chain *c, int64_t by)
 	*last = (int64_t)((uint64_t)*last + (uint64_t)by);
 }
 
+/* False: more loads than a fetch program is given. */
 bool sym_chain_load(struct sym_chain *c)
 {
 	if (c->loads == SYM_CHAIN_LOADS)

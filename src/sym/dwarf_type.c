@@ -16,6 +16,7 @@ static bool is_qualifier(int tag)
 	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
 }
 
+/* The type behind typedefs and qualifiers; false: it is void, or the chain has no end. */
 bool dwarf_type_plain(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -30,6 +31,7 @@ bool dwarf_type_plain(Dwarf_Die *die, Dwarf_Die *type)
 	return false;
 }
 
+/* 0: not told, as of an incomplete type. */
 uint64_t dwarf_type_bytes(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -91,6 +93,8 @@ static bool is_or_derives(Dwarf_Die *class, const char *name, unsigned *work, in
 	return false;
 }
 
+/* Through one pointer or reference. *at: how far in the pointed-to structure the one of that name
+ * lies, as a base class. */
 bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at)
 {
 	unsigned work = BASES_MOST;
@@ -122,6 +126,7 @@ unsigned dwarf_type_encoding(Dwarf_Die *type)
 		       : (unsigned)encoding;
 }
 
+/* *n 0: an array without a length, as at the end of a structure. */
 bool dwarf_type_dimension(Dwarf_Die *array, unsigned dimension, uint64_t *n)
 {
 	unsigned passed = 0;

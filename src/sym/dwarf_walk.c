@@ -32,6 +32,8 @@ struct dwarf_walk {
 	struct die_shape shapes[1024];
 };
 
+/* False: the work that a file of this size deserves is done. Everything that is asked of elfutils
+ * is paid here first. */
 bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work)
 {
 	w->gave_up |= work > w->left;
@@ -39,6 +41,7 @@ bool dwarf_walk_spend(struct dwarf_walk *w, uint64_t work)
 	return !w->gave_up;
 }
 
+/* Counted, because each look for an attribute goes through all of them. */
 size_t dwarf_walk_attributes(struct dwarf_walk *w, Dwarf_Die *die)
 {
 	/* Else elfutils has no abbreviation to look at. */
@@ -64,6 +67,7 @@ bool dwarf_walk_has_code(Dwarf_Die *die)
 	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 }
 
+/* A function in several parts begins in the first one. */
 bool dwarf_walk_entry(Dwarf_Die *die, Dwarf_Addr *entry)
 {
 	Dwarf_Addr base, end;
@@ -131,6 +135,7 @@ static int visit_die(struct dwarf_walk *w, struct dwarf_seen seen, int depth)
 	return walk_children(w, die, body, depth + 1);
 }
 
+/* 0, or -EBADMSG. */
 static int walk_children(struct dwarf_walk *w, Dwarf_Die *parent, Dwarf_Die *body, int depth)
 {
 	Dwarf_Die die;
@@ -222,6 +227,7 @@ static int walk_units(struct dwarf_walk *w, Dwarf *dwarf)
 	return r < 0 ? -EBADMSG : 0;
 }
 
+/* *left_out, for free(): not all was looked at, and why; NULL otherwise. */
 int dwarf_walk_file(const struct sym_module *m, const struct dwarf_file *file,
 		    const struct dwarf_visitor *visitor, char **left_out, struct err *err)
 {

@@ -103,6 +103,7 @@ static struct cfi_machine machine_of(const struct eh_cie *cie, uint64_t start, u
 				     .ra = cie->ra, .address = start, .until = until };
 }
 
+/* An empty cursor where the file has no such bytes. */
 static struct cursor program_of(const struct elf_view *v, uint64_t vaddr, uint32_t n)
 {
 	const uint8_t *at = elf_at(v, vaddr, n);
@@ -202,6 +203,7 @@ static void sort_fdes(struct eh_frame *f)
 		qsort(f->fdes.at, n, sizeof(*f->fdes.at), by_start);
 }
 
+/* What is malformed ends the reading: entries before it stay. Sorted by start. */
 void eh_frame_read(const struct elf_view *v, struct eh_frame *out)
 {
 	struct table t = find_table(v);
@@ -249,11 +251,14 @@ static const struct eh_fde *fde_reaches(const struct eh_frame *f, size_t n, uint
 	return last && vaddr - last->start < last->size ? last : NULL;
 }
 
+/* NULL: no entry covers the address. */
 const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr)
 {
 	return fde_reaches(f, vec_bisect(&f->fdes, fde, fde->start <= vaddr), vaddr);
 }
 
+/* For addresses that rise: *at goes on from the call before, so that a walk over all code is
+ * linear. */
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at)
 {
 	while (*at < f->fdes.n && f->fdes.at[*at].start <= vaddr)
@@ -261,6 +266,7 @@ const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, siz
 	return fde_reaches(f, *at, vaddr);
 }
 
+/* Whether the stack there is not as at a function's first instruction. */
 bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
 		  uint64_t vaddr)
 {
@@ -275,6 +281,8 @@ bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const stru
 	return fde->signal || !fresh_cfa(&m.state) || m.state.ra_undefined;
 }
 
+/* False: the program is malformed, or uses what no compiler makes. *ra: the column of the return
+ * address. */
 bool eh_frame_state(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
 		    uint64_t vaddr, struct cfi_state *out, uint64_t *ra)
 {

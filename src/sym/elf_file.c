@@ -265,6 +265,8 @@ static int allocate_part(struct elf_file *f, enum elf_part part, const char *pat
 	return 0;
 }
 
+/* A copy of the file, not a mapping: one that is changed meanwhile would change under the reader,
+ * or end it by SIGBUS. */
 int elf_file_read(int fd, const char *path, enum elf_part part, struct elf_file *out,
 		  struct err *err)
 {
@@ -294,6 +296,7 @@ int elf_file_read(int fd, const char *path, enum elf_part part, struct elf_file 
 	return e;
 }
 
+/* file_open() does not wait for a FIFO or a dead server. */
 int elf_file_read_path(const char *path, enum elf_part part, struct elf_file *out, struct err *err)
 {
 	int fd = file_open(path, err), e;

@@ -90,6 +90,7 @@ struct elf_symtab elf_strings(const uint8_t *bytes, uint64_t n)
 	return (struct elf_symtab){ .strings = (const char *)bytes, .n_strings = bytes ? n : 0 };
 }
 
+/* NULL: the file does not have it all. */
 const uint8_t *elf_file_part(const struct elf_view *v, uint64_t offset, uint64_t size)
 {
 	if (offset > v->n || size > v->n - offset)
@@ -155,6 +156,7 @@ static void read_sections(struct elf_view *v)
 	}
 }
 
+/* bytes stay the caller's and outlive v, as those of all three forms. */
 int elf_view_tables(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		    struct err *err)
 {
@@ -297,6 +299,7 @@ static void read_areas(struct elf_view *v)
 	}
 }
 
+/* Needs no section headers, which a stripped file may lack. */
 int elf_view_segments(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		      struct err *err)
 {
@@ -305,6 +308,7 @@ int elf_view_segments(struct elf_view *v, const uint8_t *bytes, size_t n, const 
 	return r ? r : read_phdrs(v, path, err);
 }
 
+/* For programs and libraries; -ENOEXEC and *err for a file of debug information. */
 int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const char *path,
 		   struct err *err)
 {
@@ -323,6 +327,7 @@ int elf_view_image(struct elf_view *v, const uint8_t *bytes, size_t n, const cha
 
 /* ---- lookups ---- */
 
+/* The first of that name; NULL: none. */
 const struct elf_section *elf_find_section(const struct elf_view *v, const char *name)
 {
 	for (size_t i = 0; i < v->sections.n; i++)
@@ -407,6 +412,7 @@ Elf64_Sym elf_symbol(const struct elf_symtab *t, size_t i)
 	return s;
 }
 
+/* Ends with a NUL, whatever the file has (elf_strings()). NULL: beyond the table. */
 const char *elf_string(const struct elf_symtab *t, uint64_t offset)
 {
 	return offset < t->n_strings ? t->strings + offset : NULL;
@@ -431,6 +437,7 @@ const uint8_t *elf_gnu_note_in(struct cursor c, uint32_t type, size_t *n)
 	return NULL;
 }
 
+/* NULL: none. *n: the bytes of its contents. */
 const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 {
 	const uint8_t *found = NULL;
@@ -455,6 +462,7 @@ const uint8_t *elf_gnu_note(const struct elf_view *v, uint32_t type, size_t *n)
 	return found;
 }
 
+/* At most `most` bytes; returns how many, 0: the file has none. */
 uint8_t elf_build_id(const struct elf_view *v, uint8_t *id, uint8_t most)
 {
 	size_t n = 0;

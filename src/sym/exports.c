@@ -39,6 +39,8 @@ static void look_up_names(const struct elf_symtab *t, const char *const *names, 
 	}
 }
 
+/* found[i] is set for each name that the file exports, and left as it is otherwise; so is all of
+ * it for a file that cannot be read. */
 void sym_exports_find(int fd, const char *path, const char *const *names, size_t n, bool *found)
 {
 	struct elf_file file;

@@ -226,6 +226,7 @@ static int parse_snapshot(const char *text, uint64_t *what, struct err *err)
 	return e ? err_code(err, EINVAL) : 0;
 }
 
+/* The number is the kernel's: 0 frees the snapshot, 1 takes one. */
 static ssize_t write_snapshot(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	uint64_t what;
@@ -425,6 +426,7 @@ static bool raw_ready(struct tree_file *f)
 	return ready;
 }
 
+/* A page that was read in part is ready, too. */
 static bool snapshot_raw_ready(struct tree_file *f)
 {
 	const struct raw_rest *rest = f->state;
@@ -447,6 +449,7 @@ static void show_time(struct out *text, const char *what, uint64_t ns, bool numb
 			   (unsigned long long)ns / 1000 % 1000000);
 }
 
+/* In the kernel's order; "commit overrun" cannot happen here. */
 static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);

@@ -10,6 +10,7 @@
 #include "image/source_probe.h"
 #include "tree/dynamic.h"
 
+/* -EEXIST: a directory of events cannot have two files of one name. */
 int dynamic_check_name(const char *group, const char *event, const char *line, size_t column,
 		       struct err *err)
 {
@@ -19,6 +20,7 @@ int dynamic_check_name(const char *group, const char *event, const char *line, s
 		      "a file in events has this name already: name the event otherwise");
 }
 
+/* Functions are looked up in the programs that run: with instance_lock(), which keeps them. */
 int dynamic_parse_function(struct instance *top, const char *line, struct probe_command *c,
 			   struct err *err)
 {
