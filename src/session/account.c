@@ -43,6 +43,7 @@ static uint32_t *place_of(struct session *s, uint32_t slot)
 	return &s->threads[part].at[i];
 }
 
+/* The thread's number in the trace, given at its first record. Adding one may move the table. */
 uint32_t session_thread(struct session *s, uint32_t slot)
 {
 	uint32_t *place = place_of(s, slot);
@@ -91,6 +92,8 @@ static int expect_thread(struct session *s, uint32_t slot, uint32_t *thread, str
 	return 0;
 }
 
+/* Where a condition on returned values holds calls back, their runs come to the sink later, in
+ * parts. */
 int session_take_run(struct session *s, const struct drain_run *run, drain_sink *sink,
 		     void *context, struct err *err)
 {
@@ -106,11 +109,14 @@ int session_take_run(struct session *s, const struct drain_run *run, drain_sink 
 	return held_calls_take(s->held, thread, run, sink, context, err);
 }
 
+/* Behind the last pass: what still waits is decided by what is known. */
 int session_take_rest(struct session *s, drain_sink *sink, void *context, struct err *err)
 {
 	return s->held ? held_calls_end(s->held, sink, context, err) : 0;
 }
 
+/* Counts a run that is about to be stored. 0, or -errno and *err: the run's thread makes no
+ * sense. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err)
 {
 	struct trace_thread *t;
@@ -129,6 +135,7 @@ int session_account(struct session *s, const struct drain_run *run, struct err *
 	return 0;
 }
 
+/* An entry of the table for losses that belong to no thread. */
 uint32_t session_threadless(struct session *s, uint64_t lost)
 {
 	*vec_add(&s->info->threads) = (struct trace_thread){
@@ -194,6 +201,8 @@ void session_take_messages(struct session *s)
 			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1 };
 }
 
+/* True: there are new images or functions. Called between passes, so that records find what
+ * describes them. */
 bool session_catch_up(struct session *s)
 {
 	bool update = session_take_updates(s);

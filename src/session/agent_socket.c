@@ -383,6 +383,7 @@ static size_t count_of(const struct control *c, pid_t pid)
 	return n;
 }
 
+/* The socket's end tells the process, if it still waits for a reply. */
 static void take_away(struct peer *p)
 {
 	close(p->fd);
@@ -455,6 +456,7 @@ static void open_agent_socket(struct control *c)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
+/* Plans that are ready are replied to by this thread alone. */
 static void take_plans(struct control *c)
 {
 	struct plan_job *job;
@@ -549,6 +551,7 @@ static bool begin_pass(struct control *c, uint64_t *asked)
 	return any;
 }
 
+/* Whoever has asked for a pass goes on. */
 static void end_pass(struct control *c, uint64_t asked)
 {
 	pthread_mutex_lock(&c->lock);
@@ -557,6 +560,7 @@ static void end_pass(struct control *c, uint64_t asked)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The heartbeat is its first duty: processes that miss it for long believe that brace is dead. */
 void *agent_socket_run(void *context)
 {
 	struct control *c = context;
@@ -579,6 +583,7 @@ void *agent_socket_run(void *context)
 	return NULL;
 }
 
+/* When the socket thread and the planners have ended: nobody else has the peers. */
 void agent_socket_close(struct control *c)
 {
 	for (size_t i = 0; i < c->peers.n; i++)

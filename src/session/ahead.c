@@ -60,6 +60,8 @@ static void free_ahead(struct ahead *a)
 	free(a);
 }
 
+/* NULL: there is no thread for it, and plans are made when they are asked for. brace's own
+ * libraries are most often the program's, too. */
 struct ahead *ahead_begin(const char *path)
 {
 	struct ahead *a = mem_zalloc(sizeof(*a));
@@ -79,6 +81,7 @@ struct ahead *ahead_begin(const char *path)
 	return NULL;
 }
 
+/* NULL is nothing. Waits for the module that is being read. */
 void ahead_end(struct ahead *a)
 {
 	if (!a)

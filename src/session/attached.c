@@ -14,6 +14,7 @@
 
 #define ROUNDS_MAX 20 /* looks for children that were forked meanwhile */
 
+/* A zombie does not run: its parent may never wait for it. */
 bool session_is_running(uint32_t pid)
 {
 	struct proc_stat s;
@@ -147,6 +148,8 @@ int session_change_sleeps(struct session *s, const struct settings *settings, st
 	return control_change_sleeps(s->control, settings, pids, n, err);
 }
 
+/* A transaction over all processes: on failure every one of them is as before. *pause_ns: how
+ * long they stood still. */
 int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns,
 		   struct err *err)
 {

@@ -39,6 +39,7 @@ void consumer_wake(struct session *s)
 	memories_wake(&s->memories);
 }
 
+/* For a pump that keeps records itself: counts the run and tells its thread's number. */
 int consumer_resolve(struct session *s, const struct drain_run *run, uint32_t *thread,
 		     struct err *err)
 {
@@ -69,6 +70,7 @@ void consumer_renew_names(struct session *s)
 	thread_names_all(s);
 }
 
+/* The option record-cmd: without it readers show <...>, as in ftrace. */
 void consumer_name_threads(struct session *s, bool named)
 {
 	struct proc_status status;

@@ -80,6 +80,7 @@ static void tell_update(struct control *c, struct image_update *update)
 	pthread_cond_broadcast(&c->changed);
 }
 
+/* Takes over what update has; planners call it. */
 void control_tell(struct control *c, struct image_update *update)
 {
 	pthread_mutex_lock(&c->lock);
@@ -97,6 +98,7 @@ void control_done(struct control *c, pid_t pid, const struct image_count *count,
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Noted for control_forget_ended(). */
 void control_image_ended(struct control *c, uint32_t image)
 {
 	pthread_mutex_lock(&c->lock);
@@ -104,6 +106,7 @@ void control_image_ended(struct control *c, uint32_t image)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* The places of the ended images' patches are given up. */
 void control_forget_ended(struct control *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -138,6 +141,7 @@ void control_failed(struct control *c, const struct err *err)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Switches and sleeps of the process, as the events ask for them. 0, or -errno and *err. */
 int control_follow(struct control *c, const struct event_set *events, pid_t pid, struct err *err)
 {
 	const struct follow_request req = { .events = events,
@@ -148,6 +152,8 @@ int control_follow(struct control *c, const struct event_set *events, pid_t pid,
 	return producers_follow(c->req.producers, &req, err);
 }
 
+/* Waits for plans that are under way, and keeps others from beginning: until control_end_alone()
+ * the caller alone changes processes. */
 void control_begin_alone(struct control *c)
 {
 	turns_begin_alone(&c->turns, -1);
@@ -471,6 +477,7 @@ int control_wait_first(struct control *c, bool (*alive)(void *), void *context, 
 	return r;
 }
 
+/* A copy, since planners go on counting. */
 void control_count(struct control *c, struct image_count *out)
 {
 	pthread_mutex_lock(&c->lock);

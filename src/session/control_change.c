@@ -50,6 +50,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 	};
 }
 
+/* Times without sleeps need returns, which not every tracer has. */
 bool control_excludes_sleep(const struct settings *s)
 {
 	return s->tracer->exits && settings_exclude_sleep(s);
@@ -357,6 +358,7 @@ static int be_patient(void *of)
 	return r;
 }
 
+/* On the holder's thread, because ptrace belongs to the thread that attached. */
 static int change_patiently(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
 			    struct err *err)
 {

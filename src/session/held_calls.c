@@ -82,6 +82,7 @@ struct held_calls {
 	struct held_counts counts;
 };
 
+/* info grows while the session runs; held_calls_renew() follows when it has. */
 struct held_calls *held_calls_new(const struct trace_info *info)
 {
 	struct held_calls *h = mem_zalloc(sizeof(*h));
@@ -103,6 +104,7 @@ static void free_thread(struct held_thread *t)
 	free(t);
 }
 
+/* Which functions have conditions is asked anew, of the new settings. */
 static void forget_judgements(struct held_calls *h)
 {
 	for (size_t i = 0; i < h->images.n; i++)
@@ -129,6 +131,7 @@ void held_calls_free(struct held_calls *h)
 	free(h);
 }
 
+/* There are new functions, or other settings. */
 void held_calls_renew(struct held_calls *h)
 {
 	forget_judgements(h);
@@ -198,6 +201,7 @@ static struct judgement judge(struct held_calls *h, uint32_t image, uint32_t fn,
 	return i->at.at[at];
 }
 
+/* A call without a condition of its own satisfies it: it waits for one that encloses it. */
 static bool satisfies(const struct open_call *c, const struct call_step *s)
 {
 	const struct condition_value v = {
@@ -213,6 +217,8 @@ static bool satisfies(const struct open_call *c, const struct call_step *s)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
+/* Parts that follow one another become one, unless the first record of the second needs its mark
+ * as a tail call. */
 static void add_part(struct held_thread *t, size_t begin, size_t end, bool tail)
 {
 	struct held_part *last = t->parts.n ? &t->parts.at[t->parts.n - 1] : NULL;
@@ -238,6 +244,7 @@ struct passing {
 	bool closed;         /* it ended a call that waited */
 };
 
+/* Only a call that may be kept opens anything: all others cost one look. */
 static void open_call(struct passing *p, const struct call_step *s)
 {
 	struct held_thread *t = p->t;
@@ -252,6 +259,7 @@ static void open_call(struct passing *p, const struct call_step *s)
 	};
 }
 
+/* Decides the call: what it recorded is kept as a part, or forgotten. */
 static void close_call(struct passing *p, const struct call_step *s)
 {
 	struct held_thread *t = p->t;
@@ -398,6 +406,8 @@ static void make_entry(struct held_thread *t, const struct held_part *p)
 		}
 }
 
+/* A thread's arrival is remembered even if it is left out: records that are kept later need it
+ * before them. */
 static void leave_record_out(struct held_thread *t, const struct held_walk *w)
 {
 	const uint64_t *words = t->words.at + w->at;
@@ -527,6 +537,7 @@ static struct held_thread *thread_of(struct held_calls *h, uint32_t thread, uint
 	return *t;
 }
 
+/* Copied, because the sub-buffer goes back to its thread. */
 static void add_words(struct held_calls *h, struct held_thread *t, const struct drain_run *run)
 {
 	t->newest = run->near_tsc;
@@ -567,6 +578,8 @@ static int follow_run(struct held_calls *h, struct held_thread *t, const struct 
 	return r;
 }
 
+/* A thread that has recorded more than HELD_THREAD_WORDS within open calls is let go: its
+ * conditions count as not decidable, and are told. */
 int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_run *run,
 		    drain_sink *sink, void *context, struct err *err)
 {

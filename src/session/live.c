@@ -259,6 +259,8 @@ static void live_close(struct source *source)
 	free(l);
 }
 
+/* The stream of the session's own records, merged by time as far as a stream can be. One reader;
+ * close() leaves the session as it is. */
 struct source *session_source(struct session *s)
 {
 	static const struct source_ops ops = { live_next, live_close };

@@ -35,6 +35,7 @@ bool session_overwrites(const struct session *s)
 	return s->memories.at[0].layout.mode == MEMORY_OVERWRITE;
 }
 
+/* sink NULL: nothing is taken, the producers only do what they have to do regularly. */
 int session_pass(struct session *s, enum producer_pass pass, drain_sink *sink, void *context,
 		 uint64_t *lost, struct err *err)
 {

@@ -211,6 +211,8 @@ static const struct tracer *tracer_of(const struct shared_memory *memory)
 							  : &tracer_function;
 }
 
+/* For recovery: the tracer that knew the names is gone, the process's maps still tell them. Never
+ * NULL; a process that cannot be read has no modules. */
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory)
 {
 	struct trace_info *info =

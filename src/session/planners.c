@@ -37,6 +37,7 @@ static void add_job(struct job_list *l, struct plan_job *job)
 	l->end = &job->next;
 }
 
+/* The oldest; NULL: none. With p->lock held. */
 static struct plan_job *take_job(struct job_list *l)
 {
 	struct plan_job *job = l->first;
@@ -83,6 +84,7 @@ static long threads_wanted(void)
 	return n < THREADS_MIN ? THREADS_MIN : n > THREADS_MAX ? THREADS_MAX : n;
 }
 
+/* done is called on a planner's thread for each job that is ready: it wakes the socket thread. */
 int planners_start(void (*done)(void *context), void *context, struct planners **out,
 		   struct err *err)
 {
@@ -117,6 +119,7 @@ void planners_give(struct planners *p, struct plan_job *job)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* A job that is ready, NULL: none now. Does not wait. */
 struct plan_job *planners_take(struct planners *p)
 {
 	struct plan_job *job;

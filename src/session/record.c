@@ -124,6 +124,7 @@ static void count_unwritten(struct session *s)
 	s->total.records = s->total.calls = s->total.bytes = 0;
 }
 
+/* Also where the disk was full: the index of what is there makes the file readable. */
 void session_end_file(struct session *s)
 {
 	struct err why = { 0 }, early = { 0 };
@@ -147,6 +148,8 @@ void session_end_file(struct session *s)
 		s->total.bytes = (uint64_t)st.st_size;
 }
 
+/* Returns when the programs have ended, or the user has ended the recording. -errno and *err only
+ * where records could not be taken. */
 int session_record(struct session *s, struct session_result *res, struct err *err)
 {
 	uint64_t lost = 0;

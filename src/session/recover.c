@@ -335,6 +335,7 @@ static int recover(struct recovery *r, const struct recover_request *req, bool m
 	return e ? e : finish_recovery(r, req, err);
 }
 
+/* at, size: where the session memory lies in the file fd. */
 int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_request *req,
 		   struct recover_result *res, struct err *err)
 {
@@ -422,6 +423,7 @@ static int recover_process(const struct recover_request *req, struct recover_res
 	return e;
 }
 
+/* Of the process req->pid, if one is named. */
 int session_recover(const struct recover_request *req, struct recover_result *res, struct err *err)
 {
 	struct recovery r = { 0 };

@@ -26,6 +26,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* 0 also if there is no rotation. */
 int rotation_begin(struct session *s, const struct session_rotation *wish, struct err *err)
 {
 	struct stat st;
@@ -44,6 +45,7 @@ int rotation_begin(struct session *s, const struct session_rotation *wish, struc
 	return 0;
 }
 
+/* A file may get larger by what one pass brings. */
 bool rotation_due(const struct session *s)
 {
 	const struct session_rotation *wish = &s->rotation.wish;
@@ -56,6 +58,7 @@ bool rotation_due(const struct session *s)
 	return wish->ns && now_ns() - s->rotation.begun_ns >= wish->ns;
 }
 
+/* The newest file tells of those before it, so that nobody takes it for the whole. */
 void rotation_describe(struct session *s)
 {
 	const struct rotation *r = &s->rotation;
@@ -159,6 +162,7 @@ void rotation_turn(struct session *s)
 		s->store = NULL;
 }
 
+/* Adds the earlier files' figures: the summary is of the whole recording. */
 void rotation_result(const struct session *s, struct session_result *res)
 {
 	const struct rotation *r = &s->rotation;

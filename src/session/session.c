@@ -262,6 +262,8 @@ static bool has_ended(pid_t pid)
 		info.si_code == CLD_DUMPED);
 }
 
+/* True: the program, or all attached processes, have ended. Takes the exit status and the usage
+ * at that. */
 bool session_reap(struct session *s)
 {
 	/* WNOWAIT left it a zombie; wait4() now takes it, with its usage. */
@@ -364,6 +366,7 @@ void session_stop(struct session *s)
 
 /* --- results -------------------------------------------------------------------------------- */
 
+/* What is known now; the session may go on. */
 void session_result(struct session *s, struct session_result *res)
 {
 	struct image_count count;

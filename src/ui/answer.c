@@ -27,6 +27,7 @@ struct answer_run {
 	int failed;                /* exit status, once an answer could not be made */
 };
 
+/* Takes event over, SYSTEM:EVENT. */
 void answer_add_hist(struct answer *a, char *event)
 {
 	*vec_add(&a->hists) = event;
@@ -207,6 +208,7 @@ static void say_lost(const struct tree_run_result *result, bool records)
 		    summary_grouped(lost, n));
 }
 
+/* The program's exit status, if nothing of brace's own went wrong. */
 int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };

@@ -176,6 +176,7 @@ int config_option_read(struct invocation *inv, struct err *err)
 	return 0;
 }
 
+/* NULL, where no --config was given, is nothing. */
 void config_option_free(struct invocation *inv)
 {
 	if (!inv->config_use)

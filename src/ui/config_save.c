@@ -162,6 +162,7 @@ static int save_settings(struct saving *s, struct err *err)
 	return 0;
 }
 
+/* One after another, each with its own block. */
 static int save_instances(struct saving *s, struct err *err)
 {
 	char *names, *rest;
@@ -185,6 +186,7 @@ static int save_instances(struct saving *s, struct err *err)
 	return e;
 }
 
+/* Only what differs from the usual settings is written: so the file says what somebody wanted. */
 int config_save(const char *session, struct out *out, struct err *err)
 {
 	struct saving s = { .session = session, .dir = "", .out = out };

@@ -12,11 +12,13 @@
 #include "base/glob.h"
 #include "ui/probe_option.h"
 
+/* Writes that need the catalogue: they come when the program's events are known. */
 bool event_write_is(const struct setting_write *w)
 {
 	return !w->file || !strcmp(w->file, "set_event");
 }
 
+/* Whether a tree is needed, since plain sessions run no triggers. */
 bool event_writes_trigger(const struct invocation *inv)
 {
 	if (probe_options_in_tree(inv))
@@ -43,6 +45,7 @@ static bool pattern_names(const char *pattern, const char *system, const char *e
 	return is;
 }
 
+/* By SYSTEM:EVENT, either part with globs. */
 bool event_is_named(const char *pattern, const char *event)
 {
 	const char *colon = strchr(event, ':');
@@ -137,6 +140,7 @@ static int write_lines(const struct invocation *inv, const struct event_files *f
 	return e;
 }
 
+/* In the order in which they depend on each other. What was written before a failure stays. */
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err)
 {
 	int e = 0;

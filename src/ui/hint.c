@@ -50,6 +50,7 @@ static bool holds(const struct hint *h, const struct invocation *inv)
 	return text;
 }
 
+/* Only for people: a script's output has no advice in it. BRACE_HINTS=0 turns it off. */
 bool hint_is_wanted(const struct invocation *inv)
 {
 	const char *switched = getenv("BRACE_HINTS");
@@ -71,6 +72,7 @@ static const char *file_of(const struct hint *h, const struct invocation *inv)
 		       ? "FILE" : file;
 }
 
+/* At most one. */
 void hint_say(const struct invocation *inv)
 {
 	for (size_t i = 0; i < sizeof(hints) / sizeof(*hints); i++) {

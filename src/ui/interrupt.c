@@ -7,11 +7,13 @@
 
 static volatile sig_atomic_t interrupted;
 
+/* The second signal is not special: whoever asks looks often. */
 static void note_interrupt(int sig)
 {
 	interrupted = sig;
 }
 
+/* For commands that work without a session. Signals that were ignored stay so (nohup). */
 const volatile sig_atomic_t *interrupt_catch(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };

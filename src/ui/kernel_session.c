@@ -80,6 +80,7 @@ static int change(struct invocation *inv, struct kernel_instance *i, struct err 
 	return check_lists(inv, i, err) ? -err->code : kernel_settings_change(inv, i, err);
 }
 
+/* Begins the session, or goes on with the one that is there, with further settings. */
 int kernel_session_start(struct invocation *inv)
 {
 	struct kernel_instance *i = NULL;
@@ -115,6 +116,7 @@ int kernel_session_set(struct invocation *inv)
 
 /* --- files ------------------------------------------------------------------------------ */
 
+/* *text for free(). */
 int kernel_session_cat(const char *file, char **text, struct err *err)
 {
 	struct kernel_instance *i;

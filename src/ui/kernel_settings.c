@@ -33,6 +33,7 @@ static const char *const recorded_options[] = {
 	"overwrite", "stacktrace", "userstacktrace", "sleep-time", "record-tgid",
 };
 
+/* Whether the line writes files that the kernel has once for all. */
 bool kernel_settings_shared(const struct invocation *inv)
 {
 	for (size_t i = 0; i < inv->writes.n; i++)
@@ -61,6 +62,7 @@ static int write_option(struct kernel_instance *i, const char *word, struct err 
 	return 0;
 }
 
+/* Each word is a write of its own: the kernel takes one option at a time. */
 static int write_options(struct invocation *inv, struct kernel_instance *i, const char *text,
 			 struct err *err)
 {
@@ -78,6 +80,7 @@ static int write_options(struct invocation *inv, struct kernel_instance *i, cons
 /* The events that a pattern of -e stands for: SYSTEM:EVENT, or one of the two. */
 struct event_pattern { char *system, *event; };
 
+/* A name alone is an event of any system. Both are for free(). */
 static struct event_pattern split_pattern(const char *text)
 {
 	const char *colon = strchr(text, ':');
@@ -188,6 +191,7 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 	return write_event(i, w->text, event, err);
 }
 
+/* An error's sentence begins with the option, as the user wrote it. */
 static int name_option(const struct option *o, struct err *err)
 {
 	if (!o)
@@ -212,6 +216,7 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 	return kernel_instance_write(i, "current_tracer", t->name, false, err);
 }
 
+/* In the order of the line: -f and -R are of the -e before them. */
 static int write_all(struct invocation *inv, struct kernel_instance *i, struct err *err)
 {
 	char *event = NULL;
@@ -233,6 +238,8 @@ static int write_all(struct invocation *inv, struct kernel_instance *i, struct e
 	return e;
 }
 
+/* The tracer is written last: with it the kernel begins to patch its functions, by the lists that
+ * are there. */
 int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err)
 {
 	int e = settings_write(&inv->settings, "current_tracer", invocation_usual_tracer(inv),

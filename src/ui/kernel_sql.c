@@ -70,6 +70,7 @@ static int begin(const struct kernel_statement *k, const struct sql_writes *w, s
 			   strerror(-e)) : 0;
 }
 
+/* The program waits until every write is done: no event of it is missed. */
 static int set_up(struct kernel_statement *k, const struct sql_writes *w, struct err *err)
 {
 	int e = kernel_instance_open(false, &k->instance, err);
@@ -84,6 +85,7 @@ static int set_up(struct kernel_statement *k, const struct sql_writes *w, struct
 	return e ? e : begin(k, w, err);
 }
 
+/* A join makes events, which are in the trace; everything else is a histogram. */
 static int print_answer(struct kernel_statement *k, const struct sql_writes *w)
 {
 	const char *colon = strchr(w->result, ':');
@@ -135,6 +137,8 @@ static int run(struct kernel_statement *k, const struct sql_writes *w)
 							    : run_exit(k->program.wait_status);
 }
 
+/* Triggers are removed before the instance: those that read each other's variables would hold
+ * it. */
 int kernel_sql(struct invocation *inv, const char *question, const struct sql_writes *w)
 {
 	struct kernel_statement k = { .inv = inv, .question = question };

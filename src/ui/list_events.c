@@ -186,6 +186,7 @@ static void list_everybodys(struct event_listing *l)
 	events_free(c);
 }
 
+/* binary NULL: none. Of a process and a file at once, both are listed. */
 int list_events(struct invocation *inv, const char *binary)
 {
 	struct event_listing l = { .inv = inv };

@@ -66,6 +66,7 @@ static void remove_old(struct recorder *r)
 	}
 }
 
+/* number: microseconds, 0: a signal had asked. */
 static void tell_written(const char *name, const struct trace_message *why, uint64_t more)
 {
 	say("brace: %s written: %s", name, why->name);

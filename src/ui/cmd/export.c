@@ -257,6 +257,7 @@ static int write_database(const struct invocation *inv, struct store_reader *rea
 	return r ? say_error(&err) : 0;
 }
 
+/* All of the line is checked before the file is read. */
 int cmd_export(struct invocation *inv)
 {
 	const struct exporter *e;

@@ -120,6 +120,7 @@ static int finish(const struct invocation *inv, const struct session_result *res
 	return status ? status : run_exit(result->wait_status);
 }
 
+/* For what only an instance does: triggers, stacks, counts of repeated calls. */
 static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
@@ -158,6 +159,7 @@ static int graph_plainly(struct graph_run *l, struct invocation *inv)
 	return e ? status : finish(inv, &result, status);
 }
 
+/* brace probe calls it, too, with probes in place of functions. */
 int cmd_graph(struct invocation *inv)
 {
 	struct graph_run l = { .inv = inv };

@@ -132,6 +132,7 @@ static void write_durations(void *arg, struct out *out)
 	(r->inv->json ? durations_print_json : durations_print)(r->d, r->inv->limit, out);
 }
 
+/* --top needs a terminal; without one the last page is all that is printed. */
 static bool shows_pages(const struct invocation *inv)
 {
 	return inv->top && !inv->json && !inv->output && isatty(STDOUT_FILENO);
@@ -202,6 +203,7 @@ static int end_durations(void *arg, const struct err *failed)
 	return status;
 }
 
+/* Calls are followed in brace, not in a histogram: a call's end has to find its beginning. */
 static int count_durations(struct invocation *inv)
 {
 	const struct stream_use use = { begin_durations, take_all, inv->top ? look : NULL,
@@ -212,6 +214,7 @@ static int count_durations(struct invocation *inv)
 	return choose_functions(inv, &err) ? say_error(&err) : stream_run(inv, &use, &run);
 }
 
+/* Records are counted in a tree's histograms, durations in brace itself. */
 int cmd_hist(struct invocation *inv)
 {
 	if (inv->kernel_alone)

@@ -78,6 +78,7 @@ static int run_job(struct html_job *job)
 	return r && r != -EPIPE ? EXIT_BRACE : 0;
 }
 
+/* The page is whole or not there: a browser would show half of one without a word. */
 static int write_page(const struct invocation *inv, struct html_job *job)
 {
 	struct screen o;
@@ -99,6 +100,7 @@ static void say_done(const struct invocation *inv, const struct html_job *job)
 		    inv->output, job->counts.calls, job->lanes, (double)st.st_size / 1e6);
 }
 
+/* With --open the browser is the answer, and nothing is said. */
 static int make_page(struct invocation *inv, const char *trace, struct store_reader *reader)
 {
 	struct html_job job = { .title = path_file_name(trace) };

@@ -178,6 +178,7 @@ static bool is_deadlocked(const struct invocation *inv)
 	return deadlock;
 }
 
+/* A process that hangs in a deadlock is shown as with --now: recording it would wait for ever. */
 int cmd_locks(struct invocation *inv)
 {
 	static const struct table_command command = { name_locks, print_locks, true };

@@ -58,6 +58,7 @@ static void look(void *arg)
 	noise_look(&r->noise);
 }
 
+/* The monitor's thread looks at the same figures for the screen's line. */
 static int take_step(void *arg, const struct walk_step *s)
 {
 	struct noise_run *r = arg;
@@ -75,6 +76,7 @@ static int take_stream(void *arg, struct source *source, struct err *err)
 	return walk_run(&r->walk, take_step, r, err);
 }
 
+/* What /proc tells of threads is read once more before it is printed. */
 static int print_noise(struct noise_run *r)
 {
 	struct screen o;
@@ -97,6 +99,7 @@ static int end_run(void *arg, const struct err *failed)
 	return status;
 }
 
+/* Without the right to see switches the rest is shown all the same, and why. */
 int cmd_noise(struct invocation *inv)
 {
 	static const struct stream_use use = { begin_run, take_stream, look, end_run };

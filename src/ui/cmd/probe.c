@@ -62,6 +62,7 @@ static int write_probes(struct invocation *inv, struct err *err)
 	return probe_options_resolve(inv, err);
 }
 
+/* --dry-run: the lines can be written into uprobe_events as they are. */
 static int print_definitions(const struct invocation *inv)
 {
 	struct screen o;
@@ -82,6 +83,7 @@ static const char *wrong_probes(const struct invocation *inv)
 	return NULL;
 }
 
+/* Operands before -- are probes, as -a has them. */
 int cmd_probe(struct invocation *inv)
 {
 	const char *wrong;

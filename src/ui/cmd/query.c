@@ -161,6 +161,7 @@ static void end_input(struct input *s, int error)
 	}
 }
 
+/* Statements from standard input, one after another; at a prompt a failure does not end it. */
 static int run_input(const struct invocation *inv, struct query *q)
 {
 	struct input s = {
@@ -186,6 +187,7 @@ static int run_input(const struct invocation *inv, struct query *q)
 	return screen_close(&s.screen, s.prompt ? 0 : s.status);
 }
 
+/* Losses are warned of before the answer: a sum over a trace with holes is no sum of all. */
 int cmd_query(struct invocation *inv)
 {
 	const char *sql = take_statement(inv);

@@ -101,6 +101,8 @@ static bool sizes_fit(const struct invocation *inv)
 	return true;
 }
 
+/* The exit status is the program's; EXIT_BRACE where brace itself failed, or could not undo
+ * something. */
 int cmd_record(struct invocation *inv)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";

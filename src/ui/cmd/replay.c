@@ -55,6 +55,7 @@ static int print_events(struct replay *r, struct printer *printer, struct err *e
 	return got;
 }
 
+/* Losses are told behind the text, where the reader is by then. */
 static int print_all(struct replay *r, struct err *err)
 {
 	const struct trace_info *info = r->source->info;
@@ -106,6 +107,7 @@ static int prepare(struct replay *r, struct invocation *inv, struct err *err)
 	return find_callers(r, err);
 }
 
+/* What was recorded is shown: arguments and values need no option, and can be left out by one. */
 int cmd_replay(struct invocation *inv)
 {
 	struct replay r = { .inv = inv };

@@ -27,6 +27,7 @@
 /* Set before background_signals() installs the handler. */
 static struct server *server; /* for the signal handler */
 
+/* serve_stop() may be called from a handler. */
 static void on_signal(int sig)
 {
 	serve_stop(server);
@@ -100,6 +101,7 @@ int cmd_start(struct invocation *inv)
 
 /* --- a file of the session, or, with -k, of the kernel's ------------------------------ */
 
+/* The kernel's session has no process in the background: its files are tracefs's. */
 static int session_cat(const struct invocation *inv, const char *file, char **text, struct err *err)
 {
 	return inv->kernel ? kernel_session_cat(file, text, err)
@@ -115,6 +117,7 @@ static int session_echo(const struct invocation *inv, const char *file, const ch
 
 /* --- writes ------------------------------------------------------------------------- */
 
+/* Settings of a session that runs; those before a wrong one stay, as separate writes would. */
 int cmd_set(struct invocation *inv)
 {
 	struct err err;
@@ -214,6 +217,8 @@ int cmd_stream(struct invocation *inv)
 	return screen_close(&o, e ? say_error(&err) : 0);
 }
 
+/* The background process writes the file, and has another working directory: so the path is made
+ * whole. */
 int cmd_extract(struct invocation *inv)
 {
 	const char *name = inv->output ? inv->output : "trace.brace";
