@@ -35,6 +35,7 @@ struct program {
 	struct attached_origin origin;    /* of it */
 };
 
+/* Any other file is read as the text of a configuration. */
 bool attached_is_program(const char *bytes, size_t n)
 {
 	return n >= SELFMAG && !memcmp(bytes, ELFMAG, SELFMAG);

@@ -319,6 +319,8 @@ static bool is_json(const char *text)
 	return *text == '{' && *skip_spaces(text + 1) == '"';
 }
 
+/* bytes may be freed afterwards: c has its own copy. The caller frees c in every case, also after
+ * an error. */
 int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, size_t n,
 		     struct err *err)
 {

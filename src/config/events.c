@@ -98,6 +98,8 @@ static bool is_enable(const struct bootconfig *c, uint32_t key)
 	return !strcmp(c->keys.at[key].word, "enable");
 }
 
+/* The writes of the events come before their group's `enable`, and that before everybody's: what
+ * is switched on has its filter and triggers by then. */
 void config_events(struct config_reading *r, uint32_t key)
 {
 	const struct bootconfig *c = r->c;

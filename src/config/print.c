@@ -25,6 +25,7 @@ void bootconfig_quote(struct out *out, const char *text)
 	out_char(out, quote);
 }
 
+/* In the form that the kernel's /proc/bootconfig has, so that the two can be compared. */
 static void list_values(const struct bootconfig_key *k, struct out *out)
 {
 	for (size_t i = 0; i < k->values.n; i++) {

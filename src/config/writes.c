@@ -50,6 +50,8 @@ void reading_write(struct config_reading *r, size_t at, char *file, char *text, 
 		.file = file, .text = text, .append = append, .at = at };
 }
 
+/* A remark is no error: the kernel, too, goes on behind a setting that it does not know. `at` is
+ * the place in the text, for the line and column that are said with it. */
 void reading_remark(struct config_reading *r, size_t at, const char *fmt, ...)
 {
 	va_list ap;

@@ -26,6 +26,8 @@
 /* the program has ended: records that were held back arrive within so many looks */
 #define LAST_LOOKS 10
 
+/* False: the client has gone. bytes: of the data that follows (struct wire_answer). *err is read
+ * only with an error. */
 bool request_answer(int fd, int error, const struct err *err, uint64_t bytes)
 {
 	struct wire_answer w = { .magic = WIRE_MAGIC, .error = error, .bytes = bytes };

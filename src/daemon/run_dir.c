@@ -21,6 +21,7 @@
  * another. */
 #define LOCK ".lock"
 
+/* For variables of the environment, which may be empty or lead nowhere. */
 static bool is_dir(const char *path)
 {
 	struct stat st;
@@ -52,6 +53,8 @@ static char *directory_name(void)
 	return mem_printf("/tmp/brace-%u", (unsigned)geteuid());
 }
 
+/* In /tmp anybody could have made it before us, and would then own the sockets through which a
+ * session takes its orders. */
 static int check_own(const char *path, struct err *err)
 {
 	struct stat st;
@@ -95,6 +98,8 @@ static int check_name(const char *name, struct err *err)
 	return 0;
 }
 
+/* The directory is made when it is missing. A socket's name has 108 bytes at most: a deep
+ * XDG_RUNTIME_DIR makes it too long. */
 int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err)
 {
 	int e = check_name(name, err);
@@ -162,6 +167,8 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Appends the names of the sessions that run, in order; the caller frees each. A socket that a
+ * killed session left is passed over, since nobody holds its lock. */
 int run_dir_list(name_list *out, struct err *err)
 {
 	char *dir = make_directory(err);

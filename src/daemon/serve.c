@@ -85,6 +85,8 @@ static void leave_visit(struct client_visit *v)
 	free(v);
 }
 
+/* A client's thread: requests such as wait last as long as the session, and may not keep others
+ * from being heard. */
 static void *serve_visit(void *arg)
 {
 	struct client_visit *v = arg;
@@ -197,6 +199,7 @@ static bool leave_no_socket(struct mem_last_act *last)
 	return false;
 }
 
+/* The caller has the lock of this name, so that nobody else's socket can be there. */
 static int listen_at(struct server *s, struct err *err)
 {
 	struct sockaddr_un at;
@@ -215,6 +218,8 @@ static int listen_at(struct server *s, struct err *err)
 	return 0;
 }
 
+/* -EBUSY when a session of this name runs. Clients may connect from here on; they are heard from
+ * serve_run() on. */
 int serve_open(const struct serve_request *req, struct server **out, struct err *err)
 {
 	struct server *s = mem_zalloc(sizeof(*s));
@@ -266,6 +271,7 @@ static void end_visits(struct server *s)
 	pthread_mutex_unlock(&s->mutex);
 }
 
+/* From any thread: the clients that are being answered are cut off, too. */
 void serve_stop(struct server *s)
 {
 	const uint64_t one = 1;
@@ -277,6 +283,8 @@ void serve_stop(struct server *s)
 		return; /* serve_run looks every LOOK_MS */
 }
 
+/* The client that has ended the session is answered here, at the very end: behind `brace reset`
+ * the name is free and the socket gone. */
 void serve_close(struct server *s)
 {
 	if (s->socket >= 0) {

@@ -67,6 +67,8 @@ bool wire_send_fd(int fd, int given)
 	return n == 1;
 }
 
+/* -1: none came. One byte travels with it, since a message without bytes cannot carry a
+ * descriptor. The caller closes it. */
 int wire_receive_fd(int fd)
 {
 	char control[CMSG_SPACE(sizeof(int))] = { 0 }, byte;

@@ -539,6 +539,8 @@ static int show_cmdlines(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
+/* Without a program nothing is known of any thread: the file is empty, as the kernel's is before
+ * record-tgid. */
 static int show_tgids(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);

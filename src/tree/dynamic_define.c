@@ -56,6 +56,8 @@ static int add_place(struct instance *top, const struct event_entry *e, struct p
 	return r;
 }
 
+/* An event that exists may get another place, as in the kernel, while nobody uses it; places of
+ * two kinds never share one. */
 int dynamic_define_probe(struct instance *top, struct probe_command *c, const char *line,
 			 struct err *err)
 {
@@ -69,6 +71,8 @@ int dynamic_define_probe(struct instance *top, struct probe_command *c, const ch
 	return r == 0 && append ? add_place(top, append, c, line, err) : r;
 }
 
+/* A line as the kernel understands it: the place is a number or a symbol, nothing of source
+ * files. 0, or -errno with the column in this line. */
 int dynamic_run_kernel_line(struct instance *top, const char *line, enum defined_kind kind,
 			    struct err *err)
 {
@@ -114,6 +118,9 @@ static void undo_line(struct instance *top, const char *line)
 	probe_command_free(&c);
 }
 
+/* A line that names a line of source or an inlined function becomes several of the kernel's. All
+ * or none: what stands before the one that fails is taken back. The column told is that of the
+ * line as it was written. */
 int dynamic_run_probe(struct instance *top, const char *line, enum defined_kind kind,
 		      struct err *err)
 {

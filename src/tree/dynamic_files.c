@@ -66,6 +66,7 @@ static int clear_synthetic(struct tree_file *f, struct err *err)
 	return clear_defined(f, DEFINED_SYNTHETIC, err);
 }
 
+/* dynamic_events lists all kinds; the other files clear only what they list. */
 static int clear_all(struct tree_file *f, struct err *err)
 {
 	return clear_defined(f, DEFINED_ALL, err);

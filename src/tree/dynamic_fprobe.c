@@ -186,6 +186,9 @@ static int define_all(struct instance *top, struct fprobe_line *l, char **functi
 	return l->listed ? 0 : r;
 }
 
+/* Without a pattern it is a line of the kernel's. With one, the program's own functions come
+ * first, and libraries' only if the program has none of this name: `f:a malloc*` shall not arm
+ * every library's. */
 int dynamic_run_fprobe(struct instance *top, const char *line, struct err *err)
 {
 	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),

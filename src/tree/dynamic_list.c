@@ -7,11 +7,13 @@
 #include "event/synthetic.h"
 #include "tree/dynamic.h"
 
+/* Definitions are everybody's: they and their lock are the top's. */
 struct instance *dynamic_top(const struct instance *in)
 {
 	return instance_top(in->tree);
 }
 
+/* An fprobe has a symbol as well: it is asked for first. */
 static enum defined_kind kind_of(const struct event_entry *e)
 {
 	return e->eprobe	  ? DEFINED_EPROBES
@@ -21,11 +23,14 @@ static enum defined_kind kind_of(const struct event_entry *e)
 				  : DEFINED_PROBES;
 }
 
+/* kind is a set of bits. An event that was removed stays in the catalogue, since records in the
+ * buffers still name it. */
 bool dynamic_is_defined(const struct event_entry *e, enum defined_kind kind)
 {
 	return e->defined && !events_is_gone(e) && kind & kind_of(e);
 }
 
+/* For the caller to free. The offset has 16 digits, as the kernel prints it. */
 char *dynamic_probe_text(const struct probe_definition *d)
 {
 	if (d->symbol)
@@ -44,6 +49,8 @@ void dynamic_add_definitions(defined_list *l, const struct event_entry *e)
 		*vec_add(l) = (struct defined){ e, d };
 }
 
+/* The order in which the lines were written: a place added later to an old event stands where it
+ * was written, not beside the first one. */
 static uint64_t order_of(const struct defined *d)
 {
 	return d->place ? d->place->order : d->event->order;
@@ -104,6 +111,7 @@ static void show_event(const struct defined *d, enum defined_kind kind, struct o
 	out_char(text, '\n');
 }
 
+/* A place that `follows` another came from the same line, which stands there once. */
 int dynamic_show(struct tree_file *f, enum defined_kind kind, struct out *text)
 {
 	defined_list l = list_defined(((struct instance *)f->owner)->events, kind);
@@ -115,6 +123,7 @@ int dynamic_show(struct tree_file *f, enum defined_kind kind, struct out *text)
 	return 0;
 }
 
+/* Takes the instance's lock: not to be called with it. 0 when nothing runs. */
 uint64_t dynamic_hits(struct instance *top, uint32_t index)
 {
 	struct tree_target t = instance_lock(top);

@@ -16,6 +16,8 @@ static bool claims(const struct instance *in, uint32_t index)
 	return false;
 }
 
+/* The caller holds top->events_lock. with_made: the events that are made of this one go along,
+ * and are no hindrance. */
 bool dynamic_is_used(const struct instance *top, const struct event_entry *e, bool with_made)
 {
 	for (const struct instance *in = top; in; in = in->next)
@@ -44,6 +46,8 @@ static void claim_all_made(struct instance *in, const struct event_setting *s)
 	}
 }
 
+/* Claims before the settings have their effect: between the two nobody can remove an event that
+ * is about to be armed. -ENODEV names one that was removed while the line was being written. */
 int dynamic_events_claim(struct instance *in, const struct event_set *set, struct err *err)
 {
 	struct instance *top = dynamic_top(in);
@@ -89,6 +93,8 @@ static bool is_listed(const struct defined *d, const char *words)
 	return is;
 }
 
+/* A group alone, `-:GROUP/`, means its probes, not the synthetic events that happen to have this
+ * group; emptying the file dynamic_events means all. */
 static bool is_named(const struct event_entry *e, const struct dynamic_removal *what)
 {
 	return dynamic_is_defined(e, what->kind) &&
@@ -150,6 +156,7 @@ static int remove_of_event(struct instance *top, const struct event_entry *e,
 	return n;
 }
 
+/* The number of the removed, or -EBUSY. */
 int dynamic_remove(struct instance *top, const struct dynamic_removal *what, struct err *err)
 {
 	uint32_t n;
@@ -168,6 +175,8 @@ int dynamic_remove(struct instance *top, const struct dynamic_removal *what, str
 	return r < 0 ? r : removed;
 }
 
+/* For a line such as `-:GROUP/EVENT`, where nothing found is an error; an emptied file has no
+ * such error. */
 int dynamic_remove_of_line(struct instance *top, const struct dynamic_removal *what,
 			   const char *line, struct err *err)
 {

@@ -64,6 +64,8 @@ static char *one_line(const char *text)
 	return line;
 }
 
+/* command is what was written, n bytes without a NUL, of which only the line with the fault is
+ * kept. The oldest entry goes, as in the kernel. */
 void error_log_add(struct error_log *l, uint64_t ns, const char *location, const char *text,
 		   const char *command, size_t n, size_t column)
 {

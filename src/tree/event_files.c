@@ -130,6 +130,7 @@ static ssize_t write_enable(struct tree_file *f, const char *text, size_t n, str
 	return e ? e : (ssize_t)n;
 }
 
+/* Programs may have brought events of this system since the last look: they are meant as well. */
 static ssize_t write_enable_system(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	struct event_change c = { .system = f->arg };
@@ -650,6 +651,7 @@ static bool has_events(struct event_catalogue *c, const char *system)
 	return false;
 }
 
+/* A reader that has one of the files open keeps its node; it is only no longer found by name. */
 void event_files_remove(struct instance *in, const struct event_entry *e)
 {
 	struct tree_node *system = tree_lookup(in->events_dir, e->format->system);

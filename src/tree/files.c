@@ -108,6 +108,7 @@ void files_show_empty_trace(const struct settings *s, struct out *text)
 	trace_info_free(info);
 }
 
+/* Without a program there is nothing to print, yet a reader expects the header. */
 static int show_trace(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);
@@ -480,6 +481,8 @@ static void fill_measuring(struct tree_node *dir, const char *name)
 			tree_file(of, settings_file(i) + n + 1, 0640, &setting, settings_file(i));
 }
 
+/* Some files are the top's alone, as in the kernel: instances have no saved_cmdlines of their
+ * own, and no instances. */
 void files_fill(struct instance *in, struct tree_node *dir, bool top)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {

@@ -385,6 +385,8 @@ static int commit_draft(struct tree_file *f, struct err *err)
 	return e ? e : clear_spent(f, err);
 }
 
+/* Closing is where a list takes effect: until then the words are only collected, so that a
+ * shell's several writes change the program once. */
 static int flush_list(struct tree_file *f, struct err *err)
 {
 	struct draft *d = f->state;
@@ -432,6 +434,8 @@ static bool is_clearing(struct instance *in)
 	return is;
 }
 
+/* FUSE tells of a closing only after close() has returned: a reader that comes at once would see
+ * the list from before. Bounded, since a writer may hold the file open for hours. */
 void instance_await_cleared(struct instance *in)
 {
 	struct timespec until;
@@ -525,6 +529,7 @@ const struct tree_file_ops all_functions_file = { .show = show_all };
 
 struct lines { VEC(char) at; };
 
+/* For struct out: it always takes all. */
 static int append_text(void *arg, const char *bytes, size_t n)
 {
 	struct lines *t = arg;
@@ -579,6 +584,8 @@ static void show_addresses(char *symbols, const struct string_set *traced, struc
 	}
 }
 
+/* The instance's lock is given back before the lists are compared, which takes long with many
+ * functions. */
 static int show_all_addresses(struct tree_file *f, struct out *text, struct err *err)
 {
 	struct instance *in = instance_of(f);

@@ -41,6 +41,7 @@ static struct fuse_mount *mount_of(fuse_req_t req)
 	return fuse_req_userdata(req);
 }
 
+/* The kernel keeps our pointer as its handle, from open to release. */
 static struct fuse_open *open_of(const struct fuse_file_info *fi)
 {
 	return (struct fuse_open *)(uintptr_t)fi->fh;
@@ -117,6 +118,8 @@ static bool drop_hold(struct fuse_mount *f, struct fuse_open *o)
 	return true;
 }
 
+/* Reads that wait hold the file, too: the last holder frees it, which may be after the kernel's
+ * release. */
 static void close_file(struct fuse_mount *f, struct fuse_open *o)
 {
 	bool last;
@@ -132,6 +135,7 @@ static void close_file(struct fuse_mount *f, struct fuse_open *o)
 	free(o);
 }
 
+/* After the threads have ended: an unmounted file system gets no release for what was open. */
 void fuse_files_close_all(struct fuse_mount *f)
 {
 	while (f->opens)
@@ -187,6 +191,8 @@ static int open_node(struct fuse_mount *f, fuse_req_t req, fuse_ino_t ino,
 	return e;
 }
 
+/* Opening may change the program whose thread is asking: then it has had its early answer
+ * (base/caller.h), and only this function's own hold is given back. */
 static void do_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fuse_mount *f = mount_of(req);
@@ -249,6 +255,7 @@ static void do_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 /* --- reads that wait ---------------------------------------------------------------- */
 
+/* The caller holds the mount's lock. */
 static void unlist_wait(struct fuse_wait *w)
 {
 	if (w->prev)
@@ -370,6 +377,7 @@ static bool is_for_cache(const struct fuse_open *o, const struct fuse_file_info 
 	return tree_is_stream(o->file) && !fi->lock_owner;
 }
 
+/* For splice(): a page of the buffer as a whole, never a part. */
 static void read_page(fuse_req_t req, struct fuse_open *o, size_t size)
 {
 	if (!tree_is_paged(o->file))
@@ -380,6 +388,8 @@ static void read_page(fuse_req_t req, struct fuse_open *o, size_t size)
 		fuse_reply_err(req, EAGAIN); /* then it asks for one */
 }
 
+/* A stream's read may wait for hours: it is put aside with its request, and the thread serves
+ * others. */
 static void do_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
@@ -432,6 +442,8 @@ static void do_write(fuse_req_t req, fuse_ino_t ino, const char *text, size_t n,
 
 /* --- polls, and who wakes them ----------------------------------------------------------- */
 
+/* The handle is the kernel's way to be told later; it sends a new one with each poll, and the old
+ * one is ours to destroy. */
 static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		    struct fuse_pollhandle *poll)
 {

@@ -87,6 +87,8 @@ static void free_mount(struct fuse_mount *f)
 	free(f);
 }
 
+/* The caller calls fuse_mount_serve() next, and fuse_mount_free() when that has returned. On
+ * failure nothing is mounted and there is nothing to free. */
 int fuse_mount_start(struct tree *t, const char *dir, struct fuse_mount **out, struct err *err)
 {
 	struct fuse_mount *f = mem_zalloc(sizeof(*f));
@@ -124,6 +126,7 @@ static void raise_event(int event)
 		;
 }
 
+/* A write to an eventfd: signal handlers may call it. */
 void fuse_mount_stop(struct fuse_mount *f)
 {
 	raise_event(f->stop);
@@ -241,6 +244,7 @@ static void end_reads(struct fuse_mount *f)
 	raise_event(f->over);
 }
 
+/* Returns when the mount is stopped or somebody unmounted it. */
 int fuse_mount_serve(struct fuse_mount *f, struct err *err)
 {
 	pthread_t threads[WORKERS + 1];

@@ -52,6 +52,7 @@ static void list_inode(struct fuse_mount *f, struct fuse_inode *i)
 	f->inodes = i;
 }
 
+/* The caller holds the mount's lock. */
 static void unlist_inode(struct fuse_mount *f, struct fuse_inode *i)
 {
 	if (i->prev)
@@ -328,6 +329,7 @@ static void do_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	free(buf);
 }
 
+/* The list is a snapshot from opendir: directories may change while one is being read. */
 static void do_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct tree_list *l = (struct tree_list *)(uintptr_t)fi->fh;
@@ -345,6 +347,8 @@ static void do_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, EPERM);
 }
 
+/* The tree's shape is given by what is traced. The error is the kernel's for a file system
+ * without such an operation, so that scripts which test for it go the same way. */
 static void do_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to,
 		      const char *new_name, unsigned int flags)
 {

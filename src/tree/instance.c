@@ -47,6 +47,7 @@ static void log_failure(struct tree_owner *owner, const char *location, const ch
 
 /* --- settings ----------------------------------------------------------------------- */
 
+/* A copy, for the caller to free: printing with it needs no lock. */
 void instance_settings(struct instance *in, struct settings *out)
 {
 	pthread_mutex_lock(&in->lock);
@@ -149,6 +150,8 @@ static bool takes_snapshots(const struct settings *s)
 	return false;
 }
 
+/* Changes are made on a copy, which becomes the settings only when the program has taken it: a
+ * refused write leaves everything as it was. `file` is the one that was written. */
 int instance_change(struct instance *in, const char *file,
 		    int (*change)(struct settings *next, void *arg, struct err *err), void *arg,
 		    struct err *err)
