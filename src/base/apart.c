@@ -123,6 +123,8 @@ static int run_errand(const struct errand *e)
 	return copy;
 }
 
+/* Whichever comes last frees *e: the caller, or this thread when the caller has given up waiting
+ * for a file that does not answer. */
 static void *errand_thread(void *arg)
 {
 	struct errand *e = arg;

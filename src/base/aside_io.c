@@ -65,6 +65,9 @@ static size_t run_transfer(struct transfer *t, unsigned ms, bool *silent)
 	return r == 0 && t->done <= t->n ? t->done : 0;
 }
 
+/* In pieces, each of which has ms of its own: a file that answers slowly is read to its end, one
+ * that is silent costs one piece's time. Fewer bytes than n come back then, or at the file's
+ * end. */
 size_t aside_io_read(int fd, int pages, uint64_t at, void *bytes, size_t n, unsigned ms,
 		     bool *silent)
 {

@@ -7,6 +7,8 @@
 
 static bool was_ignored; /* written before there are threads */
 
+/* A handler and not SIG_IGN: an ignored signal stays ignored behind exec, and the program shall
+ * not inherit that. */
 static void do_nothing(int sig)
 {
 }

@@ -74,6 +74,7 @@ static char *ocaml_name(const char *symbol)
 	return name;
 }
 
+/* camlModule__name_123, or with a dot, as the version of OCaml has it. */
 static bool is_ocaml(const char *s)
 {
 	return !strncmp(s, "caml", 4) && isupper((unsigned char)s[4]) &&
@@ -243,6 +244,7 @@ static bool put_swift(const char *symbol, bool whole, FILE *to)
 	return true;
 }
 
+/* $s since Swift 5, $S in 4.2; some systems put an underscore before every symbol. */
 static bool is_swift(const char *s)
 {
 	s += *s == '_';
@@ -274,6 +276,8 @@ static bool is_go(const char *s)
 	return strchr(s, '%') && strstr(s, "%2e");
 }
 
+/* The linker writes a dot in the last element of an import path as %2e: in names it would end the
+ * package. */
 static char *go_name(const char *symbol)
 {
 	char *name = mem_strdup(symbol);

@@ -29,6 +29,7 @@ void doubles_add(struct doubles *d, const char *name)
 	*vec_add(&d->hashes) = hash_of(name);
 }
 
+/* Before the first doubles_have(), and after the last doubles_add(). */
 void doubles_keep(struct doubles *d)
 {
 	size_t kept = 0;

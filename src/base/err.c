@@ -53,6 +53,7 @@ int err_code(struct err *e, int code)
 	return -code;
 }
 
+/* A sentence too long for its place loses its end. */
 int err_prefix(struct err *e, const char *fmt, ...)
 {
 	char head[256], tail[sizeof(e->text)];

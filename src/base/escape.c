@@ -69,6 +69,8 @@ static size_t escape_step(const char *s, size_t n, bool white)
 	return length && escape_is_printable(code) ? length : 0;
 }
 
+/* Most text is ASCII: whole blocks of it are passed at once, which is where printing a large
+ * trace spends its time otherwise. */
 static size_t plain_run(const char *s, size_t n, bool white)
 {
 	/* `length` starts as 1 only to enter the loop; 0 ends it. */

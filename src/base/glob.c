@@ -16,6 +16,8 @@ static const char *class_end(const char *p)
 	return p ? p + 1 : NULL;
 }
 
+/* p is at the opening bracket, end behind the closing one. A ! at its begin makes the complement,
+ * as in the kernel's globs; ^ is a member. */
 static bool class_has(const char *p, const char *end, unsigned char c)
 {
 	bool inverted = p[1] == '!', found = false;
@@ -54,6 +56,8 @@ static bool element_fits(const char *p, char c, const char **next)
 	return *p == c;
 }
 
+/* One place to go back to is enough: what an earlier star takes can be given to the last one. The
+ * time is at most the product of the lengths, for any pattern. */
 bool glob_match(const char *p, const char *s)
 {
 	const char *star = NULL, *retry = NULL, *next;

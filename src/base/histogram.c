@@ -60,6 +60,8 @@ static uint64_t value_of(unsigned page, unsigned sub)
 	return ((uint64_t)(HISTOGRAM_SUB + sub) << (page - 1)) + (UINT64_C(1) << (page - 1)) / 2;
 }
 
+/* Rounded up, so that the 100th percentile is the last value and the first of three is their
+ * 33rd. In 128 bits: n times 100 may exceed 64. */
 uint64_t histogram_rank(uint64_t n, unsigned percent)
 {
 	return (uint64_t)(((unsigned __int128)n * percent + 99) / 100);

@@ -32,6 +32,8 @@ void mem_last_act_remove(struct mem_last_act *a)
 		}
 }
 
+/* The acts leave no socket or mount behind; one of them may also tell the user, in its own
+ * words. */
 static void end_for_want_of_memory(void)
 {
 	bool told = false;

@@ -65,6 +65,8 @@ static bool is_new(void)
 	return poll(&changed, 1, 0) > 0 && changed.revents & (POLLPRI | POLLERR);
 }
 
+/* A mount that is not in our namespace's list counts as served: nothing is known of who answers
+ * there. */
 bool mounts_is_served(uint64_t id)
 {
 	bool served = true;

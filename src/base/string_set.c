@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 
+/* FNV-1a. */
 static uint64_t hash_string(const char *s)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -45,6 +46,7 @@ static void grow_table(struct string_set *s)
 	*s = bigger;
 }
 
+/* The string is not copied: it must live as long as the set. */
 void string_set_add(struct string_set *s, const char *string)
 {
 	const char **slot;

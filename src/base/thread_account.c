@@ -117,6 +117,8 @@ static ssize_t read_file(const char *path, char *bytes, size_t size)
 	return e ? e : (ssize_t)n;
 }
 
+/* -ESRCH or -ENOENT: the thread has ended. A kernel that does not count delays leaves has_delay
+ * false. */
 int thread_account_read(pid_t pid, pid_t tid, struct thread_account *out)
 {
 	static const struct {

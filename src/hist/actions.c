@@ -332,6 +332,7 @@ static int find_tracked(struct hist_parse *p, struct hist_action *a)
 	return 0;
 }
 
+/* When all keys, values and variables are known, which may stand behind the action in the line. */
 int parse_finish_actions(struct hist_parse *p)
 {
 	int r = 0;

@@ -267,6 +267,7 @@ static int read_sort(struct hist_parse *p, struct words text)
 	return 0;
 }
 
+/* As the kernel has it, the hit count is the order when none is given. */
 static int read_sorts(struct hist_parse *p)
 {
 	struct words list = p->sort, text;
@@ -406,6 +407,8 @@ static int take_word(struct hist_parse *p, struct words part)
 	return parse_refuse_here(p, "A part is NAME=..., pause, continue, clear, nohitcount or nested", part);
 }
 
+/* Only tells the parts apart: read_all() then reads each kind in an order of its own, so that the
+ * line's does not matter. */
 static int take_parts(struct hist_parse *p, struct words rest)
 {
 	int r = 0;
@@ -619,6 +622,7 @@ static bool same_fields(const struct hist_field *a, const struct hist_field *b, 
 	return true;
 }
 
+/* Two triggers of one name count into one table: only with the same keys and values. */
 bool hist_command_shares(const struct hist_command *a, const struct hist_command *b)
 {
 	if (a->n_keys != b->n_keys || a->n_values != b->n_values || a->n_sort != b->n_sort)

@@ -83,6 +83,7 @@ static uint64_t plain_word(const struct hist_reading *g, const struct hist_field
 	}
 }
 
+/* Ranges are rounded here, when the key is made, so that one entry of the table is one row. */
 uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field *f)
 {
 	const struct hist_record *r = g->r;
@@ -192,6 +193,7 @@ static void add_stack(struct hist_key *k, const struct hist_record *r)
 	k->n += 1 + n;
 }
 
+/* ends[] says where each key's words end: strings and stacks have as many as they need. */
 void hist_read_key(const struct hist_reading *g, struct hist_key *k)
 {
 	k->n = 0;

@@ -25,6 +25,8 @@ struct hist_printing {
 
 /* --- keys ------------------------------------------------------------------------------- */
 
+/* `ahead` is 1 for a return address, which may be the next function's first byte: the call is
+ * before it. */
 void hist_name_address(const struct hist_symbols *symbols, uint64_t address, unsigned ahead,
 		       bool with_offset, char *text, size_t n)
 {

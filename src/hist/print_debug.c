@@ -161,6 +161,8 @@ static void number_action(struct debug_printing *p, size_t i, size_t *next)
 	}
 }
 
+/* The kernel numbers references in the order in which it meets them; the file shows those
+ * numbers, so the order matters. */
 static void number_all(struct debug_printing *p)
 {
 	const struct hist_command *c = p->c;
@@ -251,6 +253,7 @@ static void show_own_variable(struct debug_printing *p, size_t i)
 	show_type(p, f, size_of(f), f->is_signed);
 }
 
+/* In the kernel's table keys are padded to 8 bytes, and the size shown is the padded one. */
 static void show_key(const struct debug_printing *p, const struct hist_field *f)
 {
 	show_flags(p, "HIST_FIELD_FL_KEY");
@@ -300,6 +303,7 @@ static void show_head(const struct debug_printing *p, const struct event_trigger
 	free(line);
 }
 
+/* The hit count is always field 0, then the values, the variables, and last the keys. */
 static void show_fields(struct debug_printing *p)
 {
 	static const struct hist_field hits = { .source = HIST_HITCOUNT, .type = "u64", .size = 8 };

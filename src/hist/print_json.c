@@ -48,6 +48,7 @@ static void print_frames(const struct json_printing *p, const uint64_t *at)
 	out_char(p->out, ']');
 }
 
+/* A number that has no name stays a number, so that readers can tell. */
 static void print_call(const struct json_printing *p, uint64_t number)
 {
 	const struct syscall_info *s = number <= UINT32_MAX ? syscall_by_number((uint32_t)number)
@@ -139,6 +140,8 @@ static void print_row(const struct json_printing *p, const struct hist_entry *e)
 	out_str(p->out, "}\n");
 }
 
+/* A line for the trigger, one for each row, one for the totals: each is a whole JSON value, which
+ * line-wise tools can read. */
 static void print_histogram(const struct event_trigger *trigger, const struct hist_symbols *symbols,
 			    struct out *out)
 {

@@ -112,6 +112,7 @@ static bool is_range(const struct question_scan *s)
 	return dot && s->n_keys == 1 && hist_word_is_range(dot + 1);
 }
 
+/* A range is read from its low end; anything else is asked for its most frequent. */
 static void write_order(const struct question_scan *s, FILE *to)
 {
 	if (s->sorted)
@@ -143,6 +144,8 @@ static char *make_trigger(const struct question_scan *s, const char *keys, const
 	return trigger;
 }
 
+/* Turns the question's shorter form into a trigger as ftrace has it. text must outlive *out; *err
+ * has the column in it. */
 int hist_question_parse(const char *text, struct hist_question *out, struct err *err)
 {
 	struct question_scan s = { .text = text };

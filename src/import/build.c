@@ -20,6 +20,7 @@
 #define MODULE_BYTES (UINT64_C(1) << 32)
 #define FIRST_MODULE UINT64_C(0x100000000)
 
+/* Also after an error, with what had been built until then. */
 void import_build_free(struct import_build *b)
 {
 	for (size_t p = 0; p < b->processes.n; p++) {

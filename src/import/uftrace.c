@@ -277,6 +277,8 @@ static int take_record(struct uftrace_reading *u, struct uftrace_session *s, uin
 	}
 }
 
+/* A record is 16 bytes: the time, and a word of type, flag for more data, magic number, depth and
+ * address (uftrace's struct uftrace_record). A thread's file may span several sessions. */
 static int read_records(struct uftrace_reading *u, const struct uftrace_thread *t,
 			struct import_text text)
 {

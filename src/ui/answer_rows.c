@@ -15,6 +15,7 @@ struct answer_rows {
 	struct hist_rows_totals totals;
 };
 
+/* s must outlive it. NULL with *err: the statement does not fit the keys and values. */
 struct answer_rows *answer_rows_new(const struct answer_select *s, struct err *err)
 {
 	struct answer_rows *r = mem_zalloc(sizeof(*r));
@@ -72,6 +73,7 @@ static void say_losses(const struct hist_rows_totals *t)
 			    t->unsent);
 }
 
+/* Losses are said after the rows: on a terminal they stay in view. */
 int answer_rows_print(struct answer_rows *r, enum rows_form form, struct screen *to,
 		      struct err *err)
 {

@@ -50,6 +50,7 @@ static void help_option(struct out *out, const struct option *o)
 	print_wrapped(out, o->help);
 }
 
+/* From the tables that parsing uses: an option cannot be missing here. */
 void help_command(struct out *out, const struct command *c)
 {
 	out_printf(out, "Usage: brace %s [OPTION]...%s%s%s\n", c->name, c->stops ? " [--]" : "",

@@ -30,6 +30,7 @@ int set_flag(struct invocation *inv, const struct option *o, const char *value, 
 	return 0;
 }
 
+/* The text is argv's: it lives as long as brace. */
 int set_text(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*(const char **)((char *)inv + o->offset) = value;
@@ -43,6 +44,7 @@ int set_session(struct invocation *inv, const struct option *o, const char *valu
 	return 0;
 }
 
+/* From here on the sentences go there, also those about later options. */
 int set_logger(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	uint64_t fd;
@@ -57,6 +59,7 @@ int set_limit(struct invocation *inv, const struct option *o, const char *value,
 	return units_parse_number(value, "a limit", 1, UINT32_MAX, &inv->limit, err);
 }
 
+/* 0 turns would be none: a count that is not given is told apart by it. */
 int set_count(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	return units_parse_number(value, "a count", 1, UINT32_MAX, &inv->count, err);
@@ -135,6 +138,7 @@ int set_probe(struct invocation *inv, const struct option *o, const char *value,
 	return 0;
 }
 
+/* Filters belong to the probe named before them, as in perf probe. */
 int set_probe_filter(struct invocation *inv, const struct option *o, const char *value,
 		     struct err *err)
 {
@@ -192,6 +196,8 @@ int set_args(struct invocation *inv, const struct option *o, const char *value, 
 	return add_write(inv, o, "set_ftrace_args", value ? value : "*");
 }
 
+/* The trace option switches the recording on, the list says of which functions; without a value,
+ * of all. */
 int set_retval(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	add_write(inv, o, "trace_options", "funcgraph-retval");
@@ -335,6 +341,7 @@ int set_delay(struct invocation *inv, const struct option *o, const char *value,
 #define MAX_SIZE_LEAST_KB 64
 #define ROTATE_LEAST_NS 100000000u
 
+/* A size beyond 64 bits is as good as no limit. */
 int set_max_size(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	uint64_t kb;
@@ -590,6 +597,7 @@ static void split_operands(struct invocation *inv)
 /* The begin of a value that is for the kernel. C++ has names that begin with "k::". */
 #define KERNEL_PREFIX "k:"
 
+/* k:, but not k::, which begins a C++ name. */
 static bool is_for_kernel(const char *text)
 {
 	return !strncmp(text, KERNEL_PREFIX, 2) && text[2] != ':';
@@ -676,6 +684,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 
 /* --- the writes --------------------------------------------------------------------- */
 
+/* In the form of a shell's line: it can be pasted where the tree is mounted. */
 void invocation_show_write(const struct setting_write *w)
 {
 	/* A shell would take such a text without quotes. */
@@ -767,6 +776,7 @@ void invocation_add_line(struct invocation *inv, char *file, char *text)
 	*vec_add(&inv->lines) = (struct tree_line){ file, text };
 }
 
+/* The texts of argv are not owned; what options have built is. */
 void invocation_free(struct invocation *inv)
 {
 	for (size_t i = 0; i < inv->slow.n; i++)

@@ -19,6 +19,8 @@ static int follow_new(void *context, pid_t pid, struct err *err)
 	return e ? e : kernel_source_start(b->source, err);
 }
 
+/* Processes that run already: followed before the kernel starts, so that none of their first
+ * records is missing. */
 static int follow_all(struct kernel_beside *b, const struct invocation *inv, struct err *err)
 {
 	int e = 0;
@@ -52,6 +54,8 @@ static int set_up(struct kernel_beside *b, struct invocation *inv, struct invoca
 	return b->producer ? follow_all(b, inv, err) : -err->code;
 }
 
+/* Does nothing without an option for the kernel. Leftovers of a killed brace go first, since they
+ * would go on recording. */
 int kernel_beside_begin(struct invocation *inv, struct kernel_beside *out)
 {
 	struct invocation kernels = { .verbose = inv->verbose, .kernel_alone = true };
@@ -82,6 +86,7 @@ const struct session_beside *kernel_beside_of(const struct kernel_beside *b)
 	return b->source ? &b->beside : NULL;
 }
 
+/* status is the run's so far, and stays it unless closing fails. */
 int kernel_beside_end(struct kernel_beside *b, const struct invocation *inv, int status)
 {
 	struct err err;

@@ -34,6 +34,8 @@ static int check_program(const struct invocation *inv, struct err *err)
 		       "start -k begins no program: it records the kernel for all, or for processes that run (-p); record -K and graph -K run one");
 }
 
+/* The tasks come before the settings, and tracing_on last: no record of anybody else is made in
+ * between. The instance stays when brace ends; that is the session. */
 static int begin(struct invocation *inv, struct err *err)
 {
 	struct kernel_instance *i;
@@ -133,6 +135,8 @@ int kernel_session_cat(const char *file, char **text, struct err *err)
 	return e;
 }
 
+/* Each command finds the session anew, by its instance in tracefs: no process of ours runs
+ * between them. */
 int kernel_session_echo(const char *file, const char *text, struct err *err)
 {
 	struct kernel_instance *i;

@@ -150,6 +150,7 @@ static int write_list(struct kernel_instance *i, const struct setting_write *w, 
 	return kernel_instance_write(i, w->file, w->text, w->append, err);
 }
 
+/* Their units (4M, 10us) are brace's own: the kernel gets plain numbers. */
 static bool is_number_file(const char *file)
 {
 	return !strcmp(file, "max_graph_depth") || !strcmp(file, "tracing_thresh") ||
@@ -250,6 +251,7 @@ int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, str
 	return e ? e : write_tracer(inv, i, err);
 }
 
+/* A tracer is written last, with all its options set. An unnamed one stays as it is. */
 int kernel_settings_change(struct invocation *inv, struct kernel_instance *i, struct err *err)
 {
 	bool named = false;

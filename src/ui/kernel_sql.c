@@ -31,6 +31,7 @@ static const char *directory_of(const struct kernel_statement *k, const char *fi
 					   : kernel_instance_dir(k->instance);
 }
 
+/* The kernel's sentence stands in its error_log, whose last entry is of this write. */
 static int write_one(const struct kernel_statement *k, const struct sql_write *w, struct err *err)
 {
 	const char *dir = directory_of(k, w->file);

@@ -208,6 +208,7 @@ struct locks_now *locks_now_look(pid_t pid, struct err *err)
 	return NULL;
 }
 
+/* NULL is nothing. */
 void locks_now_free(struct locks_now *n)
 {
 	if (!n)

@@ -33,6 +33,7 @@ static int run_with_hint(struct invocation *inv)
 	return status;
 }
 
+/* The invocation lives as long as the command; what its options have built is freed here alone. */
 static int run_command(const struct command *c, char **argv)
 {
 	/* Without --session every command means the session of this name. */

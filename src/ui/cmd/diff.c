@@ -214,6 +214,7 @@ static int choose_column(struct diff *d)
 /* "12.3 %" */
 struct percent { char text[32]; };
 
+/* By value: several stand in one call of printf. */
 static struct percent percent_of(uint64_t hundredths)
 {
 	struct percent p;

@@ -118,6 +118,7 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 	return follow_kernel_function(f->kernel, n);
 }
 
+/* After the kernel's side is open: the plan tells which columns there are. */
 static void open_output(struct following *f)
 {
 	struct follow_output_of of = {
@@ -178,6 +179,7 @@ static void say_summary(const struct following *f, const struct follow_losses *l
 
 /* --- following -------------------------------------------------------------------------- */
 
+/* A reader that has gone ends the following, too: nobody looks any more. */
 static bool is_over(struct following *f)
 {
 	return waiting_program_is_over(&f->program) || screen_is_done(&f->output.screen) ||

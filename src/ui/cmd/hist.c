@@ -194,6 +194,7 @@ static int print_durations(struct durations_run *r)
 	return screen_close(&r->screen, 0);
 }
 
+/* Called on failure as well; the screen has to be closed then without what was counted. */
 static int end_durations(void *arg, const struct err *failed)
 {
 	struct durations_run *r = arg;

@@ -57,6 +57,7 @@ static char *statement_of(const struct invocation *inv)
 	return join_of(q[0], q[1], inv->n_questions == 4 ? q[3] : USUAL_KEY);
 }
 
+/* A statement of `brace sql` in other words: the synthetic event with a histogram on it. */
 int cmd_latency(struct invocation *inv)
 {
 	const char *name = inv->name ? inv->name : NAME;

@@ -32,6 +32,7 @@ static int name_event(struct noise_run *r, struct err *err)
 			   r->forbids ? "sched:sched_process_exit" : "sched:sched_switch", err);
 }
 
+/* Tests wait for the verbose line before they make noise. */
 static void begin_run(void *arg, struct source *source, struct run_monitor *m)
 {
 	struct noise_run *r = arg;

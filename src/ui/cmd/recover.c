@@ -30,6 +30,8 @@ static void print_result(const struct recover_request *req, const struct recover
 	    summary_grouped(r->bytes, bytes), req->output);
 }
 
+/* The traced process may be gone, or still run behind a brace that was killed: its buffers are
+ * read from the file or from its memory. */
 int cmd_recover(struct invocation *inv)
 {
 	const struct recover_request req = {

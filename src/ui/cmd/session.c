@@ -177,6 +177,7 @@ int cmd_show(struct invocation *inv)
 	return show_file(inv, file, !strcmp(file, "trace"));
 }
 
+/* Without an option the snapshot is printed, as the file of that name is. */
 int cmd_snapshot(struct invocation *inv)
 {
 	/* The numbers of ftrace's file `snapshot`: 0 frees it, 1 takes one, 2 clears it. */

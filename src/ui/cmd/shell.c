@@ -161,6 +161,7 @@ static void *await_command(void *arg)
 	return NULL;
 }
 
+/* A new thread has its creator's mask: there is no moment at which it could take a signal. */
 static int start_waiter(struct waiter *w, pthread_t *thread, struct err *err)
 {
 	sigset_t all, before;
@@ -343,6 +344,8 @@ static int start_command(char **argv, int *socket, struct err *err)
 	return 0;
 }
 
+/* The command starts first and makes its namespaces; its FUSE connection comes back over the
+ * socket, and brace serves the tree on it from outside of them. */
 int cmd_shell(struct invocation *inv)
 {
 	char *shell[] = { getenv("SHELL"), NULL };

@@ -30,6 +30,8 @@ static char *read_statement(const char *path)
 	return NULL;
 }
 
+/* A statement of a file may have several lines; the caret of an error needs the text as a whole,
+ * so it is kept until the end. */
 int cmd_sql(struct invocation *inv)
 {
 	struct statement_request r = { 0 };

@@ -275,6 +275,8 @@ static int open_trace(struct tui *t, struct invocation *inv)
 	return 0;
 }
 
+/* Interrupts are caught before anything begins: ^C then does not end brace at once, whose
+ * terminal has to be put back. */
 int cmd_tui(struct invocation *inv)
 {
 	struct tui t = { .live = { .said = -1 } };

@@ -7,6 +7,7 @@
 #include "ui/commands.h"
 #include "ui/screen.h"
 
+/* A build outside of a git tree has no commit to name. */
 int cmd_version(struct invocation *inv)
 {
 	bool known = strcmp(BRACE_COMMIT, "none") != 0;
