@@ -65,13 +65,13 @@ static const struct option trace_options[] = {
 
 /* cmd_config(). */
 static const struct option config_options[] = {
-	{ 'l', "list", NULL, "list the keys with their values, one a line, as the kernel's bootconfig does", set_flag, TO(config_list) },
+	{ 'l', "list", NULL, "list the keys with their values, one a line, as the kernel's bootconfig does", set_flag, TO(of_config.list) },
 	{ 0, "explain", NULL, "print the writes to ftrace's files that it stands for", set_flag, TO(explain) },
-	{ 0, "apply", NULL, "carry it out in the session in the background", set_flag, TO(config_apply) },
-	{ 0, "save", NULL, "print the settings of the session in the background as a configuration", set_flag, TO(config_save) },
-	{ 'a', "attach", "FILE", "attach FILE to a program: `brace record --config PROGRAM` then obeys it, and --list, --json and --explain take the program, too", set_text, TO(attach_config) },
-	{ 'd', "detach", NULL, "remove the configuration from a program", set_flag, TO(detach_config) },
-	{ 0, "profiles", NULL, "list the configurations that --config takes by name: ~/.config/brace/NAME.bconf", set_flag, TO(profiles) },
+	{ 0, "apply", NULL, "carry it out in the session in the background", set_flag, TO(of_config.apply) },
+	{ 0, "save", NULL, "print the settings of the session in the background as a configuration", set_flag, TO(of_config.save) },
+	{ 'a', "attach", "FILE", "attach FILE to a program: `brace record --config PROGRAM` then obeys it, and --list, --json and --explain take the program, too", set_text, TO(of_config.attach) },
+	{ 'd', "detach", NULL, "remove the configuration from a program", set_flag, TO(of_config.detach) },
+	{ 0, "profiles", NULL, "list the configurations that --config takes by name: ~/.config/brace/NAME.bconf", set_flag, TO(of_config.profiles) },
 	{ 0, "strict", NULL, "a key that cannot be carried out is an error, not a warning", set_flag, TO(strict) },
 	END
 };
@@ -238,9 +238,9 @@ static const struct option extract_options[] = {
 
 /* At most one of the three (cmd_snapshot); without any the snapshot is printed. */
 static const struct option snapshot_options[] = {
-	{ 's', "take", NULL, "what is in the buffer becomes the snapshot, and the buffer begins anew", set_flag, TO(snapshot_take) },
-	{ 'r', "clear", NULL, "empty the snapshot", set_flag, TO(snapshot_clear) },
-	{ 'f', "free", NULL, "give its memory back", set_flag, TO(snapshot_free) },
+	{ 's', "take", NULL, "what is in the buffer becomes the snapshot, and the buffer begins anew", set_flag, TO(of_snapshot.take) },
+	{ 'r', "clear", NULL, "empty the snapshot", set_flag, TO(of_snapshot.clear) },
+	{ 'f', "free", NULL, "give its memory back", set_flag, TO(of_snapshot.free) },
 	END
 };
 
@@ -313,7 +313,7 @@ static const struct option diff_options[] = {
 	{ 0, "callees", "GLOB", "a row for each function that one of these calls", set_text, TO(callees) },
 	{ 's', "sort", "COLUMN", "compare calls, total, self (the default), min, mean, p50, p99 or max: the greatest change first", set_text, TO(sort) },
 	{ 'r', "reverse", NULL, "the smallest change first", set_flag, TO(reverse) },
-	{ 0, "flamegraph", "OUT", "write a flame graph of B (SVG), coloured by what has changed since A: of calls with -s calls, otherwise of time", set_text, TO(flamegraph) },
+	{ 0, "flamegraph", "OUT", "write a flame graph of B (SVG), coloured by what has changed since A: of calls with -s calls, otherwise of time", set_text, TO(of_diff.flamegraph) },
 	{ 0, "fail-over", "PERCENT", "exit with 1 if B has more by so much, in all, or in one row by that part of all", .set = set_fail_over },
 	NET,
 	CHARGE_HANDLERS,
@@ -332,8 +332,8 @@ static const struct option export_options[] = {
 	{ 0, "to", "FORMAT", "the format: `brace export --list` names them (a time: the end of the part, as below)", .set = set_export_to },
 	{ 'o', "output", "OUT", "write to this file, or this directory if the format is one", set_text, TO(output) },
 	{ 0, "weight", "WHAT", "of folded and flamegraph: self (the default; time in the function itself), total (with what it called) or calls",
-	  set_text, TO(weight) },
-	{ 0, "list", NULL, "list the formats", set_flag, TO(list_export) },
+	  set_text, TO(of_export.weight) },
+	{ 0, "list", NULL, "list the formats", set_flag, TO(of_export.formats) },
 	CHARGE_HANDLERS,
 	END
 };
@@ -413,8 +413,8 @@ static const struct option top_options[] = {
 	{ 's', "sort", "COLUMN", "calls, self (the default), total, mean, p99, max or name", set_text, TO(sort) },
 	{ 'd', "delay", "TIME", "a turn lasts so long (default: 1s; a bare number: seconds)", .set = set_delay },
 	{ 'n', "count", "N", "end after N turns", .set = set_count },
-	{ 0, "batch", NULL, "print the turns one after another; so they are where there is no terminal", set_flag, TO(batch) },
-	{ 0, "all", NULL, "show what there was since the beginning, not in the last turn", set_flag, TO(since_start) },
+	{ 0, "batch", NULL, "print the turns one after another; so they are where there is no terminal", set_flag, TO(of_top.batch) },
+	{ 0, "all", NULL, "show what there was since the beginning, not in the last turn", set_flag, TO(of_top.since_start) },
 	{ 0, "limit", "N", "with --batch and --json: the first N rows only", set_limit },
 	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times",
 	  ADDS_TO("set_ftrace_filter") },
@@ -453,12 +453,12 @@ static const struct option hist_options[] = {
 
 /* cmd_sql(); the letters are sqlhist's. */
 static const struct option sql_options[] = {
-	{ 'f', "file", "FILE", "the statement is in FILE", set_text, TO(statement_file) },
-	{ 'm', "max", "VALUE", "make the event, or -s, -S, when this selected value is larger than ever", set_text, TO(max) },
-	{ 'c', "change", "VALUE", "... when it is another one than before", set_text, TO(change) },
-	{ 's', "save", "FIELD[,FIELD]...", "with -m or -c: keep these fields beside the value", set_text, TO(save) },
-	{ 'T', "trace", NULL, "with -m or -c, and -s or -S: make the event too", set_flag, TO(act_trace) },
-	{ 'S', "snapshot", NULL, "with -m or -c: take a snapshot", set_flag, TO(act_snapshot) },
+	{ 'f', "file", "FILE", "the statement is in FILE", set_text, TO(of_sql.file) },
+	{ 'm', "max", "VALUE", "make the event, or -s, -S, when this selected value is larger than ever", set_text, TO(of_sql.max) },
+	{ 'c', "change", "VALUE", "... when it is another one than before", set_text, TO(of_sql.change) },
+	{ 's', "save", "FIELD[,FIELD]...", "with -m or -c: keep these fields beside the value", set_text, TO(of_sql.save) },
+	{ 'T', "trace", NULL, "with -m or -c, and -s or -S: make the event too", set_flag, TO(of_sql.trace) },
+	{ 'S', "snapshot", NULL, "with -m or -c: take a snapshot", set_flag, TO(of_sql.snapshot) },
 	{ 'K', "kernel-alone", NULL, "ask the kernel's own events (root): of PROGRAM and what it starts, or of all tasks until Ctrl-C",
 	  set_flag, TO(kernel_alone) },
 	END
@@ -466,7 +466,7 @@ static const struct option sql_options[] = {
 
 /* cmd_latency(). */
 static const struct option latency_options[] = {
-	{ 0, "within", "FUNCTION", "only while a call of FUNCTION is open on the thread", set_text, TO(within) },
+	{ 0, "within", "FUNCTION", "only while a call of FUNCTION is open on the thread", set_text, TO(of_sql.within) },
 	END
 };
 
@@ -475,13 +475,13 @@ static const struct option follow_options[] = {
 	{ 0, "by", "WHAT", "which calls belong to an object: identity (the default; from the first that passes the condition on, by its "
 	  "address, to its end), or field (those that pass)", set_text, TO(by) },
 	{ 0, "end", "FUNCTION", "an object ends in this function; may be given several times", .set = set_follow_end },
-	{ 0, "show", "FIELD[,FIELD]...", "show these fields of the object at each call (skb.len,skb->dev->name)", set_text, TO(show) },
+	{ 0, "show", "FIELD[,FIELD]...", "show these fields of the object at each call (skb.len,skb->dev->name)", set_text, TO(of_follow.show) },
 	{ 'l', "filter", "GLOB", "watch only functions that match; may be given several times", ADDS_TO("set_ftrace_filter") },
 	{ 'n', "notrace", "GLOB", "do not watch functions that match, even if -l names them", ADDS_TO("set_ftrace_notrace") },
 	{ 'L', "library", "MODULE", "watch functions of this module only; may be given several times", ADDS_TO("set_ftrace_module") },
 	{ 0, "max-depth", "N", "print calls N levels deep (0: no limit)", WRITES("max_graph_depth") },
 	{ 0, "attach", "WAY", "attach to functions in this way: kprobe.session, kprobe.multi or kprobe (default: the first that the kernel has)",
-	  set_text, TO(attach) },
+	  set_text, TO(of_follow.attach) },
 	{ 0, "limit", "N", "watch at most N functions where the kernel attaches to one after another (200)", set_limit },
 	{ 'o', "output", "FILE", "print into FILE, apart from the program's own output", set_text, TO(output) },
 	END
@@ -494,11 +494,11 @@ static const struct option follow_kernel_options[] = {
 
 /* For statement_run(). */
 static const struct option statement_options[] = {
-	{ 'n', "name", "NAME", "the name of the synthetic event", set_text, TO(name) },
+	{ 'n', "name", "NAME", "the name of the synthetic event", set_text, TO(of_sql.name) },
 	{ 0, "explain", NULL, "print the writes to ftrace's files that the question stands for, and do nothing", set_flag, TO(explain) },
-	{ 'e', "execute", NULL, "carry them out in the tree of -t", set_flag, TO(execute) },
-	{ 't', "tree", "DIRECTORY", "the tree (default: /sys/kernel/tracing)", set_text, TO(tree) },
-	{ 'B', "instance", "NAME", "with -e: in this instance of it", set_text, TO(instance) },
+	{ 'e', "execute", NULL, "carry them out in the tree of -t", set_flag, TO(of_sql.execute) },
+	{ 't', "tree", "DIRECTORY", "the tree (default: /sys/kernel/tracing)", set_text, TO(of_sql.tree) },
+	{ 'B', "instance", "NAME", "with -e: in this instance of it", set_text, TO(of_sql.instance) },
 	END
 };
 
@@ -515,12 +515,12 @@ static const struct option answer_options[] = {
 static const struct option probe_options[] = {
 	{ 'x', "exec", "FILE", "probes are in this program or library", set_text, TO(binary) },
 	{ 'F', "list", NULL, "list the functions that can be probed: those that match the GLOBs", set_flag, TO(list_events) },
-	{ 'V', "vars", "PLACE", "list the variables that can be seen at PLACE, and which can be fetched there", set_text, TO(variables) },
-	{ 'L', "lines", "FUNCTION|FILE[:FROM[-TO]]", "print the source, with the numbers of lines that can be probed", set_text, TO(code_lines) },
-	{ 's', "source", "DIRECTORY", "with -L: where the source files are", set_text, TO(source) },
+	{ 'V', "vars", "PLACE", "list the variables that can be seen at PLACE, and which can be fetched there", set_text, TO(of_probe.variables) },
+	{ 'L', "lines", "FUNCTION|FILE[:FROM[-TO]]", "print the source, with the numbers of lines that can be probed", set_text, TO(of_probe.lines) },
+	{ 's', "source", "DIRECTORY", "with -L: where the source files are", set_text, TO(of_probe.source) },
 	{ 'a', "add", "DEFINITION", "a probe, [NAME=]PLACE [ARGUMENT]... or as in uprobe_events; may be given several times", .set = set_probe },
 	{ 'f', "filter", "FILTER", "of the probe of the -a before it, only hits that pass (\"size > 100\")", .set = set_probe_filter },
-	{ 'n', "dry-run", NULL, "print the lines of uprobe_events that define the probes, and do nothing else", set_flag, TO(dry_run) },
+	{ 'n', "dry-run", NULL, "print the lines of uprobe_events that define the probes, and do nothing else", set_flag, TO(of_probe.dry_run) },
 	{ 'o', "output", "FILE", "print the hits into FILE, apart from the program's own output", set_text, TO(output) },
 	END
 };
@@ -536,24 +536,24 @@ static const struct option list_options[] = {
 	{ 'f', "file", "BINARY", "of this program or library; without -f, of a session in the background", set_text, TO(binary) },
 	{ 'p', "pid", "PID", "with -e: of what this process has mapped", set_pid },
 	{ 0, "why", NULL, "with -f or -k: say of each function how it would be hooked, or why it cannot be",
-	  set_flag, TO(why) },
+	  set_flag, TO(of_list.why) },
 	{ 0, "signatures", NULL, "with -f: say of each function what it takes and returns",
-	  set_flag, TO(signatures) },
+	  set_flag, TO(of_list.signatures) },
 	{ 'e', "events", NULL, "list events, not functions", set_flag, TO(list_events) },
 	END
 };
 
 /* The letters of trace-cmd list. */
 static const struct option list_session_options[] = {
-	{ 'F', "format", NULL, "with -e: the fields of each", set_flag, TO(list_format) },
-	{ 0, "full", NULL, "with -e: the same, and how they are printed", set_flag, TO(list_full) },
-	{ 'l', "filters", NULL, "with -e: those that have a filter, and the filter", set_flag, TO(list_filters) },
-	{ 'R', "triggers", NULL, "with -e: those that have triggers, and the triggers", set_flag, TO(list_triggers) },
-	{ 's', "systems", NULL, "list the systems of events", set_flag, TO(list_systems) },
-	{ 't', "tracers", NULL, "list the tracers", set_flag, TO(list_tracers) },
-	{ 'o', "options", NULL, "list the trace options, and how they are set", set_flag, TO(list_options) },
-	{ 'B', "buffers", NULL, "list the instances", set_flag, TO(list_buffers) },
-	{ 'C', "clocks", NULL, "list the clocks", set_flag, TO(list_clocks) },
+	{ 'F', "format", NULL, "with -e: the fields of each", set_flag, TO(of_list.format) },
+	{ 0, "full", NULL, "with -e: the same, and how they are printed", set_flag, TO(of_list.full) },
+	{ 'l', "filters", NULL, "with -e: those that have a filter, and the filter", set_flag, TO(of_list.filters) },
+	{ 'R', "triggers", NULL, "with -e: those that have triggers, and the triggers", set_flag, TO(of_list.triggers) },
+	{ 's', "systems", NULL, "list the systems of events", set_flag, TO(of_list.systems) },
+	{ 't', "tracers", NULL, "list the tracers", set_flag, TO(of_list.tracers) },
+	{ 'o', "options", NULL, "list the trace options, and how they are set", set_flag, TO(of_list.options) },
+	{ 'B', "buffers", NULL, "list the instances", set_flag, TO(of_list.buffers) },
+	{ 'C', "clocks", NULL, "list the clocks", set_flag, TO(of_list.clocks) },
 	END
 };
 

@@ -207,9 +207,9 @@ static int check_options(const struct invocation *inv, struct err *err)
 
 	if (!inv->n_operands && !inv->pids.n)
 		return err_set(err, EINVAL, "follow takes a program behind --, a process (-p), or -k for objects of the kernel");
-	if (inv->attach || inv->limit)
+	if (inv->of_follow.attach || inv->limit)
 		return err_set(err, EINVAL, "%s is for objects of the kernel (-k)",
-			       inv->attach ? "--attach" : "--limit");
+			       inv->of_follow.attach ? "--attach" : "--limit");
 	if (!strcmp(text, "packet") || strchr(text, ':'))
 		if (!strstr(text, "::"))
 			return err_set(err, EINVAL, "%s is an object of the kernel: add -k", text);
@@ -226,15 +226,15 @@ static int read_command_line(struct program_following *f, struct err *err)
 		e = take_max_depth(f, err);
 	if (!e)
 		e = follow_expression_parse(inv->questions[0], &f->expression, err);
-	if (!e && inv->show && f->expression.by_value)
+	if (!e && inv->of_follow.show && f->expression.by_value)
 		e = err_set(err, EINVAL, "--show: an object without a type has no fields");
-	if (!e && inv->show)
-		e = follow_shown_parse(inv->show, &f->shown, err);
+	if (!e && inv->of_follow.show)
+		e = follow_shown_parse(inv->of_follow.show, &f->shown, err);
 	if (!e)
 		e = follow_output_by(inv, &f->wish.by_identity, err);
 	if (!e)
 		e = write_settings(inv, f->expression.by_value, err);
-	*vec_add(&inv->ends) = NULL;
+	*vec_add(&inv->of_follow.ends) = NULL;
 	if (!e && !f->expression.by_value)
 		e = find_type(f, err);
 	return e;
@@ -356,7 +356,7 @@ static int run_following(struct program_following *f)
 		.by_field = !f->wish.by_identity,
 		.nth = f->expression.nth, .value = f->expression.value,
 	};
-	f->wish.ends = inv->ends.at;
+	f->wish.ends = inv->of_follow.ends.at;
 	inv->settings.follows = &f->wish.recording;
 	return stream_run(inv, &use, f);
 }

@@ -62,7 +62,7 @@ int set_limit(struct invocation *inv, const struct option *o, const char *value,
 /* 0 turns would be none: a count that is not given is told apart by it. */
 int set_count(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return units_parse_number(value, "a count", 1, UINT32_MAX, &inv->count, err);
+	return units_parse_number(value, "a count", 1, UINT32_MAX, &inv->of_top.count, err);
 }
 
 /* One process, for commands that look at one; set_pids() is for those that attach. */
@@ -77,7 +77,7 @@ int set_follow_end(struct invocation *inv, const struct option *o, const char *v
 {
 	if (!*value)
 		return err_set(err, EINVAL, "the name of a function is empty");
-	*vec_add(&inv->ends) = value;
+	*vec_add(&inv->of_follow.ends) = value;
 	return 0;
 }
 
@@ -134,7 +134,7 @@ int set_allow_fd(struct invocation *inv, const struct option *o, const char *val
 /* A wish of its own for each -a, so that a later -f belongs to the last one. */
 int set_probe(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	*vec_add(&inv->probes) = (struct probe_wish){ value, NULL };
+	*vec_add(&inv->of_probe.probes) = (struct probe_wish){ value, NULL };
 	return 0;
 }
 
@@ -142,9 +142,9 @@ int set_probe(struct invocation *inv, const struct option *o, const char *value,
 int set_probe_filter(struct invocation *inv, const struct option *o, const char *value,
 		     struct err *err)
 {
-	if (!inv->probes.n)
+	if (!inv->of_probe.probes.n)
 		return err_at(err, EINVAL, value, 0, "a filter stands behind the -a that it is for");
-	inv->probes.at[inv->probes.n - 1].filter = value;
+	inv->of_probe.probes.at[inv->of_probe.probes.n - 1].filter = value;
 	return 0;
 }
 
@@ -222,8 +222,8 @@ int set_fail_over(struct invocation *inv, const struct option *o, const char *va
 	if (n >= sizeof(number) || strspn(number, "0123456789.") != n ||
 	    units_parse_time_ns(number, 100, &hundredths, NULL))
 		return err_at(err, EINVAL, value, 0, "a percentage is a number, or one with %%");
-	inv->fail_over = hundredths;
-	inv->fails_over = true;
+	inv->of_diff.fail_over = hundredths;
+	inv->of_diff.fails_over = true;
 	return 0;
 }
 
@@ -233,7 +233,7 @@ int set_export_to(struct invocation *inv, const struct option *o, const char *va
 {
 	if (*value && strchr("+-0123456789", *value))
 		return set_excerpt(inv, o, value, err);
-	inv->format = value;
+	inv->of_export.format = value;
 	return 0;
 }
 
@@ -334,7 +334,7 @@ int set_duration(struct invocation *inv, const struct option *o, const char *val
 /* The least length is the command's to check: it depends on how often the monitor looks. */
 int set_delay(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return units_parse_time_ns(value, 1000000000, &inv->delay_ns, err);
+	return units_parse_time_ns(value, 1000000000, &inv->of_top.delay_ns, err);
 }
 
 /* Less than this has no room for the names that every trace has. */
@@ -790,8 +790,8 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->writes);
 	vec_free(&inv->kernel_writes);
 	vec_free(&inv->pids);
-	vec_free(&inv->probes);
-	vec_free(&inv->ends);
+	vec_free(&inv->of_probe.probes);
+	vec_free(&inv->of_follow.ends);
 	probe_options_free(inv);
 	config_option_free(inv);
 	excerpt_wish_free(&inv->excerpt);

@@ -70,6 +70,54 @@ struct tree_line { char *file, *text; };
 /* A probe that brace probe is asked for: as perf probe takes it, and a filter, or NULL. */
 struct probe_wish { const char *text, *filter; };
 
+/* The options that one command has alone; those that several have are members of struct
+ * invocation itself. */
+struct config_options {
+	const char *attach;
+	bool apply, detach, list, profiles, save;
+};
+
+struct diff_options {
+	const char *flamegraph;
+	uint64_t fail_over;   /* hundredths of a percent */
+	bool fails_over;
+};
+
+struct export_options {
+	const char *format, *weight;
+	bool formats;         /* list them */
+};
+
+struct follow_options {
+	const char *show, *attach;
+	VEC(const char *) ends;
+};
+
+struct list_options {
+	bool buffers, clocks, filters, format, full, options, systems, tracers, triggers;
+	bool signatures, why;
+};
+
+struct probe_options {
+	VEC(struct probe_wish) probes;
+	const char *variables, *lines; /* the places whose variables or lines are listed */
+	const char *source;
+	bool dry_run;
+};
+
+struct snapshot_options { bool take, clear, free; };
+
+/* Of sql, and of latency, which is sql in other words. */
+struct sqlhist_options {
+	const char *name, *tree, *max, *change, *save, *instance, *file, *within;
+	bool execute, trace, snapshot;
+};
+
+struct top_options {
+	uint64_t delay_ns, count; /* length and number of turns; 0: not given */
+	bool batch, since_start;
+};
+
 struct invocation {
 	const struct command *command;
 	char **operands; /* NULL-terminated, as in argv */
@@ -80,27 +128,18 @@ struct invocation {
 	VEC(struct tree_line) lines; /* in order; invocation_free() frees the texts */
 	char **questions;     /* of a command that asks: what stands before the program */
 	int n_questions;
-	VEC(struct probe_wish) probes; /* of brace probe */
 	VEC(char *) made_texts;   /* of writes that no option has */
 	struct settings settings;
 	struct excerpt_wish excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	struct whole_file file; /* of -o, from screen_file_begin() on; path NULL: none */
-	const char *output, *binary, *sort, *by, *run, *durations, *variables, *code_lines,
-		*source, *callers, *callees, *histogram, *flamegraph;
-	const char *format, *weight; /* of export */
-	/* of sql and latency: sqlhist's options */
-	const char *name, *tree, *max, *change, *save, *instance, *statement_file, *within;
-	bool execute, explain, act_trace, act_snapshot;
-	const char *show, *attach; /* of follow */
-	VEC(const char *) ends; /* of follow */
+	const char *output, *binary, *sort, *by, *run, *durations, *callers, *callees, *histogram;
 	const char *session;  /* name of the session in the background */
 	bool session_named;   /* named by the user */
 	bool is_program;      /* `--` stands before the operands */
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */
-	uint64_t delay_ns, count; /* of top: length and number of turns; 0: not given */
 	uint64_t max_bytes;   /* of the trace file; 0: no limit */
 	slow_limits slow;     /* --snapshot-on FUNCTION > TIME */
 	unsigned snapshot_signals; /* --snapshot-on SIGNAL: a bit each of 1 << signal */
@@ -108,27 +147,28 @@ struct invocation {
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
 	uint64_t last;
-	uint64_t fail_over;   /* hundredths of a percent */
 	enum colour_choice colour;
-	bool list_buffers, list_clocks, list_filters, list_format, list_full, list_options,
-		list_systems, list_tracers, list_triggers, list_export;
-	bool call_tree, csv, dry_run, foreground, help, json, lazy, list_events, no_pager;
-	bool charge_handlers, fails_over, quiet, reverse, call_lines, verbose, signatures, top, why;
-	bool batch, since_start; /* of top */
+	bool call_tree, csv, explain, foreground, help, json, lazy, list_events, no_pager;
+	bool charge_handlers, quiet, reverse, call_lines, verbose, top;
 	bool kernel, kernel_alone; /* -k, -K */
 	bool kernel_only, user_only;
 	bool open; /* of html */
 	bool search; /* of help */
 	bool counters; /* --counters */
 	bool net; /* --net */
-	bool profiles, detach_config; /* of config */
-	const char *attach_config;
 	bool now; /* of locks */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */
-	bool config_apply, config_list, config_save; /* of config */
-	bool snapshot_take, snapshot_clear, snapshot_free;
+	struct config_options of_config;
+	struct diff_options of_diff;
+	struct export_options of_export;
+	struct follow_options of_follow;
+	struct list_options of_list;
+	struct probe_options of_probe;
+	struct snapshot_options of_snapshot;
+	struct sqlhist_options of_sql;
+	struct top_options of_top;
 };
 
 /* Setters for option tables. */

@@ -199,13 +199,13 @@ int kernel_list(struct invocation *inv)
 		screen_open(&l.output, inv, SCREEN_PAGED, NULL);
 		if (inv->json)
 			out_str(&l.output.text, "{\"schema\":\"brace-list\",\"version\":1}\n");
-		e = kernel_functions_each(top, inv->why, list_one, &l, &err);
+		e = kernel_functions_each(top, inv->of_list.why, list_one, &l, &err);
 		status = screen_close(&l.output, 0);
 		if (e)
 			status = say_error(&err);
 		else if (!l.n && !status) {
 			say("brace: the kernel has no function that matches%s\n",
-			    inv->why ? "" : " and can be traced; --why tells of all");
+			    inv->of_list.why ? "" : " and can be traced; --why tells of all");
 			status = EXIT_BRACE;
 		}
 	}

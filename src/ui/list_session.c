@@ -139,10 +139,10 @@ static int print_format(struct session_listing *l, const char *event, struct err
 	if (e)
 		return e;
 	end = strstr(text, "\nprint fmt:");
-	if (end && !l->inv->list_full)
+	if (end && !l->inv->of_list.full)
 		end[1] = '\0';
 	out_printf(&l->screen.text, "system: %.*s\n%s", (int)strcspn(event, ":"), event, text);
-	if (l->inv->list_full)
+	if (l->inv->of_list.full)
 		out_char(&l->screen.text, '\n');
 	free(text);
 	return 0;
@@ -202,17 +202,18 @@ static int event(struct session_listing *l, char *line, struct err *err)
 		found |= event_is_named(inv->operands[i], line);
 	if (!found || !strchr(line, ':'))
 		return 0;
-	if (!inv->list_format && !inv->list_full && !inv->list_filters && !inv->list_triggers) {
+	if (!inv->of_list.format && !inv->of_list.full && !inv->of_list.filters &&
+	    !inv->of_list.triggers) {
 		print_session_event(l, line);
 		return 0;
 	}
-	if (inv->list_format || inv->list_full) {
+	if (inv->of_list.format || inv->of_list.full) {
 		e = print_format(l, line, err);
 		l->n++;
 	}
-	if (!e && inv->list_filters)
+	if (!e && inv->of_list.filters)
 		e = print_set(l, line, "filter", err);
-	if (!e && inv->list_triggers)
+	if (!e && inv->of_list.triggers)
 		e = print_set(l, line, "trigger", err);
 	return e;
 }
@@ -225,11 +226,11 @@ static int event(struct session_listing *l, char *line, struct err *err)
  * and who prints a line of it. The first row is the events (is_of_all). */
 static const struct subject subjects[] = {
 	{ FLAG(list_events), "available_events", "event", false, event },
-	{ FLAG(list_systems), "available_events", "system", false, system_of },
-	{ FLAG(list_tracers), "available_tracers", "tracer", true, list_plain },
-	{ FLAG(list_options), "trace_options", "option", false, list_option },
-	{ FLAG(list_buffers), "instances", "instance", false, list_plain },
-	{ FLAG(list_clocks), "trace_clock", "clock", true, list_plain },
+	{ FLAG(of_list.systems), "available_events", "system", false, system_of },
+	{ FLAG(of_list.tracers), "available_tracers", "tracer", true, list_plain },
+	{ FLAG(of_list.options), "trace_options", "option", false, list_option },
+	{ FLAG(of_list.buffers), "instances", "instance", false, list_plain },
+	{ FLAG(of_list.clocks), "trace_clock", "clock", true, list_plain },
 }, functions = { 0, "available_filter_functions", "function", false, list_function };
 
 /* The flag of the subject's option, by its offset in struct invocation. */
@@ -259,7 +260,7 @@ static int list_subject(struct session_listing *l, const struct subject *s, stru
 	free(text);
 	if (!e && l->n == before && l->inv->n_operands)
 		e = err_set(err, ENOENT, "no %s%s matches %s", s->what,
-			    l->inv->list_filters || l->inv->list_triggers
+			    l->inv->of_list.filters || l->inv->of_list.triggers
 				    ? " with what is asked for"
 				    : "",
 			    l->inv->operands[0]);
@@ -301,7 +302,8 @@ static bool is_of_all(const struct invocation *inv)
 	for (size_t i = 1; i < sizeof(subjects) / sizeof(*subjects); i++)
 		if (is_asked(inv, &subjects[i]))
 			return false;
-	return !inv->list_format && !inv->list_full && !inv->list_filters && !inv->list_triggers;
+	return !inv->of_list.format && !inv->of_list.full && !inv->of_list.filters &&
+	       !inv->of_list.triggers;
 }
 
 /* Without a session only a list that needs none is printed; a named session is asked in any

@@ -159,12 +159,12 @@ static int list_variables(const struct invocation *inv, const struct sym_module 
 	source_places places;
 	struct screen o;
 	struct err err;
-	int r = source_probe_find(m, inv->variables, &places, &err), status;
+	int r = source_probe_find(m, inv->of_probe.variables, &places, &err), status;
 
 	if (r < 0)
 		return say_error(&err);
 	screen_open(&o, inv, SCREEN_PAGED, NULL);
-	out_printf(&o.text, "Available variables at %s\n", inv->variables);
+	out_printf(&o.text, "Available variables at %s\n", inv->of_probe.variables);
 	r = print_scopes(s, &places, &o.text, &err);
 	status = screen_close(&o, 0);
 	vec_free(&places);
@@ -326,7 +326,7 @@ static int print_source(const struct invocation *inv, const struct line_list *l)
 	char *text = NULL;
 	struct screen o;
 	struct err err;
-	FILE *source = open_source(l->path, inv->source, &err);
+	FILE *source = open_source(l->path, inv->of_probe.source, &err);
 
 	if (!source)
 		return say_error(&err);
@@ -349,14 +349,15 @@ static int print_source(const struct invocation *inv, const struct line_list *l)
 static int list_lines(const struct invocation *inv, const struct sym_module *m,
 		      struct sym_source_info *s)
 {
-	struct line_list l = { .subject = mem_strdup(inv->code_lines), .m = m };
+	struct line_list l = { .subject = mem_strdup(inv->of_probe.lines), .m = m };
 	struct err err;
 	int status;
 
 	l.fd = file_open(m->path, &err);
 	if (!take_range(&l))
-		status = say_error((err_at(&err, EINVAL, inv->code_lines, strlen(l.subject),
-					   "a range of lines is FROM-TO or FROM+N"), &err));
+		status = say_error((err_at(&err, EINVAL, inv->of_probe.lines, strlen(l.subject),
+					   "a range of lines is FROM-TO or FROM+N"),
+				    &err));
 	else if (l.fd < 0 || find_lines(&l, s, &err) < 0)
 		status = say_error(&err);
 	else

@@ -42,7 +42,7 @@ struct statement_run {
 /* The directory of the tree in which events are sought, and writes made. */
 static const char *tree_of(const struct invocation *inv)
 {
-	return inv->tree ? inv->tree : USUAL_TREE;
+	return inv->of_sql.tree ? inv->of_sql.tree : USUAL_TREE;
 }
 
 /* The text of a file, for free(); NULL: it cannot be read. */
@@ -180,9 +180,9 @@ static const struct event_format *find_event(void *arg, const char *name, size_t
 /* Triggers are the instance's of -B; events are defined for all. */
 static char *file_of(const struct invocation *inv, const struct sql_write *w)
 {
-	if (!inv->instance || strncmp(w->file, "events/", 7) != 0)
+	if (!inv->of_sql.instance || strncmp(w->file, "events/", 7) != 0)
 		return mem_printf("%s/%s", tree_of(inv), w->file);
-	return mem_printf("%s/instances/%s/%s", tree_of(inv), inv->instance, w->file);
+	return mem_printf("%s/instances/%s/%s", tree_of(inv), inv->of_sql.instance, w->file);
 }
 
 /* How rows become the answer, as a comment of the shell: a tree has no SELECT. */
@@ -298,10 +298,16 @@ static int translate_statement(struct statement_run *run, const struct statement
 {
 	const struct invocation *inv = run->inv;
 	const struct sql_options o = {
-		.name = run->name ? run->name : inv->name ? inv->name : USUAL_NAME,
-		.max = inv->max, .change = inv->change,
-		.save = inv->save, .trace = inv->act_trace, .snapshot = inv->act_snapshot,
-		.find = find_event, .arg = run,
+		.name = run->name	   ? run->name
+			: inv->of_sql.name ? inv->of_sql.name
+					   : USUAL_NAME,
+		.max = inv->of_sql.max,
+		.change = inv->of_sql.change,
+		.save = inv->of_sql.save,
+		.trace = inv->of_sql.trace,
+		.snapshot = inv->of_sql.snapshot,
+		.find = find_event,
+		.arg = run,
 	};
 	struct sql_statement s;
 	int e = sql_parse(r->text, &s, err);
@@ -336,15 +342,16 @@ static int ask_the_kernel(struct statement_run *run, struct err *err)
 	char *top;
 	int e;
 
-	if (inv->pids.n || inv->tree || inv->instance || inv->execute || inv->json)
+	if (inv->pids.n || inv->of_sql.tree || inv->of_sql.instance || inv->of_sql.execute ||
+	    inv->json)
 		return err_set(err, EINVAL,
 			       "the kernel answers by itself, in an instance of brace's, about all tasks: not with -p, -t, -B, -e and --json");
 	e = kernel_tracefs_find(&top, err);
 	if (e)
 		return e;
-	inv->tree = top;
+	inv->of_sql.tree = top;
 	*vec_add(&run->texts) = top;
-	run->name = kernel_probes_synthetic(inv->name ? inv->name : USUAL_NAME);
+	run->name = kernel_probes_synthetic(inv->of_sql.name ? inv->of_sql.name : USUAL_NAME);
 	*vec_add(&run->texts) = run->name;
 	return 0;
 }
@@ -370,7 +377,7 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 
 	if (inv->kernel_alone && ask_the_kernel(&run, &err))
 		return say_error(&err);
-	if (session && (inv->tree || inv->execute || inv->instance)) {
+	if (session && (inv->of_sql.tree || inv->of_sql.execute || inv->of_sql.instance)) {
 		say("brace: -e, -t and -B are for a tree that is there; a program gets one of its own\n");
 		return EXIT_BRACE;
 	}
@@ -380,9 +387,10 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 		free_run(&run);
 		return say_error(&err);
 	}
-	status = inv->kernel_alone && !inv->explain ? in_kernel(&run, r, &w) :
-		 session && !inv->explain ? ask_session(inv, r, &w) :
-		 inv->execute && !inv->explain ? execute_writes(inv, &w) : show_writes(inv, &w);
+	status = inv->kernel_alone && !inv->explain	? in_kernel(&run, r, &w)
+		 : session && !inv->explain		? ask_session(inv, r, &w)
+		 : inv->of_sql.execute && !inv->explain ? execute_writes(inv, &w)
+							: show_writes(inv, &w);
 	sql_writes_free(&w);
 	free_run(&run);
 	return status;

@@ -76,7 +76,7 @@ static int attach_config(struct invocation *inv)
 	const char *program = inv->operands[0];
 	struct err err;
 
-	inv->config = inv->attach_config;
+	inv->config = inv->of_config.attach;
 	if (config_option_read(inv, &err) ||
 	    attached_write(program, inv->config_use->file.text,
 			   strlen(inv->config_use->file.text), &err))
@@ -118,35 +118,38 @@ static int check_config(const struct invocation *inv)
 /* At most one of the options that each say what to do may be given. */
 int cmd_config(struct invocation *inv)
 {
-	const unsigned asked = inv->config_list + inv->json + inv->explain + inv->config_apply +
-			       inv->config_save + inv->profiles + !!inv->attach_config +
-			       inv->detach_config;
+	const unsigned asked = inv->of_config.list + inv->json + inv->explain +
+			       inv->of_config.apply + inv->of_config.save +
+			       inv->of_config.profiles + !!inv->of_config.attach +
+			       inv->of_config.detach;
 	struct err err;
 
-	if (asked > 1 || ((inv->config_save || inv->profiles) && inv->n_operands)) {
-		say(asked > 1 ? "brace: one of --list, --json, --explain, --apply, --save, --profiles, --attach and --detach, not several\n"
-		    : inv->profiles ? "brace: --profiles takes no file\n"
-				    : "brace: --save prints a session's settings, and takes no file\n");
+	if (asked > 1 || ((inv->of_config.save || inv->of_config.profiles) && inv->n_operands)) {
+		say(asked > 1
+			    ? "brace: one of --list, --json, --explain, --apply, --save, --profiles, --attach and --detach, not several\n"
+		    : inv->of_config.profiles
+			    ? "brace: --profiles takes no file\n"
+			    : "brace: --save prints a session's settings, and takes no file\n");
 		return EXIT_BRACE;
 	}
-	if (inv->profiles)
+	if (inv->of_config.profiles)
 		return list_profiles(inv);
-	if (inv->config_save)
+	if (inv->of_config.save)
 		return save_settings(inv);
 	if (!inv->n_operands) {
-		say(inv->attach_config || inv->detach_config
+		say(inv->of_config.attach || inv->of_config.detach
 			    ? "brace: which program? `brace config --attach FILE PROGRAM`, --detach PROGRAM\n"
 			    : "brace: which configuration? `brace config FILE`; - is standard input\n");
 		return EXIT_BRACE;
 	}
-	if (inv->attach_config)
+	if (inv->of_config.attach)
 		return attach_config(inv);
-	if (inv->detach_config)
+	if (inv->of_config.detach)
 		return detach_config(inv);
 	inv->config = inv->operands[0];
 	if (config_option_read(inv, &err))
 		return say_error(&err);
-	if (inv->config_apply)
+	if (inv->of_config.apply)
 		return session_set(inv, &err) ? say_error(&err) : 0;
 	return asked ? print_config(inv, inv->config_use) : check_config(inv);
 }

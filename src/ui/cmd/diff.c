@@ -61,7 +61,7 @@ static int split_operands(struct diff *d)
 		say("brace: a single run has no spread: give two files, or at least two on each side of --\n");
 		return EXIT_BRACE;
 	}
-	if (d->grouped && inv->flamegraph) {
+	if (d->grouped && inv->of_diff.flamegraph) {
 		say("brace: --flamegraph is of two files, not of groups\n");
 		return EXIT_BRACE;
 	}
@@ -188,8 +188,8 @@ static void free_side(struct diff_side *s)
 /* Sums of other columns mean nothing. */
 static int check_fail_over(const struct diff *d)
 {
-	if (!d->inv->fails_over || d->column == SUMMARY_CALLS || d->column == SUMMARY_TOTAL ||
-	    d->column == SUMMARY_SELF)
+	if (!d->inv->of_diff.fails_over || d->column == SUMMARY_CALLS ||
+	    d->column == SUMMARY_TOTAL || d->column == SUMMARY_SELF)
 		return 0;
 	say("brace: --fail-over compares calls, total or self, not %s\n",
 	    summary_column_words[d->column]);
@@ -232,16 +232,16 @@ static int check_growth(const struct diff *d, const struct comparison *c)
 					      compare_sum(c->b, d->column));
 	uint64_t part;
 	const struct compared_row *worst = compare_worst(c, &part);
-	const bool all = growth > (int64_t)d->inv->fail_over &&
+	const bool all = growth > (int64_t)d->inv->of_diff.fail_over &&
 			 compare_probability(c, NULL) < GROUP_SIGNIFICANT;
 
-	if (!d->inv->fails_over || (!all && (!worst || part <= d->inv->fail_over)))
+	if (!d->inv->of_diff.fails_over || (!all && (!worst || part <= d->inv->of_diff.fail_over)))
 		return 0;
 	if (all && growth == INT64_MAX)
 		say("brace: %s of all is new\n", column);
 	else if (all)
 		say("brace: %s of all grew by %s, more than %s\n", column,
-		    percent_of((uint64_t)growth).text, percent_of(d->inv->fail_over).text);
+		    percent_of((uint64_t)growth).text, percent_of(d->inv->of_diff.fail_over).text);
 	if (worst)
 		say("brace: %s of %s grew most, by %s of all\n", column, worst->b->name,
 		    percent_of(part).text);
@@ -297,7 +297,7 @@ static int draw_flamegraph(struct diff *d)
 
 	if (!status)
 		status = begin_job(d, 1, &jobs[1]);
-	to.output = d->inv->flamegraph;
+	to.output = d->inv->of_diff.flamegraph;
 	if (!status)
 		status = screen_open_whole(&o, &to);
 	if (!status) {
@@ -320,7 +320,7 @@ static int compare_sides(struct diff *d)
 
 	if (status)
 		return status;
-	if (d->inv->flamegraph)
+	if (d->inv->of_diff.flamegraph)
 		status = draw_flamegraph(d);
 	if (status)
 		return status;

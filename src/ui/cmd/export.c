@@ -42,12 +42,13 @@ static void say_formats(void)
 /* NULL: said. */
 static const struct exporter *find_format(const struct invocation *inv)
 {
-	const struct exporter *e = inv->format ? exporter_find(inv->format) : NULL;
-	struct nearest near = { inv->format, NULL, 0 };
+	const struct exporter *e =
+		inv->of_export.format ? exporter_find(inv->of_export.format) : NULL;
+	struct nearest near = { inv->of_export.format, NULL, 0 };
 
 	if (e)
 		return e;
-	if (!inv->format) {
+	if (!inv->of_export.format) {
 		say("brace: export needs a format (--to FORMAT):");
 		say_formats();
 		return NULL;
@@ -55,9 +56,9 @@ static const struct exporter *find_format(const struct invocation *inv)
 	for (size_t i = 0; exporters[i]; i++)
 		nearest_offer(&near, exporters[i]->name);
 	if (near.best) {
-		say("brace: no format %s; did you mean %s?\n", inv->format, near.best);
+		say("brace: no format %s; did you mean %s?\n", inv->of_export.format, near.best);
 	} else {
-		say("brace: no format %s; there are", inv->format);
+		say("brace: no format %s; there are", inv->of_export.format);
 		say_formats();
 	}
 	return NULL;
@@ -68,14 +69,14 @@ static enum export_weight find_weight(const struct invocation *inv, const struct
 {
 	static const struct word_list list = { "weight", "", export_weight_words, EXPORT_WEIGHTS };
 
-	if (!inv->weight)
+	if (!inv->of_export.weight)
 		return WEIGHT_SELF;
 	if (!e->weighs) {
 		say("brace: --weight is of folded and flamegraph; %s has all times and counts\n",
 		    e->name);
 		return EXPORT_WEIGHTS;
 	}
-	return word_list_find(&list, inv->weight);
+	return word_list_find(&list, inv->of_export.weight);
 }
 
 /* Bytes on a terminal help nobody, and a directory cannot be standard output. */
@@ -265,7 +266,7 @@ int cmd_export(struct invocation *inv)
 	struct store_reader *reader;
 	int status;
 
-	if (inv->list_export)
+	if (inv->of_export.formats)
 		return list_formats(inv);
 	e = find_format(inv);
 	if (!e)

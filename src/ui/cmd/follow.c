@@ -53,11 +53,17 @@ static int open_kernel(struct following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
 	struct follow_wish wish = {
-		.expression = &f->expression, .shown = &f->shown, .pids = f->pids,
-		.n_pids = inv->pids.n, .filter = &inv->settings.filter,
-		.notrace = &inv->settings.notrace, .modules = &inv->settings.modules,
-		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !inv->ends.n,
-		.ends = f->preset.ends, .way = inv->attach,
+		.expression = &f->expression,
+		.shown = &f->shown,
+		.pids = f->pids,
+		.n_pids = inv->pids.n,
+		.filter = &inv->settings.filter,
+		.notrace = &inv->settings.notrace,
+		.modules = &inv->settings.modules,
+		.limit = inv->limit ? inv->limit : LIMIT_USUAL,
+		.ends_usual = !inv->of_follow.ends.n,
+		.ends = f->preset.ends,
+		.way = inv->of_follow.attach,
 	};
 	int e = follow_output_by(inv, &wish.by_identity, err);
 
@@ -67,9 +73,9 @@ static int open_kernel(struct following *f, struct err *err)
 		e = read_pids(f, err);
 	if (e)
 		return e;
-	*vec_add(&inv->ends) = NULL;
-	if (inv->ends.n > 1)
-		wish.ends = inv->ends.at;
+	*vec_add(&inv->of_follow.ends) = NULL;
+	if (inv->of_follow.ends.n > 1)
+		wish.ends = inv->of_follow.ends.at;
 	return follow_kernel_open(&wish, &f->kernel, err);
 }
 
@@ -101,8 +107,8 @@ static int read_command_line(struct following *f, struct err *err)
 		e = follow_expression_parse(f->preset.text, &f->expression, err);
 	if (!e && f->expression.by_value)
 		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", inv->questions[0]);
-	if (!e && inv->show)
-		e = follow_shown_parse(inv->show, &f->shown, err);
+	if (!e && inv->of_follow.show)
+		e = follow_shown_parse(inv->of_follow.show, &f->shown, err);
 	if (!e)
 		follow_preset_ends(&f->preset, f->expression.type);
 	return e;

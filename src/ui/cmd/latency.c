@@ -60,7 +60,7 @@ static char *statement_of(const struct invocation *inv)
 /* A statement of `brace sql` in other words: the synthetic event with a histogram on it. */
 int cmd_latency(struct invocation *inv)
 {
-	const char *name = inv->name ? inv->name : NAME;
+	const char *name = inv->of_sql.name ? inv->of_sql.name : NAME;
 	struct statement_request r = { .n_more = 1, .hist = true };
 	struct sql_write more = { .append = true };
 	char *text;
@@ -69,15 +69,15 @@ int cmd_latency(struct invocation *inv)
 	if (is_wrong(inv))
 		return EXIT_BRACE;
 	text = statement_of(inv);
-	if (inv->within) {
+	if (inv->of_sql.within) {
 		char *plain = text;
 
-		text = mem_printf("%s WITHIN %s", plain, inv->within);
+		text = mem_printf("%s WITHIN %s", plain, inv->of_sql.within);
 		free(plain);
 	}
 	more.file = mem_printf("events/synthetic/%s/trigger", name);
 	more.text = mem_strdup("hist:keys=nsecs.log2:vals=hitcount,hitcount.graph:sort=nsecs");
-	inv->name = name;
+	inv->of_sql.name = name;
 	r.text = text;
 	r.more = &more;
 	status = statement_run(inv, &r);

@@ -111,8 +111,10 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 		       const struct doubles *doubles, const struct sym_signatures *signatures,
 		       struct screen *o)
 {
-	void (*print)(struct out *, const struct hook_list_row *) =
-		inv->json ? print_json : inv->why ? print_why : print_row_name;
+	void (*print)(struct out *, const struct hook_list_row *) = inv->json ? print_json
+								    : inv->of_list.why
+									    ? print_why
+									    : print_row_name;
 
 	if (inv->json)
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
@@ -161,7 +163,7 @@ static int print_list(const struct invocation *inv, const struct hook_list *l,
 	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_list);
 	print_rows(inv, l, doubles, signatures, &o);
 	status = screen_close(&o, 0);
-	if (inv->why && !inv->json && l->rows.n) {
+	if (inv->of_list.why && !inv->json && l->rows.n) {
 		summary_hooks(l->by_kind, l->by_reason);
 		summary_coverage(l->code_bytes, l->unknown_bytes);
 	}
@@ -213,7 +215,7 @@ static int list_functions(struct invocation *inv, const char *binary)
 		status = EXIT_BRACE;
 	} else {
 		doubles_keep(&choice.doubles);
-		status = inv->signatures
+		status = inv->of_list.signatures
 				 ? print_with_signatures(inv, binary, &list, &choice.doubles)
 				 : print_list(inv, &list, &choice.doubles, NULL);
 	}
@@ -226,10 +228,11 @@ static int list_functions(struct invocation *inv, const char *binary)
 /* The sentence for options that exclude each other; NULL: they agree. */
 static const char *conflicting_options(const struct invocation *inv)
 {
-	bool details =
-		inv->list_format || inv->list_full || inv->list_filters || inv->list_triggers;
-	bool of_session = details || inv->list_systems || inv->list_tracers || inv->list_options ||
-			  inv->list_buffers || inv->list_clocks || inv->session_named;
+	bool details = inv->of_list.format || inv->of_list.full || inv->of_list.filters ||
+		       inv->of_list.triggers;
+	bool of_session = details || inv->of_list.systems || inv->of_list.tracers ||
+			  inv->of_list.options || inv->of_list.buffers || inv->of_list.clocks ||
+			  inv->session_named;
 
 	if ((inv->binary || inv->pid) && of_session)
 		return "-f and -p list functions and events of a file or a process; what -F, -l, -R, -s, -t, -o, -B and -C list is a session's: leave -f and -p out";
@@ -239,14 +242,14 @@ static const char *conflicting_options(const struct invocation *inv)
 		return "-p goes with -e: it lists events of a process";
 	if (details && !inv->list_events)
 		return "-F, --full, -l and -R go with -e: they are about events";
-	if (inv->kernel && (inv->binary || inv->pid || of_session || inv->list_events ||
-			    inv->signatures))
+	if (inv->kernel &&
+	    (inv->binary || inv->pid || of_session || inv->list_events || inv->of_list.signatures))
 		return "-k lists the kernel's functions: of the other options, only --why and --json go with it";
-	if (inv->why && !inv->kernel && (!inv->binary || inv->list_events))
+	if (inv->of_list.why && !inv->kernel && (!inv->binary || inv->list_events))
 		return "--why goes with -f BINARY or -k: how the functions of a file would be hooked";
-	if (inv->signatures && (!inv->binary || inv->list_events))
+	if (inv->of_list.signatures && (!inv->binary || inv->list_events))
 		return "--signatures goes with -f BINARY: what the functions of a file take and return";
-	if (inv->signatures && inv->why)
+	if (inv->of_list.signatures && inv->of_list.why)
 		return "--why or --signatures: one of them at a time";
 	return details && inv->json ? "--json has names only: not -F, --full, -l or -R" : NULL;
 }

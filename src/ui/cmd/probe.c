@@ -29,9 +29,9 @@ static int print_list(struct invocation *inv)
 	char *path = file_of_list(inv);
 	int status = EXIT_BRACE;
 
-	if (path && inv->variables)
+	if (path && inv->of_probe.variables)
 		status = probe_source_variables(inv, path);
-	else if (path && inv->code_lines)
+	else if (path && inv->of_probe.lines)
 		status = probe_source_lines(inv, path);
 	else if (path)
 		status = probe_source_functions(inv, path);
@@ -51,8 +51,8 @@ static int write_probes(struct invocation *inv, struct err *err)
 		free(path);
 		path = mem_strdup(real);
 	}
-	for (size_t i = 0; i < inv->probes.n; i++) {
-		const struct probe_wish *p = &inv->probes.at[i];
+	for (size_t i = 0; i < inv->of_probe.probes.n; i++) {
+		const struct probe_wish *p = &inv->of_probe.probes.at[i];
 
 		probe_options_add(inv, &event, p->text, path);
 		if (p->filter)
@@ -76,9 +76,9 @@ static int print_definitions(const struct invocation *inv)
 /* The sentence for what does not go together; NULL: all does. Definitions have been taken. */
 static const char *wrong_probes(const struct invocation *inv)
 {
-	if (!inv->probes.n)
+	if (!inv->of_probe.probes.n)
 		return "a probe is missing: brace probe 'FUNCTION VARIABLE...' -- PROGRAM; -F lists functions, -L lines, -V variables";
-	if (!inv->dry_run && !inv->pids.n && !inv->n_operands)
+	if (!inv->of_probe.dry_run && !inv->pids.n && !inv->n_operands)
 		return "a program stands behind --, or -p PID names one that runs; -n prints the definition alone";
 	return NULL;
 }
@@ -89,14 +89,14 @@ int cmd_probe(struct invocation *inv)
 	const char *wrong;
 	struct err err;
 
-	if (inv->list_events + !!inv->variables + !!inv->code_lines > 1) {
+	if (inv->list_events + !!inv->of_probe.variables + !!inv->of_probe.lines > 1) {
 		say("brace: -F, -V or -L: one list at a time\n");
 		return EXIT_BRACE;
 	}
-	if (inv->list_events || inv->variables || inv->code_lines)
+	if (inv->list_events || inv->of_probe.variables || inv->of_probe.lines)
 		return print_list(inv);
 	for (int i = 0; i < inv->n_questions; i++)
-		*vec_add(&inv->probes) = (struct probe_wish){ inv->questions[i], NULL };
+		*vec_add(&inv->of_probe.probes) = (struct probe_wish){ inv->questions[i], NULL };
 	wrong = wrong_probes(inv);
 	if (wrong) {
 		say("brace: %s\n", wrong);
@@ -104,5 +104,5 @@ int cmd_probe(struct invocation *inv)
 	}
 	if (write_probes(inv, &err) < 0)
 		return say_error(&err);
-	return inv->dry_run ? print_definitions(inv) : cmd_graph(inv);
+	return inv->of_probe.dry_run ? print_definitions(inv) : cmd_graph(inv);
 }

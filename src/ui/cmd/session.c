@@ -181,8 +181,11 @@ int cmd_show(struct invocation *inv)
 int cmd_snapshot(struct invocation *inv)
 {
 	/* The numbers of ftrace's file `snapshot`: 0 frees it, 1 takes one, 2 clears it. */
-	const struct { bool asked; const char *text; } writes[] = {
-		{ inv->snapshot_free, "0" }, { inv->snapshot_take, "1" }, { inv->snapshot_clear, "2" },
+	const struct { bool asked; const char *text;
+	} writes[] = {
+		{ inv->of_snapshot.free, "0" },
+		{ inv->of_snapshot.take, "1" },
+		{ inv->of_snapshot.clear, "2" },
 	};
 	const char *text = NULL;
 

@@ -38,17 +38,17 @@ int cmd_sql(struct invocation *inv)
 	char *text = NULL;
 	int status;
 
-	if (inv->statement_file && inv->n_questions) {
+	if (inv->of_sql.file && inv->n_questions) {
 		say("brace: a statement is given, or -f, not both\n");
 		return EXIT_BRACE;
 	}
-	if (!inv->statement_file && !inv->n_questions) {
+	if (!inv->of_sql.file && !inv->n_questions) {
 		say("brace: which statement? 'SELECT FIELD FROM EVENT', or -f FILE\n");
 		return EXIT_BRACE;
 	}
-	if (inv->statement_file)
-		text = read_statement(inv->statement_file);
-	if (inv->statement_file && !text)
+	if (inv->of_sql.file)
+		text = read_statement(inv->of_sql.file);
+	if (inv->of_sql.file && !text)
 		return EXIT_BRACE;
 	r.text = text ? text : inv->questions[0];
 	status = statement_run(inv, &r);

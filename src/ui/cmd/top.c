@@ -207,7 +207,7 @@ static void stop_run(struct top_run *r)
 /* Whether the turn has lasted as long as the user wants. */
 static bool is_due(const struct top_run *r)
 {
-	const uint64_t delay = r->inv->delay_ns ? r->inv->delay_ns : TURN_NS;
+	const uint64_t delay = r->inv->of_top.delay_ns ? r->inv->of_top.delay_ns : TURN_NS;
 
 	/* A look may come a little early. */
 	return now_ns(CLOCK_MONOTONIC) - r->turned_ns + LEAST_NS / 2 >= delay;
@@ -294,7 +294,7 @@ static void begin_run(void *arg, struct source *source, struct run_monitor *m)
 		r->top.by = top_by_find(r->inv->by);
 	for (unsigned by = 0; by < RATES_BY_N && r->inv->sort; by++)
 		r->top.tables[by].column = top_column_find(r->inv->sort);
-	r->top.all = r->inv->since_start;
+	r->top.all = r->inv->of_top.since_start;
 	source->idle = note_reached;
 	source->idle_context = r;
 	r->started_ns = r->turned_ns = now_ns(CLOCK_MONOTONIC);
@@ -371,7 +371,7 @@ static int check_words(const struct invocation *inv)
 			say("brace: --mode overwrite keeps the records to the end: there would be nothing to show\n");
 			return EXIT_BRACE;
 		}
-	if (inv->delay_ns && inv->delay_ns < LEAST_NS) {
+	if (inv->of_top.delay_ns && inv->of_top.delay_ns < LEAST_NS) {
 		say("brace: a turn lasts 100ms at least\n");
 		return EXIT_BRACE;
 	}
@@ -395,7 +395,7 @@ static int choose_form(struct top_run *r)
 {
 	struct err err;
 
-	r->batch = r->inv->batch || r->inv->json || r->inv->output || !isatty(STDOUT_FILENO);
+	r->batch = r->inv->of_top.batch || r->inv->json || r->inv->output || !isatty(STDOUT_FILENO);
 	r->spool.file = -1;
 	if (r->batch)
 		return 0;
@@ -412,7 +412,7 @@ static int choose_form(struct top_run *r)
 int cmd_top(struct invocation *inv)
 {
 	static const struct stream_use use = { begin_run, take_stream, look_at_run, end_run };
-	struct top_run run = { .inv = inv, .wanted = inv->count };
+	struct top_run run = { .inv = inv, .wanted = inv->of_top.count };
 	char *program;
 	int status = check_words(inv);
 
