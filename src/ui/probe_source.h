@@ -10,6 +10,6 @@
 int probe_source_functions(const struct invocation *inv, const char *path);
 /* The variables at the place inv->of_probe.variables. */
 int probe_source_variables(const struct invocation *inv, const char *path);
-/* The lines of inv->of_probe.lines: FUNCTION[@FILE][:FROM[-TO]] or FILE[:FROM[-TO]]; a number before
- * those that can be probed, a dash before those that have code where no probe fits. */
+/* The lines of inv->of_probe.lines: FUNCTION[@FILE][:FROM[-TO]] or FILE[:FROM[-TO]]; a number
+ * before those that can be probed, a dash before those that have code where no probe fits. */
 int probe_source_lines(const struct invocation *inv, const char *path);
