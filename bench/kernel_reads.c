@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of calls that each read one byte of /dev/zero, in batches. Prints nanoseconds a call of the
- * quickest batch: in an emulated machine that others share, only the least of many is steady.
+/* A loop of calls that each read one byte of /dev/zero, in batches. Prints nanoseconds a call of
+ * the quickest batch: in an emulated machine that others share, only the least of many is steady.
  *
  * kernel_reads BATCHES */
 #include <fcntl.h>

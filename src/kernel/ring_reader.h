@@ -23,9 +23,9 @@ typedef void kernel_ring_sink(void *context, const void *page, size_t n, size_t 
 /* best: no better way is tried. 0, or -errno and *err; the caller frees *out. */
 int kernel_ring_open(const char *path, enum kernel_ring_way best, struct kernel_ring_reader **out,
 		     struct err *err);
-/* Gives what the ring has, but at most about `most` pages, because a traced program may write faster
- * than they are read. *more: it has not come to the end. 0, or -errno; a CPU that went away has
- * nothing. */
+/* Gives what the ring has, but at most about `most` pages, because a traced program may write
+ * faster than they are read. *more: it has not come to the end. 0, or -errno; a CPU that went away
+ * has nothing. */
 int kernel_ring_take(struct kernel_ring_reader *r, size_t most, kernel_ring_sink *sink,
 		     void *context, bool *more);
 /* The way that is used: "mmap", "splice" or "read". */

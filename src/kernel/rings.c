@@ -84,7 +84,8 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 }
 
 /* The page is copied. n + 1, because an empty page is a pointer, too. */
-void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n, size_t from)
+void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n,
+		      size_t from)
 {
 	struct held_page *p = vec_add(&ring_of(r, cpu)->pages);
 
@@ -94,11 +95,11 @@ void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, si
 	memcpy(p->bytes, page, n);
 }
 
-struct adding { struct kernel_rings *rings; uint16_t cpu; size_t *taken; };
+struct page_adding { struct kernel_rings *rings; uint16_t cpu; size_t *taken; };
 
 static void add_page(void *context, const void *page, size_t n, size_t from)
 {
-	struct adding *a = context;
+	struct page_adding *a = context;
 
 	kernel_rings_add(a->rings, a->cpu, page, n, from);
 	++*a->taken;
@@ -108,7 +109,7 @@ static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t most, size_t *
 		     struct err *err)
 {
 	struct kernel_ring *g = &r->at.at[cpu];
-	struct adding a = { r, cpu, taken };
+	struct page_adding a = { r, cpu, taken };
 	int e = g->reader ? kernel_ring_take(g->reader, most, add_page, &a, &g->more) : 0;
 
 	return e ? err_set(err, -e, "cannot read the kernel's buffer of CPU %u: %s", cpu,

@@ -19,7 +19,8 @@ const char *kernel_rings_way(const struct kernel_rings *r);
 /* Adds a page that was read elsewhere (tests, fuzzing) to those of a CPU; bytes are copied. from:
  * records before this byte of its records are left out. */
 struct kernel_rings *kernel_rings_empty(struct kernel_records *records);
-void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n, size_t from);
+void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n,
+		      size_t from);
 /* Reads what the kernel has, at most `most` pages of each CPU. *taken: how many pages. 0, or -errno
  * and *err. */
 int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct err *err);

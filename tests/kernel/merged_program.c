@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
- * fault, each in a function of its own. `threads` instead of N: 8 threads that read 3 bytes each. */
+ * fault, each in a function of its own. `threads` instead of N: 8 threads, each of which reads 3
+ * bytes. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
