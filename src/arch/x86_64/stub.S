@@ -82,8 +82,8 @@ graph_exit_limit:
 graph_exit_slow:
 graph_exit_end:
 
-	/* A shared exit that records the value, too: the word that lies \at bytes from rsp. The word
-	 * that a fork zeroes says how many bytes are reserved. */
+	/* A shared exit that records the value, too: the word that lies \at bytes from rsp. The
+	 * word that a fork zeroes says how many bytes are reserved. */
 	.macro VALUE_EXIT name, at
 	or	%rcx, %rdx
 	or	%rax, %rdx
