@@ -14,6 +14,14 @@
 #define STACK_PRINT "\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "        \
 	"\"\\t=> %ps\\n\\t=> %ps\\n\"" CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) \
 	CALLER(6) CALLER(7)
+/* A switch and a wake have the same: who ran or wakes, and who runs next or is woken. */
+#define CTXWAKE_FIELDS                                                                                \
+	{ "unsigned int", "prev_pid", 8, 4, false }, { "unsigned int", "next_pid", 12, 4, false },    \
+		{ "unsigned int", "next_cpu", 16, 4, false },                                         \
+		{ "unsigned char", "prev_prio", 20, 1, false },                                       \
+		{ "unsigned char", "prev_state", 21, 1, false },                                      \
+		{ "unsigned char", "next_prio", 22, 1, false },                                       \
+		{ "unsigned char", "next_state", 23, 1, false }
 
 static const struct event_format builtin[] = {
 	EVENT(1, "function", "\" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip",
@@ -40,6 +48,14 @@ static const struct event_format builtin[] = {
 	      { "unsigned long", "ip", 8, 8, false },
 	      { "unsigned long", "parent_ip", 16, 8, false }, { "u16", "count", 24, 2, false },
 	      { "u16", "top_delta_ts", 26, 2, false }, { "u32", "bottom_delta_ts", 28, 4, false }),
+	EVENT(2, "context_switch",
+	      "\"%u:%u:%u  ==> %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, "
+	      "REC->next_prio, REC->next_state, REC->next_cpu",
+	      CTXWAKE_FIELDS),
+	EVENT(3, "wakeup",
+	      "\"%u:%u:%u  ==+ %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, "
+	      "REC->next_prio, REC->next_state, REC->next_cpu",
+	      CTXWAKE_FIELDS),
 	EVENT(15, "hwlat",
 	      "\"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
 	      "REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, "

@@ -381,7 +381,8 @@ bool events_is_marker(const struct event_entry *e)
 /* Events of ftrace itself that brace makes records of. */
 bool events_is_own(const struct event_entry *e)
 {
-	static const char *const names[] = { "print", "raw_data", "osnoise", "timerlat", "hwlat" };
+	static const char *const names[] = { "print", "raw_data", "osnoise", "timerlat", "hwlat",
+					     "context_switch", "wakeup" };
 	bool is = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

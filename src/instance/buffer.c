@@ -49,6 +49,7 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 	pthread_mutex_init(&b->reading, NULL);
 	ring_init(&b->ring, limit_of(settings), option_is_set(settings->options, OPTION_OVERWRITE));
 	settings_copy(&b->settings, settings);
+	b->max_latency_us = b->told_latency_us = settings->max_latency_us;
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
 	b->holding = function_list_has_returned(&settings->graph_function) ? HOLDING_CALLS
@@ -108,7 +109,7 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 	/* Triggers see all records, also those of periods in which recording is off: one of them
 	 * may be a traceon. */
 	if (b->triggers || !stands_still(b, c->near_tsc)) {
-		if (b->settings.tracer->functions)
+		if (settings_functions(&b->settings))
 			k.what |= allowed & CHUNK_FUNCTIONS;
 		if (k.what && settings_exclude_sleep(&b->settings))
 			k.what |= CHUNK_SLEEPS;
@@ -170,10 +171,11 @@ static bool is_other_tracer(const struct settings *a, const struct settings *b)
 /* Called after a write to one of the instance's files, with the settings as they are now. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc)
 {
-	bool other;
+	bool other, had_latency;
 
 	pthread_mutex_lock(&b->lock);
 	other = is_other_tracer(&b->settings, settings);
+	had_latency = b->settings.tracer->wakes || settings->tracer->wakes;
 	/* else a trigger may have turned it meanwhile */
 	if (settings->tracing_on != b->settings.tracing_on)
 		turn_recording(b, settings->tracing_on, tsc);
@@ -182,12 +184,17 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 		unfollow_threads(b);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
+	/* What was found since the settings were read counts, unless a write has changed it. */
+	if (other || settings->max_latency_us != b->told_latency_us)
+		b->max_latency_us = b->told_latency_us = settings->max_latency_us;
 	b->masked = !cpumask_is_all(&settings->cpumask);
 	select_events(b);
 	/* The ring has its own lock and buffer_clear() takes b->lock again. */
 	pthread_mutex_unlock(&b->lock);
 	ring_configure(&b->ring, limit_of(settings),
 		       option_is_set(settings->options, OPTION_OVERWRITE));
+	if (other && had_latency)
+		buffer_snapshot_drop(b);
 	if (other)
 		buffer_clear(b, tsc);
 }
@@ -202,6 +209,8 @@ void buffer_clear(struct buffer *b, uint64_t tsc)
 	pthread_mutex_unlock(&b->lock);
 	ring_clear(&b->ring);
 	buffer_raw_clear(&b->raw);
+	if (buffer_has_latency(b))
+		buffer_snapshot_drop(b);
 	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
 }
 
@@ -491,6 +500,7 @@ void buffer_present(struct buffer *b, struct settings *s)
 	if (b->fork_follow)
 		fork_follow_present(b->fork_follow, s);
 	s->tracing_on = b->on;
+	b->settings.max_latency_us = s->max_latency_us = b->told_latency_us = b->max_latency_us;
 	pthread_mutex_unlock(&b->lock);
 }
 

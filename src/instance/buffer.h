@@ -41,6 +41,8 @@ struct buffer_snapshot {
 	off_periods off;
 	discard_times gone;
 	struct ring_counts counts;
+	bool is_latency;           /* a latency tracer's: `latency` is known */
+	struct trace_latency latency;
 };
 
 struct buffer {
@@ -54,6 +56,8 @@ struct buffer {
 	bool on;
 	struct settings settings;
 	struct selection *events; /* the enabled events; NULL: none */
+	/* tracing_max_latency: the longest so far, and that which buffer_present() told last */
+	uint64_t max_latency_us, told_latency_us;
 	bool masked;             /* tracing_cpumask excludes CPUs */
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
@@ -119,6 +123,10 @@ int buffer_show(struct buffer *b, struct trace_info *info, const struct settings
 		struct out *out, struct err *err);
 /* Moves the buffer's records into the snapshot; what the snapshot had is freed. */
 void buffer_snapshot_take(struct buffer *b);
+/* Whether the tracer is a latency tracer, whose records take the snapshot's place. */
+bool buffer_has_latency(struct buffer *b);
+/* Puts a latency tracer's records in the snapshot's place: moves them out of the ring `from`. */
+void buffer_snapshot_keep(struct buffer *b, struct ring *from, const struct trace_latency *l);
 /* Frees the snapshot. */
 void buffer_snapshot_drop(struct buffer *b);
 /* Drops one CPU's records from the snapshot. */

@@ -224,7 +224,14 @@ int buffer_show(struct buffer *b, struct trace_info *info, const struct settings
 	struct callers *callers;
 	chunk_list chunks = { 0 };
 
-	ring_copy(&b->ring, &chunks);
+	/* A latency tracer's `trace` is what it has kept; before that, nothing. */
+	if (buffer_has_latency(b)) {
+		header = (struct trace_header){ .empty = true };
+		if (buffer_snapshot_show(b, info, s, cpu, out))
+			return 0;
+	} else {
+		ring_copy(&b->ring, &chunks);
+	}
 	buffer_name_tracer(info, s);
 	callers = find_callers(b, info, &chunks, cpu, s->options);
 	return print_all(buffer_merge(b, info, &chunks, cpu), callers, &header, s->options, out,
@@ -279,6 +286,8 @@ void buffer_snapshot_take(struct buffer *b)
 {
 	off_periods off = { 0 };
 
+	if (buffer_has_latency(b))
+		return; /* the place is the tracer's, as in ftrace */
 	/* buffer_off() takes b->lock itself. */
 	buffer_off(b, &off);
 	pthread_mutex_lock(&b->snapshot_raw.lock);
@@ -289,6 +298,30 @@ void buffer_snapshot_take(struct buffer *b)
 	b->snapshot.off = off;
 	off_discards_copy(&b->snapshot.gone, &b->gone);
 	b->snapshot.counts = ring_move(&b->ring, &b->snapshot.chunks);
+	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->snapshot_raw.lock);
+}
+
+bool buffer_has_latency(struct buffer *b)
+{
+	bool has;
+
+	pthread_mutex_lock(&b->lock);
+	has = b->settings.tracer->wakes;
+	pthread_mutex_unlock(&b->lock);
+	return has;
+}
+
+void buffer_snapshot_keep(struct buffer *b, struct ring *from, const struct trace_latency *l)
+{
+	pthread_mutex_lock(&b->snapshot_raw.lock);
+	pthread_mutex_lock(&b->lock);
+	buffer_raw_drop(&b->snapshot_raw);
+	buffer_snapshot_free(&b->snapshot);
+	b->snapshot.taken = b->snapshot.is_latency = true;
+	b->snapshot.latency = *l;
+	b->snapshot.counts = ring_move(from, &b->snapshot.chunks);
+	b->max_latency_us = l->us;
 	pthread_mutex_unlock(&b->lock);
 	pthread_mutex_unlock(&b->snapshot_raw.lock);
 }
@@ -349,18 +382,33 @@ static struct ring_counts count_snapshot(struct buffer *b, struct trace_info *in
 	return counts;
 }
 
+/* False: the snapshot is no latency tracer's. */
+static bool snapshot_latency(struct buffer *b, struct trace_latency *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&b->lock);
+	is = b->snapshot.is_latency;
+	*out = b->snapshot.latency;
+	pthread_mutex_unlock(&b->lock);
+	return is;
+}
+
 /* False: there is nothing to show, and the file says so. */
 bool buffer_snapshot_show(struct buffer *b, struct trace_info *info, const struct settings *s,
 			  unsigned cpu, struct out *out)
 {
 	struct ring_counts counts = count_snapshot(b, info, cpu);
 	struct trace_header header = make_trace_header(&counts);
+	struct trace_latency latency;
 	struct source *source = counts.entries ? buffer_snapshot_merge(b, info, cpu) : NULL,
 		      *again = NULL;
 	struct err ignored;
 
 	if (!source)
 		return false;
+	if (snapshot_latency(b, &latency))
+		header.latency = &latency;
 	buffer_name_tracer(info, s);
 	if (printer_wants_callers(info, s->options))
 		/* callers_find() reads a source to its end, and the printer needs one as well. */

@@ -19,7 +19,7 @@ static bool has_option(const struct settings *s, enum trace_option o)
 
 static bool is_function_tracer(const struct settings *s)
 {
-	return s->tracer->functions && !s->tracer->exits;
+	return settings_functions(s) && !s->tracer->exits;
 }
 
 /* Whether stacktrace or userstacktrace is set and any event is armed that they apply to. */
@@ -64,7 +64,7 @@ bool rules_want_stack(const struct settings *s, uint32_t event)
 
 bool rules_wanted(const struct settings *s)
 {
-	if (union_event_stacks(s) || union_call_stacks(s) ||
+	if (s->tracer->wakes || union_event_stacks(s) || union_call_stacks(s) ||
 	    (is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
@@ -228,6 +228,7 @@ static void add_options(struct rules *r, const struct settings *s)
 	r->user_stacks = union_event_stacks(s) && has_option(s, OPTION_USERSTACKTRACE);
 	r->call_stacks = union_call_stacks(s);
 	r->no_repeats = is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS);
+	r->wakes = s->tracer->wakes;
 	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
 }
 
@@ -272,7 +273,7 @@ void rules_free(struct rules *r)
 bool rules_run(const struct rules *r)
 {
 	bool runs = r->commands.n || r->makes || r->event_stacks || r->user_stacks ||
-		    r->call_stacks || r->no_repeats;
+		    r->call_stacks || r->no_repeats || r->wakes;
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

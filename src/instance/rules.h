@@ -46,6 +46,7 @@ struct rules {
 	bool event_stacks, user_stacks;
 	/* func_stack_trace, func-no-repeats: for the function tracer's records */
 	bool call_stacks, no_repeats;
+	enum tracer_wakes wakes;     /* a latency tracer's */
 	/* By image and function id: 1 + the index in `ranges` of its commands; 0: not looked up
 	 * yet. */
 	VEC(struct { VEC(uint16_t) of; }) images;

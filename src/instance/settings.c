@@ -19,6 +19,7 @@
 #include "instance/settings_union.h"
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
+#include "report/wakeup.h"
 
 /* Adds the events that an instance has armed, and the longest copies that one wants. Programs
  * record an event whole if several instances want it; each applies its own filter to it
@@ -65,6 +66,24 @@ static void add_births(struct event_set *to, const struct settings *s)
 	}
 }
 
+/* Adds the events that tell of waits and wakes, unfiltered, for an instance's latency tracer. */
+static void add_wakes(struct event_set *to, const struct settings *s)
+{
+	struct filter_fault ignored;
+
+	for (size_t i = 0; s->tracer->wakes && wakeup_needs[i].name; i++) {
+		const struct event_entry *e =
+			to->catalogue ? events_find(to->catalogue, wakeup_needs[i].system,
+						    wakeup_needs[i].name)
+				      : NULL;
+
+		if (!e)
+			continue;
+		event_set_filter(to, e->index, "0", &ignored);
+		event_set_enable(to, e->index, true);
+	}
+}
+
 /* Returns the settings of all trace arrays, with `next` for tr, which may not be in the list yet.
  * Index 0 is the top's. The caller frees the array; its elements stay owned by the trace arrays. */
 static const struct settings **all_settings(struct instances *l, struct trace_array *tr,
@@ -99,6 +118,7 @@ struct settings *instances_for_session(struct instances *l, struct trace_array *
 		add_events(&s->events, &all[i]->events);
 	for (size_t i = 0; i < n; i++) {
 		add_births(&s->events, all[i]);
+		add_wakes(&s->events, all[i]);
 		add_stacks(&s->events, all[i]);
 	}
 	settings_init(&usual);
@@ -199,10 +219,10 @@ static void share_settings(struct trace_array *tr, const struct settings *next, 
 	if (!begins && !several && l->shared)
 		target_sync_all(l);
 	for (size_t i = 0; i < l->arrays.n && (several || (l->shared && !begins)); i++) {
-		bool alone = !l->shared && l->arrays.at[i]->settings.tracer->functions;
+		bool alone = !l->shared && settings_functions(&l->arrays.at[i]->settings);
 
 		pump_share(l->pump, &l->arrays.at[i]->buffer,
-			   several && all[i]->tracer->functions ? all[i] : NULL, alone);
+			   several && settings_functions(all[i]) ? all[i] : NULL, alone);
 	}
 	l->shared = several || (l->shared && begins);
 	free(all);
@@ -349,6 +369,8 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 		e = check_conditions(tr, next, err);
 	if (e == 0 && settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
+	if (e == 0 && next->tracer->wakes && !tr->settings.tracer->wakes)
+		e = perf_rings_allowed(PERF_SWITCHES, err);
 	if (e)
 		return e;
 	profiling_before(tr->instances, was, top);

@@ -26,9 +26,11 @@ typedef VEC(struct want) want_list;
 
 static void add_tracer(want_list *l, const struct settings *s)
 {
-	if (s->tracer->functions)
+	/* A latency tracer is no matter of the programs: they record calls for it. */
+	if (settings_functions(s))
 		*vec_add(l) = (struct want){ .of = s,
-					     .tracer = s->tracer,
+					     .tracer = s->tracer->wakes ? &tracer_function
+									: s->tracer,
 					     .call = !s->tracer->exits,
 					     .sleeps = s->tracer->exits &&
 						       settings_exclude_sleep(s),

@@ -343,6 +343,10 @@ static int target_snapshot(void *arg, enum tree_snapshot what, struct err *err)
 {
 	struct trace_array *tr = arg;
 
+	if (buffer_has_latency(&tr->buffer))
+		return err_set(err, EBUSY,
+			       "the snapshot's place has the longest latency of the tracer %s: choose another tracer, nop for instance",
+			       tr->settings.tracer->name);
 	if (what == TREE_SNAPSHOT_TAKE) {
 		target_sync(tr);
 		buffer_snapshot_take(&tr->buffer);

@@ -21,6 +21,7 @@
 #include "instance/messages.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
+#include "instance/wakes.h"
 #include "shared/record.h"
 
 /* Off periods that are kept. Older ones concern no record: whatever was recorded since the triggers
@@ -56,6 +57,7 @@ struct triggers {
 	struct trace_info *info;
 	struct eprobe_calls system_calls;
 	struct event_texts *texts;   /* of messages; NULL: none was sent yet */
+	struct wakeup *wakes;        /* of a latency tracer; NULL: there is none */
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
@@ -98,6 +100,8 @@ void triggers_free(struct triggers *t)
 	synthesized_repeats_free(&t->repeats);
 	if (t->knows_calls)
 		open_calls_free(&t->calls);
+	if (t->wakes)
+		wakeup_free(t->wakes);
 	frames_free(t->frames);
 	eprobes_free(&t->system_calls);
 	if (t->texts)
@@ -570,6 +574,8 @@ static void take_item(struct triggers *t, const struct stream_item *i)
 		return;
 	if (t->knows_calls)
 		open_calls_feed(&t->calls, i->event);
+	if (t->wakes && i->event->kind == EVENT_TRACE)
+		wakeup_event(t->wakes, i->event);
 	if (i->event->kind == EVENT_LOST) {
 		hists_lose(t->now, i->event->count);
 		keep_item(t, i);
@@ -636,6 +642,27 @@ static uint64_t next_change(struct triggers *t)
 	return from;
 }
 
+/* wakeup_watch: a wake-up was found, whose records are still in the builder. */
+static void take_wake(void *arg, const struct wakeup_found *f)
+{
+	struct triggers *t = arg;
+
+	chunk_builder_flush(&t->builder, &t->buffer->ring);
+	wakes_take(t->buffer, t->info, t->now->events.catalogue, f);
+}
+
+/* A latency tracer begins, goes on or ends: what it knows of calls that are open stays. */
+static void watch_wakes(struct triggers *t, const struct rules *next)
+{
+	if (!next->wakes && t->wakes) {
+		wakeup_free(t->wakes);
+		t->wakes = NULL;
+	} else if (next->wakes && !t->wakes) {
+		t->wakes = wakeup_new(t->info, WAKEUP_BY_WAY);
+		wakeup_watch(t->wakes, take_wake, t);
+	}
+}
+
 /* Puts rules into force. Only events that the write switched change: what triggers switched
  * stays. */
 static void begin_rules(struct triggers *t, struct rules *next)
@@ -644,6 +671,7 @@ static void begin_rules(struct triggers *t, struct rules *next)
 		set_on(t, next->switched.at[i].index, next->switched.at[i].on);
 	rules_free(t->now);
 	t->now = next;
+	watch_wakes(t, next);
 	hists_begin(next);
 	/* Calls that began before are not known to stacks. */
 	if (next->stacks && !t->knows_calls)

@@ -45,7 +45,7 @@ enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 	X(COPY_TRACE_MARKER, "copy_trace_marker", COMMON, true, READERS)       \
 	X(PAUSE_ON_TRACE, "pause-on-trace", COMMON, false, READERS)            \
 	X(HASH_PTR, "hash-ptr", COMMON, true, READERS)                         \
-	X(FUNCTION_TRACE, "function-trace", COMMON, true, READERS)             \
+	X(FUNCTION_TRACE, "function-trace", COMMON, true, PROGRAMS)            \
 	X(FUNCTION_FORK, "function-fork", COMMON, false, PROGRAMS)             \
 	X(DISPLAY_GRAPH, "display-graph", COMMON, false, READERS)              \
 	X(STACKTRACE, "stacktrace", COMMON, false, PROGRAMS)                   \

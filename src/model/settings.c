@@ -261,6 +261,26 @@ const struct function_pattern *settings_returned_of(const struct settings *s, co
 }
 
 /* Nothing is started here: the owner of the settings compares them with those before and acts. */
+/* A latency tracer shows its trace in the latency format, out of a buffer that overwrites, as the
+ * kernel's do (__wakeup_tracer_init); the next tracer finds the options as they were. */
+static void change_tracer(struct settings *s, const struct tracer *next)
+{
+	const uint64_t format = OPTION_BIT(OPTION_LATENCY_FORMAT);
+
+	if (s->tracer->wakes) {
+		s->options = (s->options & ~format) | (s->before_latency.options & format);
+		options_set_mode(s, s->before_latency.mode);
+	}
+	s->tracer = next;
+	if (!next->wakes)
+		return;
+	s->before_latency.options = s->options;
+	s->before_latency.mode = s->mode;
+	s->options |= format;
+	options_set_mode(s, BUFFER_OVERWRITE);
+	s->max_latency_us = 0;
+}
+
 static int write_tracer(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {
@@ -273,7 +293,7 @@ static int write_tracer(struct settings *s, const struct setting_file *f, const 
 		free(names);
 		return r;
 	}
-	s->tracer = tracer;
+	change_tracer(s, tracer);
 	return 0;
 }
 

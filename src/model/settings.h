@@ -38,6 +38,8 @@ struct follow_recording;
 
 struct settings {
 	const struct tracer *tracer; /* current_tracer; never NULL */
+	/* not a file: what a latency tracer (tracer.wakes) has set aside, until another comes */
+	struct { uint64_t options; enum buffer_mode mode; } before_latency;
 	/* not a file: besides function_graph's records the function tracer's are made, for a
 	 * session that several instances share */
 	bool calls_too;
@@ -135,6 +137,12 @@ const struct function_pattern *settings_condition_of(const struct settings *s, c
  * kept. NULL: there is none. */
 const struct function_pattern *settings_returned_of(const struct settings *s, const char *symbol,
 						    const char *module);
+/* Whether the tracer's functions are recorded; a latency tracer asks the option function-trace. */
+static inline bool settings_functions(const struct settings *s)
+{
+	return s->tracer->functions &&
+	       (!s->tracer->wakes || option_is_set(s->options, OPTION_FUNCTION_TRACE));
+}
 /* Whether any function has such a condition, on arguments or on what is returned. */
 static inline bool settings_conditions(const struct settings *s)
 {

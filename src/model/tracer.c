@@ -28,21 +28,44 @@ const struct tracer tracer_nop = {
 	.printer = "function",
 };
 
+/* The latency tracers; wakeup_rt has the deadline threads, too, as the kernel's. */
+static const struct tracer tracer_wakeup = {
+	.name = "wakeup",
+	.options = OPTION_COMMON,
+	.functions = true,
+	.wakes = TRACER_WAKES_ALL,
+	.printer = "function",
+};
+static const struct tracer tracer_wakeup_rt = {
+	.name = "wakeup_rt",
+	.options = OPTION_COMMON,
+	.functions = true,
+	.wakes = TRACER_WAKES_RT,
+	.printer = "function",
+};
+static const struct tracer tracer_wakeup_dl = {
+	.name = "wakeup_dl",
+	.options = OPTION_COMMON,
+	.functions = true,
+	.wakes = TRACER_WAKES_DL,
+	.printer = "function",
+};
+
 /* Record what brace's own threads measure. */
-const struct tracer tracer_osnoise = {
+static const struct tracer tracer_osnoise = {
 	.name = "osnoise",
 	.options = OPTION_NOP,
 	.measures = TRACER_MEASURES_OSNOISE,
 	.printer = "function",
 };
-const struct tracer tracer_timerlat = {
+static const struct tracer tracer_timerlat = {
 	.name = "timerlat",
 	.options = OPTION_NOP,
 	.measures = TRACER_MEASURES_TIMERLAT,
 	.printer = "function",
 };
 
-const struct tracer tracer_hwlat = {
+static const struct tracer tracer_hwlat = {
 	.name = "hwlat",
 	.options = OPTION_NOP,
 	.measures = TRACER_MEASURES_HWLAT,
@@ -52,7 +75,9 @@ const struct tracer tracer_hwlat = {
 /* available_tracers shows the latest registered first. */
 static const struct tracer *const tracers[] = { &tracer_timerlat, &tracer_osnoise,
 						&tracer_hwlat, &tracer_function_graph,
-						&tracer_function, &tracer_nop };
+						&tracer_wakeup_dl, &tracer_wakeup_rt,
+						&tracer_wakeup, &tracer_function,
+						&tracer_nop };
 #define TRACERS_N (sizeof(tracers) / sizeof(*tracers))
 
 const struct tracer *tracer_find(const char *name)

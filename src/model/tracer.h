@@ -18,6 +18,9 @@ enum tracer_measures {
 	TRACER_MEASURES_N
 };
 
+/* Threads whose wake-ups a tracer watches, by their scheduling policy. */
+enum tracer_wakes { TRACER_WAKES_NONE, TRACER_WAKES_ALL, TRACER_WAKES_RT, TRACER_WAKES_DL };
+
 struct tracer {
 	const char *name;                /* as in current_tracer */
 	enum trace_option_group options; /* its own options, beside the common ones */
@@ -27,13 +30,14 @@ struct tracer {
 	bool exits;
 	/* Its records are brace's own: programs are left alone. */
 	enum tracer_measures measures;
+	/* The longest time from a wake to the run is kept, with the functions in between if the
+	 * option function-trace is on (instance/wakes.h): a latency tracer, as the kernel says. */
+	enum tracer_wakes wakes;
 	const char *printer;             /* the name of the printer of its records */
 };
 
-/* timerlat, osnoise, hwlat, function_graph, function, nop: the latest that ftrace registers is
- * first. */
-extern const struct tracer tracer_timerlat, tracer_osnoise, tracer_hwlat, tracer_function_graph,
-	tracer_function, tracer_nop;
+/* The tracers that other code names; tracer_find() knows all. */
+extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);

@@ -49,15 +49,22 @@ void format_tracer_line(struct out *o, const char *tracer)
 void format_latency_header(struct out *o, const char *tracer, const struct trace_info *info,
 			   const struct trace_header *h)
 {
+	static const struct trace_latency none;
+	const struct trace_latency *l = h->latency ? h->latency : &none;
+
 	out_printf(o, "# %s latency trace v1.1.5 on %s\n", tracer,
 		   info->kernel ? info->kernel : "");
 	out_str(o, "# --------------------------------------------------------------------\n");
-	out_printf(o, "# latency: 0 us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
-		   (unsigned long long)h->entries, (unsigned long long)h->written, h->cpu,
+	out_printf(o, "# latency: %llu us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
+		   (unsigned long long)l->us, (unsigned long long)h->entries,
+		   (unsigned long long)h->written, h->latency ? l->cpu : h->cpu,
 		   h->preempt ? h->preempt : "preempt", info->cpus);
 	out_str(o, "#    -----------------\n"
-		   "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
-		   "#    -----------------\n"
+		   "#    | task: ");
+	out_name(o, l->comm, format_comm(l->comm));
+	out_printf(o, "-%u (uid:%u nice:%d policy:%d rt_prio:%d)\n", l->tid, l->uid, l->nice,
+		   l->policy, l->rt_prio);
+	out_str(o, "#    -----------------\n"
 		   "#\n");
 }
 

@@ -8,12 +8,23 @@
 #define FORMAT_PROC_WIDTH 14
 #define FORMAT_PROC_COMM 7
 
+/* The wait that a latency tracer has kept. */
+struct trace_latency {
+	uint64_t us;
+	uint64_t start_tsc;        /* times are shown from here */
+	uint32_t cpu;              /* where the thread ran at last */
+	uint32_t tid, uid;
+	char comm[TRACE_COMM];     /* may lack its NUL */
+	int nice, policy, rt_prio;
+};
+
 /* Header lines have these, and trace_info does not. */
 struct trace_header {
 	uint64_t entries, written; /* records shown, and records made */
 	uint32_t cpu;              /* latency-format: where tracing began */
 	/* latency-format: the kernel's preemption model; NULL: "preempt" */
 	const char *preempt;
+	const struct trace_latency *latency; /* latency-format; NULL: none was kept */
 	bool overrun;              /* newer records replaced older ones */
 	bool empty;                /* the buffer is empty: latency-format prints no more then */
 };

@@ -11,6 +11,7 @@
 #include "report/arguments.h"
 #include "report/event_text.h"
 #include "report/names.h"
+#include "report/ctxwake_text.h"
 #include "report/osnoise_text.h"
 #include "report/place.h"
 #include "trace/sites.h"
@@ -124,6 +125,10 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 
 	p->before = h->written - h->entries;
 	p->annotates = h->overrun && option_on(p, OPTION_ANNOTATE);
+	if (h->latency) {
+		p->started = true;
+		p->start_ns = trace_clock_shown(&p->info->clock, h->latency->start_tsc);
+	}
 	format_tracer_line(p->out, tracer);
 	if (osnoise_text_header(p->out, tracer))
 		return;
@@ -504,6 +509,13 @@ static void print_message(struct function_printer *p, const char *text)
 	out_printf(p->out, "%s\n", strncmp(text, EVENT_TEXT_MARKER, head) ? text : text + head);
 }
 
+/* The records that tracers of brace's own write; false: it is another event. */
+static bool print_tracers_record(struct function_printer *p, const struct event *e)
+{
+	return osnoise_text_record(p->out, p->texts, e) ||
+	       ctxwake_text_record(p->out, p->info, p->texts, e);
+}
+
 /* A line of text: context by the options, then a call or an event. */
 static void print_text(struct function_printer *p, const struct event *e, uint64_t next)
 {
@@ -519,7 +531,7 @@ static void print_text(struct function_printer *p, const struct event *e, uint64
 		print_latency_context(p, e, next);
 	if (is_repeats(p, e) && !option_on(p, OPTION_FIELDS)) {
 		print_repeats(p, e);
-	} else if (!option_on(p, OPTION_FIELDS) && osnoise_text_record(p->out, p->texts, e)) {
+	} else if (!option_on(p, OPTION_FIELDS) && print_tracers_record(p, e)) {
 		;
 	} else if (e->kind == EVENT_TRACE) {
 		out_str(p->out, event_text(p->texts, e, p->options));

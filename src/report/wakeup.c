@@ -24,6 +24,15 @@
 #define SKEW_NS 10000u    /* of the kernel's clock and the threads', at most */
 #define SLEEPS 0xffu      /* of prev_state: those in which a thread waits */
 
+#define NEED(system, name) { system, name, system ":" name }
+const struct wakeup_need wakeup_needs[] = {
+	NEED("raw_syscalls", "sys_enter"),  NEED("raw_syscalls", "sys_exit"),
+	NEED("sched", "sched_switch"),      NEED("syscalls", "sys_exit_pipe"),
+	NEED("syscalls", "sys_exit_pipe2"), NEED("syscalls", "sys_exit_socketpair"),
+	NEED("syscalls", "sys_enter_poll"), NEED("syscalls", "sys_enter_ppoll"),
+	{ NULL, NULL, NULL },
+};
+
 /* info grows while a session runs; everything here asks it anew, and keeps no address of its
  * rows. */
 struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by)
@@ -36,6 +45,13 @@ struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by)
 	w->files = wakeup_files_new();
 	names_init(&w->names, info);
 	return w;
+}
+
+void wakeup_watch(struct wakeup *w, void (*found)(void *arg, const struct wakeup_found *f),
+		  void *arg)
+{
+	w->found = found;
+	w->found_arg = arg;
 }
 
 /* --- wakes ---------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@
  * A futex's wake counts for as many waits as its result says. A wait without such a call ended by
  * itself (a timer), or its waker is not in the trace: these are counted, and have no time.
  *
+ * wakeup_needs are the events that it is made of.
+ *
  * syscalls:sys_exit_pipe, _pipe2 and _socketpair tell which descriptors belong together, and
  * syscalls:sys_enter_poll and _ppoll which are waited for; events of pthread_cond_* and
  * pthread_barrier_wait with a field arg1 tell whose futex it is. Recorded functions are shown
@@ -40,11 +42,27 @@ enum wakeup_column {
 };
 extern const char *const wakeup_column_words[WAKEUP_COLUMNS_N];
 
+/* The events to be recorded; the last one's name is NULL. Those of single system calls are needed
+ * where their memory has to be seen. */
+extern const struct wakeup_need {
+	const char *system, *name, *both; /* both: "SYSTEM:NAME" */
+} wakeup_needs[];
+
+/* A wait whose waker is known. */
+struct wakeup_found {
+	uint64_t enter, in;       /* TSC: the wake, if the wait had begun by then, and the run */
+	uint32_t wakee, waker;    /* indices into info->threads */
+	uint16_t wakee_cpu, waker_cpu;
+};
+
 struct wakeup;
 
 /* info may grow; it must outlive the result, which wakeup_free() frees. */
 struct wakeup *wakeup_new(const struct trace_info *info, enum wakeup_by by);
 void wakeup_free(struct wakeup *w);
+/* Sets the function that is called for each wait whose waker is found; at first there is none. */
+void wakeup_watch(struct wakeup *w, void (*found)(void *arg, const struct wakeup_found *f),
+		  void *arg);
 /* Takes the next event of any kind, in the order of time. Keeps nothing of *e; an event that makes
  * no sense is passed over. */
 void wakeup_event(struct wakeup *w, const struct event *e);

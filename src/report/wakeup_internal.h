@@ -190,6 +190,8 @@ struct wakeup {
 	VEC(struct wakeup_row *) rows;
 	struct histogram_pool pool;
 	struct wakeup_worst worst;
+	void (*found)(void *arg, const struct wakeup_found *f); /* NULL: nobody asks */
+	void *found_arg;
 	uint64_t woken, ticks, timers, unseen;
 	uint64_t first;           /* TSC */
 	uint64_t skew;            /* ticks by which two clocks may differ */

@@ -111,6 +111,10 @@ void wakeup_rows_add(struct wakeup *w, const struct wakeup_wait *wait,
 	w->woken++;
 	w->ticks += ticks;
 	keep_worst(w, wait, wake, way, ticks);
+	if (w->found)
+		w->found(w->found_arg, &(struct wakeup_found){ wait->in - ticks, wait->in,
+							       wait->thread, wake->thread,
+							       wait->cpu, wake->cpu });
 }
 
 /* tdestroy() wants a function. */

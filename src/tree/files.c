@@ -25,10 +25,10 @@ static struct instance *instance_of(const struct tree_file *f)
 
 /* --- settings ----------------------------------------------------------------------- */
 
-/* Whether triggers can change the setting. */
+/* Whether records can change the setting: by triggers, or a latency tracer. */
 static bool can_be_turned(const char *file)
 {
-	return !strcmp(file, "tracing_on");
+	return !strcmp(file, "tracing_on") || !strcmp(file, "tracing_max_latency");
 }
 
 /* f->arg is the file's name, by which the settings find its row. */
@@ -51,7 +51,7 @@ static int show_setting(struct tree_file *f, struct out *text, struct err *err)
 }
 
 /* A file that was not opened with `>` is appended to. Triggers that concern records from before the
- * write have to switch tracing_on first, else they would undo it. */
+ * write have to switch tracing_on first, else they would undo it. A latency counts likewise. */
 static ssize_t write_setting(struct tree_file *f, const char *text, size_t n, struct err *err)
 {
 	int e;

@@ -207,8 +207,8 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 {
 	const struct tracer *t = inv->settings.tracer;
 
-	/* The other rows of the table measure by threads of brace's own. */
-	if (t->measures)
+	/* The other rows of the table measure, or find wakers, by brace's own means. */
+	if (t->measures || t->wakes)
 		return err_set(err, ENOTSUP,
 			       "of the kernel brace records with the tracers function_graph and function, or events alone (nop)");
 	if (inv->verbose)

@@ -95,6 +95,11 @@ int run_check(struct invocation *inv)
 
 	if (invocation_settings(inv, &err))
 		return say_error(&err);
+	if (inv->settings.tracer->wakes) {
+		say("brace: the tracer %s keeps the longest wake-up in a tree: use its files in brace shell, or `brace wakeup` for all of them\n",
+		    inv->settings.tracer->name);
+		return EXIT_BRACE;
+	}
 	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n &&
 	    !config_option_needs_tree(inv)) {
 		say("brace: the tracer %s records no function; choose function_graph or function%s\n",

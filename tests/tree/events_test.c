@@ -122,7 +122,7 @@ static void directories(void **state)
 	assert_true(names("events/sched", "enable filter sched_switch sched_waking sched_wakeup sched_process_fork "
 					  "sched_process_exec "));
 	assert_true(names("events/sched/sched_switch", "enable filter format hist hist_debug id trigger "));
-	assert_true(names("events/ftrace", "function funcgraph_entry funcgraph_exit print user_stack kernel_stack func_repeats hwlat osnoise timerlat raw_data "));
+	assert_true(names("events/ftrace", "function funcgraph_entry funcgraph_exit print user_stack kernel_stack func_repeats context_switch wakeup hwlat osnoise timerlat raw_data "));
 	assert_true(names("events/ftrace/function", "format hist hist_debug id "));
 	assert_true(names("events/ftrace/print", "format hist hist_debug id trigger "));
 	shows("available_events", "sched:sched_switch\nsched:sched_waking\nsched:sched_wakeup\nsched:sched_process_fork\n"

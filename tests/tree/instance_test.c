@@ -104,7 +104,7 @@ static void as_after_boot(void **state)
 	options_after_boot();
 	shows_golden("options/overwrite", "k6.12-own.init.options.overwrite.txt");
 	shows_golden("options/funcgraph-irqs", "k6.12-own.init.options.funcgraph-irqs.txt");
-	shows("available_tracers", "timerlat osnoise hwlat function_graph function nop\n");
+	shows("available_tracers", "timerlat osnoise hwlat function_graph wakeup_dl wakeup_rt wakeup function nop\n");
 }
 
 /* The golden file's machine had two processors. */

@@ -93,14 +93,10 @@ static int name_events(struct invocation *inv, const void *choice, struct err *e
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true },
 				   bytes = { 0, "syscall-bytes", .file = "syscall_user_buf_size" };
-	static const char *const names[] = { "raw_syscalls:*", "sched:sched_switch",
-					     "syscalls:sys_exit_pipe", "syscalls:sys_exit_pipe2",
-					     "syscalls:sys_exit_socketpair", "syscalls:sys_enter_poll",
-					     "syscalls:sys_enter_ppoll" };
 	int e = set_setting(inv, &bytes, "165", err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !e; i++)
-		e = set_setting(inv, &events, names[i], err);
+	for (size_t i = 0; wakeup_needs[i].name && !e; i++)
+		e = set_setting(inv, &events, wakeup_needs[i].both, err);
 	return e ? e : name_functions(inv, &events, err);
 }
 
