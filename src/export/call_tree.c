@@ -127,6 +127,7 @@ void call_tree_free(struct call_tree *t)
 	walk_free(&t->walk);
 }
 
+/* A node right below the root is a thread, and its `function` an index of the threads' names. */
 const char *call_tree_name(const struct call_tree *t, uint32_t node)
 {
 	const struct call_node *n = &t->nodes.at[node];

@@ -102,6 +102,7 @@ static void pack_block(struct deflater *d, size_t i)
 	deflateEnd(&z);
 }
 
+/* The caller's thread does the same: a batch is packed even where no thread can be had. */
 static void *run_worker(void *arg)
 {
 	struct deflater *d = arg;

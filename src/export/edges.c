@@ -96,6 +96,8 @@ static int by_caller(const void *a, const void *b)
 	return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
+/* By caller, so that formats which list a function with all that it calls can write as they
+ * read. */
 int edges_read(struct edges *e, struct export_job *job, struct err *err)
 {
 	int r;
@@ -120,6 +122,7 @@ void edges_free(struct edges *e)
 	walk_free(&e->walk);
 }
 
+/* A thread is a node, too: the caller of what nobody called in the trace. It has no file. */
 const char *edges_name(const struct edges *e, uint32_t node, const char **file)
 {
 	const struct edge_node *n = &e->nodes.at[node];

@@ -40,6 +40,7 @@ static int take_watched(void *arg, const struct walk_step *s)
 	return r ? r : w->job->out ? w->job->out->error : 0;
 }
 
+/* The counts are the job's also when the walk failed: they tell how far it came. */
 int export_walk(struct export_job *job, struct walk *w, walk_take *take, void *arg,
 		struct err *err)
 {
@@ -52,6 +53,7 @@ int export_walk(struct export_job *job, struct walk *w, walk_take *take, void *a
 	return r;
 }
 
+/* A call may have several of the flags: the first of the list is told. */
 const char *export_end_word(unsigned flags)
 {
 	static const struct { unsigned flag; const char *word; } words[] = {

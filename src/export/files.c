@@ -17,6 +17,7 @@ static int write_bytes(void *arg, const char *bytes, size_t n)
 	return write_all(f->fd, bytes, n);
 }
 
+/* O_EXCL and O_NOFOLLOW: a file that is there already was put there by somebody else. */
 int files_begin(struct export_file *f, const struct export_job *job, const char *name,
 		struct err *err)
 {
@@ -28,6 +29,7 @@ int files_begin(struct export_file *f, const struct export_job *job, const char 
 	return err_set(err, errno, "cannot create %s: %s", f->path, strerror(errno));
 }
 
+/* close() may be where a full disk is told. The file stays, cut short. */
 int files_end(struct export_file *f, struct err *err)
 {
 	int r = f->fd < 0 ? 0 : out_flush(&f->out);

@@ -251,6 +251,7 @@ static int put_column(struct firefox *p, const char *name, enum stream stream,
 	return r;
 }
 
+/* A moment without open calls has no stack: the profile has null there. */
 static void put_stack(struct firefox *p, const struct profile_sample *s, uint64_t until)
 {
 	if (s->stack == NO_STACK)
@@ -419,6 +420,7 @@ static int64_t name_of_func(const struct firefox *p, uint32_t i)
 	return (int64_t)p->lanes.at[p->lane].names.n + i;
 }
 
+/* The strings of the files stand behind those of the names, in the same order. */
 static int64_t file_of_func(const struct firefox *p, uint32_t i)
 {
 	return name_of_func(p, i) + (int64_t)p->funcs.n;
@@ -497,6 +499,7 @@ static void put_strings(struct firefox *p)
 
 /* --- the file ----------------------------------------------------------------------------- */
 
+/* "nativeSymbols" and "pausedRanges" are empty, but the profiler wants them there. */
 static void put_thread_head(struct firefox *p, const struct profile_lane *l)
 {
 	const struct trace_thread *t = walk_thread(&p->walk, p->lane);
@@ -602,6 +605,8 @@ static void free_profile(struct firefox *p)
 	walk_free(&p->walk);
 }
 
+/* The threads' tables are known only at the end: columns go to the streams first, and put_all()
+ * copies them. */
 static int write_firefox(struct export_job *job, struct err *err)
 {
 	struct firefox p = { .streams = parts_none(), .job = job, .out = job->out, .err = err };

@@ -125,6 +125,7 @@ static void put_difference(struct picture *earlier, const char *name, struct pic
 	free(to);
 }
 
+/* The picture is that of `later`; of `earlier` only the weights are looked up, for the colours. */
 int flamegraph_write_difference(struct export_job *earlier, const char *name,
 				struct export_job *later, struct err *err)
 {

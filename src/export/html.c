@@ -123,6 +123,7 @@ static char *key_of(const struct walk *w, uint32_t i)
 	return mem_printf("%s\n%llx", m->path, (unsigned long long)f->vaddr);
 }
 
+/* Two functions of one key keep the order of the walk: the page is the same for the same trace. */
 static int by_key(const void *a, const void *b)
 {
 	const struct keyed_function *x = a, *y = b;

@@ -37,6 +37,8 @@ static int put_block(struct parts *f, struct one_part *s, struct err *err)
 	return 0;
 }
 
+/* The last block of each part is in memory, the full ones are in one file: as many parts as the
+ * trace has threads need no descriptor each. */
 int parts_add(struct parts *f, uint32_t part, const void *bytes, size_t n,
 	      struct err *err)
 {
@@ -107,6 +109,7 @@ uint64_t parts_size(const struct parts *f, uint32_t part)
 	return (uint64_t)f->all.at[part].blocks.n * PARTS_BLOCK + f->all.at[part].n;
 }
 
+/* The file has no name, so closing it is all. */
 void parts_free(struct parts *f)
 {
 	for (size_t i = 0; i < f->all.n; i++) {

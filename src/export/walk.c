@@ -367,6 +367,7 @@ static void meet_thread(struct walk *w, uint32_t thread)
 	sp_map_set(&w->tids, key, thread);
 }
 
+/* One more than the last time, so that 0 says: none yet. The largest time stays as it is. */
 static void note_record(struct walk *w, const struct event *e)
 {
 	while (w->last.n <= e->thread)
@@ -376,6 +377,8 @@ static void note_record(struct walk *w, const struct event *e)
 	w->last.at[e->thread] = e->tsc + 1 ? e->tsc + 1 : e->tsc;
 }
 
+/* The tracks end before the lanes: what is open then gets its end from the last record of its
+ * thread. */
 static int read_all(struct walk *w, struct err *err)
 {
 	struct event e = { 0 };
@@ -413,6 +416,7 @@ int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err)
 	return r;
 }
 
+/* The lane of the thread itself; coroutines on it have lanes of their own. */
 uint32_t walk_thread_lane(struct walk *w, uint32_t thread)
 {
 	return lane_row(w, thread, 0);
@@ -431,11 +435,13 @@ bool walk_is_kernel(const struct walk *w, uint32_t lane)
 	       trace_info_is_kernel_thread(w->info, w->lanes.at[lane].thread);
 }
 
+/* The kernel's part of a merged trace is of no process: 0. */
 uint32_t walk_process(const struct walk *w, uint32_t lane)
 {
 	return walk_is_kernel(w, lane) ? 0 : walk_thread(w, lane)->pid;
 }
 
+/* For the caller to free. A coroutine has no name: it is told by its thread's and its number. */
 char *walk_lane_name(const struct walk *w, uint32_t lane)
 {
 	const struct walk_lane *l = &w->lanes.at[lane];
@@ -452,6 +458,7 @@ char *walk_lane_name(const struct walk *w, uint32_t lane)
 	return name;
 }
 
+/* NULL: a function that the trace's table lacks. */
 const struct trace_function *walk_function(const struct walk *w, uint32_t function,
 					   const struct trace_module **module)
 {
@@ -460,6 +467,8 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 	return f->id == FN_NONE ? NULL : trace_info_function(w->info, f->image, f->id, module);
 }
 
+/* For the caller to free. NULL: the value was not recorded. A function without a prototype shows
+ * its register as a number. */
 char *walk_returned(const struct walk *w, const struct walk_step *s)
 {
 	const struct walk_function *f = &w->functions.at[s->function];

@@ -13,6 +13,7 @@
 /* 64 GB: beyond that it is a typing error. */
 #define SIZE_KB_MAX (64 << 20)
 
+/* -1: another file, or a CPU that this machine does not have. */
 int buffer_size_file_cpu(const struct settings *s, const char *file)
 {
 	unsigned cpu;
@@ -40,6 +41,7 @@ uint64_t buffer_size_total(const struct settings *s, unsigned cpus)
 	return kb;
 }
 
+/* cpu -1: of all. */
 int buffer_size_write(struct settings *s, int cpu, const char *text, struct err *err)
 {
 	uint64_t kb;

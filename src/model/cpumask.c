@@ -14,6 +14,7 @@
 /* A group is 32 bits, as in the kernel's bitmap_parse() and its "%*pb". */
 #define GROUP_DIGITS 8
 
+/* Configured CPUs, not those that are online: one that comes later is in the mask already. */
 void cpumask_all(struct cpumask *m)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);

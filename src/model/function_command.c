@@ -41,6 +41,7 @@ static int kind_of(const char *name, size_t n)
 	return -1;
 }
 
+/* Two colons are C++'s, not a command's. NULL: a word of the filter. */
 const char *function_command_in(const char *word)
 {
 	/* a condition may have such a text in a string */
@@ -242,6 +243,7 @@ char *function_commands_read(const struct function_commands *l)
 	return text;
 }
 
+/* Commands are shared by the copies, because their counts go on through changes of the settings. */
 void function_commands_copy(struct function_commands *to, const struct function_commands *from)
 {
 	*to = (struct function_commands){ 0 };

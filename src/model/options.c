@@ -96,6 +96,7 @@ static int each_option(struct settings *s, const char *text, struct err *err)
 	return 0;
 }
 
+/* A first pass only looks at the words: one that is unknown leaves all options as they were. */
 int options_write(struct settings *s, const char *text, struct err *err)
 {
 	int e = each_option(NULL, text, err);
@@ -111,6 +112,7 @@ static bool option_shown(const struct settings *s, enum trace_option o)
 	return group == OPTION_COMMON || group == s->tracer->options;
 }
 
+/* As ftrace's trace_options: an option that is off has "no" before its name. */
 char *options_read(const struct settings *s)
 {
 	/* 32 bytes a line: the longest name with "no", its newline and a NUL. */

@@ -46,6 +46,7 @@ static const char *const words[OSNOISE_OPTIONS_N] = {
 
 #define USUAL_OPTIONS (1u << OSNOISE_OPTION_OSNOISE_WORKLOAD)
 
+/* The kernel's defaults, so that its documentation holds for the files here. */
 void osnoise_init(struct osnoise_settings *s)
 {
 	*s = (struct osnoise_settings){

@@ -71,6 +71,7 @@ static int add_number(struct pid_list *l, const char *text, const char **at, str
 	return 0;
 }
 
+/* All or nothing: a number that cannot be one leaves the list as it was. */
 int pid_list_write(struct pid_list *l, const char *text, bool append, struct err *err)
 {
 	struct pid_list next = { 0 };

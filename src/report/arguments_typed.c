@@ -129,6 +129,8 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 
 static void tell_value(const struct telling *t, const struct prototype_value *v);
 
+/* Behind a structure that lies elsewhere the record has a byte that tells whether it could be
+ * read. Members follow their structure in the prototype's array. */
 static void tell_struct(const struct telling *t, const struct prototype_value *v)
 {
 	const struct argument_told close = { .kind = ARGUMENT_CLOSE };
@@ -169,6 +171,8 @@ static void tell_list(const struct telling *t, const struct prototype_value *v)
 	tell(t, &end);
 }
 
+/* A record that was cut, or one of another prototype, has fewer bytes than the value needs: it is
+ * told as unknown. */
 static void tell_value(const struct telling *t, const struct prototype_value *v)
 {
 	uint64_t number = 0;
@@ -191,6 +195,8 @@ static void tell_value(const struct telling *t, const struct prototype_value *v)
 	}
 }
 
+/* A parameter that is a structure has its members behind it, which tell_struct() has told by
+ * then. */
 bool arguments_each(const struct trace_info *info, const struct event *e, argument_visit *visit,
 		    void *context)
 {
@@ -205,6 +211,7 @@ bool arguments_each(const struct trace_info *info, const struct event *e, argume
 	return true;
 }
 
+/* False also for a function without a prototype, and where the record has no value. */
 bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t fn,
 			struct call_value value, const char *name, argument_visit *visit,
 			void *context)
@@ -253,6 +260,8 @@ static void put_json_name(struct json_telling *j, const struct argument_told *a)
 	free(name);
 }
 
+/* Pointers are strings: readers of JSON lose the low bits of large numbers. Infinities and NaN,
+ * which JSON does not have, are strings as well. */
 static void put_json_value(struct json_telling *j, const struct argument_told *a)
 {
 	struct out *o = j->out;

@@ -71,6 +71,7 @@ static void forget_stacks(struct callers *c)
 	stack_numbers_free(&c->numbers);
 }
 
+/* Closes the source, which has been read to its end. NULL with *err. */
 struct callers *callers_find(struct source *source, struct err *err)
 {
 	struct callers *c = mem_zalloc(sizeof(*c));

@@ -32,6 +32,7 @@ struct compare_key compare_key_of(const struct summary *s, const struct summary_
 	return (struct compare_key){ r, strcmp(compare_program(s), r->module) ? r->module : "" };
 }
 
+/* Names first: a function that moved to another library stands beside itself. */
 int compare_keys(const struct compare_key *a, const struct compare_key *b)
 {
 	int c = strcmp(a->row->name, b->row->name);
@@ -379,6 +380,7 @@ static void print_sum_json(const struct summary *s, const struct run_group *g, s
 	out_char(o, '}');
 }
 
+/* A line for each row; a side that lacks the function is null. */
 void compare_print_json(const struct comparison *c, const char *const names[2], size_t n,
 			struct out *o)
 {

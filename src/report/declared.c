@@ -37,6 +37,8 @@ static int by_address(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+/* A file without debug information has none, which is no fault: the trace is shown without
+ * lines. */
 static void read_declarations(const struct sym_module *now, sym_source_declarations *out)
 {
 	struct sym_source_info *s;
@@ -53,6 +55,8 @@ static void read_declarations(const struct sym_module *now, sym_source_declarati
 		qsort(out->at, out->n, sizeof(*out->at), by_address);
 }
 
+/* Only if it is still the file that was traced: lines of a newer build would point at the wrong
+ * code. */
 static void read_file(struct declared_file *f)
 {
 	struct sym_module *now;
@@ -65,6 +69,7 @@ static void read_file(struct declared_file *f)
 	sym_close(now);
 }
 
+/* Each file is read once, when a function of it is first asked for, whatever comes of it. */
 static const struct declared_file *file_of(struct declared *d, const struct trace_module *m)
 {
 	struct declared_file *f;

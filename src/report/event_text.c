@@ -308,6 +308,7 @@ static struct shown *shown_of(struct event_texts *t, uint32_t index)
 	return s;
 }
 
+/* 0: the format cannot be parsed. The id is ftrace's common_type. */
 uint32_t event_text_id(struct event_texts *t, const struct event *e)
 {
 	const struct shown *s = shown_of(t, e->fn);

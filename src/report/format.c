@@ -68,6 +68,7 @@ void format_latency_header(struct out *o, const char *tracer, const struct trace
 		   "#\n");
 }
 
+/* The kernel's names have 15 bytes at most; a damaged one may lack its NUL. */
 size_t format_comm(const char *comm)
 {
 	return strnlen(comm, TRACE_COMM - 1);

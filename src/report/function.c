@@ -442,6 +442,7 @@ static void print_bin(struct function_printer *p, const struct event *e)
 		out_bytes(p->out, (const char *)&n.callee, 2 * sizeof(n.callee));
 }
 
+/* The option `hex`: numbers without names, the context first. */
 static void print_hex_line(struct function_printer *p, const struct event *e)
 {
 	struct numbers n = numbers_of(p, e);

@@ -105,6 +105,7 @@ static void print_proc(const struct graph_columns *c, uint32_t thread, uint32_t 
 	out_spaces(c->out, spaces - spaces / 2);
 }
 
+/* The kernel's form, to the blank: scripts that read function_graph know the line by it. */
 void graph_columns_switch(const struct graph_columns *c, const struct graph_place *from,
 			  const struct graph_place *to)
 {
@@ -170,6 +171,7 @@ void graph_columns_duration(const struct graph_columns *c, uint64_t ns)
 	out_bytes(c->out, "|  ", 3);
 }
 
+/* Deeper calls all stand at one place, so that a recursion does not fill the screen with blanks. */
 void graph_columns_indent(const struct graph_columns *c, uint32_t depth)
 {
 	out_spaces(c->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));

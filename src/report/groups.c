@@ -65,6 +65,8 @@ static struct summary_row mean_row(const struct group_row *rows, size_t n, size_
 	return mean;
 }
 
+/* A function that a run lacks counts as 0 in it: the mean is over all runs. Rows of one function
+ * are neighbours after sorting. */
 void group_make(struct run_group *g, const struct summary *const *runs, size_t n,
 		enum summary_column column)
 {
@@ -125,6 +127,7 @@ struct group_spread group_spread(const double *values, size_t n)
 #define PRECISION 1e-14
 #define TINY 1e-300        /* in the place of 0 in a denominator */
 
+/* Lentz's method divides by its terms, any of which may be 0. */
 static double not_zero(double x)
 {
 	return fabs(x) < TINY ? TINY : x;
@@ -173,6 +176,8 @@ static bool is_steady(struct group_spread s)
 	return s.deviation <= 1e-12 * fabs(s.mean);
 }
 
+/* Welch's t-test, two-sided: the two groups may differ in size and spread. Groups without any
+ * spread are equal or not, and no t can be had of them. */
 double group_probability(const double *a, size_t n_a, const double *b, size_t n_b)
 {
 	const struct group_spread x = group_spread(a, n_a), y = group_spread(b, n_b);

@@ -63,6 +63,7 @@ static struct timed_thread *find_thread(const struct kernel_times *k, uint32_t t
 	return n < k->threads.n && k->threads.at[n].tid == tid ? &k->threads.at[n] : NULL;
 }
 
+/* Kept in order, for bisecting: threads are few beside their records. */
 static struct timed_thread *thread_of(struct kernel_times *k, uint32_t tid)
 {
 	size_t n = vec_bisect(&k->threads, t, t->tid < tid);
@@ -87,6 +88,8 @@ static uint16_t offset_of(const struct event_format *f, const char *name, uint16
 	return field && field->size == size ? field->offset : 0;
 }
 
+/* Offsets come from the event's format, as each kernel tells it; a field that is missing or of
+ * another size leaves the event unused. */
 static void find_switches(struct kernel_times *k)
 {
 	struct event_format *f = NULL;
@@ -120,6 +123,7 @@ static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
 	return v;
 }
 
+/* A thread that was preempted was off its CPU, but not asleep: only the first counts for it. */
 static void take_switch(struct kernel_times *k, const struct event *e)
 {
 	const uint32_t prev = (uint32_t)field_at(e, k->switches.prev, 4);
@@ -161,6 +165,7 @@ static void take_step(void *arg, const struct call_step *s)
 		add_call(thread_of(k, k->info->threads.at[s->thread].tid), s->begin, s->tsc);
 }
 
+/* Only calls at depth 0 count as inside: what they call lies within them. */
 int kernel_times_make(struct source *source, struct kernel_times **out, struct err *err)
 {
 	struct kernel_times *k = mem_zalloc(sizeof(*k));
