@@ -54,7 +54,7 @@ static long patience_for(pid_t pid)
 }
 
 /* Puts the errand into the list, so that later callers do not wait for the same process again. */
-static void leave(struct errand *e)
+static void leave_errand(struct errand *e)
 {
 	pthread_mutex_lock(&lock);
 	e->next = left_behind;
@@ -209,7 +209,7 @@ static bool await_errand(struct errand *e, long ms)
 	done = e->done;
 	e->left = !done;
 	if (!done)
-		leave(e);
+		leave_errand(e);
 	pthread_mutex_unlock(&e->lock);
 	return done;
 }

@@ -39,8 +39,8 @@ bool aside_is_over(void)
 	return over && *over;
 }
 
-/* For those that walk over processes and must leave these alone. begin() keeps the lock over the
- * clone, so that no copy is seen before it is in the list. */
+/* For those that walk over processes and must leave these alone. begin_copy() keeps the lock over
+ * the clone, so that no copy is seen before it is in the list. */
 bool aside_is(pid_t pid)
 {
 	bool is = false;
@@ -54,7 +54,7 @@ bool aside_is(pid_t pid)
 
 /* Called after the copy was reaped, when its number may belong to anybody. A copy that could not be
  * reaped stays in the list for good. */
-static void forget(pid_t pid)
+static void forget_copy(pid_t pid)
 {
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < copies.n; i++)
@@ -65,7 +65,7 @@ static void forget(pid_t pid)
 
 /* No SIGCHLD, and no wait for any child sees it: nobody's children change. Its signals are blocked:
  * the terminal's are for us. */
-static pid_t begin(void (*f)(void *), void *work, int *pidfd)
+static pid_t begin_copy(void (*f)(void *), void *work, int *pidfd)
 {
 	sigset_t all, before;
 	long pid;
@@ -119,7 +119,7 @@ static bool is_done(int pidfd, pid_t pid, unsigned ms)
 	}
 	if (waitid(P_PIDFD, (id_t)pidfd, &how, WEXITED | WNOHANG | __WALL) == 0 &&
 	    how.si_pid == pid)
-		forget(pid);
+		forget_copy(pid);
 	return ended && how.si_code == CLD_EXITED;
 }
 
@@ -137,7 +137,7 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms)
 	if (shared == MAP_FAILED)
 		return -errno;
 	memcpy(shared, work, n);
-	pid = begin(f, shared, &pidfd);
+	pid = begin_copy(f, shared, &pidfd);
 	if (pid < 0) {
 		e = -errno;
 	} else if (is_done(pidfd, pid, ms)) {

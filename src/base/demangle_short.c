@@ -21,7 +21,7 @@
 /* A text under construction. */
 struct text { char *at; size_t n; };
 
-static void put(struct text *t, const char *s, size_t n)
+static void put_text(struct text *t, const char *s, size_t n)
 {
 	memcpy(t->at + t->n, s, n);
 	t->n += n;
@@ -151,9 +151,9 @@ static bool put_alias(struct text *t, const char *name, const char *type)
 			continue;
 		kept = mem_strdup(rest);
 		t->n = name_begin(t);
-		put(t, "std::", 5);
-		put(t, letters, strlen(letters));
-		put(t, kept, strlen(kept));
+		put_text(t, "std::", 5);
+		put_text(t, letters, strlen(letters));
+		put_text(t, kept, strlen(kept));
 		free(kept);
 		return true;
 	}
@@ -166,13 +166,13 @@ static void put_template(struct text *t, const struct arguments *a)
 	unsigned shown = arguments_shown(name, a);
 
 	if (shown != 1 || !put_alias(t, name, a->at[0])) {
-		put(t, "<", 1);
+		put_text(t, "<", 1);
 		for (unsigned i = 0; i < shown; i++) {
 			if (i)
-				put(t, ", ", a->apart[i] ? 2 : 1);
-			put(t, a->at[i], strlen(a->at[i]));
+				put_text(t, ", ", a->apart[i] ? 2 : 1);
+			put_text(t, a->at[i], strlen(a->at[i]));
 		}
-		put(t, ">", 1);
+		put_text(t, ">", 1);
 	}
 	free(name);
 }
@@ -243,7 +243,7 @@ static const char *shorten_piece(const char *s, unsigned depth, struct text *t)
 		n = 2;
 	if (!n && *s == '<' && begins_arguments(t))
 		return depth < NESTED_MOST ? shorten_arguments(s + 1, depth, t) : NULL;
-	put(t, s, n ? n : 1);
+	put_text(t, s, n ? n : 1);
 	return s + (n ? n : 1);
 }
 
@@ -263,7 +263,7 @@ static const char *shorten_until(const char *s, bool argument, unsigned depth, s
 }
 
 /* Removes each occurrence of a word that programmers do not write. */
-static void drop(char *s, const char *word)
+static void drop_word(char *s, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -277,10 +277,10 @@ char *demangle_short(const char *name)
 	char *plain = mem_strdup(name);
 	struct text t = { 0 };
 
-	drop(plain, "__cxx11::");
-	drop(plain, "[abi:cxx11]");
+	drop_word(plain, "__cxx11::");
+	drop_word(plain, "[abi:cxx11]");
 	if (strstr(plain, "std::__1::"))
-		drop(plain, "__1::");
+		drop_word(plain, "__1::");
 	if (!strchr(plain, '<') || strlen(plain) > NAME_MOST)
 		return plain;
 	t.at = mem_zalloc(strlen(plain) + 1);

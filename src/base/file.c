@@ -178,7 +178,7 @@ static int copy_file(struct path_visit *v)
 
 /* Runs in the aside. Everything that can wait for a server is here: following the path, stat, open,
  * read. v->mount is the server's, so that a later file of the same mount need not wait again. */
-static void visit(void *work)
+static void visit_place(void *work)
 {
 	struct path_visit *v = work;
 	struct statx x;
@@ -297,7 +297,7 @@ int file_stat(int fd, struct stat *out)
 /* 0 or -errno. */
 static int make_visit(struct path_visit *v, uint64_t mount)
 {
-	int r = is_silent(mount) ? -ETIMEDOUT : aside_run(visit, v, sizeof(*v), ASIDE_MS);
+	int r = is_silent(mount) ? -ETIMEDOUT : aside_run(visit_place, v, sizeof(*v), ASIDE_MS);
 
 	if (r == -ETIMEDOUT && !is_silent(mount))
 		add_silent(mount);
@@ -348,7 +348,7 @@ static bool is_mapping(const char *path)
 }
 
 /* -EAGAIN: it may have to wait. Other links of /proc are followed without that. */
-static int reach(const char *path)
+static int reach_file(const char *path)
 {
 	const char *below = behind_root(path);
 	char root[PATH_MAX];
@@ -372,7 +372,7 @@ static int reach(const char *path)
 
 /* 0 or -errno. AT_STATX_DONT_SYNC takes the attributes that the kernel has: a served file system is
  * not asked. Without STATX_MNT_ID (before Linux 5.8) no mount counts as served. */
-static int examine(struct followed_path *p)
+static int examine_place(struct followed_path *p)
 {
 	struct statx x;
 
@@ -398,16 +398,16 @@ static void find_place(const char *path, struct followed_path *p)
 	struct path_visit v = { .place = -1, .to = -1, .mount = UNKNOWN };
 	int r;
 
-	*p = (struct followed_path){ .fd = reach(path), .served = true, .mount = UNKNOWN };
+	*p = (struct followed_path){ .fd = reach_file(path), .served = true, .mount = UNKNOWN };
 	if (p->fd == -EAGAIN && snprintf(v.path, sizeof(v.path), "%s", path) >= PATH_MAX)
 		p->fd = -ENAMETOOLONG;
 	if (p->fd == -EAGAIN) {
 		r = make_visit(&v, UNKNOWN);
-		p->fd = r ? r : reach(path);
+		p->fd = r ? r : reach_file(path);
 		p->mount = v.mount;
 		p->is = v.is;
 	}
-	r = p->fd < 0 ? 0 : examine(p);
+	r = p->fd < 0 ? 0 : examine_place(p);
 	if (r) {
 		close(p->fd);
 		p->fd = r;
@@ -509,7 +509,7 @@ bool file_is_served(const char *path)
 /* No aside: an answer that the kernel does not have is "not missing". */
 bool file_is_missing(const char *path)
 {
-	int fd = reach(path);
+	int fd = reach_file(path);
 
 	if (fd >= 0)
 		close(fd);

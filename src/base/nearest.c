@@ -9,7 +9,7 @@
 #define LONGEST 64
 
 /* The cheapest of insertion, deletion and replacement. */
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t least_of(size_t a, size_t b, size_t c)
 {
 	size_t m = a < b ? a : b;
 
@@ -30,7 +30,8 @@ static size_t edit_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= nb; j++) {
 			size_t above = row[j];
 
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = least_of(above + 1, row[j - 1] + 1,
+					  diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}

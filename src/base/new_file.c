@@ -137,7 +137,7 @@ static bool remove_unfinished(struct mem_last_act *self)
 }
 
 /* If memory runs out before the file is whole, the process's last act removes it. */
-static void remember(const char *temporary)
+static void remember_temporary(const char *temporary)
 {
 	static struct mem_last_act last = { .act = remove_unfinished };
 
@@ -147,7 +147,7 @@ static void remember(const char *temporary)
 }
 
 /* Frees the temporary name, which is nobody's any more. */
-static void forget(struct whole_file *f)
+static void forget_temporary(struct whole_file *f)
 {
 	unfinished = NULL;
 	free(f->temporary);
@@ -188,11 +188,11 @@ int new_file_begin(struct whole_file *f, const char *path, const char *what, str
 	f->temporary = mem_printf("%s.XXXXXX", path);
 	f->fd = mkostemp(f->temporary, O_CLOEXEC);
 	if (f->fd >= 0) {
-		remember(f->temporary);
+		remember_temporary(f->temporary);
 		return f->fd;
 	}
 	e = err_cannot(&w, "create", err);
-	forget(f);
+	forget_temporary(f);
 	return e;
 }
 
@@ -202,7 +202,7 @@ void new_file_name(struct whole_file *f)
 {
 	if (!f->temporary || renameat(AT_FDCWD, f->temporary, AT_FDCWD, f->path))
 		return;
-	forget(f);
+	forget_temporary(f);
 }
 
 /* keep false: whatever stood at the path before stays. */
@@ -217,7 +217,7 @@ int new_file_end(struct whole_file *f, bool keep, struct err *err)
 		e = err_cannot(&w, "create", err);
 	if (f->temporary && (!keep || e))
 		unlink(f->temporary);
-	forget(f);
+	forget_temporary(f);
 	*f = (struct whole_file){ .fd = -1 };
 	return e;
 }
@@ -235,11 +235,11 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 			       what, path);
 	f->temporary = mem_printf("%s.XXXXXX", path);
 	if (mkdtemp(f->temporary)) {
-		remember(f->temporary);
+		remember_temporary(f->temporary);
 		return 0;
 	}
 	err_cannot(&w, "make", err);
-	forget(f);
+	forget_temporary(f);
 	return -err->code;
 }
 
@@ -266,7 +266,7 @@ int new_directory_end(struct whole_file *f, bool keep, struct err *err)
 		e = err_cannot(&w, "make", err);
 	if (!keep || e)
 		new_directory_remove(f->temporary);
-	forget(f);
+	forget_temporary(f);
 	*f = (struct whole_file){ .fd = -1 };
 	return e;
 }
