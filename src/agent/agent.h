@@ -36,7 +36,9 @@ struct agent {
 	uint64_t *ends;                  /* MEMORY_TIDS bits */
 	struct image_memory *image;
 	uint8_t *arena;                  /* 64 KiB aligned, inside agent_arena */
-	bool abandoned;                  /* the tracer is gone */
+	/* The tracer is gone. Stores release what goes with it, last_beat or a new session's
+	 * fields; loads acquire. */
+	bool abandoned;
 	uint64_t last_beat; /* 1 + the last heartbeat, when given up for its sake; else 0 */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[PROTOCOL_WAY]; /* where the tracer listens, and the token that is said there */

@@ -134,7 +134,9 @@ void lock_tables_end(void)
 
 /* --- rows ------------------------------------------------------------------------------- */
 
-/* Between the two nothing of the table is touched by a handler. NULL: it cannot be had. */
+/* Between the two nothing of the table is touched by a handler. NULL: it cannot be had. The
+ * signal fences keep the compiler from moving accesses past `busy`, which handlers of this thread
+ * read. */
 static inline struct lock_table *begin_work(const struct lock_visit *c, struct agent_tls **block)
 {
 	struct agent_tls *t;

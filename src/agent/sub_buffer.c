@@ -183,8 +183,9 @@ static bool has_no_tracer(struct wait *w)
 	return true;
 }
 
-/* True while the tracer counts as dead. A heart that beats again ends that, if its silence was the
- * reason. */
+/* True while the tracer counts as dead. A heart that beats again ends that, if its silence was
+ * the reason. The acquire pairs with the release in leave_memory() (user.c) and below: last_beat
+ * is the one that was stored before. */
 static bool is_abandoned(void)
 {
 	uint64_t last;

@@ -105,7 +105,8 @@ static void leave_memory(void)
 	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	agent.watch = false;
-	/* Only if both are covered is it our own `stopped` that is set. */
+	/* Only if both are covered is it our own `stopped` that is set. Pairs with
+	 * memory_is_stopped(). */
 	if (cover_range(agent.image, sizeof(*agent.image)) &&
 	    cover_range(agent.memory, agent.memory_size))
 		__atomic_store_n(&agent.memory->stopped, 1, __ATOMIC_RELEASE);

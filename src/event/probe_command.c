@@ -418,7 +418,8 @@ void probe_definition_free(struct probe_definition *d)
 }
 
 /* Relaxed: who has to know whether a place goes meanwhile has a lock of its own
- * (tree/dynamic_define.c). */
+ * (tree/dynamic_define.c). The acquire pairs with the release of events_add_place()
+ * (catalogue.c). */
 const struct probe_definition *probe_definition_first(const struct probe_definition *d)
 {
 	while (d && atomic_load_explicit(&d->gone, memory_order_relaxed))
