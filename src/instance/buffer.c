@@ -421,6 +421,7 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 	return on;
 }
 
+/* Each of these takes b->lock: not to be called with it. */
 bool buffer_copies_markers(struct buffer *b)
 {
 	bool copies;

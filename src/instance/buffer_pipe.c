@@ -188,6 +188,7 @@ static bool has_some(const struct buffer_pipe *p)
 	return p->source || p->text.n > p->read || holds_back_too_long(p);
 }
 
+/* The ring is looked at first, without the lock: a reader may hold it while it prints. */
 bool buffer_is_readable(struct buffer *b)
 {
 	bool readable;
@@ -270,6 +271,7 @@ uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu)
 	return n;
 }
 
+/* The counts of read events in per_cpu/cpuN/stats begin anew, as after clearing in ftrace. */
 void buffer_pipes_forget(struct buffer *b, unsigned cpu)
 {
 	pthread_mutex_lock(&b->reading);

@@ -108,6 +108,7 @@ static void add_entry(struct filling *f, const struct call_step *s)
 	add_record(f, s->cpu, s->tsc, &r, ENTRY_BYTES);
 }
 
+/* The kernel's funcgraph_exit has both times; depth counts from 0. */
 static void add_exit(struct filling *f, const struct call_step *s)
 {
 	const struct exit_record r = { common_of(f, ID_GRAPH_EXIT, s->thread),
@@ -213,6 +214,8 @@ static void take_page_event(struct filling *f, const struct event *e)
 		tracks_feed(t, tracks_lane(t, e->thread), e, add_step, f);
 }
 
+/* Records behind until_ns may still get earlier ones from other threads: they wait in the reorder
+ * list. */
 static void release_records(struct filling *f, uint64_t until_ns)
 {
 	for (size_t i = 0; i < f->raw->cpus.n; i++)
@@ -383,6 +386,7 @@ bool buffer_raw_is_pending(struct buffer *b)
 	return pending;
 }
 
+/* Adds to *counts: pages that a reader has not taken are part of the buffer. */
 void buffer_raw_count(struct buffer *b, unsigned cpu, struct ring_counts *counts,
 		      uint64_t *oldest_ns)
 {

@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "shared/record.h"
 
+/* Its one reference is the caller's. The words are copied: the run's are the session's until the
+ * next pass. */
 struct chunk *chunk_new(const struct drain_run *run)
 {
 	struct chunk *c = mem_zalloc(sizeof(*c) + run->n * sizeof(c->words[0]));
@@ -40,6 +42,7 @@ struct chunk *chunk_lost(uint32_t thread, uint16_t cpu, uint64_t tsc, uint64_t l
 	return c;
 }
 
+/* Empty, with room for all words of c: chunk_add() does not grow it. */
 struct chunk *chunk_like(const struct chunk *c)
 {
 	struct chunk *out = mem_zalloc(sizeof(*out) + c->n * sizeof(c->words[0]));
@@ -62,6 +65,7 @@ void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
 	c->calls += record_is_call(words[0]);
 }
 
+/* Takes c over; NULL: there was nothing to keep. A chunk with nothing but losses is kept. */
 struct chunk *chunk_or_nothing(struct chunk *c)
 {
 	if (c->records || c->lost || c->sleeps)

@@ -85,6 +85,7 @@ void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
 	l->calls += (uint64_t)record_is_call(*words);
 }
 
+/* Arguments are a record of their own before the entry, as the agent writes them. */
 void chunk_builder_call(struct chunk_builder *c, const struct stream_item *i, const uint64_t *words)
 {
 	const struct event *e = i->event;

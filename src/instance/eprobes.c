@@ -114,6 +114,8 @@ static bool wants_call(const struct event_entry *base)
 	return base->provider == &syscalls_provider || base->provider == &synthetic_provider;
 }
 
+/* An exit of a system call has no arguments of its own: its entry's record is kept, one a
+ * thread. */
 void eprobes_note(struct eprobe_calls *calls, const struct event_entry *entry,
 		  const struct event *e)
 {

@@ -189,6 +189,8 @@ static void scan_chunk(struct fork_follow *f, const struct chunk *c)
 
 /* --- chunks ------------------------------------------------------------------------- */
 
+/* The chunk waits until it is known whose child its thread is: fork's record may be in a chunk of
+ * the parent's that comes later. */
 void fork_follow_offer(struct fork_follow *f, struct chunk *c, pid_t tid)
 {
 	*vec_add(&f->waiting) = (struct fork_follow_chunk){ chunk_get(c), tid };

@@ -41,6 +41,8 @@ static void add_file(struct functions *f, const struct trace_module *m, bool pro
 	hook_list_free(&list);
 }
 
+/* Files are only added: functions of a library that was unloaded stay in the list, as records of
+ * it do in the buffer. */
 void functions_update(struct functions *f, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->modules.n; i++) {
@@ -95,6 +97,8 @@ static bool module_to_come(const struct functions *f, const struct function_patt
 	return true;
 }
 
+/* For writes to set_ftrace_filter, which the kernel refuses when nothing matches. A module that
+ * is still to come has whatever is named. */
 bool functions_have(const struct functions *f, const char *pattern)
 {
 	struct function_list list = { 0 };
@@ -113,6 +117,7 @@ bool functions_have(const struct functions *f, const char *pattern)
 
 /* --- hooked ------------------------------------------------------------------------- */
 
+/* The set points to the list's strings, which live as long. */
 static void touch_name(struct functions *f, const char *name)
 {
 	if (string_set_has(&f->touched_set, name))

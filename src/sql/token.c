@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "sql/internal.h"
 
+/* at: in the whole statement, which may have several lines; the column told is that of its line. */
 int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...)
 {
 	size_t begin = at, end = at + strcspn(text + at, "\n");
@@ -33,6 +34,7 @@ int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...
 	return -EINVAL;
 }
 
+/* The word at fault is cut at 40 characters: the sentence shall stay one line. */
 int token_refuse(const struct sql_scan *p, const char *expected)
 {
 	const struct sql_word *w = &p->word;

@@ -90,6 +90,7 @@ static bool cut_side(const struct wide *w, struct sql_word *field, const char *s
 
 #define RETURN "%return"
 
+/* A function's return is an event of its own, which is named by the function and this suffix. */
 static bool ends_with_return(const struct wide *w, struct sql_word event)
 {
 	size_t n = strlen(RETURN);

@@ -75,6 +75,7 @@ void browse_free(struct browse *b)
 	free(b->kept.module);
 }
 
+/* Rows have other numbers then: what the user has chosen is found again by its name. */
 void browse_renew(struct browse *b, struct store_reader *r)
 {
 	struct browse now;
@@ -112,6 +113,7 @@ static void restore(struct browse *b)
 	table_update(&b->function_table, b->functions.rows.n);
 }
 
+/* These screens have the keys of tables, for sorting and filtering. */
 bool browse_is_table(const struct browse *b)
 {
 	return b->screen == BROWSE_SCREEN_FUNCTIONS || b->screen == BROWSE_SCREEN_THREADS ||
@@ -231,6 +233,7 @@ void browse_say(struct browse *b, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* A screen whose part is not read yet is entered when it is. */
 void browse_go(struct browse *b, enum browse_screen_number screen)
 {
 	b->screen = screen;
@@ -258,6 +261,7 @@ static bool is_chosen(const struct browse *b, const char *name, const char *modu
 	return b->chosen.name && !strcmp(b->chosen.name, name) && !strcmp(b->chosen.module, module);
 }
 
+/* By name each time: sorting and reading anew change the numbers of rows. */
 uint32_t browse_summary_row(const struct browse *b)
 {
 	for (size_t i = 0; i < b->functions.rows.n; i++)
@@ -292,6 +296,7 @@ browse_nodes browse_children(const struct browse *b, uint32_t node)
 	return all;
 }
 
+/* In 128 bits, since ticks times 10000 may exceed 64. */
 unsigned browse_share(uint64_t part, uint64_t whole)
 {
 	return whole ? (unsigned)((unsigned __int128)part * 10000 / whole) : 0;

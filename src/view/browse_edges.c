@@ -138,6 +138,8 @@ static bool next_path(struct adding *a)
 	return true;
 }
 
+/* When another function is chosen: its callers and callees are sums over all paths on which it
+ * stands. */
 void browse_edges_update(struct browse *b)
 {
 	struct adding a = { .b = b, .of = browse_path_row(b) };

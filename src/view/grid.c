@@ -96,6 +96,8 @@ static unsigned put_cells(struct grid *g, unsigned row, unsigned column, unsigne
 	return width;
 }
 
+/* Text of a trace may have any bytes: cells_of() leaves no control character through to the
+ * terminal. */
 unsigned grid_text(struct grid *g, unsigned row, unsigned column, unsigned width,
 		   enum grid_look look, const char *text)
 {

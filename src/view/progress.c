@@ -20,6 +20,8 @@ static void *count_cursor(struct progress *p, void *inner)
 	return c;
 }
 
+/* Goes between the reader and the source to count what is read; the records pass through
+ * unchanged. */
 static void *open_cursor(void *of, uint32_t thread)
 {
 	struct progress *p = of;

@@ -65,6 +65,7 @@ static int ask_debug_info(const struct sym_module *now, uint64_t vaddr, char **p
 	return e;
 }
 
+/* *path is for the caller to free. Opening a file's debug information may take a second. */
 int source_line_of(const struct trace_info *info, const char *name, const char *module, char **path,
 		   uint32_t *line, struct err *err)
 {

@@ -91,6 +91,7 @@ void table_update(struct table_view *t, size_t n)
 		t->chosen = t->order.n ? t->order.n - 1 : 0;
 }
 
+/* A row that the filter hides cannot be chosen: the choice stays as it was. */
 void table_choose(struct table_view *t, uint32_t row)
 {
 	for (size_t i = 0; i < t->order.n; i++)

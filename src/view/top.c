@@ -218,6 +218,7 @@ static void draw_line(struct grid *g, unsigned row, enum grid_look look, char *t
 	free(text);
 }
 
+/* Small terminals lose the table first, then the last line; the head stays. */
 void top_draw(struct top *t, const struct top_facts *f, struct grid *g)
 {
 	draw_line(g, 0, GRID_BOLD, run_line(t, f));
