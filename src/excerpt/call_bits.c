@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* Makes room for `words` of one thread. False: beyond the limit. */
-static bool grow(struct call_bits *b, struct call_bits_of *t, uint64_t words)
+static bool grow_bits(struct call_bits *b, struct call_bits_of *t, uint64_t words)
 {
 	uint64_t n = words > 2 * t->n ? words : 2 * t->n;
 
@@ -30,7 +30,7 @@ bool call_bits_set(struct call_bits *b, uint32_t thread, uint64_t call)
 	while (b->threads.n <= thread)
 		*vec_add(&b->threads) = (struct call_bits_of){ 0 };
 	t = &b->threads.at[thread];
-	if (call / 64 >= t->n && !grow(b, t, call / 64 + 1))
+	if (call / 64 >= t->n && !grow_bits(b, t, call / 64 + 1))
 		return false;
 	t->words[call / 64] |= UINT64_C(1) << call % 64;
 	return true;

@@ -17,8 +17,8 @@ struct excerpt_cursor {
 };
 
 /* Feeds all of the thread's events. 0, or -errno and *err. */
-static int look(struct excerpt *x, uint32_t thread, struct event *events, struct call_bits *bits,
-		struct err *err)
+static int feed_thread(struct excerpt *x, uint32_t thread, struct event *events,
+		       struct call_bits *bits, struct err *err)
 {
 	struct store_cursor *inner = store_cursor_open_at(x->reader, thread, x->start);
 	struct excerpt_reading e;
@@ -51,7 +51,7 @@ struct excerpt_cursor *excerpt_cursor_open(struct excerpt *x, uint32_t thread)
 	c = mem_zalloc(sizeof(*c));
 	c->inner = inner;
 	if (x->later)
-		look(x, thread, c->events, &bits, &c->failed);
+		feed_thread(x, thread, c->events, &bits, &c->failed);
 	extract_begin(&c->extract, x, thread, false, &bits);
 	call_bits_free(&bits);
 	return c;

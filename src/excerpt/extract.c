@@ -173,8 +173,8 @@ static struct call_step enter_of(const struct extract_frame *f)
 
 /* Charges the ticks of a call to the nearest chosen one below. A handler's time is not that of the
  * calls it interrupts (trace/calls.h). */
-static void charge(struct excerpt_reading *e, extract_stack *stack, const struct extract_frame *f,
-		   uint64_t ticks)
+static void charge_call(struct excerpt_reading *e, extract_stack *stack,
+			const struct extract_frame *f, uint64_t ticks)
 {
 	bool handler = f->flags & CALL_HANDLER;
 
@@ -190,8 +190,8 @@ static void charge(struct excerpt_reading *e, extract_stack *stack, const struct
 /* The beginning of the part of a call that lies in the excerpt. The step's is later than the call's
  * by what is not its time: sleeps, and since `from` (forget_handlers()) handlers and the cost of
  * recording. */
-static uint64_t clipped(struct excerpt_reading *e, const struct extract_frame *f,
-			const struct call_step *s)
+static uint64_t clipped_begin(struct excerpt_reading *e, const struct extract_frame *f,
+			      const struct call_step *s)
 {
 	const uint64_t from = e->x->from;
 	const struct sleeps *sleeps;
@@ -274,10 +274,10 @@ static void take_leave(struct excerpt_reading *e, const struct call_step *s)
 	}
 	if (!f.chosen || !e->begun)
 		return;
-	out.begin = clipped(e, &f, s);
+	out.begin = clipped_begin(e, &f, s);
 	out.inside = f.inside < out.tsc - out.begin ? f.inside : out.tsc - out.begin;
 	out.depth = f.depth;
-	charge(e, stack, &f, out.tsc - out.begin);
+	charge_call(e, stack, &f, out.tsc - out.begin);
 	put_step(e, &out, 0);
 }
 
@@ -325,7 +325,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* The excerpt begins: calls that are open come first. */
-static void begin(struct excerpt_reading *e)
+static void begin_excerpt(struct excerpt_reading *e)
 {
 	e->begun = true;
 	if (e->x->clip)
@@ -397,7 +397,7 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 	}
 	e->now = e->last = *event;
 	if (!e->begun && event->tsc >= e->x->from)
-		begin(e);
+		begin_excerpt(e);
 	e->left[LEFT_BY_TIME] += !e->begun;
 	if (stands_alone(e->x, event))
 		take_alone(e, event);
@@ -414,6 +414,6 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 void extract_end(struct excerpt_reading *e)
 {
 	if (!e->begun && e->last.tsc >= e->x->from)
-		begin(e);
+		begin_excerpt(e);
 	tracks_end(&e->tracks, &e->last, take_step, e);
 }

@@ -22,8 +22,8 @@ static struct shown_when shown_time(const struct trace_info *info, uint64_t tsc)
 	return s;
 }
 
-static int outside(const struct excerpt *x, const struct excerpt_range *range, const char *text,
-		   struct err *err)
+static int refuse_range(const struct excerpt *x, const struct excerpt_range *range,
+			const char *text, struct err *err)
 {
 	return err_at(err, ERANGE, text, 0, "the trace has nothing there: it lasts from %s to %s",
 		      shown_time(x->info, range->first).text,
@@ -45,9 +45,9 @@ static int find_times(struct excerpt *x, struct err *err)
 	if (w->to && excerpt_when(w->to, &x->info->clock, &range, true, &x->to, err))
 		return -err->code;
 	if (x->from > range.last)
-		return outside(x, &range, w->from, err);
+		return refuse_range(x, &range, w->from, err);
 	if (x->to < range.first)
-		return outside(x, &range, w->to, err);
+		return refuse_range(x, &range, w->to, err);
 	if (x->from > x->to)
 		return err_at(err, EINVAL, w->to, 0, "--to is before --from, which is %s",
 			      shown_time(x->info, x->from).text);

@@ -209,7 +209,7 @@ static const place_hits *hits_of(struct excerpt_places *p, const struct trace_mo
 }
 
 /* A function whose size is not known goes on to the next one. */
-static bool holds(const struct trace_function *f, uint64_t vaddr)
+static bool function_holds(const struct trace_function *f, uint64_t vaddr)
 {
 	return f->vaddr <= vaddr && (!f->size || vaddr - f->vaddr < f->size);
 }
@@ -224,7 +224,7 @@ uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_m
 		const uint64_t vaddr = hits->at[i].vaddr;
 		size_t n = vec_bisect(&m->functions, f, f->vaddr <= vaddr);
 
-		if (n && holds(&m->functions.at[n - 1], vaddr))
+		if (n && function_holds(&m->functions.at[n - 1], vaddr))
 			bits[n - 1] |= hits->at[i].bits;
 	}
 	return bits;

@@ -31,7 +31,7 @@ static struct source *open_inner(const struct excerpt *x)
 }
 
 /* Reads all of the trace for the bits of its calls. */
-static int look(struct excerpt *x, struct call_bits *bits, struct err *err)
+static int feed_all(struct excerpt *x, struct call_bits *bits, struct err *err)
 {
 	struct source *inner = open_inner(x);
 	struct excerpt_reading e;
@@ -88,7 +88,7 @@ struct source *excerpt_source(struct excerpt *x, struct err *err)
 	struct excerpt_source *s;
 	struct call_bits bits = { 0 };
 
-	if (x->later && look(x, &bits, err)) {
+	if (x->later && feed_all(x, &bits, err)) {
 		call_bits_free(&bits);
 		return NULL;
 	}

@@ -22,12 +22,12 @@ static uint64_t ticks_of(const struct trace_clock *c, uint64_t ns)
 	return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_capped(uint64_t a, uint64_t b)
 {
 	return a + b < a ? UINT64_MAX : a + b;
 }
 
-static uint64_t subtract(uint64_t a, uint64_t b)
+static uint64_t subtract_to_0(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -35,8 +35,9 @@ static uint64_t subtract(uint64_t a, uint64_t b)
 /* Divisions round down, so the first try may be a few ticks early. */
 uint64_t excerpt_tsc_at(const struct trace_clock *c, uint64_t ns)
 {
-	uint64_t tsc = ns >= c->mono_ns ? add(c->tsc, ticks_of(c, ns - c->mono_ns))
-					: subtract(c->tsc, add(ticks_of(c, c->mono_ns - ns), 1));
+	uint64_t tsc = ns >= c->mono_ns
+			       ? add_capped(c->tsc, ticks_of(c, ns - c->mono_ns))
+			       : subtract_to_0(c->tsc, add_capped(ticks_of(c, c->mono_ns - ns), 1));
 
 	/* A clock of less than a tick a nanosecond needs one step, others a few. */
 	for (int i = 0; i < 64 && tsc < UINT64_MAX && trace_clock_ns(c, tsc) < ns; i++)
@@ -71,8 +72,8 @@ static int when_relative(const char *text, const struct trace_clock *clock,
 	if (units_parse_time_ns(text + 1, SECOND, &ns, &of_number))
 		return err_at(err, of_number.code, text, of_number.column + 1, "%s",
 			      of_number.text);
-	*out = *text == '+' ? add(range->first, ticks_of(clock, ns))
-			    : subtract(range->last, ticks_of(clock, ns));
+	*out = *text == '+' ? add_capped(range->first, ticks_of(clock, ns))
+			    : subtract_to_0(range->last, ticks_of(clock, ns));
 	return 0;
 }
 
@@ -91,7 +92,7 @@ int excerpt_when(const char *text, const struct trace_clock *clock,
 			      "a time is one that the trace prints (12345.678901), +1.5s after its beginning, -200ms before its end, or 25%%");
 	/* Printed times are cut after the microsecond. */
 	if (end)
-		*out = excerpt_tsc_at(clock, add(ns, ns % 1000 ? 1 : 1000)) - 1;
+		*out = excerpt_tsc_at(clock, add_capped(ns, ns % 1000 ? 1 : 1000)) - 1;
 	else
 		*out = excerpt_tsc_at(clock, ns);
 	return 0;
