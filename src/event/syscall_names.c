@@ -35,8 +35,8 @@ static const struct syscall_name access_modes[] = { N(O_RDONLY), N(O_WRONLY), N(
 /* Names of several bits come before those of their parts. */
 static const struct syscall_name opened[] = {
 	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
-	N(O_DSYNC), N(O_ASYNC), N(O_DIRECT), { SYSCALL_LARGE_FILE, "O_LARGEFILE" }, N(O_TMPFILE),
-	N(O_DIRECTORY), N(O_NOFOLLOW), N(O_NOATIME), N(O_CLOEXEC), N(O_PATH), END };
+	N(O_DSYNC), N(O_ASYNC), N(O_DIRECT), { SYSCALL_LARGE_FILE, "O_LARGEFILE" },
+	N(O_NOFOLLOW), N(O_NOATIME), N(O_CLOEXEC), N(O_PATH), N(O_TMPFILE), N(O_DIRECTORY), END };
 static const struct syscall_name descriptors[] = { N(O_CLOEXEC), N(O_NONBLOCK), N(O_DIRECT), END };
 static const struct syscall_name permissions[] = { N(F_OK), N(R_OK), N(W_OK), N(X_OK), END };
 static const struct syscall_name at_flags[] = {
@@ -57,6 +57,13 @@ static const struct syscall_name file_commands[] = {
 	N(F_GETOWN_EX), N(F_OFD_GETLK), N(F_OFD_SETLK), N(F_OFD_SETLKW), N(F_SETLEASE),
 	N(F_GETLEASE), N(F_NOTIFY), N(F_DUPFD_CLOEXEC), N(F_SETPIPE_SZ), N(F_GETPIPE_SZ),
 	N(F_ADD_SEALS), N(F_GET_SEALS), END };
+static const struct syscall_name advised[] = { N(POSIX_FADV_NORMAL),
+					       N(POSIX_FADV_RANDOM),
+					       N(POSIX_FADV_SEQUENTIAL),
+					       N(POSIX_FADV_WILLNEED),
+					       N(POSIX_FADV_DONTNEED),
+					       N(POSIX_FADV_NOREUSE),
+					       END };
 static const struct syscall_name locks[] = { N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN), END };
 static const struct syscall_name terminal_requests[] = {
 	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TCSBRK), N(TCXONC), N(TCFLSH), N(TIOCEXCL),
@@ -204,6 +211,7 @@ static const struct syscall_named all[] = {
 	FLAGS("dup3", "flags", descriptors),
 	SYMBOL("lseek", "whence", whence),
 	SYMBOL("fcntl", "cmd", file_commands),
+	SYMBOL("fadvise64", "advice", advised),
 	FLAGS("flock", "cmd", locks),
 	SYMBOL("ioctl", "cmd", terminal_requests),
 	FLAGS("mmap", "prot", protections),

@@ -253,6 +253,18 @@ static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t th
 	free_call(c);
 }
 
+/* The agent leads these in launched programs, past the place of their return. */
+static bool is_led(uint32_t nr)
+{
+	static const char *const led[] = { "execve", "execveat", "prctl", "prlimit64", "mlockall" };
+	const struct syscall_info *call = syscall_by_number(nr);
+
+	for (size_t i = 0; call && i < sizeof(led) / sizeof(*led); i++)
+		if (strcmp(led[i], call->name) == 0)
+			return true;
+	return false;
+}
+
 /* Opens a call within those that are open: a signal's handler may call while a call waits. */
 static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint32_t nr,
 				       uint64_t tsc)
@@ -260,6 +272,9 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 	struct syscalls_thread *t = thread_of(s, thread);
 	struct syscalls_call *c;
 
+	/* Such a call is over, if no handler interrupted it: its line comes in its place. */
+	if (s->lines && t->n && is_led(t->open[t->n - 1].nr))
+		forget_call(s, &t->open[--t->n], thread);
 	if (t->n == SYSCALLS_OPEN) { /* the outermost has not returned in a long time */
 		forget_call(s, &t->open[0], thread);
 		memmove(&t->open[0], &t->open[1], (SYSCALLS_OPEN - 1) * sizeof(t->open[0]));
@@ -361,7 +376,7 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_return(s->files, pid_of(s, e->thread), &c, result);
 	if (s->lines && !c.error)
-		syscalls_lines_given(&c, e);
+		syscalls_lines_given(s, &c, e);
 	if (s->lines)
 		syscalls_lines_end(s, &c, e->thread, &result, e->tsc > c.tsc ? e->tsc - c.tsc : 0);
 	free_call(&c);

@@ -24,7 +24,8 @@ struct syscalls_call {
 	bool named;                       /* its own event was seen */
 	uint64_t tsc, args[SYSCALL_ARGS];
 	uint32_t pid;
-	char *texts[SYSCALL_ARGS];        /* of its arguments, for lines; NULL: no more */
+	char *texts[SYSCALL_ARGS];        /* of its arguments, for lines; NULL: not shown */
+	char *note;                       /* of what it gave, behind the result; NULL: nothing */
 	uint32_t length;                  /* that it was given for an address; 0: not known */
 	char *path;                       /* what it was given; NULL: none, or not known */
 	int error;                        /* its errno; 0 = none, or not known yet */
@@ -53,7 +54,7 @@ bool syscalls_files_opens(const struct syscalls_call *c);
 void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e);
 /* The return of a call that did not fail: arguments through which it gives something are what it
  * gave, from their record. */
-void syscalls_lines_given(struct syscalls_call *c, const struct event *e);
+void syscalls_lines_given(struct syscalls *s, struct syscalls_call *c, const struct event *e);
 /* Prints the call; result NULL: its return was not seen. */
 void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
 			const int64_t *result, uint64_t ticks);
@@ -94,11 +95,3 @@ struct syscalls {
 
 /* syscalls_lines.c: as C's string, with its quotes. */
 void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f);
-/* syscalls_structs.c: prints the structures iovec, of which there are `all`, with the bytes that
- * they lead to, as many as are known; NULL: they are still to be filled. */
-void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all, const uint8_t *data,
-			   uint32_t bytes, FILE *f);
-/* syscalls_structs.c: prints the structure that the n bytes are, by the kernel's names of the call
- * and of the argument that leads to them; false: nothing is printed. */
-bool syscalls_print_struct(const char *call, const char *argument, const uint8_t *at, uint32_t n,
-			   FILE *f);

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "event/syscall_copies.h"
 #include "event/syscall_names.h"
-#include "report/syscalls_internal.h"
+#include "report/syscalls_structs.h"
 
 #define WORD_BYTES 64
 
@@ -23,6 +23,8 @@ void syscalls_lines_free(struct syscalls_call *c)
 		free(c->texts[i]);
 		c->texts[i] = NULL;
 	}
+	free(c->note);
+	c->note = NULL;
 }
 
 /* --- an argument ------------------------------------------------------------------------- */
@@ -31,12 +33,15 @@ void syscalls_lines_free(struct syscalls_call *c)
  * following digit can be mistaken for. */
 void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f)
 {
+	/* from \t on: those that have letters */
+	static const char letters[] = "tnvfr";
+
 	fputc('"', f);
 	for (uint32_t i = 0; i < n; i++)
 		if (at[i] == '"' || at[i] == '\\')
 			fprintf(f, "\\%c", at[i]);
-		else if (at[i] == '\n' || at[i] == '\t')
-			fputs(at[i] == '\n' ? "\\n" : "\\t", f);
+		else if (at[i] >= '\t' && at[i] <= '\r')
+			fprintf(f, "\\%c", letters[at[i] - '\t']);
 		else if (at[i] < ' ' || at[i] > '~')
 			fprintf(f, "\\%03o", at[i]);
 		else
@@ -78,57 +83,71 @@ static void print_strings(const uint8_t *at, uint32_t n, FILE *f)
 	fputc(']', f);
 }
 
-/* Copy k is the structures iovec, and one behind it what they lead to, where that is known. */
+/* Copy k is the structures iovec, of which there are `all`, and one behind it what they lead to,
+ * where that is known. */
 static void print_vector(const struct syscall_info *call, const struct call_copy *copies,
-			 unsigned n, unsigned k, const struct event *e, FILE *f)
+			 unsigned n, unsigned k, const struct event *e, uint64_t all, FILE *f)
 {
-	const unsigned arguments = syscall_arguments(call);
-	const uint64_t all = e->payload[1 + copies[k].length % 0x10 % CALL_ARGUMENTS];
-	const uint8_t *at, *data = NULL;
-	uint32_t length, bytes = 0;
+	/* A record of a return has the result in place of arguments. */
+	const bool given = k + 1 < n && (copies[k + 1].length & 0xf0) == CALL_COPY_SCATTER;
+	const unsigned arguments = given ? 1 : syscall_arguments(call);
+	struct syscalls_pieces pieces = { 0 };
+	const uint8_t *at;
+	uint32_t length;
 
 	if (!find_copy(e, arguments, k, &at, &length))
 		return;
-	if (k + 1 < n && copies[k + 1].argument == copies[k].argument &&
-	    !find_copy(e, arguments, k + 1, &data, &bytes))
-		data = at; /* all of them are empty */
-	syscalls_print_vector(at, length, all, data, bytes, f);
+	pieces.known = k + 1 < n && copies[k + 1].argument == copies[k].argument;
+	if (pieces.known && !find_copy(e, arguments, k + 1, &pieces.at, &pieces.n))
+		pieces.n = 0; /* all of them are empty */
+	pieces.whole = given && pieces.n >= e->payload[1];
+	syscalls_print_vector(at, length, all, &pieces, f);
 }
 
-/* Prints the string, the structure or the buffer that argument i, of that name, leads to; false:
- * there is none in the record. */
-static bool print_copy(const struct syscall_info *call, const char *name, const struct event *e,
+/* Whether the copy is structures iovec, before those that they lead to. */
+static bool is_vector(const struct call_copy *c, const char *name)
+{
+	return (c->length & 0xf0) == CALL_COPY_PAIRS && strcmp(name, "vec") == 0;
+}
+
+/* A copy of bytes of which an argument says how many there are, and there are more. */
+static bool is_cut(const struct call_copy *c, const struct event *e, uint32_t n)
+{
+	return c->length < CALL_ARGUMENTS && (uint32_t)e->payload[1 + c->length] > n;
+}
+
+/* Prints the string, the structure or the buffer that argument i leads to; false: there is none in
+ * the record. */
+static bool print_copy(struct syscalls *s, const struct syscalls_call *c,
+		       const struct syscall_info *call, const char *name, const struct event *e,
 		       unsigned i, FILE *f)
 {
+	struct syscalls_memory m = { .s = s, .call = c, .argument = i };
 	struct call_copy copies[CALL_COPIES];
 	unsigned n = syscall_copies(call, false, copies), k = 0;
-	const uint8_t *at;
-	uint32_t length;
-	bool is_string, is_cut;
+	bool is_string, cut;
 
 	while (k < n && copies[k].argument != i + 1)
 		k++;
-	if (k == n || !find_copy(e, syscall_arguments(call), k, &at, &length))
+	if (k == n || !find_copy(e, syscall_arguments(call), k, &m.at, &m.n))
 		return false;
 	if (copies[k].length == CALL_COPY_STRINGS) {
-		print_strings(at, length, f);
+		print_strings(m.at, m.n, f);
 		return true;
 	}
-	if (copies[k].length >= CALL_COPY_PAIRS && copies[k].length < CALL_COPY_FIXED) {
-		print_vector(call, copies, n, k, e, f);
+	if (is_vector(&copies[k], name)) {
+		print_vector(call, copies, n, k, e, e->payload[1 + copies[k].length % 0x10], f);
 		return true;
 	}
 	is_string = copies[k].length == CALL_COPY_STRING;
-	is_cut = copies[k].length < CALL_ARGUMENTS &&
-		 (uint32_t)e->payload[1 + copies[k].length] > length;
-	if (!is_cut && syscalls_print_struct(call->name, name, at, length, f))
+	cut = is_cut(&copies[k], e, m.n);
+	if (!cut && syscalls_print_struct(&m, SYSCALLS_BEFORE, call->name, name, f))
 		return true;
 	/* Other structures are their addresses. */
 	if (!is_string && copies[k].length >= CALL_ARGUMENTS)
 		return false;
-	syscalls_print_quoted(at, length - is_string, f);
-	if (is_cut)
-		fputs("...", f);
+	syscalls_print_quoted(m.at, m.n - is_string, f);
+	fputs(cut ? "..." : "", f);
 	return true;
 }
 
@@ -136,9 +155,10 @@ static bool print_copy(const struct syscall_info *call, const char *name, const 
  * descriptors are none. */
 static bool is_descriptor(const char *type, const char *name)
 {
-	static const char *const names[] = {
-		"fd", "ufd", "epfd", "fildes", "oldfd", "newfd", "dfd", "olddfd", "newdfd", "out_fd",
-		"in_fd", "fd_in", "fd_out", "mqdes", "fanotify_fd", "pidfd" };
+	static const char *const names[] = { "fd",     "ufd",	 "epfd",	"fildes",
+					     "oldfd",  "newfd",	 "dfd",		"olddfd",
+					     "newdfd", "out_fd", "in_fd",	"fd_in",
+					     "fd_out", "mqdes",	 "fanotify_fd", "pidfd" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !strchr(type, '*'); i++)
 		if (strcmp(names[i], name) == 0)
@@ -183,6 +203,11 @@ static void print_number(const char *type, const char *name, uint64_t v, FILE *f
 		fprintf(f, "%" PRId32, (int32_t)v);
 }
 
+void syscalls_print_descriptor(const struct syscalls_memory *m, int32_t fd, FILE *f)
+{
+	print_descriptor(syscalls_files_name(m->s->files, m->call->pid, (uint32_t)fd), fd, f);
+}
+
 /* The kernel's format of openat is its own; its flags are those of open. */
 static const struct syscall_named *names_of(const struct syscall_info *call, const char *argument)
 {
@@ -204,9 +229,11 @@ static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 	if (is_descriptor(type, name))
 		print_descriptor(syscalls_files_name(s->files, c->pid, (uint32_t)c->args[i]),
 				 (int32_t)c->args[i], f);
+	else if (syscalls_print_number_of(c, call->name, i, f))
+		; /* it has a sense by another argument */
 	else if (named)
 		syscall_named_text(named, type, c->args[i], f);
-	else if (!c->named || !print_copy(call, name, e, i, f))
+	else if (!c->named || !print_copy(s, c, call, name, e, i, f))
 		print_number(type, name, c->args[i], f);
 	mem_stream_close(f, &text);
 	return text;
@@ -219,39 +246,58 @@ void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const str
 
 	syscalls_lines_free(c);
 	for (unsigned i = 0; call && i < syscall_arguments(call); i++)
-		c->texts[i] = argument_text(s, c, call, e, i);
+		if (syscalls_is_shown(c, call->name, i))
+			c->texts[i] = argument_text(s, c, call, e, i);
 }
 
 /* --- what a call gave -------------------------------------------------------------------- */
 
-/* Prints what copy k of a return has; false: nothing is printed. */
-static bool print_given(const struct syscalls_call *c, const struct syscall_info *call,
-			const struct call_copy *copies, unsigned k, const struct event *e, FILE *f)
-{
-	const uint64_t result = e->payload[1];
-	const uint8_t *at;
-	uint32_t length;
-	char name[WORD_BYTES];
-	bool found = find_copy(e, 1, k, &at, &length);
+/* A return, the calls' copies, and one of them. */
+struct given {
+	const struct syscall_info *call;
+	const struct call_copy *copies;
+	unsigned n, k;
+	const struct event *e;
+};
 
-	syscall_argument(call, copies[k].argument - 1u, NULL, name, sizeof(name));
-	if (copies[k].length == CALL_COPY_RESULT) {
-		if (!found && result)
-			return false;
-		/* getcwd counts the NUL. */
-		if (found && length == result && strcmp(call->name, "getcwd") == 0)
-			length--;
-		syscalls_print_quoted(at, found ? length : 0, f);
-		fputs(found && length + 1 < result ? "..." : "", f);
+/* Prints as many bytes as the call returned. */
+static bool print_given_bytes(const struct given *g, const struct syscalls_memory *m, FILE *f)
+{
+	uint32_t n = m->n;
+
+	/* getcwd counts the NUL. */
+	if (n && n == (uint64_t)m->result && strcmp(g->call->name, "getcwd") == 0)
+		n--;
+	syscalls_print_quoted(m->at, n, f);
+	fputs(n && n + 1 < (uint64_t)m->result ? "..." : "", f);
+	return true;
+}
+
+/* Prints what a copy of a return has; false: nothing is printed. */
+static bool print_given(const struct given *g, struct syscalls_memory *m, enum syscalls_moment when,
+			FILE *f)
+{
+	const struct call_copy *copy = &g->copies[g->k];
+	bool found = find_copy(g->e, 1, g->k, &m->at, &m->n);
+	bool by_result =
+		copy->length == CALL_COPY_RESULT || (copy->length & 0xf0) == CALL_COPY_GIVEN;
+	char name[WORD_BYTES];
+
+	/* Of a result of 0 nothing is all that was given. */
+	if (!found && (!by_result || m->result))
+		return false;
+	if (!found)
+		m->n = 0;
+	syscall_argument(g->call, m->argument, NULL, name, sizeof(name));
+	if (when == SYSCALLS_GIVEN && is_vector(copy, name)) {
+		print_vector(g->call, g->copies, g->n, g->k, g->e,
+			     m->call->args[copy->length % 0x10 % CALL_ARGUMENTS], f);
 		return true;
 	}
-	/* A child that has not ended has no status. */
-	if (!found || (strcmp(call->name, "wait4") == 0 && !result))
-		return false;
-	return syscalls_print_struct(call->name, name, at,
-				     c->length && c->length < length &&
-				     strstr(name, "addr") && !strstr(name, "len") ? c->length : length,
-				     f);
+	if (syscalls_print_struct(m, when, g->call->name, name, f))
+		return true;
+	return when == SYSCALLS_GIVEN && copy->length == CALL_COPY_RESULT &&
+	       print_given_bytes(g, m, f);
 }
 
 /* How long an address is that the call gave: the number behind the pointer to its length. */
@@ -276,60 +322,147 @@ static char *joined(char *before, char *after)
 {
 	char *text;
 
-	if (*before != '[' || *after != '[' || strchr(after, ',') || strcmp(before, after) == 0)
+	if (!before || *before != '[' || *after != '[' || strchr(after, ',') ||
+	    strcmp(before, after) == 0)
 		return after;
 	text = mem_printf("%.*s => %s", (int)strlen(before) - 1, before, after + 1);
 	free(after);
 	return text;
 }
 
+/* Puts what one copy has in place of the argument's text. */
+static void set_given(const struct given *g, struct syscalls_memory *m, struct syscalls_call *c)
+{
+	char **text = &c->texts[m->argument], *given = NULL;
+	size_t size;
+	FILE *f = mem_stream(&given, &size);
+	bool told;
+
+	m->before = *text;
+	told = print_given(g, m, SYSCALLS_GIVEN, f);
+	mem_stream_close(f, &given);
+	if (!told) {
+		free(given);
+		return;
+	}
+	given = joined(*text, given);
+	free(*text);
+	*text = given;
+}
+
+/* Adds what one copy has to what stands behind the result. */
+static void add_note(const struct given *g, struct syscalls_memory *m, bool *first, FILE *f)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *one = mem_stream(&text, &size);
+	bool told = print_given(g, m, SYSCALLS_NOTE, one);
+
+	mem_stream_close(one, &text);
+	if (told)
+		fprintf(f, "%s%s", *first ? "" : ", ", text);
+	*first &= !told;
+	free(text);
+}
+
+/* Returns what stands behind the result, for free(); NULL: nothing. */
+static char *note_text(struct given *g, struct syscalls_memory *m)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = mem_stream(&text, &size);
+	bool first = !syscalls_print_meaning(m->call, g->call->name, m->result, f);
+
+	for (g->k = 0; g->k < g->n && m->result; g->k++) {
+		m->argument = g->copies[g->k].argument - 1u;
+		if (m->call->texts[m->argument] && strcmp(m->call->texts[m->argument], "NULL"))
+			add_note(g, m, &first, f);
+	}
+	mem_stream_close(f, &text);
+	if (!*text) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
 /* Arguments that point to what the kernel fills in have no text before the return: theirs is made
  * here, in the place of the address. */
-void syscalls_lines_given(struct syscalls_call *c, const struct event *e)
+void syscalls_lines_given(struct syscalls *s, struct syscalls_call *c, const struct event *e)
 {
-	const struct syscall_info *call = syscall_by_number(c->nr);
 	struct call_copy copies[CALL_COPIES];
-	unsigned n = call ? syscall_copies(call, true, copies) : 0;
+	struct given g = { .call = syscall_by_number(c->nr), .copies = copies, .e = e };
+	struct syscalls_memory m = { .s = s, .call = c, .given = true,
+				     .result = (int64_t)e->payload[1] };
 
-	if (n)
-		c->length = given_length(call, copies, n, e);
-	for (unsigned k = 0; k < n; k++) {
-		char **text = &c->texts[copies[k].argument - 1], *given = NULL;
-		size_t size;
-		FILE *f = mem_stream(&given, &size);
-		bool told = *text && strcmp(*text, "NULL") && print_given(c, call, copies, k, e, f);
-
-		mem_stream_close(f, &given);
-		if (told) {
-			given = joined(*text, given);
-			free(*text);
-			*text = given;
-		} else {
-			free(given);
-		}
+	if (!g.call)
+		return;
+	/* A raw event has no copies. */
+	g.n = c->named ? syscall_copies(g.call, true, copies) : 0;
+	if (g.n)
+		c->length = given_length(g.call, copies, g.n, e);
+	c->note = note_text(&g, &m);
+	for (g.k = 0; g.k < g.n; g.k++) {
+		m.argument = copies[g.k].argument - 1u;
+		if (c->texts[m.argument] && strcmp(c->texts[m.argument], "NULL"))
+			set_given(&g, &m, c);
 	}
 }
 
 /* --- a line ------------------------------------------------------------------------------ */
 
+/* The order in which the arguments of clone stand, with their names, as strace has them. */
+static void print_clone(const struct syscalls_call *c, struct out *o)
+{
+	static const struct { unsigned i; const char *name; } order[] = {
+		{ 1, "child_stack" }, { 0, "flags" }, { 2, "parent_tid" }, { 4, "tls" },
+		{ 3, "child_tidptr" },
+	};
+
+	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++)
+		if (c->texts[order[k].i])
+			out_printf(o, "%s%s=%s", k ? ", " : "", order[k].name,
+				   c->texts[order[k].i]);
+}
+
 /* NAME(ARGUMENTS). A number that this build does not know has its number for a name. */
 static void print_call(const struct syscalls_call *c, struct out *o)
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
+	const char *before = "";
 
 	if (call)
 		out_str(o, call->name);
 	else
 		out_printf(o, "syscall_%" PRIu32, c->nr);
 	out_char(o, '(');
-	for (unsigned i = 0; i < SYSCALL_ARGS && c->texts[i]; i++) {
-		out_str(o, i ? ", " : "");
-		out_name(o, c->texts[i], strlen(c->texts[i]));
+	if (call && strcmp(call->name, "clone") == 0) {
+		print_clone(c, o);
+	} else {
+		for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
+			if (!c->texts[i])
+				continue;
+			out_str(o, before);
+			out_name(o, c->texts[i], strlen(c->texts[i]));
+			before = ", ";
+		}
 	}
 	out_char(o, ')');
 }
 
-/* Addresses are in hexadecimal, as brk's and mmap's results. */
+static void print_number_result(const struct syscalls_call *c, int64_t result, struct out *o)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	enum syscalls_base base = call ? syscalls_result_base(c, call->name) : SYSCALLS_DECIMAL;
+
+	if (base == SYSCALLS_OCTAL)
+		out_printf(o, " = %s%" PRIo64, result ? "0" : "", (uint64_t)result);
+	else if (result && (base == SYSCALLS_HEXADECIMAL || result > UINT32_MAX))
+		out_printf(o, " = 0x%" PRIx64, (uint64_t)result);
+	else
+		out_printf(o, " = %" PRId64, result);
+}
+
 static void print_result(const struct syscalls_call *c, int64_t result, const char *opened,
 			 struct out *o)
 {
@@ -339,14 +472,17 @@ static void print_result(const struct syscalls_call *c, int64_t result, const ch
 		out_printf(o, " = -1 %s (%s)", error, strerrordesc_np(c->error));
 	else if (c->error)
 		out_printf(o, " = -%d", c->error);
-	else if (result > UINT32_MAX)
-		out_printf(o, " = 0x%" PRIx64, (uint64_t)result);
 	else
-		out_printf(o, " = %" PRId64, result);
+		print_number_result(c, result, o);
 	if (opened && !c->error) {
 		out_char(o, '<');
 		out_name(o, opened, strlen(opened));
 		out_char(o, '>');
+	}
+	if (c->note) {
+		out_str(o, " (");
+		out_name(o, c->note, strlen(c->note));
+		out_char(o, ')');
 	}
 }
 
@@ -356,15 +492,19 @@ static void print_json(struct syscalls *s, const struct syscalls_call *c,
 {
 	const struct syscall_info *call = syscall_by_number(c->nr);
 	struct out *o = s->lines;
+	const char *before = "";
 	char name[WORD_BYTES];
 
 	out_printf(o, "{\"time_ns\":%" PRIu64 ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"name\":",
 		   trace_clock_delta_ns(&s->info->clock, c->tsc - s->first), t->pid, t->tid);
 	json_string(o, call ? call->name : "unknown");
 	out_printf(o, ",\"number\":%" PRIu32 ",\"args\":{", c->nr);
-	for (unsigned i = 0; i < SYSCALL_ARGS && c->texts[i]; i++) {
+	for (unsigned i = 0; i < SYSCALL_ARGS; i++) {
+		if (!c->texts[i])
+			continue;
 		syscall_argument(call, i, NULL, name, sizeof(name));
-		out_str(o, i ? "," : "");
+		out_str(o, before);
+		before = ",";
 		json_string(o, name);
 		out_char(o, ':');
 		json_string(o, c->texts[i]);
@@ -376,6 +516,10 @@ static void print_json(struct syscalls *s, const struct syscalls_call *c,
 		out_str(o, "null");
 	out_str(o, ",\"error\":");
 	json_string(o, c->error ? strerrorname_np(c->error) : NULL);
+	if (c->note) {
+		out_str(o, ",\"note\":");
+		json_string(o, c->note);
+	}
 	if (result)
 		out_printf(o, ",\"duration_ns\":%" PRIu64 "}\n",
 			   trace_clock_delta_ns(&s->info->clock, ticks));

@@ -1,242 +1,383 @@
 /* SPDX-License-Identifier: MIT */
-/* Structures behind system calls' pointers, as strace writes them: socket addresses, times. The
- * bytes are a program's, as the record has them: fewer than the structure has are no structure.
- * syscalls_lines.c calls it at the begin of a call, and at its end for what it gave. No state;
- * nothing fails. */
-#include <arpa/inet.h>
+/* Which structure an argument of a system call leads to, and the small ones: numbers, lists, times.
+ * The others are in syscalls_messages.c, syscalls_signals.c, syscalls_waits.c and
+ * syscalls_system.c. syscalls_lines.c calls it at the begin of a call, and at its end for what it
+ * gave. No state; nothing fails. */
 #include <inttypes.h>
-#include <netinet/in.h>
-#include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <signal.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <time.h>
 
-#include "report/syscalls_internal.h"
+#include "report/syscalls_structs.h"
 
-/* The address as inet_ntop writes it, which cannot fail for these two families. */
-static void print_inet(const struct sockaddr_in *a, FILE *f)
+void syscalls_print_flags(const struct syscall_name *names, uint64_t v, FILE *f)
 {
-	char text[INET_ADDRSTRLEN];
-
-	fprintf(f, "{sa_family=AF_INET, sin_port=htons(%u), sin_addr=inet_addr(\"%s\")}",
-		ntohs(a->sin_port), inet_ntop(AF_INET, &a->sin_addr, text, sizeof(text)));
+	syscall_named_text(&(struct syscall_named){ .flags = names }, "long", v, f);
 }
 
-static void print_inet6(const struct sockaddr_in6 *a, FILE *f)
+void syscalls_print_name(const struct syscall_name *names, uint32_t v, FILE *f)
 {
-	char text[INET6_ADDRSTRLEN];
+	static const struct syscall_name none[] = { NAMED_END };
 
-	fprintf(f, "{sa_family=AF_INET6, sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32
-		"), inet_pton(AF_INET6, \"%s\", &sin6_addr), sin6_scope_id=%" PRIu32 "}",
-		ntohs(a->sin6_port), ntohl(a->sin6_flowinfo),
-		inet_ntop(AF_INET6, &a->sin6_addr, text, sizeof(text)), a->sin6_scope_id);
+	syscall_named_text(
+		&(struct syscall_named){ .low = UINT32_MAX, .symbols = names ? names : none },
+		"int", v, f);
 }
 
-/* n: bytes of the name; one that begins with NUL is abstract, has no end but that of the address,
- * and is written with @. */
-static void print_unix(const char *path, uint32_t n, FILE *f)
+void syscalls_print_hex(const uint8_t *at, uint32_t n, FILE *f)
 {
-	bool is_abstract = n && !*path;
-	uint32_t length = is_abstract ? n - 1 : (uint32_t)strnlen(path, n);
+	fputc('"', f);
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(f, "\\x%02x", at[i]);
+	fputc('"', f);
+}
 
-	fputs("{sa_family=AF_UNIX", f);
-	if (n) {
-		fprintf(f, ", sun_path=%s", is_abstract ? "@" : "");
-		syscalls_print_quoted((const uint8_t *)path + is_abstract, length, f);
-	}
+static bool print_address(const struct syscalls_memory *m, FILE *f)
+{
+	uint32_t n = m->n;
+
+	/* What the kernel gave is as long as it said. */
+	if (m->given && m->call->length && m->call->length < n)
+		n = m->call->length;
+	return syscalls_print_address(m->at, n, f);
+}
+
+/* --- times ------------------------------------------------------------------------------- */
+
+/* A structure of two numbers: seconds, and `part`. */
+static void print_seconds(const uint8_t *at, const char *part, FILE *f)
+{
+	int64_t t[2];
+
+	memcpy(t, at, sizeof(t));
+	fprintf(f, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", t[0], part, t[1]);
+}
+
+#define TIME_BYTES 16
+
+static bool print_time(const struct syscalls_memory *m, FILE *f)
+{
+	if (m->n < TIME_BYTES)
+		return false;
+	print_seconds(m->at, "tv_nsec", f);
+	return true;
+}
+
+static bool print_micro(const struct syscalls_memory *m, FILE *f)
+{
+	if (m->n < TIME_BYTES)
+		return false;
+	print_seconds(m->at, "tv_usec", f);
+	return true;
+}
+
+static bool print_left(const struct syscalls_memory *m, FILE *f)
+{
+	fputs("left ", f);
+	return print_time(m, f);
+}
+
+static bool print_micro_left(const struct syscalls_memory *m, FILE *f)
+{
+	fputs("left ", f);
+	return print_micro(m, f);
+}
+
+static bool print_interval(const struct syscalls_memory *m, const char *part, FILE *f)
+{
+	if (m->n < 2 * TIME_BYTES)
+		return false;
+	fputs("{it_interval=", f);
+	print_seconds(m->at, part, f);
+	fputs(", it_value=", f);
+	print_seconds(m->at + TIME_BYTES, part, f);
 	fputc('}', f);
-}
-
-static bool print_address(const uint8_t *at, uint32_t n, FILE *f)
-{
-	struct sockaddr_storage a = { 0 };
-
-	if (n < sizeof(a.ss_family) || n > sizeof(a))
-		return false;
-	memcpy(&a, at, n);
-	if (a.ss_family == AF_INET && n >= sizeof(struct sockaddr_in))
-		print_inet((const struct sockaddr_in *)&a, f);
-	else if (a.ss_family == AF_INET6 && n >= sizeof(struct sockaddr_in6))
-		print_inet6((const struct sockaddr_in6 *)&a, f);
-	else if (a.ss_family == AF_UNIX && n <= sizeof(struct sockaddr_un))
-		print_unix(((const struct sockaddr_un *)&a)->sun_path,
-			   n - (uint32_t)offsetof(struct sockaddr_un, sun_path), f);
-	else
-		return false;
 	return true;
 }
 
-static bool print_time(const uint8_t *at, uint32_t n, FILE *f)
+static bool print_timer(const struct syscalls_memory *m, FILE *f)
 {
-	struct timespec t;
-
-	if (n < sizeof(t))
-		return false;
-	memcpy(&t, at, sizeof(t));
-	fprintf(f, "{tv_sec=%" PRId64 ", tv_nsec=%" PRId64 "}", (int64_t)t.tv_sec,
-		(int64_t)t.tv_nsec);
-	return true;
+	return print_interval(m, "tv_nsec", f);
 }
 
-static void print_stat(const struct stat *s, FILE *f)
+static bool print_micro_timer(const struct syscalls_memory *m, FILE *f)
 {
-	static const struct { mode_t mode; const char *name; } types[] = {
-		{ S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" }, { S_IFCHR, "S_IFCHR" },
-		{ S_IFBLK, "S_IFBLK" }, { S_IFIFO, "S_IFIFO" }, { S_IFSOCK, "S_IFSOCK" },
-		{ S_IFLNK, "S_IFLNK" },
-	};
-	static const struct { mode_t bit; const char *name; } bits[] = {
-		{ S_ISUID, "S_ISUID" }, { S_ISGID, "S_ISGID" }, { S_ISVTX, "S_ISVTX" },
-	};
-
-	fprintf(f, "{st_dev=makedev(%#x, %#x), st_ino=%" PRIu64 ", st_mode=", major(s->st_dev),
-		minor(s->st_dev), (uint64_t)s->st_ino);
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if ((s->st_mode & S_IFMT) == types[i].mode)
-			fprintf(f, "%s|", types[i].name);
-	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++)
-		if (s->st_mode & bits[i].bit)
-			fprintf(f, "%s|", bits[i].name);
-	fprintf(f, "0%03o, st_nlink=%" PRIu64 ", st_uid=%u, st_gid=%u, st_blksize=%" PRId64
-		", st_blocks=%" PRId64, s->st_mode & 0777, (uint64_t)s->st_nlink, s->st_uid,
-		s->st_gid, (int64_t)s->st_blksize, (int64_t)s->st_blocks);
-	if (S_ISCHR(s->st_mode) || S_ISBLK(s->st_mode))
-		fprintf(f, ", st_rdev=makedev(%#x, %#x)", major(s->st_rdev), minor(s->st_rdev));
-	else
-		fprintf(f, ", st_size=%" PRId64, (int64_t)s->st_size);
-	fprintf(f, ", st_atime=%" PRId64 ", st_atime_nsec=%" PRId64 ", st_mtime=%" PRId64
-		", st_mtime_nsec=%" PRId64 ", st_ctime=%" PRId64 ", st_ctime_nsec=%" PRId64 "}",
-		(int64_t)s->st_atim.tv_sec, (int64_t)s->st_atim.tv_nsec,
-		(int64_t)s->st_mtim.tv_sec, (int64_t)s->st_mtim.tv_nsec,
-		(int64_t)s->st_ctim.tv_sec, (int64_t)s->st_ctim.tv_nsec);
+	return print_interval(m, "tv_usec", f);
 }
 
-/* The kernel's structure is the C library's on x86-64. */
-static bool print_stat_bytes(const uint8_t *at, uint32_t n, FILE *f)
+/* A file's times, where two numbers of nanoseconds have a meaning of their own. */
+static bool print_file_times(const struct syscalls_memory *m, FILE *f)
 {
-	struct stat s;
+	int64_t t[2];
 
-	if (n < sizeof(s))
+	if (m->n < 2 * TIME_BYTES)
 		return false;
-	memcpy(&s, at, sizeof(s));
-	print_stat(&s, f);
-	return true;
-}
-
-static bool print_two(const uint8_t *at, uint32_t n, FILE *f)
-{
-	int32_t two[2];
-
-	if (n < sizeof(two))
-		return false;
-	memcpy(two, at, sizeof(two));
-	fprintf(f, "[%" PRId32 ", %" PRId32 "]", two[0], two[1]);
-	return true;
-}
-
-static bool print_status(const uint8_t *at, uint32_t n, FILE *f)
-{
-	const char *signal;
-	int status;
-
-	if (n < sizeof(status))
-		return false;
-	memcpy(&status, at, sizeof(status));
-	if (WIFEXITED(status)) {
-		fprintf(f, "[{WIFEXITED(s) && WEXITSTATUS(s) == %d}]", WEXITSTATUS(status));
-	} else if (WIFSIGNALED(status)) {
-		signal = sigabbrev_np(WTERMSIG(status));
-		fprintf(f, "[{WIFSIGNALED(s) && WTERMSIG(s) == SIG%s%s}]", signal ? signal : "?",
-			WCOREDUMP(status) ? " && WCOREDUMP(s)" : "");
-	} else if (WIFSTOPPED(status)) {
-		signal = sigabbrev_np(WSTOPSIG(status));
-		fprintf(f, "[{WIFSTOPPED(s) && WSTOPSIG(s) == SIG%s}]", signal ? signal : "?");
-	} else {
-		fprintf(f, "[%#x]", (unsigned)status);
+	for (unsigned i = 0; i < 2; i++) {
+		memcpy(t, m->at + TIME_BYTES * i, sizeof(t));
+		fputs(i ? ", " : "[", f);
+		if (t[1] == UTIME_NOW || t[1] == UTIME_OMIT)
+			fputs(t[1] == UTIME_NOW ? "UTIME_NOW" : "UTIME_OMIT", f);
+		else
+			print_seconds(m->at + TIME_BYTES * i, "tv_nsec", f);
 	}
+	fputc(']', f);
 	return true;
 }
 
-static bool print_length(const uint8_t *at, uint32_t n, FILE *f)
+static bool print_micro_times(const struct syscalls_memory *m, FILE *f)
 {
-	int32_t length;
-
-	if (n < sizeof(length))
+	if (m->n < 2 * TIME_BYTES)
 		return false;
-	memcpy(&length, at, sizeof(length));
-	fprintf(f, "[%" PRId32 "]", length);
+	fputc('[', f);
+	print_seconds(m->at, "tv_usec", f);
+	fputs(", ", f);
+	print_seconds(m->at + TIME_BYTES, "tv_usec", f);
+	fputc(']', f);
 	return true;
 }
 
-void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all, const uint8_t *data,
-			   uint32_t bytes, FILE *f)
+/* --- numbers ----------------------------------------------------------------------------- */
+
+/* As many as there are, of `all`. */
+static void print_numbers(const struct syscalls_memory *m, uint64_t all, FILE *f)
 {
-	uint64_t piece[2];
+	int32_t v;
+	uint32_t i;
 
 	fputc('[', f);
-	for (uint32_t i = 0; i + sizeof(piece) <= n; i += sizeof(piece)) {
-		uint32_t known;
-
-		memcpy(piece, at + i, sizeof(piece));
-		known = piece[1] < bytes ? (uint32_t)piece[1] : bytes;
-		fputs(i ? ", {iov_base=" : "{iov_base=", f);
-		if (data && (known || !piece[1])) {
-			syscalls_print_quoted(data, known, f);
-			fputs(known < piece[1] ? "..." : "", f);
-			data += known;
-			bytes -= known;
-		} else {
-			fprintf(f, "0x%" PRIx64, piece[0]);
-		}
-		fprintf(f, ", iov_len=%" PRIu64 "}", piece[1]);
+	for (i = 0; i + sizeof(v) <= m->n; i += (uint32_t)sizeof(v)) {
+		memcpy(&v, m->at + i, sizeof(v));
+		fprintf(f, "%s%" PRId32, i ? ", " : "", v);
 	}
-	fputs(n / sizeof(piece) < all ? ", ...]" : "]", f);
+	fputs(i / sizeof(v) < all ? ", ...]" : "]", f);
 }
+
+static bool print_number(const struct syscalls_memory *m, FILE *f)
+{
+	if (m->n < sizeof(int32_t))
+		return false;
+	print_numbers(m, 0, f);
+	return true;
+}
+
+static bool print_offset(const struct syscalls_memory *m, FILE *f)
+{
+	int64_t v;
+
+	if (m->n < sizeof(v))
+		return false;
+	memcpy(&v, m->at, sizeof(v));
+	/* Before and after stand side by side. */
+	if (m->given && m->result)
+		fprintf(f, "%s => ", m->before);
+	fprintf(f, "[%" PRId64 "]", v);
+	return true;
+}
+
+static bool print_groups(const struct syscalls_memory *m, FILE *f)
+{
+	/* Whoever asks for none is told how many there are. */
+	if (m->given && !m->call->args[0])
+		return false;
+	print_numbers(m, m->given ? (uint64_t)m->result : (uint32_t)m->call->args[0], f);
+	return true;
+}
+
+static bool print_two(const struct syscalls_memory *m, FILE *f)
+{
+	if (m->n < 2 * sizeof(int32_t))
+		return false;
+	print_numbers(m, 0, f);
+	return true;
+}
+
+/* The processors of a mask, as numbers. */
+static bool print_processors(const struct syscalls_memory *m, FILE *f)
+{
+	const char *before = "";
+
+	fputc('[', f);
+	for (uint32_t i = 0; i < 8 * m->n; i++)
+		if (m->at[i / 8] >> i % 8 & 1) {
+			fprintf(f, "%s%" PRIu32, before, i);
+			before = " ";
+		}
+	fputc(']', f);
+	return true;
+}
+
+/* How many strings an environment has; its address stands before it. */
+static bool print_variables(const struct syscalls_memory *m, FILE *f)
+{
+	uint32_t n;
+
+	if (m->n < sizeof(n))
+		return false;
+	memcpy(&n, m->at, sizeof(n));
+	fprintf(f, "0x%" PRIx64 " /* %" PRIu32 " var%s */", m->call->args[m->argument], n,
+		n == 1 ? "" : "s");
+	return true;
+}
+
+static bool print_random(const struct syscalls_memory *m, FILE *f)
+{
+	syscalls_print_hex(m->at, m->n, f);
+	fputs(m->n < m->result ? "..." : "", f);
+	return true;
+}
+
+static bool print_process_name(const struct syscalls_memory *m, FILE *f)
+{
+	uint32_t option = (uint32_t)m->call->args[0];
+
+	if (option != PR_SET_NAME)
+		return false;
+	syscalls_print_quoted(m->at, (uint32_t)strnlen((const char *)m->at, m->n), f);
+	return true;
+}
+
+/* --- the table --------------------------------------------------------------------------- */
 
 /* By the kernel's names of calls and their arguments (event/syscall_copies.c has the copies). */
 static const struct {
 	const char *call, *argument;
-	bool (*print)(const uint8_t *at, uint32_t n, FILE *f);
+	unsigned when; /* enum syscalls_moment, one or more */
+	bool (*print)(const struct syscalls_memory *m, FILE *f);
 } structs[] = {
-	{ "connect", "uservaddr", print_address },
-	{ "bind", "umyaddr", print_address },
-	{ "sendto", "addr", print_address },
-	{ "nanosleep", "rqtp", print_time },
-	{ "clock_nanosleep", "rqtp", print_time },
-	{ "clock_settime", "tp", print_time },
-	{ "futex", "utime", print_time },
-	{ "ppoll", "tsp", print_time },
-	{ "pselect6", "tsp", print_time },
-	{ "clock_gettime", "tp", print_time },
-	{ "newstat", "statbuf", print_stat_bytes },
-	{ "newlstat", "statbuf", print_stat_bytes },
-	{ "newfstat", "statbuf", print_stat_bytes },
-	{ "newfstatat", "statbuf", print_stat_bytes },
-	{ "pipe", "fildes", print_two },
-	{ "pipe2", "fildes", print_two },
-	{ "socketpair", "usockvec", print_two },
-	{ "wait4", "stat_addr", print_status },
-	{ "accept", "upeer_sockaddr", print_address },
-	{ "accept4", "upeer_sockaddr", print_address },
-	{ "getsockname", "usockaddr", print_address },
-	{ "getpeername", "usockaddr", print_address },
-	{ "accept", "upeer_addrlen", print_length },
-	{ "accept4", "upeer_addrlen", print_length },
-	{ "getsockname", "usockaddr_len", print_length },
-	{ "getpeername", "usockaddr_len", print_length },
+	{ "connect", "uservaddr", SYSCALLS_BEFORE, print_address },
+	{ "bind", "umyaddr", SYSCALLS_BEFORE, print_address },
+	{ "sendto", "addr", SYSCALLS_BEFORE, print_address },
+	{ "accept", "upeer_sockaddr", SYSCALLS_GIVEN, print_address },
+	{ "accept", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
+	{ "accept4", "upeer_sockaddr", SYSCALLS_GIVEN, print_address },
+	{ "accept4", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
+	{ "getsockname", "usockaddr", SYSCALLS_GIVEN, print_address },
+	{ "getsockname", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
+	{ "getpeername", "usockaddr", SYSCALLS_GIVEN, print_address },
+	{ "getpeername", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
+	{ "getsockopt", "optlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
+	{ "getsockopt", "optval", SYSCALLS_GIVEN, syscalls_print_option_value },
+	{ "setsockopt", "optval", SYSCALLS_BEFORE, syscalls_print_option_value },
+	{ "sendmsg", "msg", SYSCALLS_BEFORE, syscalls_print_message },
+	{ "recvmsg", "msg", SYSCALLS_BEFORE, syscalls_print_message_room },
+	{ "recvmsg", "msg", SYSCALLS_GIVEN, syscalls_print_message },
+	{ "nanosleep", "rqtp", SYSCALLS_BEFORE, print_time },
+	{ "clock_nanosleep", "rqtp", SYSCALLS_BEFORE, print_time },
+	{ "clock_settime", "tp", SYSCALLS_BEFORE, print_time },
+	{ "futex", "utime", SYSCALLS_BEFORE, print_time },
+	{ "ppoll", "tsp", SYSCALLS_BEFORE, print_time },
+	{ "pselect6", "tsp", SYSCALLS_BEFORE, print_time },
+	{ "rt_sigtimedwait", "uts", SYSCALLS_BEFORE, print_time },
+	{ "epoll_pwait2", "timeout", SYSCALLS_BEFORE, print_time },
+	{ "clock_gettime", "tp", SYSCALLS_GIVEN, print_time },
+	{ "clock_getres", "tp", SYSCALLS_GIVEN, print_time },
+	{ "gettimeofday", "tv", SYSCALLS_GIVEN, print_micro },
+	{ "select", "tvp", SYSCALLS_BEFORE, print_micro },
+	{ "utimensat", "utimes", SYSCALLS_BEFORE, print_file_times },
+	{ "utimes", "utimes", SYSCALLS_BEFORE, print_micro_times },
+	{ "setitimer", "value", SYSCALLS_BEFORE, print_micro_timer },
+	{ "setitimer", "ovalue", SYSCALLS_GIVEN, print_micro_timer },
+	{ "getitimer", "value", SYSCALLS_GIVEN, print_micro_timer },
+	{ "timer_settime", "new_setting", SYSCALLS_BEFORE, print_timer },
+	{ "timer_settime", "old_setting", SYSCALLS_GIVEN, print_timer },
+	{ "timer_gettime", "setting", SYSCALLS_GIVEN, print_timer },
+	{ "timerfd_settime", "utmr", SYSCALLS_BEFORE, print_timer },
+	{ "timerfd_settime", "otmr", SYSCALLS_GIVEN, print_timer },
+	{ "timerfd_gettime", "otmr", SYSCALLS_GIVEN, print_timer },
+	{ "timer_create", "timer_event_spec", SYSCALLS_BEFORE, syscalls_print_signal_event },
+	{ "timer_create", "created_timer_id", SYSCALLS_GIVEN, print_number },
+	{ "newstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
+	{ "newlstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
+	{ "newfstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
+	{ "newfstatat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
+	{ "statx", "buffer", SYSCALLS_GIVEN, syscalls_print_statx },
+	{ "statfs", "buf", SYSCALLS_GIVEN, syscalls_print_statfs },
+	{ "fstatfs", "buf", SYSCALLS_GIVEN, syscalls_print_statfs },
+	{ "getdents64", "dirent", SYSCALLS_GIVEN, syscalls_print_entries },
+	{ "fcntl", "arg", SYSCALLS_BEFORE | SYSCALLS_GIVEN, syscalls_print_lock },
+	{ "sendfile64", "offset", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_offset },
+	{ "pipe", "fildes", SYSCALLS_GIVEN, print_two },
+	{ "pipe2", "fildes", SYSCALLS_GIVEN, print_two },
+	{ "socketpair", "usockvec", SYSCALLS_GIVEN, print_two },
+	{ "wait4", "stat_addr", SYSCALLS_GIVEN, syscalls_print_status },
+	{ "wait4", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
+	{ "waitid", "infop", SYSCALLS_GIVEN, syscalls_print_signal_info },
+	{ "waitid", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
+	{ "getrusage", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
+	{ "execve", "envp", SYSCALLS_BEFORE, print_variables },
+	{ "execveat", "envp", SYSCALLS_BEFORE, print_variables },
+	{ "clone3", "uargs", SYSCALLS_BEFORE, syscalls_print_clone },
+	{ "prctl", "arg2", SYSCALLS_BEFORE, print_process_name },
+	{ "getrlimit", "rlim", SYSCALLS_GIVEN, syscalls_print_limit },
+	{ "setrlimit", "rlim", SYSCALLS_BEFORE, syscalls_print_limit },
+	{ "prlimit64", "new_rlim", SYSCALLS_BEFORE, syscalls_print_limit },
+	{ "prlimit64", "old_rlim", SYSCALLS_GIVEN, syscalls_print_limit },
+	{ "newuname", "name", SYSCALLS_GIVEN, syscalls_print_system },
+	{ "sysinfo", "info", SYSCALLS_GIVEN, syscalls_print_system },
+	{ "times", "tbuf", SYSCALLS_GIVEN, syscalls_print_system },
+	{ "getresuid", "ruidp", SYSCALLS_GIVEN, print_number },
+	{ "getresuid", "euidp", SYSCALLS_GIVEN, print_number },
+	{ "getresuid", "suidp", SYSCALLS_GIVEN, print_number },
+	{ "getresgid", "rgidp", SYSCALLS_GIVEN, print_number },
+	{ "getresgid", "egidp", SYSCALLS_GIVEN, print_number },
+	{ "getresgid", "sgidp", SYSCALLS_GIVEN, print_number },
+	{ "sched_getparam", "param", SYSCALLS_GIVEN, print_number },
+	{ "sched_setparam", "param", SYSCALLS_BEFORE, print_number },
+	{ "sched_setscheduler", "param", SYSCALLS_BEFORE, print_number },
+	{ "getgroups", "grouplist", SYSCALLS_GIVEN, print_groups },
+	{ "setgroups", "grouplist", SYSCALLS_BEFORE, print_groups },
+	{ "sched_getaffinity", "user_mask_ptr", SYSCALLS_GIVEN, print_processors },
+	{ "sched_setaffinity", "user_mask_ptr", SYSCALLS_BEFORE, print_processors },
+	{ "getrandom", "ubuf", SYSCALLS_GIVEN, print_random },
+	{ "ioctl", "arg", SYSCALLS_BEFORE | SYSCALLS_GIVEN, syscalls_print_terminal },
+	{ "rt_sigaction", "act", SYSCALLS_BEFORE, syscalls_print_action },
+	{ "rt_sigaction", "oact", SYSCALLS_GIVEN, syscalls_print_action },
+	{ "rt_sigprocmask", "nset", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "rt_sigsuspend", "unewset", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "rt_sigtimedwait", "uthese", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "signalfd4", "user_mask", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "ppoll", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "epoll_pwait", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "epoll_pwait2", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
+	{ "rt_sigprocmask", "oset", SYSCALLS_GIVEN, syscalls_print_signals },
+	{ "rt_sigpending", "uset", SYSCALLS_GIVEN, syscalls_print_signals },
+	{ "pselect6", "sig", SYSCALLS_BEFORE, syscalls_print_signals_at },
+	{ "rt_sigtimedwait", "uinfo", SYSCALLS_GIVEN, syscalls_print_signal_info },
+	{ "sigaltstack", "uss", SYSCALLS_BEFORE, syscalls_print_signal_stack },
+	{ "sigaltstack", "uoss", SYSCALLS_GIVEN, syscalls_print_signal_stack },
+	{ "poll", "ufds", SYSCALLS_BEFORE, syscalls_print_polls },
+	{ "poll", "ufds", SYSCALLS_NOTE, syscalls_print_polled },
+	{ "ppoll", "ufds", SYSCALLS_BEFORE, syscalls_print_polls },
+	{ "ppoll", "ufds", SYSCALLS_NOTE, syscalls_print_polled },
+	{ "ppoll", "tsp", SYSCALLS_NOTE, print_left },
+	{ "pselect6", "tsp", SYSCALLS_NOTE, print_left },
+	{ "select", "tvp", SYSCALLS_NOTE, print_micro_left },
+	{ "select", "inp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "select", "inp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "select", "outp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "select", "outp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "select", "exp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "select", "exp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "pselect6", "inp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "pselect6", "inp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "pselect6", "outp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "pselect6", "outp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "pselect6", "exp", SYSCALLS_BEFORE, syscalls_print_selects },
+	{ "pselect6", "exp", SYSCALLS_NOTE, syscalls_print_selected },
+	{ "epoll_ctl", "event", SYSCALLS_BEFORE, syscalls_print_epoll },
+	{ "epoll_wait", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
+	{ "epoll_pwait", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
+	{ "epoll_pwait2", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
 };
 
-bool syscalls_print_struct(const char *call, const char *argument, const uint8_t *at, uint32_t n,
-			   FILE *f)
+bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_moment when,
+			   const char *call, const char *argument, FILE *f)
 {
 	for (size_t i = 0; i < sizeof(structs) / sizeof(*structs); i++)
-		if (!strcmp(structs[i].call, call) && !strcmp(structs[i].argument, argument))
-			return structs[i].print(at, n, f);
+		if (structs[i].when & when && !strcmp(structs[i].call, call) &&
+		    !strcmp(structs[i].argument, argument))
+			return structs[i].print(m, f);
 	return false;
 }

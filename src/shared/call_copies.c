@@ -32,7 +32,28 @@ static bool has_failed(uint64_t result)
 	return (int64_t)result < 0 && (int64_t)result >= -FAILED_MOST;
 }
 
-/* The bytes that are there to be copied, strings apart. */
+/* Bytes of a piece of an array whose length an argument says; 0: the copy is none. */
+static uint32_t piece_of(uint8_t length)
+{
+	switch (length & 0xf0) {
+	case CALL_COPY_BYTES: return 1;
+	case CALL_COPY_WORDS: return 8;
+	case CALL_COPY_PAIRS: return 16;
+	case CALL_COPY_INTS: return 4;
+	default: return 0;
+	}
+}
+
+static uint32_t structure_of(uint8_t length)
+{
+	if (length == CALL_COPY_STATX || length == CALL_COPY_UTSNAME)
+		return length == CALL_COPY_STATX ? CALL_STATX_BYTES : CALL_UTSNAME_BYTES;
+	return length >= CALL_COPY_FIXED && length < CALL_COPY_RESULT
+		       ? 4u * (length % CALL_COPY_FIXED)
+		       : 0;
+}
+
+/* The bytes that are there to be copied, strings and messages apart. */
 static uint32_t length_of(const struct call_copying *c, uint8_t length)
 {
 	uint64_t said = c->v->arguments[length % 0x10 % CALL_ARGUMENTS];
@@ -41,17 +62,23 @@ static uint32_t length_of(const struct call_copying *c, uint8_t length)
 		return 0;
 	if (length == CALL_COPY_RESULT)
 		return bytes_of(c->v->result, 1);
-	if (length & CALL_COPY_FIXED)
-		return 4u * (length % CALL_COPY_FIXED);
-	return bytes_of(said, length & CALL_COPY_PAIRS ? 16 : length & CALL_COPY_WORDS ? 8 : 1);
+	if ((length & 0xf0) == CALL_COPY_GIVEN)
+		return length % 0x10 ? bytes_of(c->v->result, 4u * (length % 0x10)) : 0;
+	if ((length & 0xf0) == CALL_COPY_BITS)
+		return bytes_of(said / 64 + (said % 64 != 0), 8);
+	return piece_of(length) ? bytes_of(said, piece_of(length)) : structure_of(length);
 }
 
-/* Structures are copied whole, whatever is allowed for text: half of one says nothing. */
+/* Structures are copied whole, and some of an array, whatever is allowed for text: half of one
+ * says nothing. */
 static uint32_t most_of(const struct call_copying *c, uint8_t length)
 {
-	uint32_t room = RECORD_BYTES - c->used;
-	uint32_t most = length & CALL_COPY_FIXED && !(length & CALL_COPY_RESULT) ? room : c->most;
+	uint32_t room = RECORD_BYTES - c->used, most = c->most;
 
+	if (structure_of(length))
+		most = room;
+	else if (length != CALL_COPY_RESULT && piece_of(length) != 1)
+		most = CALL_ARRAY_MOST;
 	return most < room ? most : room;
 }
 
@@ -88,26 +115,122 @@ static uint32_t copy_bytes(const struct call_copying *c, uint64_t from, uint8_t 
 	return n ? c->v->read(from, c->record + c->used, n) : 0;
 }
 
-#define VECTORS 16u /* structures iovec, or strings, of one copy */
-
-/* Copies what an array of structures iovec leads to, one behind another. Returns the bytes. */
-static uint32_t copy_gathered(const struct call_copying *c, uint64_t from, uint8_t length)
+/* Copies what an array of structures iovec leads to, one behind another, to `n` bytes behind the
+ * copy's begin. Returns the bytes, at most `most`. */
+static uint32_t copy_pieces(const struct call_copying *c, uint64_t from, uint64_t pieces,
+			    uint32_t n, uint32_t most)
 {
-	uint64_t pieces = c->v->arguments[length % 0x10 % CALL_ARGUMENTS], iovec[2];
-	uint32_t room = RECORD_BYTES - c->used, most = c->most < room ? c->most : room, n = 0, got;
+	uint32_t done = 0, got;
+	uint64_t iovec[2];
 
-	for (uint32_t i = 0; i < VECTORS && i < pieces && n < most; i++) {
+	for (uint32_t i = 0; i < CALL_IOVECS && i < pieces && done < most; i++) {
 		uint64_t bytes;
 
 		if (c->v->read(from + 16 * i, iovec, sizeof(iovec)) != sizeof(iovec))
 			break;
-		bytes = iovec[1] < most - n ? iovec[1] : most - n;
-		got = bytes ? c->v->read(iovec[0], c->record + c->used + n, (uint32_t)bytes) : 0;
-		n += got < bytes ? got : (uint32_t)bytes;
+		bytes = iovec[1] < most - done ? iovec[1] : most - done;
+		got = bytes ? c->v->read(iovec[0], c->record + c->used + n + done, (uint32_t)bytes)
+			    : 0;
+		done += got < bytes ? got : (uint32_t)bytes;
 		if (got < bytes)
 			break;
 	}
+	return done;
+}
+
+static uint32_t smaller(uint64_t a, uint32_t b)
+{
+	return a < b ? (uint32_t)a : b;
+}
+
+static uint32_t copy_gathered(const struct call_copying *c, uint64_t from, uint8_t length)
+{
+	uint64_t pieces = c->v->arguments[length % 0x10 % CALL_ARGUMENTS];
+	uint32_t most = smaller(RECORD_BYTES - c->used, c->most);
+
+	if ((length & 0xf0) == CALL_COPY_SCATTER)
+		most = has_failed(c->v->result) ? 0 : smaller(c->v->result, most);
+	return copy_pieces(c, from, pieces, 0, most);
+}
+
+/* Copies a part of a message behind its n bytes; false: it is not all there. */
+static bool add_part(const struct call_copying *c, uint64_t from, uint64_t bytes, uint32_t most,
+		     uint32_t *n)
+{
+	uint32_t room = RECORD_BYTES - c->used - *n, wanted = smaller(bytes, most), got;
+
+	wanted = wanted < room ? wanted : room;
+	if (!from || !wanted)
+		return true;
+	got = c->v->read(from, c->record + c->used + *n, wanted);
+	*n += got < wanted ? got : wanted;
+	return got >= wanted;
+}
+
+/* The fields of a struct msghdr, in words. */
+enum { MSG_NAME, MSG_NAMELEN, MSG_IOV, MSG_IOVLEN, MSG_CONTROL, MSG_CONTROLLEN };
+
+/* The header is read twice, once to look at: a reader that finds other lengths in the copy than
+ * were used here keeps to the copy's end. */
+static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool given)
+{
+	uint64_t header[CALL_MESSAGE_HEADER / 8];
+	uint32_t n = 0, most = c->most;
+
+	if (given)
+		most = has_failed(c->v->result) ? 0 : smaller(c->v->result, most);
+	if (RECORD_BYTES - c->used < CALL_MESSAGE_HEADER || has_failed(c->v->result) ||
+	    c->v->read(from, header, sizeof(header)) != sizeof(header) ||
+	    !add_part(c, from, CALL_MESSAGE_HEADER, CALL_MESSAGE_HEADER, &n))
+		return 0;
+	if (add_part(c, header[MSG_NAME], (uint32_t)header[MSG_NAMELEN], CALL_MESSAGE_NAME, &n) &&
+	    add_part(c, header[MSG_IOV], bytes_of(header[MSG_IOVLEN], 16), 16 * CALL_MESSAGE_IOVECS,
+		     &n) &&
+	    add_part(c, header[MSG_CONTROL], header[MSG_CONTROLLEN], CALL_MESSAGE_CONTROL, &n))
+		n += copy_pieces(c, header[MSG_IOV],
+				 smaller(header[MSG_IOVLEN], CALL_MESSAGE_IOVECS), n,
+				 smaller(RECORD_BYTES - c->used - n, most));
 	return n;
+}
+
+#define SIGNAL_SET_BYTES 8u
+
+static uint32_t copy_signals_at(const struct call_copying *c, uint64_t from)
+{
+	uint64_t two[2];
+	uint32_t n = 0;
+
+	if (RECORD_BYTES - c->used < sizeof(two) + SIGNAL_SET_BYTES ||
+	    c->v->read(from, two, sizeof(two)) != sizeof(two) ||
+	    !add_part(c, from, sizeof(two), sizeof(two), &n))
+		return 0;
+	add_part(c, two[0], two[1], SIGNAL_SET_BYTES, &n);
+	return n;
+}
+
+#define COUNT_AT_ONCE 16u
+#define COUNT_MOST 1024u
+
+/* Counts an array of addresses that ends with NULL, or where no more can be read. */
+static uint32_t copy_count(const struct call_copying *c, uint64_t from)
+{
+	uint64_t some[COUNT_AT_ONCE];
+	uint32_t n = 0, got, i;
+
+	if (RECORD_BYTES - c->used < sizeof(n))
+		return 0;
+	do {
+		got = c->v->read(from + 8 * n, some, sizeof(some)) / 8;
+		got = got < COUNT_AT_ONCE ? got : COUNT_AT_ONCE;
+		if (!got && !n)
+			return 0;
+		for (i = 0; i < got && some[i]; i++)
+			continue;
+		n += i;
+	} while (i == COUNT_AT_ONCE && n < COUNT_MOST);
+	for (i = 0; i < sizeof(n); i++)
+		((volatile uint8_t *)c->record)[c->used + i] = (uint8_t)(n >> 8 * i);
+	return sizeof(n);
 }
 
 /* Copies one string behind the n bytes that are there, with a NUL, cut or not. Returns its bytes;
@@ -129,7 +252,7 @@ static uint32_t copy_strings(const struct call_copying *c, uint64_t from)
 	uint32_t room = RECORD_BYTES - c->used, most = c->most < room ? c->most : room, n = 0, one;
 	uint64_t at = 0;
 
-	for (uint32_t i = 0; i < VECTORS && n + 1 < most; i++) {
+	for (uint32_t i = 0; i < CALL_IOVECS && n + 1 < most; i++) {
 		if (c->v->read(from + 8 * i, &at, sizeof(at)) != sizeof(at) || !at)
 			break;
 		one = copy_one(c, at, n, most);
@@ -142,13 +265,22 @@ static uint32_t copy_strings(const struct call_copying *c, uint64_t from)
 
 static uint32_t copy_of_any(const struct call_copying *c, uint64_t from, uint8_t length)
 {
-	if (length == CALL_COPY_STRING)
-		return copy_string(c, from);
-	if (length == CALL_COPY_STRINGS)
-		return copy_strings(c, from);
-	return length >= CALL_COPY_GATHER ? copy_gathered(c, from, length)
-					  : copy_bytes(c, from, length);
+	switch (length) {
+	case CALL_COPY_STRING: return copy_string(c, from);
+	case CALL_COPY_STRINGS: return copy_strings(c, from);
+	case CALL_COPY_COUNT: return copy_count(c, from);
+	case CALL_COPY_MESSAGE: return copy_message(c, from, false);
+	case CALL_COPY_MESSAGE_GIVEN: return copy_message(c, from, true);
+	case CALL_COPY_SIGNALS_AT: return copy_signals_at(c, from);
+	default: break;
+	}
+	if ((length & 0xf0) == CALL_COPY_GATHER || (length & 0xf0) == CALL_COPY_SCATTER)
+		return copy_gathered(c, from, length);
+	return copy_bytes(c, from, length);
 }
+
+/* No program has memory there: numbers in an argument that may lead somewhere are not looked at. */
+#define LOWEST_ADDRESS 4096u
 
 /* Returns the __data_loc of the copy. */
 static uint32_t add_copy(struct call_copying *c, uint8_t argument, uint8_t length)
@@ -156,7 +288,7 @@ static uint32_t add_copy(struct call_copying *c, uint8_t argument, uint8_t lengt
 	uint64_t from = argument <= CALL_ARGUMENTS ? c->v->arguments[argument - 1] : 0;
 	uint32_t n = 0, place = c->used;
 
-	if (from && c->most)
+	if (from >= LOWEST_ADDRESS && c->most)
 		n = copy_of_any(c, from, length);
 	if (!n || n > RECORD_BYTES - c->used)
 		return CALL_NOTHING_COPIED;

@@ -9,21 +9,44 @@
 #define CALL_NUMBERS 512u       /* every number of a system call is smaller */
 #define CALL_ARGUMENTS 6u
 
-/* How many bytes of what an argument leads to are copied: at most as many as the event allows. */
+/* How many bytes of what an argument leads to are copied: at most as many as the event allows. "n"
+ * is what argument n says. What a call gives is copied after it, if it did not fail. */
 enum call_copy_length {
-	CALL_COPY_BYTES = 0,     /* | n: argument n says how many */
-	CALL_COPY_WORDS = 0x10,  /* | n: argument n says how many pieces of 8 bytes */
+	CALL_COPY_BYTES = 0,     /* | n */
+	CALL_COPY_WORDS = 0x10,  /* | n: pieces of 8 bytes */
 	CALL_COPY_PAIRS = 0x20,  /* | n: of 16 bytes */
-	CALL_COPY_FIXED = 0x40,  /* | n: 4 * n bytes; after the call, if it did not fail */
-	CALL_COPY_RESULT = 0x80, /* after the call: as many as it returned */
+	CALL_COPY_BITS = 0x30,   /* | n: bits, in pieces of 8 bytes */
+	CALL_COPY_FIXED = 0x40,  /* | bytes / 4 */
+	CALL_COPY_RESULT = 0x80, /* as many as it returned */
 	CALL_COPY_STRING,        /* to its NUL */
 	/* each string of an array of addresses, to its NUL; NULL ends the array */
 	CALL_COPY_STRINGS,
-	/* | n: argument n says how many structures iovec there are: what they lead to */
+	CALL_COPY_COUNT,         /* 4 bytes: how many addresses are before the NULL */
+	/* a struct msghdr and what it leads to: the name, the structures iovec, the control
+	 * messages, the bytes, each as it is there and at most as CALL_MESSAGE_ says */
+	CALL_COPY_MESSAGE,
+	CALL_COPY_MESSAGE_GIVEN, /* after the call: as many bytes as it returned */
+	CALL_COPY_SIGNALS_AT,    /* an address and a size, and the 8 bytes at the address */
+	CALL_COPY_STATX,         /* two structures that FIXED has no room for */
+	CALL_COPY_UTSNAME,
+	/* | n: structures iovec: what they lead to */
 	CALL_COPY_GATHER = 0x90,
+	CALL_COPY_SCATTER = 0xa0, /* the same after the call: as many bytes as it returned */
+	CALL_COPY_INTS = 0xb0,    /* | n: pieces of 4 bytes */
+	CALL_COPY_GIVEN = 0xc0,   /* | bytes / 4 of a piece: as many pieces as it returned */
 };
-#define CALL_COPIES 3u
+#define CALL_COPIES 7u
 #define CALL_COPY_MOST 165u /* bytes of a string or buffer, as the kernel's maximum */
+#define CALL_ARRAY_MOST 256u /* of an array of structures */
+#define CALL_STATX_BYTES 256u
+#define CALL_UTSNAME_BYTES 390u
+#define CALL_IOVECS 16u     /* of one copy; strings, too */
+
+/* CALL_COPY_MESSAGE: most bytes of each part. */
+#define CALL_MESSAGE_HEADER 56u
+#define CALL_MESSAGE_NAME 112u
+#define CALL_MESSAGE_IOVECS 8u
+#define CALL_MESSAGE_CONTROL 96u
 
 /* A copy at the record's end; a __data_loc of it stands behind the arguments. */
 struct call_copy {
@@ -44,7 +67,7 @@ struct call_event {
 	struct call_copy copies[CALL_COPIES];
 	uint8_t most, pad;      /* bytes of each copy; 0 = all copies are empty */
 };
-_Static_assert(sizeof(struct call_event) == 16, "struct call_about stays a multiple of 8");
+_Static_assert(sizeof(struct call_event) == 24, "struct call_about stays a multiple of 8");
 
 /* The short way of the machine's agent/syscall.S, which writes both events at once. `raw` and
  * `named` are record headers without a time; 0: that event is not wanted. */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments of system calls that another argument gives a sense: of fcntl, ioctl, prctl, futex and
+ * their like, as strace writes them; and those that it leaves out, because the call does not look
+ * at them. syscalls_lines.c calls it at the begin of a call. No state; nothing fails. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "report/syscalls_structs.h"
+
+/* --- what is left out -------------------------------------------------------------------- */
+
+static bool is_in(const uint32_t *list, size_t n, uint64_t v)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == (uint32_t)v)
+			return true;
+	return false;
+}
+
+#define IS_IN(list, v) is_in(list, sizeof(list) / sizeof(*(list)), v)
+
+static bool takes_mode(uint64_t flags)
+{
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static bool is_open_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 2 || takes_mode(c->args[1]);
+}
+
+static bool is_openat_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 3 || takes_mode(c->args[2]);
+}
+
+static bool is_fcntl_shown(const struct syscalls_call *c, unsigned i)
+{
+	static const uint32_t alone[] = { F_GETFD,    F_GETFL,	     F_GETOWN,	  F_GETSIG,
+					  F_GETLEASE, F_GETPIPE_SZ, F_GET_SEALS };
+
+	return i != 2 || !IS_IN(alone, c->args[1]);
+}
+
+static bool is_ioctl_shown(const struct syscalls_call *c, unsigned i)
+{
+	static const uint32_t alone[] = { FIOCLEX, FIONCLEX, TIOCEXCL, TIOCNXCL, TIOCNOTTY };
+
+	return i != 2 || !IS_IN(alone, c->args[1]);
+}
+
+static bool is_mremap_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 4 || c->args[3] & MREMAP_FIXED;
+}
+
+/* The upper half of an offset, which has its place in the lower one. */
+static bool is_vector_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 4;
+}
+
+/* Addresses, times and numbers that an operation has no use for. */
+static bool is_futex_shown(const struct syscalls_call *c, unsigned i)
+{
+	switch (c->args[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE: return i < 3;
+	case FUTEX_WAIT: return i < 4;
+	case FUTEX_WAIT_BITSET: return i != 4;
+	case FUTEX_WAKE_BITSET: return i < 3 || i == 5;
+	case FUTEX_LOCK_PI: return i < 2 || i == 3;
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI: return i < 2;
+	case FUTEX_REQUEUE: return i < 5;
+	default: return true;
+	}
+}
+
+static bool is_prctl_shown(const struct syscalls_call *c, unsigned i)
+{
+	static const uint32_t of_one[] = { PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_SET_DUMPABLE,
+					   PR_SET_KEEPCAPS,  PR_SET_NAME,      PR_GET_NAME,
+					   PR_CAPBSET_READ,  PR_CAPBSET_DROP,  PR_SET_SECUREBITS,
+					   PR_SET_TIMERSLACK, PR_SET_CHILD_SUBREAPER,
+					   PR_GET_CHILD_SUBREAPER };
+	static const uint32_t of_none[] = { PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_SECCOMP,
+					    PR_GET_SECUREBITS, PR_GET_TIMERSLACK };
+
+	return !i || (IS_IN(of_one, c->args[0]) ? i < 2 : !IS_IN(of_none, c->args[0]));
+}
+
+static bool is_clone_shown(const struct syscalls_call *c, unsigned i)
+{
+	const uint64_t flags = c->args[0];
+
+	return i < 2 || (i == 2 && flags & CLONE_PARENT_SETTID) ||
+	       (i == 3 && flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)) ||
+	       (i == 4 && flags & CLONE_SETTLS);
+}
+
+static const struct {
+	const char *call;
+	bool (*shown)(const struct syscalls_call *c, unsigned i);
+} left_out[] = {
+	{ "open", is_open_shown },       { "openat", is_openat_shown },
+	{ "fcntl", is_fcntl_shown },     { "ioctl", is_ioctl_shown },
+	{ "mremap", is_mremap_shown },   { "futex", is_futex_shown },
+	{ "prctl", is_prctl_shown },     { "clone", is_clone_shown },
+	{ "preadv", is_vector_shown },   { "pwritev", is_vector_shown },
+	{ "preadv2", is_vector_shown },  { "pwritev2", is_vector_shown },
+};
+
+bool syscalls_is_shown(const struct syscalls_call *c, const char *call, unsigned i)
+{
+	for (size_t k = 0; k < sizeof(left_out) / sizeof(*left_out); k++)
+		if (strcmp(left_out[k].call, call) == 0)
+			return left_out[k].shown(c, i);
+	return true;
+}
+
+/* --- numbers ----------------------------------------------------------------------------- */
+
+void syscalls_print_open_flags(uint64_t flags, FILE *f)
+{
+	syscall_named_text(syscall_named("open", "flags"), "int", flags, f);
+}
+
+static bool print_fcntl(const struct syscalls_call *c, FILE *f)
+{
+	static const uint32_t decimal[] = { F_DUPFD,  F_DUPFD_CLOEXEC, F_SETOWN,
+					    F_SETSIG, F_SETLEASE,      F_SETPIPE_SZ };
+
+	if (c->args[1] == F_SETFL)
+		syscalls_print_open_flags(c->args[2], f);
+	else if (c->args[1] == F_SETFD)
+		fputs(c->args[2] == FD_CLOEXEC ? "FD_CLOEXEC" : c->args[2] ? "" : "0", f);
+	else if (IS_IN(decimal, c->args[1]))
+		fprintf(f, "%" PRId64, (int64_t)c->args[2]);
+	else
+		return false;
+	return c->args[1] != F_SETFD || c->args[2] <= FD_CLOEXEC;
+}
+
+static bool print_prctl(const struct syscalls_call *c, FILE *f)
+{
+	if (c->args[0] == PR_SET_PDEATHSIG)
+		syscalls_print_signal((int)c->args[1], f);
+	return c->args[0] == PR_SET_PDEATHSIG;
+}
+
+static bool print_protocol(const struct syscalls_call *c, FILE *f)
+{
+	static const struct syscall_name protocols[] = {
+		NAMED(IPPROTO_IP), NAMED(IPPROTO_ICMP), NAMED(IPPROTO_TCP), NAMED(IPPROTO_UDP),
+		NAMED(IPPROTO_IPV6), NAMED(IPPROTO_ICMPV6), NAMED(IPPROTO_RAW), NAMED_END };
+
+	if (c->args[0] != AF_INET && c->args[0] != AF_INET6)
+		return false;
+	syscalls_print_name(protocols, (uint32_t)c->args[2], f);
+	return true;
+}
+
+static bool print_level(const struct syscalls_call *c, FILE *f)
+{
+	syscalls_print_level((uint32_t)c->args[1], f);
+	return true;
+}
+
+static bool print_option(const struct syscalls_call *c, FILE *f)
+{
+	syscalls_print_option((uint32_t)c->args[1], (uint32_t)c->args[2], f);
+	return true;
+}
+
+static bool print_statx_mask(const struct syscalls_call *c, FILE *f)
+{
+	syscalls_print_statx_mask((uint32_t)c->args[3], f);
+	return true;
+}
+
+static bool print_statx_flags(const struct syscalls_call *c, FILE *f)
+{
+	const struct syscall_named *named = syscall_named("statx", "flags");
+
+	/* How to synchronise is told, also where that is 0. */
+	if (!(c->args[2] & AT_STATX_SYNC_TYPE))
+		fputs(c->args[2] ? "AT_STATX_SYNC_AS_STAT|" : "AT_STATX_SYNC_AS_STAT", f);
+	if (c->args[2])
+		syscall_named_text(named, "int", c->args[2], f);
+	return true;
+}
+
+static bool print_fallocate(const struct syscalls_call *c, FILE *f)
+{
+	static const struct syscall_name modes[] = { NAMED(FALLOC_FL_KEEP_SIZE),
+						     NAMED(FALLOC_FL_PUNCH_HOLE),
+						     NAMED(FALLOC_FL_COLLAPSE_RANGE),
+						     NAMED(FALLOC_FL_ZERO_RANGE),
+						     NAMED(FALLOC_FL_INSERT_RANGE),
+						     NAMED(FALLOC_FL_UNSHARE_RANGE),
+						     NAMED_END };
+
+	syscalls_print_flags(modes, (uint32_t)c->args[1], f);
+	return true;
+}
+
+/* Which threads a futex means: all, where it is one of FUTEX_WAIT_BITSET and its like. */
+static bool print_futex_bits(const struct syscalls_call *c, FILE *f)
+{
+	if ((uint32_t)c->args[5] == FUTEX_BITSET_MATCH_ANY)
+		fputs("FUTEX_BITSET_MATCH_ANY", f);
+	else
+		fprintf(f, "%#" PRIx32, (uint32_t)c->args[5]);
+	return true;
+}
+
+static bool print_position(const struct syscalls_call *c, FILE *f)
+{
+	fprintf(f, "%" PRId64, (int64_t)c->args[3]);
+	return true;
+}
+
+/* An address that is 0 where the kernel's type is a number. */
+static bool print_null(const struct syscalls_call *c, FILE *f)
+{
+	if (!c->args[0])
+		fputs("NULL", f);
+	return !c->args[0];
+}
+
+static bool print_stack(const struct syscalls_call *c, FILE *f)
+{
+	if (!c->args[1])
+		fputs("NULL", f);
+	return !c->args[1];
+}
+
+static bool print_size(const struct syscalls_call *c, FILE *f)
+{
+	fprintf(f, "%" PRIu64, c->args[1]);
+	return true;
+}
+
+static bool print_second_size(const struct syscalls_call *c, FILE *f)
+{
+	fprintf(f, "%" PRIu64, c->args[2]);
+	return true;
+}
+
+/* Real-time signals, which the tables of names lack. */
+static bool print_real_time(uint64_t signal, FILE *f)
+{
+	if (signal < 32 || signal > 64)
+		return false;
+	syscalls_print_signal((int)signal, f);
+	return true;
+}
+
+static bool print_first_signal(const struct syscalls_call *c, FILE *f)
+{
+	return print_real_time(c->args[0], f);
+}
+
+static bool print_second_signal(const struct syscalls_call *c, FILE *f)
+{
+	return print_real_time(c->args[1], f);
+}
+
+static bool print_third_signal(const struct syscalls_call *c, FILE *f)
+{
+	return print_real_time(c->args[2], f);
+}
+
+static const struct {
+	const char *call;
+	unsigned argument;
+	bool (*print)(const struct syscalls_call *c, FILE *f);
+} numbers[] = {
+	{ "fcntl", 2, print_fcntl },        { "prctl", 1, print_prctl },
+	{ "socket", 2, print_protocol },    { "setsockopt", 1, print_level },
+	{ "setsockopt", 2, print_option },  { "getsockopt", 1, print_level },
+	{ "getsockopt", 2, print_option },  { "statx", 3, print_statx_mask },
+	{ "statx", 2, print_statx_flags },  { "fallocate", 1, print_fallocate },
+	{ "futex", 5, print_futex_bits },   { "preadv", 3, print_position },
+	{ "pwritev", 3, print_position },   { "preadv2", 3, print_position },
+	{ "pwritev2", 3, print_position },  { "mmap", 0, print_null },
+	{ "brk", 0, print_null },           { "clone", 1, print_stack },
+	{ "mmap", 1, print_size },          { "munmap", 1, print_size },
+	{ "mprotect", 1, print_size },      { "madvise", 1, print_size },
+	{ "mremap", 1, print_size },        { "mremap", 2, print_second_size },
+	{ "kill", 1, print_second_signal }, { "rt_sigaction", 0, print_first_signal },
+	{ "tkill", 1, print_second_signal }, { "tgkill", 2, print_third_signal },
+};
+
+bool syscalls_print_number_of(const struct syscalls_call *c, const char *call, unsigned i, FILE *f)
+{
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
+		if (numbers[k].argument == i && strcmp(numbers[k].call, call) == 0)
+			return numbers[k].print(c, f);
+	return false;
+}
+
+/* --- results ----------------------------------------------------------------------------- */
+
+/* What an ended wait, a flag word or a caught signal means, behind the result. */
+bool syscalls_print_meaning(const struct syscalls_call *c, const char *call, int64_t result,
+			    FILE *f)
+{
+	static const char *const waits[] = { "poll", "ppoll", "select", "pselect6" };
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits) && !result; i++)
+		if (strcmp(waits[i], call) == 0)
+			return fputs("Timeout", f) >= 0;
+	if (strcmp(call, "rt_sigtimedwait") == 0 && result > 0) {
+		syscalls_print_signal((int)result, f);
+		return true;
+	}
+	if (strcmp(call, "fcntl") != 0 ||
+	    (c->args[1] != F_GETFL && (c->args[1] != F_GETFD || !result)))
+		return false;
+	fputs("flags ", f);
+	if (c->args[1] == F_GETFL)
+		syscalls_print_open_flags((uint64_t)result, f);
+	else
+		fputs("FD_CLOEXEC", f);
+	return true;
+}
+
+enum syscalls_base syscalls_result_base(const struct syscalls_call *c, const char *call)
+{
+	if (strcmp(call, "fcntl") == 0 && (c->args[1] == F_GETFL || c->args[1] == F_GETFD))
+		return SYSCALLS_HEXADECIMAL;
+	if (strcmp(call, "brk") == 0 || strcmp(call, "mmap") == 0 || strcmp(call, "mremap") == 0)
+		return SYSCALLS_HEXADECIMAL;
+	return strcmp(call, "umask") == 0 ? SYSCALLS_OCTAL : SYSCALLS_DECIMAL;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* What system calls of sockets lead to, as strace writes it: addresses, the pieces of vectors,
+ * messages with their control messages, options. syscalls_structs.c calls it. The bytes are a
+ * program's: each part of a message is looked for within what the record has. No state; nothing
+ * fails. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "report/syscalls_structs.h"
+#include "shared/calls.h"
+
+/* The address as inet_ntop writes it, which cannot fail for these two families. */
+static void print_inet(const struct sockaddr_in *a, FILE *f)
+{
+	char text[INET_ADDRSTRLEN];
+
+	fprintf(f, "{sa_family=AF_INET, sin_port=htons(%u), sin_addr=inet_addr(\"%s\")}",
+		ntohs(a->sin_port), inet_ntop(AF_INET, &a->sin_addr, text, sizeof(text)));
+}
+
+static void print_inet6(const struct sockaddr_in6 *a, FILE *f)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	fprintf(f, "{sa_family=AF_INET6, sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32
+		"), inet_pton(AF_INET6, \"%s\", &sin6_addr), sin6_scope_id=%" PRIu32 "}",
+		ntohs(a->sin6_port), ntohl(a->sin6_flowinfo),
+		inet_ntop(AF_INET6, &a->sin6_addr, text, sizeof(text)), a->sin6_scope_id);
+}
+
+/* n: bytes of the name; one that begins with NUL is abstract, has no end but that of the address,
+ * and is written with @. */
+static void print_unix(const char *path, uint32_t n, FILE *f)
+{
+	bool is_abstract = n && !*path;
+	uint32_t length = is_abstract ? n - 1 : (uint32_t)strnlen(path, n);
+
+	fputs("{sa_family=AF_UNIX", f);
+	if (n) {
+		fprintf(f, ", sun_path=%s", is_abstract ? "@" : "");
+		syscalls_print_quoted((const uint8_t *)path + is_abstract, length, f);
+	}
+	fputc('}', f);
+}
+
+bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f)
+{
+	struct sockaddr_storage a = { 0 };
+
+	if (n < sizeof(a.ss_family) || n > sizeof(a))
+		return false;
+	memcpy(&a, at, n);
+	if (a.ss_family == AF_INET && n >= sizeof(struct sockaddr_in))
+		print_inet((const struct sockaddr_in *)&a, f);
+	else if (a.ss_family == AF_INET6 && n >= sizeof(struct sockaddr_in6))
+		print_inet6((const struct sockaddr_in6 *)&a, f);
+	else if (a.ss_family == AF_UNIX && n <= sizeof(struct sockaddr_un))
+		print_unix(((const struct sockaddr_un *)&a)->sun_path,
+			   n - (uint32_t)offsetof(struct sockaddr_un, sun_path), f);
+	else
+		return false;
+	return true;
+}
+
+void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
+			   const struct syscalls_pieces *pieces, FILE *f)
+{
+	const uint8_t *data = pieces->at;
+	uint32_t bytes = pieces->n;
+	uint64_t piece[2];
+
+	fputc('[', f);
+	for (uint32_t i = 0; i + sizeof(piece) <= n; i += sizeof(piece)) {
+		uint32_t known;
+
+		memcpy(piece, at + i, sizeof(piece));
+		known = piece[1] < bytes ? (uint32_t)piece[1] : bytes;
+		fputs(i ? ", {iov_base=" : "{iov_base=", f);
+		if (pieces->known && (known || !piece[1] || pieces->whole)) {
+			syscalls_print_quoted(data, known, f);
+			fputs(known < piece[1] && !pieces->whole ? "..." : "", f);
+			data = data ? data + known : NULL;
+			bytes -= known;
+		} else {
+			fprintf(f, "0x%" PRIx64, piece[0]);
+		}
+		fprintf(f, ", iov_len=%" PRIu64 "}", piece[1]);
+	}
+	fputs(n / sizeof(piece) < all ? ", ...]" : "]", f);
+}
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+/* The bytes of a copied message that are not printed yet. */
+struct message_rest { const uint8_t *at; uint32_t n; };
+
+/* Takes a part of that length, at most `most` bytes of it; what is missing is not there. */
+static struct message_rest take_part(struct message_rest *rest, uint64_t bytes, uint32_t most)
+{
+	uint32_t n = bytes < most ? (uint32_t)bytes : most;
+	struct message_rest part = { rest->at, n < rest->n ? n : rest->n };
+
+	rest->at += part.n;
+	rest->n -= part.n;
+	return part;
+}
+
+static const struct syscall_name message_flags[] = {
+	NAMED(MSG_OOB), NAMED(MSG_PEEK), NAMED(MSG_DONTROUTE), NAMED(MSG_CTRUNC), NAMED(MSG_TRUNC),
+	NAMED(MSG_DONTWAIT), NAMED(MSG_EOR), NAMED(MSG_WAITALL), NAMED(MSG_ERRQUEUE),
+	NAMED(MSG_NOSIGNAL), NAMED(MSG_MORE), NAMED(MSG_CMSG_CLOEXEC), NAMED_END };
+static const struct syscall_name levels[] = {
+	{ IPPROTO_IP, "SOL_IP" }, NAMED(SOL_SOCKET), { IPPROTO_TCP, "SOL_TCP" },
+	{ IPPROTO_UDP, "SOL_UDP" }, { IPPROTO_IPV6, "SOL_IPV6" }, { IPPROTO_RAW, "SOL_RAW" },
+	{ 270, "SOL_NETLINK" }, { 263, "SOL_PACKET" }, NAMED_END };
+
+static void print_descriptors(const struct syscalls_memory *m, const uint8_t *at, uint32_t n,
+			      FILE *f)
+{
+	int32_t fd;
+
+	fputc('[', f);
+	for (uint32_t i = 0; i + sizeof(fd) <= n; i += (uint32_t)sizeof(fd)) {
+		memcpy(&fd, at + i, sizeof(fd));
+		fputs(i ? ", " : "", f);
+		syscalls_print_descriptor(m, fd, f);
+	}
+	fputc(']', f);
+}
+
+/* Prints what a control message of that level and type has. */
+static void print_control_data(const struct syscalls_memory *m, int level, int type,
+			       const uint8_t *at, uint32_t n, FILE *f)
+{
+	struct { int32_t pid; uint32_t uid, gid; } who;
+
+	if (level == SOL_SOCKET && type == SCM_RIGHTS) {
+		print_descriptors(m, at, n, f);
+	} else if (level == SOL_SOCKET && type == 2 && n >= sizeof(who)) {
+		memcpy(&who, at, sizeof(who));
+		fprintf(f, "{pid=%" PRId32 ", uid=%" PRIu32 ", gid=%" PRIu32 "}", who.pid, who.uid,
+			who.gid);
+	} else {
+		syscalls_print_hex(at, n, f);
+	}
+}
+
+static void print_control(const struct syscalls_memory *m, struct message_rest part, FILE *f)
+{
+	static const struct syscall_name types[] = { NAMED(SCM_RIGHTS), { 2, "SCM_CREDENTIALS" },
+						     NAMED_END };
+	struct cmsghdr c;
+
+	fputc('[', f);
+	for (bool first = true; part.n >= sizeof(c); first = false) {
+		struct message_rest one, data;
+
+		memcpy(&c, part.at, sizeof(c));
+		if (c.cmsg_len < sizeof(c))
+			break;
+		one = take_part(&part, CMSG_ALIGN(c.cmsg_len), UINT32_MAX);
+		take_part(&one, sizeof(c), UINT32_MAX);
+		data = take_part(&one, c.cmsg_len - sizeof(c), UINT32_MAX);
+		fprintf(f, "%s{cmsg_len=%zu, cmsg_level=", first ? "" : ", ", c.cmsg_len);
+		syscalls_print_name(levels, (uint32_t)c.cmsg_level, f);
+		fputs(", cmsg_type=", f);
+		syscalls_print_name(c.cmsg_level == SOL_SOCKET ? types : NULL,
+				    (uint32_t)c.cmsg_type, f);
+		if (c.cmsg_len > sizeof(c)) {
+			fputs(", cmsg_data=", f);
+			print_control_data(m, c.cmsg_level, c.cmsg_type, data.at, data.n, f);
+		}
+		fputc('}', f);
+	}
+	fputc(']', f);
+}
+
+/* The name: its address, where nothing of it is there or it is of no known family. */
+static void print_name(const struct msghdr *h, struct message_rest part, FILE *f)
+{
+	if (!h->msg_name)
+		fputs("NULL", f);
+	else if (!part.n || !syscalls_print_address(part.at, part.n, f))
+		fprintf(f, "%p", h->msg_name);
+}
+
+bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
+{
+	struct message_rest rest = { m->at, m->n }, name, vector, control;
+	struct msghdr h;
+	uint32_t asked;
+
+	if (m->n < sizeof(h))
+		return false;
+	memcpy(&h, m->at, sizeof(h));
+	take_part(&rest, sizeof(h), UINT32_MAX);
+	name = take_part(&rest, h.msg_name ? h.msg_namelen : 0, CALL_MESSAGE_NAME);
+	vector = take_part(&rest,
+			   h.msg_iov && h.msg_iovlen <= UINT32_MAX / 16 ? 16 * h.msg_iovlen : 0,
+			   16 * CALL_MESSAGE_IOVECS);
+	control = take_part(&rest, h.msg_control ? h.msg_controllen : 0, CALL_MESSAGE_CONTROL);
+	fputs("{msg_name=", f);
+	print_name(&h, name, f);
+	fputs(", msg_namelen=", f);
+	if (m->before && sscanf(m->before, "{msg_namelen=%" SCNu32, &asked) == 1 &&
+	    asked != h.msg_namelen)
+		fprintf(f, "%" PRIu32 " => ", asked);
+	fprintf(f, "%" PRIu32 ", msg_iov=", (uint32_t)h.msg_namelen);
+	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen,
+			      &(struct syscalls_pieces){ rest.at, rest.n, true,
+							 m->given && rest.n >= m->result }, f);
+	fprintf(f, ", msg_iovlen=%zu", h.msg_iovlen);
+	if (h.msg_controllen) {
+		fputs(", msg_control=", f);
+		print_control(m, control, f);
+	}
+	fprintf(f, ", msg_controllen=%zu, msg_flags=", h.msg_controllen);
+	syscalls_print_flags(message_flags, (uint32_t)h.msg_flags, f);
+	fputc('}', f);
+	return true;
+}
+
+/* All that is known of a message before it is received. */
+bool syscalls_print_message_room(const struct syscalls_memory *m, FILE *f)
+{
+	uint32_t n;
+
+	if (m->n < 16)
+		return false;
+	memcpy(&n, m->at + 8, sizeof(n));
+	fprintf(f, "{msg_namelen=%" PRIu32 "}", n);
+	return true;
+}
+
+/* --- options ----------------------------------------------------------------------------- */
+
+static const struct syscall_name socket_options[] = { NAMED(SO_DEBUG),
+						      NAMED(SO_REUSEADDR),
+						      NAMED(SO_TYPE),
+						      NAMED(SO_ERROR),
+						      NAMED(SO_DONTROUTE),
+						      NAMED(SO_BROADCAST),
+						      NAMED(SO_SNDBUF),
+						      NAMED(SO_RCVBUF),
+						      NAMED(SO_KEEPALIVE),
+						      NAMED(SO_OOBINLINE),
+						      NAMED(SO_NO_CHECK),
+						      NAMED(SO_PRIORITY),
+						      NAMED(SO_LINGER),
+						      NAMED(SO_BSDCOMPAT),
+						      NAMED(SO_REUSEPORT),
+						      NAMED(SO_PASSCRED),
+						      NAMED(SO_PEERCRED),
+						      NAMED(SO_RCVLOWAT),
+						      NAMED(SO_SNDLOWAT),
+						      { 20, "SO_RCVTIMEO_OLD" },
+						      { 21, "SO_SNDTIMEO_OLD" },
+						      NAMED(SO_BINDTODEVICE),
+						      NAMED(SO_ATTACH_FILTER),
+						      { 29, "SO_TIMESTAMP_OLD" },
+						      NAMED(SO_ACCEPTCONN),
+						      NAMED(SO_PEERSEC),
+						      NAMED(SO_SNDBUFFORCE),
+						      NAMED(SO_RCVBUFFORCE),
+						      NAMED(SO_PASSSEC),
+						      NAMED(SO_MARK),
+						      NAMED(SO_PROTOCOL),
+						      NAMED(SO_DOMAIN),
+						      NAMED(SO_BUSY_POLL),
+						      NAMED(SO_INCOMING_CPU),
+						      NAMED(SO_COOKIE),
+						      NAMED(SO_PEERGROUPS),
+						      NAMED(SO_ZEROCOPY),
+						      NAMED_END };
+static const struct syscall_name tcp_options[] = {
+	NAMED(TCP_NODELAY), NAMED(TCP_MAXSEG), NAMED(TCP_CORK), NAMED(TCP_KEEPIDLE),
+	NAMED(TCP_KEEPINTVL), NAMED(TCP_KEEPCNT), NAMED(TCP_SYNCNT), NAMED(TCP_LINGER2),
+	NAMED(TCP_DEFER_ACCEPT), NAMED(TCP_WINDOW_CLAMP), NAMED(TCP_INFO), NAMED(TCP_QUICKACK),
+	NAMED(TCP_CONGESTION), NAMED(TCP_USER_TIMEOUT), NAMED(TCP_FASTOPEN), NAMED_END };
+static const struct syscall_name ip_options[] = {
+	NAMED(IP_TOS), NAMED(IP_TTL), NAMED(IP_HDRINCL), NAMED(IP_OPTIONS), NAMED(IP_RECVOPTS),
+	NAMED(IP_PKTINFO), NAMED(IP_MTU_DISCOVER), NAMED(IP_RECVERR), NAMED(IP_RECVTTL),
+	NAMED(IP_MTU), NAMED(IP_FREEBIND), NAMED(IP_MULTICAST_IF), NAMED(IP_MULTICAST_TTL),
+	NAMED(IP_MULTICAST_LOOP), NAMED(IP_ADD_MEMBERSHIP), NAMED(IP_DROP_MEMBERSHIP),
+	NAMED(IP_BIND_ADDRESS_NO_PORT), NAMED_END };
+static const struct syscall_name ip6_options[] = {
+	NAMED(IPV6_UNICAST_HOPS),   NAMED(IPV6_MULTICAST_IF), NAMED(IPV6_MULTICAST_HOPS),
+	NAMED(IPV6_MULTICAST_LOOP), NAMED(IPV6_V6ONLY),	      NAMED(IPV6_RECVERR),
+	NAMED(IPV6_RECVPKTINFO),    NAMED(IPV6_TCLASS),	      NAMED_END
+};
+
+void syscalls_print_level(uint32_t level, FILE *f)
+{
+	syscalls_print_name(levels, level, f);
+}
+
+void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
+{
+	const struct syscall_name *names = level == SOL_SOCKET ? socket_options
+					 : level == IPPROTO_TCP ? tcp_options
+					 : level == IPPROTO_IP ? ip_options
+					 : level == IPPROTO_IPV6 ? ip6_options
+								 : NULL;
+
+	syscalls_print_name(names, option, f);
+}
+
+/* As many bytes as a program has said, or the kernel: numbers, and two structures. */
+bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
+{
+	const uint32_t level = (uint32_t)m->call->args[1], option = (uint32_t)m->call->args[2];
+	/* What getsockopt gave is as long as it said. */
+	uint32_t n = m->given ? m->call->length : m->n;
+	struct linger l;
+	struct timeval t;
+	int32_t v;
+
+	n = n < m->n ? n : m->n;
+	if (level == SOL_SOCKET && option == SO_LINGER && n == sizeof(l)) {
+		memcpy(&l, m->at, sizeof(l));
+		fprintf(f, "{l_onoff=%d, l_linger=%d}", l.l_onoff, l.l_linger);
+	} else if (level == SOL_SOCKET && (option == SO_RCVTIMEO || option == SO_SNDTIMEO) &&
+		   n == sizeof(t)) {
+		memcpy(&t, m->at, sizeof(t));
+		fprintf(f, "{tv_sec=%" PRId64 ", tv_usec=%" PRId64 "}", (int64_t)t.tv_sec,
+			(int64_t)t.tv_usec);
+	} else if (n == sizeof(v)) {
+		memcpy(&v, m->at, sizeof(v));
+		fprintf(f, "[%" PRId32 "]", v);
+	} else {
+		syscalls_print_hex(m->at, n, f);
+	}
+	return true;
+}
