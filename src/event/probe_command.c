@@ -218,7 +218,10 @@ static int check_all(const struct line_words *w, const char *word, bool *seen)
 {
 	const char *at = strstr(word, "$arg*");
 
-	if (at != word || word[strlen("$arg*")])
+	/* Within an argument it is a variable, and there is none of that name. */
+	if (at != word)
+		return probe_line_fault(w, at, "Invalid $-variable specified");
+	if (word[strlen("$arg*")])
 		return probe_line_fault(w, at,
 					"$arg* must be an independent parameter without name etc.");
 	if (*seen)

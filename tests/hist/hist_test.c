@@ -383,7 +383,7 @@ static void the_kernels_histograms(void **state)
 					     "cpu-key", "sym", "named", "nohitcount", "percent-graph", "sym-offset",
 					     "syscall", "timestamp-val", "two-triggers", "variables", "expressions",
 					     "onchange-save", "onchange-snapshot", "onmax-save", "small-table-drops",
-					     "then-clear", "usecs" };
+					     "then-clear", "usecs", "three-keys" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		is_golden(names[i]);

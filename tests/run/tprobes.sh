@@ -90,7 +90,7 @@ refused: trace_fprobe: error: This variable is not found at this probe point
 refused: trace_fprobe: error: This variable is not found at this probe point
   Command: f:a kfree $arg2
                      ^
-refused: trace_fprobe: error: $arg* must be an independent parameter without name etc.
+refused: trace_fprobe: error: Invalid $-variable specified
   Command: f:a vfs_read x=$arg*
                           ^
 refused: trace_fprobe: error: This function returns 'void' type
