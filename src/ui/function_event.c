@@ -129,6 +129,23 @@ static int find_place(const struct invocation *inv, const char *program, const c
 	return found;
 }
 
+char *function_event_library(const struct invocation *inv, const char *name, const char **prototype)
+{
+	struct function_place p = { .name = name };
+	char *program = program_path(inv), *path = NULL;
+	struct err why;
+
+	*prototype = NULL;
+	if (program && find_place(inv, program, NULL, &p, &why) > 0) {
+		if (strcmp(p.module->path, program) != 0)
+			path = mem_strdup(p.module->path);
+		*prototype = path ? known_function(path, p.symbol) : NULL;
+		sym_close(p.module);
+	}
+	free(program);
+	return path;
+}
+
 /* --- parameters ------------------------------------------------------------------------------- */
 
 /* Words within quotes are texts, and words behind a dot are fields: neither is a parameter. */
@@ -220,6 +237,20 @@ static int write_parameters(FILE *to, const struct function_question *q, const c
 		number += v->type != PROTOTYPE_FLOAT;
 	}
 	return 0;
+}
+
+bool function_event_parameter(FILE *to, const char *prototype, const char *name, size_t n,
+			      bool returns)
+{
+	struct prototype p;
+
+	if (!prototype_parse(prototype, &p))
+		return false;
+	for (uint32_t i = 0; i < p.n; i++)
+		if (p.parameters[i].name && p.parameters[i].name_bytes == n &&
+		    !strncmp(p.parameters[i].name, name, n))
+			return write_parameter(to, &p.parameters[i], i + 1, returns);
+	return false;
 }
 
 /* sym_wanted */

@@ -3,6 +3,8 @@
  * with the parameters that a text names, as the debug information, or brace's own list of the C
  * library's functions, has them. */
 #pragma once
+#include <stdio.h>
+
 #include "ui/invocation.h"
 
 /* Defines one at FUNCTION, or MODULE:FUNCTION, of the program or of a library of it (n characters
@@ -17,3 +19,12 @@ int function_event_define(struct invocation *inv, const struct function_question
 /* Whether the word, n characters, stands in the text by itself: in no other name, and in no
  * quotes. */
 bool function_event_uses(const char *text, const char *word, size_t n);
+/* The file of a library of the program, or of the process that is attached to, that has a function
+ * of this name; for free(). NULL: the program itself has it, or none has. *prototype: of a function
+ * whose parameters brace knows (known_functions.h); NULL: of another. */
+char *function_event_library(const struct invocation *inv, const char *name,
+			     const char **prototype);
+/* Writes " NAME=FETCHARG:TYPE" of the parameter with this name, n characters; false: nothing, there
+ * is none in a register. returns: at the function's return. */
+bool function_event_parameter(FILE *to, const char *prototype, const char *name, size_t n,
+			      bool returns);

@@ -13,18 +13,29 @@
 
 #include "base/file.h"
 #include "base/function_name.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "event/eprobe.h"
 #include "image/dynamic_probes.h"
 #include "inject/launch.h"
+#include "ui/function_event.h"
 #include "ui/probe_option_internal.h"
+
+/* Whether the text begins with one of the letters as a definition does, "p:NAME PLACE", "r PLACE",
+ * "r10:NAME PLACE". */
+static bool begins_definition(const char *text, const char *letters)
+{
+	const char *behind = text + 1 + (*text ? strspn(text + 1, "0123456789") : 0);
+
+	return *text && strchr(letters, *text) && (*behind == ':' || *behind == ' ');
+}
 
 /* Whether -e was given a definition, a letter with a name or a place behind it, and no event's
  * name. */
 static bool is_definition(const struct setting_write *w)
 {
-	return w->file && !strcmp(w->file, "set_event") && *w->text && strchr("prfet", *w->text) &&
-	       (w->text[1] == ':' || w->text[1] == ' ') && strchr(w->text, ' ');
+	return w->file && !strcmp(w->file, "set_event") && begins_definition(w->text, "prfet") &&
+	       strchr(w->text, ' ');
 }
 
 /* what and name become one sentence, which stands at the definition's place. */
@@ -127,9 +138,11 @@ static char *module_file(const struct probe_option *o, const char *module)
 				      : system_library(module);
 
 	if (!found)
-		probe_option_fault(o, o->inv->pids.n ? "the process has no module of this name: "
-					    : "no library of the system has this name; write its path: ",
-			  module);
+		probe_option_fault(
+			o,
+			o->inv->pids.n ? "the process has no module of this name: "
+				       : "no library of the system has this name; write its path: ",
+			module);
 	return found;
 }
 
@@ -165,7 +178,8 @@ static bool has_module(const struct probe_option *o)
 	const char *colon = strchr(o->place, ':');
 
 	return colon && colon[1] != ':' &&
-	       (strchr(colon + 1, ':') || strspn(colon + 1, "0123456789") != strcspn(colon + 1, "%"));
+	       (strchr(colon + 1, ':') ||
+		strspn(colon + 1, "0123456789") != strcspn(colon + 1, "%"));
 }
 
 /* o->in_file is set to what stands behind the module. For free(); NULL and the error. */
@@ -180,6 +194,46 @@ char *probe_option_file(struct probe_option *o)
 	o->in_file = colon + 1;
 	path = strchr(o->place, '/') ? mem_strdup(o->place) : module_file(o, o->place);
 	return path;
+}
+
+/* The definition with its arguments' names, of those that the prototype has, as fetch-args. For
+ * free(). */
+static char *with_fetched(const struct probe_option *o, const char *prototype)
+{
+	bool returns = *o->text == 'r' || strstr(o->place, "%return");
+	const char *at = o->text + o->arguments;
+	char *text;
+	size_t bytes, n;
+	FILE *to = mem_stream(&text, &bytes);
+
+	fprintf(to, "%.*s", (int)o->arguments, o->text);
+	for (at += strspn(at, " \t"); *at; at += n + strspn(at + n, " \t")) {
+		n = strcspn(at, " \t");
+		if (!function_event_parameter(to, prototype, at, n, returns))
+			fprintf(to, " %.*s", (int)n, at);
+	}
+	mem_stream_close(to, &text);
+	return text;
+}
+
+/* Tries a place that the program lacks in the libraries: the first one that has a function of the
+ * name. Returns what the program's file gave, if none has. */
+static int lines_in_library(struct probe_option *o, struct source_definition *d, int failed,
+			    source_lines *out)
+{
+	char *name = mem_strndup(o->place, strcspn(o->place, "+%@:"));
+	const char *prototype;
+	char *path = function_event_library(o->inv, name, &prototype);
+
+	if (path && strcmp(path, d->path) != 0) {
+		if (prototype)
+			o->text = d->text = o->made = with_fetched(o, prototype);
+		d->path = path;
+		failed = source_probe_lines(d, out, o->err);
+	}
+	free(path);
+	free(name);
+	return failed;
 }
 
 /* Makes the lines of the definition; the text itself is one if it is uprobe_events' own. */
@@ -203,6 +257,8 @@ static int make_lines(struct probe_option *o, source_lines *out)
 	d.place = o->in_file;
 	d.place_column = o->column + (size_t)(o->in_file - o->place);
 	r = source_probe_lines(&d, out, o->err);
+	if (r < 0 && !out->n && o->in_file == o->place)
+		r = lines_in_library(o, &d, r, out);
 	free(path);
 	return r;
 }
@@ -281,6 +337,7 @@ int probe_option_add(struct invocation *inv, const char *text, const char **name
 		r = add_definition(&o, inv, &lines.at[i]);
 	source_lines_free(&lines);
 	free(o.place);
+	free(o.made);
 	if (r == 0)
 		*name = name_of_all(inv, first);
 	return r;
@@ -293,8 +350,7 @@ void probe_options_add(struct invocation *inv, const struct option *option, cons
 	size_t n = strcspn(text, " \t");
 	const char *equals = memchr(text, '=', n), *place = equals ? equals + 1 : text;
 	char *group = equals ? memchr(text, ':', (size_t)(equals - text)) : NULL, *made;
-	bool whole = !equals && (*text == 'p' || *text == 'r') &&
-		     (text[1] == ':' || text[1] == ' ');
+	bool whole = !equals && begins_definition(text, "pr");
 
 	if (whole)
 		made = mem_strdup(text);

@@ -9,6 +9,7 @@
 struct probe_option {
 	const struct invocation *inv;
 	const char *text;
+	char *made;               /* `text`, where brace has made it; to be freed */
 	char *place;              /* "malloc+4%return", "libc:malloc", "work.c:12" */
 	const char *in_file;      /* its end, behind the module */
 	size_t head, column;      /* of the first word's end, of the place */

@@ -102,4 +102,14 @@ caret "a name" 'p:1x values_hit' '1x'
 refused "a bad argument" 'Invalid register name' 'p:x values_hit %zz'
 refused "inside an instruction" 'no probe fits' 'p:x values_hit+1'
 refused "a return that is somebody else's" 'goes on in another one by a jump' 'r:x values_tail'
+refused "a number of calls, which no return needs" 'returns are all seen' 'r10:x values_many $retval'
+refused "a function that is nowhere" 'has no function nosuch' 'p:x nosuch n=%si'
+
+# what the program lacks is looked for in its libraries; parameters of the C library have names
+"$BRACE" probe -n fgets -- "$A" >"$T/seen" 2>"$T/err" &&
+	grep -qE '^p:fgets [^ ]*/libc\.so\.6:0x[0-9a-f]+$' "$T/seen"
+result "a library's function by its name alone" $? "$T/seen" "$T/err"
+"$BRACE" record -q -o "$T/trace" -e 'p:asked malloc size' -- "$A" <"$T/in" >"$T/out" 2>"$T/err"
+[ "$("$BRACE" replay "$T/trace" 2>>"$T/err" | grep -cE ' asked: \(0x[0-9a-f]+\) size=[0-9]+$')" -ge 2 ]
+result "malloc size" $? "$T/err" "$T/seen"
 finish
