@@ -243,16 +243,37 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 	return -err->code;
 }
 
-/* The files in it, and itself; directories in it are none of brace's making and stay. */
-void new_directory_remove(const char *path)
+/* Removes what an open directory has, down to `levels` of directories in it; closes it. */
+static void remove_entries(int fd, unsigned levels)
 {
-	DIR *d = opendir(path);
+	DIR *d = fdopendir(fd);
 	const struct dirent *e;
 
-	while (d && (e = readdir(d)))
-		unlinkat(dirfd(d), e->d_name, 0);
+	while (d && (e = readdir(d))) {
+		int inner;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (!unlinkat(fd, e->d_name, 0) || !levels)
+			continue;
+		inner = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (inner >= 0)
+			remove_entries(inner, levels - 1);
+		unlinkat(fd, e->d_name, AT_REMOVEDIR);
+	}
 	if (d)
 		closedir(d);
+	else
+		close(fd);
+}
+
+/* Of what brace made there; a directory that is deeper stays, and so do those that it is in. */
+void new_directory_remove(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0)
+		remove_entries(fd, NEW_DIRECTORY_LEVELS);
 	rmdir(path);
 }
 

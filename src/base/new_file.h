@@ -32,9 +32,11 @@ void new_file_name(struct whole_file *f);
 /* Closes the file and gives it its name; without `keep`, or if that fails, removes it. 0, or -errno
  * and *err. */
 int new_file_end(struct whole_file *f, bool keep, struct err *err);
-/* Two functions for a directory (mode 0700), f->temporary meanwhile, which may have files alone. An
- * empty one of the name is replaced; anything else under the name is refused. */
+#define NEW_DIRECTORY_LEVELS 2
+/* Two functions for a directory (mode 0700), f->temporary meanwhile, which may have files and
+ * NEW_DIRECTORY_LEVELS of directories in each other. An empty one of the name is replaced; anything
+ * else under the name is refused. */
 int new_directory_begin(struct whole_file *f, const char *path, const char *what, struct err *err);
 int new_directory_end(struct whole_file *f, bool keep, struct err *err);
-/* Removes a directory that has files alone, and them. */
+/* Removes such a directory, and what it has. */
 void new_directory_remove(const char *path);
