@@ -16,7 +16,7 @@ const struct exporter *const exporters[] = {
 	&export_folded, &export_flamegraph, &export_chrome, &export_speedscope, &export_callgrind,
 	&export_perfetto, &export_ctf, &export_uftrace, &export_trace_dat, &export_pprof,
 	&export_dot, &export_csv, &export_sqlite, &export_firefox,
-	&export_parquet,
+	&export_parquet, &export_trace_dat_v7,
 	NULL,
 };
 

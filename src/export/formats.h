@@ -6,4 +6,4 @@
 extern const struct exporter export_callgrind, export_chrome, export_flamegraph, export_folded,
 	export_speedscope, export_perfetto, export_uftrace, export_ctf,
 	export_trace_dat, export_pprof, export_dot, export_csv, export_sqlite, export_firefox,
-	export_parquet;
+	export_parquet, export_trace_dat_v7;

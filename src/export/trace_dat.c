@@ -1,84 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* trace.dat, version 6: for trace-cmd report, KernelShark and Trace Compass, as the kernel's
- * function graph looks there. Records lie in pages of the CPU they were written on, as the kernel's
- * ring buffer has them. kallsyms names the functions, each at an address of its own; the program's
- * events have their formats. */
-#include "export/files.h"
+/* trace.dat: for trace-cmd report, KernelShark and Trace Compass, as the kernel's function graph
+ * looks there. Records lie in pages of the CPU they were written on, as the kernel's ring buffer
+ * has them; the program's events have their formats. `brace export` calls this, on brace's only
+ * thread. */
 #include "export/formats.h"
-#include "export/parts.h"
+#include "export/trace_dat.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/event_text.h"
-
-#define PAGE PARTS_BLOCK
+#define PAGE TRACE_DAT_PAGE
 #define PAGE_HEAD 16
 #define CPUS_MOST 4096u           /* a damaged file may name any; those are taken for CPU 0 */
-enum { ID_EXIT = 10, ID_ENTRY = 11 };
 enum { TYPE_LONG = 0, TYPE_WORDS_MOST = 28, TYPE_TIME_EXTEND = 30 };
-enum { OPTION_END = 0, OPTION_CLOCK = 4, OPTION_CPUS = 8 };
 #define DELTA_BITS 27
 #define MISSED_EVENTS (UINT64_C(1) << 31)
 #define MISSED_STORED (UINT64_C(1) << 30)
 
-#define COMMON                                                                                  \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                   \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                   \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"           \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-
-static const char header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-static const char header_event[] =
-	"# compressed entry header\n\ttype_len    :    5 bits\n\ttime_delta  :   27 bits\n"
-	"\tarray       :   32 bits\n\n\tpadding     : type == 29\n\ttime_extend : type == 30\n"
-	"\ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
-static const char entry_format[] =
-	"name: funcgraph_entry\nID: 11\nformat:\n" COMMON
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
-static const char exit_format[] =
-	"name: funcgraph_exit\nID: 10\nformat:\n" COMMON
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n\n"
-	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n";
-
-/* The page of a CPU that is being filled. */
-struct cpu_page {
-	char at[PAGE];
-	size_t n;             /* bytes in it, PAGE_HEAD and more; 0: not begun */
-	uint64_t first, last; /* times */
-	uint64_t missed;      /* records that are missing before it */
-	uint64_t next_missed; /* ... before the next one */
-	uint16_t cpu;         /* as the trace numbers it */
-};
-
-/* Pages are numbered by place, in the order in which their CPUs are met: a file may name any
- * CPU. */
-struct trace_dat {
-	struct walk walk;
-	struct event_texts *texts;
-	struct out *out;
-	struct err *err;
-	struct parts parts;             /* by place in pages */
-	VEC(struct cpu_page *) pages;
-	VEC(uint32_t) page_of;          /* 1 + place, by CPU */
-	VEC(uint16_t) cpu_of;           /* by lane: where its latest record was */
-};
-
 /* --- pages --------------------------------------------------------------------------------- */
 
-/* Little-endian, as the file's head says. */
-static void put_at(char *to, uint64_t v, unsigned bytes)
+void trace_dat_put_at(char *to, uint64_t v, unsigned bytes)
 {
 	for (; bytes--; v >>= 8)
 		*to++ = (char)v;
@@ -87,7 +28,7 @@ static void put_at(char *to, uint64_t v, unsigned bytes)
 /* Appends a number to the page; the caller has made room. */
 static void put(struct cpu_page *p, uint64_t v, unsigned bytes)
 {
-	put_at(p->at + p->n, v, bytes);
+	trace_dat_put_at(p->at + p->n, v, bytes);
 	p->n += bytes;
 }
 
@@ -106,11 +47,11 @@ static int flush_page(struct trace_dat *d, uint32_t place)
 		commit |= MISSED_EVENTS;
 		if (PAGE - p->n >= 8) {
 			commit |= MISSED_STORED;
-			put_at(p->at + p->n, p->missed, 8);
+			trace_dat_put_at(p->at + p->n, p->missed, 8);
 		}
 	}
-	put_at(p->at, p->first, 8);
-	put_at(p->at + 8, commit, 8);
+	trace_dat_put_at(p->at, p->first, 8);
+	trace_dat_put_at(p->at + 8, commit, 8);
 	p->n = 0;
 	p->missed = p->next_missed;
 	p->next_missed = 0;
@@ -181,27 +122,44 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 	return p;
 }
 
+/* How deep the step's call is. In a trace of a program and the kernel the kernel's calls stand
+ * within those that the thread made at that time, in one graph. */
+static uint32_t depth_of(struct trace_dat *d, const struct walk_step *s)
+{
+	const struct walk_lane *l = &d->walk.lanes.at[s->lane];
+	const uint64_t tid = 1 + (uint64_t)d->walk.info->threads.at[s->thread].tid;
+	uint64_t user;
+
+	if (!walk_is_kernel(&d->walk, s->lane)) {
+		if (!l->coroutine)
+			sp_map_set(&d->user_of, tid, s->lane);
+		return s->depth;
+	}
+	user = sp_map_get(&d->user_of, tid);
+	return s->depth + (user == SP_NONE ? 0 : (uint32_t)d->walk.lanes.at[user].open.n);
+}
+
 /* funcgraph_entry: 20 bytes with its common fields. */
 static int put_begin(struct trace_dat *d, const struct walk_step *s)
 {
-	struct cpu_page *p = begin_record(d, s, ID_ENTRY, 20);
+	struct cpu_page *p = begin_record(d, s, TRACE_DAT_ENTRY, 20);
 
 	if (!p)
 		return -d->err->code;
 	put(p, files_address(s->function), 8);
-	put(p, s->depth, 4);
+	put(p, depth_of(d, s), 4);
 	return 0;
 }
 
 /* funcgraph_exit: 40 bytes with its common fields. No overrun: losses are told by pages. */
 static int put_end(struct trace_dat *d, const struct walk_step *s)
 {
-	struct cpu_page *p = begin_record(d, s, ID_EXIT, 40);
+	struct cpu_page *p = begin_record(d, s, TRACE_DAT_EXIT, 40);
 
 	if (!p)
 		return -d->err->code;
 	put(p, files_address(s->function), 8);
-	put(p, s->depth, 4);
+	put(p, depth_of(d, s), 4);
 	put(p, 0, 4);
 	put(p, s->begin_ns, 8);
 	put(p, s->ns, 8);
@@ -252,194 +210,10 @@ static int take_step(void *arg, const struct walk_step *s)
 	return put_as[s->kind](arg, s);
 }
 
-/* --- the file ------------------------------------------------------------------------------ */
+/* --- the exporters ----------------------------------------------------------------------- */
 
-/* Little-endian, as the file's header says of all its numbers. */
-static void put_uint(struct out *o, uint64_t v, unsigned bytes)
-{
-	char at[8];
-
-	put_at(at, v, bytes);
-	out_bytes(o, at, bytes);
-}
-
-/* A length of so many bytes stands before the text. */
-static void put_text(struct out *o, const char *text, unsigned bytes)
-{
-	put_uint(o, strlen(text), bytes);
-	out_str(o, text);
-}
-
-/* The sink of put_made(): its stream in memory. */
-static int append_text(void *arg, const char *bytes, size_t n)
-{
-	return fwrite(bytes, 1, n, arg) == n ? 0 : -1;
-}
-
-/* A text whose length stands before it is made in memory. */
-static void put_made(struct out *o, unsigned bytes,
-		     void (*make)(const struct trace_dat *d, struct out *to),
-		     const struct trace_dat *d)
-{
-	struct out to;
-	char *text;
-	size_t n;
-	FILE *f = mem_stream(&text, &n);
-
-	out_init_raw(&to, append_text, f);
-	make(d, &to);
-	out_flush(&to);
-	out_free(&to);
-	mem_stream_close(f, &text);
-	put_uint(o, n, bytes);
-	out_bytes(o, text, n);
-	free(text);
-}
-
-/* A name is a word there, and one that begins with $ is not read. */
-static void make_symbols(const struct trace_dat *d, struct out *to)
-{
-	for (uint32_t i = 0; i < d->walk.functions.n; i++) {
-		const struct walk_function *f = &d->walk.functions.at[i];
-
-		out_printf(to, "%016" PRIx64 " T %s", files_address(i), *f->text == '$' ? "_" : "");
-		files_put_word(to, f->text);
-		if (*f->file) {
-			out_str(to, "\t[");
-			files_put_word(to, f->file);
-			out_char(to, ']');
-		}
-		out_char(to, '\n');
-	}
-}
-
-/* The file's saved_cmdlines: "TID NAME" a line. */
-static void make_names(const struct trace_dat *d, struct out *to)
-{
-	for (uint32_t i = 0; i < d->walk.lanes.n; i++) {
-		char *name = walk_lane_name(&d->walk, i);
-
-		out_printf(to, "%u ", files_tid(&d->walk, i));
-		files_put_word(to, name);
-		out_char(to, '\n');
-		free(name);
-	}
-}
-
-/* A system for each event: trace-cmd takes several of one name. */
-static void put_formats(const struct trace_dat *d)
-{
-	const struct trace_info *info = d->walk.info;
-
-	put_uint(d->out, info->events.n, 4);
-	for (size_t i = 0; i < info->events.n; i++) {
-		out_bytes(d->out, info->events.at[i].system, strlen(info->events.at[i].system) + 1);
-		put_uint(d->out, 1, 4);
-		put_text(d->out, info->events.at[i].format, 8);
-	}
-}
-
-/* Pages begin at a multiple of their size. */
-static void put_places(const struct trace_dat *d, uint64_t head, uint32_t cpus)
-{
-	uint64_t at = (head + 16 * (uint64_t)cpus + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-	uint64_t pad = at - head - 16 * (uint64_t)cpus;
-
-	for (uint32_t cpu = 0; cpu < cpus; cpu++) {
-		uint32_t place = cpu < d->page_of.n ? d->page_of.at[cpu] : 0;
-		uint64_t n = place ? parts_size(&d->parts, place - 1) : 0;
-
-		put_uint(d->out, at, 8);
-		put_uint(d->out, n, 8);
-		at += n;
-	}
-	while (pad--)
-		out_char(d->out, 0);
-}
-
-/* Counts the bytes of what stands before the pages, whose places are absolute. */
-struct head_counted { struct out *to; uint64_t n; };
-
-/* The sink of the head: hands on, and counts. */
-static int count_bytes(void *arg, const char *bytes, size_t n)
-{
-	struct head_counted *c = arg;
-
-	c->n += n;
-	out_bytes(c->to, bytes, n);
-	return c->to->error;
-}
-
-/* All that stands before the pages (trace-cmd.dat.v6(5)): magic and version, formats, symbols,
- * names, options. Texts have their lengths before them, in 4 or 8 bytes. */
-static void put_sections(const struct trace_dat *d, uint32_t cpus)
-{
-	static const char clocks[] = "local global counter [mono]";
-	struct out *o = d->out;
-
-	out_bytes(o, "\027\010\104tracing6", 12); /* the version has a NUL */
-	put_uint(o, 0, 1);             /* little-endian */
-	put_uint(o, 8, 1);             /* size of a long */
-	put_uint(o, PAGE, 4);
-	out_bytes(o, "header_page", 12);
-	put_text(o, header_page, 8);
-	out_bytes(o, "header_event", 13);
-	put_text(o, header_event, 8);
-	put_uint(o, 2, 4);
-	put_text(o, entry_format, 8);
-	put_text(o, exit_format, 8);
-	put_formats(d);
-	put_made(o, 4, make_symbols, d);
-	put_uint(o, 0, 4);             /* texts of printk */
-	put_made(o, 8, make_names, d);
-	put_uint(o, cpus, 4);
-	out_bytes(o, "options  ", 10);
-	put_uint(o, OPTION_CLOCK, 2);
-	put_uint(o, sizeof(clocks), 4);
-	out_bytes(o, clocks, sizeof(clocks));
-	put_uint(o, OPTION_CPUS, 2);
-	put_uint(o, 4, 4);
-	put_uint(o, cpus, 4);
-	put_uint(o, OPTION_END, 2);
-	out_bytes(o, "flyrecord", 10);
-}
-
-/* parts_read()'s sink: a page of a CPU. */
-static int put_page(void *arg, const char *bytes, size_t n)
-{
-	struct out *o = arg;
-
-	out_bytes(o, bytes, n);
-	return o->error;
-}
-
-/* The file. Pages are all flushed before the head, which tells how long each CPU's are. */
-static int put_file(struct trace_dat *d)
-{
-	uint32_t cpus = d->page_of.n ? (uint32_t)d->page_of.n : 1;
-	struct head_counted counted = { .to = d->out };
-	struct out head;
-	int r = 0;
-
-	for (uint32_t i = 0; i < d->pages.n && !r; i++)
-		r = flush_page(d, i);
-	if (r)
-		return r;
-	out_init_raw(&head, count_bytes, &counted);
-	d->out = &head;
-	put_sections(d, cpus);
-	out_flush(&head);
-	d->out = counted.to;
-	out_free(&head);
-	put_places(d, counted.n, cpus);
-	for (uint32_t cpu = 0; cpu < d->page_of.n && !r; cpu++)
-		if (d->page_of.at[cpu])
-			r = parts_read(&d->parts, d->page_of.at[cpu] - 1, put_page, d->out, d->err);
-	return r;
-}
-
-/* The exporter's `write`. Each CPU's pages wait in a temporary file until all of them are known. */
-static int write_trace_dat(struct export_job *job, struct err *err)
+/* Each CPU's pages wait in a temporary file until all of them are known. */
+static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *d), struct err *err)
 {
 	struct trace_dat d = { .out = job->out, .err = err, .parts = parts_none() };
 	int r;
@@ -448,6 +222,8 @@ static int write_trace_dat(struct export_job *job, struct err *err)
 	d.walk.cuts = true;
 	d.texts = event_texts_new(job->source->info);
 	r = export_walk(job, &d.walk, take_step, &d, err);
+	for (uint32_t i = 0; i < d.pages.n && !r; i++)
+		r = flush_page(&d, i);
 	if (!r)
 		r = put_file(&d);
 	event_texts_free(d.texts);
@@ -457,11 +233,28 @@ static int write_trace_dat(struct export_job *job, struct err *err)
 	vec_free(&d.page_of);
 	vec_free(&d.cpu_of);
 	parts_free(&d.parts);
+	sp_map_free(&d.user_of);
 	walk_free(&d.walk);
 	return r;
 }
 
+/* The exporters' `write`. */
+static int write_v6(struct export_job *job, struct err *err)
+{
+	return write_file(job, trace_dat_v6, err);
+}
+
+static int write_v7(struct export_job *job, struct err *err)
+{
+	return write_file(job, trace_dat_v7, err);
+}
+
 const struct exporter export_trace_dat = {
 	.name = "trace.dat", .summary = "trace-cmd's file (version 6), for trace-cmd and KernelShark",
-	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES, .write = write_trace_dat,
+	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_KERNEL, .write = write_v6,
+};
+const struct exporter export_trace_dat_v7 = {
+	.name = "trace.dat.v7",
+	.summary = "trace-cmd's compressed file (version 7), for trace-cmd 3 and KernelShark 2",
+	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_KERNEL, .write = write_v7,
 };

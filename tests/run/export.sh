@@ -94,6 +94,12 @@ for line in open(sys.argv[1]):
     exits += "funcgraph_exit:" in line or bool(re.search(r"funcgraph_entry:.*\| .*;$", line))
 calls = sum(r["calls"] for r in [json.loads(l) for l in open(sys.argv[2])][1:] if r["module"] or ":" not in r["name"])
 assert entries == exits == calls > 0, (entries, exits, calls)' "$T/shown" "$T/$name.report"
+	export_to trace.dat.v7 $name
+	trace-cmd report -i "$T/$name.trace.dat.v7" >"$T/shown7" 2>"$T/err"
+	result "$name as trace.dat.v7: trace-cmd reads it" $? "$T/err"
+	check_that "$name as trace.dat.v7: it shows what it shows of version 6" diff "$T/shown" "$T/shown7"
+	trace-cmd dump --summary -i "$T/$name.trace.dat.v7" >"$T/log" 2>&1 && grep -qE '^\s+7\s+\[Version' "$T/log" && grep -q '\[8 sections\]' "$T/log"
+	result "$name as trace.dat.v7: trace-cmd dump finds its sections" $? "$T/log"
 	export_to ctf $name
 	if command -v babeltrace2 >"$T/log"; then
 		timeout 60 babeltrace2 --clock-seconds "$T/$name.ctf" >"$T/shown" 2>"$T/err"

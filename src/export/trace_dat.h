@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace.dat that is made: trace_dat.c writes the records into pages, trace_dat_file.c the pages
+ * into a file. Private to these two. */
+#pragma once
+#include "export/files.h"
+#include "export/parts.h"
+#include "report/event_text.h"
+
+#define TRACE_DAT_PAGE PARTS_BLOCK
+
+/* The page of a CPU that is being filled. */
+struct cpu_page {
+	char at[TRACE_DAT_PAGE];
+	size_t n;             /* bytes in it, PAGE_HEAD and more; 0: not begun */
+	uint64_t first, last; /* times */
+	uint64_t missed;      /* records that are missing before it */
+	uint64_t next_missed; /* ... before the next one */
+	uint16_t cpu;         /* as the trace numbers it */
+};
+
+/* Pages are numbered by place, in the order in which their CPUs are met: a file may name any
+ * CPU. */
+struct trace_dat {
+	struct walk walk;
+	struct event_texts *texts;
+	struct out *out;
+	struct err *err;
+	struct parts parts;             /* by place in pages */
+	VEC(struct cpu_page *) pages;
+	VEC(uint32_t) page_of;          /* 1 + place, by CPU */
+	VEC(uint16_t) cpu_of;           /* by lane: where its latest record was */
+	struct sp_map user_of;          /* by TID, + 1: the lane of its calls in the program */
+};
+
+/* Ids of the records of calls, in their formats. */
+enum { TRACE_DAT_EXIT = 10, TRACE_DAT_ENTRY = 11 };
+
+/* Write the file of what is in d->parts, where all pages are, to d->out: version 6, or version 7,
+ * compressed by zstd. 0, or -errno and d->err. Errors of d->out stay in it. */
+int trace_dat_v6(struct trace_dat *d);
+int trace_dat_v7(struct trace_dat *d);
+/* Writes the lowest bytes of a number, little-endian as the file's head says. */
+void trace_dat_put_at(char *to, uint64_t v, unsigned bytes);
