@@ -214,9 +214,31 @@ static void put_functions(const struct html_page *g, struct out *o)
 	free(first);
 }
 
+/* The lanes of the programs' threads, by TID, + 1. */
+static struct sp_map lanes_by_tid(const struct html_page *g)
+{
+	struct sp_map lanes = { 0 };
+
+	for (uint32_t i = 0; i < g->columns.lanes.n; i++)
+		if (!walk_is_kernel(&g->walk, i) && !g->walk.lanes.at[i].coroutine)
+			sp_map_set(&lanes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid, i);
+	return lanes;
+}
+
+/* What a thread does in the kernel stands below what it does in its program. */
+static void put_home(const struct html_page *g, uint32_t i, const struct sp_map *homes,
+		     struct out *o)
+{
+	uint64_t home = sp_map_get(homes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid);
+
+	if (walk_is_kernel(&g->walk, i) && home != SP_NONE)
+		out_printf(o, ",\"home\":%u", (unsigned)home);
+}
+
 /* A thread's or coroutine's head: what it is, and how many bytes of each column are its own.
  * Losses of a thread are told with its own stack, not with its coroutines'. */
-static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
+static void put_lane(const struct html_page *g, uint32_t i, const struct sp_map *homes,
+		     struct out *o)
 {
 	const struct html_lane *l = &g->columns.lanes.at[i];
 	const struct walk_lane *w = &g->walk.lanes.at[i];
@@ -227,6 +249,7 @@ static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
 		   i ? ",\n" : "", w->thread, w->coroutine, walk_process(&g->walk, i), t->tid,
 		   t->image);
 	put_name(o, "name", name);
+	put_home(g, i, homes, o);
 	out_printf(o, ",\"calls\":%llu,\"losses\":%llu,\"events\":%llu,\"states\":%llu",
 		   (unsigned long long)l->calls, (unsigned long long)l->losses,
 		   (unsigned long long)l->events, (unsigned long long)l->states);
@@ -242,6 +265,7 @@ static void put_lane(const struct html_page *g, uint32_t i, struct out *o)
 /* Images and events, by their index in the trace, and the lanes in the order of the columns. */
 static void put_lists(const struct html_page *g, struct out *o)
 {
+	struct sp_map homes = lanes_by_tid(g);
 	const struct trace_info *info = g->walk.info;
 
 	out_str(o, ",\n\"images\":[");
@@ -260,8 +284,9 @@ static void put_lists(const struct html_page *g, struct out *o)
 	}
 	out_str(o, "],\n\"lanes\":[");
 	for (uint32_t i = 0; i < g->columns.lanes.n; i++)
-		put_lane(g, i, o);
+		put_lane(g, i, &homes, o);
 	out_char(o, ']');
+	sp_map_free(&homes);
 }
 
 /* All that the page is told, as one JSON object. 64-bit numbers are strings (put_u64()). */

@@ -16,6 +16,7 @@ struct html_sched {
 	bool looked;
 	uint32_t event;     /* number of sched_switch; UINT32_MAX: the trace has none */
 	uint16_t state_at, state_size, next_at;
+	struct sp_map of_kernel; /* by TID, + 1: the lane of the kernel's records of that thread */
 };
 
 /* --- numbers and texts ------------------------------------------------------------------- */
@@ -251,12 +252,40 @@ static bool read_field(const struct event *e, uint16_t at, void *to, size_t n)
 	return true;
 }
 
+/* The thread of a lane goes on: how it was until now is a state. */
+static int go_on(struct html_columns *c, uint32_t lane, uint64_t now)
+{
+	struct html_lane *l = &c->lanes.at[lane];
+	uint64_t off = l->off;
+
+	l->off = 0;
+	return off ? add_state(c, lane, off, now, l->off_state) : 0;
+}
+
+/* A switch that the kernel records is one record, of the thread that stops: it says of another one
+ * that it goes on. The idle tasks are one thread there for all CPUs, without a state of its own. */
+static int go_on_in_kernel(struct html_columns *c, const struct walk_step *s, uint32_t next,
+			   uint64_t now)
+{
+	const uint32_t tid = c->walk->info->threads.at[s->thread].tid;
+	uint64_t lane;
+
+	if (!trace_info_is_kernel_thread(c->walk->info, s->thread))
+		return 0;
+	if (!tid)
+		c->lanes.at[s->lane].off = 0;
+	else
+		sp_map_set(&c->sched->of_kernel, 1 + (uint64_t)tid, s->lane);
+	lane = sp_map_get(&c->sched->of_kernel, 1 + (uint64_t)next);
+	return lane == SP_NONE ? 0 : go_on(c, (uint32_t)lane, now);
+}
+
 /* One record says that the thread stops, another one that it goes on. */
 static int take_switch(struct html_columns *c, const struct walk_step *s, uint64_t now)
 {
 	struct html_lane *l = &c->lanes.at[s->lane];
 	uint32_t next = 0;
-	uint64_t state = 0, off = l->off;
+	uint64_t state = 0;
 
 	if (!read_field(s->event, c->sched->next_at, &next, sizeof(next)) ||
 	    !read_field(s->event, c->sched->state_at, &state, c->sched->state_size))
@@ -265,10 +294,9 @@ static int take_switch(struct html_columns *c, const struct walk_step *s, uint64
 		l->off = now;
 		/* The kernel's TASK_REPORT: no bit of it is set in a thread that could go on. */
 		l->off_state = state & 0x7f ? HTML_WAITS : HTML_PREEMPTED;
-		return 0;
+		return go_on_in_kernel(c, s, next, now);
 	}
-	l->off = 0;
-	return off ? add_state(c, s->lane, off, now, l->off_state) : 0;
+	return go_on(c, s->lane, now);
 }
 
 /* Whether `text` begins with `head`. */
@@ -374,5 +402,6 @@ void html_columns_free(struct html_columns *c)
 	parts_free(&c->parts);
 	vec_free(&c->lanes);
 	event_texts_free(c->texts);
+	sp_map_free(&c->sched->of_kernel);
 	free(c->sched);
 }

@@ -91,6 +91,43 @@ else
 	not_ok "nothing was lost"
 fi
 
+# A trace of a program and the kernel (record -k, of Debian's 6.12), whose reader for the truth is trace-cmd.
+cp "$HERE/files/kernel.brace" "$T/kernel"
+page kernel
+"$BRACE" export --to trace.dat "$T/kernel" -o "$T/kernel.dat" 2>"$T/err" && trace-cmd report -t -i "$T/kernel.dat" >"$T/kernel.shown" 2>>"$T/err"
+check_that "the kernel's lane of a thread has its home, and the states that sched_switch tells" python3 - "$T/kernel.html" "$T/kernel.shown" "$HERE" <<'P'
+import re, sys
+sys.path.insert(0, sys.argv[3])
+from pages import Bytes, Page, STATES
+off, want = {}, {}
+for line in open(sys.argv[2]):
+    m = re.search(r' ([0-9]+)\.([0-9]+): sched_switch: +\S.*:([0-9]+) \[[0-9]+\] (\S+) ==> .*:([0-9]+) \[', line)
+    if m:
+        now, prev, then = int(m[1] + m[2]), int(m[3]), int(m[5])
+        if then in off:
+            want.setdefault(then, []).append((off[then][1], now - off.pop(then)[0]))
+        if prev:
+            off[prev] = now, 1 if m[4].startswith("R") else 0
+page = Page(sys.argv[1])
+lanes, homes, compared = page.about["lanes"], 0, 0
+for lane, columns in zip(lanes, page.columns):
+    if "home" in lane:
+        home = lanes[lane["home"]]
+        assert home["tid"] == lane["tid"] and home["pid"] and not lane["pid"] and "home" not in home, (lane, home)
+        homes += 1
+    states, have = Bytes(columns[STATES]), []
+    while states.more():
+        states.signed()
+        ticks = states.number()
+        have.append((states.number(), page.ns(ticks)))
+    # A thread that is off its CPU at the end has one state more, to its latest record.
+    for (state, ns), (state2, ns2) in zip(want.get(lane["tid"], []) if not lane["pid"] else [], have):
+        assert state == state2 and abs(ns - ns2) < 1000, (lane["name"], state, ns, state2, ns2)
+        compared += 1
+    if not lane["pid"]:
+        assert 0 <= len(have) - len(want.get(lane["tid"], [])) <= 1, (lane["name"], len(have), want.get(lane["tid"]))
+assert homes == 1 and compared > 40, (homes, compared)
+P
 # The output.
 check_that "the page says what it has" grep -qE '^brace: .*/threads.html has [0-9]+ calls of [0-9]+ threads' "$T/threads.said"
 mkdir "$T/here"

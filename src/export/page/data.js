@@ -224,6 +224,8 @@ function decodeTrace(about, bytes) {
 		decodeStates(lane);
 		return lane;
 	});
+	for (const lane of lanes)
+		lane.home = lanes[lane.about.home] || lane;
 	joinLanes(lanes);
 	const modules = [...new Set(about.functions.map(f => f[1]))];
 	const number = new Map(modules.map((m, i) => [m, i]));

@@ -11,9 +11,12 @@ class App {
 		this.trace = trace;
 		this.cut = Number(trace.about.thresh_ns) > 0;
 		this.order = trace.lanes.filter(l => !l.joined && (l.n || l.events.length || l.states.length || l.losses.length));
-		this.order.sort((a, b) => a.about.image - b.about.image || a.about.pid - b.about.pid ||
-				(b.about.tid === b.about.pid) - (a.about.tid === a.about.pid) || a.first - b.first);
-		this.processes = new Set(this.order.map(l => `${l.about.pid}/${l.about.image}`)).size;
+		// What a thread does in the kernel stands below what it does in its program: at its home.
+		const is = l => l.home.about;
+		this.order.sort((a, b) => is(a).image - is(b).image || is(a).pid - is(b).pid ||
+				(is(b).tid === is(b).pid) - (is(a).tid === is(a).pid) || a.home.first - b.home.first ||
+				is(a).tid - is(b).tid || (a.home !== a) - (b.home !== b) || a.first - b.first);
+		this.processes = new Set(this.order.map(l => `${is(l).pid}/${is(l).image}`)).size;
 		for (const lane of this.order)
 			lane.folded = lane.levels.length > 4 && this.order.length > 40;
 		this.selected = this.chosen = this.range = this.cursor = this.found = null;

@@ -22,10 +22,10 @@ class Timeline {
 		this.places = [];
 		this.heads = [];
 		for (const lane of this.app.order) {
-			const process = `${lane.about.pid}/${lane.about.image}`;
+			const { pid, image } = lane.home.about, process = `${pid}/${image}`;
 			if (this.app.processes > 1 && !seen.has(process)) {
 				seen.add(process);
-				this.heads.push({ lane, y });
+				this.heads.push({ lane: lane.home, y });
 				y += PROCESS;
 			}
 			const head = (lane.states.length ? STATE + 2 : 0) + (lane.events.length ? EVENT + 1 : 0);
@@ -179,7 +179,7 @@ class Timeline {
 		const wide = g.measureText(id).width;
 		g.fillText(id, LABELS - 14 - wide, middle);
 		g.fillStyle = theme.text;
-		g.fillText(fit(g, plain(lane.about.name), room - wide - 6), 22, middle);
+		g.fillText(fit(g, lane.home === lane ? plain(lane.about.name) : "in the kernel", room - wide - 6), 22, middle);
 		this.hits.push({ lane, label: true, x: 0, y, w: LABELS - 6, h: place.height });
 		g.save();
 		g.beginPath();
