@@ -292,8 +292,9 @@ static int take_switch(struct html_columns *c, const struct walk_step *s, uint64
 		return 0;
 	if (next != c->walk->info->threads.at[s->thread].tid) {
 		l->off = now;
-		/* The kernel's TASK_REPORT: no bit of it is set in a thread that could go on. */
-		l->off_state = state & 0x7f ? HTML_WAITS : HTML_PREEMPTED;
+		/* The kernel's TASK_REPORT and TASK_REPORT_IDLE: no bit of these is set in a thread
+		 * that could go on. */
+		l->off_state = state & 0xff ? HTML_WAITS : HTML_PREEMPTED;
 		return go_on_in_kernel(c, s, next, now);
 	}
 	return go_on(c, s->lane, now);

@@ -71,20 +71,22 @@ done
 for name in evil; do
 	by_browser $name
 done
-check_that "functions have their lines, where debug information tells them" python3 - "$T/threads.html" <<'P'
+cat >"$T/page1.py" <<'P'
 import json, re, sys
 about = json.loads(re.search(r'id="about">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
 places = {f[0]: f[2] for f in about["functions"] if len(f) > 2}
 assert re.search(r'(^|/)threads\.c:[0-9]+$', places["main"]), places
 P
+check_that "functions have their lines, where debug information tells them" python3 "$T/page1.py" "$T/threads.html"
 check_that "the evil name is in the trace" grep -q 'document.title=' "$T/evil.report"
 check_that "no name is markup" test "$(grep -c '</script>' "$T/evil.html")" = 3 -a "$(grep -ci '<script' "$T/evil.html")" = 3
 check_that "the page may load nothing" grep -q "default-src 'none'" "$T/evil.html"
-check_that "arguments and values are notes" python3 - "$T/events.html" <<'P'
+cat >"$T/page2.py" <<'P'
 import json, re, sys
 about = json.loads(re.search(r'id="about">(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
 assert any(lane["bytes"][4] for lane in about["lanes"]) and any(lane["events"] for lane in about["lanes"])
 P
+check_that "arguments and values are notes" python3 "$T/page2.py" "$T/events.html"
 if grep -q '"lost":[1-9]' "$T/lossy.report"; then
 	check_that "losses are told" grep -q 'records were lost' "$T/lossy.said"
 else
@@ -95,7 +97,7 @@ fi
 cp "$HERE/files/kernel.brace" "$T/kernel"
 page kernel
 "$BRACE" export --to trace.dat "$T/kernel" -o "$T/kernel.dat" 2>"$T/err" && trace-cmd report -t -i "$T/kernel.dat" >"$T/kernel.shown" 2>>"$T/err"
-check_that "the kernel's lane of a thread has its home, and the states that sched_switch tells" python3 - "$T/kernel.html" "$T/kernel.shown" "$HERE" <<'P'
+cat >"$T/page3.py" <<'P'
 import re, sys
 sys.path.insert(0, sys.argv[3])
 from pages import Bytes, Page, STATES
@@ -128,6 +130,7 @@ for lane, columns in zip(lanes, page.columns):
         assert 0 <= len(have) - len(want.get(lane["tid"], [])) <= 1, (lane["name"], len(have), want.get(lane["tid"]))
 assert homes == 1 and compared > 40, (homes, compared)
 P
+check_that "the kernel's lane of a thread has its home, and the states that sched_switch tells" python3 "$T/page3.py" "$T/kernel.html" "$T/kernel.shown" "$HERE"
 # The output.
 check_that "the page says what it has" grep -qE '^brace: .*/threads.html has [0-9]+ calls of [0-9]+ threads' "$T/threads.said"
 mkdir "$T/here"

@@ -292,4 +292,5 @@ def main(page_path, report_path, threads_path, *selftest):
           f"{sum(a['states'] for a in page.about['lanes'])} states, {sum(x.losses for x in lanes)} losses")
 
 
-main(*sys.argv[1:])
+if __name__ == '__main__':
+    main(*sys.argv[1:])
