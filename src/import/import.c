@@ -15,7 +15,11 @@
 #include "import/formats.h"
 
 /* Files that were read, for free(). */
-struct opened { const char *path; VEC(char *) texts; };
+struct opened {
+	const char *path;
+	const char *given;     /* stands for the path's own bytes; NULL: nothing does */
+	VEC(char *) texts;
+};
 
 /* All bytes of an open file. */
 static int read_all(int fd, const char *path, struct import_text *out, char **text, struct err *err)
@@ -33,11 +37,9 @@ static int read_all(int fd, const char *path, struct import_text *out, char **te
 	return n < 0 ? err_set(err, errno, "cannot read %s: %s", path, strerror(errno)) : 0;
 }
 
-/* struct import_files.get: a file of the directory, or, by "", the path itself. What it reads
- * stays until the import is over. */
-static int get_file(void *of, const char *name, struct import_text *out, struct err *err)
+/* A file of the directory, or, by "", the path itself. */
+static int read_named(struct opened *o, const char *name, struct import_text *out, struct err *err)
 {
-	struct opened *o = of;
 	char *path = *name ? mem_printf("%s/%s", o->path, name) : mem_strdup(o->path), *text;
 	int fd = file_open(path, err), r = fd < 0 ? fd : 0;
 
@@ -48,6 +50,30 @@ static int get_file(void *of, const char *name, struct import_text *out, struct 
 	}
 	free(path);
 	return r;
+}
+
+/* struct import_files.get. What it reads stays until the import is over. */
+static int get_file(void *of, const char *name, struct import_text *out, struct err *err)
+{
+	struct opened *o = of;
+
+	if (!o->given || *name)
+		return read_named(o, name, out, err);
+	*out = (struct import_text){ o->given, o->given + strlen(o->given) };
+	return 0;
+}
+
+bool import_is_trace_dat(const char *path)
+{
+	static const char magic[] = "\027\010\104tracing";
+	char head[sizeof(magic) - 1];
+	struct err err;
+	int fd = file_open(path, &err);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)sizeof(head) && !memcmp(head, magic, sizeof(head));
 }
 
 /* A function graph's text has a line that says so; other texts are samples. */
@@ -75,10 +101,10 @@ static int name_error(const char *path, int r, struct err *err)
 }
 
 /* *result: as far as the import came; it is not set if there is no such file. */
-int import_trace(const char *path, const char *output, struct import_result *result,
-		 struct err *err)
+int import_trace(const char *path, const char *text, const char *output,
+		 struct import_result *result, struct err *err)
 {
-	struct opened opened = { .path = path };
+	struct opened opened = { .path = path, .given = text };
 	const struct import_files files = { get_file, &opened };
 	struct import_build build = { 0 };
 	struct stat st;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace of another tool as a trace of brace's, so that all of brace's views serve it. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -12,7 +13,10 @@ struct import_result {
 };
 
 /* Reads `path` (uftrace's data directory, or a text of perf script or trace-cmd report) and writes
- * the trace file `output`. 0, or -errno and *err: there is no new file then. Memory grows with the
- * records. */
-int import_trace(const char *path, const char *output, struct import_result *result,
-		 struct err *err);
+ * the trace file `output`. `text` stands for the bytes of the file, where a tool made it of them;
+ * NULL: the file is the text. 0, or -errno and *err: there is no new file then. Memory grows with
+ * the records. */
+int import_trace(const char *path, const char *text, const char *output,
+		 struct import_result *result, struct err *err);
+/* Whether the file is a binary trace.dat, which import_trace() takes as trace-cmd report's text. */
+bool import_is_trace_dat(const char *path);

@@ -86,6 +86,19 @@ if command -v trace-cmd >"$T/log"; then
 	"$BRACE" export --to trace.dat -o "$T/own.dat" "$T/own" 2>"$T/err" && trace-cmd report -t -i "$T/own.dat" >"$T/own.text" 2>"$T/err"
 	import "$T/own.text" graph
 	result "trace-cmd report's text is imported" $? "$T/err"
+	"$BRACE" export --to trace.dat.v7 -o "$T/own.v7" "$T/own" 2>"$T/err"
+	for file in own.dat own.v7; do
+		import "$T/$file" binary
+		result "$file itself is imported" $? "$T/err"
+		check_that "as its text is" diff "$T/graph.report" "$T/binary.report"
+	done
+	head -c 3000 "$T/own.v7" >"$T/cut.v7"
+	"$BRACE" import "$T/cut.v7" -o "$T/none" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q "cannot import $T/cut.v7: trace-cmd.* or refuses it" "$T/err" && [ ! -e "$T/none" ]
+	result "one that trace-cmd refuses is none" $? "$T/err"
+	PATH=$T "$BRACE" import "$T/own.v7" -o "$T/none" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q 'is not there (package trace-cmd)' "$T/err"
+	result "without trace-cmd that is said" $? "$T/err"
 	entries=$(grep -c funcgraph_entry: "$T/own.text")
 	check_that "with as many calls as it has: $entries" [ "$(sed -nE 's/.*"calls":([0-9]+).*/\1/p' "$T/graph.report" | awk '{ n += $1 } END { print n }')" = "$entries" ]
 	check_that "of the same functions as the trace that it was of" diff <("$BRACE" report --json "$T/own" | sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort) \

@@ -2,11 +2,28 @@
 /* brace import: another tool's trace as a trace file. main() calls it, on brace's only thread.
  * Fails on what is none, and on an output that cannot be written. */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "import/import.h"
 #include "ui/commands.h"
+#include "ui/run_helper.h"
 #include "ui/say.h"
 #include "ui/summary.h"
+
+/* *text: what trace-cmd prints of a trace.dat, which its own tool knows in all versions; free() it.
+ * NULL: the path is none. 0, or the exit status, when it is said. */
+static int read_trace_dat(const char *path, char **text)
+{
+	*text = NULL;
+	if (!import_is_trace_dat(path))
+		return 0;
+	*text = run_helper((const char *const[]){ "trace-cmd", "report", "-t", "-i", path, NULL });
+	if (*text)
+		return 0;
+	say("brace: cannot import %s: trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it\n",
+	    path);
+	return EXIT_BRACE;
+}
 
 int cmd_import(struct invocation *inv)
 {
@@ -14,8 +31,14 @@ int cmd_import(struct invocation *inv)
 	struct import_result r;
 	char calls[32], lost[32];
 	struct err err;
+	char *text;
+	int failed = read_trace_dat(inv->operands[0], &text);
 
-	if (import_trace(inv->operands[0], output, &r, &err))
+	if (failed)
+		return failed;
+	failed = import_trace(inv->operands[0], text, output, &r, &err);
+	free(text);
+	if (failed)
 		return say_error(&err);
 	if (r.left_out)
 		say_warning("%" PRIu64 " records of %s are left out: they are no calls", r.left_out,
