@@ -28,6 +28,27 @@ NAME='</title></text><script>alert(1)</script>"; ]]>&x'
 cc -O1 -fno-optimize-sibling-calls -c -o "$T/evil.o" "$T/evil.c" && objcopy --redefine-sym innocent="$NAME" "$T/evil.o" && cc -o "$T/evil" "$T/evil.o"
 check_that "a program has a function of an evil name" test -x "$T/evil"
 
+cat >"$T/drawn.py" <<'P'
+"""drawn.py DRAWN REPORT: what graphviz drew, as `dot -Tplain` lists it: a box for each function, an edge for each caller and callee."""
+import collections, json, re, sys
+boxes, into, number = {}, collections.Counter(), r"(\d+) calls, (\d+\.\d{3}) us"
+label = r'(?:"((?:[^"\\]|\\.)*)"|(\S+))'
+for line in open(sys.argv[1], encoding="utf-8", errors="replace"):
+    node = re.match(r"node (\S+) \S+ \S+ \S+ \S+ " + label, line)
+    edge = re.match(r"edge \S+ (\S+) .* \"(\d+)\\n", line)
+    if edge:
+        into[edge[1]] += int(edge[2])
+    elif node and "\\n" in (node[2] or ""):
+        name, file, sums = node[2].replace('\\"', '"').rsplit("\\n", 2)
+        calls, us = re.fullmatch(number, sums).groups()
+        boxes[node[1]] = name, file, int(calls), round(float(us) * 1000)
+report = [json.loads(l) for l in open(sys.argv[2])][1:]
+want = {(r["name"], r["module"]): r for r in report if r["module"] or ":" not in r["name"]}
+assert boxes and len(boxes) == len(want), (len(boxes), len(want))
+for node, (name, file, calls, ns) in boxes.items():
+    row = want[name, file]
+    assert calls == row["calls"] == into[node] and abs(ns - (row["self_ns"] or 0)) <= 1, (name, calls, into[node], ns, row)
+P
 record threads -- "$FIXTURES/threads"
 record recursion -- "$FIXTURES/recursion"
 record exceptions -- "$FIXTURES/exceptions"
@@ -80,7 +101,8 @@ assert list(db.execute("SELECT name, module, calls, coalesce(total, 0) FROM func
 	check_that "$name as sqlite: tables are those of brace query" diff <(sqlite3 -csv "$T/$name.sqlite" 'SELECT * FROM thread' | tr -d '\r"') <(tr -d '\r"' <"$T/asked")
 	export_to dot $name
 	if command -v dot >"$T/log"; then
-		check_that "$name as dot: graphviz reads it" dot -Tdot -o "$T/drawn" "$T/$name.dot"
+		check_that "$name as dot: graphviz reads it" dot -Tplain -o "$T/drawn" "$T/$name.dot"
+		check_that "$name as dot: calls and own times of its boxes, and the calls that lead to them, are report's" python3 "$T/drawn.py" "$T/drawn" "$T/$name.report"
 	else
 		skip "$name as dot" "graphviz is not installed"
 	fi
