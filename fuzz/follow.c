@@ -12,8 +12,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const struct follow_function functions[] = {
-	{ "send", "vmlinux", 1, 0, 0, FOLLOW_SIGNED, 4 },    { "copy", "vmlinux", 2, 0, FOLLOW_GIVES, FOLLOW_POINTER, 8 },
-	{ "free", "vmlinux", 3, 0, FOLLOW_ENDS, FOLLOW_VOID, 8 }, { "touch", "mod", 4, 0, FOLLOW_ENDS | FOLLOW_GIVES, FOLLOW_UNSIGNED, 1 },
+	{ "send", "vmlinux", 1, 0, FOLLOW_SIGNED, 4 },    { "copy", "vmlinux", 2, FOLLOW_GIVES, FOLLOW_POINTER, 8 },
+	{ "free", "vmlinux", 3, FOLLOW_ENDS, FOLLOW_VOID, 8 }, { "touch", "mod", 4, FOLLOW_ENDS | FOLLOW_GIVES, FOLLOW_UNSIGNED, 1 },
 };
 
 static const struct follow_function *function_of(void *context, uint32_t i)
@@ -66,7 +66,8 @@ static struct follow_event event_of(const uint8_t *b, uint64_t ns)
 {
 	struct follow_event e = { .ns = ns + b[0], .object = b[1] % 5 * 16, .result = b[2] % 5 * 16, .function = b[3] % 5, .tid = b[4] % 4,
 				  .cpu = b[4] / 128, .is_return = b[5] & 1, .child = b[5] >> 1 & 1, .first = b[5] >> 2 & 1, .why = b[5] >> 6,
-				  .valid = b[6] };
+				  .valid = b[6], .single = b[5] >> 3 & 1, .kind = (b[5] >> 4) % FOLLOW_KINDS_N, .group = b[4] >> 2 & 1,
+				  .beyond = b[4] >> 3 & 1, .space = b[4] >> 4 & 1 };
 
 	memset(e.comm, b[7], sizeof(e.comm));
 	memset(e.shown, b[7], sizeof(e.shown));

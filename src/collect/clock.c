@@ -119,6 +119,11 @@ void clock_instant(uint64_t *tsc, uint64_t *ns)
 	same_instant(CLOCK_MONOTONIC_RAW, tsc, ns);
 }
 
+void clock_instant_mono(uint64_t *tsc, uint64_t *ns)
+{
+	same_instant(CLOCK_MONOTONIC, tsc, ns);
+}
+
 /* A rate over so short a base is good to some 10^-5; clock_refine() improves it. */
 #define QUICK_NS 2000000
 

@@ -18,8 +18,11 @@ struct follow_wish {
 	const char *const *ends; /* functions, NULL-terminated, in which objects end; globs */
 	bool ends_usual;         /* not the user's: one that is not there is no fault */
 	bool by_identity;
-	const uint32_t *pids;    /* objects are met in these processes only */
-	size_t n_pids;
+	/* objects are met in some processes only: follow_kernel_ask_for() names them */
+	bool some;
+	/* a descriptor of these processes, and what is behind it, in place of the expression's
+	 * objects, which are files; -1: none */
+	int descriptor;
 	/* functions, as -l, -n and -L have them; empty lists: all, none, everywhere */
 	const struct function_list *filter, *notrace, *modules;
 	uint64_t limit;          /* functions, where each has to be attached to alone */
@@ -35,8 +38,9 @@ struct follow_function {
 	char *name;
 	const char *module;      /* "vmlinux", or a module's name */
 	uint64_t address;
-	uint8_t nth, flags;      /* register of the object; FOLLOW_ENDS, FOLLOW_GIVES */
+	uint8_t flags;           /* FOLLOW_ENDS, FOLLOW_GIVES */
 	uint8_t returns, bytes;  /* enum follow_returns; of the result */
+	uint8_t slots[FOLLOW_SLOTS]; /* arguments that may be objects, FOLLOW_NO_SLOT behind them */
 };
 
 /* Functions that take the type: takes is the sum of the others. */
@@ -66,6 +70,9 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 /* 0, or -errno and *err: the kernel does not let it in; E2BIG: only one function after another, and
  * there are more than wish->limit. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err);
+/* From now on, after follow_kernel_attach(), objects may be met in this process, too. False: there are
+ * too many processes. */
+bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid);
 enum follow_way follow_kernel_way(const struct follow_kernel *k);
 const char *follow_kernel_way_name(enum follow_way way);
 const struct follow_census *follow_kernel_census(const struct follow_kernel *k);

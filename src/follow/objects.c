@@ -14,18 +14,24 @@
 /* A call that has not returned. */
 struct object_call {
 	struct follow_object *object;
-	uint64_t ns;
+	uint64_t ns, address;    /* the argument's */
 	uint32_t function, depth;
 	uint32_t line;           /* 1 + its entry's index in lines; 0: given already */
+	bool twin;               /* the call above it is the same one, with another object */
 };
 
 struct follow_task { uint64_t id; VEC(struct object_call) open; };
+
+/* What a program's object has been seen to lead to in the kernel: its later calls are its lines,
+ * too. */
+struct object_join { uint64_t group; struct follow_object *to; };
 
 struct follow_objects {
 	struct follow_readers to;
 	VEC(struct follow_object *) living; /* by address */
 	VEC(struct follow_object *) ended;  /* with open calls */
 	VEC(struct follow_task) tasks;      /* by id */
+	VEC(struct object_join) joins;
 	struct follow_totals totals;
 	size_t lines;
 };
@@ -90,6 +96,14 @@ static void give_lines(struct follow_objects *all, struct follow_object *o)
 	o->continued = true;
 }
 
+/* Its later calls in the kernel are nobody's. */
+static void forget_joins(struct follow_objects *all, const struct follow_object *o)
+{
+	for (size_t i = all->joins.n; i-- > 0;)
+		if (all->joins.at[i].to == o)
+			all->joins.at[i] = all->joins.at[--all->joins.n];
+}
+
 /* What it still has to give comes first. */
 static void free_object(struct follow_objects *all, struct follow_object *o)
 {
@@ -116,6 +130,7 @@ static void end_object(struct follow_objects *all, struct follow_object *o, uint
 {
 	size_t i = place_of(all, o->space, o->address);
 
+	forget_joins(all, o);
 	o->ended_by = function + 1;
 	o->ending = false;
 	memmove(all->living.at + i, all->living.at + i + 1,
@@ -150,6 +165,70 @@ static uint32_t depth_of(const struct follow_task *t, const struct follow_object
 	return depth;
 }
 
+/* --- graphs ----------------------------------------------------------------------------- */
+
+/* The graph that a program's object has with this group, or NULL. */
+static struct follow_object *joined(const struct follow_objects *all, uint64_t group)
+{
+	for (size_t i = 0; i < all->joins.n; i++)
+		if (all->joins.at[i].group == group)
+			return all->joins.at[i].to;
+	return NULL;
+}
+
+static void join(struct follow_objects *all, uint64_t group, struct follow_object *to)
+{
+	for (size_t i = 0; i < all->joins.n; i++)
+		if (all->joins.at[i].group == group) {
+			all->joins.at[i].to = to;
+			return;
+		}
+	*vec_add(&all->joins) = (struct object_join){ group, to };
+}
+
+/* The program's object in whose call the task is, or NULL. */
+static struct follow_object *program_object(const struct follow_task *t)
+{
+	for (size_t i = t->open.n; i-- > 0;) {
+		struct follow_object *o = t->open.at[i].object;
+
+		if (o->space && o->space != FOLLOW_GROUPS && !o->ended_by)
+			return o;
+	}
+	return NULL;
+}
+
+/* The graph of an entry. An object of the kernel is shown within the program's object in whose call
+ * it is met, from then on; a group has one graph. NULL: there is none yet. */
+static struct follow_object *graph_of(struct follow_objects *all, const struct follow_task *t,
+				      const struct follow_event *e)
+{
+	uint64_t group = e->group ? e->group : e->object;
+	struct follow_object *o = e->beyond ? program_object(t) : NULL;
+
+	if (o)
+		join(all, group, o);
+	else if (e->beyond)
+		o = joined(all, group);
+	if (o)
+		return o;
+	return e->group ? find_object(all, FOLLOW_GROUPS, e->group)
+			: find_object(all, e->space, e->object);
+}
+
+static struct follow_object *add_graph(struct follow_objects *all, const struct follow_event *e)
+{
+	return e->group ? add_object(all, FOLLOW_GROUPS, e->group)
+			: add_object(all, e->space, e->object);
+}
+
+/* Not that of another object, which this one is shown within. */
+static bool is_own_graph(const struct follow_object *o, const struct follow_event *e)
+{
+	return e->group ? o->space == FOLLOW_GROUPS && o->address == e->group
+			: o->space == e->space && o->address == e->object;
+}
+
 /* --- lines ------------------------------------------------------------------------------ */
 
 /* A line with what every one has of its event; the caller adds depth, result and their kin. */
@@ -157,7 +236,8 @@ static struct follow_line line_of(const struct follow_event *e)
 {
 	struct follow_line l = {
 		.ns = e->ns, .function = e->function, .cpu = e->cpu, .pid = e->pid, .tid = e->tid,
-		.is_return = e->is_return, .why = e->why, .valid = e->valid,
+		.is_return = e->is_return, .why = e->why, .valid = e->valid, .kind = e->kind,
+		.kinds = (uint8_t)(1u << e->kind), .beyond = e->beyond, .object = e->object,
 	};
 
 	memcpy(l.comm, e->comm, sizeof(l.comm));
@@ -192,31 +272,70 @@ static void give_all(struct follow_objects *all)
 
 /* --- events ----------------------------------------------------------------------------- */
 
+/* Whether the graph ends with this object: a descriptor's with its file, which a packet outlives; a
+ * program's with its own. */
+static bool ends_graph(const struct follow_object *o, const struct follow_event *e)
+{
+	return o->space == FOLLOW_GROUPS ? e->kind == FOLLOW_FILE
+					 : o->space == e->space && o->address == e->object;
+}
+
+/* One more object of a call whose line is in the graph already: the line tells of both. False: it
+ * is no such one. */
+static bool is_told(const struct follow_task *t, struct follow_object *o,
+		    const struct follow_event *e)
+{
+	const struct object_call *c = t->open.n ? &t->open.at[t->open.n - 1] : NULL;
+
+	if (!e->single || !e->group || !c || c->object != o || c->function != e->function)
+		return false;
+	if (c->line)
+		o->lines.at[c->line - 1].kinds |= (uint8_t)(1u << e->kind);
+	return true;
+}
+
+/* The call is open from now on. One more object of the kernel's latest call lies below it: that one's
+ * return is both's. */
+static void open_call(struct follow_task *t, struct object_call c, const struct follow_event *e)
+{
+	size_t n = t->open.n;
+
+	c.twin = e->single && n && t->open.at[n - 1].function == e->function;
+	*vec_add(&t->open) = c;
+	if (!c.twin)
+		return;
+	t->open.at[n] = t->open.at[n - 1];
+	t->open.at[n - 1] = c;
+}
+
 static void take_entry(struct follow_objects *all, const struct follow_event *e)
 {
-	struct follow_object *o = find_object(all, e->space, e->object);
 	const struct follow_function *f = all->to.function(all->to.context, e->function);
 	struct follow_task *t = task_of(all, e);
+	struct follow_object *o = graph_of(all, t, e);
 	struct follow_line l = line_of(e);
 	uint32_t line;
 
 	/* The function that ends it has not told its return, and the memory is another's. */
-	if (o && o->ending && e->first) {
+	if (o && o->ending && e->first && is_own_graph(o, e)) {
 		end_object(all, o, o->ending_in);
 		let_go(all, o);
 		o = NULL;
 	}
 	if (!o)
-		o = add_object(all, e->space, e->object);
+		o = add_graph(all, e);
+	if (is_told(t, o, e))
+		return;
 	l.depth = depth_of(t, o);
 	o->calls++;
 	all->totals.calls++;
 	line = add_line(all, o, &l);
-	if (e->single)
+	if (e->single && e->space)
 		return;
 	o->open++;
-	*vec_add(&t->open) = (struct object_call){ o, e->ns, e->function, l.depth, line };
-	if (f && f->flags & FOLLOW_ENDS) {
+	open_call(t, (struct object_call){ o, e->ns, e->object, e->function, l.depth, line, false },
+		  e);
+	if (f && f->flags & FOLLOW_ENDS && ends_graph(o, e)) {
 		o->ending = true;
 		o->ending_in = e->function;
 	}
@@ -225,8 +344,7 @@ static void take_entry(struct follow_objects *all, const struct follow_event *e)
 /* Whether the return can be of this call. */
 static bool is_of(const struct object_call *c, const struct follow_event *e)
 {
-	return c->function == e->function && c->object->space == e->space &&
-	       c->object->address == e->object;
+	return c->function == e->function && c->address == e->object;
 }
 
 /* Takes the latest open call that the return may be of. What was called later and has not told its
@@ -251,12 +369,16 @@ static bool close_call(struct follow_objects *all, struct follow_task *t,
 	return true;
 }
 
-/* The function's result is an object, too, followed from here on, unless it is one already. */
+/* What the function gave is an object, too, followed from here on, unless it is one already. In a
+ * graph of several it is one more of them. */
 static void make_child(struct follow_objects *all, const struct follow_object *o,
 		       const struct follow_event *e, struct follow_line *l)
 {
-	struct follow_object *child = find_object(all, e->space, e->result);
+	struct follow_object *child;
 
+	if (o->space == FOLLOW_GROUPS || o->space != e->space)
+		return;
+	child = find_object(all, e->space, e->result);
 	if (!child) {
 		child = add_object(all, e->space, e->result);
 		child->parent = o->number;
@@ -267,9 +389,9 @@ static void make_child(struct follow_objects *all, const struct follow_object *o
 
 /* The call is found among the open ones, or the return is alone: tracing began within it. Lines
  * know of each other, so that a leaf is printed as one. */
-static void take_return(struct follow_objects *all, const struct follow_event *e)
+static void take_one_return(struct follow_objects *all, struct follow_task *t,
+			    const struct follow_event *e)
 {
-	struct follow_task *t = task_of(all, e);
 	struct object_call call = { 0 };
 	struct follow_line l = line_of(e);
 	bool known = close_call(all, t, e, &call);
@@ -294,6 +416,21 @@ static void take_return(struct follow_objects *all, const struct follow_event *e
 	if (o->ending && o->ending_in == e->function)
 		end_object(all, o, e->function);
 	let_go(all, o);
+}
+
+/* The return is also told of the call's other objects. */
+static void take_return(struct follow_objects *all, const struct follow_event *e)
+{
+	struct follow_task *t = task_of(all, e);
+	struct follow_event twin = *e;
+
+	take_one_return(all, t, e);
+	twin.child = 0;
+	while (t->open.n && t->open.at[t->open.n - 1].twin &&
+	       t->open.at[t->open.n - 1].function == e->function) {
+		twin.object = t->open.at[t->open.n - 1].address;
+		take_one_return(all, t, &twin);
+	}
 }
 
 /* Memory is bounded: with too many lines all that there are go out, and objects continue in
@@ -347,5 +484,6 @@ void follow_objects_free(struct follow_objects *all)
 	vec_free(&all->living);
 	vec_free(&all->ended);
 	vec_free(&all->tasks);
+	vec_free(&all->joins);
 	free(all);
 }

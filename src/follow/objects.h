@@ -10,19 +10,24 @@
 /* One line of a graph. */
 struct follow_line {
 	uint64_t ns, duration, result;  /* the last two: of a return */
+	uint64_t object;                /* its address: a graph may have several */
 	uint32_t function, cpu, pid, tid;
 	uint32_t depth;                 /* calls of its object that it lies in */
 	uint32_t other;                 /* of an entry: 1 + the return's index in lines; 0: none */
 	uint32_t child;                 /* of a return: number of the object that it gives */
 	bool is_return, is_alone;       /* is_alone: a return whose entry is not known */
 	bool unwound;                   /* no return: the call was left otherwise */
-	uint8_t why, valid;             /* as in struct follow_event */
+	uint8_t why, valid, kind;       /* as in struct follow_event */
+	uint8_t kinds;                  /* all of the call's objects in the graph: 1 << kind */
+	bool beyond;
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];
 };
 
+/* One graph: an object, or a descriptor with what is behind it; and what a program's object leads to
+ * in the kernel. */
 struct follow_object {
-	uint64_t address;
+	uint64_t address;               /* or PID << 32 | DESCRIPTOR, in space FOLLOW_GROUPS */
 	uint32_t space;                 /* the process that it is an address of; the kernel's: 0 */
 	uint32_t number;                /* from 1 on */
 	uint32_t parent;                /* number of the object that it was made of; 0: none */
@@ -34,6 +39,8 @@ struct follow_object {
 	bool continued;                 /* earlier lines of it were given already */
 	VEC(struct follow_line) lines;
 };
+
+#define FOLLOW_GROUPS UINT32_MAX
 
 /* Where they go. */
 struct follow_readers {

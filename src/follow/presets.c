@@ -5,12 +5,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
+
+#define DESCRIPTOR_MOST 0x7fffffu
 
 static const char *const none[] = { NULL };
 
@@ -23,6 +26,7 @@ static const struct { const char *type; const char *ends[7]; } usual_ends[] = {
 	{ "dentry", { "dentry_free" } },
 	{ "task_struct", { "free_task" } },
 	{ "sock", { "sk_prot_free", "security_sk_free" } },
+	{ "socket", { "__sock_release" } },
 	{ "bio", { "bio_free" } },
 	{ "request", { "__blk_mq_free_request" } },
 };
@@ -63,10 +67,30 @@ static char *of_connection(const char *port, struct err *err)
 	return mem_printf("struct sock.__sk_common.skc_num==%s", port);
 }
 
+/* A descriptor's file, or its socket and packets: by the processes' own tables, which the BPF program
+ * reads. */
+static char *of_descriptor(const char *number, struct err *err)
+{
+	return mem_strdup("struct file");
+}
+
+/* False: it is no number of a descriptor. */
+static bool read_descriptor(const char *text, int *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	n = strtoul(text, &end, 10);
+	*out = (int)n;
+	return !*end && n <= DESCRIPTOR_MOST;
+}
+
 static const struct { const char *name; char *(*make)(const char *value, struct err *err); }
 names[] = {
 	{ "file", of_file }, { "packet", of_packet }, { "task", of_task },
-	{ "connection", of_connection },
+	{ "connection", of_connection }, { "fd", of_descriptor },
 };
 
 /* A text that is no preset is the user's own expression. `packet` alone is all packets. */
@@ -75,10 +99,13 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	const char *colon = strchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
-	*out = (struct follow_preset){ .ends = none };
+	*out = (struct follow_preset){ .ends = none, .descriptor = -1 };
 	for (size_t i = 0; colon && i < sizeof(names) / sizeof(*names); i++) {
 		if (strlen(names[i].name) != n || memcmp(names[i].name, text, n))
 			continue;
+		if (names[i].make == of_descriptor && !read_descriptor(colon + 1, &out->descriptor))
+			return err_at(err, EINVAL, text, n + 1,
+				      "fd: takes the number of a descriptor: fd:17");
 		out->text = names[i].make(colon + 1, err);
 		return out->text ? 0 : -err->code;
 	}
@@ -86,12 +113,30 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	return 0;
 }
 
+/* Of what is behind a descriptor. */
+static const char *const descriptor_ends[] = {
+	"security_file_free", "__sock_release", "sk_prot_free", "security_sk_free", "kfree_skbmem",
+	"napi_skb_cache_put", NULL,
+};
+
 /* Types without a row have no usual end: their objects live to the end of the run. */
 void follow_preset_ends(struct follow_preset *p, const char *type)
 {
 	for (size_t i = 0; i < sizeof(usual_ends) / sizeof(*usual_ends); i++)
 		if (!strcmp(usual_ends[i].type, type))
 			p->ends = usual_ends[i].ends;
+	if (p->descriptor >= 0)
+		p->ends = descriptor_ends;
+}
+
+const char *follow_kind_name(enum follow_kind kind)
+{
+	static const char *const names_of[FOLLOW_KINDS_N] = {
+		[FOLLOW_FILE] = "file", [FOLLOW_SOCKET] = "socket", [FOLLOW_SOCK] = "sock",
+		[FOLLOW_PACKET] = "sk_buff", [FOLLOW_TRANSFER] = "kiocb",
+	};
+
+	return kind < FOLLOW_KINDS_N ? names_of[kind] : NULL;
 }
 
 void follow_preset_free(struct follow_preset *p)

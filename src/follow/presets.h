@@ -3,16 +3,20 @@
  * which objects end. */
 #pragma once
 #include "base/err.h"
+#include "follow/wire.h"
 
 struct follow_preset {
 	char *text;              /* as an expression (expression.h) */
+	int descriptor;          /* the objects are what is behind it; -1: those of the expression */
 	const char *const *ends; /* NULL-terminated */
 };
 
-/* Takes packet[:MARK], file:PATH, task:PID or connection:PORT for the expression that it stands
+/* Takes packet[:MARK], file:PATH, task:PID, connection:PORT or fd:NUMBER for the expression that it stands
  * for, any other text for itself. 0, or -errno and *err. follow_preset_free() frees it in any case.
  */
 int follow_preset_read(const char *text, struct follow_preset *out, struct err *err);
 /* Fills in the usual ends of the type's objects, perhaps none. */
 void follow_preset_ends(struct follow_preset *p, const char *type);
+/* The structure's name; NULL: it is the expression's. */
+const char *follow_kind_name(enum follow_kind kind);
 void follow_preset_free(struct follow_preset *p);

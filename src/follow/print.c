@@ -8,12 +8,18 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "follow/presets.h"
 #include "report/format.h"
 
 #define TASK_WIDTH 22u
 #define NS_SECOND 1000000000u
 
-static const char *const whys[] = { "", "field", "identity" };
+static const char *const whys[FOLLOW_WHYS_N] = { "", "field", "identity", "fd", "socket" };
+
+static const char *why_of(const struct follow_line *l)
+{
+	return whys[l->why < FOLLOW_WHYS_N ? l->why : 0];
+}
 
 /* "?": a function that nobody described. */
 static const char *name_of(const struct follow_print *p, uint32_t function)
@@ -53,6 +59,12 @@ static void print_number(const struct follow_place *place, uint64_t v, struct ou
 		out_printf(to, "%" PRId64, (int64_t)v);
 	else
 		out_printf(to, "%" PRIu64, v);
+}
+
+/* --show is of the type: a line of another kind, or of the kernel's beside a program's, has none. */
+static bool has_fields(const struct follow_print *p, const struct follow_line *l)
+{
+	return p->plan->n_shown && l->kind <= FOLLOW_FILE && !l->beyond;
 }
 
 /* The fields of an entry, LABEL=VALUE; "?": the memory could not be read there. */
@@ -95,7 +107,7 @@ static void print_columns(const struct follow_print *p, const struct follow_line
 	out_printf(p->to, "%6" PRIu64 ".%06" PRIu64 " | %3u)  ", l->ns / NS_SECOND,
 		   l->ns % NS_SECOND / 1000, l->cpu);
 	print_task(p, l);
-	out_printf(p->to, "| %-8s | ", l->is_return ? "" : whys[l->why < 3 ? l->why : 0]);
+	out_printf(p->to, "| %-8s | ", l->is_return ? "" : why_of(l));
 	if (has_duration) {
 		out_char(p->to, format_mark(duration));
 		out_char(p->to, ' ');
@@ -116,11 +128,15 @@ static void print_comment(const struct follow_print *p, const struct follow_line
 	const struct follow_function *f =
 		leave ? p->function(p->context, leave->function) : NULL;
 	bool gone = leave && leave->unwound;
-	bool fields = entry && p->plan->n_shown, result = f && f->returns != FOLLOW_VOID && !gone;
+	bool kind = entry && follow_kind_name(entry->kind);
+	bool fields = entry && has_fields(p, entry), result = f && f->returns != FOLLOW_VOID && !gone;
 
-	if (!fields && !result && !gone && (entry || !leave))
+	if (!fields && !kind && !result && !gone && (entry || !leave))
 		return;
 	out_str(p->to, " /*");
+	for (unsigned i = 0; kind && i < FOLLOW_KINDS_N; i++)
+		if (entry->kinds & 1u << i)
+			out_printf(p->to, " %s", follow_kind_name(i));
 	if (fields) {
 		out_char(p->to, ' ');
 		print_shown(p, entry);
@@ -174,8 +190,12 @@ static size_t print_line(const struct follow_print *p, const struct follow_objec
 /* The object's state when its part is printed; a later part says so. */
 static void print_heading(const struct follow_print *p, const struct follow_object *o)
 {
-	out_printf(p->to, "# object %u%s: %s at 0x%" PRIx64 ", ", o->number,
-		   o->continued ? " (continued)" : "", p->type, o->address);
+	out_printf(p->to, "# object %u%s: ", o->number, o->continued ? " (continued)" : "");
+	if (o->space == FOLLOW_GROUPS)
+		out_printf(p->to, "descriptor %u of process %u, ", (uint32_t)o->address,
+			   (uint32_t)(o->address >> 32));
+	else
+		out_printf(p->to, "%s at 0x%" PRIx64 ", ", p->type, o->address);
 	if (o->parent)
 		out_printf(p->to, "made of object %u by %s, ", o->parent,
 			   name_of(p, o->made_by - 1));
@@ -268,7 +288,7 @@ void follow_print_json_line(const struct follow_print *p, const struct follow_ob
 		return;
 	out_printf(p->to, "{\"packet_id\":\"0x%016" PRIx64 "\",\"timestamp\":%" PRIu64
 			  ",\"processor_id\":%u,\"module\":",
-		   o->address, l->ns, l->cpu);
+		   l->object, l->ns, l->cpu);
 	json_string(p->to, f ? f->module : "");
 	out_str(p->to, ",\"function\":");
 	json_string(p->to, name_of(p, l->function));
@@ -278,8 +298,10 @@ void follow_print_json_line(const struct follow_print *p, const struct follow_ob
 	if (l->is_return)
 		print_json_return(p, l);
 	else
-		out_printf(p->to, ",\"why\":\"%s\"", whys[l->why < 3 ? l->why : 0]);
-	if (!l->is_return)
+		out_printf(p->to, ",\"why\":\"%s\"", why_of(l));
+	if (!l->is_return && follow_kind_name(l->kind))
+		out_printf(p->to, ",\"type\":\"%s\"", follow_kind_name(l->kind));
+	if (!l->is_return && has_fields(p, l))
 		print_json_shown(p, l);
 	out_str(p->to, "}\n");
 }

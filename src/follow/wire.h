@@ -18,6 +18,26 @@ typedef __INT64_TYPE__ int64_t;
 #define FOLLOW_SHOWN 6u      /* fields of --show */
 #define FOLLOW_TEXT 16u      /* bytes of one that is text, and of a task's name */
 #define FOLLOW_PIDS 8u
+#define FOLLOW_PROCESSES 1024u /* whose calls are asked for, at once */
+#define FOLLOW_SLOTS 3u      /* arguments of a function that may be objects */
+
+/* What an argument points to. All but the first are looked at where a descriptor is followed: what
+ * is behind it, and what is on the way through it. */
+enum follow_kind {
+	FOLLOW_THE_TYPE,     /* the expression's */
+	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,
+	FOLLOW_PACKET,       /* belongs to a socket, or is handed to one */
+	FOLLOW_TRANSFER,     /* struct kiocb: stands for its file */
+	FOLLOW_KINDS_N,
+};
+
+/* A descriptor of the processes that are asked for: offsets from the task to its file, and on. */
+struct follow_descriptor {
+	uint32_t is_wanted, number;
+	uint32_t task_files, files_table, table_size, table_files;
+	uint32_t file_inode, inode_mode, file_private; /* of a socket: the struct socket */
+	uint32_t socket_sock, packet_sock, transfer_file;
+};
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
 struct follow_place {
@@ -50,15 +70,24 @@ struct follow_plan {
 	/* an object that has passed the tests is followed by its address, to its end */
 	uint32_t by_identity;
 	uint32_t own;        /* brace's pid: its calls are passed over */
-	uint32_t pids[FOLLOW_PIDS], n_pids; /* objects pass the tests in these only; none: in all */
-	uint32_t pad;
+	uint32_t some;       /* objects pass the tests in processes of the table only, else in all */
+	struct follow_descriptor descriptor;
 };
 
-/* The cookie of a function: FUNCTION << 16 | FLAGS << 8 | REGISTER. */
-#define FOLLOW_ENDS 1u       /* the object is gone when this function returns */
-#define FOLLOW_GIVES 2u      /* it returns a pointer to the same type */
+/* The cookie of a function: FUNCTION << 32 | SLOT << 24 | SLOT << 16 | FLAGS << 8 | SLOT. A slot is
+ * an argument: KIND << 3 | REGISTER, or FOLLOW_NO_SLOT. */
+#define FOLLOW_NO_SLOT 0xffu
+#define FOLLOW_SLOT(kind, nth) ((kind) << 3 | (nth))
+#define FOLLOW_SLOT_SHIFT(i) ((i) ? 8 + 8 * (i) : 0)
+#define FOLLOW_ENDS 1u       /* the first slot's object is gone when this function returns */
+#define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
 
-enum follow_why { FOLLOW_BY_FIELD = 1, FOLLOW_BY_IDENTITY };
+enum follow_why {
+	FOLLOW_BY_FIELD = 1, FOLLOW_BY_IDENTITY,
+	FOLLOW_BY_DESCRIPTOR, /* it is what the descriptor stands for */
+	FOLLOW_BY_SOCKET,     /* a packet of a followed socket */
+	FOLLOW_WHYS_N,
+};
 
 union follow_value { uint64_t number; char text[FOLLOW_TEXT]; };
 
@@ -72,11 +101,15 @@ struct follow_event {
 	uint8_t child;       /* of a return: the result is followed from now on */
 	uint8_t valid;       /* of an entry: the values of --show that could be read, a bit each */
 	uint8_t first;       /* of an entry: by identity, the object was not followed before */
-	/* of a program's: a return: the call ended without returning (an exception, longjmp); an
-	 * entry: the return is not told */
+	/* unwound: of a program's return: the call ended without returning (an exception,
+	 * longjmp). single: of an entry: a program's: the return is not told; the kernel's: one
+	 * more object of the call of the entry before it, whose return is its own, too */
 	uint8_t unwound, single;
-	uint8_t pad;
-	uint32_t space, pad2; /* of a program's: the process that the address is one of; else 0 */
+	uint8_t kind;        /* enum follow_kind */
+	uint32_t space;      /* of a program's: the process that the address is one of; else 0 */
+	uint32_t beyond;     /* of the kernel's, followed from a program's objects on */
+	/* objects with the same one are one: PID << 32 | DESCRIPTOR; 0: it is by itself */
+	uint64_t group;
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];
 };

@@ -158,7 +158,7 @@ static void add_producers(struct session *s, const struct session_beside *beside
 	s->switches = switches_new(&s->memories);
 	producers_add(&s->producers, memory_producer_new(&s->memories));
 	producers_add(&s->producers, switches_producer(s->switches));
-	if (!beside)
+	if (!beside || !beside->producer)
 		return;
 	producers_add(&s->producers, beside->producer);
 	trace_info_add_kernel(s->info);

@@ -16,7 +16,7 @@ struct producer;
 
 /* A source of records beside those of programs, for the kernel (kernel/producer.h). */
 struct session_beside {
-	struct producer *producer; /* stays the caller's, and outlives the session */
+	struct producer *producer; /* NULL: none. Stays the caller's, and outlives the session */
 	/* Called with the program's process before it executes the program. 0, or -errno and *err:
 	 * then it is not run. */
 	int (*born)(void *context, pid_t pid, struct err *err);

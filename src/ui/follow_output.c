@@ -107,10 +107,10 @@ int follow_output_by(const struct invocation *inv, bool *identity, struct err *e
 }
 
 /* Refuses lists with conditions on arguments. */
-int follow_output_lists(const struct invocation *inv, struct err *err)
+int follow_output_lists(const struct settings *lists, struct err *err)
 {
-	if (!function_list_has_conditions(&inv->settings.filter) &&
-	    !function_list_has_conditions(&inv->settings.notrace))
+	if (!function_list_has_conditions(&lists->filter) &&
+	    !function_list_has_conditions(&lists->notrace))
 		return 0;
 	return err_set(err, EINVAL, "-l: follow takes no conditions on arguments: what is followed has its own");
 }

@@ -37,4 +37,5 @@ int follow_output_close(struct follow_output *o, int status);
 
 /* The options that both sides have. 0, or -EINVAL and *err. */
 int follow_output_by(const struct invocation *inv, bool *identity, struct err *err);
-int follow_output_lists(const struct invocation *inv, struct err *err);
+/* -l and -n, which may have no conditions on arguments. */
+int follow_output_lists(const struct settings *lists, struct err *err);

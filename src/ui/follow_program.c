@@ -12,6 +12,7 @@
 #include "follow/program_types.h"
 #include "ui/binary.h"
 #include "ui/commands.h"
+#include "ui/follow_border.h"
 #include "ui/follow_output.h"
 #include "ui/libraries.h"
 #include "ui/say.h"
@@ -27,6 +28,7 @@ struct program_following {
 	struct follow_program *program;
 	struct follow_output output;
 	struct run_monitor *monitor;
+	struct follow_border *border; /* NULL: without --into */
 	uint64_t max_depth;
 	bool later;               /* the type is of a file that -L names */
 	char *type, *heading;     /* as functions have it; "struct client" */
@@ -207,7 +209,7 @@ static int check_options(const struct invocation *inv, struct err *err)
 
 	if (!inv->n_operands && !inv->pids.n)
 		return err_set(err, EINVAL, "follow takes a program behind --, a process (-p), or -k for objects of the kernel");
-	if (inv->of_follow.attach || inv->limit)
+	if ((inv->of_follow.attach || inv->limit) && !inv->of_follow.into)
 		return err_set(err, EINVAL, "%s is for objects of the kernel (-k)",
 			       inv->of_follow.attach ? "--attach" : "--limit");
 	if (!strcmp(text, "packet") || strchr(text, ':'))
@@ -247,7 +249,8 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 {
 	struct program_following *f = context;
 
-	return follow_program_function(f->program, n);
+	return n & FOLLOW_BORDER_FUNCTION ? follow_border_function(f->border, n)
+					  : follow_program_function(f->program, n);
 }
 
 /* stream_use.begin */
@@ -261,7 +264,12 @@ static void begin_following(void *arg, struct source *source, struct run_monitor
 
 	f->monitor = m;
 	follow_output_open(&f->output, f->inv, &of);
-	f->program = follow_program_new(source->info, &f->wish, follow_output_event, &f->output);
+	if (f->border)
+		follow_border_begin(f->border, source, follow_output_event, &f->output);
+	f->program = f->border ? follow_program_new(source->info, &f->wish, follow_border_event,
+						    f->border)
+			       : follow_program_new(source->info, &f->wish, follow_output_event,
+						    &f->output);
 }
 
 /* While no event comes the user sees all that has been. */
@@ -269,6 +277,8 @@ static void flush_output(void *arg)
 {
 	struct program_following *f = arg;
 
+	if (f->border)
+		follow_border_idle(f->border);
 	out_flush(&f->output.screen.text);
 }
 
@@ -276,13 +286,21 @@ static void flush_output(void *arg)
 static int take_calls(void *arg, struct source *source, struct err *err)
 {
 	struct program_following *f = arg;
+	struct err border;
 	struct event e;
 	int r;
 
 	source->idle = flush_output;
 	source->idle_context = f;
-	while ((r = source->ops->next(source, &e, err)) > 0)
+	while ((r = source->ops->next(source, &e, err)) > 0) {
 		follow_program_take(f->program, &e);
+		if (f->border && follow_border_reach(f->border, e.tsc, err))
+			return -err->code;
+	}
+	if (f->border && follow_border_end(f->border, &border) && !r) {
+		*err = border;
+		r = -err->code;
+	}
 	follow_output_end(&f->output);
 	return r;
 }
@@ -339,6 +357,8 @@ static int end_following(void *arg, const struct err *failed)
 		follow_output_say_totals(&f->output);
 		say_functions(f, &result.arguments.objects);
 		say_losses(&losses, result.lost, recorded);
+		if (f->border)
+			follow_border_say(f->border);
 	}
 	return follow_output_close(&f->output, failed ? say_error(failed) : 0);
 }
@@ -346,8 +366,11 @@ static int end_following(void *arg, const struct err *failed)
 /* The session records the calls; the settings point to the wish, which outlives it. */
 static int run_following(struct program_following *f)
 {
-	static const struct stream_use use = { begin_following, take_calls, NULL, end_following };
+	struct stream_use use = { begin_following, take_calls, NULL, end_following };
 	struct invocation *inv = f->inv;
+
+	if (f->border)
+		use.beside = follow_border_beside(f->border);
 
 	f->heading = f->expression.by_value ? mem_strdup("object")
 					    : mem_printf("struct %s", f->expression.type);
@@ -361,15 +384,47 @@ static int run_following(struct program_following *f)
 	return stream_run(inv, &use, f);
 }
 
+/* The number of the object's descriptor, if --into names the field that the condition has for it (or
+ * `fd` of what has no fields). NULL: --into is an object of the kernel. The caller frees it. */
+static char *descriptor_named(const struct program_following *f)
+{
+	const struct follow_expression *x = &f->expression;
+	const char *into = f->inv->of_follow.into;
+
+	if (x->by_value && !strcmp(into, "fd"))
+		return mem_printf("fd:%llu", (unsigned long long)x->value);
+	for (uint32_t i = 0; i < x->n; i++) {
+		const struct follow_condition *c = &x->conditions[i];
+
+		if (c->compare == FOLLOW_EQUAL && c->mask == UINT64_MAX &&
+		    !strcmp(c->path.names[c->path.n - 1].text, into))
+			return mem_printf("fd:%llu", (unsigned long long)c->value);
+	}
+	return NULL;
+}
+
+static int open_border(struct program_following *f, struct err *err)
+{
+	char *named = f->inv->of_follow.into ? descriptor_named(f) : NULL;
+	int e = f->inv->of_follow.into ? follow_border_open(f->inv, named ? named : f->inv->of_follow.into, &f->border,
+						  err)
+			     : 0;
+
+	free(named);
+	return e;
+}
+
 /* Returns when the program has ended, or the user has ended the following. The sentence of a
  * failure has been said. */
 int follow_program_run(struct invocation *inv)
 {
 	struct program_following f = { .inv = inv };
 	struct err err;
-	int status = read_command_line(&f, &err) ? say_error(&err) : run_following(&f);
+	int status = read_command_line(&f, &err) || open_border(&f, &err) ? say_error(&err)
+									  : run_following(&f);
 
 	follow_program_free(f.program);
+	follow_border_free(f.border);
 	follow_shown_free(&f.shown);
 	free(f.type);
 	free(f.heading);

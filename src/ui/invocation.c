@@ -633,7 +633,7 @@ static int split_writes(struct invocation *inv, struct err *err)
 		kernel = w.file ? is_for_kernel(w.text) : event;
 		if (w.file && !strcmp(w.file, "set_event"))
 			event = kernel;
-		if (kernel && !inv->kernel)
+		if (kernel && !inv->kernel && !inv->of_follow.into)
 			e = err_at(err, EINVAL, w.text, 0,
 				   "what begins with k: is for the kernel, and -k is not given");
 		put_write(kernel ? &inv->kernel_writes : &inv->writes, w,
@@ -676,7 +676,7 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 	e = check_operands(inv, err);
 	if (!e)
 		e = config_option_read(inv, err);
-	if (!e && find_option(inv->command, "kernel-alone", strlen("kernel-alone")))
+	if (!e && (inv->of_follow.into || find_option(inv->command, "kernel-alone", strlen("kernel-alone"))))
 		e = split_writes(inv, err);
 	/* The definitions of -e name places in programs; the kernel alone has none. */
 	return e || inv->kernel_alone ? e : probe_options_resolve(inv, err);

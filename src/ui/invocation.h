@@ -89,7 +89,7 @@ struct export_options {
 };
 
 struct follow_options {
-	const char *show, *attach;
+	const char *show, *attach, *into;
 	VEC(const char *) ends;
 };
 

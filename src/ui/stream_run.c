@@ -27,7 +27,7 @@ int stream_run(struct invocation *inv, const struct stream_use *use, void *arg)
 	struct session *session;
 	struct source *source;
 	struct err err;
-	int status = run_start(inv, NULL, NULL, &session), r;
+	int status = run_start(inv, NULL, use->beside, &session), r;
 
 	if (status)
 		return status;

@@ -14,6 +14,7 @@ struct stream_use {
 	void (*look)(void *arg);
 	/* The stream has ended (failed: err), the monitor too: prints. Returns the exit status. */
 	int (*end)(void *arg, const struct err *failed);
+	const struct session_beside *beside; /* as of run_start(); NULL: none */
 };
 
 /* Runs or attaches as the command line says. The exit status: that of `end` if it is not 0, else

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "arch/kernel_arguments.h"
+#include "follow/merge.h"
 #include "follow/presets.h"
 #include "follow/print.h"
 
@@ -116,6 +117,12 @@ static void knows_presets(void **state)
 	follow_preset_ends(&p, "sk_buff");
 	assert_string_equal(p.ends[0], "kfree_skbmem");
 	follow_preset_free(&p);
+	assert_int_equal(follow_preset_read("fd:17", &p, &err), 0);
+	assert_int_equal(p.descriptor, 17);
+	follow_preset_free(&p);
+	assert_int_equal(follow_preset_read("fd:17x", &p, &err), -EINVAL);
+	assert_int_equal(err.column, 3);
+	follow_preset_free(&p);
 	assert_int_equal(follow_preset_read("file:/nowhere/at all", &p, &err), -ENOENT);
 	follow_preset_free(&p);
 }
@@ -133,10 +140,10 @@ static void counts_registers(void **state)
 
 enum { SEND, COPY, FREE, TOUCH };
 static const struct follow_function functions[] = {
-	[SEND] = { "send", "vmlinux", 1, 0, 0, FOLLOW_SIGNED, 4 },
-	[COPY] = { "copy", "vmlinux", 2, 0, FOLLOW_GIVES, FOLLOW_POINTER, 8 },
-	[FREE] = { "free", "vmlinux", 3, 0, FOLLOW_ENDS, FOLLOW_VOID, 8 },
-	[TOUCH] = { "touch", "mod", 4, 0, 0, FOLLOW_UNSIGNED, 1 },
+	[SEND] = { "send", "vmlinux", 1, 0, FOLLOW_SIGNED, 4 },
+	[COPY] = { "copy", "vmlinux", 2, FOLLOW_GIVES, FOLLOW_POINTER, 8 },
+	[FREE] = { "free", "vmlinux", 3, FOLLOW_ENDS, FOLLOW_VOID, 8 },
+	[TOUCH] = { "touch", "mod", 4, 0, FOLLOW_UNSIGNED, 1 },
 };
 
 static const struct follow_function *function_of(void *context, uint32_t n)
@@ -270,12 +277,115 @@ static void bears_losses(void **state)
 		   "# object 3: struct x at 0x20, 1 call, 0 returned\nsend() {\n");
 }
 
+/* --- descriptors, and from a program into the kernel ------------------------------------------ */
+
+static void enter_group(struct printed *p, uint32_t function, uint64_t object, enum follow_kind kind, bool single, bool beyond)
+{
+	event(p, (struct follow_event){ .tid = 1, .function = function, .object = object, .kind = kind, .single = single,
+					.group = 7ull << 32 | 3, .beyond = beyond });
+}
+
+/* What is behind a descriptor has one graph, which ends with its file, not with a packet. A call with two of them is one. */
+static void shows_descriptors(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter_group(&p, SEND, 0x10, FOLLOW_FILE, false, false);
+	enter_group(&p, TOUCH, 0x20, FOLLOW_SOCK, false, false);
+	enter_group(&p, TOUCH, 0x30, FOLLOW_PACKET, true, false);
+	leave(&p, 1, TOUCH, 0x20, 1, false);
+	enter_group(&p, FREE, 0x30, FOLLOW_PACKET, false, false);
+	leave(&p, 1, FREE, 0x30, 0, false);
+	leave(&p, 1, SEND, 0x10, 2, false);
+	enter_group(&p, FREE, 0x10, FOLLOW_FILE, false, false);
+	leave(&p, 1, FREE, 0x10, 0, false);
+	enter_group(&p, TOUCH, 0x40, FOLLOW_FILE, false, false);
+	leave(&p, 1, TOUCH, 0x40, 0, false);
+	expect(&p, "# object 1: descriptor 3 of process 7, 4 calls, ended by free\nsend() { /* file */\n  touch(); /* sock sk_buff ret=1 */\n"
+		   "  free(); /* sk_buff */\n} /* send ret=2 */\nfree(); /* file */\n"
+		   "# object 2: descriptor 3 of process 7, 1 call\ntouch(); /* file ret=0 */\n");
+}
+
+/* Two objects of one call: each has its line, and the return is both's. */
+static void tells_both_objects(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter(&p, 1, COPY, 0x10, true);
+	event(&p, (struct follow_event){ .tid = 1, .function = COPY, .object = 0x20, .single = true });
+	enter(&p, 1, TOUCH, 0x20, false);
+	leave(&p, 1, TOUCH, 0x20, 1, false);
+	leave(&p, 1, COPY, 0x10, 0x30, true);
+	expect(&p, "# object 1: struct x at 0x10, 1 call\ncopy(); /* ret=0x30 (object 3) */\n"
+		   "# object 2: struct x at 0x20, 2 calls\ncopy() {\n  touch(); /* ret=1 */\n} /* copy ret=0x30 */\n");
+}
+
+static void enter_program(struct printed *p, uint32_t function, uint64_t object)
+{
+	event(p, (struct follow_event){ .tid = 1, .function = function, .object = object, .space = 7 });
+}
+
+static void leave_program(struct printed *p, uint32_t function, uint64_t object)
+{
+	event(p, (struct follow_event){ .tid = 1, .function = function, .object = object, .space = 7, .is_return = true });
+}
+
+/* The kernel's object is the program's from the first call within one of it, to the program's end. */
+static void crosses_the_border(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter_group(&p, TOUCH, 0x99, FOLLOW_FILE, false, true);
+	leave(&p, 1, TOUCH, 0x99, 0, false);
+	enter_program(&p, SEND, 0x10);
+	enter_group(&p, TOUCH, 0x99, FOLLOW_FILE, false, true);
+	leave(&p, 1, TOUCH, 0x99, 0, false);
+	leave_program(&p, SEND, 0x10);
+	enter_group(&p, SEND, 0x98, FOLLOW_SOCK, false, true);
+	leave(&p, 1, SEND, 0x98, 0, false);
+	enter_program(&p, FREE, 0x10);
+	leave_program(&p, FREE, 0x10);
+	enter_group(&p, SEND, 0x98, FOLLOW_SOCK, false, true);
+	leave(&p, 1, SEND, 0x98, 0, false);
+	expect(&p, "# object 2: struct x at 0x10, 4 calls, ended by free\nsend() {\n  touch(); /* file ret=0 */\n} /* send ret=0 */\n"
+		   "send(); /* sock ret=0 */\nfree();\n"
+		   "# object 1: descriptor 3 of process 7, 2 calls\ntouch(); /* file ret=0 */\nsend(); /* sock ret=0 */\n");
+}
+
+static void keep_time(void *context, const struct follow_event *e)
+{
+	uint64_t *times = context;
+
+	times[times[0]++] = e->ns * 10 + e->cpu;
+}
+
+/* Equal times stay in the order in which they came; what is later than both sources have told stays. */
+static void merges_by_time(void **state)
+{
+	static const struct { uint64_t ns; uint32_t cpu; } added[] = { { 5, 0 }, { 9, 0 }, { 5, 1 }, { 7, 0 }, { 1, 0 } };
+	struct follow_merge m = { { 0 }, 0 };
+	uint64_t times[9] = { 1 };
+
+	for (size_t i = 0; i < 5; i++)
+		follow_merge_add(&m, &(struct follow_event){ .ns = added[i].ns, .cpu = added[i].cpu });
+	follow_merge_give(&m, 5, keep_time, times);
+	assert_true(times[0] == 4 && times[1] == 10 && times[2] == 50 && times[3] == 51);
+	follow_merge_add(&m, &(struct follow_event){ .ns = 3 }); /* late: it comes at once, not never */
+	follow_merge_give(&m, UINT64_MAX, keep_time, times);
+	assert_true(times[0] == 7 && times[4] == 30 && times[5] == 70 && times[6] == 90);
+	follow_merge_free(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
 		cmocka_unit_test(knows_presets),     cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
 		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
+		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "arch/kernel_arguments.h"
 #include "base/glob.h"
 #include "base/nearest.h"
+#include "follow/presets.h"
 #include "kernel/functions.h"
 #include "kernel/tracefs.h"
 
@@ -19,7 +20,7 @@ struct taker {
 	const char *name, *module; /* of the BTF */
 	uint64_t address;
 	uint32_t symbols, places;  /* of that name and module: in kallsyms; that can be traced */
-	uint8_t nth, flags, returns, bytes;
+	uint8_t slots[FOLLOW_SLOTS], flags, returns, bytes; /* no slot: the object is in no register */
 };
 typedef VEC(struct taker) taker_list;
 
@@ -36,19 +37,40 @@ static unsigned registers_of(const struct btf *btf, uint32_t id)
 	return kernel_arguments_taken(t->size, btf_is_composite(t));
 }
 
-/* The register of the first parameter that points to the type; KERNEL_ARGUMENTS and more: it is in
- * none. -1: no parameter does. */
-static int find_register(const struct btf *btf, const struct btf_type *prototype, const char *type)
+/* FOLLOW_KINDS_N: the parameter's type points to no object. */
+static enum follow_kind kind_of(const struct btf *btf, uint32_t type, const struct follow_wish *wish)
+{
+	enum follow_kind kind = FOLLOW_FILE;
+
+	if (wish->descriptor < 0)
+		return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
+										: FOLLOW_KINDS_N;
+	while (kind < FOLLOW_KINDS_N &&
+	       !follow_types_points_to(btf, type, follow_kind_name(kind)))
+		kind++;
+	return kind;
+}
+
+/* Fills in the slots of parameters that point to objects. Returns how many parameters do, also those
+ * that are in no register. */
+static unsigned find_slots(const struct btf *btf, const struct btf_type *prototype,
+			   const struct follow_wish *wish, uint8_t slots[FOLLOW_SLOTS])
 {
 	const struct btf_param *p = btf_params(prototype);
-	unsigned nth = 0;
+	unsigned nth = 0, n = 0, found = 0;
 
+	memset(slots, FOLLOW_NO_SLOT, FOLLOW_SLOTS);
 	for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
-		if (follow_types_points_to(btf, p[i].type, type))
-			return (int)nth;
+		enum follow_kind kind = kind_of(btf, p[i].type, wish);
+
+		if (kind != FOLLOW_KINDS_N) {
+			found++;
+			if (nth < KERNEL_ARGUMENTS && n < FOLLOW_SLOTS)
+				slots[n++] = (uint8_t)FOLLOW_SLOT(kind, nth);
+		}
 		nth += registers_of(btf, p[i].type);
 	}
-	return -1;
+	return found;
 }
 
 /* The result by BTF: its kind and size, for printing. */
@@ -83,24 +105,19 @@ static bool ends_object(const struct follow_wish *wish, const char *name)
 static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
 			taker_list *out)
 {
-	const char *type = wish->expression->type;
-
 	for (uint32_t id = m->first; id < btf__type_cnt(m->btf); id++) {
 		const struct btf_type *f = btf__type_by_id(m->btf, id), *prototype;
 		struct taker t = { .module = m->name };
-		int nth;
 
 		if (!btf_is_func(f))
 			continue;
 		prototype = btf__type_by_id(m->btf, f->type);
-		nth = find_register(m->btf, prototype, type);
-		if (nth < 0)
+		if (!find_slots(m->btf, prototype, wish, t.slots))
 			continue;
 		t.name = btf__name_by_offset(m->btf, f->name_off);
-		t.nth = nth < UINT8_MAX ? (uint8_t)nth : UINT8_MAX;
 		if (ends_object(wish, t.name))
 			t.flags |= FOLLOW_ENDS;
-		if (follow_types_points_to(m->btf, prototype->type, type))
+		if (kind_of(m->btf, prototype->type, wish) != FOLLOW_KINDS_N)
 			t.flags |= FOLLOW_GIVES;
 		describe_result(m->btf, prototype->type, &t);
 		*vec_add(out) = t;
@@ -193,7 +210,7 @@ static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, s
 	bool twice = (i && !compare_takers(t - 1, t)) ||
 		     (i + 1 < l->n && !compare_takers(t, t + 1));
 
-	if (t->nth >= KERNEL_ARGUMENTS)
+	if (t->slots[0] == FOLLOW_NO_SLOT)
 		return &c->beyond;
 	if (twice || t->symbols > 1 || t->places > 1)
 		return &c->ambiguous;
@@ -216,8 +233,8 @@ static void keep_watched(const struct follow_wish *wish, const taker_list *l,
 		++*class;
 		if (class == &c->watched)
 			*vec_add(&out->at) = (struct follow_function){
-				mem_strdup(t->name), t->module, t->address, t->nth, t->flags,
-				t->returns, t->bytes,
+				mem_strdup(t->name), t->module, t->address, t->flags, t->returns,
+				t->bytes, { t->slots[0], t->slots[1], t->slots[2] },
 			};
 	}
 }

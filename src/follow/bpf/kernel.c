@@ -302,17 +302,33 @@ int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 		       k->addresses.n);
 }
 
+bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid)
+{
+	int fd = bpf_object__find_map_fd_by_name(k->object, "processes");
+
+	return !bpf_map_update_elem(fd, &pid, &pid, BPF_ANY);
+}
+
 /* --- open and close --------------------------------------------------------------------- */
 
-/* A cookie tells the BPF program which function it is at, its flags, and in which argument the
- * object is. */
+/* A cookie tells the BPF program which function it is at, its flags, and in which arguments objects
+ * may be. */
+static uint64_t cookie_of(uint64_t number, const struct follow_function *f)
+{
+	uint64_t cookie = number << 32 | (uint64_t)f->flags << 8;
+
+	for (unsigned i = 0; i < FOLLOW_SLOTS; i++)
+		cookie |= (uint64_t)f->slots[i] << FOLLOW_SLOT_SHIFT(i);
+	return cookie;
+}
+
 static void number_functions(struct follow_kernel *k)
 {
 	for (size_t i = 0; i < k->functions.at.n; i++) {
 		const struct follow_function *f = &k->functions.at.at[i];
 
 		*vec_add(&k->addresses) = f->address;
-		*vec_add(&k->cookies) = i << 16 | (uint64_t)f->flags << 8 | f->nth;
+		*vec_add(&k->cookies) = cookie_of(i, f);
 	}
 }
 
@@ -337,9 +353,7 @@ static void describe_wish(struct follow_kernel *k, const struct follow_wish *wis
 	k->limit = wish->limit;
 	k->plan.by_identity = wish->by_identity;
 	k->plan.own = (uint32_t)getpid();
-	k->plan.n_pids = (uint32_t)wish->n_pids;
-	for (size_t i = 0; i < wish->n_pids; i++)
-		k->plan.pids[i] = wish->pids[i];
+	k->plan.some = wish->some;
 }
 
 /* Reads types and functions, and attaches nothing yet. *out: only if 0 is returned. */
@@ -360,6 +374,9 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 		e = follow_types_read(&k->types, err);
 	if (!e)
 		e = follow_types_plan(&k->types, wish->expression, wish->shown, &k->plan, err);
+	if (!e && wish->descriptor >= 0)
+		e = follow_types_descriptor(&k->types, (uint32_t)wish->descriptor,
+					    &k->plan.descriptor, err);
 	if (!e)
 		e = follow_functions_find(&k->types, wish, tracing, &k->functions, err);
 	free(tracing);

@@ -23,12 +23,23 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } events SEC(".maps");
 
+/* group: as in the object's events. */
+struct follow_life { uint64_t state, group; };
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, OBJECTS_MAX);
 	__type(key, uint64_t);
-	__type(value, uint64_t);
+	__type(value, struct follow_life);
 } objects SEC(".maps");
+
+/* The processes that are asked for, which brace fills in. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOW_PROCESSES);
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} processes SEC(".maps");
 
 /* Values of an object in the table: it is followed, or, with the task, it is in the function that
  * ends it. That task's calls are its last ones. Others' are of an object that has got its memory.
@@ -153,43 +164,139 @@ static __always_inline int is_asked_for(void)
 
 	if (pid == plan.own)
 		return 0;
-	for (uint32_t i = 0; i < FOLLOW_PIDS; i++) {
-		if (i >= plan.n_pids)
-			break;
-		if (plan.pids[i] == pid)
-			return 1;
-	}
-	return !plan.n_pids;
+	return !plan.some || bpf_map_lookup_elem(&processes, &pid);
 }
 
-static __always_inline int is_followed(uint64_t object)
+/* Whether it is followed; *group is its group then. */
+static __always_inline int is_followed(uint64_t object, uint64_t *group)
 {
-	uint64_t *state = bpf_map_lookup_elem(&objects, &object);
+	struct follow_life *life = bpf_map_lookup_elem(&objects, &object);
 
-	return state && (*state == LIVES || *state == ENDS_IN(this_task()));
+	if (!life || (life->state != LIVES && life->state != ENDS_IN(this_task())))
+		return 0;
+	*group = life->group;
+	return 1;
 }
 
-static __always_inline void set_state(uint64_t object, uint64_t state)
+static __always_inline void set_life(uint64_t object, uint64_t state, uint64_t group)
 {
-	if (bpf_map_update_elem(&objects, &object, &state, BPF_ANY))
+	struct follow_life life = { state, group };
+
+	if (bpf_map_update_elem(&objects, &object, &life, BPF_ANY))
 		count(FOLLOW_CROWDED);
 }
 
-/* enum follow_why, or 0: the object is not followed. */
-static __always_inline int why_followed(uint64_t object, int *first)
+/* --- descriptors ------------------------------------------------------------------------ */
+
+/* Goes to where the pointer at this offset points. Not 0: there is none. */
+static __always_inline int follow_pointer(uint64_t *at, uint32_t offset)
+{
+	return bpf_probe_read_kernel(at, sizeof(*at), (void *)(*at + offset)) || !*at;
+}
+
+/* The file at the descriptor in this process; 0: there is none. */
+static __always_inline uint64_t file_of_descriptor(void)
+{
+	const volatile struct follow_descriptor *d = &plan.descriptor;
+	uint64_t at = bpf_get_current_task();
+	uint32_t size = 0;
+
+	if (follow_pointer(&at, d->task_files) || follow_pointer(&at, d->files_table) ||
+	    bpf_probe_read_kernel(&size, sizeof(size), (void *)(at + d->table_size)) ||
+	    d->number >= size || follow_pointer(&at, d->table_files) ||
+	    follow_pointer(&at, 8 * d->number))
+		return 0;
+	return at;
+}
+
+#define KIND_OF_FILE 0170000
+#define IS_SOCKET 0140000
+
+/* From a file to its struct socket. Not 0: it is none. */
+static __always_inline int find_socket(uint64_t *at)
+{
+	uint64_t inode = *at;
+	uint16_t mode = 0;
+
+	return follow_pointer(&inode, plan.descriptor.file_inode) ||
+	       bpf_probe_read_kernel(&mode, sizeof(mode),
+				     (void *)(inode + plan.descriptor.inode_mode)) ||
+	       (mode & KIND_OF_FILE) != IS_SOCKET ||
+	       follow_pointer(at, plan.descriptor.file_private);
+}
+
+/* Whether this process' descriptor stands for the object. */
+static __always_inline int is_behind_descriptor(uint32_t kind, uint64_t object)
+{
+	uint64_t at = file_of_descriptor();
+
+	if (!at || kind == FOLLOW_PACKET)
+		return 0;
+	if (kind == FOLLOW_FILE)
+		return at == object;
+	if (find_socket(&at) ||
+	    (kind == FOLLOW_SOCK && follow_pointer(&at, plan.descriptor.socket_sock)))
+		return 0;
+	return at == object;
+}
+
+/* --- why a call belongs ------------------------------------------------------------------ */
+
+/* One object of a call. sock: the group of a followed socket among the call's objects; 0: there is
+ * none. */
+struct met { uint64_t object, group, sock; uint32_t kind; int first; };
+
+static __always_inline void begin_life(struct met *m)
+{
+	set_life(m->object, LIVES, m->group);
+	m->first = 1;
+}
+
+/* A packet belongs by its socket, or by the one to which the call hands it. */
+static __always_inline int why_packet(struct met *m)
+{
+	uint64_t sock = m->object;
+
+	if (is_followed(m->object, &m->group))
+		return FOLLOW_BY_IDENTITY;
+	m->group = m->sock;
+	if (!m->group && (follow_pointer(&sock, plan.descriptor.packet_sock) ||
+			  !is_followed(sock, &m->group)))
+		return 0;
+	begin_life(m);
+	return FOLLOW_BY_SOCKET;
+}
+
+static __always_inline int why_by_descriptor(struct met *m)
 {
 	int known;
 
-	*first = 0;
-	if (!object)
-		return 0;
-	known = plan.by_identity && is_followed(object);
-	if (!is_asked_for() || !passes(object))
+	if (m->kind == FOLLOW_PACKET)
+		return plan.by_identity ? why_packet(m) : 0;
+	known = plan.by_identity && is_followed(m->object, &m->group);
+	if (!is_asked_for() || !is_behind_descriptor(m->kind, m->object))
 		return known ? FOLLOW_BY_IDENTITY : 0;
-	if (plan.by_identity && !known) {
-		set_state(object, LIVES);
-		*first = 1;
-	}
+	if (!known)
+		m->group = bpf_get_current_pid_tgid() >> 32 << 32 | plan.descriptor.number;
+	if (plan.by_identity && !known)
+		begin_life(m);
+	return FOLLOW_BY_DESCRIPTOR;
+}
+
+/* enum follow_why, or 0: the object is not followed. */
+static __always_inline int why_followed(struct met *m)
+{
+	int known;
+
+	if (!m->object)
+		return 0;
+	if (m->kind != FOLLOW_THE_TYPE)
+		return why_by_descriptor(m);
+	known = plan.by_identity && is_followed(m->object, &m->group);
+	if (!is_asked_for() || !passes(m->object))
+		return known ? FOLLOW_BY_IDENTITY : 0;
+	if (plan.by_identity && !known)
+		begin_life(m);
 	return FOLLOW_BY_FIELD;
 }
 
@@ -207,7 +314,7 @@ static __always_inline struct follow_event *begin_event(uint64_t object, uint64_
 	__builtin_memset(e, 0, sizeof(*e));
 	e->ns = bpf_ktime_get_ns();
 	e->object = object;
-	e->function = cookie >> 16;
+	e->function = cookie >> 32;
 	e->cpu = bpf_get_smp_processor_id();
 	e->pid = id >> 32;
 	e->tid = (uint32_t)id;
@@ -215,45 +322,84 @@ static __always_inline struct follow_event *begin_event(uint64_t object, uint64_
 	return e;
 }
 
-/* enum follow_why, or 0: nothing is to be told of this call, nor of its return. */
+/* again: the call has been told with another object, with which its return will be. */
+static __always_inline void tell_entry(const struct met *m, int why, int again, uint64_t cookie)
+{
+	struct follow_event *e = begin_event(m->object, cookie);
+
+	if (!e)
+		return;
+	e->why = why;
+	e->first = m->first;
+	e->kind = m->kind;
+	e->group = m->group;
+	e->single = again;
+	if (m->kind <= FOLLOW_FILE)
+		show(e);
+	bpf_ringbuf_submit(e, 0);
+}
+
+/* The object of the call's slot. */
+static __always_inline void meet(void *context, uint32_t slot, struct met *m)
+{
+	m->object = kernel_arguments_nth(context, slot & 7);
+	m->kind = slot >> 3;
+	m->group = 0;
+	m->first = 0;
+	if (m->kind != FOLLOW_TRANSFER || !m->object)
+		return;
+	m->kind = FOLLOW_FILE;
+	if (follow_pointer(&m->object, plan.descriptor.transfer_file))
+		m->object = 0;
+}
+
+/* Returns whether anything is to be told of this call; *object is then what its return is told
+ * with: the first of its objects that is followed. */
 static __always_inline int enter(void *context, uint64_t cookie, uint64_t *object)
 {
-	struct follow_event *e;
-	int why, first;
+	struct met m = { 0 };
+	int told = 0;
 
-	*object = kernel_arguments_nth(context, cookie & 0xff);
 	count(FOLLOW_CALLS);
-	why = why_followed(*object, &first);
-	if (!why)
-		return 0;
-	e = begin_event(*object, cookie);
-	if (e) {
-		e->why = why;
-		e->first = first;
-		show(e);
-		bpf_ringbuf_submit(e, 0);
+	*object = 0;
+	for (uint32_t i = 0; i < FOLLOW_SLOTS; i++) {
+		uint32_t slot = cookie >> FOLLOW_SLOT_SHIFT(i) & 0xff;
+		int why;
+
+		if (slot == FOLLOW_NO_SLOT)
+			break;
+		meet(context, slot, &m);
+		why = m.object == *object ? 0 : why_followed(&m);
+		if (!why)
+			continue;
+		tell_entry(&m, why, told, cookie);
+		if (!told)
+			*object = m.object;
+		told = 1;
+		if (m.kind == FOLLOW_SOCK)
+			m.sock = m.group;
+		if (plan.by_identity && !i && cookie >> 8 & FOLLOW_ENDS)
+			set_life(m.object, ENDS_IN(this_task()), m.group);
 	}
-	if (plan.by_identity && cookie >> 8 & FOLLOW_ENDS)
-		set_state(*object, ENDS_IN(this_task()));
-	return why;
+	return told;
 }
 
 /* Takes an object that has ended out of the table, and puts what the function gives into it.
  * Returns whether that is new there. */
 static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint64_t result)
 {
-	uint64_t lives = LIVES, *state;
+	struct follow_life child = { .state = LIVES }, *life;
 
 	if (!plan.by_identity)
 		return 0;
-	if (cookie >> 8 & FOLLOW_ENDS) {
-		state = bpf_map_lookup_elem(&objects, &object);
-		if (state && *state == ENDS_IN(this_task()))
-			bpf_map_delete_elem(&objects, &object);
-	}
+	life = bpf_map_lookup_elem(&objects, &object);
+	if (life)
+		child.group = life->group;
+	if (cookie >> 8 & FOLLOW_ENDS && life && life->state == ENDS_IN(this_task()))
+		bpf_map_delete_elem(&objects, &object);
 	if (!(cookie >> 8 & FOLLOW_GIVES) || !result || result >= ERRORS_FROM || result == object)
 		return 0;
-	return !bpf_map_update_elem(&objects, &result, &lives, BPF_NOEXIST);
+	return !bpf_map_update_elem(&objects, &result, &child, BPF_NOEXIST);
 }
 
 /* The event is reserved last: Linux 6.1's verifier forgets over other calls that it has been

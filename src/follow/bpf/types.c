@@ -357,3 +357,43 @@ int follow_types_plan(const struct follow_types *t, const struct follow_expressi
 			       err);
 	return e;
 }
+
+/* --- descriptors ------------------------------------------------------------------------ */
+
+static bool find_offset(const struct follow_types *t, const char *type, const char *member,
+			uint32_t *out)
+{
+	struct nearest near = { .word = member };
+	struct field_walk w;
+
+	if (!find_structure(t, type, &w) || !step_to(&w, w.type, 0, member, &near, 0))
+		return false;
+	*out = w.bit / 8;
+	return true;
+}
+
+int follow_types_descriptor(const struct follow_types *t, uint32_t number,
+			    struct follow_descriptor *out, struct err *err)
+{
+	const struct { const char *type, *member; uint32_t *offset; } ways[] = {
+		{ "task_struct", "files", &out->task_files },
+		{ "files_struct", "fdt", &out->files_table },
+		{ "fdtable", "max_fds", &out->table_size },
+		{ "fdtable", "fd", &out->table_files },
+		{ "file", "f_inode", &out->file_inode },
+		{ "inode", "i_mode", &out->inode_mode },
+		{ "file", "private_data", &out->file_private },
+		{ "socket", "sk", &out->socket_sock },
+		{ "sk_buff", "sk", &out->packet_sock },
+		{ "kiocb", "ki_filp", &out->transfer_file },
+	};
+
+	out->is_wanted = 1;
+	out->number = number;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!find_offset(t, ways[i].type, ways[i].member, ways[i].offset))
+			return err_set(err, EINVAL,
+				       "fd: this kernel's struct %s has no %s, by which descriptors are followed",
+				       ways[i].type, ways[i].member);
+	return 0;
+}

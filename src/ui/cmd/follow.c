@@ -2,81 +2,47 @@
 /* brace follow: an object through all functions that take it. main() calls it, on brace's only
  * thread, which also reads the kernel's events and looks at the program in between. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/monotonic.h"
-#include "follow/presets.h"
-#include "follow/print.h"
 #include "ui/commands.h"
 #include "ui/follow_output.h"
 #include "ui/follow_program.h"
+#include "ui/follow_side.h"
 #include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
-#include "ui/summary.h"
 #include "ui/waiting_program.h"
 
 #define WAIT_MS 50
-#define LIMIT_USUAL 200u
 
 struct following {
 	struct invocation *inv;
-	struct follow_preset preset;
-	struct follow_expression expression;
-	struct follow_shown shown;
-	uint32_t pids[FOLLOW_PIDS];
-	struct follow_kernel *kernel;
+	struct follow_side side;
 	struct waiting_program program;
 	struct follow_output output;
-	uint64_t attach_ms, end_ms;
-	char *type;
+	uint64_t end_ms;
 };
 
 /* --- the command line ------------------------------------------------------------------- */
 
-/* The kernel's program compares each thread with a list of fixed size: more would cost every
- * call. */
-static int read_pids(struct following *f, struct err *err)
+/* Whether objects are met in some processes only: those of -p; a descriptor is also a program's. */
+static bool asks_for_some(const struct following *f)
 {
-	size_t n = f->inv->pids.n;
-
-	if (n > FOLLOW_PIDS)
-		return err_set(err, EINVAL, "-p: follow takes at most %u processes", FOLLOW_PIDS);
-	for (size_t i = 0; i < n; i++)
-		f->pids[i] = (uint32_t)f->inv->pids.at[i];
-	return 0;
+	return f->inv->pids.n || f->side.preset.descriptor >= 0;
 }
 
 /* Opens the kernel's side as the command line says. 0, or -errno and *err. */
 static int open_kernel(struct following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
-	struct follow_wish wish = {
-		.expression = &f->expression,
-		.shown = &f->shown,
-		.pids = f->pids,
-		.n_pids = inv->pids.n,
-		.filter = &inv->settings.filter,
-		.notrace = &inv->settings.notrace,
-		.modules = &inv->settings.modules,
-		.limit = inv->limit ? inv->limit : LIMIT_USUAL,
-		.ends_usual = !inv->of_follow.ends.n,
-		.ends = f->preset.ends,
-		.way = inv->of_follow.attach,
-	};
-	int e = follow_output_by(inv, &wish.by_identity, err);
+	bool named = inv->of_follow.ends.n;
 
-	if (!e)
-		e = follow_output_lists(inv, err);
-	if (!e)
-		e = read_pids(f, err);
-	if (e)
-		return e;
+	if (inv->pids.n > FOLLOW_PIDS)
+		return err_set(err, EINVAL, "-p: follow takes at most %u processes", FOLLOW_PIDS);
 	*vec_add(&inv->of_follow.ends) = NULL;
-	if (inv->of_follow.ends.n > 1)
-		wish.ends = inv->of_follow.ends.at;
-	return follow_kernel_open(&wish, &f->kernel, err);
+	return follow_side_open(&f->side, inv, &inv->settings, named ? inv->of_follow.ends.at : NULL,
+				asks_for_some(f), err);
 }
 
 /* The buffers of the kernel's side have one size. */
@@ -98,19 +64,15 @@ static int read_command_line(struct following *f, struct err *err)
 	struct invocation *inv = f->inv;
 	int e = check_buffers(inv, err);
 
+	if (!e && inv->of_follow.into)
+		e = err_set(err, EINVAL, "--into leads from a program's object into the kernel: leave -k out");
 	if (!e)
 		e = invocation_settings(inv, err);
-
 	if (!e)
-		e = follow_preset_read(inv->questions[0], &f->preset, err);
-	if (!e)
-		e = follow_expression_parse(f->preset.text, &f->expression, err);
-	if (!e && f->expression.by_value)
-		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", inv->questions[0]);
-	if (!e && inv->of_follow.show)
-		e = follow_shown_parse(inv->of_follow.show, &f->shown, err);
-	if (!e)
-		follow_preset_ends(&f->preset, f->expression.type);
+		e = follow_side_read(&f->side, inv->questions[0], inv->of_follow.show, err);
+	if (!e && f->side.preset.descriptor >= 0 && !inv->pids.n && !inv->n_operands)
+		e = err_set(err, EINVAL, "%s: whose descriptor? Name a process by -p, or a program behind --",
+			    inv->questions[0]);
 	return e;
 }
 
@@ -121,66 +83,30 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 {
 	struct following *f = context;
 
-	return follow_kernel_function(f->kernel, n);
+	return follow_kernel_function(f->side.kernel, n);
 }
 
 /* After the kernel's side is open: the plan tells which columns there are. */
 static void open_output(struct following *f)
 {
 	struct follow_output_of of = {
-		.plan = follow_kernel_plan(f->kernel), .shown = &f->shown,
+		.plan = follow_kernel_plan(f->side.kernel), .shown = &f->side.shown,
 		.max_depth = f->inv->settings.max_graph_depth, .function = function_of,
-		.context = f,
+		.context = f, .type = f->side.type,
 	};
 
-	f->type = mem_printf("struct %s", f->expression.type);
-	of.type = f->type;
 	follow_output_open(&f->output, f->inv, &of);
 }
 
 /* --- what was missed --------------------------------------------------------------------- */
-
-/* Always said, also if all are watched: an object that is not seen may have been in one of the
- * others. */
-static void say_functions(const struct following *f)
-{
-	const struct follow_census *c = follow_kernel_census(f->kernel);
-	const char *before = "; not watched: ";
-	char watched[32], takes[32];
-
-	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s",
-	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), f->type,
-	    follow_kernel_way_name(follow_kernel_way(f->kernel)), (double)f->attach_ms / 1000);
-	follow_output_say_count(c->untraceable, "not traceable", &before);
-	follow_output_say_count(c->beyond, "that take it on the stack", &before);
-	follow_output_say_count(c->ambiguous, "whose name is not unique", &before);
-	follow_output_say_count(c->unchosen, "not chosen", &before);
-	follow_output_say_count(c->refused, "refused by the kernel", &before);
-	say("\n");
-}
-
-/* All three counters, always. */
-static void say_losses(const struct follow_losses *l)
-{
-	const char *before = "; also ";
-	char full[32], missed[32], recursed[32];
-
-	say("brace: lost: %s events (buffer full), %s calls (missed by the kernel), %s calls (another BPF program ran)",
-	    summary_grouped(l->full, full),
-	    l->known_missed ? summary_grouped(l->missed, missed) : "unknown",
-	    summary_grouped(l->recursed, recursed));
-	follow_output_say_count(l->deep, "returns of calls that lay too deep", &before);
-	follow_output_say_count(l->crowded, "objects (too many at once)", &before);
-	say("\n");
-}
 
 static void say_summary(const struct following *f, const struct follow_losses *losses)
 {
 	if (f->inv->quiet)
 		return;
 	follow_output_say_totals(&f->output);
-	say_functions(f);
-	say_losses(losses);
+	follow_side_say_functions(&f->side);
+	follow_side_say_losses(losses);
 }
 
 /* --- following -------------------------------------------------------------------------- */
@@ -202,32 +128,45 @@ static int read_events(struct following *f)
 
 	do {
 		over = is_over(f);
-		e = follow_kernel_read(f->kernel, over ? 0 : WAIT_MS, follow_output_event,
+		e = follow_kernel_read(f->side.kernel, over ? 0 : WAIT_MS, follow_output_event,
 				       &f->output, &err);
 		out_flush(&f->output.screen.text);
 	} while (!over && !e);
-	follow_kernel_losses(f->kernel, &losses);
-	follow_kernel_detach(f->kernel);
+	follow_kernel_losses(f->side.kernel, &losses);
+	follow_kernel_detach(f->side.kernel);
 	if (!e)
-		e = follow_kernel_read(f->kernel, 0, follow_output_event, &f->output, &err);
+		e = follow_kernel_read(f->side.kernel, 0, follow_output_event, &f->output, &err);
 	follow_output_end(&f->output);
 	say_summary(f, &losses);
 	return e ? say_error(&err) : 0;
+}
+
+/* The processes whose calls may be the first ones of an object. */
+static int ask_for_all(struct following *f, struct err *err)
+{
+	struct follow_kernel *k = f->side.kernel;
+	bool done = !asks_for_some(f) || !f->program.pid ||
+		    follow_kernel_ask_for(k, (uint32_t)f->program.pid);
+
+	for (size_t i = 0; i < f->inv->pids.n; i++)
+		done &= follow_kernel_ask_for(k, (uint32_t)f->inv->pids.at[i]);
+	return done ? 0 : err_set(err, ENOMEM, "the kernel has no room for the processes' numbers");
 }
 
 /* Makes all ready: the file of -o, the program, which waits, and the functions. 0, or -errno and
  * *err. */
 static int set_up(struct following *f, struct err *err)
 {
-	uint64_t began = monotonic_ms();
+	uint64_t began;
 	int e = screen_file_begin(f->inv, err);
 
 	if (!e && f->inv->n_operands)
 		e = waiting_program_start(&f->program, f->inv->operands, err);
+	began = monotonic_ms();
 	if (!e)
-		e = follow_kernel_attach(f->kernel, err);
-	f->attach_ms = monotonic_ms() - began;
-	return e;
+		e = follow_kernel_attach(f->side.kernel, err);
+	f->side.attach_ms = monotonic_ms() - began;
+	return e ? e : ask_for_all(f, err);
 }
 
 /* Lets the program run, and follows to its end. The exit status. */
@@ -256,14 +195,6 @@ static int run_following(struct following *f)
 	return status;
 }
 
-static void free_all(struct following *f)
-{
-	follow_kernel_close(f->kernel);
-	follow_shown_free(&f->shown);
-	follow_preset_free(&f->preset);
-	free(f->type);
-}
-
 int cmd_follow(struct invocation *inv)
 {
 	struct following f = { .inv = inv };
@@ -276,7 +207,7 @@ int cmd_follow(struct invocation *inv)
 		status = say_error(&err);
 	else
 		status = follow_output_close(&f.output, run_following(&f));
-	free_all(&f);
+	follow_side_free(&f.side);
 	/* The program's, if it ran to its end. */
 	return status || !inv->n_operands || f.program.pid ? status
 							   : run_exit(f.program.wait_status);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by cmd/follow.c, of the kernel's objects alone, and follow_border.c, of those that a
+ * program's lead to; each calls it on its thread. */
+#include "ui/follow_side.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/follow_output.h"
+#include "ui/say.h"
+#include "ui/summary.h"
+
+#define LIMIT_USUAL 200u
+
+/* Objects without a type are a program's. */
+int follow_side_read(struct follow_side *s, const char *text, const char *show, struct err *err)
+{
+	int e = follow_preset_read(text, &s->preset, err);
+
+	if (!e)
+		e = follow_expression_parse(s->preset.text, &s->expression, err);
+	if (!e && s->expression.by_value)
+		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", text);
+	if (!e && show)
+		e = follow_shown_parse(show, &s->shown, err);
+	if (e)
+		return e;
+	follow_preset_ends(&s->preset, s->expression.type);
+	s->type = s->preset.descriptor < 0 ? mem_printf("struct %s", s->expression.type)
+					   : mem_strdup("file, socket or packet of a descriptor");
+	return 0;
+}
+
+int follow_side_open(struct follow_side *s, const struct invocation *inv,
+		     const struct settings *lists, const char *const *ends, bool some,
+		     struct err *err)
+{
+	struct follow_wish wish = {
+		.expression = &s->expression, .shown = &s->shown, .some = some,
+		.descriptor = s->preset.descriptor, .filter = &lists->filter,
+		.notrace = &lists->notrace, .modules = &lists->modules,
+		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !ends,
+		.ends = ends ? ends : s->preset.ends, .way = inv->of_follow.attach,
+	};
+	int e = follow_output_by(inv, &wish.by_identity, err);
+
+	if (!e)
+		e = follow_output_lists(lists, err);
+	return e ? e : follow_kernel_open(&wish, &s->kernel, err);
+}
+
+/* Always said, also if all are watched: an object that is not seen may have been in one of the
+ * others. */
+void follow_side_say_functions(const struct follow_side *s)
+{
+	const struct follow_census *c = follow_kernel_census(s->kernel);
+	const char *before = "; not watched: ";
+	char watched[32], takes[32];
+
+	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s",
+	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), s->type,
+	    follow_kernel_way_name(follow_kernel_way(s->kernel)), (double)s->attach_ms / 1000);
+	follow_output_say_count(c->untraceable, "not traceable", &before);
+	follow_output_say_count(c->beyond, "that take it on the stack", &before);
+	follow_output_say_count(c->ambiguous, "whose name is not unique", &before);
+	follow_output_say_count(c->unchosen, "not chosen", &before);
+	follow_output_say_count(c->refused, "refused by the kernel", &before);
+	say("\n");
+}
+
+/* All three counters, always. */
+void follow_side_say_losses(const struct follow_losses *l)
+{
+	const char *before = "; also ";
+	char full[32], missed[32], recursed[32];
+
+	say("brace: lost: %s events (buffer full), %s calls (missed by the kernel), %s calls (another BPF program ran)",
+	    summary_grouped(l->full, full),
+	    l->known_missed ? summary_grouped(l->missed, missed) : "unknown",
+	    summary_grouped(l->recursed, recursed));
+	follow_output_say_count(l->deep, "returns of calls that lay too deep", &before);
+	follow_output_say_count(l->crowded, "objects (too many at once)", &before);
+	say("\n");
+}
+
+void follow_side_free(struct follow_side *s)
+{
+	follow_kernel_close(s->kernel);
+	follow_shown_free(&s->shown);
+	follow_preset_free(&s->preset);
+	free(s->type);
+}

@@ -1,0 +1,92 @@
+/* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file as descriptor 17. The test
+ * `kernel` follows the client of 17 into the kernel (tests/vm/border.sh), and compares the calls with those that the kernel's
+ * function_graph tells of this process. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct client { int fd; char name[16]; };
+
+#define NOINLINE static __attribute__((noinline, noclone))
+
+NOINLINE ssize_t answer(struct client *c, const char *text)
+{
+	return write(c->fd, text, strlen(text));
+}
+
+NOINLINE ssize_t ask(struct client *c, char *into, size_t n)
+{
+	return read(c->fd, into, n);
+}
+
+NOINLINE ssize_t handle(struct client *c)
+{
+	char text[64];
+	ssize_t n = ask(c, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return n;
+	text[n] = '\0';
+	return answer(c, text);
+}
+
+NOINLINE void drop(struct client *c)
+{
+	close(c->fd);
+	c->fd = -1;
+}
+
+/* A connected pair over TCP: the peer's side, and the client's with this descriptor. */
+static int connected(int fd)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	int listens = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0), own;
+
+	if (bind(listens, (struct sockaddr *)&a, n) || getsockname(listens, (struct sockaddr *)&a, &n) || listen(listens, 1) ||
+	    connect(peer, (struct sockaddr *)&a, n) || (own = accept(listens, NULL, NULL)) < 0 || dup2(own, fd) != fd)
+		exit(1);
+	close(own);
+	close(listens);
+	return peer;
+}
+
+static void serve(int fd, int peer, const char *text)
+{
+	struct client *c = calloc(1, sizeof(*c));
+	char back[64];
+
+	c->fd = fd;
+	if (write(peer, text, strlen(text)) < 0 || handle(c) < 0 || (peer != fd && read(peer, back, sizeof(back)) < 0))
+		exit(2);
+	drop(c);
+	free(c);
+}
+
+int main(int argc, char **argv)
+{
+	int peer = connected(17), other = connected(18);
+	struct client *c;
+
+	serve(18, other, "other");
+	serve(17, peer, "hello");
+	if (argc < 2)
+		return 0;
+	/* a file, which takes the descriptor again */
+	peer = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (peer < 0 || dup2(peer, 17) != 17)
+		return 3;
+	close(peer);
+	c = calloc(1, sizeof(*c));
+	c->fd = 17;
+	if (answer(c, "into the file") != 13 || fsync(17))
+		return 4;
+	drop(c);
+	return 0;
+}
