@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	struct sym_signatures signatures;
 	struct sym_arguments_list arguments;
 	struct err err = { 0 };
+	const struct sym_base bases[] = { { (char[]){ "base" }, 8 } };
 	const char *near[4];
 
 	if (sym_open_bytes(bytes, n, "input", &m, &err))
@@ -65,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		check_arguments(&arguments);
 		sym_arguments_free(&arguments);
 	}
-	if (!sym_arguments_taking(m, "node", &arguments, &err)) {
+	if (!sym_arguments_taking(m, "node", bases, 1, &arguments, &err)) {
 		check_arguments(&arguments);
 		sym_arguments_free(&arguments);
 	}

@@ -23,6 +23,7 @@ struct follow_wish {
 	/* a descriptor of these processes, and what is behind it, in place of the expression's
 	 * objects, which are files; -1: none */
 	int descriptor;
+	const char *packets;     /* those of an expression of pcap; NULL: all */
 	/* functions, as -l, -n and -L have them; empty lists: all, none, everywhere */
 	const struct function_list *filter, *notrace, *modules;
 	uint64_t limit;          /* functions, where each has to be attached to alone */
@@ -70,8 +71,8 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 /* 0, or -errno and *err: the kernel does not let it in; E2BIG: only one function after another, and
  * there are more than wish->limit. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err);
-/* From now on, after follow_kernel_attach(), objects may be met in this process, too. False: there are
- * too many processes. */
+/* From now on, after follow_kernel_attach(), objects may be met in this process, too. False: there
+ * are too many processes. */
 bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid);
 enum follow_way follow_kernel_way(const struct follow_kernel *k);
 const char *follow_kernel_way_name(enum follow_way way);

@@ -294,8 +294,8 @@ static bool is_told(const struct follow_task *t, struct follow_object *o,
 	return true;
 }
 
-/* The call is open from now on. One more object of the kernel's latest call lies below it: that one's
- * return is both's. */
+/* The call is open from now on. One more object of the kernel's latest call lies below it: that
+ * one's return is both's. */
 static void open_call(struct follow_task *t, struct object_call c, const struct follow_event *e)
 {
 	size_t n = t->open.n;

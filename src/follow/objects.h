@@ -24,8 +24,8 @@ struct follow_line {
 	union follow_value shown[FOLLOW_SHOWN];
 };
 
-/* One graph: an object, or a descriptor with what is behind it; and what a program's object leads to
- * in the kernel. */
+/* One graph: an object, or a descriptor with what is behind it; and what a program's object leads
+ * to in the kernel. */
 struct follow_object {
 	uint64_t address;               /* or PID << 32 | DESCRIPTOR, in space FOLLOW_GROUPS */
 	uint32_t space;                 /* the process that it is an address of; the kernel's: 0 */

@@ -46,14 +46,11 @@ static char *of_file(const char *path, struct err *err)
 }
 
 /* The mark that iptables and SO_MARK set. */
+/* What is no number is an expression of pcap, which follow_preset_read() keeps. */
 static char *of_packet(const char *mark, struct err *err)
 {
-	if (!isdigit((unsigned char)*mark)) {
-		err_set(err, ENOTSUP,
-			"packet: takes the mark of packets, a number: expressions of pcap ('tcp port 80') are not translated; mark the packets that you mean (ping -m, nft ... meta mark set), or follow their connection (connection:PORT)");
-		return NULL;
-	}
-	return mem_printf("struct sk_buff.mark==%s", mark);
+	return isdigit((unsigned char)*mark) ? mem_printf("struct sk_buff.mark==%s", mark)
+					     : mem_strdup("struct sk_buff");
 }
 
 static char *of_task(const char *pid, struct err *err)
@@ -67,8 +64,8 @@ static char *of_connection(const char *port, struct err *err)
 	return mem_printf("struct sock.__sk_common.skc_num==%s", port);
 }
 
-/* A descriptor's file, or its socket and packets: by the processes' own tables, which the BPF program
- * reads. */
+/* A descriptor's file, or its socket and packets: by the processes' own tables, which the BPF
+ * program reads. */
 static char *of_descriptor(const char *number, struct err *err)
 {
 	return mem_strdup("struct file");
@@ -106,6 +103,8 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 		if (names[i].make == of_descriptor && !read_descriptor(colon + 1, &out->descriptor))
 			return err_at(err, EINVAL, text, n + 1,
 				      "fd: takes the number of a descriptor: fd:17");
+		if (names[i].make == of_packet && !isdigit((unsigned char)colon[1]))
+			out->filter = colon + 1;
 		out->text = names[i].make(colon + 1, err);
 		return out->text ? 0 : -err->code;
 	}

@@ -7,13 +7,14 @@
 
 struct follow_preset {
 	char *text;              /* as an expression (expression.h) */
-	int descriptor;          /* the objects are what is behind it; -1: those of the expression */
+	int descriptor;          /* the objects are behind it; -1: they are the expression's */
+	const char *filter;      /* pcap's, of packets, in the user's text; NULL: none */
 	const char *const *ends; /* NULL-terminated */
 };
 
-/* Takes packet[:MARK], file:PATH, task:PID, connection:PORT or fd:NUMBER for the expression that it stands
- * for, any other text for itself. 0, or -errno and *err. follow_preset_free() frees it in any case.
- */
+/* Takes packet[:MARK], packet:EXPRESSION, file:PATH, task:PID, connection:PORT or fd:NUMBER for the
+ * expression that it stands for, any other text for itself. 0, or -errno and *err.
+ * follow_preset_free() frees it in any case. */
 int follow_preset_read(const char *text, struct follow_preset *out, struct err *err);
 /* Fills in the usual ends of the type's objects, perhaps none. */
 void follow_preset_ends(struct follow_preset *p, const char *type);

@@ -61,7 +61,7 @@ static void print_number(const struct follow_place *place, uint64_t v, struct ou
 		out_printf(to, "%" PRIu64, v);
 }
 
-/* --show is of the type: a line of another kind, or of the kernel's beside a program's, has none. */
+/* --show is of the type: a line of another kind, or the kernel's beside a program's, has none. */
 static bool has_fields(const struct follow_print *p, const struct follow_line *l)
 {
 	return p->plan->n_shown && l->kind <= FOLLOW_FILE && !l->beyond;
@@ -129,7 +129,8 @@ static void print_comment(const struct follow_print *p, const struct follow_line
 		leave ? p->function(p->context, leave->function) : NULL;
 	bool gone = leave && leave->unwound;
 	bool kind = entry && follow_kind_name(entry->kind);
-	bool fields = entry && has_fields(p, entry), result = f && f->returns != FOLLOW_VOID && !gone;
+	bool fields = entry && has_fields(p, entry);
+	bool result = f && f->returns != FOLLOW_VOID && !gone;
 
 	if (!fields && !kind && !result && !gone && (entry || !leave))
 		return;

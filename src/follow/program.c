@@ -111,7 +111,6 @@ static struct program_function *make_function(struct follow_program *p, uint32_t
 	const struct trace_module *m = NULL;
 	const struct trace_function *t = trace_info_function(p->info, image, id, &m);
 	struct name name = names_of(&p->names, image, id);
-	const struct prototype_value *first = f->prototype.parameters;
 
 	f->image = image;
 	f->id = id;
@@ -123,8 +122,9 @@ static struct program_function *make_function(struct follow_program *p, uint32_t
 	if (!prototype_parse(f->text, &f->prototype))
 		f->prototype = (struct prototype){ 0 };
 	describe_result(&f->prototype.returns, &f->is);
-	if (f->prototype.n && is_named(first, FOLLOW_GIVER))
-		f->is.flags |= FOLLOW_GIVES;
+	for (uint32_t i = 0; i < f->prototype.n; i++)
+		if (is_named(&f->prototype.parameters[i], FOLLOW_GIVER))
+			f->is.flags |= FOLLOW_GIVES;
 	if (ends_object(p->wish, f->is.name))
 		f->is.flags |= FOLLOW_ENDS;
 	return f;
@@ -421,7 +421,10 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 	for (uint32_t i = 0; i < is->n; i += 1 + is->parameters[i].members) {
 		const struct prototype_value *v = &is->parameters[i];
 
-		if (is_named(v, FOLLOW_OBJECT) || is_named(v, FOLLOW_GIVER))
+		/* Who knows what has this base, if not one that is followed already? */
+		if (is_named(v, FOLLOW_BASE))
+			take_argument(p, s, r, c, word_at(r, v->at), i + 1, false);
+		else if (is_named(v, FOLLOW_OBJECT) || is_named(v, FOLLOW_GIVER))
 			take_argument(p, s, r, c, word_at(r, v->at), i + 1,
 				      passes(plan, is, i + 1, r));
 	}

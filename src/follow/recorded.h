@@ -9,10 +9,15 @@
 
 #include "follow/wire.h"
 
+struct sym_base;
+
 struct follow_recording {
 	/* The structure; its functions are known by the debug information. NULL: the registers in
 	 * which numbers are passed are recorded, of all functions. */
 	const char *type;
+	/* bases of it, whose functions are watched, too: a pointer to one may be the object's */
+	const struct sym_base *bases;
+	uint32_t n_bases;
 	const struct follow_plan *plan;
 	/* functions that take it may come with a library that is not loaded yet */
 	bool later;
@@ -30,4 +35,7 @@ struct follow_recording {
  * address, which tells whether the number could be read. */
 #define FOLLOW_OBJECT "object"
 #define FOLLOW_GIVER "giver"
+/* In place of both where the argument points to a base: the address is that of the object that has
+ * the base, if there is one. */
+#define FOLLOW_BASE "base"
 #define FOLLOW_FIELD "field"

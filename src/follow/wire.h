@@ -62,6 +62,16 @@ struct follow_test {
 	uint32_t compare, pad;
 };
 
+/* An expression of pcap, as libpcap compiles it for packets that begin with their IP header:
+ * classic BPF, which the program carries out. Offsets within a struct sk_buff. */
+#define FOLLOW_FILTER_INSNS 128u
+struct follow_insn { uint16_t code; uint8_t yes, no; uint32_t k; };
+struct follow_filter {
+	uint32_t n;          /* instructions; 0: there is no expression */
+	uint32_t head, network, tail;
+	struct follow_insn insns[FOLLOW_FILTER_INSNS];
+};
+
 /* Constants of the loaded program, before its first instruction runs. */
 struct follow_plan {
 	struct follow_test tests[FOLLOW_CONDITIONS];
@@ -70,8 +80,9 @@ struct follow_plan {
 	/* an object that has passed the tests is followed by its address, to its end */
 	uint32_t by_identity;
 	uint32_t own;        /* brace's pid: its calls are passed over */
-	uint32_t some;       /* objects pass the tests in processes of the table only, else in all */
+	uint32_t some;       /* objects pass the tests in processes of the table only */
 	struct follow_descriptor descriptor;
+	struct follow_filter filter;
 };
 
 /* The cookie of a function: FUNCTION << 32 | SLOT << 24 | SLOT << 16 | FLAGS << 8 | SLOT. A slot is

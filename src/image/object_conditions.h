@@ -7,7 +7,11 @@
 #include "image/arguments.h"
 
 /* How to find one argument that points to the type. */
-struct object_place { struct fetch_insn insns[ARGUMENT_VALUE_INSNS]; uint32_t n; };
+struct object_place {
+	struct fetch_insn insns[ARGUMENT_VALUE_INSNS];
+	uint32_t n;
+	bool base; /* to a base of the type */
+};
 
 /* Makes the condition that one of the arguments passes what a filter can express of the plan's
  * tests. Nothing of it can be: *out has no filter, and every call is recorded. The caller frees

@@ -110,11 +110,12 @@ static void grow(char **text, char *more)
 
 /* One argument, with its fields: what its prototype is, so that the places of the values are
  * known. */
-static void tell_object(struct object_program *o, bool gives)
+static void tell_object(struct object_program *o, bool gives, bool base)
 {
 	uint32_t fields = o->plan->n_tests + o->plan->n_shown;
+	const char *name = base ? FOLLOW_BASE : gives ? FOLLOW_GIVER : FOLLOW_OBJECT;
 
-	grow(&o->takes, mem_printf("%s=p", gives ? FOLLOW_GIVER : FOLLOW_OBJECT));
+	grow(&o->takes, mem_printf("%s=p", name));
 	for (uint32_t i = 0; i < fields; i++) {
 		unsigned bytes = field_of(o->plan, i)->bytes;
 
@@ -143,8 +144,8 @@ static uint32_t fetch_object(struct object_program *o, const struct prototype *p
 /* The function's parameters that point to the type and can be found. */
 struct object_values { struct object_place at[OBJECTS_MOST]; uint32_t n; };
 
-/* An object of a derived class: the base in it is followed. False: the pointer is not in a
- * register, and the base is not what it points to. */
+/* Of a derived class: the object is the base in it; of a base: what has it. False: the pointer is
+ * not in a register, and the object is not what it points to. */
 static bool lead_to_base(struct object_place *to, int32_t at)
 {
 	if (at && (to->n != 1 || to->insns[0].op != FETCH_REG))
@@ -162,6 +163,7 @@ static void find_objects(const struct sym_arguments *known, struct object_values
 		struct object_place *to = &out->at[out->n];
 
 		to->n = 0;
+		to->base = known->places.at[i].base;
 		if (known->places.at[i].object && known->places.at[i].kind != SYM_PLACE_NOWHERE)
 			to->n = arguments_fetch_value(known, i, to->insns);
 		out->n += to->n && lead_to_base(to, known->places.at[i].object_at);
@@ -180,7 +182,7 @@ static bool make_plan(const struct sym_arguments *known, const struct object_val
 	o->plan = plan;
 	o->takes = mem_strdup("");
 	for (uint32_t i = 0; i < objects; i++)
-		tell_object(o, known->gives);
+		tell_object(o, known->gives, values->at[i].base);
 	out->prototype = mem_printf("%s(%s)", known->returns, o->takes);
 	fits = prototype_parse(out->prototype, &p) && p.fixed + objects * plan->n_shown *
 						       FOLLOW_TEXT < FETCH_RECORD_MAX;
@@ -246,8 +248,8 @@ static void count_others(const struct module *mod, const struct sym_arguments_li
 }
 
 /* Reads which functions of the file take the type. */
-static void read_takers(const struct modules *m, const struct module *mod, const char *type,
-			struct sym_arguments_list *out)
+static void read_takers(const struct modules *m, const struct module *mod,
+			const struct follow_recording *wish, struct sym_arguments_list *out)
 {
 	struct sym_module *file;
 	struct err ignored;
@@ -256,7 +258,7 @@ static void read_takers(const struct modules *m, const struct module *mod, const
 	if (mod->fd < 0 ||
 	    sym_open_fd(mod->fd, mod->path, m->root ? m->root : "", &file, &ignored))
 		return;
-	if (sym_arguments_taking(file, type, out, &ignored))
+	if (sym_arguments_taking(file, wish->type, wish->bases, wish->n_bases, out, &ignored))
 		*out = (struct sym_arguments_list){ 0 };
 	sym_close(file);
 }
@@ -267,7 +269,7 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 	struct object_count count = { 0 };
 	struct sym_arguments_list list;
 
-	read_takers(m, mod, wish->type, &list);
+	read_takers(m, mod, wish, &list);
 	count.takes = (uint32_t)list.at.n;
 	count.inlined = list.inlined;
 	count.modules = !list.has_dwarf;

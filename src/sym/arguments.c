@@ -28,6 +28,8 @@ struct arguments_walk {
 	bool conventional;
 	unsigned depth; /* of structures that are followed by their address */
 	const char *structure; /* only functions that take one by its address; NULL: all */
+	const struct sym_base *bases; /* or one of these */
+	uint32_t n_bases;
 };
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -168,6 +170,23 @@ static bool fits_structure(struct sym_place *place, const struct sym_place *pass
 	return true;
 }
 
+/* Whether the parameter points to the structure, or to what has it, or to a base of it. */
+static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die, struct sym_place *out)
+{
+	if (!w->structure)
+		return false;
+	out->base = false;
+	if (dwarf_type_leads_to(die, w->structure, &out->object_at))
+		return true;
+	for (uint32_t i = 0; i < w->n_bases; i++)
+		if (dwarf_type_points_to(die, w->bases[i].name)) {
+			out->object_at = -w->bases[i].at;
+			out->base = true;
+			return true;
+		}
+	return false;
+}
+
 /* Adds one parameter to `takes`. False: it cannot be recorded, and ends the list. */
 static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *a, Dwarf_Die *die,
 			  Dwarf_Die *function, uint64_t *work)
@@ -202,7 +221,7 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 							 text);
 	free(a->takes);
 	a->takes = more;
-	place.object = w->structure && dwarf_type_leads_to(die, w->structure, &place.object_at);
+	place.object = leads_to_object(w, die, &place);
 	if (text)
 		*vec_add(&a->places) = place;
 	free(text);
@@ -286,14 +305,14 @@ static bool takes_structure(const struct arguments_walk *w, struct dwarf_walk *w
 {
 	struct type_scopes counted = { 0 };
 	bool takes = false;
+	struct sym_place place;
 	Dwarf_Die child;
-	int32_t at;
 	int r = dwarf_child(function, &child);
 
 	for (; !takes && r == 0 && dwarf_walk_spend(walk, WORK_A_PARAMETER);
 	     r = type_next(&counted, &child))
 		takes = dwarf_tag(&child) == DW_TAG_formal_parameter &&
-			dwarf_type_leads_to(&child, w->structure, &at);
+			leads_to_object(w, &child, &place);
 	return takes;
 }
 
@@ -427,9 +446,11 @@ int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *con
 
 /* Functions of which an argument leads to a structure of this name. */
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
+			 const struct sym_base *bases, uint32_t n_bases,
 			 struct sym_arguments_list *out, struct err *err)
 {
-	struct arguments_walk w = { .out = out, .structure = structure };
+	struct arguments_walk w = { .out = out, .structure = structure, .bases = bases,
+				    .n_bases = n_bases };
 
 	return read_list(m, &w, &(struct dwarf_visitor){ &w, see_taking, begin_unit, NULL }, err);
 }

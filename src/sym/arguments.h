@@ -23,7 +23,13 @@ struct sym_place {
 	 * lies so many bytes further on */
 	bool object;
 	int32_t object_at;
+	/* it points to a base of the structure instead: -object_at bytes further on in it, if it is
+	 * one's base */
+	bool base;
 };
+
+/* A base of a class, so many bytes from its beginning. */
+struct sym_base { char *name; int32_t at; };
 
 struct sym_arguments {
 	uint64_t vaddr;
@@ -51,9 +57,10 @@ typedef bool sym_wanted(void *context, uint64_t vaddr);
 int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *context,
 		       unsigned depth, struct sym_arguments_list *out, struct err *err);
 /* Works like sym_arguments_read(), for the functions with a parameter that points or refers to the
- * structure or typedef of this name, or to a class derived from it, wherever it is: `places` says
- * which are. */
+ * structure or typedef of this name, to a class derived from it, or to one of these bases of it,
+ * wherever it is: `places` says which are. */
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
+			 const struct sym_base *bases, uint32_t n_bases,
 			 struct sym_arguments_list *out, struct err *err);
 /* The entry of the function at a vaddr; NULL: not known. */
 const struct sym_arguments *sym_arguments_at(const struct sym_arguments_list *l, uint64_t vaddr);

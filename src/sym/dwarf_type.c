@@ -63,6 +63,20 @@ static bool is_pointer(int tag)
 	       tag == DW_TAG_rvalue_reference_type;
 }
 
+/* Steps to the base that a DW_TAG_inheritance names. False: it is virtual, or not known where it
+ * lies. */
+static bool find_base(Dwarf_Die *inheritance, Dwarf_Die *base, int32_t *at)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word offset;
+
+	if (dwarf_formudata(dwarf_attr(inheritance, DW_AT_data_member_location, &attr), &offset) ||
+	    offset > OFFSET_MOST || !dwarf_type_plain(inheritance, base))
+		return false;
+	*at = (int32_t)offset;
+	return true;
+}
+
 /* Whether the class has the name, or a base that has it, which lies at *at. Bases stand before
  * members; where a virtual one lies is not known. work: classes that may still be looked at. */
 static bool is_or_derives(Dwarf_Die *class, const char *name, unsigned *work, int32_t *at)
@@ -79,25 +93,46 @@ static bool is_or_derives(Dwarf_Die *class, const char *name, unsigned *work, in
 	r = dwarf_child(class, &child);
 	for (; r == 0 && *work && dwarf_tag(&child) == DW_TAG_inheritance;
 	     r = dwarf_siblingof(&child, &child)) {
-		Dwarf_Attribute attr;
-		Dwarf_Word offset;
+		int32_t offset;
 
 		--*work;
-		if (dwarf_formudata(dwarf_attr(&child, DW_AT_data_member_location, &attr),
-				    &offset) || offset > OFFSET_MOST ||
-		    !dwarf_type_plain(&child, &base) || !is_or_derives(&base, name, work, at))
+		if (!find_base(&child, &base, &offset) || !is_or_derives(&base, name, work, at))
 			continue;
-		*at += (int32_t)offset;
+		*at += offset;
 		return *at <= OFFSET_MOST;
 	}
 	return false;
 }
 
-/* Through one pointer or reference. *at: how far in the pointed-to structure the one of that name
- * lies, as a base class. */
-bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at)
+/* work: bases that may still be looked at. */
+static void see_bases(Dwarf_Die *class, int32_t from, unsigned *work, dwarf_base_seen *see,
+		      void *context)
+{
+	Dwarf_Die child, base;
+	int32_t at;
+	int r = dwarf_child(class, &child);
+
+	for (; r == 0 && *work && dwarf_tag(&child) == DW_TAG_inheritance;
+	     r = dwarf_siblingof(&child, &child)) {
+		--*work;
+		if (!find_base(&child, &base, &at) || from + at > OFFSET_MOST)
+			continue;
+		if (dwarf_diename(&base))
+			see(context, dwarf_diename(&base), from + at);
+		see_bases(&base, from + at, work, see, context);
+	}
+}
+
+void dwarf_type_bases(Dwarf_Die *class, dwarf_base_seen *see, void *context)
 {
 	unsigned work = BASES_MOST;
+
+	see_bases(class, 0, &work, see, context);
+}
+
+/* work 0: no bases are looked at. */
+static bool leads_to(Dwarf_Die *die, const char *name, unsigned work, int32_t *at)
+{
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 
@@ -113,6 +148,20 @@ bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at)
 			return false;
 	}
 	return false;
+}
+
+/* Through one pointer or reference. *at: how far in the pointed-to structure the one of that name
+ * lies, as a base class. */
+bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at)
+{
+	return leads_to(die, name, BASES_MOST, at);
+}
+
+bool dwarf_type_points_to(Dwarf_Die *die, const char *name)
+{
+	int32_t at;
+
+	return leads_to(die, name, 0, &at);
 }
 
 unsigned dwarf_type_encoding(Dwarf_Die *type)

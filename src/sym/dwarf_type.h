@@ -18,6 +18,12 @@ bool dwarf_type_is_class(Dwarf_Die *type);
 /* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name, or to
  * a class derived from it. *at: bytes from what is pointed to, to the structure in it. */
 bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at);
+/* The same, but no class that is derived from it. */
+bool dwarf_type_points_to(Dwarf_Die *die, const char *name);
+/* Calls see() for each base of a class, theirs, too, but not for virtual ones: its name, and where
+ * it lies in the class. */
+typedef void dwarf_base_seen(void *context, const char *name, int32_t at);
+void dwarf_type_bases(Dwarf_Die *class, dwarf_base_seen *see, void *context);
 /* DW_ATE_...; 0: not known. */
 unsigned dwarf_type_encoding(Dwarf_Die *type);
 /* Number of elements of an array's dimension, 0 the outermost. False: it has no such dimension.

@@ -2,6 +2,7 @@
 /* A program in the words of its source: functions by name and file, lines, variables and what they
  * hold, as the debug information has them. Files are not trusted; work and answers are bounded. */
 #pragma once
+#include "sym/arguments.h"
 #include "sym/chain.h"
 #include "sym/module.h"
 
@@ -100,6 +101,9 @@ int sym_structure_find(struct sym_source_info *s, const char *name, struct sym_s
 void sym_structure_free(struct sym_structure *st);
 /* Its own name, by which declarations have it; NULL: it has none. */
 const char *sym_structure_name(struct sym_structure *st);
+/* Its bases, as dwarf_type_bases() tells them. The caller frees the names and the list. */
+struct sym_bases { VEC(struct sym_base) at; };
+void sym_structure_bases(struct sym_structure *st, struct sym_bases *out);
 /* Whether it has a member of this name, n characters. */
 bool sym_structure_has(struct sym_structure *st, const char *name, size_t n);
 /* Finds what MEMBER, MEMBER->MEMBER, MEMBER.MEMBER or MEMBER[NUMBER] is, n characters of text from

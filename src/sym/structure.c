@@ -99,6 +99,20 @@ const char *sym_structure_name(struct sym_structure *st)
 	return dwarf_diename(&st->die);
 }
 
+/* dwarf_base_seen */
+static void add_base(void *context, const char *name, int32_t at)
+{
+	struct sym_bases *all = context;
+
+	*vec_add(&all->at) = (struct sym_base){ mem_strdup(name), at };
+}
+
+void sym_structure_bases(struct sym_structure *st, struct sym_bases *out)
+{
+	*out = (struct sym_bases){ 0 };
+	dwarf_type_bases(&st->die, add_base, out);
+}
+
 void sym_structure_free(struct sym_structure *st)
 {
 	free(st);

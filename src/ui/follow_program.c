@@ -32,6 +32,7 @@ struct program_following {
 	uint64_t max_depth;
 	bool later;               /* the type is of a file that -L names */
 	char *type, *heading;     /* as functions have it; "struct client" */
+	struct sym_bases bases;   /* of the type */
 };
 
 /* --- the structure ---------------------------------------------------------------------- */
@@ -54,6 +55,7 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 		const char *name = sym_structure_name(st);
 
 		f->type = mem_strdup(name ? name : f->expression.type);
+		sym_structure_bases(st, &f->bases);
 		e = follow_program_plan(st, &f->expression, &f->shown, &f->plan, err);
 		sym_structure_free(st);
 	} else {
@@ -376,7 +378,9 @@ static int run_following(struct program_following *f)
 					    : mem_printf("struct %s", f->expression.type);
 	f->wish.recording = (struct follow_recording){
 		.type = f->type, .plan = &f->plan, .later = f->later,
-		.by_field = !f->wish.by_identity,
+		.by_field = !f->wish.by_identity, .bases = f->bases.at.at,
+		/* a call with a base tells nothing of the object's fields */
+		.n_bases = f->wish.by_identity ? (uint32_t)f->bases.at.n : 0,
 		.nth = f->expression.nth, .value = f->expression.value,
 	};
 	f->wish.ends = inv->of_follow.ends.at;
@@ -384,8 +388,8 @@ static int run_following(struct program_following *f)
 	return stream_run(inv, &use, f);
 }
 
-/* The number of the object's descriptor, if --into names the field that the condition has for it (or
- * `fd` of what has no fields). NULL: --into is an object of the kernel. The caller frees it. */
+/* The number of the object's descriptor, if --into names the field that the condition has for it
+ * (or `fd` of what has no fields). NULL: --into is an object of the kernel. The caller frees it. */
 static char *descriptor_named(const struct program_following *f)
 {
 	const struct follow_expression *x = &f->expression;
@@ -426,6 +430,9 @@ int follow_program_run(struct invocation *inv)
 	follow_program_free(f.program);
 	follow_border_free(f.border);
 	follow_shown_free(&f.shown);
+	for (size_t i = 0; i < f.bases.at.n; i++)
+		free(f.bases.at.at[i].name);
+	vec_free(&f.bases.at);
 	free(f.type);
 	free(f.heading);
 	return status;

@@ -38,7 +38,8 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 {
 	struct follow_wish wish = {
 		.expression = &s->expression, .shown = &s->shown, .some = some,
-		.descriptor = s->preset.descriptor, .filter = &lists->filter,
+		.descriptor = s->preset.descriptor, .packets = s->preset.filter,
+		.filter = &lists->filter,
 		.notrace = &lists->notrace, .modules = &lists->modules,
 		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !ends,
 		.ends = ends ? ends : s->preset.ends, .way = inv->of_follow.attach,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's side of brace follow: what the user names of it (-k, --into), opened, and what is said
- * of it at the end. */
+/* The kernel's side of brace follow: what the user names of it (-k, --into), opened, and what is
+ * said of it at the end. */
 #pragma once
 #include "follow/kernel.h"
 #include "follow/presets.h"

@@ -1,6 +1,6 @@
-/* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file as descriptor 17. The test
- * `kernel` follows the client of 17 into the kernel (tests/vm/border.sh), and compares the calls with those that the kernel's
- * function_graph tells of this process. */
+/* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file
+ * as descriptor 17. The test `kernel` follows the client of 17 into the kernel
+ * (tests/vm/border.sh). */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

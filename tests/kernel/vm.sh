@@ -10,6 +10,7 @@ trap 'rm -rf "$out"' EXIT
 vm=$here/../vm
 with=(--with "$BRACE" --with "$vm/lib.sh" --with "$vm/follow.sh" --with "$vm/border.sh" --with "$(dirname "$MERGED_PROGRAM")/border_program" --with "$vm/session.sh" --with "$vm/probes.sh" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" --out "$out")
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
+for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
 # It writes all of the kernel's formats into its file, which takes half a minute: make soak.
 [ -z "${KERNEL_TRACE_CMD-}" ] || [ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
 # Its share of a busy machine may be small.

@@ -177,6 +177,27 @@ CC
 		result "a base class, in what takes a derived one, by $by" $? "$T/json"
 	done
 	check "functions that take a derived class are counted" grep -qE '^brace: [0-9]+ of [0-9]+ functions that take a struct Base watched' "$T/err"
+	# and a derived class through what takes a base of it, its pointer led back to the object
+	cat >"$T/derived.cc" <<'CC'
+struct Tag { long tag = 7; };
+struct Base { int fd = 0; __attribute__((noinline)) int hello(int n) { asm volatile(""); return n + fd; } };
+struct Middle : Tag, Base { long between = 3; };
+struct Derived : Middle { long own = 1; };
+struct Other : Base { };
+__attribute__((noinline)) int look(const Base *b) { asm volatile(""); return b ? b->fd : 0; }
+__attribute__((noinline)) long mark(int n, Tag &t) { asm volatile(""); return n + t.tag; }
+__attribute__((noinline)) long take(Derived &d) { asm volatile(""); return look(&d) + mark(1, d) + d.hello(2); }
+__attribute__((noinline)) int sibling(Other *o) { asm volatile(""); return o->fd; }
+int main() { Derived a, b; Other o; b.own = 2; long n = look(&b); n += take(a) + take(b) + look(&o) + look(nullptr) + sibling(&o); mark(0, b); look(&a); return n != 20; }
+CC
+	g++ -g -O1 -o "$T/derived" "$T/derived.cc"
+	follow 'struct Derived.own==2' --mode block -- "$T/derived"
+	[ "$(calls_of "$T/json" | paste -sd' ')" = "take look mark Base::hello mark" ]
+	result "a derived class, in what takes a base of it" $? "$T/json"
+	check "all of its bases' functions are watched, a sibling's are not" grep -qE '^brace: 4 of 4 functions that take a struct Derived watched' "$T/err"
+	follow 'struct Derived.own==2' --by field --mode block -- "$T/derived"
+	[ "$(calls_of "$T/json" | paste -sd' ')" = take ]
+	result "by the field, a base tells nothing" $? "$T/json"
 else
 	skip "C++" "there is no g++"
 fi

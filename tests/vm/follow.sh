@@ -37,6 +37,26 @@ else
 	ok 'follow: kprobe.multi and kprobe.session # SKIP an interrupt came into the BPF program, and the counters say so'
 fi
 
+# --- packets by an expression of pcap: the request alone, and of its bytes. libpcap is found by its short name
+library=$(ls /usr/lib/*/libpcap.so.1.* /lib/*/libpcap.so.1.* 2>/dev/null | head -n 1)
+if [ -n "$library" ]; then
+	run 125 follow -k 'packet:icmp'
+	check 'follow packet:EXPRESSION without libpcap: one sentence' has 'install libpcap0.8'
+	ln -s "$library" "$(dirname "$library")/libpcap.so.0.8"
+	run 0 follow -k 'packet:icmp and icmp[icmptype] == icmp-echo and dst host 127.0.0.1' --json -o pcap -- /usr/bin/ping -q -c 1 127.0.0.1
+	functions pcap | sort -u >c
+	check 'follow packet:EXPRESSION: the request, to its end' sh -c '[ "$(grep "\"first\|\"why\":\"field\"" pcap | grep -c __ip_local_out)" = 1 ] && grep -q "kfree_skbmem\",\"is_return\":true,\"object\":1," pcap'
+	# The same functions as by its mark, but for those before its IP header is whole.
+	grep -v '__ip_local_out' a | comm -23 - c >missed
+	check 'follow packet:EXPRESSION: all functions from there on that the mark has' [ ! -s missed ]
+	run 0 follow -k 'packet:icmp and ip[8] == 3 or tcp port 80' --json -o pcap -- /usr/bin/ping -q -c 1 127.0.0.1
+	check 'follow packet:EXPRESSION: no other packet' has '^brace: 0 objects, 0 calls, 0 returned$'
+	run 0 follow -k 'packet:udp or icmp and ip[2:2] & 0xff == 20 + 8 + 56' --json -o pcap -- /usr/bin/ping -q -c 1 -s 56 127.0.0.1
+	check 'follow packet:EXPRESSION: calculated from its bytes' [ "$(calls pcap)" -ge 40 ]
+	run 125 follow -k 'packet:tcp prot 80'
+	check "follow packet:EXPRESSION: libpcap's sentence" has 'syntax error'
+fi
+
 # --- tasks that a task forks: they begin as copies of it, with its number
 mkfifo go ended
 sh -c 'read _ <go; (:); (:); echo >ended' &

@@ -20,7 +20,8 @@ struct taker {
 	const char *name, *module; /* of the BTF */
 	uint64_t address;
 	uint32_t symbols, places;  /* of that name and module: in kallsyms; that can be traced */
-	uint8_t slots[FOLLOW_SLOTS], flags, returns, bytes; /* no slot: the object is in no register */
+	uint8_t slots[FOLLOW_SLOTS]; /* none: the object is in no register */
+	uint8_t flags, returns, bytes;
 };
 typedef VEC(struct taker) taker_list;
 
@@ -38,7 +39,8 @@ static unsigned registers_of(const struct btf *btf, uint32_t id)
 }
 
 /* FOLLOW_KINDS_N: the parameter's type points to no object. */
-static enum follow_kind kind_of(const struct btf *btf, uint32_t type, const struct follow_wish *wish)
+static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
+				const struct follow_wish *wish)
 {
 	enum follow_kind kind = FOLLOW_FILE;
 
@@ -51,8 +53,8 @@ static enum follow_kind kind_of(const struct btf *btf, uint32_t type, const stru
 	return kind;
 }
 
-/* Fills in the slots of parameters that point to objects. Returns how many parameters do, also those
- * that are in no register. */
+/* Fills in the slots of parameters that point to objects. Returns how many parameters do, also
+ * those that are in no register. */
 static unsigned find_slots(const struct btf *btf, const struct btf_type *prototype,
 			   const struct follow_wish *wish, uint8_t slots[FOLLOW_SLOTS])
 {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "follow/bpf/functions.h"
+#include "follow/filter.h"
 #include "kernel/tracefs.h"
 
 static const unsigned char program[] = {
@@ -377,6 +378,10 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 	if (!e && wish->descriptor >= 0)
 		e = follow_types_descriptor(&k->types, (uint32_t)wish->descriptor,
 					    &k->plan.descriptor, err);
+	if (!e && wish->packets)
+		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
+	if (!e && wish->packets)
+		e = follow_types_packet(&k->types, &k->plan.filter, err);
 	if (!e)
 		e = follow_functions_find(&k->types, wish, tracing, &k->functions, err);
 	free(tracing);

@@ -4,6 +4,7 @@
  * the function's cookie, where its fields are in the plan. A call that is none of the object's
  * costs a read of the field and, with identity, a look into the table of followed objects. */
 #include <linux/bpf.h>
+#include <linux/filter.h>
 #include <bpf/bpf_helpers.h>
 
 #include "arch/kernel_arguments.h"
@@ -114,6 +115,163 @@ static __always_inline int compare(const volatile struct follow_test *t, uint64_
 	}
 }
 
+/* --- packets, by an expression of pcap ---------------------------------------------------- */
+
+#define PACKET_BYTES 256u    /* from the IP header on, which a filter can look at */
+#define PACKET_WORDS 16u     /* of the filter's own memory */
+
+struct packet { uint8_t at[PACKET_BYTES]; uint32_t n; uint32_t words[PACKET_WORDS]; };
+
+/* One a CPU: the kernel lets no second program of this kind in on it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct packet);
+} packets SEC(".maps");
+
+/* The linear part of the packet. Not 0: it has no IP header yet. A header's place is 0 until the
+ * kernel makes one there. */
+static __always_inline int read_packet(uint64_t skb, struct packet *p)
+{
+	uint16_t network = 0;
+	uint32_t tail = 0, n;
+	uint64_t head = 0;
+
+	if (bpf_probe_read_kernel(&head, sizeof(head), (void *)(skb + plan.filter.head)) ||
+	    bpf_probe_read_kernel(&network, sizeof(network),
+				  (void *)(skb + plan.filter.network)) ||
+	    bpf_probe_read_kernel(&tail, sizeof(tail), (void *)(skb + plan.filter.tail)) ||
+	    !network || network >= tail)
+		return -1;
+	n = tail - network;
+	if (n >= PACKET_BYTES)
+		n = PACKET_BYTES - 1;
+	p->n = n;
+	barrier_var(n);
+	return bpf_probe_read_kernel(p->at, n & (PACKET_BYTES - 1), (void *)(head + network));
+}
+
+/* A number of the packet, the highest byte first. Not 0: it lies behind the packet's end. */
+static __always_inline int load_bytes(const struct packet *p, uint32_t at, uint32_t bytes,
+				      uint32_t *out)
+{
+	uint32_t v = 0;
+
+	if (at > PACKET_BYTES - 4 || at + bytes > p->n)
+		return -1;
+	v = p->at[at];
+	if (bytes > 1)
+		v = v << 8 | p->at[at + 1];
+	if (bytes > 2)
+		v = v << 16 | (uint32_t)p->at[at + 2] << 8 | p->at[at + 3];
+	*out = v;
+	return 0;
+}
+
+/* The fields of an instruction: BPF_CLASS() and its kin, of linux/bpf_common.h. */
+static __always_inline uint32_t bytes_of(uint32_t code)
+{
+	return BPF_SIZE(code) == BPF_W ? 4 : BPF_SIZE(code) == BPF_H ? 2 : 1;
+}
+
+static __always_inline uint32_t calculate(uint32_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_ADD: return a + b;
+	case BPF_SUB: return a - b;
+	case BPF_MUL: return a * b;
+	case BPF_DIV: return b ? a / b : 0;
+	case BPF_MOD: return b ? a % b : 0;
+	case BPF_OR: return a | b;
+	case BPF_AND: return a & b;
+	case BPF_XOR: return a ^ b;
+	case BPF_LSH: return a << (b & 31);
+	case BPF_RSH: return a >> (b & 31);
+	default: return -a;
+	}
+}
+
+static __always_inline int holds(uint32_t code, uint32_t a, uint32_t b)
+{
+	switch (BPF_OP(code)) {
+	case BPF_JEQ: return a == b;
+	case BPF_JGT: return a > b;
+	case BPF_JGE: return a >= b;
+	default: return (a & b) != 0;
+	}
+}
+
+/* The machine of classic BPF. */
+struct machine { uint32_t a, x; };
+
+/* Loads into a or x. Not 0: behind the packet's end. */
+static __always_inline int load(struct packet *p, uint32_t code, uint32_t k,
+				const struct machine *m, uint32_t *out)
+{
+	switch (BPF_MODE(code)) {
+	case BPF_IMM: *out = k; return 0;
+	case BPF_LEN: *out = p->n; return 0;
+	case BPF_MEM: *out = p->words[k & (PACKET_WORDS - 1)]; return 0;
+	case BPF_ABS: return load_bytes(p, k, bytes_of(code), out);
+	case BPF_IND: return load_bytes(p, m->x + k, bytes_of(code), out);
+	default: /* BPF_MSH: the length of an IP header */
+		if (load_bytes(p, k, 1, out))
+			return -1;
+		*out = (*out & 15) * 4;
+		return 0;
+	}
+}
+
+/* Whether the expression is true of the packet. A function of its own, which the verifier looks at
+ * once. Jumps lead forward only. */
+__attribute__((noinline)) int passes_filter(uint64_t skb)
+{
+	uint32_t zero = 0, pc = 0;
+	struct packet *p = bpf_map_lookup_elem(&packets, &zero);
+	struct machine m = { 0, 0 };
+
+	if (!p || read_packet(skb, p))
+		return 0;
+	for (uint32_t i = 0; i < FOLLOW_FILTER_INSNS; i++) {
+		const volatile struct follow_insn *insn;
+		uint32_t code, k, operand;
+
+		if (pc >= FOLLOW_FILTER_INSNS)
+			return 0;
+		insn = &plan.filter.insns[pc++];
+		code = insn->code;
+		k = insn->k;
+		operand = BPF_SRC(code) == BPF_X ? m.x : k;
+		switch (BPF_CLASS(code)) {
+		case BPF_LD:
+			if (load(p, code, k, &m, &m.a))
+				return 0;
+			break;
+		case BPF_LDX:
+			if (load(p, code, k, &m, &m.x))
+				return 0;
+			break;
+		case BPF_ST: p->words[k & (PACKET_WORDS - 1)] = m.a; break;
+		case BPF_STX: p->words[k & (PACKET_WORDS - 1)] = m.x; break;
+		case BPF_ALU: m.a = calculate(code, m.a, operand); break;
+		case BPF_JMP:
+			if (BPF_OP(code) == BPF_JA)
+				pc += k;
+			else
+				pc += holds(code, m.a, operand) ? insn->yes : insn->no;
+			break;
+		case BPF_RET: return (BPF_RVAL(code) == BPF_A ? m.a : k) != 0;
+		default: /* BPF_MISC */
+			if (BPF_MISCOP(code) == BPF_TAX)
+				m.x = m.a;
+			else
+				m.a = m.x;
+		}
+	}
+	return 0;
+}
+
 static __always_inline int passes(uint64_t object)
 {
 	for (uint32_t i = 0; i < FOLLOW_CONDITIONS; i++) {
@@ -125,7 +283,7 @@ static __always_inline int passes(uint64_t object)
 		    !compare(&plan.tests[i], v & plan.tests[i].mask))
 			return 0;
 	}
-	return 1;
+	return !plan.filter.n || passes_filter(object);
 }
 
 static __always_inline void show(struct follow_event *e)

@@ -372,10 +372,25 @@ static bool find_offset(const struct follow_types *t, const char *type, const ch
 	return true;
 }
 
+/* A field that the program reads by itself. */
+struct needed { const char *type, *member; uint32_t *offset; };
+
+/* what: for the sentence. */
+static int find_offsets(const struct follow_types *t, const struct needed *fields, size_t n,
+			const char *what, struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!find_offset(t, fields[i].type, fields[i].member, fields[i].offset))
+			return err_set(err, EINVAL,
+				       "%s: this kernel's struct %s has no %s, by which they are followed",
+				       what, fields[i].type, fields[i].member);
+	return 0;
+}
+
 int follow_types_descriptor(const struct follow_types *t, uint32_t number,
 			    struct follow_descriptor *out, struct err *err)
 {
-	const struct { const char *type, *member; uint32_t *offset; } ways[] = {
+	const struct needed ways[] = {
 		{ "task_struct", "files", &out->task_files },
 		{ "files_struct", "fdt", &out->files_table },
 		{ "fdtable", "max_fds", &out->table_size },
@@ -390,10 +405,16 @@ int follow_types_descriptor(const struct follow_types *t, uint32_t number,
 
 	out->is_wanted = 1;
 	out->number = number;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		if (!find_offset(t, ways[i].type, ways[i].member, ways[i].offset))
-			return err_set(err, EINVAL,
-				       "fd: this kernel's struct %s has no %s, by which descriptors are followed",
-				       ways[i].type, ways[i].member);
-	return 0;
+	return find_offsets(t, ways, sizeof(ways) / sizeof(*ways), "descriptors", err);
+}
+
+int follow_types_packet(const struct follow_types *t, struct follow_filter *out, struct err *err)
+{
+	const struct needed fields[] = {
+		{ "sk_buff", "head", &out->head },
+		{ "sk_buff", "network_header", &out->network },
+		{ "sk_buff", "tail", &out->tail },
+	};
+
+	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "packets", err);
 }

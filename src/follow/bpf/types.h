@@ -23,7 +23,9 @@ bool follow_types_points_to(const struct btf *btf, uint32_t id, const char *name
  * of the name that is unknown, or no integer. */
 int follow_types_plan(const struct follow_types *t, const struct follow_expression *x,
 		      const struct follow_shown *shown, struct follow_plan *out, struct err *err);
-/* Fills in the way from a task to its descriptor of this number. 0, or -EINVAL and *err: this kernel
- * has other structures. */
+/* Fills in where the bytes of a packet are. Works like follow_types_descriptor(). */
+int follow_types_packet(const struct follow_types *t, struct follow_filter *out, struct err *err);
+/* Fills in the way from a task to its descriptor of this number. 0, or -EINVAL and *err: this
+ * kernel has other structures. */
 int follow_types_descriptor(const struct follow_types *t, uint32_t number,
 			    struct follow_descriptor *out, struct err *err);
