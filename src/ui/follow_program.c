@@ -409,10 +409,9 @@ static char *descriptor_named(const struct program_following *f)
 
 static int open_border(struct program_following *f, struct err *err)
 {
-	char *named = f->inv->of_follow.into ? descriptor_named(f) : NULL;
-	int e = f->inv->of_follow.into ? follow_border_open(f->inv, named ? named : f->inv->of_follow.into, &f->border,
-						  err)
-			     : 0;
+	const char *into = f->inv->of_follow.into;
+	char *named = into ? descriptor_named(f) : NULL;
+	int e = into ? follow_border_open(f->inv, named ? named : into, &f->border, err) : 0;
 
 	free(named);
 	return e;

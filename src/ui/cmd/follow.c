@@ -41,8 +41,8 @@ static int open_kernel(struct following *f, struct err *err)
 	if (inv->pids.n > FOLLOW_PIDS)
 		return err_set(err, EINVAL, "-p: follow takes at most %u processes", FOLLOW_PIDS);
 	*vec_add(&inv->of_follow.ends) = NULL;
-	return follow_side_open(&f->side, inv, &inv->settings, named ? inv->of_follow.ends.at : NULL,
-				asks_for_some(f), err);
+	return follow_side_open(&f->side, inv, &inv->settings,
+				named ? inv->of_follow.ends.at : NULL, asks_for_some(f), err);
 }
 
 /* The buffers of the kernel's side have one size. */
