@@ -26,6 +26,7 @@
 #define CLOCK "x86-tsc"
 #define NAME_PREFIX "brace-"
 #define NAME_SHARED "-graph"
+#define NAME_ELSEWHERE "-elsewhere"
 #define NAME_SESSION "session"
 /* Together one second: a reader that is being killed closes its files within milliseconds, and a
  * longer wait would look as if brace hung. */
@@ -220,6 +221,14 @@ int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *
 	return open_instance(pid, shared, set_up, out, err);
 }
 
+int kernel_instance_open_elsewhere(struct kernel_instance **out, struct err *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%d" NAME_ELSEWHERE, (int)getpid());
+	return open_instance(name, false, set_up, out, err);
+}
+
 int kernel_instance_begin_session(bool shared, struct kernel_instance **out, struct err *err)
 {
 	return open_instance(NAME_SESSION, shared, set_up_session, out, err);
@@ -393,7 +402,8 @@ int kernel_instance_close(struct kernel_instance *i, struct err *err)
 
 /* --- what others left ------------------------------------------------------------------- */
 
-/* "brace-123" or "brace-123-graph"; the session's has pid 0; false: another's instance. */
+/* "brace-123", "brace-123-graph", "brace-123-elsewhere"; the session's has pid 0; false:
+ * another's instance. */
 static bool read_name(const char *name, pid_t *pid, bool *shared)
 {
 	char *end;
@@ -408,7 +418,7 @@ static bool read_name(const char *name, pid_t *pid, bool *shared)
 	n = strtol(name + strlen(NAME_PREFIX), &end, 10);
 	*shared = !strcmp(end, NAME_SHARED);
 	*pid = (pid_t)n;
-	return n > 0 && n <= INT32_MAX && (!*end || *shared);
+	return n > 0 && n <= INT32_MAX && (!*end || *shared || !strcmp(end, NAME_ELSEWHERE));
 }
 
 /* A brace that made the instance just now has not locked it yet. A process that was given the

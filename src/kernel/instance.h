@@ -14,6 +14,8 @@ struct kernel_instance;
 /* Makes it, with recording off and the clock x86-tsc. shared: files will be written that the kernel
  * has once for all. 0, or -errno and *err; then nothing is left. */
 int kernel_instance_open(bool shared, struct kernel_instance **out, struct err *err);
+/* Makes a second one, `brace-PID-elsewhere`, as kernel_instance_open() does. */
+int kernel_instance_open_elsewhere(struct kernel_instance **out, struct err *err);
 /* Makes the session of brace start -k, `brace-session` or `brace-session-graph`, which stays when
  * brace ends; its clock is the kernel's own. -EEXIST: there is one. */
 int kernel_instance_begin_session(bool shared, struct kernel_instance **out, struct err *err);

@@ -39,7 +39,7 @@ void kernel_records_free(struct kernel_records *r)
 /* --- formats ---------------------------------------------------------------------------- */
 
 /* 0: the format has no such field, or it is too narrow. */
-static uint16_t offset_of(const struct event_format *e, const char *name, uint16_t size)
+uint16_t kernel_records_offset(const struct event_format *e, const char *name, uint16_t size)
 {
 	enum event_field_kind kind;
 	const struct event_field *f = event_find_field(e, name, strlen(name), &kind);
@@ -53,14 +53,14 @@ static int call_format(struct kernel_call_format *to, const struct event_format 
 	*to = (struct kernel_call_format){
 		.id = e->id,
 		.bytes = (uint16_t)event_record_bytes(e),
-		.func = offset_of(e, "func", 8),
-		.depth = offset_of(e, "depth", 4),
-		.calltime = offset_of(e, "calltime", 8),
-		.rettime = offset_of(e, "rettime", 8),
+		.func = kernel_records_offset(e, "func", 8),
+		.depth = kernel_records_offset(e, "depth", 4),
+		.calltime = kernel_records_offset(e, "calltime", 8),
+		.rettime = kernel_records_offset(e, "rettime", 8),
 	};
 	if (!strcmp(e->name, "function")) {
-		to->func = offset_of(e, "ip", 8);
-		to->caller = offset_of(e, "parent_ip", 8);
+		to->func = kernel_records_offset(e, "ip", 8);
+		to->caller = kernel_records_offset(e, "parent_ip", 8);
 	}
 	if (to->func && (to->depth || to->caller))
 		return 0;
@@ -215,4 +215,14 @@ bool kernel_records_event(struct kernel_records *r, uint16_t cpu,
 	if (is)
 		out->thread = kernel_records_thread(r, (uint32_t)tid, record->tsc);
 	return is;
+}
+
+uint32_t kernel_records_track(struct kernel_records *r, uint32_t tid, const char *name,
+			      uint64_t tsc)
+{
+	struct trace_thread t = { .pid = tid, .tid = tid, .image = r->image, .tsc = tsc };
+
+	strncpy(t.comm, name, sizeof(t.comm) - 1);
+	*vec_add(&r->info->threads) = t;
+	return (uint32_t)r->info->threads.n - 1;
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include "kernel/pages.h"
 #include "kernel/symbols.h"
+#include "event/format.h"
 #include "trace/event.h"
 
 #define KERNEL_RECORD_WORDS 63u /* RECORD_PAYLOAD_MAX; longer records are counted as lost */
@@ -47,3 +48,8 @@ bool kernel_records_event(struct kernel_records *r, uint16_t cpu,
 			  const struct kernel_page_record *record, struct event *out);
 /* The thread with this tid: its index in info->threads. */
 uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t tsc);
+/* A thread that is no task, with a number of its own: its index in info->threads. */
+uint32_t kernel_records_track(struct kernel_records *r, uint32_t tid, const char *name,
+			      uint64_t tsc);
+/* Where a record has the field; 0: the format has no such field, or it is of another size. */
+uint16_t kernel_records_offset(const struct event_format *e, const char *name, uint16_t size);

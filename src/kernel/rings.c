@@ -16,6 +16,8 @@ struct kernel_ring {
 	struct kernel_ring_reader *reader; /* NULL: none */
 	VEC(struct held_page) pages; /* from `at` on not read through */
 	size_t at;
+	uint16_t cpu;
+	bool elsewhere;         /* of the second instance */
 	bool more;              /* the pass ended before the ring was empty */
 	bool begun;             /* `page` reads pages.at[at] */
 	bool ready;             /* `next` is a record */
@@ -27,7 +29,9 @@ struct kernel_ring {
 
 struct kernel_rings {
 	struct kernel_records *records;
-	VEC(struct kernel_ring) at;    /* by CPU */
+	VEC(struct kernel_ring) at;    /* by CPU; behind them the second instance's */
+	uint16_t cpus;
+	struct kernel_elsewhere *elsewhere; /* or NULL */
 };
 
 struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
@@ -42,24 +46,29 @@ struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
  * reader. */
 static struct kernel_ring *ring_of(struct kernel_rings *r, uint16_t cpu)
 {
-	while (r->at.n <= cpu)
-		*vec_add(&r->at) = (struct kernel_ring){ 0 };
+	for (; r->cpus <= cpu; r->cpus++)
+		*vec_add(&r->at) = (struct kernel_ring){ .cpu = r->cpus };
 	return &r->at.at[cpu];
 }
 
 /* Each open counts as a reader, which keeps the instance from being removed. */
-static int open_ring(struct kernel_rings *r, const char *instance, unsigned cpu,
+static int open_ring(struct kernel_rings *r, const char *instance, uint16_t cpu,
 		     enum kernel_ring_way best, struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", instance, cpu);
-	int e = kernel_ring_open(path, best, &ring_of(r, (uint16_t)cpu)->reader, err);
+	struct kernel_ring *g;
+	int e;
 
+	if (r->elsewhere)
+		*vec_add(&r->at) = (struct kernel_ring){ .cpu = cpu, .elsewhere = true };
+	g = r->elsewhere ? &r->at.at[r->at.n - 1] : ring_of(r, cpu);
+	e = kernel_ring_open(path, best, &g->reader, err);
 	free(path);
 	return e;
 }
 
-int kernel_rings_open(const char *instance, struct kernel_records *records,
-		      enum kernel_ring_way best, struct kernel_rings **out, struct err *err)
+static int open_rings(struct kernel_rings *r, const char *instance, enum kernel_ring_way best,
+		      struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu", instance);
 	DIR *dir = opendir(path);
@@ -67,15 +76,24 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 	unsigned cpu;
 	int e = 0;
 
-	*out = kernel_rings_empty(records);
 	if (!dir)
 		e = err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
 	while (!e && (d = readdir(dir)))
 		if (sscanf(d->d_name, "cpu%u", &cpu) == 1 && cpu < UINT16_MAX)
-			e = open_ring(*out, instance, cpu, best, err);
+			e = open_ring(r, instance, (uint16_t)cpu, best, err);
 	if (dir)
 		closedir(dir);
 	free(path);
+	return e;
+}
+
+int kernel_rings_open(const char *instance, struct kernel_records *records,
+		      enum kernel_ring_way best, struct kernel_rings **out, struct err *err)
+{
+	int e;
+
+	*out = kernel_rings_empty(records);
+	e = open_rings(*out, instance, best, err);
 	if (e) {
 		kernel_rings_free(*out);
 		*out = NULL;
@@ -83,11 +101,18 @@ int kernel_rings_open(const char *instance, struct kernel_records *records,
 	return e;
 }
 
-/* The page is copied. n + 1, because an empty page is a pointer, too. */
-void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n,
-		      size_t from)
+int kernel_rings_open_elsewhere(struct kernel_rings *r, const char *instance,
+				struct kernel_elsewhere *elsewhere, enum kernel_ring_way best,
+				struct err *err)
 {
-	struct held_page *p = vec_add(&ring_of(r, cpu)->pages);
+	r->elsewhere = elsewhere;
+	return open_rings(r, instance, best, err);
+}
+
+/* The page is copied. n + 1, because an empty page is a pointer, too. */
+static void hold_page(struct kernel_ring *g, const void *page, size_t n, size_t from)
+{
+	struct held_page *p = vec_add(&g->pages);
 
 	p->n = n;
 	p->from = from;
@@ -95,24 +120,28 @@ void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, si
 	memcpy(p->bytes, page, n);
 }
 
-struct page_adding { struct kernel_rings *rings; uint16_t cpu; size_t *taken; };
+void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n,
+		      size_t from)
+{
+	hold_page(ring_of(r, cpu), page, n, from);
+}
+
+struct page_adding { struct kernel_ring *ring; size_t *taken; };
 
 static void add_page(void *context, const void *page, size_t n, size_t from)
 {
 	struct page_adding *a = context;
 
-	kernel_rings_add(a->rings, a->cpu, page, n, from);
+	hold_page(a->ring, page, n, from);
 	++*a->taken;
 }
 
-static int read_ring(struct kernel_rings *r, uint16_t cpu, size_t most, size_t *taken,
-		     struct err *err)
+static int read_ring(struct kernel_ring *g, size_t most, size_t *taken, struct err *err)
 {
-	struct kernel_ring *g = &r->at.at[cpu];
-	struct page_adding a = { r, cpu, taken };
+	struct page_adding a = { g, taken };
 	int e = g->reader ? kernel_ring_take(g->reader, most, add_page, &a, &g->more) : 0;
 
-	return e ? err_set(err, -e, "cannot read the kernel's buffer of CPU %u: %s", cpu,
+	return e ? err_set(err, -e, "cannot read the kernel's buffer of CPU %u: %s", g->cpu,
 			   strerror(-e)) : 0;
 }
 
@@ -169,25 +198,58 @@ static struct kernel_ring *earliest(struct kernel_rings *r)
 	return best;
 }
 
-/* Gives a record's event, and before it what is missing there. A record that is not understood is
- * counted by kernel_records_event() and gives nothing; what is missing before it is told with the
- * next one. */
-static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
-		void *context, struct err *err)
+/* Calls that records before have made. */
+static int give_elsewhere(struct kernel_rings *r, kernel_rings_sink *sink, void *context,
+			  struct err *err)
 {
-	uint16_t cpu = (uint16_t)(g - r->at.at);
+	struct event e;
+	int error = 0;
+
+	while (!error && kernel_elsewhere_next(r->elsewhere, &e))
+		error = sink(context, &e, err);
+	return error;
+}
+
+static int take_elsewhere(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
+			  void *context, struct err *err)
+{
+	if (g->told)
+		kernel_elsewhere_lost(r->elsewhere, g->cpu);
+	g->told = 0;
+	kernel_elsewhere_take(r->elsewhere, g->cpu, &g->next);
+	return give_elsewhere(r, sink, context, err);
+}
+
+/* Gives a record's event, and before it what is missing there. */
+static int give_own(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
+		    void *context, struct err *err)
+{
 	struct event e, lost;
 	int error = 0;
 
-	g->ready = false;
-	if (!kernel_records_event(r->records, cpu, &g->next, &e))
+	if (!kernel_records_event(r->records, g->cpu, &g->next, &e))
 		return 0;
-	lost = (struct event){ .kind = EVENT_LOST, .tsc = e.tsc, .thread = e.thread, .cpu = cpu,
+	lost = (struct event){ .kind = EVENT_LOST, .tsc = e.tsc, .thread = e.thread, .cpu = g->cpu,
 			       .count = g->told };
 	if (g->told)
 		error = sink(context, &lost, err);
 	g->told = 0;
 	return error ? error : sink(context, &e, err);
+}
+
+static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
+		void *context, struct err *err)
+{
+	int e = 0;
+
+	g->ready = false;
+	if (g->elsewhere)
+		return take_elsewhere(r, g, sink, context, err);
+	if (r->elsewhere) {
+		kernel_elsewhere_cause(r->elsewhere, g->cpu, &g->next);
+		e = give_elsewhere(r, sink, context, err);
+	}
+	return e ? e : give_own(r, g, sink, context, err);
 }
 
 int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct err *err)
@@ -196,7 +258,7 @@ int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct
 
 	*taken = 0;
 	for (size_t i = 0; i < r->at.n && !e; i++)
-		e = read_ring(r, (uint16_t)i, most, taken, err);
+		e = read_ring(&r->at.at[i], most, taken, err);
 	return e;
 }
 
@@ -219,18 +281,21 @@ int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink 
 	return e;
 }
 
-uint64_t kernel_rings_lost(const struct kernel_rings *r, uint16_t cpu)
+uint64_t kernel_rings_lost(const struct kernel_rings *r, uint16_t cpu, bool elsewhere)
 {
-	return cpu < r->at.n ? r->at.at[cpu].lost : 0;
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < r->at.n; i++)
+		if (r->at.at[i].cpu == cpu && r->at.at[i].elsewhere == elsewhere)
+			lost += r->at.at[i].lost;
+	return lost;
 }
 
 uint16_t kernel_rings_cpus(const struct kernel_rings *r)
 {
-	return (uint16_t)r->at.n;
+	return r->cpus;
 }
 
-/* Pages before `at` were freed as they were read through. Descriptors are closed here, which is
- * what lets the instance be removed. */
 void kernel_rings_free(struct kernel_rings *r)
 {
 	if (!r)

@@ -5,10 +5,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernel/names.h"
 #include "kernel/probes.h"
 #include "kernel/symbols.h"
+#include "kernel/tasks.h"
 #include "kernel/tracefs.h"
 
 /* Pages of each CPU that one pass reads at most: 32 MB. */
@@ -22,6 +24,8 @@ struct kernel_source {
 	struct kernel_records records;
 	struct kernel_rings *rings;     /* NULL: not begun */
 	enum kernel_ring_way best;      /* how they are read, if the kernel lets brace */
+	struct kernel_instance *second; /* of what others do for the program; NULL: not asked for */
+	struct kernel_elsewhere *elsewhere;
 	char *names;                    /* saved_cmdlines, as read last */
 	uint64_t until;                 /* end of the pass before */
 	uint64_t kept;
@@ -142,6 +146,15 @@ static int add_functions(struct kernel_source *s, struct trace_info *info, bool 
 
 /* The order is given: records need the symbols, formats go into the records' table, and rings
  * give their records to it. On failure the caller closes the source. */
+static int begin_elsewhere(struct kernel_source *s, struct err *err)
+{
+	int e = kernel_elsewhere_new(kernel_instance_top(s->instance), &s->records, &s->elsewhere,
+				     err);
+
+	return e ? e : kernel_rings_open_elsewhere(s->rings, kernel_instance_dir(s->second),
+						   s->elsewhere, s->best, err);
+}
+
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err)
 {
@@ -153,12 +166,39 @@ int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool u
 	if (!e)
 		e = kernel_rings_open(kernel_instance_dir(s->instance), &s->records,
 				      s->best, &s->rings, err);
-	return e;
+	return e || !s->second ? e : begin_elsewhere(s, err);
+}
+
+/* A kernel that lacks one of the events, as other machines do, has fewer causes or tracks. */
+static void enable_all(const struct kernel_instance *i, const char *const *events)
+{
+	for (; *events; events++)
+		kernel_tracefs_write(kernel_instance_dir(i), "set_event", *events, true);
+}
+
+int kernel_source_watch_elsewhere(struct kernel_source *s, struct err *err)
+{
+	int e = kernel_instance_open_elsewhere(&s->second, err);
+
+	if (e)
+		return e;
+	enable_all(s->second, kernel_elsewhere_events);
+	enable_all(s->instance, kernel_elsewhere_causes);
+	return kernel_tasks_leave_out(s->second, getpid(), err);
+}
+
+int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err)
+{
+	int e = kernel_tasks_follow(s->instance, pid, err);
+
+	return e || !s->second ? e : kernel_tasks_leave_out(s->second, pid, err);
 }
 
 int kernel_source_start(struct kernel_source *s, struct err *err)
 {
-	return kernel_instance_write(s->instance, "tracing_on", "1", false, err);
+	int e = s->second ? kernel_instance_write(s->second, "tracing_on", "1", false, err) : 0;
+
+	return e ? e : kernel_instance_write(s->instance, "tracing_on", "1", false, err);
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -220,6 +260,8 @@ const char *kernel_source_way(const struct kernel_source *s)
 void kernel_source_stop(struct kernel_source *s)
 {
 	kernel_instance_stop(s->instance);
+	if (s->second)
+		kernel_instance_stop(s->second);
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
@@ -228,12 +270,12 @@ void kernel_source_stop(struct kernel_source *s)
  * "overrun" are records that were overwritten unread, "dropped events" those that found no room
  * with overwriting off. The larger number is right: pages are told late, and the counters do not
  * know of pages that were damaged. */
-static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
+static uint64_t lost_of(struct kernel_source *s, const struct kernel_instance *of, uint16_t cpu)
 {
 	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
-	char *text = kernel_tracefs_read(kernel_instance_dir(s->instance), path);
+	char *text = kernel_tracefs_read(kernel_instance_dir(of), path);
 	static const char *const counts[] = { "\noverrun: ", "\ndropped events: " };
-	uint64_t told = 0, seen = kernel_rings_lost(s->rings, cpu);
+	uint64_t told = 0, seen = kernel_rings_lost(s->rings, cpu, of == s->second);
 
 	for (size_t i = 0; text && i < sizeof(counts) / sizeof(*counts); i++) {
 		const char *at = strstr(text, counts[i]);
@@ -243,6 +285,11 @@ static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
 	free(text);
 	free(path);
 	return told > seen ? told : seen;
+}
+
+static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
+{
+	return lost_of(s, s->instance, cpu) + (s->second ? lost_of(s, s->second, cpu) : 0);
 }
 
 void kernel_source_count(struct kernel_source *s, struct kernel_counts *out)
@@ -262,6 +309,8 @@ int kernel_source_close(struct kernel_source *s, struct err *err)
 	if (!s)
 		return 0;
 	kernel_rings_free(s->rings);
+	kernel_elsewhere_free(s->elsewhere);
+	kernel_instance_close(s->second, NULL);
 	e = kernel_instance_close(s->instance, err);
 	kernel_records_free(&s->records);
 	if (s->uses) {

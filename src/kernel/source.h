@@ -22,6 +22,11 @@ int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool u
 const char *kernel_source_way(const struct kernel_source *s);
 /* Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
 void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best);
+/* Records, too, what others do for the program: kernel/elsewhere.h. Before kernel_source_begin(),
+ * with `used`. 0, or -errno and *err. */
+int kernel_source_watch_elsewhere(struct kernel_source *s, struct err *err);
+/* Records what the kernel does for this process and what it starts. 0, or -errno and *err. */
+int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err);
 /* Begins to record. */
 int kernel_source_start(struct kernel_source *s, struct err *err);
 /* With `used`; otherwise NULL. */

@@ -19,9 +19,16 @@ static int follow_thread(struct kernel_instance *i, const char *tid, struct err 
 	return e ? e : kernel_instance_write(i, "set_event_pid", tid, true, err);
 }
 
+static int leave_out_thread(struct kernel_instance *i, const char *tid, struct err *err)
+{
+	return kernel_instance_write(i, "set_event_notrace_pid", tid, true, err);
+}
+
 /* The kernel's lists have threads. Threads that a listed one starts while the directory is read
  * are listed by the kernel (kernel_tasks_follow()). */
-static int follow_threads(struct kernel_instance *i, pid_t pid, struct err *err)
+static int each_thread(struct kernel_instance *i, pid_t pid,
+		       int (*each)(struct kernel_instance *i, const char *tid, struct err *err),
+		       struct err *err)
 {
 	char *path = mem_printf("/proc/%d/task", (int)pid);
 	DIR *dir = opendir(path);
@@ -30,7 +37,7 @@ static int follow_threads(struct kernel_instance *i, pid_t pid, struct err *err)
 
 	while (!e && (d = readdir(dir)))
 		if (*d->d_name != '.')
-			e = follow_thread(i, d->d_name, err);
+			e = each(i, d->d_name, err);
 	if (dir)
 		closedir(dir);
 	free(path);
@@ -44,7 +51,7 @@ int kernel_tasks_follow(struct kernel_instance *i, pid_t pid, struct err *err)
 
 	if (!e)
 		e = kernel_instance_write(i, "trace_options", "event-fork", false, err);
-	return e ? e : follow_threads(i, pid, err);
+	return e ? e : each_thread(i, pid, follow_thread, err);
 }
 
 /* brace itself is left out: its reads of the rings would be records, which it would read, which
@@ -72,4 +79,11 @@ int kernel_tasks_choose(struct kernel_instance *i, pid_t program, const pid_t *p
 	for (size_t k = 0; k < n && !e; k++)
 		e = kernel_tasks_follow(i, pids[k], err);
 	return e;
+}
+
+int kernel_tasks_leave_out(struct kernel_instance *i, pid_t pid, struct err *err)
+{
+	int e = kernel_instance_write(i, "trace_options", "event-fork", false, err);
+
+	return e ? e : each_thread(i, pid, leave_out_thread, err);
 }

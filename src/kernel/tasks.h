@@ -14,3 +14,6 @@ int kernel_tasks_choose(struct kernel_instance *i, pid_t program, const pid_t *p
 			struct err *err);
 /* Records everything but what the kernel does for the calling process. 0, or -errno and *err. */
 int kernel_tasks_follow_others(struct kernel_instance *i, struct err *err);
+/* Leaves out the events of the process's threads and of all that they start. 0, or -errno and *err.
+ */
+int kernel_tasks_leave_out(struct kernel_instance *i, pid_t pid, struct err *err);

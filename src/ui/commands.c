@@ -163,6 +163,8 @@ static const struct option recover_options[] = {
 static const struct option kernel_run_options[] = {
 	{ 'k', "kernel", NULL, "trace the kernel, too, while it works for the program (root); what is for the kernel begins with k:, as in -l 'k:vfs_*'",
 	  set_flag, TO(kernel) },
+	{ 0, "elsewhere", NULL, "with -k: also what interrupts, softirqs and workers do for the program in the time of others, on tracks of their own",
+	  set_flag, TO(elsewhere) },
 	{ 'K', "kernel-alone", NULL, "trace the kernel, not programs; with PROGRAM or -p only what it does for them (root)",
 	  set_flag, TO(kernel_alone) },
 	END

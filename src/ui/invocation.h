@@ -151,6 +151,7 @@ struct invocation {
 	bool call_tree, csv, explain, foreground, help, json, lazy, list_events, no_pager;
 	bool charge_handlers, quiet, reverse, call_lines, verbose, top;
 	bool kernel, kernel_alone; /* -k, -K */
+	bool elsewhere;
 	bool kernel_only, user_only;
 	bool open; /* of html */
 	bool search; /* of help */

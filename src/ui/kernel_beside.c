@@ -3,7 +3,8 @@
  * of its own, which has the options that begin with `k:`. */
 #include "ui/kernel_beside.h"
 
-#include "kernel/tasks.h"
+#include <errno.h>
+
 #include "ui/kernel_run.h"
 #include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
@@ -14,7 +15,7 @@
 static int follow_new(void *context, pid_t pid, struct err *err)
 {
 	struct kernel_beside *b = context;
-	int e = kernel_tasks_follow(kernel_source_instance(b->source), pid, err);
+	int e = kernel_source_follow(b->source, pid, err);
 
 	return e ? e : kernel_source_start(b->source, err);
 }
@@ -26,7 +27,7 @@ static int follow_all(struct kernel_beside *b, const struct invocation *inv, str
 	int e = 0;
 
 	for (size_t i = 0; i < inv->pids.n && !e; i++)
-		e = kernel_tasks_follow(kernel_source_instance(b->source), inv->pids.at[i], err);
+		e = kernel_source_follow(b->source, inv->pids.at[i], err);
 	return e || !inv->pids.n ? e : kernel_source_start(b->source, err);
 }
 
@@ -46,12 +47,23 @@ static int set_up(struct kernel_beside *b, struct invocation *inv, struct invoca
 
 	if (!e)
 		e = write_settings(b, kernels, err);
+	if (!e && inv->elsewhere)
+		e = kernel_source_watch_elsewhere(b->source, err);
 	if (e)
 		return e;
 	b->producer = kernel_producer_new(b->source, err);
 	if (b->producer && inv->verbose)
 		kernel_run_say_way(b->source);
 	return b->producer ? follow_all(b, inv, err) : -err->code;
+}
+
+static int refuse_elsewhere(void)
+{
+	struct err err;
+
+	err_set(&err, EINVAL,
+		"--elsewhere is for -k: it shows what others do for the program that is traced");
+	return say_error(&err);
 }
 
 /* Does nothing without an option for the kernel. Leftovers of a killed brace go first, since they
@@ -63,6 +75,8 @@ int kernel_beside_begin(struct invocation *inv, struct kernel_beside *out)
 	int e;
 
 	*out = (struct kernel_beside){ 0 };
+	if (!inv->kernel && inv->elsewhere)
+		return refuse_elsewhere();
 	if (!inv->kernel)
 		return 0;
 	kernel_remove_leftovers();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
  * fault, each in a function of its own. `threads` instead of N: 8 threads, each of which reads 3
- * bytes. */
+ * bytes. `work`: a network namespace that a worker takes down, and the sleep. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -70,6 +70,9 @@ int main(int argc, char **argv)
 
 	if (fd < 0 || page == MAP_FAILED)
 		return 1;
+	/* The second one frees the first. */
+	if (argc > 1 && !strcmp(argv[1], "work"))
+		return unshare(CLONE_NEWNET) || unshare(CLONE_NEWNET) || one_sleep();
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return threads_that_read(fd);
 	for (int i = 0; i < n; i++) {

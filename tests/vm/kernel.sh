@@ -218,6 +218,18 @@ check 'replay -O nofuncgraph-irqs: none' sh -c 'grep -q vfs_read out && ! grep -
 run 0 record -k -q -o t.brace -l one_read -e k:sched:sched_process_exit -- $program 5
 run 0 replay t.brace
 check '-e k: alone: events, no functions' sh -c 'grep -q "sched_process_exit: comm=merged_program" out && ! grep -q sys_read out'
+# A work item that the program queues, and the timer's interrupt that ends its sleep.
+run 0 record -k --elsewhere -o t.brace -l one_sleep -e k:sched:sched_process_exit -- $program work
+check 'record -k --elsewhere: nothing is left in tracefs' nothing_left
+run 0 report -k t.brace
+check 'report -k: the work item that the program queued' has ' cleanup_net \[kernel\]'
+check 'report -k: the interrupt that woke the program' has 'apic_timer_interrupt \[kernel\]'
+run 0 export --to chrome -o chrome.json t.brace
+check 'export --to chrome: interrupts have tracks of their own' sh -c 'grep -q "interrupts/[01]" chrome.json && grep -q "\"name\":\"cleanup_net\"" chrome.json'
+run 0 replay t.brace
+check 'replay: who did it' sh -c 'grep -q "cleanup_net()" out && grep -q "workqueue_queue_work: .*function=.*net" out'
+run 125 record --elsewhere -- true
+check '--elsewhere without -k: one sentence' has 'elsewhere is for -k'
 $program 1000000000 &
 pid=$!
 run 0 graph -k -o graph -p $pid --duration 200ms $its $kernels
