@@ -7,6 +7,7 @@ machine's cat, and of its libc's write."""
 import os
 import re
 import sys
+import time
 
 TREE = "/sys/kernel/tracing/"
 GOLDEN, CAT = sys.argv[1:3]
@@ -50,6 +51,14 @@ def write(name, text):
 
 def clear(name):
     open(TREE + name, "w").close()
+
+
+def await_program():
+    """The shell begins before the program is executed, whose functions are named here. Each read of the
+    list waits for what programs have told."""
+    end = time.monotonic() + 60
+    while "vfs_read\n" not in read("available_filter_functions"):
+        assert time.monotonic() < end, "the program has no vfs_read"
 
 
 def entries(text):
@@ -111,6 +120,7 @@ def lists(golden, name):
     clear("dynamic_events")
 
 
+await_program()
 for one in ("kprobe", "uprobe", "fprobe", "tprobe", "eprobes", "synth"):
     errors(one)
 for one in ("synthetic_events.three", "kprobe_events.list", "uprobe_events.list",
