@@ -60,6 +60,7 @@ struct deflater *deflate_new(int (*put)(void *arg, const unsigned char *bytes, s
 	return d;
 }
 
+/* NULL is nothing. No batch is being packed: deflate's threads live for one batch only. */
 void deflate_free(struct deflater *d)
 {
 	if (!d)

@@ -68,6 +68,7 @@ const char *export_end_word(unsigned flags)
 	return NULL;
 }
 
+/* With all three digits behind the point: times are exact to the nanosecond. */
 void export_put_us(struct out *o, uint64_t ns)
 {
 	out_u64(o, ns / 1000, 1, ' ');

@@ -380,6 +380,7 @@ static void put_numbers(struct firefox *p, const char *name, size_t n,
 	}
 }
 
+/* By the lane's own number: the stacks of all lanes are in one table. */
 static const struct profile_stack *stack_at(const struct firefox *p, uint32_t i)
 {
 	return &p->stacks.at[p->lanes.at[p->lane].stacks.at[i]];

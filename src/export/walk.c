@@ -280,6 +280,7 @@ static void take_lost(struct walk *w, uint32_t lane, const struct call_step *s)
 	give(w, &step);
 }
 
+/* Its depth is the number of calls that are open around it. */
 static void take_event(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	struct walk_step step = step_on(w, lane, s, WALK_EVENT);

@@ -152,6 +152,7 @@ uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint
 	return *at = return_address(a, info, image, address, tsc);
 }
 
+/* A damaged trace may have a name's offset outside of its strings. */
 static bool has_name(const struct trace_module *m, const struct trace_function *f, const char *name)
 {
 	return f->name && f->name < m->strings.n && !strcmp(m->strings.at + f->name, name);

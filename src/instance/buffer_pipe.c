@@ -261,6 +261,7 @@ ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu
 	return r < 0 ? r : (ssize_t)n;
 }
 
+/* 0 also where nobody has opened this CPU's pipe. */
 uint64_t buffer_cpu_was_read(struct buffer *b, unsigned cpu)
 {
 	uint64_t n;

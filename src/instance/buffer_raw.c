@@ -190,6 +190,7 @@ static void add_page_event(struct filling *f, const struct event *e)
 
 /* --- from the buffer to pages --------------------------------------------------------- */
 
+/* A call of which only one half is known gives that half. */
 static void add_step(void *arg, const struct call_step *s)
 {
 	struct filling *f = arg;
@@ -204,6 +205,7 @@ static void add_step(void *arg, const struct call_step *s)
 	}
 }
 
+/* Calls that have no exits need no pairing. */
 static void take_page_event(struct filling *f, const struct event *e)
 {
 	struct tracks *t = &f->raw->tracks;
@@ -329,6 +331,7 @@ static bool is_stale(const struct pages *p)
 	       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec > ns + STALE_NS;
 }
 
+/* A copy: settings may change as soon as the lock is given back. */
 static uint64_t percent_of(struct buffer *b)
 {
 	uint64_t percent;
@@ -443,6 +446,7 @@ bool buffer_snapshot_raw_take(struct buffer *b, struct trace_info *info, struct 
 	return took;
 }
 
+/* Fills it first: poll asks before anybody has read. */
 bool buffer_snapshot_raw_is_filled(struct buffer *b, struct trace_info *info, struct addresses *a,
 				   unsigned cpu)
 {

@@ -29,6 +29,7 @@ struct chunk *chunk_new(const struct drain_run *run)
 	return c;
 }
 
+/* Nothing in it has to be resolved: it is a loss without records. */
 struct chunk *chunk_lost(uint32_t thread, uint16_t cpu, uint64_t tsc, uint64_t lost)
 {
 	struct chunk *c = mem_zalloc(sizeof(*c));
@@ -56,6 +57,7 @@ struct chunk *chunk_like(const struct chunk *c)
 	return out;
 }
 
+/* words: one record with its payload. */
 void chunk_add(struct chunk *c, const uint64_t *words, size_t n)
 {
 	memcpy(c->words + c->n, words, n * sizeof(*words));
@@ -125,6 +127,7 @@ void chunk_ref_put(const struct chunk_ref *k)
 	selection_put(k->events);
 }
 
+/* Appends; each copy holds a reference of its own. */
 void chunk_list_copy(chunk_list *to, const struct chunk_ref *from, size_t n)
 {
 	vec_reserve(to, to->n + n + 1);

@@ -94,6 +94,7 @@ static uint32_t read_copies(const struct eprobe_call *r, uint64_t address, void 
 	return got;
 }
 
+/* The kernel's common fields come first: the event's id and the thread's number; flags are 0. */
 static void take_record(struct eprobe_call *r, const struct event_entry *entry, int32_t tid,
 			const struct event *e)
 {

@@ -42,6 +42,8 @@ static void replace_list(struct pid_list *to, const struct pid_list *from)
 	pid_list_copy(to, from);
 }
 
+/* A list whose threads have all ended counts: it is not an empty one, which would allow
+ * everybody. */
 bool fork_follow_wanted(const struct settings *s)
 {
 	for (unsigned i = 0; i < FOLLOW_LISTS; i++)

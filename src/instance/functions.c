@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "hook/list.h"
 
+/* By the path: one file is mapped by many processes. */
 static bool functions_have_file(const struct functions *f, const char *path)
 {
 	for (size_t i = 0; i < f->files.n; i++)
@@ -69,6 +70,7 @@ void functions_free(struct functions *f)
 	vec_free(&f->files);
 }
 
+/* list NULL: all of them. */
 void functions_print(const struct functions *f, const struct function_list *list, struct out *out)
 {
 	for (size_t i = 0; i < f->at.n; i++) {
@@ -141,6 +143,7 @@ static void touch_function(struct functions *f, const struct trace_module *m,
 	touch_name(f, place);
 }
 
+/* touched_functions lists what was ever hooked, also when it is not any more. */
 void functions_touch(struct functions *f, const struct trace_info *info)
 {
 	for (size_t i = 0; i < info->modules.n; i++) {
@@ -152,6 +155,7 @@ void functions_touch(struct functions *f, const struct trace_info *info)
 	}
 }
 
+/* The (1) stands for the kernel's count of users, which is always one here. */
 void functions_print_touched(const struct functions *f, struct out *out)
 {
 	for (size_t i = 0; i < f->touched.n; i++)

@@ -26,6 +26,7 @@ int buffer_size_file_cpu(const struct settings *s, const char *file)
 	return cpu < s->cpumask.n ? (int)cpu : -1;
 }
 
+/* A CPU without a size of its own has that of all. */
 uint64_t buffer_size_of(const struct settings *s, unsigned cpu)
 {
 	return cpu < s->cpu_size_kb.n && s->cpu_size_kb.at[cpu] ? s->cpu_size_kb.at[cpu]

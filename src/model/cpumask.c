@@ -101,6 +101,7 @@ int cpumask_parse(struct cpumask *m, const char *text, struct err *err)
 	return 0;
 }
 
+/* As the kernel prints it: groups of 32 bits with commas between, the highest CPUs first. */
 char *cpumask_print(const struct cpumask *m)
 {
 	/* The first group shows only the digits it needs. */

@@ -260,6 +260,7 @@ void function_commands_free(struct function_commands *l)
 	vec_free(&l->at);
 }
 
+/* already: the state that the command would set is set. Its count is not used up then. */
 bool function_command_due(struct function_command *c, bool already)
 {
 	if (!c->count || (kinds[c->action].sets_state && already))

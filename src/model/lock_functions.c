@@ -35,6 +35,8 @@ const struct lock_function lock_functions[] = {
 	{ NULL, LOCK_KINDS_N, ACT_TAKE },
 };
 
+/* Underscores in front and a symbol's version behind do not count:
+ * __pthread_mutex_lock@GLIBC_2.2.5 is pthread_mutex_lock. */
 const struct lock_function *lock_function_find(const char *name, size_t n)
 {
 	while (n && *name == '_') {

@@ -16,6 +16,7 @@ static void set_bit(struct settings *s, enum trace_option o, bool on)
 	s->options = on ? s->options | OPTION_BIT(o) : s->options & ~OPTION_BIT(o);
 }
 
+/* The two options tell the mode, however it was set. */
 void options_set_mode(struct settings *s, enum buffer_mode mode)
 {
 	s->mode = mode;
@@ -125,6 +126,7 @@ char *options_read(const struct settings *s)
 	return out;
 }
 
+/* A file of options/ takes 0 and 1 alone. */
 int options_write_one(struct settings *s, enum trace_option o, const char *text, struct err *err)
 {
 	uint64_t on;

@@ -147,6 +147,7 @@ static int write_option(struct osnoise_settings *s, const char *text, struct err
 	return 0;
 }
 
+/* DEFAULTS is no option of its own: it is on while all the others are as usual. */
 static bool shows_as_on(const struct osnoise_settings *s, unsigned o)
 {
 	return o == OSNOISE_OPTION_DEFAULTS ? s->options == USUAL_OPTIONS : s->options >> o & 1;

@@ -23,6 +23,7 @@ bool pid_list_has(const struct pid_list *l, pid_t pid)
 	return i < l->pids.n && l->pids.at[i] == pid;
 }
 
+/* Kept in order, for first_not_below(). */
 void pid_list_add(struct pid_list *l, pid_t pid)
 {
 	size_t i = first_not_below(l, pid);
@@ -90,6 +91,7 @@ int pid_list_write(struct pid_list *l, const char *text, bool append, struct err
 	return e;
 }
 
+/* `empty` is the text where nobody is listed; where all that were have ended there is none. */
 char *pid_list_read(const struct pid_list *l, const char *empty)
 {
 	/* A number below PID_END has at most 10 digits; with its newline and the last NUL 12 bytes

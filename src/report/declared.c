@@ -83,6 +83,7 @@ static const struct declared_file *file_of(struct declared *d, const struct trac
 	return f;
 }
 
+/* *line is set only with a path. NULL: it is not known. */
 const char *declared_of(struct declared *d, const struct trace_module *m,
 			const struct trace_function *f, uint32_t *line)
 {

@@ -609,6 +609,7 @@ static bool is_marker(const struct event_format *f)
 	return !strcmp(f->name, "print") && !strcmp(f->system, "ftrace");
 }
 
+/* *user: the program's stack, not the kernel's. */
 static bool is_stack(const struct event_format *f, bool *user)
 {
 	*user = !strcmp(f->name, "user_stack");

@@ -3,6 +3,7 @@
  * printers and instance/ use them; nothing here has state or fails. */
 #include "report/format.h"
 
+/* The marks of the kernel's function_graph, the longest first. */
 char format_mark(uint64_t ns)
 {
 	static const struct { uint64_t over; char mark; } marks[] = {

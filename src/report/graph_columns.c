@@ -132,6 +132,7 @@ static void print_abstime(const struct graph_columns *c, uint64_t tsc)
 	out_bytes(c->out, " |  ", 4);
 }
 
+/* In the kernel's order: time, CPU, task, latency. */
 void graph_columns_context(const struct graph_columns *c, const struct graph_place *at)
 {
 	if (!graph_columns_on(c, OPTION_CONTEXT_INFO))
@@ -149,12 +150,14 @@ void graph_columns_context(const struct graph_columns *c, const struct graph_pla
 		out_str(c->out, " ..... | ");
 }
 
+/* Without its context a line has no duration, either. */
 bool graph_columns_has_duration(const struct graph_columns *c)
 {
 	return graph_columns_on(c, OPTION_GRAPH_DURATION) &&
 	       graph_columns_on(c, OPTION_CONTEXT_INFO);
 }
 
+/* As wide as a duration, so that the columns stay one below the other. */
 void graph_columns_no_duration(const struct graph_columns *c)
 {
 	if (graph_columns_has_duration(c))
@@ -177,6 +180,7 @@ void graph_columns_indent(const struct graph_columns *c, uint32_t depth)
 	out_spaces(c->out, GRAPH_INDENT * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
 }
 
+/* The | closes the column of durations, where there is one. */
 void graph_columns_arrow(const struct graph_columns *c, const char *arrow)
 {
 	if (graph_columns_has_duration(c))

@@ -16,6 +16,7 @@
 /* A row of one run. */
 struct group_row { struct compare_key key; size_t run; };
 
+/* Then by run, so that a function's rows come in the order of the runs. */
 static int by_name(const void *p, const void *q)
 {
 	const struct group_row *x = p, *y = q;
@@ -103,6 +104,7 @@ void group_free(struct run_group *g)
 	free(g->sums);
 }
 
+/* A row's values lie at its own index: `row` must be one of the group's. */
 const double *group_values(const struct run_group *g, const struct summary_row *row)
 {
 	return g->values + (size_t)(row - g->mean.rows.at) * g->runs;
@@ -110,6 +112,7 @@ const double *group_values(const struct run_group *g, const struct summary_row *
 
 /* --- statistics --------------------------------------------------------------------------- */
 
+/* The deviation of a sample, divided by n - 1: a single run has none. */
 struct group_spread group_spread(const double *values, size_t n)
 {
 	struct group_spread s = { 0 };

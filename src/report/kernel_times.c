@@ -34,6 +34,8 @@ struct kernel_times {
 
 /* --- periods ------------------------------------------------------------------------------ */
 
+/* Periods may overlap: the later one is cut, so that no time counts twice. `sum` is of all up to
+ * its end, for ticks_before(). */
 static void add_period(period_list *l, uint64_t from, uint64_t to)
 {
 	/* A copy: the list may move when it grows. */
@@ -212,6 +214,7 @@ void kernel_times_free(struct kernel_times *k)
 	free(k);
 }
 
+/* In ticks; none of a thread that the kernel recorded nothing of. */
 struct kernel_time kernel_times_between(const struct kernel_times *k, uint32_t tid, uint64_t from,
 					uint64_t to)
 {

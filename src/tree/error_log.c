@@ -83,6 +83,7 @@ void error_log_add(struct error_log *l, uint64_t ns, const char *location, const
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* The mutex stays: the log is used on. */
 void error_log_clear(struct error_log *l)
 {
 	pthread_mutex_lock(&l->lock);

@@ -17,6 +17,7 @@
 
 typedef VEC(struct grid_cell) grid_cells;
 
+/* At most CELLS_MOST each way: a terminal may claim any size. */
 void grid_resize(struct grid *g, unsigned rows, unsigned columns)
 {
 	g->rows = rows < 1 ? 1 : rows < CELLS_MOST ? rows : CELLS_MOST;

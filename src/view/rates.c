@@ -72,6 +72,7 @@ static uint32_t function_row(struct rates *r, uint32_t function)
 	return row;
 }
 
+/* Threads may share a name: the number tells them apart. The caller frees the text. */
 static char *thread_name(const struct trace_thread *t)
 {
 	return mem_printf("%.*s-%u", TRACE_COMM, trace_thread_name(t), t->tid);

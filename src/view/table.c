@@ -238,6 +238,7 @@ void table_time(char to[TABLE_TEXT], uint64_t ns)
 	summary_time(to, ns);
 }
 
+/* Hundredths of a percent. */
 void table_share(char to[TABLE_TEXT], unsigned hundredths)
 {
 	snprintf(to, TABLE_TEXT, "%u.%02u", hundredths / 100, hundredths % 100);
