@@ -18,7 +18,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static const uint16_t numbers[] = { 0, 1, 3, 32, 33, 56, 57, 72, 82, 165, 231, 257, 435, 9, 41, 44 };
+static const uint16_t numbers[] = {
+	0, 1, 3, 32, 33, 56, 57, 72, 82, 165, 231, 257, 435, 9, 41, 44,
+	/* those whose arguments lead to structures: event/syscall_copies.c */
+	7, 13, 14, 16, 19, 20, 23, 46, 47, 54, 55, 59, 61, 63, 98, 99, 100, 115, 116, 118, 128, 131,
+	137, 157, 202, 204, 217, 222, 223, 232, 233, 247, 262, 270, 271, 280, 281, 295, 302, 318, 332,
+};
 #define EVENTS (2 + 2 * sizeof(numbers) / sizeof(*numbers))
 
 static void add_event(struct trace_info *info, const struct event_entry *e)

@@ -165,7 +165,9 @@ static void print_control(const struct syscalls_memory *m, struct message_rest p
 		memcpy(&c, part.at, sizeof(c));
 		if (c.cmsg_len < sizeof(c))
 			break;
-		one = take_part(&part, CMSG_ALIGN(c.cmsg_len), UINT32_MAX);
+		/* A length that a program made up may be too large to be aligned. */
+		one = take_part(&part, c.cmsg_len < part.n ? CMSG_ALIGN(c.cmsg_len) : part.n,
+				UINT32_MAX);
 		take_part(&one, sizeof(c), UINT32_MAX);
 		data = take_part(&one, c.cmsg_len - sizeof(c), UINT32_MAX);
 		fprintf(f, "%s{cmsg_len=%zu, cmsg_level=", first ? "" : ", ", c.cmsg_len);

@@ -77,4 +77,15 @@ s = selectors.DefaultSelector(); s.register(a, 1); b.sendmsg([b"x", b"yz"]); s.s
 a.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192); a.settimeout(0.01)
 try: a.recv(1)
 except OSError: pass'
+# A control message whose length no message has: the line ends, and says what is there.
+cat >"$T/hostile.py" <<'P'
+import ctypes, socket, struct
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+control = ctypes.create_string_buffer(struct.pack("<QiiQ", 2**64 - 1, 1, 1, 7), 24)
+header = struct.pack("<QQQQQQQ", 0, 0, 0, 0, ctypes.addressof(control), 24, 0)
+assert ctypes.CDLL(None).sendmsg(s.fileno(), header, 0) < 0
+P
+timeout -k 5 60 "$BRACE" syscalls --lines -o "$T/text" -- /usr/bin/python3 -S -I "$T/hostile.py" >"$T/out" 2>"$T/err" </dev/null &&
+	grep -q 'sendmsg(.*msg_control=\[{cmsg_len=18446744073709551615, cmsg_level=SOL_SOCKET, cmsg_type=SCM_RIGHTS' "$T/text"
+result "a control message with an impossible length" $? "$T/err" "$T/out"
 finish
