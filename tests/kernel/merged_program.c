@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
  * fault, each in a function of its own. `threads` instead of N: 8 threads, each of which reads 3
- * bytes. `work`: a network namespace that a worker takes down, and the sleep. */
+ * bytes. `work`: a watch of a directory, whose end a worker makes, and sleeps. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,17 @@ static int threads_that_read(int fd)
 	return bad;
 }
 
+/* The last watch of a directory gone, the kernel queues work that frees what it had for it. */
+static int watch_and_sleep(void)
+{
+	const int fd = inotify_init(), watch = inotify_add_watch(fd, "/", IN_CREATE);
+	int bad = fd < 0 || watch < 0 || inotify_rm_watch(fd, watch);
+
+	for (int i = 0; i < 10; i++)
+		bad |= one_sleep();
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	const int n = argc > 1 ? atoi(argv[1]) : 0, fd = open("/dev/zero", O_RDONLY);
@@ -70,9 +82,8 @@ int main(int argc, char **argv)
 
 	if (fd < 0 || page == MAP_FAILED)
 		return 1;
-	/* The second one frees the first. */
 	if (argc > 1 && !strcmp(argv[1], "work"))
-		return unshare(CLONE_NEWNET) || unshare(CLONE_NEWNET) || one_sleep();
+		return watch_and_sleep();
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return threads_that_read(fd);
 	for (int i = 0; i < n; i++) {
