@@ -224,8 +224,11 @@ static void take_slice(struct store_merge *m, struct merge_lane *lane, const str
 	}
 	n = slice_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
-	if (lane->done)
-		lane->packets.next--; /* the same packet is decoded once more */
+	if (lane->done) {
+		/* The same packet is decoded once more. */
+		lane->packets.next--;
+		m->reader->read -= thread_packets_bytes(m->reader, &lane->packets);
+	}
 	take_room(m, lane, n);
 	/* The loader's buffer is shared by all lanes. */
 	memcpy(lane->words, u->at, n * sizeof(*lane->words));

@@ -432,6 +432,15 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost)
 	return r->cut;
 }
 
+void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all)
+{
+	struct store_description about;
+
+	store_describe(r, &about);
+	*read = r->read;
+	*all = about.record_bytes;
+}
+
 void store_describe(const struct store_reader *r, struct store_description *out)
 {
 	*out = (struct store_description){ .bytes = r->size, .created_ns = r->created_ns,

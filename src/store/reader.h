@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An opened trace file. It is unchanged after store_open, so that any number of threads may read
- * it, each with its own loader. Private to src/store. */
+/* An opened trace file. It is unchanged after store_open but for a count, so that any number of
+ * threads may read it, each with its own loader. Private to src/store. */
 #pragma once
 #include "store/columns.h"
 #include "store/index.h"
@@ -23,6 +23,7 @@ struct store_reader {
 	 * packets.at[first[t]] to packets.at[first[t + 1] - 1], which are indices into places. */
 	VEC(uint32_t) packets;
 	VEC(uint32_t) first;
+	_Atomic uint64_t read;  /* bytes of record packets that were read: store_progress() */
 };
 
 /* Scratch memory of one reading thread. All zero is ready for use. */
@@ -51,6 +52,8 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 			struct err *err);
 /* The TSC at which the next packet begins. There must be a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
+/* How many bytes of records it has in the file. */
+uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which that one ends. */
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which the last one ends. */

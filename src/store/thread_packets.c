@@ -24,6 +24,11 @@ uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thre
 	return r->places.at[r->packets.at[t->next]].head.records.first_tsc;
 }
 
+uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t)
+{
+	return r->places.at[r->packets.at[t->next]].head.payload;
+}
+
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
 	return r->places.at[r->packets.at[t->next]].head.records.last_tsc;
@@ -80,6 +85,7 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
 				  (unsigned long long)place.offset), res;
+	r->read += place.head.payload;
 	t->next++;
 	t->unpack = (struct unpack){ .at = l->words,
 				     .end = l->words + head->words,

@@ -13,12 +13,14 @@
 
 #include "base/escape.h"
 #include "base/mem.h"
+#include "ui/meter.h"
 
 /* NULL: standard error. */
 static FILE *logger;
 
 static FILE *words(void)
 {
+	meter_make_room();
 	return logger ? logger : stderr;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Owned by one command, which writes on one thread at a time (graph: with the monitor's lock).
  * The first failed write stays in text.error; later text is dropped, and screen_close() says so. */
+#include "ui/meter.h"
 #include "ui/screen.h"
 
 #include <stdio.h>
@@ -101,6 +102,8 @@ void screen_open(struct screen *o, const struct invocation *inv, enum screen_pag
 {
 	bool colour = line && wants_colour(inv);
 
+	if (isatty(STDOUT_FILENO))
+		meter_end();
 	*o = (struct screen){ .fd = STDOUT_FILENO, .name = standard_output };
 	child_signal_survive(SIGPIPE); /* a write to a closed pipe fails */
 	if (to == SCREEN_PAGED && !inv->no_pager && isatty(STDOUT_FILENO))
@@ -266,6 +269,7 @@ int screen_close(struct screen *o, int status)
 
 	if (!o->name)
 		return status;
+	meter_end();
 	error = -out_flush(&o->text);
 	/* After the flush: the last line may be without a newline. */
 	paint_end(&o->paint);

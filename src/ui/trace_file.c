@@ -9,6 +9,7 @@
 
 #include "report/losses.h"
 #include "report/openings.h"
+#include "ui/meter.h"
 #include "ui/say.h"
 
 int trace_file_open(const struct invocation *inv, struct store_reader **out)
@@ -69,6 +70,17 @@ int trace_file_open_path(const struct invocation *inv, const char *named,
 		say_warning("%s ends early; this is what was written before the cut (%" PRIu64
 			    " bytes behind it cannot be read)", path, lost);
 	return 0;
+}
+
+void trace_file_meter(const struct invocation *inv, struct store_reader *r)
+{
+	meter_begin(r, inv->n_operands ? inv->operands[0] : "trace.brace");
+}
+
+void trace_file_close(struct store_reader *r)
+{
+	meter_end();
+	store_close(r);
 }
 
 struct source *trace_file_source(const struct invocation *inv, struct store_reader *r,

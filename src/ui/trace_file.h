@@ -7,6 +7,10 @@
 /* Opens the command's first operand, or trace.brace. Says what is wrong, and warns of a file that
  * was cut short. 0, or EXIT_BRACE. The caller closes *out. */
 int trace_file_open(const struct invocation *inv, struct store_reader **out);
+/* Shows from now on how much of it is read (ui/meter.h); trace_file_close() ends that. */
+void trace_file_meter(const struct invocation *inv, struct store_reader *r);
+/* store_close(), and the meter's end. NULL is fine. */
+void trace_file_close(struct store_reader *r);
 /* trace_file_open() of a file by name; NULL: trace.brace. */
 int trace_file_open_path(const struct invocation *inv, const char *named,
 			 struct store_reader **out);

@@ -15,6 +15,7 @@
 #include "ui/commands.h"
 #include "ui/interrupt.h"
 #include "ui/part_summary.h"
+#include "ui/meter.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
@@ -108,10 +109,13 @@ static int read_run(struct diff *d, const char *file, struct diff_run *s)
 	struct err err;
 	int status = trace_file_open_path(d->inv, file, &s->reader);
 
-	if (!status)
+	if (!status) {
+		meter_begin(s->reader, file);
 		status = part_summary_open(&s->part, d->inv, s->reader, d->rows, &d->functions);
+	}
 	if (!status && summary_make(&s->part.in, 0, &s->summary, &err))
 		status = say_error(&err);
+	meter_end();
 	return status ? status : part_summary_check(&s->part);
 }
 

@@ -213,10 +213,11 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 	struct err err;
 	int status;
 
+	job.stop = interrupt_catch();
+	trace_file_meter(inv, reader);
 	job.source = trace_file_openings(inv, reader, &part, &err);
 	if (!job.source)
 		return say_error(&err);
-	job.stop = interrupt_catch();
 	job.part = part;
 	status = (e->directory ? write_directory : write_file)(inv, e, &job);
 	job.source->ops->close(job.source);
@@ -227,13 +228,16 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 static int save_tables(const struct invocation *inv, struct store_reader *reader,
 		       const char *path, struct err *err)
 {
+	const volatile sig_atomic_t *stop;
 	struct query *q;
 	int r = query_open(reader, &q, err);
 
 	if (r)
 		return r;
 	query_choose(q, &inv->excerpt);
-	r = query_save(q, path, interrupt_catch(), err);
+	stop = interrupt_catch();
+	trace_file_meter(inv, reader);
+	r = query_save(q, path, stop, err);
 	query_close(q);
 	return r;
 }
@@ -283,6 +287,6 @@ int cmd_export(struct invocation *inv)
 		trace_file_leave_kernel_out(reader, "this format");
 	status = e->database ? write_database(inv, reader)
 			     : export_file(inv, e, weight, reader);
-	store_close(reader);
+	trace_file_close(reader);
 	return status;
 }

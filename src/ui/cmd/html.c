@@ -110,11 +110,12 @@ static int make_page(struct invocation *inv, const char *trace, struct store_rea
 
 	if (output)
 		inv->output = output;
+	job.stop = interrupt_catch();
+	trace_file_meter(inv, reader);
 	job.source = trace_file_openings(inv, reader, &job.part, &err);
 	if (!job.source) {
 		status = say_error(&err);
 	} else {
-		job.stop = interrupt_catch();
 		job.is_part = excerpt_of(job.part);
 		status = write_page(inv, &job);
 		job.source->ops->close(job.source);
@@ -136,6 +137,6 @@ int cmd_html(struct invocation *inv)
 	if (status)
 		return status;
 	status = make_page(inv, trace, reader);
-	store_close(reader);
+	trace_file_close(reader);
 	return status;
 }

@@ -207,9 +207,11 @@ int cmd_query(struct invocation *inv)
 		status = say_error(&err);
 	} else {
 		trace_file_warn_of_losses(store_info(reader));
+		if (sql)
+			trace_file_meter(inv, reader);
 		status = sql ? run_operand(inv, q, sql) : run_input(inv, q);
 		query_close(q);
 	}
-	store_close(reader);
+	trace_file_close(reader);
 	return status;
 }

@@ -120,6 +120,7 @@ int cmd_replay(struct invocation *inv)
 	if (store_info(r.reader)->values) /* -O may still leave them out */
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
 	inv->settings.options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);
+	trace_file_meter(inv, r.reader);
 	e = prepare(&r, inv, &err);
 	if (!e) {
 		screen_open(&r.screen, inv, SCREEN_PAGED, paint_graph);
@@ -131,6 +132,6 @@ int cmd_replay(struct invocation *inv)
 	callers_free(r.callers);
 	if (r.source)
 		r.source->ops->close(r.source);
-	store_close(r.reader);
+	trace_file_close(r.reader);
 	return e ? say_error(&err) : status;
 }

@@ -353,7 +353,10 @@ static int read_counters(struct report *r)
 /* The order: which threads are read, then what else is needed of them, then the view. */
 static int print_report(struct report *r)
 {
-	int status = choose_side(r);
+	int status;
+
+	trace_file_meter(r->inv, r->reader);
+	status = choose_side(r);
 
 	status = status ? status : read_counters(r);
 	return status ? status : r->view->print(r);
@@ -385,7 +388,7 @@ int cmd_report(struct invocation *inv)
 	part_summary_close(&r.part);
 	kernel_times_free(r.kernel);
 	thread_counters_free(r.counters);
-	store_close(r.reader);
+	trace_file_close(r.reader);
 	function_list_free(&r.globs);
 	function_list_free(&r.functions);
 	return status;
