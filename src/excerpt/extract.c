@@ -409,11 +409,14 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 	return !e->full;
 }
 
-/* Calls that were open lasted to here. A range that begins behind the last record has calls that
- * were open then. */
+/* Calls that were open lasted to here. The range lies in the trace: where no record of these threads
+ * is in it, the calls that are open behind their last one are open there, and no part of their time
+ * is known to be. */
 void extract_end(struct excerpt_reading *e)
 {
-	if (!e->begun && e->last.tsc >= e->x->from)
+	if (!e->begun) {
 		begin_excerpt(e);
+		e->last.tsc = e->last.tsc > e->x->from ? e->last.tsc : e->x->from;
+	}
 	tracks_end(&e->tracks, &e->last, take_step, e);
 }

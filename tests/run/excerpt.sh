@@ -114,6 +114,27 @@ refuses "a threshold's trace has no graphs" '^brace: -g needs all calls' -g leaf
 record --mode block -t function -- "$FIXTURES/parts"
 refuses "the tracer function has no ends" '^brace: --min-duration needs the ends of calls' --min-duration 1us "$T/trace"
 record --mode block -- "$FIXTURES/parts"
+# A thread whose calls stay open, without a record in the range: whoever reads thread by thread has
+# what the merged threads have.
+"$BRACE" record -q --mode block -n pause -o "$T/lingering" -- "$FIXTURES/lingering" 2>"$T/err"
+result "a thread that stays in its function" $? "$T/err"
+names_of() { # names and calls of JSON rows, sorted
+	sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort
+}
+shown_in() { # the same of a graph: calls that begin or are open there
+	grep -E '\(\)( \{|;)' | sed -E 's/.*\|  *//; s/\(\).*//' | sort | uniq -c | awk '{ print $2, $1 }' | sort
+}
+for range in "--from 50%" "--from 50% --to 60%" "--from 50% -l wait_*" "--from 99%"; do
+	# shellcheck disable=SC2086
+	set -f; "$BRACE" report --json $range "$T/lingering" | names_of >"$T/rows" 2>"$T/err"
+	# shellcheck disable=SC2086
+	"$BRACE" replay -O nofuncgraph-tail $range "$T/lingering" | shown_in >"$T/shown"; set +f
+	grep -q '^wait_for_end 1$' "$T/rows" && cmp "$T/rows" "$T/shown" >"$T/err" 2>&1
+	result "report $range has the calls that replay shows" $? "$T/err"
+done
+"$BRACE" report --json --from 50% "$T/lingering" | grep -q '"name":"wait_for_end".*"calls":1,"total_ns":0,'
+result "no part of the time of a thread without records in it" $?
+
 # A range counts from the first call, also where something else is written before it.
 IFS=, read -r first begin end name < <("$BRACE" query --csv "$T/trace" "SELECT (SELECT min(ts) FROM slice), ts, ts + dur, name
 	FROM slice WHERE ended = 'returned' ORDER BY ts LIMIT 1" | tail -n 1)
