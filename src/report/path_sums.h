@@ -6,7 +6,7 @@
 
 /* Deeper calls, and calls of a new path when there are so many, are part of their callers. */
 #define PATH_DEPTH 1000
-#define PATH_MOST (4u << 20)
+#define PATH_MOST (2u << 20)
 
 struct path_node {
 	uint64_t calls, total, self; /* ticks */

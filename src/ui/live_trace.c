@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "base/write_all.h"
+#include "daemon/ask.h"
 #include "store/store.h"
 #include "ui/run.h"
 #include "ui/say.h"
@@ -91,6 +92,8 @@ bool live_trace_goes_on(struct live_trace *t)
 {
 	int status;
 
+	if (t->session)
+		return ask_is_there(t->session);
 	if (t->recorder && waitpid(t->recorder, &status, WNOHANG) == t->recorder) {
 		t->recorder = 0;
 		t->status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BRACE;
@@ -127,6 +130,37 @@ static int choose_file(struct live_trace *t, const struct invocation *inv)
 		close(fd);
 	return 0;
 }
+
+/* --- a session in the background -------------------------------------------------------------- */
+
+/* The session makes the file, and would keep one of that name beside it. */
+int live_trace_renew(struct live_trace *t, struct err *err)
+{
+	if (!t->session)
+		return 0;
+	unlink(t->path);
+	return ask_extract(t->session, t->path, err);
+}
+
+int live_trace_begin_session(struct live_trace *t, const char *session)
+{
+	const char *dir = getenv("TMPDIR");
+	struct err err;
+
+	*t = (struct live_trace){ .said = -1, .session = session };
+	t->directory = mem_printf("%s/brace-tui.XXXXXX", dir && *dir ? dir : P_tmpdir);
+	if (!mkdtemp(t->directory)) {
+		say("brace: cannot make a directory in %s: %s\n", dir && *dir ? dir : P_tmpdir,
+		    strerror(errno));
+		free(t->directory);
+		t->directory = NULL;
+		return EXIT_BRACE;
+	}
+	t->path = mem_printf("%s/trace", t->directory);
+	return live_trace_renew(t, &err) ? say_error(&err) : 0;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
 
 /* Returns when the file can be read, or the recorder has ended before that: 0, or the exit status
  * (said). */
@@ -199,6 +233,9 @@ void live_trace_end(struct live_trace *t, const volatile int *stop)
 		close(t->said);
 	if (t->path && !t->kept)
 		unlink(t->path);
+	if (t->directory)
+		rmdir(t->directory);
+	free(t->directory);
 	free(t->path);
 	*t = (struct live_trace){ .said = -1 };
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that is recorded while its trace is looked at: a process of brace's own records into a
- * file that grows, which whoever called reads meanwhile, as far as it is written. */
+ * file that grows, which whoever called reads meanwhile, as far as it is written. Or a session in
+ * the background, whose buffer is extracted into a new file each time. */
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,17 +16,24 @@ struct live_trace {
 	int said;         /* a file of what the program and the recorder print; -1: none */
 	off_t printed;    /* bytes of it that the user has seen */
 	bool kept;        /* the file is the user's (-o) */
+	const char *session; /* its name; NULL: a recorder */
+	char *directory;  /* of the session's file */
 };
 
 /* Starts the program of the operands, or attaches to inv->pids, and waits until the file can be
  * read. 0; or the exit status, and what the recorder said is printed. live_trace_end() in any
  * case. Called before there are other threads. */
 int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop);
+/* The same of a session in the background: extracts what is in its buffer now. */
+int live_trace_begin_session(struct live_trace *t, const char *session);
+/* Of a session: extracts its buffer anew, into t->path; readers of the file of before keep that. 0,
+ * or -errno and *err: the file is gone. Of a recorder nothing: its file grows. */
+int live_trace_renew(struct live_trace *t, struct err *err);
 /* Whether it is still recording. */
 bool live_trace_goes_on(struct live_trace *t);
-/* The file's size in bytes. */
+/* The file's size in bytes. Of a session it tells nothing of what is new. */
 uint64_t live_trace_size(const struct live_trace *t);
 /* Ends the recording: an attached process goes on untraced, and so does a program that was started,
- * for whose end it waits. Prints what was printed meanwhile, and removes the file unless it is
+ * for whose end it waits. A session goes on. Prints what was printed meanwhile, and removes the file unless it is
  * kept. *stop: a signal that came meanwhile, which the program gets. */
 void live_trace_end(struct live_trace *t, const volatile int *stop);

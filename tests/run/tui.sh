@@ -163,6 +163,7 @@ is_left "a program"
 sleep 1000 &
 sleeper=$!
 type_line clear
+until_is lacks 'left|status'
 type_line "stty -g >'$T/before'; '$B' tui -p $sleeper; echo status=\$?; stty -g >'$T/after'; echo left"
 screen "a process" "\? help .*process $sleeper \(rec"
 press q
@@ -171,8 +172,45 @@ check_that "it goes on" grep -q '^TracerPid:.0$' "/proc/$sleeper/status"
 check_that "its trace is gone" [ -z "$(find "$T" -name 'brace-tui.*')" ]
 kill "$sleeper"
 type_line clear
+until_is lacks 'left|status'
 type_line "'$B' tui -- '$T/nothing'; echo status=\$?; stty -g >'$T/after'; echo left"
 is_left "no such program" 127
+
+# --- a session in the background
+cat >"$T/calm.c" <<'C'
+#include <unistd.h>
+__attribute__((noinline)) int step(int n) { volatile int kept = n; return kept; }
+int main(void) { for (;;) { step(1); usleep(5000); } }
+C
+gcc -O1 -o "$T/calm" "$T/calm.c" || exit
+"$T/calm" &
+calm=$!
+"$B" start --session looked -p $calm >"$T/out" 2>"$T/err"
+result "a session in the background" $? "$T/err"
+terminal 160 60 TERM=screen-256color TMPDIR="$T" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR"
+type_line "stty -g >'$T/before'; '$B' tui --session looked; echo status=\$?; stty -g >'$T/after'; echo left"
+screen "its functions" ' step \[calm\]$'
+screen "and its name" '\? help .*session looked \(rec'
+calls_shown() { look_at; awk '/ step \[calm\]$/ { n += $1 } END { print n + 0 }' "$T/screen"; }
+first=$(calls_shown)
+more_is_shown() { [ "$(calls_shown)" -gt "$first" ]; }
+check_that "more calls come by themselves" until_is more_is_shown
+press 5
+screen "its timeline" 'wide$'
+press 1
+"$B" reset --session looked >"$T/out" 2>"$T/err"
+result "the session ends" $? "$T/err"
+screen "which the screen says" '\? help .*session looked \(ended\)'
+press q
+is_left "a session"
+check_that "its file is gone" [ -z "$(find "$T" -name 'brace-tui.*')" ]
+check_that "its program goes on" kill -0 $calm
+kill $calm
+type_line clear
+until_is lacks 'left|status'
+type_line "'$B' tui --session nobody; echo status=\$?; stty -g >'$T/after'; echo left"
+screen "no such session" '^brace: no session named nobody runs'
+is_left "no such session" 125
 
 # --- names that would be obeyed
 hostile_program || { not_ok "a program with such names"; finish; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* brace tui: a trace file as screens, or a program that is recorded meanwhile (live_trace.h).
+/* brace tui: a trace file as screens, or a program that is recorded meanwhile, or a session in the
+ * background (live_trace.h).
  * main() calls it; the main thread draws and takes keys, another one reads the file when a
  * screen needs a part of it, so that a long reading shows how far it is and can be stopped.
  * Fails on a file that cannot be read, and without a terminal. */
@@ -157,23 +158,30 @@ static void name_live(struct tui *t, const struct invocation *inv)
 	const char *state = t->ended ? "ended" : "recording; R: what has come";
 
 	free(t->name);
-	t->name = inv->pids.n ? mem_printf("process %d (%s)", (int)inv->pids.at[0], state)
-			      : mem_printf("%s (%s)", inv->operands[0], state);
+	if (t->live.session)
+		t->name = mem_printf("session %s (%s)", t->live.session, state);
+	else
+		t->name = inv->pids.n ? mem_printf("process %d (%s)", (int)inv->pids.at[0], state)
+				      : mem_printf("%s (%s)", inv->operands[0], state);
 	t->browse.name = t->name;
 }
 
-/* Reads the file again as far as it is written now. Fails silently: the old one stays. */
+/* Reads the file again as far as it is written now, or the session's buffer. Fails silently: the
+ * old one stays. */
 static void renew_trace(struct tui *t, const struct invocation *inv)
 {
 	bool ended = !live_trace_goes_on(&t->live);
+	const uint64_t began = now_ns();
 	struct store_reader *now;
 	struct err ignored;
 
-	if (store_open(t->live.path, &now, &ignored))
-		return;
-	t->size = live_trace_size(&t->live);
 	t->ended = ended;
-	t->read_ns = now_ns();
+	t->read_ns = began;
+	if (live_trace_renew(&t->live, &ignored) || store_open(t->live.path, &now, &ignored)) {
+		name_live(t, inv);
+		return;
+	}
+	t->size = live_trace_size(&t->live);
 	browse_renew(&t->browse, now);
 	store_close(t->reader);
 	t->reader = now;
@@ -184,9 +192,13 @@ static void renew_trace(struct tui *t, const struct invocation *inv)
 static bool is_due(struct tui *t)
 {
 	if (!t->live.path || t->ended || now_ns() - t->read_ns < RENEW_NS ||
-	    !browse_is_table(&t->browse) || t->browse.prompt.label || t->took_ns > QUICK_NS)
+	    !browse_is_table(&t->browse) || t->browse.prompt.label)
 		return false;
-	return live_trace_size(&t->live) != t->size || !live_trace_goes_on(&t->live);
+	/* A session's end is told; that costs no reading, since there is no buffer any more. */
+	if (t->took_ns > QUICK_NS)
+		return t->live.session && !live_trace_goes_on(&t->live);
+	return t->live.session || live_trace_size(&t->live) != t->size ||
+	       !live_trace_goes_on(&t->live);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -248,7 +260,11 @@ static int open_trace(struct tui *t, struct invocation *inv)
 	struct err err;
 	int status;
 
-	if (!inv->is_program && !inv->pids.n) {
+	if (inv->session_named && (inv->n_operands || inv->pids.n || inv->output)) {
+		say("brace: --session names what is looked at: no file, program, -p or -o beside it (brace extract keeps a session's trace)\n");
+		return EXIT_BRACE;
+	}
+	if (!inv->is_program && !inv->pids.n && !inv->session_named) {
 		if (inv->n_operands > 1) {
 			say("brace: one trace file, not %d; a program to run stands behind --\n",
 			    inv->n_operands);
@@ -259,11 +275,12 @@ static int open_trace(struct tui *t, struct invocation *inv)
 			browse_init(&t->browse, t->reader, file);
 		return status;
 	}
-	if (!inv->pids.n && !inv->n_operands) {
+	if (!inv->session_named && !inv->pids.n && !inv->n_operands) {
 		say("brace: no program stands behind --\n");
 		return EXIT_BRACE;
 	}
-	status = live_trace_begin(&t->live, inv, t->signal);
+	status = inv->session_named ? live_trace_begin_session(&t->live, inv->session)
+				    : live_trace_begin(&t->live, inv, t->signal);
 	if (status)
 		return status;
 	t->read_ns = now_ns();
