@@ -409,9 +409,9 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 	return !e->full;
 }
 
-/* Calls that were open lasted to here. The range lies in the trace: where no record of these threads
- * is in it, the calls that are open behind their last one are open there, and no part of their time
- * is known to be. */
+/* Calls that were open lasted to here. The range lies in the trace: where no record of these
+ * threads is in it, the calls that are open behind their last one are open there, and no part of
+ * their time is known to be. */
 void extract_end(struct excerpt_reading *e)
 {
 	if (!e->begun) {

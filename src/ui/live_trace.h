@@ -34,6 +34,6 @@ bool live_trace_goes_on(struct live_trace *t);
 /* The file's size in bytes. Of a session it tells nothing of what is new. */
 uint64_t live_trace_size(const struct live_trace *t);
 /* Ends the recording: an attached process goes on untraced, and so does a program that was started,
- * for whose end it waits. A session goes on. Prints what was printed meanwhile, and removes the file unless it is
- * kept. *stop: a signal that came meanwhile, which the program gets. */
+ * for whose end it waits. A session goes on. Prints what was printed meanwhile, and removes the
+ * file unless it is kept. *stop: a signal that came meanwhile, which the program gets. */
 void live_trace_end(struct live_trace *t, const volatile int *stop);

@@ -168,11 +168,14 @@ static void tenths(char to[TABLE_TEXT], uint64_t part, uint64_t whole)
 /* The sentence about the tracing's cost; free() it. */
 static char *cost_line(const struct top_facts *f)
 {
-	char own[TABLE_TEXT];
+	char own[TABLE_TEXT], calls[TABLE_TEXT];
 
 	tenths(own, f->tracer_ns, f->wall_ns);
-	return mem_printf("tracing: brace on %s %% of a CPU, %" PRIu64 " records/s, %" PRIu64 " lost", own,
-			  per_second(f->records, f->wall_ns), f->lost);
+	tenths(calls, f->cost_ns, f->wall_ns);
+	return mem_printf("tracing: brace on %s %% of a CPU, %" PRIu64 " records/s, %" PRIu64
+			  " lost%s%s%s", own, per_second(f->records, f->wall_ns), f->lost,
+			  f->cost_known ? "; calls cost " : "", f->cost_known ? calls : "",
+			  f->cost_known ? " %" : "");
 }
 
 /* The first line; free() it. */
@@ -381,6 +384,8 @@ void top_print_json(const struct top *t, const struct top_facts *f, size_t n, st
 		   ",\"span_ns\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64,
 		   top_by_words[t->by], t->all ? "all" : "turn", f->elapsed_ns, span_ns(t),
 		   t->rates->calls[span_of(t)], f->records, f->lost);
+	if (f->cost_known)
+		out_printf(out, ",\"calls_cost_ns\":%" PRIu64, f->cost_ns);
 	out_printf(out, ",\"tracer_cpu_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"over\":%s,\"rows\":[",
 		   f->tracer_ns, f->wall_ns, f->over ? "true" : "false");
 	for (size_t i = 0; i < rows_shown(table, n); i++) {

@@ -13,8 +13,11 @@ struct top_facts {
 	char clock[16];             /* the time of day */
 	uint64_t elapsed_ns;        /* of the whole run */
 	uint64_t records, lost;     /* that came in the turn; lost since the beginning */
-	uint64_t tracer_ns, wall_ns; /* brace's own time on processors in wall_ns; what recording
-				      * costs the program is not measured */
+	uint64_t tracer_ns, wall_ns; /* brace's own time on processors in wall_ns */
+	/* what recording the turn's calls cost the program, by the cost of one that was measured at
+	 * the start (trace_info.cost); meaningless unless cost_known */
+	uint64_t cost_ns;
+	bool cost_known;
 	bool over;                  /* the program has ended: these are the last figures */
 };
 

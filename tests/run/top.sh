@@ -22,6 +22,8 @@ turns, modules, whole = map(lines, sys.argv[2:])
 calls, ended = collections.Counter(), collections.Counter()
 for turn in turns:
     assert turn['schema'] == 'brace-top' and not turn['lost'], turn
+    # 5 to 200 ns a call, whatever the machine
+    assert 5 * turn['calls'] <= turn['calls_cost_ns'] <= 200 * turn['calls'], turn
     shares = sum(row['self_percent'] for row in turn['rows'])
     assert not turn['rows'] or not any(row['self_ns'] for row in turn['rows']) or 99 < shares < 100.01, shares
     for row in turn['rows']:
@@ -81,7 +83,7 @@ begin_ticking
 terminal 80 24 TERM=screen-256color
 run_top "-p $PID -d 100ms"
 screen "a screen" '^ +[1-9][0-9]* +[0-9.]+ +[0-9.]+ +[0-9.]+ [num]?s  step \[ticking\]'
-has "^brace top - .*: process $PID" && has '^tracing: brace on [0-9.]+ % of a CPU, [0-9]+ records/s, 0 lost'
+has "^brace top - .*: process $PID" && has '^tracing: brace on [0-9.]+ % of a CPU, [0-9]+ records/s, 0 lost; calls cost [0-9.]+ %'
 result "who is traced, and what it costs" $? "$T/screen"
 lacks 'MEAN'
 result "80 columns have room for P99 only" $? "$T/screen"

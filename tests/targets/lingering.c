@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread calls wait_for_end(), which has no record any more until the program ends, from inside of
- * it; the first thread goes on calling work(). So wait_for_end() is open in most of the trace. */
+/* A thread calls wait_for_end(), which has no record any more until the program ends, from inside
+ * of it; the first thread goes on calling work(). So wait_for_end() is open in most of the
+ * trace. */
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>

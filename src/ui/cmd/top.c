@@ -138,10 +138,14 @@ static bool thread_lives(uint32_t pid, uint32_t tid)
 static void end_turn(struct top_run *r)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC), tracer = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	const struct trace_info *info = r->walk.info;
 	time_t day = time(NULL);
 	struct tm local;
 
 	rates_turn(&r->rates, thread_lives);
+	r->facts.cost_known = info->cost.total;
+	r->facts.cost_ns = trace_clock_delta_ns(
+		&info->clock, r->rates.calls[RATES_TURN] * info->cost.total / TRACE_COST_UNIT);
 	r->facts.elapsed_ns = now - r->started_ns;
 	r->facts.wall_ns = now - r->turned_ns;
 	r->facts.tracer_ns = tracer - r->tracer_ns;
