@@ -10,7 +10,7 @@ B=$BRACE
 run_tui() { # FILE
 	type_line clear
 	until_is lacks 'left|status'
-	type_line "stty -g >'$T/before'; '$B' tui '$1'; echo status=\$?; stty -g >'$T/after'; echo left"
+	type_line "stty -g >'$T/before'; '$B' tui '$1'; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 }
 is_left() { # NAME [STATUS]
 	shows '^left'
@@ -152,7 +152,7 @@ result "without a terminal" $? "$T/err"
 
 # --- a program that runs
 terminal 160 60 TERM=screen-256color TMPDIR="$T"
-type_line "stty -g >'$T/before'; '$B' tui --mode block -o '$T/live' -- '$FIXTURES/parts'; echo status=\$?; stty -g >'$T/after'; echo left"
+type_line "stty -g >'$T/before'; '$B' tui --mode block -o '$T/live' -- '$FIXTURES/parts'; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 screen "a program that ends" '\? help .*parts \(ended\)'
 "$B" report --json "$T/live" >"$T/json.live" 2>"$T/err"
 same_as functions "$T/json.live" "a program's functions: the rows of brace report of the file"
@@ -164,7 +164,7 @@ sleep 1000 &
 sleeper=$!
 type_line clear
 until_is lacks 'left|status'
-type_line "stty -g >'$T/before'; '$B' tui -p $sleeper; echo status=\$?; stty -g >'$T/after'; echo left"
+type_line "stty -g >'$T/before'; '$B' tui -p $sleeper; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 screen "a process" "\? help .*process $sleeper \(rec"
 press q
 is_left "a process"
@@ -173,7 +173,7 @@ check_that "its trace is gone" [ -z "$(find "$T" -name 'brace-tui.*')" ]
 kill "$sleeper"
 type_line clear
 until_is lacks 'left|status'
-type_line "'$B' tui -- '$T/nothing'; echo status=\$?; stty -g >'$T/after'; echo left"
+type_line "'$B' tui -- '$T/nothing'; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 is_left "no such program" 127
 
 # --- a session in the background
@@ -188,7 +188,7 @@ calm=$!
 "$B" start --session looked -p $calm >"$T/out" 2>"$T/err"
 result "a session in the background" $? "$T/err"
 terminal 160 60 TERM=screen-256color TMPDIR="$T" XDG_RUNTIME_DIR="$XDG_RUNTIME_DIR"
-type_line "stty -g >'$T/before'; '$B' tui --session looked; echo status=\$?; stty -g >'$T/after'; echo left"
+type_line "stty -g >'$T/before'; '$B' tui --session looked; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 screen "its functions" ' step \[calm\]$'
 screen "and its name" '\? help .*session looked \(rec'
 calls_shown() { look_at; awk '/ step \[calm\]$/ { n += $1 } END { print n + 0 }' "$T/screen"; }
@@ -208,7 +208,7 @@ check_that "its program goes on" kill -0 $calm
 kill $calm
 type_line clear
 until_is lacks 'left|status'
-type_line "'$B' tui --session nobody; echo status=\$?; stty -g >'$T/after'; echo left"
+type_line "'$B' tui --session nobody; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 screen "no such session" '^brace: no session named nobody runs'
 is_left "no such session" 125
 
