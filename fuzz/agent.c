@@ -22,11 +22,12 @@
 
 #include "base/mem.h"
 #include "inject/attach.h"
+#include "inject/setup_reply.h"
 #include "session/control.h"
 
 #define PEERS 2
 #define CONNECTIONS 6 /* of each; the socket thread hears 8 */
-#define FDS 3
+#define FDS SETUP_REPLY_FDS
 #define ANSWER_MS 5000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,7 +37,7 @@ struct connection {
 	int fd;
 	unsigned said;            /* how far it is on an agent's way: hello, what is written, done */
 	struct protocol_setup setup;
-	uint8_t *code, *image;    /* what came with it; NULL: nothing */
+	uint8_t *answers, *image; /* what came with it; NULL: nothing */
 };
 
 struct peer_process {
@@ -108,11 +109,11 @@ static void peer_begin(struct peer_process *p)
 
 static void forget(struct connection *c)
 {
-	if (c->code)
-		munmap(c->code, c->setup.code_size);
+	if (c->answers)
+		munmap(c->answers, c->setup.answers_size);
 	if (c->image)
 		munmap(c->image, c->setup.image_size);
-	c->code = c->image = NULL;
+	c->answers = c->image = NULL;
 }
 
 static void hang_up(struct connection *c)
@@ -140,8 +141,10 @@ static void take_memories(struct connection *c, const struct protocol_setup *w, 
 	forget(c);
 	c->setup = *w;
 	c->image = mmap(NULL, w->image_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
-	c->code = w->code_size ? mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0) : NULL;
-	require(c->code != MAP_FAILED);
+	c->answers = w->answers_size ? mmap(NULL, w->answers_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[3], 0) : NULL;
+	require(c->answers != MAP_FAILED);
+	/* The code memory is not theirs to change. */
+	require(!w->code_size || mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0) == MAP_FAILED);
 	if (c->image == MAP_FAILED) /* what is added to an image has none of its own */
 		c->image = NULL;
 	for (int i = 0; i < FDS; i++)
@@ -237,30 +240,21 @@ static void say_anything(struct connection *c)
 /* --- what they write
  * ---------------------------------------------------------------------------------- */
 
-/* Edits all patches: `how` says which fields; they end as their agent would leave them, or not. */
-static void write_patches(const struct connection *c)
+/* All answers, as an agent gives them, or not. */
+static void write_answers(const struct connection *c)
 {
-	struct patch *patches = (struct patch *)(c->code + c->setup.patches_at);
+	const uint8_t other = step.low >> 1;
 
-	for (uint32_t i = 0; i < c->setup.n_patches; i++) {
-		patches[i].status = step.low & 1 ? PATCH_APPLIED : step.low >> 1;
-		patches[i].length = step.high;
-		if (step.how % 16 == 1)
-			patches[i].function = step.which;
-		if (step.how % 16 == 2)
-			patches[i].address = any_value();
-		if (step.how % 16 == 3)
-			patches[i].region = step.which;
-	}
+	for (uint32_t i = 0; i < c->setup.n_regions; i++)
+		c->answers[i] = step.low & 1 ? 1 : other;
+	for (uint32_t i = 0; i < c->setup.n_patches; i++)
+		c->answers[c->setup.n_regions + i] = i % 2 || step.low & 1 ? PATCH_APPLIED : other;
 }
 
-static void write_region(const struct connection *c)
+/* One answer, or a byte behind them. */
+static void write_answer(const struct connection *c)
 {
-	struct patch_region *regions = (struct patch_region *)(c->code + c->setup.regions_at);
-	const uint64_t value = any_value();
-
-	if (c->setup.n_regions)
-		memcpy((uint8_t *)&regions[step.which % c->setup.n_regions] + step.how % (sizeof(*regions) / 8) * 8, &value, 8);
+	c->answers[(step.which * 256u + step.how) % c->setup.answers_size] = step.low;
 }
 
 /* A word of a page: its modules', or sites. */
@@ -290,7 +284,7 @@ static void change_alone(bool leaves, pid_t pid)
 	struct err ignored;
 
 	for (int i = 0; i < PEERS * CONNECTIONS; i++)
-		if (peers[i % PEERS].at[i / PEERS].code || peers[i % PEERS].at[i / PEERS].image)
+		if (peers[i % PEERS].at[i / PEERS].answers || peers[i % PEERS].at[i / PEERS].image)
 			hang_up(&peers[i % PEERS].at[i / PEERS]);
 	if (leaves)
 		control_detach(control, pid, &rep, &ignored);
@@ -309,7 +303,7 @@ static void go_on(struct peer_process *p)
 	case 0:
 		return say_hello(c);
 	case 1:
-		return c->code ? write_patches(c) : (void)0;
+		return c->answers ? write_answers(c) : (void)0;
 	case 2:
 		return say_done(c);
 	}
@@ -334,9 +328,9 @@ static void take_step(void)
 	case 6:
 		return change_alone(step.how & 1, p->pid);
 	case 7:
-		return c->code ? write_patches(c) : (void)0;
+		return c->answers ? write_answers(c) : (void)0;
 	case 8:
-		return c->code ? write_region(c) : (void)0;
+		return c->answers ? write_answer(c) : (void)0;
 	case 9:
 		return c->image ? write_image(c) : (void)0;
 	default:

@@ -36,7 +36,7 @@ static void unmap_all(uint64_t memory_size)
 
 static bool take_places(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
-	mappings_map_regions(w, fds[2]); /* before the kernel gives their places away */
+	mappings_map_regions(w, fds); /* before the kernel gives their places away */
 	if (!no_tls_begin(w) || !mappings_map_memories(w, fds))
 		return false;
 	site_adopt();
@@ -96,7 +96,7 @@ int64_t agent_change(void)
 	close_sockets();
 	if (!there)
 		return -EPROTO;
-	done = mappings_map_regions(&w, fds[2]);
+	done = mappings_map_regions(&w, fds);
 	for (int i = 0; i < TALK_FDS; i++)
 		sys1(__NR_close, fds[i]);
 	if (!done) {

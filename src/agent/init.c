@@ -38,16 +38,16 @@ static const char *value_of(char **envp, const char *name)
 static void apply_setup(const struct protocol_setup *w, const int fds[TALK_FDS],
 			struct protocol_done *done, bool *mapped)
 {
-	uint8_t *code;
+	const uint8_t *code;
 
 	if (!agent.memory && !limits_leave_room(w->layout.size)) {
 		done->note = MESSAGE_LIMIT;
 		return;
 	}
-	*mapped = mappings_map_regions(w, fds[2]);
-	code = mappings_map_shared(fds[2], w->code_size);
+	*mapped = mappings_map_regions(w, fds);
+	code = mappings_map_code(w, fds);
 	if (code && (agent.memory || (no_tls_begin(w) && mappings_map_memories(w, fds))))
-		done->applied = mappings_write_patches(code, w);
+		done->applied = mappings_write_patches(code, w, fds);
 	else
 		done->note = MESSAGE_LIMIT;
 	agent.oom_score_adj = w->oom_score_adj;

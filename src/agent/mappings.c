@@ -36,11 +36,23 @@ void mappings_find_own(void)
 	agent_arena_at = agent.arena;
 }
 
-void *mappings_map_shared(int fd, uint64_t size)
+/* Maps a descriptor shared, at any place; NULL on failure. */
+static void *map_shared(int fd, uint64_t size, int prot)
 {
-	long at = sys6(__NR_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	long at = sys6(__NR_mmap, 0, (long)size, prot, MAP_SHARED, fd, 0);
 
 	return at < 0 && at > -4096 ? 0 : (void *)at;
+}
+
+static void *map_writable(int fd, uint64_t size)
+{
+	return map_shared(fd, size, PROT_READ | PROT_WRITE);
+}
+
+/* The file is sealed: nobody but the tracer can write to it. */
+const uint8_t *mappings_map_code(const struct protocol_setup *w, const int fds[TALK_FDS])
+{
+	return map_shared(fds[TALK_CODE], w->code_size, PROT_READ);
 }
 
 /* In no-TLS mode 0: look-ups of sites miss, and the slow path, which they lead to, finds the thread
@@ -212,9 +224,8 @@ static bool same_bytes(const uint8_t *a, const uint8_t *b, unsigned n)
 	return true;
 }
 
-/* Writes one patch, unless the program's bytes are no longer those that were planned for. Its
- * status tells the tracer. */
-static bool apply_patch(struct patch *p)
+/* Writes one patch, unless the program's bytes are no longer those that were planned for. */
+static enum patch_status apply_patch(const struct patch *p)
 {
 	uint8_t *at = (uint8_t *)p->address;
 
@@ -222,18 +233,14 @@ static bool apply_patch(struct patch *p)
 		/* Atomic, since the program may count in the same word at any time. Pairs with
 		 * nothing: relaxed would do. */
 		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_SEQ_CST);
-		p->status = PATCH_APPLIED;
-		return true;
+		return PATCH_APPLIED;
 	}
-	if (!same_bytes(at, p->expected, p->length)) {
-		p->status = PATCH_CHANGED;
-		return false;
-	}
+	if (!same_bytes(at, p->expected, p->length))
+		return PATCH_CHANGED;
 	for (unsigned i = 0; i < p->length; i++)
 		at[i] = p->bytes[i];
 	POINT(patch_written);
-	p->status = PATCH_APPLIED;
-	return true;
+	return PATCH_APPLIED;
 }
 
 static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
@@ -242,63 +249,92 @@ static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
 		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
 }
 
-/* Tells the tracer which regions are mapped, and learns which mappings are code of files. By a
- * mapping: writing to the file could meet the process's limit on file sizes. */
-static bool tell_mapped(const struct protocol_setup *w, int code_fd, const bool *mapped)
-{
-	uint8_t *code = mappings_map_shared(code_fd, w->code_size);
-	struct patch_region *r = (struct patch_region *)(code + w->regions_at);
+/* Which regions of the last setup are mapped. Our own: others can write to the answer memory. */
+static bool mapped[MAX_REGIONS];
 
-	for (uint32_t i = 0; code && i < w->n_regions && i < MAX_REGIONS; i++)
-		r[i].mapped = mapped[i];
-	if (code) {
-		texts_learn((const struct patch_text *)(code + w->codes_at), w->n_codes);
-		sys2(__NR_munmap, code, w->code_size);
-	}
-	return code != 0;
+/* Tells the tracer which regions are mapped. By a mapping: writing to the file could meet the
+ * process's limit on file sizes. */
+static bool answer_mapped(const struct protocol_setup *w, const int fds[TALK_FDS])
+{
+	uint8_t *answers = map_writable(fds[TALK_ANSWERS], w->answers_size);
+
+	for (uint32_t i = 0; answers && i < w->n_regions && i < MAX_REGIONS; i++)
+		answers[i] = mapped[i];
+	if (answers)
+		sys2(__NR_munmap, answers, w->answers_size);
+	return answers != 0;
+}
+
+/* Learns which mappings are code of files. */
+static bool learn_texts(const struct protocol_setup *w, const int fds[TALK_FDS])
+{
+	const uint8_t *code = mappings_map_code(w, fds);
+
+	if (!code)
+		return false;
+	texts_learn((const struct patch_text *)(code + w->codes_at), w->n_codes);
+	sys2(__NR_munmap, code, w->code_size);
+	return true;
 }
 
 /* Call first, before the kernel gives the regions' places to mappings of our own. */
-bool mappings_map_regions(const struct protocol_setup *w, int code_fd)
+bool mappings_map_regions(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
-	static bool mapped[MAX_REGIONS];
 	bool all = true;
 
 	for (uint32_t i = 0; i < w->n_regions && i < MAX_REGIONS; i++) {
 		struct patch_region r;
 		int64_t at = (int64_t)(w->regions_at + i * sizeof(r));
 
-		if (sys4(__NR_pread64, code_fd, &r, sizeof(r), at) != sizeof(r))
+		if (sys4(__NR_pread64, fds[TALK_CODE], &r, sizeof(r), at) != sizeof(r))
 			return false;
-		mapped[i] = map_region(&r, code_fd);
+		mapped[i] = map_region(&r, fds[TALK_CODE]);
 		all &= mapped[i];
 	}
-	return tell_mapped(w, code_fd, mapped) && all;
+	return answer_mapped(w, fds) && learn_texts(w, fds) && all;
+}
+
+/* Only `region` is used as an index. apply_patch() compares before it writes. */
+static uint32_t apply_all(const struct patch *patches, const struct protocol_setup *w,
+			  uint8_t *answers)
+{
+	uint32_t applied = 0;
+
+	for (uint32_t i = 0; i < w->n_patches; i++) {
+		const struct patch *p = &patches[i];
+
+		if (p->region >= w->n_regions || p->region >= MAX_REGIONS || !mapped[p->region])
+			continue;
+		answers[w->n_regions + i] = (uint8_t)apply_patch(p);
+		applied += answers[w->n_regions + i] == PATCH_APPLIED;
+	}
+	return applied;
 }
 
 /* The texts are writable and not executable meanwhile, so nothing but the agent may run. If one of
  * them may not be changed (a security module), none is. */
-uint32_t mappings_write_patches(uint8_t *code, const struct protocol_setup *w)
+uint32_t mappings_write_patches(const uint8_t *code, const struct protocol_setup *w,
+				const int fds[TALK_FDS])
 {
-	struct patch_region *list = (struct patch_region *)(code + w->regions_at);
-	struct patch *patches = (struct patch *)(code + w->patches_at);
-	struct patch_text *texts = (struct patch_text *)(code + w->texts_at);
-	uint32_t applied = 0;
+	const struct patch *patches = (const struct patch *)(code + w->patches_at);
+	const struct patch_text *texts = (const struct patch_text *)(code + w->texts_at);
+	uint8_t *answers = map_writable(fds[TALK_ANSWERS], w->answers_size);
+	uint32_t applied;
 
+	if (!answers)
+		return 0;
 	for (uint32_t i = 0; i < w->n_texts; i++)
 		if (sys3(__NR_mprotect, texts[i].address, texts[i].bytes, PROT_READ | PROT_WRITE) <
 		    0) {
 			protect_all(texts, i, PROT_READ | PROT_EXEC);
+			sys2(__NR_munmap, answers, w->answers_size);
 			return 0;
 		}
 	POINT(texts_writable);
-	for (uint32_t i = 0; i < w->n_patches; i++)
-		/* The list is in shared memory, and only `region` is used as an index: it is
-		 * checked. apply_patch() compares before it writes. */
-		if (patches[i].region < w->n_regions && list[patches[i].region].mapped)
-			applied += apply_patch(&patches[i]);
+	applied = apply_all(patches, w, answers);
 	POINT(texts_patched);
 	protect_all(texts, w->n_texts, PROT_READ | PROT_EXEC);
+	sys2(__NR_munmap, answers, w->answers_size);
 	return applied;
 }
 
@@ -309,8 +345,8 @@ static bool map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]
 	/* threads_max is the only size that is used for memory of the agent's own (agent_own). */
 	*m = w->layout.threads_max > MEMORY_THREADS_MAX
 		     ? NULL
-		     : mappings_map_shared(fds[0], w->layout.size);
-	*image = *m ? mappings_map_shared(fds[1], w->image_size) : NULL;
+		     : map_writable(fds[TALK_SESSION], w->layout.size);
+	*image = *m ? map_writable(fds[TALK_IMAGE], w->image_size) : NULL;
 	if (*m && !*image)
 		sys2(__NR_munmap, *m, w->layout.size);
 	return *image;

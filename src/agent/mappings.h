@@ -6,18 +6,20 @@
 
 /* Finds the agent's own arena. Call it before anything else. */
 void mappings_find_own(void);
-/* Maps the regions of trampolines. False if one of them found its place taken; the others are
- * mapped all the same. */
-bool mappings_map_regions(const struct protocol_setup *w, int code_fd);
+/* Maps the regions of trampolines, and answers which. False if one of them found its place taken;
+ * the others are mapped all the same. */
+bool mappings_map_regions(const struct protocol_setup *w, const int fds[TALK_FDS]);
 bool mappings_map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
 /* Replaces the memories by those of the setup reply; the old ones stay mapped. False: nothing has
  * changed. */
 bool mappings_replace_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
-/* Maps a descriptor shared, at any place; NULL on failure. */
-void *mappings_map_shared(int fd, uint64_t size);
-/* Writes the patches into the texts. Returns how many went in. Nothing but the agent may run in
- * these texts meanwhile. */
-uint32_t mappings_write_patches(uint8_t *code, const struct protocol_setup *w);
+/* Maps the code memory, to be read, at any place; NULL on failure. */
+const uint8_t *mappings_map_code(const struct protocol_setup *w, const int fds[TALK_FDS]);
+/* Writes the patches into the texts, and answers which. Returns how many went in; 0 if the answer
+ * memory cannot be mapped. Call it behind mappings_map_regions, with the code memory mapped.
+ * Nothing but the agent may run in these texts meanwhile. */
+uint32_t mappings_write_patches(const uint8_t *code, const struct protocol_setup *w,
+				const int fds[TALK_FDS]);
 /* A trampoline, in the region whose code begins at `code`. */
 struct found_place { const struct trampoline_place *place; uint64_t code; };
 /* Finds the trampoline that pc is in. False: it is in none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket to the tracer: hello, setup reply with three descriptors. init.c, delivery.c and
+/* The socket to the tracer: hello, setup reply with four descriptors. init.c, delivery.c and
  * user.c use it on their thread, with signals blocked; attach.c reads a setup reply from a
  * socket that the tracer made. Any failure means that nothing new is traced. */
 #include <asm/unistd.h>

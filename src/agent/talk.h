@@ -5,7 +5,8 @@
 
 #include "shared/memory.h"
 
-#define TALK_FDS 3 /* session memory, image memory, code memory */
+/* The descriptors of a setup reply, in their order. */
+enum talk_fd { TALK_SESSION, TALK_IMAGE, TALK_CODE, TALK_ANSWERS, TALK_FDS };
 
 /* Connects to the tracer at "ADDRESS:TOKEN" (`@` stands for an abstract one's NUL). Returns a
  * descriptor to close, or -1. */

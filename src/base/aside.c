@@ -105,22 +105,28 @@ static bool ends_within(int pidfd, unsigned ms, bool anyway)
 	return false;
 }
 
-/* Whether f returned within ms. Otherwise the copy is killed; if it hangs in the kernel it stays
- * unreaped, and init gets it at our end. __WALL, because a child made without SIGCHLD is no
- * ordinary child to waitid. */
+/* Reaps a copy that has ended. One that hangs in the kernel stays unreaped, and init gets it at our
+ * end. __WALL, because a child made without SIGCHLD is no ordinary child to waitid. */
+static bool has_exited(int pidfd, pid_t pid)
+{
+	siginfo_t how = { 0 };
+
+	if (waitid(P_PIDFD, (id_t)pidfd, &how, WEXITED | WNOHANG | __WALL) < 0 || how.si_pid != pid)
+		return false;
+	forget_copy(pid);
+	return how.si_code == CLD_EXITED;
+}
+
+/* Whether f returned within ms. Otherwise the copy is killed. */
 static bool is_done(int pidfd, pid_t pid, unsigned ms)
 {
 	bool ended = ends_within(pidfd, ms, false);
-	siginfo_t how = { 0 };
 
 	if (!ended) {
 		kill(pid, SIGKILL);
 		ends_within(pidfd, DEATH_MS, true);
 	}
-	if (waitid(P_PIDFD, (id_t)pidfd, &how, WEXITED | WNOHANG | __WALL) == 0 &&
-	    how.si_pid == pid)
-		forget_copy(pid);
-	return ended && how.si_code == CLD_EXITED;
+	return has_exited(pidfd, pid) && ended;
 }
 
 /* `shared` is a mapping of its own, since the copy's other memory is private to it. *work changes
@@ -150,4 +156,16 @@ int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms)
 		close(pidfd);
 	munmap(shared, n);
 	return e;
+}
+
+int aside_begin(void (*f)(void *work), void *work, struct aside_copy *out)
+{
+	out->pid = begin_copy(f, work, &out->pidfd);
+	return out->pid < 0 ? -errno : 0;
+}
+
+void aside_end(const struct aside_copy *copy)
+{
+	is_done(copy->pidfd, copy->pid, 0);
+	close(copy->pidfd);
 }

@@ -18,6 +18,14 @@
  * server lets it go. Any thread. */
 int aside_run(void (*f)(void *work), void *work, size_t n, unsigned ms);
 
+/* A copy that stays until aside_end(), or until the thread that began it ends. */
+struct aside_copy { pid_t pid; int pidfd; };
+/* Begins f(work) in such a copy, which ends when f returns; f as above, `work` as it was then. 0,
+ * or -errno. Any thread. */
+int aside_begin(void (*f)(void *work), void *work, struct aside_copy *out);
+/* Kills it, now or when whom it waits for lets it go. */
+void aside_end(const struct aside_copy *copy);
+
 /* In this thread no wait begins or goes on once *over is true; NULL: they last as long as they may.
  * Nor does work that may take seconds, as the planning of a large file: it fails with -ECANCELED.
  * *over never becomes false again. */

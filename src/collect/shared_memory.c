@@ -23,6 +23,9 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
 #endif
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x10
+#endif
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
@@ -47,10 +50,19 @@ static int too_large(uint64_t size, struct err *err)
 		(unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
 }
 
-int shared_memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err)
+/* Whoever gets the descriptor can map the file for himself, and open it anew to write to it: code,
+ * once it is mapped here, is sealed against that. Kernels before 5.1 do not know this seal. */
+static int seal(int fd, bool code)
+{
+	if (code && fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0 && errno != EINVAL)
+		return -1;
+	return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL);
+}
+
+int shared_memory_file(const char *name, uint64_t size, bool code, void **mapped, struct err *err)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create(name, flags | (exec ? MFD_EXEC : 0));
+	int fd = memfd_create(name, flags | (code ? MFD_EXEC : 0));
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create(name, flags); /* kernels before 6.3 */
@@ -59,11 +71,13 @@ int shared_memory_file(const char *name, uint64_t size, bool exec, void **mapped
 	/* Sealed: a program that shortened the file would kill (SIGBUS) every process that looks at
 	 * the missing part. */
 	if (ftruncate(fd, (off_t)size) == 0 &&
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
 		*mapped =
 			mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		if (*mapped != MAP_FAILED)
+		if (*mapped != MAP_FAILED && seal(fd, code) == 0)
 			return fd;
+		if (*mapped != MAP_FAILED)
+			munmap(*mapped, size);
 	}
 	if (errno == EFBIG) {
 		close(fd);

@@ -70,6 +70,7 @@ void shared_memory_wake(struct shared_memory *m); /* wakes memories_wait(); from
 /* Ends the recording: writers go on as if nothing were recorded. From any thread. */
 void shared_memory_stop(struct shared_memory *m);
 
-/* Makes an anonymous memory file and maps it shared and writable to *mapped. fd, or -errno and
+/* Makes an anonymous memory file and maps it shared and writable to *mapped. `code`: others may
+ * execute it, and nobody can write to it by another mapping or descriptor. fd, or -errno and
  * *err. */
-int shared_memory_file(const char *name, uint64_t size, bool exec, void **mapped, struct err *err);
+int shared_memory_file(const char *name, uint64_t size, bool code, void **mapped, struct err *err);

@@ -213,7 +213,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	int r;
 
 	memset(out, 0, sizeof(*out));
-	out->image_fd = out->code_fd = -1;
+	out->image_fd = out->code_fd = out->answers_fd = -1;
 	out->update.image = req->index;
 	/* The image's modules count from this time on. */
 	out->update.about = (struct trace_image){ .pid = (uint32_t)req->pid,
@@ -307,7 +307,7 @@ int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct im
 	       struct err *err)
 {
 	memset(out, 0, sizeof(*out));
-	out->image_fd = out->code_fd = -1;
+	out->image_fd = out->code_fd = out->answers_fd = -1;
 	out->update.is_copy = true;
 	out->update.of = of;
 	out->update.about = (struct trace_image){ .pid = (uint32_t)pid,
@@ -422,52 +422,43 @@ void image_forget_unmapped(const struct image *im, struct known_modules *known, 
 			forget_module(known, pid, im->regions[i].module);
 }
 
-/* Reads the copy once, because the process may change it meanwhile. False: no agent leaves this. */
-static bool hear_patch(struct patch *ours, const volatile struct patch *in_code)
+/* Reads the answer once, because the process may change it meanwhile. False: no agent gives this
+ * one. */
+static bool hear_patch(struct patch *ours, const volatile uint8_t *answer)
 {
-	struct patch told = *in_code;
-	bool is_one = told.status == PATCH_PENDING || told.status == PATCH_APPLIED ||
-		      told.status == PATCH_CHANGED;
+	const uint8_t told = *answer;
+	const bool is_one = told == PATCH_PENDING || told == PATCH_APPLIED || told == PATCH_CHANGED;
 
-	ours->status = is_one ? told.status : PATCH_PENDING;
-	told.status = ours->status;
-	return is_one && memcmp(&told, ours, sizeof(told)) == 0;
+	ours->status = is_one ? told : PATCH_PENDING;
+	return is_one;
 }
 
-/* Whether the region is mapped is the process's to tell; any other change of it is dishonest. */
-static bool hear_region(struct patch_region *ours, const volatile struct patch_region *in_code)
-{
-	struct patch_region told = *in_code;
-
-	ours->mapped = told.mapped == 1;
-	told.mapped = ours->mapped;
-	return memcmp(&told, ours, sizeof(told)) == 0;
-}
-
-/* Takes over which regions are mapped. False: a region was changed otherwise. */
+/* Takes over which regions are mapped. False: no agent gives this answer. */
 static bool hear_mapped(struct image *im)
 {
-	const struct patch_region *in_code =
-		(const void *)((const char *)im->code + im->setup.regions_at);
+	const volatile uint8_t *answers = im->answers;
 	bool honest = true;
 
-	for (uint32_t i = 0; i < im->setup.n_regions; i++)
-		honest &= hear_region(&im->regions[i], &in_code[i]);
+	for (uint32_t i = 0; i < im->setup.n_regions; i++) {
+		const uint8_t told = answers[i];
+
+		im->regions[i].mapped = told == 1;
+		honest &= told <= 1;
+	}
 	return honest;
 }
 
 /* Every patch is read, also after a dishonest one: the honest ones count. */
 bool image_hear(struct image *im)
 {
-	const struct patch *in_code;
+	const uint8_t *answers = im->answers;
 	bool honest;
 
-	if (!im->code) /* a copy of an image has none */
+	if (!answers) /* a copy of an image has none */
 		return true;
-	in_code = (const void *)((const char *)im->code + im->setup.patches_at);
 	honest = hear_mapped(im);
 	for (uint32_t i = 0; i < im->setup.n_patches; i++)
-		honest &= hear_patch(&im->patches[i], &in_code[i]);
+		honest &= hear_patch(&im->patches[i], &answers[im->setup.n_regions + i]);
 	return honest;
 }
 
@@ -558,12 +549,15 @@ int image_check_look_ups(const struct image *im, struct err *err)
 /* The update stays: it may belong to the session by now. */
 void image_close(struct image *im)
 {
+	const int fds[] = { im->image_fd, im->code_fd, im->answers_fd };
+
 	if (im->code)
 		munmap(im->code, im->setup.code_size);
-	if (im->code_fd >= 0)
-		close(im->code_fd);
-	if (im->image_fd >= 0)
-		close(im->image_fd);
+	if (im->answers)
+		munmap(im->answers, im->setup.answers_size);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	vec_free(&im->handlers);
 	vec_free(&im->probes);
 	vec_free(&im->unread);
@@ -571,8 +565,8 @@ void image_close(struct image *im)
 	free(im->regions);
 	im->patches = NULL;
 	im->regions = NULL;
-	im->code = NULL;
-	im->code_fd = im->image_fd = -1;
+	im->code = im->answers = NULL;
+	im->code_fd = im->image_fd = im->answers_fd = -1;
 }
 
 void image_module_free(struct trace_module *m)

@@ -68,10 +68,11 @@ struct image {
 	uint32_t selected;        /* functions the filters let through */
 	uint32_t next_id;
 	struct protocol_setup setup;
-	int image_fd, code_fd;    /* image_close */
+	int image_fd, code_fd, answers_fd; /* image_close */
 	const struct shared_memory *memory; /* into which it records, once it was attached to */
-	/* the code memory, mapped; the process may write there at any time */
-	void *code;
+	void *code;               /* the code memory, mapped; nobody else can write to it */
+	/* the answer memory, mapped; the process may write there at any time */
+	void *answers;
 	/* ours, as many as the setup reply says; the code memory has copies */
 	struct patch *patches;
 	struct patch_region *regions; /* as `patches` */
@@ -135,9 +136,8 @@ int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct im
 	       struct err *err);
 /* Sets the image's number in the session, if image_prepare was not told. */
 void image_number(struct image *im, uint32_t index);
-/* After the agent is done, or will never be: takes over from the code memory which regions it
- * mapped and which patches went in. Believes nothing else there, because the process may write it.
- * False: something stands there that no agent writes. */
+/* After the agent is done, or will never be: takes over from the answer memory which regions it
+ * mapped and which patches went in. False: something stands there that no agent writes. */
 bool image_hear(struct image *im);
 /* After image_hear: notes patches that did not go in. Takes modules whose trampolines found no
  * place out of req->known: the agent asks for them again. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Patches as brace made them, in memory of its own: their addresses, new bytes and former bytes. A
- * process may write into the memory in which it is told of them; only each patch's outcome is taken
- * from there (image_hear). */
+ * process is told of them in memory that it can only read; of the memory in which it answers, each
+ * patch's outcome is taken (image_hear). */
 #pragma once
 #include <assert.h>
 #include <string.h>

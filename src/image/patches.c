@@ -130,6 +130,16 @@ static int make_code_memory(struct image *out, uint64_t code_bytes, uint64_t reg
 	return out->code_fd < 0 ? out->code_fd : 0;
 }
 
+/* A byte for each region and patch, by which the agent answers. */
+static int make_answer_memory(struct image *out, struct err *err)
+{
+	/* 1 byte more: a memory of 0 bytes could not be mapped. */
+	out->setup.answers_size = pages(out->setup.n_regions + (uint64_t)out->setup.n_patches + 1);
+	out->answers_fd = shared_memory_file("brace-answers", out->setup.answers_size, false,
+					     &out->answers, err);
+	return out->answers_fd < 0 ? out->answers_fd : 0;
+}
+
 /* Whether the mapping is a piece of the text of a module that has patches. */
 static bool is_hooked(const struct modules *modules, const struct map *map)
 {
@@ -273,5 +283,5 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 			offset += out->regions[before].bytes;
 	}
 	give_copies(out, &list);
-	return 0;
+	return make_answer_memory(out, err);
 }

@@ -164,7 +164,7 @@ int agent_layout_set_params(struct tracee *t, const struct agent_layout *place,
  * closes them, or, if we die before it is called, our successor (stale_agent.c). */
 int agent_layout_setup(struct tracee *t, const struct agent_layout *place, int32_t function,
 		       const struct attach_params *params, const struct protocol_setup *setup,
-		       const int fds[3], struct err *err)
+		       const int fds[SETUP_REPLY_FDS], struct err *err)
 {
 	uint64_t at = agent_layout_params(place) + offsetof(struct attach_params, sockets);
 	int ours = -1, r = agent_layout_set_params(t, place, params, err);

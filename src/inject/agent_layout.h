@@ -3,6 +3,7 @@
 #pragma once
 #include "inject/agent_file.h"
 #include "inject/attach.h"
+#include "inject/setup_reply.h"
 #include "inject/stopped_stacks.h"
 #include "image/maps.h"
 #include "inject/thread_blocks.h"
@@ -46,7 +47,7 @@ int agent_layout_set_params(struct tracee *t, const struct agent_layout *place,
  * setup reply with the descriptors there. */
 int agent_layout_setup(struct tracee *t, const struct agent_layout *place, int32_t function,
 		       const struct attach_params *params, const struct protocol_setup *setup,
-		       const int fds[3], struct err *err);
+		       const int fds[SETUP_REPLY_FDS], struct err *err);
 
 /* Releases the process, and notes in *rep how long it stood still, and how many of its threads. */
 void agent_layout_release(struct tracee *t, struct attach_report *rep);

@@ -46,7 +46,9 @@ static int begin_agent(struct tracee *t, const struct agent_layout *place,
 		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
 	}
 	return agent_layout_setup(t, place, place->descriptor.attach, &params, &im->setup,
-				   (int[]){ memory->fd, im->image_fd, im->code_fd }, err);
+				   (int[]){ memory->fd, im->image_fd, im->code_fd,
+					    im->answers_fd },
+				   err);
 }
 
 /* Whether the places that were chosen while the process ran are still free. */

@@ -197,7 +197,9 @@ static int map_trampolines(const struct change *c, struct change_target *t, stru
 	const struct attach_params params = { .renew = c->renew };
 	int r = agent_layout_setup(t->t, &t->place, t->place.descriptor.change, &params,
 				   &t->im.setup,
-				   (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd }, err);
+				   (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd,
+					    t->im.answers_fd },
+				   err);
 
 	t->entered = r == 0;
 	return r == 0 ? image_check_mapped(&t->im, err) : r;

@@ -6,17 +6,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-bool setup_reply_send(int fd, const struct protocol_setup *w, const int fds[3])
+bool setup_reply_send(int fd, const struct protocol_setup *w, const int fds[SETUP_REPLY_FDS])
 {
 	struct iovec iov = { (void *)w, sizeof(*w) };
-	union { struct cmsghdr h; char bytes[CMSG_SPACE(3 * sizeof(int))]; } control = { 0 };
+	union {
+		struct cmsghdr h;
+		char bytes[CMSG_SPACE(SETUP_REPLY_FDS * sizeof(int))];
+	} control = { 0 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 
 	h->cmsg_level = SOL_SOCKET;
 	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(3 * sizeof(int));
-	memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
+	h->cmsg_len = CMSG_LEN(SETUP_REPLY_FDS * sizeof(int));
+	memcpy(CMSG_DATA(h), fds, SETUP_REPLY_FDS * sizeof(int));
 	return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(*w);
 }

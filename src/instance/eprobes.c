@@ -3,12 +3,12 @@
  * from copies that a system call's record has, which were made at the hit, else from the process
  * as it is now: milliseconds later. The triggers call, under pump_lock. Addresses are the traced
  * program's: it can give any, and gets no other process's memory read. A process that has ended, or
- * whose number another one has, gives faults. */
+ * whose number another one has, gives faults, as do pages that nobody brings in
+ * (tracee/running_memory.h). */
 #include "instance/eprobes.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@
 #include "event/syscalls.h"
 #include "shared/record.h"
 #include "tracee/proc_status.h"
+#include "tracee/running_memory.h"
 
 #define COMMON_BYTES EVENT_COMMON_BYTES
-#define PAGE UINT64_C(4096)
 
 /* A record in the kernel's form, from common_type on. */
 struct eprobe_call {
@@ -157,19 +157,12 @@ static bool is_still_there(const struct making *m)
 	return is.start_time * tick_ns <= made;
 }
 
-/* Reads the process's memory, up to the first page that is not there: the kernel copies a piece as
- * a whole or not at all. */
+/* Reads the process's memory, up to the first page that is not there. */
 static uint32_t read_process(const struct making *m, uint64_t address, void *to, uint32_t n)
 {
-	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
-	const struct iovec into = { to, n }, from[2] = { { (void *)address, first },
-							 { (void *)(address + first), n - first } };
-	ssize_t got;
-
 	if (!is_still_there(m))
 		return 0;
-	got = process_vm_readv((pid_t)m->thread->pid, &into, 1, from, first < n ? 2 : 1, 0);
-	return got > 0 ? (uint32_t)got : 0;
+	return (uint32_t)running_memory_read((pid_t)m->thread->pid, address, to, n);
 }
 
 /* fetch_context.read */

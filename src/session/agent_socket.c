@@ -26,7 +26,7 @@
 #define PEERS_MAX 384     /* descriptors: most processes may have 1024 */
 /* of one process: it needs one, and one for each thread that sets handlers */
 #define PEERS_OF_ONE 8
-#define INSIDE_MAX 96     /* each inside has two memory files besides */
+#define INSIDE_MAX 96     /* each inside has three memory files besides */
 
 typedef VEC(struct pollfd) pollfds;
 
@@ -434,7 +434,7 @@ static void let_in(struct control *c, int fd)
 			    .fd = fd,
 			    .pid = pid,
 			    .since = monotonic_ms(),
-			    .im = { .image_fd = -1, .code_fd = -1 } };
+			    .im = { .image_fd = -1, .code_fd = -1, .answers_fd = -1 } };
 	*vec_add(&c->peers) = p;
 	if (may)
 		hear_hello(p);

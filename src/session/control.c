@@ -254,7 +254,7 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 static int attach_and_tell(struct control *c, pid_t pid, struct tracee *stopped,
 			   struct attach_report *rep, struct err *err)
 {
-	struct image im = { .image_fd = -1, .code_fd = -1 };
+	struct image im = { .image_fd = -1, .code_fd = -1, .answers_fd = -1 };
 	int r;
 
 	control_begin_alone(c);

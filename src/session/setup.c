@@ -204,10 +204,12 @@ bool setup_reply(struct control *c, struct peer *p)
 	/* Before the setup reply: no record may name an unknown image. */
 	control_tell(c, &p->im.update);
 	POINT(image_published);
-	/* Without trampolines there is no code file; the third descriptor only fills the place. */
+	/* Without trampolines there is no code file, and nothing to answer: the third and the
+	 * fourth descriptor only fill the places. */
 	if (setup_reply_send(p->fd, &p->im.setup,
 			     (int[]){ p->memory->fd, p->im.image_fd,
-				      p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd })) {
+				      p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd,
+				      p->im.code_fd < 0 ? p->im.image_fd : p->im.answers_fd })) {
 		POINT(setup_sent);
 		return true;
 	}
@@ -220,8 +222,8 @@ bool setup_reply(struct control *c, struct peer *p)
 
 void setup_finish(struct control *c, struct peer *p, const struct protocol_done *done)
 {
-	/* NULL if the process died: the patches that it had written by then are marked in the code
-	 * memory (image_hear). */
+	/* NULL if the process died: the patches that it had written by then are marked in the
+	 * answer memory (image_hear). */
 	if (done && done->note > MESSAGE_NONE && done->note < MESSAGE_KINDS)
 		messages_add(control_messages(c), done->note, p->pid, p->exe);
 	POINT(done_heard);

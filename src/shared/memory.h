@@ -383,7 +383,9 @@ struct protocol_setup {
 	uint32_t watch;           /* 1: ask again when modules come or go */
 	uint32_t flags; /* AGENT_NO_TLS: threads are started without libc (no_tls.c); AGENT_GO */
 	uint32_t signals;         /* 1: signal deliveries are recorded */
-	uint64_t image_size, code_size; /* of the second and the third descriptor */
+	/* Of the second, the third and the fourth descriptor. The fourth is the answer memory: a
+	 * byte for each region (1: it is mapped), then one for each patch (enum patch_status). */
+	uint64_t image_size, code_size, answers_size;
 	struct memory_layout layout;    /* of the first: the session memory */
 	struct memory_settings settings;
 	uint64_t regions_at, patches_at, texts_at, codes_at; /* offsets in the code memory */
@@ -412,7 +414,7 @@ struct patch_region {
 	uint64_t module;          /* where the module's text starts, for the tracer */
 	uint64_t places;          /* address of n_places struct trampoline_place, behind the code */
 	uint64_t rule;            /* address of its unwind table (unwind_rule.h); 0 = none */
-	uint32_t n_places, mapped; /* mapped: set by the agent */
+	uint32_t n_places, mapped; /* mapped: the tracer's, by the answer memory */
 };
 
 /* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c) and for
@@ -435,7 +437,7 @@ struct patch_text { uint64_t address, bytes; };
 struct patch {
 	uint64_t address;
 	uint32_t function;        /* id */
-	uint8_t length, status;   /* enum patch_status, set by the agent */
+	uint8_t length, status;   /* enum patch_status: the tracer's, by the answer memory */
 	uint16_t region;
 	uint8_t bytes[8], expected[8];
 };

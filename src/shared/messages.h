@@ -30,7 +30,7 @@ enum message_kind {
 	/* the tracer's own: the file of a module that was to be traced is not available; number:
 	 * errno. */
 	MESSAGE_FILE,
-	/* the tracer's own: this process wrote into the list of its patches */
+	/* the tracer's own: this process told of its patches what no agent tells */
 	MESSAGE_FORGED,
 	/* This process changed its user, and got no memory of the new one's: it records no more. */
 	MESSAGE_USER,

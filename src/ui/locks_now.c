@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "tracee/running_memory.h"
 
 #define NO_THREAD_NOW SIZE_MAX
 #define COMM_MOST 32
@@ -63,10 +63,9 @@ static bool read_line(pid_t pid, pid_t tid, const char *file, char *line, int n)
 /* n words of the process's memory, all or none. */
 static bool read_words(pid_t pid, uint64_t address, uint32_t *words, size_t n)
 {
-	struct iovec to = { words, n * sizeof(*words) },
-		     from = { (void *)(uintptr_t)address, n * sizeof(*words) };
+	const size_t bytes = n * sizeof(*words);
 
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
+	return running_memory_read(pid, address, words, bytes) == bytes;
 }
 
 /* The call's number and arguments; false: the thread runs, or is in no call. */

@@ -146,7 +146,7 @@ static void print_stopped(struct out *o, const char *prefix, const struct trace_
 static void print_forged(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	print_processes(o, prefix, note);
-	out_str(o, "wrote into the list of its patches: brace went by its own\n");
+	out_str(o, "told of its patches what cannot be: such a patch counts as not written\n");
 }
 
 /* For the session as a whole: whose stores they were cannot be told. */

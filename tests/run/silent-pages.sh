@@ -1,7 +1,8 @@
 #!/bin/bash
-# A traced program that maps a file of a file system which never answers, on a thread's stack and
-# where patches stand, delays brace and does not keep it: attach, change and detach have an end
-# while the server lives, and the program goes on.
+# A traced program that maps a file of a file system which never answers, on a thread's stack, where
+# patches stand, and where what brace looks at leads to, delays brace and does not keep it: attach,
+# change and detach, locks --now and events on events have an end while the server lives, and the
+# program goes on.
 . "$(dirname "$0")/lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 
@@ -122,4 +123,34 @@ for moment in before after; do
 	result "to its end ($moment)" $?
 	rm -f "$T/recovered"
 done
+
+# The lock that a thread waits for.
+begin_program
+runs lock
+until_is eval 'grep -q "^202 .* 0x80 0x2 " /proc/$PROGRAM/task/*/syscall'
+result "a thread waits for a mutex" $?
+check_that "whose page becomes a silent one" runs cover
+timeout -k 5 "$LIMIT" "$BRACE" locks --now -p $PROGRAM >"$T/out" 2>"$T/err" </dev/null 8>&- 9<&-
+result "brace locks --now has an end" $? "$T/err"
+check_that "and the program runs" runs
+end_program
+result "to its end after locks --now" $?
+
+# A pointer in an event, which an event on it follows.
+begin_program
+runs
+"$BRACE" graph -o "$T/text" -l paged -e 'e:led syscalls.sys_enter_madvise word=+0($start):x32' -p $PROGRAM \
+	>"$T/out" 2>"$T/summary" </dev/null 8>&- 9<&- &
+TRACER=$!
+ON_EXIT+=("kill -KILL $TRACER")
+led() { runs advise && grep -q 'led: ' "$T/text" || ended; }
+until_is led
+check_that "a pointer to a silent page is followed: the program runs" runs
+kill -TERM $TRACER 2>/dev/null
+until_is ended
+result "the recording has an end" $? "$T/summary"
+grep -q 'led: .*word=0x0 ' "$T/text"
+result "and no word, as the kernel's events where memory is not there" $? "$T/text"
+end_program
+result "after which the program ends well" $?
 finish

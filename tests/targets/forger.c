@@ -1,13 +1,13 @@
 /* A hostile program: beside its agent it speaks to its tracer itself, as an agent would, and writes
- * into what it is given: into the list of patches, which says what stands where in this process.
+ * into what it is given: into the answers, which say what became of each patch in this process.
  * Then a child that it forks asks for more, which has the tracer look whose patches the child has.
  *
  * forger WAY [SEED]: three calls of step, three of the child's, and three of a program that it
  * executes; the status is 3.
- *   lengths:   patches of 255 bytes, at bytes of our own
- *   addresses: patches all over the address space
- *   statuses:  what became of them, in no order
- *   anything:  any bytes, also in the regions
+ *   statuses:  answers that agents give, in no order
+ *   anything:  any bytes
+ *   code:      tries to write to the code memory and to the lists of patches in it: by a mapping,
+ *              by write(), by opening it anew, by a hole in it. Status 15: it could
  * forger stranger: asks for more of the session's first program, which is another user's. Status 3:
  * it got nothing.
  * forger namesake DIR: the same, and maps files of DIR (a tmpfs), one of which has the number of
@@ -30,7 +30,6 @@
 #include "shared/memory.h"
 
 static uint64_t seed = 1;
-static uint8_t payload[4096];
 
 __attribute__((noinline)) static unsigned long step(unsigned long n)
 {
@@ -47,51 +46,57 @@ static uint64_t next(void)
 
 /* --- what is forged -------------------------------------------------------------------------- */
 
-static void lengths(struct patch *p)
+/* The descriptors of a setup reply. */
+enum { SESSION, IMAGE, CODE, ANSWERS, FDS };
+
+static void forge_answers(const char *way, const struct protocol_setup *w, int answers)
 {
-	p->address = (uint64_t)payload;
-	p->length = 255;
-	p->function = 1;
-	p->status = PATCH_APPLIED;
-}
-
-static void addresses(struct patch *p)
-{
-	static const uint64_t edges[] = { 0, 1, 4095, UINT64_MAX, UINT64_MAX - 4, 1ull << 47, 1ull << 63 };
-
-	p->address = next() % 2 ? edges[next() % 7] : next();
-	p->status = PATCH_APPLIED;
-}
-
-static void statuses(struct patch *p)
-{
-	p->status = (uint8_t)next();
-}
-
-static void anything(struct patch *p)
-{
-	uint64_t words[] = { next(), next(), next(), next() };
-
-	memcpy(p, words, sizeof(*p));
-}
-
-static const struct { const char *name; void (*one)(struct patch *p); } ways[] = {
-	{ "lengths", lengths }, { "addresses", addresses }, { "statuses", statuses }, { "anything", anything },
-};
-
-static void forge(const char *way, const struct protocol_setup *w, int code)
-{
-	uint8_t *at = mmap(NULL, w->code_size, PROT_READ | PROT_WRITE, MAP_SHARED, code, 0);
-	struct patch *patches = (struct patch *)(at + w->patches_at);
+	const int may_be = strcmp(way, "statuses") == 0;
+	uint8_t *at = mmap(NULL, w->answers_size, PROT_READ | PROT_WRITE, MAP_SHARED, answers, 0);
 
 	if (at == MAP_FAILED)
 		exit(4);
-	for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++)
-		for (uint32_t i = 0; strcmp(ways[k].name, way) == 0 && i < w->n_patches; i++)
-			ways[k].one(&patches[i]);
-	for (size_t i = 0; strcmp(way, "anything") == 0 && i < w->n_regions * sizeof(struct patch_region); i++)
-		at[w->regions_at + i] = (uint8_t)next();
-	munmap(at, w->code_size);
+	for (uint32_t i = 0; i < w->n_regions + w->n_patches; i++)
+		at[i] = (uint8_t)(next() % (!may_be ? 256 : i < w->n_regions ? 2 : PATCH_CHANGED + 1));
+	if (!may_be)
+		at[0] = 255;
+	munmap(at, w->answers_size);
+}
+
+static int writes(int fd, size_t size)
+{
+	const int prot = PROT_READ | PROT_WRITE;
+
+	return mmap(NULL, size, prot, MAP_SHARED, fd, 0) != MAP_FAILED || pwrite(fd, "", 1, 0) == 1 || ftruncate(fd, 0) == 0 ||
+	       fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0;
+}
+
+/* A mapping that may be read must not become one that may be written. */
+static int writes_later(int fd, size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED || mprotect(at, size, PROT_READ | PROT_WRITE) == 0 || munmap(at, size) < 0;
+}
+
+static void write_code(const struct protocol_setup *w, int fd)
+{
+	char path[32];
+	int anew;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	anew = open(path, O_RDWR);
+	if (writes(fd, w->code_size) || writes_later(fd, w->code_size) || (anew >= 0 && writes(anew, w->code_size)))
+		exit(15);
+	close(anew);
+}
+
+static void forge(const char *way, const struct protocol_setup *w, const int fds[FDS])
+{
+	if (strcmp(way, "code") == 0)
+		write_code(w, fds[CODE]);
+	else
+		forge_answers(way, w, fds[ANSWERS]);
 }
 
 /* --- speaking -------------------------------------------------------------------------------- */
@@ -108,18 +113,18 @@ static uint32_t speak(const char *way, uint32_t request, uint32_t image)
 	};
 	const struct protocol_done done = { .request = PROTOCOL_DONE };
 	struct protocol_setup w = { 0 };
-	char control[CMSG_SPACE(3 * sizeof(int))];
+	char control[CMSG_SPACE(FDS * sizeof(int))];
 	struct iovec iov = { &w, sizeof(w) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	int fd = agent_socket_come(&tracer), fds[3];
+	int fd = agent_socket_come(&tracer), fds[FDS];
 
 	memcpy(hello.token, tracer.token, sizeof(hello.token));
 	if (fd < 0 || send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello) ||
 	    recvmsg(fd, &m, 0) != sizeof(w) || !CMSG_FIRSTHDR(&m))
 		exit(5);
 	memcpy(fds, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fds));
-	forge(way, &w, fds[2]);
-	for (int i = 0; i < 3; i++)
+	forge(way, &w, fds);
+	for (int i = 0; i < FDS; i++)
 		close(fds[i]);
 	if (send(fd, &done, sizeof(done), MSG_NOSIGNAL) != sizeof(done) || recv(fd, &w, sizeof(w), 0) != 0)
 		exit(6);
@@ -268,7 +273,6 @@ int main(int argc, char **argv)
 	const char *way = argc > 1 ? argv[1] : "";
 	int waits = argc > 3;
 
-	memset(payload, 'A', sizeof(payload));
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	if (waits)
 		wait_to_be_traced();
