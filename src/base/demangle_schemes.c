@@ -289,6 +289,7 @@ static char *go_name(const char *symbol)
 	return name;
 }
 
+/* _D and the length of the first name, or the main function's own symbol. */
 static bool is_d(const char *s)
 {
 	return s[0] == '_' && s[1] == 'D' && (isdigit((unsigned char)s[2]) || !strcmp(s, "_Dmain"));

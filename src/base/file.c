@@ -228,6 +228,7 @@ static bool is_silent(uint64_t mount)
 	return is;
 }
 
+/* A mount for which there is no place is waited for again each time; nothing else is lost. */
 static void add_silent(uint64_t mount)
 {
 	pthread_mutex_lock(&lock);

@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
+/* A UTF-16 unit, JSON's way to write any code: those beyond U+FFFF take two. */
 static void put_unit(struct out *o, uint32_t u)
 {
 	out_printf(o, "\\u%04x", u);

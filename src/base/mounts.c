@@ -89,6 +89,7 @@ static enum answer answer_of(bool served)
 	return served ? SERVED : NOT_SERVED;
 }
 
+/* UNKNOWN: the device is in no mount of ours, but may be in one of the process's. */
 static enum answer ask_own(dev_t device)
 {
 	enum answer a = UNKNOWN;

@@ -37,6 +37,7 @@ static void print_bytes(const struct json_printing *p, const void *bytes, size_t
 	free(text);
 }
 
+/* The first address is where the thread stood, the others are return addresses. */
 static void print_frames(const struct json_printing *p, const uint64_t *at)
 {
 	out_char(p->out, '[');

@@ -55,6 +55,7 @@ void instance_settings(struct instance *in, struct settings *out)
 	pthread_mutex_unlock(&in->lock);
 }
 
+/* For one look, without a copy of all settings. */
 bool instance_option(struct instance *in, enum trace_option o)
 {
 	bool set;
@@ -203,6 +204,7 @@ static int write_file(struct settings *next, void *arg, struct err *err)
 	return settings_write(next, w->file, w->text, w->append, err);
 }
 
+/* As a write(2) to that file would do, with its errors; `append` is the shell's >>. */
 int instance_write(struct instance *in, const char *file, const char *text, bool append,
 		   struct err *err)
 {
@@ -248,6 +250,8 @@ static void unlink_instance(struct instance *top, const struct instance *in)
 			at->next = in->next;
 }
 
+/* Under events_lock, because the claims of all instances are looked at under it
+ * (dynamic_is_used()). */
 static void strike_off(struct instance *top, const struct instance *in)
 {
 	pthread_mutex_lock(&top->events_lock);

@@ -37,6 +37,7 @@ int set_text(struct invocation *inv, const struct option *o, const char *value, 
 	return 0;
 }
 
+/* Named, even if it is by the usual name: commands tell that from no option at all. */
 int set_session(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	inv->session = value;
@@ -237,6 +238,7 @@ int set_export_to(struct invocation *inv, const struct option *o, const char *va
 	return 0;
 }
 
+/* A wrong word leaves `auto`, for the line that tells of it. */
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	static const char *const words[COLOUR_CHOICES_N + 1] = { "auto", "always", "never" };
@@ -322,6 +324,7 @@ int set_pids(struct invocation *inv, const struct option *o, const char *value, 
 	}
 }
 
+/* A duration of 0 would end before anything began; the member's 0 means that none was given. */
 int set_duration(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	int e = units_parse_time_ns(value, 1000000000, &inv->duration_ns, err);

@@ -25,6 +25,7 @@ static int read_trace_dat(const char *path, char **text)
 	return EXIT_BRACE;
 }
 
+/* What was left out is a warning, which -q does not silence: the trace has less than its source. */
 int cmd_import(struct invocation *inv)
 {
 	const char *output = inv->output ? inv->output : "imported.brace";

@@ -163,6 +163,8 @@ static size_t same_system(const struct trace_info *info, size_t i)
 	return n;
 }
 
+/* A system with many events is one line: a trace of all system calls would fill the screen
+ * otherwise. */
 static void print_events(struct out *o, const struct trace_info *info)
 {
 	for (size_t i = 0, n; i < info->events.n; i += n) {

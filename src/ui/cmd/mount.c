@@ -16,6 +16,7 @@
 
 static struct fuse_mount *served; /* for the signal handler */
 
+/* fuse_mount_stop() only writes to an eventfd, so that a signal's handler may call it. */
 static void on_signal(int sig)
 {
 	fuse_mount_stop(served);

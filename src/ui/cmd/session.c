@@ -108,6 +108,8 @@ static int session_cat(const struct invocation *inv, const char *file, char **te
 			   : ask_cat(inv->session, file, text, err);
 }
 
+/* The kernel's session is an instance of its own tracefs, ours a process that is asked over its
+ * socket. */
 static int session_echo(const struct invocation *inv, const char *file, const char *text,
 			struct err *err)
 {

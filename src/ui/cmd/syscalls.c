@@ -36,6 +36,7 @@ static int open_screen(struct invocation *inv, struct screen *o)
 				  inv->json || inv->call_lines ? NULL : paint_table);
 }
 
+/* Sorted only now: calls that are open at the trace's end become rows at the very end. */
 static int print_rows(struct invocation *inv, const struct syscalls_choice *choice,
 		      struct syscalls *s)
 {
