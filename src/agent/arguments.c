@@ -48,7 +48,9 @@ static bool is_left_out(const struct arguments_regs *regs, const struct argument
 	if (m->thresh_ticks)
 		return true;
 	l = live_look(agent_tls_block());
-	if (!l.calls)
+	if (m->graph_functions == MEMORY_NO_GRAPH)
+		return false;
+	if (!l.top->depth)
 		return m->graph_functions && !site->begins;
 	/* The innermost call may be over already: it is, if this one is not inside of it. */
 	return m->max_depth && l.top->sp > regs->at[PROBE_SP] && l.top->depth >= m->max_depth;

@@ -12,6 +12,7 @@
 #include "agent/calls.h"
 #include "agent/event.h"
 #include "agent/needs.h"
+#include "agent/scope.h"
 #include "agent/tasks.h"
 #include "shared/call_copies.h"
 #include "shared/calls.h"
@@ -91,7 +92,7 @@ static void write_event(const struct call_at *at, const struct call_event *e, ui
 	const struct filter_program *f =
 		(const struct filter_program *)((const uint8_t *)c + e->filter);
 
-	if (e->event == CALL_NO_EVENT ||
+	if (e->event == CALL_NO_EVENT || !scope_is_open(e->scopes, at->regs->at[PROBE_SP]) ||
 	    (e->filter && !event_passes(f, f->bytes, e->event, words, 8 * n)))
 		return;
 	if (e->stacked)

@@ -11,6 +11,7 @@
 #include "agent/event.h"
 #include "agent/needs.h"
 #include "agent/no_tls.h"
+#include "agent/scope.h"
 #include "agent/sys.h"
 #include "shared/event.h"
 #include "shared/stack.h"
@@ -145,17 +146,19 @@ bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_
 	return run_filter(f, filter_bytes, event, record, bytes);
 }
 
-void agent_event_stacked(const struct event_state *state, void *record, uint32_t bytes,
-			 const struct stack_regs *regs)
+/* sp: the program's stack pointer at its call. */
+static inline void write_event(const struct event_state *state, void *record, uint32_t bytes,
+			       const struct stack_regs *regs, uint64_t sp)
 {
 	/* Pairs with the tracer's patch of event_state.block, which is written after the block
 	 * (image/event_sites.c). */
 	const struct event_block *b =
 		(const struct event_block *)__atomic_load_n(&state->block, __ATOMIC_ACQUIRE);
-	uint32_t n = (bytes + 7) / 8, filter_bytes = b ? b->filter_bytes & ~EVENT_STACKED : 0;
+	uint32_t n = (bytes + 7) / 8, filter_bytes = b ? b->filter_bytes & EVENT_FILTER_BYTES : 0;
 	uint64_t *words = record;
 
-	if (!b || !agent.memory || bytes <= 8 || bytes > EVENT_RECORD_MAX)
+	if (!b || !agent.memory || bytes <= 8 || bytes > EVENT_RECORD_MAX ||
+	    !scope_is_open((b->filter_bytes & ~EVENT_STACKED) >> EVENT_SCOPES_SHIFT, sp))
 		return;
 	/* Padding up to whole words must not show the program's stack. */
 	for (uint32_t i = bytes; i < 8 * n; i++)
@@ -169,7 +172,14 @@ void agent_event_stacked(const struct event_state *state, void *record, uint32_t
 	buffer_write_event(tls_block(), words, n);
 }
 
+void agent_event_stacked(const struct event_state *state, void *record, uint32_t bytes,
+			 const struct stack_regs *regs)
+{
+	write_event(state, record, bytes, regs, regs->sp);
+}
+
+/* event.S jumps here: the return address is the program's. */
 void agent_event_general(const struct event_state *state, void *record, uint32_t bytes)
 {
-	agent_event_stacked(state, record, bytes, NULL);
+	write_event(state, record, bytes, NULL, (uint64_t)__builtin_dwarf_cfa());
 }

@@ -63,7 +63,7 @@ bool live_push_again(struct agent_tls *t, const struct call_state *call)
 		if (l.full)
 			break;
 		l.top[1] = *call;
-		l.top[1].depth = l.top->depth + 1;
+		live_inherit(&l.top[1], l.top);
 	} while (!attempt_change(&a, l, 1));
 	attempt_end(&a);
 	return !l.full;

@@ -20,12 +20,19 @@ struct call_state {
 	uint64_t sp;       /* stack address of the return address */
 	uint64_t tsc;      /* of the entry; LIVE_UNFOLLOWED: the return address */
 	uint64_t function;
-	uint64_t depth;    /* in calls, from 1; each tail call goes one deeper */
+	uint32_t depth;    /* in recorded calls, from 1; each tail call goes one deeper */
+	/* Scopes of events (scope.h), a bit each: those that this call opens; all that are open in
+	 * it. */
+	uint8_t scopes, open;
+	uint16_t pad;
 };
+_Static_assert(sizeof(struct call_state) == 32, "a power of two of them fills a stack");
 
 /* Value of `function`: a call whose return is not followed. Trampolines do not decide by its depth,
  * since it may be over. */
 #define LIVE_UNFOLLOWED (UINT64_MAX - 1)
+/* Value of `function`: a call that is followed, and not recorded. It is no level of depth. */
+#define LIVE_SILENT UINT64_MAX
 /* Calls; stack_base stands for none. */
 #define LIVE_MAX (AGENT_STACK_BYTES / sizeof(struct call_state))
 _Static_assert((LIVE_MAX & (LIVE_MAX - 1)) == 0, "the calls have the low bits of the word");
@@ -57,7 +64,7 @@ static inline struct live_calls live_look(const struct agent_tls *t)
 static inline void live_show(struct agent_tls *t, const struct call_state *top)
 {
 	__atomic_store_n(&t->top_sp, top->sp, __ATOMIC_RELEASE);
-	__atomic_store_n(&t->depth, top->function == LIVE_UNFOLLOWED ? 0 : (uint32_t)top->depth,
+	__atomic_store_n(&t->depth, top->function == LIVE_UNFOLLOWED ? 0 : top->depth,
 			 __ATOMIC_RELEASE);
 }
 
@@ -105,15 +112,23 @@ static inline struct live_calls live_forget(struct agent_tls *t, uint64_t sp)
 	return !l.calls || l.top->sp >= sp ? l : live_forget_again(t, sp);
 }
 
-/* Pushes a call whose return address stands at sp; l: live_forget(t, sp + 1). False: there is no
- * room. */
-static inline bool live_push(struct agent_tls *t, struct live_calls l, uint64_t sp, uint64_t tsc,
-			     uint64_t function)
+/* Fills in what the new call has of the one that it is made in. */
+static inline void live_inherit(struct call_state *call, const struct call_state *top)
 {
-	const struct call_state call = { sp, tsc, function, l.top->depth + 1 };
+	call->depth = top->depth + (call->function != LIVE_SILENT);
+	call->open = top->open | call->scopes;
+}
+
+/* Pushes a call whose return address stands at sp; l: live_forget(t, sp + 1). scopes: those that it
+ * opens. False: there is no room. */
+static inline bool live_push(struct agent_tls *t, struct live_calls l, uint64_t sp, uint64_t tsc,
+			     uint64_t function, uint8_t scopes)
+{
+	struct call_state call = { sp, tsc, function, 0, scopes, 0, 0 };
 
 	if (l.full)
 		return false;
+	live_inherit(&call, l.top);
 	l.top[1] = call;
 	return live_change(t, l, 1) || live_push_again(t, &call);
 }

@@ -162,6 +162,11 @@ static uint64_t target_of(uint32_t kind, const uint64_t *sp)
 	}
 }
 
+uint64_t nonlocal_target(const struct nonlocal_about *about, const uint64_t *sp)
+{
+	return target_of(about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK, sp);
+}
+
 static enum nonlocal_kind kind_of(const struct nonlocal_about *about)
 {
 	return about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
@@ -233,7 +238,7 @@ static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
 
 	if (agent.settings.tracer == MEMORY_FUNCTION || state_is_kept()) {
 		if (!silent)
-			stub = agent_state_entry((uint64_t)sp, about->id_word & ~RETURNED_MASK);
+			stub = agent_state_entry((uint64_t)sp, nonlocal_id_word(about));
 	} else {
 		if (!tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT)))
 			stub = (uint64_t)site_stub(*sp);

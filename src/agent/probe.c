@@ -14,6 +14,7 @@
 #include "agent/kept.h"
 #include "agent/message.h"
 #include "agent/needs.h"
+#include "agent/scope.h"
 #include "agent/site.h"
 #include "agent/sys.h"
 #include "shared/probe.h"
@@ -143,7 +144,9 @@ static void hit_probe(const struct probe_regs *regs, const struct probe_site *si
 	uint64_t words[FETCH_RECORD_MAX / 8], entry[FETCH_ENTRY_WORDS];
 	uint32_t n;
 
-	if (site->kept && !take_entry(regs, site, entry))
+	/* What was kept of the call goes in any case. */
+	if ((site->kept && !take_entry(regs, site, entry)) ||
+	    !scope_is_open(site->scopes, regs->at[PROBE_SP]))
 		return;
 	n = fetch_words(regs, site, site->kept ? entry : NULL, words);
 

@@ -68,7 +68,7 @@ static uint64_t take_new(void)
 	return (uint64_t)at;
 }
 
-static bool was_refused(const struct agent_tls *t)
+bool stack_was_refused(const struct agent_tls *t)
 {
 	return t->known & KNOWN_NO_STACK && (t->known & ~TLS_KNOWN_MASK) == STACK_SESSION;
 }
@@ -85,7 +85,7 @@ static void note_refused(struct agent_tls *t, bool before)
  * that got none asks again when a stack was given back, or after a while. */
 static bool asks_later(const struct agent_tls *t)
 {
-	return was_refused(t) && !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
+	return stack_was_refused(t) && !__atomic_load_n(&n_unused, __ATOMIC_RELAXED) &&
 	       agent_tsc() - __atomic_load_n(&refused_at, __ATOMIC_RELAXED) < ASK_TICKS;
 }
 
@@ -98,7 +98,7 @@ bool stack_take(struct agent_tls *t)
 		return false;
 	signals = signals_block();
 	if (!stack_is_there(t)) {
-		before = was_refused(t);
+		before = stack_was_refused(t);
 		t->known = (t->known & TLS_KNOWN_MASK & ~KNOWN_NO_STACK) | STACK_SESSION;
 		base = take_unused();
 		live_move(t, base ? base : take_new(), live_none(t->live));

@@ -20,6 +20,8 @@ static inline bool stack_ready(struct agent_tls *t)
 {
 	return stack_is_there(t) || stack_take(t);
 }
+/* The thread asked in this session, and got none. */
+bool stack_was_refused(const struct agent_tls *t);
 void stack_give(uint64_t base); /* frees a stack for other threads; 0: does nothing */
 void stacks_end(void);          /* at a detach: no thread is in here */
 

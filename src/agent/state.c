@@ -20,8 +20,6 @@
  * is made. */
 #define KNOWN_LEFT 2u
 #define KNOWN_TELL 4u
-/* Value of `function`: a call that left its stack unrecorded, and whose return must be seen. */
-#define UNRECORDED UINT64_MAX
 /* In `function`, above the id: enum memory_returned. */
 #define FUNCTION_RETURNED_SHIFT 32
 #define PAGE UINT64_C(4096)
@@ -35,7 +33,9 @@ static bool call_is_recorded(struct live_calls l, uint32_t id_word)
 {
 	const struct memory_settings *m = &agent.settings;
 
-	if (m->graph_functions && !l.calls && !(id_word & STATE_GRAPH_FUNCTION))
+	if (m->graph_functions == MEMORY_NO_GRAPH)
+		return false;
+	if (m->graph_functions && !l.top->depth && !(id_word & STATE_GRAPH_FUNCTION))
 		return false;
 	return !m->max_depth || l.top->depth < m->max_depth;
 }
@@ -168,15 +168,15 @@ static struct live_calls forget_returned(struct agent_tls *t, struct live_calls 
 /* A call that no stub sees the end of. It is live until the stack pointer says that it is over. The
  * program's first function was not called and does not count as a level. */
 static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t sp, uint64_t tsc,
-			     uint32_t id)
+			     uint32_t id, uint8_t scopes)
 {
 	const struct memory_settings *m = &agent.settings;
 	const uint64_t words[2] = {
 		record_word(tsc, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT), id
 	};
 
-	if ((m->max_depth || m->graph_functions) && *(const uint64_t *)sp >= LOWEST_CODE)
-		live_push(t, l, sp, *(const uint64_t *)sp, LIVE_UNFOLLOWED);
+	if ((m->max_depth || m->graph_functions || scopes) && *(const uint64_t *)sp >= LOWEST_CODE)
+		live_push(t, l, sp, *(const uint64_t *)sp, LIVE_UNFOLLOWED, scopes);
 	if (!m->thresh_ticks)
 		buffer_write_words(t, words, 2, 0);
 }
@@ -186,7 +186,8 @@ static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t 
  * the settings would have left out. It may have led to another stack: the next record tells. */
 static void lose_call(struct agent_tls *t, uint32_t id_word, bool tail)
 {
-	if (agent.memory && !memory_is_stopped(agent.memory))
+	if (agent.memory && !memory_is_stopped(agent.memory) &&
+	    agent.settings.graph_functions != MEMORY_NO_GRAPH)
 		buffer_lose_records(t, tail || id_word & STATE_ENTRY_ONLY ||
 					       agent.settings.thresh_ticks ? 1 : 2);
 	t->known |= KNOWN_TELL;
@@ -200,8 +201,45 @@ static void record_for_function(uint64_t ret, uint32_t id)
 		record_call(ret, id);
 }
 
+/* What a call of the function does with scopes: a word of its trampoline, in front of the moved
+ * instructions, whose address is where the trampoline keeps it. */
+static uint32_t scope_word(uint64_t sp, uint32_t id_word)
+{
+	return id_word & STATE_SCOPE ? ((const uint32_t *)((const uint64_t *)sp)[-4])[-1] : 0;
+}
+
+/* A tail call opens its scopes in the call that it continues, whose exit is its own. */
+static void enter_tail(struct agent_tls *t, uint64_t sp, uint32_t id, uint32_t scope)
+{
+	struct live_calls l = live_forget(t, sp);
+
+	if (!(scope & SCOPE_SILENT) && agent.settings.graph_functions != MEMORY_NO_GRAPH)
+		record_tail(t, id);
+	if (l.calls && l.top->sp == sp) {
+		l.top->scopes |= (uint8_t)scope;
+		l.top->open |= (uint8_t)scope;
+	}
+}
+
+/* A call that is not recorded, and opens a scope or is a level in one, is followed. Returns its
+ * stub, or 0. */
+static uint64_t enter_silent(struct agent_tls *t, struct live_calls l, uint64_t sp,
+			     uint32_t id_word, uint32_t scope)
+{
+	uint8_t opens = (uint8_t)scope;
+	uint64_t ret = *(const uint64_t *)sp, stub;
+
+	if (!opens && !l.top->open)
+		return 0;
+	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
+	if (!stub && ret < LOWEST_CODE)
+		return 0;
+	return live_push(t, l, sp, ret, stub ? LIVE_SILENT : LIVE_UNFOLLOWED, opens) ? stub : 0;
+}
+
 uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
+	uint32_t scope = scope_word(sp, id_word);
 	struct agent_tls *t = block_at(sp);
 	uint64_t ret = is_handler(sp, *(uint64_t *)sp) ? faults_enter(sp, *(uint64_t *)sp)
 						       : *(uint64_t *)sp,
@@ -210,33 +248,35 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	struct live_calls l;
 	uint64_t stub;
 
-	record_for_function(ret, id);
+	if (!(scope & SCOPE_SILENT))
+		record_for_function(ret, id);
 	if (agent.settings.tracer == MEMORY_FUNCTION)
 		return 0;
 	if (!stack_ready(t)) {
-		lose_call(t, id_word, site_is_in_arena(ret));
+		if (!(scope & SCOPE_SILENT))
+			lose_call(t, id_word, site_is_in_arena(ret));
 		return 0;
 	}
 	if (site_is_in_arena(ret)) {
-		live_forget(t, sp);
-		record_tail(t, id);
+		enter_tail(t, sp, id, scope);
 		return 0;
 	}
 	/* +1: a live call with this very sp is dead as well, since its place holds a new return
 	 * address. */
 	l = forget_returned(t, live_forget(t, sp + 1), sp);
-	if (!call_is_recorded(l, id_word))
-		return 0;
+	if (scope & SCOPE_SILENT || !call_is_recorded(l, id_word))
+		return id_word & STATE_SCOPE ? enter_silent(t, l, sp, id_word, scope) : 0;
 	if (must_tell(t))
-		tell_where(t, sp + 8, ret, !l.calls && agent.settings.graph_functions);
+		tell_where(t, sp + 8, ret, !l.top->depth && agent.settings.graph_functions);
 	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
 	tsc = agent_tsc();
 	if (!stub) {
-		enter_unfollowed(t, l, sp, tsc, id);
+		enter_unfollowed(t, l, sp, tsc, id, (uint8_t)scope);
 		return 0;
 	}
 	if (!live_push(t, l, sp, tsc,
-		       id | (uint64_t)(id_word >> RETURNED_SHIFT) << FUNCTION_RETURNED_SHIFT)) {
+		       id | (uint64_t)(id_word >> RETURNED_SHIFT) << FUNCTION_RETURNED_SHIFT,
+		       (uint8_t)scope)) {
 		lose_call(t, id_word, false);
 		return 0;
 	}
@@ -255,7 +295,7 @@ bool state_is_inside(uint64_t sp)
 	t = block_at(sp);
 	if (site_is_in_arena(*(const uint64_t *)sp))
 		return true;
-	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).calls;
+	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).top->depth;
 }
 
 /* The kind of value that the call of a pushed function returns. */
@@ -321,7 +361,8 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 	if (t->known & KNOWN_LEFT)
 		come_back(t, sp);
 	known = live_pop(t, sp - 8, &call);
-	if (known && call.function == UNRECORDED)
+	if ((known && call.function == LIVE_SILENT) ||
+	    agent.settings.graph_functions == MEMORY_NO_GRAPH)
 		return;
 	if (!limit && t->known & KNOWN_TELL)
 		tell_where(t, sp, 0, false);
@@ -357,9 +398,32 @@ static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
 	uint64_t stub = (uint64_t)site_stub(*sp);
 
-	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, UNRECORDED)
+	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, LIVE_SILENT,
+				 0)
 		       ? stub
 		       : 0;
+}
+
+/* A longjmp up the stack ends the calls below its target, which an event may want to know before
+ * the next call tells. */
+static void leave_scopes(struct agent_tls *t, uint64_t target, uint64_t sp)
+{
+	if (target > sp && live_look(t).top->open)
+		live_forget(t, target);
+}
+
+/* The unwinder leaves the innermost call that returns through a stub. */
+void state_unwound(void)
+{
+	struct agent_tls *t = agent_tls_block();
+	struct live_calls l = live_look(t);
+	uint64_t i = 0;
+
+	if (!state_is_kept() || !stack_is_there(t) || !l.top->open)
+		return;
+	while (i + 1 < l.calls && (l.top - i)->function == LIVE_UNFOLLOWED)
+		i++;
+	live_forget(t, (l.top - i)->sp + 1);
 }
 
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
@@ -376,9 +440,9 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *a
 		}
 		return 0;
 	}
-	inside = live_look(t).calls;
+	inside = live_look(t).top->depth;
 	if (!silent)
-		stub = agent_state_entry((uint64_t)sp, about->id_word & ~RETURNED_MASK);
+		stub = agent_state_entry((uint64_t)sp, nonlocal_id_word(about));
 	followed = tail || stub;
 	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
@@ -389,10 +453,15 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *a
 		return stub;
 	if (!may_come_back(about)) {
 		t->known |= KNOWN_LEFT;
+		leave_scopes(t, nonlocal_target(about, sp), (uint64_t)sp);
 		return stub;
 	}
 	if (!followed && !(about->id_word & STATE_ENTRY_ONLY) && live_look(t).calls)
 		stub = follow_unrecorded(t, sp);
-	save_at(t, (uint64_t)sp + 8);
+	/* Behind a PLT entry that was hooked the same way the calls are saved already. */
+	if (!tail || live_look(t).calls)
+		save_at(t, (uint64_t)sp + 8);
+	else
+		t->known |= KNOWN_LEFT;
 	return stub;
 }

@@ -27,5 +27,7 @@ void go_stack_give(uint64_t top);
 /* Return of a call that agent_state_entry() gave a stub: records the exit, and drops the live calls
  * up to it. sp: stack address of the return address. */
 void agent_state_exit(uint64_t sp, uint32_t site);
+/* An unwinder passes a stub in its second phase: the call is over. */
+void state_unwound(void);
 /* agent_nonlocal() in state mode. */
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);

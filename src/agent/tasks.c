@@ -17,6 +17,7 @@
 #include "agent/event.h"
 #include "agent/lend.h"
 #include "agent/needs.h"
+#include "agent/scope.h"
 #include "agent/rename.h"
 #include "agent/sys.h"
 #include "arch/probe_regs.h"
@@ -43,6 +44,7 @@ void task_write(const struct task_at *t, enum task_event kind, void *record, uns
 	uint64_t *words = record;
 
 	if (event == TASK_NO_EVENT ||
+	    !scope_is_open(b->at[kind].scopes, t->regs ? t->regs->at[PROBE_SP] : 0) ||
 	    (b->at[kind].filter && !event_passes(f, f->bytes, event, words, 8 * n)))
 		return;
 	if (b->at[kind].stacked && t->regs)

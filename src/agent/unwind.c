@@ -11,6 +11,7 @@
 #include "agent/buffer.h"
 #include "agent/mappings.h"
 #include "agent/site.h"
+#include "agent/state.h"
 #include "shared/unwind_rule.h"
 
 /* --- the personality of all stubs: a phase of unwinding that gets here leaves a traced call --- */
@@ -23,8 +24,11 @@ int agent_personality(int version, int actions, uint64_t class, void *exception,
 	(void)class;
 	(void)exception;
 	(void)context;
-	if (actions & CLEANUP_PHASE)
-		buffer_unwound();
+	if (actions & CLEANUP_PHASE) {
+		if (agent.settings.graph_functions != MEMORY_NO_GRAPH)
+			buffer_unwound();
+		state_unwound();
+	}
 	return CONTINUE_UNWIND;
 }
 

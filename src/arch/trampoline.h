@@ -22,6 +22,8 @@ enum trampoline_kind {
 	TRAMPOLINE_NO_TLS_ENTRY_ONLY,
 	TRAMPOLINE_NO_TLS_INNER_ENTRY_ONLY,
 	TRAMPOLINE_NONLOCAL,      /* a function that may leave its stack: the agent does all */
+	/* Its calls open scopes of events, or are levels in one: C code decides. */
+	TRAMPOLINE_SCOPE,
 	TRAMPOLINE_LOCK,          /* takes or releases a lock: the agent adds up */
 	/* Look-ups of unwinders: nothing is recorded; an agent unknown to ld.so is found. */
 	TRAMPOLINE_FIND_FDE, TRAMPOLINE_FIND_OBJECT, TRAMPOLINE_ITERATE_PHDR,
@@ -51,6 +53,7 @@ struct trampoline_env {
 	struct condition_code condition;
 	/* TRAMPOLINE_NONLOCAL: further flags of its id word, and the function's size in bytes. */
 	uint32_t id_flags, function_size;
+	uint32_t scope;      /* TRAMPOLINE_SCOPE: its last word (SCOPE_SILENT) */
 	uint32_t lock_point; /* TRAMPOLINE_LOCK: what it does (shared/locks.h) */
 };
 

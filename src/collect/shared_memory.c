@@ -169,6 +169,7 @@ static void set_settings(struct memory_settings *s, const struct memory_settings
 	s->places = to->places;
 	s->causal = to->causal;
 	s->tracer_number = to->tracer_number;
+	memcpy(s->scope_depths, to->scope_depths, sizeof(s->scope_depths));
 	/* The drain reads these meanwhile. */
 	__atomic_store_n(&s->tracer, to->tracer, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->values, to->values, __ATOMIC_RELAXED);

@@ -175,6 +175,7 @@ int event_set_grow(struct event_set *s, struct err *err)
 		r = w ? fulfil_pending(s, &s->pending.at[w - 1], e, first ? NULL : &own) : 0;
 		first = first ? first : r;
 	}
+	first = first ? first : event_set_check_scopes(s, &own);
 	if (first && err)
 		*err = own;
 	return first;

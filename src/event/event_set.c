@@ -55,6 +55,7 @@ void event_set_copy(struct event_set *to, const struct event_set *from)
 	*to = (struct event_set){ .catalogue = from->catalogue,
 				  .waits = from->waits,
 				  .syscall_bytes = from->syscall_bytes,
+				  .scopes = from->scopes,
 				  .seen = from->seen };
 	for (size_t i = 0; i < from->at.n; i++) {
 		const struct event_setting *e = &from->at.at[i];
@@ -132,7 +133,7 @@ void event_set_tidy(struct event_set *s, uint32_t index)
 	size_t i = place_of(s, index);
 	struct event_setting *e = &s->at.at[i];
 
-	if (i == s->at.n || e->index != index || e->enabled || e->held || e->stacked ||
+	if (i == s->at.n || e->index != index || e->enabled || e->held || e->stacked || e->scoped ||
 	    e->filter.text || e->triggers.at.n)
 		return;
 	setting_free(e);
@@ -216,6 +217,34 @@ void event_set_stack(struct event_set *s, uint32_t index)
 	event_set_of(s, index)->stacked = true;
 }
 
+uint8_t event_set_scopes(const struct event_set *s, uint32_t index)
+{
+	const struct event_setting *e = event_set_get(s, index);
+
+	return e->scoped ? e->scopes : s->scopes;
+}
+
+void event_set_scope(struct event_set *s, uint32_t index, uint8_t scopes)
+{
+	struct event_setting *e = event_set_of(s, index);
+
+	e->scoped = true;
+	e->scopes = scopes;
+}
+
+int event_set_check_scopes(const struct event_set *s, struct err *err)
+{
+	for (size_t i = 0; s->scopes && i < s->at.n; i++) {
+		const struct event_entry *e = events_at(s->catalogue, s->at.at[i].index);
+
+		if (e->provider->told_by_kernel && event_set_armed(s, e->index))
+			return err_set(err, EINVAL,
+				       "the kernel tells of %s:%s, and knows no calls of functions: it cannot be kept to a scope",
+				       e->format->system, e->format->name);
+	}
+	return 0;
+}
+
 /* Programs have no pointers and no padding that is not zeroed: equal bytes mean equal filters. */
 static bool same_program(const struct filter_program *a, const struct filter_program *b)
 {
@@ -233,6 +262,7 @@ bool event_set_differ(const struct event_set *a, const struct event_set *b, uint
 	if (armed != event_set_armed(b, index))
 		return true;
 	return armed && (event_set_stacked(a, index) != event_set_stacked(b, index) ||
+			 event_set_scopes(a, index) != event_set_scopes(b, index) ||
 			 !same_program(event_set_program(a, index), event_set_program(b, index)));
 }
 

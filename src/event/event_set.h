@@ -25,6 +25,9 @@ struct event_setting {
 	uint32_t held;                /* number of function commands that switch it */
 	/* In a set that is given to programs: readers want the stack at each record. */
 	bool stacked;
+	/* In such a set: its scopes, in place of the set's. */
+	bool scoped;
+	uint8_t scopes;
 	struct event_filter filter;
 	struct trigger_list triggers; /* counts are shared by all copies: see trigger.h */
 };
@@ -44,6 +47,8 @@ struct event_set {
 	/* At most so many bytes of each string and buffer that an argument of a system call leads
 	 * to are copied: SYSCALL_BYTES_MAX at most, 0 = none. */
 	uint32_t syscall_bytes;
+	/* Events are recorded in these scopes alone (set_event_scope), bits; 0: everywhere. */
+	uint8_t scopes;
 	VEC(struct event_setting) at; /* by index; events that are not in it are as after boot */
 	VEC(struct event_system_filter) systems;
 	VEC(struct event_pending) pending;
@@ -76,6 +81,11 @@ const struct filter_program *event_set_program(const struct event_set *s, uint32
 bool event_set_stacked(const struct event_set *s, uint32_t index);
 /* Asks for that, whatever the triggers; for options that show stacks of all events. */
 void event_set_stack(struct event_set *s, uint32_t index);
+/* The scopes in which the traced program records the event, bits; 0: everywhere. */
+uint8_t event_set_scopes(const struct event_set *s, uint32_t index);
+void event_set_scope(struct event_set *s, uint32_t index, uint8_t scopes);
+/* 0, or -EINVAL and *err: an event of which the kernel tells is armed, and there are scopes. */
+int event_set_check_scopes(const struct event_set *s, struct err *err);
 /* True if the event asks the traced program for something else under a than under b. */
 bool event_set_differ(const struct event_set *a, const struct event_set *b, uint32_t index);
 /* Applies the pending names to the events that came since. Returns 0, or the first failure:

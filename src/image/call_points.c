@@ -67,18 +67,22 @@ static void wanted_event(struct wanted_call *w, const struct event_entry *e)
 	const char *rest = e->format->name + strlen(prefixes[behind]);
 	const struct syscall_info *s;
 	bool stacked = event_set_stacked(w->set, e->index);
+	uint8_t scopes = event_set_scopes(w->set, e->index);
 
 	w->any[behind] = true;
 	s = *rest ? syscall_by_name(rest + 1) : NULL;
 	if (!*rest)
 		w->raw[behind] =
-			(struct call_event){ .event = (uint16_t)e->index, .stacked = stacked };
+			(struct call_event){ .event = (uint16_t)e->index,
+					     .stacked = stacked,
+					     .scopes = scopes };
 	else if (s) {
 		struct call_event *named = &w->named[behind][s->number];
 
 		*named = (struct call_event){ .event = (uint16_t)e->index,
 					      .arguments = (uint8_t)syscall_arguments(s),
 					      .stacked = stacked,
+					      .scopes = scopes,
 					      .most = (uint8_t)w->set->syscall_bytes };
 		syscall_copies(s, behind, named->copies);
 		w->copying |= is_copying(named);
@@ -201,10 +205,11 @@ static struct call_about *fill_about(const struct wanted_call *w, const struct h
 	return a;
 }
 
-/* Whether a copy of the stack goes with the record, which only the long way makes. */
+/* Whether a copy of the stack goes with the record, or a scope decides about it: only the long way
+ * does that. */
 static bool is_stacked(const struct call_event *e)
 {
-	return e->event != CALL_NO_EVENT && e->stacked;
+	return e->event != CALL_NO_EVENT && (e->stacked || e->scopes);
 }
 
 /* Whether the short way of the agent suffices. A child's start behind a call is not a return. */

@@ -162,7 +162,8 @@ static void add_place(struct module *mod, const struct event_set *set, const str
 			return;
 	*vec_add(&mod->sites.places) =
 		(struct event_place){ e->index, state, event_set_program(set, e->index),
-				      event_set_stacked(set, e->index) };
+				      event_set_stacked(set, e->index),
+				      event_set_scopes(set, e->index) };
 }
 
 /* Reading a file's events takes a while: most sets want none of them. */
@@ -253,11 +254,12 @@ static uint64_t write_block(const struct event_place *p, uint8_t *code)
 
 	if (p->stacked)
 		block.filter_bytes |= EVENT_STACKED;
+	block.filter_bytes |= (uint32_t)p->scopes << EVENT_SCOPES_SHIFT;
 	memcpy(code, &block, sizeof(block));
 	if (p->filter)
 		memcpy(code + EVENT_BLOCK_BYTES, p->filter, p->filter->bytes);
-	if (p->stacked)
-		/* The path of plain code copies no stack. */
+	if (p->stacked || p->scopes)
+		/* The path of plain code copies no stack, and knows no scopes. */
 		((struct event_block *)code)->filter.code = 0;
 	return block_bytes(p);
 }

@@ -37,6 +37,8 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 	const struct hook_plan_entry *e = &mod->hooks->entries[i];
 	uint8_t selection = mod->selected[i];
 	enum memory_tracer tracer = req->tracer;
+	/* by which the function itself is traced */
+	enum memory_tracer own = req->settings->tracer->exits ? tracer : MEMORY_FUNCTION;
 	static const enum trampoline_kind kinds[][2] = { /* [tracer][entry only] */
 		[MEMORY_GRAPH] = { TRAMPOLINE_GRAPH, TRAMPOLINE_ENTRY_ONLY },
 		[MEMORY_FUNCTION] = { TRAMPOLINE_CALL, TRAMPOLINE_CALL },
@@ -54,11 +56,13 @@ static enum trampoline_kind kind_of(const struct image_request *req, const struc
 	    (e->leaves &&
 	     (tracer != MEMORY_FUNCTION || e->leaves == NONLOCAL_LENDING || e->starts)))
 		return TRAMPOLINE_NONLOCAL;
+	if (mod->scoped && mod->scoped[i])
+		return TRAMPOLINE_SCOPE;
 	if (req->hello->flags & AGENT_NO_TLS)
 		return no_tls_kinds[selection == SELECT_GRAPH][e->entry_only];
-	if (tracer == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
+	if (own == MEMORY_GRAPH_STATE && selection == SELECT_GRAPH)
 		return may_begin[e->entry_only];
-	return kinds[tracer][e->entry_only];
+	return kinds[own][e->entry_only];
 }
 
 /* The id that goes into the patch, with PATCH_NONLOCAL if the function is not traced. A look-up
@@ -212,6 +216,7 @@ static int hook_one(struct patch_job *j, uint32_t i)
 			  (e->entry_only ? STATE_ENTRY_ONLY : 0) |
 			  (j->mod->selected[i] == SELECT_GRAPH ? STATE_GRAPH_FUNCTION : 0) |
 			  (j->mod->selected[i] == SELECT_NONLOCAL ? NONLOCAL_SILENT : 0);
+	j->env.scope = j->mod->scoped ? j->mod->scoped[i] : 0;
 	j->env.function_size = (uint32_t)(j->mod->hooks->functions[i].size & NONLOCAL_SIZE_MASK) |
 			       (uint32_t)e->starts << NONLOCAL_START_SHIFT;
 	j->env.returned = arguments_returned_kind(arguments_of(j->mod, i), j->req->settings);
@@ -296,7 +301,7 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
 			bytes += patch_aligned(trampoline_room(kind_of(req, mod, i),
-							       req->settings->calls_too,
+							       settings_calls_too(req->settings),
 							       &e->recipe)) +
 				 arguments_room(mod, i) + sizeof(struct trampoline_place) +
 				 (e->kind == HOOK_SHORT ? sizeof(int32_t) : 0);
@@ -323,7 +328,7 @@ static void fill_env(struct patch_job *j)
 		.pool = j->at,
 		.key = (int32_t)(h->key ? h->key : h->tls + TLS_KEY),
 		.max_depth = j->req->settings->max_graph_depth,
-		.calls_too = j->req->settings->calls_too,
+		.calls_too = settings_calls_too(j->req->settings),
 		.causal = settings_causal(j->req->settings),
 	};
 }

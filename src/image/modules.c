@@ -64,7 +64,8 @@ static bool is_unwinder(const char *module)
 /* False with the tracer nop and no event: then no patch is planned at all. */
 bool modules_writes_code(const struct image_request *req)
 {
-	return req->settings->tracer->functions || (req->events && req->events->catalogue);
+	return req->settings->tracer->functions || settings_scoped(req->settings) ||
+	       (req->events && req->events->catalogue);
 }
 
 /* SELECT_NO: the function is none of the look-ups of an unwinder. */
@@ -452,12 +453,13 @@ static struct string_set defined_functions(const struct modules *m)
 static bool must_tell(const struct module *mod, uint32_t i, const struct settings *set)
 {
 	uint8_t kind = mod->hooks->entries[i].leaves;
+	bool followed = set->tracer->exits || settings_scoped(set);
 
 	/* libc is opened in any case; where the others are is not known */
 	if (mod->hooks->functions[i].plt)
-		return set->tracer->exits && kind == NONLOCAL_SOMEWHERE;
+		return followed && kind == NONLOCAL_SOMEWHERE;
 	return kind == NONLOCAL_LENDING || mod->hooks->entries[i].starts ||
-	       (set->tracer->exits && kind);
+	       (followed && kind);
 }
 
 /* Whether the look-up has to be redirected. An agent that ld.so loaded is found by it, but not the
@@ -484,7 +486,8 @@ static enum selection choose_function(const struct string_set *defined, const st
 	    !hook_by_callers(mod->hooks->entries[i].kind))
 		return look_up_of_unwinder(name);
 	if (mod->choice == MODULE_UNWINDER)
-		return by_hand || set->tracer->functions ? otherwise : SELECT_NO;
+		return by_hand || set->tracer->functions || settings_scoped(set) ? otherwise
+										 : SELECT_NO;
 	if (!f->plt && is_agents(name)) {
 		struct hook_plan_entry *e = hook_module_entry(mod->hooks, i);
 
@@ -493,7 +496,7 @@ static enum selection choose_function(const struct string_set *defined, const st
 		return SELECT_YES;
 	}
 	if (!set->tracer->functions)
-		return SELECT_NO;
+		return settings_scoped(set) ? otherwise : SELECT_NO;
 	if (f->plt && string_set_has(defined, name))
 		return SELECT_NO; /* the function itself is traced in its own module */
 	if (!settings_trace(set, name, f->vaddr, mod->name))
@@ -604,6 +607,42 @@ static uint32_t count_traced(const struct modules *m)
 	return graph ? selected : 0;
 }
 
+/* Whether the function's calls are levels of a scope that counts them. */
+static bool is_level(const struct module *mod, uint32_t i, const struct settings *set,
+		     const char *name)
+{
+	const struct hook_function *f = &mod->hooks->functions[i];
+
+	return event_scopes_count(&set->scopes) && !f->plt &&
+	       (mod->selected[i] != SELECT_NO || settings_trace(set, name, f->vaddr, mod->name));
+}
+
+/* Marks the functions whose calls are followed for scopes. Those that may leave their stack open
+ * none: their trampolines have other work to do. */
+static void choose_scopes(struct module *mod, const struct settings *set)
+{
+	if (!mod->hooks || mod->choice != MODULE_OPEN)
+		return;
+	mod->scoped = mem_zalloc(mod->hooks->n * sizeof(*mod->scoped));
+	for (uint32_t i = 0; i < mod->hooks->n && mod->first_id + i <= RECORD_ID_MAX; i++) {
+		const struct hook_function *f = &mod->hooks->functions[i];
+		char name[512];
+		uint32_t opens;
+
+		if (mod->selected[i] >= SELECT_NONLOCAL || mod->hooks->entries[i].leaves)
+			continue;
+		hook_function_name(mod->hooks, i, name, sizeof(name));
+		opens = is_agents(name) ? 0
+					: event_scopes_of(&set->scopes, name, f->vaddr, mod->name);
+		if (!opens && (is_agents(name) || !is_level(mod, i, set, name)))
+			continue;
+		mod->scoped[i] = opens | SCOPE_FOLLOWED |
+				 (is_traced(mod->selected[i]) ? 0 : SCOPE_SILENT);
+		if (mod->selected[i] == SELECT_NO)
+			mod->selected[i] = SELECT_SCOPE;
+	}
+}
+
 /* Returns how many functions will be traced. Ids are given even where nothing is selected, since
  * a later change may select it. */
 uint32_t modules_select(struct modules *m, const struct settings *set, bool by_hand, bool code,
@@ -625,6 +664,8 @@ uint32_t modules_select(struct modules *m, const struct settings *set, bool by_h
 							   code);
 	}
 	string_set_free(&defined);
+	for (size_t i = 0; settings_scoped(set) && i < m->at.n; i++)
+		choose_scopes(&m->at.at[i], set);
 	if (by_hand && !unwinders_find_us(m) && !has_no_unwinder(m))
 		enter_only(m);
 	arguments_plan(m, set);
@@ -756,6 +797,7 @@ void modules_free(struct modules *m)
 		close_file(&m->at.at[i]);
 		module_cache_free(m->at.at[i].hooks);
 		free(m->at.at[i].selected);
+		free(m->at.at[i].scoped);
 		free(m->at.at[i].bound);
 		arguments_free(&m->at.at[i].arguments);
 		vec_free(&m->at.at[i].calls);

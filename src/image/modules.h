@@ -26,6 +26,7 @@ struct event_place {
 	uint64_t state;               /* vaddr */
 	const struct filter_program *filter; /* the set's; or NULL */
 	bool stacked;                 /* event_set_stacked */
+	uint8_t scopes;               /* event_set_scopes */
 };
 typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } event_site_list;
 
@@ -41,6 +42,7 @@ struct module {
 	struct hook_module *hooks;    /* NULL: closed, or unreadable */
 	uint32_t first_id;
 	uint8_t *selected;            /* by function: enum selection */
+	uint32_t *scoped;             /* by function: its scope word, 0: none; NULL: no scopes */
 	/* by function: 1 + index in modules' libraries where a PLT entry leads; 0, or NULL: not
 	 * known */
 	uint32_t *bound;
@@ -53,6 +55,7 @@ struct module {
 };
 
 enum selection { SELECT_NO, SELECT_YES, SELECT_GRAPH /* may begin a graph */,
+		 SELECT_SCOPE, /* not traced, but followed for scopes of events */
 		 SELECT_NONLOCAL, /* not traced, but readers have to know where control goes */
 		 /* look-ups of unwinders, redirected past the stubs */
 		 SELECT_FIND_FDE, SELECT_FIND_OBJECT, SELECT_ITERATE_PHDR };

@@ -141,6 +141,20 @@ static enum hook_reason in_the_way(const struct patch_job *j, size_t i)
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
+/* The scopes in which the probe records; 0: everywhere. A function's first instruction belongs to
+ * its call, which the trampoline behind the probe opens. */
+static uint32_t scopes_at(const struct patch_job *j, const struct probe_point *p)
+{
+	const uint32_t *scoped = j->mod->scoped;
+	uint32_t function = p->plan.function;
+
+	if (!p->scopes || !scoped || !p->plan.at_entry || function == PROBE_ALONE)
+		return p->scopes;
+	if (scoped[function] & p->scopes)
+		return 0;
+	return p->scopes | (has_hook(j, function) ? SCOPE_ENTERS : 0);
+}
+
 /* Writes the site behind the used bytes of the region. */
 static struct probe_site *add_site(struct patch_job *j, const struct probe_point *p)
 {
@@ -159,6 +173,7 @@ static struct probe_site *add_site(struct patch_job *j, const struct probe_point
 		.program_bytes = p->program_bytes,
 		.kind = p->kind,
 		.stacked = p->stacked,
+		.scopes = scopes_at(j, p),
 		.kept = p->kept,
 		.generation = p->generation,
 		.patch_len = p->plan.patch_len,

@@ -192,6 +192,7 @@ static void add_point(struct marked *m, const struct usdt_marker *marker,
 		return;
 	p.filter = filter_of(set, e->index);
 	p.stacked = event_set_stacked(set, e->index);
+	p.scopes = event_set_scopes(set, e->index);
 	p.plan = *hook_probe_plan(m->prober, marker->vaddr);
 	*vec_add(out) = p;
 }
@@ -377,6 +378,7 @@ static void add_place(const struct hook_probe *plan, int64_t behind, const struc
 	memcpy(p.program, d->program, d->program_bytes);
 	p.filter = filter_of(set, e->index);
 	p.stacked = event_set_stacked(set, e->index);
+	p.scopes = event_set_scopes(set, e->index);
 	p.kept = d->entry;
 	p.generation = events_generation(e);
 	*vec_add(out) = p;

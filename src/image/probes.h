@@ -17,6 +17,7 @@ struct probe_point {
 	uint32_t program_bytes;
 	struct filter_program *filter; /* NULL: every record */
 	bool stacked;                 /* event_set_stacked */
+	uint8_t scopes;               /* event_set_scopes */
 	bool kept;                    /* as in struct probe_site, with `generation` */
 	uint32_t generation;
 };

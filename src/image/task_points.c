@@ -118,6 +118,7 @@ void task_points_write(const struct event_set *set, struct task_block *to, bool 
 		if (e) {
 			to->at[kind].event = (uint16_t)i;
 			to->at[kind].stacked = event_set_stacked(set, i);
+			to->at[kind].scopes = event_set_scopes(set, i);
 		}
 		if (!f)
 			continue;

@@ -40,6 +40,43 @@ static void add_events(struct event_set *to, const struct event_set *from)
 	}
 }
 
+/* What one event is asked for by all trace arrays together: its scopes, if each of those that have
+ * it armed has some. */
+static uint8_t scopes_of(const struct settings *const *all, size_t n, const uint8_t *own,
+			 uint32_t index)
+{
+	uint8_t scopes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!event_set_armed(&all[i]->events, index))
+			continue;
+		if (!own[i])
+			return 0;
+		scopes |= own[i];
+	}
+	return scopes;
+}
+
+/* Unites the scopes. check_scopes() has seen that there is room for them. */
+static void add_scopes(struct settings *to, const struct settings *const *all, size_t n)
+{
+	uint8_t *own = mem_zalloc(n);
+	bool any = false;
+
+	event_scopes_free(&to->scopes);
+	for (size_t i = 0; i < n; i++) {
+		own[i] = event_scopes_unite(&to->scopes, &all[i]->scopes);
+		any |= own[i] != 0;
+	}
+	to->events.scopes = 0;
+	for (size_t i = 0; any && i < to->events.at.n; i++) {
+		uint32_t index = to->events.at.at[i].index;
+
+		event_set_scope(&to->events, index, scopes_of(all, n, own, index));
+	}
+	free(own);
+}
+
 /* Adds the events at which an instance needs a copy of the stack. */
 static void add_stacks(struct event_set *to, const struct settings *s)
 {
@@ -121,6 +158,7 @@ struct settings *instances_for_session(struct instances *l, struct trace_array *
 		add_wakes(&s->events, all[i]);
 		add_stacks(&s->events, all[i]);
 	}
+	add_scopes(s, all, n);
 	settings_init(&usual);
 	s->mode = l->mode;
 	s->buffer_size_kb = usual.buffer_size_kb;
@@ -155,6 +193,7 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 	    settings_values(a) != settings_values(b) || settings_args(a) != settings_args(b) ||
 	    settings_causal(a) != settings_causal(b) ||
 	    a->events.syscall_bytes != b->events.syscall_bytes ||
+	    !event_scopes_are_same(&a->scopes, &b->scopes) ||
 	    !function_list_is_same(&a->filter, &b->filter) ||
 	    !function_list_is_same(&a->notrace, &b->notrace))
 		return false;
@@ -343,6 +382,50 @@ static int check_conditions(struct trace_array *tr, const struct settings *next,
 	return e;
 }
 
+/* Whether two trace arrays want the event at other times than each other. */
+static bool is_contested(const struct settings *a, const struct settings *b, uint32_t index)
+{
+	return event_set_armed(&a->events, index) && event_set_armed(&b->events, index) &&
+	       !event_scopes_are_same(&a->scopes, &b->scopes);
+}
+
+/* Refuses one event in several scopes: a record does not tell in which of them it was made. */
+static int check_contest(const struct settings *const *all, size_t n, struct err *err)
+{
+	struct event_catalogue *c = all[0]->events.catalogue;
+
+	for (uint32_t index = 0; c && index < events_n(c); index++)
+		for (size_t i = 1; i < n; i++)
+			for (size_t k = 0; k < i; k++)
+				if (is_contested(all[i], all[k], index))
+					return err_set(err, EBUSY,
+						       "%s:%s is recorded in another instance with another scope (set_event_scope): one event has one scope, of as many functions as it may be",
+						       events_at(c, index)->format->system,
+						       events_at(c, index)->format->name);
+	return 0;
+}
+
+static int check_scopes(struct trace_array *tr, const struct settings *next, struct err *err)
+{
+	struct event_scopes sum = { 0 };
+	bool any = false;
+	size_t n;
+	const struct settings **all = all_settings(tr->instances, tr, next, &n);
+	int e = event_set_check_scopes(&next->events, err);
+
+	for (size_t i = 0; e == 0 && i < n; i++) {
+		any |= settings_scoped(all[i]);
+		if (settings_scoped(all[i]) && !event_scopes_unite(&sum, &all[i]->scopes))
+			e = err_set(err, E2BIG, "all instances together have at most %u scopes",
+				    MEMORY_SCOPES);
+	}
+	if (e == 0 && any)
+		e = check_contest(all, n, err);
+	event_scopes_free(&sum);
+	free(all);
+	return e;
+}
+
 /* Before sleep-time changes: checks that the kernel lets us count sleeps, and lets everything
  * recorded so far arrive under the old meaning. */
 static int turn_sleeps(struct trace_array *tr, const struct settings *next, struct err *err)
@@ -367,6 +450,8 @@ static int change_settings(struct trace_array *tr, const struct settings *next, 
 	e = check_returned(tr, next, err);
 	if (e == 0)
 		e = check_conditions(tr, next, err);
+	if (e == 0)
+		e = check_scopes(tr, next, err);
 	if (e == 0 && settings_exclude_sleep(next) != settings_exclude_sleep(&tr->settings))
 		e = turn_sleeps(tr, next, err);
 	if (e == 0 && next->tracer->wakes && !tr->settings.tracer->wakes)

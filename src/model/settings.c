@@ -219,6 +219,22 @@ static char *read_events(const struct settings *s, const struct setting_file *f)
 	return event_set_read(&s->events);
 }
 
+/* Every event is recorded in these scopes alone, if there are any. */
+static int write_scopes(struct settings *s, const struct setting_file *f, const char *text,
+			bool append, struct err *err)
+{
+	int e = event_scopes_write(&s->scopes, text, append, err);
+
+	if (!e)
+		s->events.scopes = event_scopes_all(&s->scopes);
+	return e;
+}
+
+static char *read_scopes(const struct settings *s, const struct setting_file *f)
+{
+	return event_scopes_read(&s->scopes);
+}
+
 static int write_pids(struct settings *s, const struct setting_file *f, const char *text,
 		      bool append, struct err *err)
 {
@@ -587,6 +603,7 @@ static const struct setting_file files[] = {
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),
 	PIDS("set_event_pid", SELDOM, event_pids, ""),
+	{ "set_event_scope", PROGRAMS, write_scopes, read_scopes, 0, NULL },
 	LIST("set_ftrace_args", PROGRAMS | SELECTS, args, write_functions,
 	     "#### all functions enabled ####\n"),
 	NUMBER("set_ftrace_args_depth", PROGRAMS | SELECTS, write_args_depth, read_args_depth, 0),
@@ -778,6 +795,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->args, &from->args);
 	function_list_copy(&to->retval, &from->retval);
 	function_commands_copy(&to->commands, &from->commands);
+	event_scopes_copy(&to->scopes, &from->scopes);
 	event_set_copy(&to->events, &from->events);
 	pid_list_copy(&to->pids, &from->pids);
 	pid_list_copy(&to->notrace_pids, &from->notrace_pids);
@@ -801,6 +819,7 @@ void settings_free(struct settings *s)
 	function_list_free(&s->args);
 	function_list_free(&s->retval);
 	function_commands_free(&s->commands);
+	event_scopes_free(&s->scopes);
 	event_set_free(&s->events);
 	pid_list_free(&s->pids);
 	pid_list_free(&s->notrace_pids);

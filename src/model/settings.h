@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "event/event_set.h"
 #include "model/cpumask.h"
+#include "model/event_scopes.h"
 #include "model/function_command.h"
 #include "model/function_list.h"
 #include "model/option.h"
@@ -69,6 +70,7 @@ struct settings {
 	/* set_ftrace_args, set_ftrace_retval, brace's own: functions whose arguments are recorded,
 	 * if the tracer's option asks for any; and whose values are told by their types */
 	struct function_list args, retval;
+	struct event_scopes scopes;    /* set_event_scope, brace's own (--within) */
 	/* set_event, events/; the owner of the settings owns the catalogue */
 	struct event_set events;
 	/* set_ftrace_pid: threads whose functions are recorded; empty: all */
@@ -178,6 +180,14 @@ static inline bool settings_type_of(const struct settings *s, const char *symbol
 				    const char *module)
 {
 	return settings_types(s) && function_list_has(&s->retval, symbol, module);
+}
+/* Whether calls are followed for scopes of events. */
+static inline bool settings_scoped(const struct settings *s) { return s->scopes.at.n; }
+/* Whether entries are recorded by the function tracer's trampolines, though calls are followed. */
+static inline bool settings_calls_too(const struct settings *s)
+{
+	return s->calls_too ||
+	       (settings_scoped(s) && s->tracer->functions && !s->tracer->exits);
 }
 /* Whether durations leave out the time in which threads slept (option nosleep-time). */
 static inline bool settings_exclude_sleep(const struct settings *s)

@@ -22,6 +22,8 @@
 
 enum memory_tracer control_tracer_of(const struct settings *s)
 {
+	if (settings_scoped(s))
+		return MEMORY_GRAPH_STATE;
 	if (!s->tracer->exits)
 		return MEMORY_FUNCTION;
 	return s->max_graph_depth || s->tracing_thresh_ns || s->graph_function.patterns.n ||
@@ -38,16 +40,21 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 		[BUFFER_BLOCK] = MEMORY_BLOCK,
 	};
 
-	return (struct shared_memory_shape){
+	struct shared_memory_shape shape = {
 		.mode = modes[s->mode], .thread_kb = s->buffer_size_kb, .settings = {
 			.tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
-			.graph_functions = s->graph_function.patterns.n > 0,
-			.calls_too = s->calls_too, .places = s->stack_trace,
+			.graph_functions = !s->tracer->exits ? MEMORY_NO_GRAPH
+							     : s->graph_function.patterns.n > 0,
+			.calls_too = settings_calls_too(s), .places = s->stack_trace,
 			.values = settings_values(s), .causal = settings_causal(s),
 			.tracer_number = tracer_number(s->tracer),
 			.thresh_ticks = thresh_ticks,
 		},
 	};
+
+	for (size_t i = 0; i < s->scopes.at.n; i++)
+		shape.settings.scope_depths[i] = s->scopes.at.at[i].depth;
+	return shape;
 }
 
 /* Times without sleeps need returns, which not every tracer has. */

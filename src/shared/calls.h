@@ -65,7 +65,8 @@ struct call_event {
 	uint8_t stacked;        /* its records come with the stack */
 	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = all */
 	struct call_copy copies[CALL_COPIES];
-	uint8_t most, pad;      /* bytes of each copy; 0 = all copies are empty */
+	uint8_t most;           /* bytes of each copy; 0 = all copies are empty */
+	uint8_t scopes;         /* as in struct probe_site */
 };
 _Static_assert(sizeof(struct call_event) == 24, "struct call_about stays a multiple of 8");
 

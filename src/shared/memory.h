@@ -91,10 +91,22 @@ enum memory_mode { MEMORY_STREAM, MEMORY_OVERWRITE, MEMORY_BLOCK };
  * is not followed. */
 #define STATE_GRAPH_FUNCTION (1u << 24)
 #define STATE_ENTRY_ONLY (1u << 25)
+#define STATE_SCOPE (1u << 26) /* a TRAMPOLINE_SCOPE */
 
 /* GRAPH_STATE is GRAPH with a stack of live calls for each thread, for settings that need to know
  * the caller of a call. */
 enum memory_tracer { MEMORY_GRAPH, MEMORY_GRAPH_STATE, MEMORY_FUNCTION };
+#define MEMORY_NO_GRAPH 2u /* memory_settings.graph_functions */
+/* Scopes of events, a bit each: an event that has any is recorded while a call of a function of one
+ * is open on the thread. */
+#define MEMORY_SCOPES 8u
+/* The last four bytes before the moved instructions of a TRAMPOLINE_SCOPE: the scopes that a call
+ * opens, and SCOPE_SILENT if it is followed and not recorded. */
+#define SCOPE_SILENT (1u << 31)
+#define SCOPE_FOLLOWED (1u << 30) /* the word is there */
+/* In a probe's scopes: it stands at the first instruction of a function whose call is a level, and
+ * comes before that call is known. */
+#define SCOPE_ENTERS (1u << 8)
 
 /* Sizes and places of a session memory's parts. */
 struct memory_layout {
@@ -110,7 +122,9 @@ struct memory_layout {
 struct memory_settings {
 	uint32_t tracer;          /* enum memory_tracer */
 	uint32_t max_depth;       /* 0 = none. MEMORY_GRAPH_STATE alone reads it and thresh_ticks */
-	uint32_t graph_functions; /* 1: only inside functions marked TRAMPOLINE_GRAPH */
+	/* 1: only inside functions marked TRAMPOLINE_GRAPH; MEMORY_NO_GRAPH: calls are followed for
+	 * the scopes of events alone. */
+	uint32_t graph_functions;
 	/* 1: the function tracer's records beside the graph's, for instances that share a
 	 * session. */
 	uint32_t calls_too;
@@ -122,6 +136,8 @@ struct memory_settings {
 	 * agent does not read it. */
 	uint32_t tracer_number;
 	uint64_t thresh_ticks;
+	/* By scope: how many levels of calls it reaches down; 0 = all. */
+	uint8_t scope_depths[MEMORY_SCOPES];
 };
 
 /* Layout and settings here are for a tracer that finds the memory after another one's death. Each

@@ -31,7 +31,8 @@ struct probe_site {
 		stacked /* its records come with the stack */,
 		kept /* a return, whose program wants words of the call's entry */;
 	/* Raised when the event is switched off: what was kept before is not believed. */
-	uint32_t generation, pad;
+	uint32_t generation;
+	uint32_t scopes; /* its records are those in one of these (MEMORY_SCOPES); 0: all */
 	struct fetch_program program;
 };
 

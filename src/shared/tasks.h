@@ -24,7 +24,8 @@ enum task_event {
 struct task_block {
 	struct {
 		uint16_t event;         /* its number in the session, or TASK_NO_EVENT */
-		uint16_t stacked;       /* its records come with the stack */
+		uint8_t stacked;        /* its records come with the stack */
+		uint8_t scopes;         /* as in struct probe_site */
 		uint32_t filter;        /* a filter_program, bytes from the block; 0 = all */
 	} at[TASK_EVENTS];
 };

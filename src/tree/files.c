@@ -359,6 +359,10 @@ static const struct file_row {
 	  "!NAME removes, * is a glob" },
 	PIDS("set_event_notrace_pid", "threads whose events are not recorded"),
 	PIDS("set_event_pid", "threads whose events are recorded; empty: all"),
+	/* written word by word, as lists of threads are */
+	{ "set_event_scope", 0640, EVERYWHERE, &pid_list_file,
+	  "functions: events are recorded only while a call of one is open on their thread; "
+	  "FUNCTION:DEPTH: so many levels of calls down; empty: everywhere" },
 	SETTING("set_ftrace_args_depth", TOP,
 		"1: of structures behind pointers the arguments' members, too"),
 	FUNCTIONS("set_ftrace_args", TOP,

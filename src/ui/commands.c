@@ -18,6 +18,12 @@
 
 /* Letters are trace-cmd's where the job is the same. SETTINGS are the options of any session,
  * before it begins or while it runs. */
+/* The scope of events, in all commands that record any. */
+#define WITHIN                                                                                     \
+	{ 0, "within", "FUNCTION[:DEPTH]",                                                         \
+	  "record events only while a call of FUNCTION is open on their thread, and only "         \
+	  "DEPTH levels of calls down (1: in FUNCTION itself); several: in any of them",           \
+	  ADDS_TO("set_event_scope") }
 #define SETTINGS event_options, trigger_options, trace_options, format_options
 
 /* Attaching, in all commands that trace. A name can stand for several processes: all of them are
@@ -90,6 +96,7 @@ static const struct option event_options[] = {
 	  "an event that is defined here (\"p:NAME FUNCTION size=%si:u64\", r: its return, f: many functions, t: a tracepoint, e: another event's fields); no functions unless they are asked for too", ADDS_TO("set_event") },
 	{ 'f', "event-filter", "FILTER", "of the events of the -e before it, only those that pass (\"size > 100 && name ~ \"a*\"\")",
 	  .set = set_of_event, .file = "filter" },
+	WITHIN,
 	{ 0, "syscall-bytes", "N", "copy at most N bytes of each string and buffer that a system call is given (default 63, at most "
 	  "165; 0: none)", WRITES("syscall_user_buf_size") },
 	END
@@ -468,7 +475,14 @@ static const struct option sql_options[] = {
 
 /* cmd_latency(). */
 static const struct option latency_options[] = {
-	{ 0, "within", "FUNCTION", "only while a call of FUNCTION is open on the thread", set_text, TO(of_sql.within) },
+	{ 0, "within", "FUNCTION[:DEPTH]", "only while a call of FUNCTION is open on the thread, and only DEPTH levels of calls down (1: in FUNCTION itself)",
+	  set_text, TO(of_sql.within) },
+	END
+};
+
+/* For commands that record events, and have no other settings. */
+static const struct option scope_options[] = {
+	WITHIN,
 	END
 };
 
@@ -641,7 +655,8 @@ const struct command commands[] = {
 	  false, 0, -1, cmd_locks, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
-	  TABLES(hist_options, answer_options, buffer_options, process_options, json_options,
+	  TABLES(hist_options, scope_options, answer_options, buffer_options, process_options,
+		 json_options,
 		 screen_options),
 	  false, 0, -1, cmd_hist, true, true },
 	{ "top", PROGRAM, "Show what a program calls and where its time goes, refreshed while it runs",
@@ -652,7 +667,7 @@ const struct command commands[] = {
 		 screen_options), true, 1, -1, cmd_noise, true },
 	{ "sql", "STATEMENT [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Ask a program's events in sqlhist's SQL",
-	  TABLES(sql_options, statement_options, answer_options, buffer_options,
+	  TABLES(sql_options, scope_options, statement_options, answer_options, buffer_options,
 		 process_options, json_options, screen_options), false, 0, 1, cmd_sql, true, true },
 	{ "latency", "A B [by KEY] | A~~B [-- PROGRAM... | -p PID]",
 	  "Count the times between two events or functions",
@@ -666,7 +681,8 @@ const struct command commands[] = {
 	  false, 1, 1, cmd_follow, true, true },
 	{ "probe", "[PROBE]... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Probe a program by the words of its source, or list what can be probed",
-	  TABLES(probe_options, process_options, run_options, buffer_options, screen_options),
+	  TABLES(probe_options, scope_options, process_options, run_options, buffer_options,
+		 screen_options),
 	  false, 0, -1, cmd_probe, true, true },
 	{ "list", "[GLOB]...", "List functions or events of a binary, or what a session has",
 	  TABLES(list_options, kernel_options, list_session_options, session_options, names_options,

@@ -82,6 +82,7 @@ static const struct saved_file { const char *file, *key; enum saved_as as; } fil
 	{ "set_ftrace_args", "file.set_ftrace_args", SAVED_LINES },
 	{ "set_ftrace_args_depth", "file.set_ftrace_args_depth", SAVED_FIRST },
 	{ "set_ftrace_retval", "file.set_ftrace_retval", SAVED_LINES },
+	{ "set_event_scope", "file.set_event_scope", SAVED_LINES },
 	{ "dynamic_events", "file.dynamic_events", SAVED_LINES },
 	{ "show_event_filters", "filter", SAVED_EVENTS },
 	{ "show_event_triggers", "actions", SAVED_EVENTS },

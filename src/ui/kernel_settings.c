@@ -25,6 +25,8 @@ static const struct { const char *file, *why; } foreign[] = {
 	  "arguments of functions take the kernel's option funcgraph-args (Linux 6.15), which brace does not read yet" },
 	{ "set_ftrace_retval",
 	  "returned values take the kernel's option funcgraph-retval, which brace does not read yet" },
+	{ "set_event_scope",
+	  "the kernel does not know which functions a thread is in; -g shows what a function calls" },
 	{ "syscall_user_buf_size", "the kernel does not copy strings of system calls (Linux 6.19 does)" },
 };
 

@@ -202,7 +202,7 @@ static bool has_line(const char *text, const char *word)
 static bool is_own(const char *name)
 {
 	return !strcmp(name, "set_ftrace_module") || !strcmp(name, "set_ftrace_args") ||
-	       !strcmp(name, "set_ftrace_retval") ||
+	       !strcmp(name, "set_ftrace_retval") || !strcmp(name, "set_event_scope") ||
 	       !strcmp(name, "set_ftrace_args_depth") || !strcmp(name, "kallsyms") || !strcmp(name, "dump") ||
 	       !strcmp(name, "stack_tracer_enabled") || !strcmp(name, "last_boot_info") || !strcmp(name, "causal-order");
 }

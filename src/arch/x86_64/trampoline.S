@@ -222,6 +222,23 @@ no_tls_id:
 no_tls_entry:
 no_tls_end:
 
+/* --- functions that open scopes of events: as above, and the word that tells which --- */
+	.globl scope_begin, scope_end, scope_body, scope_id, scope_entry, scope_word
+scope_begin:
+	mov	%rax, -8(%rsp)
+	mov	%rdx, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	lea	0x7fffffff(%rip), %rcx
+scope_body:
+	mov	%rcx, -32(%rsp)
+	mov	$0x7fffffff, %ecx
+scope_id:
+	jmp	*0x7fffffff(%rip)
+scope_entry:
+	.long	0x7fffffff
+scope_word:
+scope_end:
+
 /* --- functions that may leave their stack: the agent gets a struct nonlocal_about --- */
 	.globl nonlocal_begin, nonlocal_end, nonlocal_body, nonlocal_entry, nonlocal_id, nonlocal_size, nonlocal_from
 nonlocal_begin:

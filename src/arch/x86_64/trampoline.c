@@ -43,6 +43,7 @@ enum field_kind {
 	F_SLOW_NONLOCAL,
 	F_LOCK,
 	F_LOCK_POINT,
+	F_SCOPE,
 	F_NONLOCAL_ID,
 	F_SIZE,
 	F_FROM,
@@ -93,6 +94,8 @@ LABEL(nonlocal_body);
 LABEL(nonlocal_entry);
 LABEL(nonlocal_id);
 LABEL(nonlocal_size); LABEL(nonlocal_from);
+LABEL(scope_begin); LABEL(scope_end); LABEL(scope_body); LABEL(scope_id); LABEL(scope_entry);
+LABEL(scope_word);
 LABEL(lock_begin); LABEL(lock_end); LABEL(lock_point); LABEL(lock_body); LABEL(lock_agent);
 LABEL(wrap_begin); LABEL(wrap_end); LABEL(wrap_body); LABEL(wrap_answer);
 
@@ -140,6 +143,9 @@ static const struct template templates[TRAMPOLINE_KINDS] = {
 		{ { F_BODY, nonlocal_body }, { F_SLOW_NONLOCAL, nonlocal_entry },
 		  { F_NONLOCAL_ID, nonlocal_id }, { F_SIZE, nonlocal_size },
 		  { F_FROM, nonlocal_from } } },
+	[TRAMPOLINE_SCOPE] = { scope_begin, scope_end,
+		{ { F_BODY, scope_body }, { F_ID, scope_id }, { F_STATE_ENTRY, scope_entry },
+		  { F_SCOPE, scope_word } } },
 	[TRAMPOLINE_LOCK] = { lock_begin, lock_end,
 		{ { F_LOCK_POINT, lock_point }, { F_BODY, lock_body }, { F_LOCK, lock_agent } } },
 	[TRAMPOLINE_FIND_FDE] = WRAP_TEMPLATE(F_FIND_FDE),
@@ -157,6 +163,7 @@ static const bool graphs[TRAMPOLINE_KINDS] = {
 	[TRAMPOLINE_STATE_ENTRY_ONLY] = true,
 	[TRAMPOLINE_INNER_ENTRY_ONLY] = true,
 	[TRAMPOLINE_NONLOCAL] = true,
+	[TRAMPOLINE_SCOPE] = true,
 };
 
 /* Without the moved instructions, which follow it. */
@@ -238,11 +245,14 @@ static uint32_t field_value(enum field_kind kind, const struct trampoline_env *e
 		return record_low(trampoline, id);
 	case F_ID:
 		return record_low(trampoline, id) | id_flags[trampoline] |
+		       (trampoline == TRAMPOLINE_SCOPE ? STATE_SCOPE | env->id_flags : 0) |
 		       env->returned << RETURNED_SHIFT;
 	case F_FUNCTION:
 		return id;
 	case F_NONLOCAL_ID:
 		return id << 2 | RECORD_ENTRY | env->id_flags;
+	case F_SCOPE:
+		return env->scope;
 	case F_LOCK_POINT:
 		return env->lock_point;
 	case F_SIZE:
@@ -333,10 +343,11 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 }
 
 /* The function tracer's record stands before the kind's own. A function that is hooked only because
- * it may leave its stack (NONLOCAL_SILENT) is not traced, so it has none. */
+ * it may leave its stack, or for a scope, is not traced, so it has none. */
 static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *env)
 {
-	bool silent = kind == TRAMPOLINE_NONLOCAL && env->id_flags & NONLOCAL_SILENT;
+	bool silent = (kind == TRAMPOLINE_NONLOCAL && env->id_flags & NONLOCAL_SILENT) ||
+		      (kind == TRAMPOLINE_SCOPE && env->scope & SCOPE_SILENT);
 
 	return env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
 }

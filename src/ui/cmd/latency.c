@@ -69,7 +69,10 @@ int cmd_latency(struct invocation *inv)
 	if (is_wrong(inv))
 		return EXIT_BRACE;
 	text = statement_of(inv);
-	if (inv->of_sql.within) {
+	/* The files that are printed are the kernel's, too: there the statement keeps account. */
+	if (inv->of_sql.within && !inv->explain && !inv->of_sql.execute) {
+		invocation_add_line(inv, mem_strdup("set_event_scope"), mem_strdup(inv->of_sql.within));
+	} else if (inv->of_sql.within) {
 		char *plain = text;
 
 		text = mem_printf("%s WITHIN %s", plain, inv->of_sql.within);
