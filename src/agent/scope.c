@@ -2,8 +2,8 @@
 /* Decides by a thread's live calls (live.h) whether an event lies in a scope. Called by probes,
  * static events, system calls and signals' handlers, on the thread that they happen on, before
  * anything of the event is fetched. Nothing is changed: dead calls, which a longjmp left, are
- * passed over and stay for state.c. A thread whose calls could not be followed (stacks.c) loses the event,
- * which is counted. */
+ * passed over and stay for state.c. A thread whose calls could not be followed (stacks.c) loses
+ * the event, which is counted. */
 #include "agent/scope.h"
 
 #include "agent/buffer.h"

@@ -288,6 +288,17 @@ static void push_chunk(struct buffer *b, const struct cpumask *cpus, const struc
 	chunk_put(own.chunk);
 }
 
+struct held_counts buffer_held(const struct buffer *b)
+{
+	struct held_counts sum = b->was_held, now = { 0 };
+
+	if (b->held)
+		now = held_calls_counts(b->held);
+	sum.open += now.open;
+	sum.too_long += now.too_long;
+	return sum;
+}
+
 /* Where records go that have waited: like the chunk that let them go. */
 struct held_way { struct buffer *b; const struct cpumask *cpus; struct chunk_ref like; };
 
@@ -332,6 +343,7 @@ static void end_held(struct buffer *b, const struct cpumask *cpus)
 
 	if (b->held)
 		held_calls_end(b->held, push_held, &way, &ignored);
+	b->was_held = buffer_held(b);
 	held_calls_free(b->held);
 	b->held = NULL;
 }

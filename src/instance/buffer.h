@@ -13,6 +13,7 @@
 #include "model/settings.h"
 #include "base/out.h"
 #include "report/printer.h"
+#include "session/held_calls.h"
 
 #define BUFFER_ALL_CPUS UINT_MAX
 
@@ -65,6 +66,7 @@ struct buffer {
 	 * buffer_resolve(). held: what waits, of who has pump_lock; NULL: nothing came yet. */
 	enum buffer_holding { HOLDING_NOT, HOLDING_CALLS, HOLDING_ENDS } holding;
 	struct held_calls *held;
+	struct held_counts was_held; /* of earlier conditions, whose calls wait no more */
 	struct fork_follow *fork_follow;   /* NULL: no option follows forks */
 	struct triggers *triggers; /* NULL: there are neither triggers nor function commands */
 	struct buffer_snapshot snapshot;
@@ -104,6 +106,9 @@ void buffer_follow(struct buffer *b, const struct pid_list *threads);
 /* Moves offered chunks that are resolved, and whose threads are judged, into the ring. Before the
  * TSC `complete` no record is missing. */
 void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t complete);
+/* What conditions on returned values hold back and left out so far. On the pump's thread, between
+ * two of these calls. */
+struct held_counts buffer_held(const struct buffer *b);
 /* Runs triggers up to the TSC `until`, over at most `most` records. All offered chunks are
  * resolved, and no record before `until` is missing. */
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);

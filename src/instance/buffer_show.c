@@ -2,6 +2,7 @@
 /* Prints an instance's buffer and its snapshot (`cat trace`, `cat snapshot`, ftrace_dump) without
  * taking anything away. Callers have pump_lock, because printing needs the names in trace_info;
  * b->lock is only taken to copy what is printed, so that recording goes on meanwhile. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -214,6 +215,22 @@ static struct ring_counts count_for(struct buffer *b, struct trace_info *info, u
 	return all;
 }
 
+/* Says what a condition on returned values leaves out of the text. */
+static void say_held(const struct buffer *b, struct out *out)
+{
+	struct held_counts c = buffer_held(b);
+
+	if (c.open)
+		out_printf(out, "# %" PRIu32 " call%s with a condition on $retval %s not returned, "
+				"and %s left out\n",
+			   c.open, c.open == 1 ? "" : "s", c.open == 1 ? "has" : "have",
+			   c.open == 1 ? "is" : "are");
+	if (c.too_long)
+		out_printf(out, "# %" PRIu32 " call%s with a condition on $retval could not be held "
+				"back until the return, and %s left out\n",
+			   c.too_long, c.too_long == 1 ? "" : "s", c.too_long == 1 ? "is" : "are");
+}
+
 /* The file `trace`: reading it takes nothing away. */
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
 		struct out *out, struct err *err)
@@ -234,6 +251,7 @@ int buffer_show(struct buffer *b, struct trace_info *info, const struct settings
 	}
 	buffer_name_tracer(info, s);
 	callers = find_callers(b, info, &chunks, cpu, s->options);
+	say_held(b, out);
 	return print_all(buffer_merge(b, info, &chunks, cpu), callers, &header, s->options, out,
 			 err);
 }

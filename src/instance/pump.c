@@ -85,6 +85,21 @@ static void take_threadless(struct pump *p, uint64_t lost)
 						  .near_tsc = clock_tsc() }, 0);
 }
 
+/* Adds up what the buffers hold back and leave out, for the session's messages. Called with `names`
+ * held. */
+static void count_held(struct pump *p)
+{
+	struct trace_info *info = consumer_info(p->session);
+
+	info->held_open = info->held_too_long = 0;
+	for (size_t i = 0; i < p->buffers.n; i++) {
+		struct held_counts c = buffer_held(p->buffers.at[i]);
+
+		info->held_open += c.open;
+		info->held_too_long += c.too_long;
+	}
+}
+
 /* Lets each buffer take what was resolved, and run its triggers. Called with `names` held, which
  * keeps the list of buffers as it is; p->lock is not held, because this takes long. */
 static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
@@ -93,6 +108,7 @@ static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 		buffer_resolve(p->buffers.at[i], consumer_info(p->session), complete);
 		buffer_run(p->buffers.at[i], consumer_info(p->session), complete, most);
 	}
+	count_held(p);
 }
 
 /* Gives each chunk its thread of trace_info, and watchers the chunk. A chunk whose thread cannot be

@@ -152,6 +152,8 @@ static void add_held(struct session *s)
 
 	if (s->held)
 		c = held_calls_counts(s->held);
+	c.open += s->info->held_open;
+	c.too_long += s->info->held_too_long;
 	if (c.open)
 		*vec_add(&s->info->messages) =
 			(struct trace_message){ .kind = MESSAGE_UNRETURNED, .count = c.open };

@@ -138,11 +138,6 @@ void held_calls_renew(struct held_calls *h)
 	sites_renew(&h->sites);
 }
 
-struct held_counts held_calls_counts(const struct held_calls *h)
-{
-	return h->counts;
-}
-
 /* --- conditions ------------------------------------------------------------------------------- */
 
 /* Compiles the condition again that was checked when the function was planned. */
@@ -233,6 +228,21 @@ static void add_part(struct held_thread *t, size_t begin, size_t end, bool tail)
 static bool is_kept(const struct held_thread *t)
 {
 	return t->open.n && !t->open.at[0].filter;
+}
+
+/* Whether a call of the thread waits for its return. */
+static bool is_waiting(const struct held_thread *t)
+{
+	return t->open.n && !is_kept(t) && !t->broken;
+}
+
+struct held_counts held_calls_counts(const struct held_calls *h)
+{
+	struct held_counts c = h->counts;
+
+	for (size_t i = 0; i < h->threads.n; i++)
+		c.open += h->threads.at[i] && is_waiting(h->threads.at[i]);
+	return c;
 }
 
 /* One record on its way. */
@@ -611,7 +621,7 @@ static int end_thread(struct held_calls *h, struct held_thread *t, drain_sink *s
 {
 	int r;
 
-	h->counts.open += t->open.n && !is_kept(t) && !t->broken;
+	h->counts.open += is_waiting(t);
 	h->counts.too_long += t->broken;
 	t->open.n = 0;
 	t->pending = t->words.n;

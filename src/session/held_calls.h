@@ -11,7 +11,7 @@
 #define HELD_WORDS (8u << 20)
 
 struct held_counts {
-	uint32_t open;     /* calls that had not returned at the end */
+	uint32_t open;     /* calls that have not returned: they wait, or are left out */
 	uint32_t too_long; /* calls of which more came than can be held, or records were lost */
 };
 

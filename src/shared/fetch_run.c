@@ -318,6 +318,29 @@ static struct fetch_insn insn_load(const struct fetch_insn *from)
 				    (int64_t)b };
 }
 
+/* The most frequent pair of instructions in one step, which takes a third of the time of two: a
+ * register, and where it is stored. False: the next two are no such pair, or it is malformed; then
+ * run_step() looks at them anew. */
+static inline bool store_register(struct fetch_run_state *r, const struct fetch_insn *from)
+{
+	const volatile uint64_t *words = (const volatile uint64_t *)from;
+	uint64_t load = words[0], store = words[2], number;
+	uint32_t at = (uint16_t)(store >> 32), size = (uint8_t)(store >> 8);
+
+	if ((uint8_t)load != FETCH_REG || (uint8_t)store != FETCH_STORE || at < 8 ||
+	    at + size > r->fixed)
+		return false;
+	number = r->c->regs[(uint8_t)(load >> 16) % FETCH_REGS] + words[1];
+	if (size == 4)
+		__builtin_memcpy(r->record + at, &number, 4);
+	else if (size == 8)
+		__builtin_memcpy(r->record + at, &number, 8);
+	else
+		return false;
+	begin_field(r, number);
+	return true;
+}
+
 uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct fetch_context *c,
 		   uint8_t *record, uint32_t room)
 {
@@ -336,8 +359,13 @@ uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct f
 		return 0;
 	zero_record(record, 8, r.fixed);
 	for (uint32_t i = 0; i < n; i++) {
-		struct fetch_insn insn = insn_load(&p->code[i]);
+		struct fetch_insn insn;
 
+		if (i + 1 < n && store_register(&r, &p->code[i])) {
+			i++;
+			continue;
+		}
+		insn = insn_load(&p->code[i]);
 		if (!run_step(&r, &insn))
 			return 0;
 	}

@@ -175,6 +175,9 @@ struct trace_info {
 	VEC(struct trace_thread) threads;
 	VEC(struct trace_rename) renames;
 	uint64_t renames_left_out; /* for which there was no room */
+	/* Calls that instances held back for the returned value, and left out
+	 * (session/held_calls.h): that have not returned, and that were too long. */
+	uint32_t held_open, held_too_long;
 	VEC(struct trace_message) messages;
 	VEC(struct trace_event) events;
 	VEC(bool) event_added; /* by index: trace_info_add_event() was called for it */

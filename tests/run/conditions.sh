@@ -133,6 +133,14 @@ result "what it called is lost" $? "$T/err"
 [ "$(cat "$T/calls")" -eq 3 ] && [ "$("$BRACE" replay "$T/trace" | grep -c '} /\* many = -[12] \*/')" -eq 2 ]
 result "the others are there" $? "$T/calls"
 
+"$BRACE" start -t function_graph -g 'many if $retval < 0' -- "$T/long" >"$T/out" 2>"$T/err"
+said_in_tree() { "$BRACE" show 2>/dev/null | grep -q '^# 1 call with a condition on \$retval has not returned, and is left out$'; }
+until_is said_in_tree
+result "a tree says what has not returned" $? "$T/err"
+"$BRACE" show 2>"$T/err" | grep -q '^# 1 call with a condition on \$retval could not be held back'
+result "and what was too long" $? "$T/err"
+"$BRACE" reset >"$T/out" 2>&1
+
 # Of many calls on several threads each run of records ends within one: what is decided does not wait for it.
 cat >"$T/often.c" <<'END'
 #include <pthread.h>
