@@ -56,8 +56,9 @@ static const char *const softirq_handlers[] = {
 
 /* Tracks have numbers that no task has: PID_MAX_LIMIT is 1 << 22. */
 #define TRACK_FIRST ((1u << 22) + 1)
-/* Items that a program queued, and that were not begun: a hostile one may queue without end. */
-#define WORKS_MOST 65536u
+/* Items that a program queued, and that were not begun: a hostile one may queue without end, and
+ * each is looked for in all. Items beyond are counted. */
+#define WORKS_MOST 4096u
 
 /* Something under way. */
 struct doing {
@@ -72,6 +73,7 @@ struct busy_worker { uint32_t tid; struct doing doing; };
 
 struct kernel_elsewhere {
 	struct kernel_records *records;
+	uint64_t forgotten;     /* causes since kernel_elsewhere_forgotten() was called */
 	uint32_t ids[KINDS];
 	uint16_t offsets[KINDS], function_at; /* function_at: of WORK_START */
 	uint32_t softirq_fns[SOFTIRQS + 1], irq_fn, timer_fn;
@@ -288,6 +290,16 @@ static void queue_work(struct kernel_elsewhere *e, uint64_t work)
 			return;
 	if (e->works.n < WORKS_MOST)
 		*vec_add(&e->works) = work;
+	else
+		e->forgotten++;
+}
+
+uint64_t kernel_elsewhere_forgotten(struct kernel_elsewhere *e)
+{
+	const uint64_t n = e->forgotten;
+
+	e->forgotten = 0;
+	return n;
 }
 
 static bool take_work(struct kernel_elsewhere *e, uint64_t work)

@@ -27,6 +27,8 @@ void kernel_elsewhere_take(struct kernel_elsewhere *e, uint16_t cpu,
 			   const struct kernel_page_record *record);
 /* Records of this CPU are missing: what was under way there is not known any more. */
 void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu);
+/* How many causes had no room since the last call: what they lead to is not shown. */
+uint64_t kernel_elsewhere_forgotten(struct kernel_elsewhere *e);
 /* True and the next call or return that the last records made; *out is valid until the next call.
  * The first may be older than records that were given before. */
 bool kernel_elsewhere_next(struct kernel_elsewhere *e, struct event *out);

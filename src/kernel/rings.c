@@ -217,6 +217,7 @@ static int take_elsewhere(struct kernel_rings *r, struct kernel_ring *g, kernel_
 		kernel_elsewhere_lost(r->elsewhere, g->cpu);
 	g->told = 0;
 	kernel_elsewhere_take(r->elsewhere, g->cpu, &g->next);
+	g->lost += kernel_elsewhere_forgotten(r->elsewhere);
 	return give_elsewhere(r, sink, context, err);
 }
 
@@ -247,6 +248,7 @@ static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink
 		return take_elsewhere(r, g, sink, context, err);
 	if (r->elsewhere) {
 		kernel_elsewhere_cause(r->elsewhere, g->cpu, &g->next);
+		g->lost += kernel_elsewhere_forgotten(r->elsewhere);
 		e = give_elsewhere(r, sink, context, err);
 	}
 	return e ? e : give_own(r, g, sink, context, err);
