@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A table by the stack address of a call's return address, which no other open call of the process
- * has. probe.c calls it on the thread of the call, a signal handler too, and threads meet in it. A
- * key is KEPT_BUSY while its words change hands: they are written, and read for good, by who put
- * that there. A child has its parent's table, and so the calls that its own stack has open.
+/* A table by the stack address of a call's return address, which no other open call of the
+ * process has. probe.c calls it on the thread of the call, a signal handler too, and threads meet
+ * in it. A key is KEPT_BUSY while its words change hands: the thread that stored KEPT_BUSY owns
+ * them until it stores another key. A child has its parent's table, and so the calls that its own
+ * stack has open.
  *
  * A call can have its words in either of two buckets, each of which is a cache line of keys. What
  * is left by an exception or longjmp stays until a call at the same stack address, or until both

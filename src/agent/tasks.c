@@ -159,9 +159,9 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 	return flags;
 }
 
-/* True if the child of such a call tells of itself. Its parent waits until it has executed a
- * program or ended, so the child tells, if it shares all that its parent has, the thread-local
- * memory included. */
+/* True for calls like vfork, whose child shares all that its parent has, the thread-local memory
+ * included. The parent is blocked until the child has executed a program or ended, so the child
+ * records its own birth. */
 static bool child_tells(uint64_t flags)
 {
 	return (flags & (CLONE_VFORK | CLONE_VM | CLONE_SETTLS | CLONE_NEWPID)) ==

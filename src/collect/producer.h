@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A source of records. A session has several, and asks them in one way: the session memories
- * (memory_producer.h), into which programs write, and the kernel's perf rings (switches.h). The
- * number of a thread tells the source that it comes from (slots.h).
+ * (memory_producer.h), into which programs write, the kernel's perf rings (switches.h), and with -k
+ * the kernel's ftrace (kernel/producer.h). The number of a thread tells the source that it comes
+ * from (slots.h).
  *
  * A new source is a struct that begins with struct producer, and a line of add_producers() in
  * session/session.c. A source that is read by CPU makes its runs with thread_runs.h. */
@@ -25,8 +26,8 @@ struct event_set;
 struct follow_request {
 	const struct event_set *events;
 	bool sleeps;                   /* when threads slept */
-	/* The processes that are concerned, parents before their children: those that are followed
-	 * already need not be followed again, nor what they make. */
+	/* The processes that are concerned, parents before their children. A source may skip one
+	 * that it follows already, and its children, which are followed by inheritance. */
 	const pid_t *pids;
 	size_t n;
 };
@@ -54,9 +55,9 @@ struct producer_ops {
 	/* Fills *out with what is known of a thread of the source: pid, tid, first name and time,
 	 * and its image. False: the source does not know images. From any thread. */
 	bool (*thread)(const struct producer *p, uint32_t slot, struct trace_thread *out);
-	/* NULL: the source tells no names. Gives the names since the last call; of: of one thread,
-	 * all that it has got. From any thread. The sink runs with a lock held and must not call
-	 * the source. */
+	/* NULL: the source tells no names. Gives the names since the last call. of not NULL:
+	 * every name of that thread instead, not only the new ones. From any thread. The sink
+	 * runs with a lock held and must not call the source. */
 	void (*names)(struct producer *p, const struct trace_thread *of, producer_name_sink *sink,
 		      void *context);
 	/* NULL: the records need nothing. Adds to info what the records need that were given since

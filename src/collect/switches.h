@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* sched:sched_switch and signal:signal_deliver of the traced threads, and the ends of threads that
- * could not tell of them, made from what the kernel tells (perf_rings.h): a source of records
- * (producer.h), with threads of its own beside those of the session memories.
+/* sched:sched_switch, signal:signal_deliver and exceptions:page_fault_user of the traced threads,
+ * and the ends of threads that died without a record of it, made from what the kernel tells
+ * (perf_rings.h): a source of records (producer.h), with threads of its own beside those of the
+ * session memories.
  *
- * Also the threads' sleeps (nosleep-time): session/merge_sleeps.c merges them into the threads' own
- * runs. */
+ * Also the threads' sleeps (nosleep-time): session/merge_sleeps.c merges them into the threads'
+ * own runs. */
 #pragma once
 #include "collect/pending_sleeps.h"
 #include "collect/producer.h"

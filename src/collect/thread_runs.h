@@ -42,8 +42,8 @@ struct thread_runs {
 void thread_runs_add(struct thread_runs *r, const struct cpu_record *record);
 /* The time of the thread's first record; 0: it has none. */
 uint64_t thread_runs_first(const struct thread_runs *r, uint32_t thread);
-/* Moves all runs to *out, which is empty. The first one bears the losses; they stay if there is no
- * run. first_slot: the number of thread 0 in the session. */
+/* Moves all runs to *out, which is empty. The first one bears the losses; without a run they are
+ * kept for the next call. first_slot: the number of thread 0 in the session. */
 void thread_runs_take(struct thread_runs *r, uint32_t first_slot, thread_run_list *out);
 /* Losses that no run bears become a run without records, of thread 0, which must be a thread of the
  * source. tsc: the time of the end. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a stream once and gives calls as balanced pairs: each WALK_BEGIN has its WALK_END on the
  * same lane, innermost first. Memory grows with threads, functions and open calls, not with the
- * stream. Every exporter reads its trace by this. */
+ * stream. All exporters read their trace by this but `sqlite`, which is written by
+ * query_save(). */
 #pragma once
 #include <signal.h>
 

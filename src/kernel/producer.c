@@ -51,8 +51,8 @@ void kernel_runs_renumber(thread_run_list *runs, struct kernel_used *used, struc
 		kernel_used_renumber(used, runs->at[i].words.at, runs->at[i].words.n);
 }
 
-/* The sink of kernel_source_pass(). What is lost is counted twice on purpose: in the runs, which
- * tell the session, and here, so that add_untold() adds the rest alone. */
+/* The sink of kernel_source_pass(). seen_lost repeats what the runs report to the session, so
+ * that add_untold() can subtract it from the kernel's own count. */
 static int take_event(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_producer *k = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ftrace's tracers, a row each. settings.tracer points to one; code that prepares programs or
- * filters records asks the row, not its name (`-K` and its printer know function_graph). The rows
- * are constants: any thread may read them.
+ * filters records asks the row, not its name. `-K` and its printer, and readers of a finished trace
+ * (ui/trace_file.c), know function_graph. The rows are constants: any thread may read them.
  *
  * A new tracer is a row in tracer.c and, unless another's suits, a printer in report/printer.c. */
 #pragma once
@@ -41,7 +41,7 @@ extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);
-/* A row's number in files and memories of this version, from 1 on; and the row with that number, or
+/* A row's number in session memories of this version, from 1 on; and the row with that number, or
  * NULL if there is none. */
 uint32_t tracer_number(const struct tracer *t);
 const struct tracer *tracer_numbered(uint32_t number);

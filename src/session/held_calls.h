@@ -21,9 +21,9 @@ void held_calls_free(struct held_calls *h); /* NULL is fine */
 /* The info has new functions, or others are selected. */
 void held_calls_renew(struct held_calls *h);
 
-/* Takes the next run of a thread, whose index in info it is, and gives those of its records to the
- * sink whose turn has come, in runs. Records that are left out count neither as kept nor as lost;
- * those of calls that are too long, and what they called, count as lost. The sink's error, or 0. */
+/* Takes the next run of a thread, whose index in info it is, and gives the sink the records that
+ * are decided by now, in runs. Records that are left out count neither as kept nor as lost; those
+ * of calls that are too long, and what they called, count as lost. The sink's error, or 0. */
 int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_run *run,
 		    drain_sink *sink, void *context, struct err *err);
 /* Nothing comes any more: what has not returned is left out. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Owned by the control; only its socket thread gives and takes (agent_socket.c). p->lock
- * protects the two lists: jobs to run, and jobs that were run. As many threads as processors:
- * they read and compute. Only starting them can fail. */
+ * protects the two lists: jobs to run, and jobs that were run. As many threads as processors, 2
+ * at least and 8 at most: they read and compute. Only starting them can fail. */
 #include "session/planners.h"
 
 #include <errno.h>

@@ -24,8 +24,8 @@
  *   died [close_for_writer].
  * * The other fields of a descriptor, then state FILLING: sub_buffer_open() releases it,
  *   read_claim() acquires it [sub_buffer_open, BUG_LATE]. thread.lost_reported follows
- *   the state: a thread that dies between both has told in the descriptor, and the tracer makes up
- *   for it [tell_losses, BUG_REPORTED, BUG_TOLD].
+ *   the state: of a thread that dies between both, the loss is in the descriptor only, and the
+ *   tracer takes it from there [tell_losses, BUG_REPORTED, BUG_TOLD].
  * * thread.overwritten[], then first_seq, whose lowest bit chooses the element: both throw_away()
  *   release it; is_overwritten() and count_overwritten() acquire it [throw_away_own,
  *   BUG_FIRST_SEQ]. Then state FREE, before the descriptor is written anew [BUG_OLD_FIELDS].
@@ -67,7 +67,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 12
+#define MEMORY_VERSION 13
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Slack after `end`. It takes (1) the second word of a record that began in the last slot, and (2)
@@ -307,7 +307,7 @@ struct image_module { uint64_t start; uint32_t first_id, pad; };
 /* The memory of one image. The header takes a page, so that pages of `sites` are pages. */
 struct image_memory {
 	uint32_t next_site;       /* a count, not an id: see memory_site_id_of_count() */
-	uint32_t n_modules;       /* opened; the tracer writes these */
+	uint32_t n_modules;       /* opened; by the tracer, or user.c */
 	struct image_module modules[IMAGE_MODULES];
 	/* For kinds of values but RETURNED_WORD: a block of sites is each kind's own. The count of
 	 * the next one in it; a multiple of SITE_PER_BLOCK: there is no block, or it is full. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Events that a process tells of its own threads: at the system calls that start, name or end one
- * (calls.h), and where a new program begins. */
+/* Events that a process records of its own threads: at the system calls that start, name or end one
+ * (calls.h), where a new program begins, and where one waits for a lock (lock:contention_*). */
 #pragma once
 #include <stdint.h>
 
