@@ -12,6 +12,7 @@ static bool grow_bits(struct call_bits *b, struct call_bits_of *t, uint64_t word
 {
 	uint64_t n = words > 2 * t->n ? words : 2 * t->n;
 
+	/* Doubling may pass the limit where the words that are needed do not. */
 	if (b->words + n - t->n > CALL_BITS_MOST / 64)
 		n = words;
 	if (b->words + n - t->n > CALL_BITS_MOST / 64)
@@ -23,6 +24,7 @@ static bool grow_bits(struct call_bits *b, struct call_bits_of *t, uint64_t word
 	return true;
 }
 
+/* Threads are numbered without gaps, so that an array by thread wastes nothing. */
 bool call_bits_set(struct call_bits *b, uint32_t thread, uint64_t call)
 {
 	struct call_bits_of *t;
@@ -44,6 +46,7 @@ bool call_bits_get(const struct call_bits *b, uint32_t thread, uint64_t call)
 	return b->threads.at[thread].words[call / 64] >> call % 64 & 1;
 }
 
+/* A reading whose bits another one took over has none, and is freed like others. */
 void call_bits_free(struct call_bits *b)
 {
 	for (size_t i = 0; i < b->threads.n; i++)

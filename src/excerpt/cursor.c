@@ -38,6 +38,8 @@ static int feed_thread(struct excerpt *x, uint32_t thread, struct event *events,
 	return n;
 }
 
+/* Where the trace is read twice, the first reading is done here. Its failure is kept for
+ * excerpt_cursor_next(), because NULL means that the thread has nothing. */
 struct excerpt_cursor *excerpt_cursor_open(struct excerpt *x, uint32_t thread)
 {
 	struct excerpt_cursor *c;
@@ -104,6 +106,8 @@ int excerpt_cursor_next(struct excerpt_cursor *c, struct event *out, size_t n, s
 	return -c->failed.code;
 }
 
+/* Adds this thread's counts to the excerpt's, by which excerpt_is_empty() tells why nothing
+ * came. */
 void excerpt_cursor_close(struct excerpt_cursor *c)
 {
 	if (!c)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Without --from the excerpt has begun before the first event: no call is open then. */
 void extract_begin(struct excerpt_reading *e, struct excerpt *x, uint32_t thread, bool looks,
 		   struct call_bits *bits)
 {
@@ -27,6 +28,7 @@ void extract_begin(struct excerpt_reading *e, struct excerpt *x, uint32_t thread
 
 void extract_free(struct excerpt_reading *e)
 {
+	/* Cursors of several threads may end at one time. */
 	atomic_fetch_add(&e->x->given, e->given);
 	for (unsigned i = 0; i < LEFT_REASONS_N; i++)
 		atomic_fetch_add(&e->x->left[i], e->left[i]);
@@ -49,6 +51,8 @@ int extract_too_many(struct err *err)
 
 /* --- giving out ------------------------------------------------------------------------------ */
 
+/* The array begins anew once all of it was given out: it does not grow with the trace. A step lies
+ * in it, and is overwritten by the next extract_take(). */
 bool extract_give(struct excerpt_reading *e, struct event *out)
 {
 	struct excerpt_waiting *o;
@@ -123,6 +127,7 @@ static bool is_chosen(struct excerpt_reading *e, const struct extract_frame *f)
 
 /* --- the stacks ------------------------------------------------------------------------------- */
 
+/* The array of stacks moves when a new one is met: the pointer is valid until then. */
 static extract_stack *stack_of(struct excerpt_reading *e, const struct call_step *s)
 {
 	uint32_t number = stack_number(&e->numbers, e->x->info, s);
@@ -132,6 +137,8 @@ static extract_stack *stack_of(struct excerpt_reading *e, const struct call_step
 	return &e->stacks.at[number];
 }
 
+/* Counts every call that begins, chosen or not, in both readings: a bit of the first one is found
+ * by this number in the second one. */
 static uint64_t next_number(struct excerpt_reading *e, uint32_t thread)
 {
 	while (e->calls.n <= thread)
@@ -243,6 +250,8 @@ static void note_end(struct excerpt_reading *e, const struct extract_frame *f,
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+/* Calls before the range get frames as well: those that are open when it begins come first in it. A
+ * first reading needs no more than the frame. */
 static void take_enter(struct excerpt_reading *e, const struct call_step *s)
 {
 	const struct extract_frame *f = open_frame(e, s);
@@ -302,6 +311,7 @@ static void take_only(struct excerpt_reading *e, const struct call_step *s)
 	stack->n--;
 }
 
+/* A loss makes a step, too (CALL_LOST): take_alone() has given out its event. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	if (s->kind == CALL_ENTER)
@@ -372,6 +382,7 @@ static bool is_call_chosen(struct excerpt_reading *e, const struct event *event)
 	       leave_out(e, LEFT_BY_LATER);
 }
 
+/* Records that stand alone have no bits, so that a first reading passes over them. */
 static void take_alone(struct excerpt_reading *e, const struct event *event)
 {
 	const bool call = event->kind == EVENT_CALL || event->kind == EVENT_SPAN ||

@@ -35,6 +35,8 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 	return room;
 }
 
+/* An entry of the PLT is the program's code and leads to a library's function: a list may mean
+ * either file. */
 static bool is_in(const struct function_list *l, const struct trace_module *m,
 		  const struct trace_function *f, const char *symbol)
 {
@@ -145,6 +147,7 @@ static bool nearest_name(const struct excerpt *x, const struct function_list *l,
 	return true;
 }
 
+/* A list fails only if none of its words fits: the first one stands for all of them. */
 static int no_function(const struct excerpt *x, const struct list_row *row, struct err *err)
 {
 	const char *first = row->list->patterns.at[0].text;
@@ -191,6 +194,8 @@ static struct excerpt_places *places_of(const struct excerpt_wish *w)
 	return NULL;
 }
 
+/* A function that no module defines has no name, no file and no size. It is shown unless a list or
+ * an option asks for one of these. */
 int excerpt_find_functions(struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;

@@ -13,6 +13,7 @@
 /* "5.000123": as traces print a time. */
 struct shown_when { char text[32]; };
 
+/* Returned by value, so that one sentence can have two times. */
 static struct shown_when shown_time(const struct trace_info *info, uint64_t tsc)
 {
 	uint64_t us = trace_clock_ns(&info->clock, tsc) / 1000;
@@ -22,6 +23,8 @@ static struct shown_when shown_time(const struct trace_info *info, uint64_t tsc)
 	return s;
 }
 
+/* A range that misses the trace would give an empty report; the sentence says which times there
+ * are. */
 static int refuse_range(const struct excerpt *x, const struct excerpt_range *range,
 			const char *text, struct err *err)
 {
@@ -30,6 +33,8 @@ static int refuse_range(const struct excerpt *x, const struct excerpt_range *ran
 		      shown_time(x->info, range->last).text);
 }
 
+/* Offsets and percentages are of the trace's own range: both ends are made out before they are
+ * compared. */
 static int find_times(struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
@@ -54,6 +59,7 @@ static int find_times(struct excerpt *x, struct err *err)
 	return 0;
 }
 
+/* A record has 16 bits for its CPU: a head that claims more CPUs gets no larger mask. */
 static int find_cpus(struct excerpt *x, struct err *err)
 {
 	const uint32_t n = x->info->cpus < 65536 ? x->info->cpus : 65536;
@@ -97,6 +103,8 @@ static bool has_ends(const struct trace_info *info)
 	return t && (t->exits || !t->functions);
 }
 
+/* Functions come last, since their places may have debug information read: a wish that cannot be is
+ * refused before. */
 int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
 		 struct err *err)
 {
@@ -131,6 +139,7 @@ void excerpt_clip(struct excerpt *x)
 	x->clip = true;
 }
 
+/* Its sources and cursors are closed already: they point into it. */
 void excerpt_close(struct excerpt *x)
 {
 	if (!x)

@@ -58,6 +58,7 @@ bool excerpt_is_place(const char *text)
 {
 	const size_t n = file_length(text);
 
+	/* Signs of lists: several words, a removal, a module or an address. */
 	if (strpbrk(text, " \t\n!@"))
 		return false;
 	/* A directory: Go's functions have paths in their names, and a dot behind them. */

@@ -12,6 +12,7 @@ struct excerpt_source {
 	bool ended;
 };
 
+/* More threads are read than are chosen: see find_readers(). */
 static bool wants_thread(const void *arg, uint32_t thread)
 {
 	const struct excerpt *x = arg;
@@ -51,6 +52,7 @@ static int feed_all(struct excerpt *x, struct call_bits *bits, struct err *err)
 	return r;
 }
 
+/* The end of the file is not yet the end of the excerpt: calls that are open still give steps. */
 static int source_next(struct source *source, struct event *out, struct err *err)
 {
 	struct excerpt_source *s = (struct excerpt_source *)source;
@@ -71,6 +73,7 @@ static int source_next(struct source *source, struct event *out, struct err *err
 	return 1;
 }
 
+/* The excerpt goes last, because extract_free() adds the counts to it. */
 static void source_close(struct source *source)
 {
 	struct excerpt_source *s = (struct excerpt_source *)source;
@@ -83,6 +86,7 @@ static void source_close(struct source *source)
 
 static const struct source_ops ops = { source_next, source_close };
 
+/* The second reading reads the file again: of the first one only the bits are kept. */
 struct source *excerpt_source(struct excerpt *x, struct err *err)
 {
 	struct excerpt_source *s;

@@ -77,6 +77,7 @@ static int when_relative(const char *text, const struct trace_clock *clock,
 	return 0;
 }
 
+/* A bare number is a printed time, because that is what is copied out of a report. */
 int excerpt_when(const char *text, const struct trace_clock *clock,
 		 const struct excerpt_range *range, bool end, uint64_t *out, struct err *err)
 {

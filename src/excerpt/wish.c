@@ -140,6 +140,7 @@ static void free_words(excerpt_words *words)
 	vec_free(words);
 }
 
+/* Leaves a wish for the whole trace, which may be freed again. */
 void excerpt_wish_free(struct excerpt_wish *w)
 {
 	function_list_free(&w->functions);

@@ -63,6 +63,8 @@ static int get_file(void *of, const char *name, struct import_text *out, struct 
 	return 0;
 }
 
+/* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`. A file that
+ * cannot be opened is none; import_trace() then says why it cannot. */
 bool import_is_trace_dat(const char *path)
 {
 	static const char magic[] = "\027\010\104tracing";

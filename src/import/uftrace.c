@@ -362,6 +362,7 @@ static int read_info(struct uftrace_reading *u)
 	return 0;
 }
 
+/* Processes, threads and records are the build's, and stay. */
 static void end_reading(struct uftrace_reading *u)
 {
 	for (size_t i = 0; i < u->sessions.n; i++) {

@@ -7,6 +7,7 @@
 
 #include "query/event_values.h"
 
+/* The format is NULL where the trace's text of it cannot be read: the event has no fields then. */
 static const struct event_field *field_named(const struct event_format *f, const char *name)
 {
 	for (size_t i = 0; f && i < f->n; i++)
@@ -39,6 +40,8 @@ static void extract_field(sqlite3_context *to, int n, sqlite3_value **args)
 	query_give_value(to, &v);
 }
 
+/* SQLITE_DETERMINISTIC lets SQLite take a call with constant arguments out of its loop.
+ * SQLITE_INNOCUOUS lets views call it even where the schema is not trusted. */
 int extract_arg_create(struct query *q)
 {
 	return sqlite3_create_function_v2(q->db, "extract_arg", 2,

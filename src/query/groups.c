@@ -62,6 +62,7 @@ static size_t key_of(const struct load *l, const struct slice *s, enum groups_ke
 				   : l->functions.at[s->function].name;
 }
 
+/* The numbers are those of groups.of, out of which a division gets both keys back. */
 static size_t group_of(const struct groups_work *w, const struct slice *s)
 {
 	size_t g = key_of(&w->q->load, s, w->w->keys[0]);

@@ -167,6 +167,7 @@ static bool read_item(struct groups_parse *p)
 	return read_label(p, &p->items[i].label, &p->items[i].label_n);
 }
 
+/* False gives the statement to SQLite, faults included: this grammar refuses nothing by itself. */
 static bool read_items(struct groups_parse *p)
 {
 	do

@@ -45,6 +45,7 @@ static void free_reading(struct load *l)
 	track_ends_free(&l->ends);
 }
 
+/* A reading that failed in the middle is freed here, too: the next statement tries it again. */
 void load_free(struct load *l)
 {
 	free_reading(l);
@@ -273,6 +274,7 @@ static void add_event(struct load *l, const struct event *e)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
+/* A step cannot stop the reading: those that come with a failed one are passed over. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct load *l = arg;
@@ -323,6 +325,7 @@ static int read_source(struct load *l, struct source *from, struct tracks *t, st
 	return l->failed;
 }
 
+/* Functions of several files may have one name, and get one number. */
 static int by_text(const void *a, const void *b)
 {
 	const struct query_function *const *x = a, *const *y = b;

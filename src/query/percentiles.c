@@ -35,6 +35,7 @@ static int64_t keep_double(double v)
 	return turn_negative(bits);
 }
 
+/* The inverse of keep_double(), for the one number that was selected. */
 static double kept_double(int64_t kept)
 {
 	int64_t bits = turn_negative(kept);

@@ -15,6 +15,7 @@
 #define LINE_BEFORE 60u
 #define LINE_MOST 140u
 
+/* A database of which a part is missing is closed by query_open(). */
 static int create_all(struct query *q)
 {
 	int r = percentiles_create(q->db);

@@ -208,6 +208,7 @@ int wide_find_sources(struct wide *w)
 	return e;
 }
 
+/* Formats of events are the catalogue's and stay; texts were made for this statement. */
 void wide_free_sources(struct wide *w)
 {
 	for (size_t i = 0; i < w->n_sources; i++)

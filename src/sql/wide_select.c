@@ -136,6 +136,7 @@ static const char *const modifiers[SQL_FUNCTIONS_N] = {
 	[SQL_P90] = "p90", [SQL_P95] = "p95", [SQL_P99] = "p99",
 };
 
+/* A fault, which is_equal() has told, counts as unequal: the value is its own first one then. */
 size_t wide_first_value(struct wide *w, size_t i)
 {
 	size_t first = 0, x = w->values.at[i].argument;
