@@ -274,6 +274,7 @@ bool follow_place_fit(const struct follow_place *p, uint64_t *value)
 
 /* --- fields to be shown ------------------------------------------------------------------ */
 
+/* Freed again it has nothing: follow_shown_parse() frees the labels where it fails. */
 void follow_shown_free(struct follow_shown *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)

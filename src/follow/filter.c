@@ -38,6 +38,8 @@ static bool find(const struct pcap *p, const char *name, void *to)
 	return at;
 }
 
+/* RTLD_NOW tells of a libpcap that lacks libraries of its own here, and not in the middle of a
+ * call. A handle without a device is enough to compile: pcap_open_dead(3). */
 static int open_library(struct pcap *p, struct err *err)
 {
 	p->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -54,6 +56,8 @@ static int open_library(struct pcap *p, struct err *err)
 	return err_set(err, ENOTSUP, "packet: %s is not the libpcap that brace knows", LIBRARY);
 }
 
+/* A filter that is longer than the plan's room is refused: cut, it would let other packets
+ * through. */
 static int take_program(const struct pcap_program *from, const char *text,
 			struct follow_filter *out, struct err *err)
 {

@@ -176,6 +176,8 @@ static struct follow_object *joined(const struct follow_objects *all, uint64_t g
 	return NULL;
 }
 
+/* Lines that were added before stay in the graph that they are in: the newest one gets what comes
+ * from here on. */
 static void join(struct follow_objects *all, uint64_t group, struct follow_object *to)
 {
 	for (size_t i = 0; i < all->joins.n; i++)

@@ -303,6 +303,8 @@ int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 		       k->addresses.n);
 }
 
+/* The map is looked up each time, since processes are asked for seldom. An update fails if the map
+ * is full: FOLLOW_PROCESSES. */
 bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid)
 {
 	int fd = bpf_object__find_map_fd_by_name(k->object, "processes");
@@ -323,6 +325,7 @@ static uint64_t cookie_of(uint64_t number, const struct follow_function *f)
 	return cookie;
 }
 
+/* The kernel takes two arrays, and gives the function at address i the cookie i. */
 static void number_functions(struct follow_kernel *k)
 {
 	for (size_t i = 0; i < k->functions.at.n; i++) {

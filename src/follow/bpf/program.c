@@ -55,6 +55,8 @@ struct {
 	__type(value, uint64_t);
 } counts SEC(".maps");
 
+/* The CPU's own counter: the kernel lets no second program of this kind in on it, so that no atomic
+ * operation is needed. */
 static __always_inline void count(uint32_t what)
 {
 	uint64_t *n = bpf_map_lookup_elem(&counts, &what);
@@ -65,6 +67,8 @@ static __always_inline void count(uint32_t what)
 
 /* --- fields ----------------------------------------------------------------------------- */
 
+/* Not 0: there is nothing. An address may be stale: bpf_probe_read_kernel() fails where no memory
+ * is mapped. The loop has a constant end, because the verifier wants one. */
 static __always_inline int find_field(const volatile struct follow_place *p, uint64_t object,
 				      uint64_t *at)
 {
@@ -79,6 +83,8 @@ static __always_inline int find_field(const volatile struct follow_place *p, uin
 	return 0;
 }
 
+/* A narrow number comes into the low bytes of v, as the machine is little-endian. Shifts are
+ * masked, because a shift by 64 is undefined: the compiler may drop it. */
 static __always_inline int read_number(const volatile struct follow_place *p, uint64_t object,
 				       uint64_t *value)
 {
@@ -100,6 +106,8 @@ static __always_inline int read_number(const volatile struct follow_place *p, ui
 	return bad ? -1 : 0;
 }
 
+/* follow_place_fit() has made the value what the field has for it: both are 64 bits wide, by the
+ * field's own sign. */
 static __always_inline int compare(const volatile struct follow_test *t, uint64_t v)
 {
 	uint64_t than = t->value;
@@ -175,6 +183,8 @@ static __always_inline uint32_t bytes_of(uint32_t code)
 	return BPF_SIZE(code) == BPF_W ? 4 : BPF_SIZE(code) == BPF_H ? 2 : 1;
 }
 
+/* A division by 0 and a shift by 32 are undefined in C: the compiler may take them for anything, so
+ * that both are given a value. */
 static __always_inline uint32_t calculate(uint32_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
@@ -192,6 +202,7 @@ static __always_inline uint32_t calculate(uint32_t code, uint32_t a, uint32_t b)
 	}
 }
 
+/* The last one is BPF_JSET. BPF_JA has no condition, and is the caller's. */
 static __always_inline int holds(uint32_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
@@ -272,6 +283,7 @@ __attribute__((noinline)) int passes_filter(uint64_t skb)
 	return 0;
 }
 
+/* The filter of packets comes last: it costs more than the tests. */
 static __always_inline int passes(uint64_t object)
 {
 	for (uint32_t i = 0; i < FOLLOW_CONDITIONS; i++) {
@@ -286,6 +298,7 @@ static __always_inline int passes(uint64_t object)
 	return !plan.filter.n || passes_filter(object);
 }
 
+/* A value that could not be read has no bit in `valid`: 0 would be a number. */
 static __always_inline void show(struct follow_event *e)
 {
 	for (uint32_t i = 0; i < FOLLOW_SHOWN; i++) {
@@ -336,6 +349,8 @@ static __always_inline int is_followed(uint64_t object, uint64_t *group)
 	return 1;
 }
 
+/* An object for which there is no room is not followed, which nobody would notice without the
+ * count. */
 static __always_inline void set_life(uint64_t object, uint64_t state, uint64_t group)
 {
 	struct follow_life life = { state, group };
@@ -425,6 +440,8 @@ static __always_inline int why_packet(struct met *m)
 	return FOLLOW_BY_SOCKET;
 }
 
+/* The descriptor is looked up at each call, because the process may close it and open another file
+ * there at any time. */
 static __always_inline int why_by_descriptor(struct met *m)
 {
 	int known;
@@ -460,6 +477,8 @@ static __always_inline int why_followed(struct met *m)
 
 /* --- events ----------------------------------------------------------------------------- */
 
+/* The ring's memory has old records in it, which brace would take for values: it is zeroed. NULL:
+ * there is no room, which is counted. */
 static __always_inline struct follow_event *begin_event(uint64_t object, uint64_t cookie)
 {
 	struct follow_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
@@ -590,6 +609,8 @@ SEC("kprobe.multi") int session(struct pt_regs *context)
 		return 0;
 	}
 	if (!enter(context, cookie, &object))
+		/* Most calls are none of the object's: without a stop at their returns they cost
+		 * less. */
 		return 1; /* no return wanted */
 	*kept = object;
 	return 0;
@@ -618,6 +639,7 @@ struct {
  * nothing. */
 #define FRAME(i) ({ uint64_t index_ = (i); barrier_var(index_); index_ & (FRAMES - 1); })
 
+/* A task's first frames are copied out of a map, because a program's own stack has 512 bytes. */
 static __always_inline struct open_frames *frames_of(uint64_t task)
 {
 	struct open_frames *f = bpf_map_lookup_elem(&tasks, &task), *empty;
@@ -631,6 +653,7 @@ static __always_inline struct open_frames *frames_of(uint64_t task)
 	return bpf_map_lookup_elem(&tasks, &task);
 }
 
+/* A call that is too deep is told at its entry alone, and counted. */
 static __always_inline int enter_frame(struct pt_regs *context)
 {
 	uint64_t object;

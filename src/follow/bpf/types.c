@@ -73,6 +73,7 @@ void follow_types_free(struct follow_types *t)
 
 /* --- types ------------------------------------------------------------------------------ */
 
+/* BTF has a type for void, number 0; callers would take it for one with a size. */
 const struct btf_type *follow_types_plain(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(btf, id);
@@ -82,6 +83,7 @@ const struct btf_type *follow_types_plain(const struct btf *btf, uint32_t id)
 	return t && btf_is_void(t) ? NULL : t;
 }
 
+/* Types without a name, and names outside of BTF's strings, are the empty one. */
 static const char *name_of(const struct btf *btf, const struct btf_type *t)
 {
 	const char *name = btf__name_by_offset(btf, t->name_off);
@@ -89,6 +91,7 @@ static const char *name_of(const struct btf *btf, const struct btf_type *t)
 	return name ? name : "";
 }
 
+/* A declaration is enough: a module need not know what is in the structure. */
 bool follow_types_points_to(const struct btf *btf, uint32_t id, const char *name)
 {
 	const struct btf_type *t = follow_types_plain(btf, id);
@@ -237,6 +240,7 @@ static int step_index(struct field_walk *w, const struct follow_name *name, stru
 	return 0;
 }
 
+/* Known by its name: u8 and s8 are as wide, and numbers. */
 static bool is_char(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = follow_types_plain(btf, id);
@@ -360,6 +364,7 @@ int follow_types_plan(const struct follow_types *t, const struct follow_expressi
 
 /* --- descriptors ------------------------------------------------------------------------ */
 
+/* No near name is told: these names are brace's own, and the user cannot mend them. */
 static bool find_offset(const struct follow_types *t, const char *type, const char *member,
 			uint32_t *out)
 {
@@ -387,6 +392,7 @@ static int find_offsets(const struct follow_types *t, const struct needed *field
 	return 0;
 }
 
+/* The offsets depend on the kernel's version and configuration: its own types tell them. */
 int follow_types_descriptor(const struct follow_types *t, uint32_t number,
 			    struct follow_descriptor *out, struct err *err)
 {
@@ -408,6 +414,8 @@ int follow_types_descriptor(const struct follow_types *t, uint32_t number,
 	return find_offsets(t, ways, sizeof(ways) / sizeof(*ways), "descriptors", err);
 }
 
+/* `network_header` and `tail` count from `head`. Bytes behind `tail` lie in fragments, which a
+ * filter does not see. */
 int follow_types_packet(const struct follow_types *t, struct follow_filter *out, struct err *err)
 {
 	const struct needed fields[] = {
