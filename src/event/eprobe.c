@@ -163,6 +163,7 @@ static void take_program(struct eprobe_command *out, struct probe_command *c,
 	c->definition->arguments = NULL;
 }
 
+/* The program and its text have moved to *out before the rest is freed. */
 int eprobe_arguments(const struct line_words *w, struct eprobe_command *out, struct fetch_build *b)
 {
 	struct probe_command c = { .definition = mem_zalloc(sizeof(*c.definition)) };
@@ -222,6 +223,8 @@ int eprobe_line_cut(const char *line, const char *missing, struct line_words *w,
 	return r == 0 && w->n < 2 ? err_at(w->err, EINVAL, line, 0, "%s", missing) : r;
 }
 
+/* A column that is set already is the kernel's own, which may differ from the error's, and
+ * stays. */
 int eprobe_line_end(struct line_words *w, struct eprobe_command *out, int r)
 {
 	if (r < 0 && !out->column)
@@ -261,6 +264,8 @@ void eprobe_free(struct eprobe *e)
 	free(e);
 }
 
+/* The kernel lists a line with t by the words that were written, one with e with a dot for its
+ * slash. */
 char *eprobe_text(const struct eprobe *e)
 {
 	const struct event_format *f = e->base->format;

@@ -121,6 +121,8 @@ int event_set_pending_filter(struct event_set *s, const char *text, struct err *
 	return 0;
 }
 
+/* A trigger belongs to the name that was given last; a name with `!` takes events out and has
+ * none. */
 int event_set_pending_trigger(struct event_set *s, const char *text, struct err *err)
 {
 	struct event_pending *w = s->pending.n ? &s->pending.at[s->pending.n - 1] : NULL;

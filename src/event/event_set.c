@@ -217,6 +217,8 @@ void event_set_stack(struct event_set *s, uint32_t index)
 	event_set_of(s, index)->stacked = true;
 }
 
+/* Instances may want one event in different scopes: in a set that is given to programs each event
+ * has its own. */
 uint8_t event_set_scopes(const struct event_set *s, uint32_t index)
 {
 	const struct event_setting *e = event_set_get(s, index);
@@ -232,6 +234,8 @@ void event_set_scope(struct event_set *s, uint32_t index, uint8_t scopes)
 	e->scopes = scopes;
 }
 
+/* The agent alone knows which calls are open: an event that the kernel tells would be recorded
+ * everywhere, without a word. */
 int event_set_check_scopes(const struct event_set *s, struct err *err)
 {
 	for (size_t i = 0; s->scopes && i < s->at.n; i++) {

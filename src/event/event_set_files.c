@@ -61,6 +61,8 @@ static void collect_members(struct event_set *s, const char *system, struct memb
 		};
 }
 
+/* Events whose filter the write has cleared are dropped from the list again, so that equal sets
+ * stay equal. */
 int event_set_filter_system(struct event_set *s, const char *system, const char *text,
 			    struct filter_fault *fault, unsigned *faults)
 {
@@ -142,6 +144,7 @@ static struct lookup lookup_in(const struct event_set *s)
 	return (struct lookup){ s->catalogue, s, events_context(s->catalogue) };
 }
 
+/* Points to *l, which has to live as long. */
 static struct trigger_context context_of(struct lookup *l)
 {
 	return (struct trigger_context){

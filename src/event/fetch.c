@@ -61,6 +61,7 @@ void fetch_begin(struct fetch_build *b)
 	add_head(b, "__probe_ip", FETCH_IP);
 }
 
+/* The kernel's return probes have these two fields, in this order. */
 void fetch_begin_return(struct fetch_build *b)
 {
 	*b = (struct fetch_build){ .fixed = EVENT_COMMON_BYTES, .at_return = true };
@@ -87,6 +88,7 @@ void fetch_begin_tracepoint(struct fetch_build *b,
 	add_head(b, "__probe_ip", FETCH_IMM);
 	if (!at)
 		return;
+	/* The other event has an address of its own: it is read in place of the 0. */
 	b->code.n = 0;
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)at });
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 8 });

@@ -41,6 +41,7 @@ static const char *field_after(const char *word, size_t n)
 	return NULL;
 }
 
+/* A string in quotes is passed over as a whole: REC-> in it is text. */
 const char *event_print_unknown(const char *print,
 				bool (*has)(const void *arg, const char *name, size_t n),
 				const void *arg, size_t *n)

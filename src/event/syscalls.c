@@ -48,6 +48,7 @@ const struct syscall_info *syscall_by_name(const char *name)
 	return NULL;
 }
 
+/* Numbers without an event are left out of the table, so that a number is no index. */
 const struct syscall_info *syscall_by_number(uint32_t number)
 {
 	if (number >= SYSCALL_NUMBERS)
@@ -161,6 +162,8 @@ static const struct syscall_named *names_of(const struct syscall_row *c, size_t 
 	return syscall_named(c->call->name, c->fields[i].name);
 }
 
+/* A print format has all conversions first, and their values behind them: print_argument() writes
+ * these in the same order. */
 static void print_argument_text(const struct syscall_row *c, size_t i, FILE *f)
 {
 	const char *name, *as = is_open_flags(c, i) ? "%s%s"
@@ -190,6 +193,8 @@ static const struct { unsigned bit; const char *name; } open_flags[] = {
 	{ O_NOATIME, "O_NOATIME" }, { O_CLOEXEC, "O_CLOEXEC" },
 };
 
+/* O_RDONLY is 0 and has no bit: the kernel's format writes it where no other mode of access is
+ * set. */
 static void print_open_flags(FILE *f)
 {
 	fputs(", (REC->flags & ~3) && !(REC->flags & 3) ? \"O_RDONLY|\" : \"\",  REC->flags ? "

@@ -243,6 +243,7 @@ static int parse_words(struct line_words *w, struct event_catalogue *c, struct e
 	if (!out->group)
 		out->group = mem_strdup(TPROBE_SYSTEM);
 	if (!out->event) {
+		/* No event's name begins with a digit: it gets a `_`, as in the kernel. */
 		name = out->eprobe->base->format->name;
 		out->event = mem_printf("%s%s", isdigit((unsigned char)*name) ? "_" : "", name);
 	}
@@ -251,6 +252,8 @@ static int parse_words(struct line_words *w, struct event_catalogue *c, struct e
 
 /* --- commands --------------------------------------------------------------------------------- */
 
+/* Digits behind the t are taken here, so that check_active() can refuse them in the kernel's
+ * words. */
 bool tprobe_command_is(const char *line)
 {
 	size_t n = strspn(line + (*line == 't'), "0123456789");

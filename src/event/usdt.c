@@ -243,6 +243,7 @@ static bool parse_operand(struct fetch_build *b, const struct argument *a,
 	return true;
 }
 
+/* The fields are those of all sites together, because an event has one layout of records. */
 int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments,
 	       const struct usdt_names *names, struct err *err)
 {

@@ -278,6 +278,7 @@ void hist_count(struct event_trigger *t, const struct hist_record *r)
 	if (atomic_load(&h->state->paused))
 		return;
 	hist_read_key(&g, &k);
+	/* Most lines read no other histogram: a record of theirs allocates nothing. */
 	if (c->references.n)
 		g.values = values = mem_zalloc(c->references.n * sizeof(*values));
 	/* The kernel passes over such a record. brace counts it, so that hits can be explained. */
@@ -307,6 +308,8 @@ static bool has_extra(const struct hist_reference *ref)
 	return false;
 }
 
+/* Variables are kept by their own histogram; a field is kept only because it is asked for, and
+ * once, however many lines ask. */
 void hist_ask_extras(const struct hist_command *c)
 {
 	for (size_t i = 0; i < c->references.n; i++) {

@@ -122,6 +122,7 @@ static int read_action(struct hist_parse *p, struct words text)
 	return r == 0 ? read_act(p, a, rest) : r;
 }
 
+/* The order of the line is also that in which they are done (hist/act.c). */
 int parse_actions(struct hist_parse *p)
 {
 	int r = 0;
@@ -364,6 +365,7 @@ void parse_free_action(struct hist_action *a)
 
 /* --- showing and comparing ------------------------------------------------------------------ */
 
+/* trace(NAME,...) and NAME(...) are one action: it is shown in the spelling that was written. */
 void hist_action_show(const struct hist_action *a, FILE *to)
 {
 	static const char *const acts[HIST_SNAPSHOT + 1] = {

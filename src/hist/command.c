@@ -31,6 +31,8 @@ static int fill_fault(const struct hist_line *line, struct filter_fault *fault, 
 	return -code;
 }
 
+/* As the kernel's errpos(), which looks for the text in the line: the caret may stand under an
+ * earlier occurrence. */
 int hist_refuse(const struct hist_line *line, struct filter_fault *fault, int code,
 		const char *sentence, const char *at, size_t n)
 {
@@ -516,6 +518,7 @@ int hist_command_parse(const struct event_format *e, const struct hist_line *lin
 	return r;
 }
 
+/* Operands and names of expressions are the command's own, whichever fields point to them. */
 void hist_command_free(struct hist_command *c)
 {
 	for (size_t i = 0; i < c->n_variables; i++)
@@ -538,6 +541,7 @@ void hist_command_free(struct hist_command *c)
 
 /* --- showing and comparing -------------------------------------------------------------- */
 
+/* `nested` follows the variables that it is said of. */
 static void show_variables(const struct hist_command *c, FILE *to)
 {
 	for (size_t i = 0; i < c->n_variables; i++) {
@@ -548,6 +552,7 @@ static void show_variables(const struct hist_command *c, FILE *to)
 		fputs(":nested", to);
 }
 
+/* The default is shown as well, as in the kernel. */
 static void show_sort(const struct hist_command *c, FILE *to)
 {
 	for (size_t i = 0; i < c->n_sort; i++) {
@@ -561,6 +566,7 @@ static void show_sort(const struct hist_command *c, FILE *to)
 	}
 }
 
+/* The parts come in the order of the kernel's event_hist_trigger_print(): tools read its lines. */
 void hist_command_show(const struct hist_command *c, FILE *to)
 {
 	fputs("hist:", to);
@@ -636,6 +642,7 @@ bool hist_command_shares(const struct hist_command *a, const struct hist_command
 	       same_text(a, b, show_variables) && same_text(a, b, show_actions);
 }
 
+/* Two names are two histograms, however equal the rest is. */
 bool hist_command_same(const struct hist_command *a, const struct hist_command *b)
 {
 	if (!a->name != !b->name || (a->name && strcmp(a->name, b->name)))

@@ -69,6 +69,8 @@ static int set_buckets(struct hist_parse *p, struct hist_field *f, struct words 
 	return parse_refuse(p, "Invalid field modifier", text);
 }
 
+/* A modifier that may not stand here gets the sentence of one that does not exist, as in the
+ * kernel. */
 static int set_modifier(struct hist_parse *p, struct hist_field *f, struct words name,
 			struct words text, enum parse_role role)
 {
@@ -520,6 +522,8 @@ static int read_binary(struct hist_parse *p, struct hist_field *f, struct words 
 	return 0;
 }
 
+/* The root is the operator that is carried out last: what stands on either side of it is an
+ * expression of its own. */
 static int read_expression(struct hist_parse *p, struct hist_field *f, struct words text,
 			   enum parse_role role)
 {
@@ -539,6 +543,7 @@ static int read_expression(struct hist_parse *p, struct hist_field *f, struct wo
 			   (struct words){ text.at + at + 1, text.n - (size_t)at - 1 });
 }
 
+/* The limits on operators are of one value, not of the line. */
 int parse_value(struct hist_parse *p, struct hist_field *f, struct words text,
 		enum parse_role role)
 {
@@ -586,6 +591,7 @@ bool hist_field_is_number(const struct hist_field *f)
 	return f->shape == HIST_IS_NUMBER;
 }
 
+/* A reference has no modifier: that it counts microseconds is known by its variable. */
 void hist_field_show(const struct hist_field *f, FILE *to)
 {
 	fputs(f->name, to);

@@ -76,6 +76,7 @@ static void pad(struct out *out, size_t n, size_t width)
 		out_char(out, ' ');
 }
 
+/* 50 columns are the kernel's %-50s. */
 static void print_string(const struct hist_printing *p, const struct hist_field *f,
 			 const uint64_t *at)
 {

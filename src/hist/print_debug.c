@@ -291,6 +291,8 @@ static void show_passed(const struct debug_printing *p, const struct debug_passe
 
 /* --- the file ---------------------------------------------------------------------------- */
 
+/* n_vals has the hit count and the variables in it, because the kernel keeps all of them in one
+ * array. */
 static void show_head(const struct debug_printing *p, const struct event_trigger *trigger)
 {
 	char *line = trigger_line(trigger);
@@ -326,6 +328,7 @@ static void show_fields(struct debug_printing *p)
 	}
 }
 
+/* __max and __change are the kernel's names for the variable that keeps the latest value. */
 static void show_action(const struct debug_printing *p, size_t i)
 {
 	static const struct hist_field latest = { .type = "u64", .size = 8 };

@@ -61,6 +61,7 @@ static void print_call(const struct json_printing *p, uint64_t number)
 		out_printf(p->out, "%" PRIu64, number);
 }
 
+/* Both numbers belong to the range. */
 static void print_range(const struct json_printing *p, const struct hist_field *f, uint64_t value)
 {
 	uint64_t from, to;
@@ -124,6 +125,7 @@ static void print_value(const struct json_printing *p, const struct hist_field *
 	out_printf(p->out, sketched && f->is_signed ? ":%" PRId64 : ":%" PRIu64, value);
 }
 
+/* The hit count stands there once, whether or not the line asks for it among its values. */
 static void print_row(const struct json_printing *p, const struct hist_entry *e)
 {
 	out_char(p->out, '{');

@@ -51,6 +51,7 @@ static void copy_plain(FILE *to, const char *word, size_t n)
 			fputc(word[i], to);
 }
 
+/* The first key is kept for is_range(): a single one decides about the order of rows. */
 static void add_key(struct question_scan *s, const char *word, size_t n)
 {
 	if (!n)
@@ -76,6 +77,7 @@ static void add_keys(struct question_scan *s, const char *word, size_t n)
 	}
 }
 
+/* An order and values that the user gives take the place of the usual ones. */
 static void add_part(struct question_scan *s, const char *word, size_t n)
 {
 	s->sorted |= !strncmp(word, "sort=", 5);
@@ -188,6 +190,7 @@ void hist_question_rename(struct hist_question *q, const char *name, size_t n, c
 	FILE *to = mem_stream(&renamed, &bytes);
 
 	for (const char *at = q->trigger; *at; before = *at++) {
+		/* Text in quotes is compared with a field, and is none. */
 		if (quote || *at == '"' || *at == '\'')
 			quote = quote == *at ? '\0' : quote ? quote : *at;
 		else if (is_field(at, before, name, n)) {

@@ -19,6 +19,7 @@ struct rows_pass {
 	char *texts[HIST_KEYS_MAX]; /* of this row's keys */
 };
 
+/* For free(). With `ahead` the offset is shown, too: a return address lies within its function. */
 static char *function_name(const struct rows_pass *p, uint64_t address, unsigned ahead)
 {
 	char name[NAME_BYTES];
@@ -27,6 +28,7 @@ static char *function_name(const struct rows_pass *p, uint64_t address, unsigned
 	return mem_strdup(name);
 }
 
+/* One text, because SQL has no lists. For free(). */
 static char *stack_text(const struct rows_pass *p, const uint64_t *at)
 {
 	char *text, *frame;
@@ -42,6 +44,7 @@ static char *stack_text(const struct rows_pass *p, const uint64_t *at)
 	return text;
 }
 
+/* NULL leaves the key a number: no call has it. Else for free(). */
 static char *syscall_text(uint64_t number)
 {
 	const struct syscall_info *s = number <= UINT32_MAX ? syscall_by_number((uint32_t)number)
@@ -86,6 +89,7 @@ static uint64_t key_number(const struct rows_pass *p, const struct hist_entry *e
 	return number;
 }
 
+/* Texts are valid for the callback of this row; give_rows() frees them behind it. */
 static void fill(struct rows_pass *p, const struct hist_entry *e, struct hist_row *r)
 {
 	const struct hist_command *c = p->c;

@@ -8,6 +8,8 @@ static bool is_less(uint64_t a, uint64_t b, bool is_signed)
 	return is_signed ? (int64_t)a < (int64_t)b : a < b;
 }
 
+/* The magnitude of a number below 0 is taken without a sign: that of the least one has no signed
+ * type. */
 void hist_sketch_add(struct hist_sketch *s, struct histogram_pool *pool, uint64_t value,
 		     bool is_signed)
 {
@@ -42,6 +44,7 @@ static uint64_t percentile(const struct hist_sketch *s, unsigned percent, bool i
 	return is_less(s->max, v, is_signed) ? s->max : v;
 }
 
+/* The least and the largest are exact, percentiles as near as the buckets of base/histogram.h. */
 uint64_t hist_sketch_value(const struct hist_sketch *s, enum hist_modifier m, bool is_signed)
 {
 	static const unsigned percents[HIST_P99 + 1] = {

@@ -42,6 +42,7 @@ static void free_slots(struct hist_slots *s)
 	vec_free(&s->at);
 }
 
+/* The slots move with their bytes: those of the oldest record alone are freed. */
 void hist_entry_push(struct hist_entry *e)
 {
 	struct hist_slots s = { 0 };
@@ -56,6 +57,7 @@ void hist_entry_push(struct hist_entry *e)
 	e->slots.n = 0;
 }
 
+/* A matched record's slots are done with: those of the record around it come back. */
 void hist_entry_pop(struct hist_entry *e)
 {
 	struct hist_slots s = { 0 };
@@ -89,6 +91,7 @@ static void free_entry(struct hist_entry *e)
 
 /* --- entries ---------------------------------------------------------------------------- */
 
+/* The pointers become NULL, because hist_table_clear() uses the table again. */
 void hist_table_free(struct hist_table *t)
 {
 	for (size_t i = 0; i < t->entries.n; i++)
@@ -205,6 +208,7 @@ struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *k
 
 /* --- sketches --------------------------------------------------------------------------- */
 
+/* An entry is made by its key alone: its sketches come with the first value. */
 void hist_table_sketch(struct hist_table *t, struct hist_entry *e, const struct hist_command *c,
 		       const struct hist_field *f, uint64_t value)
 {
@@ -246,6 +250,7 @@ static size_t key_words(const struct hist_field *f, const uint64_t *at)
 	return 1 + (f->shape == HIST_IS_STRING ? hist_string_words(*at) : (size_t)*at);
 }
 
+/* Strings and stacks have lengths of their own: a key is found only by way of those before it. */
 const uint64_t *hist_entry_key(const struct hist_entry *e, const struct hist_command *c, size_t i)
 {
 	const uint64_t *at = e->key;

@@ -47,6 +47,7 @@ void hist_shared_put(struct hist_shared *s)
 	free(s);
 }
 
+/* One user: the trigger that is being made. */
 static struct hist_state *state_new(bool paused)
 {
 	struct hist_state *s = mem_zalloc(sizeof(*s));
@@ -160,6 +161,7 @@ bool hist_is_paused(const struct hist *h)
 							  : atomic_load(&h->state->paused);
 }
 
+/* The state is the one that is wished for: a reader sees at once what was written. */
 static void show_hist(const struct event_trigger *t, FILE *to)
 {
 	const struct hist *h = t->own;
@@ -343,6 +345,7 @@ void hist_begin(struct event_trigger *t)
 	}
 }
 
+/* Atomic, because readers of the `trigger` file look at it on other threads. */
 void hist_pause(struct event_trigger *t, bool paused)
 {
 	struct hist *h = t->own;

@@ -90,6 +90,7 @@ static void refer(struct hist_parse *p, const struct hist_reference *r,
 	f->name = "";
 }
 
+/* The kernel's sentence of HIST_ERR_VAR_NOT_UNIQUE. */
 static int several(struct hist_parse *p, struct words name)
 {
 	return parse_refuse(p,
@@ -147,6 +148,8 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	return 1;
 }
 
+/* A reference names an event and a variable: it could not tell a second variable of that name from
+ * the first one. */
 bool parse_is_taken(struct hist_parse *p, struct words name)
 {
 	struct variable_search s = { .name = name, .of = p->event };

@@ -33,6 +33,7 @@ uint64_t buffer_size_of(const struct settings *s, unsigned cpu)
 								: s->buffer_size_kb;
 }
 
+/* No product: CPUs may have sizes of their own. */
 uint64_t buffer_size_total(const struct settings *s, unsigned cpus)
 {
 	uint64_t kb = 0;

@@ -24,6 +24,7 @@ void event_scopes_free(struct event_scopes *s)
 	vec_free(&s->at);
 }
 
+/* Settings are values: each copy has lists of its own. */
 static void add_copy(struct event_scopes *to, const struct event_scope *s)
 {
 	struct event_scope *new = vec_add(&to->at);
@@ -32,6 +33,7 @@ static void add_copy(struct event_scopes *to, const struct event_scope *s)
 	function_list_copy(&new->functions, &s->functions);
 }
 
+/* *to is not freed before, as with the settings' other lists. */
 void event_scopes_copy(struct event_scopes *to, const struct event_scopes *from)
 {
 	struct event_scopes copy = { 0 };
@@ -94,6 +96,7 @@ static int add_word(struct event_scopes *s, const char *text, size_t at, size_t 
 	return 0;
 }
 
+/* A copy is changed, and becomes the list only if all of the text is right. */
 int event_scopes_write(struct event_scopes *s, const char *text, bool append, struct err *err)
 {
 	struct event_scopes next = { 0 };
@@ -129,6 +132,7 @@ char *event_scopes_read(const struct event_scopes *s)
 
 /* --- what they mean ------------------------------------------------------------------------ */
 
+/* One function may open several scopes, as their patterns may overlap. */
 uint8_t event_scopes_of(const struct event_scopes *s, const char *symbol, uint64_t address,
 			const char *module)
 {
@@ -163,6 +167,7 @@ static size_t place_of(const struct event_scopes *s, const char *text)
 	return i;
 }
 
+/* Instances share what the programs are prepared for: one text is one bit, whoever wrote it. */
 uint8_t event_scopes_unite(struct event_scopes *to, const struct event_scopes *from)
 {
 	uint8_t bits = 0;
@@ -179,6 +184,7 @@ uint8_t event_scopes_unite(struct event_scopes *to, const struct event_scopes *f
 	return bits;
 }
 
+/* Equal texts have equal functions and depths. */
 bool event_scopes_are_same(const struct event_scopes *a, const struct event_scopes *b)
 {
 	if (a->at.n != b->at.n)

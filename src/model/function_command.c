@@ -194,6 +194,7 @@ static bool is_there(const struct function_commands *l, const struct function_co
 	return false;
 }
 
+/* A removal need not name an event that there is: the event may be gone, and the command not. */
 int function_commands_write(struct function_commands *l, const char *word,
 			    bool (*exists)(void *arg, const char *system, const char *event),
 			    void *arg, struct err *err)

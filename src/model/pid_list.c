@@ -111,6 +111,7 @@ void pid_list_copy(struct pid_list *to, const struct pid_list *from)
 {
 	*to = (struct pid_list){ .all_ended = from->all_ended };
 	vec_reserve(&to->pids, from->pids.n);
+	/* An empty list has no memory, and memcpy(3) takes no NULL. */
 	if (from->pids.n)
 		memcpy(to->pids.at, from->pids.at, from->pids.n * sizeof(pid_t));
 	to->pids.n = from->pids.n;

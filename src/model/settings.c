@@ -297,6 +297,7 @@ static void change_tracer(struct settings *s, const struct tracer *next)
 	s->max_latency_us = 0;
 }
 
+/* ftrace says EINVAL and no more; the names are what one looks for next. */
 static int write_tracer(struct settings *s, const struct setting_file *f, const char *text,
 			bool append, struct err *err)
 {

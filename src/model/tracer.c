@@ -88,6 +88,7 @@ const struct tracer *tracer_find(const char *name)
 	return NULL;
 }
 
+/* A row that is not in the table gets a number that no tracer has. */
 uint32_t tracer_number(const struct tracer *t)
 {
 	uint32_t i = 0;
