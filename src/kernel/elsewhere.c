@@ -225,6 +225,8 @@ static uint32_t track_of(struct kernel_elsewhere *e, uint16_t cpu, unsigned whic
 	return *known - 1;
 }
 
+/* A worker that does nothing gives up its place: the list grows with the workers that are busy at
+ * one time, not with all that ever were. */
 static struct doing *worker_of(struct kernel_elsewhere *e, uint32_t tid)
 {
 	struct busy_worker *w = NULL;
@@ -242,6 +244,8 @@ static struct doing *worker_of(struct kernel_elsewhere *e, uint32_t tid)
 
 /* --- records ------------------------------------------------------------------------------ */
 
+/* Place 0 is that of the common fields: this kernel's format lacks the field. A narrow field lies
+ * in the low bytes, as the machine is little-endian. */
 static uint64_t field_of(const struct kernel_elsewhere *e, const struct kernel_page_record *r,
 			 uint16_t offset, size_t size)
 {
@@ -252,6 +256,7 @@ static uint64_t field_of(const struct kernel_elsewhere *e, const struct kernel_p
 	return v;
 }
 
+/* KINDS: it is none of them. An event that this kernel lacks has the id 0, which no event has. */
 static enum kind kind_of(const struct kernel_elsewhere *e, const struct kernel_page_record *r)
 {
 	uint16_t id = 0;
@@ -302,6 +307,7 @@ uint64_t kernel_elsewhere_forgotten(struct kernel_elsewhere *e)
 	return n;
 }
 
+/* The items have no order: the last one fills the gap. */
 static bool take_work(struct kernel_elsewhere *e, uint64_t work)
 {
 	for (size_t i = 0; i < e->works.n; i++)
@@ -341,6 +347,7 @@ void kernel_elsewhere_cause(struct kernel_elsewhere *e, uint16_t cpu,
 		is_ours(e, d);
 }
 
+/* A softirq that is raised several times runs once: a bit is enough, and no count. */
 static void begin_softirq(struct kernel_elsewhere *e, uint16_t cpu,
 			  const struct kernel_page_record *r)
 {
@@ -355,6 +362,7 @@ static void begin_softirq(struct kernel_elsewhere *e, uint16_t cpu,
 	begin(e, &c->softirq, now, ours);
 }
 
+/* No program asks for an interrupt: it becomes the program's when it wakes one of its threads. */
 static void begin_irq(struct kernel_elsewhere *e, uint16_t cpu, uint32_t fn,
 		      const struct kernel_page_record *r)
 {

@@ -43,6 +43,8 @@ static bool notes_have(const uint8_t *notes, size_t n, const uint8_t *id, size_t
 	return false;
 }
 
+/* A file of the same release may be of another build, and its lines be wrong: the build id
+ * decides. */
 static bool is_the_running(const char *path)
 {
 	uint8_t *notes;
@@ -75,6 +77,8 @@ char *kernel_inlined_file(void)
 	return NULL;
 }
 
+/* A function may be inlined in hundreds of places: one is named, and of others the number. For
+ * free(). */
 static char *describe_copies(const struct sym_inlined *in)
 {
 	const struct sym_inline_copy *first = NULL;
@@ -97,6 +101,7 @@ static char *describe_copies(const struct sym_inlined *in)
 			  first->file ? first->file : "?", first->line, others);
 }
 
+/* No error is told: without an answer the caller looks for another explanation. */
 char *kernel_inlined_into(const char *file, const char *name)
 {
 	struct sym_inlined in;

@@ -108,6 +108,7 @@ bool kernel_page_next(struct kernel_page *p, struct kernel_page_record *out)
 	return false;
 }
 
+/* The loss before this page was told when its beginning was taken. */
 void kernel_page_skip(struct kernel_page *p, size_t from)
 {
 	struct kernel_page_record record;
@@ -119,6 +120,7 @@ void kernel_page_skip(struct kernel_page *p, size_t from)
 		;
 }
 
+/* The page is a copy of one that the kernel goes on to fill: its head is to say what was copied. */
 void kernel_page_cut(uint8_t *page, uint32_t n, bool lost)
 {
 	uint64_t commit;

@@ -47,6 +47,8 @@ uint16_t kernel_records_offset(const struct event_format *e, const char *name, u
 	return f && f->size == size ? f->offset : 0;
 }
 
+/* Fields that are missing have the place 0. A call is no call without its function, and without
+ * either its depth or its caller. */
 static int call_format(struct kernel_call_format *to, const struct event_format *e,
 		       struct err *err)
 {
@@ -99,6 +101,7 @@ int kernel_records_format(struct kernel_records *r, const char *system, const ch
 
 /* --- records ---------------------------------------------------------------------------- */
 
+/* The list is by number: a damaged page must not make it as long as it likes. */
 uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t tsc)
 {
 	uint32_t *known;

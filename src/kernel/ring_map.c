@@ -29,6 +29,7 @@ static uint64_t u64_at(const uint8_t *bytes, size_t offset)
 	return v;
 }
 
+/* False if the layout cannot be right: kernel_ring_map_take() does not check it again. */
 bool kernel_ring_map_begin(struct kernel_ring_map *m, const void *meta, size_t *at, size_t *n)
 {
 	*m = (struct kernel_ring_map){ .meta = meta, .page_bytes = u32_at(meta, PAGE_BYTES),
@@ -47,6 +48,8 @@ static size_t copied_bytes(const struct kernel_ring_map *m, uint32_t read)
 	return n < m->page_bytes ? n : m->page_bytes;
 }
 
+/* The kernel uses a page again: only with its number and its time is it the one of which `taken`
+ * bytes were given. */
 bool kernel_ring_map_take(struct kernel_ring_map *m, uint8_t out[static KERNEL_RING_PAGE_BYTES],
 			  size_t *n, size_t *from)
 {

@@ -44,6 +44,7 @@ static void unmap(struct kernel_ring_reader *r)
 	r->meta = NULL;
 }
 
+/* Rings can be mapped since Linux 6.10; before, mmap(2) fails, and another way is chosen. */
 static bool map_ring(struct kernel_ring_reader *r)
 {
 	void *meta = mmap(NULL, r->system_page, PROT_READ, MAP_SHARED, r->fd, 0), *pages;
@@ -141,6 +142,7 @@ static int take_spliced(struct kernel_ring_reader *r, kernel_ring_sink *sink, vo
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* Each way falls back on the next: read(2) works with every kernel. */
 static enum kernel_ring_way choose_way(struct kernel_ring_reader *r, const char *path,
 				       enum kernel_ring_way best)
 {

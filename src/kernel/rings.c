@@ -238,6 +238,7 @@ static int give_own(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_
 	return error ? error : sink(context, &e, err);
 }
 
+/* Elsewhere hears of the program's record first: it may cause what comes next. */
 static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
 		void *context, struct err *err)
 {

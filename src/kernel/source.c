@@ -176,6 +176,7 @@ static void enable_all(const struct kernel_instance *i, const char *const *event
 		kernel_tracefs_write(kernel_instance_dir(i), "set_event", *events, true);
 }
 
+/* brace itself is left out: its reading of the records would make more of them, without end. */
 int kernel_source_watch_elsewhere(struct kernel_source *s, struct err *err)
 {
 	int e = kernel_instance_open_elsewhere(&s->second, err);

@@ -13,6 +13,7 @@
 struct symbol { uint64_t address; const char *name; size_t n, order; };
 typedef VEC(struct symbol) symbol_list;
 
+/* qsort(3) is not stable: aliases keep the order of the file by their numbers. */
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -52,6 +53,7 @@ static void read_symbols(const char *text, symbol_list *out)
 	qsort(out->at, out->n, sizeof(*out->at), compare_symbols);
 }
 
+/* /proc/kallsyms has a tab before the name of a module, which would break columns. */
 static void add_string(struct trace_module *m, const char *s, size_t n)
 {
 	vec_reserve(&m->strings, m->strings.n + n + 1);

@@ -196,6 +196,8 @@ static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
 	return !any_bad(d);
 }
 
+/* The head is the file's, and may be anything: sizes and shifts are checked before they are
+ * used. */
 int columns_decoder_run(struct decoder *d, const struct packet_records *head,
 			const uint8_t *payload, size_t n, uint64_t *out, struct err *err)
 {

@@ -24,6 +24,7 @@ struct encoder {
 	unsigned shift;
 };
 
+/* Without memory for zstd there is an encoder all the same: columns_encoder_run() tells it. */
 struct encoder *columns_encoder_new(void)
 {
 	struct encoder *e = mem_zalloc(sizeof(*e));

@@ -51,6 +51,8 @@ static void take_return(struct stack_effect *s)
 	s->returns += !whole;
 }
 
+/* A tail entry of the function on top is a loop to its own first instruction, as in trace/calls.h:
+ * no call begins. */
 static void take_tail(struct stack_effect *s, uint32_t word)
 {
 	const uint32_t fn = record_id(s->words[word]);
@@ -171,6 +173,7 @@ static void put_open(struct bytes *out, const struct stack_effect *s,
 	}
 }
 
+/* 0 stands for an effect that is not known; known numbers of returns are counted from 1. */
 void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 		  const struct packet_records *head)
 {

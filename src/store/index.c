@@ -81,6 +81,7 @@ int index_encode(const struct packet_place *places, size_t n, struct bytes *out,
 	return r;
 }
 
+/* The index has only what packets are chosen by: the rest comes with a packet's own header. */
 static void get_records(struct cursor *c, struct packet_records *r, uint64_t last_tsc)
 {
 	r->thread = cursor_uleb32(c);

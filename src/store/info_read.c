@@ -401,6 +401,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_COST] = read_cost,
 };
 
+/* Items of a type that is not known are a newer writer's, and are passed over. */
 bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
 {
 	struct cursor c = cursor_of(p, n);
@@ -456,6 +457,7 @@ static void make_module_safe(struct trace_module *m)
 	make_one_line(m);
 }
 
+/* A file may lack any item: readers need not ask for NULL behind this. */
 bool info_read_end(struct trace_info *info)
 {
 	bool have_host = info->version != NULL;

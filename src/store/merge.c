@@ -84,6 +84,7 @@ static void take_room(struct store_merge *m, struct merge_lane *lane, size_t n)
 	lane->room = s.room;
 }
 
+/* Threads come and go: the room of one that has ended serves the next one. */
 static void give_room_back(struct store_merge *m, struct merge_lane *lane)
 {
 	if (m->spare.n < SPARE_MAX && lane->words)

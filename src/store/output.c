@@ -30,6 +30,8 @@ static int err_cannot(struct err *err, const char *what, const char *path)
  * file, or a file that new_file() will refuse or write as it is. */
 enum holder { HOLDER_NONE, HOLDER_TRACE, HOLDER_OTHER };
 
+/* Somebody may put a link or a FIFO under the name meanwhile: the file is opened without following
+ * or waiting. */
 static enum holder holder_of(const char *path)
 {
 	char head[sizeof(FILE_MAGIC) - 1];

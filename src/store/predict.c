@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Writer and reader begin each packet with empty tables, so that a packet is unpacked by itself. */
 void predict_reset(struct predictor *p, unsigned bits)
 {
 	memset(p->next, 0, sizeof(p->next[0]) << bits);

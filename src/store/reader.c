@@ -78,6 +78,7 @@ static int err_damaged(const struct store_reader *r, uint64_t offset, const stru
 		       r->name, (unsigned long long)offset);
 }
 
+/* The place may be a damaged index's: the packet's own header has to agree with it. */
 int reader_packet(struct store_reader *r, struct packet_place *place, struct loader *l,
 		  struct err *err)
 {

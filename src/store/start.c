@@ -197,6 +197,8 @@ static uint32_t packet_at(const struct store_reader *r, uint32_t thread, uint64_
 	return i;
 }
 
+/* The bytes that are unpacked are bounded by the file's size: a small file must not take much
+ * memory. */
 struct store_start *store_start_at(struct store_reader *r, uint64_t tsc)
 {
 	struct start_reading reading = { .reader = r };

@@ -463,6 +463,7 @@ struct pipeline *writer_pipeline(struct store_writer *w)
 	return w->pipeline;
 }
 
+/* Records that wait are dropped, and all of the trace's information is written once more. */
 void writer_begin_anew(struct store_writer *w)
 {
 	for (size_t t = 0; t < w->threads.n; t++)

@@ -190,6 +190,7 @@ void meter_make_room(void)
 	pthread_mutex_unlock(&meter.lock);
 }
 
+/* The thread has ended before the line is cleared: otherwise it could be written once more. */
 void meter_end(void)
 {
 	if (!meter.reader)

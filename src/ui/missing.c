@@ -416,6 +416,7 @@ int missing_functions(const struct settings *settings, const char *image)
 	return check_file(&s, file_open(image, NULL), image);
 }
 
+/* The file is opened by /proc/PID/exe, which leads to it even if its path has another file now. */
 int missing_functions_of(const struct settings *settings, pid_t pid)
 {
 	struct missing_search s = { .settings = settings, .pid = pid };

@@ -38,6 +38,7 @@ static char *file_of(const char *in, const char *name)
 	return NULL;
 }
 
+/* A file that is there wins over a profile of its name: what is in sight is meant. For free(). */
 char *profile_find(const char *word, struct err *err)
 {
 	char *in, *path = NULL;

@@ -43,6 +43,8 @@ static void add_process(struct event_catalogue *c, pid_t pid)
 	maps_free(&maps);
 }
 
+/* Programs are looked at without being run: the catalogue knows before the start what a question
+ * may name. */
 struct event_catalogue *question_events(const struct invocation *inv)
 {
 	struct event_catalogue *c = events_new();

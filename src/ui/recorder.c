@@ -78,6 +78,7 @@ static void tell_written(const char *name, const struct trace_message *why, uint
 	say("\n");
 }
 
+/* After a failure recording goes on: the next snapshot may have room again. */
 static void write_snapshot(struct recorder *r, struct instances *l,
 			   const struct trace_message *why, uint64_t more)
 {

@@ -235,6 +235,7 @@ static void *monitor_thread(void *arg)
 	return NULL;
 }
 
+/* The clock is monotonic: --duration must not change when somebody sets the time. */
 void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
 		       void (*idle)(void *), void *arg)
 {
