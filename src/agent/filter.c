@@ -242,6 +242,9 @@ __attribute__((noinline)) void filter_seen(uint64_t mode, uint64_t program)
 	 * it asks for because there is none yet. */
 	if (mode != SECCOMP_MODE_FILTER || agent.forbidden & NEED_COPY)
 		return;
+	/* Pairs with the fetch_or of agent_filter_coming() and that of dispatch_coming(), which
+	 * other threads may be at: none of them loses another's bits. filter_can_read() and its kin
+	 * only read the word; a thread that has seen the old bits is not waited for. */
 	if (about_to_forbid(mode, program, &first) & NEED_COPY)
 		__atomic_fetch_or(&agent.forbidden, NEED_COPY, __ATOMIC_SEQ_CST);
 }
