@@ -634,7 +634,7 @@ const struct command commands[] = {
 	  TABLES(export_options, excerpt_options, names_options), false, 0, 1, cmd_export },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
 	  TABLES(html_options, excerpt_options, names_options), false, 0, 1, cmd_html },
-	{ "tui", "[FILE | --session NAME | -- PROGRAM [ARGUMENT]... | -p PID]",
+	{ "tui", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Look at a trace, or a running program, on screens: tables, flame graph, ...",
 	  TABLES(tui_options, session_options, buffer_options, process_options, names_options,
 		 screen_options),
