@@ -15,6 +15,8 @@
 
 /* Pages of each CPU that one pass reads at most: 32 MB. */
 #define PASS_PAGES 8192u
+/* How often the end looks again into buffers that the kernel says are not empty. */
+#define END_READS 64u
 
 struct kernel_source {
 	struct kernel_instance *instance;
@@ -228,6 +230,49 @@ static void read_names(struct kernel_source *s)
 	kernel_names_apply(&s->records, s->names ? s->names : "", s->until);
 }
 
+/* A number of a CPU's file `stats`, whose line begins with the name; 0: there is none. */
+static uint64_t stat_of(const struct kernel_instance *of, uint16_t cpu, const char *name)
+{
+	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
+	char *text = kernel_tracefs_read(kernel_instance_dir(of), path);
+	const char *at = text ? strstr(text, name) : NULL;
+	/* "entries: " is the first line, and a part of no other. */
+	uint64_t n = at ? strtoull(at + strlen(name), NULL, 10) : 0;
+
+	free(text);
+	free(path);
+	return n;
+}
+
+/* Whether the kernel still has records in a buffer that nothing is written to any more. */
+static bool has_unread(const struct kernel_source *s)
+{
+	bool has = false;
+
+	for (uint16_t cpu = 0; cpu < kernel_rings_cpus(s->rings) && !has; cpu++)
+		has = stat_of(s->instance, cpu, "entries: ") ||
+		      (s->second && stat_of(s->second, cpu, "entries: "));
+	return has;
+}
+
+/* At the end all is read. A read can come back empty although its buffer is not (seen on busy
+ * machines with buffers of two pages), so that the kernel's own count decides; what stays for all
+ * that counts as lost (lost_of). */
+static int read_all(struct kernel_source *s, size_t *pages, struct err *err)
+{
+	size_t more;
+	int e;
+
+	*pages = 0;
+	for (unsigned i = 0; i < END_READS; i++) {
+		e = kernel_rings_read(s->rings, SIZE_MAX, &more, err);
+		*pages += more;
+		if (e || (!more && !has_unread(s)))
+			return e;
+	}
+	return 0;
+}
+
 /* Names come between reading and giving: a thread that is met while giving finds its name at
  * once, and one that was met before gets it from s->until on, the end of the pass before. */
 int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sink *sink,
@@ -235,10 +280,13 @@ int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sin
 {
 	struct counting c = { s, sink, context };
 	size_t pages = 0;
-	/* At the end the kernel writes no more, and all is read at once. */
-	const size_t most = until == UINT64_MAX ? SIZE_MAX : PASS_PAGES;
-	int e = s->rings ? kernel_rings_read(s->rings, most, &pages, err) : 0;
+	int e = 0;
 
+	/* At the end the kernel writes no more. */
+	if (s->rings && until == UINT64_MAX)
+		e = read_all(s, &pages, err);
+	else if (s->rings)
+		e = kernel_rings_read(s->rings, PASS_PAGES, &pages, err);
 	*fresh = pages > 0;
 	if (pages)
 		read_names(s);
@@ -270,22 +318,15 @@ void kernel_source_stop(struct kernel_source *s)
 /* Records that a CPU lost: by the pages, or by the kernel, which knows more than pages tell.
  * "overrun" are records that were overwritten unread, "dropped events" those that found no room
  * with overwriting off. The larger number is right: pages are told late, and the counters do not
- * know of pages that were damaged. */
+ * know of pages that were damaged. "entries" are those that nobody has read: this is asked at the
+ * end. */
 static uint64_t lost_of(struct kernel_source *s, const struct kernel_instance *of, uint16_t cpu)
 {
-	char *path = mem_printf("per_cpu/cpu%u/stats", cpu);
-	char *text = kernel_tracefs_read(kernel_instance_dir(of), path);
-	static const char *const counts[] = { "\noverrun: ", "\ndropped events: " };
-	uint64_t told = 0, seen = kernel_rings_lost(s->rings, cpu, of == s->second);
+	const uint64_t seen = kernel_rings_lost(s->rings, cpu, of == s->second);
+	const uint64_t told = stat_of(of, cpu, "\noverrun: ") +
+			      stat_of(of, cpu, "\ndropped events: ");
 
-	for (size_t i = 0; text && i < sizeof(counts) / sizeof(*counts); i++) {
-		const char *at = strstr(text, counts[i]);
-
-		told += at ? strtoull(at + strlen(counts[i]), NULL, 10) : 0;
-	}
-	free(text);
-	free(path);
-	return told > seen ? told : seen;
+	return (told > seen ? told : seen) + stat_of(of, cpu, "entries: ");
 }
 
 static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)

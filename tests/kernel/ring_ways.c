@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "collect/clock.h"
 #include "kernel/source.h"
+#include "kernel/tracefs.h"
 
 #define CPUS 2u
 /* Markers that one CPU gets before the next. */
@@ -108,6 +109,32 @@ static void begin(struct reading *r, unsigned way, const char *kib)
 	}
 }
 
+static const char *directory(const struct reading *r)
+{
+	return kernel_instance_dir(kernel_source_instance(r->source));
+}
+
+/* The kernel's own counts of each CPU, in a line: what to say where the sum is wrong. */
+static char *stats(const struct reading *r)
+{
+	char *all = mem_strdup("");
+
+	for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+		char *name = mem_printf("per_cpu/cpu%u/stats", cpu), *more;
+		char *text = kernel_tracefs_read(directory(r), name);
+
+		for (char *c = text; c && *c; c++)
+			if (*c == '\n')
+				*c = ';';
+		more = mem_printf("%s cpu%u: %s", all, cpu, text ? text : "");
+		free(all);
+		free(text);
+		free(name);
+		all = more;
+	}
+	return all;
+}
+
 static uint64_t end(struct reading *r)
 {
 	struct kernel_counts counts = { 0 };
@@ -122,14 +149,10 @@ static uint64_t end(struct reading *r)
 	return lost;
 }
 
-static const char *directory(const struct reading *r)
-{
-	return kernel_instance_dir(kernel_source_instance(r->source));
-}
-
 static int test(unsigned way, unsigned n, const char *kib)
 {
 	struct reading r;
+	char *kernel;
 	uint64_t lost;
 	pid_t writer;
 	int status;
@@ -141,13 +164,16 @@ static int test(unsigned way, unsigned n, const char *kib)
 	while (waitpid(writer, &status, WNOHANG) == 0)
 		pass(&r, false);
 	pass(&r, true);
+	kernel = stats(&r);
 	lost = end(&r);
 	r.wrong += status != 0 || r.seen + lost != n;
 	printf("%s: %s, %s, %s\n", ways[way], r.wrong ? "wrong" : "right",
 	       r.seen ? "some seen" : "none seen", lost ? "some lost" : "none lost");
 	if (r.wrong)
-		printf("%llu seen, %llu lost, %llu told, status %d\n", (unsigned long long)r.seen,
-		       (unsigned long long)lost, (unsigned long long)r.told, status);
+		printf("%llu seen, %llu lost, %llu told, %llu wrong, status %d;%s\n",
+		       (unsigned long long)r.seen, (unsigned long long)lost,
+		       (unsigned long long)r.told, (unsigned long long)r.wrong, status, kernel);
+	free(kernel);
 	return r.wrong != 0;
 }
 
