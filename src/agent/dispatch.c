@@ -29,6 +29,7 @@ void dispatch_coming(struct call_plan *p)
 	p->dispatch = !agent_dispatches;
 	if (agent.memory && NEED_ALL & ~agent.forbidden) {
 		p->forbidden = agent.forbidden;
+		p->forbids = NEED_ALL;
 		if (!(agent.forbidden & (NEED_SIGNALS | NEED_THREADS)))
 			p->note = message_stopped(__NR_prctl);
 		/* Pairs with signals_block(), which reads it once it has counted itself inside; and

@@ -278,6 +278,17 @@ void agent_call_ready(const struct call_registers *r, struct call_plan *p, char 
 	*(r->number == __NR_execve ? &p->arg2 : &p->arg3) = env;
 }
 
+/* The call failed, so that its filter forbids nothing. Where another thread has set more bits
+ * since, all stay: too many cost records, one too few would cost the program its life. Pairs with
+ * the fetch_or's of filter.c and dispatch.c. */
+static void allow_again(const struct call_plan *p)
+{
+	uint32_t set = p->forbidden | p->forbids;
+
+	__atomic_compare_exchange_n(&agent.forbidden, &set, p->forbidden, 0, __ATOMIC_SEQ_CST,
+				    __ATOMIC_RELAXED);
+}
+
 /* A result of exec means failure; other calls come here, too, and theirs may be success. */
 void agent_call_done(int64_t result, const struct call_plan *p)
 {
@@ -293,7 +304,7 @@ void agent_call_done(int64_t result, const struct call_plan *p)
 	if (p->note)
 		message_withdraw(p->note);
 	if (p->forbidden != UINT32_MAX)
-		agent.forbidden = p->forbidden;
+		allow_again(p);
 	if (p->dispatch)
 		agent_dispatches = 0;
 }

@@ -225,6 +225,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	if (!(forbidden & ~before))
 		return 0;
 	p->forbidden = before;
+	p->forbids = forbidden;
 	if (forbidden & ~before & NEED_SIGNALS && !(before & NEED_THREADS))
 		p->note = message_stopped(first);
 	/* Pairs with signals_block(): that counts itself inside, then looks at `forbidden`; this

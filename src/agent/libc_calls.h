@@ -26,6 +26,7 @@ struct call_plan {
 	uint32_t dispatch;     /* 1: agent_dispatches was set for it */
 	uint64_t limit_told;   /* limits: address of a result that has to be corrected; 0 = none */
 	struct call_limit limit;
+	uint32_t forbids;      /* filter: the bits that were set besides `forbidden` */
 };
 /* Returns the plan that changes nothing. */
 static inline struct call_plan libc_call_as_it_is(const struct call_registers *r)
