@@ -91,7 +91,8 @@ static void put_made(const struct trace_dat *d, struct out *o, put_section *put,
 	struct bytes text = made(d, put);
 
 	put_uint(o, text.n, bytes);
-	out_bytes(o, (const char *)text.at, text.n);
+	if (text.n) /* else there may be no memory at all: no symbols, for instance */
+		out_bytes(o, (const char *)text.at, text.n);
 	vec_free(&text);
 }
 
