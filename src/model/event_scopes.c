@@ -59,6 +59,20 @@ static size_t depth_length(const char *word, size_t n)
 	return digits + 1;
 }
 
+/* Where a `:` stands that has something else than a number of levels behind it, as a slip of the
+ * user's has; n: nowhere. NAME:mod:MODULE is a word of function lists. */
+static size_t wrong_depth(const char *word, size_t n)
+{
+	size_t colon = n;
+
+	while (colon && word[colon - 1] != ':')
+		colon--;
+	if (!colon || (colon > 1 && word[colon - 2] == ':') ||
+	    (colon > 4 && !memcmp(word + colon - 5, ":mod", 4)))
+		return n;
+	return depth_length(word, n) ? n : colon - 1;
+}
+
 /* What is wrong with a word that is no scope; NULL: nothing. */
 static const char *refuse_word(const char *word, size_t depth, long levels)
 {
@@ -82,6 +96,9 @@ static int add_word(struct event_scopes *s, const char *text, size_t at, size_t 
 
 	if (fault)
 		e = err_at(err, EINVAL, text, at + (word[0] == '!' ? 0 : n - depth), "%s", fault);
+	else if (wrong_depth(word, n) < n)
+		e = err_at(err, EINVAL, text, at + wrong_depth(word, n),
+			   "behind `:` stands a number of levels, 1 to 255: FUNCTION:2");
 	else if (s->at.n == MEMORY_SCOPES)
 		e = err_at(err, E2BIG, text, at, "there are at most %u scopes", MEMORY_SCOPES);
 	else

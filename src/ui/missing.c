@@ -357,7 +357,26 @@ static bool has_questions(const struct settings *s)
 	for (size_t i = 0; i < l->patterns.n; i++)
 		if (strcmp(l->patterns.at[i].glob, "*"))
 			return true;
-	return s->filter.patterns.n || s->notrace.patterns.n || s->graph_function.patterns.n;
+	return s->filter.patterns.n || s->notrace.patterns.n || s->graph_function.patterns.n ||
+	       s->scopes.at.n;
+}
+
+/* The functions of all scopes (--within) as one list: one of several that is not there is a
+ * warning. */
+static int check_scopes(struct missing_search *s)
+{
+	const struct event_scopes *scopes = &s->settings->scopes;
+	struct function_list all = { 0 };
+	struct err ignored;
+	int status;
+
+	for (size_t i = 0; i < scopes->at.n; i++)
+		for (size_t k = 0; k < scopes->at.at[i].functions.patterns.n; k++)
+			function_list_write(&all, scopes->at.at[i].functions.patterns.at[k].text,
+					    true, &ignored);
+	status = check_list(s, &all);
+	function_list_free(&all);
+	return status;
 }
 
 /* The first list by which nothing would be traced decides; later ones are not checked. */
@@ -369,6 +388,8 @@ static int check_all(struct missing_search *s)
 	status = check_list(s, &s->settings->filter);
 	if (!status)
 		status = check_list(s, &s->settings->graph_function);
+	if (!status)
+		status = check_scopes(s);
 	if (!status)
 		check_left_out(s);
 	return status;

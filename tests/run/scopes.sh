@@ -126,4 +126,14 @@ round
 check_that "the program goes on" [ -s "$T/account" ]
 "$BRACE" record -o "$T/trace" -e sched:sched_switch --within other -- "$A" >"$T/out" 2>"$T/err"
 check_that "the command line refuses it, too" grep -qF 'the kernel tells of sched:sched_switch' "$T/err"
+for word in nosuch '['; do
+	"$BRACE" record -o "$T/trace" -e syscalls:sys_enter_getppid --within "$word" -- "$A" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && grep -q 'no function' "$T/err"
+	result "--within $word: it selects nothing, which is said" $? "$T/err"
+done
+for word in other:x other: :2; do
+	"$BRACE" record -o "$T/trace" -e syscalls:sys_enter_getppid --within "$word" -- "$A" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && grep -q 'a number of levels' "$T/err" && grep -q '^ *^$' "$T/err"
+	result "--within $word: what stands behind the colon, with a caret" $? "$T/err"
+done
 finish
