@@ -144,7 +144,7 @@ static void hit_probe(const struct probe_regs *regs, const struct probe_site *si
 	uint64_t words[FETCH_RECORD_MAX / 8], entry[FETCH_ENTRY_WORDS];
 	uint32_t n;
 
-	/* What was kept of the call goes in any case. */
+	/* take_entry() comes first: it frees the words of the call's entry, recorded or not. */
 	if ((site->kept && !take_entry(regs, site, entry)) ||
 	    !scope_is_open(site->scopes, regs->at[PROBE_SP]))
 		return;

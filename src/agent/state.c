@@ -201,8 +201,9 @@ static void record_for_function(uint64_t ret, uint32_t id)
 		record_call(ret, id);
 }
 
-/* What a call of the function does with scopes: a word of its trampoline, in front of the moved
- * instructions, whose address is where the trampoline keeps it. */
+/* A trampoline that opens scopes has a word that names them, in front of the moved instructions.
+ * The trampoline has stored their address below the stack pointer. 0: the function opens no
+ * scope. */
 static uint32_t scope_word(uint64_t sp, uint32_t id_word)
 {
 	return id_word & STATE_SCOPE ? ((const uint32_t *)((const uint64_t *)sp)[-4])[-1] : 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What it costs to record a call, measured on this machine: a function that does nothing is called
+/* The cost of recording a call, measured on this machine: a function that does nothing is called
  * in this process, plain and through the code that traced programs get (trampoline, stub, exit).
  *
- * It is the cost of a call whose site was met before, with everything in the caches: the least that
- * a call costs. What the agent does in C is not in it: first calls of a site, sub-buffers that
- * change hands, arguments, events, the settings that need state (depth, threshold, -g). */
+ * The call's site was met before, and everything is in the caches: no recorded call costs less.
+ * What the agent does in C is not in it: first calls of a site, sub-buffers that change hands,
+ * arguments, events, the settings that need state (depth, threshold, -g). */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

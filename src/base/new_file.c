@@ -267,7 +267,8 @@ static void remove_entries(int fd, unsigned levels)
 		close(fd);
 }
 
-/* Of what brace made there; a directory that is deeper stays, and so do those that it is in. */
+/* Removes the directory and what is in it, NEW_DIRECTORY_LEVELS deep. A deeper directory stays, and
+ * so do those that it is in. */
 void new_directory_remove(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

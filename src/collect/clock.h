@@ -34,5 +34,5 @@ uint64_t clock_tsc(void);
 uint64_t clock_step(void);
 /* One instant on the TSC and CLOCK_MONOTONIC_RAW, as closely as two clocks can be read. */
 void clock_instant(uint64_t *tsc, uint64_t *ns);
-/* The same on CLOCK_MONOTONIC. */
+/* clock_instant() with the time of CLOCK_MONOTONIC. */
 void clock_instant_mono(uint64_t *tsc, uint64_t *ns);

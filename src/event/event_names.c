@@ -109,7 +109,7 @@ static int no_pending(const char *text, struct err *err)
 		      "there is no event to which it could belong: name one before it");
 }
 
-/* Of the name before it, since the command line's -f stands behind its -e. */
+/* The filter is that of the name before it: on the command line -f stands behind its -e. */
 int event_set_pending_filter(struct event_set *s, const char *text, struct err *err)
 {
 	struct event_pending *w = s->pending.n ? &s->pending.at[s->pending.n - 1] : NULL;
@@ -205,7 +205,7 @@ int event_set_write(struct event_set *s, const char *name, struct err *err)
 	return 0;
 }
 
-/* As a write with O_TRUNC does. Filters and triggers stay. */
+/* A write of set_event with O_TRUNC comes here. Filters and triggers stay. */
 void event_set_clear(struct event_set *s)
 {
 	while (s->pending.n)

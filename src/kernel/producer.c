@@ -68,13 +68,8 @@ static int take_event(void *context, const struct event *e, struct err *err)
  * pass know. */
 static void add_untold(struct kernel_producer *k)
 {
-	struct kernel_counts counts = { 0 };
-	uint64_t all = 0;
+	const uint64_t all = kernel_source_lost(k->source);
 
-	kernel_source_count(k->source, &counts);
-	for (size_t i = 0; i < counts.lost.n; i++)
-		all += counts.lost.at[i];
-	vec_free(&counts.lost);
 	k->runs.lost += all > k->seen_lost ? all - k->seen_lost : 0;
 }
 

@@ -342,6 +342,15 @@ void kernel_source_count(struct kernel_source *s, struct kernel_counts *out)
 		*vec_add(&out->lost) = lost_on(s, cpu);
 }
 
+uint64_t kernel_source_lost(struct kernel_source *s)
+{
+	uint64_t lost = 0;
+
+	for (uint16_t cpu = 0; s->rings && cpu < kernel_rings_cpus(s->rings); cpu++)
+		lost += lost_on(s, cpu);
+	return lost;
+}
+
 /* The rings go before the instance, because an open trace_pipe_raw keeps the kernel from removing
  * it (EBUSY). */
 int kernel_source_close(struct kernel_source *s, struct err *err)

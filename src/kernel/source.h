@@ -46,5 +46,7 @@ struct kernel_counts {
 };
 /* *out is empty; the caller frees out->lost. Works until kernel_source_close(). */
 void kernel_source_count(struct kernel_source *s, struct kernel_counts *out);
+/* The sum of kernel_counts.lost, under the same condition. */
+uint64_t kernel_source_lost(struct kernel_source *s);
 /* Undoes all settings, and frees s; NULL is fine. 0, or -errno and *err: what is left. */
 int kernel_source_close(struct kernel_source *s, struct err *err);

@@ -137,13 +137,8 @@ static char *stats(const struct reading *r)
 
 static uint64_t end(struct reading *r)
 {
-	struct kernel_counts counts = { 0 };
-	uint64_t lost = 0;
+	const uint64_t lost = kernel_source_lost(r->source);
 
-	kernel_source_count(r->source, &counts);
-	for (size_t i = 0; i < counts.lost.n; i++)
-		lost += counts.lost.at[i];
-	vec_free(&counts.lost);
 	kernel_source_close(r->source, NULL);
 	trace_info_free(r->info);
 	return lost;

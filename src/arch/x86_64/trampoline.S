@@ -206,35 +206,31 @@ call_end:
 	STATE state, 2f
 	STATE inner, 3b
 
-/* --- processes whose blocks are at no fixed distance from the thread pointer: all of it in C
- * --- */
-	.globl no_tls_begin, no_tls_end, no_tls_body, no_tls_id, no_tls_entry
-no_tls_begin:
+/* A trampoline that leaves all to the agent's C: it keeps the registers that it uses, and the
+ * address of the moved instructions, below the stack pointer. */
+	.macro IN_C template
+\template\()_begin:
 	mov	%rax, -8(%rsp)
 	mov	%rdx, -16(%rsp)
 	mov	%rcx, -24(%rsp)
 	lea	0x7fffffff(%rip), %rcx
-no_tls_body:
+\template\()_body:
 	mov	%rcx, -32(%rsp)
 	mov	$0x7fffffff, %ecx
-no_tls_id:
+\template\()_id:
 	jmp	*0x7fffffff(%rip)
-no_tls_entry:
+\template\()_entry:
+	.endm
+
+/* --- processes whose blocks are at no fixed distance from the thread pointer: all of it in C
+ * --- */
+	.globl no_tls_begin, no_tls_end, no_tls_body, no_tls_id, no_tls_entry
+	IN_C no_tls
 no_tls_end:
 
 /* --- functions that open scopes of events: as above, and the word that tells which --- */
 	.globl scope_begin, scope_end, scope_body, scope_id, scope_entry, scope_word
-scope_begin:
-	mov	%rax, -8(%rsp)
-	mov	%rdx, -16(%rsp)
-	mov	%rcx, -24(%rsp)
-	lea	0x7fffffff(%rip), %rcx
-scope_body:
-	mov	%rcx, -32(%rsp)
-	mov	$0x7fffffff, %ecx
-scope_id:
-	jmp	*0x7fffffff(%rip)
-scope_entry:
+	IN_C scope
 	.long	0x7fffffff
 scope_word:
 scope_end:
