@@ -40,13 +40,13 @@ check 'follow --into --json: the call is in that of the program' [ "$(grep -o '"
 check 'follow --into --json: times do not go back' sh -c 'sed -n "s/.*\"timestamp\":\([0-9]*\).*/\1/p" json | sort -nc'
 
 # --- the kernel's side alone, of a process that runs
-mkfifo go
-sh -c 'read _ <go; echo words >&7; echo others >&8' 7>kept 8>other &
+mkfifo write
+sh -c 'read _ <write; echo words >&7; echo others >&8' 7>kept 8>other &
 pid=$!
 "$brace" follow -k fd:7 -p $pid -l 'vfs_*' --show f_pos -o text >out 2>&1 &
 brace_pid=$!
 until [ "$(grep -c . $tracing/enabled_functions)" -ge 10 ] || ! kill -0 $brace_pid; do usleep 100000; done
-echo >go
+echo >write
 wait $pid
 kill -TERM $brace_pid
 wait $brace_pid

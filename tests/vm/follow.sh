@@ -47,7 +47,7 @@ if [ -n "$library" ]; then
 	functions pcap | sort -u >c
 	check 'follow packet:EXPRESSION: the request, to its end' sh -c '[ "$(grep "\"first\|\"why\":\"field\"" pcap | grep -c __ip_local_out)" = 1 ] && grep -q "kfree_skbmem\",\"is_return\":true,\"object\":1," pcap'
 	# The same functions as by its mark, but for those before its IP header is whole.
-	grep -v '__ip_local_out' a | comm -23 - c >missed
+	grep -v '__ip_local_out' a | grep -vxFf c >missed
 	check 'follow packet:EXPRESSION: all functions from there on that the mark has' [ ! -s missed ]
 	run 0 follow -k 'packet:icmp and ip[8] == 3 or tcp port 80' --json -o pcap -- /usr/bin/ping -q -c 1 127.0.0.1
 	check 'follow packet:EXPRESSION: no other packet' has '^brace: 0 objects, 0 calls, 0 returned$'

@@ -22,7 +22,7 @@ echo words >file
 # --- a program's side of the kernel
 run 0 graph -K -l vfs_read -l vfs_write -l ksys_read -- dd if=file of=copy bs=1 count=3
 check 'graph -K: the read calls of a program, 3 of them on the file' [ "$(grep -c 'ksys_read() {' out)" -ge 3 ]
-check 'graph -K: nested as the kernel nests them' sh -c 'grep -A 1 "ksys_read() {" out | grep -q "  vfs_read();"'
+check 'graph -K: nested as the kernel nests them' [ "$(holding 'ksys_read() {' '  vfs_read();')" -ge 3 ]
 check 'the program has run' [ "$(cat copy)" = wor ]
 check 'graph -K: nothing was lost, and it says so' has 'records of the kernel, none lost'
 check 'graph -K: nothing is left in tracefs' nothing_left
@@ -172,7 +172,7 @@ check 'a signal ends it, and undoes all' nothing_left
 its='-l one_read -l one_sleep -l one_fault'
 kernels='-l k:__x64_sys_read -l k:vfs_read -l k:__x64_sys_clock_nanosleep -l k:schedule -l k:handle_mm_fault'
 run 0 graph -k -o graph $its $kernels -- $program 3
-check 'graph -k: three calls, each with its system call in it' [ "$(grep -A 1 '|  one_read() {' graph | grep -c '|    __x64_sys_read() {')" = 3 ]
+check 'graph -k: three calls, each with its system call in it' [ "$(holding '  one_read() {' '|    __x64_sys_read() {' graph)" = 3 ]
 check 'graph -k: the kernel lost nothing, and it says so' has 'records of the kernel, none lost'
 check 'graph -k: nothing is left in tracefs' nothing_left
 run 0 graph -k -o graph $its $kernels --kernel-only -- $program 3
@@ -181,8 +181,8 @@ run 0 record -k -b k:32M -o $OUT/merged.brace $its $kernels -- $program 100000
 check 'record -k: 100,000 calls, none lost' sh -c 'grep -q "records of the kernel, none lost" out && grep -q "no records lost" out'
 run 0 record -k -o t.brace $its $kernels -- $program 20
 run 0 replay t.brace
-check 'replay: the sleep holds schedule, and that the switch' sh -c 'grep -A 12 "one_sleep() {" out | grep -A 3 "schedule() {" | grep -q "/\* sched_switch: prev_comm=merged_program "'
-check 'replay: the page fault lies in the function that took it' sh -c 'grep -A 1 "one_fault() {" out | grep -q "  handle_mm_fault();"'
+check 'replay: the sleep holds schedule, and that the switch' [ "$(holding 'one_sleep() {' '  schedule() {')" = 1 -a "$(holding '  schedule() {' '/* sched_switch: prev_comm=merged_program ')" -ge 1 ]
+check 'replay: the page fault lies in the function that took it' [ "$(holding 'one_fault() {' '  handle_mm_fault();')" = 1 ]
 run 0 replay --user-only t.brace
 check 'replay --user-only' sh -c 'grep -q "one_read();" out && ! grep -q "vfs_read\|sched_switch" out'
 run 0 replay --kernel-only t.brace
@@ -282,7 +282,7 @@ setuidgid_nobody graph -K -- true >out 2>&1
 check 'an ordinary user, perf_event_paranoid 2: what can be had' has "only root may trace the kernel.* -e sched:sched_switch .* are this user's"
 setuidgid_nobody record -l one_sleep -e sched:sched_switch -o /tmp/user.brace -- "$program" 20 >out 2>&1
 run 0 replay /tmp/user.brace
-check 'perf_event_paranoid 2: the switch of the sleep is had' sh -c 'grep -A 3 "one_sleep() {" out | grep -q "sched_switch: prev_comm=merged_program"'
+check 'perf_event_paranoid 2: the switch of the sleep is had' [ "$(holding 'one_sleep() {' 'sched_switch: prev_comm=merged_program')" = 1 ]
 mount -o remount,mode=755 $tracing
 setuidgid_nobody graph -K -- true >out 2>&1
 check 'an ordinary user, a tracefs that all may read: one sentence' sh -c '[ "$(grep -c . out)" = 1 ] && grep -q "only root may" out'

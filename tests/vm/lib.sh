@@ -22,6 +22,16 @@ check() { # check NAME COMMAND...: it succeeds
 	if "$@"; then ok "$name"; else not_ok "$name"; fi
 }
 has() { grep -q -- "$1" "${2:-out}"; }
+# holding OUTER INNER [FILE]: how many calls whose line has the text OUTER have a line with INNER before their end. A thread may
+# sleep or be preempted anywhere, so that lines of the switch and of other tasks can come between the two.
+holding() {
+	awk -v outer="$1" -v inner="$2" '
+	{ call = $0; sub(/^[^|]*\|/, "", call); depth = match(call, /[^ ]/) }
+	within && depth == at && call ~ /^ *}/ { within = 0 }
+	within == 1 && index($0, inner) { holding++; within = 2 }
+	index(call, outer) { within = 1; at = depth }
+	END { print holding + 0 }' "${3:-out}"
+}
 # run STATUS ARGUMENT...: brace's output in `out`, and whether it has this status
 run() {
 	local wanted=$1

@@ -30,7 +30,7 @@ check 'record -K -v: how the buffers are read' has 'read by splice'
 run 0 replay t.brace
 check 'replay: calls with their callers, and events' sh -c '[ "$(grep -c "vfs_read <-ksys_read" out)" -ge 3 ] && grep -q "sched_process_exec: filename=" out'
 run 0 graph -k -t k:function -o graph -l one_read -l k:vfs_read -- "$program" 2000
-check 'graph -k -t k:function: 2,000 calls, each holds its own' sh -c '[ "$(grep -A 1 "one_read() {" graph | grep -c vfs_read)" = 2000 ]'
+check 'graph -k -t k:function: 2,000 calls, each holds its own' [ "$(holding 'one_read() {' vfs_read graph)" = 2000 ]
 run 0 record -K -b 4 -t function -l 'vfs_*' -l ksys_read -l ksys_write -o t.brace -- dd if=/dev/zero of=/dev/null bs=1 count=4000
 check 'losses are shown by CPU' has '; lost: .* on CPU [01].* (a larger buffer'
 run 125 graph -K -t function -l vfs_raed -- true

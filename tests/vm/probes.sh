@@ -17,10 +17,10 @@ run 0 graph -K -q -o text -e 'f vfs_read count' -f 'count == 3' -- dd if=file of
 check "-e 'f': a function's argument by its name" sh -c 'grep -q "f_vfs_read: (vfs_read.*) count=3$\|f_vfs_read: (vfs_read.*) count=0x3$" text'
 run 0 record -K -q -o t.brace -l ksys_read -e 'p:reading vfs_read size=%dx:u32' -- dd if=file of=copy bs=3 count=1
 run 0 replay t.brace
-check "record -e 'p:' -l: the event lies in the call" sh -c 'grep -A 1 "ksys_read() {" out | grep -q "/\* reading: (vfs_read.*size=3 \*/"'
+check "record -e 'p:' -l: the event lies in the call" [ "$(holding 'ksys_read() {' ' size=3 */')" = 1 ]
 run 0 record -k -q -o t.brace -l one_read -e 'k:p:reading vfs_read size=%dx:u32' -- $program 3
 run 0 replay t.brace
-check "-k -e 'k:p:': in the program's call" sh -c '[ "$(grep -A 1 "one_read() {" out | grep -c "/\* reading: ")" = 3 ]'
+check "-k -e 'k:p:': in the program's call" [ "$(holding 'one_read() {' '/* reading: (vfs_read+0x')" = 3 ]
 
 # --- what the kernel refuses
 run 125 graph -K -e 'p:reading vfs_raed size=%dx:u32' -- true
