@@ -61,8 +61,8 @@ static bool is_bad_modifier(const struct hist_field *f, enum parse_role role)
 	if (f->source == HIST_HITCOUNT && hist_field_is_sketched(f))
 		return true;
 	if (role == PARSE_VARIABLE)
-		return hist_modifier_is_range(f->modifier);
-	return !parse_may_be_value(f->modifier) || f->source == HIST_STACK;
+		return hist_modifier_row(f->modifier)->range;
+	return !hist_modifier_row(f->modifier)->of_values || f->source == HIST_STACK;
 }
 
 /* Values are summed: strings have no sum, and some modifiers are for keys alone. */

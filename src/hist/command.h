@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "event/trigger.h"
+#include "hist/modifier.h"
 
 #define HIST_KEYS_MAX 8u
 #define HIST_VALUES_MAX 8u  /* besides the hit count */
@@ -32,28 +33,6 @@ enum hist_source {
 
 /* A value is a number, or bytes. */
 enum hist_shape { HIST_IS_NUMBER, HIST_IS_STRING, HIST_IS_STACK };
-
-enum hist_modifier {
-	HIST_PLAIN,
-	HIST_HEX,
-	HIST_SYM,
-	HIST_SYM_OFFSET,
-	HIST_EXECNAME,
-	HIST_SYSCALL,
-	HIST_STACKTRACE,
-	HIST_LOG2,
-	HIST_BUCKETS,
-	HIST_USECS,
-	HIST_PERCENT,
-	HIST_GRAPH,
-	/* of an entry's values, not their sum: exact, then within 0.8 % */
-	HIST_MIN,
-	HIST_MAX,
-	HIST_P50,
-	HIST_P90,
-	HIST_P95,
-	HIST_P99,
-};
 
 struct hist_field {
 	enum hist_source source;
@@ -180,13 +159,6 @@ void hist_command_show(const struct hist_command *c, FILE *to);
 bool hist_command_same(const struct hist_command *a, const struct hist_command *b);
 /* Whether both can have one table: as above without the name. */
 bool hist_command_shares(const struct hist_command *a, const struct hist_command *b);
-/* Returns the modifier's word, without the dot; "" if it has none of its own. */
-const char *hist_modifier_name(enum hist_modifier m);
-/* Whether keys with the modifier stand for ranges of numbers; the same of a word behind a dot. */
-bool hist_modifier_is_range(enum hist_modifier m);
-bool hist_word_is_range(const char *word);
-/* The first and the last number of the range that a key stands for, of its value in the table. */
-void hist_key_range(const struct hist_field *f, uint64_t key, uint64_t *first, uint64_t *last);
 /* Whether the value is of all that an entry has counted, not a sum: HIST_MIN to HIST_P99. */
 bool hist_field_is_sketched(const struct hist_field *f);
 /* a OPERATOR b, of `+`, `-`, `*`, `/`. A quotient of nothing is as large as can be, as in the

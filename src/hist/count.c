@@ -24,24 +24,6 @@ static uint64_t read_time(const struct hist_command *c, const struct hist_record
 	return r->time ? r->time(r->context, c->clock) : 0;
 }
 
-/* The smallest n with 2^n >= value. */
-static uint64_t log2_above(uint64_t value)
-{
-	return value < 2 ? 0 : 64 - (uint64_t)__builtin_clzll(value - 1);
-}
-
-/* The range of 2^n begins behind 2^(n - 1); numbers above 2^63 are those of 2^64. */
-void hist_key_range(const struct hist_field *f, uint64_t key, uint64_t *first, uint64_t *last)
-{
-	if (f->modifier == HIST_BUCKETS) {
-		*first = key;
-		*last = key + f->buckets - 1;
-		return;
-	}
-	*last = key >= 64 ? UINT64_MAX : UINT64_C(1) << key;
-	*first = key ? *last / 2 + 1 : 0;
-}
-
 /* References are resolved after the key is known: in a key's expression they are 0. */
 static uint64_t read_reference(const struct hist_reading *g, const struct hist_field *f)
 {
@@ -86,24 +68,14 @@ static uint64_t plain_word(const struct hist_reading *g, const struct hist_field
 /* Ranges are rounded here, when the key is made, so that one entry of the table is one row. */
 uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field *f)
 {
+	const struct hist_modifier_row *row = hist_modifier_row(f->modifier);
 	const struct hist_record *r = g->r;
 	uint64_t value = plain_word(g, f);
 
-	switch (f->modifier) {
-	case HIST_LOG2:
-		return log2_above(value);
-	case HIST_BUCKETS:
-		return value - value % f->buckets;
-	case HIST_USECS:
-		return f->source == HIST_TIMESTAMP ? value / 1000 : value;
-	case HIST_SYM:
-	case HIST_SYM_OFFSET:
-		/* Processes map a file at different addresses: a function is one row in all of
-		 * them. */
-		return r->place ? r->place(r->context, value) : value;
-	default:
-		return value;
-	}
+	/* Processes map a file at different addresses: a function is one row in all of them. */
+	if ((f->modifier == HIST_SYM || f->modifier == HIST_SYM_OFFSET) && r->place)
+		return r->place(r->context, value);
+	return row->key ? row->key(f, value) : value;
 }
 
 /* --- strings ---------------------------------------------------------------------------- */

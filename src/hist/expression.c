@@ -16,43 +16,6 @@ static const struct words nowhere;
 
 /* --- modifiers -------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	enum hist_modifier modifier;
-	bool prefix;            /* more may follow, as in the kernel */
-	bool of_values;         /* a value may have it */
-	bool of_values_only;    /* brace's own: keys, variables and operands may not */
-	bool ranges;            /* keys of it stand for ranges of numbers: hist_key_range() */
-} modifiers[] = {
-	{ "hex", HIST_HEX, false, true },
-	{ "sym", HIST_SYM, false, false },
-	{ "sym-offset", HIST_SYM_OFFSET, false, false },
-	{ "execname", HIST_EXECNAME, false, true },
-	{ "syscall", HIST_SYSCALL, false, false },
-	{ "stacktrace", HIST_STACKTRACE, false, false },
-	{ "log2", HIST_LOG2, .ranges = true },
-	{ "buckets", HIST_BUCKETS, .ranges = true }, /* read by set_buckets() */
-	{ "usecs", HIST_USECS, false, true },
-	{ "percent", HIST_PERCENT, true, true },
-	{ "graph", HIST_GRAPH, true, true },
-	{ "min", HIST_MIN, false, true, true },
-	{ "max", HIST_MAX, false, true, true },
-	{ "p50", HIST_P50, false, true, true },
-	{ "p90", HIST_P90, false, true, true },
-	{ "p95", HIST_P95, false, true, true },
-	{ "p99", HIST_P99, false, true, true },
-};
-#define MODIFIERS (sizeof(modifiers) / sizeof(modifiers[0]))
-
-bool parse_may_be_value(enum hist_modifier m)
-{
-	bool may = m == HIST_PLAIN;
-
-	for (size_t i = 0; i < MODIFIERS; i++)
-		may |= modifiers[i].modifier == m && modifiers[i].of_values;
-	return may;
-}
-
 /* Reads "buckets=N" or "bucket=N". The fault is at what is no number. */
 static int set_buckets(struct hist_parse *p, struct hist_field *f, struct words text)
 {
@@ -76,17 +39,18 @@ static int set_modifier(struct hist_parse *p, struct hist_field *f, struct words
 {
 	if (words_begin(text, "bucket"))
 		return set_buckets(p, f, text);
-	for (size_t i = 0; i < MODIFIERS; i++) {
-		if (modifiers[i].prefix ? !words_begin(text, modifiers[i].name)
-					: !words_are(text, modifiers[i].name))
+	for (enum hist_modifier m = HIST_PLAIN + 1; m < HIST_MODIFIERS_N; m++) {
+		const struct hist_modifier_row *row = hist_modifier_row(m);
+
+		if (row->prefix ? !words_begin(text, row->name) : !words_are(text, row->name))
 			continue;
-		f->modifier = modifiers[i].modifier;
+		f->modifier = m;
 		/* The name is the thread's that made the record: of no other number. */
-		if (f->modifier == HIST_EXECNAME && !words_are(name, "common_pid"))
+		if (m == HIST_EXECNAME && !words_are(name, "common_pid"))
 			break;
-		if (modifiers[i].prefix && role != PARSE_VALUE && role != PARSE_OPERAND)
+		if (row->prefix && role != PARSE_VALUE && role != PARSE_OPERAND)
 			break;
-		if (modifiers[i].of_values_only && role != PARSE_VALUE)
+		if (row->sketched && role != PARSE_VALUE)
 			break;
 		return 0;
 	}
@@ -393,9 +357,8 @@ static void consume(struct hist_parse *p, const struct hist_field *f)
 static void show_operand(FILE *to, const struct hist_field *f)
 {
 	fputs(f->name, to);
-	for (size_t i = 0; i < MODIFIERS; i++)
-		if (f->modifier == modifiers[i].modifier)
-			fprintf(to, ".%s", modifiers[i].name);
+	if (f->modifier != HIST_PLAIN)
+		fprintf(to, ".%s", hist_modifier_row(f->modifier)->name);
 }
 
 /* Makes the name that the `hist` file shows, in the form of the kernel's expr_str(). */
@@ -553,37 +516,9 @@ int parse_value(struct hist_parse *p, struct hist_field *f, struct words text,
 
 /* --- showing ---------------------------------------------------------------------------- */
 
-const char *hist_modifier_name(enum hist_modifier m)
-{
-	for (size_t i = 0; i < MODIFIERS; i++)
-		if (modifiers[i].modifier == m)
-			return modifiers[i].name;
-	return "";
-}
-
-bool hist_modifier_is_range(enum hist_modifier m)
-{
-	bool is = false;
-
-	for (size_t i = 0; i < MODIFIERS; i++)
-		is |= modifiers[i].ranges && modifiers[i].modifier == m;
-	return is;
-}
-
-/* The kernel takes "bucket" as well. */
-bool hist_word_is_range(const char *word)
-{
-	bool is = !strncmp(word, "bucket", strlen("bucket"));
-
-	for (size_t i = 0; i < MODIFIERS; i++)
-		is |= modifiers[i].ranges &&
-		      !strncmp(word, modifiers[i].name, strlen(modifiers[i].name));
-	return is;
-}
-
 bool hist_field_is_sketched(const struct hist_field *f)
 {
-	return f->modifier >= HIST_MIN && f->modifier <= HIST_P99;
+	return hist_modifier_row(f->modifier)->sketched;
 }
 
 bool hist_field_is_number(const struct hist_field *f)
@@ -597,9 +532,8 @@ void hist_field_show(const struct hist_field *f, FILE *to)
 	fputs(f->name, to);
 	if (f->source == HIST_REFERENCE && f->usecs)
 		fputs(".usecs", to);
-	for (size_t i = 0; i < MODIFIERS; i++)
-		if (f->modifier == modifiers[i].modifier)
-			fprintf(to, ".%s", modifiers[i].name);
+	if (f->modifier != HIST_PLAIN)
+		fprintf(to, ".%s", hist_modifier_row(f->modifier)->name);
 	if (f->modifier == HIST_BUCKETS)
 		fprintf(to, "=%lld", (long long)f->buckets);
 }

@@ -33,8 +33,6 @@ int parse_refuse_here(struct hist_parse *p, const char *sentence, struct words a
  * command's. */
 int parse_value(struct hist_parse *p, struct hist_field *f, struct words text,
 		enum parse_role role);
-/* Whether a value, not a key, may have the modifier. */
-bool parse_may_be_value(enum hist_modifier m);
 
 /* Finds a variable: of SYSTEM.EVENT, if they are not absent, else of the events that onmatch names,
  * else of any. Returns 1: found, and *f reads it; 0: there is none; -EINVAL: there are several. */

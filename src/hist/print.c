@@ -108,20 +108,20 @@ static void print_stack(const struct hist_printing *p, const struct hist_field *
 	}
 }
 
-/* The kernel shows a power of two as such, other ranges by both of their ends. */
+/* A number as the modifier's row wants it. */
 static void print_word(const struct hist_printing *p, const struct hist_field *f, uint64_t value)
 {
+	const struct hist_modifier_row *row = hist_modifier_row(f->modifier);
 	uint64_t first, last;
 
-	if (f->modifier == HIST_HEX) {
-		out_printf(p->out, "%s: %" PRIx64, f->name, value);
-	} else if (f->modifier == HIST_LOG2) {
-		out_printf(p->out, "%s: ~ 2^%-2" PRIu64, f->name, value);
-	} else if (hist_modifier_is_range(f->modifier)) {
-		hist_key_range(f, value, &first, &last);
-		out_printf(p->out, "%s: ~ %" PRIu64 "-%" PRIu64, f->name, first, last);
+	out_printf(p->out, "%s: ", f->name);
+	if (row->print) {
+		row->print(p->out, value, 0);
+	} else if (row->range) {
+		row->range(f, value, &first, &last);
+		out_printf(p->out, "~ %" PRIu64 "-%" PRIu64, first, last);
 	} else {
-		out_printf(p->out, "%s: %10" PRIu64, f->name, value);
+		out_printf(p->out, "%10" PRIu64, value);
 	}
 }
 
@@ -179,24 +179,25 @@ static void print_bar(const struct hist_printing *p, uint64_t value, uint64_t mo
 static void print_value(const struct hist_printing *p, const struct hist_field *f, size_t i,
 			uint64_t value)
 {
-	const char *name = f ? f->name : "hitcount";
 	enum hist_modifier m = f ? f->modifier : HIST_PLAIN;
+	const struct hist_modifier_row *row = hist_modifier_row(m);
 	uint64_t part = part_of(value, p->totals[i]);
 
-	if (m == HIST_PERCENT)
-		out_printf(p->out, " %s (%%): %3" PRIu64 ".%02" PRIu64, name, part / 100,
-			   part % 100);
-	else if (m == HIST_HEX)
-		out_printf(p->out, " %s: %10" PRIx64, name, value);
-	else if (f && hist_field_is_sketched(f))
-		out_printf(p->out, f->is_signed ? " %s.%s: %10" PRId64 : " %s.%s: %10" PRIu64, name,
-			   hist_modifier_name(m), value);
-	else if (m != HIST_GRAPH)
-		out_printf(p->out, " %s: %10" PRIu64, name, value);
-	if (m != HIST_GRAPH)
+	out_printf(p->out, " %s", f ? f->name : "hitcount");
+	if (m == HIST_PERCENT) {
+		out_printf(p->out, " (%%): %3" PRIu64 ".%02" PRIu64, part / 100, part % 100);
 		return;
-	out_printf(p->out, " %s: ", name);
-	print_bar(p, value, p->most[i]);
+	}
+	if (row->sketched)
+		out_printf(p->out, ".%s", row->name);
+	out_str(p->out, ": ");
+	if (m == HIST_GRAPH)
+		print_bar(p, value, p->most[i]);
+	else if (row->print)
+		row->print(p->out, value, 10);
+	else
+		out_printf(p->out, row->sketched && f->is_signed ? "%10" PRId64 : "%10" PRIu64,
+			   value);
 }
 
 /* Value i of struct hist_printing's numbering. */

@@ -66,7 +66,7 @@ static void print_range(const struct json_printing *p, const struct hist_field *
 {
 	uint64_t from, to;
 
-	hist_key_range(f, value, &from, &to);
+	hist_modifier_row(f->modifier)->range(f, value, &from, &to);
 	out_printf(p->out, "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}", from, to);
 }
 
@@ -89,7 +89,7 @@ static void print_word(const struct json_printing *p, const struct hist_field *f
 		print_call(p, value);
 		break;
 	default:
-		if (hist_modifier_is_range(f->modifier)) {
+		if (hist_modifier_row(f->modifier)->range) {
 			print_range(p, f, value);
 			break;
 		}
@@ -116,13 +116,13 @@ static void print_key(const struct json_printing *p, const struct hist_entry *e,
  * be of one field. */
 static void print_value(const struct json_printing *p, const struct hist_field *f, uint64_t value)
 {
-	bool sketched = hist_field_is_sketched(f);
-	char *name = mem_printf("%s%s%s", f->name, sketched ? "." : "",
-				sketched ? hist_modifier_name(f->modifier) : "");
+	const struct hist_modifier_row *row = hist_modifier_row(f->modifier);
+	char *name = mem_printf("%s%s%s", f->name, row->sketched ? "." : "",
+				row->sketched ? row->name : "");
 
 	json_string(p->out, name);
 	free(name);
-	out_printf(p->out, sketched && f->is_signed ? ":%" PRId64 : ":%" PRIu64, value);
+	out_printf(p->out, row->sketched && f->is_signed ? ":%" PRId64 : ":%" PRIu64, value);
 }
 
 /* The hit count stands there once, whether or not the line asks for it among its values. */

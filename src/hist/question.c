@@ -111,7 +111,7 @@ static bool is_range(const struct question_scan *s)
 {
 	const char *dot = s->first ? memchr(s->first, '.', s->first_n) : NULL;
 
-	return dot && s->n_keys == 1 && hist_word_is_range(dot + 1);
+	return dot && s->n_keys == 1 && hist_modifier_makes_ranges(dot + 1);
 }
 
 /* A range is read from its low end; anything else is asked for its most frequent. */

@@ -57,6 +57,7 @@ static char *syscall_text(uint64_t number)
 static char *key_text(const struct rows_pass *p, const struct hist_entry *e, size_t i)
 {
 	const struct hist_field *f = &p->c->keys[i];
+	const struct hist_modifier_row *row = hist_modifier_row(f->modifier);
 	const uint64_t *at = hist_entry_key(e, p->c, i);
 
 	if (f->shape == HIST_IS_STRING)
@@ -72,20 +73,19 @@ static char *key_text(const struct rows_pass *p, const struct hist_entry *e, siz
 		return mem_printf("%s-%" PRIu64, e->comm, *at);
 	case HIST_SYSCALL:
 		return syscall_text(*at);
-	case HIST_HEX:
-		return mem_printf("0x%" PRIx64, *at);
 	default:
-		return NULL;
+		return row->text ? row->text(*at) : NULL;
 	}
 }
 
 /* A power of two is the last number of its range, the key of any other one the first. */
 static uint64_t key_number(const struct rows_pass *p, const struct hist_entry *e, size_t i)
 {
+	const struct hist_modifier_row *row = hist_modifier_row(p->c->keys[i].modifier);
 	uint64_t number = *hist_entry_key(e, p->c, i), first;
 
-	if (p->c->keys[i].modifier == HIST_LOG2)
-		hist_key_range(&p->c->keys[i], number, &first, &number);
+	if (row->shows_last)
+		row->range(&p->c->keys[i], number, &first, &number);
 	return number;
 }
 

@@ -47,13 +47,11 @@ static uint64_t percentile(const struct hist_sketch *s, unsigned percent, bool i
 /* The least and the largest are exact, percentiles as near as the buckets of base/histogram.h. */
 uint64_t hist_sketch_value(const struct hist_sketch *s, enum hist_modifier m, bool is_signed)
 {
-	static const unsigned percents[HIST_P99 + 1] = {
-		[HIST_P50] = 50, [HIST_P90] = 90, [HIST_P95] = 95, [HIST_P99] = 99,
-	};
+	unsigned percent = hist_modifier_row(m)->percent;
 
 	if (!s->n || m == HIST_MIN)
 		return s->min;
-	return m == HIST_MAX ? s->max : percentile(s, percents[m], is_signed);
+	return m == HIST_MAX ? s->max : percentile(s, percent, is_signed);
 }
 
 void hist_sketch_free(struct hist_sketch *s)

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "hist/modifier.h"
 #include "sql/internal.h"
 
 #define OF(w) (int)(w).n, t->s->text + (w).at
@@ -342,43 +343,54 @@ static int add_condition(struct translation *t, size_t i)
 
 /* --- one event -------------------------------------------------------------------------------- */
 
-/* Types of CAST and their modifiers in histograms. numbers: not for strings and arrays. */
-static const struct { const char *word, *modifier; bool numbers; } casts[] = {
-	{ "hex", ".hex", true },	   { "sym", ".sym", true },
-	{ "sym-offset", ".sym-offset", true }, { "syscall", ".syscall", true },
-	{ "execname", ".execname", false }, { "comm", ".execname", false },
-	{ "log", ".log2", true },	   { "log2", ".log2", true },
-	{ "stacktrace", ".stacktrace", false },
-};
+/* The error names every type that there is. */
+static int refuse_type(const struct translation *t, struct sql_word cast)
+{
+	const char *comma = "";
+	char *types;
+	size_t n;
+	FILE *to = mem_stream(&types, &n);
+	int e;
+
+	for (enum hist_modifier m = 0; m < HIST_MODIFIERS_N; m++) {
+		const char *word = hist_modifier_row(m)->casts[0];
+
+		if (!word)
+			continue;
+		fputs(comma, to);
+		comma = ", ";
+		for (; *word; word++)
+			fputc(toupper((unsigned char)*word), to);
+	}
+	mem_stream_close(to, &types);
+	e = translate_fault(t, cast, "is no type; there are %s and _COUNTER_", types);
+	free(types);
+	return e;
+}
 
 /* The modifier in *out is for free(), also if the type is refused. */
 int translate_cast(const struct translation *t, const struct sql_item *i,
 			 const struct named_field *f, char **out)
 {
 	const char *word = t->s->text + i->cast.at;
+	const struct hist_modifier_row *row = hist_modifier_of_cast(word, i->cast.n);
 
 	if (i->cast.n == 7 && !strncasecmp(word, "buckets", 7)) {
 		*out = mem_printf(".buckets=%llu", (unsigned long long)i->buckets);
 		return i->buckets ? 0 : translate_fault(t, i->cast, "a width stands behind it: "
 						 "BUCKETS=10");
 	}
-	for (size_t k = 0; k < sizeof(casts) / sizeof(*casts); k++) {
-		if (strlen(casts[k].word) != i->cast.n ||
-		    strncasecmp(word, casts[k].word, i->cast.n) != 0)
-			continue;
-		*out = mem_strdup(casts[k].modifier);
-		if (casts[k].numbers &&
-		    (translate_is_text(f) || (f->field && strchr(f->field->type, '['))))
-			return translate_fault(t, i->a, "is cast to %s, but is a string or an "
-					"array", casts[k].word);
-		if (!strcmp(casts[k].modifier, ".execname") && strcmp(f->name, "common_pid") != 0)
-			return translate_fault(t, i->a, "only common_pid is cast to %s",
-					casts[k].word);
-		return 0;
-	}
-	*out = mem_strdup("");
-	return translate_fault(t, i->cast, "is no type; there are HEX, SYM, SYM-OFFSET, SYSCALL, "
-			"EXECNAME, LOG2, BUCKETS=N, STACKTRACE and _COUNTER_");
+	*out = row ? mem_printf(".%s", row->name) : mem_strdup("");
+	if (!row)
+		return refuse_type(t, i->cast);
+	if (row->cast_of_numbers &&
+	    (translate_is_text(f) || (f->field && strchr(f->field->type, '['))))
+		return translate_fault(t, i->a, "is cast to %.*s, but is a string or an array",
+				       (int)i->cast.n, word);
+	if (row == hist_modifier_row(HIST_EXECNAME) && strcmp(f->name, "common_pid") != 0)
+		return translate_fault(t, i->a, "only common_pid is cast to %.*s",
+				       (int)i->cast.n, word);
+	return 0;
 }
 
 /* CAST(FIELD AS _COUNTER_): the field is summed, and is no key. libtracefs has two spellings. */

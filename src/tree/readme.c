@@ -4,6 +4,12 @@
  * only what this one does is here. Constants only; files.c prints them. */
 #include "tree/files.h"
 
+#include <string.h>
+
+#include "hist/modifier.h"
+
+#define COLUMNS 84u /* of a line of modifiers */
+
 static const char *const lines[] = {
 	"",
 	"Definitions of events: kprobe_events, uprobe_events, dynamic_events",
@@ -55,8 +61,7 @@ static const char *const lines[] = {
 	"        [if <filter>]",
 	"    A key can be any field, or the special string 'common_stacktrace'; common_cpu and",
 	"        common_timestamp are fields of every event.",
-	"    modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs",
-	"        .percent .graph .stacktrace .min .max .p50 .p90 .p95 .p99",
+	NULL, /* show_modifiers() */
 	"    expressions: + - * / of fields, variables and numbers",
 	"    handlers: onmatch(matching.event)  each record that meets one of the other event",
 	"              onmax(var)               the variable is larger than before",
@@ -66,8 +71,32 @@ static const char *const lines[] = {
 	"              snapshot()               takes a snapshot of the buffer",
 };
 
+static void show_modifiers(struct out *text)
+{
+	size_t column = strlen("    modifiers:"), n;
+
+	out_str(text, "    modifiers:");
+	for (enum hist_modifier m = HIST_PLAIN + 1; m < HIST_MODIFIERS_N; m++) {
+		const struct hist_modifier_row *row = hist_modifier_row(m);
+		const char *name = row->shown ? row->shown : row->name;
+
+		n = strlen(" .") + strlen(name);
+		if (column + n > COLUMNS) {
+			out_str(text, "\n       ");
+			column = strlen("       ");
+		}
+		out_printf(text, " .%s", name);
+		column += n;
+	}
+	out_char(text, '\n');
+}
+
 void readme_show_grammar(struct out *text)
 {
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		out_printf(text, "%s\n", lines[i]);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		if (lines[i])
+			out_printf(text, "%s\n", lines[i]);
+		else
+			show_modifiers(text);
+	}
 }
