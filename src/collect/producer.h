@@ -5,7 +5,7 @@
  * from (slots.h).
  *
  * A new source is a struct that begins with struct producer, and a line of add_producers() in
- * session/session.c. A source that is read by CPU makes its runs with thread_runs.h. */
+ * session/session.c, or, if a command opens it, a kind of ui/beside.c. A source that is read by CPU makes its runs with thread_runs.h. */
 #pragma once
 #include "collect/drain.h"
 #include "collect/slots.h"
@@ -42,6 +42,9 @@ typedef void producer_name_sink(void *context, const struct producer_name *n);
 
 struct producer;
 struct producer_ops {
+	/* The records are the kernel's, whose image is the first one of the trace. One source of a
+	 * session at most. */
+	bool of_kernel;
 	/* NULL: programs come to the source by themselves. 0, or -errno and *err: it cannot be had;
 	 * the caller goes back by another call. From any thread. */
 	int (*follow)(struct producer *p, const struct follow_request *req, struct err *err);

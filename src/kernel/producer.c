@@ -156,7 +156,7 @@ void kernel_producer_free(struct kernel_producer *k)
 struct kernel_producer *kernel_producer_new(struct kernel_source *source, struct err *err)
 {
 	static const struct producer_ops ops = {
-		.pass = pass, .thread = describe_thread, .describe = describe,
+		.of_kernel = true, .pass = pass, .thread = describe_thread, .describe = describe,
 		.free = leave,
 	};
 	struct kernel_producer *k = mem_zalloc(sizeof(*k));

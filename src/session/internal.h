@@ -42,6 +42,7 @@ struct session {
 	struct held_calls *held;         /* NULL: no condition is about what calls return */
 	VEC(const struct image_memory *) image_memory; /* by image; NULL: no process has it */
 	uint32_t first_image;            /* of a program: 1 if the kernel's is before them */
+	bool has_beside;                 /* a source that the caller opened is among producers */
 	struct memory_ends image_ends;
 	VEC(struct live_image) live_images; /* those in image_memory */
 	/* Sites whose number a thread has taken, and not yet written. */

@@ -203,7 +203,7 @@ static int pass_records(struct live *l, bool last, struct err *err)
 		thread_names_all(l->session);
 	session_catch_up(l->session);
 	sort_pass(l);
-	if ((l->session->first_image || l->source.ordered) && !last)
+	if ((l->session->has_beside || l->source.ordered) && !last)
 		hold(l, begun);
 	return r;
 }

@@ -109,20 +109,27 @@ static void kill_program(pid_t pid)
 		poll(NULL, 0, 10);
 }
 
+/* launch_birth.born, of the list of sources. */
+static int tell_born(void *context, pid_t pid, struct err *err)
+{
+	int r = 0;
+
+	for (const struct session_beside *b = context; b && r == 0; b = b->next)
+		r = b->born ? b->born(b->context, pid, err) : 0;
+	return r;
+}
+
 /* Starts the program, up to where its own code begins. An interrupt that comes until then ends
  * it. */
 static int launch_program(struct session *s, const char *path, const char *image,
 			  const struct session_request *req, struct err *err)
 {
-	const struct launch_birth birth = {
-		.born = req->beside ? req->beside->born : NULL,
-		.context = req->beside ? req->beside->context : NULL,
-	};
+	const struct launch_birth birth = { tell_born, (void *)req->beside };
 	int r = launch_check_given_up(err);
 
 	if (r == 0)
 		r = (launch_by_hand(image) ? launch_stopped : launch_preloaded)(
-			s, path, req->argv, birth.born ? &birth : NULL, err);
+			s, path, req->argv, req->beside ? &birth : NULL, err);
 	if (r < 0 && s->pid > 0 && !s->ended)
 		kill_program(s->pid);
 	return r;
@@ -152,19 +159,28 @@ static void tell_cost(struct session *s, const struct settings *set)
 	s->info->cost = (struct trace_cost){ cost.inside, cost.total };
 }
 
+/* No program writes into the kernel's image, and it has no sites. */
+static void add_kernel_image(struct session *s)
+{
+	trace_info_add_kernel(s->info);
+	*vec_add(&s->image_memory) = NULL;
+	s->first_image = 1;
+}
+
 /* The sources of records: a row for each. The memories come first (slots.h). */
 static void add_producers(struct session *s, const struct session_beside *beside)
 {
 	s->switches = switches_new(&s->memories);
 	producers_add(&s->producers, memory_producer_new(&s->memories));
 	producers_add(&s->producers, switches_producer(s->switches));
-	if (!beside || !beside->producer)
-		return;
-	producers_add(&s->producers, beside->producer);
-	trace_info_add_kernel(s->info);
-	/* No program writes into it, and it has no sites. */
-	*vec_add(&s->image_memory) = NULL;
-	s->first_image = 1;
+	for (; beside; beside = beside->next) {
+		if (!beside->producer)
+			continue;
+		producers_add(&s->producers, beside->producer);
+		s->has_beside = true;
+		if (beside->producer->ops->of_kernel)
+			add_kernel_image(s);
+	}
 }
 
 /* path NULL: attach. */

@@ -14,13 +14,15 @@
 
 struct producer;
 
-/* A source of records beside those of programs, for the kernel (kernel/producer.h). */
+/* A source of records beside those of programs, as the kernel (kernel/producer.h), which the caller
+ * opens. */
 struct session_beside {
 	struct producer *producer; /* NULL: none. Stays the caller's, and outlives the session */
 	/* Called with the program's process before it executes the program. 0, or -errno and *err:
 	 * then it is not run. */
 	int (*born)(void *context, pid_t pid, struct err *err);
 	void *context;
+	const struct session_beside *next; /* one more; NULL: none */
 };
 
 /* When the recording goes on in a new file (brace record --rotate); all 0: never. */

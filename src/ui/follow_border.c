@@ -217,7 +217,7 @@ int follow_border_open(const struct invocation *inv, const char *text, struct fo
 		follow_border_free(b);
 		return e;
 	}
-	b->beside = (struct session_beside){ NULL, ask_for_program, b };
+	b->beside = (struct session_beside){ NULL, ask_for_program, b, NULL };
 	*out = b;
 	return 0;
 }

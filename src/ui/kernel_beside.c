@@ -4,12 +4,20 @@
 #include "ui/kernel_beside.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
+#include "kernel/producer.h"
 #include "ui/kernel_run.h"
 #include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
 #include "ui/run.h"
 #include "ui/say.h"
+
+struct kernel_beside {
+	struct kernel_source *source;
+	struct kernel_producer *producer;
+};
 
 /* The new process is there, and has not executed its program. */
 static int follow_new(void *context, pid_t pid, struct err *err)
@@ -66,49 +74,56 @@ static int refuse_elsewhere(void)
 	return say_error(&err);
 }
 
-/* Does nothing without an option for the kernel. Leftovers of a killed brace go first, since they
- * would go on recording. */
-int kernel_beside_begin(struct invocation *inv, struct kernel_beside *out)
+/* Leftovers of a killed brace go first, since they would go on recording. */
+static int begin(struct kernel_beside *b, struct invocation *inv)
 {
 	struct invocation kernels = { .verbose = inv->verbose, .kernel_alone = true };
 	struct err err;
 	int e;
 
-	*out = (struct kernel_beside){ 0 };
-	if (!inv->kernel && inv->elsewhere)
-		return refuse_elsewhere();
-	if (!inv->kernel)
-		return 0;
 	kernel_remove_leftovers();
 	settings_init(&kernels.settings);
 	kernels.writes = inv->kernel_writes;
 	run_heed_interrupts(inv);
-	e = set_up(out, inv, &kernels, &err);
+	e = set_up(b, inv, &kernels, &err);
 	settings_free(&kernels.settings);
-	if (e) {
-		e = say_error(&err);
-		kernel_producer_free(out->producer);
-		kernel_source_close(out->source, NULL);
-		return e;
+	if (!e)
+		return 0;
+	e = say_error(&err);
+	kernel_producer_free(b->producer);
+	kernel_source_close(b->source, NULL);
+	return e;
+}
+
+int kernel_beside_begin(struct invocation *inv, struct session_beside *out, void **own)
+{
+	struct kernel_beside *b;
+	int status;
+
+	if (!inv->kernel)
+		return inv->elsewhere ? refuse_elsewhere() : 0;
+	b = mem_zalloc(sizeof(*b));
+	status = begin(b, inv);
+	if (status) {
+		free(b);
+		return status;
 	}
-	out->beside = (struct session_beside){ kernel_producer_of(out->producer), follow_new, out };
+	*out = (struct session_beside){ kernel_producer_of(b->producer), follow_new, b, NULL };
+	*own = b;
 	return 0;
 }
 
-const struct session_beside *kernel_beside_of(const struct kernel_beside *b)
-{
-	return b->source ? &b->beside : NULL;
-}
-
 /* status is the run's so far, and stays it unless closing fails. */
-int kernel_beside_end(struct kernel_beside *b, const struct invocation *inv, int status)
+int kernel_beside_end(void *own, const struct invocation *inv, int status)
 {
+	struct kernel_beside *b = own;
 	struct err err;
 
-	if (!b->source)
-		return status;
 	if (!inv->quiet)
 		kernel_run_say(b->source, 0);
 	kernel_producer_free(b->producer);
-	return kernel_source_close(b->source, &err) ? say_error(&err) : status;
+	if (kernel_source_close(b->source, &err))
+		status = say_error(&err);
+	free(b);
+	return status;
 }

@@ -30,7 +30,7 @@ int run_check(struct invocation *inv);
 int run_failed(const struct err *err);
 /* Works like run_check, and starts. `trace_file` NULL: none is written, and the file of -o is the
  * caller's to open with screen_open_begun(), or to drop with screen_file_drop(). The caller frees
- * *out. beside: NULL, or one more source of records. */
+ * *out. beside: NULL, or more sources of records. */
 int run_start(struct invocation *inv, const char *trace_file, const struct session_beside *beside,
 	      struct session **out);
 

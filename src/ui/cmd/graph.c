@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "tree/tree.h"
+#include "ui/beside.h"
 #include "ui/commands.h"
 #include "ui/screen.h"
 #include "report/printer.h"
-#include "ui/kernel_beside.h"
 #include "ui/kernel_commands.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -135,15 +135,15 @@ static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 static int graph_plainly(struct graph_run *l, struct invocation *inv)
 {
 	struct session_result result = { 0 };
-	struct kernel_beside kernel;
-	int status = kernel_beside_begin(inv, &kernel), e;
+	struct beside beside;
+	int status = beside_begin(inv, &beside), e;
 	struct err err;
 
 	if (status)
 		return status;
-	status = run_start(inv, NULL, kernel_beside_of(&kernel), &l->session);
+	status = run_start(inv, NULL, beside_first(&beside), &l->session);
 	if (status)
-		return kernel_beside_end(&kernel, inv, status);
+		return beside_end(&beside, inv, status);
 	/* The value that decided is shown. */
 	if (function_list_has_returned(&inv->settings.graph_function))
 		inv->settings.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
@@ -155,7 +155,7 @@ static int graph_plainly(struct graph_run *l, struct invocation *inv)
 	status = screen_close(&l->output, 0);
 	if (e)
 		status = say_error(&err);
-	status = kernel_beside_end(&kernel, inv, status);
+	status = beside_end(&beside, inv, status);
 	return e ? status : finish(inv, &result, status);
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ui/beside.h"
 #include "ui/commands.h"
-#include "ui/kernel_beside.h"
 #include "ui/kernel_commands.h"
 #include "ui/recorder.h"
 #include "ui/say.h"
@@ -108,7 +108,7 @@ int cmd_record(struct invocation *inv)
 	const char *file = inv->output ? inv->output : "trace.brace";
 	struct session_result result = { 0 };
 	struct run_monitor run_monitor;
-	struct kernel_beside kernel;
+	struct beside beside;
 	struct session *session;
 	struct err err;
 	int status, e;
@@ -119,26 +119,26 @@ int cmd_record(struct invocation *inv)
 		return kernel_record(inv);
 	if (tree_run_needed(inv))
 		return inv->kernel ? tree_run_refuse_kernel() : record_behind_tree(inv);
-	status = kernel_beside_begin(inv, &kernel);
+	status = beside_begin(inv, &beside);
 	if (status)
 		return status;
-	status = run_start(inv, file, kernel_beside_of(&kernel), &session);
+	status = run_start(inv, file, beside_first(&beside), &session);
 	if (status)
-		return kernel_beside_end(&kernel, inv, status);
+		return beside_end(&beside, inv, status);
 	run_monitor_begin(&run_monitor, inv, session, NULL, NULL);
 	e = session_record(session, &result, &err);
 	run_monitor_end(&run_monitor);
 	session_free(session);
 	status = e ? say_error(&err) : 0;
 	if (e)
-		return kernel_beside_end(&kernel, inv, status);
+		return beside_end(&beside, inv, status);
 	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
 	if (!inv->quiet) {
 		summary_black_box(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
 	}
-	status = kernel_beside_end(&kernel, inv, 0);
+	status = beside_end(&beside, inv, 0);
 	/* Said even with -q: something is left to do. */
 	return summary_stuck(&result) || status ? EXIT_BRACE : run_exit(result.wait_status);
 }
