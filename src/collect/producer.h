@@ -5,7 +5,8 @@
  * from (slots.h).
  *
  * A new source is a struct that begins with struct producer, and a line of add_producers() in
- * session/session.c, or, if a command opens it, a kind of ui/beside.c. A source that is read by CPU makes its runs with thread_runs.h. */
+ * session/session.c, or, if a command opens it, a kind of ui/beside.c. A source that is read by CPU
+ * makes its runs with thread_runs.h. */
 #pragma once
 #include "collect/drain.h"
 #include "collect/slots.h"
