@@ -11,20 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "session/internal.h"
 #include "shared/messages.h"
 #include "store/store.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* 0 also if there is no rotation. */
 int rotation_begin(struct session *s, const struct session_rotation *wish, struct err *err)
@@ -32,7 +24,7 @@ int rotation_begin(struct session *s, const struct session_rotation *wish, struc
 	struct stat st;
 
 	s->rotation.wish = *wish;
-	s->rotation.begun_ns = now_ns();
+	s->rotation.begun_ns = monotonic_ns();
 	if (!wish->bytes && !wish->ns)
 		return 0;
 	if (session_overwrites(s))
@@ -55,7 +47,7 @@ bool rotation_due(const struct session *s)
 		return false;
 	if (wish->bytes && store_has(s->store, wish->bytes))
 		return true;
-	return wish->ns && now_ns() - s->rotation.begun_ns >= wish->ns;
+	return wish->ns && monotonic_ns() - s->rotation.begun_ns >= wish->ns;
 }
 
 /* The newest file tells of those before it, so that nobody takes it for the whole. */
@@ -157,7 +149,7 @@ void rotation_turn(struct session *s)
 	s->full = (struct err){ 0 };
 	keep_ended(s, name);
 	reset_counts(s);
-	r->begun_ns = now_ns();
+	r->begun_ns = monotonic_ns();
 	if (store_create(s->output, s->info, &s->store, &s->full) < 0)
 		s->store = NULL;
 }

@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "model/buffer_sizes.h"
 #include "model/units.h"
 #include "tree/instance_internal.h"
@@ -455,11 +455,9 @@ static int show_stats(struct tree_file *f, struct out *text, struct err *err)
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
 	struct tree_cpu_stats s = { 0 };
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	/* The target may leave it: a trace clock of ns counts like this. */
-	s.now = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	s.now = monotonic_ns();
 	if (t.ops->cpu_stats)
 		t.ops->cpu_stats(t.arg, file_cpu(f), &s);
 	instance_unlock(in);

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/monotonic.h"
 #include "model/options.h"
 #include "tree/files.h"
 #include "hist/hist.h"
@@ -30,11 +30,7 @@ static size_t column_in(const char *text, size_t n, const struct err *err)
 void instance_log(struct instance *in, const char *location, const char *sentence, const char *text,
 		  size_t n, size_t column)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	error_log_add(&in->errors, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, location,
-		      sentence, text, n, column);
+	error_log_add(&in->errors, monotonic_ns(), location, sentence, text, n, column);
 }
 
 /* tree_owner.failed of every instance: open.c calls it on the thread that wrote. */

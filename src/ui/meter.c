@@ -16,6 +16,7 @@
 
 #include "base/escape.h"
 #include "base/mem.h"
+#include "base/monotonic.h"
 #include "base/path.h"
 
 #define FIRST_NS 1000000000u
@@ -34,14 +35,6 @@ static struct {
 } meter = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static volatile sig_atomic_t is_drawn;
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A terminal that is gone is not told of. */
 static void put(const char *text, size_t n)
@@ -88,7 +81,7 @@ static void draw(void)
 	else if (part == all)
 		snprintf(left, sizeof(left), "all is read");
 	else if (part)
-		put_left(left, sizeof(left), now_ns() - meter.begun, part, all);
+		put_left(left, sizeof(left), monotonic_ns() - meter.begun, part, all);
 	n = snprintf(line, sizeof(line), CLEAR "%.60s [%s] %3u %%  %s", meter.name, cells,
 		     (unsigned)(all ? (unsigned __int128)part * 100 / all : 0), left);
 	is_drawn = 1;
@@ -97,7 +90,7 @@ static void draw(void)
 
 static struct timespec in(uint64_t ns)
 {
-	const uint64_t at = now_ns() + ns;
+	const uint64_t at = monotonic_ns() + ns;
 
 	return (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 }
@@ -173,7 +166,7 @@ void meter_begin(const struct store_reader *r, const char *path)
 		return;
 	meter.reader = r;
 	meter.name = escape_line(path_file_name(path));
-	meter.begun = now_ns();
+	meter.begun = monotonic_ns();
 	meter.over = false;
 	if (start_thread()) {
 		set_handlers(SIG_DFL, end_by);

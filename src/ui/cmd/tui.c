@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/monotonic.h"
 #include "store/store.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
@@ -143,15 +143,6 @@ static void edit_source(struct tui *t)
 
 /* --- a live trace ----------------------------------------------------------------------------- */
 
-/* Compared with itself alone. */
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* "./server (recording)" */
 static void name_live(struct tui *t, const struct invocation *inv)
 {
@@ -171,7 +162,7 @@ static void name_live(struct tui *t, const struct invocation *inv)
 static void renew_trace(struct tui *t, const struct invocation *inv)
 {
 	bool ended = !live_trace_goes_on(&t->live);
-	const uint64_t began = now_ns();
+	const uint64_t began = monotonic_ns();
 	struct store_reader *now;
 	struct err ignored;
 
@@ -191,7 +182,7 @@ static void renew_trace(struct tui *t, const struct invocation *inv)
 /* Tables go on by themselves, where that is quick; what a user moves in waits for R. */
 static bool is_due(struct tui *t)
 {
-	if (!t->live.path || t->ended || now_ns() - t->read_ns < RENEW_NS ||
+	if (!t->live.path || t->ended || monotonic_ns() - t->read_ns < RENEW_NS ||
 	    !browse_is_table(&t->browse) || t->browse.prompt.label)
 		return false;
 	/* A session's end is told; that costs no reading, since there is no buffer any more. */
@@ -238,7 +229,7 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 		terminal_begin(t->terminal, &t->grid);
 		browse_draw(&t->browse, &t->grid);
 		terminal_show(t->terminal, &t->grid);
-		t->took_ns = t->took_ns ? t->took_ns : now_ns() - t->read_ns;
+		t->took_ns = t->took_ns ? t->took_ns : monotonic_ns() - t->read_ns;
 		take_key(t, &e);
 		if (is_renewed(t, &e)) {
 			renew_trace(t, inv);
@@ -283,7 +274,7 @@ static int open_trace(struct tui *t, struct invocation *inv)
 				    : live_trace_begin(&t->live, inv, t->signal);
 	if (status)
 		return status;
-	t->read_ns = now_ns();
+	t->read_ns = monotonic_ns();
 	t->size = live_trace_size(&t->live);
 	if (store_open(t->live.path, &t->reader, &err))
 		return say_error(&err);
