@@ -23,19 +23,13 @@ void call_arguments_add(struct call_arguments *a, const uint64_t *payload, unsig
 	memcpy(w->payload, payload + 1, w->words * sizeof(*payload));
 }
 
-static bool is_call(const struct event *e)
-{
-	return e->kind == EVENT_ENTRY || e->kind == EVENT_TAIL || e->kind == EVENT_CALL ||
-	       e->kind == EVENT_ENTRY_ONLY;
-}
-
 void call_arguments_tell(struct call_arguments *a, struct event *e)
 {
 	uint32_t i = a->n;
 
 	if (e->kind == EVENT_LOST)
 		a->n = 0;
-	if (!is_call(e))
+	if (!event_is_call(e))
 		return;
 	while (i && (a->at[i - 1].fn != e->fn || (e->kind == EVENT_CALL && a->at[i - 1].called)))
 		i--;

@@ -81,6 +81,13 @@ struct event {
 	uint8_t flags;     /* one of the enums event_*_flags, by the kind */
 };
 
+/* Whether a call of a function begins, also one that is reached by a jump. */
+static inline bool event_is_call(const struct event *e)
+{
+	return e->kind == EVENT_ENTRY || e->kind == EVENT_TAIL || e->kind == EVENT_CALL ||
+	       e->kind == EVENT_ENTRY_ONLY;
+}
+
 /* Words that `payload` leads to; 0: the event has none. */
 static inline uint64_t event_payload_words(const struct event *e)
 {

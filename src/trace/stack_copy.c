@@ -36,18 +36,12 @@ void stack_copy_add(struct stack_copy *s, const uint64_t *payload, unsigned n)
 	s->n += n;
 }
 
-static bool is_call(const struct event *e)
-{
-	return e->kind == EVENT_ENTRY || e->kind == EVENT_TAIL || e->kind == EVENT_CALL ||
-	       e->kind == EVENT_ENTRY_ONLY;
-}
-
 /* Tells whether the event is the one that the copy was made for. A signal's handler may have
  * recorded between the two; a loss ends the wait. */
 void stack_copy_tell(struct stack_copy *s, const struct event *e)
 {
 	s->told = s->coming &&
-		  (s->event == STACK_OF_CALL ? is_call(e)
+		  (s->event == STACK_OF_CALL ? event_is_call(e)
 					     : e->kind == EVENT_TRACE && e->fn == s->event);
 	s->coming = s->coming && !s->told && e->kind != EVENT_LOST;
 }
