@@ -316,7 +316,6 @@ struct struct_text {
 };
 
 static char *scalar_text(Dwarf_Die *type);
-static bool is_pointer(int tag);
 
 /* "aBYTES" of an array of characters; NULL: it is none. */
 static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
@@ -345,7 +344,7 @@ static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t *bytes)
 	    dwarf_child(type, &range) || dwarf_siblingof(&range, &range) == 0 ||
 	    !dwarf_type_plain(type, &element) || dwarf_aggregate_size(type, &size))
 		return NULL;
-	each = is_pointer(dwarf_tag(&element)) ? WORD : dwarf_type_bytes(&element);
+	each = dwarf_type_is_pointer(&element) ? WORD : dwarf_type_bytes(&element);
 	while (shown && (shown * each > size || offset + shown * each > PROTOTYPE_BLOCK))
 		shown--;
 	of = each && shown ? scalar_text(&element) : NULL;
@@ -506,12 +505,6 @@ static char *pointer_text(Dwarf_Die *type)
 	return mem_strdup(dwarf_type_plain(type, &target) && dwarf_type_is_char(&target) ? "s" : "p");
 }
 
-static bool is_pointer(int tag)
-{
-	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
-	       tag == DW_TAG_rvalue_reference_type;
-}
-
 /* A type that is told by itself; NULL: it cannot be recorded. */
 static char *scalar_text(Dwarf_Die *type)
 {
@@ -577,7 +570,7 @@ char *argument_returned_text(Dwarf_Die *type)
 	uint64_t work = 0;
 	char letter, *text;
 
-	if (is_pointer(dwarf_tag(type)) && !dwarf_type_plain(type, &target))
+	if (dwarf_type_is_pointer(type) && !dwarf_type_plain(type, &target))
 		return scalar_text(type);
 	letter = library_letter(&target, &work);
 	/* One by its address is found in rax, and so is one that has its place from the caller. */
@@ -598,7 +591,7 @@ char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 		return object_text(type, r);
 	if (dwarf_type_is_class(type))
 		return value_text(type, r);
-	if (is_pointer(dwarf_tag(type)) && dwarf_type_plain(type, &target) &&
+	if (dwarf_type_is_pointer(type) && dwarf_type_plain(type, &target) &&
 	    dwarf_type_is_class(&target))
 		return object_text(&target, r);
 	return scalar_text(type);

@@ -57,8 +57,10 @@ bool dwarf_type_is_class(Dwarf_Die *type)
 	       tag == DW_TAG_union_type;
 }
 
-static bool is_pointer(int tag)
+bool dwarf_type_is_pointer(Dwarf_Die *type)
 {
+	int tag = dwarf_tag(type);
+
 	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
 	       tag == DW_TAG_rvalue_reference_type;
 }
@@ -136,7 +138,7 @@ static bool leads_to(Dwarf_Die *die, const char *name, unsigned work, int32_t *a
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 
-	if (!dwarf_type_plain(die, &type) || !is_pointer(dwarf_tag(&type)))
+	if (!dwarf_type_plain(die, &type) || !dwarf_type_is_pointer(&type))
 		return false;
 	for (int i = 0; i < DEEPEST; i++) {
 		if (!dwarf_formref_die(dwarf_attr_integrate(&type, DW_AT_type, &attr), &type))

@@ -15,6 +15,8 @@ uint64_t dwarf_type_bytes(Dwarf_Die *type);
 bool dwarf_type_is_char(Dwarf_Die *type);
 /* True for structures, classes and unions. */
 bool dwarf_type_is_class(Dwarf_Die *type);
+/* True for pointers and references of both kinds. */
+bool dwarf_type_is_pointer(Dwarf_Die *type);
 /* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name, or to
  * a class derived from it. *at: bytes from what is pointed to, to the structure in it. */
 bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at);

@@ -72,11 +72,6 @@ static bool is_reference(int tag)
 	return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
 }
 
-static bool is_pointer(int tag)
-{
-	return tag == DW_TAG_pointer_type || is_reference(tag);
-}
-
 /* DW_TAG_invalid: void, or a type that is not known. */
 static int tag_of(struct expression_value *v)
 {
@@ -561,7 +556,7 @@ static int describe_scalar(struct expression *e, struct expression_value *v, Dwa
 	uint64_t bytes = dwarf_type_bytes(type);
 	Dwarf_Die target;
 
-	if (is_pointer(dwarf_tag(type))) {
+	if (dwarf_type_is_pointer(type)) {
 		out->size = POINTER_BYTES;
 		out->type = dwarf_type_plain(type, &target) && dwarf_type_is_char(&target)
 				    ? SYM_FETCHED_STRING_AT

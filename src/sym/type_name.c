@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sym/dwarf_type.h"
 #include "sym/type_name.h"
 
 #define PASSED_MOST 256     /* DIEs below one that is passed over: types in functions have fewer */
@@ -205,12 +206,6 @@ static char *point(struct type_scopes *s, Dwarf_Die *type, const char *mark,
 	return whole;
 }
 
-static bool is_pointer(int tag)
-{
-	return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
-	       tag == DW_TAG_rvalue_reference_type;
-}
-
 /* "const int x", but "int *const x". */
 static char *qualify(struct type_scopes *s, Dwarf_Die *type, const char *word,
 		     const char *inner, int depth)
@@ -218,7 +213,7 @@ static char *qualify(struct type_scopes *s, Dwarf_Die *type, const char *word,
 	Dwarf_Die target;
 	char *grown, *whole;
 
-	if (type_of(type, &target) && is_pointer(dwarf_tag(&target))) {
+	if (type_of(type, &target) && dwarf_type_is_pointer(&target)) {
 		grown = named("", word, inner);
 		whole = declare(s, type, grown, depth);
 		free(grown);
