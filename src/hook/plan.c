@@ -43,14 +43,6 @@ struct candidate {
 	size_t readable;  /* bytes up to the segment's end */
 };
 
-static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == vaddr)
-			return true;
-	return false;
-}
-
 /* --- facts that forbid a hook --- */
 
 /* Returns why the function must not be patched at all; REASON_NONE: it may. */
@@ -214,17 +206,12 @@ static bool try_nops(const struct planner *p, struct candidate *c)
 static bool try_fentry(const struct planner *p, struct candidate *c)
 {
 	struct insn in;
-	bool fentry;
 
 	if (!p->fentry.functions.n && !p->fentry.slots.n)
 		return false;
 	if (!insn_decode(c->code, c->own, c->at, &in) || in.len < JUMP_LEN)
 		return false;
-	fentry = in.flow == FLOW_CALL
-			 ? is_listed(p->fentry.functions.at, p->fentry.functions.n, in.target)
-			 : in.flow == FLOW_CALL_INDIRECT && in.relative &&
-				   is_listed(p->fentry.slots.at, p->fentry.slots.n, in.target);
-	return fentry && !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_FENTRY, in.len);
+	return sweep_hooks_called(&p->fentry, &in) && !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_FENTRY, in.len);
 }
 
 /* A short jump over 9 bytes of nop. */

@@ -289,7 +289,7 @@ static void jump_to_start(struct sweep_walk *w, uint64_t target)
 
 /* --- addresses ---------------------------------------------------------------- */
 
-static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
+static bool is_listed(const uint64_t *list, size_t n, uint64_t vaddr)
 {
 	for (size_t i = 0; i < n; i++)
 		if (list[i] == vaddr)
@@ -297,15 +297,18 @@ static bool is_hook(const uint64_t *list, size_t n, uint64_t vaddr)
 	return false;
 }
 
+bool sweep_hooks_called(const struct sweep_hooks *h, const struct insn *in)
+{
+	if (in->flow == FLOW_CALL)
+		return is_listed(h->functions.at, h->functions.n, in->target);
+	return in->flow == FLOW_CALL_INDIRECT && in->relative &&
+	       is_listed(h->slots.at, h->slots.n, in->target);
+}
+
 /* Notes a call of a compiler's entry hook, direct or through the GOT. */
 static void note_call(struct sweep_walk *w, const struct insn *in)
 {
-	const struct sweep_hooks *h = w->hooks;
-	bool hook = in->flow == FLOW_CALL
-			    ? is_hook(h->functions.at, h->functions.n, in->target)
-			    : in->relative && is_hook(h->slots.at, h->slots.n, in->target);
-
-	if (hook && w->f != NO_FUNCTION)
+	if (sweep_hooks_called(w->hooks, in) && w->f != NO_FUNCTION)
 		w->s->facts[w->f] |= FACT_MCOUNT;
 }
 

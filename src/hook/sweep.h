@@ -32,6 +32,9 @@ struct sweep {
 
 /* Compilers' entry hooks: their code, and the GOT slots that lead there. */
 struct sweep_hooks { VEC(uint64_t) functions, slots; };
+struct insn;
+/* Whether the instruction calls one of the hooks, directly or through its slot. */
+bool sweep_hooks_called(const struct sweep_hooks *h, const struct insn *in);
 
 /* Sweeps the module; sweep_free() frees the result. */
 void sweep_run(const struct sym_module *m, const struct sweep_hooks *hooks, struct sweep *out);
