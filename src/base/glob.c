@@ -81,6 +81,14 @@ bool glob_match(const char *p, const char *s)
 	return !*p;
 }
 
+bool glob_match_any(const char *const *patterns, const char *s)
+{
+	for (; *patterns; patterns++)
+		if (glob_match(*patterns, s))
+			return true;
+	return false;
+}
+
 bool glob_is_name(const char *pattern)
 {
 	return !pattern[strcspn(pattern, "*?[\\")];

@@ -10,6 +10,7 @@ struct follow_print {
 	const struct follow_shown *shown;
 	const char *type;        /* "struct sk_buff" */
 	uint64_t max_depth;      /* 0: no limit */
+	/* Tells a function by its number. */
 	const struct follow_function *(*function)(void *context, uint32_t n);
 	void *context;
 };

@@ -93,15 +93,6 @@ static bool is_named(const struct prototype_value *v, const char *name)
 	return v->name && v->name_bytes == strlen(name) && !memcmp(v->name, name, v->name_bytes);
 }
 
-/* Whether the user, or a preset, named the function as an end. */
-static bool ends_object(const struct follow_program_wish *wish, const char *name)
-{
-	for (const char *const *end = wish->ends; *end; end++)
-		if (glob_match(*end, name))
-			return true;
-	return false;
-}
-
 /* A function by its image and id. A prototype that does not parse has no parameters: its calls
  * are then of no object. */
 static struct program_function *make_function(struct follow_program *p, uint32_t image,
@@ -125,7 +116,7 @@ static struct program_function *make_function(struct follow_program *p, uint32_t
 	for (uint32_t i = 0; i < f->prototype.n; i++)
 		if (is_named(&f->prototype.parameters[i], FOLLOW_GIVER))
 			f->is.flags |= FOLLOW_GIVES;
-	if (ends_object(p->wish, f->is.name))
+	if (glob_match_any(p->wish->ends, f->is.name))
 		f->is.flags |= FOLLOW_ENDS;
 	return f;
 }
@@ -265,22 +256,6 @@ static bool read_text(const struct call_record *r, const struct prototype_value 
 	return true;
 }
 
-/* Both values are in the field's form already: signed fields have all 64 bits of their sign. */
-static bool compare_value(const struct follow_test *t, uint64_t v)
-{
-	uint64_t than = t->value;
-	bool below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
-
-	switch ((enum follow_compare)t->compare) {
-	case FOLLOW_EQUAL: return v == than;
-	case FOLLOW_UNEQUAL: return v != than;
-	case FOLLOW_LESS: return below;
-	case FOLLOW_LESS_EQUAL: return below || v == than;
-	case FOLLOW_GREATER: return !below && v != than;
-	default: return !below;
-	}
-}
-
 /* The value of an object's i-th field; the first one is at `at` of the prototype. */
 static const struct prototype_value *field_at(const struct prototype *p, uint32_t at, uint32_t i)
 {
@@ -299,7 +274,7 @@ static bool passes(const struct follow_plan *plan, const struct prototype *p, ui
 		uint64_t n;
 
 		if (!v || !read_number(r, v, &plan->tests[i].place, &n) ||
-		    !compare_value(&plan->tests[i], n & plan->tests[i].mask))
+		    !follow_test_holds(&plan->tests[i], n & plan->tests[i].mask))
 			return false;
 	}
 	return true;

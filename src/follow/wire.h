@@ -62,6 +62,24 @@ struct follow_test {
 	uint32_t compare, pad;
 };
 
+/* Whether v COMPARE value holds. Both have the field's form already (follow_place_fit()): 64 bits,
+ * which are all of the sign in signed fields. Inlined, as the kernel's verifier wants it. */
+static inline __attribute__((always_inline)) int
+follow_test_holds(const volatile struct follow_test *t, uint64_t v)
+{
+	uint64_t than = t->value;
+	int below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
+
+	switch (t->compare) {
+	case FOLLOW_EQUAL: return v == than;
+	case FOLLOW_UNEQUAL: return v != than;
+	case FOLLOW_LESS: return below;
+	case FOLLOW_LESS_EQUAL: return below || v == than;
+	case FOLLOW_GREATER: return !below && v != than;
+	default: return !below;
+	}
+}
+
 /* An expression of pcap, as libpcap compiles it for packets that begin with their IP header:
  * classic BPF, which the program carries out. Offsets within a struct sk_buff. */
 #define FOLLOW_FILTER_INSNS 128u

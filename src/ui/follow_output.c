@@ -34,9 +34,8 @@ static void print_line(void *context, const struct follow_object *object,
 	follow_print_json_line(&o->print, object, l);
 }
 
-/* of: copied; what it points to outlives *o. */
 void follow_output_open(struct follow_output *o, struct invocation *inv,
-			const struct follow_output_of *of)
+			const struct follow_print *print)
 {
 	struct follow_readers readers = {
 		.line = inv->json ? print_line : NULL, .object = inv->json ? NULL : print_object,
@@ -44,10 +43,8 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 	};
 
 	screen_open_begun(&o->screen, inv, SCREEN_PLAIN, inv->json ? NULL : paint_graph);
-	o->print = (struct follow_print){
-		.to = &o->screen.text, .plan = of->plan, .shown = of->shown, .type = of->type,
-		.max_depth = of->max_depth, .function = of->function, .context = of->context,
-	};
+	o->print = *print;
+	o->print.to = &o->screen.text;
 	o->objects = follow_objects_new(&readers);
 	if (inv->json)
 		follow_print_json_head(&o->print);

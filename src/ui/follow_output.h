@@ -12,18 +12,10 @@ struct follow_output {
 	struct follow_objects *objects;
 };
 
-/* Opens the screen, or the file of -o that was begun. The plan, what is shown and the type outlive
- * it; function(context, n) tells functions by their number. */
-struct follow_output_of {
-	const struct follow_plan *plan;
-	const struct follow_shown *shown;
-	const char *type;        /* "struct sk_buff" */
-	uint64_t max_depth;      /* 0: no limit */
-	const struct follow_function *(*function)(void *context, uint32_t n);
-	void *context;
-};
+/* Opens the screen, or the file of -o that was begun. *print is copied, but for `to`, which is set
+ * here; what it points to outlives *o. */
 void follow_output_open(struct follow_output *o, struct invocation *inv,
-			const struct follow_output_of *of);
+			const struct follow_print *print);
 /* A follow_sink. */
 void follow_output_event(void *output, const struct follow_event *e);
 /* Prints what is kept. */

@@ -259,13 +259,13 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 static void begin_following(void *arg, struct source *source, struct run_monitor *m)
 {
 	struct program_following *f = arg;
-	struct follow_output_of of = {
+	struct follow_print print = {
 		.plan = &f->plan, .shown = &f->shown, .type = f->heading,
 		.max_depth = f->max_depth, .function = function_of, .context = f,
 	};
 
 	f->monitor = m;
-	follow_output_open(&f->output, f->inv, &of);
+	follow_output_open(&f->output, f->inv, &print);
 	if (f->border)
 		follow_border_begin(f->border, source, follow_output_event, &f->output);
 	f->program = f->border ? follow_program_new(source->info, &f->wish, follow_border_event,

@@ -93,15 +93,6 @@ static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
 	}
 }
 
-/* Whether the user, or a preset, named the function as an end. */
-static bool ends_object(const struct follow_wish *wish, const char *name)
-{
-	for (const char *const *end = wish->ends; *end; end++)
-		if (glob_match(*end, name))
-			return true;
-	return false;
-}
-
 /* All functions of a module's BTF that take the type. The module's own types are behind
  * m->first. */
 static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
@@ -117,7 +108,7 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 		if (!find_slots(m->btf, prototype, wish, t.slots))
 			continue;
 		t.name = btf__name_by_offset(m->btf, f->name_off);
-		if (ends_object(wish, t.name))
+		if (glob_match_any(wish->ends, t.name))
 			t.flags |= FOLLOW_ENDS;
 		if (kind_of(m->btf, prototype->type, wish) != FOLLOW_KINDS_N)
 			t.flags |= FOLLOW_GIVES;

@@ -106,23 +106,6 @@ static __always_inline int read_number(const volatile struct follow_place *p, ui
 	return bad ? -1 : 0;
 }
 
-/* follow_place_fit() has made the value what the field has for it: both are 64 bits wide, by the
- * field's own sign. */
-static __always_inline int compare(const volatile struct follow_test *t, uint64_t v)
-{
-	uint64_t than = t->value;
-	int below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
-
-	switch (t->compare) {
-	case FOLLOW_EQUAL: return v == than;
-	case FOLLOW_UNEQUAL: return v != than;
-	case FOLLOW_LESS: return below;
-	case FOLLOW_LESS_EQUAL: return below || v == than;
-	case FOLLOW_GREATER: return !below && v != than;
-	default: return !below;
-	}
-}
-
 /* --- packets, by an expression of pcap ---------------------------------------------------- */
 
 #define PACKET_BYTES 256u    /* from the IP header on, which a filter can look at */
@@ -292,7 +275,7 @@ static __always_inline int passes(uint64_t object)
 		if (i >= plan.n_tests)
 			break;
 		if (read_number(&plan.tests[i].place, object, &v) ||
-		    !compare(&plan.tests[i], v & plan.tests[i].mask))
+		    !follow_test_holds(&plan.tests[i], v & plan.tests[i].mask))
 			return 0;
 	}
 	return !plan.filter.n || passes_filter(object);

@@ -89,13 +89,13 @@ static const struct follow_function *function_of(void *context, uint32_t n)
 /* After the kernel's side is open: the plan tells which columns there are. */
 static void open_output(struct following *f)
 {
-	struct follow_output_of of = {
+	struct follow_print print = {
 		.plan = follow_kernel_plan(f->side.kernel), .shown = &f->side.shown,
 		.max_depth = f->inv->settings.max_graph_depth, .function = function_of,
 		.context = f, .type = f->side.type,
 	};
 
-	follow_output_open(&f->output, f->inv, &of);
+	follow_output_open(&f->output, f->inv, &print);
 }
 
 /* --- what was missed --------------------------------------------------------------------- */
