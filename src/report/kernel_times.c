@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "event/format.h"
+#include "report/event_fields.h"
 #include "trace/tracks.h"
 
 /* sum: ticks of all periods up to its end. They do not overlap. */
@@ -81,15 +82,6 @@ static struct timed_thread *thread_of(struct kernel_times *k, uint32_t tid)
 
 /* --- switches ----------------------------------------------------------------------------- */
 
-/* 0: there is no such field of this size. */
-static uint16_t offset_of(const struct event_format *f, const char *name, uint16_t size)
-{
-	enum event_field_kind kind;
-	const struct event_field *field = event_find_field(f, name, strlen(name), &kind);
-
-	return field && field->size == size ? field->offset : 0;
-}
-
 /* Offsets come from the event's format, as each kernel tells it; a field that is missing or of
  * another size leaves the event unused. */
 static void find_switches(struct kernel_times *k)
@@ -106,8 +98,9 @@ static void find_switches(struct kernel_times *k)
 		if (!f)
 			continue;
 		k->switches = (struct switch_format){
-			e->index, offset_of(f, "prev_pid", 4), offset_of(f, "prev_state", 8),
-			offset_of(f, "next_pid", 4),
+			e->index, event_fields_offset(f, "prev_pid", 4),
+			event_fields_offset(f, "prev_state", 8),
+			event_fields_offset(f, "next_pid", 4),
 		};
 		event_format_free(f);
 	}
@@ -115,25 +108,15 @@ static void find_switches(struct kernel_times *k)
 		k->switches.event = UINT32_MAX;
 }
 
-/* Bytes at an offset of the record; the payload begins at its byte 8. 0: it is too short. */
-static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
-{
-	uint64_t v = 0;
-
-	if (offset >= 8 && offset - 8 + size <= e->count)
-		memcpy(&v, (const char *)e->payload + offset - 8, size);
-	return v;
-}
-
 /* A thread that was preempted was off its CPU, but not asleep: only the first counts for it. */
 static void take_switch(struct kernel_times *k, const struct event *e)
 {
-	const uint32_t prev = (uint32_t)field_at(e, k->switches.prev, 4);
-	const uint32_t next = (uint32_t)field_at(e, k->switches.next, 4);
+	const uint32_t prev = (uint32_t)event_fields_number(e, k->switches.prev, 4);
+	const uint32_t next = (uint32_t)event_fields_number(e, k->switches.next, 4);
 	struct timed_thread *t = thread_of(k, prev);
 
 	t->out = e->tsc;
-	t->asleep = field_at(e, k->switches.state, 8) & SWITCH_STATES;
+	t->asleep = event_fields_number(e, k->switches.state, 8) & SWITCH_STATES;
 	t = thread_of(k, next);
 	if (t->out && t->asleep)
 		add_period(&t->blocked, t->out, e->tsc);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/format.h"
+#include "report/event_fields.h"
 
 /* off, asleep: ticks of all periods off the processor up to this one's end. */
 struct off_processor { uint64_t from, to, off, asleep; bool sleeps; };
@@ -58,15 +59,6 @@ int thread_counters_check(const struct trace_info *info, struct err *err)
 		       "the trace has no counters: brace record --counters records them");
 }
 
-/* 0: there is no such field of this size. */
-static uint16_t offset_of(const struct event_format *f, const char *name, uint16_t size)
-{
-	enum event_field_kind kind;
-	const struct event_field *field = event_find_field(f, name, strlen(name), &kind);
-
-	return field && field->size == size ? field->offset : 0;
-}
-
 /* Where the fields are is asked of the trace's own formats: they are its kernel's. */
 static void find_events(struct thread_counters *c, const struct trace_info *info)
 {
@@ -80,21 +72,11 @@ static void find_events(struct thread_counters *c, const struct trace_info *info
 		c->faults = f->index;
 	if (!format)
 		return;
-	c->prev = offset_of(format, "prev_pid", 4);
-	c->state = offset_of(format, "prev_state", 8);
+	c->prev = event_fields_offset(format, "prev_pid", 4);
+	c->state = event_fields_offset(format, "prev_state", 8);
 	if (c->prev && c->state)
 		c->switches = s->index;
 	event_format_free(format);
-}
-
-/* Bytes at an offset of the record; the payload begins at its byte 8. 0: it is too short. */
-static uint64_t field_at(const struct event *e, uint16_t offset, size_t size)
-{
-	uint64_t v = 0;
-
-	if (offset >= 8 && offset - 8 + size <= e->count)
-		memcpy(&v, (const char *)e->payload + offset - 8, size);
-	return v;
 }
 
 /* --- threads ------------------------------------------------------------------------------ */
@@ -131,9 +113,9 @@ static void add_period(struct counted_thread *t, uint64_t to)
 /* The event is the thread's own: it stops if it is the one before, and goes on otherwise. */
 static void take_switch(struct thread_counters *c, struct counted_thread *t, const struct event *e)
 {
-	if ((uint32_t)field_at(e, c->prev, 4) == t->tid) {
+	if ((uint32_t)event_fields_number(e, c->prev, 4) == t->tid) {
 		t->left = e->tsc;
-		t->sleeps = field_at(e, c->state, 8) & SLEEPS;
+		t->sleeps = event_fields_number(e, c->state, 8) & SLEEPS;
 	} else if (t->left) {
 		add_period(t, e->tsc);
 	}
