@@ -409,3 +409,20 @@ int function_event_define(struct invocation *inv, const struct function_question
 	free(word);
 	return e;
 }
+
+int function_event_arm(struct invocation *inv, const char *const *functions,
+		       const struct option *events, struct err *err)
+{
+	static const char *const uses[] = { "arg1", NULL };
+	int e = 0;
+
+	for (; *functions && !e; functions++) {
+		const struct function_question q = { *functions, 0, strlen(*functions), uses, false };
+		const char *name;
+		struct err absent;
+
+		if (!function_event_define(inv, &q, &name, &absent))
+			e = set_setting(inv, events, name, err);
+	}
+	return e;
+}

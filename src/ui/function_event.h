@@ -16,6 +16,10 @@
 struct function_question { const char *text; size_t at, n; const char *const *uses; bool returns; };
 int function_event_define(struct invocation *inv, const struct function_question *q,
 			  const char **name, struct err *err);
+/* Arms events with the first argument at the beginning of each of the functions, which a NULL ends,
+ * by the option `events`; a function that is not there is passed over. 0, or -errno and *err. */
+int function_event_arm(struct invocation *inv, const char *const *functions,
+		       const struct option *events, struct err *err);
 /* Whether the word, n characters, stands in the text by itself: in no other name, and in no
  * quotes. */
 bool function_event_uses(const char *text, const char *word, size_t n);

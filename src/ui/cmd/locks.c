@@ -74,20 +74,9 @@ static int print_locks(struct invocation *inv, const void *choice, struct source
 static int name_spins(struct invocation *inv, const struct option *events, struct err *err)
 {
 	static const char *const functions[] = { "libc:pthread_spin_lock", "libc:pthread_spin_trylock",
-						 "libc:pthread_spin_init" };
-	static const char *const uses[] = { "arg1", NULL };
-	int e = 0;
+						 "libc:pthread_spin_init", NULL };
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !e; i++) {
-		const char *name;
-		struct err ignored;
-
-		if (!function_event_define(inv, &(struct function_question){ functions[i], 0,
-						   strlen(functions[i]), uses, false },
-					   &name, &ignored))
-			e = set_setting(inv, events, name, err);
-	}
-	return e;
+	return function_event_arm(inv, functions, events, err);
 }
 
 /* The calls of a process that brace attaches to are recorded: a thread that waits in a lock point

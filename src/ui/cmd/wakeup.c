@@ -71,20 +71,9 @@ static int name_functions(struct invocation *inv, const struct option *events, s
 {
 	static const char *const functions[] = { "libc:pthread_cond_wait", "libc:pthread_cond_timedwait",
 						 "libc:pthread_cond_clockwait",
-						 "libc:pthread_barrier_wait" };
-	static const char *const uses[] = { "arg1", NULL };
-	int e = 0;
+						 "libc:pthread_barrier_wait", NULL };
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && !e; i++) {
-		const char *name;
-		struct err ignored;
-
-		if (!function_event_define(inv, &(struct function_question){ functions[i], 0,
-						   strlen(functions[i]), uses, false },
-					   &name, &ignored))
-			e = set_setting(inv, events, name, err);
-	}
-	return e;
+	return function_event_arm(inv, functions, events, err);
 }
 
 /* table_command.name_events. The calls' own records are of those alone whose memory has to be
