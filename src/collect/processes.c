@@ -13,68 +13,25 @@
 #include <unistd.h>
 
 #include "tracee/proc_maps.h"
-
-struct stat_line { char state; pid_t parent; uint64_t start; };
-
-static FILE *open_proc(pid_t pid, const char *file)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, file);
-	return fopen(name, "re");
-}
-
-/* The name in parentheses may hold anything, also parentheses: the fields begin behind the last
- * one. */
-static bool read_stat(pid_t pid, struct stat_line *out)
-{
-	char line[1024], *at;
-	FILE *f = open_proc(pid, "stat");
-	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
-	unsigned long long start = 0;
-	int parent = 0;
-
-	if (f)
-		fclose(f);
-	line[n] = '\0';
-	at = strrchr(line, ')');
-	if (!at ||
-	    sscanf(at,
-		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &out->state, &parent, &start) != 3)
-		return false;
-	out->parent = parent;
-	out->start = start;
-	return true;
-}
+#include "tracee/proc_status.h"
 
 pid_t processes_parent(pid_t pid)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
-	return read_stat(pid, &s) ? s.parent : 0;
+	return proc_stat_read(pid, pid, &s) == 0 ? s.ppid : 0;
 }
 
-/* A line of /proc/PID/status: the last number of `field` ("NSpid:", "Uid:"), or the first. */
-static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value)
+/* The pid that a process has for itself; 0: the process is not to be seen. A kernel without
+ * namespaces tells none, nor does a list of groups that is too long leave room for it: then it is
+ * taken to be ours. */
+static uint32_t own_pid(pid_t pid)
 {
-	char line[256], *at;
-	FILE *f = open_proc(pid, "status");
-	bool found = false;
+	struct proc_status s;
 
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		found = strncmp(line, field, strlen(field)) == 0;
-		at = line + strlen(field);
-		while (found && *at && *at != '\n') {
-			*value = (uint32_t)strtoul(at, &at, 10);
-			at += strspn(at, " \t");
-			if (!last)
-				break;
-		}
-	}
-	if (f)
-		fclose(f);
-	return found;
+	if (proc_status_read(pid, &s) < 0)
+		return 0;
+	return (uint32_t)(s.inner ? s.inner : pid);
 }
 
 /* Maps of an undumpable process may not be read, except by root: a process of our own user is then
@@ -82,7 +39,7 @@ static bool read_status(pid_t pid, const char *field, bool last, uint32_t *value
 bool processes_maps(pid_t pid, const struct stat *memory)
 {
 	struct proc_map map;
-	uint32_t uid;
+	struct proc_status s;
 	bool found = false;
 	FILE *f = proc_maps_open(pid);
 
@@ -93,29 +50,27 @@ bool processes_maps(pid_t pid, const struct stat *memory)
 	else if (errno == ETIMEDOUT)
 		return true;
 	else if (errno == EACCES && getuid() != 0)
-		return read_status(pid, "Uid:", false, &uid) && uid == getuid();
+		return proc_status_read(pid, &s) == 0 && s.uid[0] == getuid();
 	return found;
 }
 
 static bool is_alive(const struct process *p)
 {
-	struct stat_line s;
+	struct proc_stat s;
 
-	return p->pid && read_stat((pid_t)p->pid, &s) && s.start == p->start && s.state != 'Z' &&
-	       s.state != 'X';
+	return p->pid && proc_stat_read((pid_t)p->pid, (pid_t)p->pid, &s) == 0 &&
+	       s.start_time == p->start && s.state != 'Z' && s.state != 'X';
 }
 
 /* Takes pid for the process, if it calls itself so, runs, and maps the file. */
 static bool take_process(struct process *p, pid_t pid, const struct stat *memory)
 {
-	struct stat_line s;
-	uint32_t own;
+	struct proc_stat s;
 
-	if (!read_status(pid, "NSpid:", true, &own) || own != p->said || !read_stat(pid, &s) ||
-	    s.state == 'Z' || s.state == 'X' || !processes_maps(pid, memory))
+	if (own_pid(pid) != p->said || proc_stat_read(pid, pid, &s) < 0 || s.state == 'Z' || s.state == 'X' || !processes_maps(pid, memory))
 		return false;
 	p->pid = (uint32_t)pid;
-	p->start = s.start;
+	p->start = s.start_time;
 	return true;
 }
 
@@ -131,7 +86,8 @@ static void list_all(struct processes *p)
 	while (d && (e = readdir(d))) {
 		struct named n = { .pid = (uint32_t)strtoul(e->d_name, NULL, 10) };
 
-		if (n.pid && read_status((pid_t)n.pid, "NSpid:", true, &n.own))
+		n.own = n.pid ? own_pid((pid_t)n.pid) : 0;
+		if (n.own)
 			*vec_add(&p->all) = n;
 	}
 	if (d)

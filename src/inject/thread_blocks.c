@@ -4,27 +4,18 @@
  * describes the block. */
 #include "inject/thread_blocks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "arch/tcb.h"
 #include "shared/tls.h"
+#include "tracee/proc_status.h"
 
 /* The thread's id as its own process sees it: in a container it differs. */
-static pid_t inner_tid(pid_t pid, pid_t tid)
+static pid_t inner_tid(pid_t tid)
 {
-	char name[64], line[256];
-	int inner = tid;
-	FILE *f;
+	struct proc_status s;
 
-	snprintf(name, sizeof(name), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	f = fopen(name, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, "NSpid:", 6) == 0)
-			sscanf(strrchr(line, '\t') ? strrchr(line, '\t') : line + 6, "%d", &inner);
-	if (f)
-		fclose(f);
-	return inner;
+	return proc_status_read(tid, &s) == 0 && s.inner ? s.inner : tid;
 }
 
 /* Whether the thread's control block is glibc's, and the free bytes are still zeros. */
@@ -41,7 +32,7 @@ static bool is_glibc(struct tracee *t, size_t i)
 	       head[TCB_MULTIPLE / 8] <= 1 &&
 	       memcmp(&head[TCB_FREE / 8], none, sizeof(none)) == 0 &&
 	       (uint32_t)head[TCB_TID / 8] ==
-		       (uint32_t)inner_tid(tracee_pid(t), tracee_tid(t, i));
+		       (uint32_t)inner_tid(tracee_tid(t, i));
 }
 
 /* Whether the thread pointer does not point to itself, as C libraries' do: the program set it up on
@@ -66,8 +57,8 @@ struct thread_layout thread_layout_of(struct tracee *t)
 		if (!is_of_its_own_making(t, i))
 			no_tls.flags &= ~AGENT_GO;
 	}
+	/* One thread that looks different is enough: then some other C library is there. */
 	return all_glibc ? glibc : no_tls;
-/* One thread that looks different is enough: then some other C library is there. */
 }
 
 void thread_blocks_clear(struct tracee *t, const struct thread_layout *l)

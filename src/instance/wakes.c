@@ -6,15 +6,14 @@
 #include "instance/wakes.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "instance/buffer_internal.h"
 #include "instance/chunk_builder.h"
 #include "shared/record.h"
+#include "tracee/proc_status.h"
 
 /* The kernel's priorities (p->prio): real-time ones stand below 100, deadline's is -1. */
 #define PRIO_RT 99
@@ -64,18 +63,9 @@ static int prio_of(const struct wakes_task *t)
 /* The real user of a thread; 0 if it has ended. */
 static uint32_t user_of(pid_t tid)
 {
-	char line[128], path[32];
-	uint32_t uid = 0;
-	FILE *f;
+	struct proc_status s;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Uid: %" SCNu32, &uid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return uid;
+	return proc_status_read(tid, &s) == 0 ? s.uid[0] : 0;
 }
 
 /* --- is it the longest ------------------------------------------------------------------------ */

@@ -75,6 +75,7 @@ enum kind {
 	KIND_NAME,
 	KIND_STATE,
 	KIND_PID,
+	KIND_LAST_PID,
 	KIND_IDS,
 	KIND_HEX,
 	KIND_COUNT,
@@ -95,6 +96,7 @@ static const struct status_field {
 	FIELD("Tgid", KIND_PID, tgid),
 	FIELD("PPid", KIND_PID, ppid),
 	FIELD("TracerPid", KIND_PID, tracer),
+	FIELD("NSpid", KIND_LAST_PID, inner),
 	FIELD("Uid", KIND_IDS, uid),
 	FIELD("Gid", KIND_IDS, gid),
 	FIELD("CapPrm", KIND_HEX, cap_permitted),
@@ -125,6 +127,16 @@ static void read_ids(struct status_span *s, uint32_t ids[4])
 		ids[i] = (uint32_t)parse_number(s, 10);
 }
 
+/* The pid in each namespace, from ours to its own. */
+static pid_t last_pid(struct status_span *s)
+{
+	pid_t last = 0;
+
+	for (; s->n && parse_digit(*s->at, 10) >= 0; skip_blanks(s))
+		last = pid_number(s);
+	return last;
+}
+
 static void read_field(const struct status_field *f, struct status_span *s, struct proc_status *out)
 {
 	void *to = (char *)out + f->at;
@@ -139,6 +151,9 @@ static void read_field(const struct status_field *f, struct status_span *s, stru
 		break;
 	case KIND_PID:
 		*(pid_t *)to = pid_number(s);
+		break;
+	case KIND_LAST_PID:
+		*(pid_t *)to = last_pid(s);
 		break;
 	case KIND_IDS:
 		read_ids(s, to);

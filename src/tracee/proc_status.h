@@ -13,6 +13,7 @@ struct proc_status {
 	char name[16];       /* of the main thread; control bytes as '?' */
 	char state;          /* as R, S, D, T, t, Z, X */
 	pid_t tgid, ppid, tracer;
+	pid_t inner;         /* its number in its own pid namespace */
 	uint32_t uid[4], gid[4]; /* real, effective, saved, file system */
 	uint64_t cap_permitted, cap_effective;
 	uint64_t sig_ignored, sig_caught; /* bit n - 1 is signal n */

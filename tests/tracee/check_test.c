@@ -529,7 +529,7 @@ static void filters_are_run_as_the_kernel_does(void **state)
 static void names_may_be_anything(void **state)
 {
 	static const char stat_line[] = "77 (a) R 1 (b) S) T 42 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 123456 99 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 3 17 0\n";
-	static const char status_text[] = "Name:\ta:b\001c\nState:\tS (sleeping)\nTgid:\t5\nPPid:\t99999999999999\nUid:\t1\t2\t3\t4\n"
+	static const char status_text[] = "Name:\ta:b\001c\nState:\tS (sleeping)\nTgid:\t5\nPPid:\t99999999999999\nNSpid:\t5\t31\t7\nUid:\t1\t2\t3\t4\n"
 					  "SigIgn:\t0000000000000010\nSeccomp:\t2\n";
 	struct proc_stat stat;
 	struct proc_status s;
@@ -544,6 +544,7 @@ static void names_may_be_anything(void **state)
 	assert_int_equal(proc_status_parse(status_text, sizeof(status_text) - 1, &s), 0);
 	assert_string_equal(s.name, "a:b?c");
 	assert_int_equal(s.ppid, 0);
+	assert_int_equal(s.inner, 7);
 	assert_int_equal(s.uid[3], 4);
 	assert_int_equal(s.sig_ignored, 16);
 	assert_int_equal(s.seccomp, 2);
