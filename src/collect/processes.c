@@ -67,7 +67,8 @@ static bool take_process(struct process *p, pid_t pid, const struct stat *memory
 {
 	struct proc_stat s;
 
-	if (own_pid(pid) != p->said || proc_stat_read(pid, pid, &s) < 0 || s.state == 'Z' || s.state == 'X' || !processes_maps(pid, memory))
+	if (own_pid(pid) != p->said || proc_stat_read(pid, pid, &s) < 0 || s.state == 'Z' ||
+	    s.state == 'X' || !processes_maps(pid, memory))
 		return false;
 	p->pid = (uint32_t)pid;
 	p->start = s.start_time;

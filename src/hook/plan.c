@@ -211,7 +211,8 @@ static bool try_fentry(const struct planner *p, struct candidate *c)
 		return false;
 	if (!insn_decode(c->code, c->own, c->at, &in) || in.len < JUMP_LEN)
 		return false;
-	return sweep_hooks_called(&p->fentry, &in) && !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_FENTRY, in.len);
+	return sweep_hooks_called(&p->fentry, &in) && !window_targeted(p, c, JUMP_LEN) &&
+	       take_over(c, HOOK_FENTRY, in.len);
 }
 
 /* A short jump over 9 bytes of nop. */

@@ -13,7 +13,8 @@ struct beside {
 	void *own[BESIDE_KINDS_MAX];                /* the kind's; NULL: not asked for */
 };
 
-/* Opens the sources that the options ask for. 0, or the exit status (said): nothing is left open. */
+/* Opens the sources that the options ask for. 0, or the exit status (said): nothing is left
+ * open. */
 int beside_begin(struct invocation *inv, struct beside *out);
 /* What run_start() takes: NULL if no source was opened. Valid as long as *b. */
 const struct session_beside *beside_first(const struct beside *b);

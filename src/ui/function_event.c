@@ -417,7 +417,8 @@ int function_event_arm(struct invocation *inv, const char *const *functions,
 	int e = 0;
 
 	for (; *functions && !e; functions++) {
-		const struct function_question q = { *functions, 0, strlen(*functions), uses, false };
+		const size_t n = strlen(*functions);
+		const struct function_question q = { *functions, 0, n, uses, false };
 		const char *name;
 		struct err absent;
 
