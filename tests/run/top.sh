@@ -139,13 +139,24 @@ screen "without colours, in the C locale" ' FUNCTION$'
 is_left "the program's end" 3
 has '^1 steps|^[0-9]+ steps'
 result "its output comes then" $? "$T/screen"
-run_top "-d 100ms -- bash -c 'echo shown; exec $FIXTURES/ticking 100000000'"
+run_top "-- '$FIXTURES/parts'"
+is_left "a program that may end before the first screen" 0
+all_rows() {
+	look_at
+	for name in leaf fibonacci short_step long_step round_of rounds main; do
+		grep -qE " $name \[parts\]\$" "$T/screen" || return 1
+	done
+}
+all_rows
+result "... leaves all its rows, not one" $? "$T/screen"
+TICKS=1000$((100000 + $$)) # by which no other run of this test is found
+run_top "-d 100ms -- bash -c 'echo shown; exec $FIXTURES/ticking $TICKS'"
 screen "a program that goes on" ' leaf \[ticking\]'
 lacks '^shown'
 result "what it prints is kept" $? "$T/screen"
 press q
 screen "... until the screen is gone" '^shown'
-pkill -USR1 -f "^$FIXTURES/ticking 100000000"
+pkill -USR1 -f "^$FIXTURES/ticking $TICKS"
 is_left "it goes on by itself to its end" 3
 terminal 80 24 TERM=dumb
 run_top "-- true"

@@ -175,11 +175,13 @@ static void draw_screen(struct top_run *r)
 	terminal_show(r->terminal, &r->grid);
 }
 
-/* The screen goes; the last figures stay on the terminal, as top(1) leaves them. */
+/* The screen goes; the last figures stay on the terminal, as top(1) leaves them. How many fit is
+ * asked here: a program that ends before the first look has had no screen drawn. */
 static void leave_screen(struct top_run *r)
 {
 	if (!r->terminal)
 		return;
+	terminal_begin(r->terminal, &r->grid);
 	terminal_close(r->terminal);
 	r->terminal = NULL;
 	spool_leave(&r->spool);
