@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracee/proc_maps.h"
@@ -32,6 +33,35 @@ static uint32_t own_pid(pid_t pid)
 	if (proc_status_read(pid, &s) < 0)
 		return 0;
 	return (uint32_t)(s.inner ? s.inner : pid);
+}
+
+/* The second number of a line of /proc/PID/status; 0: there is none. */
+static bool read_effective_user(pid_t pid, uint32_t *uid)
+{
+	char line[256];
+	FILE *f = open_proc(pid, "status");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "Uid: %*u %u", uid) == 1;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool processes_about(pid_t pid, struct process_about *out)
+{
+	struct timespec real, boot;
+	struct stat_line s;
+
+	if (!read_stat(pid, &s) || !read_status(pid, "NSpid:", true, &out->own) ||
+	    !read_effective_user(pid, &out->uid))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	out->began_s = (uint64_t)(real.tv_sec - boot.tv_sec - (real.tv_nsec < boot.tv_nsec)) +
+		       s.start / (uint64_t)sysconf(_SC_CLK_TCK);
+	return true;
 }
 
 /* Maps of an undumpable process may not be read, except by root: a process of our own user is then

@@ -38,3 +38,7 @@ pid_t processes_namesake(struct processes *p, uint32_t said, const struct stat *
  * have any inode number. */
 bool processes_maps(pid_t pid, const struct stat *memory);
 pid_t processes_parent(pid_t pid); /* 0: the process is not to be seen */
+/* A process by its number for us: its number for itself, its user (the effective one), and when it
+ * began, of CLOCK_REALTIME in seconds, rounded down. False: it is not to be seen. */
+struct process_about { uint32_t own, uid; uint64_t began_s; };
+bool processes_about(pid_t pid, struct process_about *out);

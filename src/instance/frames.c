@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "image/mapped_file.h"
+#include "instance/made_names.h"
 #include "sym/file_key.h"
 #include "sym/unwind.h"
 
@@ -26,11 +27,20 @@ struct frame_place {
 
 #define NO_FILE SIZE_MAX
 
-struct frames { VEC(struct frames_file) files; VEC(struct frame_place) places; };
+struct frames {
+	struct trace_info *info;
+	struct made_names *made;
+	VEC(struct frames_file) files;
+	VEC(struct frame_place) places;
+};
 
-struct frames *frames_new(void)
+struct frames *frames_new(struct trace_info *info)
 {
-	return mem_zalloc(sizeof(struct frames));
+	struct frames *f = mem_zalloc(sizeof(*f));
+
+	f->info = info;
+	f->made = made_names_new(info);
+	return f;
 }
 
 void frames_free(struct frames *f)
@@ -41,6 +51,7 @@ void frames_free(struct frames *f)
 		unwind_close(f->files.at[i].unwind);
 	vec_free(&f->files);
 	vec_free(&f->places);
+	made_names_free(f->made);
 	free(f);
 }
 
@@ -150,8 +161,55 @@ static void begin_unwind(const struct stack_copy *s, struct unwind_regs *r)
 		r->at[kept[i]] = from->kept[i];
 }
 
-size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t image, uint64_t tsc,
-		   const struct stack_copy *s, uint64_t *to, size_t max)
+/* Whether code can be at the address: a file's, or such as the program told of. */
+static bool is_code(struct frames *f, uint32_t image, uint64_t address, uint64_t tsc)
+{
+	const struct trace_module *m = trace_info_module_at(f->info, image, address, tsc);
+
+	return (m && m->first_id != TRACE_MADE_ID) ||
+	       made_names_know(f->made, image, address, tsc);
+}
+
+/* To the caller by the frame pointer, as translators' code keeps it and the assembler code does by
+ * which they enter and leave it. Only in programs that tell of such code: elsewhere a file's silence
+ * means that nobody knows. */
+static bool step_by_frame(struct frames *f, uint32_t image, uint64_t tsc, const struct stack_copy *s,
+			  struct unwind_regs *r)
+{
+	uint64_t at = r->at[UNWIND_FP], fp, pc;
+
+	if (at < r->at[UNWIND_SP] || !read_copy((void *)s, at, &fp) ||
+	    !read_copy((void *)s, at + 8, &pc) || !pc || !made_names_any(f->made, image) ||
+	    !is_code(f, image, pc - 1, tsc))
+		return false;
+	r->at[UNWIND_PC] = pc;
+	r->at[UNWIND_SP] = at + 16;
+	r->at[UNWIND_FP] = fp;
+	return true;
+}
+
+/* To the caller. *exact: r's pc is where the thread stood, not a return address; it becomes what the
+ * caller's is. */
+static bool step_frame(struct frames *f, uint32_t image, uint64_t tsc, const struct stack_copy *s,
+		       struct unwind_regs *r, bool *exact)
+{
+	/* A return address may be the first byte of the next function; its call is in the byte
+	 * before it. */
+	uint64_t at = r->at[UNWIND_PC] - !*exact;
+	const struct trace_module *m = trace_info_module_at(f->info, image, at, tsc);
+	bool made = !m || m->first_id == TRACE_MADE_ID;
+	struct unwind_file *file = made ? NULL : unwind_of(f, f->info, m);
+
+	if (file && unwind_step(file, at - m->base, r, exact, read_copy, (void *)s))
+		return true;
+	*exact = false;
+	if (made && !made_names_know(f->made, image, at, tsc))
+		return false;
+	return step_by_frame(f, image, tsc, s, r);
+}
+
+size_t frames_walk(struct frames *f, uint32_t image, uint64_t tsc, const struct stack_copy *s,
+		   uint64_t *to, size_t max)
 {
 	bool exact = !s->returns;
 	struct unwind_regs r;
@@ -159,17 +217,12 @@ size_t frames_walk(struct frames *f, const struct trace_info *info, uint32_t ima
 
 	begin_unwind(s, &r);
 	while (n < max && r.at[UNWIND_PC]) {
-		/* A return address may be the first byte of the next function; its call is in the
-		 * byte before it. `exact` is set for an address at which the thread stood. */
-		uint64_t at = r.at[UNWIND_PC] - !exact, sp = r.at[UNWIND_SP];
-		const struct trace_module *m = trace_info_module_at(info, image, at, tsc);
-		struct unwind_file *file = m ? unwind_of(f, info, m) : NULL;
+		uint64_t sp = r.at[UNWIND_SP];
 
 		to[n++] = r.at[UNWIND_PC];
 		/* A frame that is not above the one before would loop: tables and stack are the
 		 * program's. */
-		if (!file || !unwind_step(file, at - m->base, &r, &exact, read_copy, (void *)s) ||
-		    r.at[UNWIND_SP] <= sp)
+		if (!step_frame(f, image, tsc, s, &r, &exact) || r.at[UNWIND_SP] <= sp)
 			break;
 	}
 	return n;

@@ -34,8 +34,8 @@ size_t synthesized_addresses(struct open_calls *o, struct frames *frames,
 	const struct event *e = i->event;
 
 	if (i->stack)
-		return frames_walk(frames, o->info, o->info->threads.at[e->thread].image, e->tsc,
-				   i->stack, to, max);
+		return frames_walk(frames, o->info->threads.at[e->thread].image, e->tsc, i->stack,
+				   to, max);
 	return open_calls_addresses(o, e, to, max);
 }
 

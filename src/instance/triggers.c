@@ -166,7 +166,7 @@ static void write_stack(struct triggers *t, const struct stream_item *i, bool us
 	uint64_t words[SYNTHESIZED_WORDS];
 
 	if (i->stack && !t->frames)
-		t->frames = frames_new();
+		t->frames = frames_new(t->info);
 	if (is_recording(t, i) &&
 	    synthesized_stack(&t->calls, t->frames, t->now->events.catalogue, i, user, words))
 		chunk_builder_record(&t->builder, i, words);
@@ -249,7 +249,7 @@ static void do_hist(struct occurrence *m, bool on, uint32_t target)
 				       .arg = m };
 
 	if (m->item->stack && !t->frames)
-		t->frames = frames_new();
+		t->frames = frames_new(t->info);
 	s.frames = t->frames;
 	hists_count(m->trigger, &s);
 }

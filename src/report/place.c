@@ -42,7 +42,12 @@ void place_print_hex(struct out *out, uint64_t v, unsigned width)
 void place_print(struct out *out, struct names *names, uint32_t image, const struct place *p,
 		 bool offset, bool address)
 {
-	if (p->function) {
+	if (p->function && p->module->first_id == TRACE_MADE_ID) { /* it has no id */
+		char name[512];
+
+		trace_function_name(p->module, p->function, name, sizeof(name));
+		out_foreign(out, name, SIZE_MAX);
+	} else if (p->function) {
 		struct name name = names_of(names, image, p->id);
 
 		out_bytes(out, name.text, name.n);

@@ -45,11 +45,16 @@ struct trace_module {
 	uint64_t base;        /* load bias */
 	uint64_t start, end;  /* runtime range of its executable segments */
 	uint64_t from_tsc, to_tsc; /* mapped during that time; to_tsc 0: to the end */
-	uint32_t first_id;    /* function i has the id first_id + i in this image's records */
+	/* function i has the id first_id + i in this image's records; TRACE_MADE_ID: none has one */
+	uint32_t first_id;
 	/* Sorted by vaddr: the hooked ones and, for naming call sites, the others. */
 	VEC(struct trace_function) functions;
 	VEC(char) strings;    /* NUL-terminated names; byte 0 is NUL */
 };
+
+/* The id of a module that is code which the program made while it ran: one function, of no file, as
+ * the program told it to profilers (instance/made_names.h). No record has the id. */
+#define TRACE_MADE_ID UINT32_MAX
 
 /* One program image: from an exec (or the launch) to the next. Forked children share their parent's
  * image, ids and call sites. */

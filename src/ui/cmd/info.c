@@ -53,13 +53,68 @@ static void number_field(struct out *o, const char *label, uint64_t value)
 	out_printf(o, "%-10s %" PRIu64 "\n", label, value);
 }
 
+/* Each function that a program made is a module: those of an image are told as one, where the first
+ * stands. By image, their number; free() it. */
+static size_t *count_made(const struct trace_info *info)
+{
+	size_t *made = mem_zalloc((info->images.n + 1) * sizeof(*made));
+
+	for (size_t i = 0; i < info->modules.n; i++)
+		if (info->modules.at[i].first_id == TRACE_MADE_ID &&
+		    info->modules.at[i].image < info->images.n)
+			made[info->modules.at[i].image] += info->modules.at[i].functions.n;
+	return made;
+}
+
+/* Functions to tell of at this module. False: nothing, since an earlier one told of it. */
+static bool functions_of(const struct trace_info *info, const struct trace_module *m, size_t *made,
+			 size_t *n)
+{
+	*n = m->functions.n;
+	if (m->first_id != TRACE_MADE_ID || m->image >= info->images.n)
+		return true;
+	*n = made[m->image];
+	made[m->image] = 0;
+	return *n;
+}
+
 /* "module     PATH, N functions, build-id ID" */
-static void print_module(struct out *o, const struct trace_module *m)
+static void print_module(struct out *o, const struct trace_module *m, size_t functions)
 {
 	char id[64];
 
-	out_printf(o, "module     %s, %zu functions%s%s\n", m->path, (size_t)m->functions.n,
+	out_printf(o, "module     %s, %zu functions%s%s\n", m->path, functions,
 		   m->build_id_len ? ", build-id " : "", build_id(m, id));
+}
+
+/* A comma follows each member: the caller prints another one behind it. */
+static void json_field(struct out *o, const char *key, const char *value)
+{
+	out_printf(o, "\"%s\":", key);
+	json_string(o, value);
+	out_char(o, ',');
+}
+
+static void json_module(struct out *o, const struct trace_module *m, size_t functions)
+{
+	char id[64];
+
+	out_str(o, "{\"type\":\"module\",");
+	json_field(o, "path", m->path);
+	json_field(o, "build_id", build_id(m, id));
+	out_printf(o, "\"image\":%" PRIu32 ",\"functions\":%zu}\n", m->image, functions);
+}
+
+/* Prints them by one of the two. */
+static void each_module(struct out *o, const struct trace_info *info,
+			void (*print)(struct out *, const struct trace_module *, size_t))
+{
+	size_t *made = count_made(info), n;
+
+	for (size_t i = 0; i < info->modules.n; i++)
+		if (functions_of(info, &info->modules.at[i], made, &n))
+			print(o, &info->modules.at[i], n);
+	free(made);
 }
 
 #define NAMES_SHOWN 4 /* names of a thread: the first ones and the last */
@@ -247,8 +302,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	for (size_t i = trace_info_has_kernel(info); i < info->images.n; i++)
 		out_printf(o, "program    %" PRIu32 " %s\n", info->images.at[i].pid,
 			   info->images.at[i].cmdline);
-	for (size_t i = 0; i < info->modules.n; i++)
-		print_module(o, &info->modules.at[i]);
+	each_module(o, info, print_module);
 	for (size_t i = 0; i < info->threads.n; i++)
 		print_thread(o, info, (uint32_t)i);
 	print_events(o, info);
@@ -256,14 +310,6 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 }
 
 /* --- for machines ------------------------------------------------------------------- */
-
-/* A comma follows each member: the caller prints another one behind it. */
-static void json_field(struct out *o, const char *key, const char *value)
-{
-	out_printf(o, "\"%s\":", key);
-	json_string(o, value);
-	out_char(o, ',');
-}
 
 /* Prints the members that have values. */
 static void json_end(struct out *o, const struct trace_run *r)
@@ -317,17 +363,6 @@ static void json_setting(struct out *o, const struct trace_setting *s)
 }
 
 /* image is the number of the program in the order of the lines "program". */
-static void json_module(struct out *o, const struct trace_module *m)
-{
-	char id[64];
-
-	out_str(o, "{\"type\":\"module\",");
-	json_field(o, "path", m->path);
-	json_field(o, "build_id", build_id(m, id));
-	out_printf(o, "\"image\":%" PRIu32 ",\"functions\":%zu}\n", m->image,
-		   (size_t)m->functions.n);
-}
-
 /* A comm of 16 bytes may lack its NUL. */
 static void json_name(struct out *o, const char *name)
 {
@@ -386,8 +421,7 @@ static void print_json(struct out *o, const struct trace_info *info, uint64_t by
 		json_field(o, "command", info->images.at[i].cmdline);
 		out_printf(o, "\"pid\":%" PRIu32 "}\n", info->images.at[i].pid);
 	}
-	for (size_t i = 0; i < info->modules.n; i++)
-		json_module(o, &info->modules.at[i]);
+	each_module(o, info, json_module);
 	for (size_t i = 0; i < info->threads.n; i++)
 		json_thread(o, &info->threads.at[i]);
 	for (size_t i = 0; i < info->events.n; i++)

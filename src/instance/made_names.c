@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* Called by frames.c, which unwinds copies of stacks, while the program runs or shortly after. The
+ * files are the program's, so they are read as hostile ones are: a map file has to be a regular one
+ * of the process' own user, younger than the process, and not a link to one of another name; no
+ * file system that a process serves is read (base/file.h); bytes, entries and modules are bounded.
+ * A file that cannot be read is one that tells nothing. */
+#include "instance/made_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/monotonic.h"
+#include "base/path.h"
+#include "collect/processes.h"
+#include "hook/plan.h"
+#include "image/mapped_file.h"
+#include "sym/made_code.h"
+
+#define LOOK_MS 20u               /* between two looks at the files of a program that has some */
+#define SEARCH_MS 500u            /* between two searches for them */
+#define FUNCTIONS_MAX 4096u       /* of a session, which become modules */
+#define BUFFER (1u << 20)         /* the longest record or line that is read */
+#define READ_MAX (UINT64_C(1) << 28) /* bytes of a file */
+
+/* A file as far as it was read. */
+struct made_file { struct made_code code; uint64_t at; bool there; };
+
+/* What the program of an image has told. */
+struct made_image {
+	uint32_t image;
+	bool known;                   /* `about` is */
+	struct process_about about;
+	int dump_fd;                  /* of its jitdump; -1: there is none */
+	uint64_t next_look, next_search; /* in ms */
+	struct made_file map, dump;
+};
+
+struct made_names {
+	struct trace_info *info;
+	VEC(struct made_image) images;
+	size_t functions;
+};
+
+struct made_names *made_names_new(struct trace_info *info)
+{
+	struct made_names *n = mem_zalloc(sizeof(*n));
+
+	n->info = info;
+	return n;
+}
+
+void made_names_free(struct made_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->images.n; i++) {
+		struct made_image *m = &n->images.at[i];
+
+		made_code_free(&m->map.code);
+		made_code_free(&m->dump.code);
+		if (m->dump_fd >= 0)
+			close(m->dump_fd);
+	}
+	vec_free(&n->images);
+	free(n);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+typedef size_t add_bytes(struct made_code *m, const void *bytes, size_t n);
+
+static size_t add_map(struct made_code *m, const void *bytes, size_t n)
+{
+	return made_code_add_map(m, bytes, n);
+}
+
+static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
+{
+	return made_code_add_dump(m, bytes, n);
+}
+
+/* Takes what has come to the file since the last time. What does not end within a buffer is never
+ * taken, and nothing behind it. */
+static void read_more(struct made_file *f, int fd, add_bytes *add)
+{
+	char *buffer = NULL;
+	struct stat is;
+	ssize_t got;
+	size_t took = 1;
+
+	f->there = true;
+	if (fstat(fd, &is) || (uint64_t)is.st_size <= f->at)
+		return;
+	buffer = mem_realloc(NULL, BUFFER, 1);
+	while (took && f->at < READ_MAX && (got = pread(fd, buffer, BUFFER, (off_t)f->at)) > 0) {
+		took = add(&f->code, buffer, (size_t)got);
+		f->at += took;
+	}
+	free(buffer);
+}
+
+/* Whether the descriptor's path ends in that name: no link led to a file of another one. */
+static bool is_named(int fd, const char *name)
+{
+	char *link = mem_printf("/proc/self/fd/%d", fd), path[4096];
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+
+	free(link);
+	if (n <= 0)
+		return false;
+	path[n] = 0;
+	return strcmp(path_file_name(path), name) == 0;
+}
+
+/* Whether that file can be the program's. */
+static bool is_own(int fd, const char *name, const struct process_about *about)
+{
+	struct stat is;
+
+	return !file_is_copy(fd) && file_stat(fd, &is) == 0 && S_ISREG(is.st_mode) &&
+	       is.st_uid == about->uid && (uint64_t)is.st_mtime >= about->began_s &&
+	       is_named(fd, name);
+}
+
+static void look_at_map(struct made_image *m, pid_t pid)
+{
+	char *root = mapped_file_root(pid), *name = mem_printf("perf-%u.map", m->about.own);
+	char *path = mem_printf("%s/tmp/%s", root, name);
+	struct err ignored;
+	int fd = file_open(path, &ignored);
+
+	if (fd >= 0 && is_own(fd, name, &m->about))
+		read_more(&m->map, fd, add_map);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	free(name);
+	free(root);
+}
+
+/* A program maps its jitdump as code, by which profilers find it. */
+static void search_dump(struct made_image *m, pid_t pid)
+{
+	char *name = mem_printf("jit-%u.dump", m->about.own);
+	struct maps maps = { 0 };
+	struct err ignored;
+
+	if (maps_read(pid, &maps, &ignored) == 0)
+		for (size_t i = 0; i < maps.at.n && m->dump_fd < 0; i++)
+			if (maps.at.at[i].exec && !strcmp(path_file_name(maps.at.at[i].path), name))
+				m->dump_fd = mapped_file_at(pid, maps.at.at[i].start, &ignored);
+	if (m->dump_fd >= 0 && !is_own(m->dump_fd, name, &m->about)) {
+		close(m->dump_fd);
+		m->dump_fd = -1;
+	}
+	maps_free(&maps);
+	free(name);
+}
+
+/* Learns whose the files have to be. A process that is gone cannot be asked: it is taken for one of
+ * brace's own user, which has lived since its image is known. */
+static void know_process(struct made_image *m, const struct trace_info *info)
+{
+	const struct trace_image *image = &info->images.at[m->image];
+	const struct trace_clock *c = &info->clock;
+
+	m->known = true;
+	if (!processes_about((pid_t)image->pid, &m->about))
+		m->about = (struct process_about){
+			image->pid, geteuid(),
+			(c->real_ns + trace_clock_ns(c, image->tsc) - c->mono_ns) / 1000000000 - 1 };
+}
+
+/* Reads what is new. */
+static void look(struct made_image *m, const struct trace_info *info)
+{
+	pid_t pid = (pid_t)info->images.at[m->image].pid;
+	uint64_t now = monotonic_ms();
+
+	if (now < m->next_look)
+		return;
+	if (!m->known)
+		know_process(m, info);
+	look_at_map(m, pid);
+	if (m->dump_fd < 0 && now >= m->next_search) {
+		search_dump(m, pid);
+		m->next_search = now + SEARCH_MS;
+	}
+	if (m->dump_fd >= 0)
+		read_more(&m->dump, m->dump_fd, add_dump);
+	m->next_look = now + (m->map.there || m->dump.there ? LOOK_MS : SEARCH_MS);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* What the image's program has told by now; NULL: it is the kernel. */
+static struct made_image *image_of(struct made_names *n, uint32_t image)
+{
+	struct made_image *m = NULL;
+
+	if (image >= n->info->images.n ||
+	    (image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(n->info)))
+		return NULL;
+	for (size_t i = 0; i < n->images.n && !m; i++)
+		if (n->images.at[i].image == image)
+			m = &n->images.at[i];
+	if (!m) {
+		m = vec_add(&n->images);
+		*m = (struct made_image){ .image = image, .dump_fd = -1 };
+	}
+	look(m, n->info);
+	return m;
+}
+
+bool made_names_any(struct made_names *n, uint32_t image)
+{
+	const struct made_image *m = image_of(n, image);
+
+	return m && (m->map.there || m->dump.there);
+}
+
+/* Whether the module is the very function. */
+static bool is_entry(const struct trace_module *m, const struct made_code_entry *e, const char *name)
+{
+	return m->start == e->start && m->end == e->start + e->size &&
+	       strcmp(m->strings.at + m->functions.at[0].name, name) == 0;
+}
+
+/* A module with one function. Addresses in its "file" are those in memory. */
+static struct trace_module module_of(uint32_t image, const struct made_code_entry *e,
+				     const char *name, char *file)
+{
+	struct trace_module m = { .image = image, .path = file,
+				  .name = mem_strdup(path_file_name(file)), .start = e->start,
+				  .end = e->start + e->size, .first_id = TRACE_MADE_ID };
+	uint32_t size = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
+	size_t n = strlen(name) + 1;
+
+	*vec_add(&m.functions) = (struct trace_function){
+		.vaddr = e->start, .size = size, .name = 1, .reason = REASON_NOT_CODE };
+	vec_reserve(&m.strings, n + 1);
+	m.strings.at[0] = 0;
+	memcpy(m.strings.at + 1, name, n);
+	m.strings.n = n + 1;
+	return m;
+}
+
+/* Code that stood at its place before ends where this was first seen. */
+static void add_function(struct made_names *n, const struct made_image *m, bool dumped,
+			 const struct made_code_entry *e, uint64_t address, uint64_t tsc)
+{
+	const char *name = made_code_name(dumped ? &m->dump.code : &m->map.code, e);
+	const struct trace_module *found = trace_info_module_at(n->info, m->image, address, tsc);
+	struct trace_module *was = found ? n->info->modules.at + (found - n->info->modules.at) : NULL;
+	char *file;
+
+	if (was && (was->first_id != TRACE_MADE_ID || is_entry(was, e, name)))
+		return;
+	if (n->functions >= FUNCTIONS_MAX)
+		return;
+	if (was)
+		was->to_tsc = tsc - 1;
+	file = dumped ? mem_printf("jit-%u.dump", m->about.own)
+		      : mem_printf("/tmp/perf-%u.map", m->about.own);
+	*vec_add(&n->info->modules) = module_of(m->image, e, name, file);
+	n->functions++;
+}
+
+bool made_names_know(struct made_names *n, uint32_t image, uint64_t address, uint64_t tsc)
+{
+	struct made_image *m = image_of(n, image);
+	const struct made_code_entry *e = m ? made_code_find(&m->map.code, address) : NULL;
+	bool dumped = m && !e;
+
+	if (dumped)
+		e = made_code_find(&m->dump.code, address);
+	if (e)
+		add_function(n, m, dumped, e, address, tsc);
+	return e;
+}
