@@ -171,10 +171,10 @@ static bool is_code(struct frames *f, uint32_t image, uint64_t address, uint64_t
 }
 
 /* To the caller by the frame pointer, as translators' code keeps it and the assembler code does by
- * which they enter and leave it. Only in programs that tell of such code: elsewhere a file's silence
- * means that nobody knows. */
-static bool step_by_frame(struct frames *f, uint32_t image, uint64_t tsc, const struct stack_copy *s,
-			  struct unwind_regs *r)
+ * which they enter and leave it. Only in programs that tell of such code: elsewhere a file's
+ * silence means that nobody knows. */
+static bool step_by_frame(struct frames *f, uint32_t image, uint64_t tsc,
+			  const struct stack_copy *s, struct unwind_regs *r)
 {
 	uint64_t at = r->at[UNWIND_FP], fp, pc;
 
@@ -188,8 +188,8 @@ static bool step_by_frame(struct frames *f, uint32_t image, uint64_t tsc, const 
 	return true;
 }
 
-/* To the caller. *exact: r's pc is where the thread stood, not a return address; it becomes what the
- * caller's is. */
+/* To the caller. *exact: r's pc is where the thread stood, not a return address; it becomes what
+ * the caller's is. */
 static bool step_frame(struct frames *f, uint32_t image, uint64_t tsc, const struct stack_copy *s,
 		       struct unwind_regs *r, bool *exact)
 {

@@ -19,21 +19,25 @@
 #include "image/mapped_file.h"
 #include "sym/made_code.h"
 
-#define LOOK_MS 20u               /* between two looks at the files of a program that has some */
-#define SEARCH_MS 500u            /* between two searches for them */
-#define FUNCTIONS_MAX 4096u       /* of a session, which become modules */
-#define BUFFER (1u << 20)         /* the longest record or line that is read */
+#define LOOK_MS 20u		     /* between two looks at the files of a program that has some */
+#define SEARCH_MS 500u		     /* between two searches for them */
+#define FUNCTIONS_MAX 4096u	     /* of a session, which become modules */
+#define BUFFER (1u << 20)	     /* the longest record or line that is read */
 #define READ_MAX (UINT64_C(1) << 28) /* bytes of a file */
 
 /* A file as far as it was read. */
-struct made_file { struct made_code code; uint64_t at; bool there; };
+struct made_file {
+	struct made_code code;
+	uint64_t at;
+	bool there;
+};
 
 /* What the program of an image has told. */
 struct made_image {
 	uint32_t image;
-	bool known;                   /* `about` is */
+	bool known; /* `about` is */
 	struct process_about about;
-	int dump_fd;                  /* of its jitdump; -1: there is none */
+	int dump_fd;			 /* of its jitdump; -1: there is none */
 	uint64_t next_look, next_search; /* in ms */
 	struct made_file map, dump;
 };
@@ -171,7 +175,8 @@ static void know_process(struct made_image *m, const struct trace_info *info)
 	if (!processes_about((pid_t)image->pid, &m->about))
 		m->about = (struct process_about){
 			image->pid, geteuid(),
-			(c->real_ns + trace_clock_ns(c, image->tsc) - c->mono_ns) / 1000000000 - 1 };
+			(c->real_ns + trace_clock_ns(c, image->tsc) - c->mono_ns) / 1000000000 - 1
+		};
 }
 
 /* Reads what is new. */
@@ -223,7 +228,8 @@ bool made_names_any(struct made_names *n, uint32_t image)
 }
 
 /* Whether the module is the very function. */
-static bool is_entry(const struct trace_module *m, const struct made_code_entry *e, const char *name)
+static bool is_entry(const struct trace_module *m, const struct made_code_entry *e,
+		     const char *name)
 {
 	return m->start == e->start && m->end == e->start + e->size &&
 	       strcmp(m->strings.at + m->functions.at[0].name, name) == 0;
@@ -233,14 +239,18 @@ static bool is_entry(const struct trace_module *m, const struct made_code_entry 
 static struct trace_module module_of(uint32_t image, const struct made_code_entry *e,
 				     const char *name, char *file)
 {
-	struct trace_module m = { .image = image, .path = file,
-				  .name = mem_strdup(path_file_name(file)), .start = e->start,
-				  .end = e->start + e->size, .first_id = TRACE_MADE_ID };
+	struct trace_module m = { .image = image,
+				  .path = file,
+				  .name = mem_strdup(path_file_name(file)),
+				  .start = e->start,
+				  .end = e->start + e->size,
+				  .first_id = TRACE_MADE_ID };
 	uint32_t size = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
 	size_t n = strlen(name) + 1;
 
 	*vec_add(&m.functions) = (struct trace_function){
-		.vaddr = e->start, .size = size, .name = 1, .reason = REASON_NOT_CODE };
+		.vaddr = e->start, .size = size, .name = 1, .reason = REASON_NOT_CODE
+	};
 	vec_reserve(&m.strings, n + 1);
 	m.strings.at[0] = 0;
 	memcpy(m.strings.at + 1, name, n);
@@ -254,7 +264,8 @@ static void add_function(struct made_names *n, const struct made_image *m, bool 
 {
 	const char *name = made_code_name(dumped ? &m->dump.code : &m->map.code, e);
 	const struct trace_module *found = trace_info_module_at(n->info, m->image, address, tsc);
-	struct trace_module *was = found ? n->info->modules.at + (found - n->info->modules.at) : NULL;
+	struct trace_module *was =
+		found ? n->info->modules.at + (found - n->info->modules.at) : NULL;
 	char *file;
 
 	if (was && (was->first_id != TRACE_MADE_ID || is_entry(was, e, name)))

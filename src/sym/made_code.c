@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by image/made_names.c under pump_lock. Nothing fails: what cannot be read is no entry, and
  * the bounds in the header limit the memory that a hostile program can have brace take. Entries may
- * overlap, because a translator frees code and makes other code there without telling of the end. */
+ * overlap, because a translator frees code and makes other code there without telling of the end.
+ */
 #include "sym/made_code.h"
 
 #include <ctype.h>
@@ -19,7 +20,8 @@ void made_code_free(struct made_code *m)
 }
 
 /* An empty name would print as nothing: such an entry is left out. */
-static void add_entry(struct made_code *m, uint64_t start, uint64_t size, const char *name, size_t n)
+static void add_entry(struct made_code *m, uint64_t start, uint64_t size, const char *name,
+		      size_t n)
 {
 	struct made_code_entry *e;
 
@@ -51,7 +53,8 @@ static bool read_hex(const char **at, const char *end, uint64_t *out)
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
 	for (; p < end && isxdigit((unsigned char)*p) && digits <= 16; p++, digits++)
-		v = v << 4 | (uint64_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 32) - 'a' + 10);
+		v = v << 4 |
+		    (uint64_t)(isdigit((unsigned char)*p) ? *p - '0' : (*p | 32) - 'a' + 10);
 	if (!digits || digits > 16 || p >= end || *p != ' ')
 		return false;
 	*out = v;
@@ -82,7 +85,7 @@ size_t made_code_add_map(struct made_code *m, const char *bytes, size_t n)
 
 #define DUMP_MAGIC 0x4a695444u /* "JiTD" */
 #define HEADER_LEAST 40u       /* bytes of the file's header */
-#define PREFIX 16u             /* of a record: its kind, its length with the prefix, a time */
+#define PREFIX 16u	       /* of a record: its kind, its length with the prefix, a time */
 enum { DUMP_LOAD = 0, DUMP_MOVE = 1 };
 
 /* Code that is new: two ids, an address that is the next one again, address, length, a number, the

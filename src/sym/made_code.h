@@ -14,33 +14,33 @@
 #define MADE_CODE_TEXT_MAX (64u << 20) /* bytes of all names */
 
 struct made_code_entry {
-	uint64_t start, size;  /* a range of addresses that does not wrap; size is not 0 */
-	uint32_t order, name;  /* the greater order is newer; the name's place in text */
+	uint64_t start, size; /* a range of addresses that does not wrap; size is not 0 */
+	uint32_t order, name; /* the greater order is newer; the name's place in text */
 };
 
 /* All zero is an empty one. */
 struct made_code {
 	VEC(struct made_code_entry) at;
-	VEC(uint64_t) reach;   /* by entry, once sorted: the highest end up to it */
-	VEC(char) text;        /* names with their NULs */
-	size_t sorted;         /* entries that are in order of address; newer ones stand behind */
-	uint64_t left_out;     /* entries for which there was no room */
-	bool begun;            /* of a dump: its header has been read */
-	bool bad;              /* of a dump: what follows cannot be read */
+	VEC(uint64_t) reach; /* by entry, once sorted: the highest end up to it */
+	VEC(char) text;      /* names with their NULs */
+	size_t sorted;       /* entries that are in order of address; newer ones stand behind */
+	uint64_t left_out;   /* entries for which there was no room */
+	bool begun;          /* of a dump: its header has been read */
+	bool bad;            /* of a dump: what follows cannot be read */
 };
 
 void made_code_free(struct made_code *m);
 
-/* Takes the whole lines of the next n bytes of a map file; returns how many bytes these are. What is
- * no entry is passed over. */
+/* Takes the whole lines of the next n bytes of a map file; returns how many bytes these are. What
+ * is no entry is passed over. */
 size_t made_code_add_map(struct made_code *m, const char *bytes, size_t n);
 
 /* Takes the whole records of the next n bytes of a jitdump; returns how many bytes these are. Sets
  * m->bad where the bytes are none: nothing more is taken then. Byte order is this machine's. */
 size_t made_code_add_dump(struct made_code *m, const uint8_t *bytes, size_t n);
 
-/* The newest entry around an address, or NULL; valid until more is added or looked for. Of a hostile
- * program, whose entries lie in each other by the thousand, it may be an older one. */
+/* The newest entry around an address, or NULL; valid until more is added or looked for. Of a
+ * hostile program, whose entries lie in each other by the thousand, it may be an older one. */
 const struct made_code_entry *made_code_find(struct made_code *m, uint64_t address);
 static inline const char *made_code_name(const struct made_code *m, const struct made_code_entry *e)
 {

@@ -45,7 +45,7 @@ struct trace_module {
 	uint64_t base;        /* load bias */
 	uint64_t start, end;  /* runtime range of its executable segments */
 	uint64_t from_tsc, to_tsc; /* mapped during that time; to_tsc 0: to the end */
-	/* function i has the id first_id + i in this image's records; TRACE_MADE_ID: none has one */
+	/* function i has the id first_id + i in this image's records; TRACE_MADE_ID: none does */
 	uint32_t first_id;
 	/* Sorted by vaddr: the hooked ones and, for naming call sites, the others. */
 	VEC(struct trace_function) functions;

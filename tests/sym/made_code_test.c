@@ -1,5 +1,5 @@
-/* Code that programs made, as they tell of it: lines and records whole and in parts, damaged ones, and
- * look-ups held against a search through all entries. */
+/* Code that programs made, as they tell of it: lines and records whole and in parts, damaged ones,
+ * and look-ups held against a search through all entries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  *     made fifo     the map is a FIFO
  *     made damaged  the map has lines that are none, and its names bytes that a terminal obeys
  *
- * asks_parent(), which they call, makes a getppid, again and again until the input ends. The output is the pid, then "NAME ADDRESS" for each return address into
- * what was made. */
+ * asks_parent(), which they call, makes a getppid, again and again until the input ends. The output
+ * is the pid, then "NAME ADDRESS" for each return address into what was made. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -70,7 +70,7 @@ static void tell_map(const char *inner, const char *outermost)
 	fclose(f);
 }
 
-/* --- jitdump, by tools/perf/Documentation/jitdump-specification.txt of the kernel --------------- */
+/* --- jitdump, by the specification in tools/perf/Documentation of the kernel --- */
 
 struct dump_header { uint32_t magic, version, size, machine, pad, pid; uint64_t time, flags; };
 struct dump_load { uint32_t kind, size; uint64_t time; uint32_t pid, tid; uint64_t vma, address, bytes, index; };
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	printf("pid %d\nmade_inner %016" PRIxPTR "\nmade_outer %016" PRIxPTR "\n", (int)getpid(), (uintptr_t)code + 6,
 	       (uintptr_t)code + 64 + 16);
 	fflush(stdout);
-	/* Until the standard input ends, a millisecond apart: whoever looks has seen one of them. */
+	/* Until the standard input ends, 1 ms apart: whoever looks has seen one of them. */
 	do
 		call();
 	while (poll(&(struct pollfd){ .fd = 0, .events = POLLIN }, 1, 1) == 0);
