@@ -202,15 +202,21 @@ static void print_value(const struct summary_row *r, enum summary_column column,
 		summary_print_time(o, r->value[column]);
 }
 
-/* "+12.34%"; "new" and "gone" for a row of one side. */
+#define TIMES 1000000u /* a growth of 10,000 %, from which on "x101" is read more easily */
+
+/* "+12.34%", or "x4717" of what has become so many times as much; "new" and "gone" for a row of one
+ * side. */
 static void print_change(const struct comparison *c, const struct compared_row *r, struct out *o)
 {
 	const int64_t growth = compare_growth(value_of(r->a, c->column), value_of(r->b, c->column));
 	const uint64_t size = growth < 0 ? 0 - (uint64_t)growth : (uint64_t)growth;
 	char text[40];
 
-	snprintf(text, sizeof(text), "%c%" PRIu64 ".%02" PRIu64 "%%", growth < 0 ? '-' : '+',
-		 size / 100, size % 100);
+	if (growth >= 0 && size >= TIMES)
+		snprintf(text, sizeof(text), " x%" PRIu64, size / 10000 + 1);
+	else
+		snprintf(text, sizeof(text), "%c%" PRIu64 ".%02" PRIu64 "%%",
+			 growth < 0 ? '-' : '+', size / 100, size % 100);
 	out_printf(o, "%*s", CHANGE,
 		   !r->a ? "new" : !r->b ? "gone" : growth == INT64_MAX ? "from 0" : text);
 }

@@ -170,6 +170,13 @@ refuses() { # NAME PATTERN WORD...
 	[ $? -eq 125 ] && [ ! -s "$T/out" ] && grep -qE -e "$2" "$T/err"
 	result "$1" $? "$T/err"
 }
+# A change of three hundred thousand percent: the column has room for no more than 9,999.
+record --mode block -- "$FIXTURES/ticking" 1
+mv "$T/trace" "$T/once"
+record --mode block -- "$FIXTURES/ticking" 3000
+"$BRACE" diff --no-pager -s calls "$T/once" "$T/trace" >"$T/out" 2>"$T/err"
+grep -qE '^ +3 +9000 +x3000 .* leaf \[ticking\]' "$T/out" && grep -qE '^ +1 +3000 +x3000 .* step \[ticking\]' "$T/out"
+result "a change that is no percentage any more" $? "$T/out"
 refuses "one file" 'diff needs A B' "$T/a"
 refuses "three files" 'with -- between' "$T/a1" "$T/a2" "$T/b1"
 refuses "a group of one" 'a single run has no spread' "$T/a1" -- "$T/b1" "$T/b2"

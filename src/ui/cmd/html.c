@@ -96,8 +96,9 @@ static void say_done(const struct invocation *inv, const struct html_job *job)
 	struct stat st;
 
 	if (!inv->quiet && !stat(inv->output, &st))
-		say("brace: %s has %" PRIu64 " calls of %zu threads (%.1f MB): open it in a browser\n",
-		    inv->output, job->counts.calls, job->lanes, (double)st.st_size / 1e6);
+		say("brace: %s has %" PRIu64 " calls of %zu thread%s (%.1f MB): open it in a browser\n",
+		    inv->output, job->counts.calls, job->lanes, job->lanes == 1 ? "" : "s",
+		    (double)st.st_size / 1e6);
 }
 
 /* With --open the browser is the answer, and nothing is said. */
