@@ -39,8 +39,9 @@ static void leave_terminal(int said)
 	setpgid(0, 0);
 }
 
-/* Returns the exit status. The first signal ends it, and the program goes on. */
-static int record_trace(struct invocation *inv, const char *path)
+/* Returns the exit status. The first signal ends it, and the program goes on. `begun` gets a byte
+ * once the program is traced: the file can be read before, also if nothing will be. */
+static int record_trace(struct invocation *inv, const char *path, int begun)
 {
 	struct session_result result = { 0 };
 	struct run_monitor monitor;
@@ -50,6 +51,7 @@ static int record_trace(struct invocation *inv, const char *path)
 
 	if (status)
 		return status;
+	write_all(begun, "", 1);
 	run_monitor_begin(&monitor, inv, session, NULL, NULL);
 	monitor.ends_at_first = true;
 	status = session_record(session, &result, &err) ? say_error(&err) : 0;
@@ -60,7 +62,7 @@ static int record_trace(struct invocation *inv, const char *path)
 
 /* Does not return. The parent may have died between fork() and prctl(): then its number is
  * another's already. */
-static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t parent)
+static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t parent, int begun)
 {
 	int status;
 
@@ -68,7 +70,7 @@ static void run_recorder(struct live_trace *t, struct invocation *inv, pid_t par
 	if (getppid() != parent)
 		_exit(EXIT_BRACE);
 	leave_terminal(t->said);
-	status = record_trace(inv, t->path);
+	status = record_trace(inv, t->path, begun);
 	fflush(NULL);
 	_exit(status);
 }
@@ -162,13 +164,47 @@ int live_trace_begin_session(struct live_trace *t, const char *session)
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-/* Returns when the file can be read, or the recorder has ended before that: 0, or the exit status
- * (said). */
+/* Starts the recorder. *begun: a pipe's end, which has a byte once the program is traced. 0, or
+ * the exit status (said). */
+static int start_recorder(struct live_trace *t, struct invocation *inv, int *begun)
+{
+	const pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
+		say("brace: cannot make a pipe: %s\n", strerror(errno));
+		return EXIT_BRACE;
+	}
+	t->recorder = fork();
+	if (!t->recorder)
+		run_recorder(t, inv, parent, ends[1]);
+	close(ends[1]);
+	*begun = ends[0];
+	if (t->recorder > 0)
+		return 0;
+	t->recorder = 0;
+	close(ends[0]);
+	say("brace: cannot start a process: %s\n", strerror(errno));
+	return EXIT_BRACE;
+}
+
+/* Whether there is something to be shown. *begun: the pipe has had its byte. */
+static bool is_there(const struct live_trace *t, int pipe, bool *begun)
+{
+	char byte;
+
+	*begun = *begun || read(pipe, &byte, 1) == 1;
+	return *begun && is_readable(t->path);
+}
+
+/* Returns when the program is traced and the file can be read, or the recorder has ended before
+ * that: 0, or the exit status (said). */
 int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop)
 {
 	const struct timespec look = { 0, LOOK_NS };
-	const pid_t parent = getpid();
 	FILE *said = tmpfile();
+	bool begun = false, shown;
+	int pipe, status;
 
 	*t = (struct live_trace){ .said = -1 };
 	if (said) {
@@ -177,21 +213,17 @@ int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatil
 	}
 	if (choose_file(t, inv))
 		return EXIT_BRACE;
-	t->recorder = fork();
-	if (!t->recorder)
-		run_recorder(t, inv, parent);
-	if (t->recorder < 0) {
-		t->recorder = 0;
-		say("brace: cannot start a process: %s\n", strerror(errno));
-		return EXIT_BRACE;
-	}
-	while (live_trace_goes_on(t) && !*stop && !is_readable(t->path))
+	status = start_recorder(t, inv, &pipe);
+	if (status)
+		return status;
+	while (live_trace_goes_on(t) && !*stop && !is_there(t, pipe, &begun))
 		nanosleep(&look, NULL);
+	/* It may have begun and ended between two looks. */
+	shown = t->recorder || is_there(t, pipe, &begun);
+	close(pipe);
 	if (*stop)
 		return 128 + *stop;
-	if (!t->recorder && !is_readable(t->path))
-		return t->status ? t->status : EXIT_BRACE;
-	return 0;
+	return shown ? 0 : t->status ? t->status : EXIT_BRACE;
 }
 
 /* Copies what was printed since the last time. */
