@@ -1,8 +1,8 @@
 /* One of two programs of different users that one brace traces, for tests/run/neighbours.sh:
  *     neighbours WATCH TIMES [PID]
- * It says `ready`, waits until brace has changed the function WATCH (step, lock, syscall), or
- * until the file WATCH is there, and does TIMES rounds: each calls step(), takes a lock, and makes a
- * getpgid(). Then it says a line about itself:
+ * It says `ready`, and waits until brace has changed the function WATCH (step, lock, syscall), or
+ * until the file WATCH is there. Then it does TIMES rounds: each calls step(), takes a lock, and
+ * makes a getpgid(). Then it says a line about itself:
  *     uid NUMBER sum NUMBER memory INODE
  * With PID it is hostile: until that process has ended it writes anything to all that brace shares
  * with it, while a thread of it makes rounds. It may well die of that. */
