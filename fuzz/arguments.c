@@ -32,7 +32,7 @@ static void read_told(void *context, const struct argument_told *a)
 	*sum += a->number;
 }
 
-/* A value of each sort: of a return with a string, that string. */
+/* A value of each sort: of a return with a string, registers or memory, these. */
 static void print_returned(const struct trace_info *info, const struct event *e, uint64_t *sum)
 {
 	struct call_value v = { .number = e->tsc, .flags = CALL_VALUE };
@@ -40,7 +40,9 @@ static void print_returned(const struct trace_info *info, const struct event *e,
 
 	if (e->kind == EVENT_EXIT && e->flags & EVENT_TEXT)
 		v = (struct call_value){ e->value, (const char *)e->payload, (uint32_t)e->count,
-					 CALL_VALUE | CALL_TEXT };
+					 CALL_VALUE | (e->flags & EVENT_REGISTERS ? CALL_REGISTERS
+						       : e->flags & EVENT_MEMORY  ? CALL_MEMORY
+										  : CALL_TEXT) };
 	else if (e->kind == EVENT_EXIT && e->flags & EVENT_FLOAT)
 		v = (struct call_value){ .number = e->value, .flags = CALL_VALUE | CALL_FLOAT };
 	arguments_value(info, 0, 0, v, &text);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts what a function returned into the record of its exit. A string is copied here, before the
- * caller can free it. entry.S (agent_slow_text) and state.c call this on the returning thread,
- * which may be any: nothing here takes a lock, blocks or faults, wherever the value leads. */
+/* Puts what a function returned into the record of its exit. A string, and what lies in memory, is
+ * copied here, before the caller can free or change it. entry.S (agent_slow_text) and state.c call
+ * this on the returning thread, which may be any: nothing here takes a lock, blocks or faults,
+ * wherever the value leads. */
 #include "agent/agent.h"
 #include "agent/buffer.h"
 #include "agent/event.h"
 #include "agent/returned.h"
 #include "agent/site.h"
+#include "arch/returned_regs.h"
 
 /* Registers below the caller's stack pointer, in words. */
 enum { KEPT_RAX = -2, KEPT_RDX = -3, KEPT_FLOAT = -5 };
@@ -52,11 +54,39 @@ static uint64_t copy_text(uint8_t *to, enum memory_returned returned, const uint
 	return n + 1;
 }
 
+_Static_assert(sizeof(struct prototype_registers) == RETURNED_BLOCK &&
+		       RETURNED_BLOCK < RETURNED_TEXT, "a record has room for them");
+
+/* Copies the registers, or the memory at rax, of which the type alone knows how much is the
+ * value's. Returns its bytes and 1; 0: it cannot be read. */
+static uint64_t copy_block(uint64_t *to, enum memory_returned returned, const uint64_t *kept)
+{
+	uint32_t read = RETURNED_BLOCK;
+
+	if (returned == RETURNED_REGISTERS)
+		returned_regs_read((struct prototype_registers *)to, kept[KEPT_RAX],
+				   kept[KEPT_RDX]);
+	else
+		read = probe_read_anywhere(kept[KEPT_RAX], to, RETURNED_BLOCK);
+	for (uint32_t i = read; i < RETURNED_BLOCK; i++)
+		((volatile uint8_t *)to)[i] = 0;
+	return read ? read + 1 : 0;
+}
+
+/* RECORD_EXIT_* of what the record has instead of a string. */
+static uint32_t block_flag(enum memory_returned returned)
+{
+	return returned == RETURNED_REGISTERS ? RECORD_EXIT_REGISTERS
+	       : returned == RETURNED_MEMORY  ? RECORD_EXIT_MEMORY
+					      : 0;
+}
+
 unsigned returned_words(uint64_t words[RETURNED_WORDS], uint64_t now, uint32_t site,
 			enum memory_returned returned, uint64_t sp)
 {
 	const uint64_t *kept = (const uint64_t *)sp;
 	uint64_t text;
+	uint32_t flag = block_flag(returned);
 	unsigned n;
 
 	if (returned == RETURNED_WORD || returned == RETURNED_FLOAT) {
@@ -67,10 +97,11 @@ unsigned returned_words(uint64_t words[RETURNED_WORDS], uint64_t now, uint32_t s
 		return 2;
 	}
 	words[RETURNED_WORDS - 1] = 0; /* padding must not show the stack */
-	text = copy_text((uint8_t *)(words + 3), returned, kept);
+	text = flag ? copy_block(words + 3, returned, kept)
+		    : copy_text((uint8_t *)(words + 3), returned, kept);
 	n = text ? (unsigned)((text - 1 + 7) / 8) : 0;
 	words[0] = record_word(now, record_event_id(2 + n, RECORD_EVENT_EXIT), RECORD_EVENT);
-	words[1] = site | text << 32;
+	words[1] = site | flag | text << 32;
 	words[2] = kept[KEPT_RAX];
 	return 3 + n;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of returns with what the function returned: numbers, floating-point numbers, strings. On
- * the thread that returns. */
+/* Records of returns with what the function returned: numbers, floating-point numbers, strings,
+ * structures. On the thread that returns. */
 #pragma once
 #include <stdint.h>
 
 #include "shared/memory.h"
 
-/* Words of the longest such record: its header, the site, rax, a string. */
+/* Words of the longest such record: its header, the site, rax, a string or a block. */
 #define RETURNED_WORDS (3u + (RETURNED_TEXT + 7u) / 8u)
 
 /* Makes the record of a return at a time. sp: the caller's stack pointer after it, below which the

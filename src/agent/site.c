@@ -132,9 +132,9 @@ static void write_stub(uint8_t *block, uint32_t place, uint32_t word)
  * those that tell values there is one for each enum memory_returned, in its order. */
 enum stub_kind {
 	STUB_NONE, STUB_GRAPH, STUB_STATE, STUB_VALUE, STUB_FLOAT, STUB_STRING, STUB_OBJECT,
-	STUB_VIEW, STUB_KINDS
+	STUB_VIEW, STUB_REGISTERS, STUB_MEMORY, STUB_KINDS
 };
-_Static_assert(STUB_VALUE + RETURNED_VIEW == STUB_VIEW, "a kind for each sort of value");
+_Static_assert(STUB_VALUE + RETURNED_KINDS == STUB_KINDS, "a kind for each sort of value");
 
 static enum stub_kind stub_kind(void)
 {
@@ -159,7 +159,7 @@ static enum memory_returned returned_of(enum stub_kind kind)
 	return kind > STUB_VALUE ? kind - STUB_VALUE : RETURNED_WORD;
 }
 
-/* The agent records the string, and knows by its word where that is. */
+/* The agent records the string or block, and knows by its word where that is. */
 #define TEXT_EXIT(returned)                                                                       \
 	{ .begin = state_exit_begin, .slow = state_exit_slow, .end = state_exit_end,              \
 	  .to = agent_slow_text, .word = (returned) << TEXT_KIND_SHIFT }
@@ -178,6 +178,8 @@ static const struct exit_code exit_codes[STUB_KINDS] = {
 	[STUB_STRING] = TEXT_EXIT(RETURNED_STRING),
 	[STUB_OBJECT] = TEXT_EXIT(RETURNED_OBJECT),
 	[STUB_VIEW] = TEXT_EXIT(RETURNED_VIEW),
+	[STUB_REGISTERS] = TEXT_EXIT(RETURNED_REGISTERS),
+	[STUB_MEMORY] = TEXT_EXIT(RETURNED_MEMORY),
 	[STUB_STATE] = { .begin = state_exit_begin,
 			 .slow = state_exit_slow,
 			 .end = state_exit_end,

@@ -117,6 +117,29 @@ static bool parse_type(const char **at, struct prototype_value *v)
 	return false;
 }
 
+static const struct { char letter; uint8_t type; } wide_letters[] = {
+	{ 'q', PROTOTYPE_WIDE_SIGNED }, { 'Q', PROTOTYPE_WIDE_UNSIGNED },
+	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'z', PROTOTYPE_COMPLEX },
+};
+
+/* What has more bytes than a parameter's value may have. False: it is none, or malformed. */
+static bool parse_wide(const char **at, struct prototype_value *v)
+{
+	for (size_t i = 0; i < sizeof(wide_letters) / sizeof(wide_letters[0]); i++) {
+		if (!takes_char(at, wide_letters[i].letter))
+			continue;
+		v->type = wide_letters[i].type;
+		v->size = 16;
+		/* Both parts; a part's size is four or eight. */
+		if (v->type == PROTOTYPE_COMPLEX && !(parse_size(at, v) && v->size >= 4))
+			return false;
+		if (v->type == PROTOTYPE_COMPLEX)
+			v->size = (uint8_t)(2 * v->size);
+		return true;
+	}
+	return false;
+}
+
 /* The value's place in the record: behind those before it. */
 static void place_value(struct prototype *p, struct prototype_value *v)
 {
@@ -212,7 +235,8 @@ static bool parse_member(const char **at, struct prototype *p, uint32_t of)
 		v->type = PROTOTYPE_CHARS;
 		if (!parse_bytes(at, PROTOTYPE_BLOCK, &v->bytes))
 			return false;
-	} else if (takes_char(at, '[') ? !parse_array(at, v) : !parse_type(at, v)) {
+	} else if (takes_char(at, '[') ? !parse_array(at, v)
+				       : !parse_wide(at, v) && !parse_type(at, v)) {
 		return false;
 	}
 	return place_member(p, parent, v, offset);
@@ -271,6 +295,106 @@ static bool parse_parameter(const char **at, struct prototype *p)
 	return true;
 }
 
+/* --- what is returned ------------------------------------------------------------------------- */
+
+/* Reads a WHOLE as the only parameter. Its bytes are those that have to be known. */
+static bool parse_whole(const char **at, struct prototype *p)
+{
+	struct prototype_value *v = &p->parameters[0];
+
+	*v = (struct prototype_value){ 0 };
+	p->n = p->taken = 1;
+	p->fixed = PROTOTYPE_FIRST;
+	if (takes_char(at, 'o'))
+		return parse_struct(at, p, false) && v->bytes <= PROTOTYPE_WHOLE_BYTES;
+	if (parse_wide(at, v)) {
+		v->at = PROTOTYPE_FIRST;
+		p->fixed += v->size;
+		return true;
+	}
+	if (**at != 'p' || !parse_type(at, v))
+		return false;
+	place_value(p, v);
+	return true;
+}
+
+/* Bytes of the whole that parse_whole() has read. */
+static uint32_t whole_bytes(const struct prototype *p)
+{
+	const struct prototype_value *v = &p->parameters[0];
+
+	return v->type == PROTOTYPE_STRUCT ? v->bytes : v->size;
+}
+
+/* A long double fills the places of two words. */
+static uint32_t class_words(const char classes[2])
+{
+	return classes[0] == 'x' ? 2 : !!classes[0] + !!classes[1];
+}
+
+static bool parse_classes(const char **at, char classes[2])
+{
+	for (unsigned n = 0; n < 2 && **at && strchr("ifx", **at); n++)
+		classes[n] = *(*at)++;
+	return classes[0] && classes[1] != 'x' && (classes[0] != 'x' || !classes[1]);
+}
+
+/* Reads TYPE, or R or M and a WHOLE, of which the place is kept. */
+static bool parse_returned(const char **at, struct prototype *out)
+{
+	struct prototype_whole *w = &out->whole;
+	bool registers = takes_char(at, 'R');
+
+	*w = (struct prototype_whole){ .memory = !registers && takes_char(at, 'M') };
+	if (!registers && !w->memory)
+		return parse_type(at, &out->returns);
+	if (registers && !parse_classes(at, w->classes))
+		return false;
+	w->text = *at;
+	out->returns.type = PROTOTYPE_WHOLE;
+	return parse_whole(at, out) &&
+	       (w->memory || whole_bytes(out) <= 8 * class_words(w->classes));
+}
+
+/* Gathers the words by their classes, in the order of the convention. */
+static void gather_words(const char classes[2], const struct prototype_registers *r,
+			 uint64_t words[2])
+{
+	unsigned n = 0, f = 0;
+
+	memcpy(words, r->extended, 2 * sizeof(*words));
+	for (unsigned i = 0; i < 2 && classes[0] != 'x'; i++)
+		words[i] = classes[i] == 'f' ? r->vectors[f++][0] : r->numbers[n++];
+}
+
+bool prototype_whole(const struct prototype *p, const void *at, uint32_t bytes,
+		     struct prototype *out, uint8_t record[PROTOTYPE_RECORD], uint32_t *recorded)
+{
+	const char *text = p->whole.text;
+	struct prototype_registers registers;
+	uint64_t words[2];
+
+	*out = (struct prototype){ .takes = true };
+	if (p->returns.type != PROTOTYPE_WHOLE || !parse_whole(&text, out))
+		return false;
+	memset(record, 0, PROTOTYPE_RECORD);
+	if (p->whole.memory) {
+		bytes = bytes < PROTOTYPE_WHOLE_BYTES ? bytes : PROTOTYPE_WHOLE_BYTES;
+		memcpy(record + PROTOTYPE_FIRST, at, bytes);
+	} else {
+		if (bytes < sizeof(registers))
+			return false;
+		memcpy(&registers, at, sizeof(registers));
+		gather_words(p->whole.classes, &registers, words);
+		bytes = sizeof(words);
+		memcpy(record + PROTOTYPE_FIRST, words, bytes);
+	}
+	*recorded = PROTOTYPE_FIRST + bytes;
+	return bytes >= whole_bytes(out);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
 /* The text may be anybody's. False: it is no prototype; *out has then what was read before, and
  * nothing of it is to be used. */
 bool prototype_parse(const char *text, struct prototype *out)
@@ -278,11 +402,11 @@ bool prototype_parse(const char *text, struct prototype *out)
 	const char *at = text;
 
 	out->returns = (struct prototype_value){ 0 };
-	out->n = out->taken = 0;
 	out->takes = out->more = false;
-	out->fixed = PROTOTYPE_FIRST;
-	if (!parse_type(&at, &out->returns))
+	if (!parse_returned(&at, out))
 		return false;
+	out->n = out->taken = 0;
+	out->fixed = PROTOTYPE_FIRST;
 	/* A prototype without parentheses tells the returned value alone. */
 	if (!*at)
 		return true;

@@ -4,7 +4,14 @@
  * keeps it, and readers find the values in a record by it. The text may come from a file that
  * anybody wrote.
  *
- *   prototype  = TYPE [ "(" [ parameter { "," parameter } ] ")" ]
+ *   prototype  = returned [ "(" [ parameter { "," parameter } ] ")" ]
+ *   returned   = TYPE | "R" CLASS [ CLASS ] WHOLE | "M" WHOLE
+ *                                               a value that has its words in registers, or lies in
+ *                                               memory, where rax tells
+ *   CLASS      = "i" | "f" | "x"                the next of rax and rdx, of xmm0 and xmm1; st0
+ *   WHOLE      = "o" BYTES "{" [ member { "," member } ] "}" | "p" | WIDE
+ *   WIDE       = "q" | "Q" | "l" | "z" BYTES    a signed, an unsigned number of 16 bytes; long
+ *                                               double; a complex number, BYTES each part
  *   parameter  = [ NAME "=" ] TYPE | "..."
  *   TYPE       = "d" BYTES | "u" BYTES          a signed, an unsigned number
  *              | "c" | "b" | "f" BYTES          char, bool, a floating-point number
@@ -15,7 +22,7 @@
  *              | ( "o" | "O" ) BYTES "{" [ member { "," member } ] "}"
  *                                               a structure by value, by its address
  *              | "v" | "?" | "-"                nothing, not known, not asked for
- *   member     = NAME "@" OFFSET "=" ( TYPE | "a" BYTES | "[" COUNT [ "+" ] TYPE ) | "..."
+ *   member     = NAME "@" OFFSET "=" ( TYPE | WIDE | "a" BYTES | "[" COUNT [ "+" ] TYPE ) | "..."
  *                                               characters in place; the first elements of an
  *                                               array of values, behind which there are more (+)
  *
@@ -34,11 +41,15 @@
 #define PROTOTYPE_FIRST 16u /* of the first value, from the record's header on */
 #define PROTOTYPE_ELEMENTS 8u /* of an array */
 #define PROTOTYPE_STRING 64u /* bytes that are shown of a string; one more tells that it goes on */
+#define PROTOTYPE_WHOLE_BYTES 64u /* of a returned value that is more than rax or xmm0 */
 
 enum prototype_type {
 	PROTOTYPE_VOID, PROTOTYPE_UNKNOWN, PROTOTYPE_UNASKED, PROTOTYPE_SIGNED, PROTOTYPE_UNSIGNED,
 	PROTOTYPE_CHAR, PROTOTYPE_BOOL, PROTOTYPE_FLOAT, PROTOTYPE_POINTER, PROTOTYPE_STRING_AT,
 	PROTOTYPE_ENUM, PROTOTYPE_STRUCT, PROTOTYPE_CHARS, PROTOTYPE_ARRAY,
+	/* of members, and of what prototype_whole() tells: up to 16 bytes */
+	PROTOTYPE_WIDE_SIGNED, PROTOTYPE_WIDE_UNSIGNED, PROTOTYPE_LONG_DOUBLE, PROTOTYPE_COMPLEX,
+	PROTOTYPE_WHOLE, /* what is returned, if prototype_whole() tells it */
 };
 
 /* How a string or a pointer is found. PLAIN: the argument is its address. */
@@ -63,8 +74,16 @@ struct prototype_value {
 	uint32_t name_bytes, names_bytes;
 };
 
+/* Where a WHOLE lies. */
+struct prototype_whole {
+	bool memory;
+	char classes[2];          /* of its words; 0: there is none */
+	const char *text;         /* in the prototype's */
+};
+
 struct prototype {
 	struct prototype_value returns;
+	struct prototype_whole whole;
 	/* each parameter, and behind a structure its members */
 	struct prototype_value parameters[PROTOTYPE_VALUES];
 	uint32_t n, taken;        /* values; parameters */
@@ -76,6 +95,20 @@ struct prototype {
 /* Takes the text apart. False: it is malformed, or has more parameters than there may be; *out is
  * not to be used. */
 bool prototype_parse(const char *text, struct prototype *out);
+
+/* Registers behind a return, as a record of the call has them. */
+struct prototype_registers {
+	uint64_t numbers[2];      /* in the order of the convention */
+	uint64_t vectors[2][2];   /* the first 16 bytes of each */
+	uint64_t extended[2];     /* the top of the stack of long doubles */
+};
+#define PROTOTYPE_RECORD (PROTOTYPE_FIRST + PROTOTYPE_BLOCK)
+/* Puts a returned PROTOTYPE_WHOLE together. at: `bytes` of what was recorded: struct
+ * prototype_registers, or memory. *out gets a prototype with it as the only parameter, without a
+ * name, and `record` a record of that, of which *recorded bytes are known. False: there are too few
+ * bytes. */
+bool prototype_whole(const struct prototype *p, const void *at, uint32_t bytes,
+		     struct prototype *out, uint8_t record[PROTOTYPE_RECORD], uint32_t *recorded);
 
 /* An array's element, i below v->elements, as a value without a name. */
 struct prototype_value prototype_element(const struct prototype_value *v, uint32_t i);

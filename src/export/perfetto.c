@@ -37,7 +37,7 @@ struct perfetto {
 	/* annotations under way, one within the other: a call's arguments, a structure's members */
 	protobuf nested[4];
 	unsigned depth;
-	bool in_list;
+	bool in_list, alone;
 	VEC(bool) told;        /* by lane: its track has been described */
 	VEC(bool) interned;    /* by function */
 	struct sp_map processes;
@@ -219,12 +219,16 @@ static void put_value(protobuf *to, const struct argument_told *a)
 	}
 }
 
-/* The topmost annotation is complete, and goes into the one below it. */
+/* The topmost annotation is complete, and goes into the one below it, or, if it stands by itself,
+ * into the event. */
 static void end_annotation(struct perfetto *p, unsigned field)
 {
 	protobuf *of = &p->nested[p->depth--];
 
-	protobuf_inner(&p->nested[p->depth], field, of);
+	if (p->alone && !p->depth)
+		protobuf_inner(&p->event, EVENT_ANNOTATION, of);
+	else
+		protobuf_inner(&p->nested[p->depth], field, of);
 }
 
 /* An element of an array: it has no name. */
@@ -244,8 +248,7 @@ static void end_list(struct perfetto *p, const struct argument_told *a)
 	end_annotation(p, ANNOTATION_ENTRY);
 }
 
-/* argument_visit. Structures are in arguments alone, and have arrays of values in them at most:
- * four levels. */
+/* argument_visit. Structures have arrays of values in them at most: four levels. */
 static void annotate_typed(void *context, const struct argument_told *a)
 {
 	struct perfetto *p = context;
@@ -287,14 +290,16 @@ static void annotate_arguments(struct perfetto *p, const struct event *e)
 		p->nested[0].n = 0;
 }
 
-/* argument_visit */
-static void annotate_returned(void *context, const struct argument_told *a)
+/* False: what was returned has no type of its own, or is not known. */
+static bool annotate_returned(struct perfetto *p, const struct walk_step *s)
 {
-	struct perfetto *p = context;
+	bool told;
 
-	put_text(&p->inner, ANNOTATION_NAME, "returned");
-	put_value(&p->inner, a);
-	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
+	p->depth = 0;
+	p->alone = true;
+	told = walk_returned_typed(&p->walk, s, annotate_typed, p);
+	p->alone = false;
+	return told;
 }
 
 /* The beginning of a slice, with its interned name, and its file as category. */
@@ -317,7 +322,7 @@ static void fill_end(struct perfetto *p, const struct walk_step *s)
 
 	protobuf_number(&p->event, EVENT_TYPE, SLICE_END);
 	annotate(p, "ended", export_end_word(s->flags));
-	if (walk_returned_typed(&p->walk, s, annotate_returned, p))
+	if (annotate_returned(p, s))
 		return;
 	returned = walk_returned(&p->walk, s);
 	annotate(p, "returned", returned);

@@ -617,8 +617,8 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
 	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
 }
 
-/* Which exit code the function's stubs get: a floating-point number is in another register, and a
- * string has to be copied while it is there. */
+/* Which exit code the function's stubs get: a floating-point number is in another register, other
+ * values are in several, and a string or a structure has to be copied while it is there. */
 uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set)
 {
 	static const uint8_t strings[] = { [PROTOTYPE_PLAIN] = RETURNED_STRING,
@@ -630,6 +630,8 @@ uint32_t arguments_returned_kind(const struct argument_plan *p, const struct set
 	if (!p || !p->prototype || !settings_values(set) ||
 	    !prototype_parse(p->prototype, &prototype))
 		return RETURNED_WORD;
+	if (prototype.returns.type == PROTOTYPE_WHOLE)
+		return prototype.whole.memory ? RETURNED_MEMORY : RETURNED_REGISTERS;
 	if (prototype.returns.type == PROTOTYPE_STRING_AT)
 		return strings[prototype.returns.form];
 	return prototype.returns.type == PROTOTYPE_FLOAT ? RETURNED_FLOAT : RETURNED_WORD;

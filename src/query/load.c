@@ -167,10 +167,10 @@ static void enter_slice(struct load *l, const struct call_step *s)
 	*vec_add(&t->open) = n;
 }
 
-/* The bits of a floating-point number are none that SQL could use. */
+/* The bits of a floating-point number, and a part of a structure, are none that SQL could use. */
 static bool is_number(const struct call_step *s)
 {
-	return s->flags & CALL_VALUE && !(s->flags & CALL_FLOAT);
+	return s->flags & CALL_VALUE && !(s->flags & (CALL_FLOAT | CALL_BLOCK));
 }
 
 /* Self time is never below 0: of stamps of two CPUs the inner calls may seem to last longer. */

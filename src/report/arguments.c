@@ -185,6 +185,65 @@ static bool put_flags(struct argument_text *t, const struct prototype_value *v, 
 	return true;
 }
 
+/* A number of 16 bytes: C's formats have none. */
+static void put_wide(struct argument_text *t, const uint8_t *at, bool sign)
+{
+	unsigned __int128 number;
+	char text[48], *digit = text + sizeof(text);
+	bool negative;
+
+	memcpy(&number, at, sizeof(number));
+	negative = sign && (__int128)number < 0;
+	if (negative)
+		number = -number;
+	do
+		*--digit = "0123456789abcdef"[number % (sign ? 10 : 16)];
+	while (number /= sign ? 10 : 16);
+	put_text(t, negative ? "-" : sign ? "" : "0x");
+	put_bytes(t, digit, (size_t)(text + sizeof(text) - digit));
+}
+
+/* As put_double(). */
+static void put_long_double(struct argument_text *t, const uint8_t *at)
+{
+	long double number = 0;
+	char text[64];
+
+	memcpy(&number, at, 10);
+	for (int digits = 6; digits <= 21; digits++) {
+		snprintf(text, sizeof(text), "%.*Lg", digits, number);
+		if (strtold(text, NULL) == number)
+			break;
+	}
+	put_text(t, text);
+}
+
+/* As gdb writes it: "1.5 + -2i". */
+static void put_complex(struct argument_text *t, const struct prototype_value *v, const uint8_t *at)
+{
+	const struct prototype_value part = { .type = PROTOTYPE_FLOAT, .size = v->size / 2 };
+	uint64_t real = 0, imaginary = 0;
+
+	memcpy(&real, at, part.size);
+	memcpy(&imaginary, at + part.size, part.size);
+	put_float(t, &part, real);
+	put_text(t, " + ");
+	put_float(t, &part, imaginary);
+	put_text(t, "i");
+}
+
+bool arguments_put_whole(struct argument_text *t, const struct prototype_value *v,
+			 const uint8_t *at)
+{
+	switch ((enum prototype_type)v->type) {
+	case PROTOTYPE_WIDE_SIGNED: put_wide(t, at, true); return true;
+	case PROTOTYPE_WIDE_UNSIGNED: put_wide(t, at, false); return true;
+	case PROTOTYPE_LONG_DOUBLE: put_long_double(t, at); return true;
+	case PROTOTYPE_COMPLEX: put_complex(t, v, at); return true;
+	default: return false;
+	}
+}
+
 /* By its name, by the names of its bits, or as a number. Of several names for one number the first
  * one counts, as in gdb. */
 static void put_enum(struct argument_text *t, const struct prototype_value *v, uint64_t number)
@@ -226,6 +285,8 @@ void arguments_put_number(struct argument_text *t, const struct prototype_value 
 		break;
 	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
 	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS: case PROTOTYPE_ARRAY:
+	case PROTOTYPE_WHOLE: case PROTOTYPE_WIDE_SIGNED: case PROTOTYPE_WIDE_UNSIGNED:
+	case PROTOTYPE_LONG_DOUBLE: case PROTOTYPE_COMPLEX:
 		put_text(t, "?");
 		break;
 	}
@@ -331,12 +392,13 @@ static void put_parameter(struct argument_text *t, const struct prototype_value 
 		put_struct(t, v, record, bytes);
 		return;
 	}
-	if (v->size && v->at + v->size <= bytes)
-		memcpy(&number, record + v->at, v->size);
-	else if (v->size) {
+	if (v->size && v->at + v->size > bytes) {
 		put_text(t, "?");
 		return;
 	}
+	if (arguments_put_whole(t, v, record + v->at))
+		return;
+	memcpy(&number, record + v->at, v->size);
 	if (v->type == PROTOTYPE_STRING_AT)
 		put_string(t, record, bytes, (uint32_t)number);
 	else
@@ -419,7 +481,30 @@ bool arguments_is_recorded(const struct prototype_value *v, struct call_value va
 		return false;
 	if (v->type == PROTOTYPE_STRING_AT && v->form != PROTOTYPE_PLAIN)
 		return value.flags & CALL_TEXT;
+	if (v->type == PROTOTYPE_WHOLE)
+		return value.flags & CALL_BLOCK;
 	return number == (v->type == PROTOTYPE_FLOAT);
+}
+
+bool arguments_whole(const struct prototype *p, struct call_value value, struct prototype *out,
+		     uint8_t record[PROTOTYPE_RECORD], uint32_t *recorded)
+{
+	return value.bytes && p->whole.memory == !!(value.flags & CALL_MEMORY) &&
+	       prototype_whole(p, value.text, value.bytes - 1, out, record, recorded);
+}
+
+/* A value of several words. */
+static void put_returned_whole(struct argument_text *t, const struct prototype *p,
+			       struct call_value value)
+{
+	uint8_t record[PROTOTYPE_RECORD];
+	struct prototype whole;
+	uint32_t recorded;
+
+	if (arguments_whole(p, value, &whole, record, &recorded))
+		put_parameter(t, &whole.parameters[0], record, recorded);
+	else
+		put_text(t, value.bytes ? "?" : "(fault)");
 }
 
 /* *text is set only for ARGUMENTS_VALUE_TEXT, for free(). */
@@ -438,6 +523,8 @@ enum arguments_value arguments_value(const struct trace_info *info, uint32_t ima
 	t.at = mem_zalloc(TEXT_MOST);
 	if (p.returns.type == PROTOTYPE_STRING_AT && value.flags & CALL_TEXT)
 		put_returned_text(&t, value);
+	else if (p.returns.type == PROTOTYPE_WHOLE)
+		put_returned_whole(&t, &p, value);
 	else
 		arguments_put_number(&t, &p.returns, value.number);
 	*text = finish_text(&t);

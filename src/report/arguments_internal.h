@@ -18,6 +18,12 @@ uint64_t arguments_narrow(uint64_t number, const struct prototype_value *v);
 /* A value that is no string. */
 void arguments_put_number(struct argument_text *t, const struct prototype_value *v,
 			  uint64_t number);
+/* A value that only prototype_whole() tells, at its place in the record. False: it is another. */
+bool arguments_put_whole(struct argument_text *t, const struct prototype_value *v,
+			 const uint8_t *at);
+/* prototype_whole() of what was recorded of a return. False: that is not the value. */
+bool arguments_whole(const struct prototype *p, struct call_value value, struct prototype *out,
+		     uint8_t record[PROTOTYPE_RECORD], uint32_t *recorded);
 /* Whether what was recorded of a return is the value. */
 bool arguments_is_recorded(const struct prototype_value *v, struct call_value value);
 /* NULL: the function is not known, or its file does not say what it takes. */

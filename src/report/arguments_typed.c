@@ -127,6 +127,29 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 		tell(t, &a);
 }
 
+/* Words for what has more bytes than a number. */
+static bool tell_whole(const struct telling *t, const struct prototype_value *v)
+{
+	char words[TEXT_MOST];
+	struct argument_text text = { words, 0 };
+	struct argument_told a = named(v, ARGUMENT_NAME);
+	long double real = 0;
+
+	if (!arguments_put_whole(&text, v, t->record + v->at))
+		return false;
+	if (v->type == PROTOTYPE_LONG_DOUBLE) {
+		memcpy(&real, t->record + v->at, 10);
+		a.real = (double)real;
+		/* One beyond a double's range is its digits. */
+		a.kind = isfinite(a.real) ? ARGUMENT_FLOAT : ARGUMENT_NAME;
+	}
+	words[text.n] = '\0';
+	a.text = words;
+	a.bytes = (uint32_t)text.n;
+	tell(t, &a);
+	return true;
+}
+
 static void tell_value(const struct telling *t, const struct prototype_value *v);
 
 /* Behind a structure that lies elsewhere the record has a byte that tells whether it could be
@@ -186,7 +209,7 @@ static void tell_value(const struct telling *t, const struct prototype_value *v)
 			  strnlen((const char *)t->record + v->at, v->bytes));
 	} else if (!v->size || (size_t)v->at + v->size > t->bytes) {
 		tell_kind(t, v, ARGUMENT_UNKNOWN);
-	} else {
+	} else if (!tell_whole(t, v)) {
 		memcpy(&number, t->record + v->at, v->size);
 		if (v->type == PROTOTYPE_STRING_AT)
 			tell_string(t, v, (uint32_t)number);
@@ -211,6 +234,26 @@ bool arguments_each(const struct trace_info *info, const struct event *e, argume
 	return true;
 }
 
+/* A value of several words, as the parameter that prototype_whole() makes of it. */
+static void tell_returned_whole(const struct telling *t, const struct prototype *p,
+				struct call_value value)
+{
+	uint8_t record[PROTOTYPE_RECORD];
+	struct telling of = *t;
+	struct prototype whole;
+	uint32_t recorded;
+
+	if (!arguments_whole(p, value, &whole, record, &recorded)) {
+		tell_kind(t, &p->returns, value.bytes ? ARGUMENT_UNKNOWN : ARGUMENT_FAULT);
+		return;
+	}
+	of.record = record;
+	of.bytes = recorded;
+	whole.parameters[0].name = p->returns.name;
+	whole.parameters[0].name_bytes = p->returns.name_bytes;
+	tell_value(&of, &whole.parameters[0]);
+}
+
 /* False also for a function without a prototype, and where the record has no value. */
 bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t fn,
 			struct call_value value, const char *name, argument_visit *visit,
@@ -225,7 +268,9 @@ bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t 
 		return false;
 	p.returns.name = name;
 	p.returns.name_bytes = (uint32_t)strlen(name);
-	if (p.returns.type != PROTOTYPE_STRING_AT || !(value.flags & CALL_TEXT))
+	if (p.returns.type == PROTOTYPE_WHOLE)
+		tell_returned_whole(&t, &p, value);
+	else if (p.returns.type != PROTOTYPE_STRING_AT || !(value.flags & CALL_TEXT))
 		tell_number(&t, &p.returns, value.number);
 	else if (value.bytes)
 		tell_text(&t, &p.returns, value.text, value.bytes - 1);
@@ -311,6 +356,8 @@ static void put_json(void *context, const struct argument_told *a)
 		put_json_name(j, a);
 	put_json_value(j, a);
 	j->in_list |= a->kind == ARGUMENT_LIST;
+	/* The members of a value without a name have theirs. */
+	j->alone = false;
 	j->first = a->kind == ARGUMENT_OPEN || a->kind == ARGUMENT_LIST;
 }
 

@@ -264,17 +264,17 @@ static bool shows_value(const struct graph *g, const struct waiting *w, char **t
 		return true;
 	}
 	/* The string has gone with its record, and was not to be shown. */
-	value.flags &= ~(uint32_t)CALL_TEXT;
+	value.flags &= ~(uint32_t)(CALL_TEXT | CALL_BLOCK);
 	return arguments_value(g->info, image, s->fn, value, text) != ARGUMENTS_VALUE_HIDDEN;
 }
 
-/* A returned string, as long as its record is there; NULL: it is none. */
+/* A returned string or structure, as long as its record is there; NULL: it is none. */
 static char *string_of_step(const struct graph *g, const struct call_step *s)
 {
 	uint32_t image = g->info->threads.at[s->thread].image;
 	char *text = NULL;
 
-	if (s->flags & CALL_TEXT && option_on(g, OPTION_GRAPH_RETVAL))
+	if (s->flags & (CALL_TEXT | CALL_BLOCK) && option_on(g, OPTION_GRAPH_RETVAL))
 		arguments_value(g->info, image, s->fn, call_step_value(s), &text);
 	return text;
 }

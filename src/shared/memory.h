@@ -67,7 +67,7 @@
 #include "shared/version.h"
 
 #define MEMORY_MAGIC 0x65636172625f5f31ull
-#define MEMORY_VERSION 13
+#define MEMORY_VERSION 14
 #define MEMORY_BUFFER_BYTES 65536u
 #define MEMORY_BUFFER_WORDS (MEMORY_BUFFER_BYTES / 8)
 /* Slack after `end`. It takes (1) the second word of a record that began in the last slot, and (2)
@@ -287,15 +287,17 @@ struct memory_desc {
 
 /* The value that a call's stub records: rax; the vector register of floating-point numbers; the
  * string at rax, or of the std::string object at rax; that of the std::string_view in rax and
- * rdx. A return address has a stub for each kind of function that is called there. The id word of
- * a trampoline has the kind of its function, at RETURNED_SHIFT. */
+ * rdx; all registers that a value may be returned in; the memory at rax. A return address has a
+ * stub for each kind of function that is called there. The id word of a trampoline has the kind of
+ * its function, at RETURNED_SHIFT. */
 enum memory_returned {
 	RETURNED_WORD, RETURNED_FLOAT, RETURNED_STRING, RETURNED_OBJECT, RETURNED_VIEW,
-	RETURNED_KINDS
+	RETURNED_REGISTERS, RETURNED_MEMORY, RETURNED_KINDS
 };
 #define RETURNED_SHIFT 29
 #define RETURNED_MASK (7u << RETURNED_SHIFT)
 #define RETURNED_TEXT 65u /* bytes of a string at most */
+#define RETURNED_BLOCK 64u /* bytes of the registers, and at most of the memory */
 
 /* Bytes of a struct site_table (agent/agent.h), whole pages: there is one for each kind. */
 #define SITE_TABLE_BYTES ((8u + (4u << SITE_HASH_BITS) + 4095u) / 4096u * 4096u)
@@ -312,7 +314,6 @@ struct image_memory {
 	/* For kinds of values but RETURNED_WORD: a block of sites is each kind's own. The count of
 	 * the next one in it; a multiple of SITE_PER_BLOCK: there is no block, or it is full. */
 	uint32_t next_returned[RETURNED_KINDS - 1];
-	uint64_t pad;
 	/* Return addresses by count; read by the tracer only. */
 	uint64_t sites[SITE_BLOCKS * SITE_PER_BLOCK];
 };

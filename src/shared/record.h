@@ -16,7 +16,7 @@
  *
  * An exit that tells what its function returned (funcgraph-retval) has RECORD_EXIT_VALUE in its
  * id, which no call site has, and one word of payload: rax, or with RECORD_EXIT_FLOAT the lower
- * half of xmm0. If it returned a string, the exit is a RECORD_EVENT_EXIT.
+ * half of xmm0. If it returned a string, or what has more words, the exit is a RECORD_EVENT_EXIT.
  */
 #pragma once
 #include <stdint.h>
@@ -71,8 +71,11 @@ enum record_event {
 	/* 2 words: function; the address that it returns to. A call that the kernel's tracer
 	 * `function` told, whose return is not known */
 	RECORD_EVENT_KERNEL_CALL = 16,
-	/* 2 or more words: site | (bytes + 1) << 32, where 0 is a string that could not be read;
-	 * rax; the string's bytes. A RECORD_EXIT of a call that returned a string */
+	/* 2 or more words: site | RECORD_EXIT_* | (bytes + 1) << 32, where 0 is what could not be
+	 * read; rax; the bytes. A RECORD_EXIT of a call that returned a string; with
+	 * RECORD_EXIT_REGISTERS, a value in several registers, which are all there (struct
+	 * prototype_registers of base/prototype.h); with RECORD_EXIT_MEMORY, the first bytes of a
+	 * value in memory */
 	RECORD_EVENT_EXIT = 17,
 	/* Some words: sums of a lock, or an order of several, as shared/locks.h lays them out. Its
 	 * thread changes them after the header is there, until it leaves the sub-buffer */
@@ -101,6 +104,8 @@ enum record_event {
 #define RECORD_ID_MAX ((1u << RECORD_ID_BITS) - 1)
 #define RECORD_EXIT_VALUE (1u << 21)
 #define RECORD_EXIT_FLOAT (1u << 20)
+#define RECORD_EXIT_REGISTERS (1u << 22) /* of RECORD_EVENT_EXIT, beside the site */
+#define RECORD_EXIT_MEMORY (1u << 23)
 #define RECORD_PAYLOAD_MAX 63
 
 /* Packs a record's header; only the lower 40 bits of tsc are kept. */

@@ -310,12 +310,15 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 /* A structure's text under way. */
 struct struct_text {
 	char *text;
+	uint64_t most;    /* bytes that are recorded */
+	bool addresses;   /* of strings the addresses are told */
 	uint64_t bytes;   /* up to the last member that is told */
 	unsigned members;
 	bool more;
 };
 
 static char *scalar_text(Dwarf_Die *type);
+static char *wide_member(Dwarf_Die *type);
 
 /* "aBYTES" of an array of characters; NULL: it is none. */
 static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
@@ -333,7 +336,7 @@ static char *chars_text(Dwarf_Die *type, uint64_t *bytes)
 
 /* "[COUNT+TYPE" of an array of values, as many as lie within the first bytes that are recorded;
  * NULL: it is none, or has several dimensions. */
-static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t *bytes)
+static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t most, uint64_t *bytes)
 {
 	uint64_t each, shown = PROTOTYPE_ELEMENTS;
 	Dwarf_Die element, range;
@@ -345,7 +348,7 @@ static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t *bytes)
 	    !dwarf_type_plain(type, &element) || dwarf_aggregate_size(type, &size))
 		return NULL;
 	each = dwarf_type_is_pointer(&element) ? WORD : dwarf_type_bytes(&element);
-	while (shown && (shown * each > size || offset + shown * each > PROTOTYPE_BLOCK))
+	while (shown && (shown * each > size || offset + shown * each > most))
 		shown--;
 	of = each && shown ? scalar_text(&element) : NULL;
 	if (!of)
@@ -373,12 +376,16 @@ static bool tell_member(struct member *m, void *context)
 	if (!m->bits)
 		type = chars_text(&m->type, &bytes);
 	if (!m->bits && !type)
-		type = array_text(&m->type, m->offset, &bytes);
+		type = array_text(&m->type, m->offset, s->most, &bytes);
 	if (!m->bits && !type)
 		type = scalar_text(&m->type);
+	if (!m->bits && !type)
+		type = wide_member(&m->type);
 	if (type && (*type == 's' || *type == 'p'))
 		bytes = WORD;
-	if (type && m->offset + bytes > PROTOTYPE_BLOCK) {
+	if (type && *type == 's' && s->addresses)
+		*type = 'p';
+	if (type && m->offset + bytes > s->most) {
 		free(type);
 		s->more = true;
 		return true;
@@ -394,18 +401,23 @@ static bool tell_member(struct member *m, void *context)
 	return true;
 }
 
-/* A structure's text behind its letter; NULL: nothing of it can be told. */
-static char *struct_text(Dwarf_Die *type, uint64_t *work)
+/* A structure's text behind its letter; NULL: nothing of it can be told. s: its limits. */
+static char *limited_text(Dwarf_Die *type, struct struct_text s, uint64_t *work)
 {
-	struct struct_text s = { .text = mem_strdup("") };
 	char *all = NULL;
 
+	s.text = mem_strdup("");
 	if (!is_union(type))
 		s.more |= !each_member(type, tell_member, &s, work);
 	if (s.bytes)
 		all = mem_printf("%d{%s%s}", (int)s.bytes, s.text, s.more ? ",..." : "");
 	free(s.text);
 	return all;
+}
+
+static char *struct_text(Dwarf_Die *type, uint64_t *work)
+{
+	return limited_text(type, (struct struct_text){ .most = PROTOTYPE_BLOCK }, work);
 }
 
 /* --- the convention ------------------------------------------------------------------------- */
@@ -416,9 +428,33 @@ struct classes {
 	uint64_t *work;
 	uint8_t used, numbers; /* bits: words that have a member; one that is no float */
 	bool memory;
+	bool wide;          /* values of two words are known, too: of what is returned alone */
+	bool x87;           /* it has a long double */
 };
 
 static bool classify(struct member *m, void *context);
+static unsigned encoding_of(Dwarf_Die *type);
+static bool is_long_double(Dwarf_Die *type);
+
+/* A member of two words: an integer, or what is in st0, if that is all there is. False: it is
+ * neither. */
+static bool classify_wide(Dwarf_Die *type, uint64_t at, struct classes *c)
+{
+	unsigned encoding = encoding_of(type);
+
+	if (!c->wide || dwarf_tag(type) != DW_TAG_base_type || dwarf_type_bytes(type) != 2 * WORD)
+		return false;
+	if (at)
+		c->memory = true;
+	else if (is_long_double(type))
+		c->x87 = true;
+	else if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned)
+		c->numbers |= 3;
+	else
+		return false;
+	c->used |= 3;
+	return true;
+}
 
 /* System V's classification, as far as two words go. False: the type is too deeply nested, or has
  * a part that no register holds. */
@@ -441,7 +477,7 @@ static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
 	if (dwarf_tag(type) == DW_TAG_pointer_type)
 		bytes = WORD;
 	if (!is_recorded_size(bytes))
-		return false;
+		return classify_wide(type, at, c);
 	if (at % bytes)
 		c->memory = true;
 	if (dwarf_tag(type) == DW_TAG_base_type)
@@ -549,18 +585,127 @@ static char *value_text(Dwarf_Die *type, struct argument_reading *r)
 	return text;
 }
 
-/* A value in several registers, or on the x87's stack, is not recorded, and rax is not it; in
- * memory, rax is its address. */
+/* --- what is returned ----------------------------------------------------------------------- */
+
+/* DW_ATE_*; 0: it has none. */
+static unsigned encoding_of(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding = 0;
+
+	dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding);
+	return (unsigned)encoding;
+}
+
+/* __float128 has the same size and encoding, and lies elsewhere. */
+static bool is_long_double(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return encoding_of(type) == DW_ATE_float && dwarf_type_bytes(type) == 2 * WORD && name &&
+	       !strcmp(name, "long double");
+}
+
+/* A base type that rax or xmm0 alone does not hold, behind its classes; NULL: it is none of the
+ * known ones. */
+static const char *wide_text(Dwarf_Die *type)
+{
+	uint64_t bytes = dwarf_tag(type) == DW_TAG_base_type ? dwarf_type_bytes(type) : 0;
+	unsigned encoding = encoding_of(type);
+
+	if (encoding == DW_ATE_complex_float && bytes == WORD)
+		return "Rfz4";
+	if (bytes != 2 * WORD)
+		return NULL;
+	switch (encoding) {
+	case DW_ATE_complex_float: return "Rffz8";
+	case DW_ATE_signed: return "Riiq";
+	case DW_ATE_unsigned: return "RiiQ";
+	}
+	return is_long_double(type) ? "Rxl" : NULL;
+}
+
+/* One as a member; NULL: it is none. */
+static char *wide_member(Dwarf_Die *type)
+{
+	const char *text = wide_text(type);
+
+	return text ? mem_strdup(text + strcspn(text, "qQlz")) : NULL;
+}
+
+/* The structure's text behind R or M, with its letter; NULL: nothing of it can be told. */
+static char *whole_text(Dwarf_Die *type, uint64_t *work)
+{
+	const struct struct_text limits = { .most = PROTOTYPE_WHOLE_BYTES, .addresses = true };
+	char *members = limited_text(type, limits, work), *text;
+
+	text = members ? mem_printf("o%s", members) : NULL;
+	free(members);
+	return text;
+}
+
+/* In memory: rax is its address, and shown if nothing else can be. */
+static char *memory_text(Dwarf_Die *type, uint64_t *work)
+{
+	bool pointer = library_letter(type, work) == 'U';
+	char *whole = pointer ? mem_strdup("p") : whole_text(type, work);
+	char *text = whole ? mem_printf("M%s", whole) : mem_strdup("p");
+
+	free(whole);
+	return text;
+}
+
+/* In registers: a class for each word, as System V's convention has it (3.2.3, "Returning of
+ * Values"). "-": nothing is shown, since rax is a part of it at most. */
+static char *registers_text(Dwarf_Die *type, const struct classes *c, uint64_t *work)
+{
+	bool second = dwarf_type_bytes(type) > WORD;
+	char *whole = whole_text(type, work), *text;
+	char classes[3] = "x";
+
+	if (!c->x87) {
+		classes[0] = c->numbers & 1 ? 'i' : 'f';
+		classes[1] = !second ? '\0' : c->numbers & 2 ? 'i' : 'f';
+	}
+	text = whole ? mem_printf("R%s%s", classes, whole) : mem_strdup("-");
+	free(whole);
+	return text;
+}
+
+/* A structure that is copied as bytes. */
+static char *plain_struct_text(Dwarf_Die *type, uint64_t *work)
+{
+	uint64_t bytes = dwarf_type_bytes(type);
+	struct classes c = { .work = work, .wide = true };
+	bool known = bytes && !dwarf_hasattr(type, DW_AT_alignment) &&
+		     each_member(type, classify, &c, work) && c.used;
+
+	/* Of what is not known, one vector may be all there is, in a wide register. */
+	if (known ? c.memory || bytes > 2 * WORD
+		  : bytes > 2 * WORD && bytes != 4 * WORD && bytes != 8 * WORD)
+		return memory_text(type, work);
+	/* A word without a member has no register. */
+	if (!known || c.used != (bytes > WORD ? 3 : 1))
+		return mem_strdup("-");
+	return registers_text(type, &c, work);
+}
+
+/* A value that rax or xmm0 does not hold as a whole; NULL: it is none. */
 static char *large_text(Dwarf_Die *type, uint64_t *work)
 {
-	struct sym_place place = { 0 };
+	const char *wide;
 
-	if (!dwarf_type_is_class(type))
-		return dwarf_tag(type) == DW_TAG_base_type && dwarf_type_bytes(type) > WORD
-			       ? mem_strdup("-") : NULL;
-	if (struct_place(type, &place, work))
-		return mem_strdup(place.memory ? "p" : "-");
-	return dwarf_type_bytes(type) > 2 * WORD ? mem_strdup("p") : mem_strdup("-");
+	if (dwarf_type_is_class(type))
+		return plain_struct_text(type, work);
+	/* A vector; two words. */
+	if (dwarf_tag(type) == DW_TAG_array_type || dwarf_tag(type) == DW_TAG_ptr_to_member_type)
+		return mem_strdup("-");
+	if (dwarf_tag(type) != DW_TAG_base_type)
+		return NULL;
+	wide = wide_text(type);
+	if (!wide && (dwarf_type_bytes(type) > WORD || encoding_of(type) == DW_ATE_complex_float))
+		wide = "-";
+	return wide ? mem_strdup(wide) : NULL;
 }
 
 /* The returned value's part of a prototype, for free(); never NULL. */
@@ -577,7 +722,7 @@ char *argument_returned_text(Dwarf_Die *type)
 	if (letter == 'S' || (letter == 'V' && dwarf_type_is_class(type)))
 		return mem_printf("%c", letter);
 	if (argument_is_by_reference(type))
-		return mem_strdup("p");
+		return memory_text(type, &work);
 	text = large_text(type, &work);
 	return text ? text : scalar_text(type);
 }

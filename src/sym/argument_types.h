@@ -22,5 +22,5 @@ struct argument_reading {
 };
 /* A parameter's TYPE of base/prototype.h, which the caller frees; NULL: it cannot be recorded. */
 char *argument_type_text(Dwarf_Die *type, struct argument_reading *r);
-/* The TYPE of a returned value; NULL: it is not in one register. */
+/* The `returned` of base/prototype.h for a type; NULL: it cannot be recorded. */
 char *argument_returned_text(Dwarf_Die *type);

@@ -33,7 +33,7 @@ struct sym_base { char *name; int32_t at; };
 
 struct sym_arguments {
 	uint64_t vaddr;
-	char *returns;            /* a TYPE of prototype.h */
+	char *returns;            /* `returned` of prototype.h */
 	char *takes;              /* parameters of prototype.h, without the parentheses */
 	/* what is returned has its address passed as the first argument */
 	bool hidden;

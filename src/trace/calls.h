@@ -56,14 +56,18 @@ enum call_flag {
 	CALL_ARGUMENTS = EVENT_ARGUMENTS, /* ENTER, ONLY: `event` has them */
 	CALL_FLOAT = 256,    /* LEAVE, SPAN: the value is the lower half of xmm0 */
 	CALL_TEXT = 512,     /* LEAVE: the string that was returned is in `text` */
+	/* LEAVE: in `text` are registers, or memory (EVENT_REGISTERS, EVENT_MEMORY) */
+	CALL_REGISTERS = 1024, CALL_MEMORY = 2048,
+	CALL_BLOCK = CALL_REGISTERS | CALL_MEMORY,
 };
 
-/* A returned value: rax, or CALL_FLOAT; and CALL_TEXT. */
+/* A returned value: rax, or CALL_FLOAT; and CALL_TEXT or one of CALL_BLOCK. */
 struct call_value {
 	uint64_t number;
 	/* As long as an event's payload. bytes: of the string, and 1; 0: it could not be read. */
 	const char *text;
-	uint32_t bytes, flags; /* CALL_VALUE, CALL_FLOAT, CALL_TEXT; 0: nothing is known */
+	/* CALL_VALUE, CALL_FLOAT, CALL_TEXT, CALL_BLOCK; 0: nothing is known */
+	uint32_t bytes, flags;
 };
 
 struct call_step {
@@ -77,7 +81,7 @@ struct call_step {
 		const struct event *event;
 	};
 	uint64_t value;     /* CALL_VALUE */
-	const char *text;   /* CALL_TEXT: as struct call_value */
+	const char *text;   /* CALL_TEXT, CALL_BLOCK: as struct call_value */
 	uint32_t text_bytes;
 	uint32_t thread, fn, site, depth;
 	uint32_t track; /* 0: the thread's own stack; else a coroutine, numbered in its process */
@@ -89,7 +93,7 @@ struct call_step {
 static inline struct call_value call_step_value(const struct call_step *s)
 {
 	return (struct call_value){ s->value, s->text, s->text_bytes,
-				    s->flags & (CALL_VALUE | CALL_FLOAT | CALL_TEXT) };
+				    s->flags & (CALL_VALUE | CALL_FLOAT | CALL_TEXT | CALL_BLOCK) };
 }
 
 /* When the call began, moved later by what its thread slept. */
@@ -200,7 +204,10 @@ static inline void calls_tell_value(struct call_step *s, const struct event *e)
 	s->value = e->value;
 	s->flags |= e->flags & EVENT_VALUE ? CALL_VALUE : 0;
 	if (__builtin_expect(e->flags & (EVENT_FLOAT | EVENT_TEXT), 0)) {
-		s->flags |= e->flags & EVENT_FLOAT ? CALL_FLOAT : CALL_TEXT;
+		s->flags |= e->flags & EVENT_FLOAT     ? CALL_FLOAT
+			    : e->flags & EVENT_REGISTERS ? CALL_REGISTERS
+			    : e->flags & EVENT_MEMORY    ? CALL_MEMORY
+							 : CALL_TEXT;
 		s->text = e->flags & EVENT_TEXT ? (const char *)e->payload : NULL;
 		s->text_bytes = e->flags & EVENT_TEXT ? (uint32_t)e->count : 0;
 	}

@@ -45,6 +45,9 @@ enum event_call_flags {
 	/* EXIT, SPAN: `value` is the lower half of xmm0; EXIT: payload has the string that was
 	 * returned, count its bytes and 1, or 0: it could not be read */
 	EVENT_FLOAT = 1, EVENT_TEXT = 2,
+	/* EXIT, with EVENT_TEXT: instead of a string, all registers that a value may be in, or the
+	 * memory at rax (RECORD_EXIT_REGISTERS, RECORD_EXIT_MEMORY) */
+	EVENT_REGISTERS = 4, EVENT_MEMORY = 32,
 	EVENT_VALUE = 8,        /* EXIT, SPAN: `value` is known */
 	/* ENTRY, EXIT: of a function of the kernel's: fn, count: its depth by the kernel's count;
 	 * EXIT: value: nanoseconds by the kernel's measure. CALL: value: the address it returns

@@ -36,6 +36,8 @@ static bool unpack_exit(struct unpack *u, const uint64_t *payload, struct event 
 	if (text > room + 1)
 		return true;
 	e->flags |= EVENT_TEXT;
+	e->flags |= payload[0] & RECORD_EXIT_REGISTERS ? EVENT_REGISTERS : 0;
+	e->flags |= payload[0] & RECORD_EXIT_MEMORY ? EVENT_MEMORY : 0;
 	e->payload = payload + 2;
 	e->count = text;
 	return true;

@@ -72,7 +72,7 @@ by_address() {
 	fm(n={v=15}); /* = 15 */
 	fp(n={v=16}); /* = 16 */
 	fs(n=ADDRESS); /* = 14 */
-	mkb(a=17); /* = ADDRESS */
+	mkb(a=17); /* = {v=17} */
 	mku(a=1, s="one"); /* = ADDRESS */
 	C
 	result "classes by address, $1 -O$2" $? "$T/differences"

@@ -48,9 +48,9 @@ ALONE int text(const std::string &a, std::string b, std::string_view v, std::uni
 	return (int)(a.size() + b.size() + v.size() + (p ? p->size() : 0)) + *u;
 }
 ALONE int sum(const rows *r) { return r->n[0] + (int)r->d[9] + r->grid[1][1]; }
-// What they return is in several registers, or not in rax: nothing is shown of it.
+// What they return is in several registers, or not in rax.
 ALONE halves halved(int n) { return { n / 2, n - n / 2 }; }
-ALONE long double precise(int n) { return n / 4.0L; }
+ALONE long double precise(int n) { return n / 4.0L + 0.0625L; }
 ALONE __int128 squared(int n) { return (__int128)n * n; }
 ALONE wide widened(int n) { return { n, n + 1, n + 2 }; }
 ALONE int odd(long double x, int n) { return (int)x + n; }
@@ -131,7 +131,8 @@ static void do_numbers()
 	halved(n);
 	precise(n);
 	squared(n);
-	fprintf(account, "halved(n=%d)\nprecise(n=%d)\nsquared(n=%d)\n", n, n, n);
+	fprintf(account, "halved(n=%d) = {a=%d, b=%d}\nprecise(n=%d) = %.16Lg\nsquared(n=%d) = %lld\n", n, n / 2, n - n / 2, n, n / 4.0L + 0.0625L, n,
+		(long long)n * n);
 	widened(n);
 	back = odd(n % 9, 2);
 	fprintf(account, "odd(...) = %d\n", back);

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Returned values that one register does not hold (tests/targets/wholes.cc): structures in registers of each class and in memory, long
+# double, __int128, complex numbers. What --retval shows is what gdb's `finish` says of the same calls, and the program computes the same.
+. "$(dirname "$0")/lib.sh"
+PYTHON=$(readlink -f /usr/bin/python3)
+need g++
+CALLS=4
+
+# calls_of TRACE: "function() = value" lines
+calls_of() {
+	"$BRACE" replay "$1" 2>>"$T/err" | sed -nE 's:^[^|]*\|  (ret_[a-z_0-9]+\(\));( /\*( = .*) \*/)?$:\1\3:p'
+}
+
+# same_as_gdb NAME PROGRAM OPTION...
+same_as_gdb() {
+	"$BRACE" record -q --mode block -o "$T/trace" -l 'ret_*' --retval "${@:3}" -- "$2" "$CALLS" >"$T/traced" 2>"$T/err"
+	calls_of "$T/trace" >"$T/calls"
+	"$PYTHON" "$HERE/gdb_wholes.py" "$T/gdb" "$T/calls" >"$T/differences" 2>&1
+	local status=$?
+	result "$1: $(tail -n 1 "$T/differences")" $status "$T/differences"
+}
+
+for level in 0 2; do
+	program=$T/wholes$level
+	# Static data lies in the same place in all runs.
+	g++ -g -std=c++17 -no-pie -O$level -o "$program" "$HERE/../targets/wholes.cc" 2>"$T/err" || not_ok "g++ -O$level" "$T/err"
+	"$program" "$CALLS" >"$T/untraced"
+	if type -P gdb >/dev/null; then
+		{
+			printf 'set width 0\nset height 0\nset print elements 200\nset print pretty off\nset confirm off\nrbreak ^ret_\n'
+			printf 'run %s\n' "$CALLS"
+			for ((i = 0; i < 40 * CALLS; i++)); do printf 'finish\nprintf "REGISTERS %%#lx %%#lx\\n", $rax, $rdx\ncontinue\n'; done
+		} >"$T/script"
+		DEBUGINFOD_URLS='' timeout -s KILL 240 gdb -nx -batch -x "$T/script" "$program" >"$T/gdb" 2>"$T/err" </dev/null
+		same_as_gdb "gdb's finish has the same at -O$level" "$program"
+		same_as_gdb "and where depths are kept, at -O$level" "$program" --max-graph-depth 9
+	else
+		skip "gdb's finish at -O$level" "there is no gdb"
+		"$BRACE" record -q --mode block -o "$T/trace" -l 'ret_*' --retval -- "$program" "$CALLS" >"$T/traced" 2>"$T/err"
+	fi
+	cmp -s "$T/untraced" "$T/traced"
+	result "the x87's numbers are the program's, at -O$level" $? "$T/traced"
+done
+
+# In other forms: JSON has structures as objects.
+"$BRACE" record -q --mode block -o "$T/trace" -l 'ret_*' --retval -- "$T/wholes2" "$CALLS" >"$T/traced" 2>"$T/err"
+"$BRACE" export --to chrome -o "$T/chrome" "$T/trace" 2>"$T/err" && "$PYTHON" - "$T/chrome" >"$T/said" 2>&1 <<'END'
+import json, sys
+events = json.load(open(sys.argv[1]))['traceEvents']
+def returned(name):
+    return [end['args']['returned'] for begin, end in zip(events, events[1:]) if begin.get('name') == name and begin['ph'] == 'B']
+print(returned('ret_twelve'), returned('ret_listed'), returned('ret_int128'), returned('ret_long_double'))
+END
+result "chrome's JSON is JSON" $? "$T/err"
+grep -q "{'a': 3, 'b': 4, 'c': -3}" "$T/said" && grep -q "{'at': \[3, 2, 3, 4, 5, -3\]}" "$T/said" &&
+	grep -q "'1237940039285380274899124227'" "$T/said" && grep -q "'1e+4000'" "$T/said"
+result "with structures as objects" $? "$T/said"
+
+# A call's record at its end has room for one register.
+"$BRACE" record -q --mode block -o "$T/trace" -l 'ret_*' --retval --threshold 1ns -- "$T/wholes2" "$CALLS" >"$T/traced" 2>"$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+grep -q ret_eight "$T/graph" && ! grep -q ' = ' "$T/graph"
+result "with a threshold nothing is shown instead of a part" $? "$T/graph"
+
+# What cannot be compared is refused.
+! "$BRACE" record -q -o "$T/trace" -g 'ret_eight if $retval == 3' -- "$T/wholes2" 1 >/dev/null 2>"$T/err" &&
+	grep -q 'ret_eight returns nothing that can be compared' "$T/err" && grep -q '^ *^$' "$T/err"
+result "a condition on a structure is refused" $? "$T/err"
+finish
