@@ -35,32 +35,20 @@ static uint32_t own_pid(pid_t pid)
 	return (uint32_t)(s.inner ? s.inner : pid);
 }
 
-/* The second number of a line of /proc/PID/status; 0: there is none. */
-static bool read_effective_user(pid_t pid, uint32_t *uid)
-{
-	char line[256];
-	FILE *f = open_proc(pid, "status");
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "Uid: %*u %u", uid) == 1;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 bool processes_about(pid_t pid, struct process_about *out)
 {
 	struct timespec real, boot;
-	struct stat_line s;
+	struct proc_status status;
+	struct proc_stat s;
 
-	if (!read_stat(pid, &s) || !read_status(pid, "NSpid:", true, &out->own) ||
-	    !read_effective_user(pid, &out->uid))
+	if (proc_stat_read(pid, pid, &s) < 0 || proc_status_read(pid, &status) < 0)
 		return false;
+	out->own = (uint32_t)(status.inner ? status.inner : pid);
+	out->uid = status.uid[1];
 	clock_gettime(CLOCK_REALTIME, &real);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	out->began_s = (uint64_t)(real.tv_sec - boot.tv_sec - (real.tv_nsec < boot.tv_nsec)) +
-		       s.start / (uint64_t)sysconf(_SC_CLK_TCK);
+		       s.start_time / (uint64_t)sysconf(_SC_CLK_TCK);
 	return true;
 }
 
