@@ -83,6 +83,16 @@ static void feed(struct wakeup *w, const struct event *e, const uint64_t *words)
 	free(payload);
 }
 
+/* Nothing is found before a time that was called the horizon. */
+static uint64_t horizon;
+
+static void check_found(void *arg, const struct wakeup_found *f)
+{
+	(void)arg;
+	if (f->enter < horizon)
+		abort();
+}
+
 static void run_steps(struct wakeup *w, struct cursor *c)
 {
 	uint64_t words[WORDS_MOST], tsc = 1000;
@@ -101,6 +111,7 @@ static void run_steps(struct wakeup *w, struct cursor *c)
 			feed(w, &e, words);
 		else
 			wakeup_event(w, &e);
+		horizon = wakeup_horizon(w, tsc, UINT64_MAX);
 	}
 }
 
@@ -113,6 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct out o;
 
 	out_init(&o, swallow, NULL);
+	horizon = 0;
+	wakeup_watch(w, check_found, NULL);
 	run_steps(w, &c);
 	wakeup_end(w);
 	wakeup_lacks(w);

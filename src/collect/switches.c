@@ -115,6 +115,22 @@ const struct event_provider switches_provider = {
 	.add_common = add_events, .allowed = check_allowed,
 };
 
+/* event_provider.add_common: without switches nobody knows when a thread has waited. */
+static void add_wakes(struct event_catalogue *c)
+{
+	struct err ignored;
+
+	if (perf_rings_allowed(PERF_SWITCHES, &ignored) < 0)
+		return;
+	tasks_add_told(c, &wakes_provider, "sched_waking", &ignored);
+	tasks_add_told(c, &wakes_provider, "sched_wakeup", &ignored);
+}
+
+const struct event_provider wakes_provider = {
+	.name = "wakes", .can_enable = true, .told_by_kernel = true, .yields = true,
+	.add_common = add_wakes,
+};
+
 /* --- threads -------------------------------------------------------------------------------- */
 
 /* Returns the newest thread of that number; NOBODY: it is not known. Locked, as all that

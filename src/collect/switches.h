@@ -16,6 +16,9 @@ struct memories;
 
 /* Events that the kernel tells. Every program has them, where perf may tell of it. */
 extern const struct event_provider switches_provider;
+/* sched:sched_waking and sched:sched_wakeup, which an instance of a tree makes of switches and
+ * system calls (instance/wake_events.h). They are there where switches are. */
+extern const struct event_provider wakes_provider;
 
 /* `memories`: where threads note that they have told of their ends */
 struct switches *switches_new(struct memories *memories);

@@ -150,6 +150,14 @@ static bool is_same_event(const struct event_entry *e, struct event_format *f)
 	return is;
 }
 
+/* With the lock. After the first time another event may have the name. */
+static void forget_event(struct event_catalogue *c, const struct event_entry *e)
+{
+	if (!events_is_gone(e))
+		tdelete(e, &c->by_name, compare_names);
+	atomic_store_explicit(&c->entries.at[e->index]->gone, true, memory_order_relaxed);
+}
+
 /* Finds or adds the event; with the lock. Returns 1: it is new, and f is taken over; 0: it was
  * there. A defined event has to be new. */
 static int enter_event(struct event_catalogue *c, const struct event_provider *of,
@@ -157,6 +165,10 @@ static int enter_event(struct event_catalogue *c, const struct event_provider *o
 		       struct err *err)
 {
 	*entry = find_event(c, f->system, f->name);
+	if (*entry && !defined && (*entry)->provider->yields && of != (*entry)->provider) {
+		forget_event(c, *entry);
+		*entry = NULL;
+	}
 	if (*entry && defined)
 		return err_set(err, EEXIST,
 			       "Given group/event name is already used by another event");
@@ -424,10 +436,7 @@ void events_switched_off(struct event_catalogue *c, const struct event_entry *e)
 void events_remove(struct event_catalogue *c, const struct event_entry *e)
 {
 	pthread_mutex_lock(&c->lock);
-	/* After the first time another event may have its name. */
-	if (!events_is_gone(e))
-		tdelete(e, &c->by_name, compare_names);
-	atomic_store_explicit(&c->entries.at[e->index]->gone, true, memory_order_relaxed);
+	forget_event(c, e);
 	pthread_mutex_unlock(&c->lock);
 }
 

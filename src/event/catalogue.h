@@ -36,7 +36,8 @@ struct event_catalogue *events_new(void);
 void events_free(struct event_catalogue *c);
 
 /* Adds an event from the text of a format file. Its id does not matter: the next free one is given.
- * An equal event (of another process) is entered once, and keeps its provider. Returns 0 and
+ * An equal event (of another process) is entered once, and keeps its provider. An event whose
+ * provider yields is removed for one of the same name. Returns 0 and
  * *entry, which lives as long as the catalogue; or -EEXIST: the system has another event of that
  * name; -EINVAL: the text, or a name that no directory can have; -ENOSPC. */
 int events_add(struct event_catalogue *c, const struct event_provider *of, const char *system,

@@ -100,6 +100,17 @@ static const struct event_format switch_format = {
 	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
 };
 
+/* Who wakes is the record's own thread; these are the woken thread's. */
+static const struct event_field woken[] = {
+	{ COMM, "comm", 8, 16, false },
+	{ "pid_t", "pid", 24, 4, true },
+	{ "int", "prio", 28, 4, true },
+	{ "int", "target_cpu", 32, 4, true },
+};
+#define WOKEN FIELDS(woken), "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, REC->target_cpu"
+static const struct event_format waking_format = { "sched", "sched_waking", 0, WOKEN },
+				 wakeup_format = { "sched", "sched_wakeup", 0, WOKEN };
+
 static const struct event_field delivered[] = {
 	{ "int", "sig", 8, 4, true },
 	{ "int", "errno", 12, 4, true },
@@ -122,8 +133,9 @@ static const struct event_format fault_format = {
 	"\"address=%ps ip=%ps error_code=0x%lx\", (void *)REC->address, (void *)REC->ip, REC->error_code"
 };
 
-/* Those that the kernel can tell. */
-static const struct event_format *const told[] = { &switch_format, &signal_format, &fault_format };
+/* Those that the kernel can tell, and those that are made of what it tells. */
+static const struct event_format *const told[] = { &switch_format, &signal_format, &fault_format,
+						   &waking_format, &wakeup_format };
 
 int tasks_add_told(struct event_catalogue *c, const struct event_provider *of, const char *name,
 		   struct err *err)

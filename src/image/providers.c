@@ -20,7 +20,7 @@
 static const struct event_provider *const providers[] = {
 	&syscalls_provider, &tasks_provider,   &switches_provider,
 	&signals_provider,  &usdt_provider, &event_sites_provider,
-	&dynamic_provider,     &osnoise_provider,
+	&dynamic_provider,     &osnoise_provider, &wakes_provider,
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
 

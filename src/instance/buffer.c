@@ -456,6 +456,16 @@ bool buffer_has_triggers(struct buffer *b)
 	return has;
 }
 
+bool buffer_is_behind(struct buffer *b, uint64_t tsc)
+{
+	bool is;
+
+	pthread_mutex_lock(&b->lock);
+	is = b->triggers && triggers_horizon(b->triggers) < tsc;
+	pthread_mutex_unlock(&b->lock);
+	return is;
+}
+
 bool buffer_follows_forks(struct buffer *b)
 {
 	bool has;

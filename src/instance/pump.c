@@ -331,10 +331,29 @@ void pump_sync(struct pump *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* 2 ms: `complete` trails by 1/100 s, so that several passes are needed. */
+static void nap(void)
+{
+	const struct timespec time = { .tv_nsec = 2000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* Runs the triggers over what is complete; passes stop after RUN_MOST records. False: those of some
+ * buffer have not come to `want`. */
+static bool run_triggers(struct pump *p, uint64_t want)
+{
+	bool all = true;
+
+	pump_lock(p);
+	for (size_t i = 0; i < p->buffers.n; i++)
+		all &= !buffer_is_behind(p->buffers.at[i], want);
+	pump_unlock(p);
+	return all;
+}
+
 void pump_complete(struct pump *p)
 {
-	/* 2 ms: `complete` trails by 1/100 s, so that several passes are needed. */
-	const struct timespec nap = { .tv_nsec = 2000000 };
 	uint64_t want = clock_tsc();
 	bool complete = false;
 
@@ -343,12 +362,10 @@ void pump_complete(struct pump *p)
 		pthread_mutex_lock(&p->lock);
 		complete = p->complete >= want;
 		pthread_mutex_unlock(&p->lock);
+		complete = complete && run_triggers(p, want);
 		if (!complete)
-			nanosleep(&nap, NULL);
+			nap();
 	}
-	/* Runs the triggers over what is complete; passes stop after RUN_MOST records. */
-	pump_lock(p);
-	pump_unlock(p);
 }
 
 uint64_t pump_horizon(struct pump *p)

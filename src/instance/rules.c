@@ -64,7 +64,8 @@ bool rules_want_stack(const struct settings *s, uint32_t event)
 
 bool rules_wanted(const struct settings *s)
 {
-	if (s->tracer->wakes || union_event_stacks(s) || union_call_stacks(s) ||
+	if (s->tracer->wakes || wake_events_wanted(&s->events) || union_event_stacks(s) ||
+	    union_call_stacks(s) ||
 	    (is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
@@ -229,6 +230,8 @@ static void add_options(struct rules *r, const struct settings *s)
 	r->call_stacks = union_call_stacks(s);
 	r->no_repeats = is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS);
 	r->wakes = s->tracer->wakes;
+	r->made_wakes = wake_events_armed(&r->events);
+	r->makes_wakes = wake_events_wanted(&r->events);
 	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
 }
 
@@ -273,7 +276,7 @@ void rules_free(struct rules *r)
 bool rules_run(const struct rules *r)
 {
 	bool runs = r->commands.n || r->makes || r->event_stacks || r->user_stacks ||
-		    r->call_stacks || r->no_repeats || r->wakes;
+		    r->call_stacks || r->no_repeats || r->wakes || r->makes_wakes;
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

@@ -3,6 +3,7 @@
  * function of a record. Rules hold from one TSC on, until the settings change. Not locked: the
  * triggers own them. */
 #pragma once
+#include "instance/wake_events.h"
 #include "model/settings.h"
 #include "trace/trace_info.h"
 
@@ -47,6 +48,8 @@ struct rules {
 	/* func_stack_trace, func-no-repeats: for the function tracer's records */
 	bool call_stacks, no_repeats;
 	enum tracer_wakes wakes;     /* a latency tracer's */
+	struct wake_events_armed made_wakes;
+	bool makes_wakes;            /* one of these is armed */
 	/* By image and function id: 1 + the index in `ranges` of its commands; 0: not looked up
 	 * yet. */
 	VEC(struct { VEC(uint16_t) of; }) images;

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "instance/rules.h"
 #include "instance/settings_union.h"
+#include "instance/wake_events.h"
 #include "collect/clock.h"
 #include "collect/perf_rings.h"
 #include "report/wakeup.h"
@@ -103,12 +104,15 @@ static void add_births(struct event_set *to, const struct settings *s)
 	}
 }
 
-/* Adds the events that tell of waits and wakes, unfiltered, for an instance's latency tracer. */
+/* Adds the events that tell of waits and wakes, unfiltered, for an instance's latency tracer, or
+ * for the events that it makes of them. */
 static void add_wakes(struct event_set *to, const struct settings *s)
 {
 	struct filter_fault ignored;
 
-	for (size_t i = 0; s->tracer->wakes && wakeup_needs[i].name; i++) {
+	if (!s->tracer->wakes && !wake_events_wanted(&s->events))
+		return;
+	for (size_t i = 0; wakeup_needs[i].name; i++) {
 		const struct event_entry *e =
 			to->catalogue ? events_find(to->catalogue, wakeup_needs[i].system,
 						    wakeup_needs[i].name)

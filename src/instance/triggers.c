@@ -21,6 +21,7 @@
 #include "instance/messages.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
+#include "instance/wake_events.h"
 #include "instance/wakes.h"
 #include "shared/record.h"
 
@@ -58,6 +59,8 @@ struct triggers {
 	struct eprobe_calls system_calls;
 	struct event_texts *texts;   /* of messages; NULL: none was sent yet */
 	struct wakeup *wakes;        /* of a latency tracer; NULL: there is none */
+	struct wake_events *ahead;   /* of events made of wake-ups; NULL: none is armed */
+	uint64_t horizon;            /* see triggers_horizon() */
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
@@ -102,6 +105,7 @@ void triggers_free(struct triggers *t)
 		open_calls_free(&t->calls);
 	if (t->wakes)
 		wakeup_free(t->wakes);
+	wake_events_free(t->ahead);
 	frames_free(t->frames);
 	eprobes_free(&t->system_calls);
 	if (t->texts)
@@ -593,6 +597,22 @@ static bool is_decided(const struct chunk *c)
 	return c->resolved || c->refused;
 }
 
+/* Begins to pair waits and wakes as soon as rules to come have events that are made of them, and
+ * ends when no rules have. Called with the buffer's lock held. */
+static void look_ahead(struct triggers *t)
+{
+	bool wanted = t->now && t->now->makes_wakes;
+
+	for (size_t i = 0; i < t->coming.n; i++)
+		wanted |= t->coming.at[i]->makes_wakes;
+	if (wanted && !t->ahead)
+		t->ahead = wake_events_new(t->info);
+	if (wanted || !t->ahead)
+		return;
+	wake_events_free(t->ahead);
+	t->ahead = NULL;
+}
+
 /* Takes over what arrived since the last run: chunks whose threads are known, and the periods in
  * which recording was off. An unresolved chunk holds back all later ones, which keeps a thread's
  * chunks in order. */
@@ -601,9 +621,12 @@ static void take_over(struct triggers *t)
 	size_t n = 0, kept = 0;
 
 	pthread_mutex_lock(&t->buffer->lock);
+	look_ahead(t);
 	for (; n < t->waiting.n && is_decided(t->waiting.at[n].chunk); n++) {
 		if (t->waiting.at[n].chunk->resolved)
 			stream_add(t->stream, &t->waiting.at[n]);
+		if (t->waiting.at[n].chunk->resolved && t->ahead)
+			wake_events_add(t->ahead, &t->waiting.at[n]);
 		chunk_ref_put(&t->waiting.at[n]);
 	}
 	while (n < t->waiting.n)
@@ -683,15 +706,27 @@ static void begin_rules(struct triggers *t, struct rules *next)
 		synthesized_repeats_free(&t->repeats);
 }
 
-/* Looks at records before `until`. False: *most is used up and records are left. */
+/* wake_events_take(): a record as if its thread had made it. */
+static void take_made(void *arg, const struct stream_item *i)
+{
+	trigger_event(arg, i);
+}
+
+/* Looks at records before `until`, and at wake-ups behind the records of their time. False: *most
+ * is used up and records are left. */
 static bool run_until(struct triggers *t, uint64_t until, size_t *most)
 {
 	struct stream_item i;
 
 	for (; *most; --*most) {
-		if (!stream_next(t->stream, until, &i))
+		const uint64_t made = wake_events_time(t->ahead);
+
+		if (stream_next(t->stream, made < until ? made + 1 : until, &i))
+			take_item(t, &i);
+		else if (made < until)
+			wake_events_take(t->ahead, &t->now->made_wakes, take_made, t);
+		else
 			return true;
-		take_item(t, &i);
 	}
 	return false;
 }
@@ -733,14 +768,16 @@ static void caught_up(struct triggers *t)
 
 bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most)
 {
-	bool all, runs;
+	bool all, runs, ahead = true;
 
 	t->info = info;
 	/* Nothing is complete before the first pass. */
 	if (!until)
 		return true;
 	take_over(t);
-	all = run_all(t, until, is_far_behind(t) ? SIZE_MAX : most);
+	most = is_far_behind(t) ? SIZE_MAX : most;
+	t->horizon = t->ahead ? wake_events_look(t->ahead, until, most, &ahead) : until;
+	all = run_all(t, t->horizon, most) && ahead;
 	if (all)
 		caught_up(t);
 	runs = !all || rules_run(t->now) || next_change(t) != UINT64_MAX;
@@ -751,6 +788,11 @@ bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, s
 		run_until(t, UINT64_MAX, &most);
 	chunk_builder_flush(&t->builder, &t->buffer->ring);
 	return runs;
+}
+
+uint64_t triggers_horizon(const struct triggers *t)
+{
+	return t->horizon;
 }
 
 bool triggers_are_idle(const struct triggers *t)

@@ -25,6 +25,8 @@ void triggers_offer(struct triggers *t, const struct chunk_ref *k);
 /* Looks at records before `until`, at most about `most`; no record before `until` is missing.
  * False: no rule is left that would have to run, and all records are in the ring. */
 bool triggers_run(struct triggers *t, struct trace_info *info, uint64_t until, size_t most);
+/* The TSC before which no record waits to be looked at, of those that triggers_run() was given. */
+uint64_t triggers_horizon(const struct triggers *t);
 /* (locked) Whether no chunk and no settings have come since. */
 bool triggers_are_idle(const struct triggers *t);
 /* (locked) Switches events in the set as triggers have switched them. */

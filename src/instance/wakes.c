@@ -60,6 +60,13 @@ static int prio_of(const struct wakes_task *t)
 	return t->rt_prio ? PRIO_RT - t->rt_prio : PRIO_NORMAL + t->nice;
 }
 
+int wakes_priority(pid_t tid)
+{
+	const struct wakes_task t = task_of(tid);
+
+	return prio_of(&t);
+}
+
 /* The real user of a thread; 0 if it has ended. */
 static uint32_t user_of(pid_t tid)
 {

@@ -7,6 +7,9 @@
 #include "instance/buffer.h"
 #include "report/wakeup.h"
 
+/* Returns the kernel's priority of a thread (p->prio: 120 for the usual one, below 100 if
+ * real-time); that of the usual policy if the thread has ended. */
+int wakes_priority(pid_t tid);
 /* Keeps the wake-up if it is of a thread that the instance's tracer watches and longer than the
  * longest so far, or not shorter than tracing_thresh if that is set. All records up to the
  * wake-up's end are in the ring. Needs pump_lock. `events`: the instance's catalogue. */

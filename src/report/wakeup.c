@@ -334,6 +334,55 @@ static void begin_wait(struct wakeup *w, struct wakeup_thread *t, const struct e
 	t->out = 0;
 }
 
+/* --- how far all is known ------------------------------------------------------------------- */
+
+/* Whether the wake may still turn out to have ended a wait that began at `out`. */
+static bool is_open(const struct wakeup *w, const struct wakeup_wake *k, uint64_t out)
+{
+	if (k->closed && (!k->left || (k->leave < out && out - k->leave > w->skew)))
+		return false;
+	return true;
+}
+
+struct wakeup_limits { uint64_t until, patience, horizon; };
+
+/* Moves the horizon to the time that a wait from `out` to `in` by one of these wakes would have,
+ * unless that is later, or patience with it is at its end. */
+static void hold(const struct wakeup *w, const struct wakeup_candidate *seen, size_t n,
+		 uint64_t out, uint64_t in, struct wakeup_limits *l)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct wakeup_wake *k = seen[i].wake;
+		const uint64_t from = k->enter > out ? k->enter : out;
+		/* Nobody knows how many such a call has woken. */
+		const bool vague = k->closed && k->left == UINT64_MAX;
+
+		if (from < l->horizon && from <= in && is_open(w, k, out) &&
+		    l->until - from <= (vague ? l->patience / 10 : l->patience))
+			l->horizon = from;
+	}
+}
+
+/* Threads that are asleep, and waits that are not decided. */
+uint64_t wakeup_horizon(const struct wakeup *w, uint64_t until, uint64_t patience)
+{
+	struct wakeup_limits l = { until, patience, until };
+
+	for (size_t i = 0; i < w->threads.n; i++) {
+		const struct wakeup_thread *t = &w->threads.at[i];
+		const struct wakeup_call *c = t->n ? &t->open[t->n - 1] : NULL;
+
+		if (c && t->out)
+			hold(w, c->seen.at, c->seen.n, t->out, UINT64_MAX, &l);
+	}
+	for (size_t i = 0; i < w->pending.n; i++) {
+		const struct wakeup_wait *p = w->pending.at[i];
+
+		hold(w, p->seen.at, p->seen.n, p->out, p->in, &l);
+	}
+	return l.horizon;
+}
+
 /* --- records -------------------------------------------------------------------------------- */
 
 /* A trace has a thread twice: by what it has recorded itself, and by what the kernel tells of

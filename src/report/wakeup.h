@@ -66,6 +66,10 @@ void wakeup_watch(struct wakeup *w, void (*found)(void *arg, const struct wakeup
 /* Takes the next event of any kind, in the order of time. Keeps nothing of *e; an event that makes
  * no sense is passed over. */
 void wakeup_event(struct wakeup *w, const struct event *e);
+/* Returns the TSC before which no wake-up is found any more, at most `until`: all events from
+ * before that have been given. A wake whose end is not known holds it back for `patience` ticks at
+ * most; one that seems to have woken nobody, as a write to a pipe that two wait for, a tenth. */
+uint64_t wakeup_horizon(const struct wakeup *w, uint64_t until, uint64_t patience);
 /* There are no more events; called once, before the others. */
 void wakeup_end(struct wakeup *w);
 /* The events that the trace lacks, as a sentence for the user; NULL: none. */

@@ -66,6 +66,11 @@ struct task_switch {
 	char next_comm[TASK_COMM];
 	int32_t next_pid, next_prio;
 };
+/* The payload of sched:sched_waking and sched:sched_wakeup: who is woken. */
+struct task_woken {
+	char comm[TASK_COMM];
+	int32_t pid, prio, target_cpu, pad;
+};
 struct task_signal { int32_t sig, errnum, code, pad; uint64_t handler, flags; };
 /* A code that is not known: the handler has no SA_SIGINFO, so the kernel tells nobody in the
  * process. */

@@ -630,6 +630,7 @@ void event_files_grow(struct instance *in)
 		system = system_dir(in, e);
 		if (!system)
 			return;
+		tree_detach(system, e->format->name); /* of one that has yielded to it */
 		dir = tree_dir_new(in->tree, e->format->name, 0755, NULL, &in->owner);
 		fill_event(dir, e);
 		tree_attach(system, dir);

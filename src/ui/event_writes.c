@@ -18,14 +18,30 @@ bool event_write_is(const struct setting_write *w)
 	return !w->file || !strcmp(w->file, "set_event");
 }
 
+/* Whether the write names an event that a tree makes of others (instance/wake_events.h). A pattern
+ * that only happens to match it means what programs record. */
+static bool names_made(const struct setting_write *w)
+{
+	static const char system[] = "sched:";
+	const char *name = w->text;
+
+	if (!w->file || strcmp(w->file, "set_event") != 0)
+		return false;
+	name += strncmp(name, system, sizeof(system) - 1) ? 0 : sizeof(system) - 1;
+	return !strcmp(name, "sched_waking") || !strcmp(name, "sched_wakeup");
+}
+
 /* Whether a tree is needed, since plain sessions run no triggers. */
 bool event_writes_trigger(const struct invocation *inv)
 {
 	if (probe_options_in_tree(inv))
 		return true;
-	for (size_t i = 0; i < inv->writes.n; i++)
-		if (!inv->writes.at[i].file && !strcmp(inv->writes.at[i].option->file, "trigger"))
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (names_made(w) || (!w->file && !strcmp(w->option->file, "trigger")))
 			return true;
+	}
 	return false;
 }
 

@@ -109,6 +109,30 @@ static void again(void **state)
 	events_free(c);
 }
 
+/* A file's event takes the place of one that yields, and a definition does not. */
+static void yields(void **state)
+{
+	static const struct event_provider made = { .name = "made", .can_enable = true, .yields = true };
+	struct event_catalogue *c = events_new();
+	struct event_format f = { .system = "sched", .name = "woken", .print = "\"\"" };
+	const struct event_entry *first, *again, *second;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(events_add_format(c, &made, &f, &first, &err), 0);
+	assert_int_equal(events_add_format(c, &made, &f, &again, &err), 0);
+	assert_ptr_equal(again, first);
+	assert_int_equal(events_define(c, &program, &f, &again, &err), -EEXIST);
+	assert_int_equal(events_add_format(c, &program, &f, &second, &err), 0);
+	assert_ptr_not_equal(second, first);
+	assert_ptr_equal(second->provider, &program);
+	assert_true(events_is_gone(first) && !events_can_enable(first));
+	assert_ptr_equal(events_find(c, "sched", "woken"), second);
+	assert_int_equal(events_add_format(c, &program, &f, &again, &err), 0);
+	assert_ptr_equal(again, second);
+	events_free(c);
+}
+
 /* One name that comes and goes costs no more for those that went. */
 static void comes_and_goes(void **state)
 {
@@ -135,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many),
 		cmocka_unit_test(again),
+		cmocka_unit_test(yields),
 		cmocka_unit_test(comes_and_goes),
 	};
 

@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kern_sched.h"
-
 struct net_device { char name[16]; };
 struct sk_buff { void *next, *prev; struct net_device *dev; };
 _Static_assert(__builtin_offsetof(struct sk_buff, dev) == 0x10, "as on the slide");
@@ -52,7 +50,6 @@ static void *worker(void *arg)
 static void wake(void)
 {
 	pthread_mutex_lock(&lock);
-	brace_sched_sched_waking(worker_name, worker_tid, 120);
 	wakings++;
 	pthread_cond_broadcast(&changed);
 	while (woken != wakings)

@@ -3,7 +3,8 @@
  * keeps the processor that both share. Each round's answer (a line into the FIFO ANSWERS) is the
  * woken thread's number and the longest time in us from before a wake to after the wait, and the
  * longest of those in which neither thread was preempted: a time that no tracer can tell to be
- * shorter. Another byte ends it. */
+ * shorter. `e` is `l` with another answer: the numbers of waker and woken thread, and of each
+ * wake-up its time in us, behind a `~` if a thread was preempted. Another byte ends it. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -21,6 +22,7 @@
 
 static sem_t given, taken;
 static uint64_t before, lasted, longest, undisturbed;
+static struct { uint64_t lasted; int alone; } each[ROUND];
 static int over, number, preempted;
 
 static void must(int holds)
@@ -101,9 +103,21 @@ static void run_round(int lasts)
 		alone = wake(lasts && i == ROUND / 2);
 		must(!sem_wait(&taken));
 		longest = lasted > longest ? lasted : longest;
+		each[i].lasted = lasted;
+		each[i].alone = alone && !preempted;
 		if (alone && !preempted && lasted > undisturbed)
 			undisturbed = lasted;
 	}
+}
+
+static void tell_each(FILE *answers)
+{
+	fprintf(answers, "%d %d", (int)getpid(), number);
+	for (int i = 0; i < ROUND; i++)
+		fprintf(answers, " %s%llu", each[i].alone ? "" : "~",
+			(unsigned long long)each[i].lasted / 1000);
+	fputc('\n', answers);
+	fflush(answers);
 }
 
 int main(int argc, char **argv)
@@ -119,8 +133,12 @@ int main(int argc, char **argv)
 	must(!sched_setaffinity(0, sizeof(one), &one));
 	must(!sem_init(&given, 0, 0) && !sem_init(&taken, 0, 0));
 	must(!pthread_create(&t, NULL, woken, NULL) && !sem_wait(&taken));
-	while ((c = getc(commands)) == 's' || c == 'l') {
-		run_round(c == 'l');
+	while ((c = getc(commands)) == 's' || c == 'l' || c == 'e') {
+		run_round(c != 's');
+		if (c == 'e') {
+			tell_each(answers);
+			continue;
+		}
 		fprintf(answers, "%d %llu %llu\n", number, (unsigned long long)longest / 1000,
 			(unsigned long long)undisturbed / 1000);
 		fflush(answers);
