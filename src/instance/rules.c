@@ -51,9 +51,16 @@ static bool union_told_stacks(const struct settings *s)
 	return false;
 }
 
+/* Whether a latency tracer shows the stacks of the two threads. */
+static bool union_wake_stacks(const struct settings *s)
+{
+	return s->tracer->wakes && settings_functions(s);
+}
+
 bool rules_want_calls(const struct settings *s)
 {
-	return !s->tracer->exits && (union_told_stacks(s) || union_call_stacks(s));
+	return !s->tracer->exits &&
+	       (union_told_stacks(s) || union_call_stacks(s) || union_wake_stacks(s));
 }
 
 bool rules_want_stack(const struct settings *s, uint32_t event)

@@ -578,7 +578,8 @@ static void take_item(struct triggers *t, const struct stream_item *i)
 		return;
 	if (t->knows_calls)
 		open_calls_feed(&t->calls, i->event);
-	if (t->wakes && i->event->kind == EVENT_TRACE)
+	/* Calls as the function tracer has them come beside entries and exits. */
+	if (t->wakes && i->event->kind != EVENT_CALL)
 		wakeup_event(t->wakes, i->event);
 	if (i->event->kind == EVENT_LOST) {
 		hists_lose(t->now, i->event->count);

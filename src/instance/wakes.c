@@ -12,6 +12,7 @@
 
 #include "instance/buffer_internal.h"
 #include "instance/chunk_builder.h"
+#include "instance/open_calls.h"
 #include "shared/record.h"
 #include "tracee/proc_status.h"
 
@@ -103,25 +104,41 @@ static bool is_wanted(struct buffer *b, const struct wakeup_found *f, pid_t tid,
 
 /* --- its records ------------------------------------------------------------------------------ */
 
-/* Adds a record of brace's own: who ran or woke (prev), and who runs or is woken. */
+/* Adds a record of brace's own, n words behind words[0], which is filled here. */
 static void add_record(struct ring *to, const struct event_entry *e, uint32_t thread, uint16_t cpu,
-		       uint64_t tsc, const uint64_t payload[SWITCH_WORDS])
+		       uint64_t tsc, uint64_t *words, unsigned n)
 {
-	const uint64_t words[1 + SWITCH_WORDS] = {
-		record_word(tsc, record_event_id(SWITCH_WORDS, RECORD_EVENT_TRACE + e->index),
-			    RECORD_EVENT),
-		payload[0], payload[1]
-	};
 	const struct drain_run run = { .slot = thread, .cpu = cpu, .near_tsc = tsc,
-				       .words = words, .n = 1 + SWITCH_WORDS, .records = 1 };
-	struct chunk_ref k = { .chunk = chunk_new(&run), .what = CHUNK_EVENTS };
+				       .words = words, .n = 1 + n, .records = 1 };
+	struct chunk_ref k = { .what = CHUNK_EVENTS };
 
+	words[0] = record_word(tsc, record_event_id(n, RECORD_EVENT_TRACE + e->index),
+			       RECORD_EVENT);
+	k.chunk = chunk_new(&run);
 	k.chunk->resolved = true;
 	ring_push(to, &k);
 	chunk_put(k.chunk);
 }
 
-/* The layout of ftrace:wakeup behind its common fields. */
+/* Adds the stack of a thread, as far as its functions are recorded: ftrace:kernel_stack, a number
+ * and so many addresses. */
+static void add_stack(struct ring *to, const struct trace_info *info, const struct event_entry *e,
+		      uint32_t thread, uint16_t cpu, uint64_t tsc, const uint32_t *functions,
+		      unsigned n)
+{
+	uint64_t words[1 + RECORD_PAYLOAD_MAX];
+	const uint32_t image = info->threads.at[thread].image;
+
+	if (!e || !n)
+		return;
+	words[1] = n;
+	for (unsigned i = 0; i < n; i++)
+		words[2 + i] = open_calls_function(info, image, functions[i]);
+	add_record(to, e, thread, cpu, tsc, words, 1 + n);
+}
+
+/* The layout of ftrace:wakeup behind its common fields: who ran or woke (prev), and who runs or is
+ * woken. */
 static void pack(uint64_t words[SWITCH_WORDS], uint32_t prev, int prev_prio, uint32_t next,
 		 int next_prio, uint32_t cpu)
 {
@@ -140,21 +157,22 @@ static void add_wake(struct ring *to, const struct trace_info *info, const struc
 {
 	const uint32_t waker = info->threads.at[f->waker].tid;
 	const struct wakes_task wakes = task_of((pid_t)waker);
-	uint64_t words[SWITCH_WORDS];
+	uint64_t words[1 + SWITCH_WORDS];
 
-	pack(words, waker, prio_of(&wakes), info->threads.at[f->wakee].tid, prio_of(woken),
+	pack(words + 1, waker, prio_of(&wakes), info->threads.at[f->wakee].tid, prio_of(woken),
 	     f->wakee_cpu);
-	add_record(to, e, f->waker, f->waker_cpu, f->enter, words);
+	add_record(to, e, f->waker, f->waker_cpu, f->enter, words, SWITCH_WORDS);
 }
 
 /* The switch is the woken thread's: who had the CPU before is told to nobody without root. */
 static void add_switch(struct ring *to, const struct trace_info *info, const struct event_entry *e,
 		       const struct wakeup_found *f, const struct wakes_task *woken)
 {
-	uint64_t words[SWITCH_WORDS];
+	uint64_t words[1 + SWITCH_WORDS];
 
-	pack(words, UINT32_MAX, 0, info->threads.at[f->wakee].tid, prio_of(woken), f->wakee_cpu);
-	add_record(to, e, f->wakee, f->wakee_cpu, f->in, words);
+	pack(words + 1, UINT32_MAX, 0, info->threads.at[f->wakee].tid, prio_of(woken),
+	     f->wakee_cpu);
+	add_record(to, e, f->wakee, f->wakee_cpu, f->in, words, SWITCH_WORDS);
 }
 
 static void copy_item(struct chunk_builder *c, const struct stream_item *i)
@@ -213,15 +231,20 @@ static void keep(struct buffer *b, const struct trace_info *info, struct event_c
 {
 	const struct event_entry *wake = events_find(events, "ftrace", "wakeup");
 	const struct event_entry *change = events_find(events, "ftrace", "context_switch");
+	const struct event_entry *stack = events_find(events, "ftrace", "kernel_stack");
 	struct trace_latency longest;
 	struct ring kept;
 
 	ring_init(&kept, UINT64_MAX, true);
 	if (wake)
 		add_wake(&kept, info, wake, f, woken);
+	add_stack(&kept, info, stack, f->waker, f->waker_cpu, f->enter, f->waker_functions,
+		  f->waker_n);
 	copy_records(&kept, b, f);
 	if (change)
 		add_switch(&kept, info, change, f, woken);
+	add_stack(&kept, info, stack, f->wakee, f->wakee_cpu, f->in, f->wakee_functions,
+		  f->wakee_n);
 	describe(&longest, info, f, ns, woken);
 	buffer_snapshot_keep(b, &kept, &longest);
 	ring_free(&kept);

@@ -48,11 +48,14 @@ extern const struct wakeup_need {
 	const char *system, *name, *both; /* both: "SYSTEM:NAME" */
 } wakeup_needs[];
 
-/* A wait whose waker is known. */
+/* A wait whose waker is known. The ids are those of recorded functions in which the thread was when
+ * it woke, or was switched in, the innermost first; they are valid during the call. */
 struct wakeup_found {
 	uint64_t enter, in;       /* TSC: the wake, if the wait had begun by then, and the run */
 	uint32_t wakee, waker;    /* indices into info->threads */
 	uint16_t wakee_cpu, waker_cpu;
+	const uint32_t *wakee_functions, *waker_functions;
+	unsigned wakee_n, waker_n;
 };
 
 struct wakeup;

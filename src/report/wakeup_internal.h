@@ -40,7 +40,7 @@ struct wakeup_key {
 	uint64_t value;
 };
 
-#define WAKEUP_FUNCTIONS 8u /* the innermost ones that are shown */
+#define WAKEUP_FUNCTIONS 16u /* the innermost ones that are shown */
 
 /* A call that may wake. Shared by the call and all that it may have woken. */
 struct wakeup_wake {

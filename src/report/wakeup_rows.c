@@ -114,7 +114,10 @@ void wakeup_rows_add(struct wakeup *w, const struct wakeup_wait *wait,
 	if (w->found)
 		w->found(w->found_arg, &(struct wakeup_found){ wait->in - ticks, wait->in,
 							       wait->thread, wake->thread,
-							       wait->cpu, wake->cpu });
+							       wait->cpu, wake->cpu,
+							       wait->functions,
+							       wake->functions, wait->n,
+							       wake->n });
 }
 
 /* tdestroy() wants a function. */

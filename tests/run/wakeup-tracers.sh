@@ -27,7 +27,12 @@ HEAD = r"# tracer: %s\n#\n# %s latency trace v1\.1\.5 on .*\n# -+\n# latency: (\
 def columns(text): return [l for l in text.splitlines() if l.startswith("#")][-10:]
 def head(tracer): return re.match(HEAD % (tracer, tracer), read("trace"))
 LINE = re.compile(r"(.{8})-(\d+) +(\d+)[.dNnhsHZ]{4,5}\.? +(\d+)us.: (.*)")
-def lines(): return [LINE.match(l) for l in read("trace").splitlines() if not l.startswith("#")]
+# Stacks apart: a line of the trace each, and the functions below it, the innermost first.
+def stacks():
+    text = re.findall(r"^(.{8})-(\d+) .*us.: <stack trace>\n((?: => .*\n)+)", read("trace"), re.M)
+    return [(name.strip(), int(tid), re.findall(r" => ([\w.@]+)", frames)) for name, tid, frames in text]
+def lines():
+    return [LINE.match(l) for l in read("trace").splitlines() if not l.startswith("#") and "<stack trace>" not in l and not l.startswith(" => ")]
 
 assert write("current_tracer", "wakeup") == 0
 assert read("options/latency-format") == "1\n" and read("tracing_max_latency") == "0\n"
@@ -62,9 +67,24 @@ while not functions:
     round("l")
     functions = [l[5] for l in lines()[1:-1]]
 assert all(re.match(r"[\w.@]+ <-[\w.@]+$", f) for f in functions), functions[:20]
+# The longest may be the first one, whose wait has begun before the tracer.
+while len(stacks()) < 2:
+    assert write("tracing_max_latency", "0") == 0
+    round("l")
+(waker, _, at_wake), (woken, _, at_run) = own_stacks = stacks()
+assert (waker, woken) == ("woken", "woken") and own_stacks[1][1] == tid, own_stacks
+assert "wake" in at_wake and "wait_for_wake" in at_run, own_stacks
+text = read("trace").splitlines()
+where = [i for i, l in enumerate(text) if "<stack trace>" in l]
+assert "  + [" in text[where[0] - 1] and "==> [" in text[where[1] - 1], text[-20:]
+ok("the stacks of the waker and of the woken thread, behind the two lines")
+assert write("tracing_max_latency", "0") == 0
+shown = read("trace")
+assert shown.count("<stack trace>") == 2 and read("tracing_max_latency") == "0\n"
+ok("with tracing_max_latency at 0 the trace stays until there is another one")
 assert write("options/function-trace", "0") == 0 and write("tracing_max_latency", "0") == 0
 round("l")
-assert [shape.search(" " + l[5])[4] for l in lines()] == ["  +", "==>"], read("trace")
+assert [shape.search(" " + l[5])[4] for l in lines()] == ["  +", "==>"] and not stacks(), read("trace")
 ok("functions in between, and none with nofunction-trace")
 
 assert write("snapshot", "1") == errno.EBUSY and write("snapshot", "0") == errno.EBUSY
