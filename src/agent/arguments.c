@@ -62,14 +62,28 @@ static struct fetch_context context_of(const struct arguments_regs *regs)
 				       .read = read_argument, .context = (void *)regs };
 }
 
+/* Out of line: the context takes as long to make as registers to store. */
+static __attribute__((noinline)) uint32_t fetch_with_context(const struct arguments_regs *regs,
+							     const struct fetch_program *program,
+							     uint32_t bytes, uint64_t *words,
+							     uint32_t room)
+{
+	const struct fetch_context c = context_of(regs);
+
+	return fetch_run(program, bytes, &c, (uint8_t *)words, room);
+}
+
 /* Out of line: the two records need not be on the stack at once. */
 static __attribute__((noinline)) void record_arguments(const struct arguments_regs *regs,
 							const struct arguments_site *site)
 {
-	const struct fetch_context c = context_of(regs);
 	uint64_t words[FETCH_RECORD_MAX / 8];
-	uint32_t n = fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
-			       sizeof(words));
+	uint32_t n = fetch_registers(&site->program, site->program_bytes, regs->at, 0,
+				     (uint8_t *)words);
+
+	if (!n)
+		n = fetch_with_context(regs, &site->program, site->program_bytes, words,
+				       sizeof(words));
 
 	if (n < ARGUMENTS_FIRST)
 		return;
@@ -80,19 +94,18 @@ static __attribute__((noinline)) void record_arguments(const struct arguments_re
 	words[1] = site->function;
 	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_ARGUMENTS),
 			       RECORD_EVENT);
-	buffer_write_words(agent_tls_block(), words, n, 0);
+	buffer_write_event(agent_tls_block(), words, n);
 }
 
 static __attribute__((noinline)) bool is_satisfied(const struct arguments_regs *regs,
 						   const struct call_condition *condition)
 {
-	const struct fetch_context c = context_of(regs);
 	const struct filter_program *filter =
 		(const struct filter_program *)((const uint8_t *)&condition->fetch +
 						condition->fetch_bytes);
 	uint64_t words[ARGUMENTS_FIRST / 8 + CONDITION_VALUES];
-	uint32_t n = fetch_run(&condition->fetch, condition->fetch_bytes, &c, (uint8_t *)words,
-			       sizeof(words));
+	uint32_t n = fetch_with_context(regs, &condition->fetch, condition->fetch_bytes, words,
+					sizeof(words));
 
 	return n >= ARGUMENTS_FIRST &&
 	       event_passes(filter, condition->filter_bytes, 0, words, n);

@@ -106,15 +106,27 @@ static bool passes_filter(const struct probe_site *site, uint64_t *record, uint3
 	return !site->filter || event_passes(f, site->filter_bytes, site->event, record, n);
 }
 
-/* Runs the site's program. Returns the record's bytes. */
-static uint32_t fetch_words(const struct probe_regs *regs, const struct probe_site *site,
-			    const uint64_t *entry, uint64_t words[FETCH_RECORD_MAX / 8])
+/* Runs any program. Out of line: the context takes as long to make as registers to store. */
+static __attribute__((noinline)) uint32_t fetch_with_context(const struct probe_regs *regs,
+							     const struct probe_site *site,
+							     const uint64_t *entry,
+							     uint64_t words[FETCH_RECORD_MAX / 8])
 {
 	const struct fetch_context c = { regs->at,    NULL,	 site->ip,     site->base,
 					 read_memory, read_comm, (void *)regs, read_caller, entry };
 
 	return fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
 			 FETCH_RECORD_MAX);
+}
+
+/* Runs the site's program. Returns the record's bytes. */
+static inline uint32_t fetch_words(const struct probe_regs *regs, const struct probe_site *site,
+				   const uint64_t *entry, uint64_t words[FETCH_RECORD_MAX / 8])
+{
+	uint32_t n = fetch_registers(&site->program, site->program_bytes, regs->at,
+				     site->ip, (uint8_t *)words);
+
+	return n ? n : fetch_with_context(regs, site, entry, words);
 }
 
 /* At a function's entry: keeps what its return will want. */
@@ -161,7 +173,7 @@ static void hit_probe(const struct probe_regs *regs, const struct probe_site *si
 	words[0] =
 		record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + site->event),
 			    RECORD_EVENT);
-	buffer_write_words(agent_tls_block(), words, n, 0);
+	buffer_write_event(agent_tls_block(), words, n);
 }
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site)

@@ -35,6 +35,25 @@ static void read_comm(void *context, char *to)
 	strcpy(to, "a thread");
 }
 
+static unsigned by_registers; /* programs that fetch_registers() could run */
+
+/* The short way of registers alone makes the same record, padded to whole words by zeros. */
+static void compare_registers(const struct fetch_program *p, uint32_t bytes, uint32_t n)
+{
+	static const uint8_t zeros[8];
+	uint8_t own[FETCH_RECORD_MAX];
+	uint32_t whole;
+
+	memset(own, 0xee, sizeof(own));
+	whole = fetch_registers(p, bytes, regs, 0x1234, own);
+	if (!whole)
+		return;
+	by_registers++;
+	assert_int_equal(whole, (n + 7) / 8 * 8);
+	assert_memory_equal(own + 8, record + 8, n - 8);
+	assert_memory_equal(own + n, zeros, whole - n);
+}
+
 static uint32_t run(const struct fetch_build *b)
 {
 	const struct fetch_context c = { regs, NULL, 0x1234, 0x1000, read_memory, read_comm, NULL };
@@ -45,6 +64,7 @@ static uint32_t run(const struct fetch_build *b)
 	assert_true(fetch_verify(p, bytes));
 	memset(record, 0xee, sizeof(record));
 	n = fetch_run(p, bytes, &c, record, sizeof(record));
+	compare_registers(p, bytes, n);
 	free(p);
 	return n;
 }
@@ -151,6 +171,34 @@ static void test_numbers(void **state)
 		if (field(&b, i + 1) != all[i].is)
 			fail_msg("%s is %#llx, not %#llx", all[i].text, (unsigned long long)field(&b, i + 1), (unsigned long long)all[i].is);
 	fetch_free(&b);
+}
+
+/* Numbers in registers of both sizes take the short way, those of others do not; an odd size is
+ * padded. */
+static void test_registers(void **state)
+{
+	static const struct { const char *arguments[4]; bool is_short; } all[] = {
+		{ { "%di:s32", "%si", "%dx:u32" }, true }, { { "%ax:u64", "%ip", "%cx:s32" }, true },
+		{ { NULL }, true }, { { "%ax:u8", "%di" }, false }, { { "%ax", "+0(%di):u64" }, false },
+		{ { "%ax", "\\7" }, false }, { { "$stack:u32" }, true },
+	};
+
+	for (unsigned i = 0; i < FETCH_REGS; i++)
+		regs[i] = 0x1122334455667700 + i;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		unsigned before = by_registers;
+		struct fetch_build b;
+		struct err err;
+
+		fetch_begin(&b);
+		for (unsigned k = 0; all[i].arguments[k]; k++)
+			if (fetch_add(&b, all[i].arguments[k], strlen(all[i].arguments[k]), &err) < 0)
+				fail_msg("%s: %s", all[i].arguments[k], err.text);
+		assert_int_equal(run(&b), b.fixed);
+		if ((by_registers > before) != all[i].is_short)
+			fail_msg("program %zu took the wrong way", i);
+		fetch_free(&b);
+	}
 }
 
 static const struct { uint16_t numbers[4]; const char *names[3]; uint32_t bits; } many = {
@@ -385,7 +433,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_at_a_return), cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_shapes), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_format), cmocka_unit_test(test_markers), cmocka_unit_test(test_sites),
-		cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_registers),
 	};
 
 	return cmocka_run_group_tests_name("event_fetch", tests, NULL, NULL);
