@@ -158,6 +158,20 @@ call_miss_at:
 call_site:
 call_end:
 
+/* Leaves the call to the agent's C, with rax saved already: keeps the other registers that it uses,
+ * and the address of the moved instructions, below the stack pointer. */
+	.macro TO_AGENT template
+	mov	%rdx, -16(%rsp)
+	mov	%rcx, -24(%rsp)
+	lea	0x7fffffff(%rip), %rcx
+\template\()_body:
+	mov	%rcx, -32(%rsp)
+	mov	$0x7fffffff, %ecx
+\template\()_id:
+	jmp	*0x7fffffff(%rip)
+\template\()_entry:
+	.endm
+
 /* --- function_graph with state: depth, graph functions, threshold. A few instructions decide
  * whether the call is to be recorded at all; the agent does the rest. Where the fork guard is
  * closed the thread may have no thread pointer. --- */
@@ -190,15 +204,7 @@ call_end:
 	jmp	\template\()_end
 1:	test	%rax, %rax
 	jz	\outside
-2:	mov	%rdx, -16(%rsp)
-	mov	%rcx, -24(%rsp)
-	lea	0x7fffffff(%rip), %rcx
-\template\()_body:
-	mov	%rcx, -32(%rsp)
-	mov	$0x7fffffff, %ecx
-\template\()_id:
-	jmp	*0x7fffffff(%rip)
-\template\()_entry:
+2:	TO_AGENT \template
 \template\()_end:
 	.endm
 
@@ -206,20 +212,11 @@ call_end:
 	STATE state, 2f
 	STATE inner, 3b
 
-/* A trampoline that leaves all to the agent's C: it keeps the registers that it uses, and the
- * address of the moved instructions, below the stack pointer. */
+/* A trampoline that leaves all to the agent's C. */
 	.macro IN_C template
 \template\()_begin:
 	mov	%rax, -8(%rsp)
-	mov	%rdx, -16(%rsp)
-	mov	%rcx, -24(%rsp)
-	lea	0x7fffffff(%rip), %rcx
-\template\()_body:
-	mov	%rcx, -32(%rsp)
-	mov	$0x7fffffff, %ecx
-\template\()_id:
-	jmp	*0x7fffffff(%rip)
-\template\()_entry:
+	TO_AGENT \template
 	.endm
 
 /* --- processes whose blocks are at no fixed distance from the thread pointer: all of it in C
