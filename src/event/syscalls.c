@@ -93,7 +93,7 @@ static void cut_arguments(struct syscall_row *c, const char *arguments)
 	}
 }
 
-/* What structures iovec lead to. */
+/* Whether the copy is of the bytes that structures iovec lead to. */
 static bool is_pieces(const struct call_copy *c)
 {
 	return c->length >= CALL_COPY_GATHER && c->length < CALL_COPY_INTS;

@@ -225,7 +225,7 @@ static struct sp_map lanes_by_tid(const struct html_page *g)
 	return lanes;
 }
 
-/* What a thread does in the kernel stands below what it does in its program. */
+/* A thread's calls in the kernel stand below those in its program. */
 static void put_home(const struct html_page *g, uint32_t i, const struct sp_map *homes,
 		     struct out *o)
 {

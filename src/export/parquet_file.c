@@ -34,7 +34,7 @@ struct filled_column {
 	VEC(uint32_t) slots;      /* 1 + a text's place, by its hash; 0: free; a power of two */
 };
 
-/* What the footer says of a column's pages. */
+/* A column's pages, as the footer tells them: offsets in the file, and bytes. */
 struct column_chunk { uint64_t begin, data, raw, stored; };
 
 struct parquet {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace.dat has beside its pages: formats, symbols, names, and where all of it is
+/* The parts of a trace.dat beside its pages: formats, symbols, names, and where all of it is
  * (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)). kallsyms names the functions, each at an address of
  * its own. trace_dat.c calls this when all records are in pages, on brace's only thread. */
 #include "export/trace_dat.h"
@@ -72,7 +72,7 @@ static int append(void *arg, const char *bytes, size_t n)
 /* A part of the file, as both versions have it. */
 typedef void put_section(const struct trace_dat *d, struct out *o);
 
-/* What it writes, in memory; vec_free() it. */
+/* Returns the section that put() writes, in memory; vec_free() it. */
 static struct bytes made(const struct trace_dat *d, put_section *put)
 {
 	struct bytes bytes = { 0 };

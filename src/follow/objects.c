@@ -22,8 +22,8 @@ struct object_call {
 
 struct follow_task { uint64_t id; VEC(struct object_call) open; };
 
-/* What a program's object has been seen to lead to in the kernel: its later calls are its lines,
- * too. */
+/* A group of the kernel that a program's object has been seen to lead to: its later calls are the
+ * object's lines, too. */
 struct object_join { uint64_t group; struct follow_object *to; };
 
 struct follow_objects {
@@ -104,7 +104,7 @@ static void forget_joins(struct follow_objects *all, const struct follow_object 
 			all->joins.at[i] = all->joins.at[--all->joins.n];
 }
 
-/* What it still has to give comes first. */
+/* Gives the lines that are left first. */
 static void free_object(struct follow_objects *all, struct follow_object *o)
 {
 	give_lines(all, o);
@@ -371,8 +371,8 @@ static bool close_call(struct follow_objects *all, struct follow_task *t,
 	return true;
 }
 
-/* What the function gave is an object, too, followed from here on, unless it is one already. In a
- * graph of several it is one more of them. */
+/* The value that the function returned is an object, too, followed from here on, unless it is one
+ * already. In a graph of several it is one more of them. */
 static void make_child(struct follow_objects *all, const struct follow_object *o,
 		       const struct follow_event *e, struct follow_line *l)
 {

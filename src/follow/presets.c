@@ -46,7 +46,7 @@ static char *of_file(const char *path, struct err *err)
 }
 
 /* The mark that iptables and SO_MARK set. */
-/* What is no number is an expression of pcap, which follow_preset_read() keeps. */
+/* A mark is a number; anything else is an expression of pcap, which follow_preset_read() keeps. */
 static char *of_packet(const char *mark, struct err *err)
 {
 	return isdigit((unsigned char)*mark) ? mem_printf("struct sk_buff.mark==%s", mark)

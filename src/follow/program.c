@@ -396,7 +396,7 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 	for (uint32_t i = 0; i < is->n; i += 1 + is->parameters[i].members) {
 		const struct prototype_value *v = &is->parameters[i];
 
-		/* Who knows what has this base, if not one that is followed already? */
+		/* Only an object that is followed already is known by this base. */
 		if (is_named(v, FOLLOW_BASE))
 			take_argument(p, s, r, c, word_at(r, v->at), i + 1, false);
 		else if (is_named(v, FOLLOW_OBJECT) || is_named(v, FOLLOW_GIVER))

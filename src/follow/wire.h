@@ -21,8 +21,8 @@ typedef __INT64_TYPE__ int64_t;
 #define FOLLOW_PROCESSES 1024u /* whose calls are asked for, at once */
 #define FOLLOW_SLOTS 3u      /* arguments of a function that may be objects */
 
-/* What an argument points to. All but the first are looked at where a descriptor is followed: what
- * is behind it, and what is on the way through it. */
+/* Kinds of objects that an argument points to. All but the first are looked at where a descriptor
+ * is followed: the objects behind it, and those on the way through it. */
 enum follow_kind {
 	FOLLOW_THE_TYPE,     /* the expression's */
 	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,

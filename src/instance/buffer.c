@@ -184,7 +184,8 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 		unfollow_threads(b);
 	settings_free(&b->settings);
 	settings_copy(&b->settings, settings);
-	/* What was found since the settings were read counts, unless a write has changed it. */
+	/* A latency that was found since the settings were read counts, unless a write has changed
+	 * it. */
 	if (other || settings->max_latency_us != b->told_latency_us)
 		b->max_latency_us = b->told_latency_us = settings->max_latency_us;
 	b->masked = !cpumask_is_all(&settings->cpumask);

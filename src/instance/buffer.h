@@ -106,8 +106,8 @@ void buffer_follow(struct buffer *b, const struct pid_list *threads);
 /* Moves offered chunks that are resolved, and whose threads are judged, into the ring. Before the
  * TSC `complete` no record is missing. */
 void buffer_resolve(struct buffer *b, const struct trace_info *info, uint64_t complete);
-/* What conditions on returned values hold back and left out so far. On the pump's thread, between
- * two of these calls. */
+/* Counts of the calls that conditions on returned values hold back, and left out so far. On the
+ * pump's thread, between two of these calls. */
 struct held_counts buffer_held(const struct buffer *b);
 /* Runs triggers up to the TSC `until`, over at most `most` records. All offered chunks are
  * resolved, and no record before `until` is missing. */

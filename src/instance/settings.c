@@ -41,8 +41,8 @@ static void add_events(struct event_set *to, const struct event_set *from)
 	}
 }
 
-/* What one event is asked for by all trace arrays together: its scopes, if each of those that have
- * it armed has some. */
+/* The scopes that all trace arrays together ask of one event, if each of those that have it armed
+ * has some. */
 static uint8_t scopes_of(const struct settings *const *all, size_t n, const uint8_t *own,
 			 uint32_t index)
 {

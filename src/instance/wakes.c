@@ -24,7 +24,7 @@
 #define SWITCH_WORDS 2u           /* of the payload of ftrace:wakeup and ftrace:context_switch */
 #define STATE_RUNNING 0u          /* the kernel's task_state_index() */
 
-/* What the kernel tells of a thread. */
+/* A thread's scheduling, as the kernel tells it. */
 struct wakes_task { int policy, rt_prio, nice; };
 
 static struct wakes_task task_of(pid_t tid)

@@ -270,7 +270,7 @@ static enum kind kind_of(const struct kernel_elsewhere *e, const struct kernel_p
 	return kind;
 }
 
-/* What was under way where the record was made; NULL: a task that is no worker. */
+/* The work that was under way where the record was made; NULL: a task that is no worker. */
 static struct doing *context_of(struct kernel_elsewhere *e, uint16_t cpu,
 				const struct kernel_page_record *r)
 {

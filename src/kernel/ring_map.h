@@ -15,7 +15,7 @@
 struct kernel_ring_map {
 	const uint8_t *meta, *pages;    /* pages: NULL until they are mapped, too */
 	uint32_t page_bytes, n_pages;   /* of the sub-buffers */
-	/* What was taken last: bytes of records of this sub-buffer, known by its time stamp. */
+	/* Bytes of records that were taken last of this sub-buffer, known by its time stamp. */
 	uint32_t id, taken;
 	uint64_t tsc;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose work the kernel records in an instance. As long as nobody is named, it records for
- * everybody. */
+/* The tasks for which the kernel records in an instance. As long as none is named, it records for
+ * all. */
 #pragma once
 #include "kernel/instance.h"
 

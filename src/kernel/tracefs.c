@@ -138,7 +138,8 @@ static bool is_locked_down(void)
 	return is;
 }
 
-/* What is left to others: perf's events of their own processes, if the kernel's rule lets them. */
+/* The error of a user who is not root names what is left: perf's events of the user's own
+ * processes, if the kernel's rule allows them. */
 static int no_root(struct err *err)
 {
 	struct err why;

@@ -73,7 +73,7 @@ static size_t wrong_depth(const char *word, size_t n)
 	return depth_length(word, n) ? n : colon - 1;
 }
 
-/* What is wrong with a word that is no scope; NULL: nothing. */
+/* Says why a word is no scope; NULL: it is one. */
 static const char *refuse_word(const char *word, size_t depth, long levels)
 {
 	if (word[0] == '!')

@@ -311,7 +311,7 @@ bool syscalls_print_number_of(const struct syscalls_call *c, const char *call, u
 
 /* --- results ----------------------------------------------------------------------------- */
 
-/* What an ended wait, a flag word or a caught signal means, behind the result. */
+/* Prints the meaning of an ended wait, a flag word or a caught signal behind the result. */
 bool syscalls_print_meaning(const struct syscalls_call *c, const char *call, int64_t result,
 			    FILE *f)
 {

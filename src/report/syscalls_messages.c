@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What system calls of sockets lead to, as strace writes it: addresses, the pieces of vectors,
+/* Memory of system calls of sockets, as strace writes it: addresses, the pieces of vectors,
  * messages with their control messages, options. syscalls_structs.c calls it. The bytes are a
  * program's: each part of a message is looked for within what the record has. No state; nothing
  * fails. */
@@ -318,7 +318,7 @@ void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
 bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t level = (uint32_t)m->call->args[1], option = (uint32_t)m->call->args[2];
-	/* What getsockopt gave is as long as it said. */
+	/* An option that getsockopt gave is as long as the kernel said. */
 	uint32_t n = m->given ? m->call->length : m->n;
 	struct linger l;
 	struct timeval t;

@@ -38,7 +38,7 @@ static bool print_address(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n = m->n;
 
-	/* What the kernel gave is as long as it said. */
+	/* An address that the kernel gave is as long as the kernel said. */
 	if (m->given && m->call->length && m->call->length < n)
 		n = m->call->length;
 	return syscalls_print_address(m->at, n, f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the arguments of system calls lead to, as text: between syscalls_lines.c and the files that
- * know a sort of structures. The bytes are a program's, as a record has them: a function that wants
- * more than there are prints nothing and returns false. */
+/* Memory that the arguments of system calls lead to, as text: between syscalls_lines.c and the
+ * files that know a sort of structures. The bytes are a program's, as a record has them: a function that
+ * wants more than there are prints nothing and returns false. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #define NAMED(constant) { (uint32_t)(constant), #constant }
 #define NAMED_END { 0, NULL }
 
-/* What one argument leads to. */
+/* The memory that one argument leads to. */
 struct syscalls_memory {
 	struct syscalls *s;               /* has the names of descriptors */
 	const struct syscalls_call *call;
@@ -58,7 +58,7 @@ enum syscalls_base syscalls_result_base(const struct syscalls_call *c, const cha
 
 /* syscalls_messages.c */
 bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f);
-/* What structures iovec lead to, as many bytes as a record has. */
+/* The bytes that structures iovec lead to, as many as a record has. */
 struct syscalls_pieces {
 	const uint8_t *at;
 	uint32_t n;
@@ -78,7 +78,7 @@ bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f);
 void syscalls_print_signal(int number, FILE *f);
 bool syscalls_print_signals(const struct syscalls_memory *m, FILE *f);
 bool syscalls_print_signals_at(const struct syscalls_memory *m, FILE *f);
-/* Whom a timer tells. */
+/* The first one: how a timer tells its end. */
 bool syscalls_print_signal_event(const struct syscalls_memory *m, FILE *f);
 bool syscalls_print_action(const struct syscalls_memory *m, FILE *f);
 bool syscalls_print_signal_stack(const struct syscalls_memory *m, FILE *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls that wait for descriptors take and give, as strace writes it: poll, select, epoll.
+/* Memory of calls that wait for descriptors, as strace writes it: poll, select, epoll.
  * syscalls_structs.c calls it. No state; nothing fails. */
 #include <inttypes.h>
 #include <poll.h>
@@ -13,7 +13,7 @@ static const struct syscall_name poll_events[] = {
 	NAMED(POLLWRNORM), NAMED(POLLWRBAND), NAMED(POLLERR), NAMED(POLLHUP), NAMED(POLLNVAL),
 	NAMED(POLLRDHUP), NAMED_END };
 
-/* What is waited for. */
+/* The descriptors, each with the events that are waited for. */
 bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f)
 {
 	const uint64_t all = m->call->args[1];
@@ -34,7 +34,7 @@ bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* What has come. */
+/* The descriptors of which an event has come, behind the result. */
 bool syscalls_print_polled(const struct syscalls_memory *m, FILE *f)
 {
 	const char *before = "";

@@ -51,7 +51,7 @@ static uint32_t pid_of(const struct wakeup *w, uint32_t thread)
 
 #define OBJECT_BYTES 48u /* a condition variable's; barriers are smaller */
 
-/* Whose futex it is, by the function that the thread has called last. */
+/* The kind of object that a futex belongs to, by the function that the thread has called last. */
 static enum wakeup_way way_of_futex(const struct wakeup *w, const struct wakeup_call *c)
 {
 	const struct wakeup_thread *t = &w->threads.at[c->thread];
@@ -199,7 +199,7 @@ static void begin_exit(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 		KEY_THREAD_END, 0, w->info->threads.at[thread].tid });
 }
 
-/* Whose child it is, the trace does not say: the result of the wait names the child. */
+/* The trace does not tell the parent: the result of the wait names the child. */
 static void begin_exit_group(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wakeup_wake_by(w, c, (struct wakeup_key){ KEY_CHILD_END, 0, 0 });

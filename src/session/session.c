@@ -146,7 +146,7 @@ static int attach_programs(struct session *s, const struct session_request *req,
 	return r;
 }
 
-/* What recording a call costs can be told where programs record without C code: not with a depth, a
+/* The cost of recording a call is known where programs record without C code: not with a depth, a
  * threshold, or graphs, and not of a tracer without exits. */
 static void tell_cost(struct session *s, const struct settings *set)
 {
@@ -382,7 +382,7 @@ void session_stop(struct session *s)
 
 /* --- results -------------------------------------------------------------------------------- */
 
-/* What is known now; the session may go on. */
+/* Tells the figures of now; the session may go on. */
 void session_result(struct session *s, struct session_result *res)
 {
 	struct image_count count;

@@ -133,7 +133,7 @@ static void write_settings(struct info_writer *w, const struct trace_info *info,
 	put_changed(w, INFO_SETTINGS, &w->settings_crc, out);
 }
 
-/* What is not known has no item. */
+/* A cost that is not known has no item. */
 static void write_cost(struct info_writer *w, const struct trace_cost *c, struct bytes *out)
 {
 	if (!c->total)

@@ -26,7 +26,7 @@
 #define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
 #define WORD 8u
 
-/* What one register, or one store of a fetch program, can hold. */
+/* Whether one register, or one store of a fetch program, can hold the bytes. */
 static bool is_recorded_size(uint64_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;

@@ -203,7 +203,7 @@ static void sort_fdes(struct eh_frame *f)
 		qsort(f->fdes.at, n, sizeof(*f->fdes.at), by_start);
 }
 
-/* What is malformed ends the reading: entries before it stay. Sorted by start. */
+/* A malformed entry ends the reading: those before it stay. Sorted by start. */
 void eh_frame_read(const struct elf_view *v, struct eh_frame *out)
 {
 	struct table t = find_table(v);

@@ -131,7 +131,7 @@ struct calls {
 	const struct trace_info *info;
 	struct site_map *map;
 	uint32_t image;
-	/* What recording a call cost (struct trace_cost), if that is left out; and what is left of
+	/* The cost of recording a call (struct trace_cost), if that is left out; and the rest of
 	 * the last call's, below a tick. */
 	struct trace_cost cost;
 	uint32_t cost_rest;

@@ -142,8 +142,8 @@ struct trace_rename {
 };
 #define TRACE_RENAMES_MAX 65536u /* of all threads: a program may rename itself for ever */
 
-/* What recording a call cost, in TSC ticks for TRACE_COST_UNIT calls, as brace measured it when it
- * began to record; all 0: not known. */
+/* The cost of recording a call, in TSC ticks for TRACE_COST_UNIT calls, as brace measured it when
+ * it began to record; all 0: not known. */
 struct trace_cost {
 	uint32_t inside;      /* between the stamps: a part of the call's own duration */
 	uint32_t total;       /* and the part before and behind, in its caller's */

@@ -16,7 +16,7 @@ struct beside {
 /* Opens the sources that the options ask for. 0, or the exit status (said): nothing is left
  * open. */
 int beside_begin(struct invocation *inv, struct beside *out);
-/* What run_start() takes: NULL if no source was opened. Valid as long as *b. */
+/* The list of sources for run_start(); NULL: none was opened. Valid as long as *b. */
 const struct session_beside *beside_first(const struct beside *b);
 /* After the session is freed: closes the sources, the last one first. Returns status, or brace's
  * own if one of them could not be closed (said). */

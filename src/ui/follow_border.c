@@ -146,7 +146,7 @@ void follow_border_idle(struct follow_border *b)
 	b->idle_ns = ns_of(b, clock_tsc());
 }
 
-/* What was told before the functions were let go is still in the ring. */
+/* The ring still has the events of before the functions were let go. */
 int follow_border_end(struct follow_border *b, struct err *err)
 {
 	int e = read_kernel(b, err);

@@ -53,7 +53,7 @@ static void clear_line(void)
 
 /* --- the line --------------------------------------------------------------------------------- */
 
-/* What is left, if it goes on as it went. */
+/* The time that is left, if the reading goes on as it went. */
 static void put_left(char *to, size_t n, uint64_t spent, uint64_t read, uint64_t all)
 {
 	const uint64_t left = (uint64_t)((unsigned __int128)spent * (all - read) / read) /

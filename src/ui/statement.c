@@ -356,7 +356,7 @@ static int ask_the_kernel(struct statement_run *run, struct err *err)
 	return 0;
 }
 
-/* What its histograms have no words for, brace does with a program's. */
+/* A statement that the kernel's histograms cannot carry out is brace's, on a program's records. */
 static int in_kernel(struct statement_run *run, const struct statement_request *r,
 		     const struct sql_writes *w)
 {

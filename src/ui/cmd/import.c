@@ -25,7 +25,8 @@ static int read_trace_dat(const char *path, char **text)
 	return EXIT_BRACE;
 }
 
-/* What was left out is a warning, which -q does not silence: the trace has less than its source. */
+/* A warning tells the records that were left out, also with -q: the trace has less than its
+ * source. */
 int cmd_import(struct invocation *inv)
 {
 	const char *output = inv->output ? inv->output : "imported.brace";

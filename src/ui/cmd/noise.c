@@ -77,7 +77,7 @@ static int take_stream(void *arg, struct source *source, struct err *err)
 	return walk_run(&r->walk, take_step, r, err);
 }
 
-/* What /proc tells of threads is read once more before it is printed. */
+/* The counts of threads in /proc are read once more before they are printed. */
 static int print_noise(struct noise_run *r)
 {
 	struct screen o;

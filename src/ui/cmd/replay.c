@@ -107,7 +107,7 @@ static int prepare(struct replay *r, struct invocation *inv, struct err *err)
 	return find_callers(r, err);
 }
 
-/* What was recorded is shown: arguments and values need no option, and can be left out by one. */
+/* Arguments and values that were recorded are shown without an option; one leaves them out. */
 int cmd_replay(struct invocation *inv)
 {
 	struct replay r = { .inv = inv };
