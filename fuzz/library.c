@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What fails has a sentence. */
+/* A failed call has a sentence. */
 static bool failed(int64_t r)
 {
 	if (r < 0 && !*brace_error())

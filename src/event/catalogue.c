@@ -328,7 +328,7 @@ int events_add_eprobe(struct event_catalogue *c, const char *system, const char 
 	return add_defined(c, &eprobe_provider, system, text, &origin, err);
 }
 
-/* Such an event cannot be removed: records of the others are made of its own. */
+/* An event with eprobes on it cannot be removed: their records are made of its own. */
 bool events_has_eprobes(struct event_catalogue *c, const struct event_entry *e)
 {
 	bool has = false;

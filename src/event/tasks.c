@@ -133,7 +133,7 @@ static const struct event_format fault_format = {
 	"\"address=%ps ip=%ps error_code=0x%lx\", (void *)REC->address, (void *)REC->ip, REC->error_code"
 };
 
-/* Those that the kernel can tell, and those that are made of what it tells. */
+/* Formats of the events that the kernel tells, and of those that are made of what it tells. */
 static const struct event_format *const told[] = { &switch_format, &signal_format, &fault_format,
 						   &waking_format, &wakeup_format };
 

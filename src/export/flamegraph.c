@@ -39,7 +39,7 @@ static void put_xml(struct out *o, const char *s, size_t most)
 	}
 }
 
-/* Of the node alone, without what it called. */
+/* The weight of the node alone, without the functions that it called. */
 uint64_t flamegraph_own_weight(const struct call_tree *t, uint32_t i)
 {
 	return t->job->weight == WEIGHT_CALLS ? t->nodes.at[i].calls : t->nodes.at[i].self;

@@ -150,7 +150,7 @@ static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 	give(w, &step);
 }
 
-/* So that the command can say what the other format has no word for. */
+/* Counts the marks by which the command says what the other format has no place for. */
 static void count_end(struct walk_counts *c, unsigned flags)
 {
 	c->values += !!(flags & WALK_VALUE);

@@ -112,7 +112,7 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	return 0;
 }
 
-/* Of what is behind a descriptor. */
+/* Functions that end the objects behind a descriptor. */
 static const char *const descriptor_ends[] = {
 	"security_file_free", "__sock_release", "sk_prot_free", "security_sk_free", "kfree_skbmem",
 	"napi_skb_cache_put", NULL,

@@ -321,7 +321,8 @@ static long find_root(struct words text)
 	return last_of(text, '/', '*');
 }
 
-/* Of constants while a line is read, and of each record (count.c): folding changes no result. */
+/* Computes constants while a line is read, and each record's values (count.c): folding changes no
+ * result. */
 uint64_t hist_operate(char operator, uint64_t a, uint64_t b)
 {
 	switch (operator) {

@@ -75,7 +75,7 @@ uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index
 void arguments_plan_registers(struct argument_plan *plan, const char *returns);
 /* Whether calls of the function are recorded. */
 bool arguments_is_traced(const struct module *mod, uint32_t function);
-/* They are not to be, after all. */
+/* Takes the function's arguments off the plan: they are not recorded, after all. */
 void arguments_untrace(struct module *mod, uint32_t function);
 
 /* Makes the program that fetches a prototype's parameters of a size, each to its `at`, up to

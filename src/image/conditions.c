@@ -324,7 +324,7 @@ bool condition_holds(const struct filter_program *program, const char *prototype
 	uint64_t value = v->number;
 	uint32_t bytes = v->bytes < RETURNED_TEXT_MOST ? v->bytes : RETURNED_TEXT_MOST;
 
-	/* It goes on in a function of another type, or its string could not be read. */
+	/* The call goes on in a function of another type, or its string could not be read. */
 	if (number != v->is_float || (number && isnan(prototype_real(&returns, value))))
 		return false;
 	if (number)

@@ -270,7 +270,7 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 		if (j->mod->selected[i] == SELECT_NO || e->kind == HOOK_NONE ||
 		    hook_by_callers(e->kind) != by_callers)
 			continue;
-		/* These bytes lead a system call to the agent already. */
+		/* The function's bytes may lead a system call to the agent already. */
 		if (!by_callers && intercepts_touch(&j->mod->calls, e->vaddr + e->patch_offset,
 						    e->recipe.len > 5 ? e->recipe.len : 5))
 			refuse_function(j->mod, i, REASON_RUNTIME);

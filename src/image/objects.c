@@ -144,8 +144,8 @@ static uint32_t fetch_object(struct object_program *o, const struct prototype *p
 /* The function's parameters that point to the type and can be found. */
 struct object_values { struct object_place at[OBJECTS_MOST]; uint32_t n; };
 
-/* Of a derived class: the object is the base in it; of a base: what has it. False: the pointer is
- * not in a register, and the object is not what it points to. */
+/* Moves the place from a derived class to the base in it, or from a base to the class that has it.
+ * False: the pointer is not in a register, and the object is not what it points to. */
 static bool lead_to_base(struct object_place *to, int32_t at)
 {
 	if (at && (to->n != 1 || to->insns[0].op != FETCH_REG))

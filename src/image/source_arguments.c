@@ -309,8 +309,8 @@ char *source_argument(struct source_place_of_arguments *p, const char *word, siz
 	return numbered;
 }
 
-/* Those that can be fetched: a variable that is optimized away is left out silently, as perf
- * probe does it. */
+/* Names the variables that can be fetched: one that is optimized away is left out silently, as by
+ * perf probe. */
 char *source_arguments_all(struct source_place_of_arguments *p, bool parameters, struct err *err)
 {
 	char *all, *one, *more;

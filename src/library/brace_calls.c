@@ -137,7 +137,7 @@ static const uint8_t kind_of[] = {
 };
 #define FLAGS (BRACE_FLAG_UNWOUND | BRACE_FLAG_DOUBTFUL | BRACE_FLAG_TAIL | BRACE_FLAG_UNFINISHED | \
 	       BRACE_FLAG_VALUE | BRACE_FLAG_HANDLER | BRACE_FLAG_ARGUMENTS)
-/* They are the flags of steps. */
+/* Flags of the interface have the values of steps' flags. */
 #define SAME(flag) _Static_assert((int)BRACE_FLAG_##flag == (int)CALL_##flag, #flag)
 SAME(UNWOUND);
 SAME(DOUBTFUL);

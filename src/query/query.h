@@ -12,7 +12,7 @@
 
 struct query;
 
-/* Of values; query_rows_type() alone tells QUERY_REAL from QUERY_NUMBER. */
+/* Types of values; query_rows_type() alone tells QUERY_REAL from QUERY_NUMBER. */
 enum query_type { QUERY_NULL, QUERY_NUMBER, QUERY_REAL, QUERY_TEXT };
 
 /* One value of a row. The text belongs to the query and is valid until the next row. */

@@ -55,7 +55,8 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* Those that were taken at all; the caller frees the array. *n: at most that many, 0: all. */
+/* Rows of locks that were taken at all; the caller frees the array. *n: at most that many, 0:
+ * all. */
 static const struct lock_row **sorted_rows(const struct locks *l, enum locks_by by,
 					   enum locks_column column, size_t *n)
 {

@@ -272,7 +272,8 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 	struct syscalls_thread *t = thread_of(s, thread);
 	struct syscalls_call *c;
 
-	/* Such a call is over, if no handler interrupted it: its line comes in its place. */
+	/* An intercepted call is over, if no handler interrupted it: its line comes in its
+	 * place. */
 	if (s->lines && t->n && is_led(t->open[t->n - 1].nr))
 		forget_call(s, &t->open[--t->n], thread);
 	if (t->n == SYSCALLS_OPEN) { /* the outermost has not returned in a long time */

@@ -283,7 +283,7 @@ static bool print_given(const struct given *g, struct syscalls_memory *m, enum s
 		copy->length == CALL_COPY_RESULT || (copy->length & 0xf0) == CALL_COPY_GIVEN;
 	char name[WORD_BYTES];
 
-	/* Of a result of 0 nothing is all that was given. */
+	/* With a result of 0 the call gave nothing, and that is all of it. */
 	if (!found && (!by_result || m->result))
 		return false;
 	if (!found)

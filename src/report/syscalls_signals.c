@@ -36,7 +36,7 @@ void syscalls_print_signal(int number, FILE *f)
 	print_short(number, f);
 }
 
-/* Those that are not in it, if most are. */
+/* Prints the signals of the set; if most are in it, `~` and those that are not. */
 static void print_set(uint64_t set, FILE *f)
 {
 	bool most = __builtin_popcountll(set) >= ALL_SIGNALS * 2 / 3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that the arguments of system calls lead to, as text: between syscalls_lines.c and the
- * files that know a sort of structures. The bytes are a program's, as a record has them: a function that
- * wants more than there are prints nothing and returns false. */
+ * files that know a sort of structures. The bytes are a program's, as a record has them: a function
+ * that wants more than there are prints nothing and returns false. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -98,7 +98,7 @@ static void print_moment(const char *name, const struct statx_timestamp *t, FILE
 		(uint32_t)t->tv_nsec);
 }
 
-/* Those that the file system has given. */
+/* Prints the times that the file system has given. */
 static void print_moments(const struct statx *s, FILE *f)
 {
 	if (s->stx_mask & STATX_ATIME)

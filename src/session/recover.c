@@ -423,7 +423,7 @@ static int recover_process(const struct recover_request *req, struct recover_res
 	return e;
 }
 
-/* Of the process req->pid, if one is named. */
+/* Recovers the session of the process req->pid, if one is named. */
 int session_recover(const struct recover_request *req, struct recover_result *res, struct err *err)
 {
 	struct recovery r = { 0 };

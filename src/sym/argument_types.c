@@ -159,7 +159,8 @@ static bool is_own_copying(Dwarf_Die *method, Dwarf_Die *class)
 	       takes_reference(method, class);
 }
 
-/* Of a base class, or a function: either makes the class one that is not copied as bytes. */
+/* Whether a base class or a function is virtual: either makes the class one that is not copied as
+ * bytes. */
 static bool is_virtual(Dwarf_Die *child)
 {
 	Dwarf_Attribute attr;

@@ -84,8 +84,8 @@ static void find_functions(struct instance *top, const char *place, size_t n,
 struct fprobe_line {
 	const char *line;
 	size_t at, n; /* the pattern */
-	/* Of the first function that has a probe, what removes it, and all that follow; else
-	 * NULL. */
+	/* The names and the line by which the probe of the first function, and all that follow, are
+	 * removed; NULL: no function has one. */
 	char *group, *event, *listed;
 };
 

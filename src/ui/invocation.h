@@ -107,7 +107,7 @@ struct probe_options {
 
 struct snapshot_options { bool take, clear, free; };
 
-/* Of sql, and of latency, which is sql in other words. */
+/* Options of sql, and of latency, which is sql in other words. */
 struct sqlhist_options {
 	const char *name, *tree, *max, *change, *save, *instance, *file, *within;
 	bool execute, trace, snapshot;

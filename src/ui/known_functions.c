@@ -40,7 +40,7 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "getenv", "p(name=s)" },
 };
 
-/* Of libc alone: another library may have functions of these names with other parameters. */
+/* Knows libc alone: another library may have functions of these names with other parameters. */
 const char *known_function(const char *path, const char *name)
 {
 	if (strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)

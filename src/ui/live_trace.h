@@ -26,8 +26,8 @@ struct live_trace {
 int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop);
 /* The same of a session in the background: extracts what is in its buffer now. */
 int live_trace_begin_session(struct live_trace *t, const char *session);
-/* Of a session: extracts its buffer anew, into t->path; readers of the file of before keep that. 0,
- * or -errno and *err: the file is gone. Of a recorder nothing: its file grows. */
+/* Extracts a session's buffer anew, into t->path; readers of the file of before keep that. Does
+ * nothing for a recorder, whose file grows. 0, or -errno and *err: the file is gone. */
 int live_trace_renew(struct live_trace *t, struct err *err);
 /* Whether it is still recording. */
 bool live_trace_goes_on(struct live_trace *t);

@@ -25,7 +25,7 @@ static const struct {
 	[PART_CALLEES] = { "--callees", "function that it calls", REGROUP_CALLEES },
 };
 
-/* Those of --by, which stand before the ones that options of their own ask for. */
+/* Words of --by; their rows stand before those that options of their own ask for. */
 static const char *const by_words[PART_CALLERS] = {
 	[PART_FUNCTIONS] = "function", [PART_THREADS] = "thread", [PART_MODULES] = "module",
 	[PART_FILES] = "file", [PART_LINES] = "line", [PART_PROCESSES] = "process",

@@ -241,7 +241,7 @@ static void draw_histogram(struct browse *b, struct grid *g, unsigned top, unsig
 		draw_powers(r, g, top + 3, height - 3);
 }
 
-/* It has no keys but those of all screens. */
+/* The histogram has no keys but those of all screens. */
 static bool press_histogram(struct browse *b, const struct view_event *e)
 {
 	return false;

@@ -269,7 +269,7 @@ static uint64_t lost_ns(const struct noise_thread *t)
 	return delay > t->times.preempted_ns ? delay : t->times.preempted_ns;
 }
 
-/* Those that lost most first, then by number: the order of two runs is the same. */
+/* Threads that lost most come first, then by number: the order of two runs is the same. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct noise_thread *x = a, *y = b;

@@ -305,7 +305,7 @@ static void test_json(void **state)
 	bootconfig_free(&c);
 }
 
-/* What JSON has and a configuration has not, each with its place. */
+/* Things that JSON has and a configuration has not, each with its place. */
 static void test_json_faults(void **state)
 {
 	static const struct { const char *text, *fault; } faults[] = {

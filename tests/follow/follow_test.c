@@ -74,7 +74,7 @@ static void parses_programs_types(void **state)
 	assert_int_equal(x.nth, 5);
 }
 
-/* What a bit field of a sign has for a number. */
+/* The number that a signed bit field has. */
 static void fits_numbers(void **state)
 {
 	const struct follow_place bits = { .bytes = 4, .mask = 7, .sign = 3 };
@@ -285,7 +285,7 @@ static void enter_group(struct printed *p, uint32_t function, uint64_t object, e
 					.group = 7ull << 32 | 3, .beyond = beyond });
 }
 
-/* What is behind a descriptor has one graph, which ends with its file, not with a packet. A call
+/* The object behind a descriptor has one graph, which ends with its file, not with a packet. A call
  * with two of them is one. */
 static void shows_descriptors(void **state)
 {

@@ -489,7 +489,7 @@ static void the_kernel_shows_none(void **state)
 	trigger_list_free(&l);
 }
 
-/* What the golden error_log has of one line: its sentence, or "" where the kernel has none, and the
+/* The golden error_log's answer to one line: its sentence, or "" where the kernel has none, and the
  * caret's column. `at` is the "# LINE"; of several sentences the first counts. */
 static size_t wanted_fault(const char *at, char *sentence, size_t n)
 {

@@ -180,7 +180,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What the kernel's own copying costs, without a look at the records. */
+/* The cost of the kernel's own copying, without a look at the records. */
 static void read_raw(const struct reading *r)
 {
 	static char page[65536];

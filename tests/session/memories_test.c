@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom the session memories vouch for: what stands in one was written by programs of its user. */
+/* The users that session memories vouch for: one's bytes were written by programs of its user. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -33,7 +33,7 @@
 static char one[8], two[16], three[100];
 static struct iovec parts[3] = { { one, 3 }, { two, sizeof(two) }, { three, sizeof(three) } };
 
-/* What the compiler would warn of. */
+/* Bad arguments, hidden from the compiler, which would warn of them. */
 static struct iovec *volatile no_vector;
 
 static void vectors(void)

@@ -126,7 +126,7 @@ static void all(void)
 	require(!set(OFF, (struct range){ 0 }), "its end");
 }
 
-/* What libc does is not. */
+/* The calls that libc makes are not. */
 static void but_libc(void)
 {
 	struct range libc = { 0 };

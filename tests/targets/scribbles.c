@@ -175,7 +175,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Who waits for it sees a file: what the program prints is the tracer's business, too. */
+/* The waiting test sees a file: the program's output is the tracer's business, too. */
 static void tell(void)
 {
 	const char *name = getenv("SCRIBBLED");

@@ -254,7 +254,7 @@ static const char *conflicting_options(const struct invocation *inv)
 	return details && inv->json ? "--json has names only: not -F, --full, -l or -R" : NULL;
 }
 
-/* Of a file, a process, the kernel, or a session: the options say which. */
+/* Lists a file, a process, the kernel, or a session: the options say which. */
 int cmd_list(struct invocation *inv)
 {
 	const char *wrong = conflicting_options(inv);
