@@ -172,8 +172,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	for (size_t i = EVENTS; i-- > 0;)
 		count_all(&lists[i], data, n);
 	for (size_t i = 0; i < EVENTS; i++) {
-		hist_print(&lists[i], NULL, &out);
-		hist_print_json(&lists[i], NULL, &out);
+		hist_text_printer.print(NULL, &lists[i], NULL, &out);
+		hist_json_printer.print(NULL, &lists[i], NULL, &out);
 		hist_debug_printer.print(NULL, &lists[i], NULL, &out);
 		trigger_list_free(&lists[i]);
 		lists[i] = (struct trigger_list){ 0 };

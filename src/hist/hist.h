@@ -65,19 +65,14 @@ void hist_pause(struct event_trigger *t, bool paused);
 /* (records) Whether the histogram is paused. */
 bool hist_trigger_is_paused(const struct event_trigger *t);
 
-/* Prints the histograms of a list: hist_print() and its like, or what a caller makes of them. */
+/* Prints the histograms of a list: as text, or as a caller makes them. */
 struct hist_printer {
 	void (*print)(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
 		      struct out *out);
 	void *arg;
 };
-/* The printers of the `hist` file, of JSON and of the `hist_debug` file; arg NULL stands for the
- * settings (struct event_set) that the list is of, which whoever calls print() passes. */
+/* (records) The printers of the `hist` file of an event with these triggers; of JSON, an object a
+ * line: of each histogram its trigger, its rows and its totals; and of the `hist_debug` file. arg
+ * NULL stands for the settings (struct event_set) that the list is of, which whoever calls print()
+ * passes. */
 extern const struct hist_printer hist_text_printer, hist_json_printer, hist_debug_printer;
-
-/* (records) Prints the `hist` file of an event with these triggers. */
-void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out);
-/* (records) Prints the same as JSON, an object a line: of each histogram its trigger, its rows and
- * its totals. */
-void hist_print_json(const struct trigger_list *l, const struct hist_symbols *symbols,
-		     struct out *out);

@@ -412,13 +412,6 @@ void hist_list(const struct trigger_list *l, struct hist_listing *p)
 	}
 }
 
-void hist_print(const struct trigger_list *l, const struct hist_symbols *symbols, struct out *out)
-{
-	struct hist_listing p = { symbols, out, NULL, print_histogram, false };
-
-	hist_list(l, &p);
-}
-
 /* hist_printer.print */
 static void print_text(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
 		       struct out *out)

@@ -168,19 +168,13 @@ static void print_histogram(const struct event_trigger *trigger, const struct hi
 	free(sorted);
 }
 
-void hist_print_json(const struct trigger_list *l, const struct hist_symbols *symbols,
-		     struct out *out)
-{
-	for (size_t i = l->at.n; i-- > 0;)
-		if (hist_is(l->at.at[i]))
-			print_histogram(l->at.at[i], symbols, out);
-}
-
 /* hist_printer.print */
 static void print_json(void *arg, const struct trigger_list *l, const struct hist_symbols *symbols,
 		       struct out *out)
 {
-	hist_print_json(l, symbols, out);
+	for (size_t i = l->at.n; i-- > 0;)
+		if (hist_is(l->at.at[i]))
+			print_histogram(l->at.at[i], symbols, out);
 }
 
 const struct hist_printer hist_json_printer = { print_json, NULL };

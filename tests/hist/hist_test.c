@@ -132,7 +132,7 @@ static char *printed(const struct trigger_list *l, const struct hist_symbols *sy
 	struct out out;
 
 	out_init_raw(&out, append, to);
-	hist_print(l, symbols, &out);
+	hist_text_printer.print(NULL, l, symbols, &out);
 	out_flush(&out);
 	out_free(&out);
 	fclose(to);
