@@ -151,6 +151,8 @@ static inline struct lock_table *begin_work(const struct lock_visit *c, struct a
 	if (!table || table->busy > (uint64_t)c)
 		return NULL;
 	__atomic_store_n(&table->busy, (uint64_t)c, __ATOMIC_RELAXED);
+	/* Pairs with the read of `busy` above, by a signal's handler of this thread, as the other
+	 * two fences do: the table's words change between them. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return table;
 }

@@ -189,6 +189,7 @@ void user_move(void)
 		user = user_now();
 		__atomic_store_n(&moving, 0, __ATOMIC_RELEASE);
 	}
+	/* Pairs with the release above: the process has moved, or the move was given up. */
 	while (__atomic_load_n(&moving, __ATOMIC_ACQUIRE) && !(agent.forbidden & NEED_YIELD))
 		sys0(__NR_sched_yield);
 }

@@ -432,5 +432,6 @@ const struct probe_definition *probe_definition_first(const struct probe_definit
 
 const struct probe_definition *probe_definition_next(const struct probe_definition *d)
 {
+	/* Pairs with the release by which catalogue.c adds a place. */
 	return probe_definition_first(atomic_load_explicit(&d->next, memory_order_acquire));
 }

@@ -210,8 +210,8 @@ static void add_site(struct session *s, uint32_t image)
 static void take_sites_of(struct session *s, uint32_t image)
 {
 	const struct image_memory *m = s->image_memory.at[image];
-	/* The agent raises next_site relaxed (agent/site.c): a site that is not there yet
-	 * becomes a hole. */
+	/* Pairs with nothing: the agent raises next_site relaxed (agent/site.c), and a site that
+	 * is not there yet becomes a hole. */
 	uint32_t count = m ? __atomic_load_n(&m->next_site, __ATOMIC_ACQUIRE) : 0;
 	uint32_t id = count ? memory_site_id_of_count(count - 1) : 0;
 
