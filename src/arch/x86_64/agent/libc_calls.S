@@ -41,6 +41,18 @@
 9:
 	.endm
 
+	/* prctl: to 4 for a filter and its kin, to 13 for a name, back to 0 for all else. */
+	.macro BY_OPTION
+	cmp	$22, %edi               # PR_SET_SECCOMP
+	je	4f
+	cmp	$15, %edi               # PR_SET_NAME
+	je	13f
+	cmp	$26, %edi               # PR_SET_TSC
+	je	4f
+	cmp	$59, %edi               # PR_SET_SYSCALL_USER_DISPATCH
+	jne	0b
+	.endm
+
 	.macro LENDS number
 	cmp	$\number, %rax
 	je	11f
@@ -69,14 +81,7 @@ agent_call_\name:
 2:	lea	1b(%rip), %rcx
 	lea	agent_exec_coming(%rip), %r11
 	jmp	with_agent
-3:	cmp	$22, %edi               # PR_SET_SECCOMP
-	je	4f
-	cmp	$15, %edi               # PR_SET_NAME
-	je	13f
-	cmp	$26, %edi               # PR_SET_TSC
-	je	4f
-	cmp	$59, %edi               # PR_SET_SYSCALL_USER_DISPATCH
-	jne	0b
+3:	BY_OPTION
 4:	lea	1b(%rip), %rcx
 	lea	agent_filter_coming(%rip), %r11
 	jmp	with_agent
@@ -218,14 +223,7 @@ agent_intercept:
 0:	jmp	*%rcx
 2:	lea	agent_exec_coming(%rip), %r11
 	jmp	7f
-3:	cmp	$22, %edi               # PR_SET_SECCOMP
-	je	4f
-	cmp	$15, %edi               # PR_SET_NAME
-	je	13f
-	cmp	$26, %edi               # PR_SET_TSC
-	je	4f
-	cmp	$59, %edi               # PR_SET_SYSCALL_USER_DISPATCH
-	jne	0b
+3:	BY_OPTION
 4:	lea	agent_filter_coming(%rip), %r11
 	jmp	7f
 5:	lea	agent_limit_coming(%rip), %r11
