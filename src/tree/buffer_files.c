@@ -413,30 +413,29 @@ static ssize_t stream_snapshot(struct tree_file *f, char *buf, size_t n, struct 
 	return stream_pages(f, page_of_snapshot, buf, n, err);
 }
 
-/* A rest is ready whatever the target says: it left the buffer already. */
-static bool raw_ready(struct tree_file *f)
+/* The rest of a page that was read in part is ready whatever the target says: it left the buffer
+ * already. */
+static bool pages_ready(struct tree_file *f, bool snapshot)
 {
 	const struct raw_rest *rest = f->state;
 	struct instance *in = instance_of(f);
 	struct tree_target t = instance_lock(in);
-	bool ready = rest->at < rest->size ||
-		     (t.ops->cpu_raw_ready && t.ops->cpu_raw_ready(t.arg, file_cpu(f)));
+	bool (*ask)(void *arg, unsigned cpu) = snapshot ? t.ops->snapshot_raw_ready
+							 : t.ops->cpu_raw_ready;
+	bool ready = rest->at < rest->size || (ask && ask(t.arg, file_cpu(f)));
 
 	instance_unlock(in);
 	return ready;
 }
 
-/* A page that was read in part is ready, too. */
+static bool raw_ready(struct tree_file *f)
+{
+	return pages_ready(f, false);
+}
+
 static bool snapshot_raw_ready(struct tree_file *f)
 {
-	const struct raw_rest *rest = f->state;
-	struct instance *in = instance_of(f);
-	struct tree_target t = instance_lock(in);
-	bool ready = rest->at < rest->size ||
-		     (t.ops->snapshot_raw_ready && t.ops->snapshot_raw_ready(t.arg, file_cpu(f)));
-
-	instance_unlock(in);
-	return ready;
+	return pages_ready(f, true);
 }
 
 /* ns with microseconds' digits, or, by a clock of another unit, as a number. */
