@@ -58,22 +58,14 @@ static int prepare_insert(struct query *q, unsigned n)
 int query_answer_open(unsigned keys, unsigned values, struct query **out, struct err *err)
 {
 	struct query *q = mem_zalloc(sizeof(*q));
-	int r = sqlite3_open_v2(":memory:", &q->db,
-				SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-				NULL);
+	int r = query_open_database(q);
 
 	load_init(&q->load, NULL);
 	if (r == SQLITE_OK)
 		r = create_table(q, keys, values);
 	if (r == SQLITE_OK)
 		r = prepare_insert(q, keys + 1 + values);
-	if (r != SQLITE_OK) {
-		err_set(err, ENOMEM, "cannot open SQLite's database: %s", sqlite3_errstr(r));
-		query_close(q);
-		return -ENOMEM;
-	}
-	*out = q;
-	return 0;
+	return query_opened(q, r, out, err);
 }
 
 /* SQLite has no unsigned numbers: a larger one is its digits. */

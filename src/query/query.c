@@ -28,18 +28,15 @@ static int create_all(struct query *q)
 }
 
 /* NOMUTEX: one thread uses the database. Nothing of it is ever on a disk. */
-int query_open(struct store_reader *reader, struct query **out, struct err *err)
+int query_open_database(struct query *q)
 {
-	struct query *q = mem_zalloc(sizeof(*q));
-	int r = sqlite3_open_v2(":memory:", &q->db,
-				SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-				NULL);
+	return sqlite3_open_v2(":memory:", &q->db,
+			       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			       NULL);
+}
 
-	/* Comes before the first failure: query_close() frees it. */
-	load_init(&q->load, reader);
-	q->groups.values.fd = -1;
-	if (r == SQLITE_OK)
-		r = create_all(q);
+int query_opened(struct query *q, int r, struct query **out, struct err *err)
+{
 	if (r != SQLITE_OK) {
 		err_set(err, ENOMEM, "cannot open SQLite's database: %s", sqlite3_errstr(r));
 		query_close(q);
@@ -47,6 +44,19 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 	}
 	*out = q;
 	return 0;
+}
+
+int query_open(struct store_reader *reader, struct query **out, struct err *err)
+{
+	struct query *q = mem_zalloc(sizeof(*q));
+	int r = query_open_database(q);
+
+	/* Comes before the first failure: query_close() frees it. */
+	load_init(&q->load, reader);
+	q->groups.values.fd = -1;
+	if (r == SQLITE_OK)
+		r = create_all(q);
+	return query_opened(q, r, out, err);
 }
 
 /* part stays the caller's, and is read when a statement first needs records. */

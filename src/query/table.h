@@ -61,6 +61,12 @@ int table_create(struct query *q, const struct query_table *t);
 /* Gives a field's value as a query's result; NULL, if the value is of neither kind. */
 void query_give_value(sqlite3_context *to, const struct event_value *v);
 
+/* Opens the query's database. SQLite's code. */
+int query_open_database(struct query *q);
+/* Ends the opening of a query, of which r is SQLite's code so far. 0 and *out; or -ENOMEM and *err,
+ * and the query is closed. */
+int query_opened(struct query *q, int r, struct query **out, struct err *err);
+
 /* Reads the records, and the formats of their events (q->values). 0, or -errno and q->err. */
 int tables_need_values(struct query *q);
 
