@@ -374,19 +374,25 @@ static int change_patiently(struct changing *ch, struct change *change, const pi
 	return holder_run(be_patient, &p, err);
 }
 
+/* The members that are the session's. *ch outlives it. */
+static struct change change_of(struct changing *ch)
+{
+	return (struct change){ .file = &ch->file,
+				.agent_path = ch->c->req.agent_path,
+				.memories = ch->c->req.memories,
+				.places = &ch->c->places,
+				.commit = commit_change,
+				.context = ch,
+				.rep = ch->rep };
+}
+
 /* The agent's file is opened first, before anybody has to wait: it is needed in every process.
  * `renew`: stubs of another kind take the place of those that exist (takes_other_stubs). */
 int control_change(struct control *c, const struct settings *settings, uint64_t thresh_ticks,
 		   const pid_t *pids, size_t n, struct attach_report *rep, struct err *err)
 {
 	struct changing ch = { .c = c, .rep = rep };
-	struct change change = { .file = &ch.file,
-				 .agent_path = c->req.agent_path,
-				 .memories = c->req.memories,
-				 .places = &c->places,
-				 .commit = commit_change,
-				 .context = &ch,
-				 .rep = rep };
+	struct change change = change_of(&ch);
 	int r = agent_file_open(c->req.agent_path, &ch.file, err);
 
 	if (r < 0)
@@ -417,20 +423,13 @@ static int plan_again(struct control *c, pid_t pid)
 {
 	struct attach_report ignored_report = { 0 };
 	struct changing ch = { .c = c, .req = c->req, .rep = &ignored_report };
-	struct change change = { .file = &ch.file,
-				 .agent_path = c->req.agent_path,
-				 .memories = c->req.memories,
-				 .places = &c->places,
-				 .commit = commit_change,
-				 .context = &ch,
-				 .rep = &ignored_report,
-				 .alone = true,
-				 .signals = true };
+	struct change change = change_of(&ch);
 	struct err ignored;
 	int r = agent_file_open(c->req.agent_path, &ch.file, &ignored);
 
 	if (r < 0)
 		return r;
+	change.alone = change.signals = true;
 	ch.req.events = (struct event_set){ 0 };
 	event_set_copy(&ch.req.events, &c->req.events);
 	r = change_patiently(&ch, &change, &pid, 1, &ignored);
