@@ -319,6 +319,19 @@ const char *trace_function_file(const struct trace_module *module, const struct 
 							    : module->name;
 }
 
+uint64_t trace_cost_ps(const struct trace_info *info, uint32_t ticks)
+{
+	const uint64_t hz = info->clock.hz ? info->clock.hz : 1;
+
+	return (uint64_t)((unsigned __int128)ticks * 1000000000000u / TRACE_COST_UNIT / hz);
+}
+
+uint64_t trace_cost_all_ns(const struct trace_info *info)
+{
+	return (uint64_t)((unsigned __int128)trace_cost_ps(info, info->cost.total) *
+			  info->total.calls / 1000);
+}
+
 /* ticks * 1e9 / hz without overflow: whole seconds apart from the rest. A clock whose rate is not
  * known counts ticks as nanoseconds. */
 uint64_t trace_clock_delta_ns(const struct trace_clock *c, uint64_t ticks)

@@ -254,6 +254,10 @@ int trace_function_name(const struct trace_module *module, const struct trace_fu
  * *known: false for a PLT entry whose library is not known. */
 const char *trace_function_file(const struct trace_module *module, const struct trace_function *f,
 				bool *known);
+/* Picoseconds of one call, of ticks that TRACE_COST_UNIT calls cost; nanoseconds that recording all
+ * calls of the trace cost, as far as brace knows: 0 in a file cut short. */
+uint64_t trace_cost_ps(const struct trace_info *info, uint32_t ticks);
+uint64_t trace_cost_all_ns(const struct trace_info *info);
 /* trace_clock_ns: nanoseconds of CLOCK_MONOTONIC at a TSC. trace_clock_delta_ns: nanoseconds of a
  * number of ticks (rounded down). trace_clock_span_ns: nanoseconds of ticks that begin at a TSC, as
  * the difference of two times: rounded up as often as down, so that sums of many are true. */

@@ -31,12 +31,28 @@ static int choose_side(const struct invocation *inv, struct trace_info *info, st
 	return 0;
 }
 
+/* Tells what is left out, and how far that can be from the truth: the bounds are those that
+ * docs/performance.md has measured. Programs read JSON's "net". */
+static void tell_cost(const struct invocation *inv, const struct trace_info *info)
+{
+	double all = (double)trace_cost_all_ns(info) / 1e9;
+
+	if (inv->json || inv->quiet)
+		return;
+	say("brace: --net leaves out %.1f ns a call, as measured before the program began, %.4f s in all; in code that waits for its own results recording took a tenth of that, in code that fills the caches 1.6 times as much: %.4f to %.4f s\n",
+	    (double)trace_cost_ps(info, info->cost.total) / 1e3, all, all / 10, all * 1.6);
+}
+
 /* -ENODATA and *err: the cost is not known. */
 static int leave_cost_out(const struct invocation *inv, struct trace_info *info, struct err *err)
 {
 	info->net = inv->net;
-	if (!inv->net || info->cost.total)
+	if (!inv->net)
 		return 0;
+	if (info->cost.total) {
+		tell_cost(inv, info);
+		return 0;
+	}
 	return err_set(err, ENODATA,
 		       "--net: the trace does not tell what recording a call cost: %s",
 		       info->tracer && strcmp(info->tracer, "function_graph")

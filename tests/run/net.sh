@@ -45,6 +45,19 @@ sed 's/^/# /' "$T/err"
 grep -qE '^a call +[0-9.]+ ns of recording, [0-9.]+ ns of it in its own time; of all calls 0\.[0-9]+ s, [0-9.]+ % of the CPU time$' <("$BRACE" info "$T/trace")
 result "brace info tells what a call cost" $? "$T/info"
 
+"$BRACE" report --net "$T/trace" >"$T/out" 2>"$T/err"
+said=$(sed -nE 's/^brace: --net leaves out ([0-9.]+) ns a call, .* ([0-9.]+) s in all; .*: ([0-9.]+) to ([0-9.]+) s$/\1 \2 \3 \4/p' "$T/err")
+/usr/bin/python3 - "$T/info" $said <<'P' >>"$T/err" 2>&1
+import json, sys
+info = next(o for o in map(json.loads, open(sys.argv[1])) if o.get("type") == "trace")
+call, whole, least, most = map(float, sys.argv[2:])
+assert abs(call - info["call_cost_ps"] / 1e3) <= 0.051 and abs(whole - info["cost_ns"] / 1e9) <= 0.000051
+assert abs(least - whole / 10) <= 0.00011 and abs(most - whole * 1.6) <= 0.00021
+P
+result "report --net says what it leaves out, and how far that can be off" $? "$T/err"
+"$BRACE" report --json --net "$T/trace" >"$T/out" 2>"$T/err" && [ -s "$T/out" ] && [ ! -s "$T/err" ]
+result "... --json does not" $? "$T/err"
+
 # --- other views, and parts
 "$BRACE" report --net --json --callers leaf "$T/trace" >"$T/callers"
 "$BRACE" report --net --json --tree "$T/trace" >"$T/tree"

@@ -233,21 +233,6 @@ static void print_events(struct out *o, const struct trace_info *info)
 	}
 }
 
-/* Picoseconds of the ticks that so many calls cost, of one call. */
-static uint64_t cost_ps(const struct trace_info *info, uint32_t ticks)
-{
-	const uint64_t hz = info->clock.hz ? info->clock.hz : 1;
-
-	return (uint64_t)((unsigned __int128)ticks * 1000000000000u / TRACE_COST_UNIT / hz);
-}
-
-/* Nanoseconds that recording all calls cost. */
-static uint64_t cost_of_all(const struct trace_info *info)
-{
-	return (uint64_t)((unsigned __int128)cost_ps(info, info->cost.total) * info->total.calls /
-			  1000);
-}
-
 /* The processor's time that the programs had, or the time that they ran; 0: neither is known. */
 static uint64_t run_time(const struct trace_run *r)
 {
@@ -258,13 +243,13 @@ static uint64_t run_time(const struct trace_run *r)
  * the CPU time" */
 static void print_cost(struct out *o, const struct trace_info *info)
 {
-	const uint64_t run = run_time(&info->run), all = cost_of_all(info);
+	const uint64_t run = run_time(&info->run), all = trace_cost_all_ns(info);
 
 	if (!info->cost.total)
 		return;
 	out_printf(o, "%-10s %.1f ns of recording, %.1f ns of it in its own time", "a call",
-		   (double)cost_ps(info, info->cost.total) / 1e3,
-		   (double)cost_ps(info, info->cost.inside) / 1e3);
+		   (double)trace_cost_ps(info, info->cost.total) / 1e3,
+		   (double)trace_cost_ps(info, info->cost.inside) / 1e3);
 	if (info->total.calls)
 		out_printf(o, "; of all calls %.3f s", (double)all / 1e9);
 	if (info->total.calls && run)
@@ -345,8 +330,8 @@ static void json_trace(struct out *o, const struct trace_info *info, uint64_t by
 	json_field(o, "clock_from", info->clock.from);
 	if (info->cost.total)
 		out_printf(o, "\"call_cost_ps\":%" PRIu64 ",\"call_cost_inside_ps\":%" PRIu64
-			   ",\"cost_ns\":%" PRIu64 ",", cost_ps(info, info->cost.total),
-			   cost_ps(info, info->cost.inside), cost_of_all(info));
+			   ",\"cost_ns\":%" PRIu64 ",", trace_cost_ps(info, info->cost.total),
+			   trace_cost_ps(info, info->cost.inside), trace_cost_all_ns(info));
 	out_printf(o, "\"cpus\":%" PRIu32 ",\"clock_hz\":%" PRIu64 ",\"real_ns\":%" PRIu64
 		   ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 ",\"lost\":%" PRIu64
 		   ",\"bytes\":%" PRIu64 "}\n", info->cpus, info->clock.hz, info->clock.real_ns,
