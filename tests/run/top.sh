@@ -72,7 +72,8 @@ end_ticking() { # NAME: it is as it was
 run_top() {
 	type_line clear
 	until_is lacks 'left|status|FUNCTION'
-	type_line "stty -g >'$T/before'; '$B' top $*; echo status=\$?; stty -g >'$T/after'; echo left"
+	# le''ft: where the typed line wraps, it must not look like what it prints.
+	type_line "stty -g >'$T/before'; '$B' top $*; echo status=\$?; stty -g >'$T/after'; echo le''ft"
 }
 is_left() { # NAME [STATUS]
 	shows '^left'
