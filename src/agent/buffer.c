@@ -19,6 +19,7 @@
 #include "agent/sub_buffer.h"
 #include "agent/sys.h"
 #include "agent/thread.h"
+#include "agent/unblocked.h"
 #include "agent/user.h"
 #include "shared/points.h"
 
@@ -60,6 +61,7 @@ void buffer_after_fork(struct agent_tls *t)
 	if (__atomic_compare_exchange_n(&agent_fork_guard[1], &nobody, 1, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
 		signals_after_fork();
+		unblocked_forget();
 		lend_forget();
 		lock_tables_after_fork();
 		user_after_fork();

@@ -13,6 +13,7 @@
 #include "agent/no_tls.h"
 #include "agent/scope.h"
 #include "agent/sys.h"
+#include "agent/unblocked.h"
 #include "shared/event.h"
 #include "shared/stack.h"
 
@@ -35,13 +36,10 @@ _Static_assert(STACK_REGS == 8 && offsetof(struct stack_regs, kept) == 24, "it b
 
 /* Reads a string of the program's, at an address that may lead nowhere. The kernel copies it, a
  * page at a time, since it fails as a whole where one page is missing. */
-static int fetch_memory(void *context, uint64_t address, char *to, uint32_t n)
+static int copy_text(uint64_t address, char *to, uint32_t n)
 {
 	uint32_t got = 0;
 
-	(void)context;
-	if (agent.forbidden & NEED_COPY)
-		return -1;
 	while (got < n) {
 		uint64_t left = PAGE - (address + got) % PAGE,
 			 want = left < n - got ? left : n - got;
@@ -61,6 +59,18 @@ static int fetch_memory(void *context, uint64_t address, char *to, uint32_t n)
 	return (int)got;
 }
 
+static int fetch_memory(void *context, uint64_t address, char *to, uint32_t n)
+{
+	int got;
+
+	(void)context;
+	if (!unblocked_begin(NEED_COPY))
+		return -1;
+	got = copy_text(address, to, n);
+	unblocked_end();
+	return got;
+}
+
 /* agent_tls_block() without the call where the block is at a fixed distance. */
 static inline struct agent_tls *tls_block(void)
 {
@@ -75,7 +85,7 @@ static int32_t tid_now(void)
 
 	if (own && agent_fork_guard[0])
 		return (int32_t)own->tid;
-	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
+	return unblocked_id(__NR_gettid);
 }
 
 static int32_t cpu_now(void)
@@ -83,18 +93,22 @@ static int32_t cpu_now(void)
 	int64_t key = __atomic_load_n(&agent.key, __ATOMIC_RELAXED);
 	uint32_t cpu = 0;
 
-	if (key && !(agent.flags & AGENT_KEY_IS_TID))
+	if (key && !(agent.flags & AGENT_KEY_IS_TID)) {
 		cpu = inside_thread_word(key);
-	else if (!(agent.forbidden & NEED_CPU))
+	} else if (unblocked_begin(NEED_CPU)) {
 		sys3(__NR_getcpu, &cpu, 0, 0);
+		unblocked_end();
+	}
 	return (int32_t)cpu;
 }
 
 static void read_comm(char *comm)
 {
 	*comm = 0;
-	if (!(agent.forbidden & NEED_THREADS))
-		sys2(__NR_prctl, PR_GET_NAME, comm);
+	if (!unblocked_begin(NEED_THREADS))
+		return;
+	sys2(__NR_prctl, PR_GET_NAME, comm);
+	unblocked_end();
 }
 
 /* True if the filter looks at common_type ... common_pid. The thread's id may cost a system

@@ -17,6 +17,7 @@
 #include "agent/needs.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
+#include "agent/unblocked.h"
 #include "arch/elf.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: filters cannot look where it leads */
@@ -27,7 +28,8 @@
 #define PATIENCE 10000000000
 
 /* Every call of the agent's, with arguments as it makes them, and the abilities that end without
- * it. A new system call in src/agent belongs in this table. */
+ * it. A new system call in src/agent belongs in this table; one that is made while signals are not
+ * blocked goes by unblocked.h. */
 static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, 0, 8 } },
@@ -124,11 +126,13 @@ bool filter_can_read(uint64_t at, uint64_t bytes)
 		void *at;
 		uint64_t bytes;
 	} to = { nowhere, bytes }, from = { (void *)at, bytes };
+	long got;
 
-	if (agent.forbidden & NEED_COPY)
+	if (!unblocked_begin(NEED_COPY))
 		return at != 0;
-	return sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&to, 1, (long)&from, 1, 0) !=
-	       -EFAULT;
+	got = sys6(__NR_process_vm_readv, sys0(__NR_getpid), (long)&to, 1, (long)&from, 1, 0);
+	unblocked_end();
+	return got != -EFAULT;
 }
 
 static uint64_t mode_of(const struct call_registers *r)
@@ -192,15 +196,35 @@ static uint32_t about_to_forbid(uint64_t mode, uint64_t program, uint32_t *first
 	return filter_forbids(f->filter, f->len, first);
 }
 
+/* One turn of a wait that began at `since`. False: it has lasted some seconds. */
+static bool wait_on(uint64_t since, uint32_t forbidden_before)
+{
+	if (!(forbidden_before & NEED_YIELD))
+		sys0(__NR_sched_yield);
+	return agent_tsc() - since < PATIENCE;
+}
+
 /* Other threads may be in a slow path, and would be killed by its next system call. Waits for them
- * to leave, for some seconds. */
-static void wait_for_threads(uint32_t forbidden_before)
+ * to leave. */
+static void wait_for_slow_paths(uint32_t forbidden_before)
 {
 	uint64_t since = agent_tsc();
 
-	while (agent_fork_guard[0] && signals_inside() && agent_tsc() - since < PATIENCE)
-		if (!(forbidden_before & NEED_YIELD))
-			sys0(__NR_sched_yield);
+	while (agent_fork_guard[0] && signals_inside() && wait_on(since, forbidden_before))
+		;
+}
+
+/* Or they are about to make a system call outside of one. A thread that has left that by a jump out
+ * of a handler is waited for once. */
+static void wait_for_calls(uint32_t forbidden_before)
+{
+	uint64_t since = agent_tsc();
+
+	while (agent_fork_guard[0] && unblocked_others())
+		if (!wait_on(since, forbidden_before)) {
+			unblocked_forget();
+			return;
+		}
 }
 
 uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p)
@@ -231,21 +255,24 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	/* Pairs with signals_block(): that counts itself inside, then looks at `forbidden`; this
 	 * sets it, then looks who is inside. */
 	__atomic_fetch_or(&agent.forbidden, forbidden, __ATOMIC_SEQ_CST);
-	wait_for_threads(before);
+	wait_for_slow_paths(before);
+	wait_for_calls(before);
 	return 0;
 }
 
 __attribute__((noinline)) void filter_seen(uint64_t mode, uint64_t program)
 {
-	uint32_t first;
+	uint32_t first, before = agent.forbidden;
 
 	/* Strict mode allows no trampoline either; libc_calls.c's has a filter in its place, which
 	 * it asks for because there is none yet. */
 	if (mode != SECCOMP_MODE_FILTER || agent.forbidden & NEED_COPY)
 		return;
+	if (!(about_to_forbid(mode, program, &first) & NEED_COPY))
+		return;
 	/* Pairs with the fetch_or of agent_filter_coming() and that of dispatch_coming(), which
-	 * other threads may be at: none of them loses another's bits. filter_can_read() and its kin
-	 * only read the word; a thread that has seen the old bits is not waited for. */
-	if (about_to_forbid(mode, program, &first) & NEED_COPY)
-		__atomic_fetch_or(&agent.forbidden, NEED_COPY, __ATOMIC_SEQ_CST);
+	 * other threads may be at: none of them loses another's bits. Then with unblocked_begin():
+	 * a thread that has seen the old bits is waited for. */
+	__atomic_fetch_or(&agent.forbidden, NEED_COPY, __ATOMIC_SEQ_CST);
+	wait_for_calls(before);
 }

@@ -17,6 +17,7 @@
 #include "agent/scope.h"
 #include "agent/site.h"
 #include "agent/sys.h"
+#include "agent/unblocked.h"
 #include "shared/probe.h"
 #include "arch/probe_regs.h"
 #include "shared/stack.h"
@@ -47,10 +48,11 @@ uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 					     { (void *)(address + first), n - first } };
 	long got;
 
-	if (agent.forbidden & NEED_COPY)
+	if (!unblocked_begin(NEED_COPY))
 		return 0;
 	got = sys6(__NR_process_vm_readv, own_pid(), (long)&into, 1, (long)from, first < n ? 2 : 1,
 		   0);
+	unblocked_end();
 	return got > 0 ? (uint32_t)got : 0;
 }
 
@@ -76,8 +78,10 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 static void read_comm(void *context, char *to)
 {
 	*to = 0;
-	if (!(agent.forbidden & NEED_THREADS))
-		sys2(__NR_prctl, PR_GET_NAME, to);
+	if (!unblocked_begin(NEED_THREADS))
+		return;
+	sys2(__NR_prctl, PR_GET_NAME, to);
+	unblocked_end();
 }
 
 /* A function that is traced, too, returns by way of a stub. */

@@ -20,6 +20,7 @@
 #include "agent/scope.h"
 #include "agent/rename.h"
 #include "agent/sys.h"
+#include "agent/unblocked.h"
 #include "arch/probe_regs.h"
 #include "shared/filter.h"
 
@@ -73,29 +74,28 @@ static void copy_name(char *to, const char *from)
 static void read_name(char *comm)
 {
 	copy_name(comm, (const char[TASK_COMM]){ 0 });
-	if (!(agent.forbidden & NEED_THREADS))
-		sys2(__NR_prctl, PR_GET_NAME, comm);
+	if (!unblocked_begin(NEED_THREADS))
+		return;
+	sys2(__NR_prctl, PR_GET_NAME, comm);
+	unblocked_end();
 }
 
 /* Asks the kernel, since a child of vfork has its parent's thread-local memory. */
 static int32_t current_tid(void)
 {
-	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_gettid);
+	return unblocked_id(__NR_gettid);
 }
 
 static int32_t current_pid(void)
 {
-	return agent.forbidden & NEED_THREADS ? 0 : (int32_t)sys0(__NR_getpid);
+	return unblocked_id(__NR_getpid);
 }
 
-/* The kernel's internal priority: 120 is nice 0, real-time ones are below 100. */
-static int32_t current_priority(void)
+static int32_t ask_priority(void)
 {
 	long policy;
 	int32_t rt = 0;
 
-	if (agent.forbidden & NEED_TASKS)
-		return PRIORITY_NORMAL;
 	policy = sys1(__NR_sched_getscheduler, 0) & ~POLICY_FLAGS;
 	if (policy == POLICY_DEADLINE)
 		return -1;
@@ -103,6 +103,18 @@ static int32_t current_priority(void)
 		return PRIORITY_NORMAL + 20 - (int32_t)sys2(__NR_getpriority, 0, 0);
 	sys2(__NR_sched_getparam, 0, &rt);
 	return 99 - rt;
+}
+
+/* The kernel's internal priority: 120 is nice 0, real-time ones are below 100. */
+static int32_t current_priority(void)
+{
+	int32_t priority;
+
+	if (!unblocked_begin(NEED_TASKS))
+		return PRIORITY_NORMAL;
+	priority = ask_priority();
+	unblocked_end();
+	return priority;
 }
 
 /* --- waits for locks ------------------------------------------------------------------------ */
@@ -178,7 +190,7 @@ static int32_t parent_of_block(void)
 		return (int32_t)lend_lender();
 	if (own)
 		return (int32_t)own->tid;
-	return agent.forbidden & NEED_TASKS ? 0 : (int32_t)sys0(__NR_getppid);
+	return unblocked_id(__NR_getppid);
 }
 
 /* Records the new thread. It has its creator's name, so the calling thread's name serves for

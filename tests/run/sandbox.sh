@@ -52,6 +52,10 @@ for events in 'syscalls:*' syscalls:sys_enter_access; do
 	[ "$("$BRACE" replay --no-pager "$T/trace" | grep -c 'sys_enter_access: filename: 0x[0-9a-f]* "", ')" = 100 ]
 	result "a filter that forbids copies ($events): the calls without them" $? "$T/summary"
 done
+for way in copies-threads copies-hand-threads; do
+	same "a filter over threads whose arguments are copied ($way): same result" -t nop -e syscalls:sys_enter_access -- \
+		"$FIXTURES/filtered" $way
+done
 for way in strict no-prctl threads children executes; do
 	same "a filter ($way), and its events: same result" -l step -e 'task:*' -e 'sched:*' -- "$FIXTURES/filtered" $way
 done

@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,15 +119,22 @@ static int forbid_copies(long (*install)(struct sock_fprog *))
 }
 
 /* By the program's own instruction; the number is in a register that is loaded long before. */
-static long without_libc(struct sock_fprog *program)
+static long by_register(long flags, struct sock_fprog *program)
 {
 	long number = SYS_seccomp, result;
 
 	BARRIER();
 	__asm__ volatile("mov %1, %0\n\tnop\n\tnop\n\tsyscall" : "=&a"(result)
-			 : "r"(number), "D"(SECCOMP_SET_MODE_FILTER), "S"(0), "d"(program)
+			 : "r"(number), "D"(SECCOMP_SET_MODE_FILTER), "S"(flags), "d"(program)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+static long without_libc(struct sock_fprog *program) { return by_register(0, program); }
+static long all_without_libc(struct sock_fprog *program) { return by_register(SECCOMP_FILTER_FLAG_TSYNC, program); }
+static long all_with_libc(struct sock_fprog *program)
+{
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program);
 }
 
 static long with_libc(struct sock_fprog *program)
@@ -234,6 +242,32 @@ static void bind_threads(int (*install)(unsigned flags, struct sock_filter *filt
 static void threads(void) { bind_threads(by_seccomp); }
 static void hand_threads(void) { bind_threads(by_hand); }
 
+static void *naming(void *arg)
+{
+	name_files();
+	__atomic_fetch_add(&running, 1, __ATOMIC_RELEASE);
+	for (;;)
+		name_files();
+	return arg;
+}
+
+/* The filter comes over threads whose arguments are being copied. */
+static void bind_naming(long (*install)(struct sock_fprog *))
+{
+	pthread_t t;
+
+	for (int i = 0; i < 4; i++)
+		require(!pthread_create(&t, NULL, naming, NULL), "a thread");
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE) < 4)
+		sched_yield();
+	say("copies of threads", (unsigned)forbid_copies(install));
+	for (int i = 0; i < 20; i++)
+		name_files();
+}
+
+static void copies_threads(void) { bind_naming(all_with_libc); }
+static void copies_hand_threads(void) { bind_naming(all_without_libc); }
+
 static void children(void)
 {
 	int status;
@@ -278,6 +312,7 @@ static const struct { const char *name; void (*bind)(void); int counted; } ways[
 	{ "no-prctl", no_prctl, 1 }, { "no-socket", no_socket, 1 }, { "questions", questions, 1 },
 	{ "by-hand", hand_four, 0 }, { "by-hand-threads", hand_threads, 0 },
 	{ "no-copies", no_copies, 1 }, { "asked", asked, 1 },
+	{ "copies-threads", copies_threads, 1 }, { "copies-hand-threads", copies_hand_threads, 1 },
 	{ "trap", trap, 1 }, { "threads", threads, 0 }, { "children", children, 0 }, { "executes", executes, 0 },
 };
 
