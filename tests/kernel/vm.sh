@@ -9,13 +9,17 @@ out=$(mktemp -d "${TMPDIR:-/tmp}/brace-merged.XXXXXX") || exit 1
 trap 'rm -rf "$out"' EXIT
 vm=$here/../vm
 with=(--with "$BRACE" --with "$vm/lib.sh" --with "$vm/follow.sh" --with "$vm/border.sh" --with "$(dirname "$MERGED_PROGRAM")/border_program" --with "$vm/session.sh" --with "$vm/probes.sh" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" --out "$out")
+programs=$(dirname "$MERGED_PROGRAM")
+with+=(--with "$vm/network.sh" --with "$vm/storage.sh" --with "$programs/marked_program" --with /usr/sbin/mke2fs)
+with+=(--module veth --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
+[ ! -x "$programs/sk_buff_rule" ] || with+=(--with "$programs/sk_buff_rule") # a brace without BPF has none
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
 for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
 # It writes all of the kernel's formats into its file, which takes half a minute: make soak.
 [ -z "${KERNEL_TRACE_CMD-}" ] || [ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-600}
-output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" 2>&1)
+output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then
 	echo "1..0 # SKIP $output"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=dash disable=SC2154,SC2086,SC2016
+# brace follow -k in the guest: a file of ext4 that is written and synced, the block requests below it, and a task that is forked,
+# each against the kernel's own probes: sourced by kernel.sh.
+
+rule=$(dirname "$program")/sk_buff_rule
+if [ -e /vm/no-modules ] || [ ! -x "$rule" ]; then
+	ok "follow: a file, written and synced # SKIP $(cat /vm/no-modules 2>/dev/null || echo 'brace without BPF')"
+else
+/usr/sbin/mke2fs -q -t ext4 /dev/nullb0 && mkdir disk && mount -t ext4 /dev/nullb0 disk
+echo words >disk/file
+sync disk/file
+probes=$tracing/instances/probes
+mkdir $probes
+write='dd if=/dev/zero of=disk/file bs=4096 count=3 conv=fsync,notrunc'
+lost_none='^brace: lost: 0 events (buffer full), 0 calls (missed by the kernel), 0 calls (another BPF program ran)$'
+# same NAME OBJECT PROGRAM FUNCTION ARGUMENT...: brace has the calls of each function that the kernel's probe at it tells, for the
+# same objects. A function stands before the probe's argument that is the object, and its filter.
+same() {
+	local name=$1 object=$2 command=$3
+	shift 3
+	echo 0 >$probes/tracing_on
+	echo >$probes/trace
+	while [ $# -gt 0 ]; do
+		echo "p:same/$1 $1 object=$2 $3" >>$tracing/kprobe_events
+		[ -z "$4" ] || echo "$4" >$probes/events/same/$1/filter
+		shift 4
+	done
+	echo 1 >$probes/events/same/enable
+	"$brace" follow -k "$object" --json -o ours -- sh -c "echo 1 >$probes/tracing_on; $command; echo 0 >$probes/tracing_on" >out 2>&1
+	echo 0 >$probes/events/same/enable
+	sed -n 's/.* \([a-z_0-9]*\): (.* object=\(0x[0-9a-f]*\).*/\1 \2/p' $probes/trace | sort >theirs
+	sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"\([^"]*\)","is_return":false.*/\2 \1/p' ours | sort >all
+	cut -d' ' -f1 theirs | sort -u | while read -r function; do grep "^$function " all; done >ours_same
+	echo >$tracing/kprobe_events
+	if ! has "$lost_none"; then
+		ok "$name # SKIP an interrupt came into the BPF program, and the counters say so"
+		return
+	fi
+	diff theirs ours_same >out 2>&1
+	check "$name" sh -c '[ -s theirs ] && [ ! -s out ]'
+}
+whole() { [ "$(grep -c '"is_return":false' ours)" = "$(grep -c '"is_return":true' ours)" ]; }
+
+inode=$(stat -c %i disk/file)
+same "follow: a file, written and synced: the calls that the kernel's probes tell" file:disk/file "$write" \
+	__mark_inode_dirty '%di' 'ino=inode->i_ino' "ino == $inode" ext4_mark_iloc_dirty '%si' 'ino=inode->i_ino' "ino == $inode" \
+	ext4_dirty_inode '%di' 'ino=inode->i_ino' "ino == $inode"
+check 'follow: a file, written and synced: as many returns as calls' whole
+check 'follow: a file: its sync is there, and its calls nest' grep -q '"function":"ext4_dirty_inode","is_return":false,"object":1,"depth":[1-9]' ours
+same "follow: a struct bio: those that the kernel's probes tell" bio "$write" submit_bio_noacct '%di' '' '' bio_endio '%di' '' ''
+check 'follow: a struct bio: as many returns as calls' whole
+same "follow: a struct request: those that the kernel's probes tell" request "$write" blk_mq_start_request '%di' '' '' blk_mq_end_request '%di' '' ''
+check 'follow: a struct request: as many returns as calls' whole
+umount disk
+
+# --- a task that forks: its child begins as a copy of it, with its number
+mkfifo forks
+sh -c 'read _ <forks; (exit 3); :' &
+pid=$!
+same "follow: a task that forks: the calls that the kernel's probes tell" task:$pid "echo >forks; while kill -0 $pid; do usleep 20000; done 2>/dev/null" \
+	wake_up_new_task '%di' 'ppid=p->real_parent->pid' "ppid == $pid"
+wait $pid
+child=$(sed -n 's/.*"function":"wake_up_new_task","is_return":true,"object":\([0-9]*\),.*/\1/p' ours | head -n 1)
+check "follow: a task that forks: the child is another object, to its end" \
+	sh -c "[ ${child:-1} -gt 1 ] && grep -q '\"function\":\"free_task\",\"is_return\":true,\"object\":$child,' ours"
+rmdir $probes
+fi
