@@ -413,7 +413,8 @@ void follow_kernel_close(struct follow_kernel *k)
 
 /* --- events ----------------------------------------------------------------------------- */
 
-/* wait_ms 0: what is there, without waiting. A signal ends the wait: 0. */
+/* wait_ms 0: what is there, without waiting. A signal ends the wait: 0. The program wakes brace only
+ * when there is much, so that the ring is looked at after each wait. */
 int follow_kernel_read(struct follow_kernel *k, int wait_ms, follow_sink *sink, void *context,
 		       struct err *err)
 {
@@ -421,7 +422,9 @@ int follow_kernel_read(struct follow_kernel *k, int wait_ms, follow_sink *sink, 
 
 	k->sink = sink;
 	k->context = context;
-	n = wait_ms ? ring_buffer__poll(k->ring, wait_ms) : ring_buffer__consume(k->ring);
+	n = wait_ms ? ring_buffer__poll(k->ring, wait_ms) : 0;
+	if (n >= 0 || n == -EINTR)
+		n = ring_buffer__consume(k->ring);
 	k->sink = NULL;
 	if (n >= 0 || n == -EINTR)
 		return 0;

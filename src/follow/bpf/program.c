@@ -496,7 +496,7 @@ static __always_inline void tell_entry(const struct met *m, int why, int again, 
 	e->single = again;
 	if (m->kind <= FOLLOW_FILE)
 		show(e);
-	bpf_ringbuf_submit(e, 0);
+	submit(e);
 }
 
 /* The object of the call's slot. */
@@ -539,6 +539,16 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 		if (m.kind == FOLLOW_SOCK)
 			m.sock = m.group;
 		if (plan.by_identity && !i && cookie >> 8 & FOLLOW_ENDS)
+/* brace looks at the ring by itself, many times a second. It is woken only before the ring is full:
+ * a wake-up costs as much as the rest of an event, and is an interrupt whose own calls, while this
+ * program runs on the CPU, would go untold. */
+static __always_inline void submit(struct follow_event *e)
+{
+	uint64_t full = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > RING_BYTES / 4;
+
+	bpf_ringbuf_submit(e, full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
 			set_life(m.object, ENDS_IN(this_task()), m.group);
 	}
 	return told;
@@ -574,7 +584,7 @@ static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t res
 	e->is_return = 1;
 	e->result = result;
 	e->child = child;
-	bpf_ringbuf_submit(e, 0);
+	submit(e);
 }
 
 /* --- kprobe.session: one program for both ends, with eight bytes from one to the other --- */
