@@ -23,6 +23,8 @@ struct follow_wish {
 	/* a descriptor of these processes, and what is behind it, in place of the expression's
 	 * objects, which are files; -1: none */
 	int descriptor;
+	/* a buffer of these processes, in place of the expression's objects; bytes 0: none */
+	uint64_t buffer, buffer_bytes;
 	const char *packets;     /* those of an expression of pcap; NULL: all */
 	/* functions, as -l, -n and -L have them; empty lists: all, none, everywhere */
 	const struct function_list *filter, *notrace, *modules;

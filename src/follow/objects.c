@@ -239,7 +239,7 @@ static struct follow_line line_of(const struct follow_event *e)
 	struct follow_line l = {
 		.ns = e->ns, .function = e->function, .cpu = e->cpu, .pid = e->pid, .tid = e->tid,
 		.is_return = e->is_return, .why = e->why, .valid = e->valid, .kind = e->kind,
-		.kinds = (uint8_t)(1u << e->kind), .beyond = e->beyond, .object = e->object,
+		.kinds = (uint16_t)(1u << e->kind), .beyond = e->beyond, .object = e->object,
 	};
 
 	memcpy(l.comm, e->comm, sizeof(l.comm));
@@ -292,7 +292,7 @@ static bool is_told(const struct follow_task *t, struct follow_object *o,
 	if (!e->single || !e->group || !c || c->object != o || c->function != e->function)
 		return false;
 	if (c->line)
-		o->lines.at[c->line - 1].kinds |= (uint8_t)(1u << e->kind);
+		o->lines.at[c->line - 1].kinds |= (uint16_t)(1u << e->kind);
 	return true;
 }
 

@@ -18,7 +18,7 @@ struct follow_line {
 	bool is_return, is_alone;       /* is_alone: a return whose entry is not known */
 	bool unwound;                   /* no return: the call was left otherwise */
 	uint8_t why, valid, kind;       /* as in struct follow_event */
-	uint8_t kinds;                  /* all of the call's objects in the graph: 1 << kind */
+	uint16_t kinds;                 /* all of the call's objects in the graph: 1 << kind */
 	bool beyond;
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];

@@ -84,10 +84,30 @@ static bool read_descriptor(const char *text, int *out)
 	return !*end && n <= DESCRIPTOR_MOST;
 }
 
+/* Only a program's addresses: those of the kernel have the highest bit. */
+static bool read_buffer(const char *text, uint64_t *from, uint64_t *bytes)
+{
+	char *end;
+
+	*bytes = 1;
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*from = strtoull(text, &end, 0);
+	if (*end == '+' && isdigit((unsigned char)end[1]))
+		*bytes = strtoull(end + 1, &end, 0);
+	return !*end && *from && *bytes && *from < 1ull << 63 && *bytes < 1ull << 63;
+}
+
+/* The bytes that a program passes to a system call: what copies them is handed on by iterators. */
+static char *of_buffer(const char *address, struct err *err)
+{
+	return mem_strdup("struct iov_iter");
+}
+
 static const struct { const char *name; char *(*make)(const char *value, struct err *err); }
 names[] = {
 	{ "file", of_file }, { "packet", of_packet }, { "task", of_task },
-	{ "connection", of_connection }, { "fd", of_descriptor },
+	{ "connection", of_connection }, { "fd", of_descriptor }, { "buffer", of_buffer },
 };
 
 /* A text that is no preset is the user's own expression. `packet` alone is all packets. */
@@ -103,6 +123,10 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 		if (names[i].make == of_descriptor && !read_descriptor(colon + 1, &out->descriptor))
 			return err_at(err, EINVAL, text, n + 1,
 				      "fd: takes the number of a descriptor: fd:17");
+		if (names[i].make == of_buffer &&
+		    !read_buffer(colon + 1, &out->buffer, &out->buffer_bytes))
+			return err_at(err, EINVAL, text, n + 1,
+				      "buffer: takes an address of the program, and how many bytes from there on: buffer:0x7f0012345000+64");
 		if (names[i].make == of_packet && !isdigit((unsigned char)colon[1]))
 			out->filter = colon + 1;
 		out->text = names[i].make(colon + 1, err);
@@ -128,11 +152,19 @@ void follow_preset_ends(struct follow_preset *p, const char *type)
 		p->ends = descriptor_ends;
 }
 
+/* Of these types functions give another object than one that they make of theirs: the task that runs
+ * next, the request beside it. */
+bool follow_preset_gives(const char *type)
+{
+	return strcmp(type, "task_struct") && strcmp(type, "request");
+}
+
 const char *follow_kind_name(enum follow_kind kind)
 {
 	static const char *const names_of[FOLLOW_KINDS_N] = {
 		[FOLLOW_FILE] = "file", [FOLLOW_SOCKET] = "socket", [FOLLOW_SOCK] = "sock",
 		[FOLLOW_PACKET] = "sk_buff", [FOLLOW_TRANSFER] = "kiocb",
+		[FOLLOW_BYTES] = "bytes", [FOLLOW_ITERATOR] = "iov_iter", [FOLLOW_MESSAGE] = "msghdr",
 	};
 
 	return kind < FOLLOW_KINDS_N ? names_of[kind] : NULL;

@@ -14,7 +14,7 @@
 #define TASK_WIDTH 22u
 #define NS_SECOND 1000000000u
 
-static const char *const whys[FOLLOW_WHYS_N] = { "", "field", "identity", "fd", "socket" };
+static const char *const whys[FOLLOW_WHYS_N] = { "", "field", "identity", "fd", "socket", "address" };
 
 static const char *why_of(const struct follow_line *l)
 {
@@ -192,7 +192,9 @@ static size_t print_line(const struct follow_print *p, const struct follow_objec
 static void print_heading(const struct follow_print *p, const struct follow_object *o)
 {
 	out_printf(p->to, "# object %u%s: ", o->number, o->continued ? " (continued)" : "");
-	if (o->space == FOLLOW_GROUPS)
+	if (o->space == FOLLOW_GROUPS && o->address & FOLLOW_IS_BUFFER)
+		out_printf(p->to, "buffer of process %u, ", (uint32_t)(o->address >> 32));
+	else if (o->space == FOLLOW_GROUPS)
 		out_printf(p->to, "descriptor %u of process %u, ", (uint32_t)o->address,
 			   (uint32_t)(o->address >> 32));
 	else

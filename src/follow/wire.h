@@ -21,13 +21,17 @@ typedef __INT64_TYPE__ int64_t;
 #define FOLLOW_PROCESSES 1024u /* whose calls are asked for, at once */
 #define FOLLOW_SLOTS 3u      /* arguments of a function that may be objects */
 
-/* Kinds of objects that an argument points to. All but the first are looked at where a descriptor
- * is followed: the objects behind it, and those on the way through it. */
+/* Kinds of objects that an argument points to. Those from FOLLOW_FILE to FOLLOW_TRANSFER are looked
+ * at where a descriptor is followed: the objects behind it, and those on the way through it. Those
+ * from FOLLOW_BYTES on, where a buffer of a program is. */
 enum follow_kind {
 	FOLLOW_THE_TYPE,     /* the expression's */
 	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,
 	FOLLOW_PACKET,       /* belongs to a socket, or is handed to one */
 	FOLLOW_TRANSFER,     /* struct kiocb: stands for its file */
+	FOLLOW_BYTES,        /* the program's memory: the number is an address of it */
+	FOLLOW_ITERATOR,     /* struct iov_iter: what is to be copied, and where */
+	FOLLOW_MESSAGE,      /* struct msghdr: has an iterator */
 	FOLLOW_KINDS_N,
 };
 
@@ -37,6 +41,15 @@ struct follow_descriptor {
 	uint32_t task_files, files_table, table_size, table_files;
 	uint32_t file_inode, inode_mode, file_private; /* of a socket: the struct socket */
 	uint32_t socket_sock, packet_sock, transfer_file;
+};
+
+/* Memory of the processes that are asked for; bytes 0: none is wanted. Offsets in a struct iov_iter,
+ * and of that in a struct msghdr. */
+struct follow_buffer {
+	uint64_t from, bytes;
+	uint32_t start, skipped, left; /* of one segment: its address, bytes done, bytes to come */
+	uint32_t segments;             /* of several: how many; `start` is where they are listed */
+	uint32_t message_iterator;
 };
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
@@ -100,6 +113,7 @@ struct follow_plan {
 	uint32_t own;        /* brace's pid: its calls are passed over */
 	uint32_t some;       /* objects pass the tests in processes of the table only */
 	struct follow_descriptor descriptor;
+	struct follow_buffer buffer;
 	struct follow_filter filter;
 };
 
@@ -115,8 +129,11 @@ enum follow_why {
 	FOLLOW_BY_FIELD = 1, FOLLOW_BY_IDENTITY,
 	FOLLOW_BY_DESCRIPTOR, /* it is what the descriptor stands for */
 	FOLLOW_BY_SOCKET,     /* a packet of a followed socket */
+	FOLLOW_BY_ADDRESS,    /* a buffer's bytes */
 	FOLLOW_WHYS_N,
 };
+
+#define FOLLOW_IS_BUFFER (1u << 31) /* in a group: larger than each descriptor */
 
 union follow_value { uint64_t number; char text[FOLLOW_TEXT]; };
 
@@ -137,7 +154,8 @@ struct follow_event {
 	uint8_t kind;        /* enum follow_kind */
 	uint32_t space;      /* of a program's: the process that the address is one of; else 0 */
 	uint32_t beyond;     /* of the kernel's, followed from a program's objects on */
-	/* objects with the same one are one: PID << 32 | DESCRIPTOR; 0: it is by itself */
+	/* objects with the same one are one: PID << 32 | DESCRIPTOR, or FOLLOW_IS_BUFFER; 0: it is by
+	 * itself */
 	uint64_t group;
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];

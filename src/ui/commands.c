@@ -506,7 +506,7 @@ static const struct option follow_options[] = {
 static const struct option follow_kernel_options[] = {
 	{ 'k', "kernel", NULL, "objects of the kernel (root); with -p those that these processes meet first", set_flag, TO(kernel) },
 	{ 0, "into", "OBJECT", "follow a program's object into the kernel (root), where it is OBJECT: fd:17, or as with -k; or the name of "
-	  "the field that is its descriptor. The kernel's -l, -n and -L begin with k:", set_text, TO(of_follow.into) },
+	  "the field that is its descriptor, or buffer, if it is an address. The kernel's -l, -n and -L begin with k:", set_text, TO(of_follow.into) },
 	END
 };
 

@@ -388,15 +388,18 @@ static int run_following(struct program_following *f)
 	return stream_run(inv, &use, f);
 }
 
-/* The number of the object's descriptor, if --into names the field that the condition has for it
- * (or `fd` of what has no fields). NULL: --into is an object of the kernel. The caller frees it. */
-static char *descriptor_named(const struct program_following *f)
+/* The object's descriptor or buffer, if --into names the field that the condition has for it (or
+ * `fd` or `buffer` of what has no fields). NULL: --into is an object of the kernel. The caller frees
+ * it. */
+static char *object_named(const struct program_following *f)
 {
 	const struct follow_expression *x = &f->expression;
 	const char *into = f->inv->of_follow.into;
 
 	if (x->by_value && !strcmp(into, "fd"))
 		return mem_printf("fd:%llu", (unsigned long long)x->value);
+	if (x->by_value && !strncmp(into, "buffer", 6) && (!into[6] || into[6] == '+'))
+		return mem_printf("buffer:%#llx%s", (unsigned long long)x->value, into + 6);
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct follow_condition *c = &x->conditions[i];
 
@@ -410,7 +413,7 @@ static char *descriptor_named(const struct program_following *f)
 static int open_border(struct program_following *f, struct err *err)
 {
 	const char *into = f->inv->of_follow.into;
-	char *named = into ? descriptor_named(f) : NULL;
+	char *named = into ? object_named(f) : NULL;
 	int e = into ? follow_border_open(f->inv, named ? named : into, &f->border, err) : 0;
 
 	free(named);

@@ -27,8 +27,9 @@ int follow_side_read(struct follow_side *s, const char *text, const char *show, 
 	if (e)
 		return e;
 	follow_preset_ends(&s->preset, s->expression.type);
-	s->type = s->preset.descriptor < 0 ? mem_printf("struct %s", s->expression.type)
-					   : mem_strdup("file, socket or packet of a descriptor");
+	s->type = s->preset.buffer_bytes      ? mem_strdup("buffer's address or iterator")
+		  : s->preset.descriptor >= 0 ? mem_strdup("file, socket or packet of a descriptor")
+					      : mem_printf("struct %s", s->expression.type);
 	return 0;
 }
 
@@ -38,7 +39,8 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 {
 	struct follow_wish wish = {
 		.expression = &s->expression, .shown = &s->shown, .some = some,
-		.descriptor = s->preset.descriptor, .packets = s->preset.filter,
+		.descriptor = s->preset.descriptor, .buffer = s->preset.buffer,
+		.buffer_bytes = s->preset.buffer_bytes, .packets = s->preset.filter,
 		.filter = &lists->filter,
 		.notrace = &lists->notrace, .modules = &lists->modules,
 		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !ends,

@@ -1,6 +1,7 @@
 /* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file
  * as descriptor 17. The test `kernel` follows the client of 17 into the kernel
- * (tests/vm/border.sh). */
+ * (tests/vm/border.sh). `border_program FILE buffer` passes two pages at a known address to system
+ * calls instead, and other memory, too. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct client { int fd; char name[16]; };
@@ -69,11 +72,53 @@ static void serve(int fd, int peer, const char *text)
 	free(c);
 }
 
+/* --- a buffer ---------------------------------------------------------------------------- */
+
+#define BUFFER ((char *)0x7e5000000000)
+#define PAGE 4096
+
+NOINLINE ssize_t give(int fd, const char *bytes, size_t n)
+{
+	return write(fd, bytes, n);
+}
+
+NOINLINE ssize_t take(int fd, char *bytes, size_t n)
+{
+	return read(fd, bytes, n);
+}
+
+/* The buffer's bytes are the second part. */
+NOINLINE ssize_t gather(int fd, const char *first, const char *bytes, size_t n)
+{
+	struct iovec parts[] = { { (char *)first, n }, { (char *)bytes, n } };
+
+	return writev(fd, parts, 2);
+}
+
+static int use_buffer(const char *path)
+{
+	char *bytes = mmap(BUFFER, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), other[64] = "other";
+	int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), peer = connected(17);
+
+	memset(bytes, 'b', 100);
+	/* Its second page is touched by the kernel first. */
+	if (bytes != BUFFER || give(file, bytes, 100) != 100 || give(file, other, 50) != 50 || lseek(file, 0, SEEK_SET) ||
+	    take(file, bytes + PAGE, 100) != 100 || take(file, other, 10) != 10)
+		return 5;
+	if (gather(file, other, bytes + 10, 20) != 40 || give(peer, bytes, 30) != 30 || take(17, bytes + 50, 30) != 30 || give(17, other, 5) != 5)
+		return 6;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	int peer = connected(17), other = connected(18);
+	int peer, other;
 	struct client *c;
 
+	if (argc == 3)
+		return use_buffer(argv[1]);
+	peer = connected(17);
+	other = connected(18);
 	serve(18, other, "other");
 	serve(17, peer, "hello");
 	if (argc < 2)

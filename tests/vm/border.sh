@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154,SC2086
+# shellcheck shell=dash disable=SC2154,SC2086,SC2016
 # brace follow --into and fd: in the guest: sourced by kernel.sh. tests/kernel/border_program.c has a client of descriptor 17 over
 # TCP, another of 18, and then a file as descriptor 17.
 
@@ -53,6 +53,39 @@ wait $brace_pid
 check 'follow -k fd: of a process that runs: its descriptor, not another' [ "$(grep -c 'vfs_write();* *{* */\* file f_pos=0' text) $(grep -c 'ret=6 ' text) $(grep -c 'ret=7 ' text)" = '1 1 0' ]
 check 'follow -k fd: its heading' has "^# object 1: descriptor 7 of process $pid, [0-9]* calls*$" text
 
+# --- a buffer, which the program passes to system calls: what the kernel's own probes tell of the same addresses
+buffer=0x7e5000000000
+probes=$tracing/instances/probes
+mkdir $probes
+in_it="at >= $buffer && at < 0x7e5000002000"
+for probe in 'ksys_write at=%si' 'vfs_write at=%si' 'ksys_read at=%si' 'vfs_read at=%si' 'handle_mm_fault at=%si' 'tcp_sendmsg at=msg->msg_iter.ubuf' 'tcp_recvmsg at=msg->msg_iter.ubuf'; do
+	function=${probe%% *}
+	echo "p:buffer/$function $function ${probe#* }" >>$tracing/kprobe_events
+	echo "$in_it" >$probes/events/buffer/$function/filter
+done
+echo 1 >$probes/events/buffer/enable
+run 0 follow -k buffer:$buffer+8192 --json -o text -- $border bytes buffer
+cp out said
+echo 0 >$probes/events/buffer/enable
+grep -o ' [a-z_]*: (' $probes/trace | sort | uniq -c >theirs
+rmdir $probes
+echo >$tracing/kprobe_events
+sed -n 's/.*"function":"\([^"]*\)","is_return":false.*/ \1: (/p' text | sort | uniq -c | grep -wE "$(sed 's/.* \([a-z_]*\):.*/\1/' theirs | tr '\n' '|')none" >ours
+diff theirs ours >out
+check "follow -k buffer: the calls that the kernel's probes tell" sh -c '[ "$(grep -c . theirs)" = 7 ] && [ ! -s out ]'
+check 'follow -k buffer: the second part of a writev, by its iterator' has '"function":"[a-z_]*write_iter","is_return":false,.*"why":"address","type":"iov_iter"' text
+check 'follow -k buffer: as many returns as calls' grep -qE '^brace: 1 object, ([0-9,]+) calls, \1 returned' said
+run 0 follow "\$any==$buffer" --into buffer+8192 --mode block -o text -- $border bytes buffer
+cp out said
+check 'follow --into buffer: from the program down to the copying' order 1 '|  give() {' '  ksys_write() { /* bytes */' '  vfs_write() { /* bytes */' 'write_iter() { /* iov_iter' \
+	'  } /* ksys_write ret=100 */' '|  } /* give'
+check 'follow --into buffer: over TCP' order 1 '|  give() {' ' ksys_write() { /* bytes */' ' tcp_sendmsg() { /* msghdr */' '  } /* ksys_write ret=30 */'
+check 'follow --into buffer: both sides say what they watched' sh -c "grep -q 'functions that take a buffer.s address or iterator watched by kprobe.session' said"
+
+run 125 follow -k buffer:0x1000
+check 'follow -k buffer: whose' has 'whose memory? Name a process by -p'
+run 125 follow -k buffer:0xffff888000000000+8 -p 1
+check "follow -k buffer: an address of the kernel's" has 'takes an address of the program, and how many bytes'
 run 125 follow -k fd:17
 check 'follow -k fd: whose' has 'whose descriptor? Name a process by -p'
 run 125 follow -k fd:x -p 1

@@ -38,19 +38,68 @@ static unsigned registers_of(const struct btf *btf, uint32_t id)
 	return kernel_arguments_taken(t->size, btf_is_composite(t));
 }
 
-/* FOLLOW_KINDS_N: the parameter's type points to no object. */
+/* The kinds from `kind` to `last`. FOLLOW_KINDS_N: the type points to none of them. */
+static enum follow_kind kind_among(const struct btf *btf, uint32_t type, enum follow_kind kind,
+				   enum follow_kind last)
+{
+	for (; kind <= last; kind++)
+		if (follow_types_points_to(btf, type, follow_kind_name(kind)))
+			return kind;
+	return FOLLOW_KINDS_N;
+}
+
+/* FOLLOW_KINDS_N: the type points to no object. */
 static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 				const struct follow_wish *wish)
 {
-	enum follow_kind kind = FOLLOW_FILE;
+	if (wish->buffer_bytes)
+		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_MESSAGE);
+	if (wish->descriptor >= 0)
+		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_TRANSFER);
+	return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
+									: FOLLOW_KINDS_N;
+}
 
-	if (wish->descriptor < 0)
-		return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
-										: FOLLOW_KINDS_N;
-	while (kind < FOLLOW_KINDS_N &&
-	       !follow_types_points_to(btf, type, follow_kind_name(kind)))
-		kind++;
-	return kind;
+/* How the kernel's functions name what may be memory of a program: BTF does not have `__user`. A
+ * pointer to bytes of another name is the kernel's own, as a rule: the first three would be ten
+ * thousand functions. */
+static const char *const byte_names[] = {
+	"buf", "ubuf", "buff", "buffer", "user_buf", "user_buffer", "userbuf", "ptr", "uptr", "dst",
+	"src", "from", "to", "addr", "uaddr", "useraddr", "optval", "msg", "base", NULL,
+};
+static const char *const address_names[] = { "address", "addr", "uaddr", "start", NULL };
+
+static bool is_among(const char *name, const char *const *names)
+{
+	while (*names && strcmp(name, *names))
+		names++;
+	return *names;
+}
+
+/* A pointer to bytes, or a number that is an address (a page fault's). */
+static bool may_be_bytes(const struct btf *btf, const struct btf_param *p)
+{
+	const struct btf_type *t = follow_types_plain(btf, p->type), *to;
+	const char *name = btf__name_by_offset(btf, p->name_off);
+
+	if (!t || !name)
+		return false;
+	if (btf_is_int(t))
+		return t->size == 8 && is_among(name, address_names);
+	if (!btf_is_ptr(t))
+		return false;
+	to = follow_types_plain(btf, t->type);
+	return (!to || (btf_is_int(to) && to->size == 1)) &&
+	       is_among(name, byte_names);
+}
+
+/* By its type, or by its name. */
+static enum follow_kind kind_of_parameter(const struct btf *btf, const struct btf_param *p,
+					  const struct follow_wish *wish)
+{
+	if (wish->buffer_bytes && may_be_bytes(btf, p))
+		return FOLLOW_BYTES;
+	return kind_of(btf, p->type, wish);
 }
 
 /* Fills in the slots of parameters that point to objects. Returns how many parameters do, also
@@ -63,7 +112,7 @@ static unsigned find_slots(const struct btf *btf, const struct btf_type *prototy
 
 	memset(slots, FOLLOW_NO_SLOT, FOLLOW_SLOTS);
 	for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
-		enum follow_kind kind = kind_of(btf, p[i].type, wish);
+		enum follow_kind kind = kind_of_parameter(btf, &p[i], wish);
 
 		if (kind != FOLLOW_KINDS_N) {
 			found++;
@@ -93,6 +142,12 @@ static void describe_result(const struct btf *btf, uint32_t id, struct taker *t)
 	}
 }
 
+/* The BPF program reads by them: its own reads would be calls that it is left out at. */
+static bool is_own_reading(const char *name)
+{
+	return strstr(name, "_from_kernel_nofault");
+}
+
 /* All functions of a module's BTF that take the type. The module's own types are behind
  * m->first. */
 static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
@@ -105,12 +160,13 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 		if (!btf_is_func(f))
 			continue;
 		prototype = btf__type_by_id(m->btf, f->type);
-		if (!find_slots(m->btf, prototype, wish, t.slots))
-			continue;
 		t.name = btf__name_by_offset(m->btf, f->name_off);
+		if (!find_slots(m->btf, prototype, wish, t.slots) || is_own_reading(t.name))
+			continue;
 		if (glob_match_any(wish->ends, t.name))
 			t.flags |= FOLLOW_ENDS;
-		if (kind_of(m->btf, prototype->type, wish) != FOLLOW_KINDS_N)
+		if (kind_of(m->btf, prototype->type, wish) != FOLLOW_KINDS_N &&
+		    !wish->buffer_bytes && follow_preset_gives(wish->expression->type))
 			t.flags |= FOLLOW_GIVES;
 		describe_result(m->btf, prototype->type, &t);
 		*vec_add(out) = t;

@@ -358,6 +358,8 @@ static void describe_wish(struct follow_kernel *k, const struct follow_wish *wis
 	k->plan.by_identity = wish->by_identity;
 	k->plan.own = (uint32_t)getpid();
 	k->plan.some = wish->some;
+	k->plan.buffer.from = wish->buffer;
+	k->plan.buffer.bytes = wish->buffer_bytes;
 }
 
 /* Reads types and functions, and attaches nothing yet. *out: only if 0 is returned. */
@@ -381,6 +383,8 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 	if (!e && wish->descriptor >= 0)
 		e = follow_types_descriptor(&k->types, (uint32_t)wish->descriptor,
 					    &k->plan.descriptor, err);
+	if (!e && wish->buffer_bytes)
+		e = follow_types_buffer(&k->types, &k->plan.buffer, err);
 	if (!e && wish->packets)
 		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
 	if (!e && wish->packets)

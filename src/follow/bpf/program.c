@@ -396,6 +396,44 @@ static __always_inline int is_behind_descriptor(uint32_t kind, uint64_t object)
 	return at == object;
 }
 
+/* --- buffers ---------------------------------------------------------------------------- */
+
+#define IN_KERNEL(address) ((address) >> 63)
+#define SEGMENTS 4u /* of an iterator, that are looked at */
+
+static __always_inline int is_in_buffer(uint64_t from, uint64_t bytes)
+{
+	return bytes && from < plan.buffer.from + plan.buffer.bytes &&
+	       plan.buffer.from < from + bytes;
+}
+
+static __always_inline int read_word(uint64_t at, uint64_t *out)
+{
+	return bpf_probe_read_kernel(out, sizeof(*out), (void *)at);
+}
+
+/* Of one segment or of several: an address of the program, or of their list in the kernel. A list of
+ * the kernel's own memory has addresses that no program has. */
+static __always_inline int iterator_is_in_buffer(uint64_t iterator)
+{
+	const volatile struct follow_buffer *b = &plan.buffer;
+	uint64_t start = 0, skipped = 0, left = 0, n = 0, segment[2];
+
+	if (read_word(iterator + b->start, &start) || read_word(iterator + b->skipped, &skipped) ||
+	    read_word(iterator + b->left, &left) || read_word(iterator + b->segments, &n))
+		return 0;
+	if (!IN_KERNEL(start))
+		return is_in_buffer(start, skipped + left);
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		if (i >= n ||
+		    bpf_probe_read_kernel(segment, sizeof(segment), (void *)(start + 16 * i)))
+			break;
+		if (is_in_buffer(segment[0], segment[1]))
+			return 1;
+	}
+	return 0;
+}
+
 /* --- why a call belongs ------------------------------------------------------------------ */
 
 /* One object of a call. sock: the group of a followed socket among the call's objects; 0: there is
@@ -423,6 +461,23 @@ static __always_inline int why_packet(struct met *m)
 	return FOLLOW_BY_SOCKET;
 }
 
+/* Addresses are the program's own: elsewhere the same number is other memory. */
+static __always_inline int why_buffer(struct met *m)
+{
+	uint64_t at = m->object;
+	int is;
+
+	if (!is_asked_for())
+		return 0;
+	if (m->kind == FOLLOW_BYTES)
+		is = is_in_buffer(at, 1);
+	else
+		is = iterator_is_in_buffer(
+			m->kind == FOLLOW_MESSAGE ? at + plan.buffer.message_iterator : at);
+	m->group = bpf_get_current_pid_tgid() >> 32 << 32 | FOLLOW_IS_BUFFER;
+	return is ? FOLLOW_BY_ADDRESS : 0;
+}
+
 /* The descriptor is looked up at each call, because the process may close it and open another file
  * there at any time. */
 static __always_inline int why_by_descriptor(struct met *m)
@@ -448,6 +503,8 @@ static __always_inline int why_followed(struct met *m)
 
 	if (!m->object)
 		return 0;
+	if (m->kind >= FOLLOW_BYTES)
+		return why_buffer(m);
 	if (m->kind != FOLLOW_THE_TYPE)
 		return why_by_descriptor(m);
 	known = plan.by_identity && is_followed(m->object, &m->group);
@@ -480,6 +537,16 @@ static __always_inline struct follow_event *begin_event(uint64_t object, uint64_
 	e->tid = (uint32_t)id;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	return e;
+}
+
+/* brace looks at the ring by itself, many times a second. It is woken only before the ring is full:
+ * a wake-up costs as much as the rest of an event, and is an interrupt whose own calls, while this
+ * program runs on the CPU, would go untold. */
+static __always_inline void submit(struct follow_event *e)
+{
+	uint64_t full = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > RING_BYTES / 4;
+
+	bpf_ringbuf_submit(e, full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* again: the call has been told with another object, with which its return will be. */
@@ -539,16 +606,6 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 		if (m.kind == FOLLOW_SOCK)
 			m.sock = m.group;
 		if (plan.by_identity && !i && cookie >> 8 & FOLLOW_ENDS)
-/* brace looks at the ring by itself, many times a second. It is woken only before the ring is full:
- * a wake-up costs as much as the rest of an event, and is an interrupt whose own calls, while this
- * program runs on the CPU, would go untold. */
-static __always_inline void submit(struct follow_event *e)
-{
-	uint64_t full = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > RING_BYTES / 4;
-
-	bpf_ringbuf_submit(e, full ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
-}
-
 			set_life(m.object, ENDS_IN(this_task()), m.group);
 	}
 	return told;

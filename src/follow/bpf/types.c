@@ -426,3 +426,17 @@ int follow_types_packet(const struct follow_types *t, struct follow_filter *out,
 
 	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "packets", err);
 }
+
+/* Linux has had iterators of one segment (`ubuf`) since 6.0. */
+int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out, struct err *err)
+{
+	const struct needed fields[] = {
+		{ "iov_iter", "ubuf", &out->start },
+		{ "iov_iter", "iov_offset", &out->skipped },
+		{ "iov_iter", "count", &out->left },
+		{ "iov_iter", "nr_segs", &out->segments },
+		{ "msghdr", "msg_iter", &out->message_iterator },
+	};
+
+	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "buffers", err);
+}

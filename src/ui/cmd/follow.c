@@ -26,10 +26,11 @@ struct following {
 
 /* --- the command line ------------------------------------------------------------------- */
 
-/* Whether objects are met in some processes only: those of -p; a descriptor is also a program's. */
+/* Whether objects are met in some processes only: those of -p; a descriptor and a buffer are also a
+ * program's. */
 static bool asks_for_some(const struct following *f)
 {
-	return f->inv->pids.n || f->side.preset.descriptor >= 0;
+	return f->inv->pids.n || f->side.preset.descriptor >= 0 || f->side.preset.buffer_bytes;
 }
 
 /* Opens the kernel's side as the command line says. 0, or -errno and *err. */
@@ -72,6 +73,9 @@ static int read_command_line(struct following *f, struct err *err)
 		e = follow_side_read(&f->side, inv->questions[0], inv->of_follow.show, err);
 	if (!e && f->side.preset.descriptor >= 0 && !inv->pids.n && !inv->n_operands)
 		e = err_set(err, EINVAL, "%s: whose descriptor? Name a process by -p, or a program behind --",
+			    inv->questions[0]);
+	if (!e && f->side.preset.buffer_bytes && !inv->pids.n && !inv->n_operands)
+		e = err_set(err, EINVAL, "%s: whose memory? Name a process by -p, or a program behind --",
 			    inv->questions[0]);
 	return e;
 }
