@@ -152,7 +152,7 @@ int follow_border_end(struct follow_border *b, struct err *err)
 	int e = read_kernel(b, err);
 
 	follow_kernel_losses(b->side.kernel, &b->losses);
-	follow_kernel_detach(b->side.kernel);
+	follow_side_detach(&b->side);
 	if (!e)
 		e = read_kernel(b, err);
 	give(b, UINT64_MAX);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "ui/follow_output.h"
 #include "ui/say.h"
 #include "ui/summary.h"
@@ -53,6 +54,15 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 	return e ? e : follow_kernel_open(&wish, &s->kernel, err);
 }
 
+/* The kernel waits until no CPU is in the program. */
+void follow_side_detach(struct follow_side *s)
+{
+	uint64_t began = monotonic_ms();
+
+	follow_kernel_detach(s->kernel);
+	s->detach_ms = monotonic_ms() - began;
+}
+
 /* Always said, also if all are watched: an object that is not seen may have been in one of the
  * others. */
 void follow_side_say_functions(const struct follow_side *s)
@@ -61,9 +71,10 @@ void follow_side_say_functions(const struct follow_side *s)
 	const char *before = "; not watched: ";
 	char watched[32], takes[32];
 
-	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s",
+	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s, detached in %.2f s",
 	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), s->type,
-	    follow_kernel_way_name(follow_kernel_way(s->kernel)), (double)s->attach_ms / 1000);
+	    follow_kernel_way_name(follow_kernel_way(s->kernel)), (double)s->attach_ms / 1000,
+	    (double)s->detach_ms / 1000);
 	follow_output_say_count(c->untraceable, "not traceable", &before);
 	follow_output_say_count(c->beyond, "that take it on the stack", &before);
 	follow_output_say_count(c->ambiguous, "whose name is not unique", &before);

@@ -13,7 +13,7 @@ struct follow_side {
 	struct follow_shown shown;
 	struct follow_kernel *kernel;
 	char *type;              /* "struct sk_buff" */
-	uint64_t attach_ms;      /* that attaching took */
+	uint64_t attach_ms, detach_ms; /* that it took */
 };
 
 /* Reads the object and the fields to be shown (NULL: none). 0, or -errno and *err. */
@@ -23,6 +23,8 @@ int follow_side_read(struct follow_side *s, const char *text, const char *show, 
 int follow_side_open(struct follow_side *s, const struct invocation *inv,
 		     const struct settings *lists, const char *const *ends, bool some,
 		     struct err *err);
+/* Takes the program out of the functions. After follow_kernel_losses(). */
+void follow_side_detach(struct follow_side *s);
 /* How many functions are watched, and why others are not. */
 void follow_side_say_functions(const struct follow_side *s);
 void follow_side_say_losses(const struct follow_losses *l);

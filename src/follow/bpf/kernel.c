@@ -101,6 +101,20 @@ static bool give_plan(struct follow_kernel *k)
 	return false;
 }
 
+/* Maps that the programs do not touch: of calls that wait for their return, if one program sees both
+ * ends. They take megabytes. */
+static void leave_out_maps(struct follow_kernel *k)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, k->object) {
+		const char *name = bpf_map__name(map);
+
+		if (!k->leave && (!strcmp(name, "tasks") || !strcmp(name, "nothing")))
+			bpf_map__set_autocreate(map, false);
+	}
+}
+
 /* Only the way's programs are loaded: older kernels refuse the others. */
 static void choose_programs(struct follow_kernel *k)
 {
@@ -111,6 +125,7 @@ static void choose_programs(struct follow_kernel *k)
 	k->leave = way->leave ? bpf_object__find_program_by_name(k->object, way->leave) : NULL;
 	bpf_object__for_each_program(p, k->object)
 		bpf_program__set_autoload(p, p == k->entry || p == k->leave);
+	leave_out_maps(k);
 	if (k->way == FOLLOW_SESSION)
 		bpf_program__set_expected_attach_type(k->entry,
 						      (enum bpf_attach_type)k->session_type);
@@ -243,12 +258,27 @@ void follow_kernel_detach(struct follow_kernel *k)
 	vec_free(&k->singles);
 }
 
-/* Loads k->way's programs, and tries them at one function. 0, or -errno: nothing is loaded. */
-static int try_way(struct follow_kernel *k)
+/* At all functions in one go, where that can be: most kernels take it, and then nothing has to be
+ * tried. */
+static bool attach_at_once(struct follow_kernel *k)
+{
+	size_t n = k->addresses.n;
+
+	if (ways[k->way].many && !(k->leave && attach_many(k, true, 0, n)) &&
+	    !attach_many(k, false, 0, n))
+		return true;
+	follow_kernel_detach(k);
+	return false;
+}
+
+/* Loads k->way's programs, and attaches them, or tries them at one function. 0, or -errno: nothing
+ * is loaded. */
+static int try_way(struct follow_kernel *k, bool *attached)
 {
 	int e = load_programs(k);
 
-	if (e)
+	*attached = !e && attach_at_once(k);
+	if (e || *attached)
 		return e;
 	/* The first function may be one that cannot be attached to. */
 	for (size_t i = 0; i < k->addresses.n && i < FUNCTIONS_TRIED; i++) {
@@ -283,12 +313,13 @@ static int refused(int e, struct err *err)
 /* The best way that works is taken: all ways watch the same functions. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 {
+	bool attached = false;
 	int e = -ENOTSUP;
 
 	for (k->way = k->first_way; k->way <= k->last_way; k->way++) {
 		if (k->way == FOLLOW_SESSION && !k->session_type)
 			continue;
-		e = try_way(k);
+		e = try_way(k, &attached);
 		if (!e)
 			break;
 	}
@@ -296,7 +327,8 @@ int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 		return refused(e, err);
 	if (!ways[k->way].many && k->addresses.n > k->limit)
 		return too_many(k, err);
-	attach_all(k);
+	if (!attached)
+		attach_all(k);
 	if (k->functions.census.watched)
 		return 0;
 	return err_set(err, EINVAL, "the kernel refused its program at all of %zu functions",

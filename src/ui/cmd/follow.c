@@ -137,7 +137,7 @@ static int read_events(struct following *f)
 		out_flush(&f->output.screen.text);
 	} while (!over && !e);
 	follow_kernel_losses(f->side.kernel, &losses);
-	follow_kernel_detach(f->side.kernel);
+	follow_side_detach(&f->side);
 	if (!e)
 		e = follow_kernel_read(f->side.kernel, 0, follow_output_event, &f->output, &err);
 	follow_output_end(&f->output);
