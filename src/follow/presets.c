@@ -152,8 +152,8 @@ void follow_preset_ends(struct follow_preset *p, const char *type)
 		p->ends = descriptor_ends;
 }
 
-/* Of these types functions give another object than one that they make of theirs: the task that runs
- * next, the request beside it. */
+/* Of these types functions give another object than one that they make of theirs: the task that
+ * runs next, the request beside it. */
 bool follow_preset_gives(const char *type)
 {
 	return strcmp(type, "task_struct") && strcmp(type, "request");

@@ -16,8 +16,8 @@ struct follow_preset {
 };
 
 /* Takes packet[:MARK], packet:EXPRESSION, file:PATH, task:PID, connection:PORT, fd:NUMBER or
- * buffer:ADDRESS[+BYTES] for the expression that it stands for, any other text for itself. 0, or -errno and *err.
- * follow_preset_free() frees it in any case. */
+ * buffer:ADDRESS[+BYTES] for the expression that it stands for, any other text for itself. 0, or
+ * -errno and *err. follow_preset_free() frees it in any case. */
 int follow_preset_read(const char *text, struct follow_preset *out, struct err *err);
 /* Fills in the usual ends of the type's objects, perhaps none. */
 void follow_preset_ends(struct follow_preset *p, const char *type);

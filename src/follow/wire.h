@@ -43,8 +43,8 @@ struct follow_descriptor {
 	uint32_t socket_sock, packet_sock, transfer_file;
 };
 
-/* Memory of the processes that are asked for; bytes 0: none is wanted. Offsets in a struct iov_iter,
- * and of that in a struct msghdr. */
+/* Memory of the processes that are asked for; bytes 0: none is wanted. Offsets in a struct
+ * iov_iter, and of that in a struct msghdr. */
 struct follow_buffer {
 	uint64_t from, bytes;
 	uint32_t start, skipped, left; /* of one segment: its address, bytes done, bytes to come */
@@ -154,8 +154,8 @@ struct follow_event {
 	uint8_t kind;        /* enum follow_kind */
 	uint32_t space;      /* of a program's: the process that the address is one of; else 0 */
 	uint32_t beyond;     /* of the kernel's, followed from a program's objects on */
-	/* objects with the same one are one: PID << 32 | DESCRIPTOR, or FOLLOW_IS_BUFFER; 0: it is by
-	 * itself */
+	/* objects with the same one are one: PID << 32 | DESCRIPTOR, or FOLLOW_IS_BUFFER; 0: it
+	 * is by itself */
 	uint64_t group;
 	char comm[FOLLOW_TEXT];
 	union follow_value shown[FOLLOW_SHOWN];

@@ -389,8 +389,8 @@ static int run_following(struct program_following *f)
 }
 
 /* The object's descriptor or buffer, if --into names the field that the condition has for it (or
- * `fd` or `buffer` of what has no fields). NULL: --into is an object of the kernel. The caller frees
- * it. */
+ * `fd` or `buffer` of what has no fields). NULL: --into is an object of the kernel. The caller
+ * frees it. */
 static char *object_named(const struct program_following *f)
 {
 	const struct follow_expression *x = &f->expression;

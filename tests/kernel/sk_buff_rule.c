@@ -3,7 +3,8 @@
  * in calls where the packet has the mark. It shares no line with brace: what brace shows of the
  * packet has to be this at least (tests/vm/network.sh).
  *
- * sk_buff_rule MARK: says "watching N, the mark at OFFSET", and at SIGTERM a line "FUNCTION CALLS" for each.
+ * sk_buff_rule MARK: says "watching N, the mark at OFFSET", and at SIGTERM a line "FUNCTION
+ * CALLS" for each.
  * sk_buff_rule attach kprobe.multi|kprobe.session N: how long a program that does nothing takes to
  * be put at the first N of them, and to be taken out: "ATTACH DETACH" in microseconds. */
 #include <bpf/bpf.h>

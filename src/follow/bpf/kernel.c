@@ -101,8 +101,8 @@ static bool give_plan(struct follow_kernel *k)
 	return false;
 }
 
-/* Maps that the programs do not touch: of calls that wait for their return, if one program sees both
- * ends. They take megabytes. */
+/* Maps that the programs do not touch: of calls that wait for their return, if one program sees
+ * both ends. They take megabytes. */
 static void leave_out_maps(struct follow_kernel *k)
 {
 	struct bpf_map *map;
@@ -449,8 +449,8 @@ void follow_kernel_close(struct follow_kernel *k)
 
 /* --- events ----------------------------------------------------------------------------- */
 
-/* wait_ms 0: what is there, without waiting. A signal ends the wait: 0. The program wakes brace only
- * when there is much, so that the ring is looked at after each wait. */
+/* wait_ms 0: what is there, without waiting. A signal ends the wait: 0. The program wakes brace
+ * only when there is much, so that the ring is looked at after each wait. */
 int follow_kernel_read(struct follow_kernel *k, int wait_ms, follow_sink *sink, void *context,
 		       struct err *err)
 {

@@ -412,8 +412,8 @@ static __always_inline int read_word(uint64_t at, uint64_t *out)
 	return bpf_probe_read_kernel(out, sizeof(*out), (void *)at);
 }
 
-/* Of one segment or of several: an address of the program, or of their list in the kernel. A list of
- * the kernel's own memory has addresses that no program has. */
+/* Of one segment or of several: an address of the program, or of their list in the kernel. A list
+ * of the kernel's own memory has addresses that no program has. */
 static __always_inline int iterator_is_in_buffer(uint64_t iterator)
 {
 	const volatile struct follow_buffer *b = &plan.buffer;
@@ -496,8 +496,8 @@ static __always_inline int why_by_descriptor(struct met *m)
 	return FOLLOW_BY_DESCRIPTOR;
 }
 
-/* enum follow_why, or 0: the object is not followed. The plan is constant, and says which kinds there
- * are: the verifier does not look at code for others, which takes it half the time. */
+/* enum follow_why, or 0: the object is not followed. The plan is constant, and says which kinds
+ * there are: the verifier does not look at code for others, which takes it half the time. */
 static __always_inline int why_followed(struct met *m)
 {
 	int known;
