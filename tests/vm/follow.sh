@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154,SC2086,SC2012
+# shellcheck shell=dash disable=SC2154,SC2086,SC2012,SC2016,SC2005,SC2317
 # brace follow -k in the guest: sourced by kernel.sh, in its boot and with its functions.
 
 if ! "$brace" follow -k 'struct nothing' 2>&1 | grep -q 'without BPF'; then
@@ -87,16 +87,49 @@ run 125 follow -k packet:1
 check 'follow: no BTF: one sentence' sh -c '[ $(wc -l <out) = 1 ] && grep -q "it takes a kernel with CONFIG_DEBUG_INFO_BTF" out'
 umount /sys/kernel/btf/vmlinux
 
-# --- it is over
-"$brace" follow -k 'struct sk_buff' >/dev/null 2>&1 &
+# --- kill -9 at several moments, beside another's probe at functions that brace watches, too
+other=$tracing/instances/other
+mkdir $other
+{ echo 'p:other/receive __netif_receive_skb'; echo 'p:other/read vfs_read'; } >$tracing/kprobe_events
+echo 1 >$other/events/other/enable
+watched() { cut -d' ' -f1 $tracing/enabled_functions | sort -u; }
+watched >before
+# killed MOMENT COMMAND ARGUMENT...: brace with these arguments is killed when the command succeeds. The kernel takes the program out
+# when the last descriptor is closed, a moment after the process is reaped.
+killed() {
+	local moment=$1 when=$2 pid turns=0
+	shift 2
+	"$brace" "$@" >out 2>&1 &
+	pid=$!
+	while kill -0 $pid && ! $when $pid; do usleep 10000; done 2>/dev/null
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	check "follow: kill -9 $moment: it was that far" [ $? = 137 ]
+	until watched | cmp -s before - || [ $turns = 3000 ]; do
+		usleep 20000
+		turns=$((turns + 1))
+	done
+	{ watched | diff before - | head; echo "$(cat $tracing/kprobe_events)"; } >out
+	check "follow: kill -9 $moment: only the other's probes are left" sh -c "[ $turns -lt 3000 ] && [ \"\$(grep -c other/ $tracing/kprobe_events) \$(grep -c . $tracing/kprobe_events)\" = '2 2' ]"
+}
+loads() { for fd in "/proc/$1/fd"/*; do case $(readlink "$fd") in anon_inode:bpf-*) return 0 ;; esac; done; return 1; }
+attaches() { [ "$(watched | wc -l)" -gt 10 ]; }
+watches() { [ "$(watched | wc -l)" -gt 1000 ]; }
+one_by_one='--attach kprobe -l tcp_[a-m]* -l udp_*'
+killed 'while it loads its program' loads follow -k 'struct sk_buff'
+killed 'while it attaches to one function after another' attaches follow -k 'struct sock' $one_by_one
+killed 'while it watches' watches follow -k 'struct sk_buff'
+sh -c 'read _ <go; echo goes on >went' &
 pid=$!
-while kill -0 $pid && [ "$(grep -c . $tracing/enabled_functions)" -lt 1000 ]; do usleep 100000; done 2>/dev/null
-check 'follow: functions are watched' [ "$(grep -c . $tracing/enabled_functions)" -ge 1000 ]
-kill -9 $pid
-wait $pid 2>/dev/null
-# The kernel takes the program out when the last descriptor is closed, a moment after the process is reaped.
-until [ "$(grep -c . $tracing/enabled_functions)" = 0 ]; do usleep 100000; done
-ok 'follow: nothing is watched after kill -9'
+killed 'while it follows a process into the kernel' watches follow '$any==7' --into fd -p $pid
+echo >go
+wait $pid
+check 'follow: kill -9: the process goes on' grep -qx 'goes on' went
+cat file >/dev/null
+check "follow: kill -9: the other's probe tells still" grep -q 'read: (vfs_read' $other/trace
+echo 0 >$other/events/other/enable
+rmdir $other
+echo >$tracing/kprobe_events
 
 # --- bad input
 run 125 follow -k 'struct sk_buf.mark==1'
