@@ -73,6 +73,10 @@ run 0 follow -k file:file -l 'inode_permission' -l 'security_inode_*' --show i_i
 check 'follow: a file has its own graph' has '^# object 1: struct inode at 0x[0-9a-f]*, [0-9]* calls$'
 check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); /\* i_ino=$(stat -c %i file) i_size=6 ret=0 \*/$"
 
+# timestamp_truncate(struct timespec64, struct inode *): the inode is in the third register.
+run 0 follow -k file:file -l timestamp_truncate --show i_ino -- touch -d '2020-01-01 00:00' file
+check 'follow: behind a structure by value' has "  timestamp_truncate(); /\* i_ino=$(stat -c %i file) "
+
 # --- a connection by its local port
 sh -c 'echo hello | nc -l -p 5555' >got 2>&1 &
 until netstat -ltn 2>/dev/null | grep -q ':5555 '; do usleep 100000; done
