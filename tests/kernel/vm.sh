@@ -53,7 +53,7 @@ else
 	echo "# $lost"
 fi
 # The same distribution's older kernel: no function_graph in instances, no mapped buffers, no kprobe.multi.
-older=$("$vm/run" --kernel 6.1 --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" \
+older=$("$vm/run" --kernel 6.1 --with "$programs/border_program" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" \
 	--with "$vm/lib.sh" "$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then

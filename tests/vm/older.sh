@@ -54,6 +54,13 @@ if ! "$brace" follow -k 'struct nothing' 2>&1 | grep -q 'without BPF'; then
 	check 'follow: single kprobes, though none was asked for' has ' watched by kprobe'
 	check 'follow: as many returns as calls' sh -c '[ "$(grep -c "\"is_return\":false" session)" -ge 1 ] &&
 [ "$(grep -c "\"is_return\":false" session)" = "$(grep -c "\"is_return\":true" session)" ]'
+	run 0 follow -k fd:1 -l vfs_write -o text -- sh -c 'echo words >file; echo hello'
+	check 'follow -k fd: of a program' [ "$(grep -c '| fd  .*  vfs_write(); /\* file ret=6 ' text)" = 2 ]
+	ip link set lo up
+	border=$(dirname "$program")/border_program
+	run 0 follow -k buffer:0x7e5000000000+8192 -l vfs_write -l ksys_write -l generic_file_write_iter -o text -- $border bytes buffer
+	check 'follow -k buffer: by its address, and by an iterator' sh -c '[ "$(grep -c "  ksys_write() { /\* bytes" text)" = 2 ] &&
+[ "$(grep -c "  generic_file_write_iter(); /\* iov_iter" text)" = 2 ]'
 	run 125 follow -k task:1
 	check 'follow: too many functions for single kprobes' has 'attaches to one function after another, and .* would take .* s or more: .* --limit '
 	run 125 follow -k task:1 --attach kprobe.multi
