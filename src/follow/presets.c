@@ -164,6 +164,7 @@ const char *follow_kind_name(enum follow_kind kind)
 	static const char *const names_of[FOLLOW_KINDS_N] = {
 		[FOLLOW_FILE] = "file", [FOLLOW_SOCKET] = "socket", [FOLLOW_SOCK] = "sock",
 		[FOLLOW_PACKET] = "sk_buff", [FOLLOW_TRANSFER] = "kiocb",
+		[FOLLOW_INODE] = "inode",
 		[FOLLOW_BYTES] = "bytes", [FOLLOW_ITERATOR] = "iov_iter", [FOLLOW_MESSAGE] = "msghdr",
 	};
 

@@ -21,14 +21,15 @@ typedef __INT64_TYPE__ int64_t;
 #define FOLLOW_PROCESSES 1024u /* whose calls are asked for, at once */
 #define FOLLOW_SLOTS 3u      /* arguments of a function that may be objects */
 
-/* Kinds of objects that an argument points to. Those from FOLLOW_FILE to FOLLOW_TRANSFER are looked
- * at where a descriptor is followed: the objects behind it, and those on the way through it. Those
+/* Kinds of objects that an argument points to. Those from FOLLOW_FILE to FOLLOW_INODE are looked at
+ * where a descriptor is followed: the objects behind it, and those on the way through it. Those
  * from FOLLOW_BYTES on, where a buffer of a program is. */
 enum follow_kind {
 	FOLLOW_THE_TYPE,     /* the expression's */
 	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,
 	FOLLOW_PACKET,       /* belongs to a socket, or is handed to one */
 	FOLLOW_TRANSFER,     /* struct kiocb: stands for its file */
+	FOLLOW_INODE,        /* the file's, in these processes alone: others have files of it, too */
 	FOLLOW_BYTES,        /* the program's memory: the number is an address of it */
 	FOLLOW_ITERATOR,     /* struct iov_iter: what is to be copied, and where */
 	FOLLOW_MESSAGE,      /* struct msghdr: has an iterator */

@@ -31,7 +31,7 @@ check 'follow --into: one read and one write of the socket' [ "$(grep -c ' vfs_r
 check 'follow --into: a file, written and synced' order $file '|  answer() { /* fd=17 */' '|    vfs_write() { /* file */' '|    } /* vfs_write ret=13 */' '|  } /* answer ret=13 */' \
 	'|  vfs_fsync_range() { /* file */' '|  drop() {' '__fput' 'security_file_free'
 check 'follow --into: both sides say what they watched and lost' sh -c "grep -q '^brace: 4 of 4 functions that take a struct client watched' said &&
-	grep -q 'functions that take a file, socket or packet of a descriptor watched by kprobe.session' said &&
+	grep -q 'functions that take a file, inode, socket or packet of a descriptor watched by kprobe.session' said &&
 	grep -q '^brace: lost: 0 events (buffer full), [0-9]* calls (missed by the kernel), [0-9]* calls (another BPF program ran)' said"
 check 'follow --into: as many returns as calls' grep -qE '^brace: [0-9]+ objects, ([0-9,]+) calls, \1 returned' said
 check 'follow --into: few functions are watched, if k: names them' run 0 follow 'struct client.fd==17' --into fd:17 -l k:vfs_write -l answer --json -o json -- $border file

@@ -48,6 +48,10 @@ same "follow: a file, written and synced: the calls that the kernel's probes tel
 	ext4_dirty_inode '%di' 'ino=inode->i_ino' "ino == $inode"
 check 'follow: a file, written and synced: as many returns as calls' whole
 check 'follow: a file: its sync is there, and its calls nest' grep -q '"function":"ext4_dirty_inode","is_return":false,"object":1,"depth":[1-9]' ours
+same "follow: a descriptor's file: its inode's calls, as the kernel's probes tell" fd:9 'exec 9>>disk/file; echo words >&9' \
+	__mark_inode_dirty '%di' 'ino=inode->i_ino' "ino == $inode" ext4_dirty_inode '%di' 'ino=inode->i_ino' "ino == $inode"
+check "follow: a descriptor's file: they lie in the write" \
+	sh -c '[ "$(grep -o "\"function\":\"[a-z_0-9]*\",\"is_return\":[a-z]*" ours | grep -E "\"(vfs_write|ext4_dirty_inode)\"" | head -n 2 | grep -c false)" = 2 ]'
 same "follow: a struct bio: those that the kernel's probes tell" bio "$write" submit_bio_noacct '%di' '' '' bio_endio '%di' '' ''
 check 'follow: a struct bio: as many returns as calls' whole
 same "follow: a struct request: those that the kernel's probes tell" request "$write" blk_mq_start_request '%di' '' '' blk_mq_end_request '%di' '' ''

@@ -55,7 +55,7 @@ static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 	if (wish->buffer_bytes)
 		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_MESSAGE);
 	if (wish->descriptor >= 0)
-		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_TRANSFER);
+		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_INODE);
 	return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
 									: FOLLOW_KINDS_N;
 }

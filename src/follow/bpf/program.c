@@ -390,6 +390,8 @@ static __always_inline int is_behind_descriptor(uint32_t kind, uint64_t object)
 		return 0;
 	if (kind == FOLLOW_FILE)
 		return at == object;
+	if (kind == FOLLOW_INODE)
+		return !follow_pointer(&at, plan.descriptor.file_inode) && at == object;
 	if (find_socket(&at) ||
 	    (kind == FOLLOW_SOCK && follow_pointer(&at, plan.descriptor.socket_sock)))
 		return 0;
@@ -482,16 +484,16 @@ static __always_inline int why_buffer(struct met *m)
  * there at any time. */
 static __always_inline int why_by_descriptor(struct met *m)
 {
-	int known;
+	int lives = plan.by_identity && m->kind != FOLLOW_INODE, known;
 
 	if (m->kind == FOLLOW_PACKET)
 		return plan.by_identity ? why_packet(m) : 0;
-	known = plan.by_identity && is_followed(m->object, &m->group);
+	known = lives && is_followed(m->object, &m->group);
 	if (!is_asked_for() || !is_behind_descriptor(m->kind, m->object))
 		return known ? FOLLOW_BY_IDENTITY : 0;
 	if (!known)
 		m->group = bpf_get_current_pid_tgid() >> 32 << 32 | plan.descriptor.number;
-	if (plan.by_identity && !known)
+	if (lives && !known)
 		begin_life(m);
 	return FOLLOW_BY_DESCRIPTOR;
 }
