@@ -29,7 +29,7 @@ enum follow_kind {
 	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,
 	FOLLOW_PACKET,       /* belongs to a socket, or is handed to one */
 	FOLLOW_TRANSFER,     /* struct kiocb: stands for its file */
-	FOLLOW_INODE,        /* the file's, in these processes alone: others have files of it, too */
+	FOLLOW_INODE,        /* the file's; in these processes alone: others use it, too */
 	FOLLOW_BYTES,        /* the program's memory: the number is an address of it */
 	FOLLOW_ITERATOR,     /* struct iov_iter: what is to be copied, and where */
 	FOLLOW_MESSAGE,      /* struct msghdr: has an iterator */
