@@ -124,6 +124,8 @@ static void knows_presets(void **state)
 	assert_int_equal(p.descriptor, 17);
 	follow_preset_free(&p);
 	assert_int_equal(follow_preset_read("fd:17x", &p, &err), -EINVAL);
+	assert_int_equal(err.column, 3);
+	follow_preset_free(&p);
 	assert_int_equal(follow_preset_read("buffer:0x7e5000000000+0x40", &p, &err), 0);
 	assert_true(p.buffer == 0x7e5000000000 && p.buffer_bytes == 64 && p.descriptor < 0);
 	follow_preset_free(&p);
@@ -133,11 +135,11 @@ static void knows_presets(void **state)
 	for (size_t i = 0; i < sizeof(no_buffers) / sizeof(*no_buffers); i++) {
 		assert_int_equal(follow_preset_read(no_buffers[i], &p, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "takes an address of the program"));
+		follow_preset_free(&p);
 	}
+	assert_int_equal(err.column, 7);
 	assert_true(follow_preset_gives("sk_buff"));
 	assert_false(follow_preset_gives("task_struct"));
-	assert_int_equal(err.column, 3);
-	follow_preset_free(&p);
 	assert_int_equal(follow_preset_read("file:/nowhere/at all", &p, &err), -ENOENT);
 	follow_preset_free(&p);
 }
