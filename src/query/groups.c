@@ -17,6 +17,7 @@
 #define GROUPS_MOST 65536u       /* possible ones: each thread has sums of all */
 #define THREADS_MOST 8u
 #define ROWS_FOR_THREADS 10000u  /* with fewer rows threads would only cost */
+#define ROWS_AT_ONCE ((size_t)1 << 18) /* after so many their memory is let go */
 /* Below it SQLite's avg(), which adds doubles, has added without rounding. */
 #define EXACT_IN_DOUBLES (UINT64_C(1) << 53)
 
@@ -93,14 +94,11 @@ static void add_to_sum(struct groups_sum *to, uint64_t v)
 
 /* --- threads ------------------------------------------------------------------------------ */
 
-/* A thread's function. It reads rows that no longer change and writes its own part; no lock is
- * needed. */
-static void *sum_part(void *arg)
+static void sum_rows(struct groups_part *p, size_t from, size_t to)
 {
-	struct groups_part *p = arg;
 	const struct groups_work *w = p->work;
 
-	for (size_t i = p->from; i < p->to; i++) {
+	for (size_t i = from; i < to; i++) {
 		const struct slice *s = &w->rows[i];
 		size_t g = group_of(w, s);
 		uint64_t v;
@@ -110,20 +108,45 @@ static void *sum_part(void *arg)
 			if (w->uses[c] && value_of(s, c, &v))
 				add_to_sum(&p->sums[g * GROUPS_COLUMNS + c], v);
 	}
-	return NULL;
 }
 
 /* Each part has a stretch of each group's values to itself, whose beginning rank_column() has
  * computed: no two threads write one place. */
-static void *lay_down_part(void *arg)
+static void lay_down_rows(struct groups_part *p, size_t from, size_t to)
 {
-	struct groups_part *p = arg;
 	const struct groups_work *w = p->work;
 	uint64_t v;
 
-	for (size_t i = p->from; i < p->to; i++)
+	for (size_t i = from; i < to; i++)
 		if (value_of(&w->rows[i], w->ranked, &v))
 			w->values[p->cursors[group_of(w, &w->rows[i])]++] = (int64_t)v;
+}
+
+/* Goes through a part's rows, and lets go of the memory of those that it has passed. */
+static void pass_rows(struct groups_part *p,
+		      void (*pass)(struct groups_part *p, size_t from, size_t to))
+{
+	const struct spool *rows = &p->work->q->load.slices;
+
+	for (size_t at = p->from; at < p->to; at += ROWS_AT_ONCE) {
+		size_t to = p->to - at < ROWS_AT_ONCE ? p->to : at + ROWS_AT_ONCE;
+
+		pass(p, at, to);
+		spool_rest(rows, at * sizeof(struct slice), to * sizeof(struct slice));
+	}
+}
+
+/* A thread's function, as the two below. It reads rows that no longer change and writes its own
+ * part; no lock is needed. */
+static void *sum_part(void *arg)
+{
+	pass_rows(arg, sum_rows);
+	return NULL;
+}
+
+static void *lay_down_part(void *arg)
+{
+	pass_rows(arg, lay_down_rows);
 	return NULL;
 }
 

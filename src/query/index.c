@@ -6,6 +6,13 @@
 
 #include "query/table.h"
 
+/* Lets go of the rows before row i, from time to time. */
+static void rest_rows(const struct query *q, const struct query_table *t, size_t i)
+{
+	if (t->rest && i % QUERY_ROWS_AT_ONCE == 0)
+		t->rest(q);
+}
+
 /* Rows of one key keep their order, so that a key's part is sorted by the sorted column as the
  * table is. */
 static int place_rows(struct query *q, const struct query_table *t, struct index *x)
@@ -24,12 +31,16 @@ static int place_rows(struct query *q, const struct query_table *t, struct index
 	rows = spool_add(&x->rows, (n + 1) * sizeof(uint32_t));
 	memset(begins, 0, begin_bytes);
 	/* begins[k + 2] counts the rows of k; then begins[k + 1] is where k's next one goes. */
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		rest_rows(q, t, i);
 		begins[x->key->of_row(q, i) + 2]++;
+	}
 	for (size_t k = 2; k < keys + 2; k++)
 		begins[k] += begins[k - 1];
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		rest_rows(q, t, i);
 		rows[begins[x->key->of_row(q, i) + 1]++] = (uint32_t)i;
+	}
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 
 #define SPOOL_MIN ((size_t)1 << 20)
 #define SPOOL_STEP_MAX ((size_t)256 << 20)
+#define SPOOL_WINDOW ((size_t)32 << 20) /* bytes behind the end that stay in memory */
 
 /* Doubles small arrays, and lets big ones grow by steps. */
 static size_t next_size(const struct spool *s, size_t want)
@@ -24,6 +25,27 @@ static size_t next_size(const struct spool *s, size_t want)
 	return size > want ? size : (want + SPOOL_MIN - 1) & ~(SPOOL_MIN - 1);
 }
 
+/* The file's pages stay as the kernel keeps any file's: it writes them to the disk when memory is
+ * wanted for something else, which it does later with pages that a process has mapped. */
+void spool_rest(const struct spool *s, size_t from, size_t to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	from = (from + page - 1) & ~(page - 1);
+	to &= ~(page - 1);
+	if (from < to && s->bytes >= 2 * SPOOL_WINDOW)
+		madvise((char *)s->at + from, to - from, MADV_DONTNEED);
+}
+
+/* An array that is filled to its end is seldom read on the way. */
+static void rest_behind(struct spool *s)
+{
+	if (s->bytes - s->rested < 2 * SPOOL_WINDOW)
+		return;
+	spool_rest(s, s->rested, s->bytes - SPOOL_WINDOW);
+	s->rested = s->bytes - SPOOL_WINDOW;
+}
+
 /* Room for n bytes behind s->bytes. Growing may move the array, shrinking never happens. */
 int spool_reserve(struct spool *s, size_t n, struct err *err)
 {
@@ -31,6 +53,7 @@ int spool_reserve(struct spool *s, size_t n, struct err *err)
 	void *at;
 	int r;
 
+	rest_behind(s);
 	if (s->size - s->bytes >= n)
 		return 0;
 	if (s->fd < 0 && (s->fd = new_file_nameless()) < 0)

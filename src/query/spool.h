@@ -9,6 +9,7 @@
 struct spool {
 	void *at;     /* moves when the array grows */
 	size_t bytes; /* used */
+	size_t rested; /* of them, those that spool_reserve() has let go */
 	size_t size;  /* of the file, and mapped */
 	int fd;
 };
@@ -24,6 +25,10 @@ static inline void *spool_add(struct spool *s, size_t n)
 	s->bytes += n;
 	return to;
 }
+/* Lets go of the memory under the bytes from `from` to `to`, as far as they are whole pages and
+ * the array is large: nobody is about to need them. They stay in the file, and come back when they
+ * are read. Any thread. */
+void spool_rest(const struct spool *s, size_t from, size_t to);
 /* Unmaps the array and closes the file, which is gone by that. Leaves *s empty, as for a first
  * use. */
 void spool_free(struct spool *s);

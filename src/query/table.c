@@ -31,6 +31,7 @@ struct table_cursor {
 	const uint32_t *rows;   /* of an index; NULL: rows are their own numbers */
 	size_t from, to;        /* places still to come: rows[from] to rows[to - 1] */
 	size_t low, high;       /* rows outside of it are passed over */
+	size_t passed;          /* rows since the last that let go of memory */
 	bool backwards;
 };
 
@@ -305,6 +306,17 @@ static void ask_ahead(struct table_cursor *c)
 			 c->rows[c->backwards ? c->to - 1 - AHEAD : c->from + AHEAD]);
 }
 
+/* Lets go of what the cursor has passed: a long trace need not fit into memory. */
+static void rest_behind(struct table_cursor *c)
+{
+	const struct query_table *t = table_of(&c->base);
+
+	if (++c->passed < QUERY_ROWS_AT_ONCE || !t->rest)
+		return;
+	c->passed = 0;
+	t->rest(query_of(&c->base));
+}
+
 /* xNext. skip_rows() is for indexes alone: without one the bounds have cut the range already. */
 static int next_row(sqlite3_vtab_cursor *base)
 {
@@ -318,6 +330,7 @@ static int next_row(sqlite3_vtab_cursor *base)
 		skip_rows(c);
 		ask_ahead(c);
 	}
+	rest_behind(c);
 	return SQLITE_OK;
 }
 

@@ -47,7 +47,11 @@ struct query_table {
 	const struct query_key *keys; /* ends with a NULL of_row; NULL: none */
 	/* Asks the processor for the row, which is read soon. NULL: rows are few. */
 	void (*ahead)(const struct query *q, size_t row);
+	/* Lets go of the memory of all rows, which come back as they are read. NULL: rows are
+	 * few. */
+	void (*rest)(const struct query *q);
 };
+#define QUERY_ROWS_AT_ONCE ((size_t)1 << 16) /* a table's rows that are read between two rests */
 
 /* Puts into *err why SQLite failed: its message, or the table's own, which says more. `at`: where
  * in sql the statement begins. Returns -err->code. */

@@ -164,6 +164,12 @@ static void slice_ahead(const struct query *q, size_t row)
 	__builtin_prefetch((const char *)(s + 1) - 1);
 }
 
+/* query_table.rest */
+static void slice_rest(const struct query *q)
+{
+	spool_rest(&q->load.slices, 0, q->load.slices.bytes);
+}
+
 static uint64_t slice_ts(const struct query *q, size_t row)
 {
 	return slice_at(q, row)->ts;
@@ -553,7 +559,8 @@ const struct query_table query_tables[] = {
 	  "id INTEGER, ts INTEGER, dur INTEGER, track_id INTEGER, name TEXT, depth INTEGER, "
 	  "parent_id INTEGER, self INTEGER, utid INTEGER, module TEXT, name_id INTEGER, "
 	  "retval INTEGER, ended TEXT, doubtful INTEGER",
-	  need_records, slices_n, slice_column, SLICE_TS, slice_ts, slice_keys, slice_ahead },
+	  need_records, slices_n, slice_column, SLICE_TS, slice_ts, slice_keys, slice_ahead,
+	  slice_rest },
 	{ "function",
 	  "id INTEGER, name TEXT, module TEXT, calls INTEGER, total INTEGER, self INTEGER, "
 	  "min INTEGER, mean INTEGER, p50 INTEGER, p99 INTEGER, max INTEGER",
