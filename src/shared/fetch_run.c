@@ -337,23 +337,30 @@ static inline bool read_size(struct fetch_size *s, const struct fetch_program *p
 #define STORE_OF(size) (FETCH_STORE | (size) << 8)
 
 /* The most frequent pair of instructions in one step, which takes a fifth of the time of two: a
- * register or the instruction's address, and where it is stored. False: the next two are no such
- * pair, or it is malformed; then run_step() looks at them anew. Few instructions matter here: each
- * number of each probe's hit takes this way. */
-static inline bool store_register(uint8_t *record, uint32_t fixed, const uint64_t *regs,
-				  uint64_t ip, const struct fetch_insn *from, uint64_t *number)
+ * register or the instruction's address, and where it is stored; with a context also what a return
+ * leads to, and what its call's entry has kept. False: the next two are no such pair, or it is
+ * malformed; then run_step() looks at them anew. Few instructions matter here: each number of each
+ * probe's hit takes this way. */
+static inline __attribute__((always_inline)) bool
+store_register(uint8_t *record, uint32_t fixed, const uint64_t *regs, uint64_t ip,
+	       const struct fetch_context *c, const struct fetch_insn *from, uint64_t *number)
 {
 	const volatile uint64_t *words = (const volatile uint64_t *)from;
 	uint64_t load = words[0], store = words[2], value;
 	uint32_t at = (uint16_t)(store >> 32), reg = (uint8_t)(load >> 16);
+	uint32_t kept = (uint16_t)(load >> 32);
 
-	if ((uint8_t)load == FETCH_REG && reg < FETCH_REGS)
-		value = regs[reg];
+	if (__builtin_expect((uint8_t)load == FETCH_REG && reg < FETCH_REGS, 1))
+		value = regs[reg] + words[1];
 	else if ((uint8_t)load == FETCH_IP)
-		value = ip;
+		value = ip + words[1];
+	else if (c && (uint8_t)load == FETCH_CALLER && c->caller)
+		value = c->caller(c->context);
+	else if (c && (uint8_t)load == FETCH_ENTRY && c->entry && kept < FETCH_ENTRY_WORDS)
+		value = c->entry[kept];
 	else
 		return false;
-	*number = value += words[1];
+	*number = value;
 	if (at < 8)
 		return false;
 	if ((uint16_t)store == STORE_OF(8) && at + 8 <= fixed)
@@ -378,7 +385,7 @@ uint32_t fetch_registers(const struct fetch_program *p, uint32_t bytes, const ui
 	whole = (s.fixed + 7) & ~7u;
 	zero_record(record, 8, whole);
 	for (end = i + s.insns; i != end; i += 2)
-		if (!store_register(record, s.fixed, regs, ip, i, &number))
+		if (!store_register(record, s.fixed, regs, ip, 0, i, &number))
 			return 0;
 	return whole;
 }
@@ -412,7 +419,7 @@ uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct f
 		struct fetch_insn insn;
 
 		if (i + 1 < s.insns &&
-		    store_register(record, s.fixed, c->regs, c->ip, &p->code[i], &number)) {
+		    store_register(record, s.fixed, c->regs, c->ip, c, &p->code[i], &number)) {
 			begin_field(&r, number);
 			i++;
 			continue;
