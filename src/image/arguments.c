@@ -309,7 +309,7 @@ bool arguments_is_traced(const struct module *mod, uint32_t i)
 /* The wishes about one function: its arguments, its value's type, a condition. */
 struct argument_wish {
 	bool args, type, begins;
-	const struct function_pattern *condition, *returned;
+	const struct function_pattern *condition, *returned, *judged;
 };
 
 static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
@@ -322,6 +322,7 @@ static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
 	wish.args = settings_args_of(w->set, name, w->mod->name);
 	wish.type = settings_type_of(w->set, name, w->mod->name);
+	wish.judged = function_list_find(&w->set->judged, name, w->mod->name);
 	wish.condition = settings_condition_of(w->set, name, w->mod->name, &wish.begins);
 	wish.returned = settings_returned_of(w->set, name, w->mod->name);
 	wish.begins |= wish.returned != NULL;
@@ -537,6 +538,25 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 						  known->places.n, known->hidden, &plan->bytes);
 }
 
+/* Whether instances can judge calls of the function: they compile the condition by its prototype,
+ * too. Of several instances' conditions the last one is looked at. */
+static void count_judged(const struct argument_wishes *w, uint32_t i,
+			 const struct function_pattern *p, const char *prototype,
+			 struct argument_count *count)
+{
+	struct filter_program *program;
+	struct err err;
+	char name[512];
+
+	hook_function_name(w->mod->hooks, i, name, sizeof(name));
+	if (condition_compile_recorded(p, name, prototype, &program, &err) == 0) {
+		count->conditional++;
+		free(program);
+	} else if (!count->unfit++) {
+		count->fault = err;
+	}
+}
+
 /* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it. */
 static void plan_function(const struct argument_wishes *w, uint32_t i,
 			  const struct sym_arguments *known, struct argument_count *count)
@@ -548,7 +568,10 @@ static void plan_function(const struct argument_wishes *w, uint32_t i,
 		return;
 	if (wish.returned && w->mod->selected[i] == SELECT_GRAPH)
 		plan.returned = mem_strdup(wish.returned->returned);
+	plan.judged = wish.judged;
 	plan_prototype(w, &wish, known, &plan);
+	if (wish.judged)
+		count_judged(w, i, wish.judged, plan.prototype, count);
 	if (plan.prototype)
 		*vec_add(&w->mod->arguments.at) = plan;
 }

@@ -16,6 +16,7 @@ struct argument_plan {
 	struct fetch_program *program; /* NULL: its arguments are not recorded */
 	uint32_t bytes;                /* of the program */
 	struct condition condition;
+	bool judged;                   /* instances leave calls of it out (settings.judged) */
 	/* the condition on what its calls return (condition_compile_returned()); NULL: none */
 	char *returned;
 };

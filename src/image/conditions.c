@@ -16,6 +16,7 @@
 #include "base/prototype.h"
 #include "image/arguments.h"
 #include "model/function_condition.h"
+#include "shared/record.h"
 #include "sym/arguments.h"
 
 #define WORD 8u
@@ -209,6 +210,88 @@ int condition_compile(const struct function_pattern *p, const char *function,
 	free(c);
 	return r;
 }
+
+/* --- by recorded arguments ------------------------------------------------------------------- */
+
+/* A recorded string has its place in the record, as an event's has. */
+static void add_recorded(struct compared *c, const struct prototype_value *v)
+{
+	bool string = v->type == PROTOTYPE_STRING_AT;
+	const char *type = is_compared(v) ? field_type(v) : NULL;
+
+	if (!type || v->size > WORD)
+		return;
+	c->names[c->n] = mem_strndup(v->name, v->name_bytes);
+	c->fields[c->n] = (struct event_field){ string ? "__data_loc char[]" : type, c->names[c->n],
+						v->at, v->size, is_signed(v) };
+	c->n++;
+}
+
+int condition_compile_recorded(const struct function_pattern *p, const char *function,
+			       const char *prototype, struct filter_program **out,
+			       struct err *err)
+{
+	struct event_format format = { "brace", "call", 0, NULL, 0, NULL };
+	const struct filter_context context = { 0 };
+	struct compared *c = mem_zalloc(sizeof(*c));
+	const struct sym_arguments known = { 0 };
+	struct filter_fault fault;
+	int r;
+
+	if (!prototype || !prototype_parse(prototype, &c->prototype)) {
+		r = condition_error(p, 0, err, "the arguments of %s are not known", function);
+	} else {
+		const struct prototype *t = &c->prototype;
+
+		for (uint32_t i = 0; i < t->n; i += 1 + t->parameters[i].members)
+			add_recorded(c, &t->parameters[i]);
+		format.fields = c->fields;
+		format.n = c->n;
+		r = filter_compile(&format, p->condition, strlen(p->condition), &context, out,
+				   &fault);
+		if (r < 0)
+			r = tell_fault(c, p, function, &fault, &known, err);
+	}
+	end_compared(c);
+	free(c);
+	return r;
+}
+
+/* A string that was not recorded compares with nothing. */
+static bool has_texts(const struct filter_program *program, const uint8_t *record, uint32_t bytes)
+{
+	for (uint16_t i = 0; i < program->n; i++) {
+		uint32_t where = 0, at = program->at[i].offset;
+
+		if (program->at[i].test != FILTER_DYNAMIC)
+			continue;
+		if (at + sizeof(where) <= bytes)
+			memcpy(&where, record + at, sizeof(where));
+		if (!(where >> 16))
+			return false;
+	}
+	return true;
+}
+
+bool condition_holds_recorded(const struct filter_program *program,
+			      const struct condition_call *call)
+{
+	uint8_t record[8 * (1 + RECORD_PAYLOAD_MAX)] = { 0 };
+	char comm[FILTER_COMM_BYTES] = "";
+	uint32_t bytes = ARGUMENTS_FIRST + (uint32_t)call->bytes;
+	const struct filter_record r = { .bytes = record, .size = bytes, .cpu = call->cpu,
+					 .comm = comm };
+
+	if (bytes > sizeof(record))
+		return false;
+	/* The common fields of an event: the thread alone is one. */
+	memcpy(record + 4, &call->tid, sizeof(call->tid));
+	memcpy(record + ARGUMENTS_FIRST, call->payload, call->bytes);
+	strncpy(comm, call->comm, sizeof(comm) - 1);
+	return has_texts(program, record, bytes) && filter_run(program, program->bytes, &r);
+}
+
+/* --- by what is returned ---------------------------------------------------------------------- */
 
 /* Where the value is in the record that is compared, and a string behind its place. */
 #define RETURNED_AT 8u

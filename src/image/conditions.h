@@ -38,6 +38,21 @@ struct condition_value {
 };
 bool condition_holds(const struct filter_program *program, const char *prototype,
 		     const struct condition_value *v);
+/* Compiles the pattern's condition on arguments for records of them, by the function's prototype;
+ * NULL: it is not known. Strings are those of records, PROTOTYPE_STRING bytes and one more. Returns
+ * 0, and the caller frees *out; or -EINVAL and *err. */
+int condition_compile_recorded(const struct function_pattern *p, const char *function,
+			       const char *prototype, struct filter_program **out,
+			       struct err *err);
+/* Whether a call's recorded arguments satisfy the program that was compiled for its prototype. */
+struct condition_call {
+	const void *payload;   /* of the record, behind the function's word */
+	uint64_t bytes;
+	const char *comm;      /* the thread's name */
+	int32_t tid, cpu;
+};
+bool condition_holds_recorded(const struct filter_program *program,
+			      const struct condition_call *call);
 /* Tells an error at a place of the condition. Returns -EINVAL. */
 int condition_error(const struct function_pattern *p, size_t at, struct err *err,
 		    const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -697,8 +697,9 @@ static void describe_function(const struct module *mod, uint32_t i, struct trace
 	out->flags =
 		(e->entry_only ? TRACE_FUNCTION_ENTRY_ONLY : 0) |
 		(f->plt ? TRACE_FUNCTION_PLT : 0) |
-		(plan && (plan->condition.filter || plan->returned) ? TRACE_FUNCTION_CONDITIONAL
-								     : 0);
+		(plan && (plan->condition.filter || plan->returned || plan->judged)
+			 ? TRACE_FUNCTION_CONDITIONAL
+			 : 0);
 	out->begins = mod->selected[i] == SELECT_GRAPH;
 	out->compared = plan && plan->condition.filter;
 	if (!is_traced(mod->selected[i]) && e->reason != REASON_COLD) {

@@ -5,11 +5,14 @@
 #pragma once
 #include "instance/ring.h"
 #include "model/settings.h"
+#include "shared/filter.h"
 #include "trace/tracks.h"
 
-/* The answers of settings_trace() for one image. */
+/* The answers of settings_trace() for one image, by function id. */
 struct record_filter_image {
-	VEC(uint8_t) traced; /* by function id; 0: not looked up yet */
+	VEC(uint8_t) traced; /* 0: not looked up yet */
+	/* of functions with a condition on their arguments; NULL: they have none */
+	VEC(struct filter_program *) conditions;
 };
 
 struct record_filter {
@@ -19,6 +22,7 @@ struct record_filter {
 	bool others_before;
 	struct settings settings;
 	VEC(struct record_filter_image) images;
+	VEC(struct call_arguments *) arguments; /* by thread: of its next call; NULL: none */
 	struct sites sites;
 	struct tracks tracks;
 	struct chunk *one;   /* the result of record_filter_record */

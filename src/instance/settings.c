@@ -199,6 +199,8 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 	    a->events.syscall_bytes != b->events.syscall_bytes ||
 	    !event_scopes_are_same(&a->scopes, &b->scopes) ||
 	    !function_list_is_same(&a->filter, &b->filter) ||
+	    !function_list_is_same(&a->args, &b->args) ||
+	    !function_list_is_same(&a->judged, &b->judged) ||
 	    !function_list_is_same(&a->notrace, &b->notrace))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
@@ -368,20 +370,28 @@ static int check_returned(struct trace_array *tr, const struct settings *next, s
 	return instances_check_returned(next, err);
 }
 
-/* Refuses conditions on arguments where several instances trace functions: the programs record what
- * all of them want, and a record does not tell which condition it satisfied. */
+/* Where functions are traced for several purposes, each instance's record filter judges its
+ * conditions by the arguments that the programs record. Refuses what it cannot judge. */
 static int check_conditions(struct trace_array *tr, const struct settings *next, struct err *err)
 {
 	size_t n;
-	const struct settings **all = all_settings(tr->instances, tr, next, &n);
+	const struct settings **all = all_settings(tr->instances, tr, next, &n), *top = all[0];
 	bool conditions = false;
 	int e = 0;
 
 	for (size_t i = 0; i < n; i++)
 		conditions = conditions || settings_conditions(all[i]);
-	if (conditions && settings_differ(all, n))
+	if (!conditions || !settings_differ(all, n))
+		e = 0;
+	else if (settings_conditions(top) && function_list_has_conditions(&top->graph_function))
 		e = err_set(err, EBUSY,
-			    "a condition on arguments (`if`) cannot stand where functions are traced for several purposes: instances, the profile, the stack tracer, triggers or commands on functions");
+			    "a condition (`if`) in set_graph_function cannot stand where functions are traced for several purposes: instances, the profile, the stack tracer, triggers or commands on functions; one in set_ftrace_filter can");
+	else if (settings_conditions(top) && top->function_profile)
+		e = err_set(err, EBUSY,
+			    "the profile counts all calls of the functions in set_ftrace_filter, and cannot stand beside a condition (`if`) there");
+	else if (top->tracing_thresh_ns)
+		e = err_set(err, EBUSY,
+			    "with tracing_thresh calls are recorded without arguments, by which a condition (`if`) is judged where several instances trace functions");
 	free(all);
 	return e;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "instance/rules.h"
 
 /* One reason to trace functions. */
@@ -112,15 +113,52 @@ static const struct function_list *filter_of(const struct want *w)
 	return w->named.patterns.n ? &w->named : &w->of->filter;
 }
 
-/* Appends the patterns that add functions. A pattern that removes some would remove what another
- * reason added, so it is left out. */
-static void append_list(struct function_list *to, const struct function_list *from)
+/* A pattern's text without its condition, which the programs would apply for all reasons. */
+static char *without_condition(const struct function_pattern *p)
+{
+	size_t n = strlen(p->text);
+
+	if (!p->condition)
+		return mem_strdup(p->text);
+	n -= strlen(p->condition);
+	while (n && strchr(" \t", p->text[n - 1]))
+		n--;
+	n -= n > 2 ? strlen("if") : 0;
+	while (n && strchr(" \t", p->text[n - 1]))
+		n--;
+	return mem_strndup(p->text, n);
+}
+
+static void append_text(struct function_list *to, const char *text)
 {
 	struct err ignored;
 
+	function_list_write(to, text, true, &ignored);
+}
+
+/* Appends the patterns that add functions, or, of them, those that have a condition. A pattern that
+ * removes some would remove what another reason added, so it is left out. */
+static void append_list(struct function_list *to, const struct function_list *from,
+			bool conditional)
+{
+	for (size_t i = 0; i < from->patterns.n; i++) {
+		const struct function_pattern *p = &from->patterns.at[i];
+		char *text;
+
+		if (p->remove || (conditional && !p->condition))
+			continue;
+		text = without_condition(p);
+		append_text(to, text);
+		free(text);
+	}
+}
+
+/* Appends the patterns with a condition, as they are. */
+static void append_conditions(struct function_list *to, const struct function_list *from)
+{
 	for (size_t i = 0; i < from->patterns.n; i++)
-		if (!from->patterns.at[i].remove)
-			function_list_write(to, from->patterns.at[i].text, true, &ignored);
+		if (from->patterns.at[i].condition && !from->patterns.at[i].remove)
+			append_text(to, from->patterns.at[i].text);
 }
 
 /* A reason without a filter means all functions, which needs no list. */
@@ -130,7 +168,22 @@ static void unite_filters(const want_list *l, struct settings *out)
 		if (!filter_of(&l->at[i])->patterns.n)
 			return; /* all functions */
 	for (size_t i = 0; i < l->n; i++)
-		append_list(&out->filter, filter_of(&l->at[i]));
+		append_list(&out->filter, filter_of(&l->at[i]), false);
+}
+
+/* The arguments by which record filters judge conditions, beside those that are asked for. */
+static void unite_arguments(const want_list *l, struct settings *out, bool *args)
+{
+	bool all = *args && !out->args.patterns.n;
+
+	if (!*args)
+		function_list_free(&out->args);
+	for (size_t i = 0; i < l->n; i++) {
+		append_conditions(&out->judged, filter_of(&l->at[i]));
+		if (!all)
+			append_list(&out->args, filter_of(&l->at[i]), true);
+	}
+	*args = *args || out->args.patterns.n;
 }
 
 /* Keeps notrace only if every reason has the same: a function that one of them wants must not be
@@ -179,6 +232,8 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 		out->options &= ~OPTION_BIT(OPTION_SLEEP_TIME);
 	out->options &= ~OPTION_BIT(OPTION_GRAPH_RETVAL);
 	out->options |= (uint64_t)values << OPTION_GRAPH_RETVAL;
+	if (l.n > 1)
+		unite_arguments(&l, out, &args);
 	out->options &= ~(OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS));
 	if (args)
 		out->options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);

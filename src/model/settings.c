@@ -795,6 +795,7 @@ void settings_copy(struct settings *to, const struct settings *from)
 	function_list_copy(&to->modules, &from->modules);
 	function_list_copy(&to->args, &from->args);
 	function_list_copy(&to->retval, &from->retval);
+	function_list_copy(&to->judged, &from->judged);
 	function_commands_copy(&to->commands, &from->commands);
 	event_scopes_copy(&to->scopes, &from->scopes);
 	event_set_copy(&to->events, &from->events);
@@ -819,6 +820,7 @@ void settings_free(struct settings *s)
 	function_list_free(&s->modules);
 	function_list_free(&s->args);
 	function_list_free(&s->retval);
+	function_list_free(&s->judged);
 	function_commands_free(&s->commands);
 	event_scopes_free(&s->scopes);
 	event_set_free(&s->events);

@@ -70,6 +70,9 @@ struct settings {
 	/* set_ftrace_args, set_ftrace_retval, brace's own: functions whose arguments are recorded,
 	 * if the tracer's option asks for any; and whose values are told by their types */
 	struct function_list args, retval;
+	/* not a file: of a session that several instances share, functions with a condition that
+	 * these judge by recorded arguments */
+	struct function_list judged;
 	struct event_scopes scopes;    /* set_event_scope, brace's own (--within) */
 	/* set_event, events/; the owner of the settings owns the catalogue */
 	struct event_set events;

@@ -59,6 +59,7 @@ enum call_flag {
 	/* LEAVE: in `text` are registers, or memory (EVENT_REGISTERS, EVENT_MEMORY) */
 	CALL_REGISTERS = 1024, CALL_MEMORY = 2048,
 	CALL_BLOCK = CALL_REGISTERS | CALL_MEMORY,
+	CALL_OTHERS = 4096,  /* set by who follows the call: it is none of his (record_filter.c) */
 };
 
 /* A returned value: rax, or CALL_FLOAT; and CALL_TEXT or one of CALL_BLOCK. */
