@@ -23,7 +23,7 @@
 	{ 0, "within", "FUNCTION[:DEPTH]",                                                         \
 	  "record events only while a call of FUNCTION is open on their thread, and only "         \
 	  "DEPTH levels of calls down (1: in FUNCTION itself); several: in any of them",           \
-	  ADDS_TO("set_event_scope") }
+	  .set = set_scope, .file = "set_event_scope", .append = true }
 #define SETTINGS event_options, trigger_options, trace_options, format_options
 
 /* Attaching, in all commands that trace. A name can stand for several processes: all of them are
@@ -476,7 +476,7 @@ static const struct option sql_options[] = {
 /* cmd_latency(). */
 static const struct option latency_options[] = {
 	{ 0, "within", "FUNCTION[:DEPTH]", "only while a call of FUNCTION is open on the thread, and only DEPTH levels of calls down (1: in FUNCTION itself)",
-	  set_text, TO(of_sql.within) },
+	  set_scope, TO(of_sql.within) },
 	END
 };
 

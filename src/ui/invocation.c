@@ -110,6 +110,15 @@ int set_setting(struct invocation *inv, const struct option *o, const char *valu
 	return add_write(inv, o, o->file, value);
 }
 
+/* An empty scope would be none, and everything be recorded against the user's will. */
+int set_scope(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	if (!value[strspn(value, " \t\n")])
+		return err_set(err, EINVAL,
+			       "a function is wanted, within whose calls events are recorded: --within FUNCTION[:DEPTH]");
+	return o->file ? set_setting(inv, o, value, err) : set_text(inv, o, value, err);
+}
+
 /* Adds an option that belongs to the event before it, as in trace-cmd. */
 /* A trigger on the command line allows what it reaches by that. */
 int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)

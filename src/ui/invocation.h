@@ -173,7 +173,7 @@ struct invocation {
 };
 
 /* Setters for option tables. */
-option_setter set_flag, set_text, set_limit, set_pid, set_last, set_setting, set_mode,
+option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_setting, set_mode,
 	set_causal_order, set_args, set_retval, set_colour, set_names, set_pids, set_of_event,
 	set_duration, set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over,
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,

@@ -136,4 +136,11 @@ for word in other:x other: :2; do
 	[ $? -eq 125 ] && grep -q 'a number of levels' "$T/err" && grep -q '^ *^$' "$T/err"
 	result "--within $word: what stands behind the colon, with a caret" $? "$T/err"
 done
+
+# --- an empty word is no scope
+for command in "record -o $T/trace" graph hist latency; do
+	# shellcheck disable=SC2086 # words
+	! "$BRACE" $command --within ' ' inner 'inner%return' -- "$A" >"$T/out" 2>"$T/err" && grep -q '^brace: --within: a function is wanted' "$T/err"
+	result "${command%% *} --within '': one sentence" $? "$T/err"
+done
 finish
