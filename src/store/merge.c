@@ -388,9 +388,10 @@ static bool is_about_stack(const struct event *e)
 	return e->kind == EVENT_AT || e->kind == EVENT_MARK || e->kind == EVENT_SWITCH;
 }
 
-/* A packet's head has the time of its first word, which may be where the stack pointer was: stamped
- * after the call that it is written before. */
-static uint64_t first_call_tsc(struct store_reader *r, uint64_t known)
+/* A packet's head has the time of its first word, which may be where the stack pointer was, stamped
+ * after the call that it is written before; or one that is no event, of a thread whose first call
+ * took its slot. known: the time where there is no event. */
+static uint64_t first_event_tsc(struct store_reader *r, uint64_t known)
 {
 	struct source *s = store_source(r);
 	struct event event = { 0 };
@@ -401,7 +402,7 @@ static uint64_t first_call_tsc(struct store_reader *r, uint64_t known)
 		got = merge_next(s, &event, &ignored);
 	while (got > 0 && is_about_stack(&event));
 	close_merge(s);
-	return got > 0 && event.tsc < known ? event.tsc : known;
+	return got > 0 ? event.tsc : known;
 }
 
 bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
@@ -416,6 +417,6 @@ bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 	}
 	if (*first > *last)
 		return false;
-	*first = first_call_tsc(r, *first);
+	*first = first_event_tsc(r, *first);
 	return true;
 }

@@ -143,6 +143,11 @@ calls_from() { # TIME: how many calls of that name are in what begins there
 }
 check_that "$name, $((begin - first)) ns behind the first call, is in what begins there" \
 	test "$(calls_from $((begin - 2)))" -gt "$(calls_from $((end + 2)))"
+# Whose first call is not the thread's first record: the range begins with the call all the same.
+"$BRACE" record -q --mode block -l leaf -o "$T/late" -- "$FIXTURES/parts" >/dev/null 2>"$T/err"
+first=$("$BRACE" replay -O funcgraph-abstime "$T/late" | sed -nE 's/^ *([0-9]+\.[0-9]+) \|.*/\1/p' | sort -n | head -n 1)
+! "$BRACE" replay --from +1h "$T/late" >"$T/out" 2>"$T/err" && [ -n "$first" ] && grep -q "it lasts from $first to" "$T/err"
+result "a trace begins with its first call, at $first" $? "$T/err"
 refuses "a function that is not there" 'matches -l; fibonacci is near' -l fibonaci "$T/trace"
 refuses "a thread that is not there" 'this name or number; .*odd-' --thread add "$T/trace"
 refuses "a time that is none" '^  5x$' --from 5x "$T/trace"
