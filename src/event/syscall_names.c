@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -102,6 +103,22 @@ static const struct syscall_name message_flags[] = {
 	N(MSG_EOR), N(MSG_WAITALL), N(MSG_ERRQUEUE), N(MSG_NOSIGNAL), N(MSG_MORE),
 	N(MSG_WAITFORONE), N(MSG_FASTOPEN), N(MSG_CMSG_CLOEXEC), END };
 
+static const struct syscall_name ring_enters[] = {
+	N(IORING_ENTER_GETEVENTS), N(IORING_ENTER_SQ_WAKEUP), N(IORING_ENTER_SQ_WAIT),
+	N(IORING_ENTER_EXT_ARG), N(IORING_ENTER_REGISTERED_RING), END };
+static const struct syscall_name ring_registers[] = {
+	N(IORING_REGISTER_BUFFERS), N(IORING_UNREGISTER_BUFFERS), N(IORING_REGISTER_FILES),
+	N(IORING_UNREGISTER_FILES), N(IORING_REGISTER_EVENTFD), N(IORING_UNREGISTER_EVENTFD),
+	N(IORING_REGISTER_FILES_UPDATE), N(IORING_REGISTER_EVENTFD_ASYNC),
+	N(IORING_REGISTER_PROBE), N(IORING_REGISTER_PERSONALITY),
+	N(IORING_UNREGISTER_PERSONALITY), N(IORING_REGISTER_RESTRICTIONS),
+	N(IORING_REGISTER_ENABLE_RINGS), N(IORING_REGISTER_FILES2),
+	N(IORING_REGISTER_FILES_UPDATE2), N(IORING_REGISTER_BUFFERS2),
+	N(IORING_REGISTER_BUFFERS_UPDATE), N(IORING_REGISTER_IOWQ_AFF),
+	N(IORING_UNREGISTER_IOWQ_AFF), N(IORING_REGISTER_IOWQ_MAX_WORKERS),
+	N(IORING_REGISTER_RING_FDS), N(IORING_UNREGISTER_RING_FDS),
+	N(IORING_REGISTER_PBUF_RING), N(IORING_UNREGISTER_PBUF_RING),
+	N(IORING_REGISTER_SYNC_CANCEL), N(IORING_REGISTER_FILE_ALLOC_RANGE), END };
 static const struct syscall_name epoll_operations[] = {
 	N(EPOLL_CTL_ADD), N(EPOLL_CTL_DEL), N(EPOLL_CTL_MOD), END };
 static const struct syscall_name epolls[] = { N(EPOLL_CLOEXEC), END };
@@ -236,6 +253,8 @@ static const struct syscall_named all[] = {
 	FLAGS("recvmsg", "flags", message_flags),
 	FLAGS("sendmmsg", "flags", message_flags),
 	FLAGS("recvmmsg", "flags", message_flags),
+	FLAGS("io_uring_enter", "flags", ring_enters),
+	SYMBOL("io_uring_register", "opcode", ring_registers),
 	SYMBOL("epoll_ctl", "op", epoll_operations),
 	FLAGS("epoll_create1", "flags", epolls),
 	FLAGS("eventfd2", "flags", eventfds),

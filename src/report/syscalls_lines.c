@@ -116,6 +116,13 @@ static bool is_cut(const struct call_copy *c, const struct event *e, uint32_t n)
 	return c->length < CALL_ARGUMENTS && (uint32_t)e->payload[1 + c->length] > n;
 }
 
+/* Whether nothing of a buffer was to be copied: an argument says that it has no bytes. */
+static bool is_empty(const struct call_copy *c, const struct event *e, const char *name)
+{
+	return c->length < CALL_ARGUMENTS && !e->payload[1 + c->length] &&
+	       e->payload[c->argument] && strncmp(name, "buf", 3) == 0;
+}
+
 /* Prints the string, the structure or the buffer that argument i leads to; false: there is none in
  * the record. */
 static bool print_copy(struct syscalls *s, const struct syscalls_call *c,
@@ -129,6 +136,10 @@ static bool print_copy(struct syscalls *s, const struct syscalls_call *c,
 
 	while (k < n && copies[k].argument != i + 1)
 		k++;
+	if (k < n && is_empty(&copies[k], e, name)) {
+		fputs("\"\"", f);
+		return true;
+	}
 	if (k == n || !find_copy(e, syscall_arguments(call), k, &m.at, &m.n))
 		return false;
 	if (copies[k].length == CALL_COPY_STRINGS) {
@@ -184,7 +195,7 @@ static bool is_count(const char *name)
 	return strcmp(name, "vlen") == 0 || strcmp(name, "size") == 0 || strcmp(name, "len") == 0;
 }
 
-/* By the kernel's type: modes in octal, addresses in hexadecimal, sizes with their sign (-1). */
+/* By the kernel's type: modes in octal, addresses in hexadecimal. */
 static void print_number(const char *type, const char *name, uint64_t v, FILE *f)
 {
 	bool is_pointer = strchr(type, '*'), is_unsigned = strncmp(type, "unsigned", 8) == 0;
@@ -195,6 +206,8 @@ static void print_number(const char *type, const char *name, uint64_t v, FILE *f
 		fprintf(f, "0%03o", (unsigned)v & 0xffff);
 	else if (v && (is_pointer || (strcmp(type, "unsigned long") == 0 && !is_count(name))))
 		fprintf(f, "0x%" PRIx64, v);
+	else if (strcmp(type, "size_t") == 0)
+		fprintf(f, "%" PRIu64, v);
 	else if (strstr(type, "size_t") || strstr(type, "long") || strstr(type, "off_t"))
 		fprintf(f, "%" PRId64, (int64_t)v);
 	else if (is_unsigned)

@@ -93,6 +93,9 @@ static void messages(void)
 
 static void waits_for_descriptors(void)
 {
+	/* The compiler knows that there are no such objects. */
+	volatile size_t all = SIZE_MAX;
+	void *volatile nothing = NULL;
 	int p[2], e = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event events[4] = { { EPOLLIN | EPOLLET, { .u64 = 77 } } };
 	struct timespec t = { 0, 1000 };
@@ -122,6 +125,10 @@ static void waits_for_descriptors(void)
 	epoll_ctl(e, EPOLL_CTL_ADD, p[0], events);
 	epoll_wait(e, events, 4, 0);
 	write(p[1], "x", 1);
+	write(p[1], "", 0);
+	write(p[1], nothing, 0);
+	write(p[1], (char *)nothing + 8, all);
+	read(-1, (char *)nothing + 8, all);
 	epoll_wait(e, events, 4, -1);
 	epoll_pwait(e, events, 4, 0, &set);
 	epoll_ctl(e, EPOLL_CTL_DEL, p[0], NULL);
