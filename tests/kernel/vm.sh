@@ -18,7 +18,7 @@ for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--wit
 # It writes all of the kernel's formats into its file, which takes half a minute: make soak.
 [ -z "${KERNEL_TRACE_CMD-}" ] || [ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
 # Its share of a busy machine may be small.
-export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-900}
+export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-1800}
 output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then

@@ -109,12 +109,12 @@ killed() {
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	check "follow: kill -9 $moment: it was that far" [ $? = 137 ]
-	until watched | cmp -s before - || [ $turns = 3000 ]; do
-		usleep 20000
+	until watched | cmp -s before - || [ $turns = 300 ]; do
+		usleep 200000
 		turns=$((turns + 1))
 	done
 	{ watched | diff before - | head; echo "$(cat $tracing/kprobe_events)"; } >out
-	check "follow: kill -9 $moment: only the other's probes are left" sh -c "[ $turns -lt 3000 ] && [ \"\$(grep -c other/ $tracing/kprobe_events) \$(grep -c . $tracing/kprobe_events)\" = '2 2' ]"
+	check "follow: kill -9 $moment: only the other's probes are left" sh -c "[ $turns -lt 300 ] && [ \"\$(grep -c other/ $tracing/kprobe_events) \$(grep -c . $tracing/kprobe_events)\" = '2 2' ]"
 }
 loads() { for fd in "/proc/$1/fd"/*; do case $(readlink "$fd") in anon_inode:bpf-*) return 0 ;; esac; done; return 1; }
 attaches() { [ "$(watched | wc -l)" -gt 10 ]; }

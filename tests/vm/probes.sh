@@ -97,7 +97,7 @@ check 'hist -K: nothing is left' no_probes
 run 0 sql -K -o text 'SELECT next_comm FROM sched_switch' -- sh -c 'usleep 1000; usleep 1000'
 check 'sql -K: one event is a histogram' has '{ next_comm: usleep  *} hitcount: *[1-9]' text
 wakeup='SELECT end.next_comm AS comm, (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid'
-run 0 sql -K -o text -n wakeup_lat "$wakeup" -- sh -c 'for i in 1 2 3; do usleep 2000; done'
+run 0 sql -K -o text -n wakeup_lat "$wakeup" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do usleep 2000; done' # one that is late does not sleep
 check "sql -K: the talk's wakeup_lat" [ "$(grep -cE ': brace_[0-9]+_wakeup_lat: .*comm=usleep.* lat=[0-9]+' text)" -ge 3 ]
 check 'sql -K: times are microseconds' sh -c 'sed -nE "s/.*comm=usleep.* lat=([0-9]+).*/\1/p" text | { while read -r lat; do [ "$lat" -lt 2000000 ] || exit 1; done; }'
 run 3 sql -K -o text "$wakeup" -- sh -c 'exit 3'
