@@ -69,13 +69,6 @@ static const char *const byte_names[] = {
 };
 static const char *const address_names[] = { "address", "addr", "uaddr", "start", NULL };
 
-static bool is_among(const char *name, const char *const *names)
-{
-	while (*names && strcmp(name, *names))
-		names++;
-	return *names;
-}
-
 /* A pointer to bytes, or a number that is an address (a page fault's). */
 static bool may_be_bytes(const struct btf *btf, const struct btf_param *p)
 {
@@ -85,12 +78,12 @@ static bool may_be_bytes(const struct btf *btf, const struct btf_param *p)
 	if (!t || !name)
 		return false;
 	if (btf_is_int(t))
-		return t->size == 8 && is_among(name, address_names);
+		return t->size == 8 && glob_match_any(address_names, name);
 	if (!btf_is_ptr(t))
 		return false;
 	to = follow_types_plain(btf, t->type);
 	return (!to || (btf_is_int(to) && to->size == 1)) &&
-	       is_among(name, byte_names);
+	       glob_match_any(byte_names, name);
 }
 
 /* By its type, or by its name. */
