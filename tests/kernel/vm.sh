@@ -15,8 +15,6 @@ with+=(--module veth --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
 [ ! -x "$programs/sk_buff_rule" ] || with+=(--with "$programs/sk_buff_rule") # a brace without BPF has none
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
 for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
-# It writes all of the kernel's formats into its file, which takes half a minute: make soak.
-[ -z "${KERNEL_TRACE_CMD-}" ] || [ ! -x /usr/bin/trace-cmd ] || with+=(--with /usr/bin/trace-cmd)
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-1800}
 output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" 2>&1)

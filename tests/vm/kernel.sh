@@ -70,20 +70,6 @@ check '-g beside another function_graph: refused' has 'mine of .* runs function_
 echo nop >$mine/current_tracer
 rmdir $mine
 
-# --- the same calls as trace-cmd has of the same program
-if [ -x /usr/bin/trace-cmd ]; then
-	graph_of() { grep -E '_write\(|  }$' "$1" | sed 's/.*|  //'; }
-	/usr/bin/trace-cmd record -q -o tc.dat -p function_graph -l ksys_write -l vfs_write -F dd if=/dev/zero of=copy bs=1 count=50 >out 2>&1
-	/usr/bin/trace-cmd report -i tc.dat >text 2>>out
-	graph_of text >theirs
-	run 0 graph -K -q -o graph -l ksys_write -l vfs_write -- dd if=/dev/zero of=copy bs=1 count=50
-	graph_of graph >ours
-	check 'trace-cmd: 50 writes at least' [ "$(grep -c 'vfs_write();' theirs)" -ge 50 ]
-	check "trace-cmd's graph of the same program is brace's" cmp ours theirs
-else
-	echo "ok $((n += 1)) - trace-cmd's graph # SKIP make soak has it, tests/soak/kernel.sh"
-fi
-
 # --- the ways of reading the kernel's buffers
 for way in mmap splice read; do
 	"$ring_ways" test $way 30000 1408 >out 2>&1
