@@ -29,7 +29,9 @@ static struct thread_run *run_of(struct thread_runs *r, struct run_thread *t,
 		return newest;
 	*vec_add(&r->at) = (struct thread_run){ .thread = record->thread,
 						.run = { .cpu = record->cpu,
-							 .near_tsc = tsc } };
+							 .near_tsc = tsc,
+							 .lost = t->lost } };
+	t->lost = 0;
 	t->run = (uint32_t)r->at.n;
 	t->cpu = record->cpu;
 	return &r->at.at[r->at.n - 1];
@@ -61,6 +63,15 @@ void thread_runs_add(struct thread_runs *r, const struct cpu_record *record)
 		tsc, record_event_id((unsigned)record->n, record->type), RECORD_EVENT));
 }
 
+/* A loss stands before a run, so that the newest one ends here. */
+void thread_runs_lose(struct thread_runs *r, uint32_t thread, uint64_t n)
+{
+	struct run_thread *t = thread_of(r, thread);
+
+	t->lost += n;
+	t->run = 0;
+}
+
 uint64_t thread_runs_first(const struct thread_runs *r, uint32_t thread)
 {
 	return thread < r->threads.n ? r->threads.at[thread].first_tsc : 0;
@@ -72,7 +83,7 @@ static void close_run(struct thread_runs *r, struct thread_run *run, uint32_t fi
 	struct run_thread *t = thread_of(r, run->thread);
 
 	run->run.slot = first_slot + run->thread;
-	run->run.lost = r->lost;
+	run->run.lost += r->lost;
 	run->run.position = t->position;
 	run->run.words = run->words.at;
 	run->run.n = run->words.n;

@@ -86,27 +86,40 @@ struct kernel_elsewhere {
 
 /* --- formats and symbols ------------------------------------------------------------------ */
 
+int kernel_elsewhere_format(struct kernel_elsewhere *e, const char *system, const char *text,
+			    struct err *err)
+{
+	struct event_format *f = event_format_parse(text, strlen(text), system, err);
+	unsigned kind = 0;
+
+	if (!f)
+		return -err->code;
+	while (kind < KINDS && (strcmp(formats[kind].system, system) ||
+				strcmp(formats[kind].name, f->name)))
+		kind++;
+	if (kind < KINDS) {
+		const char *field = formats[kind].field;
+
+		e->ids[kind] = f->id;
+		if (field)
+			e->offsets[kind] = kernel_records_offset(f, field, formats[kind].size);
+		if (kind == WORK_START)
+			e->function_at = kernel_records_offset(f, "function", 8);
+	}
+	event_format_free(f);
+	return 0;
+}
+
+/* A kernel that lacks one of them has fewer causes. */
 static int read_format(struct kernel_elsewhere *e, const char *top, unsigned kind, struct err *err)
 {
 	char *path = mem_printf("events/%s/%s/format", formats[kind].system, formats[kind].name);
 	char *text = kernel_tracefs_read(top, path);
-	struct event_format *f = text ? event_format_parse(text, strlen(text),
-							    formats[kind].system, err)
-				      : NULL;
-	const char *field = formats[kind].field;
+	int error = text ? kernel_elsewhere_format(e, formats[kind].system, text, err) : 0;
 
 	free(path);
 	free(text);
-	/* A kernel that lacks one of them has fewer causes. */
-	if (!f)
-		return text ? -err->code : 0;
-	e->ids[kind] = f->id;
-	if (field)
-		e->offsets[kind] = kernel_records_offset(f, field, formats[kind].size);
-	if (kind == WORK_START)
-		e->function_at = kernel_records_offset(f, "function", 8);
-	event_format_free(f);
-	return 0;
+	return error;
 }
 
 /* 0: the kernel has no function of this name. */
@@ -140,14 +153,21 @@ static void find_symbols(struct kernel_elsewhere *e)
 	}
 }
 
-int kernel_elsewhere_new(const char *top, struct kernel_records *records,
-			 struct kernel_elsewhere **out, struct err *err)
+struct kernel_elsewhere *kernel_elsewhere_empty(struct kernel_records *records)
 {
 	struct kernel_elsewhere *e = mem_zalloc(sizeof(*e));
-	int error = 0;
 
 	e->records = records;
 	find_symbols(e);
+	return e;
+}
+
+int kernel_elsewhere_new(const char *top, struct kernel_records *records,
+			 struct kernel_elsewhere **out, struct err *err)
+{
+	struct kernel_elsewhere *e = kernel_elsewhere_empty(records);
+	int error = 0;
+
 	for (unsigned i = 0; i < KINDS && !error; i++)
 		error = read_format(e, top, i, err);
 	if (error)
@@ -188,19 +208,21 @@ static void is_ours(struct kernel_elsewhere *e, struct doing *d)
 	add_event(e, d, EVENT_ENTRY, d->tsc, 0);
 }
 
+static void end(struct kernel_elsewhere *e, struct doing *d, uint64_t tsc)
+{
+	if (d->is && d->ours)
+		add_event(e, d, EVENT_EXIT, tsc, tsc > d->tsc ? tsc - d->tsc : 0);
+	d->is = false;
+}
+
+/* Whatever was under way there has ended without a record: one thing at a time is. */
 static void begin(struct kernel_elsewhere *e, struct doing *d, struct doing now, bool ours)
 {
+	end(e, d, now.tsc);
 	*d = now;
 	d->is = true;
 	if (ours)
 		is_ours(e, d);
-}
-
-static void end(struct kernel_elsewhere *e, struct doing *d, uint64_t tsc)
-{
-	if (d->is && d->ours)
-		add_event(e, d, EVENT_EXIT, tsc, tsc - d->tsc);
-	d->is = false;
 }
 
 static struct on_cpu *cpu_of(struct kernel_elsewhere *e, uint16_t cpu)
@@ -418,15 +440,17 @@ void kernel_elsewhere_take(struct kernel_elsewhere *e, uint16_t cpu,
 	}
 }
 
-void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu)
+/* A softirq whose raising is among the missing records is not known for the program's. */
+void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu, uint64_t tsc)
 {
 	struct on_cpu *c = cpu_of(e, cpu);
 
-	c->irq.is = c->softirq.is = false;
+	end(e, &c->irq, tsc);
+	end(e, &c->softirq, tsc);
 	c->raised = 0;
 	for (size_t i = 0; i < e->workers.n; i++)
 		if (e->workers.at[i].doing.cpu == cpu)
-			e->workers.at[i].doing.is = false;
+			end(e, &e->workers.at[i].doing, tsc);
 }
 
 bool kernel_elsewhere_next(struct kernel_elsewhere *e, struct event *out)

@@ -19,14 +19,22 @@ extern const char *const kernel_elsewhere_causes[], *const kernel_elsewhere_even
  * or -errno and *err. */
 int kernel_elsewhere_new(const char *top, struct kernel_records *records,
 			 struct kernel_elsewhere **out, struct err *err);
+/* The same without a tracing directory (tests, fuzzing): formats come by kernel_elsewhere_format().
+ * The caller frees the result. */
+struct kernel_elsewhere *kernel_elsewhere_empty(struct kernel_records *records);
+/* Takes in the `format` file of an event; one that is not looked at here is passed over. 0, or
+ * -errno and *err. */
+int kernel_elsewhere_format(struct kernel_elsewhere *e, const char *system, const char *text,
+			    struct err *err);
 /* A record of the program's instance, which may be a cause. */
 void kernel_elsewhere_cause(struct kernel_elsewhere *e, uint16_t cpu,
 			    const struct kernel_page_record *record);
 /* A record of the second instance. */
 void kernel_elsewhere_take(struct kernel_elsewhere *e, uint16_t cpu,
 			   const struct kernel_page_record *record);
-/* Records of this CPU are missing: what was under way there is not known any more. */
-void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu);
+/* Records of this CPU are missing before this time: what was under way there is not known any more,
+ * and calls of it end here. */
+void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu, uint64_t tsc);
 /* How many causes had no room since the last call: what they lead to is not shown. */
 uint64_t kernel_elsewhere_forgotten(struct kernel_elsewhere *e);
 /* True and the next call or return that the last records made; *out is valid until the next call.

@@ -19,8 +19,10 @@ struct kernel_producer {
 
 /* Function and depth are one word of payload (record_span()). A return has its duration besides,
  * and a call of the tracer `function` the address of its caller. */
-void kernel_record_add(struct thread_runs *runs, const struct event *e)
+uint64_t kernel_record_add(struct thread_runs *runs, const struct event *e)
 {
+	/* An unknown number counts as one. */
+	const uint64_t lost = e->kind != EVENT_LOST ? 0 : e->count == UINT64_MAX ? 1 : e->count;
 	const uint64_t words[2] = { record_span(e->fn, e->count, 0), e->value };
 	const bool entry = e->kind == EVENT_ENTRY;
 	struct cpu_record record = {
@@ -32,9 +34,8 @@ void kernel_record_add(struct thread_runs *runs, const struct event *e)
 	};
 
 	if (e->kind == EVENT_LOST) {
-		/* An unknown number counts as one. */
-		runs->lost += e->count == UINT64_MAX ? 1 : e->count;
-		return;
+		thread_runs_lose(runs, e->thread, lost);
+		return lost;
 	}
 	if (e->kind == EVENT_TRACE) {
 		record.type = RECORD_EVENT_TRACE + e->fn;
@@ -42,6 +43,7 @@ void kernel_record_add(struct thread_runs *runs, const struct event *e)
 		record.n = e->count / 8;
 	}
 	thread_runs_add(runs, &record);
+	return 0;
 }
 
 void kernel_runs_renumber(thread_run_list *runs, struct kernel_used *used, struct trace_info *info)
@@ -57,9 +59,7 @@ static int take_event(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_producer *k = context;
 
-	if (e->kind == EVENT_LOST)
-		k->seen_lost += e->count == UINT64_MAX ? 1 : e->count;
-	kernel_record_add(&k->runs, e);
+	k->seen_lost += kernel_record_add(&k->runs, e);
 	return 0;
 }
 

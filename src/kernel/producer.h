@@ -6,8 +6,10 @@
 #include "collect/thread_runs.h"
 #include "kernel/source.h"
 
-/* Adds an event of the kernel's as a record; what is missing before it becomes the runs' loss. */
-void kernel_record_add(struct thread_runs *runs, const struct event *e);
+/* Adds an event of the kernel's as a record; what is missing before one becomes the loss of the run
+ * that begins with it. Returns how many records the event says are missing: 0, unless it is such a
+ * one. */
+uint64_t kernel_record_add(struct thread_runs *runs, const struct event *e);
 
 /* Adds the functions that the runs' records name to info, and gives them their ids there. The runs
  * were taken out (thread_runs_take()). */

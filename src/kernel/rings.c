@@ -214,7 +214,7 @@ static int take_elsewhere(struct kernel_rings *r, struct kernel_ring *g, kernel_
 			  void *context, struct err *err)
 {
 	if (g->told)
-		kernel_elsewhere_lost(r->elsewhere, g->cpu);
+		kernel_elsewhere_lost(r->elsewhere, g->cpu, g->next.tsc);
 	g->told = 0;
 	kernel_elsewhere_take(r->elsewhere, g->cpu, &g->next);
 	g->lost += kernel_elsewhere_forgotten(r->elsewhere);

@@ -21,6 +21,8 @@ struct losses losses_of(const struct trace_info *info)
 	for (size_t i = 0; i < info->threads.n; i++) {
 		l.lost += info->threads.at[i].lost;
 		l.records += info->threads.at[i].records;
+		if (trace_info_is_kernel_thread(info, (uint32_t)i))
+			l.of_kernel += info->threads.at[i].lost;
 	}
 	for (size_t i = 0; i < info->messages.n; i++)
 		if (info->messages.at[i].kind == MESSAGE_FULL)
@@ -38,6 +40,18 @@ static double percent(uint64_t lost, uint64_t records)
 	return records && p > 99.9 ? 99.9 : p;
 }
 
+/* What the user can do about it. */
+static const char *what_helps(const struct losses *l)
+{
+	if (l->kernel)
+		return "a larger -b loses fewer";
+	if (l->of_kernel == l->lost)
+		return "all are the kernel's, of which a larger -b k:SIZE loses fewer";
+	if (l->of_kernel)
+		return "--mode block loses none of the program's, a larger -b fewer, and a larger -b k:SIZE fewer of the kernel's";
+	return "--mode block loses none, a larger -b fewer";
+}
+
 void losses_sentence(const struct losses *l, struct out *o)
 {
 	if (!l->lost)
@@ -50,8 +64,7 @@ void losses_sentence(const struct losses *l, struct out *o)
 	if (l->full)
 		out_printf(o, "the trace file could not take all: %s", strerror(l->full));
 	else
-		out_str(o, l->kernel ? "a larger -b loses fewer"
-				     : "--mode block loses none, a larger -b fewer");
+		out_str(o, what_helps(l));
 }
 
 /* Equal losses by id, so that the list is always the same. */

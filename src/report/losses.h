@@ -8,7 +8,8 @@
 struct losses {
 	uint64_t lost, records; /* records: those that are there */
 	int full;               /* errno that the file could not take everything for; 0: it could */
-	bool kernel;            /* the kernel's: it waits for nobody */
+	uint64_t of_kernel;     /* those of `lost` that are the kernel's, which waits for nobody */
+	bool kernel;            /* the trace is the kernel's alone */
 };
 /* Sums up the trace's threads and messages. */
 struct losses losses_of(const struct trace_info *info);

@@ -120,7 +120,7 @@ int kernel_beside_end(void *own, const struct invocation *inv, int status)
 	struct err err;
 
 	if (!inv->quiet)
-		kernel_run_say(b->source, 0);
+		kernel_run_say(b->source, 0, "-b k:SIZE");
 	kernel_producer_free(b->producer);
 	if (kernel_source_close(b->source, &err))
 		status = say_error(&err);

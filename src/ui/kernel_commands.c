@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "collect/clock.h"
 #include "kernel/functions.h"
 #include "kernel/instance.h"
 #include "kernel/producer.h"
@@ -76,6 +77,7 @@ struct kernel_storing {
 	struct thread_runs runs;
 	struct trace_info *info;
 	struct kernel_used *used;
+	uint64_t told;          /* losses that have a place among the records */
 };
 
 /* Records are kept by CPU until the pass is over: a file has them by thread. */
@@ -83,7 +85,7 @@ static int store_one(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_storing *s = context;
 
-	kernel_record_add(&s->runs, e);
+	s->told += kernel_record_add(&s->runs, e);
 	return 0;
 }
 
@@ -114,6 +116,18 @@ static int after_storing(void *context, bool fresh, struct err *err)
 	return thread_runs_give(&runs, store_run, s, err);
 }
 
+/* Losses that only the kernel's counters know are told at the end, so that the file says what the
+ * closing line says. A trace without a thread has nothing to tell them of. */
+static int store_untold(struct kernel_storing *s, uint64_t lost, struct err *err)
+{
+	thread_run_list runs = { 0 };
+
+	s->runs.lost += lost > s->told ? lost - s->told : 0;
+	if (s->info->threads.n)
+		thread_runs_take_losses(&s->runs, 0, clock_tsc(), &runs);
+	return thread_runs_give(&runs, store_run, s, err);
+}
+
 /* A file that could not be written to its end is discarded: its header would promise more than it
  * has. */
 int kernel_record(struct invocation *inv)
@@ -132,6 +146,8 @@ int kernel_record(struct invocation *inv)
 	e = store_create(file, s.info, &s.writer, &err);
 	if (!e) {
 		e = kernel_run_read(run, store_one, after_storing, &s, &err);
+		if (!e)
+			e = store_untold(&s, kernel_run_lost(run), &err);
 		bytes = store_bytes(s.writer);
 		e = e ? (store_discard(s.writer), e) : store_finish(s.writer, &err);
 	}

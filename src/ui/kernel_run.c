@@ -36,6 +36,7 @@ struct kernel_run {
 
 struct trace_info *kernel_run_info(struct kernel_run *k) { return k->info; }
 struct kernel_used *kernel_run_used(struct kernel_run *k) { return kernel_source_used(k->source); }
+uint64_t kernel_run_lost(struct kernel_run *k) { return kernel_source_lost(k->source); }
 
 /* --- beginning -------------------------------------------------------------------------- */
 
@@ -172,7 +173,7 @@ void kernel_run_say_way(const struct kernel_source *source)
 }
 
 /* The closing line. Losses are told by CPU, because they are mostly one CPU's. */
-void kernel_run_say(struct kernel_source *source, uint64_t bytes)
+void kernel_run_say(struct kernel_source *source, uint64_t bytes, const char *option)
 {
 	struct kernel_counts counts = { 0 };
 	char n[32];
@@ -190,7 +191,10 @@ void kernel_run_say(struct kernel_source *source, uint64_t bytes)
 			    cpu);
 		all += lost;
 	}
-	say(all ? " (a larger buffer, -b, loses less)\n" : ", none lost\n");
+	if (all)
+		say(" (a larger buffer, %s, loses less)\n", option);
+	else
+		say(", none lost\n");
 	if (counts.unknown)
 		say("brace: %s further records could not be read: of an event without a known format, or longer than 504 bytes\n",
 		    summary_grouped(counts.unknown, n));
@@ -205,7 +209,7 @@ int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 	struct err err;
 
 	if (!k->inv->quiet)
-		kernel_run_say(k->source, bytes);
+		kernel_run_say(k->source, bytes, "-b");
 	if (program && !ended)
 		say("brace: stopping; the program goes on untraced\n");
 	if (tear_down(k, &err))

@@ -14,10 +14,13 @@ struct kernel_run;
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out);
 struct trace_info *kernel_run_info(struct kernel_run *k);
 struct kernel_used *kernel_run_used(struct kernel_run *k);
+/* Records that the kernel lost so far, by the pages or by its counters. */
+uint64_t kernel_run_lost(struct kernel_run *k);
 /* Says how the kernel's buffers are read. */
 void kernel_run_say_way(const struct kernel_source *source);
-/* Says how many records the kernel has made and lost. bytes: of the trace file; 0: not said. */
-void kernel_run_say(struct kernel_source *source, uint64_t bytes);
+/* Says how many records the kernel has made and lost. bytes: of the trace file; 0: not said.
+ * option: by which the user makes the buffers larger. */
+void kernel_run_say(struct kernel_source *source, uint64_t bytes, const char *option);
 /* Gives the records to the sink as they come, and calls `after` when a reading is through (fresh:
  * it brought something) until the end, with all records given. Either may end it by -errno. 0, or
  * -errno and *err. */

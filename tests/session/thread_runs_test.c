@@ -163,6 +163,31 @@ static void test_losses(void **state)
 	thread_runs_free(&r);
 }
 
+/* A loss stands before the thread's next record, in a run that begins there, and other threads' go on. */
+static void test_losses_with_a_place(void **state)
+{
+	struct thread_runs r = { 0 };
+	struct seen s = { 0 };
+
+	add(&r, 1, 100, 0);
+	add(&r, 2, 110, 0);
+	thread_runs_lose(&r, 2, 5);
+	add(&r, 2, 120, 0);
+	add(&r, 1, 130, 1);
+	thread_runs_lose(&r, 2, 3);
+	/* Nothing came of it yet. */
+	pass(&r, &s);
+	assert_string_equal(s.text[1], "100@0 130@1 ");
+	assert_string_equal(s.text[2], "110@0 -5 120@0 ");
+	thread_runs_lose(&r, 2, 1);
+	add(&r, 2, 140, 0);
+	pass(&r, &s);
+	assert_string_equal(s.text[2], "110@0 -5 120@0 -4 140@0 ");
+	assert_int_equal(s.lost, 9);
+	assert_int_equal(r.lost, 0);
+	thread_runs_free(&r);
+}
+
 static void test_losses_at_the_end(void **state)
 {
 	struct thread_runs r = { 0 };
@@ -195,13 +220,18 @@ static void test_adds_up(void **state)
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
 		if (random >> 60 == 0)
 			r.lost++, lost++;
+		else if (random >> 60 == 1)
+			thread_runs_lose(&r, random >> 40 & (THREADS - 1), 1), lost++;
 		else
 			add(&r, random >> 40 & (THREADS - 1), i, random >> 50 & 3);
 		if ((random >> 20) % 50000 == 0 || i == MADE / 2)
 			pass(&r, s);
 	}
+	/* A loss with a place has a record behind it. */
+	for (uint32_t thread = 0; thread < THREADS; thread++)
+		add(&r, thread, MADE, 0);
 	pass(&r, s);
-	assert_int_equal(s->records + s->lost, MADE);
+	assert_int_equal(s->records + s->lost, MADE + THREADS);
 	assert_int_equal(s->lost, lost);
 	assert_true(s->runs > 2 * THREADS); /* a long run is begun anew */
 	free(s);
@@ -234,7 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_moves_between_cpus), cmocka_unit_test(test_times_never_go_back),
-		cmocka_unit_test(test_long_silence), cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_long_silence), cmocka_unit_test(test_losses), cmocka_unit_test(test_losses_with_a_place),
 		cmocka_unit_test(test_losses_at_the_end), cmocka_unit_test(test_adds_up),
 		cmocka_unit_test(test_refused),
 	};

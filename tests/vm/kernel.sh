@@ -2,7 +2,7 @@
 # shellcheck shell=dash disable=SC2317,SC2086,SC2012
 # The guest's part of the test `kernel`: TAP of brace on a real kernel, the executable of the first argument, and of the program of
 # the second (tests/kernel/merged_program.c), and of the kernel's buffers by the third
-# (tests/kernel/ring_ways.c); the fourth is tests/vm/lib.sh. It leaves merged.brace in $OUT. No command has a
+# (tests/kernel/ring_ways.c); the fourth is tests/vm/lib.sh. It leaves merged.brace and lossy.brace in $OUT. No command has a
 # limit of its own here, since the guest's clock may run fast: tests/vm/run has one around everything.
 brace=$1
 program=$2
@@ -165,6 +165,8 @@ run 0 graph -k -o graph $its $kernels --kernel-only -- $program 3
 check 'graph --kernel-only' sh -c 'grep -q "__x64_sys_read() {" graph && ! grep -q one_read graph'
 run 0 record -k -b k:32M -o $OUT/merged.brace $its $kernels -- $program 100000
 check 'record -k: 100,000 calls, none lost' sh -c 'grep -q "records of the kernel, none lost" out && grep -q "no records lost" out'
+run 0 record -k -b k:4 -o $OUT/lossy.brace $its $kernels -- $program 5000
+check 'record -k: losses are shown by CPU, with what helps' has '; lost: .* on CPU [01].* (a larger buffer, -b k:SIZE, loses less)'
 run 0 record -k -o t.brace $its $kernels -- $program 20
 run 0 replay t.brace
 check 'replay: the sleep holds schedule, and that the switch' [ "$(holding 'one_sleep() {' '  schedule() {')" = 1 -a "$(holding '  schedule() {' '/* sched_switch: prev_comm=merged_program ')" -ge 1 ]
