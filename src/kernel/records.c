@@ -129,6 +129,19 @@ static uint64_t u64_at(const uint8_t *data, uint16_t offset)
 	return v;
 }
 
+/* kernel_symbols_at() searches 50,000 functions, which was half of a record's time. The place is by
+ * the upper bits of a product (Fibonacci hashing), since functions are aligned. Address 0, which
+ * empty places have, is in no function, and theirs is 0, too. */
+static uint32_t function_at(struct kernel_records *r, uint64_t address)
+{
+	const uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
+	struct kernel_known *k = &r->known[product >> (64 - KERNEL_RECORDS_KNOWN_BITS)];
+
+	if (k->address != address)
+		*k = (struct kernel_known){ address, kernel_symbols_at(functions_of(r), address) };
+	return k->fn;
+}
+
 /* The address that a call returns to, or a return's own time. */
 static uint64_t value_of(struct kernel_records *r, const struct kernel_call_format *f,
 			 const struct kernel_page_record *record)
@@ -136,7 +149,7 @@ static uint64_t value_of(struct kernel_records *r, const struct kernel_call_form
 	uint64_t caller = f->caller ? u64_at(record->data, f->caller) : 0;
 
 	if (caller && r->used)
-		kernel_used_note(r->used, kernel_symbols_at(r->used->all, caller));
+		kernel_used_note(r->used, function_at(r, caller));
 	if (f->rettime && f->calltime)
 		return u64_at(record->data, f->rettime) - u64_at(record->data, f->calltime);
 	return caller;
@@ -153,7 +166,7 @@ static bool call_event(struct kernel_records *r, const struct kernel_call_format
 	if (f->depth)
 		memcpy(&depth, record->data + f->depth, sizeof(depth));
 	out->flags = EVENT_KERNEL;
-	out->fn = kernel_symbols_at(functions_of(r), u64_at(record->data, f->func));
+	out->fn = function_at(r, u64_at(record->data, f->func));
 	if (r->used)
 		kernel_used_note(r->used, out->fn);
 	out->count = depth < 0 ? 0 : (uint64_t)depth;
@@ -166,7 +179,7 @@ static void note_addresses(struct kernel_records *r, size_t words)
 {
 	for (size_t i = 0; i < words; i++)
 		if (r->payload[i] >= r->used->all->start)
-			kernel_used_note(r->used, kernel_symbols_at(r->used->all, r->payload[i]));
+			kernel_used_note(r->used, function_at(r, r->payload[i]));
 }
 
 /* The payload begins behind the common fields. */

@@ -18,6 +18,10 @@ struct kernel_call_format {
 	uint16_t bytes, func, depth, calltime, rettime, caller;
 };
 
+/* Addresses that were looked up last: a trace has few functions beside its records. */
+#define KERNEL_RECORDS_KNOWN_BITS 9u
+struct kernel_known { uint64_t address; uint32_t fn; };
+
 struct kernel_records {
 	struct trace_info *info;
 	uint32_t image;                /* the kernel's in info->images */
@@ -27,6 +31,7 @@ struct kernel_records {
 	struct kernel_used *used;      /* or NULL */
 	VEC(uint32_t) events;          /* by id: 1 + index in info->events; 0: none */
 	VEC(uint32_t) threads;         /* by tid: 1 + index in info->threads; 0: none */
+	struct kernel_known known[1u << KERNEL_RECORDS_KNOWN_BITS]; /* by a hash of the address */
 	uint64_t payload[KERNEL_RECORD_WORDS];
 	/* the text of saved_cmdlines, the caller's, for threads that are met; or NULL */
 	const char *names;
