@@ -5,6 +5,7 @@
 #include "collect/clock.h"
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,7 +98,8 @@ static uint64_t hz_kernel(void)
 
 /* Two clocks cannot be read at once: of 20 attempts the one with the least time between its TSC
  * readings counts. */
-static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
+/* Returns how many ticks lay between those two. */
+static uint64_t same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -112,6 +114,7 @@ static void same_instant(clockid_t clock, uint64_t *tsc, uint64_t *ns)
 		*tsc = a + (b - a) / 2;
 		*ns = now;
 	}
+	return best;
 }
 
 void clock_instant(uint64_t *tsc, uint64_t *ns)
@@ -137,6 +140,55 @@ static uint64_t hz_since(const struct clock *c)
 	} while (ns - c->first_ns < QUICK_NS);
 	return (uint64_t)((unsigned __int128)(tsc - c->first_tsc) * NS / (ns - c->first_ns));
 }
+
+/* --- processors that differ ------------------------------------------------------------- */
+
+static int64_t ns_of(int64_t ticks, uint64_t hz)
+{
+	return (int64_t)((__int128)ticks * (int64_t)NS / (int64_t)hz);
+}
+
+/* A pair of both clocks on each processor that this thread may run on. Each pair is off by half of
+ * its window at most, so that of two together a whole one counts. An error of the rate lets
+ * processors seem further apart, the more the longer this takes: milliseconds, unless the machine is
+ * busy. 0: there are more processors than a set holds. */
+static uint64_t measure_apart(uint64_t hz)
+{
+	uint64_t first_tsc, first_ns, tsc, ns, window, widest;
+	int64_t least = 0, most = 0;
+	cpu_set_t all, one;
+
+	if (!hz || sched_getaffinity(0, sizeof(all), &all) < 0)
+		return 0;
+	widest = same_instant(CLOCK_MONOTONIC_RAW, &first_tsc, &first_ns);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		int64_t apart;
+
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		/* A processor that is off is left out. */
+		if (!CPU_ISSET(cpu, &all) || sched_setaffinity(0, sizeof(one), &one) < 0)
+			continue;
+		window = same_instant(CLOCK_MONOTONIC_RAW, &tsc, &ns);
+		apart = ns_of((int64_t)(tsc - first_tsc), hz) - (int64_t)(ns - first_ns);
+		least = apart < least ? apart : least;
+		most = apart > most ? apart : most;
+		widest = window > widest ? window : widest;
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+	return (uint64_t)(most - least) + (uint64_t)ns_of((int64_t)widest, hz);
+}
+
+/* At the beginning and at the end of a session: where rates differ, the end is further apart. */
+static void note_apart(struct clock *c, uint64_t hz)
+{
+	const uint64_t apart = c->steady ? 0 : measure_apart(hz);
+
+	if (apart > c->apart_ns)
+		c->apart_ns = apart < UINT32_MAX ? (uint32_t)apart : UINT32_MAX;
+}
+
+/* --- the rate --------------------------------------------------------------------------- */
 
 /* Opening a perf event can take the kernel 10 ms, so a thread does it, and only clock_refine() uses
  * the answer. */
@@ -176,6 +228,7 @@ void clock_measure_end(struct clock *c, struct trace_clock *out)
 		return;
 	c->measured = true;
 	decide_rate(c, c->told_hz, STAMP_TOLD_BY, out);
+	note_apart(c, out->hz);
 	same_instant(CLOCK_MONOTONIC, &out->tsc, &out->mono_ns);
 	/* The first of the two readings is a little older than the second: an error of
 	 * nanoseconds. */
@@ -191,6 +244,7 @@ void clock_refine(struct clock *c, struct trace_clock *clock)
 		decide_rate(c, c->told_hz, STAMP_TOLD_BY, clock);
 	else
 		decide_rate(c, c->kernel_hz, "kernel", clock);
+	note_apart(c, clock->hz);
 }
 
 void clock_end(struct clock *c)

@@ -16,16 +16,20 @@ struct clock {
 	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied
 	 * on */
 	bool steady;
+	/* where it is not: the most that two processors' counts were found to be apart, with the
+	 * error of that, in ns; 0: not measured */
+	uint32_t apart_ns;
 };
 
 /* Notes the first instant, and starts a thread that asks the kernel where CPUID names no
  * frequency. */
 void clock_begin(struct clock *c);
-/* The first result. Returns at least 2 ms after clock_begin. A second call does nothing. */
+/* The first result, and c->apart_ns, for which the calling thread changes processors. Returns at
+ * least 2 ms after clock_begin. A second call does nothing. */
 void clock_measure_end(struct clock *c, struct trace_clock *out);
 /* Improves *clock at the end of a session: the told frequency, if the measurement over all the time
- * since clock_begin confirms it to a hundredth, else the measured one. Waits for the thread that
- * asks the kernel. */
+ * since clock_begin confirms it to a hundredth, else the measured one; and
+ * c->apart_ns. Waits for the thread that asks the kernel. The calling thread changes processors. */
 void clock_refine(struct clock *c, struct trace_clock *clock);
 void clock_end(struct clock *c); /* joins the thread; required before c goes away */
 uint64_t clock_tsc(void);

@@ -200,7 +200,8 @@ void session_take_messages(struct session *s)
 		};
 	if (!s->clock.steady)
 		*vec_add(&s->info->messages) =
-			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1 };
+			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1,
+						.number = s->clock.apart_ns };
 }
 
 /* True: there are new images or functions. Called between passes, so that records find what

@@ -168,8 +168,8 @@ int session_record(struct session *s, struct session_result *res, struct err *er
 	else
 		wait_for_end(s);
 	thread_names_all(s);
-	session_catch_up(s);
 	clock_refine(&s->clock, &s->info->clock);
+	session_catch_up(s);
 	session_end_file(s);
 	POINT(file_finished);
 	session_result(s, res);

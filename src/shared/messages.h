@@ -37,7 +37,9 @@ enum message_kind {
 	/* the tracer's own: the file could not take all; number: why, errno */
 	MESSAGE_FULL,
 	MESSAGE_BRACE,        /* executed by another brace, which traces it */
-	MESSAGE_CLOCK,        /* the tracer's own: the machine's TSC is not steady */
+	/* the tracer's own: the machine's TSC is not steady; number: how far processors are apart
+	 * at most, in ns, 0: not measured */
+	MESSAGE_CLOCK,
 	MESSAGE_STRANGER, /* the tracer's own: spoke as an agent without the session's token */
 	/* the tracer's own: count: names that threads gave themselves and that are unknown. */
 	MESSAGE_RENAMES,

@@ -148,6 +148,7 @@ int kernel_record(struct invocation *inv)
 		e = kernel_run_read(run, store_one, after_storing, &s, &err);
 		if (!e)
 			e = store_untold(&s, kernel_run_lost(run), &err);
+		kernel_run_describe_end(run);
 		bytes = store_bytes(s.writer);
 		e = e ? (store_discard(s.writer), e) : store_finish(s.writer, &err);
 	}

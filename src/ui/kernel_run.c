@@ -13,9 +13,11 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "image/describe.h"
+#include "shared/messages.h"
 #include "kernel/tasks.h"
 #include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
+#include "ui/messages.h"
 #include "ui/run.h"
 #include "ui/say.h"
 #include "ui/screen.h"
@@ -165,6 +167,15 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 	return e;
 }
 
+/* The rate is finer over the whole time, and processors whose clocks differ are further apart. */
+void kernel_run_describe_end(struct kernel_run *k)
+{
+	clock_refine(&k->clock, &k->info->clock);
+	if (!k->clock.steady && !k->info->messages.n)
+		*vec_add(&k->info->messages) = (struct trace_message){
+			.kind = MESSAGE_CLOCK, .count = 1, .number = k->clock.apart_ns };
+}
+
 /* --- the end ---------------------------------------------------------------------------- */
 
 void kernel_run_say_way(const struct kernel_source *source)
@@ -201,6 +212,16 @@ void kernel_run_say(struct kernel_source *source, uint64_t bytes, const char *op
 	vec_free(&counts.lost);
 }
 
+static void say_messages(const struct trace_info *info)
+{
+	struct out out;
+
+	out_init(&out, say_bytes, NULL);
+	messages_print(&out, "brace: ", info->messages.at, info->messages.n);
+	out_flush(&out);
+	out_free(&out);
+}
+
 /* bytes: of the file, 0: none. A program that still runs goes on; its end is not waited for. */
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 {
@@ -208,8 +229,11 @@ int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 	int wait_status = k->program.wait_status;
 	struct err err;
 
-	if (!k->inv->quiet)
+	kernel_run_describe_end(k);
+	if (!k->inv->quiet) {
 		kernel_run_say(k->source, bytes, "-b");
+		say_messages(k->info);
+	}
 	if (program && !ended)
 		say("brace: stopping; the program goes on untraced\n");
 	if (tear_down(k, &err))

@@ -14,6 +14,8 @@ struct kernel_run;
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out);
 struct trace_info *kernel_run_info(struct kernel_run *k);
 struct kernel_used *kernel_run_used(struct kernel_run *k);
+/* Completes what info says of the clock, at the end of the records. */
+void kernel_run_describe_end(struct kernel_run *k);
 /* Records that the kernel lost so far, by the pages or by its counters. */
 uint64_t kernel_run_lost(struct kernel_run *k);
 /* Says how the kernel's buffers are read. */

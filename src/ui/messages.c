@@ -266,13 +266,16 @@ static void print_renames(struct out *o, const char *prefix, uint32_t count)
 		prefix, count);
 }
 
-/* Once for the machine, whatever the count. */
-static void print_clock(struct out *o, const char *prefix)
+/* Once for the machine, whatever the count. Files of older versions have no number. */
+static void print_clock(struct out *o, const char *prefix, uint32_t apart_ns)
 {
-	out_printf(
-		o,
-		"%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong\n",
-		prefix);
+	out_printf(o, "%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong",
+		   prefix);
+	if (apart_ns == UINT32_MAX)
+		out_str(o, "; they were found more than 4 s apart");
+	else if (apart_ns)
+		out_printf(o, "; they were found to be no more than %.1f us apart", apart_ns / 1e3);
+	out_char(o, '\n');
 }
 
 /* "PID (NAME): stopped recording: ..." */
@@ -427,6 +430,7 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_unkept(o, prefix, &messages[i]);
 	if (count_of(messages, n, MESSAGE_RENAMES))
 		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
-	if (count_of(messages, n, MESSAGE_CLOCK))
-		print_clock(o, prefix);
+	for (size_t i = 0; i < n; i++)
+		if (messages[i].kind == MESSAGE_CLOCK)
+			print_clock(o, prefix, messages[i].number);
 }

@@ -89,13 +89,23 @@ else
 		esac
 	done <<<"${older//$'\r'/}"
 fi
-# Another boot, a short one, of a kernel that is locked down.
+# Two more boots, short ones: of a kernel that does not count by the TSC, by which both sides stamp all the same; and of one that is
+# locked down.
+unsteady=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --boot tsc=unstable --out "$out" \
+	"$vm/unsteady.sh" "$BRACE" "$MERGED_PROGRAM" 2>&1 | tr -d '\r')
+calls=$("$BRACE" replay --no-pager "$out/unsteady.brace" 2>&1 | awk -f "$here/merged.awk")
+if [ "$calls" = '4000 good, 0 wrong, 0 outside' ]; then
+	unsteady+=$'\ngood tsc=unstable: every one of 4,000 calls holds its system call, on two CPUs'
+else
+	unsteady+=$'\nbad tsc=unstable: every one of 4,000 calls holds its system call, on two CPUs\n'$calls
+fi
 locked=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --boot lockdown=confidentiality "$vm/lockdown.sh" "$BRACE" 2>&1 | tr -d '\r')
 while IFS= read -r line; do
 	case $line in
 	good*) echo "ok $((n += 1)) - ${line#good }" ;;
 	bad*) echo "not ok $((n += 1)) - ${line#bad }" ;;
-	*) echo "# $line" ;;
+	*) echo "# ${line#\# }" ;;
 	esac
-done <<<"$locked"
+done <<<"$unsteady
+$locked"
 echo "1..$n"

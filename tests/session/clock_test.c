@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -110,11 +111,32 @@ static void a_step_is_what_is_told_apart(void **state)
 	}
 }
 
+/* Where the TSC is not steady, how far processors are apart is measured from each of them. */
+static void apart(void **state)
+{
+	struct trace_clock out = { 0 };
+	cpu_set_t before, after;
+	struct clock c;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	clock_begin(&c);
+	c.steady = true;
+	clock_measure_end(&c, &out);
+	assert_int_equal(c.apart_ns, 0);
+	c.steady = false;
+	clock_refine(&c, &out);
+	/* No two clocks can be read at once, and here they do not differ by a second. */
+	assert_in_range(c.apart_ns, 1, 1000000000);
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(found), cmocka_unit_test(told_by_a_liar), cmocka_unit_test(told_truly),
 		cmocka_unit_test(a_step_is_what_is_told_apart),
+		cmocka_unit_test(apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
