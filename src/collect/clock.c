@@ -150,8 +150,8 @@ static int64_t ns_of(int64_t ticks, uint64_t hz)
 
 /* A pair of both clocks on each processor that this thread may run on. Each pair is off by half of
  * its window at most, so that of two together a whole one counts. An error of the rate lets
- * processors seem further apart, the more the longer this takes: milliseconds, unless the machine is
- * busy. 0: there are more processors than a set holds. */
+ * processors seem further apart, the more the longer this takes: milliseconds, unless the machine
+ * is busy. 0: there are more processors than a set holds. */
 static uint64_t measure_apart(uint64_t hz)
 {
 	uint64_t first_tsc, first_ns, tsc, ns, window, widest;

@@ -41,13 +41,14 @@ struct thread_runs {
 
 /* A thread's times never go back: an older record gets the time of the last one. */
 void thread_runs_add(struct thread_runs *r, const struct cpu_record *record);
-/* n records are missing before the thread's next one, of whatever thread: its next run, which begins
- * there, bears them. */
+/* n records are missing before the thread's next one, of whatever thread: its next run, which
+ * begins there, bears them. */
 void thread_runs_lose(struct thread_runs *r, uint32_t thread, uint64_t n);
 /* The time of the thread's first record; 0: it has none. */
 uint64_t thread_runs_first(const struct thread_runs *r, uint32_t thread);
 /* Moves all runs to *out, which is empty. The first one bears losses whose place is not known;
- * without a run they are kept for the next call. first_slot: the number of thread 0 in the session. */
+ * without a run they are kept for the next call. first_slot: the number of thread 0 in the
+ * session. */
 void thread_runs_take(struct thread_runs *r, uint32_t first_slot, thread_run_list *out);
 /* Losses that no run bears become a run without records, of thread 0, which must be a thread of the
  * source. tsc: the time of the end. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records made by hand, by the formats of a real kernel (6.12): what the program caused becomes calls, and nothing else does. */
+/* Records made by hand, by the formats of a real kernel (6.12): what the program caused becomes
+ * calls, and nothing else does. */
 #include "../store/cmocka_all.h"
 
 #include <string.h>

@@ -163,7 +163,8 @@ static void test_losses(void **state)
 	thread_runs_free(&r);
 }
 
-/* A loss stands before the thread's next record, in a run that begins there, and other threads' go on. */
+/* A loss stands before the thread's next record, in a run that begins there, and other threads'
+ * go on. */
 static void test_losses_with_a_place(void **state)
 {
 	struct thread_runs r = { 0 };
