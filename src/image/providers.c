@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "collect/switches.h"
 #include "event/osnoise.h"
+#include "event/rv.h"
 #include "event/syscalls.h"
 #include "event/tasks.h"
 #include "image/dynamic_probes.h"
@@ -20,7 +21,7 @@
 static const struct event_provider *const providers[] = {
 	&syscalls_provider, &tasks_provider,   &switches_provider,
 	&signals_provider,  &usdt_provider, &event_sites_provider,
-	&dynamic_provider,     &osnoise_provider, &wakes_provider,
+	&dynamic_provider,     &osnoise_provider, &wakes_provider, &rv_provider,
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
 

@@ -11,6 +11,9 @@ void buffer_turn(struct buffer *b, bool on, uint64_t tsc);
 /* Prints like the kernel's ftrace_dump: the buffer's text between two lines, kept for
  * buffer_show_dump. Needs pump_lock. */
 void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu);
+/* Appends a line to what buffer_show_dump shows, of which 2 MiB at least
+ * are kept. Takes b->lock. */
+void buffer_print(struct buffer *b, const char *line);
 /* An out.flush function: appends to the buffer_text. Returns 0. */
 int buffer_take_text(void *text, const char *bytes, size_t n);
 /* Copies the periods in which recording was off, pauses included. Takes b->lock. */

@@ -173,6 +173,22 @@ void buffer_dump(struct buffer *b, struct trace_info *info, unsigned cpu)
 	vec_free(&old);
 }
 
+#define PRINTED_MOST (4u << 20) /* the older half goes then */
+
+void buffer_print(struct buffer *b, const char *line)
+{
+	size_t over;
+
+	pthread_mutex_lock(&b->lock);
+	buffer_take_text(&b->dumped, line, strlen(line));
+	over = b->dumped.n > PRINTED_MOST ? b->dumped.n / 2 : 0;
+	while (over && over < b->dumped.n && b->dumped.at[over - 1] != '\n')
+		over++; /* whole lines stay */
+	memmove(b->dumped.at, b->dumped.at + over, b->dumped.n - over);
+	b->dumped.n -= over;
+	pthread_mutex_unlock(&b->lock);
+}
+
 void buffer_show_dump(struct buffer *b, struct out *out)
 {
 	pthread_mutex_lock(&b->lock);

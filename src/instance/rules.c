@@ -71,8 +71,8 @@ bool rules_want_stack(const struct settings *s, uint32_t event)
 
 bool rules_wanted(const struct settings *s)
 {
-	if (s->tracer->wakes || wake_events_wanted(&s->events) || union_event_stacks(s) ||
-	    union_call_stacks(s) ||
+	if (s->tracer->wakes || wake_events_wanted(&s->events) || rv_watches_any(&s->rv) ||
+	    union_event_stacks(s) || union_call_stacks(s) ||
 	    (is_function_tracer(s) && has_option(s, OPTION_FUNC_NO_REPEATS)))
 		return true;
 	for (size_t i = 0; i < s->events.at.n; i++)
@@ -242,6 +242,20 @@ static void add_options(struct rules *r, const struct settings *s)
 	r->stacks |= r->event_stacks || r->user_stacks || r->call_stacks;
 }
 
+static void add_monitors(struct rules *r, const struct settings *s)
+{
+	r->rv = s->rv;
+	for (unsigned m = 0; r->events.catalogue && m < RV_MONITORS_N; m++) {
+		char *step = mem_printf("event_%s", rv_name(m));
+		char *error = mem_printf("error_%s", rv_name(m));
+
+		r->monitors[m].step = events_find(r->events.catalogue, "rv", step);
+		r->monitors[m].error = events_find(r->events.catalogue, "rv", error);
+		free(step);
+		free(error);
+	}
+}
+
 /* --- both --------------------------------------------------------------------------- */
 
 struct rules *rules_new(const struct settings *before, const struct settings *s, uint64_t from)
@@ -255,6 +269,7 @@ struct rules *rules_new(const struct settings *before, const struct settings *s,
 	add_events(r);
 	add_commands(r);
 	add_options(r, s);
+	add_monitors(r, s);
 	note_switched(r, before ? &before->events : NULL);
 	return r;
 }
@@ -283,7 +298,8 @@ void rules_free(struct rules *r)
 bool rules_run(const struct rules *r)
 {
 	bool runs = r->commands.n || r->makes || r->event_stacks || r->user_stacks ||
-		    r->call_stacks || r->no_repeats || r->wakes || r->makes_wakes;
+		    r->call_stacks || r->no_repeats || r->wakes || r->makes_wakes ||
+		    rv_watches_any(&r->rv);
 
 	for (size_t i = 0; i < r->at.n && !runs; i++)
 		runs = r->at.at[i].triggers.n;

@@ -50,6 +50,8 @@ struct rules {
 	enum tracer_wakes wakes;     /* a latency tracer's */
 	struct wake_events_armed made_wakes;
 	bool makes_wakes;            /* one of these is armed */
+	struct rv_settings rv;       /* monitors, and the events that they make */
+	struct { const struct event_entry *step, *error; } monitors[RV_MONITORS_N];
 	/* By image and function id: 1 + the index in `ranges` of its commands; 0: not looked up
 	 * yet. */
 	VEC(struct { VEC(uint16_t) of; }) images;

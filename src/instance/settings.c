@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "instance/monitors.h"
 #include "instance/rules.h"
 #include "instance/settings_union.h"
 #include "instance/wake_events.h"
@@ -125,6 +126,24 @@ static void add_wakes(struct event_set *to, const struct settings *s)
 	}
 }
 
+/* Adds the events that the instance's monitors follow, unfiltered. */
+static void add_monitored(struct event_set *to, const struct settings *s)
+{
+	struct filter_fault ignored;
+
+	for (size_t i = 0; rv_watches_any(&s->rv) && monitors_need[i]; i++) {
+		const struct event_entry *e =
+			to->catalogue ? events_find(to->catalogue, "raw_syscalls",
+						    monitors_need[i])
+				      : NULL;
+
+		if (!e)
+			continue;
+		event_set_filter(to, e->index, "0", &ignored);
+		event_set_enable(to, e->index, true);
+	}
+}
+
 /* Returns the settings of all trace arrays, with `next` for tr, which may not be in the list yet.
  * Index 0 is the top's. The caller frees the array; its elements stay owned by the trace arrays. */
 static const struct settings **all_settings(struct instances *l, struct trace_array *tr,
@@ -160,6 +179,7 @@ struct settings *instances_for_session(struct instances *l, struct trace_array *
 	for (size_t i = 0; i < n; i++) {
 		add_births(&s->events, all[i]);
 		add_wakes(&s->events, all[i]);
+		add_monitored(&s->events, all[i]);
 		add_stacks(&s->events, all[i]);
 	}
 	add_scopes(s, all, n);

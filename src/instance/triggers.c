@@ -9,16 +9,22 @@
  * the pass then runs until it has caught up. */
 #include "instance/triggers.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "event/rv.h"
 #include "hist/hist.h"
 #include "instance/buffer_internal.h"
 #include "instance/chunk_builder.h"
 #include "instance/eprobes.h"
 #include "instance/hists.h"
 #include "instance/messages.h"
+#include "instance/monitors.h"
 #include "instance/synthesized.h"
 #include "instance/rules.h"
 #include "instance/wake_events.h"
@@ -61,6 +67,7 @@ struct triggers {
 	struct wakeup *wakes;        /* of a latency tracer; NULL: there is none */
 	struct wake_events *ahead;   /* of events made of wake-ups; NULL: none is armed */
 	uint64_t horizon;            /* see triggers_horizon() */
+	struct monitors *monitors;   /* NULL: none watches */
 	unsigned chained;            /* synthetic events that are being looked at, one in another */
 };
 
@@ -106,6 +113,7 @@ void triggers_free(struct triggers *t)
 	if (t->wakes)
 		wakeup_free(t->wakes);
 	wake_events_free(t->ahead);
+	monitors_free(t->monitors);
 	frames_free(t->frames);
 	eprobes_free(&t->system_calls);
 	if (t->texts)
@@ -487,6 +495,79 @@ static void trigger_event(struct triggers *t, const struct stream_item *i)
 	run_triggers(&m, r, true);
 }
 
+/* --- monitors ------------------------------------------------------------------------- */
+
+/* The record at which a model makes its steps. */
+struct monitored { struct triggers *t; const struct stream_item *item; };
+
+/* The kernel's line for its reactor printk; there the console has it, here the file `dump`. */
+static void print_fault(struct triggers *t, const struct monitor_step *s)
+{
+	char *line = mem_printf("rv: monitor %s does not allow event %s on state %s\n",
+				rv_name(s->of), s->event, s->state);
+
+	buffer_print(t->buffer, line);
+	free(line);
+}
+
+/* Stops the process, as long as the thread is still one of its. */
+static void stop_process(const struct trace_thread *thread)
+{
+	if (syscall(SYS_tgkill, thread->pid, thread->tid, 0) == 0)
+		kill((pid_t)thread->pid, SIGSTOP);
+}
+
+/* What follows a fault, whose record has been made. */
+static void react(struct triggers *t, const struct stream_item *i, const struct monitor_step *s)
+{
+	const enum rv_reactor r = t->now->rv.at[s->of].reactor;
+
+	if (!t->now->rv.reacting)
+		return;
+	if (r == RV_REACTOR_PRINTK)
+		print_fault(t, s);
+	if (r == RV_REACTOR_STOP)
+		stop_process(&t->info->threads.at[i->event->thread]);
+	if (r == RV_REACTOR_SNAPSHOT) {
+		chunk_builder_flush(&t->builder, &t->buffer->ring);
+		buffer_snapshot_take(t->buffer);
+	}
+	if (r == RV_REACTOR_TRACEOFF)
+		turn_recording(t, false, i->time + 1);
+}
+
+/* monitor_sink: looks at the step's event as if the thread had recorded it. */
+static void take_step(void *arg, const struct monitor_step *s)
+{
+	const struct monitored *m = arg;
+	struct triggers *t = m->t;
+	const struct event_entry *e = s->next ? t->now->monitors[s->of].step
+					      : t->now->monitors[s->of].error;
+	uint64_t words[1 + sizeof(struct rv_event) / 8];
+	struct rv_event step = { .id = s->id, .final_state = s->final };
+	size_t n = s->next ? sizeof(struct rv_event) : sizeof(struct rv_error);
+
+	if (!rv_watches(&t->now->rv, s->of))
+		return;
+	snprintf(step.state, sizeof(step.state), "%s", s->state);
+	snprintf(step.event, sizeof(step.event), "%s", s->event);
+	snprintf(step.next_state, sizeof(step.next_state), "%s", s->next ? s->next : "");
+	/* An error has the same members, but for the last ones. */
+	memcpy(words + 1, &step, n);
+	if (e && m->item->ref->what & CHUNK_EVENTS)
+		make_record(t, m->item, e, words, (unsigned)(n / 8));
+	if (!s->next)
+		react(t, m->item, s);
+}
+
+static void watch(struct triggers *t, const struct stream_item *i)
+{
+	struct monitored m = { t, i };
+
+	if (t->monitors)
+		monitors_event(t->monitors, i->event, take_step, &m);
+}
+
 static uint32_t *told_of(struct triggers *t, uint32_t thread)
 {
 	while (t->told.n <= thread)
@@ -589,6 +670,7 @@ static void take_item(struct triggers *t, const struct stream_item *i)
 	} else {
 		take_function(t, i);
 	}
+	watch(t, i);
 }
 
 /* --- a run ---------------------------------------------------------------------------- */
@@ -687,6 +769,19 @@ static void watch_wakes(struct triggers *t, const struct rules *next)
 	}
 }
 
+/* Monitors begin with what they then see; their objects are in their first states. */
+static void watch_objects(struct triggers *t, const struct rules *next)
+{
+	const bool wanted = rv_watches_any(&next->rv);
+
+	if (wanted && !t->monitors)
+		t->monitors = monitors_new(t->info);
+	if (wanted || !t->monitors)
+		return;
+	monitors_free(t->monitors);
+	t->monitors = NULL;
+}
+
 /* Puts rules into force. Only events that the write switched change: what triggers switched
  * stays. */
 static void begin_rules(struct triggers *t, struct rules *next)
@@ -696,6 +791,7 @@ static void begin_rules(struct triggers *t, struct rules *next)
 	rules_free(t->now);
 	t->now = next;
 	watch_wakes(t, next);
+	watch_objects(t, next);
 	hists_begin(next);
 	/* Calls that began before are not known to stacks. */
 	if (next->stacks && !t->knows_calls)

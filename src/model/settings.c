@@ -548,6 +548,17 @@ static char *read_osnoise(const struct settings *s, const struct setting_file *f
 	return osnoise_read(&s->osnoise, f->name);
 }
 
+static int write_rv(struct settings *s, const struct setting_file *f, const char *text,
+		    bool append, struct err *err)
+{
+	return rv_write(&s->rv, f->name, text, append, err);
+}
+
+static char *read_rv(const struct settings *s, const struct setting_file *f)
+{
+	return rv_read(&s->rv, f->name);
+}
+
 /* Writes one option or several, all or none of them. */
 static int write_options(struct settings *s, const struct setting_file *f, const char *text,
 			 bool append, struct err *err)
@@ -576,6 +587,13 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 
 #define MEASURES(name, number) { name, 0, write_osnoise, read_osnoise, 0, NULL, number }
 
+#define RV_SHOWS(name) { "rv/" name, 0, NULL, read_rv, 0, NULL }
+#define RV_TAKES(name, reach) { "rv/" name, reach, write_rv, read_rv, 0, NULL }
+/* Of each monitor. */
+#define RV_FILES(id, name, about) \
+	RV_SHOWS("monitors/" name "/desc"), RV_TAKES("monitors/" name "/enable", SELDOM), \
+	RV_TAKES("monitors/" name "/reactors", 0),
+
 /* The column `reach`; 0: buffers and readers alone. */
 #define PROGRAMS REACH_PROGRAMS
 #define SELDOM (REACH_PROGRAMS | REACH_SELDOM)
@@ -600,6 +618,9 @@ static const struct setting_file files[] = {
 	MEASURES("osnoise/timerlat_period_us", true),
 	MEASURES("hwlat_detector/mode", false), MEASURES("hwlat_detector/width", true),
 	MEASURES("hwlat_detector/window", true),
+	RV_SHOWS("available_monitors"), RV_SHOWS("available_reactors"),
+	RV_TAKES("enabled_monitors", SELDOM), RV_TAKES("monitoring_on", SELDOM),
+	RV_TAKES("reacting_on", 0), RV_MONITORS(RV_FILES)
 	NUMBER("saved_cmdlines_size", 0, write_cmdlines, read_cmdlines, 0),
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),
@@ -766,6 +787,7 @@ void settings_init(struct settings *s)
 	s->events.waits = true;
 	s->events.syscall_bytes = SYSCALL_BYTES;
 	osnoise_init(&s->osnoise);
+	rv_init(&s->rv);
 	cpumask_all(&s->cpumask);
 	options_set_mode(s, BUFFER_STREAM);
 }

@@ -14,6 +14,7 @@
 #include "model/function_list.h"
 #include "model/option.h"
 #include "model/osnoise.h"
+#include "model/rv.h"
 #include "model/pid_list.h"
 #include "model/tracer.h"
 #include "model/units.h"
@@ -96,6 +97,7 @@ struct settings {
 	uint32_t subbuf_kb;         /* buffer_subbuf_size_kb: a power of two, 4 to SUBBUF_KB_MAX */
 	uint64_t max_latency_us;    /* tracing_max_latency */
 	struct osnoise_settings osnoise; /* osnoise/: of the threads of the tracers that measure */
+	struct rv_settings rv;      /* rv/: the monitors */
 	/* saved_cmdlines_size: kept only, because brace keeps all names */
 	uint32_t cmdlines;
 };

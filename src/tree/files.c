@@ -66,6 +66,16 @@ static ssize_t write_setting(struct tree_file *f, const char *text, size_t n, st
 static const struct tree_file_ops setting = { .show = show_setting, .write = write_setting };
 static const struct tree_file_ops fixed_setting = { .show = show_setting };
 
+/* A list that the file's opening empties. */
+static int empty_setting(struct tree_file *f, struct err *err)
+{
+	return instance_write(instance_of(f), f->arg, "", false, err);
+}
+
+static const struct tree_file_ops list_setting = {
+	.show = show_setting, .truncate = empty_setting, .write = write_setting,
+};
+
 /* --- error_log ---------------------------------------------------------------------- */
 
 /* in->lock is not needed: the log has a lock of its own (error_log.c). */
@@ -434,6 +444,7 @@ static const char *const directories[][2] = {
 	{ "trace_stat/", "functionN: what function_profile_enabled has counted on processor N" },
 	{ "osnoise/", "how the tracers osnoise and timerlat measure: on which processors, how long, when to stop" },
 	{ "hwlat_detector/", "how the tracer hwlat measures: for how long, how often, on which processors" },
+	{ "rv/", "monitors of programs: enabled_monitors, what each finds (events rv:*), what follows (reactors)" },
 	{ "options/", "a file for each option: 0 or 1" },
 	{ "instances/", "mkdir makes a buffer with settings of its own, rmdir removes it" },
 };
@@ -485,6 +496,33 @@ static void fill_measuring(struct tree_node *dir, const char *name)
 			tree_file(of, settings_file(i) + n + 1, 0640, &setting, settings_file(i));
 }
 
+/* rv/ and what is below it, by the paths that settings know them by. */
+static void fill_monitors(struct tree_node *dir)
+{
+	static const char below[] = "rv/";
+	struct tree_node *rv = tree_dir(dir, "rv", 0750, NULL);
+	struct tree_node *all = tree_dir(rv, "monitors", 0750, NULL), *of[RV_MONITORS_N];
+
+	for (unsigned m = 0; m < RV_MONITORS_N; m++)
+		of[m] = tree_dir(all, rv_name(m), 0750, NULL);
+	for (unsigned i = 0; settings_file(i); i++) {
+		const char *path = settings_file(i), *name = strrchr(path, '/');
+		struct tree_node *to = rv;
+
+		if (strncmp(path, below, sizeof(below) - 1) != 0)
+			continue;
+		for (unsigned m = 0; m < RV_MONITORS_N; m++)
+			if (rv_is_of(path, m))
+				to = of[m];
+		if (!strcmp(name, "/enabled_monitors"))
+			tree_file(to, name + 1, 0640, &list_setting, path);
+		else if (settings_can_write(path))
+			tree_file(to, name + 1, 0640, &setting, path);
+		else
+			tree_file(to, name + 1, 0440, &fixed_setting, path);
+	}
+}
+
 /* Some files are the top's alone, as in the kernel: instances have no saved_cmdlines of their
  * own, and no instances. */
 void files_fill(struct instance *in, struct tree_node *dir, bool top)
@@ -507,5 +545,6 @@ void files_fill(struct instance *in, struct tree_node *dir, bool top)
 	profile_files_fill(dir);
 	fill_measuring(dir, "osnoise");
 	fill_measuring(dir, "hwlat_detector");
+	fill_monitors(dir);
 	tree_dir(dir, "instances", 0750, &instances_ops);
 }

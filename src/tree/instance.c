@@ -134,9 +134,13 @@ void instance_catch_up(struct instance *in)
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* Whether a command or trigger may take a snapshot, for which the second buffer then exists. */
+/* Whether a command, a trigger or a monitor may take a snapshot, for which the second buffer then
+ * exists. */
 static bool takes_snapshots(const struct settings *s)
 {
+	for (unsigned m = 0; m < RV_MONITORS_N; m++)
+		if (s->rv.at[m].reactor == RV_REACTOR_SNAPSHOT)
+			return true;
 	for (size_t i = 0; i < s->commands.at.n; i++)
 		if (s->commands.at.at[i]->action == FUNCTION_SNAPSHOT)
 			return true;

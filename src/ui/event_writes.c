@@ -18,13 +18,28 @@ bool event_write_is(const struct setting_write *w)
 	return !w->file || !strcmp(w->file, "set_event");
 }
 
-/* Whether the write names an event that a tree makes of others (instance/wake_events.h). A pattern
- * that only happens to match it means what programs record. */
+/* The monitor that makes the event which the write names, "rv:error_NAME" or "rv:event_NAME"; NULL:
+ * none does. */
+static const char *monitor_named(const struct setting_write *w)
+{
+	static const char *const begins[] = { "rv:error_", "rv:event_" };
+
+	for (size_t i = 0; w->file && !strcmp(w->file, "set_event") && i < 2; i++)
+		if (!strncmp(w->text, begins[i], strlen(begins[i])) &&
+		    !strpbrk(w->text, "*?["))
+			return w->text + strlen(begins[i]);
+	return NULL;
+}
+
+/* Whether the write names an event that a tree makes of others (instance/wake_events.h,
+ * monitors.h). A pattern that only happens to match it means what programs record. */
 static bool names_made(const struct setting_write *w)
 {
 	static const char system[] = "sched:";
 	const char *name = w->text;
 
+	if (monitor_named(w))
+		return true;
 	if (!w->file || strcmp(w->file, "set_event") != 0)
 		return false;
 	name += strncmp(name, system, sizeof(system) - 1) ? 0 : sizeof(system) - 1;
@@ -188,6 +203,8 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 		e = f->echo(f->arg, w->file, w->text, w->append, err);
 		if (e)
 			e = config_option_failed(inv, w, err);
+		else if (monitor_named(w))
+			e = f->echo(f->arg, "rv/enabled_monitors", monitor_named(w), true, err);
 	}
 	return e;
 }

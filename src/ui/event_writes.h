@@ -21,6 +21,6 @@ bool event_write_is(const struct setting_write *w);
 /* Whether there is a -R, or an event whose records only a tree makes. */
 bool event_writes_trigger(const struct invocation *inv);
 /* Carries all of them out: definitions, those of --config, filters and triggers first, then
- * inv->lines, then what is enabled. 0, or -errno and *err
+ * inv->lines, then what is enabled, and the monitors that make these events. 0, or -errno and *err
  * (-EINVAL: no event has the name). */
 int event_writes(const struct invocation *inv, const struct event_files *f, struct err *err);

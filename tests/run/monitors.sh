@@ -1,0 +1,179 @@
+#!/bin/bash
+# The files of rv/: the monitor ebadf finds each use and each second close of a descriptor that the program has closed, by whichever thread, and
+# nothing in a program that has no such fault; its events have filters, triggers and stacks; each reactor does what it is named for.
+. "$(dirname "$0")/lib.sh"
+need /usr/bin/python3
+mkfifo "$T/commands" "$T/answers"
+cat >"$T/monitors.py" <<'P'
+import errno, os, re, signal, sys, time
+os.chdir("/sys/kernel/tracing")
+commands, answers = open(sys.argv[1], "w"), open(sys.argv[2])
+def read(name): return open(name).read()
+def write(name, text, flags=os.O_TRUNC):
+    try:
+        fd = os.open(name, os.O_WRONLY | flags)
+        try: os.write(fd, text.encode())
+        finally: os.close(fd)
+        return 0
+    except OSError as e: return e.errno
+def order(what): commands.write(what + "\n"); commands.flush()
+def do(what): order(what); return int(answers.readline())
+def ok(name): print("ok", name, flush=True)
+LINE = r" +descriptors-(\d+) +\[\d+\] \S+ +[\d.]+: (event|error)_ebadf: (.*)$"
+def shown(): return [(int(m[1]), m[2], m[3]) for l in read("trace").splitlines() if (m := re.match(LINE, l))]
+def errors(): return [(tid, text) for tid, kind, text in shown() if kind == "error"]
+
+assert read("rv/available_monitors") == "ebadf\n" and read("rv/enabled_monitors") == ""
+assert read("rv/available_reactors") == "nop\nprintk\nsnapshot\nstop\ntraceoff\n"
+assert read("rv/monitoring_on") == read("rv/reacting_on") == "1\n" and read("rv/monitors/ebadf/enable") == "0\n"
+assert read("rv/monitors/ebadf/reactors") == "[nop]\nprintk\nsnapshot\nstop\ntraceoff\n" and read("rv/monitors/ebadf/desc").count("\n") == 1
+assert write("rv/monitors/ebadf/desc", "x") in (errno.EACCES, errno.EINVAL, errno.EPERM) and write("rv/available_monitors", "x")
+for name, text in (("rv/enabled_monitors", "nosuch"), ("rv/monitors/ebadf/reactors", "panic"), ("rv/monitoring_on", "2"), ("rv/monitors/ebadf/enable", "on")):
+    before = read(name)
+    assert write(name, text) == errno.EINVAL and read(name) == before, name
+assert re.search(r"available_reactors lists them\n  Command: panic", read("error_log")) or "available_reactors" in read("error_log"), read("error_log")
+ok("the files as after boot, and what they refuse")
+assert write("rv/enabled_monitors", "ebadf", os.O_APPEND) == 0 and read("rv/monitors/ebadf/enable") == "1\n"
+assert write("rv/enabled_monitors", "!ebadf", os.O_APPEND) == 0 and read("rv/enabled_monitors") == ""
+assert write("rv/monitors/ebadf/enable", "1") == 0 and read("rv/enabled_monitors") == "ebadf\n"
+assert write("rv/enabled_monitors", "") == 0
+ok("a monitor is enabled and disabled by either file, and by emptying the list")
+
+assert write("events/rv/error_ebadf/enable", "1") == 0
+do("twice")
+assert not errors()
+assert write("rv/enabled_monitors", "ebadf") == 0
+for _ in range(3): do("clean")
+assert not errors(), read("trace")
+ok("nothing while it is off, and nothing in what has no fault")
+WANT = {"twice": "close", "write": "use", "fsync": "use", "thread": "use"}
+for what, event in WANT.items():
+    assert write("trace", "") == 0
+    fd = do(what)
+    got = errors()
+    assert [text for tid, text in got] == [f"{fd}: event {event} not expected in the state closed"], (what, fd, read("trace"))
+ok("each fault once, with the descriptor: closed twice, written, synced, written after another thread's close")
+pid = got[0][0]
+assert write("events/rv/error_ebadf/filter", 'event == "close"') == 0 and write("trace", "") == 0
+for what in WANT: do(what)
+assert [text.split()[2] for tid, text in errors()] == ["close"], read("trace")
+assert write("events/rv/error_ebadf/filter", "0") == 0
+assert write("events/rv/error_ebadf/trigger", "hist:keys=event") == 0
+for what in WANT: do(what)
+hist = read("events/rv/error_ebadf/hist")
+assert dict(re.findall(r"event: (\w+) +\} hitcount: +(\d+)", hist)) == {"close": "1", "use": "3"}, hist
+assert write("events/rv/error_ebadf/trigger", "!hist:keys=event") == 0
+ok("a filter, and a histogram of faults")
+assert write("current_tracer", "function_graph") == 0 and write("events/rv/error_ebadf/trigger", "stacktrace") == 0
+assert write("trace", "") == 0
+do("twice")
+assert re.search(r"error_ebadf: \d+: event close (?s:.*)<stack trace>(?s:.*)\n => twice\b", read("trace")), read("trace")[-2000:]
+assert write("events/rv/error_ebadf/trigger", "!stacktrace") == 0 and write("current_tracer", "nop") == 0
+ok("the stack of the fault")
+assert write("events/rv/event_ebadf/enable", "1") == 0 and write("trace", "") == 0
+fd = do("write")
+steps = [(kind, text.strip()) for tid, kind, text in shown() if text.startswith(f"{fd}: ")]
+assert steps == [("event", f"{fd}: closed x open -> open"), ("event", f"{fd}: open x close -> closed (final)"),
+                 ("error", f"{fd}: event use not expected in the state closed")], steps
+assert write("events/rv/event_ebadf/enable", "0") == 0
+ok("the steps of the model")
+assert write("rv/monitoring_on", "0") == 0 and write("trace", "") == 0
+do("twice")
+assert not errors() and read("rv/enabled_monitors") == "ebadf\n"
+assert write("rv/monitoring_on", "1") == 0
+do("twice")
+assert len(errors()) == 1
+ok("monitoring_on")
+
+assert write("rv/monitors/ebadf/reactors", "printk") == 0 and "\n[printk]\n" in read("rv/monitors/ebadf/reactors")
+before = read("dump")
+do("twice"); do("write")
+read("trace")
+assert read("dump") == before + "rv: monitor ebadf does not allow event close on state closed\nrv: monitor ebadf does not allow event use on state closed\n", read("dump")
+assert write("rv/reacting_on", "0") == 0
+do("twice"); read("trace")
+assert read("dump").count("rv: ") == 2 and write("rv/reacting_on", "1") == 0
+ok("printk, and reacting_on")
+assert write("rv/monitors/ebadf/reactors", "traceoff") == 0 and write("trace", "") == 0
+do("twice"); do("twice")
+assert read("tracing_on") == "0\n" and len(errors()) == 1, read("trace")
+assert write("tracing_on", "1") == 0
+ok("traceoff: the fault is the last record")
+assert write("rv/monitors/ebadf/reactors", "snapshot") == 0 and write("trace", "") == 0
+do("fsync")
+read("trace")
+assert "event use not expected" in read("snapshot"), read("snapshot")
+ok("snapshot has the fault")
+assert write("rv/monitors/ebadf/reactors", "stop") == 0
+order("twice")
+def state(): return re.search(r"\) (\S)", read(f"/proc/{pid}/stat"))[1]
+while state() != "T": time.sleep(0.005)
+assert write("rv/monitors/ebadf/reactors", "nop") == 0
+os.kill(pid, signal.SIGCONT)
+answers.readline()
+assert do("clean")
+ok("stop: the process stands still, and goes on by SIGCONT")
+P
+timeout "$LIMIT" "$BRACE" shell --run "$FIXTURES/descriptors $T/commands $T/answers" -- \
+	/usr/bin/python3 "$T/monitors.py" "$T/commands" "$T/answers" >"$T/out" 2>"$T/err"
+status=$?
+if [ $status -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+fi
+while read -r word name; do
+	case $word in
+	ok) result "$name" 0 "$T/err" ;;
+	esac
+done <"$T/out"
+result "the whole script" $status "$T/err"
+
+# --- a program that nobody has accused
+cat >"$T/blameless.py" <<'P'
+import os, socket, subprocess, sys, tempfile, threading
+if len(sys.argv) > 1:
+    open(sys.argv[1], "w").close()
+    open(sys.argv[2]).read()
+def work():
+    for i in range(20):
+        with tempfile.TemporaryFile() as f: f.write(b"x")
+        a, b = socket.socketpair(); a.send(b"x"); b.recv(1); a.close(); b.close()
+        r, w = os.pipe(); os.close(r); os.close(w)
+        subprocess.run(["/bin/true"])
+threads = [threading.Thread(target=work) for i in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+# And one that is not: the number of the end is no other thread's.
+f = os.open("/dev/null", os.O_RDONLY)
+os.close(f)
+try: os.close(f)
+except OSError: pass
+if len(sys.argv) > 1: open(sys.argv[3], "w").close()
+P
+mkfifo "$T/go"
+cat >"$T/watch" <<'P'
+cd /sys/kernel/tracing
+echo ebadf >rv/enabled_monitors
+echo 1 >events/rv/error_ebadf/enable
+until [ -e "$T/begun" ]; do sleep 0.01; done
+: >"$T/go"
+until [ -e "$T/done" ]; do sleep 0.01; done
+grep error_ebadf trace >"$T/faults"
+P
+export T
+timeout "$LIMIT" "$BRACE" shell --run "/usr/bin/python3 $T/blameless.py $T/begun $T/go $T/done" -- bash "$T/watch" >"$T/out" 2>"$T/err"
+[ "$(wc -l <"$T/faults")" -eq 1 ] && grep -q 'event close not expected' "$T/faults"
+result "a program of threads, sockets, pipes and children: its one fault, and no other" $? "$T/faults" "$T/err"
+
+# --- from a command
+cat >"$T/twice.py" <<'P'
+import os
+f = os.open("/dev/null", os.O_RDONLY)
+os.close(f)
+try: os.close(f)
+except OSError: pass
+P
+record -e rv:error_ebadf -- /usr/bin/python3 "$T/twice.py"
+"$BRACE" replay --no-pager "$T/trace" >"$T/shown" 2>"$T/err" && [ "$(grep -c 'error_ebadf: [0-9]*: event close not expected in the state closed' "$T/shown")" -eq 1 ]
+result "record -e rv:error_ebadf enables the monitor" $? "$T/shown" "$T/err"
+finish
