@@ -41,6 +41,7 @@ const struct help_want wants[] = {
 	{ "leave the time asleep out of durations", "brace graph -O nosleep-time -- PROGRAM", "off cpu blocked waiting sched sleep" },
 	{ "tell time on the CPU from waiting, by function", "brace record --counters -- PROGRAM; brace report --counters", "page faults context switches preempted blocked counters" },
 	{ "see when threads start, stop and switch", "brace record -e 'task:*' -e sched:sched_switch -- PROGRAM", "scheduler context switch fork exec exit thread" },
+	{ "find uses of descriptors that the program has closed", "brace record -e rv:error_ebadf -- PROGRAM", "double close ebadf fd file descriptor monitor runtime verification" },
 	{ "stop recording when something happens", "brace record -e EVENT -R traceoff -- PROGRAM", "trigger condition snapshot" },
 	{ "tell another program when something happens", "brace record -e EVENT -R notify:unix=SOCKET -- PROGRAM", "trigger notify exec command alarm socket json" },
 	{ "see calls inside libraries", "brace record -L '*' -- PROGRAM", "shared library libc module so" },
