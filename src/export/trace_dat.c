@@ -6,8 +6,12 @@
 #include "export/formats.h"
 #include "export/trace_dat.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "report/stack_text.h"
 
 #define PAGE TRACE_DAT_PAGE
 #define PAGE_HEAD 16
@@ -166,6 +170,64 @@ static int put_end(struct trace_dat *d, const struct walk_step *s)
 	return 0;
 }
 
+/* --- stacks: kallsyms has one space of addresses for all processes ------------------------- */
+
+/* Whether the event's words but the first are the addresses of a stack. */
+static bool is_stack(const struct trace_dat *d, const struct event *e)
+{
+	const struct trace_event *t = trace_info_event(d->walk.info, e->fn);
+
+	return t && !strcmp(t->system, "ftrace") &&
+	       (!strcmp(t->name, "kernel_stack") || !strcmp(t->name, "user_stack"));
+}
+
+/* The name of a frame in that module; free() it. */
+static char *frame_name(const struct trace_module *m, const struct trace_function *f,
+			uint64_t address)
+{
+	char name[512];
+
+	if (!f)
+		return mem_printf("%s+0x%" PRIx64, m->name, address - m->base);
+	trace_function_name(m, f, name, sizeof(name));
+	return mem_strdup(name);
+}
+
+/* The frame's address in the file; one that is in no module stays as it is. */
+static uint64_t frame_address(struct trace_dat *d, const struct event *e, uint64_t address)
+{
+	const struct trace_info *info = d->walk.info;
+	const struct trace_module *m = NULL;
+	const struct trace_function *f = stack_text_function(info, e, address, &m);
+	uint64_t key, n;
+
+	if (!f)
+		m = trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
+	if (!m)
+		return address;
+	key = (uint64_t)(m - info->modules.at + 1) << 32;
+	/* In a file without functions the place itself: low bits tell places from functions. */
+	key = f ? key | (uint64_t)(f - m->functions.at) : (key << 15) ^ address ^ INT64_MIN;
+	n = sp_map_get(&d->frame_of, key);
+	if (n == SP_NONE) {
+		n = d->frames.n;
+		sp_map_set(&d->frame_of, key, n);
+		*vec_add(&d->frames) = frame_name(m, f, address);
+	}
+	return trace_dat_frame(n);
+}
+
+/* A zero ends the stack. */
+static void put_stack(struct trace_dat *d, struct cpu_page *p, const struct event *e)
+{
+	bool over = false;
+
+	for (size_t i = 0; i < e->count / 8; i++) {
+		over |= i && !e->payload[i];
+		put(p, i && !over ? frame_address(d, e, e->payload[i]) : e->payload[i], 8);
+	}
+}
+
 /* An event without a format, or of which no page is large enough, is as good as lost. */
 static int put_event(struct trace_dat *d, const struct walk_step *s)
 {
@@ -178,6 +240,10 @@ static int put_event(struct trace_dat *d, const struct walk_step *s)
 	p = begin_record(d, s, (uint16_t)id, 8 + n);
 	if (!p)
 		return -d->err->code;
+	if (n % 8 == 0 && is_stack(d, s->event)) {
+		put_stack(d, p, s->event);
+		return 0;
+	}
 	memcpy(p->at + p->n, s->event->payload, n);
 	p->n += n;
 	for (; n % 4; n++)
@@ -234,6 +300,10 @@ static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *
 	vec_free(&d.cpu_of);
 	parts_free(&d.parts);
 	sp_map_free(&d.user_of);
+	sp_map_free(&d.frame_of);
+	for (size_t i = 0; i < d.frames.n; i++)
+		free(d.frames.at[i]);
+	vec_free(&d.frames);
 	walk_free(&d.walk);
 	return r;
 }

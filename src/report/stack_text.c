@@ -8,11 +8,11 @@
 
 #include "model/option.h"
 
-/* The function of a frame. A frame is the beginning of a function, if no more is known of it, or a
- * return address, which may lie behind its function's end. */
-static const struct trace_function *function_of(const struct trace_info *info,
-						const struct event *e, uint64_t address,
-						const struct trace_module **module)
+/* A frame is the beginning of a function, if no more is known of it, or a return address, which may
+ * lie behind its function's end. */
+const struct trace_function *stack_text_function(const struct trace_info *info,
+						 const struct event *e, uint64_t address,
+						 const struct trace_module **module)
 {
 	uint32_t image = info->threads.at[e->thread].image;
 	const struct trace_function *f =
@@ -41,7 +41,7 @@ static void print_symbol(const struct trace_info *info, const struct event *e, u
 			 bool offset, struct trace_seq *to)
 {
 	const struct trace_module *module;
-	const struct trace_function *f = function_of(info, e, address, &module);
+	const struct trace_function *f = stack_text_function(info, e, address, &module);
 	char name[512];
 
 	if (!f) {

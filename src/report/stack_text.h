@@ -6,6 +6,10 @@
 
 #include "trace/event.h"
 
+/* The function of a frame of e's stack, and its module; NULL: the frame is in none. */
+const struct trace_function *stack_text_function(const struct trace_info *info,
+						 const struct event *e, uint64_t address,
+						 const struct trace_module **module);
 /* Appends the stack of e, an ftrace:kernel_stack or (user) ftrace:user_stack of at least
  * STACK_TEXT_LEAST bytes. The options sym-offset and sym-addr, or sym-userobj and sym-addr, apply.
  * No newline at its end. */

@@ -285,4 +285,13 @@ while read -r format _; do
 	grep -q "^\.It $format\$" "$HERE/../../man/brace-export.1" && grep -q "| \`$format\` |" "$HERE/../../docs/exports.md" || echo "$format"
 done <"$T/list" >"$T/missing"
 check_that "each format is in the manual page and in docs/exports.md" test -s "$T/list" -a ! -s "$T/missing"
+# --- stacks: each frame has in trace-cmd's report the name that replay shows
+record stacked -t nop -e stk:at -R stacktrace -- "$FIXTURES/stacked"
+"$BRACE" replay --no-pager "$T/stacked" 2>"$T/err" | sed -n 's/^ => //p' | tr ' ' _ | sort >"$T/frames"
+for format in trace.dat trace.dat.v7; do
+	export_to $format stacked
+	trace-cmd report -i "$T/stacked.$format" 2>>"$T/err" | sed -nE 's/^=> (.*) \([0-9a-f]+\)$/\1/p' | sort >"$T/shown"
+	[ "$(wc -l <"$T/shown")" -gt 50 ] && diff "$T/frames" "$T/shown" >"$T/err"
+	result "stacks as $format: their names are those of replay" $? "$T/err"
+done
 finish
