@@ -165,6 +165,8 @@ static void say_attached(const struct session_result *r)
 	say("brace: attached for %.3f s; the longest stop was %.2f ms going in and %.2f ms coming out, of %u thread%s\n",
 	    (double)r->run_ns / 1e9, (double)r->attach_ns / 1e6, (double)r->leave_ns / 1e6,
 	    r->threads, r->threads == 1 ? "" : "s");
+	if (sum_counts(r->by_kind, HOOK_KINDS_N) && !r->records && !r->lost)
+		say("brace: no call was made meanwhile: brace locks --now -p PID tells who waits for whose lock, a debugger where threads stand\n");
 	if (r->changed)
 		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n",
 		    r->changed);
