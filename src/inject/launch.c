@@ -212,7 +212,11 @@ int launch_resolve(const char *command, char **path, char **image, struct err *e
 		return err_set(err, ENOENT, "the program's name is empty");
 	*path = strchr(command, '/') ? mem_strdup(command) : search_path(command);
 	if (!*path)
-		return err_set(err, ENOENT, "%s: no such program in PATH", command);
+		return access(command, F_OK)
+			       ? err_set(err, ENOENT, "%s: no such program in PATH", command)
+			       : err_set(err, ENOENT,
+					 "%s: no such program in PATH; the file here is ./%s",
+					 command, command);
 	if (!can_execute(*path)) {
 		r = explain_missing(*path, err);
 	} else {

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,6 +72,23 @@ static void bad_programs_are_refused(void **state)
 	file_refused(elf("arm", ELFCLASS64, EM_AARCH64, 0755), ENOTSUP, "another machine");
 }
 
+/* What is meant by a.out alone is the file beside us; the sentence names it. */
+static void a_file_here_is_named(void **state)
+{
+	char *path = file("text", "hello\n", 6, 0644), *slash = strrchr(path, '/');
+	char here[PATH_MAX];
+
+	(void)state;
+	assert_non_null(getcwd(here, sizeof(here)));
+	*slash = '\0';
+	assert_int_equal(chdir(path), 0);
+	refused(slash + 1, ENOENT, "in PATH; the file here is ./");
+	assert_int_equal(chdir(here), 0);
+	*slash = '/';
+	unlink(path);
+	free(path);
+}
+
 static void set_uid_is_refused(void **state)
 {
 	char *path = elf("suid", ELFCLASS64, EM_X86_64, 0755);
@@ -123,7 +141,7 @@ static int make_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_programs_are_refused),
+		cmocka_unit_test(bad_programs_are_refused), cmocka_unit_test(a_file_here_is_named),
 		cmocka_unit_test(set_uid_is_refused),
 		cmocka_unit_test(programs_and_scripts_are_resolved),
 	};
