@@ -67,6 +67,64 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 		((volatile uint8_t *)to)[i] = from[i];
 }
 
+/* Lays a piece down as one or two places, cut at a page's end. Returns how many. */
+static unsigned place_piece(struct probe_place *to, const struct fetch_piece *p)
+{
+	uint64_t first = PAGE - p->address % PAGE;
+
+	if (first >= p->n) {
+		to[0] = (struct probe_place){ (void *)p->address, p->n };
+		return 1;
+	}
+	to[0] = (struct probe_place){ (void *)p->address, first };
+	to[1] = (struct probe_place){ (void *)(p->address + first), p->n - first };
+	return 2;
+}
+
+/* Reads pieces until one cannot be read whole. Returns the number of those that are done, that one
+ * with them. Out of line: the lists are not on the stack while the process's id is looked up. */
+static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, unsigned n,
+						     long pid)
+{
+	struct probe_place into[FETCH_PIECES_MAX], from[2 * FETCH_PIECES_MAX];
+	unsigned places = 0, done = 0;
+	long got = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		into[i] = (struct probe_place){ pieces[i].to, pieces[i].n };
+		places += place_piece(from + places, &pieces[i]);
+	}
+	if (!(agent.forbidden & NEED_COPY))
+		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, places, 0);
+	for (got = got > 0 ? got : 0; done < n && got >= (long)pieces[done].n; done++) {
+		pieces[done].got = pieces[done].n;
+		got -= (long)pieces[done].n;
+	}
+	if (done < n)
+		pieces[done++].got = (uint32_t)got;
+	return done;
+}
+
+static bool is_known(const struct fetch_piece *p, uint64_t known)
+{
+	return p->address / PAGE == known / PAGE && p->address % PAGE <= PAGE - p->n;
+}
+
+void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
+{
+	for (unsigned i = 0, end; i < n;) {
+		if (is_known(&pieces[i], known)) {
+			copy_bytes(pieces[i].to, (const uint8_t *)pieces[i].address, pieces[i].n);
+			pieces[i].got = pieces[i].n;
+			i++;
+			continue;
+		}
+		for (end = i + 1; end < n && !is_known(&pieces[end], known);)
+			end++;
+		i += read_some(pieces + i, end - i, own_pid());
+	}
+}
+
 /* Memory in the page where the registers were pushed is there for certain; the rest is read by the
  * kernel. */
 static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t n)
@@ -78,6 +136,13 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 		return probe_read_anywhere(address, to, n);
 	copy_bytes(to, (const uint8_t *)address, n);
 	return n;
+}
+
+static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
+{
+	const struct probe_regs *regs = context;
+
+	probe_read_pieces(pieces, n, regs->at[PROBE_SP] - PROBE_PUSHED);
 }
 
 static void read_comm(void *context, char *to)
@@ -122,7 +187,8 @@ static __attribute__((noinline)) uint32_t fetch_with_context(const struct probe_
 							     uint64_t words[FETCH_RECORD_MAX / 8])
 {
 	const struct fetch_context c = { regs->at,    NULL,	 site->ip,     site->base,
-					 read_memory, read_comm, (void *)regs, read_caller, entry };
+					 read_memory, read_comm, (void *)regs, read_caller, entry,
+					 read_pieces };
 
 	return fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
 			 FETCH_RECORD_MAX);

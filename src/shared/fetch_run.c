@@ -13,6 +13,11 @@ struct fetch_run_state {
 	uint32_t text;            /* place of the text that TEXT may continue; 0: none */
 	uint16_t text_at;         /* the field whose text that is */
 	bool fault, comm, kept_fault;
+	/* Strings of bounded length that are not read yet: all of them are read at once. */
+	unsigned waiting;
+	uint32_t waiting_bytes;
+	struct fetch_piece pieces[FETCH_PIECES_MAX];
+	struct { uint16_t at; bool null; } wait[FETCH_PIECES_MAX];
 };
 
 static bool size_good(uint8_t size)
@@ -107,12 +112,60 @@ static void bounded_string(struct fetch_run_state *r, const struct fetch_insn *i
 	r->used += n;
 }
 
+/* Reads the strings that wait, each behind the record with all the bytes that it may have, and
+ * moves them to where they stand one behind the other. */
+__attribute__((noinline)) static void read_waiting(struct fetch_run_state *r)
+{
+	unsigned waiting = r->waiting;
+
+	r->waiting = r->waiting_bytes = 0;
+	if (waiting > 1)
+		r->c->read_pieces(r->c->context, r->pieces, waiting);
+	else
+		r->pieces[0].got = r->c->read(r->c->context, r->pieces[0].address,
+					      r->pieces[0].to, r->pieces[0].n);
+	for (unsigned k = 0; k < waiting; k++) {
+		const struct fetch_piece *p = &r->pieces[k];
+		volatile uint8_t *to = r->record + r->used;
+		uint32_t n = p->got <= p->n ? p->got : 0;
+
+		for (uint32_t b = 0; b < n && to != p->to; b++)
+			to[b] = p->to[b];
+		n = n ? end_string(r, n, p->n) : 0;
+		put_number(r, r->wait[k].at, n << 16 | (!n && r->wait[k].null ? 0 : r->used), 4);
+		r->used += n;
+	}
+}
+
+/* Lets the string wait for others. False: it has no bound of its own, or there is no room for all
+ * that might come. */
+static bool let_wait(struct fetch_run_state *r, const struct fetch_insn *i)
+{
+	uint32_t at = r->used + r->waiting_bytes;
+
+	if (!r->c->read_pieces || r->comm || r->fault || !i->count || i->flags & FETCH_BOUNDED ||
+	    r->waiting == FETCH_PIECES_MAX || r->room - at < i->count)
+		return false;
+	r->pieces[r->waiting] = (struct fetch_piece){ r->number + (uint64_t)i->value,
+						      r->record + at, i->count, 0 };
+	r->wait[r->waiting].at = i->at;
+	r->wait[r->waiting].null = !r->number;
+	r->waiting++;
+	r->waiting_bytes += i->count;
+	return true;
+}
+
 /* Out of line, so that programs without strings pay neither for its registers nor for comm[]. */
 __attribute__((noinline)) static void string(struct fetch_run_state *r, const struct fetch_insn *i)
 {
 	char comm[FETCH_COMM_BYTES];
-	uint32_t n = 0, room = r->room - r->used;
+	uint32_t n = 0, room;
 
+	if (let_wait(r, i))
+		return;
+	if (r->waiting)
+		read_waiting(r);
+	room = r->room - r->used;
 	if (i->count && i->count < room)
 		room = i->count;
 	if (i->flags & FETCH_BOUNDED && !r->comm && !r->fault && !r->kept_fault && room) {
@@ -238,6 +291,9 @@ static bool recall_record(struct fetch_run_state *r, const struct fetch_insn *i)
 __attribute__((noinline)) static bool run_long_step(struct fetch_run_state *r,
 						    const struct fetch_insn *i)
 {
+	/* A text stands behind the strings, and a record's field may be one. */
+	if (r->waiting)
+		read_waiting(r);
 	if (i->op == FETCH_TEXT)
 		return put_text(r, i);
 	if (i->op == FETCH_BLOCK)
@@ -401,6 +457,7 @@ static inline void begin_run(struct fetch_run_state *r, const struct fetch_conte
 	r->number = r->kept = 0;
 	r->text = r->text_at = 0;
 	r->fault = r->comm = r->kept_fault = false;
+	r->waiting = r->waiting_bytes = 0;
 }
 
 uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct fetch_context *c,
@@ -428,5 +485,7 @@ uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct f
 		if (!run_step(&r, &insn))
 			return 0;
 	}
+	if (r.waiting)
+		read_waiting(&r);
 	return r.used;
 }

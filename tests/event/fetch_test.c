@@ -173,6 +173,54 @@ static void test_numbers(void **state)
 	fetch_free(&b);
 }
 
+static unsigned read_at_once;
+
+static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
+{
+	assert_in_range(n, 2, FETCH_PIECES_MAX);
+	read_at_once++;
+	for (unsigned i = 0; i < n; i++)
+		pieces[i].got = read_memory(context, pieces[i].address, pieces[i].to, pieces[i].n);
+}
+
+/* Strings of bounded length that are read at once are those that are read one by one, wherever their pointers lead, and with
+ * numbers and texts between them. */
+static void test_strings_at_once(void **state)
+{
+	static const struct { struct fetch_program p; struct fetch_insn code[15]; } all = {
+		{ .n = 15, .fixed = 8 + 7 * 4 + 8 },
+		{ { .op = FETCH_REG, .reg = 0 }, { .op = FETCH_STRING, .at = 8, .count = 65 },
+		  { .op = FETCH_REG, .reg = 1 }, { .op = FETCH_STRING, .at = 12, .count = 9 },
+		  { .op = FETCH_REG, .reg = 5 }, { .op = FETCH_STORE, .size = 8, .at = 36 },
+		  { .op = FETCH_REG, .reg = 2 }, { .op = FETCH_STRING, .at = 16, .count = 65 },
+		  { .op = FETCH_TEXT, .size = 3, .at = 20, .value = 0x636261 },
+		  { .op = FETCH_REG, .reg = 3 }, { .op = FETCH_STRING, .at = 24, .count = 200 },
+		  { .op = FETCH_REG, .reg = 3 }, { .op = FETCH_STRING, .at = 28, .count = 200 },
+		  { .op = FETCH_REG, .reg = 0 }, { .op = FETCH_STRING, .at = 32, .count = 65 } },
+	};
+	static const char long_text[] = "a text that is longer than the eight bytes which the second string has";
+	const uint64_t places[] = { (uintptr_t)"a text", (uintptr_t)long_text, 0, 0x10, (uintptr_t)"" };
+	const unsigned n_places = sizeof(places) / sizeof(*places);
+	struct fetch_context c = { regs, NULL, 0, 0, read_memory, read_comm, NULL };
+	uint8_t one_by_one[FETCH_RECORD_MAX];
+
+	assert_true(fetch_verify(&all.p, sizeof(all)));
+	read_at_once = 0;
+	for (unsigned i = 0; i < n_places * n_places * n_places * n_places; i++) {
+		uint32_t n;
+
+		for (unsigned k = 0, rest = i; k < 4; k++, rest /= n_places)
+			regs[k] = places[rest % n_places];
+		c.read_pieces = NULL;
+		n = fetch_run(&all.p, sizeof(all), &c, one_by_one, sizeof(one_by_one));
+		assert_true(n >= all.p.fixed);
+		c.read_pieces = read_pieces;
+		assert_int_equal(fetch_run(&all.p, sizeof(all), &c, record, sizeof(record)), n);
+		assert_memory_equal(record + 8, one_by_one + 8, n - 8);
+	}
+	assert_true(read_at_once >= n_places * n_places * n_places * n_places);
+}
+
 /* Numbers in registers of both sizes take the short way, those of others do not; an odd size is
  * padded. */
 static void test_registers(void **state)
@@ -433,7 +481,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_at_a_return), cmocka_unit_test(test_numbers), cmocka_unit_test(test_strings), cmocka_unit_test(test_shapes), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_format), cmocka_unit_test(test_markers), cmocka_unit_test(test_sites),
-		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_registers), cmocka_unit_test(test_strings_at_once),
 	};
 
 	return cmocka_run_group_tests_name("event_fetch", tests, NULL, NULL);

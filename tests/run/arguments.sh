@@ -245,6 +245,61 @@ result "strings that another thread unmaps: the program survives" $? "$T/err"
 [ "$(grep -c ' letter(' "$T/graph")" -eq 20000 ] && ! grep ' letter(' "$T/graph" | grep -vE "letter\(c='a', unused=(\"\"|\(fault\)), \.\.\.\);" >"$T/odd"
 result "and each is empty, or a fault" $? "$T/odd"
 
+# Several strings of a call are read at once: each is what it is by itself, also behind one that cannot be read, and at the end
+# of what is mapped.
+cat >"$T/texts.c" <<'END'
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+static _Atomic int over;
+static char *page; /* comes and goes, if the program has an argument; no page behind it */
+__attribute__((noipa)) long texts(const char *a, const char *b, int n, const char *c, const char *d) { return n + (a == b) + (c == d); }
+static void *unmap(void *arg)
+{
+	while (!over) {
+		munmap(page, 4096);
+		mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	static char text[] = "in the data", edge[] = "the last";
+	char own[16] = "on the stack";
+	pthread_t thread;
+
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(page + 4096, 4096);
+	if (argc > 1) {
+		pthread_create(&thread, NULL, unmap, NULL);
+		for (int i = 0; i < 20000; i++)
+			texts(text, page + i % 4096, i, own, text);
+		over = 1;
+		return pthread_join(thread, NULL);
+	}
+	strcpy(page + 4096 - sizeof(edge), edge);
+	memset(page + 3000, 'x', 100);
+	texts(text, page + 4096 - sizeof(edge), 1, own, page + 3000);
+	texts((char *)8, text, 2, page + 4096, own);
+	texts(NULL, (char *)-1, 3, "", NULL);
+	return 0;
+}
+END
+gcc -g -O2 -pthread -o "$T/texts" "$T/texts.c" 2>"$T/err"
+result "calls with four strings" $? "$T/err"
+"$BRACE" record -q --mode block -o "$T/trace" -l texts --args -- "$T/texts" 2>"$T/err" && "$BRACE" replay "$T/trace" >"$T/graph"
+sed -nE 's/^.* (texts\(.*\));.*/\1/p' "$T/graph" | diff - <(
+	x=$(printf '%064d' 0 | tr 0 x)
+	printf 'texts(a="in the data", b="the last", n=1, c="on the stack", d="%s"...)\n' "$x"
+	printf '%s\n' 'texts(a=(fault), b="in the data", n=2, c=(fault), d="on the stack")' 'texts(a=0x0, b=(fault), n=3, c="", d=0x0)'
+) >"$T/differences"
+result "each is what it is" $? "$T/differences"
+"$BRACE" record -q --mode block -o "$T/trace" -l texts --args -- "$T/texts" unmap 2>"$T/err"
+result "one that another thread unmaps: the program survives" $? "$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph"
+[ "$(grep -cE ' texts\(a="in the data", b=(""|\(fault\)), n=[0-9]+, c="on the stack", d="in the data"\);' "$T/graph")" -eq 20000 ]
+result "and the others are what they are" $? "$T/graph"
+
 # --- a function whose rare part the compiler put elsewhere
 cat >"$T/rare.c" <<'END'
 #include <stdlib.h>
