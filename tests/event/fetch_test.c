@@ -183,8 +183,8 @@ static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
 		pieces[i].got = read_memory(context, pieces[i].address, pieces[i].to, pieces[i].n);
 }
 
-/* Strings of bounded length that are read at once are those that are read one by one, wherever their pointers lead, and with
- * numbers and texts between them. */
+/* Strings of bounded length that are read at once are those that are read one by one, wherever
+ * their pointers lead, and with numbers and texts between them. */
 static void test_strings_at_once(void **state)
 {
 	static const struct { struct fetch_program p; struct fetch_insn code[15]; } all = {
