@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arch/probe_regs.h"
+#include "image/known_functions.h"
 #include "image/modules.h"
 #include "image/objects.h"
 #include "shared/arguments.h"
@@ -369,6 +370,8 @@ static uint32_t count_wishes(const struct argument_wishes *w, struct argument_co
 /* The first module's name is told; a sentence with all of them would be too long. */
 static void count_unknown(struct argument_count *count, const char *module, uint32_t functions)
 {
+	if (!functions)
+		return;
 	if (!count->modules++)
 		snprintf(count->module, sizeof(count->module), "%s", module);
 	count->unknown += functions;
@@ -515,16 +518,46 @@ static bool plan_condition(const struct argument_wishes *w, uint32_t i,
 	return wish->begins;
 }
 
+/* What the C library's manual says of a function without debug information; NULL: nothing. */
+static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
+{
+	char name[512];
+
+	hook_function_name(w->mod->hooks, i, name, sizeof(name));
+	return known_function(w->mod->hooks->functions[i].plt ? NULL : w->mod->path, name);
+}
+
+/* Its parameters are where the convention has them. returns: what is told of its value; NULL: what
+ * the manual says. */
+static void plan_manual(const char *manual, const char *returns, struct argument_plan *plan)
+{
+	struct sym_place places[PROTOTYPE_PARAMETERS] = { 0 };
+	const char *takes = strchr(manual, '(');
+	struct prototype p;
+
+	if (!prototype_parse(manual, &p))
+		return;
+	for (uint32_t i = 0; i < p.taken; i++)
+		places[i].kind = SYM_PLACE_ABI;
+	plan->prototype = returns ? mem_printf("%s%s", returns, takes) : mem_strdup(manual);
+	plan->program = arguments_program(plan->prototype, places, p.taken, false, &plan->bytes);
+}
+
 /* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
  * other functions are asked for: this one's is not. */
 static void plan_prototype(const struct argument_wishes *w, const struct argument_wish *wish,
 			   const struct sym_arguments *known, struct argument_plan *plan)
 {
+	const char *manual = known ? NULL : manual_prototype(w, plan->function);
 	bool type = wish->type || wish->returned;
 	const char *returns = settings_types(w->set) && !type ? "-" :
 			      known && type		      ? known->returns : "?";
 	bool args = wish->args && known;
 
+	if (wish->args && manual && !plan->condition.filter && !plan->returned) {
+		plan_manual(manual, type ? NULL : returns, plan);
+		return;
+	}
 	if (wish->args && !known && names_functions(w->set) &&
 	    w->mod->hooks->language != SYM_LANG_GO) {
 		arguments_plan_registers(plan, returns);
@@ -592,6 +625,16 @@ static void read_arguments(const struct modules *m, struct argument_wishes *w,
 	sym_close(file);
 }
 
+/* Functions of the wishes that need no debug information. */
+static uint32_t count_manual(const struct argument_wishes *w)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->mod->hooks->n; i++)
+		n += wish_of(w, i).args && manual_prototype(w, i);
+	return n;
+}
+
 /* mod->hooks and mod->selected are there: arguments are the last step of a module's plan. */
 static void plan_module(struct modules *m, struct module *mod, const struct settings *set)
 {
@@ -603,7 +646,7 @@ static void plan_module(struct modules *m, struct module *mod, const struct sett
 		return;
 	read_arguments(m, &w, &list);
 	if (wanted && !list.has_dwarf)
-		count_unknown(&m->wished, mod->name, wanted);
+		count_unknown(&m->wished, mod->name, wanted - count_manual(&w));
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
 		if (arguments_is_traced(mod, i))
 			plan_function(&w, i,

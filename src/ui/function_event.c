@@ -19,7 +19,7 @@
 #include "sym/arguments.h"
 #include "sym/module.h"
 #include "sym/named.h"
-#include "ui/known_functions.h"
+#include "image/known_functions.h"
 #include "ui/libraries.h"
 #include "ui/probe_option.h"
 

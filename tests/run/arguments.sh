@@ -163,6 +163,54 @@ result "arguments of a glob" $? "$T/graph"
 grep -qE ' price\(.*\); /\* = -?[0-9]+ \*/$' "$T/graph" && [ "$(grep -c ' = ' "$T/graph")" -eq "$(grep -cE ' price\(' "$T/graph")" ]
 result "values of another" $? "$T/graph"
 
+# --- the C library's functions, in a program without debug information
+cat >"$T/nodebug.c" <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd;
+
+	if (getenv("NOBODYS"))
+		return 1;
+	setenv("NOBODYS", "b", 1);
+	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	access("/", R_OK);
+	write(fd, "abc", 3);
+	rename("/nowhere/a", "/nowhere/b");
+	close(fd);
+	return 0;
+}
+END
+gcc -O1 -w -fno-builtin -o "$T/nodebug" "$T/nodebug.c" 2>"$T/err"
+"$BRACE" record -o "$T/trace" --mode block --args --retval -l getenv -l setenv -l open -l access -l write -l rename -l close -- "$T/nodebug" >"$T/out" 2>"$T/err"
+"$BRACE" replay "$T/trace" | sed -nE 's/^[^|#]*\|  ([a-z]+\(.*)$/\1/p' | sed -E 's/0x[0-9a-f]{3,}/ADDRESS/' >"$T/calls"
+diff - "$T/calls" >"$T/differences" <<'C'
+getenv(name="NOBODYS"); /* = 0x0 */
+setenv(name="NOBODYS", value="b", overwrite=1); /* = 0 */
+open(pathname="/dev/null", flags=524289); /* = 3 */
+access(pathname="/", mode=4); /* = 0 */
+write(fd=3, buf=ADDRESS, count=0x3); /* = 3 */
+rename(oldpath="/nowhere/a", newpath="/nowhere/b"); /* = -1 */
+close(fd=3); /* = 0 */
+C
+result "the C library's functions without debug information" $? "$T/differences"
+! grep -q 'no debug information' "$T/err"
+result "which needs none" $? "$T/err"
+if type -P git >/dev/null && type -P strace >/dev/null; then
+	# Each file that git itself opens is one that strace sees it open.
+	HOME=$T timeout 60 strace -f -e trace=openat -o "$T/strace.txt" git -C "$T" --version >"$T/out" 2>&1
+	HOME=$T "$BRACE" record -o "$T/trace" --mode block --args -l open64 -- git -C "$T" --version >"$T/out" 2>"$T/err"
+	"$BRACE" replay "$T/trace" | sed -nE 's/.*open64\(pathname=("[^"]*"), .*/\1/p' | sort -u >"$T/calls"
+	sed -nE 's/.*openat\([^"]*("[^"]*"),.*/\1/p' "$T/strace.txt" | sort -u | comm -13 - "$T/calls" >"$T/differences"
+	[ -s "$T/calls" ] && [ ! -s "$T/differences" ]
+	result "git's open64, as strace has it" $? "$T/calls" "$T/differences"
+else
+	skip "git's open64, as strace has it" "there is no git, or no strace"
+fi
+
 # --- gdb, at the same calls
 if type -P gdb >/dev/null && [ -x "$T/answers2" ]; then
 	{

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Names and types are those of POSIX's manual pages. The list has what people trace and count by;
+ * any other function's arguments are the registers, arg1 to arg6. Asked while a process is planned
+ * (arguments.c) and for questions of histograms (ui/), on any thread. No state. */
+#include "image/known_functions.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/path.h"
+
+static const struct { const char *name, *prototype; } known[] = {
+	{ "malloc", "p(size=u8)" },
+	{ "calloc", "p(nmemb=u8,size=u8)" },
+	{ "realloc", "p(ptr=p,size=u8)" },
+	{ "reallocarray", "p(ptr=p,nmemb=u8,size=u8)" },
+	{ "aligned_alloc", "p(alignment=u8,size=u8)" },
+	{ "posix_memalign", "d4(memptr=p,alignment=u8,size=u8)" },
+	{ "free", "v(ptr=p)" },
+	{ "memcpy", "p(dest=p,src=p,n=u8)" },
+	{ "memmove", "p(dest=p,src=p,n=u8)" },
+	{ "memset", "p(s=p,c=d4,n=u8)" },
+	{ "memcmp", "d4(s1=p,s2=p,n=u8)" },
+	{ "strlen", "u8(s=s)" },
+	{ "strcmp", "d4(s1=s,s2=s)" },
+	{ "strdup", "p(s=s)" },
+	{ "open", "d4(pathname=s,flags=d4)" },
+	{ "open64", "d4(pathname=s,flags=d4)" },
+	{ "openat", "d4(dirfd=d4,pathname=s,flags=d4)" },
+	{ "fopen", "p(pathname=s,mode=s)" },
+	{ "close", "d4(fd=d4)" },
+	{ "read", "d8(fd=d4,buf=p,count=u8)" },
+	{ "write", "d8(fd=d4,buf=p,count=u8)" },
+	{ "pread", "d8(fd=d4,buf=p,count=u8,offset=d8)" },
+	{ "pwrite", "d8(fd=d4,buf=p,count=u8,offset=d8)" },
+	{ "fread", "u8(ptr=p,size=u8,nmemb=u8,stream=p)" },
+	{ "fwrite", "u8(ptr=p,size=u8,nmemb=u8,stream=p)" },
+	{ "send", "d8(sockfd=d4,buf=p,len=u8,flags=d4)" },
+	{ "recv", "d8(sockfd=d4,buf=p,len=u8,flags=d4)" },
+	{ "mmap", "p(addr=p,length=u8,prot=d4,flags=d4,fd=d4,offset=d8)" },
+	{ "getenv", "p(name=s)" },
+	{ "setenv", "d4(name=s,value=s,overwrite=d4)" },
+	{ "unsetenv", "d4(name=s)" },
+	{ "memchr", "p(s=p,c=d4,n=u8)" },
+	{ "strncmp", "d4(s1=s,s2=s,n=u8)" },
+	{ "strcasecmp", "d4(s1=s,s2=s)" },
+	{ "strchr", "p(s=s,c=d4)" },
+	{ "strrchr", "p(s=s,c=d4)" },
+	{ "strstr", "p(haystack=s,needle=s)" },
+	{ "strcpy", "p(dest=p,src=s)" },
+	{ "strndup", "p(s=s,n=u8)" },
+	{ "atoi", "d4(nptr=s)" },
+	{ "strtol", "d8(nptr=s,endptr=p,base=d4)" },
+	{ "strtoul", "u8(nptr=s,endptr=p,base=d4)" },
+	{ "openat64", "d4(dirfd=d4,pathname=s,flags=d4)" },
+	{ "fopen64", "p(pathname=s,mode=s)" },
+	{ "fclose", "d4(stream=p)" },
+	{ "fflush", "d4(stream=p)" },
+	{ "fputs", "d4(s=s,stream=p)" },
+	{ "puts", "d4(s=s)" },
+	{ "perror", "v(s=s)" },
+	{ "access", "d4(pathname=s,mode=d4)" },
+	{ "stat", "d4(pathname=s,statbuf=p)" },
+	{ "stat64", "d4(pathname=s,statbuf=p)" },
+	{ "lstat", "d4(pathname=s,statbuf=p)" },
+	{ "lstat64", "d4(pathname=s,statbuf=p)" },
+	{ "fstat", "d4(fd=d4,statbuf=p)" },
+	{ "fstat64", "d4(fd=d4,statbuf=p)" },
+	{ "mkdir", "d4(pathname=s,mode=u4)" },
+	{ "rmdir", "d4(pathname=s)" },
+	{ "unlink", "d4(pathname=s)" },
+	{ "rename", "d4(oldpath=s,newpath=s)" },
+	{ "chdir", "d4(path=s)" },
+	{ "getcwd", "p(buf=p,size=u8)" },
+	{ "opendir", "p(name=s)" },
+	{ "readdir", "p(dirp=p)" },
+	{ "closedir", "d4(dirp=p)" },
+	{ "readlink", "d8(pathname=s,buf=p,bufsiz=u8)" },
+	{ "realpath", "p(path=s,resolved_path=p)" },
+	{ "lseek", "d8(fd=d4,offset=d8,whence=d4)" },
+	{ "lseek64", "d8(fd=d4,offset=d8,whence=d4)" },
+	{ "dup2", "d4(oldfd=d4,newfd=d4)" },
+	{ "isatty", "d4(fd=d4)" },
+	{ "fsync", "d4(fd=d4)" },
+	{ "poll", "d4(fds=p,nfds=u8,timeout=d4)" },
+	{ "socket", "d4(domain=d4,type=d4,protocol=d4)" },
+	{ "connect", "d4(sockfd=d4,addr=p,addrlen=u4)" },
+	{ "bind", "d4(sockfd=d4,addr=p,addrlen=u4)" },
+	{ "listen", "d4(sockfd=d4,backlog=d4)" },
+	{ "accept", "d4(sockfd=d4,addr=p,addrlen=p)" },
+	{ "munmap", "d4(addr=p,length=u8)" },
+	{ "mprotect", "d4(addr=p,len=u8,prot=d4)" },
+	{ "execvp", "d4(file=s,argv=p)" },
+	{ "kill", "d4(pid=d4,sig=d4)" },
+	{ "waitpid", "d4(pid=d4,wstatus=p,options=d4)" },
+	{ "sleep", "u4(seconds=u4)" },
+	{ "usleep", "d4(usec=u4)" },
+	{ "dlopen", "p(filename=s,flags=d4)" },
+	{ "dlsym", "p(handle=p,symbol=s)" },
+	{ "pthread_create", "d4(thread=p,attr=p,start_routine=p,arg=p)" },
+	{ "pthread_mutex_lock", "d4(mutex=p)" },
+	{ "pthread_mutex_unlock", "d4(mutex=p)" },
+};
+
+/* Of libc alone: another library may have functions of these names with other parameters. */
+const char *known_function(const char *path, const char *name)
+{
+	if (path && strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].prototype;
+	return NULL;
+}
