@@ -46,11 +46,13 @@ pid=$!
 "$brace" follow -k fd:7 -p $pid -l 'vfs_*' --show f_pos -o text >out 2>&1 &
 brace_pid=$!
 until [ "$(grep -c . $tracing/enabled_functions)" -ge 10 ] || ! kill -0 $brace_pid; do usleep 100000; done
+sh -c 'echo "of another process" >&7' 7>third
 echo >write
 wait $pid
 kill -TERM $brace_pid
 wait $brace_pid
 check 'follow -k fd: of a process that runs: its descriptor, not another' [ "$(grep -c 'vfs_write();* *{* */\* file f_pos=0' text) $(grep -c 'ret=6 ' text) $(grep -c 'ret=7 ' text)" = '1 1 0' ]
+check "follow -k fd: not another process's descriptor of the same number" sh -c '[ "$(grep -c "^# object" text)" = 1 ] && ! grep -q "ret=19 " text'
 check 'follow -k fd: its heading' has "^# object 1: descriptor 7 of process $pid, [0-9]* calls*$" text
 
 # --- a buffer, which the program passes to system calls: what the kernel's own probes tell of the same addresses
