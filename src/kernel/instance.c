@@ -297,6 +297,26 @@ static int no_clock(struct err *err)
 		       u.release);
 }
 
+static bool is_filter(const char *file)
+{
+	const size_t n = strlen(file), end = strlen("/filter");
+
+	return n > end && !strcmp(file + n - end, "/filter");
+}
+
+/* The kernel tells of a filter what is wrong and where, in the instance's error_log: each one that
+ * it refuses has an entry there, so that the newest is this one's. */
+static int bad_filter(const char *dir, const char *text, int e, struct err *err)
+{
+	size_t column;
+	char *why = kernel_tracefs_error(dir, &column);
+
+	err_at(err, -e, text, column == SIZE_MAX ? 0 : column, "the kernel refuses this filter: %s",
+	       why ? why : strerror(-e));
+	free(why);
+	return e;
+}
+
 /* The kernel answers with an errno alone, mostly EINVAL for whatever the reason is. The file and
  * the text tell which of its rules was met; what is not known here keeps the kernel's own word. */
 int kernel_instance_refused(const char *top, const char *dir, const char *file, const char *text,
@@ -312,6 +332,8 @@ int kernel_instance_refused(const char *top, const char *dir, const char *file, 
 	if (!strcmp(file, "set_event"))
 		return err_at(err, -e, text, 0,
 			      "the kernel has no such event; %s/available_events lists them", top);
+	if (is_filter(file))
+		return bad_filter(dir, text, e, err);
 	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s",
 		      kernel_instance_is_shared(file) ? top : dir, file, strerror(-e));
 }

@@ -147,6 +147,23 @@ static void inlined_functions_are_found(void **state)
 	assert_null(kernel_inlined_into("/nonexistent", "swallowed"));
 }
 
+/* The text of Debian's 6.12 for two filters: the newest entry counts. */
+static void filter_is_explained(void **state)
+{
+	struct err err;
+
+	put("error_log", "[  446.813259] event filter parse error: error: Invalid value (did you forget quotes)?\n"
+			 "  Command: sig ==\n                  ^\n"
+			 "[  446.489220] event filter parse error: error: Field not found\n"
+			 "  Command: sig > 1 && prev_pd > 0\n                      ^\n");
+	refuse("events/sched/sched_switch/filter", "sig > 1 && prev_pd > 0", -EINVAL, &err);
+	assert_string_equal(err.text, "the kernel refuses this filter: Field not found");
+	assert_int_equal(err.column, 11);
+	drop("error_log");
+	refuse("events/sched/sched_switch/filter", "sig", -EINVAL, &err);
+	assert_string_equal(err.text, "the kernel refuses this filter: Invalid argument");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +172,7 @@ int main(void)
 		cmocka_unit_test(clock_is_not_there),
 		cmocka_unit_test(functions_are_looked_up),
 		cmocka_unit_test(errors_have_columns),
+		cmocka_unit_test(filter_is_explained),
 		cmocka_unit_test(inlined_functions_are_found),
 	};
 

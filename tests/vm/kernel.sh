@@ -105,6 +105,8 @@ run 0 info t.brace
 check 'info: the kernel' has 'module *\[kernel\], [0-9]* functions'
 run 0 graph -K -e sched:sched_process_exec -f 'filename ~ "*nothing*"' -- sh -c 'cat file'
 check '-f: a filter of the kernel' [ "$(grep -c sched_process_exec: out)" = 0 ]
+run 125 graph -K -e sched:sched_switch -f 'prev_pid > 0 && prev_pd > 0' -- true
+check "-f: a field that is not there: the kernel's sentence, at its place" sh -c 'grep -q -- "-f: the kernel refuses this filter: Field not found" out && grep -q "^               *^" out'
 run 0 graph -K -e sched:sched_process_exec -- sh -c 'cat file; cat file'
 check '-e alone: the lines of the tracer nop' [ "$(grep -c ': sched_process_exec: filename=' out)" -ge 2 ]
 run 0 graph -K -e sched:sched_switch --duration 200ms
