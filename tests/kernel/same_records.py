@@ -66,6 +66,16 @@ def function_of(record):
     return event, re.sub(r"pid=\d+", "", text) if twice else text
 
 
+def column(duration):
+    """The kernel's column has 8 characters at most, of which brace's text uses no more."""
+    return duration and (duration.split(".")[0] if duration.index(".") >= 7 else duration[:8])
+
+
+def unnamed(text):
+    """The end of a call that began on another CPU has its name in brace's text, as in the kernel's, and has not in trace-cmd's."""
+    return re.sub(r"^( *\}) /\* .* \*/$", r"\1", text)
+
+
 def place_of(record):
     return () if twice else tuple(record[:2])
 
@@ -91,7 +101,7 @@ def text_records(cpu_at):
     for line in lines:
         match = BRACE_CALL.match(line) if tracer == "function" else BRACE_GRAPH.match(line)
         if match and not match.group(match.lastindex).startswith("/* "):
-            found.append(match.groups())
+            found.append(tuple(unnamed(g) if isinstance(g, str) else g for g in match.groups()))
     return found if twice else sorted(found, key=lambda c: int(c[cpu_at]))
 
 
@@ -107,8 +117,7 @@ if tracer == "function":
     calls = [(str(r[0]), f"{r[1]:03}", *r[4].split(" <-- ")) for r in theirs if r[3] == "function"]
     same("printed", text_records(1), calls)
 elif tracer == "function_graph":
-    # The kernel's column has 8 characters, of which brace's text uses no more.
-    calls = [(str(r[1]), r[5] and r[5][:8].rstrip("."), r[4]) for r in theirs if r[3].startswith("funcgraph")]
+    calls = [(str(r[1]), column(r[5]), unnamed(r[4])) for r in theirs if r[3].startswith("funcgraph")]
     kept = slice(2, 3) if twice else slice(0, 3)
     same("printed", [c[kept] for c in text_records(0)], [c[kept] for c in calls])
 print(n)

@@ -14,8 +14,9 @@ export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-600}
 said=$("$here/../vm/run" --with "$BRACE" --with "$lib" --with /usr/bin/trace-cmd --out "$out" "$here/../vm/trace-cmd.sh" "$BRACE" "$lib" 2>&1)
 status=$?
 [ $status != 77 ] || { echo "1..0 # SKIP $said"; exit 0; }
-[ $status = 0 ] || { sed 's/^/# /' <<<"$said"; echo "Bail out! tests/vm/run: status $status"; exit 1; }
+[ $status = 0 ] || { printf '%s\n' "# ${said//$'\n'/$'\n'# }" "Bail out! tests/vm/run: status $status"; exit 1; }
 gunzip "$out"/*.gz
+said=$(grep -v 'records [io]' <<<"$said" | grep -v '^tar: ')
 
 n=0
 # result NAME GOOD SAID: a line of TAP; SAID is shown if it is not good.
@@ -32,8 +33,8 @@ result() {
 same() {
 	local words
 	words=$(python3 "$here/same_records.py" "$BRACE" "$out" "$1" ${3:+"$3"} 2>&1)
-	result "$2" $? "$words
-$said"
+	result "$2" $? "$said
+$words"
 	words=$(cat "$out/$1.said")
 	grep -q 'none lost' <<<"$words"
 	result "$2: none lost" $? "$words"

@@ -36,17 +36,17 @@ recording() {
 	done 2>/dev/null
 }
 
-# both NAME OPTIONS-OF-BOTH PROGRAM...: two recordings of one run, NAME.brace and NAME.dat. What differs in form: `-p` of trace-cmd
-# is brace's `-t`.
+# both NAME TRACER OPTIONS PROGRAM...: two recordings of one run, NAME.brace and NAME.dat. `-p` of trace-cmd is brace's `-t`; no
+# TRACER: events alone.
 both() {
-	local name=$1 options=$2 theirs
-	shift 2
+	local name=$1 tracer=$2 options=$3 theirs
+	shift 3
 	waiting "$@"
-	"$brace" record -K -b 4M -p $pid ${options//-p function/-t function} -o "$OUT/$name.brace" >"$OUT/$name.said" 2>&1 &
+	"$brace" record -K -b 4M -p $pid ${tracer:+-t $tracer} $options -o "$OUT/$name.brace" >"$OUT/$name.said" 2>&1 &
 	ours=$!
 	recording
 	echo 0 >$tracing/tracing_on
-	trace-cmd record -k -b 4096 -C x86-tsc -c -P $pid $options -o "$OUT/$name.dat" >out 2>&1 &
+	trace-cmd record -k -b 4096 -C x86-tsc -c -P $pid ${tracer:+-p $tracer} $options -o "$OUT/$name.dat" >out 2>&1 &
 	theirs=$!
 	until ! kill -0 $theirs || { grep -q $pid $tracing/set_event_pid && [ "$(cat $tracing/tracing_on)" = 1 ]; }; do
 		usleep 50000
@@ -64,9 +64,9 @@ both() {
 in_turn() {
 	local name=$1 options=$2
 	shift 2
-	trace-cmd record -k -b 4096 -C x86-tsc $options -o "$OUT/$name.dat" -F "$@" >out 2>&1 || cat out
+	trace-cmd record -k -b 4096 -C x86-tsc -p function_graph $options -o "$OUT/$name.dat" -F "$@" >out 2>&1 || cat out
 	undo
-	"$brace" record -K -b 4M ${options//-p function_graph/} -o "$OUT/$name.brace" -- "$@" >"$OUT/$name.said" 2>&1
+	"$brace" record -K -b 4M $options -o "$OUT/$name.brace" -- "$@" >"$OUT/$name.said" 2>&1
 }
 
 # text NAME OPTIONS PROGRAM...: brace's text, NAME.graph, and the kernel's, NAME.trace, of the same records: brace stands still
@@ -91,11 +91,11 @@ text() {
 
 calls='-l ksys_write -l vfs_write -l ksys_read -l vfs_read'
 events='-e sched:sched_process_exec -e sched:sched_switch'
-both graph "-p function_graph $calls $events" /bin/dd if=/dev/zero of=copy bs=1 count=50
-both function "-p function -l vfs_* $events -e sched:sched_process_fork" sh -c 'cat /etc/passwd | cat >copy; cat copy'
-both events '-e sched:sched_process_exec -R stacktrace -e sched:sched_switch -f prev_pid>0&&next_pid>0 -e sched:sched_process_fork -e sched:sched_process_exit' \
+both graph function_graph "$calls $events" /bin/dd if=/dev/zero of=copy bs=1 count=50
+both function function "-l vfs_* $events -e sched:sched_process_fork" sh -c 'cat /etc/passwd | cat >copy; cat copy'
+both events '' '-e sched:sched_process_exec -R stacktrace -e sched:sched_switch -f prev_pid>0&&next_pid>0 -e sched:sched_process_fork -e sched:sched_process_exit' \
 	sh -c '/bin/true; /bin/true; /bin/true; /bin/true; usleep 1000'
-in_turn depth '-p function_graph -l ksys_write -l vfs_write -l rw_verify_area -l ksys_read -l vfs_read -g ksys_write --max-graph-depth 2 -e sched:sched_process_exec' \
+in_turn depth '-l ksys_write -l vfs_write -l rw_verify_area -l ksys_read -l vfs_read -g ksys_write --max-graph-depth 2 -e sched:sched_process_exec' \
 	/bin/dd if=/dev/zero of=copy bs=1 count=50
 text text "$calls -l schedule $events" /bin/dd if=/dev/zero of=copy bs=1 count=50
 nothing_left || echo 'something is left in tracefs'
