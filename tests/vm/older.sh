@@ -44,7 +44,7 @@ run 125 graph -K -e 'f:reading vfs_read' -- true
 check 'no fprobe events: one sentence with what they take' has 'takes Linux 6.5 with CONFIG_FPROBE_EVENTS'
 run 0 hist -K -o text 'vfs_read arg3 if arg3 == 3' -- sh -c 'dd if=file of=copy bs=3 count=1; dd if=file of=copy bs=3 count=1'
 check 'hist -K: an argument by its number, of all that the program starts' has '{ arg3: *3 } hitcount: *2$' text
-run 0 sql -K -o text 'SELECT end.next_comm AS comm, (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid' -- sh -c 'usleep 2000; usleep 2000'
+run 0 sql -K -o text 'SELECT end.next_comm AS comm, (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid' -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do usleep 2000; done'
 check 'sql -K: a statement of two events' [ "$(grep -cE 'comm=usleep.* lat=[0-9]+' text)" -ge 2 ]
 check 'nothing is left of these' none_left
 
