@@ -35,6 +35,7 @@ two() {
 ask_by() {
 	local word=$1
 	shift
+	: >"$T/answer" # the answer before may have the word, too
 	timeout -k 5 "$LIMIT" "$@" >"$T/answer" 2>"$T/said" </dev/null &
 	local tracer=$!
 	if [ -n "$word" ]; then
