@@ -31,7 +31,7 @@ uint64_t signals_block(void)
 	/* Pairs with signals_inside(). Counted before `forbidden` is read: either this thread sees
 	 * what filter.c has set, or filter.c sees this thread. */
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
-	if (agent.forbidden & NEED_SIGNALS) {
+	if (__atomic_load_n(&agent.forbidden, __ATOMIC_SEQ_CST) & NEED_SIGNALS) {
 		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
 		return SIGNALS_UNTOUCHED;
 	}

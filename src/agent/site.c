@@ -153,7 +153,7 @@ static enum stub_kind stub_kind_of(enum memory_returned returned)
 	return kind == STUB_VALUE && returned < RETURNED_KINDS ? STUB_VALUE + returned : kind;
 }
 
-/* Which table leads to stubs of this kind. */
+/* The table that leads to stubs of this kind. */
 static enum memory_returned returned_of(enum stub_kind kind)
 {
 	return kind > STUB_VALUE ? kind - STUB_VALUE : RETURNED_WORD;

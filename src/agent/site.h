@@ -26,9 +26,10 @@ static inline bool site_is_in_arena(uint64_t addr)
 }
 /* The return address that an address in the arena leads to; 0: none. */
 uint64_t site_return(uint64_t stub);
-/* Gives a child its own arena and table, by its first slow path. */
+/* A child of fork, by its first slow path: the copies that fork made are its own. Undoes what
+ * other threads had half done. */
 void site_after_fork(void);
-void site_begin(void);  /* before anything is hooked */
+void site_begin(void);  /* before anything is hooked, by each tracer */
 void site_adopt(void);  /* attach: the sites of before go into the new image */
 void site_keep(void);   /* detach: keeps the sites without the tracer's memory */
 /* Another tracer: calls get new stubs; old ones stay for returns through them. */

@@ -21,7 +21,7 @@
  * another. */
 #define LOCK ".lock"
 
-/* For variables of the environment, which may be empty or lead nowhere. */
+/* Whether /run/user/UID is there: in cron, or where no login manager runs, it is not. */
 static bool is_dir(const char *path)
 {
 	struct stat st;

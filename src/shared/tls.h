@@ -30,7 +30,9 @@ struct agent_tls {
 		/* nonlocal.c: struct nonlocal_about of the function that may leave */
 		uint64_t leaving;
 	};
-	uint64_t stack_base; /* state mode */
+	/* State mode: the live calls. Else, with lock points: struct lock_table, or 0
+	 * (agent/lock_points.h). */
+	uint64_t stack_base;
 	uint32_t buffer;    /* index of the sub-buffer, MEMORY_NONE in the discard window */
 	uint32_t known;     /* TLS_THREAD: the fields above are set; other bits: the agent's own */
 };

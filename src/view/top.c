@@ -47,7 +47,7 @@ static uint64_t span_ns(const struct top *t)
 	return t->all ? t->rates->all_ns : t->rates->turn_ns;
 }
 
-/* Row of the table's kind of rows. */
+/* The rates behind a row of the table. */
 static const struct rates_row *row_at(const void *of, size_t row)
 {
 	const struct top_table *t = of;
@@ -68,7 +68,7 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return ns ? (uint64_t)((unsigned __int128)n * 1000000000 / ns) : 0;
 }
 
-/* By which the table sorts. Calls are a rate; the mean is of calls with a duration. */
+/* The number that a column sorts by. Calls are a rate; the mean is of calls with a duration. */
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct rates_sum *s = sum_at(of, row);

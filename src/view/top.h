@@ -30,7 +30,6 @@ struct top {
 	struct table_view tables[RATES_BY_N];
 	struct top_table { const struct top *top; enum rates_by by; } of[RATES_BY_N];
 	struct prompt prompt;
-	char said[96];              /* the last line */
 };
 
 enum top_column { TOP_CALLS, TOP_SELF, TOP_TOTAL, TOP_MEAN, TOP_P99, TOP_MAX, TOP_COLUMNS_N };
@@ -43,7 +42,7 @@ enum rates_by top_by_find(const char *word);
 
 void top_init(struct top *t, const struct rates *rates);
 void top_free(struct top *t);
-/* The turn is over: takes its rows. A table that is paused keeps its own. */
+/* The turn is over: takes its rows. The caller does not call it while the table is paused. */
 void top_update(struct top *t);
 void top_draw(struct top *t, const struct top_facts *facts, struct grid *g);
 /* Returns false for the keys that end it. */
