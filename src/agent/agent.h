@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "arch/stamp.h"
+#include "arch/page.h"
 #include "shared/memory.h"
 #include "shared/record.h"
 #include "shared/tls.h"
@@ -71,7 +72,7 @@ extern uint32_t agent_fork_guard[1024];
 struct site_table {
 	uint64_t nobody;                 /* no return address */
 	int32_t slots[1u << SITE_HASH_BITS];
-} __attribute__((aligned(4096)));
+} __attribute__((aligned(ARCH_PAGE)));
 /* By enum memory_returned; private: a fork copies them. */
 extern struct site_table agent_table[RETURNED_KINDS];
 extern uint8_t agent_arena[];            /* SITE_ARENA_BYTES + SITE_BLOCK_BYTES */

@@ -11,11 +11,11 @@
 #include "agent/live.h"
 #include "agent/site.h"
 #include "agent/state.h"
+#include "arch/page.h"
 #include "arch/probe_regs.h"
 #include "shared/arguments.h"
 #include "shared/signal_frame.h"
 
-#define PAGE UINT64_C(4096)
 
 /* Returns 1 if the call is not to be recorded. */
 uint32_t agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site);
@@ -27,9 +27,9 @@ _Static_assert(sizeof(struct arguments_regs) == 200 &&
 static uint32_t read_argument(void *context, uint64_t address, void *to, uint32_t n)
 {
 	const struct arguments_regs *regs = context;
-	uint64_t page = regs->at[PROBE_SP] & ~(PAGE - 1);
+	uint64_t page = regs->at[PROBE_SP] & ~(ARCH_PAGE - 1);
 
-	if (address - page >= PAGE || address - page > PAGE - n)
+	if (address - page >= ARCH_PAGE || address - page > ARCH_PAGE - n)
 		return probe_read_anywhere(address, to, n);
 	for (uint32_t i = 0; i < n; i++)
 		((volatile uint8_t *)to)[i] = ((const volatile uint8_t *)address)[i];

@@ -14,8 +14,8 @@
 #include "agent/sys.h"
 #include "arch/code.h"
 #include "arch/libc_calls.h"
+#include "arch/page.h"
 
-#define PAGE UINT64_C(4096)
 
 uint64_t agent_libgcc, agent_libgcc_bytes; /* for entry.S */
 extern uint8_t agent_get_cfa[];
@@ -48,20 +48,20 @@ static uint64_t bytes_of(const Elf64_Ehdr *eh)
  * patched. */
 static void redirect_function(uint8_t *function, uint64_t base)
 {
-	uint64_t page = (uint64_t)function & ~(PAGE - 1);
+	uint64_t page = (uint64_t)function & ~(ARCH_PAGE - 1);
 
 	function += code_landing(function, CODE_LANDING_MAX);
 	/* Within one page, so that one mprotect does; and in reach of a jump. */
 	if (!libc_is_get_cfa(function) ||
-	    (uint64_t)function - page > PAGE - LIBC_GET_CFA_BYTES ||
+	    (uint64_t)function - page > ARCH_PAGE - LIBC_GET_CFA_BYTES ||
 	    !code_in_reach((uint64_t)function, (uint64_t)agent_get_cfa) ||
-	    sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
+	    sys3(__NR_mprotect, page, ARCH_PAGE, PROT_READ | PROT_WRITE) < 0)
 		return;
 	agent_libgcc = base;
 	agent_libgcc_bytes = bytes_of((const Elf64_Ehdr *)base);
 	/* No thread executes here yet. */
 	code_jump((uint64_t)function, (uint64_t)agent_get_cfa, function);
-	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
+	sys3(__NR_mprotect, page, ARCH_PAGE, PROT_READ | PROT_EXEC);
 }
 
 void cfa_align(const struct r_debug *debug)

@@ -16,8 +16,8 @@
 #include "agent/texts.h"
 #include "arch/code.h"
 #include "arch/libc_calls.h"
+#include "arch/page.h"
 
-#define PAGE UINT64_C(4096)
 
 static const struct r_debug *debug;
 extern uint8_t agent_dl_debug_state[];
@@ -26,14 +26,14 @@ extern uint8_t agent_dl_debug_state[];
  * alone. */
 static bool redirect_function(uint8_t *at, uint64_t to)
 {
-	uint64_t page = (uint64_t)at & ~(PAGE - 1);
+	uint64_t page = (uint64_t)at & ~(ARCH_PAGE - 1);
 
 	if (!code_in_reach((uint64_t)at, to) || !libc_is_empty(at) || (uint64_t)at % 16)
 		return false;
-	if (sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_WRITE) < 0)
+	if (sys3(__NR_mprotect, page, ARCH_PAGE, PROT_READ | PROT_WRITE) < 0)
 		return false;
 	code_jump((uint64_t)at, to, at);
-	sys3(__NR_mprotect, page, PAGE, PROT_READ | PROT_EXEC);
+	sys3(__NR_mprotect, page, ARCH_PAGE, PROT_READ | PROT_EXEC);
 	return true;
 }
 

@@ -14,11 +14,11 @@
 #include "agent/scope.h"
 #include "agent/sys.h"
 #include "agent/unblocked.h"
+#include "arch/page.h"
 #include "shared/event.h"
 #include "shared/stack.h"
 
 #define SCRATCH 256
-#define PAGE UINT64_C(4096)
 
 struct event_head { uint16_t type; uint8_t flags, preempt_count; int32_t pid; };
 
@@ -41,7 +41,7 @@ static int copy_text(uint64_t address, char *to, uint32_t n)
 	uint32_t got = 0;
 
 	while (got < n) {
-		uint64_t left = PAGE - (address + got) % PAGE,
+		uint64_t left = ARCH_PAGE - (address + got) % ARCH_PAGE,
 			 want = left < n - got ? left : n - got;
 		const struct {
 			void *at;

@@ -19,6 +19,7 @@
 #include "agent/sys.h"
 #include "agent/unblocked.h"
 #include "arch/elf.h"
+#include "arch/page.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: filters cannot look where it leads */
 #define STUB_BYTES (SITE_BLOCK_BYTES - SITE_RETURNS_BYTES)
@@ -53,7 +54,7 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_openat, NEED_LOCKS | NEED_TEXTS, { MINUS(100), P, 02000000 } },
 	{ __NR_read, NEED_LOCKS | NEED_TEXTS, { 3, P, 1024 } },
 	{ __NR_close, NEED_LOCKS | NEED_TEXTS, { 3 } },
-	{ __NR_mlock, NEED_LOCKS, { P, 4096 } },
+	{ __NR_mlock, NEED_LOCKS, { P, ARCH_PAGE } },
 	{ __NR_mlockall, NEED_LOCKS, { 5 } },
 	{ __NR_mlockall, NEED_LOCKS, { 2 } },
 	{ __NR_access, NEED_EXEC | NEED_START, { P, 4 } },
@@ -73,28 +74,28 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_getsockopt, NEED_START, { 3, 1, 17, P, P } },
 	{ __NR_sendto, NEED_START, { 3, P, 64, 0x4000 } },
 	{ __NR_recvmsg, NEED_START, { 3, P, 0x40000000 } },
-	{ __NR_mmap, NEED_START, { 0, 4096, 3, 1, 4, 0 } },
-	{ __NR_mmap, NEED_START, { P, 4096, 3, 0x100022, MINUS(1), 0 } },
-	{ __NR_mmap, NEED_START, { P, 4096, 5, 0x100002, 4, 4096 } },
+	{ __NR_mmap, NEED_START, { 0, ARCH_PAGE, 3, 1, 4, 0 } },
+	{ __NR_mmap, NEED_START, { P, ARCH_PAGE, 3, 0x100022, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_START, { P, ARCH_PAGE, 5, 0x100002, 4, ARCH_PAGE } },
 	{ __NR_prlimit64, NEED_START, { 0, 9, 0, P } },
-	{ __NR_munmap, NEED_START, { P, 4096 } },
+	{ __NR_munmap, NEED_START, { P, ARCH_PAGE } },
 	{ __NR_sched_getscheduler, NEED_TASKS, { 0 } },
 	{ __NR_sched_getparam, NEED_TASKS, { 0, P } },
 	{ __NR_getpriority, NEED_TASKS, { 0, 0 } },
 	{ __NR_getppid, NEED_TASKS, { 0 } },
 	{ __NR_getresuid, NEED_USER, { P, P, P } },
 	{ __NR_stat, NEED_USER, { P, P } },
-	{ __NR_mmap, NEED_USER, { P, 4096, 3, 0x4032, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_USER, { P, ARCH_PAGE, 3, 0x4032, MINUS(1), 0 } },
 	{ __NR_rt_sigaction, NEED_HANDLERS, { 10, 0, P, 8 } },
-	{ __NR_madvise, NEED_START | NEED_CHANGE, { P, 4096, 18 } },
+	{ __NR_madvise, NEED_START | NEED_CHANGE, { P, ARCH_PAGE, 18 } },
 	{ __NR_getpid, NEED_CHANGE | NEED_LEAVE, { 0 } },
 	{ __NR_socketpair, NEED_CHANGE, { 1, 5 | 02000000, 0, P } },
 	{ __NR_recvmsg, NEED_CHANGE, { 3, P, 0x40000000 } },
-	{ __NR_mmap, NEED_CHANGE, { P, 4096, 3, 0x100022, MINUS(1), 0 } },
-	{ __NR_mmap, NEED_CHANGE, { P, 4096, 5, 0x100002, 4, 4096 } },
+	{ __NR_mmap, NEED_CHANGE, { P, ARCH_PAGE, 3, 0x100022, MINUS(1), 0 } },
+	{ __NR_mmap, NEED_CHANGE, { P, ARCH_PAGE, 5, 0x100002, 4, ARCH_PAGE } },
 	{ __NR_close, NEED_CHANGE, { 3 } },
-	{ __NR_munmap, NEED_CHANGE | NEED_LEAVE, { P, 4096 } },
-	{ __NR_madvise, NEED_CHANGE | NEED_LEAVE, { P, 4096, MADV_DONTNEED } },
+	{ __NR_munmap, NEED_CHANGE | NEED_LEAVE, { P, ARCH_PAGE } },
+	{ __NR_madvise, NEED_CHANGE | NEED_LEAVE, { P, ARCH_PAGE, MADV_DONTNEED } },
 };
 
 uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first)

@@ -15,8 +15,8 @@
 #include "agent/ldso.h"
 #include "agent/sys.h"
 #include "arch/code.h"
+#include "arch/page.h"
 
-#define PAGE UINT64_C(4096)
 #define FUNCTION_MAX 160 /* bytes after a function's entry in which its system call is looked for */
 
 #define EACH_CALL(X)                                                                    \
@@ -59,8 +59,9 @@ static const struct link_map *find_libc(char **envp)
 
 static bool redirect_call(uint8_t *at, int64_t limit, const struct libc_call *c)
 {
-	uint64_t page = (uint64_t)at & ~(PAGE - 1),
-		 bytes = (((uint64_t)at + LIBC_CALL_BYTES + PAGE - 1) & ~(PAGE - 1)) - page;
+	uint64_t page = (uint64_t)at & ~(ARCH_PAGE - 1),
+		 end = (uint64_t)at + LIBC_CALL_BYTES + ARCH_PAGE - 1,
+		 bytes = (end & ~(ARCH_PAGE - 1)) - page;
 
 	if (!code_in_reach((uint64_t)at, (uint64_t)c->ours) ||
 	    sys3(__NR_mprotect, page, bytes, PROT_READ | PROT_WRITE) < 0)

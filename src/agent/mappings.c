@@ -12,14 +12,15 @@
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "agent/user.h"
+#include "arch/page.h"
 #include "shared/points.h"
 #include "shared/unwind_rule.h"
 
 #define MAX_REGIONS 1024
-#define FORK_GUARD_BYTES 4096
+#define FORK_GUARD_BYTES ARCH_PAGE
 
 struct agent agent;
-uint32_t agent_fork_guard[1024] __attribute__((aligned(4096)));
+uint32_t agent_fork_guard[1024] __attribute__((aligned(ARCH_PAGE)));
 static struct region {
 	uint32_t *fork_guard;
 	uint64_t bytes; /* of code, behind the fork guard */

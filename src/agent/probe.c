@@ -18,11 +18,11 @@
 #include "agent/site.h"
 #include "agent/sys.h"
 #include "agent/unblocked.h"
+#include "arch/page.h"
 #include "shared/probe.h"
 #include "arch/probe_regs.h"
 #include "shared/stack.h"
 
-#define PAGE UINT64_C(4096)
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
@@ -42,7 +42,7 @@ static long own_pid(void)
  * whole or not at all. */
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 {
-	uint64_t first = PAGE - address % PAGE < n ? PAGE - address % PAGE : n;
+	uint64_t first = ARCH_PAGE - address % ARCH_PAGE < n ? ARCH_PAGE - address % ARCH_PAGE : n;
 	const struct probe_place into = { to, n },
 				 from[2] = { { (void *)address, first },
 					     { (void *)(address + first), n - first } };
@@ -70,7 +70,7 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 /* Lays a piece down as one or two places, cut at a page's end. Returns how many. */
 static unsigned place_piece(struct probe_place *to, const struct fetch_piece *p)
 {
-	uint64_t first = PAGE - p->address % PAGE;
+	uint64_t first = ARCH_PAGE - p->address % ARCH_PAGE;
 
 	if (first >= p->n) {
 		to[0] = (struct probe_place){ (void *)p->address, p->n };
@@ -107,7 +107,8 @@ static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, 
 
 static bool is_known(const struct fetch_piece *p, uint64_t known)
 {
-	return p->address / PAGE == known / PAGE && p->address % PAGE <= PAGE - p->n;
+	return p->address / ARCH_PAGE == known / ARCH_PAGE &&
+	       p->address % ARCH_PAGE <= ARCH_PAGE - p->n;
 }
 
 void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
@@ -130,9 +131,9 @@ void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
 static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t n)
 {
 	const struct probe_regs *regs = context;
-	uint64_t page = (regs->at[PROBE_SP] - PROBE_PUSHED) & ~(PAGE - 1);
+	uint64_t page = (regs->at[PROBE_SP] - PROBE_PUSHED) & ~(ARCH_PAGE - 1);
 
-	if (address - page >= PAGE || address - page > PAGE - n)
+	if (address - page >= ARCH_PAGE || address - page > ARCH_PAGE - n)
 		return probe_read_anywhere(address, to, n);
 	copy_bytes(to, (const uint8_t *)address, n);
 	return n;

@@ -25,11 +25,11 @@
 #include "agent/sys.h"
 #include "agent/texts.h"
 #include "arch/libc_calls.h"
+#include "arch/page.h"
 #include "arch/stamp.h"
 #include "shared/points.h"
 
 #define PROBES 512 /* slots that are tried for one return address */
-#define PAGE 4096u
 #define NOBODY UINT64_C(1) /* a value that is no return address */
 #define SITES_MAX (SITE_BLOCKS * SITE_PER_BLOCK)
 /* Numbers tried until one is free: a hostile child may set the count back. */
@@ -38,7 +38,7 @@
 #define SCATTER 0x9e3779b1u /* 2^32 / golden ratio, for the slots after the first */
 
 struct site_table agent_table[RETURNED_KINDS];
-_Static_assert(sizeof(struct site_table) == SITE_TABLE_BYTES && SITE_TABLE_BYTES % PAGE == 0,
+_Static_assert(sizeof(struct site_table) == SITE_TABLE_BYTES && SITE_TABLE_BYTES % ARCH_PAGE == 0,
 	       "trampolines know where each is, and forget_tables() zeroes whole pages");
 uint8_t *agent_arena_at; /* = agent.arena, for entry.S */
 

@@ -7,9 +7,9 @@
 #include "agent/buffer.h"
 #include "agent/event.h"
 #include "agent/site.h"
+#include "arch/page.h"
 #include "shared/stack.h"
 
-#define PAGE UINT64_C(4096)
 
 static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint32_t n)
 {
@@ -36,7 +36,7 @@ static void take_stubs_out(uint64_t *words, uint32_t n)
 void stack_copy_write(uint32_t event, const struct stack_regs *regs, uint64_t known, bool returns)
 {
 	uint64_t at = regs->sp & ~UINT64_C(7), end = at + 8 * STACK_WORDS_MAX,
-		 known_end = (known & ~(PAGE - 1)) + PAGE;
+		 known_end = (known & ~(ARCH_PAGE - 1)) + ARCH_PAGE;
 	uint64_t words[1 + STACK_PIECE_WORDS];
 	uint32_t n = STACK_FIRST_WORDS, want, got;
 

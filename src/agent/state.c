@@ -15,6 +15,7 @@
 #include "agent/site.h"
 #include "agent/stacks.h"
 #include "agent/state.h"
+#include "arch/page.h"
 
 /* Bits of agent_tls.known: the thread may have left its stack; the next record has to tell where it
  * is made. */
@@ -22,7 +23,6 @@
 #define KNOWN_TELL 4u
 /* In `function`, above the id: enum memory_returned. */
 #define FUNCTION_RETURNED_SHIFT 32
-#define PAGE UINT64_C(4096)
 /* No code is below: a program's first function finds the number of its arguments where a called one
  * has its return address, and the kernel takes at most 6 MiB of arguments, 9 bytes each or more. */
 #define LOWEST_CODE UINT64_C(0x100000)
@@ -136,7 +136,7 @@ static struct agent_tls *block_at(uint64_t slot)
  * thread has moved to another one: farther up only a handler's entry reads, and asks the kernel. */
 static bool read_above(uint64_t from, uint64_t sp, uint64_t *word)
 {
-	if ((from ^ sp) >= PAGE)
+	if ((from ^ sp) >= ARCH_PAGE)
 		return is_handler(sp, *(const uint64_t *)sp) &&
 		       probe_read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
 	*word = *(const uint64_t *)from;

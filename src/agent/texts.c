@@ -11,8 +11,8 @@
 #include "agent/needs.h"
 #include "agent/own_maps.h"
 #include "agent/signals.h"
+#include "arch/page.h"
 
-#define PAGE 4096u
 #define PAGES 4096u     /* pages whose answers are remembered */
 #define TEXTS_MAX 4096u
 #define OTHERS_MAX 256u
@@ -164,7 +164,7 @@ void texts_changed(bool gone)
 
 bool texts_has(uint64_t address)
 {
-	uint64_t page = address / PAGE, *answer = &pages[page % PAGES],
+	uint64_t page = address / ARCH_PAGE, *answer = &pages[page % PAGES],
 		 seen = __atomic_load_n(answer, __ATOMIC_RELAXED);
 	bool is_text;
 

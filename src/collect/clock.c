@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "arch/stamp.h"
 
 #define NS UINT64_C(1000000000)
@@ -84,13 +85,13 @@ static uint64_t hz_kernel(void)
 
 	if (fd < 0)
 		return 0;
-	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	page = mmap(NULL, ARCH_PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	if (page != MAP_FAILED) {
 		/* A page without these fields leaves the result at 0. */
 		if (page->cap_user_time && page->time_mult)
 			hz = (uint64_t)(((unsigned __int128)NS << page->time_shift) /
 					page->time_mult);
-		munmap(page, 4096);
+		munmap(page, ARCH_PAGE);
 	}
 	close(fd);
 	return hz;

@@ -4,6 +4,7 @@
  * (Orderings) says which words order the others, and agent/buffer.c has the other side. Only making
  * it can fail. */
 #include "collect/shared_memory.h"
+#include "arch/page.h"
 #include "collect/slots.h"
 #include "shared/points.h"
 
@@ -18,7 +19,6 @@
 
 #define POOL_BYTES (UINT64_C(512) << 20) /* of sub-buffers; memory is used as it is touched */
 #define THREADS_LEAST 256u
-#define PAGE 4096
 #define WAKE_AT 8u /* 512 KiB: so much stays in the second-level cache */
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -91,9 +91,10 @@ int shared_memory_file(const char *name, uint64_t size, bool code, void **mapped
 
 static void place_parts(struct memory_layout *l)
 {
-	l->threads_at = round_up(sizeof(struct memory_header), 4096);
-	l->descs_at = round_up(l->threads_at + l->threads_max * sizeof(struct memory_thread), 4096);
-	l->ends_at = round_up(l->descs_at + l->buffers_max * sizeof(struct memory_desc), 4096);
+	l->threads_at = round_up(sizeof(struct memory_header), ARCH_PAGE);
+	l->descs_at =
+		round_up(l->threads_at + l->threads_max * sizeof(struct memory_thread), ARCH_PAGE);
+	l->ends_at = round_up(l->descs_at + l->buffers_max * sizeof(struct memory_desc), ARCH_PAGE);
 	l->buffers_at = l->ends_at + MEMORY_TIDS / 8;
 	l->size = l->buffers_at + (uint64_t)l->buffers_max * MEMORY_BUFFER_BYTES;
 }
@@ -231,7 +232,7 @@ size_t shared_memory_touched(const struct shared_memory *m, uint32_t i)
 			return MEMORY_BUFFER_BYTES;
 		if (page < 0 || page >= begin + (off_t)MEMORY_BUFFER_BYTES)
 			break;
-		end = page / PAGE * PAGE + PAGE;
+		end = page / ARCH_PAGE * ARCH_PAGE + ARCH_PAGE;
 	}
 	return (size_t)(end - begin);
 }

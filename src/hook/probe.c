@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "arch/insn.h"
+#include "arch/page.h"
 #include "hook/planner.h"
 #include "hook/special.h"
 
 #define JUMP_LEN 5
 #define SHORT_LEN 2
-#define PAGE 4096u
 #define LEAD_MAX 16u /* bytes before the probed instruction that a window may begin at */
 #define LEAD_INSNS 6
 
@@ -218,7 +218,7 @@ static enum hook_reason window_fits(struct spot *s, uint64_t from, uint8_t len)
 /* True if the bytes lie on two pages. */
 static bool crosses_page(uint64_t from, unsigned len)
 {
-	return from / PAGE != (from + len - 1) / PAGE;
+	return from / ARCH_PAGE != (from + len - 1) / ARCH_PAGE;
 }
 
 /* Returns the lowest begin of a window: after the instructions that belong to the function's entry

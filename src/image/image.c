@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "collect/clock.h"
 #include "image/bindings.h"
 #include "image/describe.h"
@@ -25,7 +26,6 @@
 #include "image/probe_outcomes.h"
 #include "collect/shared_memory.h"
 
-#define PAGE UINT64_C(4096)
 
 /* Makes the memory in which threads note call sites: the process maps it, and the session reads
  * it. */
@@ -513,7 +513,8 @@ bool image_places_free(const struct image *im, const struct maps *maps)
 {
 	for (uint32_t i = 0; i < im->setup.n_regions; i++)
 		/* A region's fork guard is the page before it. */
-		if (!maps_are_free(maps, im->regions[i].fork_guard, im->regions[i].bytes + PAGE))
+		if (!maps_are_free(maps, im->regions[i].fork_guard,
+				   im->regions[i].bytes + ARCH_PAGE))
 			return false;
 	return true;
 }

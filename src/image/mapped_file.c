@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "base/file.h"
 
-#define PAGE 4096
 
 size_t mapped_file_path(const char *path)
 {
@@ -61,7 +61,7 @@ static const struct map *mapping_at(const struct maps *maps, uint64_t at)
  * has the latter, too. */
 static bool maps_as(int fd, const struct map *map)
 {
-	void *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *at = mmap(NULL, ARCH_PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
 	const struct map *own;
 	struct maps maps;
 	bool is;
@@ -72,7 +72,7 @@ static bool maps_as(int fd, const struct map *map)
 	own = is ? mapping_at(&maps, (uintptr_t)at) : NULL;
 	is = own && own->device == map->device && own->inode == map->inode;
 	maps_free(&maps);
-	munmap(at, PAGE);
+	munmap(at, ARCH_PAGE);
 	return is;
 }
 

@@ -3,6 +3,7 @@
  * memory at any time: a place that is free here has to be tested again when it is held
  * (maps_are_free), or mapped with MAP_FIXED_NOREPLACE. */
 #include "image/maps.h"
+#include "arch/page.h"
 #include "base/apart.h"
 #include "shared/aot.h"
 
@@ -208,13 +209,13 @@ uint64_t maps_find_room(struct maps *m, uint64_t lo, uint64_t hi, uint64_t bytes
 	for (size_t i = 0; i < n; i++) {
 		uint64_t gap_lo = m->at.at[i].end,
 			 gap_hi = i + 1 < n ? m->at.at[i + 1].start : UINT64_MAX >> 17;
-		uint64_t start = lo + REACH - SLACK - 4096 - bytes;
+		uint64_t start = lo + REACH - SLACK - ARCH_PAGE - bytes;
 
 		if (gap_lo < hi)
 			continue;
 		if (start + bytes > gap_hi)
 			start = gap_hi - bytes;
-		start &= ~UINT64_C(4095);
+		start &= ~(ARCH_PAGE - 1);
 		if (gap_fits(m, start, bytes, gap_lo, gap_hi, lo, hi)) {
 			insert_map(m, i + 1, start, bytes);
 			return start;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "base/path.h"
 #include "base/string_set.h"
 #include "image/bindings.h"
@@ -164,7 +165,7 @@ static const struct map *mapping_of(const struct maps *maps, const struct module
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *map = &maps->at.at[i];
 
-		if (map->exec && map->offset == (segment->offset & ~UINT64_C(4095)) &&
+		if (map->exec && map->offset == (segment->offset & ~(ARCH_PAGE - 1)) &&
 		    modules_is_of(mod, map))
 			return map;
 	}
@@ -180,8 +181,8 @@ static uint64_t end_of_text(const struct module *mod)
 	uint64_t end = mod->start;
 
 	for (uint32_t s = 0; s < h->n_segments; s++) {
-		uint64_t here = (mod->base + h->segments[s].vaddr + h->segments[s].size + 4095) &
-				~UINT64_C(4095);
+		uint64_t last = mod->base + h->segments[s].vaddr + h->segments[s].size - 1,
+			 here = (last | (ARCH_PAGE - 1)) + 1;
 
 		if (h->segments[s].exec && here > end)
 			end = here;
@@ -200,7 +201,7 @@ static void correct_base(struct module *mod, const struct maps *maps)
 
 		if (!map)
 			continue;
-		mod->base = map->start - (h->segments[s].vaddr & ~UINT64_C(4095));
+		mod->base = map->start - (h->segments[s].vaddr & ~(ARCH_PAGE - 1));
 		if (end_of_text(mod) < mod->end)
 			mod->end = end_of_text(mod);
 		return;

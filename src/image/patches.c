@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "image/event_sites.h"
 #include "image/function_patches.h"
 #include "image/probe_patches.h"
 #include "collect/shared_memory.h"
 #include "image/task_points.h"
 
-#define PAGE UINT64_C(4096)
 
 /* In the order in which they write. Static events and intercepted calls want bytes that no function
  * may move; a probe may share a function's jump, so functions come before. */
@@ -27,7 +27,7 @@ static const struct patch_source *const sources[] = {
 
 static uint64_t pages(uint64_t n)
 {
-	return (n + PAGE - 1) & ~(PAGE - 1);
+	return (n + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
 }
 
 /* --- what they need --------------------------------------------------------------------------- */
@@ -204,11 +204,12 @@ static void make_region(struct module *mod, const struct image_request *req, str
 {
 	/* One page more, for the fork guard. */
 	uint64_t room = room_for(mod, req),
-		 at = maps_find_room(maps, mod->start, mod->end, room + PAGE);
+		 at = maps_find_room(maps, mod->start, mod->end, room + ARCH_PAGE);
 	struct patch_job j = {
 		.req = req, .mod = mod, .maps = maps, .list = list, .first = list->n,
-		.direct = { .mod = mod }, .code = (uint8_t *)out->code + offset, .at = at + PAGE,
-		.room = room, .fork_guard = at, .region = (uint16_t)out->setup.n_regions,
+		.direct = { .mod = mod }, .code = (uint8_t *)out->code + offset,
+		.at = at + ARCH_PAGE, .room = room, .fork_guard = at,
+		.region = (uint16_t)out->setup.n_regions,
 	};
 	struct patch_region *region = &out->regions[out->setup.n_regions];
 

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "arch/elf.h"
+#include "arch/page.h"
 #include "base/mem.h"
 
-#define PAGE UINT64_C(4096)
 
 /* Rounded up to whole pages. */
 static uint64_t pages(uint64_t n)
 {
-	return (n + PAGE - 1) & ~(PAGE - 1);
+	return (n + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
 }
 
 /* Whether the bytes lie within the file. */
@@ -56,13 +56,14 @@ static bool add_segment(struct agent_file *f, const Elf64_Phdr *ph)
 	struct agent_segment *s = &f->segments[f->n_segments];
 
 	/* Segments begin at whole pages, because each is mapped by itself. */
-	if (f->n_segments == sizeof(f->segments) / sizeof(f->segments[0]) || ph->p_vaddr % PAGE ||
-	    !is_inside(f, ph->p_offset, ph->p_filesz) || ph->p_filesz > ph->p_memsz)
+	if (f->n_segments == sizeof(f->segments) / sizeof(f->segments[0]) ||
+	    ph->p_vaddr % ARCH_PAGE || !is_inside(f, ph->p_offset, ph->p_filesz) ||
+	    ph->p_filesz > ph->p_memsz)
 		return false;
 	*s = (struct agent_segment){ ph->p_vaddr, ph->p_offset, ph->p_filesz, pages(ph->p_memsz),
 				     prot_of(ph->p_flags) };
-	if (f->span < s->vaddr + s->memory_bytes + PAGE)
-		f->span = s->vaddr + s->memory_bytes + PAGE;
+	if (f->span < s->vaddr + s->memory_bytes + ARCH_PAGE)
+		f->span = s->vaddr + s->memory_bytes + ARCH_PAGE;
 	f->n_segments++;
 	return true;
 }

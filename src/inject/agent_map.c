@@ -11,17 +11,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "inject/stale_agent.h"
 #include "inject/remote.h"
 
-#define PAGE UINT64_C(4096)
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
 #endif
 
 static uint64_t pages(uint64_t n)
 {
-	return (n + PAGE - 1) & ~(PAGE - 1);
+	return (n + ARCH_PAGE - 1) & ~(ARCH_PAGE - 1);
 }
 
 /* A memory file of the process itself holds the agent, so that the mappings' names in

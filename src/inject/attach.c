@@ -25,7 +25,6 @@
 #include "tracee/holder.h"
 #include "tracee/seccomp.h"
 
-#define PAGE UINT64_C(4096)
 #define TRIES 20           /* retried: the process mapped memory where we meant to */
 #define NAP_NS 20000000    /* between two tries */
 

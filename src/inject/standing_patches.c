@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "arch/code.h"
+#include "arch/page.h"
 #include "inject/stopped_stacks.h"
 
-#define PAGE UINT64_C(4096)
 
 /* One look at a process. */
 struct standing_look {
@@ -94,7 +94,7 @@ static void look_at_place(struct standing_look *l, const struct patch *p, const 
 /* Looks at places that begin in one page with one read; one by one where a part is not mapped. */
 static void look_at_run(struct standing_look *l, const struct patch *first, size_t n)
 {
-	uint8_t bytes[2 * PAGE];
+	uint8_t bytes[2 * ARCH_PAGE];
 	uint64_t from = first->address;
 	struct err ignored;
 
@@ -113,7 +113,7 @@ static void look_at_all(struct standing_look *l)
 	const struct patch_list *places = l->places;
 
 	for (size_t i = 0, n; i < places->n; i += n) {
-		uint64_t end = (places->at[i].address & ~(PAGE - 1)) + PAGE;
+		uint64_t end = (places->at[i].address & ~(ARCH_PAGE - 1)) + ARCH_PAGE;
 
 		for (n = 1; i + n < places->n && places->at[i + n].address < end; n++)
 			;

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "arch/code.h"
+#include "arch/page.h"
 #include "base/aside.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define PAGE UINT64_C(4096)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ static void touch(void *work)
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct patch *p = &t->patches[i];
-		uint64_t page = p->address & ~(PAGE - 1);
+		uint64_t page = p->address & ~(ARCH_PAGE - 1);
 		uint8_t byte;
 
 		/* data, which the program writes too: the byte could be lost */
@@ -110,7 +110,7 @@ static void sort_patches(struct patch *patches, size_t n, patch_order *out)
  * next. */
 static size_t run_length(const patch_order *o, size_t first)
 {
-	uint64_t end = (o->at[first]->address & ~(PAGE - 1)) + PAGE;
+	uint64_t end = (o->at[first]->address & ~(ARCH_PAGE - 1)) + ARCH_PAGE;
 	size_t i = first;
 
 	while (i < o->n && o->at[i]->address < end)
@@ -185,7 +185,7 @@ static int take_out_rest(struct tracee *t, const patch_order *o, size_t first, s
 static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t n,
 		    edit_bytes *edit, struct err *err)
 {
-	uint8_t bytes[2 * PAGE];
+	uint8_t bytes[2 * ARCH_PAGE];
 	uint64_t from = o->at[first]->address;
 	size_t len = o->at[first + n - 1]->address + o->at[first + n - 1]->length - from;
 	int r = tracee_read(t, from, bytes, len, err);
@@ -278,7 +278,7 @@ static void refuse_crossing(const patch_order *o)
 	for (size_t i = 0; i < o->n; i++) {
 		struct patch *p = o->at[i];
 
-		if (p->address / PAGE != (p->address + p->length - 1) / PAGE &&
+		if (p->address / ARCH_PAGE != (p->address + p->length - 1) / ARCH_PAGE &&
 		    p->function != PATCH_LOOK_UP)
 			refuse_patch(o, p, PATCH_REFUSED);
 	}

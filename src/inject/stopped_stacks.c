@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/page.h"
 #include "arch/sigframe.h"
 #include "base/mem.h"
 #include "shared/memory.h"
 
-#define PAGE UINT64_C(4096)
 
 /* Looks at a page's words, from `first` on. True: it changed them, and they are written back. */
 typedef bool see_words(void *context, uint64_t *words, size_t first, size_t n);
@@ -27,12 +27,12 @@ static const struct map *map_at(const struct maps *maps, uint64_t address)
 /* Shows [from, to) page by page, up to a page that cannot be read. */
 static void walk(struct tracee *t, uint64_t from, uint64_t to, see_words *see, void *context)
 {
-	uint64_t words[PAGE / 8];
+	uint64_t words[ARCH_PAGE / 8];
 	struct err err;
 
-	for (uint64_t page = from & ~(PAGE - 1); page < to; page += PAGE) {
+	for (uint64_t page = from & ~(ARCH_PAGE - 1); page < to; page += ARCH_PAGE) {
 		size_t first = page < from ? (size_t)(from - page) / 8 : 0;
-		size_t n = to - page < PAGE ? (size_t)(to - page) / 8 : PAGE / 8;
+		size_t n = to - page < ARCH_PAGE ? (size_t)(to - page) / 8 : ARCH_PAGE / 8;
 
 		if (tracee_read(t, page, words, n * 8, &err) < 0)
 			return;
@@ -81,7 +81,7 @@ struct unstub {
 	const struct maps *maps;
 	const struct stopped_arena *arena;
 	bool exceptions;                 /* there is an unwinder, so exceptions may be under way */
-	uint64_t maybe[PAGE / 8];        /* addresses that may be an exception's */
+	uint64_t maybe[ARCH_PAGE / 8];        /* addresses that may be an exception's */
 	size_t n;
 };
 
@@ -117,7 +117,7 @@ static void note_exception(struct unstub *u, uint64_t address)
 	/* Exceptions are aligned to 16 and lie in writable memory. */
 	const struct map *m = address % 16 || !u->exceptions ? NULL : map_at(u->maps, address);
 
-	if (m && m->write && u->n < PAGE / 8)
+	if (m && m->write && u->n < ARCH_PAGE / 8)
 		u->maybe[u->n++] = address;
 }
 
@@ -137,7 +137,7 @@ static void correct_exception(const struct unstub *u, uint64_t address)
 /* Most candidates are something else: one call reads the class of all of them. */
 static void correct_exceptions(struct unstub *u)
 {
-	uint64_t classes[PAGE / 8];
+	uint64_t classes[ARCH_PAGE / 8];
 
 	tracee_read_words(u->t, u->maybe, u->n, classes);
 	for (size_t i = 0; i < u->n; i++)

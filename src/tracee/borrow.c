@@ -20,7 +20,6 @@
 #define SIGNAL_ROOM 8192      /* below a frame: space for a signal that its thread may take there */
 #define STACK_MARGIN 4096     /* between the main thread's stack pointer and a frame */
 #define PLACES 4 /* further ones serve when a dead tracer's borrows are still under way */
-#define PAGE UINT64_C(4096)
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif

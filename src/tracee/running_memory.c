@@ -20,12 +20,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "base/aside.h"
 #include "base/monotonic.h"
 #include "tracee/served.h"
 
 #define NO_FD (-1)
-#define PAGE 4096u
 #define IN_MEMORY (UINT64_C(3) << 62) /* pagemap's bits: present, or swapped */
 
 enum { MEMORY, PAGES, FDS };       /* /proc/PID/mem and pagemap */
@@ -69,7 +69,7 @@ static bool is_present(int pages, uint64_t at)
 {
 	uint64_t entry;
 
-	return syscall(SYS_pread64, pages, &entry, sizeof(entry), at / PAGE * sizeof(entry)) ==
+	return syscall(SYS_pread64, pages, &entry, sizeof(entry), at / ARCH_PAGE * sizeof(entry)) ==
 		       sizeof(entry) &&
 	       entry & IN_MEMORY;
 }
@@ -83,8 +83,8 @@ static void read_pages(const struct memory_question *q, const int fds[FDS], stru
 		uint64_t left = q->n - a->n;
 		long got;
 
-		if (left > PAGE - at % PAGE)
-			left = PAGE - at % PAGE;
+		if (left > ARCH_PAGE - at % ARCH_PAGE)
+			left = ARCH_PAGE - at % ARCH_PAGE;
 		if (q->only_present && !is_present(fds[PAGES], at))
 			return;
 		got = syscall(SYS_pread64, fds[MEMORY], a->bytes + a->n, left, at);
@@ -212,7 +212,7 @@ static size_t read_memory(pid_t pid, const int fds[FDS], struct memory_question 
 	size_t got = read_by_reader(fds, &q, to);
 
 	/* Where nothing is mapped there is nothing to look for: a pointer that leads nowhere. */
-	if (got == q.n || q.address + got < PAGE || is_served(pid, q.address + got, q.n - got))
+	if (got == q.n || q.address + got < ARCH_PAGE || is_served(pid, q.address + got, q.n - got))
 		return got;
 	q = (struct memory_question){ q.address + got, q.n - (uint32_t)got, false };
 	return got + read_by_reader(fds, &q, to + got);

@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 
 #include "arch/elf.h"
+#include "arch/page.h"
 #include "base/vec.h"
 #include "shared/bpf.h"
 #include "shared/memory.h"
@@ -30,7 +31,6 @@
 #include "tracee/tracee.h"
 
 #define POINTER UINT64_C(0x7ffff0000000) /* filters see the pointer, not where it leads */
-#define PAGE 4096
 #define MINUS_ONE (~UINT64_C(0))
 #define RW (PROT_READ | PROT_WRITE)
 
@@ -41,13 +41,13 @@ static const struct need {
 	long number;
 	uint64_t args[6];
 } needs[] = {
-	{ "mmap", SYS_mmap, { 0, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, MINUS_ONE, 0 } },
-	{ "mmap", SYS_mmap, { POINTER, PAGE, RW, MAP_SHARED | MAP_FIXED, 3, 0 } },
-	{ "mmap with PROT_EXEC", SYS_mmap, { POINTER, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, 3, PAGE } },
-	{ "munmap", SYS_munmap, { POINTER, PAGE } },
-	{ "mprotect", SYS_mprotect, { POINTER, PAGE, RW } },
-	{ "mprotect with PROT_EXEC", SYS_mprotect, { POINTER, PAGE, PROT_READ | PROT_EXEC } },
-	{ "madvise", SYS_madvise, { POINTER, PAGE, MADV_DONTFORK } },
+	{ "mmap", SYS_mmap, { 0, ARCH_PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, MINUS_ONE, 0 } },
+	{ "mmap", SYS_mmap, { POINTER, ARCH_PAGE, RW, MAP_SHARED | MAP_FIXED, 3, 0 } },
+	{ "mmap with PROT_EXEC", SYS_mmap, { POINTER, ARCH_PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, 3, ARCH_PAGE } },
+	{ "munmap", SYS_munmap, { POINTER, ARCH_PAGE } },
+	{ "mprotect", SYS_mprotect, { POINTER, ARCH_PAGE, RW } },
+	{ "mprotect with PROT_EXEC", SYS_mprotect, { POINTER, ARCH_PAGE, PROT_READ | PROT_EXEC } },
+	{ "madvise", SYS_madvise, { POINTER, ARCH_PAGE, MADV_DONTFORK } },
 	{ "futex", SYS_futex, { POINTER, FUTEX_WAKE, 1 } },
 	{ "futex", SYS_futex, { POINTER, FUTEX_WAIT, 1, POINTER } },
 	{ "getcpu", SYS_getcpu, { POINTER } },
@@ -61,9 +61,9 @@ static const struct need {
 	{ "memfd_create", SYS_memfd_create, { POINTER, MFD_CLOEXEC } },
 	{ "recvmsg", SYS_recvmsg, { 3, POINTER, MSG_CMSG_CLOEXEC } },
 	{ "sendto", SYS_sendto, { 3, POINTER, 64, MSG_NOSIGNAL } },
-	{ "read", SYS_read, { 3, POINTER, PAGE } },
-	{ "pread64", SYS_pread64, { 3, POINTER, PAGE, 0 } },
-	{ "pwrite64", SYS_pwrite64, { 3, POINTER, PAGE, 0 } },
+	{ "read", SYS_read, { 3, POINTER, ARCH_PAGE } },
+	{ "pread64", SYS_pread64, { 3, POINTER, ARCH_PAGE, 0 } },
+	{ "pwrite64", SYS_pwrite64, { 3, POINTER, ARCH_PAGE, 0 } },
 };
 
 /* A filter may look at the instruction pointer, too, which is not known yet: any address of a
