@@ -130,7 +130,7 @@ static void skip_handler(const struct arguments_regs *regs)
 	    regs->at[numbers[1]] != sp + 8 + SIGNAL_CONTEXT_BYTES)
 		return;
 	ret = *(const uint64_t *)sp;
-	if (site_of_handler(ret))
+	if (site_is_of_handler(ret))
 		faults_enter(sp, ret);
 }
 

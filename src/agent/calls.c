@@ -82,13 +82,13 @@ static bool is_child(uint32_t number, uint64_t result)
 			       number == __NR_vfork || number == __NR_fork);
 }
 
-struct call_at { const struct call_about *about; const struct probe_regs *regs; uint64_t ip; };
+struct call_at { const struct call_info *about; const struct probe_regs *regs; uint64_t ip; };
 
 /* Writes one event of the call, if it is wanted and passes. words[0] is left for the header. */
 static void write_event(const struct call_at *at, const struct call_event *e, uint64_t *words,
 			unsigned n)
 {
-	const struct call_about *c = at->about;
+	const struct call_info *c = at->about;
 	const struct filter_program *f =
 		(const struct filter_program *)((const uint8_t *)c + e->filter);
 
@@ -102,7 +102,7 @@ static void write_event(const struct call_at *at, const struct call_event *e, ui
 	buffer_write_words(agent_tls_block(), words, n, 0);
 }
 
-static const struct call_event *names_call(const struct call_about *c, uint32_t number)
+static const struct call_event *names_call(const struct call_info *c, uint32_t number)
 {
 	static const struct call_event none = { .event = CALL_NO_EVENT };
 	uint32_t i = c->number == CALL_UNKNOWN ? number : 0;
@@ -110,7 +110,7 @@ static const struct call_event *names_call(const struct call_about *c, uint32_t 
 	return i < c->n ? &c->named[i] : &none;
 }
 
-static const struct task_block *write_task_events(const struct call_about *c)
+static const struct task_block *write_task_events(const struct call_info *c)
 {
 	return (const struct task_block *)((const uint8_t *)c + c->tasks);
 }
@@ -119,7 +119,7 @@ static const struct task_block *write_task_events(const struct call_about *c)
 __attribute__((noinline)) static void write_entry(const struct call_at *at, uint32_t number)
 {
 	const uint64_t *regs = at->regs->at;
-	const struct call_about *c = at->about;
+	const struct call_info *c = at->about;
 	const uint64_t arguments[CALL_ARGUMENTS] = { c->ahead ? 0 : regs[PROBE_ARG0],
 						     regs[PROBE_ARG1],
 						     regs[PROBE_ARG2],
@@ -151,7 +151,7 @@ static void see_filter(const uint64_t *regs, uint32_t number)
 static void begin_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
-	const struct call_about *c = at->about;
+	const struct call_info *c = at->about;
 	uint32_t number = c->number == CALL_UNKNOWN ? (uint32_t)regs[PROBE_NUMBER] : c->number;
 
 	if (c->kept)
@@ -165,7 +165,7 @@ static void begin_call(const struct call_at *at)
 __attribute__((noinline)) static void write_return(const struct call_at *at, uint32_t number)
 {
 	const uint64_t *regs = at->regs->at;
-	const struct call_about *c = at->about;
+	const struct call_info *c = at->about;
 	/* Linux preserves the registers that arguments are in. */
 	const uint64_t arguments[CALL_ARGUMENTS] = { regs[PROBE_ARG0], regs[PROBE_ARG1],
 						     regs[PROBE_ARG2], regs[PROBE_ARG3],
@@ -184,7 +184,7 @@ __attribute__((noinline)) static void write_return(const struct call_at *at, uin
 static void end_call(const struct call_at *at)
 {
 	const uint64_t *regs = at->regs->at;
-	const struct call_about *c = at->about;
+	const struct call_info *c = at->about;
 	uint32_t number = c->number;
 
 	if (c->kept)
@@ -197,7 +197,7 @@ static void end_call(const struct call_at *at)
 
 void call_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
-	const struct call_at at = { (const struct call_about *)&site->program, regs, site->ip };
+	const struct call_at at = { (const struct call_info *)&site->program, regs, site->ip };
 
 	if (at.about->behind)
 		end_call(&at);
@@ -228,7 +228,7 @@ static unsigned fill_record(uint64_t *words, const uint64_t *regs, const struct 
 
 void agent_syscall_full(const struct probe_regs *regs, const struct probe_site *site, uint64_t at)
 {
-	const struct call_quick *q = &((const struct call_about *)&site->program)->quick;
+	const struct call_quick *q = &((const struct call_info *)&site->program)->quick;
 	uint64_t words[2 * (2 + CALL_ARGUMENTS) + 1];
 	unsigned n = fill_record(words, regs->at, q, q->raw, CALL_ARGUMENTS, false);
 

@@ -101,7 +101,7 @@ static bool is_frame(const uint64_t *regs)
 
 void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
-	const struct signal_about *about = (const struct signal_about *)&site->program;
+	const struct signal_info *about = (const struct signal_info *)&site->program;
 	const int32_t *info = (const int32_t *)regs->at[PROBE_ARG1];
 	struct { uint64_t header; struct task_signal r; } record;
 	uint32_t sig = (uint32_t)regs->at[PROBE_ARG0];

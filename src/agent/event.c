@@ -85,7 +85,7 @@ static int32_t tid_now(void)
 
 	if (own && agent_fork_guard[0])
 		return (int32_t)own->tid;
-	return unblocked_id(__NR_gettid);
+	return unblocked_call0(__NR_gettid);
 }
 
 static int32_t cpu_now(void)

@@ -5,7 +5,7 @@
  *
  * A fault in instructions that were moved to a trampoline gets the pc that they were moved from.
  * When the handler returns, into the patched bytes, it goes on in the trampoline:
- * agent_fault_return stands where the handler's return address was. A trampoline itself, and the
+ * agent_fault_landing stands where the handler's return address was. A trampoline itself, and the
  * agent's entry, fault only where the stack ends: the function is then about to be entered, and
  * nothing has been done. Where a trampoline fits, but not the agent's C, the function may fit, too:
  * it runs, its record is lost, and the handler does not see that fault. Handlers that are not
@@ -33,7 +33,7 @@ LABEL(touch_handler); LABEL(touch_entry); LABEL(touch_site); LABEL(touch_state);
 LABEL(touch_record); LABEL(touch_record2);
 #undef LABEL
 
-bool faults_frame(uint64_t sp)
+bool faults_is_frame(uint64_t sp)
 {
 	const uint64_t *slot = (const uint64_t *)sp;
 
@@ -149,13 +149,13 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
 	if (offset > f.place->plain || offset >= f.place->len || inside_has_shadow_stack())
 		return ret;
 	context[UCONTEXT_PC] = f.code + (uint64_t)(int64_t)f.place->from + offset;
-	*(uint64_t *)sp = (uint64_t)agent_fault_return;
-	return (uint64_t)agent_fault_return;
+	*(uint64_t *)sp = (uint64_t)agent_fault_landing;
+	return (uint64_t)agent_fault_landing;
 }
 
-/* Called by agent_fault_return with the context that the handler leaves: a pc in the patched bytes
+/* Called by agent_fault_landing with the context that the handler leaves: a pc in the patched bytes
  * goes to its copy. */
-void agent_fault_returns(uint64_t *context)
+void agent_fault_resume(uint64_t *context)
 {
 	struct found_place f;
 	uint64_t offset;

@@ -26,7 +26,7 @@ static struct region {
 	uint64_t bytes; /* of code, behind the fork guard */
 	const struct trampoline_place *places;
 	uint32_t n_places;
-	const struct unwind_about *rule;
+	const struct unwind_info *rule;
 } regions[MAX_REGIONS];
 extern uint8_t *agent_arena_at;
 
@@ -86,9 +86,9 @@ static const struct trampoline_place *places_of(const struct patch_region *r)
 
 /* Returns the region's unwind table, once its code is mapped; NULL: it has none, or it is not in
  * the region. */
-static const struct unwind_about *rule_of(const struct patch_region *r)
+static const struct unwind_info *rule_of(const struct patch_region *r)
 {
-	const struct unwind_about *rule = (const struct unwind_about *)r->rule;
+	const struct unwind_info *rule = (const struct unwind_info *)r->rule;
 	uint64_t offset = r->rule - r->address, islands;
 
 	if (!places_of(r) || offset >= r->bytes || r->bytes - offset < UNWIND_ENTRY)
@@ -100,7 +100,7 @@ static const struct unwind_about *rule_of(const struct patch_region *r)
 		       : NULL;
 }
 
-const struct unwind_about *mappings_rule(uint64_t i)
+const struct unwind_info *mappings_rule(uint64_t i)
 {
 	return regions[i].rule;
 }

@@ -29,8 +29,8 @@ bool mappings_find_code(uint64_t pc, struct found_place *out);
 bool mappings_find_function(uint64_t pc, struct found_place *out);
 /* Returns the unwind table of region i, below agent.n_regions; NULL: it has none. The table is in
  * the region; what its about says of `bytes` and of the islands is, too. */
-struct unwind_about;
-const struct unwind_about *mappings_rule(uint64_t i);
+struct unwind_info;
+const struct unwind_info *mappings_rule(uint64_t i);
 /* Unmaps n regions of trampolines from `first` on: no thread may be in one. */
 void mappings_forget_regions(uint64_t first, uint64_t n);
 /* In a child that has not noticed its fork yet: closes the fork guards of regions from `first`

@@ -95,7 +95,7 @@ static bool is_glibcs(uint64_t thread_pointer)
 	       head[0] == thread_pointer && head[2] == thread_pointer;
 }
 
-void no_tls_starts(const struct nonlocal_about *about, const uint64_t *sp)
+void no_tls_starts(const struct nonlocal_info *about, const uint64_t *sp)
 {
 	/* rdx and r9 as CALL_C keeps them: clone's third argument, and its sixth. */
 	uint64_t flags = sp[-2], thread_pointer = sp[-21];

@@ -11,6 +11,6 @@ extern uint64_t agent_pointer_guard; /* glibc's, kept for threads without a thre
 bool no_tls_begin(const struct protocol_setup *w);
 /* Unmaps the blocks at a detach: no thread is in the agent. */
 void no_tls_end(void);
-/* Call when a function with this nonlocal_about is entered. sp: address of its return address;
+/* Call when a function with this nonlocal_info is entered. sp: address of its return address;
  * below it lies what agent_slow_nonlocal kept. */
-void no_tls_starts(const struct nonlocal_about *about, const uint64_t *sp);
+void no_tls_starts(const struct nonlocal_info *about, const uint64_t *sp);

@@ -20,7 +20,7 @@
 #define ARMED (UINT64_C(1) << 62)
 
 /* A handler may run at any instruction. Until the exchange succeeds it finds nothing changed. */
-static void arm_position(struct agent_tls *t, const struct nonlocal_about *about)
+static void arm_position(struct agent_tls *t, const struct nonlocal_info *about)
 {
 	uint64_t pos;
 
@@ -60,7 +60,7 @@ static bool is_entry(uint64_t word)
 /* True for a call made by the function itself before it leaves, or by a signal handler. */
 static bool is_inner_call(const struct agent_tls *t, uint64_t ret)
 {
-	const struct nonlocal_about *about = (const struct nonlocal_about *)t->leaving;
+	const struct nonlocal_info *about = (const struct nonlocal_info *)t->leaving;
 
 	/* 0: the trampolines were changed meanwhile, and the function's own went with them. */
 	return (about && ret - nonlocal_function(about) < (about->size & NONLOCAL_SIZE_MASK)) ||
@@ -91,8 +91,9 @@ static uint64_t outer_sp(uint64_t word, uint64_t sp)
 
 static uint64_t site_of(uint64_t ret)
 {
-	return site_is_in_arena(ret) ? 0
-				     : (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+	if (site_is_in_arena(ret))
+		return 0;
+	return (agent_call_stub(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 }
 
 static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
@@ -162,18 +163,18 @@ static uint64_t target_of(uint32_t kind, const uint64_t *sp)
 	}
 }
 
-uint64_t nonlocal_target(const struct nonlocal_about *about, const uint64_t *sp)
+uint64_t nonlocal_target(const struct nonlocal_info *about, const uint64_t *sp)
 {
 	return target_of(about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK, sp);
 }
 
-static enum nonlocal_kind kind_of(const struct nonlocal_about *about)
+static enum nonlocal_kind kind_of(const struct nonlocal_info *about)
 {
 	return about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
 }
 
 /* Fills words with the record of what the call is about to do; returns how many. */
-static unsigned nonlocal_words(const struct nonlocal_about *about, const uint64_t *sp,
+static unsigned nonlocal_words(const struct nonlocal_info *about, const uint64_t *sp,
 			       bool followed, uint64_t *words)
 {
 	static const uint8_t flags[NONLOCAL_KINDS] = {
@@ -197,7 +198,7 @@ static unsigned nonlocal_words(const struct nonlocal_about *about, const uint64_
 	return 3;
 }
 
-void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, const uint64_t *sp,
+void nonlocal_tell(struct agent_tls *t, const struct nonlocal_info *about, const uint64_t *sp,
 		   bool followed)
 {
 	uint64_t words[3];
@@ -207,7 +208,7 @@ void nonlocal_tell(struct agent_tls *t, const struct nonlocal_about *about, cons
 
 /* Writes the call's entry and its record in one piece, so that no handler's record comes in
  * between. */
-static void write_nonlocal(struct agent_tls *t, const struct nonlocal_about *about,
+static void write_nonlocal(struct agent_tls *t, const struct nonlocal_info *about,
 			   const uint64_t *sp, bool tail, bool followed)
 {
 	uint64_t words[5], now = agent_tsc();
@@ -231,7 +232,7 @@ static void write_nonlocal(struct agent_tls *t, const struct nonlocal_about *abo
 
 /* A call that makes a child which may run with this thread's block (vfork). */
 static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
-				 const struct nonlocal_about *about)
+				 const struct nonlocal_info *about)
 {
 	bool silent = about->id_word & NONLOCAL_SILENT, tail = site_is_in_arena(*sp);
 	uint64_t stub = 0;
@@ -248,7 +249,7 @@ static uint64_t nonlocal_lending(struct agent_tls *t, const uint64_t *sp,
 	return stub;
 }
 
-uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
+uint64_t agent_nonlocal(const uint64_t *sp, const struct nonlocal_info *about)
 {
 	bool tail = site_is_in_arena(*sp),
 	     follow = !tail && !(about->id_word & (STATE_ENTRY_ONLY | NONLOCAL_SILENT));

@@ -323,10 +323,10 @@ static bool know_sigreturn(uint64_t ret)
 
 /* Called only after agent_slow_entry found a signal frame's arguments: only then is the return
  * address read as code. */
-bool site_of_handler(uint64_t ret)
+bool site_is_of_handler(uint64_t ret)
 {
 	return sigreturn_of(ret) ||
-	       ((ret == (uint64_t)agent_fault_return || site_is_sigreturn(ret)) &&
+	       ((ret == (uint64_t)agent_fault_landing || site_is_sigreturn(ret)) &&
 		know_sigreturn(ret));
 }
 
@@ -505,7 +505,7 @@ uint8_t *site_stub_of(uint64_t ret, enum memory_returned returned)
 		return (uint8_t *)stub;
 	/* A caller that is no code of a file may be a translator's, which looks at its return
 	 * addresses: it gets no stub. */
-	if (kind != STUB_NONE && ret != (uint64_t)agent_fault_return && !texts_has(ret))
+	if (kind != STUB_NONE && ret != (uint64_t)agent_fault_landing && !texts_has(ret))
 		return 0;
 	id = take_site(ret, kind);
 	if (id >= SITE_IDS)
@@ -548,10 +548,10 @@ uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp)
 	uint64_t stub;
 
 	buffer_check_fork();
-	if (!site_of_handler(ret))
+	if (!site_is_of_handler(ret))
 		return 0;
 	ret = faults_enter(sp, ret);
-	stub = site_of_handler(ret) ? (uint64_t)site_stub(ret) : 0;
+	stub = site_is_of_handler(ret) ? (uint64_t)site_stub(ret) : 0;
 	if (stub)
 		buffer_write_words(agent_tls_block(), entry, 2, sp);
 	return stub;
@@ -560,13 +560,13 @@ uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp)
 uint64_t agent_call_site(uint64_t ret, uint64_t unused, uint64_t sp)
 {
 	(void)unused;
-	if (faults_frame(sp) && site_of_handler(ret))
+	if (faults_is_frame(sp) && site_is_of_handler(ret))
 		faults_enter(sp, ret);
-	return agent_site(ret);
+	return agent_call_stub(ret);
 }
 
 /* A function entered by a jump returns through the stub of its call. */
-uint64_t agent_site(uint64_t ret)
+uint64_t agent_call_stub(uint64_t ret)
 {
 	uint64_t stub = 0;
 

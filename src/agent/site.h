@@ -19,7 +19,7 @@ uint8_t *site_stub_of(uint64_t ret, enum memory_returned returned);
 bool site_is_sigreturn(uint64_t ret);
 /* site_is_sigreturn() for a call whose signal frame was seen: a call with this return address is a
  * handler's. The answer is remembered, since such an address is never in the site table. */
-bool site_of_handler(uint64_t ret);
+bool site_is_of_handler(uint64_t ret);
 static inline bool site_is_in_arena(uint64_t addr)
 {
 	return addr - (uint64_t)agent.arena < SITE_ARENA_BYTES;
@@ -38,7 +38,7 @@ void site_renew(void);
 uint64_t agent_handler(uint64_t ret, uint32_t id_word, uint64_t sp);
 /* Entry of a function: returns its stub, or 0. sp: stack address of the return address. */
 uint64_t agent_entry(uint64_t ret, uint32_t id_word, uint64_t sp);
-/* agent_site() for a trampoline; sp as above. */
+/* agent_call_stub() for a trampoline; sp as above. */
 uint64_t agent_call_site(uint64_t ret, uint64_t unused, uint64_t sp);
 /* Returns the stub of a return address, or the arena itself, which is site 0. */
-uint64_t agent_site(uint64_t ret);
+uint64_t agent_call_stub(uint64_t ret);

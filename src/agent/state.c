@@ -55,7 +55,7 @@ static void record_tail(struct agent_tls *t, uint32_t id)
 /* Writes the function tracer's record where no trampoline does (AGENT_NO_TLS). */
 static void record_call(uint64_t ret, uint64_t function)
 {
-	uint64_t site = (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
+	uint64_t site = (agent_call_stub(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES;
 
 	agent_record2(record_word(agent_tsc(), record_event_id(1, RECORD_EVENT_CALL), RECORD_EVENT),
 		      function | site << 32, 0);
@@ -73,7 +73,7 @@ static void tell_where(struct agent_tls *t, uint64_t sp, uint64_t ret, bool oute
 		record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
 		sp,
 		(ret && !site_is_in_arena(ret)
-			 ? (agent_site(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
+			 ? (agent_call_stub(ret) - (uint64_t)agent.arena) / SITE_STUB_BYTES
 			 : 0) |
 			(outermost ? RECORD_AT_OUTERMOST : 0),
 	};
@@ -99,7 +99,7 @@ static void come_back(struct agent_tls *t, uint64_t sp)
  * and its second argument below the return address. */
 static bool is_handler(uint64_t sp, uint64_t ret)
 {
-	return faults_frame(sp) && site_of_handler(ret);
+	return faults_is_frame(sp) && site_is_of_handler(ret);
 }
 
 /* sp: stack address of the return address. Both records in one piece, so that no handler's calls
@@ -376,7 +376,7 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 /* --- calls that may leave their stack (nonlocal.c) -------------------------------------------- */
 
 /* True if the call may return: its target cannot be known here, so the calls above stay. */
-static bool may_come_back(const struct nonlocal_about *about)
+static bool may_come_back(const struct nonlocal_info *about)
 {
 	uint32_t kind = about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
 
@@ -427,7 +427,7 @@ void state_unwound(void)
 	live_forget(t, (l.top - i)->sp + 1);
 }
 
-uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about)
+uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_info *about)
 {
 	struct agent_tls *t = agent_tls_block();
 	bool silent = about->id_word & NONLOCAL_SILENT, tail = site_is_in_arena(*sp);

@@ -30,4 +30,4 @@ void agent_state_exit(uint64_t sp, uint32_t site);
 /* An unwinder passes a stub in its second phase: the call is over. */
 void state_unwound(void);
 /* agent_nonlocal() in state mode. */
-uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_about *about);
+uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_info *about);

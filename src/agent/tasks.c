@@ -83,12 +83,12 @@ static void read_name(char *comm)
 /* Asks the kernel, since a child of vfork has its parent's thread-local memory. */
 static int32_t current_tid(void)
 {
-	return unblocked_id(__NR_gettid);
+	return unblocked_call0(__NR_gettid);
 }
 
 static int32_t current_pid(void)
 {
-	return unblocked_id(__NR_getpid);
+	return unblocked_call0(__NR_getpid);
 }
 
 static int32_t ask_priority(void)
@@ -190,7 +190,7 @@ static int32_t parent_of_block(void)
 		return (int32_t)lend_lender();
 	if (own)
 		return (int32_t)own->tid;
-	return unblocked_id(__NR_getppid);
+	return unblocked_call0(__NR_getppid);
 }
 
 /* Records the new thread. It has its creator's name, so the calling thread's name serves for

@@ -41,7 +41,8 @@ bool unblocked_begin(uint32_t needs)
 {
 	const uint64_t number = own_number(), one = (UINT64_C(1) << COUNT_SHIFT) + number;
 
-	/* Not counted for a moment: who waits would see one of many threads again and again. */
+	/* Looked at first, so that a thread which may not is not counted even for a moment: a
+	 * waiting thread would see one of many such again and again. */
 	if (agent.forbidden & needs)
 		return false;
 	/* Pairs with unblocked_others(). Counted before `forbidden` is read again: either this
@@ -61,7 +62,7 @@ void unblocked_end(void)
 			   __ATOMIC_SEQ_CST);
 }
 
-int32_t unblocked_id(long number)
+int32_t unblocked_call0(long number)
 {
 	long id;
 

@@ -9,8 +9,9 @@
  * begun. True: unblocked_end() follows behind the call, or the calls. May be nested. */
 bool unblocked_begin(uint32_t needs);
 void unblocked_end(void);
-/* What a call without arguments gives, getpid() and its kin; 0 where a filter forbids it. */
-int32_t unblocked_id(long number);
+/* Makes a system call without arguments, getpid() or its kin, and returns its result; 0 where a
+ * filter forbids it. */
+int32_t unblocked_call0(long number);
 /* Whether a thread other than this one is between the two. Without thread pointers (no_tls.h)
  * nobody is. */
 bool unblocked_others(void);

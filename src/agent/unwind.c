@@ -54,13 +54,13 @@ extern const Elf64_Ehdr agent_header __attribute__((visibility("hidden")));
 
 /* --- trampolines, and the islands on the way there: shared/unwind_rule.h --- */
 
-static uint64_t first_trampoline(const struct unwind_about *rule)
+static uint64_t first_trampoline(const struct unwind_info *rule)
 {
 	return rule->base + ((const struct trampoline_place *)rule->places)->at;
 }
 
 /* True at a jump in the text's padding that leads to a trampoline or a probe. */
-static bool is_island(const struct unwind_about *rule, uint64_t pc)
+static bool is_island(const struct unwind_info *rule, uint64_t pc)
 {
 	const int32_t *islands = (const int32_t *)rule->islands;
 	uint64_t low = 0, high = rule->n_islands;
@@ -80,10 +80,10 @@ static bool is_island(const struct unwind_about *rule, uint64_t pc)
 }
 
 /* Returns the table that holds at pc, or NULL. */
-static const struct unwind_about *rule_at(uint64_t pc)
+static const struct unwind_info *rule_at(uint64_t pc)
 {
 	for (uint64_t i = 0; i < agent.n_regions; i++) {
-		const struct unwind_about *rule = mappings_rule(i);
+		const struct unwind_info *rule = mappings_rule(i);
 
 		if (rule && ((pc >= first_trampoline(rule) && pc - rule->base < rule->bytes) ||
 			     is_island(rule, pc)))
@@ -121,7 +121,7 @@ static const void *own_fde(uint64_t pc, void **function)
 
 const void *agent_find_fde(uint64_t pc, struct dwarf_eh_bases *bases, find_fde *original)
 {
-	const struct unwind_about *rule = rule_at(pc);
+	const struct unwind_info *rule = rule_at(pc);
 
 	if (!rule && !is_by_hand(pc))
 		return original(pc, bases);
@@ -144,7 +144,7 @@ typedef int find_object(uint64_t pc, struct dl_find_object *result);
 
 int agent_find_object(uint64_t pc, struct dl_find_object *result, find_object *original)
 {
-	const struct unwind_about *rule = rule_at(pc);
+	const struct unwind_info *rule = rule_at(pc);
 
 	if (!rule && !is_by_hand(pc))
 		return original(pc, result);
@@ -252,7 +252,7 @@ static int show_regions(phdr_callback *callback, void *data, bool even)
 	int result = 0;
 
 	for (uint64_t i = 0; !result && i < agent.n_regions; i++) {
-		const struct unwind_about *rule = mappings_rule(i);
+		const struct unwind_info *rule = mappings_rule(i);
 
 		if (rule)
 			result = show_module(callback, data, first_trampoline(rule),

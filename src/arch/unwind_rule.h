@@ -12,5 +12,5 @@ size_t unwind_rule_bytes(void);
 /* Writes the table for runtime address `at`, which 8 divides. *about is complete but for `step`. It
  * holds for pcs from `low` to `high`: all trampolines and islands. Returns 0; -ERANGE: they are
  * 2 GiB or more apart, or away. */
-int unwind_rule_emit(const struct unwind_about *about, uint64_t low, uint64_t high, uint64_t at,
+int unwind_rule_emit(const struct unwind_info *about, uint64_t low, uint64_t high, uint64_t at,
 		     uint8_t *out);

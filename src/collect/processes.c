@@ -35,7 +35,7 @@ static uint32_t own_pid(pid_t pid)
 	return (uint32_t)(s.inner ? s.inner : pid);
 }
 
-bool processes_about(pid_t pid, struct process_about *out)
+bool processes_info(pid_t pid, struct process_info *out)
 {
 	struct timespec real, boot;
 	struct proc_status status;

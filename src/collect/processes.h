@@ -40,5 +40,5 @@ bool processes_maps(pid_t pid, const struct stat *memory);
 pid_t processes_parent(pid_t pid); /* 0: the process is not to be seen */
 /* A process by its number for us: its number for itself, its user (the effective one), and when it
  * began, of CLOCK_REALTIME in seconds, rounded down. False: it is not to be seen. */
-struct process_about { uint32_t own, uid; uint64_t began_s; };
-bool processes_about(pid_t pid, struct process_about *out);
+struct process_info { uint32_t own, uid; uint64_t began_s; };
+bool processes_info(pid_t pid, struct process_info *out);

@@ -111,7 +111,7 @@ static int check_allowed(const char *name, struct err *err)
 }
 
 const struct event_provider switches_provider = {
-	.name = "kernel", .can_enable = true, .told_by_kernel = true,
+	.name = "kernel", .can_enable = true, .without_agent = true,
 	.add_common = add_events, .allowed = check_allowed,
 };
 
@@ -127,7 +127,7 @@ static void add_wakes(struct event_catalogue *c)
 }
 
 const struct event_provider wakes_provider = {
-	.name = "wakes", .can_enable = true, .told_by_kernel = true, .yields = true,
+	.name = "wakes", .can_enable = true, .without_agent = true, .yields = true,
 	.add_common = add_wakes,
 };
 

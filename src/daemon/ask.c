@@ -50,7 +50,7 @@ static int nobody(const char *session, struct err *err)
 static int connect_to_session(const char *session, struct err *err)
 {
 	struct sockaddr_un at;
-	int e = run_dir_address(session, &at, err), fd;
+	int e = run_dir_prepare(session, &at, err), fd;
 
 	if (e)
 		return e;

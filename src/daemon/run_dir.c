@@ -100,7 +100,7 @@ static int check_name(const char *name, struct err *err)
 
 /* The directory is made when it is missing. A socket's name has 108 bytes at most: a deep
  * XDG_RUNTIME_DIR makes it too long. */
-int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err)
+int run_dir_prepare(const char *name, struct sockaddr_un *out, struct err *err)
 {
 	int e = check_name(name, err);
 	char *dir = e ? NULL : make_directory(err);

@@ -13,7 +13,7 @@
  * another user's, else /run/user/UID/brace, else /tmp/brace-UID. It is created with mode 0700, and
  * refused if it is not the user's alone. `name`: letters, digits, - and _. 0, or -errno and
  * *err. */
-int run_dir_address(const char *name, struct sockaddr_un *out, struct err *err);
+int run_dir_prepare(const char *name, struct sockaddr_un *out, struct err *err);
 /* Takes the session's lock, held until the returned descriptor is closed. -EBUSY and *err: a
  * session of this name runs. */
 int run_dir_lock(const char *name, struct err *err);

@@ -203,7 +203,7 @@ static bool leave_no_socket(struct mem_last_act *last)
 static int listen_at(struct server *s, struct err *err)
 {
 	struct sockaddr_un at;
-	int e = run_dir_address(s->req.name, &at, err);
+	int e = run_dir_prepare(s->req.name, &at, err);
 
 	if (e)
 		return e;

@@ -241,7 +241,7 @@ int event_set_check_scopes(const struct event_set *s, struct err *err)
 	for (size_t i = 0; s->scopes && i < s->at.n; i++) {
 		const struct event_entry *e = events_at(s->catalogue, s->at.at[i].index);
 
-		if (e->provider->told_by_kernel && event_set_armed(s, e->index))
+		if (e->provider->without_agent && event_set_armed(s, e->index))
 			return err_set(err, EINVAL,
 				       "the kernel tells of %s:%s, and knows no calls of functions: it cannot be kept to a scope",
 				       e->format->system, e->format->name);

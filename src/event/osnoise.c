@@ -38,5 +38,5 @@ static void add_events(struct event_catalogue *c)
 }
 
 const struct event_provider osnoise_provider = {
-	.name = "measured", .can_enable = true, .told_by_kernel = true, .add_common = add_events,
+	.name = "measured", .can_enable = true, .without_agent = true, .add_common = add_events,
 };

@@ -12,7 +12,7 @@ struct event_catalogue;
 struct event_provider {
 	const char *name;         /* in one word, for people */
 	bool can_enable;          /* false: tracers and markers write it, whatever is enabled */
-	bool told_by_kernel;      /* no code of the agent's runs when it happens */
+	bool without_agent;       /* no code of the agent's runs when it happens */
 	bool yields;              /* a file's event of the same name takes its place */
 	/* Each function may be NULL, and may be called on any thread, several times for a
 	 * catalogue. An event that cannot be added is left out.

@@ -38,6 +38,6 @@ static void add_events(struct event_catalogue *c)
 }
 
 const struct event_provider rv_provider = {
-	.name = "monitor", .can_enable = true, .told_by_kernel = true,
+	.name = "monitor", .can_enable = true, .without_agent = true,
 	.add_common = add_events,
 };

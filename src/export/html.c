@@ -290,7 +290,7 @@ static void put_lists(const struct html_page *g, struct out *o)
 }
 
 /* All that the page is told, as one JSON object. 64-bit numbers are strings (put_u64()). */
-static void put_about(const struct html_page *g, struct out *o)
+static void put_info(const struct html_page *g, struct out *o)
 {
 	const struct trace_info *info = g->walk.info;
 	const struct losses lost = losses_of(info);
@@ -338,13 +338,13 @@ static int put_without_tags(void *arg, const char *bytes, size_t n)
 	return o->error;
 }
 
-/* put_about(), with every < of it written as an escape. */
+/* put_info(), with every < of it written as an escape. */
 static void put_about_escaped(const struct html_page *g)
 {
 	struct out json;
 
 	out_init(&json, put_without_tags, g->job->out);
-	put_about(g, &json);
+	put_info(g, &json);
 	out_flush(&json);
 	out_free(&json);
 }

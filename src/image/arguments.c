@@ -524,7 +524,8 @@ static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
 	char name[512];
 
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
-	return known_function(w->mod->hooks->functions[i].plt ? NULL : w->mod->path, name);
+	return known_functions_prototype(
+		w->mod->hooks->functions[i].plt ? NULL : w->mod->path, name);
 }
 
 /* Its parameters are where the convention has them. returns: what is told of its value; NULL: what

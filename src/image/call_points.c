@@ -33,7 +33,7 @@ struct wanted_call {
 /* True if a place in the code is wanted for the event: the kernel tells of some by itself. */
 static bool wants_place(const struct event_set *set, const struct event_entry *e)
 {
-	return e->provider->add_common && !e->provider->told_by_kernel &&
+	return e->provider->add_common && !e->provider->without_agent &&
 	       event_set_armed(set, e->index);
 }
 
@@ -146,7 +146,7 @@ static uint32_t align8(uint32_t n)
 }
 
 /* Appends the event's filter behind the present bytes, and notes its offset. */
-static void append_filter(const struct wanted_call *w, struct call_about **a, uint32_t *bytes,
+static void append_filter(const struct wanted_call *w, struct call_info **a, uint32_t *bytes,
 			  size_t at)
 {
 	/* An offset, since mem_realloc() may move the block. */
@@ -163,7 +163,7 @@ static void append_filter(const struct wanted_call *w, struct call_about **a, ui
 }
 
 /* Appends the task events and their filters behind the present bytes. */
-static void append_tasks(const struct wanted_call *w, struct call_about **a, uint32_t *bytes)
+static void append_tasks(const struct wanted_call *w, struct call_info **a, uint32_t *bytes)
 {
 	uint32_t more = task_points_bytes(w->set);
 
@@ -175,15 +175,15 @@ static void append_tasks(const struct wanted_call *w, struct call_about **a, uin
 }
 
 /* Builds the place's description for the agent, of *bytes. The caller frees it. */
-static struct call_about *fill_about(const struct wanted_call *w, const struct hook_syscall *c,
+static struct call_info *fill_info(const struct wanted_call *w, const struct hook_syscall *c,
 				     bool behind, uint32_t *bytes)
 {
 	bool known = c->number < CALL_NUMBERS;
 	uint16_t n = c->number == SYSCALL_UNKNOWN ? CALL_NUMBERS : known;
-	struct call_about *a =
+	struct call_info *a =
 		mem_zalloc(*bytes = (uint32_t)(sizeof(*a) + n * sizeof(a->named[0])));
 
-	*a = (struct call_about){ .number = c->number,
+	*a = (struct call_info){ .number = c->number,
 				  .behind = behind,
 				  .kept = is_kept(c),
 				  .ahead = c->ahead,
@@ -193,10 +193,10 @@ static struct call_about *fill_about(const struct wanted_call *w, const struct h
 		a->named[0] = w->named[behind][c->number];
 	else if (n)
 		memcpy(a->named, w->named[behind], sizeof(w->named[behind]));
-	append_filter(w, &a, bytes, offsetof(struct call_about, raw));
+	append_filter(w, &a, bytes, offsetof(struct call_info, raw));
 	for (uint16_t i = 0; i < n; i++)
 		append_filter(w, &a, bytes,
-			      offsetof(struct call_about, named) + i * sizeof(a->named[0]));
+			      offsetof(struct call_info, named) + i * sizeof(a->named[0]));
 	/* A call of unknown number may make a thread or process, which may be told elsewhere than
 	 * behind it (arch/x86_64/agent/libc_calls.S). */
 	if (task_points_at(w->tasks, c->number, behind) ||
@@ -213,7 +213,7 @@ static bool is_stacked(const struct call_event *e)
 }
 
 /* Whether the short way of the agent suffices. A child's start behind a call is not a return. */
-static bool is_plain(const struct hook_syscall *c, const struct call_about *a)
+static bool is_plain(const struct hook_syscall *c, const struct call_info *a)
 {
 	return a->n == 1 && !a->kept && !a->tasks && !a->ahead && !(a->behind && c->twice) &&
 	       (a->behind || !may_filter(c)) && !a->raw.filter && !a->named[0].filter &&
@@ -231,7 +231,7 @@ static uint64_t fill_header(const struct call_event *e, unsigned values, uint64_
 }
 
 /* Fills in the agent's short way, if it suffices. */
-static void make_quick(const struct hook_syscall *c, struct call_about *a)
+static void make_quick(const struct hook_syscall *c, struct call_info *a)
 {
 	struct call_quick q = { .number = a->number, .behind = a->behind };
 
@@ -247,7 +247,7 @@ static void make_quick(const struct hook_syscall *c, struct call_about *a)
 }
 
 /* One of the place's events, for readers that ask what stands there. */
-static uint32_t event_of(const struct call_about *a)
+static uint32_t event_of(const struct call_info *a)
 {
 	return a->raw.event != CALL_NO_EVENT ? a->raw.event
 	       : a->n			     ? a->named[0].event
@@ -259,11 +259,11 @@ static void add_point(const struct wanted_call *w, const struct hook_syscall *c,
 		      probe_points *out)
 {
 	struct probe_point p = { .plan = behind ? *c->behind : *c->before, .kind = PROBE_CALL };
-	struct call_about *a;
+	struct call_info *a;
 
 	if (p.plan.kind == HOOK_NONE)
 		return;
-	a = fill_about(w, c, behind, &p.program_bytes);
+	a = fill_info(w, c, behind, &p.program_bytes);
 	make_quick(c, a);
 	p.event = event_of(a);
 	p.program = a;

@@ -137,7 +137,7 @@ static void write_rule(struct patch_job *j, struct patch_region *r)
 	const struct module *mod = j->mod;
 	const uint64_t islands = j->islands.n * sizeof(j->islands.at[0]);
 	const uint64_t at = patch_aligned(j->used + islands), end = j->at + j->code_end;
-	const struct unwind_about about = {
+	const struct unwind_info about = {
 		.base = j->at, .bytes = j->code_end, .places = r->places,
 		.places_end = r->places + r->n_places * sizeof(j->places.at[0]),
 		.islands = j->at + j->used, .n_islands = j->islands.n,

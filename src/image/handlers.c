@@ -173,7 +173,7 @@ static const struct probe_point *point_of(const struct modules *m, uint64_t hand
 			const struct probe_point *p = &(*mod)->probes.at[k];
 
 			if (p->kind == PROBE_SIGNAL &&
-			    ((const struct signal_about *)p->program)->handler == handler)
+			    ((const struct signal_info *)p->program)->handler == handler)
 				return p;
 		}
 	}

@@ -103,7 +103,7 @@ static const struct { const char *name, *prototype; } known[] = {
 };
 
 /* Of libc alone: another library may have functions of these names with other parameters. */
-const char *known_function(const char *path, const char *name)
+const char *known_functions_prototype(const char *path, const char *name)
 {
 	if (path && strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)
 		return NULL;

@@ -5,4 +5,4 @@
 
 /* A line of base/prototype.h, or NULL. path: the file that has the function; NULL: it is an import
  * of another file, which the C library provides. */
-const char *known_function(const char *path, const char *name);
+const char *known_functions_prototype(const char *path, const char *name);

@@ -105,7 +105,7 @@ static bool is_agents(const struct patch_job *j, const struct probe_point *p)
 {
 	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64,
 					    SYS_mlockall };
-	const struct call_about *a = p->program;
+	const struct call_info *a = p->program;
 
 	if (j->req->hello->flags & AGENT_BY_HAND || p->kind != PROBE_CALL || !a->behind ||
 	    strcmp(j->mod->name, "libc.so.6") != 0)
@@ -283,7 +283,7 @@ static void raise_semaphore(struct patch_job *j, const struct probe_point *p)
 /* Address of the word of the region that holds the agent's entry for a place with n events. */
 static uint64_t agent_for(const struct patch_job *j, const struct probe_point *p, size_t n)
 {
-	const struct call_about *a = p->program;
+	const struct call_info *a = p->program;
 
 	if (n == 1 && p->kind == PROBE_SIGNAL)
 		return j->at + offsetof(struct trampoline_pool, delivery);

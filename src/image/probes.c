@@ -490,7 +490,7 @@ static void add_handler(struct marked *m, const struct event_set *set, uint64_t 
 {
 	struct probe_point p = { .kind = PROBE_SIGNAL,
 				 .event = task_points_event(set, TASK_SIGNAL) };
-	struct signal_about *about;
+	struct signal_info *about;
 
 	p.plan = *hook_probe_plan(m->prober, entry_of(hook_prober_module(m->prober), vaddr));
 	if (p.plan.kind != HOOK_NONE && p.plan.before) {
@@ -498,7 +498,7 @@ static void add_handler(struct marked *m, const struct event_set *set, uint64_t 
 		p.plan.kind = HOOK_NONE;
 		p.plan.reason = REASON_TOO_SHORT;
 	}
-	p.program_bytes = (uint32_t)offsetof(struct signal_about, tasks) + task_points_bytes(set);
+	p.program_bytes = (uint32_t)offsetof(struct signal_info, tasks) + task_points_bytes(set);
 	p.program = about = mem_zalloc(p.program_bytes);
 	about->handler = address;
 	task_points_write(set, &about->tasks, true);

@@ -36,7 +36,7 @@ struct made_file {
 struct made_image {
 	uint32_t image;
 	bool known; /* `about` is */
-	struct process_about about;
+	struct process_info about;
 	int dump_fd;			 /* of its jitdump; -1: there is none */
 	uint64_t next_look, next_search; /* in ms */
 	struct made_file map, dump;
@@ -120,7 +120,7 @@ static bool is_named(int fd, const char *name)
 }
 
 /* Whether that file can be the program's. */
-static bool is_own(int fd, const char *name, const struct process_about *about)
+static bool is_own(int fd, const char *name, const struct process_info *about)
 {
 	struct stat is;
 
@@ -172,8 +172,8 @@ static void know_process(struct made_image *m, const struct trace_info *info)
 	const struct trace_clock *c = &info->clock;
 
 	m->known = true;
-	if (!processes_about((pid_t)image->pid, &m->about))
-		m->about = (struct process_about){
+	if (!processes_info((pid_t)image->pid, &m->about))
+		m->about = (struct process_info){
 			image->pid, geteuid(),
 			(c->real_ns + trace_clock_ns(c, image->tsc) - c->mono_ns) / 1000000000 - 1
 		};

@@ -45,7 +45,7 @@ static bool union_told_stacks(const struct settings *s)
 		uint32_t index = s->events.at.at[i].index;
 
 		if (event_set_armed(&s->events, index) &&
-		    events_at(s->events.catalogue, index)->provider->told_by_kernel)
+		    events_at(s->events.catalogue, index)->provider->without_agent)
 			return union_event_stacks(s);
 	}
 	return false;

@@ -237,7 +237,7 @@ static bool print_null(const struct syscalls_call *c, FILE *f)
 	return !c->args[0];
 }
 
-static bool print_stack(const struct syscalls_call *c, FILE *f)
+static bool print_null_stack(const struct syscalls_call *c, FILE *f)
 {
 	if (!c->args[1])
 		fputs("NULL", f);
@@ -293,7 +293,7 @@ static const struct {
 	{ "futex", 5, print_futex_bits },   { "preadv", 3, print_position },
 	{ "pwritev", 3, print_position },   { "preadv2", 3, print_position },
 	{ "pwritev2", 3, print_position },  { "mmap", 0, print_null },
-	{ "brk", 0, print_null },           { "clone", 1, print_stack },
+	{ "brk", 0, print_null },           { "clone", 1, print_null_stack },
 	{ "mmap", 1, print_size },          { "munmap", 1, print_size },
 	{ "mprotect", 1, print_size },      { "madvise", 1, print_size },
 	{ "mremap", 1, print_size },        { "mremap", 2, print_second_size },

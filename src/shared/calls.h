@@ -63,12 +63,12 @@ struct call_event {
 	uint16_t event;
 	uint8_t arguments;      /* in its record */
 	uint8_t stacked;        /* its records come with the stack */
-	uint32_t filter;        /* a filter_program, bytes from struct call_about; 0 = all */
+	uint32_t filter;        /* a filter_program, bytes from struct call_info; 0 = all */
 	struct call_copy copies[CALL_COPIES];
 	uint8_t most;           /* bytes of each copy; 0 = all copies are empty */
 	uint8_t scopes;         /* as in struct probe_site */
 };
-_Static_assert(sizeof(struct call_event) == 24, "struct call_about stays a multiple of 8");
+_Static_assert(sizeof(struct call_event) == 24, "struct call_info stays a multiple of 8");
 
 /* The short way of the machine's agent/syscall.S, which writes both events at once. `raw` and
  * `named` are record headers without a time; 0: that event is not wanted. */
@@ -84,7 +84,7 @@ struct call_quick {
 };
 _Static_assert(sizeof(struct call_quick) == 40, "arch/x86_64/agent/syscall.S reads it");
 
-struct call_about {
+struct call_info {
 	struct call_quick quick;
 	/* The call's number; CALL_UNKNOWN: a register has it, and after the call the agent knows it
 	 * if `kept`. */

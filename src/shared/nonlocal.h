@@ -36,11 +36,11 @@ enum start_kind {
 #define NONLOCAL_SHIFT 26
 #define NONLOCAL_MASK 7u
 #define NONLOCAL_SILENT (1u << 29) /* the call itself is not to be recorded */
-#define NONLOCAL_START_SHIFT 30    /* in nonlocal_about.size */
+#define NONLOCAL_START_SHIFT 30    /* in nonlocal_info.size */
 #define NONLOCAL_SIZE_MASK ((1u << NONLOCAL_START_SHIFT) - 1)
 
 /* Stands in the trampoline of such a function. */
-struct nonlocal_about {
+struct nonlocal_info {
 	uint32_t id_word, size;  /* size of the function in bytes; above them, its start_kind */
 	int32_t from;            /* offset from the end of this struct to the function */
 };

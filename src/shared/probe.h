@@ -9,8 +9,8 @@
 #define PROBE_CHAIN_MAX 64u /* events at one instruction; bounds the chain in shared memory */
 #define PROBE_MAGIC 0x65626f7270637262ull /* "brcprobe" */
 
-/* PROBE_FETCH: a fetch program gathers the fields. PROBE_CALL: a struct call_about (calls.h) stands
- * in its place. PROBE_SIGNAL: a struct signal_about (tasks.h). PROBE_ENTRY: a fetch program, at a
+/* PROBE_FETCH: a fetch program gathers the fields. PROBE_CALL: a struct call_info (calls.h) stands
+ * in its place. PROBE_SIGNAL: a struct signal_info (tasks.h). PROBE_ENTRY: a fetch program, at a
  * function's entry; its record is no event's: its words are kept for the call's return. */
 enum probe_kind { PROBE_FETCH, PROBE_CALL, PROBE_SIGNAL, PROBE_ENTRY };
 

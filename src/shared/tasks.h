@@ -32,7 +32,7 @@ struct task_block {
 
 /* Contents of a struct probe_site of kind PROBE_SIGNAL (probe.h), at the first instruction of a
  * signal's handler. */
-struct signal_about {
+struct signal_info {
 	uint64_t handler;               /* its address */
 	struct task_block tasks;        /* the filter counts from here */
 };

@@ -27,7 +27,7 @@ struct agent_tls {
 		/* State mode: number of live calls, and above it a count of its changes
 		 * (agent/live.h). */
 		uint64_t live;
-		/* nonlocal.c: struct nonlocal_about of the function that may leave */
+		/* nonlocal.c: struct nonlocal_info of the function that may leave */
 		uint64_t leaving;
 	};
 	/* State mode: the live calls. Else, with lock points: struct lock_table, or 0

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The unwind table of one region of trampolines: the tracer writes it behind the region's code
  * (arch/x86_64/unwind_rule.S), the agent shows it to unwinders (agent/unwind.c). It begins with a
- * struct unwind_about. For assembly, too. */
+ * struct unwind_info. For assembly, too. */
 #ifndef BRACE_UNWIND_RULE_H
 #define BRACE_UNWIND_RULE_H
 
-/* Places of the words of struct unwind_about, which expressions of the table read. */
+/* Places of the words of struct unwind_info, which expressions of the table read. */
 #define UNWIND_BYTES 8
 #define UNWIND_PLACES 16
 #define UNWIND_PLACES_END 24
@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 /* Addresses in the process. */
-struct unwind_about {
+struct unwind_info {
 	uint64_t base, bytes;        /* the region; offset of the end of its trampolines */
 	uint64_t places, places_end; /* struct trampoline_place, by `at` */
 	uint64_t step; /* bytes: the first step of a binary search: half the list or more */

@@ -36,8 +36,8 @@ static const struct option process_options[] = {
 
 /* Most of these write a file of the tree; the others have setters of their own (invocation.c). */
 static const struct option trace_options[] = {
-	{ 't', "tracer", "TRACER", "function_graph (the default) or function; -p takes these names too, as "
-	  "trace-cmd's", WRITES("current_tracer") },
+	{ 't', "tracer", "TRACER", "function_graph (the default), function, or another of available_tracers; -p takes "
+	  "these names too, as trace-cmd's", WRITES("current_tracer") },
 	{ 'l', "filter", "GLOB", "trace only functions that match; may be given several times; \"GLOB if ARGUMENT > 3\": only such calls",
 	  ADDS_TO("set_ftrace_filter") },
 	{ 'n', "notrace", "GLOB", "do not trace functions that match, even if -l names them",

@@ -135,7 +135,7 @@ static int define_probes(struct invocation *inv, struct config_use *u, struct er
 
 		if (!is_probe(w))
 			continue;
-		if (probe_option_add(inv, w->text, &name, err))
+		if (probe_option_line(inv, w->text, &name, err))
 			e = write_failed(inv, w, err);
 		else
 			u->states[i] = CONFIG_DEFINED;

@@ -139,7 +139,7 @@ char *function_event_library(const struct invocation *inv, const char *name, con
 	if (program && find_place(inv, program, NULL, &p, &why) > 0) {
 		if (strcmp(p.module->path, program) != 0)
 			path = mem_strdup(p.module->path);
-		*prototype = path ? known_function(path, p.symbol) : NULL;
+		*prototype = path ? known_functions_prototype(path, p.symbol) : NULL;
 		sym_close(p.module);
 	}
 	free(program);
@@ -265,7 +265,7 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 {
 	struct sym_arguments_list list = { 0 };
 	const struct sym_arguments *a;
-	const char *known = known_function(p->module->path, p->symbol);
+	const char *known = known_functions_prototype(p->module->path, p->symbol);
 	char *prototype;
 	int e = 0;
 
@@ -349,7 +349,7 @@ static int define_at(struct invocation *inv, const struct function_question *q,
 
 	mem_stream_close(to, &text);
 	if (!e) {
-		e = probe_option_add(inv, text, name, &why);
+		e = probe_option_line(inv, text, name, &why);
 		/* The fault is at the function: the rest of the text is brace's own. */
 		if (e)
 			err_at(err, why.code, q->text, q->at, "%s", why.text);

@@ -320,7 +320,7 @@ static int add_made(struct probe_option *o, struct invocation *inv)
 /* *name is the pattern by which the events are switched on; valid until probe_options_free().
  * Nothing is defined if a part fails, but lines that were added stay in the list, and the command
  * ends. */
-int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err)
+int probe_option_line(struct invocation *inv, const char *text, const char **name, struct err *err)
 {
 	size_t head = strcspn(text, " \t"), at = head + strspn(text + head, " \t"),
 	       n = function_name_length(text + at, ""), first = inv->definitions.n;
@@ -344,7 +344,7 @@ int probe_option_add(struct invocation *inv, const char *text, const char **name
 }
 
 /* -e's shorter forms become a line of uprobe_events, which inv->made_texts owns. */
-void probe_options_add(struct invocation *inv, const struct option *option, const char *text,
+void probe_options_add_perf(struct invocation *inv, const struct option *option, const char *text,
 		       const char *file)
 {
 	size_t n = strcspn(text, " \t");
@@ -373,7 +373,7 @@ int probe_options_resolve(struct invocation *inv, struct err *err)
 
 	for (size_t i = 0; i < inv->writes.n && !e; i++)
 		if (is_definition(&inv->writes.at[i]))
-			e = probe_option_add(inv, inv->writes.at[i].text, &inv->writes.at[i].text,
+			e = probe_option_line(inv, inv->writes.at[i].text, &inv->writes.at[i].text,
 					     err);
 	return e ? err_prefix(err, "-e") : 0;
 }

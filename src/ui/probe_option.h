@@ -18,7 +18,7 @@
 int probe_options_resolve(struct invocation *inv, struct err *err);
 /* Makes a line of one definition, as of -e; *name, "GROUP:EVENT", lives as long as inv's
  * definitions. 0, or -errno and *err with the column. */
-int probe_option_add(struct invocation *inv, const char *text, const char **name, struct err *err);
+int probe_option_line(struct invocation *inv, const char *text, const char **name, struct err *err);
 /* Whether one of them needs a tree, which makes its records. */
 bool probe_options_in_tree(const struct invocation *inv);
 /* Defines them in inv->events. 0, or -errno and *err. */
@@ -26,7 +26,7 @@ int probe_options_define(struct invocation *inv, struct err *err);
 /* Adds a probe as perf probe takes it, [[GROUP:]NAME=]PLACE [ARGUMENT]..., to the writes; `file`,
  * NULL: none, is the one that PLACE is in. A text that begins with p: or r: stays. `option` names
  * the write in errors. The made texts live as long as *inv. */
-void probe_options_add(struct invocation *inv, const struct option *option, const char *text,
+void probe_options_add_perf(struct invocation *inv, const struct option *option, const char *text,
 		       const char *file);
 /* The file of the program that is started or attached to; NULL: there is none. Free it. */
 char *probe_options_program(const struct invocation *inv);

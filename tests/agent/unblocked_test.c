@@ -84,9 +84,9 @@ static void forbidden(void **state)
 	assert_true(unblocked_begin(NEED_CPU));
 	unblocked_end();
 	agent.forbidden = NEED_THREADS;
-	assert_int_equal(unblocked_id(39 /* getpid */), 0);
+	assert_int_equal(unblocked_call0(39 /* getpid */), 0);
 	agent.forbidden = 0;
-	assert_true(unblocked_id(39) > 0);
+	assert_true(unblocked_call0(39) > 0);
 }
 
 /* A thread that ended inside is forgotten, and another's late end brings nobody out of count. */

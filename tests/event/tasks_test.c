@@ -14,7 +14,7 @@
 #include "event/tasks.h"
 #include "golden.h"
 
-static const struct event_provider kernel = { .name = "kernel", .can_enable = true, .told_by_kernel = true };
+static const struct event_provider kernel = { .name = "kernel", .can_enable = true, .without_agent = true };
 static struct event_catalogue *c;
 
 static int setup(void **state)

@@ -232,7 +232,7 @@ no_tls_end:
 scope_word:
 scope_end:
 
-/* --- functions that may leave their stack: the agent gets a struct nonlocal_about --- */
+/* --- functions that may leave their stack: the agent gets a struct nonlocal_info --- */
 	.globl nonlocal_begin, nonlocal_end, nonlocal_body, nonlocal_entry, nonlocal_id, nonlocal_size, nonlocal_from
 nonlocal_begin:
 	mov	%rax, -8(%rsp)
@@ -241,11 +241,11 @@ nonlocal_begin:
 	lea	0x7fffffff(%rip), %rcx
 nonlocal_body:
 	mov	%rcx, -32(%rsp)
-	lea	nonlocal_about(%rip), %rcx
+	lea	nonlocal_info(%rip), %rcx
 	jmp	*0x7fffffff(%rip)
 nonlocal_entry:
 	.balign 4
-nonlocal_about:
+nonlocal_info:
 	.long	0x7fffffff
 nonlocal_id:
 	.long	0x7fffffff

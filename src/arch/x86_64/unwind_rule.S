@@ -24,7 +24,7 @@
 
 	.section .rodata.unwind_rule, "a", @progbits
 
-/* The address of struct unwind_about, which unwind_rule.c fills in: a label behind it marks it. */
+/* The address of struct unwind_info, which unwind_rule.c fills in: a label behind it marks it. */
 	.macro ABOUT name
 	.byte	0x0e
 	.quad	0
@@ -136,7 +136,7 @@
 	.globl unwind_rule_header, unwind_rule_even_header, unwind_rule_entry # shared/unwind_rule.h says where they are
 	.balign 8
 unwind_rule_begin:
-	.skip	UNWIND_HEADER           # struct unwind_about
+	.skip	UNWIND_HEADER           # struct unwind_info
 unwind_rule_header:
 	.byte	1, 0x1b, 0x03, 0x3b     # version; pcrel|sdata4, udata4, datarel|sdata4
 	.long	cie - .

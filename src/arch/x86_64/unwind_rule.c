@@ -10,12 +10,12 @@
 
 #include "shared/memory.h"
 
-_Static_assert(offsetof(struct unwind_about, bytes) == UNWIND_BYTES &&
-	       offsetof(struct unwind_about, places) == UNWIND_PLACES &&
-	       offsetof(struct unwind_about, places_end) == UNWIND_PLACES_END &&
-	       offsetof(struct unwind_about, step) == UNWIND_STEP &&
-	       offsetof(struct unwind_about, nothing) == UNWIND_NOTHING &&
-	       sizeof(struct unwind_about) == UNWIND_HEADER, "the expressions read them there");
+_Static_assert(offsetof(struct unwind_info, bytes) == UNWIND_BYTES &&
+	       offsetof(struct unwind_info, places) == UNWIND_PLACES &&
+	       offsetof(struct unwind_info, places_end) == UNWIND_PLACES_END &&
+	       offsetof(struct unwind_info, step) == UNWIND_STEP &&
+	       offsetof(struct unwind_info, nothing) == UNWIND_NOTHING &&
+	       sizeof(struct unwind_info) == UNWIND_HEADER, "the expressions read them there");
 _Static_assert(offsetof(struct trampoline_place, at) == PLACE_AT &&
 	       offsetof(struct trampoline_place, body) == PLACE_BODY &&
 	       offsetof(struct trampoline_place, from) == PLACE_FROM &&
@@ -63,7 +63,7 @@ static int put_lows(uint64_t low, uint64_t at, uint8_t *out)
 	return 0;
 }
 
-static void put_abouts(uint64_t at, uint8_t *out)
+static void put_infos(uint64_t at, uint8_t *out)
 {
 	static const uint8_t *const ends[] = { unwind_rule_about1, unwind_rule_about2,
 					       unwind_rule_about3, unwind_rule_about4,
@@ -83,10 +83,10 @@ static uint64_t first_step(uint64_t bytes)
 	return step;
 }
 
-int unwind_rule_emit(const struct unwind_about *about, uint64_t low, uint64_t high, uint64_t at,
+int unwind_rule_emit(const struct unwind_info *about, uint64_t low, uint64_t high, uint64_t at,
 		     uint8_t *out)
 {
-	struct unwind_about full = *about;
+	struct unwind_info full = *about;
 	uint32_t range = (uint32_t)(high - low);
 
 	/* Unwinders read the range as a signed number. */
@@ -98,6 +98,6 @@ int unwind_rule_emit(const struct unwind_about *about, uint64_t low, uint64_t hi
 	memcpy(out, &full, sizeof(full));
 	memcpy(out + (unwind_rule_entry_range - unwind_rule_begin) - 4, &range, 4);
 	memcpy(out + (unwind_rule_even_range - unwind_rule_begin) - 4, &range, 4);
-	put_abouts(at, out);
+	put_infos(at, out);
 	return put_lows(low, at, out);
 }

@@ -54,7 +54,7 @@ static int write_probes(struct invocation *inv, struct err *err)
 	for (size_t i = 0; i < inv->of_probe.probes.n; i++) {
 		const struct probe_wish *p = &inv->of_probe.probes.at[i];
 
-		probe_options_add(inv, &event, p->text, path);
+		probe_options_add_perf(inv, &event, p->text, path);
 		if (p->filter)
 			set_of_event(inv, &filter, p->filter, err);
 	}

@@ -308,7 +308,7 @@ by_stub:
 	jmp	*%rcx
 	.cfi_endproc
 
-/* A function that may leave the stack: rcx = its struct nonlocal_about, -32 = body. */
+/* A function that may leave the stack: rcx = its struct nonlocal_info, -32 = body. */
 agent_slow_nonlocal:
 	.cfi_startproc
 	mov	%rdi, -48(%rsp)

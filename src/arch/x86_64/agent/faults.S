@@ -11,8 +11,8 @@
 	.endm
 
 	.text
-	.globl agent_fault_return
-	.hidden agent_fault_return
+	.globl agent_fault_landing
+	.hidden agent_fault_landing
 	.cfi_startproc
 	.cfi_signal_frame
 	/* CFA = *(rsp + 160): DW_CFA_def_cfa_expression */
@@ -35,17 +35,17 @@
 	FROM	7, 3, 0x77, 0xa0, 0x01
 	FROM	16, 3, 0x77, 0xa8, 0x01
 	nop	/* unwinders look one byte before */
-	.type	agent_fault_return, @function
-agent_fault_return:
+	.type	agent_fault_landing, @function
+agent_fault_landing:
 	mov	%rsp, %rdi
 	mov	%rsp, %rbx
 	and	$-16, %rsp
-	call	agent_fault_returns
+	call	agent_fault_resume
 	mov	%rbx, %rsp
 	mov	$__NR_rt_sigreturn, %eax
 	syscall
 	.cfi_endproc
-	.size	agent_fault_return, .-agent_fault_return
+	.size	agent_fault_landing, .-agent_fault_landing
 
 /* faults_leave(context) */
 	.globl faults_leave
