@@ -172,6 +172,12 @@ static int put_end(struct trace_dat *d, const struct walk_step *s)
 
 /* --- stacks: kallsyms has one space of addresses for all processes ------------------------- */
 
+/* The kernel's half of the addresses is the same in all of them. */
+static bool is_kernels(uint64_t address)
+{
+	return address >> 63;
+}
+
 /* Whether the event's words but the first are the addresses of a stack. */
 static bool is_stack(const struct trace_dat *d, const struct event *e)
 {
@@ -208,13 +214,18 @@ static uint64_t frame_address(struct trace_dat *d, const struct event *e, uint64
 	key = (uint64_t)(m - info->modules.at + 1) << 32;
 	/* In a file without functions the place itself: low bits tell places from functions. */
 	key = f ? key | (uint64_t)(f - m->functions.at) : (key << 15) ^ address ^ INT64_MIN;
+	if (is_kernels(address))
+		key = address;
 	n = sp_map_get(&d->frame_of, key);
 	if (n == SP_NONE) {
 		n = d->frames.n;
 		sp_map_set(&d->frame_of, key, n);
-		*vec_add(&d->frames) = frame_name(m, f, address);
+		*vec_add(&d->frames) = (struct trace_dat_frame){
+			frame_name(m, f, address),
+			is_kernels(address) ? address : TRACE_DAT_FRAMES + 16 * n
+		};
 	}
-	return trace_dat_frame(n);
+	return d->frames.at[n].address;
 }
 
 /* A zero ends the stack. */
@@ -302,7 +313,7 @@ static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *
 	sp_map_free(&d.user_of);
 	sp_map_free(&d.frame_of);
 	for (size_t i = 0; i < d.frames.n; i++)
-		free(d.frames.at[i]);
+		free(d.frames.at[i].name);
 	vec_free(&d.frames);
 	walk_free(&d.walk);
 	return r;

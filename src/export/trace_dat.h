@@ -18,6 +18,14 @@ struct cpu_page {
 	uint16_t cpu;         /* as the trace numbers it */
 };
 
+/* A name in kallsyms: a frame of the kernel's at its own address, one of a program's at an address
+ * behind those of the functions that were called. */
+struct trace_dat_frame {
+	char *name;
+	uint64_t address;
+};
+#define TRACE_DAT_FRAMES UINT64_C(0x560000000000)
+
 /* Pages are numbered by place, in the order in which their CPUs are met: a file may name any
  * CPU. */
 struct trace_dat {
@@ -30,16 +38,10 @@ struct trace_dat {
 	VEC(uint32_t) page_of;          /* 1 + place, by CPU */
 	VEC(uint16_t) cpu_of;           /* by lane: where its latest record was */
 	struct sp_map user_of;          /* by TID, + 1: the lane of its calls in the program */
-	VEC(char *) frames;             /* names of stacks' frames, once each */
+	VEC(struct trace_dat_frame) frames; /* of stacks, each once */
 	struct sp_map frame_of;         /* by function or place: its index in frames */
 };
 
-/* The address of a name in `frames`: behind those of the functions that were called. */
-#define TRACE_DAT_FRAMES UINT64_C(0x560000000000)
-static inline uint64_t trace_dat_frame(uint64_t frame)
-{
-	return TRACE_DAT_FRAMES + 16 * frame;
-}
 
 /* Ids of the records of calls, in their formats. */
 enum { TRACE_DAT_EXIT = 10, TRACE_DAT_ENTRY = 11 };

@@ -140,9 +140,10 @@ static void put_symbol_lines(const struct trace_dat *d, struct out *o)
 		out_char(o, '\n');
 	}
 	for (size_t i = 0; i < d->frames.n; i++) {
-		out_printf(o, "%016" PRIx64 " T %s", trace_dat_frame(i),
-			   *d->frames.at[i] == '$' ? "_" : "");
-		files_put_word(o, d->frames.at[i]);
+		const struct trace_dat_frame *f = &d->frames.at[i];
+
+		out_printf(o, "%016" PRIx64 " T %s", f->address, *f->name == '$' ? "_" : "");
+		files_put_word(o, f->name);
 		out_char(o, '\n');
 	}
 }
