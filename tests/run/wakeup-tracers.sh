@@ -39,10 +39,14 @@ assert read("options/latency-format") == "1\n" and read("tracing_max_latency") =
 assert read("trace") == "# tracer: wakeup\n#\n", read("trace")
 ok("an empty one, in the latency format")
 
-tid, longest, undisturbed = round("l")
-told = int(read("tracing_max_latency"))
-m = head("wakeup")
-assert m and int(m[1]) == told, (told, read("trace")[:600])
+# On a busy machine the longest may be that of the program's other thread, which waits for this one's answer.
+while True:
+    tid, longest, undisturbed = round("l")
+    told = int(read("tracing_max_latency"))
+    m = head("wakeup")
+    assert m and int(m[1]) == told, (told, read("trace")[:600])
+    if int(m[5]) == tid: break
+    assert write("tracing_max_latency", "0") == 0
 # Between are the program's two calls of clock_gettime, its system calls, and faults of its pages.
 print("# the program says", longest, "us, and", undisturbed, "of those that are sure; the tracer", told)
 assert 0.8 * undisturbed - 100 <= told <= longest
@@ -68,7 +72,7 @@ while not functions:
     functions = [l[5] for l in lines()[1:-1]]
 assert all(re.match(r"[\w.@]+ <-[\w.@]+$", f) for f in functions), functions[:20]
 # The longest may be the first one, whose wait has begun before the tracer.
-while len(stacks()) < 2:
+while len(stacks()) < 2 or stacks()[1][1] != tid:
     assert write("tracing_max_latency", "0") == 0
     round("l")
 (waker, _, at_wake), (woken, _, at_run) = own_stacks = stacks()
