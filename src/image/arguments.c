@@ -127,6 +127,8 @@ static struct word_sources sources_of(struct convention *c, const struct prototy
 {
 	struct word_sources s = { 0 };
 
+	if (p->empty)
+		return s;
 	if (p->words)
 		s = sources_of_struct(c, p);
 	else

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/prototype.h"
 #include "sym/arguments.h"
+#include "sym/class_copying.h"
 #include "sym/dwarf_type.h"
 #include "sym/type_name.h"
 
@@ -23,7 +24,6 @@
 #define ENUM_LONGEST 1024   /* of one's text */
 #define MEMBERS_MOST 12     /* that are shown */
 #define STRUCT_LONGEST 1024 /* of one's text */
-#define BY_REFERENCE 4      /* DW_CC_pass_by_reference */
 #define WORD 8u
 
 /* Whether one register, or one store of a fetch program, can hold the bytes. */
@@ -117,96 +117,6 @@ static char *enum_type(Dwarf_Die *type)
 	more = mem_printf("%s}", text);
 	free(text);
 	return more;
-}
-
-static bool is_number(Dwarf_Die *die, unsigned name, Dwarf_Word wanted)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word number;
-
-	return dwarf_formudata(dwarf_attr(die, name, &attr), &number) == 0 && number == wanted;
-}
-
-/* Whether the constructor's first parameter, behind `this`, is a reference to its class. */
-static bool takes_reference(Dwarf_Die *constructor, Dwarf_Die *class)
-{
-	Dwarf_Die p, type, of;
-
-	if (dwarf_child(constructor, &p) ||
-	    (dwarf_hasattr(&p, DW_AT_artificial) && dwarf_siblingof(&p, &p)))
-		return false;
-	if (dwarf_tag(&p) != DW_TAG_formal_parameter || !dwarf_type_plain(&p, &type))
-		return false;
-	return (dwarf_tag(&type) == DW_TAG_reference_type ||
-		dwarf_tag(&type) == DW_TAG_rvalue_reference_type) &&
-	       dwarf_type_plain(&type, &of) && dwarf_dieoffset(&of) == dwarf_dieoffset(class);
-}
-
-/* Whether the method is a destructor, or a constructor that copies or moves, which the compiler
- * does not do by copying bytes. */
-static bool is_own_copying(Dwarf_Die *method, Dwarf_Die *class)
-{
-	const char *name = dwarf_diename(method), *own = dwarf_diename(class);
-	size_t n = name ? strlen(name) : 0;
-
-	if (!n || dwarf_hasattr(method, DW_AT_deleted) ||
-	    is_number(method, DW_AT_defaulted, DW_DEFAULTED_in_class))
-		return false;
-	if (*name == '~')
-		return true;
-	/* The name of a template's constructor has no arguments. */
-	return own && strncmp(name, own, n) == 0 && (!own[n] || own[n] == '<') &&
-	       takes_reference(method, class);
-}
-
-/* Whether a base class or a function is virtual: either makes the class one that is not copied as
- * bytes. */
-static bool is_virtual(Dwarf_Die *child)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word how;
-
-	return dwarf_formudata(dwarf_attr(child, DW_AT_virtuality, &attr), &how) == 0 && how;
-}
-
-/* The Itanium C++ ABI, 3.1.2.3, "non-trivial for the purposes of calls", for compilers that do not
- * write DW_AT_calling_convention (g++ 12). work bounds the classes that are looked at. */
-static bool is_nontrivial(Dwarf_Die *class, unsigned *work)
-{
-	Dwarf_Die child, type, element;
-	unsigned n = 0;
-
-	if (!*work || dwarf_child(class, &child))
-		return false;
-	--*work;
-	do {
-		int tag = dwarf_tag(&child);
-
-		if (is_virtual(&child) ||
-		    (tag == DW_TAG_subprogram && is_own_copying(&child, class)))
-			return true;
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
-		    dwarf_hasattr(&child, DW_AT_external) || !dwarf_type_plain(&child, &type))
-			continue;
-		while (dwarf_tag(&type) == DW_TAG_array_type && dwarf_type_plain(&type, &element))
-			type = element;
-		if (dwarf_type_is_class(&type) && is_nontrivial(&type, work))
-			return true;
-	} while (++n < CLASS_CHILDREN_MOST && dwarf_siblingof(&child, &child) == 0);
-	return false;
-}
-
-/* By what the compiler says, if it does (DW_AT_calling_convention), else by the rule of the C++
- * ABI: a class with a destructor or a copy constructor of its own lies in memory. */
-bool argument_is_by_reference(Dwarf_Die *type)
-{
-	unsigned work = CLASSIFIED_MOST;
-
-	if (!dwarf_type_is_class(type))
-		return false;
-	if (dwarf_hasattr(type, DW_AT_calling_convention))
-		return is_number(type, DW_AT_calling_convention, BY_REFERENCE);
-	return is_nontrivial(type, &work);
 }
 
 static bool is_union(Dwarf_Die *type)
@@ -428,10 +338,30 @@ struct classes {
 	unsigned depth, members;
 	uint64_t *work;
 	uint8_t used, numbers; /* bits: words that have a member; one that is no float */
-	bool memory;
+	bool memory;        /* a member lies at no multiple of its size */
 	bool wide;          /* values of two words are known, too: of what is returned alone */
-	bool x87;           /* it has a long double */
+	bool x87, beside;   /* it has a long double, something else */
+	bool odd;           /* a member in registers whose class is not told */
+	bool flexible;      /* an array without a length ends it */
+	bool aligned;       /* it may have to be on the stack at more than a multiple of a word */
+	bool known;         /* of all members */
 };
+
+/* Notes what a structure or a member asks of its place on the stack. */
+static void note_alignment(Dwarf_Die *die, struct classes *c)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word n;
+
+	if (dwarf_attr(die, DW_AT_alignment, &attr))
+		c->aligned |= dwarf_formudata(&attr, &n) || n > WORD;
+}
+
+static bool is_cpp(int language)
+{
+	return language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
+	       language == DW_LANG_C_plus_plus_11 || language == DW_LANG_C_plus_plus_14;
+}
 
 static bool classify(struct member *m, void *context);
 static unsigned encoding_of(Dwarf_Die *type);
@@ -443,48 +373,69 @@ static bool classify_wide(Dwarf_Die *type, uint64_t at, struct classes *c)
 {
 	unsigned encoding = encoding_of(type);
 
-	if (!c->wide || dwarf_tag(type) != DW_TAG_base_type || dwarf_type_bytes(type) != 2 * WORD)
+	if (dwarf_tag(type) != DW_TAG_base_type || dwarf_type_bytes(type) != 2 * WORD)
 		return false;
-	if (at)
-		c->memory = true;
-	else if (is_long_double(type))
+	c->memory |= at != 0;
+	c->odd |= !c->wide;
+	c->aligned = true;
+	if (is_long_double(type)) {
 		c->x87 = true;
-	else if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned)
-		c->numbers |= 3;
-	else
-		return false;
+	} else {
+		c->beside = true;
+		if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned)
+			c->numbers |= 3;
+		else
+			c->odd = true;
+	}
 	c->used |= 3;
 	return true;
 }
 
-/* System V's classification, as far as two words go. False: the type is too deeply nested, or has
- * a part that no register holds. */
-static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
+/* A number of two parts, which lie as two numbers do. */
+static bool classify_complex(uint64_t at, uint64_t part, struct classes *c)
 {
-	uint64_t bytes = dwarf_type_bytes(type), base = c->base;
-	Dwarf_Attribute attr;
-	Dwarf_Word encoding = 0;
-	bool good;
+	if (part != WORD / 2 && part != WORD)
+		return false;
+	c->memory |= at % part != 0;
+	c->beside = true;
+	c->odd |= !c->wide;
+	for (uint64_t k = at; k <= at + part && k < 2 * WORD; k += part)
+		c->used |= 1u << k / WORD;
+	return true;
+}
 
-	if (dwarf_type_is_class(type)) {
-		if (++c->depth > NESTED_DEEPEST)
-			return false;
-		c->base = at;
-		good = each_member(type, classify, c, c->work);
-		c->base = base;
-		c->depth--;
-		return good;
-	}
-	if (dwarf_tag(type) == DW_TAG_pointer_type)
-		bytes = WORD;
+/* A vector, or a pointer to a member: in registers, if it lies well. */
+static bool classify_odd(uint64_t at, uint64_t bytes, uint64_t each, struct classes *c)
+{
+	if (!bytes || bytes > 2 * WORD || !each)
+		return false;
+	c->memory |= at % each != 0;
+	c->beside = c->odd = true;
+	c->aligned |= each > WORD;
+	return true;
+}
+
+static uint64_t aggregate_bytes(Dwarf_Die *type)
+{
+	Dwarf_Word bytes;
+
+	return dwarf_aggregate_size(type, &bytes) ? 0 : bytes;
+}
+
+/* A value that is no structure. */
+static bool classify_scalar(Dwarf_Die *type, uint64_t at, struct classes *c)
+{
+	uint64_t bytes = dwarf_type_is_pointer(type) ? WORD : dwarf_type_bytes(type);
+	unsigned encoding = dwarf_tag(type) == DW_TAG_base_type ? encoding_of(type) : 0;
+
+	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
+		return classify_odd(at, WORD, WORD, c);
+	if (encoding == DW_ATE_complex_float)
+		return classify_complex(at, bytes / 2, c);
 	if (!is_recorded_size(bytes))
 		return classify_wide(type, at, c);
-	if (at % bytes)
-		c->memory = true;
-	if (dwarf_tag(type) == DW_TAG_base_type)
-		dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding);
-	if (encoding == DW_ATE_complex_float)
-		return false;
+	c->memory |= at % bytes != 0;
+	c->beside = true;
 	if (at < 2 * WORD) {
 		c->used |= 1u << at / WORD;
 		if (encoding != DW_ATE_float)
@@ -493,43 +444,125 @@ static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
 	return true;
 }
 
+/* System V's classification, as far as two words go. False: the type is too deeply nested, or has
+ * a part of which nothing is known. */
+static bool classify_type(Dwarf_Die *type, uint64_t at, struct classes *c)
+{
+	uint64_t base = c->base;
+	bool good;
+
+	if (!dwarf_type_is_class(type))
+		return classify_scalar(type, at, c);
+	if (++c->depth > NESTED_DEEPEST || dwarf_hasattr(type, DW_AT_declaration))
+		return false;
+	note_alignment(type, c);
+	c->base = at;
+	good = each_member(type, classify, c, c->work);
+	c->base = base;
+	c->depth--;
+	return good;
+}
+
+/* An array without elements has no part in registers. A structure that ends with one of no length
+ * lies in memory, but not with gcc in C, to which it is as if it were not there. */
+static bool classify_endless(Dwarf_Die *array, struct classes *c)
+{
+	Dwarf_Die range;
+	uint64_t n;
+
+	if (!dwarf_type_dimension(array, 0, &n) || n || dwarf_child(array, &range))
+		return false;
+	c->flexible |= !dwarf_hasattr(&range, DW_AT_count) &&
+		       !dwarf_hasattr(&range, DW_AT_upper_bound);
+	return true;
+}
+
 /* Arrays lie as their elements do. */
 static bool classify(struct member *m, void *context)
 {
 	struct classes *c = context;
-	uint64_t at = c->base + m->offset, bytes;
+	uint64_t at = c->base + m->offset, bytes, size;
 	Dwarf_Die element;
-	Dwarf_Word size;
 
 	if (++c->members > CLASSIFIED_MOST)
 		return false;
+	note_alignment(&m->die, c);
 	if (dwarf_tag(&m->type) != DW_TAG_array_type)
 		return classify_type(&m->type, m->bits ? at & ~(WORD - 1) : at, c);
-	if (!dwarf_type_plain(&m->type, &element) || dwarf_aggregate_size(&m->type, &size) ||
-	    dwarf_hasattr(&m->type, DW_AT_GNU_vector))
+	size = aggregate_bytes(&m->type);
+	if (dwarf_hasattr(&m->type, DW_AT_GNU_vector))
+		return classify_odd(at, size, size, c);
+	if (!size)
+		return classify_endless(&m->type, c);
+	if (!dwarf_type_plain(&m->type, &element))
 		return false;
-	bytes = dwarf_type_bytes(&element);
-	if (dwarf_tag(&element) == DW_TAG_pointer_type)
-		bytes = WORD;
+	bytes = dwarf_type_is_pointer(&element) ? WORD : aggregate_bytes(&element);
 	for (uint64_t k = 0; bytes && k + bytes <= size && k < 2 * WORD; k += bytes)
 		if (!classify_type(&element, at + k, c))
 			return false;
 	return bytes != 0;
 }
 
-/* Fills in how the structure is passed. False: that is not known. */
-static bool struct_place(Dwarf_Die *type, struct sym_place *place, uint64_t *work)
+/* Whether the unit's compiler passes structures that end with an array of no length in memory. */
+static bool keeps_flexible_in_memory(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die unit;
+	const char *by;
+
+	if (!dwarf_diecu(type, &unit, NULL, NULL))
+		return false;
+	by = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attr));
+	return (by && strstr(by, "clang")) || is_cpp(dwarf_srclang(&unit));
+}
+
+/* Where a structure that is copied as bytes is passed and returned, by its classes. */
+static enum argument_way struct_way(Dwarf_Die *type, struct classes *c)
 {
 	uint64_t bytes = dwarf_type_bytes(type);
-	struct classes c = { .work = work };
 
-	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || dwarf_hasattr(type, DW_AT_alignment) ||
-	    !each_member(type, classify, &c, work) || !c.used)
+	if (dwarf_hasattr(type, DW_AT_declaration) || !dwarf_hasattr(type, DW_AT_byte_size))
+		return ARGUMENT_WAY_UNKNOWN;
+	note_alignment(type, c);
+	c->known = each_member(type, classify, c, c->work);
+	/* A long double's second word is in memory where the first one is shared. */
+	if (c->memory || (c->x87 && c->beside) || (c->flexible && keeps_flexible_in_memory(type)))
+		return ARGUMENT_IN_MEMORY;
+	/* Of what is not known, one vector may be all there is, in a wide register. */
+	if (bytes > 2 * WORD && (c->known || (bytes != 4 * WORD && bytes != 8 * WORD)))
+		return ARGUMENT_IN_MEMORY;
+	return c->known ? ARGUMENT_IN_REGISTERS : ARGUMENT_WAY_UNKNOWN;
+}
+
+/* Whether the class has nothing in it, which C++ gives a byte and no register. */
+static bool is_empty(Dwarf_Die *type, const struct classes *c)
+{
+	bool cpp = dwarf_hasattr(type, DW_AT_byte_size) && dwarf_type_bytes(type) == 0;
+	Dwarf_Die unit;
+
+	if (c->members || c->flexible)
+		return false;
+	if (dwarf_type_bytes(type) == 1 && dwarf_diecu(type, &unit, NULL, NULL))
+		cpp = is_cpp(dwarf_srclang(&unit));
+	return cpp;
+}
+
+/* Fills in how the structure is passed. False: that is not known. memory: it is in no register. */
+static bool struct_place(Dwarf_Die *type, bool memory, struct sym_place *place, uint64_t *work)
+{
+	uint64_t bytes = dwarf_type_bytes(type);
+	struct classes c = { .work = work, .memory = memory };
+	enum argument_way way = struct_way(type, &c);
+
+	place->empty = way == ARGUMENT_IN_REGISTERS && is_empty(type, &c);
+	if (place->empty)
+		return true;
+	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || c.aligned || !c.known)
 		return false;
 	place->words = (uint8_t)((bytes + WORD - 1) / WORD);
-	place->memory = c.memory || bytes > 2 * WORD;
+	place->memory = way == ARGUMENT_IN_MEMORY;
 	place->floats = c.used & ~c.numbers;
-	return place->memory || c.used == (1u << place->words) - 1;
+	return place->memory || (!c.odd && c.used == (1u << place->words) - 1);
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
@@ -568,20 +601,22 @@ static char *object_text(Dwarf_Die *type, struct argument_reading *r)
 	return text;
 }
 
-/* NULL: the structure is not recorded. For free(). */
-static char *value_text(Dwarf_Die *type, struct argument_reading *r)
+/* NULL: where the structure is, and what stands behind it, is not known. For free(). */
+static char *value_text(Dwarf_Die *type, bool memory, struct argument_reading *r)
 {
 	char letter = library_letter(type, &r->work), *members, *text;
 
 	/* These have destructors, whatever the compiler says of how they are passed. */
 	if (letter == 'S' || letter == 'U')
 		return mem_printf("%c", letter);
-	if (!struct_place(type, r->passed, &r->work))
+	if (!struct_place(type, memory, r->passed, &r->work))
 		return NULL;
+	if (r->passed->empty)
+		return mem_strdup("?");
 	if (letter == 'V')
 		return mem_strdup("V");
 	members = struct_text(type, &r->work);
-	text = members ? mem_printf("o%s", members) : NULL;
+	text = members ? mem_printf("o%s", members) : mem_strdup("?");
 	free(members);
 	return text;
 }
@@ -678,26 +713,21 @@ static char *plain_struct_text(Dwarf_Die *type, uint64_t *work)
 {
 	uint64_t bytes = dwarf_type_bytes(type);
 	struct classes c = { .work = work, .wide = true };
-	bool known = bytes && !dwarf_hasattr(type, DW_AT_alignment) &&
-		     each_member(type, classify, &c, work) && c.used;
+	enum argument_way way = struct_way(type, &c);
 
-	/* Of what is not known, one vector may be all there is, in a wide register. */
-	if (known ? c.memory || bytes > 2 * WORD
-		  : bytes > 2 * WORD && bytes != 4 * WORD && bytes != 8 * WORD)
+	if (way == ARGUMENT_IN_MEMORY)
 		return memory_text(type, work);
 	/* A word without a member has no register. */
-	if (!known || c.used != (bytes > WORD ? 3 : 1))
+	if (way == ARGUMENT_WAY_UNKNOWN || c.odd || c.used != (bytes > WORD ? 3 : 1))
 		return mem_strdup("-");
 	return registers_text(type, &c, work);
 }
 
 /* A value that rax or xmm0 does not hold as a whole; NULL: it is none. */
-static char *large_text(Dwarf_Die *type, uint64_t *work)
+static char *large_text(Dwarf_Die *type)
 {
 	const char *wide;
 
-	if (dwarf_type_is_class(type))
-		return plain_struct_text(type, work);
 	/* A vector; two words. */
 	if (dwarf_tag(type) == DW_TAG_array_type || dwarf_tag(type) == DW_TAG_ptr_to_member_type)
 		return mem_strdup("-");
@@ -707,6 +737,23 @@ static char *large_text(Dwarf_Die *type, uint64_t *work)
 	if (!wide && (dwarf_type_bytes(type) > WORD || encoding_of(type) == DW_ATE_complex_float))
 		wide = "-";
 	return wide ? mem_strdup(wide) : NULL;
+}
+
+/* Wide vectors are in registers only if the compiler was allowed to use these. */
+enum argument_way argument_returned_way(Dwarf_Die *type)
+{
+	uint64_t work = 0, bytes;
+	struct classes c = { .work = &work, .wide = true };
+
+	if (dwarf_type_is_class(type)) {
+		switch (class_copying(type)) {
+		case CLASS_AS_BYTES: return struct_way(type, &c);
+		case CLASS_IN_MEMORY: case CLASS_BY_CODE: return ARGUMENT_IN_MEMORY;
+		case CLASS_COPYING_UNKNOWN: return ARGUMENT_WAY_UNKNOWN;
+		}
+	}
+	bytes = dwarf_tag(type) == DW_TAG_array_type ? aggregate_bytes(type) : 0;
+	return bytes > 2 * WORD ? ARGUMENT_WAY_UNKNOWN : ARGUMENT_IN_REGISTERS;
 }
 
 /* The returned value's part of a prototype, for free(); never NULL. */
@@ -722,9 +769,14 @@ char *argument_returned_text(Dwarf_Die *type)
 	/* One by its address is found in rax, and so is one that has its place from the caller. */
 	if (letter == 'S' || (letter == 'V' && dwarf_type_is_class(type)))
 		return mem_printf("%c", letter);
-	if (argument_is_by_reference(type))
-		return memory_text(type, &work);
-	text = large_text(type, &work);
+	if (dwarf_type_is_class(type)) {
+		switch (class_copying(type)) {
+		case CLASS_AS_BYTES: return plain_struct_text(type, &work);
+		case CLASS_IN_MEMORY: case CLASS_BY_CODE: return memory_text(type, &work);
+		case CLASS_COPYING_UNKNOWN: return mem_strdup("-");
+		}
+	}
+	text = large_text(type);
 	return text ? text : scalar_text(type);
 }
 
@@ -733,10 +785,14 @@ char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 {
 	Dwarf_Die target;
 
-	if (argument_is_by_reference(type))
-		return object_text(type, r);
-	if (dwarf_type_is_class(type))
-		return value_text(type, r);
+	if (dwarf_type_is_class(type)) {
+		switch (class_copying(type)) {
+		case CLASS_AS_BYTES: return value_text(type, false, r);
+		case CLASS_IN_MEMORY: return value_text(type, true, r);
+		case CLASS_BY_CODE: return object_text(type, r);
+		case CLASS_COPYING_UNKNOWN: return NULL;
+		}
+	}
 	if (dwarf_type_is_pointer(type) && dwarf_type_plain(type, &target) &&
 	    dwarf_type_is_class(&target))
 		return object_text(&target, r);

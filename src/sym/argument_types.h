@@ -10,8 +10,11 @@ struct sym_place;
 
 /* A name is part of the prototype's text: only C's own characters may be. */
 bool argument_is_plain_name(const char *name);
-/* C++ passes what has a copy constructor or a destructor by its address. */
-bool argument_is_by_reference(Dwarf_Die *type);
+
+/* Where a returned value is. IN_MEMORY: the caller passes an address for it as the first argument.
+ * UNKNOWN: then the convention does not tell where the arguments are. */
+enum argument_way { ARGUMENT_IN_REGISTERS, ARGUMENT_IN_MEMORY, ARGUMENT_WAY_UNKNOWN };
+enum argument_way argument_returned_way(Dwarf_Die *type);
 
 /* One parameter's type. depth: 1: structures are followed that are passed by their address. *passed
  * gets how one is passed by value. work: grows by the children that were read. */

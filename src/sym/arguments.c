@@ -18,7 +18,6 @@
 #define RANGES_MOST 8       /* that a parameter has a place for; the first instruction's is first */
 #define ORIGINS_MOST 4
 #define WORK_A_PARAMETER 256 /* in the walk's measure: its type is looked up, and its place */
-#define REGISTERS_MOST 16   /* bytes of a structure that is returned in registers */
 
 struct arguments_walk {
 	struct sym_arguments_list *out;
@@ -138,15 +137,6 @@ static struct sym_place parameter_place(const struct arguments_walk *w, Dwarf_Di
 
 /* --- functions ------------------------------------------------------------------------------ */
 
-/* Whether the caller passes an address for what is returned. */
-static bool returns_hidden(Dwarf_Die *function)
-{
-	Dwarf_Die type;
-
-	return dwarf_type_plain(function, &type) && dwarf_type_is_class(&type) &&
-	       (argument_is_by_reference(&type) || dwarf_type_bytes(&type) > REGISTERS_MOST);
-}
-
 /* The parameter and, of a structure, its members. */
 static uint32_t values_in(const char *text)
 {
@@ -161,6 +151,8 @@ static uint32_t values_in(const char *text)
  * two words into two, and a clone may get its members one by one. */
 static bool fits_structure(struct sym_place *place, const struct sym_place *passed)
 {
+	if (passed->empty)
+		place->kind = SYM_PLACE_NOWHERE;
 	if (!passed->words)
 		return place->kind != SYM_PLACE_PIECES;
 	if (place->kind == SYM_PLACE_REGISTER)
@@ -213,6 +205,7 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 	place.words = passed.words;
 	place.memory = passed.memory;
 	place.floats = passed.floats;
+	place.empty = passed.empty;
 
 	more = mem_printf("%s%s%s%s%s", a->takes, *a->takes ? "," : "", text && named ? name : "",
 			  text && named ? "=" : "",
@@ -235,7 +228,7 @@ static bool lacks_parameter(const struct sym_arguments *a)
 	bool lacks = false, by_convention = false;
 
 	for (size_t i = 0; i < a->places.n; i++) {
-		lacks |= a->places.at[i].kind == SYM_PLACE_NOWHERE;
+		lacks |= a->places.at[i].kind == SYM_PLACE_NOWHERE && !a->places.at[i].empty;
 		by_convention |= a->places.at[i].kind == SYM_PLACE_ABI;
 	}
 	return lacks && by_convention;
@@ -269,33 +262,42 @@ static void read_parameters(const struct arguments_walk *w, struct dwarf_walk *w
 	}
 }
 
-/* Adds a function to the list. A value that cannot be recorded, or that is returned in the caller's
- * memory by its address, is "?". */
+/* Reads them again without what the convention says. */
+static void read_without_convention(const struct arguments_walk *w, struct dwarf_walk *walk,
+				    struct sym_arguments *a, Dwarf_Die *function)
+{
+	struct arguments_walk again = *w;
+
+	again.conventional = false;
+	free(a->takes);
+	a->takes = mem_strdup("");
+	a->places.n = a->values = 0;
+	read_parameters(&again, walk, a, function);
+}
+
+/* Adds a function to the list. A value that cannot be recorded is "?". */
 static void read_function(const struct arguments_walk *w, struct dwarf_walk *walk,
 			  Dwarf_Die *function, uint64_t entry)
 {
 	struct sym_arguments a = { .vaddr = entry, .takes = mem_strdup("") };
+	enum argument_way way = ARGUMENT_IN_REGISTERS;
 	Dwarf_Die type;
 	int32_t at;
 
-	if (!dwarf_type_plain(function, &type))
+	if (!dwarf_type_plain(function, &type)) {
 		a.returns = mem_strdup("v");
-	else
+	} else {
 		a.returns = argument_returned_text(&type);
+		way = argument_returned_way(&type);
+	}
 	if (!a.returns)
 		a.returns = mem_strdup("?");
-	a.hidden = returns_hidden(function);
+	a.hidden = way == ARGUMENT_IN_MEMORY;
 	a.gives = w->structure && dwarf_type_leads_to(function, w->structure, &at) && !at;
-	read_parameters(w, walk, &a, function);
-	if (lacks_parameter(&a)) {
-		struct arguments_walk again = *w;
-
-		again.conventional = false;
-		free(a.takes);
-		a.takes = mem_strdup("");
-		a.places.n = a.values = 0;
-		read_parameters(&again, walk, &a, function);
-	}
+	if (way != ARGUMENT_WAY_UNKNOWN)
+		read_parameters(w, walk, &a, function);
+	if (way == ARGUMENT_WAY_UNKNOWN || lacks_parameter(&a))
+		read_without_convention(w, walk, &a, function);
 	*vec_add(&w->out->at) = a;
 }
 

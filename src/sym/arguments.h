@@ -19,6 +19,8 @@ struct sym_place {
 	 * it on the stack, and else which words are in vector registers (bits). 0 words: of none */
 	uint8_t words, floats;
 	bool memory;
+	/* a class with nothing in it: the convention has no place for it */
+	bool empty;
 	/* it points to the structure that was asked for, or to a class derived from it, in which it
 	 * lies so many bytes further on */
 	bool object;

@@ -201,18 +201,23 @@ static uint16_t called_with(uint32_t n)
 }
 
 /* Counts through the parameters, as the convention does. */
-static bool convention_place(const struct prototype *p, bool hidden, const char *name,
-			     struct sym_chain *chain, bool *memory)
+static bool convention_place(const struct prototype *p, const struct sym_arguments *a,
+			     const char *name, struct sym_chain *chain, bool *memory)
 {
 	const uint32_t most = sizeof((uint8_t[])PROBE_CALLED_WITH);
-	uint32_t numbers = hidden, words = 0;
+	uint32_t numbers = a->hidden, words = 0;
 
-	for (uint32_t i = 0; i < p->n; i++) {
+	for (uint32_t i = 0, k = 0; i < p->n && k < a->places.n; i++, k++) {
 		const struct prototype_value *v = &p->parameters[i];
 		bool is_float = v->type == PROTOTYPE_FLOAT, in_register = numbers < most;
 
+		if (a->places.at[k].empty)
+			continue;
+		/* The convention is not known to hold. */
+		if (a->places.at[k].kind == SYM_PLACE_NOWHERE)
+			return false;
 		/* Where structures by value go is not followed, nor what stands behind them. */
-		if ((v->type == PROTOTYPE_STRUCT && !v->by_address) || v->form == PROTOTYPE_VIEW)
+		if (a->places.at[k].words)
 			return false;
 		if (v->name && strlen(name) == v->name_bytes &&
 		    !memcmp(v->name, name, v->name_bytes)) {
@@ -247,7 +252,7 @@ static char *parameter_at_entry(struct sym_scope *sc, const char *name, struct s
 		a = sym_arguments_at(&list, sc->vaddr);
 		text = a ? mem_printf("v(%s)", a->takes) : NULL;
 		known = text && prototype_parse(text, &p) &&
-			convention_place(&p, a->hidden, name, chain, memory);
+			convention_place(&p, a, name, chain, memory);
 		free(text);
 		sym_arguments_free(&list);
 	}

@@ -3,6 +3,7 @@
  *
  *     wholes CALLS
  */
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -56,6 +57,27 @@ struct destroyed {
 };
 struct based : eight { int c; };
 
+/* In memory, since a member lies at no multiple of its size, or shares the long double's word. */
+struct __attribute__((packed)) packed_small { char c; int i; short s; };
+struct packed_within { packed_small p; char last; };
+struct __attribute__((packed, aligned(8))) packed_aligned { short a; int b; };
+struct __attribute__((packed)) packed_well { int a; short b; };
+union ext_or_int { long double x; int n; };
+/* With clang in memory, with gcc in a register. */
+struct flexible { int n; int at[]; };
+struct no_elements { int n; int at[0]; double x; };
+
+/* Of the constructors that copy and move, not all are deleted, or all are; then in memory. */
+struct moved { int n; moved(int n) : n(n) {} moved(const moved &) = delete; moved(moved &&) = default; };
+struct defaulted { int n; defaulted(int n) : n(n) {} defaulted(const defaulted &) = default; ~defaulted() = default; };
+struct kept { const int n; kept(int n) : n(n) {} kept(const kept &) = delete; kept &operator=(const kept &) = delete; };
+struct unmoved { int n; unmoved(int n) : n(n) {} unmoved(unmoved &&) = delete; };
+struct assigned { int n; assigned(int n) : n(n) {} assigned &operator=(assigned &&) = default; };
+struct keeper { kept k; int n; };
+struct mover { int n; moved m; };
+struct referrer { int n; int &&of; };
+struct empty {};
+
 #define RETURNS(type, name, ...) TRACED type ret_##name(int i) { return type __VA_ARGS__; }
 
 static char text[] = "abcdefghijkl";
@@ -92,12 +114,88 @@ RETURNS(packed, packed, { (char)('a' + i), i * 10000000000 })
 RETURNS(copied, copied, (i, -i))
 RETURNS(destroyed, destroyed, { i * 3L })
 RETURNS(based, based, { { i, i + 1 }, i + 2 })
+RETURNS(packed_small, packed_small, { (char)('a' + i), i * 1000, (short)-i })
+RETURNS(packed_aligned, packed_aligned, { (short)i, i * 1000 })
+RETURNS(packed_well, packed_well, { i * 1000, (short)-i })
+RETURNS(no_elements, no_elements, { i, {}, i / 3.0 })
+/* Not what is only moved or cannot be: gdb 13 looks for that in the other place. */
+RETURNS(defaulted, defaulted, { i + 2 })
+RETURNS(kept, kept, { i + 3 })
+RETURNS(keeper, keeper, { { i }, i + 6 })
+__attribute__((noipa)) auto ret_local(int i)
+{
+	struct local { int a; float b; };
+	return local{ i, i + 0.5f };
+}
 TRACED std::unique_ptr<int> ret_owner(int i) { return i & 1 ? std::unique_ptr<int>(new int(i)) : nullptr; }
 TRACED long double ret_long_double(int i) { return i * 1e4000L / 3; }
 TRACED __int128 ret_int128(int i) { return ((__int128)(i - 2) << 90) + i; }
 TRACED unsigned __int128 ret_uint128(int i) { return ((unsigned __int128)i << 100) + i; }
 TRACED _Complex float ret_complex_float(int i) { _Complex float z; __real__ z = i + 0.5f, __imag__ z = -i; return z; }
 TRACED _Complex double ret_complex_double(int i) { _Complex double z; __real__ z = i / 3.0, __imag__ z = 2.0 * i; return z; }
+
+/* What is returned decides where the arguments are. */
+#define SHIFTS(type, name, ...) \
+	__attribute__((noipa)) type arg_##name(int i, double x, long last) { return (void)i, (void)x, (void)last, type __VA_ARGS__; }
+SHIFTS(packed_small, packed_small, { 'a', 1, 2 })
+SHIFTS(packed_within, packed_within, { { 'a', 1, 2 }, 'b' })
+SHIFTS(packed_aligned, packed_aligned, { 1, 2 })
+SHIFTS(packed_well, packed_well, { 1, 2 })
+SHIFTS(ext_or_int, ext_or_int, { 1 })
+SHIFTS(flexible, flexible, { 1 })
+SHIFTS(no_elements, no_elements, { 1 })
+SHIFTS(ext, ext, { 1 })
+SHIFTS(moved, moved, (1))
+SHIFTS(defaulted, defaulted, (1))
+SHIFTS(kept, kept, (1))
+SHIFTS(unmoved, unmoved, (1))
+SHIFTS(assigned, assigned, (1))
+SHIFTS(keeper, keeper, { { 1 }, 2 })
+SHIFTS(mover, mover, { 1, { 2 } })
+SHIFTS(referrer, referrer, { 1, std::move(*new int(2)) })
+SHIFTS(empty, empty, {})
+SHIFTS(std::atomic<long>, atomic, (1))
+SHIFTS(std::string, string, ("a"))
+__attribute__((noipa)) auto arg_local(int i, double x, long last)
+{
+	struct local { int a; float b; };
+	return local{ (int)(i + last), (float)x };
+}
+
+/* An argument by value decides where those behind it are. Of a packed_well gcc 12 tells the wrong place at -O2. */
+template <typename T> __attribute__((noipa)) long arg_value(int i, T f, double x, long last)
+{
+	asm volatile("" : : "m"(f));
+	return i + (long)x + last;
+}
+template <typename F> __attribute__((noipa)) long arg_lambda(int i, F f, double x, long last) { return i + f() + (long)x + last; }
+
+static long pass_all(int i)
+{
+	long a = i, b = 7;
+	double d = i + 0.5;
+	std::string text = "text";
+	big large = { i, 2, 3 };
+	long sum = 0;
+	struct local { int a; float b; } local = { i, 0.5f };
+
+	arg_packed_small(i, 0.5, -i), arg_packed_within(i, 1.5, -i), arg_packed_aligned(i, 2.5, -i), arg_packed_well(i, 3.5, -i);
+	arg_ext_or_int(i, 4.5, -i), arg_flexible(i, 5.5, -i), arg_no_elements(i, 6.5, -i), arg_ext(i, 7.5, -i), arg_moved(i, 8.5, -i);
+	arg_defaulted(i, 9.5, -i), arg_kept(i, 10.5, -i), arg_unmoved(i, 11.5, -i), arg_assigned(i, 12.5, -i), arg_keeper(i, 13.5, -i);
+	arg_mover(i, 14.5, -i), arg_referrer(i, 15.5, -i), arg_empty(i, 16.5, -i), arg_atomic(i, 17.5, -i), arg_string(i, 18.5, -i);
+	arg_local(i, 19.5, -i);
+	sum += arg_value(i, packed_small{ 'a', i, 2 }, 20.5, -i) + arg_value(i, packed_within{ { 'a', i, 2 }, 'b' }, 21.5, -i);
+	sum += arg_value(i, packed_aligned{ 1, i }, 22.5, -i);
+	sum += arg_value(i, no_elements{ i }, 24.5, -i) + arg_value(i, moved(i), 25.5, -i) + arg_value(i, defaulted(i), 26.5, -i);
+	sum += arg_value(i, kept(i), 27.5, -i) + arg_value(i, keeper{ { i }, i }, 28.5, -i) + arg_value(i, empty(), 29.5, -i);
+	sum += arg_value(i, local, 30.5, -i) + arg_value(i, bits{ 1, 2, i }, 31.5, -i) + arg_value(i, nested{ { 1, i }, 2 }, 32.5, -i);
+	sum += arg_value(i, destroyed{ i }, 33.5, -i) + arg_value(i, flexible{ i }, 34.5, -i);
+	sum += arg_lambda(i, [a, b] { return a + b; }, 35.5, -i) + arg_lambda(i, [a] { return a; }, 36.5, -i);
+	sum += arg_lambda(i, [d] { return (long)d; }, 37.5, -i) + arg_lambda(i, [] { return 1L; }, 38.5, -i);
+	sum += arg_lambda(i, [text] { return (long)text.size(); }, 39.5, -i) + arg_lambda(i, [large] { return large.a; }, 40.5, -i);
+	sum += arg_lambda(i, [&a, &d] { return a + (long)d; }, 41.5, -i);
+	return sum;
+}
 
 template <typename T> static void use(T value)
 {
@@ -118,17 +216,21 @@ static void call_all(int i)
 	use(ret_huge(i)), use(ret_mixed_ext(i)), use(ret_packed(i)), use(ret_copied(i)), use(ret_destroyed(i));
 	use(ret_based(i)), use(ret_owner(i)), use(ret_long_double(i)), use(ret_int128(i)), use(ret_uint128(i));
 	use(ret_complex_float(i)), use(ret_complex_double(i));
+	use(ret_packed_small(i)), use(ret_packed_aligned(i)), use(ret_packed_well(i)), use(ret_no_elements(i).x);
+	ret_defaulted(i), ret_kept(i), ret_keeper(i), ret_local(i);
 }
 
 int main(int argc, char **argv)
 {
 	/* What the program computes on the x87 meanwhile stays. */
 	long double sum = 0;
+	long passed = 0;
 
 	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 3); i++) {
 		call_all(i);
+		passed += pass_all(i);
 		sum += ret_long_double(i) + ret_ext(i).x;
 	}
-	printf("%La\n", sum);
+	printf("%La %ld\n", sum, passed);
 	return 0;
 }
