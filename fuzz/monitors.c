@@ -61,11 +61,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct cursor c = cursor_of(data, n);
 	struct trace_info *info = make_info();
 	struct monitors *m = monitors_new(info);
-	uint64_t words[WORDS_MOST];
+	uint64_t words[WORDS_MOST], tsc = 0;
 
 	while (!c.bad && cursor_left(&c)) {
 		uint8_t what = cursor_u8(&c), how = cursor_u8(&c);
-		struct event e = { .kind = what == 0xff ? EVENT_LOST : EVENT_TRACE, .fn = what & 3,
+		struct event e = { .tsc = ++tsc, .kind = what == 0xff ? EVENT_LOST : EVENT_TRACE, .fn = what & 3,
 				   .thread = how >> 4 & 7, .count = 8 * (how % (WORDS_MOST + 1)) };
 
 		for (unsigned i = 0; i < WORDS_MOST; i++)

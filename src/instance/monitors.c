@@ -10,11 +10,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/mem.h"
 #include "event/syscalls.h"
+#include "instance/table_sharing.h"
 #include "trace/trace_info.h"
 
 #define CLOSED_MOST 4096u /* a power of two */
@@ -22,14 +27,23 @@
 
 const char *const monitors_need[] = { "sys_enter", "sys_exit", NULL };
 
-/* What a call does with descriptors. CALL_HIDDEN: it gives some, whose numbers are in memory. */
-enum call_kind { CALL_OTHER, CALL_USE, CALL_CLOSE, CALL_OPEN, CALL_FCNTL, CALL_HIDDEN };
+/* What a call does with descriptors. */
+enum call_kind {
+	CALL_OTHER, CALL_USE, CALL_CLOSE, CALL_OPEN, CALL_FCNTL,
+	CALL_HIDDEN,              /* gives some, whose numbers are in memory or have other meanings */
+	CALL_IOCTL,
+	CALL_READER,              /* gives one from which CALL_READ reads others */
+	CALL_READ,
+	CALL_RING,                /* from now on the kernel opens some by itself */
+	CALL_CLONE, CALL_CLONE3,
+	CALL_SECCOMP
+};
 
-struct closed { uint32_t pid, fd; bool is; };
+struct closed { uint64_t tsc; uint32_t pid, fd; bool is; };
 
 struct entered_call {
 	uint32_t nr, fd;
-	int command;              /* fcntl's */
+	uint32_t command;         /* fcntl's, ioctl's */
 	bool was_closed;          /* a close's: before it */
 };
 
@@ -43,6 +57,10 @@ struct monitors {
 	uint8_t kinds[SYSCALL_NUMBERS];
 	bool about_fd[SYSCALL_NUMBERS]; /* the first argument is a descriptor */
 	struct closed closed[CLOSED_MOST];
+	uint64_t forgotten[CLOSED_MOST]; /* by pid: what was closed until then is not known to be */
+	struct table_sharing sharing;
+	bool reads;               /* a CALL_READER was called */
+	const struct event *at;   /* the record that is looked at */
 	VEC(struct monitored_thread) threads; /* by index into info->threads */
 	VEC(uint8_t) records;     /* by event: enum record_kind */
 };
@@ -66,14 +84,21 @@ static const struct { const char *name; enum call_kind kind; } calls[] = {
 	{ "inotify_init1", CALL_OPEN },  { "memfd_create", CALL_OPEN },
 	{ "memfd_secret", CALL_OPEN },   { "pidfd_open", CALL_OPEN },
 	{ "pidfd_getfd", CALL_OPEN },    { "perf_event_open", CALL_OPEN },
-	{ "io_uring_setup", CALL_OPEN }, { "fanotify_init", CALL_OPEN },
-	{ "userfaultfd", CALL_OPEN },    { "landlock_create_ruleset", CALL_OPEN },
+	{ "io_uring_setup", CALL_RING }, { "fanotify_init", CALL_READER },
+	{ "userfaultfd", CALL_READER },  { "landlock_create_ruleset", CALL_OPEN },
 	{ "fsopen", CALL_OPEN },         { "fsmount", CALL_OPEN },
 	{ "fspick", CALL_OPEN },         { "open_tree", CALL_OPEN },
 	{ "open_by_handle_at", CALL_OPEN }, { "mq_open", CALL_OPEN },
 	{ "pipe", CALL_HIDDEN },         { "pipe2", CALL_HIDDEN },
 	{ "socketpair", CALL_HIDDEN },   { "recvmsg", CALL_HIDDEN },
-	{ "recvmmsg", CALL_HIDDEN },
+	{ "recvmmsg", CALL_HIDDEN },     { "bpf", CALL_HIDDEN },
+	{ "ioctl", CALL_IOCTL },         { "seccomp", CALL_SECCOMP },
+	{ "read", CALL_READ },           { "readv", CALL_READ },
+	{ "pread64", CALL_READ },        { "preadv", CALL_READ },
+	{ "preadv2", CALL_READ },        { "splice", CALL_READ },
+	{ "sendfile64", CALL_READ },     { "io_submit", CALL_READ },
+	{ "io_uring_enter", CALL_RING }, { "io_uring_register", CALL_RING },
+	{ "clone", CALL_CLONE },         { "clone3", CALL_CLONE3 },
 };
 
 static enum call_kind kind_of(const struct syscall_info *s, bool about_fd)
@@ -101,12 +126,12 @@ struct monitors *monitors_new(const struct trace_info *info)
 {
 	struct monitors *m = mem_zalloc(sizeof(*m));
 
-	m->info = info;
+	m->info = m->sharing.info = info;
 	for (uint32_t nr = 0; nr < SYSCALL_NUMBERS; nr++) {
 		const struct syscall_info *s = syscall_by_number(nr);
 
 		m->about_fd[nr] = s && s->arguments && is_about_fd(s->arguments);
-		m->kinds[nr] = s ? kind_of(s, m->about_fd[nr]) : CALL_OTHER;
+		m->kinds[nr] = s ? kind_of(s, m->about_fd[nr]) : CALL_HIDDEN;
 	}
 	return m;
 }
@@ -115,6 +140,7 @@ void monitors_free(struct monitors *m)
 {
 	if (!m)
 		return;
+	table_sharing_free(&m->sharing);
 	vec_free(&m->threads);
 	vec_free(&m->records);
 	free(m);
@@ -130,26 +156,47 @@ static struct closed *place_of(struct monitors *m, uint32_t pid, uint32_t fd)
 	return &m->closed[h >> 52 & (CLOSED_MOST - 1)];
 }
 
+/* Processes may share one: then more is forgotten than was asked for. */
+static uint64_t *forgotten_of(struct monitors *m, uint32_t pid)
+{
+	return &m->forgotten[pid * 0x9e3779b1u >> 20 & (CLOSED_MOST - 1)];
+}
+
 static bool is_closed(struct monitors *m, uint32_t pid, uint32_t fd)
 {
 	const struct closed *c = place_of(m, pid, fd);
 
-	return c->is && c->pid == pid && c->fd == fd;
+	return c->is && c->pid == pid && c->fd == fd && c->tsc > *forgotten_of(m, pid);
 }
 
 static void set_closed(struct monitors *m, uint32_t pid, uint32_t fd, bool closed)
 {
 	if (closed)
-		*place_of(m, pid, fd) = (struct closed){ pid, fd, true };
+		*place_of(m, pid, fd) = (struct closed){ m->at->tsc, pid, fd, true };
 	else if (is_closed(m, pid, fd))
 		place_of(m, pid, fd)->is = false;
 }
 
-/* Numbers that were closed may be open again, unseen. */
+/* Numbers that were closed until tsc may be open again, unseen. A table_sharing_over. */
+static void forget_before(void *arg, uint32_t pid, uint64_t tsc)
+{
+	struct monitors *m = arg;
+
+	if (*forgotten_of(m, pid) < tsc)
+		*forgotten_of(m, pid) = tsc;
+}
+
 static void forget_process(struct monitors *m, uint32_t pid)
 {
-	for (unsigned i = 0; i < CLOSED_MOST; i++)
-		m->closed[i].is &= m->closed[i].pid != pid;
+	forget_before(m, pid, m->at->tsc);
+}
+
+/* Whether the descriptor is closed beyond doubt. */
+static bool is_surely_closed(struct monitors *m, uint32_t pid, uint32_t fd)
+{
+	return is_closed(m, pid, fd) &&
+	       table_sharing_is_clear(&m->sharing, m->at, forget_before, m) &&
+	       is_closed(m, pid, fd);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -179,7 +226,7 @@ static void take_close(struct monitors *m, uint32_t pid, const struct entered_ca
 {
 	if (result != -EBADF)
 		tell(c->fd, false, "close", closed_state, sink, arg);
-	else if (c->was_closed)
+	else if (c->was_closed && is_surely_closed(m, pid, c->fd))
 		tell(c->fd, true, "close", NULL, sink, arg);
 	else
 		set_closed(m, pid, c->fd, false); /* it was unknown, and is so again */
@@ -190,7 +237,7 @@ static void take_use(struct monitors *m, uint32_t pid, uint32_t fd, int64_t resu
 {
 	const bool closed = is_closed(m, pid, fd);
 
-	if (result == -EBADF && closed) {
+	if (result == -EBADF && closed && is_surely_closed(m, pid, fd)) {
 		tell(fd, true, "use", NULL, sink, arg);
 	} else if (result != -EBADF) {
 		if (closed)
@@ -199,10 +246,56 @@ static void take_use(struct monitors *m, uint32_t pid, uint32_t fd, int64_t resu
 	}
 }
 
+/* --- calls that give descriptors -------------------------------------------------------------- */
+
 static bool gives_descriptor(enum call_kind kind, const struct entered_call *c)
 {
-	return kind == CALL_OPEN ||
+	return kind == CALL_OPEN || kind == CALL_READER ||
 	       (kind == CALL_FCNTL && (c->command == F_DUPFD || c->command == F_DUPFD_CLOEXEC));
+}
+
+/* Terminals and drivers have requests that give descriptors (TIOCGPTPEER, KVM_CREATE_VM); these, of
+ * all kinds of files, do not. */
+static bool is_harmless_ioctl(uint32_t request)
+{
+	return request == FIOCLEX || request == FIONCLEX || request == FIONBIO ||
+	       request == FIOASYNC || request == FIONREAD || request == TCGETS ||
+	       request == TIOCGWINSZ;
+}
+
+/* Whether the call may give descriptors whose numbers it does not return. */
+static bool gives_unseen(const struct monitors *m, const struct entered_call *c)
+{
+	const enum call_kind kind = m->kinds[c->nr];
+
+	return kind == CALL_HIDDEN || kind == CALL_RING || (kind == CALL_READ && m->reads) ||
+	       (kind == CALL_IOCTL && !is_harmless_ioctl(c->command));
+}
+
+/* /dev/userfaultfd gives what is read from; a supervisor's request opens in another process. */
+static void begin_ioctl(struct monitors *m, uint32_t request)
+{
+	m->reads |= _IOC_TYPE(request) == USERFAULTFD_IOC;
+	m->sharing.blind |= _IOC_TYPE(request) == SECCOMP_IOC_MAGIC && !is_harmless_ioctl(request);
+}
+
+/* Notes by which ways, other than its result, a call lets descriptors in: from its beginning on. */
+static void begin_call(struct monitors *m, const struct event *e, enum call_kind kind)
+{
+	const uint64_t *args = e->payload + 1;
+
+	if (kind == CALL_READER)
+		m->reads = true;
+	else if (kind == CALL_IOCTL)
+		begin_ioctl(m, (uint32_t)args[1]);
+	else if (kind == CALL_SECCOMP)
+		m->sharing.blind |= args[0] == SECCOMP_SET_MODE_FILTER &&
+				    args[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	else if (kind == CALL_RING)
+		table_sharing_spoil(&m->sharing, m->info->threads.at[e->thread].pid);
+	else if (kind == CALL_CLONE3 ||
+		 (kind == CALL_CLONE && args[0] & CLONE_FILES && !(args[0] & CLONE_THREAD)))
+		table_sharing_clone(&m->sharing, e, kind == CALL_CLONE, forget_before, m);
 }
 
 static void end_call(struct monitors *m, uint32_t pid, const struct entered_call *c,
@@ -216,10 +309,22 @@ static void end_call(struct monitors *m, uint32_t pid, const struct entered_call
 	}
 	if (m->about_fd[c->nr])
 		take_use(m, pid, c->fd, result, sink, arg);
-	if (kind == CALL_HIDDEN && result >= 0)
+	if (kind == CALL_CLONE || kind == CALL_CLONE3)
+		table_sharing_cloned(&m->sharing, m->at->thread, result);
+	else if (gives_unseen(m, c))
 		forget_process(m, pid);
 	else if (gives_descriptor(kind, c) && result >= 0 && result <= INT32_MAX)
 		take_open(m, pid, (uint32_t)result, sink, arg);
+}
+
+/* A thread begins a call and is in another one, which it was interrupted in, or whose return was
+ * not recorded: what that has given is unknown. */
+static void leave_calls(struct monitors *m, const struct monitored_thread *t, uint32_t pid)
+{
+	const struct entered_call *c = t->n ? &t->open[t->n - 1] : NULL;
+
+	if (c && (gives_unseen(m, c) || gives_descriptor(m->kinds[c->nr], c)))
+		forget_process(m, pid);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -238,19 +343,24 @@ static void take_enter(struct monitors *m, const struct event *e)
 	const uint64_t nr = e->payload[0];
 	struct entered_call *c;
 
+	leave_calls(m, t, pid);
+	if (nr >= SYSCALL_NUMBERS)
+		forget_process(m, pid);
 	if (nr >= SYSCALL_NUMBERS || m->kinds[nr] == CALL_OTHER)
 		return;
+	begin_call(m, e, m->kinds[nr]);
 	if (t->n == NESTED) {
 		memmove(&t->open[0], &t->open[1], (NESTED - 1) * sizeof(t->open[0]));
 		t->n--;
 	}
 	c = &t->open[t->n++];
 	*c = (struct entered_call){ .nr = (uint32_t)nr, .fd = (uint32_t)e->payload[1],
-				    .command = (int)e->payload[2] };
+				    .command = (uint32_t)e->payload[2] };
 	if (m->kinds[nr] != CALL_CLOSE)
 		return;
 	c->was_closed = is_closed(m, pid, c->fd);
-	set_closed(m, pid, c->fd, true);
+	if (!c->was_closed)
+		set_closed(m, pid, c->fd, true);
 }
 
 /* The innermost call of that number: those within it have not returned. */
@@ -298,6 +408,7 @@ void monitors_event(struct monitors *m, const struct event *e, monitor_sink *sin
 
 	if (e->thread >= m->info->threads.n)
 		return;
+	m->at = e;
 	if (e->kind == EVENT_LOST) {
 		lose(m, e);
 		return;

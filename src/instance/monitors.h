@@ -8,8 +8,8 @@
  *           a use or a close counts as one of a closed descriptor if the kernel says EBADF, too.
  *
  * What cannot be known is taken for open: descriptors of before, losses, numbers that come by
- * memory (pipe, socketpair, recvmsg), what does not fit into the table. Then errors are missed, and
- * none is invented. Not locked. */
+ * memory (pipe, ioctl) or by others (table_sharing.h), what does not fit into the table. Then
+ * errors are missed, and none is invented. Not locked. */
 #pragma once
 #include "model/rv.h"
 #include "trace/event.h"

@@ -90,26 +90,33 @@ bool rv_is_of(const char *file, enum rv_monitor m)
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
+/* The words of the kernel's kstrtobool(), which looks at no more than they need: "yes", "1x". */
 static int write_switch(bool *to, const char *text, struct err *err)
 {
-	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
-		return err_at(err, EINVAL, text, 0, "0 or 1 is wanted");
-	*to = *text == '1';
+	static const char on[] = "1yYtT", off[] = "0nNfF";
+	const bool is_o = *text == 'o' || *text == 'O';
+	const char at = !is_o ? *text : strchr("nN", text[1]) ? 'y' : strchr("fF", text[1]) ? 'n' : 'o';
+
+	if (!*text || (is_o && !text[1]) || (!strchr(on, at) && !strchr(off, at)))
+		return err_at(err, EINVAL, text, 0, "0 or 1 is wanted, or y, n, on, off, t, f");
+	*to = strchr(on, at);
 	return 0;
 }
 
-/* NAME enables, !NAME disables; the file that is opened by `>` disables all first. */
+/* NAME enables, !NAME disables; the file that is opened by `>` disables all first. A `!` alone
+ * names none, as nothing does. */
 static int write_enabled(struct rv_settings *s, const char *text, bool append, struct err *err)
 {
 	const bool off = *text == '!';
-	const enum rv_monitor m = find_monitor(text + off);
+	const char *name = text + off;
+	const enum rv_monitor m = find_monitor(name);
 
-	if (*text && m == RV_MONITORS_N)
+	if (*name && m == RV_MONITORS_N)
 		return err_at(err, EINVAL, text, off,
 			      "there is no such monitor; rv/available_monitors lists them");
 	for (unsigned i = 0; !append && i < RV_MONITORS_N; i++)
 		s->at[i].enabled = false;
-	if (*text)
+	if (*name)
 		s->at[m].enabled = !off;
 	return 0;
 }
@@ -119,6 +126,8 @@ static int write_reactor(struct rv_settings *s, enum rv_monitor m, const char *t
 {
 	unsigned r = 0;
 
+	if (!*text)
+		return 0; /* an empty line names none, as in the kernel */
 	while (r < RV_REACTORS_N && strcmp(reactors[r], text) != 0)
 		r++;
 	if (r == RV_REACTORS_N)

@@ -589,9 +589,10 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 
 #define RV_SHOWS(name) { "rv/" name, 0, NULL, read_rv, 0, NULL }
 #define RV_TAKES(name, reach) { "rv/" name, reach, write_rv, read_rv, 0, NULL }
+#define RV_SWITCH(name, reach) NUMBER("rv/" name, reach, write_rv, read_rv, 0)
 /* Of each monitor. */
 #define RV_FILES(id, name, about) \
-	RV_SHOWS("monitors/" name "/desc"), RV_TAKES("monitors/" name "/enable", SELDOM), \
+	RV_SHOWS("monitors/" name "/desc"), RV_SWITCH("monitors/" name "/enable", SELDOM), \
 	RV_TAKES("monitors/" name "/reactors", 0),
 
 /* The column `reach`; 0: buffers and readers alone. */
@@ -619,8 +620,8 @@ static const struct setting_file files[] = {
 	MEASURES("hwlat_detector/mode", false), MEASURES("hwlat_detector/width", true),
 	MEASURES("hwlat_detector/window", true),
 	RV_SHOWS("available_monitors"), RV_SHOWS("available_reactors"),
-	RV_TAKES("enabled_monitors", SELDOM), RV_TAKES("monitoring_on", SELDOM),
-	RV_TAKES("reacting_on", 0), RV_MONITORS(RV_FILES)
+	RV_TAKES("enabled_monitors", SELDOM), RV_SWITCH("monitoring_on", SELDOM),
+	RV_SWITCH("reacting_on", 0), RV_MONITORS(RV_FILES)
 	NUMBER("saved_cmdlines_size", 0, write_cmdlines, read_cmdlines, 0),
 	{ "set_event", SELDOM, write_events, read_events, 0, NULL },
 	PIDS("set_event_notrace_pid", SELDOM, event_notrace_pids, ""),

@@ -68,13 +68,44 @@ static void written(void **state)
 	settings_free(&s);
 }
 
+/* As rv.c, rv_reactors.c and kstrtobool() of Linux 6.12 take them. */
+static void words(void **state)
+{
+	static const struct { const char *text, *shown; } all[] = {
+		{ "n", "0\n" }, { "y\n", "1\n" }, { "off", "0\n" }, { "on", "1\n" },
+		{ "f", "0\n" }, { "t", "1\n" }, { "No", "0\n" }, { "Yes\n", "1\n" },
+		{ "OFF", "0\n" }, { "ON", "1\n" }, { "0x", "0\n" }, { "1 0", "1\n" },
+		{ "False", "0\n" }, { "True", "1\n" },
+	};
+	static const char *const files[] = { "rv/monitoring_on", "rv/reacting_on",
+					     "rv/monitors/ebadf/enable" };
+	struct settings s;
+
+	(void)state;
+	settings_init(&s);
+	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++)
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+			assert_int_equal(writes(&s, files[f], all[i].text, false), 0);
+			shows(&s, files[f], all[i].shown);
+		}
+	assert_int_equal(writes(&s, "rv/enabled_monitors", "!\n", true), 0);
+	shows(&s, "rv/enabled_monitors", "ebadf\n");
+	assert_int_equal(writes(&s, "rv/enabled_monitors", "!\n", false), 0);
+	shows(&s, "rv/enabled_monitors", "");
+	assert_int_equal(writes(&s, "rv/monitors/ebadf/reactors", " printk\n", false), 0);
+	assert_int_equal(writes(&s, "rv/monitors/ebadf/reactors", "\n", false), 0);
+	shows(&s, "rv/monitors/ebadf/reactors", "nop\n[printk]\nsnapshot\nstop\ntraceoff\n");
+	settings_free(&s);
+}
+
 static void refused(void **state)
 {
 	static const struct { const char *file, *text; size_t column; } wrong[] = {
 		{ "rv/enabled_monitors", "nosuch", 0 }, { "rv/enabled_monitors", "!nosuch", 1 },
-		{ "rv/enabled_monitors", "!", 1 }, { "rv/monitors/ebadf/enable", "2", 0 },
-		{ "rv/monitors/ebadf/reactors", "panic", 0 }, { "rv/monitoring_on", "on", 0 },
-		{ "rv/reacting_on", "", 0 },
+		{ "rv/enabled_monitors", "! ebadf", 1 }, { "rv/monitors/ebadf/enable", "2", 0 },
+		{ "rv/monitors/ebadf/reactors", "panic", 0 }, { "rv/monitoring_on", "okay", 0 },
+		{ "rv/reacting_on", "", 0 }, { "rv/reacting_on", " 0", 0 },
+		{ "rv/monitoring_on", "o", 0 }, { "rv/monitoring_on", "enabled", 0 }, { "rv/monitors/ebadf/enable", "-1", 0 },
 	};
 	struct settings s;
 	struct err err;
@@ -98,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_after_boot),
 		cmocka_unit_test(written),
+		cmocka_unit_test(words),
 		cmocka_unit_test(refused),
 	};
 

@@ -28,7 +28,7 @@ assert read("rv/available_reactors") == "nop\nprintk\nsnapshot\nstop\ntraceoff\n
 assert read("rv/monitoring_on") == read("rv/reacting_on") == "1\n" and read("rv/monitors/ebadf/enable") == "0\n"
 assert read("rv/monitors/ebadf/reactors") == "[nop]\nprintk\nsnapshot\nstop\ntraceoff\n" and read("rv/monitors/ebadf/desc").count("\n") == 1
 assert write("rv/monitors/ebadf/desc", "x") in (errno.EACCES, errno.EINVAL, errno.EPERM) and write("rv/available_monitors", "x")
-for name, text in (("rv/enabled_monitors", "nosuch"), ("rv/monitors/ebadf/reactors", "panic"), ("rv/monitoring_on", "2"), ("rv/monitors/ebadf/enable", "on")):
+for name, text in (("rv/enabled_monitors", "nosuch"), ("rv/monitors/ebadf/reactors", "panic"), ("rv/monitoring_on", "2"), ("rv/monitors/ebadf/enable", " 1")):
     before = read(name)
     assert write(name, text) == errno.EINVAL and read(name) == before, name
 assert re.search(r"available_reactors lists them\n  Command: panic", read("error_log")) or "available_reactors" in read("error_log"), read("error_log")
@@ -164,6 +164,30 @@ export T
 timeout "$LIMIT" "$BRACE" shell --run "/usr/bin/python3 $T/blameless.py $T/begun $T/go $T/done" -- bash "$T/watch" >"$T/out" 2>"$T/err"
 [ "$(wc -l <"$T/faults")" -eq 1 ] && grep -q 'event close not expected' "$T/faults"
 result "a program of threads, sockets, pipes and children: its one fault, and no other" $? "$T/faults" "$T/err"
+
+# --- numbers that are given anew by a way that the monitor does not see
+# by_way COMMAND...: the faults that are told of the commands
+by_way() {
+	printf '%s\n' "$@" >"$T/commands.txt"
+	record -e rv:error_ebadf -- "$FIXTURES/descriptors" "$T/commands.txt" "$T/answers.txt"
+	"$BRACE" replay --no-pager "$T/trace" >"$T/shown" 2>"$T/err"
+	FAULTS=$(grep -o 'error_ebadf: .*' "$T/shown" | sed -E 's/^[^:]*: [0-9]+: event (\w+) .*/\1/' | tr '\n' ' ')
+}
+for way in terminal fanotify; do
+	by_way "$way" twice
+	if [ "$(head -1 "$T/answers.txt")" = -1 ]; then
+		skip "$way gives the number" "it is not allowed here"
+		continue
+	fi
+	[ "$FAULTS" = "close " ]
+	result "$way gives the number: its use is no fault, and a later one is told" $? "$T/shown" "$T/answers.txt"
+done
+by_way shared twice
+[ "$FAULTS" = "" ] && [ "$(wc -l <"$T/answers.txt")" = 2 ]
+result "a child with the same table gives the number: nothing is told of the process any more" $? "$T/shown" "$T/answers.txt"
+by_way spawn twice thread
+[ "$FAULTS" = "close use " ]
+result "faults are told after a program was spawned, and with threads" $? "$T/shown" "$T/answers.txt"
 
 # --- from a command
 cat >"$T/twice.py" <<'P'

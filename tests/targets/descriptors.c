@@ -5,12 +5,24 @@
  *           was open, and what is open for reading alone
  *   twice   closes a descriptor twice
  *   write   writes to a closed one; fsync: syncs a closed one
- *   thread  a thread closes it, another one writes to it */
+ *   thread  a thread closes it, another one writes to it
+ *
+ * These give the closed number anew by other ways than a call's result, for reading alone, and
+ * write to it, which is refused as if it were closed (fanotify: -1 where it is not allowed):
+ *
+ *   terminal  by an ioctl;  fanotify: by reading;  shared: by a child with the same table
+ *   spawn     spawns a program */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fanotify.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int number;
@@ -88,6 +100,72 @@ __attribute__((noinline)) static int by_thread(void)
 	return number;
 }
 
+static int terminal(void)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), fd;
+
+	if (master < 0 || unlockpt(master))
+		exit(1);
+	close(make());
+	fd = ioctl(master, TIOCGPTPEER, O_RDONLY | O_NOCTTY);
+	put(fd);
+	close(master);
+	return fd;
+}
+
+static int notified(const char *path)
+{
+	int group = fanotify_init(FAN_CLASS_NOTIF, O_RDONLY), fd;
+	struct fanotify_event_metadata event = { .fd = -1 };
+
+	if (group < 0 || fanotify_mark(group, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, path))
+		return -1;
+	fd = open(path, O_RDONLY);
+	close(make());
+	if (fd < 0 || read(group, &event, sizeof(event)) < 0)
+		exit(1);
+	put(event.fd);
+	close(group);
+	return event.fd;
+}
+
+static int opens(void *path)
+{
+	return open(path, O_RDONLY) < 0;
+}
+
+static int shared(char *path)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int fd = make(), status;
+	pid_t child;
+
+	close(fd);
+	child = clone(opens, stack + sizeof(stack), CLONE_FILES | SIGCHLD, path);
+	if (waitpid(child, &status, 0) < 0 || status)
+		exit(1);
+	put(fd);
+	return fd;
+}
+
+static int spawn(void)
+{
+	char *argv[] = { "/bin/true", NULL };
+	pid_t child;
+
+	if (posix_spawn(&child, argv[0], NULL, NULL, argv, NULL) || waitpid(child, NULL, 0) != child)
+		exit(1);
+	return 0;
+}
+
+/* The commands with a file that there is. */
+static int by_other_ways(const char *line, char *path)
+{
+	return !strcmp(line, "terminal") ? terminal() : !strcmp(line, "fanotify") ? notified(path)
+	       : !strcmp(line, "shared") ? shared(path) : !strcmp(line, "spawn") ? spawn()
+	       : use_after(!strcmp(line, "fsync"));
+}
+
 int main(int argc, char **argv)
 {
 	FILE *commands = argc > 2 ? fopen(argv[1], "r") : NULL;
@@ -98,7 +176,7 @@ int main(int argc, char **argv)
 		line[strcspn(line, "\n")] = '\0';
 		fprintf(answers, "%d\n",
 			!strcmp(line, "clean") ? clean() : !strcmp(line, "twice") ? twice()
-			: !strcmp(line, "thread") ? by_thread() : use_after(!strcmp(line, "fsync")));
+			: !strcmp(line, "thread") ? by_thread() : by_other_ways(line, argv[0]));
 		fflush(answers);
 	}
 	return !answers;
