@@ -396,14 +396,16 @@ static int check_conditions(struct trace_array *tr, const struct settings *next,
 {
 	size_t n;
 	const struct settings **all = all_settings(tr->instances, tr, next, &n), *top = all[0];
-	bool conditions = false;
+	/* the programs apply it to all instances, whatever the top's tracer */
+	const bool of_graph = function_list_has_conditions(&top->graph_function);
+	bool conditions = of_graph;
 	int e = 0;
 
 	for (size_t i = 0; i < n; i++)
 		conditions = conditions || settings_conditions(all[i]);
 	if (!conditions || !settings_differ(all, n))
 		e = 0;
-	else if (settings_conditions(top) && function_list_has_conditions(&top->graph_function))
+	else if (of_graph)
 		e = err_set(err, EBUSY,
 			    "a condition (`if`) in set_graph_function cannot stand where functions are traced for several purposes: instances, the profile, the stack tracer, triggers or commands on functions; one in set_ftrace_filter can");
 	else if (settings_conditions(top) && top->function_profile)

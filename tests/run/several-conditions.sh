@@ -125,6 +125,22 @@ result "a name that the function does not have is refused" $? "$D/instances/two/
 instance "$D" function_graph 'work if n > 100'
 ! echo 1 >"$D/function_profile_enabled" 2>"$T/err" && grep -q 'busy' "$T/err"
 result "the profile is refused" $? "$T/err" "$D/error_log"
+
+# The programs would apply a condition in set_graph_function to the calls of all instances, whatever the top's tracer is.
+instance "$D" function_graph leaf
+echo nop >"$D/current_tracer"
+instance "$D/instances/two" function_graph 'work if n > 100'
+mkdir "$D/instances/three"
+instance "$D/instances/three" function_graph leaf
+echo 'work if n > 50' >"$D/set_graph_function" 2>"$T/err" # a list is taken when its file is closed: echo does not see that it is refused
+! grep -q if "$D/set_graph_function" &&
+	grep -q 'in set_graph_function cannot stand where functions are traced for several purposes' "$D/error_log"
+result "a condition in set_graph_function beside two instances is refused" $? "$T/err" "$D/error_log"
+echo nop >"$D/instances/three/current_tracer"
+echo 'work if n > 50' >"$D/set_graph_function" && ! echo function_graph 2>"$T/err" >"$D/instances/three/current_tracer" &&
+	grep -q 'busy' "$T/err" && [ "$(cat "$D/instances/three/current_tracer")" = nop ]
+result "and a second instance beside one" $? "$T/err" "$D/error_log"
+echo >"$D/set_graph_function"
 end_program
 check_that "the program ends by itself" [ "$STATUS" = 0 ]
 finish
