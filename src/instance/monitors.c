@@ -30,7 +30,7 @@ const char *const monitors_need[] = { "sys_enter", "sys_exit", NULL };
 /* What a call does with descriptors. */
 enum call_kind {
 	CALL_OTHER, CALL_USE, CALL_CLOSE, CALL_OPEN, CALL_FCNTL,
-	CALL_HIDDEN,              /* gives some, whose numbers are in memory or have other meanings */
+	CALL_HIDDEN,              /* may give some whose numbers it does not return */
 	CALL_IOCTL,
 	CALL_READER,              /* gives one from which CALL_READ reads others */
 	CALL_READ,
