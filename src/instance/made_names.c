@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by frames.c, which unwinds copies of stacks, while the program runs or shortly after. The
  * files are the program's, so they are read as hostile ones are: a map file has to be a regular one
- * of the process' own user, younger than the process, and not a link to one of another name; no
- * file system that a process serves is read (base/file.h); bytes, entries and modules are bounded.
- * A file that cannot be read is one that tells nothing. */
+ * of the process' own user, younger than the process, and not a link, soft or hard, to another one;
+ * no file system that a process serves is read (base/file.h); bytes, entries and modules are
+ * bounded. What has no room is counted in info->made_left_out. A file that cannot be read is one
+ * that tells nothing. */
 #include "instance/made_names.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/monotonic.h"
 #include "base/path.h"
+#include "collect/clock.h"
 #include "collect/processes.h"
 #include "hook/plan.h"
 #include "image/mapped_file.h"
@@ -23,13 +25,17 @@
 #define SEARCH_MS 500u		     /* between two searches for them */
 #define FUNCTIONS_MAX 4096u	     /* of a session, which become modules */
 #define BUFFER (1u << 20)	     /* the longest record or line that is read */
-#define READ_MAX (UINT64_C(1) << 28) /* bytes of a file */
+#define READ_MAX (UINT64_C(1) << 28) /* bytes of a file, if it is written anew of all of them */
+#define LAST_MAX 64u		     /* bytes by which a file that is written anew is known */
 
 /* A file as far as it was read. */
 struct made_file {
 	struct made_code code;
-	uint64_t at;
+	uint64_t at, took;    /* the place up to which it was; bytes in all */
+	char last[LAST_MAX];  /* the bytes before that place */
+	size_t last_n;
 	bool there;
+	bool ended;           /* no more of it is read */
 };
 
 /* What the program of an image has told. */
@@ -37,6 +43,8 @@ struct made_image {
 	uint32_t image;
 	bool known; /* `about` is */
 	struct process_info about;
+	uint64_t ended_tsc; /* no process had the image any more by then; 0: not known yet */
+	bool left;          /* its records have passed: it is asked no more */
 	int dump_fd;			 /* of its jitdump; -1: there is none */
 	uint64_t next_look, next_search; /* in ms */
 	struct made_file map, dump;
@@ -56,18 +64,29 @@ struct made_names *made_names_new(struct trace_info *info)
 	return n;
 }
 
+/* Forgets what was read of a file. */
+static void drop_code(struct made_names *n, struct made_file *f)
+{
+	n->info->made_bytes -= made_code_bytes(&f->code);
+	made_code_free(&f->code);
+}
+
+static void leave(struct made_names *n, struct made_image *m)
+{
+	drop_code(n, &m->map);
+	drop_code(n, &m->dump);
+	if (m->dump_fd >= 0)
+		close(m->dump_fd);
+	m->dump_fd = -1;
+	m->left = true;
+}
+
 void made_names_free(struct made_names *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->images.n; i++) {
-		struct made_image *m = &n->images.at[i];
-
-		made_code_free(&m->map.code);
-		made_code_free(&m->dump.code);
-		if (m->dump_fd >= 0)
-			close(m->dump_fd);
-	}
+	for (size_t i = 0; i < n->images.n; i++)
+		leave(n, &n->images.at[i]);
 	vec_free(&n->images);
 	free(n);
 }
@@ -86,24 +105,60 @@ static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
 	return made_code_add_dump(m, bytes, n);
 }
 
+/* Takes bytes of a file, as far as the session has room; returns how many were whole entries. */
+static size_t take(struct made_names *n, struct made_file *f, add_bytes *add, const char *bytes,
+		   size_t size)
+{
+	uint64_t left_out = f->code.left_out;
+	uint64_t others = n->info->made_bytes - made_code_bytes(&f->code);
+	size_t took;
+
+	f->code.limit = others < MADE_NAMES_BYTES ? MADE_NAMES_BYTES - others : 1;
+	took = add(&f->code, bytes, size);
+	n->info->made_bytes = others + made_code_bytes(&f->code);
+	n->info->made_left_out += f->code.left_out - left_out;
+	if (took) {
+		f->last_n = took < LAST_MAX ? took : LAST_MAX;
+		memcpy(f->last, bytes + took - f->last_n, f->last_n);
+	}
+	f->at += took;
+	f->took += took;
+	return took;
+}
+
+/* Whether the program wrote the file anew since: other bytes stand before the place up to which it
+ * was read, or none. */
+static bool is_rewritten(const struct made_file *f, int fd)
+{
+	char now[LAST_MAX];
+
+	return f->last_n &&
+	       (pread(fd, now, f->last_n, (off_t)(f->at - f->last_n)) < (ssize_t)f->last_n ||
+		memcmp(now, f->last, f->last_n) != 0);
+}
+
 /* Takes what has come to the file since the last time. What does not end within a buffer is never
  * taken, and nothing behind it. */
-static void read_more(struct made_file *f, int fd, add_bytes *add)
+static void read_more(struct made_names *n, struct made_file *f, int fd, add_bytes *add)
 {
 	char *buffer = NULL;
-	struct stat is;
-	ssize_t got;
+	ssize_t got = 0;
 	size_t took = 1;
+	struct stat is;
 
 	f->there = true;
-	if (fstat(fd, &is) || (uint64_t)is.st_size <= f->at)
+	if (is_rewritten(f, fd)) {
+		drop_code(n, f);
+		*f = (struct made_file){ .took = f->took, .there = true };
+	}
+	if (f->ended || fstat(fd, &is) || (uint64_t)is.st_size <= f->at)
 		return;
 	buffer = mem_realloc(NULL, BUFFER, 1);
-	while (took && f->at < READ_MAX && (got = pread(fd, buffer, BUFFER, (off_t)f->at)) > 0) {
-		took = add(&f->code, buffer, (size_t)got);
-		f->at += took;
-	}
+	while (took && f->took < READ_MAX && (got = pread(fd, buffer, BUFFER, (off_t)f->at)) > 0)
+		took = take(n, f, add, buffer, (size_t)got);
 	free(buffer);
+	f->ended = f->code.bad || f->took >= READ_MAX || (!took && got == BUFFER);
+	n->info->made_left_out += f->ended && !f->code.bad;
 }
 
 /* Whether the descriptor's path ends in that name: no link led to a file of another one. */
@@ -125,11 +180,11 @@ static bool is_own(int fd, const char *name, const struct process_info *about)
 	struct stat is;
 
 	return !file_is_copy(fd) && file_stat(fd, &is) == 0 && S_ISREG(is.st_mode) &&
-	       is.st_uid == about->uid && (uint64_t)is.st_mtime >= about->began_s &&
-	       is_named(fd, name);
+	       is.st_nlink <= 1 && is.st_uid == about->uid &&
+	       (uint64_t)is.st_mtime >= about->began_s && is_named(fd, name);
 }
 
-static void look_at_map(struct made_image *m, pid_t pid)
+static void look_at_map(struct made_names *n, struct made_image *m, pid_t pid)
 {
 	char *root = mapped_file_root(pid), *name = mem_printf("perf-%u.map", m->about.own);
 	char *path = mem_printf("%s/tmp/%s", root, name);
@@ -137,7 +192,7 @@ static void look_at_map(struct made_image *m, pid_t pid)
 	int fd = file_open(path, &ignored);
 
 	if (fd >= 0 && is_own(fd, name, &m->about))
-		read_more(&m->map, fd, add_map);
+		read_more(n, &m->map, fd, add_map);
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -180,22 +235,22 @@ static void know_process(struct made_image *m, const struct trace_info *info)
 }
 
 /* Reads what is new. */
-static void look(struct made_image *m, const struct trace_info *info)
+static void look(struct made_names *n, struct made_image *m)
 {
-	pid_t pid = (pid_t)info->images.at[m->image].pid;
+	pid_t pid = (pid_t)n->info->images.at[m->image].pid;
 	uint64_t now = monotonic_ms();
 
-	if (now < m->next_look)
+	if (now < m->next_look || m->left)
 		return;
 	if (!m->known)
-		know_process(m, info);
-	look_at_map(m, pid);
+		know_process(m, n->info);
+	look_at_map(n, m, pid);
 	if (m->dump_fd < 0 && now >= m->next_search) {
 		search_dump(m, pid);
 		m->next_search = now + SEARCH_MS;
 	}
 	if (m->dump_fd >= 0)
-		read_more(&m->dump, m->dump_fd, add_dump);
+		read_more(n, &m->dump, m->dump_fd, add_dump);
 	m->next_look = now + (m->map.there || m->dump.there ? LOOK_MS : SEARCH_MS);
 }
 
@@ -216,8 +271,24 @@ static struct made_image *image_of(struct made_names *n, uint32_t image)
 		m = vec_add(&n->images);
 		*m = (struct made_image){ .image = image, .dump_fd = -1 };
 	}
-	look(m, n->info);
+	look(n, m);
 	return m;
+}
+
+/* Forgets programs that have ended, once a record comes that is younger than that: records come in
+ * order of time. */
+static void leave_ended(struct made_names *n, uint64_t tsc)
+{
+	for (size_t i = 0; i < n->images.n; i++) {
+		struct made_image *m = &n->images.at[i];
+
+		if (m->left || !n->info->images.at[m->image].complete)
+			continue;
+		if (!m->ended_tsc)
+			m->ended_tsc = clock_tsc();
+		else if (tsc > m->ended_tsc)
+			leave(n, m);
+	}
 }
 
 bool made_names_any(struct made_names *n, uint32_t image)
@@ -227,12 +298,37 @@ bool made_names_any(struct made_names *n, uint32_t image)
 	return m && (m->map.there || m->dump.there);
 }
 
+static uint32_t function_size(const struct made_code_entry *e)
+{
+	return e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
+}
+
 /* Whether the module is the very function. */
 static bool is_entry(const struct trace_module *m, const struct made_code_entry *e,
 		     const char *name)
 {
-	return m->start == e->start && m->end == e->start + e->size &&
-	       strcmp(m->strings.at + m->functions.at[0].name, name) == 0;
+	const struct trace_function *f = &m->functions.at[0];
+
+	return f->vaddr == e->start && f->size == function_size(e) &&
+	       strcmp(m->strings.at + f->name, name) == 0;
+}
+
+/* Narrows the module, around the address, to where no file is mapped: what a program tells of a
+ * range does not rename the files in it. */
+static void narrow(struct trace_module *made, const struct trace_info *info, uint64_t address,
+		   uint64_t tsc)
+{
+	for (size_t i = 0; i < info->modules.n; i++) {
+		const struct trace_module *m = &info->modules.at[i];
+
+		if (m->image != made->image || m->first_id == TRACE_MADE_ID ||
+		    (m->to_tsc && tsc > m->to_tsc))
+			continue;
+		if (m->end <= address && m->end > made->start)
+			made->start = m->end;
+		else if (m->start > address && m->start < made->end)
+			made->end = m->start;
+	}
 }
 
 /* A module with one function. Addresses in its "file" are those in memory. */
@@ -245,11 +341,10 @@ static struct trace_module module_of(uint32_t image, const struct made_code_entr
 				  .start = e->start,
 				  .end = e->start + e->size,
 				  .first_id = TRACE_MADE_ID };
-	uint32_t size = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
 	size_t n = strlen(name) + 1;
 
 	*vec_add(&m.functions) = (struct trace_function){
-		.vaddr = e->start, .size = size, .name = 1, .reason = REASON_NOT_CODE
+		.vaddr = e->start, .size = function_size(e), .name = 1, .reason = REASON_NOT_CODE
 	};
 	vec_reserve(&m.strings, n + 1);
 	m.strings.at[0] = 0;
@@ -266,26 +361,34 @@ static void add_function(struct made_names *n, const struct made_image *m, bool 
 	const struct trace_module *found = trace_info_module_at(n->info, m->image, address, tsc);
 	struct trace_module *was =
 		found ? n->info->modules.at + (found - n->info->modules.at) : NULL;
+	struct trace_module made;
 	char *file;
 
 	if (was && (was->first_id != TRACE_MADE_ID || is_entry(was, e, name)))
 		return;
-	if (n->functions >= FUNCTIONS_MAX)
+	if (n->functions >= FUNCTIONS_MAX) {
+		n->info->made_left_out++;
 		return;
+	}
 	if (was)
 		was->to_tsc = tsc - 1;
 	file = dumped ? mem_printf("jit-%u.dump", m->about.own)
 		      : mem_printf("/tmp/perf-%u.map", m->about.own);
-	*vec_add(&n->info->modules) = module_of(m->image, e, name, file);
+	made = module_of(m->image, e, name, file);
+	narrow(&made, n->info, address, tsc);
+	*vec_add(&n->info->modules) = made;
 	n->functions++;
 }
 
 bool made_names_know(struct made_names *n, uint32_t image, uint64_t address, uint64_t tsc)
 {
 	struct made_image *m = image_of(n, image);
-	const struct made_code_entry *e = m ? made_code_find(&m->map.code, address) : NULL;
-	bool dumped = m && !e;
+	const struct made_code_entry *e;
+	bool dumped;
 
+	leave_ended(n, tsc);
+	e = m ? made_code_find(&m->map.code, address) : NULL;
+	dumped = m && !e;
 	if (dumped)
 		e = made_code_find(&m->dump.code, address);
 	if (e)

@@ -175,6 +175,15 @@ static void name_unkept(struct trace_info *info)
 	}
 }
 
+/* A message of the session as a whole, if there is something to count. */
+static void add_count(struct trace_info *info, enum message_kind kind, uint64_t count)
+{
+	if (count)
+		*vec_add(&info->messages) = (struct trace_message){
+			.kind = kind, .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX
+		};
+}
+
 void session_take_messages(struct session *s)
 {
 	uint64_t unseen = switches_unseen(s->switches);
@@ -184,20 +193,11 @@ void session_take_messages(struct session *s)
 	for (uint32_t i = 0, n = memories_n(&s->memories); i < n; i++)
 		messages_take(&s->memories.at[i].header->messages, s->info);
 	name_unkept(s->info);
-	if (unseen)
-		*vec_add(&s->info->messages) =
-			(struct trace_message){ .kind = MESSAGE_UNSEEN,
-						.count = unseen < UINT32_MAX ? (uint32_t)unseen
-									     : UINT32_MAX };
+	add_count(s->info, MESSAGE_UNSEEN, unseen);
 	add_held(s);
 	rotation_describe(s);
-	if (s->info->renames_left_out)
-		*vec_add(&s->info->messages) = (struct trace_message){
-			.kind = MESSAGE_RENAMES,
-			.count = s->info->renames_left_out < UINT32_MAX
-					 ? (uint32_t)s->info->renames_left_out
-					 : UINT32_MAX
-		};
+	add_count(s->info, MESSAGE_RENAMES, s->info->renames_left_out);
+	add_count(s->info, MESSAGE_UNNAMED, s->info->made_left_out);
 	if (!s->clock.steady)
 		*vec_add(&s->info->messages) =
 			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1,

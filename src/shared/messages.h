@@ -70,6 +70,9 @@ enum message_kind {
 	MESSAGE_SNAPSHOT,
 	/* the tracer's own: name: records that newer ones replaced in the buffer, in decimal */
 	MESSAGE_OVERWRITTEN,
+	/* the tracer's own: count: how often there was no room for a name of code that a program
+	 * made and told of */
+	MESSAGE_UNNAMED,
 	MESSAGE_KINDS
 };
 

@@ -19,6 +19,20 @@ void made_code_free(struct made_code *m)
 	*m = (struct made_code){ 0 };
 }
 
+#define ENTRY_BYTES (sizeof(struct made_code_entry) + sizeof(uint64_t)) /* with its reach */
+
+uint64_t made_code_bytes(const struct made_code *m)
+{
+	return m->at.n * ENTRY_BYTES + m->text.n;
+}
+
+/* Whether an entry with n bytes of a name may be added. */
+static bool has_room(const struct made_code *m, size_t n)
+{
+	return m->at.n < MADE_CODE_MAX && m->text.n + n < MADE_CODE_TEXT_MAX &&
+	       (!m->limit || made_code_bytes(m) + ENTRY_BYTES + n + 1 <= m->limit);
+}
+
 /* An empty name would print as nothing: such an entry is left out. */
 static void add_entry(struct made_code *m, uint64_t start, uint64_t size, const char *name,
 		      size_t n)
@@ -28,7 +42,7 @@ static void add_entry(struct made_code *m, uint64_t start, uint64_t size, const 
 	if (!size || start + size < start || !n)
 		return;
 	n = n < MADE_CODE_NAME_MAX ? n : MADE_CODE_NAME_MAX;
-	if (m->at.n >= MADE_CODE_MAX || m->text.n + n >= MADE_CODE_TEXT_MAX) {
+	if (!has_room(m, n)) {
 		m->left_out++;
 		return;
 	}
@@ -104,7 +118,9 @@ static void add_load(struct made_code *m, struct cursor *c)
 		add_entry(m, start, size, name, strlen(name));
 }
 
-/* Code that has moved has the name that it had. */
+static const struct made_code_entry *find_start(struct made_code *m, uint64_t start);
+
+/* Code that has moved, from its beginning, has the name that it had. */
 static void add_move(struct made_code *m, struct cursor *c)
 {
 	const struct made_code_entry *was;
@@ -115,7 +131,7 @@ static void add_move(struct made_code *m, struct cursor *c)
 	from = cursor_u64(c);
 	to = cursor_u64(c);
 	size = cursor_u64(c);
-	was = c->bad ? NULL : made_code_find(m, from);
+	was = c->bad ? NULL : find_start(m, from);
 	if (!was)
 		return;
 	/* add_entry() may move the text. */
@@ -178,17 +194,22 @@ static int by_start(const void *a, const void *b)
 }
 
 /* A look at each entry, one by one, is cheap up to so many. A hostile program can make it that many
- * each time. */
+ * for a frame of a stack. */
 #define STEPS_MAX 4096u
+/* Newer entries are looked at as they came, so that looks between additions do not sort: so many,
+ * because each record of a move is such a look. */
+#define UNSORTED_MAX 256u
 
-static void sort_entries(struct made_code *m)
+/* Puts the entries from `first` on in order. */
+static void sort_from(struct made_code *m, size_t first)
 {
 	uint64_t highest = 0;
 
-	qsort(m->at.at, m->at.n, sizeof(*m->at.at), by_start);
+	qsort(m->at.at + first, m->at.n - first, sizeof(*m->at.at), by_start);
+	m->old = first ? first : m->at.n;
 	m->sorted = m->at.n;
-	m->reach.n = 0;
-	for (size_t i = 0; i < m->at.n; i++) {
+	m->reach.n = first;
+	for (size_t i = first; i < m->at.n; i++) {
 		uint64_t end = m->at.at[i].start + m->at.at[i].size;
 
 		highest = end > highest ? end : highest;
@@ -196,11 +217,16 @@ static void sort_entries(struct made_code *m)
 	}
 }
 
-/* The number of sorted entries that begin at the address or before. */
-static size_t sorted_below(const struct made_code *m, uint64_t address)
+static void sort_entries(struct made_code *m)
 {
-	size_t low = 0, high = m->sorted;
+	if (m->at.n - m->sorted > UNSORTED_MAX)
+		sort_from(m, m->at.n - m->old > STEPS_MAX ? 0 : m->old);
+}
 
+/* Of the entries from `low` on and before `high`, which are in order: the place behind the last one
+ * that begins at the address or before. */
+static size_t place_behind(const struct made_code *m, size_t low, size_t high, uint64_t address)
+{
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -212,13 +238,15 @@ static size_t sorted_below(const struct made_code *m, uint64_t address)
 	return low;
 }
 
-/* Of the sorted entries: those before one that nothing reaches beyond cannot be around it. */
-static const struct made_code_entry *find_sorted(const struct made_code *m, uint64_t address)
+/* Of the same: the newest one around the address. Those before one that nothing reaches beyond
+ * cannot be around it. */
+static const struct made_code_entry *find_sorted(const struct made_code *m, size_t low, size_t high,
+						 uint64_t address)
 {
 	const struct made_code_entry *found = NULL;
-	size_t i = sorted_below(m, address);
+	size_t i = place_behind(m, low, high, address);
 
-	for (unsigned n = 0; i-- > 0 && m->reach.at[i] > address && n < STEPS_MAX; n++) {
+	for (unsigned n = 0; i-- > low && m->reach.at[i] > address && n < STEPS_MAX; n++) {
 		const struct made_code_entry *e = &m->at.at[i];
 
 		if (address - e->start < e->size && (!found || e->order > found->order))
@@ -227,13 +255,32 @@ static const struct made_code_entry *find_sorted(const struct made_code *m, uint
 	return found;
 }
 
-/* Few new entries are looked at as they came, so that looks between additions do not sort. */
+/* Newer entries first: those that are not sorted, the later run, the earlier one. */
 const struct made_code_entry *made_code_find(struct made_code *m, uint64_t address)
 {
-	if (m->at.n - m->sorted > STEPS_MAX)
-		sort_entries(m);
+	const struct made_code_entry *found;
+
+	sort_entries(m);
 	for (size_t i = m->at.n; i-- > m->sorted;)
 		if (address - m->at.at[i].start < m->at.at[i].size)
 			return &m->at.at[i];
-	return find_sorted(m, address);
+	found = find_sorted(m, m->old, m->sorted, address);
+	return found ? found : find_sorted(m, 0, m->old, address);
+}
+
+/* The newest entry that begins there, or NULL. A search, never a walk: a dump may have millions of
+ * moves. */
+static const struct made_code_entry *find_start(struct made_code *m, uint64_t start)
+{
+	size_t at;
+
+	sort_entries(m);
+	for (size_t i = m->at.n; i-- > m->sorted;)
+		if (m->at.at[i].start == start)
+			return &m->at.at[i];
+	at = place_behind(m, m->old, m->sorted, start);
+	if (at > m->old && m->at.at[at - 1].start == start)
+		return &m->at.at[at - 1];
+	at = place_behind(m, 0, m->old, start);
+	return at && m->at.at[at - 1].start == start ? &m->at.at[at - 1] : NULL;
 }

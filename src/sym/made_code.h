@@ -23,13 +23,18 @@ struct made_code {
 	VEC(struct made_code_entry) at;
 	VEC(uint64_t) reach; /* by entry, once sorted: the highest end up to it */
 	VEC(char) text;      /* names with their NULs */
-	size_t sorted;       /* entries that are in order of address; newer ones stand behind */
+	/* Entries before `old` are in order of address; so are the newer ones up to `sorted`, and
+	 * those behind stand as they came. */
+	size_t old, sorted;
+	uint64_t limit;      /* of made_code_bytes(); 0: none but the bounds above */
 	uint64_t left_out;   /* entries for which there was no room */
 	bool begun;          /* of a dump: its header has been read */
 	bool bad;            /* of a dump: what follows cannot be read */
 };
 
 void made_code_free(struct made_code *m);
+/* Bytes that the entries and their names fill; a vector's room may be twice that. */
+uint64_t made_code_bytes(const struct made_code *m);
 
 /* Takes the whole lines of the next n bytes of a map file; returns how many bytes these are. What
  * is no entry is passed over. */

@@ -180,6 +180,9 @@ struct trace_info {
 	VEC(struct trace_thread) threads;
 	VEC(struct trace_rename) renames;
 	uint64_t renames_left_out; /* for which there was no room */
+	/* Of code that programs made and told of (instance/made_names.h), of all instances: bytes
+	 * that are kept; how often there was no room for a name. No file has them. */
+	uint64_t made_bytes, made_left_out;
 	/* Calls that instances held back for the returned value, and left out
 	 * (session/held_calls.h): that have not returned, and that were too long. */
 	uint32_t held_open, held_too_long;

@@ -47,6 +47,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_ROTATED] = "rotated",
 	[MESSAGE_UNKEPT] = "unkept",
 	[MESSAGE_SNAPSHOT] = "snapshot", [MESSAGE_OVERWRITTEN] = "overwritten",
+	[MESSAGE_UNNAMED] = "unnamed",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -266,6 +267,15 @@ static void print_renames(struct out *o, const char *prefix, uint32_t count)
 		prefix, count);
 }
 
+/* Without the count: a name may be in it several times. */
+static void print_unnamed(struct out *o, const char *prefix)
+{
+	out_printf(
+		o,
+		"%sprograms told of more code that they made than brace keeps names of: some stacks show its addresses, or end there\n",
+		prefix);
+}
+
 /* Once for the machine, whatever the count. Files of older versions have no number. */
 static void print_clock(struct out *o, const char *prefix, uint32_t apart_ns)
 {
@@ -430,6 +440,8 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 			print_unkept(o, prefix, &messages[i]);
 	if (count_of(messages, n, MESSAGE_RENAMES))
 		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
+	if (count_of(messages, n, MESSAGE_UNNAMED))
+		print_unnamed(o, prefix);
 	for (size_t i = 0; i < n; i++)
 		if (messages[i].kind == MESSAGE_CLOCK)
 			print_clock(o, prefix, messages[i].number);

@@ -48,7 +48,10 @@ done
 stacks damaged "$whole" -t nop
 two_calls 'made\033]52;c;ZXZpbA==\007inner' 'made\033[2J\302\233outer' && ! grep -q $'\033' "$T/lines"
 result "lines that are none, and names that a terminal would obey" $? "$T/lines"
-for how in link fifo; do
+stacks all "$whole" -t nop
+two_calls made_inner 'made outer' && ! grep -q everything "$T/lines"
+result "a line that claims all of memory renames no function of a file" $? "$T/lines"
+for how in link hardlink fifo; do
 	stacks $how 'asks_parent.*0x[0-9a-f]+ <' -t nop
 	grep -q '^ => asks_parent' "$T/lines" && ! grep -q '^ => made' "$T/lines"
 	result "a map that is a $how is not read" $? "$T/lines"

@@ -90,6 +90,12 @@ static void bounds(void **state)
 	assert_int_equal(m.at.n, MADE_CODE_MAX);
 	assert_int_equal(m.left_out, 6);
 	made_code_free(&m);
+	m.limit = 100; /* two entries of 32 bytes and their names */
+	assert_int_equal(made_code_add_map(&m, "1000 8 f\n2000 8 g\n3000 8 h\n", 27), 27);
+	assert_int_equal(m.at.n, 2);
+	assert_int_equal(m.left_out, 1);
+	assert_int_equal(made_code_bytes(&m), 68);
+	made_code_free(&m);
 }
 
 /* --- jitdump ---------------------------------------------------------------------------------- */
@@ -141,6 +147,35 @@ static void dump_records(void **state)
 	made_code_free(&m);
 }
 
+/* Of the entries that begin where the code moved from, the newest has the name; others around the
+ * place have not, however many. */
+static void moves(void **state)
+{
+	struct made_code m = { 0 };
+	uint64_t begins[256] = { 0 };
+	char name[32];
+
+	srand(8);
+	begin_dump(0x4a695444);
+	made_code_add_dump(&m, dump, dump_n);
+	for (uint64_t i = 1; i < 20000; i++) {
+		uint64_t start = (uint64_t)rand() % 256, from = (uint64_t)rand() % 256;
+
+		dump_n = 0;
+		snprintf(name, sizeof(name), "f%u", (unsigned)i);
+		put_record(0, (uint64_t[]){ 0, 0, 0x1000 + start * 16, 100, 0 }, 5, name);
+		begins[start] = i;
+		put_record(1, (uint64_t[]){ 0, 0, 0x1000 + from * 16, 0x100000 + i, 1, 0 }, 6, NULL);
+		put_record(1, (uint64_t[]){ 0, 0, 0x1008 + from * 16, 0x200000 + i, 1, 0 }, 6, NULL);
+		assert_int_equal(made_code_add_dump(&m, dump, dump_n), dump_n);
+		snprintf(name, sizeof(name), "f%u", (unsigned)begins[from]);
+		finds(&m, 0x100000 + i, begins[from] ? name : NULL);
+		finds(&m, 0x200000 + i, NULL);
+	}
+	assert_true(m.old > 0 && m.sorted > m.old && m.at.n > m.sorted); /* all ways were taken */
+	made_code_free(&m);
+}
+
 static void bad_dumps(void **state)
 {
 	struct made_code m = { 0 };
@@ -168,7 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(map_lines), cmocka_unit_test(newest_wins), cmocka_unit_test(bounds),
-		cmocka_unit_test(dump_records), cmocka_unit_test(bad_dumps),
+		cmocka_unit_test(dump_records), cmocka_unit_test(moves), cmocka_unit_test(bad_dumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

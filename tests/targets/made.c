@@ -3,6 +3,8 @@
  *     made map      by /tmp/perf-PID.map
  *     made dump     by jit-PID.dump, in the working directory, mapped as profilers want it
  *     made link     the map is a link to a file of another name
+ *     made hardlink the map is another file's second name
+ *     made all      the map has, too, a line that claims all of memory
  *     made fifo     the map is a FIFO
  *     made damaged  the map has lines that are none, and its names bytes that a terminal obeys
  *
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -103,14 +106,24 @@ static void tell_dump(const char *inner, const char *outermost)
 
 /* --- others ----------------------------------------------------------------------------------- */
 
-static void tell_by_link(void)
+static void tell_by_link(bool hard)
 {
 	char name[64], other[64];
 
 	tell_map("made_inner", "made outer");
 	snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
 	snprintf(other, sizeof(other), "/tmp/perf-%d.map.other", (int)getpid());
-	require(rename(name, other) == 0 && symlink(other, name) == 0, "a link");
+	require(rename(name, other) == 0 && (hard ? link(other, name) : symlink(other, name)) == 0, "a link");
+}
+
+static void tell_all(void)
+{
+	FILE *f = map_file();
+
+	require(f != NULL, "a map file");
+	fputs("0 7fffffffffff everything\n", f);
+	fclose(f);
+	tell_map("made_inner", "made outer");
 }
 
 static void tell_by_fifo(void)
@@ -149,8 +162,10 @@ int main(int argc, char **argv)
 	make_code();
 	if (!strcmp(how, "dump"))
 		tell_dump("made_inner", "made outer");
-	else if (!strcmp(how, "link"))
-		tell_by_link();
+	else if (!strcmp(how, "link") || !strcmp(how, "hardlink"))
+		tell_by_link(!strcmp(how, "hardlink"));
+	else if (!strcmp(how, "all"))
+		tell_all();
 	else if (!strcmp(how, "fifo"))
 		tell_by_fifo();
 	else if (!strcmp(how, "damaged"))
