@@ -16,7 +16,7 @@
 #include "sym/dwarf_type.h"
 #include "sym/type_name.h"
 
-#define NESTED_DEEPEST 6    /* structures within structures */
+#define NESTED_DEEPEST 16   /* structures within structures */
 #define CHILDREN_MOST 128   /* of an enumeration */
 #define CLASS_CHILDREN_MOST 1024 /* methods, too */
 #define CLASSIFIED_MOST 256 /* members within members */

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <variant>
 
 #define TRACED extern "C" __attribute__((noipa))
 
@@ -156,6 +157,8 @@ SHIFTS(referrer, referrer, { 1, std::move(*new int(2)) })
 SHIFTS(empty, empty, {})
 SHIFTS(std::atomic<long>, atomic, (1))
 SHIFTS(std::string, string, ("a"))
+using either = std::variant<int, double>;
+SHIFTS(either, either, (1))
 __attribute__((noipa)) auto arg_local(int i, double x, long last)
 {
 	struct local { int a; float b; };
@@ -183,12 +186,13 @@ static long pass_all(int i)
 	arg_ext_or_int(i, 4.5, -i), arg_flexible(i, 5.5, -i), arg_no_elements(i, 6.5, -i), arg_ext(i, 7.5, -i), arg_moved(i, 8.5, -i);
 	arg_defaulted(i, 9.5, -i), arg_kept(i, 10.5, -i), arg_unmoved(i, 11.5, -i), arg_assigned(i, 12.5, -i), arg_keeper(i, 13.5, -i);
 	arg_mover(i, 14.5, -i), arg_referrer(i, 15.5, -i), arg_empty(i, 16.5, -i), arg_atomic(i, 17.5, -i), arg_string(i, 18.5, -i);
-	arg_local(i, 19.5, -i);
+	arg_local(i, 19.5, -i), arg_either(i, 42.5, -i);
 	sum += arg_value(i, packed_small{ 'a', i, 2 }, 20.5, -i) + arg_value(i, packed_within{ { 'a', i, 2 }, 'b' }, 21.5, -i);
 	sum += arg_value(i, packed_aligned{ 1, i }, 22.5, -i);
 	sum += arg_value(i, no_elements{ i }, 24.5, -i) + arg_value(i, moved(i), 25.5, -i) + arg_value(i, defaulted(i), 26.5, -i);
 	sum += arg_value(i, kept(i), 27.5, -i) + arg_value(i, keeper{ { i }, i }, 28.5, -i) + arg_value(i, empty(), 29.5, -i);
 	sum += arg_value(i, local, 30.5, -i) + arg_value(i, bits{ 1, 2, i }, 31.5, -i) + arg_value(i, nested{ { 1, i }, 2 }, 32.5, -i);
+	sum += arg_value(i, either(i), 43.5, -i);
 	sum += arg_value(i, destroyed{ i }, 33.5, -i) + arg_value(i, flexible{ i }, 34.5, -i);
 	sum += arg_lambda(i, [a, b] { return a + b; }, 35.5, -i) + arg_lambda(i, [a] { return a; }, 36.5, -i);
 	sum += arg_lambda(i, [d] { return (long)d; }, 37.5, -i) + arg_lambda(i, [] { return 1L; }, 38.5, -i);
