@@ -133,11 +133,14 @@ static struct agent_tls *block_at(uint64_t slot)
 }
 
 /* Reads the word at `from`, which is above sp. Behind the page of sp the stack may end, if the
- * thread has moved to another one: farther up only a handler's entry reads, and asks the kernel. */
-static bool read_above(uint64_t from, uint64_t sp, uint64_t *word)
+ * thread has moved to another one. There the kernel is asked, which takes as long as ten calls: at
+ * a handler's entry, and for the `innermost` call if it is near, as one whose frame lies across two
+ * pages. Anything else counts as not there. */
+static bool read_above(uint64_t from, uint64_t sp, bool innermost, uint64_t *word)
 {
 	if ((from ^ sp) >= ARCH_PAGE)
-		return is_handler(sp, *(const uint64_t *)sp) &&
+		return ((innermost && from - sp < ARCH_PAGE) ||
+			is_handler(sp, *(const uint64_t *)sp)) &&
 		       probe_read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
 	*word = *(const uint64_t *)from;
 	return true;
@@ -145,11 +148,11 @@ static bool read_above(uint64_t from, uint64_t sp, uint64_t *word)
 
 /* True if the call's return is not followed, and its return address is not in its place any
  * more. */
-static bool is_overwritten(const struct call_state *call, uint64_t sp)
+static bool is_overwritten(const struct call_state *call, uint64_t sp, bool innermost)
 {
 	uint64_t now;
 
-	return call->function == LIVE_UNFOLLOWED && read_above(call->sp, sp, &now) &&
+	return call->function == LIVE_UNFOLLOWED && read_above(call->sp, sp, innermost, &now) &&
 	       now != call->tsc;
 }
 
@@ -160,7 +163,7 @@ static struct live_calls forget_returned(struct agent_tls *t, struct live_calls 
 	uint64_t over = 0;
 
 	for (uint64_t i = 0; i < l.calls && i < OVERWRITTEN_MAX; i++)
-		if (is_overwritten(l.top - i, sp))
+		if (is_overwritten(l.top - i, sp, i == 0))
 			over = (l.top - i)->sp;
 	return over ? live_forget(t, over + 1) : l;
 }
