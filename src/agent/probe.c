@@ -81,8 +81,9 @@ static unsigned place_piece(struct probe_place *to, const struct fetch_piece *p)
 	return 2;
 }
 
-/* Reads pieces until one cannot be read whole. Returns the number of those that are done, that one
- * with them. Out of line: the lists are not on the stack while the process's id is looked up. */
+/* Reads pieces until one cannot be read whole. pid: this process; 0: it may not copy. Returns the
+ * number of those that are done, that one with them. Out of line: the lists are not on the stack
+ * while the process's id is looked up. */
 static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, unsigned n,
 						     long pid)
 {
@@ -94,7 +95,7 @@ static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, 
 		into[i] = (struct probe_place){ pieces[i].to, pieces[i].n };
 		places += place_piece(from + places, &pieces[i]);
 	}
-	if (!(agent.forbidden & NEED_COPY))
+	if (pid)
 		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, places, 0);
 	for (got = got > 0 ? got : 0; done < n && got >= (long)pieces[done].n; done++) {
 		pieces[done].got = pieces[done].n;
@@ -113,6 +114,8 @@ static bool is_known(const struct fetch_piece *p, uint64_t known)
 
 void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
 {
+	bool may;
+
 	for (unsigned i = 0, end; i < n;) {
 		if (is_known(&pieces[i], known)) {
 			copy_bytes(pieces[i].to, (const uint8_t *)pieces[i].address, pieces[i].n);
@@ -122,7 +125,10 @@ void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
 		}
 		for (end = i + 1; end < n && !is_known(&pieces[end], known);)
 			end++;
-		i += read_some(pieces + i, end - i, own_pid());
+		may = unblocked_begin(NEED_COPY);
+		i += read_some(pieces + i, end - i, may ? own_pid() : 0);
+		if (may)
+			unblocked_end();
 	}
 }
 
