@@ -72,6 +72,24 @@ finish() {
 	exit $((TAP_FAILED > 0))
 }
 
+# skip_without_shell STATUS: `brace shell` ended so, with its words in $T/err. This machine cannot have one: all is skipped.
+skip_without_shell() {
+	[ "$1" -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err" || return 0
+	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
+	exit 0
+}
+
+# script_results STATUS: a script in `brace shell` has ended so; $T/out has `ok NAME` of each of its cases, and its notes.
+script_results() {
+	local word name
+	skip_without_shell "$1"
+	while read -r word name; do
+		[ "$word" != ok ] || result "$name" 0 "$T/err"
+	done <"$T/out"
+	grep '^#' "$T/out"
+	result "the whole script" "$1" "$T/err"
+}
+
 # What `brace mount` said is in $T/err, and it did not: this machine cannot, and all is skipped, or
 # it failed.
 no_mount() {

@@ -116,17 +116,7 @@ ok("stop: the process stands still, and goes on by SIGCONT")
 P
 timeout "$LIMIT" "$BRACE" shell --run "$FIXTURES/descriptors $T/commands $T/answers" -- \
 	/usr/bin/python3 "$T/monitors.py" "$T/commands" "$T/answers" >"$T/out" 2>"$T/err"
-status=$?
-if [ $status -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
-	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
-	exit 0
-fi
-while read -r word name; do
-	case $word in
-	ok) result "$name" 0 "$T/err" ;;
-	esac
-done <"$T/out"
-result "the whole script" $status "$T/err"
+script_results $?
 
 # --- a program that nobody has accused
 cat >"$T/blameless.py" <<'P'

@@ -8,10 +8,7 @@ GOLDEN=$HERE/../tree/golden
 in_shell() { timeout "$LIMIT" "$BRACE" shell --run "tail --pid=$$ -f /dev/null" -- "$@" <"$STDIN"; }
 
 in_shell true >"$T/out" 2>"$T/err"
-if [ $? -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
-	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
-	exit 0
-fi
+skip_without_shell $?
 
 # --- files
 cat >"$T/files.py" <<'P'

@@ -133,18 +133,7 @@ commands.write("q"); commands.flush()
 P
 timeout "$LIMIT" "$BRACE" shell --run "$FIXTURES/woken $T/commands $T/answers" -- \
 	/usr/bin/python3 "$T/tracers.py" "$HERE/../tree/golden" "$T/commands" "$T/answers" >"$T/out" 2>"$T/err"
-status=$?
-if [ $status -eq 125 ] && grep -qE '/dev/fuse|no namespace of our own|there is no directory' "$T/err"; then
-	printf '1..0 # SKIP %s\n' "$(cut -d' ' -f2- "$T/err")"
-	exit 0
-fi
-while read -r word name; do
-	case $word in
-	ok) result "$name" 0 "$T/err" ;;
-	esac
-done <"$T/out"
-grep '^#' "$T/out"
-result "the whole script" $status "$T/err"
+script_results $?
 
 "$BRACE" record -t wakeup -o "$T/none" -- "$FIXTURES/woken" >"$T/out" 2>"$T/err"
 [ $? -eq 125 ] && [ ! -e "$T/none" ] && grep -q 'brace wakeup' "$T/err"
