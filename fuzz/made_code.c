@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program tells of code that it made, from any bytes: as a map file, or, by the first byte,
- * as a jitdump; in parts as a reader gets them, by the second byte. Every address that an entry has
- * finds an entry that has it, and what comes in parts is what comes at once. */
+/* Reads any bytes as the files by which programs tell of code that they make (sym/made_code.h):
+ * as a map file, or, by the first byte, as a jitdump; in parts as a reader gets them, by the
+ * second byte. Every address that an entry has finds an entry that has it, and what comes in
+ * parts is what comes at once. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * in this process, plain and through the code that traced programs get (trampoline, stub, exit).
  *
  * The call's site was met before, and everything is in the caches: no recorded call costs less.
- * What the agent does in C is not in it: first calls of a site, sub-buffers that change hands,
+ * The agent's work in C is not in it: first calls of a site, sub-buffers that change hands,
  * arguments, events, the settings that need state (depth, threshold, -g). */
 #pragma once
 #include <stdbool.h>

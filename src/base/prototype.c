@@ -122,7 +122,8 @@ static const struct { char letter; uint8_t type; } wide_letters[] = {
 	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'z', PROTOTYPE_COMPLEX },
 };
 
-/* What has more bytes than a parameter's value may have. False: it is none, or malformed. */
+/* Parses a result that has more bytes than a parameter's value may have. False: it is no such
+ * value, or malformed. */
 static bool parse_wide(const char **at, struct prototype_value *v)
 {
 	for (size_t i = 0; i < sizeof(wide_letters) / sizeof(wide_letters[0]); i++) {

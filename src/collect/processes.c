@@ -23,16 +23,19 @@ pid_t processes_parent(pid_t pid)
 	return proc_stat_read(pid, pid, &s) == 0 ? s.ppid : 0;
 }
 
-/* The pid that a process has for itself; 0: the process is not to be seen. A kernel without
- * namespaces tells none, nor does a list of groups that is too long leave room for it: then it is
- * taken to be ours. */
+/* The pid that a process has for itself, by its status. A kernel without namespaces tells none, nor
+ * does a list of groups that is too long leave room for it: then it is taken to be ours. */
+static uint32_t inner_pid(const struct proc_status *s, pid_t pid)
+{
+	return (uint32_t)(s->inner ? s->inner : pid);
+}
+
+/* The pid that a process has for itself; 0: the process is not to be seen. */
 static uint32_t own_pid(pid_t pid)
 {
 	struct proc_status s;
 
-	if (proc_status_read(pid, &s) < 0)
-		return 0;
-	return (uint32_t)(s.inner ? s.inner : pid);
+	return proc_status_read(pid, &s) < 0 ? 0 : inner_pid(&s, pid);
 }
 
 bool processes_info(pid_t pid, struct process_info *out)
@@ -43,7 +46,7 @@ bool processes_info(pid_t pid, struct process_info *out)
 
 	if (proc_stat_read(pid, pid, &s) < 0 || proc_status_read(pid, &status) < 0)
 		return false;
-	out->own = (uint32_t)(status.inner ? status.inner : pid);
+	out->own = inner_pid(&status, pid);
 	out->uid = status.uid[1];
 	clock_gettime(CLOCK_REALTIME, &real);
 	clock_gettime(CLOCK_BOOTTIME, &boot);

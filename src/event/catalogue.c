@@ -258,6 +258,16 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 		 : err_code(err, EINVAL);
 }
 
+void events_add_constants(struct event_catalogue *c, const struct event_provider *of,
+			  const struct event_format *formats, size_t n)
+{
+	const struct event_entry *entry;
+	struct err ignored;
+
+	for (size_t i = 0; i < n; i++)
+		events_add_format(c, of, &formats[i], &entry, &ignored);
+}
+
 /* A definition of the user's, which can be removed again. */
 int events_define(struct event_catalogue *c, const struct event_provider *of,
 		  const struct event_format *format, const struct event_entry **entry,

@@ -47,6 +47,11 @@ int events_add_format(struct event_catalogue *c, const struct event_provider *of
 		      const struct event_format *format, const struct event_entry **entry,
 		      struct err *err);
 
+/* Adds n formats that are constants of brace: there is no fault in them that a user could mend. One
+ * that is there already with other fields, or for which there is no room, is left out. */
+void events_add_constants(struct event_catalogue *c, const struct event_provider *of,
+			  const struct event_format *formats, size_t n);
+
 /* Adds a defined event, and takes over its definition; also when it fails. -EEXIST: there is an
  * event of that name, equal or not. */
 int events_add_probe(struct event_catalogue *c, const struct event_provider *of,

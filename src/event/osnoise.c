@@ -27,14 +27,9 @@ static const struct event_format formats[] = {
 	  "\"%8s:%d start %llu.%09llu duration %llu ns\", REC->comm, REC->pid, " SECONDS ", REC->duration" },
 };
 
-/* The formats are constants of brace: there is no fault in them that a user could mend. */
 static void add_events(struct event_catalogue *c)
 {
-	const struct event_entry *entry;
-	struct err ignored;
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		events_add_format(c, &osnoise_provider, &formats[i], &entry, &ignored);
+	events_add_constants(c, &osnoise_provider, formats, sizeof(formats) / sizeof(*formats));
 }
 
 const struct event_provider osnoise_provider = {

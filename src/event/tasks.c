@@ -100,7 +100,7 @@ static const struct event_format switch_format = {
 	"? \"+\" : \"\", REC->next_comm, REC->next_pid, REC->next_prio"
 };
 
-/* Who wakes is the record's own thread; these are the woken thread's. */
+/* Fields of a wake-up, about the woken thread. The waker is the thread of the record. */
 static const struct event_field woken[] = {
 	{ COMM, "comm", 8, 16, false },
 	{ "pid_t", "pid", 24, 4, true },

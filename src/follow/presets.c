@@ -152,8 +152,9 @@ void follow_preset_ends(struct follow_preset *p, const char *type)
 		p->ends = descriptor_ends;
 }
 
-/* Of these types functions give another object than one that they make of theirs: the task that
- * runs next, the request beside it. */
+/* Whether a function that returns this type made the object from the one that it was given. Some
+ * types are exceptions: their functions return another one, the task that runs next or the request
+ * beside it. */
 bool follow_preset_gives(const char *type)
 {
 	return strcmp(type, "task_struct") && strcmp(type, "request");

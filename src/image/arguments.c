@@ -520,7 +520,8 @@ static bool plan_condition(const struct argument_wishes *w, uint32_t i,
 	return wish->begins;
 }
 
-/* What the C library's manual says of a function without debug information; NULL: nothing. */
+/* The prototype, from the C library's manual, of a function without debug information; NULL: the
+ * list has none. */
 static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
 {
 	char name[512];

@@ -23,7 +23,7 @@
 
 #define LOOK_MS 20u		     /* between two looks at the files of a program that has some */
 #define SEARCH_MS 500u		     /* between two searches for them */
-#define FUNCTIONS_MAX 4096u	     /* of a session, which become modules */
+#define FUNCTIONS_MAX 4096u	     /* of an instance, which become modules */
 #define BUFFER (1u << 20)	     /* the longest record or line that is read */
 #define READ_MAX (UINT64_C(1) << 28) /* bytes of a file, if it is written anew of all of them */
 #define LAST_MAX 64u		     /* bytes by which a file that is written anew is known */
@@ -41,11 +41,11 @@ struct made_file {
 /* What the program of an image has told. */
 struct made_image {
 	uint32_t image;
-	bool known; /* `about` is */
+	bool known;         /* `about` holds what the process was */
 	struct process_info about;
 	uint64_t ended_tsc; /* no process had the image any more by then; 0: not known yet */
 	bool left;          /* its records have passed: it is asked no more */
-	int dump_fd;			 /* of its jitdump; -1: there is none */
+	int dump_fd;        /* of its jitdump; -1: there is none */
 	uint64_t next_look, next_search; /* in ms */
 	struct made_file map, dump;
 };

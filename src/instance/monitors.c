@@ -235,12 +235,11 @@ static void take_close(struct monitors *m, uint32_t pid, const struct entered_ca
 static void take_use(struct monitors *m, uint32_t pid, uint32_t fd, int64_t result,
 		     monitor_sink *sink, void *arg)
 {
-	const bool closed = is_closed(m, pid, fd);
-
-	if (result == -EBADF && closed && is_surely_closed(m, pid, fd)) {
-		tell(fd, true, "use", NULL, sink, arg);
-	} else if (result != -EBADF) {
-		if (closed)
+	if (result == -EBADF) {
+		if (is_surely_closed(m, pid, fd))
+			tell(fd, true, "use", NULL, sink, arg);
+	} else {
+		if (is_closed(m, pid, fd))
 			take_open(m, pid, fd, sink, arg);
 		tell(fd, false, "use", open_state, sink, arg);
 	}

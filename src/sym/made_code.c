@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by image/made_names.c under pump_lock. Nothing fails: what cannot be read is no entry, and
- * the bounds in the header limit the memory that a hostile program can have brace take. Entries may
- * overlap, because a translator frees code and makes other code there without telling of the end.
- */
+/* Called by instance/made_names.c under pump_lock. Nothing fails: what cannot be read is no entry,
+ * and the bounds in the header limit the memory that a hostile program can have brace take. Entries
+ * may overlap, because a translator frees code and makes other code there without telling of the
+ * end. */
 #include "sym/made_code.h"
 
 #include <ctype.h>

@@ -414,8 +414,9 @@ static __always_inline int read_word(uint64_t at, uint64_t *out)
 	return bpf_probe_read_kernel(out, sizeof(*out), (void *)at);
 }
 
-/* Of one segment or of several: an address of the program, or of their list in the kernel. A list
- * of the kernel's own memory has addresses that no program has. */
+/* Whether an iov_iter reads or writes the followed buffer. It has the address of one segment, which
+ * is the program's, or of a list of segments in the kernel. A list of the kernel's own memory has
+ * addresses that no program has. */
 static __always_inline int iterator_is_in_buffer(uint64_t iterator)
 {
 	const volatile struct follow_buffer *b = &plan.buffer;
