@@ -155,8 +155,8 @@ for name, waits in said.items(): assert int(waits) - 6 <= woken[name] <= int(wai
 P
 S=(--session "wakes$$")
 ON_EXIT+=("$BRACE reset ${S[*]} >/dev/null 2>&1")
-timeout "$LIMIT" "$BRACE" start "${S[@]}" -b 16M -e sched:sched_waking -- "$FIXTURES/waking" 60 >"$T/said" 2>"$T/err"
-shown_all() { "$BRACE" show --no-pager "${S[@]}" >"$T/shown" 2>"$T/err" && [ "$(grep -c '^w[tk]' "$T/said")" -eq 12 ] && grep -q 'comm=waking ' "$T/shown"; }
+timeout "$LIMIT" "$BRACE" start "${S[@]}" -b 16M -e sched:sched_waking -e sched:sched_process_exit -- "$FIXTURES/waking" 60 >"$T/said" 2>"$T/err"
+shown_all() { "$BRACE" show --no-pager "${S[@]}" >"$T/shown" 2>"$T/err" && [ "$(grep -c '^w[tk]' "$T/said")" -eq 12 ] && grep -q 'sched_process_exit: comm=waking ' "$T/shown"; }
 until_is shown_all
 /usr/bin/python3 "$T/partners.py" "$T/said" "$T/shown" >"$T/compared" 2>&1
 result "semaphore, condition variable, pipe, epoll, poll, signal: each waker is the partner, as often as the kernel counts waits" $? "$T/compared" "$T/err"
@@ -178,8 +178,8 @@ assert len(kernel) >= 12 and set(ours) <= set(kernel), (kernel, ours)
 assert sum((kernel - ours).values()) + sum((ours - kernel).values()) <= 0.02 * sum(kernel.values())
 P
 cat >"$T/both" <<P
-timeout $LIMIT "$BRACE" start ${S[*]} -b 16M -e sched:sched_waking -- "$FIXTURES/waking" 100 >"$T/said" 2>"$T/err"
-ends() { "$BRACE" show --no-pager ${S[*]} >"$T/shown" 2>"$T/err" && [ "\$(grep -c '^w[tk]' "$T/said")" -eq 12 ] && grep -q 'comm=waking ' "$T/shown"; }
+timeout $LIMIT "$BRACE" start ${S[*]} -b 16M -e sched:sched_waking -e sched:sched_process_exit -- "$FIXTURES/waking" 100 >"$T/said" 2>"$T/err"
+ends() { "$BRACE" show --no-pager ${S[*]} >"$T/shown" 2>"$T/err" && [ "\$(grep -c '^w[tk]' "$T/said")" -eq 12 ] && grep -q 'sched_process_exit: comm=waking ' "$T/shown"; }
 [ -s "$T/err" ] || for ((i = 0; i < 3000; i++)); do ends && break; sleep 0.01; done
 P
 if perf record -q -a -m 1024 -e sched:sched_waking -o "$T/perf" -- bash "$T/both" >"$T/out" 2>&1 && perf script -i "$T/perf" >"$T/script" 2>"$T/err"; then
