@@ -510,9 +510,13 @@ static void print_fault(struct triggers *t, const struct monitor_step *s)
 	free(line);
 }
 
-/* Stops the process, as long as the thread is still one of its. */
-static void stop_process(const struct trace_thread *thread)
+/* Stops the process, as long as the thread is still one of its. The thread's numbers are what the
+ * process says of itself: a hostile one may name any other. So only the process that executed the
+ * image, which brace knows by itself, is stopped, not one that forked from it. */
+static void stop_process(const struct trace_info *info, const struct trace_thread *thread)
 {
+	if (thread->image >= info->images.n || info->images.at[thread->image].pid != thread->pid)
+		return;
 	if (syscall(SYS_tgkill, thread->pid, thread->tid, 0) == 0)
 		kill((pid_t)thread->pid, SIGSTOP);
 }
@@ -527,7 +531,7 @@ static void react(struct triggers *t, const struct stream_item *i, const struct 
 	if (r == RV_REACTOR_PRINTK)
 		print_fault(t, s);
 	if (r == RV_REACTOR_STOP)
-		stop_process(&t->info->threads.at[i->event->thread]);
+		stop_process(t->info, &t->info->threads.at[i->event->thread]);
 	if (r == RV_REACTOR_SNAPSHOT) {
 		chunk_builder_flush(&t->builder, &t->buffer->ring);
 		buffer_snapshot_take(t->buffer);
