@@ -116,11 +116,12 @@ static bool is_cut(const struct call_copy *c, const struct event *e, uint32_t n)
 	return c->length < CALL_ARGUMENTS && (uint32_t)e->payload[1 + c->length] > n;
 }
 
-/* Whether nothing of a buffer was to be copied: an argument says that it has no bytes. */
-static bool is_empty(const struct call_copy *c, const struct event *e, const char *name)
+/* Whether nothing of a buffer was to be copied: an argument says that it has no bytes. Arguments
+ * that a damaged record lacks are 0. */
+static bool is_empty(const struct call_copy *copy, const struct syscalls_call *c, const char *name)
 {
-	return c->length < CALL_ARGUMENTS && !e->payload[1 + c->length] &&
-	       e->payload[c->argument] && strncmp(name, "buf", 3) == 0;
+	return copy->length < CALL_ARGUMENTS && !c->args[copy->length] &&
+	       c->args[copy->argument - 1] && strncmp(name, "buf", 3) == 0;
 }
 
 /* Prints the string, the structure or the buffer that argument i leads to; false: there is none in
@@ -136,7 +137,7 @@ static bool print_copy(struct syscalls *s, const struct syscalls_call *c,
 
 	while (k < n && copies[k].argument != i + 1)
 		k++;
-	if (k < n && is_empty(&copies[k], e, name)) {
+	if (k < n && is_empty(&copies[k], c, name)) {
 		fputs("\"\"", f);
 		return true;
 	}
