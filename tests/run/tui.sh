@@ -30,7 +30,7 @@ for what in '' '--by thread' --tree '--callers leaf' '--callees round_of' '--his
 	# shellcheck disable=SC2086 # words
 	"$B" report --json $what "$T/parts" >"$T/json.${what//[ -]/}" 2>"$T/err" || not_ok "report $what"
 done
-terminal 160 60 TERM=screen-256color EDITOR="$T/editor"
+terminal 160 60 TERM=screen-256color VISUAL= EDITOR="$T/editor"
 run_tui "$T/parts"
 shows 'FUNCTION' && shows ' leaf \[parts\]'
 same_as functions "$T/json." "functions: the rows of brace report"
@@ -93,7 +93,7 @@ shows '\? help .* leaf \[parts\]$'
 press e
 edited() { [ -s "$T/edited" ] && grep -qE '^\+[0-9]+ /.*/parts\.c$' "$T/edited"; }
 until_is edited && sed -n "$(sed -E 's/^\+([0-9]+) .*/\1/' "$T/edited")p" "$(sed 's/^[^ ]* //' "$T/edited")" | grep -q leaf
-result "the source of leaf, in the editor" $? "$T/edited"
+result "the source of leaf, in the editor" $? <(cat "$T/edited" "$T/screen" 2>&1)
 screen "... and the screen is there again" '\? help .* leaf \[parts\]$'
 
 # --- sizes
