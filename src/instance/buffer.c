@@ -457,6 +457,14 @@ bool buffer_has_triggers(struct buffer *b)
 	return has;
 }
 
+uint64_t buffer_may_wait(struct buffer *b)
+{
+	const uint64_t limit = ring_limit(&b->ring);
+
+	return buffer_has_triggers(b) || limit < TRIGGERS_BEHIND_MOST ? TRIGGERS_BEHIND_MOST
+								       : limit;
+}
+
 bool buffer_is_behind(struct buffer *b, uint64_t tsc)
 {
 	bool is;

@@ -114,6 +114,9 @@ struct held_counts buffer_held(const struct buffer *b);
 void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_t most);
 /* Whether triggers or function commands have to be run over this buffer's records. */
 bool buffer_has_triggers(struct buffer *b);
+/* Bytes of chunks that may wait for buffer_resolve(): what the ring can keep of them, or what the
+ * triggers may be behind. */
+uint64_t buffer_may_wait(struct buffer *b);
 /* Whether triggers have not looked at all records from before the TSC, though they were given them:
  * they wait for the end of a wake-up (wake_events.h). Needs pump_lock. */
 bool buffer_is_behind(struct buffer *b, uint64_t tsc);

@@ -81,6 +81,7 @@ void chunk_builder_record(struct chunk_builder *c, const struct stream_item *i,
 	vec_reserve(&l->words, l->words.n + n);
 	memcpy(l->words.at + l->words.n, words, n * sizeof(*words));
 	l->words.n += n;
+	c->bytes += n * sizeof(*words);
 	l->records += (uint64_t)record_counts(*words);
 	l->calls += (uint64_t)record_is_call(*words);
 }
@@ -115,6 +116,7 @@ void chunk_builder_flush(struct chunk_builder *c, struct ring *to)
 	for (size_t i = 0; i < c->done.n; i++)
 		ring_push(to, &c->done.at[i]);
 	chunk_list_free(&c->done);
+	c->bytes = 0;
 }
 
 void chunk_builder_free(struct chunk_builder *c)

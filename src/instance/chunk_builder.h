@@ -17,6 +17,7 @@ struct chunk_builder {
 	VEC(struct chunk_builder_lane) lanes;  /* by thread */
 	VEC(uint32_t) busy;          /* threads whose lanes have records */
 	chunk_list done;
+	size_t bytes;                /* of records, since the last flush */
 };
 
 /* Adds a record of the item's thread at the item's time: the item's own words or others. A thread's
@@ -28,6 +29,7 @@ void chunk_builder_call(struct chunk_builder *c, const struct stream_item *i,
 			const uint64_t *words);
 /* Adds the count of lost records of i, an EVENT_LOST. */
 void chunk_builder_lost(struct chunk_builder *c, const struct stream_item *i);
-/* Moves everything built so far into the ring. */
+/* Moves everything built so far into the ring. A caller that makes many records does it again and
+ * again: of what leaves the ring nothing then stays in memory. */
 void chunk_builder_flush(struct chunk_builder *c, struct ring *to);
 void chunk_builder_free(struct chunk_builder *c);

@@ -5,8 +5,9 @@
  *
  * The pass only tries to lock `names`: a reader may hold it for long, and the programs' memory has
  * to be emptied meanwhile. Chunks then stay unresolved until the reader's own pump_lock resolved
- * them, or the next pass. `lock` is taken after `names` and is never held for long. Errors of a
- * pass are dropped: the next one tries again. */
+ * them, or the next pass. If more of them wait than any buffer may keep, the pass waits, too.
+ * `lock` is taken after `names` and is never held for long. Errors of a pass are dropped: the next
+ * one tries again. */
 #include "instance/pump.h"
 
 #include <errno.h>
@@ -24,6 +25,9 @@
 /* Records that triggers look at between two passes: about 10 ms of work. The pump must come back to
  * the programs' memory before it is full. */
 #define RUN_MOST 100000
+/* A holder of `names` may stop a program that waits for room in its memory: after so long a pass
+ * goes on without the lock. */
+#define NAMES_PATIENCE_S 1
 
 struct pump {
 	struct session *session;
@@ -40,6 +44,7 @@ struct pump {
 	pthread_cond_t passed;
 	VEC(struct buffer *) buffers; /* changed under `names` too */
 	chunk_list unresolved;
+	uint64_t unresolved_bytes;
 	uint64_t begun, done;      /* numbers of passes */
 	/* when the current pass began; how late a record may be, in ticks */
 	uint64_t begun_tsc, late;
@@ -62,6 +67,7 @@ static void offer_run(struct pump *p, const struct drain_run *run, pid_t tid)
 	for (size_t i = 0; i < p->buffers.n; i++)
 		buffer_offer(p->buffers.at[i], c, tid);
 	*vec_add(&p->unresolved) = (struct chunk_ref){ .chunk = c };
+	p->unresolved_bytes += sizeof(*c) + c->n * sizeof(c->words[0]);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -156,6 +162,7 @@ static void resolve(struct pump *p, size_t most)
 	pthread_mutex_lock(&p->lock);
 	chunks = p->unresolved;
 	p->unresolved = (chunk_list){ 0 };
+	p->unresolved_bytes = 0;
 	complete = p->complete;
 	pthread_mutex_unlock(&p->lock);
 	resolve_chunks(p, chunks);
@@ -199,6 +206,38 @@ static void note_done(struct pump *p, bool over)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Whether more waits for `names` than a buffer may keep. The programs' memory fills meanwhile:
+ * programs wait, or lose records that are counted. */
+static bool is_full(struct pump *p)
+{
+	uint64_t most = 0;
+	bool full;
+
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->buffers.n; i++) {
+		const uint64_t of = buffer_may_wait(p->buffers.at[i]);
+
+		most = of > most ? of : most;
+	}
+	full = p->unresolved_bytes > most;
+	pthread_mutex_unlock(&p->lock);
+	return full;
+}
+
+/* Locks `names`, if nobody has it or too much waits for it. */
+static bool lock_names(struct pump *p)
+{
+	struct timespec until;
+
+	if (pthread_mutex_trylock(&p->names) == 0)
+		return true;
+	if (!is_full(p))
+		return false;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += NAMES_PATIENCE_S;
+	return pthread_mutex_timedlock(&p->names, &until) == 0;
+}
+
 static void *pump_thread(void *arg)
 {
 	struct pump *p = arg;
@@ -219,7 +258,7 @@ static void *pump_thread(void *arg)
 		take_threadless(p, lost);
 		note_taken(p, over);
 		/* A holder of `names` resolves everything itself in pump_lock(). */
-		if (pthread_mutex_trylock(&p->names) == 0) {
+		if (lock_names(p)) {
 			resolve(p, over ? SIZE_MAX : RUN_MOST);
 			pthread_mutex_unlock(&p->names);
 		}

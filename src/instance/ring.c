@@ -237,6 +237,16 @@ void ring_configure(struct ring *r, uint64_t limit, bool overwrite)
 	pthread_mutex_unlock(&r->lock);
 }
 
+uint64_t ring_limit(struct ring *r)
+{
+	uint64_t limit;
+
+	pthread_mutex_lock(&r->lock);
+	limit = r->limit;
+	pthread_mutex_unlock(&r->lock);
+	return limit;
+}
+
 void ring_clear(struct ring *r)
 {
 	pthread_mutex_lock(&r->lock);

@@ -51,6 +51,7 @@ void ring_free(struct ring *r);
 void ring_push(struct ring *r, const struct chunk_ref *k);
 /* A smaller limit drops the oldest chunks at once. */
 void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
+uint64_t ring_limit(struct ring *r); /* bytes of chunks */
 /* Drops all chunks and resets the counters. */
 void ring_clear(struct ring *r);
 /* Appends references to all chunks, oldest first; the caller frees them by chunk_list_free. */

@@ -5,7 +5,7 @@
  *
  * The state here follows the records, not the present: rules in force (`now`), events switched on,
  * periods off. Records pass through a chunk builder into the ring, some left out, some with
- * synthesized ones after them. A program faster than its triggers is slowed down by BEHIND_MOST:
+ * synthesized ones after them. A program faster than its triggers is slowed down by TRIGGERS_BEHIND_MOST:
  * the pass then runs until it has caught up. */
 #include "instance/triggers.h"
 
@@ -34,12 +34,12 @@
 /* Off periods that are kept. Older ones concern no record: whatever was recorded since the triggers
  * began has been cut already. */
 #define SPANS_MAX 256
-/* Bytes that may wait to be looked at. Beyond it a pass goes on until it has caught up, while the
- * programs' memory fills: they wait, or lose records that are counted. */
-#define BEHIND_MOST (256u << 20)
-
 /* Synthetic events, one made by a histogram of another, that are made from one record. */
 #define CHAIN_MOST 8
+
+/* Bytes of records that wait for the ring. What triggers and monitors make of a record may be ten
+ * times its size. */
+#define BUILT_MOST (1u << 20)
 
 struct triggers {
 	struct buffer *buffer;
@@ -828,6 +828,8 @@ static bool run_until(struct triggers *t, uint64_t until, size_t *most)
 			wake_events_take(t->ahead, &t->now->made_wakes, take_made, t);
 		else
 			return true;
+		if (t->builder.bytes > BUILT_MOST)
+			chunk_builder_flush(&t->builder, &t->buffer->ring);
 	}
 	return false;
 }
@@ -855,7 +857,7 @@ static bool is_far_behind(struct triggers *t)
 	bool far;
 
 	pthread_mutex_lock(&t->buffer->lock);
-	far = t->behind > BEHIND_MOST;
+	far = t->behind > TRIGGERS_BEHIND_MOST;
 	pthread_mutex_unlock(&t->buffer->lock);
 	return far;
 }

@@ -13,6 +13,11 @@
 struct buffer;
 struct triggers;
 
+/* Bytes that may wait to be looked at, less than a second of work. Beyond it a pass goes on until
+ * it has caught up, while the programs' memory fills: they wait, or lose records that are
+ * counted. */
+#define TRIGGERS_BEHIND_MOST (UINT64_C(64) << 20)
+
 /* Creates triggers that run nothing yet: `now` are the settings that hold, triggers_configure
  * brings those that have something to run. */
 struct triggers *triggers_new(struct buffer *b, const struct settings *now);

@@ -5,7 +5,7 @@
 need /usr/bin/python3
 mkfifo "$T/commands" "$T/answers"
 cat >"$T/monitors.py" <<'P'
-import errno, os, re, signal, sys, time
+import errno, os, re, select, signal, sys, time
 os.chdir("/sys/kernel/tracing")
 commands, answers = open(sys.argv[1], "w"), open(sys.argv[2])
 def read(name): return open(name).read()
@@ -94,6 +94,24 @@ assert write("rv/reacting_on", "0") == 0
 do("twice"); read("trace")
 assert read("dump").count("rv: ") == 2 and write("rv/reacting_on", "1") == 0
 ok("printk, and reacting_on")
+# A flood: brace's memory has a bound while somebody reads, and what it could not look at is counted.
+TRIGGERS = (("error", "hist:keys=event"), ("event", "hist:keys=common_pid,id,event,state,next_state"), ("event", "stacktrace"))
+for kind, what in TRIGGERS: assert write(f"events/rv/{kind}_ebadf/trigger", what, os.O_APPEND) == 0
+assert write("trace", "") == 0 and write("events/rv/event_ebadf/enable", "1") == 0
+order("flood")
+reads = 0
+while not select.select([answers], [], [], 0)[0]: read("per_cpu/cpu0/stats"); reads += 1
+assert answers.readline() == "0\n" and reads
+peak = int(re.search(r"VmHWM:\s+(\d+)", read(f"/proc/{os.getppid()}/status"))[1]) // 1024
+hist = read("events/rv/error_ebadf/hist")
+told = int(re.search(r"event: close +\} hitcount: +(\d+)", hist)[1])
+lost = sum(int(n) for c in os.listdir("per_cpu") for n in re.findall(r"dropped events: (\d+)", read(f"per_cpu/{c}/stats")))
+print(f"# a flood: {told} faults told, {lost} records lost, {reads} reads, {peak} MiB", flush=True)
+assert 0 < told <= 3 * 600000 <= told + 2 * lost, (told, lost)
+assert peak < 512, peak
+for kind, what in TRIGGERS: assert write(f"events/rv/{kind}_ebadf/trigger", "!" + what, os.O_APPEND) == 0
+assert write("events/rv/event_ebadf/enable", "0") == 0
+ok("a flood of faults with readers: brace needs less than 512 MiB, and counts what is lost")
 assert write("rv/monitors/ebadf/reactors", "traceoff") == 0 and write("trace", "") == 0
 do("twice"); do("twice")
 assert read("tracing_on") == "0\n" and len(errors()) == 1, read("trace")

@@ -6,6 +6,7 @@
  *   twice   closes a descriptor twice
  *   write   writes to a closed one; fsync: syncs a closed one
  *   thread  a thread closes it, another one writes to it
+ *   flood   three processes close a descriptor twice, FLOOD times each
  *
  * These give the closed number anew by other ways than a call's result, for reading alone, and
  * write to it, which is refused as if it were closed (fanotify: -1 where it is not allowed):
@@ -24,6 +25,8 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define FLOOD 600000
 
 static int number;
 
@@ -100,6 +103,31 @@ __attribute__((noinline)) static int by_thread(void)
 	return number;
 }
 
+static void close_often(void)
+{
+	const int open = make();
+
+	for (int n = 0; n < FLOOD; n++) {
+		const int fd = dup(open);
+
+		close(fd);
+		close(fd);
+	}
+	_exit(0);
+}
+
+static int flood(void)
+{
+	int status, bad = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (fork() == 0)
+			close_often();
+	while (wait(&status) > 0)
+		bad |= status;
+	return bad;
+}
+
 static int terminal(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY), fd;
@@ -163,7 +191,7 @@ static int by_other_ways(const char *line, char *path)
 {
 	return !strcmp(line, "terminal") ? terminal() : !strcmp(line, "fanotify") ? notified(path)
 	       : !strcmp(line, "shared") ? shared(path) : !strcmp(line, "spawn") ? spawn()
-	       : use_after(!strcmp(line, "fsync"));
+	       : !strcmp(line, "flood") ? flood() : use_after(!strcmp(line, "fsync"));
 }
 
 int main(int argc, char **argv)
