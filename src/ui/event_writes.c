@@ -11,6 +11,7 @@
 
 #include "base/glob.h"
 #include "ui/probe_option.h"
+#include "ui/say.h"
 
 /* Writes that need the catalogue: they come when the program's events are known. */
 bool event_write_is(const struct setting_write *w)
@@ -31,19 +32,28 @@ static const char *monitor_named(const struct setting_write *w)
 	return NULL;
 }
 
+/* What the write of -e names, behind the system `system`: NULL if it is another write or names
+ * another system. */
+static const char *named_in(const struct setting_write *w, const char *system)
+{
+	const size_t n = strlen(system);
+
+	if (!w->file || strcmp(w->file, "set_event") != 0)
+		return NULL;
+	return strncmp(w->text, system, n) || w->text[n] != ':' ? w->text : w->text + n + 1;
+}
+
 /* Whether the write names an event that a tree makes of others (instance/wake_events.h,
  * monitors.h). A pattern that only happens to match it means what programs record. */
 static bool names_made(const struct setting_write *w)
 {
-	static const char system[] = "sched:";
-	const char *name = w->text;
+	static const char begin[] = "sched_wak";
+	const char *name = named_in(w, "sched");
 
 	if (monitor_named(w))
 		return true;
-	if (!w->file || strcmp(w->file, "set_event") != 0)
-		return false;
-	name += strncmp(name, system, sizeof(system) - 1) ? 0 : sizeof(system) - 1;
-	return !strcmp(name, "sched_waking") || !strcmp(name, "sched_wakeup");
+	return name && !strncmp(name, begin, sizeof(begin) - 1) &&
+	       (glob_match(name, "sched_waking") || glob_match(name, "sched_wakeup"));
 }
 
 /* Whether a tree is needed, since plain sessions run no triggers. */
@@ -74,6 +84,31 @@ static bool pattern_names(const char *pattern, const char *system, const char *e
 	     (!colon[1] || glob_match(colon + 1, event));
 	free(of_system);
 	return is;
+}
+
+/* Whether the pattern speaks of one system, not of all events that there are. */
+static bool names_system(const char *pattern)
+{
+	return pattern[strspn(pattern, "*:")] != '\0';
+}
+
+void event_writes_warn(const struct invocation *inv)
+{
+	static const struct { const char *system, *event, *sentence; } made[] = {
+		{ "sched", "sched_waking",
+		  "sched_waking and sched_wakeup are made only where they are named: -e sched:sched_waking -e sched:sched_wakeup" },
+		{ "rv", "error_ebadf",
+		  "a monitor watches only where its event is named: -e rv:error_ebadf" },
+	};
+
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		for (size_t k = 0; k < sizeof(made) / sizeof(*made); k++)
+			if (w->file && !strcmp(w->file, "set_event") && names_system(w->text) &&
+			    pattern_names(w->text, made[k].system, made[k].event))
+				say_warning("-e %s: %s", w->text, made[k].sentence);
+	}
 }
 
 /* By SYSTEM:EVENT, either part with globs. */

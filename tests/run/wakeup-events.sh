@@ -198,4 +198,19 @@ record -e sched:sched_waking -e sched:sched_switch -- "$FIXTURES/waking" 60
 "$BRACE" replay --no-pager "$T/trace" >"$T/shown" 2>"$T/err" && sed -i 's|/\* *\(sched_waking: .*[^ ]\) *\*/|\1|' "$T/shown"
 [ "$(grep -c 'sched_waking: comm=w[kt]' "$T/shown")" -gt 300 ]
 result "a trace file has them, too" $? "$T/shown" "$T/err"
+record -e 'sched_wak*' -- "$FIXTURES/waking" 60
+"$BRACE" replay --no-pager "$T/trace" >"$T/shown" 2>"$T/err" && grep -q 'sched_waking: comm=w[kt]' "$T/shown" && grep -q 'sched_wakeup: comm=w[kt]' "$T/shown"
+result "a pattern that names only these has them" $? "$T/shown" "$T/err"
+# warned EVENTS SENTENCE: record and graph say it once; no SENTENCE: neither says anything.
+warned() {
+	local command
+	for command in "record -q -o $T/trace" "graph -q -o $T/graph"; do
+		# shellcheck disable=SC2086 # words
+		"$BRACE" $command -e "$1" -- true >"$T/out" 2>"$T/err" || return 1
+		[ "$(grep -cF "warning: -e $1: $2" "$T/err")" -eq "$3" ] || return 1
+	done
+}
+warned 'sched:*' 'sched_waking and sched_wakeup are made only where they are named' 1 && warned sched 'sched_waking and' 1 &&
+	warned 'rv:*' 'a monitor watches only where' 1 && warned 'sched:sched_switch' '' 0 && warned '*:*' '' 0 && warned sched:sched_waking '' 0
+result "a pattern that only happens to match them is told" $? "$T/err"
 finish

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tree/tree.h"
+#include "ui/event_writes.h"
 #include "ui/beside.h"
 #include "ui/commands.h"
 #include "ui/screen.h"
@@ -172,5 +173,8 @@ int cmd_graph(struct invocation *inv)
 		say("brace: --kernel-only and --user-only show a part of what -k records\n");
 		return EXIT_BRACE;
 	}
-	return tree_run_needed(inv) ? graph_behind_tree(&l, inv) : graph_plainly(&l, inv);
+	if (tree_run_needed(inv))
+		return graph_behind_tree(&l, inv);
+	event_writes_warn(inv);
+	return graph_plainly(&l, inv);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ui/event_writes.h"
 #include "ui/beside.h"
 #include "ui/commands.h"
 #include "ui/kernel_commands.h"
@@ -119,6 +120,7 @@ int cmd_record(struct invocation *inv)
 		return kernel_record(inv);
 	if (tree_run_needed(inv))
 		return inv->kernel ? tree_run_refuse_kernel() : record_behind_tree(inv);
+	event_writes_warn(inv);
 	status = beside_begin(inv, &beside);
 	if (status)
 		return status;
