@@ -197,6 +197,26 @@ by_way spawn twice thread
 [ "$FAULTS" = "close use " ]
 result "faults are told after a program was spawned, and with threads" $? "$T/shown" "$T/answers.txt"
 
+# --- the pid that stop goes by is brace's own knowledge
+cat >"$T/blamed" <<'P'
+cd /sys/kernel/tracing
+echo stop >rv/monitors/ebadf/reactors
+echo ebadf >rv/enabled_monitors
+echo 1 >events/rv/error_ebadf/enable
+: >"$T/go"
+until [ -s "$T/status" ]; do sleep 0.01; done
+cat trace >"$T/faults"
+cut -d')' -f2 "/proc/$1/stat" >"$T/state"
+P
+sleep 1000 &
+victim=$!
+disown
+ON_EXIT+=("kill -KILL $victim")
+timeout "$LIMIT" "$BRACE" shell --run "/bin/sh -c 'cat $T/go; $FIXTURES/forger blames $victim; echo \$? >$T/status'" -- bash "$T/blamed" $victim >"$T/out" 2>"$T/err"
+{ echo "the forger: $(cat "$T/status"), the victim:$(cat "$T/state")"; cat "$T/err"; } >"$T/said"
+[ "$(cat "$T/status")" = 3 ] && grep -q '^ S' "$T/state" && grep -q -- "-$victim *\[.*error_ebadf: [0-9]*: event close not expected" "$T/faults"
+result "stop: a process that a hostile program names in its place goes on" $? "$T/said" "$T/faults"
+
 # --- from a command
 cat >"$T/twice.py" <<'P'
 import os

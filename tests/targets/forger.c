@@ -14,10 +14,12 @@
  * that program's session memory. forger homeless: says of its threads that they are of a program
  * that does not exist.
  * forger renamed: says that its thread gave itself billions of names.
+ * forger blames PID: threads that say they are that process's, and then close descriptors twice.
  * forger WAY SEED waits: says "ready", does it when it is traced, without another program; says
  * "done", and waits to be ended. forger step: what is executed. */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -219,6 +221,44 @@ static void rename_often(char *at)
 		((struct memory_thread *)(at + h->layout.threads_at))[i].renames = 0xfffffff0;
 }
 
+/* --- blame ----------------------------------------------------------------------------------- */
+
+/* The tracer looks at a new thread's slot some milliseconds after its first record: of so many
+ * threads most are earlier. */
+#define BLAMING 50
+
+static struct { char *memory; uint32_t pid; } blame;
+
+/* Its slot was made at a system call of the thread's start. */
+static void *blames(void *arg)
+{
+	const struct memory_header *h = (const struct memory_header *)blame.memory;
+	struct memory_thread *t = (struct memory_thread *)(blame.memory + h->layout.threads_at);
+	const uint32_t self = (uint32_t)gettid();
+	int fd;
+
+	for (uint32_t i = 0; i < h->threads_used; i++)
+		if (t[i].tid == self)
+			t[i].pid = t[i].tid = blame.pid;
+	fd = open("/dev/null", O_RDONLY);
+	close(fd);
+	close(fd);
+	return arg;
+}
+
+static int blame_process(uint32_t pid)
+{
+	blame.memory = session_memory();
+	blame.pid = pid;
+	for (int i = 0; i < BLAMING; i++) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, blames, NULL) || pthread_join(t, NULL))
+			exit(16);
+	}
+	return 3;
+}
+
 /* The number of our session memory; 0: none is mapped. */
 static ino_t memory_inode(void)
 {
@@ -291,6 +331,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(way, "step") == 0)
 		return 0;
+	if (strcmp(way, "blames") == 0)
+		return blame_process((uint32_t)seed);
 	if (agent_socket_find(tracer_pid(), &tracer) < 0)
 		return 7;
 	if (strcmp(way, "namesake") == 0)
