@@ -5,8 +5,8 @@
  *
  * The state here follows the records, not the present: rules in force (`now`), events switched on,
  * periods off. Records pass through a chunk builder into the ring, some left out, some with
- * synthesized ones after them. A program faster than its triggers is slowed down by TRIGGERS_BEHIND_MOST:
- * the pass then runs until it has caught up. */
+ * synthesized ones after them. A program faster than its triggers is slowed down by
+ * TRIGGERS_BEHIND_MOST: the pass then runs until it has caught up. */
 #include "instance/triggers.h"
 
 #include <signal.h>
