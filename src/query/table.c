@@ -55,6 +55,7 @@ struct plan {
 	int arguments;
 	bool one_row, few_rows;
 	int key;             /* number of the index; -1: none */
+	int bound;           /* the constraint that chooses its part; -1: none */
 };
 
 /* Number of the key on that column; -1: there is none. */
@@ -91,11 +92,35 @@ static void push_down(struct plan *p, int i, char on, char op)
 }
 
 /* A key's equality needs SQLite's own comparison of bytes: NOCASE would find more. */
-static bool is_key_bound(const struct plan *p, int i, char op)
+static bool is_key_bound(const struct plan *p, int i)
 {
-	return op == '=' && p->key < 0 &&
+	return p->info->aConstraint[i].usable &&
+	       operator_of(p->info->aConstraint[i].op) == '=' &&
 	       find_key(p->table, p->info->aConstraint[i].iColumn) >= 0 &&
 	       strcmp(sqlite3_vtab_collation(p->info, i), "BINARY") == 0;
+}
+
+/* Whether the bound leaves one row: an index beside it would only be in the way. */
+static bool is_row_bound(const struct plan *p, int i)
+{
+	return p->info->aConstraint[i].usable && p->info->aConstraint[i].iColumn <= 0 &&
+	       operator_of(p->info->aConstraint[i].op) == '=';
+}
+
+/* Chooses the index of all those that a bound is on: the first one in the table's list, which has
+ * the fewest rows of a key. */
+static void choose_index(struct plan *p)
+{
+	for (int i = 0; i < p->info->nConstraint; i++)
+		p->one_row |= is_row_bound(p, i);
+	for (int i = 0; i < p->info->nConstraint && !p->one_row; i++) {
+		int key = is_key_bound(p, i) ? find_key(p->table, p->info->aConstraint[i].iColumn) : -1;
+
+		if (key < 0 || (p->key >= 0 && key >= p->key))
+			continue;
+		p->key = key;
+		p->bound = i;
+	}
 }
 
 /* Pushes one bound down, if it narrows the rows; all others are left to SQLite. */
@@ -109,13 +134,11 @@ static void use_constraint(struct plan *p, int i)
 	/* SQLite's rowid is column -1, the id is column 0: both are the row's number. */
 	if (column <= 0) {
 		push_down(p, i, ON_ROW, op);
-		p->one_row |= op == '=';
 		p->few_rows = true;
 	} else if (p->table->sorted && column == p->table->sorted) {
 		push_down(p, i, ON_SORTED, op);
 		p->few_rows = true;
-	} else if (is_key_bound(p, i, op)) {
-		p->key = find_key(p->table, column);
+	} else if (i == p->bound) {
 		push_down(p, i, ON_KEY, op);
 	}
 }
@@ -142,9 +165,10 @@ static void use_order(struct plan *p)
 static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	struct plan p = { .info = info, .table = ((struct vtab *)v)->table, .key = -1,
-			  .bounds = sqlite3_str_new(NULL) };
+			  .bound = -1, .bounds = sqlite3_str_new(NULL) };
 	bool keyed;
 
+	choose_index(&p);
 	for (int i = 0; i < info->nConstraint; i++)
 		use_constraint(&p, i);
 	/* An index that use_order() chooses gives all rows: only a bound makes them few. */
@@ -155,7 +179,7 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	info->idxStr = sqlite3_str_finish(p.bounds);
 	info->needToFreeIdxStr = 1;
 	/* Guesses: SQLite only compares ways with each other. */
-	info->estimatedRows = p.one_row ? 1 : keyed ? 100 : p.few_rows ? 100000 : 10000000;
+	info->estimatedRows = p.one_row ? 1 : keyed ? 100 + p.key : p.few_rows ? 100000 : 10000000;
 	info->estimatedCost = (double)info->estimatedRows;
 	return SQLITE_OK;
 }
@@ -241,6 +265,31 @@ static size_t row_of(const struct table_cursor *c)
 	return c->rows ? c->rows[place] : place;
 }
 
+/* The first place of the chosen key's part whose row is not below `row`: its rows ascend. */
+static size_t place_of(const struct table_cursor *c, size_t row)
+{
+	size_t low = c->from, high = c->to;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->rows[middle] < row)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Cuts the part of one key to the rows between the bounds. */
+static void cut_key(struct table_cursor *c)
+{
+	size_t from = place_of(c, c->low), to = place_of(c, c->high);
+
+	c->from = from;
+	c->to = to > from ? to : from;
+}
+
 /* Passes over rows of an index that the bounds exclude. */
 static void skip_rows(struct table_cursor *c)
 {
@@ -266,6 +315,7 @@ static int filter_rows(sqlite3_vtab_cursor *base, int plan, const char *bounds, 
 	struct query *q = query_of(base);
 	const struct query_table *t = table_of(base);
 	const struct index *x = NULL;
+	bool keyed = false;
 
 	/* The first statement that reaches a table pays for reading the trace. */
 	if (t->load && t->load(q))
@@ -281,16 +331,19 @@ static int filter_rows(sqlite3_vtab_cursor *base, int plan, const char *bounds, 
 		c->rows = index_rows(x);
 	}
 	for (int i = 0; i < n; i++) {
+		keyed |= bounds[2 * i] == ON_KEY;
 		if (bounds[2 * i] == ON_KEY)
 			choose_key(c, x, values[i]);
 		else
 			bound_rows(c, bounds[2 * i], bounds[2 * i + 1], values[i]);
 	}
-	/* Without an index a place is a row's number, so that the bounds cut at once. With one,
-	 * skip_rows() looks at each row. */
+	/* Without an index a place is a row's number, so that the bounds cut at once. With one that
+	 * gives the order alone, skip_rows() looks at each row. */
 	if (!x) {
 		c->from = c->low;
 		c->to = c->high;
+	} else if (keyed) {
+		cut_key(c);
 	}
 	skip_rows(c);
 	return SQLITE_OK;

@@ -244,14 +244,14 @@ static bool name_key(const struct query *q, sqlite3_value *v, uint32_t *key)
 	return at < names_n(q) && strcmp(q->load.names.at[at], text) == 0;
 }
 
-/* Columns that people group by and join on. An index costs 4 bytes a row, and only when a statement
- * asks for it. */
+/* Columns that people group by and join on, those with the fewest rows of a value first. An index
+ * costs 4 bytes a row, and only when a statement asks for it. */
 static const struct query_key slice_keys[] = {
+	{ SLICE_PARENT, slice_parent, parents_n, parent_key },
 	{ SLICE_NAME, slice_name, names_n, name_key },
 	{ SLICE_NAME_ID, slice_name, names_n, name_id_key },
 	{ SLICE_TRACK, slice_track, tracks_n, track_key },
 	{ SLICE_THREAD, slice_thread, threads_n, thread_key },
-	{ SLICE_PARENT, slice_parent, parents_n, parent_key },
 	{ 0 }
 };
 

@@ -47,6 +47,11 @@ SELECT id, ts FROM @ WHERE parent_id = (SELECT parent_id FROM @ WHERE id = 12) O
 SELECT c.name, p.name, count(*) FROM @ c JOIN @ p ON c.parent_id = p.id GROUP BY 1, 2
 SELECT p.id, count(c.id) FROM @ p LEFT JOIN @ c ON c.parent_id = p.id WHERE p.depth < 2 GROUP BY p.id
 SELECT count(*) FROM @ a WHERE EXISTS (SELECT 1 FROM @ b WHERE b.name = a.name AND b.depth = a.depth + 1) AND a.id < 50
+SELECT count(*), count(c.id), sum(c.ts) FROM @ p LEFT JOIN @ c ON c.parent_id = p.id AND c.name = p.name
+SELECT count(*), count(c.id), sum(c.ts) FROM @ p LEFT JOIN @ c ON c.name = p.name AND c.utid = p.utid AND c.parent_id = p.id
+SELECT count(*), count(c.id), sum(c.ts) FROM @ p LEFT JOIN @ c ON c.name = p.name AND c.id = p.parent_id
+SELECT a.id, count(b.id), min(b.ts) FROM @ a LEFT JOIN @ b ON b.name = a.name AND b.ts > a.ts AND b.id <= a.id + 9 WHERE a.id < 40 GROUP BY 1
+SELECT id FROM @ WHERE parent_id = (SELECT parent_id FROM @ WHERE id = 12) AND id > 12 AND name > 'a' ORDER BY id DESC
 SELECT ended, count(*) FROM @ GROUP BY ended
 SELECT name, count(*) FROM @ GROUP BY name ORDER BY name
 SELECT name, count(*) FROM @ GROUP BY name ORDER BY name DESC
@@ -251,6 +256,15 @@ printf '\n  \n.tables \n' | query "$T/threads" >"$T/script"
 check_that "empty lines are no statement" grep -qx slice "$T/script"
 printf 'CREATE VIEW v AS SELECT name n FROM slice;\nSELECT count(*) > 0 AS "any" FROM v;' | query --csv "$T/threads" >"$T/view"
 check_that "views are kept while they come" diff <(printf 'any\n1\n') "$T/view"
+
+# Of several columns that a join compares, the one with the fewest rows of a value chooses the rows,
+# in whatever order they are written; a row's number needs no index.
+plan() { query "$T/threads" "EXPLAIN QUERY PLAN SELECT count(b.id) FROM slice a LEFT JOIN slice b ON $1"; }
+check_that "a join by parent and name reads a parent's rows, however it is written" \
+	test "$(plan 'b.name = a.name AND b.parent_id = a.id')" = "$(plan 'b.parent_id = a.id AND b.name = a.name')" -a \
+	"$(plan 'b.name = a.name AND b.parent_id = a.id')" = "$(plan 'b.parent_id = a.id')"
+check_that "a join by id and name reads one row" \
+	test "$(plan 'b.name = a.name AND b.id = a.parent_id')" = "$(plan 'b.id = a.parent_id')"
 
 # Errors.
 fails() { # NAME TEXT ARGUMENT...
