@@ -148,4 +148,20 @@ refused "a value that is not selected" 'no selected value has this name' '' 'SEL
 refused "-s alone" 'need a value' '' 'SELECT a.id FROM sys_enter a JOIN sys_exit b ON a.id=b.id' -s id
 refused "a number that is none" 'is no number' 36 'SELECT id FROM sys_enter WHERE id = 12ab'
 refused "a name" 'letters, digits and _' 0 'SELECT a.id FROM sys_enter a JOIN sys_exit b ON a.id=b.id' -n a-b
+# brace latency's own words.
+refused_latency() { # NAME SENTENCE COLUMN WORD...
+	"$BRACE" latency "${@:4}" -- "$P" 1 >"$T/out" 2>"$T/err" </dev/null
+	[ $? -eq 125 ] && [ ! -s "$T/out" ] && grep -qF -- "$2" "$T/err" &&
+		[ "$(awk '/^ *\^$/ { print index($0, "^") - 3 }' "$T/err")" = "$3" ]
+	result "refused: latency, $1" $? "$T/err"
+}
+refused_latency "one moment" 'from which moment to which?' 5 take
+refused_latency "no key" 'from which moment to which?' 13 take rest by
+refused_latency "no by" 'from which moment to which?' 10 take rest bx job
+refused_latency "two keys" 'unexpected argument: job' '' take rest by job job
+refused_latency "a span and a moment" 'from which moment to which?' 13 'take ~~ rest' rest by
+refused_latency "a depth that is none" 'a number of levels, 1 to 255' 4 --within take:x take rest
+refused_latency "depth 0" 'reaches 1 to 255 levels' 4 --within take:0 take rest
+refused_latency "a depth in the kernel's files" 'WITHIN FUNCTION, without a depth' 128 --explain --within take:2 take rest
+refused_latency "no such function" 'there is no function `tkae`' '' --within tkae take rest
 finish

@@ -2,6 +2,7 @@
 /* brace latency: the times between two events, or a function's begin and another's, as a histogram
  * by powers of two. It is a statement of brace sql and a histogram of the synthetic event that the
  * statement makes. main() calls it, on brace's only thread. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,17 +14,44 @@
 #define USUAL_KEY "common_pid"
 #define NAME "latency"
 
-/* Says what is wrong with "A B [by KEY]"; false: nothing is. */
-static bool is_wrong(const struct invocation *inv)
+/* The word at which "A B [by KEY]" goes wrong; the number of words: it ends too early; -1: nothing
+ * is wrong. */
+static int wrong_word(const struct invocation *inv)
 {
 	char **q = inv->questions;
+	int n = inv->n_questions;
 
-	if (inv->n_questions == 2 || (inv->n_questions == 1 && strstr(q[0], "~~")) ||
-	    (inv->n_questions == 4 && !strcmp(q[2], "by")))
-		return false;
-	say("brace: from which moment to which? brace latency A B [by KEY], where KEY is a field of both, or "
-	    "FIELD-OF-A=FIELD-OF-B; or brace latency 'A ~~ B'\n");
-	return true;
+	if (n < 2)
+		return n && strstr(q[0], "~~") ? -1 : n;
+	if (n > 2 && (strstr(q[0], "~~") || strcmp(q[2], "by")))
+		return strstr(q[0], "~~") ? 1 : 2;
+	return n == 3 ? 3 : -1;
+}
+
+/* Says what is wrong with the words, and where; false: nothing is. */
+static bool is_wrong(const struct invocation *inv)
+{
+	int wrong = wrong_word(inv);
+	char *words = mem_strdup(""), *more;
+	size_t column = 0;
+	struct err err;
+
+	for (int i = 0; i < inv->n_questions; i++) {
+		column = i == wrong ? strlen(words) : column;
+		more = mem_printf("%s%s ", words, inv->questions[i]);
+		free(words);
+		words = more;
+	}
+	if (wrong == inv->n_questions)
+		column = strlen(words);
+	if (wrong >= 0) {
+		err_at(&err, EINVAL, words, column,
+		       "from which moment to which? brace latency A B [by KEY], where KEY is a "
+		       "field of both, or FIELD-OF-A=FIELD-OF-B; or brace latency 'A ~~ B'");
+		say_error(&err);
+	}
+	free(words);
+	return wrong >= 0;
 }
 
 /* Whether B is the return of the function A. */
@@ -57,6 +85,16 @@ static char *statement_of(const struct invocation *inv)
 	return join_of(q[0], q[1], inv->n_questions == 4 ? q[3] : USUAL_KEY);
 }
 
+/* Adds --within to the settings of the session, which looks for the function beforehand. */
+static void add_scope(struct invocation *inv)
+{
+	static const struct option within = { .name = "within", .file = "set_event_scope",
+					      .append = true };
+	struct err err;
+
+	set_setting(inv, &within, inv->of_sql.within, &err);
+}
+
 /* A statement of `brace sql` in other words: the synthetic event with a histogram on it. */
 int cmd_latency(struct invocation *inv)
 {
@@ -71,7 +109,7 @@ int cmd_latency(struct invocation *inv)
 	text = statement_of(inv);
 	/* The files that are printed are the kernel's, too: there the statement keeps account. */
 	if (inv->of_sql.within && !inv->explain && !inv->of_sql.execute) {
-		invocation_add_line(inv, mem_strdup("set_event_scope"), mem_strdup(inv->of_sql.within));
+		add_scope(inv);
 	} else if (inv->of_sql.within) {
 		char *plain = text;
 
