@@ -114,9 +114,9 @@ static void choose_index(struct plan *p)
 	for (int i = 0; i < p->info->nConstraint; i++)
 		p->one_row |= is_row_bound(p, i);
 	for (int i = 0; i < p->info->nConstraint && !p->one_row; i++) {
-		int key = is_key_bound(p, i) ? find_key(p->table, p->info->aConstraint[i].iColumn) : -1;
+		int key = find_key(p->table, p->info->aConstraint[i].iColumn);
 
-		if (key < 0 || (p->key >= 0 && key >= p->key))
+		if (!is_key_bound(p, i) || (p->key >= 0 && key >= p->key))
 			continue;
 		p->key = key;
 		p->bound = i;
@@ -179,7 +179,10 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	info->idxStr = sqlite3_str_finish(p.bounds);
 	info->needToFreeIdxStr = 1;
 	/* Guesses: SQLite only compares ways with each other. */
-	info->estimatedRows = p.one_row ? 1 : keyed ? 100 + p.key : p.few_rows ? 100000 : 10000000;
+	info->estimatedRows = p.one_row	 ? 1
+			      : keyed	 ? 100 + p.key
+			      : p.few_rows ? 100000
+					   : 10000000;
 	info->estimatedCost = (double)info->estimatedRows;
 	return SQLITE_OK;
 }
