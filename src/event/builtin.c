@@ -5,11 +5,15 @@
  * for. Constants only. */
 #include "event/format.h"
 
-/* The fields follow the print format. A compound literal gives them static storage, since the table
+/* An event of which there is only the format; OWN: brace makes records of it, and the tracer of its
+ * name, if there is one that measures. The fields follow the print format. A compound literal gives them static storage, since the table
  * is static. */
-#define EVENT(id_, name_, print_, ...)                                                                \
+#define ROW(id_, name_, own_, print_, ...)                                                            \
 	{ "ftrace", name_, id_, (const struct event_field[]){ __VA_ARGS__ },                          \
-	  sizeof((const struct event_field[]){ __VA_ARGS__ }) / sizeof(struct event_field), print_ }
+	  sizeof((const struct event_field[]){ __VA_ARGS__ }) / sizeof(struct event_field), print_,   \
+	  own_ }
+#define EVENT(id_, name_, ...) ROW(id_, name_, false, __VA_ARGS__)
+#define OWN(id_, name_, ...) ROW(id_, name_, true, __VA_ARGS__)
 #define CALLER(i) ", (void *)REC->caller[" #i "]"
 #define STACK_PRINT "\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "        \
 	"\"\\t=> %ps\\n\\t=> %ps\\n\"" CALLER(0) CALLER(1) CALLER(2) CALLER(3) CALLER(4) CALLER(5) \
@@ -36,7 +40,7 @@ static const struct event_format builtin[] = {
 	      { "int", "depth", 24, 4, true }, { "unsigned int", "overrun", 28, 4, false },
 	      { "unsigned long long", "calltime", 32, 8, false },
 	      { "unsigned long long", "rettime", 40, 8, false }),
-	EVENT(5, "print", "\"%ps: %s\", (void *)REC->ip, REC->buf",
+	OWN(5, "print", "\"%ps: %s\", (void *)REC->ip, REC->buf",
 	      { "unsigned long", "ip", 8, 8, false }, { "char[]", "buf", 16, 0, false }),
 	EVENT(12, "user_stack", STACK_PRINT, { "unsigned int", "tgid", 8, 4, false },
 	      { "unsigned long[8]", "caller", 16, 64, false }),
@@ -48,15 +52,15 @@ static const struct event_format builtin[] = {
 	      { "unsigned long", "ip", 8, 8, false },
 	      { "unsigned long", "parent_ip", 16, 8, false }, { "u16", "count", 24, 2, false },
 	      { "u16", "top_delta_ts", 26, 2, false }, { "u32", "bottom_delta_ts", 28, 4, false }),
-	EVENT(2, "context_switch",
+	OWN(2, "context_switch",
 	      "\"%u:%u:%u  ==> %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, "
 	      "REC->next_prio, REC->next_state, REC->next_cpu",
 	      CTXWAKE_FIELDS),
-	EVENT(3, "wakeup",
+	OWN(3, "wakeup",
 	      "\"%u:%u:%u  ==+ %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, "
 	      "REC->next_prio, REC->next_state, REC->next_cpu",
 	      CTXWAKE_FIELDS),
-	EVENT(15, "hwlat",
+	OWN(15, "hwlat",
 	      "\"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
 	      "REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, "
 	      "REC->nmi_total_ts, REC->nmi_count",
@@ -65,7 +69,7 @@ static const struct event_format builtin[] = {
 	      { "long", "tv_nsec", 40, 8, true }, { "unsigned int", "nmi_count", 48, 4, false },
 	      { "unsigned int", "seqnum", 52, 4, false },
 	      { "unsigned int", "count", 56, 4, false }),
-	EVENT(16, "osnoise",
+	OWN(16, "osnoise",
 	      "\"noise:%llu\\tmax_sample:%llu\\thw:%u\\tnmi:%u\\tirq:%u\\tsoftirq:%u\\tthread:%u\\n\", REC->noise, "
 	      "REC->max_sample, REC->hw_count, REC->nmi_count, REC->irq_count, REC->softirq_count, REC->thread_count",
 	      { "u64", "noise", 8, 8, false }, { "u64", "runtime", 16, 8, false },
@@ -74,11 +78,11 @@ static const struct event_format builtin[] = {
 	      { "unsigned int", "irq_count", 40, 4, false },
 	      { "unsigned int", "softirq_count", 44, 4, false },
 	      { "unsigned int", "thread_count", 48, 4, false }),
-	EVENT(17, "timerlat",
+	OWN(17, "timerlat",
 	      "\"seq:%u\\tcontext:%d\\ttimer_latency:%llu\\n\", REC->seqnum, REC->context, REC->timer_latency",
 	      { "unsigned int", "seqnum", 8, 4, false }, { "int", "context", 12, 4, true },
 	      { "u64", "timer_latency", 16, 8, false }),
-	EVENT(18, "raw_data", "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
+	OWN(18, "raw_data", "\"id:%04x %08x\", REC->id, (int)REC->buf[0]",
 	      { "unsigned int", "id", 8, 4, false }, { "char[]", "buf", 12, 0, false }),
 };
 

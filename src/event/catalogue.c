@@ -104,8 +104,12 @@ struct event_catalogue *events_new(void)
 	const struct event_format *builtin = event_builtin(&n);
 
 	pthread_mutex_init(&c->lock, NULL);
-	for (size_t i = 0; i < n; i++)
-		append_event(c, &ftrace_provider, copy_of(&builtin[i], NULL));
+	for (size_t i = 0; i < n; i++) {
+		struct event_format *copy = copy_of(&builtin[i], NULL);
+
+		copy->own = builtin[i].own;
+		append_event(c, &ftrace_provider, copy);
+	}
 	return c;
 }
 
@@ -400,16 +404,10 @@ bool events_is_marker(const struct event_entry *e)
 	       !strcmp(e->format->system, "ftrace");
 }
 
-/* Events of ftrace itself that brace makes records of. */
+/* Only a row of event_builtin() says so: formats that are read from text do not. */
 bool events_is_own(const struct event_entry *e)
 {
-	static const char *const names[] = { "print", "raw_data", "osnoise", "timerlat", "hwlat",
-					     "context_switch", "wakeup" };
-	bool is = false;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		is |= !strcmp(e->format->name, names[i]);
-	return is && e->provider == &ftrace_provider;
+	return e->format->own;
 }
 
 /* Markers have triggers, though they cannot be switched. */

@@ -41,6 +41,9 @@ struct event_format {
 	const struct event_field *fields; /* without the common ones */
 	size_t n;
 	const char *print; /* the text after "print fmt: " */
+	/* Of ftrace's own: brace itself makes the records. They are always recorded, never
+	 * enabled. */
+	bool own;
 };
 
 extern const struct event_field event_common_fields[EVENT_COMMON_FIELDS];

@@ -24,8 +24,6 @@
 #include "base/vec.h"
 #include "collect/clock.h"
 
-#define USUAL_THRESH_NS 1000
-#define HWLAT_THRESH_NS 10000
 #define NAP_NS 50000000u       /* between two looks whether anybody wants to know */
 #define STACK_BYTES 262144u
 
@@ -36,7 +34,21 @@ struct measure_thread {
 	uint32_t who;
 };
 
+/* A measurement: what the threads of a tracer do. */
+struct measurement {
+	const char *tracer;   /* its name in model/tracer.c */
+	const char *threads;  /* theirs, the kernel's, which rtla looks for; /CPU comes behind it */
+	/* Until measure.over, on the thread's processor. */
+	void (*run)(const struct measure_thread *t);
+	uint64_t thresh_ns;   /* of a gap that counts, where tracing_thresh is 0 */
+	/* Whether one thread measures on all processors; NULL: no. */
+	bool (*is_alone)(const struct osnoise_settings *s);
+	/* osnoise/cpus and OSNOISE_WORKLOAD are its: else tracing_cpumask, and it always runs. */
+	bool osnoise;
+};
+
 struct measure {
+	const struct measurement *measurement;
 	struct measure_request request;
 	struct measure_use use;
 	atomic_bool over;
@@ -54,6 +66,13 @@ static uint64_t us_of(const struct measure *m, uint64_t ticks)
 	return (uint64_t)((unsigned __int128)ticks * 1000000u / m->request.hz);
 }
 
+/* The shortest gap that counts, in ticks. */
+static uint64_t thresh_of(const struct measure *m)
+{
+	return ticks_of(m, m->request.thresh_ns ? m->request.thresh_ns
+						: m->measurement->thresh_ns);
+}
+
 /* Sleeps until then (CLOCK_MONOTONIC), or until it is over. */
 static void sleep_until(const struct measure *m, uint64_t ns)
 {
@@ -63,6 +82,14 @@ static void sleep_until(const struct measure *m, uint64_t ns)
 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 	}
+}
+
+static void put_record(const struct measure_thread *t, unsigned cpu, const void *record,
+		       size_t bytes)
+{
+	const struct measure *m = t->measure;
+
+	m->use.record(m->use.arg, m->request.tracer, t->who, cpu, clock_tsc(), record, bytes);
 }
 
 /* --- osnoise ---------------------------------------------------------------------------------- */
@@ -106,8 +133,7 @@ static bool is_too_noisy(const struct measure *m, const struct osnoise_sums *s, 
 static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s)
 {
 	const struct measure *m = t->measure;
-	const uint64_t thresh_ns = m->request.thresh_ns ? m->request.thresh_ns : USUAL_THRESH_NS;
-	const uint64_t thresh = ticks_of(m, thresh_ns);
+	const uint64_t thresh = thresh_of(m);
 	const uint64_t runtime = ticks_of(m, m->request.settings.runtime_us * 1000);
 	const uint64_t began = clock_tsc();
 	uint64_t last = began;
@@ -120,7 +146,7 @@ static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s
 			continue;
 		add_gap(t, s, gap);
 		if (is_too_noisy(m, s, gap))
-			m->use.stop(m->use.arg, m->request.what);
+			m->use.stop(m->use.arg);
 		last = clock_tsc();
 	}
 	return last - began;
@@ -157,8 +183,7 @@ static void sample_noise(const struct measure_thread *t)
 	record.noise = us_of(m, s.noise);
 	record.max_sample = us_of(m, s.max);
 	count_causes(&s, &before, &after, &record);
-	m->use.record(m->use.arg, m->request.what, t->who, t->cpu, clock_tsc(), &record,
-		      sizeof(record));
+	put_record(t, t->cpu, &record, sizeof(record));
 }
 
 /* SCHED_IDLE: whatever else wants the processor gets it, and shows as noise. So a busy loop does
@@ -200,10 +225,9 @@ static void tell_latency(const struct measure_thread *t, uint32_t seq, int conte
 	const struct measure *m = t->measure;
 	const struct measure_timerlat record = { seq, context, ns };
 
-	m->use.record(m->use.arg, m->request.what, t->who, t->cpu, clock_tsc(), &record,
-		      sizeof(record));
+	put_record(t, t->cpu, &record, sizeof(record));
 	if (most_us && ns > most_us * 1000)
-		m->use.stop(m->use.arg, m->request.what);
+		m->use.stop(m->use.arg);
 }
 
 /* Both records are of one time: that of the timer, and that of the thread. */
@@ -294,14 +318,12 @@ static void watch_pairs(const struct measure *m, uint64_t thresh, struct hwlat_s
 static void watch_window(const struct measure_thread *t, unsigned cpu)
 {
 	struct measure *m = t->measure;
-	const uint64_t thresh = ticks_of(m, m->request.thresh_ns ? m->request.thresh_ns
-								 : HWLAT_THRESH_NS);
 	struct hwlat_sums s = { .switched = switches() };
 	struct cpu_interrupts before, after;
 	struct measure_hwlat record = { 0 };
 
 	cpu_interrupts_read(cpu, &before);
-	watch_pairs(m, thresh, &s);
+	watch_pairs(m, thresh_of(m), &s);
 	cpu_interrupts_read(cpu, &after);
 	if (m->over || !s.count)
 		return;
@@ -312,8 +334,7 @@ static void watch_window(const struct measure_thread *t, unsigned cpu)
 	record.nmis = (uint32_t)(after.nmis - before.nmis);
 	record.seq = 1 + m->hwlat_records++;
 	record.count = s.count;
-	m->use.record(m->use.arg, m->request.what, t->who, cpu, clock_tsc(), &record,
-		      sizeof(record));
+	put_record(t, cpu, &record, sizeof(record));
 }
 
 /* The next processor on which the thread may run, round the mask. */
@@ -352,6 +373,11 @@ static void run_hwlat(const struct measure_thread *t)
 	}
 }
 
+static bool hwlat_is_alone(const struct osnoise_settings *s)
+{
+	return s->hwlat_mode != HWLAT_PER_CPU;
+}
+
 /* --- threads ---------------------------------------------------------------------------------- */
 
 /* False: the processor is not for this thread (offline, or outside of its cpuset). */
@@ -370,39 +396,42 @@ static bool stay_on(unsigned cpu)
 	return e == 0;
 }
 
-/* Whether one thread measures on all processors. */
-static bool is_alone(const struct measure *m)
+/* A tracer that measures is a row. */
+static const struct measurement measurements[] = {
+	{ "osnoise", "osnoise", run_osnoise, 1000, NULL, true },
+	{ "timerlat", "timerlat", run_timerlat, 0, NULL, true },
+	{ "hwlat", "hwlatd", run_hwlat, 10000, hwlat_is_alone, false },
+};
+
+/* NULL: none is of the tracer. */
+static const struct measurement *measurement_of(const struct tracer *t)
 {
-	return m->request.what == TRACER_MEASURES_HWLAT &&
-	       m->request.settings.hwlat_mode != HWLAT_PER_CPU;
+	for (size_t i = 0; t && i < sizeof(measurements) / sizeof(*measurements); i++)
+		if (!strcmp(measurements[i].tracer, t->name))
+			return &measurements[i];
+	return NULL;
 }
 
-/* The names are the kernel's threads', which rtla looks for. */
+static bool is_alone(const struct measure *m)
+{
+	return m->measurement->is_alone && m->measurement->is_alone(&m->request.settings);
+}
+
 static void *measure_thread(void *arg)
 {
-	static void (*const run[])(const struct measure_thread *t) = {
-		[TRACER_MEASURES_OSNOISE] = run_osnoise,
-		[TRACER_MEASURES_TIMERLAT] = run_timerlat,
-		[TRACER_MEASURES_HWLAT] = run_hwlat,
-	};
-	static const char *const names[] = {
-		[TRACER_MEASURES_OSNOISE] = "osnoise",
-		[TRACER_MEASURES_TIMERLAT] = "timerlat",
-		[TRACER_MEASURES_HWLAT] = "hwlatd",
-	};
 	struct measure_thread *t = arg;
 	struct measure *m = t->measure;
 	char name[16];
 
 	if (is_alone(m))
-		snprintf(name, sizeof(name), "hwlatd");
+		snprintf(name, sizeof(name), "%s", m->measurement->threads);
 	else
-		snprintf(name, sizeof(name), "%s/%u", names[m->request.what], t->cpu);
+		snprintf(name, sizeof(name), "%s/%u", m->measurement->threads, t->cpu);
 	pthread_setname_np(pthread_self(), name);
 	if (!stay_on(t->cpu))
 		return NULL;
 	t->who = m->use.begin(m->use.arg, gettid());
-	run[m->request.what](t);
+	m->measurement->run(t);
 	return NULL;
 }
 
@@ -420,13 +449,36 @@ static int start_thread(struct measure_thread *t)
 	return e;
 }
 
+void measure_request_make(const struct tracer *t, const struct settings *top,
+			  struct measure_request *r)
+{
+	const struct measurement *of = measurement_of(t);
+
+	memset(r, 0, sizeof(*r));
+	if (!t || (of && of->osnoise &&
+		   !(top->osnoise.options >> OSNOISE_OPTION_OSNOISE_WORKLOAD & 1)))
+		return;
+	r->tracer = t;
+	r->settings = top->osnoise;
+	if (of && !of->osnoise)
+		r->settings.cpus = top->cpumask;
+	r->thresh_ns = top->tracing_thresh_ns;
+}
+
 /* All threads, or none and *err: a tracer that measured on some processors alone would seem to
  * tell that the others are quiet. */
 struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
 			      struct err *err)
 {
-	struct measure *m = mem_zalloc(sizeof(*m));
+	const struct measurement *of = measurement_of(r->tracer);
+	struct measure *m;
 
+	if (!of) {
+		err_set(err, ENOSYS, "brace has no measurement for the tracer %s", r->tracer->name);
+		return NULL;
+	}
+	m = mem_zalloc(sizeof(*m));
+	m->measurement = of;
 	m->request = *r;
 	m->use = *use;
 	/* All first: the threads keep their addresses. */

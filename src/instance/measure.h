@@ -20,8 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "model/osnoise.h"
-#include "model/tracer.h"
+#include "model/settings.h"
 
 /* Records of ftrace:osnoise, timerlat and hwlat, from offset 8 on (event/builtin.c). */
 struct measure_osnoise {
@@ -38,11 +37,16 @@ enum { MEASURE_IRQ, MEASURE_THREAD };
 struct measure_timerlat { uint32_t seq; int32_t context; uint64_t latency_ns; };
 
 struct measure_request {
-	enum tracer_measures what;
+	const struct tracer *tracer; /* NULL: nothing is measured */
 	struct osnoise_settings settings;
-	uint64_t thresh_ns;   /* tracing_thresh; 0: 1 us, of hwlat 10 us */
+	uint64_t thresh_ns;   /* tracing_thresh; 0: the tracer's own */
 	uint64_t hz;          /* of the TSC */
 };
+
+/* Fills in *r by the files that the tracer's threads heed; hz is the caller's. All bytes of *r are
+ * set, so that requests can be compared by memcmp(). t: a tracer that measures, or NULL. */
+void measure_request_make(const struct tracer *t, const struct settings *top,
+			  struct measure_request *r);
 
 /* The functions by which the threads ask and tell; any of them, several at once. */
 struct measure_use {
@@ -50,20 +54,21 @@ struct measure_use {
 	uint32_t (*begin)(void *arg, pid_t tid);
 	/* Whether anybody takes records now: without, the threads sleep. */
 	bool (*wanted)(void *arg);
-	/* Takes a record, made at tsc; `what` is that of the request. */
-	void (*record)(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
-		       uint64_t tsc, const void *payload, size_t bytes);
+	/* Takes a record of the request's tracer, made at tsc. */
+	void (*record)(void *arg, const struct tracer *t, uint32_t who, unsigned cpu, uint64_t tsc,
+		       const void *payload, size_t bytes);
 	/* osnoise: a gap that began at start_ns (CLOCK_MONOTONIC); switched: the thread was
 	 * switched away. */
 	void (*gap)(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, uint64_t ns,
 		    bool switched);
 	/* stop_tracing_us or stop_tracing_total_us was exceeded. */
-	void (*stop)(void *arg, enum tracer_measures what);
+	void (*stop)(void *arg);
 	void *arg;
 };
 
 struct measure;
-/* Starts the threads. NULL and *err: one could not be started. */
+/* Starts the threads. NULL and *err: one could not be started, or measure.c has no row of the
+ * tracer. */
 struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
 			      struct err *err);
 /* Ends them, and waits for it: a tenth of a second at most but for a loaded machine. NULL is

@@ -67,11 +67,11 @@ static bool is_wanted(void *arg)
 
 /* Into each array that has the tracer. Readers that wait are woken here, because no pump brings
  * these records. */
-static void take_record(void *arg, enum tracer_measures what, uint32_t who, unsigned cpu,
+static void take_record(void *arg, const struct tracer *t, uint32_t who, unsigned cpu,
 			uint64_t tsc, const void *payload, size_t bytes)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
-	const struct event_entry *e = events_find(l->events, "ftrace", tracer_measured(what));
+	const struct event_entry *e = events_find(l->events, "ftrace", t->name);
 	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
 	size_t n = (bytes + 7) / 8;
 
@@ -133,11 +133,10 @@ static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, u
 
 /* Turns recording off as `echo 0 > tracing_on` does, for all arrays that measure: the sample that
  * exceeded the limit is the last one in the buffer. */
-static void stop_recording(void *arg, enum tracer_measures what)
+static void stop_recording(void *arg)
 {
 	struct instances *l = ((struct measuring *)arg)->instances;
 
-	(void)what;
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->arrays.n; i++)
 		if (l->arrays.at[i]->measures)
@@ -167,22 +166,15 @@ int measuring_check(const struct trace_array *tr, const struct settings *next, s
 /* The threads' work; the files of osnoise/ and hwlat_detector/ are the top's. */
 static struct measure_request wanted_request(const struct instances *l)
 {
-	const struct settings *top = &l->top->settings;
+	const struct tracer *t = NULL;
 	struct measure_request r;
 
-	memset(&r, 0, sizeof(r));
-	for (size_t i = 0; i < l->arrays.n && !r.what; i++)
-		r.what = l->arrays.at[i]->settings.tracer->measures;
-	if (r.what != TRACER_MEASURES_HWLAT &&
-	    !(top->osnoise.options >> OSNOISE_OPTION_OSNOISE_WORKLOAD & 1))
-		r.what = TRACER_MEASURES_NOTHING;
-	if (!r.what)
-		return r;
-	r.settings = top->osnoise;
-	if (r.what == TRACER_MEASURES_HWLAT)
-		r.settings.cpus = top->cpumask;
-	r.thresh_ns = top->tracing_thresh_ns;
-	r.hz = consumer_info(l->session)->clock.hz;
+	for (size_t i = 0; i < l->arrays.n && !t; i++)
+		if (l->arrays.at[i]->settings.tracer->measures)
+			t = l->arrays.at[i]->settings.tracer;
+	measure_request_make(t, &l->top->settings, &r);
+	if (r.tracer)
+		r.hz = consumer_info(l->session)->clock.hz;
 	return r;
 }
 
@@ -210,7 +202,7 @@ static void tell_arrays(struct measuring *m)
 	for (size_t i = 0; i < l->arrays.n; i++) {
 		struct trace_array *tr = l->arrays.at[i];
 
-		tr->measures = tr->settings.tracer->measures != 0;
+		tr->measures = tr->settings.tracer->measures;
 		tr->gap_events = tr->measures && arms_gap_events(&tr->settings);
 		any |= tr->gap_events;
 	}
@@ -219,7 +211,7 @@ static void tell_arrays(struct measuring *m)
 }
 
 /* Called after each change of settings. The threads go on if nothing of theirs has changed;
- * compared as bytes, which is why wanted_request() clears the padding. */
+ * compared as bytes. */
 int measuring_update(struct measuring *m, struct err *err)
 {
 	struct instances *l = m->instances;
@@ -233,7 +225,7 @@ int measuring_update(struct measuring *m, struct err *err)
 	measure_stop(m->threads);
 	m->threads = NULL;
 	m->request = r;
-	if (!r.what)
+	if (!r.tracer)
 		return 0;
 	m->threads = measure_start(&r, &use, err);
 	if (m->threads)

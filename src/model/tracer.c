@@ -55,20 +55,20 @@ static const struct tracer tracer_wakeup_dl = {
 static const struct tracer tracer_osnoise = {
 	.name = "osnoise",
 	.options = OPTION_NOP,
-	.measures = TRACER_MEASURES_OSNOISE,
+	.measures = true,
 	.printer = "function",
 };
 static const struct tracer tracer_timerlat = {
 	.name = "timerlat",
 	.options = OPTION_NOP,
-	.measures = TRACER_MEASURES_TIMERLAT,
+	.measures = true,
 	.printer = "function",
 };
 
 static const struct tracer tracer_hwlat = {
 	.name = "hwlat",
 	.options = OPTION_NOP,
-	.measures = TRACER_MEASURES_HWLAT,
+	.measures = true,
 	.printer = "function",
 };
 
@@ -101,15 +101,6 @@ uint32_t tracer_number(const struct tracer *t)
 const struct tracer *tracer_numbered(uint32_t number)
 {
 	return number >= 1 && number <= TRACERS_N ? tracers[number - 1] : NULL;
-}
-
-const char *tracer_measured(enum tracer_measures what)
-{
-	size_t i = 0;
-
-	while (i + 1 < TRACERS_N && tracers[i]->measures != what)
-		i++;
-	return tracers[i]->name;
 }
 
 char *tracer_names(void)

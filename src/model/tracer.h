@@ -11,13 +11,6 @@
 
 #include "model/option.h"
 
-/* The measurement that brace's own threads make for a tracer (instance/measure.h). */
-enum tracer_measures {
-	TRACER_MEASURES_NOTHING, TRACER_MEASURES_OSNOISE, TRACER_MEASURES_TIMERLAT,
-	TRACER_MEASURES_HWLAT,
-	TRACER_MEASURES_N
-};
-
 /* Threads whose wake-ups a tracer watches, by their scheduling policy. */
 enum tracer_wakes { TRACER_WAKES_NONE, TRACER_WAKES_ALL, TRACER_WAKES_RT, TRACER_WAKES_DL };
 
@@ -28,8 +21,9 @@ struct tracer {
 	bool functions;
 	/* Exits are recorded too: calls have durations, nest, and may have values. */
 	bool exits;
-	/* Its records are brace's own: programs are left alone. */
-	enum tracer_measures measures;
+	/* Its records are brace's own, by the row of its name in instance/measure.c: programs are
+	 * left alone. They are of the event of its name in the system ftrace. */
+	bool measures;
 	/* The longest time from a wake to the run is kept, with the functions in between if the
 	 * option function-trace is on (instance/wakes.h): a latency tracer, as the kernel says. */
 	enum tracer_wakes wakes;
@@ -45,9 +39,6 @@ const struct tracer *tracer_find(const char *name);
  * NULL if there is none. */
 uint32_t tracer_number(const struct tracer *t);
 const struct tracer *tracer_numbered(uint32_t number);
-/* Returns the name of the tracer that measures it, which is also that of its event in the system
- * ftrace. */
-const char *tracer_measured(enum tracer_measures what);
 /* Returns the names, separated by blanks, latest registered first, as available_tracers has them;
  * malloc'ed. */
 char *tracer_names(void);

@@ -26,17 +26,6 @@ static const char timerlat_columns[] = LEGEND
 	"#           TASK-PID      CPU# |||||   TIMESTAMP   ID            CONTEXT                 LATENCY\n"
 	"#              | |         |   |||||      |         |                  |                       |\n";
 
-bool osnoise_text_header(struct out *out, const char *tracer)
-{
-	const char *columns = !strcmp(tracer, "osnoise")    ? osnoise_columns
-			      : !strcmp(tracer, "timerlat") ? timerlat_columns
-							    : NULL;
-
-	if (columns)
-		out_str(out, columns);
-	return columns;
-}
-
 /* Words of a record of ftrace:osnoise, and its counters as they lie in the words. */
 enum { NOISE, RUNTIME, MAX_SAMPLE, COUNTERS, OSNOISE_WORDS = 6 };
 #define COUNTERS_N 5
@@ -82,17 +71,35 @@ static void print_hwlat(struct out *out, const struct event *e)
 	out_char(out, '\n');
 }
 
+/* A tracer that measures, and the event of its name: its columns (NULL: the function tracer's), the
+ * least bytes of a record, and what prints one, up to the newline. */
+static const struct measured_text {
+	const char *name, *columns;
+	size_t bytes;
+	void (*print)(struct out *out, const struct event *e);
+} texts_of[] = {
+	{ "osnoise", osnoise_columns, 8 * OSNOISE_WORDS, print_osnoise },
+	{ "timerlat", timerlat_columns, 16, print_timerlat },
+	{ "hwlat", NULL, 8 * HWLAT_WORDS, print_hwlat },
+};
+#define TEXTS_N (sizeof(texts_of) / sizeof(*texts_of))
+
+bool osnoise_text_header(struct out *out, const char *tracer)
+{
+	for (size_t i = 0; i < TEXTS_N; i++)
+		if (texts_of[i].columns && !strcmp(tracer, texts_of[i].name)) {
+			out_str(out, texts_of[i].columns);
+			return true;
+		}
+	return false;
+}
+
 bool osnoise_text_record(struct out *out, struct event_texts *texts, const struct event *e)
 {
-	if (e->kind != EVENT_TRACE)
-		return false;
-	if (e->count >= 8 * OSNOISE_WORDS && event_text_is(texts, e, "osnoise"))
-		print_osnoise(out, e);
-	else if (e->count >= 16 && event_text_is(texts, e, "timerlat"))
-		print_timerlat(out, e);
-	else if (e->count >= 8 * HWLAT_WORDS && event_text_is(texts, e, "hwlat"))
-		print_hwlat(out, e);
-	else
-		return false;
-	return true;
+	for (size_t i = 0; e->kind == EVENT_TRACE && i < TEXTS_N; i++)
+		if (e->count >= texts_of[i].bytes && event_text_is(texts, e, texts_of[i].name)) {
+			texts_of[i].print(out, e);
+			return true;
+		}
+	return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of the tracers osnoise and timerlat: headers and records, to the kernel's byte. */
+/* The text of the tracers that measure (osnoise, timerlat, hwlat): headers and records, to the
+ * kernel's byte. */
 #pragma once
 #include "base/out.h"
 #include "report/event_text.h"

@@ -37,7 +37,7 @@ static void our_events_are_the_kernels(void **state)
 	size_t n;
 	const struct event_format *events = event_builtin(&n);
 
-	assert_int_equal(n, 13);
+	assert_in_range(n, 13, 100);
 	for (size_t i = 0; i < n; i++) {
 		char *name = mem_printf("init.events.ftrace.%s.format", events[i].name);
 		char *want = golden_read("k6.12-own", name), *got = event_format_read(&events[i]);

@@ -16,8 +16,7 @@ LIMIT=${LIMIT:-120}        # seconds any one command may take
 STDIN=/dev/null            # what the program under test reads
 T=$(mktemp -d "${TMPDIR:-/tmp}/brace-test.XXXXXX")
 RUN_DIR=$T/run             # where the program under test runs, emptied before each run
-# ftrace's tracers that brace has, as available_tracers lists them; tests/tree/instance_test.c has
-# them too. A new one is added in both places.
+# ftrace's tracers that brace has, as available_tracers lists them.
 TRACERS='timerlat osnoise hwlat function_graph wakeup_dl wakeup_rt wakeup function nop'
 TAP_N=0
 TAP_FAILED=0

@@ -13,6 +13,7 @@
 #include "golden.h"
 #include "golden_events.h"
 #include "image/dynamic_probes.h"
+#include "model/tracer.h"
 #include "tree/instance.h"
 
 static struct tree *t;
@@ -94,6 +95,7 @@ static void as_after_boot(void **state)
 		"error_log", "buffer_percent", "max_graph_depth", "snapshot", "timestamp_mode", "saved_cmdlines_size",
 		"enabled_functions", "touched_functions", "function_profile_enabled", "stack_trace", "stack_max_size", "stack_trace_filter",
 	};
+	char *tracers = tracer_names(), *names;
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
 		char *name = mem_printf("k6.12-own.init.%s.txt", same[i]);
@@ -104,7 +106,10 @@ static void as_after_boot(void **state)
 	options_after_boot();
 	shows_golden("options/overwrite", "k6.12-own.init.options.overwrite.txt");
 	shows_golden("options/funcgraph-irqs", "k6.12-own.init.options.funcgraph-irqs.txt");
-	shows("available_tracers", "timerlat osnoise hwlat function_graph wakeup_dl wakeup_rt wakeup function nop\n");
+	names = mem_printf("%s\n", tracers);
+	shows("available_tracers", names);
+	free(names);
+	free(tracers);
 }
 
 /* The golden file's machine had two processors. */
