@@ -7,21 +7,16 @@
 
 #include "base/cursor.h"
 #include "kernel/elsewhere.h"
-#include "kernel/symbols.h"
+#include "kernel_part.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-#define COMMON                                                            \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"       \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"       \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 #define WORK "\tfield:void * work;\toffset:8;\tsize:8;\tsigned:0;\n"
 #define FUNCTION "\tfield:void * function;\toffset:16;\tsize:8;\tsigned:0;\n"
 #define VECTOR "\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n"
 #define NUMBER "\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n"
 #define FORMAT(name, id, fields) \
-	"name: " name "\nID: " #id "\nformat:\n" COMMON fields "\nprint fmt: \"\"\n"
+	"name: " name "\nID: " #id "\nformat:\n" KERNEL_COMMON_FIELDS fields "\nprint fmt: \"\"\n"
 
 static const char *const formats[][2] = {
 	{ "workqueue", FORMAT("workqueue_queue_work", 1, WORK FUNCTION) },
@@ -104,26 +99,16 @@ static void take_all(struct kernel_elsewhere *e, const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct trace_info *info = trace_info_new();
-	struct kernel_records records;
+	struct kernel_part part;
 	struct kernel_elsewhere *e;
-	struct trace_module all;
-	struct kernel_used used;
 
-	if (kernel_symbols_read(&all, symbols, NULL))
-		abort();
-	trace_info_add_kernel(info);
-	kernel_used_init(&used, &all);
-	kernel_records_init(&records, info, 0, &used);
-	e = kernel_elsewhere_empty(&records);
+	kernel_part_begin(&part, trace_info_new(), symbols);
+	e = kernel_elsewhere_empty(&part.records);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
 		if (kernel_elsewhere_format(e, formats[i][0], formats[i][1], NULL))
 			abort();
 	take_all(e, data, n);
 	kernel_elsewhere_free(e);
-	kernel_records_free(&records);
-	kernel_used_free(&used);
-	kernel_symbols_free(&all);
-	trace_info_free(info);
+	kernel_part_end(&part);
 	return 0;
 }

@@ -14,40 +14,35 @@
 #include "report/kernel_times.h"
 #include "report/printer.h"
 #include "trace/unpack.h"
+#include "kernel_part.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 #define PAGE_BYTES 4096u
-#define COMMON                                                            \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"       \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"       \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-
 static const char *const formats[] = {
-	"name: funcgraph_entry\nID: 11\nformat:\n" COMMON
+	"name: funcgraph_entry\nID: 11\nformat:\n" KERNEL_COMMON_FIELDS
 	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
 	"\nprint fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
-	"name: funcgraph_exit\nID: 10\nformat:\n" COMMON
+	"name: funcgraph_exit\nID: 10\nformat:\n" KERNEL_COMMON_FIELDS
 	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
 	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
 	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
 	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
 	"\nprint fmt: \"<-- %ps\", (void *)REC->func\n",
-	"name: function\nID: 1\nformat:\n" COMMON
+	"name: function\nID: 1\nformat:\n" KERNEL_COMMON_FIELDS
 	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
 	"\nprint fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
-	"name: print\nID: 5\nformat:\n" COMMON
+	"name: print\nID: 5\nformat:\n" KERNEL_COMMON_FIELDS
 	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
 	"\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
 };
 
 static const char switch_format[] =
-	"name: sched_switch\nID: 300\nformat:\n" COMMON
+	"name: sched_switch\nID: 300\nformat:\n" KERNEL_COMMON_FIELDS
 	"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
 	"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
 	"\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
@@ -213,21 +208,15 @@ static void print_merged(const uint8_t *data, size_t n)
 	struct trace_info *info = new_info("function_graph");
 	struct words_source w = { .source = { .ops = &ops, .info = info } };
 	struct thread_runs runs = { 0 };
-	struct kernel_records records;
 	struct kernel_rings *rings;
 	struct kernel_times *times;
-	struct trace_module all;
-	struct kernel_used used;
+	struct kernel_part part;
 
-	if (kernel_symbols_read(&all, symbols, NULL))
-		abort();
-	trace_info_add_kernel(info);
-	kernel_used_init(&used, &all);
-	kernel_records_init(&records, info, 0, &used);
-	rings = read_pages(&records, data, n);
+	kernel_part_begin(&part, info, symbols);
+	rings = read_pages(&part.records, data, n);
 	kernel_rings_give(rings, UINT64_MAX, store_one, &runs, NULL);
 	thread_runs_take(&runs, 0, &w.runs);
-	kernel_runs_renumber(&w.runs, &used, info);
+	kernel_runs_renumber(&w.runs, &part.used, info);
 	add_program(info);
 	if (kernel_times_make(&w.source, &times, NULL))
 		abort();
@@ -239,10 +228,7 @@ static void print_merged(const uint8_t *data, size_t n)
 	vec_free(&w.runs);
 	thread_runs_free(&runs);
 	kernel_rings_free(rings);
-	kernel_records_free(&records);
-	kernel_used_free(&used);
-	kernel_symbols_free(&all);
-	trace_info_free(info);
+	kernel_part_end(&part);
 }
 
 /* --- a mapped ring ------------------------------------------------------------------------ */
