@@ -20,6 +20,7 @@
 #include "agent/unblocked.h"
 #include "arch/elf.h"
 #include "arch/page.h"
+#include "shared/tasks.h"
 
 #define P UINT64_C(0x7ffff0000000) /* some pointer: filters cannot look where it leads */
 #define STUB_BYTES (SITE_BLOCK_BYTES - SITE_RETURNS_BYTES)
@@ -29,7 +30,7 @@
 #define PATIENCE 10000000000
 
 /* Every call of the agent's, with arguments as it makes them, and the abilities that end without
- * it. A new system call in src/agent belongs in this table; one that is made while signals are not
+ * it. A new system call in src/agent belongs in this table, or in TASK_CALLS; one that is made while signals are not
  * blocked goes by unblocked.h. */
 static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
@@ -79,10 +80,9 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_mmap, NEED_START, { P, ARCH_PAGE, 5, 0x100002, 4, ARCH_PAGE } },
 	{ __NR_prlimit64, NEED_START, { 0, 9, 0, P } },
 	{ __NR_munmap, NEED_START, { P, ARCH_PAGE } },
-	{ __NR_sched_getscheduler, NEED_TASKS, { 0 } },
-	{ __NR_sched_getparam, NEED_TASKS, { 0, P } },
-	{ __NR_getpriority, NEED_TASKS, { 0, 0 } },
-	{ __NR_getppid, NEED_TASKS, { 0 } },
+#define TASK_CALL(name, ...) { __NR_##name, NEED_TASKS, { __VA_ARGS__ } },
+	TASK_CALLS(TASK_CALL, P)
+#undef TASK_CALL
 	{ __NR_getresuid, NEED_USER, { P, P, P } },
 	{ __NR_stat, NEED_USER, { P, P } },
 	{ __NR_mmap, NEED_USER, { P, ARCH_PAGE, 3, 0x4032, MINUS(1), 0 } },

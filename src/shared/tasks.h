@@ -30,6 +30,15 @@ struct task_block {
 	} at[TASK_EVENTS];
 };
 
+/* The system calls that the agent makes for these events alone: rows X(name, arguments...), with P for
+ * some pointer. A program's seccomp filter may forbid one, and the events come without what it
+ * tells. */
+#define TASK_CALLS(X, P)          \
+	X(sched_getscheduler, 0)  \
+	X(sched_getparam, 0, P)   \
+	X(getpriority, 0, 0)      \
+	X(getppid, 0)
+
 /* Contents of a struct probe_site of kind PROBE_SIGNAL (probe.h), at the first instruction of a
  * signal's handler. */
 struct signal_info {

@@ -27,6 +27,7 @@
 #include "base/vec.h"
 #include "shared/bpf.h"
 #include "shared/memory.h"
+#include "shared/tasks.h"
 #include "tracee/proc_status.h"
 #include "tracee/tracee.h"
 
@@ -223,10 +224,9 @@ int seccomp_check(pid_t pid, struct err *err)
 /* --- calls that the agent can do without --- */
 
 static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[] = {
-	{ LACKS_TASKS, SYS_sched_getscheduler, { 0 } },
-	{ LACKS_TASKS, SYS_sched_getparam, { 0, POINTER } },
-	{ LACKS_TASKS, SYS_getpriority, { 0, 0 } },
-	{ LACKS_TASKS, SYS_getppid, { 0 } },
+#define TASK_CALL(name, ...) { LACKS_TASKS, SYS_##name, { __VA_ARGS__ } },
+	TASK_CALLS(TASK_CALL, POINTER)
+#undef TASK_CALL
 	{ LACKS_COPY, SYS_process_vm_readv, { 1, POINTER, 1, POINTER, 1, 0 } },
 	{ LACKS_HANDLERS, SYS_rt_sigaction, { SIGUSR1, 0, POINTER, 8 } },
 	{ LACKS_HANDLERS, SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0 } },
