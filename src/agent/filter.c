@@ -30,8 +30,8 @@
 #define PATIENCE 10000000000
 
 /* Every call of the agent's, with arguments as it makes them, and the abilities that end without
- * it. A new system call in src/agent belongs in this table, or in TASK_CALLS; one that is made while signals are not
- * blocked goes by unblocked.h. */
+ * it. A new system call in src/agent belongs in this table, or in TASK_CALLS; one that is made
+ * while signals are not blocked goes by unblocked.h. */
 static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, P, 8 } },
 	{ __NR_rt_sigprocmask, NEED_SIGNALS | NEED_START, { 2, P, 0, 8 } },

@@ -5,9 +5,9 @@
  * for. Constants only. */
 #include "event/format.h"
 
-/* An event of which there is only the format; OWN: brace makes records of it, and the tracer of its
- * name, if there is one that measures. The fields follow the print format. A compound literal gives them static storage, since the table
- * is static. */
+/* EVENT: brace has only the format. OWN: it makes records of it, too, as the tracer of its name
+ * does. The fields follow the print format. A compound literal gives them static storage,
+ * since the table is static. */
 #define ROW(id_, name_, own_, print_, ...)                                                            \
 	{ "ftrace", name_, id_, (const struct event_field[]){ __VA_ARGS__ },                          \
 	  sizeof((const struct event_field[]){ __VA_ARGS__ }) / sizeof(struct event_field), print_,   \

@@ -30,8 +30,8 @@ struct task_block {
 	} at[TASK_EVENTS];
 };
 
-/* The system calls that the agent makes for these events alone: rows X(name, arguments...), with P for
- * some pointer. A program's seccomp filter may forbid one, and the events come without what it
+/* The system calls that the agent makes for these events alone: rows X(name, arguments...), with P
+ * for some pointer. A program's seccomp filter may forbid one, and the events come without what it
  * tells. */
 #define TASK_CALLS(X, P)          \
 	X(sched_getscheduler, 0)  \
