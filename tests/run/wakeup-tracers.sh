@@ -39,17 +39,19 @@ assert read("options/latency-format") == "1\n" and read("tracing_max_latency") =
 assert read("trace") == "# tracer: wakeup\n#\n", read("trace")
 ok("an empty one, in the latency format")
 
-# On a busy machine the longest may be that of the program's other thread, which waits for this one's answer.
-while True:
+# On a busy machine the longest may be that of the program's other thread, which waits for this one's answer. And the program may be
+# stopped behind the switch, by the host of a virtual machine, too, which the tracer does not count: another round then.
+for rounds in range(40):
     tid, longest, undisturbed = round("l")
     told = int(read("tracing_max_latency"))
     m = head("wakeup")
     assert m and int(m[1]) == told, (told, read("trace")[:600])
-    if int(m[5]) == tid: break
+    # Between are the program's two calls of clock_gettime, its system calls, and faults of its pages.
+    print("# the program says", longest, "us, and", undisturbed, "of those that are sure; the tracer", told)
+    assert int(m[5]) != tid or told <= longest
+    if int(m[5]) == tid and 0.8 * undisturbed - 100 <= told: break
     assert write("tracing_max_latency", "0") == 0
-# Between are the program's two calls of clock_gettime, its system calls, and faults of its pages.
-print("# the program says", longest, "us, and", undisturbed, "of those that are sure; the tracer", told)
-assert 0.8 * undisturbed - 100 <= told <= longest
+assert rounds < 39
 assert (m[4], int(m[5]), int(m[6]), m[8], m[9]) == ("woken", tid, os.getuid(), "5", "0"), m.groups()
 ok("the longest is the program's longest, and the thread its")
 assert columns(read("trace")) == columns(read(f"{golden}/k6.12-own.wakeup.function-trace=1.txt"))
