@@ -80,7 +80,7 @@ static int take_type_name(struct expression_parser *p, struct follow_expression 
 	return e;
 }
 
-/* A negative number is taken in 64 bits, as the field's own are later (follow_place_fit()). */
+/* A negative number is taken in 64 bits, as the field's own are later (follow_field_fit()). */
 static int take_number(struct expression_parser *p, uint64_t *out)
 {
 	bool negative = take_word(p, "-");
@@ -101,7 +101,7 @@ static int take_number(struct expression_parser *p, uint64_t *out)
 	return 0;
 }
 
-/* --- paths ------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* Room for one more name of the path, or NULL and the sentence. */
 static struct follow_name *add_name(struct expression_parser *p, struct follow_path *path)
@@ -155,7 +155,7 @@ static int take_path(struct expression_parser *p, struct follow_path *path)
 	return e;
 }
 
-/* --- conditions ------------------------------------------------------------------------- */
+/* --- conditions ------------------------------------------------------------------------------- */
 
 static int take_comparison(struct expression_parser *p, enum follow_compare *out)
 {
@@ -260,7 +260,7 @@ int follow_expression_parse(const char *text, struct follow_expression *out, str
 
 /* A value is right if the bits that the field does not have are all 0, or all 1: a negative
  * number. */
-bool follow_place_fit(const struct follow_place *p, uint64_t *value)
+bool follow_field_fit(const struct follow_field *p, uint64_t *value)
 {
 	uint64_t high = *value & ~p->mask;
 
@@ -272,7 +272,7 @@ bool follow_place_fit(const struct follow_place *p, uint64_t *value)
 	return true;
 }
 
-/* --- fields to be shown ------------------------------------------------------------------ */
+/* --- fields to be shown ----------------------------------------------------------------------- */
 
 /* Freed again it has nothing: follow_shown_parse() frees the labels where it fails. */
 void follow_shown_free(struct follow_shown *s)

@@ -57,7 +57,7 @@ int follow_expression_parse(const char *text, struct follow_expression *out, str
 
 /* Makes a number what the field has for it: -1 and 0xffffffff are the same 32 bits. False: the
  * field never has it. */
-bool follow_place_fit(const struct follow_place *p, uint64_t *value);
+bool follow_field_fit(const struct follow_field *p, uint64_t *value);
 
 struct follow_shown {
 	const char *text;        /* the caller's */

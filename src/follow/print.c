@@ -29,7 +29,7 @@ static const char *name_of(const struct follow_print *p, uint32_t function)
 	return f ? f->name : "?";
 }
 
-/* --- values ----------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* A number of so many bytes, with its sign. */
 static int64_t extend_sign(uint64_t v, unsigned bytes)
@@ -51,11 +51,11 @@ static void print_result(const struct follow_function *f, uint64_t v, struct out
 }
 
 /* A field's number, by its type. */
-static void print_number(const struct follow_place *place, uint64_t v, struct out *to)
+static void print_number(const struct follow_field *field, uint64_t v, struct out *to)
 {
-	if (place->pointer)
+	if (field->pointer)
 		out_printf(to, "0x%" PRIx64, v);
-	else if (place->sign)
+	else if (field->sign)
 		out_printf(to, "%" PRId64, (int64_t)v);
 	else
 		out_printf(to, "%" PRIu64, v);
@@ -71,13 +71,13 @@ static bool has_fields(const struct follow_print *p, const struct follow_line *l
 static void print_shown(const struct follow_print *p, const struct follow_line *l)
 {
 	for (uint32_t i = 0; i < p->plan->n_shown; i++) {
-		const struct follow_place *place = &p->plan->shown[i];
+		const struct follow_field *field = &p->plan->shown[i];
 
 		out_printf(p->to, "%s%s=", i ? " " : "", p->shown->labels[i]);
 		if (!(l->valid & 1u << i)) {
 			out_str(p->to, "?");
-		} else if (place->bytes) {
-			print_number(place, l->shown[i].number, p->to);
+		} else if (field->bytes) {
+			print_number(field, l->shown[i].number, p->to);
 		} else {
 			out_char(p->to, '"');
 			out_foreign(p->to, l->shown[i].text, FOLLOW_TEXT);
@@ -86,7 +86,7 @@ static void print_shown(const struct follow_print *p, const struct follow_line *
 	}
 }
 
-/* --- the graph -------------------------------------------------------------------------- */
+/* --- the graph -------------------------------------------------------------------------------- */
 
 /* "   ping-512          ": the name first, as function_graph has it. */
 static void print_task(const struct follow_print *p, const struct follow_line *l)
@@ -226,7 +226,7 @@ void follow_print_object(const struct follow_print *p, const struct follow_objec
 	out_flush(p->to);
 }
 
-/* --- JSON ------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 void follow_print_json_head(const struct follow_print *p)
 {
@@ -246,16 +246,16 @@ static void print_json_text(const struct follow_print *p, const char *text)
 static void print_json_shown(const struct follow_print *p, const struct follow_line *l)
 {
 	for (uint32_t i = 0; i < p->plan->n_shown; i++) {
-		const struct follow_place *place = &p->plan->shown[i];
+		const struct follow_field *field = &p->plan->shown[i];
 
 		out_char(p->to, ',');
 		json_string(p->to, p->shown->labels[i]);
 		out_char(p->to, ':');
 		if (!(l->valid & 1u << i)) {
 			out_str(p->to, "null");
-		} else if (place->bytes) {
+		} else if (field->bytes) {
 			out_char(p->to, '"');
-			print_number(place, l->shown[i].number, p->to);
+			print_number(field, l->shown[i].number, p->to);
 			out_char(p->to, '"');
 		} else {
 			print_json_text(p, l->shown[i].text);

@@ -69,7 +69,7 @@ struct follow_program *follow_program_new(const struct trace_info *info,
 	return p;
 }
 
-/* --- functions -------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* How the result is printed, by the prototype. FOLLOW_VOID is 0: without a prototype there is
  * none. */
@@ -147,7 +147,7 @@ const struct follow_function *follow_program_function(const struct follow_progra
 	return n < p->functions.n ? &p->functions.at[n]->is : NULL;
 }
 
-/* --- which objects ---------------------------------------------------------------------- */
+/* --- which objects ---------------------------------------------------------------------------- */
 
 /* Where the object is among the followed ones, or is to be. */
 static size_t place_of(const struct follow_program *p, uint32_t space, uint64_t address)
@@ -197,7 +197,7 @@ static void remove_object(struct follow_program *p, struct living_object *o)
 	memmove(o, o + 1, (--p->objects.n - i) * sizeof(*o));
 }
 
-/* --- fields ----------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 /* A call's record, from its header on, of which the first bytes are zero. */
 struct call_record { uint8_t bytes[RECORD_MOST + 8]; uint32_t n; };
@@ -225,7 +225,7 @@ static uint64_t word_at(const struct call_record *r, uint32_t at)
 
 /* False: the program's memory could not be read there. */
 static bool read_number(const struct call_record *r, const struct prototype_value *v,
-			const struct follow_place *f, uint64_t *out)
+			const struct follow_field *f, uint64_t *out)
 {
 	uint64_t n = 0;
 
@@ -239,7 +239,7 @@ static bool read_number(const struct call_record *r, const struct prototype_valu
 	return true;
 }
 
-/* A text of the record, by the place and length that its 4 bytes say; false: it was not read, or
+/* A text of the record, by the offset and length that its 4 bytes say; false: it was not read, or
  * lies outside. */
 static bool read_text(const struct call_record *r, const struct prototype_value *v,
 		      char out[FOLLOW_TEXT])
@@ -273,7 +273,7 @@ static bool passes(const struct follow_plan *plan, const struct prototype *p, ui
 		const struct prototype_value *v = field_at(p, at, i);
 		uint64_t n;
 
-		if (!v || !read_number(r, v, &plan->tests[i].place, &n) ||
+		if (!v || !read_number(r, v, &plan->tests[i].field, &n) ||
 		    !follow_test_holds(&plan->tests[i], n & plan->tests[i].mask))
 			return false;
 	}
@@ -285,7 +285,7 @@ static void show_fields(const struct follow_plan *plan, const struct prototype *
 		 const struct call_record *r, struct follow_event *e)
 {
 	for (uint32_t i = 0; i < plan->n_shown; i++) {
-		const struct follow_place *f = &plan->shown[i];
+		const struct follow_field *f = &plan->shown[i];
 		const struct prototype_value *v = field_at(p, at, plan->n_tests + i);
 		bool read = v && (f->bytes ? read_number(r, v, f, &e->shown[i].number)
 					   : read_text(r, v, e->shown[i].text));
@@ -294,7 +294,7 @@ static void show_fields(const struct follow_plan *plan, const struct prototype *
 	}
 }
 
-/* --- events ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* The members that all events have. Objects' space is their process. */
 static struct follow_event begin_event(const struct follow_program *p, const struct call_step *s,

@@ -12,7 +12,7 @@ static uint64_t mask_of(unsigned bits)
 }
 
 /* The loads on the way. False: there are too many, or one is not within the structure. */
-static bool place_chain(const struct sym_chain *c, struct follow_place *out)
+static bool field_chain(const struct sym_chain *c, struct follow_field *out)
 {
 	if (c->loads > FOLLOW_STEPS)
 		return false;
@@ -26,8 +26,8 @@ static bool place_chain(const struct sym_chain *c, struct follow_place *out)
 	return true;
 }
 
-/* The place of a number within what its last load gives. */
-static void place_number(const struct sym_fetched *f, struct follow_place *out)
+/* The number's bytes and bits within what its last load gives. */
+static void field_number(const struct sym_fetched *f, struct follow_field *out)
 {
 	unsigned bits = f->bits ? f->bits : 8u * f->size;
 	bool is_signed = f->type == SYM_FETCHED_SIGNED || f->type == SYM_FETCHED_CHAR;
@@ -41,7 +41,7 @@ static void place_number(const struct sym_fetched *f, struct follow_place *out)
 
 /* Characters, which are behind one pointer more if the member is a pointer to them. False: there
  * are too many on the way. */
-static bool place_text(const struct sym_fetched *f, struct follow_place *out)
+static bool field_text(const struct sym_fetched *f, struct follow_field *out)
 {
 	if (f->type == SYM_FETCHED_STRING)
 		return true;
@@ -53,31 +53,31 @@ static bool place_text(const struct sym_fetched *f, struct follow_place *out)
 }
 
 /* The member at these names of the path, from the first-th on. text: it may be characters. */
-static int place_field(struct sym_structure *st, const char *user, const struct follow_path *path,
-		       uint32_t first, bool text, struct follow_place *out, struct err *err)
+static int resolve_field(struct sym_structure *st, const char *user, const struct follow_path *path,
+			 uint32_t first, bool text, struct follow_field *out, struct err *err)
 {
 	size_t at = path->names[first].at, last = path->names[path->n - 1].at;
 	struct sym_fetched f;
 	int e = sym_structure_fetch(st, user, at, path->end - at, &f, err);
-	bool is_text, placed;
+	bool is_text, reached;
 
 	if (e)
 		return -EINVAL;
-	*out = (struct follow_place){ 0 };
+	*out = (struct follow_field){ 0 };
 	if (f.count)
 		return err_at(err, EINVAL, user, last, "the field is an array: name one element");
 	if (!f.memory)
 		return err_at(err, EINVAL, user, last, "the field is no place in memory");
-	placed = place_chain(&f.chain, out);
+	reached = field_chain(&f.chain, out);
 	is_text = f.type == SYM_FETCHED_STRING || (text && f.type == SYM_FETCHED_STRING_AT);
 	if (is_text && !text)
 		return err_at(err, EINVAL, user, last, "the field is no integer: only integers, enumerations and pointers are compared");
 	if (is_text)
-		placed = placed && place_text(&f, out);
+		reached = reached && field_text(&f, out);
 	else
-		place_number(&f, out);
-	return placed ? 0 : err_at(err, EINVAL, user, last, "the path leads through more than %u pointers",
-				   FOLLOW_STEPS);
+		field_number(&f, out);
+	return reached ? 0 : err_at(err, EINVAL, user, last,
+				    "the path leads through more than %u pointers", FOLLOW_STEPS);
 }
 
 /* The value is taken in the field's bits; one that it can never have is a fault of the text. */
@@ -85,15 +85,15 @@ static int plan_condition(struct sym_structure *st, const char *user,
 			  const struct follow_condition *c, struct follow_test *out,
 			  struct err *err)
 {
-	int e = place_field(st, user, &c->path, 0, false, &out->place, err);
+	int e = resolve_field(st, user, &c->path, 0, false, &out->field, err);
 
 	out->mask = c->mask;
 	out->value = c->value;
 	out->compare = c->compare;
-	if (!e && !follow_place_fit(&out->place, &out->value))
+	if (!e && !follow_field_fit(&out->field, &out->value))
 		e = err_at(err, EINVAL, user, c->path.names[c->path.n - 1].at,
 			   "the field has %u bits, and is never %#llx",
-			   (unsigned)__builtin_popcountll(out->place.mask),
+			   (unsigned)__builtin_popcountll(out->field.mask),
 			   (unsigned long long)c->value);
 	out->value &= c->mask;
 	return e;
@@ -101,16 +101,16 @@ static int plan_condition(struct sym_structure *st, const char *user,
 
 /* The first name may stand for the object: c->fd. */
 static int plan_shown(struct sym_structure *st, const char *user, const struct follow_path *path,
-		      struct follow_place *out, struct err *err)
+		      struct follow_field *out, struct err *err)
 {
 	const char *name = path->names[0].text;
 	bool is_object = path->n > 1 && *path->names[1].text &&
 			 !sym_structure_has(st, name, strlen(name));
 
-	return place_field(st, user, path, is_object, true, out, err);
+	return resolve_field(st, user, path, is_object, true, out, err);
 }
 
-/* 0, or -EINVAL and *err with the place in the user's text. */
+/* 0, or -EINVAL and *err with the column in the user's text. */
 int follow_program_plan(struct sym_structure *st, const struct follow_expression *x,
 			const struct follow_shown *shown, struct follow_plan *out,
 			struct err *err)

@@ -54,7 +54,7 @@ struct follow_buffer {
 };
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
-struct follow_place {
+struct follow_field {
 	uint32_t offset[FOLLOW_STEPS], steps;
 	uint32_t last;       /* offset of the field behind the last pointer */
 	uint32_t bytes;      /* of the number that is read: 1, 2, 4 or 8; 0: text */
@@ -71,18 +71,18 @@ enum follow_compare {
 
 /* (field & mask) COMPARE value */
 struct follow_test {
-	struct follow_place place;
+	struct follow_field field;
 	uint64_t mask, value;
 	uint32_t compare, pad;
 };
 
-/* Whether v COMPARE value holds. Both have the field's form already (follow_place_fit()): 64 bits,
+/* Whether v COMPARE value holds. Both have the field's form already (follow_field_fit()): 64 bits,
  * which are all of the sign in signed fields. Inlined, as the kernel's verifier wants it. */
 static inline __attribute__((always_inline)) int
 follow_test_holds(const volatile struct follow_test *t, uint64_t v)
 {
 	uint64_t than = t->value;
-	int below = t->place.sign ? (int64_t)v < (int64_t)than : v < than;
+	int below = t->field.sign ? (int64_t)v < (int64_t)than : v < than;
 
 	switch (t->compare) {
 	case FOLLOW_EQUAL: return v == than;
@@ -107,7 +107,7 @@ struct follow_filter {
 /* Constants of the loaded program, before its first instruction runs. */
 struct follow_plan {
 	struct follow_test tests[FOLLOW_CONDITIONS];
-	struct follow_place shown[FOLLOW_SHOWN];
+	struct follow_field shown[FOLLOW_SHOWN];
 	uint32_t n_tests, n_shown;
 	/* an object that has passed the tests is followed by its address, to its end */
 	uint32_t by_identity;

@@ -56,7 +56,7 @@ static void fetch_loaded(struct fetch_making *m, int64_t offset)
 enum source_kind { SOURCE_NONE, SOURCE_NUMBER, SOURCE_FLOAT, SOURCE_STACK };
 struct word_source { enum source_kind kind; int32_t at; };
 
-/* A place that the agent does not know has no argument: 0. */
+/* No argument is at a location that the agent does not know: 0. */
 static void fetch_source(struct fetch_making *m, struct word_source s)
 {
 	switch (s.kind) {
@@ -101,7 +101,7 @@ static struct word_source source_of_dwarf(int32_t reg)
 struct word_sources { struct word_source first, second; };
 
 /* A structure goes into registers as a whole or not at all. */
-static struct word_sources sources_of_struct(struct convention *c, const struct sym_place *p)
+static struct word_sources sources_of_struct(struct convention *c, const struct sym_location *p)
 {
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
 	uint32_t floats = (uint32_t)__builtin_popcount(p->floats);
@@ -123,7 +123,7 @@ static struct word_sources sources_of_struct(struct convention *c, const struct 
 
 /* Finds the argument, and takes the convention past it, wherever it is. */
 static struct word_sources sources_of(struct convention *c, const struct prototype_value *v,
-				 const struct sym_place *p)
+				 const struct sym_location *p)
 {
 	struct word_sources s = { 0 };
 
@@ -133,14 +133,14 @@ static struct word_sources sources_of(struct convention *c, const struct prototy
 		s = sources_of_struct(c, p);
 	else
 		s.first = next_by_convention(c, v->type == PROTOTYPE_FLOAT);
-	switch ((enum sym_place_kind)p->kind) {
-	case SYM_PLACE_ABI: return s;
-	case SYM_PLACE_REGISTER: return (struct word_sources){ source_of_dwarf(p->at), { 0 } };
-	case SYM_PLACE_PIECES:
+	switch ((enum sym_location_kind)p->kind) {
+	case SYM_LOCATION_ABI: return s;
+	case SYM_LOCATION_REGISTER: return (struct word_sources){ source_of_dwarf(p->at), { 0 } };
+	case SYM_LOCATION_PIECES:
 		return (struct word_sources){ source_of_dwarf(p->at), source_of_dwarf(p->second) };
-	case SYM_PLACE_STACK:
+	case SYM_LOCATION_STACK:
 		return (struct word_sources){ { SOURCE_STACK, PROBE_ON_STACK + p->at }, { 0 } };
-	case SYM_PLACE_NOWHERE: break;
+	case SYM_LOCATION_NONE: break;
 	}
 	return (struct word_sources){ 0 };
 }
@@ -210,9 +210,9 @@ static void fetch_struct(struct fetch_making *m, const struct prototype_value *v
 }
 
 static void fetch_value(struct fetch_making *m, struct convention *c,
-			const struct prototype_value *v, const struct sym_place *place)
+			const struct prototype_value *v, const struct sym_location *location)
 {
-	struct word_sources s = sources_of(c, v, place);
+	struct word_sources s = sources_of(c, v, location);
 
 	if (v->type == PROTOTYPE_STRUCT) {
 		fetch_struct(m, v, &s);
@@ -229,8 +229,9 @@ static void fetch_value(struct fetch_making *m, struct convention *c,
 }
 
 /* For free(), *bytes long; NULL: the function takes more than a record, or a program, has room
- * for. places[k] is the k-th parameter's, members not counted. */
-struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
+ * for. locations[k] is the k-th parameter's, members not counted. */
+struct fetch_program *arguments_fetch(const struct prototype *p,
+				      const struct sym_location *locations,
 				      size_t n, bool hidden, uint32_t *bytes)
 {
 	struct fetch_making *m = mem_zalloc(sizeof(*m));
@@ -239,7 +240,7 @@ struct fetch_program *arguments_fetch(const struct prototype *p, const struct sy
 
 	if (p->taken <= n && p->fixed < FETCH_RECORD_MAX) {
 		for (uint32_t i = 0, k = 0; i < p->n; i += 1 + p->parameters[i].members, k++)
-			fetch_value(m, &c, &p->parameters[i], &places[k]);
+			fetch_value(m, &c, &p->parameters[i], &locations[k]);
 		*bytes = (uint32_t)(sizeof(*program) + m->n * sizeof(m->code[0]));
 		if (m->n <= FETCH_INSNS_MAX) {
 			program = mem_zalloc(*bytes);
@@ -267,7 +268,7 @@ uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index
 		struct word_sources s = { 0 };
 
 		for (uint32_t i = 0, k = 0; k <= index; i += 1 + p.parameters[i].members, k++)
-			s = sources_of(&c, &p.parameters[i], &known->places.at[k]);
+			s = sources_of(&c, &p.parameters[i], &known->locations.at[k]);
 		if (s.first.kind != SOURCE_NONE)
 			fetch_source(m, s.first);
 		n = m->n <= ARGUMENT_VALUE_INSNS ? m->n : 0;
@@ -279,14 +280,14 @@ uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index
 }
 
 /* NULL also for a function that takes nothing: there is nothing to fetch. */
-struct fetch_program *arguments_program(const char *text, const struct sym_place *places, size_t n,
-					bool hidden, uint32_t *bytes)
+struct fetch_program *arguments_program(const char *text, const struct sym_location *locations,
+					size_t n, bool hidden, uint32_t *bytes)
 {
 	struct fetch_program *program = NULL;
 	struct prototype p;
 
 	if (prototype_parse(text, &p) && p.takes)
-		program = arguments_fetch(&p, places, n, hidden, bytes);
+		program = arguments_fetch(&p, locations, n, hidden, bytes);
 	if (program && !program->n) {
 		free(program);
 		program = NULL;
@@ -418,22 +419,22 @@ static bool names_functions(const struct settings *set)
 	return false;
 }
 
-/* The places for a named function without debug information: the registers in which
+/* The locations for a named function without debug information: the registers in which
  * the convention passes arguments, whatever is in them. */
 void arguments_plan_registers(struct argument_plan *plan, const char *returns)
 {
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
-	struct sym_place places[sizeof(numbers)] = { 0 };
+	struct sym_location locations[sizeof(numbers)] = { 0 };
 	char *takes = mem_strdup(""), *more;
 
 	for (size_t i = 0; i < sizeof(numbers); i++) {
-		places[i].kind = SYM_PLACE_ABI;
+		locations[i].kind = SYM_LOCATION_ABI;
 		more = mem_printf("%s%sarg%zu=u8", takes, i ? "," : "", i + 1);
 		free(takes);
 		takes = more;
 	}
 	plan->prototype = mem_printf("%s(%s)", returns, takes);
-	plan->program = arguments_program(plan->prototype, places, sizeof(numbers), false,
+	plan->program = arguments_program(plan->prototype, locations, sizeof(numbers), false,
 					  &plan->bytes);
 	free(takes);
 }
@@ -535,16 +536,16 @@ static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
  * the manual says. */
 static void plan_manual(const char *manual, const char *returns, struct argument_plan *plan)
 {
-	struct sym_place places[PROTOTYPE_PARAMETERS] = { 0 };
+	struct sym_location locations[PROTOTYPE_PARAMETERS] = { 0 };
 	const char *takes = strchr(manual, '(');
 	struct prototype p;
 
 	if (!prototype_parse(manual, &p))
 		return;
 	for (uint32_t i = 0; i < p.taken; i++)
-		places[i].kind = SYM_PLACE_ABI;
+		locations[i].kind = SYM_LOCATION_ABI;
 	plan->prototype = returns ? mem_printf("%s%s", returns, takes) : mem_strdup(manual);
-	plan->program = arguments_program(plan->prototype, places, p.taken, false, &plan->bytes);
+	plan->program = arguments_program(plan->prototype, locations, p.taken, false, &plan->bytes);
 }
 
 /* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
@@ -571,8 +572,8 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 		return;
 	plan->prototype = args ? mem_printf("%s(%s)", returns, known->takes) : mem_strdup(returns);
 	if (args)
-		plan->program = arguments_program(plan->prototype, known->places.at,
-						  known->places.n, known->hidden, &plan->bytes);
+		plan->program = arguments_program(plan->prototype, known->locations.at,
+						  known->locations.n, known->hidden, &plan->bytes);
 }
 
 /* Whether instances can judge calls of the function: they compile the condition by its prototype,

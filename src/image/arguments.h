@@ -29,7 +29,7 @@ struct object_count {
 	uint32_t unhooked;        /* no place for a hook */
 	uint32_t unchosen;        /* by -l, -n or -L */
 	/* the compiler left the object out, or where it is is not known */
-	uint32_t unplaced;
+	uint32_t unlocated;
 	/* beside these: functions with inlined copies; files without debug information */
 	uint32_t inlined, modules;
 };
@@ -67,7 +67,7 @@ void arguments_site_write(const struct argument_plan *p, uint32_t id, bool begin
 void arguments_free(argument_plans *plans);
 
 /* The instructions that begin a field with what the function's parameter with this index is: at
- * most ARGUMENT_VALUE_INSNS. Returns how many; 0: it is in no known place. */
+ * most ARGUMENT_VALUE_INSNS. Returns how many; 0: its location is not known. */
 #define ARGUMENT_VALUE_INSNS 2u
 struct sym_arguments;
 uint32_t arguments_fetch_value(const struct sym_arguments *known, uint32_t index,
@@ -82,10 +82,11 @@ void arguments_untrace(struct module *mod, uint32_t function);
 /* Makes the program that fetches a prototype's parameters of a size, each to its `at`, up to
  * `fixed`. It may have no instruction. NULL: it would be too long. */
 struct prototype;
-struct sym_place;
-struct fetch_program *arguments_fetch(const struct prototype *p, const struct sym_place *places,
+struct sym_location;
+struct fetch_program *arguments_fetch(const struct prototype *p,
+				      const struct sym_location *locations,
 				      size_t n, bool hidden, uint32_t *bytes);
-/* Makes the program that fetches what the prototype says, with parameters at the places; NULL: it
- * would be too long, or the prototype is malformed or has no values. */
-struct fetch_program *arguments_program(const char *prototype, const struct sym_place *places,
+/* Makes the program that fetches what the prototype says, with parameters at the locations; NULL:
+ * it would be too long, or the prototype is malformed or has no values. */
+struct fetch_program *arguments_program(const char *prototype, const struct sym_location *locations,
 					size_t n, bool hidden, uint32_t *bytes);

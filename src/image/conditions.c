@@ -41,8 +41,8 @@ int condition_error(const struct function_pattern *p, size_t at, struct err *err
 /* One function's arguments as a format. */
 struct compared {
 	struct prototype prototype;
-	const struct sym_place *places;
-	struct sym_place registers[REGISTERS];
+	const struct sym_location *locations;
+	struct sym_location registers[REGISTERS];
 	bool hidden;
 	struct event_field fields[PROTOTYPE_PARAMETERS];
 	char *names[PROTOTYPE_PARAMETERS];
@@ -106,7 +106,7 @@ static bool begin_compared(struct compared *c, const struct sym_arguments *known
 					       : "arg1=u8,arg2=u8,arg3=u8,arg4=u8,arg5=u8,arg6=u8");
 	bool good = prototype_parse(text, &c->prototype);
 
-	c->places = known ? known->places.at : c->registers;
+	c->locations = known ? known->locations.at : c->registers;
 	c->hidden = known && known->hidden;
 	for (uint32_t i = 0, k = 0; good && i < c->prototype.n; k++) {
 		struct prototype_value *v = &c->prototype.parameters[i];
@@ -176,7 +176,7 @@ static int make_fetch(struct compared *c, const struct function_pattern *p, stru
 	for (uint32_t i = 0; i < c->prototype.n; i++)
 		if (!is_read(out->filter, c->prototype.parameters[i].at))
 			c->prototype.parameters[i].size = 0;
-	out->fetch = arguments_fetch(&c->prototype, c->places, c->prototype.taken, c->hidden,
+	out->fetch = arguments_fetch(&c->prototype, c->locations, c->prototype.taken, c->hidden,
 				     &out->fetch_bytes);
 	return out->fetch ? 0 : condition_error(p, 0, err, "the condition reads too many arguments");
 }
@@ -211,7 +211,7 @@ int condition_compile(const struct function_pattern *p, const char *function,
 	return r;
 }
 
-/* --- by recorded arguments ------------------------------------------------------------------- */
+/* --- by recorded arguments -------------------------------------------------------------------- */
 
 /* A recorded string has its place in the record, as an event's has. */
 static void add_recorded(struct compared *c, const struct prototype_value *v)

@@ -43,12 +43,12 @@ static void add_text(struct object_condition *o, char *more)
 /* Whole numbers alone: bits of one, and masks, are left to the reader. */
 static bool is_expressible(const struct follow_test *t)
 {
-	const uint64_t all = t->place.bytes >= WORD ? UINT64_MAX
-						    : (UINT64_C(1) << 8 * t->place.bytes) - 1;
+	const uint64_t all = t->field.bytes >= WORD ? UINT64_MAX
+						    : (UINT64_C(1) << 8 * t->field.bytes) - 1;
 
-	return t->place.bytes && !t->place.shift && (t->place.mask & all) == all &&
+	return t->field.bytes && !t->field.shift && (t->field.mask & all) == all &&
 	       (t->mask & all) == all &&
-	       (!t->place.sign || t->place.sign == 8 * t->place.bytes);
+	       (!t->field.sign || t->field.sign == 8 * t->field.bytes);
 }
 
 static void add_insn(struct object_condition *o, struct fetch_insn insn)
@@ -58,15 +58,15 @@ static void add_insn(struct object_condition *o, struct fetch_insn insn)
 }
 
 /* Fetches the field that the test is about, and compares it. */
-static void add_test(struct object_condition *o, const struct object_place *place,
+static void add_test(struct object_condition *o, const struct object_argument *argument,
 		     const struct follow_test *t)
 {
-	const struct follow_place *f = &t->place;
+	const struct follow_field *f = &t->field;
 	const uint32_t k = o->n_fields++;
 	const uint16_t at = (uint16_t)(ARGUMENTS_FIRST + WORD * k);
 
-	for (uint32_t i = 0; i < place->n; i++)
-		add_insn(o, place->insns[i]);
+	for (uint32_t i = 0; i < argument->n; i++)
+		add_insn(o, argument->insns[i]);
 	for (uint32_t i = 0; i < f->steps; i++)
 		add_insn(o, (struct fetch_insn){ .op = FETCH_LOAD, .size = WORD,
 						 .value = f->offset[i] });
@@ -81,8 +81,8 @@ static void add_test(struct object_condition *o, const struct object_place *plac
 }
 
 /* All tests of one argument, joined by &&. Returns whether there is any. */
-static bool add_place(struct object_condition *o, const struct object_place *place,
-		      const struct follow_plan *plan)
+static bool add_argument_tests(struct object_condition *o, const struct object_argument *argument,
+			       const struct follow_plan *plan)
 {
 	uint32_t tests = 0;
 
@@ -90,7 +90,7 @@ static bool add_place(struct object_condition *o, const struct object_place *pla
 		if (!is_expressible(&plan->tests[i]) || o->n_fields == CONDITION_VALUES)
 			continue;
 		add_text(o, mem_strdup(tests++ ? " && " : *o->text ? " || (" : "("));
-		add_test(o, place, &plan->tests[i]);
+		add_test(o, argument, &plan->tests[i]);
 	}
 	if (tests)
 		add_text(o, mem_strdup(")"));
@@ -115,7 +115,7 @@ static void compile(const struct object_condition *o, struct condition *out)
 	memcpy(out->fetch->code, o->code, o->n * sizeof(o->code[0]));
 }
 
-void object_conditions_make(const struct object_place *places, uint32_t n,
+void object_conditions_make(const struct object_argument *arguments, uint32_t n,
 			    const struct follow_plan *plan, struct condition *out)
 {
 	struct object_condition *o = mem_zalloc(sizeof(*o));
@@ -125,7 +125,7 @@ void object_conditions_make(const struct object_place *places, uint32_t n,
 	o->text = mem_strdup("");
 	/* An argument without a test passes always. */
 	for (uint32_t i = 0; i < n; i++)
-		all = all && add_place(o, &places[i], plan);
+		all = all && add_argument_tests(o, &arguments[i], plan);
 	if (all && o->n < FETCH_INSNS_MAX)
 		compile(o, out);
 	free(o->text);

@@ -7,7 +7,7 @@
 #include "image/arguments.h"
 
 /* How to find one argument that points to the type. */
-struct object_place {
+struct object_argument {
 	struct fetch_insn insns[ARGUMENT_VALUE_INSNS];
 	uint32_t n;
 	bool base; /* to a base of the type */
@@ -16,7 +16,7 @@ struct object_place {
 /* Makes the condition that one of the arguments passes what a filter can express of the plan's
  * tests. Nothing of it can be: *out has no filter, and every call is recorded. The caller frees
  * *out. */
-void object_conditions_make(const struct object_place *places, uint32_t n,
+void object_conditions_make(const struct object_argument *arguments, uint32_t n,
 			    const struct follow_plan *plan, struct condition *out);
 /* A condition for a number in the argument `nth`, from 0 on, or in any of the first six. */
 void object_conditions_by_value(uint32_t nth, uint64_t value, struct condition *out);

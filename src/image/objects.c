@@ -21,7 +21,7 @@ void objects_count_add(struct object_count *total, const struct object_count *mo
 	total->watched += more->watched;
 	total->unhooked += more->unhooked;
 	total->unchosen += more->unchosen;
-	total->unplaced += more->unplaced;
+	total->unlocated += more->unlocated;
 	total->inlined += more->inlined;
 	total->modules += more->modules;
 }
@@ -39,15 +39,15 @@ int objects_none_watched(const struct object_count *c, const struct follow_recor
 			       wish->type);
 	return err_set(err, EINVAL,
 		       "of the %u functions that take a struct %s none can be watched: %u are not chosen by -l, -n or -L, %u cannot be hooked, %u lack the object",
-		       c->takes, wish->type, c->unchosen, c->unhooked, c->unplaced);
+		       c->takes, wish->type, c->unchosen, c->unhooked, c->unlocated);
 }
 
 /* --- one function ----------------------------------------------------------------------------- */
 
 /* Conditions first, then what is shown: the order of fields in a record. */
-static const struct follow_place *field_of(const struct follow_plan *plan, uint32_t i)
+static const struct follow_field *field_of(const struct follow_plan *plan, uint32_t i)
 {
-	return i < plan->n_tests ? &plan->tests[i].place : &plan->shown[i - plan->n_tests];
+	return i < plan->n_tests ? &plan->tests[i].field : &plan->shown[i - plan->n_tests];
 }
 
 /* A plan under way: its prototype's parameters, and the instructions. */
@@ -82,7 +82,7 @@ static void add_store(struct object_program *o, uint16_t at)
 }
 
 /* The field's value, or its text, behind the pointers that lead to it. */
-static void add_field(struct object_program *o, const struct follow_place *f,
+static void add_field(struct object_program *o, const struct follow_field *f,
 		      const struct prototype_value *v)
 {
 	for (uint32_t i = 0; i < f->steps; i++)
@@ -108,7 +108,7 @@ static void grow(char **text, char *more)
 	*text = all;
 }
 
-/* One argument, with its fields: what its prototype is, so that the places of the values are
+/* One argument, with its fields: what its prototype is, so that the locations of the values are
  * known. */
 static void tell_object(struct object_program *o, bool gives, bool base)
 {
@@ -142,11 +142,11 @@ static uint32_t fetch_object(struct object_program *o, const struct prototype *p
 }
 
 /* The function's parameters that point to the type and can be found. */
-struct object_values { struct object_place at[OBJECTS_MOST]; uint32_t n; };
+struct object_values { struct object_argument at[OBJECTS_MOST]; uint32_t n; };
 
-/* Moves the place from a derived class to the base in it, or from a base to the class that has it.
- * False: the pointer is not in a register, and the object is not what it points to. */
-static bool lead_to_base(struct object_place *to, int32_t at)
+/* Moves the argument from a derived class to the base in it, or from a base to the class that has
+ * it. False: the pointer is not in a register, and the object is not what it points to. */
+static bool lead_to_base(struct object_argument *to, int32_t at)
 {
 	if (at && (to->n != 1 || to->insns[0].op != FETCH_REG))
 		return false;
@@ -159,14 +159,15 @@ static bool lead_to_base(struct object_place *to, int32_t at)
 static void find_objects(const struct sym_arguments *known, struct object_values *out)
 {
 	out->n = 0;
-	for (uint32_t i = 0; i < known->places.n && out->n < OBJECTS_MOST; i++) {
-		struct object_place *to = &out->at[out->n];
+	for (uint32_t i = 0; i < known->locations.n && out->n < OBJECTS_MOST; i++) {
+		struct object_argument *to = &out->at[out->n];
 
 		to->n = 0;
-		to->base = known->places.at[i].base;
-		if (known->places.at[i].object && known->places.at[i].kind != SYM_PLACE_NOWHERE)
+		to->base = known->locations.at[i].base;
+		if (known->locations.at[i].object &&
+		    known->locations.at[i].kind != SYM_LOCATION_NONE)
 			to->n = arguments_fetch_value(known, i, to->insns);
-		out->n += to->n && lead_to_base(to, known->places.at[i].object_at);
+		out->n += to->n && lead_to_base(to, known->locations.at[i].object_at);
 	}
 }
 
@@ -285,7 +286,7 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 			*vec_add(&mod->arguments.at) = plan;
 			count.watched++;
 		} else {
-			count.unplaced += known != NULL;
+			count.unlocated += known != NULL;
 			arguments_untrace(mod, i);
 		}
 	}

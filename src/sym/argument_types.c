@@ -124,7 +124,7 @@ static bool is_union(Dwarf_Die *type)
 	return dwarf_tag(type) == DW_TAG_union_type;
 }
 
-/* --- members -------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 /* A data member, or a base class. */
 struct member {
@@ -133,7 +133,7 @@ struct member {
 	bool bits;           /* of no whole bytes */
 };
 
-/* False: the child is no member with a place in the structure. */
+/* False: the child is no member with a location in the structure. */
 static bool member_of(Dwarf_Die *child, struct member *m)
 {
 	Dwarf_Attribute attr;
@@ -173,7 +173,7 @@ static bool each_member(Dwarf_Die *type, member_visitor *visit, void *context, u
 	return all && r != 0;
 }
 
-/* --- the C++ library's ---------------------------------------------------------------------- */
+/* --- the C++ library's ------------------------------------------------------------------------ */
 
 /* Two members at the beginning, by name. */
 struct known_layout { const char *first, *second; unsigned found; };
@@ -216,7 +216,7 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 	return 0;
 }
 
-/* --- structures ----------------------------------------------------------------------------- */
+/* --- structures ------------------------------------------------------------------------------- */
 
 /* A structure's text under way. */
 struct struct_text {
@@ -331,7 +331,7 @@ static char *struct_text(Dwarf_Die *type, uint64_t *work)
 	return limited_text(type, (struct struct_text){ .most = PROTOTYPE_BLOCK }, work);
 }
 
-/* --- the convention ------------------------------------------------------------------------- */
+/* --- the convention --------------------------------------------------------------------------- */
 
 struct classes {
 	uint64_t base;      /* of the structure within the whole */
@@ -347,7 +347,7 @@ struct classes {
 	bool known;         /* of all members */
 };
 
-/* Notes what a structure or a member asks of its place on the stack. */
+/* Notes what a structure or a member asks of its location on the stack. */
 static void note_alignment(Dwarf_Die *die, struct classes *c)
 {
 	Dwarf_Attribute attr;
@@ -548,24 +548,25 @@ static bool is_empty(Dwarf_Die *type, const struct classes *c)
 }
 
 /* Fills in how the structure is passed. False: that is not known. memory: it is in no register. */
-static bool struct_place(Dwarf_Die *type, bool memory, struct sym_place *place, uint64_t *work)
+static bool structure_location(Dwarf_Die *type, bool memory, struct sym_location *location,
+			       uint64_t *work)
 {
 	uint64_t bytes = dwarf_type_bytes(type);
 	struct classes c = { .work = work, .memory = memory };
 	enum argument_way way = struct_way(type, &c);
 
-	place->empty = way == ARGUMENT_IN_REGISTERS && is_empty(type, &c);
-	if (place->empty)
+	location->empty = way == ARGUMENT_IN_REGISTERS && is_empty(type, &c);
+	if (location->empty)
 		return true;
 	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || c.aligned || !c.known)
 		return false;
-	place->words = (uint8_t)((bytes + WORD - 1) / WORD);
-	place->memory = way == ARGUMENT_IN_MEMORY;
-	place->floats = c.used & ~c.numbers;
-	return place->memory || (!c.odd && c.used == (1u << place->words) - 1);
+	location->words = (uint8_t)((bytes + WORD - 1) / WORD);
+	location->memory = way == ARGUMENT_IN_MEMORY;
+	location->floats = c.used & ~c.numbers;
+	return location->memory || (!c.odd && c.used == (1u << location->words) - 1);
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 /* A pointer to characters is a string, whose bytes are recorded; of any other the address is. */
 static char *pointer_text(Dwarf_Die *type)
@@ -609,7 +610,7 @@ static char *value_text(Dwarf_Die *type, bool memory, struct argument_reading *r
 	/* These have destructors, whatever the compiler says of how they are passed. */
 	if (letter == 'S' || letter == 'U')
 		return mem_printf("%c", letter);
-	if (!struct_place(type, memory, r->passed, &r->work))
+	if (!structure_location(type, memory, r->passed, &r->work))
 		return NULL;
 	if (r->passed->empty)
 		return mem_strdup("?");
@@ -621,7 +622,7 @@ static char *value_text(Dwarf_Die *type, bool memory, struct argument_reading *r
 	return text;
 }
 
-/* --- what is returned ----------------------------------------------------------------------- */
+/* --- what is returned ------------------------------------------------------------------------- */
 
 /* DW_ATE_*; 0: it has none. */
 static unsigned encoding_of(Dwarf_Die *type)
@@ -766,7 +767,8 @@ char *argument_returned_text(Dwarf_Die *type)
 	if (dwarf_type_is_pointer(type) && !dwarf_type_plain(type, &target))
 		return scalar_text(type);
 	letter = library_letter(&target, &work);
-	/* One by its address is found in rax, and so is one that has its place from the caller. */
+	/* One by its address is found in rax, and so is one that has its location from the caller.
+	 */
 	if (letter == 'S' || (letter == 'V' && dwarf_type_is_class(type)))
 		return mem_printf("%c", letter);
 	if (dwarf_type_is_class(type)) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sym_place;
+struct sym_location;
 
 /* A name is part of the prototype's text: only C's own characters may be. */
 bool argument_is_plain_name(const char *name);
@@ -20,7 +20,7 @@ enum argument_way argument_returned_way(Dwarf_Die *type);
  * gets how one is passed by value. work: grows by the children that were read. */
 struct argument_reading {
 	unsigned depth;
-	struct sym_place *passed;
+	struct sym_location *passed;
 	uint64_t work;
 };
 /* A parameter's TYPE of base/prototype.h, which the caller frees; NULL: it cannot be recorded. */

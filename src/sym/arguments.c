@@ -15,9 +15,9 @@
 #include "sym/type_name.h"
 
 #define TAKES_LONGEST 2048  /* of a function's text, about */
-#define RANGES_MOST 8       /* that a parameter has a place for; the first instruction's is first */
+#define RANGES_MOST 8       /* of a parameter's locations; the first instruction's is first */
 #define ORIGINS_MOST 4
-#define WORK_A_PARAMETER 256 /* in the walk's measure: its type is looked up, and its place */
+#define WORK_A_PARAMETER 256 /* in the walk's measure: its type is looked up, and its location */
 
 struct arguments_walk {
 	struct sym_arguments_list *out;
@@ -31,13 +31,13 @@ struct arguments_walk {
 	uint32_t n_bases;
 };
 
-/* --- places --------------------------------------------------------------------------------- */
+/* --- locations -------------------------------------------------------------------------------- */
 
 /* The registers in which a value's words of 8 bytes are, whole or as far as they have members: an
  * expression of pieces. */
-static struct sym_place pieces_place(const Dwarf_Op *op, size_t n)
+static struct sym_location composite_location(const Dwarf_Op *op, size_t n)
 {
-	const struct sym_place nowhere = { SYM_PLACE_NOWHERE };
+	const struct sym_location nowhere = { SYM_LOCATION_NONE };
 	int32_t words[2] = { -1, -1 };
 	uint64_t at = 0;
 
@@ -55,20 +55,20 @@ static struct sym_place pieces_place(const Dwarf_Op *op, size_t n)
 	}
 	if (words[0] < 0 || (at > 8 && words[1] < 0))
 		return nowhere;
-	return (struct sym_place){ at > 8 ? SYM_PLACE_PIECES : SYM_PLACE_REGISTER, words[0],
-				   words[1] };
+	return (struct sym_location){ at > 8 ? SYM_LOCATION_PIECES : SYM_LOCATION_REGISTER,
+				      words[0], words[1] };
 }
 
-/* The place that an expression tells, at the first instruction. */
-static struct sym_place place_of(const Dwarf_Op *op, size_t n)
+/* The location that an expression tells, at the first instruction. */
+static struct sym_location read_location(const Dwarf_Op *op, size_t n)
 {
 	if (n == 1 && op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
-		return (struct sym_place){ SYM_PLACE_REGISTER, op->atom - DW_OP_reg0 };
+		return (struct sym_location){ SYM_LOCATION_REGISTER, op->atom - DW_OP_reg0 };
 	if (n == 1 && op->atom == DW_OP_regx && op->number <= INT8_MAX)
-		return (struct sym_place){ SYM_PLACE_REGISTER, (int32_t)op->number };
+		return (struct sym_location){ SYM_LOCATION_REGISTER, (int32_t)op->number };
 	if (n > 1)
-		return pieces_place(op, n);
-	return (struct sym_place){ SYM_PLACE_NOWHERE, 0 };
+		return composite_location(op, n);
+	return (struct sym_location){ SYM_LOCATION_NONE, 0 };
 }
 
 /* True: gcc's frames count from the caller's stack pointer before the call. */
@@ -82,8 +82,9 @@ static bool is_cfa_frame(Dwarf_Die *function)
 				 &n) == 0 && n == 1 && op->atom == DW_OP_call_frame_cfa;
 }
 
-/* A list of places that change as the function runs: the one at its first instruction. */
-static struct sym_place listed_place(Dwarf_Attribute *attr, Dwarf_Die *function, Dwarf_Addr entry)
+/* A list of locations that change as the function runs: the one at its first instruction. */
+static struct sym_location listed_location(Dwarf_Attribute *attr, Dwarf_Die *function,
+					   Dwarf_Addr entry)
 {
 	Dwarf_Addr base, begin = 1, end = 0;
 	ptrdiff_t at = 0;
@@ -93,49 +94,49 @@ static struct sym_place listed_place(Dwarf_Attribute *attr, Dwarf_Die *function,
 	for (int i = 0; i < RANGES_MOST && !(begin <= entry && entry < end); i++) {
 		at = dwarf_getlocations(attr, at, &base, &begin, &end, &op, &n);
 		if (at <= 0)
-			return (struct sym_place){ SYM_PLACE_NOWHERE, 0 };
+			return (struct sym_location){ SYM_LOCATION_NONE, 0 };
 	}
 	if (!n || entry < begin || entry >= end)
-		return (struct sym_place){ SYM_PLACE_NOWHERE, 0 };
+		return (struct sym_location){ SYM_LOCATION_NONE, 0 };
 	if (n == 1 && op->atom == DW_OP_fbreg && (int64_t)op->number >= 0 &&
 	    op->number <= INT16_MAX && is_cfa_frame(function))
-		return (struct sym_place){ SYM_PLACE_STACK, (int32_t)op->number };
-	return place_of(op, n);
+		return (struct sym_location){ SYM_LOCATION_STACK, (int32_t)op->number };
+	return read_location(op, n);
 }
 
-/* One place for the whole function: a register; or, in code that was not optimised, where the
+/* One location for the whole function: a register; or, in code that was not optimised, where the
  * function itself puts what the convention hands to it. */
-static struct sym_place single_place(const struct arguments_walk *w, Dwarf_Attribute *attr)
+static struct sym_location single_location(const struct arguments_walk *w, Dwarf_Attribute *attr)
 {
-	struct sym_place place = { SYM_PLACE_NOWHERE, 0 };
+	struct sym_location location = { SYM_LOCATION_NONE, 0 };
 	Dwarf_Op *op;
 	size_t n;
 
 	if (dwarf_getlocation(attr, &op, &n) == 0 && n)
-		place = place_of(op, n);
-	if (place.kind == SYM_PLACE_NOWHERE && w->conventional)
-		place.kind = SYM_PLACE_ABI;
-	return place;
+		location = read_location(op, n);
+	if (location.kind == SYM_LOCATION_NONE && w->conventional)
+		location.kind = SYM_LOCATION_ABI;
+	return location;
 }
 
 /* Finds where the parameter is when the function begins. A form that is an expression tells one
- * place; every other form refers to a list of places. */
-static struct sym_place parameter_place(const struct arguments_walk *w, Dwarf_Die *die,
-					Dwarf_Die *function, Dwarf_Addr entry)
+ * location; every other form refers to a list of locations. */
+static struct sym_location parameter_location(const struct arguments_walk *w, Dwarf_Die *die,
+					      Dwarf_Die *function, Dwarf_Addr entry)
 {
 	Dwarf_Attribute attr;
 	unsigned form;
 
 	if (!dwarf_attr(die, DW_AT_location, &attr))
-		return (struct sym_place){ SYM_PLACE_NOWHERE, 0 };
+		return (struct sym_location){ SYM_LOCATION_NONE, 0 };
 	form = dwarf_whatform(&attr);
 	if (form == DW_FORM_exprloc || form == DW_FORM_block1 || form == DW_FORM_block2 ||
 	    form == DW_FORM_block4 || form == DW_FORM_block)
-		return single_place(w, &attr);
-	return listed_place(&attr, function, entry);
+		return single_location(w, &attr);
+	return listed_location(&attr, function, entry);
 }
 
-/* --- functions ------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
 /* The parameter and, of a structure, its members. */
 static uint32_t values_in(const char *text)
@@ -149,21 +150,22 @@ static uint32_t values_in(const char *text)
 
 /* A structure's words may be in places that one register does not tell: the convention puts one of
  * two words into two, and a clone may get its members one by one. */
-static bool fits_structure(struct sym_place *place, const struct sym_place *passed)
+static bool fits_structure(struct sym_location *location, const struct sym_location *passed)
 {
 	if (passed->empty)
-		place->kind = SYM_PLACE_NOWHERE;
+		location->kind = SYM_LOCATION_NONE;
 	if (!passed->words)
-		return place->kind != SYM_PLACE_PIECES;
-	if (place->kind == SYM_PLACE_REGISTER)
+		return location->kind != SYM_LOCATION_PIECES;
+	if (location->kind == SYM_LOCATION_REGISTER)
 		return passed->words == 1;
-	if (place->kind == SYM_PLACE_PIECES)
+	if (location->kind == SYM_LOCATION_PIECES)
 		return passed->words == 2 && !passed->memory;
 	return true;
 }
 
 /* Whether the parameter points to the structure, or to what has it, or to a base of it. */
-static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die, struct sym_place *out)
+static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die,
+			    struct sym_location *out)
 {
 	if (!w->structure)
 		return false;
@@ -183,12 +185,12 @@ static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die, stru
 static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *a, Dwarf_Die *die,
 			  Dwarf_Die *function, uint64_t *work)
 {
-	struct sym_place place = parameter_place(w, die, function, a->vaddr),
+	struct sym_location location = parameter_location(w, die, function, a->vaddr),
 			 passed = { 0 };
 	struct argument_reading reading = { .depth = w->depth, .passed = &passed };
 	const char *name = dwarf_diename(die);
 	bool named = name && argument_is_plain_name(name);
-	bool full = a->places.n == PROTOTYPE_PARAMETERS || strlen(a->takes) > TAKES_LONGEST;
+	bool full = a->locations.n == PROTOTYPE_PARAMETERS || strlen(a->takes) > TAKES_LONGEST;
 	Dwarf_Die type;
 	char *text = NULL, *more;
 	uint32_t values;
@@ -197,26 +199,26 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 		text = argument_type_text(&type, &reading);
 	*work = reading.work;
 	values = text ? values_in(text) : 0;
-	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&place, &passed)) {
+	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&location, &passed)) {
 		free(text);
 		text = NULL;
 	}
 	a->values += values;
-	place.words = passed.words;
-	place.memory = passed.memory;
-	place.floats = passed.floats;
-	place.empty = passed.empty;
+	location.words = passed.words;
+	location.memory = passed.memory;
+	location.floats = passed.floats;
+	location.empty = passed.empty;
 
 	more = mem_printf("%s%s%s%s%s", a->takes, *a->takes ? "," : "", text && named ? name : "",
 			  text && named ? "=" : "",
 			  !text			       ? "..." :
-			  place.kind == SYM_PLACE_NOWHERE ? "?" :
+			  location.kind == SYM_LOCATION_NONE ? "?" :
 							 text);
 	free(a->takes);
 	a->takes = more;
-	place.object = leads_to_object(w, die, &place);
+	location.object = leads_to_object(w, die, &location);
 	if (text)
-		*vec_add(&a->places) = place;
+		*vec_add(&a->locations) = location;
 	free(text);
 	return text != NULL;
 }
@@ -227,9 +229,9 @@ static bool lacks_parameter(const struct sym_arguments *a)
 {
 	bool lacks = false, by_convention = false;
 
-	for (size_t i = 0; i < a->places.n; i++) {
-		lacks |= a->places.at[i].kind == SYM_PLACE_NOWHERE && !a->places.at[i].empty;
-		by_convention |= a->places.at[i].kind == SYM_PLACE_ABI;
+	for (size_t i = 0; i < a->locations.n; i++) {
+		lacks |= a->locations.at[i].kind == SYM_LOCATION_NONE && !a->locations.at[i].empty;
+		by_convention |= a->locations.at[i].kind == SYM_LOCATION_ABI;
 	}
 	return lacks && by_convention;
 }
@@ -271,7 +273,7 @@ static void read_without_convention(const struct arguments_walk *w, struct dwarf
 	again.conventional = false;
 	free(a->takes);
 	a->takes = mem_strdup("");
-	a->places.n = a->values = 0;
+	a->locations.n = a->values = 0;
 	read_parameters(&again, walk, a, function);
 }
 
@@ -307,14 +309,14 @@ static bool takes_structure(const struct arguments_walk *w, struct dwarf_walk *w
 {
 	struct type_scopes counted = { 0 };
 	bool takes = false;
-	struct sym_place place;
+	struct sym_location location;
 	Dwarf_Die child;
 	int r = dwarf_child(function, &child);
 
 	for (; !takes && r == 0 && dwarf_walk_spend(walk, WORK_A_PARAMETER);
 	     r = type_next(&counted, &child))
 		takes = dwarf_tag(&child) == DW_TAG_formal_parameter &&
-			leads_to_object(w, &child, &place);
+			leads_to_object(w, &child, &location);
 	return takes;
 }
 
@@ -373,11 +375,11 @@ static void begin_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *line
 		w->conventional |= language == languages[i];
 }
 
-/* --- the list ------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static void free_arguments(struct sym_arguments *a)
 {
-	vec_free(&a->places);
+	vec_free(&a->locations);
 	free(a->returns);
 	free(a->takes);
 }

@@ -6,13 +6,13 @@
 #include "base/prototype.h"
 
 /* Where a parameter is at the first instruction. ABI: where the calling convention puts it.
- * REGISTER: DWARF's number. PIECES: of two
- * words, the numbers of both. STACK: bytes above the return address. NOWHERE: the compiler left it
- * out, and its type is "?". */
-enum sym_place_kind {
-	SYM_PLACE_ABI, SYM_PLACE_REGISTER, SYM_PLACE_STACK, SYM_PLACE_NOWHERE, SYM_PLACE_PIECES
+ * REGISTER: DWARF's number. PIECES: of two words, the numbers of both. STACK: bytes above the
+ * return address. NONE: the compiler left it out, and its type is "?". */
+enum sym_location_kind {
+	SYM_LOCATION_ABI, SYM_LOCATION_REGISTER, SYM_LOCATION_STACK, SYM_LOCATION_NONE,
+	SYM_LOCATION_PIECES
 };
-struct sym_place {
+struct sym_location {
 	uint8_t kind;
 	int32_t at, second;
 	/* of a structure by value: how many words of 8 bytes it has, whether the convention passes
@@ -41,7 +41,7 @@ struct sym_arguments {
 	bool hidden;
 	bool gives;               /* it returns a pointer to the structure that was asked for */
 	uint32_t values;          /* of its prototype, members of structures included */
-	VEC(struct sym_place) places; /* one for each parameter of `takes` but "..." */
+	VEC(struct sym_location) locations; /* one for each parameter of `takes` but "..." */
 };
 
 struct sym_arguments_list {
@@ -60,7 +60,7 @@ int sym_arguments_read(const struct sym_module *m, sym_wanted *wanted, void *con
 		       unsigned depth, struct sym_arguments_list *out, struct err *err);
 /* Works like sym_arguments_read(), for the functions with a parameter that points or refers to the
  * structure or typedef of this name, to a class derived from it, or to one of these bases of it,
- * wherever it is: `places` says which are. */
+ * wherever it is: `locations` says which are. */
 int sym_arguments_taking(const struct sym_module *m, const char *structure,
 			 const struct sym_base *bases, uint32_t n_bases,
 			 struct sym_arguments_list *out, struct err *err);

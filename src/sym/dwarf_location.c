@@ -23,7 +23,7 @@ struct location_machine {
 	const char *why;          /* NULL: all is well */
 };
 
-/* --- chains --------------------------------------------------------------------------------- */
+/* --- chains ----------------------------------------------------------------------------------- */
 
 /* Wraps around as addresses do. */
 void sym_chain_add(struct sym_chain *c, int64_t by)
@@ -48,7 +48,7 @@ static bool is_number(const struct sym_chain *c)
 	return c->base == SYM_CHAIN_NUMBER && !c->loads;
 }
 
-/* --- the machine ---------------------------------------------------------------------------- */
+/* --- the machine ------------------------------------------------------------------------------ */
 
 /* The stack's depth is the expression's to choose, and bounded. */
 static void location_push(struct location_machine *m, struct sym_chain c)
@@ -116,7 +116,7 @@ static void load_top(struct location_machine *m)
 		location_push(m, c);
 }
 
-/* A sum of two places is none; a place and a number are. */
+/* A sum of two locations is none; a location and a number are. */
 static void add_two(struct location_machine *m, bool subtract)
 {
 	struct sym_chain b = location_pop(m), a = location_pop(m);

@@ -178,7 +178,7 @@ static bool number_of(Dwarf_Die *die, unsigned attribute, uint64_t *out)
 	return true;
 }
 
-/* Goes to a member's place. False: it is not a constant distance away. */
+/* Goes to a member's location. False: it is not a constant distance away. */
 static bool go_to_member(struct expression_value *v, Dwarf_Die *member)
 {
 	uint64_t at = 0, bits, from, bytes;
@@ -316,7 +316,7 @@ static int unknown_name(struct expression *e, const char *name, size_t n)
 			*names ? "; these are: " : "", names);
 }
 
-/* The variable's place at the scope's instruction; at a return only what is global still has
+/* The variable's location at the scope's instruction; at a return only what is global still has
  * one. */
 static int take_variable(struct expression *e, struct expression_value *v, const char *name,
 			 size_t n)

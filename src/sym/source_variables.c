@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The variables of a scope: their names, and where each is at the scope's instruction, by location
  * lists and call frame information. Answers are chains of loads (chain.h), or reasons; lists of
- * places are bounded. */
+ * locations are bounded. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "sym/source_internal.h"
 #include "sym/type_name.h"
 
-#define PLACES_MOST 4096u     /* of one variable */
-#define PLACES_TOLD 3u        /* in a sentence */
+#define LOCATIONS_MOST 4096u     /* of one variable */
+#define LOCATIONS_TOLD 3u        /* in a sentence */
 #define OPERATIONS_MOST 64u
 #define WORD 8
 
@@ -73,7 +73,7 @@ static bool find_frame_base(struct sym_scope *sc, uint32_t block, const struct s
 	return false;
 }
 
-/* --- the place -------------------------------------------------------------------------------- */
+/* --- the location ----------------------------------------------------------------------------- */
 
 /* libdw leaves indirect operands to the caller: addresses in .debug_addr (clang), and constants in
  * bytes. */
@@ -98,10 +98,10 @@ static bool take_operation(Dwarf_Attribute *attr, const Dwarf_Op *op, Dwarf_Op *
 	return true;
 }
 
-/* Follows the operations of one place. As source_locate(). */
-static char *follow_place(struct sym_scope *sc, const struct scope_variable *v,
-			  Dwarf_Attribute *attr, const Dwarf_Op *ops, size_t n,
-			  struct sym_chain *chain, bool *memory)
+/* Follows the operations of one location. As source_locate(). */
+static char *follow_location(struct sym_scope *sc, const struct scope_variable *v,
+			     Dwarf_Attribute *attr, const Dwarf_Op *ops, size_t n,
+			     struct sym_chain *chain, bool *memory)
 {
 	struct sym_chain cfa, base;
 	struct dwarf_frame frame = { NULL, NULL };
@@ -139,7 +139,7 @@ static char *told_range(const struct sym_scope *sc, const char *before, Dwarf_Ad
 }
 
 /* " (+16)", the distance from the function's begin. */
-static const char *told_place(const struct sym_scope *sc, char here[24])
+static const char *told_location(const struct sym_scope *sc, char here[24])
 {
 	uint64_t entry;
 
@@ -149,9 +149,9 @@ static const char *told_place(const struct sym_scope *sc, char here[24])
 	return here;
 }
 
-/* Goes through a variable's places for the one at the instruction. */
-static char *find_place(struct sym_scope *sc, const struct scope_variable *v,
-			Dwarf_Attribute *attr, struct sym_chain *chain, bool *memory)
+/* Goes through a variable's locations for the one at the instruction. */
+static char *find_location(struct sym_scope *sc, const struct scope_variable *v,
+			   Dwarf_Attribute *attr, struct sym_chain *chain, bool *memory)
 {
 	char *told = mem_strdup(""), *more, here[24];
 	Dwarf_Addr base, begin, end;
@@ -160,23 +160,23 @@ static char *find_place(struct sym_scope *sc, const struct scope_variable *v,
 	Dwarf_Op *ops;
 	size_t n;
 
-	for (unsigned i = 0; i < PLACES_MOST; i++) {
+	for (unsigned i = 0; i < LOCATIONS_MOST; i++) {
 		at = dwarf_getlocations(attr, at, &base, &begin, &end, &ops, &n);
 		if (at <= 0)
 			break;
 		if (begin <= sc->vaddr && sc->vaddr < end) {
 			free(told);
-			return follow_place(sc, v, attr, ops, n, chain, memory);
+			return follow_location(sc, v, attr, ops, n, chain, memory);
 		}
-		if (begin >= end || !n || n_told++ >= PLACES_TOLD)
+		if (begin >= end || !n || n_told++ >= LOCATIONS_TOLD)
 			continue;
 		more = told_range(sc, told, begin, end);
 		free(told);
 		told = more;
 	}
-	more = *told ? mem_printf("is optimized out here%s; it is at %s%s", told_place(sc, here), told,
-				  n_told > PLACES_TOLD ? ", and more" : "")
-		     : mem_printf("is optimized out here%s", told_place(sc, here));
+	more = *told ? mem_printf("is optimized out here%s; it is at %s%s", told_location(sc, here),
+				  told, n_told > LOCATIONS_TOLD ? ", and more" : "")
+		     : mem_printf("is optimized out here%s", told_location(sc, here));
 	free(told);
 	return more;
 }
@@ -201,23 +201,23 @@ static uint16_t called_with(uint32_t n)
 }
 
 /* Counts through the parameters, as the convention does. */
-static bool convention_place(const struct prototype *p, const struct sym_arguments *a,
-			     const char *name, struct sym_chain *chain, bool *memory)
+static bool convention_location(const struct prototype *p, const struct sym_arguments *a,
+				const char *name, struct sym_chain *chain, bool *memory)
 {
 	const uint32_t most = sizeof((uint8_t[])PROBE_CALLED_WITH);
 	uint32_t numbers = a->hidden, words = 0;
 
-	for (uint32_t i = 0, k = 0; i < p->n && k < a->places.n; i++, k++) {
+	for (uint32_t i = 0, k = 0; i < p->n && k < a->locations.n; i++, k++) {
 		const struct prototype_value *v = &p->parameters[i];
 		bool is_float = v->type == PROTOTYPE_FLOAT, in_register = numbers < most;
 
-		if (a->places.at[k].empty)
+		if (a->locations.at[k].empty)
 			continue;
 		/* The convention is not known to hold. */
-		if (a->places.at[k].kind == SYM_PLACE_NOWHERE)
+		if (a->locations.at[k].kind == SYM_LOCATION_NONE)
 			return false;
 		/* Where structures by value go is not followed, nor what stands behind them. */
-		if (a->places.at[k].words)
+		if (a->locations.at[k].words)
 			return false;
 		if (v->name && strlen(name) == v->name_bytes &&
 		    !memcmp(v->name, name, v->name_bytes)) {
@@ -252,7 +252,7 @@ static char *parameter_at_entry(struct sym_scope *sc, const char *name, struct s
 		a = sym_arguments_at(&list, sc->vaddr);
 		text = a ? mem_printf("v(%s)", a->takes) : NULL;
 		known = text && prototype_parse(text, &p) &&
-			convention_place(&p, a, name, chain, memory);
+			convention_location(&p, a, name, chain, memory);
 		free(text);
 		sym_arguments_free(&list);
 	}
@@ -260,9 +260,9 @@ static char *parameter_at_entry(struct sym_scope *sc, const char *name, struct s
 		     : mem_strdup("is not in its place yet at the first instruction of the function: take a later one");
 }
 
-/* A list of places says where a parameter is at each instruction; one place for all says it for
- * unoptimised code only. */
-static bool is_one_place(Dwarf_Attribute *attr)
+/* A list of locations says where a parameter is at each instruction; one location for all says it
+ * for unoptimised code only. */
+static bool is_one_location(Dwarf_Attribute *attr)
 {
 	unsigned form = dwarf_whatform(attr);
 
@@ -294,7 +294,7 @@ static bool find_constant(Dwarf_Die *die, struct sym_chain *chain)
 	return true;
 }
 
-/* NULL: *chain and *memory have the place; else the reason, for free(), which goes on from the
+/* NULL: *chain and *memory have the location; else the reason, for free(), which goes on from the
  * variable's name. */
 char *source_locate(struct sym_scope *sc, const struct scope_variable *v, struct sym_chain *chain,
 		    bool *memory)
@@ -308,8 +308,8 @@ char *source_locate(struct sym_scope *sc, const struct scope_variable *v, struct
 	if (!dwarf_attr_integrate(&die, DW_AT_location, &attr))
 		return find_constant(&die, chain) ? NULL
 						  : mem_strdup("is optimized out of this code");
-	why = find_place(sc, v, &attr, chain, memory);
-	if (!why && *memory && chain->base == SYM_CHAIN_REGISTER && is_one_place(&attr) &&
+	why = find_location(sc, v, &attr, chain, memory);
+	if (!why && *memory && chain->base == SYM_CHAIN_REGISTER && is_one_location(&attr) &&
 	    dwarf_tag(&die) == DW_TAG_formal_parameter && v->block != SCOPE_GLOBAL &&
 	    sc->blocks.at[v->block].is_function && source_entry(sc, &entry) &&
 	    entry == sc->vaddr)
@@ -328,7 +328,7 @@ static bool is_named(const struct scope_variable *v, const char *name, size_t n)
 	return is && strlen(is) == n && !memcmp(is, name, n);
 }
 
-/* A global's declaration has neither place nor value: another unit's definition is meant. */
+/* A global's declaration has neither location nor value: another unit's definition is meant. */
 static bool is_defined(const struct scope_variable *v)
 {
 	Dwarf_Die die = v->die;

@@ -35,7 +35,7 @@ struct program_following {
 	struct sym_bases bases;   /* of the type */
 };
 
-/* --- the structure ---------------------------------------------------------------------- */
+/* --- the structure ---------------------------------------------------------------------------- */
 
 /* Looks into one file. 0: found; -ENOENT: not there, or it has no debug information; -EINVAL: the
  * fields are wrong. *err of the first file stays. */
@@ -166,7 +166,7 @@ static int find_type(struct program_following *f, struct err *err)
 	return e == -ENOENT ? may_come_later(err) : e;
 }
 
-/* --- the command line ------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 /* The depth that is printed is not one of what is recorded. */
 static int take_max_depth(struct program_following *f, struct err *err)
@@ -244,7 +244,7 @@ static int read_command_line(struct program_following *f, struct err *err)
 	return e;
 }
 
-/* --- following -------------------------------------------------------------------------- */
+/* --- following -------------------------------------------------------------------------------- */
 
 /* follow_output's: a function by its number in events. */
 static const struct follow_function *function_of(void *context, uint32_t n)
@@ -322,7 +322,7 @@ static void say_functions(const struct program_following *f, const struct object
 	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), f->heading);
 	follow_output_say_count(c->unhooked, "that cannot be hooked", &before);
 	follow_output_say_count(c->unchosen, "not chosen", &before);
-	follow_output_say_count(c->unplaced, "where the compiler left the object out", &before);
+	follow_output_say_count(c->unlocated, "where the compiler left the object out", &before);
 	before = "; not seen: inlined copies of ";
 	follow_output_say_count(c->inlined, c->inlined == 1 ? "function" : "functions", &before);
 	before = "; ";

@@ -77,16 +77,16 @@ static void parses_programs_types(void **state)
 /* The number that a signed bit field has. */
 static void fits_numbers(void **state)
 {
-	const struct follow_place bits = { .bytes = 4, .mask = 7, .sign = 3 };
+	const struct follow_field bits = { .bytes = 4, .mask = 7, .sign = 3 };
 	uint64_t v = UINT64_MAX;
 
-	assert_true(follow_place_fit(&bits, &v));
+	assert_true(follow_field_fit(&bits, &v));
 	assert_true(v == UINT64_MAX);
 	v = 7;
-	assert_true(follow_place_fit(&bits, &v));
+	assert_true(follow_field_fit(&bits, &v));
 	assert_true(v == UINT64_MAX);
 	v = 8;
-	assert_false(follow_place_fit(&bits, &v));
+	assert_false(follow_field_fit(&bits, &v));
 }
 
 static void parses_what_is_shown(void **state)

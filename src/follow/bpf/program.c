@@ -65,11 +65,11 @@ static __always_inline void count(uint32_t what)
 		(*n)++;
 }
 
-/* --- fields ----------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 /* Not 0: there is nothing. An address may be stale: bpf_probe_read_kernel() fails where no memory
  * is mapped. The loop has a constant end, because the verifier wants one. */
-static __always_inline int find_field(const volatile struct follow_place *p, uint64_t object,
+static __always_inline int find_field(const volatile struct follow_field *p, uint64_t object,
 				      uint64_t *at)
 {
 	*at = object;
@@ -85,7 +85,7 @@ static __always_inline int find_field(const volatile struct follow_place *p, uin
 
 /* A narrow number comes into the low bytes of v, as the machine is little-endian. Shifts are
  * masked, because a shift by 64 is undefined: the compiler may drop it. */
-static __always_inline int read_number(const volatile struct follow_place *p, uint64_t object,
+static __always_inline int read_number(const volatile struct follow_field *p, uint64_t object,
 				       uint64_t *value)
 {
 	uint64_t at, v = 0;
@@ -106,7 +106,7 @@ static __always_inline int read_number(const volatile struct follow_place *p, ui
 	return bad ? -1 : 0;
 }
 
-/* --- packets, by an expression of pcap ---------------------------------------------------- */
+/* --- packets, by an expression of pcap -------------------------------------------------------- */
 
 #define PACKET_BYTES 256u    /* from the IP header on, which a filter can look at */
 #define PACKET_WORDS 16u     /* of the filter's own memory */
@@ -121,7 +121,7 @@ struct {
 	__type(value, struct packet);
 } packets SEC(".maps");
 
-/* The linear part of the packet. Not 0: it has no IP header yet. A header's place is 0 until the
+/* The linear part of the packet. Not 0: it has no IP header yet. A header's offset is 0 until the
  * kernel makes one there. */
 static __always_inline int read_packet(uint64_t skb, struct packet *p)
 {
@@ -274,7 +274,7 @@ static __always_inline int passes(uint64_t object)
 
 		if (i >= plan.n_tests)
 			break;
-		if (read_number(&plan.tests[i].place, object, &v) ||
+		if (read_number(&plan.tests[i].field, object, &v) ||
 		    !follow_test_holds(&plan.tests[i], v & plan.tests[i].mask))
 			return 0;
 	}
@@ -285,7 +285,7 @@ static __always_inline int passes(uint64_t object)
 static __always_inline void show(struct follow_event *e)
 {
 	for (uint32_t i = 0; i < FOLLOW_SHOWN; i++) {
-		const volatile struct follow_place *p = &plan.shown[i];
+		const volatile struct follow_field *p = &plan.shown[i];
 		uint64_t at;
 
 		if (i >= plan.n_shown)
@@ -301,7 +301,7 @@ static __always_inline void show(struct follow_event *e)
 	}
 }
 
-/* --- which objects ---------------------------------------------------------------------- */
+/* --- which objects ---------------------------------------------------------------------------- */
 
 /* The idle tasks all have the number 0. */
 static __always_inline uint64_t this_task(void)
@@ -342,7 +342,7 @@ static __always_inline void set_life(uint64_t object, uint64_t state, uint64_t g
 		count(FOLLOW_CROWDED);
 }
 
-/* --- descriptors ------------------------------------------------------------------------ */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 /* Goes to where the pointer at this offset points. Not 0: there is none. */
 static __always_inline int follow_pointer(uint64_t *at, uint32_t offset)
@@ -398,7 +398,7 @@ static __always_inline int is_behind_descriptor(uint32_t kind, uint64_t object)
 	return at == object;
 }
 
-/* --- buffers ---------------------------------------------------------------------------- */
+/* --- buffers ---------------------------------------------------------------------------------- */
 
 #define IN_KERNEL(address) ((address) >> 63)
 #define SEGMENTS 4u /* of an iterator, that are looked at */
@@ -437,7 +437,7 @@ static __always_inline int iterator_is_in_buffer(uint64_t iterator)
 	return 0;
 }
 
-/* --- why a call belongs ------------------------------------------------------------------ */
+/* --- why a call belongs ----------------------------------------------------------------------- */
 
 /* One object of a call. sock: the group of a followed socket among the call's objects; 0: there is
  * none. */
@@ -519,7 +519,7 @@ static __always_inline int why_followed(struct met *m)
 	return FOLLOW_BY_FIELD;
 }
 
-/* --- events ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 /* The ring's memory has old records in it, which brace would take for values: it is zeroed. NULL:
  * there is no room, which is counted. */
@@ -648,7 +648,7 @@ static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t res
 	submit(e);
 }
 
-/* --- kprobe.session: one program for both ends, with eight bytes from one to the other --- */
+/* --- kprobe.session: one program for both ends, with eight bytes from one to the other -------- */
 
 extern _Bool bpf_session_is_return(void) __attribute__((section(".ksyms"), weak));
 extern uint64_t *bpf_session_cookie(void) __attribute__((section(".ksyms"), weak));
@@ -670,7 +670,7 @@ SEC("kprobe.multi") int session(struct pt_regs *context)
 	return 0;
 }
 
-/* --- others: calls that wait for their return, by task ----------------------------------- */
+/* --- others: calls that wait for their return, by task ---------------------------------------- */
 
 struct open_frame { uint64_t stack, object; };
 struct open_frames { uint32_t depth, pad; struct open_frame at[FRAMES]; };

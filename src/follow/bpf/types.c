@@ -14,7 +14,7 @@
 #define NESTED_MAX 8u        /* anonymous members inside of each other */
 #define BITS_MAX 64u
 
-/* --- reading ---------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Takes the BTF over. Modules' types are numbered behind the kernel's. */
 static void add_module(struct follow_types *t, struct btf *btf, const char *name)
@@ -71,7 +71,7 @@ void follow_types_free(struct follow_types *t)
 	vec_free(&t->modules);
 }
 
-/* --- types ------------------------------------------------------------------------------ */
+/* --- types ------------------------------------------------------------------------------------ */
 
 /* BTF has a type for void, number 0; callers would take it for one with a size. */
 const struct btf_type *follow_types_plain(const struct btf *btf, uint32_t id)
@@ -102,13 +102,13 @@ bool follow_types_points_to(const struct btf *btf, uint32_t id, const char *name
 	return t && (btf_is_struct(t) || btf_is_fwd(t)) && !strcmp(name_of(btf, t), name);
 }
 
-/* The place of a walk from an object to a field. */
+/* The state of a walk from an object to a field. */
 struct field_walk {
 	const struct follow_types *types;
 	const struct btf *btf;
 	const struct btf_type *type; /* plain; NULL: void */
 	uint32_t bit, width;     /* from the last pointer on; of a bit field, or 0 */
-	struct follow_place place;
+	struct follow_field field;
 	const char *text;        /* the user's */
 };
 
@@ -151,7 +151,7 @@ static int unknown_structure(const struct follow_types *t, const struct follow_e
 		      "the kernel has no struct %s, nor has a module that is loaded", x->type);
 }
 
-/* --- fields ----------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 /* Finds a member by name, in anonymous ones, too, and steps to it; all names are offered to *near.
  */
@@ -183,10 +183,10 @@ static bool step_to(struct field_walk *w, const struct btf_type *of, uint32_t bi
 /* Steps behind a pointer; a type that is only declared in a module is the kernel's. */
 static int step_behind(struct field_walk *w, const struct follow_name *name, struct err *err)
 {
-	if (w->place.steps == FOLLOW_STEPS)
+	if (w->field.steps == FOLLOW_STEPS)
 		return err_at(err, EINVAL, w->text, name->at, "the path leads through more than %u pointers",
 			      FOLLOW_STEPS);
-	w->place.offset[w->place.steps++] = w->bit / 8;
+	w->field.offset[w->field.steps++] = w->bit / 8;
 	w->type = follow_types_plain(w->btf, w->type->type);
 	w->bit = w->width = 0;
 	if (w->type && btf_is_fwd(w->type)) {
@@ -248,11 +248,11 @@ static bool is_char(const struct btf *btf, uint32_t id)
 	return t && btf_is_int(t) && !strcmp(name_of(btf, t), "char");
 }
 
-/* Numbers: the place in bits, the sign. False: the type is none. */
+/* Numbers: their bits, the sign. False: the type is none. */
 static bool end_as_number(struct field_walk *w)
 {
 	const struct btf_type *t = w->type;
-	struct follow_place *p = &w->place;
+	struct follow_field *p = &w->field;
 	uint32_t bits, from;
 	bool is = t && (btf_is_int(t) || btf_is_any_enum(t) || btf_is_ptr(t));
 
@@ -277,11 +277,11 @@ static bool end_as_text(struct field_walk *w)
 {
 	const struct btf_type *t = w->type;
 
-	if (t && btf_is_ptr(t) && is_char(w->btf, t->type) && w->place.steps < FOLLOW_STEPS) {
-		w->place.offset[w->place.steps++] = w->bit / 8;
+	if (t && btf_is_ptr(t) && is_char(w->btf, t->type) && w->field.steps < FOLLOW_STEPS) {
+		w->field.offset[w->field.steps++] = w->bit / 8;
 		return true;
 	}
-	w->place.last = w->bit / 8;
+	w->field.last = w->bit / 8;
 	return t && btf_is_array(t) && is_char(w->btf, btf_array(t)->type);
 }
 
@@ -309,11 +309,11 @@ static int plan_condition(const struct field_walk *object, const struct follow_c
 		return e;
 	if (!end_as_number(&w))
 		return err_at(err, EINVAL, w.text, last->at, "the field is no integer: only integers, enumerations and pointers are compared");
-	*out = (struct follow_test){ w.place, c->mask, c->value, c->compare, 0 };
-	if (!follow_place_fit(&w.place, &out->value))
+	*out = (struct follow_test){ w.field, c->mask, c->value, c->compare, 0 };
+	if (!follow_field_fit(&w.field, &out->value))
 		return err_at(err, EINVAL, w.text, last->at,
 			      "the field has %u bits, and is never %#llx",
-			      (unsigned)__builtin_popcountll(w.place.mask),
+			      (unsigned)__builtin_popcountll(w.field.mask),
 			      (unsigned long long)c->value);
 	out->value &= c->mask;
 	return 0;
@@ -321,7 +321,7 @@ static int plan_condition(const struct field_walk *object, const struct follow_c
 
 /* The first name may stand for the object: skb->len. */
 static int plan_shown(const struct field_walk *object, const struct follow_path *path,
-		      struct follow_place *out, struct err *err)
+		      struct follow_field *out, struct err *err)
 {
 	struct nearest near = { .word = path->names[0].text };
 	struct field_walk w = *object;
@@ -335,7 +335,7 @@ static int plan_shown(const struct field_walk *object, const struct follow_path 
 		return e;
 	/* A name is what a char * is for. */
 	if (end_as_text(&w) || end_as_number(&w)) {
-		*out = w.place;
+		*out = w.field;
 		return 0;
 	}
 	return err_at(err, EINVAL, w.text, path->names[path->n - 1].at,
@@ -362,7 +362,7 @@ int follow_types_plan(const struct follow_types *t, const struct follow_expressi
 	return e;
 }
 
-/* --- descriptors ------------------------------------------------------------------------ */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 /* No near name is told: these names are brace's own, and the user cannot mend them. */
 static bool find_offset(const struct follow_types *t, const char *type, const char *member,
