@@ -56,10 +56,10 @@ static bool is_touch(uint64_t pc)
 }
 
 /* Restores registers as at the function's entry. */
-static void enter_again(uint64_t *context, const struct found_place *f)
+static void enter_again(uint64_t *context, const struct found_trampoline *f)
 {
-	trampoline_faults_restore(context, context[UCONTEXT_PC] == f->code + f->place->at);
-	context[UCONTEXT_PC] = f->code + (uint64_t)(int64_t)f->place->from;
+	trampoline_faults_restore(context, context[UCONTEXT_PC] == f->code + f->layout->at);
+	context[UCONTEXT_PC] = f->code + (uint64_t)(int64_t)f->layout->from;
 }
 
 /* Returns an address in the trampoline that led to the agent's first access to the stack, or
@@ -90,12 +90,12 @@ static bool handler_stays(int32_t signal)
 
 /* Runs the function without its record, in place of the handler. Returns only if the handler has to
  * run: its frame cannot be left behind a shadow stack's back. */
-static void enter_unrecorded(uint64_t *context, const struct found_place *f, int32_t signal)
+static void enter_unrecorded(uint64_t *context, const struct found_trampoline *f, int32_t signal)
 {
 	if (inside_has_shadow_stack() || !handler_stays(signal))
 		return;
 	trampoline_faults_restore(context, false);
-	context[UCONTEXT_PC] = f->code + f->place->body;
+	context[UCONTEXT_PC] = f->code + f->layout->body;
 	buffer_lose();
 	faults_leave(context);
 }
@@ -113,9 +113,9 @@ static void give_slot_back(const uint64_t *context)
 }
 
 /* Neither a probe's call of the agent is a function's entry, nor a filter. */
-static bool is_no_entry(const struct trampoline_place *p)
+static bool is_no_entry(const struct trampoline_layout *p)
 {
-	return p->pushed == PLACE_CALLS_AGENT || p->pushed == PLACE_FILTER;
+	return p->pushed == LAYOUT_CALLS_AGENT || p->pushed == LAYOUT_FILTER;
 }
 
 /* Puts the context before the function's entry if the stack ended in a trampoline or in the agent's
@@ -123,10 +123,10 @@ static bool is_no_entry(const struct trampoline_place *p)
 static bool put_before_entry(uint64_t *context, int32_t signal)
 {
 	uint64_t pc = context[UCONTEXT_PC], touched = touched_from(context);
-	struct found_place f;
+	struct found_trampoline f;
 
 	if (!mappings_find_code(touched ? touched : pc, &f) ||
-	    (!touched && (pc >= f.code + f.place->body || is_no_entry(f.place))))
+	    (!touched && (pc >= f.code + f.layout->body || is_no_entry(f.layout))))
 		return false;
 	if (touched) {
 		give_slot_back(context);
@@ -140,15 +140,15 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
 {
 	const struct fault_info *info = (const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES);
 	uint64_t *context = (uint64_t *)(sp + 8), offset;
-	struct found_place f;
+	struct found_trampoline f;
 
 	if (!is_fault(info) || put_before_entry(context, info->number) ||
 	    !mappings_find_code(context[UCONTEXT_PC], &f))
 		return ret;
-	offset = context[UCONTEXT_PC] - f.code - f.place->body;
-	if (offset > f.place->plain || offset >= f.place->len || inside_has_shadow_stack())
+	offset = context[UCONTEXT_PC] - f.code - f.layout->body;
+	if (offset > f.layout->plain || offset >= f.layout->len || inside_has_shadow_stack())
 		return ret;
-	context[UCONTEXT_PC] = f.code + (uint64_t)(int64_t)f.place->from + offset;
+	context[UCONTEXT_PC] = f.code + (uint64_t)(int64_t)f.layout->from + offset;
 	*(uint64_t *)sp = (uint64_t)agent_fault_landing;
 	return (uint64_t)agent_fault_landing;
 }
@@ -157,12 +157,12 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
  * goes to its copy. */
 void agent_fault_resume(uint64_t *context)
 {
-	struct found_place f;
+	struct found_trampoline f;
 	uint64_t offset;
 
 	if (!mappings_find_function(context[UCONTEXT_PC], &f))
 		return;
-	offset = context[UCONTEXT_PC] - (f.code + (uint64_t)(int64_t)f.place->from);
-	if (offset <= f.place->plain)
-		context[UCONTEXT_PC] = f.code + f.place->body + offset;
+	offset = context[UCONTEXT_PC] - (f.code + (uint64_t)(int64_t)f.layout->from);
+	if (offset <= f.layout->plain)
+		context[UCONTEXT_PC] = f.code + f.layout->body + offset;
 }

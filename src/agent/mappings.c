@@ -24,8 +24,8 @@ uint32_t agent_fork_guard[1024] __attribute__((aligned(ARCH_PAGE)));
 static struct region {
 	uint32_t *fork_guard;
 	uint64_t bytes; /* of code, behind the fork guard */
-	const struct trampoline_place *places;
-	uint32_t n_places;
+	const struct trampoline_layout *layouts;
+	uint32_t n_layouts;
 	const struct unwind_info *rule;
 } regions[MAX_REGIONS];
 extern uint8_t *agent_arena_at;
@@ -73,14 +73,14 @@ static bool arm_fork_guard(uint32_t *fork_guard)
 	return true;
 }
 
-/* Returns the region's places; NULL: it has none, or they are not in the region. */
-static const struct trampoline_place *places_of(const struct patch_region *r)
+/* Returns the region's layouts; NULL: it has none, or they are not in the region. */
+static const struct trampoline_layout *layouts_of(const struct patch_region *r)
 {
-	uint64_t offset = r->places - r->address;
+	uint64_t offset = r->layouts - r->address;
+	const uint64_t each = sizeof(struct trampoline_layout);
 
-	return offset < r->bytes &&
-			       r->n_places <= (r->bytes - offset) / sizeof(struct trampoline_place)
-		       ? (const struct trampoline_place *)r->places
+	return offset < r->bytes && r->n_layouts <= (r->bytes - offset) / each
+		       ? (const struct trampoline_layout *)r->layouts
 		       : NULL;
 }
 
@@ -91,7 +91,7 @@ static const struct unwind_info *rule_of(const struct patch_region *r)
 	const struct unwind_info *rule = (const struct unwind_info *)r->rule;
 	uint64_t offset = r->rule - r->address, islands;
 
-	if (!places_of(r) || offset >= r->bytes || r->bytes - offset < UNWIND_ENTRY)
+	if (!layouts_of(r) || offset >= r->bytes || r->bytes - offset < UNWIND_ENTRY)
 		return NULL;
 	islands = rule->islands - r->address;
 	return rule->base == r->address && rule->bytes <= r->bytes && islands <= r->bytes &&
@@ -131,7 +131,7 @@ static bool map_region(struct patch_region *r, int code_fd)
 	}
 	POINT(region_mapped);
 	regions[agent.n_regions++] =
-		(struct region){ (uint32_t *)r->fork_guard, r->bytes, places_of(r), r->n_places,
+		(struct region){ (uint32_t *)r->fork_guard, r->bytes, layouts_of(r), r->n_layouts,
 				 rule_of(r) };
 	return true;
 }
@@ -142,36 +142,36 @@ static uint64_t code_of(const struct region *r)
 	return (uint64_t)r->fork_guard + FORK_GUARD_BYTES;
 }
 
-bool mappings_find_code(uint64_t pc, struct found_place *out)
+bool mappings_find_code(uint64_t pc, struct found_trampoline *out)
 {
 	for (const struct region *r = regions; r < regions + agent.n_regions; r++) {
 		uint64_t offset = pc - code_of(r);
 		/* Places stand in the order of addresses. */
-		uint32_t low = 0, high = r->places ? r->n_places : 0;
+		uint32_t low = 0, high = r->layouts ? r->n_layouts : 0;
 
 		if (offset >= r->bytes)
 			continue;
 		while (low < high) {
 			uint32_t middle = (low + high) / 2;
 
-			if (r->places[middle].at <= offset)
+			if (r->layouts[middle].at <= offset)
 				low = middle + 1;
 			else
 				high = middle;
 		}
-		*out = (struct found_place){ r->places + low - 1, code_of(r) };
+		*out = (struct found_trampoline){ r->layouts + low - 1, code_of(r) };
 		return low > 0;
 	}
 	return false;
 }
 
-bool mappings_find_function(uint64_t pc, struct found_place *out)
+bool mappings_find_function(uint64_t pc, struct found_trampoline *out)
 {
 	for (const struct region *r = regions; r < regions + agent.n_regions; r++)
-		for (uint32_t i = 0; r->places && i < r->n_places; i++)
-			if (pc - (code_of(r) + (uint64_t)(int64_t)r->places[i].from) <
-			    r->places[i].len) {
-				*out = (struct found_place){ &r->places[i], code_of(r) };
+		for (uint32_t i = 0; r->layouts && i < r->n_layouts; i++)
+			if (pc - (code_of(r) + (uint64_t)(int64_t)r->layouts[i].from) <
+			    r->layouts[i].len) {
+				*out = (struct found_trampoline){ &r->layouts[i], code_of(r) };
 				return true;
 			}
 	return false;
@@ -278,7 +278,7 @@ static bool learn_texts(const struct protocol_setup *w, const int fds[TALK_FDS])
 	return true;
 }
 
-/* Call first, before the kernel gives the regions' places to mappings of our own. */
+/* Call first, before the kernel gives the regions' layouts to mappings of our own. */
 bool mappings_map_regions(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
 	bool all = true;

@@ -6,14 +6,14 @@
 
 /* Finds the agent's own arena. Call it before anything else. */
 void mappings_find_own(void);
-/* Maps the regions of trampolines, and answers which. False if one of them found its place taken;
+/* Maps the regions of trampolines, and answers which. False if one of them found its layout taken;
  * the others are mapped all the same. */
 bool mappings_map_regions(const struct protocol_setup *w, const int fds[TALK_FDS]);
 bool mappings_map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
 /* Replaces the memories by those of the setup reply; the old ones stay mapped. False: nothing has
  * changed. */
 bool mappings_replace_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
-/* Maps the code memory, to be read, at any place; NULL on failure. */
+/* Maps the code memory, to be read, at any layout; NULL on failure. */
 const uint8_t *mappings_map_code(const struct protocol_setup *w, const int fds[TALK_FDS]);
 /* Writes the patches into the texts, and answers which. Returns how many went in; 0 if the answer
  * memory cannot be mapped. Call it behind mappings_map_regions, with the code memory mapped.
@@ -21,12 +21,12 @@ const uint8_t *mappings_map_code(const struct protocol_setup *w, const int fds[T
 uint32_t mappings_write_patches(const uint8_t *code, const struct protocol_setup *w,
 				const int fds[TALK_FDS]);
 /* A trampoline, in the region whose code begins at `code`. */
-struct found_place { const struct trampoline_place *place; uint64_t code; };
+struct found_trampoline { const struct trampoline_layout *layout; uint64_t code; };
 /* Finds the trampoline that pc is in. False: it is in none. */
-bool mappings_find_code(uint64_t pc, struct found_place *out);
+bool mappings_find_code(uint64_t pc, struct found_trampoline *out);
 /* Finds the trampoline that took the instruction at pc away. False: there is none. It looks at all
  * of them: for rare questions. */
-bool mappings_find_function(uint64_t pc, struct found_place *out);
+bool mappings_find_function(uint64_t pc, struct found_trampoline *out);
 /* Returns the unwind table of region i, below agent.n_regions; NULL: it has none. The table is in
  * the region; what its about says of `bytes` and of the islands is, too. */
 struct unwind_info;

@@ -116,9 +116,9 @@ static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t
 		id,
 	};
 
-	if (agent.settings.places || handler)
-		buffer_write_words(t, agent.settings.places ? words : words + 3,
-				   (agent.settings.places ? 4 : 1) + handler, 0);
+	if (agent.settings.record_sp || handler)
+		buffer_write_words(t, agent.settings.record_sp ? words : words + 3,
+				   (agent.settings.record_sp ? 4 : 1) + handler, 0);
 	else
 		buffer_write(t, words[3]);
 }

@@ -34,7 +34,7 @@ int agent_personality(int version, int actions, uint64_t class, void *exception,
 
 /* The personality for nongnu's libunwind, by the table in align_cfa.S. To land in a function that
  * unwinder writes the landing pad over its return address, which must not be the site table's copy:
- * the stub's own place on the stack is free by then. A context begins with two pointers, the CFA
+ * the stub's own layout on the stack is free by then. A context begins with two pointers, the CFA
  * and the address. */
 int agent_align_personality(int version, int actions, uint64_t class, void *exception,
 			    void *context)
@@ -52,11 +52,11 @@ extern const uint8_t agent_eh_frame[] __attribute__((visibility("hidden"))); /* 
 extern const uint8_t agent_eh_frame_hdr[] __attribute__((visibility("hidden")));
 extern const Elf64_Ehdr agent_header __attribute__((visibility("hidden")));
 
-/* --- trampolines, and the islands on the way there: shared/unwind_rule.h --- */
+/* --- trampolines, and the islands on the way there: shared/unwind_rule.h ---------------------- */
 
 static uint64_t first_trampoline(const struct unwind_info *rule)
 {
-	return rule->base + ((const struct trampoline_place *)rule->places)->at;
+	return rule->base + ((const struct trampoline_layout *)rule->layouts)->at;
 }
 
 /* True at a jump in the text's padding that leads to a trampoline or a probe. */
@@ -64,7 +64,7 @@ static bool is_island(const struct unwind_info *rule, uint64_t pc)
 {
 	const int32_t *islands = (const int32_t *)rule->islands;
 	uint64_t low = 0, high = rule->n_islands;
-	struct found_place to;
+	struct found_trampoline to;
 
 	while (low < high) {
 		uint64_t middle = (low + high) / 2;
@@ -76,7 +76,7 @@ static bool is_island(const struct unwind_info *rule, uint64_t pc)
 	}
 	return low < rule->n_islands && pc == rule->base + (uint64_t)(int64_t)islands[low] &&
 	       mappings_find_code(pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1), &to) &&
-	       to.code + to.place->at == pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1);
+	       to.code + to.layout->at == pc + 5 + (uint64_t)(int64_t)*(const int32_t *)(pc + 1);
 }
 
 /* Returns the table that holds at pc, or NULL. */
@@ -132,7 +132,7 @@ const void *agent_find_fde(uint64_t pc, struct dwarf_eh_bases *bases, find_fde *
 	return (const uint8_t *)rule + UNWIND_ENTRY;
 }
 
-/* --- _dl_find_object(pc, result): the module, as glibc 2.35 and later have it --- */
+/* --- _dl_find_object(pc, result): the module, as glibc 2.35 and later have it ----------------- */
 struct dl_find_object {
 	unsigned long long flags;
 	const void *start, *end;
@@ -158,7 +158,7 @@ int agent_find_object(uint64_t pc, struct dl_find_object *result, find_object *o
 	return 0;
 }
 
-/* --- dl_iterate_phdr(callback, data): the original, and us --- */
+/* --- dl_iterate_phdr(callback, data): the original, and us ------------------------------------ */
 struct dl_phdr_info {
 	uint64_t base;
 	const char *name;

@@ -154,14 +154,14 @@ static void add_site(struct module *mod, const struct static_site *s)
 }
 
 /* Adds a state, once: inlined copies of one event share it. */
-static void add_place(struct module *mod, const struct event_set *set, const struct event_entry *e,
+static void add_armed(struct module *mod, const struct event_set *set, const struct event_entry *e,
 		      uint64_t state)
 {
-	for (size_t i = 0; i < mod->sites.places.n; i++)
-		if (mod->sites.places.at[i].state == state)
+	for (size_t i = 0; i < mod->sites.armed.n; i++)
+		if (mod->sites.armed.at[i].state == state)
 			return;
-	*vec_add(&mod->sites.places) =
-		(struct event_place){ e->index, state, event_set_program(set, e->index),
+	*vec_add(&mod->sites.armed) =
+		(struct armed_event){ e->index, state, event_set_program(set, e->index),
 				      event_set_stacked(set, e->index),
 				      event_set_scopes(set, e->index) };
 }
@@ -193,14 +193,14 @@ static void choose_sites(struct module *mod, const struct event_set *set,
 		const struct event_entry *e = find_armed(set, s->system, s->name);
 
 		if (e && module_describes(mod, e))
-			add_place(mod, set, e, s->at);
+			add_armed(mod, set, e, s->at);
 	}
 }
 
 /* --- into the process ---------------------------------------------------------------------- */
 
 /* Without a filter there is room for an empty program. */
-static uint64_t block_bytes(const struct event_place *p)
+static uint64_t block_bytes(const struct armed_event *p)
 {
 	return EVENT_BLOCK_BYTES + (p->filter ? p->filter->bytes : sizeof(struct filter_program));
 }
@@ -210,15 +210,15 @@ static uint64_t sites_room(const struct module *mod, const struct image_request 
 	uint64_t bytes = 0;
 
 	(void)req;
-	for (size_t i = 0; i < mod->sites.places.n; i++)
-		bytes += block_bytes(&mod->sites.places.at[i]) + sizeof(struct trampoline_place);
+	for (size_t i = 0; i < mod->sites.armed.n; i++)
+		bytes += block_bytes(&mod->sites.armed.at[i]) + sizeof(struct trampoline_layout);
 	return bytes;
 }
 
 /* One for each site, two for each state (add_state). */
 static uint32_t sites_max(const struct module *mod)
 {
-	return (uint32_t)(mod->sites.at.n + 2 * mod->sites.places.n);
+	return (uint32_t)(mod->sites.at.n + 2 * mod->sites.armed.n);
 }
 
 static void add_patch(struct patch_job *j, uint64_t vaddr, uint8_t length, const void *bytes,
@@ -232,7 +232,7 @@ static void add_patch(struct patch_job *j, uint64_t vaddr, uint8_t length, const
 }
 
 /* The patches of a state: the agent's function, then the block. Both words are 0 before. */
-static void add_state(struct patch_job *j, const struct event_place *p, uint64_t block)
+static void add_state(struct patch_job *j, const struct armed_event *p, uint64_t block)
 {
 	static const uint64_t nothing;
 	uint64_t agent = j->req->hello->event;
@@ -243,7 +243,7 @@ static void add_state(struct patch_job *j, const struct event_place *p, uint64_t
 
 /* Writes the event's block, and its filter behind it, into code memory, where the agent finds it
  * by the state's word. Returns the bytes. */
-static uint64_t write_block(const struct event_place *p, uint8_t *code)
+static uint64_t write_block(const struct armed_event *p, uint8_t *code)
 {
 	struct event_block block = {
 		.event = p->event,
@@ -269,12 +269,12 @@ static void write_sites(struct patch_job *j)
 	const event_site_list *sites = &j->mod->sites;
 
 	/* States before sites: the first hit of a site finds the words that it calls through. */
-	for (size_t i = 0; i < sites->places.n; i++) {
-		add_state(j, &sites->places.at[i], j->at + j->used);
-		if (sites->places.at[i].filter)
+	for (size_t i = 0; i < sites->armed.n; i++) {
+		add_state(j, &sites->armed.at[i], j->at + j->used);
+		if (sites->armed.at[i].filter)
 			patch_note_filters(j, j->used,
-					   j->used + block_bytes(&sites->places.at[i]));
-		j->used += write_block(&sites->places.at[i], j->code + j->used);
+					   j->used + block_bytes(&sites->armed.at[i]));
+		j->used += write_block(&sites->armed.at[i], j->code + j->used);
 	}
 	for (size_t i = 0; i < sites->at.n; i++) {
 		const struct event_site *s = &sites->at.at[i];
@@ -287,9 +287,9 @@ static void write_sites(struct patch_job *j)
 static void describe_sites(const struct module *mod, const struct event_set *set,
 			   struct image_update *update)
 {
-	for (size_t i = 0; i < mod->sites.places.n; i++)
+	for (size_t i = 0; i < mod->sites.armed.n; i++)
 		*vec_add(&update->events) =
-			events_at(set->catalogue, mod->sites.places.at[i].event);
+			events_at(set->catalogue, mod->sites.armed.at[i].event);
 }
 
 const struct patch_source event_site_patches = {

@@ -112,12 +112,12 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 
 /* For unwinders and for whoever stops a thread there: which instruction a place in the trampoline
  * stands for. */
-static void note_place(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,
-		       size_t body)
+static void note_layout(struct patch_job *j, const struct relocate_recipe *recipe, uint64_t from,
+			size_t body)
 {
 	const struct relocate_shape shape = relocate_shape_of(recipe);
 
-	*vec_add(&j->places) = (struct trampoline_place){
+	*vec_add(&j->layouts) = (struct trampoline_layout){
 		.at = (uint32_t)j->used, .body = (uint32_t)(j->used + body),
 		.from = (int32_t)(from - j->at), .plain = shape.plain, .len = recipe->len,
 		.pushed = shape.pushed, .grown = shape.grown,
@@ -138,8 +138,8 @@ static void write_rule(struct patch_job *j, struct patch_region *r)
 	const uint64_t islands = j->islands.n * sizeof(j->islands.at[0]);
 	const uint64_t at = patch_aligned(j->used + islands), end = j->at + j->code_end;
 	const struct unwind_info about = {
-		.base = j->at, .bytes = j->code_end, .places = r->places,
-		.places_end = r->places + r->n_places * sizeof(j->places.at[0]),
+		.base = j->at, .bytes = j->code_end, .layouts = r->layouts,
+		.layouts_end = r->layouts + r->n_layouts * sizeof(j->layouts.at[0]),
 		.islands = j->at + j->used, .n_islands = j->islands.n,
 	};
 
@@ -156,19 +156,19 @@ static void write_rule(struct patch_job *j, struct patch_region *r)
 
 /* Writes the lists behind the region's code; the agent reads them (agent/mappings.c).
  * functions_room() has counted their bytes. */
-static void write_places(struct patch_job *j, struct patch_region *r)
+static void write_layouts(struct patch_job *j, struct patch_region *r)
 {
-	size_t bytes = j->places.n * sizeof(j->places.at[0]);
+	size_t bytes = j->layouts.n * sizeof(j->layouts.at[0]);
 
 	j->used = patch_aligned(j->used);
 	if (bytes && bytes <= j->room - j->used) {
-		memcpy(j->code + j->used, j->places.at, bytes);
-		r->places = j->at + j->used;
-		r->n_places = (uint32_t)j->places.n;
+		memcpy(j->code + j->used, j->layouts.at, bytes);
+		r->layouts = j->at + j->used;
+		r->n_layouts = (uint32_t)j->layouts.n;
 		j->used += bytes;
 		write_rule(j, r);
 	}
-	vec_free(&j->places);
+	vec_free(&j->layouts);
 	vec_free(&j->islands);
 }
 
@@ -237,7 +237,7 @@ static int hook_one(struct patch_job *j, uint32_t i)
 	r = redirect_function(j, i, from, j->at + j->used);
 	if (r < 0)
 		return r;
-	note_place(j, &e->recipe, from, trampoline_body(kind, &j->env));
+	note_layout(j, &e->recipe, from, trampoline_body(kind, &j->env));
 	j->used = patch_aligned(j->used + (uint64_t)n);
 	return 0;
 }
@@ -287,7 +287,7 @@ static uint64_t arguments_room(const struct module *mod, uint32_t i)
 	uint64_t code = TRAMPOLINE_ARGUMENTS_BYTES;
 
 	if (bytes && plan->condition.filter)
-		code += CONDITION_CODE_MAX + sizeof(struct trampoline_place);
+		code += CONDITION_CODE_MAX + sizeof(struct trampoline_layout);
 	return bytes ? patch_aligned(bytes) + patch_aligned(code) : 0;
 }
 
@@ -303,7 +303,7 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 			bytes += patch_aligned(trampoline_room(kind_of(req, mod, i),
 							       settings_calls_too(req->settings),
 							       &e->recipe)) +
-				 arguments_room(mod, i) + sizeof(struct trampoline_place) +
+				 arguments_room(mod, i) + sizeof(struct trampoline_layout) +
 				 (e->kind == HOOK_SHORT ? sizeof(int32_t) : 0);
 	}
 	return bytes;
@@ -359,5 +359,5 @@ void function_patches_finish(struct patch_job *j, struct patch_region *r)
 {
 	direct_calls_write(&j->direct, j->region, j->list);
 	direct_calls_free(&j->direct);
-	write_places(j, r);
+	write_layouts(j, r);
 }

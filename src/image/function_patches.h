@@ -5,6 +5,6 @@
 
 extern const struct patch_source function_patches;
 
-/* After all sources have written: redirects direct calls, and writes the list of places behind
+/* After all sources have written: redirects direct calls, and writes the list of layouts behind
  * everything else in the region. Frees what the job has of both. */
 void function_patches_finish(struct patch_job *j, struct patch_region *r);

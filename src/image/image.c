@@ -509,7 +509,7 @@ void image_number(struct image *im, uint32_t index)
 }
 
 /* The maps were read after the plan was made. */
-bool image_places_free(const struct image *im, const struct maps *maps)
+bool image_addresses_free(const struct image *im, const struct maps *maps)
 {
 	for (uint32_t i = 0; i < im->setup.n_regions; i++)
 		/* A region's fork guard is the page before it. */

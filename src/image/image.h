@@ -151,7 +151,7 @@ enum hook_reason image_patch_reason(const struct image *im, uint64_t address);
 void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages *messages);
 /* Whether the places of the regions are still free. */
 struct maps;
-bool image_places_free(const struct image *im, const struct maps *maps);
+bool image_addresses_free(const struct image *im, const struct maps *maps);
 /* After the agent of a stopped process has mapped: takes over which regions it has. -EAGAIN and
  * *err if one has no place. */
 int image_check_mapped(struct image *im, struct err *err);

@@ -806,7 +806,7 @@ void modules_free(struct modules *m)
 		probes_free(&m->at.at[i].probes);
 		static_events_free(&m->at.at[i].events);
 		vec_free(&m->at.at[i].sites.at);
-		vec_free(&m->at.at[i].sites.places);
+		vec_free(&m->at.at[i].sites.armed);
 		free(m->at.at[i].path);
 		free(m->at.at[i].name);
 	}

@@ -21,14 +21,14 @@ struct event_site {
 	uint8_t length, bytes[8], expected[8];
 };
 /* An event's block in the module's region; `state`, in the program, has to point there. */
-struct event_place {
+struct armed_event {
 	uint32_t event;               /* in the catalogue */
 	uint64_t state;               /* vaddr */
 	const struct filter_program *filter; /* the set's; or NULL */
 	bool stacked;                 /* event_set_stacked */
 	uint8_t scopes;               /* event_set_scopes */
 };
-typedef struct { VEC(struct event_site) at; VEC(struct event_place) places; } event_site_list;
+typedef struct { VEC(struct event_site) at; VEC(struct armed_event) armed; } event_site_list;
 
 struct module {
 	/* Owned by struct modules. */

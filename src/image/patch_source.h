@@ -23,7 +23,7 @@ struct patch_job {
 	struct trampoline_env env; /* function_patches.c's own: what its trampolines share */
 	/* For unwinders, by `at`: function_patches.c and probe_patches.c fill them; filters'
 	 * code is noted by patch_note_filters(). */
-	VEC(struct trampoline_place) places;
+	VEC(struct trampoline_layout) layouts;
 	VEC(int32_t) islands;     /* short jumps' islands, from `at` */
 	uint64_t code_end;        /* behind the last trampoline or probe, from `at` */
 };
@@ -33,8 +33,8 @@ struct patch_job {
  * it. */
 static inline void patch_note_filters(struct patch_job *j, uint64_t at, uint64_t end)
 {
-	*vec_add(&j->places) = (struct trampoline_place){
-		.at = (uint32_t)at, .body = (uint32_t)end, .pushed = PLACE_FILTER,
+	*vec_add(&j->layouts) = (struct trampoline_layout){
+		.at = (uint32_t)at, .body = (uint32_t)end, .pushed = LAYOUT_FILTER,
 	};
 }
 

@@ -14,7 +14,7 @@
 #include "shared/probe.h"
 #include "shared/unwind_rule.h"
 
-#define PROBE_PLACES 4 /* note_places(), and filters */
+#define PROBE_LAYOUTS 4 /* note_layouts(), and filters */
 
 /* A multiple of 8, as program sizes are: the filter stands behind it. */
 static uint64_t program_end(const struct probe_point *p)
@@ -43,7 +43,7 @@ static uint64_t probes_room(const struct module *mod, const struct image_request
 	for (size_t i = 0; i < n_probes(mod); i++)
 		bytes += patch_aligned(site_bytes(&mod->probes.at[i])) +
 			 patch_aligned(PROBE_CODE_MAX_BYTES) +
-			 PROBE_PLACES * sizeof(struct trampoline_place) + sizeof(int32_t);
+			 PROBE_LAYOUTS * sizeof(struct trampoline_layout) + sizeof(int32_t);
 	return bytes;
 }
 
@@ -292,12 +292,12 @@ static uint64_t agent_for(const struct patch_job *j, const struct probe_point *p
 	return j->at + offsetof(struct trampoline_pool, probe);
 }
 
-static void add_place(struct patch_job *j, uint64_t at, uint64_t body, uint64_t from,
-		      const struct relocate_recipe *moved)
+static void add_layout(struct patch_job *j, uint64_t at, uint64_t body, uint64_t from,
+		       const struct relocate_recipe *moved)
 {
 	const struct relocate_shape shape = relocate_shape_of(moved);
 
-	*vec_add(&j->places) = (struct trampoline_place){
+	*vec_add(&j->layouts) = (struct trampoline_layout){
 		.at = (uint32_t)at, .body = (uint32_t)body, .from = (int32_t)(from - j->at),
 		.plain = shape.plain, .len = moved->len, .pushed = shape.pushed,
 		.grown = shape.grown,
@@ -306,16 +306,16 @@ static void add_place(struct patch_job *j, uint64_t at, uint64_t body, uint64_t 
 
 /* Notes for unwinders which instruction each part of the code stands for, and where the stack
  * pointer differs. The code begins at the used bytes of the region. */
-static void note_places(struct patch_job *j, const struct probe_code *c,
-			const struct probe_code_steps *steps)
+static void note_layouts(struct patch_job *j, const struct probe_code *c,
+			 const struct probe_code_steps *steps)
 {
 	static const struct relocate_recipe nothing;
 	uint64_t at = j->used, down = at + steps->down, back = at + steps->back;
 
-	add_place(j, at, at, c->ip - c->lead->len, c->lead);
-	add_place(j, down, back, c->ip, &nothing);
-	j->places.at[j->places.n - 1].pushed = PLACE_CALLS_AGENT;
-	add_place(j, back, back, c->ip, c->then ? &nothing : c->rest);
+	add_layout(j, at, at, c->ip - c->lead->len, c->lead);
+	add_layout(j, down, back, c->ip, &nothing);
+	j->layouts.at[j->layouts.n - 1].pushed = LAYOUT_CALLS_AGENT;
+	add_layout(j, back, back, c->ip, c->then ? &nothing : c->rest);
 }
 
 /* Puts in one place, with all n events at it. */
@@ -347,7 +347,7 @@ static bool put_in(struct patch_job *j, size_t i, size_t n)
 	bytes = probe_code_emit(&c, code, j->code + j->used, &steps);
 	if (bytes < 0 || !redirect_patch(j, p, below, code))
 		return false;
-	note_places(j, &c, &steps);
+	note_layouts(j, &c, &steps);
 	j->used = patch_aligned(j->used + (uint64_t)bytes);
 	j->code_end = j->used;
 	for (size_t k = i; k < i + n; k++)

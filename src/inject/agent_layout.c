@@ -68,13 +68,13 @@ bool agent_layout_find(struct tracee *t, const struct agent_file *f, const struc
 }
 
 /* An agent whose tracer lives is not taken from it: -EBUSY and *err. */
-int agent_layout_check_free(struct tracee *t, const struct agent_layout *place, struct err *err)
+int agent_layout_check_free(struct tracee *t, const struct agent_layout *agent, struct err *err)
 {
 	struct memory_header h;
 
 	/* A stopped session, or a tracer that no longer exists, leaves the agent free. */
-	if (!place->there || !place->state.memory ||
-	    tracee_read(t, place->state.memory, &h, sizeof(h), err) < 0)
+	if (!agent->there || !agent->state.memory ||
+	    tracee_read(t, agent->state.memory, &h, sizeof(h), err) < 0)
 		return 0;
 	if (h.stopped || !h.tracer_pid || (kill((pid_t)h.tracer_pid, 0) < 0 && errno == ESRCH))
 		return 0;
@@ -113,31 +113,31 @@ int agent_layout_look(pid_t pid, const struct agent_file *f, const char *agent_p
 
 /* The hello that the agent would send if it had been loaded by ld.so; the planner needs it before
  * the agent runs. */
-void agent_layout_hello(const struct agent_layout *place, struct protocol_hello *h)
+void agent_layout_hello(const struct agent_layout *agent, struct protocol_hello *h)
 {
 	memset(h, 0, sizeof(*h));
-	agent_file_hello(&place->descriptor, place->descriptor_at, h);
-	h->tls = place->layout.tls;
-	h->key = place->layout.key;
-	h->flags = place->layout.flags;
+	agent_file_hello(&agent->descriptor, agent->descriptor_at, h);
+	h->tls = agent->layout.tls;
+	h->key = agent->layout.key;
+	h->flags = agent->layout.flags;
 }
 
 /* One block more than the arena, since its begin is aligned up within the room it has. */
-struct stopped_arena agent_layout_arena(const struct agent_layout *place)
+struct stopped_arena agent_layout_arena(const struct agent_layout *agent)
 {
-	uint64_t at = place->descriptor_at + (uint64_t)(int64_t)place->descriptor.arena;
+	uint64_t at = agent->descriptor_at + (uint64_t)(int64_t)agent->descriptor.arena;
 
 	return (struct stopped_arena){ at, at + SITE_ARENA_BYTES + SITE_BLOCK_BYTES,
-				       place->descriptor.stub_return };
+				       agent->descriptor.stub_return };
 }
 
-int agent_layout_call(struct tracee *t, const struct agent_layout *place, int32_t function,
+int agent_layout_call(struct tracee *t, const struct agent_layout *agent, int32_t function,
 		      struct err *err)
 {
 	const uint64_t args[4] = { 0 };
 	uint64_t result = 0;
-	int r = tracee_call(t, place->descriptor_at + (uint64_t)(int64_t)function, args,
-			    place->descriptor_at + (uint64_t)(int64_t)place->descriptor.stack_top,
+	int r = tracee_call(t, agent->descriptor_at + (uint64_t)(int64_t)function, args,
+			    agent->descriptor_at + (uint64_t)(int64_t)agent->descriptor.stack_top,
 			    &result, err);
 
 	/* The agent returns 0 or -errno. */
@@ -149,25 +149,25 @@ int agent_layout_call(struct tracee *t, const struct agent_layout *place, int32_
 
 /* The descriptor has offsets from its own address, which may be negative: hence the sign
  * extension. */
-uint64_t agent_layout_params(const struct agent_layout *place)
+uint64_t agent_layout_params(const struct agent_layout *agent)
 {
-	return place->descriptor_at + (uint64_t)(int64_t)place->descriptor.params;
+	return agent->descriptor_at + (uint64_t)(int64_t)agent->descriptor.params;
 }
 
-int agent_layout_set_params(struct tracee *t, const struct agent_layout *place,
+int agent_layout_set_params(struct tracee *t, const struct agent_layout *agent,
 			    const struct attach_params *params, struct err *err)
 {
-	return tracee_write(t, agent_layout_params(place), params, sizeof(*params), err);
+	return tracee_write(t, agent_layout_params(agent), params, sizeof(*params), err);
 }
 
 /* The agent's parameters hold the socket's descriptors from the moment they are made: so the agent
  * closes them, or, if we die before it is called, our successor (stale_agent.c). */
-int agent_layout_setup(struct tracee *t, const struct agent_layout *place, int32_t function,
+int agent_layout_setup(struct tracee *t, const struct agent_layout *agent, int32_t function,
 		       const struct attach_params *params, const struct protocol_setup *setup,
 		       const int fds[SETUP_REPLY_FDS], struct err *err)
 {
-	uint64_t at = agent_layout_params(place) + offsetof(struct attach_params, sockets);
-	int ours = -1, r = agent_layout_set_params(t, place, params, err);
+	uint64_t at = agent_layout_params(agent) + offsetof(struct attach_params, sockets);
+	int ours = -1, r = agent_layout_set_params(t, agent, params, err);
 
 	if (r == 0)
 		r = remote_socket(t, at, &ours, err);
@@ -175,7 +175,7 @@ int agent_layout_setup(struct tracee *t, const struct agent_layout *place, int32
 		r = err_set(err, EPIPE, "the process does not take the session memory: %s",
 			    strerror(errno));
 	if (r == 0)
-		r = agent_layout_call(t, place, function, err);
+		r = agent_layout_call(t, agent, function, err);
 	if (r < 0)
 		stale_agent_close_sockets(t, at);
 	if (ours >= 0)

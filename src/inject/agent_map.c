@@ -86,7 +86,7 @@ static int map_segment(struct tracee *t, const struct agent_file *f, const struc
 /* First reserves the whole stretch as a mapping of the file, so that it can be known by its name.
  * Maps segments from the last to the first, the text: an agent is found by its text, and is to be
  * found only when it is whole. */
-int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_layout *place,
+int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_layout *agent,
 	      struct err *err)
 {
 	int64_t fd;
@@ -94,13 +94,13 @@ int agent_map(struct tracee *t, const struct agent_file *f, const struct agent_l
 
 	if (r < 0)
 		return r;
-	r = remote_map(t, place->base, f->span, PROT_NONE,
+	r = remote_map(t, agent->base, f->span, PROT_NONE,
 		       MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE, (int)fd,
 		       LEFTOVERS_RESERVED, NULL, err);
 	for (unsigned i = f->n_segments; r == 0 && i-- > 0;) {
-		r = map_segment(t, f, &f->segments[i], place->base, place->layout.tls, fd, err);
+		r = map_segment(t, f, &f->segments[i], agent->base, agent->layout.tls, fd, err);
 		if (r < 0)
-			remote_unmap(t, place->base, f->span);
+			remote_unmap(t, agent->base, f->span);
 	}
 	remote_close(t, fd);
 	return r;

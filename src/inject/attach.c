@@ -28,52 +28,52 @@
 #define TRIES 20           /* retried: the process mapped memory where we meant to */
 #define NAP_NS 20000000    /* between two tries */
 
-/* --- bringing it in ------------------------------------------------------------------------- */
+/* --- bringing it in --------------------------------------------------------------------------- */
 
 /* Has the agent begin: it maps the memories that the setup reply names. */
-static int begin_agent(struct tracee *t, const struct agent_layout *place,
+static int begin_agent(struct tracee *t, const struct agent_layout *agent,
 		       struct shared_memory *memory, const struct image *im, struct err *err)
 {
-	struct attach_params params = { .tls = place->layout.tls, .key = place->layout.key,
-					.flags = place->layout.flags };
+	struct attach_params params = { .tls = agent->layout.tls, .key = agent->layout.key,
+					.flags = agent->layout.flags };
 
-	if (place->agent_socket)
+	if (agent->agent_socket)
 		snprintf(params.agent_socket, sizeof(params.agent_socket), "%s",
-			 place->agent_socket);
-	if (place->tracer && strlen(place->path) < sizeof(params.agent)) {
-		snprintf(params.tracer, sizeof(params.tracer), "%s", place->tracer);
-		snprintf(params.agent, sizeof(params.agent), "%s", place->path);
+			 agent->agent_socket);
+	if (agent->tracer && strlen(agent->path) < sizeof(params.agent)) {
+		snprintf(params.tracer, sizeof(params.tracer), "%s", agent->tracer);
+		snprintf(params.agent, sizeof(params.agent), "%s", agent->path);
 	}
-	return agent_layout_setup(t, place, place->descriptor.attach, &params, &im->setup,
+	return agent_layout_setup(t, agent, agent->descriptor.attach, &params, &im->setup,
 				   (int[]){ memory->fd, im->image_fd, im->code_fd,
 					    im->answers_fd },
 				   err);
 }
 
-/* Whether the places that were chosen while the process ran are still free. */
-static bool places_free(const struct maps *maps, const struct agent_file *f,
-			const struct agent_layout *place, const struct image *im)
+/* Whether the addresses that were chosen while the process ran are still free. */
+static bool addresses_free(const struct maps *maps, const struct agent_file *f,
+			   const struct agent_layout *agent, const struct image *im)
 {
-	return (place->there || maps_are_free(maps, place->base, f->span)) &&
-	       image_places_free(im, maps);
+	return (agent->there || maps_are_free(maps, agent->base, f->span)) &&
+	       image_addresses_free(im, maps);
 }
 
 /* Everything that happens while the process stands still. A failure undoes its steps. */
 static int enter_stopped(struct tracee *t, const struct maps *maps, const struct agent_file *f,
-			 struct agent_layout *place, struct shared_memory *memory, struct image *im,
+			 struct agent_layout *agent, struct shared_memory *memory, struct image *im,
 			 struct err *err)
 {
 	struct err ignored;
-	int r = place->there ? 0 : agent_map(t, f, place, err);
+	int r = agent->there ? 0 : agent_map(t, f, agent, err);
 
 	/* A former tracer may have died between making the sockets and the agent's closing them. */
-	if (r == 0 && place->there)
-		stale_agent_close_sockets(t, agent_layout_params(place) +
+	if (r == 0 && agent->there)
+		stale_agent_close_sockets(t, agent_layout_params(agent) +
 						     offsetof(struct attach_params, sockets));
 	if (r == 0)
-		thread_blocks_clear(t, &place->layout);
+		thread_blocks_clear(t, &agent->layout);
 	if (r == 0)
-		r = begin_agent(t, place, memory, im, err);
+		r = begin_agent(t, agent, memory, im, err);
 	if (r == 0) {
 		/* From here on the agent has the memories: a failure has to detach it. */
 		r = image_check_mapped(im, err);
@@ -89,10 +89,10 @@ static int enter_stopped(struct tracee *t, const struct maps *maps, const struct
 						     &ignored);
 		}
 		if (r < 0)
-			agent_layout_call(t, place, place->descriptor.detach, &ignored);
+			agent_layout_call(t, agent, agent->descriptor.detach, &ignored);
 	}
-	if (r < 0 && !place->there)
-		remote_unmap(t, place->base, f->span);
+	if (r < 0 && !agent->there)
+		remote_unmap(t, agent->base, f->span);
 	return r;
 }
 
@@ -112,7 +112,7 @@ static int check_user(const struct users_memory *u, pid_t pid, struct err *err)
 }
 
 /* -EAGAIN: the process mapped memory where we meant to, or changed its user. */
-static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_layout *place,
+static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_layout *agent,
 		     const struct users_memory *users, struct image *im,
 		     const stale_agent_fds *left, struct err *err)
 {
@@ -126,18 +126,18 @@ static int enter_now(struct tracee *t, const struct agent_file *f, struct agent_
 		stale_agent_clear(t, left, &maps);
 	if (r == 0)
 		r = check_user(users, pid, err);
-	if (r == 0 && !places_free(&maps, f, place, im))
+	if (r == 0 && !addresses_free(&maps, f, agent, im))
 		r = err_set(err, EAGAIN,
 			    "process %d maps memory faster than brace can choose places: try again",
 			    (int)pid);
 	if (r == 0)
-		r = enter_stopped(t, &maps, f, place, users->memory, im, err);
+		r = enter_stopped(t, &maps, f, agent, users->memory, im, err);
 	maps_free(&maps);
 	return r;
 }
 
 /* Slow work comes before the hold: copying pages, and reading the list of descriptors. */
-static int enter_process(pid_t pid, const struct agent_file *f, struct agent_layout *place,
+static int enter_process(pid_t pid, const struct agent_file *f, struct agent_layout *agent,
 			 const struct users_memory *users, struct image *im,
 			 struct attach_report *rep, struct err *err)
 {
@@ -149,7 +149,7 @@ static int enter_process(pid_t pid, const struct agent_file *f, struct agent_lay
 	stale_agent_find(pid, &left);
 	r = tracee_stop_unless_given_up(pid, &t, err);
 	if (r == 0) {
-		r = enter_now(t, f, place, users, im, &left, err);
+		r = enter_now(t, f, agent, users, im, &left, err);
 		agent_layout_release(t, rep);
 	}
 	vec_free(&left);
@@ -157,7 +157,7 @@ static int enter_process(pid_t pid, const struct agent_file *f, struct agent_lay
 }
 
 /* The gap is only chosen here: enter_now() looks again while the process is stopped. */
-static int choose_base(const struct agent_file *f, struct agent_layout *place, pid_t pid,
+static int choose_base(const struct agent_file *f, struct agent_layout *agent, pid_t pid,
 		       struct err *err)
 {
 	struct maps maps;
@@ -165,10 +165,10 @@ static int choose_base(const struct agent_file *f, struct agent_layout *place, p
 
 	if (r < 0)
 		return r;
-	place->base = maps_find_gap(&maps, f->span);
-	place->descriptor_at = place->base + f->descriptor;
+	agent->base = maps_find_gap(&maps, f->span);
+	agent->descriptor_at = agent->base + f->descriptor;
 	maps_free(&maps);
-	return place->base ? 0
+	return agent->base ? 0
 			   : err_set(err, ENOMEM,
 				     "process %d has no %llu MiB of address space for the agent",
 				     (int)pid, (unsigned long long)(f->span >> 20));
@@ -176,17 +176,17 @@ static int choose_base(const struct agent_file *f, struct agent_layout *place, p
 
 /* Plans for the address space as it is now. req refers to *hello from here on. */
 static int plan_attach(struct image_request *req, const struct agent_file *f,
-		       struct agent_layout *place, struct shared_memory *memory,
+		       struct agent_layout *agent, struct shared_memory *memory,
 		       struct protocol_hello *hello, struct image *out, struct err *err)
 {
-	int r = place->there ? 0 : choose_base(f, place, req->pid, err);
+	int r = agent->there ? 0 : choose_base(f, agent, req->pid, err);
 
 	if (r < 0)
 		return r;
-	agent_layout_hello(place, hello);
+	agent_layout_hello(agent, hello);
 	req->hello = hello;
-	req->taken_from = place->there ? 0 : place->base;
-	req->taken_bytes = place->there ? 0 : f->span;
+	req->taken_from = agent->there ? 0 : agent->base;
+	req->taken_bytes = agent->there ? 0 : f->span;
 	r = image_prepare(req, out, err);
 	/* A process that ended meanwhile has no program. */
 	if (r == 0 && !out->update.about.exe[0])
@@ -202,13 +202,13 @@ static int plan_attach(struct image_request *req, const struct agent_file *f,
 
 /* plan_attach() until tracee_give_up(): what is planned then may lack parts, and does not count. */
 static int plan_unless_given_up(struct image_request *req, const struct agent_file *f,
-				struct agent_layout *place, struct shared_memory *memory,
+				struct agent_layout *agent, struct shared_memory *memory,
 				struct protocol_hello *hello, struct image *out, struct err *err)
 {
 	int r, given_up;
 
 	aside_until(tracee_given_up());
-	r = plan_attach(req, f, place, memory, hello, out, err);
+	r = plan_attach(req, f, agent, memory, hello, out, err);
 	aside_until(NULL);
 	given_up = tracee_check_given_up(req->pid, err);
 	return given_up ? given_up : r;
@@ -216,7 +216,7 @@ static int plan_unless_given_up(struct image_request *req, const struct agent_fi
 
 /* One try: plans, then holds and enters. -EAGAIN: the plan is out of date. */
 static int attempt_attach(struct image_request *req, const struct agent_file *f,
-			  struct agent_layout *place, struct memories *memories, struct image *out,
+			  struct agent_layout *agent, struct memories *memories, struct image *out,
 			  struct attach_report *rep, struct err *err)
 {
 	struct protocol_hello hello;
@@ -224,9 +224,9 @@ static int attempt_attach(struct image_request *req, const struct agent_file *f,
 	int r = memories_of_process(memories, req->pid, &users.memory, err);
 
 	if (r == 0)
-		r = plan_unless_given_up(req, f, place, users.memory, &hello, out, err);
+		r = plan_unless_given_up(req, f, agent, users.memory, &hello, out, err);
 	if (r == 0)
-		r = enter_process(req->pid, f, place, &users, out, rep, err);
+		r = enter_process(req->pid, f, agent, &users, out, rep, err);
 	out->memory = users.memory;
 	/* *hello is on the caller's stack frame. */
 	req->hello = NULL;
@@ -244,7 +244,7 @@ static void forget_attempt(struct image_request *req, struct image *out)
 }
 
 /* The dead tracer's notes are lost: stale_patches_find() has what stands in the process. */
-static const struct patch_list *no_places(const void *context, uint32_t image)
+static const struct patch_list *no_sites(const void *context, uint32_t image)
 {
 	static const struct patch_list none;
 
@@ -258,7 +258,7 @@ static int detach_stale(pid_t pid, const char *agent_path, struct attach_report 
 			struct err *err)
 {
 	struct patch_list list = { 0 };
-	const struct attach_patches known = { .told = &list, .places = no_places };
+	const struct attach_patches known = { .told = &list, .sites = no_sites };
 	int r = stale_patches_find(pid, &list, err);
 
 	if (r == 0)
@@ -281,16 +281,16 @@ static int try_patiently(const struct attaching *a, const struct agent_file *f)
 {
 	const struct timespec nap = { 0, NAP_NS };
 	struct image_request *req = a->req;
-	struct agent_layout place;
+	struct agent_layout agent;
 	int r = 0;
 
 	for (int i = 0; i < TRIES; i++) {
-		r = agent_layout_look(req->pid, f, req->agent_path, &place, a->rep, a->err);
-		place.agent_socket = req->agent_socket;
-		if (r == 0 && place.there && place.state.memory)
+		r = agent_layout_look(req->pid, f, req->agent_path, &agent, a->rep, a->err);
+		agent.agent_socket = req->agent_socket;
+		if (r == 0 && agent.there && agent.state.memory)
 			r = detach_stale(req->pid, req->agent_path, a->rep, a->err);
 		if (r == 0)
-			r = attempt_attach(req, f, &place, a->memories, a->out, a->rep, a->err);
+			r = attempt_attach(req, f, &agent, a->memories, a->out, a->rep, a->err);
 		/* Anything but a changed address space fails again at the next try. */
 		if (r != -EAGAIN)
 			break;
@@ -330,7 +330,7 @@ int attach_stopped(struct image_request *req, struct tracee *t, struct memories 
 		   struct image *out, struct err *err)
 {
 	struct shared_memory *memory;
-	struct agent_layout place = { .layout = thread_layout_of(t),
+	struct agent_layout agent = { .layout = thread_layout_of(t),
 				      .agent_socket = req->agent_socket,
 				      .tracer = req->socket,
 				      .path = req->agent_path };
@@ -341,14 +341,14 @@ int attach_stopped(struct image_request *req, struct tracee *t, struct memories 
 
 	if (r < 0)
 		return r;
-	place.descriptor = *agent_file_descriptor(&f);
+	agent.descriptor = *agent_file_descriptor(&f);
 	r = memories_of_process(memories, req->pid, &memory, err);
 	if (r == 0)
-		r = plan_attach(req, &f, &place, memory, &hello, out, err);
+		r = plan_attach(req, &f, &agent, memory, &hello, out, err);
 	if (r == 0)
 		r = maps_read(req->pid, &maps, err);
 	if (r == 0) {
-		r = enter_stopped(t, &maps, &f, &place, memory, out, err);
+		r = enter_stopped(t, &maps, &f, &agent, memory, out, err);
 		out->memory = memory;
 		maps_free(&maps);
 	}

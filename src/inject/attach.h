@@ -10,7 +10,7 @@
 struct attach_report {
 	uint64_t pause_ns;        /* longest time that the process stood still at once */
 	uint32_t threads;         /* most threads stopped at once */
-	/* leaving: places that somebody else had changed meanwhile, left as they are */
+	/* leaving: sites that somebody else had changed meanwhile, left as they are */
 	uint32_t changed;
 };
 
@@ -25,11 +25,11 @@ int attach_process(struct image_request *req, struct memories *memories, struct 
 int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
 		   struct image *out, struct err *err);
 
-/* The places of a process that may hold patches. */
+/* The sites of a process that may hold patches. */
 struct attach_patches {
 	const struct patch_list *told; /* those that were put in, as far as was noted */
-	/* all places that may have been changed in the processes of an image: empty if not known */
-	const struct patch_list *(*places)(const void *context, uint32_t image);
+	/* all sites that may have been changed in the processes of an image: empty if not known */
+	const struct patch_list *(*sites)(const void *context, uint32_t image);
 	const void *context;
 };
 

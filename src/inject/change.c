@@ -23,7 +23,7 @@
 /* old trampolines that could not be unmapped yet: more of them have to go */
 #define REGIONS_MANY 256
 
-/* --- before --------------------------------------------------------------------------------- */
+/* --- before ----------------------------------------------------------------------------------- */
 
 /* False, too, if the agent does not record at present, or if the process's filter forbids changes:
  * it keeps the patches that it has. */
@@ -48,12 +48,12 @@ int change_look(const struct change *c, struct change_target *t, uint32_t *image
 	if (r < 0)
 		return r;
 	r = maps_read(t->pid, &maps, err);
-	t->gone = r < 0 || !find_agent(c, stopped, &maps, &t->place);
+	t->gone = r < 0 || !find_agent(c, stopped, &maps, &t->agent);
 	if (!t->gone && c->signals)
 		handlers_read(stopped, &t->handlers);
-	t->place.layout = (struct thread_layout){ t->place.state.tls, t->place.state.key,
-						  t->place.state.flags };
-	*image = t->place.state.image;
+	t->agent.layout = (struct thread_layout){ t->agent.state.tls, t->agent.state.key,
+						  t->agent.state.flags };
+	*image = t->agent.state.image;
 	maps_free(&maps);
 	agent_layout_release(stopped, c->rep);
 	return 0;
@@ -63,7 +63,7 @@ int change_plan(struct change_target *t, struct err *err)
 {
 	int r;
 
-	agent_layout_hello(&t->place, &t->hello);
+	agent_layout_hello(&t->agent, &t->hello);
 	t->req.pid = t->pid;
 	t->req.hello = &t->hello;
 	t->req.again = true;
@@ -110,23 +110,23 @@ static bool has_forked(const struct change *c, const struct change_target *t)
 	return false;
 }
 
-/* Whether the target still has the agent and the free places of the plan. */
+/* Whether the target still has the agent and the free addresses of the plan. */
 static bool is_as_planned(const struct change *c, const struct change_target *t)
 {
 	struct agent_layout now;
 
 	/* Another base or image: it executed a program. Other regions: it loaded a library. */
-	return find_agent(c, t->t, &t->maps, &now) && now.base == t->place.base &&
-	       now.state.image == t->place.state.image &&
-	       now.state.n_regions == t->place.state.n_regions &&
-	       image_places_free(&t->im, &t->maps);
+	return find_agent(c, t->t, &t->maps, &now) && now.base == t->agent.base &&
+	       now.state.image == t->agent.state.image &&
+	       now.state.n_regions == t->agent.state.n_regions &&
+	       image_addresses_free(&t->im, &t->maps);
 }
 
 /* Whether no thread is in a trampoline, a stub (on the way to one) or the agent. Lets them run out,
  * `rounds` times. */
 static bool is_quiet(const struct change *c, const struct change_target *t, unsigned rounds)
 {
-	const struct stopped_arena arena = agent_layout_arena(&t->place);
+	const struct stopped_arena arena = agent_layout_arena(&t->agent);
 	VEC(struct stopped_range) code = { 0 };
 	bool quiet;
 
@@ -137,8 +137,8 @@ static bool is_quiet(const struct change *c, const struct change_target *t, unsi
 			*vec_add(&code) = (struct stopped_range){ m->start, m->end };
 	}
 	*vec_add(&code) =
-		(struct stopped_range){ t->place.base,
-					t->place.base + c->file->segments[0].memory_bytes };
+		(struct stopped_range){ t->agent.base,
+					t->agent.base + c->file->segments[0].memory_bytes };
 	*vec_add(&code) = (struct stopped_range){ arena.begin, arena.end };
 	quiet = stopped_run_out(t->t, code.at, code.n, rounds) &&
 		!stopped_is_inside(t->t, &t->maps, code.at, code.n);
@@ -151,7 +151,7 @@ static bool is_quiet(const struct change *c, const struct change_target *t, unsi
 static void look_at_patches(const struct change *c, struct change_target *t)
 {
 	if (!t->looked)
-		standing_patches_find(t->t, &t->maps, patch_places_of(c->places, t->places),
+		standing_patches_find(t->t, &t->maps, patch_sites_of(c->sites, t->sites),
 				      t->told, &t->old);
 	t->looked = true;
 }
@@ -185,9 +185,9 @@ static int forget_regions(struct change_target *t, uint64_t first, uint64_t n,
 					      .n = (uint32_t)n,
 					      .settings = *settings };
 	struct err ignored;
-	int r = agent_layout_set_params(t->t, &t->place, &params, &ignored);
+	int r = agent_layout_set_params(t->t, &t->agent, &params, &ignored);
 
-	return r == 0 ? agent_layout_call(t->t, &t->place, t->place.descriptor.forget, &ignored)
+	return r == 0 ? agent_layout_call(t->t, &t->agent, t->agent.descriptor.forget, &ignored)
 		      : r;
 }
 
@@ -195,7 +195,7 @@ static int forget_regions(struct change_target *t, uint64_t first, uint64_t n,
 static int map_trampolines(const struct change *c, struct change_target *t, struct err *err)
 {
 	const struct attach_params params = { .renew = c->renew };
-	int r = agent_layout_setup(t->t, &t->place, t->place.descriptor.change, &params,
+	int r = agent_layout_setup(t->t, &t->agent, t->agent.descriptor.change, &params,
 				   &t->im.setup,
 				   (int[]){ t->im.code_fd, t->im.code_fd, t->im.code_fd,
 					    t->im.answers_fd },
@@ -290,7 +290,7 @@ static void go_back(struct change_target *t)
 	undo_patches(t, t->im.patches, t->im.setup.n_patches, STOPPED_FUNCTIONS | STOPPED_LOOK_UPS,
 		     &ignored);
 	apply_old(t);
-	forget_regions(t, t->place.state.n_regions, t->im.setup.n_regions, &t->before);
+	forget_regions(t, t->agent.state.n_regions, t->im.setup.n_regions, &t->before);
 	t->entered = false;
 }
 
@@ -301,8 +301,8 @@ static bool is_left(const struct change *c, const struct change_target *t)
 {
 	struct agent_layout now;
 
-	return patch_places_of(c->places, t->places)->n && find_agent(c, t->t, &t->maps, &now) &&
-	       now.state.n_regions == t->place.state.n_regions + t->im.setup.n_regions;
+	return patch_sites_of(c->sites, t->sites)->n && find_agent(c, t->t, &t->maps, &now) &&
+	       now.state.n_regions == t->agent.state.n_regions + t->im.setup.n_regions;
 }
 
 /* After success: frees everything of the old that no thread needs. */
@@ -313,8 +313,8 @@ static void finish_target(const struct change *c, struct change_target *t, bool 
 	expect_old(t, false);
 	/* Some thread still uses old trampolines otherwise: they stay mapped. */
 	if (quiet && is_quiet(c, t, 0) && is_left(c, t))
-		forget_regions(t, 0, t->place.state.n_regions, &t->im.setup.settings);
-	thread_blocks_change(t->t, &t->place.layout, c->renew);
+		forget_regions(t, 0, t->agent.state.n_regions, &t->im.setup.settings);
+	thread_blocks_change(t->t, &t->agent.layout, c->renew);
 }
 
 /* Releases all targets that are stopped. */
@@ -345,7 +345,7 @@ static int stop_all(const struct change *c, unsigned rounds, bool *quiet, struct
 static bool is_crowded(const struct change *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		if (c->targets[i].place.state.n_regions > REGIONS_MANY)
+		if (c->targets[i].agent.state.n_regions > REGIONS_MANY)
 			return true;
 	return false;
 }

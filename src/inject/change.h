@@ -4,12 +4,12 @@
  * the new patches, or every one has the old ones. */
 #pragma once
 #include "inject/agent_layout.h"
-#include "inject/patch_places.h"
+#include "inject/patch_sites.h"
 
 struct change_target {
 	pid_t pid;
 	const struct patch_list *told; /* patches that were put into it, as far as is known */
-	uint32_t places;          /* its image's, in change.places */
+	uint32_t sites;           /* its image's, in change.sites */
 	/* change_all's own: patches that stand in it, once `looked` */
 	struct patch_list old;
 	bool looked;
@@ -19,7 +19,7 @@ struct change_target {
 	/* the plan; image_close and image_update_free are the caller's */
 	struct image im;
 	struct protocol_hello hello;
-	struct agent_layout place;
+	struct agent_layout agent;
 	struct tracee *t;             /* while it is stopped */
 	struct maps maps;
 	bool ready;                   /* change_plan succeeded */
@@ -35,7 +35,7 @@ struct change {
 	const struct agent_file *file;
 	const char *agent_path;
 	const struct memories *memories;
-	const struct patch_places *places;
+	const struct patch_sites *sites;
 	bool renew;                   /* another tracer: stubs are made anew */
 	bool alone;                   /* only this one target changes, none of its children */
 	/* deliveries of signals are told, so handlers have to be known */

@@ -58,7 +58,7 @@ static int undo_patches(struct leaving *l, struct tracee *t, enum stopped_which 
 
 /* Lists the agent's code and the trampolines. */
 static void list_code(const struct maps *maps, const struct agent_file *f,
-		      const struct agent_layout *place, range_list *out)
+		      const struct agent_layout *agent, range_list *out)
 {
 	for (size_t i = 0; i < maps->at.n; i++) {
 		const struct map *m = &maps->at.at[i];
@@ -67,7 +67,7 @@ static void list_code(const struct maps *maps, const struct agent_file *f,
 			*vec_add(out) = (struct stopped_range){ m->start, m->end };
 	}
 	*vec_add(out) =
-		(struct stopped_range){ place->base, place->base + f->segments[0].memory_bytes };
+		(struct stopped_range){ agent->base, agent->base + f->segments[0].memory_bytes };
 }
 
 /* From this try on threads get more rounds to run out (patience_rounds). */
@@ -132,9 +132,9 @@ static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *map
 
 /* Has the agent unmap its memories. Where a filter kills the process for that, the memories stay,
  * and the agent is told that nobody traces. The filter may have come while threads ran out. */
-static int end_agent(struct tracee *t, const struct agent_layout *place, struct err *err)
+static int end_agent(struct tracee *t, const struct agent_layout *agent, struct err *err)
 {
-	uint64_t at = place->descriptor_at + (uint64_t)(int64_t)place->descriptor.state;
+	uint64_t at = agent->descriptor_at + (uint64_t)(int64_t)agent->descriptor.state;
 	const uint64_t none = 0;
 	struct agent_state now;
 	int r = tracee_read(t, at, &now, sizeof(now), err);
@@ -143,32 +143,32 @@ static int end_agent(struct tracee *t, const struct agent_layout *place, struct 
 		return r;
 	return now.forbidden & FORBIDS_LEAVE
 		       ? tracee_write(t, at, &none, sizeof(none), err)
-		       : agent_layout_call(t, place, place->descriptor.detach, err);
+		       : agent_layout_call(t, agent, agent->descriptor.detach, err);
 }
 
 /* Reads which patches stand in the process. Once: each is taken out once. */
 static void look_at_patches(struct leaving *l, struct tracee *t, const struct maps *maps,
-			    const struct agent_layout *place)
+			    const struct agent_layout *agent)
 {
 	const struct attach_patches *k = l->known;
 
 	if (!l->looked)
 		l->rep->changed += standing_patches_find(
-			t, maps, k->places(k->context, place->state.image), k->told, &l->patches);
+			t, maps, k->sites(k->context, agent->state.image), k->told, &l->patches);
 	l->looked = true;
 }
 
 /* One try on the stopped process. -EBUSY: some thread is not out yet. */
-static int detach_place(struct leaving *l, struct tracee *t, const struct maps *maps,
-			struct agent_layout *place, struct err *err)
+static int detach_agent(struct leaving *l, struct tracee *t, const struct maps *maps,
+			struct agent_layout *agent, struct err *err)
 {
-	const struct stopped_arena arena = agent_layout_arena(place);
+	const struct stopped_arena arena = agent_layout_arena(agent);
 	range_list code = { 0 };
 	int r;
 
-	look_at_patches(l, t, maps, place);
+	look_at_patches(l, t, maps, agent);
 	r = undo_patches(l, t, STOPPED_FUNCTIONS, err);
-	list_code(maps, l->file, place, &code);
+	list_code(maps, l->file, agent, &code);
 	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
 		r = -EBUSY;
 	if (r == 0)
@@ -177,10 +177,10 @@ static int detach_place(struct leaving *l, struct tracee *t, const struct maps *
 	if (r == 0 && !is_outside(l, t, maps, &code))
 		r = -EBUSY;
 	if (r == 0) {
-		place->layout = (struct thread_layout){ place->state.tls, place->state.key,
-							place->state.flags };
-		thread_blocks_clear(t, &place->layout);
-		r = end_agent(t, place, err);
+		agent->layout = (struct thread_layout){ agent->state.tls, agent->state.key,
+							agent->state.flags };
+		thread_blocks_clear(t, &agent->layout);
+		r = end_agent(t, agent, err);
 	}
 	vec_free(&code);
 	return r;
@@ -189,13 +189,13 @@ static int detach_place(struct leaving *l, struct tracee *t, const struct maps *
 /* One try on a stopped process. An agent that is gone, or does not record, needs none. */
 static int detach_stopped(struct leaving *l, struct tracee *t, struct err *err)
 {
-	struct agent_layout place = { 0 };
+	struct agent_layout agent = { 0 };
 	struct maps maps;
 	int r = maps_read(tracee_pid(t), &maps, err);
 
-	if (r == 0 && agent_layout_find(t, l->file, &maps, l->agent_path, &place) &&
-	    place.state.memory)
-		r = detach_place(l, t, &maps, &place, err);
+	if (r == 0 && agent_layout_find(t, l->file, &maps, l->agent_path, &agent) &&
+	    agent.state.memory)
+		r = detach_agent(l, t, &maps, &agent, err);
 	maps_free(&maps);
 	return r;
 }

@@ -15,11 +15,11 @@
 struct standing_look {
 	struct tracee *t;
 	VEC(struct stopped_range) code; /* trampolines */
-	const struct patch_list *places, *told;
+	const struct patch_list *sites, *told;
 	struct patch_list *out;
 	struct patch_list hops;   /* short jumps, of which the islands have to be looked for */
 	uint64_t covered;         /* end of the last patch that stands */
-	uint32_t changed;         /* places with somebody else's bytes */
+	uint32_t changed;         /* sites with somebody else's bytes */
 };
 
 static bool is_code(const struct standing_look *l, uint64_t address)
@@ -30,7 +30,7 @@ static bool is_code(const struct standing_look *l, uint64_t address)
 	return false;
 }
 
-/* Whether the bytes at the place lead into trampolines: a jump, a call's distance, an event's
+/* Whether the bytes at the site lead into trampolines: a jump, a call's distance, an event's
  * word. */
 static bool leads_to_code(const struct standing_look *l, const struct patch *p,
 			  const uint8_t *there)
@@ -61,20 +61,20 @@ static void note_patch(struct patch_list *to, const struct patch *p, const uint8
 	memcpy(copy->bytes, there, p->length);
 }
 
-/* Whether brace put a patch in at the place: few places are asked for. */
-static bool was_told(const struct standing_look *l, const struct patch *place)
+/* Whether brace put a patch in at the site: few sites are asked for. */
+static bool was_told(const struct standing_look *l, const struct patch *site)
 {
 	for (size_t i = 0; i < l->told->n; i++) {
 		const struct patch *p = &l->told->at[i];
 
-		if (p->address == place->address && p->length == place->length)
+		if (p->address == site->address && p->length == site->length)
 			return p->status == PATCH_APPLIED;
 	}
 	return false;
 }
 
-/* Bytes of a patch that stands are not another place's. */
-static void look_at_place(struct standing_look *l, const struct patch *p, const uint8_t *there)
+/* Bytes of a patch that stands are not another site's. */
+static void look_at_site(struct standing_look *l, const struct patch *p, const uint8_t *there)
 {
 	uint64_t to;
 
@@ -91,7 +91,7 @@ static void look_at_place(struct standing_look *l, const struct patch *p, const 
 	}
 }
 
-/* Looks at places that begin in one page with one read; one by one where a part is not mapped. */
+/* Looks at sites that begin in one page with one read; one by one where a part is not mapped. */
 static void look_at_run(struct standing_look *l, const struct patch *first, size_t n)
 {
 	uint8_t bytes[2 * ARCH_PAGE];
@@ -101,7 +101,7 @@ static void look_at_run(struct standing_look *l, const struct patch *first, size
 	if (tracee_read(l->t, from, bytes, first[n - 1].address + first[n - 1].length - from,
 			&ignored) == 0) {
 		for (size_t i = 0; i < n; i++)
-			look_at_place(l, &first[i], bytes + (first[i].address - from));
+			look_at_site(l, &first[i], bytes + (first[i].address - from));
 		return;
 	}
 	for (size_t i = 0; i < n && n > 1; i++)
@@ -110,14 +110,14 @@ static void look_at_run(struct standing_look *l, const struct patch *first, size
 
 static void look_at_all(struct standing_look *l)
 {
-	const struct patch_list *places = l->places;
+	const struct patch_list *sites = l->sites;
 
-	for (size_t i = 0, n; i < places->n; i += n) {
-		uint64_t end = (places->at[i].address & ~(ARCH_PAGE - 1)) + ARCH_PAGE;
+	for (size_t i = 0, n; i < sites->n; i += n) {
+		uint64_t end = (sites->at[i].address & ~(ARCH_PAGE - 1)) + ARCH_PAGE;
 
-		for (n = 1; i + n < places->n && places->at[i + n].address < end; n++)
+		for (n = 1; i + n < sites->n && sites->at[i + n].address < end; n++)
 			;
-		look_at_run(l, &places->at[i], n);
+		look_at_run(l, &sites->at[i], n);
 	}
 }
 
@@ -148,10 +148,10 @@ static void add_hops(struct standing_look *l)
 }
 
 uint32_t standing_patches_find(struct tracee *t, const struct maps *maps,
-			       const struct patch_list *places, const struct patch_list *told,
+			       const struct patch_list *sites, const struct patch_list *told,
 			       struct patch_list *out)
 {
-	struct standing_look l = { .t = t, .places = places, .told = told, .out = out };
+	struct standing_look l = { .t = t, .sites = sites, .told = told, .out = out };
 
 	for (size_t i = 0; i < maps->at.n; i++)
 		if (maps_is_trampolines(&maps->at.at[i]))
@@ -160,7 +160,7 @@ uint32_t standing_patches_find(struct tracee *t, const struct maps *maps,
 	look_at_all(&l);
 	add_hops(&l);
 	for (size_t i = 0; i < told->n; i++)
-		if (told->at[i].function == PATCH_SEMAPHORE || !places->n)
+		if (told->at[i].function == PATCH_SEMAPHORE || !sites->n)
 			*vec_add(out) = told->at[i];
 	vec_free(&l.code);
 	vec_free(&l.hops);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The stack tracer: how deep each thread's own stack became, and by which calls, out of records
- * that say where on the stack each call was made (EVENT_AT, memory_header.places).
+ * that say where on the stack each call was made (EVENT_AT, memory_settings.record_sp).
  *
  * Like the kernel's it looks when a function is entered, and leaves out calls on other stacks (a
  * signal's, a coroutine's). A depth counts from the end of the mapping that has the stack. Not

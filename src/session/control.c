@@ -24,7 +24,7 @@
 /* How often control_wait_update() looks whether waiting still makes sense. */
 #define STEP_MS 100
 
-/* --- the socket -------------------------------------------------------------------------- */
+/* --- the socket ------------------------------------------------------------------------------- */
 
 /* The address is abstract: it leaves no file behind, and a program that changed its root still
  * finds it. Everybody can read its name in /proc/net/unix: the session is protected by the
@@ -57,7 +57,7 @@ static int make_socket(struct control *c, struct err *err)
 	return 0;
 }
 
-/* --- what becomes of images --------------------------------------------------------------- */
+/* --- what becomes of images ------------------------------------------------------------------- */
 
 /* Lock held. The first image to be done decides on the session's start. */
 static void attach_done(struct control *c, pid_t pid, const struct image_count *count,
@@ -106,15 +106,15 @@ void control_image_ended(struct control *c, uint32_t image)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The places of the ended images' patches are given up. */
+/* The sites of the ended images' patches are given up. */
 void control_forget_ended(struct control *c)
 {
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = 0; i < c->ended.n; i++) {
 		struct image_state *state = &c->images.at[c->ended.at[i]];
 
-		patch_places_end(&c->places, state->places);
-		state->places = PATCH_PLACES_NONE;
+		patch_sites_end(&c->sites, state->sites);
+		state->sites = PATCH_SITES_NONE;
 	}
 	c->ended.n = 0;
 	pthread_mutex_unlock(&c->lock);
@@ -165,7 +165,7 @@ void control_end_alone(struct control *c)
 	agent_socket_hurry(c);
 }
 
-/* --- for the session --------------------------------------------------------------------- */
+/* --- for the session -------------------------------------------------------------------------- */
 
 /* Called by planners, when a plan is ready. */
 static void hurry_socket(void *context)
@@ -185,7 +185,7 @@ int control_start(const struct control_request *req, struct control **out, struc
 	c->listener = c->hurry = c->program = -1;
 	/* No program has the images before the first, so that none of them is ever planned. */
 	while (c->images.n < req->first_image)
-		*vec_add(&c->images) = (struct image_state){ .places = PATCH_PLACES_NONE };
+		*vec_add(&c->images) = (struct image_state){ .sites = PATCH_SITES_NONE };
 	c->published = req->first_image;
 	turns_begin(&c->turns);
 	pthread_mutex_init(&c->lock, NULL);
@@ -239,8 +239,8 @@ static int attach_image(struct control *c, pid_t pid, struct tracee *stopped, st
 	}
 	state.next_id = im->next_id;
 	state.memory = im->memory;
-	state.places = patch_places_begin(&c->places);
-	patch_places_add(&c->places, state.places, im->patches, im->setup.n_patches);
+	state.sites = patch_sites_begin(&c->sites);
+	patch_sites_add(&c->sites, state.sites, im->patches, im->setup.n_patches);
 	patch_lists_begin(&c->patches, pid);
 	patch_lists_add(&c->patches, pid, im->memory, im->patches, im->setup.n_patches);
 	handlers_tell(im, pid, control_messages(c));
@@ -297,17 +297,17 @@ int control_launch(struct control *c, const char *path, char *const *argv,
 }
 
 /* context: the control. */
-static const struct patch_list *places_of_image(const void *context, uint32_t image)
+static const struct patch_list *patch_sites_of_image(const void *context, uint32_t image)
 {
 	const struct control *c = context;
 
-	return patch_places_of(&c->places, image < c->images.n ? c->images.at[image].places
-							       : PATCH_PLACES_NONE);
+	return patch_sites_of(&c->sites, image < c->images.n ? c->images.at[image].sites
+							       : PATCH_SITES_NONE);
 }
 
 int control_detach(struct control *c, pid_t pid, struct attach_report *rep, struct err *err)
 {
-	struct attach_patches known = { .places = places_of_image, .context = c };
+	struct attach_patches known = { .sites = patch_sites_of_image, .context = c };
 	int r;
 
 	control_begin_alone(c);
@@ -340,7 +340,7 @@ static void free_images(struct control *c)
 		image_known_free(&c->images.at[i].known);
 	vec_free(&c->images);
 	patch_lists_free(&c->patches);
-	patch_places_free(&c->places);
+	patch_sites_free(&c->sites);
 	vec_free(&c->ended);
 	handlers_free(&c->handlers);
 	event_set_free(&c->req.events);

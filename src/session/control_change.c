@@ -45,7 +45,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 			.tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
 			.graph_functions = !s->tracer->exits ? MEMORY_NO_GRAPH
 							     : s->graph_function.patterns.n > 0,
-			.calls_too = settings_calls_too(s), .places = s->stack_trace,
+			.calls_too = settings_calls_too(s), .record_sp = s->stack_trace,
 			.values = settings_values(s), .causal = settings_causal(s),
 			.tracer_number = tracer_number(s->tracer),
 			.thresh_ticks = thresh_ticks,
@@ -106,7 +106,7 @@ static void copy_images(struct changing *ch)
 	for (size_t i = 0; i < ch->c->images.n; i++) {
 		struct image_state copy = { .next_id = ch->c->images.at[i].next_id,
 					    .memory = ch->c->images.at[i].memory,
-					    .places = ch->c->images.at[i].places,
+					    .sites = ch->c->images.at[i].sites,
 					    .by_hand = ch->c->images.at[i].by_hand };
 
 		image_known_copy(&copy.known, &ch->c->images.at[i].known);
@@ -151,7 +151,7 @@ static int plan_target(struct changing *ch, const struct change *change, struct 
 		return err_set(err, EPROTO, "process %d spoiled what brace keeps in it",
 			       (int)t->pid);
 	t->told = patch_lists_of(&ch->c->patches, t->pid);
-	t->places = ch->images.at[image].places;
+	t->sites = ch->images.at[image].sites;
 	t->req = (struct image_request){
 		.index = image, .first_id = ch->images.at[image].next_id,
 		.known = &ch->images.at[image].known,
@@ -164,7 +164,7 @@ static int plan_target(struct changing *ch, const struct change *change, struct 
 	r = change_plan(t, err);
 	t->im.setup.settings = settings_of(&ch->req);
 	if (r == 0)
-		patch_places_add(&ch->c->places, t->places, t->im.patches, t->im.setup.n_patches);
+		patch_sites_add(&ch->c->sites, t->sites, t->im.patches, t->im.setup.n_patches);
 	if (r == 0)
 		ch->images.at[image].next_id = t->im.next_id;
 	return r;
@@ -380,7 +380,7 @@ static struct change change_of(struct changing *ch)
 	return (struct change){ .file = &ch->file,
 				.agent_path = ch->c->req.agent_path,
 				.memories = ch->c->req.memories,
-				.places = &ch->c->places,
+				.sites = &ch->c->sites,
 				.commit = commit_change,
 				.context = ch,
 				.rep = ch->rep };

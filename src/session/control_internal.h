@@ -15,7 +15,7 @@
 #include "image/handlers.h"
 #include "image/probe_outcomes.h"
 #include "inject/patch_lists.h"
-#include "inject/patch_places.h"
+#include "inject/patch_sites.h"
 #include "session/planners.h"
 #include "session/turns.h"
 
@@ -27,7 +27,7 @@ struct image_state {
 	uint32_t next_id;
 	const struct shared_memory *memory; /* its user's memory, into which it records */
 	struct known_modules known;
-	uint32_t places;              /* in control.places */
+	uint32_t sites;               /* in control.sites */
 	bool by_hand;                 /* launched: its system calls are intercepted */
 	/* a plan for more of it (dlopen) is under way: only one at a time, because each gives out
 	 * function numbers */
@@ -86,7 +86,7 @@ struct control {
 	struct turns turns;
 	VEC(struct image_state) images;
 	struct patch_lists patches;   /* patches that went in */
-	struct patch_places places;   /* where patches may stand, by image */
+	struct patch_sites sites;     /* where patches may stand, by image */
 	struct process_handlers_list handlers; /* signal handlers, if deliveries are told */
 
 	pthread_mutex_t lock;         /* protects everything below */
@@ -142,7 +142,7 @@ void control_handler_missed(struct control *c, pid_t pid, uint64_t handler);
  * changed. Alone. */
 void control_look_for_handlers(struct control *c, pid_t pid);
 
-/* --- one image, for a peer (setup.c) ------------------------------------------------------ */
+/* --- one image, for a peer (setup.c) ---------------------------------------------------------- */
 
 /* Notes down what the plan is made from. False: there is no such image, or it is another user's.
  * Inside; the socket's thread. */

@@ -86,7 +86,7 @@ void setup_plan(struct control *c, struct peer *p)
 	p->result = r;
 }
 
-/* --- what the session is told ------------------------------------------------------------ */
+/* --- what the session is told ----------------------------------------------------------------- */
 
 /* Notes how each function was to be hooked, for count_refused(). */
 static void keep_kinds(struct peer *p)
@@ -133,7 +133,7 @@ static void tell_refused(struct control *c, struct peer *p)
 		control_tell(c, &update);
 }
 
-/* --- the steps after the plan -------------------------------------------------------------- */
+/* --- the steps after the plan ----------------------------------------------------------------- */
 
 /* Makes the plan the image's present state. A new image gets its number here. */
 static void keep_state(struct control *c, struct peer *p)
@@ -145,10 +145,10 @@ static void keep_state(struct control *c, struct peer *p)
 		const struct image_state copy = { .next_id = p->first_id,
 						  .memory = p->memory,
 						  .known = p->known,
-						  .places = c->images.at[p->image].places,
+						  .sites = c->images.at[p->image].sites,
 						  .by_hand = c->images.at[p->image].by_hand };
 
-		patch_places_share(&c->places, copy.places);
+		patch_sites_share(&c->sites, copy.sites);
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) = copy;
 		p->known = (struct known_modules){ 0 };
@@ -158,15 +158,15 @@ static void keep_state(struct control *c, struct peer *p)
 		p->image = (uint32_t)c->images.n;
 		*vec_add(&c->images) =
 			(struct image_state){ .known = p->known, .memory = p->memory,
-					      .places = patch_places_begin(&c->places) };
+					      .sites = patch_sites_begin(&c->sites) };
 		p->known = (struct known_modules){ 0 };
 	} else {
 		image_known_replace(&c->images.at[p->image].known, p->pid, &p->known);
 	}
 	c->images.at[p->image].next_id = p->im.next_id;
 	/* Before it is told to write them: one that it forks meanwhile may have some. */
-	patch_places_add(&c->places, c->images.at[p->image].places, p->im.patches,
-			 p->im.setup.n_patches);
+	patch_sites_add(&c->sites, c->images.at[p->image].sites, p->im.patches,
+			p->im.setup.n_patches);
 	if (c->req.events.catalogue)
 		event_set_grow(&c->req.events, &ignored); /* as its copy did */
 }
@@ -205,7 +205,7 @@ bool setup_reply(struct control *c, struct peer *p)
 	control_tell(c, &p->im.update);
 	POINT(image_published);
 	/* Without trampolines there is no code file, and nothing to answer: the third and the
-	 * fourth descriptor only fill the places. */
+	 * fourth descriptor only fill the sites. */
 	if (setup_reply_send(p->fd, &p->im.setup,
 			     (int[]){ p->memory->fd, p->im.image_fd,
 				      p->im.code_fd < 0 ? p->im.image_fd : p->im.code_fd,

@@ -129,7 +129,7 @@ struct memory_settings {
 	 * session. */
 	uint32_t calls_too;
 	/* 1: every call tells its place on the stack (RECORD_EVENT_AT); only MEMORY_GRAPH_STATE. */
-	uint32_t places;
+	uint32_t record_sp;
 	uint32_t values;          /* 1: exits tell their functions' values (RECORD_EXIT_VALUE) */
 	uint32_t causal; /* 1: a record's time is not before the loads before it (lfence) */
 	/* The tracer as the user has it (tracer_number of model/tracer.h), for a later brace: the
@@ -339,7 +339,7 @@ static inline int memory_site_id_exists(uint32_t id)
 	       id % SITE_BLOCK_IDS < SITE_END_IN_BLOCK;
 }
 
-/* --- what is said over the socket when a program image starts --------------------------- */
+/* --- what is said over the socket when a program image starts --------------------------------- */
 /* The requests of an agent. PROTOCOL_HANDLER: a function becomes a signal's handler, and its entry
  * is to be probed; the answer is no setup reply, but the end of the connection. PROTOCOL_USER: the
  * process has become another user's and asks for that user's session memory, and for an image of
@@ -429,17 +429,17 @@ struct patch_region {
 	uint64_t address, bytes, offset; /* code: PROT_READ|PROT_EXEC */
 	uint64_t fork_guard;            /* address of its fork guard's page, which a fork zeroes */
 	uint64_t module;          /* where the module's text starts, for the tracer */
-	uint64_t places;          /* address of n_places struct trampoline_place, behind the code */
+	uint64_t layouts;         /* address of n_layouts trampoline_layouts, behind the code */
 	uint64_t rule;            /* address of its unwind table (unwind_rule.h); 0 = none */
-	uint32_t n_places, mapped; /* mapped: the tracer's, by the answer memory */
+	uint32_t n_layouts, mapped; /* mapped: the tracer's, by the answer memory */
 };
 
 /* Where a trampoline stands, and what it was made of, for faults in it (agent/faults.c) and for
  * unwinders (unwind_rule.h). By `at`, ascending; offsets from the region's address. A probe's code
  * has three: the instructions that are moved before it (at = body), its call of the agent (`pushed`
- * is PLACE_CALLS_AGENT), and the rest (at = body). A filter's code has one (`pushed` is
- * PLACE_FILTER), and stands for no instruction: len = 0. */
-struct trampoline_place {
+ * is LAYOUT_CALLS_AGENT), and the rest (at = body). A filter's code has one (`pushed` is
+ * LAYOUT_FILTER), and stands for no instruction: len = 0. */
+struct trampoline_layout {
 	uint32_t at, body;        /* the trampoline; in it, the moved instructions */
 	int32_t from;             /* the patched instructions */
 	uint8_t plain;            /* bytes of them that stand in the body at the same distances */

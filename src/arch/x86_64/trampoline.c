@@ -304,7 +304,7 @@ size_t trampoline_room(enum trampoline_kind kind, bool calls_too,
 }
 
 /* Addresses of one trampoline: the function, the template, the code after it. */
-struct template_place { uint64_t from, at, body; };
+struct template_layout { uint64_t from, at, body; };
 
 /* Over a nop of three bytes. */
 static void put_fence(uint8_t *at, bool causal)
@@ -317,7 +317,7 @@ static void put_fence(uint8_t *at, bool causal)
 
 /* Copies the template and fills in its fields. */
 static int emit_template(enum trampoline_kind kind, const struct trampoline_env *env, uint32_t id,
-			 const struct template_place *place, uint8_t *out)
+			 const struct template_layout *layout, uint8_t *out)
 {
 	const struct template *t = &templates[kind];
 	/* Only a graph's call goes on through a stub by itself. */
@@ -327,7 +327,7 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 	memcpy(out, t->begin, template_size(kind));
 	for (const struct template_field *f = t->fields; f->end; f++) {
 		size_t end = (size_t)(f->end - t->begin);
-		uint64_t target = field_target(f->kind, env, place->from, place->body);
+		uint64_t target = field_target(f->kind, env, layout->from, layout->body);
 		uint32_t value = field_value(f->kind, env, kind, id);
 
 		if (f->kind == F_TABLE)
@@ -336,7 +336,7 @@ static int emit_template(enum trampoline_kind kind, const struct trampoline_env 
 			put_fence(out + end - 3, env->causal);
 		else if (!target)
 			memcpy(out + end - 4, &value, 4);
-		else if (put_rel32(out + end - 4, place->at + end, target) < 0)
+		else if (put_rel32(out + end - 4, layout->at + end, target) < 0)
 			return -ERANGE;
 	}
 	return 0;
@@ -424,11 +424,11 @@ int trampoline_emit(enum trampoline_kind kind, const struct trampoline_env *env,
 		r = emit_ask(env, at + ask, at + size, out + ask);
 	if (r == 0 && call > first)
 		r = emit_template(TRAMPOLINE_CALL, env, id,
-				  &(struct template_place){ from, at + first, at + call },
+				  &(struct template_layout){ from, at + first, at + call },
 				  out + first);
 	if (r == 0)
 		r = emit_template(kind, env, id,
-				  &(struct template_place){ from, at + call, at + size },
+				  &(struct template_layout){ from, at + call, at + size },
 				  out + call);
 	if (r == 0)
 		r = relocate_emit(recipe, original, vaddr, from, at + size, out + size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The unwind table of a region of trampolines and probes, and of the islands that lead there: data,
  * which unwind_rule.c copies behind each region's code. One rule holds for all code of the region,
- * at every instruction, because it looks the trampoline up in the list of places (struct
- * trampoline_place), as it would be too much to have an entry for each function.
+ * at every instruction, because it looks the trampoline up in the list of layouts (struct
+ * trampoline_layout), as it would be too much to have an entry for each function.
  *
  * The rule says that a trampoline's frame has no size, and that its caller is the instruction of
  * the program that the trampoline stands for: the patched one, while the function is not entered
@@ -46,8 +46,8 @@
 	.endm
 
 /* Leaves on the stack: q A d p o, where q is the pc, or the trampoline that the island jumps to,
- * A the about, d = q - A->base, p the trampoline's place, o = d - p->body. */
-	.macro FIND_PLACE about
+ * A the about, d = q - A->base, p the trampoline's layout, o = d - p->body. */
+	.macro FIND_LAYOUT about
 	.byte	0x80, 0x00              # q
 	ABOUT	\about
 	.byte	0x14, 0x14, 0x06, 0x1c  # q A d
@@ -58,9 +58,9 @@
 1:	.byte	0x13, 0x16, 0x12, 0x23, 1, 0x94, 4 # an island: a jump, with the distance behind its first byte
 	SIGN
 	.byte	0x22, 0x23, 5, 0x16, 0x14, 0x14, 0x06, 0x1c # q A d
-2:	.byte	0x14, 0x23, UNWIND_PLACES, 0x06, 0x15, 2, 0x23, UNWIND_STEP, 0x06 # q A d p step
+2:	.byte	0x14, 0x23, UNWIND_LAYOUTS, 0x06, 0x15, 2, 0x23, UNWIND_STEP, 0x06 # q A d p step
 3:	.byte	0x14, 0x14, 0x22        # c = p + step
-	.byte	0x12, 0x15, 5, 0x23, UNWIND_PLACES_END, 0x06, 0x2d # c < A->places_end
+	.byte	0x12, 0x15, 5, 0x23, UNWIND_LAYOUTS_END, 0x06, 0x2d # c < A->layouts_end
 	GOTO	0x28, 4f
 	.byte	0x13
 	GOTO	0x2f, 6f
@@ -69,51 +69,51 @@
 	.byte	0x13
 	GOTO	0x2f, 6f
 5:	.byte	0x17, 0x16, 0x13        # p = c
-6:	.byte	0x31, 0x25, 0x12, 0x3f, 0x2b # step / 2, while it is a place's size
+6:	.byte	0x31, 0x25, 0x12, 0x3f, 0x2b # step / 2, while it is a layout's size
 	GOTO	0x28, 3b
-	.byte	0x13, 0x12, 0x23, PLACE_BODY, 0x94, 4, 0x15, 2, 0x16, 0x1c
+	.byte	0x13, 0x12, 0x23, LAYOUT_BODY, 0x94, 4, 0x15, 2, 0x16, 0x1c
 	.endm
 
-/* Behind FIND_PLACE: goes to `to` in a filter's code. */
+/* Behind FIND_LAYOUT: goes to `to` in a filter's code. */
 	.macro IN_FILTER to
-	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_FILTER, 0x29
+	.byte	0x14, 0x23, LAYOUT_PUSHED, 0x94, 1, 0x08, LAYOUT_FILTER, 0x29
 	GOTO	0x28, \to
 	.endm
 
-/* Behind FIND_PLACE: the stack pointer, as it is at the instruction that the trampoline stands
+/* Behind FIND_LAYOUT: the stack pointer, as it is at the instruction that the trampoline stands
  * for. Before the body it differs behind `lea 8(%rsp), %rsp` and before `jmp *%rcx`. */
 	.macro STACK_POINTER
 	.byte	0x12, 0x30, 0x2d        # o < 0
 	GOTO	0x28, 1f
-	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x29, 0x33, 0x24, 0x77, 0x00, 0x22
+	.byte	0x14, 0x23, LAYOUT_PUSHED, 0x94, 1, 0x29, 0x33, 0x24, 0x77, 0x00, 0x22
 	GOTO	0x2f, 2f
-1:	.byte	0x14, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_CALLS_AGENT, 0x29
+1:	.byte	0x14, 0x23, LAYOUT_PUSHED, 0x94, 1, 0x08, LAYOUT_CALLS_AGENT, 0x29
 	GOTO	0x28, 3f
 	.byte	0x15, 4, 0x36, 0x1c, 0x06, 0x38, 0x25 # the 7 bytes before q + 2
 	.byte	0x0e, 0x48, 0x8d, 0x64, 0x24, 0x08, 0xff, 0xe1, 0x00
 	.byte	0x29, 0x33, 0x24, 0x1f, 0x77, 0x00, 0x22
 	GOTO	0x2f, 2f
 3:	.byte	0x77
-	.sleb128 PLACE_STEP
+	.sleb128 LAYOUT_STEP
 2:
 	.endm
 
-/* Behind FIND_PLACE: the address of that instruction. */
+/* Behind FIND_LAYOUT: the address of that instruction. */
 	.macro ORIGINAL
 	.byte	0x12, 0x30, 0x2a        # o >= 0
 	GOTO	0x28, 1f
 	.byte	0x13, 0x30              # the patched instruction itself
 	GOTO	0x2f, 3f
-1:	.byte	0x12, 0x15, 2, 0x23, PLACE_PLAIN, 0x94, 1, 0x2c # o <= p->plain
+1:	.byte	0x12, 0x15, 2, 0x23, LAYOUT_PLAIN, 0x94, 1, 0x2c # o <= p->plain
 	GOTO	0x28, 3f
-	.byte	0x14, 0x23, PLACE_GROWN, 0x94, 1, 0x1c # o - p->grown
-	.byte	0x12, 0x15, 2, 0x23, PLACE_LEN, 0x94, 1, 0x2d # at most p->len
+	.byte	0x14, 0x23, LAYOUT_GROWN, 0x94, 1, 0x1c # o - p->grown
+	.byte	0x12, 0x15, 2, 0x23, LAYOUT_LEN, 0x94, 1, 0x2d # at most p->len
 	GOTO	0x28, 2f
-	.byte	0x13, 0x12, 0x23, PLACE_LEN, 0x94, 1
-2:	.byte	0x12, 0x15, 2, 0x23, PLACE_PLAIN, 0x94, 1, 0x2a # at least p->plain
+	.byte	0x13, 0x12, 0x23, LAYOUT_LEN, 0x94, 1
+2:	.byte	0x12, 0x15, 2, 0x23, LAYOUT_PLAIN, 0x94, 1, 0x2a # at least p->plain
 	GOTO	0x28, 3f
-	.byte	0x13, 0x12, 0x23, PLACE_PLAIN, 0x94, 1
-3:	.byte	0x16, 0x23, PLACE_FROM, 0x94, 4
+	.byte	0x13, 0x12, 0x23, LAYOUT_PLAIN, 0x94, 1
+3:	.byte	0x16, 0x23, LAYOUT_FROM, 0x94, 4
 	SIGN
 	.byte	0x22, 0x15, 2, 0x06, 0x22
 	.endm
@@ -167,12 +167,12 @@ unwind_rule_entry:
 	ENTRY	unwind_rule_entry, cie
 	.byte	0x0f                    # CFA
 	.uleb128 12f - 11f
-11:	FIND_PLACE unwind_rule_about1
+11:	FIND_LAYOUT unwind_rule_about1
 	STACK_POINTER
 	.byte	0x23, 1
 12:	.byte	0x16, 0x07              # rsp
 	.uleb128 14f - 13f
-13:	FIND_PLACE unwind_rule_about2
+13:	FIND_LAYOUT unwind_rule_about2
 	IN_FILTER 17f
 	STACK_POINTER
 	GOTO	0x2f, 18f
@@ -180,7 +180,7 @@ unwind_rule_entry:
 18:
 14:	.byte	0x16, 0x10              # the return address
 	.uleb128 16f - 15f
-15:	FIND_PLACE unwind_rule_about3
+15:	FIND_LAYOUT unwind_rule_about3
 	IN_FILTER 17f
 	ORIGINAL
 	GOTO	0x2f, 18f
@@ -206,15 +206,15 @@ unwind_rule_even:
 	ENTRY	unwind_rule_even, even_cie
 	.byte	0x0f                    # CFA: behind the return address
 	.uleb128 12f - 11f
-11:	FIND_PLACE unwind_rule_about4
+11:	FIND_LAYOUT unwind_rule_about4
 	STACK_POINTER
 	.byte	0x23, 8
 12:	.byte	0x10, 0x10              # where the return address is
 	.uleb128 16f - 15f
-15:	FIND_PLACE unwind_rule_about5
+15:	FIND_LAYOUT unwind_rule_about5
 	.byte	0x12, 0x30, 0x2c        # o <= 0, in a trampoline: no probe's at = body, and no probe's call
-	.byte	0x15, 2, 0x94, 4, 0x15, 3, 0x23, PLACE_BODY, 0x94, 4, 0x2e, 0x1a
-	.byte	0x15, 2, 0x23, PLACE_PUSHED, 0x94, 1, 0x08, PLACE_CALLS_AGENT, 0x2e, 0x1a
+	.byte	0x15, 2, 0x94, 4, 0x15, 3, 0x23, LAYOUT_BODY, 0x94, 4, 0x2e, 0x1a
+	.byte	0x15, 2, 0x23, LAYOUT_PUSHED, 0x94, 1, 0x08, LAYOUT_CALLS_AGENT, 0x2e, 0x1a
 	GOTO	0x28, 13f
 	.byte	0x15, 3, 0x23, UNWIND_NOTHING
 	GOTO	0x2f, 14f

@@ -11,18 +11,18 @@
 #include "shared/memory.h"
 
 _Static_assert(offsetof(struct unwind_info, bytes) == UNWIND_BYTES &&
-	       offsetof(struct unwind_info, places) == UNWIND_PLACES &&
-	       offsetof(struct unwind_info, places_end) == UNWIND_PLACES_END &&
+	       offsetof(struct unwind_info, layouts) == UNWIND_LAYOUTS &&
+	       offsetof(struct unwind_info, layouts_end) == UNWIND_LAYOUTS_END &&
 	       offsetof(struct unwind_info, step) == UNWIND_STEP &&
 	       offsetof(struct unwind_info, nothing) == UNWIND_NOTHING &&
 	       sizeof(struct unwind_info) == UNWIND_HEADER, "the expressions read them there");
-_Static_assert(offsetof(struct trampoline_place, at) == PLACE_AT &&
-	       offsetof(struct trampoline_place, body) == PLACE_BODY &&
-	       offsetof(struct trampoline_place, from) == PLACE_FROM &&
-	       offsetof(struct trampoline_place, plain) == PLACE_PLAIN &&
-	       offsetof(struct trampoline_place, len) == PLACE_LEN &&
-	       offsetof(struct trampoline_place, pushed) == PLACE_PUSHED &&
-	       offsetof(struct trampoline_place, grown) == PLACE_GROWN, "and these there");
+_Static_assert(offsetof(struct trampoline_layout, at) == LAYOUT_AT &&
+	       offsetof(struct trampoline_layout, body) == LAYOUT_BODY &&
+	       offsetof(struct trampoline_layout, from) == LAYOUT_FROM &&
+	       offsetof(struct trampoline_layout, plain) == LAYOUT_PLAIN &&
+	       offsetof(struct trampoline_layout, len) == LAYOUT_LEN &&
+	       offsetof(struct trampoline_layout, pushed) == LAYOUT_PUSHED &&
+	       offsetof(struct trampoline_layout, grown) == LAYOUT_GROWN, "and these there");
 
 #define LABEL(name) extern const uint8_t name[]
 LABEL(unwind_rule_begin);
@@ -41,8 +41,8 @@ size_t unwind_rule_bytes(void)
 	return (size_t)(unwind_rule_end - unwind_rule_begin);
 }
 
-/* Fields of 4 bytes that say where the range begins: the field's end, and the place that they count
- * from. */
+/* Fields of 4 bytes that say where the range begins: the field's end, and the place that they
+ * count from. */
 static const struct { const uint8_t *end, *from; } lows[] = {
 	{ unwind_rule_first, unwind_rule_header },
 	{ unwind_rule_even_first, unwind_rule_even_header },
@@ -76,7 +76,7 @@ static void put_infos(uint64_t at, uint8_t *out)
 /* The expressions begin with a step over the list's greatest power of two. */
 static uint64_t first_step(uint64_t bytes)
 {
-	uint64_t step = sizeof(struct trampoline_place);
+	uint64_t step = sizeof(struct trampoline_layout);
 
 	while (2 * step < bytes)
 		step *= 2;
@@ -92,7 +92,7 @@ int unwind_rule_emit(const struct unwind_info *about, uint64_t low, uint64_t hig
 	/* Unwinders read the range as a signed number. */
 	if (high - low > INT32_MAX)
 		return -ERANGE;
-	full.step = first_step(about->places_end - about->places);
+	full.step = first_step(about->layouts_end - about->layouts);
 	full.nothing = 0;
 	memcpy(out, unwind_rule_begin, unwind_rule_bytes());
 	memcpy(out, &full, sizeof(full));

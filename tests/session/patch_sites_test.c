@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The places where patches may stand: merged in order, each once, the newest patch of each; kept as
+/* The sites where patches may stand: merged in order, each once, the newest patch of each; kept as
  * long as one image has them. And which of them stand in a process: this one's child. */
 #include <setjmp.h>
 #include <signal.h>
@@ -28,51 +28,51 @@ static struct patch patch_at(uint64_t address, uint8_t length, uint8_t byte)
 
 static void merged(void **state)
 {
-	struct patch_places places = { 0 };
+	struct patch_sites sites = { 0 };
 	const struct patch first[] = { patch_at(30, 5, 1), patch_at(10, 5, 1), patch_at(20, 2, 1) };
 	struct patch second[] = { patch_at(20, 5, 2), patch_at(30, 5, 2), patch_at(5, 8, 2),
 				  patch_at(40, 2, 2) };
 	const uint64_t want[][3] = { { 5, 8, 2 },  { 10, 5, 1 }, { 20, 2, 1 },
 				     { 20, 5, 2 }, { 30, 5, 2 } };
-	uint32_t which = patch_places_begin(&places);
+	uint32_t which = patch_sites_begin(&sites);
 	const struct patch_list *all;
 
 	second[3].function = PATCH_SEMAPHORE;
-	assert_int_equal(patch_places_of(&places, which)->n, 0);
-	patch_places_add(&places, which, first, 3);
+	assert_int_equal(patch_sites_of(&sites, which)->n, 0);
+	patch_sites_add(&sites, which, first, 3);
 	for (int i = 0; i < 2; i++) /* once more changes nothing */
-		patch_places_add(&places, which, second, 4);
-	all = patch_places_of(&places, which);
+		patch_sites_add(&sites, which, second, 4);
+	all = patch_sites_of(&sites, which);
 	assert_int_equal(all->n, 5);
 	for (size_t i = 0; i < 5; i++) {
 		assert_int_equal(all->at[i].address, want[i][0]);
 		assert_int_equal(all->at[i].length, want[i][1]);
 		assert_int_equal(all->at[i].bytes[0], want[i][2]);
 	}
-	patch_places_free(&places);
+	patch_sites_free(&sites);
 }
 
 static void shared(void **state)
 {
-	struct patch_places places = { 0 };
+	struct patch_sites sites = { 0 };
 	const struct patch p = patch_at(10, 5, 1);
-	uint32_t one = patch_places_begin(&places), other = patch_places_begin(&places);
+	uint32_t one = patch_sites_begin(&sites), other = patch_sites_begin(&sites);
 
-	patch_places_add(&places, one, &p, 1);
-	patch_places_add(&places, PATCH_PLACES_NONE, &p, 1);
-	patch_places_share(&places, one);
-	patch_places_end(&places, one);
-	assert_int_equal(patch_places_of(&places, one)->n, 1);
-	patch_places_end(&places, one);
-	patch_places_end(&places, one); /* too often */
-	patch_places_end(&places, PATCH_PLACES_NONE);
-	assert_int_equal(patch_places_of(&places, one)->n, 0);
-	assert_int_equal(patch_places_of(&places, other)->n, 0);
-	assert_int_equal(patch_places_of(&places, PATCH_PLACES_NONE)->n, 0);
-	patch_places_free(&places);
+	patch_sites_add(&sites, one, &p, 1);
+	patch_sites_add(&sites, PATCH_SITES_NONE, &p, 1);
+	patch_sites_share(&sites, one);
+	patch_sites_end(&sites, one);
+	assert_int_equal(patch_sites_of(&sites, one)->n, 1);
+	patch_sites_end(&sites, one);
+	patch_sites_end(&sites, one);   /* too often */
+	patch_sites_end(&sites, PATCH_SITES_NONE);
+	assert_int_equal(patch_sites_of(&sites, one)->n, 0);
+	assert_int_equal(patch_sites_of(&sites, other)->n, 0);
+	assert_int_equal(patch_sites_of(&sites, PATCH_SITES_NONE)->n, 0);
+	patch_sites_free(&sites);
 }
 
-/* --- in a process --------------------------------------------------------------------------- */
+/* --- in a process ----------------------------------------------------------------------------- */
 
 /* Text and data of the child, far enough from its trampolines that jumps are of five bytes. */
 static uint8_t *text;
@@ -122,7 +122,7 @@ static void standing(void **state)
 		{ 600, 2, false }, { 620, 5, false }, { 700, 5, true },	 { 5000, 5, true },
 	};
 	const size_t n = sizeof(want) / sizeof(*want);
-	struct patch_list places = { 0 }, told = { 0 }, out = { 0 };
+	struct patch_list sites = { 0 }, told = { 0 }, out = { 0 };
 	struct tracee *t;
 	struct maps maps;
 	struct err err;
@@ -131,7 +131,7 @@ static void standing(void **state)
 
 	map_all();
 	for (size_t i = 0; i < n; i++)
-		*vec_add(&places) = patch_at(at(want[i].offset), want[i].length, 0x11);
+		*vec_add(&sites) = patch_at(at(want[i].offset), want[i].length, 0x11);
 	/* Told: that somebody else changed, one that is out, and a semaphore. */
 	for (unsigned i = 0; i < 3; i++) {
 		*vec_add(&told) = patch_at(at((unsigned[]){ 100, 620, 900 }[i]), i == 2 ? 2 : 5, 0x11);
@@ -149,7 +149,7 @@ static void standing(void **state)
 		skip(); /* ptrace is not allowed */
 	}
 	assert_int_equal(maps_read(child, &maps, &err), 0);
-	assert_int_equal(standing_patches_find(t, &maps, &places, &told, &out), 1);
+	assert_int_equal(standing_patches_find(t, &maps, &sites, &told, &out), 1);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < out.n; k++)
 			if (out.at[k].address == at(want[i].offset)) {
@@ -162,12 +162,12 @@ static void standing(void **state)
 	assert_int_equal(out.n, 8); /* and the semaphore */
 	out.n = 0;
 	assert_int_equal(standing_patches_find(t, &maps, &(struct patch_list){ 0 }, &told, &out), 0);
-	assert_int_equal(out.n, 3); /* without places, what was told */
+	assert_int_equal(out.n, 3); /* without sites, what was told */
 	tracee_release(t);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	maps_free(&maps);
-	vec_free(&places);
+	vec_free(&sites);
 	vec_free(&told);
 	vec_free(&out);
 	munmap(text, MAPPED);
