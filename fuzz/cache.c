@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "hook/cache_place.h"
+#include "hook/cache_path.h"
 #include "program.h"
 #include "use_module.h"
 

@@ -89,7 +89,7 @@ static void add_wishes(struct excerpt_wish *w, char *lines)
 		*text++ = '\0';
 		excerpt_wish_add(w, line, text, &err);
 	}
-	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
+	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
 		for (; w->places[i].n; w->places[i].n--)
 			free(w->places[i].at[w->places[i].n - 1]);
 }

@@ -32,7 +32,7 @@ static int fetch(void *arg, uint64_t address, char *to, uint32_t n)
 	return (int)(address % 100) - 1;
 }
 
-static uint64_t place(void *arg, uint64_t address)
+static uint64_t resolve(void *arg, uint64_t address)
 {
 	return address ^ 32;
 }
@@ -42,7 +42,7 @@ static void run(const struct filter_program *p, uint32_t bytes, const uint8_t *r
 	char comm[FILTER_COMM_BYTES] = "python3.11", scratch[32];
 	uint8_t *exact = malloc(n + !n); /* a read behind it is seen */
 	struct filter_record r = { .bytes = exact, .size = (uint32_t)n, .cpu = 3, .comm = comm, .fetch = fetch,
-				   .place = place, .scratch = scratch, .scratch_bytes = sizeof(scratch) };
+				   .resolve = resolve, .scratch = scratch, .scratch_bytes = sizeof(scratch) };
 
 	if (n)
 		memcpy(exact, record, n);

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	static const struct follow_plan plan = {
 		.n_tests = 1, .n_shown = 2,
-		.tests = { { .place = { .bytes = 4, .mask = 0xff, .shift = 8, .sign = 8 }, .mask = 1, .value = 1 } },
+		.tests = { { .field = { .bytes = 4, .mask = 0xff, .shift = 8, .sign = 8 }, .mask = 1, .value = 1 } },
 		.shown = { { .bytes = 8, .mask = UINT64_MAX }, { .bytes = 0 } },
 	};
 	static const char *const ends[] = { "m+0x10", NULL };

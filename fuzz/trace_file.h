@@ -105,7 +105,7 @@ static bool put_coded(struct packet_records *h, struct bytes *out, struct cursor
 
 /* One packet, its contents from the input; if its type's highest bit is set, as a writer makes
  * it. */
-static void put_packet(struct bytes *file, struct places *places, struct cursor *c)
+static void put_packet(struct bytes *file, struct packet_index *entries, struct cursor *c)
 {
 	uint8_t type = cursor_u8(c);
 	bool coded = type & 0x80;
@@ -127,7 +127,7 @@ static void put_packet(struct bytes *file, struct places *places, struct cursor 
 	}
 	h.payload = (uint32_t)payload.n;
 	h.crc = crc32c(payload.at, payload.n);
-	*vec_add(places) = (struct packet_place){ file->n, h };
+	*vec_add(entries) = (struct packet_entry){ file->n, h };
 	format_packet_header(file, &h);
 	bytes_put(file, payload.at, payload.n);
 	vec_free(&payload);
@@ -135,7 +135,7 @@ static void put_packet(struct bytes *file, struct places *places, struct cursor 
 
 /* The information that a writer puts first: a host, settings, two images, a module, four threads.
  */
-static void put_usual_info(struct bytes *file, struct places *places)
+static void put_usual_info(struct bytes *file, struct packet_index *entries)
 {
 	struct trace_info *info = trace_info_new();
 	struct packet_header h = { .type = PACKET_INFO };
@@ -153,7 +153,7 @@ static void put_usual_info(struct bytes *file, struct places *places)
 	h.raw = (uint32_t)items.n;
 	h.payload = (uint32_t)payload.n;
 	h.crc = crc32c(payload.at, payload.n);
-	*vec_add(places) = (struct packet_place){ file->n, h };
+	*vec_add(entries) = (struct packet_entry){ file->n, h };
 	format_packet_header(file, &h);
 	bytes_put(file, payload.at, payload.n);
 	vec_free(&items);
@@ -166,20 +166,20 @@ static void put_usual_info(struct bytes *file, struct places *places)
 static struct bytes trace_file_make(const uint8_t *data, size_t size, bool indexed)
 {
 	struct cursor c = cursor_of(data, size);
-	struct places places = {0};
+	struct packet_index entries = {0};
 	struct bytes file = {0};
 	uint64_t index;
 
 	format_file_header(&file, FORMAT_VERSION, 0);
-	put_usual_info(&file, &places);
+	put_usual_info(&file, &entries);
 	while (cursor_left(&c))
-		put_packet(&file, &places, &c);
+		put_packet(&file, &entries, &c);
 	if (indexed) {
 		index = file.n;
-		index_encode(places.at, places.n, &file, NULL);
+		index_encode(entries.at, entries.n, &file, NULL);
 		format_trailer(&file, index);
 	}
-	vec_free(&places);
+	vec_free(&entries);
 	return file;
 }
 

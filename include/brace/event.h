@@ -155,19 +155,19 @@ struct brace__state {
 static inline __attribute__((always_inline, unused)) unsigned
 brace__append(char *record, unsigned *at, const void *from, unsigned long n, unsigned size)
 {
-	unsigned place = *at, room = (BRACE__BYTES - place) / size;
+	unsigned offset = *at, room = (BRACE__BYTES - offset) / size;
 	unsigned bytes = (n < room ? (unsigned)n : room) * size;
 
 	if (bytes)
-		__builtin_memcpy(record + place, from, bytes);
-	*at = place + bytes;
-	return bytes << 16 | place;
+		__builtin_memcpy(record + offset, from, bytes);
+	*at = offset + bytes;
+	return bytes << 16 | offset;
 }
 
 static inline __attribute__((always_inline, unused)) unsigned
 brace__append_string(char *record, unsigned *at, const char *from)
 {
-	unsigned place = *at, room = BRACE__BYTES - place;
+	unsigned offset = *at, room = BRACE__BYTES - offset;
 	unsigned long length;
 	unsigned bytes;
 
@@ -176,10 +176,10 @@ brace__append_string(char *record, unsigned *at, const char *from)
 	from = from ? from : "(null)";
 	length = __builtin_strlen(from);
 	bytes = length < room ? (unsigned)length : room - 1;
-	__builtin_memcpy(record + place, from, bytes);
-	record[place + bytes] = '\0';
-	*at = place + bytes + 1;
-	return (bytes + 1) << 16 | place;
+	__builtin_memcpy(record + offset, from, bytes);
+	record[offset + bytes] = '\0';
+	*at = offset + bytes + 1;
+	return (bytes + 1) << 16 | offset;
 }
 
 /* --- an event ------------------------------------------------------------------------------- */

@@ -136,7 +136,7 @@ static __attribute__((noinline)) bool run_filter(const struct filter_program *f,
 	r.size = bytes;
 	r.comm = comm;
 	r.fetch = fetch_memory;
-	r.place = 0; /* functions are known to the tracer alone */
+	r.resolve = 0; /* functions are known to the tracer alone */
 	r.context = 0;
 	r.scratch = scratch;
 	r.scratch_bytes = SCRATCH;

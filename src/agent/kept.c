@@ -21,15 +21,15 @@ static struct kept_call {
 } calls[KEPT_BUCKETS * KEPT_WAYS] __attribute__((aligned(64)));
 static uint32_t turn; /* which one goes next; any value will do */
 
-/* The two buckets of a call, as numbers of their first places. */
-struct kept_places { uint32_t at[2]; };
+/* The two buckets of a call, as indices of their first entries. */
+struct kept_buckets { uint32_t at[2]; };
 
-static struct kept_places places_of(uint64_t sp, uint64_t tag)
+static struct kept_buckets buckets_of(uint64_t sp, uint64_t tag)
 {
 	uint64_t h = ((sp >> 3) ^ tag << 40) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return (struct kept_places){ { (uint32_t)(h >> 55) * KEPT_WAYS,
-				       (uint32_t)(h >> 46 & (KEPT_BUCKETS - 1)) * KEPT_WAYS } };
+	return (struct kept_buckets){ { (uint32_t)(h >> 55) * KEPT_WAYS,
+					(uint32_t)(h >> 46 & (KEPT_BUCKETS - 1)) * KEPT_WAYS } };
 }
 
 static uint64_t key_at(uint32_t i)
@@ -37,52 +37,52 @@ static uint64_t key_at(uint32_t i)
 	return __atomic_load_n(&keys[i], __ATOMIC_RELAXED);
 }
 
-/* Takes hold of a place whose key is `from`. The pair of release_place(). */
-static bool hold_place(uint32_t i, uint64_t from)
+/* Takes hold of an entry whose key is `from`. The pair of release_call(). */
+static bool hold_call(uint32_t i, uint64_t from)
 {
 	return __atomic_compare_exchange_n(&keys[i], &from, KEPT_BUSY, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
-static void release_place(uint32_t i, uint64_t key)
+static void release_call(uint32_t i, uint64_t key)
 {
 	__atomic_store_n(&keys[i], key, __ATOMIC_RELEASE);
 }
 
-/* Takes hold of the place that has this event's words of a call at sp. -1: there is none. An older
+/* Takes hold of the entry that has this event's words of a call at sp. -1: there is none. An older
  * tag of the event is found, too, and so goes. */
-static int hold_own(const struct kept_places *p, uint64_t sp, uint64_t tag)
+static int hold_own(const struct kept_buckets *p, uint64_t sp, uint64_t tag)
 {
 	for (unsigned b = 0; b < 2; b++)
 		for (uint32_t i = p->at[b]; i < p->at[b] + KEPT_WAYS; i++)
 			if (key_at(i) == sp && (calls[i].tag & 0xffff) == (tag & 0xffff) &&
-			    hold_place(i, sp))
+			    hold_call(i, sp))
 				return (int)i;
 	return -1;
 }
 
-static int hold_empty(const struct kept_places *p)
+static int hold_empty(const struct kept_buckets *p)
 {
 	for (unsigned b = 0; b < 2; b++)
 		for (uint32_t i = p->at[b]; i < p->at[b] + KEPT_WAYS; i++)
-			if (!key_at(i) && hold_place(i, 0))
+			if (!key_at(i) && hold_call(i, 0))
 				return (int)i;
 	return -1;
 }
 
 /* Another call loses its words. */
-static int hold_other(const struct kept_places *p)
+static int hold_other(const struct kept_buckets *p)
 {
 	uint32_t n = __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % (2 * KEPT_WAYS);
 	uint32_t i = p->at[n / KEPT_WAYS] + n % KEPT_WAYS;
 	uint64_t key = key_at(i);
 
-	return key != KEPT_BUSY && hold_place(i, key) ? (int)i : -1;
+	return key != KEPT_BUSY && hold_call(i, key) ? (int)i : -1;
 }
 
 void kept_store(uint64_t sp, uint64_t tag, const uint64_t *words, uint32_t n)
 {
-	const struct kept_places p = places_of(sp, tag & 0xffff);
+	const struct kept_buckets p = buckets_of(sp, tag & 0xffff);
 	int i = hold_own(&p, sp, tag);
 
 	if (i < 0)
@@ -95,12 +95,12 @@ void kept_store(uint64_t sp, uint64_t tag, const uint64_t *words, uint32_t n)
 	for (uint32_t k = 0; k < n && k < FETCH_ENTRY_WORDS; k++)
 		/* Volatile, else the compiler makes this loop a call of memcpy. */
 		((volatile uint64_t *)calls[i].words)[k] = words[k];
-	release_place((uint32_t)i, sp);
+	release_call((uint32_t)i, sp);
 }
 
 bool kept_take(uint64_t sp, uint64_t tag, uint64_t words[FETCH_ENTRY_WORDS])
 {
-	const struct kept_places p = places_of(sp, tag & 0xffff);
+	const struct kept_buckets p = buckets_of(sp, tag & 0xffff);
 	int i = hold_own(&p, sp, tag);
 	bool is = i >= 0 && calls[i].tag == tag;
 
@@ -108,6 +108,6 @@ bool kept_take(uint64_t sp, uint64_t tag, uint64_t words[FETCH_ENTRY_WORDS])
 		return false;
 	for (uint32_t k = 0; k < FETCH_ENTRY_WORDS; k++)
 		((volatile uint64_t *)words)[k] = calls[i].words[k];
-	release_place((uint32_t)i, 0);
+	release_call((uint32_t)i, 0);
 	return is;
 }

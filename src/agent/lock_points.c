@@ -177,7 +177,7 @@ static void clear_index(struct lock_table *table)
 }
 
 /* The place of a key, or the free one for it: the index is never full. */
-static inline uint32_t place_of(const struct lock_table *table, uint64_t key)
+static inline uint32_t slot_of_key(const struct lock_table *table, uint64_t key)
 {
 	uint32_t i = (uint32_t)(key >> (64 - LOCK_INDEX_BITS));
 
@@ -204,7 +204,7 @@ static __attribute__((noinline)) uint64_t *add_row(struct agent_tls *t, struct l
 	if (table->end != t->end || table->n_rows >= ROWS_MOST)
 		clear_index(table);
 	table->end = t->end;
-	i = place_of(table, key);
+	i = slot_of_key(table, key);
 	table->n_rows += !table->index[i].row;
 	table->index[i].key = key;
 	table->index[i].row = at;
@@ -215,7 +215,8 @@ static __attribute__((noinline)) uint64_t *add_row(struct agent_tls *t, struct l
 static inline uint64_t *find_row(const struct agent_tls *t, const struct lock_table *table,
 				 uint64_t key)
 {
-	uint64_t row = table->end && table->end == t->end ? table->index[place_of(table, key)].row
+	uint64_t row = table->end && table->end == t->end ? table->index[slot_of_key(table,
+										     key)].row
 							  : 0;
 
 	return row ? (uint64_t *)row + 1 : NULL;

@@ -26,7 +26,7 @@
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
-struct probe_place { void *at; uint64_t bytes; };
+struct probe_range { void *at; uint64_t bytes; };
 
 /* A child that has not noticed its fork has its parent's account, so it asks the kernel. */
 static long own_pid(void)
@@ -43,7 +43,7 @@ static long own_pid(void)
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 {
 	uint64_t first = ARCH_PAGE - address % ARCH_PAGE < n ? ARCH_PAGE - address % ARCH_PAGE : n;
-	const struct probe_place into = { to, n },
+	const struct probe_range into = { to, n },
 				 from[2] = { { (void *)address, first },
 					     { (void *)(address + first), n - first } };
 	long got;
@@ -67,17 +67,17 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 		((volatile uint8_t *)to)[i] = from[i];
 }
 
-/* Lays a piece down as one or two places, cut at a page's end. Returns how many. */
-static unsigned place_piece(struct probe_place *to, const struct fetch_piece *p)
+/* Lays a piece down as one or two ranges, cut at a page's end. Returns how many. */
+static unsigned cut_piece(struct probe_range *to, const struct fetch_piece *p)
 {
 	uint64_t first = ARCH_PAGE - p->address % ARCH_PAGE;
 
 	if (first >= p->n) {
-		to[0] = (struct probe_place){ (void *)p->address, p->n };
+		to[0] = (struct probe_range){ (void *)p->address, p->n };
 		return 1;
 	}
-	to[0] = (struct probe_place){ (void *)p->address, first };
-	to[1] = (struct probe_place){ (void *)(p->address + first), p->n - first };
+	to[0] = (struct probe_range){ (void *)p->address, first };
+	to[1] = (struct probe_range){ (void *)(p->address + first), p->n - first };
 	return 2;
 }
 
@@ -87,16 +87,16 @@ static unsigned place_piece(struct probe_place *to, const struct fetch_piece *p)
 static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, unsigned n,
 						     long pid)
 {
-	struct probe_place into[FETCH_PIECES_MAX], from[2 * FETCH_PIECES_MAX];
-	unsigned places = 0, done = 0;
+	struct probe_range into[FETCH_PIECES_MAX], from[2 * FETCH_PIECES_MAX];
+	unsigned ranges = 0, done = 0;
 	long got = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		into[i] = (struct probe_place){ pieces[i].to, pieces[i].n };
-		places += place_piece(from + places, &pieces[i]);
+		into[i] = (struct probe_range){ pieces[i].to, pieces[i].n };
+		ranges += cut_piece(from + ranges, &pieces[i]);
 	}
 	if (pid)
-		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, places, 0);
+		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, ranges, 0);
 	for (got = got > 0 ? got : 0; done < n && got >= (long)pieces[done].n; done++) {
 		pieces[done].got = pieces[done].n;
 		got -= (long)pieces[done].n;

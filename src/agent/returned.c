@@ -14,20 +14,20 @@
 enum { KEPT_RAX = -2, KEPT_RDX = -3, KEPT_FLOAT = -5 };
 
 /* Where a returned string lies; bytes: at most RETURNED_TEXT. */
-struct text_place { uint64_t at, bytes; };
+struct text_range { uint64_t at, bytes; };
 
 /* False: the object that tells it cannot be read. */
-static bool find_text(struct text_place *p, enum memory_returned returned, const uint64_t *kept)
+static bool find_text(struct text_range *p, enum memory_returned returned, const uint64_t *kept)
 {
 	uint64_t object[2]; /* of a std::string: its characters' address, and how many there are */
 
-	*p = (struct text_place){ kept[KEPT_RAX], RETURNED_TEXT };
+	*p = (struct text_range){ kept[KEPT_RAX], RETURNED_TEXT };
 	if (returned == RETURNED_VIEW)
-		*p = (struct text_place){ kept[KEPT_RDX], kept[KEPT_RAX] };
+		*p = (struct text_range){ kept[KEPT_RDX], kept[KEPT_RAX] };
 	if (returned == RETURNED_OBJECT) {
 		if (probe_read_anywhere(p->at, object, sizeof(object)) != sizeof(object))
 			return false;
-		*p = (struct text_place){ object[0], object[1] };
+		*p = (struct text_range){ object[0], object[1] };
 	}
 	if (p->bytes > RETURNED_TEXT)
 		p->bytes = RETURNED_TEXT;
@@ -37,7 +37,7 @@ static bool find_text(struct text_place *p, enum memory_returned returned, const
 /* Copies the string. Returns its bytes and 1; 0: it cannot be read. */
 static uint64_t copy_text(uint8_t *to, enum memory_returned returned, const uint64_t *kept)
 {
-	struct text_place p;
+	struct text_range p;
 	uint64_t n = 0;
 	uint32_t read;
 

@@ -2,26 +2,26 @@
 /* State mode keeps live calls for each stack that a thread runs on. When a call may leave its stack
  * (a coroutine switch), that stack's calls are saved under the stack pointer that a return would
  * have; the thread that returns there, which may be another one, takes them again. A table shared
- * by all threads without a lock: a place is claimed by its key. If no place is free, the calls are
+ * by all threads without a lock: an entry is claimed by its key. If none is free, the calls are
  * not saved, and the report may misnest. Signals blocked. */
 #include "agent/live.h"
 #include "agent/stacks.h"
 
-#define PLACES 1024u
+#define SAVED_MOST 1024u
 #define PROBES 16u
-/* A key that no stack pointer equals: the place is being changed. */
+/* A key that no stack pointer equals: the entry is being changed. */
 #define BUSY UINT64_C(1)
 #define MIX 0x9e3779b1u
 
 struct saved_stack { uint64_t sp, base, live; };
-static struct saved_stack saved_stack[PLACES];
+static struct saved_stack saved_stack[SAVED_MOST];
 
 static struct saved_stack *entry_at(uint64_t sp, unsigned probe)
 {
-	return &saved_stack[((uint32_t)(sp >> 4) * MIX >> 16 ^ probe) % PLACES];
+	return &saved_stack[((uint32_t)(sp >> 4) * MIX >> 16 ^ probe) % SAVED_MOST];
 }
 
-/* Claims the first place whose key is `from`. NULL: there is none. */
+/* Claims the first entry whose key is `from`. NULL: there is none. */
 static struct saved_stack *claim_entry(uint64_t sp, uint64_t from)
 {
 	for (unsigned i = 0; i < PROBES; i++) {
@@ -76,6 +76,6 @@ bool saved_stack_take(struct agent_tls *t, uint64_t sp)
 /* At a detach: no thread is in here. */
 void saved_stacks_forget(void)
 {
-	for (unsigned i = 0; i < PLACES; i++)
+	for (unsigned i = 0; i < SAVED_MOST; i++)
 		saved_stack[i].sp = 0;
 }

@@ -37,7 +37,7 @@ struct claim {
 };
 
 /* The tracer's own notes on each sub-buffer. */
-struct drain_place {
+struct drain_notes {
 	uint32_t taken;      /* bytes already taken */
 	uint64_t unwritten_since; /* nanoseconds; 0 = it has none */
 	uint64_t near_tsc;   /* of the next record to be taken; 0 = use the descriptor's */
@@ -48,7 +48,7 @@ struct drain_place {
 
 struct drain {
 	struct shared_memory *memory;
-	struct drain_place *places;
+	struct drain_notes *notes;
 	/* by thread slot: seq of the next sub-buffer to take; a later one waits for its
 	 * predecessor */
 	uint32_t *expected;
@@ -68,7 +68,7 @@ struct drain *drain_new(struct shared_memory *memory)
 	struct drain *d = mem_zalloc(sizeof(*d));
 
 	d->memory = memory;
-	d->places = mem_zalloc(memory->layout.buffers_max * sizeof(d->places[0]));
+	d->notes = mem_zalloc(memory->layout.buffers_max * sizeof(d->notes[0]));
 	d->expected = mem_zalloc(memory->layout.threads_max * sizeof(d->expected[0]));
 	d->position = mem_zalloc(memory->layout.threads_max * sizeof(d->position[0]));
 	d->last = mem_zalloc(memory->layout.threads_max * sizeof(d->last[0]));
@@ -81,7 +81,7 @@ void drain_free(struct drain *d)
 {
 	if (!d)
 		return;
-	free(d->places);
+	free(d->notes);
 	free(d->expected);
 	free(d->position);
 	free(d->last);
@@ -271,7 +271,7 @@ static uint64_t thread_position(const struct drain *d, const struct claim *c)
 {
 	uint64_t taken = __atomic_load_n(&d->memory->threads[c->slot].taken, __ATOMIC_RELAXED);
 
-	if (d->places[c->i].taken)
+	if (d->notes[c->i].taken)
 		return d->position[c->slot];
 	if (c->desc.begins)
 		return c->desc.begins - 1;
@@ -304,7 +304,7 @@ static void note_told(struct drain *d, const struct claim *c)
 static int emit_run(struct drain *d, const struct claim *c, const struct drain_scan *s,
 		    drain_sink *sink, void *context, struct err *err)
 {
-	struct drain_place *p = &d->places[c->i];
+	struct drain_notes *p = &d->notes[c->i];
 	const struct drain_run run = {
 		.slot = d->memory->first_slot + c->slot,
 		.position = thread_position(d, c),
@@ -348,12 +348,12 @@ static bool thread_lives(const struct shared_memory *m, uint32_t slot)
 static void give_back(struct drain *d, uint32_t i)
 {
 	POINT(give_back_begins);
-	d->places[i] = (struct drain_place){ 0 };
+	d->notes[i] = (struct drain_notes){ 0 };
 	shared_memory_give_back(d->memory, i);
 }
 
 /* Whether the hole is younger than UNWRITTEN_NS; the first call starts its time. */
-static bool may_fill(struct drain_place *p)
+static bool may_fill(struct drain_notes *p)
 {
 	struct timespec t;
 	uint64_t now;
@@ -369,7 +369,7 @@ static bool may_fill(struct drain_place *p)
  * holes. */
 static struct drain_scan scan_reserved(struct drain *d, const struct claim *c)
 {
-	const struct drain_place *p = &d->places[c->i];
+	const struct drain_notes *p = &d->notes[c->i];
 	size_t used = c->desc.used < MEMORY_BUFFER_BYTES ? c->desc.used & ~7u : MEMORY_BUFFER_BYTES;
 	size_t n = used > p->taken ? (used - p->taken) / 8 : 0;
 	struct drain_scan s =
@@ -386,7 +386,7 @@ static struct drain_scan scan_reserved(struct drain *d, const struct claim *c)
 static int take_full(struct drain *d, const struct claim *c, bool last, drain_sink *sink,
 		     void *context, struct err *err)
 {
-	struct drain_place *p = &d->places[c->i];
+	struct drain_notes *p = &d->notes[c->i];
 	struct drain_scan s = scan_reserved(d, c);
 	int r;
 
@@ -410,7 +410,7 @@ static int take_full(struct drain *d, const struct claim *c, bool last, drain_si
 static int take_partial(struct drain *d, const struct claim *c, uint64_t now, drain_sink *sink,
 			void *context, struct err *err)
 {
-	struct drain_place *p = &d->places[c->i];
+	struct drain_notes *p = &d->notes[c->i];
 	uint16_t cpu = p->taken ? p->cpu : (uint16_t)c->desc.cpu;
 	struct drain_scan s = scan_words(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
 				   (MEMORY_BUFFER_BYTES - p->taken) / 8, 0, cpu, true);
@@ -448,7 +448,7 @@ static void collect_claims(struct drain *d, bool partial)
 
 		if (state != MEMORY_FULL && !(partial && state == MEMORY_FILLING))
 			continue; /* the fields of others are not ours to read */
-		if (read_claim(d, i, &c) && !d->places[i].quarantined && !is_overwritten(d, &c))
+		if (read_claim(d, i, &c) && !d->notes[i].quarantined && !is_overwritten(d, &c))
 			*vec_add(&d->order) = c;
 	}
 	POINT(pass_collected);
@@ -462,7 +462,7 @@ static void release_quarantined(struct drain *d)
 	uint32_t used = shared_memory_used(d->memory);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (d->places[i].quarantined && !thread_lives(d->memory, d->places[i].slot)) {
+		if (d->notes[i].quarantined && !thread_lives(d->memory, d->notes[i].slot)) {
 			give_back(d, i);
 			shared_memory_wake_writers(d->memory);
 		}

@@ -17,14 +17,14 @@
 /* --- places ------------------------------------------------------------------------------ */
 
 /* By counting: places are asked for faults, and there are few. */
-struct bootconfig_place bootconfig_place(const struct bootconfig *c, size_t at)
+struct bootconfig_position bootconfig_position(const struct bootconfig *c, size_t at)
 {
-	struct bootconfig_place place = { 1, 1 };
+	struct bootconfig_position place = { 1, 1 };
 
 	for (size_t i = 0; i < at && c->text[i]; i++) {
 		place.column++;
 		if (c->text[i] == '\n')
-			place = (struct bootconfig_place){ place.line + 1, 1 };
+			place = (struct bootconfig_position){ place.line + 1, 1 };
 	}
 	return place;
 }
@@ -33,7 +33,7 @@ struct bootconfig_place bootconfig_place(const struct bootconfig *c, size_t at)
 int parsing_fault(struct parser *p, const char *where, const char *sentence)
 {
 	const size_t at = (size_t)(where - p->c->text);
-	const struct bootconfig_place place = bootconfig_place(p->c, at);
+	const struct bootconfig_position place = bootconfig_position(p->c, at);
 	const char *begin = p->c->text + (at - (place.column - 1));
 	char *line = mem_strndup(begin, strcspn(begin, "\n"));
 

@@ -57,8 +57,8 @@ uint32_t bootconfig_find(const struct bootconfig *c, uint32_t key, const char *p
 /* A key's words joined by dots, for free(). */
 char *bootconfig_path(const struct bootconfig *c, uint32_t key);
 /* Line and column of a place, from 1. */
-struct bootconfig_place { size_t line, column; };
-struct bootconfig_place bootconfig_place(const struct bootconfig *c, size_t at);
+struct bootconfig_position { size_t line, column; };
+struct bootconfig_position bootconfig_position(const struct bootconfig *c, size_t at);
 
 /* A line for each key that has values or nothing below it, as the kernel's tool lists them:
  * KEY = "VALUE", "VALUE". */

@@ -36,7 +36,7 @@ static void define_event(struct config_reading *r, const char *group, uint32_t e
 					       ? reading_join(r, k, "; ")
 					       : mem_strdup(r->c->keys.at[k].values.at[v].text);
 
-			reading_write(r, reading_place(r, k, v), mem_strdup(definitions[i].file),
+			reading_write(r, reading_position(r, k, v), mem_strdup(definitions[i].file),
 				      mem_printf("%s%s %s", definitions[i].begin, name, fields), true);
 			free(fields);
 		}
@@ -78,17 +78,17 @@ static void add_event(struct config_reading *r, const char *group, uint32_t even
 	define_event(r, group, event);
 	k = reading_find(r, event, "filter");
 	if (k != BOOTCONFIG_NONE)
-		reading_write(r, reading_place(r, k, 0), mem_printf("%s/filter", dir),
+		reading_write(r, reading_position(r, k, 0), mem_printf("%s/filter", dir),
 			      reading_join(r, k, ","), false);
 	k = reading_find(r, event, "actions");
 	for (size_t v = 0; k != BOOTCONFIG_NONE && v < r->c->keys.at[k].values.n; v++)
-		reading_write(r, reading_place(r, k, v), mem_printf("%s/trigger", dir),
+		reading_write(r, reading_position(r, k, v), mem_printf("%s/trigger", dir),
 			      mem_strdup(r->c->keys.at[k].values.at[v].text), true);
 	add_hists(r, dir, event);
 	k = reading_find(r, event, "enable");
 	if (k != BOOTCONFIG_NONE)
-		reading_write(r, reading_place(r, k, 0), mem_printf("%s/enable", dir), mem_strdup("1"),
-			      false);
+		reading_write(r, reading_position(r, k, 0), mem_printf("%s/enable", dir),
+			      mem_strdup("1"), false);
 	free(dir);
 }
 

@@ -68,7 +68,7 @@ static void add_handler(struct hist_text *h, uint32_t key, const char *handler,
 	for (i = 0; i < 3 && action == BOOTCONFIG_NONE; i++)
 		action = reading_find(h->r, key, actions[i]);
 	if (of == BOOTCONFIG_NONE || action == BOOTCONFIG_NONE) {
-		reading_remark(h->r, reading_place(h->r, key, 0),
+		reading_remark(h->r, reading_position(h->r, key, 0),
 			       "%s needs %s, and one of trace, save and snapshot", handler, parameter);
 		reading_know_all(h->r, key);
 		return;
@@ -120,7 +120,7 @@ char *config_hist(struct config_reading *r, uint32_t key)
 	size_t n;
 
 	if (bootconfig_find(r->c, key, "keys") == BOOTCONFIG_NONE) {
-		reading_remark(r, reading_place(r, key, 0), "hist needs keys");
+		reading_remark(r, reading_position(r, key, 0), "hist needs keys");
 		reading_know_all(r, key);
 		return NULL;
 	}

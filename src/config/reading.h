@@ -16,7 +16,7 @@ uint32_t reading_find(struct config_reading *r, uint32_t key, const char *path);
 /* Marks all keys below `key`: one remark tells of them. */
 void reading_know_all(struct config_reading *r, uint32_t key);
 /* The place of a key's value number i, or of the key, if it has fewer. */
-size_t reading_place(const struct config_reading *r, uint32_t key, size_t i);
+size_t reading_position(const struct config_reading *r, uint32_t key, size_t i);
 /* Adds a write. Takes `file` and `text` over. */
 void reading_write(struct config_reading *r, size_t at, char *file, char *text, bool append);
 void reading_remark(struct config_reading *r, size_t at, const char *fmt, ...)

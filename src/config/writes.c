@@ -35,7 +35,7 @@ void reading_know_all(struct config_reading *r, uint32_t key)
 }
 
 /* Where value i stands, or the key, if it has no such value: for remarks. */
-size_t reading_place(const struct config_reading *r, uint32_t key, size_t i)
+size_t reading_position(const struct config_reading *r, uint32_t key, size_t i)
 {
 	const struct bootconfig_key *k = &r->c->keys.at[key];
 
@@ -126,7 +126,7 @@ static void write_one(struct config_reading *r, const struct row *row, uint32_t 
  * so 512KB is half a megabyte, too. */
 static void write_size(struct config_reading *r, const struct row *row, uint32_t key)
 {
-	const size_t at = reading_place(r, key, 0);
+	const size_t at = reading_position(r, key, 0);
 	char *text = reading_join(r, key, ","), *end;
 	uint64_t n = strtoull(text, &end, 0);
 	const char *unit = *end ? strchr("kKmMgG", *end) : NULL;
@@ -151,7 +151,7 @@ static void write_probes(struct config_reading *r, const struct row *row, uint32
 		for (char *at = probe; (at = strchr(at, ','));)
 			*at = ' ';
 		if (*probe)
-			reading_write(r, reading_place(r, key, 0), mem_strdup(row->file),
+			reading_write(r, reading_position(r, key, 0), mem_strdup(row->file),
 				      mem_strdup(probe), true);
 	}
 	free(text);
@@ -164,8 +164,8 @@ static void write_instance(struct config_reading *r, const struct row *row, uint
 
 	r->instance = strsep(&rest, ",");
 	for (char *event; (event = strsep(&rest, ","));)
-		reading_write(r, reading_place(r, key, 0), mem_strdup(row->file), mem_strdup(event),
-			      true);
+		reading_write(r, reading_position(r, key, 0), mem_strdup(row->file),
+			      mem_strdup(event), true);
 	r->instance = NULL;
 	free(text);
 }

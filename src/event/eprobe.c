@@ -21,19 +21,19 @@ const struct event_provider eprobe_provider = { .name = "event probe", .can_enab
 static void emit_string(struct fetch_build *b, const struct event_field *f,
 			enum event_field_kind kind)
 {
-	uint64_t place = EPROBE_RECORD + f->offset;
-	uint64_t from = kind == EVENT_RELATIVE ? place + 4 : EPROBE_RECORD;
+	uint64_t offset = EPROBE_RECORD + f->offset;
+	uint64_t from = kind == EVENT_RELATIVE ? offset + 4 : EPROBE_RECORD;
 
 	b->field_is_string = true;
 	b->field_bytes = kind == EVENT_STRING ? f->size : 0;
 	if (kind == EVENT_STRING) {
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = f->size });
 		fetch_insn(b, (struct fetch_insn){ .op = FETCH_KEEP });
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)place });
+		fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)offset });
 		return;
 	}
 	/* The lower half of the field is where the string begins. */
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)place });
+	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)offset });
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_LOAD, .size = 2 });
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_KEEP, .value = (int64_t)from });
 	fetch_insn(b, (struct fetch_insn){ .op = FETCH_RECALL });

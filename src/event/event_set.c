@@ -195,7 +195,7 @@ const struct filter_program *event_set_program(const struct event_set *s, uint32
 
 	/* A reader has to see all records to run triggers, and to find functions; then it runs the
 	 * filter. */
-	return event_set_switched(s, index) || (p && p->needs & FILTER_NEEDS_PLACE) ? NULL : p;
+	return event_set_switched(s, index) || (p && p->needs & FILTER_NEEDS_RESOLVE) ? NULL : p;
 }
 
 /* Events that are made of this one want their stacks from it. */

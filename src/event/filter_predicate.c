@@ -309,7 +309,7 @@ static int operand_function(struct predicate *p)
 	free(name);
 	if (!found)
 		return set_fault(p, FILTER_NO_FUNCTION);
-	p->b->needs |= FILTER_NEEDS_PLACE;
+	p->b->needs |= FILTER_NEEDS_RESOLVE;
 	p->insn.test = FILTER_FUNCTION;
 	p->insn.compare = (uint8_t)ops[p->op].compare;
 	p->insn.value = f.begin;

@@ -154,7 +154,7 @@ struct field_words {
 };
 
 /* Adds the field to the record. A fixed string's length stands in its size, as in the kernel. */
-static int place_field(struct synthetic_parse *p, char *type, char *name, int size)
+static int offset_of_field(struct synthetic_parse *p, char *type, char *name, int size)
 {
 	struct event_field f = { .name = name, .offset = (uint16_t)p->end };
 	bool fixed = size && strstr(type, "char[");
@@ -187,7 +187,7 @@ static int add_field(struct synthetic_parse *p, const struct field_words *w)
 	size = type_size(type);
 	if (size >= 0) {
 		if (p->n < SYNTHETIC_FIELDS_MAX)
-			return place_field(p, type, name, size);
+			return offset_of_field(p, type, name, size);
 		free(type);
 		free(name);
 		return refuse_at(p, 0, "Too many fields");

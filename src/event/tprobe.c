@@ -209,7 +209,7 @@ static int parse_tracepoint(const struct line_words *w, struct event_catalogue *
 }
 
 /* Place of __probe_ip in programs; 0: the record has none. */
-static uint64_t place_of_ip(const struct event_format *e)
+static uint64_t offset_of_ip(const struct event_format *e)
 {
 	return e->n && !strcmp(e->fields[0].name, "__probe_ip") && e->fields[0].size == 8
 		       ? EPROBE_RECORD + e->fields[0].offset
@@ -224,7 +224,7 @@ static int parse_arguments(struct line_words *w, struct eprobe_command *out)
 	w->translate = translate_argument;
 	w->all = expand_all;
 	w->arg = (void *)of;
-	fetch_begin_tracepoint(&b, find_argument, (void *)of, place_of_ip(of));
+	fetch_begin_tracepoint(&b, find_argument, (void *)of, offset_of_ip(of));
 	return eprobe_arguments(w, out, &b);
 }
 

@@ -8,20 +8,20 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "excerpt/internal.h"
-#include "excerpt/places.h"
+#include "excerpt/locations.h"
 #include "shared/record.h"
 
 #define NAME_MOST 4096
-#define FUNCTION_LEFT 128 /* beside the flags: a place of -n means it */
+#define FUNCTION_LEFT 128 /* beside the flags: a location of -n means it */
 #define NEAREST_MOST 200000 /* names that a slip is compared with: a second's work */
 
-/* A list that has to have a function, its option, the flag of its functions, and places that do as
- * well. -n may name functions that the trace does not have, but a place must have some. */
+/* A list that has to have a function, its option, the flag of its functions, and locations that do
+ * as well. -n may name functions that the trace does not have, but a location must have some. */
 struct list_row {
 	const struct function_list *list;
 	const char *option;
 	uint8_t flag;
-	const excerpt_words *places;
+	const excerpt_words *locations;
 };
 #define LISTS 4
 
@@ -64,36 +64,36 @@ static bool is_of_modules(const struct excerpt *x, const struct trace_module *m)
 	       function_list_has_module(l, m->path);
 }
 
-static bool asks_for(const struct excerpt_wish *w, enum excerpt_places_of of,
+static bool asks_for(const struct excerpt_wish *w, enum excerpt_locations_of of,
 		     const struct function_list *names)
 {
-	return names->patterns.n || w->places[of].n;
+	return names->patterns.n || w->locations[of].n;
 }
 
-/* places: bits of the places that mean the function. */
+/* locations: bits of the locations that mean the function. */
 static uint8_t flags_of(const struct excerpt *x, const struct trace_module *m,
-			const struct trace_function *f, uint8_t places)
+			const struct trace_function *f, uint8_t locations)
 {
 	const struct excerpt_wish *w = x->wish;
 	char room[NAME_MOST];
 	const char *symbol = symbol_of(m, f, room);
 	uint8_t flags = 0;
 
-	if (is_in(&w->without, m, f, symbol) || places & 1u << EXCERPT_WITHOUT ||
+	if (is_in(&w->without, m, f, symbol) || locations & 1u << EXCERPT_WITHOUT ||
 	    !is_of_modules(x, m))
 		return 0;
-	if ((!asks_for(w, EXCERPT_IN, &w->functions) || places & 1u << EXCERPT_IN ||
+	if ((!asks_for(w, EXCERPT_IN, &w->functions) || locations & 1u << EXCERPT_IN ||
 	     is_in(&w->functions, m, f, symbol)) &&
 	    f->size >= w->min_size)
 		flags |= FUNCTION_SHOWN;
-	if (places & 1u << EXCERPT_GRAPH || is_in(&w->graph, m, f, symbol))
+	if (locations & 1u << EXCERPT_GRAPH || is_in(&w->graph, m, f, symbol))
 		flags |= FUNCTION_ROOT;
 	flags |= is_in(&w->callers_of, m, f, symbol) ? FUNCTION_CALLED : 0;
 	return flags;
 }
 
 /* Ids that no record can have are left out: a damaged file may claim any. */
-static uint8_t find_of_module(struct excerpt *x, struct excerpt_places *places,
+static uint8_t find_of_module(struct excerpt *x, struct excerpt_locations *locations,
 			      const struct trace_module *m)
 {
 	struct excerpt_image *image;
@@ -110,7 +110,7 @@ static uint8_t find_of_module(struct excerpt *x, struct excerpt_places *places,
 		memset(image->flags + image->n, x->unknown, end - image->n);
 		image->n = end;
 	}
-	bits = places ? excerpt_places_of_module(places, m) : NULL;
+	bits = locations ? excerpt_locations_of_module(locations, m) : NULL;
 	for (size_t id = m->first_id; id < end; id++) {
 		size_t i = id - m->first_id;
 
@@ -163,22 +163,22 @@ static int no_function(const struct excerpt *x, const struct list_row *row, stru
 
 /* Each list that was given must have a function. -L may name a library that nothing was recorded
  * of: the program is shown then. */
-static int check_lists(const struct excerpt *x, const struct excerpt_places *places, uint8_t found,
-		       struct err *err)
+static int check_lists(const struct excerpt *x, const struct excerpt_locations *locations,
+		       uint8_t found, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
 	const struct list_row lists[LISTS] = {
-		{ &w->functions, "-l", FUNCTION_SHOWN, &w->places[EXCERPT_IN] },
-		{ &w->graph, "-g", FUNCTION_ROOT, &w->places[EXCERPT_GRAPH] },
+		{ &w->functions, "-l", FUNCTION_SHOWN, &w->locations[EXCERPT_IN] },
+		{ &w->graph, "-g", FUNCTION_ROOT, &w->locations[EXCERPT_GRAPH] },
 		{ &w->callers_of, "--callers-of", FUNCTION_CALLED, NULL },
-		{ NULL, "-n", FUNCTION_LEFT, &w->places[EXCERPT_WITHOUT] },
+		{ NULL, "-n", FUNCTION_LEFT, &w->locations[EXCERPT_WITHOUT] },
 	};
 
 	for (size_t i = 0; i < LISTS; i++) {
 		if (found & lists[i].flag)
 			continue;
-		if (lists[i].places && lists[i].places->n)
-			return excerpt_places_why(places, lists[i].places->at[0], err);
+		if (lists[i].locations && lists[i].locations->n)
+			return excerpt_locations_why(locations, lists[i].locations->at[0], err);
 		if (lists[i].list && lists[i].list->patterns.n)
 			return no_function(x, &lists[i], err);
 	}
@@ -186,11 +186,11 @@ static int check_lists(const struct excerpt *x, const struct excerpt_places *pla
 }
 
 /* NULL: nothing is asked for by files of the source, and none is opened. */
-static struct excerpt_places *places_of(const struct excerpt_wish *w)
+static struct excerpt_locations *locations_of(const struct excerpt_wish *w)
 {
-	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
-		if (w->places[i].n)
-			return excerpt_places_new(w);
+	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
+		if (w->locations[i].n)
+			return excerpt_locations_new(w);
 	return NULL;
 }
 
@@ -199,7 +199,7 @@ static struct excerpt_places *places_of(const struct excerpt_wish *w)
 int excerpt_find_functions(struct excerpt *x, struct err *err)
 {
 	const struct excerpt_wish *w = x->wish;
-	struct excerpt_places *places = places_of(w);
+	struct excerpt_locations *locations = locations_of(w);
 	uint8_t found = 0;
 	int r;
 
@@ -209,8 +209,8 @@ int excerpt_find_functions(struct excerpt *x, struct err *err)
 	while (x->images.n < x->info->images.n)
 		*vec_add(&x->images) = (struct excerpt_image){ 0 };
 	for (size_t i = 0; i < x->info->modules.n; i++)
-		found |= find_of_module(x, places, &x->info->modules.at[i]);
-	r = check_lists(x, places, found, err);
-	excerpt_places_free(places);
+		found |= find_of_module(x, locations, &x->info->modules.at[i]);
+	r = check_lists(x, locations, found, err);
+	excerpt_locations_free(locations);
 	return r;
 }

@@ -103,8 +103,8 @@ static bool has_ends(const struct trace_info *info)
 	return t && (t->exits || !t->functions);
 }
 
-/* Functions come last, since their places may have debug information read: a wish that cannot be is
- * refused before. */
+/* Functions come last, since their locations may have debug information read: a wish that cannot be
+ * is refused before. */
 int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
 		 struct err *err)
 {
@@ -114,7 +114,7 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 	x->wish = w;
 	x->reader = r;
 	x->info = store_info(r);
-	x->graph = w->graph.patterns.n || w->places[EXCERPT_GRAPH].n;
+	x->graph = w->graph.patterns.n || w->locations[EXCERPT_GRAPH].n;
 	x->nests = has_ends(x->info);
 	x->depth = w->depth && w->depth < UINT32_MAX ? (uint32_t)w->depth : UINT32_MAX;
 	x->later = (w->min_ns || w->callers_of.patterns.n) && !x->info->thresh_ns;

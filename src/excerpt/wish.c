@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "excerpt/places.h"
+#include "excerpt/locations.h"
 #include "model/units.h"
 
 /* An option, and what it adds to: `field` is an offset in the wish. */
@@ -26,15 +26,15 @@ static void *field_at(struct excerpt_wish *w, size_t field)
 /* Arguments are not known to the excerpt, so that no list takes conditions. */
 static int add_functions(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
 {
-	static const struct { size_t field; enum excerpt_places_of of; } places[] = {
+	static const struct { size_t field; enum excerpt_locations_of of; } locations[] = {
 		{ offsetof(struct excerpt_wish, functions), EXCERPT_IN },
 		{ offsetof(struct excerpt_wish, without), EXCERPT_WITHOUT },
 		{ offsetof(struct excerpt_wish, graph), EXCERPT_GRAPH },
 	};
 
-	for (size_t i = 0; i < EXCERPT_PLACES_N && excerpt_is_place(text); i++)
-		if (places[i].field == field) {
-			*vec_add(&w->places[places[i].of]) = mem_strdup(text);
+	for (size_t i = 0; i < EXCERPT_LOCATIONS_N && excerpt_is_location(text); i++)
+		if (locations[i].field == field) {
+			*vec_add(&w->locations[locations[i].of]) = mem_strdup(text);
 			return 0;
 		}
 	if (function_list_refuse_conditions(text, err))
@@ -124,8 +124,8 @@ int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text,
 /* Whether nothing is left out: then the file itself is read. */
 bool excerpt_wish_is_all(const struct excerpt_wish *w)
 {
-	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
-		if (w->places[i].n)
+	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
+		if (w->locations[i].n)
 			return false;
 	return !w->functions.patterns.n && !w->without.patterns.n && !w->graph.patterns.n &&
 	       !w->modules.patterns.n && !w->callers_of.patterns.n && !w->from && !w->to &&
@@ -151,8 +151,8 @@ void excerpt_wish_free(struct excerpt_wish *w)
 	free(w->from);
 	free(w->to);
 	free(w->cpus);
-	for (size_t i = 0; i < EXCERPT_PLACES_N; i++)
-		free_words(&w->places[i]);
+	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
+		free_words(&w->locations[i]);
 	free_words(&w->threads);
 	free_words(&w->processes);
 	*w = (struct excerpt_wish){ 0 };

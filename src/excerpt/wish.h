@@ -11,13 +11,13 @@
 typedef VEC(char *) excerpt_words;
 
 /* Options whose functions may be named by files of the source. */
-enum excerpt_places_of { EXCERPT_IN, EXCERPT_WITHOUT, EXCERPT_GRAPH, EXCERPT_PLACES_N };
+enum excerpt_locations_of { EXCERPT_IN, EXCERPT_WITHOUT, EXCERPT_GRAPH, EXCERPT_LOCATIONS_N };
 
 /* All zero asks for the whole trace. */
 struct excerpt_wish {
 	struct function_list functions, without, graph, modules, callers_of;
-	/* of -l, -n and -g: files and lines of the source (excerpt/places.h) */
-	excerpt_words places[EXCERPT_PLACES_N];
+	/* of -l, -n and -g: files and lines of the source (excerpt/locations.h) */
+	excerpt_words locations[EXCERPT_LOCATIONS_N];
 	char *from, *to, *cpus;          /* NULL: not given */
 	excerpt_words threads, processes;
 	uint64_t min_ns, min_size, depth; /* 0: not given */

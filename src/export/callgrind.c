@@ -12,13 +12,13 @@
 #include "report/declared.h"
 
 /* path NULL: not known. */
-struct declared_place { const char *path; uint32_t line; };
+struct declared_line { const char *path; uint32_t line; };
 
-/* The writing's state and its output. Names and places are numbered by node of the edges. */
+/* The writing's state and its output. Names and lines are numbered by node of the edges. */
 struct callgrind {
 	struct edges edges;
 	VEC(bool) named;  /* by node: its name has been written */
-	VEC(struct declared_place) places; /* by node */
+	VEC(struct declared_line) lines;   /* by node */
 	struct declared *declared;
 	struct out *out;
 };
@@ -37,11 +37,11 @@ static void put_name(struct callgrind *c, const char *key, uint32_t node, const 
 
 /* Finds where each function's name stands in the source, once, before anything is written.
  * Threads are nodes too, but no functions: they have none. */
-static void find_places(struct callgrind *c)
+static void find_lines(struct callgrind *c)
 {
 	for (size_t i = 0; i < c->edges.nodes.n; i++) {
 		uint32_t function = c->edges.nodes.at[i].function;
-		struct declared_place place = { 0 };
+		struct declared_line line = { 0 };
 		const struct trace_module *m = NULL;
 		const struct trace_function *f =
 			function != EDGE_NO_FUNCTION
@@ -49,17 +49,17 @@ static void find_places(struct callgrind *c)
 				: NULL;
 
 		if (f && m)
-			place.path = declared_of(c->declared, m, f, &place.line);
-		*vec_add(&c->places) = place.path ? place : (struct declared_place){ 0 };
+			line.path = declared_of(c->declared, m, f, &line.line);
+		*vec_add(&c->lines) = line.path ? line : (struct declared_line){ 0 };
 	}
 }
 
 /* Where the source is not known the binary stands for it, so that equal names of two binaries stay
  * apart. */
-static void put_place(struct callgrind *c, const char *object, const char *source,
-		      const char *file, uint32_t node)
+static void put_file(struct callgrind *c, const char *object, const char *source,
+		     const char *file, uint32_t node)
 {
-	const char *path = c->places.at[node].path;
+	const char *path = c->lines.at[node].path;
 
 	out_str(c->out, object);
 	out_foreign(c->out, file ? file : "threads", file ? strlen(file) : 7);
@@ -81,11 +81,11 @@ static void put_call(struct callgrind *c, const struct edge *e)
 {
 	const char *file, *name = edges_name(&c->edges, e->callee, &file);
 
-	put_place(c, "cob=", "cfi=", file, e->callee);
+	put_file(c, "cob=", "cfi=", file, e->callee);
 	put_name(c, "cfn=", e->callee, name);
 	c->named.at[e->callee] = true;
 	out_printf(c->out, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 "\n", e->calls,
-		   c->places.at[e->callee].line, c->places.at[e->caller].line,
+		   c->lines.at[e->callee].line, c->lines.at[e->caller].line,
 		   walk_ns(&c->edges.walk, e->ticks));
 }
 
@@ -94,10 +94,10 @@ static size_t put_function(struct callgrind *c, uint32_t node, size_t edge)
 {
 	const char *file, *name = edges_name(&c->edges, node, &file);
 
-	put_place(c, "ob=", "fl=", file, node);
+	put_file(c, "ob=", "fl=", file, node);
 	put_name(c, "fn=", node, name);
 	c->named.at[node] = true;
-	out_printf(c->out, "%" PRIu32 " %" PRIu64 "\n", c->places.at[node].line,
+	out_printf(c->out, "%" PRIu32 " %" PRIu64 "\n", c->lines.at[node].line,
 		   walk_ns(&c->edges.walk, c->edges.nodes.at[node].self));
 	for (; edge < c->edges.edges.n && c->edges.edges.at[edge].caller == node; edge++)
 		put_call(c, &c->edges.edges.at[edge]);
@@ -135,10 +135,10 @@ static int write_callgrind(struct export_job *job, struct err *err)
 	for (size_t i = 0; i < c.edges.nodes.n; i++)
 		*vec_add(&c.named) = false;
 	if (!r) {
-		find_places(&c);
+		find_lines(&c);
 		put_all(&c);
 	}
-	vec_free(&c.places);
+	vec_free(&c.lines);
 	declared_free(c.declared);
 	edges_free(&c.edges);
 	vec_free(&c.named);

@@ -52,7 +52,7 @@ struct follow_totals follow_objects_totals(const struct follow_objects *all)
 /* --- objects ---------------------------------------------------------------------------- */
 
 /* Where the object is among the living ones, or is to be. */
-static size_t place_of(const struct follow_objects *all, uint32_t space, uint64_t address)
+static size_t offset_of_object(const struct follow_objects *all, uint32_t space, uint64_t address)
 {
 	return vec_bisect(&all->living, o,
 			  (*o)->space < space || ((*o)->space == space && (*o)->address < address));
@@ -62,7 +62,7 @@ static size_t place_of(const struct follow_objects *all, uint32_t space, uint64_
 static struct follow_object *find_object(const struct follow_objects *all, uint32_t space,
 					 uint64_t address)
 {
-	size_t i = place_of(all, space, address);
+	size_t i = offset_of_object(all, space, address);
 	struct follow_object *o = i < all->living.n ? all->living.at[i] : NULL;
 
 	return o && o->space == space && o->address == address ? o : NULL;
@@ -73,7 +73,7 @@ static struct follow_object *add_object(struct follow_objects *all, uint32_t spa
 					uint64_t address)
 {
 	struct follow_object *o = mem_zalloc(sizeof(*o));
-	size_t i = place_of(all, space, address);
+	size_t i = offset_of_object(all, space, address);
 
 	o->space = space;
 	o->address = address;
@@ -128,7 +128,7 @@ static void let_go(struct follow_objects *all, struct follow_object *o)
  * it. */
 static void end_object(struct follow_objects *all, struct follow_object *o, uint32_t function)
 {
-	size_t i = place_of(all, o->space, o->address);
+	size_t i = offset_of_object(all, o->space, o->address);
 
 	forget_joins(all, o);
 	o->ended_by = function + 1;

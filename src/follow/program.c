@@ -150,7 +150,7 @@ const struct follow_function *follow_program_function(const struct follow_progra
 /* --- which objects ---------------------------------------------------------------------------- */
 
 /* Where the object is among the followed ones, or is to be. */
-static size_t place_of(const struct follow_program *p, uint32_t space, uint64_t address)
+static size_t offset_of_object(const struct follow_program *p, uint32_t space, uint64_t address)
 {
 	return vec_bisect(&p->objects, o,
 			  o->space < space || (o->space == space && o->address < address));
@@ -160,7 +160,7 @@ static size_t place_of(const struct follow_program *p, uint32_t space, uint64_t 
 static struct living_object *find_object(const struct follow_program *p, uint32_t space,
 					 uint64_t address)
 {
-	size_t i = place_of(p, space, address);
+	size_t i = offset_of_object(p, space, address);
 	struct living_object *o = i < p->objects.n ? &p->objects.at[i] : NULL;
 
 	return o && o->space == space && o->address == address ? o : NULL;
@@ -170,7 +170,7 @@ static struct living_object *find_object(const struct follow_program *p, uint32_
 static bool add_object(struct follow_program *p, uint32_t space, uint64_t address)
 {
 	struct living_object *o = find_object(p, space, address);
-	size_t i = place_of(p, space, address);
+	size_t i = offset_of_object(p, space, address);
 
 	if (o) {
 		bool ended = o->ending;

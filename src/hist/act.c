@@ -114,7 +114,7 @@ static struct hist_slot read_param(const struct hist_reading *g, struct hist_ent
 static void put_dynamic(struct hist_filling *to, const struct event_field *f,
 			const struct hist_slot *v)
 {
-	uint32_t room = EVENT_COMMON_BYTES + PAYLOAD_BYTES - to->end, n = v->n, place;
+	uint32_t room = EVENT_COMMON_BYTES + PAYLOAD_BYTES - to->end, n = v->n, data_loc;
 
 	if (synthetic_is_string(f))
 		/* The length counts the NUL, as in the kernel's __data_loc. */
@@ -122,8 +122,8 @@ static void put_dynamic(struct hist_filling *to, const struct event_field *f,
 	/* Strings are cut to the room that is left, stacks to whole addresses in it. */
 	if (n > room)
 		n = synthetic_is_string(f) ? room : room / 8 * 8;
-	place = n << 16 | to->end;
-	memcpy(to->at + f->offset, &place, sizeof(place));
+	data_loc = n << 16 | to->end;
+	memcpy(to->at + f->offset, &data_loc, sizeof(data_loc));
 	if (v->n)
 		memcpy(to->at + to->end, v->bytes, n < v->n ? n : v->n);
 	/* A string that was cut ends with a NUL all the same. */

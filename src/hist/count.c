@@ -73,8 +73,8 @@ uint64_t hist_read_number(const struct hist_reading *g, const struct hist_field 
 	uint64_t value = plain_word(g, f);
 
 	/* Processes map a file at different addresses: a function is one row in all of them. */
-	if ((f->modifier == HIST_SYM || f->modifier == HIST_SYM_OFFSET) && r->place)
-		return r->place(r->context, value);
+	if ((f->modifier == HIST_SYM || f->modifier == HIST_SYM_OFFSET) && r->resolve)
+		return r->resolve(r->context, value);
 	return row->key ? row->key(f, value) : value;
 }
 
@@ -151,8 +151,8 @@ static size_t read_stack(const struct hist_record *r, uint64_t *frames)
 {
 	size_t n = r->stack ? r->stack(r->context, frames, HIST_FRAMES) : 0;
 
-	for (size_t i = 0; i < n && r->place; i++)
-		frames[i] = r->place(r->context, frames[i]);
+	for (size_t i = 0; i < n && r->resolve; i++)
+		frames[i] = r->resolve(r->context, frames[i]);
 	return n;
 }
 

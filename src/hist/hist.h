@@ -28,7 +28,7 @@ struct hist_record {
 	/* Writes the stack, innermost call first, at most max addresses; returns their number. */
 	size_t (*stack)(void *context, uint64_t *to, size_t max);
 	/* Translates an address of the process to the one that kallsyms shows. */
-	uint64_t (*place)(void *context, uint64_t address);
+	uint64_t (*resolve)(void *context, uint64_t address);
 	void *context;
 	/* Makes a record of a synthetic event, `words` long without common fields, at the time and
 	 * of the thread of this one. False: it was not made, since too many are in a chain. */
@@ -41,12 +41,12 @@ struct hist_record {
 /* The function around an address. */
 struct hist_symbol {
 	char name[256];
-	/* how far in it the address lies, of how many bytes; size 0: the name has the place */
+	/* how far in it the address lies, of how many bytes; size 0: the name has the offset */
 	uint64_t offset, size;
 	const char *module;    /* the library's name; NULL: the program itself */
 };
 
-/* Functions by the addresses that hist_record.place() gave. */
+/* Functions by the addresses that hist_record.resolve() gave. */
 struct hist_symbols {
 	bool (*find)(void *arg, uint64_t address, struct hist_symbol *out); /* false: not known */
 	void *arg;

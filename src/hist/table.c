@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define PLACES_FIRST 64u
+#define BUCKETS_FIRST 64u
 
 void hist_table_init(struct hist_table *t, uint32_t size)
 {
@@ -98,9 +98,9 @@ void hist_table_free(struct hist_table *t)
 		free_entry(t->entries.at[i]);
 	vec_free(&t->entries);
 	histogram_pool_free(&t->pool);
-	free(t->places);
+	free(t->buckets);
 	free(t->snapshot_key);
-	t->places = NULL;
+	t->buckets = NULL;
 	t->snapshot_key = NULL;
 }
 
@@ -125,33 +125,33 @@ static uint64_t hash_words(const uint64_t *words, size_t n)
 	return h;
 }
 
-/* Returns the place of the key, or the free one where it belongs. */
-static uint32_t *find_place(const struct hist_table *t, const uint64_t *words, size_t n)
+/* Returns the bucket of the key, or the free one where it belongs. */
+static uint32_t *find_bucket(const struct hist_table *t, const uint64_t *words, size_t n)
 {
-	uint32_t mask = t->n_places - 1, i = (uint32_t)hash_words(words, n) & mask;
+	uint32_t mask = t->n_buckets - 1, i = (uint32_t)hash_words(words, n) & mask;
 
-	/* Ends, because grow_places() keeps half of the places free. */
+	/* Ends, because grow_buckets() keeps half of the buckets free. */
 	for (;; i = (i + 1) & mask) {
 		const struct hist_entry *e;
 
-		if (!t->places[i])
-			return &t->places[i];
-		e = t->entries.at[t->places[i] - 1];
+		if (!t->buckets[i])
+			return &t->buckets[i];
+		e = t->entries.at[t->buckets[i] - 1];
 		if (e->n == n && !memcmp(e->key, words, n * sizeof(*words)))
-			return &t->places[i];
+			return &t->buckets[i];
 	}
 }
 
-/* Keeps half of the places free. */
-static void grow_places(struct hist_table *t)
+/* Keeps half of the buckets free. */
+static void grow_buckets(struct hist_table *t)
 {
-	if (t->n_places > 2 * t->entries.n)
+	if (t->n_buckets > 2 * t->entries.n)
 		return;
-	free(t->places);
-	t->n_places = t->n_places ? 2 * t->n_places : PLACES_FIRST;
-	t->places = mem_zalloc(t->n_places * sizeof(*t->places));
+	free(t->buckets);
+	t->n_buckets = t->n_buckets ? 2 * t->n_buckets : BUCKETS_FIRST;
+	t->buckets = mem_zalloc(t->n_buckets * sizeof(*t->buckets));
 	for (size_t i = 0; i < t->entries.n; i++)
-		*find_place(t, t->entries.at[i]->key, t->entries.at[i]->n) = (uint32_t)i + 1;
+		*find_bucket(t, t->entries.at[i]->key, t->entries.at[i]->n) = (uint32_t)i + 1;
 }
 
 /* Makes an entry without a hit. The memory is zeroed, so that a long name ends with a NUL. */
@@ -169,18 +169,18 @@ static struct hist_entry *new_entry(const struct hist_key *k, const char *comm)
 static struct hist_entry *entry_of(struct hist_table *t, const struct hist_key *k,
 				   const char *comm)
 {
-	uint32_t *place;
+	uint32_t *bucket;
 
-	/* Growing moves the places: the search comes after it. */
-	grow_places(t);
-	place = find_place(t, k->words, k->n);
-	if (!*place && t->entries.n == t->size)
+	/* Growing moves the buckets: the search comes after it. */
+	grow_buckets(t);
+	bucket = find_bucket(t, k->words, k->n);
+	if (!*bucket && t->entries.n == t->size)
 		return NULL;
-	if (!*place) {
+	if (!*bucket) {
 		*vec_add(&t->entries) = new_entry(k, comm);
-		*place = (uint32_t)t->entries.n;
+		*bucket = (uint32_t)t->entries.n;
 	}
-	return t->entries.at[*place - 1];
+	return t->entries.at[*bucket - 1];
 }
 
 struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k,
@@ -200,10 +200,10 @@ struct hist_entry *hist_table_hit(struct hist_table *t, const struct hist_key *k
 
 struct hist_entry *hist_table_find(const struct hist_table *t, const uint64_t *key, size_t n)
 {
-	/* Before the first hit there are no places. */
-	uint32_t *place = t->n_places ? find_place(t, key, n) : NULL;
+	/* Before the first hit there are no buckets. */
+	uint32_t *bucket = t->n_buckets ? find_bucket(t, key, n) : NULL;
 
-	return place && *place ? t->entries.at[*place - 1] : NULL;
+	return bucket && *bucket ? t->entries.at[*bucket - 1] : NULL;
 }
 
 /* --- sketches --------------------------------------------------------------------------- */

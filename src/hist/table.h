@@ -44,8 +44,8 @@ struct hist_entry {
 struct hist_table {
 	uint32_t size;
 	VEC(struct hist_entry *) entries;
-	uint32_t *places;          /* by hash: 1 + index of the entry; 0: free */
-	uint32_t n_places;         /* a power of two */
+	uint32_t *buckets;         /* by hash: 1 + index of the entry; 0: free */
+	uint32_t n_buckets;        /* a power of two */
 	struct histogram_pool pool; /* of the sketches */
 	uint64_t hits;             /* records that found or made an entry */
 	uint64_t dropped;          /* records for which there was no room, or which were lost */

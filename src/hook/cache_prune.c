@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps the plan cache below half a gigabyte. cache_place.c calls it after each store; files are
+/* Keeps the plan cache below half a gigabyte. cache_path.c calls it after each store; files are
  * removed by the time of their last use (atime). Several processes may prune at once: an unlink
  * that fails is another's. Errors are ignored. */
 #include "hook/cache_prune.h"

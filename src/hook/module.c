@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
-#include "hook/cache_place.h"
+#include "hook/cache_path.h"
 
 /* A hook_module and the memory behind it, which hook_module_free() frees. */
 struct loaded {

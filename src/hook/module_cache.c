@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "hook/cache_place.h"
+#include "hook/cache_path.h"
 
 #define KEPT_MAX 64u
 #define KEPT_BYTES ((size_t)64 << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arguments of probes by the names of the source, as text: source_probe.c writes lines of
- * uprobe_events with them, instance/place_arguments.c those of functions. */
+ * uprobe_events with them, instance/symbol_arguments.c those of functions. */
 #pragma once
 #include "sym/source.h"
 

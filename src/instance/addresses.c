@@ -82,8 +82,8 @@ static uint64_t in_file(struct addresses *a, const struct trace_info *info,
 	return a->bases.at[m - info->modules.at] + vaddr;
 }
 
-uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image,
-			 uint64_t address, uint64_t tsc)
+uint64_t addresses_resolve(struct addresses *a, const struct trace_info *info, uint32_t image,
+			   uint64_t address, uint64_t tsc)
 {
 	const struct trace_module *m = trace_info_module_at(info, image, address, tsc);
 
@@ -100,7 +100,7 @@ static uint64_t return_address(struct addresses *a, const struct trace_info *inf
 
 	if (f && trace_info_function_at(info, image, address, tsc, NULL) != f)
 		address--;
-	return addresses_place(a, info, image, address, tsc);
+	return addresses_resolve(a, info, image, address, tsc);
 }
 
 /* Returns the cache entry of id i, growing the table by doubling; 0 means not looked up yet. */

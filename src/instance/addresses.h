@@ -32,8 +32,8 @@ uint64_t addresses_function(struct addresses *a, const struct trace_info *info, 
 uint64_t addresses_site(struct addresses *a, const struct trace_info *info, uint32_t image,
 			uint32_t site, uint64_t tsc);
 /* Translates any address of a process; an address in no module is returned unchanged. */
-uint64_t addresses_place(struct addresses *a, const struct trace_info *info, uint32_t image,
-			 uint64_t address, uint64_t tsc);
+uint64_t addresses_resolve(struct addresses *a, const struct trace_info *info, uint32_t image,
+			   uint64_t address, uint64_t tsc);
 /* Finds the function of that name (as kallsyms has it; the first of several) or, with name NULL,
  * the one that contains the address. Writes its bounds; false: there is none. */
 bool addresses_find(struct addresses *a, const struct trace_info *info, const char *name,

@@ -22,7 +22,7 @@ struct extract {
 };
 
 /* A record of the chunk and the thread's state there. */
-struct extract_place {
+struct extract_position {
 	const uint64_t *word;
 	/* time: the thread's latest time so far, if the record's own stamp is older */
 	uint64_t tsc, time;
@@ -38,7 +38,7 @@ static bool is_trace(uint64_t word)
 /* Events that the chunk has for other instances, or that the filter leaves out, stay out of the
  * file. */
 static bool is_selected(const struct extract *x, const struct chunk_ref *k,
-			const struct extract_place *p)
+			const struct extract_position *p)
 {
 	const struct event e = { .tsc = p->tsc,
 				 .thread = k->chunk->thread,
@@ -54,7 +54,7 @@ static bool is_selected(const struct extract *x, const struct chunk_ref *k,
 /* Decides like the merged stream (merge.c), but on words. RECORD_EVENT_CPU records stay always:
  * functions and events after them need to know the CPU. */
 static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k,
-			  const struct extract_place *p)
+			  const struct extract_position *p)
 {
 	if (is_trace(*p->word)) {
 		if (!(k->what & CHUNK_EVENTS) || !is_selected(x, k, p))
@@ -70,7 +70,7 @@ static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k,
 }
 
 /* Appends the record's words and counts it for the file's totals. */
-static void take_words(struct extract *x, const struct extract_place *p, size_t words)
+static void take_words(struct extract *x, const struct extract_position *p, size_t words)
 {
 	vec_reserve(&x->words, x->words.n + words);
 	memcpy(x->words.at + x->words.n, p->word, words * sizeof(*p->word));
@@ -84,7 +84,7 @@ static void take_words(struct extract *x, const struct extract_place *p, size_t 
 static void cut_chunk(struct extract *x, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
-	struct extract_place p = { .tsc = c->near_tsc, .cpu = c->cpu };
+	struct extract_position p = { .tsc = c->near_tsc, .cpu = c->cpu };
 	size_t words;
 
 	x->words.n = 0;

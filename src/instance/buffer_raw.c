@@ -163,7 +163,7 @@ static void move_addresses(struct filling *f, const struct event *e, uint64_t *r
 	for (size_t i = 1 + first; i < 1 + end && i < 1 + e->count / 8; i++)
 		if (record[i])
 			record[i] =
-				addresses_place(f->addresses, f->info, image, record[i], e->tsc);
+				addresses_resolve(f->addresses, f->info, image, record[i], e->tsc);
 }
 
 static void add_page_event(struct filling *f, const struct event *e)

@@ -41,7 +41,7 @@ struct making {
 
 /* --- copies of memory in records ------------------------------------------------------------ */
 
-/* Copies up to n bytes from place `at` of the record. */
+/* Copies up to n bytes from offset `at` of the record. */
 static uint32_t read_record(const struct eprobe_call *r, uint64_t at, void *to, uint32_t n)
 {
 	if (at >= r->size)
@@ -66,7 +66,7 @@ static uint32_t read_copy(const struct eprobe_call *r, const struct event_field 
 	size_t length = strlen(copy->name);
 	const struct event_field *f;
 	enum event_field_kind kind;
-	uint32_t place, bytes;
+	uint32_t data_loc, bytes;
 	uint64_t begin;
 
 	if (length < 7 || strncmp(copy->name, "__", 2) ||
@@ -74,14 +74,14 @@ static uint32_t read_copy(const struct eprobe_call *r, const struct event_field 
 	    event_field_kind(copy) != EVENT_DYNAMIC)
 		return 0;
 	f = event_find_field(r->format, copy->name + 2, length - 6, &kind);
-	if (!f || !read_word(r, f, &begin) || read_record(r, copy->offset, &place, 4) != 4)
+	if (!f || !read_word(r, f, &begin) || read_record(r, copy->offset, &data_loc, 4) != 4)
 		return 0;
-	bytes = place >> 16;
+	bytes = data_loc >> 16;
 	if (address < begin || address - begin >= bytes)
 		return 0;
 	if (n > bytes - (address - begin))
 		n = bytes - (uint32_t)(address - begin);
-	return read_record(r, (place & 0xffff) + (address - begin), to, n);
+	return read_record(r, (data_loc & 0xffff) + (address - begin), to, n);
 }
 
 /* Copies what the record has of the memory at `address`. */
@@ -211,7 +211,7 @@ static bool passes_filter(struct making *m)
 		.context = m,
 	};
 
-	return !p || p->needs & FILTER_NEEDS_PLACE || filter_run(p, p->bytes, &r);
+	return !p || p->needs & FILTER_NEEDS_RESOLVE || filter_run(p, p->bytes, &r);
 }
 
 unsigned eprobes_make(const struct eprobe *p, const struct event *e,

@@ -19,7 +19,7 @@ void eprobes_free(struct eprobe_calls *calls); /* leaves *calls empty, ready for
 
 /* Writes the payload of a record made of *e, which is a record of p->base; room for
  * RECORD_PAYLOAD_MAX words. Returns its words; 0: the filter does not let *e pass, or *e is
- * malformed. A filter that names functions (FILTER_NEEDS_PLACE) is the caller's to run. */
+ * malformed. A filter that names functions (FILTER_NEEDS_RESOLVE) is the caller's to run. */
 unsigned eprobes_make(const struct eprobe *p, const struct event *e,
 		      const struct trace_info *info, const struct eprobe_calls *calls,
 		      uint64_t *payload);

@@ -19,7 +19,7 @@
 
 struct frames_file { struct stat is; struct unwind_file *unwind; /* NULL: it says nothing */ };
 /* A module, by image, address and time, and its file. file NO_FILE: it could not be opened. */
-struct frame_place {
+struct frame_module {
 	uint32_t image;
 	uint64_t start, from_tsc;
 	size_t file; /* NO_FILE: it is not had */
@@ -31,7 +31,7 @@ struct frames {
 	struct trace_info *info;
 	struct made_names *made;
 	VEC(struct frames_file) files;
-	VEC(struct frame_place) places;
+	VEC(struct frame_module) modules;
 };
 
 struct frames *frames_new(struct trace_info *info)
@@ -50,7 +50,7 @@ void frames_free(struct frames *f)
 	for (size_t i = 0; i < f->files.n; i++)
 		unwind_close(f->files.at[i].unwind);
 	vec_free(&f->files);
-	vec_free(&f->places);
+	vec_free(&f->modules);
 	made_names_free(f->made);
 	free(f);
 }
@@ -118,17 +118,17 @@ static int open_module(pid_t pid, const struct trace_module *m)
 static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *info,
 				     const struct trace_module *m)
 {
-	struct frame_place *p;
+	struct frame_module *p;
 	int fd;
 
-	for (size_t i = 0; i < f->places.n; i++) {
-		p = &f->places.at[i];
+	for (size_t i = 0; i < f->modules.n; i++) {
+		p = &f->modules.at[i];
 		if (p->image == m->image && p->start == m->start && p->from_tsc == m->from_tsc)
 			return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;
 	}
 	fd = m->image < info->images.n ? open_module((pid_t)info->images.at[m->image].pid, m) : -1;
-	p = vec_add(&f->places);
-	*p = (struct frame_place){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
+	p = vec_add(&f->modules);
+	*p = (struct frame_module){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
 	if (fd >= 0)
 		close(fd);
 	return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;

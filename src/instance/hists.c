@@ -47,12 +47,12 @@ static size_t stack_of(void *context, uint64_t *to, size_t max)
 	return synthesized_addresses(s->calls, s->frames, s->item, to, max);
 }
 
-/* hist_record.place: at the record's time, since libraries come and go. */
-static uint64_t place_of(void *context, uint64_t address)
+/* hist_record.resolve: at the record's time, since libraries come and go. */
+static uint64_t resolve_address(void *context, uint64_t address)
 {
 	const struct hist_source_state *s = context;
 
-	return addresses_place(s->addresses, s->info, image_of(s), address, s->item->event->tsc);
+	return addresses_resolve(s->addresses, s->info, image_of(s), address, s->item->event->tsc);
 }
 
 /* hist_record.make: the stream that the record came from takes the new one. */
@@ -85,7 +85,7 @@ void hists_count(struct event_trigger *t, const struct hist_source_state *s)
 				 .stack = stack_of,
 				 .make = make_record,
 				 .snapshot = take_snapshot,
-				 .place = place_of,
+				 .resolve = resolve_address,
 				 .context = (void *)s };
 
 	if (e->count > 8 * RECORD_PAYLOAD_MAX) {

@@ -149,7 +149,7 @@ void monitors_free(struct monitors *m)
 /* --- closed descriptors ----------------------------------------------------------------------- */
 
 /* The multiplier is that of Fibonacci hashing. */
-static struct closed *place_of(struct monitors *m, uint32_t pid, uint32_t fd)
+static struct closed *closed_of(struct monitors *m, uint32_t pid, uint32_t fd)
 {
 	const uint64_t h = ((uint64_t)pid << 32 | fd) * 0x9e3779b97f4a7c15u;
 
@@ -164,7 +164,7 @@ static uint64_t *forgotten_of(struct monitors *m, uint32_t pid)
 
 static bool is_closed(struct monitors *m, uint32_t pid, uint32_t fd)
 {
-	const struct closed *c = place_of(m, pid, fd);
+	const struct closed *c = closed_of(m, pid, fd);
 
 	return c->is && c->pid == pid && c->fd == fd && c->tsc > *forgotten_of(m, pid);
 }
@@ -172,9 +172,9 @@ static bool is_closed(struct monitors *m, uint32_t pid, uint32_t fd)
 static void set_closed(struct monitors *m, uint32_t pid, uint32_t fd, bool closed)
 {
 	if (closed)
-		*place_of(m, pid, fd) = (struct closed){ m->at->tsc, pid, fd, true };
+		*closed_of(m, pid, fd) = (struct closed){ m->at->tsc, pid, fd, true };
 	else if (is_closed(m, pid, fd))
-		place_of(m, pid, fd)->is = false;
+		closed_of(m, pid, fd)->is = false;
 }
 
 /* Numbers that were closed until tsc may be open again, unseen. A table_sharing_over. */

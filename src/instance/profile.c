@@ -405,7 +405,7 @@ typedef VEC(struct profile_found) found_list;
 
 /* Orders by file and address, so that a function of one file stands together whatever image it was
  * seen in. */
-static int by_place(const void *a, const void *b)
+static int by_function(const void *a, const void *b)
 {
 	const struct profile_found *x = a, *y = b;
 	int c = x->module == y->module ? 0 : strcmp(x->module->path, y->module->path);
@@ -431,7 +431,7 @@ static void find_rows(const struct profile *p, const struct cpu_sums *c, bool gr
 			*vec_add(all) = f;
 	}
 	if (all->n)
-		qsort(all->at, all->n, sizeof(*all->at), by_place);
+		qsort(all->at, all->n, sizeof(*all->at), by_function);
 }
 
 /* free() it. */
@@ -450,7 +450,7 @@ static void print_rows(const struct profile *p, const found_list *all, uint64_t 
 	VEC(struct profile_row) rows = { 0 };
 
 	for (size_t i = 0; i < all->n; i++) {
-		if (i && !by_place(&all->at[i - 1], &all->at[i]))
+		if (i && !by_function(&all->at[i - 1], &all->at[i]))
 			profile_sums_add(&rows.at[rows.n - 1].sums, &all->at[i].sums);
 		else
 			*vec_add(&rows) =

@@ -361,8 +361,8 @@ static void take_unwind(struct filter_pass *p, const struct event *e, const uint
 }
 
 /* Places on the stack concern every instance: tracks need them. */
-static void take_place(struct filter_pass *p, const struct event *e, const uint64_t *words,
-		       size_t n)
+static void take_position(struct filter_pass *p, const struct event *e, const uint64_t *words,
+			  size_t n)
 {
 	feed_event(p, e);
 	keep_words(p, words, n);
@@ -387,8 +387,8 @@ static taker *const of_graph[KINDS] = {
 	[EVENT_ENTRY_ONLY] = take_by_function,
 	[EVENT_UNWIND] = take_unwind,
 	[EVENT_SWITCH] = take_switch,
-	[EVENT_MARK] = take_place,
-	[EVENT_AT] = take_place,
+	[EVENT_MARK] = take_position,
+	[EVENT_AT] = take_position,
 	[EVENT_SLEPT] = take_words,
 	[EVENT_TRACE] = take_words,
 };

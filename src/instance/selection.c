@@ -87,7 +87,7 @@ static const struct selected *find_rule(const struct selection *s, uint32_t inde
 	return i < s->at.n && s->at.at[i].index == index ? &s->at.at[i] : NULL;
 }
 
-/* The process and time of a record, which place_of_address() translates addresses for. */
+/* The process and time of a record, which resolve_address() translates addresses for. */
 struct selection_context {
 	struct addresses *addresses;
 	const struct trace_info *info;
@@ -96,11 +96,11 @@ struct selection_context {
 };
 
 /* Gives filters the address that kallsyms shows. */
-static uint64_t place_of_address(void *context, uint64_t address)
+static uint64_t resolve_address(void *context, uint64_t address)
 {
 	const struct selection_context *m = context;
 
-	return addresses_place(m->addresses, m->info, m->image, address, m->tsc);
+	return addresses_resolve(m->addresses, m->info, m->image, address, m->tsc);
 }
 
 /* Builds the record as the kernel has it: common fields, then payload. A filter that follows a
@@ -116,7 +116,7 @@ bool selection_passes(const struct filter_program *p, uint16_t id, const struct 
 					 .size = COMMON_BYTES + (uint32_t)e->count,
 					 .cpu = e->cpu,
 					 .comm = trace_thread_name_at(thread, e->tsc),
-					 .place = place_of_address,
+					 .resolve = resolve_address,
 					 .context = &selection_context };
 
 	if (e->count > 8 * RECORD_PAYLOAD_MAX)

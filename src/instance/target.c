@@ -4,7 +4,7 @@
  * print; those that ask whether something is readable avoid it where they can, since a reader that
  * polls must not wait for one that prints. */
 #include "instance/internal.h"
-#include "instance/places.h"
+#include "instance/symbols.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -508,8 +508,8 @@ const struct tree_target_ops trace_array_ops = {
 	.stacks = profiling_show_stacks,
 	.stack_max = profiling_stack_max, .stack_reset = profiling_stack_reset,
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
-	.hist = target_hist, .find_symbol = places_find, .find_object = places_object,
-	.find_argument = places_argument, .find_parameters = places_parameters,
+	.hist = target_hist, .find_symbol = symbols_find, .find_object = symbols_object,
+	.find_argument = symbols_argument, .find_parameters = symbols_parameters,
 	.hits = profiling_hits, .missed = profiling_missed,
 	.marker = instances_marker, .make = target_make, .drop = target_drop,
 };

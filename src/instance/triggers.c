@@ -454,7 +454,7 @@ static void make_eprobes(struct triggers *t, const struct rule *r, const struct 
 
 		/* A filter that needs functions runs here; eprobes_make() reads the process's
 		 * memory. */
-		if (e->eprobe->filter && e->eprobe->filter->needs & FILTER_NEEDS_PLACE &&
+		if (e->eprobe->filter && e->eprobe->filter->needs & FILTER_NEEDS_RESOLVE &&
 		    !passes_filter(t, r, e->eprobe->filter, i->event))
 			continue;
 		n = eprobes_make(e->eprobe, i->event, t->info, &t->system_calls, words + 1);

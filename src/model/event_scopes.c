@@ -175,7 +175,7 @@ bool event_scopes_count(const struct event_scopes *s)
 }
 
 /* The scope's place in the list; the list's length: it is not there. */
-static size_t place_of(const struct event_scopes *s, const char *text)
+static size_t index_of_scope(const struct event_scopes *s, const char *text)
 {
 	size_t i = 0;
 
@@ -190,7 +190,7 @@ uint8_t event_scopes_unite(struct event_scopes *to, const struct event_scopes *f
 	uint8_t bits = 0;
 
 	for (size_t i = 0; i < from->at.n; i++) {
-		size_t k = place_of(to, from->at.at[i].text);
+		size_t k = index_of_scope(to, from->at.at[i].text);
 
 		if (k == MEMORY_SCOPES)
 			return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes records of events apart by their formats. Formats and records come from trace files, which
- * may be anybody's: each place is checked against the record's own length. Called by the table
+ * may be anybody's: each offset is checked against the record's own length. Called by the table
  * `args`, on the query's thread, and by the library's cursors, each on its own. */
 #include "query/event_values.h"
 
@@ -136,19 +136,19 @@ static struct event_value text_at(const uint8_t *at, size_t n)
 				     .text_bytes = strnlen((const char *)at, n) };
 }
 
-/* A field that says where its text is: length << 16 | place; a relative one counts from behind
+/* A field that says where its text is: length << 16 | offset; a relative one counts from behind
  * itself. */
 static struct event_value dynamic_of(const struct record *r, const struct event_field *f,
 				     bool relative)
 {
 	const uint8_t *at = part_of_record(r, f->offset, 4);
-	uint32_t word, place;
+	uint32_t word, offset;
 
 	if (!at)
 		return (struct event_value){ 0 };
 	memcpy(&word, at, sizeof(word));
-	place = (word & 0xffff) + (relative ? f->offset + 4u : 0);
-	return text_at(part_of_record(r, place, word >> 16), word >> 16);
+	offset = (word & 0xffff) + (relative ? f->offset + 4u : 0);
+	return text_at(part_of_record(r, offset, word >> 16), word >> 16);
 }
 
 struct event_value event_value_of(const struct load *l, size_t event, const struct event_field *f)
@@ -159,7 +159,7 @@ struct event_value event_value_of(const struct load *l, size_t event, const stru
 	return event_value_in((const uint8_t *)l->payloads.at + 8 * e->payload, e->bytes, f);
 }
 
-/* A field whose place is not within the record has no value (EVENT_VALUE_NONE is 0), whatever its
+/* A field whose offset is not within the record has no value (EVENT_VALUE_NONE is 0), whatever its
  * format says. */
 struct event_value event_value_in(const void *payload, size_t bytes, const struct event_field *f)
 {

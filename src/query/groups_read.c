@@ -68,7 +68,7 @@ static bool take_word(struct groups_parse *p, const char *word)
 }
 
 /* Returns the word's place in the list; -1: it is not there. */
-static int place_of(const struct groups_parse *p, const char *const *words)
+static int find_words(const struct groups_parse *p, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
 		if (word_is(p, words[i]))
@@ -106,7 +106,7 @@ static bool read_function(struct groups_parse *p, struct groups_value *v)
 		v->function = GROUPS_ROWS;
 		return word_is(p, ")");
 	}
-	column = place_of(p, column_words);
+	column = find_words(p, column_words);
 	if (column < 0)
 		return false;
 	v->column = (enum groups_column)column;
@@ -123,8 +123,8 @@ static bool is_keyword(const struct groups_parse *p)
 					     "parent_id", "module", "retval", "ended", "doubtful",
 					     "slice", NULL };
 
-	return place_of(p, words) >= 0 || place_of(p, key_words) >= 0 ||
-	       place_of(p, column_words) >= 0;
+	return find_words(p, words) >= 0 || find_words(p, key_words) >= 0 ||
+	       find_words(p, column_words) >= 0;
 }
 
 /* Reads [AS] LABEL, which may be absent. A label that is a column's name means several things. */
@@ -147,7 +147,7 @@ static bool read_label(struct groups_parse *p, const char **label, size_t *n)
 static bool read_item(struct groups_parse *p)
 {
 	size_t i = p->n_items;
-	int key = place_of(p, key_words);
+	int key = find_words(p, key_words);
 
 	if (i == GROUPS_VALUES_MAX || !p->n)
 		return false;
@@ -190,7 +190,7 @@ static int find_key(const struct groups_wish *w, enum groups_key key)
 static bool read_keys(struct groups_parse *p)
 {
 	do {
-		int key = place_of(p, key_words);
+		int key = find_words(p, key_words);
 
 		if (key < 0 || p->w->n_keys == GROUPS_KEYS_MAX ||
 		    find_key(p->w, (enum groups_key)key) >= 0)

@@ -85,24 +85,24 @@ static void put_characters(struct argument_text *t, const char *s, size_t n, cha
 	}
 }
 
-/* length << 16 | place; length 0: it could not be read, place 0: the pointer was 0. */
+/* length << 16 | offset; length 0: it could not be read, offset 0: the pointer was 0. */
 static void put_string(struct argument_text *t, const uint8_t *record, size_t bytes, uint32_t where)
 {
-	uint32_t length = where >> 16, place = where & 0xffff;
+	uint32_t length = where >> 16, offset = where & 0xffff;
 	size_t shown;
 
 	/* The record is the program's: where it says the string lies may be anywhere. */
 	if (!length) {
-		put_text(t, place ? "(fault)" : "0x0");
+		put_text(t, offset ? "(fault)" : "0x0");
 		return;
 	}
-	if (place < PROTOTYPE_FIRST || place > bytes || length > bytes - place) {
+	if (offset < PROTOTYPE_FIRST || offset > bytes || length > bytes - offset) {
 		put_text(t, "?");
 		return;
 	}
-	shown = strnlen((const char *)record + place, length);
+	shown = strnlen((const char *)record + offset, length);
 	put_bytes(t, "\"", 1);
-	put_characters(t, (const char *)record + place,
+	put_characters(t, (const char *)record + offset,
 		       shown < PROTOTYPE_STRING ? shown : PROTOTYPE_STRING, '"');
 	put_text(t, shown > PROTOTYPE_STRING ? "\"..." : "\"");
 }

@@ -62,17 +62,17 @@ static void tell_pointer(const struct telling *t, const struct prototype_value *
 	tell(t, &a);
 }
 
-/* where: length << 16 | place, as the record has it of a string. */
+/* where: length << 16 | offset, as the record has it of a string. */
 static void tell_string(const struct telling *t, const struct prototype_value *v, uint32_t where)
 {
-	uint32_t length = where >> 16, place = where & 0xffff;
-	const char *text = (const char *)t->record + place;
+	uint32_t length = where >> 16, offset = where & 0xffff;
+	const char *text = (const char *)t->record + offset;
 
-	if (!length && !place)
+	if (!length && !offset)
 		tell_pointer(t, v, 0);
 	else if (!length)
 		tell_kind(t, v, ARGUMENT_FAULT);
-	else if (place < PROTOTYPE_FIRST || place > t->bytes || length > t->bytes - place)
+	else if (offset < PROTOTYPE_FIRST || offset > t->bytes || length > t->bytes - offset)
 		tell_kind(t, v, ARGUMENT_UNKNOWN);
 	else
 		tell_text(t, v, text, strnlen(text, length));

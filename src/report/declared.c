@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "excerpt/places.h"
+#include "excerpt/locations.h"
 #include "sym/source.h"
 
 /* One file, whatever number of images has it; all: by address. */
@@ -64,7 +64,7 @@ static void read_file(struct declared_file *f)
 
 	if (*f->module->path != '/' || sym_open(f->module->path, &now, &ignored))
 		return;
-	if (excerpt_places_is_same(f->module, now))
+	if (excerpt_locations_is_same(f->module, now))
 		read_declarations(now, &f->all);
 	sym_close(now);
 }

@@ -332,7 +332,7 @@ static uint32_t rebuild_text(struct event_texts *t, const struct shown *s, const
 }
 
 /* Whether the field says where its bytes are. */
-static bool has_place(const struct event_field *f)
+static bool is_dynamic(const struct event_field *f)
 {
 	enum event_field_kind kind = event_field_kind(f);
 
@@ -363,7 +363,7 @@ static bool is_whole(const struct event_texts *t, const struct shown *s, uint32_
 		const struct event_field *f = &s->format->fields[i];
 
 		if ((uint32_t)f->offset + f->size > size ||
-		    (has_place(f) && !dynamic_of(t, f, size, &at, &n)))
+		    (is_dynamic(f) && !dynamic_of(t, f, size, &at, &n)))
 			return false;
 	}
 	return true;
@@ -430,7 +430,7 @@ static void print_field(struct event_texts *t, const struct shown *s, const stru
 	uint32_t length = f->size || size < f->offset ? f->size : size - f->offset;
 	uint32_t place, n;
 
-	if (has_place(f)) {
+	if (is_dynamic(f)) {
 		dynamic_of(t, f, size, &place, &n);
 		if (strstr(f->type, "char") && !is_given_bytes(t, s, f, place, n))
 			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + place);
@@ -499,11 +499,11 @@ static void print_synthetic(struct event_texts *t, const struct shown *s, uint32
 		uint32_t at = f->offset, n = f->size;
 
 		trace_seq_printf(&t->seq, " %s=", f->name);
-		if (has_place(f))
+		if (is_dynamic(f))
 			dynamic_of(t, f, size, &at, &n);
 		if (synthetic_is_string(f))
 			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + at);
-		else if (has_place(f))
+		else if (is_dynamic(f))
 			print_frames(t, t->record + at, n);
 		else if (n == 1 || n == 2 || n == 4 || n == 8)
 			print_plain(&t->seq, f, t->record + at);

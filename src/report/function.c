@@ -13,7 +13,7 @@
 #include "report/names.h"
 #include "report/ctxwake_text.h"
 #include "report/osnoise_text.h"
-#include "report/place.h"
+#include "report/location.h"
 #include "trace/sites.h"
 #include "shared/record.h"
 
@@ -153,9 +153,9 @@ static uint32_t image_of(const struct function_printer *p, const struct event *e
 }
 
 /* The entered function; all zeros if it is not known. */
-static struct place callee_of(const struct function_printer *p, const struct event *e)
+static struct location callee_of(const struct function_printer *p, const struct event *e)
 {
-	struct place l = { .id = e->fn };
+	struct location l = { .id = e->fn };
 
 	l.function = trace_info_function(p->info, image_of(p, e), e->fn, &l.module);
 	if (l.function)
@@ -165,18 +165,18 @@ static struct place callee_of(const struct function_printer *p, const struct eve
 
 /* The kernel tells the address that a call returns to; programs' records have the number of a
  * site. */
-static struct place caller_of(const struct function_printer *p, const struct event *e)
+static struct location caller_of(const struct function_printer *p, const struct event *e)
 {
 	if (e->kind == EVENT_CALL && e->flags & EVENT_KERNEL)
-		return place_at(p->info, image_of(p, e), e->value, e->value, e->tsc);
-	return place_of_site(p->info, image_of(p, e), e->site, e->tsc);
+		return location_at(p->info, image_of(p, e), e->value, e->value, e->tsc);
+	return location_of_site(p->info, image_of(p, e), e->site, e->tsc);
 }
 
 /* With sym-offset and sym-addr as they are set. */
-static void print_place(struct function_printer *p, uint32_t image, const struct place *l)
+static void print_location(struct function_printer *p, uint32_t image, const struct location *l)
 {
-	place_print(p->out, &p->names, image, l, option_on(p, OPTION_SYM_OFFSET),
-		    option_on(p, OPTION_SYM_ADDR));
+	location_print(p->out, &p->names, image, l, option_on(p, OPTION_SYM_OFFSET),
+		       option_on(p, OPTION_SYM_ADDR));
 }
 
 /* --- one line -------------------------------------------------------------------------- */
@@ -318,9 +318,9 @@ static void print_caller(struct function_printer *p, const struct event *e)
 					    e->tsc);
 
 	if (id == FN_NONE || option_on(p, OPTION_SYM_OFFSET) || option_on(p, OPTION_SYM_ADDR)) {
-		struct place caller = caller_of(p, e);
+		struct location caller = caller_of(p, e);
 
-		print_place(p, image, &caller);
+		print_location(p, image, &caller);
 	} else {
 		struct name name = names_of(&p->names, image, id & ~SITE_UNHOOKED);
 
@@ -332,9 +332,9 @@ static void print_caller(struct function_printer *p, const struct event *e)
 static void print_callee(struct function_printer *p, const struct event *e)
 {
 	if (option_on(p, OPTION_SYM_OFFSET) || option_on(p, OPTION_SYM_ADDR)) {
-		struct place callee = callee_of(p, e);
+		struct location callee = callee_of(p, e);
 
-		print_place(p, image_of(p, e), &callee);
+		print_location(p, image_of(p, e), &callee);
 	} else {
 		struct name name = names_of(&p->names, image_of(p, e), e->fn);
 
@@ -387,16 +387,16 @@ static uint64_t repeats_delta(const struct event *e)
 /* A record of func-no-repeats: how often the preceding call was repeated, and when last. */
 static void print_repeats(struct function_printer *p, const struct event *e)
 {
-	struct place callee =
-		place_at(p->info, image_of(p, e), e->payload[0], e->payload[0], e->tsc);
-	struct place caller =
-		place_at(p->info, image_of(p, e), e->payload[1], e->payload[1] - 1, e->tsc);
+	struct location callee =
+		location_at(p->info, image_of(p, e), e->payload[0], e->payload[0], e->tsc);
+	struct location caller =
+		location_at(p->info, image_of(p, e), e->payload[1], e->payload[1] - 1, e->tsc);
 	uint64_t us = microseconds(time_of(p, e) - repeats_delta(e));
 
-	print_place(p, image_of(p, e), &callee);
+	print_location(p, image_of(p, e), &callee);
 	if (option_on(p, OPTION_PRINT_PARENT)) {
 		out_bytes(p->out, " <-", 3);
-		print_place(p, image_of(p, e), &caller);
+		print_location(p, image_of(p, e), &caller);
 	}
 	out_printf(p->out, " (repeats: %u, last_ts: %5llu.%06llu)\n",
 		   (unsigned)(e->payload[2] & 0xffff), (unsigned long long)us / 1000000,
@@ -453,7 +453,7 @@ static void print_hex_line(struct function_printer *p, const struct event *e)
 	/* The first three fields are context; events have no other ones. */
 	for (size_t i = option_on(p, OPTION_CONTEXT_INFO) ? 0 : 3;
 	     i < (e->kind == EVENT_TRACE ? 3 : 5); i++) {
-		place_print_hex(p->out, fields[i].v, fields[i].width);
+		location_print_hex(p->out, fields[i].v, fields[i].width);
 		out_char(p->out, ' ');
 	}
 	if (e->kind == EVENT_TRACE)
@@ -479,9 +479,9 @@ static void print_raw(struct function_printer *p, const struct event *e)
 		print_raw_event(p, e);
 		return;
 	}
-	place_print_hex(p->out, n.callee, 1);
+	location_print_hex(p->out, n.callee, 1);
 	out_char(p->out, ' ');
-	place_print_hex(p->out, n.caller, 1);
+	location_print_hex(p->out, n.caller, 1);
 	out_char(p->out, '\n');
 }
 

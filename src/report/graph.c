@@ -12,7 +12,7 @@
 #include "report/graph_columns.h"
 #include "report/kernel_graph.h"
 #include "report/names.h"
-#include "report/place.h"
+#include "report/location.h"
 #include "shared/record.h"
 
 #define ERRNO_MAX 4095       /* the kernel's MAX_ERRNO: values from -4095 to -1 are error codes */
@@ -172,17 +172,17 @@ static uint32_t home_of(const struct graph *g, uint32_t thread)
 
 /* By home_of(), so that the kernel's part of a thread is in the thread's own column and causes no
  * line of a switch. */
-static struct graph_place place_of_step(const struct graph *g, const struct call_step *s)
+static struct graph_context context_of_step(const struct graph *g, const struct call_step *s)
 {
-	return (struct graph_place){ s->tsc, home_of(g, s->thread), s->track, s->cpu };
+	return (struct graph_context){ s->tsc, home_of(g, s->thread), s->track, s->cpu };
 }
 
 /* Prints everything to the left of the duration. */
 static void print_context(struct graph *g, const struct call_step *s)
 {
 	struct graph_cpu *cpu = graph_cpu_state(g, s->cpu);
-	const struct graph_place from = { s->tsc, cpu->thread, cpu->track, s->cpu };
-	const struct graph_place to = place_of_step(g, s);
+	const struct graph_context from = { s->tsc, cpu->thread, cpu->track, s->cpu };
+	const struct graph_context to = context_of_step(g, s);
 
 	if (cpu->thread != to.thread || cpu->track != s->track) {
 		if (cpu->thread != NO_THREAD &&
@@ -302,10 +302,10 @@ static bool shows_caller(const struct graph *g, const struct call_step *s)
 static void print_caller(struct graph *g, const struct call_step *s)
 {
 	uint32_t image = g->info->threads.at[s->thread].image;
-	struct place caller = place_of_site(g->info, image, s->site, s->tsc);
+	struct location caller = location_of_site(g->info, image, s->site, s->tsc);
 
 	out_bytes(g->out, " <-", 3);
-	place_print(g->out, &g->names, image, &caller, true, option_on(g, OPTION_SYM_ADDR));
+	location_print(g->out, &g->names, image, &caller, true, option_on(g, OPTION_SYM_ADDR));
 }
 
 /* An arrow at a handler's beginning or end. */
@@ -639,7 +639,7 @@ static void take_kernel_step(void *arg, const struct call_step *s)
 /* The entry of the trace that has the thread's calls. The kernel's records of a thread
  * (collect/switches.h) have an entry of their own; their text is to stand among the thread's
  * calls. */
-static uint32_t place_of_calls(struct graph *g, uint32_t thread)
+static uint32_t thread_of_calls(struct graph *g, uint32_t thread)
 {
 	struct graph_thread *t = &g->threads.at[thread];
 
@@ -674,7 +674,7 @@ static void end_kernel_calls(struct graph *g, const struct event *e)
 /* An event of the kernel's entry of a thread. */
 static __attribute__((noinline)) void take_kernel(struct graph *g, const struct event *e)
 {
-	const uint32_t home = place_of_calls(g, e->thread);
+	const uint32_t home = thread_of_calls(g, e->thread);
 
 	if (home != e->thread)
 		g->threads.at[home].twin = e->thread + 1;
@@ -687,7 +687,7 @@ static __attribute__((noinline)) void take_trace(struct graph *g, const struct e
 {
 	struct event own = *e;
 
-	own.thread = place_of_calls(g, e->thread);
+	own.thread = thread_of_calls(g, e->thread);
 	tracks_feed_slow(&g->tracks, tracks_lane(&g->tracks, own.thread), &own, take_graph_step, g);
 }
 

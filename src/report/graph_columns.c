@@ -106,8 +106,8 @@ static void print_proc(const struct graph_columns *c, uint32_t thread, uint32_t 
 }
 
 /* The kernel's form, to the blank: scripts that read function_graph know the line by it. */
-void graph_columns_switch(const struct graph_columns *c, const struct graph_place *from,
-			  const struct graph_place *to)
+void graph_columns_switch(const struct graph_columns *c, const struct graph_context *from,
+			  const struct graph_context *to)
 {
 	static const char rule[] = " ------------------------------------------\n";
 
@@ -133,7 +133,7 @@ static void print_abstime(const struct graph_columns *c, uint64_t tsc)
 }
 
 /* In the kernel's order: time, CPU, task, latency. */
-void graph_columns_context(const struct graph_columns *c, const struct graph_place *at)
+void graph_columns_context(const struct graph_columns *c, const struct graph_context *at)
 {
 	if (!graph_columns_on(c, OPTION_CONTEXT_INFO))
 		return;

@@ -17,7 +17,7 @@ struct graph_columns {
 };
 
 /* Where a line's record was made. track: 0, or the number of the coroutine's stack. */
-struct graph_place { uint64_t tsc; uint32_t thread, track; uint16_t cpu; };
+struct graph_context { uint64_t tsc; uint32_t thread, track; uint16_t cpu; };
 
 void graph_columns_init(struct graph_columns *c, const struct trace_info *info, uint64_t options,
 			struct out *out);
@@ -28,10 +28,10 @@ static inline bool graph_columns_on(const struct graph_columns *c, enum trace_op
 /* The lines that begin with #. */
 void graph_columns_header(const struct graph_columns *c, const struct trace_header *h);
 /* The mark between lines of two tasks on one CPU: `from` was printed last, `to` comes now. */
-void graph_columns_switch(const struct graph_columns *c, const struct graph_place *from,
-			  const struct graph_place *to);
+void graph_columns_switch(const struct graph_columns *c, const struct graph_context *from,
+			  const struct graph_context *to);
 /* Everything to the left of the duration. */
-void graph_columns_context(const struct graph_columns *c, const struct graph_place *at);
+void graph_columns_context(const struct graph_columns *c, const struct graph_context *at);
 /* Whether lines have a duration: the column goes away with the context, too, as in the kernel. */
 bool graph_columns_has_duration(const struct graph_columns *c);
 /* The column of a line that has a duration, with the kernel's mark for a long one. */

@@ -123,17 +123,17 @@ static struct kernel_cpu *cpu_of(struct kernel_graph *g, uint16_t cpu)
 /* --- one line --------------------------------------------------------------------------- */
 
 /* When and where a line of the record is. */
-static struct graph_place place_of(const struct event *e)
+static struct graph_context context_of(const struct event *e)
 {
-	return (struct graph_place){ .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu };
+	return (struct graph_context){ .tsc = e->tsc, .thread = e->thread, .cpu = e->cpu };
 }
 
 /* Everything to the left of the duration, and before it the mark of another task. */
 static void print_prologue(struct kernel_graph *g, const struct event *e)
 {
 	struct kernel_cpu *cpu = cpu_of(g, e->cpu);
-	const struct graph_place from = { .tsc = e->tsc, .thread = cpu->thread, .cpu = e->cpu };
-	const struct graph_place to = place_of(e);
+	const struct graph_context from = { .tsc = e->tsc, .thread = cpu->thread, .cpu = e->cpu };
+	const struct graph_context to = context_of(e);
 
 	if (cpu->used && g->info->threads.at[cpu->thread].tid != g->info->threads.at[e->thread].tid)
 		graph_columns_switch(&g->columns, &from, &to);

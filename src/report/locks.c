@@ -130,7 +130,7 @@ uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock
 	return (uint32_t)l->sites.n - 1;
 }
 
-/* The place behind the call; 0 as its address: not known. */
+/* The address behind the call; 0 as its address: not known. */
 static uint32_t site_of(struct locks *l, const struct call_step *s, enum lock_kind kind)
 {
 	uint32_t image = l->info->threads.at[s->thread].image;
@@ -325,7 +325,7 @@ static struct lock_event learn_event(const struct trace_event *e)
 	if (!f)
 		return known;
 	field = event_find_field(f, "arg1", 4, &kind);
-	known.place = field && field->size == 8 ? field->offset : 0;
+	known.offset = field && field->size == 8 ? field->offset : 0;
 	event_format_free(f);
 	return known;
 }
@@ -347,8 +347,8 @@ static void take_event(struct locks *l, const struct event *e)
 	if (known.futex && t->n_calls)
 		t->calls[t->n_calls - 1].contended = true;
 	/* Places count from the common fields on, which the payload lacks. */
-	if (known.place >= EVENT_COMMON_BYTES && known.place <= e->count)
-		memcpy(&t->spin, (const uint8_t *)e->payload + known.place - EVENT_COMMON_BYTES,
+	if (known.offset >= EVENT_COMMON_BYTES && known.offset <= e->count)
+		memcpy(&t->spin, (const uint8_t *)e->payload + known.offset - EVENT_COMMON_BYTES,
 		       sizeof(t->spin));
 }
 

@@ -70,7 +70,7 @@ struct lock_circle {
 
 /* An event of the trace: the call futex begins, or a spin lock's function, whose argument is
  * here. */
-struct lock_event { bool known, futex; uint16_t place; };
+struct lock_event { bool known, futex; uint16_t offset; };
 
 struct lock_image { VEC(uint8_t) functions; }; /* by id: 0 not known yet, 1 none, 2 + index */
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "report/locks_internal.h"
 #include "report/losses.h"
-#include "report/place.h"
+#include "report/location.h"
 #include "report/summary.h"
 
 /* A mean of nothing is 0. Means are of all that were acquired, also of those that did not wait. */
@@ -81,14 +81,14 @@ static uint64_t ns_of(const struct locks *l, uint64_t ticks)
 static void print_site(struct locks *l, uint32_t site, struct out *o)
 {
 	const struct lock_row *r = site < l->sites.n ? &l->sites.at[site] : NULL;
-	struct place p;
+	struct location p;
 
 	if (!r || !r->address) {
 		out_char(o, '?');
 		return;
 	}
-	p = place_at(l->info, r->image, r->address, r->address - 1, r->tsc);
-	place_print(o, &l->names, r->image, &p, true, false);
+	p = location_at(l->info, r->image, r->address, r->address - 1, r->tsc);
+	location_print(o, &l->names, r->image, &p, true, false);
 }
 
 /* print_site() as a text, for JSON. */

@@ -103,10 +103,10 @@ static void print_quoted_symbol(struct probe_print *p, uint64_t address)
 	trace_seq_putc(p->to, '"');
 }
 
-/* place: length << 16 | offset in the record. */
-static void print_string(struct probe_print *p, uint64_t place)
+/* data_loc: length << 16 | offset in the record. */
+static void print_string(struct probe_print *p, uint64_t data_loc)
 {
-	uint32_t at = place & 0xffff, n = place >> 16 & 0xffff;
+	uint32_t at = data_loc & 0xffff, n = data_loc >> 16 & 0xffff;
 
 	if (!n || at > p->size || n > p->size - at)
 		trace_seq_printf(p->to, "(fault)");

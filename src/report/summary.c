@@ -286,7 +286,7 @@ static int by_library(const struct summary_found *x, const struct summary_found 
 }
 
 /* Orders by file and address, so that one function is one row whatever image it was seen in. */
-static int by_place(const void *a, const void *b)
+static int by_function(const void *a, const void *b)
 {
 	const struct summary_found *x = a, *y = b;
 	int c;
@@ -337,11 +337,11 @@ static void make_rows(struct summary *s, const struct work *work)
 		}
 	}
 	if (all.n)
-		qsort(all.at, all.n, sizeof(*all.at), by_place);
+		qsort(all.at, all.n, sizeof(*all.at), by_function);
 	for (size_t i = 0, first = 0; i < all.n; i++) {
 		if (i != first)
 			tally_merge(all.at[first].sums, all.at[i].sums);
-		if (i + 1 < all.n && !by_place(&all.at[i], &all.at[i + 1]))
+		if (i + 1 < all.n && !by_function(&all.at[i], &all.at[i + 1]))
 			continue;
 		if (all.at[first].sums->timed + all.at[first].sums->untimed)
 			add_row(s, in, &all.at[first], &overloads);

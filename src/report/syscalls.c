@@ -69,8 +69,8 @@ void syscalls_free(struct syscalls *s)
 
 /* --- the trace's events ------------------------------------------------------------------ */
 
-/* The place of the first path in records of this format, which older traces lack; 0: none. */
-static uint16_t path_place(const struct syscall_info *call, const struct trace_event *e)
+/* The offset of the first path in records of this format, which older traces lack; 0: none. */
+static uint16_t path_offset(const struct syscall_info *call, const struct trace_event *e)
 {
 	struct call_copy copies[CALL_COPIES];
 	unsigned n = syscall_copies(call, false, copies);
@@ -79,7 +79,7 @@ static uint16_t path_place(const struct syscall_info *call, const struct trace_e
 	enum event_field_kind kind;
 	char argument[64], name[80];
 	struct err ignored;
-	uint16_t place = 0;
+	uint16_t offset = 0;
 
 	if (!n || copies[0].length != CALL_COPY_STRING)
 		return 0;
@@ -89,10 +89,10 @@ static uint16_t path_place(const struct syscall_info *call, const struct trace_e
 	if (format)
 		f = event_find_field(format, name, strlen(name), &kind);
 	if (f && event_field_kind(f) == EVENT_DYNAMIC)
-		place = f->offset;
+		offset = f->offset;
 	if (format)
 		event_format_free(format);
-	return place;
+	return offset;
 }
 
 /* Finds out by its name which call an event begins or ends. Other events, and calls that this brace
@@ -115,7 +115,7 @@ static void learn_event(struct syscalls_event *out, const struct trace_event *e)
 		return;
 	out->kind = begins ? SYSCALLS_ENTER : SYSCALLS_EXIT;
 	out->nr = call->number;
-	out->path = begins ? path_place(call, e) : 0;
+	out->path = begins ? path_offset(call, e) : 0;
 }
 
 /* Learned at its first record: events of a live session may come later. */
@@ -295,18 +295,18 @@ static void copy_arguments(struct syscalls_call *c, const struct event *e)
 		c->args[i - 1] = e->payload[i];
 }
 
-/* The string that the __data_loc at `place` of the record leads to; NULL: there is none. The caller
- * frees it. */
-static char *path_in(const struct event *e, uint16_t place)
+/* The string that the __data_loc at `offset` of the record leads to; NULL: there is none. The
+ * caller frees it. */
+static char *path_in(const struct event *e, uint16_t offset)
 {
 	/* Places count from the common fields on, which the payload lacks. */
 	const uint8_t *payload = (const uint8_t *)e->payload;
 	uint64_t size = EVENT_COMMON_BYTES + e->count;
 	uint32_t loc, at, n;
 
-	if (place < EVENT_COMMON_BYTES || place + sizeof(loc) > size)
+	if (offset < EVENT_COMMON_BYTES || offset + sizeof(loc) > size)
 		return NULL;
-	memcpy(&loc, payload + place - EVENT_COMMON_BYTES, sizeof(loc));
+	memcpy(&loc, payload + offset - EVENT_COMMON_BYTES, sizeof(loc));
 	at = loc & 0xffff;
 	n = loc >> 16;
 	if (n <= 1 || at < EVENT_COMMON_BYTES || (uint64_t)at + n > size)

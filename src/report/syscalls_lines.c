@@ -55,17 +55,17 @@ static bool find_copy(const struct event *e, unsigned n, unsigned k, const uint8
 {
 	/* Places count from the common fields on, which the payload lacks. */
 	const uint64_t loc_at = 8 + 8 * (uint64_t)n + 4 * (uint64_t)k;
-	uint32_t loc, place;
+	uint32_t loc, offset;
 
 	if (loc_at + sizeof(loc) > e->count)
 		return false;
 	memcpy(&loc, (const uint8_t *)e->payload + loc_at, sizeof(loc));
-	place = loc & 0xffff;
+	offset = loc & 0xffff;
 	*length = loc >> 16;
-	if (!*length || place < EVENT_COMMON_BYTES ||
-	    (uint64_t)place + *length > EVENT_COMMON_BYTES + e->count)
+	if (!*length || offset < EVENT_COMMON_BYTES ||
+	    (uint64_t)offset + *length > EVENT_COMMON_BYTES + e->count)
 		return false;
-	*at = (const uint8_t *)e->payload + place - EVENT_COMMON_BYTES;
+	*at = (const uint8_t *)e->payload + offset - EVENT_COMMON_BYTES;
 	return true;
 }
 

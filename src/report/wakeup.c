@@ -514,22 +514,22 @@ static void end_call(struct wakeup *w, const struct event *e)
 	decide_pending(w, false);
 }
 
-/* n bytes of the record at a place, which counts from its common fields on; false: it has none. */
-static bool take_bytes(const struct event *e, uint64_t place, void *to, uint64_t n)
+/* n bytes of the record at an offset from its common fields on; false: it has none. */
+static bool take_bytes(const struct event *e, uint64_t offset, void *to, uint64_t n)
 {
-	if (place < EVENT_COMMON_BYTES || place - EVENT_COMMON_BYTES > e->count ||
-	    n > e->count - (place - EVENT_COMMON_BYTES))
+	if (offset < EVENT_COMMON_BYTES || offset - EVENT_COMMON_BYTES > e->count ||
+	    n > e->count - (offset - EVENT_COMMON_BYTES))
 		return false;
-	memcpy(to, (const uint8_t *)e->payload + place - EVENT_COMMON_BYTES, n);
+	memcpy(to, (const uint8_t *)e->payload + offset - EVENT_COMMON_BYTES, n);
 	return true;
 }
 
 /* Copies the bytes that a __data_loc leads to, at most `most`; returns how many. */
-static uint32_t take_copy(const struct event *e, uint16_t place, void *to, uint32_t most)
+static uint32_t take_copy(const struct event *e, uint16_t offset, void *to, uint32_t most)
 {
 	uint32_t loc, n;
 
-	if (!take_bytes(e, place, &loc, sizeof(loc)))
+	if (!take_bytes(e, offset, &loc, sizeof(loc)))
 		return 0;
 	n = loc >> 16 < most ? loc >> 16 : most;
 	return take_bytes(e, loc & 0xffff, to, n) ? n : 0;
@@ -583,7 +583,7 @@ static void take_poll(struct wakeup *w, const struct event *e, const struct wake
 /* --- the trace's events ---------------------------------------------------------------------- */
 
 /* 0: there is no such field. */
-static uint16_t place_of(const struct event_format *f, const char *name)
+static uint16_t offset_of_field(const struct event_format *f, const char *name)
 {
 	enum event_field_kind kind;
 	const struct event_field *field = event_find_field(f, name, strlen(name), &kind);
@@ -632,8 +632,8 @@ static void learn_event(struct wakeup_record *r, const struct trace_event *e)
 
 	if (!k || !(f = event_format_parse(e->format, strlen(e->format), e->system, &ignored)))
 		return;
-	r->at = k->field ? place_of(f, k->field) : 0;
-	r->more = k->more ? place_of(f, k->more) : 0;
+	r->at = k->field ? offset_of_field(f, k->field) : 0;
+	r->more = k->more ? offset_of_field(f, k->more) : 0;
 	r->way = k->way;
 	r->kind = k->field && !r->at ? RECORD_OTHER : k->kind;
 	event_format_free(f);

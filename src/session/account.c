@@ -33,8 +33,8 @@ static bool describe_thread(const struct session *s, uint32_t slot, struct trace
 	return true;
 }
 
-/* The place of the thread's index in info->threads; UINT32_MAX: it has none yet. */
-static uint32_t *place_of(struct session *s, uint32_t slot)
+/* Where the slot's index into info->threads stands; UINT32_MAX: it has none yet. */
+static uint32_t *index_of(struct session *s, uint32_t slot)
 {
 	uint32_t part = slot / SLOTS, i = slot_within(slot);
 
@@ -46,19 +46,19 @@ static uint32_t *place_of(struct session *s, uint32_t slot)
 /* The thread's number in the trace, given at its first record. Adding one may move the table. */
 uint32_t session_thread(struct session *s, uint32_t slot)
 {
-	uint32_t *place = place_of(s, slot);
+	uint32_t *index = index_of(s, slot);
 
-	if (*place == UINT32_MAX) {
+	if (*index == UINT32_MAX) {
 		struct trace_thread thread;
 
 		if (!describe_thread(s, slot, &thread))
 			thread.image = s->first_image; /* spoiled since it was looked at */
-		*place = (uint32_t)s->info->threads.n;
+		*index = (uint32_t)s->info->threads.n;
 		thread.unnamed = s->unnamed;
 		*vec_add(&s->info->threads) = thread;
-		thread_names_begin(s, slot, *place);
+		thread_names_begin(s, slot, *index);
 	}
-	return *place;
+	return *index;
 }
 
 /* Looks for the image of a new thread: a record may be seen before its image's update. An image
@@ -82,7 +82,7 @@ static int expect_thread(struct session *s, uint32_t slot, uint32_t *thread, str
 {
 	if (s->info->images.n <= s->first_image)
 		session_take_updates(s);
-	if (*place_of(s, slot) == UINT32_MAX)
+	if (*index_of(s, slot) == UINT32_MAX)
 		expect_image(s, slot);
 	if (s->info->images.n <= s->first_image && slot_in_memory(slot))
 		return err_set(

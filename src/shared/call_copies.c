@@ -5,7 +5,7 @@
  * copy, and no length leads out of the record.
  *
  * The layout is that of Linux 6.19 and later: behind the arguments 4 bytes for each copy, length <<
- * 16 | place; behind these the copies, one after the other. A string has its NUL, and one that was
+ * 16 | offset; behind these the copies, one after the other. A string has its NUL, and one that was
  * cut ends in "...". */
 #include "shared/call_copies.h"
 
@@ -286,14 +286,14 @@ static uint32_t copy_of_any(const struct call_copying *c, uint64_t from, uint8_t
 static uint32_t add_copy(struct call_copying *c, uint8_t argument, uint8_t length)
 {
 	uint64_t from = argument <= CALL_ARGUMENTS ? c->v->arguments[argument - 1] : 0;
-	uint32_t n = 0, place = c->used;
+	uint32_t n = 0, offset = c->used;
 
 	if (from >= LOWEST_ADDRESS && c->most)
 		n = copy_of_any(c, from, length);
 	if (!n || n > RECORD_BYTES - c->used)
 		return CALL_NOTHING_COPIED;
 	c->used += n;
-	return n << 16 | place;
+	return n << 16 | offset;
 }
 
 unsigned call_copies_add(const struct call_event *e, uint64_t *words, unsigned n,

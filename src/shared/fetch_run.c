@@ -10,7 +10,7 @@ struct fetch_run_state {
 	uint8_t *record;
 	uint32_t fixed, used, room; /* bytes: fixed fields, all so far, at most */
 	uint64_t number, kept;
-	uint32_t text;            /* place of the text that TEXT may continue; 0: none */
+	uint32_t text;            /* offset of the text that TEXT may continue; 0: none */
 	uint16_t text_at;         /* the field whose text that is */
 	bool fault, comm, kept_fault;
 	/* Strings of bounded length that are not read yet: all of them are read at once. */
@@ -88,8 +88,8 @@ static uint32_t end_string(const struct fetch_run_state *r, uint32_t n, uint32_t
 
 /* Where the string of n bytes stands: behind the record, if it is there. Where the length is
  * bounded, a pointer that is 0 is told from one that leads nowhere. */
-static uint32_t string_place(const struct fetch_run_state *r, const struct fetch_insn *i,
-			     uint32_t n)
+static uint32_t string_offset(const struct fetch_run_state *r, const struct fetch_insn *i,
+			      uint32_t n)
 {
 	return !n && i->count && !r->number && !r->fault ? 0 : r->used;
 }
@@ -103,7 +103,7 @@ static void bounded_string(struct fetch_run_state *r, const struct fetch_insn *i
 	if (want)
 		n = r->c->read(r->c->context, from, r->record + r->used, want);
 	if (n > want || (want && !n)) {
-		put_number(r, i->at, string_place(r, i, 0), 4);
+		put_number(r, i->at, string_offset(r, i, 0), 4);
 		return;
 	}
 	r->record[r->used + n] = 0;
@@ -183,7 +183,7 @@ __attribute__((noinline)) static void string(struct fetch_run_state *r, const st
 	/* A read that returned more than its room is not believed; the field is then empty, and
 	 * points where the next string begins. */
 	n = n && n <= room ? end_string(r, n, room) : 0;
-	put_number(r, i->at, n << 16 | string_place(r, i, n), 4);
+	put_number(r, i->at, n << 16 | string_offset(r, i, n), 4);
 	r->used += n;
 }
 

@@ -11,7 +11,7 @@
  * after at most as many steps as it has instructions. Instruction `n` would be "the record passes",
  * `n + 1` "it is left out".
  *
- * filter_run() does not trust the program: it loads each instruction once and checks each place
+ * filter_run() does not trust the program: it loads each instruction once and checks each offset
  * that it uses. A program that is overwritten while it runs gives a wrong answer at worst. */
 #pragma once
 #include <stdbool.h>
@@ -28,8 +28,8 @@ enum filter_test {
 	FILTER_NUMBER,       /* the field, `size` bytes, against `value` */
 	FILTER_FUNCTION,     /* 8 bytes: in [value, value + data)? FILTER_EQ or FILTER_NE */
 	FILTER_STRING,       /* `room` characters in the record (0: to its end) */
-	FILTER_DYNAMIC,      /* __data_loc: 4 bytes, length << 16 | place from the record's begin */
-	FILTER_RELATIVE,     /* __rel_loc: the place counts from behind these 4 bytes */
+	FILTER_DYNAMIC,      /* __data_loc: 4 bytes, length << 16 | offset in the record */
+	FILTER_RELATIVE,     /* __rel_loc: the offset counts from behind these 4 bytes */
 	FILTER_POINTER,      /* 8 bytes: address of a string in the traced program */
 	FILTER_COMM,         /* the thread's name */
 	FILTER_CPU,          /* the CPU, as an int, against `value` */
@@ -82,7 +82,7 @@ struct filter_insn {
 #define FILTER_NEEDS_COMM 1u
 #define FILTER_NEEDS_CPU 2u
 #define FILTER_NEEDS_FETCH 4u
-#define FILTER_NEEDS_PLACE 8u /* only the tracer can run it */
+#define FILTER_NEEDS_RESOLVE 8u /* only the tracer can run it */
 
 struct filter_program {
 	uint32_t magic;
@@ -108,9 +108,9 @@ struct filter_record {
 	 * returns its length, or -1 if the memory is not there. A NULL function, or -1, makes the
 	 * test false. */
 	int (*fetch)(void *context, uint64_t address, char *to, uint32_t n);
-	/* With FILTER_NEEDS_PLACE: translates an address of the process to the numbering of
+	/* With FILTER_NEEDS_RESOLVE: translates an address of the process to the numbering of
 	 * FILTER_FUNCTION's addresses. */
-	uint64_t (*place)(void *context, uint64_t address);
+	uint64_t (*resolve)(void *context, uint64_t address);
 	void *context;
 	char *scratch;         /* buffer for fetch */
 	uint32_t scratch_bytes;
@@ -120,7 +120,7 @@ struct filter_record {
  * `bytes` is not believed. A malformed program lets nothing pass. */
 bool filter_run(const struct filter_program *p, uint32_t bytes, const struct filter_record *r);
 
-/* Returns true if the program is whole and every place in it is valid for records whose fixed
+/* Returns true if the program is whole and every offset in it is valid for records whose fixed
  * fields take record_bytes. */
 bool filter_verify(const void *program, uint32_t bytes, uint32_t record_bytes);
 

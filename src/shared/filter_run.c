@@ -111,11 +111,11 @@ static bool match_function(const struct filter_record *r, const struct filter_in
 {
 	uint64_t v;
 
-	if (!r->place || !load_field(r, i->offset, 8, &v))
+	if (!r->resolve || !load_field(r, i->offset, 8, &v))
 		return false;
 	/* Unsigned difference: an address below `value` wraps, and is not less than `data`
 	 * either. */
-	return (r->place(r->context, v) - i->value < i->data) == (i->compare == FILTER_EQ);
+	return (r->resolve(r->context, v) - i->value < i->data) == (i->compare == FILTER_EQ);
 }
 
 /* Returns the length up to a NUL; there may be none. */
@@ -134,15 +134,15 @@ static bool dynamic_string(const struct filter_record *r, const struct filter_in
 			   struct string_span *s)
 {
 	uint64_t item;
-	uint32_t place, n;
+	uint32_t offset, n;
 
 	if (!load_field(r, i->offset, 4, &item))
 		return false;
-	place = (uint32_t)(item & 0xffff) + (i->test == FILTER_RELATIVE ? i->offset + 4u : 0);
-	if (place > r->size)
+	offset = (uint32_t)(item & 0xffff) + (i->test == FILTER_RELATIVE ? i->offset + 4u : 0);
+	if (offset > r->size)
 		return false;
 	n = (uint32_t)(item >> 16);
-	*s = (struct string_span){ r->bytes + place, n < r->size - place ? n : r->size - place };
+	*s = (struct string_span){ r->bytes + offset, n < r->size - offset ? n : r->size - offset };
 	return true;
 }
 

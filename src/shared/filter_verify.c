@@ -12,7 +12,7 @@ static const struct {
 	uint16_t needs;
 } tests[FILTER_TESTS] = {
 	[FILTER_NUMBER] = { 255, FILTER_COMPARES, false, 0 },
-	[FILTER_FUNCTION] = { 8, FILTER_NE + 1, false, FILTER_NEEDS_PLACE },
+	[FILTER_FUNCTION] = { 8, FILTER_NE + 1, false, FILTER_NEEDS_RESOLVE },
 	[FILTER_STRING] = { 0, FILTER_MATCHES, true, 0 },
 	[FILTER_DYNAMIC] = { 4, FILTER_MATCHES, true, 0 },
 	[FILTER_RELATIVE] = { 4, FILTER_MATCHES, true, 0 },

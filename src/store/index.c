@@ -13,16 +13,16 @@
 #define PER_PACKET 65536u /* entries of one index packet */
 #define LEVEL 3
 
-/* Offsets and times are differences from the preceding place, which makes them short. */
-static void put_place(struct bytes *b, const struct packet_place *place, uint64_t last_offset,
+/* Offsets and times are differences from the preceding entry, which makes them short. */
+static void put_entry(struct bytes *b, const struct packet_entry *entry, uint64_t last_offset,
 		      uint64_t last_tsc)
 {
-	const struct packet_records *r = &place->head.records;
+	const struct packet_records *r = &entry->head.records;
 
-	bytes_uleb(b, place->head.type);
-	bytes_uleb(b, place->offset - last_offset);
-	bytes_uleb(b, place->head.payload);
-	if (place->head.type != PACKET_RECORDS)
+	bytes_uleb(b, entry->head.type);
+	bytes_uleb(b, entry->offset - last_offset);
+	bytes_uleb(b, entry->head.payload);
+	if (entry->head.type != PACKET_RECORDS)
 		return;
 	bytes_uleb(b, r->thread);
 	bytes_uleb(b, r->words);
@@ -54,7 +54,7 @@ static int put_packet(struct bytes *out, const struct bytes *raw, struct err *er
 	return r;
 }
 
-int index_encode(const struct packet_place *places, size_t n, struct bytes *out, struct err *err)
+int index_encode(const struct packet_entry *entries, size_t n, struct bytes *out, struct err *err)
 {
 	struct bytes raw = {0};
 	int r = 0;
@@ -68,13 +68,13 @@ int index_encode(const struct packet_place *places, size_t n, struct bytes *out,
 		/* Readers bound the count by the bytes that follow it (index_decode). */
 		bytes_uleb(&raw, count);
 		for (size_t i = 0; i < count; i++) {
-			put_place(&raw, &places[i], offset, tsc);
-			offset = places[i].offset;
-			if (places[i].head.type == PACKET_RECORDS)
-				tsc = places[i].head.records.first_tsc;
+			put_entry(&raw, &entries[i], offset, tsc);
+			offset = entries[i].offset;
+			if (entries[i].head.type == PACKET_RECORDS)
+				tsc = entries[i].head.records.first_tsc;
 		}
 		r = put_packet(out, &raw, err);
-		places += count;
+		entries += count;
 		n -= count;
 	}
 	vec_free(&raw);
@@ -93,7 +93,7 @@ static void get_records(struct cursor *c, struct packet_records *r, uint64_t las
 	r->lost = cursor_uleb(c);
 }
 
-bool index_decode(const uint8_t *p, size_t n, struct places *places)
+bool index_decode(const uint8_t *p, size_t n, struct packet_index *entries)
 {
 	struct cursor c = cursor_of(p, n);
 	uint64_t count = cursor_uleb(&c), offset = 0, tsc = 0;
@@ -103,17 +103,17 @@ bool index_decode(const uint8_t *p, size_t n, struct places *places)
 	if (c.bad || count > cursor_left(&c) / 3)
 		return false;
 	for (; count && !c.bad; count--) {
-		struct packet_place place = {0};
+		struct packet_entry entry = {0};
 
-		place.head.type = (uint16_t)cursor_uleb(&c);
+		entry.head.type = (uint16_t)cursor_uleb(&c);
 		offset += cursor_uleb(&c);
-		place.offset = offset;
-		place.head.payload = cursor_uleb32(&c);
-		if (place.head.type == PACKET_RECORDS) {
-			get_records(&c, &place.head.records, tsc);
-			tsc = place.head.records.first_tsc;
+		entry.offset = offset;
+		entry.head.payload = cursor_uleb32(&c);
+		if (entry.head.type == PACKET_RECORDS) {
+			get_records(&c, &entry.head.records, tsc);
+			tsc = entry.head.records.first_tsc;
 		}
-		*vec_add(places) = place;
+		*vec_add(entries) = entry;
 	}
 	return !c.bad;
 }

@@ -5,13 +5,13 @@
 #include "store/pipeline.h"
 
 /* Appends PACKET_INDEX packets, headers and all. 0 or -errno. */
-int index_encode(const struct packet_place *places, size_t n, struct bytes *out, struct err *err);
+int index_encode(const struct packet_entry *entries, size_t n, struct bytes *out, struct err *err);
 
-struct places {
-	struct packet_place *at;
+struct packet_index {
+	struct packet_entry *at;
 	size_t n, cap;
 };
 /* Adds the packets that one index packet's payload (decompressed) lists; false if it is malformed.
  * A header gets only its type, the payload's size and the records' thread, words, records, calls,
  * first_tsc, last_tsc and lost. */
-bool index_decode(const uint8_t *p, size_t n, struct places *places);
+bool index_decode(const uint8_t *p, size_t n, struct packet_index *entries);

@@ -410,7 +410,7 @@ bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 	*first = UINT64_MAX;
 	*last = 0;
 	for (size_t i = 0; i < r->packets.n; i++) {
-		const struct packet_records *head = &r->places.at[r->packets.at[i]].head.records;
+		const struct packet_records *head = &r->entries.at[r->packets.at[i]].head.records;
 
 		*first = head->first_tsc < *first ? head->first_tsc : *first;
 		*last = head->last_tsc > *last ? head->last_tsc : *last;

@@ -50,7 +50,7 @@ struct pipeline {
 	struct output out;
 	uint64_t bytes;               /* out.bytes, for other threads */
 	struct err failed;
-	VEC(struct packet_place) places;
+	VEC(struct packet_entry) entries;
 	struct effects_writer effects;  /* of those with records */
 	struct encoder *own;          /* when there are no workers the submitter codes */
 };
@@ -146,13 +146,13 @@ static int write_packet(struct pipeline *p, const struct packet_header *head,
 	int r;
 
 	/* Noted before it is written: a failed write is taken back below. */
-	*vec_add(&p->places) = (struct packet_place){ p->out.bytes, *head };
+	*vec_add(&p->entries) = (struct packet_entry){ p->out.bytes, *head };
 	POINT(packet_to_write);
 	format_packet_header(&b, head);
 	bytes_put(&b, payload->at, payload->n);
 	r = output_write(&p->out, b.at, b.n, err);
 	if (r)
-		p->places.n--;
+		p->entries.n--;
 	POINT(packet_written);
 	vec_free(&b);
 	return r;
@@ -171,7 +171,7 @@ int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const s
 {
 	int r;
 
-	*vec_add(&p->places) = (struct packet_place){ p->out.bytes, *head };
+	*vec_add(&p->entries) = (struct packet_entry){ p->out.bytes, *head };
 	effects_drop(&p->effects);
 	r = output_write(&p->out, packet->at, packet->n, err);
 	p->bytes = p->out.bytes;
@@ -413,11 +413,11 @@ void pipeline_stop(struct pipeline *p)
 int pipeline_keep(struct pipeline *p, size_t keep)
 {
 	/* A packet's offset is also where the one before it ends. */
-	uint64_t end = keep < p->places.n ? p->places.at[keep].offset : p->out.bytes;
+	uint64_t end = keep < p->entries.n ? p->entries.at[keep].offset : p->out.bytes;
 
 	if (!p->out.regular)
 		return -ESPIPE;
-	p->places.n = keep;
+	p->entries.n = keep;
 	effects_drop(&p->effects);
 	p->failed = (struct err){ 0 };
 	if (!p->own)
@@ -425,10 +425,10 @@ int pipeline_keep(struct pipeline *p, size_t keep)
 	return output_cut(&p->out, end);
 }
 
-size_t pipeline_places(const struct pipeline *p, const struct packet_place **places)
+size_t pipeline_index(const struct pipeline *p, const struct packet_entry **entries)
 {
-	*places = p->places.at;
-	return p->places.n;
+	*entries = p->entries.at;
+	return p->entries.n;
 }
 
 /* Writes what packets tell of stacks. It is worth less than records: where there is no room for it,
@@ -436,7 +436,7 @@ size_t pipeline_places(const struct pipeline *p, const struct packet_place **pla
 static int put_effects(struct pipeline *p, struct err *err)
 {
 	const uint64_t at = p->out.bytes;
-	const size_t places = p->places.n;
+	const size_t entries = p->entries.n;
 	int r = 0;
 
 	effects_end(&p->effects);
@@ -445,7 +445,7 @@ static int put_effects(struct pipeline *p, struct err *err)
 				 &p->effects.packets.at[i].payload, err);
 	if (!r || !p->out.regular || output_cut(&p->out, at))
 		return r;
-	p->places.n = places;
+	p->entries.n = entries;
 	if (err)
 		err->code = 0;
 	return 0;
@@ -462,7 +462,7 @@ int pipeline_end(struct pipeline *p, struct err *err)
 	r = put_effects(p, err);
 	at = p->out.bytes;
 	if (!r)
-		r = index_encode(p->places.at, p->places.n, &b, err);
+		r = index_encode(p->entries.at, p->entries.n, &b, err);
 	format_trailer(&b, at);
 	if (!r)
 		r = output_write(&p->out, b.at, b.n, err);
@@ -483,7 +483,7 @@ static void free_pipeline(struct pipeline *p)
 	for (size_t i = 0; i < p->spare.n; i++)
 		free(p->spare.at[i].at);
 	vec_free(&p->spare);
-	vec_free(&p->places);
+	vec_free(&p->entries);
 	effects_free(&p->effects);
 	columns_encoder_free(p->own);
 	pthread_cond_destroy(&p->changed);

@@ -12,7 +12,7 @@ struct pipeline_words {
 };
 
 /* A written packet, for the index. */
-struct packet_place {
+struct packet_entry {
 	uint64_t offset;
 	struct packet_header head;
 };
@@ -57,7 +57,7 @@ void pipeline_stop(struct pipeline *p);
  * `keep`, and forgets the error. -errno if it cannot. */
 int pipeline_keep(struct pipeline *p, size_t keep);
 /* The packets in the file, and their number as the result. Valid until the next one is written. */
-size_t pipeline_places(const struct pipeline *p, const struct packet_place **places);
+size_t pipeline_index(const struct pipeline *p, const struct packet_entry **entries);
 /* Writes the index. All packets are written, and no more will come. 0, or -errno and *err. */
 int pipeline_end(struct pipeline *p, struct err *err);
 /* Waits for all packets, writes the index unless it is there, closes and frees. `keep` false:

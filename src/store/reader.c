@@ -78,29 +78,29 @@ static int err_damaged(const struct store_reader *r, uint64_t offset, const stru
 		       r->name, (unsigned long long)offset);
 }
 
-/* The place may be a damaged index's: the packet's own header has to agree with it. */
-int reader_packet(struct store_reader *r, struct packet_place *place, struct loader *l,
+/* An entry may be a damaged index's: the packet's own header has to agree with it. */
+int reader_packet(struct store_reader *r, struct packet_entry *entry, struct loader *l,
 		  struct err *err)
 {
 	struct packet_header head;
 
 	/* One read for header and payload; the header may be shorter than PACKET_HEADER_MAX. */
-	if (!read_at(r, place->offset, PACKET_HEADER_MAX + (size_t)place->head.payload, l) ||
+	if (!read_at(r, entry->offset, PACKET_HEADER_MAX + (size_t)entry->head.payload, l) ||
 	    !format_read_packet_header(l->packet.at, l->packet.n, &head) ||
-	    head.type != place->head.type || head.payload != place->head.payload ||
+	    head.type != entry->head.type || head.payload != entry->head.payload ||
 	    head.payload > l->packet.n - head.size ||
 	    crc32c(l->packet.at + head.size, head.payload) != head.crc)
-		return err_damaged(r, place->offset, l, err);
+		return err_damaged(r, entry->offset, l, err);
 	l->packet.n = head.size + (size_t)head.payload;
-	place->head = head;
+	entry->head = head;
 	return 0;
 }
 
-int reader_raw(struct store_reader *r, struct packet_place *place, struct loader *l,
+int reader_raw(struct store_reader *r, struct packet_entry *entry, struct loader *l,
 	       struct err *err)
 {
-	const struct packet_header *h = &place->head;
-	int res = reader_packet(r, place, l, err);
+	const struct packet_header *h = &entry->head;
+	int res = reader_packet(r, entry, l, err);
 	size_t n;
 
 	if (res)
@@ -112,7 +112,7 @@ int reader_raw(struct store_reader *r, struct packet_place *place, struct loader
 	if (ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
 		l->error = ENOMEM;
 	if (n != h->raw)
-		return err_damaged(r, place->offset, l, err);
+		return err_damaged(r, entry->offset, l, err);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ void reader_loader_free(struct loader *l)
 
 /* Reads the header of the packet at offset. False unless its payload lies inside the file. */
 static bool peek_packet(struct store_reader *r, uint64_t offset, struct loader *l,
-			struct packet_place *out)
+			struct packet_entry *out)
 {
 	out->offset = offset;
 	return read_at(r, offset, PACKET_HEADER_MAX, l) &&
@@ -136,19 +136,19 @@ static bool peek_packet(struct store_reader *r, uint64_t offset, struct loader *
 }
 
 /* Offset of the packet behind it. */
-static uint64_t end_of(const struct packet_place *place)
+static uint64_t end_of(const struct packet_entry *entry)
 {
-	return place->offset + place->head.size + place->head.payload;
+	return entry->offset + entry->head.size + entry->head.payload;
 }
 
 /* Whether the index lists packets in order, without overlap, before the index itself. Readers rely
  * on offsets from it. */
-static bool index_ascends(const struct places *places, uint64_t end)
+static bool index_ascends(const struct packet_index *entries, uint64_t end)
 {
 	uint64_t least = FILE_HEADER_SIZE;
 
-	for (size_t i = 0; i < places->n; i++) {
-		const struct packet_place *p = &places->at[i];
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct packet_entry *p = &entries->at[i];
 
 		if (p->offset < least || p->offset >= end ||
 		    p->head.payload > PACKET_PAYLOAD_MAX || p->head.payload > end - p->offset)
@@ -158,38 +158,38 @@ static bool index_ascends(const struct places *places, uint64_t end)
 	return true;
 }
 
-/* Fills r->places from the index. False if there is none that can be believed; scan_file() then
+/* Fills r->entries from the index. False if there is none that can be believed; scan_file() then
  * finds the packets. */
 static bool read_index(struct store_reader *r, struct loader *l)
 {
 	uint64_t first, at, end = r->size - TRAILER_SIZE;
-	struct packet_place place;
+	struct packet_entry entry;
 
 	if (r->size < FILE_HEADER_SIZE + TRAILER_SIZE || !read_at(r, end, TRAILER_SIZE, l) ||
 	    !format_read_trailer(l->packet.at, l->packet.n, &first) || first >= end)
 		return false;
 	/* A long index takes several packets. */
-	for (at = first; at < end; at = end_of(&place))
-		if (!peek_packet(r, at, l, &place) || place.head.type != PACKET_INDEX ||
-		    reader_raw(r, &place, l, NULL) ||
-		    !index_decode(l->raw.at, l->raw.n, &r->places))
+	for (at = first; at < end; at = end_of(&entry))
+		if (!peek_packet(r, at, l, &entry) || entry.head.type != PACKET_INDEX ||
+		    reader_raw(r, &entry, l, NULL) ||
+		    !index_decode(l->raw.at, l->raw.n, &r->entries))
 			return false;
-	return at == end && index_ascends(&r->places, first);
+	return at == end && index_ascends(&r->entries, first);
 }
 
-/* Fills r->places with the whole packets, from the file's beginning. Stops at the first damaged
+/* Fills r->entries with the whole packets, from the file's beginning. Stops at the first damaged
  * one: what follows could not be trusted to be this thread's next. */
 static void scan_file(struct store_reader *r, struct loader *l)
 {
 	uint64_t at = FILE_HEADER_SIZE;
-	struct packet_place place;
+	struct packet_entry entry;
 
-	r->places.n = 0;
-	for (; peek_packet(r, at, l, &place) && place.head.type != PACKET_INDEX;
-	     at = end_of(&place)) {
-		if (reader_packet(r, &place, l, NULL))
+	r->entries.n = 0;
+	for (; peek_packet(r, at, l, &entry) && entry.head.type != PACKET_INDEX;
+	     at = end_of(&entry)) {
+		if (reader_packet(r, &entry, l, NULL))
 			break;
-		*vec_add(&r->places) = place;
+		*vec_add(&r->entries) = entry;
 	}
 	r->cut = true;
 	r->cut_bytes = r->size - at;
@@ -225,20 +225,20 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 	trace_info_free(r->info);
 	r->info = trace_info_new();
 	r->info->values = r->version > FORMAT_VERSION_PLAIN;
-	for (size_t i = 0; i < r->places.n; i++) {
-		struct packet_place *place = &r->places.at[i];
+	for (size_t i = 0; i < r->entries.n; i++) {
+		struct packet_entry *entry = &r->entries.at[i];
 		int res;
 
-		if (place->head.type != PACKET_INFO)
+		if (entry->head.type != PACKET_INFO)
 			continue;
-		bytes += place->head.raw;
+		bytes += entry->head.raw;
 		if (bytes > most)
 			return err_bomb(r, err);
-		res = reader_raw(r, place, l, err);
+		res = reader_raw(r, entry, l, err);
 		if (res)
 			return res;
 		if (!info_read(r->info, l->raw.at, l->raw.n))
-			return err_malformed(r, place->offset, err);
+			return err_malformed(r, entry->offset, err);
 	}
 	if (!info_read_end(r->info))
 		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",
@@ -257,8 +257,8 @@ static int group_packets(struct store_reader *r, struct err *err)
 	r->first.at = first;
 	r->first.n = r->first.cap = threads + 2;
 	memset(first, 0, (threads + 2) * sizeof(*first));
-	for (size_t i = 0; i < r->places.n; i++) {
-		const struct packet_place *p = &r->places.at[i];
+	for (size_t i = 0; i < r->entries.n; i++) {
+		const struct packet_entry *p = &r->entries.at[i];
 
 		if (p->head.type != PACKET_RECORDS)
 			continue;
@@ -271,9 +271,9 @@ static int group_packets(struct store_reader *r, struct err *err)
 		first[t] += first[t - 1];
 	vec_reserve(&r->packets, n);
 	r->packets.n = n;
-	for (size_t i = 0; i < r->places.n; i++)
-		if (r->places.at[i].head.type == PACKET_RECORDS)
-			r->packets.at[first[r->places.at[i].head.records.thread + 1]++] =
+	for (size_t i = 0; i < r->entries.n; i++)
+		if (r->entries.at[i].head.type == PACKET_RECORDS)
+			r->packets.at[first[r->entries.at[i].head.records.thread + 1]++] =
 				(uint32_t)i;
 	return 0;
 }
@@ -287,7 +287,7 @@ static void count_threads(struct store_reader *r)
 
 		thread->records = thread->lost = 0;
 		for (uint32_t c = r->first.at[t]; c < r->first.at[t + 1]; c++) {
-			const struct packet_place *p = &r->places.at[r->packets.at[c]];
+			const struct packet_entry *p = &r->entries.at[r->packets.at[c]];
 
 			thread->records += p->head.records.records;
 			thread->lost += p->head.records.lost;
@@ -331,7 +331,7 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 	return 0;
 }
 
-/* Reads the places of packets and the trace information: by the index, else by a scan of the
+/* Reads where the packets are and the trace information: by the index, else by a scan of the
  * file. */
 static int load_file(struct store_reader *r, struct err *err)
 {
@@ -414,7 +414,7 @@ void store_close(struct store_reader *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	trace_info_free(r->info);
-	vec_free(&r->places);
+	vec_free(&r->entries);
 	vec_free(&r->packets);
 	vec_free(&r->first);
 	free(r->name);
@@ -446,8 +446,8 @@ void store_describe(const struct store_reader *r, struct store_description *out)
 {
 	*out = (struct store_description){ .bytes = r->size, .created_ns = r->created_ns,
 					   .cut = r->cut, .cut_bytes = r->cut_bytes };
-	for (size_t i = 0; i < r->places.n; i++) {
-		const struct packet_header *h = &r->places.at[i].head;
+	for (size_t i = 0; i < r->entries.n; i++) {
+		const struct packet_header *h = &r->entries.at[i].head;
 
 		if (h->type == PACKET_INFO) {
 			out->info_packets++;

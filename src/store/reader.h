@@ -15,12 +15,12 @@ struct store_reader {
 	struct trace_info *info;
 	uint64_t created_ns;
 	uint32_t version;
-	struct places places;   /* the whole packets, in the file's order */
+	struct packet_index entries; /* the whole packets, in the file's order */
 	/* cut: the file has no index; cut_bytes: at its end that are no whole packet. */
 	bool cut;
 	uint64_t cut_bytes;
 	/* Record packets by thread, each thread's in the file's order: thread t has
-	 * packets.at[first[t]] to packets.at[first[t + 1] - 1], which are indices into places. */
+	 * packets.at[first[t]] to packets.at[first[t + 1] - 1], which are indices into entries. */
 	VEC(uint32_t) packets;
 	VEC(uint32_t) first;
 	_Atomic uint64_t read;  /* bytes of record packets that were read: store_progress() */
@@ -59,10 +59,10 @@ uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct
 /* The TSC at which the last one ends. */
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 
-/* Reads the packet at *place into l->packet, checks it and completes place->head. The payload is
+/* Reads the packet at *entry into l->packet, checks it and completes entry->head. The payload is
  * l->packet's last head.payload bytes. 0, or -errno and *err. */
-int reader_packet(struct store_reader *r, struct packet_place *place, struct loader *l,
+int reader_packet(struct store_reader *r, struct packet_entry *entry, struct loader *l,
 		  struct err *err);
 /* reader_packet for info and index packets, decompressed to l->raw. */
-int reader_raw(struct store_reader *r, struct packet_place *place, struct loader *l,
+int reader_raw(struct store_reader *r, struct packet_entry *entry, struct loader *l,
 	       struct err *err);

@@ -22,15 +22,15 @@ static void count_all(const struct trace_info *info, struct counts *counts)
 /* Counts what the packets in the file have. */
 static void count_kept(const struct pipeline *p, struct counts *counts, size_t n)
 {
-	const struct packet_place *places;
-	size_t n_places = pipeline_places(p, &places);
+	const struct packet_entry *entries;
+	size_t n_entries = pipeline_index(p, &entries);
 
 	for (size_t t = 0; t < n; t++)
 		counts[t].kept = counts[t].told = counts[t].calls = 0;
-	for (size_t i = 0; i < n_places; i++) {
-		const struct packet_records *r = &places[i].head.records;
+	for (size_t i = 0; i < n_entries; i++) {
+		const struct packet_records *r = &entries[i].head.records;
 
-		if (places[i].head.type != PACKET_RECORDS || r->thread >= n)
+		if (entries[i].head.type != PACKET_RECORDS || r->thread >= n)
 			continue;
 		counts[r->thread].kept += r->records;
 		counts[r->thread].told += r->lost;
@@ -89,12 +89,12 @@ static int rescue_counts(struct store_writer *w, struct trace_info *info, int er
 {
 	struct counts *counts = mem_zalloc((info->threads.n + 1) * sizeof(*counts));
 	struct pipeline *p = writer_pipeline(w);
-	const struct packet_place *places;
+	const struct packet_entry *entries;
 	size_t keep, less = 1;
 	int r = error;
 
 	pipeline_stop(p);
-	keep = pipeline_places(p, &places);
+	keep = pipeline_index(p, &entries);
 	*vec_add(&info->messages) = (struct trace_message){ .kind = MESSAGE_FULL,
 							    .number = (uint32_t)-error,
 							    .count = 1 };

@@ -22,7 +22,7 @@ struct start_reading {
 	struct store_reader *reader;
 	struct store_start *start;
 	struct loader loader;
-	size_t place;      /* of the next packet of records, into reader->places */
+	size_t entry;      /* of the next packet of records, into reader->entries */
 	uint64_t n;        /* packets of records before that */
 	uint32_t *seen;    /* by thread: its packets among them */
 	uint64_t raw_left; /* bytes that may still be decompressed */
@@ -109,11 +109,11 @@ static bool get_open(struct cursor *c, struct thread_start *t, uint64_t tsc, boo
 	return !marks;
 }
 
-/* Reads what the packet at r->place tells, and applies it if it comes before its thread's start.
+/* Reads what the packet at r->entry tells, and applies it if it comes before its thread's start.
  * False: it is malformed. */
 static bool get_effect(struct start_reading *r, struct cursor *c)
 {
-	const struct packet_records *head = &r->reader->places.at[r->place].head.records;
+	const struct packet_records *head = &r->reader->entries.at[r->entry].head.records;
 	struct thread_start *t = &r->start->threads.at[head->thread];
 	uint32_t packet = r->reader->first.at[head->thread] + r->seen[head->thread]++;
 	bool apply = t->known && packet < t->packet;
@@ -143,20 +143,20 @@ static bool get_effect(struct start_reading *r, struct cursor *c)
 /* Moves to the next packet of records. False: there is none. */
 static bool find_records(struct start_reading *r)
 {
-	const struct places *p = &r->reader->places;
+	const struct packet_index *p = &r->reader->entries;
 
-	while (r->place < p->n && p->at[r->place].head.type != PACKET_RECORDS)
-		r->place++;
-	return r->place < p->n;
+	while (r->entry < p->n && p->at[r->entry].head.type != PACKET_RECORDS)
+		r->entry++;
+	return r->entry < p->n;
 }
 
 /* Reads a packet that tells. False: it is not what comes next, or malformed. */
-static bool read_told(struct start_reading *r, struct packet_place *place)
+static bool read_told(struct start_reading *r, struct packet_entry *entry)
 {
 	struct cursor c;
 	uint64_t first, n;
 
-	if (reader_raw(r->reader, place, &r->loader, NULL) || r->loader.raw.n > r->raw_left)
+	if (reader_raw(r->reader, entry, &r->loader, NULL) || r->loader.raw.n > r->raw_left)
 		return false;
 	r->raw_left -= r->loader.raw.n;
 	c = cursor_of(r->loader.raw.at, r->loader.raw.n);
@@ -164,8 +164,8 @@ static bool read_told(struct start_reading *r, struct packet_place *place)
 	n = cursor_uleb(&c);
 	if (c.bad || first != r->n || !n)
 		return false;
-	for (; n && find_records(r); n--, r->n++, r->place++) {
-		const uint32_t thread = r->reader->places.at[r->place].head.records.thread;
+	for (; n && find_records(r); n--, r->n++, r->entry++) {
+		const uint32_t thread = r->reader->entries.at[r->entry].head.records.thread;
 
 		if (get_effect(r, &c))
 			continue;
@@ -192,7 +192,7 @@ static uint32_t packet_at(const struct store_reader *r, uint32_t thread, uint64_
 	uint32_t i = r->first.at[thread];
 
 	while (i < r->first.at[thread + 1] &&
-	       r->places.at[r->packets.at[i]].head.records.last_tsc < tsc)
+	       r->entries.at[r->packets.at[i]].head.records.last_tsc < tsc)
 		i++;
 	return i;
 }
@@ -215,9 +215,9 @@ struct store_start *store_start_at(struct store_reader *r, uint64_t tsc)
 	for (uint32_t i = 0; i < threads; i++)
 		*vec_add(&s->threads) =
 			(struct thread_start){ .packet = packet_at(r, i, tsc), .known = true };
-	for (size_t i = 0; i < r->places.n; i++)
-		if (r->places.at[i].head.type == PACKET_EFFECTS &&
-		    !read_told(&reading, &r->places.at[i]))
+	for (size_t i = 0; i < r->entries.n; i++)
+		if (r->entries.at[i].head.type == PACKET_EFFECTS &&
+		    !read_told(&reading, &r->entries.at[i]))
 			break;
 	forget_untold(&reading);
 	reader_loader_free(&reading.loader);

@@ -21,22 +21,22 @@ bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread
 /* Call it only while there is a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->places.at[r->packets.at[t->next]].head.records.first_tsc;
+	return r->entries.at[r->packets.at[t->next]].head.records.first_tsc;
 }
 
 uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->places.at[r->packets.at[t->next]].head.payload;
+	return r->entries.at[r->packets.at[t->next]].head.payload;
 }
 
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->places.at[r->packets.at[t->next]].head.records.last_tsc;
+	return r->entries.at[r->packets.at[t->next]].head.records.last_tsc;
 }
 
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->places.at[r->packets.at[t->end - 1]].head.records.last_tsc;
+	return r->entries.at[r->packets.at[t->end - 1]].head.records.last_tsc;
 }
 
 /* Whether the index and the packet agree. The index was believed when the packets were put in
@@ -62,30 +62,30 @@ static void make_ready(struct loader *l, size_t words)
 int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct loader *l,
 			struct err *err)
 {
-	struct packet_place place;
-	const struct packet_records *head = &place.head.records;
+	struct packet_entry entry;
+	const struct packet_records *head = &entry.head.records;
 	struct packet_records known;
 	int res;
 
 	if (t->next == t->end)
 		return 0;
-	place = r->places.at[r->packets.at[t->next]];
+	entry = r->entries.at[r->packets.at[t->next]];
 	known = *head;
-	res = reader_packet(r, &place, l, err);
+	res = reader_packet(r, &entry, l, err);
 	if (res)
 		return res;
 	if (!same_records(head, &known))
 		return err_set(err, EBADMSG,
 			       "trace file %s is damaged: its index and the packet at "
 			       "byte %llu differ",
-			       r->name, (unsigned long long)place.offset);
+			       r->name, (unsigned long long)entry.offset);
 	make_ready(l, head->words);
-	res = columns_decoder_run(l->decoder, head, l->packet.at + l->packet.n - place.head.payload,
-				  place.head.payload, l->words, err);
+	res = columns_decoder_run(l->decoder, head, l->packet.at + l->packet.n - entry.head.payload,
+				  entry.head.payload, l->words, err);
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
-				  (unsigned long long)place.offset), res;
-	r->read += place.head.payload;
+				  (unsigned long long)entry.offset), res;
+	r->read += entry.head.payload;
 	t->next++;
 	t->unpack = (struct unpack){ .at = l->words,
 				     .end = l->words + head->words,
@@ -141,10 +141,10 @@ static uint64_t part_begins(const struct store_reader *r, uint32_t thread, unsig
 	uint32_t i;
 
 	for (i = first; i < end; i++)
-		all += r->places.at[r->packets.at[i]].head.records.words;
+		all += r->entries.at[r->packets.at[i]].head.records.words;
 	for (i = first; i + 1 < end && seen < all / parts * part; i++)
-		seen += r->places.at[r->packets.at[i]].head.records.words;
-	return r->places.at[r->packets.at[i]].head.records.first_tsc;
+		seen += r->entries.at[r->packets.at[i]].head.records.words;
+	return r->entries.at[r->packets.at[i]].head.records.first_tsc;
 }
 
 /* Where the part begins. NULL: that is not known. */

@@ -127,10 +127,10 @@ static int adopt_packets(struct pipeline *p, struct store_reader *reader, struct
 	struct loader l = {0};
 	int r = 0;
 
-	for (size_t i = 0; i < reader->places.n && !r; i++) {
-		r = reader_packet(reader, &reader->places.at[i], &l, err);
+	for (size_t i = 0; i < reader->entries.n && !r; i++) {
+		r = reader_packet(reader, &reader->entries.at[i], &l, err);
 		if (!r)
-			r = pipeline_adopt(p, &reader->places.at[i].head, &l.packet, err);
+			r = pipeline_adopt(p, &reader->entries.at[i].head, &l.packet, err);
 	}
 	reader_loader_free(&l);
 	return r;

@@ -62,7 +62,7 @@ static bool belongs_to(const struct elf_view *v, const struct debug_file *f, con
 
 /* A build-id is the same everywhere, so a file below brace's own root is as good as one below the
  * program's. */
-static bool by_build_id(const struct elf_view *v, const char *root, debug_file_place *f,
+static bool by_build_id(const struct elf_view *v, const char *root, debug_file_path *f,
 			void *context)
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static bool real_path(const char *program, const char *root, char *out)
 /* Offers the places where gdb, too, looks for the name in .gnu_debuglink: beside the program, in
  * .debug, below /usr/lib/debug. */
 static bool by_link(const struct elf_view *v, const char *program, const char *root,
-		    debug_file_place *f, void *context)
+		    debug_file_path *f, void *context)
 {
 	static const char *const places[][2] = { { "", "/" },
 						 { "", "/.debug/" },
@@ -120,8 +120,8 @@ static bool by_link(const struct elf_view *v, const char *program, const char *r
 }
 
 /* By the build-id first, since a name may lead to another build. */
-void debug_file_places(const struct elf_view *v, const char *program, const char *root,
-		       debug_file_place *f, void *context)
+void debug_file_paths(const struct elf_view *v, const char *program, const char *root,
+		      debug_file_path *f, void *context)
 {
 	if (!by_build_id(v, root, f, context))
 		by_link(v, program, root, f, context);
@@ -157,7 +157,7 @@ bool debug_file_open(const struct elf_view *v, const char *program, const char *
 	struct debug_search s = { v, out };
 
 	*out = (struct debug_file){ 0 };
-	debug_file_places(v, program, root, try_file, &s);
+	debug_file_paths(v, program, root, try_file, &s);
 	return out->path != NULL;
 }
 

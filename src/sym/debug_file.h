@@ -13,9 +13,9 @@ struct debug_file { struct elf_file file; char *path; }; /* ELF_SYMBOLS of it */
 
 /* Called for each place where the file may be, until it returns true. The CRC is of the file; NULL:
  * not known. */
-typedef bool debug_file_place(void *context, const char *path, const uint32_t *crc);
-void debug_file_places(const struct elf_view *v, const char *program, const char *root,
-		       debug_file_place *f, void *context);
+typedef bool debug_file_path(void *context, const char *path, const uint32_t *crc);
+void debug_file_paths(const struct elf_view *v, const char *program, const char *root,
+		      debug_file_path *f, void *context);
 
 /* Looks for the file below root ("" = brace's own; `program` is a path below it) in gdb's places:
  * /usr/lib/debug/.build-id, then the .gnu_debuglink name beside the program, in .debug/ there, and

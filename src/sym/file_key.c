@@ -25,12 +25,12 @@ struct file_id file_id_of(const struct stat *st)
 }
 
 /* Where debug information might stand: the key changes when it is installed or removed. */
-struct key_places { struct file_key *key; unsigned n; };
+struct key_debug_files { struct file_key *key; unsigned n; };
 
 /* False asks for the next place: all of them are wanted. A place without a file stays zeros. */
 static bool stat_debug_file(void *context, const char *path, const uint32_t *crc)
 {
-	struct key_places *p = context;
+	struct key_debug_files *p = context;
 	struct stat st;
 
 	/* More places than the key has room for are not watched; there are five. */
@@ -44,7 +44,7 @@ static bool stat_debug_file(void *context, const char *path, const uint32_t *crc
 /* Zeros first, since keys are compared as bytes. */
 bool file_key_read(int fd, const char *path, const char *root, struct file_key *out)
 {
-	struct key_places places = { .key = out };
+	struct key_debug_files places = { .key = out };
 	struct elf_view v = { 0 };
 	struct elf_file f;
 	bool is;
@@ -57,7 +57,7 @@ bool file_key_read(int fd, const char *path, const char *root, struct file_key *
 		/* Without one the file's id alone tells it from others. */
 		out->build_id_len = elf_build_id(&v, out->build_id, sizeof(out->build_id));
 		out->file = file_id_of(&f.is);
-		debug_file_places(&v, path, root, stat_debug_file, &places);
+		debug_file_paths(&v, path, root, stat_debug_file, &places);
 	}
 	elf_view_free(&v);
 	elf_file_free(&f);

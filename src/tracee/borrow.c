@@ -85,7 +85,7 @@ static int put_code(struct tracee *t, struct err *err)
 
 /* Ends of the vdso and of the first file's text that have room, and the parts of stacks that are
  * free. */
-struct borrow_places { uint64_t vdso, text, stack, stack_end, own, own_end; };
+struct borrow_addresses { uint64_t vdso, text, stack, stack_end, own, own_end; };
 
 static const struct thread *main_thread(const struct tracee *t)
 {
@@ -96,7 +96,7 @@ static const struct thread *main_thread(const struct tracee *t)
 }
 
 /* Notes a mapping if it may serve. */
-static void note_mapping(struct tracee *t, const struct proc_map *l, struct borrow_places *p)
+static void note_mapping(struct tracee *t, const struct proc_map *l, struct borrow_addresses *p)
 {
 	const struct thread *main = main_thread(t);
 	uint64_t sp = regs_sp(&t->borrowed.th->regs);
@@ -119,7 +119,7 @@ static void note_mapping(struct tracee *t, const struct proc_map *l, struct borr
 }
 
 /* Reads the maps of a thread that is alive: those of an ended main thread are empty. */
-static void find_places(struct tracee *t, struct borrow_places *p)
+static void find_addresses(struct tracee *t, struct borrow_addresses *p)
 {
 	FILE *f = proc_maps_open(t->threads.at[0].tid);
 	struct proc_map map;
@@ -133,7 +133,7 @@ static void find_places(struct tracee *t, struct borrow_places *p)
 
 /* Returns an address for frame k, counted from the low end of the main stack's mapping, where the
  * stack hardly ever grows to. If there is no room, right below the thread's own stack pointer. */
-static uint64_t place_frame(const struct borrow_places *p, unsigned k, size_t bytes)
+static uint64_t place_frame(const struct borrow_addresses *p, unsigned k, size_t bytes)
 {
 	uint64_t each = (SIGNAL_ROOM + bytes + 63) & ~UINT64_C(63);
 	uint64_t top = p->stack + (k + 1) * each;
@@ -155,13 +155,13 @@ static void use_slot(struct borrowed_thread *borrowed, uint64_t at)
 }
 
 /* Chooses a place for the code, and one for scratch memory and frame, which has the same number. */
-static int choose_places(struct tracee *t, size_t frame_bytes, struct err *err)
+static int choose_addresses(struct tracee *t, size_t frame_bytes, struct err *err)
 {
 	struct borrowed_thread *borrowed = &t->borrowed;
-	struct borrow_places p = { 0 };
+	struct borrow_addresses p = { 0 };
 	unsigned chosen = 2 * PLACES;
 
-	find_places(t, &p);
+	find_addresses(t, &p);
 	borrowed->others = false;
 	/* Last to first, so that the kernel's code is preferred over the text's. */
 	for (unsigned i = 2 * PLACES; i-- > 0;) {
@@ -315,7 +315,7 @@ static int take_thread(struct tracee *t, struct thread *th, int64_t call, struct
 	borrowed->called = false;
 	r = t->dead ? tracee_died(t, err) : read_state(t, borrowed, err);
 	if (r == 0)
-		r = choose_places(t, SIGFRAME_CONTEXT + borrowed->n_xstate + 4, err);
+		r = choose_addresses(t, SIGFRAME_CONTEXT + borrowed->n_xstate + 4, err);
 	if (r == 0)
 		r = put_frame(t, borrowed, err);
 	if (r == 0)

@@ -12,11 +12,11 @@
 #include "ui/say.h"
 
 /* "FILE:LINE:COLUMN", for free(). */
-char *config_option_place(const struct config_use *u, size_t at)
+char *config_option_position(const struct config_use *u, size_t at)
 {
-	const struct bootconfig_place place = bootconfig_place(&u->file, at);
+	const struct bootconfig_position position = bootconfig_position(&u->file, at);
 
-	return mem_printf("%s:%zu:%zu", u->file.name, place.line, place.column);
+	return mem_printf("%s:%zu:%zu", u->file.name, position.line, position.column);
 }
 
 /* Warnings; with --strict the first one is an error: -EINVAL. */
@@ -24,13 +24,13 @@ int config_option_remarks(const struct config_use *u, bool strict, struct err *e
 {
 	for (size_t i = 0; i < u->writes.remarks.n; i++) {
 		const struct config_remark *remark = &u->writes.remarks.at[i];
-		char *place = config_option_place(u, remark->at);
+		char *position = config_option_position(u, remark->at);
 
 		if (strict)
-			err_set(err, EINVAL, "%s: %s", place, remark->text);
+			err_set(err, EINVAL, "%s: %s", position, remark->text);
 		else
-			say_warning("%s: %s", place, remark->text);
-		free(place);
+			say_warning("%s: %s", position, remark->text);
+		free(position);
 		if (strict)
 			return -EINVAL;
 	}
@@ -102,10 +102,10 @@ static int write_failed(const struct invocation *inv, const struct config_write 
 {
 	const struct config_use *u = inv->config_use;
 	enum config_state *state = &u->states[w - u->writes.all.at];
-	char *place = config_option_place(u, w->at);
+	char *position = config_option_position(u, w->at);
 
-	err_prefix(err, "%s", place);
-	free(place);
+	err_prefix(err, "%s", position);
+	free(position);
 	if (inv->strict)
 		return -err->code;
 	if (*state != CONFIG_TOLD)

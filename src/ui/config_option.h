@@ -31,6 +31,6 @@ int config_option_refuse(const struct invocation *inv, const char *(*unread)(con
 int config_option_failed(const struct invocation *inv, const struct setting_write *w,
 			 struct err *err);
 /* "FILE:LINE:COLUMN" of a place, for free(). */
-char *config_option_place(const struct config_use *u, size_t at);
+char *config_option_position(const struct config_use *u, size_t at);
 /* Tells the keys that stand for no write. -EINVAL and *err with --strict. */
 int config_option_remarks(const struct config_use *u, bool strict, struct err *err);

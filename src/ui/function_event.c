@@ -24,7 +24,7 @@
 #include "ui/probe_option.h"
 
 /* The function, as its file has it. */
-struct function_place {
+struct function_target {
 	struct sym_module *module;
 	const char *name;   /* as the user writes it */
 	const char *symbol; /* in the module */
@@ -62,7 +62,7 @@ static bool is_wanted(const char *path, const char *module)
 
 /* 1: the file has the function, and the module stays open; 0: it has not; -errno and *err: the file
  * cannot be read. */
-static int take_file(const char *path, struct function_place *p, struct err *err)
+static int take_file(const char *path, struct function_target *p, struct err *err)
 {
 	const struct sym_function *f = NULL;
 	struct sym_named named;
@@ -88,7 +88,7 @@ static int take_file(const char *path, struct function_place *p, struct err *err
 /* Looks into the libraries in the order in which they are linked or mapped. 1; 0: none that can be
  * read has the function; -ENOTUNIQ and *err. */
 static int find_in_libraries(const struct libraries *l, const char *module,
-			     struct function_place *p, struct err *err)
+			     struct function_target *p, struct err *err)
 {
 	struct err why;
 	int found = 0;
@@ -107,8 +107,8 @@ static int find_in_libraries(const struct libraries *l, const char *module,
 /* The program first, then its libraries. 1, 0, or -errno and *err: a program that is there and
  * cannot be read may have the function, and a library's of that name would be another; -ENOTUNIQ:
  * several functions have the name. */
-static int find_place(const struct invocation *inv, const char *program, const char *module,
-		      struct function_place *p, struct err *err)
+static int find_target(const struct invocation *inv, const char *program, const char *module,
+		       struct function_target *p, struct err *err)
 {
 	struct libraries l = { 0 };
 	struct sym_module *m;
@@ -131,12 +131,12 @@ static int find_place(const struct invocation *inv, const char *program, const c
 
 char *function_event_library(const struct invocation *inv, const char *name, const char **prototype)
 {
-	struct function_place p = { .name = name };
+	struct function_target p = { .name = name };
 	char *program = program_path(inv), *path = NULL;
 	struct err why;
 
 	*prototype = NULL;
-	if (program && find_place(inv, program, NULL, &p, &why) > 0) {
+	if (program && find_target(inv, program, NULL, &p, &why) > 0) {
 		if (strcmp(p.module->path, program) != 0)
 			path = mem_strdup(p.module->path);
 		*prototype = path ? known_functions_prototype(path, p.symbol) : NULL;
@@ -254,13 +254,13 @@ bool function_event_parameter(FILE *to, const char *prototype, const char *name,
 }
 
 /* sym_wanted */
-static bool is_place(void *context, uint64_t vaddr)
+static bool is_target(void *context, uint64_t vaddr)
 {
-	return vaddr == ((const struct function_place *)context)->vaddr;
+	return vaddr == ((const struct function_target *)context)->vaddr;
 }
 
 /* By the list, whose names are those of manuals, else by the debug information. */
-static int write_typed(FILE *to, const struct function_question *q, struct function_place *p,
+static int write_typed(FILE *to, const struct function_question *q, struct function_target *p,
 		       bool returns, struct err *err)
 {
 	struct sym_arguments_list list = { 0 };
@@ -271,7 +271,7 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 
 	if (known)
 		return write_parameters(to, q, known, 0, returns, err);
-	if (sym_arguments_read(p->module, is_place, p, 0, &list, NULL))
+	if (sym_arguments_read(p->module, is_target, p, 0, &list, NULL))
 		list = (struct sym_arguments_list){ 0 };
 	a = sym_arguments_at(&list, p->vaddr);
 	if (a) {
@@ -312,7 +312,7 @@ static char *event_name(const struct invocation *inv, const char *symbol, bool r
 
 /* "p:EVENT PATH:FUNCTION ARGUMENTS" */
 static int write_definition(FILE *to, const struct invocation *inv,
-			    const struct function_question *q, struct function_place *p,
+			    const struct function_question *q, struct function_target *p,
 			    struct err *err)
 {
 	bool returns = q->returns || is_used(q, "retval", strlen("retval"));
@@ -339,7 +339,7 @@ static int write_definition(FILE *to, const struct invocation *inv,
 
 /* On failure nothing is defined, and err has the user's text with the function's column. */
 static int define_at(struct invocation *inv, const struct function_question *q,
-		     struct function_place *p, const char **name, struct err *err)
+		     struct function_target *p, const char **name, struct err *err)
 {
 	struct err why;
 	char *text;
@@ -385,7 +385,7 @@ int function_event_define(struct invocation *inv, const struct function_question
 	struct function_question question = *asked, *q = &question;
 	char *word = mem_strndup(q->text + q->at, q->n), *colon = function_name_colon(word),
 	     *program = program_path(inv);
-	struct function_place p = { .name = colon ? colon + 1 : word };
+	struct function_target p = { .name = colon ? colon + 1 : word };
 	int e;
 
 	take_suffix(word, q);
@@ -395,7 +395,7 @@ int function_event_define(struct invocation *inv, const struct function_question
 		e = err_at(err, EINVAL, q->text, q->at,
 			   "whose function this is is not known: name a program behind --, or a "
 			   "process with -p");
-	else if ((e = find_place(inv, program, colon ? word : NULL, &p, err)) == 0)
+	else if ((e = find_target(inv, program, colon ? word : NULL, &p, err)) == 0)
 		e = err_at(err, EINVAL, q->text, q->at,
 			   "neither an event nor a function of %s or its libraries; brace list and "
 			   "brace list -e show them", program);

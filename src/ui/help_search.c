@@ -22,7 +22,7 @@ static const struct passage { const char *file, *heading, *text; } passages[] = 
 #include "ui/help_text.h"
 };
 
-struct search_place {
+struct search_entry {
 	char *command;       /* to be typed; freed */
 	const char *text;    /* what it does */
 	const char *words;   /* searched, too, and not shown; NULL: none */
@@ -33,14 +33,15 @@ struct search_place {
 	size_t order;
 };
 
-typedef VEC(struct search_place) places;
+typedef VEC(struct search_entry) search_entries;
 
-/* Takes `command` over; the texts outlive the places. Valid until the next one is added. */
-static struct search_place *add_place(places *all, char *command, const char *text, double weight)
+/* Takes `command` over; the texts outlive the entries. Valid until the next one is added. */
+static struct search_entry *add_entry(search_entries *all, char *command, const char *text,
+				      double weight)
 {
-	struct search_place *p = vec_add(all);
+	struct search_entry *p = vec_add(all);
 
-	*p = (struct search_place){ .command = command, .text = text, .weight = weight,
+	*p = (struct search_entry){ .command = command, .text = text, .weight = weight,
 			     .order = all->n };
 	return p;
 }
@@ -58,7 +59,7 @@ static char *option_command(const struct command *c, const struct option *o)
 }
 
 /* Several commands have the same options: the first one stands for all. */
-static bool is_told(const places *all, const char *text)
+static bool is_told(const search_entries *all, const char *text)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (all->at[i].text == text)
@@ -67,18 +68,18 @@ static bool is_told(const places *all, const char *text)
 }
 
 /* An option weighs less than its command, and more than a paragraph. */
-static void add_options(places *all, const struct command *c, const struct option *o)
+static void add_options(search_entries *all, const struct command *c, const struct option *o)
 {
 	for (; o->set; o++)
 		if (!is_told(all, o->help))
-			add_place(all, option_command(c, o), o->help, 2)->words = o->name;
+			add_entry(all, option_command(c, o), o->help, 2)->words = o->name;
 }
 
-/* Commands first: of equal scores the earlier place wins. */
-static void add_commands(places *all)
+/* Commands first: of equal scores the earlier entry wins. */
+static void add_commands(search_entries *all)
 {
 	for (const struct command *c = commands; c->name; c++)
-		add_place(all, mem_printf("brace %s --help", c->name), c->summary, 3)
+		add_entry(all, mem_printf("brace %s --help", c->name), c->summary, 3)
 			->words = c->name;
 	for (const struct command *c = commands; c->name; c++)
 		for (const struct option *const *t = c->tables; *t; t++)
@@ -101,12 +102,12 @@ static char *read_command(const char *file)
 }
 
 /* Headings weigh more than the text below them, which has them as hidden words. */
-static void add_passages(places *all)
+static void add_passages(search_entries *all)
 {
 	for (size_t i = 0; i < sizeof(passages) / sizeof(*passages); i++) {
 		const struct passage *p = &passages[i];
 		bool heading = !*p->text;
-		struct search_place *at = add_place(all, read_command(p->file),
+		struct search_entry *at = add_entry(all, read_command(p->file),
 					     heading ? p->heading : p->text, heading ? 1.5 : 1);
 
 		at->words = heading ? NULL : p->heading;
@@ -115,17 +116,17 @@ static void add_passages(places *all)
 }
 
 /* Questions of the index weigh most: they are what users ask. */
-static void add_wants(places *all)
+static void add_wants(search_entries *all)
 {
 	for (const struct help_want *w = wants; w->question; w++) {
-		struct search_place *p = add_place(all, mem_strdup(w->command), w->question, 4);
+		struct search_entry *p = add_entry(all, mem_strdup(w->command), w->question, 4);
 
 		p->words = w->words;
 	}
 }
 
-/* How near each word is to the place's; words that are not shown count less. */
-static void look_at(struct search_place *p, const struct search_words *words)
+/* How near each word is to the entry's; words that are not shown count less. */
+static void look_at(struct search_entry *p, const struct search_words *words)
 {
 	for (size_t i = 0; i < words->n; i++) {
 		double hidden = p->words ? 0.9 * search_words_in(words, i, p->words) : 0;
@@ -135,8 +136,8 @@ static void look_at(struct search_place *p, const struct search_words *words)
 	}
 }
 
-/* A word that few places have says more. */
-static double rarity(const places *all, size_t word)
+/* A word that few entries have says more. */
+static double rarity(const search_entries *all, size_t word)
 {
 	size_t n = 0;
 
@@ -145,9 +146,9 @@ static double rarity(const places *all, size_t word)
 	return log(1 + (double)all->n / (1 + (double)n));
 }
 
-/* Sums what is near, and sorts out: places with more of the words rise by the square of how
+/* Sums what is near, and sorts out: entries with more of the words rise by the square of how
  * many. */
-static void weigh(places *all, const struct search_words *words)
+static void weigh(search_entries *all, const struct search_words *words)
 {
 	for (size_t w = 0; w < words->n; w++) {
 		double rare = rarity(all, w);
@@ -156,7 +157,7 @@ static void weigh(places *all, const struct search_words *words)
 			all->at[i].score += all->at[i].near[w] * rare;
 	}
 	for (size_t i = 0; i < all->n; i++) {
-		struct search_place *p = &all->at[i];
+		struct search_entry *p = &all->at[i];
 		size_t found = 0;
 
 		for (size_t w = 0; w < words->n; w++)
@@ -167,10 +168,10 @@ static void weigh(places *all, const struct search_words *words)
 	}
 }
 
-/* Equal scores in the order in which places were added. */
+/* Equal scores in the order in which entries were added. */
 static int by_score(const void *a, const void *b)
 {
-	const struct search_place *p = a, *q = b;
+	const struct search_entry *p = a, *q = b;
 
 	if (p->score != q->score)
 		return p->score < q->score ? 1 : -1;
@@ -196,7 +197,7 @@ static size_t excerpt_begin(const char *text, const struct search_words *words, 
 }
 
 /* A line: what to type, and what it does, cut to a terminal's width. */
-static void print_place(struct out *out, const struct search_place *p,
+static void print_entry(struct out *out, const struct search_entry *p,
 			const struct search_words *words)
 {
 	size_t left = strlen(p->command), room, at, n;
@@ -210,7 +211,7 @@ static void print_place(struct out *out, const struct search_place *p,
 }
 
 /* The manual's pages are long: a page is named by its best paragraphs only. */
-static bool is_enough(const places *all, size_t i)
+static bool is_enough(const search_entries *all, size_t i)
 {
 	size_t n = 0;
 
@@ -219,7 +220,7 @@ static bool is_enough(const places *all, size_t i)
 	return n >= PAGE_ANSWERS;
 }
 
-static void free_places(places *all)
+static void free_entries(search_entries *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		free(all->at[i].command);
@@ -230,7 +231,7 @@ static void free_places(places *all)
 size_t help_search(struct out *out, char *const *texts, int n)
 {
 	struct search_words words;
-	places all = { 0 };
+	search_entries all = { 0 };
 	size_t printed = 0;
 
 	search_words_read(&words, texts, n);
@@ -243,10 +244,10 @@ size_t help_search(struct out *out, char *const *texts, int n)
 	qsort(all.at, all.n, sizeof(*all.at), by_score);
 	for (size_t i = 0; i < all.n && printed < ANSWERS && all.at[i].score > 0; i++)
 		if (!is_enough(&all, i)) {
-			print_place(out, &all.at[i], &words);
+			print_entry(out, &all.at[i], &words);
 			printed++;
 		}
-	free_places(&all);
+	free_entries(&all);
 	return printed;
 }
 

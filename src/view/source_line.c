@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "excerpt/places.h"
+#include "excerpt/locations.h"
 #include "sym/source.h"
 #include "trace/overloads.h"
 
@@ -83,7 +83,7 @@ int source_line_of(const struct trace_info *info, const char *name, const char *
 	if (e)
 		return e;
 	/* The file may have been built anew since: its lines would be others. */
-	if (!excerpt_places_is_same(m, now))
+	if (!excerpt_locations_is_same(m, now))
 		e = err_set(err, ESTALE, "%s is not the file that was traced", m->path);
 	else
 		e = ask_debug_info(now, f->vaddr, path, line, err);

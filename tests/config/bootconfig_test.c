@@ -213,7 +213,7 @@ static char *writes_of(const char *text)
 			w.all.at[i].instance ? "/" : "", w.all.at[i].file, w.all.at[i].append ? ">>" : ">",
 			w.all.at[i].text);
 	for (size_t i = 0; i < w.remarks.n; i++) {
-		struct bootconfig_place place = bootconfig_place(&c, w.remarks.at[i].at);
+		struct bootconfig_position place = bootconfig_position(&c, w.remarks.at[i].at);
 
 		fprintf(out, "%zu:%zu %s\n", place.line, place.column, w.remarks.at[i].text);
 	}

@@ -39,7 +39,7 @@ static bool find_function(void *arg, const char *name, uint64_t address, struct 
 }
 
 /* Addresses in the records are one page higher than the functions'. */
-static uint64_t place(void *arg, uint64_t address)
+static uint64_t resolve(void *arg, uint64_t address)
 {
 	return address - 0x1000;
 }
@@ -435,7 +435,7 @@ static void each_case(void **state)
 {
 	uint8_t b[RECORD_BYTES] = { 7 };
 	char comm[FILTER_COMM_BYTES] = "python3.11";
-	struct filter_record r = { .bytes = b, .size = RECORD_BYTES, .cpu = 3, .comm = comm, .fetch = fetch, .place = place,
+	struct filter_record r = { .bytes = b, .size = RECORD_BYTES, .cpu = 3, .comm = comm, .fetch = fetch, .resolve = resolve,
 				   .scratch = scratch, .scratch_bytes = sizeof(scratch) };
 
 	memcpy(b + 4, &(int32_t){ 4242 }, 4);
@@ -464,7 +464,7 @@ static void each_case(void **state)
 static void functions(void **state)
 {
 	uint8_t b[RECORD_BYTES] = { 0 };
-	struct filter_record r = { .bytes = b, .size = RECORD_BYTES, .place = place };
+	struct filter_record r = { .bytes = b, .size = RECORD_BYTES, .resolve = resolve };
 	static const struct { uint64_t at; bool inside; } places[] = {
 		{ 0xfff, false }, { 0x1000, true }, { 0x10ff, true }, { 0x1100, false },
 	};
@@ -477,7 +477,7 @@ static void functions(void **state)
 		assert_int_equal(passes("u64.function == 0x1080", &r), places[i].inside);
 		assert_int_equal(passes("u64.function != main", &r), !places[i].inside);
 	}
-	r.place = NULL; /* whoever cannot tell lets nothing pass */
+	r.resolve = NULL; /* whoever cannot tell lets nothing pass */
 	assert_false(passes("u64.function == main", &r) || passes("u64.function != main", &r));
 }
 
@@ -568,7 +568,7 @@ static void hostile_records(void **state)
 	static const char *const texts[] = { "s64 == 0", "s64 != 0", "fixed == 'x'", "dynamic != 'x'", "relative != 'x'",
 					     "mask != CPUS{1,2}", "pointer != 'x'", "u64.function != main", "u32 & CPUS{1,2}" };
 	uint8_t b[RECORD_BYTES];
-	struct filter_record r = { .bytes = b, .fetch = fetch, .place = place, .scratch = scratch, .scratch_bytes = sizeof(scratch) };
+	struct filter_record r = { .bytes = b, .fetch = fetch, .resolve = resolve, .scratch = scratch, .scratch_bytes = sizeof(scratch) };
 
 	memset(b, 0xff, sizeof(b));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

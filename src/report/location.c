@@ -2,12 +2,12 @@
 /* Looks addresses up in the trace_info and prints them; keeps nothing. Called by the printers while
  * nobody changes the trace_info. Nothing fails: an address without a function, or without a module,
  * is printed as a number. */
-#include "report/place.h"
+#include "report/location.h"
 
-struct place place_at(const struct trace_info *info, uint32_t image, uint64_t address,
+struct location location_at(const struct trace_info *info, uint32_t image, uint64_t address,
 		      uint64_t within, uint64_t tsc)
 {
-	struct place p = { .address = address };
+	struct location p = { .address = address };
 
 	p.function = trace_info_function_at(info, image, within, tsc, &p.module);
 	if (p.function)
@@ -19,15 +19,16 @@ struct place place_at(const struct trace_info *info, uint32_t image, uint64_t ad
 
 /* A site is a return address, which may lie behind the calling function's end: it is looked up by
  * the byte before. */
-struct place place_of_site(const struct trace_info *info, uint32_t image, uint32_t site,
+struct location location_of_site(const struct trace_info *info, uint32_t image, uint32_t site,
 			   uint64_t tsc)
 {
 	uint64_t address = trace_info_site(info, image, site);
 
-	return address ? place_at(info, image, address, address - 1, tsc) : (struct place){ 0 };
+	return address ? location_at(info, image, address, address - 1,
+				     tsc) : (struct location){ 0 };
 }
 
-void place_print_hex(struct out *out, uint64_t v, unsigned width)
+void location_print_hex(struct out *out, uint64_t v, unsigned width)
 {
 	char digits[16];
 	unsigned n = 0;
@@ -39,8 +40,8 @@ void place_print_hex(struct out *out, uint64_t v, unsigned width)
 	out_bytes(out, digits + 16 - n, n);
 }
 
-void place_print(struct out *out, struct names *names, uint32_t image, const struct place *p,
-		 bool offset, bool address)
+void location_print(struct out *out, struct names *names, uint32_t image, const struct location *p,
+		    bool offset, bool address)
 {
 	if (p->function && p->module->first_id == TRACE_MADE_ID) { /* it has no id */
 		char name[512];
@@ -55,20 +56,20 @@ void place_print(struct out *out, struct names *names, uint32_t image, const str
 	} else if (p->module) {
 		out_str(out, p->module->name);
 		out_bytes(out, "+0x", 3);
-		place_print_hex(out, p->address - p->module->base, 1);
+		location_print_hex(out, p->address - p->module->base, 1);
 	} else {
 		out_bytes(out, "0x", 2);
-		place_print_hex(out, p->address, 1);
+		location_print_hex(out, p->address, 1);
 	}
 	if (p->function && offset) {
 		out_bytes(out, "+0x", 3);
-		place_print_hex(out, p->address - p->module->base - p->function->vaddr, 1);
+		location_print_hex(out, p->address - p->module->base - p->function->vaddr, 1);
 		out_bytes(out, "/0x", 3);
-		place_print_hex(out, p->function->size, 1);
+		location_print_hex(out, p->function->size, 1);
 	}
 	if (address) {
 		out_bytes(out, " <", 2);
-		place_print_hex(out, p->address, 16);
+		location_print_hex(out, p->address, 16);
 		out_char(out, '>');
 	}
 }

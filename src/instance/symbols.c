@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "instance/internal.h"
-#include "instance/places.h"
+#include "instance/symbols.h"
 #include "instance/refusal.h"
 #include "sym/module.h"
 #include "sym/usdt.h"
@@ -65,8 +65,8 @@ static unsigned find_in_all(const refusal_files *files, bool programs, const cha
 }
 
 /* A program's own functions come before those of libraries. */
-unsigned places_find(void *arg, const char *module, const char *symbol, uint64_t more,
-		     struct symbol_match *out)
+unsigned symbols_find(void *arg, const char *module, const char *symbol, uint64_t more,
+		      struct symbol_match *out)
 {
 	struct instances *l = ((struct trace_array *)arg)->instances;
 	refusal_files files;
@@ -82,8 +82,8 @@ unsigned places_find(void *arg, const char *module, const char *symbol, uint64_t
 	return n;
 }
 
-bool places_object(void *arg, const struct symbol_match *place, const char *name, size_t n,
-		   uint64_t *vaddr)
+bool symbols_object(void *arg, const struct symbol_match *place, const char *name, size_t n,
+		    uint64_t *vaddr)
 {
 	struct sym_module *m;
 	struct err ignored;

@@ -2,7 +2,7 @@
 /* Opens the trace's modules and asks their debug information (sym/source.h), once a file, when an
  * excerpt is opened. A file that is gone, has changed or has no debug information means nothing;
  * why, is kept for the sentence that says that no function was found. */
-#include "excerpt/places.h"
+#include "excerpt/locations.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,14 +15,14 @@
 #include "sym/source.h"
 
 /* An instruction of a function, and the options that mean it. */
-struct place_hit { uint64_t vaddr; uint8_t bits; };
-typedef VEC(struct place_hit) place_hits;
+struct location_hit { uint64_t vaddr; uint8_t bits; };
+typedef VEC(struct location_hit) location_hits;
 
-struct place_file { const struct trace_module *of; place_hits hits; };
+struct location_file { const struct trace_module *of; location_hits hits; };
 
-struct excerpt_places {
+struct excerpt_locations {
 	const struct excerpt_wish *wish;
-	VEC(struct place_file) files;
+	VEC(struct location_file) files;
 	struct err why;           /* the first reason; code 0: none */
 };
 
@@ -54,7 +54,7 @@ static size_t file_length(const char *text)
 	return at < n && at > 1 && text[at - 1] == ':' && text[at - 2] != ':' ? at - 1 : n;
 }
 
-bool excerpt_is_place(const char *text)
+bool excerpt_is_location(const char *text)
 {
 	const size_t n = file_length(text);
 
@@ -67,7 +67,7 @@ bool excerpt_is_place(const char *text)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static void note_why(struct excerpt_places *p, const struct err *err)
+static void note_why(struct excerpt_locations *p, const struct err *err)
 {
 	if (!p->why.code || (p->why.code == ENODATA && err->code != ENODATA))
 		p->why = *err;
@@ -86,30 +86,30 @@ static bool path_matches(const char *path, const char *glob)
 }
 
 /* The functions, and inlined copies, that have code at FILE:LINE. */
-static void add_line(struct excerpt_places *p, struct sym_source_info *s, const char *place,
-		     uint8_t bit, place_hits *hits)
+static void add_line(struct excerpt_locations *p, struct sym_source_info *s, const char *location,
+		     uint8_t bit, location_hits *hits)
 {
-	const size_t n = file_length(place);
-	char *file = mem_printf("%.*s", (int)n, place);
+	const size_t n = file_length(location);
+	char *file = mem_printf("%.*s", (int)n, location);
 	sym_source_places found;
 	uint64_t line;
 	struct err err;
 
-	if (units_parse_number(place + n + 1, "a line", 1, UINT32_MAX, &line, &err) ||
+	if (units_parse_number(location + n + 1, "a line", 1, UINT32_MAX, &line, &err) ||
 	    sym_source_line(s, file, (uint32_t)line, NULL, &found, &err)) {
 		note_why(p, &err);
 	} else {
 		for (size_t i = 0; i < found.n; i++)
-			*vec_add(hits) = (struct place_hit){ found.at[i].vaddr, bit };
+			*vec_add(hits) = (struct location_hit){ found.at[i].vaddr, bit };
 		vec_free(&found);
 	}
 	free(file);
 }
 
 /* Functions whose file matches. */
-static void add_paths(struct excerpt_places *p, struct sym_source_info *s,
+static void add_paths(struct excerpt_locations *p, struct sym_source_info *s,
 		      sym_source_declarations *all, const char *glob, uint8_t bit,
-		      place_hits *hits)
+		      location_hits *hits)
 {
 	struct err err;
 
@@ -119,35 +119,37 @@ static void add_paths(struct excerpt_places *p, struct sym_source_info *s,
 	}
 	for (size_t i = 0; i < all->n; i++)
 		if (path_matches(all->at[i].path, glob))
-			*vec_add(hits) = (struct place_hit){ all->at[i].vaddr, bit };
+			*vec_add(hits) = (struct location_hit){ all->at[i].vaddr, bit };
 }
 
-/* Asks one file for all places of the wish; what is declared in it is read once, at need. */
-static void ask_debug_info(struct excerpt_places *p, struct sym_source_info *s, place_hits *hits)
+/* Asks one file for all locations of the wish; what is declared in it is read once, at need. */
+static void ask_debug_info(struct excerpt_locations *p, struct sym_source_info *s,
+			   location_hits *hits)
 {
 	sym_source_declarations all = { 0 };
 
-	for (unsigned of = 0; of < EXCERPT_PLACES_N; of++)
-		for (size_t i = 0; i < p->wish->places[of].n; i++) {
-			const char *place = p->wish->places[of].at[i];
+	for (unsigned of = 0; of < EXCERPT_LOCATIONS_N; of++)
+		for (size_t i = 0; i < p->wish->locations[of].n; i++) {
+			const char *location = p->wish->locations[of].at[i];
 			const uint8_t bit = (uint8_t)(1u << of);
 
-			if (place[file_length(place)])
-				add_line(p, s, place, bit, hits);
+			if (location[file_length(location)])
+				add_line(p, s, location, bit, hits);
 			else
-				add_paths(p, s, &all, place, bit, hits);
+				add_paths(p, s, &all, location, bit, hits);
 		}
 	sym_source_declarations_free(&all);
 }
 
-bool excerpt_places_is_same(const struct trace_module *m, const struct sym_module *now)
+bool excerpt_locations_is_same(const struct trace_module *m, const struct sym_module *now)
 {
 	return !m->build_id_len || (m->build_id_len == now->build_id_len &&
 				    !memcmp(m->build_id, now->build_id, m->build_id_len));
 }
 
 /* A file that cannot be asked leaves `hits` empty, and its reason in p->why. */
-static void read_file(struct excerpt_places *p, const struct trace_module *m, place_hits *hits)
+static void read_file(struct excerpt_locations *p, const struct trace_module *m,
+		      location_hits *hits)
 {
 	struct sym_source_info *s;
 	struct sym_module *now;
@@ -158,7 +160,7 @@ static void read_file(struct excerpt_places *p, const struct trace_module *m, pl
 			note_why(p, &err);
 		return;
 	}
-	if (!excerpt_places_is_same(m, now)) {
+	if (!excerpt_locations_is_same(m, now)) {
 		err_set(&err, ESTALE, "%s is not the file that was traced", m->path);
 		note_why(p, &err);
 	} else if (sym_source_open(now, &s, &err)) {
@@ -173,15 +175,15 @@ static void read_file(struct excerpt_places *p, const struct trace_module *m, pl
 /* --- modules --------------------------------------------------------------------------------- */
 
 /* The wish outlives it. */
-struct excerpt_places *excerpt_places_new(const struct excerpt_wish *w)
+struct excerpt_locations *excerpt_locations_new(const struct excerpt_wish *w)
 {
-	struct excerpt_places *p = mem_zalloc(sizeof(*p));
+	struct excerpt_locations *p = mem_zalloc(sizeof(*p));
 
 	p->wish = w;
 	return p;
 }
 
-void excerpt_places_free(struct excerpt_places *p)
+void excerpt_locations_free(struct excerpt_locations *p)
 {
 	if (!p)
 		return;
@@ -192,9 +194,9 @@ void excerpt_places_free(struct excerpt_places *p)
 }
 
 /* The answers of the module's file, asked once for all images that have it. */
-static const place_hits *hits_of(struct excerpt_places *p, const struct trace_module *m)
+static const location_hits *hits_of(struct excerpt_locations *p, const struct trace_module *m)
 {
-	struct place_file *f;
+	struct location_file *f;
 
 	for (size_t i = 0; i < p->files.n; i++) {
 		const struct trace_module *of = p->files.at[i].of;
@@ -204,7 +206,7 @@ static const place_hits *hits_of(struct excerpt_places *p, const struct trace_mo
 			return &p->files.at[i].hits;
 	}
 	f = vec_add(&p->files);
-	*f = (struct place_file){ .of = m };
+	*f = (struct location_file){ .of = m };
 	read_file(p, m, &f->hits);
 	return &f->hits;
 }
@@ -215,10 +217,10 @@ static bool function_holds(const struct trace_function *f, uint64_t vaddr)
 	return f->vaddr <= vaddr && (!f->size || vaddr - f->vaddr < f->size);
 }
 
-/* A byte for each function, its bits by enum excerpt_places_of; for free(). */
-uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_module *m)
+/* A byte for each function, its bits by enum excerpt_locations_of; for free(). */
+uint8_t *excerpt_locations_of_module(struct excerpt_locations *p, const struct trace_module *m)
 {
-	const place_hits *hits = hits_of(p, m);
+	const location_hits *hits = hits_of(p, m);
 	uint8_t *bits = mem_zalloc(m->functions.n + 1);
 
 	for (size_t i = 0; i < hits->n; i++) {
@@ -231,11 +233,11 @@ uint8_t *excerpt_places_of_module(struct excerpt_places *p, const struct trace_m
 	return bits;
 }
 
-/* Why no function is at the place: returns -errno, with the place as input. */
-int excerpt_places_why(const struct excerpt_places *p, const char *place, struct err *err)
+/* Why no function is at the location: returns -errno, with the location as input. */
+int excerpt_locations_why(const struct excerpt_locations *p, const char *location, struct err *err)
 {
 	if (p->why.code)
-		return err_at(err, p->why.code, place, 0, "%s", p->why.text);
-	return err_at(err, ENOENT, place, 0,
+		return err_at(err, p->why.code, location, 0, "%s", p->why.text);
+	return err_at(err, ENOENT, location, 0,
 		      "no function of the trace stands there, by the debug information of its files");
 }

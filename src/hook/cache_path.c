@@ -3,7 +3,7 @@
  * only if its whole key is stored in it: a hash alone could be fitted by a forger. Directories
  * and files of other users are never entered. If anything fails there is no cache, and the file
  * is planned. */
-#include "hook/cache_place.h"
+#include "hook/cache_path.h"
 
 #include <elf.h>
 #include <fcntl.h>

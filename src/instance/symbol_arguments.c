@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "image/source_arguments.h"
 #include "event/probe_line.h"
-#include "instance/places.h"
+#include "instance/symbols.h"
 
 #define VALUE "$retval"
 
@@ -126,8 +126,8 @@ static int check_value(const struct symbol_match *place, const char *word, struc
 		       : 0;
 }
 
-int places_argument(void *arg, const struct symbol_match *place, const char *word, char **out,
-		    struct err *err)
+int symbols_argument(void *arg, const struct symbol_match *place, const char *word, char **out,
+		     struct err *err)
 {
 	struct function_source s;
 	char *text;
@@ -151,7 +151,7 @@ int places_argument(void *arg, const struct symbol_match *place, const char *wor
 			     "this is no argument of the function, nor reached from one");
 }
 
-char *places_parameters(void *arg, const struct symbol_match *place, struct err *err)
+char *symbols_parameters(void *arg, const struct symbol_match *place, struct err *err)
 {
 	struct function_source s;
 	char *text = NULL, *made;
