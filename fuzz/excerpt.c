@@ -90,7 +90,7 @@ static void add_wishes(struct excerpt_wish *w, char *lines)
 		excerpt_wish_add(w, line, text, &err);
 	}
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
-		for (; w->places[i].n; w->places[i].n--)
+		for (; w->locations[i].n; w->locations[i].n--)
 			free(w->places[i].at[w->places[i].n - 1]);
 }
 

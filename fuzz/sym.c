@@ -21,7 +21,7 @@ static void check_arguments(const struct sym_arguments_list *l)
 		char *text = mem_printf("%s(%s)", a->returns, a->takes);
 		struct prototype p;
 
-		if (!prototype_parse(text, &p) || p.taken != a->places.n)
+		if (!prototype_parse(text, &p) || p.taken != a->locations.n)
 			abort();
 		free(text);
 	}
