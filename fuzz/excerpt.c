@@ -91,7 +91,7 @@ static void add_wishes(struct excerpt_wish *w, char *lines)
 	}
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
 		for (; w->locations[i].n; w->locations[i].n--)
-			free(w->places[i].at[w->places[i].n - 1]);
+			free(w->locations[i].at[w->locations[i].n - 1]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
