@@ -32,6 +32,9 @@ static inline void regs_set_flags(struct user_regs_struct *r);
  * register that no call sees is left out. */
 static inline void regs_pointers(const struct user_regs_struct *r, uint64_t *out);
 
+/* Fills out by DWARF's numbers (arch/dwarf.h), DWARF_REGS of them, the pc last. */
+static inline void regs_to_dwarf(const struct user_regs_struct *r, uint64_t *out);
+
 /* Number of the system call that the thread is in; negative: none. */
 static inline int64_t regs_call(const struct user_regs_struct *r);
 static inline uint64_t regs_call_arg(const struct user_regs_struct *r, unsigned i);

@@ -156,7 +156,8 @@ static void read_fde(const struct elf_view *v, struct eh_frame *f, uint32_t cie_
 					      e.vaddr + (uint64_t)(data.at - begin));
 		cursor_bytes(&e.c, length);
 	}
-	if (e.c.bad || !fde.size || fde.size > INT64_MAX - fde.start || !elf_is_code(v, fde.start))
+	if (e.c.bad || !fde.size || fde.size > INT64_MAX - fde.start ||
+	    !elf_is_code_memory(v, fde.start))
 		return;
 	fde.program = e.vaddr + (uint64_t)(e.c.at - begin);
 	fde.program_n = (uint32_t)cursor_left(&e.c);

@@ -379,6 +379,18 @@ bool elf_is_code(const struct elf_view *v, uint64_t vaddr)
 	return elf_code_area(v, vaddr) != NULL;
 }
 
+bool elf_is_code_memory(const struct elf_view *v, uint64_t vaddr)
+{
+	for (size_t i = 0; i < v->phdrs.n; i++) {
+		const Elf64_Phdr *p = &v->phdrs.at[i];
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && vaddr >= p->p_vaddr &&
+		    vaddr - p->p_vaddr < p->p_memsz)
+			return true;
+	}
+	return false;
+}
+
 /* ---- symbols ---- */
 
 /* Returns the first table of that type whose section of strings exists. */

@@ -69,6 +69,8 @@ static inline struct cursor elf_cursor(const struct elf_view *v, const uint8_t *
 const uint8_t *elf_at(const struct elf_view *v, uint64_t vaddr, size_t n);
 /* True if vaddr lies in code that the file fills. */
 bool elf_is_code(const struct elf_view *v, uint64_t vaddr);
+/* True if vaddr lies in a segment of code, memory that the file does not fill included. */
+bool elf_is_code_memory(const struct elf_view *v, uint64_t vaddr);
 /* Returns the code area around vaddr, or NULL. */
 const struct elf_area *elf_code_area(const struct elf_view *v, uint64_t vaddr);
 

@@ -76,8 +76,12 @@ void found_fdes(const struct elf_view *v, const struct eh_frame *f, bool patchab
 {
 	for (size_t i = 0; i < f->fdes.n; i++) {
 		const struct eh_fde *fde = &f->fdes.at[i];
-		uint64_t start = patchable ? fde->start : behind_padding(v, fde);
+		uint64_t start;
 
+		/* Code that the file does not have is written at run time. */
+		if (!elf_is_code(v, fde->start))
+			continue;
+		start = patchable ? fde->start : behind_padding(v, fde);
 		if (!fde->signal && !is_plt(v, fde->start))
 			*vec_add(&out->list) = (struct found){
 				.vaddr = start, .size = fde->start + fde->size - start,

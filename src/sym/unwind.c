@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Unwinds one frame by a file's call frame information. instance/frames.c calls it on its thread;
- * an unwind_file belongs to one thread, because it caches the rules of addresses. A step that
- * cannot be made is false, and changes nothing.
+/* Unwinds one frame by a file's call frame information. instance/frames.c calls it on its thread,
+ * and image/thread_stacks.c in a holder's; an unwind_file belongs to one thread at a time, because
+ * it caches the rules of addresses. A step that cannot be made is false, and changes nothing.
  *
  * The table's reader is the planner's (eh_frame.c, cfi.c), not libdw's: the bytes are hostile, and
  * both need one answer. */
@@ -88,6 +88,37 @@ static const struct cached *rules_at(struct unwind_file *f, uint64_t vaddr)
 	c->vaddr = vaddr;
 	c->signal = fde && fde->signal;
 	return c->known ? c : NULL;
+}
+
+bool unwind_vaddr(const struct unwind_file *f, uint64_t offset, uint64_t *vaddr)
+{
+	for (size_t i = 0; i < f->view.phdrs.n; i++) {
+		const Elf64_Phdr *p = &f->view.phdrs.at[i];
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && offset >= p->p_offset &&
+		    offset - p->p_offset < p->p_filesz) {
+			*vaddr = p->p_vaddr + (offset - p->p_offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool unwind_has_code(const struct unwind_file *f, uint64_t vaddr)
+{
+	return elf_is_code_memory(&f->view, vaddr);
+}
+
+bool unwind_knows(struct unwind_file *f, uint64_t vaddr)
+{
+	return rules_at(f, vaddr) != NULL;
+}
+
+bool unwind_is_first(struct unwind_file *f, uint64_t vaddr)
+{
+	const struct cached *c = rules_at(f, vaddr);
+
+	return c && c->state.ra_undefined;
 }
 
 /* --- a step ---------------------------------------------------------------------------------- */

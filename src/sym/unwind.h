@@ -31,3 +31,12 @@ void unwind_close(struct unwind_file *f); /* NULL is fine */
  * is not known, or there is no caller; then nothing has changed. */
 bool unwind_step(struct unwind_file *f, uint64_t vaddr, struct unwind_regs *regs, bool *interrupted,
 		 unwind_read *read, void *context);
+
+/* Turns an offset of code in the file into its vaddr. False: there is no code. */
+bool unwind_vaddr(const struct unwind_file *f, uint64_t offset, uint64_t *vaddr);
+/* Whether the file's code lies at a vaddr, memory that the file does not fill included. */
+bool unwind_has_code(const struct unwind_file *f, uint64_t vaddr);
+/* Whether the tables have a rule at a vaddr. */
+bool unwind_knows(struct unwind_file *f, uint64_t vaddr);
+/* Whether the tables say that the code at a vaddr has no caller: it is a thread's first. */
+bool unwind_is_first(struct unwind_file *f, uint64_t vaddr);

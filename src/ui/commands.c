@@ -407,6 +407,12 @@ static const struct option locks_options[] = {
 	END
 };
 
+/* cmd_stack(). */
+static const struct option stack_options[] = {
+	{ 'o', "output", "FILE", "print into FILE", set_text, TO(output) },
+	END
+};
+
 /* For commands that record, and have no other settings. */
 static const struct option buffer_options[] = {
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
@@ -653,6 +659,9 @@ const struct command commands[] = {
 	  TABLES(locks_options, answer_options, buffer_options, process_options, json_options,
 		 screen_options),
 	  false, 0, -1, cmd_locks, true },
+	{ "stack", "-p PID[,PID]...", "Print the open calls of a running process's threads",
+	  TABLES(stack_options, process_options, names_options, json_options, screen_options),
+	  false, 0, 0, cmd_stack, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, scope_options, answer_options, buffer_options, process_options,

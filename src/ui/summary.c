@@ -166,7 +166,7 @@ static void say_attached(const struct session_result *r)
 	    (double)r->run_ns / 1e9, (double)r->attach_ns / 1e6, (double)r->leave_ns / 1e6,
 	    r->threads, r->threads == 1 ? "" : "s");
 	if (sum_counts(r->by_kind, HOOK_KINDS_N) && !r->records && !r->lost)
-		say("brace: no call was made meanwhile: brace locks --now -p PID tells who waits for whose lock, a debugger where threads stand\n");
+		say("brace: no call was made meanwhile: brace stack -p PID prints where its threads stand, brace locks --now -p PID who waits for whose lock\n");
 	if (r->changed)
 		say("brace: %u places were changed by somebody else meanwhile, and left as they are\n",
 		    r->changed);

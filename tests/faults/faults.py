@@ -314,6 +314,19 @@ def attach(run):
         run.check_trace(run.path('trace'), 2 * THREADS * CALLS)
 
 
+def stack(run):
+    """A program that waits is looked at, and goes on."""
+    program = run.begin(*run.program('wait'), inject=False)
+    run.until(run.ledger.waits, 'the program does not wait')
+    if run.brace('stack', '-p', str(program.pid)) and not run.out.startswith('thread '):
+        run.fault('output: no thread is printed')
+    run.ledger.let_go()
+    if program.wait(LIMIT):
+        run.fault(f'harm: the program ended with {program.returncode}')
+    run.reap_all()
+    run.check_program()
+
+
 def attached(pid):
     """The agent is in, and nobody holds the process."""
     try:
@@ -486,7 +499,7 @@ def imports(run):
 
 
 SCENARIOS = {
-    'record': record, 'graph': graph, 'attach': attach, 'static': static, 'events': events, 'daemon': daemon,
+    'record': record, 'graph': graph, 'attach': attach, 'stack': stack, 'static': static, 'events': events, 'daemon': daemon,
     'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
     'report-json': reads('report', '--json'), 'replay': reads('replay'), 'info': reads('info'),
     'syscalls': reads('syscalls'), 'wakeup': reads('wakeup'), 'locks': reads('locks'), 'diff': reads('diff', behind=['TRACE']),

@@ -44,7 +44,7 @@ dies_not() {
 	kill -0 "$pid" && ! grep -q 'while it was attached' "$T/summary"
 }
 check_that "of one that lives on nothing is said" dies_not
-check "of one that only waits, who tells where" grep -q '^brace: no call was made meanwhile: brace locks --now' "$T/summary"
+check "of one that only waits, who tells where" grep -q '^brace: no call was made meanwhile: brace stack -p PID prints where' "$T/summary"
 "$BRACE" record -t nop -e 'syscalls:*' -o "$T/trace" -p "$pid" --duration 50ms 2>"$T/summary" >/dev/null
 grep -q '^brace: attached for' "$T/summary" && ! grep -q 'no call was made' "$T/summary"
 result "not where no calls were to be recorded" $? "$T/summary"

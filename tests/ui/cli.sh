@@ -16,8 +16,8 @@ says() {
 }
 
 # --- help, manual, completion
-[ "$(wc -w <<<"$commands")" -eq 41 ]
-result "help lists 41 commands" $?
+[ "$(wc -w <<<"$commands")" -eq 42 ]
+result "help lists 42 commands" $?
 for command in $commands; do
 	"$BRACE" "$command" --help >"$T/help" 2>"$T/err"
 	[ $? -eq 0 ] && [ ! -s "$T/err" ] && head -n 1 "$T/help" | grep -q "^Usage: brace $command"
@@ -34,7 +34,7 @@ options_of() { # COMMAND: its options, a line each
 		grep -oE -- '--?[a-zA-Z][a-z-]*'
 }
 
-for command in record graph replay report diff query export html tui syscalls wakeup locks hist top noise sql latency follow probe list config info import recover mount umount shell start stop restart show stream extract snapshot clear set stat \
+for command in record graph replay report diff query export html tui syscalls wakeup locks stack hist top noise sql latency follow probe list config info import recover mount umount shell start stop restart show stream extract snapshot clear set stat \
 	reset sessions; do
 	options_of "$command" >"$T/options"
 	mandoc -T utf8 "$SOURCE/man/brace-$command.1" 2>"$T/err" | sed 's/.\x08//g' >"$T/page"

@@ -4,6 +4,7 @@
 #pragma once
 #include <asm/prctl.h>
 #include <elf.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #define REGS_POINTERS 8u
@@ -63,6 +64,15 @@ static inline void regs_set_sp(struct user_regs_struct *r, uint64_t sp)
 static inline void regs_set_flags(struct user_regs_struct *r)
 {
 	r->eflags = REGS_PLAIN_FLAGS;
+}
+
+static inline void regs_to_dwarf(const struct user_regs_struct *r, uint64_t *out)
+{
+	const uint64_t all[] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+				 r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+				 r->r12, r->r13, r->r14, r->r15, r->rip };
+
+	memcpy(out, all, sizeof(all));
 }
 
 static inline void regs_pointers(const struct user_regs_struct *r, uint64_t *out)

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks the stacks of a stopped process. brace stack calls it, on brace's main thread; the stop and
+ * the walk run in a holder's thread (tracee/holder.h) while that one waits. Tables are opened
+ * before the stop and symbols read after it, so that the process stands for the walk alone. Files,
+ * stacks and tables are the program's: a walk that does not go up ends, and each has a bound. */
+#include "image/thread_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/page.h"
+#include "image/mapped_file.h"
+#include "sym/module.h"
+#include "sym/unwind.h"
+#include "tracee/holder.h"
+#include "tracee/tracee.h"
+
+#define WORDS_PER_PAGE (ARCH_PAGE / sizeof(uint64_t))
+#define PAGES_KEPT 16u    /* of the thread that is walked; a power of two */
+
+/* A file that is mapped as code. unwind NULL: it has no table; sym NULL: not read yet, or it cannot
+ * be. */
+struct stack_file {
+	char *path;
+	uint64_t device, inode;
+	uint64_t base;            /* of its first mapping, if unwind is not NULL */
+	int fd;                   /* -1: it could not be opened */
+	bool sym_read;
+	struct unwind_file *unwind;
+	struct sym_module *sym;
+};
+
+struct thread_stacks {
+	pid_t pid;
+	struct maps maps;
+	char *root;
+	uint64_t stood;
+	bool makes_code;          /* it has code that is no file's: a translator's */
+	VEC(struct stack_file) files;
+	VEC(struct standing_stack) threads;
+};
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* Index of the mapping's file; files.n: it is not there yet. */
+static size_t known_file(const struct thread_stacks *s, const struct map *map)
+{
+	size_t i = 0;
+
+	while (i < s->files.n && (s->files.at[i].device != map->device ||
+				  s->files.at[i].inode != map->inode))
+		i++;
+	return i;
+}
+
+/* A file that cannot be had ends the walks that come to it. */
+static void open_file(struct thread_stacks *s, const struct map *map)
+{
+	struct stack_file *f = vec_add(&s->files);
+	struct err ignored;
+	uint64_t vaddr;
+
+	*f = (struct stack_file){ .path = mem_strndup(map->path, mapped_file_path(map->path)),
+				  .device = map->device, .inode = map->inode };
+	f->fd = mapped_file_open(s->pid, s->root, map, &ignored);
+	if (f->fd >= 0 && unwind_open_fd(f->fd, f->path, &f->unwind, &ignored) < 0)
+		f->unwind = NULL;
+	if (f->unwind && unwind_vaddr(f->unwind, map->offset, &vaddr))
+		f->base = map->start - vaddr;
+}
+
+/* All tables that a walk may need. */
+static int open_files(struct thread_stacks *s, struct err *err)
+{
+	int e = maps_read(s->pid, &s->maps, err);
+
+	for (size_t i = 0; e == 0 && i < s->maps.at.n; i++) {
+		const struct map *map = &s->maps.at.at[i];
+
+		if (map->exec && map->inode && *map->path == '/' &&
+		    known_file(s, map) == s->files.n)
+			open_file(s, map);
+	}
+	return e;
+}
+
+/* The mapping with the address, by bisection; NULL: nothing is mapped there. */
+static const struct map *mapping_of(const struct thread_stacks *s, uint64_t at)
+{
+	size_t from = 0, to = s->maps.at.n;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+
+		if (s->maps.at.at[mid].end <= at)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < s->maps.at.n && s->maps.at.at[from].start <= at ? &s->maps.at.at[from] : NULL;
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* Pages of the stopped process, which are read once for many words. */
+struct stack_memory {
+	struct tracee *tracee;
+	uint64_t page[PAGES_KEPT]; /* 0: none */
+	uint64_t words[PAGES_KEPT][WORDS_PER_PAGE];
+};
+
+/* unwind_read. Words on a stack are aligned: others are not known. */
+static bool read_stopped(void *context, uint64_t address, uint64_t *word)
+{
+	struct stack_memory *m = context;
+	uint64_t page = address & ~(uint64_t)(ARCH_PAGE - 1);
+	size_t at = (page / ARCH_PAGE) % PAGES_KEPT;
+	struct err ignored;
+
+	if (address % sizeof(*word) || !page)
+		return false;
+	if (m->page[at] != page) {
+		m->page[at] = 0;
+		if (tracee_read(m->tracee, page, m->words[at], ARCH_PAGE, &ignored) < 0)
+			return false;
+		m->page[at] = page;
+	}
+	*word = m->words[at][(address - page) / sizeof(*word)];
+	return true;
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+/* Code in memory that a file has room for and does not fill: the stubs by which calls return in a
+ * program that brace traces. */
+static bool place_in_rest(const struct thread_stacks *s, uint64_t at, struct stack_frame *f)
+{
+	for (size_t i = 0; i < s->files.n; i++) {
+		const struct stack_file *file = &s->files.at[i];
+
+		if (file->unwind && unwind_has_code(file->unwind, at - file->base)) {
+			f->file = i;
+			f->vaddr = at - file->base;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct stack_frame frame_at(const struct thread_stacks *s, uint64_t pc, bool returns)
+{
+	/* A return address may be the next function's first byte; its call is in the byte before
+	 * it. */
+	uint64_t at = pc - returns;
+	const struct map *map = mapping_of(s, at);
+	struct stack_frame f = { .pc = pc, .file = STACK_NO_FILE, .returns = returns };
+	size_t i = map && map->inode ? known_file(s, map) : s->files.n;
+
+	if (i == s->files.n) {
+		f.rest = map && map->exec && place_in_rest(s, at, &f);
+		f.placed = f.rest;
+		return f;
+	}
+	f.file = i;
+	f.offset = at - map->start + map->offset;
+	f.placed = s->files.at[i].unwind &&
+		   unwind_vaddr(s->files.at[i].unwind, f.offset, &f.vaddr);
+	return f;
+}
+
+/* The tables for a frame; NULL: they have no rule there. */
+static struct unwind_file *tables_of(const struct thread_stacks *s, const struct stack_frame *f)
+{
+	struct unwind_file *u = f->placed ? s->files.at[f->file].unwind : NULL;
+
+	return u && unwind_knows(u, f->vaddr) ? u : NULL;
+}
+
+/* To the caller by the frame pointer, as translators' code keeps it, and the assembler code by
+ * which they enter and leave it. What the pointer leads to has to look like a frame: on the stack
+ * that the thread is on, with a return to code. */
+static bool step_by_frame(const struct thread_stacks *s, struct stack_memory *m,
+			  struct unwind_regs *r)
+{
+	uint64_t at = r->at[UNWIND_FP], fp, pc;
+	const struct map *stack = mapping_of(s, r->at[UNWIND_SP]), *caller;
+
+	if (!stack || at < r->at[UNWIND_SP] || at >= stack->end || !read_stopped(m, at, &fp) ||
+	    !read_stopped(m, at + sizeof(fp), &pc) || !pc)
+		return false;
+	caller = mapping_of(s, pc - 1);
+	if (!caller || !caller->exec)
+		return false;
+	r->at[UNWIND_PC] = pc;
+	r->at[UNWIND_SP] = at + 2 * sizeof(fp);
+	r->at[UNWIND_FP] = fp;
+	return true;
+}
+
+/* exact: the pc is where the thread stood, not a return address. */
+struct stack_walk { struct unwind_regs regs; bool exact; };
+
+/* To the caller of a frame. The frame pointer is taken only in processes that make code: elsewhere
+ * a file's silence means that nobody knows. *by_frame: it was. */
+static bool step_frame(const struct thread_stacks *s, const struct stack_frame *f,
+		       struct stack_memory *m, struct stack_walk *w, bool *by_frame)
+{
+	struct unwind_file *u = tables_of(s, f);
+
+	*by_frame = !u;
+	if (u)
+		return unwind_step(u, f->vaddr, &w->regs, &w->exact, read_stopped, m);
+	w->exact = false;
+	return s->makes_code && step_by_frame(s, m, &w->regs);
+}
+
+/* Why the walk ends at a frame. */
+static enum stack_end end_at(const struct thread_stacks *s, const struct stack_frame *f)
+{
+	struct unwind_file *u = tables_of(s, f);
+
+	return u && unwind_is_first(u, f->vaddr) ? STACK_WHOLE : STACK_NO_TABLE;
+}
+
+static void walk_thread(const struct thread_stacks *s, struct stack_memory *m,
+			const struct user_regs_struct *regs, struct standing_stack *out)
+{
+	struct stack_walk w = { .exact = true };
+	bool by_frame = false;
+	size_t stubs = 0; /* at most one stands above a frame */
+
+	regs_to_dwarf(regs, w.regs.at);
+	while (out->frames.n < THREAD_STACK_MOST) {
+		uint64_t sp = w.regs.at[UNWIND_SP];
+		struct stack_frame f = frame_at(s, w.regs.at[UNWIND_PC], !w.exact);
+
+		f.by_frame = by_frame;
+		if (!f.rest)
+			*vec_add(&out->frames) = f;
+		/* A frame that is not above the one before would loop. Stubs have none. */
+		if (!step_frame(s, &f, m, &w, &by_frame) || !w.regs.at[UNWIND_PC] ||
+		    w.regs.at[UNWIND_SP] < sp + !f.rest || stubs > out->frames.n + 1) {
+			out->end = end_at(s, &f);
+			return;
+		}
+		stubs += f.rest;
+		if (w.exact && !f.rest)
+			out->frames.at[out->frames.n - 1].signal = true;
+	}
+	out->end = STACK_LONG;
+}
+
+/* Code of no file, but for the kernel's pages, which have names, and brace's stubs. */
+static bool has_made_code(const struct thread_stacks *s)
+{
+	struct stack_frame ignored;
+
+	for (size_t i = 0; i < s->maps.at.n; i++) {
+		const struct map *map = &s->maps.at.at[i];
+
+		if (map->exec && !map->inode && !*map->path &&
+		    !place_in_rest(s, map->start, &ignored))
+			return true;
+	}
+	return false;
+}
+
+/* In a holder. */
+static int take_there(void *of)
+{
+	struct thread_stacks *s = ((void **)of)[0];
+	struct err *err = ((void **)of)[1];
+	struct stack_memory *m = mem_zalloc(sizeof(*m));
+	int e = tracee_check(s->pid, err);
+
+	if (e == 0)
+		e = tracee_stop(s->pid, &m->tracee, err);
+	for (size_t i = 0; e == 0 && i < tracee_threads(m->tracee); i++) {
+		const struct user_regs_struct *regs = tracee_regs(m->tracee, i);
+		struct standing_stack *t = vec_add(&s->threads);
+
+		*t = (struct standing_stack){ .tid = tracee_tid(m->tracee, i),
+					    .call = regs_call(regs) };
+		walk_thread(s, m, regs, t);
+	}
+	if (e == 0)
+		s->stood = tracee_release(m->tracee);
+	free(m);
+	return e;
+}
+
+int thread_stacks_take(pid_t pid, struct thread_stacks **out, struct err *err)
+{
+	struct thread_stacks *s = mem_zalloc(sizeof(*s));
+	void *both[] = { s, err };
+	int e;
+
+	s->pid = pid;
+	s->root = mapped_file_root(pid);
+	e = tracee_check(pid, err);
+	if (e == 0)
+		e = open_files(s, err);
+	s->makes_code = e == 0 && has_made_code(s);
+	if (e == 0)
+		e = holder_run(take_there, both, err);
+	if (e == 0)
+		*out = s;
+	else
+		thread_stacks_free(s);
+	return e;
+}
+
+void thread_stacks_free(struct thread_stacks *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->files.n; i++) {
+		struct stack_file *f = &s->files.at[i];
+
+		unwind_close(f->unwind);
+		if (f->sym)
+			sym_close(f->sym);
+		if (f->fd >= 0)
+			close(f->fd);
+		free(f->path);
+	}
+	for (size_t i = 0; i < s->threads.n; i++)
+		vec_free(&s->threads.at[i].frames);
+	vec_free(&s->files);
+	vec_free(&s->threads);
+	maps_free(&s->maps);
+	free(s->root);
+	free(s);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+size_t thread_stacks_count(const struct thread_stacks *s)
+{
+	return s->threads.n;
+}
+
+const struct standing_stack *thread_stacks_at(const struct thread_stacks *s, size_t i)
+{
+	return &s->threads.at[i];
+}
+
+uint64_t thread_stacks_stood(const struct thread_stacks *s)
+{
+	return s->stood;
+}
+
+const char *thread_stacks_path(const struct thread_stacks *s, const struct stack_frame *f)
+{
+	return f->file == STACK_NO_FILE ? NULL : s->files.at[f->file].path;
+}
+
+/* A file without symbols is asked once. */
+static const struct sym_module *symbols_of(struct thread_stacks *s, struct stack_file *f)
+{
+	struct err ignored;
+
+	if (!f->sym_read && f->fd >= 0 &&
+	    sym_open_fd(f->fd, f->path, s->root, &f->sym, &ignored) < 0)
+		f->sym = NULL;
+	f->sym_read = true;
+	return f->sym;
+}
+
+const char *thread_stacks_symbol(struct thread_stacks *s, const struct stack_frame *f,
+				 uint64_t *behind)
+{
+	const struct sym_module *m = f->file == STACK_NO_FILE ?
+					     NULL :
+					     symbols_of(s, &s->files.at[f->file]);
+	const struct sym_function *fn;
+	const char *name;
+	uint64_t vaddr = f->vaddr;
+
+	if (!m || (!f->placed && !sym_code_vaddr(m, f->offset, &vaddr)))
+		return NULL;
+	fn = sym_around(m, vaddr);
+	name = fn ? sym_name(m, fn) : NULL;
+	if (name)
+		*behind = vaddr + f->returns - fn->vaddr;
+	return name;
+}
