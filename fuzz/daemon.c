@@ -21,10 +21,15 @@ static bool is_over(void *context)
 	return true;
 }
 
+static char *programs(void *context)
+{
+	return strdup("1 init\n");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tree *tree = instance_tree_new();
-	const struct serve_request request = { "fuzz", tree, extract, is_over, NULL };
+	const struct serve_request request = { "fuzz", tree, extract, is_over, programs, NULL };
 	atomic_bool stopping = true;
 	char answer[4096];
 	int ends[2];

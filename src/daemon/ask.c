@@ -133,10 +133,11 @@ bool ask_is_there(const char *session)
 
 /* The answer's head tells how many bytes follow; one more holds the NUL. A shorter answer is an
  * error, since half a file must not pass for a whole one. */
-int ask_cat(const char *session, const char *path, char **text, struct err *err)
+static int ask_text(const char *session, enum wire_request request, const char *path, char **text,
+		    struct err *err)
 {
 	uint64_t bytes;
-	int fd = ask_session(session, (struct wire_question){ .request = WIRE_CAT }, path, "",
+	int fd = ask_session(session, (struct wire_question){ .request = request }, path, "",
 			     &bytes, err),
 	    e = 0;
 
@@ -153,6 +154,16 @@ int ask_cat(const char *session, const char *path, char **text, struct err *err)
 	}
 	close(fd);
 	return e;
+}
+
+int ask_cat(const char *session, const char *path, char **text, struct err *err)
+{
+	return ask_text(session, WIRE_CAT, path, text, err);
+}
+
+int ask_programs(const char *session, char **text, struct err *err)
+{
+	return ask_text(session, WIRE_PROGRAMS, "", text, err);
 }
 
 /* The limit is the session's (request_handle), checked here for a sentence instead of a closed

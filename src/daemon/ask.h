@@ -11,6 +11,9 @@
 bool ask_is_there(const char *session); /* Whether the session can be reached. */
 /* Reads a file, or a directory's names. free() *text. */
 int ask_cat(const char *session, const char *path, char **text, struct err *err);
+/* The processes that the session traces, a line each: "PID NAME", bytes of names escaped. free()
+ * *text. -ENOTSUP: the session is an older brace's. */
+int ask_programs(const char *session, char **text, struct err *err);
 /* Writes text (at most WIRE_TEXT_MAX bytes) to a file; append: `>>`. */
 int ask_echo(const char *session, const char *path, const char *text, bool append, struct err *err);
 /* Reads a file as it grows, until the session ends or sink returns false. */

@@ -78,6 +78,16 @@ static void request_cat(const struct request_context *a, int fd, const char *pat
 	free(text);
 }
 
+static void request_programs(const struct request_context *a, int fd)
+{
+	char *text = a->request->programs(a->request->context);
+	size_t n = strlen(text);
+
+	if (request_answer(fd, 0, NULL, n) && n)
+		wire_send(fd, text, n);
+	free(text);
+}
+
 /* tree_echo() writes the text with a newline, and a failure is in the tree's error_log as well. */
 static void request_echo(const struct request_context *a, int fd, const char *path,
 			 const char *text, bool append)
@@ -251,6 +261,8 @@ static void carry_out(const struct request_context *a, int fd, const struct wire
 		return show_front_end(a, fd);
 	case WIRE_WAIT:
 		return request_wait(a, fd);
+	case WIRE_PROGRAMS:
+		return request_programs(a, fd);
 	}
 	/* Unknown requests come from a newer client. */
 	request_answer(fd, err_set(&err, ENOTSUP, "the session is of another version of brace"),

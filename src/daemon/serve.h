@@ -13,6 +13,8 @@ struct serve_request {
 	/* Writes the buffer into a new trace file at path. */
 	int (*extract)(void *context, const char *path, struct err *err);
 	bool (*is_over)(void *context); /* whether nothing more will be recorded */
+	/* The processes that it traces, a line each: "PID NAME"; free() it. */
+	char *(*programs)(void *context);
 	void *context;
 };
 

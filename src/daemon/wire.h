@@ -23,6 +23,7 @@ enum wire_request {
 	 * closes */
 	WIRE_FRONT_END,
 	WIRE_WAIT,    /* answered when the programs have ended and all is recorded */
+	WIRE_PROGRAMS, /* data: a line for each process, "PID NAME" */
 };
 
 struct wire_question {

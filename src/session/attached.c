@@ -148,6 +148,28 @@ int session_change_sleeps(struct session *s, const struct settings *settings, st
 	return control_change_sleeps(s->control, settings, pids, n, err);
 }
 
+/* A launched program that ended is a zombie until the session reaps it. */
+size_t session_processes(struct session *s, pid_t **out)
+{
+	const pid_t *pids;
+	size_t n = first_ones(s, &pids), kept = 0, more;
+	VEC(pid_t) all = { 0 };
+	pid_t *children = NULL;
+
+	more = attach_find_children(&s->memories, pids, n, &children);
+	for (size_t i = 0; i < n + more; i++) {
+		pid_t pid = i < n ? pids[i] : children[i - n];
+
+		if (pid > 0 && session_is_running((uint32_t)pid)) {
+			*vec_add(&all) = pid;
+			kept++;
+		}
+	}
+	free(children);
+	*out = all.at;
+	return kept;
+}
+
 /* A transaction over all processes: on failure every one of them is as before. *pause_ns: how
  * long they stood still. */
 int session_change(struct session *s, const struct settings *settings, uint64_t *pause_ns,

@@ -407,6 +407,12 @@ static const struct option locks_options[] = {
 	END
 };
 
+/* cmd_sessions(). */
+static const struct option sessions_options[] = {
+	{ 'l', "long", NULL, "of each: whether it records, its tracer, and the processes that it traces", set_flag, TO(long_rows) },
+	END
+};
+
 /* cmd_stack(). */
 static const struct option stack_options[] = {
 	{ 'o', "output", "FILE", "print into FILE", set_text, TO(output) },
@@ -740,7 +746,7 @@ const struct command commands[] = {
 	{ "reset", "", "End a session: programs are as they were",
 	  TABLES(session_options, reset_kernel_options), false, 0, 0, cmd_reset },
 	{ "sessions", "", "List the sessions in the background",
-	  (const struct option *const[]){ help_options, NULL }, false, 0, 0, cmd_sessions },
+	  TABLES(sessions_options), false, 0, 0, cmd_sessions },
 	{ "help", "[COMMAND | --search [WORD]...]", "Print the commands or a command's options, or search them",
 	  TABLES(search_options, screen_options), false, 0, -1, cmd_help },
 	{ "version", "", "Print brace's version",

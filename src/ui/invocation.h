@@ -158,6 +158,7 @@ struct invocation {
 	bool counters; /* --counters */
 	bool net; /* --net */
 	bool now; /* of locks */
+	bool long_rows; /* of sessions */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */

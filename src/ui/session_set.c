@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by brace set, start and shell, on the only thread. Each write is one request to the
+/* Called by the commands of sessions, on the only thread. Each write is one request to the
  * session (daemon/ask.h); events come last, when all other settings stand. */
 #include "ui/session_set.h"
 
 #include "daemon/ask.h"
 #include "ui/config_option.h"
 #include "ui/event_writes.h"
+#include "ui/kernel_session.h"
 
 /* How event_writes() reaches the session's files. */
 static int write_file(void *arg, const char *path, const char *text, bool append, struct err *err)
@@ -35,4 +36,11 @@ int session_set(const struct invocation *inv, struct err *err)
 			e = config_option_failed(inv, w, err);
 	}
 	return e ? e : event_writes(inv, &files, err);
+}
+
+/* The kernel's session has no process in the background: its files are tracefs's. */
+int session_cat(const struct invocation *inv, const char *file, char **text, struct err *err)
+{
+	return inv->kernel ? kernel_session_cat(file, text, err)
+			   : ask_cat(inv->session, file, text, err);
 }

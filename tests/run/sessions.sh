@@ -49,6 +49,10 @@ check "start without a program sets options and goes on" "$BRACE" start -l leaf 
 brace stat >"$T/stat"
 grep -qx 'Tracer: function_graph' "$T/stat" && grep -qx 'Recording: 1' "$T/stat" && grep -qx 'leaf' "$T/stat"
 result "stat" $? "$T/stat"
+grep -qx "Programs: $PID [a-z]*" "$T/stat" && grep -q '^Records: [1-9]' "$T/stat"
+result "it names the processes, and counts records" $? "$T/stat"
+[ "$(brace sessions -l)" = "default: records, function_graph, programs: $(sed -n 's/^Programs: //p' "$T/stat")" ]
+result "sessions --long does, too" $? "$T/err"
 [ "$(brace show current_tracer)" = function_graph ]
 result "show FILE" $?
 says "a file that is not there" 125 'nonesuch' show nonesuch

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/path.h"
 #include "daemon/ask.h"
-#include "daemon/run_dir.h"
 #include "daemon/serve.h"
 #include "instance/instances.h"
 #include "instance/messenger.h"
+#include "tracee/proc_status.h"
 #include "tree/instance.h"
 #include "ui/kernel_commands.h"
 #include "ui/kernel_session.h"
@@ -45,6 +46,28 @@ static bool is_over(void *context)
 	return instances_are_over(*(struct instances **)context);
 }
 
+/* Names are the programs' own words. */
+static char *programs_of(void *context)
+{
+	struct session *session = instances_session(*(struct instances **)context);
+	pid_t *pids;
+	size_t n = session_processes(session, &pids);
+	char *text = mem_strdup("");
+
+	for (size_t i = 0; i < n; i++) {
+		char name[16], *escaped, *longer;
+
+		proc_name(pids[i], name);
+		escaped = escape_line(name);
+		longer = mem_printf("%s%d %s\n", text, (int)pids[i], escaped);
+		free(escaped);
+		free(text);
+		text = longer;
+	}
+	free(pids);
+	return text;
+}
+
 /* Runs in the background process until the session ends. `told` leads to the process that `brace
  * start` runs in, which waits for background_begun(). The socket opens before the program starts: a
  * second session of the same name is refused before anything is traced. */
@@ -55,7 +78,7 @@ static int serve_session(void *arg, int told, struct err *err)
 	struct tree *tree = instance_tree_new();
 	struct instances *instances = NULL;
 	const struct serve_request agent_socket = { inv->session, tree, extract_file, is_over,
-						    &instances };
+						    programs_of, &instances };
 	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
 	if (!e)
@@ -100,13 +123,6 @@ int cmd_start(struct invocation *inv)
 }
 
 /* --- a file of the session, or, with -k, of the kernel's ------------------------------ */
-
-/* The kernel's session has no process in the background: its files are tracefs's. */
-static int session_cat(const struct invocation *inv, const char *file, char **text, struct err *err)
-{
-	return inv->kernel ? kernel_session_cat(file, text, err)
-			   : ask_cat(inv->session, file, text, err);
-}
 
 /* The kernel's session is an instance of its own tracefs, ours a process that is asked over its
  * socket. */
@@ -238,72 +254,4 @@ int cmd_extract(struct invocation *inv)
 	if (!inv->quiet)
 		say("brace: %s written: brace report and brace replay read it\n", name);
 	return 0;
-}
-
-/* The lines of `brace stat`: a file's text is left out if it is `unless`. */
-static const struct { const char *title, *file, *unless; } facts[] = {
-	{ "Tracer", "current_tracer", NULL },
-	{ "Recording", "tracing_on", NULL },
-	{ "Buffer of each CPU (kB)", "buffer_size_kb", NULL },
-	{ "Filter", "set_ftrace_filter", "#### all functions enabled ####\n" },
-	{ "Not traced", "set_ftrace_notrace", "#### no functions disabled ####\n" },
-	{ "Graph functions", "set_graph_function", "#### all functions enabled ####\n" },
-	{ "Graph, not traced", "set_graph_notrace", "#### no functions disabled ####\n" },
-	{ "Libraries", "set_ftrace_module", "#### main executable only ####\n" },
-	{ "Deepest call", "max_graph_depth", "0\n" },
-	{ "Threshold (us)", "tracing_thresh", "0\n" },
-	{ "Threads", "set_ftrace_pid", "no pid\n" },
-	{ "Events", "set_event", "" },
-	{ "Errors", "error_log", "" },
-};
-
-/* A text of several lines begins on a line of its own. */
-static int print_fact(struct screen *o, const struct invocation *inv, size_t i, struct err *err)
-{
-	char *text;
-	int e = session_cat(inv, facts[i].file, &text, err);
-	size_t lines = 0;
-
-	/* The kernel has no such setting. */
-	if (e == -ENODATA)
-		return 0;
-	if (e)
-		return e;
-	for (const char *c = text; *c; c++)
-		lines += *c == '\n';
-	if (!facts[i].unless || strcmp(text, facts[i].unless))
-		out_printf(&o->text, "%s:%s%s", facts[i].title, lines > 1 ? "\n" : " ", text);
-	free(text);
-	return 0;
-}
-
-/* Ends at the first file that cannot be read. */
-int cmd_stat(struct invocation *inv)
-{
-	struct screen o;
-	struct err err;
-	int e = 0;
-
-	screen_open(&o, inv, SCREEN_PAGED, NULL);
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !e; i++)
-		e = print_fact(&o, inv, i, &err);
-	return screen_close(&o, e ? say_error(&err) : 0);
-}
-
-/* One name a line, for scripts; the names are freed as they are printed. */
-int cmd_sessions(struct invocation *inv)
-{
-	name_list names = { 0 };
-	struct screen o;
-	struct err err;
-
-	if (run_dir_list(&names, &err))
-		return say_error(&err);
-	screen_open(&o, inv, SCREEN_PLAIN, NULL);
-	for (size_t i = 0; i < names.n; i++) {
-		out_printf(&o.text, "%s\n", names.at[i]);
-		free(names.at[i]);
-	}
-	vec_free(&names);
-	return screen_close(&o, 0);
 }
