@@ -110,8 +110,8 @@ void session_keep(struct session *s, const struct settings *settings);
 /* Works like session_change, for settings that differ only in whether sleeps have to be known: no
  * program is stopped. */
 int session_change_sleeps(struct session *s, const struct settings *settings, struct err *err);
-/* The processes that run: those that it began with, and what forked from them. Returns how many; the
- * caller frees *out. From any thread. */
+/* The processes that run: those that it began with, and what forked from them. Returns how many;
+ * the caller frees *out. From any thread. */
 size_t session_processes(struct session *s, pid_t **out);
 /* Leaves all processes, and frees. NULL does nothing. */
 void session_free(struct session *s);
