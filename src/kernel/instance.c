@@ -334,6 +334,8 @@ int kernel_instance_refused(const char *top, const char *dir, const char *file, 
 			      "the kernel has no such event; %s/available_events lists them", top);
 	if (is_filter(file))
 		return bad_filter(dir, text, e, err);
+	if (kernel_trigger_is_file(file))
+		return kernel_trigger_refused(top, dir, file, text, e, err);
 	return err_at(err, -e, text, 0, "the kernel refuses this in %s/%s: %s",
 		      kernel_instance_is_shared(file) ? top : dir, file, strerror(-e));
 }
@@ -343,8 +345,11 @@ int kernel_instance_write(struct kernel_instance *i, const char *file, const cha
 			  bool append, struct err *err)
 {
 	const char *dir = kernel_instance_is_shared(file) ? i->top : i->dir;
-	int e = kernel_tracefs_write(dir, file, text, append);
+	int e;
 
+	if (kernel_trigger_is_file(file))
+		kernel_trigger_prepare(dir);
+	e = kernel_tracefs_write(dir, file, text, append);
 	return e ? kernel_instance_refused(i->top, i->dir, file, text, e, err) : 0;
 }
 

@@ -101,31 +101,64 @@ void kernel_tracefs_lines(const char *dir, const char *file,
 	free(text);
 }
 
+static const char command_mark[] = "\n  Command: ";
+
+/* Where the entry's caret stands in its command; SIZE_MAX: it has none. */
+static size_t caret_column(const char *entry)
+{
+	const char *caret = strchr(entry, '^');
+	const size_t from = strlen(command_mark) - 1;
+	size_t at = 0;
+
+	if (!caret || !strstr(entry, command_mark))
+		return SIZE_MAX;
+	while (caret > entry && caret[-1] != '\n')
+		caret--, at++;
+	return at >= from ? at - from : 0;
+}
+
+/* Where the entry's command begins in the text: the kernel shows of a trigger's filter the filter
+ * alone. 0: it is not in there. */
+static size_t command_place(const char *entry, const char *text)
+{
+	const char *at = strstr(entry, command_mark), *found;
+	char *command;
+
+	if (!at)
+		return 0;
+	at += strlen(command_mark);
+	command = mem_strndup(at, strcspn(at, "\n"));
+	found = strstr(text, command);
+	free(command);
+	return found ? (size_t)(found - text) : 0;
+}
+
 /* The newest entry is the last in the file. Two braces that write at once may see each other's:
  * the sentence is the kernel's then, but of another line. For free(). */
-char *kernel_tracefs_error(const char *dir, size_t *column)
+char *kernel_tracefs_error_in(const char *dir, const char *text, size_t *column)
 {
-	static const char error[] = "error: ", command[] = "\n  Command: ";
-	char *log = kernel_tracefs_read(dir, "error_log"), *last = NULL, *caret, *text;
+	static const char error[] = "error: ";
+	char *log = kernel_tracefs_read(dir, "error_log"), *last = NULL, *sentence;
 
 	*column = SIZE_MAX;
+	/* "event filter parse error: error: Field not found" */
 	for (char *at = log; at && (at = strstr(at, error)); at++)
 		last = at + strlen(error);
 	if (!last) {
 		free(log);
 		return NULL;
 	}
-	text = mem_strndup(last, strcspn(last, "\n"));
-	caret = strchr(last, '^');
-	if (caret && strstr(last, command)) {
-		size_t from = strlen(command) - 1, at = 0;
-
-		while (caret > last && caret[-1] != '\n')
-			caret--, at++;
-		*column = at >= from ? at - from : 0;
-	}
+	sentence = mem_strndup(last, strcspn(last, "\n"));
+	*column = caret_column(last);
+	if (*column != SIZE_MAX)
+		*column += command_place(last, text);
 	free(log);
-	return text;
+	return sentence;
+}
+
+char *kernel_tracefs_error(const char *dir, size_t *column)
+{
+	return kernel_tracefs_error_in(dir, "", column);
 }
 
 /* Lockdown forbids tracefs to root, too: "none integrity [confidentiality]". */

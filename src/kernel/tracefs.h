@@ -19,6 +19,8 @@ bool kernel_tracefs_has(const char *dir, const char *file);
 /* The kernel's last sentence about a command that it refused, from dir/error_log; free() it.
  * *column: in the command; SIZE_MAX: none. NULL: it says nothing. */
 char *kernel_tracefs_error(const char *dir, size_t *column);
+/* The same of a command that is `text` or a part of it: *column is in text. */
+char *kernel_tracefs_error_in(const char *dir, const char *text, size_t *column);
 /* Calls `each` with every line of dir/file, without its newline, until it returns false. */
 void kernel_tracefs_lines(const char *dir, const char *file,
 			  bool (*each)(void *context, const char *line), void *context);

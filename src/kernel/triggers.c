@@ -4,6 +4,8 @@
 #include "kernel/triggers.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,4 +115,142 @@ void kernel_triggers_clear(const char *dir)
 		free(all.at[i].text);
 	}
 	vec_free(&all);
+}
+
+/* --- what the kernel refuses ------------------------------------------------------------- */
+
+bool kernel_trigger_is_file(const char *file)
+{
+	const size_t n = strlen(file), end = strlen("/trigger");
+
+	return n > end && !strcmp(file + n - end, "/trigger");
+}
+
+void kernel_trigger_prepare(const char *dir)
+{
+	kernel_tracefs_write(dir, "error_log", "", false);
+}
+
+/* The filter behind " if "; NULL: there is none. */
+static const char *filter_of(const char *text)
+{
+	static const char word[] = " if ";
+	const char *at = strstr(text, word);
+
+	return at ? at + strlen(word) : NULL;
+}
+
+/* Linux 6.1 tells nothing of a trigger's filter, but of an event's own: the same filter is tried
+ * there, and taken away again. An event that has a filter is left alone. */
+static void try_filter(const char *dir, const char *file, const char *filter)
+{
+	const int n = (int)(strlen(file) - strlen("trigger"));
+	char *own = mem_printf("%.*sfilter", n, file), *old = kernel_tracefs_read(dir, own);
+
+	if (old && !strcmp(old, "none\n")) {
+		kernel_tracefs_write(dir, own, filter, false);
+		kernel_tracefs_write(dir, own, "0", false);
+	}
+	free(old);
+	free(own);
+}
+
+/* The kinds that the kernel has, in one line between blanks, for free(). An event without a trigger
+ * shows them; this one may have one. NULL: not known. */
+static char *trigger_kinds(const char *top)
+{
+	char *text = kernel_tracefs_read(top, "events/sched/sched_process_exec/trigger");
+	char *at = text ? strstr(text, "triggers:\n# ") : NULL, *kinds = NULL;
+
+	if (at) {
+		at += strlen("triggers:\n#");
+		kinds = mem_printf("%.*s ", (int)strcspn(at, "\n"), at);
+	}
+	free(text);
+	return kinds;
+}
+
+/* The word that is at fault, where the kernel has no sentence. Returns 0: it is not known. */
+static int bad_kind(const char *top, const char *text, int e, struct err *err)
+{
+	char *word = mem_printf(" %.*s ", (int)strcspn(text, ": "), text);
+	char *kinds = trigger_kinds(top);
+	int told = 0;
+
+	if (kinds && !strstr(kinds, word))
+		told = err_at(err, -e, text, 0, "the kernel has no such trigger; it has%.*s",
+			      (int)strlen(kinds) - 1, kinds);
+	free(kinds);
+	free(word);
+	return told;
+}
+
+/* enable_event:SYSTEM:EVENT and disable_event. Returns 0: the event is there, or it is none of
+ * them. */
+static int bad_target(const char *top, const char *text, int e, struct err *err)
+{
+	const char *target = strchr(text, ':'), *colon;
+	char *path;
+	int told = 0;
+
+	if (strncmp(text, "enable_event:", 13) && strncmp(text, "disable_event:", 14))
+		return 0;
+	colon = strchr(++target, ':');
+	if (!colon)
+		return err_at(err, -e, text, (size_t)(target - text),
+			      "the kernel wants SYSTEM:EVENT here");
+	path = mem_printf("events/%.*s/%.*s/enable", (int)(colon - target), target,
+			  (int)strcspn(colon + 1, ": "), colon + 1);
+	if (!kernel_tracefs_has(top, path))
+		told = err_at(err, -e, text, (size_t)(target - text),
+			      "the kernel has no such event; %s/available_events lists them", top);
+	free(path);
+	return told;
+}
+
+/* "stacktrace:abc". The other kinds have words behind the colon. */
+static int bad_count(const char *text, int e, struct err *err)
+{
+	const size_t at = strcspn(text, ": ") + 1, n = text[at - 1] == ':' ? strcspn(text + at, " ") : 0;
+
+	if (!n || strspn(text + at, "0123456789") == n || !strncmp(text, "hist", 4) ||
+	    !strncmp(text, "enable_", 7) || !strncmp(text, "disable_", 8))
+		return 0;
+	return err_at(err, -e, text, at,
+		      "the kernel wants a number here: how often the trigger works");
+}
+
+static int no_sentence(const char *top, const char *text, int e, struct err *err)
+{
+	int told = bad_kind(top, text, e, err);
+
+	told = told ? told : bad_target(top, text, e, err);
+	told = told ? told : bad_count(text, e, err);
+	return told ? told
+		    : err_at(err, -e, text, 0, "the kernel refuses this trigger: %s",
+			     strerror(-e));
+}
+
+/* The kernel tells in error_log what is wrong with a filter and a histogram, and of the rest
+ * nothing. */
+int kernel_trigger_refused(const char *top, const char *dir, const char *file, const char *text,
+			   int e, struct err *err)
+{
+	const char *filter = filter_of(text);
+	size_t column;
+	char *why;
+
+	if (e == -EEXIST)
+		return err_at(err, EEXIST, text, 0, "the event has such a trigger already");
+	why = kernel_tracefs_error_in(dir, text, &column);
+	if (!why && filter) {
+		try_filter(dir, file, filter);
+		why = kernel_tracefs_error_in(dir, text, &column);
+	}
+	if (!why)
+		return no_sentence(top, text, e, err);
+	err_at(err, -e, text, column == SIZE_MAX ? 0 : column, "the kernel refuses this trigger: %s",
+	       why);
+	free(why);
+	return e;
 }

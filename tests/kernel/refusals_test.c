@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -164,6 +165,72 @@ static void filter_is_explained(void **state)
 	assert_string_equal(err.text, "the kernel refuses this filter: Invalid argument");
 }
 
+#define TRIGGERS "events/sched/sched_switch/trigger"
+
+static void expect_trigger(const char *text, const char *sentence, size_t column)
+{
+	struct err err;
+
+	refuse(TRIGGERS, text, -EINVAL, &err);
+	assert_string_equal(err.text, sentence);
+	assert_string_equal(err.input, text);
+	assert_int_equal(err.column, column);
+}
+
+/* The text of Debian's 6.12 for a trigger's filter, of which it shows the filter alone, and for a
+ * histogram. */
+static void trigger_is_explained(void **state)
+{
+	put("error_log", "[    2.215712] event filter parse error: error: Field not found\n"
+			 "  Command: prev_pid > 3 && prev_pd < 3\n                                   ^\n");
+	expect_trigger("stacktrace:2 if prev_pid > 3 && prev_pd < 3",
+		       "the kernel refuses this trigger: Field not found",
+		       strlen("stacktrace:2 if prev_pid > 3 && prev_pd "));
+	put("error_log", "[    2.283373] hist:sched:sched_switch: error: Couldn't find field\n"
+			 "  Command: hist:keys=prev_pd\n                     ^\n");
+	expect_trigger("hist:keys=prev_pd", "the kernel refuses this trigger: Couldn't find field",
+		       strlen("hist:keys="));
+	drop("error_log");
+}
+
+/* Where the kernel has no sentence: its word alone, unless the fault can be found. */
+static void trigger_without_a_sentence(void **state)
+{
+	static const char *const folders[] = { "events", "events/sched",
+					       "events/sched/sched_process_exec" };
+	struct err err;
+
+	for (size_t i = 0; i < 3; i++) {
+		char *path = mem_printf("%s/%s", dir, folders[i]);
+
+		assert_int_equal(mkdir(path, 0700), 0);
+		free(path);
+	}
+	put("events/sched/sched_process_exec/trigger",
+	    "# Available triggers:\n# traceon traceoff stacktrace enable_event hist\n");
+	put("events/sched/sched_process_exec/enable", "0\n");
+	expect_trigger("stack if prev_pid > 1",
+		       "the kernel has no such trigger; it has traceon traceoff stacktrace enable_event hist",
+		       0);
+	expect_trigger("stacktrace:abc",
+		       "the kernel wants a number here: how often the trigger works", 11);
+	expect_trigger("enable_event:sched", "the kernel wants SYSTEM:EVENT here", 13);
+	expect_trigger("enable_event:sched:sched_process_exec:1 if",
+		       "the kernel refuses this trigger: Invalid argument", 0);
+	refuse(TRIGGERS, "enable_event:sched:nothing", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "the kernel has no such event"));
+	refuse(TRIGGERS, "traceoff", -EEXIST, &err);
+	assert_string_equal(err.text, "the event has such a trigger already");
+	drop("events/sched/sched_process_exec/trigger");
+	drop("events/sched/sched_process_exec/enable");
+	for (size_t i = 3; i-- > 0;) {
+		char *path = mem_printf("%s/%s", dir, folders[i]);
+
+		rmdir(path);
+		free(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +240,8 @@ int main(void)
 		cmocka_unit_test(functions_are_looked_up),
 		cmocka_unit_test(errors_have_columns),
 		cmocka_unit_test(filter_is_explained),
+		cmocka_unit_test(trigger_is_explained),
+		cmocka_unit_test(trigger_without_a_sentence),
 		cmocka_unit_test(inlined_functions_are_found),
 	};
 

@@ -107,6 +107,10 @@ run 0 graph -K -e sched:sched_process_exec -f 'filename ~ "*nothing*"' -- sh -c 
 check '-f: a filter of the kernel' [ "$(grep -c sched_process_exec: out)" = 0 ]
 run 125 graph -K -e sched:sched_switch -f 'prev_pid > 0 && prev_pd > 0' -- true
 check "-f: a field that is not there: the kernel's sentence, at its place" sh -c 'grep -q -- "-f: the kernel refuses this filter: Field not found" out && grep -q "^               *^" out'
+run 125 graph -K -e sched:sched_switch -R 'stacktrace if prev_pid > 0 && prev_pd > 0' -- true
+check "-R: the kernel's sentence, at its place" sh -c 'grep -q -- "-R: the kernel refuses this trigger: Field not found" out && grep -q "^                             *^" out'
+run 125 graph -K -e sched:sched_switch -R stacktrac -- true
+check '-R: no such trigger: those that the kernel has' has '-R: the kernel has no such trigger; it has traceon traceoff'
 run 0 graph -K -e sched:sched_process_exec -- sh -c 'cat file; cat file'
 check '-e alone: the lines of the tracer nop' [ "$(grep -c ': sched_process_exec: filename=' out)" -ge 2 ]
 run 0 graph -K -e sched:sched_switch --duration 200ms

@@ -37,6 +37,9 @@ run 125 graph -K -t function -l vfs_raed -- true
 check 'an unknown function: the nearest' has 'did you mean vfs_read?'
 check 'nothing is left' none_left
 
+run 125 graph -K -e sched:sched_switch -R 'stacktrace if prev_pd > 0' -- true
+check "-R: the kernel's sentence on its filter, which this kernel tells of filters alone" has '-R: the kernel refuses this trigger: Field not found'
+
 # --- probes, histograms, statements
 run 0 graph -K -e 'p:reading vfs_read size=%dx:u32' -f 'size == 3' -- dd if=file of=copy bs=3 count=1
 check 'a probe and its filter' has 'reading: (vfs_read.* size=3'
