@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as pages of the kernel's ring buffer, of two CPUs in turn: decoded, merged and printed;
  * and as a trace file of both has them, among calls of a program, with the times in the kernel; as
- * a mapped ring, whose first page says anything about sub-buffers that hold anything.
+ * a mapped ring, whose first page says anything about sub-buffers that hold anything; and as
+ * records of a perf ring, of which pages are made.
  * Formats and symbols are those of the kernel that the seeds are from. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/out.h"
+#include "kernel/perf_record.h"
 #include "kernel/producer.h"
 #include "kernel/ring_map.h"
 #include "kernel/symbols.h"
@@ -275,8 +277,40 @@ static void read_map(const uint8_t *data, size_t n)
 	free(pages);
 }
 
+/* --- a perf ring -------------------------------------------------------------------------- */
+
+/* The bytes one after the other, by the sizes in their headers. A page that is made of them has as
+ * many records, and is never bad. */
+static void read_perf(const uint8_t *data, size_t n)
+{
+	struct kernel_made_page made = { 0 };
+	struct kernel_perf_record p;
+	struct kernel_page_record record;
+	struct kernel_page page;
+	size_t put = 0;
+	uint16_t size;
+
+	for (size_t at = 0; at + 8 <= n; at += size) {
+		memcpy(&size, data + at + 6, sizeof(size));
+		if (size < 8 || size > n - at)
+			break;
+		if (!kernel_perf_record_read(data + at, size, &p) || p.kind != KERNEL_PERF_SAMPLE_OF)
+			continue;
+		kernel_made_add(&made, p.time, p.data, p.n & ~3u);
+		put++;
+	}
+	kernel_made_end(&made, n % 3);
+	kernel_page_begin(&page, made.bytes.at, made.bytes.n);
+	while (made.bytes.n < KERNEL_MADE_FULL && kernel_page_next(&page, &record))
+		put--;
+	if (made.bytes.n < KERNEL_MADE_FULL && (put || page.bad))
+		abort();
+	vec_free(&made.bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+	read_perf(data, n);
 	read_map(data, n);
 	print_alone("function_graph", data, n);
 	print_alone("function", data, n);

@@ -101,6 +101,12 @@ int kernel_records_format(struct kernel_records *r, const char *system, const ch
 
 /* --- records ---------------------------------------------------------------------------- */
 
+static void name_thread(const struct kernel_records *r, uint32_t tid, char comm[TRACE_COMM])
+{
+	if (!r->name_of || !r->name_of(r->named, tid, comm))
+		kernel_names_find(r->names, tid, comm);
+}
+
 /* The list is by number: a damaged page must not make it as long as it likes. */
 uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t tsc)
 {
@@ -116,7 +122,7 @@ uint32_t kernel_records_thread(struct kernel_records *r, uint32_t tid, uint64_t 
 		.pid = tid, .tid = tid, .image = r->image, .tsc = tsc,
 		.comm = KERNEL_NAMELESS,
 	};
-	kernel_names_find(r->names, tid, r->info->threads.at[r->info->threads.n - 1].comm);
+	name_thread(r, tid, r->info->threads.at[r->info->threads.n - 1].comm);
 	*known = (uint32_t)r->info->threads.n;
 	return *known - 1;
 }

@@ -35,6 +35,9 @@ struct kernel_records {
 	uint64_t payload[KERNEL_RECORD_WORDS];
 	/* the text of saved_cmdlines, the caller's, for threads that are met; or NULL */
 	const char *names;
+	/* or names that are known otherwise, asked first; NULL: none */
+	bool (*name_of)(const void *named, uint32_t tid, char comm[TRACE_COMM]);
+	const void *named;
 	uint64_t unknown;              /* records that are no event: no known format, too long */
 };
 

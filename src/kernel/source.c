@@ -3,6 +3,7 @@
  * the kernel alone, and by producer.c beside programs, on the thread that takes records. */
 #include "kernel/source.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 struct kernel_source {
 	struct kernel_instance *instance;
+	struct kernel_tracepoints *tracepoints; /* in place of the instance; NULL: none */
 	struct trace_module symbols;    /* with `used`: all */
 	struct kernel_used used;
 	bool uses;
@@ -48,7 +50,20 @@ int kernel_source_open(bool shared, struct kernel_source **out, struct err *err)
 	return 0;
 }
 
+struct kernel_source *kernel_source_of(struct kernel_tracepoints *t)
+{
+	struct kernel_source *s = mem_zalloc(sizeof(*s));
+
+	s->tracepoints = t;
+	return s;
+}
+
 struct kernel_instance *kernel_source_instance(struct kernel_source *s) { return s->instance; }
+
+struct kernel_tracepoints *kernel_source_tracepoints(struct kernel_source *s)
+{
+	return s->tracepoints;
+}
 
 struct kernel_used *kernel_source_used(struct kernel_source *s)
 {
@@ -130,6 +145,9 @@ static int add_functions(struct kernel_source *s, struct trace_info *info, bool 
 	const char *symbols = text ? text : "";
 	int module = 0, e;
 
+	/* An ordinary user sees no addresses (kptr_restrict): its events show them as numbers. */
+	if (s->tracepoints && kernel_symbols_hidden(symbols))
+		symbols = KERNEL_SYMBOLS_NONE;
 	if (used)
 		e = kernel_symbols_read(&s->symbols, symbols, err);
 	else
@@ -157,12 +175,29 @@ static int begin_elsewhere(struct kernel_source *s, struct err *err)
 						   s->elsewhere, s->best, err);
 }
 
+static int add_tracepoint(void *context, const char *system, const char *format, struct err *err)
+{
+	struct kernel_source *s = context;
+
+	return kernel_records_format(&s->records, system, format, err);
+}
+
+static int begin_tracepoints(struct kernel_source *s, struct err *err)
+{
+	s->rings = kernel_rings_empty(&s->records);
+	s->records.name_of = kernel_tracepoints_name;
+	s->records.named = s->tracepoints;
+	return kernel_tracepoints_each(s->tracepoints, add_tracepoint, s, err);
+}
+
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err)
 {
 	int e = add_functions(s, info, used, err);
 
 	s->records.first_event = first_event;
+	if (!e && s->tracepoints)
+		return begin_tracepoints(s, err);
 	if (!e)
 		e = add_formats(s, err);
 	if (!e)
@@ -181,8 +216,12 @@ static void enable_all(const struct kernel_instance *i, const char *const *event
 /* brace itself is left out: its reading of the records would make more of them, without end. */
 int kernel_source_watch_elsewhere(struct kernel_source *s, struct err *err)
 {
-	int e = kernel_instance_open_elsewhere(&s->second, err);
+	int e;
 
+	if (s->tracepoints)
+		return err_set(err, EACCES,
+			       "--elsewhere takes root: perf gives this user events of its own tasks alone");
+	e = kernel_instance_open_elsewhere(&s->second, err);
 	if (e)
 		return e;
 	enable_all(s->second, kernel_elsewhere_events);
@@ -192,7 +231,8 @@ int kernel_source_watch_elsewhere(struct kernel_source *s, struct err *err)
 
 int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err)
 {
-	int e = kernel_tasks_follow(s->instance, pid, err);
+	int e = s->tracepoints ? kernel_tracepoints_follow(s->tracepoints, pid, err)
+			       : kernel_tasks_follow(s->instance, pid, err);
 
 	return e || !s->second ? e : kernel_tasks_leave_out(s->second, pid, err);
 }
@@ -201,6 +241,9 @@ int kernel_source_start(struct kernel_source *s, struct err *err)
 {
 	int e = s->second ? kernel_instance_write(s->second, "tracing_on", "1", false, err) : 0;
 
+	/* perf's events record from their opening on. */
+	if (s->tracepoints)
+		return 0;
 	return e ? e : kernel_instance_write(s->instance, "tracing_on", "1", false, err);
 }
 
@@ -222,6 +265,10 @@ static int count_and_give(void *context, const struct event *e, struct err *err)
  * ended threads would be gone. Where an instance has no such file, the main one's holds for all. */
 static void read_names(struct kernel_source *s)
 {
+	if (s->tracepoints) {
+		kernel_names_apply(&s->records, kernel_tracepoints_names(s->tracepoints), s->until);
+		return;
+	}
 	free(s->names);
 	s->names = kernel_tracefs_read(kernel_instance_dir(s->instance), "saved_cmdlines");
 	if (!s->names)
@@ -283,7 +330,9 @@ int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sin
 	int e = 0;
 
 	/* At the end the kernel writes no more. */
-	if (s->rings && until == UINT64_MAX)
+	if (s->rings && s->tracepoints)
+		pages = kernel_tracepoints_read(s->tracepoints, s->rings);
+	else if (s->rings && until == UINT64_MAX)
 		e = read_all(s, &pages, err);
 	else if (s->rings)
 		e = kernel_rings_read(s->rings, PASS_PAGES, &pages, err);
@@ -303,12 +352,17 @@ void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best)
 
 const char *kernel_source_way(const struct kernel_source *s)
 {
+	if (s->rings && s->tracepoints)
+		return "perf";
 	return s->rings ? kernel_rings_way(s->rings) : "none";
 }
 
 void kernel_source_stop(struct kernel_source *s)
 {
-	kernel_instance_stop(s->instance);
+	if (s->tracepoints)
+		kernel_tracepoints_stop(s->tracepoints);
+	else
+		kernel_instance_stop(s->instance);
 	if (s->second)
 		kernel_instance_stop(s->second);
 }
@@ -331,6 +385,9 @@ static uint64_t lost_of(struct kernel_source *s, const struct kernel_instance *o
 
 static uint64_t lost_on(struct kernel_source *s, uint16_t cpu)
 {
+	if (s->tracepoints)
+		return kernel_tracepoints_lost(s->tracepoints, cpu,
+					       kernel_rings_lost(s->rings, cpu, false));
 	return lost_of(s, s->instance, cpu) + (s->second ? lost_of(s, s->second, cpu) : 0);
 }
 
@@ -362,6 +419,7 @@ int kernel_source_close(struct kernel_source *s, struct err *err)
 	kernel_rings_free(s->rings);
 	kernel_elsewhere_free(s->elsewhere);
 	kernel_instance_close(s->second, NULL);
+	kernel_tracepoints_free(s->tracepoints);
 	e = kernel_instance_close(s->instance, err);
 	kernel_records_free(&s->records);
 	if (s->uses) {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel under trace, for some processes or for all: an instance (instance.h), whose rings are
- * read pass by pass. One thread at a time. */
+/* The kernel under trace, for some processes or for all: an instance (instance.h), or perf's
+ * tracepoints (tracepoints.h), whose rings are read pass by pass. One thread at a time. */
 #pragma once
 #include "kernel/instance.h"
 #include "kernel/rings.h"
+#include "kernel/tracepoints.h"
 
 struct kernel_source;
 
 /* Makes the instance, with recording off. shared: files will be written that the kernel has once
  * for all. 0, or -errno and *err; then nothing is left. */
 int kernel_source_open(bool shared, struct kernel_source **out, struct err *err);
-/* Its own, for settings and tasks (tasks.h). */
+/* Of tracepoints by perf, which have their events; they become the source's. */
+struct kernel_source *kernel_source_of(struct kernel_tracepoints *t);
+/* Its own; NULL: the source has an instance. */
+struct kernel_tracepoints *kernel_source_tracepoints(struct kernel_source *s);
+/* Its own, for settings and tasks (tasks.h); NULL: there are tracepoints. */
 struct kernel_instance *kernel_source_instance(struct kernel_source *s);
 /* Reads the kernel's symbols and formats. info gets the kernel's image,
  * threads and events; it outlives s. used: functions are added to info when records name them, by
@@ -18,7 +23,7 @@ struct kernel_instance *kernel_source_instance(struct kernel_source *s);
  * After the settings, since the events that are on are known then. 0, or -errno and *err. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err);
-/* How rings are read, for users to read: "mmap", "splice" or "read"; "none": not begun. */
+/* How rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none": not begun. */
 const char *kernel_source_way(const struct kernel_source *s);
 /* Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
 void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best);

@@ -108,6 +108,15 @@ static void add_functions(struct trace_module *m, const symbol_list *symbols)
 	}
 }
 
+/* The kernel writes zeros then. */
+bool kernel_symbols_hidden(const char *text)
+{
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (strtoull(text, NULL, 16))
+			return false;
+	return true;
+}
+
 int kernel_symbols_read(struct trace_module *out, const char *text, struct err *err)
 {
 	symbol_list symbols = { 0 };

@@ -5,6 +5,10 @@
 #include "base/err.h"
 #include "trace/trace_info.h"
 
+/* Whether the text has no addresses: of a user who may not see them. */
+bool kernel_symbols_hidden(const char *text);
+/* In their place: one symbol that no record names. */
+#define KERNEL_SYMBOLS_NONE "ffffffff7fffffff T hidden\n"
 /* Reads all symbols of text, in the order of their addresses; of several at one address the first,
  * as the kernel prints it. text: /proc/kallsyms. The module has no names and no image;
  * kernel_symbols_free() frees it. 0, or -errno and *err: no symbol has an address (ENOENT). */

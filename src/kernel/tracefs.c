@@ -15,7 +15,6 @@
 #include "base/vec.h"
 #include "collect/perf_rings.h"
 
-#define TRACEFS_DIR "/sys/kernel/tracing"
 #define DEBUGFS_DIR "/sys/kernel/debug/tracing"
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 
@@ -182,7 +181,7 @@ static int no_root(struct err *err)
 			       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root; switches and page faults of its own programs are not this user's either: %s",
 			       why.text);
 	return err_set(err, EACCES,
-		       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root; -e sched:sched_switch and -e exceptions:page_fault_user are this user's, too (kernel.perf_event_paranoid is 2 or less)");
+		       "only root may trace the kernel: run brace by sudo, without -k and -K it needs no root; -e sched:sched_switch and -e exceptions:page_fault_user are this user's, too, and the kernel's events alone as far as perf's rules go (-k -e k:..., kernel.perf_event_paranoid is 2 or less)");
 }
 
 /* The errno alone does not tell which of the reasons it is, and what helps differs: another
@@ -195,14 +194,14 @@ static int cannot_open(int error, struct err *err)
 			       LOCKDOWN_FILE);
 	if (geteuid() != 0)
 		return no_root(err);
-	return err_set(err, error, "cannot read %s: %s", TRACEFS_DIR, strerror(error));
+	return err_set(err, error, "cannot read %s: %s", KERNEL_TRACEFS_DIR, strerror(error));
 }
 
 /* The directory instances is asked for, not the mount: a kernel before 3.10 has tracefs's files
  * without instances, and brace takes nothing that is another tracer's. For free(). */
 int kernel_tracefs_find(char **out, struct err *err)
 {
-	static const char *const dirs[] = { TRACEFS_DIR, DEBUGFS_DIR };
+	static const char *const dirs[] = { KERNEL_TRACEFS_DIR, DEBUGFS_DIR };
 	int error = ENOENT;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -222,5 +221,5 @@ int kernel_tracefs_find(char **out, struct err *err)
 		return cannot_open(error == ENOENT ? EACCES : error, err);
 	return err_set(err, ENOENT,
 		       "tracefs is not mounted, or the kernel has no tracing: mount -t tracefs nodev %s",
-		       TRACEFS_DIR);
+		       KERNEL_TRACEFS_DIR);
 }

@@ -6,6 +6,8 @@
 
 #include "base/err.h"
 
+#define KERNEL_TRACEFS_DIR "/sys/kernel/tracing"
+
 /* Finds the directory: *out is to be freed. 0, or -errno and *err with the reason that it cannot be
  * had: no root (EACCES), no tracefs (ENOENT), a locked-down kernel (EPERM). */
 int kernel_tracefs_find(char **out, struct err *err);

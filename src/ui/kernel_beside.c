@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "kernel/producer.h"
+#include "ui/kernel_perf.h"
 #include "ui/kernel_run.h"
 #include "ui/kernel_commands.h"
 #include "ui/kernel_settings.h"
@@ -43,8 +44,11 @@ static int follow_all(struct kernel_beside *b, const struct invocation *inv, str
 static int write_settings(struct kernel_beside *b, struct invocation *kernels, struct err *err)
 {
 	struct kernel_instance *i = kernel_source_instance(b->source);
-	int e = kernel_settings_write(kernels, i, err);
+	int e = 0;
 
+	if (!i)
+		return 0; /* kernel_perf_open() has done it */
+	e = kernel_settings_write(kernels, i, err);
 	return e ? e : kernel_instance_write(i, "set_event", "sched:sched_switch", true, err);
 }
 
@@ -53,6 +57,8 @@ static int set_up(struct kernel_beside *b, struct invocation *inv, struct invoca
 {
 	int e = kernel_source_open(kernel_settings_shared(kernels), &b->source, err);
 
+	if (e)
+		e = kernel_perf_open(kernels, true, e, &b->source, err);
 	if (!e)
 		e = write_settings(b, kernels, err);
 	if (!e && inv->elsewhere)

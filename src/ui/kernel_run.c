@@ -16,6 +16,7 @@
 #include "shared/messages.h"
 #include "kernel/tasks.h"
 #include "ui/kernel_commands.h"
+#include "ui/kernel_perf.h"
 #include "ui/kernel_settings.h"
 #include "ui/messages.h"
 #include "ui/run.h"
@@ -66,18 +67,44 @@ static void describe_run(struct kernel_run *k)
 	clock_measure_end(&k->clock, &k->info->clock);
 }
 
+/* perf's events begin to record with this. */
+static int follow_by_perf(struct kernel_run *k, struct kernel_tracepoints *t, struct err *err)
+{
+	int e = 0;
+
+	if (!k->program.pid && !k->inv->pids.n)
+		return kernel_tracepoints_follow_all(t, err);
+	if (k->program.pid)
+		e = kernel_tracepoints_follow(t, k->program.pid, err);
+	for (size_t i = 0; i < k->inv->pids.n && !e; i++)
+		e = kernel_tracepoints_follow(t, k->inv->pids.at[i], err);
+	return e;
+}
+
+/* An instance's settings come behind its tasks; those of perf's events are there already. */
+static int choose_tasks(struct kernel_run *k, struct err *err)
+{
+	struct kernel_tracepoints *t = kernel_source_tracepoints(k->source);
+	struct kernel_instance *i = kernel_source_instance(k->source);
+	int e;
+
+	if (t)
+		return follow_by_perf(k, t, err);
+	e = kernel_tasks_choose(i, k->program.pid, k->inv->pids.at, k->inv->pids.n, err);
+	return e ? e : kernel_settings_write(k->inv, i, err);
+}
+
 /* 0, or -errno and *err. The program, if there is one, waits. */
 static int set_up(struct kernel_run *k, bool stored, struct err *err)
 {
 	int e = kernel_source_open(kernel_settings_shared(k->inv), &k->source, err);
 
+	if (e)
+		e = kernel_perf_open(k->inv, false, e, &k->source, err);
 	if (!e && k->inv->n_operands)
 		e = waiting_program_start(&k->program, k->inv->operands, err);
 	if (!e)
-		e = kernel_tasks_choose(kernel_source_instance(k->source), k->program.pid,
-					k->inv->pids.at, k->inv->pids.n, err);
-	if (!e)
-		e = kernel_settings_write(k->inv, kernel_source_instance(k->source), err);
+		e = choose_tasks(k, err);
 	if (!e)
 		describe_run(k);
 	if (!e)

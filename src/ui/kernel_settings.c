@@ -194,8 +194,7 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 	return write_event(i, w->text, event, err);
 }
 
-/* An error's sentence begins with the option, as the user wrote it. */
-static int name_option(const struct option *o, struct err *err)
+int kernel_settings_name_option(const struct option *o, struct err *err)
 {
 	if (!o)
 		return -err->code;
@@ -235,7 +234,7 @@ static int write_all(struct invocation *inv, struct kernel_instance *i, struct e
 		else
 			e = write_of_events(i, event, w->option->file, w->text, err);
 		if (e)
-			e = name_option(w->option, err);
+			e = kernel_settings_name_option(w->option, err);
 	}
 	free(event);
 	return e;

@@ -11,3 +11,5 @@ bool kernel_settings_shared(const struct invocation *inv);
 int kernel_settings_write(struct invocation *inv, struct kernel_instance *i, struct err *err);
 /* kernel_settings_write() for an instance that is in use: the tracer stays if none is named. */
 int kernel_settings_change(struct invocation *inv, struct kernel_instance *i, struct err *err);
+/* Puts the option before the sentence, as the user wrote it; NULL is fine. Returns -errno. */
+int kernel_settings_name_option(const struct option *o, struct err *err);

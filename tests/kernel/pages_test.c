@@ -3,10 +3,12 @@
  * damage at every byte; and a mapped ring in memory, whose writer goes on. */
 #include "../store/cmocka_all.h"
 
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/pages.h"
+#include "kernel/perf_record.h"
 #include "kernel/ring_map.h"
 
 #define MISSED (UINT64_C(1) << 31)
@@ -319,6 +321,125 @@ static void maps_nothing_outside(void **state)
 	assert_false(kernel_ring_map_begin(&map, ring.meta, &at, &n));
 }
 
+/* --- pages that brace makes, of perf's records -------------------------------------------- */
+
+/* Stamps far apart and equal, one that goes back, the largest record, and losses. */
+static void made_pages_read_back(void **state)
+{
+	static const uint64_t stamps[] = { 1000, 1000, 999, 1000 + (UINT64_C(1) << 27),
+					   UINT64_C(1) << 58 };
+	static const uint32_t sizes[] = { 4, 112, 116, 65536, 8 };
+	static uint8_t data[65536];
+	struct kernel_made_page made = { 0 };
+	struct kernel_page_record record;
+	struct kernel_page page;
+	uint64_t last = 0;
+
+	for (unsigned i = 0; i < 5; i++) {
+		memset(data, (int)i + 1, sizes[i]);
+		kernel_made_add(&made, stamps[i], data, sizes[i]);
+	}
+	kernel_made_end(&made, 7);
+	kernel_page_begin(&page, made.bytes.at, made.bytes.n);
+	assert_int_equal(page.lost, 7);
+	for (unsigned i = 0; i < 5; i++) {
+		last = stamps[i] > last ? stamps[i] : last;
+		assert_true(kernel_page_next(&page, &record));
+		assert_true(record.tsc == last);
+		assert_int_equal(record.n, sizes[i]);
+		assert_int_equal(record.data[0], i + 1);
+		assert_int_equal(record.data[sizes[i] - 1], i + 1);
+	}
+	assert_false(kernel_page_next(&page, &record));
+	assert_false(page.bad);
+	made.bytes.n = 0;
+	kernel_made_end(&made, 3);
+	kernel_page_begin(&page, made.bytes.at, made.bytes.n);
+	assert_int_equal(page.lost, 3);
+	assert_false(kernel_page_next(&page, &record) || page.bad);
+	vec_free(&made.bytes);
+}
+
+static struct draft perf_header(uint32_t type, uint16_t misc)
+{
+	struct draft d = { .n = 0 };
+
+	put_u32(&d, type);
+	put_u32(&d, misc);
+	return d;
+}
+
+static void put_id(struct draft *d)
+{
+	put_u32(d, 40);
+	put_u32(d, 41);
+	put_u64(d, 123456);
+	put_u64(d, 1);
+}
+
+static struct kernel_perf_record read_draft(const struct draft *d)
+{
+	struct kernel_perf_record p;
+
+	assert_true(kernel_perf_record_read(d->bytes, d->n, &p));
+	return p;
+}
+
+/* The layout is that of perf_event_open(2). */
+static void perf_records_are_read(void **state)
+{
+	struct draft sample = perf_header(PERF_RECORD_SAMPLE, 0), lost, comm, fork, runs;
+	struct kernel_perf_record p;
+
+	put_id(&sample);
+	put_u32(&sample, 12);
+	put(&sample, "\x05\x00\x00\x00\x29\x00\x00\x00more", 12);
+	p = read_draft(&sample);
+	assert_true(p.kind == KERNEL_PERF_SAMPLE_OF && p.tid == 41 && p.time == 123456);
+	assert_true(p.n == 12 && !memcmp(p.data + 8, "more", 4));
+	lost = perf_header(PERF_RECORD_LOST, 0);
+	put_u64(&lost, 99);
+	put_u64(&lost, 17);
+	put_id(&lost);
+	p = read_draft(&lost);
+	assert_true(p.kind == KERNEL_PERF_LOST && p.lost == 17);
+	comm = perf_header(PERF_RECORD_COMM, 0);
+	put_u32(&comm, 40);
+	put_u32(&comm, 77);
+	put(&comm, "two\nlines\0\0\0\0\0\0", 16);
+	put_id(&comm);
+	p = read_draft(&comm);
+	assert_true(p.kind == KERNEL_PERF_COMM && p.tid == 77);
+	assert_string_equal(p.comm, "two lines");
+	fork = perf_header(PERF_RECORD_FORK, 0);
+	put(&fork, (const uint32_t[4]){ 50, 40, 51, 41 }, 16);
+	put_u64(&fork, 1);
+	put_id(&fork);
+	p = read_draft(&fork);
+	assert_true(p.kind == KERNEL_PERF_FORK && p.tid == 51 && p.parent == 41);
+	runs = perf_header(PERF_RECORD_SWITCH, 0);
+	put_id(&runs);
+	p = read_draft(&runs);
+	assert_true(p.kind == KERNEL_PERF_RUNS && p.tid == 41 && p.time == 123456);
+}
+
+/* What is cut off anywhere, or too short for its size, is no record. */
+static void damaged_perf_records(void **state)
+{
+	struct draft sample = perf_header(PERF_RECORD_SAMPLE, 0);
+	struct draft out = perf_header(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT);
+	struct kernel_perf_record p;
+
+	put_id(&sample);
+	put_u32(&sample, 12);
+	put(&sample, "twelve bytes", 12);
+	for (size_t n = 0; n < sample.n; n++)
+		assert_false(kernel_perf_record_read(sample.bytes, n, &p));
+	put_id(&out);
+	assert_false(kernel_perf_record_read(out.bytes, out.n, &p));
+	assert_true(p.kind == KERNEL_PERF_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +452,9 @@ int main(void)
 		cmocka_unit_test(maps_a_page_that_grows),
 		cmocka_unit_test(maps_losses),
 		cmocka_unit_test(maps_nothing_outside),
+		cmocka_unit_test(made_pages_read_back),
+		cmocka_unit_test(perf_records_are_read),
+		cmocka_unit_test(damaged_perf_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,10 +14,13 @@ with+=(--with "$vm/network.sh" --with "$vm/storage.sh" --with "$programs/marked_
 with+=(--module veth --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
 [ ! -x "$programs/sk_buff_rule" ] || with+=(--with "$programs/sk_buff_rule") # a brace without BPF has none
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
+ordinary=(--with "$vm/ordinary.sh")
+[ ! -x /usr/bin/perf ] || ordinary+=(--with /usr/bin/perf)
+with+=("${ordinary[@]}")
 for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-1800}
-output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" 2>&1)
+output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" "$(realpath "$vm/ordinary.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then
 	echo "1..0 # SKIP $output"
@@ -73,7 +76,7 @@ else
 fi
 # The same distribution's older kernel: no function_graph in instances, no mapped buffers, no kprobe.multi.
 older=$("$vm/run" --kernel 6.1 --with "$programs/border_program" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" \
-	--with "$vm/lib.sh" "$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" 2>&1)
+	"${ordinary[@]}" --with "$vm/lib.sh" "$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/ordinary.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then
 	echo "ok $((n += 1)) - Linux 6.1 # SKIP $older"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash disable=SC2154,SC2086,SC2012,SC2317
-# The guest's part of the test `kernel` under Debian's 6.1; the arguments are kernel.sh's first four.
+# The guest's part of the test `kernel` under Debian's 6.1; the arguments are kernel.sh's first four, and ordinary.sh.
 brace=$1
 program=$2
 ring_ways=$3
@@ -85,4 +85,6 @@ check 'kill -9: reset -k removes the instance and the event' sh -c "grep -q 'bra
 check 'kill -9: nothing is left' none_left
 setuidgid_nobody graph -K -- true >out 2>&1
 check 'an ordinary user: one sentence' has 'only root may trace the kernel'
+# shellcheck disable=SC1090
+. "$5"
 exit $failed
