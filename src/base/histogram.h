@@ -32,11 +32,12 @@ struct histogram {
 /* The page of a value, and the shift that gives its bucket there. */
 static inline unsigned histogram_page_of(uint64_t value, unsigned *shift)
 {
-	unsigned bits =
-		value >= HISTOGRAM_SUB ? 63 - (unsigned)__builtin_clzll(value) - HISTOGRAM_BITS : 0;
+	/* Page 0 has the values that are less: no branch asks for them. */
+	const unsigned page = 64 - HISTOGRAM_BITS -
+			      (unsigned)__builtin_clzll(value | (HISTOGRAM_SUB - 1));
 
-	*shift = bits;
-	return value >= HISTOGRAM_SUB ? bits + 1 : 0;
+	*shift = page - (page != 0);
+	return page;
 }
 
 /* Returns where the page with the bucket of this value is, or is to be. */

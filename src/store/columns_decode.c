@@ -129,15 +129,19 @@ static inline bool get_hit(struct decoder *d)
 /* The low 24 bits of the next record: as guessed, or as stored. */
 static inline uint32_t get_record(struct decoder *d)
 {
-	uint32_t record = predict_record(&d->predictor);
+	struct predict_state s = predict_begin_hits(&d->predictor);
+	uint32_t record;
 
-	if (!get_hit(d)) {
+	if (get_hit(d)) {
+		record = predict_hit(&d->predictor, &s);
+	} else {
 		record = cursor_u8(&d->in[STREAM_LOW]);
 		record |= (uint32_t)cursor_u8(&d->in[STREAM_MID]) << 8;
 		record |= (uint32_t)cursor_u8(&d->in[STREAM_HIGH]) << 16;
-		predict_learn(&d->predictor, record);
+		predict_miss(&d->predictor, &s, record);
 	}
-	predict_step(&d->predictor, record);
+	predict_step_hit(&d->predictor, &s, record);
+	predict_end_hits(&d->predictor, &s);
 	return record;
 }
 
@@ -177,6 +181,29 @@ static inline size_t get_words(struct decoder *d, uint64_t *out, size_t room)
 	return 1 + payload;
 }
 
+/* Decodes the records that follow and were guessed, as long as they have no payload. Returns their
+ * number, at most room. */
+static size_t get_hits(struct decoder *d, uint64_t *out, size_t room)
+{
+	struct predict_state s = predict_begin_hits(&d->predictor);
+	uint64_t tsc = d->tsc;
+	size_t n, most = d->run < room ? d->run : room;
+
+	for (n = 0; n < most; n++) {
+		const uint32_t record = predict_hit(&d->predictor, &s);
+
+		if (!record || !record_is_short(record))
+			break;
+		tsc += get_time(d) << d->shift;
+		out[n] = tsc << (64 - RECORD_TSC_BITS) | record;
+		predict_step_hit(&d->predictor, &s, record);
+	}
+	predict_end_hits(&d->predictor, &s);
+	d->tsc = tsc;
+	d->run -= (unsigned)n;
+	return n;
+}
+
 static bool any_bad(const struct decoder *d)
 {
 	for (int s = 0; s < STREAMS; s++)
@@ -189,6 +216,9 @@ static bool any_bad(const struct decoder *d)
 static bool get_all(struct decoder *d, uint32_t words, uint64_t *out)
 {
 	for (size_t i = 0, n; i < words; i += n) {
+		i += get_hits(d, out + i, words - i);
+		if (i == words)
+			break;
 		n = get_words(d, out + i, words - i);
 		if (!n)
 			return false;

@@ -17,7 +17,8 @@ struct predictor {
 	uint32_t next[1 << PREDICT_BITS_MAX];  /* by the last two records: the next one */
 	uint32_t exits[1 << PREDICT_BITS_MAX]; /* by the state at the entry: the exit */
 	uint64_t payload[1 << PREDICT_PAYLOAD_BITS]; /* by the last two payload words: the next */
-	uint32_t stack[PREDICT_DEPTH];         /* index into exits of each open call */
+	/* index into exits of each open call; behind it what is not kept (predict_hit()) */
+	uint32_t stack[PREDICT_DEPTH + 1];
 	unsigned depth, bits;
 	uint32_t last[2];
 	uint64_t last_payload[2];
@@ -78,6 +79,55 @@ static inline void predict_step(struct predictor *p, uint32_t record)
 		p->depth--;
 	p->last[1] = p->last[0];
 	p->last[0] = record;
+}
+
+/* The part of the predictor that changes with each record. */
+struct predict_state { uint64_t last, before; unsigned depth; };
+
+static inline struct predict_state predict_begin_hits(const struct predictor *p)
+{
+	return (struct predict_state){ p->last[0], p->last[1], p->depth };
+}
+
+static inline void predict_end_hits(struct predictor *p, const struct predict_state *s)
+{
+	p->last[0] = (uint32_t)s->last;
+	p->last[1] = (uint32_t)s->before;
+	p->depth = s->depth;
+}
+
+/* predict_record() between the two, for guesses that are known to be right. Without branches, which
+ * a processor cannot foresee where calls are irregular. */
+static inline uint32_t predict_hit(const struct predictor *p, const struct predict_state *s)
+{
+	const uint32_t guess = p->next[predict_hash(s->last, s->before, p->bits)];
+	const uint32_t exit = p->exits[p->stack[s->depth % PREDICT_DEPTH]];
+
+	return guess ^ ((guess ^ exit) & -(uint32_t)(guess == PREDICT_ANY_EXIT));
+}
+
+/* predict_learn() between the two, of a guess that was not asked for. */
+static inline void predict_miss(struct predictor *p, const struct predict_state *s, uint32_t record)
+{
+	const uint32_t leaves = -(uint32_t)((record & 3) == 2);
+	uint32_t *exit = &p->exits[p->stack[s->depth % PREDICT_DEPTH]];
+
+	*exit ^= (*exit ^ record) & leaves;
+	p->next[predict_hash(s->last, s->before, p->bits)] =
+		record ^ ((record ^ PREDICT_ANY_EXIT) & leaves);
+}
+
+/* predict_step() between the two. */
+static inline void predict_step_hit(struct predictor *p, struct predict_state *s, uint32_t record)
+{
+	const unsigned enters = (record & 3) == 1, leaves = (record & 3) == 2;
+	const unsigned keep = -enters;
+
+	s->depth += enters - leaves;
+	p->stack[(s->depth % PREDICT_DEPTH & keep) | (PREDICT_DEPTH & ~keep)] =
+		predict_hash(s->last, record, p->bits);
+	s->before = s->last;
+	s->last = record;
 }
 
 /* The guess for payload word `index` of the current record. Call predict_step_payload next. */
