@@ -94,6 +94,35 @@ static void add_paths(const struct summary_input *in, struct out *out)
 	path_sums_free(&t);
 }
 
+static bool is_same_row(const struct summary_row *a, const struct summary_row *b)
+{
+	return !strcmp(a->name, b->name) && !strcmp(a->module, b->module) && a->timed == b->timed &&
+	       !memcmp(a->value, b->value, sizeof(a->value));
+}
+
+/* The sums do not depend on whether events are made of the records first. */
+static void add_up_both_ways(const struct summary_input *in, bool by_thread)
+{
+	struct summary_input words = *in, events = *in;
+	struct summary a = { 0 }, b = { 0 };
+	struct err err;
+	int r, s;
+
+	events.words = NULL;
+	words.by_thread = events.by_thread = by_thread;
+	r = summary_make(&words, 2, &a, &err);
+	s = summary_make(&events, 2, &b, &err);
+	if (r != s || memcmp(&a.counts, &b.counts, sizeof(a.counts)) || a.rows.n != b.rows.n)
+		abort();
+	summary_sort(&a, SUMMARY_NAME, false);
+	summary_sort(&b, SUMMARY_NAME, false);
+	for (size_t i = 0; i < a.rows.n; i++)
+		if (!is_same_row(&a.rows.at[i], &b.rows.at[i]))
+			abort();
+	summary_free(&a);
+	summary_free(&b);
+}
+
 static void view(struct store_reader *r)
 {
 	const struct summary_input in = summary_from_store(r);
@@ -108,12 +137,15 @@ static void view(struct store_reader *r)
 		summary_free(&whole);
 	}
 	add_paths(&in, &out);
+	add_up_both_ways(&in, false);
+	add_up_both_ways(&in, true);
 	/* Without what recording cost. */
 	store_info(r)->net = true;
 	if (!summary_make(&in, 2, &whole, &err)) {
 		summary_print_json(&whole, 0, &out);
 		summary_free(&whole);
 	}
+	add_up_both_ways(&in, false);
 	out_free(&out);
 }
 

@@ -19,7 +19,6 @@ struct segment {
 	struct tally *tally;
 	VEC(struct event) start; /* those events */
 	struct tally_open open; /* the stack after them */
-	bool switches;        /* the thread may have left a stack by a call */
 	pthread_t runner;
 	bool started;
 	int result;
@@ -27,13 +26,6 @@ struct segment {
 };
 
 /* --- one part ------------------------------------------------------------------------ */
-
-static void tally_batch(struct segment *s, const struct event *events, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		s->switches |= events[i].kind == EVENT_SWITCH;
-	tally_events(s->tally, events, n);
-}
 
 /* Takes the events that tell what was open. False: they ended early, or the input failed. */
 static bool read_start(struct segment *s)
@@ -51,22 +43,40 @@ static bool read_start(struct segment *s)
 	return true;
 }
 
-/* Decodes and adds up in turns: events stay in the cache between the two. */
+/* The input has no words: decodes and adds up in turns, so that events stay in the cache between
+ * the two. */
+static int tally_batches(struct segment *s)
+{
+	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	int n;
+
+	while ((n = s->in->next(s->cursor, events, BATCH, &s->err)) > 0)
+		tally_events(s->tally, events, (size_t)n);
+	free(events);
+	return n;
+}
+
+static int tally_packets(struct segment *s)
+{
+	struct unpack *u;
+	int r;
+
+	while ((r = s->in->words(s->cursor, &u, &s->err)) > 0)
+		tally_words(s->tally, u);
+	return r;
+}
+
 static void *run_segment(void *arg)
 {
 	struct segment *s = arg;
-	struct event *events;
-	int n;
 
 	tally_begin(s->tally, s->thread);
 	if (!read_start(s))
 		return NULL;
 	tally_lend(s->tally, &s->open);
-	events = mem_realloc(NULL, BATCH, sizeof(*events));
-	while ((n = s->in->next(s->cursor, events, BATCH, &s->err)) > 0)
-		tally_batch(s, events, (size_t)n);
-	free(events);
-	s->result = n;
+	/* Only what comes behind the start tells whether the thread may have left a stack. */
+	s->tally->switches = false;
+	s->result = s->in->words ? tally_packets(s) : tally_batches(s);
 	return NULL;
 }
 
@@ -98,7 +108,7 @@ static bool follows(const struct segment *first, const struct segment *second)
 
 	if (counts.unwound || counts.orphans || counts.lost)
 		return false;
-	if (second->switches && first->tally->lane->last_fn != FN_NONE)
+	if (second->tally->switches && first->tally->lane->last_fn != FN_NONE)
 		return false;
 	return tally_ends_with(first->tally, &second->open, second->start.at, second->start.n);
 }
@@ -119,7 +129,7 @@ static int read_again(struct segment *first, struct segment *second, unsigned pa
 		return 0;
 	p = pipe_start(in->next, cursor);
 	while (!(r = pipe_next(p, &events, &n, err)) && n)
-		tally_batch(first, events, n);
+		tally_events(first->tally, events, n);
 	pipe_stop(p);
 	in->close(cursor);
 	free_tally(second->tally);

@@ -146,13 +146,28 @@ static int read_piped(const struct summary_input *in, void *cursor, struct tally
 	return r;
 }
 
+/* A packet's records at a time. */
+static int read_words(const struct summary_input *in, void *cursor, struct tally *t,
+		      struct err *err)
+{
+	struct unpack *u;
+	int r;
+
+	while ((r = in->words(cursor, &u, err)) > 0)
+		tally_words(t, u);
+	return r;
+}
+
 /* Decodes and adds up in turns: events stay in the cache between the two. */
 static int read_directly(const struct summary_input *in, void *cursor, struct tally *t,
 			 struct err *err)
 {
-	struct event *events = mem_realloc(NULL, BATCH, sizeof(*events));
+	struct event *events;
 	int n;
 
+	if (in->words)
+		return read_words(in, cursor, t, err);
+	events = mem_realloc(NULL, BATCH, sizeof(*events));
 	while ((n = in->next(cursor, events, BATCH, err)) > 0)
 		tally_events(t, events, (size_t)n);
 	free(events);

@@ -20,6 +20,7 @@
  * time, each with a cursor of its own. */
 struct kernel_times;
 struct thread_counters;
+struct unpack;
 struct summary_input {
 	const struct trace_info *info; /* must not change until the summary is made */
 	void *of;
@@ -27,6 +28,8 @@ struct summary_input {
 	/* as store_cursor_next */
 	int (*next)(void *cursor, struct event *out, size_t n, struct err *err);
 	void (*close)(void *cursor);
+	/* as store_cursor_words(), in place of next(), which is slower; or NULL */
+	int (*words)(void *cursor, struct unpack **out, struct err *err);
 	/* One of `parts` parts of a thread's events, as store_cursor_open_part(); NULL: there are
 	 * none, or it is not known what is open there. The function may be NULL */
 	void *(*open_part)(void *of, uint32_t thread, unsigned part, unsigned parts, bool bare,

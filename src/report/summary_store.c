@@ -24,6 +24,11 @@ static int next_events(void *cursor, struct event *out, size_t n, struct err *er
 	return store_cursor_next(cursor, out, n, err);
 }
 
+static int next_words(void *cursor, struct unpack **out, struct err *err)
+{
+	return store_cursor_words(cursor, out, err);
+}
+
 static void close_cursor(void *cursor)
 {
 	store_cursor_close(cursor);
@@ -34,5 +39,6 @@ struct summary_input summary_from_store(struct store_reader *r)
 {
 	return (struct summary_input){ .info = store_info(r), .of = r, .open = open_cursor,
 				       .next = next_events, .close = close_cursor,
+				       .words = next_words,
 				       .open_part = open_part };
 }

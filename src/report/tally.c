@@ -63,7 +63,8 @@ static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t
 }
 
 /* The fast path: nearly every call is of a function that was seen before. */
-static inline struct tally_slot *function_slot(struct tally *t, uint32_t fn)
+static inline __attribute__((always_inline)) struct tally_slot *function_slot(struct tally *t,
+									      uint32_t fn)
 {
 	if (__builtin_expect(fn < t->map->n && t->map->slot[fn].index, 1))
 		return &t->map->slot[fn];
@@ -81,7 +82,7 @@ static inline void add_call(struct tally *t, const struct tally_ended *e)
 	struct tally_function *f = function_of(t, e->index);
 
 	f->timed++;
-	f->total += e->outermost ? e->ticks : 0;
+	f->total += e->ticks & -(uint64_t)e->outermost;
 	f->self += e->self;
 	f->sum += e->ticks;
 	f->min = e->ticks < f->min ? e->ticks : f->min;
@@ -96,7 +97,8 @@ static inline struct tally_ended *ended_at(struct tally *t, uint64_t number)
 
 /* A call of slot's function ended. Prefetches its sums, then the counter of a call that ended half
  * a queue ago, and adds up the one that ended a whole queue ago. */
-static inline void end_call(struct tally *t, struct tally_slot *slot, uint64_t ticks, uint64_t self)
+static inline __attribute__((always_inline)) void
+end_call(struct tally *t, struct tally_slot *slot, uint64_t ticks, uint64_t self)
 {
 	struct tally_ended *e = ended_at(t, t->ended);
 
@@ -122,9 +124,9 @@ static void add_queue(struct tally *t)
 	t->ended = 0;
 }
 
-static void add_span(struct tally *t, const struct call_step *s)
+static void add_span(struct tally *t, uint64_t begin, uint64_t ticks, uint32_t fn)
 {
-	*vec_add(&t->spans) = (struct tally_span){ s->begin, s->tsc - s->begin - s->slept, s->fn };
+	*vec_add(&t->spans) = (struct tally_span){ begin, ticks, fn };
 }
 
 /* By the event's number in records. */
@@ -137,14 +139,14 @@ static void count_event(struct tally *t, uint32_t index)
 
 /* Adds the kernel's part of a call that ends: recursive calls are not counted again. */
 static __attribute__((noinline)) void add_kernel(struct tally *t, const struct tally_slot *slot,
-						 const struct call_step *s)
+						 uint64_t begin, uint64_t end)
 {
 	struct tally_function *f = function_of(t, slot->index);
 	struct kernel_time time;
 
 	if (slot->active != 1)
 		return;
-	time = kernel_times_between(t->kernel, t->tid, s->begin, s->tsc);
+	time = kernel_times_between(t->kernel, t->tid, begin, end);
 	f->kernel += time.inside;
 	f->blocked += time.blocked;
 }
@@ -159,26 +161,26 @@ static void sum_up(struct thread_count *into, const struct thread_count *from)
 
 /* As add_kernel(). */
 static __attribute__((noinline)) void add_counters(struct tally *t, const struct tally_slot *slot,
-						   const struct call_step *s)
+						   uint64_t begin, uint64_t end)
 {
 	const struct thread_count count =
-		thread_counters_between(t->counters, t->tid, s->begin, s->tsc);
+		thread_counters_between(t->counters, t->tid, begin, end);
 
 	if (slot->active == 1)
 		sum_up(&function_of(t, slot->index)->count, &count);
 }
 
 /* A call ends that was open where reading began: its own time is not known yet. */
-static __attribute__((noinline)) void note_lent(struct tally *t, const struct tally_slot *slot,
-						const struct call_step *s)
+static __attribute__((noinline)) void note_lent(struct tally *t, uint32_t depth,
+						struct tally_lent lent)
 {
-	if (s->track)
-		return;
-	t->lent_open = s->depth;
-	*vec_add(&t->lent) = (struct tally_lent){ slot->index, s->tsc - s->begin, s->inside };
+	t->lent_open = depth;
+	*vec_add(&t->lent) = lent;
 }
 
-/* Inlined into tracks_feed's fast path. */
+/* Inlined into tracks_feed's fast path. The step's address is handed on to nobody: the compiler
+ * then has its fields in registers. Written to memory field by field, and read by more bytes at a
+ * time, they cost as much as all the sums. */
 static inline __attribute__((always_inline)) void tally_step(void *arg, const struct call_step *s)
 {
 	struct tally *t = arg;
@@ -187,17 +189,19 @@ static inline __attribute__((always_inline)) void tally_step(void *arg, const st
 		function_slot(t, s->fn)->active++;
 	else if (s->kind == CALL_LEAVE) {
 		if (__builtin_expect(t->kernel != NULL, 0))
-			add_kernel(t, function_slot(t, s->fn), s);
+			add_kernel(t, function_slot(t, s->fn), s->begin, s->tsc);
 		if (__builtin_expect(t->counters != NULL, 0))
-			add_counters(t, function_slot(t, s->fn), s);
-		if (__builtin_expect(s->depth < t->lent_open, 0))
-			note_lent(t, function_slot(t, s->fn), s);
+			add_counters(t, function_slot(t, s->fn), s->begin, s->tsc);
+		if (__builtin_expect(s->depth < t->lent_open && !s->track, 0))
+			note_lent(t, s->depth,
+				  (struct tally_lent){ function_slot(t, s->fn)->index,
+						       s->tsc - s->begin, s->inside });
 		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
 			 s->tsc - s->begin - s->inside);
 	} else if (s->kind == CALL_ONLY)
 		function_of(t, function_slot(t, s->fn)->index)->untimed++;
 	else if (s->kind == CALL_SPAN)
-		add_span(t, s);
+		add_span(t, s->begin, s->tsc - s->begin - s->slept, s->fn);
 	else if (s->kind == CALL_EVENT)
 		count_event(t, s->fn);
 }
@@ -220,12 +224,54 @@ void tally_begin(struct tally *t, uint32_t thread)
 	t->lane = tracks_init_one(&t->tracks, t->info, &t->sites, thread);
 }
 
+static inline __attribute__((always_inline)) void take_event(struct tally *t, const struct event *e)
+{
+	t->switches |= e->kind == EVENT_SWITCH;
+	tracks_feed(&t->tracks, t->lane, e, tally_step, t);
+}
+
 void tally_events(struct tally *t, const struct event *events, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		tracks_feed(&t->tracks, t->lane, &events[i], tally_step, t);
+		take_event(t, &events[i]);
 	if (n)
 		t->last = events[n - 1];
+}
+
+/* Takes a record that is an entry or a return in the common case. False: it is none, and nothing
+ * has happened. */
+static inline __attribute__((always_inline)) bool take_short(struct tally *t, struct unpack *u)
+{
+	const uint64_t word = *u->at;
+	const bool exit = record_kind(word) == RECORD_EXIT;
+	const struct event e = { .tsc = record_tsc(word, u->tsc), .site = record_site(word),
+				 .fn = record_id(word), .kind = exit ? EVENT_EXIT : EVENT_ENTRY };
+
+	if (!record_is_short(word) || record_kind(word) == RECORD_TAIL || t->lane->told)
+		return false;
+	if (!calls_feed_common(&t->lane->now->calls, &e, tally_step, t))
+		return false;
+	u->tsc = t->last.tsc = e.tsc;
+	t->last.cpu = u->cpu;
+	u->at++;
+	return true;
+}
+
+/* The last event is not always the last record: some are no events. */
+void tally_words(struct tally *t, struct unpack *u)
+{
+	struct event e;
+
+	t->last.thread = u->thread;
+	while (u->at < u->end) {
+		if (__builtin_expect(take_short(t, u), 1))
+			continue;
+		if (!unpack_next(u, &e))
+			continue;
+		take_event(t, &e);
+		t->last.tsc = e.tsc;
+		t->last.cpu = e.cpu;
+	}
 }
 
 /* Turns spans into calls. Spans are recorded at their ends, inner ones first. Read backwards they

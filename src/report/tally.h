@@ -3,6 +3,7 @@
  * merged with the other workers' at the end. Times are in ticks. Nothing is shared. */
 #pragma once
 #include "trace/tracks.h"
+#include "trace/unpack.h"
 #include "base/histogram.h"
 #include "report/thread_counters.h"
 
@@ -55,6 +56,7 @@ struct tally {
 	VEC(uint64_t) events;                    /* by index */
 	const struct kernel_times *kernel; /* or NULL */
 	const struct thread_counters *counters; /* or NULL */
+	bool switches;         /* the thread may have left a stack by a call */
 	bool groups;           /* ids are not functions', but numbers of an input's own */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
 	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
@@ -80,6 +82,9 @@ void tally_free(struct tally *t);
 void tally_begin(struct tally *t, uint32_t thread);
 /* The thread's next n events. */
 void tally_events(struct tally *t, const struct event *events, size_t n);
+/* The same for all records of *u, a thread's own without copies of stacks and arguments: no event
+ * is made of an entry or a return that needs none. */
+void tally_words(struct tally *t, struct unpack *u);
 /* Ends the thread. Calls that are open lasted until its last record. */
 void tally_end(struct tally *t);
 

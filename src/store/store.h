@@ -139,4 +139,10 @@ struct store_cursor *store_cursor_open_part(struct store_reader *r, uint32_t thr
 					    unsigned parts, bool bare, size_t *told);
 /* Fills in up to n events and returns their number; 0 at the end, -errno and *err on damage. */
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err);
+/* The records that follow, for unpack_next(): those of one packet, of which the caller takes all.
+ * 1: there are some; 0: the thread has no more; -errno and *err on damage. *out is valid until the
+ * cursor's next call. Call it when the events that tell what was open have been
+ * taken. */
+struct unpack;
+int store_cursor_words(struct store_cursor *c, struct unpack **out, struct err *err);
 void store_cursor_close(struct store_cursor *c);

@@ -227,6 +227,16 @@ int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struc
 	return (int)done;
 }
 
+int store_cursor_words(struct store_cursor *c, struct unpack **out, struct err *err)
+{
+	int r = c->packets.unpack.at < c->packets.unpack.end ? 1 : load_next(c);
+
+	*out = &c->packets.unpack;
+	if (r < 0 && err)
+		*err = c->failed;
+	return r;
+}
+
 void store_cursor_close(struct store_cursor *c)
 {
 	if (!c)

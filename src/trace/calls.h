@@ -254,7 +254,8 @@ static inline void calls_leave_cost_out(struct calls *c, struct call_frame *f, u
 
 /* Takes the top frame off: it ended at e. Clamps every difference at 0, because a thread that moves
  * between CPUs may see stamps go back. */
-static inline struct call_step calls_pop(struct calls *c, const struct event *e, unsigned flags)
+static inline __attribute__((always_inline)) struct call_step
+calls_pop(struct calls *c, const struct event *e, unsigned flags)
 {
 	struct call_frame *f = &c->at[--c->n];
 	struct call_step s = calls_step(c, e, CALL_LEAVE);
@@ -277,8 +278,10 @@ static inline struct call_step calls_pop(struct calls *c, const struct event *e,
 	return s;
 }
 
-static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
-							     calls_emit *emit, void *arg)
+/* The two common cases alone. False: it is another one, and nothing has happened. An event without
+ * arguments and text is handed on to nobody, so that it may be in registers. */
+static inline __attribute__((always_inline)) bool
+calls_feed_common(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX && !c->dead) {
 		struct call_step s = calls_step(c, e, CALL_ENTER);
@@ -288,7 +291,7 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 		calls_push(c, e, s.flags);
 		calls_tell_arguments(&s, e);
 		emit(arg, &s);
-		return;
+		return true;
 	}
 	/* The usual exit: nothing doubtful is on top, and its caller is below. */
 	if (e->kind == EVENT_EXIT && c->n >= 2 && !c->hidden && !c->at[c->n - 1].flags &&
@@ -298,7 +301,14 @@ static inline __attribute__((always_inline)) void calls_feed(struct calls *c, co
 		site_learn(c->map, e->site, c->at[c->n - 1].fn);
 		s = calls_pop(c, e, 0);
 		emit(arg, &s);
-		return;
+		return true;
 	}
-	calls_feed_slow(c, e, emit, arg);
+	return false;
+}
+
+static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
+							     calls_emit *emit, void *arg)
+{
+	if (!calls_feed_common(c, e, emit, arg))
+		calls_feed_slow(c, e, emit, arg);
 }

@@ -76,6 +76,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	in.open = open_cursor;
 	in.open_part = inner->open_part ? open_part : NULL;
 	in.next = next_events;
+	in.words = NULL; /* events are counted */
 	in.close = close_cursor;
 	return in;
 }

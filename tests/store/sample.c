@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shared/record.h"
+#include "trace/unpack.h"
 
 uint64_t sample_random(uint64_t *state)
 {
@@ -345,6 +346,26 @@ void assert_same_event(const struct event *a, const struct event *b)
 	assert_int_equal(a->cpu, b->cpu);
 }
 
+/* The thread's packets, unpacked here, give the same events and the same end. */
+static void check_words(struct store_reader *r, uint32_t thread, const struct events *events, int end)
+{
+	struct store_cursor *c = store_cursor_open(r, thread);
+	struct unpack *u;
+	struct event e;
+	struct err err;
+	size_t i = 0;
+	int n;
+
+	while ((n = store_cursor_words(c, &u, &err)) > 0)
+		while (unpack_next(u, &e)) {
+			assert_true(i < events->n);
+			assert_same_event(&e, &events->at[i++]);
+		}
+	assert_int_equal(n, end);
+	assert_int_equal(i, events->n);
+	store_cursor_close(c);
+}
+
 int read_thread(struct store_reader *r, uint32_t thread, struct events *out, struct err *err)
 {
 	struct store_cursor *c = store_cursor_open(r, thread);
@@ -358,6 +379,7 @@ int read_thread(struct store_reader *r, uint32_t thread, struct events *out, str
 		for (int i = 0; i < n; i++)
 			*vec_add(out) = some[i];
 	store_cursor_close(c);
+	check_words(r, thread, out, n);
 	return n;
 }
 
