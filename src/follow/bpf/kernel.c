@@ -131,6 +131,42 @@ static void choose_programs(struct follow_kernel *k)
 						      (enum bpf_attach_type)k->session_type);
 }
 
+/* The kernel's functions that kprobe.session's program calls, by their numbers in the program. */
+static const struct { int32_t number; const char *name; } called[] = {
+	{ FOLLOW_IS_RETURN, "bpf_session_is_return" },
+	{ FOLLOW_SESSION_COOKIE, "bpf_session_cookie" },
+};
+
+/* Makes a call of the kernel's function out of a call of that number. False: the kernel has none. */
+static bool resolve_call(const struct follow_kernel *k, struct bpf_insn *insn)
+{
+	for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++) {
+		if (insn->imm != called[i].number)
+			continue;
+		insn->src_reg = BPF_PSEUDO_KFUNC_CALL;
+		insn->imm = btf__find_by_name_kind(k->types.modules.at[0].btf, called[i].name,
+						   BTF_KIND_FUNC);
+		return insn->imm > 0;
+	}
+	return true;
+}
+
+/* Puts the kernel's functions into the program that is loaded next. False: it has not all. */
+static bool resolve_calls(const struct follow_kernel *k)
+{
+	size_t n = bpf_program__insn_cnt(k->entry);
+	struct bpf_insn *insns = mem_zalloc(n * sizeof(*insns));
+	bool all = true;
+
+	memcpy(insns, bpf_program__insns(k->entry), n * sizeof(*insns));
+	for (size_t i = 0; i < n; i++)
+		if (insns[i].code == (BPF_JMP | BPF_CALL) && !insns[i].src_reg)
+			all &= resolve_call(k, &insns[i]);
+	all = all && !bpf_program__set_insns(k->entry, insns, n);
+	free(insns);
+	return all;
+}
+
 /* Also what is half loaded. */
 static void unload_programs(struct follow_kernel *k)
 {
@@ -159,7 +195,10 @@ static int load_programs(struct follow_kernel *k)
 	if (!k->object)
 		return -errno;
 	choose_programs(k);
-	e = give_plan(k) ? bpf_object__load(k->object) : -EINVAL;
+	if (!resolve_calls(k))
+		e = -ENOTSUP;
+	else
+		e = give_plan(k) ? bpf_object__load(k->object) : -EINVAL;
 	if (!e) {
 		fd = bpf_object__find_map_fd_by_name(k->object, "events");
 		k->ring = ring_buffer__new(fd, take_event, k, NULL);

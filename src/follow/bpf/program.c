@@ -650,16 +650,23 @@ static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t res
 
 /* --- kprobe.session: one program for both ends, with eight bytes from one to the other -------- */
 
-extern _Bool bpf_session_is_return(void) __attribute__((section(".ksyms"), weak));
-extern uint64_t *bpf_session_cookie(void) __attribute__((section(".ksyms"), weak));
+/* brace puts the kernel's own functions in place of these calls before loading (wire.h). As
+ * `extern` they would have libbpf read all types of the kernel once more, which takes as long as
+ * attaching. */
+static _Bool (*session_is_return)(void) = (void *)FOLLOW_IS_RETURN;
+static uint64_t *(*session_cookie)(void) = (void *)FOLLOW_SESSION_COOKIE;
 
 SEC("kprobe.multi") int session(struct pt_regs *context)
 {
 	uint64_t cookie = bpf_get_attach_cookie(context), object;
-	uint64_t *kept = bpf_session_cookie();
+	uint64_t *kept = session_cookie();
 
-	if (bpf_session_is_return()) {
-		leave(*kept, cookie, kernel_arguments_result(context));
+	/* Nothing is kept of an entry at which the kernel left the program out: an interrupt's,
+	 * say. Its return comes all the same. */
+	if (session_is_return()) {
+		if (*kept)
+			leave(*kept, cookie, kernel_arguments_result(context));
+		*kept = 0;
 		return 0;
 	}
 	if (!enter(context, cookie, &object))
