@@ -232,6 +232,11 @@ const struct follow_function *follow_border_function(const struct follow_border 
 	return follow_kernel_function(b->side.kernel, n & ~FOLLOW_BORDER_FUNCTION);
 }
 
+void follow_border_print_json(const struct follow_border *b, struct out *to)
+{
+	follow_side_print_json(&b->side, &b->losses, to);
+}
+
 void follow_border_say(const struct follow_border *b)
 {
 	follow_side_say_functions(&b->side);

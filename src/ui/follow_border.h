@@ -31,7 +31,8 @@ void follow_border_idle(struct follow_border *b);
 int follow_border_end(struct follow_border *b, struct err *err);
 /* n: with FOLLOW_BORDER_FUNCTION. NULL: there is none. */
 const struct follow_function *follow_border_function(const struct follow_border *b, uint32_t n);
-/* After follow_border_end(): the functions and the losses. */
+/* After follow_border_end(): the functions and the losses, as a line of JSON and as sentences. */
+void follow_border_print_json(const struct follow_border *b, struct out *to);
 void follow_border_say(const struct follow_border *b);
 /* NULL is fine. */
 void follow_border_free(struct follow_border *b);

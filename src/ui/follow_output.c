@@ -4,6 +4,7 @@
 #include "ui/follow_output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ui/say.h"
@@ -44,6 +45,7 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 
 	screen_open_begun(&o->screen, inv, SCREEN_PLAIN, inv->json ? NULL : paint_graph);
 	o->print = *print;
+	o->json = inv->json;
 	o->print.to = &o->screen.text;
 	o->objects = follow_objects_new(&readers);
 	if (inv->json)
@@ -62,6 +64,19 @@ void follow_output_event(void *output, const struct follow_event *e)
 void follow_output_end(struct follow_output *o)
 {
 	follow_objects_end(o->objects);
+}
+
+void follow_output_print_totals(struct follow_output *o)
+{
+	struct follow_totals t;
+
+	if (!o->json)
+		return;
+	t = follow_objects_totals(o->objects);
+	out_printf(&o->screen.text,
+		   "{\"summary\":\"objects\",\"objects\":%" PRIu64 ",\"calls\":%" PRIu64
+		   ",\"returns\":%" PRIu64 "}\n",
+		   t.objects, t.calls, t.returns);
 }
 
 void follow_output_say_totals(const struct follow_output *o)

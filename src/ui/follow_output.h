@@ -10,6 +10,7 @@ struct follow_output {
 	struct screen screen;
 	struct follow_print print;
 	struct follow_objects *objects;
+	bool json;
 };
 
 /* Opens the screen, or the file of -o that was begun. *print is copied, but for `to`, which is set
@@ -20,6 +21,8 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 void follow_output_event(void *output, const struct follow_event *e);
 /* Prints what is kept. */
 void follow_output_end(struct follow_output *o);
+/* With --json the totals as a line, which is the first one of the summary; otherwise nothing. */
+void follow_output_print_totals(struct follow_output *o);
 /* "brace: 2 objects, ..." */
 void follow_output_say_totals(const struct follow_output *o);
 /* Says "BEFORE N WHAT" if n is not 0; *before becomes a comma. */

@@ -5,9 +5,11 @@
 #include "ui/follow_program.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "follow/program.h"
 #include "follow/program_types.h"
 #include "ui/binary.h"
@@ -345,6 +347,29 @@ static void say_losses(const struct follow_program_losses *l, uint64_t lost, uin
 	say("\n");
 }
 
+/* The summary as lines of --json, also with -q: who reads them has to know what is missing. */
+static void print_summary(struct program_following *f, const struct object_count *c,
+			  const struct follow_program_losses *l, uint64_t lost, uint64_t recorded)
+{
+	struct out *to = &f->output.screen.text;
+
+	follow_output_print_totals(&f->output);
+	if (!f->output.json)
+		return;
+	out_str(to, "{\"summary\":\"program\",\"type\":");
+	json_string(to, f->heading);
+	if (!f->expression.by_value)
+		out_printf(to, ",\"takes\":%u", c->takes);
+	out_printf(to, ",\"watched\":%u,\"not_hookable\":%u,\"not_chosen\":%u,\"left_out\":%u,\"inlined\":%u"
+		       ",\"files_without_types\":%u",
+		   c->watched, c->unhooked, c->unchosen, c->unplaced, c->inlined, c->modules);
+	out_printf(to, ",\"recorded\":%" PRIu64 ",\"lost_records\":%" PRIu64
+		       ",\"without_arguments\":%" PRIu64 ",\"lost_objects\":%" PRIu64 "}\n",
+		   recorded, lost, l->blind, l->crowded);
+	if (f->border)
+		follow_border_print_json(f->border, to);
+}
+
 /* stream_use.end */
 static int end_following(void *arg, const struct err *failed)
 {
@@ -355,6 +380,7 @@ static int end_following(void *arg, const struct err *failed)
 
 	session_result(f->monitor->session, &result);
 	follow_program_count(f->program, &recorded, &losses);
+	print_summary(f, &result.arguments.objects, &losses, result.lost, recorded);
 	if (!f->inv->quiet) {
 		follow_output_say_totals(&f->output);
 		say_functions(f, &result.arguments.objects);

@@ -4,9 +4,11 @@
 #include "ui/follow_side.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/monotonic.h"
 #include "ui/follow_output.h"
 #include "ui/say.h"
@@ -96,6 +98,28 @@ void follow_side_say_losses(const struct follow_losses *l)
 	follow_output_say_count(l->deep, "returns of calls that lay too deep", &before);
 	follow_output_say_count(l->crowded, "objects (too many at once)", &before);
 	say("\n");
+}
+
+/* A reader of the lines has nothing else: the sentences go to the terminal, or with -q nowhere. */
+void follow_side_print_json(const struct follow_side *s, const struct follow_losses *l,
+			    struct out *to)
+{
+	const struct follow_census *c = follow_kernel_census(s->kernel);
+
+	out_str(to, "{\"summary\":\"kernel\",\"type\":");
+	json_string(to, s->type);
+	out_printf(to, ",\"way\":\"%s\",\"takes\":%u,\"watched\":%u,\"not_traceable\":%u,\"on_stack\":%u"
+		       ",\"not_unique\":%u,\"not_chosen\":%u,\"refused\":%u",
+		   follow_kernel_way_name(follow_kernel_way(s->kernel)), c->takes, c->watched,
+		   c->untraceable, c->beyond, c->ambiguous, c->unchosen, c->refused);
+	out_printf(to, ",\"lost_events\":%" PRIu64 ",\"missed_calls\":", l->full);
+	if (l->known_missed)
+		out_printf(to, "%" PRIu64, l->missed);
+	else
+		out_str(to, "null");
+	out_printf(to, ",\"recursed_calls\":%" PRIu64 ",\"lost_returns\":%" PRIu64
+		       ",\"lost_objects\":%" PRIu64 "}\n",
+		   l->recursed, l->deep, l->crowded);
 }
 
 void follow_side_free(struct follow_side *s)

@@ -72,6 +72,16 @@ check "an object of an object" grep -qE '^# object 2: struct client at 0x[0-9a-f
 follow 'client.session->level < -30 && flags==0' --by field -- "$T/clients2"
 [ "$(calls_of "$T/json" | sort | uniq -c | paste -sd, | tr -s ' ')" = " 9 handle" ]
 result "a condition behind a pointer, with a sign" $? "$T/json"
+# The sentences' figures, in the lines that end the JSON.
+tr -d , <"$T/err" | sed -n 's/^brace: \([0-9]*\) objects* \([0-9]*\) calls* \([0-9]*\) returned$/\1 \2 \3/p
+	s/^brace: \([0-9]*\) of \([0-9]*\) functions that take .*/\1 of \2/p; s/^brace: \([0-9]*\) calls recorded; lost: \([0-9]*\) records \([0-9]*\) calls .*/\1 \2 \3/p' >"$T/sentences"
+tail -n 2 "$T/json" | "$PYTHON" -c 'import json, sys
+objects, program = map(json.loads, sys.stdin)
+print(objects["objects"], objects["calls"], objects["returns"])
+print(program["watched"], "of", program["takes"])
+print(program["recorded"], program["lost_records"], program["without_arguments"])' >"$T/lines"
+[ "$(grep -c . "$T/sentences")" = 3 ] && diff "$T/sentences" "$T/lines" >"$T/diff"
+result "--json ends with the summary, with the sentences' figures" $? "$T/diff"
 follow 'client.fd==17' -l 'a*' -l parse -n answer --by field -- "$T/clients2"
 check "-l and -n" grep -qx 'brace: 1 of 7 functions that take a struct client watched; not watched: 6 not chosen' "$T/err"
 

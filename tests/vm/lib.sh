@@ -35,6 +35,19 @@ holding() {
 	index(call, outer) { within = 1; at = depth }
 	END { print holding + 0 }' "${3:-out}"
 }
+# missed [FILE]: how many calls brace says that it may not have seen: the sum of its three counters.
+missed() {
+	tr -d , <"${1:-out}" | sed -n 's/^brace: lost: \([0-9]*\) events .*full) \([0-9]*\) calls .*kernel) \([0-9]*\) calls.*/\1 \2 \3/p' |
+		awk '{ n += $1 + $2 + $3 } END { print n + 0 }'
+}
+# only FILE OTHER: the lines of FILE that OTHER lacks, each as often as it lacks it. busybox has no comm.
+only() { awk 'FILENAME == ARGV[1] { n[$0]++; next } n[$0]-- <= 0' "$2" "$1"; }
+# whole FILE MISSED: JSON lines of brace follow have a return for each call, but for what was missed.
+whole() {
+	local calls returns
+	calls=$(grep -c '"is_return":false' "$1") returns=$(grep -c '"is_return":true' "$1")
+	[ "$calls" -gt 0 ] && [ $((calls - returns)) -le "$2" ] && [ $((returns - calls)) -le "$2" ]
+}
 # run STATUS ARGUMENT...: brace's output in `out`, and whether it has this status
 run() {
 	local wanted=$1

@@ -104,6 +104,14 @@ static void open_output(struct following *f)
 
 /* --- what was missed --------------------------------------------------------------------- */
 
+/* Also with -q: who reads the lines has to know what is missing. */
+static void print_summary(struct following *f, const struct follow_losses *losses)
+{
+	follow_output_print_totals(&f->output);
+	if (f->output.json)
+		follow_side_print_json(&f->side, losses, &f->output.screen.text);
+}
+
 static void say_summary(const struct following *f, const struct follow_losses *losses)
 {
 	if (f->inv->quiet)
@@ -141,6 +149,7 @@ static int read_events(struct following *f)
 	if (!e)
 		e = follow_kernel_read(f->side.kernel, 0, follow_output_event, &f->output, &err);
 	follow_output_end(&f->output);
+	print_summary(f, &losses);
 	say_summary(f, &losses);
 	return e ? say_error(&err) : 0;
 }
