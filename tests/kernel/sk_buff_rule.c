@@ -3,10 +3,11 @@
  * in calls where the packet has the mark. It shares no line with brace: what brace shows of the
  * packet has to be this at least (tests/vm/network.sh).
  *
- * sk_buff_rule MARK: says "watching N, the mark at OFFSET", and at SIGTERM a line "FUNCTION
- * CALLS" for each.
+ * sk_buff_rule MARK: says "watching N, the mark at OFFSET", and at SIGTERM a line "MODULE:FUNCTION
+ * CALLS" for each; the kernel's own module is vmlinux.
  * sk_buff_rule attach kprobe.multi|kprobe.session N: how long a program that does nothing takes to
- * be put at the first N of them, and to be taken out: "ATTACH DETACH" in microseconds. */
+ * be put at the first N of them, and to be taken out: "ATTACH DETACH" in microseconds.
+ * sk_buff_rule count: how many programs and links of BPF the kernel has, "PROGRAMS LINKS". */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <linux/bpf.h>
@@ -22,9 +23,11 @@
 
 #define POSITIONS 5
 #define FUNCTIONS_MAX 4096
+#define NAME 64
+#define MODULES_MAX 64
 #define SESSION_TYPE 56 /* BPF_TRACE_KPROBE_SESSION, Linux 6.10 */
 
-struct function { const char *name; uint64_t address; int position, traceable; };
+struct function { const char *name, *module; uint64_t address; int position, traceable; };
 
 static struct function functions[FUNCTIONS_MAX];
 static int n_functions;
@@ -71,30 +74,58 @@ static int position_of(const struct btf *btf, const struct btf_type *prototype)
 	return found;
 }
 
-static void take_btf(const struct btf *btf)
+/* A module's own types are behind the kernel's: `first` is its first one. */
+static void take_btf(const struct btf *btf, uint32_t first, const char *module)
 {
-	for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
+	for (uint32_t id = first; id < btf__type_cnt(btf); id++) {
 		const struct btf_type *f = btf__type_by_id(btf, id);
 		int position = btf_is_func(f) ? position_of(btf, btf__type_by_id(btf, f->type)) : -1;
 
 		if (position >= 0 && n_functions < FUNCTIONS_MAX)
-			functions[n_functions++] = (struct function){ btf__name_by_offset(btf, f->name_off), 0, position, 0 };
+			functions[n_functions++] = (struct function){ btf__name_by_offset(btf, f->name_off), module, 0, position, 0 };
+	}
+}
+
+static void take_modules(struct btf *kernel)
+{
+	static char names[MODULES_MAX][NAME];
+	uint32_t id = 0;
+
+	for (int i = 0; i < MODULES_MAX && !bpf_btf_get_next_id(id, &id);) {
+		struct bpf_btf_info info = { .name = (uintptr_t)names[i], .name_len = NAME };
+		uint32_t n = sizeof(info);
+		int fd = bpf_btf_get_fd_by_id(id);
+		struct btf *btf;
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &n))
+			fail("BTF of a module");
+		close(fd);
+		if (!info.kernel_btf || !strcmp(names[i], "vmlinux"))
+			continue;
+		btf = btf__load_from_kernel_by_id_split(id, kernel);
+		if (!btf)
+			fail("BTF of a module");
+		take_btf(btf, btf__type_cnt(kernel), names[i++]);
 	}
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct function *)a)->name, ((const struct function *)b)->name);
+	const struct function *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : strcmp(x->module, y->module);
 }
 
-static struct function *find(const char *name)
+static struct function *find(const char *name, const char *module)
 {
-	struct function key = { .name = name };
+	struct function key = { .name = name, .module = module };
 
 	return bsearch(&key, functions, n_functions, sizeof(key), by_name);
 }
 
-/* Each line of a file has a name behind `skip` words; address: the first word is one. */
+/* Each line of a file has a name, and perhaps a module in brackets; has_address: before them an
+ * address and a letter. */
 static void take_lines(const char *path, int has_address)
 {
 	char line[512], type;
@@ -104,12 +135,13 @@ static void take_lines(const char *path, int has_address)
 		fail(path);
 	while (fgets(line, sizeof(line), from)) {
 		unsigned long long address = 0;
-		char name[256];
+		char name[256], module[NAME] = "vmlinux";
 		struct function *f;
 
-		if (has_address ? sscanf(line, "%llx %c %255s", &address, &type, name) != 3 : sscanf(line, "%255s", name) != 1)
+		if (has_address ? sscanf(line, "%llx %c %255s [%63[^]]]", &address, &type, name, module) < 3
+				: sscanf(line, "%255s [%63[^]]]", name, module) < 1)
 			continue;
-		f = find(name);
+		f = find(name, module);
 		if (f && has_address && strchr("tTwW", type))
 			f->address = address;
 		else if (f)
@@ -134,7 +166,7 @@ static int find_member(const struct btf *btf, const struct btf_type *t, const ch
 	return -1;
 }
 
-/* Those of modules are left out. Returns the offset of the mark. */
+/* The kernel's and its modules'. Returns the offset of the mark. */
 static int read_functions(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -142,7 +174,8 @@ static int read_functions(void)
 
 	if (id < 0)
 		fail("BTF");
-	take_btf(btf);
+	take_btf(btf, 1, "vmlinux");
+	take_modules(btf);
 	qsort(functions, n_functions, sizeof(*functions), by_name);
 	take_lines("/proc/kallsyms", 1);
 	take_lines("/sys/kernel/tracing/available_filter_functions", 0);
@@ -270,11 +303,26 @@ static void measure(int type, int n)
 	printf("%llu %llu\n", (unsigned long long)(attached - began), (unsigned long long)(now() - attached));
 }
 
+static int count_ids(int (*next)(uint32_t, uint32_t *))
+{
+	uint32_t id = 0;
+	int n = 0;
+
+	while (!next(id, &id))
+		n++;
+	return n;
+}
+
 int main(int argc, char **argv)
 {
-	int mark_at = read_functions(), counts, signal_number;
+	int mark_at, counts, signal_number;
 	sigset_t ends;
 
+	if (argc == 2 && !strcmp(argv[1], "count")) {
+		printf("%d %d\n", count_ids(bpf_prog_get_next_id), count_ids(bpf_link_get_next_id));
+		return 0;
+	}
+	mark_at = read_functions();
 	if (argc == 4) {
 		measure(!strcmp(argv[2], "kprobe.session") ? SESSION_TYPE : BPF_TRACE_KPROBE_MULTI, atoi(argv[3]));
 		return 0;
@@ -293,7 +341,7 @@ int main(int argc, char **argv)
 		uint64_t n;
 
 		if (!bpf_map_lookup_elem(counts, &functions[i].address, &n))
-			printf("%s %llu\n", functions[i].name, (unsigned long long)n);
+			printf("%s:%s %llu\n", functions[i].module, functions[i].name, (unsigned long long)n);
 	}
 	return 0;
 }

@@ -45,20 +45,27 @@ echo >$tracing/kprobe_events
 sed -n 's/.*"object":\([0-9]*\),.*"why":"field".*/\1/p' ours | sort -u >met
 while read -r object; do grep "\"object\":$object," ours; done <met |
 	sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"tcp_v4_rcv","is_return":false.*/\1/p' | sort >ours_came
+lost=$(missed)
 check 'follow: two namespaces: the data came back' has '^3000$'
-check 'follow: two namespaces: as many returns as calls' [ "$(grep -c '"is_return":false' ours)" = "$(grep -c '"is_return":true' ours)" ]
-if ! has '^brace: lost: 0 events (buffer full), 0 calls (missed by the kernel), 0 calls (another BPF program ran)$'; then
-	ok 'follow: two namespaces, complete # SKIP an interrupt came into a BPF program, and the counters say so'
-else
-	sed -n 's/.*"function":"\([^"]*\)","is_return":false.*/\1/p' ours | sort | uniq -c >counts
-	awk 'NR == FNR { ours[$2] = $1; next } !/^watching/ && ours[$1] < $2 { print $1, $2, "brace:", ours[$1] + 0 }' counts theirs >out
-	check "follow: two namespaces: each function that ipftrace2's rule shows, as often at least" sh -c '[ $(grep -c . theirs) -gt 20 ] && [ ! -s out ]'
-	{ cat came; echo; cat ours_came; } >out
-	check "follow: two namespaces: every marked packet comes to TCP in the other one, as the kernel's probes tell" sh -c '[ -s came ] && cmp came ours_came'
+check 'follow: two namespaces: as many returns as calls' whole ours $lost
+# An interrupt can come into a BPF program on a CPU; brace counts what it misses then, and may lack as many calls.
+sed -n 's/.*"module":"\([^"]*\)","function":"\([^"]*\)","is_return":false.*/\1:\2/p' ours | sort | uniq -c >counts
+awk 'NR == FNR { ours[$2] = $1; next } !/^watching/ && ours[$1] < $2 { print $1, $2, "brace:", ours[$1] + 0 }' counts theirs >out
+lacking=$(awk '{ n += $2 - $4 } END { print n + 0 }' out)
+echo "missed: $lost" >>out
+check "follow: two namespaces: each function that ipftrace2's rule shows, as often at least" [ "$(grep -c . theirs)" -gt 20 -a "$lacking" -le $lost ]
+grep -v '^vmlinux:' theirs >out
+check "follow: two namespaces: that rule shows functions of modules, veth's and nf_conntrack's" sh -c 'grep -q ^veth:veth_xmit out && grep -q ^nf_conntrack:nf_conntrack_in out'
+{ cat came; echo "brace, which missed $lost:"; cat ours_came; } >out
+check "follow: two namespaces: every marked packet comes to TCP in the other one, as the kernel's probes tell" \
+	[ -s came -a -s ours_came -a "$(only came ours_came | grep -c .)" -le $lost -a -z "$(only ours_came came)" ]
+if [ $lost = 0 ]; then # with a call missing, these are not to be had
 	check 'follow: two namespaces: the answer to the first one is its child, from tcp_make_synack() on' \
 		sh -c 'child=$(sed -n "s/.*\"function\":\"tcp_make_synack\",\"is_return\":true,\"object\":1,.*\"child\":\([0-9]*\)}/\1/p" ours) && [ -n "$child" ] &&
 			grep -q "\"function\":\"tcp_v4_rcv\",\"is_return\":false,\"object\":$child," ours'
-	check 'follow: two namespaces: each to its end, in the other one' [ "$(grep -c '"function":"kfree_skbmem","is_return":true' ours)" -ge "$(grep -c . came)" ]
+	# Or to where the CPU that made it will free it, later.
+	check 'follow: two namespaces: each to its end, in the other one' \
+		[ "$(grep -cE '"function":"(kfree_skbmem|napi_skb_cache_put|skb_attempt_defer_free)","is_return":true' ours)" -ge "$(grep -c . came)" ]
 	check 'follow: two namespaces: what the mark alone shows is less' [ "$(grep -c '"why":"identity"' ours)" -gt 100 ]
 fi
 kill $server $space
