@@ -126,8 +126,8 @@ struct follow_plan {
 #define FOLLOW_ENDS 1u       /* the first slot's object is gone when this function returns */
 #define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
 
-/* Numbers of helpers that no kernel has, in the program as it is compiled: calls of kprobe.session's
- * own functions, whose numbers are the running kernel's. */
+/* Numbers of helpers that no kernel has, in the program as it is compiled: calls of
+ * kprobe.session's own functions, whose numbers are the running kernel's. */
 #define FOLLOW_IS_RETURN 0x7b7ace01      /* bpf_session_is_return() */
 #define FOLLOW_SESSION_COOKIE 0x7b7ace02 /* bpf_session_cookie() */
 

@@ -137,7 +137,7 @@ static const struct { int32_t number; const char *name; } called[] = {
 	{ FOLLOW_SESSION_COOKIE, "bpf_session_cookie" },
 };
 
-/* Makes a call of the kernel's function out of a call of that number. False: the kernel has none. */
+/* Makes a call of the kernel's function out of a call of that number. False: it has none. */
 static bool resolve_call(const struct follow_kernel *k, struct bpf_insn *insn)
 {
 	for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++) {
