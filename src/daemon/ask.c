@@ -208,11 +208,11 @@ int ask_wait(const char *session, struct err *err)
 
 /* The connection is not closed: the session serves the mount as long as it stays open (await_leave
  * in request.c). Closing it is the caller's part. */
-int ask_front_end(const char *session, int fuse, struct err *err)
+int ask_mount(const char *session, int fuse, struct err *err)
 {
 	uint64_t bytes;
 
-	return ask_giving(session, (struct wire_question){ .request = WIRE_FRONT_END }, "", "",
+	return ask_giving(session, (struct wire_question){ .request = WIRE_MOUNT }, "", "",
 			  fuse, &bytes, err);
 }
 

@@ -26,6 +26,6 @@ int ask_extract(const char *session, const char *path, struct err *err);
 int ask_wait(const char *session, struct err *err);
 /* The session serves its tree on a FUSE connection until the returned descriptor is closed. The
  * caller keeps and closes its own descriptor of the connection. */
-int ask_front_end(const char *session, int fuse, struct err *err);
+int ask_mount(const char *session, int fuse, struct err *err);
 /* Ends the session, and returns when it has ended. */
 int ask_end(const char *session, struct err *err);

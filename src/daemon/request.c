@@ -175,42 +175,42 @@ static void request_wait(const struct request_context *a, int fd)
 
 /* Shared with await_leave()'s thread, which ends before it goes out of scope. `stop` is the
  * session's eventfd, which nobody reads, so that it stays readable for all. */
-struct front_end_visit {
-	struct fuse_mount *front_end;
+struct mount_visit {
+	struct fuse_mount *mount;
 	int fd, stop;
 };
 
 /* Waits until the client hangs up or the session ends, then stops serving the mount. */
 static void *await_leave(void *arg)
 {
-	struct front_end_visit *v = arg;
+	struct mount_visit *v = arg;
 	struct pollfd p[] = { { .fd = v->fd, .events = POLLRDHUP },
 			      { .fd = v->stop, .events = POLLIN } };
 
 	while (poll(p, 2, -1) < 0)
 		;
-	fuse_mount_stop(v->front_end);
+	fuse_mount_stop(v->mount);
 	return NULL;
 }
 
 /* Serves the mount on this thread until it is unmounted or stopped. */
-static void serve_front_end(const struct request_context *a, int fd, struct fuse_mount *front_end)
+static void serve_mount(const struct request_context *a, int fd, struct fuse_mount *mount)
 {
-	struct front_end_visit v = { front_end, fd, a->stop };
+	struct mount_visit v = { mount, fd, a->stop };
 	pthread_t leaving;
 	struct err ignored;
 
 	if (pthread_create(&leaving, NULL, await_leave, &v))
 		return;
-	fuse_mount_serve(front_end, &ignored);
+	fuse_mount_serve(mount, &ignored);
 	shutdown(fd, SHUT_RDWR); /* if it was unmounted: await_leave must return */
 	pthread_join(leaving, NULL);
 }
 
 /* Mounts the tree on the client's FUSE connection. One thread at a time: libfuse's messages to
  * standard error are captured meanwhile, for the whole process. */
-static int mount_front_end(const struct request_context *a, int fuse, struct fuse_mount **front_end,
-			   struct err *err)
+static int start_mount(const struct request_context *a, int fuse, struct fuse_mount **mount,
+		       struct err *err)
 {
 	static pthread_mutex_t mounting = PTHREAD_MUTEX_INITIALIZER;
 	char path[32];
@@ -220,7 +220,7 @@ static int mount_front_end(const struct request_context *a, int fuse, struct fus
 		return err_set(err, EPROTO, "the session got no connection to serve");
 	snprintf(path, sizeof(path), "/dev/fd/%d", fuse);
 	pthread_mutex_lock(&mounting);
-	e = fuse_mount_start(a->request->tree, path, front_end, err);
+	e = fuse_mount_start(a->request->tree, path, mount, err);
 	pthread_mutex_unlock(&mounting);
 	if (e)
 		close(fuse);
@@ -229,16 +229,16 @@ static int mount_front_end(const struct request_context *a, int fuse, struct fus
 
 /* The descriptor comes behind the request's texts. The answer says whether the mount is served;
  * then the connection stays open as its life line. */
-static void show_front_end(const struct request_context *a, int fd)
+static void serve_on_connection(const struct request_context *a, int fd)
 {
-	struct fuse_mount *front_end;
+	struct fuse_mount *mount;
 	struct err err = { 0 };
-	int e = mount_front_end(a, wire_receive_fd(fd), &front_end, &err);
+	int e = start_mount(a, wire_receive_fd(fd), &mount, &err);
 
 	if (request_answer(fd, e, &err, 0) && !e)
-		serve_front_end(a, fd, front_end);
+		serve_mount(a, fd, mount);
 	if (!e)
-		fuse_mount_free(front_end);
+		fuse_mount_free(mount);
 }
 
 /* WIRE_END is not here: request_handle() tells serve.c, which answers when the session has
@@ -257,8 +257,8 @@ static void carry_out(const struct request_context *a, int fd, const struct wire
 		return request_stream(a, fd, path);
 	case WIRE_EXTRACT:
 		return request_extract(a, fd, path);
-	case WIRE_FRONT_END:
-		return show_front_end(a, fd);
+	case WIRE_MOUNT:
+		return serve_on_connection(a, fd);
 	case WIRE_WAIT:
 		return request_wait(a, fd);
 	case WIRE_PROGRAMS:

@@ -21,7 +21,7 @@ enum wire_request {
 	WIRE_END,     /* ends the session; answered when it has ended */
 	/* followed by a descriptor: a FUSE connection on which the tree is served until one side
 	 * closes */
-	WIRE_FRONT_END,
+	WIRE_MOUNT,
 	WIRE_WAIT,    /* answered when the programs have ended and all is recorded */
 	WIRE_PROGRAMS, /* data: a line for each process, "PID NAME" */
 };

@@ -290,7 +290,7 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 static int serve_session(const struct invocation *inv, int fuse, int socket, int *status,
 			 struct err *err)
 {
-	int e = session_set(inv, err), session = e ? e : ask_front_end(inv->session, fuse, err);
+	int e = session_set(inv, err), session = e ? e : ask_mount(inv->session, fuse, err);
 
 	close(fuse);
 	if (session < 0)
