@@ -17,10 +17,10 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 	return have;
 }
 
-static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
+static void read_ranges(void *context, struct fetch_range *ranges, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		pieces[i].got = read_memory(context, pieces[i].address, pieces[i].to, pieces[i].n);
+		ranges[i].got = read_memory(context, ranges[i].address, ranges[i].to, ranges[i].n);
 }
 
 static void read_comm(void *context, char *to)
@@ -39,7 +39,7 @@ static void run(const struct fetch_program *p, uint32_t bytes, uint32_t room)
 	static const uint64_t regs[FETCH_REGS] = { 1, 2, 3, 4, 5 };
 	static const uint64_t floats[FETCH_FLOATS] = { 6, 7 };
 	static const uint64_t entry[FETCH_ENTRY_WORDS] = { 8, 9 };
-	const struct fetch_context c = { regs, floats, 1, 2, read_memory, read_comm, NULL, NULL, entry, read_pieces };
+	const struct fetch_context c = { regs, floats, 1, 2, read_memory, read_comm, NULL, NULL, entry, read_ranges };
 	uint8_t *exact = malloc(room + !room), *whole = malloc(FETCH_RECORD_MAX);
 	uint32_t n = fetch_run(p, bytes, &c, exact, room),
 		 padded = fetch_registers(p, bytes, regs, 1, whole);

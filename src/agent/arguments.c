@@ -36,11 +36,11 @@ static uint32_t read_argument(void *context, uint64_t address, void *to, uint32_
 	return n;
 }
 
-static void read_strings(void *context, struct fetch_piece *pieces, unsigned n)
+static void read_strings(void *context, struct fetch_range *ranges, unsigned n)
 {
 	const struct arguments_regs *regs = context;
 
-	probe_read_pieces(pieces, n, regs->at[PROBE_SP]);
+	probe_read_ranges(ranges, n, regs->at[PROBE_SP]);
 }
 
 /* True if the depth or the graph functions leave the call out. With a threshold only returns are
@@ -67,7 +67,7 @@ static struct fetch_context context_of(const struct arguments_regs *regs)
 {
 	return (struct fetch_context){ .regs = regs->at, .floats = regs->floats,
 				       .read = read_argument, .context = (void *)regs,
-				       .read_pieces = read_strings };
+				       .read_ranges = read_strings };
 }
 
 /* Out of line: the context takes as long to make as registers to store. */

@@ -17,11 +17,11 @@ void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
 /* Copies as many of the n bytes as are there, and returns how many. The kernel does it, so the
  * address may be any. */
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n);
-/* Copies at most FETCH_PIECES_MAX pieces as probe_read_anywhere() copies one, by one call of the
+/* Copies at most FETCH_RANGES_MAX ranges as probe_read_anywhere() copies one, by one call of the
  * kernel if all are there, and notes in each how many bytes were. The page of the address `known`
  * is there for certain. */
-struct fetch_piece;
-void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known);
+struct fetch_range;
+void probe_read_ranges(struct fetch_range *ranges, unsigned n, uint64_t known);
 
 /* stack_copy.c. Writes the stack of a thread that stands at *regs (or `returns` there) for its next
  * record of the event. From `known` to the end of its page memory is certain to be there. */

@@ -38,7 +38,7 @@ static long own_pid(void)
 	return sys0(__NR_getpid);
 }
 
-/* The kernel copies what is there. Two pieces, cut at a page's end, because it copies a piece as a
+/* The kernel copies what is there. Two ranges, cut at a page's end, because it copies a range as a
  * whole or not at all. */
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 {
@@ -67,8 +67,8 @@ static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
 		((volatile uint8_t *)to)[i] = from[i];
 }
 
-/* Lays a piece down as one or two ranges, cut at a page's end. Returns how many. */
-static unsigned cut_piece(struct probe_range *to, const struct fetch_piece *p)
+/* Writes the range down, cut in two at a page's end. Returns into how many. */
+static unsigned cut_range(struct probe_range *to, const struct fetch_range *p)
 {
 	uint64_t first = ARCH_PAGE - p->address % ARCH_PAGE;
 
@@ -81,52 +81,52 @@ static unsigned cut_piece(struct probe_range *to, const struct fetch_piece *p)
 	return 2;
 }
 
-/* Reads pieces until one cannot be read whole. pid: this process; 0: it may not copy. Returns the
+/* Reads ranges until one cannot be read whole. pid: this process; 0: it may not copy. Returns the
  * number of those that are done, that one with them. Out of line: the lists are not on the stack
  * while the process's id is looked up. */
-static __attribute__((noinline)) unsigned read_some(struct fetch_piece *pieces, unsigned n,
+static __attribute__((noinline)) unsigned read_some(struct fetch_range *ranges, unsigned n,
 						     long pid)
 {
-	struct probe_range into[FETCH_PIECES_MAX], from[2 * FETCH_PIECES_MAX];
-	unsigned ranges = 0, done = 0;
+	struct probe_range into[FETCH_RANGES_MAX], from[2 * FETCH_RANGES_MAX];
+	unsigned cut = 0, done = 0;
 	long got = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		into[i] = (struct probe_range){ pieces[i].to, pieces[i].n };
-		ranges += cut_piece(from + ranges, &pieces[i]);
+		into[i] = (struct probe_range){ ranges[i].to, ranges[i].n };
+		cut += cut_range(from + cut, &ranges[i]);
 	}
 	if (pid)
-		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, ranges, 0);
-	for (got = got > 0 ? got : 0; done < n && got >= (long)pieces[done].n; done++) {
-		pieces[done].got = pieces[done].n;
-		got -= (long)pieces[done].n;
+		got = sys6(__NR_process_vm_readv, pid, (long)into, n, (long)from, cut, 0);
+	for (got = got > 0 ? got : 0; done < n && got >= (long)ranges[done].n; done++) {
+		ranges[done].got = ranges[done].n;
+		got -= (long)ranges[done].n;
 	}
 	if (done < n)
-		pieces[done++].got = (uint32_t)got;
+		ranges[done++].got = (uint32_t)got;
 	return done;
 }
 
-static bool is_known(const struct fetch_piece *p, uint64_t known)
+static bool is_known(const struct fetch_range *p, uint64_t known)
 {
 	return p->address / ARCH_PAGE == known / ARCH_PAGE &&
 	       p->address % ARCH_PAGE <= ARCH_PAGE - p->n;
 }
 
-void probe_read_pieces(struct fetch_piece *pieces, unsigned n, uint64_t known)
+void probe_read_ranges(struct fetch_range *ranges, unsigned n, uint64_t known)
 {
 	bool may;
 
 	for (unsigned i = 0, end; i < n;) {
-		if (is_known(&pieces[i], known)) {
-			copy_bytes(pieces[i].to, (const uint8_t *)pieces[i].address, pieces[i].n);
-			pieces[i].got = pieces[i].n;
+		if (is_known(&ranges[i], known)) {
+			copy_bytes(ranges[i].to, (const uint8_t *)ranges[i].address, ranges[i].n);
+			ranges[i].got = ranges[i].n;
 			i++;
 			continue;
 		}
-		for (end = i + 1; end < n && !is_known(&pieces[end], known);)
+		for (end = i + 1; end < n && !is_known(&ranges[end], known);)
 			end++;
 		may = unblocked_begin(NEED_COPY);
-		i += read_some(pieces + i, end - i, may ? own_pid() : 0);
+		i += read_some(ranges + i, end - i, may ? own_pid() : 0);
 		if (may)
 			unblocked_end();
 	}
@@ -145,11 +145,11 @@ static uint32_t read_memory(void *context, uint64_t address, void *to, uint32_t 
 	return n;
 }
 
-static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
+static void read_ranges(void *context, struct fetch_range *ranges, unsigned n)
 {
 	const struct probe_regs *regs = context;
 
-	probe_read_pieces(pieces, n, regs->at[PROBE_SP] - PROBE_PUSHED);
+	probe_read_ranges(ranges, n, regs->at[PROBE_SP] - PROBE_PUSHED);
 }
 
 static void read_comm(void *context, char *to)
@@ -195,7 +195,7 @@ static __attribute__((noinline)) uint32_t fetch_with_context(const struct probe_
 {
 	const struct fetch_context c = { regs->at,    NULL,	 site->ip,     site->base,
 					 read_memory, read_comm, (void *)regs, read_caller, entry,
-					 read_pieces };
+					 read_ranges };
 
 	return fetch_run(&site->program, site->program_bytes, &c, (uint8_t *)words,
 			 FETCH_RECORD_MAX);

@@ -17,12 +17,12 @@ static const char *const texts[] = {
 	"_type",         "_description", "_callout_info",
 };
 
-/* Other copies: of the call, the argument; as many pieces as the argument `count` says, or a
- * structure of 4-byte pieces, or after the call as many bytes as it returned. */
+/* Other copies: of the call, the argument; as many elements as the argument `count` says, or a
+ * structure of 4-byte elements, or after the call as many bytes as it returned. */
 struct copied {
 	const char *call, *argument;
 	enum call_copy_length length; /* without the number of the argument `count` */
-	uint8_t pieces;
+	uint8_t elements;
 	bool behind;
 	const char *count;
 };
@@ -45,7 +45,7 @@ struct copied {
 
 #define TIME_BYTES 16
 #define STAT_BYTES 144
-#define ADDRESS_BYTES 112 /* struct sockaddr_un, in whole pieces */
+#define ADDRESS_BYTES 112 /* struct sockaddr_un, in whole elements */
 #define SET_BYTES 8      /* of signals */
 #define ACTION_BYTES 32  /* the kernel's struct sigaction */
 #define SIGNAL_BYTES 48  /* of siginfo_t, what has names */
@@ -305,7 +305,7 @@ static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, boo
 	/* An argument that is not in the table has a copy only if it is a text. */
 	if (c)
 		*length = (uint8_t)(c->length |
-				    (c->count ? argument_number(s, c->count) : c->pieces));
+				    (c->count ? argument_number(s, c->count) : c->elements));
 	else
 		*length = CALL_COPY_STRING;
 	return c || (!behind && !second && is_text(type, name));

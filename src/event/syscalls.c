@@ -94,7 +94,7 @@ static void cut_arguments(struct syscall_row *c, const char *arguments)
 }
 
 /* Whether the copy is of the bytes that structures iovec lead to. */
-static bool is_pieces(const struct call_copy *c)
+static bool is_iovec(const struct call_copy *c)
 {
 	return c->length >= CALL_COPY_GATHER && c->length < CALL_COPY_INTS;
 }
@@ -108,7 +108,7 @@ static void add_copies(struct syscall_row *c, bool behind, uint32_t offset)
 	c->n_copies = syscall_copies(c->call, behind, c->copies);
 	for (unsigned i = 0; i < c->n_copies; i++) {
 		syscall_argument(c->call, c->copies[i].argument - 1u, NULL, name, sizeof(name));
-		c->copy_names[i] = mem_printf(is_pieces(&c->copies[i]) ? "__%s_data" : "__%s_val",
+		c->copy_names[i] = mem_printf(is_iovec(&c->copies[i]) ? "__%s_data" : "__%s_val",
 					      name);
 		c->fields[c->n++] = (struct event_field){ "__data_loc char[]", c->copy_names[i],
 							  (uint16_t)(offset + 4 * i), 4, false };

@@ -224,25 +224,25 @@ int source_probe_find(const struct sym_module *m, const char *place, source_plac
 struct line_making { struct source_line out; FILE *to; size_t n_bytes; };
 
 /* Adds n characters that come from a column of the text. */
-static void put_piece(struct line_making *l, size_t from, const char *text, size_t n, bool same)
+static void put_span(struct line_making *l, size_t from, const char *text, size_t n, bool same)
 {
 	fflush(l->to);
-	*vec_add(&l->out.pieces) = (struct source_piece){ l->n_bytes, from, same };
+	*vec_add(&l->out.spans) = (struct source_span){ l->n_bytes, from, same };
 	fwrite(text, 1, n, l->to);
 }
 
-/* A piece that is brace's own: a fault in it is shown at `from`, whatever its column. */
+/* A span that is brace's own: a fault in it is shown at `from`, whatever its column. */
 static void put_text(struct line_making *l, size_t from, const char *text)
 {
-	put_piece(l, from, text, strlen(text), false);
+	put_span(l, from, text, strlen(text), false);
 }
 
 /* From a column of the made line to one of the user's text: the kernel-like parser sees the line,
  * and the user wrote the text. */
 size_t source_line_column(const struct source_line *l, size_t column)
 {
-	size_t i = vec_bisect(&l->pieces, piece, piece->made <= column);
-	const struct source_piece *p = i ? &l->pieces.at[i - 1] : NULL;
+	size_t i = vec_bisect(&l->spans, span, span->made <= column);
+	const struct source_span *p = i ? &l->spans.at[i - 1] : NULL;
 
 	return !p ? column : p->same ? p->from + (column - p->made) : p->from;
 }
@@ -276,13 +276,13 @@ static void put_kernel_word(struct line_making *l, const char *text, size_t from
 			at++;
 			continue;
 		}
-		put_piece(l, (size_t)(begin - text), begin, (size_t)(at - begin), true);
-		put_piece(l, (size_t)(at - text), "%", 1, false);
+		put_span(l, (size_t)(begin - text), begin, (size_t)(at - begin), true);
+		put_span(l, (size_t)(at - text), "%", 1, false);
 		fputs(reg, l->to);
 		at += NUMBERED_BYTES;
 		begin = at;
 	}
-	put_piece(l, (size_t)(begin - text), begin, (size_t)(at - begin), true);
+	put_span(l, (size_t)(begin - text), begin, (size_t)(at - begin), true);
 }
 
 /* Adds one argument of the text, n characters from a column on. */
@@ -295,7 +295,7 @@ static int put_argument(struct line_making *l, const struct source_definition *d
 	char *made;
 
 	if (!all && !source_argument_is(word, n)) {
-		put_piece(l, from, " ", 1, false);
+		put_span(l, from, " ", 1, false);
 		put_kernel_word(l, d->text, from, n, p->numbered);
 		return 0;
 	}
@@ -304,7 +304,7 @@ static int put_argument(struct line_making *l, const struct source_definition *d
 	if (!made)
 		return err_at(err, why.code, d->text, from + (all ? 0 : why.column), "%s", why.text);
 	if (!all)
-		put_piece(l, from, " ", 1, false);
+		put_span(l, from, " ", 1, false);
 	put_text(l, from, made);
 	free(made);
 	return 0;
@@ -335,7 +335,7 @@ static void put_head(struct line_making *l, const struct source_definition *d,
 {
 	char *more = i ? mem_printf("_%zu", i) : mem_strdup("");
 
-	put_piece(l, 0, d->text, d->head, true);
+	put_span(l, 0, d->text, d->head, true);
 	if (d->head < 3 && *place->name) {
 		put_text(l, 0, d->head == 1 ? ":" : "");
 		put_text(l, d->place_column, place->name);
@@ -433,7 +433,7 @@ void source_lines_free(source_lines *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		free(l->at[i].line);
-		vec_free(&l->at[i].pieces);
+		vec_free(&l->at[i].spans);
 	}
 	vec_free(l);
 }

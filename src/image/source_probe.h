@@ -21,11 +21,11 @@ struct source_definition {
 	size_t head, arguments;   /* columns of the ends of the first word, and of PLACE */
 };
 
-/* A piece of the made line: where it came from. */
-struct source_piece { size_t made, from; bool same; };
+/* A span of the made line: where it came from. */
+struct source_span { size_t made, from; bool same; };
 struct source_line {
 	char *line;
-	VEC(struct source_piece) pieces;
+	VEC(struct source_span) spans;
 };
 /* One line for each place: a source line, or an inlined function, may have several, whose events
  * are NAME, NAME_1, NAME_2, ... */

@@ -91,17 +91,17 @@ static void print_vector(const struct syscall_info *call, const struct call_copy
 	/* A record of a return has the result in place of arguments. */
 	const bool given = k + 1 < n && (copies[k + 1].length & 0xf0) == CALL_COPY_SCATTER;
 	const unsigned arguments = given ? 1 : syscall_arguments(call);
-	struct syscalls_pieces pieces = { 0 };
+	struct syscalls_iov_data data = { 0 };
 	const uint8_t *at;
 	uint32_t length;
 
 	if (!find_copy(e, arguments, k, &at, &length))
 		return;
-	pieces.known = k + 1 < n && copies[k + 1].argument == copies[k].argument;
-	if (pieces.known && !find_copy(e, arguments, k + 1, &pieces.at, &pieces.n))
-		pieces.n = 0; /* all of them are empty */
-	pieces.whole = given && pieces.n >= e->payload[1];
-	syscalls_print_vector(at, length, all, &pieces, f);
+	data.known = k + 1 < n && copies[k + 1].argument == copies[k].argument;
+	if (data.known && !find_copy(e, arguments, k + 1, &data.at, &data.n))
+		data.n = 0; /* all of them are empty */
+	data.whole = given && data.n >= e->payload[1];
+	syscalls_print_vector(at, length, all, &data, f);
 }
 
 /* Whether the copy is structures iovec, before those that they lead to. */
@@ -190,7 +190,7 @@ static void print_descriptor(const char *name, int32_t fd, FILE *f)
 		fprintf(f, "<%s>", name);
 }
 
-/* Numbers of bytes and of pieces, which some calls take as unsigned long. */
+/* Numbers of bytes and of elements, which some calls take as unsigned long. */
 static bool is_count(const char *name)
 {
 	return strcmp(name, "vlen") == 0 || strcmp(name, "size") == 0 || strcmp(name, "len") == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of system calls of sockets, as strace writes it: addresses, the pieces of vectors,
+/* Memory of system calls of sockets, as strace writes it: addresses, the parts of vectors,
  * messages with their control messages, options. syscalls_structs.c calls it. The bytes are a
  * program's: each part of a message is looked for within what the record has. No state; nothing
  * fails. */
@@ -70,30 +70,30 @@ bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f)
 }
 
 void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
-			   const struct syscalls_pieces *pieces, FILE *f)
+			   const struct syscalls_iov_data *from, FILE *f)
 {
-	const uint8_t *data = pieces->at;
-	uint32_t bytes = pieces->n;
-	uint64_t piece[2];
+	const uint8_t *data = from->at;
+	uint32_t bytes = from->n;
+	uint64_t iov[2];
 
 	fputc('[', f);
-	for (uint32_t i = 0; i + sizeof(piece) <= n; i += sizeof(piece)) {
+	for (uint32_t i = 0; i + sizeof(iov) <= n; i += sizeof(iov)) {
 		uint32_t known;
 
-		memcpy(piece, at + i, sizeof(piece));
-		known = piece[1] < bytes ? (uint32_t)piece[1] : bytes;
+		memcpy(iov, at + i, sizeof(iov));
+		known = iov[1] < bytes ? (uint32_t)iov[1] : bytes;
 		fputs(i ? ", {iov_base=" : "{iov_base=", f);
-		if (pieces->known && (known || !piece[1] || pieces->whole)) {
+		if (from->known && (known || !iov[1] || from->whole)) {
 			syscalls_print_quoted(data, known, f);
-			fputs(known < piece[1] && !pieces->whole ? "..." : "", f);
+			fputs(known < iov[1] && !from->whole ? "..." : "", f);
 			data = data ? data + known : NULL;
 			bytes -= known;
 		} else {
-			fprintf(f, "0x%" PRIx64, piece[0]);
+			fprintf(f, "0x%" PRIx64, iov[0]);
 		}
-		fprintf(f, ", iov_len=%" PRIu64 "}", piece[1]);
+		fprintf(f, ", iov_len=%" PRIu64 "}", iov[1]);
 	}
-	fputs(n / sizeof(piece) < all ? ", ...]" : "]", f);
+	fputs(n / sizeof(iov) < all ? ", ...]" : "]", f);
 }
 
 /* --- messages ---------------------------------------------------------------------------- */
@@ -216,8 +216,8 @@ bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
 		fprintf(f, "%" PRIu32 " => ", asked);
 	fprintf(f, "%" PRIu32 ", msg_iov=", (uint32_t)h.msg_namelen);
 	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen,
-			      &(struct syscalls_pieces){ rest.at, rest.n, true,
-							 m->given && rest.n >= m->result }, f);
+			      &(struct syscalls_iov_data){ rest.at, rest.n, true,
+							   m->given && rest.n >= m->result }, f);
 	fprintf(f, ", msg_iovlen=%zu", h.msg_iovlen);
 	if (h.msg_controllen) {
 		fputs(", msg_control=", f);

@@ -59,7 +59,7 @@ enum syscalls_base syscalls_result_base(const struct syscalls_call *c, const cha
 /* syscalls_messages.c */
 bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f);
 /* The bytes that structures iovec lead to, as many as a record has. */
-struct syscalls_pieces {
+struct syscalls_iov_data {
 	const uint8_t *at;
 	uint32_t n;
 	bool known; /* false: they are still to be filled */
@@ -67,7 +67,7 @@ struct syscalls_pieces {
 };
 /* The structures iovec, of which there are `all`. */
 void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
-			   const struct syscalls_pieces *pieces, FILE *f);
+			   const struct syscalls_iov_data *data, FILE *f);
 bool syscalls_print_message(const struct syscalls_memory *m, FILE *f);
 bool syscalls_print_message_room(const struct syscalls_memory *m, FILE *f);
 void syscalls_print_level(uint32_t level, FILE *f);

@@ -22,9 +22,9 @@ struct call_copying {
 	const struct call_values *v;
 };
 
-static uint32_t bytes_of(uint64_t pieces, uint32_t size)
+static uint32_t bytes_of(uint64_t elements, uint32_t size)
 {
-	return pieces > RECORD_BYTES / size ? RECORD_BYTES : (uint32_t)pieces * size;
+	return elements > RECORD_BYTES / size ? RECORD_BYTES : (uint32_t)elements * size;
 }
 
 static bool has_failed(uint64_t result)
@@ -32,8 +32,8 @@ static bool has_failed(uint64_t result)
 	return (int64_t)result < 0 && (int64_t)result >= -FAILED_MOST;
 }
 
-/* Bytes of a piece of an array whose length an argument says; 0: the copy is none. */
-static uint32_t piece_of(uint8_t length)
+/* Bytes of an element of an array whose length an argument says; 0: the copy is none. */
+static uint32_t element_of(uint8_t length)
 {
 	switch (length & 0xf0) {
 	case CALL_COPY_BYTES: return 1;
@@ -66,7 +66,7 @@ static uint32_t length_of(const struct call_copying *c, uint8_t length)
 		return length % 0x10 ? bytes_of(c->v->result, 4u * (length % 0x10)) : 0;
 	if ((length & 0xf0) == CALL_COPY_BITS)
 		return bytes_of(said / 64 + (said % 64 != 0), 8);
-	return piece_of(length) ? bytes_of(said, piece_of(length)) : structure_of(length);
+	return element_of(length) ? bytes_of(said, element_of(length)) : structure_of(length);
 }
 
 /* Structures are copied whole, and some of an array, whatever is allowed for text: half of one
@@ -77,7 +77,7 @@ static uint32_t most_of(const struct call_copying *c, uint8_t length)
 
 	if (structure_of(length))
 		most = room;
-	else if (length != CALL_COPY_RESULT && piece_of(length) != 1)
+	else if (length != CALL_COPY_RESULT && element_of(length) != 1)
 		most = CALL_ARRAY_MOST;
 	return most < room ? most : room;
 }
@@ -117,13 +117,13 @@ static uint32_t copy_bytes(const struct call_copying *c, uint64_t from, uint8_t 
 
 /* Copies what an array of structures iovec leads to, one behind another, to `n` bytes behind the
  * copy's begin. Returns the bytes, at most `most`. */
-static uint32_t copy_pieces(const struct call_copying *c, uint64_t from, uint64_t pieces,
+static uint32_t copy_iovecs(const struct call_copying *c, uint64_t from, uint64_t elements,
 			    uint32_t n, uint32_t most)
 {
 	uint32_t done = 0, got;
 	uint64_t iovec[2];
 
-	for (uint32_t i = 0; i < CALL_IOVECS && i < pieces && done < most; i++) {
+	for (uint32_t i = 0; i < CALL_IOVECS && i < elements && done < most; i++) {
 		uint64_t bytes;
 
 		if (c->v->read(from + 16 * i, iovec, sizeof(iovec)) != sizeof(iovec))
@@ -145,12 +145,12 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 
 static uint32_t copy_gathered(const struct call_copying *c, uint64_t from, uint8_t length)
 {
-	uint64_t pieces = c->v->arguments[length % 0x10 % CALL_ARGUMENTS];
+	uint64_t elements = c->v->arguments[length % 0x10 % CALL_ARGUMENTS];
 	uint32_t most = smaller(RECORD_BYTES - c->used, c->most);
 
 	if ((length & 0xf0) == CALL_COPY_SCATTER)
 		most = has_failed(c->v->result) ? 0 : smaller(c->v->result, most);
-	return copy_pieces(c, from, pieces, 0, most);
+	return copy_iovecs(c, from, elements, 0, most);
 }
 
 /* Copies a part of a message behind its n bytes; false: it is not all there. */
@@ -187,7 +187,7 @@ static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool g
 	    add_part(c, header[MSG_IOV], bytes_of(header[MSG_IOVLEN], 16), 16 * CALL_MESSAGE_IOVECS,
 		     &n) &&
 	    add_part(c, header[MSG_CONTROL], header[MSG_CONTROLLEN], CALL_MESSAGE_CONTROL, &n))
-		n += copy_pieces(c, header[MSG_IOV],
+		n += copy_iovecs(c, header[MSG_IOV],
 				 smaller(header[MSG_IOVLEN], CALL_MESSAGE_IOVECS), n,
 				 smaller(RECORD_BYTES - c->used - n, most));
 	return n;

@@ -76,10 +76,10 @@ struct fetch_program {
 	struct fetch_insn code[];
 };
 
-#define FETCH_PIECES_MAX 4u
+#define FETCH_RANGES_MAX 4u
 
-/* A piece of memory to be read: n bytes at the address, of which `got` could be. */
-struct fetch_piece { uint64_t address; uint8_t *to; uint32_t n, got; };
+/* A range of memory to be read: n bytes at the address, of which `got` could be. */
+struct fetch_range { uint64_t address; uint8_t *to; uint32_t n, got; };
 
 /* The probed thread's state and the ways to read its memory. */
 struct fetch_context {
@@ -96,9 +96,9 @@ struct fetch_context {
 	uint64_t (*caller)(void *context);
 	/* At a return: FETCH_ENTRY_WORDS words that its call's entry kept. NULL: all are 0. */
 	const uint64_t *entry;
-	/* Reads at most FETCH_PIECES_MAX pieces, each as read() does. NULL: strings are read one by
+	/* Reads at most FETCH_RANGES_MAX ranges, each as read() does. NULL: strings are read one by
 	 * one. */
-	void (*read_pieces)(void *context, struct fetch_piece *pieces, unsigned n);
+	void (*read_ranges)(void *context, struct fetch_range *ranges, unsigned n);
 };
 
 /* Writes a record's fields, from offset 8 on; the fixed ones are zeroed first. `bytes` is the size

@@ -16,8 +16,8 @@ struct fetch_run_state {
 	/* Strings of bounded length that are not read yet: all of them are read at once. */
 	unsigned waiting;
 	uint32_t waiting_bytes;
-	struct fetch_piece pieces[FETCH_PIECES_MAX];
-	struct { uint16_t at; bool null; } wait[FETCH_PIECES_MAX];
+	struct fetch_range ranges[FETCH_RANGES_MAX];
+	struct { uint16_t at; bool null; } wait[FETCH_RANGES_MAX];
 };
 
 static bool size_good(uint8_t size)
@@ -120,12 +120,12 @@ __attribute__((noinline)) static void read_waiting(struct fetch_run_state *r)
 
 	r->waiting = r->waiting_bytes = 0;
 	if (waiting > 1)
-		r->c->read_pieces(r->c->context, r->pieces, waiting);
+		r->c->read_ranges(r->c->context, r->ranges, waiting);
 	else
-		r->pieces[0].got = r->c->read(r->c->context, r->pieces[0].address,
-					      r->pieces[0].to, r->pieces[0].n);
+		r->ranges[0].got = r->c->read(r->c->context, r->ranges[0].address,
+					      r->ranges[0].to, r->ranges[0].n);
 	for (unsigned k = 0; k < waiting; k++) {
-		const struct fetch_piece *p = &r->pieces[k];
+		const struct fetch_range *p = &r->ranges[k];
 		volatile uint8_t *to = r->record + r->used;
 		uint32_t n = p->got <= p->n ? p->got : 0;
 
@@ -143,10 +143,10 @@ static bool let_wait(struct fetch_run_state *r, const struct fetch_insn *i)
 {
 	uint32_t at = r->used + r->waiting_bytes;
 
-	if (!r->c->read_pieces || r->comm || r->fault || !i->count || i->flags & FETCH_BOUNDED ||
-	    r->waiting == FETCH_PIECES_MAX || r->room - at < i->count)
+	if (!r->c->read_ranges || r->comm || r->fault || !i->count || i->flags & FETCH_BOUNDED ||
+	    r->waiting == FETCH_RANGES_MAX || r->room - at < i->count)
 		return false;
-	r->pieces[r->waiting] = (struct fetch_piece){ r->number + (uint64_t)i->value,
+	r->ranges[r->waiting] = (struct fetch_range){ r->number + (uint64_t)i->value,
 						      r->record + at, i->count, 0 };
 	r->wait[r->waiting].at = i->at;
 	r->wait[r->waiting].null = !r->number;
@@ -263,7 +263,7 @@ static bool store_number(struct fetch_run_state *r, const struct fetch_insn *i)
 	return true;
 }
 
-/* Copies a piece of memory whole, or not at all. */
+/* Copies a range of memory whole, or not at all. */
 static bool load_block(struct fetch_run_state *r, const struct fetch_insn *i)
 {
 	if (!i->count || i->count > FETCH_BLOCK_MAX || !is_within(r, i, i->count + 1u))

@@ -175,12 +175,12 @@ static void test_numbers(void **state)
 
 static unsigned read_at_once;
 
-static void read_pieces(void *context, struct fetch_piece *pieces, unsigned n)
+static void read_ranges(void *context, struct fetch_range *ranges, unsigned n)
 {
-	assert_in_range(n, 2, FETCH_PIECES_MAX);
+	assert_in_range(n, 2, FETCH_RANGES_MAX);
 	read_at_once++;
 	for (unsigned i = 0; i < n; i++)
-		pieces[i].got = read_memory(context, pieces[i].address, pieces[i].to, pieces[i].n);
+		ranges[i].got = read_memory(context, ranges[i].address, ranges[i].to, ranges[i].n);
 }
 
 /* Strings of bounded length that are read at once are those that are read one by one, wherever
@@ -211,10 +211,10 @@ static void test_strings_at_once(void **state)
 
 		for (unsigned k = 0, rest = i; k < 4; k++, rest /= n_places)
 			regs[k] = places[rest % n_places];
-		c.read_pieces = NULL;
+		c.read_ranges = NULL;
 		n = fetch_run(&all.p, sizeof(all), &c, one_by_one, sizeof(one_by_one));
 		assert_true(n >= all.p.fixed);
-		c.read_pieces = read_pieces;
+		c.read_ranges = read_ranges;
 		assert_int_equal(fetch_run(&all.p, sizeof(all), &c, record, sizeof(record)), n);
 		assert_memory_equal(record + 8, one_by_one + 8, n - 8);
 	}
