@@ -40,7 +40,7 @@ struct copied {
 #define GIVES_STRUCT(call, argument, bytes) \
 	{ call, argument, CALL_COPY_FIXED, (bytes) / 4, true, NULL }
 #define GIVES_ARRAY(call, argument, bytes) \
-	{ call, argument, CALL_COPY_GIVEN, (bytes) / 4, true, NULL }
+	{ call, argument, CALL_COPY_RETURNED, (bytes) / 4, true, NULL }
 #define GIVES_AS(call, argument, how, count) { call, argument, how, 0, true, count }
 
 #define TIME_BYTES 16
@@ -151,7 +151,7 @@ static const struct copied copied[] = {
 	GIVES_AS("preadv", "vec", CALL_COPY_SCATTER, "vlen"),
 	GIVES_AS("preadv2", "vec", CALL_COPY_PAIRS, "vlen"),
 	GIVES_AS("preadv2", "vec", CALL_COPY_SCATTER, "vlen"),
-	GIVES_AS("recvmsg", "msg", CALL_COPY_MESSAGE_GIVEN, NULL),
+	GIVES_AS("recvmsg", "msg", CALL_COPY_MESSAGE_RETURNED, NULL),
 	GIVES_AS("poll", "ufds", CALL_COPY_WORDS, "nfds"),
 	GIVES_AS("ppoll", "ufds", CALL_COPY_WORDS, "nfds"),
 	GIVES_STRUCT("ppoll", "tsp", TIME_BYTES),

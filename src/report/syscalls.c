@@ -377,7 +377,7 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_return(s->files, pid_of(s, e->thread), &c, result);
 	if (s->lines && !c.error)
-		syscalls_lines_given(s, &c, e);
+		syscalls_lines_return(s, &c, e);
 	if (s->lines)
 		syscalls_lines_end(s, &c, e->thread, &result, e->tsc > c.tsc ? e->tsc - c.tsc : 0);
 	free_call(&c);

@@ -54,7 +54,7 @@ bool syscalls_files_opens(const struct syscalls_call *c);
 void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const struct event *e);
 /* The return of a call that did not fail: arguments through which it gives something are what it
  * gave, from their record. */
-void syscalls_lines_given(struct syscalls *s, struct syscalls_call *c, const struct event *e);
+void syscalls_lines_return(struct syscalls *s, struct syscalls_call *c, const struct event *e);
 /* Prints the call; result NULL: its return was not seen. */
 void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
 			const int64_t *result, uint64_t ticks);

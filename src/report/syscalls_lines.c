@@ -89,8 +89,8 @@ static void print_vector(const struct syscall_info *call, const struct call_copy
 			 unsigned n, unsigned k, const struct event *e, uint64_t all, FILE *f)
 {
 	/* A record of a return has the result in place of arguments. */
-	const bool given = k + 1 < n && (copies[k + 1].length & 0xf0) == CALL_COPY_SCATTER;
-	const unsigned arguments = given ? 1 : syscall_arguments(call);
+	const bool after = k + 1 < n && (copies[k + 1].length & 0xf0) == CALL_COPY_SCATTER;
+	const unsigned arguments = after ? 1 : syscall_arguments(call);
 	struct syscalls_iov_data data = { 0 };
 	const uint8_t *at;
 	uint32_t length;
@@ -100,7 +100,7 @@ static void print_vector(const struct syscall_info *call, const struct call_copy
 	data.known = k + 1 < n && copies[k + 1].argument == copies[k].argument;
 	if (data.known && !find_copy(e, arguments, k + 1, &data.at, &data.n))
 		data.n = 0; /* all of them are empty */
-	data.whole = given && data.n >= e->payload[1];
+	data.whole = after && data.n >= e->payload[1];
 	syscalls_print_vector(at, length, all, &data, f);
 }
 
@@ -267,7 +267,7 @@ void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const str
 /* --- what a call gave -------------------------------------------------------------------- */
 
 /* A return, the calls' copies, and one of them. */
-struct given {
+struct returned_copy {
 	const struct syscall_info *call;
 	const struct call_copy *copies;
 	unsigned n, k;
@@ -275,7 +275,8 @@ struct given {
 };
 
 /* Prints as many bytes as the call returned. */
-static bool print_given_bytes(const struct given *g, const struct syscalls_memory *m, FILE *f)
+static bool print_returned_bytes(const struct returned_copy *g, const struct syscalls_memory *m,
+				 FILE *f)
 {
 	uint32_t n = m->n;
 
@@ -288,13 +289,13 @@ static bool print_given_bytes(const struct given *g, const struct syscalls_memor
 }
 
 /* Prints what a copy of a return has; false: nothing is printed. */
-static bool print_given(const struct given *g, struct syscalls_memory *m, enum syscalls_moment when,
-			FILE *f)
+static bool print_returned(const struct returned_copy *g, struct syscalls_memory *m,
+			   enum syscalls_phase when, FILE *f)
 {
 	const struct call_copy *copy = &g->copies[g->k];
 	bool found = find_copy(g->e, 1, g->k, &m->at, &m->n);
 	bool by_result =
-		copy->length == CALL_COPY_RESULT || (copy->length & 0xf0) == CALL_COPY_GIVEN;
+		copy->length == CALL_COPY_RESULT || (copy->length & 0xf0) == CALL_COPY_RETURNED;
 	char name[WORD_BYTES];
 
 	/* With a result of 0 the call gave nothing, and that is all of it. */
@@ -303,20 +304,20 @@ static bool print_given(const struct given *g, struct syscalls_memory *m, enum s
 	if (!found)
 		m->n = 0;
 	syscall_argument(g->call, m->argument, NULL, name, sizeof(name));
-	if (when == SYSCALLS_GIVEN && is_vector(copy, name)) {
+	if (when == SYSCALLS_AFTER && is_vector(copy, name)) {
 		print_vector(g->call, g->copies, g->n, g->k, g->e,
 			     m->call->args[copy->length % 0x10 % CALL_ARGUMENTS], f);
 		return true;
 	}
 	if (syscalls_print_struct(m, when, g->call->name, name, f))
 		return true;
-	return when == SYSCALLS_GIVEN && copy->length == CALL_COPY_RESULT &&
-	       print_given_bytes(g, m, f);
+	return when == SYSCALLS_AFTER && copy->length == CALL_COPY_RESULT &&
+	       print_returned_bytes(g, m, f);
 }
 
 /* How long an address is that the call gave: the number behind the pointer to its length. */
-static uint32_t given_length(const struct syscall_info *call, const struct call_copy *copies,
-			     unsigned n, const struct event *e)
+static uint32_t returned_length(const struct syscall_info *call, const struct call_copy *copies,
+				unsigned n, const struct event *e)
 {
 	char name[WORD_BYTES];
 	const uint8_t *at;
@@ -345,32 +346,33 @@ static char *joined(char *before, char *after)
 }
 
 /* Puts what one copy has in place of the argument's text. */
-static void set_given(const struct given *g, struct syscalls_memory *m, struct syscalls_call *c)
+static void set_returned(const struct returned_copy *g, struct syscalls_memory *m,
+			 struct syscalls_call *c)
 {
-	char **text = &c->texts[m->argument], *given = NULL;
+	char **text = &c->texts[m->argument], *made = NULL;
 	size_t size;
-	FILE *f = mem_stream(&given, &size);
+	FILE *f = mem_stream(&made, &size);
 	bool told;
 
 	m->before = *text;
-	told = print_given(g, m, SYSCALLS_GIVEN, f);
-	mem_stream_close(f, &given);
+	told = print_returned(g, m, SYSCALLS_AFTER, f);
+	mem_stream_close(f, &made);
 	if (!told) {
-		free(given);
+		free(made);
 		return;
 	}
-	given = joined(*text, given);
+	made = joined(*text, made);
 	free(*text);
-	*text = given;
+	*text = made;
 }
 
 /* Adds what one copy has to what stands behind the result. */
-static void add_note(const struct given *g, struct syscalls_memory *m, bool *first, FILE *f)
+static void add_note(const struct returned_copy *g, struct syscalls_memory *m, bool *first, FILE *f)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *one = mem_stream(&text, &size);
-	bool told = print_given(g, m, SYSCALLS_NOTE, one);
+	bool told = print_returned(g, m, SYSCALLS_NOTE, one);
 
 	mem_stream_close(one, &text);
 	if (told)
@@ -380,7 +382,7 @@ static void add_note(const struct given *g, struct syscalls_memory *m, bool *fir
 }
 
 /* Returns what stands behind the result, for free(); NULL: nothing. */
-static char *note_text(struct given *g, struct syscalls_memory *m)
+static char *note_text(struct returned_copy *g, struct syscalls_memory *m)
 {
 	char *text = NULL;
 	size_t size;
@@ -402,11 +404,11 @@ static char *note_text(struct given *g, struct syscalls_memory *m)
 
 /* Arguments that point to what the kernel fills in have no text before the return: theirs is made
  * here, in the place of the address. */
-void syscalls_lines_given(struct syscalls *s, struct syscalls_call *c, const struct event *e)
+void syscalls_lines_return(struct syscalls *s, struct syscalls_call *c, const struct event *e)
 {
 	struct call_copy copies[CALL_COPIES];
-	struct given g = { .call = syscall_by_number(c->nr), .copies = copies, .e = e };
-	struct syscalls_memory m = { .s = s, .call = c, .given = true,
+	struct returned_copy g = { .call = syscall_by_number(c->nr), .copies = copies, .e = e };
+	struct syscalls_memory m = { .s = s, .call = c, .after = true,
 				     .result = (int64_t)e->payload[1] };
 
 	if (!g.call)
@@ -414,12 +416,12 @@ void syscalls_lines_given(struct syscalls *s, struct syscalls_call *c, const str
 	/* A raw event has no copies. */
 	g.n = c->named ? syscall_copies(g.call, true, copies) : 0;
 	if (g.n)
-		c->length = given_length(g.call, copies, g.n, e);
+		c->length = returned_length(g.call, copies, g.n, e);
 	c->note = note_text(&g, &m);
 	for (g.k = 0; g.k < g.n; g.k++) {
 		m.argument = copies[g.k].argument - 1u;
 		if (c->texts[m.argument] && strcmp(c->texts[m.argument], "NULL"))
-			set_given(&g, &m, c);
+			set_returned(&g, &m, c);
 	}
 }
 

@@ -217,7 +217,7 @@ bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
 	fprintf(f, "%" PRIu32 ", msg_iov=", (uint32_t)h.msg_namelen);
 	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen,
 			      &(struct syscalls_iov_data){ rest.at, rest.n, true,
-							   m->given && rest.n >= m->result }, f);
+							   m->after && rest.n >= m->result }, f);
 	fprintf(f, ", msg_iovlen=%zu", h.msg_iovlen);
 	if (h.msg_controllen) {
 		fputs(", msg_control=", f);
@@ -319,7 +319,7 @@ bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t level = (uint32_t)m->call->args[1], option = (uint32_t)m->call->args[2];
 	/* An option that getsockopt gave is as long as the kernel said. */
-	uint32_t n = m->given ? m->call->length : m->n;
+	uint32_t n = m->after ? m->call->length : m->n;
 	struct linger l;
 	struct timeval t;
 	int32_t v;

@@ -39,7 +39,7 @@ static bool print_address(const struct syscalls_memory *m, FILE *f)
 	uint32_t n = m->n;
 
 	/* An address that the kernel gave is as long as the kernel said. */
-	if (m->given && m->call->length && m->call->length < n)
+	if (m->after && m->call->length && m->call->length < n)
 		n = m->call->length;
 	return syscalls_print_address(m->at, n, f);
 }
@@ -170,7 +170,7 @@ static bool print_offset(const struct syscalls_memory *m, FILE *f)
 		return false;
 	memcpy(&v, m->at, sizeof(v));
 	/* Before and after stand side by side. */
-	if (m->given && m->result)
+	if (m->after && m->result)
 		fprintf(f, "%s => ", m->before);
 	fprintf(f, "[%" PRId64 "]", v);
 	return true;
@@ -179,9 +179,9 @@ static bool print_offset(const struct syscalls_memory *m, FILE *f)
 static bool print_groups(const struct syscalls_memory *m, FILE *f)
 {
 	/* Whoever asks for none is told how many there are. */
-	if (m->given && !m->call->args[0])
+	if (m->after && !m->call->args[0])
 		return false;
-	print_numbers(m, m->given ? (uint64_t)m->result : (uint32_t)m->call->args[0], f);
+	print_numbers(m, m->after ? (uint64_t)m->result : (uint32_t)m->call->args[0], f);
 	return true;
 }
 
@@ -243,26 +243,26 @@ static bool print_process_name(const struct syscalls_memory *m, FILE *f)
 /* By the kernel's names of calls and their arguments (event/syscall_copies.c has the copies). */
 static const struct {
 	const char *call, *argument;
-	unsigned when; /* enum syscalls_moment, one or more */
-	bool (*print)(const struct syscalls_memory *m, FILE *f);
+	unsigned when; /* enum syscalls_phase, one or more */
+	syscalls_printer *print;
 } structs[] = {
 	{ "connect", "uservaddr", SYSCALLS_BEFORE, print_address },
 	{ "bind", "umyaddr", SYSCALLS_BEFORE, print_address },
 	{ "sendto", "addr", SYSCALLS_BEFORE, print_address },
-	{ "accept", "upeer_sockaddr", SYSCALLS_GIVEN, print_address },
-	{ "accept", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
-	{ "accept4", "upeer_sockaddr", SYSCALLS_GIVEN, print_address },
-	{ "accept4", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
-	{ "getsockname", "usockaddr", SYSCALLS_GIVEN, print_address },
-	{ "getsockname", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
-	{ "getpeername", "usockaddr", SYSCALLS_GIVEN, print_address },
-	{ "getpeername", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
-	{ "getsockopt", "optlen", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_number },
-	{ "getsockopt", "optval", SYSCALLS_GIVEN, syscalls_print_option_value },
+	{ "accept", "upeer_sockaddr", SYSCALLS_AFTER, print_address },
+	{ "accept", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
+	{ "accept4", "upeer_sockaddr", SYSCALLS_AFTER, print_address },
+	{ "accept4", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
+	{ "getsockname", "usockaddr", SYSCALLS_AFTER, print_address },
+	{ "getsockname", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
+	{ "getpeername", "usockaddr", SYSCALLS_AFTER, print_address },
+	{ "getpeername", "usockaddr_len", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
+	{ "getsockopt", "optlen", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
+	{ "getsockopt", "optval", SYSCALLS_AFTER, syscalls_print_option_value },
 	{ "setsockopt", "optval", SYSCALLS_BEFORE, syscalls_print_option_value },
 	{ "sendmsg", "msg", SYSCALLS_BEFORE, syscalls_print_message },
 	{ "recvmsg", "msg", SYSCALLS_BEFORE, syscalls_print_message_room },
-	{ "recvmsg", "msg", SYSCALLS_GIVEN, syscalls_print_message },
+	{ "recvmsg", "msg", SYSCALLS_AFTER, syscalls_print_message },
 	{ "nanosleep", "rqtp", SYSCALLS_BEFORE, print_time },
 	{ "clock_nanosleep", "rqtp", SYSCALLS_BEFORE, print_time },
 	{ "clock_settime", "tp", SYSCALLS_BEFORE, print_time },
@@ -271,69 +271,69 @@ static const struct {
 	{ "pselect6", "tsp", SYSCALLS_BEFORE, print_time },
 	{ "rt_sigtimedwait", "uts", SYSCALLS_BEFORE, print_time },
 	{ "epoll_pwait2", "timeout", SYSCALLS_BEFORE, print_time },
-	{ "clock_gettime", "tp", SYSCALLS_GIVEN, print_time },
-	{ "clock_getres", "tp", SYSCALLS_GIVEN, print_time },
-	{ "gettimeofday", "tv", SYSCALLS_GIVEN, print_micro },
+	{ "clock_gettime", "tp", SYSCALLS_AFTER, print_time },
+	{ "clock_getres", "tp", SYSCALLS_AFTER, print_time },
+	{ "gettimeofday", "tv", SYSCALLS_AFTER, print_micro },
 	{ "select", "tvp", SYSCALLS_BEFORE, print_micro },
 	{ "utimensat", "utimes", SYSCALLS_BEFORE, print_file_times },
 	{ "utimes", "utimes", SYSCALLS_BEFORE, print_micro_times },
 	{ "setitimer", "value", SYSCALLS_BEFORE, print_micro_timer },
-	{ "setitimer", "ovalue", SYSCALLS_GIVEN, print_micro_timer },
-	{ "getitimer", "value", SYSCALLS_GIVEN, print_micro_timer },
+	{ "setitimer", "ovalue", SYSCALLS_AFTER, print_micro_timer },
+	{ "getitimer", "value", SYSCALLS_AFTER, print_micro_timer },
 	{ "timer_settime", "new_setting", SYSCALLS_BEFORE, print_timer },
-	{ "timer_settime", "old_setting", SYSCALLS_GIVEN, print_timer },
-	{ "timer_gettime", "setting", SYSCALLS_GIVEN, print_timer },
+	{ "timer_settime", "old_setting", SYSCALLS_AFTER, print_timer },
+	{ "timer_gettime", "setting", SYSCALLS_AFTER, print_timer },
 	{ "timerfd_settime", "utmr", SYSCALLS_BEFORE, print_timer },
-	{ "timerfd_settime", "otmr", SYSCALLS_GIVEN, print_timer },
-	{ "timerfd_gettime", "otmr", SYSCALLS_GIVEN, print_timer },
+	{ "timerfd_settime", "otmr", SYSCALLS_AFTER, print_timer },
+	{ "timerfd_gettime", "otmr", SYSCALLS_AFTER, print_timer },
 	{ "timer_create", "timer_event_spec", SYSCALLS_BEFORE, syscalls_print_signal_event },
-	{ "timer_create", "created_timer_id", SYSCALLS_GIVEN, print_number },
-	{ "newstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
-	{ "newlstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
-	{ "newfstat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
-	{ "newfstatat", "statbuf", SYSCALLS_GIVEN, syscalls_print_stat },
-	{ "statx", "buffer", SYSCALLS_GIVEN, syscalls_print_statx },
-	{ "statfs", "buf", SYSCALLS_GIVEN, syscalls_print_statfs },
-	{ "fstatfs", "buf", SYSCALLS_GIVEN, syscalls_print_statfs },
-	{ "getdents64", "dirent", SYSCALLS_GIVEN, syscalls_print_entries },
-	{ "fcntl", "arg", SYSCALLS_BEFORE | SYSCALLS_GIVEN, syscalls_print_lock },
-	{ "sendfile64", "offset", SYSCALLS_BEFORE | SYSCALLS_GIVEN, print_offset },
-	{ "pipe", "fildes", SYSCALLS_GIVEN, print_two },
-	{ "pipe2", "fildes", SYSCALLS_GIVEN, print_two },
-	{ "socketpair", "usockvec", SYSCALLS_GIVEN, print_two },
-	{ "wait4", "stat_addr", SYSCALLS_GIVEN, syscalls_print_status },
-	{ "wait4", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
-	{ "waitid", "infop", SYSCALLS_GIVEN, syscalls_print_signal_info },
-	{ "waitid", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
-	{ "getrusage", "ru", SYSCALLS_GIVEN, syscalls_print_usage },
+	{ "timer_create", "created_timer_id", SYSCALLS_AFTER, print_number },
+	{ "newstat", "statbuf", SYSCALLS_AFTER, syscalls_print_stat },
+	{ "newlstat", "statbuf", SYSCALLS_AFTER, syscalls_print_stat },
+	{ "newfstat", "statbuf", SYSCALLS_AFTER, syscalls_print_stat },
+	{ "newfstatat", "statbuf", SYSCALLS_AFTER, syscalls_print_stat },
+	{ "statx", "buffer", SYSCALLS_AFTER, syscalls_print_statx },
+	{ "statfs", "buf", SYSCALLS_AFTER, syscalls_print_statfs },
+	{ "fstatfs", "buf", SYSCALLS_AFTER, syscalls_print_statfs },
+	{ "getdents64", "dirent", SYSCALLS_AFTER, syscalls_print_entries },
+	{ "fcntl", "arg", SYSCALLS_BEFORE | SYSCALLS_AFTER, syscalls_print_lock },
+	{ "sendfile64", "offset", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_offset },
+	{ "pipe", "fildes", SYSCALLS_AFTER, print_two },
+	{ "pipe2", "fildes", SYSCALLS_AFTER, print_two },
+	{ "socketpair", "usockvec", SYSCALLS_AFTER, print_two },
+	{ "wait4", "stat_addr", SYSCALLS_AFTER, syscalls_print_status },
+	{ "wait4", "ru", SYSCALLS_AFTER, syscalls_print_usage },
+	{ "waitid", "infop", SYSCALLS_AFTER, syscalls_print_signal_info },
+	{ "waitid", "ru", SYSCALLS_AFTER, syscalls_print_usage },
+	{ "getrusage", "ru", SYSCALLS_AFTER, syscalls_print_usage },
 	{ "execve", "envp", SYSCALLS_BEFORE, print_variables },
 	{ "execveat", "envp", SYSCALLS_BEFORE, print_variables },
 	{ "clone3", "uargs", SYSCALLS_BEFORE, syscalls_print_clone },
 	{ "prctl", "arg2", SYSCALLS_BEFORE, print_process_name },
-	{ "getrlimit", "rlim", SYSCALLS_GIVEN, syscalls_print_limit },
+	{ "getrlimit", "rlim", SYSCALLS_AFTER, syscalls_print_limit },
 	{ "setrlimit", "rlim", SYSCALLS_BEFORE, syscalls_print_limit },
 	{ "prlimit64", "new_rlim", SYSCALLS_BEFORE, syscalls_print_limit },
-	{ "prlimit64", "old_rlim", SYSCALLS_GIVEN, syscalls_print_limit },
-	{ "newuname", "name", SYSCALLS_GIVEN, syscalls_print_system },
-	{ "sysinfo", "info", SYSCALLS_GIVEN, syscalls_print_system },
-	{ "times", "tbuf", SYSCALLS_GIVEN, syscalls_print_system },
-	{ "getresuid", "ruidp", SYSCALLS_GIVEN, print_number },
-	{ "getresuid", "euidp", SYSCALLS_GIVEN, print_number },
-	{ "getresuid", "suidp", SYSCALLS_GIVEN, print_number },
-	{ "getresgid", "rgidp", SYSCALLS_GIVEN, print_number },
-	{ "getresgid", "egidp", SYSCALLS_GIVEN, print_number },
-	{ "getresgid", "sgidp", SYSCALLS_GIVEN, print_number },
-	{ "sched_getparam", "param", SYSCALLS_GIVEN, print_number },
+	{ "prlimit64", "old_rlim", SYSCALLS_AFTER, syscalls_print_limit },
+	{ "newuname", "name", SYSCALLS_AFTER, syscalls_print_system },
+	{ "sysinfo", "info", SYSCALLS_AFTER, syscalls_print_system },
+	{ "times", "tbuf", SYSCALLS_AFTER, syscalls_print_system },
+	{ "getresuid", "ruidp", SYSCALLS_AFTER, print_number },
+	{ "getresuid", "euidp", SYSCALLS_AFTER, print_number },
+	{ "getresuid", "suidp", SYSCALLS_AFTER, print_number },
+	{ "getresgid", "rgidp", SYSCALLS_AFTER, print_number },
+	{ "getresgid", "egidp", SYSCALLS_AFTER, print_number },
+	{ "getresgid", "sgidp", SYSCALLS_AFTER, print_number },
+	{ "sched_getparam", "param", SYSCALLS_AFTER, print_number },
 	{ "sched_setparam", "param", SYSCALLS_BEFORE, print_number },
 	{ "sched_setscheduler", "param", SYSCALLS_BEFORE, print_number },
-	{ "getgroups", "grouplist", SYSCALLS_GIVEN, print_groups },
+	{ "getgroups", "grouplist", SYSCALLS_AFTER, print_groups },
 	{ "setgroups", "grouplist", SYSCALLS_BEFORE, print_groups },
-	{ "sched_getaffinity", "user_mask_ptr", SYSCALLS_GIVEN, print_processors },
+	{ "sched_getaffinity", "user_mask_ptr", SYSCALLS_AFTER, print_processors },
 	{ "sched_setaffinity", "user_mask_ptr", SYSCALLS_BEFORE, print_processors },
-	{ "getrandom", "ubuf", SYSCALLS_GIVEN, print_random },
-	{ "ioctl", "arg", SYSCALLS_BEFORE | SYSCALLS_GIVEN, syscalls_print_terminal },
+	{ "getrandom", "ubuf", SYSCALLS_AFTER, print_random },
+	{ "ioctl", "arg", SYSCALLS_BEFORE | SYSCALLS_AFTER, syscalls_print_terminal },
 	{ "rt_sigaction", "act", SYSCALLS_BEFORE, syscalls_print_action },
-	{ "rt_sigaction", "oact", SYSCALLS_GIVEN, syscalls_print_action },
+	{ "rt_sigaction", "oact", SYSCALLS_AFTER, syscalls_print_action },
 	{ "rt_sigprocmask", "nset", SYSCALLS_BEFORE, syscalls_print_signals },
 	{ "rt_sigsuspend", "unewset", SYSCALLS_BEFORE, syscalls_print_signals },
 	{ "rt_sigtimedwait", "uthese", SYSCALLS_BEFORE, syscalls_print_signals },
@@ -341,12 +341,12 @@ static const struct {
 	{ "ppoll", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
 	{ "epoll_pwait", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
 	{ "epoll_pwait2", "sigmask", SYSCALLS_BEFORE, syscalls_print_signals },
-	{ "rt_sigprocmask", "oset", SYSCALLS_GIVEN, syscalls_print_signals },
-	{ "rt_sigpending", "uset", SYSCALLS_GIVEN, syscalls_print_signals },
+	{ "rt_sigprocmask", "oset", SYSCALLS_AFTER, syscalls_print_signals },
+	{ "rt_sigpending", "uset", SYSCALLS_AFTER, syscalls_print_signals },
 	{ "pselect6", "sig", SYSCALLS_BEFORE, syscalls_print_signals_at },
-	{ "rt_sigtimedwait", "uinfo", SYSCALLS_GIVEN, syscalls_print_signal_info },
+	{ "rt_sigtimedwait", "uinfo", SYSCALLS_AFTER, syscalls_print_signal_info },
 	{ "sigaltstack", "uss", SYSCALLS_BEFORE, syscalls_print_signal_stack },
-	{ "sigaltstack", "uoss", SYSCALLS_GIVEN, syscalls_print_signal_stack },
+	{ "sigaltstack", "uoss", SYSCALLS_AFTER, syscalls_print_signal_stack },
 	{ "poll", "ufds", SYSCALLS_BEFORE, syscalls_print_polls },
 	{ "poll", "ufds", SYSCALLS_NOTE, syscalls_print_polled },
 	{ "ppoll", "ufds", SYSCALLS_BEFORE, syscalls_print_polls },
@@ -367,12 +367,12 @@ static const struct {
 	{ "pselect6", "exp", SYSCALLS_BEFORE, syscalls_print_selects },
 	{ "pselect6", "exp", SYSCALLS_NOTE, syscalls_print_selected },
 	{ "epoll_ctl", "event", SYSCALLS_BEFORE, syscalls_print_epoll },
-	{ "epoll_wait", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
-	{ "epoll_pwait", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
-	{ "epoll_pwait2", "events", SYSCALLS_GIVEN, syscalls_print_epolls },
+	{ "epoll_wait", "events", SYSCALLS_AFTER, syscalls_print_epolls },
+	{ "epoll_pwait", "events", SYSCALLS_AFTER, syscalls_print_epolls },
+	{ "epoll_pwait2", "events", SYSCALLS_AFTER, syscalls_print_epolls },
 };
 
-bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_moment when,
+bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_phase when,
 			   const char *call, const char *argument, FILE *f)
 {
 	for (size_t i = 0; i < sizeof(structs) / sizeof(*structs); i++)

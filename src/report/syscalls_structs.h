@@ -20,19 +20,19 @@ struct syscalls_memory {
 	unsigned argument;                /* its number */
 	const uint8_t *at;                /* n bytes; NULL: n is 0 */
 	uint32_t n;
-	bool given;                       /* after the call */
+	bool after;                       /* after the call */
 	int64_t result;                   /* then */
 	const char *before; /* the argument's text before the call; NULL: it is that */
 };
 
-enum syscalls_moment {
-	SYSCALLS_BEFORE = 1, SYSCALLS_GIVEN = 2,
+enum syscalls_phase {
+	SYSCALLS_BEFORE = 1, SYSCALLS_AFTER = 2,
 	SYSCALLS_NOTE = 4, /* behind the result */
 };
 
 /* Prints the structure, by the kernel's names of the call and of the argument that leads to it;
  * false: nothing is printed. */
-bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_moment when,
+bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_phase when,
 			   const char *call, const char *argument, FILE *f);
 
 /* One name; a number without one in hexadecimal. names NULL: none has one. */
@@ -56,7 +56,16 @@ bool syscalls_print_meaning(const struct syscalls_call *c, const char *call, int
 enum syscalls_base { SYSCALLS_DECIMAL, SYSCALLS_HEXADECIMAL, SYSCALLS_OCTAL };
 enum syscalls_base syscalls_result_base(const struct syscalls_call *c, const char *call);
 
-/* syscalls_messages.c */
+/* Every function below that takes a struct syscalls_memory has this shape: it prints the structures
+ * at m->at to f as strace does, keeps neither, and returns true. False: fewer bytes are there than
+ * the structure has, or the call does not use it; nothing is printed then. Of an array the whole
+ * elements are printed that are there. A row of `structs` (syscalls_structs.c) names the call and
+ * the argument; the comment here says what the bytes are. */
+typedef bool syscalls_printer(const struct syscalls_memory *m, FILE *f);
+
+/* --- syscalls_messages.c ---------------------------------------------------------------------- */
+
+/* A socket address of n bytes, by its family; false: the family is not known, or n is too small. */
 bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f);
 /* The bytes that structures iovec lead to, as many as a record has. */
 struct syscalls_iov_data {
@@ -65,44 +74,76 @@ struct syscalls_iov_data {
 	bool known; /* false: they are still to be filled */
 	bool whole; /* a call gave so many, and no more */
 };
-/* The structures iovec, of which there are `all`. */
+/* The structures iovec, of which there are `all`, and n bytes are at hand. */
 void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
 			   const struct syscalls_iov_data *data, FILE *f);
-bool syscalls_print_message(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_message_room(const struct syscalls_memory *m, FILE *f);
+/* struct msghdr with what it leads to: of sendmsg before the call, of recvmsg after it. */
+syscalls_printer syscalls_print_message;
+/* struct msghdr of recvmsg before the call: addresses and lengths alone are known. */
+syscalls_printer syscalls_print_message_room;
+/* A level of setsockopt, and an option of that level, by name or number. */
 void syscalls_print_level(uint32_t level, FILE *f);
 void syscalls_print_option(uint32_t level, uint32_t option, FILE *f);
-bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f);
+/* The value of a socket's option, by the call's level and option: numbers, struct linger, struct
+ * timeval. */
+syscalls_printer syscalls_print_option_value;
 
-/* syscalls_signals.c */
+/* --- syscalls_signals.c ----------------------------------------------------------------------- */
+
+/* A signal's name, or its number where it has none. */
 void syscalls_print_signal(int number, FILE *f);
-bool syscalls_print_signals(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_signals_at(const struct syscalls_memory *m, FILE *f);
-/* The first one: how a timer tells its end. */
-bool syscalls_print_signal_event(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_action(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_signal_stack(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_signal_info(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_status(const struct syscalls_memory *m, FILE *f);
+/* A signal set, as [INT TERM]. */
+syscalls_printer syscalls_print_signals;
+/* pselect6's structure of the address and the size of a signal set. */
+syscalls_printer syscalls_print_signals_at;
+/* struct sigevent of timer_create: how the timer tells its end. */
+syscalls_printer syscalls_print_signal_event;
+/* The kernel's struct sigaction. */
+syscalls_printer syscalls_print_action;
+/* struct sigaltstack (stack_t). */
+syscalls_printer syscalls_print_signal_stack;
+/* The part of a siginfo_t that waitid and rt_sigtimedwait fill in. */
+syscalls_printer syscalls_print_signal_info;
+/* The int of wait4: exited, killed, stopped or continued. */
+syscalls_printer syscalls_print_status;
 
-/* syscalls_waits.c */
-bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_polled(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_selects(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_selected(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_epolls(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_epoll(const struct syscalls_memory *m, FILE *f);
+/* --- syscalls_waits.c ------------------------------------------------------------------------- */
 
-/* syscalls_system.c */
-bool syscalls_print_stat(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_statx(const struct syscalls_memory *m, FILE *f);
+/* The structures pollfd, with the events that are waited for. */
+syscalls_printer syscalls_print_polls;
+/* Behind the result: those of them that an event has come of. */
+syscalls_printer syscalls_print_polled;
+/* A descriptor set of select, before the call. */
+syscalls_printer syscalls_print_selects;
+/* Behind the result: the descriptors that are left in the set, with `in`, `out` or `except`. False
+ * if none is. */
+syscalls_printer syscalls_print_selected;
+/* As many structures epoll_event as the call returned. */
+syscalls_printer syscalls_print_epolls;
+/* The struct epoll_event of epoll_ctl. */
+syscalls_printer syscalls_print_epoll;
+
+/* --- syscalls_system.c ------------------------------------------------------------------------ */
+
+/* struct stat. */
+syscalls_printer syscalls_print_stat;
+/* struct statx: the fields that its mask says are filled. */
+syscalls_printer syscalls_print_statx;
 /* The names of what statx is asked for. */
 void syscalls_print_statx_mask(uint32_t mask, FILE *f);
-bool syscalls_print_statfs(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_entries(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_lock(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_usage(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_limit(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_system(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_terminal(const struct syscalls_memory *m, FILE *f);
-bool syscalls_print_clone(const struct syscalls_memory *m, FILE *f);
+/* struct statfs. */
+syscalls_printer syscalls_print_statfs;
+/* The structures linux_dirent64 of a directory. */
+syscalls_printer syscalls_print_entries;
+/* struct flock of fcntl, for commands that take one; after the call, for those that ask. */
+syscalls_printer syscalls_print_lock;
+/* struct rusage. */
+syscalls_printer syscalls_print_usage;
+/* struct rlimit. */
+syscalls_printer syscalls_print_limit;
+/* What uname, sysinfo and times fill in, by the size of the copy. */
+syscalls_printer syscalls_print_system;
+/* What an ioctl of a terminal takes or fills in: a number, or struct winsize. */
+syscalls_printer syscalls_print_terminal;
+/* struct clone_args of clone3. */
+syscalls_printer syscalls_print_clone;

@@ -92,23 +92,23 @@ void syscalls_print_statx_mask(uint32_t mask, FILE *f)
 	syscalls_print_flags(statx_mask, mask, f);
 }
 
-static void print_moment(const char *name, const struct statx_timestamp *t, FILE *f)
+static void print_timestamp(const char *name, const struct statx_timestamp *t, FILE *f)
 {
 	fprintf(f, ", %s={tv_sec=%" PRId64 ", tv_nsec=%" PRIu32 "}", name, (int64_t)t->tv_sec,
 		(uint32_t)t->tv_nsec);
 }
 
 /* Prints the times that the file system has given. */
-static void print_moments(const struct statx *s, FILE *f)
+static void print_timestamps(const struct statx *s, FILE *f)
 {
 	if (s->stx_mask & STATX_ATIME)
-		print_moment("stx_atime", &s->stx_atime, f);
+		print_timestamp("stx_atime", &s->stx_atime, f);
 	if (s->stx_mask & STATX_BTIME)
-		print_moment("stx_btime", &s->stx_btime, f);
+		print_timestamp("stx_btime", &s->stx_btime, f);
 	if (s->stx_mask & STATX_CTIME)
-		print_moment("stx_ctime", &s->stx_ctime, f);
+		print_timestamp("stx_ctime", &s->stx_ctime, f);
 	if (s->stx_mask & STATX_MTIME)
-		print_moment("stx_mtime", &s->stx_mtime, f);
+		print_timestamp("stx_mtime", &s->stx_mtime, f);
 }
 
 /* The mount's number has no field in older headers. */
@@ -134,7 +134,7 @@ bool syscalls_print_statx(const struct syscalls_memory *m, FILE *f)
 		", stx_attributes_mask=", (uint64_t)s.stx_ino, (uint64_t)s.stx_size,
 		(uint64_t)s.stx_blocks);
 	syscalls_print_flags(statx_attributes, s.stx_attributes_mask, f);
-	print_moments(&s, f);
+	print_timestamps(&s, f);
 	fprintf(f, ", stx_rdev_major=%u, stx_rdev_minor=%u, stx_dev_major=%u, stx_dev_minor=%u",
 		s.stx_rdev_major, s.stx_rdev_minor, s.stx_dev_major, s.stx_dev_minor);
 	if (s.stx_mask & MOUNT_ID)
@@ -240,7 +240,7 @@ bool syscalls_print_lock(const struct syscalls_memory *m, FILE *f)
 	bool asks = command == F_GETLK || command == F_OFD_GETLK;
 	struct flock l;
 
-	if (m->n < sizeof(l) || !is_lock_command(command) || (m->given && !asks))
+	if (m->n < sizeof(l) || !is_lock_command(command) || (m->after && !asks))
 		return false;
 	memcpy(&l, m->at, sizeof(l));
 	fputs("{l_type=", f);
@@ -397,12 +397,12 @@ bool syscalls_print_terminal(const struct syscalls_memory *m, FILE *f)
 	struct winsize w;
 	int32_t v;
 
-	if (m->n >= sizeof(v) && (m->given ? gives_number : takes_number)) {
+	if (m->n >= sizeof(v) && (m->after ? gives_number : takes_number)) {
 		memcpy(&v, m->at, sizeof(v));
 		fprintf(f, "[%" PRId32 "]", v);
 		return true;
 	}
-	if (m->n < sizeof(w) || request != (uint32_t)(m->given ? TIOCGWINSZ : TIOCSWINSZ))
+	if (m->n < sizeof(w) || request != (uint32_t)(m->after ? TIOCGWINSZ : TIOCSWINSZ))
 		return false;
 	memcpy(&w, m->at, sizeof(w));
 	fprintf(f, "{ws_row=%u, ws_col=%u, ws_xpixel=%u, ws_ypixel=%u}", w.ws_row, w.ws_col,

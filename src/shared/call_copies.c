@@ -62,7 +62,7 @@ static uint32_t length_of(const struct call_copying *c, uint8_t length)
 		return 0;
 	if (length == CALL_COPY_RESULT)
 		return bytes_of(c->v->result, 1);
-	if ((length & 0xf0) == CALL_COPY_GIVEN)
+	if ((length & 0xf0) == CALL_COPY_RETURNED)
 		return length % 0x10 ? bytes_of(c->v->result, 4u * (length % 0x10)) : 0;
 	if ((length & 0xf0) == CALL_COPY_BITS)
 		return bytes_of(said / 64 + (said % 64 != 0), 8);
@@ -172,12 +172,12 @@ enum { MSG_NAME, MSG_NAMELEN, MSG_IOV, MSG_IOVLEN, MSG_CONTROL, MSG_CONTROLLEN }
 
 /* The header is read twice, once to look at: a reader that finds other lengths in the copy than
  * were used here keeps to the copy's end. */
-static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool given)
+static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool returned)
 {
 	uint64_t header[CALL_MESSAGE_HEADER / 8];
 	uint32_t n = 0, most = c->most;
 
-	if (given)
+	if (returned)
 		most = has_failed(c->v->result) ? 0 : smaller(c->v->result, most);
 	if (RECORD_BYTES - c->used < CALL_MESSAGE_HEADER || has_failed(c->v->result) ||
 	    c->v->read(from, header, sizeof(header)) != sizeof(header) ||
@@ -270,7 +270,7 @@ static uint32_t copy_of_any(const struct call_copying *c, uint64_t from, uint8_t
 	case CALL_COPY_STRINGS: return copy_strings(c, from);
 	case CALL_COPY_COUNT: return copy_count(c, from);
 	case CALL_COPY_MESSAGE: return copy_message(c, from, false);
-	case CALL_COPY_MESSAGE_GIVEN: return copy_message(c, from, true);
+	case CALL_COPY_MESSAGE_RETURNED: return copy_message(c, from, true);
 	case CALL_COPY_SIGNALS_AT: return copy_signals_at(c, from);
 	default: break;
 	}

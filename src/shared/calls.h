@@ -25,7 +25,7 @@ enum call_copy_length {
 	/* a struct msghdr and what it leads to: the name, the structures iovec, the control
 	 * messages, the bytes, each as it is there and at most as CALL_MESSAGE_ says */
 	CALL_COPY_MESSAGE,
-	CALL_COPY_MESSAGE_GIVEN, /* after the call: as many bytes as it returned */
+	CALL_COPY_MESSAGE_RETURNED, /* after the call: as many bytes as it returned */
 	CALL_COPY_SIGNALS_AT,    /* an address and a size, and the 8 bytes at the address */
 	CALL_COPY_STATX,         /* two structures that FIXED has no room for */
 	CALL_COPY_UTSNAME,
@@ -33,7 +33,7 @@ enum call_copy_length {
 	CALL_COPY_GATHER = 0x90,
 	CALL_COPY_SCATTER = 0xa0, /* the same after the call: as many bytes as it returned */
 	CALL_COPY_INTS = 0xb0,    /* | n: pieces of 4 bytes */
-	CALL_COPY_GIVEN = 0xc0,   /* | bytes / 4 of a piece: as many pieces as it returned */
+	CALL_COPY_RETURNED = 0xc0, /* | bytes / 4 of a piece: as many pieces as it returned */
 };
 #define CALL_COPIES 7u
 #define CALL_COPY_MOST 165u /* bytes of a string or buffer, as the kernel's maximum */

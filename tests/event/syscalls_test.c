@@ -170,8 +170,8 @@ static void copies(void **state)
 		{ "read", false, 0, 0, 0 },                    { "read", true, 1, 2, CALL_COPY_RESULT },
 		{ "write", true, 0, 0, 0 },                    { "sethostname", false, 1, 1, CALL_COPY_BYTES | 1 },
 		{ "newuname", true, 1, 1, CALL_COPY_UTSNAME },              { "newfstatat", true, 1, 3, CALL_COPY_FIXED | 36 },
-		{ "recvmsg", true, 1, 2, CALL_COPY_MESSAGE_GIVEN }, { "readv", true, 2, 2, CALL_COPY_PAIRS | 2 },
-		{ "pselect6", false, 5, 2, CALL_COPY_BITS },   { "epoll_wait", true, 1, 2, CALL_COPY_GIVEN | 3 },
+		{ "recvmsg", true, 1, 2, CALL_COPY_MESSAGE_RETURNED }, { "readv", true, 2, 2, CALL_COPY_PAIRS | 2 },
+		{ "pselect6", false, 5, 2, CALL_COPY_BITS },   { "epoll_wait", true, 1, 2, CALL_COPY_RETURNED | 3 },
 		{ "getpid", false, 0, 0, 0 },                  { "sendto", false, 2, 2, CALL_COPY_BYTES | 2 },
 	};
 	size_t n;
