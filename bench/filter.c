@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <x86intrin.h>
 
+#include "arch/stamp.h"
 #include "event/filter_compile.h"
 
 #define RECORDS 1024u
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		measure(filters[i], rounds);
 	begin = now();
 	for (unsigned i = 0; i < rounds * RECORDS; i++)
-		sum += __rdtsc();
+		sum += stamp_read();
 	printf("rdtsc\t%.2f\t%d\n", (now() - begin) / rounds / RECORDS, sum != 0);
 	return 0;
 }

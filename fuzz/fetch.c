@@ -114,7 +114,7 @@ static void arguments(const char *text, size_t n, bool at_return)
 
 static void marker(const char *text)
 {
-	const struct usdt_names names = { find, NULL };
+	const struct operand_names names = { find, NULL };
 	struct usdt_fields f = { 0 };
 	struct fetch_build b;
 	struct err err;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiles the arguments of USDT markers, SIZE@OPERAND each, to fetch programs; a negative size
- * means a signed value. Compilers write any operand that an instruction may have: $5, %edi, %ah,
- * -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). The text is a file's, so it
- * is not trusted. image/ calls it for each site. An operand that cannot be fetched is 0. */
+ * means a signed value. The operand is in the words of the machine's assembler (arch/operand.h).
+ * The text is a file's, so it is not trusted. image/ calls it for each site. An operand that cannot
+ * be fetched is 0. */
 #include "event/usdt.h"
 
-#include "arch/reg_names.h"
-
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,192 +57,25 @@ void usdt_fields_meet(struct usdt_fields *f, const char *arguments)
 	f->n = i > f->n ? i : f->n;
 }
 
-/* --- operands ------------------------------------------------------------------------------- */
-
-/* One operand in AT&T syntax, as the assembler wrote it into the note; `names` finds objects by
- * their symbols. */
-struct operand { const char *at, *end; const struct usdt_names *names; };
-
-/* Returns the length of the number or name at o->at. Names of the assembler's may contain ., $ and
- * @. */
-static size_t parse_word(const struct operand *o)
-{
-	size_t n = 0;
-
-	while (o->at + n < o->end && (isalnum((unsigned char)o->at[n]) || strchr("_.$@", o->at[n])))
-		n++;
-	return n;
-}
-
-/* Adds the number or the object's address at o->at to *sum. Addresses are those of the linked file;
- * *named: the caller has to add the load bias. */
-static bool parse_term(struct operand *o, uint64_t *sum, bool minus, bool *named)
-{
-	uint64_t value = 0;
-	char *end, digits[32];
-	size_t n = parse_word(o);
-
-	if (!n)
-		return false;
-	if (isdigit((unsigned char)*o->at)) {
-		if (n >= sizeof(digits))
-			return false;
-		memcpy(digits, o->at, n);
-		digits[n] = '\0';
-		value = strtoull(digits, &end, 0);
-		if (*end)
-			return false;
-	} else if (!o->names || !o->names->find(o->names->module, o->at, n, &value)) {
-		return false;
-	} else {
-		*named = true;
-	}
-	o->at += n;
-	*sum += minus ? -value : value;
-	return true;
-}
-
-/* Adds up 44+CheckpointStats, -16, 0x10; nothing: 0. */
-static bool parse_displacement(struct operand *o, uint64_t *sum, bool *named)
-{
-	*sum = 0;
-	while (o->at < o->end && *o->at != '(') {
-		bool minus = *o->at == '-';
-
-		o->at += minus || *o->at == '+';
-		if (!parse_term(o, sum, minus, named))
-			return false;
-	}
-	return true;
-}
-
-/* Reads %rax: returns its number, FETCH_REGS for %rip; -1: none. */
-static int base_register(struct operand *o)
-{
-	unsigned shift;
-	size_t n;
-	int r;
-
-	if (o->at == o->end || *o->at != '%')
-		return -1;
-	o->at++;
-	n = parse_word(o);
-	r = reg_names_assembler(o->at, n, &shift);
-	if (r < 0 || (*o->at != 'r' && n)) /* 32-bit addresses, which no compiler uses */
-		return -1;
-	o->at += n;
-	return r;
-}
-
-/* Reads ",%REGISTER[,SCALE]". strchr() also finds the NUL at the end of `scales`, hence the test of
- * *scale. */
-static bool index_register(struct operand *o, struct fetch_insn *out)
-{
-	static const char scales[] = "1248";
-	const char *scale = scales;
-	int r;
-
-	o->at++; /* the comma */
-	r = base_register(o);
-	if (r < 0 || r >= (int)FETCH_FLAGS_REG)
-		return false;
-	if (o->end - o->at >= 2 && *o->at == ',') {
-		scale = strchr(scales, o->at[1]);
-		o->at += 2;
-	}
-	*out = (struct fetch_insn){ .op = FETCH_ADD_REG,
-				    .reg = (uint8_t)r,
-				    .size = scale ? (uint8_t)(scale - scales) : 0 };
-	return scale && *scale;
-}
-
-/* Compiles disp(base,index,scale) to the address without the displacement, which the load adds. */
-static bool parse_memory(struct fetch_build *b, struct operand *o, uint64_t *sum)
-{
-	struct fetch_insn index = { .op = FETCH_OPS }, begin = { .op = FETCH_IMM };
-	bool named = false, moves;
-	int base = -1;
-
-	if (!parse_displacement(o, sum, &named))
-		return false;
-	moves = named;
-	if (o->at < o->end) {
-		o->at++;
-		base = o->at < o->end && *o->at == '%' ? base_register(o) : -1;
-		if (o->at < o->end && *o->at == ',' && !index_register(o, &index))
-			return false;
-		if (o->end - o->at != 1 || *o->at != ')' || (base < 0 && index.op == FETCH_OPS))
-			return false;
-	}
-	if (base == (int)FETCH_REGS && !named)
-		return false; /* relative to an instruction that is not this one */
-	if (base >= 0 && base < (int)FETCH_FLAGS_REG)
-		begin = (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)base };
-	fetch_insn(b, begin);
-	if (index.op != FETCH_OPS)
-		fetch_insn(b, index);
-	if (moves)
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
-	return true;
-}
-
-/* %ah is bits 8 to 15 of register 0: the code shifts first, and narrows then. */
-static bool in_register(struct fetch_build *b, const struct operand *o)
-{
-	unsigned shift;
-	int r = reg_names_assembler(o->at + 1, (size_t)(o->end - o->at - 1), &shift);
-
-	if (r < 0 || r >= (int)FETCH_FLAGS_REG)
-		return false;
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_REG, .reg = (uint8_t)r });
-	if (shift)
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_SHIFT, .value = shift });
-	return true;
-}
-
-/* Compiles $5, or $table: the address of an object. */
-static bool parse_immediate(struct fetch_build *b, struct operand *o)
-{
-	bool named = false;
-	uint64_t value;
-
-	o->at++;
-	if (!parse_displacement(o, &value, &named) || o->at < o->end)
-		return false;
-	fetch_insn(b, (struct fetch_insn){ .op = FETCH_IMM, .value = (int64_t)value });
-	if (named)
-		fetch_insn(b, (struct fetch_insn){ .op = FETCH_BASE });
-	return true;
-}
+/* --- programs ------------------------------------------------------------------------------- */
 
 /* Fetches the number, as wide as the argument. */
-static bool parse_operand(struct fetch_build *b, const struct argument *a,
-			  const struct usdt_names *names)
+static bool add_operand(struct fetch_build *b, const struct argument *a,
+			const struct operand_names *names)
 {
-	struct operand o = { a->operand, a->operand + a->n, names };
-	struct fetch_insn last = { .op = FETCH_NARROW, .size = (uint8_t)abs(a->size),
-				   .flags = a->size < 0 ? FETCH_SIGNED : 0 };
-	uint64_t sum;
+	struct operand_code code;
 
-	if (!a->size || !a->n)
+	if (!a->size || !operand_read(a->operand, a->n, (uint8_t)abs(a->size), a->size < 0, names,
+				      &code))
 		return false;
-	if (*o.at == '%' && memchr(o.at, ':', a->n))
-		return false; /* %fs:8 */
-	if (*o.at == '%'   ? !in_register(b, &o)
-	    : *o.at == '$' ? !parse_immediate(b, &o)
-			   : !parse_memory(b, &o, &sum))
-		return false;
-	if (*a->operand != '%' && *a->operand != '$') {
-		last.op = FETCH_LOAD;
-		last.value = (int64_t)sum;
-	}
-	fetch_insn(b, last);
+	for (unsigned i = 0; i < code.n; i++)
+		fetch_insn(b, code.at[i]);
 	return true;
 }
 
 /* The fields are those of all sites together, because an event has one layout of records. */
 int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments,
-	       const struct usdt_names *names, struct err *err)
+	       const struct operand_names *names, struct err *err)
 {
 	struct argument a = { 0 };
 
@@ -261,7 +91,7 @@ int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *a
 
 		if (at < 0)
 			return at;
-		if (!there || !parse_operand(b, &a, names)) {
+		if (!there || !add_operand(b, &a, names)) {
 			/* The field stays 0: fetch_run() zeroes the fixed fields first. */
 			b->code.n = before;
 			continue;

@@ -2,13 +2,8 @@
 /* USDT markers as events: their arguments, "-4@%edi 8@-16(%rbp) 4@$5", are addresses and registers
  * in the assembler's words. */
 #pragma once
+#include "arch/operand.h"
 #include "event/fetch.h"
-
-/* Looks up addresses of the module's objects, which arguments may name. */
-struct usdt_names {
-	bool (*find)(void *module, const char *name, size_t n, uint64_t *vaddr);
-	void *module;
-};
 
 /* The fields of the event: for each argument the largest size at any of a marker's sites; 0: not
  * known. usdt_fields_meet() adds the arguments of one site. */
@@ -24,4 +19,4 @@ void usdt_fields_meet(struct usdt_fields *f, const char *arguments);
  * these arguments. An argument that cannot be fetched (a vector register, a name that the file does
  * not have) is 0. Returns 0, or -errno and *err. */
 int usdt_build(struct fetch_build *b, const struct usdt_fields *f, const char *arguments,
-	       const struct usdt_names *names, struct err *err);
+	       const struct operand_names *names, struct err *err);

@@ -179,7 +179,7 @@ static struct filter_program *filter_of(const struct event_set *set, uint32_t ev
 static void add_point(struct marked *m, const struct usdt_marker *marker,
 		      const struct event_set *set, const struct event_entry *e, probe_points *out)
 {
-	const struct usdt_names names = { find_object, (void *)hook_prober_module(m->prober) };
+	const struct operand_names names = { find_object, (void *)hook_prober_module(m->prober) };
 	const struct usdt_fields fields = fields_of(e->format);
 	struct probe_point p = { .event = e->index, .semaphore = marker->semaphore };
 	struct fetch_build b;

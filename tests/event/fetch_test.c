@@ -396,7 +396,7 @@ static void test_markers(void **state)
 		{ "-2@4+8+thing(%rip)", (uint64_t)-3, 2 }, { "8@nothing(%rip)", 0, 8 }, { "8f@%xmm0", 0, 8 }, { "8@%fs:8", 0, 8 }, { "%rdi", 0x80000001, 8 },
 		{ "8@$thing", 0, 8 }, { "4@(%rdx)", 0, 4 }, { "8@-4", 0, 8 },
 	};
-	const struct usdt_names names = { find_name, NULL };
+	const struct operand_names names = { find_name, NULL };
 	struct usdt_fields f = { 0 };
 	struct fetch_build b;
 	struct err err;
