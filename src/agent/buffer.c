@@ -21,6 +21,7 @@
 #include "agent/thread.h"
 #include "agent/unblocked.h"
 #include "agent/user.h"
+#include "arch/kept_words.h"
 #include "shared/points.h"
 
 /* Address: a position reserved in a block that is lent is below it, and no memory. */
@@ -486,22 +487,19 @@ void agent_record2(uint64_t word, uint64_t payload, uint64_t sp)
 {
 	const uint64_t words[2] = { word, payload };
 
-	/* sp[-5]: the slot, where agent_slow_record2 has it. */
-	record_slowly(words, 2, sp ? ((const uint64_t *)sp)[-5] : UNRESERVED, sp);
+	record_slowly(words, 2, sp ? ((const uint64_t *)sp)[KEPT_SLOT] : UNRESERVED, sp);
 }
 
 void agent_record_float(uint64_t word, uint64_t at, uint64_t sp)
 {
-	/* sp[-5]: the lower half of xmm0, where the exit code has kept it. */
-	const uint64_t words[2] = { word, ((const uint64_t *)sp)[-5] };
+	const uint64_t words[2] = { word, ((const uint64_t *)sp)[KEPT_FLOAT] };
 
 	record_slowly(words, 2, at, sp);
 }
 
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp)
 {
-	/* sp[-2]: the value, where the exit code has kept it. */
-	const uint64_t words[2] = { word, ((const uint64_t *)sp)[-2] };
+	const uint64_t words[2] = { word, ((const uint64_t *)sp)[KEPT_RESULT] };
 
 	record_slowly(words, 2, at, sp);
 }

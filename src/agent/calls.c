@@ -14,6 +14,7 @@
 #include "agent/needs.h"
 #include "agent/scope.h"
 #include "agent/tasks.h"
+#include "arch/old_calls.h"
 #include "shared/call_copies.h"
 #include "shared/calls.h"
 #include "arch/probe_regs.h"
@@ -78,8 +79,7 @@ static uint32_t take_entry(uint64_t sp)
  * parent's. */
 static bool is_child(uint32_t number, uint64_t result)
 {
-	return result == 0 && (number == __NR_clone || number == __NR_clone3 ||
-			       number == __NR_vfork || number == __NR_fork);
+	return result == 0 && old_calls_makes_task(number);
 }
 
 struct call_at { const struct call_info *about; const struct probe_regs *regs; uint64_t ip; };

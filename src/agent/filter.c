@@ -19,6 +19,7 @@
 #include "agent/sys.h"
 #include "agent/unblocked.h"
 #include "arch/elf.h"
+#include "arch/old_calls.h"
 #include "arch/page.h"
 #include "shared/tasks.h"
 
@@ -58,11 +59,11 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_mlock, NEED_LOCKS, { P, ARCH_PAGE } },
 	{ __NR_mlockall, NEED_LOCKS, { 5 } },
 	{ __NR_mlockall, NEED_LOCKS, { 2 } },
-	{ __NR_access, NEED_EXEC | NEED_START, { P, 4 } },
+	{ OLD_CALL_ACCESS, NEED_EXEC | NEED_START, { OLD_CALL_ACCESS_ARGS(P, 4) } },
 	{ __NR_pread64, NEED_EXEC | NEED_START, { 3, P, 1024, 0 } },
-	{ __NR_readlink, NEED_EXEC, { P, P, 255 } },
+	{ OLD_CALL_READLINK, NEED_EXEC, { OLD_CALL_READLINK_ARGS(P, P, 255) } },
 	{ __NR_fstat, NEED_EXEC, { 3, P } },
-	{ __NR_stat, NEED_EXEC | NEED_START, { P, P } },
+	{ OLD_CALL_STAT, NEED_EXEC | NEED_START, { OLD_CALL_STAT_ARGS(P, P) } },
 	{ __NR_fgetxattr, NEED_EXEC, { 3, P, 0, 0 } },
 	{ __NR_getuid, NEED_EXEC, { 0 } },
 	{ __NR_getgid, NEED_EXEC, { 0 } },
@@ -84,7 +85,7 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	TASK_CALLS(TASK_CALL, P)
 #undef TASK_CALL
 	{ __NR_getresuid, NEED_USER, { P, P, P } },
-	{ __NR_stat, NEED_USER, { P, P } },
+	{ OLD_CALL_STAT, NEED_USER, { OLD_CALL_STAT_ARGS(P, P) } },
 	{ __NR_mmap, NEED_USER, { P, ARCH_PAGE, 3, 0x4032, MINUS(1), 0 } },
 	{ __NR_rt_sigaction, NEED_HANDLERS, { 10, 0, P, 8 } },
 	{ __NR_madvise, NEED_START | NEED_CHANGE, { P, ARCH_PAGE, 18 } },

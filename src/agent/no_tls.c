@@ -18,6 +18,7 @@
 #include "agent/no_tls.h"
 #include "agent/signals.h"
 #include "agent/sys.h"
+#include "arch/kept_words.h"
 
 #define TIDS (UINT64_C(1) << 22) /* the kernel's own limit */
 /* Address space only: MAP_NORESERVE, and pages of ids that nobody has are never touched. */
@@ -97,8 +98,7 @@ static bool is_glibcs(uint64_t thread_pointer)
 
 void no_tls_starts(const struct nonlocal_info *about, const uint64_t *sp)
 {
-	/* rdx and r9 as CALL_C keeps them: clone's third argument, and its sixth. */
-	uint64_t flags = sp[-2], thread_pointer = sp[-21];
+	uint64_t flags = sp[KEPT_ARG2], thread_pointer = sp[KEPT_ARG5];
 
 	if (about->size >> NONLOCAL_START_SHIFT == START_BY_CLONE &&
 	    (!(flags & CLONE_VM) || flags & CLONE_VFORK ||

@@ -13,6 +13,7 @@
 #include "agent/state.h"
 #include "agent/sys.h"
 #include "arch/inside.h"
+#include "arch/kept_words.h"
 #include "arch/trampoline_faults.h"
 
 /* Above any user address, and far enough from the top that records of nested handlers do not wrap
@@ -123,22 +124,23 @@ void nonlocal_rearm(struct agent_tls *t)
 
 /* --- the calls themselves ------------------------------------------------------------------- */
 
-/* Returns the stack pointer that setjmp left. glibc scrambles a jmp_buf's addresses (rotated, xor
- * the guard at %fs:0x30), musl does not. Programs in no-TLS mode may have a longjmp of
- * their own, and no thread pointer. 0 = not known. */
+/* Returns the stack pointer that setjmp left. glibc mixes a jmp_buf's addresses with a guard, musl
+ * does not. Programs in no-TLS mode may have a longjmp of their own, and no thread pointer. 0 = not
+ * known. */
 static uint64_t jmp_buf_sp(const uint64_t *buf)
 {
-	uint64_t sp = buf[6], guard;
+	uint64_t sp, guard;
+	bool mixed;
 
-	/* An address as it is; a scrambled one hardly ever has its upper 17 bits clear. */
-	if (!(sp >> 47))
+	sp = inside_saved_sp(buf, &mixed);
+	if (!mixed)
 		return sp;
 	if (agent.flags & AGENT_NO_TLS)
 		return 0;
 	guard = agent_pointer_guard;
 	if (!agent_no_tls)
 		guard = inside_pointer_guard();
-	return (sp >> 17 | sp << 47) ^ guard;
+	return inside_unmix_sp(sp, guard);
 }
 
 static uint64_t context_sp(const uint64_t *ucontext)
@@ -149,7 +151,8 @@ static uint64_t context_sp(const uint64_t *ucontext)
 /* sp: stack address of the return address; below it agent_slow_nonlocal keeps the arguments. */
 static uint64_t target_of(uint32_t kind, const uint64_t *sp)
 {
-	const uint64_t *first = (const uint64_t *)sp[-6], *second = (const uint64_t *)sp[-7];
+	const uint64_t *first = (const uint64_t *)sp[KEPT_ARG0],
+		       *second = (const uint64_t *)sp[KEPT_ARG1];
 
 	switch (kind) {
 	case NONLOCAL_BY_JMP_BUF:

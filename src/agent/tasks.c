@@ -21,6 +21,7 @@
 #include "agent/rename.h"
 #include "agent/sys.h"
 #include "agent/unblocked.h"
+#include "arch/old_calls.h"
 #include "arch/probe_regs.h"
 #include "shared/filter.h"
 
@@ -162,7 +163,7 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 {
 	uint64_t flags = 0; /* fork's */
 
-	if (number == __NR_vfork)
+	if (old_calls_is_vfork(number))
 		flags = CLONE_VFORK | CLONE_VM;
 	else if (number == __NR_clone)
 		flags = (uint32_t)regs[PROBE_ARG0] & ~CSIGNAL;
@@ -221,8 +222,7 @@ void task_behind(const struct task_at *t, uint32_t number)
 
 	if (number == __NR_futex)
 		tell_waited(t);
-	if (number != __NR_clone && number != __NR_clone3 && number != __NR_vfork &&
-	    number != __NR_fork)
+	if (!old_calls_makes_task(number))
 		return;
 	if (result < 0 || !wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
 		return;
@@ -386,16 +386,11 @@ void task_before(const struct task_at *t, uint32_t number)
 {
 	const uint64_t *regs = t->regs->at;
 
+	if (old_calls_makes_task(number) && wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
+		/* Pairs with the acquire in task_cloned(). */
+		__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
 	switch (number) {
 	case __NR_futex: tell_wait(t); break;
-	case __NR_clone:
-	case __NR_clone3:
-	case __NR_fork:
-	case __NR_vfork:
-		if (wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
-			/* Pairs with the acquire in task_cloned(). */
-			__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
-		break;
 	case __NR_rt_sigaction:
 		if (wants_event(t, TASK_SIGNAL, TASK_SIGNAL))
 			delivery_changes(regs);

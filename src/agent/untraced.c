@@ -33,7 +33,7 @@ uint64_t untraced_namespace_number(const char *path)
 {
 	struct stat st;
 
-	return sys2(__NR_stat, path, &st) < 0 ? 0 : st.st_ino;
+	return inside_stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
 static uint64_t network_namespace(void)
@@ -70,7 +70,7 @@ static void take_file_name(char *name, const char *path, int directory)
 {
 	char target[SCRIPT_PATH];
 	long n = directory == UNTRACED_DESCRIPTOR
-			 ? sys3(__NR_readlink, path, target, sizeof(target) - 1)
+			 ? inside_readlink(path, target, sizeof(target) - 1)
 			 : -1;
 
 	if (n < 0) {
@@ -240,7 +240,7 @@ static enum message_kind place_kind(void)
 {
 	if (agent.forbidden & NEED_START)
 		return MESSAGE_FILTERED;
-	if (sys2(__NR_access, agent_file, 4 /* R_OK */) < 0)
+	if (inside_access(agent_file, 4 /* R_OK */) < 0)
 		return MESSAGE_ROOT;
 	if (network && network_namespace() && network_namespace() != network)
 		return MESSAGE_NETWORK;

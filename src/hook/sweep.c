@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "arch/old_calls.h"
 #include "base/aside.h"
 
 #include "arch/insn.h"
@@ -320,7 +321,7 @@ static void note_new_task(struct sweep_walk *w)
 
 	if (clones)
 		w->s->facts[w->f] |= FACT_STARTS_THREADS;
-	if (clones || w->number == SYS_vfork)
+	if (clones || old_calls_is_vfork(w->number))
 		w->s->facts[w->f] |= FACT_LENDS_THREAD;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "arch/insn.h"
+#include "arch/old_calls.h"
 
 #define BACK_MAX 16u       /* bytes before the call that its window may use */
 
@@ -130,8 +131,7 @@ static enum syscall_bar bar_of(const struct hook_syscall *c)
 /* Adds the call at vaddr with what is known of it, and plans its probes. */
 static void add_syscall(struct syscall_walk *w, uint64_t vaddr)
 {
-	static const uint16_t twice[] = { SYS_fork, SYS_vfork, SYS_clone, SYS_clone3 },
-			      last[] = { SYS_exit, SYS_exit_group };
+	static const uint16_t last[] = { SYS_exit, SYS_exit_group };
 	uint64_t end = vaddr + INSN_SYSTEM_CALL_BYTES;
 	struct hook_syscall c = {
 		.vaddr = vaddr, .function = w->function, .before = &no_probe, .behind = &no_probe
@@ -143,7 +143,7 @@ static void add_syscall(struct syscall_walk *w, uint64_t vaddr)
 	c.ahead = w->number == SYSCALL_UNKNOWN && is_end_loop(w, vaddr);
 	c.number = c.ahead ? SYS_exit : w->number;
 	c.returns = !is_one_of(c.number, last, 2);
-	c.twice = is_one_of(c.number, twice, 4);
+	c.twice = old_calls_makes_task(c.number);
 	c.joined = hook_prober_jumped_into(w->p, end - 1, end);
 	if (c.number == SYS_rt_sigreturn) {
 		c.bar = SYSCALL_BAR_SIGNAL_RETURN;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "arch/old_calls.h"
 #include "event/tasks.h"
 #include "shared/calls.h"
 
@@ -21,10 +22,11 @@
  * call that made it, where its id is known; an end or an exec before, because the call does not
  * come back. prctl may rename, and rt_sigaction brings handlers to be probed. */
 static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] = {
+#define FORK(name) { SYS_##name, true, NEW },
+	OLD_CALLS_FORKS(FORK)
+#undef FORK
 	{ SYS_clone, true, NEW },
 	{ SYS_clone3, true, NEW },
-	{ SYS_fork, true, NEW },
-	{ SYS_vfork, true, NEW },
 	{ SYS_exit, false, END },
 	{ SYS_exit_group, false, END },
 	{ SYS_execve, false, BEGIN },

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/old_calls.h"
 #include "base/caller.h"
 #include "tracee/check.h"
 #include "tracee/internal.h"
@@ -261,17 +262,17 @@ static void interrupt_all(struct tracee *t)
 static bool ends_for_a_stop(const struct user_regs_struct *regs)
 {
 	static const uint16_t calls[] = {
-		SYS_epoll_wait,	    SYS_epoll_pwait,   SYS_epoll_pwait2, SYS_rt_sigtimedwait,
-		SYS_semop,	    SYS_semtimedop,    SYS_io_getevents, SYS_io_pgetevents,
-		SYS_io_uring_enter, SYS_msgrcv,	       SYS_msgsnd,	 SYS_read,
-		SYS_readv,	    SYS_recvfrom,      SYS_recvmsg,	 SYS_recvmmsg,
-		SYS_write,	    SYS_writev,	       SYS_sendto,	 SYS_sendmsg,
-		SYS_sendmmsg,	    SYS_accept,	       SYS_accept4,	 SYS_connect,
-		SYS_sendfile,	    SYS_splice,	       SYS_select,	 SYS_pselect6,
-		SYS_poll,	    SYS_ppoll,	       SYS_nanosleep,	 SYS_clock_nanosleep,
-		SYS_futex,	    SYS_futex_waitv,   SYS_mq_timedsend, SYS_mq_timedreceive,
-		SYS_wait4,	    SYS_waitid,	       SYS_flock,	 SYS_fcntl,
-		SYS_pause,	    SYS_rt_sigsuspend,
+		OLD_CALLS_WAITING
+		SYS_epoll_pwait,  SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop,
+		SYS_semtimedop,	  SYS_io_getevents, SYS_io_pgetevents,	 SYS_io_uring_enter,
+		SYS_msgrcv,	  SYS_msgsnd,	    SYS_read,		 SYS_readv,
+		SYS_recvfrom,	  SYS_recvmsg,	    SYS_recvmmsg,	 SYS_write,
+		SYS_writev,	  SYS_sendto,	    SYS_sendmsg,	 SYS_sendmmsg,
+		SYS_accept,	  SYS_accept4,	    SYS_connect,	 SYS_sendfile,
+		SYS_splice,	  SYS_pselect6,	    SYS_ppoll,		 SYS_nanosleep,
+		SYS_clock_nanosleep, SYS_futex,	    SYS_futex_waitv,	 SYS_mq_timedsend,
+		SYS_mq_timedreceive, SYS_wait4,	    SYS_waitid,		 SYS_flock,
+		SYS_fcntl,	  SYS_rt_sigsuspend,
 	};
 
 	if (regs_result(regs) != -EINTR)

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/old_calls.h"
 #include "arch/tcb.h"
 #include "tracee/internal.h"
 
@@ -123,15 +124,14 @@ static int stop_before(struct launch_run *run, const struct user_regs_struct *en
 static bool is_starts(int64_t call)
 {
 	static const uint16_t calls[] = {
+		OLD_CALLS_STARTING
 		SYS_brk,
 		SYS_mmap,
 		SYS_munmap,
 		SYS_mprotect,
 		SYS_mremap,
 		SYS_madvise,
-		SYS_arch_prctl,
 		SYS_uname,
-		SYS_readlink,
 		SYS_readlinkat,
 		SYS_getrandom,
 		SYS_prlimit64,
@@ -147,7 +147,6 @@ static bool is_starts(int64_t call)
 		SYS_rt_sigaction,
 		SYS_sigaltstack,
 		SYS_sched_getaffinity,
-		SYS_poll,
 		SYS_fcntl,
 		SYS_getpid,
 		SYS_gettid,

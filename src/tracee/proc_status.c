@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/old_calls.h"
+
 /* A status has about 1.5 KiB. A user in very many groups has a longer one: lines behind the cut
  * count as not there. */
 #define STATUS_MAX 8192
@@ -317,7 +319,7 @@ int proc_explain_wait(pid_t pid, pid_t tid, struct err *err)
 	char where[64];
 	ssize_t n;
 
-	if (call == SYS_vfork || call == SYS_clone || call == SYS_clone3)
+	if (old_calls_is_vfork(call) || call == SYS_clone || call == SYS_clone3)
 		return err_set(
 			err, EBUSY,
 			"thread %d of process %d waits in vfork for a child that has not executed a "

@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 
 #include "arch/elf.h"
+#include "arch/old_calls.h"
 #include "arch/page.h"
 #include "base/vec.h"
 #include "shared/bpf.h"
@@ -234,7 +235,7 @@ static const struct { uint32_t lacks; long number; uint64_t args[6]; } optional[
 	{ LACKS_HANDLERS, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },
 	{ LACKS_HANDLERS, SYS_geteuid, { 0 } },
 	{ LACKS_USER, SYS_getresuid, { POINTER, POINTER, POINTER } },
-	{ LACKS_USER, SYS_stat, { POINTER, POINTER } },
+	{ LACKS_USER, OLD_CALL_STAT, { OLD_CALL_STAT_ARGS(POINTER, POINTER) } },
 	{ LACKS_USER, SYS_socket, { AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0 } },
 	{ LACKS_USER, SYS_connect, { 3, POINTER, 50 } },
 	{ LACKS_USER, SYS_getsockopt, { 3, SOL_SOCKET, SO_PEERCRED, POINTER, POINTER } },

@@ -2,6 +2,7 @@
 /* arch/inside.h for x86-64: inline assembly, of general registers only. The contracts stand in
  * arch/inside.h. */
 #pragma once
+#include "arch/old_calls.h"
 #include "arch/x86_64/tcb.h"
 
 /* The kernel spoils rcx and r11. */
@@ -15,6 +16,22 @@ static inline long inside_syscall(long n, long a, long b, long c, long d, long e
 			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return ret;
+}
+
+static inline long inside_stat(const char *path, void *to)
+{
+	return inside_syscall(OLD_CALL_STAT, OLD_CALL_STAT_ARGS((long)path, (long)to), 0, 0, 0, 0);
+}
+
+static inline long inside_readlink(const char *path, char *to, size_t n)
+{
+	return inside_syscall(OLD_CALL_READLINK,
+			      OLD_CALL_READLINK_ARGS((long)path, (long)to, (long)n), 0, 0, 0);
+}
+
+static inline long inside_access(const char *path, int mode)
+{
+	return inside_syscall(OLD_CALL_ACCESS, OLD_CALL_ACCESS_ARGS((long)path, mode), 0, 0, 0, 0);
 }
 
 /* No lock prefix: no other thread writes to the word. */
@@ -54,6 +71,19 @@ static inline uint64_t inside_pointer_guard(void)
 
 	__asm__("mov %%fs:" INSIDE_TEXT(TCB_GUARD) ", %0" : "=r"(guard));
 	return guard;
+}
+
+/* The same word in glibc's and musl's. A mixed address hardly ever has its upper 17 bits clear. */
+static inline uint64_t inside_saved_sp(const uint64_t *jmp_buf, bool *mixed)
+{
+	*mixed = jmp_buf[6] >> 47;
+	return jmp_buf[6];
+}
+
+/* glibc rotates, behind its xor. */
+static inline uint64_t inside_unmix_sp(uint64_t sp, uint64_t guard)
+{
+	return (sp >> 17 | sp << 47) ^ guard;
 }
 
 /* rep stosb and rep movsb: a loop in C would become a call of memset() or memcpy(). */
