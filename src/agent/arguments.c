@@ -13,15 +13,15 @@
 #include "agent/state.h"
 #include "arch/page.h"
 #include "arch/probe_regs.h"
+#include "arch/signal_frame.h"
 #include "shared/arguments.h"
-#include "shared/signal_frame.h"
 
 
 /* Returns 1 if the call is not to be recorded. */
 uint32_t agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site);
 _Static_assert(sizeof(struct arguments_regs) == 200 &&
 		       offsetof(struct arguments_regs, floats) == 136,
-	       "arch/x86_64/agent/arguments.S says so");
+	       "the machine's agent/arguments.S says so");
 
 /* The page that has the return address is there for certain; the kernel reads the rest. */
 static uint32_t read_argument(void *context, uint64_t address, void *to, uint32_t n)

@@ -21,8 +21,8 @@
 #include "agent/needs.h"
 #include "agent/sys.h"
 #include "arch/inside.h"
+#include "arch/signal_frame.h"
 #include "arch/trampoline_faults.h"
-#include "shared/signal_frame.h"
 #include "shared/unwind_rule.h"
 
 /* The begin of struct siginfo. */

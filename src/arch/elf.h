@@ -18,6 +18,7 @@ enum elf_reloc {
 static inline enum elf_reloc elf_reloc(const Elf64_Rela *r);
 
 /* The machine's part has ELF_MACHINE (of e_machine), ELF_MACHINE_NAME for sentences, ELF_AUDIT_ARCH
- * (the kernel's number of it in struct seccomp_data), and ELF_RELATIVE (a relocation's type, for
- * RELR, which does not say it). */
+ * (the kernel's number of it in struct seccomp_data), ELF_RELATIVE (a relocation's type, for RELR,
+ * which does not say it), ELF_LOADER (how the name of glibc's loader begins), and ELF_LIBUNWIND
+ * (how names of libunwind's functions begin that are made for the machine). */
 #include MACHINE_HEADER(elf.h)

@@ -92,6 +92,10 @@ bool insn_jumps_by_register(const struct insn *in);
 
 /* --- system calls: insn_number.c ------------------------------------------------------------ */
 
+/* True if the target of the call, jump or branch is a displacement of four bytes: not one byte, and
+ * no prefix that cuts the target on some processors. */
+bool insn_has_field(const struct insn *in);
+
 #define INSN_SYSTEM_CALL_BYTES 2u
 /* True if the instruction at p, decoded in *in, is a system call of this machine. */
 bool insn_is_system_call(const uint8_t *p, const struct insn *in);

@@ -12,7 +12,8 @@ static inline uint64_t stamp_read(void);
 static inline void stamp_wait(void);
 
 /* The machine's part has STAMP_WAIT_CODE, the bytes { } of stamp_wait(), for code that is written;
- * STAMP_TOLD_BY, the name of what tells the rate; and for the tracer's side two functions: */
+ * STAMP_TOLD_BY, the name of what tells the rate; STAMP_CLOCK, the counter as ftrace's trace_clock
+ * names it; STAMP_CLOCK_SINCE, which kernel has it; and for the tracer's side two functions: */
 /* True if the processor promises one rate, and one count on all processors. */
 bool stamp_is_steady(void);
 /* The counter's rate in Hz as the processor tells it; 0: it does not. */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "collect/clock.h"
 #include "collect/messages.h"
 #include "shared/record.h"
@@ -139,9 +140,6 @@ static void take_record(struct drain_scan *s, uint64_t *out, uint64_t header,
 	}
 }
 
-/* Above all addresses of a program. */
-#define NO_ADDRESS (UINT64_C(1) << 47)
-
 /* A thread stores a record's payload before its header. So behind an empty slot may stand the
  * payload of a record whose header never came. A real header differs from it by its time: not
  * before the preceding record's and not in the future. A stack pointer reads like a record of the
@@ -152,7 +150,7 @@ static bool is_of_its_time(uint64_t word, uint64_t before, uint64_t near)
 {
 	uint64_t then = before ? record_tsc(before, near) : near, tsc = record_tsc(word, then);
 
-	return word >= NO_ADDRESS && tsc + TSC_SLACK >= then && tsc <= clock_tsc();
+	return word >= ARCH_ADDRESS_END && tsc + TSC_SLACK >= then && tsc <= clock_tsc();
 }
 
 /* A row of a lock's sums, which its thread goes on changing until the sub-buffer is FULL. */

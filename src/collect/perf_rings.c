@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/kernel_code.h"
 #include "base/cursor.h"
 #include "base/vec.h"
 
@@ -346,13 +347,12 @@ static bool read_signal(struct cursor c, struct perf_notice *n)
 
 /* The size of a fault's sample, with its header; a signal's is larger. */
 #define FAULT_BYTES 48u
-/* The bit of x86's error code that says: not in the kernel. perf tells no other. */
-#define FAULT_USER 4u
 
-/* A sample: address of the instruction, pid, tid, time, the address at fault, cpu. */
+/* A sample: address of the instruction, pid, tid, time, the address at fault, cpu. Of the error
+ * code perf tells no other bit. */
 static bool read_fault(struct cursor c, struct perf_notice *n)
 {
-	*n = (struct perf_notice){ .kind = PERF_FAULT, .fault.error_code = FAULT_USER };
+	*n = (struct perf_notice){ .kind = PERF_FAULT, .fault.error_code = KERNEL_CODE_FAULT_USER };
 	n->fault.ip = cursor_u64(&c);
 	n->pid = cursor_u32(&c);
 	n->tid = cursor_u32(&c);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/stamp.h"
 #include "hist/parse.h"
 
 #define KIND_BYTES 4u /* "hist" */
@@ -331,7 +332,7 @@ static int read_name(struct hist_parse *p)
 static int read_clock(struct hist_parse *p)
 {
 	static const char *const clocks[] = { "local", "global", "counter", "uptime", "perf",
-					      "mono", "mono_raw", "boot", "tai", "x86-tsc" };
+					      "mono", "mono_raw", "boot", "tai", STAMP_CLOCK };
 	struct words name = p->clock;
 
 	if (!name.at) {

@@ -3,6 +3,7 @@
  * ($XDG_CACHE_HOME/brace, by the file's identity: sym/file_key.h) if it is there, else from the
  * file itself, which is then read, planned and cached. */
 #pragma once
+#include "arch/code.h"
 #include "base/vec.h"
 #include "hook/plan.h"
 
@@ -19,7 +20,7 @@ struct hook_function {
 struct hook_bytes {
 	uint8_t window[HOOK_WINDOW_MAX]; /* from vaddr + patch_offset */
 	uint8_t window_len;              /* >= recipe.len and >= patch_len of a hooked function */
-	uint8_t island[5];               /* HOOK_SHORT: at the island */
+	uint8_t island[CODE_JUMP_BYTES];               /* HOOK_SHORT: at the island */
 };
 
 struct hook_module {

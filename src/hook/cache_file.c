@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "arch/code.h"
+
 #define MAGIC "braceHK8"
 
 struct header {
@@ -213,7 +215,8 @@ static bool is_code(const struct hook_module *m, uint64_t vaddr, uint64_t n)
 /* Returns the length that a patch of that kind has; a plan says the same, or it is damaged. */
 static uint8_t patch_len(uint8_t kind)
 {
-	return hook_by_callers(kind) ? 0 : kind == HOOK_SHORT ? 2 : 5;
+	return hook_by_callers(kind) ? 0 : kind == HOOK_SHORT ? CODE_SHORT_JUMP_BYTES
+							   : CODE_JUMP_BYTES;
 }
 
 /* True if the calls of an entry by callers stand in code, do not overlap, and belong to the

@@ -75,12 +75,10 @@ static bool decode_until(struct caller_search *c, uint64_t address, struct insn 
 	return !c->lost;
 }
 
-/* A jump of two bytes has no four-byte displacement; a prefix cuts the target on some
- * processors. */
 static bool is_transfer(const struct insn *in)
 {
 	return (in->flow == FLOW_CALL || in->flow == FLOW_JUMP || in->flow == FLOW_BRANCH) &&
-	       in->len > FIELD && !(in->prefixes & PREFIX_66);
+	       insn_has_field(in);
 }
 
 /* Looks at a candidate: the four bytes at `field` would lead to `target`. */

@@ -9,6 +9,7 @@
  * into: markers stand in short blocks that only the program's cold paths go through. Nothing jumps
  * into the window except to its first byte. */
 #pragma once
+#include "arch/code.h"
 #include "hook/cache.h"
 
 #define PROBE_ALONE UINT32_MAX
@@ -26,7 +27,7 @@ struct hook_probe {
 	uint32_t function;
 	struct relocate_recipe lead, rest;
 	uint8_t bytes[HOOK_WINDOW_MAX]; /* the file's bytes from the patch on */
-	uint8_t island_bytes[5];
+	uint8_t island_bytes[CODE_JUMP_BYTES];
 };
 
 struct hook_prober;

@@ -81,7 +81,7 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
 	uint32_t id = patch_function(j->mod, i);
-	uint8_t jump[5];
+	uint8_t jump[CODE_JUMP_BYTES];
 	uint64_t island;
 	struct patch *hop;
 
@@ -92,21 +92,22 @@ static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 	if (e->kind != HOOK_SHORT) {
 		if (code_jump(from, trampoline, jump) < 0)
 			return -ERANGE;
-		memcpy(patch_list_add(j->list, from, 5, hook_module_bytes(j->mod->hooks, i),
-				      id, j->region)
+		memcpy(patch_list_add(j->list, from, sizeof(jump),
+				      hook_module_bytes(j->mod->hooks, i), id, j->region)
 			       ->bytes,
-		       jump, 5);
+		       jump, sizeof(jump));
 		return 0;
 	}
 	island = j->mod->base + e->vaddr + (uint64_t)(int64_t)e->island;
 	if (code_jump(island, trampoline, jump) < 0)
 		return -ERANGE;
-	memcpy(patch_list_add(j->list, island, 5, hook_module_island(j->mod->hooks, i), id,
-			      j->region)
+	memcpy(patch_list_add(j->list, island, sizeof(jump), hook_module_island(j->mod->hooks, i),
+			      id, j->region)
 		       ->bytes,
-	       jump, 5);
+	       jump, sizeof(jump));
 	*vec_add(&j->islands) = (int32_t)(island - j->at);
-	hop = patch_list_add(j->list, from, 2, hook_module_bytes(j->mod->hooks, i), id, j->region);
+	hop = patch_list_add(j->list, from, CODE_SHORT_JUMP_BYTES,
+			     hook_module_bytes(j->mod->hooks, i), id, j->region);
 	return code_short_jump(from, island, hop->bytes);
 }
 
@@ -272,7 +273,9 @@ static void hook_functions(struct patch_job *j, bool by_callers)
 			continue;
 		/* The function's bytes may lead a system call to the agent already. */
 		if (!by_callers && intercepts_touch(&j->mod->calls, e->vaddr + e->patch_offset,
-						    e->recipe.len > 5 ? e->recipe.len : 5))
+						    e->recipe.len > CODE_JUMP_BYTES
+							    ? e->recipe.len
+							    : CODE_JUMP_BYTES))
 			refuse_function(j->mod, i, REASON_RUNTIME);
 		else if (hook_one(j, i) < 0)
 			refuse_function(j->mod, i, REASON_NO_ROOM);

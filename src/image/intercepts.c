@@ -186,11 +186,12 @@ void intercepts_find(int fd, const struct hook_module *h, enum intercepts_which 
 	vec_free(&all);
 }
 
-/* Five bytes are the jump that replaces the instructions before the call. */
+/* A jump replaces the instructions before the call. */
 bool intercepts_touch(const intercept_list *calls, uint64_t vaddr, uint64_t bytes)
 {
 	for (size_t i = 0; i < calls->n; i++)
-		if (calls->at[i].vaddr < vaddr + bytes && vaddr < calls->at[i].vaddr + 5)
+		if (calls->at[i].vaddr < vaddr + bytes &&
+		    vaddr < calls->at[i].vaddr + CODE_JUMP_BYTES)
 			return true;
 	return false;
 }
@@ -228,7 +229,7 @@ static void write_calls(struct patch_job *j)
 	for (size_t i = 0; i < j->mod->calls.n; i++) {
 		const struct intercept *c = &j->mod->calls.at[i];
 		uint64_t from = j->mod->base + c->vaddr;
-		uint8_t jump[5];
+		uint8_t jump[CODE_JUMP_BYTES];
 
 		if (j->used + WRAPPER_CODE_MAX > j->room ||
 		    code_jump(from, j->at + j->used, jump) < 0)

@@ -139,8 +139,8 @@ static uint64_t middle_of_all(const struct maps *m, uint64_t bytes)
 {
 	size_t widest = 0;
 
-	/* User addresses end at 2^47: above is [vsyscall]. */
-	for (size_t i = 1; i < m->at.n && m->at.at[i].start < UINT64_C(1) << 47; i++)
+	/* Above is [vsyscall]. */
+	for (size_t i = 1; i < m->at.n && m->at.at[i].start < ARCH_ADDRESS_END; i++)
 		if (gap_below(m, i) > gap_below(m, widest))
 			widest = i;
 	if (!m->at.n || m->at.at[widest].start < LOWEST || gap_below(m, widest) < bytes)
@@ -155,7 +155,7 @@ uint64_t maps_find_gap(const struct maps *m, uint64_t bytes)
 
 		/* Not above user addresses, and not right below the stack, which grows
 		 * downwards. */
-		if (hi > UINT64_C(1) << 47 || hi < LOWEST ||
+		if (hi > ARCH_ADDRESS_END || hi < LOWEST ||
 		    strcmp(m->at.at[i].path, "[stack]") == 0 || gap_below(m, i) < GAP_MIN + bytes)
 			continue;
 		return (hi - GAP_MIN / 2 - bytes) & ~UINT64_C(0xffff);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/elf.h"
 #include "arch/page.h"
 #include "base/path.h"
 #include "base/string_set.h"
@@ -52,7 +53,7 @@ static bool is_agents(const char *name)
 static bool is_unwinder(const char *module)
 {
 	static const char *const names[] = {
-		"ld-linux-x86-64.so", "libc.so",  "libc-2", "libgcc_s.so", "libruby", "libphp",
+		ELF_LOADER,	      "libc.so",  "libc-2", "libgcc_s.so", "libruby", "libphp",
 		"libboost_context",   "libco.so",
 	};
 
@@ -541,7 +542,7 @@ static bool begins_with(const char *name, const char *const *prefixes, size_t n)
  * assembly. */
 static bool has_no_unwinder(const struct modules *m)
 {
-	static const char *const prefixes[] = { "_Unwind_", "unw_", "__unw_", "_UL", "_Ux86_64_" };
+	static const char *const prefixes[] = { "_Unwind_", "unw_", "__unw_", "_UL", ELF_LIBUNWIND };
 	const struct hook_module *h = m->at.n == 1 ? m->at.at[0].hooks : NULL;
 	uint32_t named = 0;
 

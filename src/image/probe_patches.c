@@ -221,12 +221,9 @@ static struct patch *patch_below(const struct patch_job *j, const struct probe_p
 /* The code to which the patch leads, or 0. */
 static uint64_t redirected_to(const struct patch *p)
 {
-	int32_t distance;
+	uint64_t to;
 
-	if (!p)
-		return 0;
-	memcpy(&distance, p->bytes + 1, sizeof(distance));
-	return p->address + 5 + (uint64_t)(int64_t)distance;
+	return p && code_is_jump(p->bytes, p->address, &to) ? to : 0;
 }
 
 /* With a patch below: its jump now leads to the probe, which goes on to where it led. */
@@ -236,7 +233,7 @@ static bool redirect_patch(struct patch_job *j, const struct probe_point *p, str
 	uint64_t patch = patch_address(j, p), island = patch + (uint64_t)(int64_t)p->plan.island;
 	uint32_t as = PATCH_PROBE | (uint32_t)j->list->n;
 	uint64_t from = p->plan.kind == HOOK_SHORT ? island : patch;
-	uint8_t jump[5];
+	uint8_t jump[CODE_JUMP_BYTES];
 	struct patch *hop;
 
 	if (code_jump(from, code, jump) < 0)
@@ -246,7 +243,7 @@ static bool redirect_patch(struct patch_job *j, const struct probe_point *p, str
 		*vec_add(&j->islands) = (int32_t)(island - j->at);
 	if (!below)
 		below = add_patch(
-			j, from, 5,
+			j, from, sizeof(jump),
 			p->plan.kind == HOOK_SHORT ? p->plan.island_bytes : p->plan.bytes, as);
 	memcpy(below->bytes, jump, sizeof(jump));
 	if (p->plan.kind == HOOK_SHORT) {

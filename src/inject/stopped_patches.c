@@ -75,7 +75,7 @@ typedef VEC(struct patch *) patch_order;
  * stands before the short jump that leads to it. They are taken out in the opposite order. */
 static unsigned patch_phase(const struct patch *p)
 {
-	return (p->function == PATCH_LOOK_UP ? 0 : 2) + (p->length == 2);
+	return (p->function == PATCH_LOOK_UP ? 0 : 2) + (p->length == CODE_SHORT_JUMP_BYTES);
 }
 
 #define PHASES 4

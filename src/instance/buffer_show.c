@@ -35,7 +35,7 @@ void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice)
 		[TRACE_CLOCK_MONO_RAW] = { CLOCK_IN_NS, CLOCK_MONOTONIC_RAW },
 		[TRACE_CLOCK_BOOT] = { CLOCK_IN_NS, CLOCK_BOOTTIME },
 		[TRACE_CLOCK_TAI] = { CLOCK_IN_NS, CLOCK_TAI },
-		[TRACE_CLOCK_X86_TSC] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
+		[TRACE_CLOCK_STAMP] = { CLOCK_IN_TSC, CLOCK_MONOTONIC },
 	};
 
 	clock->unit = of[choice].unit;

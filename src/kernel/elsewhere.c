@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/kernel_code.h"
 #include "event/catalogue.h"
 #include "kernel/tracefs.h"
 
@@ -143,8 +144,7 @@ static void find_symbols(struct kernel_elsewhere *e)
 	const struct trace_module *all = e->records->used->all;
 
 	e->irq_fn = first_symbol(all, "handle_irq_event", "__handle_irq_event_percpu");
-	e->timer_fn = first_symbol(all, "__sysvec_apic_timer_interrupt",
-				   "sysvec_apic_timer_interrupt");
+	e->timer_fn = first_symbol(all, KERNEL_CODE_TIMER, KERNEL_CODE_TIMER_OLDER);
 	e->softirq_fns[SOFTIRQS] = first_symbol(all, "handle_softirqs", "__do_softirq");
 	for (size_t i = 0; i < SOFTIRQS; i++) {
 		e->softirq_fns[i] = symbol_of(all, softirq_handlers[i]);

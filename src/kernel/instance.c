@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/stamp.h"
 #include "base/mem.h"
 #include "kernel/functions.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
 #include "kernel/triggers.h"
 
-#define CLOCK "x86-tsc"
 #define NAME_PREFIX "brace-"
 #define NAME_SHARED "-graph"
 #define NAME_ELSEWHERE "-elsewhere"
@@ -156,7 +156,7 @@ static int set_up(struct kernel_instance *i, struct err *err)
 	if (!e)
 		e = kernel_instance_write(i, "tracing_on", "0", false, err);
 	if (!e)
-		e = kernel_instance_write(i, "trace_clock", CLOCK, false, err);
+		e = kernel_instance_write(i, "trace_clock", STAMP_CLOCK, false, err);
 	return e;
 }
 
@@ -293,7 +293,7 @@ static int no_clock(struct err *err)
 
 	uname(&u);
 	return err_set(err, ENOTSUP,
-		       "this kernel (%s) has no clock " CLOCK " for its records, by which brace places them: it takes Linux 3.10 on x86; brace start -k uses the kernel's own clock",
+		       "this kernel (%s) has no clock " STAMP_CLOCK " for its records, by which brace places them: it takes " STAMP_CLOCK_SINCE "; brace start -k uses the kernel's own clock",
 		       u.release);
 }
 

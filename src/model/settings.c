@@ -779,7 +779,7 @@ void settings_init(struct settings *s)
 		.tracing_on = true,
 		.buffer_size_kb = BUFFER_SIZE_KB,
 		.options = options_default(),
-		.clock = TRACE_CLOCK_X86_TSC,
+		.clock = TRACE_CLOCK_STAMP,
 		.buffer_percent = 50,
 		.subbuf_kb = 4,
 		.cmdlines = CMDLINES,

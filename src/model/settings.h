@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/stamp.h"
 #include "base/err.h"
 #include "event/event_set.h"
 #include "model/cpumask.h"
@@ -27,7 +28,7 @@ enum buffer_mode { BUFFER_STREAM, BUFFER_OVERWRITE, BUFFER_BLOCK, BUFFER_MODES_N
 #define TRACE_CLOCKS(X)                                                                        \
 	X(LOCAL, "local") X(GLOBAL, "global") X(COUNTER, "counter") X(UPTIME, "uptime")        \
 	X(PERF, "perf") X(MONO, "mono") X(MONO_RAW, "mono_raw") X(BOOT, "boot") X(TAI, "tai")  \
-	X(X86_TSC, "x86-tsc")
+	X(STAMP, STAMP_CLOCK)
 
 enum clock_choice {
 #define X(id, name) TRACE_CLOCK_##id,

@@ -5,6 +5,7 @@
  * owner. */
 #include "report/graph.h"
 
+#include "arch/kernel_code.h"
 #include "model/option.h"
 #include "report/arguments.h"
 #include "report/callers.h"
@@ -584,14 +585,10 @@ static void take_own_step(void *arg, const struct call_step *s)
 	take_graph_step(g, s);
 }
 
-/* The functions that interrupts enter cannot be traced on x86-64: these are the first ones that
- * can, and those that enclose the handling. */
+/* True for a function that shows that an interrupt came. */
 static bool is_interrupt_name(const char *name, size_t n)
 {
-	static const char *const names[] = {
-		"__sysvec_", "sysvec_", "common_interrupt", "__common_interrupt", "irq_enter_rcu",
-		"irq_exit_rcu",
-	};
+	static const char *const names[] = KERNEL_CODE_INTERRUPTS;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (n >= strlen(names[i]) && !strncmp(name, names[i], strlen(names[i])))

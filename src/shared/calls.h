@@ -82,7 +82,7 @@ struct call_quick {
 	uint8_t empty;  /* 1: behind the arguments of `named`, two copies of nothing */
 	uint8_t pad[5];
 };
-_Static_assert(sizeof(struct call_quick) == 40, "arch/x86_64/agent/syscall.S reads it");
+_Static_assert(sizeof(struct call_quick) == 40, "the machine's agent/syscall.S reads it");
 
 struct call_info {
 	struct call_quick quick;

@@ -39,7 +39,7 @@ struct probe_site {
 /* Registers of a probed thread, as arch/x86_64/agent/probe.S leaves them. */
 struct probe_regs { uint64_t at[FETCH_REGS]; };
 _Static_assert(__builtin_offsetof(struct probe_site, ip) == 8,
-	       "arch/x86_64/agent/probe_frame.h says so to unwinders");
+	       "the machine's agent/probe_frame.h says so to unwinders");
 _Static_assert(__builtin_offsetof(struct probe_site, program) == PROBE_SITE_PROGRAM,
-	       "arch/x86_64/agent/syscall.S reads it");
+	       "the machine's agent/syscall.S reads it");
 #endif

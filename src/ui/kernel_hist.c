@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/stamp.h"
 #include "hist/question.h"
 #include "kernel/instance.h"
 #include "kernel/probes.h"
@@ -136,7 +137,7 @@ static char *with_clock(const char *trigger)
 	const int n = (int)(filter ? (size_t)(filter - trigger) : strlen(trigger));
 	const bool stamped = strstr(trigger, "common_timestamp") && !strstr(trigger, ":clock=");
 
-	return mem_printf("%.*s%s%s", n, trigger, stamped ? ":clock=x86-tsc" : "",
+	return mem_printf("%.*s%s%s", n, trigger, stamped ? ":clock=" STAMP_CLOCK : "",
 			  filter ? filter : "");
 }
 

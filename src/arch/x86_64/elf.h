@@ -5,6 +5,8 @@
 
 #define ELF_MACHINE EM_X86_64
 #define ELF_MACHINE_NAME "x86-64"
+#define ELF_LOADER "ld-linux-x86-64.so"
+#define ELF_LIBUNWIND "_Ux86_64_"
 #define ELF_AUDIT_ARCH AUDIT_ARCH_X86_64
 #define ELF_RELATIVE R_X86_64_RELATIVE
 

@@ -689,6 +689,11 @@ static bool finish_flow(const uint8_t *p, uint64_t vaddr, uint8_t what, struct i
 	return !(out->prefixes & PREFIX_66);
 }
 
+bool insn_has_field(const struct insn *in)
+{
+	return in->len > 4 && !(in->prefixes & PREFIX_66);
+}
+
 /* Size of the immediate of an opcode marked WIDE, whose plain size is 4. */
 static unsigned wide_size(const struct insn *in)
 {

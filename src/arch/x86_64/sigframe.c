@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "shared/signal_frame.h"
+#include "arch/x86_64/signal_frame.h"
 
 #define CONTEXT_BYTES (offsetof(ucontext_t, uc_sigmask) + 8)
 _Static_assert(CONTEXT_BYTES == SIGNAL_CONTEXT_BYTES && CONTEXT_BYTES <= SIGFRAME_CONTEXT,

@@ -3,6 +3,8 @@
 #pragma once
 
 #define STAMP_TOLD_BY "cpuid"
+#define STAMP_CLOCK "x86-tsc"
+#define STAMP_CLOCK_SINCE "Linux 3.10 on x86"
 #define STAMP_WAIT_CODE { 0x0f, 0xae, 0xe8 } /* lfence */
 
 static inline uint64_t stamp_read(void)

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "arch/stamp.h"
 #include "ui/commands.h"
 #include "base/json.h"
 #include "report/losses.h"
@@ -264,7 +265,7 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 {
 	char when[64], clock[96];
 
-	snprintf(clock, sizeof(clock), "x86-tsc, %" PRIu64 " Hz (%.31s)", info->clock.hz,
+	snprintf(clock, sizeof(clock), STAMP_CLOCK ", %" PRIu64 " Hz (%.31s)", info->clock.hz,
 		 info->clock.from);
 	text_field(o, "command", info->cmdline);
 	text_field(o, "invocation", info->run.invocation);

@@ -4,7 +4,7 @@
  * run on small stacks of their own: where C would not fit, the record is counted as lost. All
  * registers and flags are kept. */
 #include "arch/x86_64/agent/probe_frame.h"
-#include "shared/signal_frame.h"
+#include "arch/x86_64/signal_frame.h"
 #include "shared/tls.h"
 
 	.set RAX, -8

@@ -3,7 +3,7 @@
  * the stubs' templates are in arch/x86_64/stub.S. Runs on the recording thread, between two
  * instructions of the program: everything is kept. Slots below the stack pointer are described in
  * arch/x86_64/trampoline.S. Nothing here fails: a record without room is counted by the C code. */
-#include "shared/signal_frame.h"
+#include "arch/x86_64/signal_frame.h"
 #include "shared/tls.h"
 #include "arch/x86_64/call_resume.h"
 #include "arch/x86_64/stub.h"
