@@ -4,23 +4,33 @@
 # file of a folder that must not have it, and must be named by file, line and text.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the folder of the sources}"
-mkdir -p "$T/tree/src" "$T/tree/tools"
+mkdir -p "$T/tree/tools"
 cp "$SOURCE/ARCHITECTURE.md" "$T/tree/"
 cp "$SOURCE/tools/knows-machine" "$T/tree/tools/"
-cp -r "$SOURCE/src/." "$T/tree/src/"
+cp -r "$SOURCE"/{src,include,bench,fuzz} "$T/tree/"
 
 layers() {
 	"$SOURCE/tools/check-layers" "$T/tree" >"$T/said"
 }
 
-# planted LINE WHAT: the line at the end of a file that knows no machine
+# plant LINE: at the end of a file that knows no machine
+PLANTED=$T/tree/src/report/graph.c
+plant() { printf '%s\n' "$1" >>"$PLANTED"; }
+
+# planted LINE WHAT: the planted line is named, and what stands in it
 planted() {
-	local file=$T/tree/src/report/graph.c line
-	printf '%s\n' "$1" >>"$file"
-	line=$(wc -l <"$file")
-	! layers && grep -qF "# src/report/graph.c:$line knows the machine ($2)" "$T/said"
+	local line
+	line=$(grep -nxF -- "$1" "$PLANTED") &&
+		grep -qF "# src/report/graph.c:${line%%:*} knows the machine ($2)" "$T/said"
+}
+
+outside_src() { # FILE: not of src/, but built for the machine, too
+	grep -v "^$1" "$SOURCE/tools/knows-machine" >"$T/tree/tools/knows-machine"
+	echo '#include <x86intrin.h>' >>"$T/tree/$1"
+	! layers && grep -q "^# $1:[0-9]* knows the machine" "$T/said"
 	local r=$?
-	cp "$SOURCE/src/report/graph.c" "$file"
+	cp "$SOURCE/$1" "$T/tree/$1"
+	cp "$SOURCE/tools/knows-machine" "$T/tree/tools/"
 	return $r
 }
 
@@ -46,22 +56,72 @@ upward() { # an include of a folder above
 }
 
 check_that 'the tree as it is has no fault' layers
-check_that "a register of ptrace's" planted 'uint64_t at = regs->rip;' rip
-check_that "a register of a ucontext" planted 'context[REG_RSP] = 0;' REG_RSP
-check_that "a register's number" planted 'enum { RAX, RCX };' RAX
-check_that "a request of ptrace's that one machine has" planted 'ptrace(PTRACE_GETREGS, tid, 0, &regs);' PTRACE_GETREGS
-check_that "a relocation's type" planted 'if (type == R_X86_64_RELATIVE)' R_X86_64_RELATIVE
-check_that "the number of a machine" planted 'return eh->e_machine == EM_X86_64;' EM_X86_64
-check_that 'an instruction in C' planted '__asm__ volatile("pause");' '__asm__ volatile'
-check_that 'the time stamp counter' planted 'return __rdtsc();' __rdtsc
-check_that 'the processor asked for its abilities' planted '#include <cpuid.h>' cpuid.h
-check_that 'an opcode compared' planted 'return p[0] == 0xe9;' '] == 0xe9'
-check_that 'an opcode written' planted '*at = 0xe9;' '*at = 0xe9'
-check_that 'an instruction in bytes' planted 'static const uint8_t syscall[2] = { 0x0f, 0x05 };' '{ 0x0f,'
-check_that 'an instruction as a string' planted 'memcmp(p, "\xf3\x0f\x1e\xfa", 4);' '"\xf3\x'
-check_that "one machine's header" planted '#include "arch/x86_64/code.h"' '#include "arch/x86_64/'
-! planted '/* rip: where the thread goes on */' rip
-check_that 'a comment may name a register' test $? = 0
+
+# A line each, all in one tree: what is found in it, the line, what the check says of it.
+FORBIDDEN=(
+	"a register of ptrace's"
+	'uint64_t at = regs->rip;' rip
+	"a register of a ucontext"
+	'context[REG_RSP] = 0;' REG_RSP
+	"a register's number"
+	'enum { RAX, RCX };' RAX
+	"a request of ptrace's that one machine has"
+	'ptrace(PTRACE_GETREGS, tid, 0, &regs);' PTRACE_GETREGS
+	"a relocation's type"
+	'if (type == R_X86_64_RELATIVE)' R_X86_64_RELATIVE
+	"the number of a machine"
+	'return eh->e_machine == EM_X86_64;' EM_X86_64
+	'an instruction in C'
+	'__asm__ volatile("pause");' '__asm__ volatile'
+	'the time stamp counter'
+	'return __rdtsc();' __rdtsc
+	'the processor asked for its abilities'
+	'#include <cpuid.h>' cpuid.h
+	'an opcode compared'
+	'return p[0] == 0xe9;' '] == 0xe9'
+	'an opcode written'
+	'*at = 0xe9;' '*at = 0xe9'
+	'an instruction in bytes'
+	'static const uint8_t syscall[2] = { 0x0f, 0x05 };' '{ 0x0f,'
+	'an instruction as a string'
+	'memcmp(p, "\xf3\x0f\x1e\xfa", 4);' '"\xf3\x'
+	"one machine's header"
+	'#include "arch/x86_64/code.h"' '#include "arch/x86_64/'
+	'a system call that other machines do not have'
+	'return syscall(SYS_readlink, p, to, n);' SYS_readlink
+	"the same by the kernel's name"
+	'case __NR_vfork:' __NR_vfork
+	"the machine's clock"
+	'write_clock("x86-tsc");' x86
+	"the machine's loader"
+	'return !strcmp(name, "ld-linux-x86-64.so.2");' x86
+	"a word that assembly left below the stack pointer"
+	'uint64_t first = sp[-6];' 'sp[-6'
+	'where addresses end'
+	'return at >= 1ull << 47;' '<< 47'
+)
+# Lines that are allowed.
+ALLOWED=(
+	'a system call that all machines have is none of these'
+	'return syscall(SYS_openat, d, p, 0) == SYS_readlinkat;'
+	'nor is a barrier for the compiler'
+	'__asm__ volatile("" : : "r"(key));'
+	'a comment may name a register'
+	'/* rip: where the thread goes on */'
+)
+for ((i = 1; i < ${#FORBIDDEN[@]}; i += 3)); do plant "${FORBIDDEN[i]}"; done
+for ((i = 1; i < ${#ALLOWED[@]}; i += 2)); do plant "${ALLOWED[i]}"; done
+! layers
+check_that 'machine code in a file is a fault' test $? = 0
+for ((i = 0; i < ${#FORBIDDEN[@]}; i += 3)); do
+	check_that "${FORBIDDEN[@]:i:1}" planted "${FORBIDDEN[@]:i+1:2}"
+done
+found=$(grep -c '^# src/report/graph.c:' "$T/said")
+check_that 'lines that know no machine are no fault' test "$found" = $((${#FORBIDDEN[@]} / 3))
+cp "$SOURCE/src/report/graph.c" "$PLANTED"
+
+check_that 'a header that programs take' outside_src include/brace/event.h
+check_that 'a measurement' outside_src bench/pair.c
 check_that 'a file that knows it and is not listed' unlisted
 check_that 'a file that is listed and knows it no more' listed
 check_that 'an include of a folder above' upward
