@@ -63,19 +63,23 @@ static int get_file(void *of, const char *name, struct import_text *out, struct 
 	return 0;
 }
 
-/* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`. A file that
- * cannot be opened is none; import_trace() then says why it cannot. */
-bool import_is_trace_dat(const char *path)
+/* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`; and perf's. A file
+ * that cannot be opened is none; import_trace() then says why it cannot. */
+enum import_binary import_binary_of(const char *path)
 {
-	static const char magic[] = "\027\010\104tracing";
-	char head[sizeof(magic) - 1];
+	static const char trace_dat[] = "\027\010\104tracing", perf_data[] = "PERFILE2";
+	char head[sizeof(trace_dat) - 1] = { 0 };
 	struct err err;
 	int fd = file_open(path, &err);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
 
 	if (fd >= 0)
 		close(fd);
-	return n == (ssize_t)sizeof(head) && !memcmp(head, magic, sizeof(head));
+	if (n < (ssize_t)sizeof(head))
+		return IMPORT_NO_BINARY;
+	return !memcmp(head, trace_dat, sizeof(head))		   ? IMPORT_TRACE_DAT
+	       : !memcmp(head, perf_data, sizeof(perf_data) - 1) ? IMPORT_PERF_DATA
+								   : IMPORT_NO_BINARY;
 }
 
 /* A function graph's text has a line that says so; other texts are samples. */

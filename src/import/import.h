@@ -18,5 +18,10 @@ struct import_result {
  * the records. */
 int import_trace(const char *path, const char *text, const char *output,
 		 struct import_result *result, struct err *err);
-/* Whether the file is a binary trace.dat, which import_trace() takes as trace-cmd report's text. */
-bool import_is_trace_dat(const char *path);
+/* Files that are no text, and that import_trace() takes as the text that their own tool prints. */
+enum import_binary {
+	IMPORT_NO_BINARY, /* or it cannot be opened */
+	IMPORT_TRACE_DAT, /* trace-cmd report */
+	IMPORT_PERF_DATA, /* perf script */
+};
+enum import_binary import_binary_of(const char *path);

@@ -7,6 +7,8 @@ import() { # FROM NAME
 	"$BRACE" import "$1" -o "$T/$2.brace" >"$T/out" 2>"$T/err" && "$BRACE" report --json "$T/$2.brace" >"$T/$2.report" 2>>"$T/err"
 }
 
+lines_are() { [ "$(grep -c "$2" "$3")" = "$1" ]; } # N PATTERN FILE
+
 # --- uftrace
 cat >"$T/tree.c" <<'END'
 #include <pthread.h>
@@ -135,6 +137,15 @@ if command -v perf >"$T/log" &&
 	result "perf script's text is imported" $? "$T/err"
 	perf report -i "$T/perf.data" --no-children -g none --stdio -t , -F sample,period,sym >"$T/shown" 2>"$T/err"
 	check_that "times of functions are perf report's periods" /usr/bin/python3 "$T/perf.py" "$T/shown" "$T/sampled.report"
+	import "$T/perf.data" binary
+	result "perf.data itself is imported" $? "$T/err"
+	check_that "as its text is" cmp "$T/sampled.report" "$T/binary.report"
+	# info knows no time of a trace that has none.
+	check_that "its time is not told" lines_are 0 '^time ' <("$BRACE" info "$T/binary.brace")
+	head -c 4000 "$T/perf.data" >"$T/cut.data"
+	"$BRACE" import "$T/cut.data" -o "$T/none" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q 'perf script -i FILE tells why' "$T/err" && [ ! -e "$T/none" ]
+	result "a perf.data that perf refuses" $? "$T/err"
 	"$BRACE" export --to folded --weight self "$T/sampled.brace" >"$T/folded" 2>"$T/err" && [ -s "$T/folded" ]
 	result "as a flame graph" $? "$T/err"
 else

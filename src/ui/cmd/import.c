@@ -10,17 +10,24 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
-/* *text: what trace-cmd prints of a trace.dat, which its own tool knows in all versions; free() it.
- * NULL: the path is none. 0, or the exit status, when it is said. */
-static int read_trace_dat(const char *path, char **text)
+/* *text: what trace-cmd prints of a trace.dat, or perf of its perf.data: a file's own tool knows all
+ * of its versions; free() it. NULL: the path is none. 0, or the exit status, when it is said. */
+static int read_binary(const char *path, char **text)
 {
+	const enum import_binary is = import_binary_of(path);
+
 	*text = NULL;
-	if (!import_is_trace_dat(path))
+	if (is == IMPORT_NO_BINARY)
 		return 0;
-	*text = run_helper((const char *const[]){ "trace-cmd", "report", "-t", "-i", path, NULL });
+	*text = is == IMPORT_TRACE_DAT
+			? run_helper((const char *const[]){ "trace-cmd", "report", "-t", "-i", path,
+							    NULL })
+			: run_helper((const char *const[]){ "perf", "script", "-i", path, NULL });
 	if (*text)
 		return 0;
-	say("brace: cannot import %s: trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it\n",
+	say(is == IMPORT_TRACE_DAT
+		    ? "brace: cannot import %s: trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it\n"
+		    : "brace: cannot import %s: perf, which reads its own file, is not there (package linux-perf) or refuses it: perf script -i FILE tells why\n",
 	    path);
 	return EXIT_BRACE;
 }
@@ -34,7 +41,7 @@ int cmd_import(struct invocation *inv)
 	char calls[32], lost[32];
 	struct err err;
 	char *text;
-	int failed = read_trace_dat(inv->operands[0], &text);
+	int failed = read_binary(inv->operands[0], &text);
 
 	if (failed)
 		return failed;
@@ -47,8 +54,8 @@ int cmd_import(struct invocation *inv)
 			    r.tool);
 	if (inv->quiet)
 		return 0;
-	say("brace: %s calls of %" PRIu64 " threads from %s, %s records lost\n",
-	    summary_grouped(r.calls, calls), r.threads, r.tool,
+	say("brace: %s calls of %" PRIu64 " thread%s from %s, %s records lost\n",
+	    summary_grouped(r.calls, calls), r.threads, r.threads == 1 ? "" : "s", r.tool,
 	    r.lost ? summary_grouped(r.lost, lost) : "no");
 	say("brace: trace in %s; brace report and brace replay read it\n", output);
 	return 0;

@@ -276,7 +276,9 @@ static void print_text(struct out *o, const struct trace_info *info, uint64_t by
 	text_field(o, "kernel", info->kernel);
 	text_field(o, "processor", info->cpu);
 	number_field(o, "cpus", info->cpus);
-	text_field(o, "time", format_time(&info->clock, when, sizeof(when)));
+	/* An imported trace may not tell. */
+	text_field(o, "time", info->clock.real_ns
+				      ? format_time(&info->clock, when, sizeof(when)) : "");
 	text_field(o, "clock", clock);
 	text_field(o, "brace", info->version);
 	number_field(o, "calls", info->total.calls);
