@@ -226,7 +226,7 @@ static void draw_histogram(struct browse *b, struct grid *g, unsigned top, unsig
 
 	if (row == UINT32_MAX || !b->survey.rows.at[row].calls) {
 		grid_text(g, top + 1, 2, g->columns, GRID_WARNING,
-			  "no call of the chosen function has a duration");
+			  "of no call of the chosen function is the return known");
 		return;
 	}
 	r = &b->survey.rows.at[row];
@@ -247,12 +247,23 @@ static bool press_histogram(struct browse *b, const struct view_event *e)
 	return false;
 }
 
+/* Of another function: as if it were chosen in the first screen. */
+static bool search_histogram(struct browse *b, const char *text)
+{
+	if (!b->has[BROWSE_FUNCTIONS])
+		return false;
+	enter_functions(b);
+	return search_functions(b, text);
+}
+
 static const char *const histogram_help[] = {
 	"How long the calls of the chosen function lasted, by powers of two.",
+	"/ text Enter   that of another function",
 	"s     its slowest call in the timeline", NULL
 };
 
 const struct browse_screen browse_histogram = {
-	'7', "histogram", BROWSE_SURVEY, false, NULL, draw_histogram, press_histogram, NULL,
+	'7', "histogram", BROWSE_SURVEY, false, NULL, draw_histogram, press_histogram,
+	search_histogram,
 	histogram_help
 };

@@ -59,7 +59,7 @@ static void show_slowest(struct browse *b)
 	uint64_t span;
 
 	if (row == UINT32_MAX || !b->survey.rows.at[row].calls) {
-		browse_say(b, "no call of the chosen function has a duration");
+		browse_say(b, "of no call of the chosen function is the return known");
 		show_range(b, b->first, b->last - b->first);
 		return;
 	}
@@ -242,7 +242,7 @@ static void choose_under(struct browse *b)
 	const struct survey_span *s = under_cursor(b);
 
 	if (s && s->row != SURVEY_MANY)
-		browse_choose(b, b->survey.rows.at[s->row].name, b->survey.rows.at[s->row].module);
+		browse_follow(b, b->survey.rows.at[s->row].name, b->survey.rows.at[s->row].module);
 }
 
 /* An arrow moves the cursor by one column. */

@@ -136,6 +136,39 @@ unsigned grid_name(struct grid *g, unsigned row, unsigned column, unsigned width
 	return (unsigned)used;
 }
 
+#define FILE_LEAST 9u /* columns of a file that is cut */
+
+static size_t width_of_text(const struct grid *g, const char *text)
+{
+	grid_cells cells = cells_of(g, text, GRID_PLAIN);
+	size_t n = cells.n;
+
+	vec_free(&cells);
+	return n;
+}
+
+/* Where too little is left for the file, the whole is cut in its middle. */
+unsigned grid_label(struct grid *g, unsigned row, unsigned column, unsigned width,
+		    enum grid_look look, const char *name, const char *file)
+{
+	const size_t own = width_of_text(g, name), of_file = width_of_text(g, file);
+	unsigned used;
+	char *whole;
+
+	if (!*file)
+		return grid_name(g, row, column, width, look, name);
+	if (own + of_file + 3 <= width || own + FILE_LEAST + 3 > width) {
+		whole = mem_printf("%s [%s]", name, file);
+		used = grid_name(g, row, column, width, look, whole);
+		free(whole);
+		return used;
+	}
+	used = grid_text(g, row, column, width, look, name);
+	used += grid_text(g, row, column + used, 2, look, " [");
+	used += grid_name(g, row, column + used, width - used - 1, look, file);
+	return used + grid_text(g, row, column + used, 1, look, "]");
+}
+
 /* A text that is too long is cut at its end, like any other. */
 void grid_right(struct grid *g, unsigned row, unsigned column, unsigned width, enum grid_look look,
 		const char *text)

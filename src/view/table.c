@@ -146,11 +146,11 @@ static void draw_heading(const struct table_view *t, struct grid *g, unsigned ro
 		  t->column == t->rows->n_columns ? GRID_CHOSEN : GRID_BAR, t->rows->title);
 }
 
-/* The columns, then the name with its file in brackets, cut in the middle if need be. */
+/* The columns, then the name with its file in brackets, cut if need be. */
 static void draw_row(const struct table_view *t, struct grid *g, unsigned row, uint32_t of)
 {
 	const char *name = t->rows->name(t->of, of), *file = t->rows->file(t->of, of);
-	char text[TABLE_TEXT], *whole;
+	char text[TABLE_TEXT];
 	unsigned at = 0;
 
 	for (unsigned c = 0; c < t->rows->n_columns; c++) {
@@ -162,10 +162,8 @@ static void draw_row(const struct table_view *t, struct grid *g, unsigned row, u
 		grid_right(g, row, at, column->width, GRID_PLAIN, text);
 		at += column->width;
 	}
-	whole = *file ? mem_printf("%s [%s]", name, file) : mem_strdup(name);
 	if (g->columns > at + 2)
-		grid_name(g, row, at + 2, g->columns - at - 2, GRID_PLAIN, whole);
-	free(whole);
+		grid_label(g, row, at + 2, g->columns - at - 2, GRID_PLAIN, name, file);
 }
 
 /* height counts the heading. */

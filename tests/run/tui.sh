@@ -81,6 +81,10 @@ same_as threads "$T/json.bythread" "threads: those of brace report --by thread"
 press 1 / l e a f Enter 7
 shows 'calls, the slowest'
 same_as histogram "$T/json.histogramleaf" "the histogram: that of brace report --histogram"
+press / f i b o Enter
+screen "another function's histogram, by a search" '^fibonacci \[parts\]$'
+press / l e a f Enter
+shows '^leaf \[parts\]$'
 press s
 shows 'wide' && shows '^\+[0-9.]+ [num]?s, .*: leaf$'
 same_as slowest "$T/json." "the slowest call, in the timeline"

@@ -64,6 +64,23 @@ static void test_names_are_cut_in_the_middle(void **state)
 	grid_free(&g);
 }
 
+static void test_files_are_cut_before_names(void **state)
+{
+	struct grid g = { 0 };
+
+	grid_resize(&g, 4, 40);
+	assert_int_equal(grid_label(&g, 0, 0, 40, GRID_PLAIN, "leaf", "parts"), 12);
+	line_is(&g, 0, "leaf [parts]");
+	assert_int_equal(grid_label(&g, 1, 0, 32, GRID_PLAIN, "sqlite3_prepare", "libsqlite3.so.0.8.6"), 32);
+	line_is(&g, 1, "sqlite3_prepare [libsql...0.8.6]");
+	/* Too little is left for a file. */
+	assert_int_equal(grid_label(&g, 2, 0, 20, GRID_PLAIN, "sqlite3_prepare", "libsqlite3.so.0.8.6"), 20);
+	line_is(&g, 2, "sqlite3_p..so.0.8.6]");
+	assert_int_equal(grid_label(&g, 3, 0, 20, GRID_PLAIN, "main", ""), 4);
+	line_is(&g, 3, "main");
+	grid_free(&g);
+}
+
 /* --- tables ----------------------------------------------------------------------------------- */
 
 static const char *const names[] = { "malloc", "free", "main", "memcpy" };
@@ -137,7 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_escapes), cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_names_are_cut_in_the_middle), cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_names_are_cut_in_the_middle),
+		cmocka_unit_test(test_files_are_cut_before_names), cmocka_unit_test(test_tables),
 	};
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
