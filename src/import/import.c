@@ -63,8 +63,8 @@ static int get_file(void *of, const char *name, struct import_text *out, struct 
 	return 0;
 }
 
-/* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`; and perf's. A file
- * that cannot be opened is none; import_trace() then says why it cannot. */
+/* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`; and perf's. A
+ * file that cannot be opened is none; import_trace() then says why it cannot. */
 enum import_binary import_binary_of(const char *path)
 {
 	static const char trace_dat[] = "\027\010\104tracing", perf_data[] = "PERFILE2";

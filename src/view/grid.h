@@ -39,8 +39,8 @@ unsigned grid_text(struct grid *g, unsigned row, unsigned column, unsigned width
 /* grid_text() of a name, which is cut in its middle ("std::ma..push_back") where it is too long. */
 unsigned grid_name(struct grid *g, unsigned row, unsigned column, unsigned width,
 		   enum grid_look look, const char *name);
-/* grid_name() of "name [file]", of which the file is cut first: so the name is whole where it can be.
- * file "": the name alone. */
+/* grid_name() of "name [file]", of which the file is cut first: so the name is whole where it can
+ * be. file "": the name alone. */
 unsigned grid_label(struct grid *g, unsigned row, unsigned column, unsigned width,
 		    enum grid_look look, const char *name, const char *file);
 /* grid_text() at the right end of the columns. */

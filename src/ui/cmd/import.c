@@ -10,8 +10,9 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
-/* *text: what trace-cmd prints of a trace.dat, or perf of its perf.data: a file's own tool knows all
- * of its versions; free() it. NULL: the path is none. 0, or the exit status, when it is said. */
+/* *text: what trace-cmd prints of a trace.dat, or perf of its perf.data: a file's own tool knows
+ * all of its versions; free() it. NULL: the path is none. 0, or the exit status, when it is
+ * said. */
 static int read_binary(const char *path, char **text)
 {
 	const enum import_binary is = import_binary_of(path);
