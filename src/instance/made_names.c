@@ -23,6 +23,9 @@
 
 #define LOOK_MS 20u		     /* between two looks at the files of a program that has some */
 #define SEARCH_MS 500u		     /* between two searches for them */
+/* The first searches are as near as looks: a program maps its jitdump soon after it has begun, and
+ * what ends before the next search takes the mapping, by which the file is found, with it. */
+#define SEARCHES_QUICK 25u
 #define FUNCTIONS_MAX 4096u	     /* of an instance, which become modules */
 #define BUFFER (1u << 20)	     /* the longest record or line that is read */
 #define READ_MAX (UINT64_C(1) << 28) /* bytes of a file, if it is written anew of all of them */
@@ -46,6 +49,7 @@ struct made_image {
 	uint64_t ended_tsc; /* no process had the image any more by then; 0: not known yet */
 	bool left;          /* its records have passed: it is asked no more */
 	int dump_fd;        /* of its jitdump; -1: there is none */
+	uint32_t searches;  /* for it, so far */
 	uint64_t next_look, next_search; /* in ms */
 	struct made_file map, dump;
 };
@@ -239,19 +243,22 @@ static void look(struct made_names *n, struct made_image *m)
 {
 	pid_t pid = (pid_t)n->info->images.at[m->image].pid;
 	uint64_t now = monotonic_ms();
+	bool quick;
 
 	if (now < m->next_look || m->left)
 		return;
 	if (!m->known)
 		know_process(m, n->info);
 	look_at_map(n, m, pid);
+	quick = m->searches < SEARCHES_QUICK;
 	if (m->dump_fd < 0 && now >= m->next_search) {
 		search_dump(m, pid);
-		m->next_search = now + SEARCH_MS;
+		m->searches++;
+		m->next_search = now + (quick ? LOOK_MS : SEARCH_MS);
 	}
 	if (m->dump_fd >= 0)
 		read_more(n, &m->dump, m->dump_fd, add_dump);
-	m->next_look = now + (m->map.there || m->dump.there ? LOOK_MS : SEARCH_MS);
+	m->next_look = now + (quick || m->map.there || m->dump.there ? LOOK_MS : SEARCH_MS);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
