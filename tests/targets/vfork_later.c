@@ -1,5 +1,5 @@
-/* Prints "ready", and at a line of its standard input waits in vfork until the next one: meanwhile it
- * cannot be stopped. The child says "in vfork". Prints "well" and ends with 7 at a third line. */
+/* Prints "ready", and at a line of its standard input waits in vfork until the next one: meanwhile
+ * it cannot be stopped. The child says "in vfork". Prints "well" and ends with 7 at a third. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
