@@ -362,7 +362,7 @@ static void print_summary(struct program_following *f, const struct object_count
 		out_printf(to, ",\"takes\":%u", c->takes);
 	out_printf(to, ",\"watched\":%u,\"not_hookable\":%u,\"not_chosen\":%u,\"left_out\":%u,\"inlined\":%u"
 		       ",\"files_without_types\":%u",
-		   c->watched, c->unhooked, c->unchosen, c->unplaced, c->inlined, c->modules);
+		   c->watched, c->unhooked, c->unchosen, c->unlocated, c->inlined, c->modules);
 	out_printf(to, ",\"recorded\":%" PRIu64 ",\"lost_records\":%" PRIu64
 		       ",\"without_arguments\":%" PRIu64 ",\"lost_objects\":%" PRIu64 "}\n",
 		   recorded, lost, l->blind, l->crowded);
