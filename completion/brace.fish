@@ -54,6 +54,7 @@ complete -c brace -n '__fish_seen_subcommand_from diff' -s s -l sort -x -a 'call
 complete -c brace -n '__fish_seen_subcommand_from diff' -l by -x -a 'function module file line'
 complete -c brace -n '__fish_seen_subcommand_from top' -l by -x -a 'function thread module'
 complete -c brace -n '__fish_seen_subcommand_from top' -s s -l sort -x -a 'calls self total mean p99 max name'
+complete -c brace -n '__fish_seen_subcommand_from rv' -l model -r -F
 complete -c brace -n '__fish_seen_subcommand_from locks' -l by -x -a 'lock site'
 complete -c brace -n '__fish_seen_subcommand_from locks' -s s -l sort -x -a 'acquired contended wait wait_mean wait_max hold hold_mean hold_max'
 complete -c brace -n '__fish_seen_subcommand_from wakeup' -l by -x -a 'thread way waker function'

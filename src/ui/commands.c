@@ -419,6 +419,13 @@ static const struct option stack_options[] = {
 	END
 };
 
+/* cmd_rv(). */
+static const struct option rv_options[] = {
+	{ 0, "model", "FILE", "the model: an automaton in DOT, as the kernel's rvgen takes it (docs/monitors.md)", set_text, TO(model) },
+	{ 0, "limit", "N", "print the first N faults only", set_limit },
+	END
+};
+
 /* For commands that record, and have no other settings. */
 static const struct option buffer_options[] = {
 	{ 'b', "buffer-size", "SIZE", "buffer of each thread (512K, 4M); a bare number is kilobytes",
@@ -668,6 +675,11 @@ const struct command commands[] = {
 	{ "stack", "-p PID[,PID]...", "Print the open calls of a running process's threads",
 	  TABLES(stack_options, process_options, names_options, json_options, screen_options),
 	  false, 0, 0, cmd_stack, true },
+	{ "rv", "--model FILE [FILE | -- PROGRAM... | -p PID]",
+	  "Tell what a trace or a program does that a model does not allow",
+	  TABLES(rv_options, answer_options, buffer_options, process_options, json_options,
+		 screen_options),
+	  false, 0, -1, cmd_rv, true },
 	{ "hist", "QUESTION... [-- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Count an event's records or a function's calls by keys, or calls' times",
 	  TABLES(hist_options, scope_options, answer_options, buffer_options, process_options,

@@ -25,6 +25,7 @@ int cmd_syscalls(struct invocation *inv);
 int cmd_wakeup(struct invocation *inv);
 int cmd_locks(struct invocation *inv);
 int cmd_stack(struct invocation *inv);
+int cmd_rv(struct invocation *inv);
 int cmd_probe(struct invocation *inv);
 int cmd_start(struct invocation *inv);
 int cmd_stop(struct invocation *inv);

@@ -159,6 +159,7 @@ struct invocation {
 	bool net; /* --net */
 	bool now; /* of locks */
 	bool long_rows; /* of sessions */
+	const char *model;    /* of rv */
 	const char *config;   /* --config */
 	bool strict;
 	struct config_use *config_use; /* its contents, or NULL (config_option.h) */
