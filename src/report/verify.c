@@ -522,8 +522,8 @@ uint64_t verify_unfinished(const struct verify *v)
 	return n;
 }
 
-/* Whether any program of the trace has the function, and records it, with its return if that is
- * asked for. */
+/* Whether any program of the trace has the function, and records all calls of it, with their
+ * returns if these are asked for. */
 static bool is_recorded(struct verify *v, const struct binding *b)
 {
 	for (size_t m = 0; m < v->info->modules.n; m++) {
@@ -533,6 +533,7 @@ static bool is_recorded(struct verify *v, const struct binding *b)
 			const struct trace_function *f = &of->functions.at[i];
 
 			if (f->hook != HOOK_NONE &&
+			    !(f->flags & TRACE_FUNCTION_CONDITIONAL) &&
 			    !(b->returns && f->flags & TRACE_FUNCTION_ENTRY_ONLY) &&
 			    is_name(names_of(&v->names, of->image, of->first_id + i), b->function))
 				return true;
@@ -541,11 +542,24 @@ static bool is_recorded(struct verify *v, const struct binding *b)
 	return false;
 }
 
+static bool is_event_known(const struct verify *v, const struct binding *b)
+{
+	for (size_t i = 0; i < v->info->events.n; i++)
+		if (!strcmp(v->info->events.at[i].system, b->system) &&
+		    !strcmp(v->info->events.at[i].name, b->name))
+			return true;
+	return false;
+}
+
 const char *verify_unrecorded(struct verify *v)
 {
-	for (size_t i = 0; i < v->b->at.n; i++)
-		if (v->b->at.at[i].function && !v->b->at.at[i].optional &&
-		    !is_recorded(v, &v->b->at.at[i]))
-			return v->b->at.at[i].function;
+	for (size_t i = 0; i < v->b->at.n; i++) {
+		const struct binding *b = &v->b->at.at[i];
+
+		if (b->function && !b->optional && !is_recorded(v, b))
+			return b->function;
+		if (b->name && !is_event_known(v, b))
+			return b->name;
+	}
 	return NULL;
 }

@@ -23,8 +23,8 @@ void verify_end(struct verify *v); /* there are no more events; called once */
 /* Events of the model that were seen, and faults that were found. */
 uint64_t verify_events(const struct verify *v);
 uint64_t verify_faults(const struct verify *v);
-/* Returns a function of the model that the trace cannot tell of, because it was not recorded; NULL:
- * there is none. */
+/* Returns a function or event of the model that the trace cannot tell of, because it was not
+ * recorded, or not always; NULL: there is none. */
 const char *verify_unrecorded(struct verify *v);
 /* Print the first n faults (0: all), and the sums; as JSON an object a line. */
 void verify_print_text(struct verify *v, size_t n, struct out *o);

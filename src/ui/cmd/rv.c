@@ -77,7 +77,7 @@ static void warn(struct verify *v, const struct source *source)
 	const char *unrecorded = verify_unrecorded(v);
 
 	if (unrecorded)
-		say_warning("%s is in the model, and was not recorded: the verdict holds without it",
+		say_warning("%s is in the model, and was not recorded, or not always: the verdict holds without it",
 			    unrecorded);
 	if (source->info->thresh_ns)
 		say_warning("only calls over a threshold were recorded: a model needs all");
