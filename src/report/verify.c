@@ -169,8 +169,10 @@ static void step(struct verify *v, const struct verify_occurrence *c, uint64_t k
 /* It has happened to an object that is not known: it may have been any. */
 static void step_unknown(struct verify *v, const struct verify_occurrence *c)
 {
+	const uint32_t owner = owner_of(v, c->thread);
+
 	v->unknown++;
-	v->owners.at[owner_of(v, c->thread)].epoch++;
+	v->owners.at[owner].epoch++;
 }
 
 /* The object of a model without keys. */
