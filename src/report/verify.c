@@ -11,7 +11,7 @@
 #include "event/format.h"
 #include "hook/plan.h"
 #include "report/arguments.h"
-#include "report/place.h"
+#include "report/location.h"
 #include "report/verify_internal.h"
 #include "shared/record.h"
 
@@ -78,7 +78,7 @@ static uint32_t owner_of(struct verify *v, uint32_t thread)
 }
 
 /* The multiplier is that of Fibonacci hashing. */
-static struct verify_object *place_of(const struct verify *v, uint32_t owner, uint64_t key)
+static struct verify_object *bucket_of(const struct verify *v, uint32_t owner, uint64_t key)
 {
 	size_t i = (size_t)((key ^ (uint64_t)owner << 40) * 0x9e3779b97f4a7c15u >> 24);
 
@@ -99,7 +99,7 @@ static void grow(struct verify *v)
 	v->objects = mem_zalloc(v->room * sizeof(*v->objects));
 	for (size_t i = 0; i < n; i++)
 		if (old[i].states)
-			*place_of(v, old[i].owner, old[i].key) = old[i];
+			*bucket_of(v, old[i].owner, old[i].key) = old[i];
 	free(old);
 }
 
@@ -111,7 +111,7 @@ static struct verify_object *object_of(struct verify *v, uint32_t owner, uint64_
 
 	if (2 * v->n_objects >= v->room && v->room < 2 * OBJECTS_MOST)
 		grow(v);
-	o = place_of(v, owner, key);
+	o = bucket_of(v, owner, key);
 	if (!o->states && v->n_objects == OBJECTS_MOST) {
 		v->unwatched++;
 		return NULL;
@@ -318,7 +318,7 @@ static bool is_inside(const struct verify *v, const struct call_step *s)
 {
 	const uint32_t image = v->info->threads.at[s->thread].image;
 	const struct trace_module *own = NULL;
-	const struct place p = place_of_site(v->info, image, s->site, s->tsc);
+	const struct location p = location_of_site(v->info, image, s->site, s->tsc);
 
 	return trace_info_function(v->info, image, s->fn, &own) && own && p.module == own;
 }
@@ -437,7 +437,7 @@ static void learn_event(struct verify *v, struct verify_of_event *to, const stru
 	to->known = true;
 	for (uint32_t i = 0; i < v->b->at.n; i++) {
 		const struct binding *b = &v->b->at.at[i];
-		struct verify_event_place p = { .binding = i };
+		struct verify_event_fields p = { .binding = i };
 
 		if (!b->name || strcmp(b->system, e->system) || strcmp(b->name, e->name))
 			continue;
@@ -474,7 +474,7 @@ static void take_event(struct verify *v, const struct event *e)
 		learn_event(v, &v->events.at[e->fn], of);
 	known = &v->events.at[e->fn];
 	for (size_t i = 0; i < known->bindings.n; i++) {
-		const struct verify_event_place *p = &known->bindings.at[i];
+		const struct verify_event_fields *p = &known->bindings.at[i];
 		const struct binding *b = &v->b->at.at[p->binding];
 		const struct verify_occurrence o = { e->thread, b->event, 0, e->tsc, false, false };
 

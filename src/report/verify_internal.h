@@ -10,7 +10,7 @@
 struct verify_owner { uint32_t epoch; bool any; }; /* any: nothing is known of what came before */
 
 struct verify_object {
-	uint64_t key, states;     /* states 0: a free place of the table */
+	uint64_t key, states;     /* states 0: a free bucket */
 	uint32_t owner, epoch;    /* an older epoch than the owner's: any state is possible */
 };
 
@@ -39,10 +39,10 @@ struct verify_thread {
 
 /* Which bindings a function has, by image and id; which an event has, and where their fields
  * are. */
-struct verify_places { uint16_t key, condition; uint8_t key_bytes, condition_bytes; };
-struct verify_event_place { uint32_t binding; struct verify_places at; };
+struct verify_fields { uint16_t key, condition; uint8_t key_bytes, condition_bytes; };
+struct verify_event_fields { uint32_t binding; struct verify_fields at; };
 struct verify_of_function { bool known; VEC(uint32_t) bindings; };
-struct verify_of_event { bool known; VEC(struct verify_event_place) bindings; };
+struct verify_of_event { bool known; VEC(struct verify_event_fields) bindings; };
 struct verify_image { VEC(struct verify_of_function) functions; };
 
 struct verify {

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "report/losses.h"
-#include "report/place.h"
+#include "report/location.h"
 #include "report/verify_internal.h"
 
 static void print_word(struct out *o, const char *s)
@@ -18,11 +18,11 @@ static void print_word(struct out *o, const char *s)
 }
 
 /* The place behind the call. False: it is not known. */
-static bool find_site(const struct verify *v, const struct verify_fault *f, struct place *p)
+static bool find_site(const struct verify *v, const struct verify_fault *f, struct location *p)
 {
 	if (!f->called || !f->site)
 		return false;
-	*p = place_of_site(v->info, v->info->threads.at[f->thread].image, f->site, f->tsc);
+	*p = location_of_site(v->info, v->info->threads.at[f->thread].image, f->site, f->tsc);
 	return p->address;
 }
 
@@ -55,7 +55,7 @@ static void print_fault(struct verify *v, const struct verify_fault *f, struct o
 	const struct trace_thread *t = &v->info->threads.at[f->thread];
 	const uint64_t us = trace_clock_ns(&v->info->clock, f->tsc) / 1000;
 	char *states = states_text(v, f->states);
-	struct place p;
+	struct location p;
 
 	out_printf(o, "%6" PRIu64 ".%06" PRIu64 ": ", us / 1000000, us % 1000000);
 	out_name(o, trace_thread_name_at(t, f->tsc), TRACE_COMM);
@@ -67,7 +67,7 @@ static void print_fault(struct verify *v, const struct verify_fault *f, struct o
 	print_word(o, states);
 	if (find_site(v, f, &p)) {
 		out_str(o, ", in ");
-		place_print(o, &v->names, t->image, &p, true, false);
+		location_print(o, &v->names, t->image, &p, true, false);
 	}
 	out_char(o, '\n');
 	free(states);
@@ -126,7 +126,7 @@ static int keep_text(void *arg, const char *bytes, size_t n)
 static void print_json_site(struct verify *v, const struct verify_fault *f, struct out *o)
 {
 	struct verify_text t = { NULL, 0 };
-	struct place p;
+	struct location p;
 	struct out to;
 
 	if (!find_site(v, f, &p)) {
@@ -134,7 +134,7 @@ static void print_json_site(struct verify *v, const struct verify_fault *f, stru
 		return;
 	}
 	out_init_raw(&to, keep_text, &t);
-	place_print(&to, &v->names, v->info->threads.at[f->thread].image, &p, true, false);
+	location_print(&to, &v->names, v->info->threads.at[f->thread].image, &p, true, false);
 	out_flush(&to);
 	out_free(&to);
 	json_string(o, t.at);
