@@ -218,10 +218,20 @@ static struct follow_object *graph_of(struct follow_objects *all, const struct f
 			: find_object(all, e->space, e->object);
 }
 
+/* A copy of a buffer is made of it. */
 static struct follow_object *add_graph(struct follow_objects *all, const struct follow_event *e)
 {
-	return e->group ? add_object(all, FOLLOW_GROUPS, e->group)
-			: add_object(all, e->space, e->object);
+	const struct follow_object *parent =
+		e->why == FOLLOW_BY_COPY ? find_object(all, FOLLOW_GROUPS, e->result) : NULL;
+	struct follow_object *o = e->group ? add_object(all, FOLLOW_GROUPS, e->group)
+					   : add_object(all, e->space, e->object);
+
+	o->kind = e->kind;
+	if (parent) {
+		o->parent = parent->number;
+		o->made_by = e->function + 1;
+	}
+	return o;
 }
 
 /* Not that of another object, which this one is shown within. */
@@ -378,13 +388,16 @@ static void make_child(struct follow_objects *all, const struct follow_object *o
 {
 	struct follow_object *child;
 
-	if (o->space == FOLLOW_GROUPS || o->space != e->space)
+	bool of_buffer = o->space == FOLLOW_GROUPS && o->address & FOLLOW_IS_BUFFER;
+
+	if (!of_buffer && o->space != e->space)
 		return;
 	child = find_object(all, e->space, e->result);
 	if (!child) {
 		child = add_object(all, e->space, e->result);
 		child->parent = o->number;
 		child->made_by = e->function + 1;
+		child->kind = of_buffer ? FOLLOW_PACKET : o->kind;
 	}
 	l->child = child->number;
 }

@@ -32,6 +32,7 @@ struct follow_object {
 	uint32_t number;                /* from 1 on */
 	uint32_t parent;                /* number of the object that it was made of; 0: none */
 	uint32_t made_by, ended_by;     /* 1 + function; 0: none, not */
+	uint8_t kind;                   /* enum follow_kind, of its first call */
 	uint64_t calls, returns;
 	uint32_t open;                  /* calls that have not returned */
 	bool ending;                    /* it is in the function that ends it */

@@ -142,6 +142,13 @@ static const char *const descriptor_ends[] = {
 	"napi_skb_cache_put", NULL,
 };
 
+/* Functions that end copies of a buffer: packets, and folios, whose memory goes away or is no
+ * longer the file's. Where several folios are freed at once none takes one of them. */
+static const char *const copy_ends[] = {
+	"kfree_skbmem", "napi_skb_cache_put", "__folio_put", "free_unref_page", "filemap_free_folio",
+	"__filemap_remove_folio", "truncate_cleanup_folio", NULL,
+};
+
 /* Types without a row have no usual end: their objects live to the end of the run. */
 void follow_preset_ends(struct follow_preset *p, const char *type)
 {
@@ -150,6 +157,8 @@ void follow_preset_ends(struct follow_preset *p, const char *type)
 			p->ends = usual_ends[i].ends;
 	if (p->descriptor >= 0)
 		p->ends = descriptor_ends;
+	if (p->buffer_bytes)
+		p->ends = copy_ends;
 }
 
 /* Whether a function that returns this type made the object from the one that it was given. Some
@@ -167,6 +176,7 @@ const char *follow_kind_name(enum follow_kind kind)
 		[FOLLOW_PACKET] = "sk_buff", [FOLLOW_TRANSFER] = "kiocb",
 		[FOLLOW_INODE] = "inode",
 		[FOLLOW_BYTES] = "bytes", [FOLLOW_ITERATOR] = "iov_iter", [FOLLOW_MESSAGE] = "msghdr",
+		[FOLLOW_PAGE] = "page", [FOLLOW_FOLIO] = "folio",
 	};
 
 	return kind < FOLLOW_KINDS_N ? names_of[kind] : NULL;

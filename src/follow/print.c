@@ -14,7 +14,7 @@
 #define TASK_WIDTH 22u
 #define NS_SECOND 1000000000u
 
-static const char *const whys[FOLLOW_WHYS_N] = { "", "field", "identity", "fd", "socket", "address" };
+static const char *const whys[FOLLOW_WHYS_N] = { "", "field", "identity", "fd", "socket", "address", "copy" };
 
 static const char *why_of(const struct follow_line *l)
 {
@@ -197,6 +197,8 @@ static void print_heading(const struct follow_print *p, const struct follow_obje
 	else if (o->space == FOLLOW_GROUPS)
 		out_printf(p->to, "descriptor %u of process %u, ", (uint32_t)o->address,
 			   (uint32_t)(o->address >> 32));
+	else if (!o->space && follow_kind_name(o->kind))
+		out_printf(p->to, "struct %s at 0x%" PRIx64 ", ", follow_kind_name(o->kind), o->address);
 	else
 		out_printf(p->to, "%s at 0x%" PRIx64 ", ", p->type, o->address);
 	if (o->parent)
@@ -302,6 +304,8 @@ void follow_print_json_line(const struct follow_print *p, const struct follow_ob
 		print_json_return(p, l);
 	else
 		out_printf(p->to, ",\"why\":\"%s\"", why_of(l));
+	if (l->why == FOLLOW_BY_COPY && o->parent)
+		out_printf(p->to, ",\"parent\":%u", o->parent);
 	if (!l->is_return && follow_kind_name(l->kind))
 		out_printf(p->to, ",\"type\":\"%s\"", follow_kind_name(l->kind));
 	if (!l->is_return && has_fields(p, l))

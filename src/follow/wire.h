@@ -23,7 +23,7 @@ typedef __INT64_TYPE__ int64_t;
 
 /* Kinds of objects that an argument points to. Those from FOLLOW_FILE to FOLLOW_INODE are looked at
  * where a descriptor is followed: the objects behind it, and those on the way through it. Those
- * from FOLLOW_BYTES on, where a buffer of a program is. */
+ * from FOLLOW_BYTES on, and packets, where a buffer of a program is. */
 enum follow_kind {
 	FOLLOW_THE_TYPE,     /* the expression's */
 	FOLLOW_FILE, FOLLOW_SOCKET, FOLLOW_SOCK,
@@ -33,6 +33,8 @@ enum follow_kind {
 	FOLLOW_BYTES,        /* the program's memory: the number is an address of it */
 	FOLLOW_ITERATOR,     /* struct iov_iter: what is to be copied, and where */
 	FOLLOW_MESSAGE,      /* struct msghdr: has an iterator */
+	FOLLOW_PAGE,         /* may be a copy of the buffer, as may a FOLLOW_PACKET */
+	FOLLOW_FOLIO,        /* its address is that of its first page */
 	FOLLOW_KINDS_N,
 };
 
@@ -51,6 +53,8 @@ struct follow_buffer {
 	uint32_t start, skipped, left; /* of one segment: its address, bytes done, bytes to come */
 	uint32_t segments;             /* of several: how many; `start` is where they are listed */
 	uint32_t message_iterator;
+	uint32_t is_source;            /* of an iterator: it is copied from, not to */
+	uint32_t first_page;           /* of a page: its folio, if the lowest bit is set */
 };
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
@@ -125,6 +129,11 @@ struct follow_plan {
 #define FOLLOW_SLOT_SHIFT(i) ((i) ? 8 + 8 * (i) : 0)
 #define FOLLOW_ENDS 1u       /* the first slot's object is gone when this function returns */
 #define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
+/* Of functions at which a buffer is looked for: */
+#define FOLLOW_FILLS 4u      /* it copies from its iterator into packets or pages that it makes */
+#define FOLLOW_FILLED 8u     /* called by such a one, with the packet that is filled next */
+#define FOLLOW_WRITTEN 16u   /* called by such a one, with the page that has been filled */
+#define FOLLOW_COPIED 4u     /* the argument by which that one tells how many bytes */
 
 /* Numbers of helpers that no kernel has, in the program as it is compiled: calls of
  * kprobe.session's own functions, whose numbers are the running kernel's. */
@@ -136,6 +145,7 @@ enum follow_why {
 	FOLLOW_BY_DESCRIPTOR, /* it is what the descriptor stands for */
 	FOLLOW_BY_SOCKET,     /* a packet of a followed socket */
 	FOLLOW_BY_ADDRESS,    /* a buffer's bytes */
+	FOLLOW_BY_COPY,       /* the call copies the buffer's bytes there */
 	FOLLOW_WHYS_N,
 };
 
@@ -146,7 +156,7 @@ union follow_value { uint64_t number; char text[FOLLOW_TEXT]; };
 struct follow_event {
 	uint64_t ns;         /* CLOCK_MONOTONIC */
 	uint64_t object;     /* its address */
-	uint64_t result;     /* of a return */
+	uint64_t result;     /* of a return; of an entry by copy: the buffer's group */
 	uint32_t function, cpu, pid, tid;
 	uint8_t is_return;
 	uint8_t why;         /* enum follow_why, of an entry */

@@ -30,7 +30,7 @@ int follow_side_read(struct follow_side *s, const char *text, const char *show, 
 	if (e)
 		return e;
 	follow_preset_ends(&s->preset, s->expression.type);
-	s->type = s->preset.buffer_bytes      ? mem_strdup("buffer's address or iterator")
+	s->type = s->preset.buffer_bytes      ? mem_strdup("buffer's address or iterator, a packet, page or folio")
 		  : s->preset.descriptor >= 0 ? mem_strdup("file, inode, socket or packet of a descriptor")
 					      : mem_printf("struct %s", s->expression.type);
 	return 0;

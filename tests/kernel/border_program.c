@@ -95,6 +95,29 @@ NOINLINE ssize_t gather(int fd, const char *first, const char *bytes, size_t n)
 	return writev(fd, parts, 2);
 }
 
+/* A UDP socket that is connected to itself. */
+static int connected_datagrams(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	if (bind(fd, (struct sockaddr *)&a, n) || getsockname(fd, (struct sockaddr *)&a, &n) || connect(fd, (struct sockaddr *)&a, n))
+		exit(1);
+	return fd;
+}
+
+/* By UDP, and by a local socket: bytes of the buffer, and others. */
+static int use_packets(const char *bytes, const char *other)
+{
+	int fd = connected_datagrams(), pair[2];
+	char back[64];
+
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || send(fd, bytes + 10, 20, 0) != 20 || recv(fd, back, sizeof(back), 0) != 20 ||
+	       send(fd, other, 5, 0) != 5 || recv(fd, back, sizeof(back), 0) != 5 || send(pair[0], bytes, 25, 0) != 25 ||
+	       recv(pair[1], back, sizeof(back), 0) != 25 || send(pair[0], other, 5, 0) != 5 || recv(pair[1], back, sizeof(back), 0) != 5;
+}
+
 static int use_buffer(const char *path)
 {
 	char *bytes = mmap(BUFFER, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), other[64] = "other";
@@ -107,7 +130,7 @@ static int use_buffer(const char *path)
 		return 5;
 	if (gather(file, other, bytes + 10, 20) != 40 || give(peer, bytes, 30) != 30 || take(17, bytes + 50, 30) != 30 || give(17, other, 5) != 5)
 		return 6;
-	return 0;
+	return use_packets(bytes, other) ? 7 : 0;
 }
 
 int main(int argc, char **argv)

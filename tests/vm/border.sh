@@ -65,24 +65,46 @@ for probe in 'ksys_write at=%si' 'vfs_write at=%si' 'ksys_read at=%si' 'vfs_read
 	echo "p:buffer/$function $function ${probe#* }" >>$tracing/kprobe_events
 	echo "$in_it" >$probes/events/buffer/$function/filter
 done
+# The copies: folios of the file and packets that TCP queues, by what the function around them copies from.
+for probe in 'begin tcp_sendmsg_locked at=msg->msg_iter.ubuf' 'begin2 generic_perform_write at=i->ubuf' 'begin3 udp_sendmsg at=msg->msg_iter.ubuf' \
+	'begin4 unix_stream_sendmsg at=msg->msg_iter.ubuf' 'copy4 ip_generic_getfrag copy=skb:x64' 'copy5 skb_copy_datagram_from_iter copy=skb:x64' 'copy tcp_skb_entail copy=skb:x64' \
+	'copy2 simple_write_end copy=folio:x64' 'copy3 shmem_write_end copy=folio:x64'; do
+	echo "p:buffer/$probe" >>$tracing/kprobe_events
+done
 echo 1 >$probes/events/buffer/enable
 run 0 follow -k buffer:$buffer+8192 --json -o text -- $border bytes buffer
 cp out said
 echo 0 >$probes/events/buffer/enable
-grep -o ' [a-z_]*: (' $probes/trace | sort | uniq -c >theirs
+grep -v ' begin[2-4]*: \| copy[2-5]*: ' $probes/trace | grep -o ' [a-z_]*: (' | sort | uniq -c >theirs
+grep -E '(begin[2-4]*|copy[2-5]*): ' $probes/trace | awk '/ begin/ { within[$1] = /at=0x7e500000/ }
+	/ copy/ && within[$1] { function_ = $0; sub(/.*: \(/, "", function_); sub(/\+.*/, "", function_); sub(/.*copy=/, ""); print $1, function_ }' |
+	sort >their_copies
+# The second part of a writev has no address of its own in the iterator.
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"\(simple_write_end\|shmem_write_end\|tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter\)","is_return":false,.*"why":"copy".*/\1 \2/p' text | sort >our_copies
 rmdir $probes
 echo >$tracing/kprobe_events
 sed -n 's/.*"function":"\([^"]*\)","is_return":false.*/ \1: (/p' text | sort | uniq -c | grep -wE "$(sed 's/.* \([a-z_]*\):.*/\1/' theirs | tr '\n' '|')none" >ours
 diff theirs ours >out
 check "follow -k buffer: the calls that the kernel's probes tell" sh -c '[ "$(grep -c . theirs)" = 7 ] && [ ! -s out ]'
+{ cat their_copies; echo "brace, which missed $(missed said):"; cat our_copies; only their_copies our_copies; } >out
+check "follow -k buffer: the pages and packets that it is copied into, as the kernel's probes tell" [ "$(grep -c write_end their_copies)" = 1 \
+	-a "$(grep -c 'tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter' their_copies)" = 3 -a "$(only their_copies our_copies | grep -c .)" -le "$(missed said)" -a "$(only our_copies their_copies | sed 's/.* //')" = "$(sed -n 's/.* \(.*write_end\)/\1/p' their_copies)" ]
+# The packet's clone comes to the other side.
+cp text out
+check 'follow -k buffer: its packet, by its clone, to the receiving side' sh -c 'clone=$(sed -n "s/.*\"function\":\"skb_clone\",\"is_return\":true,.*\"child\":\([0-9]*\)}/\1/p" text | head -n 1) && [ -n "$clone" ] &&
+	grep -q "\"function\":\"tcp_v4_rcv\",\"is_return\":false,\"object\":$clone," text'
+check 'follow -k buffer: its datagram, to the receiving side' sh -c 'packet=$(sed -n "s/.*\"function\":\"ip_generic_getfrag\",.*\"object\":\([0-9]*\),.*\"why\":\"copy\".*/\1/p" text) && [ -n "$packet" ] &&
+	grep -q "\"function\":\"udp_queue_rcv_one_skb\",\"is_return\":false,\"object\":$packet," text'
+check 'follow -k buffer: its page belongs to the file still when others use it' has '"why":"identity","type":"folio"' text
+check 'follow -k buffer: its copies are its children' has '"function":"tcp_skb_entail","is_return":false,"object":[0-9]*,.*"why":"copy","parent":1,"type":"sk_buff"' text
 check 'follow -k buffer: the second part of a writev, by its iterator' has '"function":"[a-z_]*write_iter","is_return":false,.*"why":"address","type":"iov_iter"' text
-check 'follow -k buffer: as many returns as calls' grep -qE '^brace: 1 object, ([0-9,]+) calls, \1 returned' said
+check 'follow -k buffer: as many returns as calls' whole text "$(missed said)"
 run 0 follow "\$any==$buffer" --into buffer+8192 --mode block -o text -- $border bytes buffer
 cp out said
 check 'follow --into buffer: from the program down to the copying' order 1 '|  give() {' '  ksys_write() { /* bytes */' '  vfs_write() { /* bytes */' 'write_iter() { /* iov_iter' \
 	'  } /* ksys_write ret=100 */' '|  } /* give'
 check 'follow --into buffer: over TCP' order 1 '|  give() {' ' ksys_write() { /* bytes */' ' tcp_sendmsg() { /* msghdr */' '  } /* ksys_write ret=30 */'
-check 'follow --into buffer: both sides say what they watched' sh -c "grep -q 'functions that take a buffer.s address or iterator watched by kprobe.session' said"
+check 'follow --into buffer: both sides say what they watched' sh -c "grep -q 'functions that take a buffer.s address or iterator, a packet, page or folio watched by kprobe.session' said"
 
 run 125 follow -k buffer:0x1000
 check 'follow -k buffer: whose' has 'whose memory? Name a process by -p'

@@ -52,8 +52,11 @@ static enum follow_kind kind_among(const struct btf *btf, uint32_t type, enum fo
 static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 				const struct follow_wish *wish)
 {
+	if (wish->buffer_bytes &&
+	    follow_types_points_to(btf, type, follow_kind_name(FOLLOW_PACKET)))
+		return FOLLOW_PACKET;
 	if (wish->buffer_bytes)
-		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_MESSAGE);
+		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_FOLIO);
 	if (wish->descriptor >= 0)
 		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_INODE);
 	return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
@@ -86,33 +89,55 @@ static bool may_be_bytes(const struct btf *btf, const struct btf_param *p)
 	       glob_match_any(byte_names, name);
 }
 
-/* By its type, or by its name. */
-static enum follow_kind kind_of_parameter(const struct btf *btf, const struct btf_param *p,
+/* Functions by which a protocol copies from a message, which they know as `void *from`. */
+static const char *const copying_names[] = { "ip_generic_getfrag", "udplite_getfrag", NULL };
+
+/* By its type, or by its name and the function's. */
+static enum follow_kind kind_of_parameter(const struct btf *btf, const char *function,
+					  const struct btf_param *p,
 					  const struct follow_wish *wish)
 {
+	const char *name = btf__name_by_offset(btf, p->name_off);
+
+	if (wish->buffer_bytes && name && !strcmp(name, "from") &&
+	    glob_match_any(copying_names, function))
+		return FOLLOW_MESSAGE;
 	if (wish->buffer_bytes && may_be_bytes(btf, p))
 		return FOLLOW_BYTES;
 	return kind_of(btf, p->type, wish);
 }
 
-/* Fills in the slots of parameters that point to objects. Returns how many parameters do, also
- * those that are in no register. */
-static unsigned find_slots(const struct btf *btf, const struct btf_type *prototype,
+/* Whether such an object may be a copy of a buffer: whether it is one is known once the call's
+ * other objects have been looked at. */
+static bool may_be_copy(enum follow_kind kind, const struct follow_wish *wish)
+{
+	return wish->buffer_bytes && (kind < FOLLOW_BYTES || kind > FOLLOW_MESSAGE);
+}
+
+/* Fills in the slots of parameters that point to objects, those that may be copies last. Returns
+ * how many parameters do, also those that are in no register. */
+static unsigned find_slots(const struct btf *btf, const struct btf_type *f,
 			   const struct follow_wish *wish, uint8_t slots[FOLLOW_SLOTS])
 {
+	const struct btf_type *prototype = btf__type_by_id(btf, f->type);
+	const char *name = btf__name_by_offset(btf, f->name_off);
 	const struct btf_param *p = btf_params(prototype);
-	unsigned nth = 0, n = 0, found = 0;
+	unsigned n = 0, found = 0;
 
 	memset(slots, FOLLOW_NO_SLOT, FOLLOW_SLOTS);
-	for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
-		enum follow_kind kind = kind_of_parameter(btf, &p[i], wish);
+	for (int copies = 0; copies < 2; copies++) {
+		unsigned nth = 0;
 
-		if (kind != FOLLOW_KINDS_N) {
-			found++;
-			if (nth < KERNEL_ARGUMENTS && n < FOLLOW_SLOTS)
-				slots[n++] = (uint8_t)FOLLOW_SLOT(kind, nth);
+		for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
+			enum follow_kind kind = kind_of_parameter(btf, name, &p[i], wish);
+
+			if (kind != FOLLOW_KINDS_N && may_be_copy(kind, wish) == copies) {
+				found++;
+				if (nth < KERNEL_ARGUMENTS && n < FOLLOW_SLOTS)
+					slots[n++] = (uint8_t)FOLLOW_SLOT(kind, nth);
+			}
+			nth += registers_of(btf, p[i].type);
 		}
-		nth += registers_of(btf, p[i].type);
 	}
 	return found;
 }
@@ -141,6 +166,50 @@ static bool is_own_reading(const char *name)
 	return strstr(name, "_from_kernel_nofault");
 }
 
+/* TCP queues a packet by the third one before it copies bytes of its message into it. A file's page
+ * is filled before its file system's write_end() is called with it. The kernel's copying itself
+ * (lib/iov_iter.c) cannot be traced, as distributions build it. */
+static const char *const filling_names[] = { "tcp_sendmsg_locked", "generic_perform_write", NULL };
+static const char *const filled_names[] = { "tcp_skb_entail", NULL };
+
+/* Whether it is one of address_space_operations' write_end(), or is called like it. */
+static bool is_write_end(const struct btf *btf, const struct btf_type *f)
+{
+	const struct btf_type *prototype = btf__type_by_id(btf, f->type);
+	const struct btf_param *p = btf_params(prototype);
+	const char *copied;
+
+	if (btf_vlen(prototype) <= FOLLOW_COPIED + 1 ||
+	    !glob_match("*write_end", btf__name_by_offset(btf, f->name_off)))
+		return false;
+	copied = btf__name_by_offset(btf, p[FOLLOW_COPIED].name_off);
+	return copied && !strcmp(copied, "copied");
+}
+
+/* What a function gives is a copy of a buffer only if it is a packet: of folios
+ * functions give the next one. */
+static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
+			const struct follow_wish *wish)
+{
+	const char *name = btf__name_by_offset(btf, f->name_off);
+	enum follow_kind kind = kind_of(btf, btf__type_by_id(btf, f->type)->type, wish);
+	uint8_t flags = glob_match_any(wish->ends, name) ? FOLLOW_ENDS : 0;
+
+	if (wish->buffer_bytes ? kind == FOLLOW_PACKET
+			       : kind != FOLLOW_KINDS_N &&
+					 follow_preset_gives(wish->expression->type))
+		flags |= FOLLOW_GIVES;
+	if (!wish->buffer_bytes)
+		return flags;
+	if (glob_match_any(filling_names, name))
+		flags |= FOLLOW_FILLS;
+	if (glob_match_any(filled_names, name))
+		flags |= FOLLOW_FILLED;
+	if (is_write_end(btf, f))
+		flags |= FOLLOW_WRITTEN;
+	return flags;
+}
+
 /* All functions of a module's BTF that take the type. The module's own types are behind
  * m->first. */
 static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
@@ -154,13 +223,9 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 			continue;
 		prototype = btf__type_by_id(m->btf, f->type);
 		t.name = btf__name_by_offset(m->btf, f->name_off);
-		if (!find_slots(m->btf, prototype, wish, t.slots) || is_own_reading(t.name))
+		if (!find_slots(m->btf, f, wish, t.slots) || is_own_reading(t.name))
 			continue;
-		if (glob_match_any(wish->ends, t.name))
-			t.flags |= FOLLOW_ENDS;
-		if (kind_of(m->btf, prototype->type, wish) != FOLLOW_KINDS_N &&
-		    !wish->buffer_bytes && follow_preset_gives(wish->expression->type))
-			t.flags |= FOLLOW_GIVES;
+		t.flags = flags_of(m->btf, f, wish);
 		describe_result(m->btf, prototype->type, &t);
 		*vec_add(out) = t;
 	}

@@ -416,8 +416,8 @@ static __always_inline int read_word(uint64_t at, uint64_t *out)
 
 /* Whether an iov_iter reads or writes the followed buffer. It has the address of one segment, which
  * is the program's, or of a list of segments in the kernel. A list of the kernel's own memory has
- * addresses that no program has. */
-static __always_inline int iterator_is_in_buffer(uint64_t iterator)
+ * addresses that no program has. A function of its own, as passes_filter(). */
+__attribute__((noinline)) int iterator_is_in_buffer(uint64_t iterator)
 {
 	const volatile struct follow_buffer *b = &plan.buffer;
 	uint64_t start = 0, skipped = 0, left = 0, n = 0, segment[2];
@@ -439,9 +439,14 @@ static __always_inline int iterator_is_in_buffer(uint64_t iterator)
 
 /* --- why a call belongs ----------------------------------------------------------------------- */
 
-/* One object of a call. sock: the group of a followed socket among the call's objects; 0: there is
- * none. */
-struct met { uint64_t object, group, sock; uint32_t kind; int first; };
+/* One object of a call. sock: the group of a followed socket among the call's objects; source: of
+ * the buffer that the call, or the one that it lies in, copies from, by this iterator; 0: there is
+ * none. written: `copied` bytes have been. */
+struct met {
+	uint64_t object, group, sock, source, iterator, copied;
+	uint32_t kind;
+	int first, written;
+};
 
 static __always_inline void begin_life(struct met *m)
 {
@@ -464,21 +469,128 @@ static __always_inline int why_packet(struct met *m)
 	return FOLLOW_BY_SOCKET;
 }
 
+/* Whether the iterator is one to copy from. */
+static __always_inline int is_source(uint64_t iterator)
+{
+	uint8_t is = 0;
+
+	bpf_probe_read_kernel(&is, sizeof(is), (void *)(iterator + plan.buffer.is_source));
+	return is;
+}
+
 /* Addresses are the program's own: elsewhere the same number is other memory. */
-static __always_inline int why_buffer(struct met *m)
+static __always_inline int why_address(struct met *m)
 {
 	uint64_t at = m->object;
-	int is;
 
 	if (!is_asked_for())
 		return 0;
-	if (m->kind == FOLLOW_BYTES)
-		is = is_in_buffer(at, 1);
-	else
-		is = iterator_is_in_buffer(
-			m->kind == FOLLOW_MESSAGE ? at + plan.buffer.message_iterator : at);
 	m->group = bpf_get_current_pid_tgid() >> 32 << 32 | FOLLOW_IS_BUFFER;
-	return is ? FOLLOW_BY_ADDRESS : 0;
+	if (m->kind == FOLLOW_BYTES)
+		return is_in_buffer(at, 1) ? FOLLOW_BY_ADDRESS : 0;
+	if (m->kind == FOLLOW_MESSAGE)
+		at += plan.buffer.message_iterator;
+	if (!iterator_is_in_buffer(at))
+		return 0;
+	if (is_source(at)) {
+		m->source = m->group;
+		m->iterator = at;
+	}
+	return FOLLOW_BY_ADDRESS;
+}
+
+/* Tasks in a function that fills packets or pages: what with. */
+struct fill { uint64_t group, iterator; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOW_PROCESSES);
+	__type(key, uint64_t);
+	__type(value, struct fill);
+} filling SEC(".maps");
+
+/* At the entry of a function that fills, whatever it fills with: what an earlier call has left is
+ * gone then. A task for which there is no room has copies that are not followed. */
+static __always_inline void note_filling(uint64_t group, uint64_t iterator)
+{
+	uint64_t task = this_task();
+	struct fill f = { group, iterator };
+
+	if (!group)
+		bpf_map_delete_elem(&filling, &task);
+	else if (bpf_map_update_elem(&filling, &task, &f, BPF_ANY))
+		count(FOLLOW_CROWDED);
+}
+
+/* Takes over what the function around this one fills with. */
+static __always_inline void find_source(struct met *m)
+{
+	uint64_t task = this_task();
+	struct fill *f = bpf_map_lookup_elem(&filling, &task);
+
+	if (!f)
+		return;
+	m->source = f->group;
+	m->iterator = f->iterator;
+}
+
+/* Whether the next byte that the iterator gives is the buffer's: it is in what is filled next, and
+ * nobody knows how much more. */
+__attribute__((noinline)) int is_next(uint64_t iterator)
+{
+	const volatile struct follow_buffer *b = &plan.buffer;
+	uint64_t start = 0, skipped = 0;
+
+	if (read_word(iterator + b->start, &start) || read_word(iterator + b->skipped, &skipped))
+		return 0;
+	if (IN_KERNEL(start) && read_word(start, &start))
+		return 0;
+	return is_in_buffer(start + skipped, 1);
+}
+
+/* Whether the latest `copied` bytes that the iterator gave are the buffer's. It stands behind them:
+ * in their segment, or at the beginning of the one behind that. */
+__attribute__((noinline)) int was_last(uint64_t iterator, uint64_t copied)
+{
+	const volatile struct follow_buffer *b = &plan.buffer;
+	uint64_t start = 0, skipped = 0, segment[2];
+
+	if (!copied || read_word(iterator + b->start, &start) ||
+	    read_word(iterator + b->skipped, &skipped))
+		return 0;
+	if (!IN_KERNEL(start)) {
+		segment[0] = start;
+		segment[1] = skipped;
+	} else if (bpf_probe_read_kernel(segment, sizeof(segment),
+					 (void *)(start - (skipped ? 0 : sizeof(segment))))) {
+		return 0;
+	} else if (skipped) {
+		segment[1] = skipped;
+	}
+	if (copied > segment[1])
+		copied = segment[1];
+	return is_in_buffer(segment[0] + segment[1] - copied, copied);
+}
+
+/* A packet, or a page, belongs from a call on that takes it together with an iterator to copy
+ * from, or that is made for it by a function that fills. */
+static __always_inline int why_copy(struct met *m)
+{
+	int known = is_followed(m->object, &m->group);
+
+	if (!m->source || !(m->written ? was_last(m->iterator, m->copied) : is_next(m->iterator)))
+		return known ? FOLLOW_BY_IDENTITY : 0;
+	m->group = 0;
+	if (!known)
+		begin_life(m);
+	return FOLLOW_BY_COPY;
+}
+
+static __always_inline int why_buffer(struct met *m)
+{
+	if (m->kind >= FOLLOW_BYTES && m->kind <= FOLLOW_MESSAGE)
+		return why_address(m);
+	return plan.by_identity ? why_copy(m) : 0;
 }
 
 /* The descriptor is looked up at each call, because the process may close it and open another file
@@ -565,9 +677,20 @@ static __always_inline void tell_entry(const struct met *m, int why, int again, 
 	e->kind = m->kind;
 	e->group = m->group;
 	e->single = again;
+	if (why == FOLLOW_BY_COPY)
+		e->result = m->source;
 	if (m->kind <= FOLLOW_FILE)
 		show(e);
 	submit(e);
+}
+
+/* From a page to the first one of its folio, which stands for it. */
+static __always_inline void find_folio(uint64_t *page)
+{
+	uint64_t first = 0;
+
+	if (!read_word(*page + plan.buffer.first_page, &first) && first & 1)
+		*page = first - 1;
 }
 
 /* The object of the call's slot. */
@@ -577,6 +700,8 @@ static __always_inline void meet(void *context, uint32_t slot, struct met *m)
 	m->kind = slot >> 3;
 	m->group = 0;
 	m->first = 0;
+	if (plan.buffer.bytes && m->kind == FOLLOW_PAGE && m->object)
+		find_folio(&m->object);
 	if (!plan.descriptor.is_wanted || m->kind != FOLLOW_TRANSFER || !m->object)
 		return;
 	m->kind = FOLLOW_FILE;
@@ -593,6 +718,11 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 
 	count(FOLLOW_CALLS);
 	*object = 0;
+	if (plan.buffer.bytes && cookie >> 8 & (FOLLOW_FILLED | FOLLOW_WRITTEN)) {
+		find_source(&m);
+		m.written = cookie >> 8 & FOLLOW_WRITTEN;
+		m.copied = (uint32_t)kernel_arguments_nth(context, FOLLOW_COPIED);
+	}
 	for (uint32_t i = 0; i < FOLLOW_SLOTS; i++) {
 		uint32_t slot = cookie >> FOLLOW_SLOT_SHIFT(i) & 0xff;
 		int why;
@@ -612,6 +742,8 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 		if (plan.by_identity && !i && cookie >> 8 & FOLLOW_ENDS)
 			set_life(m.object, ENDS_IN(this_task()), m.group);
 	}
+	if (plan.buffer.bytes && cookie >> 8 & FOLLOW_FILLS)
+		note_filling(m.source, m.iterator);
 	return told;
 }
 
@@ -638,7 +770,11 @@ static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint6
 static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t result)
 {
 	int child = renew_objects(object, cookie, result);
-	struct follow_event *e = begin_event(object, cookie);
+	struct follow_event *e;
+
+	if (plan.buffer.bytes && cookie >> 8 & FOLLOW_FILLS)
+		note_filling(0, 0);
+	e = begin_event(object, cookie);
 
 	if (!e)
 		return;

@@ -436,6 +436,8 @@ int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out,
 		{ "iov_iter", "count", &out->left },
 		{ "iov_iter", "nr_segs", &out->segments },
 		{ "msghdr", "msg_iter", &out->message_iterator },
+		{ "iov_iter", "data_source", &out->is_source },
+		{ "page", "compound_head", &out->first_page },
 	};
 
 	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "buffers", err);
