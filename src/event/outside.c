@@ -337,14 +337,16 @@ static bool is_same_outside(const struct event_trigger *a, const struct event_tr
 /* For a message that waits; outside_put() gives it back. */
 struct outside *outside_get(struct outside *o)
 {
-	atomic_fetch_add(&o->users, 1);
+	/* Relaxed: the caller's trigger has a use. */
+	atomic_fetch_add_explicit(&o->users, 1, memory_order_relaxed);
 	return o;
 }
 
-/* Sequentially consistent: the last user sees what all others did. */
+/* Release and acquire: each pairs with the other outside_put() calls, so that the last user sees
+ * what all others did. */
 void outside_put(struct outside *o)
 {
-	if (atomic_fetch_sub(&o->users, 1) != 1)
+	if (atomic_fetch_sub_explicit(&o->users, 1, memory_order_acq_rel) != 1)
 		return;
 	if (o->socket >= 0)
 		close(o->socket);

@@ -26,6 +26,7 @@ struct outside {
 	const char *path;        /* of a socket, in `to`; NULL: none */
 	bool json;
 	const struct outside_allowed *allowed; /* a command, a descriptor; NULL: a socket */
+	/* Relaxed: sums that the pump's and the messenger's threads raise, and others show. */
 	_Atomic uint64_t sent, dropped;
 	/* (the pump's thread) how many commands may begin, and since when that is counted */
 	unsigned tokens;

@@ -67,8 +67,9 @@ static bool part_equals(struct part p, const char *word)
 /* Drops one user; the last one frees. */
 static void trigger_free(struct event_trigger *t)
 {
-	/* Sequentially consistent: the thread that frees has seen the last use by all others. */
-	if (--t->users)
+	/* Release and acquire: each pairs with the others' calls, so that the thread that frees has
+	 * seen the last use by all others. */
+	if (atomic_fetch_sub_explicit(&t->users, 1, memory_order_acq_rel) != 1)
 		return;
 	if (t->own)
 		t->kind->ops->free(t->own);
@@ -388,19 +389,21 @@ void trigger_list_copy(struct trigger_list *to, const struct trigger_list *from)
 {
 	*to = (struct trigger_list){ 0 };
 	for (size_t i = 0; i < from->at.n; i++) {
-		/* No order is needed (the default is a full one): `from` has a use, so the trigger
-		 * stays. */
-		from->at.at[i]->users++;
+		/* Relaxed: `from` has a use, so the trigger stays. */
+		atomic_fetch_add_explicit(&from->at.at[i]->users, 1, memory_order_relaxed);
 		*vec_add(&to->at) = from->at.at[i];
 	}
 }
 
 bool trigger_due(struct event_trigger *t, bool already)
 {
-	/* Test and decrement need not be one step: one thread runs the triggers of an event. */
-	if (!t->count || (t->kind->sets_state && already))
+	/* Relaxed, and test and decrement need not be one step: one thread runs the triggers of an
+	 * event, and readers of the file `trigger` want nothing but the number. */
+	const unsigned long count = atomic_load_explicit(&t->count, memory_order_relaxed);
+
+	if (!count || (t->kind->sets_state && already))
 		return false;
-	if (t->count != TRIGGER_UNLIMITED)
-		t->count--;
+	if (count != TRIGGER_UNLIMITED)
+		atomic_store_explicit(&t->count, count - 1, memory_order_relaxed);
 	return true;
 }

@@ -28,10 +28,10 @@ void extract_begin(struct excerpt_reading *e, struct excerpt *x, uint32_t thread
 
 void extract_free(struct excerpt_reading *e)
 {
-	/* Cursors of several threads may end at one time. */
-	atomic_fetch_add(&e->x->given, e->given);
+	/* Cursors of several threads may end at one time. Relaxed: the sums are read after them. */
+	atomic_fetch_add_explicit(&e->x->given, e->given, memory_order_relaxed);
 	for (unsigned i = 0; i < LEFT_REASONS_N; i++)
-		atomic_fetch_add(&e->x->left[i], e->left[i]);
+		atomic_fetch_add_explicit(&e->x->left[i], e->left[i], memory_order_relaxed);
 	for (size_t i = 0; i < e->stacks.n; i++)
 		vec_free(&e->stacks.at[i]);
 	vec_free(&e->stacks);

@@ -109,7 +109,9 @@ static void *run_worker(void *arg)
 	struct deflater *d = arg;
 	size_t i;
 
-	while ((i = atomic_fetch_add(&d->next, 1)) < d->n)
+	/* Relaxed, as in pack_blocks(): threads begin after all was written, and end before it is
+	 * read. */
+	while ((i = atomic_fetch_add_explicit(&d->next, 1, memory_order_relaxed)) < d->n)
 		pack_block(d, i);
 	return NULL;
 }
@@ -123,7 +125,7 @@ static void pack_blocks(struct deflater *d)
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t n = 0;
 
-	atomic_store(&d->next, 0);
+	atomic_store_explicit(&d->next, 0, memory_order_relaxed);
 	while (n + 1 < d->n && (long)n + 1 < cores &&
 	       !pthread_create(&threads[n], NULL, run_worker, d))
 		n++;

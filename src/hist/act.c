@@ -275,7 +275,8 @@ void hist_count(struct event_trigger *t, const struct hist_record *r)
 	struct hist_entry *e;
 	struct hist_key k;
 
-	if (atomic_load(&h->state->paused))
+	/* Relaxed: the pump's thread, which runs this, also stores it. */
+	if (atomic_load_explicit(&h->state->paused, memory_order_relaxed))
 		return;
 	hist_read_key(&g, &k);
 	/* Most lines read no other histogram: a record of theirs allocates nothing. */

@@ -12,15 +12,16 @@
 
 /* --- what triggers share ---------------------------------------------------------------- */
 
-/* Atomics here are sequentially consistent where nothing is said. The counts of users pair with
- * each other: hist_shared_get() and take_state() raise them, hist_shared_put() and state_put()
- * lower them. hist_begin(), on the pump's thread, stores `paused` before `turns`, the number of the
- * wish that came true; it pairs with hist_is_paused(), on a reader's thread, which loads them in
- * the other order. `wishes` only numbers, and relaxed would do for it. */
+/* The orders of atomics here. Counts of users: whoever raises one keeps a use already, so relaxed
+ * is enough; lowering one is a release that pairs with the acquire of the last, which frees.
+ * `turns`, the number of the wish that came true: hist_begin(), on the pump's thread, stores
+ * `paused` and then releases `turns`; hist_is_paused(), on a reader's thread, acquires `turns` and
+ * then loads `paused`. Everything else is relaxed: `wishes` only numbers, `clears` and the pump's
+ * own loads have one thread, and a reader that sees an older `paused` shows the state of then. */
 
 struct hist_shared *hist_shared_get(struct hist_shared *s)
 {
-	atomic_fetch_add(&s->users, 1);
+	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
 	return s;
 }
 
@@ -31,16 +32,15 @@ static struct hist_shared *shared_new(uint32_t size)
 	struct hist_shared *s = mem_zalloc(sizeof(*s));
 
 	atomic_init(&s->users, 1);
-	/* Only a name: relaxed is enough. */
 	s->number = 1 + atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed);
 	hist_table_init(&s->table, size);
 	return s;
 }
 
-/* Sequentially consistent, here and below: the last user sees all uses before it frees. */
+/* Release and acquire, here and in state_put(): the last user sees all uses before it frees. */
 void hist_shared_put(struct hist_shared *s)
 {
-	if (!s || atomic_fetch_sub(&s->users, 1) != 1)
+	if (!s || atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1)
 		return;
 	hist_table_free(&s->table);
 	vec_free(&s->extras);
@@ -59,7 +59,7 @@ static struct hist_state *state_new(bool paused)
 
 static void state_put(struct hist_state *s)
 {
-	if (s && atomic_fetch_sub(&s->users, 1) == 1)
+	if (s && atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) == 1)
 		free(s);
 }
 
@@ -77,7 +77,7 @@ static void take_shared(struct hist *h, const struct hist *from)
  * come true yet. */
 static void take_state(struct hist *h, const struct hist *from)
 {
-	atomic_fetch_add(&from->state->users, 1);
+	atomic_fetch_add_explicit(&from->state->users, 1, memory_order_relaxed);
 	state_put(h->state);
 	h->state = from->state;
 	h->turns = from->turns;
@@ -157,8 +157,12 @@ static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
  * read what it wrote. */
 bool hist_is_paused(const struct hist *h)
 {
-	return h->turns != atomic_load(&h->state->turns) ? h->paused
-							  : atomic_load(&h->state->paused);
+	const struct hist_state *s = h->state;
+
+	/* Acquire: pairs with the release of `turns` in hist_begin(). */
+	if (h->turns != atomic_load_explicit(&s->turns, memory_order_acquire))
+		return h->paused;
+	return atomic_load_explicit(&s->paused, memory_order_relaxed);
 }
 
 /* The state is the one that is wished for: a reader sees at once what was written. */
@@ -245,10 +249,11 @@ static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
 	h->command->size = ((const struct hist *)same->own)->command->size;
 	h->command->nohitcount = ((const struct hist *)same->own)->command->nohitcount;
 	if (order == HIST_CLEAR) {
-		h->clears = atomic_fetch_add(&h->shared->wishes, 1) + 1;
+		h->clears = 1 + atomic_fetch_add_explicit(&h->shared->wishes, 1,
+							  memory_order_relaxed);
 		return 0;
 	}
-	h->turns = atomic_fetch_add(&h->state->wishes, 1) + 1;
+	h->turns = 1 + atomic_fetch_add_explicit(&h->state->wishes, 1, memory_order_relaxed);
 	h->paused = order == HIST_PAUSE;
 	return 0;
 }
@@ -333,15 +338,18 @@ static bool is_later(unsigned a, unsigned b)
 void hist_begin(struct event_trigger *t)
 {
 	struct hist *h = t->own;
+	struct hist_state *s = h->state;
+	atomic_uint *clears = &h->shared->clears;
 
 	hist_ask_extras(h->command);
-	if (is_later(h->clears, atomic_load(&h->shared->clears))) {
+	if (is_later(h->clears, atomic_load_explicit(clears, memory_order_relaxed))) {
 		hist_table_clear(&h->shared->table);
-		atomic_store(&h->shared->clears, h->clears);
+		atomic_store_explicit(clears, h->clears, memory_order_relaxed);
 	}
-	if (is_later(h->turns, atomic_load(&h->state->turns))) {
-		atomic_store(&h->state->paused, h->paused);
-		atomic_store(&h->state->turns, h->turns);
+	if (is_later(h->turns, atomic_load_explicit(&s->turns, memory_order_relaxed))) {
+		atomic_store_explicit(&s->paused, h->paused, memory_order_relaxed);
+		/* Release: pairs with the acquire in hist_is_paused(). */
+		atomic_store_explicit(&s->turns, h->turns, memory_order_release);
 	}
 }
 
@@ -350,14 +358,14 @@ void hist_pause(struct event_trigger *t, bool paused)
 {
 	struct hist *h = t->own;
 
-	atomic_store(&h->state->paused, paused);
+	atomic_store_explicit(&h->state->paused, paused, memory_order_relaxed);
 }
 
 bool hist_trigger_is_paused(const struct event_trigger *t)
 {
 	const struct hist *h = t->own;
 
-	return atomic_load(&h->state->paused);
+	return atomic_load_explicit(&h->state->paused, memory_order_relaxed);
 }
 
 void hist_lose(struct event_trigger *t, uint64_t n)
@@ -365,6 +373,6 @@ void hist_lose(struct event_trigger *t, uint64_t n)
 	struct hist *h = t->own;
 
 	/* A paused histogram would not have counted them. */
-	if (!atomic_load(&h->state->paused))
+	if (!atomic_load_explicit(&h->state->paused, memory_order_relaxed))
 		h->shared->table.dropped += n;
 }

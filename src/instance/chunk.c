@@ -102,16 +102,16 @@ struct chunk *chunk_on_cpus(const struct chunk *c, const struct cpumask *cpus)
 
 struct chunk *chunk_get(struct chunk *c)
 {
-	/* Pairs with chunk_put(); relaxed would do, since the caller holds a reference. */
-	atomic_fetch_add(&c->refs, 1);
+	/* Relaxed: the caller holds a reference, so that the chunk stays. */
+	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 	return c;
 }
 
 void chunk_put(struct chunk *c)
 {
-	/* Sequentially consistent: pairs with the other chunk_put() and chunk_get() calls, so that
-	 * the last holder sees all writes to the chunk before it frees it. */
-	if (c && atomic_fetch_sub(&c->refs, 1) == 1)
+	/* Release and acquire: each pairs with the other chunk_put() calls, so that the last holder
+	 * has seen all uses of the chunk before it frees it. */
+	if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1)
 		free(c);
 }
 

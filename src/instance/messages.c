@@ -189,7 +189,7 @@ void messages_make(struct outside *o, const struct message_source *s, struct eve
 {
 	/* The program overwrote the record. */
 	if (s->event->count > 8 * RECORD_PAYLOAD_MAX) {
-		atomic_fetch_add(&o->dropped, 1);
+		atomic_fetch_add_explicit(&o->dropped, 1, memory_order_relaxed);
 		return;
 	}
 	if (o->allowed && o->allowed->argv) {

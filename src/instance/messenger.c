@@ -179,7 +179,7 @@ static void deliver(const struct message *m)
 	bool sent = m->to->path ? send_to_socket(m->to, m->line, m->n)
 				: write_to(m->to, m->line, m->n);
 
-	atomic_fetch_add(sent ? &m->to->sent : &m->to->dropped, 1);
+	atomic_fetch_add_explicit(sent ? &m->to->sent : &m->to->dropped, 1, memory_order_relaxed);
 }
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -260,15 +260,15 @@ static void execute(const struct message *m)
 	char **environment;
 
 	if (!place) {
-		atomic_fetch_add(&m->to->dropped, 1);
+		atomic_fetch_add_explicit(&m->to->dropped, 1, memory_order_relaxed);
 		return;
 	}
 	environment = environment_with(m->variables);
 	if (spawn(m->to->allowed, environment, place)) {
 		*place = 0;
-		atomic_fetch_add(&m->to->dropped, 1);
+		atomic_fetch_add_explicit(&m->to->dropped, 1, memory_order_relaxed);
 	} else {
-		atomic_fetch_add(&m->to->sent, 1);
+		atomic_fetch_add_explicit(&m->to->sent, 1, memory_order_relaxed);
 	}
 	free(environment);
 }
@@ -288,7 +288,7 @@ bool messenger_may_execute(struct outside *o)
 		o->tokens--;
 		return true;
 	}
-	atomic_fetch_add(&o->dropped, 1);
+	atomic_fetch_add_explicit(&o->dropped, 1, memory_order_relaxed);
 	return false;
 }
 
@@ -377,7 +377,7 @@ static void enqueue(struct message m)
 	pthread_mutex_unlock(&messenger.lock);
 	if (room)
 		return;
-	atomic_fetch_add(&m.to->dropped, 1);
+	atomic_fetch_add_explicit(&m.to->dropped, 1, memory_order_relaxed);
 	free_message(&m);
 }
 

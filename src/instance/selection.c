@@ -58,16 +58,16 @@ struct selection *selection_new(const struct event_set *set, struct addresses *a
 
 struct selection *selection_get(struct selection *s)
 {
-	/* Pairs with selection_put(); relaxed would do, since the caller holds a reference. */
-	atomic_fetch_add(&s->refs, 1);
+	/* Relaxed: the caller holds a reference, so that the selection stays. */
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
 	return s;
 }
 
-/* Sequentially consistent: pairs with the other selection_put() calls, so that the last holder sees
- * all uses before it frees. */
+/* Release and acquire: each pairs with the other selection_put() calls, so that the last holder has
+ * seen all uses before it frees. */
 void selection_put(struct selection *s)
 {
-	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	for (size_t i = 0; i < s->at.n; i++)
 		free(s->at.at[i].program);

@@ -35,7 +35,9 @@ static char *free_name(void)
 {
 	static atomic_uint count;
 
-	return mem_printf("lib-%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
+	/* Relaxed: only a name. */
+	return mem_printf("lib-%d-%u", (int)getpid(),
+			  atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
 }
 
 /* The words of `brace start`. at[0], the command, and at[2], --logger-fd, are library_spawn()'s. */

@@ -234,7 +234,8 @@ int brace_trace_open_memory(const char *name, const void *bytes, size_t n,
 /* Cursors of several threads share a trace: its users are counted atomically. */
 struct brace_trace *library_trace_keep(struct brace_trace *t)
 {
-	atomic_fetch_add(&t->refs, 1);
+	/* Relaxed: the caller keeps the trace already. */
+	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
 	return t;
 }
 
@@ -271,7 +272,9 @@ static void free_trace(struct brace_trace *t)
 /* A broken trace stays in memory: it may be half changed. */
 void brace_trace_close(struct brace_trace *t)
 {
-	if (t && atomic_fetch_sub(&t->refs, 1) == 1 && !t->broken)
+	/* Release and acquire: each pairs with the other calls, so that the last user sees all uses
+	 * before it frees. */
+	if (t && atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1 && !t->broken)
 		free_trace(t);
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses and lists function commands. settings.c calls it for writes and reads of
  * set_ftrace_filter, with the instance's settings locked. Commands are shared between copies of the
- * settings, and instance/triggers.c counts them down on another thread; hence the atomics. Those
- * are sequentially consistent and need no more than atomicity. */
+ * settings, and instance/triggers.c counts them down on another thread; hence the atomics. *
+ * atomics. */
 #include "model/function_command.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,11 +58,11 @@ const char *function_command_in(const char *word)
 	return NULL;
 }
 
-/* Drops a reference. The last one frees: pairs with function_commands_copy(), whose caller already
- * has a reference. */
+/* Drops a reference; the last one frees. Release and acquire: each pairs with the other calls, so
+ * that the thread that frees has seen all uses. */
 static void free_command(struct function_command *c)
 {
-	if (--c->users)
+	if (atomic_fetch_sub_explicit(&c->users, 1, memory_order_acq_rel) != 1)
 		return;
 	free(c->function);
 	free(c->system);
@@ -249,7 +250,8 @@ void function_commands_copy(struct function_commands *to, const struct function_
 {
 	*to = (struct function_commands){ 0 };
 	for (size_t i = 0; i < from->at.n; i++) {
-		from->at.at[i]->users++;
+		/* Relaxed: `from` has a reference, so the command stays. */
+		atomic_fetch_add_explicit(&from->at.at[i]->users, 1, memory_order_relaxed);
 		*vec_add(&to->at) = from->at.at[i];
 	}
 }
@@ -264,10 +266,13 @@ void function_commands_free(struct function_commands *l)
 /* already: the state that the command would set is set. Its count is not used up then. */
 bool function_command_due(struct function_command *c, bool already)
 {
-	if (!c->count || (kinds[c->action].sets_state && already))
+	/* Relaxed, and not one step: only the triggers of one instance run a command, on one
+	 * thread, and readers want nothing but the number. */
+	const unsigned long count = atomic_load_explicit(&c->count, memory_order_relaxed);
+
+	if (!count || (kinds[c->action].sets_state && already))
 		return false;
-	/* Two threads cannot race here: only the triggers of one instance run a command. */
-	if (c->count != COMMAND_UNLIMITED)
-		c->count--;
+	if (count != COMMAND_UNLIMITED)
+		atomic_store_explicit(&c->count, count - 1, memory_order_relaxed);
 	return true;
 }

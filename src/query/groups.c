@@ -334,7 +334,8 @@ static int rank_column(struct groups_work *w, struct groups_part *parts, size_t 
 		return r;
 	w->values = spool->at;
 	run_parts(parts, n, lay_down_part);
-	atomic_store(&w->taken, 0);
+	/* Relaxed: the threads that take begin after this. */
+	atomic_store_explicit(&w->taken, 0, memory_order_relaxed);
 	run_parts(parts, n, rank_groups);
 	return 0;
 }

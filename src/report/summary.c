@@ -224,7 +224,10 @@ static void *run_worker(void *arg)
 
 	/* Sequentially consistent, though relaxed would do: only the number matters. The jobs are
 	 * published by pthread_create. */
-	while ((i = atomic_fetch_add(&w->work->next_job, 1)) < w->work->jobs.n) {
+	/* Relaxed: jobs were written before the threads were begun, and are read after their end.
+	 */
+	while ((i = atomic_fetch_add_explicit(&w->work->next_job, 1, memory_order_relaxed)) <
+	       w->work->jobs.n) {
 		int r = do_job(w, &w->work->jobs.at[i], &err);
 
 		if (r < 0)
