@@ -41,17 +41,17 @@ struct brace_query;  /* the tables of SQL over a trace */
 struct brace_rows;   /* a cursor over a table's rows */
 struct brace_session; /* programs that are traced in the background */
 
-/* --- errors ------------------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 const char *brace_version(void); /* of the library: "0.1.0" */
-/* What was wrong with this thread's last call that failed, a sentence without a full stop; "" if
- * none has failed. Valid until the thread's next call that fails. */
+/* The error of this thread's last call that failed, a sentence without a full stop; "" if none has
+ * failed. Valid until the thread's next call that fails. */
 const char *brace_error(void);
 /* The text of yours that was at fault, and the byte of it where the fault is (column may be NULL);
  * "" if it was none. Valid as brace_error(). */
 const char *brace_error_input(size_t *column);
 
-/* --- a trace ----------------------------------------------------------------------------------- */
+/* --- a trace ---------------------------------------------------------------------------------- */
 
 /* Opens a file. One that was cut short is opened too: info->cut. */
 int brace_trace_open(const char *path, struct brace_trace **out);
@@ -84,7 +84,7 @@ const struct brace_info *brace_trace_info(const struct brace_trace *t);
 /* The date of a time of the trace, in ns since 1970. */
 int64_t brace_trace_realtime(const struct brace_trace *t, uint64_t time);
 
-/* What a trace knows is numbered from 0, without gaps. Each ..._count is one more than the last
+/* Things of a trace are numbered from 0, without gaps. Each ..._count is one more than the last
  * number; each description is valid until the trace is closed, and NULL behind the last. */
 
 /* A file of brace's settings when recording began: max_graph_depth and its like. */
@@ -145,7 +145,7 @@ uint32_t brace_trace_event_count(const struct brace_trace *t);
 const struct brace_event *brace_trace_event(struct brace_trace *t, uint32_t i);
 const struct brace_field *brace_trace_field(struct brace_trace *t, uint32_t event, uint32_t i);
 
-/* --- calls and events -------------------------------------------------------------------------- */
+/* --- calls and events ------------------------------------------------------------------------- */
 
 enum brace_call_kind {
 	BRACE_CALL_ENTER = 1, /* a function was called */
@@ -228,11 +228,11 @@ const char *brace_calls_line(struct brace_calls *c);
 /* The arguments of a record with BRACE_FLAG_ARGUMENTS: "(cents=4, name="x1")". */
 const char *brace_calls_arguments(struct brace_calls *c);
 
-/* --- tables ------------------------------------------------------------------------------------ */
+/* --- tables ----------------------------------------------------------------------------------- */
 
-/* What `brace report` shows, a row for each function and each event: name, module, calls, total,
- * self, min, mean, p50, p99, max. Times are ns, and NULL where none is known. sort: a column's name;
- * NULL: the command's own choice. part may be NULL. */
+/* The rows of `brace report`, one for each function and each event: name, module, calls, total,
+ * self, min, mean, p50, p99, max. Times are ns, and NULL where none is known. sort: a column's
+ * name; NULL: the command's own choice. part may be NULL. */
 int brace_report_open(struct brace_trace *t, const struct brace_part *part, const char *sort,
 		      struct brace_rows **out);
 
@@ -253,7 +253,7 @@ double brace_rows_real(const struct brace_rows *r, unsigned column);
 const char *brace_rows_text(const struct brace_rows *r, unsigned column);
 void brace_rows_close(struct brace_rows *r);
 
-/* --- sessions ---------------------------------------------------------------------------------- */
+/* --- sessions --------------------------------------------------------------------------------- */
 
 /* A process of its own traces, and keeps what it records: `brace start` begins it, and it goes on
  * when this program ends or closes the object. Its settings are ftrace's files, by the paths that
@@ -270,9 +270,9 @@ struct brace_session_options {
 	const char *brace;          /* the command; NULL: the library's own, or PATH's */
 };
 /* Starts the program with this process's standard input, output and error, or attaches to the
- * processes, and returns when they are traced. -ENOENT: there is no such program; -EACCES: it cannot
- * be executed; -EINVAL: brace refused it, brace_error() says why. The call makes a child and waits for
- * it; a host may handle SIGCHLD as it likes, or ignore it. */
+ * processes, and returns when they are traced. -ENOENT: there is no such program; -EACCES: it
+ * cannot be executed; -EINVAL: brace refused it, brace_error() says why. The call makes a child and
+ * waits for it; a host may handle SIGCHLD as it likes, or ignore it. */
 int brace_session_start(const struct brace_session_options *how, struct brace_session **out);
 /* Connects to a session of this user's that runs. -ENOENT: there is none of the name. */
 int brace_session_connect(const char *name, struct brace_session **out);
@@ -284,13 +284,13 @@ const char *brace_session_name(const struct brace_session *s);
 /* Reads a file, or the names in a directory. *text is valid until the next read of s. */
 int brace_session_read(struct brace_session *s, const char *file, const char **text);
 /* Write a file as `echo TEXT > FILE` and `>>` do: filters, triggers, probes ("dynamic_events"),
- * histograms, synthetic events. text: at most 65536 bytes, without a newline at its end. An error is the
- * kernel's sentence, with the place in brace_error_input(). */
+ * histograms, synthetic events. text: at most 65536 bytes, without a newline at its end. An error
+ * is the kernel's sentence, with the place in brace_error_input(). */
 int brace_session_write(struct brace_session *s, const char *file, const char *text);
 int brace_session_append(struct brace_session *s, const char *file, const char *text);
-/* Gives what is recorded as it comes and takes it away, as `cat trace_pipe` does ("trace_pipe"), until
- * the programs have ended, the session ends, or more() returns another value than 0. more() has to
- * return: no exception, no longjmp(). */
+/* Gives what is recorded as it comes and takes it away, as `cat trace_pipe` does ("trace_pipe"),
+ * until the programs have ended, the session ends, or more() returns another value than 0. more()
+ * has to return: no exception, no longjmp(). */
 int brace_session_stream(struct brace_session *s, const char *file,
 			 int (*more)(void *arg, const char *bytes, size_t n), void *arg);
 /* Returns when all programs of the session have ended and what they did is recorded, or the session

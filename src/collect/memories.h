@@ -53,7 +53,8 @@ void memories_reshape(struct memories *m, const struct memory_settings *settings
 /* The least duration that is recorded, in TSC ticks. Takes the lock. */
 uint64_t memories_thresh_ticks(struct memories *m);
 
-/* These do what their namesakes in shared_memory.h do, for all memories. */
+/* memories_heartbeat() and the ones below do what their namesakes in shared_memory.h do, for all
+ * memories. */
 void memories_heartbeat(struct memories *m);
 void memories_stop(struct memories *m);
 void memories_wake(struct memories *m);   /* from any thread */

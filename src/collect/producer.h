@@ -85,7 +85,8 @@ struct producers {
 /* Adds a source, of at most PRODUCERS_MAX, and sets its first_slot. */
 void producers_add(struct producers *all, struct producer *p);
 void producers_free(struct producers *all);
-/* These ask all sources, or that of the slot. The first one that fails ends the call. */
+/* producers_follow() and the ones below ask all sources, or that of the slot. The first one that
+ * fails ends the call. */
 int producers_follow(const struct producers *all, const struct follow_request *req,
 		     struct err *err);
 int producers_pass(const struct producers *all, enum producer_pass pass, drain_sink *sink,

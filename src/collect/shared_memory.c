@@ -50,8 +50,9 @@ static int too_large(uint64_t size, struct err *err)
 		(unsigned long long)largest_file() >> 10, (unsigned long long)size >> 10);
 }
 
-/* Whoever gets the descriptor can map the file for himself, and open it anew to write to it: code,
- * once it is mapped here, is sealed against that. Kernels before 5.1 do not know this seal. */
+/* Seals the file: a process that gets its descriptor can map it for itself, and open it anew to
+ * write to it. Code is sealed against that once it is mapped here. Kernels before 5.1 do not know
+ * this seal. */
 static int seal(int fd, bool code)
 {
 	if (code && fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) < 0 && errno != EINVAL)

@@ -578,7 +578,7 @@ void image_module_free(struct trace_module *m)
 	vec_free(&m->strings);
 }
 
-/* Whatever has not been taken over by the session. */
+/* Frees the parts that the session has not taken over. */
 void image_update_free(struct image_update *update)
 {
 	for (size_t i = 0; i < update->modules.n; i++)

@@ -410,7 +410,7 @@ int modules_find(const struct maps *maps, const char *exe, const struct image_re
 	return req->events && req->events->catalogue ? find_events(maps, req, out, err) : 0;
 }
 
-/* Whatever the settings say: for questions about a process, not for a plan. */
+/* Loads all modules, whatever the settings say: for questions about a process, not for a plan. */
 void modules_load_all(pid_t pid, const struct maps *maps, struct modules *out)
 {
 	out->pid = pid;

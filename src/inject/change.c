@@ -89,7 +89,7 @@ static bool has_other_children(const struct change *c, pid_t pid, pid_t tid)
 {
 	char name[64];
 	bool other = false;
-	/* This file needs CONFIG_PROC_CHILDREN; without it no fork is noticed. */
+	/* The file `children` needs CONFIG_PROC_CHILDREN; without it no fork is noticed. */
 	FILE *f;
 	int child;
 

@@ -41,7 +41,7 @@ struct made_file {
 	bool ended;           /* no more of it is read */
 };
 
-/* What the program of an image has told. */
+/* Names that the program of an image has told. */
 struct made_image {
 	uint32_t image;
 	bool known;         /* `about` holds what the process was */
@@ -263,7 +263,7 @@ static void look(struct made_names *n, struct made_image *m)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* What the image's program has told by now; NULL: it is the kernel. */
+/* Returns the names that the image's program has told by now; NULL: it is the kernel. */
 static struct made_image *image_of(struct made_names *n, uint32_t image)
 {
 	struct made_image *m = NULL;

@@ -27,7 +27,7 @@
 
 const char *const monitors_need[] = { "sys_enter", "sys_exit", NULL };
 
-/* What a call does with descriptors. */
+/* Kinds of system calls, by their use of descriptors. */
 enum call_kind {
 	CALL_OTHER, CALL_USE, CALL_CLOSE, CALL_OPEN, CALL_FCNTL,
 	CALL_HIDDEN,              /* may give some whose numbers it does not return */

@@ -31,7 +31,7 @@ struct table_sharing {
 	size_t threads;
 };
 
-/* What was seen of a process's descriptors before tsc no longer counts. */
+/* Called when records of a process's descriptors from before tsc no longer count. */
 typedef void table_sharing_over(void *arg, uint32_t pid, uint64_t tsc);
 
 void table_sharing_free(struct table_sharing *s);

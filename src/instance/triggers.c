@@ -521,7 +521,7 @@ static void stop_process(const struct trace_info *info, const struct trace_threa
 		kill((pid_t)thread->pid, SIGSTOP);
 }
 
-/* What follows a fault, whose record has been made. */
+/* Runs the monitor's reactor on a fault, whose record has been made. */
 static void react(struct triggers *t, const struct stream_item *i, const struct monitor_step *s)
 {
 	const enum rv_reactor r = t->now->rv.at[s->of].reactor;

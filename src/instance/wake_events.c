@@ -18,7 +18,7 @@
 #define WORDS (sizeof(struct task_woken) / 8)
 #define FOUND_KEPT 1024u /* taken ones at the front of the list, before the others are moved */
 
-/* What is kept of a thread: whether the instance's lists let its events pass, and its priority as
+/* A thread's notes: whether the instance's lists let its events pass, and its priority as
  * it was asked for in the round `asked`; 0: never. */
 struct waked_thread {
 	unsigned what;

@@ -215,7 +215,8 @@ static void end(struct kernel_elsewhere *e, struct doing *d, uint64_t tsc)
 	d->is = false;
 }
 
-/* Whatever was under way there has ended without a record: one thing at a time is. */
+/* Begins what a CPU does now. Its work until then has ended without a record: it does one thing at
+ * a time. */
 static void begin(struct kernel_elsewhere *e, struct doing *d, struct doing now, bool ours)
 {
 	end(e, d, now.tsc);

@@ -49,7 +49,7 @@ static const struct shared_file { const char *name, *unused, *reset; } shared_fi
 };
 #define N_SHARED (sizeof(shared_files) / sizeof(*shared_files))
 
-/* Whoever writes a setting asks this first: one of these in the instance's own directory would be
+/* Writers of a setting ask this first: one of these in the instance's own directory would be
  * a file that the kernel does not have there, and the write would fail with ENOENT. */
 bool kernel_instance_is_shared(const char *file)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses and lists function commands. settings.c calls it for writes and reads of
  * set_ftrace_filter, with the instance's settings locked. Commands are shared between copies of the
- * settings, and instance/triggers.c counts them down on another thread; hence the atomics. *
- * atomics. */
+ * settings, and instance/triggers.c counts them down on another thread; hence the atomics. */
 #include "model/function_command.h"
 
 #include <ctype.h>

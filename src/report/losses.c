@@ -40,7 +40,7 @@ static double percent(uint64_t lost, uint64_t records)
 	return records && p > 99.9 ? 99.9 : p;
 }
 
-/* What the user can do about it. */
+/* Advice against such losses. */
 static const char *what_helps(const struct losses *l)
 {
 	if (l->kernel)

@@ -178,7 +178,7 @@ static bool print_offset(const struct syscalls_memory *m, FILE *f)
 
 static bool print_groups(const struct syscalls_memory *m, FILE *f)
 {
-	/* Whoever asks for none is told how many there are. */
+	/* getgroups(0) asks for no groups and is told how many there are. */
 	if (m->after && !m->call->args[0])
 		return false;
 	print_numbers(m, m->after ? (uint64_t)m->result : (uint32_t)m->call->args[0], f);

@@ -141,9 +141,9 @@ syscalls_printer syscalls_print_lock;
 syscalls_printer syscalls_print_usage;
 /* struct rlimit. */
 syscalls_printer syscalls_print_limit;
-/* What uname, sysinfo and times fill in, by the size of the copy. */
+/* The structures of uname, sysinfo and times, told apart by the size of the copy. */
 syscalls_printer syscalls_print_system;
-/* What an ioctl of a terminal takes or fills in: a number, or struct winsize. */
+/* The argument of a terminal's ioctl: a number, or struct winsize. */
 syscalls_printer syscalls_print_terminal;
 /* struct clone_args of clone3. */
 syscalls_printer syscalls_print_clone;

@@ -210,8 +210,8 @@ void wakeup_call_poll(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 void wakeup_wait_for(struct wakeup *w, struct wakeup_call *c, struct wakeup_key key,
 		     enum wakeup_way way);
 void wakeup_wake_by(struct wakeup *w, struct wakeup_call *c, struct wakeup_key key);
-/* Whatever the thread tid waits for, or a thread of the process pid, a signal ends it; 0: not
- * told. */
+/* Notes that a signal ends the wait of the thread tid, or of a thread of the process pid, whatever
+ * it waits for; 0: not told. */
 void wakeup_signal(struct wakeup *w, struct wakeup_call *c, uint32_t tid, uint32_t pid);
 /* Counts a wait whose wake is known. */
 void wakeup_rows_add(struct wakeup *w, const struct wakeup_wait *wait,

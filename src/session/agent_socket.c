@@ -551,7 +551,7 @@ static bool begin_pass(struct control *c, uint64_t *asked)
 	return any;
 }
 
-/* Whoever has asked for a pass goes on. */
+/* Lets the threads go on that have asked for a pass. */
 static void end_pass(struct control *c, uint64_t asked)
 {
 	pthread_mutex_lock(&c->lock);

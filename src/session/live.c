@@ -27,7 +27,7 @@ struct live {
 	 * as in `payloads`. */
 	VEC(struct keyed) held;
 	payload_words held_payloads;
-	/* This pass'; an event's `begin` is its payload's index here. */
+	/* Payloads of the present pass; an event's `begin` is its payload's index here. */
 	payload_words payloads;
 	VEC(size_t) runs;            /* where each run begins; last: the end */
 	VEC(uint64_t) newest;        /* by thread: the greatest key so far */

@@ -374,7 +374,7 @@ static struct fetch_insn insn_load(const struct fetch_insn *from)
 				    (int64_t)b };
 }
 
-/* What is read of a program once, and checked before it is used. */
+/* Sizes that are read of a program once, and checked before they are used. */
 struct fetch_size { uint32_t insns, fixed; };
 
 /* False: the program is malformed, or the record has no room for its fixed fields. */

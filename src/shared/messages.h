@@ -32,7 +32,7 @@ enum message_kind {
 	MESSAGE_FILE,
 	/* the tracer's own: this process told of its patches what no agent tells */
 	MESSAGE_FORGED,
-	/* This process changed its user, and got no memory of the new one's: it records no more. */
+	/* the process changed its user, and got no memory of the new one's: it records no more. */
 	MESSAGE_USER,
 	/* the tracer's own: the file could not take all; number: why, errno */
 	MESSAGE_FULL,

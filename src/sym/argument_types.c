@@ -607,7 +607,7 @@ static char *value_text(Dwarf_Die *type, bool memory, struct argument_reading *r
 {
 	char letter = library_letter(type, &r->work), *members, *text;
 
-	/* These have destructors, whatever the compiler says of how they are passed. */
+	/* Both types have destructors, whatever the compiler says of how they are passed. */
 	if (letter == 'S' || letter == 'U')
 		return mem_printf("%c", letter);
 	if (!structure_location(type, memory, r->passed, &r->work))

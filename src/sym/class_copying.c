@@ -22,7 +22,7 @@ struct constructors {
 	bool by_user;          /* one that the compiler did not add */
 };
 
-/* What is found of one class. */
+/* The constructors and destructors that were found of one class. */
 struct class_seen {
 	struct constructors copy, move;
 	bool by_code, unknown;

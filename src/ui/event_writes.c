@@ -32,8 +32,8 @@ static const char *monitor_named(const struct setting_write *w)
 	return NULL;
 }
 
-/* What the write of -e names, behind the system `system`: NULL if it is another write or names
- * another system. */
+/* Returns the event that the write of -e names, behind the system `system`; NULL if it is another
+ * write or names another system. */
 static const char *named_in(const struct setting_write *w, const char *system)
 {
 	const size_t n = strlen(system);

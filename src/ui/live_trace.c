@@ -218,7 +218,7 @@ int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatil
 		return status;
 	while (live_trace_goes_on(t) && !*stop && !is_there(t, pipe, &begun))
 		nanosleep(&look, NULL);
-	/* It may have begun and ended between two looks. */
+	/* The trace may have begun and ended between two looks. */
 	shown = t->recorder || is_there(t, pipe, &begun);
 	close(pipe);
 	if (*stop)

@@ -113,7 +113,7 @@ static void restore(struct browse *b)
 	table_update(&b->function_table, b->functions.rows.n);
 }
 
-/* These screens have the keys of tables, for sorting and filtering. */
+/* Whether the screen has the keys of tables, for sorting and filtering. */
 bool browse_is_table(const struct browse *b)
 {
 	return b->screen == BROWSE_SCREEN_FUNCTIONS || b->screen == BROWSE_SCREEN_THREADS ||
@@ -212,7 +212,7 @@ enum browse_part browse_wants(const struct browse *b)
 {
 	const struct browse_screen *s = screen_of(b);
 
-	/* Whatever is shown first, the functions are what all screens choose from. */
+	/* All screens choose from the functions, whichever is shown first. */
 	if (!b->has[BROWSE_FUNCTIONS] && !b->failed[BROWSE_FUNCTIONS].code)
 		return BROWSE_FUNCTIONS;
 	if (s->nested && b->flat)

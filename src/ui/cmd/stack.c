@@ -16,7 +16,7 @@
 
 #define NAME_MOST 1024
 
-/* What is printed of a frame. name "": its file has no symbol for it. */
+/* A frame, as it is printed. name "": its file has no symbol for it. */
 struct stack_place { const char *path; char name[NAME_MOST]; uint64_t behind; };
 
 static struct stack_place place_of(struct thread_stacks *s, const struct stack_frame *f)

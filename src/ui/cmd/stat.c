@@ -152,7 +152,7 @@ int cmd_stat(struct invocation *inv)
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-/* What a session answers to a question; "?": it has just ended, or is an older brace's. */
+/* Prints a session's answer to a question; "?": it has just ended, or is an older brace's. */
 static void print_answer(struct out *o, char *text, int error)
 {
 	if (error) {

@@ -250,7 +250,7 @@ static void look_at_run(void *arg)
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-/* Whatever was recorded before the look before this one has been read. */
+/* Notes that all records from before the last look but one have been read. */
 static void note_reached(void *arg)
 {
 	struct top_run *r = arg;
