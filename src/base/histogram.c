@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow half of the histograms: pages, overflows, percentiles. Each worker of a report owns its
- * pool and histograms; they are merged when the workers have ended. Nothing is locked. */
+ * pool and histograms; they are merged when the workers have ended. Nothing is locked. Recording
+ * itself is inline (the header). Want of memory ends brace; nothing else fails. */
 #include "base/histogram.h"
 
 #include <string.h>

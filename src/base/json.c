@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings for the JSON reports. Names come from traced programs: control characters and everything
- * that a terminal could act on is escaped. */
+ * that a terminal could act on is escaped. Reports and lists call it with a struct out of their
+ * own, on its thread. It has no state and cannot fail: the struct out keeps the first error of
+ * writing. */
 #include "base/json.h"
 
 #include "base/escape.h"

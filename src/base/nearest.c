@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* "Did you mean ...": edit distance by dynamic programming in one row, on the stack. Error paths of
- * the parsers call it; nothing is allocated, and words of 64 characters and more are not
- * compared. */
+ * the parsers call it; nothing is allocated, and words of 64 characters and more are not compared.
+ * Any thread. */
 #include "base/nearest.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes event.GROUP.EVENT to writes, in the kernel's order: the definition, filter, actions, hist,
- * enable; then event.GROUP.enable, then event.enable. */
+ * enable; then event.GROUP.enable, then event.enable. writes.c calls it on its own thread; no
+ * state. A key that is not understood becomes a remark, and the rest goes on. */
 #include "config/events.h"
 
 #include <ctype.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The trigger `hist` of a node hist { keys, values, sort, size, name, var, pause, continue, clear,
- * onmax, onchange, onmatch, filter }, in the order in which the kernel composes it. */
+ * onmax, onchange, onmatch, filter }, in the order in which the kernel composes it. events.c calls
+ * it for each such node, on the thread of writes.c; no state. A key that is missing or not
+ * understood becomes a remark. */
 #include "config/events.h"
 
 #include <ctype.h>

@@ -2,7 +2,8 @@
 /* A boot configuration written as JSON, as bootconfig_json() prints one: members are keys, whose
  * names may have dots; strings and numbers are values, arrays several of them, true none; the
  * member "" has the values of the key whose object it is in. Bytes are untrusted. Recursion ends at
- * the grammar's limit of open braces. */
+ * the grammar's limit of open braces. bootconfig.c calls it for a text that begins as JSON does, on
+ * its own thread; a fault is one sentence, at its line and column. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

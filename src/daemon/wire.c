@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocking transfers on a session's socket, for both sides. Timeouts are the socket's (SO_RCVTIMEO,
- * SO_SNDTIMEO): an expired one looks like a side that is gone. */
+ * SO_SNDTIMEO): an expired one looks like a side that is gone. ask.c and request.c call it, each on
+ * the thread that owns the socket; no state. */
 #include "daemon/wire.h"
 
 #include <errno.h>

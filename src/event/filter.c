@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The `filter` files of events and systems: writing compiles, and an error stays in the file to be
  * read, as in ftrace. Functions on a struct event_filter, which is its owner's; no state. Errors
- * are faults with a position, for error_log. */
+ * are faults with a position, for error_log. event_set_files.c calls it on the thread that
+ * writes or reads the file. */
 #include "event/filter.h"
 
 #include <ctype.h>

@@ -2,7 +2,7 @@
 /* The errors of filters in words, for error_log, the `filter` files and people. The kernel counts
  * columns from 1 where it points into a predicate, and from 0 where it points at a parenthesis or a
  * quote; the `filter` file moves a caret after the text back to its end, the log does not. So it is
- * here. No state. */
+ * here. No state. Callers of the compiler use it, on any thread. */
 #include "event/filter_error.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses the text of a `format` file. The text comes from programs, trace files and the kernel, so
  * it is not trusted: accepted text is strict enough that event_format_read() writes it again byte
- * for byte. An error names the line. */
+ * for byte. An error names the line. Any thread; no state. It owns what it allocates until it has
+ * succeeded. */
 #include "event/format.h"
 
 #include <errno.h>

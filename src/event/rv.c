@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats of the monitors' events, with the fields and the text of Linux 6.12's monitors that have
- * an id. Nothing but the catalogue changes. */
+ * an id. Nothing but the catalogue changes. The catalogue takes the formats as a session begins, on
+ * that thread. */
 #include "event/rv.h"
 
 #include "event/catalogue.h"

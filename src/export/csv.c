@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A row for each call, in the order of their ends: comma-separated values with a heading (RFC
- * 4180), for spreadsheets, R, pandas and databases. */
+ * 4180), for spreadsheets, R, pandas and databases. exporter.c calls it on the command's thread;
+ * only writing can fail, and struct out keeps that error. */
 #include "export/formats.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A flame graph as an SVG picture of its own: search and zoom are a script inside (flamegraph.js),
  * and nothing else is loaded. Names are the traced program's: they are written as XML text only,
- * never into the script. Without scripts it is still a picture. */
+ * never into the script. Without scripts it is still a picture. exporter.c and flamegraph_diff.c
+ * call it on the command's thread; only writing can fail, and struct out keeps that error. */
 #include "export/flamegraph.h"
 #include "export/flamegraph_js.h"
 #include "export/formats.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Perfetto's protobuf, written by hand: a track for each stack, slices with interned names, events
  * as instants. All packets are one sequence with times of CLOCK_MONOTONIC; names are interned when
- * they first occur. Field numbers are those of perfetto_trace.proto. */
+ * they first occur. Field numbers are those of perfetto_trace.proto. exporter.c calls it on the
+ * command's thread; only writing can fail, and struct out keeps that error. */
 #include "export/formats.h"
 #include "export/protobuf.h"
 

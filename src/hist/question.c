@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From one line to a trigger. Only takes the text apart: what the words mean is said by the grammar
- * of triggers (src/hist), when the line is written to the event. */
+ * of triggers (src/hist), when the line is written to the event. The commands call it on their own
+ * thread; no state. A fault is one sentence with its column. */
 #include "hist/question.h"
 
 #include <ctype.h>

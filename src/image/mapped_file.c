@@ -2,7 +2,9 @@
 /* Opens mapped files. The kernel leads to one by the mapping itself, but only for root
  * (CAP_SYS_ADMIN, CAP_CHECKPOINT_RESTORE); others try the path below the process' root, and the
  * program's own link. No way is trusted: the opened file has to have the mapping's device and
- * inode. A process that lies, or maps anew meanwhile, misleads about its own code only. */
+ * inode. A process that lies, or maps anew meanwhile, misleads about its own code only. Planners,
+ * commands and instance/frames.c call it on their own thread; no state. A file that cannot be had
+ * is -errno. */
 #include "image/mapped_file.h"
 
 #include <errno.h>

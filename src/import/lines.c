@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pure functions; the readers call them. */
+/* Text of foreign files, piece by piece: pure functions, which the readers of the formats call on
+ * the command's thread. Bytes are untrusted; text that does not fit is false, and stays. */
 #include "import/lines.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table, and the search in it. */
+/* A table, and the search in it. Constants: any thread. Nothing fails but the look-up of a name. */
 #include "model/lock_functions.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of tracers. Everything here is constant; nothing fails but the look-up of a name. */
+/* The table of tracers. Everything here is constant; nothing fails but the look-up of a name. Any
+ * thread. */
 #include "model/tracer.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /* Turns records of events into text. libtraceevent trusts formats and records; brace cannot, since
  * both come from traced programs or from files. So a format is checked before it is parsed
  * (is_safe), a record before it is printed (is_whole), and the record lies in a buffer with zeroed
- * slack behind it, which takes every read that its 16-bit offsets can cause. */
+ * slack behind it, which takes every read that its 16-bit offsets can cause. Each printer owns one,
+ * on its own thread. */
 #include "report/event_text.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache behind names_of(): demangling is far too slow to be done for every line. Ids come from
  * records: those that no module defines are not kept, so that a hostile program cannot make the
- * table grow. */
+ * table grow. Each printer owns one, on its own thread; nothing fails. */
 #include "report/names.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentence about tracing_thresh that every table of durations begins with. The threshold may
- * have been changed while the program ran, so that `cut` counts as well as the last value. */
+ * have been changed while the program ran, so that `cut` counts as well as the last value. Printers
+ * call it with their own struct out, on its thread; no state, and nothing fails. */
 #include "report/threshold.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Thin: each function is the session's own, for the instances' pump (reader) and its readers
- * (resolver). */
+/* The session as its instances see it. Each function passes on to the session's own: the pump's
+ * thread calls those of the reader, threads that read files those of the resolver, with the names
+ * locked. Errors are the session's. */
 #include "session/consumer.h"
 
 #include "session/control.h"

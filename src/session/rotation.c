@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The counts of trace_info are those of one file: they begin at 0 with each, so that kept + lost =
  * produced holds for each file by itself, and the sums of all files are the session's. A call that
- * is open at a turn has its beginning in one file and its end in the next. */
+ * is open at a turn has its beginning in one file and its end in the next. record.c calls it on the
+ * session's thread. An error is handed to record.c. */
 #include "session/rotation.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Encodes and decodes headers and the trailer. writer, pipeline and reader call it. Every structure
- * ends with a checksum of its own, which is tested before any field is believed. */
+ * ends with a checksum of its own, which is tested before any field is believed. Any thread; no
+ * state. A damaged structure is false. */
 #include "store/format.h"
 
 #include "base/cursor.h"

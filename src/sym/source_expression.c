@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions of C over the variables of a scope: members, elements, and what pointers lead to, as
  * chains of loads. The text is the user's, the types are a file's: depth and steps are bounded. A
- * fault is one sentence, with its column. */
+ * fault is one sentence, with its column. A scope belongs to the thread that asks. */
 #include <ctype.h>
 #include <dwarf.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the instructions of source lines in DWARF's line tables, and the functions and inlined
  * copies that they belong to, in the walk of one question. A table larger than makes sense is left
- * out (dwarf_walk_reads_lines). */
+ * out (dwarf_walk_reads_lines). A struct sym_source_info belongs to the thread that asks; a line
+ * without code is -ENOENT and a sentence. */
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>

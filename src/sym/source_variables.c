@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The variables of a scope: their names, and where each is at the scope's instruction, by location
  * lists and call frame information. Answers are chains of loads (chain.h), or reasons; lists of
- * locations are bounded. */
+ * locations are bounded. A scope belongs to the thread that asks. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Demangles all names of a module once to find those that occur twice. Reports call it when they
  * print a name. A name that several functions have is told with ever more: parameters, what the
  * compiler has of them, the symbol, the address. Only names that occurred twice are looked at
- * again, so that C costs a hash each. */
+ * again, so that C costs a hash each. Its owner's thread calls; nothing fails. */
 #include "trace/overloads.h"
 
 #include <inttypes.h>

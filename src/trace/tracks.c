@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out on which stack each event happened; tracks.h has the rules. Everything is deduced from
  * stack pointers that the programs recorded: a wrong guess misnests a report and does nothing else.
- * Searches are bounded (SEARCH_MAX), so that hostile records cost time linear in their number. */
+ * Searches are bounded (SEARCH_MAX), so that hostile records cost time linear in their number. Each
+ * reader of events owns a struct tracks, on its own thread; nothing fails. */
 #include "trace/tracks.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The watchdog waits at a pipe whose other end only brace has: read() returns when brace ends, in
- * whatever way. It then looks whether the mount is dead, and detaches it if so. It ignores all
- * signals, so that a signal to brace's process group leaves it. */
+/* The watchdog is a process of its own that ui/cmd/mount.c begins before brace has threads;
+ * mounting fails if it cannot be begun. It waits at a pipe whose other end only brace has: read()
+ * returns when brace ends, in whatever way. It then looks whether the mount is dead, and detaches
+ * it if so. It ignores all signals, so that a signal to brace's process group leaves it. */
 #include "tree/unmount_watchdog.h"
 
 #include <errno.h>
