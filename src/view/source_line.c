@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "excerpt/locations.h"
@@ -92,4 +93,56 @@ int source_line_of(const struct trace_info *info, const char *name, const char *
 		e = err_set(err, ENOENT, "the debug information of %s does not tell where %s stands",
 			    m->path, name);
 	return e;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Takes `.`, and `..` with what stands before it, out of an absolute path: compilers tell paths as
+ * they were given them. No file is asked. */
+static void drop_parents(char *path)
+{
+	char *to = path;
+
+	for (const char *at = path; *at;) {
+		const size_t n = strcspn(at + 1, "/") + 1; /* with the slash before */
+
+		if (n == 3 && !memcmp(at, "/..", 3)) {
+			while (to > path && *--to != '/')
+				;
+		} else if (n > 1 && !(n == 2 && at[1] == '.')) {
+			memmove(to, at, n);
+			to += n;
+		}
+		at += n;
+	}
+	*to = '\0';
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* Fails silently: the caller says what it wanted the file for. */
+char *source_line_file(const char *path)
+{
+	char *clean, *found = NULL;
+
+	if (*path != '/')
+		return NULL;
+	if (is_regular(path))
+		return mem_strdup(path);
+	clean = mem_strdup(path);
+	drop_parents(clean);
+	for (const char *end = clean; end && *end && !found; end = strchr(end + 1, '/')) {
+		found = mem_printf(".%s", end);
+		if (!is_regular(found)) {
+			free(found);
+			found = NULL;
+		}
+	}
+	free(clean);
+	return found;
 }

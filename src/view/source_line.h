@@ -10,3 +10,7 @@
  * debug information, or the file has changed. */
 int source_line_of(const struct trace_info *info, const char *name, const char *module, char **path,
 		   uint32_t *line, struct err *err);
+/* The file itself, if it is here; else the longest end of its path that names a regular file below
+ * the working directory, as "./src/main.c", since programs are built elsewhere. Only absolute paths
+ * have any. NULL: there is none. free() it. */
+char *source_line_file(const char *path);

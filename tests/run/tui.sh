@@ -120,8 +120,24 @@ tm resize-window -t it -x 300 -y 90
 screen "300x90" ' MIN +MEAN +P50 +P99 +MAX +SELF%  FUNCTION$'
 press q
 is_left "q"
+# The source has moved, and the terminal is where it went.
+mkdir -p "$T/elsewhere/program"
+mv "$PARTS.c" "$T/elsewhere/program"
+rm -f "$T/edited"
+type_line "cd '$T/elsewhere'"
 run_tui "$T/parts"
 shows ' leaf \[parts\]'
+press / l e a f Enter e
+moved() { [ -s "$T/edited" ] && grep -qE '^\+[0-9]+ \./program/parts\.c$' "$T/edited"; }
+until_is moved
+result "the source of a program that was built elsewhere" $? <({ cat "$T/edited"; grep . "$T/screen"; } 2>&1)
+press q
+is_left "q, after an editor"
+rm "$T/elsewhere/program/parts.c"
+run_tui "$T/parts"
+shows ' leaf \[parts\]'
+press / l e a f Enter e
+screen "a source that is nowhere" 'parts\.c:[0-9]+ is neither here nor below the working directory$'
 press C-c
 is_left "Ctrl-C"
 run_tui "$T/parts"

@@ -21,6 +21,7 @@
 #include "ui/terminal.h"
 #include "ui/trace_file.h"
 #include "view/browse.h"
+#include "view/source_line.h"
 
 #define WAIT_MS 50u       /* between two looks for signals and the terminal's size */
 
@@ -125,20 +126,21 @@ static void run_editor(const char *path, uint32_t line)
 	free(at);
 }
 
-/* The path is the trace's, which may be anybody's: only a regular file with a whole path is
- * opened. */
+/* The path is the trace's, which may be anybody's: only a regular file is opened, by a path that is
+ * no option of the editor's. */
 static void edit_source(struct tui *t)
 {
-	const char *path = t->browse.source.path;
-	struct stat st;
+	char *path = source_line_file(t->browse.source.path);
 
-	if (*path != '/' || stat(path, &st) || !S_ISREG(st.st_mode)) {
-		browse_say(&t->browse, "%s:%u is not here", path, t->browse.source.line);
+	if (!path) {
+		browse_say(&t->browse, "%s:%u is neither here nor below the working directory",
+			   t->browse.source.path, t->browse.source.line);
 		return;
 	}
 	terminal_pause(t->terminal);
 	run_editor(path, t->browse.source.line);
 	terminal_resume(t->terminal);
+	free(path);
 }
 
 /* --- a live trace ----------------------------------------------------------------------------- */
