@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "trace/unpack.h"
+
 struct progress_cursor { struct progress *p; void *inner; };
 
 /* NULL if the inner one has none: there is nothing to count. */
@@ -53,6 +55,21 @@ static int next_events(void *cursor, struct event *out, size_t n, struct err *er
 	return got;
 }
 
+/* A packet's words stand for as many events: few records have more than one. */
+static int next_words(void *cursor, struct unpack **out, struct err *err)
+{
+	struct progress_cursor *c = cursor;
+	int got;
+
+	if (atomic_load_explicit(&c->p->stop, memory_order_relaxed))
+		return err_set(err, EINTR, "interrupted");
+	got = c->p->inner.words(c->inner, out, err);
+	if (got > 0)
+		atomic_fetch_add_explicit(&c->p->done, (uint64_t)((*out)->end - (*out)->at),
+					  memory_order_relaxed);
+	return got;
+}
+
 static void close_cursor(void *cursor)
 {
 	struct progress_cursor *c = cursor;
@@ -77,7 +94,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	in.open = open_cursor;
 	in.open_part = inner->open_part ? open_part : NULL;
 	in.next = next_events;
-	in.words = NULL; /* events are counted */
+	in.words = inner->words ? next_words : NULL;
 	in.close = close_cursor;
 	return in;
 }
