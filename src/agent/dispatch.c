@@ -33,7 +33,7 @@ void dispatch_coming(struct call_plan *p)
 		if (!(agent.forbidden & (NEED_SIGNALS | NEED_THREADS)))
 			p->note = message_stopped(__NR_prctl);
 		/* Pairs with signals_block(), which reads it once it has counted itself inside; and
-		 * with the fetch_or's of filter.c, so that no thread loses another's bits. Nobody
+		 * with the fetch_or's of seccomp.c, so that no thread loses another's bits. Nobody
 		 * inside is waited for: the kernel dispatches the calls of this thread alone. */
 		__atomic_fetch_or(&agent.forbidden, NEED_ALL, __ATOMIC_SEQ_CST);
 	}

@@ -280,7 +280,7 @@ void agent_call_ready(const struct call_registers *r, struct call_plan *p, char 
 
 /* The call failed, so that its filter forbids nothing. Where another thread has set more bits
  * since, all stay: too many cost records, one too few would cost the program its life. Pairs with
- * the fetch_or's of filter.c and dispatch.c. */
+ * the fetch_or's of seccomp.c and dispatch.c. */
 static void allow_again(const struct call_plan *p)
 {
 	uint32_t set = p->forbidden | p->forbids;

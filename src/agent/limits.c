@@ -67,7 +67,7 @@ uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 	/* The result is corrected only where our part is in the limit. */
 	if (agent.limit_shifted)
 		p->limit_told = r->arg3;
-	if (filter_can_read(r->arg2, sizeof(*wanted)) && may_shift()) {
+	if (seccomp_can_read(r->arg2, sizeof(*wanted)) && may_shift()) {
 		p->limit = (struct call_limit){ add_ours(wanted->now), add_ours(wanted->max) };
 		p->arg2 = (uint64_t)&p->limit;
 		p->limit_set = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow half of live.h, on the same thread: a handler disturbed the first attempt, or dead calls
- * are in the way. After a second disturbance signals are blocked; where they cannot be (filter.c),
+ * are in the way. After a second disturbance signals are blocked; where they cannot be (seccomp.c),
  * it tries until it succeeds. A push without room fails, all else succeeds. */
 #include "agent/live.h"
 #include "agent/signals.h"

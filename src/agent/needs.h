@@ -32,14 +32,14 @@ enum need {
 /* Flag beside the needs, for programs that are executed: agent.limit_shifted. */
 #define INHERITED_LIMIT (1u << 31)
 
-/* filter.c. True if `bytes` of the program's memory at `at` can be read. The address may be any;
+/* seccomp.c. True if `bytes` of the program's memory at `at` can be read. The address may be any;
  * the kernel finds out. */
-bool filter_can_read(uint64_t at, uint64_t bytes);
+bool seccomp_can_read(uint64_t at, uint64_t bytes);
 /* A system call, which libc_calls.c may not have led here, is about to install the filter at
  * `program` (a struct sock_fprog; mode: SECCOMP_MODE_*). Gives up reading memory by the kernel if
  * the filter forbids that, for good: whether the call fails is not known here. Signals need not be
  * blocked. */
-void filter_seen(uint64_t mode, uint64_t program);
+void seccomp_seen(uint64_t mode, uint64_t program);
 /* Returns the needs that a filter of n instructions takes away. *first: the system call that cost
  * NEED_SIGNALS, if it is gone. */
-uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first);
+uint32_t seccomp_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first);

@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/buffer.h"
-#include "agent/calls.h"
+#include "agent/syscalls.h"
 #include "agent/delivery.h"
 #include "agent/event.h"
 #include "agent/kept.h"
@@ -262,7 +262,7 @@ void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *sit
 {
 	for (unsigned i = 0; i < PROBE_CHAIN_MAX && agent.memory; i++) {
 		if (site->kind == PROBE_CALL)
-			call_hit(regs, site);
+			syscall_hit(regs, site);
 		else if (site->kind == PROBE_SIGNAL)
 			delivery_hit(regs, site);
 		else if (site->kind == PROBE_ENTRY)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocking of signals around slow paths, and the count of threads that are in one. Called by the
  * slow paths on their own thread. When a filter forbids rt_sigprocmask, signals_block() says so and
- * the record is lost. The order of count and check is what filter.c relies on. */
+ * the record is lost. The order of count and check is what seccomp.c relies on. */
 #include <asm/signal.h>
 #include <asm/unistd.h>
 
@@ -14,7 +14,7 @@ static uint32_t inside;
 
 uint32_t signals_inside(void)
 {
-	/* Pairs with signals_block(): filter.c sets `forbidden` before it reads this. */
+	/* Pairs with signals_block(): seccomp.c sets `forbidden` before it reads this. */
 	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST);
 }
 
@@ -29,7 +29,7 @@ uint64_t signals_block(void)
 	uint64_t all = ~UINT64_C(0), old = 0;
 
 	/* Pairs with signals_inside(). Counted before `forbidden` is read: either this thread sees
-	 * what filter.c has set, or filter.c sees this thread. */
+	 * what seccomp.c has set, or seccomp.c sees this thread. */
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&agent.forbidden, __ATOMIC_SEQ_CST) & NEED_SIGNALS) {
 		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of threads and processes. The kernel writes them where it makes, names and ends threads;
- * here the thread that asks for it does, at the system call (calls.c). A new program tells of its
- * execution itself, at its start, because before nobody knows whether it will succeed; the old
+ * here the thread that asks for it does, at the system call (syscalls.c). A new program tells of
+ * its execution itself, at its start, because before nobody knows whether it will succeed; the old
  * program's thread number and name wait in the session memory until then. A fact that a filter
  * forbids to ask for is recorded as 0 or as the usual value. */
 #include "agent/tasks.h"

@@ -2,7 +2,7 @@
 /* Counts threads that make a system call outside of a slow path: copies of memory for probes and
  * filters, a thread's id or name, the CPU. They do not block signals, which would cost two more
  * calls; so a handler may come between, which may never return, fork, or install a filter itself.
- * Called by who makes such a call, and by filter.c. The order of count and check is that of
+ * Called by who makes such a call, and by seccomp.c. The order of count and check is that of
  * signals.c. */
 #include "agent/unblocked.h"
 
@@ -46,7 +46,7 @@ bool unblocked_begin(uint32_t needs)
 	if (agent.forbidden & needs)
 		return false;
 	/* Pairs with unblocked_others(). Counted before `forbidden` is read again: either this
-	 * thread sees what filter.c has set, or filter.c sees this thread. */
+	 * thread sees what seccomp.c has set, or seccomp.c sees this thread. */
 	__atomic_fetch_add(slot_of(number), one, __ATOMIC_SEQ_CST);
 	if (!(__atomic_load_n(&agent.forbidden, __ATOMIC_SEQ_CST) & needs))
 		return true;
@@ -78,7 +78,8 @@ bool unblocked_others(void)
 	const uint64_t number = own_number();
 
 	for (uint32_t i = 0; i < SLOTS; i++) {
-		/* Pairs with unblocked_begin(): filter.c sets `forbidden` before it reads these. */
+		/* Pairs with unblocked_begin(): seccomp.c sets `forbidden` before it reads these.
+		 */
 		const uint64_t word = __atomic_load_n(&inside[i].word, __ATOMIC_SEQ_CST);
 		const int64_t n = (int64_t)word >> COUNT_SHIFT;
 

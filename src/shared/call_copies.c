@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by agent/calls.c on the calling thread, before a call and after it: no lock, no libc. The
+/* agent/syscalls.c calls it on the calling thread, before a call and after it: no lock, no libc. The
  * kernel reads the memory, so that a wrong pointer costs the copy and nothing else. The event's
  * description lies in shared memory and is not believed: an argument that does not exist has no
  * copy, and no length leads out of the record.

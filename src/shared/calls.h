@@ -75,7 +75,7 @@ _Static_assert(sizeof(struct call_event) == 24, "struct call_info stays a multip
 struct call_quick {
 	uint64_t raw, named;
 	uint64_t number;
-	/* Bytes of all records with their headers; 0: agent/calls.c has to look at the call. */
+	/* Bytes of all records with their headers; 0: agent/syscalls.c has to look at the call. */
 	uint64_t bytes;
 	uint8_t arguments;      /* of named */
 	uint8_t behind; /* 1: this is the side after the call */

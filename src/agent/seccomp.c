@@ -99,7 +99,7 @@ static const struct { uint32_t number, needs; uint64_t args[6]; } needed[] = {
 	{ __NR_madvise, NEED_CHANGE | NEED_LEAVE, { P, ARCH_PAGE, MADV_DONTNEED } },
 };
 
-uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first)
+uint32_t seccomp_forbids(const struct sock_filter *program, uint32_t n, uint32_t *first)
 {
 	uint32_t forbidden = 0;
 
@@ -121,7 +121,7 @@ uint32_t filter_forbids(const struct sock_filter *program, uint32_t n, uint32_t 
 
 /* True if the program's memory can be read. A pointer may lead nowhere, so the kernel copies it,
  * into a place that nobody reads. */
-bool filter_can_read(uint64_t at, uint64_t bytes)
+bool seccomp_can_read(uint64_t at, uint64_t bytes)
 {
 	static uint8_t nowhere[BPF_MAXINSNS * sizeof(struct sock_filter)];
 	const struct {
@@ -191,11 +191,11 @@ static uint32_t about_to_forbid(uint64_t mode, uint64_t program, uint32_t *first
 		return 0;
 	if (mode == SECCOMP_MODE_STRICT)
 		return NEED_ALL;
-	if (mode != SECCOMP_MODE_FILTER || !filter_can_read((uint64_t)f, sizeof(*f)) ||
+	if (mode != SECCOMP_MODE_FILTER || !seccomp_can_read((uint64_t)f, sizeof(*f)) ||
 	    f->len > BPF_MAXINSNS ||
-	    !filter_can_read((uint64_t)f->filter, f->len * sizeof(*f->filter)))
+	    !seccomp_can_read((uint64_t)f->filter, f->len * sizeof(*f->filter)))
 		return 0;
-	return filter_forbids(f->filter, f->len, first);
+	return seccomp_forbids(f->filter, f->len, first);
 }
 
 /* One turn of a wait that began at `since`. False: it has lasted some seconds. */
@@ -262,7 +262,7 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 	return 0;
 }
 
-__attribute__((noinline)) void filter_seen(uint64_t mode, uint64_t program)
+__attribute__((noinline)) void seccomp_seen(uint64_t mode, uint64_t program)
 {
 	uint32_t first, before = agent.forbidden;
 

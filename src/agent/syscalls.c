@@ -9,7 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/buffer.h"
-#include "agent/calls.h"
+#include "agent/syscalls.h"
 #include "agent/event.h"
 #include "agent/needs.h"
 #include "agent/scope.h"
@@ -143,9 +143,9 @@ __attribute__((noinline)) static void write_entry(const struct call_at *at, uint
 static void see_filter(const uint64_t *regs, uint32_t number)
 {
 	if (number == __NR_seccomp)
-		filter_seen(regs[PROBE_ARG0] + 1, regs[PROBE_ARG2]);
+		seccomp_seen(regs[PROBE_ARG0] + 1, regs[PROBE_ARG2]);
 	else if (number == __NR_prctl && (uint32_t)regs[PROBE_ARG0] == PR_SET_SECCOMP)
-		filter_seen(regs[PROBE_ARG1], regs[PROBE_ARG2]);
+		seccomp_seen(regs[PROBE_ARG1], regs[PROBE_ARG2]);
 }
 
 static void begin_call(const struct call_at *at)
@@ -195,7 +195,7 @@ static void end_call(const struct call_at *at)
 		write_return(at, number);
 }
 
-void call_hit(const struct probe_regs *regs, const struct probe_site *site)
+void syscall_hit(const struct probe_regs *regs, const struct probe_site *site)
 {
 	const struct call_at at = { (const struct call_info *)&site->program, regs, site->ip };
 
