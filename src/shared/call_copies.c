@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* agent/syscalls.c calls it on the calling thread, before a call and after it: no lock, no libc. The
- * kernel reads the memory, so that a wrong pointer costs the copy and nothing else. The event's
- * description lies in shared memory and is not believed: an argument that does not exist has no
- * copy, and no length leads out of the record.
+/* agent/syscalls.c calls it on the thread of the call, before the call and after it: no lock, no
+ * libc. The kernel reads the memory, so that a wrong pointer costs the copy and nothing else. The
+ * event's description lies in shared memory and is not believed: an argument that does not exist
+ * has no copy, and no length leads out of the record.
  *
  * The layout is that of Linux 6.19 and later: behind the arguments 4 bytes for each copy, length <<
  * 16 | offset; behind these the copies, one after the other. A string has its NUL, and one that was
