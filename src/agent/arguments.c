@@ -19,7 +19,7 @@
 
 /* Returns 1 if the call is not to be recorded. */
 uint32_t agent_arguments_hit(const struct arguments_regs *regs, const struct arguments_site *site);
-_Static_assert(sizeof(struct arguments_regs) == 200 &&
+_Static_assert(sizeof(struct arguments_regs) == 264 &&
 		       offsetof(struct arguments_regs, floats) == 136,
 	       "the machine's agent/arguments.S says so");
 

@@ -119,7 +119,7 @@ static bool parse_type(const char **at, struct prototype_value *v)
 
 static const struct { char letter; uint8_t type; } wide_letters[] = {
 	{ 'q', PROTOTYPE_WIDE_SIGNED }, { 'Q', PROTOTYPE_WIDE_UNSIGNED },
-	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'z', PROTOTYPE_COMPLEX },
+	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'g', PROTOTYPE_QUAD }, { 'z', PROTOTYPE_COMPLEX },
 };
 
 /* Parses a result that has more bytes than a parameter's value may have. False: it is no such
@@ -267,6 +267,23 @@ static bool parse_struct(const char **at, struct prototype *p, bool by_address)
 	return takes_char(at, '}');
 }
 
+/* Reads BYTES and the value behind an X, the last one so far. */
+static bool parse_block(const char **at, struct prototype *p)
+{
+	struct prototype_value *v = &p->parameters[p->n - 1];
+	uint32_t used;
+
+	if (!parse_bytes(at, 2 * 8, &v->bytes) || (v->bytes != 8 && v->bytes != 2 * 8))
+		return false;
+	if (takes_char(at, '[') ? !parse_array(at, v) : !parse_wide(at, v))
+		return false;
+	used = v->type == PROTOTYPE_ARRAY ? (uint32_t)v->elements * v->size : v->size;
+	p->fixed = (p->fixed + 7) & ~7u;
+	v->at = v->block = (uint16_t)p->fixed;
+	p->fixed += v->bytes;
+	return used <= v->bytes;
+}
+
 /* Reads [NAME=]TYPE, or "...", which must be the last. */
 static bool parse_parameter(const char **at, struct prototype *p)
 {
@@ -290,6 +307,8 @@ static bool parse_parameter(const char **at, struct prototype *p)
 	p->taken++;
 	if (**at == 'o' || **at == 'O')
 		return parse_struct(at, p, *(*at)++ == 'O');
+	if (takes_char(at, 'X'))
+		return parse_block(at, p);
 	if (!parse_type(at, v))
 		return false;
 	place_value(p, v);
@@ -297,6 +316,16 @@ static bool parse_parameter(const char **at, struct prototype *p)
 }
 
 /* --- what is returned ------------------------------------------------------------------------- */
+
+/* Bytes of the whole that parse_whole() has read. */
+static uint32_t whole_bytes(const struct prototype *p)
+{
+	const struct prototype_value *v = &p->parameters[0];
+
+	if (v->type == PROTOTYPE_ARRAY)
+		return (uint32_t)v->elements * v->size;
+	return v->type == PROTOTYPE_STRUCT ? v->bytes : v->size;
+}
 
 /* Reads a WHOLE as the only parameter. Its bytes are those that have to be known. */
 static bool parse_whole(const char **at, struct prototype *p)
@@ -308,9 +337,9 @@ static bool parse_whole(const char **at, struct prototype *p)
 	p->fixed = PROTOTYPE_FIRST;
 	if (takes_char(at, 'o'))
 		return parse_struct(at, p, false) && v->bytes <= PROTOTYPE_WHOLE_BYTES;
-	if (parse_wide(at, v)) {
+	if (**at == '[' ? ++*at, parse_array(at, v) : parse_wide(at, v)) {
 		v->at = PROTOTYPE_FIRST;
-		p->fixed += v->size;
+		p->fixed += whole_bytes(p);
 		return true;
 	}
 	if (**at != 'p' || !parse_type(at, v))
@@ -319,25 +348,23 @@ static bool parse_whole(const char **at, struct prototype *p)
 	return true;
 }
 
-/* Bytes of the whole that parse_whole() has read. */
-static uint32_t whole_bytes(const struct prototype *p)
+/* Whether the class fills the places of two words: a long double's, a whole vector register's. */
+static bool is_two_words(char class)
 {
-	const struct prototype_value *v = &p->parameters[0];
-
-	return v->type == PROTOTYPE_STRUCT ? v->bytes : v->size;
+	return class == 'x' || class == 'v';
 }
 
-/* A long double fills the places of two words. */
 static uint32_t class_words(const char classes[2])
 {
-	return classes[0] == 'x' ? 2 : !!classes[0] + !!classes[1];
+	return is_two_words(classes[0]) ? 2 : !!classes[0] + !!classes[1];
 }
 
 static bool parse_classes(const char **at, char classes[2])
 {
-	for (unsigned n = 0; n < 2 && **at && strchr("ifx", **at); n++)
+	for (unsigned n = 0; n < 2 && **at && strchr("ifxv", **at); n++)
 		classes[n] = *(*at)++;
-	return classes[0] && classes[1] != 'x' && (classes[0] != 'x' || !classes[1]);
+	return classes[0] && !is_two_words(classes[1]) &&
+	       (!is_two_words(classes[0]) || !classes[1]);
 }
 
 /* Reads TYPE, or R or M and a WHOLE, of which the place is kept. */
@@ -363,8 +390,8 @@ static void gather_words(const char classes[2], const struct prototype_registers
 {
 	unsigned n = 0, f = 0;
 
-	memcpy(words, r->extended, 2 * sizeof(*words));
-	for (unsigned i = 0; i < 2 && classes[0] != 'x'; i++)
+	memcpy(words, classes[0] == 'v' ? r->vectors[0] : r->extended, 2 * sizeof(*words));
+	for (unsigned i = 0; i < 2 && !is_two_words(classes[0]); i++)
 		words[i] = classes[i] == 'f' ? r->vectors[f++][0] : r->numbers[n++];
 }
 

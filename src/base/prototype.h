@@ -8,11 +8,17 @@
  *   returned   = TYPE | "R" CLASS [ CLASS ] WHOLE | "M" WHOLE
  *                                               a value that has its words in registers, or lies in
  *                                               memory, where rax tells
- *   CLASS      = "i" | "f" | "x"                the next of rax and rdx, of xmm0 and xmm1; st0
- *   WHOLE      = "o" BYTES "{" [ member { "," member } ] "}" | "p" | WIDE
- *   WIDE       = "q" | "Q" | "l" | "z" BYTES    a signed, an unsigned number of 16 bytes; long
- *                                               double; a complex number, BYTES each part
- *   parameter  = [ NAME "=" ] TYPE | "..."
+ *   CLASS      = "i" | "f" | "x" | "v"          the next of rax and rdx, of xmm0 and xmm1; st0; all
+ *                                               16 bytes of xmm0
+ *   WHOLE      = "o" BYTES "{" [ member { "," member } ] "}" | "p" | WIDE | ARRAY
+ *   WIDE       = "q" | "Q" | "l" | "g" | "z" BYTES
+ *                                               a signed, an unsigned number of 16 bytes; long
+ *                                               double; __float128; a complex number, BYTES each
+ *                                               part
+ *   ARRAY      = "[" COUNT [ "+" ] TYPE         the first elements of an array or a vector of
+ *                                               values, behind which there are more (+)
+ *   parameter  = [ NAME "=" ] ( TYPE | "X" BYTES ( ARRAY | WIDE ) ) | "..."
+ *                                               X: a value of 8 or 16 bytes that is no structure
  *   TYPE       = "d" BYTES | "u" BYTES          a signed, an unsigned number
  *              | "c" | "b" | "f" BYTES          char, bool, a floating-point number
  *              | "p" | "s"                      a pointer, a string through a pointer
@@ -22,14 +28,14 @@
  *              | ( "o" | "O" ) BYTES "{" [ member { "," member } ] "}"
  *                                               a structure by value, by its address
  *              | "v" | "?" | "-"                nothing, not known, not asked for
- *   member     = NAME "@" OFFSET "=" ( TYPE | WIDE | "a" BYTES | "[" COUNT [ "+" ] TYPE ) | "..."
- *                                               characters in place; the first elements of an
- *                                               array of values, behind which there are more (+)
+ *   member     = NAME "@" OFFSET "=" ( TYPE | WIDE | "a" BYTES | ARRAY ) | "..."
+ *                                               a: characters in place
  *
  * Values lie in the record in the order of the parameters, each at a multiple of its size; a
- * string has 4 bytes, length << 16 | place, and its bytes behind all values. A structure is a copy
- * of its BYTES at a multiple of 8, behind it the 4 bytes of each of its strings. One by its address
- * has the address first, and behind the copy a byte that is 0 if it could not be read. */
+ * string has 4 bytes, length << 16 | place, and its bytes behind all values. A structure, or an X,
+ * is a copy of its BYTES at a multiple of 8, behind it the 4 bytes of each of its strings. One by
+ * its address has the address first, and behind the copy a byte that is 0 if it could not be
+ * read. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +54,8 @@ enum prototype_type {
 	PROTOTYPE_CHAR, PROTOTYPE_BOOL, PROTOTYPE_FLOAT, PROTOTYPE_POINTER, PROTOTYPE_STRING_AT,
 	PROTOTYPE_ENUM, PROTOTYPE_STRUCT, PROTOTYPE_CHARS, PROTOTYPE_ARRAY,
 	/* of members, and of what prototype_whole() tells: up to 16 bytes */
-	PROTOTYPE_WIDE_SIGNED, PROTOTYPE_WIDE_UNSIGNED, PROTOTYPE_LONG_DOUBLE, PROTOTYPE_COMPLEX,
+	PROTOTYPE_WIDE_SIGNED, PROTOTYPE_WIDE_UNSIGNED, PROTOTYPE_LONG_DOUBLE, PROTOTYPE_QUAD,
+	PROTOTYPE_COMPLEX,
 	PROTOTYPE_WHOLE, /* what is returned, if prototype_whole() tells it */
 };
 
@@ -67,7 +74,7 @@ struct prototype_value {
 	uint8_t members;
 	uint8_t elements, element; /* ARRAY: their number, more: there are others; their type */
 	bool more, by_address;
-	uint16_t block, bytes;    /* STRUCT: its copy; CHARS: bytes */
+	uint16_t block, bytes;    /* STRUCT, X: its copy, else 0; CHARS: bytes */
 	uint16_t pointer;         /* a member that is a string: its address in the copy */
 	const char *name;
 	const char *names;        /* ENUM: "NAME:NUMBER;..." */

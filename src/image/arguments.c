@@ -53,7 +53,7 @@ static void fetch_loaded(struct fetch_making *m, int64_t offset)
 
 /* Where one word of an argument is. STACK: at: bytes above the stack pointer at the first
  * instruction. */
-enum source_kind { SOURCE_NONE, SOURCE_NUMBER, SOURCE_FLOAT, SOURCE_STACK };
+enum source_kind { SOURCE_NONE, SOURCE_NUMBER, SOURCE_FLOAT, SOURCE_FLOAT_UPPER, SOURCE_STACK };
 struct word_source { enum source_kind kind; int32_t at; };
 
 /* No argument is at a location that the agent does not know: 0. */
@@ -61,8 +61,10 @@ static void fetch_source(struct fetch_making *m, struct word_source s)
 {
 	switch (s.kind) {
 	case SOURCE_NUMBER: fetch_register_value(m, (uint32_t)s.at); return;
-	case SOURCE_FLOAT:
-		add_insn(m, (struct fetch_insn){ .op = FETCH_FLOAT, .reg = (uint8_t)s.at });
+	case SOURCE_FLOAT: case SOURCE_FLOAT_UPPER:
+		add_insn(m, (struct fetch_insn){
+			.op = FETCH_FLOAT, .reg = (uint8_t)s.at,
+			.flags = s.kind == SOURCE_FLOAT_UPPER ? FETCH_UPPER : 0 });
 		return;
 	case SOURCE_STACK:
 		fetch_register_value(m, PROBE_SP);
@@ -100,6 +102,16 @@ static struct word_source source_of_dwarf(int32_t reg)
 /* The words of one argument. */
 struct word_sources { struct word_source first, second; };
 
+/* Both words of what is in a vector register. */
+static struct word_sources sources_of_vector(struct word_source lower)
+{
+	struct word_source upper = { SOURCE_NONE, lower.at };
+
+	if (lower.kind == SOURCE_FLOAT)
+		upper.kind = SOURCE_FLOAT_UPPER;
+	return (struct word_sources){ lower, upper };
+}
+
 /* A structure goes into registers as a whole or not at all. */
 static struct word_sources sources_of_struct(struct convention *c, const struct sym_location *p)
 {
@@ -109,7 +121,10 @@ static struct word_sources sources_of_struct(struct convention *c, const struct 
 		    c->numbers + p->words - floats <= sizeof(numbers);
 	struct word_sources s = { 0 };
 
-	if (!fits) {
+	if (p->vector && c->floats < FETCH_FLOATS)
+		return sources_of_vector(next_by_convention(c, true));
+	if (!fits || p->vector) {
+		c->words += p->aligned && c->words % 2;
 		s.first = (struct word_source){ SOURCE_STACK,
 					   PROBE_ON_STACK + (int32_t)(WORD * c->words) };
 		c->words += p->words;
@@ -135,7 +150,10 @@ static struct word_sources sources_of(struct convention *c, const struct prototy
 		s.first = next_by_convention(c, v->type == PROTOTYPE_FLOAT);
 	switch ((enum sym_location_kind)p->kind) {
 	case SYM_LOCATION_ABI: return s;
-	case SYM_LOCATION_REGISTER: return (struct word_sources){ source_of_dwarf(p->at), { 0 } };
+	case SYM_LOCATION_REGISTER:
+		if (p->vector)
+			return sources_of_vector(source_of_dwarf(p->at));
+		return (struct word_sources){ source_of_dwarf(p->at), { 0 } };
 	case SYM_LOCATION_PIECES:
 		return (struct word_sources){ source_of_dwarf(p->at), source_of_dwarf(p->second) };
 	case SYM_LOCATION_STACK:
@@ -186,6 +204,16 @@ static void fetch_string(struct fetch_making *m, const struct prototype_value *v
 	keep_string(m, v->at, v->form != PROTOTYPE_PLAIN);
 }
 
+/* A value's words, one behind the other. */
+static void fetch_words(struct fetch_making *m, const struct prototype_value *v,
+			const struct word_sources *s)
+{
+	for (uint32_t k = 0; WORD * k < v->bytes; k++) {
+		fetch_source(m, word_of(s, k));
+		keep_number(m, WORD, v->block + WORD * k);
+	}
+}
+
 /* A structure's copy, and the strings that it has. */
 static void fetch_struct(struct fetch_making *m, const struct prototype_value *v,
 			 const struct word_sources *s)
@@ -197,10 +225,8 @@ static void fetch_struct(struct fetch_making *m, const struct prototype_value *v
 		add_insn(m, (struct fetch_insn){ .op = FETCH_BLOCK, .at = v->block,
 						 .count = v->bytes });
 	}
-	for (uint32_t k = 0; !v->by_address && WORD * k < v->bytes; k++) {
-		fetch_source(m, word_of(s, k));
-		keep_number(m, WORD, v->block + WORD * k);
-	}
+	if (!v->by_address)
+		fetch_words(m, v, s);
 	for (uint32_t i = 1; i <= v->members; i++) {
 		if (v[i].type != PROTOTYPE_STRING_AT)
 			continue;
@@ -216,6 +242,8 @@ static void fetch_value(struct fetch_making *m, struct convention *c,
 
 	if (v->type == PROTOTYPE_STRUCT) {
 		fetch_struct(m, v, &s);
+	} else if (v->size && v->block) {
+		fetch_words(m, v, &s);
 	} else if (!v->size) {
 		return;
 	} else if (v->type == PROTOTYPE_STRING_AT) {

@@ -218,6 +218,27 @@ static void put_long_double(struct argument_text *t, const uint8_t *at)
 	put_text(t, text);
 }
 
+#ifdef __clang__ /* glibc's headers have them for gcc alone */
+int strfromf128(char *text, size_t n, const char *form, __float128 number);
+__float128 strtof128(const char *text, char **end);
+#endif
+
+/* As put_double(). */
+static void put_quad(struct argument_text *t, const uint8_t *at)
+{
+	__float128 number;
+	char text[64], form[8];
+
+	memcpy(&number, at, sizeof(number));
+	for (int digits = 6; digits <= 36; digits++) {
+		snprintf(form, sizeof(form), "%%.%dg", digits);
+		strfromf128(text, sizeof(text), form, number);
+		if (strtof128(text, NULL) == number)
+			break;
+	}
+	put_text(t, text);
+}
+
 /* As gdb writes it: "1.5 + -2i". */
 static void put_complex(struct argument_text *t, const struct prototype_value *v, const uint8_t *at)
 {
@@ -239,6 +260,7 @@ bool arguments_put_whole(struct argument_text *t, const struct prototype_value *
 	case PROTOTYPE_WIDE_SIGNED: put_wide(t, at, true); return true;
 	case PROTOTYPE_WIDE_UNSIGNED: put_wide(t, at, false); return true;
 	case PROTOTYPE_LONG_DOUBLE: put_long_double(t, at); return true;
+	case PROTOTYPE_QUAD: put_quad(t, at); return true;
 	case PROTOTYPE_COMPLEX: put_complex(t, v, at); return true;
 	default: return false;
 	}
@@ -286,7 +308,7 @@ void arguments_put_number(struct argument_text *t, const struct prototype_value 
 	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
 	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS: case PROTOTYPE_ARRAY:
 	case PROTOTYPE_WHOLE: case PROTOTYPE_WIDE_SIGNED: case PROTOTYPE_WIDE_UNSIGNED:
-	case PROTOTYPE_LONG_DOUBLE: case PROTOTYPE_COMPLEX:
+	case PROTOTYPE_LONG_DOUBLE: case PROTOTYPE_QUAD: case PROTOTYPE_COMPLEX:
 		put_text(t, "?");
 		break;
 	}

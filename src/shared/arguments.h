@@ -25,4 +25,4 @@ struct call_condition {
 #define ARGUMENTS_FIRST 16u      /* behind the record's header and the function's id */
 
 /* Registers at the function's first instruction, as arch/x86_64/agent/arguments.S leaves them. */
-struct arguments_regs { uint64_t at[FETCH_REGS]; uint64_t floats[FETCH_FLOATS]; };
+struct arguments_regs { uint64_t at[FETCH_REGS]; uint64_t floats[2 * FETCH_FLOATS]; };

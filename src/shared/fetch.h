@@ -48,7 +48,8 @@ enum fetch_op {
 			  (value & 255) on */
 	FETCH_KEEP,    /* value + the number is kept for RECALL */
 	FETCH_RECALL,  /* begins a field: the kept number */
-	FETCH_FLOAT,   /* begins a field: the lower 8 bytes of vector register `reg` */
+	FETCH_FLOAT,   /* begins a field: the lower 8 bytes of vector register `reg`, or the 8
+			  behind them */
 	FETCH_BLOCK,   /* `count` bytes of memory at value + the number, to `at`, and behind them a
 			  byte that is 1; nothing, if not all of them can be read */
 	FETCH_RECORD,  /* begins a field: 8 bytes of the record from `at` on */
@@ -57,6 +58,7 @@ enum fetch_op {
 };
 
 #define FETCH_SIGNED 1u        /* LOAD, NARROW: the number is sign-extended to 64 bits */
+#define FETCH_UPPER 1u         /* FLOAT: the 8 bytes behind the lower ones */
 #define FETCH_BOUNDED 1u       /* STRING: has at most as many bytes as the kept number */
 #define FETCH_BLOCK_MAX 256u   /* bytes */
 
@@ -84,7 +86,7 @@ struct fetch_range { uint64_t address; uint8_t *to; uint32_t n, got; };
 /* The probed thread's state and the ways to read its memory. */
 struct fetch_context {
 	const uint64_t *regs;  /* FETCH_REGS of them */
-	const uint64_t *floats; /* FETCH_FLOATS of them, or NULL: all are 0 */
+	const uint64_t *floats; /* two words for each of FETCH_FLOATS; NULL: all are 0 */
 	uint64_t ip, base;
 	/* Copies up to n bytes from an address that may lead anywhere; returns the number of bytes
 	 * that could be read, counted from the first. */

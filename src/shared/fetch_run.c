@@ -323,7 +323,8 @@ static bool run_step(struct fetch_run_state *r, const struct fetch_insn *i)
 	case FETCH_IMM: begin_field(r, value); return true;
 	case FETCH_REG: begin_field(r, r->c->regs[i->reg % FETCH_REGS] + value); return true;
 	case FETCH_FLOAT:
-		begin_field(r, r->c->floats ? r->c->floats[i->reg % FETCH_FLOATS] : 0);
+		begin_field(r, r->c->floats ? r->c->floats[2 * (i->reg % FETCH_FLOATS) +
+							   (i->flags & FETCH_UPPER)] : 0);
 		return true;
 	case FETCH_IP: begin_field(r, r->c->ip + value); return true;
 	case FETCH_COMM: begin_field(r, 0); r->comm = true; return true;

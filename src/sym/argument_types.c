@@ -25,6 +25,8 @@
 #define MEMBERS_MOST 12     /* that are shown */
 #define STRUCT_LONGEST 1024 /* of one's text */
 #define WORD 8u
+/* A returned value that cannot be told is shown as {...}: rax is a part of it at most. */
+#define NOT_TOLD "Rio1{...}"
 
 /* Whether one register, or one store of a fetch program, can hold the bytes. */
 static bool is_recorded_size(uint64_t bytes)
@@ -222,6 +224,9 @@ static char library_letter(Dwarf_Die *type, uint64_t *work)
 struct struct_text {
 	char *text;
 	uint64_t most;    /* bytes that are recorded */
+	uint64_t base;    /* of the structure, or the part without a name, that is told */
+	unsigned depth;   /* of parts without a name */
+	uint64_t *work;
 	bool addresses;   /* of strings the addresses are told */
 	uint64_t bytes;   /* up to the last member that is told */
 	unsigned members;
@@ -254,8 +259,8 @@ static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t most, uint64_
 	Dwarf_Word size;
 	char *of, *text;
 
-	if (dwarf_tag(type) != DW_TAG_array_type || dwarf_hasattr(type, DW_AT_GNU_vector) ||
-	    dwarf_child(type, &range) || dwarf_siblingof(&range, &range) == 0 ||
+	if (dwarf_tag(type) != DW_TAG_array_type || dwarf_child(type, &range) ||
+	    dwarf_siblingof(&range, &range) == 0 ||
 	    !dwarf_type_plain(type, &element) || dwarf_aggregate_size(type, &size))
 		return NULL;
 	each = dwarf_type_is_pointer(&element) ? WORD : dwarf_type_bytes(&element);
@@ -271,6 +276,41 @@ static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t most, uint64_
 	return text;
 }
 
+/* The array's text of a vector that one vector register holds; NULL: it is none. Of one element of
+ * 8 bytes compilers have different opinions. */
+static char *vector_text(Dwarf_Die *type, uint64_t *bytes)
+{
+	Dwarf_Die element;
+	Dwarf_Word size;
+	uint64_t shown;
+
+	if (!dwarf_hasattr(type, DW_AT_GNU_vector) || dwarf_aggregate_size(type, &size) ||
+	    !dwarf_type_plain(type, &element) ||
+	    (size != 2 * WORD && (size != WORD || dwarf_type_bytes(&element) == WORD)))
+		return NULL;
+	*bytes = size;
+	return array_text(type, 0, size, &shown);
+}
+
+static bool tell_member(struct member *m, void *context);
+
+/* Of a part without a name the members are the structure's own. */
+static bool tell_part(struct member *m, struct struct_text *s)
+{
+	const uint64_t base = s->base;
+	const bool addresses = s->addresses;
+	bool all;
+
+	s->base = m->offset;
+	s->addresses |= is_union(&m->type);
+	s->depth++;
+	all = each_member(&m->type, tell_member, s, s->work);
+	s->depth--;
+	s->base = base;
+	s->addresses = addresses;
+	return all;
+}
+
 /* "NAME@OFFSET=TYPE"; of a type that is not recorded the name alone. */
 static bool tell_member(struct member *m, void *context)
 {
@@ -279,6 +319,10 @@ static bool tell_member(struct member *m, void *context)
 	uint64_t bytes = dwarf_type_bytes(&m->type);
 	char *type = NULL, *text;
 
+	m->offset += s->base;
+	if (!name && dwarf_tag(&m->die) == DW_TAG_member && dwarf_type_is_class(&m->type) &&
+	    s->depth < NESTED_DEEPEST)
+		return tell_part(m, s);
 	if (dwarf_tag(&m->die) != DW_TAG_member || !name || !argument_is_plain_name(name) ||
 	    s->members == MEMBERS_MOST || strlen(s->text) > STRUCT_LONGEST) {
 		s->more = true;
@@ -318,8 +362,10 @@ static char *limited_text(Dwarf_Die *type, struct struct_text s, uint64_t *work)
 	char *all = NULL;
 
 	s.text = mem_strdup("");
-	if (!is_union(type))
-		s.more |= !each_member(type, tell_member, &s, work);
+	s.work = work;
+	/* Of a union's members one is there: what another one points to is no string. */
+	s.addresses |= is_union(type);
+	s.more |= !each_member(type, tell_member, &s, work);
 	if (s.bytes)
 		all = mem_printf("%d{%s%s}", (int)s.bytes, s.text, s.more ? ",..." : "");
 	free(s.text);
@@ -503,8 +549,7 @@ static bool classify(struct member *m, void *context)
 	return bytes != 0;
 }
 
-/* Whether the unit's compiler passes structures that end with an array of no length in memory. */
-static bool keeps_flexible_in_memory(Dwarf_Die *type)
+static bool unit_is_clang(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Die unit;
@@ -513,7 +558,16 @@ static bool keeps_flexible_in_memory(Dwarf_Die *type)
 	if (!dwarf_diecu(type, &unit, NULL, NULL))
 		return false;
 	by = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attr));
-	return (by && strstr(by, "clang")) || is_cpp(dwarf_srclang(&unit));
+	return by && strstr(by, "clang");
+}
+
+/* Whether the unit's compiler passes structures that end with an array of no length in memory. */
+static bool keeps_flexible_in_memory(Dwarf_Die *type)
+{
+	Dwarf_Die unit;
+
+	return unit_is_clang(type) ||
+	       (dwarf_diecu(type, &unit, NULL, NULL) && is_cpp(dwarf_srclang(&unit)));
 }
 
 /* Where a structure that is copied as bytes is passed and returned, by its classes. */
@@ -643,6 +697,15 @@ static bool is_long_double(Dwarf_Die *type)
 	       !strcmp(name, "long double");
 }
 
+/* IEEE's binary128, in a vector register. */
+static bool is_quad(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return encoding_of(type) == DW_ATE_float && dwarf_type_bytes(type) == 2 * WORD && name &&
+	       (!strcmp(name, "__float128") || !strcmp(name, "_Float128"));
+}
+
 /* A base type that rax or xmm0 alone does not hold, behind its classes; NULL: it is none of the
  * known ones. */
 static const char *wide_text(Dwarf_Die *type)
@@ -659,7 +722,7 @@ static const char *wide_text(Dwarf_Die *type)
 	case DW_ATE_signed: return "Riiq";
 	case DW_ATE_unsigned: return "RiiQ";
 	}
-	return is_long_double(type) ? "Rxl" : NULL;
+	return is_long_double(type) ? "Rxl" : is_quad(type) ? "Rvg" : NULL;
 }
 
 /* One as a member; NULL: it is none. */
@@ -667,7 +730,7 @@ static char *wide_member(Dwarf_Die *type)
 {
 	const char *text = wide_text(type);
 
-	return text ? mem_strdup(text + strcspn(text, "qQlz")) : NULL;
+	return text ? mem_strdup(text + strcspn(text, "qQlgz")) : NULL;
 }
 
 /* The structure's text behind R or M, with its letter; NULL: nothing of it can be told. */
@@ -693,7 +756,7 @@ static char *memory_text(Dwarf_Die *type, uint64_t *work)
 }
 
 /* In registers: a class for each word, as System V's convention has it (3.2.3, "Returning of
- * Values"). "-": nothing is shown, since rax is a part of it at most. */
+ * Values"). If nothing can be told of it, NOT_TOLD. */
 static char *registers_text(Dwarf_Die *type, const struct classes *c, uint64_t *work)
 {
 	bool second = dwarf_type_bytes(type) > WORD;
@@ -704,7 +767,7 @@ static char *registers_text(Dwarf_Die *type, const struct classes *c, uint64_t *
 		classes[0] = c->numbers & 1 ? 'i' : 'f';
 		classes[1] = !second ? '\0' : c->numbers & 2 ? 'i' : 'f';
 	}
-	text = whole ? mem_printf("R%s%s", classes, whole) : mem_strdup("-");
+	text = whole ? mem_printf("R%s%s", classes, whole) : mem_strdup(NOT_TOLD);
 	free(whole);
 	return text;
 }
@@ -720,8 +783,20 @@ static char *plain_struct_text(Dwarf_Die *type, uint64_t *work)
 		return memory_text(type, work);
 	/* A word without a member has no register. */
 	if (way == ARGUMENT_WAY_UNKNOWN || c.odd || c.used != (bytes > WORD ? 3 : 1))
-		return mem_strdup("-");
+		return mem_strdup(NOT_TOLD);
 	return registers_text(type, &c, work);
+}
+
+/* A vector in xmm0; of one that is wider, only a part is recorded. */
+static char *vector_returned_text(Dwarf_Die *type)
+{
+	uint64_t bytes;
+	char *elements = vector_text(type, &bytes), *text;
+
+	text = elements ? mem_printf("R%s%s", bytes > WORD ? "v" : "f", elements)
+			: mem_strdup(NOT_TOLD);
+	free(elements);
+	return text;
 }
 
 /* A value that rax or xmm0 does not hold as a whole; NULL: it is none. */
@@ -729,14 +804,16 @@ static char *large_text(Dwarf_Die *type)
 {
 	const char *wide;
 
-	/* A vector; two words. */
-	if (dwarf_tag(type) == DW_TAG_array_type || dwarf_tag(type) == DW_TAG_ptr_to_member_type)
-		return mem_strdup("-");
+	if (dwarf_tag(type) == DW_TAG_array_type)
+		return vector_returned_text(type);
+	/* Two words, if it is a function. */
+	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
+		return mem_strdup(NOT_TOLD);
 	if (dwarf_tag(type) != DW_TAG_base_type)
 		return NULL;
 	wide = wide_text(type);
 	if (!wide && (dwarf_type_bytes(type) > WORD || encoding_of(type) == DW_ATE_complex_float))
-		wide = "-";
+		wide = NOT_TOLD;
 	return wide ? mem_strdup(wide) : NULL;
 }
 
@@ -775,17 +852,64 @@ char *argument_returned_text(Dwarf_Die *type)
 		switch (class_copying(type)) {
 		case CLASS_AS_BYTES: return plain_struct_text(type, &work);
 		case CLASS_IN_MEMORY: case CLASS_BY_CODE: return memory_text(type, &work);
-		case CLASS_COPYING_UNKNOWN: return mem_strdup("-");
+		case CLASS_COPYING_UNKNOWN: return mem_strdup(NOT_TOLD);
 		}
 	}
 	text = large_text(type);
 	return text ? text : scalar_text(type);
 }
 
+/* A base type of more than a register, or of a vector register: fills in how it is passed, and
+ * returns its text behind X and BYTES; NULL: it is none. */
+static char *wide_argument(Dwarf_Die *type, struct sym_location *location)
+{
+	const char *text = wide_text(type);
+	uint64_t bytes = dwarf_type_bytes(type);
+
+	/* Where an __int128 lies for which one register is left, clang's versions differ. */
+	if (!text || (text[1] == 'i' && unit_is_clang(type)))
+		return NULL;
+	location->words = (uint8_t)(bytes / WORD);
+	location->floats = text[1] != 'f' ? 0 : bytes > WORD ? 3 : 1;
+	location->memory = text[1] == 'x';
+	location->vector = text[1] == 'v';
+	location->aligned = text[1] != 'f';
+	return wide_member(type);
+}
+
+/* Works as wide_argument() for a vector. */
+static char *vector_argument(Dwarf_Die *type, struct sym_location *location)
+{
+	uint64_t bytes;
+	char *text = vector_text(type, &bytes);
+
+	if (!text)
+		return NULL;
+	location->words = (uint8_t)(bytes / WORD);
+	location->floats = 1;
+	location->vector = location->aligned = bytes > WORD;
+	return text;
+}
+
+/* What is neither a structure nor in one register as a number is; NULL: it is none. */
+static char *block_text(Dwarf_Die *type, struct sym_location *location)
+{
+	char *value = NULL, *text;
+
+	if (dwarf_tag(type) == DW_TAG_array_type)
+		value = vector_argument(type, location);
+	else if (dwarf_tag(type) == DW_TAG_base_type)
+		value = wide_argument(type, location);
+	text = value ? mem_printf("X%u%s", location->words * WORD, value) : NULL;
+	free(value);
+	return text;
+}
+
 /* For free(); NULL: the argument cannot be told, and those behind it on the stack neither. */
 char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 {
 	Dwarf_Die target;
+	char *text;
 
 	if (dwarf_type_is_class(type)) {
 		switch (class_copying(type)) {
@@ -798,5 +922,6 @@ char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 	if (dwarf_type_is_pointer(type) && dwarf_type_plain(type, &target) &&
 	    dwarf_type_is_class(&target))
 		return object_text(&target, r);
-	return scalar_text(type);
+	text = block_text(type, r->passed);
+	return text ? text : scalar_text(type);
 }

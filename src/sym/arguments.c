@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/probe_regs.h"
 #include "base/mem.h"
 #include "sym/argument_types.h"
 #include "sym/dwarf_type.h"
@@ -148,18 +149,33 @@ static uint32_t values_in(const char *text)
 	return n;
 }
 
+/* Whether two registers follow each other in the convention. Of a number in two of them gcc tells,
+ * in optimised code, where it is a few instructions later. */
+static bool is_pair(const struct sym_location *location)
+{
+	static const uint8_t numbers[] = PROBE_CALLED_WITH, of[] = PROBE_OF_DWARF;
+	const uint32_t first = (uint32_t)location->at, second = (uint32_t)location->second;
+	bool is = false;
+
+	for (size_t i = 0; i + 1 < sizeof(numbers); i++)
+		is |= first < sizeof(of) && second < sizeof(of) && of[first] == numbers[i] &&
+		      of[second] == numbers[i + 1];
+	return is;
+}
+
 /* A structure's words may be in places that one register does not tell: the convention puts one of
  * two words into two, and a clone may get its members one by one. */
 static bool fits_structure(struct sym_location *location, const struct sym_location *passed)
 {
-	if (passed->empty)
+	if (passed->empty || (passed->aligned && location->kind == SYM_LOCATION_PIECES &&
+			      !is_pair(location)))
 		location->kind = SYM_LOCATION_NONE;
 	if (!passed->words)
 		return location->kind != SYM_LOCATION_PIECES;
 	if (location->kind == SYM_LOCATION_REGISTER)
-		return passed->words == 1;
+		return passed->words == 1 || passed->vector;
 	if (location->kind == SYM_LOCATION_PIECES)
-		return passed->words == 2 && !passed->memory;
+		return passed->words == 2 && !passed->memory && !passed->vector;
 	return true;
 }
 
@@ -208,6 +224,8 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 	location.memory = passed.memory;
 	location.floats = passed.floats;
 	location.empty = passed.empty;
+	location.vector = passed.vector;
+	location.aligned = passed.aligned;
 
 	more = mem_printf("%s%s%s%s%s", a->takes, *a->takes ? "," : "", text && named ? name : "",
 			  text && named ? "=" : "",

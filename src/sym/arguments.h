@@ -19,6 +19,9 @@ struct sym_location {
 	 * it on the stack, and else which words are in vector registers (bits). 0 words: of none */
 	uint8_t words, floats;
 	bool memory;
+	/* all its words are in one vector register; on the stack it begins at a multiple of two
+	 * words */
+	bool vector, aligned;
 	/* a class with nothing in it: the convention has no place for it */
 	bool empty;
 	/* it points to the structure that was asked for, or to a class derived from it, in which it

@@ -32,10 +32,12 @@ struct class_seen {
 	/* a member or a base cannot be copied; can be neither moved nor copied */
 	bool keeps_from_copying, keeps_from_moving;
 	bool copies, moves; /* with regard to these */
+	bool strict;        /* struct class_search's */
 };
 
-/* The classes that may still be looked at, and how deep the one at hand is. */
-struct class_search { unsigned work, depth; };
+/* The classes that may still be looked at, and how deep the one at hand is. strict: the debug
+ * information tells of no method whether it is deleted, or is as the compiler would make it. */
+struct class_search { unsigned work, depth; bool strict; };
 
 static void see_class(Dwarf_Die *class, struct class_search *s, struct class_seen *c);
 
@@ -113,6 +115,10 @@ static void see_method(Dwarf_Die *method, Dwarf_Die *class, struct class_seen *c
 
 	if (!n)
 		return;
+	if (*name == '~' && c->strict) {
+		c->unknown |= !artificial;
+		return;
+	}
 	if (*name == '~') {
 		c->destroys |= !artificial;
 		c->by_code |= !implied && !dwarf_hasattr(method, DW_AT_deleted);
@@ -121,6 +127,10 @@ static void see_method(Dwarf_Die *method, Dwarf_Die *class, struct class_seen *c
 	reference = reference_taken(method, class, &more);
 	if (!reference)
 		return;
+	if (c->strict) {
+		c->unknown |= !artificial;
+		return;
+	}
 	if (!strcmp(name, "operator=")) {
 		c->assigns_copy |= !artificial && reference == DW_TAG_reference_type;
 		c->assigns_move |= !artificial && reference == DW_TAG_rvalue_reference_type;
@@ -143,6 +153,8 @@ static void see_part(Dwarf_Die *child, struct class_search *s, struct class_seen
 	while (dwarf_tag(&type) == DW_TAG_array_type && dwarf_type_plain(&type, &element))
 		type = element;
 	c->keeps_from_copying |= dwarf_tag(&type) == DW_TAG_rvalue_reference_type;
+	/* Before DWARF 4 both kinds of references are one. */
+	c->unknown |= s->strict && dwarf_tag(&type) == DW_TAG_reference_type;
 	if (!dwarf_type_is_class(&type))
 		return;
 	see_class(&type, s, &part);
@@ -198,33 +210,49 @@ static void see_class(Dwarf_Die *class, struct class_search *s, struct class_see
 	}
 	s->work--;
 	s->depth++;
+	c->strict = s->strict;
 	see_children(class, s, c);
 	s->depth--;
 	conclude(c);
 }
 
-/* The one class that clang's debug information only declares in nearly every program. */
-static bool is_declared_string(Dwarf_Die *type)
+/* The one class that clang's debug information only declares in nearly every program, and of which
+ * strict debug information does not tell. */
+static bool is_known_string(Dwarf_Die *type)
 {
 	const char *name = dwarf_diename(type);
 
 	return name && !strncmp(name, "basic_string<char, std::char_traits<char>", 41);
 }
 
+/* Whether the unit's compiler left out what DWARF has only had since version 5. */
+static bool is_strict(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Half version;
+	const char *by;
+	Dwarf_Die unit;
+
+	if (dwarf_cu_info(type->cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) || version >= 5)
+		return false;
+	by = dwarf_formstring(dwarf_attr(&unit, DW_AT_producer, &attr));
+	return by && strstr(by, "-gstrict-dwarf");
+}
+
 enum class_copying class_copying(Dwarf_Die *type)
 {
-	struct class_search s = { .work = CLASSES_MOST };
+	struct class_search s = { .work = CLASSES_MOST, .strict = is_strict(type) };
 	struct class_seen c = { 0 };
 
 	if (dwarf_hasattr(type, DW_AT_calling_convention))
 		return is_number(type, DW_AT_calling_convention, BY_REFERENCE) ? CLASS_BY_CODE
 									       : CLASS_AS_BYTES;
 	if (dwarf_hasattr(type, DW_AT_declaration))
-		return is_declared_string(type) ? CLASS_BY_CODE : CLASS_COPYING_UNKNOWN;
+		return is_known_string(type) ? CLASS_BY_CODE : CLASS_COPYING_UNKNOWN;
 	see_class(type, &s, &c);
 	if (c.by_code)
 		return CLASS_BY_CODE;
 	if (c.unknown)
-		return CLASS_COPYING_UNKNOWN;
+		return is_known_string(type) ? CLASS_BY_CODE : CLASS_COPYING_UNKNOWN;
 	return c.deleted ? CLASS_BY_CODE : c.in_memory ? CLASS_IN_MEMORY : CLASS_AS_BYTES;
 }

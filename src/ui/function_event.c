@@ -193,7 +193,8 @@ static void write_type(FILE *to, const struct prototype_value *v)
 static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number,
 			    bool returns)
 {
-	bool none = v->type == PROTOTYPE_FLOAT || v->form != PROTOTYPE_PLAIN || !v->size;
+	bool none = v->type == PROTOTYPE_FLOAT || v->form != PROTOTYPE_PLAIN || !v->size ||
+		    (v->block && v->type != PROTOTYPE_STRUCT);
 	const char *reg = none ? NULL : reg_names_argument(number);
 	bool string = v->type == PROTOTYPE_STRING_AT;
 
@@ -211,6 +212,17 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 }
 
 #define MOST_REGISTERS 64u
+
+/* How many registers of numbers a parameter takes. Of some that is not told: what comes behind
+ * them has none then. */
+static unsigned registers_of(const struct prototype_value *v)
+{
+	bool number = v->type == PROTOTYPE_WIDE_SIGNED || v->type == PROTOTYPE_WIDE_UNSIGNED;
+
+	if ((v->type == PROTOTYPE_STRUCT && !v->by_address) || v->form == PROTOTYPE_VIEW || number)
+		return MOST_REGISTERS;
+	return v->type != PROTOTYPE_FLOAT && (!v->block || v->type == PROTOTYPE_STRUCT);
+}
 
 /* The parameters that the texts use, by the calling convention. A place that the debug information
  * gives otherwise is no place at the first instruction of which the convention would be wrong:
@@ -231,10 +243,7 @@ static int write_parameters(FILE *to, const struct function_question *q, const c
 			return err_at(err, EINVAL, q->text, q->at,
 				      "the parameter %.*s is in no register here: count by others, "
 				      "or by $arg1 to $arg6", (int)v->name_bytes, v->name);
-		/* How many registers it takes is not told: what comes behind it has none then. */
-		if ((v->type == PROTOTYPE_STRUCT && !v->by_address) || v->form == PROTOTYPE_VIEW)
-			number = MOST_REGISTERS;
-		number += v->type != PROTOTYPE_FLOAT;
+		number += registers_of(v);
 	}
 	return 0;
 }

@@ -135,7 +135,7 @@ static void do_numbers()
 		(long long)n * n);
 	widened(n);
 	back = odd(n % 9, 2);
-	fprintf(account, "odd(...) = %d\n", back);
+	fprintf(account, "odd(x=%d, n=2) = %d\n", n % 9, back);
 }
 
 static void do_large()

@@ -79,6 +79,19 @@ struct mover { int n; moved m; };
 struct referrer { int n; int &&of; };
 struct empty {};
 
+/* All members of a union are shown, and those of parts without a name. */
+union number_float { int n; float x; };
+union double_pair { double d[2]; long n[2]; };
+union three_longs { long at[3]; int n; };
+struct float_parts { int n; union { int a; float b; }; struct { short x, y; }; };
+/* In vector registers, whole; 8 bytes of one. */
+typedef float float4 __attribute__((vector_size(16)));
+typedef float float2 __attribute__((vector_size(8)));
+typedef long long2 __attribute__((vector_size(16)));
+typedef double double2 __attribute__((vector_size(16)));
+typedef unsigned short short4 __attribute__((vector_size(8)));
+struct holder { double2 in; };
+
 #define RETURNS(type, name, ...) TRACED type ret_##name(int i) { return type __VA_ARGS__; }
 
 static char text[] = "abcdefghijkl";
@@ -135,6 +148,19 @@ TRACED unsigned __int128 ret_uint128(int i) { return ((unsigned __int128)i << 10
 TRACED _Complex float ret_complex_float(int i) { _Complex float z; __real__ z = i + 0.5f, __imag__ z = -i; return z; }
 TRACED _Complex double ret_complex_double(int i) { _Complex double z; __real__ z = i / 3.0, __imag__ z = 2.0 * i; return z; }
 
+RETURNS(number_float, number_float, { i + 5 })
+RETURNS(double_pair, double_pair, { { i + 0.5, i / 3.0 } })
+RETURNS(three_longs, three_longs, { { i, -i, 7 } })
+RETURNS(float_parts, float_parts, { i, { i + 1065353216 }, { (short)i, 9 } })
+TRACED float4 ret_float4(int i) { return float4{ 1, i + 0.5f, i / 3.0f, -4 }; }
+TRACED float2 ret_float2(int i) { return float2{ i + 0.5f, i / 3.0f }; }
+TRACED long2 ret_long2(int i) { return long2{ i - 2L, i * 10000000000L }; }
+TRACED double2 ret_double2(int i) { return double2{ i / 7.0, -0.5 }; }
+TRACED short4 ret_short4(int i) { return short4{ 1, (unsigned short)i, 65535, 4 }; }
+TRACED __float128 ret_quad(int i) { return (__float128)i / 3; }
+/* There is no part of these that can be told. */
+TRACED holder ret_hidden_holder(int i) { return holder{ { i / 7.0, 1 } }; }
+
 /* What is returned decides where the arguments are. */
 #define SHIFTS(type, name, ...) \
 	__attribute__((noipa)) type arg_##name(int i, double x, long last) { return (void)i, (void)x, (void)last, type __VA_ARGS__; }
@@ -171,6 +197,13 @@ template <typename T> __attribute__((noipa)) long arg_value(int i, T f, double x
 	asm volatile("" : : "m"(f));
 	return i + (long)x + last;
 }
+/* Vector registers, whole; then memory, at multiples of 16 bytes. */
+__attribute__((noipa)) long arg_full(int i, float4 a, float4 b, double c, float4 d, __float128 e, float4 g, double2 h, long2 j, int k, float4 l,
+				     long m, long double n, int o, __float128 p, float2 q, double x, long last)
+{
+	asm volatile("" : : "m"(a), "m"(b), "m"(c), "m"(d), "m"(e), "m"(g), "m"(h), "m"(j), "m"(l), "m"(n), "m"(p), "m"(q));
+	return i + k + m + o + (long)x + last;
+}
 template <typename F> __attribute__((noipa)) long arg_lambda(int i, F f, double x, long last) { return i + f() + (long)x + last; }
 
 static long pass_all(int i)
@@ -193,6 +226,16 @@ static long pass_all(int i)
 	sum += arg_value(i, kept(i), 27.5, -i) + arg_value(i, keeper{ { i }, i }, 28.5, -i) + arg_value(i, empty(), 29.5, -i);
 	sum += arg_value(i, local, 30.5, -i) + arg_value(i, bits{ 1, 2, i }, 31.5, -i) + arg_value(i, nested{ { 1, i }, 2 }, 32.5, -i);
 	sum += arg_value(i, either(i), 43.5, -i);
+#ifndef __OPTIMIZE__ /* gdb 13 looks for these in the wrong place then */
+	sum += arg_value(i, number_float{ i }, 44.5, -i) + arg_value(i, double_pair{ { 0.5, i / 3.0 } }, 45.5, -i);
+	sum += arg_value(i, float_parts{ i, { 1065353216 }, { 2, 3 } }, 47.5, -i);
+#endif
+	sum += arg_value(i, three_longs{ { i, 2, 3 } }, 46.5, -i);
+	sum += arg_value(i, float4{ 1, i + 0.5f, 3, 4 }, 48.5, -i) + arg_value(i, float2{ i / 3.0f, 2 }, 49.5, -i);
+	sum += arg_value(i, long2{ i, -3 }, 50.5, -i) + arg_value(i, short4{ 1, 2, (unsigned short)i, 65535 }, 51.5, -i);
+	sum += arg_value(i, (__float128)i / 3, 52.5, -i) + arg_value(i, i / 3.0L, 53.5, -i);
+	sum += arg_full(i, float4{ 1, 2 }, float4{ 3, 4 }, 5.5, float4{ 6, 7 }, (__float128)i / 7, float4{ 8 }, double2{ 9.5, 10 }, long2{ 11, i }, 12,
+			float4{ 13, 14, 15, 16 }, 17, 18.5L, 19, (__float128)20, float2{ 21, 22 }, 54.5, -i);
 	sum += arg_value(i, destroyed{ i }, 33.5, -i) + arg_value(i, flexible{ i }, 34.5, -i);
 	sum += arg_lambda(i, [a, b] { return a + b; }, 35.5, -i) + arg_lambda(i, [a] { return a; }, 36.5, -i);
 	sum += arg_lambda(i, [d] { return (long)d; }, 37.5, -i) + arg_lambda(i, [] { return 1L; }, 38.5, -i);
@@ -221,6 +264,8 @@ static void call_all(int i)
 	use(ret_based(i)), use(ret_owner(i)), use(ret_long_double(i)), use(ret_int128(i)), use(ret_uint128(i));
 	use(ret_complex_float(i)), use(ret_complex_double(i));
 	use(ret_packed_small(i)), use(ret_packed_aligned(i)), use(ret_packed_well(i)), use(ret_no_elements(i).x);
+	use(ret_number_float(i)), use(ret_double_pair(i)), use(ret_three_longs(i)), use(ret_float_parts(i)), use(ret_float4(i)), use(ret_float2(i));
+	use(ret_long2(i)), use(ret_double2(i)), use(ret_short4(i)), use(ret_quad(i)), use(ret_hidden_holder(i));
 	ret_defaulted(i), ret_kept(i), ret_keeper(i), ret_local(i);
 }
 

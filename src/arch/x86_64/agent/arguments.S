@@ -5,7 +5,7 @@
  * register comes out as it went in; flags are not kept, as in trampolines, and the carry flag says
  * that the call is not to be recorded. Vector registers are read only. */
 	.set C_STACK, 2048              /* more than is used: tests/agent/depth.py */
-	.set FRAME, 208                 /* struct arguments_regs, and up to 16 */
+	.set FRAME, 272                 /* struct arguments_regs, and up to 16 */
 	.set RBX_AT, 24
 	.set FLOATS_AT, 136
 
@@ -35,14 +35,14 @@ agent_arguments:
 	mov	%r14, 112(%rsp)
 	mov	%r15, 120(%rsp)
 	movq	$0, 128(%rsp)
-	movq	%xmm0, FLOATS_AT(%rsp)
-	movq	%xmm1, FLOATS_AT + 8(%rsp)
-	movq	%xmm2, FLOATS_AT + 16(%rsp)
-	movq	%xmm3, FLOATS_AT + 24(%rsp)
-	movq	%xmm4, FLOATS_AT + 32(%rsp)
-	movq	%xmm5, FLOATS_AT + 40(%rsp)
-	movq	%xmm6, FLOATS_AT + 48(%rsp)
-	movq	%xmm7, FLOATS_AT + 56(%rsp)
+	movups	%xmm0, FLOATS_AT(%rsp)
+	movups	%xmm1, FLOATS_AT + 16(%rsp)
+	movups	%xmm2, FLOATS_AT + 32(%rsp)
+	movups	%xmm3, FLOATS_AT + 48(%rsp)
+	movups	%xmm4, FLOATS_AT + 64(%rsp)
+	movups	%xmm5, FLOATS_AT + 80(%rsp)
+	movups	%xmm6, FLOATS_AT + 96(%rsp)
+	movups	%xmm7, FLOATS_AT + 112(%rsp)
 	lea	FRAME + 8(%rsp), %rax
 	mov	%rax, 32(%rsp)
 	mov	FRAME(%rsp), %rsi
