@@ -50,6 +50,18 @@ timeout "$LIMIT" "$BRACE" sql --json -o "$T/answer" 'SELECT name FROM take WHERE
 [ $? -eq 5 ] && [ "$(grep -c '"name":"\(few\|most\)"' "$T/answer")" -eq 2 ]
 result "a function as an event, in JSON" $? "$T/answer" "$T/err"
 
+# --- the talk's own lines, over the switches of the program's threads
+"$BRACE" sql --mode block -o "$T/answer" -n wakeup_lat 'SELECT end.next_comm AS name, start.pid,
+    (end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS latency
+    FROM sched_waking AS start JOIN sched_switch AS end ON start.pid = end.next_pid' -- "$J" <"$T/jobs" >"$T/out" 2>"$T/err"
+status=$?
+if grep -q 'perf' "$T/err"; then
+	skip "the talk's wakeup_lat" "the kernel does not tell of switches here"
+else
+	[ $status -eq 0 ] && grep -qE ' wakeup_lat: name=handoffs pid=[0-9]+ latency=[0-9]+$' "$T/answer"
+	result "the talk's wakeup_lat" $? "$T/answer" "$T/err"
+fi
+
 # --- latency
 ask latency jobs:woken jobs:began by job
 late=$(sed -n 's/^{ nsecs: ~ 2^\([0-9]*\) *} hitcount: *\([0-9]*\) .*/\1 \2/p' "$T/answer" | awk '$1 >= 21 { n += $2 } END { print n + 0 }')
@@ -122,6 +134,15 @@ else
 	[ $? -eq 0 ] && grep -q '^opened	u64 filename; s64 ret; s32 who$' "$T/got" && grep -q '^closed	s64 fd; u64 lat$' "$T/got" &&
 		grep -q '^hist:keys=fd:vals=hitcount,lat:' "$T/got" && grep -q '^hist:keys=who:vals=hitcount:' "$T/got"
 	result "-e: two statements and a histogram, the second over the event of the first" $? "$T/got" "$T/err"
+	# "What system calls block the longest?", as on the slides.
+	timeout "$LIMIT" "$BRACE" shell --run "$P 1" -- bash -c '"$BRACE" sql -e -n sysname "SELECT start.id, end.prev_pid FROM sys_enter AS start
+			JOIN sched_switch AS end ON start.common_pid = end.prev_pid WHERE end.prev_state == 2" &&
+		"$BRACE" sql -e -n offcpu "SELECT start.id, end.next_comm AS comm, end.next_pid AS pid,
+			(end.TIMESTAMP_USECS - start.TIMESTAMP_USECS) AS lat FROM sysname AS start
+			JOIN sched_switch AS end ON start.prev_pid = end.next_pid" && cd /sys/kernel/tracing &&
+		echo "hist:keys=id.syscall,comm,pid:vals=lat" >events/synthetic/offcpu/trigger && cat events/synthetic/offcpu/trigger' >"$T/got" 2>"$T/err" </dev/null
+	[ $? -eq 0 ] && grep -q '^hist:keys=id.syscall,comm,pid:vals=hitcount,lat:' "$T/got"
+	result "the talk's two statements and its histogram" $? "$T/got" "$T/err"
 fi
 
 # --- what cannot be
