@@ -224,6 +224,8 @@ def compare(module, callgrind, report, list_file):
         print("called, but named by no table:", " ".join(unnamed))
     if len(unnamed) > 3:
         wrong.append("more functions without a name than crtstuff has")
+    missed = sum(n for start, n in want.items() if not listed.get(start, NOWHERE)["hooked"] and not listed[start]["plt"])
+    print(f"hooked: {100 - 100 * missed / max(sum(want.values()), 1):.4f} % of all calls")
     conclude(wrong, want)
 
 
