@@ -25,7 +25,7 @@ with_configure() { # PROGRAM FLAG
 build() {
 	case $1 in
 	bzip2) gcc "-$2" -g -w -o "$T/$1-$2" bzip2.c blocksort.c huffman.c crctable.c randtable.c compress.c decompress.c bzlib.c ;;
-	lua) cd src && gcc "-$2" -g -w -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' -DSTRCACHE_N=1 -o "$T/$1-$2" l[!u]*.c lu[!a]*.c lua.c -lm ;;
+	lua) cd src && gcc "-$2" -g -w -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' -DSTRCACHE_N=1 -DSTRCACHE_M=2 -o "$T/$1-$2" l[!u]*.c lu[!a]*.c lua.c -lm ;;
 	minigzip) gcc "-$2" -g -w -DHAVE_UNISTD_H -I. -o "$T/$1-$2" test/minigzip.c ./*.c ;;
 	*) with_configure "$1" "$2" ;;
 	esac
