@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Owns nothing that is shared but kernel_hz, which a thread of its own writes and clock_end()'s
- * join makes visible. All else runs on the caller's thread: the session's, as it begins and ends.
- * Nothing here fails: a frequency that nobody tells is measured. */
+ * join makes visible, and the pairs of clocks that another thread measures, under a lock. All else
+ * runs on the caller's thread: the session's, as it begins and ends. Nothing here fails: a
+ * frequency that nobody tells is measured. */
 #include "collect/clock.h"
 
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,6 +18,8 @@
 
 #include "arch/page.h"
 #include "arch/stamp.h"
+#include "shared/messages.h"
+#include "trace/clock_pairs.h"
 
 #define NS UINT64_C(1000000000)
 
@@ -189,6 +194,146 @@ static void note_apart(struct clock *c, uint64_t hz)
 		c->apart_ns = apart < UINT32_MAX ? (uint32_t)apart : UINT32_MAX;
 }
 
+/* --- pairs of clocks -------------------------------------------------------------------- */
+
+/* The first hundred rounds are quick, for short runs. */
+#define ROUND_NS 100000000u
+#define ROUNDS_QUICK 100u
+
+struct clock_pairing {
+	cpu_set_t cpus;                /* that brace may run on, from the beginning on */
+	pthread_t thread;
+	bool measures;                 /* there is the thread */
+	pthread_mutex_t lock;          /* of all below */
+	pthread_cond_t over;
+	bool ends;
+	VEC(struct trace_clock_pair) pairs; /* since clock_take_pairs() */
+};
+
+/* On that CPU. */
+static void add_pair(struct clock_pairing *p, int cpu)
+{
+	struct trace_clock_pair pair = { .cpu = (uint16_t)cpu };
+	uint64_t window;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+		return; /* the CPU is off */
+	window = same_instant(CLOCK_MONOTONIC_RAW, &pair.tsc, &pair.ns);
+	pair.window = window < UINT32_MAX ? (uint32_t)window : UINT32_MAX;
+	pthread_mutex_lock(&p->lock);
+	if (p->pairs.n < TRACE_CLOCK_PAIRS_MAX)
+		*vec_add(&p->pairs) = pair;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void add_pairs(struct clock_pairing *p)
+{
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &p->cpus))
+			add_pair(p, cpu);
+}
+
+/* Waits for the next round. False: there is none. */
+static bool wait_for_round(struct clock_pairing *p, uint64_t ns)
+{
+	struct timespec until;
+	bool ends;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / NS);
+	until.tv_nsec = (long)(ns % NS);
+	pthread_mutex_lock(&p->lock);
+	while (!p->ends && pthread_cond_timedwait(&p->over, &p->lock, &until) == 0)
+		;
+	ends = p->ends;
+	pthread_mutex_unlock(&p->lock);
+	return !ends;
+}
+
+static void *measure_pairs(void *pairing)
+{
+	struct clock_pairing *p = pairing;
+	unsigned round = 0;
+
+	do
+		add_pairs(p);
+	while (wait_for_round(p, round++ < ROUNDS_QUICK ? ROUND_NS : 10 * ROUND_NS));
+	return NULL;
+}
+
+/* A round on the caller's thread: before the program's first record and after its last one, since
+ * what lies outside of the pairs is placed by the rate alone. */
+static void add_pairs_here(struct clock_pairing *p)
+{
+	cpu_set_t own;
+
+	if (sched_getaffinity(0, sizeof(own), &own) < 0)
+		return;
+	add_pairs(p);
+	sched_setaffinity(0, sizeof(own), &own);
+}
+
+static void begin_pairs(struct clock *c)
+{
+	struct clock_pairing *p = mem_zalloc(sizeof(*p));
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->over, &attr);
+	pthread_condattr_destroy(&attr);
+	if (sched_getaffinity(0, sizeof(p->cpus), &p->cpus) == 0)
+		add_pairs_here(p);
+	p->measures = pthread_create(&p->thread, NULL, measure_pairs, p) == 0;
+	c->pairing = p;
+}
+
+static void end_pairs(struct clock_pairing *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->ends = true;
+	pthread_cond_signal(&p->over);
+	pthread_mutex_unlock(&p->lock);
+	if (p->measures)
+		pthread_join(p->thread, NULL);
+	pthread_cond_destroy(&p->over);
+	pthread_mutex_destroy(&p->lock);
+	vec_free(&p->pairs);
+	free(p);
+}
+
+void clock_take_pairs(struct clock *c, struct trace_info *info)
+{
+	struct clock_pairing *p = c->pairing;
+
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->pairs.n && info->clock_pairs.n < TRACE_CLOCK_PAIRS_MAX; i++)
+		*vec_add(&info->clock_pairs) = p->pairs.at[i];
+	p->pairs.n = 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+struct trace_message clock_message(const struct clock *c, const struct trace_info *info,
+				   bool placed)
+{
+	struct trace_message m = { .kind = MESSAGE_CLOCK, .count = 1, .number = c->apart_ns };
+	struct clock_pairs *pairs = placed ? clock_pairs_new(info) : NULL;
+
+	if (!pairs)
+		return m;
+	m.count = (uint32_t)info->clock_pairs.n;
+	snprintf(m.name, sizeof(m.name), "%" PRIu64, clock_pairs_error(pairs));
+	clock_pairs_free(pairs);
+	return m;
+}
+
 /* --- the rate --------------------------------------------------------------------------- */
 
 /* Opening a perf event can take the kernel 10 ms, so a thread does it, and only clock_refine() uses
@@ -206,6 +351,8 @@ void clock_begin(struct clock *c)
 	memset(c, 0, sizeof(*c));
 	same_instant(CLOCK_MONOTONIC_RAW, &c->first_tsc, &c->first_ns);
 	c->steady = is_steady();
+	if (!c->steady)
+		begin_pairs(c);
 	c->told_hz = stamp_hz();
 	if (!c->told_hz)
 		c->asking = pthread_create(&c->thread, NULL, ask_kernel, c) == 0;
@@ -236,9 +383,18 @@ void clock_measure_end(struct clock *c, struct trace_clock *out)
 	out->real_ns = out->mono_ns - now_ns(CLOCK_MONOTONIC) + now_ns(CLOCK_REALTIME);
 }
 
+static void join_asking(struct clock *c)
+{
+	if (c->asking)
+		pthread_join(c->thread, NULL);
+	c->asking = false;
+}
+
 void clock_refine(struct clock *c, struct trace_clock *clock)
 {
-	clock_end(c);
+	join_asking(c);
+	if (c->pairing)
+		add_pairs_here(c->pairing);
 	if (!c->measured)
 		return;
 	if (c->told_hz)
@@ -250,7 +406,8 @@ void clock_refine(struct clock *c, struct trace_clock *clock)
 
 void clock_end(struct clock *c)
 {
-	if (c->asking)
-		pthread_join(c->thread, NULL);
-	c->asking = false;
+	join_asking(c);
+	if (c->pairing)
+		end_pairs(c->pairing);
+	c->pairing = NULL;
 }

@@ -12,6 +12,7 @@ struct clock {
 	uint64_t first_tsc, first_ns; /* one instant on the TSC and CLOCK_MONOTONIC_RAW */
 	uint64_t told_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
+	struct clock_pairing *pairing; /* NULL: the TSC is steady */
 	bool asking, measured;
 	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied
 	 * on */
@@ -22,7 +23,8 @@ struct clock {
 };
 
 /* Notes the first instant, and starts a thread that asks the kernel where CPUID names no
- * frequency. */
+ * frequency; and, where the TSC is not steady, one that compares it with the kernel's clock on each
+ * CPU, ten times a second, later once. */
 void clock_begin(struct clock *c);
 /* The first result, and c->apart_ns, for which the calling thread changes processors. Returns at
  * least 2 ms after clock_begin. A second call does nothing. */
@@ -31,7 +33,13 @@ void clock_measure_end(struct clock *c, struct trace_clock *out);
  * since clock_begin confirms it to a hundredth, else the measured one; and
  * c->apart_ns. Waits for the thread that asks the kernel. The calling thread changes processors. */
 void clock_refine(struct clock *c, struct trace_clock *clock);
-void clock_end(struct clock *c); /* joins the thread; required before c goes away */
+/* Moves the pairs of clocks that were measured since the last call to info. */
+void clock_take_pairs(struct clock *c, struct trace_info *info);
+/* What is to be said of a TSC that is not steady (MESSAGE_CLOCK). placed: the records go to a file,
+ * whose readers put times right by info's pairs. */
+struct trace_message clock_message(const struct clock *c, const struct trace_info *info,
+				   bool placed);
+void clock_end(struct clock *c); /* joins the threads; required before c goes away */
 uint64_t clock_tsc(void);
 /* Returns the step in which the TSC counts, in ticks: 1, or on AMD's processors those of 10 ns.
  * There a second reading within one step is a tick more than the first. */

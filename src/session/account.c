@@ -199,9 +199,7 @@ void session_take_messages(struct session *s)
 	add_count(s->info, MESSAGE_RENAMES, s->info->renames_left_out);
 	add_count(s->info, MESSAGE_UNNAMED, s->info->made_left_out);
 	if (!s->clock.steady)
-		*vec_add(&s->info->messages) =
-			(struct trace_message){ .kind = MESSAGE_CLOCK, .count = 1,
-						.number = s->clock.apart_ns };
+		*vec_add(&s->info->messages) = clock_message(&s->clock, s->info, s->output != NULL);
 }
 
 /* True: there are new images or functions. Called between passes, so that records find what
@@ -213,6 +211,7 @@ bool session_catch_up(struct session *s)
 	if (update && s->held)
 		held_calls_renew(s->held);
 	producers_describe(&s->producers, s->info);
+	clock_take_pairs(&s->clock, s->info);
 	session_take_sites(s);
 	session_take_messages(s);
 	return update;

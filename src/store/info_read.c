@@ -276,6 +276,24 @@ static void read_rename(struct trace_info *info, struct cursor *c)
 		trace_info_rename(info, (uint32_t)i, tsc, comm);
 }
 
+/* Item INFO_CLOCK_PAIRS: more of them. */
+static void read_clock_pairs(struct trace_info *info, struct cursor *c)
+{
+	const uint64_t n = cursor_uleb(c);
+
+	for (uint64_t i = 0; i < n && !c->bad; i++) {
+		const uint64_t cpu = cursor_uleb(c);
+		struct trace_clock_pair p = { .tsc = cursor_uleb(c), .cpu = (uint16_t)cpu };
+
+		p.ns = cursor_uleb(c);
+		p.window = cursor_uleb32(c);
+		if (cpu > UINT16_MAX)
+			c->bad = true;
+		if (!c->bad && info->clock_pairs.n < TRACE_CLOCK_PAIRS_MAX)
+			*vec_add(&info->clock_pairs) = p;
+	}
+}
+
 /* Item INFO_SITES: a run of an image's call sites, as differences. */
 static void read_sites(struct trace_info *info, struct cursor *c)
 {
@@ -398,7 +416,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_EVENT] = read_event,         [INFO_RUN] = read_run_item,
 	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
 	[INFO_RENAME] = read_rename,       [INFO_PROTOTYPES] = read_prototypes,
-	[INFO_COST] = read_cost,
+	[INFO_COST] = read_cost,           [INFO_CLOCK_PAIRS] = read_clock_pairs,
 };
 
 /* Items of a type that is not known are a newer writer's, and are passed over. */

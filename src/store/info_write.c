@@ -30,7 +30,7 @@ struct info_writer {
 	VEC(struct written_module) modules;
 	size_t modules_whole;  /* those below were written with all that they had */
 	VEC(uint32_t) threads; /* checksum of each one's item */
-	size_t images_checked, modules_checked, threads_checked, events, renames;
+	size_t images_checked, modules_checked, threads_checked, events, renames, clock_pairs;
 	struct bytes item, piece;
 };
 
@@ -447,6 +447,27 @@ static void new_renames(struct info_writer *w, const struct trace_info *info, st
 	}
 }
 
+/* Item INFO_CLOCK_PAIRS: those that are new. */
+static void new_clock_pairs(struct info_writer *w, const struct trace_info *info,
+			    struct bytes *out)
+{
+	struct bytes *b = &w->item;
+
+	if (w->clock_pairs >= info->clock_pairs.n)
+		return;
+	b->n = 0;
+	bytes_uleb(b, info->clock_pairs.n - w->clock_pairs);
+	for (; w->clock_pairs < info->clock_pairs.n; w->clock_pairs++) {
+		const struct trace_clock_pair *p = &info->clock_pairs.at[w->clock_pairs];
+
+		bytes_uleb(b, p->cpu);
+		bytes_uleb(b, p->tsc);
+		bytes_uleb(b, p->ns);
+		bytes_uleb(b, p->window);
+	}
+	put_item(out, INFO_CLOCK_PAIRS, b);
+}
+
 /* Addresses as differences, from 0 in each item: call sites of one module lie near each other. */
 static void put_sites(struct info_writer *w, const struct trace_info *info, size_t i, size_t first,
 		      size_t n, struct bytes *out)
@@ -587,6 +608,7 @@ void info_write(struct info_writer *w, const struct trace_info *info, bool last,
 	new_modules(w, info, out);
 	new_threads(w, info, out);
 	new_renames(w, info, out);
+	new_clock_pairs(w, info, out);
 	sites_of_open_images(w, info, out);
 	if (!last)
 		return;

@@ -29,6 +29,7 @@ struct merge_lane {
 	size_t done;
 	/* never falls: a thread's events keep their order whatever their stamps */
 	uint64_t key;
+	uint64_t last;      /* time of the event before */
 	struct call_arguments *arguments; /* of the thread's next call, or NULL */
 	const struct thread_start *start; /* or NULL */
 	struct start_told told;
@@ -118,17 +119,25 @@ static uint64_t first_tsc(const struct store_merge *m, const struct thread_packe
 {
 	const struct thread_start *start = store_start_of(m->part.start, packets->thread);
 
+	if (start && start->open.n && m->reader->pairs)
+		return clock_pairs_tsc(m->reader->pairs, start->open.at[0].cpu,
+				       start->open.at[0].tsc);
 	return start && start->open.n ? start->open.at[0].tsc
 				      : thread_packets_next_tsc(m->reader, packets);
 }
 
 /* The lane's next event: of its start, or of the words that are loaded. */
-static bool next_of(struct merge_lane *lane)
+static bool next_of(const struct store_merge *m, struct merge_lane *lane)
 {
 	if (lane->start && store_start_next(lane->start, &lane->told, lane->packets.thread,
-					     lane->key, &lane->event))
+					     lane->key, &lane->event)) {
+		thread_packets_place_start(m->reader, &lane->event, &lane->last);
 		return true;
-	return unpack_next(&lane->packets.unpack, &lane->event);
+	}
+	if (!unpack_next(&lane->packets.unpack, &lane->event))
+		return false;
+	thread_packets_place(m->reader, &lane->event, &lane->last);
+	return true;
 }
 
 /* Adds the lane of the thread whose records begin next. */
@@ -141,7 +150,7 @@ static void come_in(struct store_merge *m)
 	lane->packets.unpack.arguments = &lane->arguments;
 	lane->key = s->tsc;
 	lane->start = store_start_of(m->part.start, s->thread);
-	lane->ready = lane->start && next_of(lane);
+	lane->ready = lane->start && next_of(m, lane);
 	heap_push(&m->heap, lane, lane_before);
 }
 
@@ -180,7 +189,7 @@ static void advance_track(struct store_merge *m)
 {
 	struct merge_lane *lane = m->heap.at[0];
 
-	lane->ready = next_of(lane);
+	lane->ready = next_of(m, lane);
 	if (lane->ready) {
 		raise_key(lane, lane->event.tsc);
 	} else if (lane->packets.next < lane->packets.end) {
@@ -414,6 +423,8 @@ bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 
 		*first = head->first_tsc < *first ? head->first_tsc : *first;
 		*last = head->last_tsc > *last ? head->last_tsc : *last;
+		if (r->pairs && *last == head->last_tsc)
+			*last = clock_pairs_tsc(r->pairs, head->cpu, *last);
 	}
 	if (*first > *last)
 		return false;

@@ -351,6 +351,8 @@ static int load_file(struct store_reader *r, struct err *err)
 	}
 	if (!res)
 		res = group_packets(r, err);
+	if (!res)
+		r->pairs = clock_pairs_new(r->info);
 	if (!res && r->cut)
 		count_threads(r);
 	else if (!res)
@@ -414,6 +416,7 @@ void store_close(struct store_reader *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	trace_info_free(r->info);
+	clock_pairs_free(r->pairs);
 	vec_free(&r->entries);
 	vec_free(&r->packets);
 	vec_free(&r->first);

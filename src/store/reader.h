@@ -5,6 +5,7 @@
 #include "store/columns.h"
 #include "store/index.h"
 #include "store/store.h"
+#include "trace/clock_pairs.h"
 #include "trace/unpack.h"
 
 struct store_reader {
@@ -13,6 +14,7 @@ struct store_reader {
 	uint64_t size;
 	char *name;
 	struct trace_info *info;
+	struct clock_pairs *pairs; /* by which events' times are put right; NULL: they are */
 	uint64_t created_ns;
 	uint32_t version;
 	struct packet_index entries; /* the whole packets, in the file's order */
@@ -50,11 +52,15 @@ bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread
  * *err on damage. */
 int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct loader *l,
 			struct err *err);
-/* The TSC at which the next packet begins. There must be a next packet. */
+/* Puts the times of an event of this file right. last: of the thread's event before, 0: none. */
+void thread_packets_place(const struct store_reader *r, struct event *e, uint64_t *last);
+/* The same of an event that tells of a start (store_start_next()). */
+void thread_packets_place_start(const struct store_reader *r, struct event *e, uint64_t *last);
+/* The TSC at which the next packet begins, or one before. There must be a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* How many bytes of records it has in the file. */
 uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t);
-/* The TSC at which that one ends. */
+/* The TSC at which that one ends, or one behind. */
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which the last one ends. */
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t);

@@ -205,6 +205,9 @@ struct store_start *store_start_at(struct store_reader *r, uint64_t tsc)
 	struct store_start *s;
 	const size_t threads = r->info->threads.n;
 
+	/* Packets' heads have the stamps as they are: none that belongs behind may come before. */
+	if (r->pairs)
+		tsc = tsc > clock_pairs_reach(r->pairs) ? tsc - clock_pairs_reach(r->pairs) : 0;
 	if (r->cut || !tsc)
 		return NULL;
 	s = mem_zalloc(sizeof(*s));

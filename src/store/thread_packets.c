@@ -18,10 +18,44 @@ bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread
 	return true;
 }
 
+/* A packet's head has the stamps as they are; its records move by no more than the pairs do. */
+static uint64_t earliest(const struct store_reader *r, uint64_t tsc)
+{
+	const uint64_t reach = r->pairs ? clock_pairs_reach(r->pairs) : 0;
+
+	return tsc > reach ? tsc - reach : 0;
+}
+
+static uint64_t latest(const struct store_reader *r, uint64_t tsc)
+{
+	const uint64_t reach = r->pairs ? clock_pairs_reach(r->pairs) : 0;
+
+	return tsc < UINT64_MAX - reach ? tsc + reach : UINT64_MAX;
+}
+
+/* A thread's times never go back, by however little two processors' lines disagree. */
+void thread_packets_place(const struct store_reader *r, struct event *e, uint64_t *last)
+{
+	if (!r->pairs)
+		return;
+	e->tsc = clock_pairs_tsc(r->pairs, e->cpu, e->tsc);
+	e->tsc = e->tsc > *last ? e->tsc : *last;
+	*last = e->tsc;
+	if (e->kind == EVENT_SPAN)
+		e->begin = clock_pairs_tsc(r->pairs, e->cpu, e->begin);
+}
+
+/* Events of a start that are no calls have the time of the packet, which is right already. */
+void thread_packets_place_start(const struct store_reader *r, struct event *e, uint64_t *last)
+{
+	if (e->kind != EVENT_AT && e->kind != EVENT_MARK)
+		thread_packets_place(r, e, last);
+}
+
 /* Call it only while there is a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->entries.at[r->packets.at[t->next]].head.records.first_tsc;
+	return earliest(r, r->entries.at[r->packets.at[t->next]].head.records.first_tsc);
 }
 
 uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t)
@@ -31,12 +65,12 @@ uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_
 
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->entries.at[r->packets.at[t->next]].head.records.last_tsc;
+	return latest(r, r->entries.at[r->packets.at[t->next]].head.records.last_tsc);
 }
 
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
-	return r->entries.at[r->packets.at[t->end - 1]].head.records.last_tsc;
+	return latest(r, r->entries.at[r->packets.at[t->end - 1]].head.records.last_tsc);
 }
 
 /* Whether the index and the packet agree. The index was believed when the packets were put in
@@ -103,6 +137,7 @@ struct store_cursor {
 	const struct thread_start *start; /* or NULL */
 	struct start_told told;
 	struct store_start *owned;        /* or NULL */
+	uint64_t last;                    /* time of the event given last */
 	struct err failed; /* a damaged packet ends the thread for good */
 };
 
@@ -195,7 +230,7 @@ static size_t give_start(struct store_cursor *c, struct event *out, size_t n)
 	size_t done = 0;
 
 	while (done < n && store_start_next(c->start, &c->told, c->packets.thread, tsc, &out[done]))
-		done++;
+		thread_packets_place_start(c->reader, &out[done++], &c->last);
 	return done;
 }
 
@@ -214,7 +249,7 @@ int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struc
 
 	while (done < n && r > 0) {
 		if (unpack_next(&c->packets.unpack, &out[done]))
-			done++;
+			thread_packets_place(c->reader, &out[done++], &c->last);
 		else
 			r = load_next(c);
 	}

@@ -72,6 +72,7 @@ void trace_info_free(struct trace_info *info)
 		vec_free(&info->threads.at[i].names);
 	vec_free(&info->threads);
 	vec_free(&info->renames);
+	vec_free(&info->clock_pairs);
 	vec_free(&info->messages);
 	free(info->host);
 	free(info->kernel);

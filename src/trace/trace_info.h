@@ -103,6 +103,14 @@ struct trace_clock {
 	int64_t ahead_ns;     /* the chosen clock's distance to CLOCK_MONOTONIC */
 };
 
+/* Both clocks of a CPU at one instant, where the TSC is not steady (trace/clock_pairs.h). */
+struct trace_clock_pair {
+	uint64_t tsc, ns;     /* of CLOCK_MONOTONIC_RAW */
+	uint32_t window;      /* ticks that the reading of both took */
+	uint16_t cpu;
+};
+#define TRACE_CLOCK_PAIRS_MAX 1048576u
+
 /* A message of a process: see shared/messages.h. */
 struct trace_message {
 	uint32_t kind;        /* enum message_kind; later versions may have more */
@@ -179,6 +187,7 @@ struct trace_info {
 	VEC(struct trace_module) modules;
 	VEC(struct trace_thread) threads;
 	VEC(struct trace_rename) renames;
+	VEC(struct trace_clock_pair) clock_pairs; /* none: the TSC is steady, or nobody measured */
 	uint64_t renames_left_out; /* for which there was no room */
 	/* Of code that programs made and told of (instance/made_names.h), of all instances: bytes
 	 * that are kept; how often there was no room for a name. No file has them. */

@@ -33,6 +33,7 @@ struct kernel_run {
 	struct kernel_source *source;
 	struct trace_info *info;
 	struct clock clock;
+	bool stored;            /* the records go to a file */
 	struct waiting_program program;
 	uint64_t end_ms;        /* CLOCK_MONOTONIC; 0: no --duration */
 };
@@ -137,6 +138,7 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 	struct err err;
 
 	k->inv = inv;
+	k->stored = stored;
 	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
 	clock_begin(&k->clock);
@@ -198,9 +200,9 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 void kernel_run_describe_end(struct kernel_run *k)
 {
 	clock_refine(&k->clock, &k->info->clock);
+	clock_take_pairs(&k->clock, k->info);
 	if (!k->clock.steady && !k->info->messages.n)
-		*vec_add(&k->info->messages) = (struct trace_message){
-			.kind = MESSAGE_CLOCK, .count = 1, .number = k->clock.apart_ns };
+		*vec_add(&k->info->messages) = clock_message(&k->clock, k->info, k->stored);
 }
 
 /* --- the end ---------------------------------------------------------------------------- */

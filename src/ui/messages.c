@@ -277,14 +277,22 @@ static void print_unnamed(struct out *o, const char *prefix)
 }
 
 /* Once for the machine, whatever the count. Files of older versions have no number. */
-static void print_clock(struct out *o, const char *prefix, uint32_t apart_ns)
+static void print_clock(struct out *o, const char *prefix, const struct trace_message *m)
 {
+	const uint32_t apart_ns = m->number;
+	const uint64_t error_ns = strtoull(m->name, NULL, 10);
+
+
 	out_printf(o, "%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong",
 		   prefix);
 	if (apart_ns == UINT32_MAX)
 		out_str(o, "; they were found more than 4 s apart");
 	else if (apart_ns)
 		out_printf(o, "; they were found to be no more than %.1f us apart", apart_ns / 1e3);
+	if (error_ns)
+		out_printf(o, "; readers of the file put times right by %" PRIu32
+			      " pairs of clocks, to %.1f us",
+			   m->count, error_ns / 1e3);
 	out_char(o, '\n');
 }
 
@@ -444,5 +452,5 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 		print_unnamed(o, prefix);
 	for (size_t i = 0; i < n; i++)
 		if (messages[i].kind == MESSAGE_CLOCK)
-			print_clock(o, prefix, messages[i].number);
+			print_clock(o, prefix, &messages[i]);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "shared/record.h"
+#include "trace/clock_pairs.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -120,6 +121,92 @@ static void test_falling_stamps(void **state)
 	}
 	assert_int_equal(store_records(s.writer, 1, 1100, 0, 0, words, 6, &err), 0);
 	check_merge(&s);
+}
+
+/* --- a TSC that is not steady ------------------------------------------------------------- */
+
+#define TURNS 3000u
+#define TURN 1000u              /* ns between two calls */
+#define BEGIN UINT64_C(100000000)
+
+/* The second CPU's TSC began earlier, and runs faster by a thousandth, later slower by as much. */
+static uint64_t tsc_on(uint16_t cpu, uint64_t ns)
+{
+	const uint64_t since = ns - BEGIN, bend = (uint64_t)TURNS / 2 * TURN;
+	const uint64_t fast = since < bend ? since : bend;
+
+	return cpu ? ns + 50000 + fast / 1000 - (since - fast) / 1000 : ns;
+}
+
+/* Pairs every 20 us, at other moments than the calls; their reading took 20 ns. */
+static void add_pairs_of_clocks(struct trace_info *info)
+{
+	for (uint64_t ns = BEGIN; ns < BEGIN + (uint64_t)TURNS * TURN; ns += 20333)
+		for (uint16_t cpu = 0; cpu < 2; cpu++)
+			*vec_add(&info->clock_pairs) = (struct trace_clock_pair){
+				.tsc = tsc_on(cpu, ns), .ns = ns, .window = 20, .cpu = cpu };
+}
+
+/* Three threads call in turn: on the one CPU, on the other, and on both by turns. Returns how many
+ * events the merge gives in another order, or at another time than it was, by more than 60 ns. */
+static unsigned count_misplaced(bool with_pairs, uint64_t *from, unsigned *behind)
+{
+	struct store_reader *r;
+	struct source *source;
+	struct sample s;
+	struct event e;
+	struct err err;
+	unsigned wrong = 0;
+
+	sample_begin(&s, 3, 26, BEGIN);
+	s.info->clock.hz = 1000000000;
+	if (with_pairs)
+		add_pairs_of_clocks(s.info);
+	for (uint32_t i = 0; i < TURNS; i++) {
+		const uint16_t cpu = i % 3 < 2 ? (uint16_t)(i % 3) : (uint16_t)(i / 30 % 2);
+		const uint64_t tsc = tsc_on(cpu, BEGIN + (uint64_t)i * TURN);
+		uint64_t word = record_word(tsc, i + 1, RECORD_ENTRY);
+
+		assert_int_equal(store_records(s.writer, i % 3, tsc, cpu, 0, &word, 1, &err), 0);
+	}
+	r = finish_and_open(&s);
+	source = store_source(r);
+	for (uint32_t i = 0; i < TURNS; i++) {
+		const uint64_t ns = BEGIN + (uint64_t)i * TURN;
+
+		assert_int_equal(source->ops->next(source, &e, &err), 1);
+		wrong += e.fn != i + 1 || e.tsc + 60 < ns || e.tsc > ns + 60;
+	}
+	source->ops->close(source);
+	/* A part from the middle on has all that belongs there. */
+	*behind = 0;
+	source = store_source_part(r, &(struct store_part){ .from_tsc = *from });
+	while (source->ops->next(source, &e, &err) > 0)
+		*behind += e.tsc >= *from;
+	source->ops->close(source);
+	store_close(r);
+	sample_free(&s);
+	return wrong;
+}
+
+static void test_pairs_of_clocks(void **state)
+{
+	uint64_t from = BEGIN + (uint64_t)TURNS / 2 * TURN - TURN / 2;
+	struct trace_info info = { .clock.hz = 1000000000 };
+	struct clock_pairs *pairs;
+	unsigned behind;
+
+	assert_true(count_misplaced(false, &from, &behind) > TURNS / 2);
+	assert_int_equal(count_misplaced(true, &from, &behind), 0);
+	assert_int_equal(behind, TURNS / 2);
+	/* The bend is seen, and half of a pair's window counts. */
+	add_pairs_of_clocks(&info);
+	pairs = clock_pairs_new(&info);
+	assert_in_range(clock_pairs_error(pairs), 11, 60);
+	assert_in_range(clock_pairs_reach(pairs), 50000, 52000);
+	assert_true(clock_pairs_tsc(pairs, 7, 1234) == 1234);
+	clock_pairs_free(pairs);
+	vec_free(&info.clock_pairs);
 }
 
 static size_t resident_kb(void)
@@ -265,6 +352,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_some_threads), cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_falling_stamps), cmocka_unit_test(test_long_file),
+		cmocka_unit_test(test_pairs_of_clocks),
 		cmocka_unit_test(test_memory_of_threads), cmocka_unit_test(test_parallel_cursors),
 	};
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of a trace whose TSC is not steady: pairs of the processor's TSC and of
+ * CLOCK_MONOTONIC_RAW, measured on each CPU again and again, tell what the one clock was when the
+ * other was read. A stamp becomes the TSC that a steady one would have had, which begins as the
+ * first pair does. */
+#pragma once
+#include "trace/trace_info.h"
+
+struct clock_pairs;
+
+/* Of info's pairs, which may come in any order of CPUs. NULL: there are none. To be freed by
+ * clock_pairs_free(). */
+struct clock_pairs *clock_pairs_new(const struct trace_info *info);
+/* A stamp of this CPU, put right: between two pairs by the straight line, outside by the clock's
+ * rate. That of a CPU that no pair is of stays. */
+uint64_t clock_pairs_tsc(const struct clock_pairs *p, uint16_t cpu, uint64_t tsc);
+/* No stamp that lies between the pairs moves further, in ticks. */
+uint64_t clock_pairs_reach(const struct clock_pairs *p);
+/* What may be wrong with the result, in ns: how long the reading of a pair took, at most, and how
+ * far a pair lies from the line between its neighbours. */
+uint64_t clock_pairs_error(const struct clock_pairs *p);
+/* NULL is fine. */
+void clock_pairs_free(struct clock_pairs *p);
