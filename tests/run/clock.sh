@@ -25,6 +25,8 @@ kernel_tells "$T/uneven" && grep -q "$WORDS" "$T/summary"
 result "one that it does not count by may be wrong" $? "$T/summary"
 "$BRACE" info "$T/trace" | grep -q "$WORDS" && "$BRACE" info --json "$T/trace" | grep -q '"kind":"clock"'
 result "the trace file keeps that" $?
+"$BRACE" info "$T/trace" | grep -q "put times right by [0-9]* pairs of clocks, to [0-9.]* us"
+result "and pairs of clocks, with their error" $?
 kernel_tells "$T/empty"
 grep -q "$WORDS" "$T/summary" && said=no || said=yes
 grep -qw nonstop_tsc /proc/cpuinfo && steady=yes || steady=no
