@@ -173,6 +173,7 @@ for moment in 1 2 3 4 5 6 7 8 9; do
 	is_as_before || break
 done
 check "follow: kill -9 at nine moments of a run: nothing is left" [ $moment = 9 -a $killed -ge 1 ]
+umount -l /sys/kernel/debug # it would be one more place of tracefs
 cat file >/dev/null
 check "follow: kill -9: the other's probe tells still" grep -q 'read: (vfs_read' $other/trace
 echo 0 >$other/events/other/enable
