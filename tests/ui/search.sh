@@ -8,6 +8,7 @@ mkdir "$T/bin" "$T/in" "$T/tree"
 ln -s "$BRACE" "$T/bin/brace"
 cd "$T/in" || exit 1
 echo 'ftrace.tracer = function_graph' >"$T/settings.bconf"
+cp "$SOURCE"/docs/models/*.dot .
 
 # --- the index: three places, one text
 brace help --search >"$T/index"
@@ -33,7 +34,7 @@ ON_EXIT+=("kill $pid")
 
 # typed COMMAND: the command with the user's own words
 typed() {
-	sed -e "s|PROGRAM|$WANTED|g; s|FUNCTION|price|g; s|ARGUMENT|count|g; s|EVENT|task:task_exit|g" \
+	sed -e "s|PROGRAM|$WANTED|g; s|FUNCTION|price|g; s|ARGUMENT|count|g; s|EVENT|task:task_exit|g; s|MODEL|heap|g" \
 		-e "s|PID|$pid|g; s|FILE|$T/settings.bconf|g; s|DIRECTORY|$T/tree|g" \
 		-e 's|COMMAND|cat /sys/kernel/tracing/current_tracer|g' \
 		-e 's|^brace top.*|& -n 1 -d 100ms|; s|--duration 2s|--duration 100ms|' <<<"$1"
