@@ -411,6 +411,7 @@ static bool is_cpp(int language)
 
 static bool classify(struct member *m, void *context);
 static unsigned encoding_of(Dwarf_Die *type);
+static bool is_in_vector(unsigned encoding);
 static bool is_long_double(Dwarf_Die *type);
 
 /* A member of two words: an integer, or what is in st0, if that is all there is. False: it is
@@ -484,7 +485,7 @@ static bool classify_scalar(Dwarf_Die *type, uint64_t at, struct classes *c)
 	c->beside = true;
 	if (at < 2 * WORD) {
 		c->used |= 1u << at / WORD;
-		if (encoding != DW_ATE_float)
+		if (!is_in_vector(encoding))
 			c->numbers |= 1u << at / WORD;
 	}
 	return true;
@@ -688,6 +689,12 @@ static unsigned encoding_of(Dwarf_Die *type)
 	return (unsigned)encoding;
 }
 
+/* Whether numbers of up to 8 bytes lie in vector registers: _Decimal64 does, too. */
+static bool is_in_vector(unsigned encoding)
+{
+	return encoding == DW_ATE_float || encoding == DW_ATE_decimal_float;
+}
+
 /* __float128 has the same size and encoding, and lies elsewhere. */
 static bool is_long_double(Dwarf_Die *type)
 {
@@ -799,7 +806,17 @@ static char *vector_returned_text(Dwarf_Die *type)
 	return text;
 }
 
-/* A value that rax or xmm0 does not hold as a whole; NULL: it is none. */
+/* What no reader prints, and rax does not hold: _Float16, _Decimal64, a large complex number. */
+static bool is_not_told(Dwarf_Die *type)
+{
+	unsigned encoding = encoding_of(type);
+
+	return dwarf_type_bytes(type) > WORD || encoding == DW_ATE_complex_float ||
+	       encoding == DW_ATE_decimal_float ||
+	       (encoding == DW_ATE_float && dwarf_type_bytes(type) < WORD / 2);
+}
+
+/* A value that rax or xmm0 does not hold as a whole, or that cannot be told; NULL: it is none. */
 static char *large_text(Dwarf_Die *type)
 {
 	const char *wide;
@@ -812,7 +829,7 @@ static char *large_text(Dwarf_Die *type)
 	if (dwarf_tag(type) != DW_TAG_base_type)
 		return NULL;
 	wide = wide_text(type);
-	if (!wide && (dwarf_type_bytes(type) > WORD || encoding_of(type) == DW_ATE_complex_float))
+	if (!wide && is_not_told(type))
 		wide = NOT_TOLD;
 	return wide ? mem_strdup(wide) : NULL;
 }

@@ -91,6 +91,17 @@ typedef long long2 __attribute__((vector_size(16)));
 typedef double double2 __attribute__((vector_size(16)));
 typedef unsigned short short4 __attribute__((vector_size(8)));
 struct holder { double2 in; };
+/* Decimal and half numbers, which are in vector registers and are not told; what is beside them is. clang has no decimal ones. */
+#ifdef __clang__
+typedef double decimal;
+typedef float half;
+#else
+typedef float decimal __attribute__((mode(DD)));
+typedef float half __attribute__((mode(HF)));
+#endif
+struct decimal_first { decimal a; long n; };
+struct decimal_last { long n; decimal a; };
+union decimal_double { decimal a; double x; };
 
 #define RETURNS(type, name, ...) TRACED type ret_##name(int i) { return type __VA_ARGS__; }
 
@@ -148,6 +159,9 @@ TRACED unsigned __int128 ret_uint128(int i) { return ((unsigned __int128)i << 10
 TRACED _Complex float ret_complex_float(int i) { _Complex float z; __real__ z = i + 0.5f, __imag__ z = -i; return z; }
 TRACED _Complex double ret_complex_double(int i) { _Complex double z; __real__ z = i / 3.0, __imag__ z = 2.0 * i; return z; }
 
+RETURNS(decimal_first, decimal_first, { (decimal)i, i * 3L })
+RETURNS(decimal_last, decimal_last, { i * 3L, (decimal)i })
+TRACED decimal_double ret_decimal_double(int i) { decimal_double u; u.x = i + 0.5; return u; }
 RETURNS(number_float, number_float, { i + 5 })
 RETURNS(double_pair, double_pair, { { i + 0.5, i / 3.0 } })
 RETURNS(three_longs, three_longs, { { i, -i, 7 } })
@@ -160,6 +174,8 @@ TRACED short4 ret_short4(int i) { return short4{ 1, (unsigned short)i, 65535, 4 
 TRACED __float128 ret_quad(int i) { return (__float128)i / 3; }
 /* There is no part of these that can be told. */
 TRACED holder ret_hidden_holder(int i) { return holder{ { i / 7.0, 1 } }; }
+TRACED decimal ret_hidden_decimal(int i) { return (decimal)i; }
+TRACED half ret_hidden_half(int i) { static half kept[4] = { 1, 2, 3, 4 }; return kept[i & 3]; }
 
 /* What is returned decides where the arguments are. */
 #define SHIFTS(type, name, ...) \
@@ -229,6 +245,8 @@ static long pass_all(int i)
 #ifndef __OPTIMIZE__ /* gdb 13 looks for these in the wrong place then */
 	sum += arg_value(i, number_float{ i }, 44.5, -i) + arg_value(i, double_pair{ { 0.5, i / 3.0 } }, 45.5, -i);
 	sum += arg_value(i, float_parts{ i, { 1065353216 }, { 2, 3 } }, 47.5, -i);
+	sum += arg_value(i, decimal_first{ (decimal)i, i }, 55.5, -i) + arg_value(i, decimal_last{ i, (decimal)i }, 56.5, -i);
+	sum += arg_value(i, decimal_double{ (decimal)i }, 57.5, -i);
 #endif
 	sum += arg_value(i, three_longs{ { i, 2, 3 } }, 46.5, -i);
 	sum += arg_value(i, float4{ 1, i + 0.5f, 3, 4 }, 48.5, -i) + arg_value(i, float2{ i / 3.0f, 2 }, 49.5, -i);
@@ -266,6 +284,7 @@ static void call_all(int i)
 	use(ret_packed_small(i)), use(ret_packed_aligned(i)), use(ret_packed_well(i)), use(ret_no_elements(i).x);
 	use(ret_number_float(i)), use(ret_double_pair(i)), use(ret_three_longs(i)), use(ret_float_parts(i)), use(ret_float4(i)), use(ret_float2(i));
 	use(ret_long2(i)), use(ret_double2(i)), use(ret_short4(i)), use(ret_quad(i)), use(ret_hidden_holder(i));
+	use(ret_hidden_decimal(i)), use(ret_hidden_half(i)), use(ret_decimal_first(i)), use(ret_decimal_last(i)), use(ret_decimal_double(i));
 	ret_defaulted(i), ret_kept(i), ret_keeper(i), ret_local(i);
 }
 
