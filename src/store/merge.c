@@ -414,6 +414,42 @@ static uint64_t first_event_tsc(struct store_reader *r, uint64_t known)
 	return got > 0 ? event.tsc : known;
 }
 
+/* When a thread's last event was, by the pairs of clocks: a packet's head does not say on which CPU
+ * that was. 0: it has none, or its packet is damaged. */
+static uint64_t last_placed(struct store_reader *r, uint32_t thread, struct loader *l)
+{
+	struct thread_packets packets;
+	uint64_t last = 0;
+	struct event e;
+	struct err ignored;
+
+	if (!thread_packets_begin(r, thread, &packets))
+		return 0;
+	packets.next = packets.end - 1;
+	if (thread_packets_load(r, &packets, l, &ignored) > 0)
+		while (unpack_next(&packets.unpack, &e))
+			thread_packets_place(r, &e, &last);
+	return last;
+}
+
+/* Stamps of processors whose TSCs are apart cannot be compared before they are put right. */
+static void place_range(struct store_reader *r, uint64_t *first, uint64_t *last)
+{
+	const struct packet_records *head = &r->entries.at[r->packets.at[0]].head.records;
+	struct loader l = { 0 };
+
+	*last = 0;
+	for (uint32_t i = 0; i < r->info->threads.n; i++) {
+		const uint64_t tsc = last_placed(r, i, &l);
+
+		*last = tsc > *last ? tsc : *last;
+	}
+	reader_loader_free(&l);
+	/* The first event is looked for; this is for a file that has none. */
+	*first = clock_pairs_tsc(r->pairs, head->cpu, head->first_tsc);
+	*first = *first < *last ? *first : *last;
+}
+
 bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 {
 	*first = UINT64_MAX;
@@ -423,9 +459,9 @@ bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last)
 
 		*first = head->first_tsc < *first ? head->first_tsc : *first;
 		*last = head->last_tsc > *last ? head->last_tsc : *last;
-		if (r->pairs && *last == head->last_tsc)
-			*last = clock_pairs_tsc(r->pairs, head->cpu, *last);
 	}
+	if (r->pairs && r->packets.n)
+		place_range(r, first, last);
 	if (*first > *last)
 		return false;
 	*first = first_event_tsc(r, *first);

@@ -209,6 +209,42 @@ static void test_pairs_of_clocks(void **state)
 	vec_free(&info.clock_pairs);
 }
 
+/* A thread runs on one CPU, and its last call on the other, whose TSC is half a second ahead or
+ * behind: the range is that of the times as they are put right. */
+static void check_range_of_pairs(uint16_t first_cpu, bool ahead)
+{
+	uint64_t first, last;
+	struct store_reader *r;
+	struct sample s;
+	struct err err;
+
+	sample_begin(&s, 1, 27, 2 * BEGIN);
+	s.info->clock.hz = 1000000000;
+	for (uint64_t ns = BEGIN; ns <= 2 * BEGIN; ns += BEGIN)
+		for (uint16_t cpu = 0; cpu < 2; cpu++)
+			*vec_add(&s.info->clock_pairs) = (struct trace_clock_pair){
+				.tsc = ns + (ahead == (cpu == 1) ? 5 * BEGIN : 0), .ns = ns,
+				.window = 20, .cpu = cpu };
+	for (uint16_t i = 0; i < 2; i++) {
+		const uint16_t cpu = i ? !first_cpu : first_cpu;
+		const uint64_t tsc = BEGIN + (i + 1) * TURN + (ahead == (cpu == 1) ? 5 * BEGIN : 0);
+		uint64_t word = record_word(tsc, i + 1u, RECORD_ENTRY);
+
+		assert_int_equal(store_records(s.writer, 0, tsc, cpu, 0, &word, 1, &err), 0);
+	}
+	r = finish_and_open(&s);
+	assert_true(store_range(r, &first, &last));
+	assert_true(last - first == TURN);
+	store_close(r);
+	sample_free(&s);
+}
+
+static void test_range_of_pairs(void **state)
+{
+	for (unsigned i = 0; i < 4; i++)
+		check_range_of_pairs(i & 1, i & 2);
+}
+
 static size_t resident_kb(void)
 {
 	FILE *f = fopen("/proc/self/statm", "r");
@@ -352,7 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_some_threads), cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_falling_stamps), cmocka_unit_test(test_long_file),
-		cmocka_unit_test(test_pairs_of_clocks),
+		cmocka_unit_test(test_pairs_of_clocks), cmocka_unit_test(test_range_of_pairs),
 		cmocka_unit_test(test_memory_of_threads), cmocka_unit_test(test_parallel_cursors),
 	};
 
