@@ -16,9 +16,13 @@
 #define BATCH 4096          /* records of one thread at a time */
 /* Records hold 40 bits of time, and a run's first one is found by the time that is given. */
 #define GAP_MOST (UINT64_C(1) << 38)
-#define STRIDE 16           /* bytes from a function to the next one: the addresses are made up */
+/* Bytes from a symbol to the next one. Addresses are made up, and the same in all processes:
+ * reports take the same address in the same file for one function. */
+#define STRIDE 16
 #define MODULE_BYTES (UINT64_C(1) << 32)
 #define FIRST_MODULE UINT64_C(0x100000000)
+#define HASH_START UINT64_C(14695981039346656037)
+#define HASH_PRIME UINT64_C(1099511628211)
 
 /* Also after an error, with what had been built until then. */
 void import_build_free(struct import_build *b)
@@ -28,13 +32,17 @@ void import_build_free(struct import_build *b)
 
 		for (size_t i = 0; i < process->files.n; i++)
 			free(process->files.at[i]);
-		for (size_t i = 0; i < process->functions.n; i++)
-			free(process->functions.at[i].name);
 		vec_free(&process->files);
 		vec_free(&process->functions);
-		sp_map_free(&process->by_name);
+		sp_map_free(&process->by_symbol);
 		free(process->exe);
 	}
+	for (size_t i = 0; i < b->symbols.n; i++) {
+		free(b->symbols.at[i].file);
+		free(b->symbols.at[i].name);
+	}
+	vec_free(&b->symbols);
+	sp_map_free(&b->by_name);
 	for (size_t t = 0; t < b->threads.n; t++)
 		vec_free(&b->threads.at[t].records);
 	vec_free(&b->processes);
@@ -80,29 +88,46 @@ static uint32_t file_number(struct import_process *p, const char *file)
 static uint64_t hash_of(const char *name, uint64_t h)
 {
 	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
+		h = (h ^ (unsigned char)*name) * HASH_PRIME;
 	return h;
 }
 
-/* Functions whose hashes are equal are sought from the first of them on. */
+/* The symbol's number, made if there is none yet. Symbols whose hashes are equal are sought from
+ * the first of them on. UINT32_MAX: there are too many. */
+static uint32_t symbol_number(struct import_build *b, const char *file, const char *name)
+{
+	uint64_t key = (hash_of(name, hash_of(file, HASH_START) * HASH_PRIME) >> 1) + 1;
+	uint64_t row = sp_map_get(&b->by_name, key);
+
+	for (size_t i = row; row != SP_NONE && i < b->symbols.n; i++)
+		if (!strcmp(b->symbols.at[i].name, name) && !strcmp(b->symbols.at[i].file, file))
+			return (uint32_t)i;
+	if (b->symbols.n >= IMPORT_SYMBOLS_MOST)
+		return UINT32_MAX;
+	*vec_add(&b->symbols) = (struct import_symbol){ mem_strdup(file), mem_strdup(name) };
+	if (row == SP_NONE)
+		sp_map_set(&b->by_name, key, b->symbols.n - 1);
+	return (uint32_t)b->symbols.n - 1;
+}
+
 uint32_t import_function(struct import_build *b, uint32_t process, const char *file,
 			 const char *name, struct err *err)
 {
 	struct import_process *p = &b->processes.at[process];
-	uint32_t of = file_number(p, file);
-	uint64_t key = (hash_of(name, 14695981039346656037u + of) >> 1) + 1;
-	uint64_t row = sp_map_get(&p->by_name, key);
+	uint32_t symbol = symbol_number(b, file, name);
+	uint64_t row = symbol == UINT32_MAX ? SP_NONE
+					    : sp_map_get(&p->by_symbol, (uint64_t)symbol + 1);
 
-	for (size_t i = row; row != SP_NONE && i < p->functions.n; i++)
-		if (p->functions.at[i].file == of && !strcmp(p->functions.at[i].name, name))
-			return (uint32_t)i;
-	if (p->functions.n >= IMPORT_FUNCTIONS_MOST) {
+	if (row != SP_NONE)
+		return (uint32_t)row;
+	if (symbol == UINT32_MAX)
+		err_set(err, E2BIG, "there are more than %u functions", IMPORT_SYMBOLS_MOST);
+	else if (p->functions.n >= IMPORT_FUNCTIONS_MOST)
 		err_set(err, E2BIG, "a process has more than %u functions", IMPORT_FUNCTIONS_MOST);
+	if (symbol == UINT32_MAX || p->functions.n >= IMPORT_FUNCTIONS_MOST)
 		return UINT32_MAX;
-	}
-	*vec_add(&p->functions) = (struct import_function){ mem_strdup(name), of };
-	if (row == SP_NONE)
-		sp_map_set(&p->by_name, key, p->functions.n - 1);
+	*vec_add(&p->functions) = (struct import_function){ symbol, file_number(p, file) };
+	sp_map_set(&p->by_symbol, (uint64_t)symbol + 1, p->functions.n - 1);
 	return (uint32_t)p->functions.n - 1;
 }
 
@@ -151,32 +176,49 @@ struct import_writing {
 	VEC(size_t) next;         /* by thread */
 };
 
-/* Functions of one file of a process stand together, since a module's ids do. */
+struct import_placed { uint32_t symbol, number; };
+
+static int by_symbol(const void *a, const void *b)
+{
+	const struct import_placed *x = a, *y = b;
+
+	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
+}
+
+static void add_function(struct trace_module *m, uint32_t symbol, const char *name)
+{
+	*vec_add(&m->functions) = (struct trace_function){
+		.vaddr = (uint64_t)symbol * STRIDE, .size = STRIDE,
+		.name = (uint32_t)m->strings.n, .hook = HOOK_JUMP };
+	do
+		*vec_add(&m->strings) = *name;
+	while (*name++);
+}
+
+/* Functions of one file of a process stand together, by address, since a module's ids do. */
 static void add_module(struct import_writing *w, uint32_t process, uint32_t file, uint32_t *ids,
 		       uint32_t *next_id)
 {
 	const struct import_process *p = &w->build->processes.at[process];
 	struct trace_module *m = vec_add(&w->info->modules);
 	uint64_t base = FIRST_MODULE + w->info->modules.n * MODULE_BYTES;
+	VEC(struct import_placed) placed = { 0 };
 
 	*m = (struct trace_module){ .image = process, .path = mem_strdup(p->files.at[file]),
 				    .name = mem_strdup(p->files.at[file]), .base = base,
 				    .start = base, .first_id = *next_id };
 	*vec_add(&m->strings) = '\0';
-	for (size_t i = 0; i < p->functions.n; i++) {
-		const char *name = p->functions.at[i].name;
-
-		if (p->functions.at[i].file != file)
-			continue;
-		*vec_add(&m->functions) = (struct trace_function){
-			.vaddr = m->functions.n * STRIDE, .size = STRIDE,
-			.name = (uint32_t)m->strings.n, .hook = HOOK_JUMP };
-		ids[i] = (*next_id)++;
-		do
-			*vec_add(&m->strings) = *name;
-		while (*name++);
+	for (uint32_t i = 0; i < p->functions.n; i++)
+		if (p->functions.at[i].file == file)
+			*vec_add(&placed) = (struct import_placed){ p->functions.at[i].symbol, i };
+	qsort(placed.at, placed.n, sizeof(*placed.at), by_symbol);
+	for (size_t i = 0; i < placed.n; i++) {
+		add_function(m, placed.at[i].symbol,
+			     w->build->symbols.at[placed.at[i].symbol].name);
+		ids[placed.at[i].number] = (*next_id)++;
 	}
-	m->end = base + m->functions.n * STRIDE;
+	m->end = base + (placed.n ? placed.at[placed.n - 1].symbol + 1 : 0) * (uint64_t)STRIDE;
+	vec_free(&placed);
 }
 
 /* A process becomes an image: its file's name is all that is known of its command line. */

@@ -7,7 +7,8 @@
 #include "trace/trace_info.h"
 
 /* A reader bounds what a foreign file can make it keep. */
-#define IMPORT_FUNCTIONS_MOST (1u << 20)
+#define IMPORT_FUNCTIONS_MOST (1u << 20) /* of a process */
+#define IMPORT_SYMBOLS_MOST (1u << 24)   /* of all */
 #define IMPORT_THREADS_MOST (1u << 20)
 
 enum import_kind { IMPORT_ENTER, IMPORT_LEAVE, IMPORT_LOST };
@@ -15,15 +16,18 @@ enum import_kind { IMPORT_ENTER, IMPORT_LEAVE, IMPORT_LOST };
 /* One record; value: a function's number, or how many records were lost. */
 struct import_record { uint64_t ns; uint32_t value; uint8_t kind; };
 
-/* A function's number in its process; its file is a name of its own. */
-struct import_function { char *name; uint32_t file; };
+/* A function by its file and name, which is the same one in all processes. */
+struct import_symbol { char *file, *name; };
+
+/* A function's number in its process; file: the file's number there. */
+struct import_function { uint32_t symbol, file; };
 
 struct import_process {
 	uint32_t pid;
 	char *exe;
 	VEC(char *) files;
 	VEC(struct import_function) functions;
-	struct sp_map by_name;    /* hash of file and name, + 1 -> number */
+	struct sp_map by_symbol;  /* symbol + 1 -> number */
 };
 
 struct import_thread {
@@ -35,6 +39,8 @@ struct import_thread {
 struct import_build {
 	char *command;
 	const char *tool;         /* whose records these are */
+	VEC(struct import_symbol) symbols;
+	struct sp_map by_name;    /* hash of file and name, + 1 -> symbol */
 	VEC(struct import_process) processes;
 	VEC(struct import_thread) threads;
 	uint64_t calls, lost, left_out; /* left_out: records that a trace has no place for */

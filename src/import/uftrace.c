@@ -346,6 +346,8 @@ static int read_info(struct uftrace_reading *u)
 	struct cursor c;
 	int r = u->files->get(u->files->of, "info", &text, u->err);
 
+	if (r == -ENOENT)
+		return err_set(u->err, ENOENT, "it has no file info, as uftrace's data has");
 	if (r)
 		return r;
 	c = cursor_of(text.at, (size_t)(text.end - text.at));

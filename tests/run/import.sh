@@ -176,6 +176,35 @@ sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+),"total_ns":([0-9]+),"self_ns":([
 check_that "names with blanks, samples that overlap, one frame on the line" diff "$T/want" "$T/got"
 check_that "and the names of its threads" [ "$("$BRACE" info "$T/hand.brace" | grep -cE '^thread +(12/13 a name|14/14 other),')" = 2 ]
 
+# Processes that meet the functions of a file in another order.
+cat >"$T/hand" <<'END'
+first 12 100.000100: 100000 cpu-clock:u: 
+	          401010 leaf+0x10 (/lib/shared.so)
+	          402020 middle+0x10 (/lib/shared.so)
+
+second 13 100.000200: 50000 cpu-clock:u: 
+	          402024 middle+0x18 (/lib/shared.so)
+	          403020 outer+0x18 (/lib/shared.so)
+
+second 13 100.000300: 20000 cpu-clock:u: 
+	          403024 outer+0x18 (/lib/shared.so)
+	          401024 leaf+0x18 (/lib/other.so)
+
+third 14 100.000400: 3000 cpu-clock:u: 
+	          403024 outer+0x18 (/lib/shared.so)
+	          401024 leaf+0x18 (/lib/shared.so)
+END
+import "$T/hand" several
+cat >"$T/want" <<'END'
+leaf other.so 1 20000 0
+leaf shared.so 2 103000 100000
+middle shared.so 2 150000 50000
+outer shared.so 3 73000 23000
+END
+sed -nE 's/.*"name":"([^"]*)","module":"([^"]*)".*"calls":([0-9]+),"total_ns":([0-9]+),"self_ns":([0-9]+).*/\1 \2 \3 \4 \5/p' "$T/several.report" |
+	LC_ALL=C sort >"$T/got"
+check_that "a function of several processes is one row, and only it" diff "$T/want" "$T/got"
+
 # --- what is none
 says() { # SENTENCE WHAT
 	"$BRACE" import "$2" -o "$T/none" >"$T/out" 2>"$T/err"
@@ -184,7 +213,7 @@ says() { # SENTENCE WHAT
 }
 mkdir "$T/empty" "$T/foreign" && echo 'no such thing' >"$T/foreign/info"
 says 'No such file' "$T/nothing"
-says 'info' "$T/empty"
+says "cannot import $T/empty: it has no file info, as uftrace's data has$" "$T/empty"
 says "not uftrace's" "$T/foreign"
 says 'no sample of perf script' "$T/tree.c"
 says 'no sample of perf script' "$T/own"
