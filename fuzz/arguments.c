@@ -45,7 +45,7 @@ static void print_returned(const struct trace_info *info, const struct event *e,
 										  : CALL_TEXT) };
 	else if (e->kind == EVENT_EXIT && e->flags & EVENT_FLOAT)
 		v = (struct call_value){ .number = e->value, .flags = CALL_VALUE | CALL_FLOAT };
-	arguments_value(info, 0, 0, v, &text);
+	arguments_value(info, 0, 0, v, 0, &text);
 	check_text(text);
 	arguments_returned(info, 0, 0, v, "returned", read_told, sum);
 }

@@ -477,7 +477,8 @@ char *walk_returned(const struct walk *w, const struct walk_step *s)
 
 	if (!(s->flags & WALK_VALUE))
 		return NULL;
-	if (arguments_value(w->info, f->image, f->id, s->value, &text) == ARGUMENTS_VALUE_PLAIN)
+	if (arguments_value(w->info, f->image, f->id, s->value, s->tsc, &text) ==
+	    ARGUMENTS_VALUE_PLAIN)
 		return mem_printf("0x%llx", (unsigned long long)s->value.number);
 	return text;
 }

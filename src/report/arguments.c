@@ -165,7 +165,7 @@ static void put_float(struct argument_text *t, const struct prototype_value *v, 
 static bool put_flags(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
 	const char *at = v->names, *end = v->names + v->names_bytes;
-	struct argument_text text = { t->at, t->n };
+	struct argument_text text = *t;
 	struct prototype_name name;
 	uint64_t left = number;
 
@@ -292,6 +292,31 @@ static void put_char(struct argument_text *t, char c)
 	put_bytes(t, "'", 1);
 }
 
+/* " <NAME>" behind the address of a function, " <NAME+0xOFFSET>" in it, as gdb has them. The
+ * kernel's printers show its own addresses as numbers. */
+static void put_symbol(struct argument_text *t, uint64_t address)
+{
+	const struct trace_module *m;
+	const struct trace_function *f;
+	char name[512];
+	uint64_t offset;
+
+	if (!t->info || !address ||
+	    (t->image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(t->info)))
+		return;
+	f = trace_info_function_at(t->info, t->image, address, t->tsc, &m);
+	offset = f ? address - m->base - f->vaddr : 0;
+	/* Of a function whose size is not known only the begin is its own. */
+	if (!f || (offset && !f->size))
+		return;
+	trace_function_name(m, f, name, sizeof(name));
+	put_bytes(t, " <", 2);
+	put_characters(t, name, strlen(name), '\0');
+	if (offset)
+		put_format(t, "+0x%" PRIx64, offset);
+	put_bytes(t, ">", 1);
+}
+
 /* A value that is no string. */
 void arguments_put_number(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
@@ -304,6 +329,7 @@ void arguments_put_number(struct argument_text *t, const struct prototype_value 
 	case PROTOTYPE_ENUM: put_enum(t, v, number); break;
 	case PROTOTYPE_POINTER: case PROTOTYPE_STRING_AT:
 		put_format(t, "0x%" PRIx64, number);
+		put_symbol(t, number);
 		break;
 	case PROTOTYPE_VOID: case PROTOTYPE_UNKNOWN: case PROTOTYPE_UNASKED:
 	case PROTOTYPE_STRUCT: case PROTOTYPE_CHARS: case PROTOTYPE_ARRAY:
@@ -449,12 +475,13 @@ bool arguments_record(const struct trace_info *info, const struct event *e, stru
 char *arguments_text(const struct trace_info *info, const struct event *e)
 {
 	uint8_t record[ARGUMENTS_RECORD];
-	struct argument_text t = { 0 };
+	struct argument_text t = { .info = info, .tsc = e->tsc };
 	struct prototype p;
 
 	if (!arguments_record(info, e, &p, record))
 		return NULL;
 	t.at = mem_zalloc(TEXT_MOST);
+	t.image = e->thread < info->threads.n ? info->threads.at[e->thread].image : 0;
 	put_bytes(&t, "(", 1);
 	for (uint32_t i = 0; i < p.n; i += 1 + p.parameters[i].members) {
 		if (i)
@@ -531,10 +558,10 @@ static void put_returned_whole(struct argument_text *t, const struct prototype *
 
 /* *text is set only for ARGUMENTS_VALUE_TEXT, for free(). */
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
-				     struct call_value value, char **text)
+				     struct call_value value, uint64_t tsc, char **text)
 {
 	const char *prototype = arguments_prototype(info, image, fn);
-	struct argument_text t = { 0 };
+	struct argument_text t = { .info = info, .tsc = tsc, .image = image };
 	struct prototype p;
 
 	if (!prototype || !prototype_parse(prototype, &p) ||

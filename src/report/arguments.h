@@ -13,10 +13,11 @@ char *arguments_text(const struct trace_info *info, const struct event *e);
 const char *arguments_unknown(const struct trace_info *info, uint32_t thread, uint32_t fn);
 
 /* How a returned value is shown: not at all, because the function returns none or it is not asked
- * for; a text by the function's type, to be freed; or it is left to the caller. */
+ * for; a text by the function's type, to be freed; or it is left to the caller. tsc: when it
+ * returned. */
 enum arguments_value { ARGUMENTS_VALUE_HIDDEN, ARGUMENTS_VALUE_TEXT, ARGUMENTS_VALUE_PLAIN };
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
-				     struct call_value value, char **text);
+				     struct call_value value, uint64_t tsc, char **text);
 
 /* Arguments and values one by one, by their types, for formats that have types of their own. TEXT:
  * characters, not all that there were if `more`. NAME: a word of the program's (an enumerator,

@@ -10,8 +10,15 @@
 /* The longest text of a record's values: bytes of a string are four characters each at worst. */
 #define TEXT_MOST (8u * 1024)
 
-/* Text under way, in TEXT_MOST bytes; what does not fit is left out. */
-struct argument_text { char *at; size_t n; };
+/* Text under way, in TEXT_MOST bytes; what does not fit is left out. info: pointers to functions
+ * that the process had at that time have their names beside; NULL: they are numbers alone. */
+struct argument_text {
+	char *at;
+	size_t n;
+	const struct trace_info *info;
+	uint64_t tsc;
+	uint32_t image;
+};
 
 /* The lowest bytes of a number, with their sign if it has one. */
 uint64_t arguments_narrow(uint64_t number, const struct prototype_value *v);

@@ -266,7 +266,8 @@ static bool shows_value(const struct graph *g, const struct waiting *w, char **t
 	}
 	/* The string has gone with its record, and was not to be shown. */
 	value.flags &= ~(uint32_t)(CALL_TEXT | CALL_BLOCK);
-	return arguments_value(g->info, image, s->fn, value, text) != ARGUMENTS_VALUE_HIDDEN;
+	return arguments_value(g->info, image, s->fn, value, s->tsc, text) !=
+	       ARGUMENTS_VALUE_HIDDEN;
 }
 
 /* A returned string or structure, as long as its record is there; NULL: it is none. */
@@ -276,7 +277,7 @@ static char *string_of_step(const struct graph *g, const struct call_step *s)
 	char *text = NULL;
 
 	if (s->flags & (CALL_TEXT | CALL_BLOCK) && option_on(g, OPTION_GRAPH_RETVAL))
-		arguments_value(g->info, image, s->fn, call_step_value(s), &text);
+		arguments_value(g->info, image, s->fn, call_step_value(s), s->tsc, &text);
 	return text;
 }
 

@@ -286,6 +286,32 @@ else
 	skip "gdb's structures" "there is no gdb, or no g++"
 fi
 
+# --- pointers to functions have their names: gdb knows what lies at each address
+gcc -g -O1 -no-pie -o "$T/pointed" "$HERE/../targets/pointed.c" 2>"$T/err" || not_ok "pointed" "$T/err"
+"$BRACE" record -q --mode block -o "$T/trace" -l keep -l inside -l run -l by_address --args --args-depth=1 --retval -- "$T/pointed" 2>"$T/err"
+"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
+[ "$(grep -oE '(handler|any|first|compare|at)=0x[0-9a-f]+ <' "$T/graph" | wc -l)" -eq 160 ] && grep -q '= 0x[0-9a-f]* <on_signal>' "$T/graph"
+result "arguments, members and values that point to functions have names" $? "$T/graph" "$T/err"
+if type -P gdb >/dev/null; then
+	grep -oE '0x[0-9a-f]+( <[^>]*>)?' "$T/graph" | sort -u >"$T/pointers"
+	sed -E 's/^(0x[0-9a-f]+).*/echo \1 \ninfo symbol \1/; s/^echo (\w+) /echo \1\\ /' "$T/pointers" >"$T/script"
+	DEBUGINFOD_URLS='' timeout -s KILL 120 gdb -nx -batch -x "$T/script" "$T/pointed" >"$T/gdb" 2>"$T/err" </dev/null
+	"$PYTHON" - "$T/pointers" "$T/gdb" >"$T/differences" 2>&1 <<-'END'
+		import re, sys
+		ours = [line.rstrip('\n').partition(' ')[::2] for line in open(sys.argv[1])]
+		theirs = {}
+		for at, symbol in re.findall(r'^(0x\w+) (.*)$', open(sys.argv[2]).read(), re.M):
+		    found = re.match(r'(\w+)(?: \+ (\d+))? in section \.text', symbol)
+		    theirs[at] = '<%s%s>' % (found[1], '+0x%x' % int(found[2]) if found[2] else '') if found else ''
+		wrong = [(at, name, theirs.get(at)) for at, name in ours if theirs.get(at) != name]
+		print(len(ours), 'pointers', sum(bool(name) for _, name in ours), 'named', wrong)
+		sys.exit(bool(wrong) or sum(bool(name) for _, name in ours) != 3 or len(ours) < 7)
+	END
+	result "gdb has the same symbols: $(tail -n 1 "$T/differences")" $? "$T/differences" "$T/gdb"
+else
+	skip "gdb's symbols" "there is no gdb"
+fi
+
 # --- nothing that is read may fault the program
 "$BRACE" record -q --mode block -o "$T/trace" -l letter --args -- "$T/typed2" unmap 20000 2>"$T/err"
 result "strings that another thread unmaps: the program survives" $? "$T/err"
