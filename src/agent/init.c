@@ -58,7 +58,8 @@ static void apply_setup(const struct protocol_setup *w, const int fds[TALK_FDS],
 		sys2(__NR_munmap, code, w->code_size);
 }
 
-/* One dialogue. Returns true if it is worth asking again: a region's place was taken meanwhile. */
+/* Asks the tracer once and does what it answers. Returns true if it is worth asking again: a
+ * region's place was taken meanwhile. */
 static bool talk_to_tracer(int fd, enum protocol_request request)
 {
 	struct protocol_setup w;

@@ -68,8 +68,8 @@ static inline void live_show(struct agent_tls *t, const struct call_state *top)
 			 __ATOMIC_RELEASE);
 }
 
-/* One call more (1) or less (-1). False: a handler has run, and nothing is changed. The exchange
- * is one for this thread alone, because no other writes to the word. */
+/* Counts one live call more (by 1) or less (-1). False: a handler has run, and nothing is changed.
+ * The exchange is one for this thread alone, because no other writes to the word. */
 static inline bool live_change(struct agent_tls *t, struct live_calls l, int by)
 {
 	uint64_t next = l.word + LIVE_MAX + (uint64_t)by;

@@ -198,7 +198,7 @@ static uint32_t about_to_forbid(uint64_t mode, uint64_t program, uint32_t *first
 	return seccomp_forbids(f->filter, f->len, first);
 }
 
-/* One turn of a wait that began at `since`. False: it has lasted some seconds. */
+/* Waits once, in a wait that began at `since`. False: the wait has lasted some seconds. */
 static bool wait_on(uint64_t since, uint32_t forbidden_before)
 {
 	if (!(forbidden_before & NEED_YIELD))

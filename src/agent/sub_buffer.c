@@ -319,8 +319,8 @@ void sub_buffer_close(struct agent_tls *t)
 		tell_tracer(agent.memory, slot);
 }
 
-/* One call instead of sixteen page faults. Threads that record little take only the pages they
- * need. */
+/* Brings a sub-buffer's pages in by one call instead of sixteen page faults. Threads that record
+ * little take only the pages they need. */
 static void have_pages(const struct memory_thread *slot, const uint64_t *at)
 {
 	if (slot->seq >= BUSY && !(agent.forbidden & NEED_PAGES))

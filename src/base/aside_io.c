@@ -55,7 +55,7 @@ static void transfer(void *work)
 	}
 }
 
-/* One aside's share: how many bytes were transferred. */
+/* Transfers what one aside may take at once. Returns how many bytes it did. */
 static size_t run_transfer(struct transfer *t, unsigned ms, bool *silent)
 {
 	int r = aside_run(transfer, t, sizeof(*t) + t->n, ms);

@@ -27,8 +27,8 @@ struct drain;
 struct drain *drain_new(struct shared_memory *memory);
 void drain_free(struct drain *d);
 
-/* One pass. Takes FULL sub-buffers whole and gives them back; with `partial`, also takes the
- * present content of FILLING ones. Returns the number of runs, or -errno. */
+/* Looks once at all sub-buffers. Takes FULL sub-buffers whole and gives them back; with `partial`,
+ * also takes the present content of FILLING ones. Returns the number of runs, or -errno. */
 int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err);
 
 /* Overwrite mode, in which nothing is taken before the end: when sub-buffers become scarce, gives

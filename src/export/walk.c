@@ -368,7 +368,8 @@ static void meet_thread(struct walk *w, uint32_t thread)
 	sp_map_set(&w->tids, key, thread);
 }
 
-/* One more than the last time, so that 0 says: none yet. The largest time stays as it is. */
+/* w->last has one more than a thread's last time, so that 0 says: none yet. The largest time stays
+ * as it is. */
 static void note_record(struct walk *w, const struct event *e)
 {
 	while (w->last.n <= e->thread)

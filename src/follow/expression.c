@@ -196,7 +196,7 @@ static int take_condition(struct expression_parser *p, struct follow_condition *
 	return e;
 }
 
-/* One condition at least, parted by &&. */
+/* Reads conditions, at least one, with && between them. */
 static int take_conditions(struct expression_parser *p, struct follow_expression *out)
 {
 	int e;

@@ -215,7 +215,7 @@ static uint64_t sites_room(const struct module *mod, const struct image_request 
 	return bytes;
 }
 
-/* One for each site, two for each state (add_state). */
+/* A patch for each site, two for each state (add_state). */
 static uint32_t sites_max(const struct module *mod)
 {
 	return (uint32_t)(mod->sites.at.n + 2 * mod->sites.armed.n);

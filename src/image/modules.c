@@ -86,7 +86,7 @@ static enum selection look_up_of_unwinder(const char *name)
 	return SELECT_NO;
 }
 
-/* One of the functions by which an unwinder finds frame descriptions (_Unwind_Find_FDE and its
+/* True for functions by which an unwinder finds frame descriptions (_Unwind_Find_FDE and its
  * kin). */
 bool modules_is_look_up(const char *name)
 {

@@ -91,7 +91,7 @@ static void name_place(struct source_place *p, const char *name, uint32_t line, 
 		*p->name = '_';
 }
 
-/* One place once: a line may have several entries with one address. Beyond PLACES_MOST none is
+/* Adds a place once: a line may have several entries with one address. Beyond PLACES_MOST none is
  * added, since each is an event's place that costs. */
 static void add_source_place(source_places *out, uint64_t vaddr, const char *name, uint32_t line,
 			     bool has_line)

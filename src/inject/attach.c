@@ -214,7 +214,7 @@ static int plan_unless_given_up(struct image_request *req, const struct agent_fi
 	return given_up ? given_up : r;
 }
 
-/* One try: plans, then holds and enters. -EAGAIN: the plan is out of date. */
+/* Tries once: plans, then holds and enters. -EAGAIN: the plan is out of date. */
 static int attempt_attach(struct image_request *req, const struct agent_file *f,
 			  struct agent_layout *agent, struct memories *memories, struct image *out,
 			  struct attach_report *rep, struct err *err)

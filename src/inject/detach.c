@@ -158,7 +158,7 @@ static void look_at_patches(struct leaving *l, struct tracee *t, const struct ma
 	l->looked = true;
 }
 
-/* One try on the stopped process. -EBUSY: some thread is not out yet. */
+/* Tries once, on the stopped process. -EBUSY: some thread is not out yet. */
 static int detach_agent(struct leaving *l, struct tracee *t, const struct maps *maps,
 			struct agent_layout *agent, struct err *err)
 {
@@ -186,7 +186,7 @@ static int detach_agent(struct leaving *l, struct tracee *t, const struct maps *
 	return r;
 }
 
-/* One try on a stopped process. An agent that is gone, or does not record, needs none. */
+/* Tries once, on a stopped process. An agent that is gone, or does not record, needs none. */
 static int detach_stopped(struct leaving *l, struct tracee *t, struct err *err)
 {
 	struct agent_layout agent = { 0 };
@@ -207,7 +207,7 @@ static void note_others(struct leaving *l, struct tracee *t)
 			runs_note(&l->others, tracee_tid(t, i));
 }
 
-/* One try. -EBUSY and *err if another makes sense. */
+/* Stops the process and tries once. -EBUSY and *err if another try makes sense. */
 static int try_to_detach(struct leaving *l, pid_t pid, struct err *err)
 {
 	struct tracee *t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owned by the control, and used as patch_lists.c is: no lock. Nothing fails. */
+/* Owned by the control. The socket's thread uses it while somebody is inside, and so does whoever
+ * is alone (session/turns.h): no lock. Nothing fails. */
 #include "inject/patch_sites.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "inject/stopped_stacks.h"
 
 
-/* One look at a process. */
+/* What one look at a process's patches needs. */
 struct standing_look {
 	struct tracee *t;
 	VEC(struct stopped_range) code; /* trampolines */

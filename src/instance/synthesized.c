@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 #define USER_FRAMES 8 /* in the format of ftrace:user_stack */
-/* One payload word is their number. */
+/* Frames of a stack's record; one payload word is their number. */
 #define FRAMES (RECORD_PAYLOAD_MAX - 1)
 /* The kernel's counter has 16 bits; a new record begins at its end. */
 #define REPEATS_MAX UINT16_MAX

@@ -214,7 +214,7 @@ struct search {
 	char word[32], why[160];
 };
 
-/* One function of the kernel, held against what the user wrote. All are seen, because the nearest
+/* Compares one function of the kernel with what the user wrote. All are seen, because the nearest
  * name may be the last one. Names are copied: f lives for this call. */
 static bool look_at(void *context, const struct kernel_function *f)
 {

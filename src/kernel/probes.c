@@ -308,7 +308,7 @@ char *kernel_probes_synthetic(const char *name)
 	return mem_printf(GROUP "%d_%s", (int)getpid(), name);
 }
 
-/* One that is still enabled in somebody's instance stays (EBUSY) and is not counted; the next
+/* A probe that is still enabled in somebody's instance stays (EBUSY) and is not counted; the next
  * sweep finds it. */
 unsigned kernel_probes_sweep(const char *top)
 {

@@ -148,7 +148,7 @@ void brace_session_close(struct brace_session *s)
 
 /* --- its files ----------------------------------------------------------------------- */
 
-/* One request, for library_try(). */
+/* One request to the session, as library_try() takes it. */
 struct session_question {
 	struct brace_session *s;
 	const char *file, *text;

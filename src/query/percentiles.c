@@ -11,8 +11,8 @@
 
 #include "base/vec.h"
 
-/* One group. Whole numbers are kept as they are, and all of them as doubles once one is not whole;
- * doubles as whole numbers of the same order. */
+/* The values of one group. Whole numbers are kept as they are, and all of them as doubles once one
+ * is not whole; doubles as whole numbers of the same order. */
 struct group {
 	VEC(int64_t) values;
 	double percent;

@@ -140,7 +140,7 @@ static bool tell_whole(const struct telling *t, const struct prototype_value *v)
 	if (v->type == PROTOTYPE_LONG_DOUBLE) {
 		memcpy(&real, t->record + v->at, 10);
 		a.real = (double)real;
-		/* One beyond a double's range is its digits. */
+		/* A number beyond a double's range is shown by its digits. */
 		a.kind = isfinite(a.real) ? ARGUMENT_FLOAT : ARGUMENT_NAME;
 	}
 	words[text.n] = '\0';

@@ -84,7 +84,7 @@ static int read_key(const char *text, struct binding_word w, const struct bindin
 	return 0;
 }
 
-/* One of those that | separates; *at moves behind it. */
+/* Reads one of the bindings that | separates; *at moves behind it. */
 static int read_one(const char *text, const char **at, struct binding *b, struct err *err)
 {
 	int e = read_what(text, next_word(at), b, err);

@@ -17,7 +17,7 @@
 #define BAR 40u             /* columns of the longest bar */
 #define NAME_MOST 1024u
 
-/* One function; times in ticks but in `powers`, which counts nanoseconds. */
+/* A function's durations; times in ticks but in `powers`, which counts nanoseconds. */
 struct duration_row {
 	char *name;
 	const char *file;      /* its module's name, the info's */

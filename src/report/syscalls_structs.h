@@ -35,7 +35,7 @@ enum syscalls_phase {
 bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_phase when,
 			   const char *call, const char *argument, FILE *f);
 
-/* One name; a number without one in hexadecimal. names NULL: none has one. */
+/* Prints the name of a number; in hexadecimal where it has none. names NULL: none has one. */
 void syscalls_print_name(const struct syscall_name *names, uint32_t v, FILE *f);
 /* Names of bits, with a bar between; 0 for none. */
 void syscalls_print_flags(const struct syscall_name *names, uint64_t v, FILE *f);

@@ -313,7 +313,7 @@ static void find_all(const struct memories *memories, const pid_t *pids, size_t 
 	free(children);
 }
 
-/* One try. -EAGAIN: some process changed between plan and hold. */
+/* Tries the change once. -EAGAIN: some process changed between plan and hold. */
 static int change_once(struct changing *ch, struct change *change, const pid_t *pids, size_t n,
 		       struct err *err)
 {

@@ -44,7 +44,7 @@ enum peer_phase {
 	PEER_OVER,
 };
 
-/* One connection. */
+/* A connected process. */
 struct peer {
 	struct plan_job job;          /* the planner's, while PEER_PLANNED */
 	struct control *control;

@@ -245,7 +245,7 @@ struct held_counts held_calls_counts(const struct held_calls *h)
 	return c;
 }
 
-/* One record on its way. */
+/* A record that passes through the held calls of its thread. */
 struct passing {
 	struct held_calls *h;
 	struct held_thread *t;

@@ -184,7 +184,7 @@ static void hold(struct live *l, uint64_t begun)
 	l->events.n = kept;
 }
 
-/* One pass into l->events, sorted by key. last: takes everything. */
+/* Takes the records of one pass into l->events, sorted by key. last: takes everything. */
 static int pass_records(struct live *l, bool last, struct err *err)
 {
 	const uint64_t begun = clock_tsc();

@@ -17,7 +17,7 @@ struct turns {
 /* Nobody is inside or alone at first; turns_end requires the same. */
 void turns_begin(struct turns *t);
 void turns_end(struct turns *t);
-/* One more process. False: somebody is alone, or waits to be. Never waits. */
+/* Takes a turn for one more process. False: somebody is alone, or waits to be. Never waits. */
 bool turns_enter(struct turns *t);
 void turns_leave(struct turns *t);
 /* Waits until all processes have left; none enters until turns_end_alone. ms: how long at most, -1

@@ -73,7 +73,7 @@ static void take_module(struct session *s, const struct image_update *update,
 		uint32_t prototype = known->functions.at[i].prototype;
 		uint32_t returned = known->functions.at[i].returned;
 
-		/* One that is not asked for any more stays: earlier records need it. */
+		/* A prototype that is not asked for any more stays: earlier records need it. */
 		if (m->functions.at[i].prototype)
 			prototype = string_again(known, m, prototype, m->functions.at[i].prototype);
 		if (m->functions.at[i].returned)

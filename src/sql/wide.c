@@ -75,7 +75,8 @@ static void matches_of(const struct wide *w, size_t stage, size_t *from, size_t 
 					: s->matches.n;
 }
 
-/* One pair: which column is of the earlier sources, and which of the one that comes. */
+/* Finds the columns of one pair of ON: which is of the earlier sources, and which of the source
+ * that comes. */
 static int find_pair(struct wide *w, size_t stage, const struct sql_match *m, size_t *left,
 		     size_t *right)
 {
@@ -574,7 +575,7 @@ static int write_lists(struct wide *w, FILE *to)
 		fputs(i ? "," : "", to);
 		e = write_listed(w, w->keys.at[i], 'k', i, to);
 	}
-	/* One group of all. */
+	/* Without keys all records are one group. */
 	fputs(w->keys.n ? "" : "0", to);
 	for (size_t i = 0; i < w->values.n && !e; i++) {
 		fputs(i ? "," : ":vals=", to);

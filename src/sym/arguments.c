@@ -49,7 +49,7 @@ static struct sym_location composite_location(const Dwarf_Op *op, size_t n)
 			return nowhere;
 		if (in_register)
 			words[at / 8] = op[i++].atom - DW_OP_reg0;
-		/* One without a register is the padding of a word, or a part that is lost. */
+		/* A piece without a register is the padding of a word, or a part that is lost. */
 		if (i == n || op[i].atom != DW_OP_piece || op[i].number > 8)
 			return nowhere;
 		at += op[i].number;
@@ -105,8 +105,8 @@ static struct sym_location listed_location(Dwarf_Attribute *attr, Dwarf_Die *fun
 	return read_location(op, n);
 }
 
-/* One location for the whole function: a register; or, in code that was not optimised, where the
- * function itself puts what the convention hands to it. */
+/* The parameter's one location for the whole function: a register; or, in code that was not
+ * optimised, where the function itself puts what the convention hands to it. */
 static struct sym_location single_location(const struct arguments_walk *w, Dwarf_Attribute *attr)
 {
 	struct sym_location location = { SYM_LOCATION_NONE, 0 };

@@ -89,7 +89,7 @@ static size_t insert_near(struct near *best, size_t have, size_t n, struct near 
 size_t sym_nearest(const struct sym_module *m, const char *name, const char **out, size_t n)
 {
 	size_t have = 0, length = strnlen(name, MAX_LENGTH);
-	/* One change in a short name, one in four letters of a longer one. */
+	/* A short name may have one change, a longer name one in four letters. */
 	unsigned limit = length < 6 ? 1 : (unsigned)length / 4;
 	struct near *best = mem_zalloc((n + 1) * sizeof(*best));
 

@@ -250,8 +250,8 @@ static int place_order(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
-/* One place a function or inlined copy, by address. Without code at the line the sentence names
- * the next one that has some. */
+/* Gives one place for each function or inlined copy, by address. Without code at the line the
+ * sentence names the next one that has some. */
 int sym_source_line(struct sym_source_info *s, const char *file, uint32_t line, const char *within,
 		    sym_source_places *out, struct err *err)
 {

@@ -7,7 +7,7 @@
 
 #define NS UINT64_C(1000000000)
 
-/* One of a CPU's: its TSC, and what a steady one would have been then. */
+/* A pair of a CPU's clocks: its TSC, and what a steady TSC would have been then. */
 struct point { uint64_t tsc, steady; };
 typedef VEC(struct point) point_list;
 

@@ -43,8 +43,8 @@ static bool unpack_exit(struct unpack *u, const uint64_t *payload, struct event 
 	return true;
 }
 
-/* One for each row of `types`: they fill in *e from a payload of at least the row's words, and
- * return whether it is an event. payload[-1] is the record's header. */
+/* A function for each row of `types`: it fills in *e from a payload of at least the row's words,
+ * and returns whether it is an event. payload[-1] is the record's header. */
 static bool unpack_call(struct unpack *u, const uint64_t *payload, struct event *e)
 {
 	e->kind = EVENT_CALL;

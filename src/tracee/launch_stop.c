@@ -23,7 +23,7 @@
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD)
 #define CALLS_MAX 256 /* before the thread pointer; then we stop anyway */
 
-/* One run: the process, and what was found of its start. */
+/* A program's run to its start: the process, and what was found of its start. */
 struct launch_run {
 	struct tracee *t;
 	struct thread *th;

@@ -99,7 +99,7 @@ static bool shows_screens(const struct answer_run *r)
 	       isatty(STDOUT_FILENO);
 }
 
-/* One answer of a SELECT. */
+/* Prints the answer of a SELECT once. */
 static int print_select(struct answer_run *r, struct tree *tree, struct err *err)
 {
 	const struct event_entry *event = event_named(tree, r->answer->hists.at[0]);

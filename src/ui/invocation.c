@@ -82,7 +82,7 @@ int set_follow_end(struct invocation *inv, const struct option *o, const char *v
 	return 0;
 }
 
-/* One more than the number, so that 0 tells "not given" from --last 0. */
+/* Keeps one more than the number, so that 0 tells "not given" from --last 0. */
 int set_last(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	int e = units_parse_number(value, "a number of calls", 0, 1000000, &inv->last, err);

@@ -7,7 +7,7 @@
 
 enum rows_form { ROWS_TABLE, ROWS_CSV, ROWS_JSON, ROWS_FORMS_N };
 
-/* One result. Not locked: the command's. */
+/* A result that is printed, row by row. Not locked: the command's. */
 struct rows {
 	enum rows_form form;
 	struct screen *screen;

@@ -202,7 +202,7 @@ static struct noise_times *times_of(struct noise *n, uint32_t function)
 	return &n->functions.at[n->function_rows.at[slot] - 1].times;
 }
 
-/* One interruption of that length, either way. */
+/* Adds an interruption of that length to those by preemption or to the waits. */
 static void add_time(struct noise_times *t, bool preempted, uint64_t ns)
 {
 	*(preempted ? &t->preempted_ns : &t->waited_ns) += ns;

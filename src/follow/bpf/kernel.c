@@ -232,7 +232,7 @@ static int attach_many(struct follow_kernel *k, bool leave, size_t first, size_t
 	return 0;
 }
 
-/* One function, alone: entry and return. */
+/* Attaches to one function by itself: its entry and its return. */
 static int attach_single(struct follow_kernel *k, size_t i)
 {
 	for (int leave = 0; leave < 2; leave++) {

@@ -113,7 +113,7 @@ static __always_inline int read_number(const volatile struct follow_field *p, ui
 
 struct packet { uint8_t at[PACKET_BYTES]; uint32_t n; uint32_t words[PACKET_WORDS]; };
 
-/* One a CPU: the kernel lets no second program of this kind in on it. */
+/* An element a CPU is enough: the kernel lets no second program of this kind in on it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
