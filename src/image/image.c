@@ -202,6 +202,28 @@ void image_tell_unread(const struct image *im, pid_t pid, struct memory_messages
 		messages_add_file(messages, im->unread.at[i].code, pid, im->unread.at[i].name);
 }
 
+static void begin_image(const struct image_request *req, struct image *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->image_fd = out->code_fd = out->answers_fd = -1;
+	out->update.image = req->index;
+	/* The image's modules count from this time on. */
+	out->update.about = (struct trace_image){ .pid = (uint32_t)req->pid,
+						  .tsc = clock_tsc(),
+						  .exe = describe_exe(req->pid),
+						  .cmdline = describe_cmdline(req->pid) };
+}
+
+/* What the setup reply tells the agent besides flags and patches. */
+static void fill_setup(const struct image_request *req, struct protocol_setup *setup)
+{
+	setup->trace = 1;
+	setup->oom_score_adj = describe_oom_score_adj(req->pid);
+	setup->image = req->index;
+	setup->signals = req->events && handlers_wanted(req->events);
+	setup->watch = req->settings->modules.patterns.n > 0 || providers_wanted(req->events);
+}
+
 /* The hello's flags are corrected for this image first; a copy of the request carries them to the
  * steps that follow. */
 int image_prepare(const struct image_request *asked, struct image *out, struct err *err)
@@ -212,14 +234,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	struct maps maps;
 	int r;
 
-	memset(out, 0, sizeof(*out));
-	out->image_fd = out->code_fd = out->answers_fd = -1;
-	out->update.image = req->index;
-	/* The image's modules count from this time on. */
-	out->update.about = (struct trace_image){ .pid = (uint32_t)req->pid,
-						  .tsc = clock_tsc(),
-						  .exe = describe_exe(req->pid),
-						  .cmdline = describe_cmdline(req->pid) };
+	begin_image(req, out);
 	r = maps_read(req->pid, &maps, err);
 	if (r < 0)
 		return r;
@@ -259,11 +274,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 	count_code(&modules, &out->count);
 	out->count.arguments = modules.wished;
 	count_all(out);
-	out->setup.trace = 1;
-	out->setup.oom_score_adj = describe_oom_score_adj(req->pid);
-	out->setup.image = req->index;
-	out->setup.signals = req->events && handlers_wanted(req->events);
-	out->setup.watch = req->settings->modules.patterns.n > 0 || providers_wanted(req->events);
+	fill_setup(req, &out->setup);
 	modules_free(&modules);
 	maps_free(&maps);
 	return r;
