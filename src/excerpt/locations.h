@@ -21,5 +21,6 @@ void excerpt_locations_free(struct excerpt_locations *p);
 uint8_t *excerpt_locations_of_module(struct excerpt_locations *p, const struct trace_module *m);
 /* Whether a file, as it is now, is the one that was traced, as far as the trace tells. */
 bool excerpt_locations_is_same(const struct trace_module *m, const struct sym_module *now);
-/* Why the locations mean nothing, when they mean nothing: -errno and *err. */
+/* Called when no function of the trace stands at any of the locations: sets *err to the reason,
+ * with `location` as the text at fault, and returns -errno. */
 int excerpt_locations_why(const struct excerpt_locations *p, const char *location, struct err *err);

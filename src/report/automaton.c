@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads DOT: graph attributes, nodes, edges with labels, and subgraphs in braces, which only group
- * here. Called by who checks a model, on any thread. The text may be anybody's: numbers of states
- * and events have limits, and braces may be nested so deep only. The first fault ends it. */
+ * here. Called by `brace rv` on its thread (any would do). The text may be anybody's: numbers of
+ * states and events have limits, and braces may be nested so deep only. The first fault ends it. */
 #include "report/automaton.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what a model says of its events. Called by who checks a model, on any thread; the text may
- * be anybody's. The first fault ends it. */
+/* Reads what a model says of its events. Called by `brace rv` on its thread (any would do); the
+ * text may be anybody's. The first fault ends it. */
 #include "report/automaton_bindings.h"
 
 #include <errno.h>

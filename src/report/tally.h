@@ -41,7 +41,7 @@ struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 /* The calls that are open where reading of a thread begins in its middle. */
 struct tally_open { VEC(struct call_frame) calls; };
 
-/* One of those, that has ended: what is known of it without the part before. */
+/* One of these calls that has ended: what is known of it without the part before. */
 struct tally_lent { uint32_t index; uint64_t ticks, inside; };
 
 struct tally_span { uint64_t begin, ticks; uint32_t fn; };

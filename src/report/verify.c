@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Follows a model's objects by the records of a trace. Called by one thread for all events. The
- * trace may be anybody's: numbers of threads, functions and events are checked, and all lists have
- * a limit, behind which objects are not watched and faults only counted. */
+/* Follows a model's objects by the records of a trace. Called by `brace rv`, by one thread for all
+ * events. The trace may be anybody's: numbers of threads, functions and events are checked, and all
+ * lists have a limit, behind which objects are not watched and faults only counted. */
 #include "report/verify.h"
 
 #include <stdlib.h>

@@ -19,7 +19,9 @@ struct verify *verify_new(const struct trace_info *info, const struct automaton 
 void verify_free(struct verify *v); /* NULL is fine */
 /* Takes the next event of any kind, in the order of time. Keeps nothing of *e. */
 void verify_event(struct verify *v, const struct event *e);
-void verify_end(struct verify *v); /* there are no more events; called once */
+/* Called once, after the last event and before anything is printed: calls that are still open end
+ * with it. */
+void verify_end(struct verify *v);
 /* Events of the model that were seen, and faults that were found. */
 uint64_t verify_events(const struct verify *v);
 uint64_t verify_faults(const struct verify *v);

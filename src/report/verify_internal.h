@@ -6,7 +6,7 @@
 #include "trace/sp_map.h"
 #include "trace/tracks.h"
 
-/* One process between two execs: what objects belong to. */
+/* A process between two execs, to which objects belong. */
 struct verify_owner { uint32_t epoch; bool any; }; /* any: nothing is known of what came before */
 
 struct verify_object {

@@ -12,9 +12,9 @@ struct clock_pairs;
  * clock_pairs_free(). */
 struct clock_pairs *clock_pairs_new(const struct trace_info *info);
 /* A stamp of this CPU, put right: between two pairs by the straight line, outside by the clock's
- * rate. That of a CPU that no pair is of stays. */
+ * rate. A stamp of a CPU without pairs stays as it is. */
 uint64_t clock_pairs_tsc(const struct clock_pairs *p, uint16_t cpu, uint64_t tsc);
-/* No stamp that lies between the pairs moves further, in ticks. */
+/* The most ticks by which a stamp between two pairs is moved, either way. */
 uint64_t clock_pairs_reach(const struct clock_pairs *p);
 /* What may be wrong with the result, in ns: how long the reading of a pair took, at most, and how
  * far a pair lies from the line between its neighbours. */
