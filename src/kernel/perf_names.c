@@ -8,6 +8,8 @@
 
 #define TID_MAX (1u << 22) /* the kernel's own limit */
 
+/* The thread's element of by_tid. A damaged record may have any number: those beyond the limit
+ * share the last element. */
 static uint32_t *place_of(struct kernel_perf_names *names, uint32_t tid)
 {
 	tid = tid < TID_MAX ? tid : TID_MAX;
@@ -36,6 +38,7 @@ void kernel_perf_names_note(struct kernel_perf_names *names, uint32_t tid, const
 		*place = (uint32_t)names->comms.n;
 	}
 	snprintf(names->comms.at[*place - 1].text, TRACE_COMM, "%.15s", name);
+	/* The next line overwrites the NUL, so that all lines are one text. */
 	vec_reserve(&names->fresh, names->fresh.n + (size_t)n + 1);
 	memcpy(names->fresh.at + names->fresh.n, line, (size_t)n + 1);
 	names->fresh.n += (size_t)n;

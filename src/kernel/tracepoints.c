@@ -26,6 +26,7 @@
 
 /* --- opening ---------------------------------------------------------------------------- */
 
+/* Each event is a group of its own (-1). */
 static int open_perf(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -45,6 +46,7 @@ static int open_clock(struct kernel_tracepoints *t, struct err *err)
 			    strerror(-e));
 }
 
+/* A CPU's ring is mapped of the first event that is opened on it (open_event()). */
 int kernel_tracepoints_new(struct kernel_tracepoints **out, struct err *err)
 {
 	struct kernel_tracepoints *t = mem_zalloc(sizeof(*t));
@@ -113,6 +115,7 @@ static void free_tracepoint(struct tracepoint *p)
 	free(p->filter);
 }
 
+/* Patterns may overlap: an event is opened once. */
 static bool is_known(const struct kernel_tracepoints *t, const char *system, const char *name)
 {
 	for (size_t i = 0; i < t->at.n; i++)
@@ -139,6 +142,7 @@ static void find_switch_fields(struct kernel_tracepoints *t, const struct tracep
 	event_format_free(f);
 }
 
+/* A user who may not read tracefs finds no number, and no format. */
 static int add_event(struct kernel_tracepoints *t, const char *system, const char *name,
 		     struct err *err)
 {
@@ -174,6 +178,7 @@ struct matching {
 	int e;
 };
 
+/* A name without a colon stands for events and for systems, as in set_event. */
 static bool add_matching(void *context, const char *line)
 {
 	struct matching *m = context;
@@ -331,6 +336,7 @@ static int open_thread(struct kernel_tracepoints *t, pid_t tid, struct err *err)
 	return e;
 }
 
+/* By number; the numbers of threads that have ended stay. */
 static bool is_open(const struct kernel_tracepoints *t, pid_t tid)
 {
 	for (size_t i = 0; i < t->threads.n; i++)
@@ -339,6 +345,7 @@ static bool is_open(const struct kernel_tracepoints *t, pid_t tid)
 	return false;
 }
 
+/* The name that the thread has now; later ones come as records (KERNEL_PERF_COMM). */
 static int add_thread(struct kernel_tracepoints *t, pid_t pid, pid_t tid, struct err *err)
 {
 	char *path = mem_printf("%d/task/%d/comm", (int)pid, (int)tid);
@@ -391,6 +398,7 @@ int kernel_tracepoints_follow(struct kernel_tracepoints *t, pid_t pid, struct er
 	return n;
 }
 
+/* -1: all tasks; a filter leaves brace out (set_filter()). */
 int kernel_tracepoints_follow_all(struct kernel_tracepoints *t, struct err *err)
 {
 	t->all = true;
@@ -409,6 +417,7 @@ bool kernel_tracepoints_name(const void *t, uint32_t tid, char comm[TRACE_COMM])
 	return kernel_perf_names_find(&((const struct kernel_tracepoints *)t)->names, tid, comm);
 }
 
+/* The rings stay: a disabled event's records can still be read. */
 void kernel_tracepoints_stop(struct kernel_tracepoints *t)
 {
 	for (size_t i = 0; i < t->opened.n; i++)

@@ -179,12 +179,14 @@ static bool classify(struct class_member *m, void *context)
 	if (!dwarf_type_plain(&m->type, &element))
 		return false;
 	bytes = dwarf_type_is_pointer(&element) ? ARGUMENT_WORD : argument_array_bytes(&element);
+	/* Elements behind the second word decide nothing. */
 	for (uint64_t k = 0; bytes && k + bytes <= size && k < 2 * ARGUMENT_WORD; k += bytes)
 		if (!classify_type(&element, at + k, c))
 			return false;
 	return bytes != 0;
 }
 
+/* By DW_AT_producer, which has the compiler's name and version. */
 bool argument_unit_is_clang(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -247,6 +249,7 @@ bool argument_struct_location(Dwarf_Die *type, bool memory, struct sym_location 
 	location->empty = way == ARGUMENT_IN_REGISTERS && is_empty(type, &c);
 	if (location->empty)
 		return true;
+	/* Where an aligned structure begins on the stack depends on those before it. */
 	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || c.aligned || !c.known)
 		return false;
 	location->words = (uint8_t)((bytes + ARGUMENT_WORD - 1) / ARGUMENT_WORD);

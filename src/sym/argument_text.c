@@ -139,6 +139,7 @@ static bool has_layout(Dwarf_Die *type, const char *first, const char *second, u
 	return class_members_each(type, see_known, &l, work) && l.found == 3;
 }
 
+/* By the name and by the members: in another library the class lies otherwise. */
 char argument_library_letter(Dwarf_Die *type, uint64_t *work)
 {
 	const char *name = dwarf_diename(type);
@@ -188,6 +189,7 @@ static bool is_quad(Dwarf_Die *type)
 	       (!strcmp(name, "__float128") || !strcmp(name, "_Float128"));
 }
 
+/* Of the complex numbers one of 8 bytes is in one vector register, one of 16 in two. */
 const char *argument_wide_text(Dwarf_Die *type)
 {
 	uint64_t bytes = dwarf_tag(type) == DW_TAG_base_type ? dwarf_type_bytes(type) : 0;
@@ -205,6 +207,7 @@ const char *argument_wide_text(Dwarf_Die *type)
 	return argument_is_long_double(type) ? "Rxl" : is_quad(type) ? "Rvg" : NULL;
 }
 
+/* Without the classes: a member is where its structure is. */
 char *argument_wide_member(Dwarf_Die *type)
 {
 	const char *text = argument_wide_text(type);
