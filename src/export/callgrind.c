@@ -136,8 +136,10 @@ static int write_callgrind(struct export_job *job, struct err *err)
 		*vec_add(&c.named) = false;
 	if (!r) {
 		find_lines(&c);
-		put_all(&c);
+		r = declared_failure(c.declared, err);
 	}
+	if (!r)
+		put_all(&c);
 	vec_free(&c.lines);
 	declared_free(c.declared);
 	edges_free(&c.edges);

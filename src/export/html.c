@@ -24,6 +24,7 @@ struct html_page {
 	struct source between; /* the job's source, with a look at the sleeps */
 	VEC(uint32_t) row_of;  /* by function of the walk: its row on the page */
 	uint32_t rows;
+	struct declared *declared;
 };
 
 /* --- the columns' bytes --------------------------------------------------------------------- */
@@ -197,20 +198,18 @@ static void put_function(struct out *o, const struct html_page *g, uint32_t func
 static void put_functions(const struct html_page *g, struct out *o)
 {
 	uint32_t *first = mem_realloc(NULL, g->rows + 1, sizeof(*first));
-	struct declared *declared = declared_new();
 
 	for (uint32_t i = (uint32_t)g->row_of.n; i-- > 0;)
 		first[g->row_of.at[i]] = i;
 	out_str(o, ",\n\"functions\":[");
 	for (uint32_t i = 0; i < g->rows; i++) {
 		out_str(o, i ? ",\n" : "");
-		put_function(o, g, first[i], declared);
+		put_function(o, g, first[i], g->declared);
 	}
 	out_str(o, "],\n\"rows\":[");
 	for (size_t i = 0; i < g->row_of.n; i++)
 		out_printf(o, "%s%u", i ? "," : "", g->row_of.at[i]);
 	out_char(o, ']');
-	declared_free(declared);
 	free(first);
 }
 
@@ -400,6 +399,7 @@ int html_write(struct html_job *job, struct err *err)
 			  .between = { .ops = &between_ops, .info = job->source->info } };
 	int r;
 
+	g.declared = declared_new();
 	walk_init(&g.walk, &g.between);
 	g.walk.wants_arguments = true;
 	g.walk.stop = job->stop;
@@ -412,10 +412,13 @@ int html_write(struct html_job *job, struct err *err)
 		number_rows(&g);
 		r = put_page(&g, err);
 	}
+	if (!r)
+		r = declared_failure(g.declared, err);
 	job->counts = g.walk.counts;
 	job->lanes = g.columns.lanes.n;
 	html_columns_free(&g.columns);
 	walk_free(&g.walk);
 	vec_free(&g.row_of);
+	declared_free(g.declared);
 	return r;
 }

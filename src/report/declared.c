@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by regroup.c and by exports, on brace's only thread, before anything is counted. A file
- * that cannot be read has no declarations: that is no error. */
+ * that is not there any more has no declarations, which is no error; one that this computer fails
+ * to read is told by declared_failure(). */
 #include "report/declared.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@
 /* One file, whatever number of images has it; all: by address. */
 struct declared_file { const struct trace_module *module; sym_source_declarations all; };
 
-struct declared { VEC(struct declared_file) files; };
+struct declared { VEC(struct declared_file) files; struct err failure; };
 
 struct declared *declared_new(void)
 {
@@ -37,16 +39,16 @@ static int by_address(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-/* A file without debug information has none, which is no fault: the trace is shown without
- * lines. */
-static void read_declarations(const struct sym_module *now, sym_source_declarations *out)
+/* A file without debug information has no declarations, which is no failure: the trace is shown
+ * without lines. *err is set by each error, and is 0 without one. */
+static void read_declarations(const struct sym_module *now, sym_source_declarations *out,
+			      struct err *err)
 {
 	struct sym_source_info *s;
-	struct err ignored;
 
-	if (sym_source_open(now, &s, &ignored))
+	if (sym_source_open(now, &s, err))
 		return;
-	if (sym_source_declared(s, out, &ignored)) {
+	if (sym_source_declared(s, out, err)) {
 		sym_source_declarations_free(out);
 		*out = (sym_source_declarations){ 0 };
 	}
@@ -57,21 +59,32 @@ static void read_declarations(const struct sym_module *now, sym_source_declarati
 
 /* Only if it is still the file that was traced: lines of a newer build would point at the wrong
  * code. */
-static void read_file(struct declared_file *f)
+static void read_file(struct declared_file *f, struct err *err)
 {
 	struct sym_module *now;
-	struct err ignored;
 
-	if (*f->module->path != '/' || sym_open(f->module->path, &now, &ignored))
+	if (*f->module->path != '/' || sym_open(f->module->path, &now, err))
 		return;
 	if (excerpt_locations_is_same(f->module, now))
-		read_declarations(now, &f->all);
+		read_declarations(now, &f->all, err);
 	sym_close(now);
+}
+
+/* Whether the error is the computer's at this moment, and says nothing of the file. */
+static bool is_failure(const struct err *err)
+{
+	static const int codes[] = { EIO, ENOMEM, EMFILE, ENFILE };
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (err->code == codes[i])
+			return true;
+	return false;
 }
 
 /* Each file is read once, when a function of it is first asked for, whatever comes of it. */
 static const struct declared_file *file_of(struct declared *d, const struct trace_module *m)
 {
+	struct err err = { 0 };
 	struct declared_file *f;
 
 	for (size_t i = d->files.n; i-- > 0;)
@@ -79,8 +92,17 @@ static const struct declared_file *file_of(struct declared *d, const struct trac
 			return &d->files.at[i];
 	f = vec_add(&d->files);
 	*f = (struct declared_file){ .module = m };
-	read_file(f);
+	read_file(f, &err);
+	if (!d->failure.code && is_failure(&err))
+		d->failure = err;
 	return f;
+}
+
+int declared_failure(const struct declared *d, struct err *err)
+{
+	if (d->failure.code)
+		*err = d->failure;
+	return -d->failure.code;
 }
 
 /* *line is set only with a path. NULL: it is not known. */

@@ -201,6 +201,11 @@ void regroup_free(struct regroup *g)
 	free(g);
 }
 
+int regroup_failure(const struct regroup *g, struct err *err)
+{
+	return g->declared ? declared_failure(g->declared, err) : 0;
+}
+
 /* False: the patterns match no function of the trace, which the command tells in place of an
  * empty table. */
 bool regroup_has_functions(const struct regroup *g)

@@ -22,6 +22,8 @@ struct regroup;
 struct regroup *regroup_new(const struct summary_input *inner, enum regroup_by by,
 			    const struct function_list *functions);
 void regroup_free(struct regroup *g);
+/* 0, or why functions have no FILE or LINE that a file tells: declared_failure(). */
+int regroup_failure(const struct regroup *g, struct err *err);
 /* Whether the trace has any of the functions. */
 bool regroup_has_functions(const struct regroup *g);
 /* Valid as long as *g. */

@@ -147,7 +147,9 @@ static int open_file(struct dwarf_file *f, const struct sym_module *m, struct st
 	const struct stat *was = f->separate.path ? &f->separate.file.is : &m->file.is;
 	int r = f->fd = file_open(path, err);
 
-	if (r >= 0 && (file_stat(r, is) < 0 || !file_is_same(was, is)))
+	if (r >= 0 && file_stat(r, is) < 0)
+		r = err_set(err, errno, "cannot examine %s: %s", path, strerror(errno));
+	else if (r >= 0 && !file_is_same(was, is))
 		r = err_set(
 			err, ESTALE,
 			"another file stands at %s by now: its debug information is not looked at",
@@ -170,11 +172,15 @@ static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint
 	return 0;
 }
 
-/* Sets the sentence with elfutils' reason. */
+/* Sets the sentence with elfutils' reason. EIO: libelf or libdw failed without any, which is not the
+ * file's fault. */
 static int err_malformed(const struct dwarf_file *f, const struct sym_module *m, struct err *err)
 {
-	return err_set(err, EBADMSG, "the debug information of %s cannot be read: %s",
-		       f->separate.path ? f->separate.path : m->path, dwarf_errmsg(-1));
+	const int reason = f->elf ? dwarf_errno() : 0;
+
+	return err_set(err, reason ? EBADMSG : EIO, "the debug information of %s cannot be read: %s",
+		       f->separate.path ? f->separate.path : m->path,
+		       reason ? dwarf_errmsg(reason) : strerror(EIO));
 }
 
 /* Returns the directory of the file; NULL: it lies in memory. */

@@ -285,7 +285,9 @@ int elf_file_read(int fd, const char *path, enum elf_part part, struct elf_file 
 	if (!e)
 		e = read_parts(&r);
 	/* Size, mtime or ctime differ: the bytes may be a mix. */
-	if (!e && (file_stat(fd, &now) || !file_is_same(&out->is, &now)))
+	if (!e && file_stat(fd, &now))
+		e = err_set(err, errno, "cannot examine %s: %s", path, strerror(errno));
+	else if (!e && !file_is_same(&out->is, &now))
 		e = file_changed(&r);
 	vec_free(&r.spans);
 	if (e)

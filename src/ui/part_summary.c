@@ -75,6 +75,8 @@ static int regroup_rows(struct part_summary *p, enum part_rows rows,
 
 	p->regroup = regroup_new(&p->in, rows_of[rows].by, functions);
 	p->in = regroup_input(p->regroup);
+	if (regroup_failure(p->regroup, &err))
+		return say_error(&err);
 	if (rows < PART_CALLERS || regroup_has_functions(p->regroup))
 		return 0;
 	err_at(&err, ENOENT, functions->patterns.at[0].text, 0,
