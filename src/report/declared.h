@@ -13,7 +13,7 @@ void declared_free(struct declared *d); /* NULL is fine */
  * as long as *d. NULL: not known (no debug information, another file than the traced one). */
 const char *declared_of(struct declared *d, const struct trace_module *m,
 			const struct trace_function *f, uint32_t *line);
-/* 0, or the first failure of this computer (EIO, ENOMEM, no more descriptors) while a file was read,
- * negated and in *err: some functions that have a declaration were told as having none. A file that
- * is gone, is another one now or has no debug information is no failure. */
+/* 0, or the first failure of this computer (EIO, ENOMEM, no more descriptors) while a file was
+ * read, negated and in *err: some functions that have a declaration were told as having none. A
+ * file that is gone, is another one now or has no debug information is no failure. */
 int declared_failure(const struct declared *d, struct err *err);

@@ -172,8 +172,8 @@ static int open_elf(struct dwarf_file *f, const struct sym_module *m, const uint
 	return 0;
 }
 
-/* Sets the sentence with elfutils' reason. EIO: libelf or libdw failed without any, which is not the
- * file's fault. */
+/* Sets the sentence with elfutils' reason. EIO: libelf or libdw failed without any, which is not
+ * the file's fault. */
 static int err_malformed(const struct dwarf_file *f, const struct sym_module *m, struct err *err)
 {
 	const int reason = f->elf ? dwarf_errno() : 0;
