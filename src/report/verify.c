@@ -143,9 +143,9 @@ static void note_fault(struct verify *v, const struct verify_occurrence *c,
 	v->all_faults++;
 	if (v->faults.n < FAULTS_MOST)
 		*vec_add(&v->faults) = (struct verify_fault){
-			.tsc = c->tsc, .key = o->key, .states = o->states, .thread = c->thread,
-			.event = c->event, .owner = o->owner, .site = c->site,
-			.called = c->called, .outside = c->outside
+			.tsc = c->tsc, .step = v->steps, .key = o->key, .states = o->states,
+			.thread = c->thread, .event = c->event, .owner = o->owner,
+			.site = c->site, .called = c->called, .outside = c->outside
 		};
 }
 
@@ -296,7 +296,7 @@ static void begin_call(struct verify *v, const struct call_step *s)
 {
 	const struct verify_of_function *f = function_of(v, s->thread, s->fn);
 	struct verify_thread *t = thread_of(v, s->thread);
-	struct verify_call c = { .fn = s->fn, .begin = s->tsc };
+	struct verify_call c = { .fn = s->fn, .begin = ++v->steps };
 	const uint64_t faults = v->all_faults;
 	struct visit visit = { .to = &c };
 
@@ -330,11 +330,11 @@ static void tell_site(struct verify *v, const struct verify_call *c, const struc
 	const bool inside = is_inside(v, s);
 	size_t i = v->faults.n, first, kept;
 
-	while (i && v->faults.at[i - 1].tsc >= c->begin)
+	while (i && v->faults.at[i - 1].step >= c->begin)
 		i--;
 	for (first = kept = i; first < v->faults.n; first++) {
 		struct verify_fault *f = &v->faults.at[first];
-		const bool own = f->thread == s->thread && f->tsc == c->begin;
+		const bool own = f->thread == s->thread && f->step == c->begin;
 
 		if (own)
 			f->site = s->site;
@@ -379,7 +379,7 @@ static void lose(struct verify *v, uint32_t thread)
 
 	t->n = 0;
 	v->owners.at[owner].epoch++;
-	while (first && v->faults.at[first - 1].tsc >= t->last)
+	while (first && v->faults.at[first - 1].step >= t->last)
 		first--;
 	kept = first;
 	for (size_t i = first; i < v->faults.n; i++)
@@ -488,10 +488,11 @@ void verify_event(struct verify *v, const struct event *e)
 	if (e->thread >= v->info->threads.n)
 		return;
 	v->last = *e;
+	v->steps++;
 	if (e->kind == EVENT_TRACE && e->fn != EVENT_LOCK_ROW)
 		take_event(v, e);
 	tracks_feed(&v->tracks, tracks_lane(&v->tracks, e->thread), e, take_step, v);
-	thread_of(v, e->thread)->last = e->tsc;
+	thread_of(v, e->thread)->last = v->steps;
 }
 
 void verify_end(struct verify *v)

@@ -16,6 +16,7 @@ struct verify_object {
 
 struct verify_fault {
 	uint64_t tsc, key, states; /* states: in which the object may have been */
+	uint64_t step;             /* its number: the order, which stamps need not have */
 	uint32_t thread, event, owner, site;
 	bool called, outside;      /* it is a call: site may be known; with `outside` */
 };
@@ -25,7 +26,7 @@ struct verify_fault {
 
 /* What a call was called with, bit n of known: argument n is. */
 struct verify_call {
-	uint64_t arguments[VERIFY_ARGUMENTS], begin;
+	uint64_t arguments[VERIFY_ARGUMENTS], begin; /* begin: number of its step */
 	uint32_t fn;
 	uint8_t known;
 	bool faulty;               /* its begin was a fault, whose place its return tells */
@@ -34,7 +35,7 @@ struct verify_call {
 struct verify_thread {
 	struct verify_call calls[VERIFY_CALLS]; /* open ones of the model */
 	unsigned n;
-	uint64_t last;            /* TSC of its last record */
+	uint64_t last;            /* its last record's step */
 };
 
 /* Which bindings a function has, by image and id; which an event has, and where their fields
@@ -65,6 +66,7 @@ struct verify {
 	/* faults: all that were found; doubtful: taken back; unknown: events whose object is not
 	 * known; unwatched: objects for which there was no room */
 	uint64_t seen, all_faults, doubtful, unknown, unwatched;
+	uint64_t steps;           /* records and calls that were looked at */
 	struct event last;
 };
 
