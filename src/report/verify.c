@@ -135,6 +135,7 @@ struct verify_occurrence {
 	uint32_t thread, event, site;
 	uint64_t tsc;
 	bool called, outside;
+	bool excused; /* no fault, because it came from inside */
 };
 
 static void note_fault(struct verify *v, const struct verify_occurrence *c,
@@ -160,7 +161,7 @@ static void step(struct verify *v, const struct verify_occurrence *c, uint64_t k
 	if (!o)
 		return;
 	after = automaton_step(v->a, c->event, o->states);
-	if (!after)
+	if (!after && !c->excused)
 		note_fault(v, c, o);
 	o->states = after ? after
 			  : o->states | automaton_step(v->a, c->event, automaton_all(v->a));
@@ -279,13 +280,27 @@ static struct verify_value value_of(const struct binding_key *key, const struct 
 	return (struct verify_value){ 0, false };
 }
 
+/* Whether the call came from the module that has the function. */
+static bool is_inside(const struct verify *v, const struct call_step *s)
+{
+	const uint32_t image = v->info->threads.at[s->thread].image;
+	const struct trace_module *own = NULL;
+	const struct location p = location_of_site(v->info, image, s->site, s->tsc);
+
+	return trace_info_function(v->info, image, s->fn, &own) && own && p.module == own;
+}
+
+/* A return says who called. */
 static void call_happens(struct verify *v, const struct verify_of_function *f,
 			 const struct verify_call *c, const struct call_step *s, bool returns)
 {
 	for (size_t i = 0; i < f->bindings.n; i++) {
 		const struct binding *b = &v->b->at.at[f->bindings.at[i]];
-		const struct verify_occurrence o = { s->thread, b->event, s->site, s->tsc, true,
-					       b->outside };
+		const struct verify_occurrence o = {
+			.thread = s->thread, .event = b->event, .site = s->site, .tsc = s->tsc,
+			.called = true, .outside = b->outside,
+			.excused = returns && b->outside && b->returns && is_inside(v, s),
+		};
 
 		if (b->returns == returns)
 			happen(v, &o, b, value_of(&b->key, c, s), value_of(&b->condition, c, s));
@@ -311,16 +326,6 @@ static void begin_call(struct verify *v, const struct call_step *s)
 	if (t->n == VERIFY_CALLS)
 		memmove(t->calls, t->calls + 1, --t->n * sizeof(*t->calls));
 	t->calls[t->n++] = c;
-}
-
-/* Whether the call came from the module that has the function. */
-static bool is_inside(const struct verify *v, const struct call_step *s)
-{
-	const uint32_t image = v->info->threads.at[s->thread].image;
-	const struct trace_module *own = NULL;
-	const struct location p = location_of_site(v->info, image, s->site, s->tsc);
-
-	return trace_info_function(v->info, image, s->fn, &own) && own && p.module == own;
 }
 
 /* The record of a call's begin does not say who called: its faults learn it now, and are taken back
@@ -476,7 +481,8 @@ static void take_event(struct verify *v, const struct event *e)
 	for (size_t i = 0; i < known->bindings.n; i++) {
 		const struct verify_event_fields *p = &known->bindings.at[i];
 		const struct binding *b = &v->b->at.at[p->binding];
-		const struct verify_occurrence o = { e->thread, b->event, 0, e->tsc, false, false };
+		const struct verify_occurrence o = { .thread = e->thread, .event = b->event,
+						      .tsc = e->tsc };
 
 		happen(v, &o, b, field_of(e, p->at.key, p->at.key_bytes),
 		       field_of(e, p->at.condition, p->at.condition_bytes));

@@ -74,9 +74,62 @@ static void test_loss_behind_old_stamps(void **state)
 	trace_info_free(info);
 }
 
+/* A module with a function `f`, id 1, and sites within it (1) and behind it (2). */
+static void add_function(struct trace_info *info)
+{
+	static const char strings[] = "\0f";
+	struct trace_module *m = vec_add(&info->modules);
+
+	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"), .base = 0x10000,
+				    .start = 0x10000, .end = 0x20000, .first_id = 1 };
+	for (size_t i = 0; i < sizeof(strings); i++)
+		*vec_add(&m->strings) = strings[i];
+	*vec_add(&m->functions) = (struct trace_function){ .vaddr = 64, .size = 64, .name = 1,
+							   .hook = 1 };
+	for (uint64_t site = 0; site < 3; site++)
+		*vec_add(&info->images.at[0].sites) = site * 0x10000 + (site > 0);
+}
+
+static void call(struct verify *v, uint32_t site, uint64_t tsc)
+{
+	struct event e = { .kind = EVENT_ENTRY, .fn = 1, .tsc = tsc };
+
+	verify_event(v, &e);
+	e = (struct event){ .kind = EVENT_EXIT, .fn = 1, .site = site, .tsc = tsc + 1 };
+	verify_event(v, &e);
+}
+
+/* `outside` holds for returns, too. */
+static void test_return_to_inside(void **state)
+{
+	static const char text[] = "digraph { brace_x = \"f%return outside\"; "
+				   "\"__init_a\" -> a; a -> b [label = x]; }";
+	struct automaton_bindings b;
+	struct trace_info *info = make_info();
+	struct automaton *a;
+	struct verify *v;
+	struct err err;
+
+	add_function(info);
+	assert_int_equal(automaton_read(text, strlen(text), &a, &err), 0);
+	assert_int_equal(automaton_bindings_read(a, &b, &err), 0);
+	v = verify_new(info, a, &b, true);
+	call(v, 2, 10);
+	call(v, 1, 20);
+	assert_int_equal(verify_events(v), 2);
+	assert_int_equal(verify_faults(v), 0);
+	call(v, 2, 30);
+	assert_int_equal(verify_faults(v), 1);
+	verify_free(v);
+	automaton_bindings_free(&b);
+	automaton_free(a);
+	trace_info_free(info);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_loss_behind_old_stamps) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_loss_behind_old_stamps),
+					    cmocka_unit_test(test_return_to_inside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
