@@ -420,8 +420,8 @@ static void find_place(const char *path, struct followed_path *p)
 /* ENOEXEC is file_open's code for everything that is neither a regular file nor a directory. */
 static int refuse_kind(const char *path, mode_t mode, struct err *err)
 {
-	return err_set(err, S_ISDIR(mode) ? EISDIR : ENOEXEC, "%s is %s, not a program", path,
-		       S_ISDIR(mode) ? "a directory" : "not a regular file");
+	return S_ISDIR(mode) ? err_set(err, EISDIR, "%s is a directory, not a file", path)
+			     : err_set(err, ENOEXEC, "%s is not a regular file", path);
 }
 
 static int cannot_open(const char *path, int code, struct err *err)

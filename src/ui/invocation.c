@@ -288,13 +288,26 @@ static int add_pid(struct invocation *inv, const char *value, size_t at, size_t 
 	return 0;
 }
 
-/* Frees nothing of the caller's. -ENOENT always: the word was neither a number nor a tracer. */
-static int no_such_name(const char *name, struct err *err)
-{
-	char *names = tracer_names();
+static const struct option *find_option(const struct command *c, const char *name, size_t n);
 
-	err_at(err, ENOENT, name, 0, "no process that you may see has this name, and no tracer (%s)",
-	       names);
+/* Whether -p may name a tracer, too, as trace-cmd's does. */
+static bool takes_tracer(const struct command *c)
+{
+	static const char name[] = "tracer";
+
+	return find_option(c, name, strlen(name)) != NULL;
+}
+
+/* Frees nothing of the caller's. -ENOENT always: the word was neither a number nor a tracer. */
+static int no_such_name(const struct command *c, const char *name, struct err *err)
+{
+	char *names = takes_tracer(c) ? tracer_names() : NULL;
+
+	if (names)
+		err_at(err, ENOENT, name, 0,
+		       "no process that you may see has this name, and no tracer (%s)", names);
+	else
+		err_at(err, ENOENT, name, 0, "no process that you may see has this name");
 	free(names);
 	return -ENOENT;
 }
@@ -310,7 +323,7 @@ static int add_named(struct invocation *inv, const char *name, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&inv->pids) = ids.at.at[i];
 	vec_free(&ids.at);
-	return n ? 0 : no_such_name(name, err);
+	return n ? 0 : no_such_name(inv->command, name, err);
 }
 
 /* trace-cmd's -p names a tracer. Other words are names of processes, and numbers are ids. */
@@ -318,7 +331,7 @@ int set_pids(struct invocation *inv, const struct option *o, const char *value, 
 {
 	size_t at = 0;
 
-	if (tracer_find(value))
+	if (takes_tracer(inv->command) && tracer_find(value))
 		return add_write(inv, o, "current_tracer", value);
 	if (*value && !strchr("0123456789,-", *value))
 		return add_named(inv, value, err);
@@ -579,7 +592,7 @@ static int check_operands(const struct invocation *inv, struct err *err)
 			       c->name);
 	if (inv->kernel_alone && !n && !inv->pids.n)
 		return 0;
-	if (!c->asks && c->attaches && inv->pids.n)
+	if (!c->asks && c->attaches && c->max_operands && inv->pids.n)
 		return inv->n_operands
 			       ? err_set(err, EINVAL,
 					 "%s either runs a program or attaches with -p, not both",

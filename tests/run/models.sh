@@ -110,6 +110,9 @@ refused 'graph { a }' 'line 1: a model begins with digraph' && refused 'digraph 
 	refused 'digraph { __init_a -> a; a -> a [label=x]; brace_by = "moon" }' 'thread, process or all' &&
 	refused 'digraph { a [label=<b>] }' "HTML's is not taken"
 result "what is wrong is said, with line and column" $? "$T/err" "$T/model.dot"
+"$BRACE" rv --model "$T" -- /bin/true >"$T/out" 2>"$T/err"
+[ $? = 125 ] && [ "$(cat "$T/err")" = "brace: $T is a directory, not a file" ]
+result "a directory is no model" $? "$T/err"
 judge "$T/absent.dot" -- /bin/true
 [ "$(cat "$T/status")" = 125 ] && grep -q absent.dot "$T/err" && ! "$BRACE" rv "$T/trace" >"$T/out" 2>"$T/err" && grep -q -- '--model' "$T/err"
 result "no model" $? "$T/err"

@@ -117,4 +117,16 @@ says() { # NAME WORDS ARGUMENT...
 }
 says "no process is named" 'name it with -p'
 says "one that is not there" 'process' -p 2147483646
+# It runs nothing, and has no tracer.
+says "an operand behind -p" '^brace: stack: unexpected argument: extra$' -p $$ extra
+refuses_name() { # NAME: as that of a process, with a caret below it
+	timeout -k 5 "$LIMIT" "$BRACE" stack -p "$1" >"$T/out" 2>"$T/err"
+	[ $? -eq 125 ] && diff - "$T/err" <<-END
+	brace: -p: no process that you may see has this name
+	  $1
+	  ^
+	END
+}
+refuses_name "no such process" && refuses_name function
+result "a name that no process has, also a tracer's" $? "$T/err"
 finish
