@@ -3,6 +3,7 @@
 # signature is given back to it as a declaration beside the source, and in C++ as a pointer to which
 # the function is assigned; and gdb's, by name and type.
 . "$(dirname "$0")/../run/lib.sh"
+PYTHON=$(readlink -f /usr/bin/python3)
 
 signatures() { "$BRACE" list -f "$@" --signatures 2>"$T/err"; }
 own() { grep -vE '^(main|_|de?register_tm|frame_dummy).*\(|\(\?\)$|^int main' "$1"; }
@@ -71,6 +72,45 @@ if command -v gdb >"$T/out"; then
 else
 	skip "gdb knows the same" "there is no gdb"
 fi
+
+# --- functions of the C library, of which no debug information tells: its headers do. Each is called with what it is said to
+# take; the compiler refuses another number of arguments, a number for a pointer, and a size that is not the value's.
+HEADERS=(stdio.h stdlib.h string.h unistd.h fcntl.h dirent.h poll.h pthread.h signal.h sys/mman.h sys/socket.h sys/stat.h sys/wait.h)
+CALLED=(open openat fopen read pread lseek setenv strncmp strchr strtoul stat mkdir rename opendir readlink realpath
+	poll socket connect accept mmap mprotect execvp kill waitpid usleep perror pthread_create pthread_mutex_lock send fwrite calloc
+	memset free strlen puts malloc memchr fopen64 lseek64 dup2 isatty fsync unlink chdir getcwd closedir bind
+	listen munmap)
+{
+	echo 'int main(int argc) { if (argc > 9) {'
+	printf '%s();\n' "${CALLED[@]}"
+	echo '} return 0; }'
+} >"$T/calls.c"
+gcc -std=gnu89 -O0 -w -s -fno-builtin -pthread -o "$T/calls" "$T/calls.c" 2>"$T/errors"
+result "a program that calls the C library is built" $? "$T/errors"
+signatures "$T/calls" | grep -vE '^(main|_.*|de?register_tm.*|frame_dummy|sub_.*)\(' | grep -v '(?)$' | sort -u >"$T/said"
+{
+	printf '#include <%s>\n' "${HEADERS[@]}"
+	"$PYTHON" - "$T/said" <<-'PY'
+		import re, sys
+		for i, line in enumerate(open(sys.argv[1])):
+		    returns, name, takes = re.match(r'(.*?[ *])(\w+)\((.*)\)$', line.strip()).groups()
+		    types = [] if takes == 'void' else [re.match(r'(.*?)\w+$', p)[1].strip() for p in takes.split(', ')]
+		    call = '%s(%s)' % (name, ', '.join('(%s)0' % t for t in types))
+		    if returns.strip() == 'void':
+		        print('void f%d(void) { %s; }' % (i, call))
+		    else:
+		        print('%s f%d(void) { _Static_assert(sizeof(%s) == sizeof(%s), ""); return %s; }' % (returns, i, call, returns, call))
+	PY
+} >"$T/again.c"
+gcc -D_GNU_SOURCE -fsyntax-only -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=implicit-function-declaration "$T/again.c" 2>"$T/errors"
+[ $? -eq 0 ] && [ "$(wc -l <"$T/said")" -eq ${#CALLED[@]} ]
+result "the compiler takes the $(wc -l <"$T/said") declarations of the C library's functions" $? "$T/errors" "$T/said"
+sed 's/\<lseek((int)0/lseek((void *)0/' "$T/again.c" >"$T/wrong.c"
+gcc -D_GNU_SOURCE -fsyntax-only -Werror=int-conversion "$T/wrong.c" 2>"$T/errors"
+[ $? -ne 0 ] && grep -q 'integer from pointer' "$T/errors"
+result "which it does not of a wrong one of these" $? "$T/errors"
+check_that "an import is known in a file without debug information" [ "$(signatures "$T/calls" puts)" = 'int puts(const char *s)' ]
+check_that "and in JSON" grep -q '"signature":"void \*malloc(unsigned long size)","parameters":\[{"name":"size","declared":"unsigned long size"}\]' <(signatures "$T/calls" malloc --json)
 
 # --- without debug information, and bad ways to ask
 gcc -O1 -w -s -o "$T/stripped" "$HERE/../ui/signatures.c"

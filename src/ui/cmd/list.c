@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "sym/signatures.h"
 #include "ui/kernel_commands.h"
+#include "ui/known_signature.h"
 #include "ui/list_events.h"
 #include "ui/list_session.h"
 #include "ui/screen.h"
@@ -81,8 +82,8 @@ static void print_parameters(struct out *o, const struct sym_signature *s)
 	out_char(o, ']');
 }
 
-/* A function of which the debug information says nothing is NAME(?), in JSON null. */
-static void print_signature(struct out *o, const struct hook_list_row *r,
+/* A function of which nothing is known is NAME(?), in JSON null. */
+static void print_declared(struct out *o, const struct hook_list_row *r,
 			    const struct sym_signature *s, bool json)
 {
 	if (json) {
@@ -105,10 +106,28 @@ static void print_signature(struct out *o, const struct hook_list_row *r,
 	}
 }
 
+/* Where signatures come from: the debug information, and the file's path. */
+struct signatures { struct sym_signatures of; const char *path; };
+
+/* Functions of the C library are known without debug information, too. */
+static void print_signature(struct out *o, const struct hook_list_row *r,
+			    const struct signatures *signatures, bool json)
+{
+	const struct sym_signature *s = sym_signature_at(&signatures->of, r->vaddr);
+	struct sym_signature known;
+
+	if (s || !known_signature(r->plt ? NULL : signatures->path, r->name, &known)) {
+		print_declared(o, r, s, json);
+		return;
+	}
+	print_declared(o, r, &known, json);
+	known_signature_free(&known);
+}
+
 /* doubles: names that several functions share, but for their parameters. signatures NULL: they are
  * not asked for. */
 static void print_rows(const struct invocation *inv, const struct hook_list *l,
-		       const struct doubles *doubles, const struct sym_signatures *signatures,
+		       const struct doubles *doubles, const struct signatures *signatures,
 		       struct screen *o)
 {
 	void (*print)(struct out *, const struct hook_list_row *) = inv->json ? print_json
@@ -129,8 +148,7 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 			demangle_whole(row.name, name, sizeof(name));
 		row.name = name;
 		if (signatures)
-			print_signature(&o->text, &row, sym_signature_at(signatures, row.vaddr),
-					inv->json);
+			print_signature(&o->text, &row, signatures, inv->json);
 		else
 			print(&o->text, &row);
 	}
@@ -155,7 +173,7 @@ static bool is_selected(const char *name, void *choice)
 
 /* The figures go to standard error, behind the list, so that a pipe gets the list alone. */
 static int print_list(const struct invocation *inv, const struct hook_list *l,
-		      const struct doubles *doubles, const struct sym_signatures *signatures)
+		      const struct doubles *doubles, const struct signatures *signatures)
 {
 	struct screen o;
 	int status;
@@ -174,23 +192,23 @@ static int print_list(const struct invocation *inv, const struct hook_list *l,
 static int print_with_signatures(const struct invocation *inv, const char *path,
 				 const struct hook_list *l, const struct doubles *doubles)
 {
-	struct sym_signatures signatures;
+	struct signatures signatures = { .path = path };
 	struct sym_module *m;
 	struct err err;
 	int status;
 
 	if (sym_open(path, &m, &err))
 		return say_error(&err);
-	if (sym_signatures_read(m, &signatures, &err)) {
+	if (sym_signatures_read(m, &signatures.of, &err)) {
 		status = say_error(&err);
 	} else {
-		if (signatures.left_out)
-			say("brace: %s\n", signatures.left_out);
-		else if (!signatures.has_dwarf)
+		if (signatures.of.left_out)
+			say("brace: %s\n", signatures.of.left_out);
+		else if (!signatures.of.has_dwarf)
 			say("brace: %s has no debug information: compile it with -g, or install its -dbgsym package\n",
 			    inv->binary);
 		status = print_list(inv, l, doubles, &signatures);
-		sym_signatures_free(&signatures);
+		sym_signatures_free(&signatures.of);
 	}
 	sym_close(m);
 	return status;
