@@ -120,6 +120,25 @@ def lists(golden, name):
     clear("dynamic_events")
 
 
+def triggers():
+    """The pair of histograms that makes a synthetic event is listed as the kernel lists it; the event is busy
+    as long as one of them names it. The kernel's error_log (synthetic.busy.error_log) is empty then; brace's says why."""
+    golden = {e: open("%s/k6.12-own.synthetic.onmatch.%s-trigger.txt" % (GOLDEN, e)).read()
+              for e in ("sched_waking", "sched_switch")}
+    write("synthetic_events", "wakeup_latency u64 lat; pid_t pid; char comm[16]")
+    refused = [e for e, text in golden.items() if not write("events/sched/%s/trigger" % e, text.replace(" [active]", ""))]
+    got = {e: read("events/sched/%s/trigger" % e) for e in golden}
+    ok(got == golden and not refused, "synthetic.onmatch: the triggers are as written", [refused, got])
+    clear("error_log")
+    taken = write("synthetic_events", "!wakeup_latency u64 lat; pid_t pid; char comm[16]")
+    log = entries(read("error_log"))
+    ok(not taken and len(log) == 1 and log[0][0].endswith("wakeup_latency is in use: disable it first") and
+       read("synthetic_events").startswith("wakeup_latency"), "synthetic.busy: it stays, and the error says why", [taken, log])
+    for e in reversed(golden):
+        write("events/sched/%s/trigger" % e, "!" + golden[e].replace(" [active]", ""))
+    ok(write("synthetic_events", "!wakeup_latency u64 lat; pid_t pid; char comm[16]"), "without its triggers it goes")
+
+
 await_program()
 for one in ("kprobe", "uprobe", "fprobe", "tprobe", "eprobes", "synth"):
     errors(one)
@@ -128,4 +147,5 @@ for one in ("synthetic_events.three", "kprobe_events.list", "uprobe_events.list"
     lists(one, one.split(".")[0])
 for one in ("synthetic.dynamic_events", "kprobe_events.dynamic_events", "dynamic_events.list"):
     lists(one, "dynamic_events")
+triggers()
 print("1..%d" % n)
