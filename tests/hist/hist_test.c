@@ -38,11 +38,13 @@ static const struct event_field fields[] = {
 	{ "char[16]", "prev_comm", 116, 16, false },
 	{ "char[16]", "child_comm", 132, 16, false },
 	{ "const void *", "ptr", 24, 8, false },
+	{ "pid_t", "pid", 148, 4, true },
+	{ "u64", "lat", 152, 8, false },
 };
 static const struct event_format event = { "test", "test", 600, fields, sizeof(fields) / sizeof(fields[0]), "" };
 
 struct made {
-	uint8_t bytes[152];
+	uint8_t bytes[160];
 	char comm[17];
 	int cpu;
 	uint64_t ns;
@@ -383,7 +385,7 @@ static void the_kernels_histograms(void **state)
 					     "cpu-key", "sym", "named", "nohitcount", "percent-graph", "sym-offset",
 					     "syscall", "timestamp-val", "two-triggers", "variables", "expressions",
 					     "onchange-save", "onchange-snapshot", "onmax-save", "small-table-drops",
-					     "then-clear", "usecs", "three-keys" };
+					     "then-clear", "usecs", "three-keys", "wakeup_latency" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		is_golden(names[i]);
