@@ -56,10 +56,13 @@ struct follow_readers {
 
 struct follow_objects;
 
+/* *readers is copied. To be freed by follow_objects_free(). */
 struct follow_objects *follow_objects_new(const struct follow_readers *readers);
+/* Takes the next event; a reader may be called. */
 void follow_objects_event(struct follow_objects *all, const struct follow_event *e);
 /* Gives what is kept. */
 void follow_objects_end(struct follow_objects *all);
+/* Sums of all events that were taken. */
 struct follow_totals { uint64_t objects, calls, returns; };
 struct follow_totals follow_objects_totals(const struct follow_objects *all);
 void follow_objects_free(struct follow_objects *all);

@@ -34,6 +34,7 @@ struct table_sharing {
 /* Called when records of a process's descriptors from before tsc no longer count. */
 typedef void table_sharing_over(void *arg, uint32_t pid, uint64_t tsc);
 
+/* Frees what *s has, not *s. */
 void table_sharing_free(struct table_sharing *s);
 /* The process cannot be followed from now on. */
 void table_sharing_spoil(struct table_sharing *s, uint32_t pid);

@@ -19,6 +19,7 @@ struct graph_columns {
 /* Where a line's record was made. track: 0, or the number of the coroutine's stack. */
 struct graph_context { uint64_t tsc; uint32_t thread, track; uint16_t cpu; };
 
+/* info and out outlive *c, which has nothing to be freed. */
 void graph_columns_init(struct graph_columns *c, const struct trace_info *info, uint64_t options,
 			struct out *out);
 static inline bool graph_columns_on(const struct graph_columns *c, enum trace_option o)

@@ -135,10 +135,13 @@ struct wakeup_ends {
 	bool closes;              /* when the process executes a program */
 };
 struct wakeup_ends wakeup_files_ends(struct wakeup_files *f, uint32_t pid, uint64_t fd);
+/* In which way who waits for the object is woken; WAY_PIPE of one that is not known. */
 enum wakeup_way wakeup_files_way(const struct wakeup_files *f, uint32_t object);
 /* The epoll sets that the object is in; at most WAKEUP_SETS. */
 #define WAKEUP_SETS 8u
 unsigned wakeup_files_sets(const struct wakeup_files *f, uint32_t object, const uint32_t **sets);
+/* A process's call begins, and returns with `result`: what it does to descriptors and epoll sets is
+ * noted. Other calls change nothing. */
 void wakeup_files_enter(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c);
 void wakeup_files_leave(struct wakeup_files *f, uint32_t pid, const struct wakeup_call *c,
 			int64_t result);
