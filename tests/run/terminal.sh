@@ -150,6 +150,11 @@ looks noise -l 'named*' -- "$P" "$L"
 looks noise --json -- "$P" "$L"
 looks syscalls --lines "$T/e"
 looks syscalls --lines --json "$T/e"
+printf 'digraph state_automaton {\n "{__init_evil\033[2J" -> "b\302\233" [label="fun\033[1m"];\n}\n' >"$T/$ODD.dot"
+for model in "$HERE/../../docs/models/heap.dot" "$T/$ODD.dot" "$ODD"; do
+	looks rv --model "$model" -- "$P" "$L"
+	looks rv --json --model "$model" "$T/t"
+done
 looks record --args --retval -g "main if argc > $ODD" -o "$T/none" -- "$P" "$L"
 looks record --args --retval -L '*' -o "$T/args" -- "$P" "$L"
 looks replay "$T/args"
@@ -184,6 +189,10 @@ if read -rt "$LIMIT" -n 1 -u "$OUT"; then
 	looks set -l "$ODD"
 	looks stat
 	looks sessions
+	looks sessions --long
+	for process in /proc/[0-9]*; do
+		[ "$(readlink "$process/exe")" != "$P" ] || looks -w '\033' stack -p "${process#/proc/}"
+	done
 	looks snapshot -s
 	looks snapshot
 	looks stop

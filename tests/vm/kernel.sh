@@ -176,7 +176,7 @@ check 'record -k: losses are shown by CPU, with what helps' has '; lost: .* on C
 run 0 record -k -o t.brace $its $kernels -- $program 20
 run 0 replay t.brace
 check 'replay: the sleep holds schedule, and that the switch' [ "$(holding 'one_sleep() {' '  schedule() {')" = 1 -a "$(holding '  schedule() {' '/* sched_switch: prev_comm=merged_program ')" -ge 1 ]
-check 'replay: the page fault lies in the function that took it' [ "$(holding 'one_fault() {' '  handle_mm_fault();')" = 1 ]
+check 'replay: the page fault lies in the function that took it' [ "$(holding 'one_fault() {' '  handle_mm_fault()')" = 1 ]
 run 0 replay --user-only t.brace
 check 'replay --user-only' sh -c 'grep -q "one_read();" out && ! grep -q "vfs_read\|sched_switch" out'
 run 0 replay --kernel-only t.brace
