@@ -98,10 +98,10 @@ static void apart(void (*work)(pid_t), pid_t pid)
 
 static void count_signal(int signal, siginfo_t *info, void *context)
 {
-	own->counts[0]++;
 	own->counts[1] += (uint64_t)info->si_value.sival_int;
 	if (info->si_code != SI_QUEUE || info->si_pid != (pid_t)own->counts[2])
 		own->bad++;
+	own->counts[0]++; /* the last: who has seen it looks at the rest */
 }
 
 static void counting_signals(struct report *rep)
