@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernel.c and elsewhere.c have in common: the kernel's part of a trace, with the symbols that
+/* The targets kernel and elsewhere share this: the kernel's part of a trace, with the symbols that
  * a target chooses, and the fields that begin each format. */
 #pragma once
 #include <stdlib.h>

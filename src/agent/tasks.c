@@ -230,7 +230,7 @@ void task_behind(const struct task_at *t, uint32_t number)
 		/* A thread: its creator tells, and clone3's arguments may be overwritten by now. */
 		return;
 	flags = clone_flags(regs, number);
-	/* Of parent and child one tells of the new task, never both. */
+	/* Either the parent or the child tells of the new task, never both. */
 	if ((result == 0) == child_tells(flags))
 		tell_new(t, flags, result ? (int32_t)result : current_pid(),
 			 child_tells(flags) ? parent_of_block() : current_tid());

@@ -35,8 +35,8 @@ void clock_measure_end(struct clock *c, struct trace_clock *out);
 void clock_refine(struct clock *c, struct trace_clock *clock);
 /* Moves the pairs of clocks that were measured since the last call to info. */
 void clock_take_pairs(struct clock *c, struct trace_info *info);
-/* What is to be said of a TSC that is not steady (MESSAGE_CLOCK). placed: the records go to a file,
- * whose readers put times right by info's pairs. */
+/* Makes the message about a TSC that is not steady (MESSAGE_CLOCK). placed: the records go to a
+ * file, whose readers put times right by info's pairs. */
 struct trace_message clock_message(const struct clock *c, const struct trace_info *info,
 				   bool placed);
 void clock_end(struct clock *c); /* joins the threads; required before c goes away */

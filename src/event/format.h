@@ -41,8 +41,8 @@ struct event_format {
 	const struct event_field *fields; /* without the common ones */
 	size_t n;
 	const char *print; /* the text after "print fmt: " */
-	/* Of ftrace's own: brace itself makes the records. They are always recorded, never
-	 * enabled. */
+	/* The event is one of ftrace's own: brace itself makes its records, which are always
+	 * recorded, never enabled. */
 	bool own;
 };
 

@@ -129,11 +129,11 @@ struct follow_plan {
 #define FOLLOW_SLOT_SHIFT(i) ((i) ? 8 + 8 * (i) : 0)
 #define FOLLOW_ENDS 1u       /* the first slot's object is gone when this function returns */
 #define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
-/* Of functions at which a buffer is looked for: */
+/* Flags of functions at which a buffer is looked for: */
 #define FOLLOW_FILLS 4u      /* it copies from its iterator into packets or pages that it makes */
-#define FOLLOW_FILLED 8u     /* called by such a one, with the packet that is filled next */
-#define FOLLOW_WRITTEN 16u   /* called by such a one, with the page that has been filled */
-#define FOLLOW_COPIED 4u     /* the argument by which that one tells how many bytes */
+#define FOLLOW_FILLED 8u     /* called by one that FILLS, with the packet that is filled next */
+#define FOLLOW_WRITTEN 16u   /* called by one that FILLS, with the page that has been filled */
+#define FOLLOW_COPIED 4u     /* the argument of the latter two that says how many bytes */
 
 /* Numbers of helpers that no kernel has, in the program as it is compiled: calls of
  * kprobe.session's own functions, whose numbers are the running kernel's. */

@@ -214,7 +214,7 @@ static void begin_image(const struct image_request *req, struct image *out)
 						  .cmdline = describe_cmdline(req->pid) };
 }
 
-/* What the setup reply tells the agent besides flags and patches. */
+/* Fills in the parts of the setup reply that are neither flags nor patches. */
 static void fill_setup(const struct image_request *req, struct protocol_setup *setup)
 {
 	setup->trace = 1;

@@ -73,7 +73,8 @@ static inline uint64_t inside_pointer_guard(void)
 	return guard;
 }
 
-/* The same word in glibc's and musl's. A mixed address hardly ever has its upper 17 bits clear. */
+/* The stack pointer is word 6 of a jmp_buf, in glibc and in musl. A mixed address hardly ever has
+ * its upper 17 bits clear. */
 static inline uint64_t inside_saved_sp(const uint64_t *jmp_buf, bool *mixed)
 {
 	*mixed = jmp_buf[6] >> 47;

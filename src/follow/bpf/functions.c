@@ -186,8 +186,8 @@ static bool is_write_end(const struct btf *btf, const struct btf_type *f)
 	return copied && !strcmp(copied, "copied");
 }
 
-/* What a function gives is a copy of a buffer only if it is a packet: of folios
- * functions give the next one. */
+/* A function that returns a packet may return a copy of the buffer. One that
+ * returns a folio returns the next one, which is no copy. */
 static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
 			const struct follow_wish *wish)
 {
