@@ -8,6 +8,7 @@
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "model/lock_functions.h"
+#include "one_module.h"
 #include "report/locks.h"
 #include "shared/record.h"
 #include "swallow.h"
@@ -17,33 +18,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void add_string(struct trace_module *m, const char *s)
-{
-	for (size_t i = 0; i <= strlen(s); i++)
-		*vec_add(&m->strings) = s[i];
-}
-
 /* One module has all functions, ids from 1 on, and a program's after them. */
 static struct trace_info *make_info(void)
 {
 	struct trace_info *info = trace_info_new();
-	struct trace_module *m = vec_add(&info->modules);
+	struct trace_module *m = add_module(info, 0);
 
-	info->clock.hz = 1000000000;
-	*vec_add(&info->images) = (struct trace_image){ .exe = mem_strdup("/m"), .cmdline = mem_strdup("m") };
-	for (uint32_t s = 0; s < 16; s++)
-		*vec_add(&info->images.at[0].sites) = s ? 0x10000 + 32 * s + 5 : 0;
-	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"), .base = 0x10000,
-				    .start = 0x10000, .end = 0x20000, .first_id = 1 };
-	add_string(m, "");
 	for (uint32_t i = 0; i < FUNCTIONS_MOST; i++) {
 		uint32_t name = (uint32_t)m->strings.n;
 
 		add_string(m, i < 25 && lock_functions[i].name ? lock_functions[i].name : "f");
 		*vec_add(&m->functions) = (struct trace_function){ .vaddr = 64 * i, .size = 64, .name = name };
 	}
-	for (uint32_t i = 0; i < THREADS; i++)
-		*vec_add(&info->threads) = (struct trace_thread){ .pid = 1 + i / 2, .tid = 1 + i, .comm = "a\nname" };
+	add_threads(info, THREADS);
 	*vec_add(&info->events) = (struct trace_event){ 0, mem_strdup("syscalls"), mem_strdup("sys_enter_futex"),
 							mem_strdup("") };
 	return info;

@@ -7,6 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/mem.h"
+#include "one_module.h"
 #include "report/verify.h"
 #include "shared/record.h"
 #include "swallow.h"
@@ -16,26 +17,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void add_string(struct trace_module *m, const char *s)
-{
-	for (size_t i = 0; i <= strlen(s); i++)
-		*vec_add(&m->strings) = s[i];
-}
-
 /* Functions a to h, ids from 1 on; threads of a process that executed, and of one that forked. */
 static struct trace_info *make_info(void)
 {
 	struct trace_info *info = trace_info_new();
-	struct trace_module *m = vec_add(&info->modules);
+	struct trace_module *m = add_module(info, 1);
 
-	info->clock.hz = 1000000000;
 	info->values = true;
-	*vec_add(&info->images) = (struct trace_image){ .pid = 1, .exe = mem_strdup("/m"), .cmdline = mem_strdup("m") };
-	for (uint32_t s = 0; s < 16; s++)
-		*vec_add(&info->images.at[0].sites) = s ? 0x10000 + 32 * s + 5 : 0;
-	*m = (struct trace_module){ .path = mem_strdup("/m"), .name = mem_strdup("m"), .base = 0x10000,
-				    .start = 0x10000, .end = 0x20000, .first_id = 1 };
-	add_string(m, "");
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		const char name[] = { (char)('a' + i), '\0' };
 		const uint32_t at = (uint32_t)m->strings.n;
@@ -47,8 +35,7 @@ static struct trace_info *make_info(void)
 		*vec_add(&m->functions) = (struct trace_function){ .vaddr = 64 * i, .size = 64, .name = at,
 								   .hook = 1, .prototype = prototype };
 	}
-	for (uint32_t i = 0; i < THREADS; i++)
-		*vec_add(&info->threads) = (struct trace_thread){ .pid = 1 + i / 2, .tid = 1 + i, .comm = "a\nname" };
+	add_threads(info, THREADS);
 	*vec_add(&info->events) = (struct trace_event){
 		0, mem_strdup("s"), mem_strdup("e"),
 		mem_strdup("name: e\nID: 9\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"

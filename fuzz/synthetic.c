@@ -17,26 +17,17 @@ static void check(int ok)
 		abort();
 }
 
-static int keep_text(void *arg, const char *bytes, size_t n)
-{
-	char **text = arg, *more = mem_printf("%s%.*s", *text, (int)n, bytes);
-
-	free(*text);
-	*text = more;
-	return 0;
-}
-
 /* The listed line. The caller frees it. */
 static char *listed(const struct event_format *f)
 {
-	char *text = mem_strdup("");
+	struct out_text text = { NULL, 0 };
 	struct out out;
 
-	out_init_raw(&out, keep_text, &text);
+	out_init_raw(&out, out_keep_text, &text);
 	synthetic_show(f, &out);
 	out_flush(&out);
 	out_free(&out);
-	return text;
+	return text.at ? text.at : mem_strdup("");
 }
 
 static void define(const struct synthetic_command *c)

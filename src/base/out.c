@@ -62,6 +62,17 @@ static void hand_on(struct out *o, const char *bytes, size_t n)
 	}
 }
 
+int out_keep_text(void *text, const char *bytes, size_t n)
+{
+	struct out_text *t = text;
+
+	t->at = mem_realloc(t->at, t->n + n + 1, 1);
+	memcpy(t->at + t->n, bytes, n);
+	t->n += n;
+	t->at[t->n] = '\0';
+	return 0;
+}
+
 int out_flush(struct out *o)
 {
 	hand_on(o, o->buffer, (size_t)(o->at - o->buffer));

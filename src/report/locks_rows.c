@@ -91,30 +91,14 @@ static void print_site(struct locks *l, uint32_t site, struct out *o)
 	location_print(o, &l->names, r->image, &p, true, false);
 }
 
-/* print_site() as a text, for JSON. */
-struct site_text { char *at; size_t n; };
-
-/* The sink of a buffered output: the text grows by what is flushed. Always 0, so that nothing is
- * lost on the way. */
-static int keep_text(void *arg, const char *bytes, size_t n)
-{
-	struct site_text *t = arg;
-
-	t->at = mem_realloc(t->at, t->n + n + 1, 1);
-	memcpy(t->at + t->n, bytes, n);
-	t->n += n;
-	t->at[t->n] = '\0';
-	return 0;
-}
-
 /* print_site() writes to an output: here it is one that ends in memory, because a string of JSON
  * is escaped as a whole. */
 static void print_json_site(struct locks *l, uint32_t site, struct out *o)
 {
-	struct site_text t = { NULL, 0 };
+	struct out_text t = { NULL, 0 };
 	struct out to;
 
-	out_init_raw(&to, keep_text, &t);
+	out_init_raw(&to, out_keep_text, &t);
 	print_site(l, site, &to);
 	out_flush(&to);
 	out_free(&to);

@@ -109,23 +109,10 @@ void verify_print_text(struct verify *v, size_t n, struct out *o)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* Buffered text, because a string of JSON is escaped as a whole. */
-struct verify_text { char *at; size_t n; };
-
-static int keep_text(void *arg, const char *bytes, size_t n)
-{
-	struct verify_text *t = arg;
-
-	t->at = mem_realloc(t->at, t->n + n + 1, 1);
-	memcpy(t->at + t->n, bytes, n);
-	t->n += n;
-	t->at[t->n] = '\0';
-	return 0;
-}
-
+/* The site goes into memory first, because a string of JSON is escaped as a whole. */
 static void print_json_site(struct verify *v, const struct verify_fault *f, struct out *o)
 {
-	struct verify_text t = { NULL, 0 };
+	struct out_text t = { NULL, 0 };
 	struct location p;
 	struct out to;
 
@@ -133,7 +120,7 @@ static void print_json_site(struct verify *v, const struct verify_fault *f, stru
 		out_str(o, "null");
 		return;
 	}
-	out_init_raw(&to, keep_text, &t);
+	out_init_raw(&to, out_keep_text, &t);
 	location_print(&to, &v->names, v->info->threads.at[f->thread].image, &p, true, false);
 	out_flush(&to);
 	out_free(&to);

@@ -160,7 +160,7 @@ static int by_vaddr(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
-static void free_signature(struct sym_signature *s)
+void sym_signature_free(struct sym_signature *s)
 {
 	for (size_t i = 0; i < s->parameters.n; i++) {
 		free(s->parameters.at[i].name);
@@ -182,7 +182,7 @@ static void keep_one_each(struct sym_signatures *out)
 		struct sym_signature *s = &out->at.at[i];
 
 		if (!s->vaddr || (kept && out->at.at[kept - 1].vaddr == s->vaddr))
-			free_signature(s);
+			sym_signature_free(s);
 		else
 			out->at.at[kept++] = *s;
 	}
@@ -215,7 +215,7 @@ const struct sym_signature *sym_signature_at(const struct sym_signatures *s, uin
 void sym_signatures_free(struct sym_signatures *s)
 {
 	for (size_t i = 0; i < s->at.n; i++)
-		free_signature(&s->at.at[i]);
+		sym_signature_free(&s->at.at[i]);
 	vec_free(&s->at);
 	free(s->left_out);
 	*s = (struct sym_signatures){ 0 };

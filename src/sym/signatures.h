@@ -27,3 +27,5 @@ int sym_signatures_read(const struct sym_module *m, struct sym_signatures *out, 
 /* Returns the signature of the function at a vaddr; NULL: not known. */
 const struct sym_signature *sym_signature_at(const struct sym_signatures *s, uint64_t vaddr);
 void sym_signatures_free(struct sym_signatures *s);
+/* Frees what one signature owns, not the struct. */
+void sym_signature_free(struct sym_signature *s);

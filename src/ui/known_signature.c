@@ -63,14 +63,3 @@ bool known_signature(const char *path, const char *name, struct sym_signature *o
 	free(parameters);
 	return true;
 }
-
-void known_signature_free(struct sym_signature *s)
-{
-	for (size_t i = 0; i < s->parameters.n; i++) {
-		free(s->parameters.at[i].name);
-		free(s->parameters.at[i].declared);
-	}
-	vec_free(&s->parameters);
-	free(s->name);
-	free(s->declared);
-}

@@ -121,7 +121,7 @@ static void print_signature(struct out *o, const struct hook_list_row *r,
 		return;
 	}
 	print_declared(o, r, &known, json);
-	known_signature_free(&known);
+	sym_signature_free(&known);
 }
 
 /* doubles: names that several functions share, but for their parameters. signatures NULL: they are
