@@ -45,7 +45,11 @@ totals "$T/out" >"$T/totals"
 cat >"$T/expected" <<END
 Flaky:
   scratch:parts / once: build/meson-logs/once.failed.txt, build/meson-logs/repeated-once.txt
+      scratch:parts / once: by chance
+      # told to fail in run 1
   scratch:parts / once: build-asan/meson-logs/once.failed.txt, build-asan/meson-logs/repeated-once.txt
+      scratch:parts / once: by chance
+      # told to fail in run 1
 11 passed, 0 failed
 END
 agree "it is named, in each build, and its cases count once" "$T/expected" "$T/totals"
@@ -72,7 +76,7 @@ printf '%s\n' 'echo "not ok 2 - fuzz two"' >>"$P/tools/fuzz"
 "$P/tools/check" >"$T/out" 2>&1
 [ $? -eq 1 ]
 result "a test that fails again fails the gate" $? "$T/out"
-totals "$T/out" | sort >"$T/totals" # tests run at the same time
+totals "$T/out" | grep -v '^      ' | sort >"$T/totals" # tests run at the same time
 sort >"$T/expected" <<END
 Failed:
   scratch:parts / always: by chance
@@ -85,6 +89,10 @@ END
 agree "so do a crash, a suite that has no test, and a fuzz target" "$T/expected" "$T/totals"
 [ "$(tail -n 1 "$T/out")" = '5 passed, 5 failed' ]
 result "the last line is the count" $? "$T/out"
+below() { grep -A4 -F -- "$1" "$T/out" | sed '1d; /^  [^ ]/,$d; s/^ *//' | cmp -s - <(printf '%s\n' "${@:2}"); }
+check_that "below a case stand its own words, and how it went again" below ' / always: by chance' \
+	'# told to fail in run 1' 'repeated alone: FAIL (by chance)'
+check_that "each time" below ' / again: by chance' '# told to fail in run 1' 'repeated alone: OK' 'repeated alone: FAIL (by chance)'
 check_that "the suite without a test is named" grep -q 'no test of build-tsan is of suite threads' "$T/out"
 [ "$(runs "$P/build/always.runs") $(runs "$P/build/again.runs") $(runs "$P/build/crash.runs")" = '2 3 3' ]
 result "each was tried again, until it failed again" $? "$T/out"
