@@ -109,17 +109,19 @@ static void put_head(struct cpu_page *p, uint64_t delta, size_t n)
 static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step *s, uint16_t id,
 				     size_t n)
 {
-	uint32_t place = place_of(d, cpu_of(d, s));
+	uint16_t cpu = cpu_of(d, s);
+	uint64_t ns = cpu_order_time(&d->order, s->thread, cpu, s->ns);
+	uint32_t place = place_of(d, cpu);
 	struct cpu_page *p = d->pages.at[place];
 
 	if (p->n + n + 24 > PAGE && flush_page(d, place))
 		return NULL;
 	if (!p->n) {
 		p->n = PAGE_HEAD;
-		p->first = p->last = s->ns > p->last ? s->ns : p->last;
+		p->first = p->last = ns > p->last ? ns : p->last;
 	}
-	put_head(p, s->ns > p->last ? s->ns - p->last : 0, n);
-	p->last = s->ns > p->last ? s->ns : p->last;
+	put_head(p, ns > p->last ? ns - p->last : 0, n);
+	p->last = ns > p->last ? ns : p->last;
 	put(p, id, 2);
 	put(p, 0, 2);
 	put(p, files_tid(&d->walk, s->lane), 4);
@@ -309,6 +311,7 @@ static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *
 	vec_free(&d.pages);
 	vec_free(&d.page_of);
 	vec_free(&d.cpu_of);
+	cpu_order_free(&d.order);
 	parts_free(&d.parts);
 	sp_map_free(&d.user_of);
 	sp_map_free(&d.frame_of);

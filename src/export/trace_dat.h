@@ -5,6 +5,7 @@
 #include "export/files.h"
 #include "export/parts.h"
 #include "report/event_text.h"
+#include "trace/cpu_order.h"
 
 #define TRACE_DAT_PAGE PARTS_BLOCK
 
@@ -36,6 +37,7 @@ struct trace_dat {
 	struct parts parts;             /* by place in pages */
 	VEC(struct cpu_page *) pages;
 	VEC(uint32_t) page_of;          /* 1 + place, by CPU */
+	struct cpu_order order;         /* of each thread's records over the CPUs */
 	VEC(uint16_t) cpu_of;           /* by lane: where its latest record was */
 	struct sp_map user_of;          /* by TID, + 1: the lane of its calls in the program */
 	VEC(struct trace_dat_frame) frames; /* of stacks, each once */

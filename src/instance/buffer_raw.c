@@ -75,10 +75,12 @@ static uint64_t ns_of(const struct filling *f, uint64_t tsc)
 
 /* Queues a record. The CPU number is the traced program's: one out of range is dropped rather than
  * believed. */
-static void add_record(struct filling *f, uint16_t cpu, uint64_t tsc, const void *record, size_t n)
+static void add_record(struct filling *f, uint32_t thread, uint16_t cpu, uint64_t tsc,
+		       const void *record, size_t n)
 {
 	if (cpu < CPUS_MAX)
-		reorder_add(&raw_cpu_state(f, cpu)->reorder, ns_of(f, tsc), record, n);
+		reorder_add(&raw_cpu_state(f, cpu)->reorder,
+			    cpu_order_time(&f->raw->order, thread, cpu, ns_of(f, tsc)), record, n);
 }
 
 /* --- functions ---------------------------------------------------------------------- */
@@ -97,7 +99,7 @@ static void add_call(struct filling *f, const struct event *e)
 			       e->tsc),
 	};
 
-	add_record(f, e->cpu, e->tsc, &r, sizeof(r));
+	add_record(f, e->thread, e->cpu, e->tsc, &r, sizeof(r));
 }
 
 static void add_entry(struct filling *f, const struct call_step *s)
@@ -105,7 +107,7 @@ static void add_entry(struct filling *f, const struct call_step *s)
 	const struct entry_record r = { common_of(f, ID_GRAPH_ENTRY, s->thread),
 					address_of(f, s->thread, s->fn), (int32_t)s->depth };
 
-	add_record(f, s->cpu, s->tsc, &r, ENTRY_BYTES);
+	add_record(f, s->thread, s->cpu, s->tsc, &r, ENTRY_BYTES);
 }
 
 /* The kernel's funcgraph_exit has both times; depth counts from 0. */
@@ -119,7 +121,7 @@ static void add_exit(struct filling *f, const struct call_step *s)
 				       ns_of(f, call_step_begin(s)),
 				       ns_of(f, s->tsc) };
 
-	add_record(f, s->cpu, s->tsc, &r, sizeof(r));
+	add_record(f, s->thread, s->cpu, s->tsc, &r, sizeof(r));
 }
 
 /* Told in the next page of its CPU, as the kernel tells it. */
@@ -185,7 +187,7 @@ static void add_page_event(struct filling *f, const struct event *e)
 		move_addresses(f, e, record, STACK_CALLERS, RECORD_PAYLOAD_MAX);
 	if (id == ID_FUNC_REPEATS)
 		move_addresses(f, e, record, 0, 2);
-	add_record(f, e->cpu, e->tsc, record, 8 + e->count);
+	add_record(f, e->thread, e->cpu, e->tsc, record, 8 + e->count);
 }
 
 /* --- from the buffer to pages --------------------------------------------------------- */
@@ -476,6 +478,7 @@ void buffer_raw_drop(struct buffer_raw *r)
 		reorder_free(&r->cpus.at[i].reorder);
 	}
 	vec_free(&r->cpus);
+	cpu_order_free(&r->order);
 	if (r->open) {
 		tracks_free(&r->tracks);
 		sites_free(&r->sites);

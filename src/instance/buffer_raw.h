@@ -7,6 +7,7 @@
 
 #include "instance/addresses.h"
 #include "instance/reorder.h"
+#include "trace/cpu_order.h"
 #include "trace/tracks.h"
 
 struct buffer;
@@ -26,6 +27,7 @@ struct buffer_raw {
 	struct sites sites;
 	struct tracks tracks;    /* calls of each thread, carried from one fill to the next */
 	VEC(struct raw_cpu) cpus;
+	struct cpu_order order;  /* of each thread's records over the CPUs */
 	VEC(uint16_t) ids;       /* ID of an event's format, by its index; 0: not looked up yet */
 };
 

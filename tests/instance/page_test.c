@@ -12,6 +12,7 @@
 #include <traceevent/kbuffer.h>
 
 #include "instance/reorder.h"
+#include "trace/cpu_order.h"
 
 struct made { uint64_t ns, missed; uint32_t n; uint8_t bytes[PAGE_RECORD_MAX]; };
 typedef VEC(struct made) made_list;
@@ -304,6 +305,50 @@ static void test_order(void **state)
 	}
 }
 
+/* A thread's numbered records on two CPUs, by a clock that counts in steps: a merge by time, and by
+ * CPU where times are the same, has the numbers in order. */
+static void test_order_across_cpus(void **state)
+{
+	made_list got[2] = { 0 };
+	struct pages p[2] = { 0 };
+	struct cpu_order order = { 0 };
+	size_t at[2] = { 0 };
+	uint64_t now = 1000;
+
+	seed = 3;
+	for (uint32_t n = 0; n < 100000; n++) {
+		uint32_t cpu = (uint32_t)draw(2);
+
+		pages_add(&p[cpu], cpu_order_time(&order, 5, cpu, now / 10 * 10), &n, sizeof(n));
+		now += draw(4) ? 3 + draw(4) : draw(2000);
+	}
+	for (int cpu = 0; cpu < 2; cpu++)
+		decode_all(&p[cpu], true, &got[cpu]);
+	for (uint32_t n = 0; n < 100000; n++) {
+		bool second = at[0] == got[0].n || (at[1] < got[1].n && got[1].at[at[1]].ns < got[0].at[at[0]].ns);
+		const struct made *m = &got[second].at[at[second]++];
+
+		assert_memory_equal(m->bytes, &n, sizeof(n));
+	}
+	cpu_order_free(&order);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		pages_free(&p[cpu]);
+		vec_free(&got[cpu]);
+	}
+}
+
+/* Stamps are the program's: a wrong one is not believed further than a step of the clock. */
+static void test_wrong_stamps(void **state)
+{
+	struct cpu_order order = { 0 };
+
+	assert_int_equal(cpu_order_time(&order, 0, 0, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(cpu_order_time(&order, 0, 1, 100), 100);
+	assert_int_equal(cpu_order_time(&order, 0, 0, 100), 101);
+	assert_int_equal(cpu_order_time(&order, 1, 0, 100), 100);
+	cpu_order_free(&order);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +359,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_there),
 		cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_across_cpus),
+		cmocka_unit_test(test_wrong_stamps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
