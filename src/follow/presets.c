@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,8 +46,7 @@ static char *of_file(const char *path, struct err *err)
 			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
 }
 
-/* The mark that iptables and SO_MARK set. */
-/* A mark is a number; anything else is an expression of pcap, which follow_preset_read() keeps. */
+/* The mark that iptables and SO_MARK set. A mark is a number; anything else is an expression of pcap, which follow_preset_read() keeps. */
 static char *of_packet(const char *mark, struct err *err)
 {
 	return isdigit((unsigned char)*mark) ? mem_printf("struct sk_buff.mark==%s", mark)
@@ -116,7 +116,7 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	const char *colon = strchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
-	*out = (struct follow_preset){ .ends = none, .descriptor = -1 };
+	*out = (struct follow_preset){ .said = text, .ends = none, .descriptor = -1 };
 	for (size_t i = 0; colon && i < sizeof(names) / sizeof(*names); i++) {
 		if (strlen(names[i].name) != n || memcmp(names[i].name, text, n))
 			continue;
@@ -134,6 +134,22 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	}
 	out->text = mem_strdup(strcmp(text, "packet") ? text : "struct sk_buff");
 	return 0;
+}
+
+/* The caret stands at the same byte of the value where the expression ends in it (a mark, a port), else
+ * at the value's beginning: the user wrote no more than it. */
+void follow_preset_blame(const struct follow_preset *p, struct err *err)
+{
+	const char *colon = strchr(p->said, ':'), *value = colon ? colon + 1 : p->said;
+	size_t made = p->text ? strlen(p->text) : 0, n = strlen(value), into = 0;
+
+	if (!made || !strcmp(p->said, p->text) ||
+	    strncmp(err->input, p->text, sizeof(err->input) - 1))
+		return;
+	if (made >= n && !strcmp(p->text + made - n, value) && err->column > made - n)
+		into = err->column - (made - n);
+	snprintf(err->input, sizeof(err->input), "%s", p->said);
+	err->column = (size_t)(value - p->said) + into;
 }
 
 /* Functions that end the objects behind a descriptor. */

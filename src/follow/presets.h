@@ -9,6 +9,7 @@
 
 struct follow_preset {
 	char *text;              /* as an expression (expression.h) */
+	const char *said;        /* as the user wrote it: the caller's text */
 	int descriptor;          /* the objects are behind it; -1: they are the expression's */
 	uint64_t buffer, buffer_bytes; /* a program's memory; bytes 0: it is none */
 	const char *filter;      /* pcap's, of packets, in the user's text; NULL: none */
@@ -25,4 +26,7 @@ void follow_preset_ends(struct follow_preset *p, const char *type);
 bool follow_preset_gives(const char *type);
 /* The structure's name; NULL: it is the expression's. */
 const char *follow_kind_name(enum follow_kind kind);
+/* After a fault in p->text: has *err show what the user wrote in its place. Faults of other texts, and
+ * texts that are no preset, stay as they are. */
+void follow_preset_blame(const struct follow_preset *p, struct err *err);
 void follow_preset_free(struct follow_preset *p);

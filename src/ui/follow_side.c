@@ -23,6 +23,8 @@ int follow_side_read(struct follow_side *s, const char *text, const char *show, 
 
 	if (!e)
 		e = follow_expression_parse(s->preset.text, &s->expression, err);
+	if (e)
+		follow_preset_blame(&s->preset, err);
 	if (!e && s->expression.by_value)
 		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", text);
 	if (!e && show)
@@ -53,7 +55,11 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 
 	if (!e)
 		e = follow_output_lists(lists, err);
-	return e ? e : follow_kernel_open(&wish, &s->kernel, err);
+	if (!e)
+		e = follow_kernel_open(&wish, &s->kernel, err);
+	if (e)
+		follow_preset_blame(&s->preset, err);
+	return e;
 }
 
 /* The kernel waits until no CPU is in the program. */

@@ -144,6 +144,37 @@ static void knows_presets(void **state)
 	follow_preset_free(&p);
 }
 
+/* What a preset stands for is not the user's text: faults in it are shown in what was typed. */
+static void blames_what_was_typed(void **state)
+{
+	static const struct { const char *text; size_t column; } faults[] = {
+		{ "packet:0xbeeg", 7 }, { "task:77 ||", 8 }, { "task:", 5 }, { "connection:http", 11 }, { "connection:80 && x", 18 },
+		{ "struct sk_buff.mark==x", 21 },
+	};
+	struct follow_expression x;
+	struct follow_preset p;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		assert_int_equal(follow_preset_read(faults[i].text, &p, &err), 0);
+		assert_int_equal(follow_expression_parse(p.text, &x, &err), -EINVAL);
+		follow_preset_blame(&p, &err);
+		assert_string_equal(err.input, faults[i].text);
+		assert_int_equal(err.column, faults[i].column);
+		follow_preset_free(&p);
+	}
+	/* A field's fault lies before the value, and another text's is none of the preset's. */
+	assert_int_equal(follow_preset_read("connection:70000", &p, &err), 0);
+	err_at(&err, EINVAL, p.text, 24, "the field has 16 bits");
+	follow_preset_blame(&p, &err);
+	assert_string_equal(err.input, "connection:70000");
+	assert_int_equal(err.column, 11);
+	err_at(&err, EINVAL, "kfree_skbmen", 0, "no such function");
+	follow_preset_blame(&p, &err);
+	assert_string_equal(err.input, "kfree_skbmen");
+	follow_preset_free(&p);
+}
+
 /* A structure of at most 16 bytes goes in registers, and moves what comes behind it. */
 static void counts_registers(void **state)
 {
@@ -401,7 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
-		cmocka_unit_test(knows_presets),     cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
+		cmocka_unit_test(knows_presets),     cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
 		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
 		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};

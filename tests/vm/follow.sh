@@ -189,6 +189,9 @@ run 125 follow -k 'struct sk_buff.cb==1'
 check 'follow: a field that is no integer' has 'the field is no integer'
 run 125 follow -k 'struct sk_buff.mark==0x100000000'
 check 'follow: a value that the field never has' has 'the field has 32 bits, and is never 0x100000000'
+run 125 follow -k connection:70000
+check 'follow: such a value in a preset: what the user typed, the caret at it' sh -c 'grep -q "the field has 16 bits" out && ! grep -q skc_num out &&
+	[ "$(sed -n "s/^\( *\)\^.*/\1/p" out | wc -c)" = "$(sed -n "s/^\(.*connection:\)70000.*/\1/p" out | wc -c)" ]'
 run 125 follow -k packet:1 --end kfree_skbmen
 check 'follow: an unknown end' has 'did you mean kfree_skbmem?'
 setuidgid_nobody follow -k packet:1 >out 2>&1
