@@ -326,6 +326,8 @@ struct trace_message clock_message(const struct clock *c, const struct trace_inf
 	struct trace_message m = { .kind = MESSAGE_CLOCK, .count = 1, .number = c->apart_ns };
 	struct clock_pairs *pairs = placed ? clock_pairs_new(info) : NULL;
 
+	if (!placed)
+		snprintf(m.name, sizeof(m.name), "%s", MESSAGE_CLOCK_PRINTED);
 	if (!pairs)
 		return m;
 	m.count = (uint32_t)info->clock_pairs.n;

@@ -39,7 +39,8 @@ enum message_kind {
 	MESSAGE_BRACE,        /* executed by another brace, which traces it */
 	/* the tracer's own: the machine's TSC is not steady; number: how far processors are apart
 	 * at most, in ns, 0: not measured; name: the error in ns, in decimal, of times that are put
-	 * right by `count` pairs of clocks, "": they are not */
+	 * right by `count` pairs of clocks, MESSAGE_CLOCK_PRINTED: there was no file, "": they are
+	 * not */
 	MESSAGE_CLOCK,
 	MESSAGE_STRANGER, /* the tracer's own: spoke as an agent without the session's token */
 	/* the tracer's own: count: names that threads gave themselves and that are unknown. */
@@ -79,6 +80,8 @@ enum message_kind {
 
 /* MESSAGE_HANDLER's number when the process could not be stopped to probe the handler. */
 #define MESSAGE_NOT_HELD 255u
+/* The name of MESSAGE_CLOCK where records are printed as they come. */
+#define MESSAGE_CLOCK_PRINTED "printed"
 
 #define MESSAGES_MAX 64u
 #define MESSAGE_NAME 40u

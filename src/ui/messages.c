@@ -282,7 +282,6 @@ static void print_clock(struct out *o, const char *prefix, const struct trace_me
 	const uint32_t apart_ns = m->number;
 	const uint64_t error_ns = strtoull(m->name, NULL, 10);
 
-
 	out_printf(o, "%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong",
 		   prefix);
 	if (apart_ns == UINT32_MAX)
@@ -293,6 +292,8 @@ static void print_clock(struct out *o, const char *prefix, const struct trace_me
 		out_printf(o, "; readers of the file put times right by %" PRIu32
 			      " pairs of clocks, to %.1f us",
 			   m->count, error_ns / 1e3);
+	else if (!strcmp(m->name, MESSAGE_CLOCK_PRINTED))
+		out_str(o, "; what is printed at once has the counter's times, those of a file of brace record are put right");
 	out_char(o, '\n');
 }
 

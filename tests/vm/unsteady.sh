@@ -24,6 +24,11 @@ $brace record -K -o kernel.brace -l vfs_read -- cat clocks >said 2>&1
 says 'tsc=unstable, record -K' said "$words"
 $brace info kernel.brace >said 2>&1
 says 'tsc=unstable: info of a file of -K' said "$words"
+printed="TSC is not steady: .*; what is printed at once has the counter's times, those of a file of brace record are put right"
+$brace graph -k -o text -l one_read -l k:vfs_read -- $program 10 >said 2>&1
+says 'tsc=unstable, graph -k: whose times these are' said "$printed"
+$brace top --batch -n 1 -l one_read -- $program 10 >said 2>&1
+says 'tsc=unstable, top: the same' said "$printed"
 # perf stamps by CLOCK_MONOTONIC_RAW then, which pairs of clocks turn into the TSC: not each call is met to the nanosecond.
 mount -o remount,gid=65534,mode=750 /sys/kernel/tracing
 echo 2 >/proc/sys/kernel/perf_event_paranoid
