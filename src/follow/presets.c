@@ -46,7 +46,8 @@ static char *of_file(const char *path, struct err *err)
 			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
 }
 
-/* The mark that iptables and SO_MARK set. A mark is a number; anything else is an expression of pcap, which follow_preset_read() keeps. */
+/* A mark, which iptables and SO_MARK set, is a number; anything else is an expression of pcap, which
+ * follow_preset_read() keeps. */
 static char *of_packet(const char *mark, struct err *err)
 {
 	return isdigit((unsigned char)*mark) ? mem_printf("struct sk_buff.mark==%s", mark)
@@ -136,8 +137,8 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 	return 0;
 }
 
-/* The caret stands at the same byte of the value where the expression ends in it (a mark, a port), else
- * at the value's beginning: the user wrote no more than it. */
+/* The caret stands at the same byte of the value where the expression ends in it (a mark, a port),
+ * else at the value's beginning: the user wrote no more than it. */
 void follow_preset_blame(const struct follow_preset *p, struct err *err)
 {
 	const char *colon = strchr(p->said, ':'), *value = colon ? colon + 1 : p->said;

@@ -26,7 +26,7 @@ void follow_preset_ends(struct follow_preset *p, const char *type);
 bool follow_preset_gives(const char *type);
 /* The structure's name; NULL: it is the expression's. */
 const char *follow_kind_name(enum follow_kind kind);
-/* After a fault in p->text: has *err show what the user wrote in its place. Faults of other texts, and
- * texts that are no preset, stay as they are. */
+/* After a fault in p->text: has *err show what the user wrote in its place. Faults of other texts,
+ * and texts that are no preset, stay as they are. */
 void follow_preset_blame(const struct follow_preset *p, struct err *err);
 void follow_preset_free(struct follow_preset *p);
