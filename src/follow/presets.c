@@ -46,8 +46,8 @@ static char *of_file(const char *path, struct err *err)
 			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
 }
 
-/* A mark, which iptables and SO_MARK set, is a number; anything else is an expression of pcap, which
- * follow_preset_read() keeps. */
+/* A mark, which iptables and SO_MARK set, is a number; anything else is an expression of pcap,
+ * which follow_preset_read() keeps. */
 static char *of_packet(const char *mark, struct err *err)
 {
 	return isdigit((unsigned char)*mark) ? mem_printf("struct sk_buff.mark==%s", mark)
