@@ -23,7 +23,8 @@ struct verify *verify_new(const struct trace_info *info, const struct automaton 
 {
 	struct verify *v = mem_zalloc(sizeof(*v));
 
-	*v = (struct verify){ .info = info, .a = a, .b = b, .whole = whole };
+	*v = (struct verify){ .info = info, .a = a, .b = b, .whole = whole,
+			      .secret = keyed_hash_key() };
 	sites_init(&v->sites_map, info);
 	tracks_init(&v->tracks, info, &v->sites_map);
 	names_init(&v->names, info);
@@ -77,10 +78,11 @@ static uint32_t owner_of(struct verify *v, uint32_t thread)
 	return (uint32_t)v->owners.n - 1;
 }
 
-/* The multiplier is that of Fibonacci hashing. */
+/* The keys are the program's, which may want them all in one bucket: each search would then pass
+ * all objects. Hence the secret. */
 static struct verify_object *bucket_of(const struct verify *v, uint32_t owner, uint64_t key)
 {
-	size_t i = (size_t)((key ^ (uint64_t)owner << 40) * 0x9e3779b97f4a7c15u >> 24);
+	size_t i = (size_t)keyed_hash(&v->secret, key, owner);
 
 	for (;; i++) {
 		struct verify_object *o = &v->objects[i & (v->room - 1)];

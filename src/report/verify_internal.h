@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of this report share: objects with states, and faults. */
 #pragma once
+#include "base/keyed_hash.h"
 #include "report/names.h"
 #include "report/verify.h"
 #include "trace/sp_map.h"
@@ -57,6 +58,7 @@ struct verify {
 	struct sp_map owner_of;   /* image and pid -> owner */
 	VEC(struct verify_owner) owners;
 	struct verify_object *objects; /* open addressing, a power of two */
+	struct hash_key secret;   /* of their places */
 	size_t n_objects, room;
 	VEC(struct verify_image) images;
 	VEC(struct verify_of_event) events;

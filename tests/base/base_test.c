@@ -25,6 +25,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/heap.h"
+#include "base/keyed_hash.h"
 #include "base/string_set.h"
 #include "base/vec.h"
 
@@ -432,6 +433,38 @@ static void a_heap_gives_the_least(void **state)
 	vec_free(&heap);
 }
 
+/* A vector of the authors' table: the bytes 0 to 15 under the key 0 to 15. */
+static void a_keyed_hash_is_siphash(void **state)
+{
+	const struct hash_key k = { { 0x0706050403020100u, 0x0f0e0d0c0b0a0908u } };
+
+	(void)state;
+	assert_true(keyed_hash(&k, k.at[0], k.at[1]) == 0x3f2acc7f57c29bdbu);
+}
+
+/* Keys that a multiplication puts into one bucket of all: of these the hash makes 0.63 * 65536
+ * values of 16 bits, as random does, and others under another key. */
+static void chosen_keys_meet_by_chance_only(void **state)
+{
+	const uint64_t inverse = 0xf1de83e19937733du; /* of the multiplier below, modulo 2^64 */
+	const struct hash_key k = keyed_hash_key(), other = keyed_hash_key();
+	static bool taken[65536];
+	unsigned n = 0, same = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 65536; i++) {
+		const uint64_t key = i * inverse;
+		const uint16_t h = (uint16_t)keyed_hash(&k, key, 0);
+
+		assert_true(key * 0x9e3779b97f4a7c15u >> 24 == 0);
+		n += !taken[h];
+		taken[h] = true;
+		same += h == (uint16_t)keyed_hash(&other, key, 0);
+	}
+	assert_in_range(n, 40000, 43000);
+	assert_in_range(same, 0, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +484,8 @@ int main(void)
 		cmocka_unit_test(a_set_finds_what_was_added),
 		cmocka_unit_test(bisect_finds_the_place_of_each_number),
 		cmocka_unit_test(a_heap_gives_the_least),
+		cmocka_unit_test(a_keyed_hash_is_siphash),
+		cmocka_unit_test(chosen_keys_meet_by_chance_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
