@@ -69,14 +69,14 @@ static bool is_chunk_kept(const struct extract *x, const struct chunk_ref *k,
 	       (!off_at(&x->off, p->time) && p->time >= off_discarded_before(&x->gone, p->cpu));
 }
 
-/* Appends the record's words and counts it for the file's totals. */
+/* Appends the record's words and counts it for the file's totals. Calls are counted by
+ * store_count(). */
 static void take_words(struct extract *x, const struct extract_position *p, size_t words)
 {
 	vec_reserve(&x->words, x->words.n + words);
 	memcpy(x->words.at + x->words.n, p->word, words * sizeof(*p->word));
 	x->words.n += words;
 	x->total->records += record_counts(*p->word);
-	x->total->calls += record_is_call(*p->word);
 }
 
 /* Collects the chunk's wanted records into x->words. A record whose payload exceeds the chunk ends
@@ -185,6 +185,8 @@ int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, 
 	pthread_mutex_unlock(&b->lock);
 	ring_copy(&b->ring, &chunks);
 	r = store_chunks(&x, &chunks, err);
+	if (r == 0)
+		r = store_count(x.store, info, err);
 	if (r < 0)
 		store_discard(x.store);
 	else

@@ -19,6 +19,7 @@
 #include "collect/memories.h"
 #include "collect/memory_ends.h"
 #include "session/thread_names.h"
+#include "trace/loops.h"
 #include "tracee/exit_watch.h"
 
 struct control;
@@ -55,6 +56,7 @@ struct session {
 	bool unnamed;                    /* names of new threads are not kept */
 	struct clock clock;
 	struct trace_total total;
+	VEC(struct loops) loops;         /* by thread; live only */
 	pid_t pid;                       /* launched, or the first attached */
 	VEC(pid_t) attached;
 	VEC(struct exit_watch) watches;  /* of them */

@@ -124,7 +124,6 @@ static int put_run(struct recovery *r, uint32_t thread, const struct drain_run *
 	t->records += run->records;
 	t->lost += run->lost;
 	r->res->from_memory += run->records;
-	r->res->calls += run->calls;
 	r->res->lost += run->lost;
 	if (!run->n && !run->lost)
 		return 0;
@@ -246,7 +245,6 @@ static void count_file(struct recovery *r)
 	}
 	store_describe(r->reader, &about);
 	r->res->from_file = about.records;
-	r->res->calls = about.calls;
 	r->res->lost = about.lost;
 	r->res->cut = about.cut;
 	r->res->cut_bytes = about.cut_bytes;
@@ -284,16 +282,17 @@ static int open_file(struct recovery *r, const struct recover_request *req, bool
 static int finish_recovery(struct recovery *r, const struct recover_request *req, struct err *err)
 {
 	struct stat st;
-	int e;
+	int e = store_count(r->writer, r->info, err), finished;
 
+	r->res->calls = r->info->total.calls;
 	r->info->total = (struct trace_total){ .records = r->res->from_file + r->res->from_memory,
 					       .calls = r->res->calls, .lost = r->res->lost,
 					       .bytes = store_bytes(r->writer) };
-	e = store_finish(r->writer, err);
+	finished = store_finish(r->writer, e ? NULL : err);
 	r->writer = NULL;
 	if (stat(req->output, &st) == 0)
 		r->res->bytes = (uint64_t)st.st_size;
-	return e;
+	return e ? e : finished;
 }
 
 /* The reader owns the trace_info that it gave out; without one it is ours. A writer that is still

@@ -450,6 +450,9 @@ void session_free(struct session *s)
 	vec_free(&s->site_holes);
 	memories_end(&s->memories);
 	held_calls_free(s->held);
+	for (size_t i = 0; i < s->loops.n; i++)
+		loops_free(&s->loops.at[i]);
+	vec_free(&s->loops);
 	rotation_free(&s->rotation);
 	trace_info_free(s->info);
 	for (uint32_t i = 0; i < PRODUCERS_MAX * MEMORIES_MAX; i++)

@@ -6,6 +6,7 @@
 
 #include <zstd.h>
 
+#include "base/cursor.h"
 #include "shared/record.h"
 #include "store/crc.h"
 
@@ -35,6 +36,7 @@ struct stack_effect {
 	uint64_t returns; /* of calls that were open before the packet, each with its tail calls */
 	uint64_t at;
 	uint64_t cpu; /* as in a told_call */
+	bool jumped;
 };
 
 /* Marks are over when the calls that were open then have ended. */
@@ -57,6 +59,7 @@ static void take_tail(struct stack_effect *s, uint32_t word)
 {
 	const uint32_t fn = record_id(s->words[word]);
 
+	s->jumped = true;
 	if (s->n && record_id(s->words[told_word(s->open[s->n])]) == fn)
 		return;
 	s->open[++s->n] = word | s->cpu | TOLD_TAIL;
@@ -174,7 +177,7 @@ static void put_open(struct bytes *out, const struct stack_effect *s,
 }
 
 /* 0 stands for an effect that is not known; known numbers of returns are counted from 1. */
-void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
+bool effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 		  const struct packet_records *head)
 {
 	struct stack_effect s;
@@ -182,10 +185,11 @@ void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 	s.words = words;
 	s.n = s.tails = s.n_marks = 0;
 	s.returns = s.at = 0;
+	s.jumped = false;
 	s.cpu = (uint64_t)head->cpu << 32;
 	if (!follow(&s, n)) {
 		bytes_uleb(out, 0);
-		return;
+		return false;
 	}
 	bytes_uleb(out, s.returns + 1);
 	bytes_uleb(out, s.at);
@@ -194,6 +198,24 @@ void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 	for (size_t i = 0; i < s.n_marks; i++) {
 		bytes_uleb(out, s.marks[i].sp);
 		bytes_uleb(out, s.marks[i].below);
+	}
+	return !s.jumped;
+}
+
+/* The bytes are this program's own. */
+void effects_follow(const struct bytes *told, struct loops *l)
+{
+	struct cursor c = cursor_of(told->at, told->n);
+	uint64_t returns = cursor_uleb(&c), n;
+
+	for (cursor_uleb(&c); returns > 1 && (l->open.n || l->hidden); returns--)
+		loops_return(l);
+	for (n = cursor_uleb(&c); n && !c.bad; n--) {
+		const uint64_t fn = cursor_uleb(&c);
+
+		cursor_uleb(&c); /* its time, its CPU */
+		cursor_uleb(&c);
+		loops_enter(l, (uint32_t)(fn >> 1), false);
 	}
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 #include "store/format.h"
 #include "store/store.h"
+#include "trace/loops.h"
 
 /* Open calls, and marks of setjmp, that a packet adds; one that adds more tells nothing. */
 #define EFFECTS_FRAMES_MAX 1024
@@ -29,9 +30,12 @@ struct effects_writer {
 	bool dropped;      /* the file has packets that told nothing: nothing is written */
 };
 
-/* Appends what the n words of a packet tell. head: its thread's CPU, first and last time. */
-void effects_tell(struct bytes *out, const uint64_t *words, size_t n,
+/* Appends what the n words of a packet tell. head: its thread's CPU, first and last time. False:
+ * there are jumps to functions among them, or the packet tells nothing. */
+bool effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 		 const struct packet_records *head);
+/* Follows by what a packet tells, which has no jumps, in place of its words. */
+void effects_follow(const struct bytes *told, struct loops *l);
 /* Takes what the next packet of records tells. A lack of memory to compress with drops all. */
 void effects_add(struct effects_writer *w, const struct bytes *told);
 /* Makes the last packet: w->packets are whole. */

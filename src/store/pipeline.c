@@ -32,7 +32,8 @@ struct packet_job {
 	struct pipeline_words words;   /* PACKET_RECORDS */
 	struct bytes items;   /* PACKET_INFO */
 	struct bytes payload; /* either, coded */
-	struct bytes told;    /* PACKET_RECORDS: effects_tell() */
+	struct bytes told;    /* PACKET_RECORDS: effects_tell(), */
+	bool plain;           /* and what it returned */
 };
 
 struct pipeline {
@@ -52,6 +53,7 @@ struct pipeline {
 	struct err failed;
 	VEC(struct packet_entry) entries;
 	struct effects_writer effects;  /* of those with records */
+	VEC(struct loops) loops;        /* by thread, behind the packets in the file */
 	struct encoder *own;          /* when there are no workers the submitter codes */
 };
 
@@ -132,7 +134,8 @@ static int code_job(struct packet_job *job, struct encoder *encoder, struct err 
 		r = code_items(job, err);
 	/* now that the packet's last time is known */
 	if (job->head.type == PACKET_RECORDS && !r)
-		effects_tell(&job->told, job->words.at, job->words.n, &job->head.records);
+		job->plain = effects_tell(&job->told, job->words.at, job->words.n,
+					  &job->head.records);
 	job->head.payload = (uint32_t)job->payload.n;
 	job->head.crc = crc32c(job->payload.at, job->payload.n);
 	return r;
@@ -158,9 +161,29 @@ static int write_packet(struct pipeline *p, const struct packet_header *head,
 	return r;
 }
 
-/* Writes a coded job's packet. */
-static void write_job(struct pipeline *p, const struct packet_job *job, struct err *err)
+/* Takes a function's jumps to its own first instruction out of the packet's calls. They are known
+ * by the calls that the thread's packets before it have left open, so that only who writes in order
+ * can tell. */
+static void leave_loops_out(struct pipeline *p, struct packet_job *job)
 {
+	const uint32_t thread = job->head.records.thread;
+	struct loops *l;
+
+	while (p->loops.n <= thread)
+		*vec_add(&p->loops) = (struct loops){ 0 };
+	l = &p->loops.at[thread];
+	if (job->plain && !l->unwinding && !l->away && !l->dead)
+		effects_follow(&job->told, l);
+	else
+		job->head.records.calls -=
+			(uint32_t)loops_follow(l, job->words.at, job->words.n);
+}
+
+/* Writes a coded job's packet. */
+static void write_job(struct pipeline *p, struct packet_job *job, struct err *err)
+{
+	if (job->head.type == PACKET_RECORDS)
+		leave_loops_out(p, job);
 	if (!write_packet(p, &job->head, &job->payload, err) && job->told.n)
 		effects_add(&p->effects, &job->told);
 }
@@ -485,6 +508,9 @@ static void free_pipeline(struct pipeline *p)
 	vec_free(&p->spare);
 	vec_free(&p->entries);
 	effects_free(&p->effects);
+	for (size_t i = 0; i < p->loops.n; i++)
+		loops_free(&p->loops.at[i]);
+	vec_free(&p->loops);
 	columns_encoder_free(p->own);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);

@@ -124,8 +124,10 @@ static int rescue_counts(struct store_writer *w, struct trace_info *info, int er
 
 int store_end(struct store_writer *w, struct trace_info *info, struct err *why, struct err *err)
 {
-	int r = writer_put_all(w, why), closed;
+	int r = store_count(w, info, why), closed;
 
+	if (!r)
+		r = writer_put_all(w, why);
 	if (!r)
 		r = pipeline_end(writer_pipeline(w), why);
 	if (r)

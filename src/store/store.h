@@ -43,18 +43,22 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
  * of the traced program's time; call this with the present TSC minus that when no record comes. */
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
-/* (tests) Sends everything to the file and waits until it is written. store_bytes is then the size
- * of the file but for the index and the totals that store_finish adds. */
+/* Sends everything to the file and waits until it is written. store_bytes is then the size of the
+ * file but for the index and the totals that store_finish adds. */
 int store_wait_written(struct store_writer *w, struct err *err);
+/* The same, and sets info->total.calls, of the writer's info, to the calls that the file has:
+ * entries, without a function's jumps to its own first instruction, which are no calls
+ * (trace/loops.h). No more records come. 0, or -errno and *err: it counts what is written. */
+int store_count(struct store_writer *w, struct trace_info *info, struct err *err);
 
 /* Writes everything: pending packets, info->total, the index. Frees w whatever happens. -errno and
  * *err (ENOSPC, EIO) if the file is not whole; it is then readable up to where it ends. A reader of
  * a whole file gets its size as total.bytes, whatever info said. */
 int store_finish(struct store_writer *w, struct err *err);
-/* Like store_finish, but if the file cannot take everything (*why: ENOSPC, EDQUOT, EFBIG) its last
- * packets make room for its end, a note says so, and info, which is the writer's, counts the
- * records in the file, all others as lost. Returns 0, with why->code 0 if the file has everything;
- * -errno and *err if it ends early: then info counts what can be read. */
+/* Like store_count and store_finish, but if the file cannot take everything (*why: ENOSPC, EDQUOT,
+ * EFBIG) its last packets make room for its end, a note says so, and info, which is the writer's,
+ * counts the records in the file, all others as lost. Returns 0, with why->code 0 if the file has
+ * everything; -errno and *err if it ends early: then info counts what can be read. */
 int store_end(struct store_writer *w, struct trace_info *info, struct err *why, struct err *err);
 /* Frees w and removes what was written. */
 void store_discard(struct store_writer *w);

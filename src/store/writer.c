@@ -505,6 +505,19 @@ uint64_t store_bytes(const struct store_writer *w)
 	return pipeline_bytes(w->pipeline);
 }
 
+int store_count(struct store_writer *w, struct trace_info *info, struct err *err)
+{
+	const struct packet_entry *entries;
+	int r = store_wait_written(w, err);
+	size_t n = pipeline_index(w->pipeline, &entries);
+
+	info->total.calls = 0;
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].head.type == PACKET_RECORDS)
+			info->total.calls += entries[i].head.records.calls;
+	return r;
+}
+
 bool store_has(const struct store_writer *w, uint64_t bytes)
 {
 	return w->n_sent + w->n_pending >= WORTH_WORDS &&

@@ -94,7 +94,18 @@ check "brace info reads it" "$BRACE" info "$T/elsewhere/moved"
 # --- cut
 "$BRACE" record --mode block -o "$T/whole" -- "$FIXTURES/tails" >/dev/null 2>"$T/err"
 size=$(stat -c %s "$T/whole")
+told=$(sed -nE 's/^brace: ([0-9,]+) calls.*/\1/p' "$T/err" | tr -d ,)
 all=$("$BRACE" report --json "$T/whole" 2>/dev/null | sed -nE 's/.*"calls": ?([0-9]+).*/\1/p' | awk '{ n += $1 } END { print n + 0 }')
+[ "${told:-0}" -gt 1000000 ] && [ "$told" -eq "$all" ] &&
+	[ "$("$BRACE" info --json "$T/whole" | sed -nE '/"type":"trace"/s/.*"calls": ?([0-9]+).*/\1/p')" -eq "$all" ]
+result "record, info and report tell one number of calls, without loops ($told, $all)" $? "$T/err"
+"$BRACE" graph -- "$FIXTURES/tails" 2>"$T/err" >/dev/null
+[ "$(sed -nE 's/^brace: ([0-9,]+) calls.*/\1/p' "$T/err" | tr -d ,)" = "$all" ]
+result "and so does graph" $? "$T/err"
+head -c $((size - 1)) "$T/whole" >"$T/cut"
+"$BRACE" recover -o "$T/recovered" "$T/cut" >"$T/err" 2>&1
+[ "$("$BRACE" info --json "$T/recovered" | sed -nE '/"type":"trace"/s/.*"calls": ?([0-9]+).*/\1/p')" = "$all" ]
+result "and what recover writes" $? "$T/err"
 before=0
 for percent in 1 10 30 50 70 90 99; do
 	head -c $((size * percent / 100)) "$T/whole" >"$T/cut"

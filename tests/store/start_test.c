@@ -245,6 +245,81 @@ static void merges_from_there(void **state)
 	sample_free(&s);
 }
 
+static void count_call(void *arg, const struct call_step *step)
+{
+	*(uint64_t *)arg += step->kind == CALL_ENTER;
+}
+
+/* The calls of a thread as reports count them. */
+static uint64_t calls_followed(struct store_reader *r, uint32_t thread, uint64_t *entries)
+{
+	struct events all = events_from(r, thread, NULL);
+	uint64_t calls = 0;
+	struct state s;
+
+	sites_init(&s.sites, store_info(r));
+	s.lane = tracks_init_one(&s.tracks, store_info(r), &s.sites, thread);
+	for (size_t i = 0; i < all.n; i++) {
+		*entries += all.at[i].kind == EVENT_ENTRY || all.at[i].kind == EVENT_TAIL;
+		tracks_feed(&s.tracks, s.lane, &all.at[i], count_call, &calls);
+	}
+	end(&s);
+	vec_free(&all);
+	return calls;
+}
+
+/* An exception: an unwinder leaves calls, and those that it made itself end with it. */
+static void write_unwinding(struct sample *s, struct program *p, uint32_t thread)
+{
+	const unsigned left = p->depth / 2;
+	uint64_t words[] = {
+		word_of(p, 6, RECORD_ENTRY),
+		word_of(p, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT),
+		(STACK_TOP - 16) | RECORD_SWITCH_UNWINDS | RECORD_SWITCH_FOLLOWED, 0,
+		word_of(p, 7, RECORD_ENTRY),
+		word_of(p, record_event_id(1, RECORD_EVENT_UNWIND), RECORD_EVENT), left,
+		word_of(p, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT), STACK_TOP - 64, 0,
+	};
+	struct err err;
+
+	p->depth -= left;
+	if (store_records(s->writer, thread, p->tsc, 0, 0, words, sizeof(words) / sizeof(*words),
+			  &err) ||
+	    store_flush(s->writer, UINT64_MAX, &err))
+		fail_msg("%s", err.text);
+}
+
+/* A jump of the function on top to itself is no call, whichever packet has the call: the file
+ * counts as reports do, which share nothing with the writer's account. */
+static void counts_no_loops(void **state)
+{
+	struct program p[3] = { { 5000, 1 }, { 9000, 2 }, { 70000, 3 } };
+	uint64_t entries = 0, calls = 0;
+	struct store_description about;
+	struct store_reader *r;
+	struct sample s;
+	struct err err;
+
+	sample_begin(&s, 3, 1, 0);
+	for (unsigned part = 0; part < 5; part++)
+		for (uint32_t t = 0; t < 3; t++) {
+			write_packets(&s, &p[t], t, 10, UINT_MAX);
+			if (t == 2)
+				write_unwinding(&s, &p[t], t);
+		}
+	assert_int_equal(store_count(s.writer, s.info, &err), 0);
+	sample_finish(&s);
+	r = open_file(s.path);
+	store_describe(r, &about);
+	for (uint32_t t = 0; t < 3; t++)
+		calls += calls_followed(r, t, &entries);
+	assert_in_range(entries - calls, 100, entries / 2);
+	assert_int_equal(about.calls, calls);
+	assert_int_equal(store_info(r)->total.calls, calls);
+	store_close(r);
+	sample_free(&s);
+}
+
 /* A record that may change the stack in other ways: the thread is read from its beginning on. */
 static void gives_up_where_it_must(void **state)
 {
@@ -305,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(begins_where_asked),
 		cmocka_unit_test(merges_from_there),
+		cmocka_unit_test(counts_no_loops),
 		cmocka_unit_test(gives_up_where_it_must),
 		cmocka_unit_test(cut_files_are_read_from_the_beginning),
 		cmocka_unit_test(old_files_are_read_from_the_beginning),
