@@ -73,6 +73,12 @@ static void print_fault(struct verify *v, const struct verify_fault *f, struct o
 	free(states);
 }
 
+/* "1 fault", "2 faults". */
+static void print_count(uint64_t n, const char *what, struct out *o)
+{
+	out_printf(o, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+}
+
 static size_t shown_of(const struct verify *v, size_t n)
 {
 	return n && n < v->faults.n ? n : v->faults.n;
@@ -84,12 +90,16 @@ static void print_doubts(const struct verify *v, struct out *o)
 	if (v->doubtful)
 		out_printf(o, "# %" PRIu64 " more may be none: records were lost about them\n",
 			   v->doubtful);
-	if (v->unknown)
-		out_printf(o, "# %" PRIu64 " events had no object that is known: after each, any state is possible\n",
-			   v->unknown);
-	if (v->unwatched)
-		out_printf(o, "# %" PRIu64 " events had objects that were not watched: there are too many\n",
-			   v->unwatched);
+	if (v->unknown) {
+		out_str(o, "# ");
+		print_count(v->unknown, "event", o);
+		out_str(o, " had no object that is known: after each, any state is possible\n");
+	}
+	if (v->unwatched) {
+		out_str(o, "# ");
+		print_count(v->unwatched, "event", o);
+		out_str(o, " had objects that were not watched: there are too many\n");
+	}
 }
 
 void verify_print_text(struct verify *v, size_t n, struct out *o)
@@ -100,8 +110,12 @@ void verify_print_text(struct verify *v, size_t n, struct out *o)
 	print_doubts(v, o);
 	out_str(o, "# ");
 	print_word(o, v->a->name);
-	out_printf(o, ": %" PRIu64 " faults in %" PRIu64 " events of %zu objects", v->all_faults,
-		   verify_events(v), v->n_objects);
+	out_str(o, ": ");
+	print_count(v->all_faults, "fault", o);
+	out_str(o, " in ");
+	print_count(verify_events(v), "event", o);
+	out_str(o, " of ");
+	print_count(v->n_objects, "object", o);
 	if (v->a->final)
 		out_printf(o, "; %" PRIu64 " ended in no final state", verify_unfinished(v));
 	out_char(o, '\n');

@@ -421,7 +421,7 @@ static const struct option stack_options[] = {
 
 /* cmd_rv(). */
 static const struct option rv_options[] = {
-	{ 0, "model", "FILE", "the model: an automaton in DOT, as the kernel's rvgen takes it (docs/monitors.md)", set_text, TO(model) },
+	{ 0, "model", "FILE", "the model: an automaton in DOT, as the kernel's rvgen takes it (docs/monitors.md)", set_model, TO(model) },
 	{ 0, "limit", "N", "print the first N faults only", set_limit },
 	END
 };

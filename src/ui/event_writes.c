@@ -92,22 +92,36 @@ static bool names_system(const char *pattern)
 	return pattern[strspn(pattern, "*:")] != '\0';
 }
 
-void event_writes_warn(const struct invocation *inv)
+/* A pattern that means several of the made events is told of each system once. */
+static void warn_of_made(const char *pattern)
 {
-	static const struct { const char *system, *event, *sentence; } made[] = {
-		{ "sched", "sched_waking",
+	static const struct { const char *system, *events[2], *sentence; } made[] = {
+		{ "sched", { "sched_waking", "sched_wakeup" },
 		  "sched_waking and sched_wakeup are made only where they are named: -e sched:sched_waking -e sched:sched_wakeup" },
-		{ "rv", "error_ebadf",
+		{ "rv", { "event_ebadf", "error_ebadf" },
 		  "a monitor watches only where its event is named: -e rv:error_ebadf" },
+		{ "osnoise", { "sample_threshold", "thread_noise" },
+		  "only the tracers osnoise and timerlat make these events, in a tree: use their files in brace shell" },
 	};
 
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
+		if (pattern_names(pattern, made[i].system, made[i].events[0]) ||
+		    pattern_names(pattern, made[i].system, made[i].events[1]))
+			say_warning("-e %s: %s", pattern, made[i].sentence);
+}
+
+void event_writes_warn(const struct invocation *inv)
+{
 	for (size_t i = 0; i < inv->writes.n; i++) {
 		const struct setting_write *w = &inv->writes.at[i];
 
-		for (size_t k = 0; k < sizeof(made) / sizeof(*made); k++)
-			if (w->file && !strcmp(w->file, "set_event") && names_system(w->text) &&
-			    pattern_names(w->text, made[k].system, made[k].event))
-				say_warning("-e %s: %s", w->text, made[k].sentence);
+		if (!w->file || strcmp(w->file, "set_event") != 0)
+			continue;
+		if (names_system(w->text))
+			warn_of_made(w->text);
+		else if (*w->text)
+			say_warning("-e %s: events that brace makes are not among them: those of wake-ups, monitors and the tracer osnoise (docs/events.md)",
+				    w->text);
 	}
 }
 

@@ -37,6 +37,16 @@ int set_text(struct invocation *inv, const struct option *o, const char *value, 
 	return 0;
 }
 
+/* One model: a second one would need other functions of the program, and its own verdict. */
+int set_model(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	if (inv->model)
+		return err_at(err, EINVAL, value, 0,
+			      "one model at a time, and %s is one already: judge a trace file by each",
+			      inv->model);
+	return set_text(inv, o, value, err);
+}
+
 /* Named, even if it is by the usual name: commands tell that from no option at all. */
 int set_session(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {

@@ -60,7 +60,7 @@ faulty 2 use closed 1 late && grep -q 'warning: [a-z]* is in the model, and was 
 result "a trace file: the same, and what it cannot tell of" $? "$T/compared" "$T/err"
 "$BRACE" rv --model "$MODELS/files.dot" --limit 1 "$T/trace" >"$T/out" 2>"$T/err"
 [ $? = 1 ] && [ "$(grep -c 'models-[0-9]*: 0x[0-9a-f]*: event use not expected in the state closed, in late+0x' "$T/out")" = 1 ] &&
-	grep -q '^# files: 2 faults in [0-9]* events of [0-9]* objects; 1 ended in no final state$' "$T/out"
+	grep -q '^# files: 2 faults in [0-9]* events of 1 object; 1 ended in no final state$' "$T/out"
 result "as text, the first one" $? "$T/out" "$T/err"
 
 # --- handlers
@@ -116,6 +116,10 @@ result "a directory is no model" $? "$T/err"
 judge "$T/absent.dot" -- /bin/true
 [ "$(cat "$T/status")" = 125 ] && grep -q absent.dot "$T/err" && ! "$BRACE" rv "$T/trace" >"$T/out" 2>"$T/err" && grep -q -- '--model' "$T/err"
 result "no model" $? "$T/err"
+
+"$BRACE" rv --model "$MODELS/heap.dot" --model "$MODELS/files.dot" -- /bin/true >"$T/out" 2>"$T/err"
+[ $? = 125 ] && grep -qF "one model at a time, and $MODELS/heap.dot is one already" "$T/err" && grep -qx ' *^' "$T/err"
+result "a second model is refused" $? "$T/err"
 
 # --- programs that nobody has accused
 blameless() { # COMMAND...
