@@ -4,6 +4,7 @@
  * The measuring program sets it to zero. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static uint64_t now(void)
 
 static void ran(void)
 {
-	uint64_t at = now(), before = last, known = *longest;
+	uint64_t at = now(), before = atomic_load_explicit(&last, memory_order_relaxed),
+		 known = atomic_load_explicit(longest, memory_order_relaxed);
 
 	while (at > before && !__atomic_compare_exchange_n((uint64_t *)&last, &before, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
@@ -73,7 +75,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || ftruncate(fd, sizeof(*longest)) < 0)
 		return 2;
 	longest = mmap(NULL, sizeof(*longest), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	last = now();
+	atomic_store_explicit(&last, now(), memory_order_relaxed);
 	for (int i = 1; i < atoi(argv[1]); i++)
 		pthread_create(&thread, NULL, run, (void *)(uintptr_t)(i * 487));
 	puts("running");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any lines as writes to a trigger file: each is refused and changes nothing, or stands in the
  * list, whose own lines can be written to another event and show the same there. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +37,9 @@ static void write_line(struct trigger_list *l, const char *line)
 /* A line that gives the trigger; free() it. */
 static char *written(const struct event_trigger *t)
 {
+	unsigned long n = atomic_load_explicit(&t->count, memory_order_relaxed);
 	bool reaches_out = t->kind->action == TRIGGER_NOTIFY || t->kind->action == TRIGGER_EXEC;
-	char *count = reaches_out && t->count == TRIGGER_UNLIMITED ? mem_strdup("") : mem_printf(":%lu", t->count), *line;
+	char *count = reaches_out && n == TRIGGER_UNLIMITED ? mem_strdup("") : mem_printf(":%lu", n), *line;
 
 	line = reaches_out ? mem_printf("%s:%s%s%s%s", t->kind->name, ((const struct outside *)t->own)->to, count,
 					t->filter ? " if " : "", t->filter ? t->filter : "")

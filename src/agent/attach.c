@@ -67,6 +67,7 @@ int64_t agent_attach(void)
 		(w.lacks & LACKS_TASKS ? NEED_TASKS : 0) | (w.lacks & LACKS_COPY ? NEED_COPY : 0) |
 		(w.lacks & LACKS_HANDLERS ? NEED_HANDLERS : 0) |
 		(w.lacks & LACKS_USER ? NEED_USER : 0) | (w.lacks & LACKS_TEXTS ? NEED_TEXTS : 0);
+	/* Pairs with is_abandoned() and others that ask; all threads but this one are stopped. */
 	__atomic_store_n(&agent.abandoned, false, __ATOMIC_RELEASE);
 	agent.session++;
 	agent.watch = w.watch && agent.socket[0];

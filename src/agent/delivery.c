@@ -126,6 +126,7 @@ void delivery_hit(const struct probe_regs *regs, const struct probe_site *site)
 
 static bool may_ask(void)
 {
+	/* Pairs with has_no_tracer() and leave_memory(). */
 	return !__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE) &&
 	       !memory_is_stopped(agent.memory) &&
 	       !(agent.forbidden & (NEED_START | NEED_HANDLERS | NEED_THREADS));

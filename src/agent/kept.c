@@ -44,6 +44,7 @@ static bool hold_call(uint32_t i, uint64_t from)
 					   __ATOMIC_RELAXED);
 }
 
+/* The pair of hold_call(), which sees the words of an entry that it finds. */
 static void release_call(uint32_t i, uint64_t key)
 {
 	__atomic_store_n(&keys[i], key, __ATOMIC_RELEASE);

@@ -157,6 +157,7 @@ static inline struct lock_table *begin_work(const struct lock_visit *c, struct a
 	return table;
 }
 
+/* Pairs with begin_work(), in a signal's handler of this thread: the words are whole before. */
 static inline void end_work(struct lock_table *table)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -197,6 +198,7 @@ static __attribute__((noinline)) uint64_t *add_row(struct agent_tls *t, struct l
 	words[0] = record_word(stamp_read(), record_event_id(n, RECORD_EVENT_LOCK), RECORD_EVENT);
 	end_work(table);
 	at = buffer_write_kept(t, words, 1 + n);
+	/* Pairs as in begin_work(). */
 	__atomic_store_n(&table->busy, work, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!at || t->buffer == MEMORY_NONE || at < t->end - MEMORY_BUFFER_USABLE || at >= t->end)

@@ -231,9 +231,9 @@ static enum patch_status apply_patch(const struct patch *p)
 	uint8_t *at = (uint8_t *)p->address;
 
 	if (p->function == PATCH_SEMAPHORE) {
-		/* Atomic, since the program may count in the same word at any time. Pairs with
-		 * nothing: relaxed would do. */
-		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_SEQ_CST);
+		/* Atomic, since the program may count in the same word at any time. Relaxed:
+		 * nothing is read by it. */
+		__atomic_fetch_add((uint16_t *)at, 1, __ATOMIC_RELAXED);
 		return PATCH_APPLIED;
 	}
 	if (!same_bytes(at, p->expected, p->length))

@@ -176,7 +176,8 @@ static bool has_no_tracer(struct wait *w)
 	w->beat = beat;
 	if (w->missed < WAITS_MAX)
 		return false;
-	/* In this order: is_abandoned() reads them in the other one. */
+	/* In this order: is_abandoned() reads them in the other one. The release pairs with its
+	 * acquire. */
 	__atomic_store_n(&agent.last_beat, 1 + beat, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	message_process(MESSAGE_GIVEN_UP);

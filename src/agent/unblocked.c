@@ -58,6 +58,7 @@ void unblocked_end(void)
 {
 	const uint64_t number = own_number();
 
+	/* Pairs with unblocked_others(): who finds nobody inside knows the call to be over. */
 	__atomic_fetch_sub(slot_of(number), (UINT64_C(1) << COUNT_SHIFT) + number,
 			   __ATOMIC_SEQ_CST);
 }

@@ -102,6 +102,7 @@ static void leave_memory(void)
 
 	sys2(__NR_prctl, 16 /* PR_GET_NAME */, name);
 	message_write(MESSAGE_USER, 0, name);
+	/* Pairs with is_abandoned(): 0 is no beat that could come back. */
 	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	agent.watch = false;
@@ -164,6 +165,7 @@ static bool ask_tracer(int fd, const char *way)
 static bool move_to_user(void)
 {
 	const char *way = agent.agent_socket[0] ? agent.agent_socket : agent.socket;
+	/* Pairs with has_no_tracer() and leave_memory(). */
 	bool alone = __atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE);
 	int fd = alone || agent.forbidden & NEED_START ? -1 : talk_connect(way);
 	bool gone;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "base/monotonic.h"
 #include "base/vec.h"
 
@@ -36,7 +37,7 @@ void aside_until(const atomic_bool *word)
 
 bool aside_is_over(void)
 {
-	return over && *over;
+	return over && flag_is_set(over);
 }
 
 /* For those that walk over processes and must leave these alone. begin_copy() keeps the lock over

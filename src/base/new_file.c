@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,8 @@ static _Atomic(const char *) unfinished; /* a temporary name */
 
 static bool remove_unfinished(struct mem_last_act *self)
 {
-	const char *path = unfinished;
+	/* Pairs with remember_temporary(): the name is written before it is seen. */
+	const char *path = atomic_load_explicit(&unfinished, memory_order_acquire);
 
 	/* A directory's files stay: to list them takes memory. */
 	if (path && unlink(path) && errno == EISDIR)
@@ -143,13 +145,15 @@ static void remember_temporary(const char *temporary)
 
 	mem_last_act_remove(&last);
 	mem_last_act_add(&last);
-	unfinished = temporary;
+	/* Pairs with remove_unfinished(), which may run on another thread. */
+	atomic_store_explicit(&unfinished, temporary, memory_order_release);
 }
 
 /* Frees the temporary name, which is nobody's any more. */
 static void forget_temporary(struct whole_file *f)
 {
-	unfinished = NULL;
+	/* Relaxed: nothing is read by a NULL. */
+	atomic_store_explicit(&unfinished, NULL, memory_order_relaxed);
 	free(f->temporary);
 	f->temporary = NULL;
 }

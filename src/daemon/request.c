@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "daemon/wire.h"
 #include "tree/fuse_mount.h"
@@ -114,7 +116,7 @@ static void copy_stream(const struct request_context *a, int fd, struct tree_ope
 	char buf[16384];
 	struct err err;
 
-	while (looks < LAST_LOOKS && !*a->stopping) {
+	while (looks < LAST_LOOKS && !flag_is_set(a->stopping)) {
 		ssize_t n = tree_read(file, buf, sizeof(buf), 0, &err);
 
 		if (n > 0 && !wire_send(fd, buf, (size_t)n))
@@ -165,7 +167,7 @@ static void request_wait(const struct request_context *a, int fd)
 {
 	struct err err = { 0 };
 
-	while (!a->request->is_over(a->request->context) && !*a->stopping)
+	while (!a->request->is_over(a->request->context) && !flag_is_set(a->stopping))
 		if (is_gone(fd))
 			return;
 	request_answer(fd, 0, &err, 0);
@@ -315,7 +317,8 @@ bool request_handle(const struct request_context *a, int fd)
 	ends = wire_receive(fd, path, q.path_bytes) && wire_receive(fd, text, q.text_bytes);
 	/* From here on the client counts as one that has spoken (send_away_silent()). */
 	if (a->asked)
-		*a->asked = ends;
+		/* Relaxed: the reader looks at the flag alone. */
+		atomic_store_explicit(a->asked, ends, memory_order_relaxed);
 	set_patience(fd, q.request);
 	if (ends && q.request != WIRE_END && a->crowded)
 		turn_away(fd);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
 #include "daemon/request.h"
@@ -107,9 +108,9 @@ static struct client_visit *send_away_silent(struct server *s, uint64_t ms)
 	uint64_t now = monotonic_ms();
 
 	for (struct client_visit *v = s->visits; v; v = v->next) {
-		/* Sequentially consistent load; pairs with the store in request_handle(). A request
-		 * that arrives now is cut off or served, both are right. */
-		if (v->asked)
+		/* Relaxed, as the store in request_handle(): a request that arrives now is cut off
+		 * or served, both are right. */
+		if (atomic_load_explicit(&v->asked, memory_order_relaxed))
 			continue;
 		if (now - v->since > ms)
 			shutdown(v->fd, SHUT_RDWR);
@@ -248,8 +249,8 @@ void serve_run(struct server *s)
 	struct pollfd p[] = { { .fd = s->socket, .events = POLLIN },
 			      { .fd = s->stop, .events = POLLIN } };
 
-	while (!s->stopping) {
-		if (poll(p, 2, LOOK_MS) > 0 && p[0].revents & POLLIN && !s->stopping)
+	while (!flag_is_set(&s->stopping)) {
+		if (poll(p, 2, LOOK_MS) > 0 && p[0].revents & POLLIN && !flag_is_set(&s->stopping))
 			let_in(s);
 		p[0].revents = p[1].revents = 0;
 		pthread_mutex_lock(&s->mutex);
@@ -276,9 +277,9 @@ void serve_stop(struct server *s)
 {
 	const uint64_t one = 1;
 
-	/* Before the eventfd: serve_run tests it after waking. Pairs with the loads of s->stopping
-	 * in serve_run() and copy_stream(). */
-	s->stopping = true;
+	/* Before the eventfd: serve_run tests it after waking; copy_stream() and request_wait()
+	 * read it, too. */
+	flag_set(&s->stopping);
 	if (write(s->stop, &one, sizeof(one)) < 0)
 		return; /* serve_run looks every LOOK_MS */
 }

@@ -311,12 +311,13 @@ int events_add_probe(struct event_catalogue *c, const struct event_provider *of,
 void events_add_place(struct event_catalogue *c, const struct event_entry *e,
 		      struct probe_definition *place)
 {
-	struct probe_definition *last;
+	struct probe_definition *last, *next;
 
 	pthread_mutex_lock(&c->lock);
 	last = (struct probe_definition *)e->probe;
-	while (last->next)
-		last = last->next;
+	/* Relaxed: c->lock orders those that add. */
+	while ((next = atomic_load_explicit(&last->next, memory_order_relaxed)))
+		last = next;
 	place->order = ++c->defined;
 	/* Pairs with probe_definition_next(). */
 	atomic_store_explicit(&last->next, place, memory_order_release);

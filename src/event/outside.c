@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -283,7 +284,7 @@ static int parse_notify(struct event_trigger *t, const struct trigger_line *line
 		return refuse(line, fault, "notify", NULL, EINVAL,
 			      "A receiver is missing: notify:unix=PATH or notify:fd=NUMBER");
 	l = split_line(line->rest, line->n, &count);
-	t->count = count;
+	atomic_init(&t->count, count);
 	t->own = outside_new(l.to, l.n);
 	r = find_receiver(t->own, line, l.to, fault);
 	return r < 0 ? r : parse_if(t, line, &l, fault);
@@ -301,7 +302,7 @@ static int parse_exec(struct event_trigger *t, const struct trigger_line *line,
 	if (!line->rest)
 		return refuse(line, fault, "exec", NULL, EINVAL, "A command is missing: exec:COMMAND");
 	l = split_line(line->rest, line->n, &count);
-	t->count = count;
+	atomic_init(&t->count, count);
 	t->own = o = outside_new(l.to, l.n);
 	o->allowed = find_allowed(o->to);
 	/* "fd=3" is allowed as something else. */
@@ -316,16 +317,20 @@ static int parse_exec(struct event_trigger *t, const struct trigger_line *line,
 static void show_outside(const struct event_trigger *t, FILE *to)
 {
 	const struct outside *o = t->own;
+	/* Relaxed: numbers that the pump counts, and nothing is read by them. */
+	const unsigned long count = atomic_load_explicit(&t->count, memory_order_relaxed);
+	const uint64_t sent = atomic_load_explicit(&o->sent, memory_order_relaxed),
+		       dropped = atomic_load_explicit(&o->dropped, memory_order_relaxed);
 
 	fprintf(to, "%s:%s:", t->kind->name, o->to);
-	if (t->count == TRIGGER_UNLIMITED)
+	if (count == TRIGGER_UNLIMITED)
 		fputs("unlimited", to);
 	else
-		fprintf(to, "count=%ld", (long)t->count);
+		fprintf(to, "count=%ld", (long)count);
 	if (t->filter)
 		fprintf(to, " if %s", t->filter);
-	fprintf(to, " [%llu %s, %llu dropped]", (unsigned long long)o->sent,
-		o->allowed && o->allowed->argv ? "run" : "sent", (unsigned long long)o->dropped);
+	fprintf(to, " [%llu %s, %llu dropped]", (unsigned long long)sent,
+		o->allowed && o->allowed->argv ? "run" : "sent", (unsigned long long)dropped);
 }
 
 /* An event has one trigger for each receiver and command. */

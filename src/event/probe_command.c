@@ -408,7 +408,9 @@ void probe_command_free(struct probe_command *c)
 void probe_definition_free(struct probe_definition *d)
 {
 	while (d) {
-		struct probe_definition *next = d->next;
+		/* Relaxed: nobody else has it any more. */
+		struct probe_definition *next =
+			atomic_load_explicit(&d->next, memory_order_relaxed);
 
 		free(d->path);
 		free(d->symbol);

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,8 +89,8 @@ static struct event_trigger *trigger_new(const struct trigger_kind *kind)
 	t->kind = kind;
 	t->needs_stack = kind->action == TRIGGER_STACKTRACE;
 	t->takes_snapshots = kind->action == TRIGGER_SNAPSHOT;
-	t->count = TRIGGER_UNLIMITED;
-	t->users = 1;
+	atomic_init(&t->count, TRIGGER_UNLIMITED);
+	atomic_init(&t->users, 1);
 	return t;
 }
 
@@ -119,7 +120,7 @@ static int parse_count(struct event_trigger *t, struct part parameters)
 		return -EINVAL;
 	text = mem_strndup(number.at, number.n);
 	errno = 0;
-	t->count = strtoul(text, &end, 0);
+	atomic_init(&t->count, strtoul(text, &end, 0));
 	if (*end || errno)
 		r = *end ? -EINVAL : -ERANGE;
 	free(text);
@@ -196,13 +197,16 @@ static int parse_counted(struct event_trigger *t, const struct trigger_line *lin
  * `count=`. */
 static void show_counted(const struct event_trigger *t, FILE *to)
 {
+	/* Relaxed: a number that the pump counts down, and nothing is read by it. */
+	const unsigned long count = atomic_load_explicit(&t->count, memory_order_relaxed);
+
 	fputs(t->kind->name, to);
 	if (t->kind->switches)
 		fprintf(to, ":%s:%s", t->system, t->event);
-	if (t->count == TRIGGER_UNLIMITED)
+	if (count == TRIGGER_UNLIMITED)
 		fputs(":unlimited", to);
 	else
-		fprintf(to, ":count=%ld", (long)t->count);
+		fprintf(to, ":count=%ld", (long)count);
 	if (t->filter)
 		fprintf(to, " if %s", t->filter);
 }

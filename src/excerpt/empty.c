@@ -3,6 +3,7 @@
  * it was read. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "excerpt/internal.h"
@@ -23,12 +24,16 @@ int excerpt_is_empty(const struct excerpt *x, struct err *err)
 	char text[400] = "";
 	size_t at = 0;
 
-	if (x->given)
+	/* Relaxed: whoever asks has joined the threads that counted. */
+	if (atomic_load_explicit(&x->given, memory_order_relaxed))
 		return 0;
-	for (unsigned i = 0; i < LEFT_REASONS_N; i++)
-		if (x->left[i] && at < sizeof(text))
+	for (unsigned i = 0; i < LEFT_REASONS_N; i++) {
+		const uint64_t left = atomic_load_explicit(&x->left[i], memory_order_relaxed);
+
+		if (left && at < sizeof(text))
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%" PRIu64 " %s",
-					       at ? ", " : "", (uint64_t)x->left[i], words[i]);
+					       at ? ", " : "", left, words[i]);
+	}
 	return at ? err_set(err, ENODATA,
 			    "nothing of the trace is chosen: of its calls and records there are %s",
 			    text)

@@ -149,6 +149,8 @@ int excerpt_source_is_empty(const struct source *source, struct err *err)
 	if (source->ops != &ops || s->extract.given)
 		return 0;
 	for (unsigned i = 0; i < LEFT_REASONS_N; i++)
-		s->extract.x->left[i] = s->extract.left[i];
+		/* Relaxed: one thread reads a source. */
+		atomic_store_explicit(&s->extract.x->left[i], s->extract.left[i],
+				      memory_order_relaxed);
 	return excerpt_is_empty(s->extract.x, err);
 }

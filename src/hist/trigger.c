@@ -57,6 +57,7 @@ static struct hist_state *state_new(bool paused)
 	return s;
 }
 
+/* Release and acquire: see hist_shared_put(). */
 static void state_put(struct hist_state *s)
 {
 	if (s && atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) == 1)

@@ -21,6 +21,7 @@
 #include "arch/elf.h"
 #include "base/child_signal.h"
 #include "base/file.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "tracee/tracee.h"
@@ -272,8 +273,9 @@ static void run_child(const char *path, char *const *argv, const char *preload,
 
 int launch_check_given_up(struct err *err)
 {
-	return *tracee_given_up() ? err_set(err, ECANCELED, "interrupted before the program ran")
-				  : 0;
+	return flag_is_set(tracee_given_up())
+		       ? err_set(err, ECANCELED, "interrupted before the program ran")
+		       : 0;
 }
 
 #define STEP_MS 50 /* how soon an interrupt is heard */
@@ -286,7 +288,7 @@ static int await_exec(int report, const char *path, struct err *err)
 	int code = 0;
 
 	while (poll(&said, 1, STEP_MS) <= 0)
-		if (*tracee_given_up())
+		if (flag_is_set(tracee_given_up()))
 			return launch_check_given_up(err);
 	if (read(report, &code, sizeof(code)) == sizeof(code))
 		return err_set(err, code, "cannot execute %s: %s", path, strerror(code));

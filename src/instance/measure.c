@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cpu_interrupts.h"
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
 #include "base/thread_account.h"
@@ -76,7 +77,8 @@ static uint64_t thresh_of(const struct measure *m)
 /* Sleeps until then (CLOCK_MONOTONIC), or until it is over. */
 static void sleep_until(const struct measure *m, uint64_t ns)
 {
-	for (uint64_t now = monotonic_ns(); now < ns && !m->over; now = monotonic_ns()) {
+	for (uint64_t now = monotonic_ns(); now < ns && !flag_is_set(&m->over);
+	     now = monotonic_ns()) {
 		uint64_t to = ns - now > NAP_NS ? now + NAP_NS : ns;
 		struct timespec t = { (time_t)(to / 1000000000u), (long)(to % 1000000000u) };
 
@@ -138,7 +140,7 @@ static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s
 	const uint64_t began = clock_tsc();
 	uint64_t last = began;
 
-	while (last - began < runtime && !m->over) {
+	while (last - began < runtime && !flag_is_set(&m->over)) {
 		uint64_t now = clock_tsc(), gap = now > last ? now - last : 0;
 
 		last = now;
@@ -178,7 +180,7 @@ static void sample_noise(const struct measure_thread *t)
 	cpu_interrupts_read(t->cpu, &before);
 	record.runtime = us_of(m, watch_tsc(t, &s));
 	cpu_interrupts_read(t->cpu, &after);
-	if (m->over)
+	if (flag_is_set(&m->over))
 		return;
 	record.noise = us_of(m, s.noise);
 	record.max_sample = us_of(m, s.max);
@@ -194,7 +196,7 @@ static void run_osnoise(const struct measure_thread *t)
 	struct sched_param none = { 0 };
 
 	sched_setscheduler(0, SCHED_IDLE, &none);
-	while (!t->measure->over) {
+	while (!flag_is_set(&t->measure->over)) {
 		uint64_t next = monotonic_ns() + s->period_us * 1000;
 
 		if (!t->measure->use.wanted(t->measure->use.arg)) {
@@ -250,7 +252,7 @@ static void run_timerlat(const struct measure_thread *t)
 	uint32_t seq = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1);
-	while (!m->over) {
+	while (!flag_is_set(&m->over)) {
 		uint64_t delay = run_delay(schedstat), now;
 
 		if (!m->use.wanted(m->use.arg)) {
@@ -262,7 +264,7 @@ static void run_timerlat(const struct measure_thread *t)
 			next += (now - next) / period * period + period;
 		sleep_until(m, next);
 		now = monotonic_ns();
-		if (!m->over && now >= next)
+		if (!flag_is_set(&m->over) && now >= next)
 			take_latency(t, ++seq, now - next, run_delay(schedstat) - delay);
 	}
 	if (schedstat >= 0)
@@ -299,7 +301,7 @@ static void watch_pairs(const struct measure *m, uint64_t thresh, struct hwlat_s
 	const uint64_t began = clock_tsc();
 	uint64_t last = 0, one, two = began;
 
-	while (two - began < width && !m->over) {
+	while (two - began < width && !flag_is_set(&m->over)) {
 		uint64_t inner, outer;
 
 		one = clock_tsc();
@@ -325,14 +327,15 @@ static void watch_window(const struct measure_thread *t, unsigned cpu)
 	cpu_interrupts_read(cpu, &before);
 	watch_pairs(m, thresh_of(m), &s);
 	cpu_interrupts_read(cpu, &after);
-	if (m->over || !s.count)
+	if (flag_is_set(&m->over) || !s.count)
 		return;
 	record.inner = us_of(m, s.inner);
 	record.outer = us_of(m, s.outer);
 	record.seconds = s.first.tv_sec;
 	record.ns = s.first.tv_nsec;
 	record.nmis = (uint32_t)(after.nmis - before.nmis);
-	record.seq = 1 + m->hwlat_records++;
+	/* Relaxed: threads count in it, and nothing is read by it. */
+	record.seq = 1 + atomic_fetch_add_explicit(&m->hwlat_records, 1, memory_order_relaxed);
 	record.count = s.count;
 	put_record(t, cpu, &record, sizeof(record));
 }
@@ -359,7 +362,7 @@ static void run_hwlat(const struct measure_thread *t)
 	unsigned cpu = t->cpu;
 
 	sched_setscheduler(0, SCHED_IDLE, &none);
-	while (!m->over) {
+	while (!flag_is_set(&m->over)) {
 		uint64_t next = monotonic_ns() + m->request.settings.hwlat_window_us * 1000;
 
 		if (!m->use.wanted(m->use.arg)) {
@@ -503,7 +506,7 @@ void measure_stop(struct measure *m)
 {
 	if (!m)
 		return;
-	m->over = true;
+	flag_set(&m->over);
 	for (size_t i = 0; i < m->threads.n; i++)
 		pthread_join(m->threads.at[i].thread, NULL);
 	vec_free(&m->threads);

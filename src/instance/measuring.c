@@ -122,7 +122,8 @@ static void take_gap(void *arg, uint32_t who, unsigned cpu, uint64_t start_ns, u
 	struct measuring *m = arg;
 	struct instances *l = m->instances;
 
-	if (!m->gap_events)
+	/* Relaxed, as the store: offer_event() looks again with the lock held. */
+	if (!atomic_load_explicit(&m->gap_events, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&l->lock);
 	if (switched)
@@ -206,7 +207,7 @@ static void tell_arrays(struct measuring *m)
 		tr->gap_events = tr->measures && arms_gap_events(&tr->settings);
 		any |= tr->gap_events;
 	}
-	m->gap_events = any;
+	atomic_store_explicit(&m->gap_events, any, memory_order_relaxed);
 	pthread_mutex_unlock(&l->lock);
 }
 

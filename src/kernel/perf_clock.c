@@ -17,6 +17,8 @@ static void read_page(struct kernel_perf_clock *c)
 	const volatile struct perf_event_mmap_page *p = c->page;
 	uint32_t seq;
 
+	/* The acquires keep the reads of the fields between those of `lock`; they pair with the
+	 * kernel's writes of it, before and behind its own. */
 	do {
 		seq = p->lock;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);

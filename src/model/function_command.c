@@ -99,7 +99,7 @@ static int parse_count(struct function_command *c, const char *word, const char 
 		return 0;
 	errno = 0;
 	/* An empty count is unlimited, as in the kernel. */
-	c->count = *number ? strtoul(number, &end, 0) : COMMAND_UNLIMITED;
+	atomic_init(&c->count, *number ? strtoul(number, &end, 0) : COMMAND_UNLIMITED);
 	if (*number && (!isdigit((unsigned char)*number) || *end || errno))
 		e = err_at(err, EINVAL, word, (size_t)(begin - word), "how often must be a number");
 	free(number);
@@ -112,7 +112,7 @@ static void set_own_count(struct function_command *c)
 	if (c->action != FUNCTION_DUMP && c->action != FUNCTION_CPUDUMP)
 		return;
 	c->counted = false;
-	c->count = c->action == FUNCTION_DUMP ? 1 : COMMAND_UNLIMITED;
+	atomic_init(&c->count, c->action == FUNCTION_DUMP ? 1 : COMMAND_UNLIMITED);
 }
 
 /* Parses the parameters behind the command's name. */
@@ -222,13 +222,16 @@ int function_commands_write(struct function_commands *l, const char *word,
 /* The kernel's own format: count=-1 never appears, because unlimited has a word. */
 static void show_command(FILE *to, const struct function_command *c)
 {
+	/* Relaxed: a number that the pump counts down, and nothing is read by it. */
+	const unsigned long count = atomic_load_explicit(&c->count, memory_order_relaxed);
+
 	fprintf(to, "%s:%s", c->function, kinds[c->action].name);
 	if (c->event)
 		fprintf(to, ":%s:%s", c->system, c->event);
-	if (c->count == COMMAND_UNLIMITED)
+	if (count == COMMAND_UNLIMITED)
 		fputs(":unlimited\n", to);
 	else
-		fprintf(to, ":count=%ld\n", (long)c->count);
+		fprintf(to, ":count=%ld\n", (long)count);
 }
 
 /* The newest first, as the kernel lists them. */

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "base/monotonic.h"
 #include "session/control_internal.h"
 #include "collect/messages.h"
@@ -567,7 +568,7 @@ void *agent_socket_run(void *context)
 	pollfds fds = { 0 };
 	uint64_t asked;
 
-	while (!c->stopping) {
+	while (!flag_is_set(&c->stopping)) {
 		bool at_once = begin_pass(c, &asked);
 
 		memories_heartbeat(c->memories);

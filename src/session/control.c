@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "inject/attach.h"
 #include "inject/launch.h"
 #include "tracee/launch_stop.h"
@@ -350,7 +351,7 @@ void control_stop(struct control *c)
 {
 	if (!c)
 		return;
-	c->stopping = true;
+	flag_set(&c->stopping);
 	if (c->started) {
 		agent_socket_hurry(c);
 		/* The planners end after the socket thread, which alone gives them work. */

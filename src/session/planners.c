@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/aside.h"
+#include "base/flag.h"
 #include "base/vec.h"
 
 #define THREADS_MIN 2 /* one may wait for a disk */
@@ -57,7 +58,7 @@ static void *planner_work(void *context)
 
 	aside_until(&p->stopping);
 	pthread_mutex_lock(&p->lock);
-	while (!p->stopping) {
+	while (!flag_is_set(&p->stopping)) {
 		job = take_job(&p->todo);
 		if (!job) {
 			pthread_cond_wait(&p->given, &p->lock);
@@ -135,7 +136,7 @@ struct plan_job *planners_take(struct planners *p)
 void planners_stop(struct planners *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->stopping = true;
+	flag_set(&p->stopping);
 	pthread_cond_broadcast(&p->given);
 	pthread_mutex_unlock(&p->lock);
 	for (size_t i = 0; i < p->threads.n; i++)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "arch/call_cost.h"
+#include "base/flag.h"
 #include "inject/agent_path.h"
 #include "collect/clock.h"
 #include "session/ahead.h"
@@ -283,7 +284,7 @@ static bool has_ended(pid_t pid)
 bool session_reap(struct session *s)
 {
 	/* WNOWAIT left it a zombie; wait4() now takes it, with its usage. */
-	bool gone = s->attached.n ? s->stopped || !session_attached_run(s)
+	bool gone = s->attached.n ? flag_is_set(&s->stopped) || !session_attached_run(s)
 				  : !s->ended && has_ended(s->pid) &&
 					    wait4(s->pid, &s->status, WNOHANG, &s->usage) == s->pid;
 
@@ -360,7 +361,7 @@ static bool others_run(struct session *s)
 /* A stop does not wait for the children. */
 bool session_over(struct session *s)
 {
-	return session_reap(s) && (s->stopped || !others_run(s));
+	return session_reap(s) && (flag_is_set(&s->stopped) || !others_run(s));
 }
 
 void session_heartbeat(struct session *s)
@@ -376,7 +377,7 @@ pid_t session_pid(const struct session *s)
 /* Agents that find the mark in their memory record no more; the processes run on. */
 void session_stop(struct session *s)
 {
-	s->stopped = true;
+	flag_set(&s->stopped);
 	memories_stop(&s->memories);
 }
 

@@ -9,6 +9,7 @@
  * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
  * merge with an error for good. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/heap.h"
@@ -237,7 +238,9 @@ static void take_slice(struct store_merge *m, struct merge_lane *lane, const str
 	if (lane->done) {
 		/* The same packet is decoded once more. */
 		lane->packets.next--;
-		m->reader->read -= thread_packets_bytes(m->reader, &lane->packets);
+		atomic_fetch_sub_explicit(&m->reader->read,
+					  thread_packets_bytes(m->reader, &lane->packets),
+					  memory_order_relaxed);
 	}
 	take_room(m, lane, n);
 	/* The loader's buffer is shared by all lanes. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -441,7 +442,7 @@ void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all)
 	struct store_description about;
 
 	store_describe(r, &about);
-	*read = r->read;
+	*read = atomic_load_explicit(&r->read, memory_order_relaxed);
 	*all = about.record_bytes;
 }
 

@@ -25,7 +25,9 @@ struct store_reader {
 	 * packets.at[first[t]] to packets.at[first[t + 1] - 1], which are indices into entries. */
 	VEC(uint32_t) packets;
 	VEC(uint32_t) first;
-	_Atomic uint64_t read;  /* bytes of record packets that were read: store_progress() */
+	/* Bytes of record packets that were read: store_progress(). Relaxed: a number, and nothing
+	 * is read by it. */
+	_Atomic uint64_t read;
 };
 
 /* Scratch memory of one reading thread. All zero is ready for use. */

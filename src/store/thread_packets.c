@@ -2,6 +2,7 @@
 /* Reads one thread's packets in order, for the merge and for the public cursor. Any number of
  * threads may do this on one reader: all state is in struct thread_packets and the loader. */
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "store/reader.h"
 #include "store/effects.h"
@@ -119,7 +120,7 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 	if (res)
 		return err_prefix(err, "trace file %s, byte %llu", r->name,
 				  (unsigned long long)entry.offset), res;
-	r->read += entry.head.payload;
+	atomic_fetch_add_explicit(&r->read, entry.head.payload, memory_order_relaxed);
 	t->next++;
 	t->unpack = (struct unpack){ .at = l->words,
 				     .end = l->words + head->words,

@@ -21,6 +21,7 @@
 
 #include "arch/old_calls.h"
 #include "base/caller.h"
+#include "base/flag.h"
 #include "tracee/check.h"
 #include "tracee/internal.h"
 #include "tracee/proc_status.h"
@@ -30,13 +31,13 @@ static atomic_bool user_gave_up;
 
 void tracee_give_up(void)
 {
-	user_gave_up = true;
+	flag_set(&user_gave_up);
 }
 
 /* Whether a wait that may be given up is. */
 static bool is_given_up(bool may_give_up)
 {
-	return may_give_up && user_gave_up;
+	return may_give_up && flag_is_set(&user_gave_up);
 }
 
 const atomic_bool *tracee_given_up(void)
@@ -52,7 +53,7 @@ static int err_given_up(pid_t pid, struct err *err)
 
 int tracee_check_given_up(pid_t pid, struct err *err)
 {
-	return user_gave_up ? err_given_up(pid, err) : 0;
+	return flag_is_set(&user_gave_up) ? err_given_up(pid, err) : 0;
 }
 
 /* Both lists mostly have the same order: `next` is the place after the last answer, where the

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,9 +62,9 @@ static int store_text(struct fuse_mount *f, fuse_ino_t ino, struct tree_open *o,
 
 	if (e || !n || n > STORED_MAX)
 		return e;
-	/* Before the reply: stat may follow the open at once. Sequentially consistent; pairs with
-	 * the load in reply_attr(). */
-	atomic_store(&fuse_inode_of(f, ino)->stored, n);
+	/* Before the reply: stat may follow the open at once. Relaxed, as the load in
+	 * reply_attr(). */
+	atomic_store_explicit(&fuse_inode_of(f, ino)->stored, n, memory_order_relaxed);
 	buf.buf[0].size = n;
 	buf.buf[0].mem = (void *)text;
 	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, 0, &buf, 0);
@@ -77,8 +78,8 @@ static void store_size(struct fuse_mount *f, fuse_ino_t ino, struct fuse_file_in
 	struct fuse_bufvec buf = FUSE_BUFVEC_INIT(1);
 	char last = 0;
 
-	/* Pairs with the load in reply_attr(). */
-	atomic_store(&fuse_inode_of(f, ino)->stored, size);
+	/* Relaxed, as the load in reply_attr(). */
+	atomic_store_explicit(&fuse_inode_of(f, ino)->stored, size, memory_order_relaxed);
 	buf.buf[0].mem = &last;
 	fi->keep_cache = !fuse_lowlevel_notify_store(f->session, ino, (off_t)size - 1, &buf, 0);
 }

@@ -3,6 +3,7 @@
  * nothing (timeouts are 0), because a write to one file can make others appear. inodes_lock
  * protects the inodes of all mounts, since a node's inodes of several mounts are linked. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -188,8 +189,9 @@ static void reply_attr(fuse_req_t req, fuse_ino_t ino)
 
 	tree_stat(i->node, &st);
 	if (S_ISREG(st.st_mode))
-		/* tree_stat says 0, like tracefs. Pairs with the stores in fuse_files.c. */
-		st.st_size = (off_t)atomic_load(&i->stored);
+		/* tree_stat says 0, like tracefs. Relaxed: the kernel asks after the open's reply,
+		 * which orders them. */
+		st.st_size = (off_t)atomic_load_explicit(&i->stored, memory_order_relaxed);
 	fuse_reply_attr(req, &st, 0);
 }
 

@@ -6,6 +6,7 @@
 #include "tree/instance.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,9 +77,8 @@ static int apply_settings(struct instance *in, const struct settings *next, cons
  * in->lock held. */
 void instance_show_printk(struct instance *in)
 {
-	/* Sequentially consistent load of top->printk; pairs with the writes in move_printk() and
-	 * remove_instance(). */
-	bool here = instance_top(in->tree)->printk == in;
+	bool here = atomic_load_explicit(&instance_top(in->tree)->printk, memory_order_relaxed) ==
+		    in;
 
 	in->settings.options &= ~OPTION_BIT(OPTION_TRACE_PRINTK_DEST);
 	in->settings.options |= (uint64_t)here << OPTION_TRACE_PRINTK_DEST;
@@ -98,17 +98,18 @@ static int check_printk(struct instance *in, const struct settings *next, struct
 }
 
 /* Follows a change of trace_printk_dest. in->lock is held, other instances' locks are not, hence
- * the atomics: they pair with each other, with remove_instance() and with the load in
- * instance_show_printk(). */
+ * the atomics, as in remove_instance() and instance_show_printk(). */
 static void move_printk(struct instance *in)
 {
 	struct instance *top = instance_top(in->tree), *here = in;
 
 	if (option_is_set(in->settings.options, OPTION_TRACE_PRINTK_DEST))
-		top->printk = in;
+		atomic_store_explicit(&top->printk, in, memory_order_relaxed);
 	else
 		/* Only if it is still this instance's: another may have taken it. */
-		atomic_compare_exchange_strong(&top->printk, &here, top);
+		atomic_compare_exchange_strong_explicit(&top->printk, &here, top,
+							memory_order_relaxed,
+							memory_order_relaxed);
 }
 
 /* Brings in->settings up to date with the target's own changes. Called with in->lock held. */
@@ -422,8 +423,9 @@ static int remove_instance(struct tree_node *child, struct err *err)
 		in->target.ops->drop(in->target.arg);
 	pthread_mutex_unlock(&top->lock);
 	strike_off(top, in);
-	/* Pairs with move_printk(): another instance may take the option over meanwhile. */
-	atomic_compare_exchange_strong(&top->printk, &gone, top);
+	/* Another instance may take the option over meanwhile: move_printk(). */
+	atomic_compare_exchange_strong_explicit(&top->printk, &gone, top, memory_order_relaxed,
+						memory_order_relaxed);
 	instance_free(in);
 	return 0;
 }
@@ -438,7 +440,7 @@ struct tree *instance_tree_new(void)
 	events_set_kinds(events, &hist_kinds);
 	in = instance_new(events);
 	in->tree = tree_new(&in->owner);
-	in->printk = in;
+	atomic_init(&in->printk, in);
 	files_fill(in, tree_root(in->tree), true);
 	event_files_grow(in);
 	events_watch(in->events, event_came, in);

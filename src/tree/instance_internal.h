@@ -21,7 +21,9 @@ struct instance {
 	pthread_cond_t cleared;
 	struct event_catalogue *events; /* one for the whole tree */
 	struct tree_node *per_cpu;
-	_Atomic(struct instance *) printk; /* of the top: the instance that has trace_printk_dest */
+	/* Of the top: the instance that has trace_printk_dest. Relaxed everywhere: it is compared
+	 * alone, never followed. */
+	_Atomic(struct instance *) printk;
 	bool snapshot;                  /* the second buffer exists; protected by lock */
 	struct tree_node *events_dir;
 	/* number of the catalogue's events that have directories; protected by events_lock */

@@ -3,6 +3,7 @@
  * fails. */
 #include "ui/outside_totals.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/escape.h"
@@ -13,7 +14,9 @@
 /* Says one trigger's. */
 static void say_one(const char *kind, const struct outside *o, bool quiet)
 {
-	unsigned long long sent = o->sent, dropped = o->dropped;
+	/* Relaxed: numbers that the pump and the messenger count, and nothing is read by them. */
+	unsigned long long sent = atomic_load_explicit(&o->sent, memory_order_relaxed),
+			   dropped = atomic_load_explicit(&o->dropped, memory_order_relaxed);
 	bool command = o->allowed && o->allowed->argv;
 	char *to;
 

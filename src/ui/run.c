@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +26,21 @@
 
 /* --- interrupts --------------------------------------------------------------------- */
 
-/* How often the user has asked for the end. Written by the handler, read by the monitor's
- * thread. */
+/* How often the user has asked for the end. Written by the handler, read by the monitor's thread
+ * and by run_failed(). */
 static atomic_uint interrupts;
 static atomic_int last_interrupt; /* the signal */
 /* From run_check() to run_monitor_begin(): no code of the launched program has run, so that an
- * interrupt is for brace, and ends it. */
+ * interrupt is for brace, and ends it. Relaxed: nothing is read by it. */
 static atomic_bool launching;
 
 /* The second signal ends the wait for a process that cannot be attached to. */
 static void count_interrupt(int sig)
 {
-	last_interrupt = sig;
-	if (++interrupts > 1 || launching)
+	atomic_store_explicit(&last_interrupt, sig, memory_order_relaxed);
+	/* Release: run_failed() finds the signal where it finds the count. */
+	if (atomic_fetch_add_explicit(&interrupts, 1, memory_order_release) ||
+	    atomic_load_explicit(&launching, memory_order_relaxed))
 		tracee_give_up();
 }
 
@@ -85,7 +88,7 @@ static int check_processes(const struct invocation *inv)
 
 void run_heed_interrupts(const struct invocation *inv)
 {
-	launching = !inv->pids.n;
+	atomic_store_explicit(&launching, !inv->pids.n, memory_order_relaxed);
 	catch_interrupts(0);
 }
 
@@ -119,11 +122,15 @@ int run_check(struct invocation *inv)
 
 int run_failed(const struct err *err)
 {
-	if (!interrupts || (!launching && err->code != EINTR))
+	/* Acquire: pairs with count_interrupt(). */
+	const bool early = atomic_load_explicit(&launching, memory_order_relaxed),
+		   asked = atomic_load_explicit(&interrupts, memory_order_acquire);
+
+	if (!asked || (!early && err->code != EINTR))
 		return say_error(err);
 	say("brace: interrupted%s; nothing was recorded\n",
-	    launching ? " before the program ran" : "");
-	return 128 + last_interrupt;
+	    early ? " before the program ran" : "");
+	return 128 + atomic_load_explicit(&last_interrupt, memory_order_relaxed);
 }
 
 /* Warns of event names that match nothing. A library that is loaded later may still bring the
@@ -187,7 +194,9 @@ void run_monitor_stop(struct run_monitor *a)
 /* The first interrupt is the launched program's; the next one stops the recording. */
 static void heed_interrupts(struct run_monitor *a, unsigned *heeded)
 {
-	unsigned n = interrupts, enough = a->ends_at_first ? 0 : 1;
+	/* Relaxed: the count alone. */
+	unsigned n = atomic_load_explicit(&interrupts, memory_order_relaxed);
+	unsigned enough = a->ends_at_first ? 0 : 1;
 
 	if (n > enough && *heeded <= enough) {
 		if (!a->ends_at_first)
@@ -253,11 +262,11 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	pthread_cond_init(&a->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&a->lock, NULL);
-	launching = false;
+	atomic_store_explicit(&launching, false, memory_order_relaxed);
 	catch_interrupts(SA_RESTART);
 	/* An interrupt that came too late to end the launch. */
-	if (interrupts && !a->ends_at_first)
-		interrupts++;
+	if (atomic_load_explicit(&interrupts, memory_order_relaxed) && !a->ends_at_first)
+		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
 	if (pthread_create(&a->thread, NULL, monitor_thread, a)) {
 		say("brace: cannot start a thread\n");
 		/* Not exit(): the session's threads may run, and exit handlers are not made for

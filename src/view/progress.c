@@ -6,7 +6,9 @@
 #include "view/progress.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
+#include "base/flag.h"
 #include "trace/unpack.h"
 
 struct progress_cursor { struct progress *p; void *inner; };
@@ -47,7 +49,7 @@ static int next_events(void *cursor, struct event *out, size_t n, struct err *er
 	struct progress_cursor *c = cursor;
 	int got;
 
-	if (atomic_load_explicit(&c->p->stop, memory_order_relaxed))
+	if (flag_is_set(&c->p->stop))
 		return err_set(err, EINTR, "interrupted");
 	got = c->p->inner.next(c->inner, out, n, err);
 	if (got > 0)
@@ -61,7 +63,7 @@ static int next_words(void *cursor, struct unpack **out, struct err *err)
 	struct progress_cursor *c = cursor;
 	int got;
 
-	if (atomic_load_explicit(&c->p->stop, memory_order_relaxed))
+	if (flag_is_set(&c->p->stop))
 		return err_set(err, EINTR, "interrupted");
 	got = c->p->inner.words(c->inner, out, err);
 	if (got > 0)
@@ -88,8 +90,9 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	p->all = 0;
 	for (size_t i = 0; i < inner->info->threads.n; i++)
 		p->all += inner->info->threads.at[i].records;
-	p->done = 0;
-	p->stop = false;
+	/* No thread reads yet. */
+	atomic_init(&p->done, 0);
+	atomic_init(&p->stop, false);
 	in.of = p;
 	in.open = open_cursor;
 	in.open_part = inner->open_part ? open_part : NULL;
@@ -102,7 +105,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 /* In hundredths of a percent. An input without records is at 0 until it ends. */
 unsigned progress_share(const struct progress *p)
 {
-	uint64_t done = p->done;
+	uint64_t done = atomic_load_explicit(&p->done, memory_order_relaxed);
 
 	if (!p->all || done >= p->all)
 		return p->all ? 10000 : 0;

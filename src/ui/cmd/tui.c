@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/flag.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
 #include "store/store.h"
@@ -54,7 +55,8 @@ static void *load_in_thread(void *arg)
 	struct loading *l = arg;
 
 	browse_load(l->b, l->part);
-	l->over = true;
+	/* Pairs with wait_for(). */
+	flag_set(&l->over);
 	return NULL;
 }
 
@@ -72,18 +74,18 @@ static bool wait_for(struct tui *t, struct loading *l)
 	struct view_event e;
 	bool goes_on = true;
 
-	while (!l->over) {
+	while (!flag_is_set(&l->over)) {
 		terminal_key(t->terminal, WAIT_MS, &e);
 		if (e.key == VIEW_ESCAPE)
-			t->browse.progress.stop = true;
+			flag_set(&t->browse.progress.stop);
 		if (e.key == 'q' || e.key == VIEW_INTERRUPT || e.key == VIEW_HUNG_UP ||
 		    *t->signal) {
-			t->browse.progress.stop = true;
+			flag_set(&t->browse.progress.stop);
 			goes_on = false;
 		} else if (e.key != VIEW_NONE && e.key != VIEW_ESCAPE && t->n_ahead < AHEAD) {
 			t->ahead[t->n_ahead++] = e;
 		}
-		if (!l->over)
+		if (!flag_is_set(&l->over))
 			show_progress(t, l->part);
 	}
 	return goes_on;
