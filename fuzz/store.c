@@ -138,7 +138,7 @@ static void code_records(const uint8_t *data, size_t size)
 	memcpy(words, data, n * 8);
 	n = whole_records(words, n);
 	head.first_tsc = n ? words[0] >> (64 - RECORD_TSC_BITS) : 0;
-	encoder = encoder ? encoder : columns_encoder_new();
+	encoder = encoder ? encoder : columns_encoder_new(0);
 	decoder = decoder ? decoder : columns_decoder_new();
 	if (n && (columns_encoder_run(encoder, words, n, &head, &payload, &err) ||
 		  columns_decoder_run(decoder, &head, payload.at, payload.n, again, &err) ||

@@ -89,7 +89,7 @@ static bool put_coded(struct packet_records *h, struct bytes *out, struct cursor
 	size_t n = 0, want;
 	struct err err;
 
-	encoder = encoder ? encoder : columns_encoder_new();
+	encoder = encoder ? encoder : columns_encoder_new(0);
 	h->thread = cursor_u8(c) % 4;
 	h->first_tsc = cursor_u16(c);
 	want = cursor_u8(c);

@@ -82,7 +82,8 @@ static int begin_session(struct instances *l, const struct instances_request *re
 						 .argv = req->argv,
 						 .pids = req->pids,
 						 .n_pids = req->n_pids,
-						 .agent_path = req->agent_path };
+						 .agent_path = req->agent_path,
+						 .compress = req->compress };
 	int e = session_start(&session, &l->session, err);
 
 	if (e)

@@ -19,6 +19,7 @@ struct instances_request {
 	const pid_t *pids;
 	size_t n_pids;
 	const char *agent_path;   /* NULL: where brace finds it */
+	unsigned compress;        /* zstd's level of extracted files, 1 to 19; 0: the default */
 	const slow_limits *slow;  /* for instances_slow(); NULL: none */
 };
 

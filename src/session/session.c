@@ -199,6 +199,7 @@ static int start_session(struct session *s, const struct session_request *req, c
 	/* The threshold is in ticks, so the clock is needed first. */
 	if (req->settings->tracing_thresh_ns)
 		clock_measure_end(&s->clock, &s->info->clock);
+	s->info->compress = req->compress;
 	control.thresh_ticks = session_thresh_ticks(s, req->settings);
 	add_producers(s, req->beside);
 	control.first_image = s->first_image;

@@ -39,6 +39,7 @@ struct session_request {
 	size_t n_pids;
 	const char *agent_path;   /* NULL: beside the brace executable, or the installed one */
 	const char *output;       /* trace file to write; NULL: none (live only) */
+	unsigned compress;        /* zstd's level for files, 1 to 19; 0: the default */
 	uint64_t max_bytes;       /* of this file; 0: no limit */
 	struct session_rotation rotation;
 };

@@ -8,8 +8,9 @@
 #include "store/format.h"
 
 struct encoder;
-/* One thread at a time uses an encoder. columns_encoder_free frees it; NULL is fine. */
-struct encoder *columns_encoder_new(void);
+/* One thread at a time uses an encoder. level: zstd's, 1 to 19; 0: the one that is as fast as the
+ * records come. columns_encoder_free frees it; NULL is fine. */
+struct encoder *columns_encoder_new(unsigned level);
 void columns_encoder_free(struct encoder *e);
 /* Codes n words (whole records, 1 to PACKET_WORDS_MAX), the first with the full TSC
  * head->first_tsc, and sets head's words, last_tsc, table_bits and tsc_shift. The payload is valid

@@ -10,7 +10,7 @@
 #include "store/predict.h"
 #include "store/streams.h"
 
-#define LEVEL 1 /* 2 and 3 are half as fast again and save no byte: docs/trace-file.md */
+#define LEVEL 1 /* if none is chosen: 2 to 5 take longer and save little (docs/trace-file.md) */
 
 /* The most bytes that a word can add to each stream. */
 static const uint8_t stream_room[STREAMS] = { 2, 1, 1, 1, 1, 1, ULEB_MAX, ULEB_MAX };
@@ -25,13 +25,14 @@ struct encoder {
 };
 
 /* Without memory for zstd there is an encoder all the same: columns_encoder_run() tells it. */
-struct encoder *columns_encoder_new(void)
+struct encoder *columns_encoder_new(unsigned level)
 {
 	struct encoder *e = mem_zalloc(sizeof(*e));
 
 	e->zstd = ZSTD_createCCtx();
 	if (e->zstd)
-		ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, LEVEL);
+		ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel,
+				       level ? (int)level : LEVEL);
 	for (int s = 0; s < STREAMS; s++)
 		e->start[s] = mem_realloc(NULL, PACKET_WORDS_MAX + 8, stream_room[s]);
 	return e;

@@ -22,7 +22,7 @@
 #define WORKERS_MAX 4
 #define JOBS (2 * WORKERS_MAX) /* jobs in the ring: at most 8 MiB of records */
 #define SPARE_MAX 32           /* buffers kept for reuse */
-#define INFO_LEVEL 3
+#define INFO_LEVEL 3           /* at least: a higher level of the records is this one's, too */
 
 enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
 
@@ -44,6 +44,7 @@ struct pipeline {
 	/* stopping: workers end once all is coded. writing: a thread is in write_packet(). */
 	bool stopping, writing;
 	bool ended;                   /* the index is written */
+	unsigned level;               /* of zstd; 0: nothing was chosen */
 	struct packet_job jobs[JOBS];        /* a ring: */
 	uint64_t first, next, submitted; /* counts, not indices: job_at() */
 	/* first: oldest job; next: to code next; submitted: one beyond the newest. */
@@ -105,13 +106,19 @@ void pipeline_limit(struct pipeline *p, uint64_t bytes)
 	p->out.limit = bytes;
 }
 
+void pipeline_compress(struct pipeline *p, unsigned level)
+{
+	p->level = level;
+}
+
 /* Compresses a packet of trace information into job->payload. */
-static int code_items(struct packet_job *job, struct err *err)
+static int code_items(struct packet_job *job, unsigned level, struct err *err)
 {
 	size_t bound = ZSTD_compressBound(job->items.n), n;
 
 	vec_reserve(&job->payload, bound);
-	n = ZSTD_compress(job->payload.at, bound, job->items.at, job->items.n, INFO_LEVEL);
+	n = ZSTD_compress(job->payload.at, bound, job->items.at, job->items.n,
+			  level > INFO_LEVEL ? (int)level : INFO_LEVEL);
 	if (ZSTD_isError(n))
 		return err_set(err, EIO, "cannot compress trace information: %s",
 			       ZSTD_getErrorName(n));
@@ -122,7 +129,8 @@ static int code_items(struct packet_job *job, struct err *err)
 
 /* Codes a job's packet, and fills in its header. Without the lock, on a worker or the submitting
  * thread. */
-static int code_job(struct packet_job *job, struct encoder *encoder, struct err *err)
+static int code_job(struct packet_job *job, struct encoder *encoder, unsigned level,
+		    struct err *err)
 {
 	int r;
 
@@ -131,7 +139,7 @@ static int code_job(struct packet_job *job, struct encoder *encoder, struct err 
 		r = columns_encoder_run(encoder, job->words.at, job->words.n, &job->head.records,
 					&job->payload, err);
 	else
-		r = code_items(job, err);
+		r = code_items(job, level, err);
 	/* now that the packet's last time is known */
 	if (job->head.type == PACKET_RECORDS && !r)
 		job->plain = effects_tell(&job->told, job->words.at, job->words.n,
@@ -247,7 +255,7 @@ static void code_next(struct pipeline *p, struct encoder *encoder)
 	job->state = JOB_CODING;
 	pthread_mutex_unlock(&p->lock);
 	POINT(packet_to_code);
-	code_job(job, encoder, &err);
+	code_job(job, encoder, p->level, &err);
 	pthread_mutex_lock(&p->lock);
 	if (err.code && !p->failed.code)
 		p->failed = err;
@@ -259,8 +267,8 @@ static void code_next(struct pipeline *p, struct encoder *encoder)
 /* A worker: codes jobs until all submitted ones are taken and the pipeline stops. */
 static void *pipeline_work(void *arg)
 {
-	struct encoder *encoder = columns_encoder_new();
 	struct pipeline *p = arg;
+	struct encoder *encoder = columns_encoder_new(p->level);
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stopping || p->next < p->submitted) {
@@ -290,7 +298,7 @@ static void start_workers(struct pipeline *p)
 		p->n_workers++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!p->n_workers)
-		p->own = columns_encoder_new();
+		p->own = columns_encoder_new(p->level);
 }
 
 /* Lock held, or no worker runs. Copies the first error; 0: there is none. */
@@ -444,7 +452,7 @@ int pipeline_keep(struct pipeline *p, size_t keep)
 	effects_drop(&p->effects);
 	p->failed = (struct err){ 0 };
 	if (!p->own)
-		p->own = columns_encoder_new();
+		p->own = columns_encoder_new(p->level);
 	return output_cut(&p->out, end);
 }
 

@@ -26,6 +26,10 @@ struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, s
  * -EFBIG. Before the first packet is submitted. */
 void pipeline_limit(struct pipeline *p, uint64_t bytes);
 
+/* The level of zstd at which packets are compressed from now on; 0: the one that keeps up with the
+ * records. Before the first packet is submitted. */
+void pipeline_compress(struct pipeline *p, unsigned level);
+
 /* Writes a packet of another file unchanged (header and payload), before anything else is
  * submitted. 0, or -errno and *err. */
 int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,

@@ -111,6 +111,7 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
 	*out = NULL;
 	if (!pipeline)
 		return err ? -err->code : -EIO;
+	pipeline_compress(pipeline, info->compress);
 	w = new_writer(pipeline, info);
 	r = store_flush_info(w, err);
 	/* The first packet must be info: a file that is cut later is readable from here on. */
@@ -157,6 +158,11 @@ int store_continue(const char *path, struct store_reader *reader, struct store_w
 void store_limit(struct store_writer *w, uint64_t bytes)
 {
 	pipeline_limit(w->pipeline, bytes);
+}
+
+void store_compress(struct store_writer *w, unsigned level)
+{
+	pipeline_compress(w->pipeline, level);
 }
 
 int store_sync_info(struct store_writer *w, struct err *err)

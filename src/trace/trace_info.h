@@ -175,6 +175,9 @@ struct trace_info {
 	bool charge_handlers;
 	/* the reader's choice: what recording cost is not part of durations (trace/calls.h) */
 	bool net;
+	/* the writer's choice: zstd's level for the records, 1 to 19; 0: the one that keeps up with
+	 * them. No file has it: readers need not know */
+	unsigned compress;
 	uint64_t thresh_ns;   /* tracing_thresh, 0 = none */
 	bool exclude_sleep;       /* sleep times are recorded (EVENT_SLEPT) and not in durations */
 	bool values;          /* exits may tell what their functions returned */

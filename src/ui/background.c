@@ -303,6 +303,7 @@ int background_trace(const struct invocation *inv, char *const *argv, struct tre
 	const struct instances_request req = { .argv = argv,
 					       .pids = inv->pids.at,
 					       .n_pids = inv->pids.n,
+					       .compress = inv->compress,
 					       .slow = &inv->slow };
 	int e;
 

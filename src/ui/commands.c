@@ -127,6 +127,8 @@ static const struct option record_options[] = {
 	  .set = set_rotate },
 	{ 0, "keep", "N", "keep the newest N of the files that are written so (of snapshots 10, if not said), and remove the others",
 	  .set = set_keep },
+	{ 0, "compress", "LEVEL", "compress the file better, 1 (the default, as fast as the records come) to 19: 6 a fifth smaller, 12 a third; "
+	  "a program that calls faster than that loses records, or waits (--mode block)", .set = set_compress },
 	{ 0, "counters", NULL, "the calls' CPU time, context switches and page faults, too, for brace report --counters", .set = set_counters, .append = true },
 	{ 0, "snapshot-on", "REASON", "the flight recorder: keep the newest records in memory, and write them to FILE.1, FILE.2, ... "
 	  "when a call lasts longer (\"handle > 10ms\"), or on SIGUSR1 or SIGUSR2 to brace (may be given several times)", .set = set_snapshot_on },

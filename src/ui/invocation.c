@@ -389,6 +389,17 @@ int set_max_size(struct invocation *inv, const struct option *o, const char *val
 	return e;
 }
 
+/* Zstd's own levels. Those beyond 19 need more memory to read, and save nothing in packets. */
+int set_compress(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	uint64_t level;
+	int e = units_parse_number(value, "a level", 1, 19, &level, err);
+
+	if (!e)
+		inv->compress = (unsigned)level;
+	return e;
+}
+
 /* A size or a time; a bare number could be either. */
 int set_rotate(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {

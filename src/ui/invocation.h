@@ -140,6 +140,7 @@ struct invocation {
 	uint64_t limit;
 	VEC(pid_t) pids;      /* to attach to */
 	uint64_t duration_ns; /* 0: to the end */
+	unsigned compress;    /* --compress: of the trace file; 0: not given */
 	uint64_t max_bytes;   /* of the trace file; 0: no limit */
 	slow_limits slow;     /* --snapshot-on FUNCTION > TIME */
 	unsigned snapshot_signals; /* --snapshot-on SIGNAL: a bit each of 1 << signal */
@@ -179,7 +180,7 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_causal_order, set_args, set_retval, set_colour, set_names, set_pids, set_of_event,
 	set_duration, set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over,
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
-	set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd, set_model;
+	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd, set_model;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -143,6 +143,7 @@ int kernel_record(struct invocation *inv)
 		return status;
 	s.info = kernel_run_info(run);
 	s.used = kernel_run_used(run);
+	s.info->compress = inv->compress;
 	e = store_create(file, s.info, &s.writer, &err);
 	if (!e) {
 		e = kernel_run_read(run, store_one, after_storing, &s, &err);

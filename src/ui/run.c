@@ -156,6 +156,7 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		.pids = inv->pids.at,
 		.n_pids = inv->pids.n,
 		.output = trace_file,
+		.compress = inv->compress,
 		.max_bytes = inv->max_bytes,
 		.rotation = { inv->rotate_bytes, inv->rotate_ns, (uint32_t)inv->keep_files },
 	};

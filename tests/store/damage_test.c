@@ -31,10 +31,11 @@ static void read_whole(struct whole *w)
 	store_close(r);
 }
 
-static void make_whole(struct whole *w, uint32_t threads, int runs, size_t records)
+static void make_whole_at(struct whole *w, unsigned level, uint32_t threads, int runs, size_t records)
 {
 	memset(w, 0, sizeof(*w));
 	sample_begin(&w->sample, threads, 11, 1u << 30);
+	store_compress(w->sample.writer, level);
 	for (int i = 0; i < runs; i++) {
 		struct err err;
 
@@ -44,6 +45,11 @@ static void make_whole(struct whole *w, uint32_t threads, int runs, size_t recor
 	}
 	sample_finish(&w->sample);
 	read_whole(w);
+}
+
+static void make_whole(struct whole *w, uint32_t threads, int runs, size_t records)
+{
+	make_whole_at(w, 0, threads, runs, records);
 }
 
 static void free_whole(struct whole *w)
@@ -125,7 +131,7 @@ static void test_cut_large(void **state)
 	uint64_t random = 5;
 	struct whole w;
 
-	make_whole(&w, 4, 40, 2000);
+	make_whole_at(&w, 19, 4, 40, 2000);
 	for (int i = 0; i < 500; i++) {
 		struct outcome o = read_cut(&w, sample_random(&random) % w.n);
 

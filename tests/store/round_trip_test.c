@@ -49,6 +49,34 @@ static void check_sample(struct sample *s)
 	sample_free(s);
 }
 
+/* The same records at each level: what is read is the same, and the highest gives a smaller file
+ * than the lowest. */
+static void test_levels(void **state)
+{
+	const unsigned levels[] = { 0, 1, 6, 12, 19 };
+	uint64_t bytes[5];
+
+	for (size_t i = 0; i < 5; i++) {
+		struct store_description d;
+		struct store_reader *r;
+		struct sample s;
+
+		sample_begin(&s, 2, 1, 1000000);
+		store_compress(s.writer, levels[i]);
+		for (int run = 0; run < 12; run++)
+			sample_run(&s, (uint32_t)run % 2, 20000, run % 4 == 3);
+		sample_finish(&s);
+		r = open_sample(&s);
+		store_describe(r, &d);
+		bytes[i] = d.record_bytes;
+		check_events(&s, r);
+		store_close(r);
+		sample_free(&s);
+	}
+	assert_int_equal(bytes[0], bytes[1]);
+	assert_true(bytes[4] < bytes[1]);
+}
+
 static void test_plain(void **state)
 {
 	struct sample s;
@@ -327,7 +355,7 @@ static void test_big_module(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain), cmocka_unit_test(test_every_kind),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_plain), cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_wraps), cmocka_unit_test(test_all_ids),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_unwhole_run),
 		cmocka_unit_test(test_info), cmocka_unit_test(test_big_module),
