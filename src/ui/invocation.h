@@ -180,7 +180,8 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_causal_order, set_args, set_retval, set_colour, set_names, set_pids, set_of_event,
 	set_duration, set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over,
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
-	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd, set_model;
+	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
+	set_model;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */
