@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
  * fault, each in a function of its own. `threads` instead of N: 8 threads, each of which reads 3
- * bytes. `work`: a watch of a directory, whose end a worker makes, and sleeps. */
+ * bytes. `work`: a watch of a directory, whose end a worker makes, and sleeps. `steps`: a read and a
+ * sleep, until it is killed. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -86,6 +87,9 @@ int main(int argc, char **argv)
 		return watch_and_sleep();
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return threads_that_read(fd);
+	while (argc > 1 && !strcmp(argv[1], "steps"))
+		if (one_read(fd, &byte) != 1 || one_sleep())
+			return 1;
 	for (int i = 0; i < n; i++) {
 		if (i % ON_ONE_CPU == 0)
 			move_to(i / ON_ONE_CPU % 2);

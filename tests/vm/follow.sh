@@ -97,6 +97,14 @@ run 125 follow -k packet:1
 check 'follow: no BTF: one sentence' sh -c '[ $(wc -l <out) = 1 ] && grep -q "it takes a kernel with CONFIG_DEBUG_INFO_BTF" out'
 umount /sys/kernel/btf/vmlinux
 
+# --- a function that the kernel refuses, since its address is another: one link would be refused whole
+awk '$3 == "ip_output" { $1 = substr($1, 1, 15) "1" } { print }' /proc/kallsyms >kallsyms
+mount --bind kallsyms /proc/kallsyms
+run 0 follow -k packet --json -o halves -l 'ip_*' -- /usr/bin/ping -q -c 1 127.0.0.1
+umount /proc/kallsyms
+check 'follow: a function that the kernel refuses is counted' has ', 1 refused by the kernel'
+check 'follow: and the others are watched, by halves' sh -c 'grep -q "\"function\":\"ip_rcv\"" halves && ! grep -q "\"function\":\"ip_output\"" halves'
+
 # --- kill -9 at several moments, beside another's probe at functions that brace watches, too
 other=$tracing/instances/other
 mkdir $other

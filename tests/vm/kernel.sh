@@ -228,9 +228,12 @@ run 0 replay t.brace
 check 'replay: who did it' sh -c 'grep -q "  fsnotify_connector_destroy_workfn()" out && grep -q "workqueue_queue_work: .*function=fsnotify_connector_destroy_workfn " out'
 run 125 record --elsewhere -- true
 check '--elsewhere without -k: one sentence' has 'elsewhere is for -k'
-$program 1000000000 &
+$program steps &
 pid=$!
-run 0 graph -k -o graph -p $pid --duration 200ms $its $kernels
+for time in 200ms 2s 20s; do
+	run 0 graph -k -o graph -p $pid --duration $time $its $kernels
+	! has '|    __x64_sys_read() {' graph || break
+done
 kill -9 $pid
 wait $pid 2>/dev/null
 check '-p: the calls of a process that runs already' [ "$(grep -c '|    __x64_sys_read() {' graph)" -ge 1 ]
@@ -251,15 +254,16 @@ for moment in 1 2 3; do
 	"$brace" record -k -q $its $kernels -- $program 20000 >out 2>&1 &
 	pid=$!
 	case $moment in
-	1) until [ -d $tracing/instances/brace-$pid ]; do :; done ;;
-	2) until [ "$(cat $tracing/instances/brace-$pid/set_ftrace_pid)" -gt 0 ]; do usleep 1000; done 2>/dev/null ;;
-	3) until [ -n "$(head -n 20 $tracing/instances/brace-$pid/trace | grep read)" ]; do usleep 20000; done 2>/dev/null ;;
+	1) until [ -d $tracing/instances/brace-$pid ]; do kill -0 $pid || break; done ;;
+	2) until ! kill -0 $pid || [ "$(cat $tracing/instances/brace-$pid/set_ftrace_pid)" -gt 0 ]; do usleep 1000; done 2>/dev/null ;;
+	3) until ! kill -0 $pid || grep -hq '^\(entries\|read events\): [1-9]' $tracing/instances/brace-$pid/per_cpu/cpu*/stats; do usleep 20000; done 2>/dev/null ;;
 	esac
 	kill -9 $pid
 	wait $pid 2>/dev/null
+	killed=$?
 	run 0 reset -k
-	check "kill -9, moment $moment: reset -k leaves all as before" [ "$(ls $tracing/instances) $(cat $tracing/instances/mine/current_tracer) \
-$(cat $tracing/instances/mine/set_ftrace_filter)" = 'mine function_graph vfs_write' ]
+	check "kill -9, moment $moment: reset -k leaves all as before" [ "$killed $(ls $tracing/instances) $(cat $tracing/instances/mine/current_tracer) \
+$(cat $tracing/instances/mine/set_ftrace_filter)" = '137 mine function_graph vfs_write' ]
 done
 echo nop >$tracing/instances/mine/current_tracer
 rmdir $tracing/instances/mine
