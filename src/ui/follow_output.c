@@ -46,6 +46,7 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 	screen_open_begun(&o->screen, inv, SCREEN_PLAIN, inv->json ? NULL : paint_graph);
 	o->print = *print;
 	o->json = inv->json;
+	follow_output_by(inv, &o->by_identity, NULL);
 	o->print.to = &o->screen.text;
 	o->objects = follow_objects_new(&readers);
 	if (inv->json)
@@ -57,6 +58,8 @@ void follow_output_event(void *output, const struct follow_event *e)
 {
 	struct follow_output *o = output;
 
+	if (o->by_identity)
+		follow_copies_event(&o->copies, e, function_of(o, e->function));
 	follow_objects_event(o->objects, e);
 }
 
@@ -75,8 +78,25 @@ void follow_output_print_totals(struct follow_output *o)
 	t = follow_objects_totals(o->objects);
 	out_printf(&o->screen.text,
 		   "{\"summary\":\"objects\",\"objects\":%" PRIu64 ",\"calls\":%" PRIu64
-		   ",\"returns\":%" PRIu64 "}\n",
+		   ",\"returns\":%" PRIu64,
 		   t.objects, t.calls, t.returns);
+	if (o->copies.buffer)
+		out_printf(&o->screen.text, ",\"lost_sight\":%" PRIu64,
+			   follow_copies_calls(&o->copies));
+	out_str(&o->screen.text, "}\n");
+}
+
+/* Calls after which the buffer's bytes are somewhere, and nobody tells where. */
+static void say_copies(const struct follow_copies *c)
+{
+	char n[32];
+
+	for (size_t i = 0; i < c->rows.n; i++)
+		say("%s%s (%s call%s)", i ? ", " : "brace: bytes of the buffer went where they are not followed: by ",
+		    c->rows.at[i].function, summary_grouped(c->rows.at[i].calls, n),
+		    c->rows.at[i].calls == 1 ? "" : "s");
+	if (c->rows.n)
+		say("\n");
 }
 
 void follow_output_say_totals(const struct follow_output *o)
@@ -87,6 +107,7 @@ void follow_output_say_totals(const struct follow_output *o)
 	say("brace: %s object%s, %s call%s, %s returned\n", summary_grouped(t.objects, objects),
 	    t.objects == 1 ? "" : "s", summary_grouped(t.calls, calls), t.calls == 1 ? "" : "s",
 	    summary_grouped(t.returns, returns));
+	say_copies(&o->copies);
 }
 
 /* *before is what separates it from the text so far; 0 is not told. */
@@ -106,6 +127,7 @@ int follow_output_close(struct follow_output *o, int status)
 	if (o->objects)
 		follow_objects_free(o->objects);
 	o->objects = NULL;
+	follow_copies_free(&o->copies);
 	return screen_close(&o->screen, status);
 }
 

@@ -2,6 +2,7 @@
 /* The output of brace follow, whosever objects are followed: graphs or lines of JSON, and the
  * first sentence of the summary. */
 #pragma once
+#include "follow/copies.h"
 #include "follow/print.h"
 #include "ui/invocation.h"
 #include "ui/screen.h"
@@ -10,7 +11,8 @@ struct follow_output {
 	struct screen screen;
 	struct follow_print print;
 	struct follow_objects *objects;
-	bool json;
+	struct follow_copies copies; /* by identity */
+	bool by_identity, json;
 };
 
 /* Opens the screen, or the file of -o that was begun. *print is copied, but for `to`, which is set

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "arch/kernel_arguments.h"
+#include "follow/copies.h"
 #include "follow/merge.h"
 #include "follow/presets.h"
 #include "follow/print.h"
@@ -173,6 +174,51 @@ static void blames_what_was_typed(void **state)
 	follow_preset_blame(&p, &err);
 	assert_string_equal(err.input, "kfree_skbmen");
 	follow_preset_free(&p);
+}
+
+/* One event of thread tid at function f. */
+static struct follow_event copying(uint32_t tid, uint32_t function, enum follow_why why, bool is_return, uint64_t result)
+{
+	return (struct follow_event){ .tid = tid, .function = function, .why = why, .is_return = is_return, .result = result,
+				      .kind = FOLLOW_ITERATOR, .group = FOLLOW_IS_BUFFER };
+}
+
+/* Of calls that take bytes of a buffer elsewhere those count in which no copy was told. */
+static void loses_sight_of_copies(void **state)
+{
+	enum { PIPE, TCP, ENTAIL, READ };
+	static const struct follow_function functions[] = {
+		{ .name = "pipe_write" }, { .name = "tcp_sendmsg_locked" }, { .name = "tcp_skb_entail" }, { .name = "vfs_read" },
+	};
+	const struct follow_event events[] = {
+		copying(1, TCP, FOLLOW_BY_ADDRESS, false, 0), copying(2, PIPE, FOLLOW_BY_ADDRESS, false, 0),
+		copying(1, ENTAIL, FOLLOW_BY_COPY, false, 0), copying(1, ENTAIL, 0, true, 0),
+		copying(1, TCP, 0, true, 30), copying(2, PIPE, 0, true, 40),                  /* the copy was the other thread's */
+		copying(1, TCP, FOLLOW_BY_ADDRESS, false, 0), copying(1, TCP, 0, true, (uint64_t)-11),
+		copying(1, READ, FOLLOW_BY_ADDRESS, false, 0), copying(1, READ, 0, true, 5),
+		copying(1, TCP, FOLLOW_BY_ADDRESS, false, 0), copying(1, TCP, FOLLOW_BY_ADDRESS, false, 0),
+		copying(1, TCP, 0, true, 5), copying(1, TCP, 0, true, 5),                     /* nested: once */
+		copying(3, PIPE, 0, true, 5),                                                 /* its entry is not known */
+	};
+	struct follow_copies c = { 0 };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		follow_copies_event(&c, &events[i], &functions[events[i].function]);
+	assert_true(c.buffer);
+	assert_int_equal(c.rows.n, 2);
+	assert_string_equal(c.rows.at[0].function, "pipe_write");
+	assert_int_equal(c.rows.at[0].calls, 1);
+	assert_string_equal(c.rows.at[1].function, "tcp_sendmsg_locked");
+	assert_int_equal(c.rows.at[1].calls, 1);
+	assert_int_equal(follow_copies_calls(&c), 2);
+	/* Returns that never come do not fill the memory. */
+	for (uint32_t tid = 0; tid < 5000; tid++) {
+		const struct follow_event e = copying(tid, PIPE, FOLLOW_BY_ADDRESS, false, 0);
+
+		follow_copies_event(&c, &e, &functions[PIPE]);
+	}
+	assert_true(c.open.n <= 1024);
+	follow_copies_free(&c);
 }
 
 /* A structure of at most 16 bytes goes in registers, and moves what comes behind it. */
@@ -432,7 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
-		cmocka_unit_test(knows_presets),     cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
+		cmocka_unit_test(knows_presets),     cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(loses_sight_of_copies), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
 		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
 		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};

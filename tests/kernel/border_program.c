@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,19 @@ static int use_packets(const char *bytes, const char *other)
 	       recv(pair[1], back, sizeof(back), 0) != 25 || send(pair[0], other, 5, 0) != 5 || recv(pair[1], back, sizeof(back), 0) != 5;
 }
 
+/* Into a pipe, and by TCP behind bytes that wait: the kernel tells nobody where these go. */
+static int use_unfollowed(int peer, const char *bytes, const char *other)
+{
+	int ends[2], wait = 1;
+	char back[64];
+
+	if (pipe(ends) || give(ends[1], bytes, 40) != 40 || take(ends[0], back, sizeof(back)) != 40 ||
+	    setsockopt(peer, IPPROTO_TCP, TCP_CORK, &wait, sizeof(wait)) || give(peer, other, 5) != 5 || give(peer, bytes, 30) != 30)
+		return 1;
+	wait = 0;
+	return setsockopt(peer, IPPROTO_TCP, TCP_CORK, &wait, sizeof(wait)) || take(17, back, 35) != 35;
+}
+
 static int use_buffer(const char *path)
 {
 	char *bytes = mmap(BUFFER, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), other[64] = "other";
@@ -130,7 +144,7 @@ static int use_buffer(const char *path)
 		return 5;
 	if (gather(file, other, bytes + 10, 20) != 40 || give(peer, bytes, 30) != 30 || take(17, bytes + 50, 30) != 30 || give(17, other, 5) != 5)
 		return 6;
-	return use_packets(bytes, other) ? 7 : 0;
+	return use_packets(bytes, other) ? 7 : use_unfollowed(peer, bytes, other) ? 8 : 0;
 }
 
 int main(int argc, char **argv)

@@ -89,6 +89,9 @@ check "follow -k buffer: the calls that the kernel's probes tell" sh -c '[ "$(gr
 { cat their_copies; echo "brace, which missed $(missed said):"; cat our_copies; only their_copies our_copies; } >out
 check "follow -k buffer: the pages and packets that it is copied into, as the kernel's probes tell" [ "$(grep -c write_end their_copies)" = 1 \
 	-a "$(grep -c 'tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter' their_copies)" = 3 -a "$(only their_copies our_copies | grep -c .)" -le "$(missed said)" -a "$(only our_copies their_copies | sed 's/.* //')" = "$(sed -n 's/.* \(.*write_end\)/\1/p' their_copies)" ]
+check 'follow -k buffer: it says by which calls it lost sight of bytes: into a pipe, and behind those of a waiting packet' sh -c \
+	'grep -q "went where they are not followed: .*pipe_write (1 call)" said && grep -q "went where they are not followed: .*tcp_sendmsg_locked ([1-9]" said &&
+	grep -q "^{\"summary\":\"objects\",.*\"lost_sight\":[2-9]" text'
 # The packet's clone comes to the other side.
 cp text out
 check 'follow -k buffer: its packet, by its clone, to the receiving side' sh -c 'clone=$(sed -n "s/.*\"function\":\"skb_clone\",\"is_return\":true,.*\"child\":\([0-9]*\)}/\1/p" text | head -n 1) && [ -n "$clone" ] &&
