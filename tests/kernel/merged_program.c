@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program for record -k: N system calls that read, on two CPUs in turn, one sleep and one page
  * fault, each in a function of its own. `threads` instead of N: 8 threads, each of which reads 3
- * bytes. `work`: a watch of a directory, whose end a worker makes, and sleeps. `steps`: a read and a
- * sleep, until it is killed. */
+ * bytes. `work`: a watch of a directory, whose end a worker makes, and sleeps. `steps`: a read and
+ * a sleep, until it is killed. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
