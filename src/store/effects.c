@@ -36,7 +36,7 @@ struct stack_effect {
 	uint64_t returns; /* of calls that were open before the packet, each with its tail calls */
 	uint64_t at;
 	uint64_t cpu; /* as in a told_call */
-	bool jumped;
+	struct effects_jumps *jumps;
 };
 
 /* Marks are over when the calls that were open then have ended. */
@@ -59,9 +59,12 @@ static void take_tail(struct stack_effect *s, uint32_t word)
 {
 	const uint32_t fn = record_id(s->words[word]);
 
-	s->jumped = true;
-	if (s->n && record_id(s->words[told_word(s->open[s->n])]) == fn)
+	if (s->n && record_id(s->words[told_word(s->open[s->n])]) == fn) {
+		s->jumps->loops++;
 		return;
+	}
+	if (!s->n)
+		*vec_add(&s->jumps->open) = (struct effects_jump){ s->returns, fn };
 	s->open[++s->n] = word | s->cpu | TOLD_TAIL;
 	s->tails++;
 }
@@ -177,19 +180,21 @@ static void put_open(struct bytes *out, const struct stack_effect *s,
 }
 
 /* 0 stands for an effect that is not known; known numbers of returns are counted from 1. */
-bool effects_tell(struct bytes *out, const uint64_t *words, size_t n,
+void effects_tell(struct bytes *out, struct effects_jumps *jumps, const uint64_t *words, size_t n,
 		  const struct packet_records *head)
 {
 	struct stack_effect s;
 
+	jumps->open.n = jumps->loops = 0;
 	s.words = words;
 	s.n = s.tails = s.n_marks = 0;
 	s.returns = s.at = 0;
-	s.jumped = false;
+	s.jumps = jumps;
 	s.cpu = (uint64_t)head->cpu << 32;
-	if (!follow(&s, n)) {
+	jumps->known = follow(&s, n);
+	if (!jumps->known) {
 		bytes_uleb(out, 0);
-		return false;
+		return;
 	}
 	bytes_uleb(out, s.returns + 1);
 	bytes_uleb(out, s.at);
@@ -199,24 +204,39 @@ bool effects_tell(struct bytes *out, const uint64_t *words, size_t n,
 		bytes_uleb(out, s.marks[i].sp);
 		bytes_uleb(out, s.marks[i].below);
 	}
-	return !s.jumped;
+}
+
+/* Once no call is open, more returns change nothing. */
+static void return_calls(struct loops *l, uint64_t n)
+{
+	while (n-- && (l->open.n || l->hidden))
+		loops_return(l);
 }
 
 /* The bytes are this program's own. */
-void effects_follow(const struct bytes *told, struct loops *l)
+uint32_t effects_follow(const struct bytes *told, const struct effects_jumps *jumps,
+			struct loops *l)
 {
 	struct cursor c = cursor_of(told->at, told->n);
-	uint64_t returns = cursor_uleb(&c), n;
+	const uint64_t returns = cursor_uleb(&c) - 1;
+	uint32_t loops = jumps->loops;
+	uint64_t returned = 0, n;
 
-	for (cursor_uleb(&c); returns > 1 && (l->open.n || l->hidden); returns--)
-		loops_return(l);
+	for (size_t i = 0; i < jumps->open.n; i++) {
+		return_calls(l, jumps->open.at[i].returns - returned);
+		returned = jumps->open.at[i].returns;
+		loops += loops_on_top(l, jumps->open.at[i].fn);
+	}
+	return_calls(l, returns - returned);
+	cursor_uleb(&c); /* where the stack begins */
 	for (n = cursor_uleb(&c); n && !c.bad; n--) {
 		const uint64_t fn = cursor_uleb(&c);
 
 		cursor_uleb(&c); /* its time, its CPU */
 		cursor_uleb(&c);
-		loops_enter(l, (uint32_t)(fn >> 1), false);
+		loops_enter(l, (uint32_t)(fn >> 1), fn & 1);
 	}
+	return loops;
 }
 
 /* Compresses what is collected into a packet. */

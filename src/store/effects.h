@@ -30,12 +30,28 @@ struct effects_writer {
 	bool dropped;      /* the file has packets that told nothing: nothing is written */
 };
 
-/* Appends what the n words of a packet tell. head: its thread's CPU, first and last time. False:
- * there are jumps to functions among them, or the packet tells nothing. */
-bool effects_tell(struct bytes *out, const uint64_t *words, size_t n,
-		 const struct packet_records *head);
-/* Follows by what a packet tells, which has no jumps, in place of its words. */
-void effects_follow(const struct bytes *told, struct loops *l);
+/* A jump to a function where the packet has no open call: whether it is a loop of the call on top
+ * depends on what earlier packets left open. */
+struct effects_jump {
+	uint64_t returns; /* of calls that were open before the packet, and come before the jump */
+	uint32_t fn;
+};
+
+/* A packet's jumps of functions to their own first instruction. All zero is ready. */
+struct effects_jumps {
+	bool known;     /* the packet tells of them; else its words have to be followed */
+	uint32_t loops; /* of calls that the packet opened */
+	VEC(struct effects_jump) open;
+};
+
+/* Appends what the n words of a packet tell, and sets *jumps. head: its thread's CPU, first and
+ * last time. */
+void effects_tell(struct bytes *out, struct effects_jumps *jumps, const uint64_t *words, size_t n,
+		  const struct packet_records *head);
+/* Follows by what a packet tells in place of its words. jumps->known is set. Returns how many of
+ * its records are loops. */
+uint32_t effects_follow(const struct bytes *told, const struct effects_jumps *jumps,
+			struct loops *l);
 /* Takes what the next packet of records tells. A lack of memory to compress with drops all. */
 void effects_add(struct effects_writer *w, const struct bytes *told);
 /* Makes the last packet: w->packets are whole. */

@@ -32,8 +32,8 @@ struct packet_job {
 	struct pipeline_words words;   /* PACKET_RECORDS */
 	struct bytes items;   /* PACKET_INFO */
 	struct bytes payload; /* either, coded */
-	struct bytes told;    /* PACKET_RECORDS: effects_tell(), */
-	bool plain;           /* and what it returned */
+	struct bytes told;    /* PACKET_RECORDS: effects_tell() */
+	struct effects_jumps jumps;
 };
 
 struct pipeline {
@@ -142,8 +142,8 @@ static int code_job(struct packet_job *job, struct encoder *encoder, unsigned le
 		r = code_items(job, level, err);
 	/* now that the packet's last time is known */
 	if (job->head.type == PACKET_RECORDS && !r)
-		job->plain = effects_tell(&job->told, job->words.at, job->words.n,
-					  &job->head.records);
+		effects_tell(&job->told, &job->jumps, job->words.at, job->words.n,
+			     &job->head.records);
 	job->head.payload = (uint32_t)job->payload.n;
 	job->head.crc = crc32c(job->payload.at, job->payload.n);
 	return r;
@@ -180,8 +180,8 @@ static void leave_loops_out(struct pipeline *p, struct packet_job *job)
 	while (p->loops.n <= thread)
 		*vec_add(&p->loops) = (struct loops){ 0 };
 	l = &p->loops.at[thread];
-	if (job->plain && !l->unwinding && !l->away && !l->dead)
-		effects_follow(&job->told, l);
+	if (job->jumps.known && !l->unwinding && !l->away && !l->dead)
+		job->head.records.calls -= effects_follow(&job->told, &job->jumps, l);
 	else
 		job->head.records.calls -=
 			(uint32_t)loops_follow(l, job->words.at, job->words.n);
@@ -510,6 +510,7 @@ static void free_pipeline(struct pipeline *p)
 		vec_free(&p->jobs[i].items);
 		vec_free(&p->jobs[i].payload);
 		vec_free(&p->jobs[i].told);
+		vec_free(&p->jobs[i].jumps.open);
 	}
 	for (size_t i = 0; i < p->spare.n; i++)
 		free(p->spare.at[i].at);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The stack of functions behind loops.h. It follows records as calls.c does where that does not
- * need times or call sites. The writer of a trace file calls it for packets with jumps, on the
- * thread that writes them; a session without a file, on the thread that drains. Nothing fails. */
+ * need times or call sites. The writer of a trace file calls it for packets that do not tell of
+ * their jumps, on the thread that writes them; a session without a file calls it on the thread
+ * that drains. Nothing fails. */
 #include "trace/loops.h"
 
 #include "shared/record.h"
@@ -44,11 +45,16 @@ void loops_return(struct loops *l)
 		;
 }
 
+bool loops_on_top(const struct loops *l, uint32_t fn)
+{
+	return !l->hidden && l->open.n && function_of(l->open.at[l->open.n - 1]) == fn;
+}
+
 bool loops_enter(struct loops *l, uint32_t fn, bool tail)
 {
 	const size_t n = l->open.n;
 
-	if (tail && !l->hidden && n && function_of(l->open.at[n - 1]) == fn)
+	if (tail && loops_on_top(l, fn))
 		return false;
 	if (l->hidden || n >= CALLS_DEPTH_MAX)
 		l->hidden += !tail;

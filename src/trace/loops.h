@@ -36,6 +36,8 @@ uint64_t loops_follow(struct loops *l, const uint64_t *words, size_t n);
 void loops_return(struct loops *l);
 /* A call of function fn begins; tail: by a jump. False: a loop, which is no call. */
 bool loops_enter(struct loops *l, uint32_t fn, bool tail);
+/* Whether the call on top is one of fn: a jump to fn would be a loop. */
+bool loops_on_top(const struct loops *l, uint32_t fn);
 /* The open calls are not known from here on. */
 void loops_forget(struct loops *l);
 void loops_free(struct loops *l);
