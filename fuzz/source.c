@@ -64,6 +64,22 @@ static void check_scope(struct sym_source_info *s, uint64_t vaddr, const char *t
 	sym_scope_free(sc);
 }
 
+/* Lines of instructions all over the file. */
+static void check_positions(struct sym_source_info *s, uint64_t vaddr)
+{
+	struct sym_source_position at[16] = { 0 };
+	struct err err;
+
+	for (size_t i = 0; i < 16; i++)
+		at[i].vaddr = vaddr + (i & 1 ? i << 7 : i);
+	sym_source_positions_find(s, at, 16, &err);
+	for (size_t i = 0; i < 16; i++) {
+		if (!at[i].line != !at[i].path)
+			abort();
+		free(at[i].path);
+	}
+}
+
 /* The text as a member of the first structure with one of a few names. */
 static void check_structure(struct sym_source_info *s, const char *text, size_t n)
 {
@@ -93,6 +109,7 @@ static void check_source(const struct sym_module *m, const char *text, size_t n)
 
 	if (sym_source_open(m, &s, &err) < 0)
 		return;
+	check_positions(s, m->functions.n ? m->functions.at[0].vaddr : 0x1000);
 	for (size_t i = 0; i < m->functions.n && i < 4; i++)
 		check_scope(s, m->functions.at[i].vaddr + (i & 1 ? 5 : 0), text, n);
 	if (!sym_source_function(s, "main", NULL, &f, &err)) {

@@ -10,14 +10,23 @@
 #include <unistd.h>
 
 #include "arch/page.h"
+#include "image/made_files.h"
 #include "image/mapped_file.h"
+#include "sym/made_code.h"
 #include "sym/module.h"
+#include "sym/source.h"
 #include "sym/unwind.h"
 #include "tracee/holder.h"
 #include "tracee/tracee.h"
 
 #define WORDS_PER_PAGE (ARCH_PAGE / sizeof(uint64_t))
 #define PAGES_KEPT 16u    /* of the thread that is walked; a power of two */
+/* Descriptors that are kept for reading symbols; others are opened again, as a process may map more
+ * files than brace may have open. */
+#define FILES_OPEN 256u
+#define MADE_BUFFER (1u << 20)           /* the longest line or record of made code */
+#define MADE_BYTES (UINT64_C(64) << 20)  /* of all names of made code */
+#define MADE_READ (UINT64_C(256) << 20)  /* bytes that are read of a file of them */
 
 /* A file that is mapped as code. unwind NULL: it has no table; sym NULL: not read yet, or it cannot
  * be. */
@@ -25,7 +34,8 @@ struct stack_file {
 	char *path;
 	uint64_t device, inode;
 	uint64_t base;            /* of its first mapping, if unwind is not NULL */
-	int fd;                   /* -1: it could not be opened */
+	size_t map;               /* that mapping */
+	int fd;                   /* -1: it could not be opened, or is closed again */
 	bool sym_read;
 	struct unwind_file *unwind;
 	struct sym_module *sym;
@@ -39,6 +49,9 @@ struct thread_stacks {
 	bool makes_code;          /* it has code that is no file's: a translator's */
 	VEC(struct stack_file) files;
 	VEC(struct standing_stack) threads;
+	bool made_read;           /* the program's names of code that it made */
+	struct made_code made_map, made_dump; /* of them, by the file that told */
+	VEC(struct sym_source_position) sources;
 };
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -62,12 +75,17 @@ static void open_file(struct thread_stacks *s, const struct map *map)
 	uint64_t vaddr;
 
 	*f = (struct stack_file){ .path = mem_strndup(map->path, mapped_file_path(map->path)),
-				  .device = map->device, .inode = map->inode };
+				  .device = map->device, .inode = map->inode,
+				  .map = (size_t)(map - s->maps.at.at) };
 	f->fd = mapped_file_open(s->pid, s->root, map, &ignored);
 	if (f->fd >= 0 && unwind_open_fd(f->fd, f->path, &f->unwind, &ignored) < 0)
 		f->unwind = NULL;
 	if (f->unwind && unwind_vaddr(f->unwind, map->offset, &vaddr))
 		f->base = map->start - vaddr;
+	if (f->fd >= 0 && s->files.n > FILES_OPEN) {
+		close(f->fd);
+		f->fd = -1;
+	}
 }
 
 /* All tables that a walk may need. */
@@ -154,7 +172,8 @@ static struct stack_frame frame_at(const struct thread_stacks *s, uint64_t pc, b
 	 * it. */
 	uint64_t at = pc - returns;
 	const struct map *map = mapping_of(s, at);
-	struct stack_frame f = { .pc = pc, .file = STACK_NO_FILE, .returns = returns };
+	struct stack_frame f = { .pc = pc, .file = STACK_NO_FILE, .source = STACK_NO_SOURCE,
+				 .returns = returns };
 	size_t i = map && map->inode ? known_file(s, map) : s->files.n;
 
 	if (i == s->files.n) {
@@ -327,8 +346,13 @@ void thread_stacks_free(struct thread_stacks *s)
 	}
 	for (size_t i = 0; i < s->threads.n; i++)
 		vec_free(&s->threads.at[i].frames);
+	for (size_t i = 0; i < s->sources.n; i++)
+		free(s->sources.at[i].path);
 	vec_free(&s->files);
 	vec_free(&s->threads);
+	vec_free(&s->sources);
+	made_code_free(&s->made_map);
+	made_code_free(&s->made_dump);
 	maps_free(&s->maps);
 	free(s->root);
 	free(s);
@@ -361,28 +385,137 @@ static const struct sym_module *symbols_of(struct thread_stacks *s, struct stack
 {
 	struct err ignored;
 
-	if (!f->sym_read && f->fd >= 0 &&
-	    sym_open_fd(f->fd, f->path, s->root, &f->sym, &ignored) < 0)
-		f->sym = NULL;
+	if (f->sym_read)
+		return f->sym;
 	f->sym_read = true;
+	if (f->fd < 0)
+		f->fd = mapped_file_open(s->pid, s->root, &s->maps.at.at[f->map], &ignored);
+	if (f->fd < 0)
+		return NULL;
+	if (sym_open_fd(f->fd, f->path, s->root, &f->sym, &ignored) < 0)
+		f->sym = NULL;
+	close(f->fd);
+	f->fd = -1;
 	return f->sym;
+}
+
+/* The frame's symbols and its place among them. NULL: it has none. */
+static const struct sym_module *symbols_at(struct thread_stacks *s, const struct stack_frame *f,
+					   uint64_t *vaddr)
+{
+	const struct sym_module *m =
+		f->file == STACK_NO_FILE ? NULL : symbols_of(s, &s->files.at[f->file]);
+
+	*vaddr = f->vaddr;
+	return m && (f->placed || sym_code_vaddr(m, f->offset, vaddr)) ? m : NULL;
+}
+
+typedef size_t add_made(struct made_code *m, const void *bytes, size_t n);
+
+static size_t add_map(struct made_code *m, const void *bytes, size_t n)
+{
+	return made_code_add_map(m, bytes, n);
+}
+
+static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
+{
+	return made_code_add_dump(m, bytes, n);
+}
+
+/* Reads what a file tells, as far as it is whole, and closes it. -1: there is none. */
+static void read_made(struct made_code *m, int fd, add_made *add)
+{
+	char *buffer = fd < 0 ? NULL : mem_zalloc(MADE_BUFFER);
+	uint64_t at = 0;
+	size_t took = 1;
+	ssize_t got;
+
+	m->limit = MADE_BYTES;
+	while (buffer && took && !m->bad && at < MADE_READ &&
+	       (got = pread(fd, buffer, MADE_BUFFER, (off_t)at)) > 0)
+		at += took = add(m, buffer, (size_t)got);
+	free(buffer);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The program's name for code that it made; NULL: it told none. */
+static const char *made_name(struct thread_stacks *s, const struct stack_frame *f, uint64_t *behind)
+{
+	struct made_code *from[] = { &s->made_map, &s->made_dump };
+	struct process_info about;
+
+	if (!s->made_read && s->makes_code && processes_info(s->pid, &about)) {
+		read_made(&s->made_map, made_files_open_map(s->pid, &about), add_map);
+		read_made(&s->made_dump, made_files_open_dump(s->pid, &about), add_dump);
+	}
+	s->made_read = true;
+	for (size_t i = 0; i < sizeof(from) / sizeof(*from); i++) {
+		const struct made_code_entry *e = made_code_find(from[i], f->pc - f->returns);
+
+		if (e) {
+			*behind = f->pc - e->start;
+			return made_code_name(from[i], e);
+		}
+	}
+	return NULL;
 }
 
 const char *thread_stacks_symbol(struct thread_stacks *s, const struct stack_frame *f,
 				 uint64_t *behind)
 {
-	const struct sym_module *m = f->file == STACK_NO_FILE ?
-					     NULL :
-					     symbols_of(s, &s->files.at[f->file]);
+	const struct sym_module *m;
 	const struct sym_function *fn;
 	const char *name;
-	uint64_t vaddr = f->vaddr;
+	uint64_t vaddr;
 
-	if (!m || (!f->placed && !sym_code_vaddr(m, f->offset, &vaddr)))
-		return NULL;
-	fn = sym_around(m, vaddr);
+	if (f->file == STACK_NO_FILE)
+		return made_name(s, f, behind);
+	m = symbols_at(s, f, &vaddr);
+	fn = m ? sym_around(m, vaddr) : NULL;
 	name = fn ? sym_name(m, fn) : NULL;
 	if (name)
 		*behind = vaddr + f->returns - fn->vaddr;
 	return name;
+}
+
+/* Adds the places of all frames in a file, which are looked up together. */
+static void add_sources(struct thread_stacks *s, size_t file)
+{
+	for (size_t i = 0; i < s->threads.n; i++)
+		for (size_t k = 0; k < s->threads.at[i].frames.n; k++) {
+			struct stack_frame *f = &s->threads.at[i].frames.at[k];
+			uint64_t vaddr;
+
+			if (f->file != file || !symbols_at(s, f, &vaddr))
+				continue;
+			f->source = s->sources.n;
+			*vec_add(&s->sources) = (struct sym_source_position){ .vaddr = vaddr };
+		}
+}
+
+void thread_stacks_read_sources(struct thread_stacks *s)
+{
+	for (size_t i = 0; i < s->files.n; i++) {
+		const size_t first = s->sources.n;
+		struct sym_source_info *info;
+		struct err ignored;
+
+		add_sources(s, i);
+		if (s->sources.n == first || sym_source_open(s->files.at[i].sym, &info, &ignored))
+			continue;
+		sym_source_positions_find(info, s->sources.at + first, s->sources.n - first,
+					  &ignored);
+		sym_source_close(info);
+	}
+}
+
+const char *thread_stacks_source(const struct thread_stacks *s, const struct stack_frame *f,
+				 uint32_t *line)
+{
+	const struct sym_source_position *p =
+		f->source == STACK_NO_SOURCE ? NULL : &s->sources.at[f->source];
+
+	*line = p ? p->line : 0;
+	return p ? p->path : NULL;
 }

@@ -12,6 +12,7 @@
 
 #define THREAD_STACK_MOST 1024u /* frames of one thread */
 #define STACK_NO_FILE SIZE_MAX
+#define STACK_NO_SOURCE SIZE_MAX
 
 /* A frame. pc: where the thread stands, or where a call returns to. file: the mapped file that has
  * the instruction (of a call: that of the call); STACK_NO_FILE: the code is no file's. */
@@ -19,6 +20,7 @@ struct stack_frame {
 	uint64_t pc;
 	uint64_t offset, vaddr;   /* of the instruction, in the file; vaddr is known if `placed` */
 	size_t file;
+	size_t source;            /* of thread_stacks_source() */
 	bool placed;
 	bool rest;                /* not filled by the file; no stack has such frames */
 	bool returns;             /* pc is a return address */
@@ -55,7 +57,16 @@ uint64_t thread_stacks_stood(const struct thread_stacks *s);
 
 /* A frame's file as the process names it; NULL: it has none. */
 const char *thread_stacks_path(const struct thread_stacks *s, const struct stack_frame *f);
-/* The symbol of a frame's function, and how far behind its beginning pc is; NULL: it has none.
- * Reads the file's symbols when it is first asked for. Valid until thread_stacks_free(). */
+/* The symbol of a frame's function, and how far behind its beginning pc is; NULL: it has none. Code
+ * of no file has the name that its program told profilers (sym/made_code.h). Reads the file's
+ * symbols when it is first asked for. Valid until thread_stacks_free(). */
 const char *thread_stacks_symbol(struct thread_stacks *s, const struct stack_frame *f,
 				 uint64_t *behind);
+
+/* Looks up the source lines of all frames, by the debug information of their files. A file without
+ * it, or with what cannot be read, has none. */
+void thread_stacks_read_sources(struct thread_stacks *s);
+/* The path of a frame's source file, as the compiler saw it, and the line of the instruction; NULL:
+ * not known. Valid until thread_stacks_free(). */
+const char *thread_stacks_source(const struct thread_stacks *s, const struct stack_frame *f,
+				 uint32_t *line);

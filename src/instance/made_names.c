@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by frames.c, which unwinds copies of stacks, while the program runs or shortly after. The
- * files are the program's, so they are read as hostile ones are: a map file has to be a regular one
- * of the process' own user, younger than the process, and not a link, soft or hard, to another one;
- * no file system that a process serves is read (base/file.h); bytes, entries and modules are
- * bounded. What has no room is counted in info->made_left_out. A file that cannot be read is one
- * that tells nothing. */
+ * files are the program's, so they are read as hostile ones are (image/made_files.h); bytes,
+ * entries and modules are bounded. What has no room is counted in info->made_left_out. A file that
+ * cannot be read is one that tells nothing. */
 #include "instance/made_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "collect/clock.h"
 #include "collect/processes.h"
 #include "hook/plan.h"
-#include "image/mapped_file.h"
+#include "image/made_files.h"
 #include "sym/made_code.h"
 
 #define LOOK_MS 20u		     /* between two looks at the files of a program that has some */
@@ -165,62 +162,14 @@ static void read_more(struct made_names *n, struct made_file *f, int fd, add_byt
 	n->info->made_left_out += f->ended && !f->code.bad;
 }
 
-/* Whether the descriptor's path ends in that name: no link led to a file of another one. */
-static bool is_named(int fd, const char *name)
-{
-	char *link = mem_printf("/proc/self/fd/%d", fd), path[4096];
-	ssize_t n = readlink(link, path, sizeof(path) - 1);
-
-	free(link);
-	if (n <= 0)
-		return false;
-	path[n] = 0;
-	return strcmp(path_file_name(path), name) == 0;
-}
-
-/* Whether that file can be the program's. */
-static bool is_own(int fd, const char *name, const struct process_info *about)
-{
-	struct stat is;
-
-	return !file_is_copy(fd) && file_stat(fd, &is) == 0 && S_ISREG(is.st_mode) &&
-	       is.st_nlink <= 1 && is.st_uid == about->uid &&
-	       (uint64_t)is.st_mtime >= about->began_s && is_named(fd, name);
-}
-
 static void look_at_map(struct made_names *n, struct made_image *m, pid_t pid)
 {
-	char *root = mapped_file_root(pid), *name = mem_printf("perf-%u.map", m->about.own);
-	char *path = mem_printf("%s/tmp/%s", root, name);
-	struct err ignored;
-	int fd = file_open(path, &ignored);
+	int fd = made_files_open_map(pid, &m->about);
 
-	if (fd >= 0 && is_own(fd, name, &m->about))
-		read_more(n, &m->map, fd, add_map);
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	free(name);
-	free(root);
-}
-
-/* A program maps its jitdump as code, by which profilers find it. */
-static void search_dump(struct made_image *m, pid_t pid)
-{
-	char *name = mem_printf("jit-%u.dump", m->about.own);
-	struct maps maps = { 0 };
-	struct err ignored;
-
-	if (maps_read(pid, &maps, &ignored) == 0)
-		for (size_t i = 0; i < maps.at.n && m->dump_fd < 0; i++)
-			if (maps.at.at[i].exec && !strcmp(path_file_name(maps.at.at[i].path), name))
-				m->dump_fd = mapped_file_at(pid, maps.at.at[i].start, &ignored);
-	if (m->dump_fd >= 0 && !is_own(m->dump_fd, name, &m->about)) {
-		close(m->dump_fd);
-		m->dump_fd = -1;
-	}
-	maps_free(&maps);
-	free(name);
+	if (fd < 0)
+		return;
+	read_more(n, &m->map, fd, add_map);
+	close(fd);
 }
 
 /* Learns whose the files have to be. A process that is gone cannot be asked: it is taken for one of
@@ -252,7 +201,7 @@ static void look(struct made_names *n, struct made_image *m)
 	look_at_map(n, m, pid);
 	quick = m->searches < SEARCHES_QUICK;
 	if (m->dump_fd < 0 && now >= m->next_search) {
-		search_dump(m, pid);
+		m->dump_fd = made_files_open_dump(pid, &m->about);
 		m->searches++;
 		m->next_search = now + (quick ? LOOK_MS : SEARCH_MS);
 	}

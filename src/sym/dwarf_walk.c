@@ -185,7 +185,7 @@ static int walk_unit(struct dwarf_walk *w, Dwarf_Die *unit, Dwarf_Die *lines_of)
 	w->last = dwarf_dieoffset(unit);
 	if (v->unit_begins)
 		v->unit_begins(w, unit, lines_of, v->context);
-	r = walk_children(w, unit, NULL, 0);
+	r = v->see ? walk_children(w, unit, NULL, 0) : 0;
 	if (v->unit_ends)
 		v->unit_ends(w, v->context);
 	return r;

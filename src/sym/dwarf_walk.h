@@ -16,7 +16,7 @@ struct dwarf_seen {
 struct dwarf_visitor {
 	void *context;
 	/* Called for each DIE below a unit, but for those below a DIE that has no functions
-	 * there. */
+	 * there. NULL: the units alone are of interest. */
 	void (*see)(struct dwarf_walk *w, const struct dwarf_seen *s, void *context);
 	/* NULL: not of interest. lines_of: the unit with the line table; a split unit's is in the
 	 * skeleton. */

@@ -52,6 +52,13 @@ typedef VEC(struct sym_source_declaration) sym_source_declarations;
 int sym_source_declared(struct sym_source_info *s, sym_source_declarations *out, struct err *err);
 void sym_source_declarations_free(sym_source_declarations *d);
 
+/* The source lines of n instructions, in any order. The caller sets vaddr, and all else to 0; line
+ * stays 0 where none is known. The caller frees each path, which is as the compiler saw it. Returns
+ * 0, or -errno and *err; then some of them may be set. */
+struct sym_source_position { uint64_t vaddr; uint32_t line; char *path; };
+int sym_source_positions_find(struct sym_source_info *s, struct sym_source_position *at, size_t n,
+			      struct err *err);
+
 /* --- variables -------------------------------------------------------------------------------- */
 
 /* The variables that the source sees at an instruction. sym_scope_free() frees it. */

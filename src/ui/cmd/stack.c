@@ -17,7 +17,12 @@
 #define NAME_MOST 1024
 
 /* A frame, as it is printed. name "": its file has no symbol for it. */
-struct stack_place { const char *path; char name[NAME_MOST]; uint64_t behind; };
+struct stack_place {
+	const char *path, *source; /* source: its source file; NULL: not known */
+	char name[NAME_MOST];
+	uint64_t behind;
+	uint32_t line;
+};
 
 static struct stack_place place_of(struct thread_stacks *s, const struct stack_frame *f)
 {
@@ -26,6 +31,7 @@ static struct stack_place place_of(struct thread_stacks *s, const struct stack_f
 
 	if (symbol)
 		demangle(symbol, p.name, sizeof(p.name));
+	p.source = thread_stacks_source(s, f, &p.line);
 	return p;
 }
 
@@ -91,6 +97,13 @@ static void print_frame(struct thread_stacks *s, const struct stack_frame *f, si
 				   (f->placed ? f->vaddr : f->offset) + f->returns);
 		out_char(o, ']');
 	}
+	if (p.source) {
+		const char *file = path_file_name(p.source);
+
+		out_str(o, " at ");
+		out_foreign(o, file, strlen(file));
+		out_printf(o, ":%" PRIu32, p.line);
+	}
 	if (f->by_frame)
 		out_str(o, " (by the frame pointer)");
 	out_char(o, '\n');
@@ -128,6 +141,13 @@ static void print_json_frame(struct thread_stacks *s, const struct stack_frame *
 		out_str(o, "null");
 	out_str(o, ",\"file\":");
 	json_string(o, p.path);
+	out_str(o, ",\"source\":");
+	json_string(o, p.source);
+	out_str(o, ",\"line\":");
+	if (p.source)
+		out_printf(o, "%" PRIu32, p.line);
+	else
+		out_str(o, "null");
 	out_printf(o, ",\"signal\":%s,\"by_frame_pointer\":%s}", f->signal ? "true" : "false",
 		   f->by_frame ? "true" : "false");
 }
@@ -181,6 +201,7 @@ int cmd_stack(struct invocation *inv)
 			status = say_error(&err);
 			break;
 		}
+		thread_stacks_read_sources(s);
 		if (i && !inv->json)
 			out_char(&o.text, '\n');
 		if (inv->json)
