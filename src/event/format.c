@@ -4,9 +4,11 @@
 #include "event/format.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
 
 /* The kernel's struct trace_entry, with which every record begins. */
 const struct event_field event_common_fields[EVENT_COMMON_FIELDS] = {
@@ -82,6 +84,17 @@ const struct event_field *event_find_field(const struct event_format *e, const c
 	if (f)
 		*kind = event_field_kind(f);
 	return f;
+}
+
+const char *event_nearest_field(const struct event_format *e, const char *name, size_t n)
+{
+	char *word = mem_strndup(name, n);
+	struct nearest near = { word, NULL, 0 };
+
+	for (size_t i = 0; i < e->n; i++)
+		nearest_offer(&near, e->fields[i].name);
+	free(word);
+	return near.best;
 }
 
 /* The fixed part: dynamic bytes follow behind it. */

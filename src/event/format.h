@@ -54,6 +54,10 @@ const struct event_format *event_builtin(size_t *n);
 /* Returns the kind of the field's type. */
 enum event_field_kind event_field_kind(const struct event_field *f);
 
+/* Returns the name of the event's own field that n characters are most like; NULL: they are like
+ * none. It lives as long as the format. */
+const char *event_nearest_field(const struct event_format *e, const char *name, size_t n);
+
 /* Returns the field of that name, n characters: the event's own, then CPU, COMM and their like,
  * then the common ones; NULL: none. For CPU, COMM and their like *kind tells, and the field has no
  * size. */

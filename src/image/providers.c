@@ -76,29 +76,37 @@ static char **offer_names(struct nearest *near, const char *name, struct event_c
 	return names;
 }
 
+char *providers_nearest(struct event_catalogue *c, const char *name)
+{
+	struct nearest near = { name, NULL, 0 };
+	char **names = offer_names(&near, name, c), *best;
+
+	best = near.best ? mem_strdup(near.best) : NULL;
+	for (size_t i = 0; names[i]; i++)
+		free(names[i]);
+	free(names);
+	return best;
+}
+
 /* Says why there is no such event, if a provider knows it (`allowed`); otherwise gives the most
  * similar event's name. */
 static int no_event(const struct event_set *set, const char *name, struct err *err)
 {
-	struct nearest near = { name, NULL, 0 };
-	char **names;
+	char *near;
 	int r;
 
 	for (size_t i = 0; i < PROVIDERS; i++)
 		if (providers[i]->allowed && providers[i]->allowed(name, err) < 0)
 			return err_code(err, EINVAL);
-	names = offer_names(&near, name, set->catalogue);
-	if (near.best)
-		r = err_set(err, EINVAL, "no event has the name %s; did you mean %s?", name,
-			    near.best);
+	near = providers_nearest(set->catalogue, name);
+	if (near)
+		r = err_at(err, EINVAL, name, 0, "no event has the name %s; did you mean %s?",
+			   name, near);
 	else
-		r = err_set(
-			err, EINVAL,
-			"no event has the name %s; brace list -e -f PROGRAM shows those there are",
-			name);
-	for (size_t i = 0; names[i]; i++)
-		free(names[i]);
-	free(names);
+		r = err_at(err, EINVAL, name, 0,
+			   "no event has the name %s; brace list -e -f PROGRAM shows those there "
+			   "are, and brace probe one at a function", name);
+	free(near);
 	return r;
 }
 

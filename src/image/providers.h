@@ -8,6 +8,9 @@
 void providers_everybodys(struct event_catalogue *c);
 /* Works like providers_everybodys, and adds those of a file; fd: it, open; path: for sentences. */
 void providers_catalogue(int fd, const char *path, struct event_catalogue *c);
+/* Returns the name of the event that is most like this one, with its system if `name` has one;
+ * NULL: none is near. free() it. */
+char *providers_nearest(struct event_catalogue *c, const char *name);
 /* Checks that every pending name, except patterns, is an event's. 0, or -EINVAL and *err. */
 int providers_check(const struct event_set *set, struct err *err);
 /* Whether any event may be wanted, now or of modules to come. */

@@ -150,6 +150,17 @@ static void find_copies(const struct sym_module *m, const char *name, source_pla
 	sym_inlined_free(&in);
 }
 
+/* Sets the error of a name that is not there, with the one that is most like it. */
+static int no_function(const struct sym_module *m, const char *name, struct err *err)
+{
+	const char *near;
+
+	if (sym_nearest(m, name, &near, 1))
+		return err_set(err, EINVAL, "%s has no function %s; did you mean %s?", m->path,
+			       name, near);
+	return err_set(err, EINVAL, "%s has no function %s", m->path, name);
+}
+
 /* Finds SYMBOL[+OFFSET]: in the symbols, or else in the debug information. */
 static int find_symbol(const struct sym_module *m, const struct place_words *w, source_places *out,
 		       struct err *err)
@@ -171,7 +182,7 @@ static int find_symbol(const struct sym_module *m, const struct place_words *w, 
 	}
 	if (!out->n && !w->offset)
 		find_copies(m, w->function, out);
-	return out->n ? 0 : err_set(err, EINVAL, "%s has no function %s", m->path, w->function);
+	return out->n ? 0 : no_function(m, w->function, err);
 }
 
 /* By address, so that numbers behind the names (_1, _2) are the same each time. */

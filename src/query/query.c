@@ -3,9 +3,13 @@
  * and by the library, on their threads. Fails as SQLite does, and as reading the trace does. */
 #include "query/query.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/nearest.h"
 #include "query/extract_arg.h"
 #include "query/groups.h"
 #include "query/percentiles.h"
@@ -122,29 +126,118 @@ static int fail_at(const char *sql, size_t place, const char *message, struct er
 	return -EINVAL;
 }
 
-/* Names what could be meant where SQLite says only what is not. */
-static int fail_without_place(const char *message, struct err *err)
+static bool is_word_byte(char c)
 {
-	bool table = strncmp(message, "no such table", strlen("no such table")) == 0;
+	return isalnum((unsigned char)c) || c == '_';
+}
 
-	return err_set(err, EINVAL, "%s%s", message,
-		       table ? "; SELECT * FROM brace_table names those there are" : "");
+/* Where the word stands in the statement as a word; its end, if nowhere. */
+static size_t place_of_word(const char *sql, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (const char *c = sql; n && (c = strcasestr(c, word)); c += n)
+		if ((c == sql || !is_word_byte(c[-1])) && !is_word_byte(c[n]))
+			return (size_t)(c - sql);
+	return strlen(sql);
+}
+
+/* Where a statement that ends too early ends: behind its last word. */
+static size_t end_of(const char *sql)
+{
+	size_t n = strlen(sql);
+
+	while (n && strchr(" \t\r\n", sql[n - 1]))
+		n--;
+	return n;
+}
+
+/* Adds what could be meant where SQLite says only what is not: `word` is no table, column or
+ * function. `names` selects those there are. The caller frees the sentence. */
+static char *with_nearest(struct query *q, const char *message, const char *word,
+			  const char *names)
+{
+	struct nearest near = { word, NULL, 0 };
+	char *best = NULL, *sentence;
+	sqlite3_stmt *s;
+
+	if (sqlite3_prepare_v2(q->db, names, -1, &s, NULL) != SQLITE_OK)
+		return mem_strdup(message);
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, 0);
+		const char *before = near.best;
+
+		if (name)
+			nearest_offer(&near, name);
+		if (near.best == before)
+			continue;
+		free(best);
+		near.best = best = mem_strdup(name);
+	}
+	sqlite3_finalize(s);
+	sentence = best ? mem_printf("%s (did you mean %s?)", message, best) : mem_strdup(message);
+	free(best);
+	return sentence;
+}
+
+/* The kinds of names that SQLite misses, and where those stand that there are. Columns are those
+ * of brace's own tables. */
+static const struct { const char *message, *names, *advice; } missing[] = {
+	{ "no such table: ",
+	  "SELECT name FROM brace_table UNION SELECT name FROM sqlite_master",
+	  "; SELECT * FROM brace_table names those there are" },
+	{ "no such column: ",
+	  "SELECT c.name FROM brace_table t, pragma_table_info(t.name) c", "" },
+	{ "no such function: ", "SELECT name FROM pragma_function_list", "" },
+};
+
+/* The sentence for SQLite's. *word: the name that is missing, within the message; NULL: none is.
+ * The caller frees the sentence. */
+static char *sentence_for(struct query *q, const char *message, const char **word)
+{
+	char *sentence, *all;
+
+	*word = NULL;
+	for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
+		const char *name = message + strlen(missing[i].message), *dot;
+
+		if (strncmp(message, missing[i].message, strlen(missing[i].message)) != 0)
+			continue;
+		*word = name;
+		dot = strrchr(name, '.');
+		sentence = with_nearest(q, message, dot ? dot + 1 : name, missing[i].names);
+		all = mem_printf("%s%s", sentence, missing[i].advice);
+		free(sentence);
+		return all;
+	}
+	return mem_strdup(message);
 }
 
 /* Where a table failed, SQLite knows "SQL logic error" only: q->err has the sentence, and is
  * taken by this call. */
 int query_fail(struct query *q, const char *sql, const char *at, struct err *err)
 {
-	int offset = sqlite3_error_offset(q->db);
+	int offset = sqlite3_error_offset(q->db), r;
+	char *message, *sentence;
+	const char *word;
+	size_t place;
 
 	if (q->err.code) {
 		*err = q->err;
 		q->err = (struct err){ 0 };
 		return -err->code;
 	}
-	if (offset < 0)
-		return fail_without_place(sqlite3_errmsg(q->db), err);
-	return fail_at(sql, (size_t)(at - sql) + (size_t)offset, sqlite3_errmsg(q->db), err);
+	message = mem_strdup(sqlite3_errmsg(q->db));
+	sentence = sentence_for(q, message, &word);
+	place = offset >= 0 ? (size_t)(at - sql) + (size_t)offset :
+		word ? (size_t)(at - sql) + place_of_word(at, word) : end_of(sql);
+	if (offset < 0 && !word && strcmp(message, "incomplete input") != 0)
+		r = err_set(err, EINVAL, "%s", sentence);
+	else
+		r = fail_at(sql, place, sentence, err);
+	free(sentence);
+	free(message);
+	return r;
 }
 
 /* Once for each statement, also if it then has no row: a table without rows has a head, too. */

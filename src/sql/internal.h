@@ -95,6 +95,10 @@ void translate_append(char **text, const char *between, const char *more);
 /* Refuses the word; the sentence begins with it. Returns -EINVAL. */
 int translate_fault(const struct translation *t, struct sql_word w, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Refuses the word `at`, because the event has no such field, and names the field that is most like
+ * it. Returns -EINVAL. */
+int translate_no_field(const struct translation *t, struct sql_word at, struct sql_word field,
+		       const struct event_format *event);
 /* Whether the word begins with n characters and a dot. */
 bool translate_has_prefix(const char *word, size_t length, const char *prefix, size_t n);
 /* Where the event's own name begins in "SYSTEM.EVENT". */

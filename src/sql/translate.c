@@ -116,6 +116,17 @@ const char *translate_special_name(const char *word, size_t n)
 	return NULL;
 }
 
+/* Sets the error of a field that the event does not have, at `at`. */
+int translate_no_field(const struct translation *t, struct sql_word at, struct sql_word field,
+		       const struct event_format *event)
+{
+	const char *near = event_nearest_field(event, t->s->text + field.at, field.n);
+
+	return translate_fault(t, at, "the event %s:%s has no such field%s%s%s", event->system,
+			       event->name, near ? "; did you mean " : "", near ? near : "",
+			       near ? "?" : "");
+}
+
 /* Fills *out, whose name the caller frees. */
 static int find_field(const struct translation *t, struct sql_word w, struct named_field *out)
 {
@@ -138,8 +149,7 @@ static int find_field(const struct translation *t, struct sql_word w, struct nam
 		return 0;
 	free(out->name);
 	out->name = NULL;
-	return translate_fault(t, w, "the event %s:%s has no such field",
-			t->sides[out->side].event->system, t->sides[out->side].event->name);
+	return translate_no_field(t, w, f, t->sides[out->side].event);
 }
 
 /* Whether its values are strings: they have no sum, and match strings only. */

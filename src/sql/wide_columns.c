@@ -307,7 +307,6 @@ char *wide_shown_name(const struct wide *w, size_t column)
 /* Adds the column if it is new. 0, or -errno and the error at the word. */
 int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 {
-	const struct event_format *event;
 	struct wide_column c = { 0 };
 	struct sql_word field;
 	const char *special;
@@ -331,7 +330,5 @@ int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 		return 0;
 	}
 	free(c.field.name);
-	event = w->sources[c.source].event;
-	return translate_fault(&w->t, word, "the event %s:%s has no such field", event->system,
-			       event->name);
+	return translate_no_field(&w->t, word, field, w->sources[c.source].event);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "sym/inlined.h"
 #include "sym/source_internal.h"
 
 #define GLOBALS_MOST (1u << 20) /* variables of all units that are kept */
@@ -129,13 +130,18 @@ int sym_source_function(struct sym_source_info *s, const char *name, const char 
 {
 	struct function_search f = { .name = name, .file = file, .out = out };
 	const struct dwarf_visitor visitor = { .context = &f, .see = see_function };
+	const char *like;
 	int r;
 
 	*out = (struct sym_source_function){ 0 };
 	r = source_walk(s, &visitor, err);
-	if (r == 0 && !f.found)
-		r = err_set(err, ENOENT, "the debug information of %s has no function %s%s%s",
-			    s->m->path, name, file ? " in a file " : "", file ? file : "");
+	if (r == 0 && !f.found) {
+		bool near = sym_nearest(s->m, name, &like, 1) > 0;
+
+		r = err_set(err, ENOENT, "the debug information of %s has no function %s%s%s%s%s%s",
+			    s->m->path, name, file ? " in a file " : "", file ? file : "",
+			    near ? "; did you mean " : "", near ? like : "", near ? "?" : "");
+	}
 	if (r < 0) {
 		free(out->path);
 		out->path = NULL;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "ui/field_hint.h"
 #include "ui/probe_option.h"
 #include "ui/say.h"
 
@@ -137,24 +138,26 @@ bool event_is_named(const char *pattern, const char *event)
 }
 
 /* Writes one filter or trigger to one event. line: "SYSTEM:EVENT". */
-static int write_one(const struct event_files *f, const char *line, const struct setting_write *w,
-		     struct err *err)
+static int write_one(const struct invocation *inv, const struct event_files *f, const char *line,
+		     const struct setting_write *w, struct err *err)
 {
 	const char *colon = strchr(line, ':');
 	char *path = mem_printf("events/%.*s/%s/%s", (int)(colon - line), line, colon + 1,
 				w->option->file);
 	int e = f->echo(f->arg, path, w->text, false, err);
 
-	free(path);
-	if (e)
+	if (e) {
 		/* The text was written with a newline, as by echo. */
 		err->input[strcspn(err->input, "\n")] = '\0';
+		field_hint_of_write(inv, f, path, err);
+	}
+	free(path);
 	return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 }
 
 /* Writes to each event of this name, by the lines of available_events. */
-static int write_each(const struct event_files *f, const char *name, const struct setting_write *w,
-		      struct err *err)
+static int write_each(const struct invocation *inv, const struct event_files *f, const char *name,
+		      const struct setting_write *w, struct err *err)
 {
 	char *all, *rest;
 	unsigned n = 0;
@@ -167,7 +170,7 @@ static int write_each(const struct event_files *f, const char *name, const struc
 	for (char *line; !e && (line = strsep(&rest, "\n"));) {
 		if (!event_is_named(name, line))
 			continue;
-		e = write_one(f, line, w, err);
+		e = write_one(inv, f, line, w, err);
 		n++;
 	}
 	free(all);
@@ -196,7 +199,7 @@ static int write_parts(const struct invocation *inv, const struct event_files *f
 				err, EINVAL, w->text, 0,
 				"there is no event to which it could belong: name one before it");
 		else
-			e = write_each(f, name, w, err);
+			e = write_each(inv, f, name, w, err);
 	}
 	return e;
 }
@@ -213,9 +216,11 @@ static int write_lines(const struct invocation *inv, const struct event_files *f
 			invocation_show_write(&(struct setting_write){
 				.file = l->file, .text = l->text, .append = true });
 		e = f->echo(f->arg, l->file, l->text, true, err);
-		if (e)
+		if (e) {
 			/* The text was written with a newline, as by echo. */
 			err->input[strcspn(err->input, "\n")] = '\0';
+			field_hint_of_write(inv, f, l->file, err);
+		}
 	}
 	return e;
 }

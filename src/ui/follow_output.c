@@ -137,7 +137,7 @@ int follow_output_by(const struct invocation *inv, bool *identity, struct err *e
 	*identity = !inv->by || !strcmp(inv->by, "identity");
 	if (*identity || !strcmp(inv->by, "field"))
 		return 0;
-	return err_set(err, EINVAL, "--by: there are identity and field, not %s", inv->by);
+	return err_at(err, EINVAL, inv->by, 0, "--by: there are identity and field, not %s", inv->by);
 }
 
 /* Refuses lists with conditions on arguments. */

@@ -13,15 +13,19 @@
 #include <unistd.h>
 
 #include "base/function_name.h"
+#include "base/nearest.h"
 #include "base/path.h"
 #include "arch/reg_names.h"
 #include "inject/launch.h"
 #include "sym/arguments.h"
+#include "sym/inlined.h"
 #include "sym/module.h"
 #include "sym/named.h"
 #include "image/known_functions.h"
+#include "image/providers.h"
 #include "ui/libraries.h"
 #include "ui/probe_option.h"
+#include "ui/question.h"
 
 /* The function, as its file has it. */
 struct function_target {
@@ -29,6 +33,7 @@ struct function_target {
 	const char *name;   /* as the user writes it */
 	const char *symbol; /* in the module */
 	uint64_t vaddr;
+	char *parameters;   /* "a, b"; NULL: not known */
 };
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -104,6 +109,19 @@ static int find_in_libraries(const struct libraries *l, const char *module,
 	return found;
 }
 
+/* The libraries that the process has mapped, or the program is linked with. */
+static void find_libraries(const struct invocation *inv, const char *program, struct libraries *l)
+{
+	struct sym_module *m;
+
+	if (inv->pids.n) {
+		libraries_mapped(inv->pids.at[0], l);
+	} else if (sym_open(program, &m, NULL) == 0) {
+		libraries_linked(m, l);
+		sym_close(m);
+	}
+}
+
 /* The program first, then its libraries. 1, 0, or -errno and *err: a program that is there and
  * cannot be read may have the function, and a library's of that name would be another; -ENOTUNIQ:
  * several functions have the name. */
@@ -111,19 +129,13 @@ static int find_target(const struct invocation *inv, const char *program, const 
 		       struct function_target *p, struct err *err)
 {
 	struct libraries l = { 0 };
-	struct sym_module *m;
 	int found = is_wanted(program, module) ? take_file(program, p, err) : 0;
 
 	if (found == -ENOENT)
 		found = 0;
 	if (found)
 		return found;
-	if (inv->pids.n) {
-		libraries_mapped(inv->pids.at[0], &l);
-	} else if (sym_open(program, &m, NULL) == 0) {
-		libraries_linked(m, &l);
-		sym_close(m);
-	}
+	find_libraries(inv, program, &l);
 	found = find_in_libraries(&l, module, p, err);
 	libraries_free(&l);
 	return found;
@@ -224,17 +236,37 @@ static unsigned registers_of(const struct prototype_value *v)
 	return v->type != PROTOTYPE_FLOAT && (!v->block || v->type == PROTOTYPE_STRUCT);
 }
 
+/* The names of the parameters, as a sentence has them; NULL: there are none. For free(). */
+static char *parameter_names(const struct prototype *p)
+{
+	char *names = NULL, *more;
+
+	for (uint32_t i = 0; i < p->n; i += 1 + p->parameters[i].members) {
+		const struct prototype_value *v = &p->parameters[i];
+
+		if (!v->name)
+			continue;
+		more = mem_printf("%s%s%.*s", names ? names : "", names ? ", " : "",
+				  (int)v->name_bytes, v->name);
+		free(names);
+		names = more;
+	}
+	return names;
+}
+
 /* The parameters that the texts use, by the calling convention. A place that the debug information
  * gives otherwise is no place at the first instruction of which the convention would be wrong:
  * compilers keep it for functions that others may call. */
-static int write_parameters(FILE *to, const struct function_question *q, const char *prototype,
-			    unsigned hidden, bool returns, struct err *err)
+static int write_parameters(FILE *to, const struct function_question *q,
+			    struct function_target *target, const char *prototype, unsigned hidden,
+			    bool returns, struct err *err)
 {
 	struct prototype p;
 	unsigned number = 1 + hidden;
 
 	if (!prototype_parse(prototype, &p))
 		return 0;
+	target->parameters = parameter_names(&p);
 	for (uint32_t i = 0; i < p.n; i += 1 + p.parameters[i].members) {
 		const struct prototype_value *v = &p.parameters[i];
 
@@ -279,13 +311,13 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 	int e = 0;
 
 	if (known)
-		return write_parameters(to, q, known, 0, returns, err);
+		return write_parameters(to, q, p, known, 0, returns, err);
 	if (sym_arguments_read(p->module, is_target, p, 0, &list, NULL))
 		list = (struct sym_arguments_list){ 0 };
 	a = sym_arguments_at(&list, p->vaddr);
 	if (a) {
 		prototype = mem_printf("%s(%s)", a->returns, a->takes);
-		e = write_parameters(to, q, prototype, a->hidden, returns, err);
+		e = write_parameters(to, q, p, prototype, a->hidden, returns, err);
 		free(prototype);
 	}
 	sym_arguments_free(&list);
@@ -363,6 +395,11 @@ static int define_at(struct invocation *inv, const struct function_question *q,
 		if (e)
 			err_at(err, why.code, q->text, q->at, "%s", why.text);
 	}
+	if (e)
+		free(p->parameters);
+	else
+		inv->definitions.at[inv->definitions.n - 1].parameters = p->parameters;
+	p->parameters = NULL;
 	free(text);
 	return e;
 }
@@ -386,6 +423,59 @@ static int at_name(const struct function_question *q, struct err *err)
 	return err_at(err, why.code, q->text, q->at, "%s", why.text);
 }
 
+/* Offers the function of the file that is most like the name, and keeps it in *best, which is
+ * freed, if none before was as near. */
+static void offer_file(struct nearest *near, const char *path, char **best)
+{
+	const char *like, *before = near->best;
+	struct sym_module *m;
+
+	if (sym_open(path, &m, NULL))
+		return;
+	if (sym_nearest(m, near->word, &like, 1))
+		nearest_offer(near, like);
+	if (near->best != before) {
+		free(*best);
+		*best = mem_strdup(like);
+	}
+	near->best = *best;
+	sym_close(m);
+}
+
+/* The name of an event, or of a function of the program or its libraries, that is most like the
+ * name; NULL: none is near. The caller frees it. */
+static char *nearest_name(const struct invocation *inv, const char *program, const char *name)
+{
+	struct nearest near = { name, NULL, 0 };
+	struct event_catalogue *c = question_events(inv);
+	struct libraries l = { 0 };
+	char *best = providers_nearest(c, name);
+
+	events_free(c);
+	if (best)
+		nearest_offer(&near, best);
+	offer_file(&near, program, &best);
+	find_libraries(inv, program, &l);
+	for (size_t i = 0; i < l.at.n; i++)
+		offer_file(&near, l.at.at[i].path, &best);
+	libraries_free(&l);
+	return best;
+}
+
+/* Sets the error of a name that is neither an event nor a function. */
+static int refuse_name(const struct invocation *inv, const char *program,
+		       const struct function_question *q, const char *name, struct err *err)
+{
+	char *near = nearest_name(inv, program, name);
+	int e = err_at(err, EINVAL, q->text, q->at,
+		       "neither an event nor a function of %s or its libraries%s%s%s; brace list and "
+		       "brace list -e show them", program, near ? " (did you mean " : "",
+		       near ? near : "", near ? "?)" : "");
+
+	free(near);
+	return e;
+}
+
 /* *name is the event's, valid as long as the invocation. The program is looked at as it is now:
  * one that is replaced before the launch has other places, which the session refuses. */
 int function_event_define(struct invocation *inv, const struct function_question *asked,
@@ -405,9 +495,7 @@ int function_event_define(struct invocation *inv, const struct function_question
 			   "whose function this is is not known: name a program behind --, or a "
 			   "process with -p");
 	else if ((e = find_target(inv, program, colon ? word : NULL, &p, err)) == 0)
-		e = err_at(err, EINVAL, q->text, q->at,
-			   "neither an event nor a function of %s or its libraries; brace list and "
-			   "brace list -e show them", program);
+		e = refuse_name(inv, program, q, p.name, err);
 	else if (e > 0)
 		e = define_at(inv, q, &p, name, err);
 	else

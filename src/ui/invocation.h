@@ -62,7 +62,11 @@ typedef VEC(struct setting_write) setting_writes;
 
 /* An event that -e defines: a line of uprobe_events, and "GROUP:EVENT". in_tree: a line of
  * dynamic_events, whose records only a tree makes. */
-struct probe_definition_line { char *line, *name; bool in_tree; };
+struct probe_definition_line {
+	char *line, *name;
+	char *parameters; /* "a, b" of the function, which a text may name; NULL: not known */
+	bool in_tree;
+};
 
 /* One more `echo TEXT >> FILE` in the tree, when the events are known (event_writes.h). */
 struct tree_line { char *file, *text; };

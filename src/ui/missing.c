@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/nearest.h"
 #include "base/path.h"
 #include "image/mapped_file.h"
 #include "ui/libraries.h"
 #include "ui/run_helper.h"
 #include "ui/say.h"
 #include "hook/why.h"
+#include "sym/inlined.h"
 
 struct missing_search {
 	const struct settings *settings;
@@ -236,6 +238,46 @@ static char *closed_module(struct missing_search *s, const struct function_patte
 	return mem_printf("`%s`: %s links no library %s", p->text, s->program->path, p->module);
 }
 
+/* The name in an opened library that is most like the one that is missing, as "NAME of FILE";
+ * NULL: none is. The caller frees it. */
+static char *nearest_in_libraries(struct missing_search *s, const char *name)
+{
+	struct nearest near = { name, NULL, 0 };
+	char *found = NULL;
+
+	find_libraries(s);
+	for (size_t i = 0; i < s->libraries.at.n; i++) {
+		const struct mapped_library *l = &s->libraries.at.at[i];
+		const char *like, *before = near.best;
+		struct sym_module *m;
+
+		if (!is_opened(s, l->path) || open_library(s, l, &m))
+			continue;
+		if (sym_nearest(m, name, &like, 1))
+			nearest_offer(&near, like);
+		if (near.best != before) {
+			free(found);
+			found = mem_printf("%s of %s", near.best, path_file_name(l->path));
+		}
+		near.best = found; /* the module's text goes away; only NULL or not counts */
+		sym_close(m);
+	}
+	return found;
+}
+
+/* The sentence, and what an opened library has that is like the name. Takes the sentence. */
+static char *with_nearest(struct missing_search *s, const char *name, char *sentence)
+{
+	char *near = strstr(sentence, "nearest names") ? NULL : nearest_in_libraries(s, name), *all;
+
+	if (!near)
+		return sentence;
+	all = mem_printf("%s; nearest names: %s", sentence, near);
+	free(sentence);
+	free(near);
+	return all;
+}
+
 /* The sentence for a name that the program does not have, with the library that has it. Frees *why,
  * or hands out its sentence. */
 static char *not_there(struct missing_search *s, const char *name, struct why *why)
@@ -254,7 +296,7 @@ static char *not_there(struct missing_search *s, const char *name, struct why *w
 		why_free(why);
 		why_find(s->program, name, missing_package(s), why, &ignored);
 	}
-	return why->sentence;
+	return with_nearest(s, name, why->sentence);
 }
 
 /* Tells why no function of that name is traced; NULL: one is. Warns if only a part of them is. */
@@ -293,8 +335,8 @@ static char *refusal_of_glob(struct missing_search *s, const struct function_pat
 		return NULL;
 	if (hooks.refused)
 		return why_refused(&hooks, p->text);
-	return mem_printf("no function of %s matches `%s`", path_file_name(s->program->path),
-			  p->text);
+	return mem_printf("no function of %s%s matches `%s`", path_file_name(s->program->path),
+			  s->settings->modules.patterns.n ? " or its libraries" : "", p->text);
 }
 
 /* Why the pattern traces nothing; NULL: it does, or may. The caller frees it. */
@@ -308,11 +350,27 @@ static char *refusal_of(struct missing_search *s, const struct function_pattern 
 	return name ? refusal_of_name(s, p, name) : refusal_of_glob(s, p);
 }
 
+/* Whether the list means nothing that is there to be hooked. Libraries that are loaded later do not
+ * help: a session without a function does not begin. */
+static bool is_hopeless(struct missing_search *s, const struct function_list *l)
+{
+	bool some = !l->patterns.n || meant_names(s, l).hooked;
+
+	for (size_t i = 0; i < l->patterns.n && !some; i++)
+		some = !l->patterns.at[i].remove && libraries_match(s, &l->patterns.at[i]);
+	return !some;
+}
+
+/* Prints the sentence, and the pattern with a caret below it. */
+static void refuse_pattern(const char *sentence, const char *pattern)
+{
+	say("brace: %s\n  %s\n  ^\n", sentence, pattern);
+}
+
 /* Checks each pattern of the list. EXIT_BRACE (said) if nothing would be traced by it. */
 static int check_list(struct missing_search *s, const struct function_list *l)
 {
-	bool hopeless =
-		l->patterns.n && !s->settings->modules.patterns.n && !meant_names(s, l).hooked;
+	bool hopeless = is_hopeless(s, l);
 	int status = 0;
 
 	for (size_t i = 0; i < l->patterns.n; i++) {
@@ -322,7 +380,7 @@ static int check_list(struct missing_search *s, const struct function_list *l)
 		if (!sentence)
 			continue;
 		if (hopeless)
-			say("brace: %s\n", sentence);
+			refuse_pattern(sentence, p->text);
 		else
 			say_warning("%s", sentence);
 		status = hopeless ? EXIT_BRACE : status;
@@ -358,7 +416,7 @@ static bool has_questions(const struct settings *s)
 		if (strcmp(l->patterns.at[i].glob, "*"))
 			return true;
 	return s->filter.patterns.n || s->notrace.patterns.n || s->graph_function.patterns.n ||
-	       s->scopes.at.n;
+	       s->args.patterns.n || s->retval.patterns.n || s->scopes.at.n;
 }
 
 /* The functions of all scopes (--within) as one list: one of several that is not there is a
@@ -388,6 +446,10 @@ static int check_all(struct missing_search *s)
 	status = check_list(s, &s->settings->filter);
 	if (!status)
 		status = check_list(s, &s->settings->graph_function);
+	if (!status)
+		status = check_list(s, &s->settings->args);
+	if (!status)
+		status = check_list(s, &s->settings->retval);
 	if (!status)
 		status = check_scopes(s);
 	if (!status)

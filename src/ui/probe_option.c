@@ -415,6 +415,7 @@ void probe_options_free(struct invocation *inv)
 {
 	for (size_t i = 0; i < inv->definitions.n; i++) {
 		free(inv->definitions.at[i].line);
+		free(inv->definitions.at[i].parameters);
 		free(inv->definitions.at[i].name);
 	}
 	vec_free(&inv->definitions);

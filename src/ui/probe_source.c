@@ -152,6 +152,15 @@ static int print_scopes(struct sym_source_info *s, const source_places *places, 
 	return r;
 }
 
+/* Says the error at the words that the user wrote. */
+static int say_at(const char *words, struct err *err)
+{
+	const struct err why = *err;
+
+	err_at(err, why.code, words, 0, "%s", why.text);
+	return say_error(err);
+}
+
 /* Lines that were printed before a failure stay. */
 static int list_variables(const struct invocation *inv, const struct sym_module *m,
 			  struct sym_source_info *s)
@@ -162,7 +171,7 @@ static int list_variables(const struct invocation *inv, const struct sym_module 
 	int r = source_probe_find(m, inv->of_probe.variables, &places, &err), status;
 
 	if (r < 0)
-		return say_error(&err);
+		return say_at(inv->of_probe.variables, &err);
 	screen_open(&o, inv, SCREEN_PAGED, NULL);
 	out_printf(&o.text, "Available variables at %s\n", inv->of_probe.variables);
 	r = print_scopes(s, &places, &o.text, &err);
@@ -327,6 +336,7 @@ static int print_source(const struct invocation *inv, const struct line_list *l)
 	struct screen o;
 	struct err err;
 	FILE *source = open_source(l->path, inv->of_probe.source, &err);
+	int status;
 
 	if (!source)
 		return say_error(&err);
@@ -342,7 +352,11 @@ static int print_source(const struct invocation *inv, const struct line_list *l)
 	}
 	free(text);
 	fclose(source);
-	return screen_close(&o, 0);
+	status = screen_close(&o, 0);
+	if (line >= l->from || line >= to)
+		return status;
+	err_set(&err, EINVAL, "%s has %u lines", l->path, line);
+	return say_at(inv->of_probe.lines, &err);
 }
 
 /* The code's file is opened besides: whether a probe fits is asked of its bytes. */
@@ -358,8 +372,10 @@ static int list_lines(const struct invocation *inv, const struct sym_module *m,
 		status = say_error((err_at(&err, EINVAL, inv->of_probe.lines, strlen(l.subject),
 					   "a range of lines is FROM-TO or FROM+N"),
 				    &err));
-	else if (l.fd < 0 || find_lines(&l, s, &err) < 0)
+	else if (l.fd < 0)
 		status = say_error(&err);
+	else if (find_lines(&l, s, &err) < 0)
+		status = say_at(inv->of_probe.lines, &err);
 	else
 		status = print_source(inv, &l);
 	if (l.fd >= 0)

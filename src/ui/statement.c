@@ -18,6 +18,7 @@
 #include "ui/answer.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
+#include "ui/field_hint.h"
 #include "ui/function_event.h"
 #include "ui/kernel_sql.h"
 #include "ui/question.h"
@@ -385,6 +386,9 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 		run.catalogue = question_events(inv);
 	if (translate_statement(&run, r, &w, &err)) {
 		free_run(&run);
+		field_hint_of_statement(inv, &err);
+		if (r->place && !strcmp(err.input, r->text))
+			r->place(inv, r->text, &err);
 		return say_error(&err);
 	}
 	status = inv->kernel_alone && !inv->explain	? in_kernel(&run, r, &w)

@@ -11,6 +11,9 @@ struct statement_request {
 	const struct sql_write *more;
 	size_t n_more;
 	bool hist;  /* the synthetic event's histogram is the answer, not its records */
+	/* Called for a fault in the text that the user did not write so: puts the user's own words
+	 * and the column there into *err. NULL: the text is the user's. */
+	void (*place)(const struct invocation *inv, const char *text, struct err *err);
 };
 
 /* Translates, and does what inv's options ask for. Returns the exit status; failures are said. */

@@ -5,16 +5,23 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
 #include "ui/say.h"
 
 unsigned word_list_find(const struct word_list *list, const char *word)
 {
-	for (unsigned i = 0; i < list->n; i++)
+	struct nearest near = { word, NULL, 0 };
+
+	for (unsigned i = 0; i < list->n; i++) {
 		if (strcmp(list->words[i], word) == 0)
 			return i;
+		nearest_offer(&near, list->words[i]);
+	}
 	say("brace: no %s %s%s; there are", list->kind, word, list->use);
 	for (unsigned i = 0; i < list->n; i++)
 		say("%s %s", i ? "," : "", list->words[i]);
-	say("\n");
+	if (near.best)
+		say("; did you mean %s?", near.best);
+	say("\n  %s\n  ^\n", word);
 	return list->n;
 }

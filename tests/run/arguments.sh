@@ -439,7 +439,7 @@ while IFS= read -r cents && IFS= read -r call <&3; do
 done <"$T/cents" 3<"$T/calls" | awk '$1 != $2 { print "account " $1 ", register " $2; bad = 1 } END { exit bad || !NR }' >"$T/differences"
 result "with what the program passed" $? "$T/differences"
 
-ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price --args='pri*' --retval=prise -- "$T/typed0" 7 50 2>"$T/err"
+ACCOUNT=$T/account "$BRACE" record -o "$T/trace" -l price --args='pri*' --retval=letter -- "$T/typed0" 7 50 2>"$T/err"
 grep -q '^brace: no traced function matches --retval=GLOB: ' "$T/err" && ! grep -q -e ' --args=GLOB' -e 'debug information' "$T/err"
-result "and so is a glob that no function matches" $? "$T/err"
+result "and so is a glob that no traced function matches" $? "$T/err"
 finish

@@ -280,7 +280,7 @@ check_that "is shown in its line" diff <(printf '  "é", nme\n       ^\n') <(tai
 fails "one far behind in a long line" 'no such column: nme' "$T/threads" "SELECT $(printf '%0500d' 1), nme FROM slice"
 check_that "is pointed at there" awk 'NR == 2 { line = $0 } NR == 3 { found = substr(line, index($0, "^"), 3) == "nme" }
 	END { exit !found }' "$T/err"
-fails "an unknown table" 'no such table: slices; SELECT * FROM brace_table' "$T/threads" 'SELECT 1 FROM slices'
+fails "an unknown table" 'no such table: slices (did you mean slice?); SELECT * FROM brace_table' "$T/threads" 'SELECT 1 FROM slices'
 fails "half a statement" 'incomplete input' "$T/threads" 'SELECT 1 FROM'
 fails "a percentage that is none" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, 101) FROM slice'
 fails "a percentage that is no number" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, NULL) FROM slice'

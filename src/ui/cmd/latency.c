@@ -3,6 +3,8 @@
  * by powers of two. It is a statement of brace sql and a histogram of the synthetic event that the
  * statement makes. main() calls it, on brace's only thread. */
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -28,22 +30,32 @@ static int wrong_word(const struct invocation *inv)
 	return n == 3 ? 3 : -1;
 }
 
-/* Says what is wrong with the words, and where; false: nothing is. */
-static bool is_wrong(const struct invocation *inv)
+/* The words of the command line, each with a blank behind it. *column: where number `word` begins;
+ * there may be one more than there are. The caller frees them. */
+static char *join_words(const struct invocation *inv, int word, size_t *column)
 {
-	int wrong = wrong_word(inv);
 	char *words = mem_strdup(""), *more;
-	size_t column = 0;
-	struct err err;
 
+	*column = 0;
 	for (int i = 0; i < inv->n_questions; i++) {
-		column = i == wrong ? strlen(words) : column;
+		*column = i == word ? strlen(words) : *column;
 		more = mem_printf("%s%s ", words, inv->questions[i]);
 		free(words);
 		words = more;
 	}
-	if (wrong == inv->n_questions)
-		column = strlen(words);
+	if (word == inv->n_questions)
+		*column = strlen(words);
+	return words;
+}
+
+/* Says what is wrong with the words, and where; false: nothing is. */
+static bool is_wrong(const struct invocation *inv)
+{
+	int wrong = wrong_word(inv);
+	size_t column;
+	char *words = join_words(inv, wrong, &column);
+	struct err err;
+
 	if (wrong >= 0) {
 		err_at(&err, EINVAL, words, column,
 		       "from which moment to which? brace latency A B [by KEY], where KEY is a "
@@ -85,6 +97,49 @@ static char *statement_of(const struct invocation *inv)
 	return join_of(q[0], q[1], inv->n_questions == 4 ? q[3] : USUAL_KEY);
 }
 
+#define FROM " FROM "
+#define JOIN " JOIN "
+#define CALLS "calls."
+#define END "end."
+
+/* Puts a column of a key, "start.KEY" or "end.KEY", into the word "KEY" or "FIELD=FIELD". */
+static size_t place_in_key(const char *text, size_t column, const char *key)
+{
+	const char *equals = strncmp(text + column, END, strlen(END)) ? NULL : strchr(key, '=');
+
+	return equals ? (size_t)(equals + 1 - key) : 0;
+}
+
+/* statement_request.place: finds the user's word behind a column of statement_of()'s text, which is
+ * A behind FROM, B behind JOIN, and KEY elsewhere. */
+static void place_in_words(const struct invocation *inv, const char *text, struct err *err)
+{
+	char **q = inv->questions, *words;
+	const char *from = strstr(text, FROM), *join = strstr(from, JOIN);
+	size_t a = (size_t)(from - text) + strlen(FROM),
+	       b = join ? (size_t)(join - text) + strlen(JOIN) : SIZE_MAX,
+	       column = err->column, within = 0, begin;
+	int word = -1;
+
+	a += strncmp(text + a, CALLS, strlen(CALLS)) ? 0 : strlen(CALLS);
+	if (column >= (size_t)(from - text) && column < a + strlen(q[0])) {
+		word = 0;
+		within = column > a ? column - a : 0;
+	} else if (join && column >= b && column < b + strlen(q[1])) {
+		word = 1;
+		within = column - b;
+	} else if (inv->n_questions == 4) {
+		word = 3;
+		within = place_in_key(text, column, q[3]);
+	}
+	if (word < 0)
+		return;
+	words = join_words(inv, word, &begin);
+	snprintf(err->input, sizeof(err->input), "%s", words);
+	err->column = begin + within < strlen(err->input) ? begin + within : 0;
+	free(words);
+}
+
 /* Adds --within to the settings of the session, which looks for the function beforehand. */
 static void add_scope(struct invocation *inv)
 {
@@ -99,7 +154,7 @@ static void add_scope(struct invocation *inv)
 int cmd_latency(struct invocation *inv)
 {
 	const char *name = inv->of_sql.name ? inv->of_sql.name : NAME;
-	struct statement_request r = { .n_more = 1, .hist = true };
+	struct statement_request r = { .n_more = 1, .hist = true, .place = place_in_words };
 	struct sql_write more = { .append = true };
 	char *text;
 	int status;
