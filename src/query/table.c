@@ -12,6 +12,10 @@
  * long as memory takes. */
 #define AHEAD 24u
 
+/* Rows that come into memory with one: the kernel maps 64 kB of a file around a fault, which are
+ * 1,365 slices. */
+#define ROWS_AROUND 1400u
+
 /* Letters of idxStr: the column that a bound is on. An operator follows each. */
 enum { ON_ROW = 'r', ON_SORTED = 's', ON_KEY = 'k' };
 
@@ -31,7 +35,8 @@ struct table_cursor {
 	const uint32_t *rows;   /* of an index; NULL: rows are their own numbers */
 	size_t from, to;        /* places still to come: rows[from] to rows[to - 1] */
 	size_t low, high;       /* rows outside of it are passed over */
-	size_t passed;          /* rows since the last that let go of memory */
+	size_t last;            /* the row that was read last */
+	size_t passed;          /* rows that are in memory by that, since the last rest */
 	bool backwards;
 };
 
@@ -362,12 +367,17 @@ static void ask_ahead(struct table_cursor *c)
 			 c->rows[c->backwards ? c->to - 1 - AHEAD : c->from + AHEAD]);
 }
 
-/* Lets go of what the cursor has passed: a long trace need not fit into memory. */
+/* Lets go of what the cursor has passed: a long trace need not fit into memory. A row that lies far
+ * from the last one brings the rows around it along, all of those between them at most. */
 static void rest_behind(struct table_cursor *c)
 {
 	const struct query_table *t = table_of(&c->base);
+	size_t row = c->from < c->to ? row_of(c) : c->last,
+	       distance = row > c->last ? row - c->last : c->last - row;
 
-	if (++c->passed < QUERY_ROWS_AT_ONCE || !t->rest)
+	c->last = row;
+	c->passed += distance < ROWS_AROUND ? distance : ROWS_AROUND;
+	if (c->passed < QUERY_ROWS_AT_ONCE || !t->rest)
 		return;
 	c->passed = 0;
 	t->rest(query_of(&c->base));

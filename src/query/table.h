@@ -53,7 +53,8 @@ struct query_table {
 	 * few. */
 	void (*rest)(const struct query *q);
 };
-#define QUERY_ROWS_AT_ONCE ((size_t)1 << 16) /* a table's rows that are read between two rests */
+/* Rows of a table whose memory may be there between two rests: 48 bytes each of slices. */
+#define QUERY_ROWS_AT_ONCE ((size_t)1 << 19)
 
 /* Puts into *err why SQLite failed: its message, or the table's own, which says more. `at`: where
  * in sql the statement begins. Returns -err->code. */

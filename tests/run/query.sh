@@ -137,6 +137,29 @@ P
 result "four million calls do not stay in memory" $? "$T/memory"
 rm -f "$T/storm"
 
+# Through an index, whose rows of one name lie all over the file: 144 MB of rows in the order of 200 names.
+python3 -c '
+n = 200
+print("static volatile int sum;")
+for i in range(n): print(f"__attribute__((noinline)) void f{i}(int k) {{ sum += k * {i}; }}")
+print("static void (*const all[])(int) = {" + ",".join(f"f{i}" for i in range(n)) + "};")
+print("int main(void) { unsigned x = 1; for (int i = 0; i < 3000000; i++)")
+print(f"{{ x = x * 1664525u + 1013904223u; all[(x >> 8) % {n}](i); }} return 0; }}")' >"$T/scattered.c"
+gcc -O1 -g -o "$T/scattered_program" "$T/scattered.c" && record scattered -l 'f*' -- "$T/scattered_program"
+/usr/bin/python3 - "$BRACE" "$T/scattered" >"$T/memory" 2>&1 <<'P'
+import resource, subprocess, sys
+answers = []
+for order in ("name", "id"):
+    s = f"SELECT count(*), sum(dur), sum(ts % 1000) FROM (SELECT dur, ts FROM slice WHERE name GLOB 'f[0-9]*' ORDER BY {order} LIMIT 9999999)"
+    answers.append(subprocess.run([sys.argv[1], "query", "--csv", sys.argv[2], s], check=True, capture_output=True, text=True).stdout.split("\n")[1])
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(s, answers[-1], f"{most:.0f} MB")
+    assert most < 130
+assert answers[0] == answers[1] and answers[0].startswith("3000000,"), answers
+P
+result "nor do three million that are read by an index" $? "$T/memory"
+rm -f "$T/scattered"
+
 # The rows themselves.
 sums() { # FILE: name, calls and the sum of self times by report
 	"$BRACE" report --json --no-pager "$T/$1" 2>>"$T/err" | python3 -c 'import json, sys
