@@ -30,8 +30,13 @@ static const struct hint {
 	{ "replay", "where the time goes", "brace report", "" },
 	{ "info", "where the time goes", "brace report", "" },
 	{ "query", "the tables, and questions to begin with", "brace help --search tables SQL", NULL },
+	{ "graph", "to look at it more than once", "brace record -K", NULL, IF_FLAG(kernel_alone) },
+	{ "graph", "to look at it more than once", "brace record -k -- PROGRAM", NULL, IF_FLAG(kernel) },
 	{ "graph", "to look at it more than once", "brace record -- PROGRAM", NULL },
+	{ "start", "what is recorded (brace reset -k ends it)", "brace show -k", NULL,
+	  IF_FLAG(kernel_alone) },
 	{ "start", "what is recorded (brace reset ends it)", "brace show", NULL },
+	{ "stop", "what was recorded", "brace show -k", NULL, IF_FLAG(kernel_alone) },
 	{ "stop", "what was recorded, as a trace file", "brace extract -o trace.brace", NULL },
 	{ "extract", "where the time goes", "brace report", NULL },
 };

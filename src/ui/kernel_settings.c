@@ -15,16 +15,23 @@
 #include "kernel/tracefs.h"
 #include "ui/say.h"
 
+/* What to take where the kernel's graph lacks a column. */
+#define ARGUMENTS                                                                             \
+	"arguments stand in the kernel's graph from Linux 6.15 on (CONFIG_FUNCTION_TRACE_ARGS), " \
+	"and brace does not read them there; a probe has them: "                              \
+	"-e 'p:NAME FUNCTION size=%dx:u32'"
+#define RETURNED                                                                              \
+	"returned values stand in the kernel's graph from Linux 6.5 on if it was built with " \
+	"CONFIG_FUNCTION_GRAPH_RETVAL, which Debian leaves off, and brace does not read them " \
+	"there; a probe has them: -e 'r:NAME FUNCTION got=$retval'"
+
 /* Files that mean nothing in the kernel. */
 static const struct { const char *file, *why; } foreign[] = {
 	{ "set_ftrace_module",
 	  "the kernel has no libraries; functions of a module are named in a filter, -l ':mod:NAME'" },
-	{ "set_ftrace_args",
-	  "arguments of functions take the kernel's option funcgraph-args (Linux 6.15), which brace does not read yet" },
-	{ "set_ftrace_args_depth",
-	  "arguments of functions take the kernel's option funcgraph-args (Linux 6.15), which brace does not read yet" },
-	{ "set_ftrace_retval",
-	  "returned values take the kernel's option funcgraph-retval, which brace does not read yet" },
+	{ "set_ftrace_args", ARGUMENTS },
+	{ "set_ftrace_args_depth", ARGUMENTS },
+	{ "set_ftrace_retval", RETURNED },
 	{ "set_event_scope",
 	  "the kernel does not know which functions a thread is in; -g shows what a function calls" },
 	{ "syscall_user_buf_size", "the kernel does not copy strings of system calls (Linux 6.19 does)" },
@@ -46,33 +53,43 @@ bool kernel_settings_shared(const struct invocation *inv)
 
 /* --- trace options ---------------------------------------------------------------------- */
 
+/* Options of trace_options that only programs have. */
+static const struct { const char *word, *why; } programs_options[] = {
+	{ "block",
+	  "the kernel does not wait for the reader of its buffers: a larger one (-b) loses less" },
+	{ "funcgraph-retval", RETURNED },
+	{ "funcgraph-args", ARGUMENTS },
+	{ "func-args", ARGUMENTS },
+	{ "causal-order",
+	  "this option is for programs: the kernel's own records are in order across CPUs" },
+};
+
 /* One word of trace_options: to the kernel if it decides what is recorded. */
 static int write_option(struct kernel_instance *i, const char *word, struct err *err)
 {
 	const char *plain = strncmp(word, "no", 2) ? word : word + 2;
 
-	if (!strcmp(word, "block"))
-		return err_at(err, EINVAL, word, 0,
-			      "the kernel does not wait for the reader of its buffers: a larger one (-b) loses less");
-	if (!strcmp(word, "funcgraph-retval") || !strcmp(word, "funcgraph-args") ||
-	    !strcmp(word, "func-args") || !strcmp(word, "causal-order"))
-		return err_at(err, EINVAL, word, 0,
-			      "this option is for programs; the kernel's graph has no such column");
+	for (size_t k = 0; k < sizeof(programs_options) / sizeof(*programs_options); k++)
+		if (!strcmp(word, programs_options[k].word))
+			return err_at(err, EINVAL, word, 0, "%s", programs_options[k].why);
 	for (size_t k = 0; k < sizeof(recorded_options) / sizeof(*recorded_options); k++)
 		if (!strcmp(plain, recorded_options[k]))
 			return kernel_instance_write(i, "trace_options", word, false, err);
 	return 0;
 }
 
-/* Each word is a write of its own: the kernel takes one option at a time. */
-static int write_options(struct invocation *inv, struct kernel_instance *i, const char *text,
-			 struct err *err)
+/* Each word is a write of its own: the kernel takes one option at a time. Only -O has words that
+ * the user wrote, and can be shown. */
+static int write_options(struct invocation *inv, struct kernel_instance *i,
+			 const struct setting_write *w, struct err *err)
 {
-	char *words = mem_strdup(text), *rest = words, *word;
-	int e = settings_write(&inv->settings, "trace_options", text, false, err);
+	char *words = mem_strdup(w->text), *rest = words, *word;
+	int e = settings_write(&inv->settings, "trace_options", w->text, false, err);
 
 	while (!e && (word = strsep(&rest, " ")))
 		e = *word ? write_option(i, word, err) : 0;
+	if (e && w->option && w->option->letter != 'O')
+		err->input[0] = '\0';
 	free(words);
 	return e;
 }
@@ -186,7 +203,7 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 	if (!strcmp(w->file, "current_tracer"))
 		return settings_write(&inv->settings, w->file, w->text, false, err);
 	if (!strcmp(w->file, "trace_options"))
-		return write_options(inv, i, w->text, err);
+		return write_options(inv, i, w, err);
 	if (is_number_file(w->file))
 		return write_number(inv, i, w, err);
 	if (strcmp(w->file, "set_event") != 0)

@@ -14,6 +14,7 @@ with+=(--with "$vm/network.sh" --with "$vm/storage.sh" --with "$programs/marked_
 with+=(--module veth --module 'nf_conntrack enable_hooks=1' --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
 [ ! -x "$programs/sk_buff_rule" ] || with+=(--with "$programs/sk_buff_rule") # a brace without BPF has none
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
+with+=(--with /usr/bin/script)
 ordinary=(--with "$vm/ordinary.sh")
 [ ! -x /usr/bin/perf ] || ordinary+=(--with /usr/bin/perf)
 with+=("${ordinary[@]}")

@@ -125,6 +125,10 @@ run 125 graph -K -e sched:nothing -- true
 check 'an unknown event' has 'the kernel has no such event'
 run 125 graph -K -L libc -- true
 check '-L' has 'the kernel has no libraries'
+run 125 graph -K --retval -l vfs_read -- true
+check '--retval: which kernels have it, and what has it here' sh -c '[ "$(grep -c . out)" = 1 ] && grep -q -- "^brace: --retval: .*CONFIG_FUNCTION_GRAPH_RETVAL.* a probe has them: -e " out'
+run 125 graph -K -O funcgraph-args -l vfs_read -- true
+check '-O funcgraph-args: the same, with the word' sh -c 'grep -q -- "^brace: -O: .*Linux 6.15 .* a probe has them: -e " out && grep -q "^  funcgraph-args" out'
 run 125 graph -K -t osnoise -- true
 check '-t osnoise' has 'with the tracers function_graph and function'
 run 125 graph -K --mode block -- true

@@ -50,6 +50,11 @@ run 0 stat -k
 check 'stat -k' sh -c 'grep -q "^Tracer: function$" out && grep -q "^Recording: 1$" out && grep -q "^sched:sched_process_exec$\|^Events: sched:sched_process_exec$" out'
 run 0 stop -k
 check 'stop -k' [ "$(cat $tracing/instances/brace-session/tracing_on)" = 0 ]
+mkdir -p /dev/pts
+mount -t devpts devpts /dev/pts
+/usr/bin/script -qec "$brace stop -k" /dev/null </dev/null >out 2>&1
+check 'stop -k, on a terminal: the next command is one of the kernel'"'"'s session' has '^brace: what was recorded: brace show -k'
+umount /dev/pts
 run 0 clear -k
 run 0 show -k
 check 'clear -k: nothing is left of it' sh -c '! grep -q vfs_read out'
