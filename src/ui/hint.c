@@ -36,7 +36,7 @@ static const struct hint {
 	{ "start", "what is recorded (brace reset -k ends it)", "brace show -k", NULL,
 	  IF_FLAG(kernel_alone) },
 	{ "start", "what is recorded (brace reset ends it)", "brace show", NULL },
-	{ "stop", "what was recorded", "brace show -k", NULL, IF_FLAG(kernel_alone) },
+	{ "stop", "what was recorded", "brace show -k", NULL, IF_FLAG(kernel) },
 	{ "stop", "what was recorded, as a trace file", "brace extract -o trace.brace", NULL },
 	{ "extract", "where the time goes", "brace report", NULL },
 };

@@ -5,7 +5,8 @@
  *   ring_ways test WAY MARKERS KIB    each marker comes once, in order, or is counted as lost
  *   ring_ways bench WAY CALLS ROUNDS    nanoseconds of reading a record of function_graph, in the
  *                                       quickest round; each system call makes 6. WAY raw: only
- *                                       read()
+ *                                       read(); WAY text: the kernel's own text of them, by
+ *                                       trace_pipe
  *
  * WAY is mmap, splice or read. Prints one line. */
 #include <fcntl.h>
@@ -199,20 +200,27 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* Reads a file of the instance to its end, and looks at nothing. */
+static void drain(const struct reading *r, const char *file)
+{
+	static char page[65536];
+	char *path = mem_printf("%s/%s", directory(r), file);
+	int fd = open(path, O_RDONLY | O_NONBLOCK);
+
+	while (read(fd, page, sizeof(page)) > 0)
+		;
+	close(fd);
+	free(path);
+}
+
 /* The cost of the kernel's own copying, without a look at the records. */
 static void read_raw(const struct reading *r)
 {
-	static char page[65536];
-
-	kernel_source_stop(r->source);
 	for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-		char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", directory(r), cpu);
-		int fd = open(path, O_RDONLY | O_NONBLOCK);
+		char *file = mem_printf("per_cpu/cpu%u/trace_pipe_raw", cpu);
 
-		while (read(fd, page, sizeof(page)) > 0)
-			;
-		close(fd);
-		free(path);
+		drain(r, file);
+		free(file);
 	}
 }
 
@@ -243,8 +251,8 @@ static void make_calls(const struct reading *r, unsigned n)
 
 struct round { uint64_t ns, records, lost; };
 
-/* A buffer holds all records of a round. */
-static struct round bench_once(unsigned way, bool raw, unsigned calls)
+/* A buffer holds all records of a round. other: NULL, or a way that is not brace's. */
+static struct round bench_once(unsigned way, const char *other, unsigned calls)
 {
 	struct reading r;
 	struct round done = { 0 };
@@ -257,45 +265,49 @@ static struct round bench_once(unsigned way, bool raw, unsigned calls)
 		make_calls(&r, calls);
 	waitpid(caller, NULL, 0);
 	begun = now_ns();
-	if (raw)
+	if (other)
+		kernel_source_stop(r.source);
+	if (!other)
+		pass(&r, true, count);
+	else if (!strcmp(other, "raw"))
 		read_raw(&r);
 	else
-		pass(&r, true, count);
+		drain(&r, "trace_pipe");
 	done.ns = now_ns() - begun;
-	done.records = raw ? (uint64_t)READ_RECORDS * calls : r.seen;
+	done.records = other ? (uint64_t)READ_RECORDS * calls : r.seen;
 	done.lost = end(&r);
 	return done;
 }
 
 /* In an emulated machine that others share, only the least of many rounds is steady. */
-static int bench(unsigned way, bool raw, unsigned calls, unsigned rounds)
+static int bench(unsigned way, const char *other, unsigned calls, unsigned rounds)
 {
 	uint64_t records = 0, lost = 0;
 	double least = 0;
 
 	for (unsigned i = 0; i < rounds; i++) {
-		const struct round done = bench_once(way, raw, calls);
+		const struct round done = bench_once(way, other, calls);
 		const double ns = (double)done.ns / (double)(done.records ? done.records : 1);
 
 		least = !i || ns < least ? ns : least;
 		records += done.records;
 		lost += done.lost;
 	}
-	printf("%s %llu records %.1f ns\n", raw ? "raw" : ways[way], (unsigned long long)records,
+	printf("%s %llu records %.1f ns\n", other ? other : ways[way], (unsigned long long)records,
 	       least);
 	return lost || records < (uint64_t)READ_RECORDS * calls * rounds;
 }
 
 int main(int argc, char **argv)
 {
-	bool raw = argc > 2 && !strcmp(argv[2], "raw");
-	unsigned way = raw ? KERNEL_RING_READ : 0;
+	bool is_other = argc > 2 && (!strcmp(argv[2], "raw") || !strcmp(argv[2], "text"));
+	unsigned way = is_other ? KERNEL_RING_READ : 0;
 
-	while (!raw && argc > 2 && way < 3 && strcmp(argv[2], ways[way]))
+	while (!is_other && argc > 2 && way < 3 && strcmp(argv[2], ways[way]))
 		way++;
 	if (argc != 5 || way > 2)
 		return 2;
 	if (!strcmp(argv[1], "test"))
 		return test(way, (unsigned)atoi(argv[3]), argv[4]);
-	return bench(way, raw, (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4]));
+	return bench(way, is_other ? argv[2] : NULL, (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4]));
 }

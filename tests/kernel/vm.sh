@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# brace -k and -K on a real kernel, in one boot of QEMU: tests/vm/kernel.sh is the guest's part. Skipped where QEMU or a kernel's
-# image is missing.
+# brace -k and -K on a real kernel, in one long boot of QEMU and three short ones beside it: tests/vm/kernel.sh is the long one's
+# part. Skipped where QEMU or a kernel's image is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${BRACE:?is the path of the brace executable}"
@@ -21,15 +21,27 @@ with+=("${ordinary[@]}")
 for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-1800}
+# Other boots, one after another, beside the long one: the same distribution's older kernel (no function_graph in instances, no mapped
+# buffers, no kprobe.multi); a kernel that does not count by the TSC, by which both sides stamp all the same; one that is locked down.
+others() {
+	local mine=(--with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so")
+	"$vm/run" --kernel 6.1 --with "$programs/border_program" "${mine[@]}" --with "$MERGED_PROGRAM" --with "$RING_WAYS" "${ordinary[@]}" --with "$vm/lib.sh" \
+		"$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/ordinary.sh")" >"$out/older.said" 2>&1
+	echo $? >"$out/older.status"
+	"$vm/run" "${mine[@]}" --with "$MERGED_PROGRAM" --boot tsc=unstable --out "$out" "$vm/unsteady.sh" "$BRACE" "$MERGED_PROGRAM" >"$out/unsteady.said" 2>&1
+	"$vm/run" "${mine[@]}" --boot lockdown=confidentiality "$vm/lockdown.sh" "$BRACE" >"$out/locked.said" 2>&1
+}
+others &
 output=$("$vm/run" "${with[@]}" "$vm/kernel.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/session.sh")" "$(realpath "$vm/probes.sh")" "$(realpath "$vm/follow.sh")" "$(realpath "$vm/border.sh")" "$(realpath "$vm/network.sh")" "$(realpath "$vm/storage.sh")" "$(realpath "$vm/ordinary.sh")" 2>&1)
 status=$?
 if [ $status = 77 ]; then
+	wait
 	echo "1..0 # SKIP $output"
 	exit 0
 fi
 printf '%s\n' "$output" | tr -d '\r'
 [ $status -le 1 ] || echo "Bail out! tests/vm/run: status $status"
-[ $status -le 1 ] || exit 1
+[ $status -le 1 ] || { wait; exit 1; }
 n=$(cat "$out/cases")
 # Here, because it is half a million lines.
 calls=$("$BRACE" replay --no-pager "$out/merged.brace" 2>&1 | awk -f "$here/merged.awk")
@@ -75,10 +87,9 @@ else
 	echo "not ok $n - export --to chrome: the kernel's calls lie in the program's"
 	echo "# $lost"
 fi
-# The same distribution's older kernel: no function_graph in instances, no mapped buffers, no kprobe.multi.
-older=$("$vm/run" --kernel 6.1 --with "$programs/border_program" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" \
-	"${ordinary[@]}" --with "$vm/lib.sh" "$vm/older.sh" "$BRACE" "$MERGED_PROGRAM" "$RING_WAYS" "$(realpath "$vm/lib.sh")" "$(realpath "$vm/ordinary.sh")" 2>&1)
-status=$?
+wait
+older=$(cat "$out/older.said")
+status=$(cat "$out/older.status")
 if [ $status = 77 ]; then
 	echo "ok $((n += 1)) - Linux 6.1 # SKIP $older"
 elif [ $status -gt 1 ]; then
@@ -93,17 +104,14 @@ else
 		esac
 	done <<<"${older//$'\r'/}"
 fi
-# Two more boots, short ones: of a kernel that does not count by the TSC, by which both sides stamp all the same; and of one that is
-# locked down.
-unsteady=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --boot tsc=unstable --out "$out" \
-	"$vm/unsteady.sh" "$BRACE" "$MERGED_PROGRAM" 2>&1 | tr -d '\r')
+unsteady=$(tr -d '\r' <"$out/unsteady.said")
 calls=$("$BRACE" replay --no-pager "$out/unsteady.brace" 2>&1 | awk -f "$here/merged.awk")
 if [ "$calls" = '4000 good, 0 wrong, 0 outside' ]; then
 	unsteady+=$'\ngood tsc=unstable: every one of 4,000 calls holds its system call, on two CPUs'
 else
 	unsteady+=$'\nbad tsc=unstable: every one of 4,000 calls holds its system call, on two CPUs\n'$calls
 fi
-locked=$("$vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --boot lockdown=confidentiality "$vm/lockdown.sh" "$BRACE" 2>&1 | tr -d '\r')
+locked=$(tr -d '\r' <"$out/locked.said")
 while IFS= read -r line; do
 	case $line in
 	good*) echo "ok $((n += 1)) - ${line#good }" ;;

@@ -208,7 +208,7 @@ run 0 export --to sqlite -o t.sqlite t.brace
 check "export --to sqlite: the kernel's part, too" sh -c "! grep -q 'does not show' out && grep -q vfs_read t.sqlite && grep -q one_read t.sqlite"
 run 0 query t.brace "SELECT count(*), max(name) FROM process WHERE pid = 0; SELECT count(*) > 1 FROM thread JOIN process USING (upid) WHERE pid = 0"
 check 'query: the tasks of the kernel are one process' sh -c 'grep -q "^ *1 .*\[kernel\]" out && grep -q "^ *1 *$" out'
-run 0 record -k -q -o t.brace -l one_read -l k:__sysvec_apic_timer_interrupt -l k:__common_interrupt -l k:vfs_read -- $program 40000
+run 0 record -k -q -o t.brace -l one_read -l k:__sysvec_apic_timer_interrupt -l k:__common_interrupt -l k:vfs_read -- $program 15000
 run 0 replay t.brace
 check 'replay: interrupts have arrows' sh -c 'grep -A 1 " ==========> |" out | grep -qE "__(sysvec_apic_timer|common)_interrupt\(\)" && grep -q " <========== |" out'
 run 0 replay -O nofuncgraph-irqs t.brace
