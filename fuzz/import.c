@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of other tools' traces on arbitrary bytes. The first byte chooses: perf script's or
- * trace-cmd report's text, or the files of uftrace's directory, each behind a line "=NAME". What is
- * read becomes a trace. */
+/* Readers of other tools' traces on arbitrary bytes. The first byte chooses: perf script's,
+ * trace-cmd report's or babeltrace2's text, or the files of uftrace's directory, each behind a line
+ * "=NAME". What is read becomes a trace. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	r = (data[0] & 1 ? import_uftrace : data[0] & 2 ? import_graph_text : import_perf)(
+	r = (data[0] & 1 ? import_uftrace : data[0] & 2 ? import_graph_text
+	     : data[0] & 4 ? import_ctf_text : import_perf)(
 		&build, &files, &err);
 	if (r && !err.code)
 		abort();

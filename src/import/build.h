@@ -44,6 +44,7 @@ struct import_build {
 	VEC(struct import_process) processes;
 	VEC(struct import_thread) threads;
 	uint64_t calls, lost, left_out; /* left_out: records that a trace has no place for */
+	uint64_t strange; /* binaries here that are others than those that were traced */
 };
 
 void import_build_free(struct import_build *b);

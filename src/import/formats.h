@@ -15,6 +15,9 @@ struct import_files {
 int import_uftrace(struct import_build *b, const struct import_files *files, struct err *err);
 /* The text of trace-cmd report: a function graph. */
 int import_graph_text(struct import_build *b, const struct import_files *files, struct err *err);
+/* The text of babeltrace2 of a CTF trace: calls as LTTng-UST's cyg-profile has them. Opens binaries
+ * that it names, for their functions. */
+int import_ctf_text(struct import_build *b, const struct import_files *files, struct err *err);
 /* The text of perf script: samples with their stacks. A sample is a stack of calls that lasts for
  * its period and ends when it was taken, or begins where the one before ends. */
 int import_perf(struct import_build *b, const struct import_files *files, struct err *err);

@@ -63,6 +63,26 @@ static int get_file(void *of, const char *name, struct import_text *out, struct 
 	return 0;
 }
 
+/* A directory that is not uftrace's, whose file info every one of those has; CTF has its metadata
+ * there, or LTTng below it in a directory for each user. */
+static bool is_ctf(const char *path)
+{
+	static const char *const inside[] = { "metadata", "ust", "kernel" };
+	char *info = mem_printf("%s/info", path);
+	struct stat st;
+	bool is = false;
+
+	if (!file_look(info, &st))
+		for (size_t i = 0; i < sizeof(inside) / sizeof(*inside) && !is; i++) {
+			char *name = mem_printf("%s/%s", path, inside[i]);
+
+			is = file_look(name, &st);
+			free(name);
+		}
+	free(info);
+	return is;
+}
+
 /* The magic of trace-cmd.dat.v7(5): three bytes that begin no text, and `tracing`; and perf's. A
  * file that cannot be opened is none; import_trace() then says why it cannot. */
 enum import_binary import_binary_of(const char *path)
@@ -70,13 +90,13 @@ enum import_binary import_binary_of(const char *path)
 	static const char trace_dat[] = "\027\010\104tracing", perf_data[] = "PERFILE2";
 	char head[sizeof(trace_dat) - 1] = { 0 };
 	struct err err;
-	int fd = file_open(path, &err);
+	int fd = is_ctf(path) ? -1 : file_open(path, &err);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
 
 	if (fd >= 0)
 		close(fd);
 	if (n < (ssize_t)sizeof(head))
-		return IMPORT_NO_BINARY;
+		return is_ctf(path) ? IMPORT_CTF : IMPORT_NO_BINARY;
 	return !memcmp(head, trace_dat, sizeof(head))		   ? IMPORT_TRACE_DAT
 	       : !memcmp(head, perf_data, sizeof(perf_data) - 1) ? IMPORT_PERF_DATA
 								   : IMPORT_NO_BINARY;
@@ -118,13 +138,14 @@ int import_trace(const char *path, const char *text, const char *output,
 
 	if (!file_look(path, &st))
 		return err_set(err, errno, "cannot import %s: %s", path, strerror(errno));
-	r = (S_ISDIR(st.st_mode) ? import_uftrace : read_text)(&build, &files, err);
+	r = (!S_ISDIR(st.st_mode) ? read_text : text ? import_ctf_text : import_uftrace)(
+		&build, &files, err);
 	r = name_error(path, r, err);
 	if (!r)
 		r = import_write(&build, output, err);
 	*result = (struct import_result){ .tool = build.tool, .calls = build.calls,
 					  .threads = build.threads.n, .lost = build.lost,
-					  .left_out = build.left_out };
+					  .left_out = build.left_out, .strange = build.strange };
 	import_build_free(&build);
 	for (size_t i = 0; i < opened.texts.n; i++)
 		free(opened.texts.at[i]);

@@ -722,7 +722,7 @@ const struct command commands[] = {
 	  cmd_config },
 	{ "info", "[FILE]", "Tell what a trace file holds and where it comes from",
 	  TABLES(json_options, screen_options), false, 0, 1, cmd_info },
-	{ "import", "DIRECTORY | FILE", "Make a trace file of uftrace's data, or of perf's or trace-cmd's",
+	{ "import", "DIRECTORY | FILE", "Make a trace file of what uftrace, perf, trace-cmd or LTTng recorded",
 	  TABLES(import_options), false, 1, 1, cmd_import },
 	{ "recover", "[FILE]", "Make a whole trace file of what a tracer that died left",
 	  TABLES(recover_options), false, 0, 1, cmd_recover },

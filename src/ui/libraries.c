@@ -28,8 +28,8 @@ void libraries_mapped(pid_t pid, struct libraries *out)
 void libraries_linked(const struct sym_module *program, struct libraries *out)
 {
 	const char *interp = program->interp;
-	char *list = interp ? run_helper((const char *const[]){ interp, "--list", program->path,
-							     NULL }) : NULL;
+	const char *const list_them[] = { interp, "--list", program->path, NULL };
+	char *list = interp ? run_helper(list_them, HELPER_LIST_MOST, "\n").text : NULL;
 	char *state = NULL;
 
 	for (char *line = list ? strtok_r(list, "\n", &state) : NULL; line;

@@ -37,7 +37,8 @@ struct missing_search {
  * free(). */
 static char *owning_package(const char *path)
 {
-	char *out = run_helper((const char *const[]){ "dpkg-query", "-S", path, NULL });
+	const char *const ask[] = { "dpkg-query", "-S", path, NULL };
+	char *out = run_helper(ask, HELPER_LIST_MOST, "\n").text;
 
 	if (out)
 		out[strcspn(out, ":, \n")] = '\0';

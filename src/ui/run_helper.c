@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,60 +16,89 @@
 
 extern char **environ;
 
-/* Everything up to the end of the file. The caller frees it. */
-static char *read_to_end(int fd)
+/* The length of the text's first n bytes up to the last `end` in them, with it; 0: none. */
+static size_t whole_records(const char *text, size_t n, const char *end)
+{
+	const size_t length = strlen(end);
+
+	while (n && (n < length || memcmp(text + n - length, end, length)))
+		n--;
+	return n;
+}
+
+/* Everything up to the end of the file, or whole records of its first `most` bytes. */
+static struct helper_text read_to_end(int fd, size_t most, const char *end)
 {
 	VEC(char) text = { 0 };
+	struct helper_text out;
 	ssize_t n;
 
 	do {
-		vec_reserve(&text, text.n + 4096);
+		vec_reserve(&text, text.n + 65536);
 		/* One byte stays for the NUL. */
-		n = read(fd, text.at + text.n, 4095);
+		n = read(fd, text.at + text.n, 65535);
 		text.n += n > 0 ? (size_t)n : 0;
-	} while (n > 0 || (n < 0 && errno == EINTR));
+	} while ((n > 0 && text.n <= most) || (n < 0 && errno == EINTR));
+	out = (struct helper_text){ .text = text.at, .cut = text.n > most };
+	if (out.cut)
+		text.n = whole_records(text.at, most, end);
 	text.at[text.n] = '\0';
-	return text.at;
+	return out;
 }
 
 /* 0, or an errno. */
-static int spawn_helper(const char *const *argv, int out, pid_t *pid)
+static int spawn_helper(const char *const *argv, int out, int kept, int discarded, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	int e;
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, kept);
+	posix_spawn_file_actions_addopen(&actions, discarded, "/dev/null", O_WRONLY, 0);
 	e = posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return e;
 }
 
-char *run_helper(const char *const *argv)
+/* kept: the descriptor of the helper's that is read. */
+static struct helper_text run(const char *const *argv, size_t most, const char *end, int kept,
+			      int discarded)
 {
+	struct helper_text out = { 0 };
 	int fd[2], status = -1;
-	char *text;
 	pid_t pid;
 
 	if (pipe2(fd, O_CLOEXEC))
-		return NULL;
-	if (spawn_helper(argv, fd[1], &pid)) {
+		return out;
+	if (spawn_helper(argv, fd[1], kept, discarded, &pid)) {
 		close(fd[0]);
 		close(fd[1]);
-		return NULL;
+		return out;
 	}
 	/* Only the helper has the write end now: its end is the text's end. */
 	close(fd[1]);
-	text = read_to_end(fd[0]);
+	out = read_to_end(fd[0], most, end);
 	close(fd[0]);
+	if (out.cut)
+		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* A helper that failed, or died by a signal, has told nothing. */
-	if (status) {
-		free(text);
-		return NULL;
+	/* A helper that failed, or died by a signal, has told nothing; one whose text was enough
+	 * was ended. */
+	if (status && !out.cut) {
+		free(out.text);
+		out.text = NULL;
 	}
-	return text;
+	return out;
+}
+
+struct helper_text run_helper(const char *const *argv, size_t most, const char *end)
+{
+	return run(argv, most, end, STDOUT_FILENO, STDERR_FILENO);
+}
+
+struct helper_text run_helper_errors(const char *const *argv, size_t most, const char *end)
+{
+	return run(argv, most, end, STDERR_FILENO, STDOUT_FILENO);
 }

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* The output of a helper program of the system (ld.so, dpkg-query), without a shell. */
+/* The output of a helper program of the system (ld.so, dpkg-query, perf), without a shell. */
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Runs argv without input, its errors discarded. Returns its standard output, which the caller
- * frees, or NULL if it could not be run or failed. argv[0] is searched in PATH. */
-char *run_helper(const char *const *argv);
+#define HELPER_LIST_MOST (4u << 20) /* bytes of a list of files */
+
+/* What a helper printed. */
+struct helper_text {
+	char *text;  /* free() it; NULL: it could not be run, or failed */
+	bool cut;    /* it printed more than was asked for: text is its whole records up to there */
+};
+
+/* Runs argv without input, its errors discarded. argv[0] is searched in PATH. Keeps no more than
+ * `most` bytes of its standard output, and what ends with `end` of them (a line's is "\n"): a
+ * helper that prints more is killed. */
+struct helper_text run_helper(const char *const *argv, size_t most, const char *end);
+/* The same of what it prints on standard error, its output discarded. */
+struct helper_text run_helper_errors(const char *const *argv, size_t most, const char *end);

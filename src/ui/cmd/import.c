@@ -3,6 +3,7 @@
  * Fails on what is none, and on an output that cannot be written. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "import/import.h"
 #include "ui/commands.h"
@@ -10,27 +11,68 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
-/* *text: what trace-cmd prints of a trace.dat, or perf of its perf.data: a file's own tool knows
- * all of its versions; free() it. NULL: the path is none. 0, or the exit status, when it is
- * said. */
+/* Bytes of a tool's text that are read: it is kept in memory until its calls are. */
+#define TEXT_MOST (1u << 30)
+
+/* The tool that knows all versions of a file, how its text's records end, and why there may be
+ * none. */
+static const struct reading_tool {
+	const char *name, *arguments[4];
+	const char *end;       /* of a record of the text, behind which it may be cut */
+	const char *missing;
+} tools[] = {
+	[IMPORT_TRACE_DAT] = { "trace-cmd", { "report", "-t", "-i" }, "\n",
+		"trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it" },
+	[IMPORT_PERF_DATA] = { "perf", { "script", "-i" }, "\n\n",
+		"perf, which reads its own file, is not there (package linux-perf) or refuses it: perf script -i FILE tells why" },
+	[IMPORT_CTF] = { "babeltrace2", { "--clock-seconds", "--no-delta" }, "\n",
+		"babeltrace2, which reads CTF, is not there (package babeltrace2) or refuses it: babeltrace2 DIRECTORY tells why" },
+};
+
+/* How many events the tracer of a CTF trace discarded, as babeltrace2 warns of each packet. */
+static void warn_of_discarded(const char *path)
+{
+	static const char mark[] = "Tracer discarded ";
+	const char *const argv[] = { "babeltrace2", "--output-format=dummy", path, NULL };
+	struct helper_text said = run_helper_errors(argv, TEXT_MOST, "\n");
+	unsigned long long n = 0;
+
+	for (char *at = said.text; at && (at = strstr(at, mark)); at += strlen(mark))
+		n += strtoull(at + strlen(mark), NULL, 10);
+	if (n)
+		say_warning("the tracer of %s discarded %llu events: calls that are open there end with the next call that can be told",
+			    path, n);
+	free(said.text);
+}
+
+/* *text: what the file's own tool prints of it, for free(). NULL: the path is none of those. 0, or
+ * the exit status, when it is said. */
 static int read_binary(const char *path, char **text)
 {
 	const enum import_binary is = import_binary_of(path);
+	const struct reading_tool *tool = &tools[is];
+	const char *argv[6] = { tool->name };
+	struct helper_text printed;
+	size_t n = 1;
 
 	*text = NULL;
 	if (is == IMPORT_NO_BINARY)
 		return 0;
-	*text = is == IMPORT_TRACE_DAT
-			? run_helper((const char *const[]){ "trace-cmd", "report", "-t", "-i", path,
-							    NULL })
-			: run_helper((const char *const[]){ "perf", "script", "-i", path, NULL });
-	if (*text)
-		return 0;
-	say(is == IMPORT_TRACE_DAT
-		    ? "brace: cannot import %s: trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it\n"
-		    : "brace: cannot import %s: perf, which reads its own file, is not there (package linux-perf) or refuses it: perf script -i FILE tells why\n",
-	    path);
-	return EXIT_BRACE;
+	for (size_t i = 0; i < 4 && tool->arguments[i]; i++)
+		argv[n++] = tool->arguments[i];
+	argv[n] = path;
+	printed = run_helper(argv, TEXT_MOST, tool->end);
+	*text = printed.text;
+	if (!printed.text) {
+		say("brace: cannot import %s: %s\n", path, tool->missing);
+		return EXIT_BRACE;
+	}
+	if (printed.cut)
+		say_warning("%s prints more than %u MiB of %s: what it prints behind that is left out",
+			    tool->name, TEXT_MOST >> 20, path);
+	if (is == IMPORT_CTF)
+		warn_of_discarded(path);
+	return 0;
 }
 
 /* A warning tells the records that were left out, also with -q: the trace has less than its
@@ -53,6 +95,9 @@ int cmd_import(struct invocation *inv)
 	if (r.left_out)
 		say_warning("%" PRIu64 " records of %s are left out: they are no calls", r.left_out,
 			    r.tool);
+	if (r.strange)
+		say_warning("%" PRIu64 " binaries here are not those that were traced: their functions have addresses for names",
+			    r.strange);
 	if (inv->quiet)
 		return 0;
 	say("brace: %s calls of %" PRIu64 " thread%s from %s, %s records lost\n",
