@@ -3,10 +3,11 @@
 # happen to be installed. Here they are (tools/packages), and none may skip itself.
 . "$(dirname "$0")/../run/lib.sh"
 
-for name in java mono haskell ocaml; do
+for name in java mono haskell ocaml interpreters; do
 	timeout -k 5 600 "$HERE/programs/$name.sh" >"$T/$name" 2>&1 </dev/null
 	status=$?
 	grep -q '^ok 1 ' "$T/$name" || status=1
+	[ $name != interpreters ] || ! grep ' # SKIP ' "$T/$name" || status=1
 	result "$name: $(grep -c '^ok' "$T/$name") cases" $status "$T/$name"
 done
 finish
