@@ -5,6 +5,7 @@
  * (__trace_kprobe_create). */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct symbol_place {
 	struct symbol_match place;
 	char *symbol;              /* without module, offset and suffix */
 	uint64_t more;             /* its offset */
+	uint64_t address;          /* named in place of a symbol; 0: it is not */
 	bool no_offset;            /* only functions are meant */
 	bool returns;              /* it is the function's return */
 };
@@ -49,8 +51,18 @@ static int parse_active(const struct line_words *w, struct probe_command *c)
 	return 0;
 }
 
+/* Finds the place that a number names. As in the kernel, what is a number is no symbol. */
+static int find_address(const struct line_words *w, struct symbol_place *p)
+{
+	p->symbol = mem_printf("0x%" PRIx64, p->address);
+	p->more = 0;
+	return p->symbols->at && p->symbols->at(p->symbols->arg, p->address, &p->place)
+		       ? 0
+		       : probe_line_fault(w, w->at[1], "Failed to register probe event");
+}
+
 /* Cuts [MODULE:]SYMBOL[+OFFSET] and finds it. */
-static int find_place(const struct line_words *w, struct symbol_place *p)
+static int find_symbol(const struct line_words *w, struct symbol_place *p)
 {
 	const char *bad = p->no_offset ? "Failed to register probe event"
 				       : "Invalid probed address or symbol";
@@ -89,7 +101,11 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 		*suffix = '\0';
 		d->returns = true;
 	}
-	r = find_place(w, p);
+	p->address = 0;
+	if (!p->no_offset && !suffix && probe_line_number(w->at[1], &p->address) && p->address)
+		r = find_address(w, p);
+	else
+		r = find_symbol(w, p);
 	if (r < 0)
 		return r;
 	if (d->returns && !p->place.entry)
@@ -98,7 +114,9 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 	d->offset = p->place.offset;
 	/* SYM+0 is listed as SYM. A module's name may have a + too: libstdc++.so.6. */
 	colon = strchr(w->at[1], ':');
-	if (p->more)
+	if (p->address)
+		d->symbol = mem_strdup(p->symbol);
+	else if (p->more)
 		d->symbol = mem_strdup(w->at[1]);
 	else
 		d->symbol = mem_printf("%.*s%s", colon ? (int)(colon + 1 - w->at[1]) : 0, w->at[1],
@@ -107,7 +125,7 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 	return 0;
 }
 
-/* p_SYMBOL_OFFSET, SYMBOL__entry; whatever a name cannot have becomes an underline. */
+/* p_SYMBOL_OFFSET, p_0xADDRESS, SYMBOL__entry; whatever a name cannot have becomes an underline. */
 static char *name_itself(const struct probe_definition *d, const struct symbol_place *p)
 {
 	char *name;
@@ -116,6 +134,8 @@ static char *name_itself(const struct probe_definition *d, const struct symbol_p
 		name = mem_printf("%s%.*s__%s", isdigit((unsigned char)*p->symbol) ? "_" : "",
 				  (int)PROBE_NAME_MAX - 8, p->symbol,
 				  d->returns ? "exit" : "entry");
+	else if (p->address)
+		name = mem_printf("%c_%s", d->returns ? 'r' : 'p', p->symbol);
 	else
 		name = mem_printf("%c_%.*s_%llu", d->returns ? 'r' : 'p', (int)PROBE_NAME_MAX / 2,
 				  p->symbol, (unsigned long long)p->more);

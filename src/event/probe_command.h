@@ -77,6 +77,9 @@ struct probe_symbols {
 	/* Makes all parameters, "a=$arg1:s32 b=$arg2:x64", which the caller frees; NULL and *err:
 	 * they are not known. */
 	char *(*parameters)(void *arg, const struct symbol_match *place, struct err *err);
+	/* Finds the place of an address, as kallsyms has them. False: no program has it. NULL: no
+	 * place is named by its address. */
+	bool (*at)(void *arg, uint64_t address, struct symbol_match *out);
 	void *arg;
 };
 

@@ -82,6 +82,43 @@ unsigned symbols_find(void *arg, const char *module, const char *symbol, uint64_
 	return n;
 }
 
+/* Where the address lies, by kallsyms: the path of its file, which the caller frees, and *vaddr.
+ * NULL: in no file. */
+static char *file_of(struct instances *l, uint64_t address, uint64_t *vaddr)
+{
+	const struct trace_info *info = instances_lock(l);
+	const struct trace_module *m;
+	const struct trace_function *f;
+	uint64_t begin, end;
+	char *path = NULL;
+
+	if (addresses_symbol(&l->addresses, info, address, &begin, &end, &m, &f)) {
+		*vaddr = address - begin + (f ? f->vaddr : 0);
+		path = mem_strdup(m->path);
+	}
+	pump_unlock(l->pump);
+	return path;
+}
+
+bool symbols_at(void *arg, uint64_t address, struct symbol_match *out)
+{
+	struct sym_module *m;
+	struct err ignored;
+	uint64_t vaddr, offset;
+	char *path = file_of(((struct trace_array *)arg)->instances, address, &vaddr);
+	bool found = false;
+
+	if (path && sym_open(path, &m, &ignored) >= 0) {
+		found = sym_code_offset(m, vaddr, &offset);
+		if (found)
+			*out = (struct symbol_match){ mem_strdup(path), offset, vaddr,
+						     sym_at(m, vaddr) != NULL };
+		sym_close(m);
+	}
+	free(path);
+	return found;
+}
+
 bool symbols_object(void *arg, const struct symbol_match *place, const char *name, size_t n,
 		    uint64_t *vaddr)
 {

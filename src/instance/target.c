@@ -510,6 +510,7 @@ const struct tree_target_ops trace_array_ops = {
 	.cmdlines = target_cmdlines, .tgids = target_tgids, .hooked = target_hooked,
 	.hist = target_hist, .find_symbol = symbols_find, .find_object = symbols_object,
 	.find_argument = symbols_argument, .find_parameters = symbols_parameters,
+	.find_address = symbols_at,
 	.hits = profiling_hits, .missed = profiling_missed,
 	.marker = instances_marker, .make = target_make, .drop = target_drop,
 };

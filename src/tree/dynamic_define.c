@@ -27,7 +27,7 @@ int dynamic_parse_function(struct instance *top, const char *line, struct probe_
 	struct tree_target t = instance_lock(top);
 	const struct probe_symbols symbols = { t.ops->find_symbol, t.ops->find_object,
 					       t.ops->find_argument, t.ops->find_parameters,
-					       t.arg };
+					       t.ops->find_address, t.arg };
 	int r = t.ops->find_symbol
 			? probe_command_parse_symbols(line, &symbols, c, err)
 			: err_at(err, EINVAL, line, 0,

@@ -115,6 +115,7 @@ struct tree_target_ops {
 	int (*find_argument)(void *arg, const struct symbol_match *place, const char *word,
 			     char **out, struct err *err);
 	char *(*find_parameters)(void *arg, const struct symbol_match *place, struct err *err);
+	bool (*find_address)(void *arg, uint64_t address, struct symbol_match *out);
 	/* How many records the event has, by its index in the catalogue, since the first call for
 	 * any event. NULL: nothing is recorded. */
 	uint64_t (*hits)(void *arg, uint32_t event);

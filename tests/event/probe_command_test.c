@@ -75,7 +75,15 @@ static bool object(void *arg, const struct symbol_match *place, const char *name
 	return n == 4 && !memcmp(name, "work", 4);
 }
 
-static const struct probe_symbols symbols = { find, object, NULL };
+/* probe_symbols.at: vfs_read's begin, and a byte behind it. */
+static bool at(void *arg, uint64_t address, struct symbol_match *out)
+{
+	const uint64_t more = address - 0x555555401000;
+
+	return more < 2 && find(arg, NULL, "vfs_read", more, out) == 1;
+}
+
+static const struct probe_symbols symbols = { .find = find, .object = object, .at = at };
 
 static void check(const char *line, const char *said, const struct probe_symbols *with)
 {
@@ -178,6 +186,14 @@ static void symbols_are_found(void **state)
 	probe_command_free(&c);
 	assert_int_equal(probe_command_parse_symbols("p vfs_read a=$arg1 g=$arg7:u8", &symbols, &c, &err), 0);
 	probe_command_free(&c);
+	assert_int_equal(probe_command_parse_symbols("p 0x555555401000 a=$arg1", &symbols, &c, &err), 0);
+	assert_string_equal(c.event, "p_0x555555401000");
+	assert_string_equal(c.definition->symbol, "0x555555401000");
+	assert_int_equal(c.definition->offset, 0x1000);
+	probe_command_free(&c);
+	assert_int_equal(probe_command_parse_symbols("r 0x555555401001", &symbols, &c, &err), -EINVAL);
+	assert_int_equal(probe_command_parse_symbols("p 0x555555401002", &symbols, &c, &err), -EINVAL);
+	assert_int_equal(probe_command_parse_symbols("f 0x555555401000", &symbols, &c, &err), -EINVAL);
 	assert_int_equal(probe_command_parse_symbols("p name_show", &symbols, &c, &err), -EADDRNOTAVAIL);
 	assert_int_equal(probe_command_parse_symbols("p vfs_read+4 $arg1", &symbols, &c, &err), -EINVAL);
 	assert_int_equal(probe_command_parse_symbols("p vfs_read @nothing", &symbols, &c, &err), -EINVAL);

@@ -99,6 +99,20 @@ result "and recorded no more" $? "$D/trace"
 echo 0 >"$E/places/enable"
 echo "${L%$'\n'*}" >>"$D/kprobe_events" && echo '-:places' >>"$D/kprobe_events" && listed '' && [ ! -e "$E/places" ]
 result "a name removes all" $? "$D/error_log"
+# --- an address, as kallsyms has it
+address=$(sed -n 's/^0*\([0-9a-f]*\) t leaf$/\1/p' "$D/kallsyms")
+L="p:kprobes/p_0x$address 0x$address n=\$arg1:u64"
+echo "p 0x0000$address n=\$arg1:u64" >"$D/kprobe_events"
+check_that "an address in place of a function" listed "$L"
+refused "one that no program has" 'Failed to register probe event' 2 'p 0x123'
+refused "an address within a function has no return" 'Retprobe address must be an function entry' 2 "r $((0x$address + 1))"
+: >"$D/trace"
+echo 1 >"$E/p_0x$address/enable"
+tell 3
+count 3 "p_0x$address: (leaf+0x0) n="
+result "its place is the function" $? "$D/trace"
+echo 0 >"$E/p_0x$address/enable"
+echo >"$D/kprobe_events"
 echo 'r10:grp/said request $retval:s32' >>"$D/kprobe_events"
 
 # --- removed

@@ -32,8 +32,10 @@ SELF="event/event-pid ftrace/func-filter-pid ftrace/fgraph-retval ftrace/func-fi
 	trigger/inter-event/trigger-onmatch-onmax-action-hist trigger/inter-event/trigger-onmax-action-hist
 	trigger/inter-event/trigger-snapshot-action-hist trigger/inter-event/trigger-synthetic-event-dynstring
 	trigger/inter-event/trigger-trace-action-hist kprobe/kprobe_ftrace kprobe/kprobe_args kprobe/kprobe_args_comm
-	kprobe/kprobe_args_type kprobe/kprobe_args_user kprobe/kretprobe_args"
-NAMED=trigger/trigger-hist # which wants a call site's name: bash exports its functions, dash has none
+	kprobe/kprobe_args_type kprobe/kprobe_args_user kprobe/kretprobe_args kprobe/kprobe_args_char kprobe/kprobe_args_string
+	kprobe/probepoint"
+# bash exports its functions, dash has none: a call site's name is wanted, and 256 functions.
+NAMED="trigger/trigger-hist kprobe/multiple_kprobes"
 
 # verdicts DIRECTORY: "TEST RESULT" of what ftracetest printed into DIRECTORY.out: its logs say
 # which test a number is of, and those that are repeated in an instance come behind the others.
@@ -75,7 +77,7 @@ echo \$\$ >'$T/command.new'
 mv '$T/command.new' '$T/command'
 while ! grep -q '^# of undefined' '$T/$directory.out' 2>/dev/null; do sleep 1; done
 EOF
-	timeout -k 5 300 "$BRACE" shell -t nop -L 'kern_calls*' --run="env LD_PRELOAD='$FIXTURES/kern_calls.so' dash '$T/traced.sh'" -- \
+	timeout -k 5 "$LIMIT" "$BRACE" shell -t nop -L 'kern_calls*' --run="env LD_PRELOAD='$FIXTURES/kern_calls.so' dash '$T/traced.sh'" -- \
 		sh command.sh >command.out 2>&1 </dev/null
 }
 
@@ -103,7 +105,7 @@ compare() {
 # way NAME: how the test runs: by a traced sh or bash, or over the fixture
 way() {
 	case " $SELF " in *"/$1"[[:space:]]*) echo sh && return ;; esac
-	[ "$1" != "${NAMED#*/}" ] && echo over || echo bash
+	case " $NAMED " in *"/$1 "*) echo bash ;; *) echo over ;; esac
 }
 
 # again ROUND: those that differ, by themselves, as the gate does with tests that fail
@@ -128,7 +130,7 @@ again() {
 cd "$T" || exit
 over all
 traced sh traced "$(printf 'test.d/%s.tc ' $SELF)"
-traced bash named "test.d/$NAMED.tc"
+traced bash named "$(printf 'test.d/%s.tc ' $NAMED)"
 verdicts all >seen
 cat <(verdicts traced) <(verdicts named) >newer # of a test that ran twice, the traced shell's counts
 merge newer
