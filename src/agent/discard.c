@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by buffer.c, and by sub_buffer.c for records that make room. Losses are exact: each window
  * is counted when it is left, whether by its end, by a sub-buffer that has come, or by the thread's
- * move to another memory. A thread that dies in it is counted by the tracer (collect/drain.c). */
+ * move to another memory. A thread that dies in it is counted by the tracer (collect/drain.c).
+ * Nothing fails. */
 #include "agent/discard.h"
 
 #include "agent/thread.h"

@@ -7,7 +7,7 @@
  *
  * No lock: entries of a block are written by threads that have its thread pointer, of which only
  * one runs; the kernel makes the others wait. If all BORROWED_BLOCKS entries are taken, the child
- * records into its lender's block. */
+ * records into its lender's block. Nothing fails. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"

@@ -2,7 +2,7 @@
 /* AddressSanitizer's library refuses to run unless it is the first in ld.so's list of modules, and
  * the agent is before it. So the agent's entry is moved after that library's. Nothing else depends
  * on the order of this list: symbol look-up and constructors have their own. Runs in the agent's
- * constructor, on the only thread; does nothing if a list looks different. */
+ * constructor, on the only thread; does nothing if a list looks different. init.c calls it. */
 #include <link.h>
 
 #include "agent/agent.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages to the user in the session memory. Any thread may write one, and so may a child of
- * vfork: only atomic additions and a claimed place are needed, and no lock. Two threads may
- * claim a place each for one note; readers add them up. With all places taken only the count by
- * kind is kept. */
+ * vfork: only atomic additions and a claimed place are needed, and no lock. Two threads may claim a
+ * place each for one note; readers add them up. With all places taken only the count by kind is
+ * kept. Nothing fails. */
 #include "agent/message.h"
 
 #include <asm/unistd.h>

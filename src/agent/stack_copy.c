@@ -2,7 +2,7 @@
 /* Copies the stack of a thread into its records, on that thread. Nothing is unwound here: that
  * takes tables, and the tracer has them (instance/frames.c). The words go in pieces of one record
  * each; the part that is certainly there is loaded directly, the rest is copied by the kernel,
- * which finds the stack's end. */
+ * which finds the stack's end. Nothing fails: a stack that ends early has fewer words. */
 #include "agent/agent.h"
 #include "agent/buffer.h"
 #include "agent/event.h"

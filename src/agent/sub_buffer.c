@@ -2,7 +2,8 @@
 /* Called by buffer.c, once in some eight thousand records, so clarity comes before speed. Other
  * threads, other processes and the tracer take and give at once; the orderings are in
  * shared/memory.h, and are proven by shared/memory.pml, whose steps are the functions here. Death
- * may come at any instruction. */
+ * may come at any instruction. A thread that gets no sub-buffer goes on in a discard window
+ * (discard.c). */
 #include "agent/sub_buffer.h"
 
 #include <asm/unistd.h>

@@ -4,7 +4,7 @@
  *
  * Unwinders know nothing of trampolines, and of an agent only if ld.so loaded it. Three look-ups
  * lead here: GCC's own, ld.so's for one address, and the walk over all modules. nongnu's libunwind
- * gets tables of its own. */
+ * gets tables of its own. Nothing fails: an address that is not ours is the original look-up's. */
 #include <elf.h>
 
 #include "agent/agent.h"

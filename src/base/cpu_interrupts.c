@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses the two tables of the kernel: a heading of the processors that are online, then a row for
- * each interrupt. Any thread; nothing fails: a table that is cut ends there. */
+ * each interrupt. Any thread; nothing fails: a table that is cut ends there. instance/measure.c
+ * asks, for each processor. */
 #include "base/cpu_interrupts.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds names that are used more than once, by a sorted array of hashes. trace/overloads.c and ui's
  * list use it: overloads get their parameters, others need none. One thread builds a set; once
- * kept, any may ask. 8 bytes a name, where a set of strings would need them all. */
+ * kept, any may ask. 8 bytes a name, where a set of strings would need them all. Nothing fails. */
 #include "base/doubles.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a function's name ends in a text. Lists of functions (model/function_list.c), probes and
- * histograms call it, on any thread; nothing is kept. */
+ * histograms call it, on any thread; nothing is kept. Nothing fails: a text that ends within a name
+ * ends it. */
 #include "base/function_name.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Creation of output files. The directory may be /tmp, where another user can put a link or a FIFO
  * of that name: nothing is followed, and O_EXCL decides who made a file. The trace file
- * (store/output.c), -o of reports and that of exports (ui/screen.c) are made here. */
+ * (store/output.c), -o of reports and that of exports (ui/screen.c) are made here. Any thread. A
+ * file that cannot be made is -errno and a sentence with its name. */
 #include "base/new_file.h"
 
 #include <dirent.h>

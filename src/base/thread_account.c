@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads /proc/PID/task/TID/{schedstat,status,stat} and /proc/stat. The bytes are the kernel's, but
  * the thread's name in them is the program's: numbers are looked for behind the name's end. Any
- * thread; a thread that is gone is -ENOENT or -ESRCH. */
+ * thread; a thread that is gone is -ENOENT or -ESRCH. view/noise.c and instance/measure.c ask. A
+ * line without the numbers fails with -EINVAL. */
 #include "base/thread_account.h"
 
 #include <ctype.h>

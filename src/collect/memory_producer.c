@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Owns a drain for each session memory. Passes are the session's thread's; any thread may ask for a
- * slot's thread, which the traced program can spoil at any time. */
+ * slot's thread, which the traced program can spoil at any time. Nothing fails: what a program
+ * spoiled is left out and counted (drain.c). */
 #include "collect/memory_producer.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Messages lie in the session memory, so the traced program may change them at any time: counts and
  * names are checked as they are taken. Writers, in brace (on any thread) and in the agent, reserve
  * an entry with an atomic add; there is no lock. When all MESSAGES_MAX entries are taken, only the
- * count of the kind goes up. */
+ * count of the kind goes up. session/account.c takes them. Nothing fails. */
 #include "collect/messages.h"
 
 #include <stdio.h>

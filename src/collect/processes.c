@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers from /proc, on the session's thread and that of `brace recover`; no lock. Pids are
  * reused, so a process is its pid with its start time, and has to map the session memory. A file of
- * /proc that cannot be read means that the process is gone, unless the permissions say
- * otherwise. */
+ * /proc that cannot be read means that the process is gone, unless the permissions say otherwise.
+ * session/ and collect/ ask. */
 #include "collect/processes.h"
 
 #include <dirent.h>

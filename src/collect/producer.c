@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the sources of a session one after the other, in the order in which they were added. Keeps
- * no state but the list, which its session fills before any other thread starts. */
+ * no state but the list, which its session fills before any other thread starts. Failures are the
+ * sources' own, and handed on. */
 #include "collect/producer.h"
 
 void producers_add(struct producers *all, struct producer *p)

@@ -3,7 +3,8 @@
  * copied: so the descriptors are read, then the sub-buffers that they speak of, then the
  * descriptors again. A copy counts if its sub-buffer was the same thread's, with the same sequence
  * number, before and after. In overwrite mode a thread says which sub-buffers it throws away before
- * it zeroes them: the second reading counts. */
+ * it zeroes them: the second reading counts. A memory that cannot be read, or is no session memory,
+ * is -errno and a sentence. */
 #include "collect/snapshot.h"
 
 #include <errno.h>

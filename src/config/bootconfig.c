@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The parser, on any thread; it owns the struct's memory. Bytes are untrusted: they may come from a
  * program's file. The parser looks for the next byte that ends a key, and takes what the byte says:
- * a value, an open brace, a closing one, or a key alone. */
+ * a value, an open brace, a closing one, or a key alone. ui/config_option.c calls it. A fault is
+ * -errno, with the sentence and the place that the kernel gives. */
 #include "config/parsing.h"
 
 #include <ctype.h>

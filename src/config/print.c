@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A boot configuration as text: the lines of the kernel's tool, and JSON. Any thread. */
+/* A boot configuration as text: the lines of the kernel's tool, and JSON. Any thread. cmd/config.c
+ * calls it. Nothing fails: `out` keeps a write error for its owner. */
 #include "config/bootconfig.h"
 
 #include <stdlib.h>

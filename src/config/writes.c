@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of keys, walked in the kernel's order. brace's own keys: ftrace.file.PATH, where a dot
  * stands for the slash, is a write to any file of the tree. Called on any thread; it owns what it
- * adds to the writes. */
+ * adds to the writes. Nothing fails: a key that is not understood becomes a remark. */
 #include "config/writes.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds and protects the directory of background sessions. A directory in /tmp could have been made
  * by somebody else: it is used only if it is really a directory, ours, and closed to others
- * (check_own). Called by clients and by the session; no state. */
+ * (check_own). Called by clients and by the session; no state. A directory that is not so, or a
+ * name that is taken, is -errno and a sentence. */
 #include "daemon/run_dir.h"
 
 #include <dirent.h>

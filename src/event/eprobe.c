@@ -2,7 +2,7 @@
 /* Takes apart the lines that define events on other events' fields, and compiles them. They come
  * from anybody who may write dynamic_events, on the thread that writes; nothing is kept here. The
  * order in which parts are looked at, sentences and columns are the kernel's
- * (__trace_eprobe_create). */
+ * (__trace_eprobe_create). A fault is -errno and such a sentence. */
 #include "event/eprobe.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The `filter` and `trigger` files of a set's events: each write goes to filter.c or trigger.c with
  * the event's format, and with a context in which functions and other events are looked up. On the
- * thread that changes the set. */
+ * thread that changes the set. Faults are those of filter.c and trigger.c. */
 #include <errno.h>
 #include <string.h>
 

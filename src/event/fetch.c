@@ -2,7 +2,7 @@
 /* Compiles the arguments of probes, in the kernel's words (Documentation/trace/uprobetracer.rst):
  * each becomes a field and a few instructions. Text is nested from the outside, +8(+0(%di)); memory
  * is fetched from the inside. usdt.c builds the programs of markers with the same parts. A
- * malformed argument is an error with its column, in the kernel's words. */
+ * malformed argument is an error with its column, in the kernel's words. No state, any thread. */
 #include "event/fetch.h"
 
 #include "arch/reg_names.h"

@@ -4,7 +4,7 @@
  *
  * Comparisons become instructions in their order in the text; operators build a tree over them.
  * Then each node gets, from the root down, the targets for true and for false. For every comparison
- * one of the two is the next instruction, so one jump is enough. */
+ * one of the two is the next instruction, so one jump is enough. Any thread. */
 #include "event/filter_compile.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses one comparison of a filter, for filter_compile.c. It reads in the kernel's order and by
- * its rules, since the order decides which of several errors is reported. */
+ * its rules, since the order decides which of several errors is reported. Any thread, as its
+ * caller. A fault is a place in the text and ftrace's sentence. */
 #include "event/filter_predicate.h"
 
 #include <ctype.h>

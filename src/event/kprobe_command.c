@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Definitions of events at functions by their symbols, as kprobe_events has them.
- * probe_command.c calls, on the thread that writes; the symbols' owner is asked for places. The
- * order in which parts are looked at, sentences and columns are the kernel's
- * (__trace_kprobe_create). */
+/* Definitions of events at functions by their symbols, as kprobe_events has them. probe_command.c
+ * calls, on the thread that writes; the symbols' owner is asked for places. The order in which
+ * parts are looked at, sentences and columns are the kernel's (__trace_kprobe_create). A fault is
+ * -errno and such a sentence. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of `notify` and `exec`. They are parsed on the thread that writes to a trigger file.
  * What is allowed is noted by the command line's thread before there are others, and constant from
- * then on. */
+ * then on. A line that is wrong or not allowed is refused with a sentence. */
 #include "event/outside.h"
 
 #include <ctype.h>

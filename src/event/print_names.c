@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the names of fields in a print format. report/event_text.c asks before it prints by the
- * format, ui/list_events.c to tell of the fault. No memory is taken, and nothing fails. */
+ * format, ui/list_events.c to tell of the fault. No memory is taken, and nothing fails. Any
+ * thread. */
 #include "event/print_names.h"
 
 #include <ctype.h>

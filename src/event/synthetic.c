@@ -5,7 +5,8 @@
  *
  * The record has a word for each field, and a string with a length as many as that takes. (The
  * kernel's has 256 bytes for such a string, whatever its length; the `format` file tells readers.)
- * Strings and stacks without a length stand behind the fixed fields. */
+ * Strings and stacks without a length stand behind the fixed fields. tree/dynamic_files.c calls it
+ * for what users write, hist/ and report/ for the formats of fields. */
 #include "event/synthetic.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Constant tables, by the names that the kernel gives to calls and arguments: so they hold for
  * every machine. syscalls.c makes fields of the copies, image/call_points.c tells the agent. An
- * argument whose call is not in a table has no copy. */
+ * argument whose call is not in a table has no copy. Any thread; nothing fails. */
 #include "event/syscall_copies.h"
 
 #include <stdio.h>

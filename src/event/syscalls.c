@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of system calls: formats of raw_syscalls: and syscalls:, made from one line of a table
- * for each call. image/call_points.c looks them up by number. Nothing but the
- * catalogue changes; an event that cannot be added is left out. */
+ * for each call. image/call_points.c looks them up by number. Nothing but the catalogue changes; an
+ * event that cannot be added is left out. The catalogue's maker calls it before other threads know
+ * the catalogue; look-ups are any thread's. */
 #include "event/syscalls.h"
 
 #include <fcntl.h>

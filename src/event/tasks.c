@@ -2,7 +2,8 @@
 /* Formats of the events of threads and processes. The kernel has task:task_newtask,
  * task:task_rename, those of sched:, and lock:contention_*; exec and exit are also offered under
  * task:, with the same fields. Nothing but the catalogue changes; an event that cannot be added is
- * left out. */
+ * left out. The catalogue's maker calls it before other threads know the catalogue;
+ * collect/switches.c and image/task_points.c look formats up. */
 #include "event/tasks.h"
 
 #include <errno.h>

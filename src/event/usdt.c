@@ -2,7 +2,7 @@
 /* Compiles the arguments of USDT markers, SIZE@OPERAND each, to fetch programs; a negative size
  * means a signed value. The operand is in the words of the machine's assembler (arch/operand.h).
  * The text is a file's, so it is not trusted. image/ calls it for each site. An operand that cannot
- * be fetched is 0. */
+ * be fetched is 0. Any thread. */
 #include "event/usdt.h"
 
 #include <errno.h>

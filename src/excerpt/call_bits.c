@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An array of words for each thread, doubled at need. extract.c fills it and asks it, on the thread
- * that reads. */
+ * that reads. Nothing fails: a call behind the array's end has no bit. */
 #include "excerpt/call_bits.h"
 
 #include <string.h>

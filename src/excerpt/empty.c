@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sentence about an excerpt that has nothing: by what calls were left out. Called when all of
- * it was read. */
+ * it was read. The threads that read have been joined. Its answer is the command's error. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares the names of all functions of a trace with the lists of a wish, once, and keeps the
- * answers as flags by id. excerpt_open() calls it. Fails on a list that no function is in. */
+ * answers as flags by id. excerpt_open() calls it. Fails on a list that no function is in. One
+ * thread: the excerpt's readers begin later. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the trace's modules and asks their debug information (sym/source.h), once a file, when an
  * excerpt is opened. A file that is gone, has changed or has no debug information means nothing;
- * why, is kept for the sentence that says that no function was found. */
+ * why, is kept for the sentence that says that no function was found. One thread, before the
+ * excerpt's readers begin. */
 #include "excerpt/locations.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a wish out for one trace. Commands call it before they read (ui/trace_file.c), on brace's
- * only thread. */
+ * only thread. A wish that the trace cannot grant, or that chooses nothing, is -errno and a
+ * sentence. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* callgrind's format, for callgrind_annotate and KCachegrind: each function's own time, and for
  * each function it calls the number of calls and their time. A trace knows no lines inside of a
- * function: its times stand at the line of its name, where debug information tells it, else at
- * line 0 of its binary. */
+ * function: its times stand at the line of its name, where debug information tells it, else at line
+ * 0 of its binary. exporter.c calls it, on the thread that exports; `out` keeps a write error. */
 #include "export/edges.h"
 #include "export/formats.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Chrome's JSON trace events: read by chrome://tracing, Perfetto's page, speedscope and others. A
  * call is a pair of B and E, in order on its thread, because pairs nest right also where the clock
- * is too coarse to tell their times apart. */
+ * is too coarse to tell their times apart. exporter.c calls it, on the thread that exports; `out`
+ * keeps a write error. */
 #include "export/files.h"
 #include "export/formats.h"
 

@@ -2,7 +2,8 @@
 /* CTF 1.8, named like LTTng-UST's cyg-profile, so that Trace Compass shows call stacks by thread.
  * One stream has all threads' records, because they come by time; each says its thread. Functions
  * are addresses that the file .functions names: "address size name", which Trace Compass takes as a
- * symbol map. */
+ * symbol map. exporter.c calls it, on the thread that exports. A file that cannot be made or
+ * written ends the export with its name. */
 #include "export/files.h"
 #include "export/formats.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A call graph for graphviz, as gprof2dot draws profiles: functions with their calls and own time,
- * edges with theirs. */
+ * edges with theirs. exporter.c calls it, on the thread that exports; `out` keeps a write error. */
 #include "export/edges.h"
 #include "export/formats.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by callgrind.c and dot.c. Both tables grow with the functions that the trace has, not with
- * its calls. */
+ * its calls. One thread: that of the export. Nothing fails. */
 #include "export/edges.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of formats. `brace export` (ui/cmd/export.c) calls one of them, on the main thread;
- * the meter's reads only how far it is. */
+/* The table of formats. `brace export` (ui/cmd/export.c) calls one of them, on the main thread; the
+ * meter's reads only how far it is. A name that is no format's is NULL. */
 #include "export/exporter.h"
 
 #include <errno.h>

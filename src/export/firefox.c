@@ -3,7 +3,8 @@
  * which profiler.firefox.com opens. A sample is a span of time in which a stack did not change, its
  * weight the span ("tracing-ms"); events and losses are markers. All tables are a thread's own, and
  * have a column after another, so that samples and markers wait in streams until the walk ends.
- * Depth and number of stacks are limited as in call_tree.c. */
+ * Depth and number of stacks are limited as in call_tree.c. exporter.c calls it, on the thread that
+ * exports. It fails where the streams' temporary files find no room. */
 #include "export/call_tree.h"
 #include "export/formats.h"
 #include "export/parts.h"

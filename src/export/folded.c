@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Brendan Gregg's folded stacks: "thread;main;f 1234", a line for each stack. Read by
- * flamegraph.pl, speedscope, Perfetto and inferno. */
+ * flamegraph.pl, speedscope, Perfetto and inferno. exporter.c calls it, on the thread that exports;
+ * `out` keeps a write error. */
 #include "export/call_tree.h"
 #include "export/formats.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by html.c for each step of a walk. Fails where the temporary file has no room. A lane's
  * times never go back, so that each column is a row of numbers without a sign, in bytes that
- * compress well: times are two columns, because their lowest bytes are noise. */
+ * compress well: times are two columns, because their lowest bytes are noise. One thread: that of
+ * the export. */
 #include "export/html_columns.h"
 
 #include <string.h>

@@ -3,7 +3,8 @@
  * kin, and for many runs beside each other. `brace export` calls this, on brace's only thread.
  *
  * A file is of the day, of UTC, that its calls began in. Calls end out of order around midnight, so
- * the files of a few days are open at once. */
+ * the files of a few days are open at once. A file that cannot be made or written ends the export
+ * with its name. */
 #include "export/files.h"
 #include "export/formats.h"
 #include "export/parquet_file.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pprof's protobuf (profile.proto), not compressed, which its readers take as well: a sample for
- * each stack of functions, with calls and own time, and the thread's name as a label. */
+ * each stack of functions, with calls and own time, and the thread's name as a label. exporter.c
+ * calls it, on the thread that exports; `out` keeps a write error. */
 #include "export/call_tree.h"
 #include "export/formats.h"
 #include "export/protobuf.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* speedscope's JSON: a profile of opening and closing frames for each thread, one after another, so
- * that threads wait in streams until the walk ends. */
+ * that threads wait in streams until the walk ends. exporter.c calls it, on the thread that
+ * exports. It fails where the streams' temporary files find no room. */
 #include "export/formats.h"
 #include "export/parts.h"
 

@@ -2,7 +2,7 @@
 /* trace.dat: for trace-cmd report, KernelShark and Trace Compass, as the kernel's function graph
  * looks there. Records lie in pages of the CPU they were written on, as the kernel's ring buffer
  * has them; the program's events have their formats. `brace export` calls this, on brace's only
- * thread. */
+ * thread. `out` keeps a write error; temporary files that find no room end the export. */
 #include "export/formats.h"
 #include "export/trace_dat.h"
 

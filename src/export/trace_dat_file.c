@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of a trace.dat beside its pages: formats, symbols, names, and where all of it is
  * (trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)). kallsyms names the functions, each at an address of
- * its own. trace_dat.c calls this when all records are in pages, on brace's only thread. */
+ * its own. trace_dat.c calls this when all records are in pages, on brace's only thread. `out`
+ * keeps a write error. */
 #include "export/trace_dat.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* uftrace's data directory: for `uftrace report`, `replay`, `tui` and `dump`. A file of 16-byte
- * records for each thread; one made-up module has all functions, each at an address of its own. */
+ * records for each thread; one made-up module has all functions, each at an address of its own.
+ * exporter.c calls it, on the thread that exports. A file that cannot be made or written ends the
+ * export with its name. */
 #include "export/files.h"
 #include "export/formats.h"
 #include "export/parts.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sym/source.h finds the members; here they become offsets behind pointers, as the records of calls
- * have them. Called once for each run, on brace's thread; the debug information is not trusted. */
+ * have them. Called once for each run, on brace's thread; the debug information is not trusted. A
+ * type or member that is not there is -errno and a sentence, with its column. */
 #include "follow/program_types.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds a record to a histogram's entry: sums, variables, and the actions that follow. Called for
  * every record that has a key, under the lock of whoever looks at records. Strings come from
- * programs: the longest that a synthetic event's record has room for are kept. */
+ * programs: the longest that a synthetic event's record has room for are kept. Nothing fails: an
+ * action whose variables are not set is not carried out. */
 #include <string.h>
 
 #include "event/catalogue.h"

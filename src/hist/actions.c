@@ -2,7 +2,8 @@
 /* The grammar of a histogram's actions: HANDLER(...).ACTION(...). On the thread that writes to a
  * trigger file. First the parts are split, before variables are known; when they are, the synthetic
  * events, variables and fields that actions are about are found. Names of actions are compared
- * whole, where the kernel takes `savee` for `save`. */
+ * whole, where the kernel takes `savee` for `save`. command.c calls it. A fault is a place in the
+ * line and the kernel's sentence. */
 #include <errno.h>
 
 #include "event/catalogue.h"

@@ -2,7 +2,8 @@
 /* Keys, values and variables of a line: fields with modifiers, constants, references to variables,
  * and expressions of them. On the thread that writes to a trigger file. Precedence is the kernel's:
  * the root of an expression is the last operator of those that bind least; a minus stands before
- * one operand in parentheses or between two. */
+ * one operand in parentheses or between two. command.c calls it. A fault is a place in the line and
+ * the kernel's sentence. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

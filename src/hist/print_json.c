@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A histogram as JSON, for programs: an object a line. On the thread of a reader, which holds the
  * lock of whoever looks at records, as print.c. Ranges have both ends, addresses their function,
- * and stacks are lists. */
+ * and stacks are lists. Nothing fails: `out` keeps a write error for its owner. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The entries of a histogram: a hash table with open addressing over entries that are allocated one
  * by one. A hit whose key is new when the table is full is counted as dropped. The only failure is
- * lack of memory, which ends brace. */
+ * lack of memory, which ends brace. trigger.c, act.c and the printers call it, on the thread that
+ * has the lock of whoever looks at records. */
 #include "hist/table.h"
 
 #include <stdlib.h>

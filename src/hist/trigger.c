@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Histograms as triggers: rows of the kinds hist, enable_hist and disable_hist, what a write of
  * them does, and what a record does to the table. Writes come on the thread that writes to a
- * trigger file; wishes come true, and records are counted, on that of the pump. */
+ * trigger file; wishes come true, and records are counted, on that of the pump. event/trigger.c
+ * calls it by its rows. A line that does not parse is refused with the kernel's sentence. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

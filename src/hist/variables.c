@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds variables of other histograms, and makes references to them. On the thread that writes to a
  * trigger file, which has the settings that it changes: triggers in them stay as long as it looks.
- * A reference keeps the other histogram's table. */
+ * A reference keeps the other histogram's table. actions.c, command.c and expression.c ask. A name
+ * that nobody has, or several have, is a place in the line and a sentence. */
 #include <errno.h>
 
 #include "hist/parse.h"

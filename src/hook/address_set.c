@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets of addresses for the sweep and the planner, one bit a byte of code. A planner's thread
- * builds and uses its own; memory is an eighth of the file's segments. */
+ * builds and uses its own; memory is an eighth of the file's segments. It cannot fail. */
 #include "hook/address_set.h"
 
 #define MOST_RANGES 64 /* searched one by one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the plan cache below half a gigabyte. cache_path.c calls it after each store; files are
  * removed by the time of their last use (atime). Several processes may prune at once: an unlink
- * that fails is another's. Errors are ignored. */
+ * that fails is another's. Errors are ignored. Any thread. */
 #include "hook/cache_prune.h"
 
 #include <dirent.h>

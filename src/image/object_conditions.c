@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the text of a filter over fields t0, t1, ... and the program that fetches these: a load
  * that fails leaves 0, which may let a call through that the reader then drops. Called while a
- * process is planned (objects.c); no state. */
+ * process is planned (objects.c); no state. Any thread. */
 #include "image/object_conditions.h"
 
 #include <inttypes.h>

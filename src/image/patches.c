@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lets the sources of patches (patch_source.h) write code into a memory file that the process will
  * map. Part of one plan, on its thread. Addresses are chosen by maps_find_room(): the agent, or
- * inject/attach.c, maps there or reports that it could not. */
+ * inject/attach.c, maps there or reports that it could not. A patch that finds no room is left out,
+ * with its reason. */
 #include "image/patches.h"
 
 #include <errno.h>

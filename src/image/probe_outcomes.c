@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans note outcomes on their own threads; whoever patched tells them. Nothing fails: a place that
- * cannot be probed is left out, and its event named. */
+ * cannot be probed is left out, and its event named. session/ and image.c ask. */
 #include "image/probe_outcomes.h"
 
 #include <stdio.h>

@@ -2,7 +2,8 @@
 /* Walks the stacks of a stopped process. brace stack calls it, on brace's main thread; the stop and
  * the walk run in a holder's thread (tracee/holder.h) while that one waits. Tables are opened
  * before the stop and symbols read after it, so that the process stands for the walk alone. Files,
- * stacks and tables are the program's: a walk that does not go up ends, and each has a bound. */
+ * stacks and tables are the program's: a walk that does not go up ends, and each has a bound. A
+ * process that cannot be stopped is -errno and a sentence. */
 #include "image/thread_stacks.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Records wait in memory until all functions are known, 16 bytes each; then they are written by
  * time, a batch of a thread at a time. The clock of the trace is in nanoseconds. Called by the
- * readers of formats, on brace's only thread. */
+ * readers of formats, on brace's only thread. A file that cannot be written is -errno and a
+ * sentence. */
 #include "import/build.h"
 
 #include <errno.h>

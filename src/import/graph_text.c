@@ -2,7 +2,7 @@
 /* The text of `trace-cmd report` of a function graph: "COMM-TID [CPU] TIME: funcgraph_entry:
  * DURATION | NAME() {", with ";" for a call and its end in one, and "funcgraph_exit:" for an end. A
  * call ends as long after its beginning as its duration says. Called by import.c. Fails on a text
- * without a call. */
+ * without a call. One thread: the command's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

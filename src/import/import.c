@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells formats apart, and gives them their files: a directory is uftrace's, a file trace-cmd's or
- * perf script's text.
- * brace import calls it, on brace's only thread. */
+ * perf script's text. brace import calls it, on brace's only thread. A file of no such format is
+ * -errno and a sentence. */
 #include "import/import.h"
 
 #include <errno.h>

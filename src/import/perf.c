@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of `perf script`: a line for each sample, "COMM PID/TID [CPU] TIME: PERIOD EVENT:", and
  * its stack on the lines behind it, innermost first, "ADDRESS SYMBOL+0xOFFSET (FILE)"; or the one
- * frame on the same line. Called by import.c. Fails on a text without a sample. */
+ * frame on the same line. Called by import.c. Fails on a text without a sample. One thread: the
+ * command's. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Only reads the file system, on the session's thread as it starts. */
+/* Only reads the file system, on the session's thread as it starts. session.c calls it. Without the
+ * agent's file it fails, and says where it looked. */
 #include "inject/agent_path.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * whoever is alone (session/turns.h). Taking the agent out has an order: functions first, so that
  * no new stub appears; then stacks; then unwinders' look-ups; then the agent detaches. Each try is
  * a short hold, so that the program runs between two; after LEAVE_MS the rest stays for the next
- * attach. */
+ * attach. A process that may not be stopped, or is gone, is -errno and a sentence. */
 #include "inject/attach.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by the session's thread, as it starts. launch_resolve() only reads files; the kernel
  * checks again at execve. Between fork and exec the child only notes its name and sets two
- * variables of its environment. */
+ * variables of its environment. What stands in the way is -errno and a sentence. */
 #include "inject/launch.h"
 
 #include <elf.h>

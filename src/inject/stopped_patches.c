@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by attach.c, detach.c and change.c, in a holder, with every thread of the process stopped.
  * Writes through /proc/PID/mem, so the program's page protections do not matter. brace may be
- * killed at any point between two writes: the order (phase) keeps the program sound even then. */
+ * killed at any point between two writes: the order (phase) keeps the program sound even then. Each
+ * patch says whether it was written; memory that cannot be written is -errno, with the bytes as
+ * before. */
 #include "inject/stopped_patches.h"
 
 #include <errno.h>

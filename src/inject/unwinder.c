@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by detach.c before the process is stopped: only reads mappings and files. A module that
- * cannot be read has no unwinder. */
+ * cannot be read has no unwinder. One thread: the caller's, which has its modules for itself. */
 #include "inject/unwinder.h"
 
 #include <string.h>

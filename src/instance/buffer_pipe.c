@@ -5,7 +5,8 @@
  * instance_wake.
  *
  * The reader of all CPUs takes chunks out of the ring. The reader of one CPU cannot, because chunks
- * have records of several CPUs: it copies them and remembers how far it read (b->gone). */
+ * have records of several CPUs: it copies them and remembers how far it read (b->gone). target.c
+ * calls it. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Between the records of an instance and src/hist: the kernel's form of a record, times, stacks,
  * and addresses that are the same in all processes. The pump's thread, and readers of `hist` files,
- * call it under pump_lock. */
+ * call it under pump_lock. Nothing fails: a key that cannot be told is 0. */
 #include "instance/hists.h"
 
 #include <string.h>

@@ -2,7 +2,8 @@
 /* trace_marker and trace_marker_raw: text that a program writes into the trace, recorded as
  * ftrace's events `print` and `raw_data`. The writer need not be traced. The tree's threads call
  * instances_marker; the record goes to the array's buffer directly, not through the session memory,
- * and gets a thread of trace_info under pump_lock. */
+ * and gets a thread of trace_info under pump_lock. A write is refused with -errno where the array
+ * does not record. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Lists of times at which an instance did not record. A buffer remembers switches of tracing_on
  * this way instead of acting on them at once: records arrive milliseconds later, from all threads
  * out of order, and each is judged by its own stamp. Not locked: buffer.c uses them under its lock,
- * triggers.c and merge.c have copies. */
+ * triggers.c and merge.c have copies. Nothing fails. */
 #include "instance/off_periods.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows calls from record to record, with the trackers of trace/tracks.h, so that a stack can be
  * told at any record. With the function tracer, whose records have no return, only the last call is
- * known. triggers.c feeds every record that it looks at, in order of time. */
+ * known. triggers.c feeds every record that it looks at, in order of time. Nothing fails. */
 #include "instance/open_calls.h"
 
 #include "base/mem.h"

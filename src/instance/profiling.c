@@ -3,7 +3,7 @@
  * and counts events. All look at all records as they arrive, whatever the buffers keep. The tree's
  * threads call it, writes with instances->changing held; the state is protected by pump_lock.
  * Counting begins before functions are hooked and ends after the last records have arrived
- * (pump_sync), so that no call is missed. */
+ * (pump_sync), so that no call is missed. Nothing fails. */
 #include "instance/internal.h"
 
 #include <string.h>

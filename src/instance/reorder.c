@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue of one CPU's binary records, sorted by insertion: records arrive nearly sorted, so that
- * few are moved. buffer_raw.c owns one per CPU and calls it under its lock. */
+ * few are moved. buffer_raw.c owns one per CPU and calls it under its lock. Nothing fails. */
 #include "instance/reorder.h"
 
 #include <string.h>

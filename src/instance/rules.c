@@ -2,7 +2,8 @@
 /* Compiles settings into rules, and answers what settings will need of the programs (rules_want_*,
  * asked by settings.c and settings_union.c before any rules exist). triggers.c owns compiled rules
  * and uses them under pump_lock. Copies of the event set and the commands are kept, because
- * settings may be freed while records of their time still arrive. */
+ * settings may be freed while records of their time still arrive. Nothing fails: settings were
+ * checked as they were written. */
 #include "instance/rules.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows each thread's calls as the profile does (profile.c), and compares the durations of those
  * that have a limit. The pump feeds it on its thread; the thread of `brace record` asks. A function
- * is matched once, by its name, and its limit kept by its id. */
+ * is matched once, by its name, and its limit kept by its id. Nothing fails. */
 #include "instance/slow.h"
 
 #include <stdlib.h>

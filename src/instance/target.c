@@ -2,7 +2,8 @@
 /* The operations that the tree asks of a session (tree/target.h), for one trace array. They run on
  * the tree's threads, several at once. Those that use trace_info take pump_lock for as long as they
  * print; those that ask whether something is readable avoid it where they can, since a reader that
- * polls must not wait for one that prints. */
+ * polls must not wait for one that prints. What a session refuses is -errno and a sentence, with
+ * its column in the text. */
 #include "instance/internal.h"
 #include "instance/symbols.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares what the kernel can trace (available_filter_functions) with all that it has
- * (/proc/kallsyms). Both are read at each call: they are asked for once in a run. */
+ * (/proc/kallsyms). Both are read at each call: they are asked for once in a run. On brace's one
+ * thread, for -K, -k and follow. A file that cannot be read, or names that fit no function, are
+ * -errno and a sentence. */
 #include "kernel/functions.h"
 
 #include <errno.h>

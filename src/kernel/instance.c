@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes, sets and removes instances. Called on brace's one thread. The kernel frees an instance
- * only when nobody reads it, so that removing waits a moment for readers. */
+ * only when nobody reads it, so that removing waits a moment for readers. What the kernel refuses
+ * is -errno and a sentence that names the file. */
 #include "kernel/instance.h"
 
 #include <dirent.h>

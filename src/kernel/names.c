@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel keeps the names of the last 128 tasks that wrote records (saved_cmdlines_size). Called
- * by records.c for a thread that is met, and after each pass that brought records. */
+ * by records.c for a thread that is met, and after each pass that brought records. A task that is
+ * not there keeps the name that it has. */
 #include "kernel/names.h"
 
 #include <stdlib.h>

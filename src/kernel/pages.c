@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout is the kernel's linux/ring_buffer.h, unchanged since 2.6.30 but for the absolute time
- * stamps (4.16). Called by rings.c for each page, and by the fuzz target. */
+ * stamps (4.16). Called by rings.c for each page, and by the fuzz target. Any thread; no state but
+ * the caller's. A page that ends within a record is marked as bad. */
 #include "kernel/pages.h"
 
 #include <string.h>

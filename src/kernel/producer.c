@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called on the session's thread alone. The kernel's threads, events and functions are kept in a
- * trace_info of its own, from which the session's gets what records need. */
+ * trace_info of its own, from which the session's gets what records need. A ring that cannot be
+ * read ends the pass with -errno and a sentence. */
 #include "kernel/producer.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages wait in memory until their records' turn comes: rings are read one after the other while
- * threads move between CPUs, so that what is later than the beginning of a pass is held back. */
+ * threads move between CPUs, so that what is later than the beginning of a pass is held back.
+ * source.c and tracepoints_rings.c call it, on the session's thread. A ring that cannot be read is
+ * -errno and a sentence. */
 #include "kernel/rings.h"
 
 #include <dirent.h>

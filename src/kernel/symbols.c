@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the kernel's symbols once for each run, on brace's thread. Symbols of modules follow those
- * of the kernel in the text, so that they are sorted here. */
+ * of the kernel in the text, so that they are sorted here. source.c and others ask. Without
+ * addresses (kptr_restrict) it fails with a sentence; an address in no symbol has no name. */
 #include "kernel/symbols.h"
 
 #include <errno.h>

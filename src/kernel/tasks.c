@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the instance's lists of threads. Called on brace's one thread, before recording begins. */
+/* Writes the instance's lists of threads. Called on brace's one thread, before recording begins. A
+ * process that is gone is -ESRCH and a sentence. */
 #include "kernel/tasks.h"
 
 #include <dirent.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Plain files of a pseudo file system: no sizes, whole texts, each write an action. Called on
- * brace's thread. */
+ * brace's thread. A file that is not there or may not be written is -errno and a sentence with its
+ * name. */
 #include "kernel/tracefs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks an instance's events, on brace's one thread. The order of removal is not known: passes are
- * made until one removes nothing. */
+ * made until one removes nothing. instance.c calls it as the instance ends. */
 #include "kernel/triggers.h"
 
 #include <dirent.h>

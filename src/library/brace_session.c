@@ -2,7 +2,8 @@
 /* Sessions: a program that is traced in the background, by a process of its own that `brace start`
  * makes (library_spawn.c). The library is a client of it over its socket (daemon/ask.h), as the
  * commands are: the host has no tracer inside, no signal handler, no thread. Programs call it, one
- * thread at a time for a session. */
+ * thread at a time for a session. A session that is not there, or refuses, is an error of the
+ * library (brace_error.c). */
 #include <errno.h>
 #include <limits.h>
 #include <stdatomic.h>

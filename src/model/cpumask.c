@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses and prints tracing_cpumask. Accepts exactly what the kernel's bitmap parser accepts
- * (tests/oracle compares them), but says where an error is. */
+ * (tests/oracle compares them), but says where an error is. settings.c calls it, on the thread that
+ * writes the setting; no state. */
 #include "model/cpumask.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds conditions in the text of function lists, and compiles them on trial: function_list.c calls
  * it for each word that is written. No state. Types are not known here, so that only the grammar is
- * checked; image/conditions.c compiles for each function. */
+ * checked; image/conditions.c compiles for each function. Any thread. A condition that does not
+ * parse is its place and a sentence. */
 #include "model/function_condition.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorted lists of ids. instance/ asks pid_lists_allow for each chunk and changes lists as threads
- * fork and end; tree writes replace them. The owner of a list locks it. */
+ * fork and end; tree writes replace them. The owner of a list locks it. A word that is no number is
+ * -EINVAL and a sentence with its column. */
 #include "model/pid_list.h"
 
 #include <ctype.h>

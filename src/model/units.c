@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses a number and a unit out of a table; an error names the units. Overflow is checked at each
- * step: text comes from command lines and from writes to the tree. */
+ * step: text comes from command lines and from writes to the tree. Any thread; no state. */
 #include "model/units.h"
 
 #include <ctype.h>

@@ -5,7 +5,7 @@
  *     SELECT ITEM, ... FROM slice GROUP BY KEY[, KEY] [ORDER BY ITEM [ASC | DESC], ...] [LIMIT n]
  *
  * An ITEM is a KEY or FUNCTION(COLUMN), with a label or without; in ORDER BY also a label or a
- * number. Pure. */
+ * number. Pure. query.c calls it, on the thread that has the query; no state. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Indexes of tables, by counting: one pass for the number of rows of each key, one to place them.
  * Made by a table's cursor when a statement first needs one, kept until the query is closed. Fails
- * only where the temporary files find no room. A query belongs to one thread. */
+ * only where the temporary files find no room. A query belongs to one thread. table.c calls it. */
 #include <string.h>
 
 #include "query/table.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Exact percentiles: the value of rank ceil(n * p / 100) of a group's numbers; NULLs and texts do
- * not count. The numbers of one group are kept until it ends. SQLite calls all of it. */
+ * not count. The numbers of one group are kept until it ends. SQLite calls all of it. On the thread
+ * that has the query. */
 #include "query/percentiles.h"
 
 #include <float.h>

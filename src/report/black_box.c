@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads and prints the black box (`--mode overwrite`) when a program died by a signal. The
- * commands call it in one thread. The kernel does not say which thread a signal hit, so that
- * guess_culprit() looks at what they did last; a wrong guess only changes the order of the
- * blocks. */
+/* Reads and prints the black box (`--mode overwrite`) when a program died by a signal. The commands
+ * call it in one thread. The kernel does not say which thread a signal hit, so that guess_culprit()
+ * looks at what they did last; a wrong guess only changes the order of the blocks. A damaged trace
+ * is -errno and a sentence. */
 #include "report/black_box.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c calls, for one reader. A record may be anybody's: one that is too short leads
- * nowhere, and a state that the kernel does not have is a question mark. */
+/* function.c calls, for one reader. A record may be anybody's: one that is too short leads nowhere,
+ * and a state that the kernel does not have is a question mark. That is the thread that prints. */
 #include "report/ctxwake_text.h"
 
 #include <string.h>

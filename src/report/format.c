@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ftrace's number formats, byte for byte: tests compare them with the kernel's output. Both
- * printers and instance/ use them; nothing here has state or fails. */
+ * printers and instance/ use them; nothing here has state or fails. Any thread. */
 #include "report/format.h"
 
 /* The marks of the kernel's function_graph, the longest first. */

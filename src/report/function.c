@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints function and nop traces, for commands and for `trace` and trace_pipe
  * (instance/buffer_*.c), one printer per reader. All forms of a line (plain, latency, verbose, raw,
- * hex, bin, fields) are the kernel's, to the byte. `out` keeps write errors for its owner. */
+ * hex, bin, fields) are the kernel's, to the byte. `out` keeps write errors for its owner. A
+ * printer belongs to one thread at a time. */
 #include "report/function.h"
 
 #include <string.h>

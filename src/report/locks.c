@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From calls of the functions that take and release locks to sums. Called by one thread for all
  * events. The trace may be anybody's: arguments are checked to lie in their record, threads are
- * those of the info, and all lists have a limit. */
+ * those of the info, and all lists have a limit. Nothing fails: what is beyond a limit is
+ * counted. */
 #include "report/locks.h"
 
 #include <errno.h>

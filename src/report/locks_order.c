@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The orders in which locks are taken, as a graph, and its circles. Called by locks.c, on its
  * thread. Locks and orders are a program's to choose: there is a limit of both, and a search visits
- * each order once. */
+ * each order once. Nothing fails: what is beyond a limit is counted. */
 #include "report/locks_internal.h"
 
 #include <string.h>

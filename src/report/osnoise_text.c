@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* function.c calls, for one reader. A record may be anybody's: one that is too short, or whose
- * noise is more than its runtime, leads nowhere. */
+ * noise is more than its runtime, leads nowhere. That is the thread that prints. */
 #include "report/osnoise_text.h"
 
 #include <inttypes.h>

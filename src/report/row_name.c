@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts names as the screens of brace top and tui do (view/grid.c): the end tells more than the
  * middle. The printers of tables call it. A character is a column here: one that is wider makes the
- * line wrap, and nothing worse. */
+ * line wrap, and nothing worse. Any thread; nothing fails. */
 #include "report/row_name.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints stack records (instance/synthesized.c makes them). Addresses are the traced program's own,
  * looked up in the modules that were mapped at the record's time; an address in none is printed as
- * a number. */
+ * a number. The printers call it, on the thread that prints; nothing fails. */
 #include "report/stack_text.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arguments of system calls that another argument gives a sense: of fcntl, ioctl, prctl, futex and
  * their like, as strace writes them; and those that it leaves out, because the call does not look
- * at them. syscalls_lines.c calls it at the begin of a call. No state; nothing fails. */
+ * at them. syscalls_lines.c calls it at the begin of a call. No state; nothing fails. Any
+ * thread. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>

@@ -3,7 +3,8 @@
  * fork made begins with the names that its parent has when it is seen first. It may be seen before
  * the fork returns to its parent: then the parent is the one process that is forking; if several
  * are, its descriptors have no names. Called by syscalls.c alone. Descriptors and processes are a
- * trace's to choose: all have a limit, beyond which there are no names. */
+ * trace's to choose: all have a limit, beyond which there are no names. On the thread that prints.
+ * Nothing fails: a descriptor that is not known has no name. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>

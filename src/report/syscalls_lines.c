@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Single calls as lines, as strace -f -T -y has them, and as JSON. syscalls.c calls it at the begin
  * of a call, for its arguments, and at its end. Records are a trace's: each copy is looked for
- * within the record, and bytes of programs are written as C's escapes. */
+ * within the record, and bytes of programs are written as C's escapes. On the thread that prints.
+ * Nothing fails: what a record does not have is written as its address. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

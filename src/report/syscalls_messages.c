@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of system calls of sockets, as strace writes it: addresses, the parts of vectors,
- * messages with their control messages, options. syscalls_structs.c calls it. The bytes are a
- * program's: each part of a message is looked for within what the record has. No state; nothing
- * fails. */
+/* Memory of system calls of sockets, as strace writes it: addresses, the parts of vectors, messages
+ * with their control messages, options. syscalls_structs.c calls it. The bytes are a program's:
+ * each part of a message is looked for within what the record has. No state; nothing fails. Any
+ * thread. */
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signals behind system calls' pointers, as strace writes them: sets, actions, what a signal or a
- * child's end tells. syscalls_structs.c calls it. No state; nothing fails. */
+ * child's end tells. syscalls_structs.c calls it. No state; nothing fails. Any thread. */
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

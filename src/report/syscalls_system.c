@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Structures of files, processes, terminals and the system behind system calls' pointers, as
- * strace -v writes them, without its comments. syscalls_structs.c calls it. No state; nothing
- * fails. */
+/* Structures of files, processes, terminals and the system behind system calls' pointers, as strace
+ * -v writes them, without its comments. syscalls_structs.c calls it. No state; nothing fails. Any
+ * thread. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory of calls that wait for descriptors, as strace writes it: poll, select, epoll.
- * syscalls_structs.c calls it. No state; nothing fails. */
+ * syscalls_structs.c calls it. No state; nothing fails. Any thread. */
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a system call's arguments to the objects that it waits for and wakes by. Called by wakeup.c
- * alone. The numbers are a trace's to choose; none is an index here without a check. */
+ * alone. The numbers are a trace's to choose; none is an index here without a check. No state; any
+ * thread. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>

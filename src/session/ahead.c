@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The thread that loads plans ahead. Every program needs three: its own, libc's and ld.so's; the
  * latter two are most often those that brace itself runs with. The session begins and ends it
- * around a launch. A wrong guess costs time of an idle processor, and nothing else. */
+ * around a launch. A wrong guess costs time of an idle processor, and nothing else. Nothing fails:
+ * what could not be loaded a planner loads, and tells its error. */
 #include "session/ahead.h"
 
 #include <link.h>

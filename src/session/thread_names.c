@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread that another one names, or whose system calls are not intercepted, is found to have
- * a new name when /proc is looked at: at most ten times a second for each thread, and a thousand
- * times for all. All state is the session's (names); a thread that is gone keeps its last name. */
+/* A thread that another one names, or whose system calls are not intercepted, is found to have a
+ * new name when /proc is looked at: at most ten times a second for each thread, and a thousand
+ * times for all. All state is the session's (names); a thread that is gone keeps its last name.
+ * Nothing fails. */
 #include "session/thread_names.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* Glob patterns over counted strings: a field of a record need not end in a NUL, and a program in
  * shared memory is not trusted to. filter_run.c calls it, in the traced thread or in the tracer; no
  * state. As in base/glob.c there is no recursion: when a character does not fit, the last `*` takes
- * one more, so time is at most the product of both lengths. */
+ * one more, so time is at most the product of both lengths. Nothing fails. */
 #include "shared/filter.h"
 
 struct pattern {

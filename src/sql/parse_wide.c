@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar of wide statements (sql.h). Whether a statement is one is decided by its words alone,
- * so that sqlhist's own are parsed, and refused, as ever. Called by sql_parse(). */
+ * so that sqlhist's own are parsed, and refused, as ever. Called by sql_parse(). Any thread, no
+ * state but the caller's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,9 @@
  * that `sqlhist` and brace print the same lines but for the number in the names of variables.
  *
  * For two events, the first one's histogram keeps in variables, by the fields that are matched, the
- * time and the values that are asked for. The second one's has the same keys, and reads them. */
+ * time and the values that are asked for. The second one's has the same keys, and reads them.
+ * ui/statement.c calls it, on the command's thread. A name that nothing has, or a part that
+ * histograms cannot express, is a place in the statement and a sentence. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions of a wide statement in the words of histograms. Called by wide.c and
- * wide_select.c. */
+/* Expressions of a wide statement in the words of histograms. Called by wide.c and wide_select.c.
+ * On its thread. Parts that histograms do not have are refused, with their place. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

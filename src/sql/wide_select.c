@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of a wide statement: which expressions are keys of the histogram, which are its values,
- * and the SELECT that makes the answer of its rows. Called by wide.c. */
+ * and the SELECT that makes the answer of its rows. Called by wide.c. On its thread. Groups that a
+ * histogram cannot hold are refused, with their place. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

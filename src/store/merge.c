@@ -7,7 +7,7 @@
  * packet, which is decoded again for the next slice: slower, but never bigger.
  *
  * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
- * merge with an error for good. */
+ * merge with an error for good. The readers of a trace call it; a merge belongs to one thread. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of the predictor that is called once a packet. Only the tables' used part is cleared;
- * payload words have a table of fixed size. */
+ * payload words have a table of fixed size. The coders of columns call it, on the thread of their
+ * packet; it cannot fail. */
 #include "store/predict.h"
 
 #include <string.h>

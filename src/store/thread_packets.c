@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads one thread's packets in order, for the merge and for the public cursor. Any number of
- * threads may do this on one reader: all state is in struct thread_packets and the loader. */
+ * threads may do this on one reader: all state is in struct thread_packets and the loader. merge.c,
+ * the excerpt and report/ call it. A packet that does not decode is -EBADMSG, with its place in the
+ * file. */
 #include <errno.h>
 #include <stdatomic.h>
 

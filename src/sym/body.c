@@ -5,7 +5,7 @@
  *
  * A walk has parts: up to the first calls, and behind each call. Behind a call that does not return
  * may stand anything. Such a part shows by what is no instruction, or by a return with the stack in
- * disorder; it is then undone. */
+ * disorder; it is then undone. Any thread: a walk belongs to one. */
 #include "sym/body.h"
 
 #include "arch/walk.h"

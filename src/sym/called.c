@@ -9,10 +9,11 @@
  * be followed is of sound instructions and returns with the stack as it was.
  *
  * An address that known code or a relocation names may be that of data, or of a label inside of a
- * function. It counts only if it is aligned as functions are, nothing behind it is in doubt, a
- * path returns with the very stack that it began with, and it calls a known function: data does
- * not by chance. A call needs a stack that is aligned to 16 bytes, so a function moves its stack
- * before it calls, and a label behind that place does not. */
+ * function. It counts only if it is aligned as functions are, nothing behind it is in doubt, a path
+ * returns with the very stack that it began with, and it calls a known function: data does not by
+ * chance. A call needs a stack that is aligned to 16 bytes, so a function moves its stack before it
+ * calls, and a label behind that place does not. Any thread: a module belongs to one while it is
+ * opened. */
 #include "sym/called.h"
 
 #include "base/aside.h"

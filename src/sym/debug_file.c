@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the separate debug file of a stripped program. module.c takes symbols from it, dwarf_file.c
  * the debug information, file_key.c watches the places. A debug file that is absent or of another
- * build is passed over in silence: most programs have none. */
+ * build is passed over in silence: most programs have none. Any thread. */
 #include <limits.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Evaluates DWARF expressions of call frame information on a small stack machine. unwind.c calls
  * it; no state, no allocation. The bytes are a file's: stack, steps and jumps are bounded, and
- * anything unknown gives false. */
+ * anything unknown gives false. Any thread. */
 #include "sym/dwarf_expression.h"
 
 #include <dwarf.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the debug information for types, for arguments.c, argument_types.c and source_expression.c,
- * on their threads; no state. Chains of types are a file's, and bounded. */
+ * on their threads; no state. Chains of types are a file's, and bounded. Nothing fails: a type that
+ * is not there is none. */
 #include "sym/dwarf_type.h"
 
 #include <dwarf.h>

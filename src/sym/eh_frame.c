@@ -2,7 +2,7 @@
 /* Reads .eh_frame in file order (its binary search table does not help a reader of all of it):
  * ranges of functions, the unwinder's state at an instruction, landing pads. module.c calls it when
  * a file is opened, unwind.c on each new address. The bytes are a file's: a malformed entry ends
- * the reading, work is bounded by the file's size. */
+ * the reading, work is bounded by the file's size. Any thread. */
 #include "sym/cfi.h"
 #include "sym/eh_frame.h"
 #include "sym/eh_pointer.h"

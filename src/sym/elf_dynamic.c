@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads PT_DYNAMIC: the dynamic linker's knowledge of a file, which is all there is without section
  * headers. elf_view.c calls it. Relocations of every kind become one list; symbols are counted by
- * the hash table, since no tag holds their number. Offsets that leave the file end a table
- * early. */
+ * the hash table, since no tag holds their number. Offsets that leave the file end a table early.
+ * Any thread. */
 #include "arch/elf.h"
 #include "sym/elf_view.h"
 

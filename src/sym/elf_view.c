@@ -2,7 +2,8 @@
 /* Reads an ELF file's header, sections and segments. All readers of this folder begin here, on any
  * thread; a view belongs to one. Everything is hostile until checked; what is accepted here bounds
  * the work of every reader above: segments ascend and do not overlap, and sections together are not
- * larger than twice the file. Errors say what the file is instead of a program. */
+ * larger than twice the file. Errors say what the file is instead of a program. module.c, usdt.c
+ * and the hook layer call it. */
 #include <errno.h>
 
 #include "arch/elf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The simple sources of functions: symbol tables, unwind ranges, and the addresses that the loader
  * calls. module.c calls each; they add to a list that functions.c merges. Names point into the
- * file. Malformed entries are skipped. */
+ * file. Malformed entries are skipped. Any thread: a module belongs to one while it is opened. */
 #include "arch/code.h"
 #include "arch/elf.h"
 #include "sym/functions.h"

@@ -2,7 +2,8 @@
 /* Merges the functions that the sources found into one list: one for each address, with the best of
  * its names, a size, and the unwind table's view of its entry. module.c calls it when a file is
  * opened. Hostile files are bounded: in the bytes of names, and in the work on unwind rules; beyond
- * that, names are missing and entries count as odd. */
+ * that, names are missing and entries count as odd. Any thread: a module belongs to one while it is
+ * opened. */
 #include "sym/functions.h"
 
 #include "base/escape.h"

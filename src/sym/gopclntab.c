@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads Go's own function table, which stripping leaves in place. There are four layouts so far,
  * told apart by the magic at the table's start. module.c asks for each file. A table that makes no
- * sense gives no functions, but the file still counts as Go's. */
+ * sense gives no functions, but the file still counts as Go's. Any thread. */
 #include "sym/functions.h"
 
 #define MAX_NAME 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds GOT slots of imported symbols. Code compiled without a PLT calls through the slot itself
  * (`call *slot(%rip)`), and only the slot's relocation names the function. hook/plan.c asks for
- * compilers' entry hooks and for clone; no state. */
+ * compilers' entry hooks and for clone; no state. Any thread; nothing fails. */
 #include "sym/imports.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks functions up by names with parameters, templates or operators. Every mangled symbol of the
  * module is demangled, some microseconds each. Called for probes and histograms, on the thread that
- * has the text. */
+ * has the text. A name that several functions have is -ENOTUNIQ with all of them. */
 #include "sym/named.h"
 
 #include <errno.h>

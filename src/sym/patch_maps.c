@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads compilers' tables of patchable places: __patchable_function_entries, __mcount_loc and
  * xray_instr_map. module.c calls it. In a position-independent file their words may be 0 until
- * relocated, so the relocations are applied to a copy. Addresses that are no code are dropped. */
+ * relocated, so the relocations are applied to a copy. Addresses that are no code are dropped. Any
+ * thread: a module belongs to one while it is opened. */
 #include "sym/patch_maps.h"
 
 #include "arch/elf.h"

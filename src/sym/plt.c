@@ -2,7 +2,8 @@
 /* Finds PLT entries: calls into other modules. In every linker's style (lazy, bound at start, with
  * landing pads, LLD's, mold's) an entry holds one jump through a slot, and a relocation ties the
  * slot to a symbol. PLT0 jumps through a slot that has no relocation, so it is not taken for an
- * entry. module.c calls it for each file; entries without a known slot are left out. */
+ * entry. module.c calls it for each file; entries without a known slot are left out. Any thread: a
+ * module belongs to one while it is opened. */
 #include "arch/code.h"
 #include "arch/elf.h"
 #include "sym/functions.h"

@@ -2,7 +2,8 @@
 /* Finds stack switches in assembly that no typed symbol and no unwind range covers (ruby's
  * coroutine_transfer, boost.context's jump_fcontext): code between the known functions, in which
  * the stack pointer is loaded. It begins at a symbol without a type, or at the target of a call.
- * functions.c calls it; the hook layer decodes the result, and believes nothing of this before. */
+ * functions.c calls it; the hook layer decodes the result, and believes nothing of this before. Any
+ * thread: a module belongs to one while it is opened. It cannot fail. */
 #include "arch/code.h"
 #include "sym/functions.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table behind site_caller(). Whoever follows calls owns one. Images and sites come from files
- * and from programs' memory: numbers out of range share a map or are not kept. */
+ * and from programs' memory: numbers out of range share a map or are not kept. Nothing fails. */
 #include "trace/sites.h"
 
 #include "hook/plan.h"

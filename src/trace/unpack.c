@@ -2,7 +2,7 @@
 /* The decoder that every reader of records shares: files, live buffers, the profile. The words may
  * be a hostile program's: the caller guarantees that the last record ends within [at, end), and a
  * payload shorter than its type needs makes the record unknown. Nothing is allocated but stack
- * copies. */
+ * copies. Any thread: a decoder belongs to one. */
 #include "trace/unpack.h"
 
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsers of /proc/PID/status and stat. Their bytes come from the kernel, but the name in them is
  * the program's choice: lengths are checked, and control characters replaced. Any thread; a process
- * that is gone is -ENOENT or -ESRCH. */
+ * that is gone is -ENOENT or -ESRCH. collect/ and this folder ask. */
 #include "tracee/proc_status.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs one thread of a stopped process until a system call, a trap or a stop, on the holder's
  * thread. A thread that does not come back within TRACEE_STOP_MS is interrupted; one that ends
- * makes the whole tracee dead. */
+ * makes the whole tracee dead. -EIO and a sentence where the process is dead. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>

@@ -3,7 +3,8 @@
  * look is one reading of /proc/PID/maps. While somebody waits for a page the kernel lets nobody
  * change the process's mappings, so pages that are not in memory are not touched at all:
  * stopped_patches_touch() has brought in those that are needed. A process beside the traced one
- * that shares its memory can map such a file afterwards: docs/security.md says what is left. */
+ * that shares its memory can map such a file afterwards: docs/security.md says what is left. Any
+ * thread. Where the file cannot be read, every page counts as one that may not come. */
 #include "tracee/served.h"
 
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that were asked to stop and did not come in time. The list is shared by all holders; a
  * holder adds to it when it gives up, and ends only when its own entries are gone. Other holders
- * ask before they touch the same process. */
+ * ask before they touch the same process. Nothing fails: a process that does not let go stays in
+ * the list. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>

@@ -3,7 +3,8 @@
  *
  * waitpid() has no limit, and polling costs either a processor (that the thread may be waiting for)
  * or the length of a nap, at every stop of a pause that is to be short. So waitpid() blocks, and a
- * timer that signals this thread interrupts it now and then to look at the clock. */
+ * timer that signals this thread interrupts it now and then to look at the clock. A thread that is
+ * gone is -ESRCH. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* uprobe_events, kprobe_events and synthetic_events, which define events at instructions of
- * files, at functions and synthetic ones, list them and remove them, and dynamic_events, which
- * does all: which line goes to which parser, and what the error_log gets. Any thread. A line that
- * fails leaves those before it done. */
+/* uprobe_events, kprobe_events and synthetic_events, which define events at instructions of files,
+ * at functions and synthetic ones, list them and remove them, and dynamic_events, which does all:
+ * which line goes to which parser, and what the error_log gets. Any thread. A line that fails
+ * leaves those before it done. The tree calls it by the rows of files.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines with f: that define one event at the functions a pattern matches, beyond the kernel. All of
- * them that can be probed are defined, or none; the error_log tells what was left out. Any
- * thread. */
+ * them that can be probed are defined, or none; the error_log tells what was left out. Any thread.
+ * dynamic_files.c calls it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The users of an event that somebody defined, and its removal, which is refused meanwhile. Any
- * thread; the top's events_lock protects what is defined against instances that begin to use it. */
+ * thread; the top's events_lock protects what is defined against instances that begin to use it.
+ * The other files of dynamic_ call it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

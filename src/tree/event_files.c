@@ -4,8 +4,8 @@
  * of the instance's settings (instance_change). The directories follow the catalogue, which modules
  * of a running program may extend.
  *
- * Operations run on FUSE's worker threads or a command's thread; settings are read under
- * in->lock. */
+ * Operations run on FUSE's worker threads or a command's thread; settings are read under in->lock.
+ * A write that is wrong is -errno, with the kernel's sentence in error_log. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The table of ftrace's files and the operations of those that have no file of their own. A setting
  * of model/settings.c becomes a file by its row; README is printed from the same table. Operations
  * run on FUSE's worker threads or a command's thread, several at once; in->lock protects settings,
- * instance_lock keeps the target. */
+ * instance_lock keeps the target. A write that is wrong is -errno, with a sentence in error_log. */
 #include "tree/files.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that change something. The caller may be a thread of the traced program itself, which
  * has to be stopped for the change: it must be answered before the change is made (base/caller.h),
- * or it could not be stopped. */
+ * or it could not be stopped. An operation's -errno is the caller's answer. */
 #include "tree/fuse_internal.h"
 
 /* Registers the caller of the request for the calling worker thread. */

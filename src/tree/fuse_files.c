@@ -3,7 +3,7 @@
  * fuse_files_waker has a thread of its own. f->lock protects the lists of opens and waits and is
  * released around every call of the tree or of libfuse. A fuse_open lives until its last hold is
  * gone: the kernel's, and those of requests that are answered before they are finished
- * (base/caller.h). */
+ * (base/caller.h). An operation's -errno is the caller's answer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Mounts, serves and unmounts a tree. One thread calls fuse_mount_serve and waits there for the
  * end; WORKERS threads carry out requests, and one (fuse_files_waker) answers reads that wait.
- * f->lock protects the lists of open files, inodes and waits; the tree must not be called under
- * it, because the tree calls fuse_files_wake under its own lock. f->receiving keeps requests in
- * order until a close is counted, and is held while nothing blocks. */
+ * f->lock protects the lists of open files, inodes and waits; the tree must not be called under it,
+ * because the tree calls fuse_files_wake under its own lock. f->receiving keeps requests in order
+ * until a close is counted, and is held while nothing blocks. A mount that cannot be made is -errno
+ * and a sentence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

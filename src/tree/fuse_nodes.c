@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names, attributes, directories. Requests arrive on the workers' threads. The kernel caches
  * nothing (timeouts are 0), because a write to one file can make others appear. inodes_lock
- * protects the inodes of all mounts, since a node's inodes of several mounts are linked. */
+ * protects the inodes of all mounts, since a node's inodes of several mounts are linked.
+ * fuse_mount.c has the table of requests. A refused request is its -errno. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks and unmounts mount points, for `brace mount`, `umount` and the watchdog, in one thread.
- * Root unmounts by umount2; other users need fusermount3, which is set-uid. Both are tried in
- * this order. Dead mounts answer every path operation with ENOTCONN, hence the care with
- * realpath. */
+ * Root unmounts by umount2; other users need fusermount3, which is set-uid. Both are tried in this
+ * order. Dead mounts answer every path operation with ENOTCONN, hence the care with realpath. What
+ * cannot be mounted or unmounted is -errno and a sentence. */
 #include "tree/mount_point.h"
 
 #include <dirent.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Open files: one write is one command, one reading is one text. FUSE's threads and commands call
  * these functions; each open file has a lock, under which its operations run one at a time. The
- * tree's lock protects counts of opens and wakes, and is not held while an operation runs. */
+ * tree's lock protects counts of opens and wakes, and is not held while an operation runs. A closed
+ * or foreign file is -EBADF; an operation's -errno goes to the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

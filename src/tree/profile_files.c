@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of the function profile (function_profile_enabled, trace_stat/) and the stack tracer
  * (stack_trace and its like). The content comes from the target. Operations run on FUSE's worker
- * threads or a command's thread. */
+ * threads or a command's thread. A write that is wrong is -errno and a sentence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

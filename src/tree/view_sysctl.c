@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Covers /proc/sys/kernel by a small tmpfs with links to the kernel's files, whose own mount is
  * moved to VIEW_SYSCTL_OWN. Called by view.c in the process that will execute the user's command,
- * in its own mount namespace. A step that fails takes the tmpfs away again. */
+ * in its own mount namespace. A step that fails takes the tmpfs away again. That process has one
+ * thread. */
 #include "tree/view_sysctl.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The main thread waits and prints, the instance's threads count, and the monitor's thread heeds
  * interrupts and --duration (run.h). The commands hist, sql and latency differ only in the lines
- * that they write to the tree. */
+ * that they write to the tree. What fails is said, and ends the command with EXIT_BRACE. */
 #include "ui/answer.h"
 
 #include <errno.h>

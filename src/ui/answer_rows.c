@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by answer.c on the main thread. Rows are taken under the lock of whoever counts, and asked
- * when that is given back: a SELECT may take long. */
+ * when that is given back: a SELECT may take long. A SELECT that fails is the command's error. */
 #include "ui/answer_rows.h"
 
 #include <inttypes.h>

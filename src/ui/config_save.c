@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the session's files over its socket, one request each. Called by brace config --save. The
- * keys are written in the order in which writes.c carries them out. */
+ * keys are written in the order in which writes.c carries them out. On the main thread. A file that
+ * the session does not have is left out; any other failure is the command's error. */
 #include "ui/config_save.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs where the command runs: before a session begins, or from brace set and start. Filters come
  * before enabling, so that no record passes unfiltered. The first refused write ends it, and names
- * its option. */
+ * its option. On the main thread. */
 #include "ui/event_writes.h"
 #include "ui/config_option.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by cmd/follow.c, of the kernel's objects, and follow_program.c; each calls it on the
- * thread that reads the events. */
+ * thread that reads the events. An option that is wrong is -EINVAL and a sentence. */
 #include "ui/follow_output.h"
 
 #include <errno.h>

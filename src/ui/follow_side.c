@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by cmd/follow.c, of the kernel's objects alone, and follow_border.c, of those that a
- * program's lead to; each calls it on its thread. */
+ * program's lead to; each calls it on its thread. What the kernel refuses is the command's
+ * error. */
 #include "ui/follow_side.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* -e f:NAME GLOB: one event at many functions of a file, on the main thread. The file is opened to
- * look its functions up. Those that no probe fits are left out, and counted aloud. */
+ * look its functions up. Those that no probe fits are left out, and counted aloud.
+ * probe_option.c calls it. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by cmd_help() and --help. The tables' texts are user-visible; here is only their
- * layout. */
+/* Called by cmd_help() and --help. The tables' texts are user-visible; here is only their layout.
+ * On the main thread; nothing fails. */
 #include "ui/help.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by main() around each command, on the only thread. A table; tests/ui/search.sh types what
- * each row says. */
+ * each row says. Nothing fails. */
 #include "ui/hint.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called on the main thread, around the session. The kernel's settings are those of a command line
- * of its own, which has the options that begin with `k:`. */
+ * of its own, which has the options that begin with `k:`. What the kernel refuses is the command's
+ * error. */
 #include "ui/kernel_beside.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graph, record, list and reset of the kernel. main() calls the commands, on brace's one thread. */
+/* graph, record, list and reset of the kernel. main() calls the commands, on brace's one thread.
+ * What fails is said, and ends the command with EXIT_BRACE. */
 #include "ui/kernel_commands.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called on the main thread, by the commands that trace the kernel. The settings that perf has are
- * events, their filters and the buffers' size; the others take an instance, and so root. */
+ * events, their filters and the buffers' size; the others take an instance, and so root. What the
+ * kernel refuses is the command's error, with the rule that is in the way. */
 #include "ui/kernel_perf.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each write of an option goes to the kernel's file of the same name, with the same text where the
  * kernel's grammar is brace's. Called once, before recording begins. A setting that the kernel does
- * not have is refused with the sentence that says so. */
+ * not have is refused with the sentence that says so. On the main thread. */
 #include "ui/kernel_settings.h"
 
 #include <dirent.h>

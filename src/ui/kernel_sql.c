@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Synthetic events are the kernel's for all instances, and go with ours (kernel/probes.h). The
  * tasks that count are those of the instance's set_event_pid, which triggers heed. statement.c
- * calls it, on brace's only thread. */
+ * calls it, on brace's only thread. What fails is the command's error. */
 #include "ui/kernel_sql.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asked before a session begins, on the only thread, about names of functions (missing.c,
- * function_event.c). */
+ * function_event.c). Nothing fails: a file that cannot be read has no functions. */
 #include "ui/libraries.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of a session, as trace-cmd list has them: each subject is one of the session's files, read
  * through its socket line by line. Called by cmd_list(). A file that cannot be read is the
- * command's error. */
+ * command's error. On the main thread. */
 #include "ui/list_session.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Used by brace tui, on its only thread. The recorder is a child that has not called exec: it runs
- * what brace record runs. If brace tui dies, so does its recording, by a signal that detaches. */
+ * what brace record runs. If brace tui dies, so does its recording, by a signal that detaches. A
+ * recorder that cannot begin is said. */
 #include "ui/live_trace.h"
 
 #include <errno.h>

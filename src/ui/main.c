@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* brace COMMAND: finds the command, parses its options, runs it. The exit status is the command's,
- * or EXIT_BRACE with a sentence. */
+ * or EXIT_BRACE with a sentence. It is the main thread. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

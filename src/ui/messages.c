@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Used by the closing summary and by brace info. Names come from traced programs and are escaped
- * (out_foreign). Kinds that this brace does not know are left out. */
+ * (out_foreign). Kinds that this brace does not know are left out. On the main thread. */
 #include "ui/messages.h"
 
 #include <asm/unistd.h>

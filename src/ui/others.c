@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Two tables. The parser asks them about unknown words, before it guesses a slip of the fingers: a
  * user who types `brace dump` does not mean `brace stop`. No entry may be a command or an option
- * that brace has (tests/ui/cli.sh). */
+ * that brace has (tests/ui/cli.sh). Constants only; on the main thread. */
 #include "ui/others.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Used by screen.c between the text and the terminal. Works only on what reports have printed, so
  * it guesses by form: a line that is not recognized stays plain. Nothing fails; the sink keeps its
- * own errors. */
+ * own errors. On the main thread. */
 #include "ui/paint.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lists of brace probe: functions, variables, source lines, on the main thread. What a file
- * does not tell is a sentence; source files are read as any file of anybody. */
+ * does not tell is a sentence; source files are read as any file of anybody. cmd/probe.c calls
+ * it. */
 #include "ui/probe_source.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The main thread starts and runs the session; the monitor's thread looks ten times a second.
  * Signal handlers only count, and give up an attach; every other reaction is the monitor's. Without
- * a thread for it brace ends at once: nobody would heed interrupts. */
+ * a thread for it brace ends at once: nobody would heed interrupts. The commands that trace call
+ * it. */
 #include "ui/run.h"
 
 #include <errno.h>

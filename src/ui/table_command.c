@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by the commands, on the main thread. Live, it takes the records while the monitor's thread
- * heeds interrupts (run.h); the table comes when the recording ends. */
+ * heeds interrupts (run.h); the table comes when the recording ends. What fails is said, and ends
+ * the command with EXIT_BRACE. */
 #include "ui/table_command.h"
 
 #include "store/store.h"

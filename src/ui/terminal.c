@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by cmd/tui.c on the only thread, and by cmd/top.c on the monitor's. ncurses keeps the
  * terminal's state, which terminal_close() restores, also when memory runs out. ncurses has
- * handlers of SIGINT and SIGTERM only where there are none: the commands have theirs. */
+ * handlers of SIGINT and SIGTERM only where there are none: the commands have theirs. A terminal
+ * that cannot do it is -errno and a sentence. */
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include "ui/terminal.h"

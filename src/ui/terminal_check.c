@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks terminfo, before a command takes the terminal; called on the only thread. A file of its own:
- * term.h gives a macro to each capability (columns, lines). */
+ * term.h gives a macro to each capability (columns, lines). A terminal that lacks something is
+ * -ENOTTY and a sentence. */
 #include "ui/terminal.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a trace file for a command and says what is wrong with it. Keeps nothing; called by the
- * commands that read a trace, on the only thread. A cut file is read up to its cut. */
+ * commands that read a trace, on the only thread. A cut file is read up to its cut. A file that is
+ * no trace is -errno and a sentence. */
 #include "ui/trace_file.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A table, which nothing changes. A row's question stands in the manual and in the README in the
- * same words; tests/ui/search.sh says what the capitals of a command are when it runs it. */
+ * same words; tests/ui/search.sh says what the capitals of a command are when it runs it.
+ * help_search.c asks, on the main thread; nothing fails. */
 #include "ui/wants.h"
 
 #include <stddef.h>

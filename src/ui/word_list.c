@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by commands, on brace's main thread, before anything is read or run. A word that is none
- * of its list is said with all that are: the lists fit in a line. */
+ * of its list is said with all that are: the lists fit in a line. Nothing else fails. */
 #include "ui/word_list.h"
 
 #include <string.h>

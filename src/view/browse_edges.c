@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of the chosen function's callers and callees: two tables, made of the tree of calls. A
  * row's time counts once, however many calls of the same row it lies in, as in `brace report
- * --callers`. */
+ * --callers`.
+ * browse.c calls it by its row, on the thread that draws; nothing fails. */
 #include <stdio.h>
 #include <string.h>
 

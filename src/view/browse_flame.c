@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The flame graph: each call path a box as wide as its part of the time, below the box of its
- * caller. One box is chosen; Enter makes it the whole width. */
+ * caller. One box is chosen; Enter makes it the whole width. browse.c calls it by its row, on the
+ * thread that draws; nothing fails. */
 #include <inttypes.h>
 #include <stdio.h>
 

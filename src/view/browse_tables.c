@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The screens of functions and threads: rows of summaries, with the columns of `brace report`. And
- * the histogram of the chosen function. */
+ * the histogram of the chosen function. browse.c calls it by its rows, on the thread that draws;
+ * nothing fails. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The timeline: a lane of nested calls for each thread, on one axis of time. Short calls beside
  * each other are one box until one looks closer; a closer look than the survey allows reads the
- * trace again. The cursor is a column; the last but one line says which call is under it. */
+ * trace again. The cursor is a column; the last but one line says which call is under it. browse.c
+ * calls it by its row, on the thread that draws; nothing fails. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

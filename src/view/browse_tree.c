@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The screen of calls in calls, as `brace report --tree` prints them: folded, until a user unfolds
- * a path. */
+ * a path. browse.c calls it by its row, on the thread that draws; nothing fails. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

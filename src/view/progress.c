@@ -2,7 +2,7 @@
 /* Cursors are those of the inner input, each with the counter beside it; the workers of a summary
  * have several at once. The number only tells a user how far it is, so its order does not matter.
  * The thread that loads a part reads through it; the screen's thread reads the number, and stops
- * the reading: it then fails with EINTR. */
+ * the reading: it then fails with EINTR. browse.c makes it. */
 #include "view/progress.h"
 
 #include <errno.h>

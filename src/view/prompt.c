@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Used by the screens; nothing fails. What does not fit is not taken. */
+/* Used by the screens; nothing fails. What does not fit is not taken. On the thread that draws. */
 #include "view/prompt.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called when a user asks for the source; opens the module's file each time. */
+/* Called when a user asks for the source; opens the module's file each time. browse.c and cmd/tui.c
+ * ask, on the thread that draws. Debug information that is not there, or of another build, is
+ * -errno and a sentence. */
 #include "view/source_line.h"
 
 #include <errno.h>

@@ -5,7 +5,8 @@
  * nothing of a session. Code is written first and becomes executable then.
  *
  * Rounds are short, and the median of them counts: on a loaded machine most rounds are not
- * interrupted, and what interrupts one is no cost of a call. */
+ * interrupted, and what interrupts one is no cost of a call. Where no code can be mapped the cost
+ * is not known. */
 #include "arch/call_cost.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Compiles filter programs to machine code. event/filter_compile.c calls it; no state. The code is
  * put behind the program, in memory that the traced program cannot write, and is called by event.S
  * (in this folder's agent) and agent/event.c. A program with tests of other kinds, or a long one,
- * gets no code and is interpreted. tests/event compare both. */
+ * gets no code and is interpreted. tests/event compare both. Any thread. */
 #include "arch/filter_code.h"
 
 #include <string.h>

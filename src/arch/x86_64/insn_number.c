@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The number of a system call, in %eax, as instructions change it. hook/sweep.c and hook/syscalls.c
- * follow it. No state; any thread. */
+ * follow it. No state; any thread. Nothing fails: a number that cannot be told is not known. */
 #include "arch/insn.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* arch/operand.h for x86-64, in AT&T syntax. Compilers write any operand that an instruction may
  * have: $5, %edi, %ah, -16(%rbp), (%rax,%rbx,8), 44+CheckpointStats(%rip), table(,%rcx,4). Called
- * by event/usdt.c for each site of a marker. */
+ * by event/usdt.c for each site of a marker. Any thread. An operand that is none of these is
+ * refused. */
 #include "arch/operand.h"
 
 #include <ctype.h>

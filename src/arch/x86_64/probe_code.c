@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Emits the trampolines of probes (see the header). image/probe_patches.c calls it while a process
  * is planned; no state. It fails only with -ERANGE, if the agent's word or a branch target is out
- * of reach. */
+ * of reach. Any thread. */
 #include "arch/probe_code.h"
 
 #include <errno.h>

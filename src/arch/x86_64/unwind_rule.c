@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Emits the unwind table of unwind_rule.S: copies it, fills its addresses in.
  * image/function_patches.c calls it for each region while a process is planned; no state. It fails
- * only with -ERANGE. */
+ * only with -ERANGE. Any thread. */
 #include "arch/unwind_rule.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* In place of kernel.c where brace is built without BPF: libbpf or clang was not there. Following
- * in the kernel fails with the sentence that says so; nothing else is ever called. */
+ * in the kernel fails with the sentence that says so; nothing else is ever called. Any thread. */
 #include "follow/kernel.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * lets it. Which one that is, is tried with one function, because neither the kernel's version nor
  * its BTF tells. Attaching is by the system call itself: libbpf 1.1 does not know all the ways.
  * Called on brace's thread. Everything held is a descriptor, so that the kernel undoes it when the
- * process ends. */
+ * process ends. What the kernel refuses is -errno and its sentence. */
 #include "follow/kernel.h"
 
 #include <bpf/bpf.h>

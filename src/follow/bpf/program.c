@@ -2,7 +2,9 @@
 /* The program that runs in the kernel at every call of a watched function: compiled for BPF when
  * brace is built, loaded by kernel.c. It knows no type of the kernel: where the object is comes by
  * the function's cookie, where its fields are in the plan. A call that is none of the object's
- * costs a read of the field and, with identity, a look into the table of followed objects. */
+ * costs a read of the field and, with identity, a look into the table of followed objects. The
+ * kernel calls it on whatever thread calls the function; a record that finds no room in the ring is
+ * counted as lost. */
 #include <linux/bpf.h>
 #include <linux/filter.h>
 #include <bpf/bpf_helpers.h>

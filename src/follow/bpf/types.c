@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libbpf reads the BTF, once for each run, on brace's thread; here names become offsets. Root alone
- * decides what the kernel's BTF says. */
+ * decides what the kernel's BTF says. kernel.c and functions.c ask. A type or field that the kernel
+ * does not have is -EINVAL with its column. */
 #include "follow/bpf/types.h"
 
 #include <bpf/bpf.h>

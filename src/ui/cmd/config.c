@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace config: checks a boot configuration, lists it, explains it as writes, carries it out in a
- * session, or makes one of a session's settings. main() calls it, on brace's only thread. */
+ * session, or makes one of a session's settings. main() calls it, on brace's only thread. A failure
+ * is said, and is EXIT_BRACE. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

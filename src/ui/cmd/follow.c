@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace follow: an object through all functions that take it. main() calls it, on brace's only
- * thread, which also reads the kernel's events and looks at the program in between. */
+ * thread, which also reads the kernel's events and looks at the program in between. A failure is
+ * said, and is EXIT_BRACE. */
 #include <errno.h>
 #include <string.h>
 

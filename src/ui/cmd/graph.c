@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace graph: runs a program and prints its graph while it runs. The main thread reads the live
  * stream and prints; the monitor's thread (run.h) flushes and heeds interrupts. Both use the
- * printer with the monitor's lock. A reader that goes away ends the recording, not the
- * program. */
+ * printer with the monitor's lock. A reader that goes away ends the recording, not the program. A
+ * failure is said, and is EXIT_BRACE. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace hist: counts an event's records, or a function's calls, by keys in one line; with -d, how
  * long the calls of functions last. The first is a hist trigger in a tree (answer.h), the second a
- * count of the calls in the stream of records. main() calls it, on brace's only thread. */
+ * count of the calls in the stream of records. main() calls it, on brace's only thread. A failure
+ * is said, and is EXIT_BRACE. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

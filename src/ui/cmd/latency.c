@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace latency: the times between two events, or a function's begin and another's, as a histogram
  * by powers of two. It is a statement of brace sql and a histogram of the synthetic event that the
- * statement makes. main() calls it, on brace's only thread. */
+ * statement makes. main() calls it, on brace's only thread. A failure is said, and is
+ * EXIT_BRACE. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* brace noise: what takes time from the threads of a program that is run or attached to. The main
  * thread reads the stream's switches and functions, the monitor's looks at the kernel's accounts of
  * the threads, both with the monitor's lock (view/noise.h). The table comes when the recording
- * ends. */
+ * ends. A failure is said, and is EXIT_BRACE. */
 #include <pthread.h>
 
 #include "collect/perf_rings.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* brace probe: perf probe's habits over brace. A definition in the source's words becomes an event
  * of `brace graph`, whose hits are printed as they come; or, with -n, a line to be written to a
- * session's uprobe_events. The lists are probe_source.c's. main() calls it, on brace's only
- * thread. */
+ * session's uprobe_events. The lists are probe_source.c's. main() calls it, on brace's only thread.
+ * A failure is said, and is EXIT_BRACE. */
 #include <stdlib.h>
 #include <string.h>
 

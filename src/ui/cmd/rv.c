@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* brace rv: whether a trace, or a program while it runs, does what a model allows. main() calls it;
- * table_command.h has the ways to the records. */
+ * table_command.h has the ways to the records. A failure is said, and is EXIT_BRACE. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /* brace shell: runs a command that finds ftrace's tree where the kernel's would be. The command
  * runs in namespaces of its own. brace stays outside, where the processes to be traced are, and
  * serves the tree, or has a session in the background serve its own. The two sides talk over a
- * socket pair; if either one fails, the command is not run. */
+ * socket pair; if either one fails, the command is not run. On the main thread, but for the
+ * waiter's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* brace sql: a statement of sqlhist's over a program's events, as histograms and synthetic events
- * (src/sql). main() calls it, on brace's only thread. */
+ * (src/sql). main() calls it, on brace's only thread. A failure is said, and is EXIT_BRACE. */
 #include <stdlib.h>
 
 #include "ui/commands.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace stack: the stacks of a running process's threads, which is what a process that hangs is
- * asked for. main() calls it, on brace's only thread. Nothing is written into the process. */
+ * asked for. main() calls it, on brace's only thread. Nothing is written into the process. A
+ * failure is said, and is EXIT_BRACE. */
 #include <inttypes.h>
 #include <string.h>
 

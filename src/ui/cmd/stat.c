@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace stat and brace sessions: what runs in the background, what it traces, how it is set, and
  * how much it has. main() calls them, on brace's only thread; each answer is the session's own
- * (daemon/ask.h), at a moment of its own. */
+ * (daemon/ask.h), at a moment of its own. A failure is said, and is EXIT_BRACE. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
