@@ -4,7 +4,7 @@
  * through it. LuaJIT takes this value for the address of its frame. The getter is patched to lead
  * here, and gives an even value to all callers but libgcc itself. Called at the start and when
  * ld.so has mapped modules, before any code of theirs runs. A libgcc that looks different is left
- * alone. */
+ * alone. init.c and dlopen.c call it, on the program's thread. */
 #include <asm/unistd.h>
 #include <link.h>
 #include <linux/mman.h>

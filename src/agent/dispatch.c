@@ -4,8 +4,8 @@
  * SIGSYS handler gets all calls from outside of one range. The agent's own would come there, and
  * libc's that it does in libc's stead. libc_calls.c brings each such prctl here first, on the
  * calling thread: the agent gives up its system calls for good, in this process, and libc's are
- * made in libc again. Before the first thread has done this none is dispatched, so nobody has to
- * be waited for. */
+ * made in libc again. Before the first thread has done this none is dispatched, so nobody has to be
+ * waited for. Nothing fails. */
 #include <asm/unistd.h>
 #include <linux/prctl.h>
 

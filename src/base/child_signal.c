@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* main() takes SIGCHLD; children give it back between fork and exec. Nothing fails. */
+/* main() takes SIGCHLD; children give it back between fork and exec. Nothing fails. Each is called
+ * where its process has one thread. */
 #include "base/child_signal.h"
 
 #include <signal.h>

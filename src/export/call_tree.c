@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by folded.c, flamegraph.c and pprof.c. A program that recurses without end, or a damaged
  * file, could make any number of stacks: depth and number are limited, and what is beyond is
- * counted in job->folded. */
+ * counted in job->folded. One thread: that of the export. */
 #include "export/call_tree.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that need care for reasons that no analysis of their code can see: properties of the
  * caller, of the kernel, of a table elsewhere. The planner asks by the names of symbols, dynamic
- * symbols and imports. Tables only; any thread. */
+ * symbols and imports. Tables only; any thread. Nothing fails. */
 #include "hook/special.h"
 
 #include <stdlib.h>

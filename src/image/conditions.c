@@ -2,7 +2,8 @@
 /* Makes of an argument list the format of an event, whose filter the condition is: every argument
  * has 8 bytes of the record, in their order, and only those that the filter reads are fetched.
  * Strings stay addresses, which the filter follows when it comes to them. Called while a process is
- * planned (arguments.c) and before one is begun (ui/), on the caller's thread; no state. */
+ * planned (arguments.c) and before one is begun (ui/), on the caller's thread; no state. A
+ * condition that does not fit the function is -errno and a sentence. */
 #include "image/conditions.h"
 
 #include <errno.h>

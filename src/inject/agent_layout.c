@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Called in holders, by attach.c, detach.c and change.c. Everything that is read from the
- * process is the traced program's to change: it is used as an address in that process only. No
- * lock: whoever works with a process is alone with it (session/turns.h). */
+/* Called in holders, by attach.c, detach.c and change.c. Everything that is read from the process
+ * is the traced program's to change: it is used as an address in that process only. No lock:
+ * whoever works with a process is alone with it (session/turns.h). A process that is gone, or whose
+ * agent does not answer, is -errno and a sentence. */
 #include "inject/agent_layout.h"
 
 #include <errno.h>

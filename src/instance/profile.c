@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The function profiler's counters (trace_stat/functionN). The pump calls profile_feed for every
  * resolved chunk, profiling.c the rest; all have pump_lock. It sees millions of records a second,
- * hence tables indexed by id and inlined steps. Losses are counted and shown below the table. */
+ * hence tables indexed by id and inlined steps. Losses are counted and shown below the table.
+ * Nothing fails. */
 #include "instance/profile.h"
 
 #include <stdlib.h>

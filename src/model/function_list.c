@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses and matches function patterns; the header describes the language. settings.c, the
  * planner's selection (image/) and instance/ use it. A list belongs to its settings; matching does
- * not change it, so that several threads may match in one list. */
+ * not change it, so that several threads may match in one list. A word that does not parse is
+ * -EINVAL, with its column. */
 #include "model/function_list.h"
 
 #include <ctype.h>

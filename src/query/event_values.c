@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes records of events apart by their formats. Formats and records come from trace files, which
  * may be anybody's: each offset is checked against the record's own length. Called by the table
- * `args`, on the query's thread, and by the library's cursors, each on its own. */
+ * `args`, on the query's thread, and by the library's cursors, each on its own. Nothing fails: a
+ * value that the record does not have is none. */
 #include "query/event_values.h"
 
 #include <string.h>

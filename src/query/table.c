@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* SQLite's virtual tables over arrays. xBestIndex chooses among three ways to the rows: by number,
- * by a sorted column, and by a key's index; the same ways give rows in the order, or in the
- * groups, that a statement asks for, so that SQLite need not sort them. Everything that is pushed
- * down here is checked again by SQLite (omit stays 0): a bound may let too many rows through.
- * SQLite calls all of it, on the query's thread. */
+ * by a sorted column, and by a key's index; the same ways give rows in the order, or in the groups,
+ * that a statement asks for, so that SQLite need not sort them. Everything that is pushed down here
+ * is checked again by SQLite (omit stays 0): a bound may let too many rows through. SQLite calls
+ * all of it, on the query's thread. Nothing fails: a column that a row does not have is NULL. */
 #include "query/table.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Dispatches between the printers, which the rows of tracers name (model/tracer.h). Adapters give
  * them the same signatures. Nothing fails: a trace file may name any tracer, and one that is not
- * known is printed as `function`. */
+ * known is printed as `function`. A printer belongs to the thread that prints. */
 #include "report/printer.h"
 
 #include <string.h>

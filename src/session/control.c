@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Begins and ends the control, brings in running processes, and hands updates to the session.
  * Called by the session's threads; the thread that waits for agents is the socket thread's
- * (agent_socket.c). c->lock protects updates and the outcome of the first image; everything
- * else needs a turn (control_internal.h). */
+ * (agent_socket.c). c->lock protects updates and the outcome of the first image; everything else
+ * needs a turn (control_internal.h). A launch or a change that does not come to its end is -errno
+ * and a sentence. */
 #include "session/control_internal.h"
 
 #include <errno.h>

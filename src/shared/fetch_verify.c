@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells a fetch program that the compiler can have made from other bytes. fetch_run() survives any
- * bytes; tests hold the compiler to fetch.h by this check. No state; cannot fail. */
+ * bytes; tests hold the compiler to fetch.h by this check. No state; cannot fail. Any thread. */
 #include "shared/fetch.h"
 
 static bool size_good(uint8_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells a filter program that the compiler can have made from bytes that only look like one.
  * filter_run() survives any bytes; tests hold the compiler to filter.h by this check. No state;
- * cannot fail. */
+ * cannot fail. Any thread. */
 #include "shared/filter.h"
 
 /* Resources that an instruction of each kind uses. */

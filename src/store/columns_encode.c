@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Words to columns. The pipeline's workers run it, each with an encoder of its own, at some ten
  * nanoseconds a record on the machine that runs the traced program too. So the loop has no call and
- * no bounds check: every stream has room for the worst that PACKET_WORDS_MAX words can do. */
+ * no bounds check: every stream has room for the worst that PACKET_WORDS_MAX words can do. It fails
+ * where zstd does. */
 #include <errno.h>
 #include <zstd.h>
 

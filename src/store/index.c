@@ -2,7 +2,7 @@
 /* Encodes and decodes the index. The pipeline writes it at the end of a file, the reader reads it
  * when it opens one. Offsets and times are differences to the entry before, so that an entry takes
  * some ten bytes. A malformed index is no error for the reader: it scans the file instead. It fails
- * only where it is written. */
+ * only where it is written. pipeline.c and reader.c call it, on any thread. */
 #include "store/index.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  * For (b) text is not decoded: a 4-byte field whose value leads to exactly the first byte of one of
  * a few thousand candidates is a real reference, apart from one in a million, and the bytes before
  * it say of which kind. That is one pass at memory speed. module.c calls it when a file is opened;
- * it cannot fail. */
+ * it cannot fail. Any thread: a module belongs to one while it is opened. */
 #include "arch/code.h"
 #include "arch/code_fields.h"
 #include "sym/functions.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens debug information for questions in the words of the source, finds functions by name, and
  * collects what is in scope at an instruction: one bounded walk (dwarf_walk.h) a question, on the
- * caller's thread. image/source_probe.c and the command `probe` ask. */
+ * caller's thread. image/source_probe.c and the command `probe` ask. A file without debug
+ * information, or a name that is not in it, is -errno and a sentence. */
 #include "sym/source.h"
 
 #include <dwarf.h>

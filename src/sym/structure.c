@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds a structure by its name, in one walk over the debug information (dwarf_walk.h), on the
  * caller's thread; what its members are is source_expression.c's. Of C++ classes with one name in
- * several namespaces the first is taken, unless the name has its namespace. */
+ * several namespaces the first is taken, unless the name has its namespace. A structure that the
+ * debug information does not have is -ENOENT and a sentence. */
 #include <dwarf.h>
 #include <errno.h>
 #include <string.h>

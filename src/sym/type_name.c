@@ -2,7 +2,7 @@
 /* Writes types as C declares them, from inside out: a declarator grows around the name, and the
  * type at the end of the chain stands before it. signatures.c calls it while it walks; owns
  * nothing. A file's types may be chained for ever or be of any length: DEEPEST, LONGEST and
- * STEPS_MOST bound that. */
+ * STEPS_MOST bound that. Any thread. */
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>

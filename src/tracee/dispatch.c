@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a stopped process dispatches system calls itself (PR_SET_SYSCALL_USER_DISPATCH). Those
- * that brace and the agent make in it would come to its SIGSYS handler, so it is not entered. On
- * its holder's thread. */
+ * that brace and the agent make in it would come to its SIGSYS handler, so it is not entered:
+ * -EPERM and a sentence. attach.c asks, on the process's holder's thread. */
 #include <errno.h>
 #include <stdint.h>
 #include <sys/ptrace.h>

@@ -2,7 +2,8 @@
 /* Runs the seccomp filters of a process over the system calls of an attach and of the agent, so
  * that none of those kills it. check.c and inject/attach.c call it. The kernel shows filters of a
  * stopped thread only, and only to root, so the process is stopped while they are copied; each
- * thread has its own, though most are the same. */
+ * thread has its own, though most are the same. Filters that cannot be had are -errno and a
+ * sentence. */
 #include "tracee/seccomp.h"
 
 #include <dirent.h>

@@ -2,7 +2,8 @@
 /* Checks and unmounts mount points, for `brace mount`, `umount` and the watchdog, in one thread.
  * Root unmounts by umount2; other users need fusermount3, which is set-uid. Both are tried in this
  * order. Dead mounts answer every path operation with ENOTCONN, hence the care with realpath. What
- * cannot be mounted or unmounted is -errno and a sentence. */
+ * cannot be mounted or unmounted is -errno and a sentence. fuse_mount.c, unmount_watchdog.c and
+ * cmd/mount.c call it. */
 #include "tree/mount_point.h"
 
 #include <dirent.h>

@@ -2,7 +2,8 @@
 /* Builds the namespace of `brace shell` in the child process that will become the shell. The order
  * matters: namespaces, private propagation, a scratch tmpfs at VIEW_DIRECTORY in which replacement
  * files are made and bound over the originals, and the tree on top of it, which hides the scratch.
- * Any failure ends the command before the shell starts. */
+ * Any failure ends the command before the shell starts. cmd/shell.c calls it, and the child has one
+ * thread. */
 #include "tree/view.h"
 
 #include <errno.h>

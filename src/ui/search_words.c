@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by help_search(), on the only thread; allocates nothing. The user's words are only
- * compared. */
+ * compared. Nothing fails. */
 #include "ui/search_words.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The TSC as CPUID describes it, for collect/clock.c as a session begins. No state; cannot fail. */
+/* The TSC as CPUID describes it, for collect/clock.c as a session begins. No state; cannot fail.
+ * The session's thread calls it. */
 #include "arch/stamp.h"
 
 #include <cpuid.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace diff: the rows of two traces, or of two groups of them, side by side. main() calls it.
  * Fails on what brace report fails on; with --fail-over the exit status is 1 if the second trace
- * has grown by more. */
+ * has grown by more. The main thread runs it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

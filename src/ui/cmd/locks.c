@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace locks: waits for locks and holds of them, of a trace file or of a program that is run or
  * attached to for it; of a process, who waits for whom now. main() calls it; table_command.h has
- * the ways to the records. A failure is said, and is EXIT_BRACE. */
+ * the ways to the records. A failure is said, and is EXIT_BRACE. The main thread runs it. */
 #include <string.h>
 
 #include "model/lock_functions.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace rv: whether a trace, or a program while it runs, does what a model allows. main() calls it;
- * table_command.h has the ways to the records. A failure is said, and is EXIT_BRACE. */
+ * table_command.h has the ways to the records. A failure is said, and is EXIT_BRACE. The main
+ * thread runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace syscalls: a table of system calls, of a trace file or of a program that is run or attached
  * to for it; --lines prints the calls as they come. main() calls it; table_command.h has the ways
- * to the records. A failure is said, and is EXIT_BRACE. */
+ * to the records. A failure is said, and is EXIT_BRACE. The main thread runs it. */
 #include <errno.h>
 #include <string.h>
 

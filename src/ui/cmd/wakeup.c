@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace wakeup: who wakes whom and how long that takes, of a trace file or of a program that is run
  * or attached to for it. main() calls it; table_command.h has the ways to the records. A failure is
- * said, and is EXIT_BRACE. */
+ * said, and is EXIT_BRACE. The main thread runs it. */
 #include <string.h>
 
 #include "report/wakeup.h"
