@@ -7,8 +7,8 @@
 
 #include "base/glob.h"
 #include "base/mem.h"
+#include "base/number_map.h"
 #include "excerpt/internal.h"
-#include "trace/sp_map.h"
 
 #define LISTED 6 /* threads, or processes, that a sentence names */
 
@@ -113,15 +113,15 @@ static int find_threads(const struct excerpt *x, const excerpt_words *words, boo
 static void find_readers(struct excerpt *x)
 {
 	const struct trace_thread *threads = x->info->threads.at;
-	struct sp_map pids = { 0 };
+	struct number_map pids = { 0 };
 
 	for (size_t i = 0; i < x->threads.n; i++)
 		if (x->threads.at[i])
-			sp_map_set(&pids, threads[i].pid, 1);
+			number_map_set(&pids, threads[i].pid, 1);
 	for (size_t i = 0; i < x->threads.n; i++)
 		*vec_add(&x->readers) = x->threads.at[i] ||
-					sp_map_get(&pids, threads[i].pid) != SP_NONE;
-	sp_map_free(&pids);
+					number_map_get(&pids, threads[i].pid) != NUMBER_NONE;
+	number_map_free(&pids);
 }
 
 /* A thread is shown if both kinds of words mean it. */

@@ -17,7 +17,7 @@ static uint32_t add_node(struct call_tree *t, uint32_t parent, uint32_t function
 	*n = (struct call_node){ .parent = parent, .function = function,
 				 .next = t->nodes.at[parent].child };
 	t->nodes.at[parent].child = row;
-	sp_map_set(&t->children, key, row);
+	number_map_set(&t->children, key, row);
 	return row;
 }
 
@@ -26,9 +26,9 @@ static uint32_t add_node(struct call_tree *t, uint32_t parent, uint32_t function
 static uint32_t child_of(struct call_tree *t, uint32_t parent, uint32_t function)
 {
 	uint64_t key = ((uint64_t)parent << 32 | function) + 1;
-	uint64_t row = sp_map_get(&t->children, key);
+	uint64_t row = number_map_get(&t->children, key);
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	return t->nodes.n < CALL_TREE_MOST ? add_node(t, parent, function, key) : CALL_TREE_NONE;
 }
@@ -123,7 +123,7 @@ void call_tree_free(struct call_tree *t)
 	vec_free(&t->names);
 	vec_free(&t->nodes);
 	vec_free(&t->root_of);
-	sp_map_free(&t->children);
+	number_map_free(&t->children);
 	walk_free(&t->walk);
 }
 

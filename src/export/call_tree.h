@@ -20,7 +20,7 @@ struct call_tree {
 	VEC(struct call_node) nodes; /* number 0 stands above the roots; parents come first */
 	VEC(char *) names;           /* of roots: names of threads */
 	VEC(uint32_t) root_of;       /* by lane; 0: not known yet */
-	struct sp_map children;      /* node << 32 | function, + 1 -> node */
+	struct number_map children;  /* node << 32 | function, + 1 -> node */
 	struct export_job *job;
 };
 

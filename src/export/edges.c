@@ -54,12 +54,12 @@ static uint32_t lane_node(struct edges *e, uint32_t lane)
 /* The edge between two nodes, made at the first call. Valid until the next one is made. */
 static struct edge *edge_of(struct edges *e, uint32_t caller, uint32_t callee)
 {
-	uint64_t key = ((uint64_t)caller << 32 | callee) + 1, row = sp_map_get(&e->rows, key);
+	uint64_t key = ((uint64_t)caller << 32 | callee) + 1, row = number_map_get(&e->rows, key);
 
-	if (row == SP_NONE) {
+	if (row == NUMBER_NONE) {
 		row = e->edges.n;
 		*vec_add(&e->edges) = (struct edge){ .caller = caller, .callee = callee };
-		sp_map_set(&e->rows, key, row);
+		number_map_set(&e->rows, key, row);
 	}
 	return &e->edges.at[row];
 }
@@ -118,7 +118,7 @@ void edges_free(struct edges *e)
 	vec_free(&e->edges);
 	vec_free(&e->of_function);
 	vec_free(&e->of_lane);
-	sp_map_free(&e->rows);
+	number_map_free(&e->rows);
 	walk_free(&e->walk);
 }
 

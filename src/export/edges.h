@@ -19,7 +19,7 @@ struct edges {
 	VEC(struct edge_node) nodes;
 	VEC(uint32_t) of_function;   /* 1 + node; 0: none yet */
 	VEC(uint32_t) of_lane;
-	struct sp_map rows;          /* caller << 32 | callee, + 1 -> edge */
+	struct number_map rows;      /* caller << 32 | callee, + 1 -> edge */
 };
 
 /* Reads the job's source into *e, which edges_free() frees in any case. 0, or -errno and *err. */

@@ -44,7 +44,7 @@ struct firefox {
 	VEC(struct profile_lane) lanes;
 	VEC(struct profile_stack) stacks;
 	/* stack << 32 | function, + 1 -> stack; above a lane's outermost UINT32_MAX - 1 - lane */
-	struct sp_map children;
+	struct number_map children;
 	struct export_job *job;
 	struct out *out;
 	struct err *err;
@@ -72,14 +72,14 @@ static uint32_t child_of(struct firefox *p, uint32_t lane, uint32_t parent, uint
 {
 	uint32_t above = parent == NO_STACK ? UINT32_MAX - 1 - lane : parent;
 	uint64_t key = ((uint64_t)above << 32 | function) + 1;
-	uint64_t found = sp_map_get(&p->children, key);
+	uint64_t found = number_map_get(&p->children, key);
 	struct profile_lane *l = lane_of(p, lane);
 
-	if (found != SP_NONE)
+	if (found != NUMBER_NONE)
 		return (uint32_t)found;
 	if (p->stacks.n >= CALL_TREE_MOST)
 		return NO_STACK;
-	sp_map_set(&p->children, key, p->stacks.n);
+	number_map_set(&p->children, key, p->stacks.n);
 	*vec_add(&l->stacks) = (uint32_t)p->stacks.n;
 	*vec_add(&p->stacks) =
 		(struct profile_stack){ parent, function, (uint32_t)l->stacks.n - 1 };
@@ -601,7 +601,7 @@ static void free_profile(struct firefox *p)
 	vec_free(&p->stacks);
 	vec_free(&p->funcs);
 	vec_free(&p->func_of);
-	sp_map_free(&p->children);
+	number_map_free(&p->children);
 	parts_free(&p->streams);
 	event_texts_free(p->texts);
 	walk_free(&p->walk);

@@ -3,12 +3,12 @@
  * coloured by how much more or less of its own time (or calls) it has than the same stack in the
  * earlier trace, which is Brendan Gregg's difffolded. What stacks had that are gone is told in
  * the picture's head. Called by ui, on its thread; two trees are in memory. */
+#include "base/number_map.h"
 #include "export/flamegraph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/sp_map.h"
 
 /* Numbers that equal names of both trees share. */
 struct same_names { VEC(const char *) sorted; };
@@ -42,17 +42,17 @@ static uint64_t key_of(uint32_t parent, uint32_t name)
 
 /* The later tree's nodes by key_of(). Parents stand before their children in both trees, so that
  * one pass from the roots suffices in match(). */
-static struct sp_map index_nodes(const struct call_tree *later, const struct same_names *names)
+static struct number_map index_nodes(const struct call_tree *later, const struct same_names *names)
 {
-	struct sp_map map = { 0 };
+	struct number_map map = { 0 };
 
 	for (uint32_t i = 1; i < later->nodes.n; i++) {
 		uint64_t key = key_of(later->nodes.at[i].parent,
 				      number_of(names, call_tree_name(later, i)));
 
 		/* Two functions of one name: the first one takes what both had. */
-		if (sp_map_get(&map, key) == SP_NONE)
-			sp_map_set(&map, key, i);
+		if (number_map_get(&map, key) == NUMBER_NONE)
+			number_map_set(&map, key, i);
 	}
 	return map;
 }
@@ -62,7 +62,7 @@ static uint32_t *match(const struct call_tree *earlier, const struct call_tree *
 {
 	uint32_t *to = mem_zalloc(earlier->nodes.n * sizeof(*to));
 	struct same_names names = { 0 };
-	struct sp_map map;
+	struct number_map map;
 
 	add_names(&names, earlier);
 	add_names(&names, later);
@@ -71,15 +71,15 @@ static uint32_t *match(const struct call_tree *earlier, const struct call_tree *
 	map = index_nodes(later, &names);
 	for (uint32_t i = 1; i < earlier->nodes.n; i++) { /* parents come first */
 		uint32_t parent = to[earlier->nodes.at[i].parent];
-		uint64_t row = SP_NONE;
+		uint64_t row = NUMBER_NONE;
 
 		uint32_t name = number_of(&names, call_tree_name(earlier, i));
 
 		if (parent != CALL_TREE_NONE)
-			row = sp_map_get(&map, key_of(parent, name));
-		to[i] = row == SP_NONE ? CALL_TREE_NONE : (uint32_t)row;
+			row = number_map_get(&map, key_of(parent, name));
+		to[i] = row == NUMBER_NONE ? CALL_TREE_NONE : (uint32_t)row;
 	}
-	sp_map_free(&map);
+	number_map_free(&map);
 	vec_free(&names.sorted);
 	return to;
 }

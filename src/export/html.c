@@ -214,29 +214,29 @@ static void put_functions(const struct html_page *g, struct out *o)
 }
 
 /* The lanes of the programs' threads, by TID, + 1. */
-static struct sp_map lanes_by_tid(const struct html_page *g)
+static struct number_map lanes_by_tid(const struct html_page *g)
 {
-	struct sp_map lanes = { 0 };
+	struct number_map lanes = { 0 };
 
 	for (uint32_t i = 0; i < g->columns.lanes.n; i++)
 		if (!walk_is_kernel(&g->walk, i) && !g->walk.lanes.at[i].coroutine)
-			sp_map_set(&lanes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid, i);
+			number_map_set(&lanes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid, i);
 	return lanes;
 }
 
 /* A thread's calls in the kernel stand below those in its program. */
-static void put_home(const struct html_page *g, uint32_t i, const struct sp_map *homes,
+static void put_home(const struct html_page *g, uint32_t i, const struct number_map *homes,
 		     struct out *o)
 {
-	uint64_t home = sp_map_get(homes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid);
+	uint64_t home = number_map_get(homes, 1 + (uint64_t)walk_thread(&g->walk, i)->tid);
 
-	if (walk_is_kernel(&g->walk, i) && home != SP_NONE)
+	if (walk_is_kernel(&g->walk, i) && home != NUMBER_NONE)
 		out_printf(o, ",\"home\":%u", (unsigned)home);
 }
 
 /* A thread's or coroutine's head: what it is, and how many bytes of each column are its own.
  * Losses of a thread are told with its own stack, not with its coroutines'. */
-static void put_lane(const struct html_page *g, uint32_t i, const struct sp_map *homes,
+static void put_lane(const struct html_page *g, uint32_t i, const struct number_map *homes,
 		     struct out *o)
 {
 	const struct html_lane *l = &g->columns.lanes.at[i];
@@ -264,7 +264,7 @@ static void put_lane(const struct html_page *g, uint32_t i, const struct sp_map 
 /* Images and events, by their index in the trace, and the lanes in the order of the columns. */
 static void put_lists(const struct html_page *g, struct out *o)
 {
-	struct sp_map homes = lanes_by_tid(g);
+	struct number_map homes = lanes_by_tid(g);
 	const struct trace_info *info = g->walk.info;
 
 	out_str(o, ",\n\"images\":[");
@@ -285,7 +285,7 @@ static void put_lists(const struct html_page *g, struct out *o)
 	for (uint32_t i = 0; i < g->columns.lanes.n; i++)
 		put_lane(g, i, &homes, o);
 	out_char(o, ']');
-	sp_map_free(&homes);
+	number_map_free(&homes);
 }
 
 /* All that the page is told, as one JSON object. 64-bit numbers are strings (put_u64()). */

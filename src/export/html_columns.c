@@ -17,7 +17,8 @@ struct html_sched {
 	bool looked;
 	uint32_t event;     /* number of sched_switch; UINT32_MAX: the trace has none */
 	uint16_t state_at, state_size, next_at;
-	struct sp_map of_kernel; /* by TID, + 1: the lane of the kernel's records of that thread */
+	/* By TID, + 1: the lane of the kernel's records of that thread. */
+	struct number_map of_kernel;
 };
 
 /* --- numbers and texts ------------------------------------------------------------------- */
@@ -276,9 +277,9 @@ static int go_on_in_kernel(struct html_columns *c, const struct walk_step *s, ui
 	if (!tid)
 		c->lanes.at[s->lane].off = 0;
 	else
-		sp_map_set(&c->sched->of_kernel, 1 + (uint64_t)tid, s->lane);
-	lane = sp_map_get(&c->sched->of_kernel, 1 + (uint64_t)next);
-	return lane == SP_NONE ? 0 : go_on(c, (uint32_t)lane, now);
+		number_map_set(&c->sched->of_kernel, 1 + (uint64_t)tid, s->lane);
+	lane = number_map_get(&c->sched->of_kernel, 1 + (uint64_t)next);
+	return lane == NUMBER_NONE ? 0 : go_on(c, (uint32_t)lane, now);
 }
 
 /* One record says that the thread stops, another one that it goes on. */
@@ -404,6 +405,6 @@ void html_columns_free(struct html_columns *c)
 	parts_free(&c->parts);
 	vec_free(&c->lanes);
 	event_texts_free(c->texts);
-	sp_map_free(&c->sched->of_kernel);
+	number_map_free(&c->sched->of_kernel);
 	free(c->sched);
 }

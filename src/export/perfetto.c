@@ -41,7 +41,7 @@ struct perfetto {
 	bool in_list, alone;
 	VEC(bool) told;        /* by lane: its track has been described */
 	VEC(bool) interned;    /* by function */
-	struct sp_map processes;
+	struct number_map processes;
 };
 
 /* Writes the packet as a field of the trace, and empties it. */
@@ -115,9 +115,9 @@ static void tell_process(struct perfetto *p, uint32_t lane, uint64_t ns)
 	const struct trace_thread *t = walk_thread(&p->walk, lane);
 	uint32_t pid = walk_process(&p->walk, lane);
 
-	if (sp_map_get(&p->processes, (uint64_t)pid + 1) != SP_NONE)
+	if (number_map_get(&p->processes, (uint64_t)pid + 1) != NUMBER_NONE)
 		return;
-	sp_map_set(&p->processes, (uint64_t)pid + 1, 1);
+	number_map_set(&p->processes, (uint64_t)pid + 1, 1);
 	if (walk_is_kernel(&p->walk, lane)) {
 		tell_kernel(p, ns);
 		return;
@@ -383,7 +383,7 @@ static int write_perfetto(struct export_job *job, struct err *err)
 	r = export_walk(job, &p.walk, take_step, &p, err);
 	event_texts_free(p.texts);
 	walk_free(&p.walk);
-	sp_map_free(&p.processes);
+	number_map_free(&p.processes);
 	for (size_t i = 0; i < sizeof(p.nested) / sizeof(*p.nested); i++)
 		vec_free(&p.nested[i]);
 	vec_free(&p.told);

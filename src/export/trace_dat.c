@@ -138,11 +138,11 @@ static uint32_t depth_of(struct trace_dat *d, const struct walk_step *s)
 
 	if (!walk_is_kernel(&d->walk, s->lane)) {
 		if (!l->coroutine)
-			sp_map_set(&d->user_of, tid, s->lane);
+			number_map_set(&d->user_of, tid, s->lane);
 		return s->depth;
 	}
-	user = sp_map_get(&d->user_of, tid);
-	return s->depth + (user == SP_NONE ? 0 : (uint32_t)d->walk.lanes.at[user].open.n);
+	user = number_map_get(&d->user_of, tid);
+	return s->depth + (user == NUMBER_NONE ? 0 : (uint32_t)d->walk.lanes.at[user].open.n);
 }
 
 /* funcgraph_entry: 20 bytes with its common fields. */
@@ -218,10 +218,10 @@ static uint64_t frame_address(struct trace_dat *d, const struct event *e, uint64
 	key = f ? key | (uint64_t)(f - m->functions.at) : (key << 15) ^ address ^ INT64_MIN;
 	if (is_kernels(address))
 		key = address;
-	n = sp_map_get(&d->frame_of, key);
-	if (n == SP_NONE) {
+	n = number_map_get(&d->frame_of, key);
+	if (n == NUMBER_NONE) {
 		n = d->frames.n;
-		sp_map_set(&d->frame_of, key, n);
+		number_map_set(&d->frame_of, key, n);
 		*vec_add(&d->frames) = (struct trace_dat_frame){
 			frame_name(m, f, address),
 			is_kernels(address) ? address : TRACE_DAT_FRAMES + 16 * n
@@ -313,8 +313,8 @@ static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *
 	vec_free(&d.cpu_of);
 	cpu_order_free(&d.order);
 	parts_free(&d.parts);
-	sp_map_free(&d.user_of);
-	sp_map_free(&d.frame_of);
+	number_map_free(&d.user_of);
+	number_map_free(&d.frame_of);
 	for (size_t i = 0; i < d.frames.n; i++)
 		free(d.frames.at[i].name);
 	vec_free(&d.frames);

@@ -39,9 +39,9 @@ struct trace_dat {
 	VEC(uint32_t) page_of;          /* 1 + place, by CPU */
 	struct cpu_order order;         /* of each thread's records over the CPUs */
 	VEC(uint16_t) cpu_of;           /* by lane: where its latest record was */
-	struct sp_map user_of;          /* by TID, + 1: the lane of its calls in the program */
+	struct number_map user_of;      /* by TID, + 1: the lane of its calls in the program */
 	VEC(struct trace_dat_frame) frames; /* of stacks, each once */
-	struct sp_map frame_of;         /* by function or place: its index in frames */
+	struct number_map frame_of;     /* by function or place: its index in frames */
 };
 
 

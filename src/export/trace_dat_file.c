@@ -169,7 +169,7 @@ static void put_name_lines(const struct trace_dat *d, struct out *o)
 		char *name;
 
 		if (walk_is_kernel(&d->walk, i) &&
-		    sp_map_get(&d->user_of, 1 + (uint64_t)tid) != SP_NONE)
+		    number_map_get(&d->user_of, 1 + (uint64_t)tid) != NUMBER_NONE)
 			continue;
 		name = walk_lane_name(&d->walk, i);
 		out_printf(o, "%u ", tid);

@@ -25,7 +25,7 @@ struct uftrace {
 	struct export_job *job;
 	struct parts parts;       /* by task */
 	VEC(struct uftrace_task) tasks;
-	struct sp_map of_tid;
+	struct number_map of_tid;
 	struct export_file file;  /* that is written now */
 	struct err *err;
 };
@@ -35,14 +35,14 @@ struct uftrace {
 static uint32_t task_of(struct uftrace *u, const struct walk_step *s)
 {
 	uint32_t tid = files_tid(&u->walk, s->lane);
-	uint64_t row = sp_map_get(&u->of_tid, (uint64_t)tid + 1);
+	uint64_t row = number_map_get(&u->of_tid, (uint64_t)tid + 1);
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	row = u->tasks.n;
 	*vec_add(&u->tasks) = (struct uftrace_task){
 		u->walk.info->threads.at[u->walk.lanes.at[s->lane].thread].pid, tid, s->ns };
-	sp_map_set(&u->of_tid, (uint64_t)tid + 1, row);
+	number_map_set(&u->of_tid, (uint64_t)tid + 1, row);
 	return (uint32_t)row;
 }
 
@@ -138,23 +138,23 @@ static int put_info(struct uftrace *u, uint32_t i)
 /* Every process has a session, with the same functions. */
 static int put_tasks(struct uftrace *u, uint32_t i)
 {
-	struct sp_map seen = { 0 };
+	struct number_map seen = { 0 };
 
 	for (size_t t = 0; t < u->tasks.n; t++) {
 		const struct uftrace_task *k = &u->tasks.at[t];
 		uint64_t s = k->ns / 1000000000, ns = k->ns % 1000000000;
 
-		if (sp_map_get(&seen, (uint64_t)k->pid + 1) == SP_NONE)
+		if (number_map_get(&seen, (uint64_t)k->pid + 1) == NUMBER_NONE)
 			out_printf(&u->file.out,
 				   "SESS timestamp=%" PRIu64 ".%09" PRIu64
 				   " pid=%u sid=%016x exename=\"/" MODULE "\"\n",
 				   s, ns, k->pid, 1);
-		sp_map_set(&seen, (uint64_t)k->pid + 1, 1);
+		number_map_set(&seen, (uint64_t)k->pid + 1, 1);
 		out_printf(&u->file.out,
 			   "TASK timestamp=%" PRIu64 ".%09" PRIu64 " tid=%u pid=%u\n", s, ns,
 			   k->tid, k->pid);
 	}
-	sp_map_free(&seen);
+	number_map_free(&seen);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static int write_uftrace(struct export_job *job, struct err *err)
 		r = make_files(&u);
 	parts_free(&u.parts);
 	vec_free(&u.tasks);
-	sp_map_free(&u.of_tid);
+	number_map_free(&u.of_tid);
 	walk_free(&u.walk);
 	return r;
 }

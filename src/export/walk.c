@@ -34,10 +34,10 @@ void walk_free(struct walk *w)
 	vec_free(&w->lanes);
 	vec_free(&w->last);
 	overloads_free(&w->overloads);
-	sp_map_free(&w->function_rows);
-	sp_map_free(&w->lane_rows);
-	sp_map_free(&w->process_rows);
-	sp_map_free(&w->tids);
+	number_map_free(&w->function_rows);
+	number_map_free(&w->lane_rows);
+	number_map_free(&w->process_rows);
+	number_map_free(&w->tids);
 }
 
 /* --- functions and lanes ----------------------------------------------------------------- */
@@ -46,12 +46,13 @@ void walk_free(struct walk *w)
 static uint32_t function_row(struct walk *w, uint32_t thread, uint32_t id)
 {
 	uint32_t image = w->info->threads.at[thread].image;
-	uint64_t key = ((uint64_t)image << 32 | id) + 1, row = sp_map_get(&w->function_rows, key);
+	uint64_t key = ((uint64_t)image << 32 | id) + 1,
+		 row = number_map_get(&w->function_rows, key);
 	const struct trace_module *module = NULL;
 	const struct trace_function *f;
 	struct walk_function *to;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	f = id <= RECORD_ID_MAX ? trace_info_function(w->info, image, id, &module) : NULL;
 	if (!f && id != FN_NONE)
@@ -60,7 +61,7 @@ static uint32_t function_row(struct walk *w, uint32_t thread, uint32_t id)
 	to = vec_add(&w->functions);
 	*to = (struct walk_function){ .image = image, .id = id };
 	to->text = overloads_row_text(&w->overloads, module, f, &to->file);
-	sp_map_set(&w->function_rows, key, row);
+	number_map_set(&w->function_rows, key, row);
 	return (uint32_t)row;
 }
 
@@ -69,10 +70,10 @@ static uint32_t process_of(struct walk *w, uint32_t thread)
 {
 	const struct trace_thread *t = &w->info->threads.at[thread];
 	uint64_t key = ((uint64_t)t->image << 32 | t->pid) + 1;
-	uint64_t first = sp_map_get(&w->process_rows, key);
+	uint64_t first = number_map_get(&w->process_rows, key);
 
-	if (first == SP_NONE)
-		sp_map_set(&w->process_rows, key, first = thread);
+	if (first == NUMBER_NONE)
+		number_map_set(&w->process_rows, key, first = thread);
 	return (uint32_t)first;
 }
 
@@ -86,13 +87,13 @@ static uint64_t lane_key(struct walk *w, uint32_t thread, uint32_t coroutine)
 /* The number of the lane of that stack; a coroutine's is also noted to run on this thread now. */
 static uint32_t lane_row(struct walk *w, uint32_t thread, uint32_t coroutine)
 {
-	uint64_t key = lane_key(w, thread, coroutine), row = sp_map_get(&w->lane_rows, key);
+	uint64_t key = lane_key(w, thread, coroutine), row = number_map_get(&w->lane_rows, key);
 
-	if (row == SP_NONE) {
+	if (row == NUMBER_NONE) {
 		row = w->lanes.n;
 		*vec_add(&w->lanes) =
 			(struct walk_lane){ .thread = thread, .coroutine = coroutine };
-		sp_map_set(&w->lane_rows, key, row);
+		number_map_set(&w->lane_rows, key, row);
 		w->counts.coroutines += coroutine != 0;
 	}
 	w->lanes.at[row].runner = thread;
@@ -321,11 +322,11 @@ static void end_track(struct walk *w, struct track *t, uint32_t thread)
  * call. */
 static uint32_t runner_of(struct walk *w, const struct process_tracks *p, uint32_t coroutine)
 {
-	uint64_t first = sp_map_get(&w->process_rows, ((uint64_t)p->image << 32 | p->pid) + 1);
-	uint64_t row = first == SP_NONE ? SP_NONE
-					: sp_map_get(&w->lane_rows, first << 32 | coroutine);
+	uint64_t first = number_map_get(&w->process_rows, ((uint64_t)p->image << 32 | p->pid) + 1);
+	uint64_t row = first == NUMBER_NONE ? NUMBER_NONE
+					: number_map_get(&w->lane_rows, first << 32 | coroutine);
 
-	return row == SP_NONE ? NO_THREAD : w->lanes.at[row].runner;
+	return row == NUMBER_NONE ? NO_THREAD : w->lanes.at[row].runner;
 }
 
 /* thread: only its own stack; NO_THREAD: all stacks. */
@@ -361,11 +362,11 @@ static void end_lanes(struct walk *w)
 static void meet_thread(struct walk *w, uint32_t thread)
 {
 	uint64_t key = (uint64_t)w->info->threads.at[thread].tid + 1;
-	uint64_t old = sp_map_get(&w->tids, key);
+	uint64_t old = number_map_get(&w->tids, key);
 
-	if (old != SP_NONE)
+	if (old != NUMBER_NONE)
 		end_tracks(w, (uint32_t)old);
-	sp_map_set(&w->tids, key, thread);
+	number_map_set(&w->tids, key, thread);
 }
 
 /* w->last has one more than a thread's last time, so that 0 says: none yet. The largest time stays

@@ -84,7 +84,7 @@ struct walk {
 	struct tracks tracks;
 	struct sites sites;
 	struct overloads overloads;
-	struct sp_map function_rows, lane_rows, process_rows, tids;
+	struct number_map function_rows, lane_rows, process_rows, tids;
 	VEC(uint64_t) last;  /* 1 + TSC of each thread's last record; 0: none */
 };
 

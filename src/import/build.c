@@ -35,7 +35,7 @@ void import_build_free(struct import_build *b)
 			free(process->files.at[i]);
 		vec_free(&process->files);
 		vec_free(&process->functions);
-		sp_map_free(&process->by_symbol);
+		number_map_free(&process->by_symbol);
 		free(process->exe);
 	}
 	for (size_t i = 0; i < b->symbols.n; i++) {
@@ -43,7 +43,7 @@ void import_build_free(struct import_build *b)
 		free(b->symbols.at[i].name);
 	}
 	vec_free(&b->symbols);
-	sp_map_free(&b->by_name);
+	number_map_free(&b->by_name);
 	for (size_t t = 0; t < b->threads.n; t++)
 		vec_free(&b->threads.at[t].records);
 	vec_free(&b->processes);
@@ -98,16 +98,16 @@ static uint64_t hash_of(const char *name, uint64_t h)
 static uint32_t symbol_number(struct import_build *b, const char *file, const char *name)
 {
 	uint64_t key = (hash_of(name, hash_of(file, HASH_START) * HASH_PRIME) >> 1) + 1;
-	uint64_t row = sp_map_get(&b->by_name, key);
+	uint64_t row = number_map_get(&b->by_name, key);
 
-	for (size_t i = row; row != SP_NONE && i < b->symbols.n; i++)
+	for (size_t i = row; row != NUMBER_NONE && i < b->symbols.n; i++)
 		if (!strcmp(b->symbols.at[i].name, name) && !strcmp(b->symbols.at[i].file, file))
 			return (uint32_t)i;
 	if (b->symbols.n >= IMPORT_SYMBOLS_MOST)
 		return UINT32_MAX;
 	*vec_add(&b->symbols) = (struct import_symbol){ mem_strdup(file), mem_strdup(name) };
-	if (row == SP_NONE)
-		sp_map_set(&b->by_name, key, b->symbols.n - 1);
+	if (row == NUMBER_NONE)
+		number_map_set(&b->by_name, key, b->symbols.n - 1);
 	return (uint32_t)b->symbols.n - 1;
 }
 
@@ -116,10 +116,10 @@ uint32_t import_function(struct import_build *b, uint32_t process, const char *f
 {
 	struct import_process *p = &b->processes.at[process];
 	uint32_t symbol = symbol_number(b, file, name);
-	uint64_t row = symbol == UINT32_MAX ? SP_NONE
-					    : sp_map_get(&p->by_symbol, (uint64_t)symbol + 1);
+	uint64_t row = symbol == UINT32_MAX ? NUMBER_NONE
+					    : number_map_get(&p->by_symbol, (uint64_t)symbol + 1);
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	if (symbol == UINT32_MAX)
 		err_set(err, E2BIG, "there are more than %u functions", IMPORT_SYMBOLS_MOST);
@@ -128,7 +128,7 @@ uint32_t import_function(struct import_build *b, uint32_t process, const char *f
 	if (symbol == UINT32_MAX || p->functions.n >= IMPORT_FUNCTIONS_MOST)
 		return UINT32_MAX;
 	*vec_add(&p->functions) = (struct import_function){ symbol, file_number(p, file) };
-	sp_map_set(&p->by_symbol, (uint64_t)symbol + 1, p->functions.n - 1);
+	number_map_set(&p->by_symbol, (uint64_t)symbol + 1, p->functions.n - 1);
 	return (uint32_t)p->functions.n - 1;
 }
 

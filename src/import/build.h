@@ -3,7 +3,7 @@
  * in any order of threads and in the order of time within each. Private to src/import. */
 #pragma once
 #include "base/err.h"
-#include "trace/sp_map.h"
+#include "base/number_map.h"
 #include "trace/trace_info.h"
 
 /* A reader bounds what a foreign file can make it keep. */
@@ -27,7 +27,7 @@ struct import_process {
 	char *exe;
 	VEC(char *) files;
 	VEC(struct import_function) functions;
-	struct sp_map by_symbol;  /* symbol + 1 -> number */
+	struct number_map by_symbol; /* symbol + 1 -> number */
 };
 
 struct import_thread {
@@ -40,7 +40,7 @@ struct import_build {
 	char *command;
 	const char *tool;         /* whose records these are */
 	VEC(struct import_symbol) symbols;
-	struct sp_map by_name;    /* hash of file and name, + 1 -> symbol */
+	struct number_map by_name; /* hash of file and name, + 1 -> symbol */
 	VEC(struct import_process) processes;
 	VEC(struct import_thread) threads;
 	uint64_t calls, lost, left_out; /* left_out: records that a trace has no place for */

@@ -16,7 +16,7 @@ struct graph_text_thread { uint32_t thread; VEC(uint64_t) begins; };
 /* The text has no processes: all threads are of one, the first thread's. */
 struct reading_graph {
 	struct import_build *build;
-	struct sp_map of_tid;     /* tid + 1 -> place in threads */
+	struct number_map of_tid; /* tid + 1 -> place in threads */
 	VEC(struct graph_text_thread) threads;
 	struct err *err;
 };
@@ -109,11 +109,11 @@ static bool read_graph_line(struct import_text line, struct graph_line *l)
 /* NULL and *err: there are too many. */
 static struct graph_text_thread *thread_of(struct reading_graph *g, const struct graph_line *l)
 {
-	uint64_t row = sp_map_get(&g->of_tid, (uint64_t)l->tid + 1);
+	uint64_t row = number_map_get(&g->of_tid, (uint64_t)l->tid + 1);
 	struct graph_text_thread t = { 0 };
 	char *comm;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return &g->threads.at[row];
 	comm = import_copy(l->comm);
 	if (!g->build->processes.n)
@@ -122,7 +122,7 @@ static struct graph_text_thread *thread_of(struct reading_graph *g, const struct
 	free(comm);
 	if (t.thread == UINT32_MAX)
 		return NULL;
-	sp_map_set(&g->of_tid, (uint64_t)l->tid + 1, g->threads.n);
+	number_map_set(&g->of_tid, (uint64_t)l->tid + 1, g->threads.n);
 	*vec_add(&g->threads) = t;
 	return &g->threads.at[g->threads.n - 1];
 }
@@ -180,6 +180,6 @@ int import_graph_text(struct import_build *b, const struct import_files *files, 
 	for (size_t i = 0; i < g.threads.n; i++)
 		vec_free(&g.threads.at[i].begins);
 	vec_free(&g.threads);
-	sp_map_free(&g.of_tid);
+	number_map_free(&g.of_tid);
 	return r;
 }

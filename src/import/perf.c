@@ -26,8 +26,8 @@ struct sample {
 struct reading_perf {
 	struct import_build *build;
 	struct sample now;
-	struct sp_map threads;    /* tid + 1 -> thread */
-	struct sp_map processes;  /* pid + 1 -> process */
+	struct number_map threads; /* tid + 1 -> thread */
+	struct number_map processes; /* pid + 1 -> process */
 	VEC(uint64_t) ends;       /* by thread: where its last sample ends */
 	uint64_t samples;
 	struct err *err;
@@ -159,11 +159,11 @@ static bool take_head(struct reading_perf *p, struct import_text line)
 /* The process of that pid; its name is that of the first thread seen. */
 static uint32_t process_of(struct reading_perf *p, uint32_t pid, const char *comm)
 {
-	uint64_t row = sp_map_get(&p->processes, (uint64_t)pid + 1);
+	uint64_t row = number_map_get(&p->processes, (uint64_t)pid + 1);
 
-	if (row == SP_NONE) {
+	if (row == NUMBER_NONE) {
 		row = import_process(p->build, pid, comm);
-		sp_map_set(&p->processes, (uint64_t)pid + 1, row);
+		number_map_set(&p->processes, (uint64_t)pid + 1, row);
 	}
 	return (uint32_t)row;
 }
@@ -172,17 +172,17 @@ static uint32_t process_of(struct reading_perf *p, uint32_t pid, const char *com
 static uint32_t thread_of(struct reading_perf *p)
 {
 	const struct sample *s = &p->now;
-	uint64_t row = sp_map_get(&p->threads, (uint64_t)s->tid + 1);
+	uint64_t row = number_map_get(&p->threads, (uint64_t)s->tid + 1);
 	char *comm;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	comm = import_copy(s->comm);
 	row = import_thread(p->build, process_of(p, s->pid, comm), s->pid, s->tid, comm, p->err);
 	free(comm);
 	if (row == UINT32_MAX)
 		return UINT32_MAX;
-	sp_map_set(&p->threads, (uint64_t)s->tid + 1, row);
+	number_map_set(&p->threads, (uint64_t)s->tid + 1, row);
 	*vec_add(&p->ends) = 0;
 	return (uint32_t)row;
 }
@@ -255,7 +255,7 @@ int import_perf(struct import_build *b, const struct import_files *files, struct
 		r = err_set(err, ENOEXEC, "it has no sample of perf script");
 	vec_free(&p.now.frames);
 	vec_free(&p.ends);
-	sp_map_free(&p.threads);
-	sp_map_free(&p.processes);
+	number_map_free(&p.threads);
+	number_map_free(&p.processes);
 	return r;
 }

@@ -27,7 +27,7 @@ struct uftrace_session {
 	uint32_t pid, process;
 	uint64_t ns;
 	VEC(struct uftrace_mapping) maps;
-	struct sp_map functions;  /* address + 1 -> number */
+	struct number_map functions; /* address + 1 -> number */
 };
 
 struct uftrace_thread { uint32_t pid, tid; };
@@ -37,7 +37,7 @@ struct uftrace_reading {
 	const struct import_files *files;
 	VEC(struct uftrace_session) sessions;
 	VEC(struct uftrace_thread) tasks;
-	struct sp_map parents;    /* pid + 1 -> its parent */
+	struct number_map parents; /* pid + 1 -> its parent */
 	struct err *err;
 };
 
@@ -117,14 +117,14 @@ static uint32_t name_function(struct uftrace_reading *u, struct uftrace_session 
 /* UINT32_MAX and *err: there are too many. */
 static uint32_t function_at(struct uftrace_reading *u, struct uftrace_session *s, uint64_t address)
 {
-	uint64_t row = sp_map_get(&s->functions, address + 1);
+	uint64_t row = number_map_get(&s->functions, address + 1);
 	uint32_t number;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	number = name_function(u, s, address);
 	if (number != UINT32_MAX)
-		sp_map_set(&s->functions, address + 1, number);
+		number_map_set(&s->functions, address + 1, number);
 	return number;
 }
 
@@ -214,7 +214,7 @@ static int read_task(struct uftrace_reading *u, struct import_text line)
 		if (number_of(line, "pid", &t.pid) && number_of(line, "ppid", &parent)) {
 			t.tid = t.pid;
 			*vec_add(&u->tasks) = t;
-			sp_map_set(&u->parents, (uint64_t)t.pid + 1, parent);
+			number_map_set(&u->parents, (uint64_t)t.pid + 1, parent);
 		}
 	}
 	return 0;
@@ -231,8 +231,8 @@ static struct uftrace_session *session_of(struct uftrace_reading *u, uint32_t pi
 			if (u->sessions.at[i].pid == pid &&
 			    (!found || u->sessions.at[i].ns <= ns))
 				found = &u->sessions.at[i];
-		parent = found ? SP_NONE : sp_map_get(&u->parents, (uint64_t)pid + 1);
-		if (found || parent == SP_NONE)
+		parent = found ? NUMBER_NONE : number_map_get(&u->parents, (uint64_t)pid + 1);
+		if (found || parent == NUMBER_NONE)
 			return found ? found : &u->sessions.at[0];
 		pid = (uint32_t)parent;
 	}
@@ -318,7 +318,7 @@ static int read_records(struct uftrace_reading *u, const struct uftrace_thread *
 /* A thread that made no call has no file. One that is listed twice is read once. */
 static int read_threads(struct uftrace_reading *u)
 {
-	struct sp_map seen = { 0 };
+	struct number_map seen = { 0 };
 	struct import_text text;
 	struct err ignored;
 	int r = 0;
@@ -327,13 +327,13 @@ static int read_threads(struct uftrace_reading *u)
 		const struct uftrace_thread *t = &u->tasks.at[i];
 		char *name = mem_printf("%u.dat", t->tid);
 
-		if (sp_map_get(&seen, (uint64_t)t->tid + 1) == SP_NONE &&
+		if (number_map_get(&seen, (uint64_t)t->tid + 1) == NUMBER_NONE &&
 		    !u->files->get(u->files->of, name, &text, &ignored))
 			r = read_records(u, t, text);
-		sp_map_set(&seen, (uint64_t)t->tid + 1, 1);
+		number_map_set(&seen, (uint64_t)t->tid + 1, 1);
 		free(name);
 	}
-	sp_map_free(&seen);
+	number_map_free(&seen);
 	return r;
 }
 
@@ -375,12 +375,12 @@ static void end_reading(struct uftrace_reading *u)
 			free(s->maps.at[m].file);
 		}
 		vec_free(&s->maps);
-		sp_map_free(&s->functions);
+		number_map_free(&s->functions);
 		free(s->sid);
 	}
 	vec_free(&u->sessions);
 	vec_free(&u->tasks);
-	sp_map_free(&u->parents);
+	number_map_free(&u->parents);
 }
 
 /* 0, or -errno and *err. Texts of files are the caller's, which frees them after the trace is

@@ -37,9 +37,9 @@ static void free_reading(struct load *l)
 {
 	for (size_t i = 0; i < l->tracks.n; i++)
 		vec_free(&l->tracks.at[i].open);
-	sp_map_free(&l->function_rows);
-	sp_map_free(&l->track_rows);
-	l->function_rows = l->track_rows = (struct sp_map){ 0 };
+	number_map_free(&l->function_rows);
+	number_map_free(&l->track_rows);
+	l->function_rows = l->track_rows = (struct number_map){ 0 };
 	overloads_free(&l->overloads);
 	l->overloads = (struct overloads){ 0 };
 	track_ends_free(&l->ends);
@@ -66,12 +66,13 @@ void load_free(struct load *l)
 static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 {
 	uint32_t image = l->info->threads.at[thread].image;
-	uint64_t key = ((uint64_t)image << 32 | id) + 1, row = sp_map_get(&l->function_rows, key);
+	uint64_t key = ((uint64_t)image << 32 | id) + 1,
+		 row = number_map_get(&l->function_rows, key);
 	const struct trace_module *module = NULL;
 	const struct trace_function *function;
 	struct query_function *f;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	row = l->functions.n;
 	f = vec_add(&l->functions);
@@ -79,7 +80,7 @@ static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 	function = trace_info_function(l->info, image, id, &module);
 	f->text = overloads_row_text(&l->overloads, module, function, &f->module);
 	f->length = (int)strlen(f->text);
-	sp_map_set(&l->function_rows, key, row);
+	number_map_set(&l->function_rows, key, row);
 	return (uint32_t)row;
 }
 
@@ -95,13 +96,13 @@ static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 {
 	uint64_t key = number ? coroutine_key(l->processes.of_thread.at[thread], number)
 			      : (uint64_t)thread << 32 | UINT32_MAX;
-	uint64_t row = sp_map_get(&l->track_rows, key);
+	uint64_t row = number_map_get(&l->track_rows, key);
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	row = l->tracks.n;
 	*vec_add(&l->tracks) = (struct query_track){ .thread = thread, .number = number };
-	sp_map_set(&l->track_rows, key, row);
+	number_map_set(&l->track_rows, key, row);
 	if (number)
 		track_ends_coroutine(&l->ends, thread, number);
 	return (uint32_t)row;

@@ -60,8 +60,8 @@ struct load {
 	VEC(struct query_track) tracks;
 	/* while the trace is read: */
 	struct overloads overloads;
-	struct sp_map function_rows;   /* image << 32 | id, + 1 -> row */
-	struct sp_map track_rows;      /* process << 32 | number, or thread << 32 | UINT32_MAX */
+	struct number_map function_rows; /* image << 32 | id, + 1 -> row */
+	struct number_map track_rows; /* process << 32 | number, or thread << 32 | UINT32_MAX */
 	struct track_ends ends;
 	bool unordered;                /* a row is earlier than the one before it */
 	bool spans;                    /* calls were recorded at their ends; short ones were not */

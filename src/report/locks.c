@@ -51,9 +51,9 @@ void locks_free(struct locks *l)
 	vec_free(&l->orders);
 	vec_free(&l->circles);
 	vec_free(&l->events);
-	sp_map_free(&l->by_address);
-	sp_map_free(&l->by_site);
-	sp_map_free(&l->by_order);
+	number_map_free(&l->by_address);
+	number_map_free(&l->by_site);
+	number_map_free(&l->by_order);
 	names_free(&l->names);
 	tracks_free(&l->tracks);
 	sites_free(&l->sites_map);
@@ -101,13 +101,13 @@ static bool argument_of(const struct event *e, unsigned n, uint64_t *value)
 uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_kind kind)
 {
 	uint64_t key = address ^ (uint64_t)pid << 48 ^ (uint64_t)kind << 60;
-	uint64_t known = sp_map_get(&l->by_address, key);
+	uint64_t known = number_map_get(&l->by_address, key);
 
-	if (known != SP_NONE)
+	if (known != NUMBER_NONE)
 		return (uint32_t)known;
 	if (!address || l->locks.n >= ROWS_MOST)
 		return NO_LOCK;
-	sp_map_set(&l->by_address, key, l->locks.n);
+	number_map_set(&l->by_address, key, l->locks.n);
 	*vec_add(&l->locks) = (struct lock_row){ .kind = kind, .pid = pid, .address = address,
 						 .site = NO_LOCK };
 	return (uint32_t)l->locks.n - 1;
@@ -119,13 +119,13 @@ uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock
 		    uint64_t tsc)
 {
 	uint64_t key = (address ^ (uint64_t)image << 48) + 1 + ((uint64_t)kind << 60);
-	uint64_t known = sp_map_get(&l->by_site, key);
+	uint64_t known = number_map_get(&l->by_site, key);
 
-	if (known != SP_NONE)
+	if (known != NUMBER_NONE)
 		return (uint32_t)known;
 	if (l->sites.n >= ROWS_MOST)
 		return 0;
-	sp_map_set(&l->by_site, key, l->sites.n);
+	number_map_set(&l->by_site, key, l->sites.n);
 	*vec_add(&l->sites) = (struct lock_row){ .kind = kind, .address = address, .image = image,
 						 .tsc = tsc };
 	return (uint32_t)l->sites.n - 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of this report share: locks, the places that took them, orders. */
 #pragma once
+#include "base/number_map.h"
 #include "base/vec.h"
 #include "model/lock_functions.h"
 #include "report/locks.h"
 #include "report/names.h"
-#include "trace/sp_map.h"
 #include "trace/tracks.h"
 
 extern const char *const locks_kind_words[LOCK_KINDS_N];
@@ -82,7 +82,7 @@ struct locks {
 	VEC(struct lock_image) images;
 	VEC(struct lock_thread) threads;
 	VEC(struct lock_row) locks, sites;
-	struct sp_map by_address, by_site, by_order;
+	struct number_map by_address, by_site, by_order;
 	VEC(struct lock_order) orders;
 	VEC(struct lock_circle) circles;
 	VEC(struct lock_event) events; /* by index */

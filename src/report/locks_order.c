@@ -34,10 +34,10 @@ void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thre
 	for (unsigned i = 0; i < t->n_held; i++) {
 		const struct lock_holding *h = &t->held[i];
 		uint64_t key = ((uint64_t)h->lock << 32 | lock) + 1;
-		uint64_t known = sp_map_get(&l->by_order, key);
+		uint64_t known = number_map_get(&l->by_order, key);
 		struct lock_order *o;
 
-		if (known != SP_NONE) {
+		if (known != NUMBER_NONE) {
 			o = &l->orders.at[known];
 			o->count += count;
 			keep_gates(o, t);
@@ -47,7 +47,7 @@ void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thre
 			l->orders_left_out++;
 			continue;
 		}
-		sp_map_set(&l->by_order, key, l->orders.n);
+		number_map_set(&l->by_order, key, l->orders.n);
 		o = vec_add(&l->orders);
 		*o = (struct lock_order){ .from = h->lock, .to = lock, .thread = thread,
 					  .from_site = h->site, .site = site, .count = count };

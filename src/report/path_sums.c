@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/number_map.h"
 #include "report/losses.h"
 #include "report/row_name.h"
 #include "report/thread_calls.h"
 #include "trace/overloads.h"
-#include "trace/sp_map.h"
 
 #define NAMES 0    /* maps[NAMES]: hash of a name and a module -> row */
 #define FUNCTIONS 1 /* image and function -> row */
@@ -45,7 +45,7 @@ static uint32_t row_named(struct path_sums *t, char *name, const char *module, b
 {
 	uint64_t h = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), name), module) | 1, at;
 
-	while ((at = sp_map_get(&t->maps[NAMES], h)) != SP_NONE) {
+	while ((at = number_map_get(&t->maps[NAMES], h)) != NUMBER_NONE) {
 		const struct path_function *r = &t->rows.at[at];
 
 		if (!strcmp(r->name, name) && !strcmp(r->module, module)) {
@@ -56,7 +56,7 @@ static uint32_t row_named(struct path_sums *t, char *name, const char *module, b
 	}
 	at = t->rows.n;
 	*vec_add(&t->rows) = (struct path_function){ name, mem_strdup(module), symbol };
-	sp_map_set(&t->maps[NAMES], h, at);
+	number_map_set(&t->maps[NAMES], h, at);
 	return (uint32_t)at;
 }
 
@@ -65,20 +65,20 @@ static uint32_t row_of(struct path_reading *r, uint32_t fn)
 {
 	struct path_sums *t = r->tree;
 	const uint64_t key = ((uint64_t)r->image << 32 | fn) + 1;
-	uint64_t row = sp_map_get(&t->maps[FUNCTIONS], key);
+	uint64_t row = number_map_get(&t->maps[FUNCTIONS], key);
 	const struct trace_module *m = NULL;
 	const struct trace_function *f;
 	bool whole, known = true;
 	char *name;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	f = trace_info_function(t->info, r->image, fn, &m);
 	if (!f)
 		return row_named(t, mem_strdup("[unknown]"), "", false);
 	name = overloads_text(&r->overloads, m, f, &whole);
 	row = row_named(t, name, trace_function_file(m, f, &known), f->name);
-	sp_map_set(&t->maps[FUNCTIONS], key, row);
+	number_map_set(&t->maps[FUNCTIONS], key, row);
 	return (uint32_t)row;
 }
 
@@ -90,17 +90,17 @@ static uint32_t node_in(struct path_reading *r, uint32_t above, uint32_t fn)
 	struct path_sums *t = r->tree;
 	const uint32_t row = row_of(r, fn);
 	const uint64_t key = ((uint64_t)above << 32 | row) + 1;
-	const uint64_t old = sp_map_get(&t->maps[CHILDREN], key);
+	const uint64_t old = number_map_get(&t->maps[CHILDREN], key);
 	uint32_t node = (uint32_t)t->nodes.n;
 
-	if (old != SP_NONE)
+	if (old != NUMBER_NONE)
 		return (uint32_t)old;
 	if (node >= PATH_MOST || t->nodes.at[above].depth >= PATH_DEPTH)
 		return above;
 	*vec_add(&t->nodes) = (struct path_node){ .row = row, .next = t->nodes.at[above].child,
 						  .depth = t->nodes.at[above].depth + 1 };
 	t->nodes.at[above].child = node;
-	sp_map_set(&t->maps[CHILDREN], key, node);
+	number_map_set(&t->maps[CHILDREN], key, node);
 	return node;
 }
 
@@ -202,7 +202,7 @@ void path_sums_free(struct path_sums *t)
 		free(t->rows.at[i].module);
 	}
 	for (size_t i = 0; t->maps && i < MAPS; i++)
-		sp_map_free(&t->maps[i]);
+		number_map_free(&t->maps[i]);
 	free(t->maps);
 	vec_free(&t->rows);
 	vec_free(&t->nodes);

@@ -21,7 +21,7 @@ struct path_sums {
 	const struct trace_info *info;
 	VEC(struct path_node) nodes; /* number 0 stands above all */
 	VEC(struct path_function) rows;   /* functions */
-	struct sp_map *maps;         /* private */
+	struct number_map *maps;     /* private */
 	uint64_t folded;             /* calls that are part of their callers */
 };
 

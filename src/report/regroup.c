@@ -28,7 +28,7 @@ struct regroup {
 	VEC(uint32_t) processes;  /* by thread: the row */
 	VEC(uint32_t) first;      /* by row: the process's first thread */
 	VEC(char *) files;        /* by row */
-	struct sp_map file_rows;  /* hash of a name, + 1 -> the first row that has it */
+	struct number_map file_rows; /* hash of a name, + 1 -> the first row that has it */
 	struct declared *declared; /* FILE, LINE */
 };
 
@@ -73,15 +73,15 @@ static uint64_t hash_of(const char *name)
  * of one hash are looked for one by one. */
 static uint32_t file_row(struct regroup *g, const char *file)
 {
-	uint64_t key = hash_of(file) + 1, row = sp_map_get(&g->file_rows, key);
+	uint64_t key = hash_of(file) + 1, row = number_map_get(&g->file_rows, key);
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		for (size_t i = row; i < g->files.n; i++)
 			if (!strcmp(g->files.at[i], file))
 				return (uint32_t)i;
 	*vec_add(&g->files) = mem_strdup(file);
-	if (row == SP_NONE)
-		sp_map_set(&g->file_rows, key, g->files.n - 1);
+	if (row == NUMBER_NONE)
+		number_map_set(&g->file_rows, key, g->files.n - 1);
 	return (uint32_t)g->files.n - 1;
 }
 
@@ -148,19 +148,19 @@ static void add_module(struct regroup *g, uint32_t number)
 static void add_processes(struct regroup *g)
 {
 	const struct trace_info *info = g->inner.info;
-	struct sp_map rows = { 0 };
+	struct number_map rows = { 0 };
 
 	for (size_t i = 0; i < info->threads.n; i++) {
-		uint64_t pid = info->threads.at[i].pid, row = sp_map_get(&rows, pid);
+		uint64_t pid = info->threads.at[i].pid, row = number_map_get(&rows, pid);
 
-		if (row == SP_NONE) {
+		if (row == NUMBER_NONE) {
 			row = g->first.n;
 			*vec_add(&g->first) = (uint32_t)i;
-			sp_map_set(&rows, pid, row);
+			number_map_set(&rows, pid, row);
 		}
 		*vec_add(&g->processes) = (uint32_t)row;
 	}
-	sp_map_free(&rows);
+	number_map_free(&rows);
 }
 
 /* functions outlives the result. All tables are made here, on the caller's thread; the workers
@@ -196,7 +196,7 @@ void regroup_free(struct regroup *g)
 	for (size_t i = 0; i < g->files.n; i++)
 		free(g->files.at[i]);
 	vec_free(&g->files);
-	sp_map_free(&g->file_rows);
+	number_map_free(&g->file_rows);
 	declared_free(g->declared);
 	free(g);
 }

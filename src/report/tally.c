@@ -373,7 +373,7 @@ static bool has_marks(const struct lane *l, const struct event *start, size_t n)
 		open += start[i].kind == EVENT_ENTRY || start[i].kind == EVENT_TAIL;
 		if (start[i].kind != EVENT_MARK)
 			continue;
-		at = sp_map_get(&p->marked, start[i].count);
+		at = number_map_get(&p->marked, start[i].count);
 		if (at >= p->marks.n || p->marks.at[at].depth != open || !left--)
 			return false;
 	}

@@ -52,7 +52,7 @@ void verify_free(struct verify *v)
 	vec_free(&v->owners);
 	vec_free(&v->faults);
 	free(v->objects);
-	sp_map_free(&v->owner_of);
+	number_map_free(&v->owner_of);
 	names_free(&v->names);
 	tracks_free(&v->tracks);
 	sites_free(&v->sites_map);
@@ -67,13 +67,13 @@ static uint32_t owner_of(struct verify *v, uint32_t thread)
 	const struct trace_thread *t = &v->info->threads.at[thread];
 	const bool all = v->a->by == AUTOMATON_BY_ALL && !v->b->keyed;
 	const uint64_t key = all ? 1 : 2 + ((uint64_t)t->image << 32 | t->pid);
-	const uint64_t known = sp_map_get(&v->owner_of, key);
+	const uint64_t known = number_map_get(&v->owner_of, key);
 	bool forked;
 
-	if (known != SP_NONE)
+	if (known != NUMBER_NONE)
 		return (uint32_t)known;
 	forked = t->image >= v->info->images.n || v->info->images.at[t->image].pid != t->pid;
-	sp_map_set(&v->owner_of, key, v->owners.n);
+	number_map_set(&v->owner_of, key, v->owners.n);
 	*vec_add(&v->owners) = (struct verify_owner){ .any = !v->whole || (forked && !all) };
 	return (uint32_t)v->owners.n - 1;
 }

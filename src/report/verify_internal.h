@@ -2,9 +2,9 @@
 /* Declarations that the files of this report share: objects with states, and faults. */
 #pragma once
 #include "base/keyed_hash.h"
+#include "base/number_map.h"
 #include "report/names.h"
 #include "report/verify.h"
-#include "trace/sp_map.h"
 #include "trace/tracks.h"
 
 /* A process between two execs, to which objects belong. */
@@ -55,7 +55,7 @@ struct verify {
 	struct sites sites_map;
 	struct tracks tracks;
 	struct names names;
-	struct sp_map owner_of;   /* image and pid -> owner */
+	struct number_map owner_of; /* image and pid -> owner */
 	VEC(struct verify_owner) owners;
 	struct verify_object *objects; /* open addressing, a power of two */
 	struct hash_key secret;   /* of their places */

@@ -396,11 +396,11 @@ static uint32_t index_of(struct wakeup *w, uint32_t thread)
 		*vec_add(&w->indices) = 0;
 	if (w->indices.at[thread])
 		return w->indices.at[thread] - 1;
-	index = sp_map_get(&w->by_id, (uint64_t)t->tid << 32 | t->pid);
-	if (index == SP_NONE) {
+	index = number_map_get(&w->by_id, (uint64_t)t->tid << 32 | t->pid);
+	if (index == NUMBER_NONE) {
 		index = w->threads.n;
 		*vec_add(&w->threads) = (struct wakeup_thread){ .number = thread };
-		sp_map_set(&w->by_id, (uint64_t)t->tid << 32 | t->pid, index);
+		number_map_set(&w->by_id, (uint64_t)t->tid << 32 | t->pid, index);
 	}
 	w->indices.at[thread] = (uint32_t)index + 1;
 	return (uint32_t)index;
@@ -741,7 +741,7 @@ void wakeup_free(struct wakeup *w)
 	vec_free(&w->records);
 	vec_free(&w->threads);
 	vec_free(&w->indices);
-	sp_map_free(&w->by_id);
+	number_map_free(&w->by_id);
 	names_free(&w->names);
 	wakeup_files_free(w->files);
 	open_functions_free(w->functions);

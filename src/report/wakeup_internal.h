@@ -2,12 +2,12 @@
 /* Declarations that the files of this report share: objects, calls, waits, rows. */
 #pragma once
 #include "base/histogram.h"
+#include "base/number_map.h"
 #include "base/vec.h"
 #include "event/syscalls.h"
 #include "report/names.h"
 #include "report/open_functions.h"
 #include "report/wakeup.h"
-#include "trace/sp_map.h"
 
 /* In what way a thread was woken. */
 #define WAKEUP_WAYS(X)                 \
@@ -181,7 +181,7 @@ struct wakeup {
 	struct names names;
 	VEC(struct wakeup_thread) threads;
 	VEC(uint32_t) indices;    /* by index into info->threads: 1 + one into threads; 0: none */
-	struct sp_map by_id;      /* number of thread and process -> index into threads */
+	struct number_map by_id;  /* number of thread and process -> index into threads */
 	VEC(struct wakeup_record) records;
 	struct wakeup_bucket { VEC(struct wakeup_node) nodes; } buckets[WAKEUP_BUCKETS];
 	VEC(struct wakeup_wait *) pending;

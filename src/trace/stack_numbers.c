@@ -20,10 +20,10 @@ uint32_t stack_number(struct stack_numbers *n, const struct trace_info *info,
 
 	if (!s->track)
 		return of_thread(n, s->thread);
-	at = sp_map_get(&n->coroutines, key);
-	if (at == SP_NONE) {
+	at = number_map_get(&n->coroutines, key);
+	if (at == NUMBER_NONE) {
 		at = n->n++;
-		sp_map_set(&n->coroutines, key, at);
+		number_map_set(&n->coroutines, key, at);
 	}
 	return (uint32_t)at;
 }
@@ -31,5 +31,5 @@ uint32_t stack_number(struct stack_numbers *n, const struct trace_info *info,
 void stack_numbers_free(struct stack_numbers *n)
 {
 	vec_free(&n->threads);
-	sp_map_free(&n->coroutines);
+	number_map_free(&n->coroutines);
 }

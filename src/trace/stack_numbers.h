@@ -2,12 +2,12 @@
 /* Numbers for the stacks that steps of calls lie on: 0, 1, ... in the order in which they are asked
  * for. A thread's own stack has one, and each coroutine of a process. One reader's own. */
 #pragma once
+#include "base/number_map.h"
 #include "trace/calls.h"
-#include "trace/sp_map.h"
 
 struct stack_numbers {
 	VEC(uint32_t) threads;        /* 1 + the number of the thread's own stack; 0: not seen */
-	struct sp_map coroutines;     /* process and track -> number */
+	struct number_map coroutines; /* process and track -> number */
 	uint32_t n;
 };
 

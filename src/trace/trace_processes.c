@@ -15,11 +15,11 @@ void trace_processes_find(struct trace_processes *p, const struct trace_info *in
 	for (size_t i = 0; i < info->threads.n; i++) {
 		const struct trace_thread *t = &info->threads.at[i];
 		uint32_t pid = trace_info_process(info, (uint32_t)i);
-		uint64_t key = process_key(pid, t->image), row = sp_map_get(&p->by_key, key);
+		uint64_t key = process_key(pid, t->image), row = number_map_get(&p->by_key, key);
 
-		if (row == SP_NONE) {
+		if (row == NUMBER_NONE) {
 			row = p->rows.n;
-			sp_map_set(&p->by_key, key, row);
+			number_map_set(&p->by_key, key, row);
 			*vec_add(&p->rows) = (struct trace_process){ pid, t->image, t->tsc };
 		}
 		if (t->tsc < p->rows.at[row].tsc)
@@ -30,7 +30,7 @@ void trace_processes_find(struct trace_processes *p, const struct trace_info *in
 
 uint64_t trace_processes_row(const struct trace_processes *p, uint32_t pid, uint32_t image)
 {
-	return sp_map_get(&p->by_key, process_key(pid, image));
+	return number_map_get(&p->by_key, process_key(pid, image));
 }
 
 uint64_t trace_process_tsc(const struct trace_process *p, const struct trace_info *info)
@@ -45,6 +45,6 @@ void trace_processes_free(struct trace_processes *p)
 {
 	vec_free(&p->rows);
 	vec_free(&p->of_thread);
-	sp_map_free(&p->by_key);
-	p->by_key = (struct sp_map){ 0 };
+	number_map_free(&p->by_key);
+	p->by_key = (struct number_map){ 0 };
 }

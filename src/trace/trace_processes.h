@@ -2,7 +2,7 @@
 /* The processes of a trace, numbered. Threads of one pid and image are one process; an exec begins
  * another one. What the kernel recorded of its tasks is one process (trace_info_process()). */
 #pragma once
-#include "trace/sp_map.h"
+#include "base/number_map.h"
 #include "trace/trace_info.h"
 
 /* An address space from one exec to the next. */
@@ -14,12 +14,12 @@ struct trace_process {
 struct trace_processes {
 	VEC(struct trace_process) rows; /* in the order of their first threads */
 	VEC(uint32_t) of_thread;        /* a row's number, by thread */
-	struct sp_map by_key;           /* image << 32 | pid, + 1 -> row */
+	struct number_map by_key;       /* image << 32 | pid, + 1 -> row */
 };
 
 /* Finds the processes of info's threads, as they are now. */
 void trace_processes_find(struct trace_processes *p, const struct trace_info *info);
-/* Returns the row of that process; SP_NONE: it has no thread. */
+/* Returns the row of that process; NUMBER_NONE: it has no thread. */
 uint64_t trace_processes_row(const struct trace_processes *p, uint32_t pid, uint32_t image);
 /* When the process began: with its exec, or, if it inherited what its parent execed, with its first
  * thread. */

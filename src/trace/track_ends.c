@@ -13,15 +13,15 @@ void track_ends_coroutine(struct track_ends *t, uint32_t thread, uint32_t number
 {
 	uint64_t key = coroutine_key(t->processes->of_thread.at[thread], number);
 
-	if (sp_map_get(&t->coroutines, key) == SP_NONE)
-		sp_map_set(&t->coroutines, key, thread);
+	if (number_map_get(&t->coroutines, key) == NUMBER_NONE)
+		number_map_set(&t->coroutines, key, thread);
 }
 
 static void end_track(const struct track_ends *t, uint32_t process, struct track *of,
 		      calls_emit *emit, void *arg)
 {
 	uint32_t number = of->calls.track;
-	uint64_t thread = number ? sp_map_get(&t->coroutines, coroutine_key(process, number))
+	uint64_t thread = number ? number_map_get(&t->coroutines, coroutine_key(process, number))
 				 : of->home;
 	struct event e = { 0 };
 
@@ -43,7 +43,7 @@ void track_ends_all(const struct track_ends *t, const struct tracks *tracks, cal
 				       ? t->processes->of_thread.at[p->thread]
 				       : trace_processes_row(t->processes, p->pid, p->image);
 
-		for (size_t k = 0; k < p->tracks.n && row != SP_NONE; k++)
+		for (size_t k = 0; k < p->tracks.n && row != NUMBER_NONE; k++)
 			if (p->tracks.at[k])
 				end_track(t, (uint32_t)row, p->tracks.at[k], emit, arg);
 	}
@@ -52,6 +52,6 @@ void track_ends_all(const struct track_ends *t, const struct tracks *tracks, cal
 void track_ends_free(struct track_ends *t)
 {
 	vec_free(&t->last);
-	sp_map_free(&t->coroutines);
-	t->coroutines = (struct sp_map){ 0 };
+	number_map_free(&t->coroutines);
+	t->coroutines = (struct number_map){ 0 };
 }

@@ -9,7 +9,7 @@
 struct track_ends {
 	const struct trace_processes *processes;
 	VEC(uint64_t) last;       /* TSC of each thread's last record */
-	struct sp_map coroutines; /* process << 32 | number -> the thread first seen on it */
+	struct number_map coroutines; /* process << 32 | number -> the thread first seen on it */
 };
 
 /* Notes an event of the stream. */

@@ -102,9 +102,9 @@ static void process_free(struct process_tracks *p)
 	vec_free(&p->tracks);
 	vec_free(&p->marks);
 	vec_free(&p->leavers);
-	sp_map_free(&p->left);
-	sp_map_free(&p->bases);
-	sp_map_free(&p->marked);
+	number_map_free(&p->left);
+	number_map_free(&p->bases);
+	number_map_free(&p->marked);
 	free(p);
 }
 
@@ -122,7 +122,7 @@ void tracks_free(struct tracks *t)
 	vec_free(&t->lanes);
 }
 
-/* NULL also for SP_NONE, which is no index, and for a track that has been discarded. */
+/* NULL also for NUMBER_NONE, which is no index, and for a track that has been discarded. */
 static struct track *track_at(const struct process_tracks *p, uint64_t index)
 {
 	return index < p->tracks.n ? p->tracks.at[index] : NULL;
@@ -135,10 +135,10 @@ static void forget_track(struct process_tracks *p, uint32_t index)
 {
 	struct track *k = p->tracks.at[index];
 
-	if (sp_map_get(&p->left, k->sp) == index)
-		sp_map_remove(&p->left, k->sp);
-	if (sp_map_get(&p->bases, k->base) == index)
-		sp_map_remove(&p->bases, k->base);
+	if (number_map_get(&p->left, k->sp) == index)
+		number_map_remove(&p->left, k->sp);
+	if (number_map_get(&p->bases, k->base) == index)
+		number_map_remove(&p->bases, k->base);
 	k->sp = k->base = 0;
 }
 
@@ -222,7 +222,7 @@ static void begin_track(struct tracks *t, struct lane *l, uint64_t base, const s
 			calls_emit *emit, void *arg)
 {
 	struct process_tracks *p = l->process;
-	const uint64_t old[2] = { sp_map_get(&p->bases, base), sp_map_get(&p->left, base) };
+	const uint64_t old[2] = { number_map_get(&p->bases, base), number_map_get(&p->left, base) };
 	struct track *k;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -233,7 +233,7 @@ static void begin_track(struct tracks *t, struct lane *l, uint64_t base, const s
 	k = track_new(t, p, NO_THREAD);
 	k->base = base;
 	k->calls.track = ++p->coroutines;
-	sp_map_set(&p->bases, base, p->tracks.n - 1);
+	number_map_set(&p->bases, base, p->tracks.n - 1);
 	go_to(t, l, (uint32_t)p->tracks.n - 1, e, emit, arg);
 }
 
@@ -248,7 +248,7 @@ static bool track_holds(const struct track *k, uint64_t sp)
 /* The mark at sp, if the calls that were open then still are. */
 static const struct stack_mark *valid_mark(const struct process_tracks *p, uint64_t sp)
 {
-	uint64_t i = sp_map_get(&p->marked, sp);
+	uint64_t i = number_map_get(&p->marked, sp);
 	const struct stack_mark *m = i < p->marks.n ? &p->marks.at[i] : NULL;
 	const struct track *k = m ? track_at(p, m->track) : NULL;
 
@@ -277,16 +277,17 @@ static size_t first_searched(const struct process_tracks *p)
 	return p->tracks.n > SEARCH_MAX ? p->tracks.n - SEARCH_MAX : 0;
 }
 
-/* The innermost stack, of those that were left, which is known to reach up to sp; SP_NONE: none. */
+/* The innermost stack, of those that were left, which is known to reach up to sp; NUMBER_NONE:
+ * none. */
 static uint64_t track_holding(const struct process_tracks *p, uint64_t sp)
 {
-	uint64_t best = SP_NONE;
+	uint64_t best = NUMBER_NONE;
 
 	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
 		const struct track *k = p->tracks.at[i];
 
 		if (k && k->runner == NO_THREAD && k->base && track_holds(k, sp) &&
-		    (best == SP_NONE || k->base < p->tracks.at[best]->base))
+		    (best == NUMBER_NONE || k->base < p->tracks.at[best]->base))
 			best = i;
 	}
 	return best;
@@ -302,7 +303,7 @@ static bool lane_stays(const struct lane *l, uint64_t sp)
 static bool lane_resumed(struct tracks *t, struct lane *l, const struct event *e, calls_emit *emit,
 			 void *arg)
 {
-	uint64_t index = sp_map_get(&l->process->left, l->at);
+	uint64_t index = number_map_get(&l->process->left, l->at);
 	struct track *k = track_at(l->process, index);
 
 	if (!k || !(k->flags & EVENT_SWITCH_FOLLOWED) || k->left >= k->calls.n)
@@ -320,10 +321,10 @@ static void arrived_by_exit(struct tracks *t, struct lane *l, const struct event
 	bool here = lane_stays(l, l->at);
 
 	/* Stacks may lie within a frame of another stack: it is the innermost one. */
-	if (here && (index == SP_NONE ||
+	if (here && (index == NUMBER_NONE ||
 		     (l->now->base && l->now->base <= l->process->tracks.at[index]->base)))
 		return;
-	if (index != SP_NONE) {
+	if (index != NUMBER_NONE) {
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 		return;
 	}
@@ -345,15 +346,15 @@ static bool is_leaver(const struct process_tracks *p, uint32_t fn)
  * there. The nearest above sp, within NEAR. */
 static uint64_t resumed_inside(const struct process_tracks *p, uint32_t fn, uint64_t sp)
 {
-	uint64_t best = SP_NONE;
+	uint64_t best = NUMBER_NONE;
 
 	if (!is_leaver(p, fn))
-		return SP_NONE;
+		return NUMBER_NONE;
 	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
 		const struct track *k = p->tracks.at[i];
 
 		if (k && k->runner == NO_THREAD && k->fn == fn && k->sp > sp && k->sp - sp < NEAR &&
-		    (best == SP_NONE || k->sp < p->tracks.at[best]->sp))
+		    (best == NUMBER_NONE || k->sp < p->tracks.at[best]->sp))
 			best = i;
 	}
 	return best;
@@ -364,7 +365,7 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 			    calls_emit *emit, void *arg)
 {
 	struct process_tracks *p = l->process;
-	uint64_t index = sp_map_get(&p->left, l->at);
+	uint64_t index = number_map_get(&p->left, l->at);
 	struct track *k = track_at(p, index);
 	uint32_t caller = site_caller(t->info, l->now->calls.map, p->image, l->at_site, e->tsc);
 	size_t open;
@@ -391,8 +392,8 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 			calls_cut(&l->now->calls, 0, e, emit, arg);
 		return;
 	}
-	index = l->at_site ? resumed_inside(p, caller, l->at) : SP_NONE;
-	if (index != SP_NONE)
+	index = l->at_site ? resumed_inside(p, caller, l->at) : NUMBER_NONE;
+	if (index != NUMBER_NONE)
 		go_to(t, l, (uint32_t)index, e, emit, arg);
 	else
 		begin_track(t, l, l->at, e, emit, arg);
@@ -401,8 +402,8 @@ static void arrived_by_call(struct tracks *t, struct lane *l, const struct event
 /* The thread is on its track: that one can only be resumed after it was left again. */
 static void lane_arrived(struct lane *l)
 {
-	if (sp_map_get(&l->process->left, l->now->sp) == l->index)
-		sp_map_remove(&l->process->left, l->now->sp);
+	if (number_map_get(&l->process->left, l->now->sp) == l->index)
+		number_map_remove(&l->process->left, l->now->sp);
 	l->now->sp = 0;
 	l->leaving = l->unwinding = false;
 	l->target = 0;
@@ -464,8 +465,8 @@ static void take_switch(struct lane *l, const struct event *e)
 	}
 	if (l->unwinding)
 		return; /* the unwinder's own way to put registers back */
-	if (sp_map_get(&p->left, k->sp) == l->index)
-		sp_map_remove(&p->left, k->sp);
+	if (number_map_get(&p->left, k->sp) == l->index)
+		number_map_remove(&p->left, k->sp);
 	k->sp = e->count;
 	k->flags = (uint8_t)(followed ? e->flags : e->flags & ~EVENT_SWITCH_FOLLOWED);
 	k->left = followed ? calls_top(&k->calls) : k->calls.n;
@@ -473,7 +474,7 @@ static void take_switch(struct lane *l, const struct event *e)
 	l->last_fn = FN_NONE;
 	note_leaver(p, k->fn);
 	if (!(k->flags & EVENT_SWITCH_ENDS))
-		sp_map_set(&p->left, k->sp, l->index);
+		number_map_set(&p->left, k->sp, l->index);
 	if (e->begin)
 		l->target = e->begin;
 	l->leaving = true;
@@ -484,12 +485,12 @@ static void take_mark(struct lane *l, const struct event *e)
 {
 	struct process_tracks *p = l->process;
 	const struct calls *c = &l->now->calls;
-	uint64_t i = sp_map_get(&p->marked, e->count);
+	uint64_t i = number_map_get(&p->marked, e->count);
 
 	if (i >= p->marks.n) {
 		i = p->marks.n;
 		(void)vec_add(&p->marks);
-		sp_map_set(&p->marked, e->count, i);
+		number_map_set(&p->marked, e->count, i);
 	}
 	p->marks.at[i] = (struct stack_mark){ l->index, c->n, c->n ? c->at[c->n - 1].begin : 0 };
 }

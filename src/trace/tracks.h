@@ -12,8 +12,8 @@
  *
  * Not locked: each reader has its own. */
 #pragma once
+#include "base/number_map.h"
 #include "trace/calls.h"
-#include "trace/sp_map.h"
 
 struct track {
 	struct calls calls;
@@ -43,9 +43,9 @@ struct process_tracks {
 	uint32_t thread;             /* one of its threads */
 	VEC(struct track *) tracks;  /* NULL: the track ended */
 	VEC(struct stack_mark) marks;
-	struct sp_map left;          /* sp -> track that left there */
-	struct sp_map bases;         /* base -> coroutine that began there */
-	struct sp_map marked;        /* sp -> index in marks */
+	struct number_map left;      /* sp -> track that left there */
+	struct number_map bases;     /* base -> coroutine that began there */
+	struct number_map marked;    /* sp -> index in marks */
 	VEC(uint32_t) leavers;       /* functions that have left a stack by a call */
 	uint32_t coroutines;         /* number of coroutines so far */
 };

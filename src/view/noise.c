@@ -30,7 +30,7 @@ void noise_free(struct noise *n)
 	vec_free(&n->threads);
 	vec_free(&n->functions);
 	vec_free(&n->rows);
-	sp_map_free(&n->newest);
+	number_map_free(&n->newest);
 	vec_free(&n->function_rows);
 	vec_free(&n->pids);
 }
@@ -46,9 +46,9 @@ static uint64_t key_of(uint32_t pid, uint32_t tid)
 /* The newest row of that number, or NO_ROW. */
 static uint32_t find_thread(const struct noise *n, uint32_t pid, uint32_t tid)
 {
-	uint64_t row = sp_map_get(&n->newest, key_of(pid, tid));
+	uint64_t row = number_map_get(&n->newest, key_of(pid, tid));
 
-	return row == SP_NONE ? NO_ROW : (uint32_t)row;
+	return row == NUMBER_NONE ? NO_ROW : (uint32_t)row;
 }
 
 /* A new row; it becomes the newest of that number. Its name comes when it is first looked at. */
@@ -58,7 +58,7 @@ static uint32_t add_thread(struct noise *n, uint32_t pid, uint32_t tid)
 
 	*vec_add(&n->threads) = (struct noise_thread){ .pid = pid, .tid = tid,
 						       .comm = "<...>", .lane = NO_LANE };
-	sp_map_set(&n->newest, key_of(pid, tid), row);
+	number_map_set(&n->newest, key_of(pid, tid), row);
 	return row;
 }
 

@@ -42,7 +42,7 @@ struct noise {
 	bool machine;
 	/* private: */
 	VEC(uint32_t) rows;               /* by thread of the trace, 1 + its row; 0: not met */
-	struct sp_map newest;             /* by process and thread: its newest row */
+	struct number_map newest;         /* by process and thread: its newest row */
 	VEC(uint32_t) function_rows;      /* by function of the walk */
 	VEC(uint32_t) pids;               /* of processes to look at */
 	int64_t event;                    /* number of sched_switch, -1: not met */

@@ -40,7 +40,8 @@ static uint32_t look_up(const struct survey *s, const char *name, const char *mo
 {
 	uint64_t row;
 
-	for (*at = hash_of(name, module); (row = sp_map_get(&s->names, *at)) != SP_NONE; *at += 2)
+	for (*at = hash_of(name, module);
+	     (row = number_map_get(&s->names, *at)) != NUMBER_NONE; *at += 2)
 		if (!strcmp(s->rows.at[row].name, name) && !strcmp(s->rows.at[row].module, module))
 			return (uint32_t)row;
 	return UINT32_MAX;
@@ -65,7 +66,7 @@ static uint32_t row_named(struct survey *s, char *name, const char *module)
 	}
 	row = (uint32_t)s->rows.n;
 	*vec_add(&s->rows) = (struct survey_row){ .name = name, .module = module };
-	sp_map_set(&s->names, at, row);
+	number_map_set(&s->names, at, row);
 	return row;
 }
 
@@ -76,18 +77,18 @@ static uint32_t row_of(struct survey_reading *r, uint32_t fn)
 	const uint64_t key = ((uint64_t)r->image << 32 | fn) + 1;
 	const struct trace_module *m = NULL;
 	const struct trace_function *f;
-	uint64_t row = sp_map_get(&s->functions, key);
+	uint64_t row = number_map_get(&s->functions, key);
 	const char *file = "";
 	char *name;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	f = trace_info_function(s->info, r->image, fn, &m);
 	name = overloads_row_text(&r->overloads, f ? m : NULL, f, &file);
 	row = row_named(s, name, file);
 	/* Ids that nothing defines are those of a damaged file, which has any number of them. */
 	if (f)
-		sp_map_set(&s->functions, key, row);
+		number_map_set(&s->functions, key, row);
 	return (uint32_t)row;
 }
 
@@ -265,7 +266,7 @@ void survey_free(struct survey *s)
 	for (size_t i = 0; i < s->rows.n; i++)
 		free(s->rows.at[i].name);
 	vec_free(&s->rows);
-	sp_map_free(&s->functions);
-	sp_map_free(&s->names);
+	number_map_free(&s->functions);
+	number_map_free(&s->names);
 	*s = (struct survey){ 0 };
 }

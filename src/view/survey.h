@@ -4,8 +4,8 @@
  * calls. A survey of the whole trace also has each function's slowest call and its durations by
  * powers of two, as `brace report --histogram` counts them. */
 #pragma once
+#include "base/number_map.h"
 #include "report/summary.h"
-#include "trace/sp_map.h"
 
 #define SURVEY_GRAINS 8192u   /* of the range */
 #define SURVEY_DEPTH 64u      /* deeper calls are not shown */
@@ -40,8 +40,8 @@ struct survey {
 	VEC(struct survey_row) rows;
 	size_t spans;
 	bool cut;                 /* SURVEY_SPANS were not enough */
-	struct sp_map functions;  /* private: image and function -> row */
-	struct sp_map names;      /* private: hash of name and module -> row */
+	struct number_map functions; /* private: image and function -> row */
+	struct number_map names;  /* private: hash of name and module -> row */
 };
 
 /* Reads all of the input. 0, or -errno and *err; survey_free() frees it in any case. */

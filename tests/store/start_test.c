@@ -105,7 +105,7 @@ static void end(struct state *s)
 static int mark_at(const struct state *s, uint64_t sp)
 {
 	const struct process_tracks *p = s->lane->process;
-	const uint64_t i = sp_map_get(&p->marked, sp);
+	const uint64_t i = number_map_get(&p->marked, sp);
 	const struct stack_mark *m = i < p->marks.n ? &p->marks.at[i] : NULL;
 	const struct calls *c = &s->lane->now->calls;
 
