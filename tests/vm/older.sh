@@ -61,9 +61,10 @@ if ! "$brace" follow -k 'struct nothing' 2>&1 | grep -q 'without BPF'; then
 	check 'follow -k fd: of a program' [ "$(grep -c '| fd  .*  vfs_write(); /\* file ret=6 ' text)" = 2 ]
 	ip link set lo up
 	border=$(dirname "$program")/border_program
-	run 0 follow -k buffer:0x7e5000000000+8192 -l vfs_write -l ksys_write -l generic_file_write_iter -l generic_perform_write -l shmem_write_end -l simple_write_end -o text -- $border bytes buffer
+	run 0 follow -k buffer:0x7e5000000000+8192 -l vfs_write -l ksys_write -l generic_file_write_iter -l generic_perform_write -l shmem_write_end -l simple_write_end -l pipe_write -o text -- $border bytes buffer
 	check 'follow -k buffer: by its address, and by an iterator' sh -c '[ "$(grep -c "  ksys_write() { /\* bytes" text)" = 4 ] &&
 [ "$(grep -c "  generic_file_write_iter() { /\* iov_iter" text)" = 2 ]'
+	check 'follow -k buffer: the pipe in which it loses sight of bytes' has 'went where they are not followed: by pipe_write (1 call)$'
 	# Twice: the second time the page is followed already.
 	check 'follow -k buffer: the page of the file that it is copied into' sh -c 'grep -qE "^# object 2: struct page at 0x[0-9a-f]*, made of object 1 by (shmem|simple)_write_end" text &&
 [ "$(grep -cE "\| copy     \|.*(shmem|simple)_write_end.*/\* page" text)" = 2 ]'
