@@ -232,6 +232,16 @@ static void print_comment(struct kernel_graph *g, const struct waiting_record *w
 	out_str(g->columns.out, " */\n");
 }
 
+/* A call of the tracer function, which has no depth and no return: in a trace of both, where the
+ * program's tracer is the graph. */
+static void print_call(struct kernel_graph *g, const struct waiting_record *w)
+{
+	print_prologue(g, &w->event);
+	graph_columns_no_duration(&g->columns);
+	graph_columns_indent(&g->columns, 0);
+	print_name(g, w->event.fn, "();\n");
+}
+
 /* The line of a record that is decided. */
 static void print_waiting(struct kernel_graph *g, const struct waiting_record *w)
 {
@@ -239,6 +249,8 @@ static void print_waiting(struct kernel_graph *g, const struct waiting_record *w
 		print_entry(g, w);
 	else if (w->event.kind == EVENT_EXIT)
 		print_exit(g, w);
+	else if (w->event.kind == EVENT_CALL)
+		print_call(g, w);
 	else if (w->event.kind == EVENT_LOST)
 		format_lost(g->columns.out, w->event.cpu, w->event.count);
 	else
@@ -297,7 +309,7 @@ static bool is_hidden(struct kernel_graph *g, const struct event *e)
 	struct kernel_cpu *cpu = cpu_of(g, e->cpu);
 
 	if (graph_columns_on(&g->columns, OPTION_GRAPH_IRQS) || e->kind == EVENT_TRACE ||
-	    e->kind == EVENT_LOST)
+	    e->kind == EVENT_LOST || e->kind == EVENT_CALL)
 		return false;
 	if (cpu->interrupt) {
 		/* Less deep: its return is missing. */
@@ -320,7 +332,8 @@ static bool is_hidden(struct kernel_graph *g, const struct event *e)
 static bool is_kernels(const struct event *e)
 {
 	return e->kind == EVENT_TRACE || e->kind == EVENT_LOST ||
-	       ((e->kind == EVENT_ENTRY || e->kind == EVENT_EXIT) && e->flags & EVENT_KERNEL);
+	       ((e->kind == EVENT_ENTRY || e->kind == EVENT_EXIT || e->kind == EVENT_CALL) &&
+		e->flags & EVENT_KERNEL);
 }
 
 /* An event's text; of a marker only what was written. Valid until the next one. */

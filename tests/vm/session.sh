@@ -30,6 +30,8 @@ run 0 report t.brace
 check '-t function: report counts the calls' has 'vfs_write \[kernel\]'
 run 0 graph -k -q -o text -t k:function -l one_read -l k:vfs_read -- $program 3
 check '-k -t k:function: a call of the kernel lies in the one that made it' [ "$(grep -c '|    vfs_read();' text)" -ge 3 ]
+run 0 graph -k -q -o text --kernel-only -t k:function -l one_read -l k:vfs_read -- $program 3
+check '-k -t k:function --kernel-only: the calls' sh -c '[ "$(grep -c "|  vfs_read();" text)" -ge 3 ] && ! grep -q one_read text'
 run 0 graph -k -q -o text -t function -t k:function -l one_read -l k:vfs_read -- $program 3
 check '-k -t function -t k:function: both, with their callers' sh -c '[ "$(grep -c ": one_read <-" text)" = 3 ] && [ "$(grep -c ": vfs_read <-ksys_read" text)" -ge 3 ]'
 run 0 graph -K -t function -l vfs_read -e sched:sched_process_exec -- dd if=file of=copy bs=1 count=1
