@@ -22,8 +22,28 @@ TAP_N=0
 TAP_FAILED=0
 ON_EXIT=()                 # commands, each one word list, run at the end
 
+# is_ours PID: it is a running job of this shell, or has this test's directory in what it was started with. The kernel gives the number
+# of a process that has ended to another one, and where many tests run it has been round all numbers within half a minute.
+is_ours() {
+	local running
+	running=$(jobs -rp)
+	[[ $'\n'$running$'\n' = *$'\n'$1$'\n'* ]] || grep -qsaF -- "$T" "/proc/$1/environ" "/proc/$1/cmdline"
+}
+
+# kill_ours [-SIGNAL] PID...: kill, for those that still are this test's.
+kill_ours() {
+	local word signal=-TERM
+	for word; do
+		case $word in
+		-*) signal=$word ;;
+		*) ! is_ours "$word" || builtin kill "$signal" "$word" ;;
+		esac
+	done
+}
+
 cleanup() {
 	local i
+	kill() { kill_ours "$@"; }
 	for ((i = ${#ON_EXIT[@]} - 1; i >= 0; i--)); do
 		eval "${ON_EXIT[i]}" >/dev/null 2>&1
 	done
