@@ -19,10 +19,24 @@ RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)$")
 EVENT = re.compile(r"^ *(.*)-(\d+) +\[\d+\] \S+ +[\d.]+: (\w+): (.*)$")
 
 
-def calls(path):
-    """(thread, name, arguments, result), in the order of their returns."""
-    begun = {}
+# Numbers are given anew: where many tests run, the kernel has been round all of them within half a minute. A life is (number, how often it
+# was given before): the Nth call that returns a number has made its Nth life, though a line of the child's may come before.
+def lives(path):
+    """The lines of the file, each as (line, the thread's life)."""
+    ended = collections.Counter()
     for line in open(path, errors="replace"):
+        tid = line.split(None, 1)[0]
+        yield line, (tid, ended[tid])
+        last, changed = LAST.match(line), re.search(r"<pid changed to \d+ \.\.\.>$", line)
+        # The first thread's life goes on as that of the one which executes, and which ends without a word.
+        if changed or (last and last[2] != "superseded"):
+            ended[tid] += 1
+
+
+def calls(path):
+    """(life, name, arguments, result), in the order of their returns."""
+    begun = {}
+    for line, life in lives(path):
         m = CALL.match(line)
         if m:
             tid, name, rest = m.groups()
@@ -37,12 +51,12 @@ def calls(path):
             begun[cut[2] or tid] = rest[: cut.start()]  # of a thread that executes: from then on the first one
             continue
         head, _, result = rest.rpartition(" = ")
-        yield tid, name, head, result
+        yield life, name, head, result
 
 
 def last_words(path):
-    """Threads that end; the first one twice, if another executes a program and goes on as it."""
-    return [m[1] for m in map(LAST.match, open(path, errors="replace")) if m]
+    """Lives that end; the first thread's twice, if another executes a program and goes on as it."""
+    return [life for line, life in lives(path) if LAST.match(line)]
 
 
 def flags_of(name, args):
@@ -58,13 +72,18 @@ def is_new(name, result):
 
 def program(seen):
     """Its threads, and its children's: the first program that is executed is brace, the second one is it."""
-    parent = {result.split()[0]: tid for tid, name, _, result in seen if is_new(name, result)}
-    first = [tid for tid, name, _, result in seen if name == "execve" and result == "0"][1]
+    parent, made = {}, collections.Counter()
+    for life, name, _, result in seen:
+        if is_new(name, result):
+            child = result.split()[0]
+            parent[child, made[child]] = life
+            made[child] += 1
+    first = [life for life, name, _, result in seen if name == "execve" and result == "0"][1]
 
-    def is_ours(tid):
-        while tid != first and tid in parent:
-            tid = parent[tid]
-        return tid == first
+    def is_ours(life):
+        while life != first and life in parent:
+            life = parent[life]
+        return life == first
 
     return is_ours
 
@@ -72,9 +91,10 @@ def program(seen):
 def truth(path):
     all_calls = list(calls(path))
     seen, is_ours = collections.defaultdict(list), program(all_calls)
-    for tid, name, args, result in all_calls:
-        if not is_ours(tid):
+    for life, name, args, result in all_calls:
+        if not is_ours(life):
             continue
+        tid = life[0]
         if is_new(name, result):
             child = result.split()[0]
             seen["new"].append((child, flags_of(name, args)))
@@ -85,7 +105,7 @@ def truth(path):
             seen["exit"].append(tid)
         elif name == "prctl" and args.startswith("PR_SET_NAME") and result == "0":
             seen["rename"].append((tid, re.search(r'"(.*?)"', args)[1][:15]))
-    seen["end"] = [tid for tid in last_words(path) if is_ours(tid)]
+    seen["end"] = [life[0] for life in last_words(path) if is_ours(life)]
     return seen
 
 
