@@ -18,14 +18,14 @@ struct ctf_thread {
 
 struct ctf_process {
 	uint32_t pid, process;
-	struct sp_map by_address; /* address + 1 -> function */
+	struct number_map by_address; /* address + 1 -> function */
 };
 
 struct reading_ctf {
 	struct import_build *build;
 	struct ctf_names names;
-	struct sp_map of_pid;     /* + 1 -> place in processes */
-	struct sp_map of_tid;     /* process ID and thread ID, + 1 -> place in threads */
+	struct number_map of_pid;     /* + 1 -> place in processes */
+	struct number_map of_tid;     /* process ID and thread ID, + 1 -> place in threads */
 	VEC(struct ctf_thread) threads;
 	VEC(struct ctf_process) processes;
 	struct err *err;
@@ -92,12 +92,12 @@ static bool read_ctf_line(struct import_text line, struct ctf_line *l)
 static struct ctf_process *process_of(struct reading_ctf *c, const struct ctf_line *l,
 				      const char *comm)
 {
-	const uint64_t row = sp_map_get(&c->of_pid, l->pid + 1);
+	const uint64_t row = number_map_get(&c->of_pid, l->pid + 1);
 	struct ctf_process *p;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return &c->processes.at[row];
-	sp_map_set(&c->of_pid, l->pid + 1, c->processes.n);
+	number_map_set(&c->of_pid, l->pid + 1, c->processes.n);
 	p = vec_add(&c->processes);
 	*p = (struct ctf_process){ .pid = (uint32_t)l->pid,
 				   .process = import_process(c->build, (uint32_t)l->pid, comm) };
@@ -107,12 +107,12 @@ static struct ctf_process *process_of(struct reading_ctf *c, const struct ctf_li
 /* NULL and *err: there are too many. */
 static struct ctf_thread *thread_of(struct reading_ctf *c, const struct ctf_line *l)
 {
-	const uint64_t key = (l->pid << 32 | l->tid) + 1, row = sp_map_get(&c->of_tid, key);
+	const uint64_t key = (l->pid << 32 | l->tid) + 1, row = number_map_get(&c->of_tid, key);
 	struct import_text name = { "", "" };
 	struct ctf_thread t = { .pid = (uint32_t)l->pid };
 	char *comm;
 
-	if (row != SP_NONE)
+	if (row != NUMBER_NONE)
 		return &c->threads.at[row];
 	find_string(l->fields, "procname", &name);
 	comm = import_copy(name);
@@ -122,7 +122,7 @@ static struct ctf_thread *thread_of(struct reading_ctf *c, const struct ctf_line
 	free(comm);
 	if (t.thread == UINT32_MAX)
 		return NULL;
-	sp_map_set(&c->of_tid, key, c->threads.n);
+	number_map_set(&c->of_tid, key, c->threads.n);
 	*vec_add(&c->threads) = t;
 	return &c->threads.at[c->threads.n - 1];
 }
@@ -130,18 +130,18 @@ static struct ctf_thread *thread_of(struct reading_ctf *c, const struct ctf_line
 /* UINT32_MAX and *err: there are too many. */
 static uint32_t function_at(struct reading_ctf *c, struct ctf_process *p, uint64_t address)
 {
-	uint64_t known = sp_map_get(&p->by_address, address + 1);
+	uint64_t known = number_map_get(&p->by_address, address + 1);
 	char *file, *name;
 	uint32_t function;
 
-	if (known != SP_NONE)
+	if (known != NUMBER_NONE)
 		return (uint32_t)known;
 	ctf_names_find(&c->names, p->pid, address, &file, &name);
 	function = import_function(c->build, p->process, file, name, c->err);
 	free(file);
 	free(name);
 	if (function != UINT32_MAX)
-		sp_map_set(&p->by_address, address + 1, function);
+		number_map_set(&p->by_address, address + 1, function);
 	return function;
 }
 
@@ -290,11 +290,11 @@ int import_ctf_text(struct import_build *b, const struct import_files *files, st
 	for (size_t i = 0; i < c.threads.n; i++)
 		vec_free(&c.threads.at[i].open);
 	for (size_t i = 0; i < c.processes.n; i++)
-		sp_map_free(&c.processes.at[i].by_address);
+		number_map_free(&c.processes.at[i].by_address);
 	vec_free(&c.threads);
 	vec_free(&c.processes);
-	sp_map_free(&c.of_pid);
-	sp_map_free(&c.of_tid);
+	number_map_free(&c.of_pid);
+	number_map_free(&c.of_tid);
 	b->strange = c.names.strange;
 	ctf_names_free(&c.names);
 	return r;
