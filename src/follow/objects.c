@@ -218,11 +218,19 @@ static struct follow_object *graph_of(struct follow_objects *all, const struct f
 			: find_object(all, e->space, e->object);
 }
 
-/* A copy of a buffer is made of it. */
+/* The object that a new one is made of: a copy of a buffer, a part of a packet. NULL: there is
+ * none. */
+static const struct follow_object *parent_of(const struct follow_objects *all,
+					     const struct follow_event *e)
+{
+	if (e->why == FOLLOW_BY_COPY)
+		return find_object(all, FOLLOW_GROUPS, e->result);
+	return e->why == FOLLOW_BY_PART ? find_object(all, e->space, e->result) : NULL;
+}
+
 static struct follow_object *add_graph(struct follow_objects *all, const struct follow_event *e)
 {
-	const struct follow_object *parent =
-		e->why == FOLLOW_BY_COPY ? find_object(all, FOLLOW_GROUPS, e->result) : NULL;
+	const struct follow_object *parent = parent_of(all, e);
 	struct follow_object *o = e->group ? add_object(all, FOLLOW_GROUPS, e->group)
 					   : add_object(all, e->space, e->object);
 

@@ -133,6 +133,8 @@ struct follow_plan {
 #define FOLLOW_FILLS 4u      /* it copies from its iterator into packets or pages that it makes */
 #define FOLLOW_FILLED 8u     /* called by one that FILLS, with the packet that is filled next */
 #define FOLLOW_WRITTEN 16u   /* called by one that FILLS, with the page that has been filled */
+/* The second slot's packet gets bytes of the first one's, of which it is a part then. */
+#define FOLLOW_SPLITS 32u
 #define FOLLOW_COPIED 4u     /* the argument of the latter two that says how many bytes */
 
 /* Numbers of helpers that no kernel has, in the program as it is compiled: calls of
@@ -146,6 +148,7 @@ enum follow_why {
 	FOLLOW_BY_SOCKET,     /* a packet of a followed socket */
 	FOLLOW_BY_ADDRESS,    /* a buffer's bytes */
 	FOLLOW_BY_COPY,       /* the call copies the buffer's bytes there */
+	FOLLOW_BY_PART,       /* the call takes it bytes of a followed packet */
 	FOLLOW_WHYS_N,
 };
 
@@ -156,7 +159,8 @@ union follow_value { uint64_t number; char text[FOLLOW_TEXT]; };
 struct follow_event {
 	uint64_t ns;         /* CLOCK_MONOTONIC */
 	uint64_t object;     /* its address */
-	uint64_t result;     /* of a return; of an entry by copy: the buffer's group */
+	uint64_t result;     /* of a return; of an entry by copy: the buffer's group;
+			      * by part: the packet that is split */
 	uint32_t function, cpu, pid, tid;
 	uint8_t is_return;
 	uint8_t why;         /* enum follow_why, of an entry */

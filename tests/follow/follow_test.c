@@ -279,7 +279,7 @@ static void begin(struct printed *p)
 static void event(struct printed *p, struct follow_event e)
 {
 	e.ns = p->ns += 1000;
-	e.why = e.is_return ? 0 : FOLLOW_BY_FIELD;
+	e.why = e.is_return ? 0 : e.why ? e.why : FOLLOW_BY_FIELD;
 	memcpy(e.comm, "task", 5);
 	follow_objects_event(p->objects, &e);
 }
@@ -349,6 +349,23 @@ static void makes_children(void **state)
 	leave(&p, 1, TOUCH, 0x20, 0, false);
 	expect(&p, "# object 1: struct x at 0x10, 1 call\ncopy(); /* ret=0x20 (object 2) */\n"
 		   "# object 2: struct x at 0x20, made of object 1 by copy, 1 call\ntouch(); /* ret=0 */\n");
+}
+
+/* One call that takes bytes of a packet into another one: each has it in its graph, and its
+ * return. */
+static void splits_objects(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter(&p, 1, SEND, 0x10, true);
+	event(&p, (struct follow_event){ .tid = 1, .function = SEND, .object = 0x20, .first = true, .single = true,
+					 .why = FOLLOW_BY_PART, .result = 0x10 });
+	leave(&p, 1, SEND, 0x10, 0, false);
+	enter(&p, 1, TOUCH, 0x20, false);
+	leave(&p, 1, TOUCH, 0x20, 0, false);
+	expect(&p, "# object 1: struct x at 0x10, 1 call\nsend(); /* ret=0 */\n"
+		   "# object 2: struct x at 0x20, made of object 1 by send, 2 calls\nsend(); /* ret=0 */\ntouch(); /* ret=0 */\n");
 }
 
 /* A return without its entry, entries without their returns, one of another call in between. */
@@ -479,7 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
 		cmocka_unit_test(knows_presets),     cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(loses_sight_of_copies), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
-		cmocka_unit_test(makes_children),    cmocka_unit_test(bears_losses),
+		cmocka_unit_test(makes_children),    cmocka_unit_test(splits_objects), cmocka_unit_test(bears_losses),
 		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};
 

@@ -1,7 +1,7 @@
 /* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file
  * as descriptor 17. The test `kernel` follows the client of 17 into the kernel
  * (tests/vm/border.sh). `border_program FILE buffer` passes two pages at a known address to system
- * calls instead, and other memory, too. */
+ * calls instead, and other memory, too; `border_program - parts` five pages to TCP. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct client { int fd; char name[16]; };
@@ -46,19 +47,26 @@ NOINLINE void drop(struct client *c)
 	c->fd = -1;
 }
 
-/* A connected pair over TCP: the peer's side, and the client's with this descriptor. */
-static int connected(int fd)
+/* A connected pair over TCP: the peer's side, and the client's with this descriptor. segment: the
+ * most that a packet takes at once; 0: as the device has it. */
+static int connected_by(int fd, int segment)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(a);
 	int listens = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0), own;
 
-	if (bind(listens, (struct sockaddr *)&a, n) || getsockname(listens, (struct sockaddr *)&a, &n) || listen(listens, 1) ||
+	if ((segment && setsockopt(peer, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment))) ||
+	    bind(listens, (struct sockaddr *)&a, n) || getsockname(listens, (struct sockaddr *)&a, &n) || listen(listens, 1) ||
 	    connect(peer, (struct sockaddr *)&a, n) || (own = accept(listens, NULL, NULL)) < 0 || dup2(own, fd) != fd)
 		exit(1);
 	close(own);
 	close(listens);
 	return peer;
+}
+
+static int connected(int fd)
+{
+	return connected_by(fd, 0);
 }
 
 static void serve(int fd, int peer, const char *text)
@@ -147,11 +155,34 @@ static int use_buffer(const char *path)
 	return use_packets(bytes, other) ? 7 : use_unfollowed(peer, bytes, other) ? 8 : 0;
 }
 
+/* So many bytes at once, of which TCP may send ten small segments at first, that it splits its
+ * packet. A child reads them. */
+static int use_parts(void)
+{
+	const size_t n = 5 * PAGE;
+	char *bytes = mmap(BUFFER, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), back[PAGE];
+	int peer = connected_by(17, 536), status;
+	size_t got = 0;
+	ssize_t more;
+	pid_t child = fork();
+
+	if (child == 0) {
+		close(peer);
+		while (got < n && (more = read(17, back, sizeof(back))) > 0)
+			got += (size_t)more;
+		_exit(got != n);
+	}
+	memset(bytes, 'b', n);
+	return give(peer, bytes, n) != (ssize_t)n || waitpid(child, &status, 0) != child || status;
+}
+
 int main(int argc, char **argv)
 {
 	int peer, other;
 	struct client *c;
 
+	if (argc == 3 && !strcmp(argv[2], "parts"))
+		return use_parts();
 	if (argc == 3)
 		return use_buffer(argv[1]);
 	peer = connected(17);

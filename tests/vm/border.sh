@@ -109,6 +109,25 @@ check 'follow --into buffer: from the program down to the copying' order 1 '|  g
 check 'follow --into buffer: over TCP' order 1 '|  give() {' ' ksys_write() { /* bytes */' ' tcp_sendmsg() { /* msghdr */' '  } /* ksys_write ret=30 */'
 check 'follow --into buffer: both sides say what they watched' sh -c "grep -q 'functions that take a buffer.s address or iterator, a packet, page or folio watched by kprobe.session' said"
 
+# A packet that TCP splits: the kernel's probe tells which packets get a part of another's bytes. Here all of them are the program's.
+mkdir $probes
+echo 'p:parts/split skb_split to=%si:x64' >$tracing/kprobe_events
+echo 1 >$probes/events/parts/enable
+run 0 follow -k buffer:$buffer+20480 --json -o text -- $border - parts
+cp out said
+echo 0 >$probes/events/parts/enable
+sed -n 's/.* split: .* to=//p' $probes/trace | sort >theirs
+rmdir $probes
+echo >$tracing/kprobe_events
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"skb_split","is_return":false,.*"why":"part","parent":[0-9].*/\1/p' text | sort >ours
+{ cat said; diff theirs ours; } >out
+check "follow -k buffer: the parts of a packet that TCP splits, as the kernel's probe tells" [ "$(grep -c . theirs)" -ge 1 -a \
+	"$(only theirs ours | grep -c .)" -le "$(missed said)" -a -z "$(only ours theirs)" ]
+check 'follow -k buffer: such a part, by its clone, to the receiving side' sh -c '
+	sed -n "s/.*\"object\":\([0-9]*\),.*\"why\":\"part\".*/\"skb_clone\",\"is_return\":true,\"object\":\1,/p" text >parts
+	grep -F -f parts text | sed -n "s/.*\"child\":\([0-9]*\)}/\"tcp_v4_rcv\",\"is_return\":false,\"object\":\1,/p" >clones
+	[ -s clones ] && grep -q -F -f clones text'
+
 run 125 follow -k buffer:0x1000
 check 'follow -k buffer: whose' has 'whose memory? Name a process by -p'
 run 125 follow -k buffer:0xffff888000000000+8 -p 1

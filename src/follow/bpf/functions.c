@@ -174,6 +174,11 @@ static bool is_own_reading(const char *name)
 static const char *const filling_names[] = { "tcp_sendmsg_locked", "generic_perform_write", NULL };
 static const char *const filled_names[] = { "tcp_skb_entail", NULL };
 
+/* TCP's packets that are too large for what may be sent go through it: skb_split(packet, rest,
+ * bytes). Those that take bytes of others only if they can (skb_shift(), skb_try_coalesce()) tell
+ * so by their results, too late. */
+static const char *const splitting_names[] = { "skb_split", NULL };
+
 /* Whether it is one of address_space_operations' write_end(), or is called like it. */
 static bool is_write_end(const struct btf *btf, const struct btf_type *f)
 {
@@ -201,6 +206,8 @@ static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
 			       : kind != FOLLOW_KINDS_N &&
 					 follow_preset_gives(wish->expression->type))
 		flags |= FOLLOW_GIVES;
+	if (glob_match_any(splitting_names, name))
+		flags |= FOLLOW_SPLITS;
 	if (!wish->buffer_bytes)
 		return flags;
 	if (glob_match_any(filling_names, name))

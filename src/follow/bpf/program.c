@@ -443,9 +443,10 @@ __attribute__((noinline)) int iterator_is_in_buffer(uint64_t iterator)
 
 /* One object of a call. sock: the group of a followed socket among the call's objects; source: of
  * the buffer that the call, or the one that it lies in, copies from, by this iterator; 0: there is
- * none. written: `copied` bytes have been. */
+ * none. written: `copied` bytes have been. whole: the call's first object that is followed, with
+ * its group. */
 struct met {
-	uint64_t object, group, sock, source, iterator, copied;
+	uint64_t object, group, sock, source, iterator, copied, whole, whole_group;
 	uint32_t kind;
 	int first, written;
 };
@@ -633,6 +634,16 @@ static __always_inline int why_followed(struct met *m)
 	return FOLLOW_BY_FIELD;
 }
 
+/* A packet that gets bytes of the call's first one is followed as that is. */
+static __always_inline int why_part(struct met *m)
+{
+	if (!plan.by_identity || !m->object)
+		return 0;
+	m->group = m->whole_group;
+	begin_life(m);
+	return FOLLOW_BY_PART;
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 /* The ring's memory has old records in it, which brace would take for values: it is zeroed. NULL:
@@ -681,6 +692,8 @@ static __always_inline void tell_entry(const struct met *m, int why, int again, 
 	e->single = again;
 	if (why == FOLLOW_BY_COPY)
 		e->result = m->source;
+	if (why == FOLLOW_BY_PART)
+		e->result = m->whole;
 	if (m->kind <= FOLLOW_FILE)
 		show(e);
 	submit(e);
@@ -733,11 +746,15 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 			break;
 		meet(context, slot, &m);
 		why = m.object == *object ? 0 : why_followed(&m);
+		if (!why && told && cookie >> 8 & FOLLOW_SPLITS)
+			why = why_part(&m);
 		if (!why)
 			continue;
 		tell_entry(&m, why, told, cookie);
-		if (!told)
-			*object = m.object;
+		if (!told) {
+			*object = m.whole = m.object;
+			m.whole_group = m.group;
+		}
 		told = 1;
 		if (m.kind == FOLLOW_SOCK)
 			m.sock = m.group;
