@@ -20,7 +20,7 @@ ordinary=(--with "$vm/ordinary.sh")
 with+=("${ordinary[@]}")
 for library in /usr/lib/*/libpcap.so.0.8; do [ ! -e "$library" ] || with+=(--with "$library"); done
 # Its share of a busy machine may be small.
-export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-1800}
+export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-3600}
 # Other boots, one after another, beside the long one: the same distribution's older kernel (no function_graph in instances, no mapped
 # buffers, no kprobe.multi); a kernel that does not count by the TSC, by which both sides stamp all the same; one that is locked down.
 others() {
