@@ -31,14 +31,14 @@ by_node() { # NAME
 	node "$HERE/page_script.js" "$T/$1.html" >"$T/$1.node" 2>"$T/log" && with_tree "$1" "$T/$1.node"
 	result "$1: its script counts the same" $? "$T/log"
 }
-by_browser() { # NAME
+by_browser() { # NAME [WIDTH,HEIGHT]
 	if ! command -v chromium >/dev/null; then
 		skip "$1: a browser counts the same, and mouse, keys, search, range work" "chromium is not installed"
 		return
 	fi
-	timeout -k 5 "$LIMIT" chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$T/profile" --window-size=1400,900 \
+	timeout -k 5 "$LIMIT" chromium --headless=new --no-sandbox --disable-gpu --user-data-dir="$T/profile" --window-size="${2:-1400,900}" \
 		--virtual-time-budget=60000 --dump-dom "file://$T/$1.html#selftest" >"$T/$1.dom" 2>"$T/log" && with_tree "$1" "$T/$1.dom"
-	result "$1: a browser counts the same, and mouse, keys, search, range work" $? "$T/log"
+	result "$1${2:+ in a window of $2}: a browser counts the same, and mouse, keys, search, range work" $? "$T/log"
 }
 
 cat >"$T/evil.c" <<'C'
@@ -70,6 +70,7 @@ for name in threads exceptions evil events lossy; do
 done
 for name in evil; do
 	by_browser $name
+	by_browser $name 390,800
 done
 cat >"$T/page1.py" <<'P'
 import json, re, sys

@@ -404,6 +404,7 @@ class App {
 		this.overview.addEventListener("pointermove", e => { if (e.buttons) look(e); });
 	}
 	sized() {
+		fitLabels();
 		const h = this.scroller.clientHeight;
 		this.canvas.style.height = `${h}px`;
 		this.spacer.style.height = `${Math.max(0, this.timeline.height + RULER - h)}px`;

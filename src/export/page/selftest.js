@@ -115,11 +115,19 @@ function trySearch(app, results) {
 	results.resources = performance.getEntriesByType("resource").length === 0;
 }
 
+// Names stay readable, and the timeline has most of the window, on a telephone, too.
+function tryRoom(app, results) {
+	const name = document.querySelector(".functions td.name");
+	results.room = app.timeline.width >= innerWidth * 0.7;
+	results.names = !name || name.clientWidth >= 100;
+}
+
 function selftest(app) {
 	const results = {};
 	const told = { ready: app.ready, figures: figures(app), tree: treeFigures(app), results };
 	try {
 		app.drawNow();
+		tryRoom(app, results);
 		tryMouse(app, results);
 		tryKeys(app, results);
 		trySearch(app, results);

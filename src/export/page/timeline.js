@@ -3,7 +3,13 @@
 // the calls: of calls that share a pixel, one box is drawn whose strength is their share of it.
 "use strict";
 
-const LABELS = 190, RULER = 26, ROW = 16, THIN = 3, STATE = 5, EVENT = 8, GAP = 7, PROCESS = 22;
+const WIDE_LABELS = 190, NARROW_LABELS = 96, RULER = 26, ROW = 16, THIN = 3, STATE = 5, EVENT = 8, GAP = 7, PROCESS = 22;
+
+// The lanes' names take half of a telephone's width otherwise.
+let LABELS = WIDE_LABELS;
+function fitLabels() {
+	LABELS = innerWidth <= 520 ? NARROW_LABELS : WIDE_LABELS;
+}
 
 class Timeline {
 	constructor(app, scroller, canvas) {
@@ -176,8 +182,12 @@ class Timeline {
 		g.fillText(lane.folded ? "▸" : "▾", 8, Math.max(y, RULER - 2 > y + place.height - ROW ? y : Math.max(y, RULER)) + ROW / 2);
 		const middle = Math.max(y, Math.min(RULER, y + place.height - ROW)) + ROW / 2;
 		const id = `${lane.about.coroutine ? "" : lane.about.tid}`, room = LABELS - 36;
-		const wide = g.measureText(id).width;
-		g.fillText(id, LABELS - 14 - wide, middle);
+		// Where there is no room beside the name, the number stands below it, or nowhere.
+		const wide = LABELS === WIDE_LABELS ? g.measureText(id).width : 0;
+		if (wide)
+			g.fillText(id, LABELS - 14 - wide, middle);
+		else if (middle + ROW * 1.5 <= y + place.height)
+			g.fillText(id, 22, middle + ROW);
 		g.fillStyle = theme.text;
 		g.fillText(fit(g, lane.home === lane ? plain(lane.about.name) : "in the kernel", room - wide - 6), 22, middle);
 		this.hits.push({ lane, label: true, x: 0, y, w: LABELS - 6, h: place.height });
