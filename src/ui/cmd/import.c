@@ -29,25 +29,27 @@ static const struct reading_tool {
 		"babeltrace2, which reads CTF, is not there (package babeltrace2) or refuses it: babeltrace2 DIRECTORY tells why" },
 };
 
-/* How many events the tracer of a CTF trace discarded, as babeltrace2 warns of each packet. */
-static void warn_of_discarded(const char *path)
+/* How many events the tracer of a CTF trace discarded. Only where babeltrace2 prints the events it
+ * warns of those between two packets, so that it prints all once more. */
+static uint64_t discarded_of(const char *path)
 {
 	static const char mark[] = "Tracer discarded ";
-	const char *const argv[] = { "babeltrace2", "--output-format=dummy", path, NULL };
+	const char *const argv[] = { "babeltrace2", path, NULL };
 	struct helper_text said = run_helper_errors(argv, TEXT_MOST, "\n");
-	unsigned long long n = 0;
+	uint64_t n = 0;
 
 	for (char *at = said.text; at && (at = strstr(at, mark)); at += strlen(mark))
 		n += strtoull(at + strlen(mark), NULL, 10);
 	if (n)
-		say_warning("the tracer of %s discarded %llu events: calls that are open there end with the next call that can be told",
+		say_warning("the tracer of %s discarded %" PRIu64 " events: calls that are open there end with the next call that can be told",
 			    path, n);
 	free(said.text);
+	return n;
 }
 
-/* *text: what the file's own tool prints of it, for free(). NULL: the path is none of those. 0, or
- * the exit status, when it is said. */
-static int read_binary(const char *path, char **text)
+/* *text: what the file's own tool prints of it, for free(). NULL: the path is none of those.
+ * *discarded: events that it has no more. 0, or the exit status, when it is said. */
+static int read_binary(const char *path, char **text, uint64_t *discarded)
 {
 	const enum import_binary is = import_binary_of(path);
 	const struct reading_tool *tool = &tools[is];
@@ -56,6 +58,7 @@ static int read_binary(const char *path, char **text)
 	size_t n = 1;
 
 	*text = NULL;
+	*discarded = 0;
 	if (is == IMPORT_NO_BINARY)
 		return 0;
 	for (size_t i = 0; i < 4 && tool->arguments[i]; i++)
@@ -71,7 +74,7 @@ static int read_binary(const char *path, char **text)
 		say_warning("%s prints more than %u MiB of %s: what it prints behind that is left out",
 			    tool->name, TEXT_MOST >> 20, path);
 	if (is == IMPORT_CTF)
-		warn_of_discarded(path);
+		*discarded = discarded_of(path);
 	return 0;
 }
 
@@ -83,8 +86,9 @@ int cmd_import(struct invocation *inv)
 	struct import_result r;
 	char calls[32], lost[32];
 	struct err err;
+	uint64_t discarded;
 	char *text;
-	int failed = read_binary(inv->operands[0], &text);
+	int failed = read_binary(inv->operands[0], &text, &discarded);
 
 	if (failed)
 		return failed;
@@ -92,6 +96,7 @@ int cmd_import(struct invocation *inv)
 	free(text);
 	if (failed)
 		return say_error(&err);
+	r.lost += discarded;
 	if (r.left_out)
 		say_warning("%" PRIu64 " records of %s are left out: they are no calls", r.left_out,
 			    r.tool);
