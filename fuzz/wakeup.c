@@ -22,8 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void add_event(struct trace_info *info, const char *system, const char *name, const char *text)
 {
-	*vec_add(&info->events) = (struct trace_event){ (uint32_t)info->events.n, mem_strdup(system),
-							mem_strdup(name), mem_strdup(text) };
+	const uint32_t number = (uint32_t)info->events.n; /* vec_add() changes it */
+
+	*vec_add(&info->events) = (struct trace_event){ number, mem_strdup(system), mem_strdup(name),
+							mem_strdup(text) };
 }
 
 static void add_entry(struct trace_info *info, const struct event_entry *e)

@@ -353,7 +353,7 @@ static void hold(const struct wakeup *w, const struct wakeup_candidate *seen, si
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct wakeup_wake *k = seen[i].wake;
-		const uint64_t from = k->enter > out ? k->enter : out;
+		const uint64_t from = wakeup_time(k, out);
 		/* Nobody knows how many such a call has woken. */
 		const bool vague = k->closed && k->left == UINT64_MAX;
 
@@ -363,7 +363,7 @@ static void hold(const struct wakeup *w, const struct wakeup_candidate *seen, si
 	}
 }
 
-/* Threads that are asleep, and waits that are not decided. */
+/* Threads that are asleep, or may be by now, and waits that are not decided. */
 uint64_t wakeup_horizon(const struct wakeup *w, uint64_t until, uint64_t patience)
 {
 	struct wakeup_limits l = { until, patience, until };
@@ -372,8 +372,8 @@ uint64_t wakeup_horizon(const struct wakeup *w, uint64_t until, uint64_t patienc
 		const struct wakeup_thread *t = &w->threads.at[i];
 		const struct wakeup_call *c = t->n ? &t->open[t->n - 1] : NULL;
 
-		if (c && t->out)
-			hold(w, c->seen.at, c->seen.n, t->out, UINT64_MAX, &l);
+		if (c)
+			hold(w, c->seen.at, c->seen.n, t->out ? t->out : until, UINT64_MAX, &l);
 	}
 	for (size_t i = 0; i < w->pending.n; i++) {
 		const struct wakeup_wait *p = w->pending.at[i];

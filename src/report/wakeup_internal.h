@@ -54,6 +54,17 @@ struct wakeup_wake {
 	unsigned n;
 };
 
+/* The time of the wake, for a wait that began at `out`: nobody wakes a thread before it sleeps,
+ * though the waker's call may have begun. Nor is anybody woken behind that call: a switch out whose
+ * time is later, because the kernel takes it by another clock and not at once, does not move the
+ * wake there. */
+static inline uint64_t wakeup_time(const struct wakeup_wake *k, uint64_t out)
+{
+	const uint64_t from = k->enter > out ? k->enter : out;
+
+	return k->closed && k->leave >= k->enter && k->leave < from ? k->leave : from;
+}
+
 struct wakeup_candidate {
 	struct wakeup_wake *wake;
 	enum wakeup_way way;

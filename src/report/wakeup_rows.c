@@ -94,11 +94,10 @@ static void keep_worst(struct wakeup *w, const struct wakeup_wait *wait,
 	memcpy(x->waker_functions, wake->functions, sizeof(wake->functions));
 }
 
-/* Nobody wakes a thread before it sleeps, though the waker's call may have begun. */
 void wakeup_rows_add(struct wakeup *w, const struct wakeup_wait *wait,
 		     const struct wakeup_wake *wake, enum wakeup_way way)
 {
-	uint64_t from = wake->enter > wait->out ? wake->enter : wait->out;
+	uint64_t from = wakeup_time(wake, wait->out);
 	uint64_t ticks = wait->in > from ? wait->in - from : 0;
 	struct wakeup_row key = { 0 }, *row;
 

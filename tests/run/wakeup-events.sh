@@ -106,7 +106,7 @@ write("set_ftrace_filter", "wake wait_for_wake")
 write("current_tracer", "function_graph")
 write("events/sched/sched_waking/trigger", f"stacktrace if pid == {woken}")
 write("events/sched/sched_waking/enable", "1")
-# One of some sixteen rounds had none, on a machine with load 30: why is not understood.
+# There is none where the woken thread never slept, being preempted by the waker.
 for tries in range(10):
     round()
     text = read("trace")
