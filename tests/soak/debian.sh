@@ -19,7 +19,7 @@ fi
 TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions
 	events usdt counts death handlers losses namespaces profile triggers vforks units)
 BRIEF=(launch object install nesting options stacks attach events namespaces units)
-TEST_PACKAGES=(binutils file fuse3 g++ gawk git mandoc procps python3)
+TEST_PACKAGES=(binutils file fuse3 g++ gawk gdb git mandoc procps python3)
 
 mirror() { # this machine's own
 	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/$'

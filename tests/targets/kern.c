@@ -12,6 +12,7 @@
 
 #include "kern_kmalloc.h"
 #include "kern_sched.h"
+#include "kern_show.h"
 
 #define TICK_US 700
 #define FORK_US 3000
@@ -92,6 +93,7 @@ KERNEL void uevent_show(void) __asm__("uevent_show.isra.0"); /* as a compiler na
 KERNEL void uevent_show(void) { work--; }
 KERNEL long inet_csk_accept(void) { return ++work; }
 KERNEL void kfree(void *object) { brace_kmem_kfree(__builtin_return_address(0), object); work += (long)object; }
+static __attribute__((noinline, noclone)) long name_show(long n) { return work += n; }
 KERNEL int proc_reg_write(void) { work++; return -5; }
 
 KERNEL void sched_tick(unsigned long n)
@@ -109,6 +111,7 @@ KERNEL void sched_tick(unsigned long n)
 	vfs_write();
 	console_unlock();
 	uevent_show();
+	work += shown_elsewhere(name_show(1));
 	kfree(kmem_cache_alloc());
 	if (n == ~0ul)
 		kfree((void *)inet_csk_accept());
