@@ -307,7 +307,8 @@ if type -P gdb >/dev/null; then
 		print(len(ours), 'pointers', sum(bool(name) for _, name in ours), 'named', wrong)
 		sys.exit(bool(wrong) or sum(bool(name) for _, name in ours) != 3 or len(ours) < 7)
 	END
-	result "gdb has the same symbols: $(tail -n 1 "$T/differences")" $? "$T/differences" "$T/gdb"
+	status=$?
+	result "gdb has the same symbols: $(tail -n 1 "$T/differences")" "$status" "$T/differences" "$T/gdb"
 else
 	skip "gdb's symbols" "there is no gdb"
 fi

@@ -59,7 +59,8 @@ done
 check_that "level 6 counts the calls that level 1 does" cmp "$T/calls1" "$T/calls6"
 check_that "so does level 12" cmp "$T/calls1" "$T/calls12"
 [ "$(bytes "$T/at12")" -lt "$(bytes "$T/at1")" ]
-result "level 12 takes less room ($(bytes "$T/at12") bytes, $(bytes "$T/at1"))" $?
+status=$?
+result "level 12 takes less room ($(bytes "$T/at12") bytes, $(bytes "$T/at1"))" "$status"
 check_that "info has the option" grep -q -- '--compress 12' <("$BRACE" info "$T/at12")
 
 # A file that was cut: what is there is read, and the cut is told.
@@ -74,7 +75,8 @@ done
 # --max-size
 "$BRACE" record --mode block --compress 9 --max-size 64K "${only[@]}" -o "$T/small" -- "$T/calls" >"$T/out" 2>"$T/err"
 [ $? -eq 7 ] && [ "$(bytes "$T/small")" -le 65536 ]
-result "--max-size: the file has $(bytes "$T/small") bytes" $? "$T/err"
+status=$?
+result "--max-size: the file has $(bytes "$T/small") bytes" "$status" "$T/err"
 kept=$(field records "$T/small") lost=$(field lost "$T/small")
 [ "$kept" -gt 0 ] && [ "$lost" -gt 0 ] && [ $((kept + lost)) = "$(field records "$T/at1")" ]
 result "--max-size: kept + lost = produced ($kept + $lost)" $? "$T/err"
@@ -82,7 +84,8 @@ result "--max-size: kept + lost = produced ($kept + $lost)" $? "$T/err"
 # --rotate and --keep
 "$BRACE" record -q --mode block --compress 9 --rotate 64K "${only[@]}" -o "$T/many" -- "$T/calls" >"$T/out" 2>"$T/err"
 [ $? -eq 7 ] && [ -e "$T/many.1" ] && [ "$(sum records "$T"/many*)" = "$(field records "$T/at1")" ]
-result "--rotate: $(find "$T" -name 'many*' | wc -l) files have all records" $? "$T/err"
+status=$?
+result "--rotate: $(find "$T" -name 'many*' | wc -l) files have all records" "$status" "$T/err"
 for file in "$T"/many*; do of "$file"; done | awk '{ n[$1] += $2 } END { for (f in n) print f, n[f] }' | sort >"$T/parts"
 check_that "--rotate: each function was called as often as in one file" cmp "$T/parts" "$T/calls1"
 

@@ -15,10 +15,11 @@ prepare() { rm -f "$TRUTH"; }
 
 # all_told NAME TIMES: each of the program's entries of step() is recorded or counted as lost.
 all_told() {
-	local records
+	local records status
 	records=$("$BRACE" info "$T/trace" | awk '$1 == "records" { print $2 }')
 	[ $((records + $(summary_number lost))) -eq "$2" ]
-	result "$1: kept $records + lost $(summary_number lost) = $2 produced" $? "$T/summary"
+	status=$?
+	result "$1: kept $records + lost $(summary_number lost) = $2 produced" "$status" "$T/summary"
 }
 
 # --- launched

@@ -50,7 +50,8 @@ result "each size as often as the program says" $? "$T/got"
 result "$calls hits, none dropped" $? "$T/answer"
 hist --json 'take size.log2' -- "$P" 100000
 [ $(($(number hits) + $(number dropped))) -eq 400000 ]
-result "in a storm hits and drops are all calls ($(number hits), $(number dropped))" $? "$T/answer"
+status=$?
+result "in a storm hits and drops are all calls ($(number hits), $(number dropped))" "$status" "$T/answer"
 
 # --- eight threads on one key (tests/targets/storm.c)
 hist --mode block --json 'step common_type vals=n.max' -- "$FIXTURES/storm" 2000

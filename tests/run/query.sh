@@ -106,7 +106,8 @@ record short --threshold 2us -- "$FIXTURES/threads"
 record function -t function -- "$FIXTURES/recursion"
 for trace in threads recursion contexts short function; do
 	agree_all "$trace" >"$T/check.log" 2>&1
-	result "$trace: $(wc -l <"$T/statements") statements give what SQLite's own tables give" $? "$T/check.log"
+	status=$?
+	result "$trace: $(wc -l <"$T/statements") statements give what SQLite's own tables give" "$status" "$T/check.log"
 done
 
 # Groups are computed by threads: as many as there are processors, or one.

@@ -93,7 +93,8 @@ same = sum(a == b for a, b in zip(full, strict))
 print(*wrong[:5], f'{same} of {len(full)} the same', sep='\n')
 sys.exit(bool(wrong) or len(full) != len(strict) or same * 2 < len(full))
 END
-		result "g++ -gdwarf-$version -gstrict-dwarf -O$level shows nothing wrong: $(tail -n 1 "$T/differences")" $? "$T/differences"
+		status=$?
+		result "g++ -gdwarf-$version -gstrict-dwarf -O$level shows nothing wrong: $(tail -n 1 "$T/differences")" "$status" "$T/differences"
 	done
 done
 

@@ -42,7 +42,8 @@ reach() { # PACKAGE PROGRAM ARGUMENT...
 		[ -x "$T/$2-$flag" ] || continue
 		counted "$2 -$flag" "$T/$2-$flag" "$T/$2-$flag" "${@:3}"
 		awk '/^hooked: / { hooked = $2 } END { exit hooked < 99.9 }' "$T/check.log"
-		result "$2 -$flag: $(grep '^hooked: ' "$T/check.log")" $? "$T/check.log"
+		status=$?
+		result "$2 -$flag: $(grep '^hooked: ' "$T/check.log")" "$status" "$T/check.log"
 	done
 }
 STDIN=$T/stdin

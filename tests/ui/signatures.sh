@@ -104,7 +104,8 @@ signatures "$T/calls" | grep -vE '^(main|_.*|de?register_tm.*|frame_dummy|sub_.*
 } >"$T/again.c"
 gcc -D_GNU_SOURCE -fsyntax-only -Werror=int-conversion -Werror=incompatible-pointer-types -Werror=implicit-function-declaration "$T/again.c" 2>"$T/errors"
 [ $? -eq 0 ] && [ "$(wc -l <"$T/said")" -eq ${#CALLED[@]} ]
-result "the compiler takes the $(wc -l <"$T/said") declarations of the C library's functions" $? "$T/errors" "$T/said"
+status=$?
+result "the compiler takes the $(wc -l <"$T/said") declarations of the C library's functions" "$status" "$T/errors" "$T/said"
 sed 's/\<lseek((int)0/lseek((void *)0/' "$T/again.c" >"$T/wrong.c"
 gcc -D_GNU_SOURCE -fsyntax-only -Werror=int-conversion "$T/wrong.c" 2>"$T/errors"
 [ $? -ne 0 ] && grep -q 'integer from pointer' "$T/errors"
