@@ -193,15 +193,19 @@ static void print_name(const struct msghdr *h, struct message_rest part, FILE *f
 		fprintf(f, "%p", h->msg_name);
 }
 
-bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
+/* Prints one message of the bytes `rest`. received: bytes that the call filled in; -1: it is sent.
+ * False: nothing is printed, not even the header is there. */
+static bool print_one(const struct syscalls_memory *m, struct message_rest rest, int64_t received,
+		      FILE *f)
 {
-	struct message_rest rest = { m->at, m->n }, name, vector, control;
+	struct message_rest name, vector, control;
+	struct syscalls_iov_data data;
 	struct msghdr h;
 	uint32_t asked;
 
-	if (m->n < sizeof(h))
+	if (rest.n < sizeof(h))
 		return false;
-	memcpy(&h, m->at, sizeof(h));
+	memcpy(&h, rest.at, sizeof(h));
 	take_part(&rest, sizeof(h), UINT32_MAX);
 	name = take_part(&rest, h.msg_name ? h.msg_namelen : 0, CALL_MESSAGE_NAME);
 	vector = take_part(&rest,
@@ -215,9 +219,9 @@ bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
 	    asked != h.msg_namelen)
 		fprintf(f, "%" PRIu32 " => ", asked);
 	fprintf(f, "%" PRIu32 ", msg_iov=", (uint32_t)h.msg_namelen);
-	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen,
-			      &(struct syscalls_iov_data){ rest.at, rest.n, true,
-							   m->after && rest.n >= m->result }, f);
+	data = (struct syscalls_iov_data){ rest.at, rest.n, true,
+					   received >= 0 && rest.n >= received };
+	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen, &data, f);
 	fprintf(f, ", msg_iovlen=%zu", h.msg_iovlen);
 	if (h.msg_controllen) {
 		fputs(", msg_control=", f);
@@ -227,6 +231,47 @@ bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
 	syscalls_print_flags(message_flags, (uint32_t)h.msg_flags, f);
 	fputc('}', f);
 	return true;
+}
+
+bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
+{
+	return print_one(m, (struct message_rest){ m->at, m->n }, m->after ? m->result : -1, f);
+}
+
+/* Before each message stand the bytes that it takes here, and msg_len, which the call sets. */
+static bool print_messages(const struct syscalls_memory *m, bool received, FILE *f)
+{
+	struct message_rest rest = { m->at, m->n }, one;
+	uint32_t head[2];
+	int64_t n = 0;
+
+	if (rest.n < sizeof(head) + sizeof(struct msghdr))
+		return false;
+	fputc('[', f);
+	for (; rest.n >= sizeof(head) + sizeof(struct msghdr); n++) {
+		memcpy(head, rest.at, sizeof(head));
+		if (head[0] < sizeof(struct msghdr))
+			break;
+		take_part(&rest, sizeof(head), UINT32_MAX);
+		one = take_part(&rest, head[0], UINT32_MAX);
+		fputs(n ? ", {msg_hdr=" : "{msg_hdr=", f);
+		print_one(m, one, received ? (int64_t)head[1] : -1, f);
+		if (m->after)
+			fprintf(f, ", msg_len=%" PRIu32, head[1]);
+		fputc('}', f);
+	}
+	fputs(n < (m->after ? m->result : (int64_t)m->call->args[2]) ? ", ...]" : "]", f);
+	return true;
+}
+
+bool syscalls_print_sent_messages(const struct syscalls_memory *m, FILE *f)
+{
+	return print_messages(m, false, f);
+}
+
+bool syscalls_print_received_messages(const struct syscalls_memory *m, FILE *f)
+{
+	return print_messages(m, true, f);
 }
 
 /* All that is known of a message before it is received. */

@@ -81,6 +81,9 @@ void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
 syscalls_printer syscalls_print_message;
 /* struct msghdr of recvmsg before the call: addresses and lengths alone are known. */
 syscalls_printer syscalls_print_message_room;
+/* struct mmsghdr of sendmmsg, and of recvmmsg after the call, as CALL_COPY_MESSAGES has them. */
+syscalls_printer syscalls_print_sent_messages;
+syscalls_printer syscalls_print_received_messages;
 /* A level of setsockopt, and an option of that level, by name or number. */
 void syscalls_print_level(uint32_t level, FILE *f);
 void syscalls_print_option(uint32_t level, uint32_t option, FILE *f);

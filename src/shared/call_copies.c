@@ -172,13 +172,11 @@ enum { MSG_NAME, MSG_NAMELEN, MSG_IOV, MSG_IOVLEN, MSG_CONTROL, MSG_CONTROLLEN }
 
 /* The header is read twice, once to look at: a reader that finds other lengths in the copy than
  * were used here keeps to the copy's end. */
-static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool returned)
+static uint32_t copy_message(const struct call_copying *c, uint64_t from, uint64_t bytes)
 {
 	uint64_t header[CALL_MESSAGE_HEADER / 8];
-	uint32_t n = 0, most = c->most;
+	uint32_t n = 0, most = smaller(bytes, c->most);
 
-	if (returned)
-		most = has_failed(c->v->result) ? 0 : smaller(c->v->result, most);
 	if (RECORD_BYTES - c->used < CALL_MESSAGE_HEADER || has_failed(c->v->result) ||
 	    c->v->read(from, header, sizeof(header)) != sizeof(header) ||
 	    !add_part(c, from, CALL_MESSAGE_HEADER, CALL_MESSAGE_HEADER, &n))
@@ -190,6 +188,33 @@ static uint32_t copy_message(const struct call_copying *c, uint64_t from, bool r
 		n += copy_iovecs(c, header[MSG_IOV],
 				 smaller(header[MSG_IOVLEN], CALL_MESSAGE_IOVECS), n,
 				 smaller(RECORD_BYTES - c->used - n, most));
+	return n;
+}
+
+#define MMSGHDR_BYTES 64u
+
+/* Copies structures mmsghdr: messages that are sent whole, others as far as bytes were
+ * received. */
+static uint32_t copy_messages(const struct call_copying *c, uint64_t from, bool received)
+{
+	uint64_t said = c->v->result ? c->v->result : c->v->arguments[2];
+	uint32_t messages = has_failed(said) ? 0 : smaller(said, CALL_MESSAGES), n = 0;
+
+	for (uint32_t i = 0; i < messages; i++, from += MMSGHDR_BYTES) {
+		struct call_copying one = { c->record, c->used + n + 8, c->most, c->v };
+		uint32_t head[2] = { 0 };
+
+		if (one.used > RECORD_BYTES || c->v->read(from + CALL_MESSAGE_HEADER, &head[1],
+							  sizeof(head[1])) != sizeof(head[1]))
+			break;
+		head[0] = copy_message(&one, from, received ? head[1] : UINT64_MAX);
+		if (!head[0])
+			break;
+		for (uint32_t k = 0; k < sizeof(head); k++)
+			((volatile uint8_t *)c->record)[c->used + n + k] =
+				(uint8_t)(head[k / 4] >> 8 * (k % 4));
+		n += (uint32_t)sizeof(head) + head[0];
+	}
 	return n;
 }
 
@@ -269,8 +294,10 @@ static uint32_t copy_of_any(const struct call_copying *c, uint64_t from, uint8_t
 	case CALL_COPY_STRING: return copy_string(c, from);
 	case CALL_COPY_STRINGS: return copy_strings(c, from);
 	case CALL_COPY_COUNT: return copy_count(c, from);
-	case CALL_COPY_MESSAGE: return copy_message(c, from, false);
-	case CALL_COPY_MESSAGE_RETURNED: return copy_message(c, from, true);
+	case CALL_COPY_MESSAGE: return copy_message(c, from, UINT64_MAX);
+	case CALL_COPY_MESSAGE_RETURNED: return copy_message(c, from, c->v->result);
+	case CALL_COPY_MESSAGES: return copy_messages(c, from, false);
+	case CALL_COPY_MESSAGES_RETURNED: return copy_messages(c, from, true);
 	case CALL_COPY_SIGNALS_AT: return copy_signals_at(c, from);
 	default: break;
 	}

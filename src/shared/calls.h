@@ -29,6 +29,11 @@ enum call_copy_length {
 	CALL_COPY_SIGNALS_AT,    /* an address and a size, and the 8 bytes at the address */
 	CALL_COPY_STATX,         /* two structures that FIXED has no room for */
 	CALL_COPY_UTSNAME,
+	/* as many structures mmsghdr as argument 2 says, after the call as it returned, at most
+	 * CALL_MESSAGES: of each 4 bytes that tell how many the message takes here, its msg_len,
+	 * and the message */
+	CALL_COPY_MESSAGES,
+	CALL_COPY_MESSAGES_RETURNED, /* after the call: of each as many bytes as msg_len says */
 	/* | n: structures iovec: what they lead to */
 	CALL_COPY_GATHER = 0x90,
 	CALL_COPY_SCATTER = 0xa0, /* the same after the call: as many bytes as it returned */
@@ -47,6 +52,7 @@ enum call_copy_length {
 #define CALL_MESSAGE_NAME 112u
 #define CALL_MESSAGE_IOVECS 8u
 #define CALL_MESSAGE_CONTROL 96u
+#define CALL_MESSAGES 8u     /* of an array of them */
 
 /* A copy at the record's end; a __data_loc of it stands behind the arguments. */
 struct call_copy {

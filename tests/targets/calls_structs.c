@@ -58,6 +58,24 @@ static void vectors(void)
 	readv(-1, no_vector, 2);
 }
 
+/* Several at once: sent, received as they come, and into too little room. */
+static void many_messages(const int ends[2])
+{
+	char room[3][8] = { "" };
+	struct iovec to[3] = { { room[0], 8 }, { room[1], 8 }, { room[2], 8 } };
+	struct mmsghdr out[2] = { { .msg_hdr = { .msg_iov = parts, .msg_iovlen = 2 } },
+				  { .msg_hdr = { .msg_iov = parts + 1, .msg_iovlen = 1 } } },
+		       in[3] = { { .msg_hdr = { .msg_iov = to, .msg_iovlen = 1 } },
+				 { .msg_hdr = { .msg_iov = to + 1, .msg_iovlen = 2 } },
+				 { .msg_hdr = { .msg_iov = to, .msg_iovlen = 1 } } };
+
+	sendmmsg(ends[0], out, 2, MSG_NOSIGNAL);
+	recvmmsg(ends[1], in, 2, MSG_DONTWAIT, NULL);
+	recvmmsg(ends[1], in, 3, MSG_DONTWAIT, &(struct timespec){ 1, 5 });
+	recvmmsg(ends[1], in, 3, MSG_DONTWAIT, NULL);
+	sendmmsg(-1, out, 2, 0);
+}
+
 /* A descriptor and text, with and without a name. */
 static void messages(void)
 {
@@ -84,6 +102,7 @@ static void messages(void)
 	recvmsg(s, &m, 0);
 	sendmsg(-1, &m, 0);
 	sendmsg(ends[0], NULL, 0);
+	many_messages(ends);
 	unlink(to.sun_path);
 	close(s);
 	close(ends[0]);
