@@ -37,8 +37,12 @@ static void note_alignment(Dwarf_Die *die, struct argument_classes *c)
 	Dwarf_Attribute attr;
 	Dwarf_Word n;
 
-	if (dwarf_attr(die, DW_AT_alignment, &attr))
-		c->aligned |= dwarf_formudata(&attr, &n) || n > ARGUMENT_WORD;
+	if (!dwarf_attr(die, DW_AT_alignment, &attr))
+		return;
+	if (dwarf_formudata(&attr, &n))
+		n = UINT64_MAX;
+	c->aligned |= n > ARGUMENT_WORD;
+	c->beyond |= n > 2 * ARGUMENT_WORD;
 }
 
 static bool is_cpp(int language)
@@ -97,6 +101,26 @@ static bool classify_odd(uint64_t at, uint64_t bytes, uint64_t each, struct argu
 	return true;
 }
 
+/* A vector as a member, of a parameter: in vector registers, one of two words in one of them. Where
+ * one of a single element lies is each compiler's own. */
+static bool classify_vector(Dwarf_Die *type, uint64_t at, uint64_t bytes,
+			    struct argument_classes *c)
+{
+	Dwarf_Die element;
+	bool several = dwarf_type_plain(type, &element) && dwarf_type_bytes(&element) < bytes,
+	     one = bytes == ARGUMENT_WORD;
+
+	c->values++;
+	if (c->wide || !several || at % bytes || (!one && bytes != 2 * ARGUMENT_WORD))
+		return classify_odd(at, bytes, bytes, c);
+	c->beside = true;
+	c->vector |= !one;
+	c->aligned |= !one;
+	if (at < 2 * ARGUMENT_WORD)
+		c->used |= one ? 1u << at / ARGUMENT_WORD : 3;
+	return true;
+}
+
 uint64_t argument_array_bytes(Dwarf_Die *type)
 {
 	Dwarf_Word bytes;
@@ -110,6 +134,7 @@ static bool classify_scalar(Dwarf_Die *type, uint64_t at, struct argument_classe
 	uint64_t bytes = dwarf_type_is_pointer(type) ? ARGUMENT_WORD : dwarf_type_bytes(type);
 	unsigned encoding = dwarf_tag(type) == DW_TAG_base_type ? dwarf_type_encoding(type) : 0;
 
+	c->values++;
 	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
 		return classify_odd(at, ARGUMENT_WORD, ARGUMENT_WORD, c);
 	if (encoding == DW_ATE_complex_float)
@@ -173,7 +198,7 @@ static bool classify(struct class_member *m, void *context)
 		return classify_type(&m->type, m->bits ? at & ~(ARGUMENT_WORD - 1) : at, c);
 	size = argument_array_bytes(&m->type);
 	if (dwarf_hasattr(&m->type, DW_AT_GNU_vector))
-		return classify_odd(at, size, size, c);
+		return size ? classify_vector(&m->type, at, size, c) : false;
 	if (!size)
 		return classify_endless(&m->type, c);
 	if (!dwarf_type_plain(&m->type, &element))
@@ -249,11 +274,18 @@ bool argument_struct_location(Dwarf_Die *type, bool memory, struct sym_location 
 	location->empty = way == ARGUMENT_IN_REGISTERS && is_empty(type, &c);
 	if (location->empty)
 		return true;
-	/* Where an aligned structure begins on the stack depends on those before it. */
-	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || c.aligned || !c.known)
+	/* Where an aligned structure begins on the stack depends on those before it, and on how it
+	 * is aligned, which only vectors tell: a structure that is packed has no such size. */
+	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || !c.known ||
+	    (c.aligned && (!c.vector || c.beyond || bytes % (2 * ARGUMENT_WORD))))
 		return false;
 	location->words = (uint8_t)((bytes + ARGUMENT_WORD - 1) / ARGUMENT_WORD);
 	location->memory = way == ARGUMENT_IN_MEMORY;
 	location->floats = c.used & ~c.numbers;
+	location->aligned = c.aligned;
+	location->vector = c.vector && !location->memory;
+	/* Beside something else the vector's words are in registers of their own. */
+	if (location->vector)
+		return c.values == 1 && !c.odd;
 	return location->memory || (!c.odd && c.used == (1u << location->words) - 1);
 }

@@ -93,6 +93,27 @@ static char *block_text(Dwarf_Die *type, struct sym_location *location)
 	return text;
 }
 
+/* A number, or a vector, that is passed in a known way and not shown: "?"; NULL: it is none. Where
+ * a longer vector lies depends on the machine that the code is for (`unsure`). For free(). */
+static char *unshown_text(Dwarf_Die *type, struct sym_location *location)
+{
+	unsigned encoding = dwarf_tag(type) == DW_TAG_base_type ? dwarf_type_encoding(type) : 0;
+	uint64_t bytes = dwarf_tag(type) == DW_TAG_array_type ? argument_array_bytes(type)
+							      : dwarf_type_bytes(type);
+
+	if (dwarf_tag(type) == DW_TAG_array_type && dwarf_hasattr(type, DW_AT_GNU_vector) &&
+	    (bytes == 4 * ARGUMENT_WORD || bytes == 8 * ARGUMENT_WORD))
+		location->unsure = true;
+	else if (!(encoding == DW_ATE_float && bytes == 2) && encoding != DW_ATE_decimal_float)
+		return NULL;
+	else if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)
+		return NULL;
+	location->words = (uint8_t)((bytes + ARGUMENT_WORD - 1) / ARGUMENT_WORD);
+	location->vector = location->aligned = bytes > ARGUMENT_WORD;
+	location->floats = !location->vector;
+	return mem_strdup("?");
+}
+
 /* For free(); NULL: the argument cannot be told, and those behind it on the stack neither. */
 char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 {
@@ -111,5 +132,7 @@ char *argument_type_text(Dwarf_Die *type, struct argument_reading *r)
 	    dwarf_type_is_class(&target))
 		return object_text(&target, r);
 	text = block_text(type, r->passed);
+	if (!text)
+		text = unshown_text(type, r->passed);
 	return text ? text : argument_scalar_text(type);
 }

@@ -197,6 +197,23 @@ static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die,
 	return false;
 }
 
+#define NUMBERS 6u /* registers of numbers, by the convention */
+
+/* Whether the convention tells where the parameter is behind one that is `unsure`: a number in one
+ * of the first registers is not moved by it. Counts the words of numbers. */
+static bool is_sure(struct sym_arguments *a, const struct sym_location *location,
+		    const struct sym_location *passed, const char *text)
+{
+	bool number = !passed->words && !passed->empty && text && *text != 'f';
+
+	if (a->unsure && location->kind == SYM_LOCATION_ABI && !passed->empty &&
+	    (!number || a->numbers + a->hidden >= NUMBERS))
+		return false;
+	a->numbers += number ? 1 : passed->words;
+	a->unsure |= passed->unsure;
+	return true;
+}
+
 /* Adds one parameter to `takes`. False: it cannot be recorded, and ends the list. */
 static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *a, Dwarf_Die *die,
 			  Dwarf_Die *function, uint64_t *work)
@@ -215,7 +232,8 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 		text = argument_type_text(&type, &reading);
 	*work = reading.work;
 	values = text ? values_in(text) : 0;
-	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&location, &passed)) {
+	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&location, &passed) ||
+	    !is_sure(a, &location, &passed, text)) {
 		free(text);
 		text = NULL;
 	}
@@ -291,7 +309,8 @@ static void read_without_convention(const struct arguments_walk *w, struct dwarf
 	again.conventional = false;
 	free(a->takes);
 	a->takes = mem_strdup("");
-	a->locations.n = a->values = 0;
+	a->locations.n = a->values = a->numbers = 0;
+	a->unsure = false;
 	read_parameters(&again, walk, a, function);
 }
 

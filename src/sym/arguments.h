@@ -22,6 +22,8 @@ struct sym_location {
 	/* all its words are in one vector register; on the stack it begins at a multiple of two
 	 * words */
 	bool vector, aligned;
+	/* whether it is in one vector register, or on the stack, is not known */
+	bool unsure;
 	/* a class with nothing in it: the convention has no place for it */
 	bool empty;
 	/* it points to the structure that was asked for, or to a class derived from it, in which it
@@ -43,6 +45,10 @@ struct sym_arguments {
 	/* what is returned has its address passed as the first argument */
 	bool hidden;
 	bool gives;               /* it returns a pointer to the structure that was asked for */
+	/* words of numbers so far, at most; behind a parameter that is `unsure`, what the
+	 * convention has in other registers, or on the stack, is not known */
+	uint32_t numbers;
+	bool unsure;
 	uint32_t values;          /* of its prototype, members of structures included */
 	VEC(struct sym_location) locations; /* one for each parameter of `takes` but "..." */
 };

@@ -91,6 +91,10 @@ typedef long long2 __attribute__((vector_size(16)));
 typedef double double2 __attribute__((vector_size(16)));
 typedef unsigned short short4 __attribute__((vector_size(8)));
 struct holder { double2 in; };
+struct two_pairs { float2 a, b; };
+struct pair_number { float2 a; int b; };
+struct two_vectors { float4 a; long2 b; };
+typedef float float8 __attribute__((vector_size(32)));
 /* Decimal and half numbers, which are in vector registers and are not told; what is beside them is. clang has no decimal ones. */
 #ifdef __clang__
 typedef double decimal;
@@ -220,6 +224,25 @@ __attribute__((noipa)) long arg_full(int i, float4 a, float4 b, double c, float4
 	asm volatile("" : : "m"(a), "m"(b), "m"(c), "m"(d), "m"(e), "m"(g), "m"(h), "m"(j), "m"(l), "m"(n), "m"(p), "m"(q));
 	return i + k + m + o + (long)x + last;
 }
+/* Structures of vectors, as long as there are registers; then memory. */
+__attribute__((noipa)) long arg_more(int i, holder a, double b, two_pairs c, double d, double e, decimal f, holder g, int k, long m, holder h, pair_number j,
+				     two_vectors n, int o, holder p, double x, long last)
+{
+	asm volatile("" : : "m"(a), "m"(c), "m"(f), "m"(g), "m"(h), "m"(j), "m"(n), "m"(p));
+	return i + (long)(b + d + e) + k + m + o + (long)x + last;
+}
+/* gdb does not know the half type in the name of a C++ function. */
+extern "C" __attribute__((noipa)) long arg_half(int i, half f, double x, long last)
+{
+	asm volatile("" : : "m"(f));
+	return i + (long)x + last;
+}
+/* Whether the vector is in a register is the machine's for which the program is compiled. */
+__attribute__((noipa)) long odd_vector(int i, float8 f, long last, double x)
+{
+	asm volatile("" : : "m"(f));
+	return i + last + (long)x;
+}
 template <typename F> __attribute__((noipa)) long arg_lambda(int i, F f, double x, long last) { return i + f() + (long)x + last; }
 
 static long pass_all(int i)
@@ -254,6 +277,12 @@ static long pass_all(int i)
 	sum += arg_value(i, (__float128)i / 3, 52.5, -i) + arg_value(i, i / 3.0L, 53.5, -i);
 	sum += arg_full(i, float4{ 1, 2 }, float4{ 3, 4 }, 5.5, float4{ 6, 7 }, (__float128)i / 7, float4{ 8 }, double2{ 9.5, 10 }, long2{ 11, i }, 12,
 			float4{ 13, 14, 15, 16 }, 17, 18.5L, 19, (__float128)20, float2{ 21, 22 }, 54.5, -i);
+	sum += arg_value(i, holder{ { i / 3.0, 2 } }, 58.5, -i) + arg_value(i, two_pairs{ { 1, i + 0.5f }, { 3, 4 } }, 59.5, -i);
+	sum += arg_value(i, pair_number{ { 1, i + 0.5f }, i }, 60.5, -i) + arg_value(i, two_vectors{ { 1, 2 }, { i, -3 } }, 61.5, -i);
+	sum += arg_half(i, (half)i, 62.5, -i) + arg_value(i, (decimal)i, 63.5, -i);
+	sum += arg_more(i, holder{ { 1, 2 } }, 2.5, two_pairs{ { 3, 4 }, { 5, 6 } }, 7.5, 8.5, (decimal)i, holder{ { 9, 10 } }, 11, 12, holder{ { 13, 14 } },
+			pair_number{ { 15, 16 }, 17 }, two_vectors{ { 18, 19 }, { 20, i } }, 21, holder{ { 22, 23 } }, 64.5, -i);
+	sum += odd_vector(i, float8{ 1, 2 }, -i, 65.5);
 	sum += arg_value(i, destroyed{ i }, 33.5, -i) + arg_value(i, flexible{ i }, 34.5, -i);
 	sum += arg_lambda(i, [a, b] { return a + b; }, 35.5, -i) + arg_lambda(i, [a] { return a; }, 36.5, -i);
 	sum += arg_lambda(i, [d] { return (long)d; }, 37.5, -i) + arg_lambda(i, [] { return 1L; }, 38.5, -i);
