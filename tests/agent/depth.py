@@ -26,7 +26,7 @@ ONCE_MORE = 'agent_no_tls_block'
 READERS = ['read_memory', 'read_comm', 'read_caller', 'read_argument']
 PIECES = ['read_ranges', 'read_strings']
 THROUGH = {'fetch_run': READERS, 'read_waiting': READERS + PIECES, 'string': READERS, 'run_long_step': READERS, 'test': ['fetch_memory'],
-           **dict.fromkeys(('call_copies_add', 'copy_iovecs', 'copy_message', 'add_part'), ['probe_read_anywhere'])}
+           **dict.fromkeys(('call_copies_add', 'copy_iovecs', 'copy_message', 'copy_messages', 'add_part'), ['probe_read_anywhere'])}
 
 
 class Function:
