@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which callers are code of a file. */
+/* The callers that are code of a file. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

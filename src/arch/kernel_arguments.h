@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How arguments of the kernel's own functions are passed, for what looks at them there: brace,
+/* The passing of arguments to the kernel's own functions, for those that look at them: brace,
  * which counts registers by types, and its BPF program, which reads them. No libc, because the
  * program has none. */
 #pragma once

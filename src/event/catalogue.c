@@ -188,7 +188,7 @@ static int enter_event(struct event_catalogue *c, const struct event_provider *o
 	return 1;
 }
 
-/* How an event came to be: somebody defined it, and with what; each definition may be NULL. */
+/* The origin of an event: somebody defined it, and with what; each definition may be NULL. */
 struct event_origin {
 	bool defined;
 	struct probe_definition *probe;

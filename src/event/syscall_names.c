@@ -409,7 +409,7 @@ static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 		fprintf(f, "0x%llx", (unsigned long long)v);
 }
 
-/* The same words as the print format gives, made here for lines that no format prints. */
+/* The print format's words, made here for lines that no format prints. */
 void syscall_named_text(const struct syscall_named *n, const char *type, uint64_t value, FILE *f)
 {
 	uint64_t v = strstr(type, "long") ? value : (uint32_t)value;

@@ -196,7 +196,7 @@ static void write_page(struct parquet *p, struct column_chunk *chunk, int type, 
 	vec_free(&head.bytes);
 }
 
-/* Which rows have a value: before the values, with the length in front. */
+/* The rows that have a value: before the values, with the length in front. */
 static void put_levels(struct bytes *page, const struct filled_column *c)
 {
 	uint32_t n;

@@ -128,7 +128,7 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 	return p;
 }
 
-/* How deep the step's call is. In a trace of a program and the kernel the kernel's calls stand
+/* The depth of the step's call. In a trace of a program and the kernel the kernel's calls stand
  * within those that the thread made at that time, in one graph. */
 static uint32_t depth_of(struct trace_dat *d, const struct walk_step *s)
 {

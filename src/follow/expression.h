@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which objects are followed, as the user writes it:
+/* The objects that are followed, as the user writes them:
  *
  *   EXPRESSION = [ "struct " | "class " ] TYPE [ "." CONDITION { "&&" CONDITION } ]
  *              | ( "$any" | "$arg1" | ... | "$arg6" ) "==" NUMBER

@@ -32,7 +32,7 @@ struct follow_wish {
 	const char *way;         /* the only one; NULL: the best that the kernel has */
 };
 
-/* How the kernel lets the program in, the best first. */
+/* The ways in which the kernel lets the program in, the best first. */
 enum follow_way { FOLLOW_SESSION, FOLLOW_MULTI, FOLLOW_SINGLE, FOLLOW_WAYS_N };
 
 enum follow_returns { FOLLOW_VOID, FOLLOW_SIGNED, FOLLOW_UNSIGNED, FOLLOW_POINTER };

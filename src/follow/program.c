@@ -71,7 +71,7 @@ struct follow_program *follow_program_new(const struct trace_info *info,
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* How the result is printed, by the prototype. FOLLOW_VOID is 0: without a prototype there is
+/* The form of the result, by the prototype. FOLLOW_VOID is 0: without a prototype there is
  * none. */
 static void describe_result(const struct prototype_value *v, struct follow_function *f)
 {

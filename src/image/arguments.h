@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which functions' arguments and values are recorded, and how: prototypes for readers, and for the
+/* The functions whose arguments and values are recorded, and how: prototypes for readers, and for the
  * agent the programs that fetch the values. Made from the debug information of the file, never from
  * memory of the program. */
 #pragma once

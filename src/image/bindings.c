@@ -144,7 +144,7 @@ static void bind_all(struct modules *m, const struct wanted_symbol *w)
 	}
 }
 
-/* Which library each PLT entry leads to, as ld.so would resolve it. Nothing fails: an entry that
+/* The library that each PLT entry leads to, as ld.so would resolve it. Nothing fails: an entry that
  * cannot be told stays without a library. */
 void bindings_find(const struct maps *maps, const char *exe, const char *agent, struct modules *m)
 {

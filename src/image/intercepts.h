@@ -22,9 +22,9 @@ typedef VEC(struct intercept) intercept_list;
 
 enum intercepts_which { INTERCEPTS_NONE, INTERCEPTS_FILTERS, INTERCEPTS_ALL };
 
-/* Which calls of the process are intercepted. */
+/* The calls of the process that are intercepted. */
 enum intercepts_which intercepts_wanted(const struct image_request *req);
-/* Which of a module, by its name: the agent that ld.so loads leads libc's calls itself
+/* Those of a module, by its name: the agent that ld.so loads leads libc's calls itself
  * (agent/libc_calls.c). */
 enum intercepts_which intercepts_wanted_of(const struct image_request *req, const char *module);
 /* Lists the calls of the module's open file. */

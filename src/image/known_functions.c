@@ -102,7 +102,7 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "pthread_mutex_unlock", "d4(mutex=p)" },
 };
 
-/* Of libc alone: another library may have functions of these names with other parameters. */
+/* Knows libc's alone: another library may have functions of these names with other parameters. */
 const char *known_functions_prototype(const char *path, const char *name)
 {
 	if (path && strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)

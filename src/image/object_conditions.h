@@ -6,7 +6,7 @@
 #include "follow/recorded.h"
 #include "image/arguments.h"
 
-/* How to find one argument that points to the type. */
+/* The way to one argument that points to the type. */
 struct object_argument {
 	struct fetch_insn insns[ARGUMENT_VALUE_INSNS];
 	uint32_t n;

@@ -155,7 +155,7 @@ static bool lead_to_base(struct object_argument *to, int32_t at)
 	return true;
 }
 
-/* Which of the function's arguments are objects, and how each is fetched; at most OBJECTS_MOST. */
+/* The function's arguments that are objects, and the way to each; at most OBJECTS_MOST. */
 static void find_objects(const struct sym_arguments *known, struct object_values *out)
 {
 	out->n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which functions of a program take an object that is followed, and what is recorded of their
- * calls (follow/recorded.h). */
+/* The functions of a program that take an object which is followed, and the record of their calls
+ * (follow/recorded.h). */
 #pragma once
 #include "follow/recorded.h"
 #include "image/arguments.h"

@@ -18,7 +18,7 @@
 #define WAIT_END BIT(TASK_CONTENTION_END)
 #define BEGIN (BIT(TASK_RENAME) | BIT(TASK_EXEC) | BIT(TASK_SCHED_EXEC))
 
-/* Which call tells which events, and whether before or behind it. A new task is told behind the
+/* The calls that tell events, and whether before or behind the call. A new task is told behind the
  * call that made it, where its id is known; an end or an exec before, because the call does not
  * come back. prctl may rename, and rt_sigaction brings handlers to be probed. */
 static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] = {

@@ -11,7 +11,7 @@
 #include "inject/stopped_stacks.h"
 
 
-/* What one look at a process's patches needs. */
+/* The needs of one look at a process's patches. */
 struct standing_look {
 	struct tracee *t;
 	VEC(struct stopped_range) code; /* trampolines */

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "collect/clock.h"
 
-/* How late a record may arrive: 1/100 s. A thread that is preempted between reading the clock and
+/* The longest delay of a record: 1/100 s. A thread that is preempted between reading the clock and
  * storing its record delays it. A later record is still sorted in by its time, but triggers have
  * passed it by. */
 #define LATE_PER_SECOND 100

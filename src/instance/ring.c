@@ -270,7 +270,7 @@ void ring_copy(struct ring *r, chunk_list *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* How late a record may be stamped, in ticks (some 6 ms): chunks that end so shortly before tsc are
+/* The longest delay of a stamp, in ticks (some 6 ms): chunks that end so shortly before tsc are
  * kept. */
 #define LATE_TICKS (UINT64_C(1) << 24)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes' tables of descriptors the monitor ebadf cannot follow, because descriptors come
+/* The processes whose tables of descriptors the monitor ebadf cannot follow: descriptors come
  * into them by ways that no record of the process's own system calls shows: a child made with
  * CLONE_FILES, io_uring, a supervisor's SECCOMP_IOCTL_NOTIF_ADDFD. What is in doubt counts as such.
  * Bounded in memory, whatever the records say. Not locked. */

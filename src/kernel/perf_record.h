@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What samples have; the other records have the same behind them, without the data. */
+/* The fields of samples; the other records have them behind their own, without the data. */
 #define KERNEL_PERF_SAMPLE \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW)
 

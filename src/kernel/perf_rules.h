@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel allows an ordinary user of perf's tracepoints, and the sentences that name the
- * rule in the way. No state; any thread. */
+/* The rules of the kernel for an ordinary user of perf's tracepoints, and the sentences that name
+ * the one in the way. No state; any thread. */
 #pragma once
 #include <stdbool.h>
 

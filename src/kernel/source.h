@@ -11,7 +11,7 @@ struct kernel_source;
 /* Makes the instance, with recording off. shared: files will be written that the kernel has once
  * for all. 0, or -errno and *err; then nothing is left. */
 int kernel_source_open(bool shared, struct kernel_source **out, struct err *err);
-/* Of tracepoints by perf, which have their events; they become the source's. */
+/* Makes a source of tracepoints by perf, which have their events; they become the source's. */
 struct kernel_source *kernel_source_of(struct kernel_tracepoints *t);
 /* Its own; NULL: the source has an instance. */
 struct kernel_tracepoints *kernel_source_tracepoints(struct kernel_source *s);
@@ -23,7 +23,7 @@ struct kernel_instance *kernel_source_instance(struct kernel_source *s);
  * After the settings, since the events that are on are known then. 0, or -errno and *err. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err);
-/* How rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none": not begun. */
+/* The way in which rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none": not begun. */
 const char *kernel_source_way(const struct kernel_source *s);
 /* Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
 void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best);

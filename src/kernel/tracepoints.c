@@ -386,8 +386,8 @@ static int add_threads(struct kernel_tracepoints *t, pid_t pid, struct err *err)
 	return e ? e : n;
 }
 
-/* What an opened thread starts is opened by the kernel; a thread that was not yet may have started
- * others meanwhile: hence until a look finds none. */
+/* The kernel opens the threads that an opened thread starts; one that was not opened yet may have
+ * started others meanwhile: hence until a look finds none. */
 int kernel_tracepoints_follow(struct kernel_tracepoints *t, pid_t pid, struct err *err)
 {
 	int n;

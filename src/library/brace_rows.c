@@ -107,7 +107,7 @@ int brace_report_open(struct brace_trace *t, const struct brace_part *part, cons
 	return r;
 }
 
-/* Which column of the summary it is; SUMMARY_COLUMNS_N: none, or not known in this row. */
+/* The column of the summary; SUMMARY_COLUMNS_N: none, or not known in this row. */
 static enum summary_column report_column(const struct brace_rows *r, unsigned column)
 {
 	const struct summary_row *row = &r->summary.rows.at[r->row - 1];

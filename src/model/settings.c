@@ -590,7 +590,7 @@ static char *read_options(const struct settings *s, const struct setting_file *f
 #define RV_SHOWS(name) { "rv/" name, 0, NULL, read_rv, 0, NULL }
 #define RV_TAKES(name, reach) { "rv/" name, reach, write_rv, read_rv, 0, NULL }
 #define RV_SWITCH(name, reach) NUMBER("rv/" name, reach, write_rv, read_rv, 0)
-/* Of each monitor. */
+/* The files of a monitor. */
 #define RV_FILES(id, name, about) \
 	RV_SHOWS("monitors/" name "/desc"), RV_SWITCH("monitors/" name "/enable", SELDOM), \
 	RV_TAKES("monitors/" name "/reactors", 0),

@@ -27,7 +27,7 @@ int event_values_make(struct event_values *v, const struct load *l, struct err *
 void event_values_free(struct event_values *v);
 /* Number of fields of all events. */
 size_t event_values_n(const struct event_values *v, const struct load *l);
-/* Which event has field `i` of all, and the field; *format is its event's. */
+/* The event that has field `i` of all, and the field; *format is its event's. */
 const struct event_field *event_values_field(const struct event_values *v, const struct load *l,
 					     size_t i, size_t *event);
 /* Reads that field of the event in row `event`. The text is of the loaded payloads, valid until

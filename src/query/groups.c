@@ -21,7 +21,7 @@
 /* Below it SQLite's avg(), which adds doubles, has added without rounding. */
 #define EXACT_IN_DOUBLES (UINT64_C(1) << 53)
 
-/* What the workers of one computation share. */
+/* The state that the workers of one computation share. */
 struct groups_work {
 	struct query *q;
 	const struct groups_wish *w;

@@ -44,8 +44,8 @@ struct query_table {
 	void (*column)(struct query *q, size_t row, int column, sqlite3_context *to);
 	int sorted;                   /* a column that never falls by row; 0: only the id */
 	uint64_t (*sorted_of)(const struct query *q, size_t row);
-	/* Of several that a statement compares, the first is taken. Ends with a NULL of_row;
-	 * NULL: none */
+	/* The first of those that a statement compares is taken. Ends with a NULL of_row; NULL:
+	 * none */
 	const struct query_key *keys;
 	/* Asks the processor for the row, which is read soon. NULL: rows are few. */
 	void (*ahead)(const struct query *q, size_t row);

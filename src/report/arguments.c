@@ -306,7 +306,7 @@ static void put_symbol(struct argument_text *t, uint64_t address)
 		return;
 	f = trace_info_function_at(t->info, t->image, address, t->tsc, &m);
 	offset = f ? address - m->base - f->vaddr : 0;
-	/* Of a function whose size is not known only the begin is its own. */
+	/* A function whose size is not known owns its begin alone. */
 	if (!f || (offset && !f->size))
 		return;
 	trace_function_name(m, f, name, sizeof(name));

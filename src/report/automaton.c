@@ -453,7 +453,7 @@ static int read_head(struct reader *r)
 	return e ? e : begin_group(r);
 }
 
-/* What the graph's attributes say of events; each is one of the model. */
+/* The graph's attributes that tell of events; each is one of the model. */
 static int bind_events(struct reader *r)
 {
 	for (unsigned i = 0; i < r->n_bound; i++) {

@@ -61,7 +61,7 @@ static int read_what(const char *text, struct binding_word w, struct binding *b,
 	return w.n ? 0 : err_at(err, EINVAL, text, (size_t)(w.at - text), "a function has a name");
 }
 
-/* Which values there are depends on what it is a key of. */
+/* The values depend on the thing whose key it is. */
 static int read_key(const char *text, struct binding_word w, const struct binding *b,
 		    struct binding_key *key, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the events of a model are among the records of a trace. The text of brace_EVENT, or the
+/* The records of a trace that are the events of a model. The text of brace_EVENT, or the
  * event's name, is one of these, or several with | between them:
  *
  *   FUNCTION          a call of it begins

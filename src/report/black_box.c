@@ -105,7 +105,7 @@ static bool begins_with_one_of(struct name name, const char *const *words)
 	return false;
 }
 
-/* How likely the signal came from the call that a thread was in. */
+/* The likelihood that the signal came from the call that a thread was in. */
 enum doing { DOING_SLEEP, DOING_WORK, DOING_ABORT };
 
 /* Guesses from the name of the innermost open call what the thread did at its end. */

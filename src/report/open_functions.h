@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which recorded functions each thread is in, while the events of a trace go by. Not locked. */
+/* The recorded functions that each thread is in, while the events of a trace go by. Not locked. */
 #pragma once
 #include "trace/event.h"
 

@@ -199,7 +199,7 @@ static void print_unknown(struct out *o)
 #define BIT(column) (1u << (column))
 #define ALL_COLUMNS (BIT(SUMMARY_NUMBERS) - 1)
 
-/* How wide a line is up to its name, with these numbers. */
+/* The width of a line up to its name, with these numbers. */
 static unsigned width_of(const struct summary *s, unsigned columns)
 {
 	unsigned n = (unsigned)__builtin_popcount(columns) + (s->kernel ? 2 : 0) +

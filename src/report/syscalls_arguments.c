@@ -192,7 +192,7 @@ static bool print_statx_flags(const struct syscalls_call *c, FILE *f)
 {
 	const struct syscall_named *named = syscall_named("statx", "flags");
 
-	/* How to synchronise is told, also where that is 0. */
+	/* The way to synchronise is told, also where it is 0. */
 	if (!(c->args[2] & AT_STATX_SYNC_TYPE))
 		fputs(c->args[2] ? "AT_STATX_SYNC_AS_STAT|" : "AT_STATX_SYNC_AS_STAT", f);
 	if (c->args[2])
@@ -214,7 +214,7 @@ static bool print_fallocate(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
-/* Which threads a futex means: all, where it is one of FUTEX_WAIT_BITSET and its like. */
+/* The threads that a futex means: all, where it is one of FUTEX_WAIT_BITSET and its like. */
 static bool print_futex_bits(const struct syscalls_call *c, FILE *f)
 {
 	if ((uint32_t)c->args[5] == FUTEX_BITSET_MATCH_ANY)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which structure an argument of a system call leads to, and the small ones: numbers, lists, times.
+/* The structure that an argument of a system call leads to; small ones: numbers, lists, times.
  * The others are in syscalls_messages.c, syscalls_signals.c, syscalls_waits.c and
  * syscalls_system.c. syscalls_lines.c calls it at the begin of a call, and at its end for what it
  * gave. No state; nothing fails. Any thread. */

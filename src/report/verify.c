@@ -132,7 +132,7 @@ static struct verify_object *object_of(struct verify *v, uint32_t owner, uint64_
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-/* What happened: an event of the model, and of which object. */
+/* A thing that happened: an event of the model, and its object. */
 struct verify_occurrence {
 	uint32_t thread, event, site;
 	uint64_t tsc;
@@ -376,7 +376,7 @@ static void end_call(struct verify *v, const struct call_step *s)
 
 /* --- losses ---------------------------------------------------------------------------------- */
 
-/* What a thread lost lies between its record before and this one: faults that were found meanwhile
+/* A thread's losses lie between its record before and this one: faults that were found meanwhile
  * may not be any. */
 static void lose(struct verify *v, uint32_t thread)
 {

@@ -25,7 +25,7 @@ struct verify_fault {
 #define VERIFY_ARGUMENTS 6u
 #define VERIFY_CALLS 32u
 
-/* What a call was called with, bit n of known: argument n is. */
+/* The arguments of a call; bit n of known: argument n is. */
 struct verify_call {
 	uint64_t arguments[VERIFY_ARGUMENTS], begin; /* begin: number of its step */
 	uint32_t fn;
@@ -39,8 +39,8 @@ struct verify_thread {
 	uint64_t last;            /* its last record's step */
 };
 
-/* Which bindings a function has, by image and id; which an event has, and where their fields
- * are. */
+/* The bindings of a function, by image and id; those of an event, and the places of their
+ * fields. */
 struct verify_fields { uint16_t key, condition; uint8_t key_bytes, condition_bytes; };
 struct verify_event_fields { uint32_t binding; struct verify_fields at; };
 struct verify_of_function { bool known; VEC(uint32_t) bindings; };

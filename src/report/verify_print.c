@@ -84,7 +84,7 @@ static size_t shown_of(const struct verify *v, size_t n)
 	return n && n < v->faults.n ? n : v->faults.n;
 }
 
-/* What is missing in the verdict, each in a line. */
+/* The parts that are missing in the verdict, each in a line. */
 static void print_doubts(const struct verify *v, struct out *o)
 {
 	if (v->doubtful)

@@ -104,7 +104,7 @@ static void free_thread(struct held_thread *t)
 	free(t);
 }
 
-/* Which functions have conditions is asked anew, of the new settings. */
+/* The functions that have conditions are looked for anew, in the new settings. */
 static void forget_judgements(struct held_calls *h)
 {
 	for (size_t i = 0; i < h->images.n; i++)

@@ -36,8 +36,8 @@ enum lock_row_word {
 	LOCK_ROW_LOCK,            /* address */
 	LOCK_ROW_SITE,            /* address behind the call that took it; 0: not known */
 	LOCK_ROW_ACQUIRED,        /* of an order: how often it was seen */
-	/* Of an order two words follow for each lock that was held: its address with the kind
-	 * above LOCK_KIND_SHIFT, and the place that took it. Of sums: */
+	/* Two words of an order follow for each lock that was held: its address with the kind
+	 * above LOCK_KIND_SHIFT, and the place that took it. The other words are of sums: */
 	LOCK_ROW_CONTENDED, LOCK_ROW_WAIT, LOCK_ROW_WAIT_MAX,
 	LOCK_ROW_HELD, LOCK_ROW_HOLD, LOCK_ROW_HOLD_MAX,
 	LOCK_ROW_FOREIGN,         /* released by a thread that does not hold it */

@@ -400,7 +400,7 @@ struct protocol_setup {
 	uint32_t watch;           /* 1: ask again when modules come or go */
 	uint32_t flags; /* AGENT_NO_TLS: threads are started without libc (no_tls.c); AGENT_GO */
 	uint32_t signals;         /* 1: signal deliveries are recorded */
-	/* Of the second, the third and the fourth descriptor. The fourth is the answer memory: a
+	/* Sizes of the second to the fourth descriptor. The fourth is the answer memory: a
 	 * byte for each region (1: it is mapped), then one for each patch (enum patch_status). */
 	uint64_t image_size, code_size, answers_size;
 	struct memory_layout layout;    /* of the first: the session memory */

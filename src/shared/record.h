@@ -62,7 +62,7 @@ enum record_event {
 	/* 1 or more words: function; its arguments' values, as base/prototype.h lays them out. Of
 	 * the call of that function that follows; a reader that finds none there drops it */
 	RECORD_EVENT_ARGUMENTS = 13,
-	/* Of the kernel's functions (src/kernel), which have no call sites. 1 word: function |
+	/* A call of the kernel's function (src/kernel), without a call site. 1 word: function |
 	 * depth << 22, the depth as the kernel counts it, cut at 1023 */
 	RECORD_EVENT_KERNEL_ENTRY = 14,
 	/* 2 words: as KERNEL_ENTRY's, of the function that returned; nanoseconds that the kernel

@@ -244,7 +244,7 @@ enum argument_way argument_struct_way(Dwarf_Die *type, struct argument_classes *
 	/* A long double's second word is in memory where the first one is shared. */
 	if (c->memory || (c->x87 && c->beside) || (c->flexible && keeps_flexible_in_memory(type)))
 		return ARGUMENT_IN_MEMORY;
-	/* Of what is not known, one vector may be all there is, in a wide register. */
+	/* A type that is not known may be one vector alone, in a wide register. */
 	if (bytes > 2 * ARGUMENT_WORD &&
 	    (c->known || (bytes != 4 * ARGUMENT_WORD && bytes != 8 * ARGUMENT_WORD)))
 		return ARGUMENT_IN_MEMORY;

@@ -189,7 +189,7 @@ static bool is_quad(Dwarf_Die *type)
 	       (!strcmp(name, "__float128") || !strcmp(name, "_Float128"));
 }
 
-/* Of the complex numbers one of 8 bytes is in one vector register, one of 16 in two. */
+/* A complex number of 8 bytes is in one vector register, one of 16 in two. */
 const char *argument_wide_text(Dwarf_Die *type)
 {
 	uint64_t bytes = dwarf_tag(type) == DW_TAG_base_type ? dwarf_type_bytes(type) : 0;
@@ -275,7 +275,7 @@ static char *array_text(Dwarf_Die *type, uint64_t offset, uint64_t most, uint64_
 	return text;
 }
 
-/* Of one element of 8 bytes compilers have different opinions. */
+/* Compilers have different opinions of one element of 8 bytes. */
 char *argument_vector_text(Dwarf_Die *type, uint64_t *bytes)
 {
 	Dwarf_Die element;
@@ -293,7 +293,7 @@ char *argument_vector_text(Dwarf_Die *type, uint64_t *bytes)
 
 static bool tell_member(struct class_member *m, void *context);
 
-/* Of a part without a name the members are the structure's own. */
+/* The members of a part without a name are the structure's own. */
 static bool tell_part(struct class_member *m, struct struct_text *s)
 {
 	const uint64_t base = s->base;
@@ -361,7 +361,7 @@ char *argument_struct_text(Dwarf_Die *type, uint64_t most, bool addresses, uint6
 				 .addresses = addresses };
 	char *all = NULL;
 
-	/* Of a union's members one is there: what another one points to is no string. */
+	/* One of a union's members is there: what another one points to is no string. */
 	s.addresses |= is_union(type);
 	s.more |= !class_members_each(type, tell_member, &s, work);
 	if (s.bytes)

@@ -79,7 +79,7 @@ static char *vector_argument(Dwarf_Die *type, struct sym_location *location)
 	return text;
 }
 
-/* What is neither a structure nor in one register as a number is; NULL: it is none. */
+/* A type that is no structure, and not in one register as a number is; NULL: it is none. */
 static char *block_text(Dwarf_Die *type, struct sym_location *location)
 {
 	char *value = NULL, *text;

@@ -223,7 +223,7 @@ static void sort_entries(struct made_code *m)
 		sort_from(m, m->at.n - m->old > STEPS_MAX ? 0 : m->old);
 }
 
-/* Of the entries from `low` on and before `high`, which are in order: the place behind the last one
+/* The place behind the last of the entries from `low` on and before `high`, which are in order,
  * that begins at the address or before. */
 static size_t place_behind(const struct made_code *m, size_t low, size_t high, uint64_t address)
 {
@@ -238,7 +238,7 @@ static size_t place_behind(const struct made_code *m, size_t low, size_t high, u
 	return low;
 }
 
-/* Of the same: the newest one around the address. Those before one that nothing reaches beyond
+/* The newest one of these around the address. Those before one that nothing reaches beyond
  * cannot be around it. */
 static const struct made_code_entry *find_sorted(const struct made_code *m, size_t low, size_t high,
 						 uint64_t address)

@@ -75,7 +75,7 @@ static void count_orphan(struct calls *c)
 	c->counts.orphans++;
 }
 
-/* How functions end whose names are known. */
+/* The ends of functions whose names are known. */
 enum ending { ENDS_SOMEHOW, ENDS_BY_UNWINDING, ENDS_BY_RETURNING };
 
 static enum ending ending_of(const struct calls *c, uint32_t fn)

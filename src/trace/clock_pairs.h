@@ -8,7 +8,7 @@
 
 struct clock_pairs;
 
-/* Of info's pairs, which may come in any order of CPUs. NULL: there are none. To be freed by
+/* Makes it of info's pairs, which may come in any order of CPUs. NULL: there are none. Freed by
  * clock_pairs_free(). */
 struct clock_pairs *clock_pairs_new(const struct trace_info *info);
 /* A stamp of this CPU, put right: between two pairs by the straight line, outside by the clock's
@@ -16,8 +16,8 @@ struct clock_pairs *clock_pairs_new(const struct trace_info *info);
 uint64_t clock_pairs_tsc(const struct clock_pairs *p, uint16_t cpu, uint64_t tsc);
 /* The most ticks by which a stamp between two pairs is moved, either way. */
 uint64_t clock_pairs_reach(const struct clock_pairs *p);
-/* What may be wrong with the result, in ns: how long the reading of a pair took, at most, and how
- * far a pair lies from the line between its neighbours. */
+/* The error that the result may have, in ns: the longest reading of a pair, and the distance of a
+ * pair from the line between its neighbours. */
 uint64_t clock_pairs_error(const struct clock_pairs *p);
 /* NULL is fine. */
 void clock_pairs_free(struct clock_pairs *p);

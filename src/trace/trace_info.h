@@ -98,7 +98,7 @@ struct trace_clock {
 	/* the same instant on TSC, CLOCK_MONOTONIC, CLOCK_REALTIME */
 	uint64_t tsc, mono_ns, real_ns;
 	char from[32];        /* how hz is known: "cpuid", "kernel", "measured" */
-	/* How a reader shows times; no file has it. */
+	/* The way in which a reader shows times; no file has it. */
 	enum trace_clock_unit unit;
 	int64_t ahead_ns;     /* the chosen clock's distance to CLOCK_MONOTONIC */
 };
@@ -192,8 +192,8 @@ struct trace_info {
 	VEC(struct trace_rename) renames;
 	VEC(struct trace_clock_pair) clock_pairs; /* none: the TSC is steady, or nobody measured */
 	uint64_t renames_left_out; /* for which there was no room */
-	/* Of code that programs made and told of (instance/made_names.h), of all instances: bytes
-	 * that are kept; how often there was no room for a name. No file has them. */
+	/* Bytes that are kept of the code that programs made and told of (instance/made_names.h), in
+	 * all instances; how often there was no room for a name. No file has them. */
 	uint64_t made_bytes, made_left_out;
 	/* Calls that instances held back for the returned value, and left out
 	 * (session/held_calls.h): that have not returned, and that were too long. */

@@ -351,7 +351,7 @@ static int show_hist(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-/* How the lines were understood; kernels have it that are built for it. */
+/* The lines as they were understood; kernels have it that are built for it. */
 static int show_hist_debug(struct tree_file *f, struct out *text, struct err *err)
 {
 	instance_hist(instance_of(f), f->arg, &hist_debug_printer, text);

@@ -299,7 +299,7 @@ static const struct tree_file_ops kallsyms = { .show = show_symbols };
 static int show_readme(struct tree_file *f, struct out *text, struct err *err);
 static const struct tree_file_ops readme = { .show = show_readme };
 
-/* Which directories have the file. */
+/* The directories that have the file. */
 enum where { EVERYWHERE, TOP };
 
 /* Rows of the common kinds: lists of functions (function_files.c), lists of threads

@@ -87,7 +87,7 @@ static void add_commands(search_entries *all)
 			add_options(all, c, *t);
 }
 
-/* How the user reads the file: a page of the manual, or a file of the documentation. */
+/* The form in which the user reads the file: a page of the manual, or a file of the documentation. */
 static char *read_command(const char *file)
 {
 	size_t n = strcspn(file, ".");
@@ -126,7 +126,7 @@ static void add_wants(search_entries *all)
 	}
 }
 
-/* How near each word is to the entry's; words that are not shown count less. */
+/* The nearness of each word to the entry's; words that are not shown count less. */
 static void look_at(struct search_entry *p, const struct search_words *words)
 {
 	for (size_t i = 0; i < words->n; i++) {

@@ -21,7 +21,7 @@ static const char *number_type(const struct prototype_value *v)
 	}
 }
 
-/* What stands before the name. */
+/* The part before the name. */
 static const char *type_before(const struct prototype_value *v)
 {
 	switch ((enum prototype_type)v->type) {

@@ -35,7 +35,7 @@ struct waiting_thread {
 	unsigned circle;          /* 1 + the number of the circle it is in; 0: none */
 };
 
-/* What one look at a process finds; circles: how many circles of waiting threads there are. */
+/* The result of one look at a process; circles: the number of circles of waiting threads. */
 struct locks_now {
 	pid_t pid;
 	VEC(struct waiting_thread) threads;

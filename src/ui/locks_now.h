@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads of a process wait for a lock now, and who has it: from /proc and the locks in the
+/* The threads of a process that wait for a lock now, and its holder: from /proc and the locks in the
  * process's memory, without stopping it. */
 #pragma once
 #include <sys/types.h>

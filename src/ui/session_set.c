@@ -9,7 +9,7 @@
 #include "ui/event_writes.h"
 #include "ui/kernel_session.h"
 
-/* How event_writes() reaches the session's files. */
+/* The way of event_writes() to the session's files. */
 static int write_file(void *arg, const char *path, const char *text, bool append, struct err *err)
 {
 	return ask_echo(((const struct invocation *)arg)->session, path, text, append, err);

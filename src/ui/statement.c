@@ -186,7 +186,7 @@ static char *file_of(const struct invocation *inv, const struct sql_write *w)
 	return mem_printf("%s/instances/%s/%s", tree_of(inv), inv->of_sql.instance, w->file);
 }
 
-/* How rows become the answer, as a comment of the shell: a tree has no SELECT. */
+/* The SELECT that makes the answer of the rows, as a comment of the shell: a tree has no SELECT. */
 static void show_select(const struct sql_writes *w, struct out *out)
 {
 	out_str(out, "# its rows are the table answer: keys k0, k1, ...; hitcount n; values v0, v1, ...\n# ");

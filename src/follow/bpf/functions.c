@@ -65,7 +65,7 @@ static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 									: FOLLOW_KINDS_N;
 }
 
-/* How the kernel's functions name what may be memory of a program: BTF does not have `__user`. A
+/* The names in the kernel's functions of what may be memory of a program: BTF does not have `__user`. A
  * pointer to bytes of another name is the kernel's own, as a rule: the first three would be ten
  * thousand functions. */
 static const char *const byte_names[] = {

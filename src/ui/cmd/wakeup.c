@@ -66,8 +66,8 @@ static int print_wakeup(struct invocation *inv, const void *choice, struct sourc
 
 /* --- a program ------------------------------------------------------------------------------ */
 
-/* Which condition variable or barrier a thread waits for, its functions are told; a program without
- * them waits for futexes. */
+/* The functions of a condition variable or barrier tell which one a thread waits for; a program
+ * without them waits for futexes. */
 static int name_functions(struct invocation *inv, const struct option *events, struct err *err)
 {
 	static const char *const functions[] = { "libc:pthread_cond_wait", "libc:pthread_cond_timedwait",
