@@ -180,7 +180,7 @@ struct brace_call {
 	uint8_t kind, flags;
 };
 
-/* Which part of a trace is read. */
+/* The part of a trace that is read. */
 struct brace_part {
 	size_t size;
 	/* "NAME=VALUE", with a NULL behind the last; NULL: everything. The names are those of the
@@ -210,7 +210,7 @@ struct brace_columns {
 /* Takes up to n records and returns how many there were; 0 at the end. */
 ssize_t brace_calls_columns(struct brace_calls *c, const struct brace_columns *to, size_t n);
 
-/* Of the record that brace_calls_next() gave last, if it is an EVENT: */
+/* These are of the record that brace_calls_next() gave last, if it is an EVENT: */
 enum brace_type { BRACE_TYPE_NULL, BRACE_TYPE_INT, BRACE_TYPE_REAL, BRACE_TYPE_TEXT };
 struct brace_value {
 	enum brace_type type;  /* NULL: the record is too short for the field */

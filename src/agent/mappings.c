@@ -250,7 +250,8 @@ static void protect_all(const struct patch_text *texts, uint32_t n, int prot)
 		sys3(__NR_mprotect, texts[i].address, texts[i].bytes, prot);
 }
 
-/* The regions of the last setup that are mapped. Our own list: others can write to the answer memory. */
+/* The regions of the last setup that are mapped. Our own list: others can write to the answer
+ * memory. */
 static bool mapped[MAX_REGIONS];
 
 /* Tells the tracer which regions are mapped. By a mapping: writing to the file could meet the

@@ -52,9 +52,9 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
 		  uint64_t from, uint64_t to, uint8_t *out);
 
-/* The places of the moved instructions beside the original ones: up to offset `plain` they are at the same
- * distance; the one that begins there has `grown` bytes more. `pushed`: offset of the jump of a
- * moved call, behind its push; 0xff = there is none. Offsets in the moved code. */
+/* The places of the moved instructions beside the original ones: up to offset `plain` they are at
+ * the same distance; the one that begins there has `grown` bytes more. `pushed`: offset of the jump
+ * of a moved call, behind its push; 0xff = there is none. Offsets in the moved code. */
 struct relocate_shape { uint8_t plain, grown, pushed; };
 struct relocate_shape relocate_shape_of(const struct relocate_recipe *r);
 

@@ -40,7 +40,7 @@ static uint64_t number_in(const char *word, size_t n)
 	return v;
 }
 
-/* Which column, from 0 on, is the processor's; false: none. */
+/* The processor's column, from 0 on; false: none. */
 static bool find_column(struct table_text *heading, unsigned cpu, unsigned *column)
 {
 	const char *word;

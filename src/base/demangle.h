@@ -4,7 +4,7 @@
 #pragma once
 #include <stddef.h>
 
-/* How functions are named where a user reads them (--names). */
+/* The form of functions' names where a user reads them (--names). */
 enum demangle_style {
 	NAMES_SHORT,   /* "std::string::append"; more only where it tells functions apart */
 	NAMES_FULL,    /* all parameters, and the types as the compiler has them */

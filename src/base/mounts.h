@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mounts a process serves (FUSE): reading there waits for that process. */
+/* The mounts that a process serves (FUSE): reading there waits for that process. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

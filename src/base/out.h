@@ -27,7 +27,7 @@ void out_init(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n
 /* Initialises o for files of the tree, whose bytes are as the kernel's, and for text that was
  * escaped already. */
 void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size_t n), void *arg);
-/* What an output that ends in memory has written: its flush, and the arg of it. at ends with a NUL,
+/* The text of an output that ends in memory: its flush, and the arg of it. at ends with a NUL,
  * is NULL before the first flush, and is for free(). Always 0, so that nothing is lost. */
 struct out_text { char *at; size_t n; };
 int out_keep_text(void *text, const char *bytes, size_t n);

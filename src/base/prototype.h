@@ -59,7 +59,7 @@ enum prototype_type {
 	PROTOTYPE_WHOLE, /* what is returned, if prototype_whole() tells it */
 };
 
-/* How a string or a pointer is found. PLAIN: the argument is its address. */
+/* The way to a string or a pointer. PLAIN: the argument is its address. */
 enum prototype_form {
 	PROTOTYPE_PLAIN, PROTOTYPE_OBJECT, PROTOTYPE_VIEW, PROTOTYPE_INDIRECT,
 };

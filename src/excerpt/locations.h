@@ -10,7 +10,7 @@
  * source file; or a directory's files, as a path that ends in a `/` and a star. */
 bool excerpt_is_location(const char *text);
 
-/* Which functions of a module are meant by each option's locations: bit i of enum
+/* The functions of a module that each option's locations mean: bit i of enum
  * excerpt_locations_of. */
 struct excerpt_locations;
 /* Reads no file yet. excerpt_locations_free() frees it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads of a trace a wish means: by number, or by a pattern of names. excerpt_open() calls
- * it. Fails on a word that no thread fits. */
+/* The threads of a trace that a wish means: by number, or by a pattern of names. excerpt_open()
+ * calls it. Fails on a word that no thread fits. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -48,7 +48,8 @@ const struct exporter *exporter_find(const char *name); /* NULL: there is none *
  * -errno of job->out. */
 int export_walk(struct export_job *job, struct walk *w, walk_take *take, void *arg,
 		struct err *err);
-/* The end of a call that did not return: "unwound", "unfinished", "cut", "unfollowed"; else NULL. */
+/* The end of a call that did not return: "unwound", "unfinished", "cut", "unfollowed"; else
+ * NULL. */
 const char *export_end_word(unsigned flags);
 /* Prints nanoseconds as microseconds with three decimals. */
 void export_put_us(struct out *o, uint64_t ns);

@@ -716,8 +716,8 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
 	return i < p->at.n && p->at.at[i].function == function ? &p->at.at[i] : NULL;
 }
 
-/* The exit code that the function's stubs get: a floating-point number is in another register, other
- * values are in several, and a string or a structure has to be copied while it is there. */
+/* The exit code that the function's stubs get: a floating-point number is in another register,
+ * other values are in several, and a string or a structure has to be copied while it is there. */
 uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set)
 {
 	static const uint8_t strings[] = { [PROTOTYPE_PLAIN] = RETURNED_STRING,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions whose arguments and values are recorded, and how: prototypes for readers, and for the
- * agent the programs that fetch the values. Made from the debug information of the file, never from
- * memory of the program. */
+/* The functions whose arguments and values are recorded, and how: prototypes for readers, and for
+ * the agent the programs that fetch the values. Made from the debug information of the file, never
+ * from memory of the program. */
 #pragma once
 #include "image/conditions.h"
 #include "model/settings.h"

@@ -23,7 +23,8 @@ struct kernel_instance *kernel_source_instance(struct kernel_source *s);
  * After the settings, since the events that are on are known then. 0, or -errno and *err. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err);
-/* The way in which rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none": not begun. */
+/* The way in which rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none":
+ * not begun. */
 const char *kernel_source_way(const struct kernel_source *s);
 /* Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
 void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best);

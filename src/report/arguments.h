@@ -12,9 +12,9 @@ char *arguments_text(const struct trace_info *info, const struct event *e);
  * were lost, or their types cannot be recorded. NULL: it has none, or nothing is known of it. */
 const char *arguments_unknown(const struct trace_info *info, uint32_t thread, uint32_t fn);
 
-/* The form in which a returned value is shown: not at all, because the function returns none or it is not asked
- * for; a text by the function's type, to be freed; or it is left to the caller. tsc: when it
- * returned. */
+/* The form in which a returned value is shown: not at all, because the function returns none or it
+ * is not asked for; a text by the function's type, to be freed; or it is left to the caller. tsc:
+ * when it returned. */
 enum arguments_value { ARGUMENTS_VALUE_HIDDEN, ARGUMENTS_VALUE_TEXT, ARGUMENTS_VALUE_PLAIN };
 enum arguments_value arguments_value(const struct trace_info *info, uint32_t image, uint32_t fn,
 				     struct call_value value, uint64_t tsc, char **text);

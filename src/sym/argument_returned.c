@@ -80,7 +80,8 @@ static char *vector_returned_text(Dwarf_Die *type)
 	return text;
 }
 
-/* What no reader prints, and rax does not hold: _Float16, _Decimal64, a large complex number. */
+/* Types that no reader prints, and rax does not hold: _Float16, _Decimal64, a large complex
+ * number. */
 static bool is_not_told(Dwarf_Die *type)
 {
 	unsigned encoding = dwarf_type_encoding(type);

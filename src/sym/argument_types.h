@@ -16,7 +16,7 @@ bool argument_is_plain_name(const char *name);
 enum argument_way { ARGUMENT_IN_REGISTERS, ARGUMENT_IN_MEMORY, ARGUMENT_WAY_UNKNOWN };
 enum argument_way argument_returned_way(Dwarf_Die *type);
 
-/* How a parameter's type is read. depth: 1: structures are followed that are passed by their
+/* The way to read a parameter's type. depth: 1: structures are followed that are passed by their
  * address. *passed gets how one is passed by value. work: grows by the children that were read. */
 struct argument_reading {
 	unsigned depth;

@@ -192,8 +192,8 @@ struct trace_info {
 	VEC(struct trace_rename) renames;
 	VEC(struct trace_clock_pair) clock_pairs; /* none: the TSC is steady, or nobody measured */
 	uint64_t renames_left_out; /* for which there was no room */
-	/* Bytes that are kept of the code that programs made and told of (instance/made_names.h), in
-	 * all instances; how often there was no room for a name. No file has them. */
+	/* Bytes that are kept of the code that programs made and told of (instance/made_names.h),
+	 * in all instances; how often there was no room for a name. No file has them. */
 	uint64_t made_bytes, made_left_out;
 	/* Calls that instances held back for the returned value, and left out
 	 * (session/held_calls.h): that have not returned, and that were too long. */

@@ -21,7 +21,7 @@ struct instance {
 	pthread_cond_t cleared;
 	struct event_catalogue *events; /* one for the whole tree */
 	struct tree_node *per_cpu;
-	/* Of the top: the instance that has trace_printk_dest. Relaxed everywhere: it is compared
+	/* In the top: the instance that has trace_printk_dest. Relaxed everywhere: it is compared
 	 * alone, never followed. */
 	_Atomic(struct instance *) printk;
 	bool snapshot;                  /* the second buffer exists; protected by lock */

@@ -87,7 +87,8 @@ static void add_commands(search_entries *all)
 			add_options(all, c, *t);
 }
 
-/* The form in which the user reads the file: a page of the manual, or a file of the documentation. */
+/* The form in which the user reads the file: a page of the manual, or a file of the
+ * documentation. */
 static char *read_command(const char *file)
 {
 	size_t n = strcspn(file, ".");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of a process that wait for a lock now, and its holder: from /proc and the locks in the
- * process's memory, without stopping it. */
+/* The threads of a process that wait for a lock now, and its holder: from /proc and the locks in
+ * the process's memory, without stopping it. */
 #pragma once
 #include <sys/types.h>
 

@@ -248,7 +248,7 @@ static bool press_histogram(struct browse *b, const struct view_event *e)
 	return false;
 }
 
-/* Of another function: as if it were chosen in the first screen. */
+/* Shows another function: as if it were chosen in the first screen. */
 static bool search_histogram(struct browse *b, const char *text)
 {
 	if (!b->has[BROWSE_FUNCTIONS])

@@ -8,7 +8,7 @@
 struct progress {
 	struct summary_input inner;
 	uint64_t all;                /* records of the trace */
-	/* Of this reading. Relaxed: a number that is shown, and nothing is read by it. */
+	/* Counts this reading. Relaxed: a number that is shown, and nothing is read by it. */
 	_Atomic uint64_t done;
 	atomic_bool stop;            /* set by another thread: the reading fails with EINTR */
 };

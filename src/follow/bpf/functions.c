@@ -65,9 +65,9 @@ static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 									: FOLLOW_KINDS_N;
 }
 
-/* The names in the kernel's functions of what may be memory of a program: BTF does not have `__user`. A
- * pointer to bytes of another name is the kernel's own, as a rule: the first three would be ten
- * thousand functions. */
+/* The names in the kernel's functions of what may be memory of a program: BTF does not have
+ * `__user`. A pointer to bytes of another name is the kernel's own, as a rule: the first three
+ * would be ten thousand functions. */
 static const char *const byte_names[] = {
 	"buf", "ubuf", "buff", "buffer", "user_buf", "user_buffer", "userbuf", "ptr", "uptr", "dst",
 	"src", "from", "to", "addr", "uaddr", "useraddr", "optval", "msg", "base", NULL,
