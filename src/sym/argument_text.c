@@ -64,25 +64,6 @@ bool argument_is_plain_name(const char *name)
 	return n && n <= NAME_LONGEST;
 }
 
-/* The form decides whether the number has a sign. */
-static bool enumerator_number(Dwarf_Die *die, int64_t *number)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Sword with_sign;
-	Dwarf_Word without;
-	unsigned form;
-
-	if (!dwarf_attr(die, DW_AT_const_value, &attr))
-		return false;
-	form = dwarf_whatform(&attr);
-	if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
-		*number = dwarf_formsdata(&attr, &with_sign) ? 0 : with_sign;
-		return true;
-	}
-	*number = dwarf_formudata(&attr, &without) ? 0 : (int64_t)without;
-	return true;
-}
-
 /* "e4{RED:0;GREEN:1;}"; names that do not fit are left out, and their numbers are shown. */
 static char *enum_type(Dwarf_Die *type)
 {
@@ -103,7 +84,7 @@ static char *enum_type(Dwarf_Die *type)
 
 		if (dwarf_tag(&child) != DW_TAG_enumerator || !name ||
 		    !argument_is_plain_name(name) ||
-		    !enumerator_number(&child, &number))
+		    !dwarf_type_constant(&child, &number))
 			continue;
 		more = mem_printf("%s%s:%lld;", text, name, (long long)number);
 		free(text);

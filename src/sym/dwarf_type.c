@@ -199,3 +199,26 @@ bool dwarf_type_dimension(Dwarf_Die *array, unsigned dimension, uint64_t *n)
 	}
 	return false;
 }
+
+/* The form decides whether the number has a sign. */
+bool dwarf_type_constant(Dwarf_Die *die, int64_t *number)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword with_sign;
+	Dwarf_Word without;
+	unsigned form;
+
+	if (!dwarf_attr_integrate(die, DW_AT_const_value, &attr))
+		return false;
+	form = dwarf_whatform(&attr);
+	if (form == DW_FORM_sdata || form == DW_FORM_implicit_const) {
+		if (dwarf_formsdata(&attr, &with_sign))
+			return false;
+		*number = with_sign;
+		return true;
+	}
+	if (dwarf_formudata(&attr, &without))
+		return false;
+	*number = (int64_t)without;
+	return true;
+}

@@ -31,3 +31,6 @@ unsigned dwarf_type_encoding(Dwarf_Die *type);
 /* Number of elements of an array's dimension, 0 the outermost. False: it has no such dimension.
  * *n 0: it is not a constant. */
 bool dwarf_type_dimension(Dwarf_Die *array, unsigned dimension, uint64_t *n);
+/* The number that the compiler knows of an enumerator or a variable. False: there is none, or it is
+ * no number of at most 8 bytes. */
+bool dwarf_type_constant(Dwarf_Die *die, int64_t *number);

@@ -275,23 +275,8 @@ static bool is_one_location(Dwarf_Attribute *attr)
 /* A value that the compiler knows. */
 static bool find_constant(Dwarf_Die *die, struct sym_chain *chain)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Sword with_sign;
-	Dwarf_Word without;
-	bool is_signed;
-
-	if (!dwarf_attr_integrate(die, DW_AT_const_value, &attr))
-		return false;
 	*chain = (struct sym_chain){ 0 };
-	is_signed = dwarf_whatform(&attr) == DW_FORM_sdata ||
-		    dwarf_whatform(&attr) == DW_FORM_implicit_const;
-	if (is_signed && !dwarf_formsdata(&attr, &with_sign))
-		chain->offsets[0] = with_sign;
-	else if (!is_signed && !dwarf_formudata(&attr, &without))
-		chain->offsets[0] = (int64_t)without;
-	else
-		return false;
-	return true;
+	return dwarf_type_constant(die, &chain->offsets[0]);
 }
 
 /* NULL: *chain and *memory have the location; else the reason, for free(), which goes on from the
