@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number_map.h"
 #include "import/ctf_names.h"
 
 struct ctf_thread {
