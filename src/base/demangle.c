@@ -50,7 +50,7 @@ static const char *symbol_suffix(const char *name)
 enum extent { PLAIN, WHOLE, FULL_PLAIN, FULL };
 #define PARAMETERS (DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP)
 
-static const int options[] = {
+static const int options[FULL + 1] = {
 	[PLAIN] = DMGL_NO_OPTS, [WHOLE] = PARAMETERS, [FULL_PLAIN] = DMGL_NO_OPTS,
 	[FULL] = PARAMETERS | DMGL_VERBOSE,
 };

@@ -84,8 +84,9 @@ int thread_account_stat(const char *bytes, size_t n, struct thread_account *out)
 {
 	const char *name = n ? memrchr(bytes, ')', n) : NULL;
 	struct account_text t = { name ? name + 1 : bytes, bytes + n };
-	uint64_t *const wanted[] = { [STAT_MINOR] = &out->minor, [STAT_MAJOR] = &out->major,
-				     [STAT_START] = &out->start_time };
+	uint64_t *const wanted[STAT_START + 1] = { [STAT_MINOR] = &out->minor,
+						   [STAT_MAJOR] = &out->major,
+						   [STAT_START] = &out->start_time };
 
 	if (!name)
 		return -EINVAL;

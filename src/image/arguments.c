@@ -720,10 +720,10 @@ const struct argument_plan *arguments_of(const struct module *mod, uint32_t func
  * other values are in several, and a string or a structure has to be copied while it is there. */
 uint32_t arguments_returned_kind(const struct argument_plan *p, const struct settings *set)
 {
-	static const uint8_t strings[] = { [PROTOTYPE_PLAIN] = RETURNED_STRING,
-					   [PROTOTYPE_OBJECT] = RETURNED_OBJECT,
-					   [PROTOTYPE_VIEW] = RETURNED_VIEW,
-					   [PROTOTYPE_INDIRECT] = RETURNED_WORD };
+	static const uint8_t strings[PROTOTYPE_INDIRECT + 1] = {
+		[PROTOTYPE_PLAIN] = RETURNED_STRING, [PROTOTYPE_OBJECT] = RETURNED_OBJECT,
+		[PROTOTYPE_VIEW] = RETURNED_VIEW, [PROTOTYPE_INDIRECT] = RETURNED_WORD,
+	};
 	struct prototype prototype;
 
 	if (!p || !p->prototype || !settings_values(set) ||

@@ -278,7 +278,7 @@ static bool has_value(const struct brace_rows *r, unsigned column)
 
 enum brace_type brace_rows_type(const struct brace_rows *r, unsigned column)
 {
-	static const enum brace_type types[] = {
+	static const enum brace_type types[QUERY_TEXT + 1] = {
 		[QUERY_NULL] = BRACE_TYPE_NULL, [QUERY_NUMBER] = BRACE_TYPE_INT,
 		[QUERY_REAL] = BRACE_TYPE_REAL, [QUERY_TEXT] = BRACE_TYPE_TEXT,
 	};

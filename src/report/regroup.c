@@ -398,7 +398,7 @@ static void close_cursor(void *cursor)
 /* at_once: an event's step lies in the cursor's list, which the next batch replaces. */
 struct summary_input regroup_input(struct regroup *g)
 {
-	static const char *const titles[] = {
+	static const char *const titles[REGROUP_PROCESS + 1] = {
 		[REGROUP_CALLERS] = "CALLER", [REGROUP_CALLEES] = "FUNCTION",
 		[REGROUP_MODULE] = "MODULE", [REGROUP_PROCESS] = "PROCESS",
 		[REGROUP_FILE] = "FILE", [REGROUP_LINE] = "LINE",

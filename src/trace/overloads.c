@@ -103,7 +103,7 @@ static const struct overloads_of *of_module(struct overloads *o, const struct tr
 /* The level that the user wants at least. */
 static unsigned first_level(void)
 {
-	static const unsigned levels[] = {
+	static const unsigned levels[NAMES_MANGLED + 1] = {
 		[NAMES_SHORT] = 0, [NAMES_FULL] = 2, [NAMES_MANGLED] = OVERLOADS_LEVELS - 1,
 	};
 

@@ -26,7 +26,7 @@ static const unsigned char program[] = {
 #define SECONDS_ATTACH(n) ((n) / 40 + 1) /* one after another, on Linux 6.1: 25 ms each */
 
 /* The programs of a way, and whether the second one is for returns. */
-static const struct way { const char *name, *entry, *leave; bool many; } ways[] = {
+static const struct way { const char *name, *entry, *leave; bool many; } ways[FOLLOW_WAYS_N] = {
 	[FOLLOW_SESSION] = { "kprobe.session", "session", NULL, true },
 	[FOLLOW_MULTI] = { "kprobe.multi", "multi_entry", "multi_return", true },
 	[FOLLOW_SINGLE] = { "kprobe", "single_entry", "single_return", false },
