@@ -130,7 +130,7 @@ static uint32_t event_of(const struct brace_calls *c, const struct call_step *s)
 	return index < c->t->events.n ? c->t->events.at[index] : LIBRARY_NO_EVENT;
 }
 
-static const uint8_t kind_of[] = {
+static const uint8_t kind_of[CALL_EVENT + 1] = {
 	[CALL_ENTER] = BRACE_CALL_ENTER, [CALL_LEAVE] = BRACE_CALL_LEAVE,
 	[CALL_ONLY] = BRACE_CALL_ONLY, [CALL_SPAN] = BRACE_CALL_WHOLE,
 	[CALL_LOST] = BRACE_CALL_LOST, [CALL_EVENT] = BRACE_CALL_EVENT,
