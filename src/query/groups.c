@@ -373,7 +373,8 @@ static void keep_groups(struct groups_work *w, const struct groups_part *parts, 
 	}
 }
 
-/* False: there may be too many groups. */
+/* False: there may be too many groups, or self times are asked for that nobody knows, because short
+ * calls are not in the trace. */
 static bool plan_groups(struct groups_work *w)
 {
 	w->n_groups = 1;
@@ -385,7 +386,7 @@ static bool plan_groups(struct groups_work *w)
 	}
 	for (size_t i = 0; i < w->w->n_values; i++)
 		w->uses[w->w->values[i].column] |= w->w->values[i].function != GROUPS_ROWS;
-	return true;
+	return !(w->uses[GROUPS_SELF] && w->q->load.spans);
 }
 
 /* 1: the table brace_groups has the answer; 0: the statement is not for this file; -errno and

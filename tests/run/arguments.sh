@@ -294,13 +294,13 @@ gcc -g -O1 -no-pie -o "$T/pointed" "$HERE/../targets/pointed.c" 2>"$T/err" || no
 result "arguments, members and values that point to functions have names" $? "$T/graph" "$T/err"
 if type -P gdb >/dev/null; then
 	grep -oE '0x[0-9a-f]+( <[^>]*>)?' "$T/graph" | sort -u >"$T/pointers"
-	sed -E 's/^(0x[0-9a-f]+).*/echo \1 \ninfo symbol \1/; s/^echo (\w+) /echo \1\\ /' "$T/pointers" >"$T/script"
+	sed -E 's/^(0x[0-9a-f]+).*/echo \1|\ninfo symbol \1/' "$T/pointers" >"$T/script"
 	DEBUGINFOD_URLS='' timeout -s KILL 120 gdb -nx -batch -x "$T/script" "$T/pointed" >"$T/gdb" 2>"$T/err" </dev/null
 	"$PYTHON" - "$T/pointers" "$T/gdb" >"$T/differences" 2>&1 <<-'END'
 		import re, sys
 		ours = [line.rstrip('\n').partition(' ')[::2] for line in open(sys.argv[1])]
 		theirs = {}
-		for at, symbol in re.findall(r'^(0x\w+) (.*)$', open(sys.argv[2]).read(), re.M):
+		for at, symbol in re.findall(r'^(0x\w+)\|(.*)$', open(sys.argv[2]).read(), re.M):
 		    found = re.match(r'(\w+)(?: \+ (\d+))? in section \.text', symbol)
 		    theirs[at] = '<%s%s>' % (found[1], '+0x%x' % int(found[2]) if found[2] else '') if found else ''
 		wrong = [(at, name, theirs.get(at)) for at, name in ours if theirs.get(at) != name]
