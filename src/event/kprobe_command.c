@@ -101,11 +101,10 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 		*suffix = '\0';
 		d->returns = true;
 	}
-	p->address = 0;
-	if (!p->no_offset && !suffix && probe_line_number(w->at[1], &p->address) && p->address)
-		r = find_address(w, p);
-	else
-		r = find_symbol(w, p);
+	/* A symbol may begin with digits, too. */
+	if (p->no_offset || !probe_line_number(w->at[1], &p->address))
+		p->address = 0;
+	r = p->address ? find_address(w, p) : find_symbol(w, p);
 	if (r < 0)
 		return r;
 	if (d->returns && !p->place.entry)

@@ -193,6 +193,8 @@ static void symbols_are_found(void **state)
 	probe_command_free(&c);
 	assert_int_equal(probe_command_parse_symbols("r 0x555555401001", &symbols, &c, &err), -EINVAL);
 	assert_int_equal(probe_command_parse_symbols("p 0x555555401002", &symbols, &c, &err), -EINVAL);
+	assert_int_equal(probe_command_parse_symbols("p 7:vfs_read", &symbols, &c, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "Invalid probed address or symbol"));
 	assert_int_equal(probe_command_parse_symbols("f 0x555555401000", &symbols, &c, &err), -EINVAL);
 	assert_int_equal(probe_command_parse_symbols("p name_show", &symbols, &c, &err), -EADDRNOTAVAIL);
 	assert_int_equal(probe_command_parse_symbols("p vfs_read+4 $arg1", &symbols, &c, &err), -EINVAL);
