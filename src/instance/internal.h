@@ -73,7 +73,8 @@ int instances_apply(void *arg, const struct settings *next, const char *file, st
 /* The op tree_target_ops.marker. */
 int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw,
 		     struct err *err);
-/* The thread's index in trace_info, which is given one. Takes pump_lock. */
+/* The thread's index in trace_info, which is given one. Takes pump_lock. Records that the thread
+ * made before are in the buffers when it returns. */
 uint32_t instances_writer(struct instances *l, pid_t tid);
 /* Returns the union of all instances' settings, with `next` in place of tr's.
  * instances_drop_settings frees it. Needs l->changing. */

@@ -18,18 +18,28 @@
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 2)
 #define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
-/* Returns the writer's index in trace_info, appending it if no thread there has its number. The
- * latest is taken: numbers are reused. Called under pump_lock. */
-static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
-{
-	struct trace_thread t = {
-		.tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(), .unnamed = !named
-	};
-	struct proc_status status;
+#define NO_INDEX UINT32_MAX
 
+/* The latest is taken: numbers are reused. Called under pump_lock. */
+static uint32_t find_writer(const struct trace_info *info, pid_t tid)
+{
 	for (size_t i = info->threads.n; i-- > 0;)
 		if (info->threads.at[i].tid == (uint32_t)tid)
 			return (uint32_t)i;
+	return NO_INDEX;
+}
+
+/* Returns the writer's index in trace_info, appending it if no thread there has its number. Called
+ * under pump_lock. */
+static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
+{
+	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(),
+				  .unnamed = !named, .untraced = true };
+	const uint32_t known = find_writer(info, tid);
+	struct proc_status status;
+
+	if (known != NO_INDEX)
+		return known;
 	if (proc_status_read(tid, &status) == 0) {
 		t.pid = (uint32_t)status.tgid;
 		memcpy(t.comm, status.name, sizeof(t.comm));
@@ -38,13 +48,29 @@ static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
 	return (uint32_t)info->threads.n - 1;
 }
 
+/* Whether the thread may have records of its own that are not here yet. They come first: the writer
+ * waits for the answer to its write, and a buffer has each thread's records in their order. */
+static bool may_be_traced(struct instances *l, pid_t tid)
+{
+	const struct trace_info *info = pump_lock(l->pump);
+	const uint32_t index = find_writer(info, tid);
+	const bool may = index == NO_INDEX || !info->threads.at[index].untraced;
+
+	pump_unlock(l->pump);
+	return may;
+}
+
 /* An index in trace_info stays valid after pump_unlock: threads are never removed. */
 uint32_t instances_writer(struct instances *l, pid_t tid)
 {
-	struct trace_info *info = pump_lock(l->pump);
-	bool named = option_is_set(l->top->settings.options, OPTION_RECORD_CMD);
-	uint32_t index = writer_index(info, tid, named);
+	struct trace_info *info;
+	uint32_t index;
 
+	if (may_be_traced(l, tid))
+		pump_sync(l->pump);
+	info = pump_lock(l->pump);
+	index = writer_index(info, tid,
+			     option_is_set(l->top->settings.options, OPTION_RECORD_CMD));
 	pump_unlock(l->pump);
 	return index;
 }

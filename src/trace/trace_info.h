@@ -82,6 +82,8 @@ struct trace_thread {
 	VEC(struct trace_name) names; /* later names, by time; trace_info_rename adds them */
 	/* the option record-cmd was off: trace_thread_name does not tell it */
 	bool unnamed;
+	/* not traced when it was seen: it has the records alone that brace makes of its writes */
+	bool untraced;
 	uint64_t records, lost;
 };
 
