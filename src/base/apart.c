@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each file: to make one takes as long as to wake one. Called for every plan, on any
- * thread; fails where no thread can be made. An errand belongs to both threads until the caller
- * leaves it behind: then it is the thread's. */
+/* A thread for each file or call: to make one takes as long as to wake one. Called for every plan,
+ * on any thread; fails where no thread can be made. An errand belongs to both threads until the
+ * caller leaves it behind: then it is the thread's. */
 #include "base/apart.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ struct errand {
 	char name[64];
 	int flags;
 	bool copies;         /* the content is wanted, not the file */
+	int (*call)(void *arg); /* in place of a file; NULL: none */
+	void *arg;           /* the errand's own copy */
 	int result;          /* a descriptor or -errno */
 	struct errand *next; /* of those left behind */
 };
@@ -79,6 +82,7 @@ static void free_errand(struct errand *e)
 {
 	pthread_mutex_destroy(&e->lock);
 	pthread_cond_destroy(&e->changed);
+	free(e->arg);
 	free(e);
 }
 
@@ -112,8 +116,11 @@ static int copy_file(int from)
 /* On the errand's own thread, which may stand still in either call for ever. */
 static int run_errand(const struct errand *e)
 {
-	int fd = open(e->name, e->flags | O_CLOEXEC), copy;
+	int fd, copy;
 
+	if (e->call)
+		return e->call(e->arg);
+	fd = open(e->name, e->flags | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (!e->copies)
@@ -141,7 +148,7 @@ static void *errand_thread(void *arg)
 		return NULL; /* *e is the caller's */
 	take_back(e);
 	/* Nobody waits for the file any more. */
-	if (result >= 0)
+	if (result >= 0 && !e->call)
 		close(result);
 	free_errand(e);
 	return NULL;
@@ -215,25 +222,56 @@ static bool await_errand(struct errand *e, long ms)
 }
 
 /* Our own process is looked at by the calling thread: a new one would change the mappings, and
- * where they are held brace itself stands still. */
+ * where they are held brace itself stands still. *done: e is the caller's again. */
+static int run_within(struct errand *e, long ms, bool *done)
+{
+	int r = 0;
+
+	*done = true;
+	if (e->pid == getpid())
+		return run_errand(e);
+	r = -start_thread(e);
+	if (r < 0)
+		return r;
+	*done = await_errand(e, ms);
+	if (*done)
+		return e->result;
+	return aside_is_over() ? -ECANCELED : -ETIMEDOUT;
+}
+
 static int run_apart(pid_t pid, const char *file, int flags, bool copies)
 {
 	long ms = patience_for(pid);
 	struct errand *e;
+	bool done;
 	int r;
 
 	if (!ms)
 		return -ETIMEDOUT;
 	e = new_errand(pid, file, flags, copies);
-	if (pid == getpid()) {
-		r = run_errand(e);
-	} else {
-		r = -start_thread(e);
-		if (r == 0 && !await_errand(e, ms))
-			return aside_is_over() ? -ECANCELED : -ETIMEDOUT;
-		if (r == 0)
-			r = e->result;
-	}
+	r = run_within(e, ms, &done);
+	if (done)
+		free_errand(e);
+	return r;
+}
+
+int apart_call(pid_t pid, int (*f)(void *arg), void *arg, size_t n)
+{
+	long ms = patience_for(pid);
+	struct errand *e;
+	bool done;
+	int r;
+
+	if (!ms)
+		return -ETIMEDOUT;
+	e = new_errand(pid, "", 0, false);
+	e->call = f;
+	e->arg = mem_realloc(NULL, n, 1);
+	memcpy(e->arg, arg, n);
+	r = run_within(e, ms, &done);
+	if (!done)
+		return r;
+	memcpy(arg, e->arg, n);
 	free_errand(e);
 	return r;
 }

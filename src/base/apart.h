@@ -10,7 +10,7 @@
 
 #define APART_MS 3000 /* for one file */
 
-/* Both wait APART_MS at most, or until aside_until's word comes. -ETIMEDOUT, also at once while an
+/* All wait APART_MS at most, or until aside_until's word comes. -ETIMEDOUT, also at once while an
  * earlier wait for the same process lasts; -ECANCELED; or -errno. Any thread. */
 
 /* Opens /proc/PID/`file`. Returns a descriptor to close. */
@@ -20,3 +20,6 @@ int apart_open(pid_t pid, const char *file, int flags);
 int apart_copy(pid_t pid, const char *file);
 /* apart_copy() as a stream to fclose(). NULL: errno. */
 FILE *apart_stream(pid_t pid, const char *file);
+/* Runs f(arg) for a process whose memory f touches. f gets a copy of the n bytes at arg, which is
+ * copied back; of what it opens it leaves nothing open. Returns what f does, 0 or -errno. */
+int apart_call(pid_t pid, int (*f)(void *arg), void *arg, size_t n);
