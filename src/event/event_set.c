@@ -263,6 +263,8 @@ bool event_set_differ(const struct event_set *a, const struct event_set *b, uint
 	/* An event that neither set arms asks for nothing, whatever its filters are. */
 	bool armed = event_set_armed(a, index);
 
+	if (a->catalogue && events_at(a->catalogue, index)->provider->made_here)
+		return false;
 	if (armed != event_set_armed(b, index))
 		return true;
 	return armed && (event_set_stacked(a, index) != event_set_stacked(b, index) ||

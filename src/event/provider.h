@@ -13,6 +13,7 @@ struct event_provider {
 	const char *name;         /* in one word, for people */
 	bool can_enable;          /* false: tracers and markers write it, whatever is enabled */
 	bool without_agent;       /* no code of the agent's runs when it happens */
+	bool made_here;           /* brace makes the records: programs need no change */
 	bool yields;              /* a file's event of the same name takes its place */
 	/* Each function may be NULL, and may be called on any thread, several times for a
 	 * catalogue. An event that cannot be added is left out.

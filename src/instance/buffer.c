@@ -508,6 +508,16 @@ void buffer_run(struct buffer *b, struct trace_info *info, uint64_t until, size_
 	triggers_free(idle);
 }
 
+bool buffer_wants(struct buffer *b, uint32_t event)
+{
+	bool wants;
+
+	pthread_mutex_lock(&b->lock);
+	wants = event_set_armed(&b->settings.events, event);
+	pthread_mutex_unlock(&b->lock);
+	return wants;
+}
+
 bool buffer_is_on(struct buffer *b)
 {
 	bool on;

@@ -172,6 +172,7 @@ bool buffer_is_readable(struct buffer *b);
  * record is missing; 0: the end. */
 ssize_t buffer_read_rest(struct buffer *b, struct trace_info *info, unsigned cpu, uint64_t until,
 			 char *buf, size_t n, struct err *err);
+bool buffer_wants(struct buffer *b, uint32_t event); /* the event, by its index, is armed */
 bool buffer_is_on(struct buffer *b); /* tracing_on, with changes by triggers */
 /* buffer_read for one CPU and records before the TSC `until`, before which no record is missing;
  * other CPUs' records stay. */

@@ -73,6 +73,9 @@ int instances_apply(void *arg, const struct settings *next, const char *file, st
 /* The op tree_target_ops.marker. */
 int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool raw,
 		     struct err *err);
+/* The op tree_target_ops.user_event. */
+int instances_user_event(void *arg, pid_t thread, const struct event_entry *event,
+			 const void *bytes, size_t n, struct err *err);
 /* The thread's index in trace_info, which is given one. Takes pump_lock. Records that the thread
  * made before are in the buffers when it returns. */
 uint32_t instances_writer(struct instances *l, pid_t tid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_marker and trace_marker_raw: text that a program writes into the trace, recorded as
- * ftrace's events `print` and `raw_data`. The writer need not be traced. The tree's threads call
- * instances_marker; the record goes to the array's buffer directly, not through the session memory,
- * and gets a thread of trace_info under pump_lock. A write is refused with -errno where the array
- * does not record. */
+ * ftrace's events `print` and `raw_data`; and the records of user events. The writer need not be
+ * traced. The tree's threads call instances_marker and instances_user_event; the record goes to the
+ * arrays' buffers directly, not through the session memory, and gets a thread of trace_info under
+ * pump_lock. A write is refused with -errno where the array does not record. */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -172,4 +172,40 @@ int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool r
 			err, ENODEV,
 			"no instance takes what is written here: the option copy_trace_marker is 0 in all of them");
 	return took ? 0 : err_set(err, EBADF, "nothing is recorded now: tracing_on is 0");
+}
+
+/* --- user events ------------------------------------------------------------------------------ */
+
+/* The buffers judge it as any program's event: filters, triggers and lists of threads hold. */
+int instances_user_event(void *arg, pid_t thread, const struct event_entry *event,
+			 const void *bytes, size_t n, struct err *err)
+{
+	struct instances *l = ((struct trace_array *)arg)->instances;
+	const size_t payload = (n + 7) / 8;
+	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
+	struct drain_run run = { .cpu = last_cpu_of_thread(thread), .words = words,
+				 .n = 1 + payload, .records = 1 };
+	struct chunk *c;
+
+	if (payload > RECORD_PAYLOAD_MAX)
+		return err_code(err, E2BIG);
+	run.slot = instances_writer(l, thread);
+	run.near_tsc = clock_tsc();
+	words[0] = record_word(run.near_tsc,
+			       record_event_id((unsigned)payload,
+					       RECORD_EVENT_TRACE + event->index),
+			       RECORD_EVENT);
+	memcpy(words + 1, bytes, n);
+	c = chunk_new(&run);
+	c->resolved = true;
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		if (!buffer_wants(&l->arrays.at[i]->buffer, event->index))
+			continue;
+		buffer_offer(&l->arrays.at[i]->buffer, c, thread);
+		instance_wake(l->arrays.at[i]->instance);
+	}
+	pthread_mutex_unlock(&l->lock);
+	chunk_put(c);
+	return 0;
 }

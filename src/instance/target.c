@@ -513,5 +513,6 @@ const struct tree_target_ops trace_array_ops = {
 	.find_argument = symbols_argument, .find_parameters = symbols_parameters,
 	.find_address = symbols_at,
 	.hits = profiling_hits, .missed = profiling_missed,
-	.marker = instances_marker, .make = target_make, .drop = target_drop,
+	.marker = instances_marker, .user_event = instances_user_event, .make = target_make,
+	.drop = target_drop,
 };

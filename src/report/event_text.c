@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "event/print_names.h"
 #include "event/synthetic.h"
+#include "event/user_event.h"
 #include "model/option.h"
 #include "report/probe_text.h"
 #include "report/stack_text.h"
@@ -672,13 +673,15 @@ bool event_text_is(struct event_texts *t, const struct event *e, const char *nam
 const char *event_text(struct event_texts *t, const struct event *e, uint64_t options)
 {
 	const struct shown *s = shown_of(t, e->fn);
-	bool by_field = option_is_set(options, OPTION_FIELDS), user;
+	bool by_field, user;
 	uint32_t size;
 
 	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX) {
 		snprintf(t->text, sizeof(t->text), "[event %u]:", e->fn);
 		return t->text;
 	}
+	/* The kernel prints a user event by its fields, whatever its print format says. */
+	by_field = option_is_set(options, OPTION_FIELDS) || user_event_is(s->format);
 	trace_seq_reset(&t->seq);
 	/* Stacks have no fixed length, so that their format cannot be checked like others. */
 	if (is_stack(s->format, &user) && !by_field &&

@@ -16,7 +16,7 @@
 /* The events that a file is about. */
 enum defined_kind {
 	DEFINED_PROBES = 1, DEFINED_SYNTHETIC = 2, DEFINED_FUNCTIONS = 4, DEFINED_EPROBES = 8,
-	DEFINED_FPROBES = 16, DEFINED_ALL = 31
+	DEFINED_FPROBES = 16, DEFINED_USER = 32, DEFINED_ALL = 63
 };
 
 /* A definition: an event, or of a probe one of its places. */
@@ -42,6 +42,14 @@ uint64_t dynamic_hits(struct instance *top, uint32_t index);
 /* Whether some instance records the event, or may, or an event is made of it that does not go with
  * it. With events_lock. */
 bool dynamic_is_used(const struct instance *top, const struct event_entry *e, bool with_made);
+
+/* Says that programs have registered the event, or do not any more: it cannot be removed meanwhile.
+ * Takes the top's events_lock, as the two below. */
+void dynamic_hold(struct instance *top, const struct event_entry *e, bool holds);
+/* Whether an instance records the event, or may. */
+bool dynamic_is_recorded(struct instance *top, const struct event_entry *e);
+/* Removes an event that nobody uses. False: it is in use. */
+bool dynamic_drop(struct instance *top, const struct event_entry *e);
 
 /* Events to be removed. group NULL: of any; event NULL: all of the group, but for synthetic ones,
  * which the kernel does not find so. */

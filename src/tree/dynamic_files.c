@@ -11,6 +11,7 @@
 #include "event/synthetic.h"
 #include "image/dynamic_probes.h"
 #include "tree/dynamic.h"
+#include "tree/user_events.h"
 
 /* The kernel's names for the parsers, in the error_log. */
 #define PROBE_LOCATION "trace_uprobe"
@@ -198,10 +199,16 @@ static int run_line(struct instance *top, const char *line, enum defined_kind ki
 		    struct blame *blame, struct err *err)
 {
 	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
+	struct err why;
 	int r;
 
 	if (kind == DEFINED_ALL && (eprobe_command_is(line) || tprobe_command_is(line)))
 		return run_eprobe(top, line, blame, err);
+	if (kind == DEFINED_ALL && !strncmp(line, "u:", 2)) {
+		r = user_events_define(top->user_events, line + 2, &why);
+		*blame = (struct blame){ .location = "user_events", .column = why.column + 2 };
+		return r < 0 ? err_at(err, -r, line, why.column + 2, "%s", why.text) : 0;
+	}
 	if (kind == DEFINED_ALL && probe_command_is_fprobe(line)) {
 		r = dynamic_run_fprobe(top, line, err);
 		*blame = (struct blame){ .location = FPROBE_LOCATION, .column = err->column };

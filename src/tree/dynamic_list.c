@@ -3,8 +3,10 @@
  * kprobe_profile and uprobe_profile. Any thread; events stay in the catalogue, so no lock is held.
  * Nothing fails. dynamic_files.c calls it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "event/synthetic.h"
+#include "event/user_event.h"
 #include "tree/dynamic.h"
 
 /* Definitions are everybody's: they and their lock are the top's. */
@@ -16,6 +18,8 @@ struct instance *dynamic_top(const struct instance *in)
 /* An fprobe has a symbol as well: it is asked for first. */
 static enum defined_kind kind_of(const struct event_entry *e)
 {
+	if (e->provider == &user_event_provider)
+		return DEFINED_USER;
 	return e->eprobe	  ? DEFINED_EPROBES
 	       : !e->probe	  ? DEFINED_SYNTHETIC
 	       : e->probe->fprobe ? DEFINED_FPROBES
@@ -90,6 +94,18 @@ static char letter_of(const struct defined *d)
 	return d->event->probe->fprobe ? 'f' : d->place->returns ? 'r' : 'p';
 }
 
+/* Of several formats the kernel shows the name that they share. */
+static void show_user_event(const struct event_format *f, struct out *text)
+{
+	const char *number = strrchr(f->name, '.');
+	const bool multi = !strcmp(f->system, USER_EVENT_MULTI_SYSTEM) && number;
+
+	out_printf(text, "u:%.*s%s", multi ? (int)(number - f->name) : (int)strlen(f->name),
+		   f->name, f->n ? " " : "");
+	user_event_show(f, text);
+	out_char(text, '\n');
+}
+
 /* Shows a line that defines the event. Probes and events on events have a letter before theirs
  * everywhere, synthetic events only in dynamic_events. */
 static void show_event(const struct defined *d, enum defined_kind kind, struct out *text)
@@ -103,6 +119,10 @@ static void show_event(const struct defined *d, enum defined_kind kind, struct o
 			out_printf(text, "%u", d->place->active);
 		out_printf(text, ":%s/%s%s\n", e->format->system, e->format->name, listed);
 		free(listed);
+		return;
+	}
+	if (e->provider == &user_event_provider) {
+		show_user_event(e->format, text);
 		return;
 	}
 	if (kind == DEFINED_ALL)

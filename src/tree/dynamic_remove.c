@@ -17,6 +17,14 @@ static bool claims(const struct instance *in, uint32_t index)
 	return false;
 }
 
+static bool is_held(const struct instance *top, uint32_t index)
+{
+	for (size_t i = 0; i < top->held.n; i++)
+		if (top->held.at[i] == index)
+			return true;
+	return false;
+}
+
 /* The caller holds top->events_lock. with_made: the events that are made of this one go along,
  * and are no hindrance. */
 bool dynamic_is_used(const struct instance *top, const struct event_entry *e, bool with_made)
@@ -24,6 +32,8 @@ bool dynamic_is_used(const struct instance *top, const struct event_entry *e, bo
 	for (const struct instance *in = top; in; in = in->next)
 		if (claims(in, e->index))
 			return true;
+	if (is_held(top, e->index))
+		return true;
 	return !with_made && events_has_eprobes(top->events, e);
 }
 
@@ -131,8 +141,48 @@ static void remove_event(struct instance *top, const struct event_entry *e)
 		event_files_remove(in, e);
 }
 
+void dynamic_hold(struct instance *top, const struct event_entry *e, bool holds)
+{
+	size_t n = 0;
+
+	pthread_mutex_lock(&top->events_lock);
+	for (size_t i = 0; i < top->held.n; i++)
+		if (top->held.at[i] != e->index)
+			top->held.at[n++] = top->held.at[i];
+	top->held.n = n;
+	if (holds)
+		*vec_add(&top->held) = e->index;
+	pthread_mutex_unlock(&top->events_lock);
+}
+
+bool dynamic_is_recorded(struct instance *top, const struct event_entry *e)
+{
+	bool is = false;
+
+	pthread_mutex_lock(&top->events_lock);
+	for (const struct instance *in = top; in && !is; in = in->next)
+		is = claims(in, e->index);
+	pthread_mutex_unlock(&top->events_lock);
+	return is;
+}
+
+bool dynamic_drop(struct instance *top, const struct event_entry *e)
+{
+	bool is_used;
+
+	pthread_mutex_lock(&top->events_lock);
+	is_used = dynamic_is_used(top, e, false);
+	if (!is_used)
+		remove_event(top, e);
+	pthread_mutex_unlock(&top->events_lock);
+	return !is_used;
+}
+
 static int refuse_removal(const struct instance *top, const struct event_entry *e, struct err *err)
 {
+	if (is_held(top, e->index))
+		return err_set(err, EBUSY, "%s:%s is in use: a program has registered it",
+			       e->format->system, e->format->name);
 	return err_set(err, EBUSY, "%s:%s is in use: %s first", e->format->system, e->format->name,
 		       events_has_eprobes(top->events, e) ? "remove the events on its fields"
 							  : "disable it");

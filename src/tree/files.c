@@ -435,6 +435,10 @@ static const struct file_row {
 	  "events at an instruction of a file: p:NAME PATH:OFFSET ARGS" },
 	{ "uprobe_profile", 0440, TOP, &uprobe_profile_file,
 	  "how often each event of uprobe_events was recorded" },
+	{ "user_events_data", 0640, TOP, &user_events_data_file,
+	  "programs register events here (ioctl), and write their records" },
+	{ "user_events_status", 0440, TOP, &user_events_status_file,
+	  "events that programs have registered, and which are recorded" },
 };
 
 /* README's lines for directories. The code makes each of them by itself (files_fill). */

@@ -464,15 +464,24 @@ static void do_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 }
 
 /* trace-cmd's ioctl 0 wakes readers of trace_pipe_raw in the kernel. Here they are woken by other
- * means. */
+ * means. Other requests are the file's. The kernel has copied as many bytes as the command tells;
+ * the file reads what its caller means at the argument, an address. */
 static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg,
 		     struct fuse_file_info *fi, unsigned flags, const void *in, size_t n_in,
 		     size_t n_out)
 {
-	if (tree_is_paged(open_of(fi)->file) && !command)
+	struct fuse_open *o = open_of(fi);
+	int r;
+
+	if (tree_is_paged(o->file) && !command) {
 		fuse_reply_ioctl(req, 0, NULL, 0);
+		return;
+	}
+	r = tree_ioctl(o->file, fuse_req_ctx(req)->pid, command, (uintptr_t)arg, NULL);
+	if (r < 0)
+		fuse_reply_err(req, -r);
 	else
-		fuse_reply_err(req, ENOTTY);
+		fuse_reply_ioctl(req, r, NULL, 0);
 }
 
 /* Called by the tree, under its lock: only counts and signals. */

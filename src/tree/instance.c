@@ -15,6 +15,7 @@
 #include "tree/files.h"
 #include "hist/hist.h"
 #include "tree/instance_internal.h"
+#include "tree/user_events.h"
 
 /* --- failures ----------------------------------------------------------------------- */
 
@@ -189,6 +190,7 @@ int instance_change(struct instance *in, const char *file,
 	if (stops) /* readers of trace_pipe reach the end */
 		instance_wake(in);
 	settings_free(old);
+	user_events_update(instance_top(in->tree)->user_events);
 	return e;
 }
 
@@ -367,6 +369,7 @@ static void instance_free(struct instance *in)
 {
 	settings_free(&in->settings);
 	vec_free(&in->claimed);
+	vec_free(&in->held);
 	error_log_free(&in->errors);
 	pthread_mutex_destroy(&in->lock);
 	pthread_rwlock_destroy(&in->target_lock);
@@ -427,6 +430,7 @@ static int remove_instance(struct tree_node *child, struct err *err)
 	atomic_compare_exchange_strong_explicit(&top->printk, &gone, top, memory_order_relaxed,
 						memory_order_relaxed);
 	instance_free(in);
+	user_events_update(top->user_events);
 	return 0;
 }
 
@@ -441,6 +445,7 @@ struct tree *instance_tree_new(void)
 	in = instance_new(events);
 	in->tree = tree_new(&in->owner);
 	atomic_init(&in->printk, in);
+	in->user_events = user_events_new(in);
 	files_fill(in, tree_root(in->tree), true);
 	event_files_grow(in);
 	events_watch(in->events, event_came, in);
@@ -464,6 +469,7 @@ void instance_tree_free(struct tree *t)
 		tree_rmdir(dir, names.entries.at[i].name, 0, NULL);
 	tree_list_free(&names);
 	tree_put(dir);
+	user_events_free(top->user_events);
 	tree_free(t);
 	events_free(top->events);
 	instance_free(top);

@@ -31,6 +31,9 @@ struct instance {
 	/* defined events that the settings have armed, by index; protected by the top's
 	 * events_lock */
 	VEC(uint32_t) claimed;
+	/* the top's: events that programs have registered; protected by events_lock */
+	VEC(uint32_t) held;
+	struct user_events *user_events; /* the top's */
 	/* list of all instances, the top first; protected by the top's events_lock */
 	struct instance *next;
 	/* the top's: protects the list of instances and directories of events; taken after `lock`,
@@ -55,6 +58,9 @@ extern const struct tree_file_ops buffer_total_file, free_buffer_file, dump_file
 void buffer_files_fill(struct instance *in, struct tree_node *dir);
 /* Prints what `cat trace` shows while nothing is recorded. */
 void files_show_empty_trace(const struct settings *s, struct out *text);
+
+/* user_events.c */
+extern const struct tree_file_ops user_events_data_file, user_events_status_file;
 
 /* profile_files.c */
 extern const struct tree_file_ops function_profile_file, stack_enabled_file, stack_max_file,

@@ -405,6 +405,27 @@ ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n
 	return took;
 }
 
+int tree_ioctl(struct tree_open *o, pid_t thread, unsigned command, uint64_t argument,
+	       struct err *err)
+{
+	const struct tree_file_ops *ops = o->file.node->ops;
+	struct err own = { 0 };
+	int r;
+
+	if (!ops->ioctl)
+		return err_set(err, ENOTTY, "%s has no requests", o->file.node->name);
+	pthread_mutex_lock(&o->lock);
+	o->file.thread = thread;
+	r = ops->ioctl(&o->file, command, argument, &own);
+	/* Without a sentence it is a matter of course, which programs try. */
+	if (r < 0 && own.text[0])
+		log_failure(o, r, own.input, strlen(own.input), &own);
+	pthread_mutex_unlock(&o->lock);
+	if (err)
+		*err = own;
+	return r;
+}
+
 /* --- waiting ------------------------------------------------------------------------ */
 
 /* Calls the watchers. Called with the lock held, so that tree_unwatch cannot return while its

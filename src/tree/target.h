@@ -139,6 +139,10 @@ struct tree_target_ops {
 	 * bytes are the id). */
 	int (*marker)(void *arg, pid_t thread, const char *text, size_t n, bool raw,
 		      struct err *err);
+	/* Records n bytes of a user event's fields (event/user_event.h), which this thread wrote,
+	 * in the instances that want the event. 0, or -errno and *err. NULL: nothing records. */
+	int (*user_event)(void *arg, pid_t thread, const struct event_entry *event,
+			  const void *bytes, size_t n, struct err *err);
 	/* mkdir instances/NAME and rmdir. make gives the new instance a target. NULL: it has none.
 	 * `drop` gets the new target's arg; after its return `instance` is freed. */
 	int (*make)(void *arg, struct instance *instance, const char *name, struct tree_target *out,

@@ -66,6 +66,9 @@ struct tree_file_ops {
 	/* Takes one write(2), NUL-terminated. Returns how many bytes were taken (fewer: the rest
 	 * comes again), or -errno and *err. */
 	ssize_t (*write)(struct tree_file *f, const char *text, size_t n, struct err *err);
+	/* ioctl(2) of f->thread: its command and its argument, which may be an address of the
+	 * caller's. Returns what the call returns, or -errno and *err. NULL: -ENOTTY. */
+	int (*ioctl)(struct tree_file *f, unsigned command, uint64_t argument, struct err *err);
 	/* Called at close(2) of a descriptor that can write; more may follow (a shell's `>` makes
 	 * two). */
 	int (*flush)(struct tree_file *f, struct err *err);
@@ -166,6 +169,9 @@ ssize_t tree_read(struct tree_open *o, char *buf, size_t n, off_t at, struct err
 int tree_text(struct tree_open *o, const char **text, size_t *n, struct err *err);
 /* One write(2) of the thread. Returns the bytes taken, or -errno and *err. */
 ssize_t tree_write(struct tree_open *o, pid_t thread, const char *text, size_t n, struct err *err);
+/* One ioctl(2) of the thread. Returns its result, or -errno and *err. */
+int tree_ioctl(struct tree_open *o, pid_t thread, unsigned command, uint64_t argument,
+	       struct err *err);
 bool tree_ready(struct tree_open *o); /* whether tree_read would not give -EAGAIN */
 /* A close(2) of one of several descriptors; tree_close includes it. */
 int tree_flush(struct tree_open *o, struct err *err);

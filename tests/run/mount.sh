@@ -128,7 +128,7 @@ copies sendfile /usr/bin/python3 -c 'import shutil, sys
 shutil.copyfile(sys.argv[1], sys.argv[2])
 sys.stdout.write(open(sys.argv[2]).read())' "$D/README" "$T/copy"
 if command -v busybox >/dev/null; then copies busybox busybox cat "$D/README"; fi
-find "$D" -type f -perm -400 ! -name 'trace_pipe*' ! -name snapshot_raw -exec cat {} + >"$T/out" 2>"$T/err"
+find "$D" -type f -perm -400 ! -name 'trace_pipe*' ! -name snapshot_raw ! -name user_events_data -exec cat {} + >"$T/out" 2>"$T/err"
 [ ! -s "$T/err" ] && [ "$(wc -l <"$T/out")" -gt 100 ]
 result "find and cat of every file" $? "$T/err"
 ls -lR "$D" >"$T/out" 2>"$T/err"
