@@ -285,6 +285,24 @@ while read -r format _; do
 	grep -q "^\.It $format\$" "$HERE/../../man/brace-export.1" && grep -q "| \`$format\` |" "$HERE/../../docs/exports.md" || echo "$format"
 done <"$T/list" >"$T/missing"
 check_that "each format is in the manual page and in docs/exports.md" test -s "$T/list" -a ! -s "$T/missing"
+# --- bad input and output, every format
+: >"$T/void"
+echo 'not a trace' >"$T/foreign"
+cut_at=$(($(stat -c %s "$T/threads") * 7 / 8)) && head -c $cut_at "$T/threads" >"$T/cut"
+while read -r format _; do
+	: >"$T/faults"
+	for bad in 'void:is empty' 'foreign:is not a brace trace file'; do
+		"$BRACE" export --to "$format" -o "$T/bad" "$T/${bad%%:*}" >"$T/out" 2>"$T/err"
+		[ $? = 125 ] && [ ! -e "$T/bad" ] && grep -q -- "${bad#*:}" "$T/err" || { echo "${bad%%:*}" && cat "$T/err"; } >>"$T/faults"
+	done
+	"$BRACE" export --to "$format" -o "$T/bad" "$T/cut" >"$T/out" 2>"$T/err"
+	[ $? = 0 ] && [ -e "$T/bad" ] && grep -q 'ends early' "$T/err" || { echo cut && cat "$T/err"; } >>"$T/faults"
+	rm -rf "$T/bad"
+	"$BRACE" export --to "$format" -o "$T/nowhere/bad" "$T/threads" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -q "$T/nowhere/bad.*No such file" "$T/err" || { echo unwritable && cat "$T/err"; } >>"$T/faults"
+	check_that "$format: empty, foreign, cut traces, a place that is not there" cmp "$T/faults" /dev/null
+done <"$T/list"
+
 # --- stacks: each frame has in trace-cmd's report the name that replay shows
 record stacked -t nop -e stk:at -R stacktrace -- "$FIXTURES/stacked"
 "$BRACE" replay --no-pager "$T/stacked" 2>"$T/err" | sed -n 's/^ => //p' | tr ' ' _ | sort >"$T/frames"
