@@ -53,6 +53,11 @@ echo 1 >"$E/enable"
 tell 3 t4 5
 count 3 'request: (' && grep -q 'request: (0x[0-9a-f]*) n=3 s="answers"' "$D/trace" && grep -q ' n=4 s=' "$D/trace"
 result "each time, in each thread, with its values" $? "$D/trace"
+# The kernel's lines of five hits each (golden/k6.12-own.uprobe_profile.after.txt) are of the form that is wanted here.
+profile_of() { printf '  %s %-44s %15d\n' "$@"; }
+{ profile_of /usr/lib/x86_64-linux-gnu/libc.so.6 w 5 && profile_of /usr/lib/x86_64-linux-gnu/libc.so.6 wr 5; } |
+	cmp -s - "$HERE/golden/k6.12-own.uprobe_profile.after.txt" && [ "$(cat "$D/uprobe_profile")" = "$(profile_of "$A" request 3)" ]
+result "uprobe_profile counts them, in the kernel's form" $? "$D/uprobe_profile"
 echo 'n > 5' >"$E/filter"
 tell 5 6
 check_that "a filter" count 4 'request: ('
