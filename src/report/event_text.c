@@ -479,23 +479,34 @@ static void print_plain(struct trace_seq *s, const struct event_field *f, const 
 		trace_seq_printf(s, "%llu", (unsigned long long)v);
 }
 
-/* A field of type `stack`: addresses as they are, eight bytes each; what is left over is no
- * address. */
+/* A field of type `stack`, a line for each frame, as the kernel has it: eight bytes each; what is
+ * left over is no address. */
 static void print_frames(struct event_texts *t, const uint8_t *at, uint32_t n)
 {
-	trace_seq_puts(&t->seq, "STACK:");
+	trace_seq_puts(&t->seq, "STACK:\n");
 	for (uint32_t i = 0; i + 8 <= n; i += 8) {
 		uint64_t address;
 
 		memcpy(&address, at + i, sizeof(address));
-		trace_seq_printf(&t->seq, " => 0x%llx", (unsigned long long)address);
+		trace_seq_puts(&t->seq, "=> ");
+		stack_text_symbol(t->info, t->printed, address, &t->seq);
+		trace_seq_putc(&t->seq, '\n');
 	}
 }
 
-/* Prints NAME=VALUE with blanks between, as the kernel's `trace` does, unlike the event's print
- * format. */
-static void print_synthetic(struct event_texts *t, const struct shown *s, uint32_t size)
+/* A program's text stays on its line. */
+static void print_on_line(struct trace_seq *s, const char *at, uint32_t n)
 {
+	for (uint32_t i = 0; i < n && at[i]; i++)
+		trace_seq_putc(s, at[i] == '\n' || at[i] == '\r' ? ' ' : (unsigned char)at[i]);
+}
+
+/* Prints NAME=VALUE with blanks between, as the kernel's `trace` does, unlike the event's print
+ * format. True: it has several lines, of a stack. */
+static bool print_synthetic(struct event_texts *t, const struct shown *s, uint32_t size)
+{
+	bool lines = false;
+
 	trace_seq_printf(&t->seq, "%s:", s->format->name);
 	for (size_t i = 0; i < s->format->n; i++) {
 		const struct event_field *f = &s->format->fields[i];
@@ -505,12 +516,14 @@ static void print_synthetic(struct event_texts *t, const struct shown *s, uint32
 		if (is_dynamic(f))
 			dynamic_of(t, f, size, &at, &n);
 		if (synthetic_is_string(f))
-			trace_seq_printf(&t->seq, "%.*s", (int)n, (const char *)t->record + at);
+			print_on_line(&t->seq, (const char *)t->record + at, n);
 		else if (is_dynamic(f))
 			print_frames(t, t->record + at, n);
 		else if (n == 1 || n == 2 || n == 4 || n == 8)
 			print_plain(&t->seq, f, t->record + at);
+		lines |= !synthetic_is_string(f) && is_dynamic(f);
 	}
+	return lines;
 }
 
 /* Copies narrow fields to the places that the widened format names. */
@@ -673,9 +686,10 @@ bool event_text_is(struct event_texts *t, const struct event *e, const char *nam
 const char *event_text(struct event_texts *t, const struct event *e, uint64_t options)
 {
 	const struct shown *s = shown_of(t, e->fn);
-	bool by_field, user;
+	bool by_field, user, lines = false;
 	uint32_t size;
 
+	t->printed = e;
 	if (!s->format || e->count > 8 * RECORD_PAYLOAD_MAX) {
 		snprintf(t->text, sizeof(t->text), "[event %u]:", e->fn);
 		return t->text;
@@ -699,8 +713,9 @@ const char *event_text(struct event_texts *t, const struct event *e, uint64_t op
 	else if (is_raw_marker(s->format) && !by_field)
 		print_raw_marker(t, size);
 	else if (is_synthetic(s->format) && !by_field)
-		print_synthetic(t, s, size);
+		lines = print_synthetic(t, s, size);
 	else if (by_field || !print_probe(t, s, e, size))
 		print_as_asked(t, s, e, by_field, size);
-	return one_line(t);
+	trace_seq_terminate(&t->seq);
+	return lines ? t->seq.buffer : one_line(t);
 }

@@ -55,6 +55,12 @@ static void print_symbol(const struct trace_info *info, const struct event *e, u
 				 (unsigned long long)(address - module->base - f->vaddr), f->size);
 }
 
+void stack_text_symbol(const struct trace_info *info, const struct event *e, uint64_t address,
+		       struct trace_seq *to)
+{
+	print_symbol(info, e, address, true, to);
+}
+
 /* Prints the file and the offset from where its code is mapped. False: the address is in no
  * file. */
 static bool print_object(const struct trace_info *info, const struct event *e, uint64_t address,

@@ -10,6 +10,10 @@
 const struct trace_function *stack_text_function(const struct trace_info *info,
 						 const struct event *e, uint64_t address,
 						 const struct trace_module **module);
+/* Appends "FUNCTION+0xOFFSET/0xSIZE" of an address in e's process; where no function is known, the
+ * module and the offset in it, or the number. */
+void stack_text_symbol(const struct trace_info *info, const struct event *e, uint64_t address,
+		       struct trace_seq *to);
 /* Appends the stack of e, an ftrace:kernel_stack or (user) ftrace:user_stack of at least
  * STACK_TEXT_LEAST bytes. The options sym-offset and sym-addr, or sym-userobj and sym-addr, apply.
  * No newline at its end. */
