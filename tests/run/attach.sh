@@ -92,7 +92,7 @@ same_text "and cleans up" "$LOAD"
 # --- two at once, and one twice ----------------------------------------------------------------
 start second "$FIXTURES/attachee" 2
 timeout -k 5 "$LIMIT" "$BRACE" record -p "$LOAD,$PID" --duration 100ms -o "$T/trace" 2>"$T/summary"
-check_that "attaches to two processes" [ $? -eq 0 ]
+result "attaches to two processes" $? "$T/summary"
 "$BRACE" info "$T/trace" >"$T/info" 2>&1
 same_text "leaves the first clean" "$LOAD"
 same_text "leaves the second clean" "$PID"
