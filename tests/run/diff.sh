@@ -52,6 +52,12 @@ grep -qE '^ +CALLS A +CALLS B +CHANGE +P50 A +P50 B  FUNCTION$' "$T/out" && grep
 result "calls, the greatest change first" $? "$T/out"
 "$BRACE" diff "$T/a" "$T/less" >"$T/out" && grep -qE ' gone .* fibonacci \[parts\]$' "$T/out" && "$BRACE" diff "$T/less" "$T/a" | grep -qE ' new .* fibonacci \[parts\]$'
 result "functions that only one has" $? "$T/out"
+strip -o "$T/bare" "$FIXTURES/parts"
+record --mode block -- "$T/bare" 5
+"$BRACE" diff "$T/a" "$T/trace" >"$T/out" 2>"$T/err" && grep -qE "^brace: warning: [0-9]+ functions of $T/trace have no name .*: places in a file compare within one build" "$T/err"
+result "functions without names, that seem new" $? "$T/err"
+"$BRACE" diff "$T/trace" "$T/trace" >"$T/out" 2>"$T/err" && [ ! -s "$T/err" ]
+result "nothing is said of them where both have them" $? "$T/err"
 [ "$("$BRACE" diff --limit 2 "$T/a" "$T/b" | grep -vc '^#')" -eq 3 ]
 result "--limit" $?
 "$BRACE" diff -s calls "$T/a" "$T/a" | sed 1,3d | awk '$3 != "+0.00%" { bad++ } END { exit bad || !NR }'

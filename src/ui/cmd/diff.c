@@ -252,6 +252,34 @@ static int check_growth(const struct diff *d, const struct comparison *c)
 	return EXIT_GROWN;
 }
 
+/* Whether the row bears a place in a file, MODULE+0xOFFSET, for want of a name. */
+static bool is_nameless(const struct summary_row *r)
+{
+	const char *offset = r ? strstr(r->name, "+0x") : NULL;
+
+	return offset && offset[3] && !offset[3 + strspn(offset + 3, "0123456789abcdef")];
+}
+
+/* Another build, or the same one with its symbols, has other places: what looks gone or new may be
+ * one function. */
+static void warn_of_nameless(const struct diff *d, const struct comparison *c)
+{
+	uint64_t n[2] = { 0 };
+
+	for (size_t i = 0; i < c->rows.n; i++) {
+		const struct compared_row *r = &c->rows.at[i];
+
+		n[0] += !r->b && is_nameless(r->a);
+		n[1] += !r->a && is_nameless(r->b);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (n[i])
+			say_warning("%" PRIu64 " function%s of %s %s no name (a stripped program?): "
+				    "places in a file compare within one build only",
+				    n[i], n[i] == 1 ? "" : "s", d->sides[i].name,
+				    n[i] == 1 ? "has" : "have");
+}
+
 /* JSON has no colours. */
 static int print_diff(const struct diff *d, const struct comparison *c)
 {
@@ -337,6 +365,7 @@ static int compare_sides(struct diff *d)
 		c.groups[i] = &d->sides[i].group;
 	compare_sort(&c, d->inv->reverse);
 	status = print_diff(d, &c);
+	warn_of_nameless(d, &c);
 	if (!status)
 		status = check_growth(d, &c);
 	compare_free(&c);
