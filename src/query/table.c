@@ -149,7 +149,8 @@ static void use_constraint(struct plan *p, int i)
 }
 
 /* Rows come by number and sorted column anyhow, in an index's part too. Order by one key is that of
- * its index, if nothing has chosen one already. sqlite3_vtab_distinct() is not asked whether groups
+ * its index, if nothing has chosen one already. Nor does an index give the order of few rows: it
+ * would pass over all others, in a join for each row of the outer table. sqlite3_vtab_distinct() is not asked whether groups
  * would do: SQLite 3.40 says so of GROUP BY x ORDER BY x DESC, and then does not sort. */
 static void use_order(struct plan *p)
 {
@@ -158,7 +159,8 @@ static void use_order(struct plan *p)
 	if (p->info->nOrderBy != 1)
 		return;
 	if (by->iColumn > 0 && !(p->table->sorted && by->iColumn == p->table->sorted)) {
-		if (p->key >= 0 || find_key(p->table, by->iColumn) < 0)
+		if (p->key >= 0 || p->one_row || p->few_rows ||
+		    find_key(p->table, by->iColumn) < 0)
 			return;
 		p->key = find_key(p->table, by->iColumn);
 	}

@@ -289,6 +289,12 @@ check_that "a join by parent and name reads a parent's rows, however it is writt
 	"$(plan 'b.name = a.name AND b.parent_id = a.id')" = "$(plan 'b.parent_id = a.id')"
 check_that "a join by id and name reads one row" \
 	test "$(plan 'b.name = a.name AND b.id = a.parent_id')" = "$(plan 'b.id = a.parent_id')"
+# The order of an index would take a pass over all rows for each row of the outer table.
+groups() { query "$T/threads" "EXPLAIN QUERY PLAN SELECT p.name, count(*) FROM slice c JOIN slice p ON $1 WHERE c.name = 'x' GROUP BY p.name" |
+	grep -o 'SCAN p .*'; }
+check_that "so does a join by id that is grouped by an indexed column" \
+	test "$(groups 'p.id = c.parent_id')" = "SCAN p VIRTUAL TABLE INDEX 0:r="
+check_that "one by a range of time reads the range" test "$(groups 'p.ts > c.ts AND p.ts < c.ts + c.dur')" = "SCAN p VIRTUAL TABLE INDEX 0:s>s<"
 
 # Errors.
 fails() { # NAME TEXT ARGUMENT...
