@@ -150,8 +150,9 @@ static void use_constraint(struct plan *p, int i)
 
 /* Rows come by number and sorted column anyhow, in an index's part too. Order by one key is that of
  * its index, if nothing has chosen one already. Nor does an index give the order of few rows: it
- * would pass over all others, in a join for each row of the outer table. sqlite3_vtab_distinct() is not asked whether groups
- * would do: SQLite 3.40 says so of GROUP BY x ORDER BY x DESC, and then does not sort. */
+ * would pass over all others, in a join for each row of the outer table. sqlite3_vtab_distinct() is
+ * not asked whether groups would do: SQLite 3.40 says so of GROUP BY x ORDER BY x DESC, and then
+ * does not sort. */
 static void use_order(struct plan *p)
 {
 	const struct sqlite3_index_orderby *by = p->info->aOrderBy;

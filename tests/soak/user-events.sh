@@ -28,8 +28,9 @@ for name in abi_test ftrace_test dyn_test; do
 	gcc -w -I "$T/include" -o "$T/$name" "$WANTED/$PACKAGE/tools/testing/selftests/user_events/$name.c" 2>"$T/err"
 	result "$name is built" $? "$T/err"
 	in_shell "$T/$name" >"$T/out" 2>&1 </dev/null
-	[ "$(grep -c '^ok' "$T/out")" -gt 3 ] && ! grep -qE '^not ok|SKIP' "$T/out" && grep -q '^# PASSED: \([0-9]*\) / \1 ' "$T/out"
-	result "$name: $(grep -c '^ok' "$T/out") tests" $? "$T/out"
+	passed=$(grep -c '^ok' "$T/out")
+	[ "$passed" -gt 3 ] && ! grep -qE '^not ok|SKIP' "$T/out" && grep -q '^# PASSED: \([0-9]*\) / \1 ' "$T/out"
+	result "$name: $passed tests" $? "$T/out"
 done
 
 # The sample asks for a line, and writes its record if the event is on.
