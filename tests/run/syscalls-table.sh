@@ -162,16 +162,17 @@ else
 fi
 
 # --- what is wrong --------------------------------------------------------------------------
-refused() { # NAME WORDS ARGUMENT...
+refused() { # NAME WORDS ARGUMENT...: one sentence, which may have the wrong word below it, with a caret
 	local name=$1 words=$2 status
 	shift 2
 	"$BRACE" syscalls "$@" >"$T/out" 2>"$T/err"
 	status=$?
-	[ $status = 125 ] && [ "$(wc -l <"$T/err")" = 1 ] && grep -qF "$words" "$T/err" && [ ! -s "$T/out" ]
+	[ $status = 125 ] && [ "$(grep -c '^brace: ' "$T/err")" = 1 ] && grep -qF "$words" "$T/err" && [ ! -s "$T/out" ]
 	result "$name" $? "$T/err"
 }
 refused "no such rows" "there are call, thread, file, error" --by day "$T/trace"
 refused "no such column" "there are calls, errors" -s self "$T/trace"
+check_that "the word is pointed at" test "$(tail -n 2 "$T/err")" = $'  self\n  ^'
 refused "rows of single calls" "is about rows of the table" --lines --by file "$T/trace"
 refused "a program without --" "a program to run stands behind --" /bin/ls /
 refused "no program" "no program stands behind --" --
