@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How many interrupts one processor has had, by /proc/interrupts and /proc/softirqs, which anybody
- * may read. */
+/* The number of interrupts that one processor has had, by /proc/interrupts and /proc/softirqs,
+ * which anybody may read. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -45,8 +45,8 @@ static const char *symbol_suffix(const char *name)
 	return dot ? dot : "";
 }
 
-/* How much of a name is wanted. A template function's mangled name carries its result type, which
- * would stand before the name: DMGL_RET_DROP. */
+/* The part of a name that is wanted. A template function's mangled name carries its result type,
+ * which would stand before the name: DMGL_RET_DROP. */
 enum extent { PLAIN, WHOLE, FULL_PLAIN, FULL };
 #define PARAMETERS (DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP)
 

@@ -104,7 +104,7 @@ static bool is_default(const char *argument, const char *by, const struct argume
 	return !*argument;
 }
 
-/* How many arguments of the template are left when those go that are defaults. */
+/* The number of the template's arguments that are left when the defaults go. */
 static unsigned arguments_shown(const char *name, const struct arguments *a)
 {
 	const struct defaults *d = NULL;
@@ -177,8 +177,8 @@ static void put_template(struct text *t, const struct arguments *a)
 	free(name);
 }
 
-/* How many characters at `at` are the name of an operator that has angle brackets, behind the word
- * "operator" at the end of the text: they are no template's. 0: none. */
+/* The number of characters at `at` that name an operator with angle brackets, behind the word
+ * "operator" at the end of the text: the brackets are no template's. 0: none do. */
 static size_t operator_length(const struct text *t, const char *at)
 {
 	static const char *const names[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=",

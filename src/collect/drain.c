@@ -19,9 +19,9 @@
 #include "shared/record.h"
 #include "shared/points.h"
 
-/* How long a FULL sub-buffer may have a hole before the hole is counted as lost. A writer leaves
- * one when it is interrupted between reserving a slot and filling it. The thread may still store
- * there later, so such a sub-buffer is not given back before the thread ends. */
+/* The time for which a FULL sub-buffer may have a hole before the hole is counted as lost. A writer
+ * leaves one when it is interrupted between reserving a slot and filling it. The thread may still
+ * store there later, so such a sub-buffer is not given back before the thread ends. */
 #define UNWRITTEN_NS UINT64_C(1000000000)
 
 /* A handler's records may be older than those of the code that it interrupted. */

@@ -336,8 +336,9 @@ bool syscall_copies_are_right(size_t *rows)
 	return true;
 }
 
-/* How many: at most CALL_COPIES. behind: those that are made at the return, of what the kernel
- * has filled in. The order is that of the event's fields, which readers count by. */
+/* Returns the number of copies, at most CALL_COPIES. behind: those that are made at the return, of
+ * what the kernel has filled in. The order is that of the event's fields, which readers count
+ * by. */
 unsigned syscall_copies(const struct syscall_info *s, bool behind,
 			struct call_copy copies[CALL_COPIES])
 {

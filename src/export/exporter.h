@@ -5,7 +5,7 @@
 #include "base/out.h"
 #include "export/walk.h"
 
-/* How much a call weighs in formats that have one number for each stack. */
+/* The weight of a call in formats that have one number for each stack. */
 enum export_weight { WEIGHT_SELF, WEIGHT_TOTAL, WEIGHT_CALLS, EXPORT_WEIGHTS };
 extern const char *const export_weight_words[EXPORT_WEIGHTS];
 

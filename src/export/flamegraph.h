@@ -30,7 +30,7 @@ void flamegraph_lay_out(struct picture *p);
 void flamegraph_put(struct picture *p);
 /* Nanoseconds of a weight in ticks; calls stay calls. */
 uint64_t flamegraph_ns(const struct picture *p, uint64_t weight);
-/* How much more, or less, of its own the frame has than before. */
+/* The frame's own weight now, less that before. */
 int64_t flamegraph_change(const struct picture *p, uint32_t i);
 void flamegraph_free(struct picture *p);
 

@@ -24,6 +24,6 @@ struct follow_copies {
  * as long as *c; NULL: it is not known. */
 void follow_copies_event(struct follow_copies *c, const struct follow_event *e,
 			 const struct follow_function *f);
-/* How many calls the rows have together. */
+/* The number of calls that the rows have together. */
 uint64_t follow_copies_calls(const struct follow_copies *c);
 void follow_copies_free(struct follow_copies *c);

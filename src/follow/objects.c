@@ -155,7 +155,7 @@ static struct follow_task *task_of(struct follow_objects *all, const struct foll
 	return &all->tasks.at[i];
 }
 
-/* How many calls of the object are open on the task: its own depth, not the stack's. */
+/* The number of the object's calls that are open on the task: its own depth, not the stack's. */
 static uint32_t depth_of(const struct follow_task *t, const struct follow_object *o)
 {
 	uint32_t depth = 0;

@@ -21,8 +21,8 @@ _Static_assert(ARGUMENTS_FIRST == PROTOTYPE_FIRST, "both tell where the first va
 
 /* --- the program ------------------------------------------------------------------------------ */
 
-/* How far the calling convention has come: arguments in registers of each sort, and on the
- * stack. */
+/* The place that the calling convention has reached: arguments in registers of each sort, and on
+ * the stack. */
 struct convention { uint32_t numbers, floats, words; };
 
 /* The parts of one program. A value's register or address comes first, then what is done with

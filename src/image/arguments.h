@@ -35,7 +35,7 @@ struct object_count {
 };
 
 #define ARGUMENT_MODULE 64u
-/* How many functions fitted the wishes: for users, who may have misspelt a name. */
+/* The numbers of functions that fitted the wishes: for users, who may have misspelt a name. */
 struct argument_count {
 	bool asked_args, asked_types; /* the settings ask for arguments, for types of values */
 	uint32_t args, types;     /* traced functions that match */

@@ -16,7 +16,7 @@
 #include "image/probes.h"
 #include "shared/probe.h"
 
-/* How far from a refused instruction the nearest one is looked for, in bytes. */
+/* The distance from a refused instruction up to which the nearest one is looked for, in bytes. */
 #define NEAR_BYTES 64u
 /* Events that can be defined at one instruction. The agent records PROBE_CHAIN_MAX there, and
  * markers and brace's own probes are among them. */

@@ -487,7 +487,8 @@ static bool is_of_source(const char *place, const char *arguments)
 	return false;
 }
 
-/* How many lines the text became; 0: it has no words of the source and stays as it is. */
+/* Returns the number of lines that the text became; 0: it has no words of the source and stays as
+ * it is. */
 int source_probe_line(const char *line, source_lines *out, struct err *err)
 {
 	size_t head = strcspn(line, " \t"), at = head + strspn(line + head, " \t"),

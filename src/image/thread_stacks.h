@@ -49,10 +49,10 @@ struct thread_stacks;
 int thread_stacks_take(pid_t pid, struct thread_stacks **out, struct err *err);
 void thread_stacks_free(struct thread_stacks *s); /* NULL is fine */
 
-/* How many threads were walked; thread i of them, valid until thread_stacks_free(). */
+/* The number of threads that were walked; thread i of them, valid until thread_stacks_free(). */
 size_t thread_stacks_count(const struct thread_stacks *s);
 const struct standing_stack *thread_stacks_at(const struct thread_stacks *s, size_t i);
-/* How long a thread stood still at most, in nanoseconds. */
+/* The longest time that a thread stood still, in nanoseconds. */
 uint64_t thread_stacks_stood(const struct thread_stacks *s);
 
 /* A frame's file as the process names it; NULL: it has none. */

@@ -4,7 +4,7 @@
 #include "import/formats.h"
 #include "sym/module.h"
 
-/* What a process mapped, as LTTng's statedump tells. */
+/* A mapping of a process, as LTTng's statedump tells. */
 struct ctf_mapping {
 	uint32_t pid;
 	uint64_t begin, bytes;

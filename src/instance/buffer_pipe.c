@@ -14,7 +14,7 @@
 #include "base/monotonic.h"
 #include "instance/buffer_internal.h"
 
-/* How long a call without an end may wait for it: if the end comes, one line `f();` is printed
+/* The time that a call without an end may wait for it: if the end comes, one line `f();` is printed
  * instead of two. */
 #define HELD_BACK_NS 100000000u
 /* Text that is printed ahead of a reader: enough for a large read, and a bound for the memory. */

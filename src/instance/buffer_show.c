@@ -11,8 +11,8 @@
 #include "instance/buffer_internal.h"
 #include "report/callers.h"
 
-/* How many ns the clock is ahead of CLOCK_MONOTONIC, which is what the kernel's own clocks count
- * from. */
+/* The nanoseconds by which the clock is ahead of CLOCK_MONOTONIC, which is what the kernel's own
+ * clocks count from. */
 static int64_t clock_ahead(clockid_t id)
 {
 	struct timespec mono, other;

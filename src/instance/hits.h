@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often each event was recorded, in all threads and whatever the buffers keep: kprobe_profile
+/* The number of records of each event, in all threads and whatever the buffers keep: kprobe_profile
  * and uprobe_profile. All functions need the session's pump_lock. */
 #pragma once
 #include "instance/chunk.h"

@@ -96,7 +96,7 @@ static void put_record(const struct measure_thread *t, unsigned cpu, const void 
 
 /* --- osnoise ---------------------------------------------------------------------------------- */
 
-/* How often the thread has been switched away. */
+/* The number of times that the thread has been switched away. */
 static uint64_t switches(void)
 {
 	struct rusage u;

@@ -329,8 +329,8 @@ static void take_switch(struct filter_pass *p, const struct event *e, const uint
 	keep_words(p, copy, n);
 }
 
-/* How many of the n calls that an unwinder leaves are the instance's, from the innermost on. A call
- * and its tail calls count as one, and as the instance's if any of them is. */
+/* The number of calls, of the n that an unwinder leaves, that are the instance's, from the
+ * innermost on. A call and its tail calls count as one, and as the instance's if any of them is. */
 static uint64_t count_unwound(const struct filter_pass *p, uint64_t n)
 {
 	const struct calls *c = &p->lane->now->calls;

@@ -35,7 +35,7 @@ void kernel_elsewhere_take(struct kernel_elsewhere *e, uint16_t cpu,
 /* Records of this CPU are missing before this time: what was under way there is not known any more,
  * and calls of it end here. */
 void kernel_elsewhere_lost(struct kernel_elsewhere *e, uint16_t cpu, uint64_t tsc);
-/* How many causes had no room since the last call: what they lead to is not shown. */
+/* The number of causes without room since the last call: what they lead to is not shown. */
 uint64_t kernel_elsewhere_forgotten(struct kernel_elsewhere *e);
 /* True and the next call or return that the last records made; *out is valid until the next call.
  * The first may be older than records that were given before. */

@@ -17,7 +17,7 @@
 
 /* Pages of each CPU that one pass reads at most: 32 MB. */
 #define PASS_PAGES 8192u
-/* How often the end looks again into buffers that the kernel says are not empty. */
+/* The number of times that the end looks again into buffers that the kernel says are not empty. */
 #define END_READS 64u
 
 struct kernel_source {

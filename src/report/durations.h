@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How long each function's calls lasted, by powers of two: counted from a stream of events while it
- * comes, so that nothing is kept of a call. Each call counts, recursive ones too; what its thread
- * slept is left out if the stream tells it, as in all reports. Not locked. */
+/* The durations of each function's calls, by powers of two: counted from a stream of events while
+ * it comes, so that nothing is kept of a call. Each call counts, recursive ones too; what its
+ * thread slept is left out if the stream tells it, as in all reports. Not locked. */
 #pragma once
 #include "base/out.h"
 #include "trace/event.h"

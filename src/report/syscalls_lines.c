@@ -316,7 +316,7 @@ static bool print_returned(const struct returned_copy *g, struct syscalls_memory
 	       print_returned_bytes(g, m, f);
 }
 
-/* How long an address is that the call gave: the number behind the pointer to its length. */
+/* The length of an address that the call gave: the number behind the pointer to its length. */
 static uint32_t returned_length(const struct syscall_info *call, const struct call_copy *copies,
 				unsigned n, const struct event *e)
 {

@@ -208,7 +208,7 @@ static bool print_processors(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* How many strings an environment has; its address stands before it. */
+/* Prints the number of strings of an environment, behind its address. */
 static bool print_variables(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n;

@@ -135,7 +135,7 @@ enum wakeup_way wakeup_files_way(const struct wakeup_files *f, uint32_t object)
 	return object && object <= f->objects.n ? f->objects.at[object - 1].way : WAY_PIPE;
 }
 
-/* How many epoll sets wait for the object too; *sets is valid until one is added. */
+/* The number of epoll sets that wait for the object too; *sets is valid until one is added. */
 unsigned wakeup_files_sets(const struct wakeup_files *f, uint32_t object, const uint32_t **sets)
 {
 	if (!object || object > f->objects.n)

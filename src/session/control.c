@@ -23,7 +23,7 @@
 #include "inject/launch.h"
 #include "tracee/launch_stop.h"
 
-/* How often control_wait_update() looks whether waiting still makes sense. */
+/* The step at which control_wait_update() looks whether waiting still makes sense. */
 #define STEP_MS 100
 
 /* --- the socket ------------------------------------------------------------------------------- */

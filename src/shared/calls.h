@@ -9,8 +9,8 @@
 #define CALL_NUMBERS 512u       /* every number of a system call is smaller */
 #define CALL_ARGUMENTS 6u
 
-/* How many bytes of what an argument leads to are copied: at most as many as the event allows. "n"
- * is what argument n says. What a call gives is copied after it, if it did not fail. */
+/* The number of bytes that are copied of what an argument leads to: at most as many as the event
+ * allows. "n" is what argument n says. What a call gives is copied after it, if it did not fail. */
 enum call_copy_length {
 	CALL_COPY_BYTES = 0,     /* | n */
 	CALL_COPY_WORDS = 0x10,  /* | n: pieces of 8 bytes */

@@ -469,7 +469,7 @@ static int parse_time(struct sql_scan *p, uint64_t *ns)
 	return 0;
 }
 
-/* How often an answer is shown while it grows. */
+/* The interval at which an answer is shown while it grows. */
 static int parse_every(struct sql_scan *p)
 {
 	return parse_time(p, &p->s->every_ns);

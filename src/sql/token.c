@@ -62,7 +62,7 @@ static size_t string_length(const char *at)
 	return end ? (size_t)(end - at) + 1 : 0;
 }
 
-/* How long the name is that begins here; 0: none does. */
+/* The length of the name that begins here; 0: none does. */
 static size_t name_length(const char *at)
 {
 	size_t n = 0;

@@ -63,8 +63,8 @@ size_t translate_short_begin(const char *name, size_t n)
 	return at;
 }
 
-/* How much of the word names the table: its label, its event as written, or its event. 0: nothing
- * of it. */
+/* The length of the word's part that names the table: its label, its event as written, or its
+ * event. 0: no part does. */
 static size_t table_prefix(const struct translation *t, struct sql_word w, unsigned side)
 {
 	const struct sql_table *table = &t->s->tables[side];

@@ -12,7 +12,7 @@
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* How much of the word names the event: as it is written, or by its short name. */
+/* The length of the word's part that names the event: as it is written, or by its short name. */
 static size_t event_prefix(const struct wide *w, struct sql_word word, struct sql_word event)
 {
 	const char *at = w->t.s->text + word.at, *name = w->t.s->text + event.at;

@@ -86,7 +86,7 @@ struct thread_start {
 	VEC(struct start_mark) marks; /* those below fewer calls first */
 };
 
-/* How much of a start was told. All zero: nothing. */
+/* The part of a start that was told. All zero: nothing. */
 struct start_told {
 	bool at;
 	size_t open, marks;

@@ -278,7 +278,7 @@ static void encode_functions(struct info_writer *w, const struct trace_module *m
 	}
 }
 
-/* How many of n elements the next item takes, behind `done` ones. */
+/* The number of elements, of n, that the next item takes, behind `done` ones. */
 static size_t piece_of(size_t done, size_t n)
 {
 	return n - done < PIECE ? n - done : PIECE;

@@ -60,7 +60,7 @@ void thread_packets_place(const struct store_reader *r, struct event *e, uint64_
 void thread_packets_place_start(const struct store_reader *r, struct event *e, uint64_t *last);
 /* The TSC at which the next packet begins, or one before. There must be a next packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
-/* How many bytes of records it has in the file. */
+/* The number of bytes of records that it has in the file. */
 uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t);
 /* The TSC at which that one ends, or one behind. */
 uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t);

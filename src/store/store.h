@@ -89,7 +89,7 @@ struct trace_info *store_info(struct store_reader *r);
 int store_continue(const char *path, struct store_reader *r, struct store_writer **out,
 		   struct err *err);
 bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes_lost may be NULL */
-/* How much of the file's records has been read so far, by whoever reads it, and how much there is,
+/* Tells how much of the file's records has been read, by whoever reads it, and how much there is,
  * in bytes of the file. More than all: they are read once more. Any thread, at any time. */
 void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all);
 /* Events merged by time, in memory bounded by threads, not by length; close() it before

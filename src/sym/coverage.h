@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a file's code its known functions are. */
+/* The part of a file's code that its known functions are. */
 #pragma once
 #include "sym/elf_view.h"
 

@@ -79,7 +79,7 @@ static void add_pair(struct clock_pairs *p, const struct trace_info *info,
 	p->error = half > p->error ? half : p->error;
 }
 
-/* How far a pair lies from its neighbours' line, at most. Between the pairs themselves, which are
+/* The longest distance of a pair from its neighbours' line. Between the pairs themselves, which are
  * nearer to each other, a bend of that size is off by less. */
 static uint64_t bend_of(const point_list *l)
 {

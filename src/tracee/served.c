@@ -63,7 +63,7 @@ bool served_has(const struct served *s, uint64_t at, uint64_t bytes)
 	return i < s->ranges.n && s->ranges.at[i].start < at + bytes;
 }
 
-/* How long the next wait may take, in ms; 0: no time is left. */
+/* The longest time that the next wait may take, in ms; 0: no time is left. */
 static unsigned patience(const struct served *s)
 {
 	return s->left_ms <= 0 ? 0 : s->left_ms < ASIDE_MS ? (unsigned)s->left_ms : ASIDE_MS;

@@ -95,7 +95,7 @@ bool user_word_is_same(const struct user_word_memory *a, const struct user_word_
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* What a thread of its own does: changes a byte, or writes four, or only looks. */
+/* The work of a thread of its own: it changes a byte, or writes four. */
 struct user_word_work {
 	int fd;
 	pid_t checked;            /* the process must be able to write there itself; 0: whoever */

@@ -36,7 +36,7 @@ char *dynamic_probe_text(const struct probe_definition *d);
 char *dynamic_listing(const struct defined *d);
 /* Lists what is defined, in the order in which it was; a line can be written back. Returns 0. */
 int dynamic_show(struct tree_file *f, enum defined_kind kind, struct out *text);
-/* How often the event was recorded since it was asked first. Takes the top's lock. */
+/* The number of the event's records since it was asked first. Takes the top's lock. */
 uint64_t dynamic_hits(struct instance *top, uint32_t index);
 
 /* Whether some instance records the event, or may, or an event is made of it that does not go with

@@ -94,7 +94,7 @@ static char letter_of(const struct defined *d)
 	return d->event->probe->fprobe ? 'f' : d->place->returns ? 'r' : 'p';
 }
 
-/* Of several formats the kernel shows the name that they share. */
+/* Shows, of several formats, the name that they share, as the kernel does. */
 static void show_user_event(const struct event_format *f, struct out *text)
 {
 	const char *number = strrchr(f->name, '.');

@@ -116,11 +116,11 @@ struct tree_target_ops {
 			     char **out, struct err *err);
 	char *(*find_parameters)(void *arg, const struct symbol_match *place, struct err *err);
 	bool (*find_address)(void *arg, uint64_t address, struct symbol_match *out);
-	/* How many records the event has, by its index in the catalogue, since the first call for
-	 * any event. NULL: nothing is recorded. */
+	/* The number of records of the event, by its index in the catalogue, since the first call
+	 * for any event. NULL: nothing is recorded. */
 	uint64_t (*hits)(void *arg, uint32_t event);
-	/* How many returns of the event have no record, because what it wants of their calls had
-	 * not been kept. NULL: nothing is recorded. */
+	/* The number of returns of the event that have no record, because what it wants of their
+	 * calls had not been kept. NULL: nothing is recorded. */
 	uint64_t (*missed)(void *arg, uint32_t event);
 	/* Dump: what the commands dump and cpudump printed last. */
 	void (*dumped)(void *arg, struct out *out);

@@ -89,7 +89,7 @@ struct user_events {
 	uint64_t multi;           /* the next number of a multi-format event's name */
 };
 
-/* What an open user_events_data has registered, by index. */
+/* The events that an open user_events_data has registered, by index. */
 struct user_events_file { VEC(struct user_event *) at; };
 
 static struct user_events *registry_of(const struct tree_file *f)

@@ -309,7 +309,7 @@ static int take_calls(void *arg, struct source *source, struct err *err)
 	return r;
 }
 
-/* How many functions are watched, and why others are not. */
+/* Says how many functions are watched, and why others are not. */
 static void say_functions(const struct program_following *f, const struct object_count *c)
 {
 	const char *before = "; not watched: ";

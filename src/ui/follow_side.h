@@ -25,7 +25,7 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 		     struct err *err);
 /* Takes the program out of the functions. After follow_kernel_losses(). */
 void follow_side_detach(struct follow_side *s);
-/* How many functions are watched, and why others are not. */
+/* Says how many functions are watched, and why others are not. */
 void follow_side_say_functions(const struct follow_side *s);
 void follow_side_say_losses(const struct follow_losses *l);
 /* The same as one line of JSON, which ends --json's lines. */

@@ -225,8 +225,8 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 
 #define MOST_REGISTERS 64u
 
-/* How many registers of numbers a parameter takes. Of some that is not told: what comes behind
- * them has none then. */
+/* The number of registers of numbers that a parameter takes. Of some that is not told: what comes
+ * behind them has none then. */
 static unsigned registers_of(const struct prototype_value *v)
 {
 	bool number = v->type == PROTOTYPE_WIDE_SIGNED || v->type == PROTOTYPE_WIDE_UNSIGNED;

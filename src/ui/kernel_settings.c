@@ -15,7 +15,7 @@
 #include "kernel/tracefs.h"
 #include "ui/say.h"
 
-/* What to take where the kernel's graph lacks a column. */
+/* Advice for users where the kernel's graph lacks a column. */
 #define ARGUMENTS                                                                             \
 	"arguments stand in the kernel's graph from Linux 6.15 on (CONFIG_FUNCTION_TRACE_ARGS), " \
 	"and brace does not read them there; a probe has them: "                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How far the reading of a trace file is: a line on standard error from the second second on, with
- * the time that is left, where standard error is a terminal that can clear a line. At most one at a
- * time; the main thread begins and ends it. */
+/* Shows how far the reading of a trace file is: a line on standard error from the second second on,
+ * with the time that is left, where standard error is a terminal that can clear a line. At most one
+ * at a time; the main thread begins and ends it. */
 #pragma once
 #include "store/store.h"
 

@@ -27,8 +27,8 @@
 
 /* --- interrupts --------------------------------------------------------------------- */
 
-/* How often the user has asked for the end. Written by the handler, read by the monitor's thread
- * and by run_failed(). */
+/* The number of times that the user has asked for the end. Written by the handler, read by the
+ * monitor's thread and by run_failed(). */
 static atomic_uint interrupts;
 static atomic_int last_interrupt; /* the signal */
 /* From run_check() to run_monitor_begin(): no code of the launched program has run, so that an

@@ -6,7 +6,7 @@
 
 #define HELPER_LIST_MOST (4u << 20) /* bytes of a list of files */
 
-/* What a helper printed. */
+/* The text that a helper printed. */
 struct helper_text {
 	char *text;  /* free() it; NULL: it could not be run, or failed */
 	bool cut;    /* it printed more than was asked for: text is its whole records up to there */

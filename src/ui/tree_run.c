@@ -149,7 +149,7 @@ int tree_run_begin(struct invocation *inv, bool prints,
 
 /* --- trace_pipe ------------------------------------------------------------------------------- */
 
-/* How long to wait for more of it. Non-blocking reads, since the end of the run wakes no reader. */
+/* The time to wait for more of it. Non-blocking reads, since the end of the run wakes no reader. */
 #define LOOK_NS 10000000
 
 /* Reads bytes of trace_pipe; 0: there will be no more. */

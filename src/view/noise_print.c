@@ -28,7 +28,7 @@ static const struct noise_figure figures[] = {
 };
 #define FIGURES_N (sizeof(figures) / sizeof(*figures))
 
-/* How many rows a limit leaves; 0: all. */
+/* The number of rows that a limit leaves; a limit of 0 leaves all. */
 static size_t shown(size_t rows, uint64_t most)
 {
 	return most && most < rows ? (size_t)most : rows;

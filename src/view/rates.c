@@ -115,7 +115,7 @@ static void spend_time(struct rates *r, struct rates_lane *l, uint64_t ns)
 	sum_of(r, RATES_THREADS, l->thread)->total += spent;
 }
 
-/* How often a row is on this lane's stack. Valid until another row is asked for. */
+/* The number of times that a row is on this lane's stack. Valid until another row is asked for. */
 static struct rates_open *open_of(struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	while (l->open[by].n <= row)

@@ -302,7 +302,7 @@ bool top_key(struct top *t, const struct view_event *e)
 
 /* --- for pipes -------------------------------------------------------------------------------- */
 
-/* How many rows a limit leaves; 0: all. */
+/* The number of rows that a limit leaves; a limit of 0 leaves all. */
 static size_t rows_shown(const struct table_view *t, size_t n)
 {
 	return n && n < t->order.n ? n : t->order.n;

@@ -29,8 +29,8 @@ typedef VEC(struct taker) taker_list;
 
 /* --- BTF -------------------------------------------------------------------------------- */
 
-/* How many argument registers a parameter takes; a structure that is passed in memory takes none
- * (arch's rule). */
+/* The number of argument registers that a parameter takes; a structure that is passed in memory
+ * takes none (arch's rule). */
 static unsigned registers_of(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *t = follow_types_plain(btf, id);

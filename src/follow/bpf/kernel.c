@@ -520,7 +520,7 @@ static uint64_t sum_of(const struct follow_kernel *k, uint32_t what)
 	return sum;
 }
 
-/* How often the kernel left the program out because it was running on that CPU already. */
+/* The number of calls for which the kernel left the program out: it ran on that CPU already. */
 static uint64_t recursions(const struct bpf_program *p)
 {
 	struct bpf_prog_info info = { 0 };

@@ -29,8 +29,8 @@ static const struct reading_tool {
 		"babeltrace2, which reads CTF, is not there (package babeltrace2) or refuses it: babeltrace2 DIRECTORY tells why" },
 };
 
-/* How many events the tracer of a CTF trace discarded. Only where babeltrace2 prints the events it
- * warns of those between two packets, so that it prints all once more. */
+/* The number of events that the tracer of a CTF trace discarded. Only where babeltrace2 prints the
+ * events it warns of those between two packets, so that it prints all once more. */
 static uint64_t discarded_of(const char *path)
 {
 	static const char mark[] = "Tracer discarded ";

@@ -208,7 +208,7 @@ static void print_settings(struct out *o, const struct trace_info *info)
 /* More of one system than this are a number: -e 'syscalls:*' brings 700. */
 #define EVENTS_NAMED 20
 
-/* How many events of one system stand from i on. */
+/* The number of events of one system that stand from i on. */
 static size_t same_system(const struct trace_info *info, size_t i)
 {
 	size_t n = 1;

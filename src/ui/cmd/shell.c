@@ -232,7 +232,7 @@ static void take_no_input(void)
 		close(null);
 }
 
-/* How long a program has to end itself. */
+/* The time that a program has to end itself. */
 #define END_MS 2000
 
 /* Ends the program of --run, as a debugger that quits does: it was started for the command. By
