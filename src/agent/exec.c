@@ -3,7 +3,7 @@
  * BRACE_AGENT are taken out, so that the program sees what it would see without us; libc's execve
  * and its kin put them back (libc_calls.c). The second half may run in a child of vfork: it writes
  * nothing but the stack and the session memory. A program that cannot be traced is executed as it
- * is, and a note names it. Called by init.c and libc_calls.S, on the calling thread. */
+ * is, and a note names it. Called by init.c, attach.c and libc_calls.S, on the calling thread. */
 #include <asm/unistd.h>
 
 #include "agent/agent.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of languages that libiberty does not know, or knows only by request: OCaml, Swift, Go,
  * D, Ada. demangle.c calls it on any thread. Each scheme looks at a symbol that anybody may have
- * made up, byte by byte, and leaves alone what it does not understand. Such a symbol is NULL. */
+ * made up, byte by byte, and leaves alone what it does not understand. A symbol of none of them
+ * gives NULL. */
 #include "base/demangle_schemes.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash set with linear probing, at most half full. image/, instance/ and tree/ use it for names
- * that they have seen; a set belongs to one thread. Strings are not copied and must outlive the
- * set. Entries are never removed, so a free slot ends every search. It cannot fail. */
+/* A hash set with linear probing, at most half full. Many folders use it for names that they have
+ * seen (image/modules.c, kernel/functions.c, ui/list_session.c); a set belongs to one thread.
+ * Strings are not copied and must outlive the set. Entries are never removed, so a free slot ends
+ * every search. It cannot fail. */
 #include "base/string_set.h"
 
 #include <stdint.h>

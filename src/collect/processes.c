@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers from /proc, on the session's thread and that of `brace recover`; no lock. Pids are
- * reused, so a process is its pid with its start time, and has to map the session memory. A file of
- * /proc that cannot be read means that the process is gone, unless the permissions say otherwise.
- * session/ and collect/ ask. */
+/* Answers from /proc. session/ and collect/ ask on the session's threads and that of `brace
+ * recover`; image/thread_stacks.c and instance/made_names.c ask for one process, on their own. No
+ * state but the caller's, no lock. Pids are reused, so a process is its pid with its start time,
+ * and has to map the session memory. A file of /proc that cannot be read means that the process is
+ * gone, unless the permissions say otherwise. */
 #include "collect/processes.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /* ftrace's own events as far as a traced program has them, with the numbers and layouts of Linux
  * 6.12, by which trace-cmd and libtraceevent look them up. The catalogue copies this table.
  * Addresses are the traced program's, also in kernel_stack, whose name is the one that tools look
- * for. Constants only. Any thread. Nothing fails. */
+ * for. Constants only, for any thread. */
 #include "event/format.h"
 
 /* EVENT: brace has only the format. OWN: it makes records of it, too, as the tracer of its name

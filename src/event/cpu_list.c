@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses CPU lists as the kernel's bitmap_parselist() does: ranges, groups, N and all.
- * filter_predicate.c calls it; no state. A malformed list is just false, since the caller has the
- * sentence. Any thread. */
+ * filter_predicate.c, excerpt/open.c and model/osnoise.c call it; no state. A malformed list is
+ * just false, since the caller has the sentence. Any thread. */
 #include "event/cpu_list.h"
 
 #include <string.h>

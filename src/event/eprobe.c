@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes apart the lines that define events on other events' fields, and compiles them. They come
- * from anybody who may write dynamic_events, on the thread that writes; nothing is kept here. The
- * order in which parts are looked at, sentences and columns are the kernel's
- * (__trace_eprobe_create). A fault is -errno and such a sentence. */
+/* Takes apart the lines that define events on other events' fields, and compiles them.
+ * tree/dynamic_files.c calls it, on the thread that writes. The lines come from anybody who may
+ * write dynamic_events; nothing is kept here. The order in which parts are looked at, sentences and
+ * columns are the kernel's (__trace_eprobe_create). A fault is -errno and such a sentence. */
 #include "event/eprobe.h"
 
 #include <errno.h>

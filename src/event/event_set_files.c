@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The `filter` and `trigger` files of a set's events: each write goes to filter.c or trigger.c with
- * the event's format, and with a context in which functions and other events are looked up. On the
- * thread that changes the set. Faults are those of filter.c and trigger.c. */
+ * the event's format, and with a context in which functions and other events are looked up.
+ * event_names.c and tree/event_files.c call it, on the thread that changes the set. Faults are
+ * those of filter.c and trigger.c. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes apart the lines that define events at tracepoints, and compiles them to programs over the
- * tracepoint's record, as events on events have them (eprobe.c). The lines come from anybody who
- * may write dynamic_events, on the thread that writes; nothing is kept here. The order in which
- * parts are looked at, sentences and columns are the kernel's (__trace_fprobe_create). A fault is
- * -errno and such a sentence. */
+ * tracepoint's record, as events on events have them (eprobe.c). tree/dynamic_files.c calls it, on
+ * the thread that writes; nothing is kept here. The lines come from anybody who may write
+ * dynamic_events. The order in which parts are looked at, sentences and columns are the kernel's
+ * (__trace_fprobe_create). A fault is -errno and such a sentence. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compiles the arguments of USDT markers, SIZE@OPERAND each, to fetch programs; a negative size
  * means a signed value. The operand is in the words of the machine's assembler (arch/operand.h).
- * The text is a file's, so it is not trusted. image/ calls it for each site. An operand that cannot
- * be fetched is 0. Any thread. */
+ * The text is a file's, so it is not trusted. image/probes.c calls it for each site. An operand
+ * that cannot be fetched is 0. Any thread. */
 #include "event/usdt.h"
 
 #include <errno.h>

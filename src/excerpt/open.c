@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a wish out for one trace. Commands call it before they read (ui/trace_file.c), on brace's
- * only thread. A wish that the trace cannot grant, or that chooses nothing, is -errno and a
- * sentence. */
+/* Makes a wish out for one trace. Called before anything is read: by excerpt/source.c and
+ * ui/part_summary.c for commands, by query/tables.c, and by the library on its caller's thread. One
+ * thread. A wish that the trace cannot grant, or that chooses nothing, is -errno and a sentence. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The row of a format that is made of the tables of src/query, which stands above this folder:
- * `brace export` writes it by query_save(). Constants only; any thread. Nothing fails here. */
+ * `brace export` writes it by query_save(). Constants only, for any thread. */
 #include "export/formats.h"
 
 const struct exporter export_sqlite = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text like function_graph's: one block for each object, with the columns that a graph of one
  * thread does not need: the task, and why a call belongs. Names of tasks and texts out of objects
- * are others', and escaped. Called on brace's thread. Called on the thread that reads the events.
+ * are others', and escaped. Called by ui/follow_output.c, on the thread that reads the events.
  * `out` keeps a write error. */
 #include "follow/print.h"
 

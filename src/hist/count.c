@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From a record to its key, values and variables. Called for every record of an event with a
- * histogram, under the lock of whoever looks at records. Records are the program's bytes: a field
- * that does not lie in the record is 0 or empty. Such a field counts as 0 or as an empty string;
- * nothing fails. */
+/* From a record to its key, values and variables. act.c calls it for every record of an event with
+ * a histogram, under the lock of whoever looks at records. Records are the program's bytes: a field
+ * that does not lie in the record counts as 0 or as an empty string; nothing fails. */
 #include <string.h>
 
 #include "hist/internal.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a `hist` file, as Linux 6.12 prints it. On the thread of a reader of the file, which
  * holds the lock of whoever looks at records. Strings are the program's: `out` escapes a newline in
- * them, so that none looks like a row. instance/hists.c calls it. Nothing fails: `out` keeps a
- * write error for its owner. */
+ * them, so that none looks like a row. instance/hists.c calls hist_text_printer, for
+ * tree/event_files.c and ui/answer.c. Nothing fails: `out` keeps a write error for its owner. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,7 @@
  *
  * The kernel's text is of its own structures, which brace has not all: fields that an action passes
  * on have no variables here, and an address of a histogram is its number. Numbers of variables are
- * those that the kernel would give them. hist_debug_printer has it; called as print.c is. Nothing
- * fails. */
+ * those that the kernel would give them. Nothing fails. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

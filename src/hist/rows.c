@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* On the thread of a reader, which holds the lock of whoever looks at records, as print.c. Nothing
- * fails. */
+/* On the thread of a reader, which holds the lock of whoever looks at records, as print.c.
+ * ui/answer_rows.c calls it. Nothing fails. */
 #include "hist/rows.h"
 
 #include <inttypes.h>

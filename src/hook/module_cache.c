@@ -3,9 +3,9 @@
  * user alone; one that is given back waits here, with its entries as they were planned. Two threads
  * that use the same file at once have two modules, except that a module which is being loaded ahead
  * is waited for. The number and size of waiting modules are bounded; the one that waits longest
- * goes first. Any thread; one lock. Nothing here fails: a module that is not kept is loaded again.
- * image/modules.c and session/ahead.c take modules here, on any thread. A file that cannot be read
- * is -errno and a sentence. */
+ * goes first. image/modules.c and session/ahead.c take modules here, on any thread; one lock. A
+ * module that is not kept is loaded again; a file that cannot be loaded is -errno and a
+ * sentence. */
 #include "hook/module_cache.h"
 
 #include <pthread.h>

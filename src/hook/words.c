@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The words and texts of plan.h's closed lists, for `brace list --why`, reports and sentences.
- * Constants only. Any thread. Nothing fails. */
+ * Constants only, for any thread. */
 #include "hook/plan.h"
 
 #define WORD(id, word, text) word,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The settings of a run as texts, for its trace: each file's, and the chosen options, filters and
- * triggers one by one. Called by the thread that owns the trace_info. Nothing fails. */
+ * triggers one by one. Called by session/session.c and instance/instances.c, on the thread that
+ * owns the trace_info. Nothing fails. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses /proc/PID/maps and searches gaps; all state is the caller's, no lock. The process may map
- * memory at any time: a place that is free here has to be tested again when it is held
- * (maps_are_free), or mapped with MAP_FIXED_NOREPLACE. A process that is gone, or a file of /proc
- * that does not come in time, is -errno and a sentence. */
+/* Parses /proc/PID/maps and searches gaps; planners and holders call it (image/, inject/), each on
+ * its own thread. All state is the caller's, no lock. The process may map memory at any time: a
+ * place that is free here has to be tested again when it is held (maps_are_free), or mapped with
+ * MAP_FIXED_NOREPLACE. A process that is gone, or a file of /proc that does not come in time, is
+ * -errno and a sentence. */
 #include "image/maps.h"
 #include "arch/page.h"
 #include "base/apart.h"

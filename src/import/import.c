@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells formats apart, and gives them their files: a directory is uftrace's, a file trace-cmd's or
- * perf script's text. brace import calls it, on brace's only thread. A file of no such format is
+/* Tells formats apart, and gives them their files: a directory is uftrace's, or a CTF trace, whose
+ * text by babeltrace2 the caller gives; a file is trace-cmd's or perf script's text. Binary files
+ * are only told apart. brace import calls it, on brace's only thread. A file of no such format is
  * -errno and a sentence. */
 #include "import/import.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a record's message. Names of threads and strings in records are the program's: in
  * lines and variables unprintable bytes are escaped, as on a terminal, in JSON they are as JSON has
- * them. messenger.c's queue gets it, from whoever runs the triggers, with pump_lock. A message that
- * finds no room there is counted as dropped. */
+ * them. triggers.c calls it, on the thread that runs triggers, with pump_lock; messenger.c's queue
+ * gets the message. A message that finds no room there is counted as dropped. */
 #include "instance/messages.h"
 
 #include <inttypes.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects the reasons that all instances have to trace functions (tracer, profile, stack tracer,
- * stacks of events, function commands) and unites them. settings.c calls it with
- * instances->changing held, before the session changes. One reason is taken over exactly; several
- * make a superset, since filters cannot express more than that. That is one of the tree's threads.
- * Nothing fails. */
+ * stacks of events, function commands) and unites them. settings.c calls it on one of the tree's
+ * threads, with instances->changing held, before the session changes. One reason is taken over
+ * exactly; several make a superset, since filters cannot express more than that. Nothing fails. */
 #include "instance/settings_union.h"
 
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /* A heap of threads, ordered by the time of each one's next record. A thread is in the heap while
  * it has a record unpacked; one whose chunks are used up leaves it and returns with its next chunk
  * (stream_add). The record given out last stays in its lane until the next call, hence `given`.
- * Nothing fails. */
+ * merge.c, triggers.c and the wake-ups (wakes.c, wake_events.c) own one each, on the thread that
+ * has pump_lock. Nothing fails. */
 #include "instance/stream.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns a perf event and its page. Called by tracepoints.c, on its thread. Where the page tells
- * nothing, the clock is taken from pairs of readings. */
+/* Owns a perf event and its page. Called by tracepoints.c and tracepoints_rings.c, on the session's
+ * thread. Where the page tells nothing, the clock is taken from pairs of readings. */
 #include "kernel/perf_clock.h"
 
 #include <errno.h>

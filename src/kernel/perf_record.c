@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout is linux/perf_event.h's, for attr.sample_type KERNEL_PERF_SAMPLE and sample_id_all.
- * Called by tracepoints.c for each record, and by the fuzz target. Nothing is kept. Any thread. A
- * damaged record is of the kind OTHER. */
+ * Called by tracepoints_rings.c for each record, and by the fuzz target. Nothing is kept. Any
+ * thread. A damaged record is of the kind OTHER. */
 #include "kernel/perf_record.h"
 
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Owns the instance, its rings and what is to be known to read them. Called by ui/kernel_run.c for
- * the kernel alone, and by producer.c beside programs, on the thread that takes records. What the
- * kernel refuses is -errno and a sentence. */
+/* Owns the instance, its rings and what is to be known to read them. Called by ui/ (kernel_run.c
+ * for the kernel alone, kernel_beside.c), and by producer.c beside programs, on the thread that
+ * takes records. What the kernel refuses is -errno and a sentence. */
 #include "kernel/source.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* buffer_size_kb and its per-CPU files. settings.c's table and instance/ call it; like all of
  * model/ it works on one struct settings, which the caller has locked. A buffer that would be too
- * large is -ENOMEM and a sentence. The caller is any thread. */
+ * large is -ENOMEM and a sentence. Any thread. */
 #include "model/buffer_sizes.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* trace_options and the files of options/: which options can be set, and what follows from them.
  * settings.c calls it with the settings locked. An option that is none, or may not be set, is
- * -errno and a sentence.
- * The caller is any thread. */
+ * -errno and a sentence. Any thread. */
 #include "model/options.h"
 
 #include <errno.h>

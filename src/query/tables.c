@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of a trace, with the names that Perfetto's SQL gives to tables and columns where it
- * has them. A row here is a table; what its columns hold is in docs/query.md. Called by table.c. On
- * the thread that has the query. Nothing fails: a column that a row does not have is NULL. */
+ * has them. A row here is a table; what its columns hold is in docs/query.md. query.c and save.c
+ * walk the rows; table.c calls their functions, on the thread that has the query. Nothing fails: a
+ * column that a row does not have is NULL. */
 #include <string.h>
 
 #include "base/path.h"

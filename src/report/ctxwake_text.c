@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c calls, for one reader. A record may be anybody's: one that is too short leads nowhere,
- * and a state that the kernel does not have is a question mark. That is the thread that prints. */
+/* function.c calls it for one reader, on the thread that prints. A record may be anybody's: one
+ * that is too short leads nowhere, and a state that the kernel does not have is a question mark. */
 #include "report/ctxwake_text.h"
 
 #include <string.h>

@@ -2,9 +2,8 @@
 /* Turns records of events into text. libtraceevent trusts formats and records; brace cannot, since
  * both come from traced programs or from files. So a format is checked before it is parsed
  * (is_safe), a record before it is printed (is_whole), and the record lies in a buffer with zeroed
- * slack behind it, which takes every read that its 16-bit offsets can cause. Each printer owns one,
- * on its own thread. The printers, src/hist and the exports call it, each reader with texts of its
- * own. */
+ * slack behind it, which takes every read that its 16-bit offsets can cause. The printers,
+ * instance/, the exports and the library call it; each owns texts of its own, on its own thread. */
 #include "report/event_text.h"
 
 #include <ctype.h>

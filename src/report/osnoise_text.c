@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c calls, for one reader. A record may be anybody's: one that is too short, or whose
- * noise is more than its runtime, leads nowhere. That is the thread that prints. */
+/* function.c calls it for one reader, on the thread that prints. A record may be anybody's: one
+ * that is too short, or whose noise is more than its runtime, leads nowhere. */
 #include "report/osnoise_text.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the profile's rows. instance/profile.c calls it; sums are in TSC ticks and converted here.
- * That is one of the tree's threads. Nothing fails: `out` keeps a write error for its owner. */
+/* Prints the profile's rows. instance/profile.c calls it, on one of the tree's threads; sums are in
+ * TSC ticks and converted here. Nothing fails: `out` keeps a write error for its owner. */
 #include "report/profile_table.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The grammar of sqlhist, by recursive descent over the text itself: a word is a place in it, and
  * nothing is copied. The first fault ends the parsing; its caret is at the word that does not fit.
- * translate.c and parse_wide.c share its words; sql_parse() is called on any thread, no state but
- * the caller's. Faults are a place and a sentence. */
+ * parse_wide.c shares its clauses. ui/statement.c calls sql_parse(); any thread, no state but the
+ * caller's. Faults are a place and a sentence. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * leaves open, and how many of those before it return in it. All packets' together tell what was
  * open where any of them begins, so that a reader may begin there. Private to src/store.
  *
- * A packet tells it only where entries and returns alone decide. One with records of jumps,
+ * A packet tells it only where entries, jumps and returns alone decide. One with records of
  * unwinding, handlers, sleeps, losses, or of the kernel's calls does not, and from there on its
  * thread's stack is not known: docs/trace-file.md. Readers then begin at the thread's beginning. */
 #pragma once

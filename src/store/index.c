@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodes and decodes the index. The pipeline writes it at the end of a file, the reader reads it
- * when it opens one. Offsets and times are differences to the entry before, so that an entry takes
- * some ten bytes. A malformed index is no error for the reader: it scans the file instead. It fails
- * only where it is written. pipeline.c and reader.c call it, on any thread. */
+/* Encodes and decodes the index. pipeline.c writes it at the end of a file, reader.c reads it when
+ * it opens one; each on its caller's thread. Offsets and times are differences to the entry before,
+ * so that an entry takes some ten bytes. A malformed index is no error for the reader: it scans the
+ * file instead. It fails only where it is written. */
 #include "store/index.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
  * store_writer calls it before each packet of records, so that it has to be cheap when nothing is
  * new, however many programs a session has executed: counters say how far each list was written,
  * and of the images only those are looked at that may get sites. What changes afterwards (threads'
- * totals, hooks, messages) is compared by checksum, and only at the end. The writer calls it, on
- * the session's thread. A write that fails is -errno and a sentence. */
+ * totals, hooks, messages) is compared by checksum, and only at the end. It writes to memory alone,
+ * on the writer's thread, and cannot fail. */
 #include "store/crc.h"
 #include "store/info.h"
 

@@ -6,8 +6,9 @@
  * threads live at one time that their packets would be too much, each holds only a slice of its
  * packet, which is decoded again for the next slice: slower, but never bigger.
  *
- * A source belongs to one thread; several may read one store_reader. A damaged packet ends the
- * merge with an error for good. The readers of a trace call it; a merge belongs to one thread. */
+ * Commands, the library, excerpts and queries that read a trace call it. A source belongs to one
+ * thread; several may read one store_reader. A damaged packet ends the merge with an error for
+ * good. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>

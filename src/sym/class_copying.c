@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides by debug information whether C++ passes a class by value or by its address: the Itanium
- * C++ ABI, 3.1.2.3, "non-trivial for the purposes of calls". Called by argument_types.c on its
- * thread; no state. clang says which (DW_AT_calling_convention); g++ 12 does not, and its methods
- * tell. The classes that are looked at are bounded. Nothing fails. */
+ * C++ ABI, 3.1.2.3, "non-trivial for the purposes of calls". Called by argument_types.c and
+ * argument_returned.c, on their thread; no state. clang says which (DW_AT_calling_convention); g++
+ * 12 does not, and its methods tell. The classes that are looked at are bounded. Nothing fails. */
 #include "sym/class_copying.h"
 
 #include <dwarf.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the code addresses that data names; module.c calls it when a file is opened. Too many are
- * safe (a function stays unhooked that could have been), too few are not: a jump to a named address
- * must not meet a patch. Any thread: a module belongs to one while it is opened. Nothing fails:
- * words that are no code are passed over. */
+/* Finds the code addresses that data names; module.c and called.c call it when a file is opened.
+ * Too many are safe (a function stays unhooked that could have been), too few are not: a jump to a
+ * named address must not meet a patch. Any thread: a module belongs to one while it is opened.
+ * Nothing fails: words that are no code are passed over. */
 #include "sym/code_refs.h"
 
 #include "arch/elf.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a module's debug information in elfutils, or decides that it is not to be looked at.
- * inlined.c calls it, once for each question. The files are not trusted: elfutils would inflate,
- * follow and allocate whatever they say, so sizes are checked before it is let loose. Debug
- * information that is left out is no error: f->left_out says why. Any thread: elfutils' handles
- * belong to one. */
+ * dwarf_walk.c and source.c call it, once for each question. The files are not trusted: elfutils
+ * would inflate, follow and allocate whatever they say, so sizes are checked before it is let
+ * loose. Debug information that is left out is no error: f->left_out says why. Any thread:
+ * elfutils' handles belong to one. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <gelf.h>

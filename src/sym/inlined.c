@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks the debug information for one function name: where it was inlined, and whether it has code
- * of its own. hook/why.c calls it when a user names a function that is not there. One walk over all
- * units (dwarf_walk.h): every subprogram with code may be a body of the name, every inlined
- * subroutine a copy. Any thread. A file without debug information has no answer. */
+ * of its own. hook/why.c, image/source_probe.c and kernel/inlined.c call it when a user names a
+ * function that is not there. One walk over all units (dwarf_walk.h): every subprogram with code
+ * may be a body of the name, every inlined subroutine a copy. Any thread. A file without debug
+ * information has no answer. */
 #include <dwarf.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds names like a misspelled one, for hook/why.c: with swaps of neighbours, and names that
- * contain it. Over all functions of a module, so the distance stops at a limit. No state. Any
- * thread; nothing fails. */
+/* Finds names like a misspelled one, for hook/why.c, probes by source and ui/missing.c: with swaps
+ * of neighbours, and names that contain it. Over all functions of a module, so the distance stops
+ * at a limit. No state. Any thread; nothing fails. */
 #include <string.h>
 
 #include "sym/inlined.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out how an attached process ended that is no child of ours, by a pidfd. session/attached.c
- * calls it; nothing waits. Since Linux 6.15 a pidfd keeps the status after the end; before, only a
- * zombie's /proc/PID/stat has it, for those who may trace it. A status that is not known is -1. On
- * the session's thread. */
+ * and session.c call it; nothing waits. Since Linux 6.15 a pidfd keeps the status after the end;
+ * before, only a zombie's /proc/PID/stat has it, for those who may trace it. A status that is not
+ * known is -1. On the session's thread. */
 #include "tracee/exit_watch.h"
 
 #include <poll.h>

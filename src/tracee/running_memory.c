@@ -4,9 +4,10 @@
  * descriptors that brace opened: opening waits for nobody, and the kernel's rules (Yama) allow
  * brace what they do not allow its copies. First it reads pages that are in memory; others only if
  * no process serves them, by one look at the mappings (served.h). A reader that does not answer in
- * time is left behind, and the next question has a new one. Called by the pump (instance/eprobes.c)
- * and by the main thread (ui/locks_now.c). Memory that is not there, or does not come, makes the
- * copy shorter. */
+ * time is left behind, and the next question has a new one. Called by the pump
+ * (instance/eprobes.c), the main thread (ui/locks_now.c) and the tree's threads
+ * (tree/user_events.c, user_word.c); `lock` is held over each question. Memory that is not there,
+ * or does not come, makes the copy shorter. */
 #include "tracee/running_memory.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by memory.c for stopped processes, and by inject/stale_patches.c for one that runs. The
- * look is one reading of /proc/PID/maps. While somebody waits for a page the kernel lets nobody
- * change the process's mappings, so pages that are not in memory are not touched at all:
- * stopped_patches_touch() has brought in those that are needed. A process beside the traced one
- * that shares its memory can map such a file afterwards: docs/security.md says what is left. Any
- * thread. Where the file cannot be read, every page counts as one that may not come. */
+/* Called by memory.c for stopped processes, and by inject/stale_patches.c, running_memory.c and
+ * user_word.c for one that runs. The look is one reading of /proc/PID/maps. While somebody waits
+ * for a page the kernel lets nobody change the process's mappings, so pages that are not in memory
+ * are not touched at all: stopped_patches_touch() has brought in those that are needed. A process
+ * beside the traced one that shares its memory can map such a file afterwards: docs/security.md
+ * says what is left. Any thread. Where the file cannot be read, every page counts as one that may
+ * not come. */
 #include "tracee/served.h"
 
 #include <fcntl.h>

@@ -10,7 +10,8 @@
  * for a last close that is under way (instance_await_cleared).
  *
  * The draft belongs to one open file, whose operations come one at a time; in->lock protects
- * in->clearing. buffer_files.c has its rows; any thread of the tree calls it. */
+ * in->clearing. files.c has its rows; any thread of the tree calls it. A word that is refused is
+ * -errno, with a sentence in error_log. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of README behind the list of files: the grammar of what is written into them, in lines.
  * Scripts and the kernel's selftests look for pieces of its notation to learn what a tree can do:
- * only what this one does is here. Constants only; files.c prints them. Any thread; nothing
- * fails. */
+ * only what this one does is here. Constants only; files.c prints them, on any thread. */
 #include "tree/files.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by brace list and report; the caller frees the list, also after a failure. On the main
- * thread. */
+/* Called by brace list, report and probe; the caller frees the list, also after a failure. On the
+ * main thread. */
 #include "ui/globs.h"
 
 #include "ui/say.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by cmd_help(), on the only thread. Places are all that may be an answer: a question of the
- * index, a command, an option, a paragraph of the manual, a heading of docs/. Each is weighed by
- * its words, rare ones counting more; where all words are found counts most. Called by cmd/help.c
- * on the main thread; nothing fails. */
+/* Places are all that may be an answer: a question of the index, a command, an option, a paragraph
+ * of the manual, a heading of docs/. Each is weighed by its words, rare ones counting more; where
+ * all words are found counts most. Called by cmd/help.c on the main thread; nothing fails. */
 #include "ui/help_search.h"
 
 #include <math.h>

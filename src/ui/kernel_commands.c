@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* graph, record, list and reset of the kernel. main() calls the commands, on brace's one thread.
- * What fails is said, and ends the command with EXIT_BRACE. */
+/* graph, record, list and reset of the kernel. The commands of these names (cmd/) call them where
+ * their target is the kernel, on the main thread. What fails is said, and ends the command with
+ * EXIT_BRACE. */
 #include "ui/kernel_commands.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tasks that count are those of the instance's set_event_pid (kernel/tasks.h), which triggers
- * heed. main() calls it, on brace's only thread. What fails is said, and ends the command with
+ * heed. cmd/hist.c calls it, on brace's only thread. What fails is said, and ends the command with
  * EXIT_BRACE. */
 #include "ui/kernel_hist.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asked before a session begins, on the only thread, about names of functions (missing.c,
- * function_event.c). Nothing fails: a file that cannot be read has no functions. */
+ * function_event.c, follow_program.c). Nothing fails: a file that cannot be read has no
+ * functions. */
 #include "ui/libraries.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Used by the closing summary and by brace info. Names come from traced programs and are escaped
- * (out_foreign). Kinds that this brace does not know are left out. On the main thread. */
+/* Used by the closing summaries (summary.c, kernel_run.c) and by brace info. Names come from traced
+ * programs and are escaped (out_foreign). Kinds that this brace does not know are left out. On the
+ * main thread. */
 #include "ui/messages.h"
 
 #include <asm/unistd.h>

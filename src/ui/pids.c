@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* -p NAME: the option parser asks, and adds each process as if its number had been given. Nothing
- * fails: a process whose name cannot be read has none.
- * On the main thread. */
+ * fails: a process whose name cannot be read has none. On the main thread. */
 #include "ui/pids.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by the commands that ask (hist, sql, latency), on the only thread. Opens files that
- * processes have mapped, and executes nothing of them. A file that cannot be opened is passed
- * over. */
+/* Called by the commands that ask (hist, sql, latency) and by function_event.c, on the only thread.
+ * Opens files that processes have mapped, and executes nothing of them. A file that cannot be
+ * opened is passed over. */
 #include "ui/question.h"
 
 #include <stdlib.h>

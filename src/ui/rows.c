@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a query's rows. A table's columns are as wide as the widest of its first ROWS_WAIT rows,
  * which wait for that; all later rows are printed as they come. Values come from traced programs:
- * struct out escapes them for terminals, CSV is quoted besides. Called by cmd/query.c. On the main
- * thread; `out` keeps a write error. */
+ * struct out escapes them for terminals, CSV is quoted besides. Called by cmd/query.c and
+ * answer_rows.c, on the main thread; `out` keeps a write error. */
 #include "ui/rows.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* For commands of the kernel (kernel_run.c, cmd/follow.c), on brace's one thread: nothing holds
- * such a program but a pipe. A program that cannot be begun is -errno and a sentence. */
+/* For commands of the kernel (kernel_run.c, kernel_hist.c, kernel_sql.c, cmd/follow.c), on brace's
+ * one thread: nothing holds such a program but a pipe. A program that cannot be begun is -errno and
+ * a sentence. */
 #include "ui/waiting_program.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers' names on x86-64. event/fetch.c and usdt.c ask, for probes' arguments. No state; a name
- * that is none gives -1. Any thread. */
+/* Registers' names on x86-64. event/fetch.c, operand.c and the probes of image/ and ui/ ask, for
+ * probes' arguments. No state; a name that is none gives -1. Any thread. */
 #include "arch/reg_names.h"
 
 #include <ctype.h>

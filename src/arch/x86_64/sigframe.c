@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds a signal frame as the kernel would push it, with the vector registers in the form of
- * XSAVE. tracee/borrow.c writes it into a process, for rt_sigreturn. Pure computation; it cannot
- * fail, but without XSAVE data it restores no vector registers. Any thread. */
+ * XSAVE. tracee/borrow.c and inject/stopped_stacks.c write it into a process, for rt_sigreturn.
+ * Pure computation; it cannot fail, but without XSAVE data it restores no vector registers. Any
+ * thread. */
 #include "arch/sigframe.h"
 
 #include <cpuid.h>

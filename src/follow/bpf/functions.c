@@ -2,9 +2,9 @@
 /* BTF says which functions take the type, available_filter_functions which of them can be traced,
  * and /proc/kallsyms where they are. The last one's addresses are needed: those that the kernel
  * tells beside the names of traceable functions are 4 bytes further where functions begin with
- * endbr64, and the cookie of such an address reads 0. Read once for each run. kernel.c calls it
- * once for each run, on brace's one thread. A file that cannot be read, or a type that no function
- * takes, is -errno and a sentence. */
+ * endbr64, and the cookie of such an address reads 0. kernel.c calls it once for each run, on
+ * brace's one thread. A file that cannot be read, or a type that no function takes, is -errno and a
+ * sentence. */
 #include "follow/bpf/functions.h"
 
 #include <errno.h>
