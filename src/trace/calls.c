@@ -270,17 +270,18 @@ static void drop_dead(struct calls *c, const struct event *e, calls_emit *emit, 
 		end_top(c, e, CALL_UNWOUND, emit, arg);
 }
 
-/* Marks the topmost call that an unwinder may still leave, below its own calls, with all that share
- * its exit. False: there is none. */
-static bool mark_dead(struct calls *c)
+/* Marks the topmost call below *from that an unwinder may still leave, with all that share its
+ * exit; *from is theirs then. False: there is none. */
+static bool mark_dead(struct calls *c, size_t *from)
 {
-	size_t i = c->unwinder < c->n ? c->unwinder : c->n, group;
+	size_t i = *from, group;
 
 	while (i && c->at[i - 1].flags & CALL_DEAD)
 		i--;
 	if (!i)
 		return false;
 	group = group_of(c, i - 1);
+	*from = group;
 	while (i-- > group) {
 		c->dead += c->at[i].flags & CALL_DEAD ? 0 : 1;
 		c->at[i].flags |= CALL_DEAD;
@@ -288,14 +289,16 @@ static bool mark_dead(struct calls *c)
 	return true;
 }
 
-/* The unwinder leaves n calls. Those too deep to be on the stack come first. */
+/* The unwinder leaves n calls, below its own. Those too deep to be on the stack come first. The
+ * number is the program's to choose: all n are marked in one walk down the stack. */
 static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	uint64_t n = e->count;
 	uint64_t hidden = n < c->hidden ? n : c->hidden;
+	size_t from = c->unwinder < c->n ? c->unwinder : c->n;
 
 	c->hidden -= hidden;
-	for (n -= hidden; n && mark_dead(c);)
+	for (n -= hidden; n && mark_dead(c, &from);)
 		n--;
 	drop_dead(c, e, emit, arg);
 }

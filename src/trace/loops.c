@@ -70,11 +70,11 @@ static void drop_dead(struct loops *l)
 		pop(l);
 }
 
-/* Marks the topmost call that an unwinder may still leave, with all that share its exit. False:
- * there is none. */
-static bool mark_dead(struct loops *l)
+/* Marks the topmost call below *from that an unwinder may still leave, with all that share its
+ * exit; *from is theirs then. False: there is none. */
+static bool mark_dead(struct loops *l, size_t *from)
 {
-	size_t i = l->unwinding && l->unwinder < l->open.n ? l->unwinder : l->open.n;
+	size_t i = *from;
 
 	while (i && l->open.at[i - 1] & LOOPS_DEAD)
 		i--;
@@ -85,15 +85,18 @@ static bool mark_dead(struct loops *l)
 		l->dead += l->open.at[i - 1] & LOOPS_DEAD ? 0 : 1;
 		l->open.at[i - 1] |= LOOPS_DEAD;
 	}
+	*from = i;
 	return true;
 }
 
+/* The number is the program's to choose: all n are marked in one walk down the stack. */
 static void unwind(struct loops *l, uint64_t n)
 {
 	const uint64_t hidden = n < l->hidden ? n : l->hidden;
+	size_t from = l->unwinding && l->unwinder < l->open.n ? l->unwinder : l->open.n;
 
 	l->hidden -= hidden;
-	for (n -= hidden; n && mark_dead(l);)
+	for (n -= hidden; n && mark_dead(l, &from);)
 		n--;
 	drop_dead(l);
 }
