@@ -199,7 +199,7 @@ static int run_line(struct instance *top, const char *line, enum defined_kind ki
 		    struct blame *blame, struct err *err)
 {
 	bool dynamic = kind == DEFINED_ALL && !strncmp(line, "s:", 2);
-	struct err why;
+	struct err why = { 0 };
 	int r;
 
 	if (kind == DEFINED_ALL && (eprobe_command_is(line) || tprobe_command_is(line)))
