@@ -32,16 +32,18 @@
 static atomic_uint interrupts;
 static atomic_int last_interrupt; /* the signal */
 /* From run_check() to run_monitor_begin(): no code of the launched program has run, so that an
- * interrupt is for brace, and ends it. Relaxed: nothing is read by it. */
+ * interrupt is for brace, and ends it. */
 static atomic_bool launching;
 
 /* The second signal ends the wait for a process that cannot be attached to. */
 static void count_interrupt(int sig)
 {
 	atomic_store_explicit(&last_interrupt, sig, memory_order_relaxed);
-	/* Release: run_failed() finds the signal where it finds the count. */
-	if (atomic_fetch_add_explicit(&interrupts, 1, memory_order_release) ||
-	    atomic_load_explicit(&launching, memory_order_relaxed))
+	/* Sequentially consistent, both: they pair with those of run_monitor_begin(), which sees
+	 * this interrupt, unless it is seen here that nothing is launching any more. run_failed()
+	 * finds the signal where it finds the count. */
+	if (atomic_fetch_add_explicit(&interrupts, 1, memory_order_seq_cst) ||
+	    atomic_load_explicit(&launching, memory_order_seq_cst))
 		tracee_give_up();
 }
 
@@ -264,10 +266,11 @@ void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, stru
 	pthread_cond_init(&a->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&a->lock, NULL);
-	atomic_store_explicit(&launching, false, memory_order_relaxed);
+	/* Sequentially consistent, as the load below: pairs with count_interrupt(). */
+	atomic_store_explicit(&launching, false, memory_order_seq_cst);
 	catch_interrupts(SA_RESTART);
-	/* An interrupt that came too late to end the launch. */
-	if (atomic_load_explicit(&interrupts, memory_order_relaxed) && !a->ends_at_first)
+	/* An interrupt that came too late to end the launch. Pairs with count_interrupt(). */
+	if (atomic_load_explicit(&interrupts, memory_order_seq_cst) && !a->ends_at_first)
 		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
 	if (pthread_create(&a->thread, NULL, monitor_thread, a)) {
 		say("brace: cannot start a thread\n");
