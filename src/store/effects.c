@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes what packets do to stacks. pipeline.c calls it: workers tell, each of its own packet;
  * whoever writes packets follows and adds. It must follow trace/calls.c where that follows entries,
- * jumps and returns: a tail call ends with the call that jumped, and a jump of a function to itself is no
- * call. Only a lack of memory to compress with fails: all effects are dropped then. */
+ * jumps and returns: a tail call ends with the call that jumped, and a jump of a function to itself
+ * is no call. Only a lack of memory to compress with fails: all effects are dropped then. */
 #include "store/effects.h"
 
 #include <zstd.h>
