@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by tracee/memory.c for pages of served files, and by whoever reads a process that runs, on
+/* Called by tracee/served.c for pages of served files, and by whoever reads a process that runs, on
  * any thread. Where no aside can be made nothing is transferred. */
 #include "base/aside_io.h"
 

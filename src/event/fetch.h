@@ -52,7 +52,7 @@ struct fetch_build {
 	 * NULL: the program is a probe's. */
 	bool (*field)(struct fetch_build *b, const char *name, size_t n);
 	void *field_arg;
-	/* The record is that of a tracepoint (tprobe.h): compiles its argument number n, from 1 on;
+	/* The record is that of a tracepoint (tprobe.c): compiles its argument number n, from 1 on;
 	 * false: there is none. NULL: $argN is a function's. */
 	bool (*argument)(struct fetch_build *b, unsigned n);
 	/* Numbers of the function's arguments that the program, at its return, wants from the

@@ -24,7 +24,7 @@ int condition_compile(const struct function_pattern *p, const char *function,
 		      struct err *err);
 /* Compiles the pattern's condition on what calls return for the type that a prototype tells;
  * prototype: NULL: it is not known, and rax is compared. The program's records are those of
- * condition_returned(). Returns 0, and the caller frees *out; or -EINVAL and *err. */
+ * condition_holds(). Returns 0, and the caller frees *out; or -EINVAL and *err. */
 int condition_compile_returned(const struct function_pattern *p, const char *function,
 			       const char *prototype, struct filter_program **out,
 			       struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The writer may still append to the reader's sub-buffer, so that its own count of bytes is no
- * measure: the mapped page says how much the kernel takes for read. Called by ring_reader.c. On its
+ * measure: the mapped page says how much the kernel takes for read. Called by ring_reader.c, on its
  * thread. A layout that is not known to this brace is false. */
 #include "kernel/ring_map.h"
 

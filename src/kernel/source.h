@@ -19,7 +19,7 @@ struct kernel_tracepoints *kernel_source_tracepoints(struct kernel_source *s);
 struct kernel_instance *kernel_source_instance(struct kernel_source *s);
 /* Reads the kernel's symbols and formats. info gets the kernel's image,
  * threads and events; it outlives s. used: functions are added to info when records name them, by
- * kernel_source_take(); otherwise all at once. first_event: the index of the kernel's first event.
+ * kernel_source_pass(); otherwise all at once. first_event: the index of the kernel's first event.
  * After the settings, since the events that are on are known then. 0, or -errno and *err. */
 int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool used,
 			uint32_t first_event, struct err *err);

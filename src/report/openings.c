@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Works in two passes: first each thread's spans are read, then the merged stream is read with the
- * openings inserted by time. `brace replay` calls it (ui/cmd/replay.c), in one thread. A damaged
+ * openings inserted by time. ui/trace_file.c calls it for `brace replay`, in one thread. A damaged
  * trace is -errno and a sentence. */
 #include "report/openings.h"
 

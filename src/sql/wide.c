@@ -2,7 +2,7 @@
 /* From a wide statement to writes. Each stage's first event keeps in variables what is wanted of
  * the sources so far, by the fields of ON; the second one's histogram has the same keys, reads
  * them, and makes a synthetic event, which is the first event of the next stage. Called by
- * sql_translate(). On its thread. The first fault ends it, with a place in the statement. */
+ * sql_translate(), on its thread. The first fault ends it, with a place in the statement. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of a wide statement, and the columns that its words name. Called by wide.c and
- * wide_select.c. On its thread. A name that no table has, or several have, is a place in the
- * statement and a sentence. */
+/* Tables of a wide statement, and the columns that its words name. Called by wide.c, wide_expr.c,
+ * wide_filter.c and wide_select.c, on their thread. A name that no table has, or several have, is a
+ * place in the statement and a sentence. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions of a wide statement in the words of histograms. Called by wide.c and wide_select.c.
- * On its thread. Parts that histograms do not have are refused, with their place. */
+/* Expressions of a wide statement in the words of histograms. Called by wide.c, wide_filter.c and
+ * wide_select.c, on their thread. Parts that histograms do not have are refused, with their
+ * place. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Conditions of a wide statement: as filters of its events, or of the last one that it makes.
- * Called by wide.c. On its thread. Conditions that filters do not have are refused, with their
+ * Called by wide.c, on its thread. Conditions that filters do not have are refused, with their
  * place. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of a wide statement: which expressions are keys of the histogram, which are its values,
- * and the SELECT that makes the answer of its rows. Called by wide.c. On its thread. Groups that a
+ * and the SELECT that makes the answer of its rows. Called by wide.c, on its thread. Groups that a
  * histogram cannot hold are refused, with their place. */
 #include <errno.h>
 #include <inttypes.h>

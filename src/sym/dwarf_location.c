@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows location expressions without a thread: each word of the machine's stack is a chain, so
- * that the agent can fetch later what the expression says. source_fetch.c calls it, on any thread;
- * no state, no allocation. Operations are a file's: their number and the stack are bounded, and
- * what is no chain of loads is refused with a reason. */
+ * that the agent can fetch later what the expression says. source_expression.c and
+ * source_variables.c call it, on any thread; no state, no allocation. Operations are a file's:
+ * their number and the stack are bounded, and what is no chain of loads is refused with a
+ * reason. */
 #include "sym/dwarf_location.h"
 
 #include <dwarf.h>

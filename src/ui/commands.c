@@ -240,7 +240,7 @@ static const struct option start_options[] = {
 	END
 };
 
-/* cmd_session.c: extract. */
+/* cmd/session.c: extract. */
 static const struct option extract_options[] = {
 	{ 'o', "output", "FILE", "write the trace to FILE (default: trace.brace)", set_text, TO(output) },
 	{ 'q', "quiet", NULL, "do not say so", set_flag, TO(quiet) },

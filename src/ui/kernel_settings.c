@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Each write of an option goes to the kernel's file of the same name, with the same text where the
- * kernel's grammar is brace's. Called once, before recording begins. A setting that the kernel does
- * not have is refused with the sentence that says so. On the main thread. */
+ * kernel's grammar is brace's. Called before recording begins, and by `brace set` for a session of
+ * the kernel (kernel_session.c). A setting that the kernel does not have is refused with the
+ * sentence that says so. On the main thread. */
 #include "ui/kernel_settings.h"
 
 #include <dirent.h>

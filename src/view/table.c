@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by the screens (top.c, tables.c and their kin) on the thread that draws. Nothing fails. */
+/* Called by the screens (top.c, browse_tables.c and their kin) on the thread that draws. Nothing
+ * fails. */
 #include "view/table.h"
 
 #include <inttypes.h>

@@ -78,7 +78,7 @@ static bool is_rax(unsigned reg, bool byte)
 	return reg == RAX || (byte && reg == 4);
 }
 
-/* The part of keeps_rax() for opcodes after 0f: cmov, set, nop. */
+/* The part of insn_keeps_number() for opcodes after 0f: cmov, set, nop. */
 static bool keeps_rax_0f(const struct insn *in)
 {
 	if (in->opcode >= 0x40 && in->opcode <= 0x4f) /* cmov */
