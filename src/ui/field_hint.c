@@ -96,7 +96,7 @@ void field_hint_of_write(const struct invocation *inv, const struct event_files 
 	const char *file = strrchr(path, '/');
 	char *dir, *event, *slash, *word;
 
-	if (!file || strncmp(path, EVENTS, strlen(EVENTS)) ||
+	if (!file || strncmp(path, EVENTS, strlen(EVENTS)) || file < path + strlen(EVENTS) ||
 	    !(ends_with(err->text, "Couldn't find field") || ends_with(err->text, "Field not found")))
 		return;
 	dir = mem_strndup(path, (size_t)(file - path));
