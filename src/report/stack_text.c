@@ -23,6 +23,13 @@ const struct trace_function *stack_text_function(const struct trace_info *info,
 		       : trace_info_function_at(info, image, address - 1, e->tsc, module);
 }
 
+/* Names are files' to choose: one of several lines would look like more frames, or records. */
+static void put_name(struct trace_seq *to, const char *name)
+{
+	for (; *name; name++)
+		trace_seq_putc(to, *name == '\n' || *name == '\r' ? ' ' : (unsigned char)*name);
+}
+
 /* Prints a place in a file without functions: a library that was not opened. */
 static void print_place(const struct trace_info *info, const struct event *e, uint64_t address,
 			struct trace_seq *to)
@@ -30,10 +37,12 @@ static void print_place(const struct trace_info *info, const struct event *e, ui
 	const struct trace_module *m =
 		trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
 
-	if (m)
-		trace_seq_printf(to, "%s+0x%llx", m->name, (unsigned long long)(address - m->base));
-	else
+	if (m) {
+		put_name(to, m->name);
+		trace_seq_printf(to, "+0x%llx", (unsigned long long)(address - m->base));
+	} else {
 		trace_seq_printf(to, "0x%llx", (unsigned long long)address);
+	}
 }
 
 /* Prints the function's name, with the offset in it if `offset`; without a function, the place. */
@@ -49,7 +58,7 @@ static void print_symbol(const struct trace_info *info, const struct event *e, u
 		return;
 	}
 	trace_function_name(module, f, name, sizeof(name));
-	trace_seq_puts(to, name);
+	put_name(to, name);
 	if (offset)
 		trace_seq_printf(to, "+0x%llx/0x%x",
 				 (unsigned long long)(address - module->base - f->vaddr), f->size);
@@ -69,9 +78,10 @@ static bool print_object(const struct trace_info *info, const struct event *e, u
 	const struct trace_module *m =
 		trace_info_module_at(info, info->threads.at[e->thread].image, address, e->tsc);
 
-	if (m)
-		trace_seq_printf(to, "%s[+0x%llx]", m->path,
-				 (unsigned long long)(address - m->start));
+	if (m) {
+		put_name(to, m->path);
+		trace_seq_printf(to, "[+0x%llx]", (unsigned long long)(address - m->start));
+	}
 	return m;
 }
 
