@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* An instance: its settings, its target, its directory; and the directory of instances. Locks are
  * taken in this order: the top's lock, an instance's lock, its target_lock (read-held around calls
- * of the target), the top's events_lock, the tree's own. A change of settings is all or nothing: it
- * is made on a copy, applied by the target, and only then becomes the instance's. */
+ * of the target), the top's events_lock, the tree's own. That of user_events.c comes before
+ * events_lock, and is taken with none of the others. A change of settings is all or nothing: it is
+ * made on a copy, applied by the target, and only then becomes the instance's. */
 #include "tree/instance.h"
 
 #include <errno.h>
