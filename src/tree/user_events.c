@@ -28,6 +28,7 @@
 #define EVENTS_MOST 8192u  /* of one tree, those that are gone among them */
 #define REGISTRANTS_MOST 256u  /* each has a descriptor */
 #define WORDS_MOST 65536u
+#define BEFORE_MOST (1u << 20) /* children that are kept in the lists `before` of all words */
 #define ANCESTORS_MOST 64u /* between a fork and the registrant that it comes from */
 #define LOCATION "user_events"
 
@@ -86,6 +87,7 @@ struct user_events {
 	VEC(struct user_event *) events;
 	VEC(struct registrant *) registrants;
 	size_t words;
+	size_t before;            /* pids in the lists `before` of all words */
 	uint64_t multi;           /* the next number of a multi-format event's name */
 };
 
@@ -228,6 +230,7 @@ static void remove_word(struct user_events *u, struct registrant *h, size_t i)
 {
 	struct user_event *e = h->words.at[i].event;
 
+	u->before -= h->words.at[i].before.n;
 	vec_free(&h->words.at[i].before);
 	h->words.at[i] = h->words.at[--h->words.n];
 	u->words--;
@@ -328,7 +331,8 @@ static struct registrant *add_registrant(struct user_events *u, struct user_word
 		const struct user_word *of = &kin->words.at[i];
 		struct user_word *w;
 
-		if (!is_inherited(of, m) || u->words >= WORDS_MOST)
+		if (!is_inherited(of, m) || u->words >= WORDS_MOST ||
+		    u->before + of->before.n > BEFORE_MOST)
 			continue;
 		w = add_word(u, h, of->event);
 		w->address = of->address;
@@ -336,6 +340,7 @@ static struct registrant *add_registrant(struct user_events *u, struct user_word
 		w->since = of->since;
 		for (size_t k = 0; k < of->before.n; k++)
 			*vec_add(&w->before) = of->before.at[k];
+		u->before += w->before.n;
 	}
 	*vec_add(&u->registrants) = h;
 	return h;
@@ -543,6 +548,10 @@ static int check_register(const struct user_events *u, struct registrant *h,
 	if (u->words >= WORDS_MOST)
 		return err_set(err, EMFILE, "programs have registered %u words already",
 			       WORDS_MOST);
+	if (u->before >= BEFORE_MOST)
+		return err_set(err, EMFILE,
+			       "programs that have registered words had %u children by then already",
+			       BEFORE_MOST);
 	return 0;
 }
 
@@ -573,6 +582,7 @@ static int register_word(struct user_events *u, struct user_events_file *f, stru
 	w->bit = r->bit;
 	w->since = user_word_now();
 	user_word_children(h->memory.pid, &w->before);
+	u->before += w->before.n;
 	return user_word_write(&h->memory,
 			       argument + offsetof(struct user_events_register, index), index);
 }
