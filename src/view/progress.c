@@ -85,14 +85,14 @@ static void close_cursor(void *cursor)
 struct summary_input progress_input(struct progress *p, const struct summary_input *inner)
 {
 	struct summary_input in = *inner;
+	uint64_t all = 0;
 
 	p->inner = *inner;
-	p->all = 0;
 	for (size_t i = 0; i < inner->info->threads.n; i++)
-		p->all += inner->info->threads.at[i].records;
-	/* No thread reads yet. */
-	atomic_init(&p->done, 0);
-	atomic_init(&p->stop, false);
+		all += inner->info->threads.at[i].records;
+	/* The screen's thread may look at both already. */
+	atomic_store_explicit(&p->all, all, memory_order_relaxed);
+	atomic_store_explicit(&p->done, 0, memory_order_relaxed);
 	in.of = p;
 	in.open = open_cursor;
 	in.open_part = inner->open_part ? open_part : NULL;
@@ -105,9 +105,10 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 /* In hundredths of a percent. An input without records is at 0 until it ends. */
 unsigned progress_share(const struct progress *p)
 {
-	uint64_t done = atomic_load_explicit(&p->done, memory_order_relaxed);
+	const uint64_t all = atomic_load_explicit(&p->all, memory_order_relaxed),
+		       done = atomic_load_explicit(&p->done, memory_order_relaxed);
 
-	if (!p->all || done >= p->all)
-		return p->all ? 10000 : 0;
-	return (unsigned)((unsigned __int128)done * 10000 / p->all);
+	if (!all || done >= all)
+		return all ? 10000 : 0;
+	return (unsigned)((unsigned __int128)done * 10000 / all);
 }

@@ -7,10 +7,12 @@
 
 struct progress {
 	struct summary_input inner;
-	uint64_t all;                /* records of the trace */
-	/* Counts this reading. Relaxed: a number that is shown, and nothing is read by it. */
-	_Atomic uint64_t done;
-	atomic_bool stop;            /* set by another thread: the reading fails with EINTR */
+	/* Records of the trace, and of them those of this reading. Relaxed: numbers that another
+	 * thread shows, and nothing is read by them. */
+	_Atomic uint64_t all, done;
+	/* Set by another thread: the reading fails with EINTR. That thread clears it, too, before
+	 * the reading begins. */
+	atomic_bool stop;
 };
 
 /* Begins to count anew. `inner` is copied; *p outlives the result. */

@@ -98,6 +98,8 @@ static bool load_part(struct tui *t, enum browse_part part)
 	pthread_t thread;
 	bool goes_on = true;
 
+	/* No thread reads yet. Afterwards a key may come before the reading begins. */
+	atomic_init(&t->browse.progress.stop, false);
 	if (pthread_create(&thread, NULL, load_in_thread, &l)) {
 		load_in_thread(&l);
 	} else {
