@@ -197,7 +197,8 @@ static bool is_abandoned(void)
 	last = __atomic_load_n(&agent.last_beat, __ATOMIC_RELAXED);
 	if (!last || 1 + __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED) == last)
 		return true;
-	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
+	/* last_beat stays: another thread may be between its stores in has_no_tracer(), and with
+	 * 0 there no heart could take its decision back. */
 	__atomic_store_n(&agent.abandoned, false, __ATOMIC_RELEASE);
 	return false;
 }
