@@ -110,18 +110,19 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 				     size_t n)
 {
 	uint16_t cpu = cpu_of(d, s);
-	uint64_t ns = cpu_order_time(&d->order, s->thread, cpu, s->ns);
 	uint32_t place = place_of(d, cpu);
 	struct cpu_page *p = d->pages.at[place];
+	/* A CPU's times do not go back. */
+	uint64_t ns = cpu_order_time(&d->order, s->thread, cpu, s->ns > p->last ? s->ns : p->last);
 
 	if (p->n + n + 24 > PAGE && flush_page(d, place))
 		return NULL;
 	if (!p->n) {
 		p->n = PAGE_HEAD;
-		p->first = p->last = ns > p->last ? ns : p->last;
+		p->first = p->last = ns;
 	}
-	put_head(p, ns > p->last ? ns - p->last : 0, n);
-	p->last = ns > p->last ? ns : p->last;
+	put_head(p, ns - p->last, n);
+	p->last = ns;
 	put(p, id, 2);
 	put(p, 0, 2);
 	put(p, files_tid(&d->walk, s->lane), 4);

@@ -38,7 +38,8 @@ union fds { struct cmsghdr h; char bytes[CMSG_SPACE(FDS * sizeof(int))]; };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct aside_copy reader;
 static int ours = NO_FD;           /* to the reader; NO_FD: there is none */
-static unsigned in_vain;
+static unsigned in_vain;           /* waits that are not forgiven yet */
+static uint64_t forgiven_ms;       /* when the last one was, or came first */
 
 /* --- in the reader ---------------------------------------------------------------------------
  * Raw system calls only (base/aside.h). */
@@ -149,6 +150,18 @@ static bool ask(const int fds[FDS], const struct memory_question *q)
 	return sendmsg(ours, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*q);
 }
 
+/* Whether there may be another wait in vain. */
+static bool is_patient(void)
+{
+	const uint64_t now = monotonic_ms();
+
+	for (; in_vain && now - forgiven_ms >= RUNNING_MEMORY_AGAIN_MS; in_vain--)
+		forgiven_ms += RUNNING_MEMORY_AGAIN_MS;
+	if (!in_vain)
+		forgiven_ms = now;
+	return in_vain < RUNNING_MEMORY_IN_VAIN;
+}
+
 /* Whether something can be heard in time: an answer, or that the reader is gone. */
 static bool hears(void)
 {
@@ -187,7 +200,7 @@ static size_t read_by_reader(const int fds[FDS], const struct memory_question *q
 {
 	size_t got;
 
-	for (int i = 0; i < 2 && in_vain < RUNNING_MEMORY_IN_VAIN; i++) {
+	for (int i = 0; i < 2 && is_patient(); i++) {
 		if (ours == NO_FD && !begin_reader())
 			return 0;
 		if (ask_reader(fds, q, to, &got))

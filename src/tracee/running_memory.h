@@ -9,7 +9,10 @@
 
 #define RUNNING_MEMORY_MOST 4096u /* bytes that one call reads */
 #define RUNNING_MEMORY_MS 500     /* that it waits for a page at most */
-#define RUNNING_MEMORY_IN_VAIN 8u /* so many waits in vain, and no memory is read any more */
+/* So many waits in vain, and no memory is read until RUNNING_MEMORY_AGAIN_MS have passed for one:
+ * a hostile process takes a twentieth of the time, and others are read again. */
+#define RUNNING_MEMORY_IN_VAIN 8u
+#define RUNNING_MEMORY_AGAIN_MS 10000
 
 /* Copies up to n bytes (RUNNING_MEMORY_MOST at most) of the process's memory at `address` to `to`.
  * Returns how many there are up to the first that cannot be read: 0 if the process may not be
