@@ -150,13 +150,15 @@ static bool find_records(struct start_reading *r)
 	return r->entry < p->n;
 }
 
-/* Reads a packet that tells. False: it is not what comes next, or malformed. */
-static bool read_told(struct start_reading *r, struct packet_entry *entry)
+/* Reads a packet that tells. False: it is not what comes next, or malformed. The entry is a copy,
+ * since reader_raw() writes to it: workers, and the line that shows how far a reading is, read the
+ * reader's entries at the same time. */
+static bool read_told(struct start_reading *r, struct packet_entry entry)
 {
 	struct cursor c;
 	uint64_t first, n;
 
-	if (reader_raw(r->reader, entry, &r->loader, NULL) || r->loader.raw.n > r->raw_left)
+	if (reader_raw(r->reader, &entry, &r->loader, NULL) || r->loader.raw.n > r->raw_left)
 		return false;
 	r->raw_left -= r->loader.raw.n;
 	c = cursor_of(r->loader.raw.at, r->loader.raw.n);
@@ -220,7 +222,7 @@ struct store_start *store_start_at(struct store_reader *r, uint64_t tsc)
 			(struct thread_start){ .packet = packet_at(r, i, tsc), .known = true };
 	for (size_t i = 0; i < r->entries.n; i++)
 		if (r->entries.at[i].head.type == PACKET_EFFECTS &&
-		    !read_told(&reading, &r->entries.at[i]))
+		    !read_told(&reading, r->entries.at[i]))
 			break;
 	forget_untold(&reading);
 	reader_loader_free(&reading.loader);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Three threads that call leaf(), for threaded.sh: as often as the argument says, or until standard
- * input ends. It ends with 7. */
+/* Three threads, or as many as the second argument says, that call leaf(), for threaded.sh: as often
+ * as the first one says, or until standard input ends. It ends with 7. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,11 +30,12 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
+	int n = argc > 2 ? atoi(argv[2]) : THREADS;
 	pthread_t threads[THREADS];
 	char c;
 
 	calls = argc > 1 ? atol(argv[1]) : 0;
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < n && i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, work, NULL))
 			return 1;
 	puts("ready");
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
 	while (!calls && read(0, &c, 1) > 0)
 		;
 	over = 1;
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < n && i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	return 7;
 }

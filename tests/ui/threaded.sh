@@ -1,6 +1,6 @@
 #!/bin/bash
 # The commands in which brace has threads that no other test with a sanitizer runs: the holder of stopped processes, planners, a session
-# in the background with several clients, groups of a query. In a build with ThreadSanitizer a race ends brace with a status of its own.
+# in the background with several clients, groups of a query, the line of progress. In a build with ThreadSanitizer a race ends brace with a status of its own.
 . "$(dirname "$0")/../run/lib.sh"
 : "${THREADED:?is the program of threaded.c}"
 export XDG_RUNTIME_DIR=$T/run-dir XDG_CACHE_HOME=$T/cache
@@ -71,4 +71,10 @@ result "three processes are planned at once" $? "$T/err"
 result "report, by its workers, has every call" $? "$T/err"
 brace query --csv "$T/trace" 'SELECT name, count(*), sum(dur) FROM slice GROUP BY name' >"$T/out" && grep -q '^"*leaf"*,540000,' "$T/out"
 result "query, by its workers, too" $? "$T/out"
+
+# --- the line that shows how far a reading is, by a thread of its own, after a second
+brace record -q --mode block -o "$T/trace" -- "$THREADED" 12000000 1 >/dev/null
+TERM=xterm timeout -k 5 "$LIMIT" script -qec "$BRACE report --no-pager $T/trace" /dev/null >"$T/out" </dev/null
+[ $? = 0 ] && grep -q '^ *12000000 .* leaf ' "$T/out"
+result "report on a terminal, of what takes long to read" $? "$T/out"
 finish
