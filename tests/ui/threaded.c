@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Three threads, or as many as the second argument says, that call leaf(), for threaded.sh: as often
- * as the first one says, or until standard input ends. It ends with 7. */
+/* Three threads, or as many as the second argument says, that call leaf(), for threaded.sh: as
+ * often as the first one says, or until standard input ends. It ends with 7. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
