@@ -60,6 +60,18 @@ _Static_assert(offsetof(struct agent, key) == 24, "syscall.S reads it");
 _Static_assert(offsetof(struct memory_header, lost_threadless) == HEADER_LOST_THREADLESS,
 	       "entry.S counts there");
 extern struct agent agent;
+
+/* The needs that filters forbid, of enum need. Relaxed: another thread may install a filter at any
+ * time; who must not be caught by that asks by signals_block() or unblocked_begin(). */
+static inline uint32_t agent_forbidden(void)
+{
+	return __atomic_load_n(&agent.forbidden, __ATOMIC_RELAXED);
+}
+
+static inline bool agent_forbids(uint32_t needs)
+{
+	return agent_forbidden() & needs;
+}
 /* [0]: not 0, but after a fork; [1]: 1 when a thread has begun to mend that. */
 extern uint32_t agent_fork_guard[1024];
 /* Indices, for stubs: the bytes of an exit with its value; FORK_GUARD_EXIT: 1. Both are 0 after

@@ -35,7 +35,7 @@
  * child; where the others' blocks were, anything may be by now. */
 static void forget_parents(const struct agent_tls *own)
 {
-	if (agent.forbidden & NEED_THREADS || sys0(__NR_gettid) == sys0(__NR_getpid))
+	if (agent_forbids(NEED_THREADS) || sys0(__NR_gettid) == sys0(__NR_getpid))
 		return;
 	for (uint32_t i = 0; i < agent.layout.threads_max; i++) {
 		struct agent_tls *t = (struct agent_tls *)agent_own[i].block;
@@ -67,7 +67,7 @@ void buffer_after_fork(struct agent_tls *t)
 		lock_tables_after_fork();
 		user_after_fork();
 		forget_parents(t);
-		if (!(agent.forbidden & NEED_THREADS))
+		if (!agent_forbids(NEED_THREADS))
 			__atomic_store_n(&agent.pid, (uint32_t)sys0(__NR_getpid), __ATOMIC_RELAXED);
 		site_after_fork();
 		mappings_rearm();

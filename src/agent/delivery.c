@@ -53,7 +53,7 @@ static bool is_function(const struct signal_action *a)
  * signal. */
 static bool action_now(uint32_t sig, struct signal_action *out)
 {
-	return !(agent.forbidden & NEED_HANDLERS) &&
+	return !agent_forbids(NEED_HANDLERS) &&
 	       sys4(__NR_rt_sigaction, sig, 0, out, MASK_BYTES) == 0;
 }
 
@@ -129,7 +129,7 @@ static bool may_ask(void)
 	/* Pairs with has_no_tracer() and leave_memory(). */
 	return !__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE) &&
 	       !memory_is_stopped(agent.memory) &&
-	       !(agent.forbidden & (NEED_START | NEED_HANDLERS | NEED_THREADS));
+	       !agent_forbids(NEED_START | NEED_HANDLERS | NEED_THREADS);
 }
 
 /* Asks the tracer to probe a new handler, and waits for it: a signal may come as soon as the

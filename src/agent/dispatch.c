@@ -27,10 +27,10 @@ bool dispatch_is_coming(const struct call_registers *r)
 void dispatch_coming(struct call_plan *p)
 {
 	p->dispatch = !agent_dispatches;
-	if (agent.memory && NEED_ALL & ~agent.forbidden) {
-		p->forbidden = agent.forbidden;
+	if (agent.memory && NEED_ALL & ~agent_forbidden()) {
+		p->forbidden = agent_forbidden();
 		p->forbids = NEED_ALL;
-		if (!(agent.forbidden & (NEED_SIGNALS | NEED_THREADS)))
+		if (!agent_forbids(NEED_SIGNALS | NEED_THREADS))
 			p->note = message_stopped(__NR_prctl);
 		/* Pairs with signals_block(), which reads it once it has counted itself inside; and
 		 * with the fetch_or's of seccomp.c, so that no thread loses another's bits. Nobody

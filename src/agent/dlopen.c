@@ -68,7 +68,7 @@ void agent_modules_changed(void)
 	/* The acquire pairs with has_no_tracer() and leave_memory(). */
 	if (!list_is_consistent() || !agent.watch || !agent.memory ||
 	    __atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE) ||
-	    memory_is_stopped(agent.memory) || agent.forbidden & NEED_START)
+	    memory_is_stopped(agent.memory) || agent_forbids(NEED_START))
 		return;
 	signals = signals_block();
 	cfa_align(debug);

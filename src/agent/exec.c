@@ -153,7 +153,7 @@ static bool environment_is_there(char *const *envp)
 {
 	const char *s;
 
-	if (agent.forbidden & NEED_COPY)
+	if (agent_forbids(NEED_COPY))
 		return true;
 	do {
 		if (probe_read_anywhere((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
@@ -188,7 +188,7 @@ static char *append_string(char *to, const char *s)
  * init.c. */
 static char *append_inherited(char *to)
 {
-	uint32_t what = agent.forbidden | (agent.limit_shifted ? INHERITED_LIMIT : 0);
+	uint32_t what = agent_forbidden() | (agent.limit_shifted ? INHERITED_LIMIT : 0);
 
 	if (!what)
 		return to;

@@ -84,7 +84,7 @@ static bool handler_stays(int32_t signal)
 {
 	uint64_t action[4] = { 0 }; /* the kernel's struct: the handler is its first word */
 
-	return !(agent.forbidden & NEED_HANDLERS) &&
+	return !agent_forbids(NEED_HANDLERS) &&
 	       !sys4(__NR_rt_sigaction, signal, 0, action, sizeof(uint64_t)) && action[0] > 1;
 }
 

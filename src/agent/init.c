@@ -113,7 +113,7 @@ static bool keep_address(const char *value)
 				  (uint32_t)(*value <= '9' ? *value - '0' : *value - 'a' + 10);
 	agent.limit_shifted = agent.forbidden & INHERITED_LIMIT;
 	agent.forbidden &= NEED_ALL;
-	return !(agent.forbidden & NEED_START);
+	return !agent_forbids(NEED_START);
 }
 
 __attribute__((constructor, used)) static void agent_init(int argc, char **argv, char **envp)

@@ -145,7 +145,7 @@ void lend_begin(uint64_t slot)
 {
 	uint64_t signals;
 
-	if (!agent.memory || agent_no_tls || agent.forbidden & NEED_THREADS)
+	if (!agent.memory || agent_no_tls || agent_forbids(NEED_THREADS))
 		return;
 	signals = signals_block();
 	if (signals == SIGNALS_UNTOUCHED)
@@ -180,7 +180,7 @@ bool lend_look_lent(uint64_t slot)
 	struct agent_tls *own;
 	const struct borrowed_block *l;
 
-	if (agent_no_tls || agent.forbidden & NEED_THREADS)
+	if (agent_no_tls || agent_forbids(NEED_THREADS))
 		return false;
 	own = own_block();
 	if (!(own->known & TLS_LENT) || !agent_fork_guard[0])
@@ -233,7 +233,7 @@ struct agent_tls *agent_lent_block(struct agent_tls *own)
 
 	if (!agent_fork_guard[0] || !l)
 		return take_back(own);
-	if (agent.forbidden & NEED_THREADS)
+	if (agent_forbids(NEED_THREADS))
 		return &l->block;
 	tid = own_tid();
 	if (l->tid == tid)

@@ -44,7 +44,7 @@ bool limits_leave_room(uint64_t bytes)
 static bool is_own(uint64_t pid)
 {
 	return !pid ||
-	       (!(agent.forbidden & NEED_THREADS) && (uint32_t)pid == (uint32_t)sys0(__NR_getpid));
+	       (!agent_forbids(NEED_THREADS) && (uint32_t)pid == (uint32_t)sys0(__NR_getpid));
 }
 
 /* Returns false for a limit from before the agent came: only root could raise it. */
@@ -61,7 +61,7 @@ uint64_t agent_limit_coming(const struct call_registers *r, struct call_plan *p)
 	const struct call_limit *wanted = (const struct call_limit *)r->arg2;
 
 	*p = libc_call_as_it_is(r);
-	if (!agent.memory || (uint32_t)r->arg1 != RLIMIT_AS || agent.forbidden & NEED_START ||
+	if (!agent.memory || (uint32_t)r->arg1 != RLIMIT_AS || agent_forbids(NEED_START) ||
 	    !is_own(r->arg0))
 		return 0;
 	/* The result is corrected only where our part is in the limit. */

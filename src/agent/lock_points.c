@@ -97,7 +97,7 @@ static __attribute__((noinline)) void take_table(struct agent_tls *t)
 	uint64_t signals, base;
 	uint32_t tid;
 
-	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS | NEED_THREADS))
+	if (agent_forbids(NEED_STACKS | NEED_SIGNALS | NEED_THREADS))
 		return;
 	signals = signals_block();
 	if (signals == SIGNALS_UNTOUCHED)

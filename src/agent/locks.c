@@ -37,7 +37,7 @@ static void fill_others(struct own_maps *m)
 uint64_t agent_lock_coming(const struct call_registers *r, struct call_plan *p)
 {
 	*p = libc_call_as_it_is(r);
-	if (agent.memory && !(agent.forbidden & NEED_LOCKS) &&
+	if (agent.memory && !agent_forbids(NEED_LOCKS) &&
 	    (r->arg0 & (MCL_CURRENT | MCL_ONFAULT)) == MCL_CURRENT) {
 		p->arg0 = r->arg0 | MCL_ONFAULT;
 		p->lock = (uint32_t)r->arg0;

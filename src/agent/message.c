@@ -14,7 +14,7 @@
 
 static uint32_t own_pid(void)
 {
-	return agent.forbidden & NEED_THREADS ? 0 : (uint32_t)sys0(__NR_getpid);
+	return agent_forbids(NEED_THREADS) ? 0 : (uint32_t)sys0(__NR_getpid);
 }
 
 static bool is_same_message(const struct memory_message *n, enum message_kind kind, uint32_t number,
@@ -78,7 +78,7 @@ void message_process(enum message_kind kind)
 {
 	char name[MESSAGE_NAME] = "<...>"; /* where a filter forbids to ask */
 
-	if (!(agent.forbidden & NEED_THREADS))
+	if (!agent_forbids(NEED_THREADS))
 		sys2(__NR_prctl, PR_GET_NAME, name);
 	message_write(kind, 0, name);
 }

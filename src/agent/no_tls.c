@@ -76,7 +76,8 @@ static void leave_thread_pointers(void)
 	signals = signals_block();
 	agent_pointer_guard = inside_pointer_guard();
 	if (!map_blocks())
-		agent.forbidden |= NEED_SIGNALS | NEED_THREADS;
+		/* Another thread may install a filter now. Pairs with signals_inside(). */
+		__atomic_fetch_or(&agent.forbidden, NEED_SIGNALS | NEED_THREADS, __ATOMIC_SEQ_CST);
 	agent.key = 0;
 	agent_stamps_in_c = 1;
 	/* After the table and agent.key: pairs with the plain loads of agent_no_tls, since a thread
@@ -157,7 +158,7 @@ struct agent_tls *agent_no_tls_block(void)
 	struct agent_tls *t;
 	uint32_t tid;
 
-	if (!blocks || agent.forbidden & NEED_THREADS)
+	if (!blocks || agent_forbids(NEED_THREADS))
 		return &none;
 	tid = (uint32_t)sys0(__NR_gettid);
 	t = &blocks[tid & (TIDS - 1)];

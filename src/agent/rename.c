@@ -37,7 +37,7 @@ void rename_note(const char *comm)
 	struct agent_tls *t;
 	struct memory_thread *slot;
 
-	if (!agent.memory || !agent_fork_guard[0] || agent.forbidden & NEED_THREADS)
+	if (!agent.memory || !agent_fork_guard[0] || agent_forbids(NEED_THREADS))
 		return;
 	t = agent_tls_block();
 	slot = agent_thread_slot(t);
@@ -50,7 +50,7 @@ void rename_done(void)
 {
 	char comm[TASK_COMM];
 
-	if (agent.forbidden & NEED_THREADS || sys2(__NR_prctl, PR_GET_NAME, comm) < 0)
+	if (agent_forbids(NEED_THREADS) || sys2(__NR_prctl, PR_GET_NAME, comm) < 0)
 		return;
 	rename_note(comm);
 }

@@ -150,7 +150,7 @@ static uint64_t mode_of(const struct call_registers *r)
 /* True if the process has a filter; strict mode is then refused by the kernel. */
 static bool has_filter(void)
 {
-	return agent.forbidden & NEED_COPY ||
+	return agent_forbids(NEED_COPY) ||
 	       sys5(__NR_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_DISABLED;
 }
 
@@ -231,7 +231,7 @@ static void wait_for_calls(uint32_t forbidden_before)
 
 uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p)
 {
-	uint32_t first = 0, forbidden, before = agent.forbidden;
+	uint32_t first = 0, forbidden, before = agent_forbidden();
 
 	*p = libc_call_as_it_is(r);
 	if (dispatch_is_coming(r)) {
@@ -264,11 +264,11 @@ uint64_t agent_filter_coming(const struct call_registers *r, struct call_plan *p
 
 __attribute__((noinline)) void seccomp_seen(uint64_t mode, uint64_t program)
 {
-	uint32_t first, before = agent.forbidden;
+	uint32_t first, before = agent_forbidden();
 
 	/* Strict mode allows no trampoline either; libc_calls.c's has a filter in its place, which
 	 * it asks for because there is none yet. */
-	if (mode != SECCOMP_MODE_FILTER || agent.forbidden & NEED_COPY)
+	if (mode != SECCOMP_MODE_FILTER || agent_forbids(NEED_COPY))
 		return;
 	if (!(about_to_forbid(mode, program, &first) & NEED_COPY))
 		return;

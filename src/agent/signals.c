@@ -21,7 +21,7 @@ uint32_t signals_inside(void)
 /* Only the thread that forked lives on, and it is in a slow path. */
 void signals_after_fork(void)
 {
-	inside = !(agent.forbidden & NEED_SIGNALS);
+	inside = !agent_forbids(NEED_SIGNALS);
 }
 
 uint64_t signals_block(void)

@@ -223,7 +223,7 @@ static bool make_or_wait(uint32_t block, enum stub_kind kind)
 		__atomic_store_n(&blocks[block], seen, __ATOMIC_RELEASE);
 	}
 	while ((seen = __atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)) == BLOCK_MAKING)
-		if (!(agent.forbidden & NEED_YIELD))
+		if (!agent_forbids(NEED_YIELD))
 			sys0(__NR_sched_yield);
 	return seen == BLOCK_READY;
 }
@@ -236,7 +236,7 @@ static bool block_ready(uint32_t block, enum stub_kind kind)
 	/* Pairs with the release in make_or_wait(): the block has its code. */
 	if (__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE) == BLOCK_READY)
 		return true;
-	if (agent.forbidden & (NEED_STUBS | NEED_SIGNALS))
+	if (agent_forbids(NEED_STUBS | NEED_SIGNALS))
 		return false;
 	signals = signals_block();
 	ready = make_or_wait(block, kind);

@@ -94,7 +94,7 @@ bool stack_take(struct agent_tls *t)
 	uint64_t signals, base;
 	bool before;
 
-	if (agent.forbidden & (NEED_STACKS | NEED_SIGNALS) || asks_later(t))
+	if (agent_forbids(NEED_STACKS | NEED_SIGNALS) || asks_later(t))
 		return false;
 	signals = signals_block();
 	if (!stack_is_there(t)) {

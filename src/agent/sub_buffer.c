@@ -32,7 +32,7 @@
 /* A seccomp filter that forbids the call may kill the process, so it is not tried. */
 static long futex(uint32_t *word, int op, uint32_t value, const void *timeout)
 {
-	return agent.forbidden & NEED_FUTEX ? -1 : sys4(__NR_futex, word, op, value, timeout);
+	return agent_forbids(NEED_FUTEX) ? -1 : sys4(__NR_futex, word, op, value, timeout);
 }
 
 static uint64_t *words_of(uint32_t i)
@@ -244,7 +244,7 @@ static uint32_t wait_and_take(struct memory_thread *slot)
 		uint32_t seen = __atomic_load_n(&m->free_futex, __ATOMIC_SEQ_CST);
 
 		i = try_take(slot);
-		if (i != MEMORY_NONE || memory_is_stopped(m) || agent.forbidden & NEED_FUTEX)
+		if (i != MEMORY_NONE || memory_is_stopped(m) || agent_forbids(NEED_FUTEX))
 			break;
 		futex(&m->free_futex, FUTEX_WAIT, seen, &timeout);
 		/* Pair with shared_memory_passed() and shared_memory_wake_writers(). `passes`
@@ -326,7 +326,7 @@ void sub_buffer_close(struct agent_tls *t)
  * little take only the pages they need. */
 static void have_pages(const struct memory_thread *slot, const uint64_t *at)
 {
-	if (slot->seq >= BUSY && !(agent.forbidden & NEED_PAGES))
+	if (slot->seq >= BUSY && !agent_forbids(NEED_PAGES))
 		sys3(__NR_madvise, at, MEMORY_BUFFER_BYTES, MADV_POPULATE_WRITE);
 }
 

@@ -136,7 +136,7 @@ static void look_up_mapping(uint64_t address)
 	uint64_t now = agent_tsc(), signals;
 	bool doubted;
 
-	if (agent.forbidden & (NEED_TEXTS | NEED_SIGNALS) ||
+	if (agent_forbids(NEED_TEXTS | NEED_SIGNALS) ||
 	    (looks >= FREE_LOOKS && now < next_look))
 		return;
 	signals = signals_block();

@@ -21,7 +21,7 @@ uint32_t thread_cpu(void)
 
 	if (!(agent.flags & AGENT_KEY_IS_TID) && thread_read_key(&cpu))
 		return cpu;
-	if (!(agent.forbidden & NEED_CPU))
+	if (!agent_forbids(NEED_CPU))
 		sys3(__NR_getcpu, &cpu, 0, 0);
 	return cpu;
 }
@@ -38,7 +38,7 @@ void thread_start(struct agent_tls *t)
 	t->buffer = MEMORY_NONE;
 	t->pos = t->end = 0;
 	t->thread = 0;
-	if (agent.forbidden & NEED_THREADS)
+	if (agent_forbids(NEED_THREADS))
 		return;
 	i = __atomic_fetch_add(&m->threads_used, 1, __ATOMIC_RELAXED);
 	if (i >= agent.layout.threads_max) {

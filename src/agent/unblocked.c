@@ -43,7 +43,7 @@ bool unblocked_begin(uint32_t needs)
 
 	/* Looked at first, so that a thread which may not is not counted even for a moment: a
 	 * waiting thread would see one of many such again and again. */
-	if (agent.forbidden & needs)
+	if (agent_forbids(needs))
 		return false;
 	/* Pairs with unblocked_others(). Counted before `forbidden` is read again: either this
 	 * thread sees what seccomp.c has set, or seccomp.c sees this thread. */

@@ -44,7 +44,7 @@ static uint64_t network_namespace(void)
 void untraced_begin(const char *agent_path)
 {
 	agent_file = agent_path;
-	network = agent.forbidden & NEED_EXEC ? 0 : network_namespace();
+	network = agent_forbids(NEED_EXEC) ? 0 : network_namespace();
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static enum message_kind look_at_file(int directory, const char *path, char *nam
  * itself. */
 static enum message_kind place_kind(void)
 {
-	if (agent.forbidden & NEED_START)
+	if (agent_forbids(NEED_START))
 		return MESSAGE_FILTERED;
 	if (inside_access(agent_file, 4 /* R_OK */) < 0)
 		return MESSAGE_ROOT;
@@ -255,8 +255,8 @@ enum message_kind untraced_kind(int directory, const char *path, uint32_t flags,
 	take_name(name, "");
 	/* A process that may not look at the file can at least know that the agent could not
 	 * start. */
-	if (agent.forbidden & NEED_EXEC)
-		return agent.forbidden & NEED_START ? MESSAGE_FILTERED : MESSAGE_NONE;
+	if (agent_forbids(NEED_EXEC))
+		return agent_forbids(NEED_START) ? MESSAGE_FILTERED : MESSAGE_NONE;
 	if (flags & AT_EMPTY_PATH && directory >= 0) {
 		descriptor_path(directory, descriptor);
 		path = descriptor;

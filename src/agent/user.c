@@ -41,7 +41,7 @@ static uint32_t user_now(void)
 
 void user_begin(void)
 {
-	if (agent.forbidden & NEED_USER)
+	if (agent_forbids(NEED_USER))
 		return;
 	user = user_now();
 	world = untraced_namespace_number("/proc/self/ns/user");
@@ -67,7 +67,7 @@ void user_after_fork(void)
 
 bool user_has_changed(void)
 {
-	return !(agent.forbidden & (NEED_USER | NEED_THREADS)) && agent.memory &&
+	return !agent_forbids(NEED_USER | NEED_THREADS) && agent.memory &&
 	       user_now() != user &&
 	       (uint32_t)sys0(__NR_getpid) ==
 		       agent.pid /* else a child of vfork, in whose memory others run */
@@ -167,7 +167,7 @@ static bool move_to_user(void)
 	const char *way = agent.agent_socket[0] ? agent.agent_socket : agent.socket;
 	/* Pairs with has_no_tracer() and leave_memory(). */
 	bool alone = __atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE);
-	int fd = alone || agent.forbidden & NEED_START ? -1 : talk_connect(way);
+	int fd = alone || agent_forbids(NEED_START) ? -1 : talk_connect(way);
 	bool gone;
 
 	if (fd < 0)
@@ -192,6 +192,6 @@ void user_move(void)
 		__atomic_store_n(&moving, 0, __ATOMIC_RELEASE);
 	}
 	/* Pairs with the release above: the process has moved, or the move was given up. */
-	while (__atomic_load_n(&moving, __ATOMIC_ACQUIRE) && !(agent.forbidden & NEED_YIELD))
+	while (__atomic_load_n(&moving, __ATOMIC_ACQUIRE) && !agent_forbids(NEED_YIELD))
 		sys0(__NR_sched_yield);
 }
