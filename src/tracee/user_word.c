@@ -18,6 +18,7 @@
 
 #include "base/apart.h"
 #include "base/mem.h"
+#include "tracee/proc_maps.h"
 #include "tracee/proc_status.h"
 #include "tracee/running_memory.h"
 #include "tracee/served.h"
@@ -26,7 +27,6 @@
 /* An address that no program can map: reading there fails in a memory that is there, and finds the
  * end in one that is not. */
 #define NOWHERE (INT64_C(1) << 62)
-#define CHILDREN_MOST 4096u
 
 /* --- which memory it is ----------------------------------------------------------------------- */
 
@@ -90,7 +90,7 @@ bool user_word_is_kin(const struct user_word_memory *a, const struct user_word_m
 
 bool user_word_is_same(const struct user_word_memory *a, const struct user_word_memory *b)
 {
-	return a->pid == b->pid && a->start == b->start && user_word_is_kin(a, b);
+	return a->pid == b->pid && a->start == b->start && a->mark_at == b->mark_at;
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -117,6 +117,35 @@ static int result_of(ssize_t n, uint32_t wanted)
 	return n < 0 ? (errno == EIO ? -EFAULT : -errno) : n == 0 ? -ESRCH
 		       : (uint32_t)n < wanted			  ? -EFAULT
 								  : 0;
+}
+
+/* How the process maps the address now. False: not at all. */
+static bool find_mapping(pid_t pid, uint64_t address, struct proc_map *out)
+{
+	FILE *f = proc_maps_open(pid);
+	bool found = false;
+
+	while (f && !found && proc_maps_next(f, out))
+		found = out->start <= address && address < out->end;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool user_word_is_code(const struct user_word_memory *m, uint64_t address)
+{
+	struct proc_map map;
+
+	return find_mapping(m->pid, address, &map) && map.exec;
+}
+
+/* A write by the descriptor reaches read-only pages, too. The descriptor stays nevertheless: by pid
+ * the write could reach the program that an exec brings meanwhile. */
+static bool may_write(const struct user_word_memory *m, uint64_t address, bool code)
+{
+	struct proc_map map;
+
+	return find_mapping(m->pid, address, &map) && map.write && (code || !map.exec);
 }
 
 /* Writes as the process itself would have to: read-only pages are refused. */
@@ -191,8 +220,11 @@ static int set_bit(const struct user_word_memory *m, uint64_t address, unsigned 
 	return work_on(m, &w);
 }
 
-int user_word_set(const struct user_word_memory *m, uint64_t address, unsigned bit, bool on)
+int user_word_set(const struct user_word_memory *m, uint64_t address, unsigned bit, bool on,
+		  bool code)
 {
+	if (!may_write(m, address + bit / 8, code))
+		return -EFAULT;
 	return set_bit(m, address, bit, on, 0);
 }
 
@@ -230,11 +262,16 @@ static bool is_wanted(pid_t pid, uint64_t since)
 static void add_kin(const struct user_word_memory *const *of, size_t n, pid_t pid,
 		    user_word_memories *out)
 {
+	const uint64_t mark_at = address_of_mark(pid);
 	struct user_word_memory m;
 	bool kin = false;
 
-	if (open_memory(pid, &m) < 0)
+	/* Most processes are none: to open a memory takes a thread. */
+	for (size_t i = 0; i < n && !kin; i++)
+		kin = of[i]->mark_at == mark_at;
+	if (!kin || open_memory(pid, &m) < 0)
 		return;
+	kin = false;
 	for (size_t i = 0; i < n && !kin; i++)
 		kin = user_word_is_kin(of[i], &m);
 	if (kin)
@@ -278,46 +315,4 @@ uint64_t user_word_now(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &t);
 	return (uint64_t)t.tv_sec * hz + (uint64_t)t.tv_nsec * hz / 1000000000u;
-}
-
-/* Adds what one thread's list of children has. */
-static void add_children(pid_t pid, const char *tid, user_word_pids *out)
-{
-	char name[300], *at = NULL;
-	size_t room = 0;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/task/%s/children", (int)pid, tid);
-	f = fopen(name, "re");
-	while (f && out->n < CHILDREN_MOST && getdelim(&at, &room, ' ', f) > 0)
-		if (atoi(at) > 0)
-			*vec_add(out) = (pid_t)atoi(at);
-	if (f)
-		fclose(f);
-	free(at);
-}
-
-static void add_children_of(pid_t pid, user_word_pids *out)
-{
-	char name[32];
-	struct dirent *e;
-	DIR *all;
-
-	snprintf(name, sizeof(name), "/proc/%d/task", (int)pid);
-	all = opendir(name);
-	while (all && (e = readdir(all)))
-		if (*e->d_name != '.')
-			add_children(pid, e->d_name, out);
-	if (all)
-		closedir(all);
-}
-
-/* Each one that is found is asked for its own. */
-void user_word_children(pid_t pid, user_word_pids *out)
-{
-	size_t next = out->n;
-
-	add_children_of(pid, out);
-	for (; next < out->n; next++)
-		add_children_of(out->at[next], out);
 }

@@ -26,6 +26,7 @@ typedef VEC(struct user_word_memory) user_word_memories;
 int user_word_open(pid_t thread, struct user_word_memory *out, struct err *err);
 void user_word_close(struct user_word_memory *m);
 
+/* Told by what the program cannot write, and not by its mark. */
 bool user_word_is_same(const struct user_word_memory *a, const struct user_word_memory *b);
 /* Whether b is a fork of a, or the other way round, or both of another. */
 bool user_word_is_kin(const struct user_word_memory *a, const struct user_word_memory *b);
@@ -33,9 +34,13 @@ bool user_word_is_kin(const struct user_word_memory *a, const struct user_word_m
 bool user_word_is_there(const struct user_word_memory *m);
 
 /* Sets or clears a bit of the byte at the address; other bits of the byte may be the program's, or
- * another tracer's: one that changes at the same instant may be lost. 0; -ESRCH: the memory is
- * gone; -EFAULT; -ETIMEDOUT: its page does not come. */
-int user_word_set(const struct user_word_memory *m, uint64_t address, unsigned bit, bool on);
+ * another tracer's: one that changes at the same instant may be lost. What the program itself may
+ * not write stays as it is, and so does what it may execute, unless `code`. 0; -ESRCH: the memory
+ * is gone; -EFAULT; -ETIMEDOUT: its page does not come. */
+int user_word_set(const struct user_word_memory *m, uint64_t address, unsigned bit, bool on,
+		  bool code);
+/* Whether the program may execute what lies there. */
+bool user_word_is_code(const struct user_word_memory *m, uint64_t address);
 /* user_word_set() for a thread that waits for brace, where the program may not write: -EFAULT. */
 int user_word_set_checked(const struct user_word_memory *m, uint64_t address, unsigned bit,
 			  bool on);
@@ -52,7 +57,3 @@ int user_word_open_parent(const struct user_word_memory *m, struct user_word_mem
 
 /* Now, in the unit of user_word_memory.start. */
 uint64_t user_word_now(void);
-/* Adds the pids of the children of all the process's threads, and of theirs. Those whose parent has
- * ended are not among them; none are where the kernel does not list children. */
-typedef VEC(pid_t) user_word_pids;
-void user_word_children(pid_t pid, user_word_pids *out);

@@ -28,7 +28,7 @@
 #define EVENTS_MOST 8192u  /* of one tree, those that are gone among them */
 #define REGISTRANTS_MOST 256u  /* each has a descriptor */
 #define WORDS_MOST 65536u
-#define BEFORE_MOST (1u << 20) /* children that are kept in the lists `before` of all words */
+#define BEFORE_MOST (1u << 20) /* processes in the lists `before` of all words */
 #define ANCESTORS_MOST 64u /* between a fork and the registrant that it comes from */
 #define LOCATION "user_events"
 
@@ -67,13 +67,23 @@ struct user_event {
 	_Atomic bool on;
 };
 
+/* A pid comes again. */
+struct process_name {
+	pid_t pid;
+	uint64_t start;           /* as in struct user_word_memory */
+};
+
 /* A bit of a program that says whether an event is on. */
 struct user_word {
 	struct user_event *event;
 	uint64_t address;
 	uint8_t bit;
+	bool code;                /* it was registered in memory that can be executed */
+	/* No other process of this exec was there at the registration, and none that has the word
+	 * has unregistered it: each that began later has it, whoever its parent was. */
+	bool by_all;
 	uint64_t since;           /* user_word_now() of the registration */
-	user_word_pids before;    /* the registrant's children of then, which have it not */
+	VEC(struct process_name) before; /* processes of this exec then; they have it not */
 };
 
 struct registrant {
@@ -87,7 +97,7 @@ struct user_events {
 	VEC(struct user_event *) events;
 	VEC(struct registrant *) registrants;
 	size_t words;
-	size_t before;            /* pids in the lists `before` of all words */
+	size_t before;            /* processes in the lists `before` of all words */
 	uint64_t multi;           /* the next number of a multi-format event's name */
 };
 
@@ -246,14 +256,24 @@ static void free_registrant(struct user_events *u, struct registrant *h)
 	free(h);
 }
 
-/* Whether a fork has the word, too: it began after the registration. A clock tick is long, hence
- * the list of those that were there already. */
-static bool is_inherited(const struct user_word *w, const struct user_word_memory *fork)
+/* How a process comes from a registrant. */
+struct descent {
+	struct registrant *from;   /* NULL: from none */
+	struct process_name child; /* the registrant's child on the way; or the orphan on the way */
+	bool orphan;               /* its parent is not known */
+};
+
+/* Whether what comes from the registrant has the word, too: the child on the way has been forked
+ * after the registration. In doubt it has not. A clock tick is long, hence the list of those that
+ * were there already. */
+static bool is_inherited(const struct user_word *w, const struct descent *d)
 {
+	if (d->orphan && !w->by_all)
+		return false;
 	for (size_t i = 0; i < w->before.n; i++)
-		if (w->before.at[i] == fork->pid)
+		if (w->before.at[i].pid == d->child.pid && w->before.at[i].start == d->child.start)
 			return false;
-	return fork->start >= w->since;
+	return d->child.start >= w->since;
 }
 
 static struct registrant *registrant_of(struct user_events *u, const struct user_word_memory *m)
@@ -279,27 +299,29 @@ static struct registrant *parent_of_orphan(struct user_events *u, const struct u
 	return best;
 }
 
-/* The registrant of whose memory this one is a copy: the nearest of its ancestors; or, where an
- * ancestor has ended, one that is older than the orphan. Programs of one exec that are no ancestors
- * have the same mark, but none of the words. NULL: none. */
-static struct registrant *parent_of(struct user_events *u, const struct user_word_memory *m)
+/* The nearest registrant among the ancestors of the memory's process; or, where an ancestor has
+ * ended, one that is older than the orphan. Programs of one exec that are no ancestors have the
+ * same mark, but none of the words. */
+static struct descent descent_of(struct user_events *u, const struct user_word_memory *m)
 {
 	struct user_word_memory at = *m, next;
-	struct registrant *h = NULL;
+	struct descent d = { 0 };
 
-	for (unsigned i = 0; i < ANCESTORS_MOST && !h; i++) {
-		if (user_word_open_parent(&at, &next) < 0) {
-			h = parent_of_orphan(u, &at);
+	for (unsigned i = 0; i < ANCESTORS_MOST && !d.from; i++) {
+		d.child = (struct process_name){ at.pid, at.start };
+		d.orphan = user_word_open_parent(&at, &next) < 0;
+		if (d.orphan) {
+			d.from = parent_of_orphan(u, &at);
 			break;
 		}
 		if (i)
 			user_word_close(&at);
 		at = next;
-		h = registrant_of(u, &at);
+		d.from = registrant_of(u, &at);
 	}
 	if (at.fd != m->fd)
 		user_word_close(&at);
-	return h;
+	return d;
 }
 
 static struct user_word *add_word(struct user_events *u, struct registrant *h, struct user_event *e)
@@ -313,30 +335,31 @@ static struct user_word *add_word(struct user_events *u, struct registrant *h, s
 }
 
 /* Makes the memory a registrant, with the words that it has as a fork. Takes the memory over. NULL
- * and *err: there are too many. */
+ * and *err: there are too many, and the memory is not taken. */
 static struct registrant *add_registrant(struct user_events *u, struct user_word_memory *m,
 					 struct err *err)
 {
-	const struct registrant *kin = parent_of(u, m);
+	const struct descent d = descent_of(u, m);
 	struct registrant *h;
 
 	if (u->registrants.n >= REGISTRANTS_MOST) {
-		user_word_close(m);
 		err_set(err, EMFILE, "%u programs have registered events already", REGISTRANTS_MOST);
 		return NULL;
 	}
 	h = mem_zalloc(sizeof(*h));
 	h->memory = *m;
-	for (size_t i = 0; kin && i < kin->words.n; i++) {
-		const struct user_word *of = &kin->words.at[i];
+	for (size_t i = 0; d.from && i < d.from->words.n; i++) {
+		const struct user_word *of = &d.from->words.at[i];
 		struct user_word *w;
 
-		if (!is_inherited(of, m) || u->words >= WORDS_MOST ||
+		if (!is_inherited(of, &d) || u->words >= WORDS_MOST ||
 		    u->before + of->before.n > BEFORE_MOST)
 			continue;
 		w = add_word(u, h, of->event);
 		w->address = of->address;
 		w->bit = of->bit;
+		w->code = of->code;
+		w->by_all = of->by_all;
 		w->since = of->since;
 		for (size_t k = 0; k < of->before.n; k++)
 			*vec_add(&w->before) = of->before.at[k];
@@ -365,7 +388,7 @@ static void find_forks(struct user_events *u, struct registrant *const *of, size
 	for (size_t i = 0; i < found.n; i++) {
 		const struct registrant *from = registrant_of(u, &found.at[i])
 						    ? NULL
-						    : parent_of(u, &found.at[i]);
+						    : descent_of(u, &found.at[i]).from;
 		bool wanted = false;
 
 		for (size_t k = 0; k < n; k++)
@@ -379,15 +402,33 @@ static void find_forks(struct user_events *u, struct registrant *const *of, size
 	vec_free(&memories);
 }
 
+/* Clears what the memory has inherited: one for which there is no room must not go on to write
+ * records for ever. */
+static void clear_inherited(struct user_events *u, const struct user_word_memory *m)
+{
+	const struct descent d = descent_of(u, m);
+
+	for (size_t i = 0; d.from && i < d.from->words.n; i++) {
+		const struct user_word *w = &d.from->words.at[i];
+
+		if (is_inherited(w, &d))
+			user_word_set(m, w->address, w->bit, false, w->code);
+	}
+}
+
 /* The registrant's forks become registrants, before its words go. */
 static void settle_forks(struct user_events *u, struct registrant *h)
 {
 	user_word_memories forks = { 0 };
-	struct err ignored;
+	struct err full;
 
 	find_forks(u, &h, 1, &forks);
-	for (size_t i = 0; i < forks.n; i++)
-		add_registrant(u, &forks.at[i], &ignored);
+	for (size_t i = 0; i < forks.n; i++) {
+		if (add_registrant(u, &forks.at[i], &full))
+			continue;
+		clear_inherited(u, &forks.at[i]);
+		user_word_close(&forks.at[i]);
+	}
 	vec_free(&forks);
 }
 
@@ -418,21 +459,23 @@ static struct registrant *asking_registrant(struct user_events *u, pid_t thread,
 		return NULL;
 	h = registrant_of(u, &m);
 	if (!h)
-		return add_registrant(u, &m, err);
-	user_word_close(&m);
+		h = add_registrant(u, &m, err);
+	if (!h || h->memory.fd != m.fd)
+		user_word_close(&m);
 	return h;
 }
 
 /* --- bits ------------------------------------------------------------------------------------- */
 
+/* In the registrant, or, with its descent, in a fork of it. */
 static void set_words(const struct registrant *h, const struct user_word_memory *m,
-		      const struct user_event *e)
+		      const struct descent *d, const struct user_event *e)
 {
 	for (size_t i = 0; i < h->words.n; i++) {
 		const struct user_word *w = &h->words.at[i];
 
-		if (w->event == e && (m == &h->memory || is_inherited(w, m)))
-			user_word_set(m, w->address, w->bit, is_on(e));
+		if (w->event == e && (!d || is_inherited(w, d)))
+			user_word_set(m, w->address, w->bit, is_on(e), w->code);
 	}
 }
 
@@ -454,14 +497,14 @@ static void tell_programs(struct user_events *u, const struct user_event *e)
 		if (!has_word(u->registrants.at[i], e))
 			continue;
 		*vec_add(&having) = u->registrants.at[i];
-		set_words(u->registrants.at[i], &u->registrants.at[i]->memory, e);
+		set_words(u->registrants.at[i], &u->registrants.at[i]->memory, NULL, e);
 	}
 	find_forks(u, having.at, having.n, &forks);
 	for (size_t i = 0; i < forks.n; i++) {
-		const struct registrant *of = parent_of(u, &forks.at[i]);
+		const struct descent d = descent_of(u, &forks.at[i]);
 
-		if (of)
-			set_words(of, &forks.at[i], e);
+		if (d.from)
+			set_words(d.from, &forks.at[i], &d, e);
 		user_word_close(&forks.at[i]);
 	}
 	vec_free(&forks);
@@ -550,7 +593,7 @@ static int check_register(const struct user_events *u, struct registrant *h,
 			       WORDS_MOST);
 	if (u->before >= BEFORE_MOST)
 		return err_set(err, EMFILE,
-			       "programs that have registered words had %u children by then already",
+			       "programs that have registered words had %u forks by then already",
 			       BEFORE_MOST);
 	return 0;
 }
@@ -564,6 +607,41 @@ static uint32_t index_in(struct user_events *u, struct user_events_file *f, stru
 	*vec_add(&f->at) = e;
 	note_use(u, e, 1);
 	return (uint32_t)f->at.n - 1;
+}
+
+/* Notes the processes of the registrant's exec that are there already. */
+static void note_before(struct user_events *u, const struct registrant *h, struct user_word *w)
+{
+	const struct user_word_memory *const of = &h->memory;
+	user_word_memories all = { 0 };
+
+	user_word_find_kin(&of, 1, 0, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!user_word_is_same(&all.at[i], of))
+			*vec_add(&w->before) =
+				(struct process_name){ all.at[i].pid, all.at[i].start };
+		user_word_close(&all.at[i]);
+	}
+	vec_free(&all);
+	w->by_all = !w->before.n;
+	u->before += w->before.n;
+}
+
+/* A process has unregistered the word: of an orphan nobody can tell any more whether it has it. */
+static void doubt_orphans(struct user_events *u, const struct registrant *h,
+			  const struct user_word *gone)
+{
+	for (size_t i = 0; i < u->registrants.n; i++) {
+		struct registrant *of = u->registrants.at[i];
+
+		for (size_t k = 0; k < of->words.n; k++) {
+			struct user_word *w = &of->words.at[k];
+
+			if (w->address == gone->address && w->bit == gone->bit &&
+			    user_word_is_kin(&of->memory, &h->memory))
+				w->by_all = false;
+		}
+	}
 }
 
 /* As in the kernel, the file keeps the event where the program's word fails. */
@@ -580,9 +658,9 @@ static int register_word(struct user_events *u, struct user_events_file *f, stru
 	w = add_word(u, h, e);
 	w->address = r->address;
 	w->bit = r->bit;
+	w->code = user_word_is_code(&h->memory, r->address);
 	w->since = user_word_now();
-	user_word_children(h->memory.pid, &w->before);
-	u->before += w->before.n;
+	note_before(u, h, w);
 	return user_word_write(&h->memory,
 			       argument + offsetof(struct user_events_register, index), index);
 }
@@ -624,7 +702,8 @@ static int run_unregister(struct user_events *u, struct tree_file *f, struct reg
 		return err_set(err, ENOENT, "the bit %u at 0x%llx is not registered", r.bit,
 			       (unsigned long long)r.address);
 	settle_forks(u, h);
-	user_word_set(&h->memory, r.address, r.bit, false);
+	user_word_set(&h->memory, r.address, r.bit, false, w->code);
+	doubt_orphans(u, h, w);
 	remove_word(u, h, (size_t)(w - h->words.at));
 	return 0;
 }

@@ -40,6 +40,56 @@ def put(fd, index, payload):
 def lines(name): return [l.split(": ", 1)[1] for l in read("trace").splitlines() if re.search(rf" {name}: ", l)]
 def enable(name, on=1): return write(f"events/user_events/{name}/enable", str(on))
 
+# --- programs of an exec of their own (`scene`), which have two words and no kin
+if sys.argv[1:]:
+    words = (ctypes.c_uint32 * 2)()
+    at, wait = ctypes.addressof(words), os.pipe()
+    def say(what): os.write(1, f"{what}\n".encode())
+    def fork(body):
+        pid = os.fork()
+        if not pid: body(); os._exit(0)
+        return pid
+    def leaves(): # says its words when it is asked to; a line for each one
+        os.close(wait[1]); say("there"); os.read(wait[0], 1); say(f"{words[0]}{words[1]}")
+    def orphan(): os.waitpid(fork(lambda: fork(leaves)), 0)
+    def has(n=0): assert reg(data(), "scene u32 a", at + 4 * n)[0] == 0
+    def stays(): say("there"); sys.stdin.readline()
+    if sys.argv[1] == "daemon": has(); os.dup2(0, wait[0]); fork(leaves); sys.exit()
+    elif sys.argv[1] == "older": orphan(); has(); stays()
+    elif sys.argv[1] in ("late", "later"): # a fork from before the registration forks after it, and may end
+        go = os.pipe()
+        old = fork(lambda: (os.read(go[0], 1), fork(leaves), os.close(wait[1]), sys.argv[1] == "late" and os.read(wait[0], 1)))
+        has(); os.write(go[1], b".")
+        if sys.argv[1] == "later": os.waitpid(old, 0)
+        stays()
+    elif sys.argv[1] in ("gave", "took"): # a fork gives the word up; a fork takes one more
+        has()
+        done = os.pipe()
+        def other():
+            if sys.argv[1] == "gave": assert unreg(data(), at) == 0
+            else: has(1)
+            os.close(wait[1]); os.write(done[1], b"."); os.read(wait[0], 1)
+        fork(other); os.read(done[0], 1)
+        orphan(); stays()
+    elif sys.argv[1] == "full":
+        has(); assert enable("scene") == 0 and words[0] == 1
+        kids = [fork(lambda: (os.close(wait[1]), os.read(wait[0], 1), words[0] and say("on"))) for _ in range(300)]
+        assert unreg(data(), at) == 0 and enable("scene", 0) == 0 and words[0] == 0
+        os.close(wait[1])
+        for k in kids: assert os.waitpid(k, 0)[1] == 0
+        say("off"); sys.exit()
+    os.close(wait[1]); sys.exit()
+def scene(what, there):
+    """What the leaves say after scene is enabled; where nobody is to be there, the program enables it."""
+    p = subprocess.Popen([sys.executable, os.path.abspath(sys.argv[0]), what], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for _ in range(there): assert p.stdout.readline() == "there\n", what
+    if what == "daemon": p.wait()
+    assert not there or enable("scene") == 0
+    p.stdin.close()
+    said = p.stdout.read().split()
+    p.wait(); enable("scene", 0)
+    return said
+
 word = ctypes.c_uint32(0)
 wide = ctypes.c_uint64(0)
 at, wide_at = ctypes.addressof(word), ctypes.addressof(wide)
@@ -177,18 +227,17 @@ os.close(fd); fd = data()
 assert not os.path.exists("events/user_events/forked"), read("user_events_status")
 ok("with the last process the event is gone")
 libc.prctl(36, 0, 0, 0, 0)
-end, begin = os.pipe()
-def daemon():
-    assert reg(data(), "orphan u32 a", here)[0] == 0
-    child(lambda: os.write(begin, b"%d" % waiting())) # and ends: it goes on alone
-    os.read(ready, 1)
-orphan = child(daemon)
-assert status(orphan) == 0
-assert enable("orphan") == 0
-os.write(tell, b".")
-assert os.read(end, 1) == b"1"
-assert enable("orphan", 0) == 0
+assert scene("daemon", 1) == ["10"]
 ok("a program that goes on as a child of itself, and ends")
+for _ in range(4): assert scene("older", 2) == ["00"]
+assert scene("late", 2) == ["00"]
+assert scene("later", 2) == ["00"]
+ok("forks from before the registration, and their forks, are left alone")
+assert scene("gave", 2) == ["00"]
+assert scene("took", 2) == ["10"]
+ok("an orphan is no other fork's; in doubt it is left alone")
+assert scene("full", 0) == ["off"]
+ok("forks for which there is no room have their bits cleared")
 # After an exec the address is another program's.
 prog = "import ctypes,os,sys; b=(ctypes.c_uint8*4096)(); os.write(1,b'x'); os.read(0,1); sys.exit(any(b))"
 p, q = os.pipe(), os.pipe()
@@ -211,6 +260,31 @@ assert reg(fd, "gone u32 a", word_page)[0] == 0
 libc.munmap(ctypes.c_void_p(word_page), ctypes.c_size_t(4096))
 assert enable("gone") == 0 and enable("gone", 0) == 0 and unreg(fd, word_page) == 0
 ok("a word that was unmapped")
+# Where the word was there is now what the program may not write, or may execute.
+for protection in (1, 1 | 4, 1 | 2 | 4):
+    assert page(ctypes.c_void_p(word_page), ctypes.c_size_t(4096), 3, 0x32, -1, ctypes.c_long(0)) == word_page
+    assert reg(fd, "gone u32 a", word_page)[0] == 0
+    code = os.open(sys.executable, os.O_RDONLY)
+    assert page(ctypes.c_void_p(word_page), ctypes.c_size_t(4096), protection, 0x12, code, ctypes.c_long(0)) == word_page
+    was = ctypes.string_at(word_page, 4096)
+    assert was[0] == 0x7f # 1 is set, 0 is not: both would be seen
+    assert enable("gone") == 0 and ctypes.string_at(word_page, 4096) == was
+    assert enable("gone", 0) == 0 and ctypes.string_at(word_page, 4096) == was and unreg(fd, word_page) == 0
+    assert ctypes.string_at(word_page, 4096) == was
+    os.close(code)
+able = page(None, ctypes.c_size_t(4096), 7, 0x22, -1, ctypes.c_long(0)) # all of it, as in a program with an executable stack
+assert reg(fd, "gone u32 a", able)[0] == 0 and enable("gone") == 0 and ctypes.string_at(able, 1) == b"\1"
+assert enable("gone", 0) == 0 and ctypes.string_at(able, 1) == b"\0" and unreg(fd, able) == 0
+ok("code and read-only pages stay as they are")
+# The kernel's 16 bytes for each exec are the program's to write.
+libc.getauxval.restype = ctypes.c_ulong
+assert reg(fd, "gone u32 a", at)[0] == 0
+mark, drawn = libc.getauxval(ctypes.c_ulong(25)), ctypes.string_at(libc.getauxval(ctypes.c_ulong(25)), 16)
+ctypes.memset(ctypes.c_void_p(mark), 1, 16)
+assert reg(fd, "gone u32 a", at)[0] == errno.EADDRINUSE and enable("gone") == 0 and word.value == 1
+assert enable("gone", 0) == 0 and unreg(fd, at) == 0
+ctypes.memmove(ctypes.c_void_p(mark), drawn, 16)
+ok("a program is told by what it cannot write")
 # A page of userfaultfd that nobody fills: whoever touches it waits.
 uffd = libc.syscall(323, 0)
 if uffd >= 0:
