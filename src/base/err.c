@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Filling of struct err, by vsnprintf into fixed arrays: an error can be reported when memory has
  * run out. Everybody calls it, each with an err of its own, on any thread. Texts longer than the
- * arrays are cut. */
+ * arrays are cut, between two characters. */
 #include "base/err.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* NULL for e: the caller wants the code alone. What an earlier error quoted is dropped. */
 static int fill_err(struct err *e, int code, const char *fmt, va_list ap)
 {
 	if (e) {
 		e->code = code;
-		vsnprintf(e->text, sizeof(e->text), fmt, ap);
+		if (vsnprintf(e->text, sizeof(e->text), fmt, ap) >= (int)sizeof(e->text))
+			e->text[utf8_whole(e->text, sizeof(e->text) - 1)] = '\0';
 		e->input[0] = '\0';
 		e->column = 0;
 	}
@@ -30,6 +33,24 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	return -code;
 }
 
+/* Of an input that is too long the part around the column is kept, as much before it as behind. */
+static void quote_input(struct err *e, const char *input, size_t column)
+{
+	const size_t room = sizeof(e->input) - 1;
+	size_t length = strlen(input), from = 0, n;
+
+	column = column < length ? column : length;
+	if (length > room && column > room / 2)
+		from = column - room / 2;
+	/* No character is cut. */
+	while (from < column && ((unsigned char)input[from] & 0xc0) == 0x80)
+		from++;
+	n = length - from > room ? utf8_whole(input + from, room) : length - from;
+	memcpy(e->input, input + from, n);
+	e->input[n] = '\0';
+	e->column = column - from;
+}
+
 int err_at(struct err *e, int code, const char *input, size_t column, const char *fmt, ...)
 {
 	va_list ap;
@@ -37,12 +58,8 @@ int err_at(struct err *e, int code, const char *input, size_t column, const char
 	va_start(ap, fmt);
 	fill_err(e, code, fmt, ap);
 	va_end(ap);
-	if (e) {
-		snprintf(e->input, sizeof(e->input), "%s", input);
-		/* A cut input may end before the column; the caret then stands behind its last
-		 * character. */
-		e->column = column < strlen(e->input) ? column : strlen(e->input);
-	}
+	if (e)
+		quote_input(e, input, column);
 	return -code;
 }
 

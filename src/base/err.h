@@ -8,7 +8,7 @@
 struct err {
 	int code;         /* positive errno; 0 = no error */
 	char text[512];   /* what is wrong, where, what to do; no newline */
-	char input[256];  /* the text at fault, or "" */
+	char input[256];  /* the text at fault, or the part of a longer one around the fault; or "" */
 	size_t column;    /* 0-based byte in input where the caret stands */
 };
 

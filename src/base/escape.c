@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The escaping of untrusted text (see the header). base/out.c runs all of the output through it, so
- * plain ASCII must pass at memory speed: is_ascii_block() tests 64 bytes at a time. No state; any
- * thread. Only escape_line() and escape_text() allocate. */
+ * plain ASCII must pass at memory speed: is_ascii_block() tests 64 bytes at a time. No state but
+ * the locale that knows widths of letters; any thread. Only escape_line(), escape_text() and, once,
+ * escape_line_width() allocate. */
 #include "base/escape.h"
 
+#include <locale.h>
+#include <pthread.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -134,6 +138,33 @@ char *escape_text(const char *s)
 	return escape(s, true);
 }
 
+/* The text is UTF-8, whatever the user's locale is: without this one, of which every glibc from
+ * 2.35 on has the tables in itself, a letter counts as one column. */
+static locale_t utf8_locale;
+
+static void open_locale(void)
+{
+	utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+}
+
+/* Columns of a printable character. */
+static size_t columns_of(uint32_t code)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	locale_t before;
+	int n;
+
+	if (code < 0x7f)
+		return 1;
+	pthread_once(&once, open_locale);
+	if (!utf8_locale)
+		return 1;
+	before = uselocale(utf8_locale);
+	n = wcwidth((wchar_t)code);
+	uselocale(before);
+	return n < 0 ? 1 : (size_t)n;
+}
+
 size_t escape_line_width(const char *s)
 {
 	size_t left = strlen(s), width = 0;
@@ -144,7 +175,7 @@ size_t escape_line_width(const char *s)
 		bool plain = n && escape_is_printable(code);
 
 		n = n ? n : 1;
-		width += plain ? 1 : n * ESCAPED_BYTE;
+		width += plain ? columns_of(code) : n * ESCAPED_BYTE;
 		s += n;
 		left -= n;
 	}

@@ -24,6 +24,7 @@ void escape_byte(char to[ESCAPED_BYTE], char byte);
 /* Returns an escaped copy of the whole string; free() it. escape_line() escapes newlines and tabs,
  * too. */
 char *escape_line(const char *s);
-/* Returns how many characters escape_line(s) has: columns, but for wide scripts. */
+/* Returns how many columns of a terminal escape_line(s) takes: two for a wide letter, none for one
+ * that is combined with the letter before. */
 size_t escape_line_width(const char *s);
 char *escape_text(const char *s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decoding of one character of untrusted bytes, which base/escape.c calls for all that is not
- * ASCII, and encoding for screens; no state, any thread, no failure but "no character". */
+ * ASCII, encoding for screens, and cutting of texts; no state, any thread, no failure but "no
+ * character". */
 #include "base/utf8.h"
 
 /* One row a length: the lead byte's fixed bits, and the least code that may be written so (less is
@@ -38,6 +39,18 @@ size_t utf8_character(const char *s, size_t n, uint32_t *code)
 		return 0;
 	*code = c;
 	return f->n;
+}
+
+/* The last lead byte decides: bytes that are no UTF-8 stay. */
+size_t utf8_whole(const char *s, size_t n)
+{
+	for (size_t back = 1; back < UTF8_LONGEST && back <= n; back++) {
+		const struct form *f = form_of((unsigned char)s[n - back]);
+
+		if (f)
+			return f->n > back ? n - back : n;
+	}
+	return n;
 }
 
 size_t utf8_write(uint32_t code, char *to)

@@ -9,6 +9,10 @@
  * off. */
 size_t utf8_character(const char *s, size_t n, uint32_t *code);
 
+/* Returns n, or the bytes before a character that begins in the first n bytes of the text and does
+ * not end there: where a text may be cut. */
+size_t utf8_whole(const char *s, size_t n);
+
 #define UTF8_LONGEST 4u
 /* Writes a character that utf8_character() gives, without a NUL; returns its length, 1 to
  * UTF8_LONGEST. */

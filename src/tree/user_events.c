@@ -202,6 +202,15 @@ static struct user_event *add_event(struct user_events *u, struct user_event_com
 	return e;
 }
 
+/* A program's ioctl() has no other text than this for the error_log's command. */
+static void quote_line(const char *line, struct err *err)
+{
+	struct err why = *err;
+
+	if (!why.input[0])
+		err_at(err, why.code, line, 0, "%s", why.text);
+}
+
 /* The event that a line describes, which is made if there is none. NULL and *err. */
 static struct user_event *event_of_line(struct user_events *u, const char *line, uint16_t flags,
 					struct err *err)
@@ -220,6 +229,8 @@ static struct user_event *event_of_line(struct user_events *u, const char *line,
 	else if (!e)
 		e = add_event(u, &c, flags, err);
 	user_event_command_free(&c);
+	if (!e)
+		quote_line(line, err);
 	return e;
 }
 

@@ -27,6 +27,7 @@
 #include "base/heap.h"
 #include "base/keyed_hash.h"
 #include "base/string_set.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 static void a_cursor_never_reads_past_the_end(void **state)
@@ -106,12 +107,13 @@ static void only_regular_files_are_opened(void **state)
 	rmdir(dir);
 }
 
-static size_t characters(const char *utf8)
+/* Characters, and one more for each of four bytes, which are wide here. */
+static size_t columns(const char *utf8)
 {
 	size_t n = 0;
 
 	for (; *utf8; utf8++)
-		n += ((unsigned char)*utf8 & 0xc0) != 0x80;
+		n += (((unsigned char)*utf8 & 0xc0) != 0x80) + ((unsigned char)*utf8 >= 0xf0);
 	return n;
 }
 
@@ -132,7 +134,7 @@ static void what_is_not_printable_is_escaped(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		text = escape_line(cases[i].text);
 		assert_string_equal(text, cases[i].line);
-		assert_int_equal(escape_line_width(cases[i].text), characters(text));
+		assert_int_equal(escape_line_width(cases[i].text), columns(text));
 		free(text);
 	}
 	text = escape_text("a\n\tb\r");
@@ -204,6 +206,33 @@ static void errors_know_their_place(void **state)
 	assert_int_equal(err_prefix(&e, "line %d", 3), -EINVAL);
 	assert_string_equal(e.text, "line 3: \"bar\" is unknown");
 	assert_int_equal(err_set(NULL, ENOENT, "nobody listens"), -ENOENT);
+}
+
+/* Of an input that is too long the part around the column is kept, and no letter is cut. */
+static void errors_quote_the_part_at_fault(void **state)
+{
+	char input[1001], letters[1001];
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i += 2)
+		memcpy(input + i, "\xc3\xa9", 2);
+	input[1000] = '\0';
+	memcpy(letters, input, sizeof(letters));
+	for (size_t at = 0; at <= 1000; at += 2) {
+		memcpy(input + at, at < 1000 ? "->" : "", at < 1000 ? 2 : 0);
+		err_at(&e, EINVAL, input, at, "%s", letters);
+		assert_string_equal(e.input + e.column, strstr(e.input, "->") ? strstr(e.input, "->") : "");
+		assert_true(at == 1000 || strstr(e.input, "->"));
+		assert_int_equal(strlen(e.input) % 2, 0);
+		assert_int_equal(strlen(e.text) % 2, 0);
+		assert_non_null(strstr(input, e.input));
+		memcpy(input + at, at < 1000 ? "\xc3\xa9" : "", at < 1000 ? 2 : 0);
+	}
+	assert_int_equal(utf8_whole("\xe6\x97\xa5", 2), 0);
+	assert_int_equal(utf8_whole("\xe6\x97\xa5", 3), 3);
+	assert_int_equal(utf8_whole("\xa5\xa5\xa5\xa5", 4), 4);
+	assert_int_equal(escape_line_width("\xe6\x97\xa5" "e\xcc\x81"), 3);
 }
 
 /* Ground truth: what c++filt -p says of the same names. */
@@ -476,6 +505,7 @@ int main(void)
 		cmocka_unit_test(leb128_without_end_is_bad),
 		cmocka_unit_test(strings_need_their_nul),
 		cmocka_unit_test(errors_know_their_place),
+		cmocka_unit_test(errors_quote_the_part_at_fault),
 		cmocka_unit_test(names_demangle_as_cxxfilt_does),
 		cmocka_unit_test(copies_of_a_function_stay_distinct),
 		cmocka_unit_test(default_arguments_of_templates_are_left_out),

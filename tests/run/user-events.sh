@@ -112,6 +112,8 @@ for e, *how in ((errno.EADDRINUSE, "first u32 a; char[8] b; __rel_loc char[] c",
     assert reg(other, *how)[0] == e, (how, errno.errorcode[e])
 assert ioctl(fd, REG, 8) == errno.EFAULT and ioctl(fd, 0xc0082a09, at) == errno.ENOTTY
 assert re.search(r"user_events: error: .*size behind the name\n  Command: bad struct x a\n +\^", read("error_log")), read("error_log")
+long = "n" * 250
+assert reg(other, long + " u32 a", at)[0] and re.search(rf"\n  Command: {long} u32.*\n {{11}}\^\n", read("error_log")), read("error_log")[-900:]
 assert delete(fd, "bad") == errno.EBUSY # as in the kernel: the file has it, since only its word was bad
 os.close(other); os.close(data())
 assert not os.path.exists("events/user_events/bad")
