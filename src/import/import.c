@@ -6,6 +6,7 @@
 #include "import/import.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,6 +102,31 @@ enum import_binary import_binary_of(const char *path)
 	return !memcmp(head, trace_dat, sizeof(head))		   ? IMPORT_TRACE_DAT
 	       : !memcmp(head, perf_data, sizeof(perf_data) - 1) ? IMPORT_PERF_DATA
 								   : IMPORT_NO_BINARY;
+}
+
+/* Only looks: nothing is opened but directories, without waiting and not by a link. */
+int import_check_below(const char *path, struct err *err)
+{
+	char *const paths[] = { (char *)path, NULL };
+	FTS *walk = fts_open(paths, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	const FTSENT *at;
+	int r = 0;
+
+	errno = ENOMEM; /* of fts_open() that failed */
+	while (!r && walk && (errno = 0, at = fts_read(walk))) {
+		if (at->fts_info == FTS_DNR || at->fts_info == FTS_ERR || at->fts_info == FTS_NS)
+			r = err_set(err, at->fts_errno, "cannot import %s: cannot read %s: %s",
+				    path, at->fts_path, strerror(at->fts_errno));
+		else if (at->fts_info != FTS_D && at->fts_info != FTS_DP && at->fts_info != FTS_F)
+			r = err_set(err, EINVAL,
+				    "cannot import %s: %s is no regular file and no directory",
+				    path, at->fts_path);
+	}
+	if (!r && errno)
+		r = err_set(err, errno, "cannot import %s: %s", path, strerror(errno));
+	if (walk)
+		fts_close(walk);
+	return r;
 }
 
 /* A function graph's text has a line that says so; other texts are samples. */

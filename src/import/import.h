@@ -28,3 +28,7 @@ enum import_binary {
 	IMPORT_CTF,       /* a directory: babeltrace2 --clock-seconds --no-delta */
 };
 enum import_binary import_binary_of(const char *path);
+/* Whether a tool that opens all below the directory, as babeltrace2 does of CTF, waits for nobody:
+ * there are regular files and directories alone. 0, or -errno and *err, which names what else there
+ * is. */
+int import_check_below(const char *path, struct err *err);

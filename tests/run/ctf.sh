@@ -100,6 +100,25 @@ mkdir "$T/none" && echo nothing >"$T/none/metadata"
 "$BRACE" import "$T/none" -o "$T/nothing" >"$T/out" 2>"$T/err"
 [ $? = 125 ] && grep -q 'babeltrace2 DIRECTORY tells why' "$T/err" && [ ! -e "$T/nothing" ]
 result "a directory that babeltrace2 refuses" $? "$T/err"
+# refuses NAME FILE: the directory is refused, for what it has there
+refuses() {
+	timeout 60 "$BRACE" import "$T/odd" -o "$T/nothing" >"$T/out" 2>"$T/err"
+	[ $? = 125 ] && grep -qF "odd/$2 is no regular file and no directory" "$T/err" && [ "$(wc -l <"$T/err")" = 1 ] && [ ! -e "$T/nothing" ]
+	result "$1 is refused" $? "$T/err"
+}
+mkdir "$T/odd" && mkfifo "$T/odd/metadata"
+refuses "metadata that is a FIFO" metadata
+rm -r "$T/odd" && cp -r "$T/own.ctf" "$T/odd" && mkdir "$T/odd/more" && mkfifo "$T/odd/more/stream"
+refuses "a stream that is a FIFO" more/stream
+rm "$T/odd/more/stream" && ln -s /dev/zero "$T/odd/more/stream"
+refuses "a link to a device" more/stream
+rm "$T/odd/more/stream" && ln -s "$T/odd" "$T/link" && "$BRACE" import "$T/link" -o "$T/linked" >"$T/out" 2>"$T/err"
+result "the directory by a link is imported" $? "$T/err"
+for name in --help help; do # options and commands of babeltrace2
+	(cd "$T" && cp -r own.ctf "./$name" && "$BRACE" import -o "$T/named" -- "$name") >"$T/out" 2>"$T/err"
+	result "a directory $name is imported" $? "$T/err"
+	check_that "with the calls of $name" diff "$T/want" <(calls "$T/named")
+done
 mkdir "$T/bin" && printf '#!/bin/sh\necho "[1.000000002] host other:event: { cpu_id = 0 }, { vpid = 1, vtid = 1 }, { }"\n' >"$T/bin/babeltrace2" && chmod +x "$T/bin/babeltrace2"
 PATH=$T/bin:$PATH "$BRACE" import "$T/none" -o "$T/nothing" >"$T/out" 2>"$T/err"
 [ $? = 125 ] && grep -q 'it has no call' "$T/err" && [ ! -e "$T/nothing" ]

@@ -29,12 +29,20 @@ static const struct reading_tool {
 		"babeltrace2, which reads CTF, is not there (package babeltrace2) or refuses it: babeltrace2 DIRECTORY tells why" },
 };
 
+/* The path as a tool takes it: one that begins with `-` would be an option, and babeltrace2 takes
+ * `help` for a command. free() it. */
+static char *path_for_tool(const char *path)
+{
+	return mem_printf("%s%s", *path == '/' ? "" : "./", path);
+}
+
 /* The number of events that the tracer of a CTF trace discarded. Only where babeltrace2 prints the
- * events it warns of those between two packets, so that it prints all once more. */
-static uint64_t discarded_of(const char *path)
+ * events it warns of those between two packets, so that it prints all once more. `given`: the path
+ * as babeltrace2 takes it. */
+static uint64_t discarded_of(const char *path, const char *given)
 {
 	static const char mark[] = "Tracer discarded ";
-	const char *const argv[] = { "babeltrace2", path, NULL };
+	const char *const argv[] = { "babeltrace2", given, NULL };
 	struct helper_text said = run_helper_errors(argv, TEXT_MOST, "\n");
 	uint64_t n = 0;
 
@@ -47,25 +55,29 @@ static uint64_t discarded_of(const char *path)
 	return n;
 }
 
-/* *text: what the file's own tool prints of it, for free(). NULL: the path is none of those.
- * *discarded: events that it has no more. 0, or the exit status, when it is said. */
-static int read_binary(const char *path, char **text, uint64_t *discarded)
+/* What the tool prints of the path, as it takes it; the caller frees the text. */
+static struct helper_text run_tool(const struct reading_tool *tool, const char *given)
 {
-	const enum import_binary is = import_binary_of(path);
-	const struct reading_tool *tool = &tools[is];
 	const char *argv[6] = { tool->name };
-	struct helper_text printed;
 	size_t n = 1;
 
-	*text = NULL;
-	*discarded = 0;
-	if (is == IMPORT_NO_BINARY)
-		return 0;
 	for (size_t i = 0; i < 4 && tool->arguments[i]; i++)
 		argv[n++] = tool->arguments[i];
-	argv[n] = path;
-	printed = run_helper(argv, TEXT_MOST, tool->end);
+	argv[n] = given;
+	return run_helper(argv, TEXT_MOST, tool->end);
+}
+
+/* read_binary() of a path that is one. */
+static int read_by_tool(const char *path, enum import_binary is, char **text, uint64_t *discarded)
+{
+	const struct reading_tool *tool = &tools[is];
+	char *given = path_for_tool(path);
+	struct helper_text printed = run_tool(tool, given);
+
 	*text = printed.text;
+	if (is == IMPORT_CTF && printed.text)
+		*discarded = discarded_of(path, given);
+	free(given);
 	if (!printed.text) {
 		say("brace: cannot import %s: %s\n", path, tool->missing);
 		return EXIT_BRACE;
@@ -73,9 +85,23 @@ static int read_binary(const char *path, char **text, uint64_t *discarded)
 	if (printed.cut)
 		say_warning("%s prints more than %u MiB of %s: what it prints behind that is left out",
 			    tool->name, TEXT_MOST >> 20, path);
-	if (is == IMPORT_CTF)
-		*discarded = discarded_of(path);
 	return 0;
+}
+
+/* *text: what the file's own tool prints of it, for free(). NULL: the path is none of those.
+ * *discarded: events that it has no more. 0, or the exit status, when it is said. */
+static int read_binary(const char *path, char **text, uint64_t *discarded)
+{
+	const enum import_binary is = import_binary_of(path);
+	struct err err;
+
+	*text = NULL;
+	*discarded = 0;
+	if (is == IMPORT_NO_BINARY)
+		return 0;
+	if (is == IMPORT_CTF && import_check_below(path, &err))
+		return say_error(&err);
+	return read_by_tool(path, is, text, discarded);
 }
 
 /* A warning tells the records that were left out, also with -q: the trace has less than its
