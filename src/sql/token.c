@@ -10,7 +10,10 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "sql/internal.h"
+
+#define WORD_SHOWN 40u /* bytes of a word at fault */
 
 /* at: in the whole statement, which may have several lines; the column told is that of its line. */
 int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...)
@@ -25,25 +28,24 @@ int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	/* A long line is shown by the part around the fault. */
-	if (at - begin > sizeof(err->input) / 2)
-		begin = at - sizeof(err->input) / 2;
 	line = mem_strndup(text + begin, end - begin);
 	err_at(err, EINVAL, line, at - begin, "%s", sentence);
 	free(line);
 	return -EINVAL;
 }
 
-/* The word at fault is cut at 40 characters: the sentence shall stay one line. */
+/* The word at fault is cut: the sentence shall stay one line. */
 int token_refuse(const struct sql_scan *p, const char *expected)
 {
 	const struct sql_word *w = &p->word;
+	size_t n;
 
 	if (p->token == TOKEN_END)
 		return sql_fault(p->s->text, w->at, p->err, "the statement ends where %s is expected",
 				 expected);
-	return sql_fault(p->s->text, w->at, p->err, "%.*s stands where %s is expected",
-			 (int)(w->n < 40 ? w->n : 40), p->s->text + w->at, expected);
+	n = w->n < WORD_SHOWN ? w->n : utf8_whole(p->s->text + w->at, WORD_SHOWN);
+	return sql_fault(p->s->text, w->at, p->err, "%.*s stands where %s is expected", (int)n,
+			 p->s->text + w->at, expected);
 }
 
 /* --- words ------------------------------------------------------------------------------------ */
@@ -72,6 +74,16 @@ static size_t name_length(const char *at)
 	return n;
 }
 
+/* The length of the letters here that no name has: a fault shows whole ones. */
+static size_t foreign_length(const char *at)
+{
+	size_t n = 0;
+
+	while ((unsigned char)at[n] >= 0x80)
+		n++;
+	return n;
+}
+
 /* Sets token and word. A backslash makes a name of a keyword. */
 void token_next(struct sql_scan *p)
 {
@@ -94,6 +106,10 @@ void token_next(struct sql_scan *p)
 		n = string_length(at);
 		p->token = n ? TOKEN_STRING : TOKEN_BAD;
 		n = n ? n : 1;
+	} else if (foreign_length(at)) {
+		p->token = TOKEN_BAD;
+		n = foreign_length(at);
+		n += name_length(at + n);
 	} else {
 		for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 			if (!strncmp(at, pairs[i], 2))

@@ -367,6 +367,17 @@ static int in_kernel(struct statement_run *run, const struct statement_request *
 	return EXIT_BRACE;
 }
 
+/* A fault in the statement, of which a long one is quoted in part, is put into the user's words. */
+static void place_fault(const struct invocation *inv, const struct statement_request *r,
+			struct err *err)
+{
+	const char *part = strstr(r->text, err->input);
+
+	if (r->place && part &&
+	    (!strcmp(err->input, r->text) || strlen(err->input) > sizeof(err->input) / 3))
+		r->place(inv, r->text, (size_t)(part - r->text) + err->column, err);
+}
+
 /* Either a catalogue of what a program has, or formats that were read from a tree. */
 int statement_run(struct invocation *inv, const struct statement_request *r)
 {
@@ -387,8 +398,7 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 	if (translate_statement(&run, r, &w, &err)) {
 		free_run(&run);
 		field_hint_of_statement(inv, &err);
-		if (r->place && !strcmp(err.input, r->text))
-			r->place(inv, r->text, &err);
+		place_fault(inv, r, &err);
 		return say_error(&err);
 	}
 	status = inv->kernel_alone && !inv->explain	? in_kernel(&run, r, &w)

@@ -11,9 +11,10 @@ struct statement_request {
 	const struct sql_write *more;
 	size_t n_more;
 	bool hist;  /* the synthetic event's histogram is the answer, not its records */
-	/* Called for a fault in the text that the user did not write so: puts the user's own words
-	 * and the column there into *err. NULL: the text is the user's. */
-	void (*place)(const struct invocation *inv, const char *text, struct err *err);
+	/* Called for a fault at a column of the text, which the user did not write so: puts the
+	 * user's own words and the column there into *err. NULL: the text is the user's. */
+	void (*place)(const struct invocation *inv, const char *text, size_t column,
+		      struct err *err);
 };
 
 /* Translates, and does what inv's options ask for. Returns the exit status; failures are said. */

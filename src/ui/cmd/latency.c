@@ -3,6 +3,7 @@
  * by powers of two. It is a statement of brace sql and a histogram of the synthetic event that the
  * statement makes. main() calls it, on brace's only thread. A failure is said, and is
  * EXIT_BRACE. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,6 +50,42 @@ static char *join_words(const struct invocation *inv, int word, size_t *column)
 	return words;
 }
 
+/* The place in a word of what stands in no name: the statement would end there, or be another one.
+ * Its length: all of it may stand there. */
+static size_t strange_place(const char *word, bool span, bool key)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)word[n]) ||
+	       (word[n] && strchr("_.:%\\", word[n])) ||
+	       (span && word[n] && strchr("~ \t", word[n])) || (key && word[n] == '='))
+		n++;
+	return n;
+}
+
+/* Says which word is no name, and where; false: all are. */
+static bool has_strange(const struct invocation *inv)
+{
+	for (int i = 0; i < inv->n_questions; i++) {
+		const char *word = inv->questions[i];
+		size_t place = strange_place(word, inv->n_questions == 1, i == 3), column;
+		struct err err;
+		char *words;
+
+		if (*word && !word[place])
+			continue;
+		words = join_words(inv, i, &column);
+		err_at(&err, EINVAL, words, column + place,
+		       "%s: letters, digits and _ . : %% stand in one",
+		       i == 3 ? "a field's name is expected"
+			      : "the name of an event or a function is expected");
+		say_error(&err);
+		free(words);
+		return true;
+	}
+	return false;
+}
+
 /* Says what is wrong with the words, and where; false: nothing is. */
 static bool is_wrong(const struct invocation *inv)
 {
@@ -64,7 +101,7 @@ static bool is_wrong(const struct invocation *inv)
 		say_error(&err);
 	}
 	free(words);
-	return wrong >= 0;
+	return wrong >= 0 || has_strange(inv);
 }
 
 /* Whether B is the return of the function A. */
@@ -100,6 +137,7 @@ static char *statement_of(const struct invocation *inv)
 
 #define FROM " FROM "
 #define JOIN " JOIN "
+#define ON " ON "
 #define CALLS "calls."
 #define END "end."
 
@@ -111,33 +149,69 @@ static size_t place_in_key(const char *text, size_t column, const char *key)
 	return equals ? (size_t)(equals + 1 - key) : 0;
 }
 
-/* statement_request.place: finds the user's word behind a column of statement_of()'s text, which is
- * A behind FROM, B behind JOIN, and KEY elsewhere. */
-static void place_in_words(const struct invocation *inv, const char *text, struct err *err)
+/* Whether --within stands in the statement: the files that are printed are the kernel's, too, where
+ * the statement keeps account. In a session it is a setting. */
+static bool has_scope(const struct invocation *inv)
 {
-	char **q = inv->questions, *words;
-	const char *from = strstr(text, FROM), *join = strstr(from, JOIN);
-	size_t a = (size_t)(from - text) + strlen(FROM),
-	       b = join ? (size_t)(join - text) + strlen(JOIN) : SIZE_MAX,
-	       column = err->column, within = 0, begin;
-	int word = -1;
+	return inv->of_sql.within && (inv->explain || inv->of_sql.execute);
+}
 
-	a += strncmp(text + a, CALLS, strlen(CALLS)) ? 0 : strlen(CALLS);
-	if (column >= (size_t)(from - text) && column < a + strlen(q[0])) {
-		word = 0;
-		within = column > a ? column - a : 0;
-	} else if (join && column >= b && column < b + strlen(q[1])) {
-		word = 1;
-		within = column - b;
-	} else if (inv->n_questions == 4) {
-		word = 3;
-		within = place_in_key(text, column, q[3]);
+/* Where in a word that begins at `begin` of the statement a column of it is: none is outside of the
+ * word. */
+static size_t place_in_word(const char *word, size_t begin, size_t column)
+{
+	size_t within = column > begin ? column - begin : 0;
+
+	return within < strlen(word) ? within : strlen(word);
+}
+
+/* The number of the user's word that stands in the statement around the column, and the place in
+ * it; -1: the user wrote none of it. */
+static int word_at(const struct invocation *inv, const char *text, size_t column, size_t *within)
+{
+	char **q = inv->questions;
+	const char *from = strstr(text, FROM), *a = from + strlen(FROM),
+		   *join = inv->n_questions > 1 ? strstr(from, JOIN) : NULL,
+		   *on = join ? strstr(join, ON) : NULL, *at = text + column;
+
+	a += strncmp(a, CALLS, strlen(CALLS)) ? 0 : strlen(CALLS);
+	if (at >= from && (!join || at < join)) {
+		*within = place_in_word(q[0], (size_t)(a - text), column);
+		return 0;
 	}
-	if (word < 0)
+	if (join && at >= join && at < on) {
+		*within = place_in_word(q[1], (size_t)(join - text) + strlen(JOIN), column);
+		return 1;
+	}
+	*within = inv->n_questions == 4 ? place_in_key(text, column, q[3]) : 0;
+	return inv->n_questions == 4 ? 3 : -1;
+}
+
+/* statement_request.place: A stands behind FROM, B behind JOIN, KEY elsewhere, and --within at the
+ * end. Behind the end of a word nothing stands, whatever follows in the statement; a fault in what
+ * nobody wrote is told without a text. */
+static void place_in_words(const struct invocation *inv, const char *text, size_t column,
+			   struct err *err)
+{
+	const char *scope = inv->of_sql.within;
+	size_t n = strlen(text), begin, within;
+	const struct err why = *err;
+	const char *stands = strstr(why.text, " stands where ");
+	char *words;
+	int word;
+
+	if (has_scope(inv) && column >= n - strlen(scope)) {
+		err_at(err, why.code, scope, column - (n - strlen(scope)), "%s", why.text);
 		return;
+	}
+	word = word_at(inv, text, column, &within);
 	words = join_words(inv, word, &begin);
-	snprintf(err->input, sizeof(err->input), "%s", words);
-	err->column = begin + within < strlen(err->input) ? begin + within : 0;
+	if (word >= 0 && stands && within == strlen(inv->questions[word]))
+		err_at(err, why.code, words, begin + within, "nothing%s", stands);
+	else if (word >= 0)
+		err_at(err, why.code, words, begin + within, "%s", why.text);
+	else
+		err_set(err, why.code, "%s", why.text);
 	free(words);
 }
 
@@ -163,14 +237,13 @@ int cmd_latency(struct invocation *inv)
 	if (is_wrong(inv))
 		return EXIT_BRACE;
 	text = statement_of(inv);
-	/* The files that are printed are the kernel's, too: there the statement keeps account. */
-	if (inv->of_sql.within && !inv->explain && !inv->of_sql.execute) {
-		add_scope(inv);
-	} else if (inv->of_sql.within) {
+	if (has_scope(inv)) {
 		char *plain = text;
 
 		text = mem_printf("%s WITHIN %s", plain, inv->of_sql.within);
 		free(plain);
+	} else if (inv->of_sql.within) {
+		add_scope(inv);
 	}
 	more.file = mem_printf("events/synthetic/%s/trigger", name);
 	more.text = mem_strdup("hist:keys=nsecs.log2:vals=hitcount,hitcount.graph:sort=nsecs");
