@@ -192,6 +192,7 @@ int list_events(struct invocation *inv, const char *binary)
 	struct event_listing l = { .inv = inv };
 	struct err err;
 	int r = 0, status;
+	char cut[SAY_WORD];
 
 	screen_open(&l.screen, inv, SCREEN_PAGED, NULL);
 	/* A failure later on leaves a listing that is whole up to there; the status tells. */
@@ -210,6 +211,6 @@ int list_events(struct invocation *inv, const char *binary)
 	if (!l.n)
 		say(inv->n_operands ? "brace: no event there matches %s\n"
 				    : "brace: no events there\n",
-		    inv->operands[0]);
+		    say_word(inv->n_operands ? inv->operands[0] : "", cut));
 	return status ? status : l.n ? 0 : EXIT_BRACE;
 }

@@ -57,7 +57,9 @@ static int run_command(const struct command *c, char **argv)
 static int no_command(const char *name)
 {
 	const char *near = command_nearest(name), *instead = others_command(name);
+	char cut[SAY_WORD];
 
+	name = say_word(name, cut);
 	if (instead)
 		say("brace: there is no command %s: %s\n", name, instead);
 	else if (near)

@@ -4,6 +4,7 @@
  * it must. */
 #include "ui/missing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,7 +366,10 @@ static bool is_hopeless(struct missing_search *s, const struct function_list *l)
 /* Prints the sentence, and the pattern with a caret below it. */
 static void refuse_pattern(const char *sentence, const char *pattern)
 {
-	say("brace: %s\n  %s\n  ^\n", sentence, pattern);
+	struct err err;
+
+	err_at(&err, EINVAL, pattern, 0, "%s", sentence);
+	say_error(&err);
 }
 
 /* Checks each pattern of the list. EXIT_BRACE (said) if nothing would be traced by it. */

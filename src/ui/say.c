@@ -13,6 +13,7 @@
 
 #include "base/escape.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "ui/meter.h"
 
 /* NULL: standard error. */
@@ -97,6 +98,17 @@ int say_error(const struct err *err)
 	}
 	fputc('\n', words());
 	return EXIT_BRACE;
+}
+
+const char *say_word(const char *word, char cut[SAY_WORD])
+{
+	static const char more[] = "...";
+	const size_t room = SAY_WORD - sizeof(more);
+
+	if (strnlen(word, SAY_WORD) < SAY_WORD)
+		return word;
+	snprintf(cut, SAY_WORD, "%.*s%s", (int)utf8_whole(word, room), word, more);
+	return cut;
 }
 
 int say_exec_error(const struct err *err)

@@ -25,5 +25,9 @@ int say_error(const struct err *err);
 /* Prints the error of a program that cannot be executed. Returns the status that a shell has for
  * it, EXIT_NOT_FOUND or EXIT_NOT_EXECUTABLE. */
 int say_exec_error(const struct err *err);
+/* A word that the user wrote, for a sentence: of a long one the beginning, and "...". The result is
+ * `word`, or is written to `cut`. */
+#define SAY_WORD 64
+const char *say_word(const char *word, char cut[SAY_WORD]);
 /* Prints "brace: warning: sentence". */
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

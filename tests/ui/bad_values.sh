@@ -58,4 +58,33 @@ at "query of no table" '(did you mean slice?)' 'SELECT * FROM slicee' 14 query "
 at "query of no column" '(did you mean name?)' 'SELECT namee FROM slice' 7 query "$T/trace" 'SELECT namee FROM slice'
 at "query of no function" '(did you mean count?)' 'SELECT contt(name) FROM slice' 7 query "$T/trace" 'SELECT contt(name) FROM slice'
 at "query of half a statement" 'incomplete input' 'SELECT name FROM slice WHERE ' 28 query "$T/trace" 'SELECT name FROM slice WHERE '
+at "latency by no field of two system calls" 'start.cnt: the event syscalls:sys_enter_write has no such field; did you mean count?' 'syscalls:sys_enter_write syscalls:sys_exit_write by cnt ' 52 latency syscalls:sys_enter_write syscalls:sys_exit_write by cnt -- "$P"
+at "latency by no field of the second" 'end.cnt: ' 'syscalls:sys_enter_write syscalls:sys_exit_write by common_pid=cnt ' 63 latency syscalls:sys_enter_write syscalls:sys_exit_write by common_pid=cnt -- "$P"
+at "latency to what is no name" 'the name of an event or a function is expected' 'a b\011x ' 3 latency a $'b\tx' -- "$P"
+at "latency from no name" 'the name of an event or a function is expected' ' b ' 0 latency '' b -- "$P"
+at "latency by what is no name" "a field's name is expected" 'malloc free by ä ' 15 latency malloc free by ä -- "$P"
+at "latency from a keyword" 'select stands where an event is expected' 'select b ' 0 latency select b -- "$P"
+at "latency of half a span" 'nothing stands where the event that ends the span is expected' 'malloc ~~ ' 9 latency 'malloc ~~' -- "$P"
+at "sql with a letter of no field" 'brace: äx stands where a field is expected' 'SELECT äx FROM syscalls.sys_enter_write' 7 sql 'SELECT äx FROM syscalls.sys_enter_write' -- "$P"
+at "sql with a letter behind a field" 'brace: ä stands where FROM is expected' 'SELECT xä FROM syscalls.sys_enter_write' 8 sql 'SELECT xä FROM syscalls.sys_enter_write' -- "$P"
+at "a caret behind wide letters" 'no such column: nam' "SELECT '日本語', nam FROM slice" 17 query "$T/trace" "SELECT '日本語', nam FROM slice"
+at "report --by with a tab" 'no rows by ä\011q; there are' 'ä\011q' 0 report --by $'ä\tq' "$T/trace"
+W=$(head -c 100000 /dev/zero | tr '\0' w)
+# short NAME SENTENCE ARGUMENT...: brace ends with 125 and says SENTENCE in less than 1,000 bytes
+short() {
+	local name=$1 sentence=$2
+	shift 2
+	timeout "$LIMIT" "$BRACE" "$@" >"$T/out" 2>"$T/err" </dev/null
+	[ $? -eq 125 ] && grep -qE -- "$sentence" "$T/err" && [ "$(wc -c <"$T/err")" -lt 1000 ]
+	result "of a long word the beginning: $name" $? <(head -c 2000 "$T/err")
+}
+short "a command" 'there is no command w{60}\.\.\.; `brace help`' "$W"
+short "help of a command" 'there is no command w{60}\.\.\.;' help "$W"
+short "report --sort" 'no column w{60}\.\.\. to sort by; there are calls, ' report --sort "$W" "$T/trace"
+short "report --by in letters of two bytes" 'no rows by (ö){30}\.\.\.; there are function, ' report --by "$(head -c 30000 /dev/zero | sed 's/\x0/ö/g')" "$T/trace"
+short "top --sort" 'no column w{60}\.\.\. to sort by' top --sort "$W" -- "$P"
+short "export --to" 'no format w{60}\.\.\.; there are' export --to "$W" "$T/trace"
+short "list -e" 'no event there matches w{60}\.\.\.' list -e "$W"
+short "latency" '^  w{250,255}$' latency "$W" b -- "$P"
+short "a function" 'there is no function' record -o "$T/none" -l "$W" -- "$P"
 finish

@@ -45,6 +45,7 @@ static const struct exporter *find_format(const struct invocation *inv)
 	const struct exporter *e =
 		inv->of_export.format ? exporter_find(inv->of_export.format) : NULL;
 	struct nearest near = { inv->of_export.format, NULL, 0 };
+	char cut[SAY_WORD];
 
 	if (e)
 		return e;
@@ -56,9 +57,10 @@ static const struct exporter *find_format(const struct invocation *inv)
 	for (size_t i = 0; exporters[i]; i++)
 		nearest_offer(&near, exporters[i]->name);
 	if (near.best) {
-		say("brace: no format %s; did you mean %s?\n", inv->of_export.format, near.best);
+		say("brace: no format %s; did you mean %s?\n",
+		    say_word(inv->of_export.format, cut), near.best);
 	} else {
-		say("brace: no format %s; there are", inv->of_export.format);
+		say("brace: no format %s; there are", say_word(inv->of_export.format, cut));
 		say_formats();
 	}
 	return NULL;

@@ -30,20 +30,21 @@ static int search(const struct invocation *inv)
 int cmd_help(struct invocation *inv)
 {
 	const struct command *c = inv->help ? inv->command : NULL;
+	char cut[SAY_WORD];
 	struct screen o;
 
 	if (!inv->help && inv->search)
 		return search(inv);
 	if (!inv->help && inv->n_operands > 1) {
 		say("brace: help: unexpected argument: %s; `brace help --search WORDS` searches\n",
-		    inv->operands[1]);
+		    say_word(inv->operands[1], cut));
 		return EXIT_BRACE;
 	}
 	if (!inv->help && inv->n_operands) {
 		c = command_find(inv->operands[0]);
 		if (!c) {
 			say("brace: there is no command %s; `brace help` lists them\n",
-			    inv->operands[0]);
+			    say_word(inv->operands[0], cut));
 			return EXIT_BRACE;
 		}
 	}

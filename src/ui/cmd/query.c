@@ -105,6 +105,7 @@ static void obey(struct input *s, const char *line)
 		{ ".tables", "SELECT name FROM brace_table" },
 		{ ".schema", "SELECT name, columns FROM brace_table" },
 	};
+	char cut[SAY_WORD];
 
 	if (strcmp(line, ".quit") == 0 || strcmp(line, ".exit") == 0) {
 		s->ended = true;
@@ -116,7 +117,7 @@ static void obey(struct input *s, const char *line)
 			return;
 		}
 	say("brace: no command %s; there are .tables, .schema, .quit, and SQL that ends with a semicolon\n",
-	    line);
+	    say_word(line, cut));
 	s->status = EXIT_BRACE;
 	s->ended |= !s->prompt;
 }

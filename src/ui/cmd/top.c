@@ -365,11 +365,13 @@ static int check_words(const struct invocation *inv)
 {
 	static const struct word_list by_list = { "rows by", "", top_by_words, RATES_BY_N };
 
+	char cut[SAY_WORD];
+
 	if (inv->by && word_list_find(&by_list, inv->by) == RATES_BY_N)
 		return EXIT_BRACE;
 	if (inv->sort && top_column_find(inv->sort) == TOP_COLUMNS_N && strcmp(inv->sort, "name")) {
 		say("brace: no column %s to sort by; there are calls, self, total, mean, p99, max and name\n",
-		    inv->sort);
+		    say_word(inv->sort, cut));
 		return EXIT_BRACE;
 	}
 	for (size_t i = 0; i < inv->writes.n; i++)
