@@ -183,6 +183,6 @@ refused_latency "two keys" 'unexpected argument: job' '' take rest by job job
 refused_latency "a span and a moment" 'from which moment to which?' 13 'take ~~ rest' rest by
 refused_latency "a depth that is none" 'a number of levels, 1 to 255' 4 --within take:x take rest
 refused_latency "depth 0" 'reaches 1 to 255 levels' 4 --within take:0 take rest
-refused_latency "a depth in the kernel's files" 'WITHIN FUNCTION, without a depth' 128 --explain --within take:2 take rest
+refused_latency "a depth in the kernel's files" 'WITHIN FUNCTION, without a depth' 0 --explain --within take:2 take rest
 refused_latency "no such function" 'there is no function `tkae`' 0 --within tkae take rest
 finish
