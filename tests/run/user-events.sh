@@ -313,6 +313,16 @@ P
 timeout "$LIMIT" "$BRACE" shell --run "tail --pid=$$ -f /dev/null" -- /usr/bin/python3 "$T/user_events.py" >"$T/out" 2>"$T/err" <"$STDIN"
 script_results $?
 
+# --- the example of docs/events.md: the server is not the program that is traced
+printf '#!/bin/sh\nexec "%s" /sys/kernel/tracing 2\n' "$FIXTURES/registers_events" >"$T/server"
+chmod +x "$T/server"
+timeout "$LIMIT" "$BRACE" shell --run 'sleep 1d' -- sh -c '"$0"/server & cd /sys/kernel/tracing
+	until test -e events/user_events/steps; do sleep 0.1; done
+	echo 1 > events/user_events/steps/enable; wait; cat trace' "$T" >"$T/out" 2>"$T/err" <"$STDIN"
+[ "$(sed -n 's/.*: steps: //p' "$T/out")" = "n=0x0 (0)
+n=0x1 (1)" ]
+result "the manual's example: a server beside the traced program" $? "$T/out" "$T/err"
+
 # --- a program that is traced: its records stand within its calls
 mkdir "$T/tree"
 "$BRACE" mount "$T/tree" -t function_graph -l step -l before -l writev -l write -- "$FIXTURES/registers_events" "$T/tree" 3 >"$T/out" 2>"$T/err"
