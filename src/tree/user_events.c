@@ -24,6 +24,7 @@
 #include "tracee/running_memory.h"
 #include "tracee/user_word.h"
 #include "tree/dynamic.h"
+#include "tree/instance_internal.h"
 
 #define EVENTS_MOST 8192u  /* of one tree, those that are gone among them */
 #define REGISTRANTS_MOST 256u  /* each has a descriptor */
@@ -427,10 +428,23 @@ static void clear_inherited(struct user_events *u, const struct user_word_memory
 	}
 }
 
+/* No command has failed, so the log's line names the process. */
+static void tell_no_room(struct user_events *u, const struct registrant *h, unsigned forks)
+{
+	char *what = mem_printf("forks of process %d", (int)h->memory.pid);
+	char *sentence = mem_printf("%u forks have their bits cleared for good: %u programs have registered events already",
+				    forks, REGISTRANTS_MOST);
+
+	instance_log(u->top, LOCATION, sentence, what, strlen(what), 0);
+	free(sentence);
+	free(what);
+}
+
 /* The registrant's forks become registrants, before its words go. */
 static void settle_forks(struct user_events *u, struct registrant *h)
 {
 	user_word_memories forks = { 0 };
+	unsigned cleared = 0;
 	struct err full;
 
 	find_forks(u, &h, 1, &forks);
@@ -439,7 +453,10 @@ static void settle_forks(struct user_events *u, struct registrant *h)
 			continue;
 		clear_inherited(u, &forks.at[i]);
 		user_word_close(&forks.at[i]);
+		cleared++;
 	}
+	if (cleared)
+		tell_no_room(u, h, cleared);
 	vec_free(&forks);
 }
 

@@ -239,6 +239,7 @@ assert scene("gave", 2) == ["00"]
 assert scene("took", 2) == ["10"]
 ok("an orphan is no other fork's; in doubt it is left alone")
 assert scene("full", 0) == ["off"]
+assert re.search(r"user_events: error: 4[5-9] forks have their bits cleared for good: 256 programs have registered events already\n  Command: forks of process \d+\n", read("error_log")), read("error_log")[-300:]
 ok("forks for which there is no room have their bits cleared")
 # After an exec the address is another program's.
 prog = "import ctypes,os,sys; b=(ctypes.c_uint8*4096)(); os.write(1,b'x'); os.read(0,1); sys.exit(any(b))"
