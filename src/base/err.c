@@ -33,22 +33,16 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	return -code;
 }
 
-/* Of an input that is too long the part around the column is kept, as much before it as behind. */
+/* A cut input may end before the column; the caret then stands behind its last character. */
 static void quote_input(struct err *e, const char *input, size_t column)
 {
 	const size_t room = sizeof(e->input) - 1;
-	size_t length = strlen(input), from = 0, n;
+	size_t n = strnlen(input, room + 1);
 
-	column = column < length ? column : length;
-	if (length > room && column > room / 2)
-		from = column - room / 2;
-	/* No character is cut. */
-	while (from < column && ((unsigned char)input[from] & 0xc0) == 0x80)
-		from++;
-	n = length - from > room ? utf8_whole(input + from, room) : length - from;
-	memcpy(e->input, input + from, n);
+	n = n > room ? utf8_whole(input, room) : n;
+	memcpy(e->input, input, n);
 	e->input[n] = '\0';
-	e->column = column - from;
+	e->column = column < n ? column : n;
 }
 
 int err_at(struct err *e, int code, const char *input, size_t column, const char *fmt, ...)
@@ -60,6 +54,26 @@ int err_at(struct err *e, int code, const char *input, size_t column, const char
 	va_end(ap);
 	if (e)
 		quote_input(e, input, column);
+	return -code;
+}
+
+int err_at_part(struct err *e, int code, const char *input, size_t column, const char *fmt, ...)
+{
+	const size_t room = sizeof(e->input) - 1;
+	size_t length = strlen(input), from = 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill_err(e, code, fmt, ap);
+	va_end(ap);
+	column = column < length ? column : length;
+	if (length > room && column > room / 2)
+		from = column - room / 2;
+	/* No character is cut. */
+	while (from < column && ((unsigned char)input[from] & 0xc0) == 0x80)
+		from++;
+	if (e)
+		quote_input(e, input + from, column - from);
 	return -code;
 }
 

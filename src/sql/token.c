@@ -29,7 +29,7 @@ int sql_fault(const char *text, size_t at, struct err *err, const char *fmt, ...
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
 	line = mem_strndup(text + begin, end - begin);
-	err_at(err, EINVAL, line, at - begin, "%s", sentence);
+	err_at_part(err, EINVAL, line, at - begin, "%s", sentence);
 	free(line);
 	return -EINVAL;
 }

@@ -221,7 +221,7 @@ static void errors_quote_the_part_at_fault(void **state)
 	memcpy(letters, input, sizeof(letters));
 	for (size_t at = 0; at <= 1000; at += 2) {
 		memcpy(input + at, at < 1000 ? "->" : "", at < 1000 ? 2 : 0);
-		err_at(&e, EINVAL, input, at, "%s", letters);
+		err_at_part(&e, EINVAL, input, at, "%s", letters);
 		assert_string_equal(e.input + e.column, strstr(e.input, "->") ? strstr(e.input, "->") : "");
 		assert_true(at == 1000 || strstr(e.input, "->"));
 		assert_int_equal(strlen(e.input) % 2, 0);
@@ -229,6 +229,9 @@ static void errors_quote_the_part_at_fault(void **state)
 		assert_non_null(strstr(input, e.input));
 		memcpy(input + at, at < 1000 ? "\xc3\xa9" : "", at < 1000 ? 2 : 0);
 	}
+	err_at(&e, EINVAL, letters, 900, "x"); /* columns stay those of the whole input */
+	assert_int_equal(strlen(e.input), 254);
+	assert_int_equal(e.column, 254);
 	assert_int_equal(utf8_whole("\xe6\x97\xa5", 2), 0);
 	assert_int_equal(utf8_whole("\xe6\x97\xa5", 3), 3);
 	assert_int_equal(utf8_whole("\xa5\xa5\xa5\xa5", 4), 4);

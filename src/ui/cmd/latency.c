@@ -75,7 +75,7 @@ static bool has_strange(const struct invocation *inv)
 		if (*word && !word[place])
 			continue;
 		words = join_words(inv, i, &column);
-		err_at(&err, EINVAL, words, column + place,
+		err_at_part(&err, EINVAL, words, column + place,
 		       "%s: letters, digits and _ . : %% stand in one",
 		       i == 3 ? "a field's name is expected"
 			      : "the name of an event or a function is expected");
@@ -95,7 +95,7 @@ static bool is_wrong(const struct invocation *inv)
 	struct err err;
 
 	if (wrong >= 0) {
-		err_at(&err, EINVAL, words, column,
+		err_at_part(&err, EINVAL, words, column,
 		       "from which moment to which? brace latency A B [by KEY], where KEY is a "
 		       "field of both, or FIELD-OF-A=FIELD-OF-B; or brace latency 'A ~~ B'");
 		say_error(&err);
@@ -201,15 +201,15 @@ static void place_in_words(const struct invocation *inv, const char *text, size_
 	int word;
 
 	if (has_scope(inv) && column >= n - strlen(scope)) {
-		err_at(err, why.code, scope, column - (n - strlen(scope)), "%s", why.text);
+		err_at_part(err, why.code, scope, column - (n - strlen(scope)), "%s", why.text);
 		return;
 	}
 	word = word_at(inv, text, column, &within);
 	words = join_words(inv, word, &begin);
 	if (word >= 0 && stands && within == strlen(inv->questions[word]))
-		err_at(err, why.code, words, begin + within, "nothing%s", stands);
+		err_at_part(err, why.code, words, begin + within, "nothing%s", stands);
 	else if (word >= 0)
-		err_at(err, why.code, words, begin + within, "%s", why.text);
+		err_at_part(err, why.code, words, begin + within, "%s", why.text);
 	else
 		err_set(err, why.code, "%s", why.text);
 	free(words);
