@@ -9,6 +9,9 @@ void mappings_find_own(void);
 /* Maps the regions of trampolines, and answers which. False if one of them found its layout taken;
  * the others are mapped all the same. */
 bool mappings_map_regions(const struct protocol_setup *w, const int fds[TALK_FDS]);
+/* Maps the session memory and the image memory of the setup reply, and begins what needs them: call
+ * sites, the user, the fork guard. False: one of them cannot be had; the caller writes no patches
+ * then. The descriptors stay open. */
 bool mappings_map_memories(const struct protocol_setup *w, const int fds[TALK_FDS]);
 /* Replaces the memories by those of the setup reply; the old ones stay mapped. False: nothing has
  * changed. */

@@ -21,10 +21,10 @@ size_t escape_line_run(const char *s, size_t n);
 size_t escape_text_run(const char *s, size_t n);
 /* Writes a backslash and three octal digits, "\033" for ESC; no NUL. */
 void escape_byte(char to[ESCAPED_BYTE], char byte);
-/* Returns an escaped copy of the whole string; free() it. escape_line() escapes newlines and tabs,
- * too. */
+/* Returns an escaped copy of the whole string, newlines and tabs escaped, too; free() it. */
 char *escape_line(const char *s);
 /* Returns how many columns of a terminal escape_line(s) takes: two for a wide letter, none for one
  * that is combined with the letter before. */
 size_t escape_line_width(const char *s);
+/* escape_line() without newlines and tabs, which stay as they are. */
 char *escape_text(const char *s);

@@ -47,7 +47,8 @@ struct producer_ops {
 	 * session at most. */
 	bool of_kernel;
 	/* NULL: programs come to the source by themselves. 0, or -errno and *err: it cannot be had;
-	 * the caller goes back by another call. From any thread. */
+	 * the caller takes back what it asked for by one more call, with the request before. From
+	 * any thread. */
 	int (*follow)(struct producer *p, const struct follow_request *req, struct err *err);
 	/* Gives the records since the last pass to the sink, each thread's in their order and in
 	 * runs. Every record that was made is in a run or in the `lost` of one; only PASS_LAST adds
@@ -67,6 +68,7 @@ struct producer_ops {
 	/* NULL: the records need nothing. Adds to info what the records need that were given since
 	 * the last call: events, modules of an image that is there. From the session's thread. */
 	void (*describe)(struct producer *p, struct trace_info *info);
+	/* The list of sources is freed. One that its opener keeps (session_beside) does nothing. */
 	void (*free)(struct producer *p);
 };
 
@@ -75,14 +77,14 @@ struct producer {
 	uint32_t first_slot;           /* the number of its thread 0 (slots.h) */
 };
 
-/* The sources of a session. What is added is freed with the list, and stays to then: any thread may
+/* The sources of a session. What is added stays until the list calls its free(): any thread may
  * use a list that is whole. */
 struct producers {
 	struct producer *at[PRODUCERS_MAX];
 	uint32_t n;
 };
 
-/* Adds a source, of at most PRODUCERS_MAX, and sets its first_slot. */
+/* Adds a source and sets its first_slot. The caller adds PRODUCERS_MAX at most: nothing checks. */
 void producers_add(struct producers *all, struct producer *p);
 void producers_free(struct producers *all);
 /* producers_follow() and the ones below ask all sources, or that of the slot. The first one that

@@ -48,7 +48,7 @@ struct bootconfig {
 int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, size_t n,
 		     struct err *err);
 /* Reads a file and parses it; the name - is standard input. Of a program it is the one that is
- * attached to it (attached.h). */
+ * attached to it (attached.h). As bootconfig_parse(); also -errno of the file. */
 int bootconfig_read(struct bootconfig *c, const char *path, struct err *err);
 void bootconfig_free(struct bootconfig *c);
 

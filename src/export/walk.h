@@ -111,10 +111,10 @@ const struct trace_function *walk_function(const struct walk *w, uint32_t functi
 					   const struct trace_module **module);
 /* The lane of a thread's own stack, made at need. */
 uint32_t walk_thread_lane(struct walk *w, uint32_t thread);
-/* Visits it with the name `returned`, by its type. */
+/* Visits what the call of an END returned, named `returned`, by its type. False: as below. */
 bool walk_returned_typed(const struct walk *w, const struct walk_step *s, argument_visit *visit,
 			 void *context);
-/* Prints it as JSON. False: it is not known, or void, and nothing is printed. */
+/* Prints the same as JSON. False: it is not known, or void, and nothing is printed. */
 bool walk_returned_json(const struct walk *w, const struct walk_step *s, struct out *o);
-/* The returned value of the call of an END, as text; free() it. NULL: not known, or void. */
+/* Returns the same as text; free() it. NULL: not known, or void. */
 char *walk_returned(const struct walk *w, const struct walk_step *s);

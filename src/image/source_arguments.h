@@ -31,4 +31,5 @@ char *source_arguments_all(struct source_place_of_arguments *p, bool parameters,
  * a return, $stack in place of the stack pointer; the caller frees it. NULL: another register is
  * meant. */
 char *source_argument_numbered(const char *text, bool at_return);
+/* Closes what names of variables have opened in *p, which can be used again. */
 void source_arguments_end(struct source_place_of_arguments *p);

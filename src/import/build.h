@@ -48,13 +48,16 @@ struct import_build {
 };
 
 void import_build_free(struct import_build *b);
+/* Adds a process, a new one for each program that it executes. Returns its number. */
 uint32_t import_process(struct import_build *b, uint32_t pid, const char *exe);
-/* UINT32_MAX and *err: there are too many. */
+/* Return the number of a new thread, and of a function of the process, which is added if it is new.
+ * UINT32_MAX and *err: there are too many. Texts are copied. */
 uint32_t import_thread(struct import_build *b, uint32_t process, uint32_t pid, uint32_t tid,
 		       const char *comm, struct err *err);
 uint32_t import_function(struct import_build *b, uint32_t process, const char *file,
 			 const char *name, struct err *err);
-/* A call begins, the innermost one ends (nothing if there is none), records are missing here. */
+/* A call begins, the innermost one ends (nothing if there is none), n records are missing. ns: that
+ * time; one before the last record of the thread becomes its time. function: of its process. */
 void import_enter(struct import_build *b, uint32_t thread, uint64_t ns, uint32_t function);
 void import_leave(struct import_build *b, uint32_t thread, uint64_t ns);
 void import_lose(struct import_build *b, uint32_t thread, uint64_t ns, uint64_t n);

@@ -34,5 +34,6 @@ bool event_scopes_count(const struct event_scopes *s);
  * this list; 0: there is no room for them, or it has none. */
 uint8_t event_scopes_unite(struct event_scopes *to, const struct event_scopes *from);
 bool event_scopes_are_same(const struct event_scopes *a, const struct event_scopes *b);
+/* A deep copy. What *to had is not freed; event_scopes_free() frees the copy. */
 void event_scopes_copy(struct event_scopes *to, const struct event_scopes *from);
 void event_scopes_free(struct event_scopes *s);

@@ -43,6 +43,7 @@ char *rv_read(const struct rv_settings *s, const char *file);
 bool rv_watches(const struct rv_settings *s, enum rv_monitor m);
 /* Whether any of them does. */
 bool rv_watches_any(const struct rv_settings *s);
+/* The name of its folder below rv/monitors; constant. */
 const char *rv_name(enum rv_monitor m);
 /* Whether the file's path, "rv/monitors/NAME/enable", is of this monitor. */
 bool rv_is_of(const char *file, enum rv_monitor m);

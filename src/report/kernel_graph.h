@@ -25,6 +25,7 @@ struct kernel_graph;
 struct kernel_graph *kernel_graph_new(const struct trace_info *info, uint64_t options,
 				      struct out *out);
 void kernel_graph_free(struct kernel_graph *g);
+/* Prints the lines above the columns. */
 void kernel_graph_header(struct kernel_graph *g, const struct trace_header *h);
 /* Events come by time. Those that are no records of the kernel's are left out. */
 void kernel_graph_event(struct kernel_graph *g, const struct event *e);

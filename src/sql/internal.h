@@ -90,7 +90,8 @@ struct translation {
 	char *tracked;                     /* variable of -m or -c */
 };
 
-/* Adds more to the text, with `between` if there is some already. */
+/* Adds more to *text, with `between` if there is some already. *text is not NULL, for free(), and
+ * another pointer then. */
 void translate_append(char **text, const char *between, const char *more);
 /* Refuses the word; the sentence begins with it. Returns -EINVAL. */
 int translate_fault(const struct translation *t, struct sql_word w, const char *fmt, ...)

@@ -215,7 +215,7 @@ void trace_info_drop_settings(struct trace_info *info);
  * that records name. */
 #define TRACE_KERNEL_EXE "[kernel]"
 #define TRACE_KERNEL_IMAGE 0u
-/* Adds it; returns its index. */
+/* Adds it, to an info without images: returns its index, TRACE_KERNEL_IMAGE. */
 uint32_t trace_info_add_kernel(struct trace_info *info);
 bool trace_info_has_kernel(const struct trace_info *info);
 /* Whether the kernel alone was traced, and no program: there is no other image. */

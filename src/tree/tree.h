@@ -109,7 +109,8 @@ struct tree_node *tree_dir_new(struct tree *t, const char *name, mode_t mode,
 /* Attaches it below parent. 0, or -EEXIST, -ENOENT (the parent was removed): then it is freed. */
 int tree_attach(struct tree_node *parent, struct tree_node *dir);
 void tree_discard(struct tree_node *dir); /* frees it, instead of tree_attach */
-/* Create nodes below parent, with its owner; the name must be free. */
+/* Create nodes below parent, which keeps them, with its owner. NULL: the name is in use, or the
+ * parent was removed. */
 struct tree_node *tree_dir(struct tree_node *parent, const char *name, mode_t mode,
 			   const struct tree_dir_ops *ops);
 struct tree_node *tree_file(struct tree_node *parent, const char *name, mode_t mode,
