@@ -91,8 +91,8 @@ static void look_at_site(struct standing_look *l, const struct patch *p, const u
 	}
 }
 
-/* Whether the bytes could be read, the second time at last: a read can fail once for lack of memory,
- * and a patch that is not seen would be left behind. */
+/* Whether the bytes could be read, the second time at last: a read can fail once for lack of
+ * memory, and a patch that is not seen would be left behind. */
 static bool read_bytes(struct tracee *t, uint64_t from, uint8_t *to, size_t n)
 {
 	struct err ignored;

@@ -168,7 +168,8 @@ static void add_kernel_image(struct session *s)
 	s->first_image = 1;
 }
 
-/* The sources of records: a row for each. The memories come first (slots.h). */
+/* The sources of records: a row for each. The memories come first, and each session's own are
+ * PRODUCERS_OWN (slots.h). */
 static void add_producers(struct session *s, const struct session_beside *beside)
 {
 	s->switches = switches_new(&s->memories);

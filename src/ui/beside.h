@@ -2,10 +2,11 @@
 /* Sources of records that a command opens beside programs, and closes after the session: each kind
  * is a row of beside.c. On the main thread. */
 #pragma once
+#include "collect/slots.h"
 #include "session/session.h"
 #include "ui/invocation.h"
 
-#define BESIDE_KINDS_MAX 4u
+#define BESIDE_KINDS_MAX (PRODUCERS_MAX - PRODUCERS_OWN)
 
 /* The sources of one run. */
 struct beside {
