@@ -93,6 +93,7 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 {
 	struct probe_definition *d = c->definition;
 	char *suffix = strchr(w->at[1], '%'), *colon;
+	uint64_t number;
 	int r;
 
 	if (suffix && strcmp(suffix, "%return") != 0)
@@ -111,11 +112,12 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 		return probe_line_fault(w, w->at[1], "Retprobe address must be an function entry");
 	d->path = mem_strdup(p->place.path);
 	d->offset = p->place.offset;
-	/* SYM+0 is listed as SYM. A module's name may have a + too: libstdc++.so.6. */
+	/* SYM+0 is listed as SYM, but where that reads as an address. A module's name may have a +
+	 * too: libstdc++.so.6. */
 	colon = strchr(w->at[1], ':');
 	if (p->address)
 		d->symbol = mem_strdup(p->symbol);
-	else if (p->more)
+	else if (p->more || (!colon && probe_line_number(p->symbol, &number)))
 		d->symbol = mem_strdup(w->at[1]);
 	else
 		d->symbol = mem_printf("%.*s%s", colon ? (int)(colon + 1 - w->at[1]) : 0, w->at[1],
