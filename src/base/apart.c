@@ -222,12 +222,16 @@ static bool await_errand(struct errand *e, long ms)
 }
 
 /* Our own process is looked at by the calling thread: a new one would change the mappings, and
- * where they are held brace itself stands still. *done: e is the caller's again. */
-static int run_within(struct errand *e, long ms, bool *done)
+ * where they are held brace itself stands still. *done: e is the caller's again. -ETIMEDOUT at
+ * once: an earlier wait for the process lasts. */
+static int run_patiently(struct errand *e, bool *done)
 {
+	const long ms = patience_for(e->pid);
 	int r = 0;
 
 	*done = true;
+	if (!ms)
+		return -ETIMEDOUT;
 	if (e->pid == getpid())
 		return run_errand(e);
 	r = -start_thread(e);
@@ -241,15 +245,10 @@ static int run_within(struct errand *e, long ms, bool *done)
 
 static int run_apart(pid_t pid, const char *file, int flags, bool copies)
 {
-	long ms = patience_for(pid);
-	struct errand *e;
+	struct errand *e = new_errand(pid, file, flags, copies);
 	bool done;
-	int r;
+	int r = run_patiently(e, &done);
 
-	if (!ms)
-		return -ETIMEDOUT;
-	e = new_errand(pid, file, flags, copies);
-	r = run_within(e, ms, &done);
 	if (done)
 		free_errand(e);
 	return r;
@@ -257,18 +256,14 @@ static int run_apart(pid_t pid, const char *file, int flags, bool copies)
 
 int apart_call(pid_t pid, int (*f)(void *arg), void *arg, size_t n)
 {
-	long ms = patience_for(pid);
-	struct errand *e;
+	struct errand *e = new_errand(pid, "", 0, false);
 	bool done;
 	int r;
 
-	if (!ms)
-		return -ETIMEDOUT;
-	e = new_errand(pid, "", 0, false);
 	e->call = f;
 	e->arg = mem_realloc(NULL, n, 1);
 	memcpy(e->arg, arg, n);
-	r = run_within(e, ms, &done);
+	r = run_patiently(e, &done);
 	if (!done)
 		return r;
 	memcpy(arg, e->arg, n);

@@ -63,16 +63,8 @@ struct ctf_mapping *ctf_names_at(struct ctf_names *n, uint32_t pid, uint64_t beg
 /* The symbol around an address; NULL: none is. */
 static const struct ctf_symbol *symbol_at(const struct ctf_names *n, uint64_t address)
 {
-	size_t low = 0, high = n->symbols.n;
+	const size_t low = vec_bisect(&n->symbols, s, s->begin <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (n->symbols.at[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address - n->symbols.at[low - 1].begin >= n->symbols.at[low - 1].bytes)
 		return NULL;
 	return &n->symbols.at[low - 1];

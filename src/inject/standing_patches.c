@@ -91,23 +91,16 @@ static void look_at_site(struct standing_look *l, const struct patch *p, const u
 	}
 }
 
-/* Whether the bytes could be read, the second time at last: a read can fail once for lack of
- * memory, and a patch that is not seen would be left behind. */
-static bool read_bytes(struct tracee *t, uint64_t from, uint8_t *to, size_t n)
-{
-	struct err ignored;
-
-	return tracee_read(t, from, to, n, &ignored) == 0 ||
-	       tracee_read(t, from, to, n, &ignored) == 0;
-}
-
 /* Looks at sites that begin in one page with one read; one by one where a part is not mapped. */
 static void look_at_run(struct standing_look *l, const struct patch *first, size_t n)
 {
 	uint8_t bytes[2 * ARCH_PAGE];
 	uint64_t from = first->address;
+	struct err ignored;
 
-	if (read_bytes(l->t, from, bytes, first[n - 1].address + first[n - 1].length - from)) {
+	/* A patch that is not seen would be left behind. */
+	if (tracee_read_twice(l->t, from, bytes,
+			      first[n - 1].address + first[n - 1].length - from, &ignored) == 0) {
 		for (size_t i = 0; i < n; i++)
 			look_at_site(l, &first[i], bytes + (first[i].address - from));
 		return;

@@ -190,12 +190,10 @@ static int edit_run(struct tracee *t, const patch_order *o, size_t first, size_t
 	uint8_t bytes[2 * ARCH_PAGE];
 	uint64_t from = o->at[first]->address;
 	size_t len = o->at[first + n - 1]->address + o->at[first + n - 1]->length - from;
-	int r = tracee_read(t, from, bytes, len, err);
+	/* A patch that counts as gone and is there leads the program into code that is gone. */
+	int r = edit == remove_patch ? tracee_read_twice(t, from, bytes, len, err)
+				     : tracee_read(t, from, bytes, len, err);
 
-	/* A read can fail once for lack of memory: a patch that counts as gone and is there leads
-	 * the program into code that is taken away. */
-	if (r < 0 && n == 1 && edit == remove_patch)
-		r = tracee_read(t, from, bytes, len, err);
 	if (r < 0)
 		return edit == remove_patch ? take_out_rest(t, o, first, n, err) : r;
 	for (size_t i = first; i < first + n; i++)

@@ -67,6 +67,13 @@ int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, stru
 	return done == bytes ? 0 : not_there(t, "read", address, bytes, done, err);
 }
 
+int tracee_read_twice(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err)
+{
+	int r = tracee_read(t, address, to, bytes, err);
+
+	return r < 0 ? tracee_read(t, address, to, bytes, err) : r;
+}
+
 #define WORDS_AT_ONCE 512
 
 /* Returns how many were read; fewer than n at the first that is not there, or is served. One system

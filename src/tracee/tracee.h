@@ -67,6 +67,9 @@ void tracee_let_run(struct tracee *t, const bool *which, uint64_t ns);
 /* Transfer all bytes or none; page protections do not matter (/proc/PID/mem). Return 0, or -errno
  * and *err. */
 int tracee_read(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
+/* tracee_read() with a second try, for a caller that takes a failure for bytes that are not mapped:
+ * a read can fail once for lack of memory. */
+int tracee_read_twice(struct tracee *t, uint64_t address, void *to, size_t bytes, struct err *err);
 int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t bytes,
 		 struct err *err);
 
