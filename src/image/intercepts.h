@@ -24,8 +24,8 @@ enum intercepts_which { INTERCEPTS_NONE, INTERCEPTS_FILTERS, INTERCEPTS_ALL };
 
 /* The calls of the process that are intercepted. */
 enum intercepts_which intercepts_wanted(const struct image_request *req);
-/* Those of a module, by its name: the agent that ld.so loads leads libc's calls itself
- * (agent/libc_calls.c). */
+/* The intercepted calls of one module, by its name: the agent that ld.so loads leads libc's calls
+ * itself (agent/libc_calls.c). */
 enum intercepts_which intercepts_wanted_of(const struct image_request *req, const char *module);
 /* Lists the calls of the module's open file. */
 void intercepts_find(int fd, const struct hook_module *h, enum intercepts_which which,

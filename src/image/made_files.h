@@ -9,5 +9,6 @@
 /* Opens /tmp/perf-PID.map of the process. Returns a descriptor that the caller closes, or -1: there
  * is none that can be the program's. */
 int made_files_open_map(pid_t pid, const struct process_info *about);
-/* The same of the jitdump, which a program maps as code for profilers to find it. */
+/* Opens the process's jitdump, which a program maps as code for profilers to find it. Returns a
+ * descriptor that the caller closes, or -1: there is none that can be the program's. */
 int made_files_open_dump(pid_t pid, const struct process_info *about);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The lists of defined events: the lines of uprobe_events and its like, and the hits of
  * kprobe_profile and uprobe_profile. Any thread; events stay in the catalogue, so no lock is held.
- * Nothing fails. The other files of dynamic_ and user_events.c call it. */
+ * Nothing fails. dynamic_files.c, dynamic_remove.c and others of src/tree/dynamic_*, and
+ * user_events.c call it. */
 #include <stdlib.h>
 #include <string.h>
 

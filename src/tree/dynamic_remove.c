@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The users of an event that somebody defined, and its removal, which is refused meanwhile. Any
  * thread; the top's events_lock protects what is defined against instances that begin to use it.
- * The other files of dynamic_, instance.c and user_events.c call it. An event that is used is
+ * The files src/tree/dynamic_*, instance.c and user_events.c call it. An event that is used is
  * -EBUSY and a sentence. */
 #include <errno.h>
 #include <stdlib.h>

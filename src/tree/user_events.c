@@ -10,7 +10,7 @@
  * gone. That a registrant is gone is found at the next request, when its file is closed for
  * instance.
  *
- * What programs can make grow has bounds: events, registrants, words. */
+ * Events, registrants and words have bounds, because programs make them. */
 #include "tree/user_events.h"
 
 #include <errno.h>
@@ -672,7 +672,8 @@ static void doubt_orphans(struct user_events *u, const struct registrant *h,
 	}
 }
 
-/* As in the kernel, the file keeps the event where the program's word fails. */
+/* Gives the event to the file, and the word to the registrant. Where the word cannot be written the
+ * file keeps the event, as in the kernel. */
 static int register_word(struct user_events *u, struct user_events_file *f, struct registrant *h,
 			 const struct user_events_register *r, struct user_event *e,
 			 uint64_t argument)

@@ -16,5 +16,5 @@ struct helper_text {
  * `most` bytes of its standard output, and what ends with `end` of them (a line's is "\n"): a
  * helper that prints more is killed. */
 struct helper_text run_helper(const char *const *argv, size_t most, const char *end);
-/* The same of what it prints on standard error, its output discarded. */
+/* Runs argv as run_helper() does, but keeps its standard error and discards its output. */
 struct helper_text run_helper_errors(const char *const *argv, size_t most, const char *end);

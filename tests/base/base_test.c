@@ -208,7 +208,7 @@ static void errors_know_their_place(void **state)
 	assert_int_equal(err_set(NULL, ENOENT, "nobody listens"), -ENOENT);
 }
 
-/* Of an input that is too long the part around the column is kept, and no letter is cut. */
+/* An error keeps the part of a long input around the column, and cuts no letter. */
 static void errors_quote_the_part_at_fault(void **state)
 {
 	char input[1001], letters[1001];

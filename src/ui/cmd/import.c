@@ -55,7 +55,8 @@ static uint64_t discarded_of(const char *path, const char *given)
 	return n;
 }
 
-/* What the tool prints of the path, as it takes it; the caller frees the text. */
+/* Runs the tool on the path, in the form that the tool takes. Returns its output; the caller frees
+ * the text. */
 static struct helper_text run_tool(const struct reading_tool *tool, const char *given)
 {
 	const char *argv[6] = { tool->name };
