@@ -5,7 +5,7 @@
  * from (slots.h).
  *
  * A new source is a struct that begins with struct producer, and a line of add_producers() in
- * session/session.c, or, if a command opens it, a kind of ui/beside.c. A source that is read by CPU
+ * session/session.c, or, if a command opens it, a row of ui/beside.c. A source that is read by CPU
  * makes its runs with thread_runs.h. */
 #pragma once
 #include "collect/drain.h"
@@ -84,7 +84,8 @@ struct producers {
 	uint32_t n;
 };
 
-/* Adds a source and sets its first_slot. The caller adds PRODUCERS_MAX at most: nothing checks. */
+/* Adds a source and sets its first_slot. The caller adds PRODUCERS_MAX at most: ui/beside.c
+ * asserts that its kinds have room. */
 void producers_add(struct producers *all, struct producer *p);
 void producers_free(struct producers *all);
 /* producers_follow() and the ones below ask all sources, or that of the slot. The first one that

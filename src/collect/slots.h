@@ -13,7 +13,7 @@
 _Static_assert(SLOTS == MEMORY_THREADS_MAX, "the agent has room for so many");
 #define MEMORIES_MAX 256u              /* in one session: one for each user */
 #define PRODUCER_SLOTS (MEMORIES_MAX << SLOT_BITS) /* of one source */
-#define PRODUCERS_MAX 4u               /* in one session; the numbers suffice for 64 */
+#define PRODUCERS_MAX 8u               /* in one session; the numbers suffice for 64 */
 #define PRODUCERS_OWN 2u               /* of them, those that each session has */
 
 /* The parts of a slot number: its source, by the order in which sources were added. */

@@ -10,6 +10,7 @@
 
 const struct tracer tracer_function_graph = {
 	.name = "function_graph",
+	.number = 4,
 	.options = OPTION_GRAPH,
 	.functions = true,
 	.exits = true,
@@ -18,6 +19,7 @@ const struct tracer tracer_function_graph = {
 /* A record is an entry and its caller. Without exits there are no durations. */
 const struct tracer tracer_function = {
 	.name = "function",
+	.number = 8,
 	.options = OPTION_FUNCTION,
 	.functions = true,
 	.printer = "function",
@@ -25,6 +27,7 @@ const struct tracer tracer_function = {
 /* Records events only. The function printer prints their lines. */
 const struct tracer tracer_nop = {
 	.name = "nop",
+	.number = 9,
 	.options = OPTION_NOP,
 	.printer = "function",
 };
@@ -32,6 +35,7 @@ const struct tracer tracer_nop = {
 /* The latency tracers; wakeup_rt has the deadline threads, too, as the kernel's. */
 static const struct tracer tracer_wakeup = {
 	.name = "wakeup",
+	.number = 7,
 	.options = OPTION_COMMON,
 	.functions = true,
 	.wakes = TRACER_WAKES_ALL,
@@ -39,6 +43,7 @@ static const struct tracer tracer_wakeup = {
 };
 static const struct tracer tracer_wakeup_rt = {
 	.name = "wakeup_rt",
+	.number = 6,
 	.options = OPTION_COMMON,
 	.functions = true,
 	.wakes = TRACER_WAKES_RT,
@@ -46,6 +51,7 @@ static const struct tracer tracer_wakeup_rt = {
 };
 static const struct tracer tracer_wakeup_dl = {
 	.name = "wakeup_dl",
+	.number = 5,
 	.options = OPTION_COMMON,
 	.functions = true,
 	.wakes = TRACER_WAKES_DL,
@@ -55,12 +61,14 @@ static const struct tracer tracer_wakeup_dl = {
 /* Record what brace's own threads measure. */
 static const struct tracer tracer_osnoise = {
 	.name = "osnoise",
+	.number = 2,
 	.options = OPTION_NOP,
 	.measures = true,
 	.printer = "function",
 };
 static const struct tracer tracer_timerlat = {
 	.name = "timerlat",
+	.number = 1,
 	.options = OPTION_NOP,
 	.measures = true,
 	.printer = "function",
@@ -68,6 +76,7 @@ static const struct tracer tracer_timerlat = {
 
 static const struct tracer tracer_hwlat = {
 	.name = "hwlat",
+	.number = 3,
 	.options = OPTION_NOP,
 	.measures = true,
 	.printer = "function",
@@ -89,19 +98,12 @@ const struct tracer *tracer_find(const char *name)
 	return NULL;
 }
 
-/* A row that is not in the table gets a number that no tracer has. */
-uint32_t tracer_number(const struct tracer *t)
-{
-	uint32_t i = 0;
-
-	while (i < TRACERS_N && tracers[i] != t)
-		i++;
-	return i + 1;
-}
-
 const struct tracer *tracer_numbered(uint32_t number)
 {
-	return number >= 1 && number <= TRACERS_N ? tracers[number - 1] : NULL;
+	for (size_t i = 0; i < TRACERS_N; i++)
+		if (tracers[i]->number == number)
+			return tracers[i];
+	return NULL;
 }
 
 char *tracer_names(void)

@@ -16,6 +16,9 @@ enum tracer_wakes { TRACER_WAKES_NONE, TRACER_WAKES_ALL, TRACER_WAKES_RT, TRACER
 
 struct tracer {
 	const char *name;                /* as in current_tracer */
+	/* In session memories, which a later brace may read (recover): a new row has the next free
+	 * number, and no row ever has another's. */
+	uint32_t number;
 	enum trace_option_group options; /* its own options, beside the common ones */
 	/* Functions are recorded: programs are hooked for it. */
 	bool functions;
@@ -35,9 +38,7 @@ extern const struct tracer tracer_function_graph, tracer_function, tracer_nop;
 
 /* Returns the row, or NULL if there is no tracer of that name. */
 const struct tracer *tracer_find(const char *name);
-/* A row's number in session memories of this version, from 1 on; and the row with that number, or
- * NULL if there is none. */
-uint32_t tracer_number(const struct tracer *t);
+/* Returns the row with that number, or NULL if there is none. */
 const struct tracer *tracer_numbered(uint32_t number);
 /* Returns the names, separated by blanks, latest registered first, as available_tracers has them;
  * malloc'ed. */

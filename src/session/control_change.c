@@ -47,7 +47,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 							     : s->graph_function.patterns.n > 0,
 			.calls_too = settings_calls_too(s), .record_sp = s->stack_trace,
 			.values = settings_values(s), .causal = settings_causal(s),
-			.tracer_number = tracer_number(s->tracer),
+			.tracer_number = s->tracer->number,
 			.thresh_ticks = thresh_ticks,
 		},
 	};

@@ -132,8 +132,8 @@ struct memory_settings {
 	uint32_t record_sp;
 	uint32_t values;          /* 1: exits tell their functions' values (RECORD_EXIT_VALUE) */
 	uint32_t causal; /* 1: a record's time is not before the loads before it (lfence) */
-	/* The tracer as the user has it (tracer_number of model/tracer.h), for a later brace: the
-	 * agent does not read it. */
+	/* The tracer as the user has it, by its row's number (model/tracer.h), for a later brace:
+	 * the agent does not read it. */
 	uint32_t tracer_number;
 	uint64_t thresh_ticks;
 	/* By scope: how many levels of calls it reaches down; 0 = all. */

@@ -5,6 +5,15 @@
 
 #include "ui/kernel_beside.h"
 
+/* The options that ask for a source. The commands record and graph have them. */
+const struct option beside_options[] = {
+	{ 'k', "kernel", NULL, "trace the kernel, too, while it works for the program (root); what is for the kernel begins with k:, as in -l 'k:vfs_*'",
+	  set_flag, offsetof(struct invocation, kernel) },
+	{ 0, "elsewhere", NULL, "with -k: also what interrupts, softirqs and workers do for the program in the time of others, on tracks of their own",
+	  set_flag, offsetof(struct invocation, elsewhere) },
+	{ 0 }
+};
+
 static const struct beside_kind {
 	/* Opens the source if an option asks for it: sets *own, which is not NULL then, and fills
 	 * *out, which need not stay where it is. 0, or the exit status (said), and nothing is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sources of records that a command opens beside programs, and closes after the session: each kind
- * is a row of beside.c. On the main thread. */
+ * is a row of beside.c, which has its options, too. On the main thread. */
 #pragma once
 #include "collect/slots.h"
 #include "session/session.h"
@@ -13,6 +13,9 @@ struct beside {
 	struct session_beside at[BESIDE_KINDS_MAX]; /* for the session */
 	void *own[BESIDE_KINDS_MAX];                /* the kind's; NULL: not asked for */
 };
+
+/* A table of commands.c, which ends with a row without a setter. */
+extern const struct option beside_options[];
 
 /* Opens the sources that the options ask for. 0, or the exit status (said): nothing is left
  * open. */

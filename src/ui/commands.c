@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "ui/beside.h"
 
 /* Parts of a row: the field of struct invocation that set_flag and set_text fill, or the settings
  * file that the option writes, at once or added to a list. */
@@ -168,12 +169,8 @@ static const struct option recover_options[] = {
 	END
 };
 
-/* For commands that record. */
+/* For commands that record. What is recorded beside programs has its options in ui/beside.c. */
 static const struct option kernel_run_options[] = {
-	{ 'k', "kernel", NULL, "trace the kernel, too, while it works for the program (root); what is for the kernel begins with k:, as in -l 'k:vfs_*'",
-	  set_flag, TO(kernel) },
-	{ 0, "elsewhere", NULL, "with -k: also what interrupts, softirqs and workers do for the program in the time of others, on tracks of their own",
-	  set_flag, TO(elsewhere) },
 	{ 'K', "kernel-alone", NULL, "trace the kernel, not programs; with PROGRAM or -p only what it does for them (root)",
 	  set_flag, TO(kernel_alone) },
 	END
@@ -633,13 +630,14 @@ static const struct option help_options[] = {
  * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, kernel_run_options, process_options, run_options, SETTINGS,
-		 outside_options), true,
+	  TABLES(record_options, beside_options, kernel_run_options, process_options, run_options,
+		 SETTINGS, outside_options), true,
 	  1, -1, cmd_record, true },
 	{ "graph", PROGRAM,
 	  "Run a program, or attach to one, and print its function graph as it runs",
-	  TABLES(graph_options, kernel_run_options, process_options, run_options, SETTINGS,
-		 outside_options, names_options, screen_options), true, 1, -1, cmd_graph, true },
+	  TABLES(graph_options, beside_options, kernel_run_options, process_options, run_options,
+		 SETTINGS, outside_options, names_options, screen_options), true,
+	  1, -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
 	  TABLES(format_options, replay_options, excerpt_options, names_options, screen_options),
 	  false, 0, 1, cmd_replay },
