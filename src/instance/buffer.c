@@ -465,6 +465,11 @@ uint64_t buffer_may_wait(struct buffer *b)
 								       : limit;
 }
 
+bool buffer_await(struct buffer *b, bool awaited, uint64_t more)
+{
+	return ring_await(&b->ring, awaited, more);
+}
+
 bool buffer_is_behind(struct buffer *b, uint64_t tsc)
 {
 	bool is;

@@ -117,6 +117,9 @@ bool buffer_has_triggers(struct buffer *b);
 /* Bytes of chunks that may wait for buffer_resolve(): what the ring can keep of them, or what the
  * triggers may be behind. */
 uint64_t buffer_may_wait(struct buffer *b);
+/* ring_await() of the buffer's ring, before each pass: awaited says that programs wait for the
+ * reader of this buffer. Any thread. */
+bool buffer_await(struct buffer *b, bool awaited, uint64_t more);
 /* Whether triggers have not looked at all records from before the TSC, though they were given them:
  * they wait for the end of a wake-up (wake_events.h). Needs pump_lock. */
 bool buffer_is_behind(struct buffer *b, uint64_t tsc);

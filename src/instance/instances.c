@@ -74,6 +74,25 @@ static void pump_woken(void *context)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Called by the pump's thread before each pass. In mode block the programs wait for the reader of
+ * trace_pipe, as they do for that of `brace graph`; in the other modes they wait for nobody. */
+static bool reader_lags(void *context, uint64_t more)
+{
+	struct instances *l = context;
+	bool lags = false;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->arrays.n; i++) {
+		struct trace_array *tr = l->arrays.at[i];
+
+		lags |= buffer_await(&tr->buffer,
+				     l->mode == BUFFER_BLOCK && instance_is_piped(tr->instance),
+				     more);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return lags;
+}
+
 /* Starts the session, then the pump that empties its memory. A failure of the pump leaves
  * l->session, which instances_stop frees. */
 static int begin_session(struct instances *l, const struct instances_request *req, struct err *err)
@@ -91,7 +110,8 @@ static int begin_session(struct instances *l, const struct instances_request *re
 	if (req->slow && req->slow->n)
 		l->slow = slow_new(consumer_info(l->session), req->slow);
 	return pump_start(l->session,
-			  &(struct pump_user){ pump_woken, l->slow ? profiling_feed : NULL, l },
+			  &(struct pump_user){ pump_woken, reader_lags,
+					       l->slow ? profiling_feed : NULL, l },
 			  &l->top->buffer, &l->pump, err);
 }
 

@@ -33,6 +33,7 @@ struct pump {
 	struct session *session;
 	pthread_t thread;
 	void (*woken)(void *context);
+	bool (*lags)(void *context, uint64_t more);
 	void *context;
 
 	/* held while chunks are resolved and while trace_info is used; protects these two, too */
@@ -46,6 +47,8 @@ struct pump {
 	chunk_list unresolved;
 	uint64_t unresolved_bytes;
 	uint64_t begun, done;      /* numbers of passes */
+	uint64_t wanted;           /* the pass that pump_sync() waits for: it is not put off */
+	bool held;                 /* no pass is made: a reader lags */
 	/* when the current pass began; how late a record may be, in ticks */
 	uint64_t begun_tsc, late;
 	uint64_t complete;         /* all records from before this TSC are in the buffers */
@@ -224,6 +227,25 @@ static bool is_full(struct pump *p)
 	return full;
 }
 
+/* Whether to make no pass now: the programs' memory fills, and programs wait, until a reader has
+ * taken what is in its buffer. The session's heartbeat is the socket thread's. */
+static bool is_held(struct pump *p)
+{
+	uint64_t more;
+	bool held;
+
+	pthread_mutex_lock(&p->lock);
+	more = p->unresolved_bytes;
+	held = p->wanted <= p->done;
+	pthread_mutex_unlock(&p->lock);
+	/* Without the lock: the function locks the instances. */
+	held = held && p->lags(p->context, more);
+	pthread_mutex_lock(&p->lock);
+	p->held = held;
+	pthread_mutex_unlock(&p->lock);
+	return held;
+}
+
 /* Locks `names`, if nobody has it or too much waits for it. */
 static bool lock_names(struct pump *p)
 {
@@ -238,31 +260,40 @@ static bool lock_names(struct pump *p)
 	return pthread_mutex_timedlock(&p->names, &until) == 0;
 }
 
+/* Takes what programs have recorded. */
+static void take_records(struct pump *p, bool over)
+{
+	uint64_t lost = 0;
+	struct err ignored;
+
+	note_begin(p);
+	consumer_pass(p->session, over, pump_run, p, &lost, &ignored);
+	take_threadless(p, lost);
+	note_taken(p, over);
+}
+
 static void *pump_thread(void *arg)
 {
 	struct pump *p = arg;
-	bool over = false;
+	bool over = false, held;
 
 	while (!over) {
-		uint64_t lost = 0;
-		struct err ignored;
-
 		/* The last pass comes after the session has stopped: it finds all that was
 		 * recorded. */
 		over = is_ending(p);
 		if (over)
 			session_stop(p->session);
 		over |= consumer_over(p->session);
-		note_begin(p);
-		consumer_pass(p->session, over, pump_run, p, &lost, &ignored);
-		take_threadless(p, lost);
-		note_taken(p, over);
+		held = is_held(p) && !over;
+		if (!held)
+			take_records(p, over);
 		/* A holder of `names` resolves everything itself in pump_lock(). */
 		if (lock_names(p)) {
 			resolve(p, over ? SIZE_MAX : RUN_MOST);
 			pthread_mutex_unlock(&p->names);
 		}
-		note_done(p, over);
+		if (!held)
+			note_done(p, over);
 		p->woken(p->context);
 		if (!over)
 			consumer_wait(p->session);
@@ -278,6 +309,7 @@ int pump_start(struct session *s, const struct pump_user *user, struct buffer *f
 
 	p->session = s;
 	p->woken = user->woken;
+	p->lags = user->lags;
 	p->context = user->context;
 	p->fed = user->fed;
 	p->fed_context = user->context;
@@ -353,6 +385,17 @@ void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c
 	p->fed_context = context;
 }
 
+void pump_was_read(struct pump *p)
+{
+	bool held;
+
+	pthread_mutex_lock(&p->lock);
+	held = p->held;
+	pthread_mutex_unlock(&p->lock);
+	if (held)
+		consumer_wake(p->session);
+}
+
 /* Waits for the end of a pass that began after the call. The pass that is under way may already
  * have passed the place where the caller's records are. */
 void pump_sync(struct pump *p)
@@ -361,6 +404,8 @@ void pump_sync(struct pump *p)
 
 	pthread_mutex_lock(&p->lock);
 	want = p->begun + 1;
+	if (p->wanted < want)
+		p->wanted = want;
 	while (p->done < want && !p->over) {
 		/* Again in every round: a wake that comes while the thread is not asleep yet is
 		 * lost otherwise. */

@@ -10,9 +10,12 @@ struct pump;
 struct chunk;
 
 /* The functions that the pump calls, with the context: woken after each pass, when a buffer may
- * have become readable; fed (NULL: nothing) as pump_watch() says, from the first record on. */
+ * have become readable; lags before each pass: whether a reader for whom programs wait is so far
+ * behind that they shall (`more` bytes of chunks are in no ring yet); fed (NULL: nothing) as
+ * pump_watch() says, from the first record on. */
 struct pump_user {
 	void (*woken)(void *context);
+	bool (*lags)(void *context, uint64_t more);
 	void (*fed)(void *context, const struct chunk *c);
 	void *context;
 };
@@ -30,7 +33,9 @@ void pump_remove(struct pump *p, struct buffer *b);
 /* buffer_share, after everything that has arrived so far is in the buffer under its old
  * settings. */
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);
-/* Returns when everything recorded before this call is in the buffers. */
+/* A reader has taken records: the pump looks again whether it lags. */
+void pump_was_read(struct pump *p);
+/* Returns when everything recorded before this call is in the buffers, even if a reader lags. */
 void pump_sync(struct pump *p);
 /* pump_sync, and returns after the triggers have run over it. */
 void pump_complete(struct pump *p);

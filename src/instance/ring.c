@@ -179,10 +179,16 @@ static void compact_chunks(struct ring *r)
 	r->first = 0;
 }
 
+/* Bytes that the ring keeps: what a reader comes for is not dropped so soon. */
+static uint64_t room(const struct ring *r)
+{
+	return r->limit + (r->awaited ? RING_PAST : 0);
+}
+
 /* Drops the oldest chunks beyond the limit. The newest stays, however large. */
 static void shrink_ring(struct ring *r)
 {
-	while (r->counts.bytes > r->limit && r->at.n - r->first > 1)
+	while (r->counts.bytes > room(r) && r->at.n - r->first > 1)
 		drop_oldest(r);
 	compact_chunks(r);
 }
@@ -219,7 +225,7 @@ void ring_push(struct ring *r, const struct chunk_ref *k)
 	pthread_mutex_lock(&r->lock);
 	/* An empty ring takes any chunk: a chunk larger than the limit would never fit
 	 * otherwise. */
-	if (r->overwrite || r->counts.bytes + bytes_of(c) <= r->limit || r->at.n == r->first)
+	if (r->overwrite || r->counts.bytes + bytes_of(c) <= room(r) || r->at.n == r->first)
 		keep_chunk(r, k);
 	else
 		drop_new(r, c);
@@ -245,6 +251,18 @@ uint64_t ring_limit(struct ring *r)
 	limit = r->limit;
 	pthread_mutex_unlock(&r->lock);
 	return limit;
+}
+
+/* RING_PAST holds what one pass takes of the programs' memory. */
+bool ring_await(struct ring *r, bool awaited, uint64_t more)
+{
+	bool lags;
+
+	pthread_mutex_lock(&r->lock);
+	r->awaited = awaited;
+	lags = awaited && r->counts.bytes + more >= (r->limit < RING_LAG ? r->limit : RING_LAG);
+	pthread_mutex_unlock(&r->lock);
+	return lags;
 }
 
 void ring_clear(struct ring *r)

@@ -37,6 +37,7 @@ struct ring {
 	size_t first;
 	uint64_t limit;      /* bytes */
 	bool overwrite;
+	bool awaited;        /* ring_await() */
 	struct ring_counts counts;
 	VEC(struct ring_losses) gone; /* by CPU */
 	VEC(struct ring_missed) missed; /* by thread */
@@ -52,6 +53,13 @@ void ring_push(struct ring *r, const struct chunk_ref *k);
 /* A smaller limit drops the oldest chunks at once. */
 void ring_configure(struct ring *r, uint64_t limit, bool overwrite);
 uint64_t ring_limit(struct ring *r); /* bytes of chunks */
+/* awaited: programs wait for a reader of this ring. Then `more` bytes are on their way besides what
+ * it has; returns whether the reader lags: the programs have to wait, since the ring has as much as
+ * it may keep, or RING_LAG bytes. What was taken from them before goes into the ring all the same:
+ * nothing is dropped until it has RING_PAST bytes more than its limit. */
+bool ring_await(struct ring *r, bool awaited, uint64_t more);
+#define RING_LAG (64u << 20)
+#define RING_PAST (256u << 20)
 /* Drops all chunks and resets the counters. */
 void ring_clear(struct ring *r);
 /* Appends references to all chunks, oldest first; the caller frees them by chunk_list_free. */

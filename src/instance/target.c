@@ -203,6 +203,7 @@ static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 	ssize_t got = buffer_read(&tr->buffer, instances_lock(tr->instances), buf, n, err);
 
 	pump_unlock(tr->instances->pump);
+	pump_was_read(tr->instances->pump);
 	return got;
 }
 

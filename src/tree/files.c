@@ -229,8 +229,22 @@ static bool pipe_ready(struct tree_file *f)
 	return ready;
 }
 
-static const struct tree_file_ops trace_pipe = { .stream = stream_pipe,
+/* A target may wait for the reader (instance_is_piped()), from here to the close. */
+static int open_pipe(struct tree_file *f, struct err *err)
+{
+	atomic_store_explicit(&instance_of(f)->piped, true, memory_order_relaxed);
+	return 0;
+}
+
+static void release_pipe(struct tree_file *f)
+{
+	atomic_store_explicit(&instance_of(f)->piped, false, memory_order_relaxed);
+}
+
+static const struct tree_file_ops trace_pipe = { .open = open_pipe,
+						 .stream = stream_pipe,
 						 .ready = pipe_ready,
+						 .release = release_pipe,
 						 .exclusive = true };
 
 /* --- markers ------------------------------------------------------------------------ */

@@ -324,6 +324,11 @@ void instance_unlock(struct instance *in)
 	pthread_rwlock_unlock(&in->target_lock);
 }
 
+bool instance_is_piped(const struct instance *in)
+{
+	return atomic_load_explicit(&in->piped, memory_order_relaxed);
+}
+
 /* per_cpu's wake counts for all pipes below it (count_wakes in open.c). */
 void instance_wake(struct instance *in)
 {

@@ -27,6 +27,8 @@ int instance_attach(struct instance *in, struct tree_target target, struct err *
 void instance_detach(struct instance *in);
 /* Wakes readers: trace_pipe has something to read. */
 void instance_wake(struct instance *in);
+/* Whether somebody has trace_pipe (that of all CPUs) open now. */
+bool instance_is_piped(const struct instance *in);
 
 /* The catalogue of events, one for all instances. When events_add returns, the new event has its
  * directories. */

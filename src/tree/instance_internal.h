@@ -11,6 +11,9 @@ struct instance {
 	struct tree_owner owner;       /* must be first: nodes lead to it */
 	struct tree *tree;
 	struct tree_node *pipe;        /* trace_pipe */
+	/* trace_pipe is open. Relaxed everywhere: it stands alone, and a late look at it costs the
+	 * pump one pass. */
+	atomic_bool piped;
 	pthread_mutex_t lock;          /* protects the settings and serializes their changes */
 	struct settings settings;
 	pthread_rwlock_t target_lock;  /* taken after lock; read-held around calls of the target */
