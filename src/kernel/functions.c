@@ -208,33 +208,49 @@ int kernel_functions_check(const char *top, const char *text, struct err *err)
 
 /* Looks for the functions that a pattern might mean. */
 struct search {
-	const char *pattern;
+	char *pattern;
 	struct nearest near;
-	VEC(char *) names;    /* that the nearest may be */
 	char copy[128];       /* "NAME.isra.0" */
 	bool found;           /* a traceable function matches */
 	char word[32], why[160];
 };
 
+/* One walk for all patterns: reading the kernel's symbols takes longer than comparing names. */
+struct searches {
+	VEC(struct search) of;
+	VEC(char *) names;    /* that the nearest may be */
+};
+
+/* A function that cannot be traced is an answer only for who wrote its whole name. */
+static void look_at_untraceable(struct search *s, const struct kernel_function *f)
+{
+	if (s->word[0] || strcmp(f->name, s->pattern) != 0)
+		return;
+	snprintf(s->word, sizeof(s->word), "%s", f->word);
+	snprintf(s->why, sizeof(s->why), "%s", f->why);
+}
+
 /* Compares one function of the kernel with what the user wrote. All are seen, because the nearest
  * name may be the last one. Names are copied: f lives for this call. */
 static bool look_at(void *context, const struct kernel_function *f)
 {
-	struct search *s = context;
-	size_t n = strlen(s->pattern);
+	struct searches *all = context;
 
-	if (!f->traceable) {
-		if (!s->word[0] && !strcmp(f->name, s->pattern)) {
-			snprintf(s->word, sizeof(s->word), "%s", f->word);
-			snprintf(s->why, sizeof(s->why), "%s", f->why);
+	if (f->traceable)
+		*vec_add(&all->names) = mem_strdup(f->name);
+	for (size_t i = 0; i < all->of.n; i++) {
+		struct search *s = &all->of.at[i];
+		size_t n = strlen(s->pattern);
+
+		if (!f->traceable) {
+			look_at_untraceable(s, f);
+			continue;
 		}
-		return true;
+		s->found |= glob_match(s->pattern, f->name);
+		if (!strncmp(f->name, s->pattern, n) && f->name[n] == '.')
+			snprintf(s->copy, sizeof(s->copy), "%s", f->name);
+		nearest_offer(&s->near, all->names.at[all->names.n - 1]);
 	}
-	s->found |= glob_match(s->pattern, f->name);
-	if (!strncmp(f->name, s->pattern, n) && f->name[n] == '.')
-		snprintf(s->copy, sizeof(s->copy), "%s", f->name);
-	*vec_add(&s->names) = mem_strdup(f->name);
-	nearest_offer(&s->near, s->names.at[s->names.n - 1]);
 	return true;
 }
 
@@ -257,6 +273,9 @@ static bool is_inlined(const struct search *s, const char *text, struct err *err
  * compiler renamed, one that is spelt similarly. */
 static int explain_search(const struct search *s, const char *text, struct err *err)
 {
+	if (s->found && !strncmp(text + strcspn(text, " \n:"), ":mod:", 5))
+		return err_at(err, EINVAL, text, strcspn(text, ":"),
+			      "the kernel has no such function in this module, or no such module");
 	if (s->found)
 		return err_at(err, EINVAL, text, 0, "the kernel does not take this filter");
 	if (s->word[0])
@@ -277,17 +296,55 @@ static int explain_search(const struct search *s, const char *text, struct err *
 		      s->pattern);
 }
 
+/* A pattern ends where a module or a command of set_ftrace_filter follows; without one all
+ * functions are meant. */
+static void search_for(struct searches *all, const char *text)
+{
+	const size_t n = strcspn(text, " \n:");
+	char *pattern = n ? mem_strndup(text, n) : mem_strdup("*");
+
+	*vec_add(&all->of) = (struct search){ .pattern = pattern, .near = { .word = pattern } };
+}
+
+static void free_searches(struct searches *all)
+{
+	for (size_t i = 0; i < all->names.n; i++)
+		free(all->names.at[i]);
+	for (size_t i = 0; i < all->of.n; i++)
+		free(all->of.at[i].pattern);
+	vec_free(&all->names);
+	vec_free(&all->of);
+}
+
 int kernel_functions_explain(const char *top, const char *text, struct err *err)
 {
-	char *pattern = mem_strndup(text, strcspn(text, " \n:"));
-	struct search s = { .pattern = pattern, .near = { .word = pattern } };
-	int e = kernel_functions_each(top, true, look_at, &s, err);
+	struct searches all = { 0 };
+	int e;
 
+	search_for(&all, text);
+	e = kernel_functions_each(top, true, look_at, &all, err);
 	if (!e)
-		e = explain_search(&s, text, err);
-	for (size_t i = 0; i < s.names.n; i++)
-		free(s.names.at[i]);
-	vec_free(&s.names);
-	free(pattern);
+		e = explain_search(&all.of.at[0], text, err);
+	free_searches(&all);
+	return e;
+}
+
+/* The sentences come in the order of the texts. */
+int kernel_functions_explain_each(const char *top, const char *const *texts, size_t n,
+				  void (*tell)(const struct err *why), struct err *err)
+{
+	struct searches all = { 0 };
+	int e;
+
+	for (size_t i = 0; i < n; i++)
+		search_for(&all, texts[i]);
+	e = kernel_functions_each(top, true, look_at, &all, err);
+	for (size_t i = 0; i < n && !e; i++) {
+		struct err why;
+
+		explain_search(&all.of.at[i], texts[i], &why);
+		tell(&why);
+	}
+	free_searches(&all);
 	return e;
 }

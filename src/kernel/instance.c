@@ -20,6 +20,7 @@
 
 #include "arch/stamp.h"
 #include "base/mem.h"
+#include "kernel/absent.h"
 #include "kernel/functions.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
@@ -331,8 +332,7 @@ int kernel_instance_refused(const char *top, const char *dir, const char *file, 
 	if (!strcmp(file, "trace_clock"))
 		return no_clock(err);
 	if (!strcmp(file, "set_event"))
-		return err_at(err, -e, text, 0,
-			      "the kernel has no such event; %s/available_events lists them", top);
+		return kernel_absent_event(top, text, 0, err);
 	if (is_filter(file))
 		return bad_filter(dir, text, e, err);
 	if (kernel_trigger_is_file(file))

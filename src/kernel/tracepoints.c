@@ -17,6 +17,7 @@
 #include "base/glob.h"
 #include "event/filter_compile.h"
 #include "kernel/perf_record.h"
+#include "kernel/absent.h"
 #include "kernel/perf_rules.h"
 #include "kernel/tracefs.h"
 #include "kernel/tracepoints_internal.h"
@@ -213,8 +214,7 @@ int kernel_tracepoints_add(struct kernel_tracepoints *t, const char *pattern, st
 	else
 		kernel_tracefs_lines(t->top, "available_events", add_matching, &m);
 	if (!m.e && !m.found)
-		m.e = err_at(err, EINVAL, pattern, 0,
-			     "the kernel has no such event; %s/available_events lists them", t->top);
+		m.e = kernel_absent_event(t->top, pattern, 0, err);
 	free(list);
 	free(system);
 	return m.e;

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kernel/absent.h"
 #include "kernel/tracefs.h"
 
 #define PASSES_MOST 16u
@@ -202,8 +203,7 @@ static int bad_target(const char *top, const char *text, int e, struct err *err)
 	path = mem_printf("events/%.*s/%.*s/enable", (int)(colon - target), target,
 			  (int)strcspn(colon + 1, ": "), colon + 1);
 	if (!kernel_tracefs_has(top, path))
-		told = err_at(err, -e, text, (size_t)(target - text),
-			      "the kernel has no such event; %s/available_events lists them", top);
+		told = kernel_absent_event(top, text, (size_t)(target - text), err);
 	free(path);
 	return told;
 }

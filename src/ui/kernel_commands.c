@@ -166,6 +166,7 @@ int kernel_record(struct invocation *inv)
 struct kernel_listing {
 	const struct invocation *inv;
 	struct function_list globs;
+	bool *met;              /* for each pattern: some function matches it */
 	struct screen output;
 	size_t n;
 };
@@ -181,14 +182,26 @@ static void print_function_json(struct out *o, const struct kernel_function *f)
 		   f->word);
 }
 
+/* Whether the list has the function. Each pattern is compared alone, too, so that those that no
+ * function matches can be told. */
+static bool is_listed(struct kernel_listing *l, const struct kernel_function *f)
+{
+	for (size_t i = 0; i < l->globs.patterns.n; i++) {
+		const struct function_list one = { { &l->globs.patterns.at[i], 1, 1 } };
+
+		l->met[i] = l->met[i] || l->globs.patterns.at[i].remove ||
+			    function_list_match(&one, f->name, f->module);
+	}
+	return !l->globs.patterns.n || function_list_match(&l->globs, f->name, f->module);
+}
+
 /* False ends the walk: the reader of the list has gone. Patterns may name a module, as for -l. */
 static bool list_one(void *context, const struct kernel_function *f)
 {
 	struct kernel_listing *l = context;
 	struct out *o = &l->output.text;
 
-	if (l->globs.patterns.n &&
-	    !function_list_match(&l->globs, f->name, *f->module ? f->module : NULL))
+	if (!is_listed(l, f))
 		return true;
 	l->n++;
 	if (l->inv->json) {
@@ -204,31 +217,72 @@ static bool list_one(void *context, const struct kernel_function *f)
 	return !screen_is_done(&l->output);
 }
 
+static void say_missing(const struct err *why)
+{
+	say_error(why);
+}
+
+/* Each pattern that no function matches gets its sentence, behind the list. 0, or EXIT_BRACE if
+ * there was one. */
+static int explain_missing(const struct kernel_listing *l, const char *top)
+{
+	VEC(const char *) missing = { 0 };
+	struct err err;
+	int status = 0;
+
+	for (size_t i = 0; i < l->globs.patterns.n; i++)
+		if (!l->met[i])
+			*vec_add(&missing) = l->globs.patterns.at[i].text;
+	if (missing.n) {
+		status = EXIT_BRACE;
+		if (kernel_functions_explain_each(top, missing.at, missing.n, say_missing, &err))
+			say_error(&err);
+	}
+	vec_free(&missing);
+	return status;
+}
+
+/* Prints the list. A reader that has gone before its end has not seen which names are missing
+ * either. */
+static int print_functions(struct kernel_listing *l, const char *top)
+{
+	struct err err;
+	bool whole;
+	int status, e;
+
+	l->met = mem_zalloc((l->globs.patterns.n + 1) * sizeof(*l->met));
+	screen_open(&l->output, l->inv, SCREEN_PAGED, NULL);
+	if (l->inv->json)
+		out_str(&l->output.text, "{\"schema\":\"brace-list\",\"version\":1}\n");
+	e = kernel_functions_each(top, l->inv->of_list.why, list_one, l, &err);
+	whole = !screen_is_done(&l->output);
+	status = screen_close(&l->output, 0);
+	if (e)
+		status = say_error(&err);
+	else if (!status && whole)
+		status = explain_missing(l, top);
+	if (!e && !l->n && !status) {
+		say("brace: the kernel has no function that matches%s\n",
+		    l->inv->of_list.why ? "" : " and can be traced; --why tells of all");
+		status = EXIT_BRACE;
+	}
+	free(l->met);
+	return status;
+}
+
 /* Without --why those that can be traced; with it all, each with the reason. */
 int kernel_list(struct invocation *inv)
 {
 	struct kernel_listing l = { .inv = inv };
 	struct err err;
 	char *top;
-	int status, e;
+	int status;
 
 	if (kernel_tracefs_find(&top, &err))
 		return say_error(&err);
 	status = globs_read(&l.globs, inv->operands, inv->n_operands, 0);
-	if (!status) {
-		screen_open(&l.output, inv, SCREEN_PAGED, NULL);
-		if (inv->json)
-			out_str(&l.output.text, "{\"schema\":\"brace-list\",\"version\":1}\n");
-		e = kernel_functions_each(top, inv->of_list.why, list_one, &l, &err);
-		status = screen_close(&l.output, 0);
-		if (e)
-			status = say_error(&err);
-		else if (!l.n && !status) {
-			say("brace: the kernel has no function that matches%s\n",
-			    inv->of_list.why ? "" : " and can be traced; --why tells of all");
-			status = EXIT_BRACE;
-		}
-	}
+	if (!status)
+		status = print_functions(&l, top);
 	function_list_free(&l.globs);
 	free(top);
 	return status;

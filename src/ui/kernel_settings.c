@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "kernel/absent.h"
 #include "kernel/probes.h"
 #include "kernel/tracefs.h"
 #include "ui/say.h"
@@ -192,6 +193,18 @@ static int write_event(struct kernel_instance *i, const char *text, char **event
 	return e ? e : kernel_instance_write(i, "set_event", *event, true, err);
 }
 
+/* The other rows of brace's table measure, or find wakers, by brace's own means. The tracer is
+ * started last (write_tracer()). */
+static int choose_tracer(struct invocation *inv, struct kernel_instance *i, const char *name,
+			 struct err *err)
+{
+	const struct tracer *t = tracer_find(name);
+
+	if (!t || t->measures || t->wakes)
+		return kernel_absent_tracer(kernel_instance_top(i), name, err);
+	return settings_write(&inv->settings, "current_tracer", name, false, err);
+}
+
 /* event: as write_event()'s. */
 static int write_file(struct invocation *inv, struct kernel_instance *i,
 		      const struct setting_write *w, char **event, struct err *err)
@@ -202,7 +215,7 @@ static int write_file(struct invocation *inv, struct kernel_instance *i,
 	if (inv->verbose)
 		invocation_show_write(w);
 	if (!strcmp(w->file, "current_tracer"))
-		return settings_write(&inv->settings, w->file, w->text, false, err);
+		return choose_tracer(inv, i, w->text, err);
 	if (!strcmp(w->file, "trace_options"))
 		return write_options(inv, i, w, err);
 	if (is_number_file(w->file))
@@ -226,10 +239,6 @@ static int write_tracer(struct invocation *inv, struct kernel_instance *i, struc
 {
 	const struct tracer *t = inv->settings.tracer;
 
-	/* The other rows of the table measure, or find wakers, by brace's own means. */
-	if (t->measures || t->wakes)
-		return err_set(err, ENOTSUP,
-			       "of the kernel brace records with the tracers function_graph and function, or events alone (nop)");
 	if (inv->verbose)
 		invocation_show_write(&(struct setting_write){ NULL, "current_tracer", t->name,
 							       false });

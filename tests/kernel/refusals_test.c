@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "kernel/absent.h"
 #include "kernel/functions.h"
 #include "kernel/inlined.h"
 #include "kernel/instance.h"
@@ -40,7 +41,7 @@ static void drop(const char *file)
 static int begin(void **state) { return mkdtemp(dir) ? 0 : -1; }
 static int end(void **state)
 {
-	static const char *const files[] = { "available_tracers", "error_log",
+	static const char *const files[] = { "available_tracers", "error_log", "available_events",
 					     "available_filter_functions" };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
@@ -193,6 +194,67 @@ static void trigger_is_explained(void **state)
 	drop("error_log");
 }
 
+/* Nearest names of the list, and the options of what is not built. */
+static void events_are_looked_up(void **state)
+{
+	struct err err;
+
+	put("available_events", "sched:sched_switch\nsched:sched_waking\nsyscalls:sys_enter_read\n");
+	refuse("set_event", "sched:sched_swich", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "did you mean sched:sched_switch?"));
+	refuse("set_event", "sched_wakin", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "did you mean sched_waking?"));
+	refuse("set_event", "shed", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "did you mean sched?"));
+	refuse("set_event", "sched:*swich", -EINVAL, &err);
+	assert_null(strstr(err.text, "did you mean"));
+	refuse("set_event", "syscalls:nothing", -EINVAL, &err);
+	assert_null(strstr(err.text, "built without"));
+	refuse("set_event", "osnoise:sample", -EINVAL, &err);
+	assert_non_null(strstr(err.text, "built without CONFIG_OSNOISE_TRACER"));
+	drop("available_events");
+}
+
+static void expect_tracer(const char *name, const char *wanted)
+{
+	struct err err = { 0 };
+
+	assert_int_equal(kernel_absent_tracer(dir, name, &err), -EINVAL);
+	if (!strstr(err.text, wanted))
+		fail_msg("%s: %s", name, err.text);
+}
+
+static void tracers_are_looked_up(void **state)
+{
+	put("available_tracers", "blk mmiotrace function_graph function nop\n");
+	expect_tracer("irqsoff", "built without it (CONFIG_IRQSOFF_TRACER)");
+	expect_tracer("osnoise", "without -K, brace has one of its own");
+	expect_tracer("blk", "the kernel has this tracer, but brace does not read its records");
+	expect_tracer("function_grahp", "did you mean function_graph?");
+	expect_tracer("func", "the kernel has no such tracer");
+}
+
+static struct err told[4];
+static size_t n_told;
+
+static void tell(const struct err *why) { told[n_told++] = *why; }
+
+/* One walk, a sentence for each text, in their order. */
+static void names_are_explained_each(void **state)
+{
+	static const char *const texts[] = { "vfs_raed", "brace_parse", "ext4_read:mod:xfs" };
+	struct err err = { 0 };
+
+	put("available_filter_functions", "vfs_read\nbrace_parse.isra.0\next4_read [ext4]\n");
+	n_told = 0;
+	assert_int_equal(kernel_functions_explain_each(dir, texts, 3, tell, &err), 0);
+	assert_int_equal(n_told, 3);
+	assert_non_null(strstr(told[0].text, "did you mean vfs_read?"));
+	assert_non_null(strstr(told[1].text, "the compiler's copy brace_parse.isra.0"));
+	assert_non_null(strstr(told[2].text, "no such function in this module"));
+	assert_int_equal(told[2].column, strlen("ext4_read"));
+}
+
 /* Where the kernel has no sentence: its word alone, unless the fault can be found. */
 static void trigger_without_a_sentence(void **state)
 {
@@ -238,6 +300,9 @@ int main(void)
 		cmocka_unit_test(graph_is_not_in_instances),
 		cmocka_unit_test(clock_is_not_there),
 		cmocka_unit_test(functions_are_looked_up),
+		cmocka_unit_test(events_are_looked_up),
+		cmocka_unit_test(tracers_are_looked_up),
+		cmocka_unit_test(names_are_explained_each),
 		cmocka_unit_test(errors_have_columns),
 		cmocka_unit_test(filter_is_explained),
 		cmocka_unit_test(trigger_is_explained),

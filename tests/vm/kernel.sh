@@ -123,6 +123,10 @@ run 125 graph -K -l default_idle -- true
 check 'a function that cannot be traced: why' has 'cannot trace default_idle (cpuidle)'
 run 125 graph -K -e sched:nothing -- true
 check 'an unknown event' has 'the kernel has no such event'
+run 125 graph -K -e sched:sched_swich -- true
+check 'an unknown event: the nearest' has 'did you mean sched:sched_switch?'
+run 125 graph -K -e user_events:none -- true
+check 'events of a system that is not built: the option' has 'built without CONFIG_USER_EVENTS'
 run 125 graph -K -L libc -- true
 check '-L' has 'the kernel has no libraries'
 run 125 graph -K --retval -l vfs_read -- true
@@ -130,7 +134,9 @@ check '--retval: which kernels have it, and what has it here' sh -c '[ "$(grep -
 run 125 graph -K -O funcgraph-args -l vfs_read -- true
 check '-O funcgraph-args: the same, with the word' sh -c 'grep -q -- "^brace: -O: .*Linux 6.15 .* a probe has them: -e " out && grep -q "^  funcgraph-args" out'
 run 125 graph -K -t osnoise -- true
-check '-t osnoise' has 'with the tracers function_graph and function'
+check '-t osnoise: the option that has it, and what there is' has 'CONFIG_OSNOISE_TRACER.* brace records the kernel with function_graph'
+run 125 record -k -l one_read -t k:irqsoff -- $program 1
+check '-t k:irqsoff: the same, with the word' sh -c 'grep -q CONFIG_IRQSOFF_TRACER out && grep -q "^  irqsoff" out'
 run 125 graph -K --mode block -- true
 check '--mode block' has 'does not wait for the reader'
 run 127 graph -K -l vfs_read -- /nonexistent
@@ -140,6 +146,10 @@ run 0 list -k 'vfs_rea*'
 check 'list -k' has '^vfs_read$'
 run 0 list -k --why default_idle vfs_read
 check 'list -k --why' has '^default_idle (not traceable: cpuidle, '
+run 125 list -k vfs_raed vfs_read default_idle
+check 'list -k: each name that is missing gets its sentence' sh -c 'grep -q "^vfs_read$" out && grep -q "no function vfs_raed .*did you mean vfs_read?" out && grep -q "cannot trace default_idle (cpuidle)" out'
+run 125 list -k vfs_read:mod:nothing ':mod:nothing' vfs_write
+check 'list -k: functions of a module that is not there' [ "$(grep -c 'no such function in this module' out) $(grep -v '^brace\|^  ' out)" = '2 vfs_write' ]
 
 # --- what a brace that died leaves
 mkdir $tracing/instances/brace-x $tracing/instances/other
