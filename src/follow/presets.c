@@ -5,12 +5,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/mem.h"
 
@@ -19,10 +19,11 @@
 static const char *const none[] = { NULL };
 
 /* Where the memory of an object goes: no function sees it afterwards. */
-static const struct { const char *type; const char *ends[7]; } usual_ends[] = {
+static const struct { const char *type; const char *ends[8]; } usual_ends[] = {
 	{ "sk_buff", { "kfree_skbmem", "napi_skb_cache_put" } },
 	{ "inode", { "free_inode_nonrcu", "ext4_free_in_core_inode", "shmem_free_in_core_inode",
-		     "proc_free_inode", "sock_free_inode", "btrfs_free_inode" } },
+		     "proc_free_inode", "sock_free_inode", "btrfs_free_inode",
+		     "xfs_fs_destroy_inode" } },
 	{ "file", { "security_file_free" } },
 	{ "dentry", { "dentry_free" } },
 	{ "task_struct", { "free_task" } },
@@ -32,18 +33,47 @@ static const struct { const char *type; const char *ends[7]; } usual_ends[] = {
 	{ "request", { "__blk_mq_free_request" } },
 };
 
+/* The device of the superblock that is mounted there. stat() tells another one where a file system
+ * makes devices of its own: for each subvolume (btrfs), for each layer (overlayfs). */
+static bool find_superblock(uint64_t mount, unsigned *major, unsigned *minor)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (f && !found && getline(&line, &room, f) > 0)
+		found = follow_preset_mount(line, mount, major, minor);
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* "ID PARENT MAJOR:MINOR ROOT ..." */
+bool follow_preset_mount(const char *line, uint64_t mount, unsigned *major, unsigned *minor)
+{
+	unsigned long long id;
+
+	return sscanf(line, "%llu %*u %u:%u", &id, major, minor) == 3 && id == mount;
+}
+
 /* The kernel's number of a device has 20 bits for the minor one. */
 static char *of_file(const char *path, struct err *err)
 {
-	struct stat s;
+	struct statx s;
+	unsigned major, minor;
 
-	if (stat(path, &s) < 0) {
+	if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_MNT_ID, &s) < 0) {
 		err_set(err, errno, "cannot follow the file %s: %s", path, strerror(errno));
 		return NULL;
 	}
+	if (!(s.stx_mask & STATX_MNT_ID) || !find_superblock(s.stx_mnt_id, &major, &minor)) {
+		major = s.stx_dev_major;
+		minor = s.stx_dev_minor;
+	}
 	return mem_printf("struct inode.i_ino==%llu && i_sb->s_dev==%llu",
-			  (unsigned long long)s.st_ino,
-			  (unsigned long long)major(s.st_dev) << 20 | minor(s.st_dev));
+			  (unsigned long long)s.stx_ino, (unsigned long long)major << 20 | minor);
 }
 
 /* A mark, which iptables and SO_MARK set, is a number; anything else is an expression of pcap,

@@ -24,6 +24,9 @@ int follow_preset_read(const char *text, struct follow_preset *out, struct err *
 void follow_preset_ends(struct follow_preset *p, const char *type);
 /* Whether what a function of the type returns for an object is made of it. */
 bool follow_preset_gives(const char *type);
+/* Whether the line of /proc/PID/mountinfo is of the mount with this number; then also the device of
+ * its superblock. */
+bool follow_preset_mount(const char *line, uint64_t mount, unsigned *major, unsigned *minor);
 /* The structure's name; NULL: it is the expression's. */
 const char *follow_kind_name(enum follow_kind kind);
 /* After a fault in p->text: has *err show what the user wrote in its place. Faults of other texts,

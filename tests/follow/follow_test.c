@@ -145,6 +145,22 @@ static void knows_presets(void **state)
 	follow_preset_free(&p);
 }
 
+/* btrfs, whose stat() tells 0:38 of the files of this mount. */
+static void reads_mounts(void **state)
+{
+	unsigned major, minor;
+
+	assert_true(follow_preset_mount("30 1 0:37 / /mnt/disk rw,relatime - btrfs /dev/sdb1 rw", 30,
+					&major, &minor));
+	assert_int_equal(major, 0);
+	assert_int_equal(minor, 37);
+	assert_true(follow_preset_mount("29 1 254:1 / / rw - ext4 /dev/vda1 rw", 29, &major, &minor));
+	assert_int_equal(major, 254);
+	assert_false(follow_preset_mount("29 1 254:1 / / rw - ext4 /dev/vda1 rw", 2, &major, &minor));
+	assert_false(follow_preset_mount("30 1 x", 30, &major, &minor));
+	assert_false(follow_preset_mount("", 0, &major, &minor));
+}
+
 /* What a preset stands for is not the user's text: faults in it are shown in what was typed. */
 static void blames_what_was_typed(void **state)
 {
@@ -495,7 +511,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
-		cmocka_unit_test(knows_presets),     cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(loses_sight_of_copies), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
+		cmocka_unit_test(knows_presets), cmocka_unit_test(reads_mounts),    cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(loses_sight_of_copies), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
 		cmocka_unit_test(makes_children),    cmocka_unit_test(splits_objects), cmocka_unit_test(bears_losses),
 		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};

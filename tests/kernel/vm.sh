@@ -11,7 +11,7 @@ vm=$here/../vm
 with=(--with "$BRACE" --with "$vm/lib.sh" --with "$vm/follow.sh" --with "$vm/border.sh" --with "$(dirname "$MERGED_PROGRAM")/border_program" --with "$vm/session.sh" --with "$vm/probes.sh" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$MERGED_PROGRAM" --with "$RING_WAYS" --out "$out")
 programs=$(dirname "$MERGED_PROGRAM")
 with+=(--with "$vm/network.sh" --with "$vm/storage.sh" --with "$programs/marked_program" --with /usr/sbin/mke2fs)
-with+=(--module veth --module 'nf_conntrack enable_hooks=1' --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
+with+=(--module overlay --module veth --module 'nf_conntrack enable_hooks=1' --module 'null_blk memory_backed=1 gb=1 nr_devices=1')
 [ ! -x "$programs/sk_buff_rule" ] || with+=(--with "$programs/sk_buff_rule") # a brace without BPF has none
 [ ! -x /usr/bin/ping ] || with+=(--with /usr/bin/ping)
 with+=(--with /usr/bin/script)

@@ -79,6 +79,19 @@ run 0 follow -k file:file -l 'inode_permission' -l 'security_inode_*' --show i_i
 check 'follow: a file has its own graph' has '^# object 1: struct inode at 0x[0-9a-f]*, [0-9]* calls$'
 check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); /\* i_ino=$(stat -c %i file) i_size=6 ret=0 \*/$"
 
+# stat() tells another device of a file on layers of two file systems than its superblock has.
+if [ -e /vm/no-modules ]; then
+	ok "follow: a file of overlayfs # SKIP $(cat /vm/no-modules)"
+else
+	mkdir lower upper both && mount -t tmpfs lower lower && mount -t tmpfs upper upper && mkdir upper/up upper/work && echo words >lower/file &&
+		mount -t overlay -o lowerdir=lower,upperdir=upper/up,workdir=upper/work both both
+	run 0 follow -k file:both/file -l 'ovl_*' --json -o overlay -- cat both/file
+	{ echo "stat: $(stat -c %d both/file), mounted: $(grep " $PWD/both " /proc/self/mountinfo)"; cat overlay; } >>out
+	check 'follow: a file of overlayfs, by the device of what is mounted' sh -c '[ "$(stat -c %d both/file)" != "$(sed -n "s/.* 0:\([0-9]*\) .*\/both .*/\1/p" /proc/self/mountinfo)" ] &&
+		grep -q "\"function\":\"ovl_open\",\"is_return\":false,.*\"why\":\"field\"" overlay'
+	umount both upper lower
+fi
+
 # timestamp_truncate(struct timespec64, struct inode *): the inode is in the third register.
 run 0 follow -k file:file -l timestamp_truncate --show i_ino -- touch -d '2020-01-01 00:00' file
 check 'follow: behind a structure by value' has "  timestamp_truncate(); /\* i_ino=$(stat -c %i file) "
