@@ -37,10 +37,28 @@ int demangle_is_mangled(const char *name)
 	return is_libibertys(name) || demangle_is_scheme(name);
 }
 
+/* Where a legacy name of Rust ends, "17h", sixteen hexadecimal digits and "E"; NULL: it is none. In
+ * front of that dots belong to the name: "_ZN42_$LT$alloc..vec..Vec$LT$T$GT$$GT$4push17h...E". */
+static const char *rust_legacy_end(const char *name)
+{
+	const char *at = strncmp(name, "_ZN", 3) ? NULL : name;
+
+	while (at && (at = strstr(at, "17h"))) {
+		const char *end = at + 3 + 16;
+
+		if (strspn(at + 3, "0123456789abcdef") >= 16 && *end == 'E' &&
+		    (!end[1] || end[1] == '.'))
+			return end + 1;
+		at++;
+	}
+	return NULL;
+}
+
 /* GCC's copies of a function (".part.0", ".isra.1") stay distinct: the suffix is kept. */
 static const char *symbol_suffix(const char *name)
 {
-	const char *dot = strchr(name, '.');
+	const char *end = rust_legacy_end(name);
+	const char *dot = end ? end : strchr(name, '.');
 
 	return dot ? dot : "";
 }
@@ -146,7 +164,7 @@ static void add_spelling(struct demangle_spellings *s, char *text)
 void demangle_spell(const char *symbol, struct demangle_spellings *s)
 {
 	static const enum extent extents[] = { PLAIN, WHOLE, FULL_PLAIN, FULL };
-	char *ada;
+	bool ada = strstr(symbol, "__") || !strncmp(symbol, "_ada_", 5);
 
 	*s = (struct demangle_spellings){ 0 };
 	if (demangle_is_mangled(symbol)) {
@@ -154,8 +172,8 @@ void demangle_spell(const char *symbol, struct demangle_spellings *s)
 			add_spelling(s, text_of(symbol, extents[i]));
 		return;
 	}
-	ada = strstr(symbol, "__") || !strncmp(symbol, "_ada_", 5) ? demangle_ada(symbol) : NULL;
-	add_spelling(s, ada);
+	for (int whole = 0; ada && whole <= 1; whole++)
+		add_spelling(s, demangle_ada(symbol, whole));
 }
 
 void demangle_spellings_free(struct demangle_spellings *s)

@@ -337,16 +337,30 @@ bool demangle_tells_ada(const char *symbol)
 	       (n > 8 && (!strcmp(symbol + n - 8, "___elabb") || !strcmp(symbol + n - 8, "___elabs")));
 }
 
-/* libiberty writes "<name>" for what is no name of Ada. */
-char *demangle_ada(const char *symbol)
+/* The number by which GNAT tells overloads apart, "__2" at the end; "": there is none. */
+static const char *ada_overload(const char *symbol)
 {
-	char *name;
+	const char *at = strrchr(symbol, '_');
+
+	return at && at - symbol > 1 && at[-1] == '_' && at[1] &&
+			       strspn(at + 1, "0123456789") == strlen(at + 1)
+		       ? at - 1
+		       : "";
+}
+
+/* libiberty writes "<name>" for what is no name of Ada, and leaves an overload's number out. */
+char *demangle_ada(const char *symbol, bool whole)
+{
+	char *name, *longer;
 
 	if (strncmp(symbol, "_ada_", 5) && !strstr(symbol, "__"))
 		return NULL;
 	name = cplus_demangle(symbol, DMGL_GNAT);
-	if (name && *name != '<')
-		return name;
+	if (name && *name != '<') {
+		longer = mem_printf("%s%s", name, whole ? ada_overload(symbol) : "");
+		free(name);
+		return longer;
+	}
 	free(name);
 	return NULL;
 }

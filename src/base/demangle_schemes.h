@@ -12,5 +12,6 @@ char *demangle_scheme(const char *symbol, bool whole);
 /* Ada's symbols look like other languages': "shop__price". Whether this one can only be Ada's, so
  * that its module is. */
 bool demangle_tells_ada(const char *symbol);
-/* "shop__price" -> "shop.price". NULL: it is no name of Ada. */
-char *demangle_ada(const char *symbol);
+/* "shop__price__2" -> "shop.price", whole: "shop.price__2", as GNAT numbers overloads. NULL: it is
+ * no name of Ada. */
+char *demangle_ada(const char *symbol, bool whole);

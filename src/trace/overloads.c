@@ -22,8 +22,8 @@ static const char *symbol_of(const struct trace_module *m, const struct trace_fu
 /* The text of one level, for the caller to free. */
 static char *text_at(const struct overloads_of *o, const char *symbol, unsigned level)
 {
-	bool ada = o->ada && level % 2 == 0 && !demangle_is_mangled(symbol);
-	char *text = ada ? demangle_ada(symbol) : NULL;
+	bool ada = o->ada && level < OVERLOADS_LEVELS - 1 && !demangle_is_mangled(symbol);
+	char *text = ada ? demangle_ada(symbol, level > 0) : NULL;
 
 	return text ? text : demangle_text(symbol, level);
 }

@@ -352,6 +352,18 @@ static void other_languages_have_their_names(void **state)
 		{ "main.(*shop).price", "main.(*shop).price", "main.(*shop).price" },
 		{ "_RNvCs1234_4shop5price", "shop::price", "shop::price" },
 		{ "_ZN4shop5price17h0123456789abcdefE", "shop::price", "shop::price" },
+		{ "_ZN4shop5price17h0123456789abcdefE.llvm.12", "shop::price.llvm.12",
+		  "shop::price.llvm.12" },
+		{ "_ZN72_$LT$alloc..vec..Vec$LT$a..shop..Item$GT$$u20$as$u20$a..shop..Priced$GT$5price"
+		  "17h4e4a0a6cf9dc14eeE", "<alloc::vec::Vec<a::shop::Item> as a::shop::Priced>::price",
+		  "<alloc::vec::Vec<a::shop::Item> as a::shop::Priced>::price" },
+		{ "_ZN4core3ptr57drop_in_place$LT$alloc..vec..Vec$LT$a..shop..Item$GT$$GT$"
+		  "17hfaf8655fc8197fc2E.part.0",
+		  "core::ptr::drop_in_place<alloc::vec::Vec<a::shop::Item>>.part.0",
+		  "core::ptr::drop_in_place<alloc::vec::Vec<a::shop::Item>>.part.0" },
+		{ "_ZN4shop5price17h0123456789abcde", "_ZN4shop5price17h0123456789abcde",
+		  "_ZN4shop5price17h0123456789abcde" },
+		{ "_ZN1a17hE.17h", "_ZN1a17hE.17h", "_ZN1a17hE.17h" },
 	};
 	char got[256];
 
@@ -375,6 +387,11 @@ static void names_of_ada_are_found_by_what_users_write(void **state)
 	demangle_spell("shop__price", &s);
 	assert_int_equal(s.n, 1);
 	assert_string_equal(s.at[0], "shop.price");
+	demangle_spellings_free(&s);
+	demangle_spell("shop__price__2", &s);
+	assert_int_equal(s.n, 2);
+	assert_string_equal(s.at[0], "shop.price");
+	assert_string_equal(s.at[1], "shop.price__2");
 	demangle_spellings_free(&s);
 	demangle_spell("price", &s);
 	assert_int_equal(s.n, 0);

@@ -70,14 +70,18 @@ check "a file: names are whole" grep -q ' shop::a_name_that_is_much_longer_than_
 # Other languages, where there is a compiler: functions as users write them.
 if command -v gnatmake >/dev/null; then
 	mkdir "$T/ada" && cd "$T/ada" || exit 1
-	printf 'package Shop is\n procedure Price (N : Integer);\n Sum : Integer := 0;\n pragma Volatile (Sum);\nend Shop;\n' >shop.ads
-	printf 'package body Shop is\n procedure Price (N : Integer) is\n begin\n  Sum := Sum + N;\n end Price;\nend Shop;\n' >shop.adb
-	printf 'with Shop;\nprocedure Main is\nbegin\n Shop.Price (1);\n Shop.Price (2);\nend Main;\n' >main.adb
+	printf 'package Shop is\n procedure Price (N : Integer);\n procedure Pay (N : Integer);\n procedure Pay (N : Float);\n Sum : Integer := 0;\n pragma Volatile (Sum);\nend Shop;\n' >shop.ads
+	printf 'package body Shop is\n procedure Price (N : Integer) is\n begin\n  Sum := Sum + N;\n end Price;\n procedure Pay (N : Integer) is\n begin\n  Price (N);\n end Pay;\n procedure Pay (N : Float) is\n begin\n  Price (Integer (N));\n end Pay;\nend Shop;\n' >shop.adb
+	printf 'with Shop;\nprocedure Main is\nbegin\n Shop.Pay (1);\n Shop.Pay (2.0);\nend Main;\n' >main.adb
 	gnatmake -q -g main.adb 2>"$T/err" || not_ok "gnatmake" "$T/err"
 	cd - >/dev/null || exit 1
 	record --mode block -l 'shop.*' -l main -- "$T/ada/main"
 	calls >"$T/seen"
 	check "Ada: package.procedure" grep -qx '2 shop.price' "$T/seen"
+	check "Ada: overloads have GNAT's numbers" diff <(grep pay "$T/seen") <(printf '1 shop.pay\n1 shop.pay__2\n')
+	record --mode block -l 'shop.pay__2' -- "$T/ada/main"
+	calls >"$T/seen"
+	check "Ada: such a name selects one of them" diff <(echo '1 shop.pay__2') "$T/seen"
 fi
 if command -v ocamlopt >/dev/null; then
 	mkdir "$T/ml"
@@ -86,5 +90,27 @@ if command -v ocamlopt >/dev/null; then
 	record --mode block -l 'Shop.price' -- "$T/ml/shop"
 	calls >"$T/seen"
 	check "OCaml: Module.function" grep -qx '2 Shop.price' "$T/seen"
+fi
+if command -v rustc >/dev/null; then
+	mkdir "$T/rust"
+	cat >"$T/rust/shop.rs" <<'end'
+pub trait Priced { fn price(&self) -> i32; }
+pub struct Item(i32);
+impl Priced for Item { #[inline(never)] fn price(&self) -> i32 { self.0 } }
+impl Priced for Vec<Item> { #[inline(never)] fn price(&self) -> i32 { self.iter().map(|i| i.price()).sum() } }
+fn main() { std::process::exit(vec![Item(1), Item(-1)].price()); }
+end
+	for mangling in legacy v0; do
+		# The compiler says which names it has; before 1.59 it takes no word for them, and has legacy ones.
+		(cd "$T/rust" && { rustc -g -C symbol-mangling-version=$mangling -o shop shop.rs || rustc -g -o shop shop.rs; }) 2>"$T/err" ||
+			not_ok "rustc" "$T/err"
+		record --mode block -l '*Priced*' -- "$T/rust/shop"
+		calls >"$T/seen"
+		check "Rust, $mangling: a trait's function of a type" grep -qx '2 <shop::Item as shop::Priced>::price' "$T/seen"
+		check "Rust, $mangling: of a type of another crate" grep -qx '1 <alloc::vec::Vec<shop::Item> as shop::Priced>::price' "$T/seen"
+		record --mode block -l '<shop::Item as shop::Priced>::price' -- "$T/rust/shop"
+		calls >"$T/seen"
+		check "Rust, $mangling: the name selects" diff <(echo '2 <shop::Item as shop::Priced>::price') "$T/seen"
+	done
 fi
 finish
