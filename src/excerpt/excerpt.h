@@ -22,6 +22,8 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 void excerpt_close(struct excerpt *x); /* NULL: nothing */
 /* Calls count with the part of their time that lies in the range. Call it before any reading. */
 void excerpt_clip(struct excerpt *x);
+/* The range of time that is asked for, in TSC, both ends included: 0, UINT64_MAX where none is. */
+void excerpt_range(const struct excerpt *x, uint64_t *from, uint64_t *to);
 
 /* Events of all threads, by time, as store_source(). It reads the trace twice where calls are
  * chosen by what comes later (their durations, whom they call). Closed before x. NULL and *err: the

@@ -140,6 +140,12 @@ void excerpt_clip(struct excerpt *x)
 	x->clip = true;
 }
 
+void excerpt_range(const struct excerpt *x, uint64_t *from, uint64_t *to)
+{
+	*from = x->from;
+	*to = x->to;
+}
+
 /* Its sources and cursors are closed already: they point into it. */
 void excerpt_close(struct excerpt *x)
 {

@@ -267,6 +267,11 @@ static const struct option excerpt_options[] = {
 	{ 'n', "notrace", "GLOB", "no functions that match, even if -l names them", .set = set_excerpt },
 	{ 'g', "graph-function", "GLOB", "only these functions and what they call", .set = set_excerpt },
 	{ 'L', "library", "MODULE", "only functions of the program and of this library", .set = set_excerpt },
+	END
+};
+
+/* Those that nothing means at recording. */
+static const struct option part_options[] = {
 	{ 0, "callers-of", "GLOB", "only calls that led to one of these functions, and these", .set = set_excerpt },
 	{ 0, "max-graph-depth", "N", "calls N levels deep (0: no limit)", .set = set_excerpt },
 	{ 0, "min-duration", "TIME", "only calls that last TIME or longer (10us, 2ms; a bare number: us)", .set = set_excerpt },
@@ -359,13 +364,13 @@ static const struct option html_options[] = {
 static const struct option tui_options[] = {
 	CHARGE_HANDLERS,
 	{ 'o', "output", "FILE", "of a program: keep the trace in FILE", set_text, TO(output) },
-	{ 'l', "filter", "GLOB", "of a program: trace only functions that match; may be given several times",
+	{ 'l', "filter", "GLOB", "only functions that match, or file.c:120, or 'src/*'; of a program no others are traced; may be given several times",
 	  ADDS_TO("set_ftrace_filter") },
-	{ 'g', "graph-function", "GLOB", "trace only these functions and what they call",
+	{ 'g', "graph-function", "GLOB", "only these functions and what they call",
 	  ADDS_TO("set_graph_function") },
-	{ 'n', "notrace", "GLOB", "do not trace functions that match", ADDS_TO("set_ftrace_notrace") },
-	{ 'L', "library", "MODULE", "trace the functions of this library too ('*': of all); without "
-	  "it calls into libraries are leaves", ADDS_TO("set_ftrace_module") },
+	{ 'n', "notrace", "GLOB", "no functions that match", ADDS_TO("set_ftrace_notrace") },
+	{ 'L', "library", "MODULE", "of a file: only functions of the program and of this library; of a program: trace this library's functions too ('*': of all)",
+	  ADDS_TO("set_ftrace_module") },
 	END
 };
 
@@ -639,24 +644,29 @@ const struct command commands[] = {
 		 SETTINGS, outside_options, names_options, screen_options), true,
 	  1, -1, cmd_graph, true },
 	{ "replay", "[FILE]", "Print the function graph of a trace file",
-	  TABLES(format_options, replay_options, excerpt_options, names_options, screen_options),
+	  TABLES(format_options, replay_options, excerpt_options, part_options, names_options,
+		 screen_options),
 	  false, 0, 1, cmd_replay },
 	{ "report", "[FILE [GLOB]...]", "Print calls and times of each function of a trace file",
-	  TABLES(report_options, excerpt_options, names_options, json_options, screen_options),
+	  TABLES(report_options, excerpt_options, part_options, names_options, json_options,
+		 screen_options),
 	  false, 0, -1, cmd_report },
 	{ "diff", "A B", "Compare two trace files, or two groups of them: A1 A2 A3 -- B1 B2 B3",
-	  TABLES(diff_options, excerpt_options, names_options, json_options, screen_options), false,
+	  TABLES(diff_options, excerpt_options, part_options, names_options, json_options,
+		 screen_options), false,
 	  2, -1, cmd_diff },
 	{ "query", "[FILE] [STATEMENT]", "Ask a trace file in SQL",
 	  TABLES(query_options, json_options, screen_options), false, 0, 2, cmd_query },
 	{ "export", "[FILE] --to FORMAT", "Write a trace file in another tool's format",
-	  TABLES(export_options, excerpt_options, names_options), false, 0, 1, cmd_export },
+	  TABLES(export_options, excerpt_options, part_options, names_options), false, 0, 1,
+	  cmd_export },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
-	  TABLES(html_options, excerpt_options, names_options), false, 0, 1, cmd_html },
+	  TABLES(html_options, excerpt_options, part_options, names_options), false, 0, 1,
+	  cmd_html },
 	{ "tui", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Look at a trace, or a running program, on screens: tables, flame graph, ...",
-	  TABLES(tui_options, session_options, buffer_options, process_options, names_options,
-		 screen_options),
+	  TABLES(tui_options, part_options, session_options, buffer_options, process_options,
+		 names_options, screen_options),
 	  false, 0, -1, cmd_tui, true },
 	{ "syscalls", "[FILE | -- PROGRAM [ARGUMENT]... | -p PID]",
 	  "Print calls, errors and times of each system call of a program or a trace file",

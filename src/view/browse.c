@@ -38,6 +38,13 @@ static const char *why_flat(const struct trace_info *info)
 }
 
 /* A range of no length has one nanosecond, so that no screen divides by zero. */
+static void set_range(struct browse *b, uint64_t first, uint64_t last)
+{
+	b->first = b->from = b->line.from = b->line.at = trace_clock_ns(&b->info->clock, first);
+	b->last = trace_clock_ns(&b->info->clock, last);
+	b->last = b->to = b->line.to = b->last > b->first ? b->last : b->first + 1;
+}
+
 void browse_init(struct browse *b, struct store_reader *r, const char *name)
 {
 	uint64_t first = 0, last = 0;
@@ -46,11 +53,21 @@ void browse_init(struct browse *b, struct store_reader *r, const char *name)
 	b->in = summary_from_store(r);
 	b->flat = why_flat(b->info);
 	store_range(r, &first, &last);
-	b->first = b->from = b->line.from = trace_clock_ns(&b->info->clock, first);
-	b->last = trace_clock_ns(&b->info->clock, last);
-	b->last = b->to = b->line.to = b->last > b->first ? b->last : b->first + 1;
-	b->line.at = b->first;
+	set_range(b, first, last);
 	b->callers.b = b->callees.b = b;
+}
+
+/* Calls count with their part in the range, as a report's do: the screens' numbers are its. */
+void browse_take_part(struct browse *b, struct excerpt *part)
+{
+	uint64_t first = 0, last = 0, from, to;
+
+	excerpt_clip(part);
+	b->part = part;
+	b->in = summary_from_excerpt(part, b->reader);
+	store_range(b->reader, &first, &last);
+	excerpt_range(part, &from, &to);
+	set_range(b, from > first ? from : first, to < last ? to : last);
 }
 
 void browse_free(struct browse *b)
@@ -126,6 +143,9 @@ static int load_functions(struct browse *b, struct err *err)
 	struct summary_input in = progress_input(&b->progress, &b->in);
 	int e = summary_make(&in, 0, &b->functions, err);
 
+	/* A part that has nothing is an error, which says why. */
+	if (!e && b->part)
+		e = excerpt_is_empty(b->part, err);
 	if (!e)
 		summary_sort(&b->functions, summary_default_column(&b->functions), false);
 	return e;

@@ -6,6 +6,7 @@
  * One thread draws and takes keys. browse_load() may run on another one while that thread draws
  * nothing but the progress. */
 #pragma once
+#include "excerpt/excerpt.h"
 #include "report/path_sums.h"
 #include "store/store.h"
 #include "view/progress.h"
@@ -40,8 +41,9 @@ struct browse {
 	struct store_reader *reader;
 	const struct trace_info *info;
 	struct summary_input in;
+	struct excerpt *part;     /* that is shown; NULL: all of the trace */
 	const char *flat;         /* why the trace has no calls in calls; NULL: it has */
-	uint64_t first, last;     /* ns, of the whole trace */
+	uint64_t first, last;     /* ns, of what is shown */
 
 	bool has[BROWSE_PARTS_N];
 	struct err failed[BROWSE_PARTS_N]; /* code 0: it did not */
@@ -111,6 +113,9 @@ enum browse_screen_number {
 /* The reader and the name outlive *b. browse_free() frees it. */
 void browse_init(struct browse *b, struct store_reader *r, const char *name);
 void browse_free(struct browse *b);
+/* Shows this part of the reader's trace alone, with the numbers that `brace report` has for it. It
+ * outlives *b. Called behind browse_init(), before anything is loaded. */
+void browse_take_part(struct browse *b, struct excerpt *part);
 /* Shows another trace, or the same one with what has come, on the same screen: the chosen function
  * stays chosen. The reader before it may be closed afterwards. */
 void browse_renew(struct browse *b, struct store_reader *r);

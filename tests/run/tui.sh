@@ -152,6 +152,33 @@ gone() { ! kill -0 "$TUI" 2>/dev/null; }
 until_is gone
 result "a terminal that is closed ends it" $?
 
+# --- a part of the trace: the options of brace report, and its numbers
+terminal 160 60 TERM=screen-256color
+for options in '--thread odd --min-duration 300ns' '--from 30% --to 60%' '-l leaf -l fibonacci' '-g long_step -n leaf' '-l parts.c' '--callers-of short_step'; do
+	# shellcheck disable=SC2086 # words
+	"$B" report --json $options "$T/parts" >"$T/json.part" 2>"$T/err" || not_ok "report $options" "$T/err"
+	type_line clear
+	until_is lacks 'left|status|a part'
+	type_line "'$B' tui $options '$T/parts'; echo le''ft"
+	screen "tui $options says so" '\? help .*parts \(a part\)'
+	same_as functions "$T/json.part" "tui $options: the rows of brace report"
+	press q
+	shows '^left'
+done
+type_line "clear; '$B' tui --from 30% --to 60% '$T/parts'; echo le''ft"
+shows '\? help .*\(a part\)' && press 5
+screen "the timeline is of the part" '^ +v0 ns, .*wide$'
+press q
+shows '^left'
+type_line "clear; '$B' tui --min-duration 1h '$T/parts'; echo le''ft"
+screen "nothing is chosen" 'nothing of the trace is chosen: of its calls .*shorter than --min-duration'
+press q
+shows '^left'
+type_line "clear; '$B' tui -l nowhere '$T/parts'; echo status=\$?"
+screen "no such function" '^status=125'
+type_line "clear; '$B' tui --from 30% -- '$PARTS'; echo status=\$?"
+screen "a part of a program that runs" '^brace: a part of a trace .* is of a file'
+
 # --- other traces, other terminals
 record -t function -- "$PARTS"
 mv "$T/trace" "$T/flat"

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@
 struct tui {
 	struct browse browse;
 	struct store_reader *reader;
+	struct excerpt *part;           /* of a file; NULL: all of it */
 	struct live_trace live;         /* path NULL: a file is looked at */
 	char *name;                     /* that the last line shows */
 	uint64_t size, read_ns, took_ns; /* of the last reading of a live trace */
@@ -250,10 +252,57 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 	}
 }
 
+/* -l, -n, -g and -L are settings of what is recorded; of a file they choose what is shown. */
+static int choose_functions(struct invocation *inv, struct err *err)
+{
+	static const char *const names[] = { "filter", "notrace", "graph-function", "library" };
+
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (w->option && !strcmp(w->option->name, names[k]) &&
+			    excerpt_wish_add(&inv->excerpt, names[k], w->text, err))
+				return -err->code;
+	}
+	return 0;
+}
+
+/* 0, or the exit status (said). */
+static int open_file(struct tui *t, struct invocation *inv)
+{
+	struct err err;
+	int status;
+
+	if (choose_functions(inv, &err))
+		return say_error(&err);
+	status = trace_file_open(inv, &t->reader);
+	if (status)
+		return status;
+	if (!excerpt_wish_is_all(&inv->excerpt) &&
+	    excerpt_open(&inv->excerpt, t->reader, &t->part, &err))
+		return say_error(&err);
+	t->name = mem_printf("%s%s", inv->n_operands ? inv->operands[0] : "trace.brace",
+			     t->part ? " (a part)" : "");
+	browse_init(&t->browse, t->reader, t->name);
+	if (t->part)
+		browse_take_part(&t->browse, t->part);
+	return 0;
+}
+
+/* A program or a session is recorded by settings, and the screens show what there is. 0, or the
+ * exit status (said). */
+static int refuse_part(const struct invocation *inv)
+{
+	if (excerpt_wish_is_all(&inv->excerpt))
+		return 0;
+	say("brace: a part of a trace (--from, --thread, --min-duration, ...) is of a file; -l, -n, -g and -L choose what is recorded\n");
+	return EXIT_BRACE;
+}
+
 /* The file, or the program that is recorded. 0, or the exit status (said). */
 static int open_trace(struct tui *t, struct invocation *inv)
 {
-	const char *file = inv->n_operands ? inv->operands[0] : "trace.brace";
 	struct err err;
 	int status;
 
@@ -267,15 +316,15 @@ static int open_trace(struct tui *t, struct invocation *inv)
 			    inv->n_operands);
 			return EXIT_BRACE;
 		}
-		status = trace_file_open(inv, &t->reader);
-		if (!status)
-			browse_init(&t->browse, t->reader, file);
-		return status;
+		return open_file(t, inv);
 	}
 	if (!inv->session_named && !inv->pids.n && !inv->n_operands) {
 		say("brace: no program stands behind --\n");
 		return EXIT_BRACE;
 	}
+	status = refuse_part(inv);
+	if (status)
+		return status;
 	status = inv->session_named ? live_trace_begin_session(&t->live, inv->session)
 				    : live_trace_begin(&t->live, inv, t->signal);
 	if (status)
@@ -304,6 +353,8 @@ int cmd_tui(struct invocation *inv)
 	t.signal = interrupt_catch();
 	status = open_trace(&t, inv);
 	if (status) {
+		excerpt_close(t.part);
+		store_close(t.reader);
 		live_trace_end(&t.live, t.signal);
 		return status;
 	}
@@ -318,6 +369,7 @@ int cmd_tui(struct invocation *inv)
 		status = 128 + *t.signal;
 	browse_free(&t.browse);
 	grid_free(&t.grid);
+	excerpt_close(t.part);
 	store_close(t.reader);
 	live_trace_end(&t.live, t.signal);
 	free(t.name);
