@@ -16,7 +16,7 @@
 #define KEEP(v) __asm__ volatile("" : "+r"(v)::"memory")
 #define APART __attribute__((noinline, noclone))
 
-struct costs { double rdtsc, three, text, inside; };
+struct costs { double rdtsc, three, text, literal, stack, inside; };
 
 APART int three(int a, long b, unsigned c)
 {
@@ -61,14 +61,32 @@ static void loop_rdtsc(long n)
 	}
 }
 
-static void loop_text(long n)
+static void calls_of_text(const char *at, long n)
 {
-	static char name[32] = "sixteen-bytes-ok";
-	const char *at = name;
-
 	KEEP(at);
 	for (long i = 0; i < n; i++)
 		text(at);
+}
+
+/* Memory that the program may change or unmap. */
+static void loop_text(long n)
+{
+	char *name = strdup("sixteen-bytes-ok");
+
+	calls_of_text(name ? name : "", n);
+	free(name);
+}
+
+static void loop_literal(long n)
+{
+	calls_of_text("sixteen-bytes-ok", n);
+}
+
+static void loop_stack(long n)
+{
+	char name[32] = "sixteen-bytes-ok";
+
+	calls_of_text(name, n);
 }
 
 static double now(void)
@@ -101,6 +119,8 @@ static void *measure(void *arg)
 	c->rdtsc = least(loop_rdtsc) - empty;
 	c->three = least(loop_three) - empty;
 	c->text = least(loop_text) - empty;
+	c->literal = least(loop_literal) - empty;
+	c->stack = least(loop_stack) - empty;
 	c->inside = least(nobody) - empty;
 	return NULL;
 }
@@ -121,8 +141,11 @@ int main(int argc, char **argv)
 		sum.rdtsc += c[i].rdtsc / n;
 		sum.three += c[i].three / n;
 		sum.text += c[i].text / n;
+		sum.literal += c[i].literal / n;
+		sum.stack += c[i].stack / n;
 		sum.inside += c[i].inside / n;
 	}
-	printf("rdtsc %.2f three %.2f text %.2f inside %.2f\n", sum.rdtsc, sum.three, sum.text, sum.inside);
+	printf("rdtsc %.2f three %.2f text %.2f literal %.2f stack %.2f inside %.2f\n", sum.rdtsc,
+	       sum.three, sum.text, sum.literal, sum.stack, sum.inside);
 	return 0;
 }

@@ -6,6 +6,7 @@
  * either, as far as that can be told here; readers drop the rest. */
 #include "agent/agent.h"
 #include "agent/buffer.h"
+#include "agent/copy.h"
 #include "agent/event.h"
 #include "agent/faults.h"
 #include "agent/live.h"
@@ -31,8 +32,7 @@ static uint32_t read_argument(void *context, uint64_t address, void *to, uint32_
 
 	if (address - page >= ARCH_PAGE || address - page > ARCH_PAGE - n)
 		return probe_read_anywhere(address, to, n);
-	for (uint32_t i = 0; i < n; i++)
-		((volatile uint8_t *)to)[i] = ((const volatile uint8_t *)address)[i];
+	copy_bytes(to, (const uint8_t *)address, n);
 	return n;
 }
 
@@ -40,7 +40,7 @@ static void read_strings(void *context, struct fetch_range *ranges, unsigned n)
 {
 	const struct arguments_regs *regs = context;
 
-	probe_read_ranges(ranges, n, regs->at[PROBE_SP]);
+	probe_read_strings(ranges, n, regs->at[PROBE_SP]);
 }
 
 /* True if the depth or the graph functions leave the call out. With a threshold only returns are

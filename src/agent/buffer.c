@@ -43,7 +43,7 @@ static void forget_parents(const struct agent_tls *own)
 
 		if (t && agent_own[i].pid == __atomic_load_n(&agent.pid, __ATOMIC_RELAXED) &&
 		    t != own &&
-		    probe_read_anywhere((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
+		    probe_read_kernel((uint64_t)t, &there, sizeof(there)) == sizeof(there) &&
 		    there.thread == (uint64_t)&agent.threads[i])
 			thread_forget_buffer(t);
 	}

@@ -163,7 +163,7 @@ void delivery_changes(const uint64_t *regs)
 
 	/* Only real handlers: SIG_DFL and SIG_IGN need no probe. */
 	if (sig - 1 >= SIGNALS || regs[PROBE_ARG3] != MASK_BYTES || !regs[PROBE_ARG1] ||
-	    probe_read_anywhere(regs[PROBE_ARG1], &new, sizeof(new)) != sizeof(new) ||
+	    probe_read_kernel(regs[PROBE_ARG1], &new, sizeof(new)) != sizeof(new) ||
 	    !is_function(&new))
 		return;
 	new.flags &= FLAGS_KNOWN;

@@ -9,6 +9,7 @@
 #include <linux/mman.h>
 
 #include "agent/agent.h"
+#include "agent/constants.h"
 #include "agent/ldso.h"
 #include "agent/needs.h"
 #include "agent/signals.h"
@@ -42,17 +43,19 @@ void dlopen_watch(char **envp)
 	uint8_t *at = (uint8_t *)ldso_symbol(envp, "_dl_debug_state");
 
 	debug = ldso_symbol(envp, "_r_debug");
-	if (at && debug)
-		redirect_function(at, (uint64_t)agent_dl_debug_state);
+	if (at && debug && redirect_function(at, (uint64_t)agent_dl_debug_state))
+		constants_watch();
 }
 
-/* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too; that call changes
- * nothing yet. */
+/* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too: copies of
+ * constants have to go then. */
 static bool list_is_consistent(void)
 {
 	static bool going;
 
 	if (debug->r_state != RT_CONSISTENT) {
+		if (debug->r_state == RT_DELETE)
+			constants_closing();
 		going |= debug->r_state == RT_DELETE;
 		return false;
 	}

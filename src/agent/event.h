@@ -14,14 +14,16 @@ bool event_passes(const struct filter_program *f, uint32_t filter_bytes, uint32_
 /* probe.c. stack_copy_write() for a thread that stands at a probe, at ip. */
 struct probe_regs;
 void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
-/* Copies as many of the n bytes as are there, and returns how many. The kernel does it, so the
- * address may be any. */
+/* Copies as many of the n bytes as are there, and returns how many. The kernel does it, or has done
+ * it (constants.h), so the address may be any. */
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n);
-/* Copies at most FETCH_RANGES_MAX ranges as probe_read_anywhere() copies one, by one call of the
- * kernel if all are there, and notes in each how many bytes were. The page of the address `known`
- * is there for certain. */
+/* The same as the memory is now. */
+uint32_t probe_read_kernel(uint64_t address, void *to, uint32_t n);
+/* Copies at most FETCH_RANGES_MAX strings, each up to its NUL at least, and notes in each how many
+ * bytes were there. Those that the kernel copies it does by one call, if all are there. The page of
+ * the address `known` is there for certain. */
 struct fetch_range;
-void probe_read_ranges(struct fetch_range *ranges, unsigned n, uint64_t known);
+void probe_read_strings(struct fetch_range *ranges, unsigned n, uint64_t known);
 
 /* stack_copy.c. Writes the stack of a thread that stands at *regs (or `returns` there) for its next
  * record of the event. From `known` to the end of its page memory is certain to be there. */

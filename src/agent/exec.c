@@ -138,7 +138,7 @@ static bool string_is_there(const char *s)
 	uint32_t n;
 
 	do {
-		n = probe_read_anywhere((uint64_t)s, piece, sizeof(piece));
+		n = probe_read_kernel((uint64_t)s, piece, sizeof(piece));
 		for (uint32_t i = 0; i < n; i++)
 			if (!piece[i])
 				return true;
@@ -156,7 +156,7 @@ static bool environment_is_there(char *const *envp)
 	if (agent_forbids(NEED_COPY))
 		return true;
 	do {
-		if (probe_read_anywhere((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
+		if (probe_read_kernel((uint64_t)envp++, &s, sizeof(s)) != sizeof(s))
 			return false;
 	} while (s && string_is_there(s));
 	return !s;

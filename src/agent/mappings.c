@@ -6,6 +6,7 @@
 #include <asm/unistd.h>
 
 #include "agent/agent.h"
+#include "agent/constants.h"
 #include "agent/mappings.h"
 #include "agent/no_tls.h"
 #include "agent/site.h"
@@ -267,14 +268,16 @@ static bool answer_mapped(const struct protocol_setup *w, const int fds[TALK_FDS
 	return answers != 0;
 }
 
-/* Learns which mappings are code of files. */
+/* Learns which mappings are code of files, and which are only read. */
 static bool learn_texts(const struct protocol_setup *w, const int fds[TALK_FDS])
 {
 	const uint8_t *code = mappings_map_code(w, fds);
+	const struct patch_text *constants = (const struct patch_text *)(code + w->constants_at);
 
 	if (!code)
 		return false;
 	texts_learn((const struct patch_text *)(code + w->codes_at), w->n_codes);
+	constants_learn(constants, w->n_lasting, constants + w->n_lasting, w->n_constants);
 	sys2(__NR_munmap, code, w->code_size);
 	return true;
 }

@@ -93,7 +93,7 @@ static bool is_glibcs(uint64_t thread_pointer)
 {
 	uint64_t head[3];
 
-	return probe_read_anywhere(thread_pointer, head, sizeof(head)) == sizeof(head) &&
+	return probe_read_kernel(thread_pointer, head, sizeof(head)) == sizeof(head) &&
 	       head[0] == thread_pointer && head[2] == thread_pointer;
 }
 
@@ -123,7 +123,7 @@ static bool read_block(uint32_t i, uint32_t tid, struct agent_tls *to)
 	const struct own_thread *own = &agent_own[i];
 
 	return own->block && own->tid == tid && own->pid == agent.pid && !in_table(own->block) &&
-	       probe_read_anywhere(own->block, to, sizeof(*to)) == sizeof(*to) &&
+	       probe_read_kernel(own->block, to, sizeof(*to)) == sizeof(*to) &&
 	       to->thread == (uint64_t)&agent.threads[i];
 }
 
@@ -136,7 +136,7 @@ static void fill_block(struct agent_tls *t, uint32_t tid)
 
 	if (signals == SIGNALS_UNTOUCHED)
 		return;
-	t->known |= TLS_MOVED; /* probe_read_anywhere() asks for the block */
+	t->known |= TLS_MOVED; /* probe_read_kernel() asks for the block */
 	for (uint32_t i = 0; i < agent.layout.threads_max && !(t->known & TLS_THREAD); i++) {
 		struct own_thread *own = &agent_own[i];
 

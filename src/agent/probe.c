@@ -8,6 +8,8 @@
 
 #include "agent/agent.h"
 #include "agent/buffer.h"
+#include "agent/constants.h"
+#include "agent/copy.h"
 #include "agent/syscalls.h"
 #include "agent/delivery.h"
 #include "agent/event.h"
@@ -26,8 +28,6 @@
 
 void agent_probe_hit(const struct probe_regs *regs, const struct probe_site *site);
 
-struct probe_range { void *at; uint64_t bytes; };
-
 /* A child that has not noticed its fork has its parent's account, so it asks the kernel. */
 static long own_pid(void)
 {
@@ -40,10 +40,10 @@ static long own_pid(void)
 
 /* The kernel copies what is there. Two ranges, cut at a page's end, because it copies a range as a
  * whole or not at all. */
-uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
+uint32_t probe_read_kernel(uint64_t address, void *to, uint32_t n)
 {
 	uint64_t first = ARCH_PAGE - address % ARCH_PAGE < n ? ARCH_PAGE - address % ARCH_PAGE : n;
-	const struct probe_range into = { to, n },
+	const struct copy_range into = { to, n },
 				 from[2] = { { (void *)address, first },
 					     { (void *)(address + first), n - first } };
 	long got;
@@ -56,28 +56,58 @@ uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
 	return got > 0 ? (uint32_t)got : 0;
 }
 
-/* A number is copied whole: who loads it next would wait for the stores of its bytes. */
-static void copy_bytes(uint8_t *to, const uint8_t *from, uint32_t n)
+/* Looks at copies of constants: a range has two pages at most that are missing. */
+#define CONSTANT_TRIES 3u
+
+/* Makes a copy of a page of the range, if one is missing. False: none was made. The process's id is
+ * looked up first, while little is on the stack. */
+static __attribute__((noinline)) bool fill_constants(uint64_t address, uint32_t n)
 {
-	if (n == 8) {
-		__builtin_memcpy(to, from, 8);
-		return;
+	uint64_t page = constants_missing(address, n);
+	bool filled;
+
+	if (!page || !unblocked_begin(NEED_COPY))
+		return false;
+	filled = constants_fill(page, own_pid());
+	unblocked_end();
+	return filled;
+}
+
+uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
+{
+	for (unsigned i = 0; n && i < CONSTANT_TRIES; i++) {
+		if (constants_read(address, to, n))
+			return n;
+		if (!fill_constants(address, n))
+			break;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		((volatile uint8_t *)to)[i] = from[i];
+	return probe_read_kernel(address, to, n);
+}
+
+/* Returns the bytes of a string that is constant; 0: it is none. */
+static uint32_t read_constant(const struct fetch_range *p)
+{
+	uint32_t got = 0;
+
+	for (unsigned i = 0; p->n && !got && i < CONSTANT_TRIES; i++) {
+		got = constants_string(p->address, p->to, p->n);
+		if (!got && !fill_constants(p->address, p->n))
+			break;
+	}
+	return got;
 }
 
 /* Writes the range down, cut in two at a page's end. Returns into how many. */
-static unsigned cut_range(struct probe_range *to, const struct fetch_range *p)
+static unsigned cut_range(struct copy_range *to, const struct fetch_range *p)
 {
 	uint64_t first = ARCH_PAGE - p->address % ARCH_PAGE;
 
 	if (first >= p->n) {
-		to[0] = (struct probe_range){ (void *)p->address, p->n };
+		to[0] = (struct copy_range){ (void *)p->address, p->n };
 		return 1;
 	}
-	to[0] = (struct probe_range){ (void *)p->address, first };
-	to[1] = (struct probe_range){ (void *)(p->address + first), p->n - first };
+	to[0] = (struct copy_range){ (void *)p->address, first };
+	to[1] = (struct copy_range){ (void *)(p->address + first), p->n - first };
 	return 2;
 }
 
@@ -87,12 +117,12 @@ static unsigned cut_range(struct probe_range *to, const struct fetch_range *p)
 static __attribute__((noinline)) unsigned read_some(struct fetch_range *ranges, unsigned n,
 						     long pid)
 {
-	struct probe_range into[FETCH_RANGES_MAX], from[2 * FETCH_RANGES_MAX];
+	struct copy_range into[FETCH_RANGES_MAX], from[2 * FETCH_RANGES_MAX];
 	unsigned cut = 0, done = 0;
 	long got = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		into[i] = (struct probe_range){ ranges[i].to, ranges[i].n };
+		into[i] = (struct copy_range){ ranges[i].to, ranges[i].n };
 		cut += cut_range(from + cut, &ranges[i]);
 	}
 	if (pid)
@@ -106,30 +136,46 @@ static __attribute__((noinline)) unsigned read_some(struct fetch_range *ranges, 
 	return done;
 }
 
-static bool is_known(const struct fetch_range *p, uint64_t known)
+/* Reads a string without the kernel, if it lies in the page of `known`, or is a constant. Returns
+ * its bytes; 0: the kernel has to. */
+static uint32_t read_here(const struct fetch_range *p, uint64_t known)
 {
-	return p->address / ARCH_PAGE == known / ARCH_PAGE &&
-	       p->address % ARCH_PAGE <= ARCH_PAGE - p->n;
+	uint64_t left = ARCH_PAGE - p->address % ARCH_PAGE;
+	uint32_t got;
+
+	if (p->address / ARCH_PAGE != known / ARCH_PAGE)
+		return read_constant(p);
+	/* Where the page ends before the string does, the rest may be in another one. */
+	return copy_string(p->to, (const uint8_t *)p->address,
+			   left < p->n ? (uint32_t)left : p->n, &got) || got == p->n ? got : 0;
 }
 
-void probe_read_ranges(struct fetch_range *ranges, unsigned n, uint64_t known)
+/* Reads, by the kernel, the first of the strings and those that follow it and are not read either.
+ * Returns how many are done. */
+static unsigned read_unread(struct fetch_range *ranges, unsigned n)
 {
+	unsigned done, end = 1;
 	bool may;
 
-	for (unsigned i = 0, end; i < n;) {
-		if (is_known(&ranges[i], known)) {
-			copy_bytes(ranges[i].to, (const uint8_t *)ranges[i].address, ranges[i].n);
-			ranges[i].got = ranges[i].n;
-			i++;
-			continue;
-		}
-		for (end = i + 1; end < n && !is_known(&ranges[end], known);)
-			end++;
-		may = unblocked_begin(NEED_COPY);
-		i += read_some(ranges + i, end - i, may ? own_pid() : 0);
-		if (may)
-			unblocked_end();
+	while (end < n && !ranges[end].got)
+		end++;
+	if (end == 1) { /* without the lists */
+		ranges->got = probe_read_kernel(ranges->address, ranges->to, ranges->n);
+		return 1;
 	}
+	may = unblocked_begin(NEED_COPY);
+	done = read_some(ranges, end, may ? own_pid() : 0);
+	if (may)
+		unblocked_end();
+	return done;
+}
+
+void probe_read_strings(struct fetch_range *ranges, unsigned n, uint64_t known)
+{
+	for (unsigned i = 0; i < n; i++)
+		ranges[i].got = read_here(&ranges[i], known);
+	for (unsigned i = 0; i < n;)
+		i += ranges[i].got ? 1 : read_unread(ranges + i, n - i);
 }
 
 /* Memory in the page where the registers were pushed is there for certain; the rest is read by the
@@ -149,7 +195,7 @@ static void read_ranges(void *context, struct fetch_range *ranges, unsigned n)
 {
 	const struct probe_regs *regs = context;
 
-	probe_read_ranges(ranges, n, regs->at[PROBE_SP] - PROBE_PUSHED);
+	probe_read_strings(ranges, n, regs->at[PROBE_SP] - PROBE_PUSHED);
 }
 
 static void read_comm(void *context, char *to)

@@ -21,7 +21,7 @@ static uint32_t copy_words(uint64_t from, uint64_t known_end, uint64_t *to, uint
 	for (uint32_t i = 0; i < here; i++)
 		to[i] = ((const volatile uint64_t *)from)[i];
 	if (here < n)
-		here += probe_read_anywhere(from + 8 * here, to + here, 8 * (n - here)) / 8;
+		here += probe_read_kernel(from + 8 * here, to + here, 8 * (n - here)) / 8;
 	return here;
 }
 

@@ -141,7 +141,7 @@ static bool read_above(uint64_t from, uint64_t sp, bool innermost, uint64_t *wor
 	if ((from ^ sp) >= ARCH_PAGE)
 		return ((innermost && from - sp < ARCH_PAGE) ||
 			is_handler(sp, *(const uint64_t *)sp)) &&
-		       probe_read_anywhere(from, word, sizeof(*word)) == sizeof(*word);
+		       probe_read_kernel(from, word, sizeof(*word)) == sizeof(*word);
 	*word = *(const uint64_t *)from;
 	return true;
 }

@@ -168,7 +168,7 @@ static uint64_t clone_flags(const uint64_t *regs, uint32_t number)
 	else if (number == __NR_clone)
 		flags = (uint32_t)regs[PROBE_ARG0] & ~CSIGNAL;
 	else if (number == __NR_clone3)
-		probe_read_anywhere(regs[PROBE_ARG0], &flags, sizeof(flags));
+		probe_read_kernel(regs[PROBE_ARG0], &flags, sizeof(flags));
 	return flags;
 }
 
@@ -282,7 +282,7 @@ static void tell_name(const struct task_at *t, uint64_t at)
 	char before[TASK_COMM], now[TASK_COMM];
 
 	copy_name(now, (const char[TASK_COMM]){ 0 });
-	if (!probe_read_anywhere(at, now, TASK_COMM))
+	if (!probe_read_kernel(at, now, TASK_COMM))
 		return;
 	rename_note(now); /* an attached process may have no intercepted prctl() that would */
 	read_name(before);

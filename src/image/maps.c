@@ -54,6 +54,43 @@ bool maps_is_text(const struct map *m)
 	       !aot_is_file(m->path);
 }
 
+static bool is_same_file(const struct map *a, const struct map *b)
+{
+	return a->inode == b->inode && a->device == b->device;
+}
+
+/* A module's mappings stand one behind the other, and one of them has code. A file of data, which
+ * others may write to, has none. */
+static bool is_of_module(const struct maps *m, size_t i)
+{
+	const struct map *at = &m->at.at[i];
+	size_t first = i;
+
+	while (first && is_same_file(&m->at.at[first - 1], at))
+		first--;
+	for (size_t k = first; k < m->at.n && is_same_file(&m->at.at[k], at); k++)
+		if (maps_is_text(&m->at.at[k]))
+			return true;
+	return false;
+}
+
+/* ld.so takes the right to write away from a part of a segment: the file goes on behind it without
+ * a gap, writable. */
+static bool is_relocated(const struct maps *m, size_t i)
+{
+	const struct map *at = &m->at.at[i], *next = at + 1;
+
+	return i + 1 < m->at.n && next->write && is_same_file(at, next) && next->start == at->end &&
+	       next->offset == at->offset + (at->end - at->start);
+}
+
+bool maps_is_constant(const struct maps *m, size_t i)
+{
+	const struct map *at = &m->at.at[i];
+
+	return !at->write && !at->shared && at->inode && is_of_module(m, i) && !is_relocated(m, i);
+}
+
 /* The name that image/patches.c gives the code memory. */
 bool maps_is_trampolines(const struct map *m)
 {

@@ -24,6 +24,9 @@ struct maps {
 /* Whether a loader mapped it from a file as code. A translator's code is anonymous, or shared with
  * the place where it is written. */
 bool maps_is_text(const struct map *m);
+/* Whether m->at.at[i] is a module's and stays as it is in its file: not writable, and not what
+ * ld.so makes read-only when it has relocated it. */
+bool maps_is_constant(const struct maps *m, size_t i);
 /* Whether it is code of trampolines. */
 bool maps_is_trampolines(const struct map *m);
 

@@ -184,6 +184,33 @@ static void list_codes(struct image *out, const struct maps *maps)
 	}
 }
 
+/* Lists the constants of the executable, or those of all other modules. Returns how many. */
+static uint32_t list_constants_of(const struct maps *maps, const char *exe, bool of_exe,
+				  struct patch_text *to)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (maps_is_constant(maps, i) && (exe && strcmp(m->path, exe) == 0) == of_exe)
+			to[n++] = (struct patch_text){ m->start, m->end - m->start };
+	}
+	return n;
+}
+
+/* Lists the mappings that are only read, behind the others. */
+static void list_constants(struct image *out, const struct maps *maps)
+{
+	struct protocol_setup *w = &out->setup;
+	struct patch_text *at;
+
+	w->constants_at = w->codes_at + w->n_codes * sizeof(*at);
+	at = (void *)((char *)out->code + w->constants_at);
+	w->n_lasting = list_constants_of(maps, out->update.about.exe, true, at);
+	w->n_constants = list_constants_of(maps, out->update.about.exe, false, at + w->n_lasting);
+}
+
 static int by_address(const void *a, const void *b)
 {
 	const struct patch *x = a, *y = b;
@@ -267,14 +294,15 @@ int patches_make(const struct image_request *req, struct modules *modules, struc
 			n_regions++;
 		}
 	}
-	/* Every mapping may be listed twice: with patches, and as code. */
-	r = make_code_memory(out, code_bytes, n_regions, 2 * maps->at.n, most,
+	/* Every mapping may be listed three times: with patches, as code, as constant. */
+	r = make_code_memory(out, code_bytes, n_regions, 3 * maps->at.n, most,
 			     begins_image(req) ? req->events : NULL, err);
 	if (r < 0)
 		return r;
 	out->regions = mem_zalloc((n_regions + 1) * sizeof(*out->regions));
 	list_texts(out, modules, maps);
 	list_codes(out, maps);
+	list_constants(out, maps);
 	for (size_t i = 0; i < modules->at.n; i++) {
 		uint32_t before = out->setup.n_regions;
 

@@ -80,7 +80,8 @@ struct fetch_program {
 
 #define FETCH_RANGES_MAX 4u
 
-/* A range of memory to be read: n bytes at the address, of which `got` could be. */
+/* A string in memory to be read: n bytes at the address, of which `got` could be, or fewer, if the
+ * string ends within them. */
 struct fetch_range { uint64_t address; uint8_t *to; uint32_t n, got; };
 
 /* The probed thread's state and the ways to read its memory. */
@@ -98,8 +99,8 @@ struct fetch_context {
 	uint64_t (*caller)(void *context);
 	/* At a return: FETCH_ENTRY_WORDS words that its call's entry kept. NULL: all are 0. */
 	const uint64_t *entry;
-	/* Reads at most FETCH_RANGES_MAX ranges, each as read() does. NULL: strings are read one by
-	 * one. */
+	/* Reads at most FETCH_RANGES_MAX strings, each as read() does, but up to its NUL only, if
+	 * that is faster. NULL: strings are read one by one, by read(). */
 	void (*read_ranges)(void *context, struct fetch_range *ranges, unsigned n);
 };
 

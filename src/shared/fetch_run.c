@@ -119,11 +119,7 @@ __attribute__((noinline)) static void read_waiting(struct fetch_run_state *r)
 	unsigned waiting = r->waiting;
 
 	r->waiting = r->waiting_bytes = 0;
-	if (waiting > 1)
-		r->c->read_ranges(r->c->context, r->ranges, waiting);
-	else
-		r->ranges[0].got = r->c->read(r->c->context, r->ranges[0].address,
-					      r->ranges[0].to, r->ranges[0].n);
+	r->c->read_ranges(r->c->context, r->ranges, waiting);
 	for (unsigned k = 0; k < waiting; k++) {
 		const struct fetch_range *p = &r->ranges[k];
 		volatile uint8_t *to = r->record + r->used;

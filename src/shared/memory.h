@@ -397,6 +397,7 @@ struct protocol_setup {
 	uint32_t trace;           /* 0: go on untraced */
 	uint32_t image;
 	uint32_t n_regions, n_patches, n_texts, n_codes;
+	uint32_t n_lasting, n_constants;
 	uint32_t watch;           /* 1: ask again when modules come or go */
 	uint32_t flags; /* AGENT_NO_TLS: threads are started without libc (no_tls.c); AGENT_GO */
 	uint32_t signals;         /* 1: signal deliveries are recorded */
@@ -405,7 +406,8 @@ struct protocol_setup {
 	uint64_t image_size, code_size, answers_size;
 	struct memory_layout layout;    /* of the first: the session memory */
 	struct memory_settings settings;
-	uint64_t regions_at, patches_at, texts_at, codes_at; /* offsets in the code memory */
+	/* Offsets in the code memory. Behind n_lasting mappings stand n_constants others. */
+	uint64_t regions_at, patches_at, texts_at, codes_at, constants_at;
 	/* In the code memory: a struct task_block, for the events of a new program; 0 = none. */
 	uint64_t tasks_at;
 	int32_t oom_score_adj;    /* the process's */
@@ -447,7 +449,9 @@ struct trampoline_layout {
 	uint8_t pushed, grown;    /* as in struct relocate_shape */
 };
 
-/* An executable mapping. texts_at lists those that have patches, codes_at all that are of files. */
+/* A mapping. texts_at lists the executable ones that have patches, codes_at all executable ones
+ * that are of files, constants_at those of modules that are not writable: first the executable's,
+ * which last. */
 struct patch_text { uint64_t address, bytes; };
 
 /* Bytes to be written over a function's first instructions, if `expected` is there. */

@@ -3,5 +3,5 @@
  * For assembly, too. */
 #ifndef BRACE_VERSION_H
 #define BRACE_VERSION_H
-#define PROTOCOL_VERSION 42
+#define PROTOCOL_VERSION 43
 #endif

@@ -177,8 +177,8 @@ static unsigned read_at_once;
 
 static void read_ranges(void *context, struct fetch_range *ranges, unsigned n)
 {
-	assert_in_range(n, 2, FETCH_RANGES_MAX);
-	read_at_once++;
+	assert_in_range(n, 1, FETCH_RANGES_MAX);
+	read_at_once += n > 1;
 	for (unsigned i = 0; i < n; i++)
 		ranges[i].got = read_memory(context, ranges[i].address, ranges[i].to, ranges[i].n);
 }

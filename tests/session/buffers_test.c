@@ -30,7 +30,7 @@ uint32_t agent_fork_guard[1024] = { SITE_HASH_MULTIPLIER };
 static __thread struct agent_tls tls;
 struct agent_tls *agent_tls_block(void) { return &tls; }
 void site_after_fork(void) { }
-uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n)
+uint32_t probe_read_kernel(uint64_t address, void *to, uint32_t n)
 {
 	memcpy(to, (const void *)address, n);
 	return n;

@@ -41,6 +41,46 @@ static void our_own_text_is_there(void **state)
 	maps_free(&maps);
 }
 
+static const char literal[] = "is never written to";
+static const char *const relocated[] = { literal };
+static char data[] = "is written to";
+
+static bool is_constant(const struct maps *maps, const void *at)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if ((uintptr_t)at - maps->at.at[i].start <
+		    maps->at.at[i].end - maps->at.at[i].start)
+			return maps_is_constant(maps, i);
+	fail_msg("%p is in no mapping", at);
+	return false;
+}
+
+/* A file of data, mapped as constants are, may be written to by others. */
+static void constants_are_modules(void **state)
+{
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	void *file = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct maps maps;
+	struct err err;
+
+	(void)state;
+	assert_ptr_not_equal(file, MAP_FAILED);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_int_equal(maps_read(getpid(), &maps, &err), 0);
+	assert_true(is_constant(&maps, literal));
+	assert_true(is_constant(&maps, (void *)(uintptr_t)constants_are_modules));
+	assert_false(is_constant(&maps, data));
+	assert_false(is_constant(&maps, relocated));
+	assert_false(is_constant(&maps, file));
+	assert_false(is_constant(&maps, page));
+	assert_false(is_constant(&maps, &maps));
+	maps_free(&maps);
+	munmap(file, 1);
+	munmap(page, 1);
+	close(fd);
+}
+
 /* The kernel is the judge: what we find can be mapped, and reaches the module. */
 static void find_and_map(struct maps *maps, uint64_t lo, uint64_t hi)
 {
@@ -234,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_update_may_be_freed_twice),
 		cmocka_unit_test(our_own_text_is_there),
+		cmocka_unit_test(constants_are_modules),
 		cmocka_unit_test(room_is_free_and_near),
 		cmocka_unit_test(the_heap_keeps_its_room),
 		cmocka_unit_test(no_room_is_said),
