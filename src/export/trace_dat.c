@@ -146,15 +146,21 @@ static uint32_t depth_of(struct trace_dat *d, const struct walk_step *s)
 	return s->depth + (user == NUMBER_NONE ? 0 : (uint32_t)d->walk.lanes.at[user].open.n);
 }
 
-/* funcgraph_entry: 20 bytes with its common fields. */
+/* funcgraph_entry: 20 bytes with its common fields, and the arguments behind 4 unused ones. */
 static int put_begin(struct trace_dat *d, const struct walk_step *s)
 {
-	struct cpu_page *p = begin_record(d, s, TRACE_DAT_ENTRY, 20);
+	uint64_t words[TRACE_DAT_WORDS];
+	uint32_t n = trace_dat_words(d, s, words);
+	struct cpu_page *p = begin_record(d, s, TRACE_DAT_ENTRY, n ? 24 + 8 * n : 20);
 
 	if (!p)
 		return -d->err->code;
 	put(p, files_address(s->function), 8);
 	put(p, depth_of(d, s), 4);
+	if (n)
+		put(p, 0, 4);
+	for (uint32_t i = 0; i < n; i++)
+		put(p, words[i], 8);
 	return 0;
 }
 
@@ -293,9 +299,11 @@ static int take_step(void *arg, const struct walk_step *s)
 /* --- the exporters ----------------------------------------------------------------------- */
 
 /* Each CPU's pages wait in a temporary file until all of them are known. */
-static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *d), struct err *err)
+static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *d), bool describes,
+		      struct err *err)
 {
-	struct trace_dat d = { .out = job->out, .err = err, .parts = parts_none() };
+	struct trace_dat d = { .describes = describes, .out = job->out, .err = err,
+			       .parts = parts_none() };
 	int r;
 
 	walk_init(&d.walk, job->source);
@@ -326,12 +334,12 @@ static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *
 /* The exporters' `write`. */
 static int write_v6(struct export_job *job, struct err *err)
 {
-	return write_file(job, trace_dat_v6, err);
+	return write_file(job, trace_dat_v6, false, err);
 }
 
 static int write_v7(struct export_job *job, struct err *err)
 {
-	return write_file(job, trace_dat_v7, err);
+	return write_file(job, trace_dat_v7, true, err);
 }
 
 const struct exporter export_trace_dat = {
@@ -341,5 +349,6 @@ const struct exporter export_trace_dat = {
 const struct exporter export_trace_dat_v7 = {
 	.name = "trace.dat.v7",
 	.summary = "trace-cmd's compressed file (version 7), for trace-cmd 3 and KernelShark 2",
-	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_KERNEL, .write = write_v7,
+	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_KERNEL,
+	.write = write_v7,
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace.dat that is made: trace_dat.c writes the records into pages, trace_dat_file.c the pages
- * into a file. Private to these two. */
+ * into a file, trace_dat_btf.c what functions take. Private to these three. */
 #pragma once
 #include "export/files.h"
 #include "export/parts.h"
+#include "base/prototype.h"
 #include "report/event_text.h"
+#include "shared/record.h"
+#include "store/bytes.h"
 #include "trace/cpu_order.h"
 
 #define TRACE_DAT_PAGE PARTS_BLOCK
@@ -31,6 +34,7 @@ struct trace_dat_frame {
  * CPU. */
 struct trace_dat {
 	struct walk walk;
+	bool describes;                 /* calls have their arguments, functions what they take */
 	struct event_texts *texts;
 	struct out *out;
 	struct err *err;
@@ -52,5 +56,18 @@ enum { TRACE_DAT_EXIT = 10, TRACE_DAT_ENTRY = 11 };
  * compressed by zstd. 0, or -errno and d->err. Errors of d->out stay in it. */
 int trace_dat_v6(struct trace_dat *d);
 int trace_dat_v7(struct trace_dat *d);
+
+/* The most words that a call's arguments have: each of a record's, and those of values without. */
+#define TRACE_DAT_WORDS (PROTOTYPE_PARAMETERS + RECORD_PAYLOAD_MAX)
+/* Writes what a call (WALK_BEGIN) was given, as the BTF describes it, and returns the number of
+ * words; 0: nothing is known, or d->describes is false. Counts the texts, which have no place. */
+uint32_t trace_dat_words(struct trace_dat *d, const struct walk_step *s,
+			 uint64_t words[TRACE_DAT_WORDS]);
+/* Whether there is BTF to write: a function that was called is described. */
+bool trace_dat_describes(const struct trace_dat *d);
+/* Writes the BTF of all functions that were called. */
+void trace_dat_put_btf(const struct trace_dat *d, struct out *o);
+/* Returns the function's name in kallsyms: one word; free() it. */
+char *trace_dat_name(const struct trace_dat *d, uint32_t function);
 /* Writes the lowest bytes of a number, little-endian as the file's head says. */
 void trace_dat_put_at(char *to, uint64_t v, unsigned bytes);

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "store/bytes.h"
-
 #define PAGE TRACE_DAT_PAGE
 enum { OPTION_END = 0, OPTION_CLOCK = 4, OPTION_UNAME = 5, OPTION_CPUS = 8 };
 
@@ -31,11 +29,14 @@ static const char header_event[] =
 	"# compressed entry header\n\ttype_len    :    5 bits\n\ttime_delta  :   27 bits\n"
 	"\tarray       :   32 bits\n\n\tpadding     : type == 29\n\ttime_extend : type == 30\n"
 	"\ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
-static const char entry_format[] =
-	"name: funcgraph_entry\nID: 11\nformat:\n" COMMON
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
+#define ENTRY_FORMAT(more)                                                                      \
+	"name: funcgraph_entry\nID: 11\nformat:\n" COMMON                                        \
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"                            \
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n" more                               \
+	"\nprint fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n"
+static const char entry_format[] = ENTRY_FORMAT("");
+static const char described_entry_format[] =
+	ENTRY_FORMAT("\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n");
 static const char exit_format[] =
 	"name: funcgraph_exit\nID: 10\nformat:\n" COMMON
 	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -108,7 +109,7 @@ static void put_headers(const struct trace_dat *d, struct out *o)
 static void put_call_formats(const struct trace_dat *d, struct out *o)
 {
 	put_uint(o, 2, 4);
-	put_text(o, entry_format, 8);
+	put_text(o, trace_dat_describes(d) ? described_entry_format : entry_format, 8);
 	put_text(o, exit_format, 8);
 }
 
@@ -126,13 +127,33 @@ static void put_formats(const struct trace_dat *d, struct out *o)
 }
 
 /* A name is a word there, and one that begins with $ is not read. */
+static void put_name(struct out *o, const char *name)
+{
+	if (*name == '$')
+		out_char(o, '_');
+	files_put_word(o, name);
+}
+
+char *trace_dat_name(const struct trace_dat *d, uint32_t function)
+{
+	struct bytes bytes = { 0 };
+	struct out o;
+
+	out_init_raw(&o, append, &bytes);
+	put_name(&o, d->walk.functions.at[function].text);
+	out_char(&o, 0);
+	out_flush(&o);
+	out_free(&o);
+	return (char *)bytes.at;
+}
+
 static void put_symbol_lines(const struct trace_dat *d, struct out *o)
 {
 	for (uint32_t i = 0; i < d->walk.functions.n; i++) {
 		const struct walk_function *f = &d->walk.functions.at[i];
 
-		out_printf(o, "%016" PRIx64 " T %s", files_address(i), *f->text == '$' ? "_" : "");
-		files_put_word(o, f->text);
+		out_printf(o, "%016" PRIx64 " T ", files_address(i));
+		put_name(o, f->text);
 		if (*f->file) {
 			out_str(o, "\t[");
 			files_put_word(o, f->file);
@@ -143,8 +164,8 @@ static void put_symbol_lines(const struct trace_dat *d, struct out *o)
 	for (size_t i = 0; i < d->frames.n; i++) {
 		const struct trace_dat_frame *f = &d->frames.at[i];
 
-		out_printf(o, "%016" PRIx64 " T %s", f->address, *f->name == '$' ? "_" : "");
-		files_put_word(o, f->name);
+		out_printf(o, "%016" PRIx64 " T ", f->address);
+		put_name(o, f->name);
 		out_char(o, '\n');
 	}
 }
@@ -188,8 +209,10 @@ static void put_names(const struct trace_dat *d, struct out *o)
 static const struct { put_section *put; uint16_t id; } sections[] = {
 	{ put_headers, 16 }, { put_call_formats, 17 }, { put_formats, 18 }, { put_symbols, 19 },
 	{ put_printk, 20 }, { put_names, 21 },
+	{ trace_dat_put_btf, 23 },    /* version 7 alone, and if there is any */
 };
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
+#define SECTIONS_V6 (SECTIONS - 1)
 
 /* The end of the head of a file of either version: its page size is the last that both have. */
 static void put_magic(struct out *o, char version)
@@ -254,7 +277,7 @@ static void put_places(const struct trace_dat *d, uint64_t head)
 static void put_head_v6(const struct trace_dat *d, struct out *o)
 {
 	put_magic(o, '6');
-	for (size_t i = 0; i < SECTIONS; i++)
+	for (size_t i = 0; i < SECTIONS_V6; i++)
 		sections[i].put(d, o);
 	put_uint(o, count_cpus(d), 4);
 	out_bytes(o, "options  ", 10);
@@ -306,6 +329,7 @@ struct packing {
 	struct parts parts;       /* by place in d->pages: what the file has of a CPU */
 	uint32_t place;
 	size_t n;                 /* bytes of `raw` */
+	size_t sections;          /* that the file has */
 	char raw[CHUNK_PAGES * PAGE];
 	struct bytes stored[SECTIONS];
 	struct bytes chunk;       /* reused */
@@ -406,7 +430,7 @@ static void put_options(const struct packing *p, struct out *o, uint64_t at)
 	char place[8];
 
 	put_common_options(p->d, o);
-	for (size_t i = 0; i < SECTIONS; i++) {
+	for (size_t i = 0; i < p->sections; i++) {
 		trace_dat_put_at(place, at, 8);
 		put_option(o, sections[i].id, place, sizeof(place));
 		at += SECTION_HEAD + p->stored[i].n;
@@ -463,7 +487,7 @@ static int put_packed(const struct packing *p)
 	put_uint(d->out, at, 8);
 	put_section_head(d->out, SECTION_OPTIONS, 0, n);
 	out_bytes(d->out, (const char *)options.at, n);
-	for (size_t i = 0; i < SECTIONS; i++) {
+	for (size_t i = 0; i < p->sections; i++) {
 		put_section_head(d->out, sections[i].id, COMPRESSED, p->stored[i].n);
 		out_bytes(d->out, (const char *)p->stored[i].at, p->stored[i].n);
 	}
@@ -482,7 +506,8 @@ int trace_dat_v7(struct trace_dat *d)
 
 	p->d = d;
 	p->parts = parts_none();
-	for (size_t i = 0; i < SECTIONS && !r; i++)
+	p->sections = trace_dat_describes(d) ? SECTIONS : SECTIONS_V6;
+	for (size_t i = 0; i < p->sections && !r; i++)
 		r = pack_section(p, i);
 	for (uint32_t i = 0; i < d->pages.n && !r; i++)
 		r = pack_pages(p, i);

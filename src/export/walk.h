@@ -61,6 +61,8 @@ struct walk_step {
 struct walk_counts {
 	uint64_t calls, events, losses, arguments, values, unfinished, cut, unfollowed, unwound;
 	uint64_t coroutines;
+	/* arguments that are texts and have no place; the exporter counts them */
+	uint64_t texts;
 };
 
 /* Takes a step, which is valid during the call. 0, or -errno to end the walk. */

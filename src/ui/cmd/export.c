@@ -127,6 +127,7 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 		add_to(&list, c->losses, "mark of lost records", "marks of lost records");
 	if (!(e->holds & HOLDS_ARGUMENTS))
 		add_to(&list, c->arguments, "call's arguments", "calls' arguments");
+	add_to(&list, c->texts, "argument that is a text", "arguments that are texts");
 	if (!(e->holds & HOLDS_VALUES))
 		add_to(&list, c->values, "returned value", "returned values");
 	if (!(e->holds & HOLDS_ENDS))
