@@ -335,16 +335,16 @@ static uint64_t count_unwound(const struct filter_pass *p, uint64_t n)
 {
 	const struct calls *c = &p->lane->now->calls;
 	size_t i = c->unwinder < c->n ? c->unwinder : c->n;
+	size_t k = c->dead.n;
 	uint64_t count = 0;
 
-	while (i && c->at[i - 1].flags & CALL_DEAD)
-		i--;
-	for (; n && i; n--) {
+	for (; n && (i = dead_runs_pass(&c->dead, &k, i)); n--) {
+		const size_t floor = k ? c->dead.at[k - 1].high : 0;
 		bool mine = false;
 
 		do
 			mine = is_ours(p, &c->at[--i]) || mine;
-		while (i && c->at[i].flags & CALL_TAIL);
+		while (i > floor && c->at[i].flags & CALL_TAIL);
 		count += mine;
 	}
 	return count;

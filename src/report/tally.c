@@ -346,7 +346,7 @@ static bool is_plain(const struct tally *t)
 	if (t->tracks.processes.n != 1 || l->process->tracks.n != 1 || l->process->leavers.n ||
 	    l->leaving || l->unwinding || l->told || l->sleeps || t->spans.n)
 		return false;
-	if (c->hidden || c->dead || c->unwinder != SIZE_MAX)
+	if (c->hidden || c->dead.n || c->unwinder != SIZE_MAX)
 		return false;
 	for (size_t i = 0; i < c->n; i++)
 		if (c->at[i].handlers || c->at[i].flags & ~(uint32_t)CALL_TAIL)

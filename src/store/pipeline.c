@@ -180,7 +180,7 @@ static void leave_loops_out(struct pipeline *p, struct packet_job *job)
 	while (p->loops.n <= thread)
 		*vec_add(&p->loops) = (struct loops){ 0 };
 	l = &p->loops.at[thread];
-	if (job->jumps.known && !l->unwinding && !l->away && !l->dead)
+	if (job->jumps.known && !l->unwinding && !l->away && !l->dead.n)
 		job->head.records.calls -= effects_follow(&job->told, &job->jumps, l);
 	else
 		job->head.records.calls -=

@@ -19,6 +19,7 @@ void calls_init(struct calls *c, const struct trace_info *info, struct site_map 
 void calls_free(struct calls *c)
 {
 	free(c->at);
+	vec_free(&c->dead);
 }
 
 void calls_grow(struct calls *c)
@@ -33,8 +34,8 @@ static void end_top(struct calls *c, const struct event *e, unsigned flags, call
 {
 	struct call_step s;
 
-	c->dead -= c->at[c->n - 1].flags & CALL_DEAD ? 1 : 0;
 	s = calls_pop(c, e, flags);
+	dead_runs_end(&c->dead, c->n);
 	s.flags &= (uint16_t)~CALL_DEAD;
 	if (flags & CALL_UNWOUND)
 		c->counts.unwound++;
@@ -266,31 +267,28 @@ static void feed_span(struct calls *c, const struct event *e, calls_emit *emit, 
 /* Ends calls that an unwinder has left, as soon as nothing is above them. */
 static void drop_dead(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	while (c->dead && c->at[c->n - 1].flags & CALL_DEAD)
+	while (dead_runs_on_top(&c->dead, c->n))
 		end_top(c, e, CALL_UNWOUND, emit, arg);
 }
 
-/* Marks the topmost call below *from that an unwinder may still leave, with all that share its
- * exit; *from is theirs then. False: there is none. */
-static bool mark_dead(struct calls *c, size_t *from)
+/* Marks the topmost call below `from` that an unwinder may still leave, with all that share its
+ * exit. Returns the index of the first of them; 0: nothing is left below. */
+static size_t mark_dead(struct calls *c, size_t from)
 {
-	size_t i = *from, group;
+	size_t k = c->dead.n, high = dead_runs_pass(&c->dead, &k, from), low = high, floor;
 
-	while (i && c->at[i - 1].flags & CALL_DEAD)
-		i--;
-	if (!i)
-		return false;
-	group = group_of(c, i - 1);
-	*from = group;
-	while (i-- > group) {
-		c->dead += c->at[i].flags & CALL_DEAD ? 0 : 1;
-		c->at[i].flags |= CALL_DEAD;
-	}
-	return true;
+	if (!high)
+		return 0;
+	floor = k ? c->dead.at[k - 1].high : 0;
+	do
+		c->at[--low].flags |= CALL_DEAD;
+	while (low > floor && c->at[low].flags & CALL_TAIL);
+	dead_runs_add(&c->dead, low, high);
+	return low;
 }
 
 /* The unwinder leaves n calls, below its own. Those too deep to be on the stack come first. The
- * number is the program's to choose: all n are marked in one walk down the stack. */
+ * number is the program's to choose. */
 static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
 	uint64_t n = e->count;
@@ -298,8 +296,8 @@ static void feed_unwind(struct calls *c, const struct event *e, calls_emit *emit
 	size_t from = c->unwinder < c->n ? c->unwinder : c->n;
 
 	c->hidden -= hidden;
-	for (n -= hidden; n && mark_dead(c, &from);)
-		n--;
+	for (n -= hidden; n && from; n--)
+		from = mark_dead(c, from);
 	drop_dead(c, e, emit, arg);
 }
 
@@ -363,7 +361,7 @@ void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, v
 		[EVENT_UNWIND] = feed_unwind, [EVENT_LOST] = feed_lost,
 	};
 
-	if (c->dead && e->kind != EVENT_LOST)
+	if (c->dead.n && e->kind != EVENT_LOST)
 		drop_dead(c, e, emit, arg);
 	if (e->kind < sizeof(feed) / sizeof(feed[0]))
 		feed[e->kind](c, e, emit, arg);

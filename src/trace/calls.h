@@ -31,6 +31,7 @@
  *
  * Not locked: each user feeds its own. */
 #pragma once
+#include "trace/dead_runs.h"
 #include "trace/sites.h"
 #include "trace/event.h"
 #include "trace/sleeps.h"
@@ -124,7 +125,7 @@ struct calls {
 	struct call_frame *at; /* open calls, outermost first */
 	size_t n, cap;
 	uint64_t hidden;       /* open calls beyond CALLS_DEPTH_MAX */
-	size_t dead;           /* number of those with CALL_DEAD */
+	struct dead_runs dead; /* those with CALL_DEAD */
 	/* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
 	size_t unwinder;
 	uint32_t track;
@@ -283,7 +284,7 @@ calls_pop(struct calls *c, const struct event *e, unsigned flags)
 static inline __attribute__((always_inline)) bool
 calls_feed_common(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX && !c->dead) {
+	if (e->kind == EVENT_ENTRY && c->n < CALLS_DEPTH_MAX && !c->dead.n) {
 		struct call_step s = calls_step(c, e, CALL_ENTER);
 
 		s.depth = (uint32_t)c->n;

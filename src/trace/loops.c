@@ -10,19 +10,20 @@
 
 static uint32_t function_of(uint32_t open)
 {
-	return open & ~(LOOPS_TAIL | LOOPS_DEAD);
+	return open & ~LOOPS_TAIL;
 }
 
 void loops_free(struct loops *l)
 {
 	vec_free(&l->open);
+	vec_free(&l->dead);
 }
 
 void loops_forget(struct loops *l)
 {
 	l->open.n = 0;
 	l->hidden = 0;
-	l->dead = 0;
+	l->dead.n = 0;
 	l->unwinding = l->away = false;
 }
 
@@ -31,7 +32,7 @@ static uint32_t pop(struct loops *l)
 {
 	const uint32_t top = l->open.at[--l->open.n];
 
-	l->dead -= top & LOOPS_DEAD ? 1 : 0;
+	dead_runs_end(&l->dead, l->open.n);
 	return top;
 }
 
@@ -66,38 +67,35 @@ bool loops_enter(struct loops *l, uint32_t fn, bool tail)
 /* Ends calls that an unwinder has left, as soon as nothing is above them. */
 static void drop_dead(struct loops *l)
 {
-	while (l->dead && l->open.at[l->open.n - 1] & LOOPS_DEAD)
+	while (dead_runs_on_top(&l->dead, l->open.n))
 		pop(l);
 }
 
-/* Marks the topmost call below *from that an unwinder may still leave, with all that share its
- * exit; *from is theirs then. False: there is none. */
-static bool mark_dead(struct loops *l, size_t *from)
+/* Marks the topmost call below `from` that an unwinder may still leave, with all that share its
+ * exit. Returns the index of the first of them; 0: nothing is left below. */
+static size_t mark_dead(struct loops *l, size_t from)
 {
-	size_t i = *from;
+	size_t k = l->dead.n, high = dead_runs_pass(&l->dead, &k, from), low = high, floor;
 
-	while (i && l->open.at[i - 1] & LOOPS_DEAD)
-		i--;
-	if (!i)
-		return false;
-	for (bool more = true; more && i; i--) {
-		more = l->open.at[i - 1] & LOOPS_TAIL;
-		l->dead += l->open.at[i - 1] & LOOPS_DEAD ? 0 : 1;
-		l->open.at[i - 1] |= LOOPS_DEAD;
-	}
-	*from = i;
-	return true;
+	if (!high)
+		return 0;
+	floor = k ? l->dead.at[k - 1].high : 0;
+	do
+		low--;
+	while (low > floor && l->open.at[low] & LOOPS_TAIL);
+	dead_runs_add(&l->dead, low, high);
+	return low;
 }
 
-/* The number is the program's to choose: all n are marked in one walk down the stack. */
+/* The number is the program's to choose. */
 static void unwind(struct loops *l, uint64_t n)
 {
 	const uint64_t hidden = n < l->hidden ? n : l->hidden;
 	size_t from = l->unwinding && l->unwinder < l->open.n ? l->unwinder : l->open.n;
 
 	l->hidden -= hidden;
-	for (n -= hidden; n && mark_dead(l, &from);)
-		n--;
+	for (n -= hidden; n && from; n--)
+		from = mark_dead(l, from);
 	drop_dead(l);
 }
 

@@ -16,18 +16,18 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "trace/dead_runs.h"
 
 /* One thread's open calls. All zero is ready; free with loops_free(). */
 struct loops {
-	VEC(uint32_t) open; /* function | LOOPS_TAIL | LOOPS_DEAD */
+	VEC(uint32_t) open; /* function | LOOPS_TAIL */
 	uint64_t hidden;    /* open calls beyond CALLS_DEPTH_MAX (trace/calls.h) */
 	size_t unwinder;    /* calls below an unwinder's own ones, while `unwinding` */
-	size_t dead;        /* calls that have LOOPS_DEAD */
+	struct dead_runs dead; /* calls that an unwinder has left */
 	bool unwinding, away; /* a SWITCH of an unwinder came; of another kind */
 };
 
 #define LOOPS_TAIL (1u << 31) /* entered by a jump: it ends with the call below it */
-#define LOOPS_DEAD (1u << 30) /* an unwinder has left it */
 
 /* Follows n words of whole records, which come behind those of the call before; a record whose end
  * is missing ends them. Returns how many are loops. */
