@@ -6,6 +6,7 @@
  * its host, works within mem_try(). */
 #include "base/mem.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,23 +14,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct mem_last_act *last_acts;
+/* Whoever ends brace keeps the lock for ever, so that no act ends under it, nor is run twice. */
+static pthread_mutex_t acts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mem_last_act *last_acts; /* under acts_lock */
 /* The innermost mem_try() of this thread; NULL: none. */
 static _Thread_local jmp_buf *way_back;
 
 void mem_last_act_add(struct mem_last_act *a)
 {
+	pthread_mutex_lock(&acts_lock);
 	a->next = last_acts;
 	last_acts = a;
+	pthread_mutex_unlock(&acts_lock);
 }
 
 void mem_last_act_remove(struct mem_last_act *a)
 {
-	for (struct mem_last_act **at = &last_acts; *at; at = &(*at)->next)
-		if (*at == a) {
-			*at = a->next;
-			return;
-		}
+	struct mem_last_act **at = &last_acts;
+
+	pthread_mutex_lock(&acts_lock);
+	while (*at && *at != a)
+		at = &(*at)->next;
+	if (*at)
+		*at = a->next;
+	pthread_mutex_unlock(&acts_lock);
 }
 
 /* The acts leave no socket or mount behind; one of them may also tell the user, in its own
@@ -40,6 +48,7 @@ static void end_for_want_of_memory(void)
 
 	if (way_back)
 		_longjmp(*way_back, 1);
+	pthread_mutex_lock(&acts_lock);
 	for (struct mem_last_act *a = last_acts; a; a = a->next)
 		told |= a->act(a);
 	if (!told)

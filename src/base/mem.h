@@ -9,15 +9,16 @@
 #include <stdio.h>
 
 /* An act that precedes that end, in the thread that found no memory; it must not allocate. Returns
- * true if it has told why brace ends; then nothing is written to standard error. Add and remove
- * acts while the process has one thread. */
+ * true if it has told why brace ends; then nothing is written to standard error. It must not add or
+ * remove acts: they are locked meanwhile. Acts are added and removed on any thread. */
 #define MEM_NONE "out of memory"
 struct mem_last_act {
 	bool (*act)(struct mem_last_act *self);
 	struct mem_last_act *next;
 };
 void mem_last_act_add(struct mem_last_act *a);    /* the caller's, until it is removed */
-void mem_last_act_remove(struct mem_last_act *a); /* does nothing if it was not added */
+/* Does nothing if it was not added. The act does not run any more when this returns. */
+void mem_last_act_remove(struct mem_last_act *a);
 
 /* Returns what(arg). If memory runs out in it, on this thread, comes back with -ENOMEM in place of
  * brace's end. Whatever what() had allocated is lost, and data that it was changing are half

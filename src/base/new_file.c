@@ -8,7 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,37 +125,50 @@ int new_file_nameless(void)
 
 /* --- lack of memory ----------------------------------------------------------------------- */
 
-/* Brace ends then without a word to its callers (base/mem.h). */
-static _Atomic(const char *) unfinished; /* a temporary name */
+/* Brace ends then without a word to its callers (base/mem.h). The act that removes a file has its
+ * temporary name with it. */
+struct unfinished_file { struct mem_last_act last; char name[]; };
 
 static bool remove_unfinished(struct mem_last_act *self)
 {
-	/* Pairs with remember_temporary(): the name is written before it is seen. */
-	const char *path = atomic_load_explicit(&unfinished, memory_order_acquire);
+	const struct unfinished_file *u =
+		(const void *)((const char *)self - offsetof(struct unfinished_file, last));
 
 	/* A directory's files stay: to list them takes memory. */
-	if (path && unlink(path) && errno == EISDIR)
-		rmdir(path);
+	if (unlink(u->name) && errno == EISDIR)
+		rmdir(u->name);
 	return false;
 }
 
-/* If memory runs out before the file is whole, the process's last act removes it. */
-static void remember_temporary(const char *temporary)
+/* Returns the place for a temporary name beside the path, `XXXXXX` at its end. */
+static char *temporary_beside(const char *path)
 {
-	static struct mem_last_act last = { .act = remove_unfinished };
+	const size_t n = strlen(path) + sizeof(".XXXXXX");
+	struct unfinished_file *u = mem_zalloc(sizeof(*u) + n);
 
-	mem_last_act_remove(&last);
-	mem_last_act_add(&last);
-	/* Pairs with remove_unfinished(), which may run on another thread. */
-	atomic_store_explicit(&unfinished, temporary, memory_order_release);
+	u->last.act = remove_unfinished;
+	snprintf(u->name, n, "%s.XXXXXX", path);
+	return u->name;
+}
+
+static struct unfinished_file *unfinished_of(char *temporary)
+{
+	return (void *)(temporary - offsetof(struct unfinished_file, name));
+}
+
+/* If memory runs out before the file is whole, the process's last act removes it. */
+static void remember_temporary(char *temporary)
+{
+	mem_last_act_add(&unfinished_of(temporary)->last);
 }
 
 /* Frees the temporary name, which is nobody's any more. */
 static void forget_temporary(struct whole_file *f)
 {
-	/* Relaxed: nothing is read by a NULL. */
-	atomic_store_explicit(&unfinished, NULL, memory_order_relaxed);
-	free(f->temporary);
+	if (!f->temporary)
+		return;
+	mem_last_act_remove(&unfinished_of(f->temporary)->last);
+	free(unfinished_of(f->temporary));
 	f->temporary = NULL;
 }
 
@@ -190,7 +203,7 @@ int new_file_begin(struct whole_file *f, const char *path, const char *what, str
 		return e;
 	if (special)
 		return f->fd = open_special(&w, err);
-	f->temporary = mem_printf("%s.XXXXXX", path);
+	f->temporary = temporary_beside(path);
 	f->fd = mkostemp(f->temporary, O_CLOEXEC);
 	if (f->fd >= 0) {
 		remember_temporary(f->temporary);
@@ -238,7 +251,7 @@ int new_directory_begin(struct whole_file *f, const char *path, const char *what
 		return err_set(err, EEXIST,
 			       "cannot make %s %s: something of that name is there; remove it or name another one with -o",
 			       what, path);
-	f->temporary = mem_printf("%s.XXXXXX", path);
+	f->temporary = temporary_beside(path);
 	if (mkdtemp(f->temporary)) {
 		remember_temporary(f->temporary);
 		return 0;

@@ -16,7 +16,7 @@ int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
 int new_file_nameless(void);
 
 /* A file or directory that has its name only when it is whole. Until then it stands beside it under
- * a temporary one. The latest one that is begun is removed if memory runs out. */
+ * a temporary one. If memory runs out before, it is removed. */
 struct whole_file {
 	const char *path, *what;  /* the caller's */
 	char *temporary;          /* NULL: a device or FIFO, which is written as it is */

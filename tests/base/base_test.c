@@ -1,6 +1,7 @@
 /* The base library: untrusted bytes, errors with a column, names, sets. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,7 +12,9 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,6 +29,9 @@
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/keyed_hash.h"
+#include "base/mem.h"
+#include "base/new_file.h"
+#include "base/number_map.h"
 #include "base/string_set.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -514,6 +520,102 @@ static void chosen_keys_meet_by_chance_only(void **state)
 	assert_in_range(same, 0, 100);
 }
 
+/* Reads a map of n numbers, which are `step` apart. Returns the processor's time. */
+static clock_t time_of_map(uint64_t step, uint64_t n)
+{
+	struct number_map m = { 0 };
+	const clock_t began = clock();
+
+	for (uint64_t i = 1; i <= n; i++)
+		number_map_set(&m, i * step, i);
+	for (uint64_t i = 1; i <= n; i++)
+		assert_int_equal(number_map_get(&m, i * step), i);
+	for (uint64_t i = 1; i <= n; i += 2)
+		number_map_remove(&m, i * step);
+	for (uint64_t i = 1; i <= n; i++)
+		assert_true(number_map_get(&m, i * step) == (i % 2 ? NUMBER_NONE : i));
+	assert_int_equal(m.n, n / 2);
+	number_map_free(&m);
+	return clock() - began;
+}
+
+/* Numbers that differ in their high bits alone, or that a known factor makes small: a program can
+ * choose them. Met in one place, 30,000 of them would take a thousand times as long. */
+static void chosen_numbers_do_not_slow_a_map(void **state)
+{
+	const uint64_t chosen[] = { UINT64_C(1) << 49, UINT64_C(1) << 32, 4096, 8,
+				    UINT64_C(0xf1de83e19937733d) };
+	const clock_t usual = time_of_map(1, 30000) + CLOCKS_PER_SEC / 1000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++)
+		assert_true(time_of_map(chosen[i], 30000) < 50 * usual);
+}
+
+/* Begins and ends files; every second one is kept. */
+static void *make_files(void *arg)
+{
+	for (unsigned i = 0; i < 200; i++) {
+		char *path = mem_printf("%s/%p.%u", (const char *)arg, (void *)&path, i);
+		struct whole_file f;
+		struct err err;
+
+		if (new_file_begin(&f, path, "file", &err) < 0 ||
+		    new_file_end(&f, i & 1, &err))
+			abort();
+		free(path);
+	}
+	return NULL;
+}
+
+/* Without memory, all that was begun goes, and what is whole stays; threads meanwhile make files of
+ * their own. */
+static void make_files_without_memory(char *dir)
+{
+	pthread_t threads[4];
+	struct whole_file files[3];
+	struct err err;
+	char *paths[3];
+
+	for (size_t i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, make_files, dir))
+			abort();
+	for (size_t i = 0; i < 3; i++) {
+		paths[i] = mem_printf("%s/begun.%zu", dir, i);
+		if (new_file_begin(&files[i], paths[i], "file", &err) < 0)
+			abort();
+	}
+	for (size_t i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	if (new_file_end(&files[1], true, &err))
+		abort();
+	free(mem_realloc(NULL, SIZE_MAX, 2));
+}
+
+static void unfinished_files_go_when_memory_runs_out(void **state)
+{
+	char dir[] = "/tmp/brace-base.XXXXXX", *begun = NULL;
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	child = fork();
+	if (!child) {
+		close(STDERR_FILENO); /* it says why it ends */
+		make_files_without_memory(dir);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 125);
+	begun = mem_printf("ls %s | grep -c '^begun.1$' | grep -qx 1 && "
+			   "ls %s | grep -c '[.][0-9]*$' | grep -qx 401 && ls %s | grep -c . | grep -qx 401",
+			   dir, dir, dir);
+	assert_int_equal(system(begun), 0);
+	free(begun);
+	new_directory_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +638,8 @@ int main(void)
 		cmocka_unit_test(a_heap_gives_the_least),
 		cmocka_unit_test(a_keyed_hash_is_siphash),
 		cmocka_unit_test(chosen_keys_meet_by_chance_only),
+		cmocka_unit_test(chosen_numbers_do_not_slow_a_map),
+		cmocka_unit_test(unfinished_files_go_when_memory_runs_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
