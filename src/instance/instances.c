@@ -186,6 +186,7 @@ void instances_stop(struct instances *l)
 	vec_free(&l->arrays);
 	functions_free(&l->functions);
 	addresses_free(&l->addresses);
+	number_map_free(&l->writers);
 	instances_drop_settings(l->now);
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->changing);

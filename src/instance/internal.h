@@ -4,6 +4,7 @@
  *
  * Locks are taken in this order: changing, names, pump_lock, lock, and a buffer's own. */
 #pragma once
+#include "base/number_map.h"
 #include "instance/addresses.h"
 #include "instance/functions.h"
 #include "instance/hits.h"
@@ -55,6 +56,10 @@ struct instances {
 	/* number of catalogue events that the session's trace_info has; under pump_lock */
 	uint32_t named;
 	struct addresses addresses; /* under pump_lock */
+	/* a thread's number -> its index in trace_info, of the first writers_seen threads there;
+	 * under pump_lock (marker.c) */
+	struct number_map writers;
+	size_t writers_seen;
 };
 
 /* Creates the array of an instance and adds it to l->arrays. name NULL: the top instance.

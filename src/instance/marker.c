@@ -18,28 +18,33 @@
 #define TEXT_MAX (8 * (RECORD_PAYLOAD_MAX - 1) - 2)
 #define RAW_MAX (8 * RECORD_PAYLOAD_MAX)
 
-#define NO_INDEX UINT32_MAX
-
-/* The latest is taken: numbers are reused. Called under pump_lock. */
-static uint32_t find_writer(const struct trace_info *info, pid_t tid)
+/* Never 0, which is the number of a writer in a foreign namespace. */
+static uint64_t writer_key(uint32_t tid)
 {
-	for (size_t i = info->threads.n; i-- > 0;)
-		if (info->threads.at[i].tid == (uint32_t)tid)
-			return (uint32_t)i;
-	return NO_INDEX;
+	return (uint64_t)tid + 1;
 }
 
-/* Returns the writer's index in trace_info, appending it if no thread there has its number. Called
- * under pump_lock. */
-static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
+/* Returns the writer's index in trace_info; NUMBER_NONE: no thread has its number. The latest that
+ * has it is taken: numbers are reused. Called under pump_lock. */
+static uint64_t find_writer(struct instances *l, const struct trace_info *info, pid_t tid)
+{
+	/* Threads are never removed, and none gets another number. */
+	for (; l->writers_seen < info->threads.n; l->writers_seen++)
+		number_map_set(&l->writers, writer_key(info->threads.at[l->writers_seen].tid),
+			       l->writers_seen);
+	return number_map_get(&l->writers, writer_key((uint32_t)tid));
+}
+
+/* The same; a thread that trace_info does not have is appended. Called under pump_lock. */
+static uint32_t writer_index(struct instances *l, struct trace_info *info, pid_t tid, bool named)
 {
 	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(),
 				  .unnamed = !named, .untraced = true };
-	const uint32_t known = find_writer(info, tid);
+	const uint64_t known = find_writer(l, info, tid);
 	struct proc_status status;
 
-	if (known != NO_INDEX)
-		return known;
+	if (known != NUMBER_NONE)
+		return (uint32_t)known;
 	if (proc_status_read(tid, &status) == 0) {
 		t.pid = (uint32_t)status.tgid;
 		memcpy(t.comm, status.name, sizeof(t.comm));
@@ -53,8 +58,8 @@ static uint32_t writer_index(struct trace_info *info, pid_t tid, bool named)
 static bool may_be_traced(struct instances *l, pid_t tid)
 {
 	const struct trace_info *info = pump_lock(l->pump);
-	const uint32_t index = find_writer(info, tid);
-	const bool may = index == NO_INDEX || !info->threads.at[index].untraced;
+	const uint64_t index = find_writer(l, info, tid);
+	const bool may = index == NUMBER_NONE || !info->threads.at[index].untraced;
 
 	pump_unlock(l->pump);
 	return may;
@@ -69,7 +74,7 @@ uint32_t instances_writer(struct instances *l, pid_t tid)
 	if (may_be_traced(l, tid))
 		pump_sync(l->pump);
 	info = pump_lock(l->pump);
-	index = writer_index(info, tid,
+	index = writer_index(l, info, tid,
 			     option_is_set(l->top->settings.options, OPTION_RECORD_CMD));
 	pump_unlock(l->pump);
 	return index;
