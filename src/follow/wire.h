@@ -35,6 +35,7 @@ enum follow_kind {
 	FOLLOW_MESSAGE,      /* struct msghdr: has an iterator */
 	FOLLOW_PAGE,         /* may be a copy of the buffer, as may a FOLLOW_PACKET */
 	FOLLOW_FOLIO,        /* its address is that of its first page */
+	FOLLOW_QUEUE,        /* a struct sock of TCP: the last packet that it has not sent yet */
 	FOLLOW_KINDS_N,
 };
 
@@ -55,6 +56,7 @@ struct follow_buffer {
 	uint32_t message_iterator;
 	uint32_t is_source;            /* of an iterator: it is copied from, not to */
 	uint32_t first_page;           /* of a page: its folio, if the lowest bit is set */
+	uint32_t queue, queue_last;    /* of a struct sock: packets to send; the last of these */
 };
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
@@ -120,6 +122,7 @@ struct follow_plan {
 	struct follow_descriptor descriptor;
 	struct follow_buffer buffer;
 	struct follow_filter filter;
+	uint32_t packet_next; /* of a packet in a list: the next one */
 };
 
 /* The cookie of a function: FUNCTION << 32 | SLOT << 24 | SLOT << 16 | FLAGS << 8 | SLOT. A slot is
@@ -131,10 +134,14 @@ struct follow_plan {
 #define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
 /* Flags of functions at which a buffer is looked for: */
 #define FOLLOW_FILLS 4u      /* it copies from its iterator into packets or pages that it makes */
-#define FOLLOW_FILLED 8u     /* called by one that FILLS, with the packet that is filled next */
+/* Called by one that FILLS, with the packet that is filled next, or, FOLLOW_QUEUE, behind bytes
+ * that may have been added to the last packet. */
+#define FOLLOW_FILLED 8u
 #define FOLLOW_WRITTEN 16u   /* called by one that FILLS, with the page that has been filled */
 /* The second slot's packet gets bytes of the first one's, of which it is a part then. */
 #define FOLLOW_SPLITS 32u
+/* It returns a list of packets that are parts of the first slot's. */
+#define FOLLOW_LISTS 64u
 #define FOLLOW_COPIED 4u     /* the argument of the latter two that says how many bytes */
 
 /* Numbers of helpers that no kernel has, in the program as it is compiled: calls of

@@ -1,15 +1,20 @@
 /* Two clients of a server, one with the descriptor 17, over TCP on the loopback device; then a file
  * as descriptor 17. The test `kernel` follows the client of 17 into the kernel
  * (tests/vm/border.sh). `border_program FILE buffer` passes two pages at a known address to system
- * calls instead, and other memory, too; `border_program - parts` five pages to TCP. */
+ * calls instead, and other memory, too; `border_program - parts` five pages to TCP; `border_program
+ * - segments` a part of a page, on a loopback device that does not cut packets itself. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -176,6 +181,34 @@ static int use_parts(void)
 	return give(peer, bytes, n) != (ssize_t)n || waitpid(child, &status, 0) != child || status;
 }
 
+/* Whether the loopback device takes packets of TCP as they are, or the kernel cuts them for it. */
+static int set_offload(unsigned on)
+{
+	struct ethtool_value value = { .cmd = ETHTOOL_STSO, .data = on };
+	struct ifreq request = { .ifr_name = "lo", .ifr_data = (char *)&value };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), bad = ioctl(fd, SIOCETHTOOL, &request);
+
+	close(fd);
+	return bad;
+}
+
+/* Six segments at once. */
+static int use_segments(void)
+{
+	char *bytes = mmap(BUFFER, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), back[PAGE];
+	const size_t n = 3000;
+	int peer = connected_by(17, 536);
+	size_t got = 0;
+	ssize_t more;
+
+	memset(bytes, 'b', n);
+	if (set_offload(0) || give(peer, bytes, n) != (ssize_t)n)
+		return 1;
+	while (got < n && (more = read(17, back, sizeof(back))) > 0)
+		got += (size_t)more;
+	return set_offload(1) || got != n;
+}
+
 int main(int argc, char **argv)
 {
 	int peer, other;
@@ -183,6 +216,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[2], "parts"))
 		return use_parts();
+	if (argc == 3 && !strcmp(argv[2], "segments"))
+		return use_segments();
 	if (argc == 3)
 		return use_buffer(argv[1]);
 	peer = connected(17);

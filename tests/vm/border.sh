@@ -68,19 +68,22 @@ done
 # The copies: folios of the file and packets that TCP queues, by what the function around them copies from.
 for probe in 'begin tcp_sendmsg_locked at=msg->msg_iter.ubuf' 'begin2 generic_perform_write at=i->ubuf' 'begin3 udp_sendmsg at=msg->msg_iter.ubuf' \
 	'begin4 unix_stream_sendmsg at=msg->msg_iter.ubuf' 'copy4 ip_generic_getfrag copy=skb:x64' 'copy5 skb_copy_datagram_from_iter copy=skb:x64' 'copy tcp_skb_entail copy=skb:x64' \
-	'copy2 simple_write_end copy=folio:x64' 'copy3 shmem_write_end copy=folio:x64'; do
+	'push tcp_push copy=sk->sk_write_queue.prev:x64' 'copy2 simple_write_end copy=folio:x64' 'copy3 shmem_write_end copy=folio:x64'; do
 	echo "p:buffer/$probe" >>$tracing/kprobe_events
 done
 echo 1 >$probes/events/buffer/enable
 run 0 follow -k buffer:$buffer+8192 --json -o text -- $border bytes buffer
 cp out said
 echo 0 >$probes/events/buffer/enable
-grep -v ' begin[2-4]*: \| copy[2-5]*: ' $probes/trace | grep -o ' [a-z_]*: (' | sort | uniq -c >theirs
-grep -E '(begin[2-4]*|copy[2-5]*): ' $probes/trace | awk '/ begin/ { within[$1] = /at=0x7e500000/ }
-	/ copy/ && within[$1] { function_ = $0; sub(/.*: \(/, "", function_); sub(/\+.*/, "", function_); sub(/.*copy=/, ""); print $1, function_ }' |
+grep -v ' begin[2-4]*: \| copy[2-5]*: \| push: ' $probes/trace | grep -o ' [a-z_]*: (' | sort | uniq -c >theirs
+# Where the call pushes its bytes out, a packet that it did not queue itself is one that waited, behind whose bytes they are.
+grep -E '(begin[2-4]*|copy[2-5]*|push): ' $probes/trace | awk '/ begin/ { within[$1] = /at=0x7e500000/; calls++ }
+	/ copy: / { packet = $0; sub(/.*copy=/, "", packet); queued[calls " " packet] = 1 }
+	/ push: / { packet = $0; sub(/.*copy=/, "", packet); if (queued[calls " " packet]) next }
+	(/ copy/ || / push: /) && within[$1] { function_ = $0; sub(/.*: \(/, "", function_); sub(/\+.*/, "", function_); sub(/.*copy=/, ""); print $1, function_ }' |
 	sort >their_copies
 # The second part of a writev has no address of its own in the iterator.
-sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"\(simple_write_end\|shmem_write_end\|tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter\)","is_return":false,.*"why":"copy".*/\1 \2/p' text | sort >our_copies
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"\(simple_write_end\|shmem_write_end\|tcp_skb_entail\|tcp_push\|ip_generic_getfrag\|skb_copy_datagram_from_iter\)","is_return":false,.*"why":"copy".*/\1 \2/p' text | sort >our_copies
 rmdir $probes
 echo >$tracing/kprobe_events
 sed -n 's/.*"function":"\([^"]*\)","is_return":false.*/ \1: (/p' text | sort | uniq -c | grep -wE "$(sed 's/.* \([a-z_]*\):.*/\1/' theirs | tr '\n' '|')none" >ours
@@ -88,10 +91,9 @@ diff theirs ours >out
 check "follow -k buffer: the calls that the kernel's probes tell" sh -c '[ "$(grep -c . theirs)" = 7 ] && [ ! -s out ]'
 { cat their_copies; echo "brace, which missed $(missed said):"; cat our_copies; only their_copies our_copies; } >out
 check "follow -k buffer: the pages and packets that it is copied into, as the kernel's probes tell" [ "$(grep -c write_end their_copies)" = 1 \
-	-a "$(grep -c 'tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter' their_copies)" = 3 -a "$(only their_copies our_copies | grep -c .)" -le "$(missed said)" -a "$(only our_copies their_copies | sed 's/.* //')" = "$(sed -n 's/.* \(.*write_end\)/\1/p' their_copies)" ]
-check 'follow -k buffer: it says by which calls it lost sight of bytes: into a pipe, and behind those of a waiting packet' sh -c \
-	'grep -q "went where they are not followed: .*pipe_write (1 call)" said && grep -q "went where they are not followed: .*tcp_sendmsg_locked ([1-9]" said &&
-	grep -q "^{\"summary\":\"objects\",.*\"lost_sight\":[2-9]" text'
+	-a "$(grep -c tcp_push their_copies)" = 1 -a "$(grep -c 'tcp_skb_entail\|ip_generic_getfrag\|skb_copy_datagram_from_iter' their_copies)" = 3 -a "$(only their_copies our_copies | grep -c .)" -le "$(missed said)" -a "$(only our_copies their_copies | sed 's/.* //')" = "$(sed -n 's/.* \(.*write_end\)/\1/p' their_copies)" ]
+check 'follow -k buffer: it says by which calls it lost sight of bytes: into a pipe' sh -c \
+	'grep -q "went where they are not followed: by pipe_write (1 call)$" said && grep -q "^{\"summary\":\"objects\",.*\"lost_sight\":1[,}]" text'
 # The packet's clone comes to the other side.
 cp text out
 check 'follow -k buffer: its packet, by its clone, to the receiving side' sh -c 'clone=$(sed -n "s/.*\"function\":\"skb_clone\",\"is_return\":true,.*\"child\":\([0-9]*\)}/\1/p" text | head -n 1) && [ -n "$clone" ] &&
@@ -127,6 +129,34 @@ check 'follow -k buffer: such a part, by its clone, to the receiving side' sh -c
 	sed -n "s/.*\"object\":\([0-9]*\),.*\"why\":\"part\".*/\"skb_clone\",\"is_return\":true,\"object\":\1,/p" text >parts
 	grep -F -f parts text | sed -n "s/.*\"child\":\([0-9]*\)}/\"tcp_v4_rcv\",\"is_return\":false,\"object\":\1,/p" >clones
 	[ -s clones ] && grep -q -F -f clones text'
+
+# A packet that the kernel cuts into segments for the device: its own probe has the list that it makes.
+mkdir $probes
+list='$retval'
+arguments=
+for i in 0 1 2 3 4 5 6 7 8; do
+	arguments="$arguments s$i=$list:x64"
+	list="+0($list)"
+done
+echo "r:cuts/cut skb_segment $arguments" >$tracing/kprobe_events
+echo 1 >$probes/events/cuts/cut/enable
+run 0 follow -k buffer:$buffer+4096 --json -o text -- $border - segments
+cp out said
+echo 0 >$probes/events/cuts/cut/enable
+grep -o ' s[0-9]=0x[0-9a-f]*' $probes/trace | sed 's/.*=//' | grep -vx 0x0 | sort >theirs
+rmdir $probes
+echo >$tracing/kprobe_events
+{
+	sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"skb_segment","is_return":false,.*"why":"part","parent":[0-9].*/\1/p' text
+	sed -n 's/.*"function":"skb_segment","is_return":true,.*"return_value":"\([^"]*\)","child":.*/\1/p' text
+} | sort >ours
+{ cat said; diff theirs ours; } >out
+check "follow -k buffer: the segments of a packet that the kernel cuts, as the kernel's probe tells" [ "$(grep -c . theirs)" -ge 5 -a \
+	"$(only theirs ours | grep -c .)" -le "$(missed said)" -a -z "$(only ours theirs)" ]
+cp text out
+check 'follow -k buffer: such segments, to the receiving side' sh -c '
+	sed -n "s/.*\"function\":\"skb_segment\",.*\"object\":\([0-9]*\),.*\"why\":\"part\".*/\"function\":\"tcp_v4_rcv\",\"is_return\":false,\"object\":\1,/p" text >segments
+	[ "$(grep -c . segments)" -ge 2 ] && [ "$(grep -F -f segments text | grep -c .)" -ge 2 ]'
 
 run 125 follow -k buffer:0x1000
 check 'follow -k buffer: whose' has 'whose memory? Name a process by -p'

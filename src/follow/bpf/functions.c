@@ -91,6 +91,13 @@ static bool may_be_bytes(const struct btf *btf, const struct btf_param *p)
 	       glob_match_any(byte_names, name);
 }
 
+/* TCP queues a packet by the first one before it copies bytes of its message into it. It calls each
+ * of them behind bytes that it has added to the last packet of its queue, before that can be sent.
+ */
+static const char *const filled_names[] = {
+	"tcp_skb_entail", "tcp_push", "tcp_push_one", "__tcp_push_pending_frames", NULL,
+};
+
 /* Functions by which a protocol copies from a message, which they know as `void *from`. */
 static const char *const copying_names[] = { "ip_generic_getfrag", "udplite_getfrag", NULL };
 
@@ -104,6 +111,9 @@ static enum follow_kind kind_of_parameter(const struct btf *btf, const char *fun
 	if (wish->buffer_bytes && name && !strcmp(name, "from") &&
 	    glob_match_any(copying_names, function))
 		return FOLLOW_MESSAGE;
+	if (wish->buffer_bytes && glob_match_any(filled_names, function) &&
+	    follow_types_points_to(btf, p->type, follow_kind_name(FOLLOW_SOCK)))
+		return FOLLOW_QUEUE;
 	if (wish->buffer_bytes && may_be_bytes(btf, p))
 		return FOLLOW_BYTES;
 	return kind_of(btf, p->type, wish);
@@ -168,16 +178,18 @@ static bool is_own_reading(const char *name)
 	return strstr(name, "_from_kernel_nofault");
 }
 
-/* TCP queues a packet by the third one before it copies bytes of its message into it. A file's page
- * is filled before its file system's write_end() is called with it. The kernel's copying itself
- * (lib/iov_iter.c) cannot be traced, as distributions build it. */
+/* Functions that copy: between their entry and their return, others are called with what is filled
+ * (filled_names). A file's page is filled before its file system's write_end() is called with it.
+ * The kernel's copying itself (lib/iov_iter.c) cannot be traced, as distributions build it. */
 static const char *const filling_names[] = { "tcp_sendmsg_locked", "generic_perform_write", NULL };
-static const char *const filled_names[] = { "tcp_skb_entail", NULL };
 
 /* TCP's packets that are too large for what may be sent go through it: skb_split(packet, rest,
  * bytes). Those that take bytes of others only if they can (skb_shift(), skb_try_coalesce()) tell
  * so by their results, too late. */
 static const char *const splitting_names[] = { "skb_split", NULL };
+
+/* They cut a packet into a list of segments, for a device that does not do so itself. */
+static const char *const listing_names[] = { "skb_segment", "skb_segment_list", NULL };
 
 /* Whether it is one of address_space_operations' write_end(), or is called like it. */
 static bool is_write_end(const struct btf *btf, const struct btf_type *f)
@@ -208,6 +220,8 @@ static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
 		flags |= FOLLOW_GIVES;
 	if (glob_match_any(splitting_names, name))
 		flags |= FOLLOW_SPLITS;
+	if (flags & FOLLOW_GIVES && glob_match_any(listing_names, name))
+		flags |= FOLLOW_LISTS;
 	if (!wish->buffer_bytes)
 		return flags;
 	if (glob_match_any(filling_names, name))

@@ -456,6 +456,8 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 					    &k->plan.descriptor, err);
 	if (!e && wish->buffer_bytes)
 		e = follow_types_buffer(&k->types, &k->plan.buffer, err);
+	if (!e)
+		follow_types_lists(&k->types, &k->plan.packet_next);
 	if (!e && wish->packets)
 		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
 	if (!e && wish->packets)

@@ -16,6 +16,7 @@
 #define OBJECTS_MAX 16384u
 #define TASKS_MAX 4096u
 #define FRAMES 32u
+#define LIST_MAX 64u     /* packets in a list */
 #define ERRORS_FROM ((uint64_t)-4095)
 
 char terms[] SEC("license") = "GPL";
@@ -443,12 +444,13 @@ __attribute__((noinline)) int iterator_is_in_buffer(uint64_t iterator)
 
 /* One object of a call. sock: the group of a followed socket among the call's objects; source: of
  * the buffer that the call, or the one that it lies in, copies from, by this iterator; 0: there is
- * none. written: `copied` bytes have been. whole: the call's first object that is followed, with
- * its group. */
+ * none. left: bytes that the iterator had when that call began. written: `copied` bytes have been.
+ * queued: it waits to be sent, and may have got bytes. whole: the call's first object that is
+ * followed, with its group. */
 struct met {
-	uint64_t object, group, sock, source, iterator, copied, whole, whole_group;
+	uint64_t object, group, sock, source, iterator, left, copied, whole, whole_group;
 	uint32_t kind;
-	int first, written;
+	int first, written, queued;
 };
 
 static __always_inline void begin_life(struct met *m)
@@ -503,7 +505,7 @@ static __always_inline int why_address(struct met *m)
 }
 
 /* Tasks in a function that fills packets or pages: what with. */
-struct fill { uint64_t group, iterator; };
+struct fill { uint64_t group, iterator, left; };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -517,8 +519,10 @@ struct {
 static __always_inline void note_filling(uint64_t group, uint64_t iterator)
 {
 	uint64_t task = this_task();
-	struct fill f = { group, iterator };
+	struct fill f = { group, iterator, 0 };
 
+	if (group)
+		read_word(iterator + plan.buffer.left, &f.left);
 	if (!group)
 		bpf_map_delete_elem(&filling, &task);
 	else if (bpf_map_update_elem(&filling, &task, &f, BPF_ANY))
@@ -535,6 +539,7 @@ static __always_inline void find_source(struct met *m)
 		return;
 	m->source = f->group;
 	m->iterator = f->iterator;
+	m->left = f->left;
 }
 
 /* Whether the next byte that the iterator gives is the buffer's: it is in what is filled next, and
@@ -575,18 +580,35 @@ __attribute__((noinline)) int was_last(uint64_t iterator, uint64_t copied)
 	return is_in_buffer(segment[0] + segment[1] - copied, copied);
 }
 
+/* Whether bytes of the buffer were the last ones that went into TCP's queue. Before the first one
+ * an iterator of several segments has none behind it. */
+static __always_inline int has_grown(const struct met *m)
+{
+	uint64_t left = 0;
+
+	return !read_word(m->iterator + plan.buffer.left, &left) && left < m->left &&
+	       was_last(m->iterator, 1);
+}
+
+static __always_inline int begin_copy(struct met *m)
+{
+	m->group = 0;
+	begin_life(m);
+	return FOLLOW_BY_COPY;
+}
+
 /* A packet, or a page, belongs from a call on that takes it together with an iterator to copy
  * from, or that is made for it by a function that fills. */
 static __always_inline int why_copy(struct met *m)
 {
 	int known = is_followed(m->object, &m->group);
 
+	if (m->queued)
+		return known || !m->source || !has_grown(m) ? 0 : begin_copy(m);
 	if (!m->source || !(m->written ? was_last(m->iterator, m->copied) : is_next(m->iterator)))
 		return known ? FOLLOW_BY_IDENTITY : 0;
 	m->group = 0;
-	if (!known)
-		begin_life(m);
-	return FOLLOW_BY_COPY;
+	return known ? FOLLOW_BY_COPY : begin_copy(m);
 }
 
 static __always_inline int why_buffer(struct met *m)
@@ -708,6 +730,18 @@ static __always_inline void find_folio(uint64_t *page)
 		*page = first - 1;
 }
 
+/* From a socket to the last packet that it has not sent. An empty queue's last is the queue. */
+static __always_inline void find_queued(struct met *m)
+{
+	uint64_t queue = m->object + plan.buffer.queue, last = 0;
+
+	if (read_word(queue + plan.buffer.queue_last, &last) || last == queue)
+		last = 0;
+	m->object = last;
+	m->kind = FOLLOW_PACKET;
+	m->queued = 1;
+}
+
 /* The object of the call's slot. */
 static __always_inline void meet(void *context, uint32_t slot, struct met *m)
 {
@@ -715,8 +749,11 @@ static __always_inline void meet(void *context, uint32_t slot, struct met *m)
 	m->kind = slot >> 3;
 	m->group = 0;
 	m->first = 0;
+	m->queued = 0;
 	if (plan.buffer.bytes && m->kind == FOLLOW_PAGE && m->object)
 		find_folio(&m->object);
+	if (plan.buffer.bytes && m->kind == FOLLOW_QUEUE && m->object)
+		find_queued(m);
 	if (!plan.descriptor.is_wanted || m->kind != FOLLOW_TRANSFER || !m->object)
 		return;
 	m->kind = FOLLOW_FILE;
@@ -784,12 +821,46 @@ static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint6
 	return !bpf_map_update_elem(&objects, &result, &child, BPF_NOEXIST);
 }
 
+/* One more object of the call that returns. A function of its own, as passes_filter(). */
+__attribute__((noinline)) int tell_segment(uint64_t segment, uint64_t whole, uint64_t cookie,
+					   uint64_t group)
+{
+	struct met m = { .object = segment, .group = group, .whole = whole,
+			 .kind = (cookie & 0xff) >> 3, .first = 1 };
+
+	tell_entry(&m, FOLLOW_BY_PART, 1, cookie);
+	return 0;
+}
+
+/* The packets behind the first one of a list are followed as their whole is. A packet of 64 KB has
+ * 45 segments of Ethernet's size. The first is what the function gives (renew_objects()). */
+static __always_inline void follow_list(uint64_t whole, uint64_t cookie, uint64_t first)
+{
+	struct follow_life life = { .state = LIVES }, *known;
+	uint64_t at = first;
+
+	if (!plan.by_identity || !first || first >= ERRORS_FROM)
+		return;
+	known = bpf_map_lookup_elem(&objects, &whole);
+	if (known)
+		life.group = known->group;
+	for (uint32_t i = 0; i < LIST_MAX; i++) {
+		if (read_word(at + plan.packet_next, &at) || !at)
+			break;
+		if (!bpf_map_update_elem(&objects, &at, &life, BPF_NOEXIST))
+			tell_segment(at, whole, cookie, life.group);
+	}
+}
+
 /* The event is reserved last: Linux 6.1's verifier forgets over other calls that it has been
  * tested. */
 static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t result)
 {
 	int child = renew_objects(object, cookie, result);
 	struct follow_event *e;
+
+	if (cookie >> 8 & FOLLOW_LISTS)
+		follow_list(object, cookie, result);
 
 	if (plan.buffer.bytes && cookie >> 8 & FOLLOW_FILLS)
 		note_filling(0, 0);

@@ -428,6 +428,15 @@ int follow_types_packet(const struct follow_types *t, struct follow_filter *out,
 	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "packets", err);
 }
 
+/* A kernel without packets has no function that lists them. */
+void follow_types_lists(const struct follow_types *t, uint32_t *packet_next)
+{
+	const struct needed fields[] = { { "sk_buff", "next", packet_next } };
+	struct err ignored;
+
+	find_offsets(t, fields, 1, "packets", &ignored);
+}
+
 /* Linux has had iterators of one segment (`ubuf`) since 6.0. */
 int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out, struct err *err)
 {
@@ -439,6 +448,8 @@ int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out,
 		{ "msghdr", "msg_iter", &out->message_iterator },
 		{ "iov_iter", "data_source", &out->is_source },
 		{ "page", "compound_head", &out->first_page },
+		{ "sock", "sk_write_queue", &out->queue },
+		{ "sk_buff_head", "prev", &out->queue_last },
 	};
 
 	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "buffers", err);
