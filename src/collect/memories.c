@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "collect/processes.h"
 #include "tracee/proc_status.h"
 
@@ -31,6 +33,21 @@ uint32_t memories_n(const struct memories *m)
 	return __atomic_load_n(&m->n, __ATOMIC_ACQUIRE);
 }
 
+/* A ring of another user's programs has a name of its own: FILE.UID. */
+static int make_named(const struct memories *m, uid_t user, struct shared_memory *out,
+		      struct err *err)
+{
+	struct shared_memory_shape shape = m->shape;
+	char *name = shape.ring && m->n ? mem_printf("%s.%u", shape.ring, user) : NULL;
+	int r;
+
+	if (name)
+		shape.ring = name;
+	r = shared_memory_create(&shape, out, err);
+	free(name);
+	return r;
+}
+
 /* Lock held, or before any other thread. *err: too many users, or no memory. */
 static int make_memory(struct memories *m, uid_t user, struct err *err)
 {
@@ -40,7 +57,7 @@ static int make_memory(struct memories *m, uid_t user, struct err *err)
 	if (n == MEMORIES_MAX)
 		return err_set(err, EUSERS, "programs of more than %u users in one session",
 			       MEMORIES_MAX);
-	r = shared_memory_create(&m->shape, &m->at[n], err);
+	r = make_named(m, user, &m->at[n], err);
 	if (r < 0)
 		return r;
 	m->at[n].first_slot = n << SLOT_BITS;

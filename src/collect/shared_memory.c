@@ -5,12 +5,14 @@
  * it can fail. */
 #include "collect/shared_memory.h"
 #include "arch/page.h"
+#include "base/mem.h"
 #include "collect/slots.h"
 #include "shared/points.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -115,6 +117,18 @@ static void shrink_layout(struct memory_layout *l, uint64_t most)
 	}
 }
 
+/* A ring takes all its room at once: a quarter of it is for threads at most, and of its sub-buffers
+ * a thread has a quarter. */
+static void lay_out_ring(struct memory_layout *l, uint64_t bytes)
+{
+	l->buffers_max = (uint32_t)(round_up(bytes, 8 * MEMORY_BUFFER_BYTES) / MEMORY_BUFFER_BYTES);
+	if (l->quota > l->buffers_max / 4)
+		l->quota = l->buffers_max / 4;
+	while (l->threads_max > THREADS_LEAST &&
+	       l->threads_max * sizeof(struct memory_thread) > bytes / 4)
+		l->threads_max /= 2;
+}
+
 /* Sizes and places of the parts, within the limit for files. */
 static void lay_out(struct memory_layout *l, const struct shared_memory_shape *shape)
 {
@@ -125,11 +139,24 @@ static void lay_out(struct memory_layout *l, const struct shared_memory_shape *s
 	l->mode = shape->mode;
 	/* At least two: a thread fills one while the tracer takes the other. */
 	l->quota = (uint32_t)(quota < 2 ? 2 : quota > UINT32_MAX / 2 ? UINT32_MAX / 2 : quota);
-	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
 	l->threads_max = SLOTS;
 	l->buffers_max = (uint32_t)(pool < l->quota * 4 ? l->quota * UINT64_C(4) : pool);
+	if (shape->ring)
+		lay_out_ring(l, shape->ring_kb ? shape->ring_kb << 10 : RING_BYTES);
+	l->wake_at = l->quota < 4 * WAKE_AT ? (l->quota + 3) / 4 : WAKE_AT;
 	place_parts(l);
 	shrink_layout(l, largest_file());
+}
+
+/* fd, or -errno and *err. The label of a ring takes a page more. */
+static int make_file(const struct shared_memory_shape *shape, uint64_t size, void **mapped,
+		     struct err *err)
+{
+	if (!shape->ring)
+		return shared_memory_file("brace-session", size, false, mapped, err);
+	if (size + ARCH_PAGE > largest_file())
+		return too_large(size + ARCH_PAGE, err);
+	return ring_file_create(shape->ring, size, shape->ring_id, mapped, err);
 }
 
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out,
@@ -143,7 +170,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 	int fd;
 
 	lay_out(&l, shape);
-	fd = shared_memory_file("brace-session", l.size, false, &at, err);
+	fd = make_file(shape, l.size, &at, err);
 	if (fd < 0)
 		return fd;
 	h = at; /* in place: sanitizers align no variable of this type on a stack */
@@ -159,6 +186,7 @@ int shared_memory_create(const struct shared_memory_shape *shape, struct shared_
 		.descs = (void *)((char *)at + l.descs_at),
 		.buffers = (void *)((char *)at + l.buffers_at),
 		.layout = l, .settings = shape->settings,
+		.ring = shape->ring ? mem_strdup(shape->ring) : NULL,
 	};
 	return 0;
 }
@@ -196,6 +224,11 @@ void shared_memory_destroy(struct shared_memory *m)
 		return;
 	munmap(m->header, m->layout.size);
 	close(m->fd);
+	/* All its records have been taken. */
+	if (m->ring)
+		unlink(m->ring);
+	free(m->ring);
+	m->ring = NULL;
 	m->header = NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "collect/ring_file.h"
 #include "shared/memory.h"
 
 struct shared_memory {
@@ -18,6 +19,7 @@ struct shared_memory {
 	/* The tracer's own copies: the shared header may lie. */
 	struct memory_layout layout;
 	struct memory_settings settings;
+	char *ring;               /* the file that it is in; NULL: none */
 };
 
 struct shared_memory_shape {
@@ -25,10 +27,13 @@ struct shared_memory_shape {
 	struct memory_settings settings;
 	uint64_t thread_kb;       /* per thread, rounded up to whole sub-buffers, at least two */
 	bool stopped;             /* set if shared_memory_stop came before the memory was made */
+	const char *ring;         /* a file for the memory (ring_file.h); NULL: it has no name */
+	uint64_t ring_kb;         /* of sub-buffers in it; 0: RING_BYTES */
+	char ring_id[RING_ID];
 };
 
-/* Makes and maps a session memory; *out is its owner's, to shared_memory_destroy(). 0, or -errno
- * and *err. */
+/* Makes and maps a session memory; *out is its owner's, to shared_memory_destroy(), which removes
+ * its ring. 0, or -errno and *err. */
 int shared_memory_create(const struct shared_memory_shape *shape, struct shared_memory *out,
 			 struct err *err);
 void shared_memory_destroy(struct shared_memory *m);

@@ -9,6 +9,13 @@
 struct trace_info *describe(char *cmdline, const char *tracer, uint64_t thresh_ns);
 /* Replaces info's settings by the text of each file of *s. */
 void describe_settings(struct trace_info *info, const struct settings *s);
+/* Adds the ring of the session's memory (record --ring) to the settings, and its id, as "PATH id
+ * ID"; describe_ring_of() finds it again in a trace. */
+#define DESCRIBE_RING "ring"
+#define DESCRIBE_RING_ID " id "
+void describe_ring(struct trace_info *info, const char *path, const char *id);
+/* The text of the trace's ring, or NULL; *id is the id in it, untrusted. Both are the info's. */
+const char *describe_ring_of(const struct trace_info *info, const char **id);
 /* A process' arguments, separated by blanks, and its executable; "" if the process is not there.
  * The caller frees. */
 char *describe_cmdline(int pid);

@@ -117,3 +117,23 @@ void describe_settings(struct trace_info *info, const struct settings *s)
 	describe_events(info, &s->events);
 	settings_free(&usual);
 }
+
+void describe_ring(struct trace_info *info, const char *path, const char *id)
+{
+	add_setting(info, mem_strdup(DESCRIBE_RING), mem_printf("%s" DESCRIBE_RING_ID "%s", path, id),
+		    true);
+}
+
+/* The id is behind the last mark: a path may have any text. */
+const char *describe_ring_of(const struct trace_info *info, const char **id)
+{
+	const char *text = NULL, *at = NULL;
+
+	for (size_t i = 0; i < info->settings.n && !text; i++)
+		if (!strcmp(info->settings.at[i].file, DESCRIBE_RING))
+			text = info->settings.at[i].text;
+	for (const char *p = text; p && (p = strstr(p, DESCRIBE_RING_ID)); p++)
+		at = p + strlen(DESCRIBE_RING_ID);
+	*id = at;
+	return at ? text : NULL;
+}

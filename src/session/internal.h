@@ -64,6 +64,7 @@ struct session {
 	uint32_t stuck;
 	struct err stuck_why;
 	pid_t stuck_pid;
+	char *ring;                      /* of the memories; NULL: they have no file */
 	bool left;
 	int status;
 	struct rusage usage;             /* of the program, once it has ended */

@@ -12,6 +12,7 @@
 #include "base/aside_io.h"
 #include "model/settings.h"
 #include "collect/clock.h"
+#include "collect/processes.h"
 #include "image/describe.h"
 #include "image/maps.h"
 #include "image/modules.h"
@@ -97,7 +98,8 @@ static bool add_sites_of(uint32_t pid, struct trace_image *image)
 }
 
 /* A forked child has its parent's image: each image is read once. */
-void names_add_sites(struct trace_info *info, const struct shared_memory *memory)
+void names_add_sites(struct trace_info *info, const struct shared_memory *memory,
+		     const struct stat *ring)
 {
 	bool *done = mem_zalloc(info->images.n + 1);
 	uint32_t last = 0;
@@ -109,7 +111,8 @@ void names_add_sites(struct trace_info *info, const struct shared_memory *memory
 		if (!t->ready || t->image >= info->images.n || done[t->image] || t->pid == last)
 			continue;
 		last = t->pid;
-		done[t->image] = add_sites_of(t->pid, &info->images.at[t->image]);
+		if (!ring || processes_maps((pid_t)t->pid, ring))
+			done[t->image] = add_sites_of(t->pid, &info->images.at[t->image]);
 	}
 	free(done);
 }

@@ -3,6 +3,8 @@
  * sites, where the dead tracer's file does not tell. Everything read from a process is
  * untrusted. */
 #pragma once
+#include <sys/stat.h>
+
 #include "collect/shared_memory.h"
 #include "trace/trace_info.h"
 
@@ -12,5 +14,7 @@
  * clock, and the modules that the tracer noted in the image memory. The caller frees it. */
 struct trace_info *names_of_process(pid_t pid, const struct shared_memory *memory);
 
-/* Adds the call sites of each image that has a living process. */
-void names_add_sites(struct trace_info *info, const struct shared_memory *memory);
+/* Adds the call sites of each image that has a living process. ring: the file that such a process
+ * maps (a number may be another process's by now); NULL: all are asked. */
+void names_add_sites(struct trace_info *info, const struct shared_memory *memory,
+		     const struct stat *ring);

@@ -57,10 +57,11 @@ static void record_threadless(struct session *s, uint64_t lost)
 		store_records(s->store, thread, clock_tsc(), 0, lost, NULL, 0, &s->full);
 }
 
-/* Writes updates at once: a brace that recovers a dead tracer's records needs their names. */
+/* Writes updates at once: a brace that recovers a dead tracer's records needs their names. Of a
+ * ring also the call sites, which nobody else can tell when the program is dead, too. */
 static void write_update(struct session *s)
 {
-	bool update = session_catch_up(s);
+	bool update = session_catch_up(s) || s->ring;
 
 	update |= thread_names_look(s);
 	if (update && takes_more(s))

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/aside.h"
+#include "base/aside_io.h"
 #include "collect/drain.h"
 #include "collect/renames.h"
+#include "collect/ring_file.h"
+#include "image/describe.h"
 #include "image/maps.h"
 #include "session/names.h"
 #include "collect/snapshot.h"
@@ -258,9 +263,31 @@ static bool is_same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* may_be_whole: there is a memory too, which may have more. */
+/* Whether the ring is of the file's session: records of another one would get wrong names. */
+static int check_ring(const struct recover_request *req, const struct trace_info *info,
+		      const char *ring, struct err *err)
+{
+	const char *id;
+
+	if (describe_ring_of(info, &id) && !strcmp(id, ring))
+		return 0;
+	return err_set(err, EPROTO, "%s is the ring of another recording than %s is of", req->ring,
+		       req->file);
+}
+
+/* Another ring than this one would not have the file's id. */
+static void note_ring(struct recovery *r, const struct recover_request *req)
+{
+	const char *id, *text = describe_ring_of(r->info, &id);
+
+	if (text && !req->ring && !req->pid)
+		snprintf(r->res->ring, sizeof(r->res->ring), "%.*s",
+			 (int)(id - text - (ptrdiff_t)strlen(DESCRIBE_RING_ID)), text);
+}
+
+/* may_be_whole: there is a memory too, which may have more. ring: its id; NULL: it is none. */
 static int open_file(struct recovery *r, const struct recover_request *req, bool may_be_whole,
-		     struct err *err)
+		     const char *ring, struct err *err)
 {
 	int e;
 
@@ -269,12 +296,15 @@ static int open_file(struct recovery *r, const struct recover_request *req, bool
 			       "%s cannot be recovered into itself: name another file with -o",
 			       req->file);
 	e = store_open(req->file, &r->reader, err);
+	if (e == 0 && ring)
+		e = check_ring(req, store_info(r->reader), ring, err);
 	if (e)
 		return e;
 	if (!store_was_cut(r->reader, NULL) && !may_be_whole)
 		return err_set(err, EINVAL, "%s is whole: there is nothing to recover", req->file);
 	r->info = store_info(r->reader);
 	count_file(r);
+	note_ring(r, req);
 	return store_continue(req->output, r->reader, &r->writer, err);
 }
 
@@ -311,12 +341,13 @@ static void close_all(struct recovery *r)
 
 /* Opens the output: behind the file's records or, without a file, with names from the process. */
 static int begin_recovery(struct recovery *r, const struct recover_request *req,
-			  struct recover_result *res, bool memory, struct err *err)
+			  struct recover_result *res, bool memory, const char *ring,
+			  struct err *err)
 {
 	memset(res, 0, sizeof(*res));
 	r->res = res;
 	if (req->file)
-		return open_file(r, req, memory, err);
+		return open_file(r, req, memory, ring, err);
 	if (!memory)
 		return err_set(err, EINVAL,
 			       "nothing to recover from: neither a file nor a process");
@@ -342,7 +373,7 @@ int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_requ
 	int e = snapshot_take(fd, at, size, &r.memory, err);
 
 	if (e == 0)
-		e = begin_recovery(&r, req, res, true, err);
+		e = begin_recovery(&r, req, res, true, NULL, err);
 	if (e == 0)
 		e = recover(&r, req, true, err);
 	close_all(&r);
@@ -350,28 +381,6 @@ int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_requ
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
-
-/* Finds the session memory in the process; false if it has none. */
-static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
-{
-	struct maps maps;
-	bool found = false;
-
-	if (maps_read(pid, &maps, err) < 0)
-		return false;
-	for (size_t i = 0; i < maps.at.n && !found; i++) {
-		const struct map *m = &maps.at.at[i];
-
-		found = m->offset == 0 && strncmp(m->path, "/memfd:brace-session", 20) == 0;
-		*at = m->start;
-		*size = m->end - m->start;
-	}
-	maps_free(&maps);
-	if (!found)
-		err_set(err, ENODATA, "process %d is not being traced: it has no session memory",
-			(int)pid);
-	return found;
-}
 
 /* A descriptor of the process' memory, or -errno and *err. */
 static int open_memory(pid_t pid, struct err *err)
@@ -388,6 +397,45 @@ static int open_memory(pid_t pid, struct err *err)
 			"(the same user, and no Yama or container in the way; or root)",
 			(int)pid);
 	return fd < 0 ? err_set(err, errno, "cannot open %s: %s", name, strerror(errno)) : fd;
+}
+
+/* Whether a file's mapping begins as a session memory does: one with --ring. */
+static bool is_ring(pid_t pid, const struct map *m)
+{
+	uint64_t magic = 0;
+	bool silent;
+	int fd;
+
+	if (!m->shared || !m->write || m->path[0] != '/' || (fd = open_memory(pid, NULL)) < 0)
+		return false;
+	if (aside_io_read(fd, -1, m->start, &magic, sizeof(magic), ASIDE_MS, &silent) !=
+	    sizeof(magic))
+		magic = 0;
+	close(fd);
+	return magic == MEMORY_MAGIC;
+}
+
+/* Finds the session memory in the process; false if it has none. */
+static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
+{
+	struct maps maps;
+	bool found = false;
+
+	if (maps_read(pid, &maps, err) < 0)
+		return false;
+	for (size_t i = 0; i < maps.at.n && !found; i++) {
+		const struct map *m = &maps.at.at[i];
+
+		found = m->offset == 0 && (strncmp(m->path, "/memfd:brace-session", 20) == 0 ||
+					   is_ring(pid, m));
+		*at = m->start;
+		*size = m->end - m->start;
+	}
+	maps_free(&maps);
+	if (!found)
+		err_set(err, ENODATA, "process %d is not being traced: it has no session memory",
+			(int)pid);
+	return found;
 }
 
 /* The process is read while it runs and is not stopped: snapshot_take() copies the memory once, and
@@ -413,16 +461,57 @@ static int recover_process(const struct recover_request *req, struct recover_res
 		e = snapshot_take(fd, at, size, &r.memory, err);
 	close(fd);
 	if (e == 0)
-		e = begin_recovery(&r, req, res, true, err);
+		e = begin_recovery(&r, req, res, true, NULL, err);
 	if (e == 0) {
-		names_add_sites(r.info, &r.memory);
+		names_add_sites(r.info, &r.memory, NULL);
 		e = recover(&r, req, true, err);
 	}
 	close_all(&r);
 	return e;
 }
 
-/* Recovers the session of the process req->pid, if one is named. */
+/* --- the ring --------------------------------------------------------------------------------- */
+
+/* Call sites that the file does not have yet are asked for where the program lives: a process of
+ * this boot that maps the ring. */
+static void add_sites_of_living(struct recovery *r, const struct ring_file *ring)
+{
+	struct stat st;
+
+	if (ring->this_boot && fstat(ring->fd, &st) == 0)
+		names_add_sites(r->info, &r->memory, &st);
+}
+
+/* The programs may be dead, or write on: the memory is copied as a living process's is. */
+static int recover_ring(const struct recover_request *req, struct recover_result *res,
+			struct err *err)
+{
+	struct recovery r = { 0 };
+	struct ring_file ring;
+	int e;
+
+	if (!req->file)
+		return err_set(err, EINVAL,
+			       "a ring has no names of functions: name the trace file that was "
+			       "written beside it, too (brace recover --ring %s TRACE)",
+			       req->ring);
+	e = ring_file_open(req->ring, &ring, err);
+	if (e)
+		return e;
+	e = snapshot_take(ring.fd, 0, ring.size, &r.memory, err);
+	if (e == 0)
+		e = begin_recovery(&r, req, res, true, ring.id, err);
+	res->other_boot = e == 0 && !ring.this_boot;
+	if (e == 0) {
+		add_sites_of_living(&r, &ring);
+		e = recover(&r, req, true, err);
+	}
+	close(ring.fd);
+	close_all(&r);
+	return e;
+}
+
+/* Recovers the session of the process req->pid, if one is named, or of the ring. */
 int session_recover(const struct recover_request *req, struct recover_result *res, struct err *err)
 {
 	struct recovery r = { 0 };
@@ -430,7 +519,9 @@ int session_recover(const struct recover_request *req, struct recover_result *re
 
 	if (req->pid)
 		return recover_process(req, res, err);
-	e = begin_recovery(&r, req, res, false, err);
+	if (req->ring)
+		return recover_ring(req, res, err);
+	e = begin_recovery(&r, req, res, false, NULL, err);
 	if (e == 0)
 		e = recover(&r, req, false, err);
 	close_all(&r);

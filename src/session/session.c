@@ -4,10 +4,13 @@
  * (consumer.h). A failed start leaves nothing behind. */
 #include "session/session.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -55,14 +58,36 @@ uint64_t session_thresh_ticks(const struct session *s, const struct settings *se
 	return set->tracing_thresh_ns && ticks <= clock_step() ? 1 : (uint64_t)ticks;
 }
 
+/* The ring's label and the trace file have one id, so that each is found by the other. A path that
+ * is not absolute would mean another file elsewhere. */
+static int name_ring(struct session *s, const struct session_request *req,
+		     struct shared_memory_shape *shape, struct err *err)
+{
+	unsigned long long id[2];
+	char *here = req->ring[0] == '/' ? NULL : getcwd(NULL, 0);
+
+	if (getrandom(id, sizeof(id), 0) != sizeof(id)) {
+		free(here);
+		return err_set(err, EIO, "the kernel gives no random numbers");
+	}
+	s->ring = here ? mem_printf("%s/%s", here, req->ring) : mem_strdup(req->ring);
+	free(here);
+	shape->ring = s->ring;
+	shape->ring_kb = req->ring_kb;
+	snprintf(shape->ring_id, sizeof(shape->ring_id), "%016llx%016llx", id[0], id[1]);
+	describe_ring(s->info, s->ring, shape->ring_id);
+	return 0;
+}
+
 /* The first session memory, of the user that brace runs as. Others are made when programs of other
  * users come. */
-static int make_memory(struct session *s, const struct settings *set, struct err *err)
+static int make_memory(struct session *s, const struct session_request *req, struct err *err)
 {
-	const struct shared_memory_shape shape =
-		control_shape_of(set, session_thresh_ticks(s, set));
+	struct shared_memory_shape shape =
+		control_shape_of(req->settings, session_thresh_ticks(s, req->settings));
+	int r = req->ring ? name_ring(s, req, &shape, err) : 0;
 
-	return memories_begin(&s->memories, &shape, err);
+	return r ? r : memories_begin(&s->memories, &shape, err);
 }
 
 /* For control_wait_first(); also notes the end when it has come. */
@@ -204,7 +229,7 @@ static int start_session(struct session *s, const struct session_request *req, c
 	control.thresh_ticks = session_thresh_ticks(s, req->settings);
 	add_producers(s, req->beside);
 	control.first_image = s->first_image;
-	r = make_memory(s, req->settings, err);
+	r = make_memory(s, req, err);
 	if (r == 0)
 		r = control_start(&control, &s->control, err);
 	if (r == 0 && req->output)
@@ -469,5 +494,6 @@ void session_free(struct session *s)
 	vec_free(&s->watches);
 	free(s->output);
 	free(s->agent_path);
+	free(s->ring);
 	free(s);
 }

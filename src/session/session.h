@@ -42,6 +42,8 @@ struct session_request {
 	unsigned compress;        /* zstd's level for files, 1 to 19; 0: the default */
 	uint64_t max_bytes;       /* of this file; 0: no limit */
 	struct session_rotation rotation;
+	const char *ring;         /* a file for the session memory (record --ring); NULL: none */
+	uint64_t ring_kb;         /* of it; 0: the default */
 };
 
 struct session_result {

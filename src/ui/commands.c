@@ -133,6 +133,9 @@ static const struct option record_options[] = {
 	{ 0, "counters", NULL, "the calls' CPU time, context switches and page faults, too, for brace report --counters", .set = set_counters, .append = true },
 	{ 0, "snapshot-on", "REASON", "the flight recorder: keep the newest records in memory, and write them to FILE.1, FILE.2, ... "
 	  "when a call lasts longer (\"handle > 10ms\"), or on SIGUSR1 or SIGUSR2 to brace (may be given several times)", .set = set_snapshot_on },
+	{ 0, "ring", "FILE", "keep the records in FILE while the program runs, which outlives program and brace both (brace recover --ring; "
+	  "mode overwrite, if --mode says nothing); removed when the trace is written", set_text, TO(ring) },
+	{ 0, "ring-size", "SIZE", "room for records in it (default: 128M); all is taken at once", .set = set_ring_size },
 	{ 0, "last", "N", "when a signal ends the program, print the last N calls of each thread "
 	  "(default: 10 with --mode overwrite, otherwise 0)", set_last },
 	END
@@ -164,6 +167,8 @@ static const struct option import_options[] = {
 static const struct option recover_options[] = {
 	{ 'p', "pid", "PID", "read also what the memory shared with this process holds, if its tracer died",
 	  set_pid },
+	{ 0, "ring", "RING", "read also what the session left in RING (record --ring), whoever is dead", set_text,
+	  TO(ring) },
 	{ 'o', "output", "FILE", "write the whole trace to FILE (default: recovered.brace)", set_text,
 	  TO(output) },
 	END

@@ -13,6 +13,7 @@
 
 #include "base/demangle.h"
 #include "base/nearest.h"
+#include "collect/ring_file.h"
 #include "event/outside.h"
 #include "ui/config_option.h"
 #include "ui/others.h"
@@ -386,6 +387,20 @@ int set_max_size(struct invocation *inv, const struct option *o, const char *val
 		return err_at(err, EINVAL, value, 0, "a trace file has %uK or more", MAX_SIZE_LEAST_KB);
 	if (!e)
 		inv->max_bytes = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
+	return e;
+}
+
+int set_ring_size(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	uint64_t kb;
+	int e = units_parse_size_kb(value, &kb, err);
+
+	if (!e && (kb < RING_LEAST_KB || kb > RING_MOST_KB))
+		return err_at(err, EINVAL, value, 0, "a ring has %uM to %uG", RING_LEAST_KB >> 10,
+			      (unsigned)(RING_MOST_KB >> 20));
+	if (!e)
+		inv->ring_kb = kb;
 	return e;
 }
 

@@ -148,6 +148,8 @@ struct invocation {
 	uint64_t max_bytes;   /* of the trace file; 0: no limit */
 	slow_limits slow;     /* --snapshot-on FUNCTION > TIME */
 	unsigned snapshot_signals; /* --snapshot-on SIGNAL: a bit each of 1 << signal */
+	const char *ring;     /* --ring */
+	uint64_t ring_kb;     /* --ring-size; 0: not given */
 	uint64_t rotate_bytes, rotate_ns, keep_files; /* --rotate, --keep; 0: not given */
 	uint64_t pid;    /* 0: none */
 	/* 1 + calls of each thread to print when a signal ends the program; 0: not given */
@@ -184,6 +186,7 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_causal_order, set_args, set_retval, set_colour, set_names, set_pids, set_of_event,
 	set_duration, set_session, set_probe, set_probe_filter, set_excerpt, set_fail_over,
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
+	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
 	set_model;
 

@@ -161,6 +161,8 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		.output = trace_file,
 		.compress = inv->compress,
 		.max_bytes = inv->max_bytes,
+		.ring = inv->ring,
+		.ring_kb = inv->ring_kb,
 		.rotation = { inv->rotate_bytes, inv->rotate_ns, (uint32_t)inv->keep_files },
 	};
 	struct err err;

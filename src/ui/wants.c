@@ -57,6 +57,7 @@ const struct help_want wants[] = {
 	{ "read and write ftrace's files myself", "brace mount DIRECTORY -p PID", "tracefs echo cat fuse current_tracer" },
 	{ "keep settings in a file", "brace config FILE", "bootconfig configuration boot" },
 	{ "know what is in a trace file", "brace info", "lost command modules build-id settings" },
+	{ "keep the last records whoever is killed", "brace record --ring ring -- PROGRAM", "persistent crash black box file survive" },
 	{ "save a trace whose tracer was killed", "brace recover -o saved.brace trace.brace", "repair broken truncated died" },
 	{ NULL }
 };

@@ -28,6 +28,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -218,6 +219,9 @@ WRAP(ssize_t, __pread64_chk, (int fd, void *at, size_t n, off_t offset, size_t r
 WRAP(ssize_t, write, (int fd, const void *at, size_t n), (fd, at, n), -1, ENOSPC)
 WRAP(ssize_t, pwrite64, (int fd, const void *at, size_t n, off_t offset), (fd, at, n, offset), -1, ENOSPC)
 WRAP(int, ftruncate64, (int fd, off_t n), (fd, n), -1, ENOSPC)
+WRAP(int, fallocate64, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n), -1, ENOSPC)
+WRAP(int, fstatfs64, (int fd, struct statfs64 *st), (fd, st), -1, EIO)
+WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), -1, EPERM)
 WRAP(off_t, lseek64, (int fd, off_t offset, int whence), (fd, offset, whence), -1, EIO)
 WRAP(int, fstat64, (int fd, struct stat64 *st), (fd, st), -1, EIO)
 WRAP(int, stat64, (const char *path, struct stat64 *st), (path, st), -1, EACCES)

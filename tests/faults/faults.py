@@ -293,6 +293,25 @@ def record(run):
         run.check_trace(run.path('trace'), 2 * MADE)
 
 
+RING_SIZE = ('--ring-size', '1M')
+
+
+def ring(run):
+    """Records in a file of their own, which stays only if brace ends at once: what it has can be recovered."""
+    run.extra.add('trace')
+    if launched(run, 'record', '-l', 'step', '--ring', run.path('ring'), *RING_SIZE, '-o', run.path('trace')):
+        run.check_trace(run.path('trace'), 2 * MADE)
+    if any('out of memory' in err or 'cannot start a thread' in err for *_, err in run.said):
+        run.extra.add('ring')
+
+
+def ring_recover(run):
+    """A program that stands still, whose tracer was killed, and whose records are in a file."""
+    run.extra.update(('trace', 'whole', 'ring'))
+    at = ('--ring', run.path('ring'))
+    recovered(run, at + RING_SIZE, lambda pid: at)
+
+
 def graph(run):
     if launched(run, 'graph', '-l', 'step') and (n := step_lines(run.out)) != MADE:
         run.fault(f'count: {n} lines of {MADE} calls')
@@ -474,12 +493,16 @@ def difference(a, b):
 def recover(run):
     """A program that stands still, whose tracer was killed."""
     run.extra.update(('trace', 'whole'))
-    p = run.begin(run.given.brace, 'record', '-l', 'step', '-o', run.path('trace'), '--', *run.program('wait'),
+    recovered(run, (), lambda pid: ('-p', str(pid)))
+
+
+def recovered(run, options, where):
+    p = run.begin(run.given.brace, 'record', '-l', 'step', *options, '-o', run.path('trace'), '--', *run.program('wait'),
                   inject=False)
     run.until(run.ledger.waits, 'the program does not wait')
     p.kill()
     p.wait()
-    if run.brace('recover', '-p', str(run.ledger.pid()), '-o', run.path('whole'), run.path('trace')):
+    if run.brace('recover', *where(run.ledger.pid()), '-o', run.path('whole'), run.path('trace')):
         run.check_trace(run.path('whole'), 2 * MADE)
     run.ledger.let_go()
     run.reap_all()
@@ -500,7 +523,8 @@ def imports(run):
 
 SCENARIOS = {
     'record': record, 'graph': graph, 'attach': attach, 'stack': stack, 'static': static, 'events': events, 'daemon': daemon,
-    'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'report': reads('report'),
+    'daemon-attach': daemon_attach, 'mount': mount, 'recover': recover, 'ring': ring,
+    'ring-recover': ring_recover, 'report': reads('report'),
     'report-json': reads('report', '--json'), 'replay': reads('replay'), 'info': reads('info'),
     'syscalls': reads('syscalls'), 'wakeup': reads('wakeup'), 'locks': reads('locks'),
     'rv': reads('rv', '--model', os.path.join(os.path.dirname(__file__), '../../docs/models/files.dot')), 'diff': reads('diff', behind=['TRACE']),

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "collect/ring_file.h"
 #include "ui/event_writes.h"
 #include "ui/beside.h"
 #include "ui/commands.h"
@@ -74,6 +75,17 @@ static bool drops_newest(const struct invocation *inv)
 	return false;
 }
 
+/* Whether --mode, an option or --config has said which records are kept. */
+static bool names_mode(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->writes.n; i++)
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, "trace_options") &&
+		    (strstr(inv->writes.at[i].text, "overwrite") ||
+		     strstr(inv->writes.at[i].text, "block")))
+			return true;
+	return inv->settings.mode != BUFFER_STREAM;
+}
+
 /* Whether the options of the file's size fit each other and the way of recording; says why not. */
 static bool sizes_fit(const struct invocation *inv)
 {
@@ -84,6 +96,10 @@ static bool sizes_fit(const struct invocation *inv)
 		  "--snapshot-on writes what is in memory: not with --rotate, --max-size and -K" },
 		{ flies && drops_newest(inv),
 		  "--snapshot-on keeps the newest records: not with --mode stream and block" },
+		{ inv->ring && behind,
+		  "--ring is for records on their way to a file: not with -K, triggers, stacks, --snapshot-on or --config's events" },
+		{ inv->ring_kb && !inv->ring,
+		  "--ring-size is the size of a ring: name its file (--ring FILE)" },
 		{ rotates && behind,
 		  "--rotate is for a file that is written while the program runs: not with -K, triggers, stacks or --config's events" },
 		{ inv->max_bytes && behind,
@@ -121,6 +137,8 @@ int cmd_record(struct invocation *inv)
 	if (tree_run_needed(inv))
 		return inv->kernel ? tree_run_refuse_kernel() : record_behind_tree(inv);
 	event_writes_warn(inv);
+	if (inv->ring && !names_mode(inv))
+		settings_write(&inv->settings, "trace_options", "overwrite noblock", false, NULL);
 	status = beside_begin(inv, &beside);
 	if (status)
 		return status;
@@ -136,6 +154,9 @@ int cmd_record(struct invocation *inv)
 		return beside_end(&beside, inv, status);
 	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
+	if (inv->ring && ring_file_was_cut())
+		say_warning("somebody cut %s while it was in use: records in it are gone, and are not counted",
+			    inv->ring);
 	if (!inv->quiet) {
 		summary_black_box(file, result.wait_status, last_calls(inv));
 		summary_print(&result, file);
