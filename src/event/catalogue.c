@@ -343,6 +343,20 @@ int events_add_eprobe(struct event_catalogue *c, const char *system, const char 
 	return add_defined(c, &eprobe_provider, system, text, &origin, err);
 }
 
+bool events_restore(struct event_catalogue *c, const struct event_entry *e)
+{
+	bool is_free;
+
+	pthread_mutex_lock(&c->lock);
+	is_free = events_is_gone(e) && !find_event(c, e->format->system, e->format->name);
+	if (is_free) {
+		atomic_store_explicit(&c->entries.at[e->index]->gone, false, memory_order_relaxed);
+		index_event(c, c->entries.at[e->index]);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return is_free;
+}
+
 /* An event with eprobes on it cannot be removed: their records are made of its own. */
 bool events_has_eprobes(struct event_catalogue *c, const struct event_entry *e)
 {

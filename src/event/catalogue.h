@@ -76,6 +76,9 @@ int events_define(struct event_catalogue *c, const struct event_provider *of,
 /* Removes an event: it is not found any more, cannot be enabled, and its name is free. Its entry
  * stays. */
 void events_remove(struct event_catalogue *c, const struct event_entry *e);
+/* Brings an event back that was removed, as it was: its index and id, and records that name them.
+ * False: another event has its name by now. */
+bool events_restore(struct event_catalogue *c, const struct event_entry *e);
 /* Tells apart the times in which programs recorded the event: events_switched_off() ends one, when
  * none of them does any more. */
 uint32_t events_generation(const struct event_entry *e);

@@ -44,12 +44,15 @@ uint64_t dynamic_hits(struct instance *top, uint32_t index);
 bool dynamic_is_used(const struct instance *top, const struct event_entry *e, bool with_made);
 
 /* Says that programs have registered the event, or do not any more: it cannot be removed meanwhile.
- * Takes the top's events_lock, as the two below. */
+ * Takes the top's events_lock, as the ones below. */
 void dynamic_hold(struct instance *top, const struct event_entry *e, bool holds);
 /* Whether an instance records the event, or may. */
 bool dynamic_is_recorded(struct instance *top, const struct event_entry *e);
 /* Removes an event that nobody uses. False: it is in use. */
 bool dynamic_drop(struct instance *top, const struct event_entry *e);
+/* Brings an event back that was dropped, with its index and no settings. False: its name is
+ * another's, or an instance has settings of it. */
+bool dynamic_restore(struct instance *top, const struct event_entry *e);
 
 /* Events to be removed. group NULL: of any; event NULL: all of the group, but for synthetic ones,
  * which the kernel does not find so. */

@@ -179,6 +179,35 @@ bool dynamic_drop(struct instance *top, const struct event_entry *e)
 	return !is_used;
 }
 
+/* Whether the instance has a filter or anything else of the event still: it would be the new
+ * event's. Those who have in->lock wait for events_lock, hence no waiting here: in doubt it has. */
+static bool remembers(struct instance *in, const struct event_entry *e)
+{
+	const struct event_setting *s;
+	bool does;
+
+	if (pthread_mutex_trylock(&in->lock))
+		return true;
+	s = event_set_get(&in->settings.events, e->index);
+	does = s->enabled || s->held || s->filter.text || s->triggers.at.n;
+	pthread_mutex_unlock(&in->lock);
+	return does;
+}
+
+bool dynamic_restore(struct instance *top, const struct event_entry *e)
+{
+	bool is_free = true;
+
+	pthread_mutex_lock(&top->events_lock);
+	for (struct instance *in = top; in && is_free; in = in->next)
+		is_free = !claims(in, e->index) && !remembers(in, e);
+	is_free = is_free && events_restore(top->events, e);
+	for (struct instance *in = top; in && is_free; in = in->next)
+		event_files_restore(in, e);
+	pthread_mutex_unlock(&top->events_lock);
+	return is_free;
+}
+
 static int refuse_removal(const struct instance *top, const struct event_entry *e, struct err *err)
 {
 	if (is_held(top, e->index))

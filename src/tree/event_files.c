@@ -615,27 +615,38 @@ bool event_files_have(const char *system, const char *event)
 	       !strcmp(event, "filter");
 }
 
-/* Makes the directories of events that joined the catalogue. Returns early when the instance is
- * just being removed: nothing can be attached then. */
+/* False: the instance is just being removed, and nothing can be attached. */
+static bool show_event(struct instance *in, const struct event_entry *e)
+{
+	struct tree_node *system, *dir;
+
+	if (events_is_gone(e) || event_files_have(e->format->system, e->format->name))
+		return true;
+	system = system_dir(in, e);
+	if (!system)
+		return false;
+	tree_detach(system, e->format->name); /* of one that has yielded to it */
+	dir = tree_dir_new(in->tree, e->format->name, 0755, NULL, &in->owner);
+	fill_event(dir, e);
+	tree_attach(system, dir);
+	tree_put(system);
+	return true;
+}
+
+/* Makes the directories of events that joined the catalogue. */
 void event_files_grow(struct instance *in)
 {
 	uint32_t n = events_n(in->events);
 
-	for (; in->events_shown < n; in->events_shown++) {
-		const struct event_entry *e = events_at(in->events, in->events_shown);
-		struct tree_node *system, *dir;
+	while (in->events_shown < n && show_event(in, events_at(in->events, in->events_shown)))
+		in->events_shown++;
+}
 
-		if (events_is_gone(e) || event_files_have(e->format->system, e->format->name))
-			continue;
-		system = system_dir(in, e);
-		if (!system)
-			return;
-		tree_detach(system, e->format->name); /* of one that has yielded to it */
-		dir = tree_dir_new(in->tree, e->format->name, 0755, NULL, &in->owner);
-		fill_event(dir, e);
-		tree_attach(system, dir);
-		tree_put(system);
-	}
+/* One that event_files_grow() has yet to come to is its. */
+void event_files_restore(struct instance *in, const struct event_entry *e)
+{
+	if (e->index < in->events_shown)
+		show_event(in, e);
 }
 
 /* Whether the system has an event that is there. */

@@ -98,6 +98,9 @@ void event_files_fill(struct instance *in, struct tree_node *dir);
 /* Makes directories for events that were added. The top's events_lock is held. */
 void event_files_grow(struct instance *in);
 
+/* Makes those of an event that is back (events_restore()). The top's events_lock is held. */
+void event_files_restore(struct instance *in, const struct event_entry *e);
+
 /* Whether a directory of the system, or of the event in it, would have the name of a file that is
  * beside it. */
 bool event_files_have(const char *system, const char *event);

@@ -26,7 +26,7 @@
 #include "tree/dynamic.h"
 #include "tree/instance_internal.h"
 
-#define EVENTS_MOST 8192u  /* of one tree, those that are gone among them */
+#define EVENTS_MOST 8192u  /* of one tree, those that are gone and did not come back among them */
 #define REGISTRANTS_MOST 256u  /* each has a descriptor */
 #define WORDS_MOST 65536u
 #define BEFORE_MOST (1u << 20) /* processes in the lists `before` of all words */
@@ -182,6 +182,25 @@ static const struct event_entry *define_entry(struct user_events *u,
 	return entry;
 }
 
+/* An equal event that is gone comes back: a program that is started again and again takes no more
+ * of what a tree has. NULL: there is none. */
+static struct user_event *restore_event(struct user_events *u, const struct user_event_command *c,
+					uint16_t flags)
+{
+	const bool multi = flags & MULTI;
+
+	for (size_t i = 0; i < u->events.n; i++) {
+		struct user_event *e = u->events.at[i];
+
+		if (is_there(e) || e->multi != multi || strcmp(e->name, c->name) != 0 ||
+		    strcmp(e->fields, c->fields) != 0 || !dynamic_restore(u->top, e->entry))
+			continue;
+		e->persists = flags & PERSISTS;
+		return e;
+	}
+	return NULL;
+}
+
 /* Takes the command's name and fields. NULL and *err. */
 static struct user_event *add_event(struct user_events *u, struct user_event_command *c,
 				    uint16_t flags, struct err *err)
@@ -227,7 +246,7 @@ static struct user_event *event_of_line(struct user_events *u, const char *line,
 		err_at(err, EADDRINUSE, line, 0,
 		       "the event %s is registered with other fields; with USER_EVENT_REG_MULTI_FORMAT there can be several",
 		       c.name);
-	else if (!e)
+	else if (!e && !(e = restore_event(u, &c, flags)))
 		e = add_event(u, &c, flags, err);
 	user_event_command_free(&c);
 	if (!e)

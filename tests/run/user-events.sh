@@ -301,7 +301,25 @@ if uffd >= 0:
     assert status(other) == 0
     os.close(uffd)
     ok("a page that never comes holds up nobody else")
+os.mkdir("instances/beside")
+def again(fields="u32 a"):
+    assert write("dynamic_events", f"u:again {fields}\n", os.O_APPEND) == 0
+    where = "instances/beside/events/user_events/again"
+    assert "again" in read(where + "/format") and read(where + "/id") == read("events/user_events/again/id")
+    return int(read("events/user_events/again/id"))
+first = again()
+for n in range(3):
+    assert delete(fd, "again") == 0 and not os.path.exists("events/user_events/again") and not os.path.exists("instances/beside/events/user_events/again")
+    assert again() == first and "again u32 a" in read("dynamic_events")
+assert delete(fd, "again") == 0 and again("u64 a") != first
+assert delete(fd, "again") == 0 and again() == first
+assert enable("again") == 0 and delete(fd, "again") == errno.EBUSY and enable("again", 0) == 0
+ok("an event that is gone comes back with its id")
+assert write("instances/beside/events/user_events/again/filter", "a > 3") == 0
+assert delete(fd, "again") == 0 and again() != first and "none" in read("instances/beside/events/user_events/again/filter")
+ok("but not where a filter of it stands")
 os.close(fd)
+os.rmdir("instances/beside")
 done = 0
 while done < 8400:
     text = "".join(f"u:greedy{n}\n" for n in range(done, done + 200))
