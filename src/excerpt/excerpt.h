@@ -20,7 +20,8 @@ struct excerpt;
 int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
 		 struct err *err);
 void excerpt_close(struct excerpt *x); /* NULL: nothing */
-/* Calls count with the part of their time that lies in the range. Call it before any reading. */
+/* Calls count with the part of their time that lies in the range, as with wish.clips. Call it
+ * before any reading. */
 void excerpt_clip(struct excerpt *x);
 /* The range of time that is asked for, in TSC, both ends included: 0, UINT64_MAX where none is. */
 void excerpt_range(const struct excerpt *x, uint64_t *from, uint64_t *to);

@@ -36,6 +36,7 @@ void extract_free(struct excerpt_reading *e)
 		vec_free(&e->stacks.at[i]);
 	vec_free(&e->stacks);
 	vec_free(&e->calls);
+	vec_free(&e->ends);
 	vec_free(&e->out);
 	stack_numbers_free(&e->numbers);
 	tracks_free(&e->tracks);
@@ -266,24 +267,57 @@ static void take_enter(struct excerpt_reading *e, const struct call_step *s)
 	put_step(e, &out, 0);
 }
 
+static void note_event(struct excerpt_reading *e, const struct event *event)
+{
+	while (e->ends.n <= event->thread)
+		*vec_add(&e->ends) = 0;
+	e->ends.at[event->thread] = event->tsc;
+}
+
+/* Where a thread's open calls end: at the end of the range if the thread goes on behind it,
+ * otherwise at its last record, because no more of its time is known. One thread alone has that in
+ * e->last. */
+static uint64_t end_of(const struct excerpt_reading *e, uint32_t thread)
+{
+	uint64_t last = thread < e->ends.n ? e->ends.at[thread] : 0, behind;
+
+	if (e->lane)
+		return e->last.tsc;
+	if (e->over && store_last(e->x->reader, thread, &behind) && behind > e->x->to)
+		return e->x->to;
+	return last > e->x->from ? last : e->x->from;
+}
+
+/* The step of a call's end. Tracks end all calls that are open at one time. */
+static struct call_step leave_of(const struct excerpt_reading *e, const struct call_step *s)
+{
+	struct call_step out = *s;
+
+	if (e->ending) {
+		out.tsc = end_of(e, s->thread);
+		out.begin = out.begin < out.tsc ? out.begin : out.tsc;
+	}
+	return out;
+}
+
 /* The thread of a call that never ends is not told by the end of the trace. */
 static void take_leave(struct excerpt_reading *e, const struct call_step *s)
 {
 	extract_stack *stack = stack_of(e, s);
 	struct extract_frame f;
-	struct call_step out = *s;
+	struct call_step out = leave_of(e, s);
 
 	if (stack->n <= s->depth)
 		return; /* it began on a stack that was taken for another */
 	stack->n = s->depth;
 	f = stack->at[s->depth];
 	if (e->looks) {
-		note_end(e, &f, s);
+		note_end(e, &f, &out);
 		return;
 	}
 	if (!f.chosen || !e->begun)
 		return;
-	out.begin = clipped_begin(e, &f, s);
+	out.begin = clipped_begin(e, &f, &out);
 	out.inside = f.inside < out.tsc - out.begin ? f.inside : out.tsc - out.begin;
 	out.depth = f.depth;
 	charge_call(e, stack, &f, out.tsc - out.begin);
@@ -407,6 +441,8 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 		return false;
 	}
 	e->now = e->last = *event;
+	if (!e->lane)
+		note_event(e, event);
 	if (!e->begun && event->tsc >= e->x->from)
 		begin_excerpt(e);
 	e->left[LEFT_BY_TIME] += !e->begun;
@@ -429,5 +465,6 @@ void extract_end(struct excerpt_reading *e)
 		begin_excerpt(e);
 		e->last.tsc = e->last.tsc > e->x->from ? e->last.tsc : e->x->from;
 	}
+	e->ending = true;
 	tracks_end(&e->tracks, &e->last, take_step, e);
 }

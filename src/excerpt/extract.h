@@ -33,8 +33,10 @@ struct excerpt_reading {
 	struct stack_numbers numbers;
 	VEC(extract_stack) stacks;  /* by number */
 	VEC(uint64_t) calls;        /* by thread: those that have begun */
+	VEC(uint64_t) ends;         /* by thread: its last event; of several threads */
 	struct event now, last;     /* `now` is being taken; `last`: the last one in time */
 	bool begun, over, full;     /* full: more calls than there are bits */
+	bool ending;                /* calls that are open get their ends */
 	VEC(struct excerpt_waiting) out;
 	size_t next;
 	uint64_t given, left[LEFT_REASONS_N];

@@ -115,6 +115,7 @@ int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct ex
 	x->wish = w;
 	x->reader = r;
 	x->info = store_info(r);
+	x->clip = w->clips;
 	x->graph = w->graph.patterns.n || w->locations[EXCERPT_GRAPH].n;
 	x->nests = has_ends(x->info);
 	x->depth = w->depth && w->depth < UINT32_MAX ? (uint32_t)w->depth : UINT32_MAX;

@@ -2,6 +2,7 @@
 /* The part of a trace that a user asks for, in the user's words: what the options say, before a
  * trace is known. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -21,6 +22,7 @@ struct excerpt_wish {
 	char *from, *to, *cpus;          /* NULL: not given */
 	excerpt_words threads, processes;
 	uint64_t min_ns, min_size, depth; /* 0: not given */
+	bool clips; /* no option: calls count with the part of their time that lies in the range */
 };
 
 /* Takes what the option of this name says (`filter`, `from`, ...; excerpt_wish_names has them all).

@@ -75,5 +75,6 @@ static int write_dot(struct export_job *job, struct err *err)
 }
 
 const struct exporter export_dot = {
-	.name = "dot", .summary = "a call graph, for graphviz", .write = write_dot,
+	.name = "dot", .summary = "a call graph, for graphviz", .sums = true,
+	.write = write_dot,
 };

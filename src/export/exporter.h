@@ -35,6 +35,7 @@ struct exporter {
 	bool directory;            /* several files, in a directory */
 	bool database;             /* written by query_save(): write is NULL */
 	bool weighs;               /* --weight has a meaning */
+	bool sums;                 /* of calls: they count with their part of a range */
 	unsigned holds;            /* enum export_holds: the others are told as left out */
 	/* Writes all of the source. 0, or -errno and *err: a source that ends in an error, or more
 	 * than the format can hold. Errors of job->out stay in it. */

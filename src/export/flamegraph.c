@@ -276,5 +276,5 @@ static int write_flamegraph(struct export_job *job, struct err *err)
 
 const struct exporter export_flamegraph = {
 	.name = "flamegraph", .summary = "a picture (SVG) with search and zoom, for browsers",
-	.weighs = true, .write = write_flamegraph,
+	.weighs = true, .sums = true, .write = write_flamegraph,
 };

@@ -117,6 +117,9 @@ struct source *store_source_part(struct store_reader *r, const struct store_part
 /* The time of the first event, and that of the last record, as the packets tell. False: there are
  * none. */
 bool store_range(struct store_reader *r, uint64_t *first, uint64_t *last);
+/* The time of a thread's last record, as the packets tell: no earlier than its last event. False:
+ * it has none. */
+bool store_last(struct store_reader *r, uint32_t thread, uint64_t *tsc);
 
 /* Facts that only the file knows. Counts are those of the packets, so that a cut file has them
  * too. */

@@ -76,6 +76,16 @@ uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thre
 	return latest(r, r->entries.at[r->packets.at[t->end - 1]].head.records.last_tsc);
 }
 
+bool store_last(struct store_reader *r, uint32_t thread, uint64_t *tsc)
+{
+	struct thread_packets t;
+
+	if (!thread_packets_begin(r, thread, &t))
+		return false;
+	*tsc = thread_packets_last_tsc(r, &t);
+	return true;
+}
+
 /* Whether the index and the packet agree. The index was believed when the packets were put in
  * order, before the packet itself is seen. */
 static bool same_records(const struct packet_records *a, const struct packet_records *b)

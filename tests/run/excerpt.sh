@@ -135,6 +135,38 @@ done
 "$BRACE" report --json --from 50% "$T/lingering" | grep -q '"name":"wait_for_end".*"calls":1,"total_ns":0,'
 result "no part of the time of a thread without records in it" $?
 
+# A thread's open calls end at its last record, whatever other threads do meanwhile: formats that add
+# calls up have the report's sums.
+cat >"$T/sums.py" <<'P'
+import json, subprocess, sys
+brace, trace, *options = sys.argv[1:]
+def lines(*command):
+    return subprocess.run([brace, *command, *options, trace], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.splitlines()
+rows = [json.loads(line) for line in lines('report', '--json')]
+rows = {row['name']: row for row in rows if 'self_ns' in row}
+stacks = [line.rsplit(' ', 1) for line in lines('export', '--to', 'folded')]
+assert rows and set(rows) >= {stack.split(';')[-1] for stack, _ in stacks}, rows
+for name, row in rows.items():
+    own = [int(ns) for stack, ns in stacks if stack.split(';')[-1] == name]
+    # Each stack's time is cut to nanoseconds.
+    assert 0 <= row['self_ns'] - sum(own) <= len(own) + 1, (name, row['self_ns'], own)
+profile = [line.split() for line in lines('export', '--to', 'callgrind')]
+total = [int(words[1]) for words in profile if words and words[0] in ('totals:', 'summary:')]
+calls = sum(int(words[0].split('=')[1]) for words in profile if words and words[0].startswith('calls='))
+assert calls == sum(row['calls'] for row in rows.values()), (calls, rows)
+assert all(abs(ns - sum(row['self_ns'] for row in rows.values())) <= 2 * len(profile) for ns in total), total
+P
+for options in '-l wait_*' '--from 50%' '--from 50% --to 60%' '--to 40% -l wait_* -l main'; do
+	set -f
+	# shellcheck disable=SC2086 # words
+	check "export --to folded, callgrind $options: the sums of report" python3 "$T/sums.py" "$BRACE" "$T/lingering" $options
+	set +f
+done
+for options in '--from 30%' '--from 30% --to 60%' '--from 40% -g long_step --min-duration 200ns'; do
+	# shellcheck disable=SC2086 # words
+	check "of three threads, $options, too" python3 "$T/sums.py" "$BRACE" "$T/trace" $options
+done
+
 # A range counts from the first call, also where something else is written before it.
 IFS=, read -r first begin end name < <("$BRACE" query --csv "$T/trace" "SELECT (SELECT min(ts) FROM slice), ts, ts + dur, name
 	FROM slice WHERE ended = 'returned' ORDER BY ts LIMIT 1" | tail -n 1)

@@ -8,10 +8,10 @@ record() { # NAME ARGUMENT...: and its reports
 	timeout -k 5 "$LIMIT" "$BRACE" record -q -o "$T/$1" "${@:2}" >"$T/out" 2>"$T/err" </dev/null
 	page "$1"
 }
-page() { # NAME
-	"$BRACE" report --json "$T/$1" >"$T/$1.report" 2>>"$T/err"
-	"$BRACE" report --json --by thread "$T/$1" >"$T/$1.threads" 2>>"$T/err"
-	"$BRACE" html "$T/$1" -o "$T/$1.html" 2>"$T/$1.said"
+page() { # NAME [OPTION...]
+	"$BRACE" report --json "${@:2}" "$T/$1" >"$T/$1.report" 2>>"$T/err"
+	"$BRACE" report --json --by thread "${@:2}" "$T/$1" >"$T/$1.threads" 2>>"$T/err"
+	"$BRACE" html "${@:2}" "$T/$1" -o "$T/$1.html" 2>"$T/$1.said"
 }
 agree() { # NAME [SELFTEST]
 	python3 "$HERE/pages.py" "$T/$1.html" "$T/$1.report" "$T/$1.threads" "${@:2}" >"$T/log" 2>&1
@@ -68,6 +68,12 @@ done
 for name in threads exceptions evil events lossy; do
 	by_node $name
 done
+# Calls that are open at --from count with their part of the range, as in a report of it.
+ln "$T/threads" "$T/range"
+page range --from 30% --to 60%
+agree range
+result "a range: the page has what report counts" $? "$T/log"
+by_node range
 for name in evil; do
 	by_browser $name
 	by_browser $name 390,800

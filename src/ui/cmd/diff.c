@@ -378,6 +378,7 @@ int cmd_diff(struct invocation *inv)
 	struct diff d = { .inv = inv };
 	int status = split_operands(&d);
 
+	inv->excerpt.clips = true;
 	status = status ? status : find_column(&d);
 	status = status ? status : part_summary_rows(inv, &d.rows);
 	status = status ? status : check_rows(&d);

@@ -281,6 +281,7 @@ int cmd_export(struct invocation *inv)
 	weight = find_weight(inv, e);
 	if (weight == EXPORT_WEIGHTS)
 		return EXIT_BRACE;
+	inv->excerpt.clips = e->sums;
 	status = check_output(inv, e);
 	if (!status)
 		status = trace_file_open(inv, &reader);

@@ -137,6 +137,8 @@ int cmd_html(struct invocation *inv)
 
 	if (status)
 		return status;
+	/* The page's sums are those of a report. */
+	inv->excerpt.clips = true;
 	status = make_page(inv, trace, reader);
 	trace_file_close(reader);
 	return status;
