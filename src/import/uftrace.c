@@ -14,6 +14,7 @@
 enum record_type { UFTRACE_ENTRY, UFTRACE_EXIT, UFTRACE_LOST, UFTRACE_EVENT };
 #define RECORD_MAGIC 5u
 #define MAPS_MOST 65536u
+#define DEPTH_MOST 1024u /* what the bits of a record hold */
 
 struct uftrace_symbol { uint64_t at; struct import_text name; };
 typedef VEC(struct uftrace_symbol) symbols;
@@ -31,6 +32,10 @@ struct uftrace_session {
 };
 
 struct uftrace_thread { uint32_t pid, tid; };
+
+/* How deep each of a thread's open calls is, as its record says: those below it may have begun
+ * before the file does, as in a forked child, or be lost. Their number is the build's. */
+struct uftrace_depths { uint16_t at[DEPTH_MOST]; };
 
 struct uftrace_reading {
 	struct import_build *build;
@@ -241,17 +246,32 @@ static struct uftrace_session *session_of(struct uftrace_reading *u, uint32_t pi
 
 /* --- records -------------------------------------------------------------------------- */
 
-/* A record says how deep it is: calls whose end is missing end here. */
-static void end_deeper(struct uftrace_reading *u, uint32_t thread, uint64_t ns, uint32_t depth)
+/* A record says how deep it is: calls that are as deep, or deeper, end here where their own end is
+ * missing. */
+static void end_from(struct uftrace_reading *u, uint32_t thread, uint64_t ns,
+		     const struct uftrace_depths *d, uint32_t depth)
 {
-	while (u->build->threads.at[thread].depth > depth)
+	const struct import_thread *t = &u->build->threads.at[thread];
+
+	while (t->depth && d->at[t->depth - 1] >= depth)
+		import_leave(u->build, thread, ns);
+}
+
+/* An end without a beginning is passed over. */
+static void take_exit(struct uftrace_reading *u, uint32_t thread, uint64_t ns,
+		      const struct uftrace_depths *d, uint32_t depth)
+{
+	const struct import_thread *t = &u->build->threads.at[thread];
+
+	end_from(u, thread, ns, d, depth + 1);
+	if (t->depth && d->at[t->depth - 1] == depth)
 		import_leave(u->build, thread, ns);
 }
 
 /* A record of 64 bits behind its time: type, depth and address. Events of other kinds are left
  * out. */
 static int take_record(struct uftrace_reading *u, struct uftrace_session *s, uint32_t thread,
-		       uint64_t ns, uint64_t word)
+		       struct uftrace_depths *d, uint64_t ns, uint64_t word)
 {
 	uint32_t depth = word >> 6 & 1023, function;
 
@@ -260,13 +280,12 @@ static int take_record(struct uftrace_reading *u, struct uftrace_session *s, uin
 		function = function_at(u, s, word >> 16);
 		if (function == UINT32_MAX)
 			return -E2BIG;
-		end_deeper(u, thread, ns, depth);
+		end_from(u, thread, ns, d, depth);
+		d->at[u->build->threads.at[thread].depth] = (uint16_t)depth;
 		import_enter(u->build, thread, ns, function);
 		return 0;
 	case UFTRACE_EXIT:
-		end_deeper(u, thread, ns, depth + 1);
-		if (u->build->threads.at[thread].depth == depth + 1)
-			import_leave(u->build, thread, ns);
+		take_exit(u, thread, ns, d, depth);
 		return 0;
 	case UFTRACE_LOST:
 		import_lose(u->build, thread, ns, word >> 16);
@@ -283,6 +302,7 @@ static int read_records(struct uftrace_reading *u, const struct uftrace_thread *
 			struct import_text text)
 {
 	struct cursor c = cursor_of(text.at, (size_t)(text.end - text.at));
+	struct uftrace_depths depths;
 	uint32_t thread = UINT32_MAX;
 	struct uftrace_session *s;
 	const char *comm;
@@ -310,7 +330,7 @@ static int read_records(struct uftrace_reading *u, const struct uftrace_thread *
 			if (thread == UINT32_MAX)
 				return -E2BIG;
 		}
-		r = take_record(u, s, thread, ns, word);
+		r = take_record(u, s, thread, &depths, ns, word);
 	}
 	return r;
 }
