@@ -73,6 +73,8 @@ struct graph {
 	struct waiting *lookahead;  /* step number i is at i % GRAPH_LOOKAHEAD */
 	uint64_t first, next;    /* numbers: of the oldest that waits, of the next to come */
 	const struct callers *sites_of_calls; /* or NULL */
+	graph_print_place *print_place;       /* instead of the address; or NULL */
+	void *of_places;
 	uint64_t entered;        /* calls so far */
 };
 
@@ -123,6 +125,12 @@ void graph_free(struct graph *g)
 void graph_set_callers(struct graph *g, const struct callers *callers)
 {
 	g->sites_of_calls = callers;
+}
+
+void graph_set_places(struct graph *g, graph_print_place *print, void *arg)
+{
+	g->print_place = print;
+	g->of_places = arg;
 }
 
 /* Options are constant for a printer's life. */
@@ -296,6 +304,8 @@ static void print_value(struct graph *g, const struct call_step *s, char *text)
 /* The site is not known of a call that did not return, nor of one that is printed before it has. */
 static bool shows_caller(const struct graph *g, const struct call_step *s)
 {
+	if (g->print_place)
+		return g->print_place(g->of_places, NULL, g->info->threads.at[s->thread].image, s);
 	return option_on(g, OPTION_GRAPH_RETADDR) && s->site &&
 	       trace_info_site(g->info, g->info->threads.at[s->thread].image, s->site);
 }
@@ -304,8 +314,13 @@ static bool shows_caller(const struct graph *g, const struct call_step *s)
 static void print_caller(struct graph *g, const struct call_step *s)
 {
 	uint32_t image = g->info->threads.at[s->thread].image;
-	struct location caller = location_of_site(g->info, image, s->site, s->tsc);
+	struct location caller;
 
+	if (g->print_place) {
+		g->print_place(g->of_places, g->out, image, s);
+		return;
+	}
+	caller = location_of_site(g->info, image, s->site, s->tsc);
 	out_bytes(g->out, " <-", 3);
 	location_print(g->out, &g->names, image, &caller, true, option_on(g, OPTION_SYM_ADDR));
 }

@@ -37,6 +37,12 @@ void graph_header(struct graph *g, const struct trace_header *h);
 /* For funcgraph-retaddr: `callers` come from the stream that follows, from its beginning, and stay
  * the caller's. Without them, only calls that end within the lookahead have the address. */
 void graph_set_callers(struct graph *g, const struct callers *callers);
+/* Prints where a call stands, behind a blank, for the comment that funcgraph-retaddr has; `out`
+ * NULL: prints nothing. Returns false if that is not known. */
+typedef bool graph_print_place(void *arg, struct out *out, uint32_t image,
+			       const struct call_step *s);
+/* Has it print the places instead of the addresses. arg stays the caller's. */
+void graph_set_places(struct graph *g, graph_print_place *print, void *arg);
 void graph_event(struct graph *g, const struct event *e);
 /* Writes everything that waits: no more events come for now. Does not flush `out`. */
 void graph_flush(struct graph *g);

@@ -11,6 +11,7 @@
 #include "report/function.h"
 #include "report/graph.h"
 #include "report/kernel_graph.h"
+#include "report/source_text.h"
 
 /* A printer's functions. `flush` prints what waits for the next record; `close` frees the state. */
 struct printer_ops {
@@ -23,6 +24,7 @@ struct printer_ops {
 	bool binary;             /* it knows the option bin */
 	/* Before the first event; NULL: it prints no callers. */
 	void (*set_callers)(void *state, const struct callers *callers);
+	void (*set_sources)(void *state, struct source_text *sources);
 };
 
 static void *open_graph(const struct trace_info *info, uint64_t options, struct out *out)
@@ -59,6 +61,15 @@ static void set_callers_graph(void *state, const struct callers *callers)
 {
 	graph_set_callers(state, callers);
 }
+static bool print_source(void *sources, struct out *out, uint32_t image, const struct call_step *s)
+{
+	return source_text_print(sources, out, image, s->fn, s->site, s->tsc);
+}
+static void set_sources_graph(void *state, struct source_text *sources)
+{
+	if (sources)
+		graph_set_places(state, print_source, sources);
+}
 static void event_function(void *state, const struct event *e) { function_event(state, e); }
 static void flush_function(void *state) { function_flush(state); }
 static void close_function(void *state) { function_free(state); }
@@ -74,6 +85,7 @@ static const struct printer_ops printers[] = {
 		.flush = flush_graph,
 		.close = close_graph,
 		.set_callers = set_callers_graph,
+		.set_sources = set_sources_graph,
 	},
 	{
 		.name = "function",
@@ -140,6 +152,12 @@ void printer_set_callers(struct printer *p, const struct callers *callers)
 {
 	if (p->ops->set_callers)
 		p->ops->set_callers(p->state, callers);
+}
+
+void printer_set_sources(struct printer *p, struct source_text *sources)
+{
+	if (p->ops->set_sources)
+		p->ops->set_sources(p->state, sources);
 }
 
 void printer_header(struct printer *p, const struct trace_header *h)

@@ -6,6 +6,7 @@
 
 struct printer_ops;
 struct callers;
+struct source_text;
 
 struct printer {
 	const struct printer_ops *ops;
@@ -24,7 +25,9 @@ void printer_begin(struct printer *p, const struct trace_info *info, uint64_t op
 		   struct out *out);
 /* graph_set_callers, before the first event; `function` ignores them. */
 void printer_set_callers(struct printer *p, const struct callers *callers);
-/* Whether the trace's printer would use them. */
+/* Calls have their lines of the source; NULL: they have not. `function` ignores it. */
+void printer_set_sources(struct printer *p, struct source_text *sources);
+/* Whether the trace's printer would use the callers. */
 bool printer_wants_callers(const struct trace_info *info, uint64_t options);
 void printer_event(struct printer *p, const struct event *e);
 /* Prints the record that waits for a next one: no more come for now. */

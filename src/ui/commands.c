@@ -300,6 +300,8 @@ static const struct option part_options[] = {
 /* cmd_replay(). */
 static const struct option replay_options[] = {
 	SIDES,
+	{ 0, "source", NULL, "the file and line of each call's function, and of where it was called, by debug information",
+	  set_flag, TO(source_lines) },
 	CHARGE_HANDLERS,
 	END
 };

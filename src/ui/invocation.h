@@ -156,7 +156,7 @@ struct invocation {
 	uint64_t last;
 	enum colour_choice colour;
 	bool call_tree, csv, explain, foreground, help, json, lazy, list_events, no_pager;
-	bool charge_handlers, quiet, reverse, call_lines, verbose, top;
+	bool charge_handlers, quiet, reverse, call_lines, source_lines, verbose, top;
 	bool kernel, kernel_alone; /* -k, -K */
 	bool elsewhere;
 	bool kernel_only, user_only;

@@ -32,6 +32,7 @@ const struct help_want wants[] = {
 	{ "measure the time between two moments", "brace latency malloc free -- PROGRAM", "interval delay from until event lifetime" },
 	{ "ask a trace in SQL", "brace query 'SELECT name, count(*) FROM slice GROUP BY name'", "database sqlite select" },
 	{ "ask a running program in SQL", "brace sql 'SELECT f.size, count(*) FROM calls.malloc AS f GROUP BY f.size' -- PROGRAM", "sqlhist select live join" },
+	{ "see the lines of the source that calls stand at", "brace replay --source", "file line call site debug information dwarf addr2line" },
 	{ "get a flame graph", "brace export --to flamegraph -o graph.svg", "flamegraph svg picture stacks folded" },
 	{ "open a trace in Perfetto", "brace export --to perfetto -o trace.pftrace", "chrome timeline ui convert format" },
 	{ "send a trace to a colleague", "brace html -o trace.html", "share page browser e-mail" },

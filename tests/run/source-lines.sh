@@ -92,9 +92,47 @@ if command -v callgrind_annotate >"$T/log"; then
 else
 	skip "callgrind_annotate shows the source" "valgrind is not installed"
 fi
+
+# replay --source: the lines that addr2line tells of the addresses that funcgraph-retaddr shows.
+"$BRACE" replay -O funcgraph-retaddr "$T/trace" >"$T/addresses" 2>"$T/err" && "$BRACE" replay --source "$T/trace" >"$T/sources" 2>>"$T/err"
+result "replay --source" $? "$T/err"
+cat >"$T/sources.py" <<'P'
+import re, subprocess, sys
+brace, where = sys.argv[1:]
+program = f"{where}/program"
+start = {f[2]: int(f[0], 16) for f in (l.split() for l in subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()) if len(f) == 3}
+place = {f: p.strip().split("/")[-1] for f, p in (l.rstrip("\n").split(" ", 1) for l in open(f"{where}/places"))}
+calls = [[l for l in open(f"{where}/{name}") if re.search(r"\w+\(\)( \{|;)", l)] for name in ("addresses", "sources")]
+assert len(calls[0]) == len(calls[1]) > 60, [len(c) for c in calls]
+compared, known = 0, {}
+for address, source in zip(*calls):
+    name = re.search(r"(\w+)\(\)", source)[1]
+    assert name == re.search(r"(\w+)\(\)", address)[1], (address, source)
+    text = re.search(r"/\*(.*)\*/", source)
+    declared = re.search(r" (\S+:\d+)( |$)", text[1].split("<-")[0]) if text else None
+    assert (declared[1] if declared else None) == place.get(name), (source, place.get(name))
+    site = re.search(r"<-(\w+)\+0x([0-9a-f]+)/", address)
+    if site and site[1] in place:
+        at = hex(start[site[1]] + int(site[2], 16) - 1)
+        if at not in known:
+            line = subprocess.run(["addr2line", "-e", program, at], stdout=subprocess.PIPE, text=True, check=True).stdout
+            known[at] = line.split(" (")[0].strip().split("/")[-1]
+        assert f"<-{known[at]}" in text[1], (address, source, known[at])
+        compared += 1
+assert compared > 60 and len(known) >= 4, (compared, known)
+P
+check_that "its lines of functions are nm's, those of calls addr2line's" /usr/bin/python3 "$T/sources.py" "$BRACE" "$T"
+"$BRACE" record -q -t function -o "$T/flat" -- "$T/program" >"$T/out" 2>"$T/err"
+"$BRACE" replay --source "$T/flat" >"$T/out" 2>"$T/err"
+[ $? -eq 125 ] && grep -q -- '--source is for the function graph' "$T/err" && [ ! -s "$T/out" ]
+result "a trace without a graph has no such lines" $? "$T/err"
+"$BRACE" replay --source -l price --from 20% "$T/trace" >"$T/out" 2>"$T/err" && grep -q 'price(); /\* shop.c:1 <-shop.c:7' "$T/out"
+result "of a part, too" $? "$T/out"
 "$BRACE" diff --json -s calls --by file "$T/trace" "$T/trace" >"$T/out" 2>"$T/err" && grep -q '"name":"[^"]*src/shop.c"' "$T/out"
 result "brace diff has these rows, too" $? "$T/err"
 strip -o "$T/program.new" "$T/program" && mv "$T/program.new" "$T/program"
 "$BRACE" report --by file "$T/trace" >"$T/out" 2>"$T/err" && ! grep -q shop.c "$T/out" && grep -q '\[program\]' "$T/out"
 result "another file than was traced tells nothing" $? "$T/out"
+"$BRACE" replay --source "$T/trace" >"$T/out" 2>"$T/err" && ! grep -q 'shop\.c\|main\.c' "$T/out" && grep -q 'price();$' "$T/out"
+result "nor of its calls" $? "$T/out"
 finish

@@ -10,6 +10,7 @@
 #include "report/callers.h"
 #include "report/losses.h"
 #include "report/printer.h"
+#include "report/source_text.h"
 #include "report/threshold.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
@@ -21,6 +22,7 @@ struct replay {
 	struct source *source;      /* what is printed: `part`, or it with openings */
 	struct source *part;        /* what the options choose */
 	struct callers *callers;    /* or NULL */
+	struct source_text *sources; /* --source; or NULL */
 	struct screen screen;
 };
 
@@ -69,12 +71,29 @@ static int print_all(struct replay *r, struct err *err)
 		threshold_print(info, false, text);
 	printer_begin(&printer, info, options, text);
 	printer_set_callers(&printer, r->callers);
+	printer_set_sources(&printer, r->sources);
 	e = print_events(r, &printer, err);
 	printer_close(&printer);
 	if (screen_is_done(&r->screen))
 		return 0;
 	losses_print(info, text);
 	return e < 0 ? e : excerpt_source_is_empty(r->part, err);
+}
+
+/* --source shows the places of calls, as funcgraph-retaddr does, by other words. */
+static int find_sources(struct replay *r, struct invocation *inv, struct err *err)
+{
+	const struct trace_info *info = store_info(r->reader);
+	const uint64_t with = OPTION_BIT(OPTION_GRAPH_RETADDR);
+
+	if (!inv->source_lines)
+		return 0;
+	if (!printer_wants_callers(info, with))
+		return err_set(err, ENODATA,
+			       "--source is for the function graph of programs, which this trace does not have");
+	inv->settings.options |= with;
+	r->sources = source_text_new(info);
+	return 0;
 }
 
 /* funcgraph-retaddr needs a first pass over the file. */
@@ -104,7 +123,17 @@ static int prepare(struct replay *r, struct invocation *inv, struct err *err)
 	if (settings_exclude_sleep(&inv->settings) && !r->source->info->exclude_sleep)
 		return err_set(err, ENODATA,
 			       "when the threads slept is not in the file: it has to be recorded with -O nosleep-time");
-	return find_callers(r, err);
+	e = find_sources(r, inv, err);
+	return e ? e : find_callers(r, err);
+}
+
+/* Some lines are missing because of this computer, not of the trace. */
+static void warn_of_sources(const struct replay *r)
+{
+	struct err err;
+
+	if (source_text_failure(r->sources, &err))
+		say_warning("some lines are missing: %s", err.text);
 }
 
 /* Arguments and values that were recorded are shown without an option; one leaves them out. */
@@ -129,7 +158,10 @@ int cmd_replay(struct invocation *inv)
 		e = print_all(&r, &err);
 		status = screen_close(&r.screen, 0);
 	}
+	if (r.sources && !e)
+		warn_of_sources(&r);
 	callers_free(r.callers);
+	source_text_free(r.sources);
 	if (r.source)
 		r.source->ops->close(r.source);
 	trace_file_close(r.reader);
