@@ -358,10 +358,12 @@ static void end_lanes(struct walk *w)
 }
 
 /* Notes the thread's first record. An exec goes on as another thread of the trace that has the same
- * id: the calls of the old program have ended. */
+ * id: the calls of the old program have ended. In a trace of a program and the kernel a thread is
+ * two of them, with one id, which go on side by side. */
 static void meet_thread(struct walk *w, uint32_t thread)
 {
-	uint64_t key = (uint64_t)w->info->threads.at[thread].tid + 1;
+	const uint64_t tid = w->info->threads.at[thread].tid;
+	uint64_t key = (tid << 1 | trace_info_is_kernel_thread(w->info, thread)) + 1;
 	uint64_t old = number_map_get(&w->tids, key);
 
 	if (old != NUMBER_NONE)
