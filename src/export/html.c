@@ -242,7 +242,9 @@ static void put_lane(const struct html_page *g, uint32_t i, const struct number_
 	const struct html_lane *l = &g->columns.lanes.at[i];
 	const struct walk_lane *w = &g->walk.lanes.at[i];
 	const struct trace_thread *t = &g->walk.info->threads.at[w->thread];
-	char *name = walk_lane_name(&g->walk, i);
+	/* The page shows the thread's id itself, which a kernel's lane has in its name elsewhere. */
+	char *name = walk_is_kernel(&g->walk, i) ? mem_strndup(trace_thread_name(t), TRACE_COMM)
+						 : walk_lane_name(&g->walk, i);
 
 	out_printf(o, "%s{\"thread\":%u,\"coroutine\":%u,\"pid\":%u,\"tid\":%u,\"image\":%u",
 		   i ? ",\n" : "", w->thread, w->coroutine, walk_process(&g->walk, i), t->tid,

@@ -12,8 +12,9 @@ class App {
 		this.cut = Number(trace.about.thresh_ns) > 0;
 		this.order = trace.lanes.filter(l => !l.joined && (l.n || l.events.length || l.states.length || l.losses.length));
 		// What a thread does in the kernel stands below what it does in its program: at its home.
+		// Other tasks of the kernel's, which are a process 0, stand below all programs.
 		const is = l => l.home.about;
-		this.order.sort((a, b) => is(a).image - is(b).image || is(a).pid - is(b).pid ||
+		this.order.sort((a, b) => !is(a).pid - !is(b).pid || is(a).image - is(b).image || is(a).pid - is(b).pid ||
 				(is(b).tid === is(b).pid) - (is(a).tid === is(a).pid) || a.home.first - b.home.first ||
 				is(a).tid - is(b).tid || (a.home !== a) - (b.home !== b) || a.first - b.first);
 		this.processes = new Set(this.order.map(l => `${is(l).pid}/${is(l).image}`)).size;

@@ -29,7 +29,7 @@ class Details {
 			...fact("ends", timed ? placeText(lane.end[i] * k, 1) : undefined),
 			...fact("clock", real.toISOString().slice(11, 23) + " UTC"),
 			...fact("thread", `${plain(lane.about.name)} ${lane.about.tid}`),
-			...fact("process", String(lane.about.pid)),
+			...fact("process", String(lane.home.about.pid || "kernel")),
 			...fact("depth", String(lane.depth[i])),
 			...fact("ended", flags & UNWOUND ? "unwound (longjmp, exception)"
 				: flags & UNFINISHED ? "still open at the end" : undefined),
