@@ -242,7 +242,7 @@ static void put_lane(const struct html_page *g, uint32_t i, const struct number_
 	const struct html_lane *l = &g->columns.lanes.at[i];
 	const struct walk_lane *w = &g->walk.lanes.at[i];
 	const struct trace_thread *t = &g->walk.info->threads.at[w->thread];
-	/* The page shows the thread's id itself, which a kernel's lane has in its name elsewhere. */
+	/* The page shows the thread's id itself, which the name of a kernel's lane has. */
 	char *name = walk_is_kernel(&g->walk, i) ? mem_strndup(trace_thread_name(t), TRACE_COMM)
 						 : walk_lane_name(&g->walk, i);
 

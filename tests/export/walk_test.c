@@ -1,5 +1,6 @@
-/* Balanced calls of a made-up trace of a program and the kernel, in which each thread is two entries with one id: the ends that the
- * walk makes itself are those of an exec, and of no thread whose kernel's part begins later. */
+/* Balanced calls of a made-up trace of a program and the kernel, in which each thread is two
+ * entries with one id: the ends that the walk makes itself are those of an exec, and of no thread
+ * whose kernel's part begins later. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
