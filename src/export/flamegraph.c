@@ -87,16 +87,17 @@ static void put_colour(struct out *o, const char *name, bool root)
 	if (root)
 		out_str(o, "#c0c0c8");
 	else
-		out_printf(o, "rgb(%u,%u,%u)", 205 + h % 50, 60 + h / 64 % 150, h / 16384 % 60);
+		out_printf(o, "rgb(%u,%u,%u)", 205 + h % 50, 75 + h / 64 % 135, h / 16384 % 60);
 }
 
-/* Red grew, blue shrank, the stronger the more of the greatest change it has; white did not. */
+/* Red grew, blue shrank, the stronger the more of the greatest change it has; white did not. The
+ * strongest are so light that black names can be read on them. */
 static void put_change_colour(struct out *o, const struct picture *p, uint32_t i)
 {
 	int64_t change = flamegraph_change(p, i);
 	double part = p->was->most ? (double)(change < 0 ? -change : change) / (double)p->was->most
 				   : 0;
-	unsigned rest = change ? (unsigned)(215 * (1 - part)) : 240;
+	unsigned rest = change ? 100 + (unsigned)(120 * (1 - part)) : 240;
 
 	if (change > 0)
 		out_printf(o, "rgb(255,%u,%u)", rest, rest);
@@ -189,7 +190,10 @@ static void put_gone(const struct picture *p)
 {
 	out_str(p->out, "; red: more than in ");
 	put_xml(p->out, p->was->name, 60);
-	out_str(p->out, ", blue: less; stacks that are gone had ");
+	out_str(p->out, ", blue: less");
+	if (!p->was->gone)
+		return;
+	out_str(p->out, "; stacks that are gone had ");
 	put_weight(p, p->was->gone);
 	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? " calls" : " us");
 }
@@ -209,7 +213,7 @@ static void put_head(const struct picture *p)
 		"<style>text { font: 12px monospace; fill: #000; pointer-events: none } svg { background: #fff }\n"
 		".head { fill: #333 } .link { pointer-events: all; cursor: pointer; fill: #06c } .f { cursor: pointer } .f:hover rect { stroke: #000 }\n"
 		".below rect { opacity: .5 } .hit rect { fill: #c4f }\n"
-		"@media (prefers-color-scheme: dark) { svg { background: #1b1b1f } .head { fill: #ddd } .link { fill: #8bf } .f:hover rect { stroke: #fff } }</style>\n"
+		"@media (prefers-color-scheme: dark) { svg { background: #1b1b1f } .head { fill: #ddd } .link { fill: #8bf } .f:hover rect { stroke: #fff } .below rect { opacity: .4 } .below text { fill: #fff } }</style>\n"
 		"<text class=\"head\" x=\"3\" y=\"16\">");
 	put_xml(p->out, command ? command : "", 150);
 	out_str(p->out, p->tree.job->weight == WEIGHT_CALLS ? ": calls" : ": time");
