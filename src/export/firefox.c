@@ -543,6 +543,20 @@ static int put_thread(struct firefox *p)
 	return r;
 }
 
+/* The system and the processor, as far as the trace knows them. */
+static void put_computer(struct out *o, const struct trace_info *info)
+{
+	char *system = mem_printf("Linux %s", info->kernel ? info->kernel : "");
+
+	out_str(o, ",\"platform\":\"Linux\",\"oscpu\":");
+	json_string(o, system);
+	free(system);
+	if (!info->cpu || !*info->cpu)
+		return;
+	out_str(o, ",\"CPUName\":");
+	json_string(o, info->cpu);
+}
+
 /* The grey category is the one that the profiler wants to be there. */
 static void put_meta(struct firefox *p)
 {
@@ -557,6 +571,7 @@ static void put_meta(struct firefox *p)
 		   "\"importedFrom\":\"brace\",\"logicalCPUs\":%u,\"product\":",
 		   (c->real_ns + (p->begin - c->mono_ns)) / 1000000, info->cpus);
 	json_string(p->out, info->cmdline ? info->cmdline : "brace");
+	put_computer(p->out, info);
 	out_str(p->out,
 		",\n\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
 		"{\"name\":\"Program\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"

@@ -60,6 +60,12 @@ for handle in $(python3 -c 'import json, sys; print(*[t["threadHandle"] for t in
 done
 "$BRACE" report --json "$T/nested" >"$T/report" 2>"$T/err" && "$BRACE" report --json --tree "$T/nested" >"$T/tree" 2>>"$T/err"
 result "report has its functions and its tree" $? "$T/err"
+cli profile meta --json >"$T/meta"
+"$BRACE" info "$T/nested" >"$T/info" 2>"$T/err"
+check_that "the computer and the program are the trace's" python3 -c 'import json, re, sys
+meta, info = json.load(open(sys.argv[1])), dict(re.findall(r"(?m)^(\S+) +(.*)", open(sys.argv[2]).read()))
+assert (meta["product"], meta["oscpu"], meta["importedFrom"]) == (info["command"], "Linux " + info["kernel"], "brace"), (meta, info)
+assert meta["logicalCPUs"] == int(info["cpus"]), (meta, info)' "$T/meta" "$T/info"
 check_that "threads are those of the trace" python3 -c 'import json, sys
 threads = json.load(open(sys.argv[1]))["threads"]
 assert sorted(str(t["tid"]) for t in threads) == sorted(sys.argv[2:]) and len(threads) == 4, threads' "$T/threads" \
