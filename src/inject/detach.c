@@ -3,8 +3,8 @@
  * (session/turns.h), and by attach.c for an agent that a dead brace left; what needs a stop runs in
  * a holder. Taking the agent out has an order: functions first, so that no new stub appears; then
  * stacks; then unwinders' look-ups; then the agent detaches. Each try is a short hold, so that the
- * program runs between two; after LEAVE_MS the rest stays for the next attach. A process that may
- * not be stopped, or is gone, is -errno and a sentence. */
+ * program runs between two; after LEAVE_MS, and LATE_TRIES more, the rest stays for the next attach.
+ * A process that may not be stopped, or is gone, is -errno and a sentence. */
 #include "inject/attach.h"
 
 #include <errno.h>
@@ -23,6 +23,10 @@
 /* A thread that is not out of the agent's code by then stays inside: see the head of this file. */
 #define LEAVE_MS 5000
 #define LEAVE_WAIT_MS 25 /* at most, between two tries */
+/* On a busy machine a stop may take a second, and the turn of a thread is as long in coming: the
+ * time is over then before anybody could leave. */
+#define LATE_TRIES 10
+#define LATE_WAIT_MS 1000
 
 typedef VEC(struct stopped_range) range_list;
 
@@ -33,7 +37,7 @@ struct leaving {
 	const struct attach_patches *known;
 	struct patch_list patches;   /* those that stand in it, once `looked` */
 	bool looked;
-	unsigned tries;
+	unsigned tries, late; /* late: of them, those after LEAVE_MS */
 	enum stopped_which undone;   /* already as before the attach */
 	struct stopped_unwinder unwinder;
 	VEC(pid_t) clean;         /* threads without stubs on their stacks */
@@ -74,6 +78,11 @@ static void list_code(const struct maps *maps, const struct agent_file *f,
 /* From this try on threads get more rounds to run out (patience_rounds). */
 #define PATIENT_TRIES 40
 
+static bool is_patient(const struct leaving *l)
+{
+	return l->tries >= PATIENT_TRIES || l->late;
+}
+
 static bool is_clean(const struct leaving *l, pid_t tid)
 {
 	for (size_t i = 0; i < l->clean.n; i++)
@@ -95,7 +104,7 @@ static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps 
 		if (is_clean(l, tracee_tid(t, i)))
 			continue;
 		unwinding[i] =
-			stopped_is_unwinding(t, i, maps, &l->unwinder, l->tries >= PATIENT_TRIES);
+			stopped_is_unwinding(t, i, maps, &l->unwinder, is_patient(l));
 		all &= !unwinding[i];
 		if (unwinding[i])
 			continue;
@@ -113,7 +122,7 @@ static bool clean_stacks(struct leaving *l, struct tracee *t, const struct maps 
  * rounds at first. */
 static unsigned patience_rounds(const struct leaving *l)
 {
-	return l->tries == 0 ? 0 : l->tries < PATIENT_TRIES ? 4 : 40;
+	return l->tries == 0 ? 0 : is_patient(l) ? 40 : 4;
 }
 
 static bool is_outside(const struct leaving *l, struct tracee *t, const struct maps *maps,
@@ -233,16 +242,25 @@ static int try_to_detach(struct leaving *l, pid_t pid, struct err *err)
 	return r;
 }
 
-/* Tries until the process is left, or LEAVE_MS are over. */
+/* Whether the time is over, and the late tries are. A process that could not even be stopped gets
+ * none: l->tries is what it was before. */
+static bool gives_up(struct leaving *l, unsigned tries, uint64_t until)
+{
+	return monotonic_ms() > until && (l->tries == tries || l->late++ == LATE_TRIES);
+}
+
+/* Tries until the process is left, or there is no more time. */
 static int detach_patiently(struct leaving *l, pid_t pid, struct err *err)
 {
-	int r;
+	const uint64_t until = monotonic_ms() + LEAVE_MS;
 
-	for (uint64_t until = monotonic_ms() + LEAVE_MS;;) {
-		r = try_to_detach(l, pid, err);
-		if (r != -EBUSY || monotonic_ms() > until)
+	for (;;) {
+		const unsigned tries = l->tries;
+		const int r = try_to_detach(l, pid, err);
+
+		if (r != -EBUSY || gives_up(l, tries, until))
 			return r;
-		runs_wait(&l->others, LEAVE_WAIT_MS);
+		runs_wait(&l->others, l->late ? LATE_WAIT_MS : LEAVE_WAIT_MS);
 	}
 }
 
