@@ -55,7 +55,7 @@ complete -c brace -n '__brace_has retval' -l retval -x -a '(__brace_functions)'
 complete -c brace -n '__fish_seen_subcommand_from hist' -s d -l durations -x -a '(__brace_functions)'
 complete -c brace -n '__brace_has event' -s e -l event -x -a '(__brace_events)'
 complete -c brace -n '__brace_has pid' -s p -l pid -x -a '(__fish_complete_pids)'
-complete -c brace -n '__brace_has tracer; and not __fish_seen_subcommand_from list' -s t -l tracer -x -a 'function_graph function'
+complete -c brace -n '__brace_has tracer; and not __fish_seen_subcommand_from list' -s t -l tracer -x -a 'function_graph function osnoise timerlat hwlat'
 complete -c brace -n '__fish_seen_subcommand_from probe' -s x -l exec -r -F
 complete -c brace -n '__fish_seen_subcommand_from probe' -s s -l source -r -F
 complete -c brace -n '__fish_seen_subcommand_from export' -l to -x -a '(brace export --list 2>/dev/null | string replace -r " +" \t)'

@@ -102,13 +102,26 @@ static void warn_of_made(const char *pattern)
 		{ "rv", { "event_ebadf", "error_ebadf" },
 		  "a monitor watches only where its event is named: -e rv:error_ebadf" },
 		{ "osnoise", { "sample_threshold", "thread_noise" },
-		  "only the tracers osnoise and timerlat make these events, in a tree: use their files in brace shell" },
+		  "only the tracer osnoise makes these events: add -t osnoise, in place of another tracer" },
 	};
 
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
 		if (pattern_names(pattern, made[i].system, made[i].events[0]) ||
 		    pattern_names(pattern, made[i].system, made[i].events[1]))
 			say_warning("-e %s: %s", pattern, made[i].sentence);
+}
+
+void event_writes_warn_measured(const struct invocation *inv)
+{
+	for (size_t i = 0; i < inv->writes.n; i++) {
+		const struct setting_write *w = &inv->writes.at[i];
+
+		if (w->file && !strcmp(w->file, "set_event") &&
+		    (pattern_names(w->text, "osnoise", "sample_threshold") ||
+		     pattern_names(w->text, "osnoise", "thread_noise")))
+			say_warning("-e %s: the tracer %s makes no events of the system osnoise: -t osnoise does",
+				    w->text, inv->settings.tracer->name);
+	}
 }
 
 void event_writes_warn(const struct invocation *inv)

@@ -107,11 +107,10 @@ int run_check(struct invocation *inv)
 		    inv->settings.tracer->name);
 		return EXIT_BRACE;
 	}
-	if (!inv->settings.tracer->functions && !inv->events && !inv->lines.n &&
-	    !config_option_needs_tree(inv)) {
-		say("brace: the tracer %s records no function; choose function_graph or function%s\n",
-		    inv->settings.tracer->name,
-		    inv->settings.tracer->measures ? ", or use its files in brace shell" : "");
+	if (!inv->settings.tracer->functions && !inv->settings.tracer->measures && !inv->events &&
+	    !inv->lines.n && !config_option_needs_tree(inv)) {
+		say("brace: the tracer %s records no function; choose function_graph or function\n",
+		    inv->settings.tracer->name);
 		return EXIT_BRACE;
 	}
 	if (!inv->settings.tracer->functions && inv->settings.modules.patterns.n)

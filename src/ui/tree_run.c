@@ -22,21 +22,37 @@
 /* The buffer's size for --snapshot-on: 8 M records. */
 #define RECORDER_KB "65536"
 
-/* The trace options of the command line. Settings are not made yet: a refused write is told when
- * they are. */
-static uint64_t options_of(const struct invocation *inv)
+/* Makes what the command line writes to one file. The settings are not made yet: a refused write is
+ * told when they are. settings_free() it. */
+static struct settings settings_of(const struct invocation *inv, const char *file)
 {
 	struct settings s;
 	struct err ignored;
-	uint64_t options;
 
 	settings_init(&s);
 	for (size_t i = 0; i < inv->writes.n; i++)
-		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, "trace_options"))
-			settings_write(&s, "trace_options", inv->writes.at[i].text, true, &ignored);
-	options = s.options;
+		if (inv->writes.at[i].file && !strcmp(inv->writes.at[i].file, file))
+			settings_write(&s, file, inv->writes.at[i].text, true, &ignored);
+	return s;
+}
+
+static uint64_t options_of(const struct invocation *inv)
+{
+	struct settings s = settings_of(inv, "trace_options");
+	const uint64_t options = s.options;
+
 	settings_free(&s);
 	return options;
+}
+
+/* Whether the tracer's records are made by threads of an instance, whatever the program does. */
+static bool measures(const struct invocation *inv)
+{
+	struct settings s = settings_of(inv, "current_tracer");
+	const bool does = s.tracer->measures;
+
+	settings_free(&s);
+	return does;
 }
 
 bool tree_run_takes_snapshots(const struct invocation *inv)
@@ -51,7 +67,7 @@ bool tree_run_needed(const struct invocation *inv)
 				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
 				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
 
-	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) ||
+	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) || measures(inv) ||
 	       config_option_needs_tree(inv) || options_of(inv) & makers;
 }
 
@@ -112,7 +128,7 @@ static int start_tree_run(const struct invocation *inv, struct tree_run *t, stru
 
 int tree_run_refuse_kernel(void)
 {
-	say("brace: -k does not go with triggers (-R) of the program, nor with -O stacktrace, userstacktrace, func_stack_trace and func-no-repeats\n");
+	say("brace: -k does not go with triggers (-R) of the program, nor with the tracers osnoise, timerlat and hwlat, nor with -O stacktrace, userstacktrace, func_stack_trace and func-no-repeats\n");
 	return EXIT_BRACE;
 }
 
@@ -131,6 +147,8 @@ int tree_run_begin(struct invocation *inv, bool prints,
 		return status;
 	if (prints && screen_file_begin(inv, &err))
 		return run_failed(&err);
+	if (inv->settings.tracer->measures && strcmp(inv->settings.tracer->name, "osnoise"))
+		event_writes_warn_measured(inv);
 	t.tree = instance_tree_new();
 	e = start_tree_run(inv, &t, &err);
 	if (!e) {

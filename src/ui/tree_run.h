@@ -17,7 +17,8 @@ struct tree_run_result {
 	uint64_t dropped;         /* records that the instance's buffer had no room for */
 };
 
-/* Whether an instance is needed: for triggers, and for options that make records from others. */
+/* Whether an instance is needed: for triggers, for options that make records from others, and for
+ * tracers whose threads measure. */
 bool tree_run_needed(const struct invocation *inv);
 /* Whether records are kept to be written now and then: --snapshot-on. */
 bool tree_run_takes_snapshots(const struct invocation *inv);

@@ -196,6 +196,35 @@ P
 in_shell /usr/bin/python3 "$T/lines.py" "$GOLDEN" >"$T/out" 2>&1
 result "headers and lines are the kernel's; noise of a process beside; latencies beside the run delay; recording stops" $? "$T/out"
 
+# --- into a file, and as lines
+# noise_of FILE: for each sample but a thread's first its noise, the sum of its gaps and their number
+noise_of() {
+	"$BRACE" replay "$1" | awk '
+		/: sample_threshold: / { for (i = 1; i < NF; i++) if ($i == "duration") { sum[$1] += $(i + 1); gaps[$1]++ } ; next }
+		/^ *osnoise\// && !/thread_noise: / { if (samples[$1]++) print $6, sum[$1], gaps[$1]; sum[$1] = gaps[$1] = 0 }'
+}
+# A sample of a second lasts longer on a machine that is busy.
+for seconds in 5 40; do
+	"$BRACE" record -t osnoise -e 'osnoise:*' -o "$T/noise" -- sleep $seconds >"$T/out" 2>&1
+	noise_of "$T/noise" >"$T/samples" 2>>"$T/out"
+	[ ! -s "$T/samples" ] || break
+done
+[ -s "$T/samples" ] && awk '{ off = 1000 * $1 - $2; if (off < 0) off = -off; bad += !($3 > 0 && off <= 1000 + $3) } END { exit bad > 0 }' "$T/samples"
+result "record -t osnoise: each sample's noise in the file is the sum of its gaps" $? "$T/out"
+! grep -q warning "$T/out"
+result "without a warning" $? "$T/out"
+"$BRACE" record -t timerlat -e 'osnoise:*' -o "$T/late" -- sleep 1 >"$T/out" 2>&1
+"$BRACE" replay "$T/late" >"$T/lines" 2>&1
+[ "$(grep -c '#1 .*context    irq timer_latency' "$T/lines")" -ge 1 ] &&
+	grep -qx "brace: warning: -e osnoise:\*: the tracer timerlat makes no events of the system osnoise: -t osnoise does" "$T/out"
+result "record -t timerlat has its lines, and says that it makes no such events" $? "$T/out"
+"$BRACE" graph -t timerlat -- sleep 1 >"$T/lines" 2>"$T/out"
+[ "$(grep -c 'context thread timer_latency' "$T/lines")" -ge 1 ]
+result "graph -t timerlat prints them" $? "$T/out"
+"$BRACE" record -k -t timerlat -o "$T/none" -- true >"$T/out" 2>&1
+[ $? -eq 125 ] && grep -q 'does not go with .*timerlat' "$T/out"
+result "-k beside them is refused" $? "$T/out"
+
 # --- rtla
 for run in 'osnoise top' 'osnoise hist -E 20 -b 1000' 'timerlat top' 'timerlat hist -E 20 -b 1000'; do
 	name="rtla $run"

@@ -211,8 +211,8 @@ warned() {
 	done
 }
 warned 'sched:*' 'sched_waking and sched_wakeup are made only where they are named' 1 && warned sched 'sched_waking and' 1 &&
-	warned 'rv:*' 'a monitor watches only where' 1 && warned 'osnoise:*' 'only the tracers osnoise and timerlat' 1 &&
-	warned 'osnoise:thread_noise' 'only the tracers' 1 && warned '*:*' 'events that brace makes are not among them' 1 &&
+	warned 'rv:*' 'a monitor watches only where' 1 && warned 'osnoise:*' 'only the tracer osnoise makes' 1 &&
+	warned 'osnoise:thread_noise' 'only the tracer osnoise' 1 && warned '*:*' 'events that brace makes are not among them' 1 &&
 	warned '*' 'events that brace makes' 1 && warned 'sched:sched_switch' '' 0 && warned sched:sched_waking '' 0
 result "a pattern that only happens to match them is told" $? "$T/err"
 finish
