@@ -35,7 +35,8 @@ struct attach_patches {
 
 /* Takes the patches out, and has the agent let go of all memories. -EBUSY and *err if for five
  * seconds, and some tries more, the process could not be stopped, or a thread would not leave the
- * agent: then the original bytes stand again, and the memories stay. A process that has ended is no error. */
+ * agent: then the original bytes stand again, and the memories stay. A process that has ended is no
+ * error. */
 int attach_detach(pid_t pid, const char *agent_path, const struct attach_patches *known,
 		  struct attach_report *rep, struct err *err);
 

@@ -3,8 +3,8 @@
  * (session/turns.h), and by attach.c for an agent that a dead brace left; what needs a stop runs in
  * a holder. Taking the agent out has an order: functions first, so that no new stub appears; then
  * stacks; then unwinders' look-ups; then the agent detaches. Each try is a short hold, so that the
- * program runs between two; after LEAVE_MS, and LATE_TRIES more, the rest stays for the next attach.
- * A process that may not be stopped, or is gone, is -errno and a sentence. */
+ * program runs between two; after LEAVE_MS, and LATE_TRIES more, the rest stays for the next
+ * attach. A process that may not be stopped, or is gone, is -errno and a sentence. */
 #include "inject/attach.h"
 
 #include <errno.h>
