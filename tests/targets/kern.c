@@ -5,6 +5,7 @@
 #include <brace/event.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -131,6 +132,19 @@ KERNEL pid_t kernel_clone(void)
 	return pid;
 }
 
+/* A thread of a real-time class, where one may be had, which the ticks wake. */
+static sem_t word;
+
+static void *waits(void *unused)
+{
+	const struct sched_param first = { .sched_priority = 5 };
+
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	for (;;)
+		sem_wait(&word);
+	return unused;
+}
+
 static void *ticks(void *arg)
 {
 	cpu_set_t one;
@@ -140,6 +154,8 @@ static void *ticks(void *arg)
 	pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 	for (unsigned long n = 0;; n++) {
 		sched_tick(n);
+		if (n % 16 == 0)
+			sem_post(&word);
 		schedule_timeout(TICK_US);
 	}
 	return NULL;
@@ -166,6 +182,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "lone"))
 		return lone();
+	sem_init(&word, 0, 0);
+	pthread_create(&thread, NULL, waits, NULL);
 	for (long i = 0; i < cpus; i++)
 		pthread_create(&thread, NULL, ticks, (void *)i);
 	for (;;) {
