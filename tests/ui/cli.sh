@@ -247,6 +247,9 @@ result "an empty PAGER is none" $? "$T/out"
 terminal "PAGER=true $BRACE list -f /usr/bin/python3; echo status \$?" >"$T/out" 2>&1
 [ "$(cat "$T/out")" = "status 0" ]
 result "a pager that quits at once" $? "$T/out"
+terminal "PAGER=/nonexistent $BRACE list -f $FIXTURE main" >"$T/out" 2>&1
+grep -q '^main$' "$T/out"
+result "a pager that is not there" $? "$T/out"
 PAGER='sed s/^/paged:/' "$BRACE" list -f "$FIXTURE" main >"$T/out"
 [ "$(cat "$T/out")" = main ]
 result "no pager but on a terminal" $? "$T/out"
