@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Constant tables of names, with the values of the system's own headers, and the expressions that
- * print formats make of them. syscalls.c asks for each argument, on any thread. An argument that is
- * not in the table is a number. */
+ * print formats make of them. syscall_constants.c has the second part of the tables. syscalls.c
+ * asks for each argument, on any thread. An argument that is not in the tables is a number. */
 #include "event/syscall_names.h"
 
 #include <fcntl.h>
+#include <linux/blkpg.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/futex.h>
+#include <linux/if_tun.h>
 #include <linux/io_uring.h>
+#include <linux/kd.h>
+#include <linux/loop.h>
+#include <linux/nsfs.h>
+#include <linux/perf_event.h>
+#include <linux/random.h>
+#include <linux/rtc.h>
+#include <linux/sockios.h>
+#include <linux/vt.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -32,7 +44,8 @@
 #define END { 0, NULL }
 
 static const struct syscall_name directories[] = { N(AT_FDCWD), END };
-static const struct syscall_name access_modes[] = { N(O_RDONLY), N(O_WRONLY), N(O_RDWR), END };
+static const struct syscall_name access_modes[] = {
+	N(O_RDONLY), N(O_WRONLY), N(O_RDWR), N(O_ACCMODE), END };
 /* Names of several bits come before those of their parts. */
 static const struct syscall_name opened[] = {
 	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
@@ -69,8 +82,24 @@ static const struct syscall_name locks[] = { N(LOCK_SH), N(LOCK_EX), N(LOCK_NB),
 static const struct syscall_name terminal_requests[] = {
 	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TCSBRK), N(TCXONC), N(TCFLSH), N(TIOCEXCL),
 	N(TIOCSCTTY), N(TIOCGPGRP), N(TIOCSPGRP), N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCNOTTY),
-	N(TIOCGSID), N(TIOCGPTN), N(TIOCSPTLCK), N(FIONREAD), N(FIONBIO), N(FIOASYNC), N(FIOCLEX),
-	N(FIONCLEX), N(SIOCGIFCONF), N(SIOCGIFFLAGS), N(SIOCGIFADDR), N(SIOCGIFINDEX), END };
+	N(TIOCGSID), N(TIOCGPTN), N(TIOCSPTLCK), N(TIOCGPTPEER), N(TIOCOUTQ), N(TIOCSTI),
+	N(TIOCMGET), N(TIOCMSET), N(TIOCGSERIAL), N(TIOCPKT), N(TIOCGDEV), N(TIOCNXCL), N(TIOCCONS),
+	N(TIOCVHANGUP), N(FIONREAD), N(FIONBIO), N(FIOASYNC), N(FIOCLEX), N(FIONCLEX), N(FIOQSIZE),
+	N(FICLONE), N(FICLONERANGE), N(FIDEDUPERANGE), N(FITRIM), N(FIFREEZE), N(FITHAW), N(FIBMAP),
+	N(FIGETBSZ), N(FS_IOC_GETFLAGS), N(FS_IOC_SETFLAGS), N(FS_IOC_GETVERSION),
+	N(FS_IOC_FSGETXATTR), N(FS_IOC_FSSETXATTR), N(FS_IOC_FIEMAP), N(BLKGETSIZE64),
+	N(BLKGETSIZE), N(BLKSSZGET), N(BLKPBSZGET), N(BLKIOMIN), N(BLKIOOPT), N(BLKROGET),
+	N(BLKDISCARD), N(BLKFLSBUF), N(BLKRRPART), N(BLKALIGNOFF), N(BLKROTATIONAL),
+	N(LOOP_CTL_GET_FREE), N(LOOP_SET_FD), N(LOOP_CLR_FD), N(LOOP_GET_STATUS64),
+	N(LOOP_SET_STATUS64), N(LOOP_CONFIGURE), N(SIOCGIFCONF), N(SIOCGIFNAME), N(SIOCGIFFLAGS),
+	N(SIOCSIFFLAGS), N(SIOCGIFADDR), N(SIOCSIFADDR), N(SIOCGIFNETMASK), N(SIOCGIFBRDADDR),
+	N(SIOCGIFMTU), N(SIOCGIFHWADDR), N(SIOCGIFINDEX), N(SIOCGIFTXQLEN), N(SIOCETHTOOL),
+	N(SIOCOUTQ), N(SIOCATMARK), N(TUNSETIFF), N(TUNGETIFF), N(PERF_EVENT_IOC_ENABLE),
+	N(PERF_EVENT_IOC_DISABLE), N(PERF_EVENT_IOC_REFRESH), N(PERF_EVENT_IOC_RESET),
+	N(PERF_EVENT_IOC_PERIOD), N(PERF_EVENT_IOC_SET_OUTPUT), N(PERF_EVENT_IOC_SET_FILTER),
+	N(PERF_EVENT_IOC_ID), N(PERF_EVENT_IOC_SET_BPF), N(NS_GET_USERNS), N(NS_GET_PARENT),
+	N(NS_GET_NSTYPE), N(RNDGETENTCNT), N(RTC_RD_TIME), N(KDGKBTYPE), N(KDGETMODE),
+	N(KDGKBMODE), N(VT_GETSTATE), END };
 
 static const struct syscall_name protections[] = {
 	N(PROT_NONE), N(PROT_READ), N(PROT_WRITE), N(PROT_EXEC), N(PROT_GROWSDOWN), END };
@@ -289,14 +318,24 @@ static bool is_row(const struct syscall_named *n, const char *call, const char *
 	       (n->call ? strcmp(n->call, call) == 0 : strcmp(call, "openat") != 0);
 }
 
+static const struct syscall_named *find_row(const struct syscall_named *rows, size_t n,
+					    const char *call, const char *argument)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_row(&rows[i], call, argument))
+			return &rows[i];
+	return NULL;
+}
+
 /* NULL: the argument is a number without names. The first row that fits counts; a row without a
  * call fits all. */
 const struct syscall_named *syscall_named(const char *call, const char *argument)
 {
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (is_row(&all[i], call, argument))
-			return &all[i];
-	return NULL;
+	size_t n;
+	const struct syscall_named *constants = syscall_constants(&n), *named;
+
+	named = find_row(all, sizeof(all) / sizeof(*all), call, argument);
+	return named ? named : find_row(constants, n, call, argument);
 }
 
 /* A number with a low part that is one of several words, and flags above it, as open()'s flags
@@ -398,7 +437,7 @@ static void write_flags(const struct syscall_name *names, uint64_t v, bool befor
 		fprintf(f, "%s0x%llx", before ? "|" : "", (unsigned long long)v);
 }
 
-/* A number without a word is shown as such, in hexadecimal. */
+/* A number without a word is shown as such, in hexadecimal; 0 as it is. */
 static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 {
 	while (names->name && names->value != v)
@@ -406,7 +445,7 @@ static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 	if (names->name)
 		fputs(names->name, f);
 	else
-		fprintf(f, "0x%llx", (unsigned long long)v);
+		fprintf(f, v ? "0x%llx" : "%llu", (unsigned long long)v);
 }
 
 /* The print format's words, made here for lines that no format prints. */
@@ -444,21 +483,29 @@ static bool has_argument(const struct syscall_info *s, const char *argument)
 	return false;
 }
 
+/* Whether some call has the argument of the row. */
+static bool is_right(const struct syscall_named *row)
+{
+	size_t n;
+	const struct syscall_info *calls = syscalls_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if ((!row->call || strcmp(row->call, calls[i].name) == 0) &&
+		    has_argument(&calls[i], row->argument))
+			return true;
+	return false;
+}
+
 /* For the test: each row names an argument that some call has. A misspelt one would never be
  * met. */
 bool syscall_names_are_right(size_t *rows)
 {
-	size_t n, k;
-	const struct syscall_info *calls = syscalls_all(&n);
+	size_t n, n_all = sizeof(all) / sizeof(*all);
+	const struct syscall_named *constants = syscall_constants(&n);
 
-	*rows = sizeof(all) / sizeof(*all);
-	for (size_t i = 0; i < *rows; i++) {
-		for (k = 0; k < n; k++)
-			if ((!all[i].call || strcmp(all[i].call, calls[k].name) == 0) &&
-			    has_argument(&calls[k], all[i].argument))
-				break;
-		if (k == n)
+	*rows = n_all + n;
+	for (size_t i = 0; i < *rows; i++)
+		if (!is_right(i < n_all ? &all[i] : &constants[i - n_all]))
 			return false;
-	}
 	return true;
 }

@@ -24,6 +24,8 @@ struct syscall_named {
 
 /* Returns how an argument of the call is shown; NULL: as a number. Any thread. */
 const struct syscall_named *syscall_named(const char *call, const char *argument);
+/* The table's second part, *n rows. Only syscall_named() looks into it. Any thread. */
+const struct syscall_named *syscall_constants(size_t *n);
 /* Writes the conversions that the print format needs for it, and its expressions, each after ", ".
  * `type` is the argument's: of an int the upper half of the register says nothing. */
 void syscall_named_conversions(const struct syscall_named *n, FILE *f);

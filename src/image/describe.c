@@ -3,6 +3,7 @@
  * fails: an unknown text is "" or "unknown". */
 #include "image/describe.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,41 @@ char *describe_exe(int pid)
 	/* A path that does not fit is cut, and so matches no module. */
 	n = readlink(name, path, sizeof(path));
 	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
+}
+
+#define FILES_MOST 256
+
+/* Appends a line for the link; what is no path of a file is the kernel's "pipe:[NUMBER]". */
+static void describe_file(int folder, const char *number, FILE *to)
+{
+	char path[4096];
+	ssize_t n = readlinkat(folder, number, path, sizeof(path) - 1);
+
+	if (n <= 0 || memchr(path, '\n', (size_t)n))
+		return;
+	path[n] = '\0';
+	fprintf(to, "%s %s\n", number, path);
+}
+
+char *describe_files(int pid)
+{
+	char name[64], *text = NULL;
+	size_t size;
+	FILE *to = mem_stream(&text, &size);
+	struct dirent *entry;
+	DIR *folder;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", pid);
+	folder = opendir(name);
+	for (int n = 0; folder && n < FILES_MOST && (entry = readdir(folder));)
+		if (entry->d_name[0] != '.') {
+			describe_file(dirfd(folder), entry->d_name, to);
+			n++;
+		}
+	if (folder)
+		closedir(folder);
+	mem_stream_close(to, &text);
+	return text;
 }
 
 int describe_oom_score_adj(int pid)

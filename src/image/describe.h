@@ -20,5 +20,8 @@ const char *describe_ring_of(const struct trace_info *info, const char **id);
  * The caller frees. */
 char *describe_cmdline(int pid);
 char *describe_exe(int pid);
+/* Its open descriptors and what they lead to, "NUMBER PATH" lines as /proc/PID/fd has them: 256 at
+ * most, of paths without a newline. "" where they may not be read. The caller frees. */
+char *describe_files(int pid);
 /* from /proc, or 0 */
 int describe_oom_score_adj(int pid);

@@ -211,7 +211,8 @@ static void begin_image(const struct image_request *req, struct image *out)
 	out->update.about = (struct trace_image){ .pid = (uint32_t)req->pid,
 						  .tsc = clock_tsc(),
 						  .exe = describe_exe(req->pid),
-						  .cmdline = describe_cmdline(req->pid) };
+						  .cmdline = describe_cmdline(req->pid),
+						  .files = describe_files(req->pid) };
 }
 
 /* Fills in the parts of the setup reply that are neither flags nor patches. */
@@ -324,7 +325,8 @@ int image_copy(pid_t pid, uint32_t of, const struct memory_ends *ends, struct im
 	out->update.about = (struct trace_image){ .pid = (uint32_t)pid,
 						  .tsc = clock_tsc(),
 						  .exe = describe_exe(pid),
-						  .cmdline = describe_cmdline(pid) };
+						  .cmdline = describe_cmdline(pid),
+						  .files = describe_files(pid) };
 	out->setup.trace = 1;
 	return make_image_memory(out, ends, err);
 }
@@ -604,11 +606,12 @@ void image_update_drop(struct image_update *update)
 {
 	free(update->about.exe);
 	free(update->about.cmdline);
+	free(update->about.files);
 	if (update->memory) {
 		memory_ends_forget(update->ends, update->watch);
 		munmap((void *)update->memory, sizeof(*update->memory));
 	}
 	/* The last of several tries to attach is forgotten twice: by the try, and by the caller. */
-	update->about.exe = update->about.cmdline = NULL;
+	update->about.exe = update->about.cmdline = update->about.files = NULL;
 	update->memory = NULL;
 }

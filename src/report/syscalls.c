@@ -376,6 +376,8 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	}
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_return(s->files, pid_of(s, e->thread), &c, result);
+	if (s->by == SYSCALLS_BY_FILE && !c.error)
+		syscalls_lines_pair(s, &c, e);
 	if (s->lines && !c.error)
 		syscalls_lines_return(s, &c, e);
 	if (s->lines)
@@ -392,6 +394,18 @@ static void forget_open(struct syscalls *s, uint32_t thread)
 		forget_call(s, &t->open[t->n - 1], thread);
 }
 
+/* Before the first call of a thread. */
+static void see_image(struct syscalls *s, uint32_t thread)
+{
+	const struct trace_thread *t = &s->info->threads.at[thread];
+
+	if (thread_of(s, thread)->seen)
+		return;
+	thread_of(s, thread)->seen = true;
+	if (t->image < s->info->images.n)
+		syscalls_files_image(s->files, t->pid, &s->info->images.at[t->image]);
+}
+
 void syscalls_event(struct syscalls *s, const struct event *e)
 {
 	struct syscalls_event k;
@@ -406,6 +420,8 @@ void syscalls_event(struct syscalls *s, const struct event *e)
 	/* A record that is shorter than its event's fixed part is passed over. Once there are raw
 	 * events, the calls' own do not end calls. */
 	k = event_of(s, e->fn);
+	if (k.kind != SYSCALLS_OTHER)
+		see_image(s, e->thread);
 	if (k.kind == SYSCALLS_ENTER && e->count >= 8)
 		begin_named(s, e, &k);
 	else if (k.kind == SYSCALLS_RAW_ENTER && e->count >= 8)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "report/syscalls_structs.h"
 
@@ -99,6 +101,21 @@ static bool is_prctl_shown(const struct syscalls_call *c, unsigned i)
 	return !i || (IS_IN(of_one, c->args[0]) ? i < 2 : !IS_IN(of_none, c->args[0]));
 }
 
+static bool is_device(uint64_t mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+static bool is_mknod_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 2 || is_device(c->args[1]);
+}
+
+static bool is_mknodat_shown(const struct syscalls_call *c, unsigned i)
+{
+	return i != 3 || is_device(c->args[2]);
+}
+
 static bool is_clone_shown(const struct syscalls_call *c, unsigned i)
 {
 	const uint64_t flags = c->args[0];
@@ -116,6 +133,7 @@ static const struct {
 	{ "fcntl", is_fcntl_shown },     { "ioctl", is_ioctl_shown },
 	{ "mremap", is_mremap_shown },   { "futex", is_futex_shown },
 	{ "prctl", is_prctl_shown },     { "clone", is_clone_shown },
+	{ "mknod", is_mknod_shown },     { "mknodat", is_mknodat_shown },
 	{ "preadv", is_vector_shown },   { "pwritev", is_vector_shown },
 	{ "preadv2", is_vector_shown },  { "pwritev2", is_vector_shown },
 };
@@ -161,12 +179,19 @@ static bool print_prctl(const struct syscalls_call *c, FILE *f)
 static bool print_protocol(const struct syscalls_call *c, FILE *f)
 {
 	static const struct syscall_name protocols[] = {
-		NAMED(IPPROTO_IP), NAMED(IPPROTO_ICMP), NAMED(IPPROTO_TCP), NAMED(IPPROTO_UDP),
-		NAMED(IPPROTO_IPV6), NAMED(IPPROTO_ICMPV6), NAMED(IPPROTO_RAW), NAMED_END };
+		NAMED(IPPROTO_IP), NAMED(IPPROTO_ICMP), NAMED(IPPROTO_IGMP), NAMED(IPPROTO_TCP),
+		NAMED(IPPROTO_UDP), NAMED(IPPROTO_IPV6), NAMED(IPPROTO_ICMPV6), NAMED(IPPROTO_SCTP),
+		NAMED(IPPROTO_UDPLITE), NAMED(IPPROTO_MPTCP), NAMED(IPPROTO_RAW), NAMED_END };
+	static const struct syscall_name families[] = {
+		NAMED(NETLINK_ROUTE), NAMED(NETLINK_SOCK_DIAG), NAMED(NETLINK_XFRM),
+		NAMED(NETLINK_SELINUX), NAMED(NETLINK_AUDIT), NAMED(NETLINK_FIB_LOOKUP),
+		NAMED(NETLINK_CONNECTOR), NAMED(NETLINK_NETFILTER), NAMED(NETLINK_KOBJECT_UEVENT),
+		NAMED(NETLINK_GENERIC), NAMED(NETLINK_CRYPTO), NAMED_END };
 
-	if (c->args[0] != AF_INET && c->args[0] != AF_INET6)
+	if (c->args[0] != AF_INET && c->args[0] != AF_INET6 && c->args[0] != AF_NETLINK)
 		return false;
-	syscalls_print_name(protocols, (uint32_t)c->args[2], f);
+	syscalls_print_name(c->args[0] == AF_NETLINK ? families : protocols, (uint32_t)c->args[2],
+			    f);
 	return true;
 }
 
@@ -257,6 +282,88 @@ static bool print_second_size(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
+static void print_type_and_mode(uint64_t mode, FILE *f)
+{
+	if (mode & S_IFMT)
+		syscalls_print_mode((uint32_t)mode, f);
+	else
+		fprintf(f, "0%03o", (unsigned)mode & 0xffff);
+}
+
+static bool print_second_mode(const struct syscalls_call *c, FILE *f)
+{
+	print_type_and_mode(c->args[1], f);
+	return true;
+}
+
+static bool print_third_mode(const struct syscalls_call *c, FILE *f)
+{
+	print_type_and_mode(c->args[2], f);
+	return true;
+}
+
+/* By the kernel's encoding, which is the C library's for small numbers. */
+static void print_device(uint64_t device, FILE *f)
+{
+	fprintf(f, "makedev(%#x, %#x)", major((uint32_t)device), minor((uint32_t)device));
+}
+
+static bool print_third_device(const struct syscalls_call *c, FILE *f)
+{
+	print_device(c->args[2], f);
+	return true;
+}
+
+static bool print_fourth_device(const struct syscalls_call *c, FILE *f)
+{
+	print_device(c->args[3], f);
+	return true;
+}
+
+#define PERMISSIONS 0777u
+
+/* What IPC's objects are made with: flags, and permissions as those of files. */
+static bool print_got(const struct syscalls_call *c, const char *call, const char *argument,
+		      unsigned i, FILE *f)
+{
+	const uint32_t flags = (uint32_t)c->args[i] & ~PERMISSIONS;
+
+	if (flags)
+		syscall_named_text(syscall_named(call, argument), "int", flags, f);
+	fprintf(f, "%s0%02o", flags ? "|" : "", (unsigned)c->args[i] & PERMISSIONS);
+	return true;
+}
+
+static bool print_shared_get(const struct syscalls_call *c, FILE *f)
+{
+	return print_got(c, "shmget", "shmflg", 2, f);
+}
+
+static bool print_semaphore_get(const struct syscalls_call *c, FILE *f)
+{
+	return print_got(c, "semget", "semflg", 2, f);
+}
+
+static bool print_queue_get(const struct syscalls_call *c, FILE *f)
+{
+	return print_got(c, "msgget", "msgflg", 1, f);
+}
+
+#define IO_CLASS_SHIFT 13
+
+/* A class and a priority in it. */
+static bool print_io_priority(const struct syscalls_call *c, FILE *f)
+{
+	static const struct syscall_name classes[] = {
+		{ 0, "IOPRIO_CLASS_NONE" }, { 1, "IOPRIO_CLASS_RT" }, { 2, "IOPRIO_CLASS_BE" },
+		{ 3, "IOPRIO_CLASS_IDLE" }, NAMED_END };
+
+	fputs("IOPRIO_PRIO_VALUE(", f);
+	syscalls_print_name(classes, (uint32_t)c->args[2] >> IO_CLASS_SHIFT, f);
+	fprintf(f, ", %u)", (unsigned)c->args[2] & ((1u << IO_CLASS_SHIFT) - 1));
+	return true;
+}
+
 /* Real-time signals, which the tables of names lack. */
 static bool print_real_time(uint64_t signal, FILE *f)
 {
@@ -300,6 +407,10 @@ static const struct {
 	{ "mremap", 1, print_size },        { "mremap", 2, print_second_size },
 	{ "kill", 1, print_second_signal }, { "rt_sigaction", 0, print_first_signal },
 	{ "tkill", 1, print_second_signal }, { "tgkill", 2, print_third_signal },
+	{ "mknod", 1, print_second_mode },   { "mknodat", 2, print_third_mode },
+	{ "mknod", 2, print_third_device },  { "mknodat", 3, print_fourth_device },
+	{ "shmget", 2, print_shared_get },   { "semget", 2, print_semaphore_get },
+	{ "msgget", 1, print_queue_get },    { "ioprio_set", 2, print_io_priority },
 };
 
 bool syscalls_print_number_of(const struct syscalls_call *c, const char *call, unsigned i, FILE *f)

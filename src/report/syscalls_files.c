@@ -31,6 +31,7 @@ struct files_descriptor {
 
 struct files_process {
 	uint32_t pid;
+	uint64_t image;           /* when the image began of which it has the names; 0: of none */
 	VEC(struct files_descriptor) files; /* by descriptor */
 };
 
@@ -141,6 +142,63 @@ static void forget_closing(struct files_process *p)
 			set_name(p, i, NULL, false);
 }
 
+/* Whether a program gave the name, and the path is the same from the root on. */
+static bool is_end_of(const char *name, const char *path)
+{
+	size_t n = strlen(name), all = strlen(path);
+
+	return n && n < all && path[all - n - 1] == '/' && strcmp(path + all - n, name) == 0;
+}
+
+/* Takes the path over. A name that the descriptor has stays if it is the path's end, so that the
+ * file has one name in the trace. */
+static void take_name(struct files_process *p, uint64_t fd, char *path)
+{
+	const char *known = name_of(p, fd);
+
+	if (!known || !is_end_of(known, path)) {
+		set_name(p, fd, path, false);
+		return;
+	}
+	set_closing(p, fd, false);
+	free(path);
+}
+
+/* Sets the names of an image's lines. One that is not as brace writes them ends them. */
+static void set_names(struct files_process *p, const char *lines)
+{
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+		char *name;
+		unsigned long fd = strtoul(lines, &name, 10);
+
+		if (name == lines || *name != ' ' || name > lines + n)
+			return;
+		name++;
+		take_name(p, fd, mem_strndup(name, (size_t)(lines + n - name)));
+		lines += n + (lines[n] == '\n');
+	}
+}
+
+/* Whether the image's process is this one: a forked child has its parent's image, and the
+ * descriptors that the parent had at the fork. */
+void syscalls_files_image(struct syscalls_files *f, uint32_t pid, const struct trace_image *image)
+{
+	struct files_process *p;
+
+	if (!image->files || !*image->files || image->pid != pid)
+		return;
+	p = add_process(f, pid);
+	if (!p || p->image == image->tsc)
+		return;
+	p->image = image->tsc;
+	/* What no line names is closed. */
+	for (size_t i = 0; i < p->files.n; i++)
+		set_closing(p, i, true);
+	set_names(p, image->files);
+	forget_closing(p);
+}
+
 /* --- what calls are about ------------------------------------------------------------------ */
 
 /* Whether the first argument is a descriptor. */
@@ -201,8 +259,7 @@ struct opening {
 /* All these calls have one bit for it. */
 _Static_assert(SOCK_CLOEXEC == O_CLOEXEC && EPOLL_CLOEXEC == O_CLOEXEC, "one flag for all calls");
 
-/* Calls that return a descriptor. Others (pipe, socketpair, recvmsg) store the numbers in memory
- * that no record has: those descriptors stay without a name. */
+/* Calls that return a descriptor. Those of recvmsg stay without a name. */
 static const struct opening openings[] = {
 	{ "open", OF_PATH, NULL, 2 },
 	{ "openat", OF_PATH, NULL, 3 },
@@ -297,6 +354,23 @@ const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t
 bool syscalls_files_opens(const struct syscalls_call *c)
 {
 	return opening_of(c) != NULL;
+}
+
+/* Calls that give a pair, and the argument that may have O_CLOEXEC, counted from 1. */
+static const struct opening pairs[] = {
+	{ "pipe", OF_KIND, "pipe", 0 },
+	{ "pipe2", OF_KIND, "pipe", 2 },
+	{ "socketpair", OF_KIND, "socket", 2 },
+};
+
+void syscalls_files_pair(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			 const int32_t two[2])
+{
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (is_call(c, pairs[i].call))
+			for (unsigned k = 0; k < 2; k++)
+				set_name(add_process(f, pid), (uint32_t)two[k],
+					 mem_strdup(pairs[i].kind), opens_closing(&pairs[i], c));
 }
 
 /* The name is written at the begin, since close() forgets it at the return. */

@@ -36,6 +36,9 @@ struct syscalls_files;
 /* The descriptors of all processes. */
 struct syscalls_files *syscalls_files_new(void);
 void syscalls_files_free(struct syscalls_files *f);
+/* The process runs this image from now on: its descriptors are those that the image began with, if
+ * these are known. Called before the first call of each of the image's threads. */
+void syscalls_files_image(struct syscalls_files *f, uint32_t pid, const struct trace_image *image);
 /* A call of process pid begins; writes the name of the file that it is about. */
 void syscalls_files_begin(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			  char *name, size_t n);
@@ -45,6 +48,9 @@ void syscalls_files_forget(struct syscalls_files *f, uint32_t pid, const struct 
 void syscalls_files_return(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
 			   int64_t result);
 
+/* A pair of descriptors is there, of a pipe or of sockets: those that the call gave. */
+void syscalls_files_pair(struct syscalls_files *f, uint32_t pid, const struct syscalls_call *c,
+			 const int32_t two[2]);
 /* Returns the name of a process's descriptor; NULL: not known. Valid until the next call. */
 const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t fd);
 /* Whether the result of the call is a new descriptor. */
@@ -55,6 +61,8 @@ void syscalls_lines_begin(struct syscalls *s, struct syscalls_call *c, const str
 /* The return of a call that did not fail: arguments through which it gives something are what it
  * gave, from their record. */
 void syscalls_lines_return(struct syscalls *s, struct syscalls_call *c, const struct event *e);
+/* Names the pair of descriptors that the call gave, from the record of its return. */
+void syscalls_lines_pair(struct syscalls *s, const struct syscalls_call *c, const struct event *e);
 /* Prints the call; result NULL: its return was not seen. */
 void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint32_t thread,
 			const int64_t *result, uint64_t ticks);
@@ -65,6 +73,7 @@ void syscalls_lines_free(struct syscalls_call *c);
 struct syscalls_thread {
 	struct syscalls_call open[SYSCALLS_OPEN];
 	unsigned n;
+	bool seen;                        /* its image is known to the files */
 };
 
 enum syscalls_kind { SYSCALLS_OTHER, SYSCALLS_RAW_ENTER, SYSCALLS_RAW_EXIT, SYSCALLS_ENTER,

@@ -200,7 +200,8 @@ static bool is_count(const char *name)
 /* By the kernel's type: modes in octal, addresses in hexadecimal. */
 static void print_number(const char *type, const char *name, uint64_t v, FILE *f)
 {
-	bool is_pointer = strchr(type, '*'), is_unsigned = strncmp(type, "unsigned", 8) == 0;
+	/* capget's types are pointers, too. */
+	bool is_pointer = strchr(type, '*') || strstr(type, "cap_user_"), is_unsigned = strncmp(type, "unsigned", 8) == 0;
 
 	if (is_pointer && !v)
 		fputs("NULL", f);
@@ -401,6 +402,21 @@ static char *note_text(struct returned_copy *g, struct syscalls_memory *m)
 		text = NULL;
 	}
 	return text;
+}
+
+void syscalls_lines_pair(struct syscalls *s, const struct syscalls_call *c, const struct event *e)
+{
+	const struct syscall_info *call = syscall_by_number(c->nr);
+	struct call_copy copies[CALL_COPIES];
+	const uint8_t *at;
+	int32_t two[2];
+	uint32_t n;
+
+	if (!c->named || !call || syscall_copies(call, true, copies) != 1 ||
+	    !find_copy(e, 1, 0, &at, &n) || n != sizeof(two))
+		return;
+	memcpy(two, at, sizeof(two));
+	syscalls_files_pair(s->files, c->pid, c, two);
 }
 
 /* Arguments that point to what the kernel fills in have no text before the return: theirs is made

@@ -5,6 +5,7 @@
  * thread. */
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -119,7 +120,7 @@ static const struct syscall_name message_flags[] = {
 static const struct syscall_name levels[] = {
 	{ IPPROTO_IP, "SOL_IP" }, NAMED(SOL_SOCKET), { IPPROTO_TCP, "SOL_TCP" },
 	{ IPPROTO_UDP, "SOL_UDP" }, { IPPROTO_IPV6, "SOL_IPV6" }, { IPPROTO_RAW, "SOL_RAW" },
-	{ 270, "SOL_NETLINK" }, { 263, "SOL_PACKET" }, NAMED_END };
+	NAMED(SOL_NETLINK), { 263, "SOL_PACKET" }, NAMED_END };
 
 static void print_descriptors(const struct syscalls_memory *m, const uint8_t *at, uint32_t n,
 			      FILE *f)
@@ -348,12 +349,19 @@ void syscalls_print_level(uint32_t level, FILE *f)
 	syscalls_print_name(levels, level, f);
 }
 
+static const struct syscall_name netlink_options[] = {
+	NAMED(NETLINK_ADD_MEMBERSHIP), NAMED(NETLINK_DROP_MEMBERSHIP), NAMED(NETLINK_PKTINFO),
+	NAMED(NETLINK_BROADCAST_ERROR), NAMED(NETLINK_NO_ENOBUFS), NAMED(NETLINK_LISTEN_ALL_NSID),
+	NAMED(NETLINK_LIST_MEMBERSHIPS), NAMED(NETLINK_CAP_ACK), NAMED(NETLINK_EXT_ACK),
+	NAMED(NETLINK_GET_STRICT_CHK), NAMED_END };
+
 void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
 {
 	const struct syscall_name *names = level == SOL_SOCKET ? socket_options
 					 : level == IPPROTO_TCP ? tcp_options
 					 : level == IPPROTO_IP ? ip_options
 					 : level == IPPROTO_IPV6 ? ip6_options
+					 : level == SOL_NETLINK ? netlink_options
 								 : NULL;
 
 	syscalls_print_name(names, option, f);
@@ -378,6 +386,9 @@ bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
 		memcpy(&t, m->at, sizeof(t));
 		fprintf(f, "{tv_sec=%" PRId64 ", tv_usec=%" PRId64 "}", (int64_t)t.tv_sec,
 			(int64_t)t.tv_usec);
+	} else if (level == SOL_SOCKET && option == SO_ERROR && n == sizeof(v)) {
+		memcpy(&v, m->at, sizeof(v));
+		fprintf(f, "[%s]", v && strerrorname_np(v) ? strerrorname_np(v) : "0");
 	} else if (n == sizeof(v)) {
 		memcpy(&v, m->at, sizeof(v));
 		fprintf(f, "[%" PRId32 "]", v);

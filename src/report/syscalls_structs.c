@@ -185,11 +185,19 @@ static bool print_groups(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* Two new descriptors. */
 static bool print_two(const struct syscalls_memory *m, FILE *f)
 {
-	if (m->n < 2 * sizeof(int32_t))
+	int32_t two[2];
+
+	if (m->n < sizeof(two))
 		return false;
-	print_numbers(m, 0, f);
+	memcpy(two, m->at, sizeof(two));
+	fputc('[', f);
+	syscalls_print_descriptor(m, two[0], f);
+	fputs(", ", f);
+	syscalls_print_descriptor(m, two[1], f);
+	fputc(']', f);
 	return true;
 }
 
@@ -320,6 +328,10 @@ static const struct {
 	{ "newuname", "name", SYSCALLS_AFTER, syscalls_print_system },
 	{ "sysinfo", "info", SYSCALLS_AFTER, syscalls_print_system },
 	{ "times", "tbuf", SYSCALLS_AFTER, syscalls_print_system },
+	{ "capget", "header", SYSCALLS_BEFORE, syscalls_print_rights_header },
+	{ "capget", "dataptr", SYSCALLS_AFTER, syscalls_print_rights },
+	{ "capset", "header", SYSCALLS_BEFORE, syscalls_print_rights_header },
+	{ "capset", "data", SYSCALLS_BEFORE, syscalls_print_rights },
 	{ "getresuid", "ruidp", SYSCALLS_AFTER, print_number },
 	{ "getresuid", "euidp", SYSCALLS_AFTER, print_number },
 	{ "getresuid", "suidp", SYSCALLS_AFTER, print_number },

@@ -126,8 +126,16 @@ syscalls_printer syscalls_print_epolls;
 /* The struct epoll_event of epoll_ctl. */
 syscalls_printer syscalls_print_epoll;
 
+/* --- syscalls_rights.c ------------------------------------------------------------------------ */
+
+/* The header and the sets of capabilities of capget and capset. */
+syscalls_printer syscalls_print_rights_header;
+syscalls_printer syscalls_print_rights;
+
 /* --- syscalls_system.c ------------------------------------------------------------------------ */
 
+/* A file's type and permissions. */
+void syscalls_print_mode(uint32_t mode, FILE *f);
 /* struct stat. */
 syscalls_printer syscalls_print_stat;
 /* struct statx: the fields that its mask says are filled. */

@@ -23,7 +23,7 @@
 
 /* --- files ------------------------------------------------------------------------------- */
 
-static void print_mode(uint32_t mode, FILE *f)
+void syscalls_print_mode(uint32_t mode, FILE *f)
 {
 	static const struct { mode_t mode; const char *name; } types[] = {
 		{ S_IFREG, "S_IFREG" }, { S_IFDIR, "S_IFDIR" }, { S_IFCHR, "S_IFCHR" },
@@ -47,7 +47,7 @@ static void print_stat(const struct stat *s, FILE *f)
 {
 	fprintf(f, "{st_dev=makedev(%#x, %#x), st_ino=%" PRIu64 ", st_mode=", major(s->st_dev),
 		minor(s->st_dev), (uint64_t)s->st_ino);
-	print_mode(s->st_mode, f);
+	syscalls_print_mode(s->st_mode, f);
 	fprintf(f, ", st_nlink=%" PRIu64 ", st_uid=%u, st_gid=%u, st_blksize=%" PRId64
 		", st_blocks=%" PRId64, (uint64_t)s->st_nlink, s->st_uid, s->st_gid,
 		(int64_t)s->st_blksize, (int64_t)s->st_blocks);
@@ -129,7 +129,7 @@ bool syscalls_print_statx(const struct syscalls_memory *m, FILE *f)
 	syscalls_print_flags(statx_attributes, s.stx_attributes, f);
 	fprintf(f, ", stx_nlink=%u, stx_uid=%u, stx_gid=%u, stx_mode=", s.stx_nlink, s.stx_uid,
 		s.stx_gid);
-	print_mode(s.stx_mode, f);
+	syscalls_print_mode(s.stx_mode, f);
 	fprintf(f, ", stx_ino=%" PRIu64 ", stx_size=%" PRIu64 ", stx_blocks=%" PRIu64
 		", stx_attributes_mask=", (uint64_t)s.stx_ino, (uint64_t)s.stx_size,
 		(uint64_t)s.stx_blocks);

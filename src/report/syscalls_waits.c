@@ -9,9 +9,9 @@
 #include "report/syscalls_structs.h"
 
 static const struct syscall_name poll_events[] = {
-	NAMED(POLLIN), NAMED(POLLPRI), NAMED(POLLOUT), NAMED(POLLRDNORM), NAMED(POLLRDBAND),
-	NAMED(POLLWRNORM), NAMED(POLLWRBAND), NAMED(POLLERR), NAMED(POLLHUP), NAMED(POLLNVAL),
-	NAMED(POLLRDHUP), NAMED_END };
+	NAMED(POLLIN), NAMED(POLLPRI), NAMED(POLLOUT), NAMED(POLLERR), NAMED(POLLHUP),
+	NAMED(POLLNVAL), NAMED(POLLRDNORM), NAMED(POLLRDBAND), NAMED(POLLWRNORM),
+	NAMED(POLLWRBAND), NAMED(POLLRDHUP), NAMED_END };
 
 /* The descriptors, each with the events that are waited for. */
 bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f)

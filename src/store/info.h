@@ -10,7 +10,7 @@ enum info_item {
 	/* strings: host, kernel, cpu, cmdline, version, tracer; cpus, thresh_ns */
 	INFO_HOST = 1,
 	INFO_CLOCK = 2,     /* hz, tsc, mono_ns, real_ns, from */
-	INFO_IMAGE = 3,     /* index, pid, tsc, exe, cmdline */
+	INFO_IMAGE = 3,     /* index, pid, tsc, exe, cmdline, files */
 	INFO_MODULE = 4,    /* index, all but its functions and strings */
 	INFO_FUNCTIONS = 5, /* module, first, count, functions */
 	INFO_STRINGS = 6,   /* module, first byte, bytes */

@@ -31,6 +31,17 @@ static void read_str(struct cursor *c, char **out)
 	*out = escape_line(s);
 }
 
+/* A string of several lines. */
+static void read_lines(struct cursor *c, char **out)
+{
+	const char *s = cursor_str(c);
+
+	if (!s)
+		return;
+	free(*out);
+	*out = escape_text(s);
+}
+
 /* Reads an index into a list of n elements: one of them, or the one after the last (then
  * *is_new). */
 static size_t read_index(struct cursor *c, size_t n, bool *is_new)
@@ -100,6 +111,8 @@ static void read_image(struct trace_info *info, struct cursor *c)
 	info->images.at[i].tsc = cursor_uleb(c);
 	read_str(c, &info->images.at[i].exe);
 	read_str(c, &info->images.at[i].cmdline);
+	if (cursor_left(c)) /* older writers end here */
+		read_lines(c, &info->images.at[i].files);
 }
 
 /* The id takes its full room in the file; len bytes of it count. */

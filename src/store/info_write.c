@@ -173,6 +173,7 @@ static void write_image(struct info_writer *w, const struct trace_info *info, si
 	bytes_uleb(b, image->tsc);
 	put_str(b, image->exe);
 	put_str(b, image->cmdline);
+	put_str(b, image->files ? image->files : "");
 	put_changed(w, INFO_IMAGE, &w->images.at[i].crc, out);
 }
 

@@ -23,6 +23,7 @@ static void free_images(struct trace_info *info)
 	for (size_t i = 0; i < info->images.n; i++) {
 		free(info->images.at[i].exe);
 		free(info->images.at[i].cmdline);
+		free(info->images.at[i].files);
 		vec_free(&info->images.at[i].sites);
 	}
 	vec_free(&info->images);

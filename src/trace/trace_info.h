@@ -62,6 +62,7 @@ struct trace_image {
 	uint32_t pid;         /* of the process that execed */
 	uint64_t tsc;         /* when */
 	char *exe, *cmdline;  /* cmdline: arguments separated by a space */
+	char *files;          /* descriptors at that time, "NUMBER PATH" lines; NULL: not known */
 	VEC(uint64_t) sites;  /* site id -> return address; 0 = not used */
 	bool complete;        /* no process has it any more: its sites change no more */
 };
