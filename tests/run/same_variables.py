@@ -10,12 +10,13 @@ differ, those are explained that another run in gdb, GDB2, has not either: nobod
 import re
 import sys
 
-FIELD = re.compile(r'(\w+)=("(?:[^"]|"(?! \w+=|$))*"|\'.\'|\(fault\)|\{[^}]*\}|[^ ]+)')
+FIELD = re.compile(r'(\w+)=("(?:[^"]|"(?! \w+=|$))*"|\'(?:.|\\[0-7]{3}|\\.)\'|\(fault\)|\{[^}]*\}|[^ ]+)')
 
 
 def of_gdb(path):
     points = {}
-    for line in open(path, encoding='latin-1'):
+    # Python writes gdb's letters, one for each byte, as UTF-8.
+    for line in open(path, encoding='utf-8', errors='replace'):
         name, _, rest = line.rstrip('\n').partition(' ')
         if re.fullmatch(r'v\d+', name):
             points.setdefault(name, []).append(dict(f.split('=', 1) for f in rest.split('\x1f') if '=' in f))
@@ -30,11 +31,20 @@ def of_brace(path):
     return points
 
 
+def unescaped(text):
+    """What C's escapes stand for, which brace writes for bytes that are no letters; a newline is gdb_variables.py's blank."""
+    letters = {'n': ' ', 't': '\t', 'r': '\r', 'a': '\a', 'b': '\b', 'f': '\f', 'v': '\v'}
+    return re.sub(r'\\([0-7]{3}|.)', lambda m: chr(int(m[1], 8)) if len(m[1]) == 3 else letters.get(m[1], m[1]), text)
+
+
 def same(gdb, brace):
     if gdb == brace:
         return True
-    if re.fullmatch(r"'.'", brace):
-        return gdb == str(ord(brace[1])) or gdb == str(ord(brace[1]) - 256)
+    if brace.startswith("'"):
+        code = ord(unescaped(brace[1:-1]))
+        return gdb in (str(code), str(code - 256))
+    if brace.startswith('"'):
+        brace = unescaped(brace)
     # a record has room for a part of a long string, and so has what is asked of gdb
     if gdb.startswith('"') and brace.startswith('"') and len(gdb) > 64 and len(brace) > 64:
         return gdb[:-1].startswith(brace[:-1]) or brace[:-1].startswith(gdb[:-1])
