@@ -28,7 +28,9 @@ static int create_all(struct query *q)
 		r = extract_arg_create(q);
 	for (const struct query_table *t = query_tables; t->name && r == SQLITE_OK; t++)
 		r = table_create(q, t);
-	return r == SQLITE_OK ? table_create(q, &groups_table) : r;
+	if (r == SQLITE_OK)
+		r = table_create(q, &groups_table);
+	return r == SQLITE_OK ? query_make_views(q->db, "main") : r;
 }
 
 /* NOMUTEX: one thread uses the database. Nothing of it is ever on a disk. */
@@ -153,7 +155,8 @@ static size_t end_of(const char *sql)
 }
 
 /* Adds what could be meant where SQLite says only what is not: `word` is no table, column or
- * function. `names` selects those there are. The caller frees the sentence. */
+ * function. `names` selects those there are, and the table of each. The caller frees the
+ * sentence. */
 static char *with_nearest(struct query *q, const char *message, const char *word,
 			  const char *names)
 {
@@ -167,6 +170,15 @@ static char *with_nearest(struct query *q, const char *message, const char *word
 		const char *name = (const char *)sqlite3_column_text(s, 0);
 		const char *before = near.best;
 
+		/* Another table has the very name. */
+		if (name && strcasecmp(name, word) == 0) {
+			free(best);
+			best = NULL;
+			sentence = mem_printf("%s (%s has it)", message,
+					      (const char *)sqlite3_column_text(s, 1));
+			sqlite3_finalize(s);
+			return sentence;
+		}
 		if (name)
 			nearest_offer(&near, name);
 		if (near.best == before)
@@ -184,11 +196,11 @@ static char *with_nearest(struct query *q, const char *message, const char *word
  * of brace's own tables. */
 static const struct { const char *message, *names, *advice; } missing[] = {
 	{ "no such table: ",
-	  "SELECT name FROM brace_table UNION SELECT name FROM sqlite_master",
+	  "SELECT name, name FROM brace_table UNION SELECT name, name FROM sqlite_master",
 	  "; SELECT * FROM brace_table names those there are" },
 	{ "no such column: ",
-	  "SELECT c.name FROM brace_table t, pragma_table_info(t.name) c", "" },
-	{ "no such function: ", "SELECT name FROM pragma_function_list", "" },
+	  "SELECT c.name, t.name FROM brace_table t, pragma_table_info(t.name) c", "" },
+	{ "no such function: ", "SELECT name, name FROM pragma_function_list", "" },
 };
 
 /* The sentence for SQLite's. *word: the name that is missing, within the message; NULL: none is.

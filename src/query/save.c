@@ -85,6 +85,8 @@ int query_save(struct query *q, const char *path, const volatile sig_atomic_t *s
 	for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes) && r == SQLITE_OK; i++)
 		r = sqlite3_exec(q->db, indexes[i], NULL, NULL, NULL);
 	if (r == SQLITE_OK)
+		r = query_make_views(q->db, "out");
+	if (r == SQLITE_OK)
 		r = sqlite3_exec(q->db, "COMMIT; DETACH out", NULL, NULL, NULL);
 	r = take_failure(q, r, err);
 	sqlite3_progress_handler(q->db, 0, NULL, NULL);

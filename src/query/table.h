@@ -62,6 +62,13 @@ int query_fail(struct query *q, const char *sql, const char *at, struct err *err
 
 extern const struct query_table query_tables[]; /* ends with a NULL name */
 
+/* A ready question: its columns as a table's, and the SELECT that answers it. */
+struct query_view { const char *name, *columns, *select; };
+extern const struct query_view query_views[]; /* ends with a NULL name */
+/* Makes all views in the schema, "main" or an attached file's, which has the tables. Returns
+ * SQLite's result. The thread of the database. */
+int query_make_views(sqlite3 *db, const char *schema);
+
 /* Adds the table to q->db, as SQLite's module of its name. Returns SQLite's result. */
 int table_create(struct query *q, const struct query_table *t);
 

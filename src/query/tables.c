@@ -541,9 +541,25 @@ static size_t tables_n(const struct query *q)
 	return n;
 }
 
+/* The views come behind the tables. */
+static size_t tables_and_views_n(const struct query *q)
+{
+	size_t n = tables_n(q);
+
+	for (const struct query_view *v = query_views; v->name; v++)
+		n++;
+	return n;
+}
+
 static void table_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
-	give_text(to, column == 1 ? query_tables[row].name : query_tables[row].columns);
+	const size_t n = tables_n(q);
+
+	if (row < n)
+		give_text(to, column == 1 ? query_tables[row].name : query_tables[row].columns);
+	else
+		give_text(to, column == 1 ? query_views[row - n].name
+					  : query_views[row - n].columns);
 }
 
 /* --- all of them ------------------------------------------------------------------------- */
@@ -577,6 +593,7 @@ const struct query_table query_tables[] = {
 	  tables_need_values, args_n, args_column, ARGS_SET, args_set },
 	{ "metadata", "id INTEGER, name TEXT, str_value TEXT, int_value INTEGER", NULL, metadata_n,
 	  metadata_column },
-	{ "brace_table", "id INTEGER, name TEXT, columns TEXT", NULL, tables_n, table_column },
+	{ "brace_table", "id INTEGER, name TEXT, columns TEXT", NULL, tables_and_views_n,
+	  table_column },
 	{ 0 }
 };

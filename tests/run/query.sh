@@ -281,6 +281,53 @@ check_that "empty lines are no statement" grep -qx slice "$T/script"
 printf 'CREATE VIEW v AS SELECT name n FROM slice;\nSELECT count(*) > 0 AS "any" FROM v;' | query --csv "$T/threads" >"$T/view"
 check_that "views are kept while they come" diff <(printf 'any\n1\n') "$T/view"
 
+# Ready questions, against the tables and report; a file of sqlite's has them, with the same answers.
+"$BRACE" report --json "$T/threads" >"$T/report"
+check_that "thread_function has report's calls" diff <(/usr/bin/python3 -c 'import json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    if row.get("calls") and "module" in row: print(row["name"], row["calls"])' <"$T/report" | LC_ALL=C sort) \
+	<(query --json "$T/threads" 'SELECT name, sum(calls) AS n FROM thread_function GROUP BY name, module' | /usr/bin/python3 -c 'import json, sys
+for line in list(sys.stdin)[1:]: print(json.loads(line)["name"], json.loads(line)["n"])' | LC_ALL=C sort)
+check_that "call_edge has each call once" \
+	test "$(rows threads 'SELECT sum(calls) - (SELECT count(*) FROM slice), count(*) > 3 FROM call_edge')" = 0,1
+check_that "and a caller's own" diff <(rows threads 'SELECT p.name, count(*), sum(c.dur) FROM slice c JOIN slice p ON p.id = c.parent_id
+	WHERE c.name = (SELECT name FROM slice WHERE id = 12) GROUP BY 1 ORDER BY 1') \
+	<(rows threads 'SELECT caller, calls, total FROM call_edge WHERE callee = (SELECT name FROM slice WHERE id = 12) AND caller IS NOT NULL ORDER BY 1')
+check_that "slowest_call begins with the longest" \
+	diff <(rows threads 'SELECT id, dur, name FROM slice ORDER BY dur DESC, id LIMIT 20') <(rows threads 'SELECT id, dur, name FROM slowest_call LIMIT 20')
+check_that "thread_slice has every call, with its thread" diff <(rows threads 'SELECT t.tid, count(*), sum(s.dur) FROM slice s JOIN thread t USING (utid)
+	GROUP BY 1 ORDER BY 1') <(rows threads 'SELECT tid, count(*), sum(dur) FROM thread_slice GROUP BY 1 ORDER BY 1')
+check_that "unfinished_call has those that were open" \
+	test "$(rows threads "SELECT count(*) FROM unfinished_call")" = "$(rows threads "SELECT count(*) FROM slice WHERE ended = 'unfinished'")"
+timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -e 'syscalls:*' -o "$T/fails" -- ls /nonexistent-1 /nonexistent-2 >"$T/out" 2>"$T/err" </dev/null
+check_that "syscall_error has the errors of brace syscalls" diff <("$BRACE" syscalls --by error --json "$T/fails" | /usr/bin/python3 -c 'import errno, json, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    if "error" in row:
+        name, error = row["error"].split()
+        print(name, getattr(errno, error), row["errors"], sep=",")' | LC_ALL=C sort) <(rows fails 'SELECT * FROM syscall_error' | LC_ALL=C sort)
+check_that "and there are some" test "$(rows fails "SELECT calls >= 2 FROM syscall_error WHERE errno = 2 ORDER BY 1 DESC LIMIT 1")" = 1
+check_that "event_count has every event" \
+	test "$(rows fails 'SELECT sum(events) FROM event_count')" = "$(rows fails 'SELECT count(*) FROM ftrace_event')"
+check_that "event_field has every field" \
+	test "$(rows fails 'SELECT count(*), count(DISTINCT id) FROM event_field')" = "$(rows fails 'SELECT count(*), count(DISTINCT arg_set_id) FROM args')"
+check_that "the columns of the views are those of brace_table" test "$(rows fails "SELECT count(*) FROM brace_table t
+	WHERE (SELECT group_concat(trim(c.name || ' ' || c.type), ', ') FROM pragma_table_info(t.name) c) <> t.columns AND t.id < 9")" = 0
+check_that "and there are eight" test "$(rows fails "SELECT count(*) FROM brace_table t JOIN sqlite_master m ON m.name = t.name AND m.type = 'view'
+	WHERE (SELECT group_concat(c.name, ',') FROM pragma_table_info(t.name) c) =
+	replace(replace(replace(t.columns, ' INTEGER', ''), ' TEXT', ''), ', ', ',')")" = 8
+# The two quote other texts.
+values() { /usr/bin/python3 -c 'import csv, io, sys
+for row in sorted(csv.reader(io.StringIO(sys.stdin.buffer.read().decode("latin-1"), newline=""))): print(row)'; }
+if type -P sqlite3 >/dev/null; then
+	"$BRACE" export --to sqlite -o "$T/fails.db" "$T/fails" 2>"$T/err"
+	for view in thread_slice thread_function call_edge slowest_call unfinished_call event_count event_field syscall_error; do
+		diff -a <(rows fails "SELECT * FROM $view" | values) <(sqlite3 -csv "$T/fails.db" "SELECT * FROM $view" | values) >"$T/diff"
+		result "sqlite3 has the same $view" $? "$T/diff"
+	done
+fi
+
 # Of several columns that a join compares, the one with the fewest rows of a value chooses the rows,
 # in whatever order they are written; a row's number needs no index.
 plan() { query "$T/threads" "EXPLAIN QUERY PLAN SELECT count(b.id) FROM slice a LEFT JOIN slice b ON $1"; }
@@ -311,6 +358,7 @@ fails "one far behind in a long line" 'no such column: nme' "$T/threads" "SELECT
 check_that "is pointed at there" awk 'NR == 2 { line = $0 } NR == 3 { found = substr(line, index($0, "^"), 3) == "nme" }
 	END { exit !found }' "$T/err"
 fails "an unknown table" 'no such table: slices (did you mean slice?); SELECT * FROM brace_table' "$T/threads" 'SELECT 1 FROM slices'
+fails "a column of another table" 'no such column: arg_set_id (ftrace_event has it)' "$T/threads" 'SELECT arg_set_id FROM slice'
 fails "half a statement" 'incomplete input' "$T/threads" 'SELECT 1 FROM'
 fails "a percentage that is none" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, 101) FROM slice'
 fails "a percentage that is no number" 'from 0 to 100' "$T/threads" 'SELECT percentile(dur, NULL) FROM slice'
