@@ -358,6 +358,39 @@ static const struct option export_options[] = {
 	END
 };
 
+#define SERVERS "the ClickHouse servers, http[s]://HOST[:PORT][/DATABASE] (default: $BRACE_FLEET)"
+#define LOGIN                                                                                                     \
+	{ 0, "auth", "FILE", "USER:KEY, from a file that only you may read (default: $BRACE_CLICKHOUSE_USER and _KEY)", set_text, TO(of_push.auth) }, \
+	{ 0, "ca", "FILE", "trust the certificates in FILE instead of the system's", set_text, TO(of_push.ca) },   \
+	{ 0, "insecure", NULL, "do not check the server's certificate", set_flag, TO(of_push.insecure) }
+
+/* cmd_fleet(). */
+static const struct option fleet_options[] = {
+	{ 0, "to", "URL[,URL]...", SERVERS, set_text, TO(of_push.to) },
+	LOGIN,
+	{ 0, "since", "TIME", "only the last TIME (2h, 7d, 30min; a bare number: seconds)", .set = set_since },
+	{ 0, "host", "NAME", "only runs of this host", set_text, TO(of_push.host) },
+	{ 0, "label", "KEY=VALUE", "only runs with this label", .set = set_label },
+	{ 0, "limit", "N", "print the first N rows only", set_limit },
+	{ 0, "csv", NULL, "comma-separated values, with a heading", set_flag, TO(csv) },
+	END
+};
+
+/* cmd_push(). */
+static const struct option push_options[] = {
+	{ 0, "to", "URL[,URL]...", SERVERS "; each run is on one of them (a time: the end of the part, as below)",
+	  .set = set_push_to },
+	LOGIN,
+	{ 0, "calls", NULL, "each call is a row, too, not only the sums by function and minute", set_flag, TO(of_push.calls) },
+	{ 0, "create", NULL, "make the database and its tables where they are missing; without FILE only that", set_flag, TO(of_push.create) },
+	{ 0, "verify", NULL, "send nothing: tell how many of the batches are there", set_flag, TO(of_push.verify) },
+	{ 0, "retry", "TIME", "how long a server may be away (default 30s; a bare number: seconds)", .set = set_retry },
+	{ 0, "label", "KEY=VALUE", "a label of the run, such as version=1.2; may be given several times", .set = set_label },
+	{ 0, "no-command", NULL, "do not send the program's command line", set_flag, TO(of_push.no_command) },
+	{ 'q', "quiet", NULL, "do not say what was sent", set_flag, TO(quiet) },
+	END
+};
+
 /* cmd_html(). */
 static const struct option html_options[] = {
 	{ 'o', "output", "PAGE", "write to this file (default: the trace's name with .html, here)", set_text, TO(output) },
@@ -667,6 +700,11 @@ const struct command commands[] = {
 	{ "export", "[FILE] --to FORMAT", "Write a trace file in another tool's format",
 	  TABLES(export_options, excerpt_options, part_options, names_options), false, 0, 1,
 	  cmd_export },
+	{ "push", "[FILE] --to URL", "Send a trace file's sums, or its calls, to a fleet's database",
+	  TABLES(push_options, excerpt_options, part_options, names_options), false, 0, 1,
+	  cmd_push },
+	{ "fleet", "QUESTION [FUNCTION] --to URL", "Ask what was pushed: top, history, outliers, runs",
+	  TABLES(fleet_options, json_options, screen_options), false, 1, 2, cmd_fleet },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
 	  TABLES(html_options, excerpt_options, part_options, names_options), false, 0, 1,
 	  cmd_html },

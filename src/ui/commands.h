@@ -14,6 +14,8 @@ int cmd_report(struct invocation *inv);
 int cmd_query(struct invocation *inv);
 int cmd_export(struct invocation *inv);
 int cmd_html(struct invocation *inv);
+int cmd_push(struct invocation *inv);
+int cmd_fleet(struct invocation *inv);
 int cmd_list(struct invocation *inv);
 int cmd_config(struct invocation *inv);
 int cmd_info(struct invocation *inv);

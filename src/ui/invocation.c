@@ -258,6 +258,39 @@ int set_export_to(struct invocation *inv, const struct option *o, const char *va
 	return 0;
 }
 
+/* Takes a server's address, or else the end of the part, which the same word names. */
+int set_push_to(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	if (*value && strchr("+-0123456789", *value))
+		return set_excerpt(inv, o, value, err);
+	inv->of_push.to = value;
+	return 0;
+}
+
+/* A line's end would make two of one label. */
+int set_label(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	const size_t key = strcspn(value, "=");
+
+	if (!key || !value[key])
+		return err_at(err, EINVAL, value, key, "a label is KEY=VALUE");
+	if (strchr(value, '\n'))
+		return err_at(err, EINVAL, value, strcspn(value, "\n"), "a label is one line");
+	*vec_add(&inv->of_push.labels) = value;
+	return 0;
+}
+
+int set_since(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_time_ns(value, 1000000000, &inv->of_push.since_ns, err);
+}
+
+int set_retry(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	inv->of_push.retries = true;
+	return units_parse_time_ns(value, 1000000000, &inv->of_push.retry_ns, err);
+}
+
 /* A wrong word leaves `auto`, for the line that tells of it. */
 int set_colour(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
@@ -853,6 +886,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->pids);
 	vec_free(&inv->of_probe.probes);
 	vec_free(&inv->of_follow.ends);
+	vec_free(&inv->of_push.labels);
 	probe_options_free(inv);
 	config_option_free(inv);
 	excerpt_wish_free(&inv->excerpt);

@@ -97,6 +97,15 @@ struct follow_options {
 	VEC(const char *) ends;
 };
 
+/* Of push, and of fleet, which asks what push sent. */
+struct push_options {
+	const char *to, *auth, *ca, *host;
+	VEC(const char *) labels;
+	uint64_t retry_ns, since_ns;
+	bool retries;         /* retry_ns was given */
+	bool calls, create, insecure, no_command, verify;
+};
+
 struct list_options {
 	bool buffers, clocks, filters, format, full, options, systems, tracers, triggers;
 	bool signatures, why;
@@ -173,6 +182,7 @@ struct invocation {
 	struct config_options of_config;
 	struct diff_options of_diff;
 	struct export_options of_export;
+	struct push_options of_push;
 	struct follow_options of_follow;
 	struct list_options of_list;
 	struct probe_options of_probe;
@@ -188,7 +198,7 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
 	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
-	set_model;
+	set_model, set_push_to, set_label, set_retry, set_since;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

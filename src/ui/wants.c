@@ -36,6 +36,7 @@ const struct help_want wants[] = {
 	{ "get a flame graph", "brace export --to flamegraph -o graph.svg", "flamegraph svg picture stacks folded" },
 	{ "open a trace in Perfetto", "brace export --to perfetto -o trace.pftrace", "chrome timeline ui convert format" },
 	{ "send a trace to a colleague", "brace html -o trace.html", "share page browser e-mail" },
+	{ "compare many hosts", "brace push --to http://HOST:8123; brace fleet outliers FUNCTION --to http://HOST:8123", "fleet database clickhouse cluster upload servers machines" },
 	{ "look around in a trace on the terminal", "brace tui", "browse screen timeline interactive" },
 	{ "know what ran just before a crash", "brace record --mode overwrite -- PROGRAM", "black box segfault signal abort core last postmortem" },
 	{ "lose no record, whatever it costs", "brace record --mode block -- PROGRAM", "lost loss overflow buffer wait" },

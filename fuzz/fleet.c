@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Any text as an address of servers: it is refused with its column, or each server has a name of
+ * which no character means anything to curl. Any bytes as a server's answer to each question. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fleet/questions.h"
+#include "query/answer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void read_addresses(const char *text)
+{
+	struct fleet_servers s = { 0 };
+	struct err err = { 0 };
+
+	if (fleet_servers_read(&s, text, &err)) {
+		if (err.code <= 0 || err.column > strlen(err.input))
+			abort();
+	} else {
+		for (size_t i = 0; i < s.at.n; i++)
+			if (strpbrk(s.at.at[i].url, "\"\\\n\r @?#{}"))
+				abort();
+	}
+	fleet_servers_free(&s);
+}
+
+static int no_columns(void *arg, const char *const *names, unsigned n)
+{
+	return 0;
+}
+
+static int no_row(void *arg, const struct query_value *values, unsigned n)
+{
+	return 0;
+}
+
+static void read_answer(const struct fleet_question *q, char *text)
+{
+	static const struct query_sink sink = { no_columns, no_row };
+	struct fleet_answer a = { 0 };
+	struct query *query;
+	struct err err = { 0 };
+
+	if (query_answer_open(q->keys, q->values, &query, &err))
+		abort();
+	if (fleet_question_take(q, text, query, &a, &err) && !*err.text)
+		abort();
+	/* Any numbers have an answer, or an error of SQLite's. */
+	query_run(query, q->select, &sink, NULL, &err);
+	query_close(query);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char *text;
+
+	if (!n)
+		return 0;
+	text = mem_strndup((const char *)data + 1, n - 1);
+	if (*data % 5 == 4)
+		read_addresses(text);
+	else
+		read_answer(&fleet_questions[*data % 5], text);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/* From a trace's calls to batches of rows. The trace is read twice: once for the run's number, and
+ * to send. Nothing is kept on the disk: the trace file is what a push that was cut short begins
+ * from again. cmd/push.c calls it, on the command's thread. Fails on a trace that cannot be read
+ * and as the sender does. */
+#include "fleet/push.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/keyed_hash.h"
+#include "base/mem.h"
+#include "export/walk.h"
+#include "fleet/minutes.h"
+
+#define BATCH_ROWS 250000
+#define MINUTE_ROWS_KEPT 100000 /* in memory, before they become a batch */
+#define NS UINT64_C(1000000000)
+#define SECONDS_A_DAY 86400
+
+/* One reading. */
+struct upload {
+	struct fleet_push *push;
+	struct fleet_sender *sender;
+	struct walk walk;
+	VEC(uint64_t) numbers;      /* of functions in the tables, by their rows in the walk */
+	struct fleet_minutes minutes;
+	struct number_map open;     /* calls of a function that are open on a lane */
+	struct fleet_block blocks[FLEET_TABLES];
+	uint64_t digest, n_calls, lost;
+	uint32_t day, minutes_day;  /* of the rows in the blocks of calls and of minutes */
+	struct err *err;
+};
+
+/* --- numbers that hosts agree on ----------------------------------------------------- */
+
+/* No secret: the same bytes have the same number on every host. */
+static const struct hash_key public_key = { { 0, 0 } };
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+
+	h = keyed_hash(&public_key, h, n);
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+
+		memcpy(&word, at + i, n - i < sizeof(word) ? n - i : sizeof(word));
+		h = keyed_hash(&public_key, h, word);
+	}
+	return h;
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	return text ? hash_bytes(h, text, strlen(text)) : h;
+}
+
+/* A build-id and an address tell a function apart; without one, its names do. */
+static uint64_t function_number(struct upload *u, uint32_t row)
+{
+	const struct walk_function *f = &u->walk.functions.at[row];
+	const struct trace_module *m = NULL;
+	const struct trace_function *t = walk_function(&u->walk, row, &m);
+	uint64_t h = hash_text(1, f->text);
+
+	if (!m || !t || !m->build_id_len)
+		return hash_text(hash_text(h, f->file), m ? m->name : "");
+	return keyed_hash(&public_key, hash_bytes(h, m->build_id, m->build_id_len), t->vaddr);
+}
+
+/* Of a trace: what no other has. */
+static uint64_t trace_number(const struct trace_info *info)
+{
+	uint64_t h = hash_text(hash_text(0, info->host), info->run.invocation);
+
+	h = keyed_hash(&public_key, h, info->clock.real_ns);
+	h = keyed_hash(&public_key, h, info->clock.tsc);
+	return keyed_hash(&public_key, h, info->images.n ? info->images.at[0].pid : 0);
+}
+
+/* --- rows ----------------------------------------------------- */
+
+static uint64_t real_ns(const struct upload *u, uint64_t mono_ns)
+{
+	const struct trace_clock *c = &u->walk.info->clock;
+
+	return c->real_ns + (mono_ns - c->mono_ns);
+}
+
+/* The build-id in hex; "" for none. */
+static void put_build_id(struct fleet_block *b, const struct trace_module *m)
+{
+	char hex[2 * sizeof(m->build_id) + 1] = "";
+
+	for (size_t i = 0; m && i < m->build_id_len; i++) {
+		hex[2 * i] = "0123456789abcdef"[m->build_id[i] >> 4];
+		hex[2 * i + 1] = "0123456789abcdef"[m->build_id[i] & 15];
+		hex[2 * i + 2] = '\0';
+	}
+	fleet_put_text(b, hex);
+}
+
+static void put_function(struct upload *u, uint32_t row, uint64_t number)
+{
+	struct fleet_block *b = &u->blocks[FLEET_FUNCTIONS];
+	const struct trace_module *m = NULL;
+	const struct trace_function *t = walk_function(&u->walk, row, &m);
+
+	fleet_put_number(b, number);
+	fleet_put_text(b, u->walk.functions.at[row].text);
+	fleet_put_text(b, u->walk.functions.at[row].file);
+	put_build_id(b, m);
+	fleet_put_number(b, t ? t->vaddr : 0);
+}
+
+/* The function's number, whose row is put when it is first asked for. */
+static uint64_t number_of(struct upload *u, uint32_t row)
+{
+	while (u->numbers.n <= row) {
+		const uint32_t next = (uint32_t)u->numbers.n;
+
+		*vec_add(&u->numbers) = function_number(u, next);
+		put_function(u, next, u->numbers.at[next]);
+	}
+	return u->numbers.at[row];
+}
+
+static int send_block(struct upload *u, enum fleet_table_number table)
+{
+	return fleet_send(u->sender, &u->blocks[table], u->err);
+}
+
+/* Sends the block if a row of that day has no place in it: a batch is of one day. *of: the day of
+ * its rows. */
+static int make_room(struct upload *u, enum fleet_table_number table, uint32_t *of, uint32_t day)
+{
+	const int r = day != *of || u->blocks[table].rows == BATCH_ROWS ? send_block(u, table) : 0;
+
+	*of = day;
+	return r;
+}
+
+static void put_numbers(struct fleet_block *b, const uint64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fleet_put_number(b, numbers[i]);
+}
+
+static int put_minute(struct upload *u, const struct fleet_minute *m)
+{
+	struct fleet_block *b = &u->blocks[FLEET_MINUTES];
+	const uint32_t day = m->minute / SECONDS_A_DAY;
+	const int r = make_room(u, FLEET_MINUTES, &u->minutes_day, day);
+	const uint64_t numbers[] = {
+		day, m->minute, u->push->run, fleet_sender_batch(u->sender, FLEET_MINUTES),
+		number_of(u, m->function), m->calls, m->timed, m->durations, m->total, m->self,
+		m->timed ? m->least : 0, m->most,
+	};
+
+	put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
+	fleet_put_smalls(b, m->buckets.at, m->buckets.n);
+	fleet_put_counts(b, m->counts.at, m->counts.n);
+	u->push->minute_rows++;
+	return r;
+}
+
+/* The sums so far become rows. A minute that goes on has further rows: they are added up by whoever
+ * asks. */
+static int put_minutes(struct upload *u)
+{
+	int r = 0;
+
+	fleet_minutes_sort(&u->minutes);
+	for (size_t i = 0; !r && i < u->minutes.rows.n; i++)
+		r = put_minute(u, &u->minutes.rows.at[i]);
+	fleet_minutes_clear(&u->minutes);
+	return r;
+}
+
+/* A call's duration and own time, in ns. */
+static void times_of(const struct upload *u, const struct walk_step *s, uint64_t *ns,
+		     uint64_t *self)
+{
+	const struct trace_clock *c = &u->walk.info->clock;
+	const uint64_t begin = s->frame->begin;
+
+	*ns = trace_clock_span_ns(c, begin, s->ticks);
+	*self = trace_clock_span_ns(c, begin + s->ticks - s->self, s->self);
+}
+
+static int put_call(struct upload *u, const struct walk_step *s, uint64_t ns, uint64_t self)
+{
+	struct fleet_block *b = &u->blocks[FLEET_CALLS];
+	const struct trace_thread *t = &u->walk.info->threads.at[u->walk.lanes.at[s->lane].thread];
+	const uint32_t day = (uint32_t)(real_ns(u, s->ns) / NS / SECONDS_A_DAY);
+	const int r = make_room(u, FLEET_CALLS, &u->day, day);
+	const uint64_t numbers[] = {
+		day, u->push->run, fleet_sender_batch(u->sender, FLEET_CALLS), t->pid, t->tid,
+		real_ns(u, s->begin_ns), ns, self, s->depth, number_of(u, s->function),
+	};
+
+	put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
+	u->push->call_rows++;
+	return r;
+}
+
+/* --- the two readings ----------------------------------------------------- */
+
+/* The first: each call goes into the digest. */
+static int digest_step(void *arg, const struct walk_step *s)
+{
+	struct upload *u = arg;
+
+	if (s->kind == WALK_LOST)
+		u->lost += s->lost;
+	if (s->kind != WALK_END)
+		return 0;
+	u->n_calls++;
+	u->digest = keyed_hash(&public_key, u->digest ^ s->function, s->frame->begin);
+	u->digest = keyed_hash(&public_key, u->digest ^ s->ticks,
+			       u->walk.info->threads.at[s->thread].tid);
+	return 0;
+}
+
+/* Adds to how many calls of the function are open on the lane; the number before. */
+static uint64_t add_open(struct upload *u, const struct walk_step *s, uint64_t by)
+{
+	const uint64_t key = ((uint64_t)s->lane << 32 | s->function) + 1;
+	uint64_t n = number_map_get(&u->open, key);
+
+	n = n == NUMBER_NONE ? 0 : n;
+	number_map_set(&u->open, key, n + by);
+	return n;
+}
+
+/* A call inside of one of the same function adds no time to the function's, as in brace report. */
+static int end_call(struct upload *u, const struct walk_step *s)
+{
+	const uint64_t second = real_ns(u, s->ns) / NS;
+	const bool outermost = add_open(u, s, UINT64_MAX) == 1;
+	uint64_t ns, self;
+
+	times_of(u, s, &ns, &self);
+	if (s->flags & WALK_UNFOLLOWED)
+		fleet_minutes_count(&u->minutes, second, s->function);
+	else
+		fleet_minutes_add(&u->minutes, second, s->function,
+				  &(struct fleet_times){ ns, outermost ? ns : 0, self });
+	return u->push->calls ? put_call(u, s, ns, self) : 0;
+}
+
+/* The second. Functions go before the rows that name them. */
+static int send_step(void *arg, const struct walk_step *s)
+{
+	struct upload *u = arg;
+	int r = 0;
+
+	if (s->kind == WALK_BEGIN)
+		add_open(u, s, 1);
+	else if (s->kind == WALK_END)
+		r = end_call(u, s);
+	if (!r && u->minutes.rows.n >= MINUTE_ROWS_KEPT)
+		r = put_minutes(u);
+	return r;
+}
+
+static int read_once(struct upload *u, walk_take *take)
+{
+	struct source *source = u->push->open(u->push->arg, u->err);
+	int r;
+
+	if (!source)
+		return -u->err->code;
+	walk_init(&u->walk, source);
+	u->walk.stop = u->push->stop;
+	r = walk_run(&u->walk, take, u, u->err);
+	return r;
+}
+
+static void end_reading(struct upload *u)
+{
+	struct source *source = u->walk.source;
+
+	walk_free(&u->walk);
+	if (source)
+		source->ops->close(source);
+}
+
+/* --- the run ----------------------------------------------------- */
+
+static void put_run(struct upload *u)
+{
+	const struct trace_info *info = u->walk.info;
+	struct fleet_block *b = &u->blocks[FLEET_RUNS];
+	const uint64_t begin = info->clock.real_ns;
+
+	fleet_put_number(b, u->push->run);
+	fleet_put_number(b, begin / NS / SECONDS_A_DAY);
+	fleet_put_number(b, begin);
+	fleet_put_text(b, info->host ? info->host : "");
+	fleet_put_number(b, info->images.n ? info->images.at[0].pid : 0);
+	fleet_put_text(b, u->push->no_command || !info->cmdline ? "" : info->cmdline);
+	fleet_put_text(b, u->push->labels);
+	fleet_put_text(b, info->version ? info->version : "");
+	fleet_put_number(b, u->push->n_calls);
+	fleet_put_number(b, u->push->lost);
+	fleet_put_number(b, info->thresh_ns);
+	fleet_put_number(b, u->push->minute_rows);
+	fleet_put_number(b, u->push->call_rows);
+}
+
+/* What is left in the blocks. The run's row is last: it stands for all the others. */
+static int send_rest(struct upload *u)
+{
+	static const enum fleet_table_number order[] = {
+		FLEET_FUNCTIONS, FLEET_MINUTES, FLEET_CALLS, FLEET_RUNS,
+	};
+	int r = put_minutes(u);
+
+	put_run(u);
+	for (size_t i = 0; !r && i < sizeof(order) / sizeof(*order); i++)
+		r = send_block(u, order[i]);
+	return r;
+}
+
+static int find_run(struct fleet_push *p, struct err *err)
+{
+	struct upload u = { .push = p, .err = err };
+	int r = read_once(&u, digest_step);
+
+	if (!r) {
+		/* Numbers that are signed elsewhere have room for it. */
+		p->run = keyed_hash(&public_key, trace_number(u.walk.info), u.digest) >> 1;
+		p->n_calls = u.n_calls;
+		p->lost = u.lost;
+		p->server = p->run % p->servers->at.n;
+	}
+	end_reading(&u);
+	return r;
+}
+
+static int send_run(struct fleet_push *p, struct fleet_sender *sender, struct err *err)
+{
+	struct upload u = { .push = p, .sender = sender, .err = err };
+	int r;
+
+	for (size_t i = 0; i < FLEET_TABLES; i++)
+		u.blocks[i].table = &fleet_tables[i];
+	r = read_once(&u, send_step);
+	if (!r)
+		r = send_rest(&u);
+	for (size_t i = 0; i < FLEET_TABLES; i++)
+		fleet_block_free(&u.blocks[i]);
+	fleet_minutes_clear(&u.minutes);
+	vec_free(&u.numbers);
+	number_map_free(&u.open);
+	end_reading(&u);
+	return r;
+}
+
+int fleet_push(struct fleet_push *p, struct err *err)
+{
+	struct fleet_sender sender = { .servers = p->servers, .retry_ns = p->retry_ns,
+				       .verify = p->verify, .stop = p->stop };
+	int r = find_run(p, err);
+
+	if (r)
+		return r;
+	sender.run = p->run;
+	sender.server = p->server;
+	r = fleet_sender_begin(&sender, err);
+	if (!r)
+		r = send_run(p, &sender, err);
+	p->batches = sender.batches;
+	p->sent = sender.sent;
+	p->there = sender.there;
+	p->missing = sender.missing;
+	fleet_sender_free(&sender);
+	return r;
+}

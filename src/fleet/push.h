@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace, or a part of it, as rows of a fleet's tables: sums by function and minute always, each
+ * call if wanted. A run is what was pushed: its number is made of the trace and of the calls that
+ * were chosen, so the same part of the same file is the same run, and another part is another. */
+#pragma once
+#include "fleet/sender.h"
+#include "trace/event.h"
+
+struct fleet_push {
+	/* choices */
+	const struct fleet_servers *servers;
+	struct source *(*open)(void *arg, struct err *err); /* the part, anew: it is read twice */
+	void *arg;
+	bool calls, no_command, verify;
+	const char *labels;         /* lines of KEY=VALUE, or "" */
+	uint64_t retry_ns;
+	const volatile sig_atomic_t *stop;
+	/* results */
+	uint64_t run, n_calls, lost, minute_rows, call_rows;
+	size_t server, batches, sent, there, missing;
+};
+
+/* Reads and sends. 0, or -errno and *err; -EINTR: *stop was set. Whatever happened, pushing the
+ * same again completes it. */
+int fleet_push(struct fleet_push *p, struct err *err);

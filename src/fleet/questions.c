@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* What a fleet can be asked, as statements for its servers and one for what they answer.
+ * cmd/fleet.c calls it, on the command's thread. A server that does not answer is told to the
+ * caller; one that refuses ends the question. */
+#include "fleet/questions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "query/answer.h"
+
+#define CELLS_MAX 12
+#define NO_BUCKET "255" /* of a row that has sums; the buckets of minutes.h end before it */
+
+/* In what servers are asked, %D is the database, %F a function's name, quoted, and %W the choice of
+ * runs, as conditions on `run` and `minute`. */
+
+/* Sums of functions, and their buckets. */
+#define FUNCTIONS_OF(keys)                                                                   \
+	" FROM %D.minutes ANY LEFT JOIN (SELECT fn, name, module FROM %D.functions) USING fn" \
+	" WHERE %W GROUP BY " keys " FORMAT TabSeparated"
+#define BUCKETS_OF(keys, of)                                                                 \
+	" FROM (SELECT fn, run, minute, b, c FROM %D.minutes ARRAY JOIN bucket AS b, count AS c" \
+	" WHERE %W" of ") ANY LEFT JOIN (SELECT fn, name, module FROM %D.functions) USING fn"   \
+	" GROUP BY " keys " FORMAT TabSeparated"
+#define OF_FUNCTION " AND fn IN (SELECT fn FROM %D.functions WHERE name = %F)"
+
+static const char *const ask_top[] = {
+	"SELECT name, module, " NO_BUCKET " AS b, sum(calls), sum(total), sum(self), max(most),"
+	" sum(durations), sum(timed)"
+	FUNCTIONS_OF("name, module"),
+	"SELECT name, module, b, sum(c), 0, 0, 0, 0, 0" BUCKETS_OF("name, module, b", ""),
+	NULL,
+};
+static const char *const ask_history[] = {
+	"SELECT toUInt32(minute), " NO_BUCKET " AS b, sum(calls), sum(total), sum(self), max(most),"
+	" sum(durations), sum(timed)"
+	" FROM %D.minutes WHERE %W" OF_FUNCTION " GROUP BY minute FORMAT TabSeparated",
+	"SELECT toUInt32(minute), b, sum(c), 0, 0, 0, 0, 0 FROM (SELECT minute, b, c FROM %D.minutes"
+	" ARRAY JOIN bucket AS b, count AS c WHERE %W" OF_FUNCTION ") GROUP BY minute, b"
+	" FORMAT TabSeparated",
+	NULL,
+};
+static const char *const ask_outliers[] = {
+	"SELECT host, " NO_BUCKET " AS b, sum(calls), sum(total), sum(self), max(most),"
+	" sum(durations), sum(timed)"
+	" FROM %D.minutes ANY LEFT JOIN (SELECT run, host FROM %D.runs) USING run"
+	" WHERE %W" OF_FUNCTION " GROUP BY host FORMAT TabSeparated",
+	"SELECT host, b, sum(c), 0, 0, 0, 0, 0 FROM (SELECT run, b, c FROM %D.minutes"
+	" ARRAY JOIN bucket AS b, count AS c WHERE %W" OF_FUNCTION ")"
+	" ANY LEFT JOIN (SELECT run, host FROM %D.runs) USING run GROUP BY host, b FORMAT TabSeparated",
+	NULL,
+};
+static const char *const ask_runs[] = {
+	"SELECT any(host), any(command), any(labels), run, intDiv(any(begin), 1000000000), any(calls),"
+	" any(lost), any(call_rows), any(threshold)"
+	" FROM %D.runs WHERE %W GROUP BY run FORMAT TabSeparated",
+	NULL,
+};
+
+/* Groups by their keys: sums, of rows without a bucket, and p, the bucket in which the 99th
+ * percentile is. */
+#define GROUPS(keys, bucket)                                                                 \
+	"WITH sums AS (SELECT " keys ", sum(n) AS calls, sum(v0) AS total, sum(v1) AS self,"   \
+	" max(v2) AS most, sum(v3) AS durations, sum(v4) AS timed FROM answer"                 \
+	" WHERE " bucket " = " NO_BUCKET " GROUP BY " keys "), "                               \
+	"steps AS (SELECT " keys ", " bucket " AS b, sum(n) AS c FROM answer"                  \
+	" WHERE " bucket " < " NO_BUCKET " GROUP BY " keys ", " bucket "), "                   \
+	"added AS (SELECT " keys ", b, sum(c) OVER (PARTITION BY " keys " ORDER BY b) AS upto," \
+	" sum(c) OVER (PARTITION BY " keys ") AS whole FROM steps), "                          \
+	"p AS (SELECT " keys ", min(b) AS b FROM added WHERE upto * 100 >= whole * 99"         \
+	" GROUP BY " keys ")"
+/* The middle of the bucket p.b of minutes.h, in ns. */
+#define P99_NS                                                                               \
+	"(CASE WHEN p.b < 4 THEN p.b ELSE ((9 + 2 * (p.b % 4)) << (p.b / 4 - 1)) / 2 END) AS p99_ns"
+
+const struct fleet_question fleet_questions[] = {
+	{ "top", "functions by the time in themselves", false, 2, 3, 5, ask_top,
+	  GROUPS("k0, k1", "k2") " "
+	  "SELECT sums.k0 AS name, sums.k1 AS module, calls, total AS total_ns, self AS self_ns, "
+	  "durations / nullif(timed, 0) AS mean_ns, " P99_NS ", most AS max_ns "
+	  "FROM sums LEFT JOIN p USING (k0, k1) ORDER BY self DESC, name" },
+	{ "history", "a function's calls minute by minute", true, 0, 2, 5, ask_history,
+	  GROUPS("k0", "k1") " "
+	  "SELECT strftime('%Y-%m-%d %H:%M', sums.k0, 'unixepoch') AS minute, calls, "
+	  "total AS total_ns, self AS self_ns, durations / nullif(timed, 0) AS mean_ns, "
+	  P99_NS ", "
+	  "most AS max_ns FROM sums LEFT JOIN p USING (k0) ORDER BY sums.k0" },
+	{ "outliers", "a function's times by host, beside all others'", true, 1, 2, 5, ask_outliers,
+	  GROUPS("k0", "k1") ", "
+	  "every AS (SELECT sum(timed) AS timed, sum(durations) AS durations FROM sums) "
+	  "SELECT sums.k0 AS host, sums.calls AS calls, "
+	  "sums.durations / nullif(sums.timed, 0) AS mean_ns, "
+	  "(every.durations - sums.durations) / nullif(every.timed - sums.timed, 0) AS others_ns, "
+	  "round(1.0 * sums.durations * (every.timed - sums.timed)"
+	  " / nullif(1.0 * sums.timed * (every.durations - sums.durations), 0), 2) AS ratio, "
+	  P99_NS ", most AS max_ns "
+	  "FROM sums CROSS JOIN every LEFT JOIN p USING (k0) ORDER BY ratio DESC, mean_ns DESC" },
+	{ "runs", "what was pushed", false, 3, 5, 3, ask_runs,
+	  "SELECT printf('%016llx', k3) AS run, k0 AS host, "
+	  "strftime('%Y-%m-%d %H:%M:%S', k4, 'unixepoch') AS begin, n AS calls, v0 AS lost, "
+	  "v1 AS call_rows, v2 AS threshold_ns, replace(k2, char(10), ' ') AS labels, k1 AS command "
+	  "FROM answer ORDER BY k4, k3" },
+	{ NULL, NULL, false, 0, 0, 0, NULL, NULL },
+};
+
+/* --- statements for servers ----------------------------------------------------- */
+
+/* A text in ClickHouse's quotes. */
+static void put_quoted(struct out *o, const char *text)
+{
+	out_char(o, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			out_char(o, '\\');
+		out_char(o, *text);
+	}
+	out_char(o, '\'');
+}
+
+/* has_minutes: the rows have a column `minute`; those of runs have `begin`. */
+static void put_choice(struct out *o, const struct fleet_servers *s, const struct fleet_wish *w,
+		       bool has_minutes)
+{
+	out_printf(o, "run IN (SELECT run FROM %s.runs WHERE 1", s->database);
+	if (w->host) {
+		out_str(o, " AND host = ");
+		put_quoted(o, w->host);
+	}
+	if (w->label) {
+		out_str(o, " AND has(splitByChar('\\n', labels), ");
+		put_quoted(o, w->label);
+		out_char(o, ')');
+	}
+	out_char(o, ')');
+	if (w->since && has_minutes)
+		out_printf(o, " AND toUInt32(minute) + 60 > %" PRIu64, w->since);
+	else if (w->since)
+		out_printf(o, " AND begin >= %" PRIu64, w->since * 1000000000);
+}
+
+/* The statement with its parts filled in; free() it. */
+static char *fill_in(const char *ask, const struct fleet_servers *s, const struct fleet_wish *w)
+{
+	const bool has_minutes = strstr(ask, "minutes") != NULL;
+	struct out_text text = { 0 };
+	struct out o;
+
+	out_init_raw(&o, out_keep_text, &text);
+	for (; *ask; ask++) {
+		if (*ask != '%' || !strchr("DFW", ask[1])) {
+			out_char(&o, *ask);
+			continue;
+		}
+		switch (*++ask) {
+		case 'D': out_str(&o, s->database); break;
+		case 'F': put_quoted(&o, w->function); break;
+		default: put_choice(&o, s, w, has_minutes);
+		}
+	}
+	out_flush(&o);
+	out_free(&o);
+	return text.at;
+}
+
+/* --- their answers ----------------------------------------------------- */
+
+/* Undoes the escapes of a field, in place. */
+static void unescape(char *field)
+{
+	static const char escaped[] = "tnrbf0", bytes[] = "\t\n\r\b\f\0";
+	char *to = field;
+
+	for (; *field; field++) {
+		const char *e;
+
+		if (*field != '\\' || !field[1]) {
+			*to++ = *field;
+			continue;
+		}
+		e = strchr(escaped, *++field);
+		*to++ = e ? bytes[e - escaped] : *field;
+	}
+	*to = '\0';
+}
+
+/* A line of the answer, which ends with a NUL. False: it has another number of fields. */
+static bool take_row(const struct fleet_question *q, char *line, struct query *to)
+{
+	const unsigned n = q->keys + 1 + q->values;
+	struct query_cell cells[CELLS_MAX] = { { 0 } };
+	char *field = line, *end;
+
+	for (unsigned i = 0; i < n; i++) {
+		end = field ? strchr(field, '\t') : NULL;
+		if (!field || (end == NULL) != (i + 1 == n))
+			return false;
+		if (end)
+			*end = '\0';
+		if (i < q->texts)
+			unescape(field);
+		if (i < q->texts)
+			cells[i].text = field;
+		else
+			cells[i].number = strtoull(field, NULL, 10);
+		field = end ? end + 1 : NULL;
+	}
+	query_answer_add(to, cells, n);
+	return true;
+}
+
+int fleet_question_take(const struct fleet_question *q, char *text, struct query *to,
+			struct fleet_answer *a, struct err *err)
+{
+	char *end;
+
+	for (char *line = text; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		if (!end)
+			return err_set(err, EPROTO, "a server's answer ends within a line");
+		*end = '\0';
+		if (!take_row(q, line, to))
+			return err_set(err, EPROTO, "a server's answer has other columns than it was asked for");
+		a->rows++;
+	}
+	return 0;
+}
+
+/* Adds the records that were lost in these runs. */
+static int ask_lost(const struct fleet_servers *s, size_t server, const struct fleet_wish *w,
+		    struct fleet_answer *a, struct err *err)
+{
+	static const char statement[] = "SELECT sum(lost) FROM (SELECT run, any(lost) AS lost"
+					" FROM %D.runs WHERE %W GROUP BY run) FORMAT TabSeparated";
+	char *sql = fill_in(statement, s, w), *text;
+	int r = fleet_ask(s, server, sql, &text, err);
+
+	free(sql);
+	if (r)
+		return r;
+	a->lost += strtoull(text, NULL, 10);
+	free(text);
+	return 0;
+}
+
+/* All of a question's statements at one server: its rows count only if all are answered. */
+static int ask_server(const struct fleet_question *q, const struct fleet_servers *s, size_t server,
+		      const struct fleet_wish *w, struct query *to, struct fleet_answer *a,
+		      struct err *err)
+{
+	VEC(char *) texts = { 0 };
+	int r = ask_lost(s, server, w, a, err);
+
+	for (size_t i = 0; !r && q->asks[i]; i++) {
+		char *sql = fill_in(q->asks[i], s, w), *text;
+
+		r = fleet_ask(s, server, sql, &text, err);
+		if (!r)
+			*vec_add(&texts) = text;
+		free(sql);
+	}
+	for (size_t i = 0; i < texts.n; i++) {
+		if (!r)
+			r = fleet_question_take(q, texts.at[i], to, a, err);
+		free(texts.at[i]);
+	}
+	vec_free(&texts);
+	return r;
+}
+
+/* Whether a failure means that the server is away, and not that it refuses. */
+static bool is_away(int r)
+{
+	return r == -EAGAIN || r == -ECONNREFUSED;
+}
+
+static int ask_all(const struct fleet_question *q, const struct fleet_servers *s,
+		   const struct fleet_wish *w, struct query *to, struct fleet_answer *a,
+		   struct err *err)
+{
+	a->servers = s->at.n;
+	for (size_t i = 0; i < s->at.n; i++) {
+		const int r = ask_server(q, s, i, w, to, a, err);
+
+		if (r && !is_away(r))
+			return r;
+		if (r && !a->missing.code)
+			a->missing = *err;
+		a->answered += !r;
+	}
+	return a->answered ? 0 : -err->code;
+}
+
+int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,
+		       const struct fleet_wish *w, uint64_t limit, const struct query_sink *sink,
+		       void *arg, struct fleet_answer *a, struct err *err)
+{
+	struct query *query;
+	char *select;
+	int r = query_answer_open(q->keys, q->values, &query, err);
+
+	if (r)
+		return r;
+	*a = (struct fleet_answer){ 0 };
+	r = ask_all(q, s, w, query, a, err);
+	if (!r && a->rows) {
+		select = mem_printf("%s LIMIT %" PRId64, q->select, limit ? (int64_t)limit : -1);
+		r = query_run(query, select, sink, arg, err);
+		free(select);
+	}
+	query_close(query);
+	return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions about the runs of a fleet. Each server adds up its own runs; brace joins what they
+ * answer, so that servers need not know each other. */
+#pragma once
+#include "fleet/server.h"
+#include "query/query.h"
+
+struct fleet_question {
+	const char *name, *summary;
+	bool of_function;             /* it wants the name of one */
+	unsigned texts, keys, values; /* of a row: the first keys are texts */
+	const char *const *asks;      /* what servers are asked, ends with NULL; see questions.c */
+	const char *select;           /* over the table `answer` (query/answer.h) */
+};
+extern const struct fleet_question fleet_questions[]; /* ends with a name that is NULL */
+
+/* The runs that a question is about; NULL or 0: of all. Only runs that were pushed whole count. */
+struct fleet_wish {
+	const char *function, *host, *label;
+	uint64_t since;               /* seconds since 1970 */
+};
+
+struct fleet_answer {
+	size_t servers, answered;
+	struct err missing;           /* why the first of the others did not answer */
+	uint64_t lost;                /* records, of all these runs */
+	uint64_t rows;                /* that came from the servers */
+};
+
+/* Asks the servers and gives the joined rows to the sink. 0, or -errno and *err: no server
+ * answered, or one refused. */
+int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,
+		       const struct fleet_wish *w, uint64_t limit, const struct query_sink *sink,
+		       void *arg, struct fleet_answer *a, struct err *err);
+
+/* Adds the rows of a server's answer (lines of fields that tabs part) to the table `answer` of
+ * `to`, and their number to a->rows. Changes the text, which ends with a NUL and is nothing to
+ * trust. 0, or -EPROTO and *err; the rows before stay. */
+int fleet_question_take(const struct fleet_question *q, char *text, struct query *to,
+			struct fleet_answer *a, struct err *err);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Exactly once, without the server's help: a batch is one block of one day, which a table takes
+ * whole or not at all, a run has one writer, and a batch whose answer was lost is asked for before
+ * it is sent again. push.c calls it, on the command's thread, which sleeps between two tries. Fails
+ * if the server is away for too long, refuses, or has other rows under a batch's number. */
+#include "fleet/sender.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/monotonic.h"
+
+#define BACK_OFF_LEAST_NS UINT64_C(200000000)
+#define BACK_OFF_MOST_NS UINT64_C(10000000000)
+#define NS UINT64_C(1000000000)
+
+static bool has_batches(const struct fleet_table *t)
+{
+	return t == &fleet_tables[FLEET_MINUTES] || t == &fleet_tables[FLEET_CALLS];
+}
+
+/* --- what is there ----------------------------------------------------- */
+
+/* Lines of "batch TAB rows", into present. */
+static void take_counts(struct number_map *present, const char *line)
+{
+	while (*line) {
+		char *end;
+		const uint64_t batch = strtoull(line, &end, 10), rows = strtoull(end, NULL, 10);
+
+		number_map_set(present, batch + 1, rows);
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+}
+
+static int ask_present(struct fleet_sender *s, enum fleet_table_number table, struct err *err)
+{
+	char *answer, *sql = mem_printf("SELECT batch, count() FROM %s.%s WHERE run = %" PRIu64
+					" GROUP BY batch FORMAT TabSeparated",
+					s->servers->database, fleet_tables[table].name, s->run);
+	int r = fleet_ask(s->servers, s->server, sql, &answer, err);
+
+	free(sql);
+	if (r)
+		return r;
+	number_map_free(&s->present[table]);
+	take_counts(&s->present[table], answer);
+	free(answer);
+	return 0;
+}
+
+/* Whether an insertion of that name runs: 1 or 0, or -errno and *err. */
+static int ask_running(struct fleet_sender *s, const char *name, struct err *err)
+{
+	char *answer, *sql = mem_printf("SELECT count() FROM system.processes WHERE query_id = '%s' "
+					"FORMAT TabSeparated", name);
+	int r = fleet_ask(s->servers, s->server, sql, &answer, err);
+
+	free(sql);
+	if (r)
+		return r;
+	r = atoi(answer) > 0;
+	free(answer);
+	return r;
+}
+
+/* --- waiting ----------------------------------------------------- */
+
+struct server_patience { uint64_t since, pause; };
+
+/* Sleeps before the next try. 0; -EINTR; -ETIMEDOUT: the server was away for too long, and *err,
+ * which says why the last try failed, says so. */
+static int wait_for_server(struct fleet_sender *s, struct server_patience *p, struct err *err)
+{
+	const uint64_t now = monotonic_ns();
+	struct timespec t;
+
+	if (!p->since)
+		*p = (struct server_patience){ now, BACK_OFF_LEAST_NS };
+	if (s->stop && *s->stop)
+		return err_code(err, EINTR);
+	if (now - p->since + p->pause > s->retry_ns)
+		return err_code(err, ETIMEDOUT);
+	t = (struct timespec){ (time_t)(p->pause / NS), (long)(p->pause % NS) };
+	/* A signal ends it early; the next look at stop tells whether it was meant. */
+	nanosleep(&t, NULL);
+	p->pause = p->pause * 2 < BACK_OFF_MOST_NS ? p->pause * 2 : BACK_OFF_MOST_NS;
+	return s->stop && *s->stop ? err_code(err, EINTR) : 0;
+}
+
+/* Whether a failure may be over at the next try. */
+static bool may_pass(int r)
+{
+	return r == -EAGAIN || r == -ECONNREFUSED;
+}
+
+/* Asks until there is an answer. */
+static int ask_patiently(struct fleet_sender *s, enum fleet_table_number table,
+			 struct server_patience *p, struct err *err)
+{
+	int r = ask_present(s, table, err), w;
+
+	while (may_pass(r)) {
+		w = wait_for_server(s, p, err);
+		if (w)
+			return w;
+		r = ask_present(s, table, err);
+	}
+	return r;
+}
+
+/* --- sending ----------------------------------------------------- */
+
+/* 1: the batch is there; 0: it is not; or -errno and *err: there are other rows. */
+static int compare(const struct fleet_sender *s, enum fleet_table_number table, uint32_t batch,
+		   size_t rows, struct err *err)
+{
+	const uint64_t there = number_map_get(&s->present[table], (uint64_t)batch + 1);
+
+	if (there == NUMBER_NONE)
+		return 0;
+	if (there == rows)
+		return 1;
+	return err_set(err, EEXIST,
+		       "%s has %" PRIu64 " rows as batch %" PRIu32 " of %s of run %016" PRIx64
+		       ", and the trace makes %zu: another version of brace pushed it",
+		       s->servers->at.at[s->server].url, there, batch, fleet_tables[table].name,
+		       s->run, rows);
+}
+
+/* After an answer was lost: 1: the batch is there; 0: it is not, and will not come; or -errno. The
+ * order matters: an insertion that ends between the two questions is seen by the second. */
+static int settle(struct fleet_sender *s, enum fleet_table_number table, uint32_t batch,
+		  const struct fleet_block *b, const char *name, struct server_patience *p,
+		  struct err *err)
+{
+	int r;
+
+	for (;;) {
+		r = wait_for_server(s, p, err);
+		if (r)
+			return r;
+		r = ask_running(s, name, err);
+		if (r < 0 && !may_pass(r))
+			return r;
+		if (r)
+			continue;
+		r = ask_patiently(s, table, p, err);
+		return r ? r : compare(s, table, batch, b->rows, err);
+	}
+}
+
+static int send_batch(struct fleet_sender *s, enum fleet_table_number table, uint32_t batch,
+		      const struct fleet_block *b, struct err *err)
+{
+	char *name = mem_printf("brace-%016" PRIx64 "-%s-%" PRIu32, s->run, b->table->name, batch);
+	struct server_patience p = { 0 };
+	int r = fleet_insert(s->servers, s->server, b, name, err);
+
+	while (may_pass(r)) {
+		r = settle(s, table, batch, b, name, &p, err);
+		if (r)
+			break;
+		r = fleet_insert(s->servers, s->server, b, name, err);
+	}
+	free(name);
+	return r > 0 ? 0 : r;
+}
+
+/* A table whose engine keeps one of equal rows needs no questions. */
+static int send_rows(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
+{
+	char *name = mem_printf("brace-%016" PRIx64 "-%s", s->run, b->table->name);
+	struct server_patience p = { 0 };
+	int r = fleet_insert(s->servers, s->server, b, name, err), w = 0;
+
+	while (may_pass(r) && !w) {
+		w = wait_for_server(s, &p, err);
+		if (!w)
+			r = fleet_insert(s->servers, s->server, b, name, err);
+	}
+	free(name);
+	return w ? w : r;
+}
+
+static int give_batch(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
+{
+	const enum fleet_table_number table = (enum fleet_table_number)(b->table - fleet_tables);
+	const uint32_t batch = s->next[table]++;
+	int r = compare(s, table, batch, b->rows, err);
+
+	s->batches++;
+	if (r < 0)
+		return r;
+	s->there += r == 1;
+	s->missing += !r;
+	if (r || s->verify)
+		return 0;
+	r = send_batch(s, table, batch, b, err);
+	s->sent += !r;
+	return r;
+}
+
+uint32_t fleet_sender_batch(const struct fleet_sender *s, enum fleet_table_number table)
+{
+	return s->next[table];
+}
+
+int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err)
+{
+	int r = 0;
+
+	if (b->rows && has_batches(b->table))
+		r = give_batch(s, b, err);
+	else if (b->rows && !s->verify)
+		r = send_rows(s, b, err);
+	fleet_block_clear(b);
+	return r;
+}
+
+int fleet_sender_begin(struct fleet_sender *s, struct err *err)
+{
+	struct server_patience p = { 0 };
+	int r = ask_patiently(s, FLEET_MINUTES, &p, err);
+
+	return r ? r : ask_patiently(s, FLEET_CALLS, &p, err);
+}
+
+void fleet_sender_free(struct fleet_sender *s)
+{
+	for (size_t i = 0; i < FLEET_TABLES; i++)
+		number_map_free(&s->present[i]);
+}

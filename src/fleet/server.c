@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses of ClickHouse servers, requests to them, and their refusals as sentences. push.c and
+ * questions.c call it, on the command's thread. Fails on an address, a login, a server that is not
+ * there, and what it refuses. */
+#include "fleet/server.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define LOGIN_MOST 512
+
+/* --- addresses ----------------------------------------------------- */
+
+static const struct { const char *scheme; const char *port; } schemes[] = {
+	{ "http://", "8123" }, { "https://", "8443" },
+};
+
+/* The row of schemes; -1: it begins with none. */
+static int scheme_of(const char *text)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+		if (!strncmp(text, schemes[i].scheme, strlen(schemes[i].scheme)))
+			return (int)i;
+	return -1;
+}
+
+/* A name that needs no quotes in SQL. */
+static bool is_database(const char *name, size_t n)
+{
+	if (!n || n > 63 || isdigit((unsigned char)*name))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
+/* The length of HOST or HOST:PORT, whose text ends at n; 0: it is none. *port: it has one. */
+static size_t host_length(const char *host, size_t n, bool *port)
+{
+	const size_t bracket = *host == '[' ? strcspn(host, "]/") : 0;
+	size_t at = bracket;
+
+	if (*host == '[' && (bracket >= n || host[bracket] != ']'))
+		return 0;
+	while (at < n && host[at] != ':' && host[at] != '/')
+		at++;
+	for (size_t i = 0; i < at; i++)
+		if (!isalnum((unsigned char)host[i]) && !strchr("-._[]:", host[i]))
+			return 0;
+	*port = at < n && host[at] == ':';
+	if (!at || !*port)
+		return at;
+	for (at++; at < n && isdigit((unsigned char)host[at]); at++)
+		;
+	return host[at - 1] == ':' ? 0 : at;
+}
+
+/* One address of the list, of n bytes at `at` of the whole text. */
+static int read_address(struct fleet_servers *s, const char *text, size_t at, size_t n,
+			int *scheme, struct err *err)
+{
+	const int own = scheme_of(text + at);
+	const size_t begin = own < 0 ? at : at + strlen(schemes[own].scheme), end = at + n;
+	bool port = false;
+	size_t host;
+
+	if (own >= 0)
+		*scheme = own;
+	if (*scheme < 0)
+		return err_at(err, EINVAL, text, at, "a server is http://HOST:PORT or https://HOST:PORT");
+	if (memchr(text + begin, '@', end - begin))
+		return err_at(err, EINVAL, text, begin,
+			      "a user and a key come from --auth FILE, since command lines are read by others");
+	host = begin < end ? host_length(text + begin, end - begin, &port) : 0;
+	if (!host)
+		return err_at(err, EINVAL, text, begin, "a server's name, or HOST:PORT, is missing here");
+	*vec_add(&s->at) = (struct http_server){
+		.url = mem_printf("%s%.*s%s%s", schemes[*scheme].scheme, (int)host, text + begin,
+				  port ? "" : ":", port ? "" : schemes[*scheme].port),
+	};
+	if (begin + host == end || (text[begin + host] == '/' && begin + host + 1 == end))
+		return 0;
+	if (text[begin + host] != '/' ||
+	    !is_database(text + begin + host + 1, end - begin - host - 1))
+		return err_at(err, EINVAL, text, begin + host,
+			      "a server's address ends here, or goes on with /DATABASE (letters, digits, _)");
+	if (s->database)
+		return err_at(err, EINVAL, text, begin + host + 1, 
+			      "all servers have one database: %s is named already", s->database);
+	s->database = mem_printf("%.*s", (int)(end - begin - host - 1), text + begin + host + 1);
+	return 0;
+}
+
+int fleet_servers_read(struct fleet_servers *s, const char *text, struct err *err)
+{
+	int scheme = -1, r = 0;
+	size_t at = 0, n;
+
+	do {
+		n = strcspn(text + at, ",");
+		if (s->at.n == FLEET_SERVERS_MAX)
+			return err_at(err, E2BIG, text, at, "there are more than %d servers", FLEET_SERVERS_MAX);
+		r = read_address(s, text, at, n, &scheme, err);
+		at += n + 1;
+	} while (!r && text[at - 1] == ',');
+	if (!r && !s->database)
+		s->database = mem_strdup("brace");
+	return r;
+}
+
+void fleet_servers_free(struct fleet_servers *s)
+{
+	for (size_t i = 0; i < s->at.n; i++)
+		free(s->at.at[i].url);
+	vec_free(&s->at);
+	free(s->database);
+	s->database = NULL;
+}
+
+/* --- who asks ----------------------------------------------------- */
+
+static void give_login(struct fleet_servers *s, const char *user, const char *key)
+{
+	for (size_t i = 0; i < s->at.n; i++) {
+		s->at.at[i].user = user;
+		s->at.at[i].key = key;
+	}
+}
+
+/* The first line, at most; 0, or -errno and *err. */
+static int read_login(int fd, const char *path, char line[LOGIN_MOST], struct err *err)
+{
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st))
+		return err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || st.st_mode & (S_IRWXG | S_IRWXO))
+		return err_set(err, EPERM,
+			       "%s has a key, so only its owner may read the file: chmod 600 it", path);
+	n = read(fd, line, LOGIN_MOST - 1);
+	if (n < 0)
+		return err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	return 0;
+}
+
+int fleet_servers_login(struct fleet_servers *s, const char *path, struct err *err)
+{
+	char line[LOGIN_MOST], *colon;
+	int fd, r;
+
+	if (!path) {
+		give_login(s, getenv("BRACE_CLICKHOUSE_USER"), getenv("BRACE_CLICKHOUSE_KEY"));
+		return 0;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
+	r = read_login(fd, path, line, err);
+	close(fd);
+	if (r)
+		return r;
+	colon = strchr(line, ':');
+	if (!colon)
+		return err_set(err, EINVAL, "the first line of %s is to be USER:KEY", path);
+	*colon = '\0';
+	give_login(s, mem_strdup(line), mem_strdup(colon + 1));
+	return 0;
+}
+
+/* --- requests ----------------------------------------------------- */
+
+/* What is behind a refusal's number, as ClickHouse counts its errors. %s: the database. */
+static const struct refusal {
+	int number, code;
+	const char *means;
+} refusals[] = {
+	{ 60, ENOENT, "it has no such table in %s: `brace push --create` makes them" },
+	{ 81, ENOENT, "it has no database %s: `brace push --create` makes it" },
+	{ 164, EACCES, "the user may only read %s" },
+	{ 192, EACCES, "it does not know the user: --auth FILE names one with its key" },
+	{ 193, EACCES, "the key is not the user's (--auth FILE)" },
+	{ 194, EACCES, "it wants a key: --auth FILE names a user with its key" },
+	{ 497, EACCES, "the user may not do this in %s" },
+	{ 516, EACCES, "it does not accept the user and key (--auth FILE)" },
+	{ 159, EAGAIN, "it took too long" },
+	{ 202, EAGAIN, "it has too many requests" },
+	{ 216, EAGAIN, "the request before is not over yet" },
+	{ 241, EAGAIN, "it has no memory for this now" },
+	{ 252, EAGAIN, "it has to merge parts first" },
+};
+
+/* The first words of a refusal that is in no row. */
+static int refuse_unknown(struct err *err, const char *url, const struct http_answer *a)
+{
+	const int line = (int)strcspn(a->text, "\r\n");
+
+	return err_set(err, EPROTO, "%s refuses with status %d: %.*s", url, a->status,
+		       line < 300 ? line : 300, a->text);
+}
+
+static int refuse(struct err *err, const struct fleet_servers *s, const char *url,
+		  const struct http_answer *a)
+{
+	const char *number = strstr(a->text, "Code: ");
+	const int code = number ? atoi(number + strlen("Code: ")) : 0;
+	char means[160];
+
+	if (!a->status)
+		return err_set(err, a->sent ? EAGAIN : ECONNREFUSED, "%s does not answer: %.*s", url,
+			       (int)strcspn(a->text, "\r\n"), a->text);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		if (refusals[i].number != code)
+			continue;
+		snprintf(means, sizeof(means), refusals[i].means, s->database);
+		return err_set(err, refusals[i].code, "%s refuses: %s", url, means);
+	}
+	return refuse_unknown(err, url, a);
+}
+
+static int request(const struct fleet_servers *s, size_t server, const char *path,
+		   const void *body, size_t n, char **answer, struct err *err)
+{
+	const struct http_server *h = &s->at.at[server];
+	struct http_answer a;
+	int r = http_post(h, path, body, n, &a, err);
+
+	if (r)
+		return r;
+	if (a.status != 200)
+		r = refuse(err, s, h->url, &a);
+	/* An error that comes after the answer has begun ends it. */
+	else if (strstr(a.text, "DB::Exception:"))
+		r = refuse_unknown(err, h->url, &a);
+	if (!r && answer)
+		*answer = a.text;
+	else
+		free(a.text);
+	return r;
+}
+
+int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
+	      struct err *err)
+{
+	return request(s, server, "/", sql, strlen(sql), answer, err);
+}
+
+int fleet_insert(const struct fleet_servers *s, size_t server, const struct fleet_block *b,
+		 const char *name, struct err *err)
+{
+	char *sql = mem_printf("INSERT INTO %s.%s FORMAT Native", s->database, b->table->name);
+	char *encoded = http_encode(sql), *path;
+	struct out_text bytes = { 0 };
+	struct out o;
+	int r;
+
+	path = mem_printf("/?query_id=%s&query=%s", name, encoded);
+	out_init_raw(&o, out_keep_text, &bytes);
+	fleet_block_write(b, &o);
+	out_flush(&o);
+	out_free(&o);
+	r = request(s, server, path, bytes.at, bytes.n, NULL, err);
+	free(bytes.at);
+	free(path);
+	free(encoded);
+	free(sql);
+	return r;
+}
+
+/* The statement that makes a table, or, without one, the database; free() it. */
+static char *statement(const struct fleet_servers *s, const struct fleet_table *t)
+{
+	struct out_text text = { 0 };
+	struct out o;
+
+	if (!t)
+		return mem_printf("CREATE DATABASE IF NOT EXISTS %s", s->database);
+	out_init_raw(&o, out_keep_text, &text);
+	fleet_table_create(t, s->database, &o);
+	out_flush(&o);
+	out_free(&o);
+	return text.at;
+}
+
+int fleet_create(const struct fleet_servers *s, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < s->at.n; i++) {
+		for (int t = -1; !r && t < FLEET_TABLES; t++) {
+			char *sql = statement(s, t < 0 ? NULL : &fleet_tables[t]);
+
+			r = fleet_ask(s, i, sql, NULL, err);
+			free(sql);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* brace fleet: questions about the runs that brace push sent. main() calls it, on brace's only
+ * thread. Fails on an unknown question and on servers that are not there, or refuse; of several
+ * servers those that are there answer, and the status is 1. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/nearest.h"
+#include "fleet/questions.h"
+#include "ui/commands.h"
+#include "ui/fleet_option.h"
+#include "ui/rows.h"
+#include "ui/say.h"
+
+#define NS UINT64_C(1000000000)
+
+static void say_questions(void)
+{
+	for (const struct fleet_question *q = fleet_questions; q->name; q++)
+		say("%s %s%s", q == fleet_questions ? "" : ",", q->name,
+		    q->of_function ? " FUNCTION" : "");
+	say("\n");
+}
+
+/* NULL: said. */
+static const struct fleet_question *find_question(const char *name)
+{
+	struct nearest near = { name, NULL, 0 };
+	char cut[SAY_WORD];
+
+	for (const struct fleet_question *q = fleet_questions; q->name; q++) {
+		if (!strcmp(q->name, name))
+			return q;
+		nearest_offer(&near, q->name);
+	}
+	if (near.best) {
+		say("brace: no question %s; did you mean %s?\n", say_word(name, cut), near.best);
+		return NULL;
+	}
+	say("brace: no question %s; there are", say_word(name, cut));
+	say_questions();
+	return NULL;
+}
+
+/* 0, or EXIT_BRACE (said). */
+static int read_wish(const struct invocation *inv, const struct fleet_question *q,
+		     struct fleet_wish *w)
+{
+	const uint64_t now = (uint64_t)time(NULL), before = inv->of_push.since_ns / NS;
+
+	*w = (struct fleet_wish){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
+				  inv->of_push.labels.n ? inv->of_push.labels.at[0] : NULL,
+				  before && before < now ? now - before : 0 };
+	if (q->of_function == (w->function != NULL))
+		return 0;
+	if (q->of_function)
+		say("brace: fleet %s wants a function's name, as brace fleet top prints it\n", q->name);
+	else
+		say("brace: fleet %s takes no function\n", q->name);
+	return EXIT_BRACE;
+}
+
+/* What the figures do not have. Returns the exit status. */
+static int say_missing(const struct fleet_answer *a)
+{
+	if (a->lost)
+		say_warning("%" PRIu64 " records were lost in these runs: figures are too low", a->lost);
+	if (a->answered == a->servers)
+		return 0;
+	say_warning("%zu of %zu servers answered, the figures lack the runs of the others: %s",
+		    a->answered, a->servers, a->missing.text);
+	return 1;
+}
+
+static int say_nothing_found(const struct fleet_wish *w)
+{
+	char cut[SAY_WORD];
+
+	if (w->function)
+		say("brace: no call of %s in these runs: brace fleet top names the functions\n",
+		    say_word(w->function, cut));
+	else
+		say("brace: there is no such run: brace fleet runs lists what was pushed\n");
+	return EXIT_BRACE;
+}
+
+static enum rows_form form_of(const struct invocation *inv)
+{
+	return inv->json ? ROWS_JSON : inv->csv ? ROWS_CSV : ROWS_TABLE;
+}
+
+static int ask(const struct invocation *inv, const struct fleet_question *q,
+	       const struct fleet_servers *s, const struct fleet_wish *w)
+{
+	struct fleet_answer a;
+	struct screen o;
+	struct rows rows;
+	struct err err;
+	int r, status;
+
+	screen_open(&o, inv, form_of(inv) == ROWS_TABLE ? SCREEN_PAGED : SCREEN_PLAIN, NULL);
+	if (form_of(inv) == ROWS_CSV)
+		screen_binary(&o);
+	rows_init(&rows, form_of(inv), &o);
+	r = fleet_question_ask(q, s, w, inv->limit, &rows_sink, &rows, &a, &err);
+	rows_end(&rows);
+	status = screen_close(&o, 0);
+	if (r)
+		return say_error(&err);
+	if (status)
+		return status;
+	status = say_missing(&a);
+	return a.rows || (!w->function && q->texts == 3) ? status : say_nothing_found(w);
+}
+
+int cmd_fleet(struct invocation *inv)
+{
+	const struct fleet_question *q = find_question(inv->operands[0]);
+	struct fleet_servers servers = { 0 };
+	struct fleet_wish wish;
+	int status = q ? read_wish(inv, q, &wish) : EXIT_BRACE;
+
+	if (!status)
+		status = fleet_option_servers(inv, "fleet", &servers);
+	if (!status)
+		status = ask(inv, q, &servers, &wish);
+	fleet_servers_free(&servers);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Servers from a command line. cmd/push.c and cmd/fleet.c call it, on brace's only thread. Fails on
+ * an address and a login that cannot be read, and says so. */
+#include "ui/fleet_option.h"
+
+#include <stdlib.h>
+
+#include "ui/say.h"
+
+int fleet_option_servers(const struct invocation *inv, const char *command,
+			 struct fleet_servers *s)
+{
+	const char *to = inv->of_push.to ? inv->of_push.to : getenv("BRACE_FLEET");
+	struct err err;
+
+	if (!to || !*to) {
+		say("brace: %s needs a server: --to http://HOST:PORT, or $BRACE_FLEET\n", command);
+		return EXIT_BRACE;
+	}
+	if (fleet_servers_read(s, to, &err) || fleet_servers_login(s, inv->of_push.auth, &err))
+		return say_error(&err);
+	for (size_t i = 0; i < s->at.n; i++) {
+		s->at.at[i].ca = inv->of_push.ca;
+		s->at.at[i].insecure = inv->of_push.insecure;
+	}
+	if (inv->of_push.insecure)
+		say_warning("the server's certificate is not checked (--insecure)");
+	return 0;
+}
