@@ -821,34 +821,35 @@ static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint6
 	return !bpf_map_update_elem(&objects, &result, &child, BPF_NOEXIST);
 }
 
-/* One more object of the call that returns. A function of its own, as passes_filter(). */
-__attribute__((noinline)) int tell_segment(uint64_t segment, uint64_t whole, uint64_t cookie,
-					   uint64_t group)
+/* The packet behind `at` in a list of segments: followed from now on, and told as one more object
+ * of the call that returns. 0: there is none. A function of its own, as passes_filter(), which the
+ * verifier looks at once for all rounds of the loop. */
+__attribute__((noinline)) uint64_t follow_segment(uint64_t at, uint64_t whole, uint64_t cookie,
+						  uint64_t group)
 {
-	struct met m = { .object = segment, .group = group, .whole = whole,
-			 .kind = (cookie & 0xff) >> 3, .first = 1 };
+	struct follow_life life = { LIVES, group };
+	struct met m = { .group = group, .whole = whole, .kind = (cookie & 0xff) >> 3, .first = 1 };
 
-	tell_entry(&m, FOLLOW_BY_PART, 1, cookie);
-	return 0;
+	if (read_word(at + plan.packet_next, &m.object) || !m.object)
+		return 0;
+	if (!bpf_map_update_elem(&objects, &m.object, &life, BPF_NOEXIST))
+		tell_entry(&m, FOLLOW_BY_PART, 1, cookie);
+	return m.object;
 }
 
 /* The packets behind the first one of a list are followed as their whole is. A packet of 64 KB has
  * 45 segments of Ethernet's size. The first is what the function gives (renew_objects()). */
 static __always_inline void follow_list(uint64_t whole, uint64_t cookie, uint64_t first)
 {
-	struct follow_life life = { .state = LIVES }, *known;
-	uint64_t at = first;
+	struct follow_life *life = bpf_map_lookup_elem(&objects, &whole);
+	uint64_t at = first, group = life ? life->group : 0;
 
 	if (!plan.by_identity || !first || first >= ERRORS_FROM)
 		return;
-	known = bpf_map_lookup_elem(&objects, &whole);
-	if (known)
-		life.group = known->group;
 	for (uint32_t i = 0; i < LIST_MAX; i++) {
-		if (read_word(at + plan.packet_next, &at) || !at)
+		at = follow_segment(at, whole, cookie, group);
+		if (!at)
 			break;
-		if (!bpf_map_update_elem(&objects, &at, &life, BPF_NOEXIST))
-			tell_segment(at, whole, cookie, life.group);
 	}
 }
 
