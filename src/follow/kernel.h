@@ -73,9 +73,10 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 /* 0, or -errno and *err: the kernel does not let it in; E2BIG: only one function after another, and
  * there are more than wish->limit. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err);
-/* From now on, after follow_kernel_attach(), objects may be met in this process, too. False: there
- * are too many processes. */
-bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid);
+/* From now on, after follow_kernel_attach(), objects may be met in this process, too. waits: it is
+ * brace's child, and has not executed its program: only what it does then counts. False: there are
+ * too many processes. */
+bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid, bool waits);
 enum follow_way follow_kernel_way(const struct follow_kernel *k);
 const char *follow_kernel_way_name(enum follow_way way);
 const struct follow_census *follow_kernel_census(const struct follow_kernel *k);

@@ -123,6 +123,7 @@ struct follow_plan {
 	struct follow_buffer buffer;
 	struct follow_filter filter;
 	uint32_t packet_next; /* of a packet in a list: the next one */
+	uint32_t task_execs, task_parent_execs; /* counts of execs, of a task and of its parent */
 };
 
 /* The cookie of a function: FUNCTION << 32 | SLOT << 24 | SLOT << 16 | FLAGS << 8 | SLOT. A slot is

@@ -93,7 +93,7 @@ static void ask_for_new(struct follow_border *b)
 	const struct trace_info *info = b->source->info;
 
 	for (; b->threads < info->threads.n; b->threads++)
-		follow_kernel_ask_for(b->side.kernel, info->threads.at[b->threads].pid);
+		follow_kernel_ask_for(b->side.kernel, info->threads.at[b->threads].pid, false);
 }
 
 static void give(struct follow_border *b, uint64_t until)
@@ -161,14 +161,17 @@ int follow_border_end(struct follow_border *b, struct err *err)
 
 /* --- open and close ---------------------------------------------------------------------- */
 
+static int ask_for(struct follow_border *b, pid_t pid, bool waits, struct err *err)
+{
+	return follow_kernel_ask_for(b->side.kernel, (uint32_t)pid, waits)
+		       ? 0
+		       : err_set(err, ENOMEM, "the kernel has no room for process %d", (int)pid);
+}
+
 /* session_beside.born: the new process is there, and has not executed its program. */
 static int ask_for_program(void *context, pid_t pid, struct err *err)
 {
-	struct follow_border *b = context;
-
-	return follow_kernel_ask_for(b->side.kernel, (uint32_t)pid)
-		       ? 0
-		       : err_set(err, ENOMEM, "the kernel has no room for process %d", (int)pid);
+	return ask_for(context, pid, true, err);
 }
 
 /* The kernel's -l, -n and -L, which begin with k:. */
@@ -203,7 +206,7 @@ static int open_side(struct follow_border *b, const struct invocation *inv, cons
 	e = follow_kernel_attach(b->side.kernel, err);
 	b->side.attach_ms = (now().mono - b->last.mono) / 1000000;
 	for (size_t i = 0; i < inv->pids.n && !e; i++)
-		e = ask_for_program(b, inv->pids.at[i], err);
+		e = ask_for(b, inv->pids.at[i], false, err);
 	return e;
 }
 

@@ -20,6 +20,8 @@ clients() { sed -n 's/^# object \([0-9]*\): struct client .*/\1/p' text; }
 run 0 follow 'struct client.fd==17' --into fd --show fd --mode block -o text -- $border file
 cp out said
 check 'follow --into: two clients, and nothing of the other one' [ "$(clients | wc -l) $(grep -c ' handle() {' text)" = '2 1' ]
+# Before its exec it has brace's descriptors, with 17 among them. An interrupt in brace's time can handle a packet.
+check 'follow --into: nothing of the process before it is the program' sh -c "! grep -qE '\) +brace-[0-9]+ +[|] fd ' text"
 socket=$(clients | head -n 1)
 file=$(clients | tail -n 1)
 check 'follow --into: the read: from the program down to the packet' order $socket '|  handle() { /* fd=17 */' '|    ask() {' '|      vfs_read() { /* file */' \

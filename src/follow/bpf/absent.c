@@ -13,7 +13,7 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 }
 
 int follow_kernel_attach(struct follow_kernel *k, struct err *err) { return -ENOTSUP; }
-bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid) { return false; }
+bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid, bool waits) { return false; }
 enum follow_way follow_kernel_way(const struct follow_kernel *k) { return FOLLOW_SINGLE; }
 const char *follow_kernel_way_name(enum follow_way way) { return ""; }
 const struct follow_census *follow_kernel_census(const struct follow_kernel *k) { return NULL; }

@@ -376,11 +376,12 @@ int follow_kernel_attach(struct follow_kernel *k, struct err *err)
 
 /* The map is looked up each time, since processes are asked for seldom. An update fails if the map
  * is full: FOLLOW_PROCESSES. */
-bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid)
+bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid, bool waits)
 {
 	int fd = bpf_object__find_map_fd_by_name(k->object, "processes");
+	const uint32_t value = waits;
 
-	return !bpf_map_update_elem(fd, &pid, &pid, BPF_ANY);
+	return !bpf_map_update_elem(fd, &pid, &value, BPF_ANY);
 }
 
 /* --- open and close --------------------------------------------------------------------- */
@@ -458,6 +459,8 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 		e = follow_types_buffer(&k->types, &k->plan.buffer, err);
 	if (!e)
 		follow_types_lists(&k->types, &k->plan.packet_next);
+	if (!e)
+		follow_types_execs(&k->types, &k->plan);
 	if (!e && wish->packets)
 		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
 	if (!e && wish->packets)

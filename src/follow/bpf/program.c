@@ -37,7 +37,7 @@ struct {
 	__type(value, struct follow_life);
 } objects SEC(".maps");
 
-/* The processes that are asked for, which brace fills in. */
+/* The processes that are asked for, which brace fills in. 1: once it has executed a program. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, FOLLOW_PROCESSES);
@@ -314,14 +314,32 @@ static __always_inline uint64_t this_task(void)
 	return tid ? tid : 1ULL << 32 | bpf_get_smp_processor_id();
 }
 
-/* Whether calls of this process may be the first ones of an object. */
+/* Whether this task has executed a program since its parent made it: the kernel notes the parent's
+ * count of execs in a new process, and counts on in its own. A kernel that has no counts is not
+ * asked. */
+static __always_inline int has_executed(void)
+{
+	uint64_t task = bpf_get_current_task(), execs = 0, parent = 0;
+
+	if (plan.task_execs == plan.task_parent_execs)
+		return 1;
+	bpf_probe_read_kernel(&execs, sizeof(execs), (void *)(task + plan.task_execs));
+	bpf_probe_read_kernel(&parent, sizeof(parent), (void *)(task + plan.task_parent_execs));
+	return execs != parent;
+}
+
+/* Whether calls of this process may be the first ones of an object. Before its exec the program is
+ * a copy of brace, with brace's descriptors. */
 static __always_inline int is_asked_for(void)
 {
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32, *waits;
 
 	if (pid == plan.own)
 		return 0;
-	return !plan.some || bpf_map_lookup_elem(&processes, &pid);
+	if (!plan.some)
+		return 1;
+	waits = bpf_map_lookup_elem(&processes, &pid);
+	return waits && (!*waits || has_executed());
 }
 
 /* Whether it is followed; *group is its group then. */

@@ -437,6 +437,19 @@ void follow_types_lists(const struct follow_types *t, uint32_t *packet_next)
 	find_offsets(t, fields, 1, "packets", &ignored);
 }
 
+/* Without the counts each task has executed its program, as far as the program can tell. */
+void follow_types_execs(const struct follow_types *t, struct follow_plan *out)
+{
+	const struct needed fields[] = {
+		{ "task_struct", "self_exec_id", &out->task_execs },
+		{ "task_struct", "parent_exec_id", &out->task_parent_execs },
+	};
+	struct err ignored;
+
+	if (find_offsets(t, fields, 2, "tasks", &ignored))
+		out->task_execs = out->task_parent_execs = 0;
+}
+
 /* Linux has had iterators of one segment (`ubuf`) since 6.0. */
 int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out, struct err *err)
 {

@@ -27,6 +27,8 @@ int follow_types_plan(const struct follow_types *t, const struct follow_expressi
 int follow_types_packet(const struct follow_types *t, struct follow_filter *out, struct err *err);
 /* Fills in how packets are listed; a kernel that has none leaves it as it is. */
 void follow_types_lists(const struct follow_types *t, uint32_t *packet_next);
+/* Fills in where a task counts execs; both are the same place if this kernel does not. */
+void follow_types_execs(const struct follow_types *t, struct follow_plan *out);
 /* Fills in where an iterator has its addresses. Works like follow_types_descriptor(). */
 int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out, struct err *err);
 /* Fills in the way from a task to its descriptor of this number. 0, or -EINVAL and *err: this

@@ -160,10 +160,10 @@ static int ask_for_all(struct following *f, struct err *err)
 {
 	struct follow_kernel *k = f->side.kernel;
 	bool done = !asks_for_some(f) || !f->program.pid ||
-		    follow_kernel_ask_for(k, (uint32_t)f->program.pid);
+		    follow_kernel_ask_for(k, (uint32_t)f->program.pid, true);
 
 	for (size_t i = 0; i < f->inv->pids.n; i++)
-		done &= follow_kernel_ask_for(k, (uint32_t)f->inv->pids.at[i]);
+		done &= follow_kernel_ask_for(k, (uint32_t)f->inv->pids.at[i], false);
 	return done ? 0 : err_set(err, ENOMEM, "the kernel has no room for the processes' numbers");
 }
 
