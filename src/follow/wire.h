@@ -143,7 +143,11 @@ struct follow_plan {
 #define FOLLOW_SPLITS 32u
 /* It returns a list of packets that are parts of the first slot's. */
 #define FOLLOW_LISTS 64u
-#define FOLLOW_COPIED 4u     /* the argument of the latter two that says how many bytes */
+/* The argument of one that is WRITTEN which says how many bytes: with FOLLOW_EARLIER the first of
+ * these two. */
+#define FOLLOW_EARLIER 128u
+#define FOLLOW_COPIED_EARLIER 3u
+#define FOLLOW_COPIED 4u
 
 /* Numbers of helpers that no kernel has, in the program as it is compiled: calls of
  * kprobe.session's own functions, whose numbers are the running kernel's. */

@@ -160,6 +160,24 @@ check 'follow -k buffer: such segments, to the receiving side' sh -c '
 	sed -n "s/.*\"function\":\"skb_segment\",.*\"object\":\([0-9]*\),.*\"why\":\"part\".*/\"function\":\"tcp_v4_rcv\",\"is_return\":false,\"object\":\1,/p" text >segments
 	[ "$(grep -c . segments)" -ge 2 ] && [ "$(grep -F -f segments text | grep -c .)" -ge 2 ]'
 
+# A file that iomap writes, as xfs's and a block device's.
+if [ -e /vm/no-modules ]; then
+	ok "follow -k buffer: folios that iomap fills # SKIP $(cat /vm/no-modules)"
+else
+	mkdir $probes
+	echo 'p:io/written iomap_write_end copy=folio:x64' >$tracing/kprobe_events
+	echo 1 >$probes/events/io/written/enable
+	run 0 follow -k buffer:$buffer+8192 -l iomap_file_buffered_write -l iomap_write_end --json -o text -- $border /dev/nullb0 buffer
+	echo 0 >$probes/events/io/written/enable
+	sed -n 's/.* written: .* copy=//p' $probes/trace | sort >theirs
+	rmdir $probes
+	echo >$tracing/kprobe_events
+	sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"iomap_write_end","is_return":false,.*"why":"copy","parent":1,.*/\1/p' text | sort >ours
+	{ echo "theirs:"; cat theirs; echo "ours:"; cat text; } >>out
+	# Of three writes one has no byte of the buffer.
+	check "follow -k buffer: folios that iomap fills, as the kernel's probe tells" [ "$(grep -c . theirs) $(grep -c . ours)" = '3 2' -a -z "$(only ours theirs)" ]
+fi
+
 run 125 follow -k buffer:0x1000
 check 'follow -k buffer: whose' has 'whose memory? Name a process by -p'
 run 125 follow -k buffer:0xffff888000000000+8 -p 1

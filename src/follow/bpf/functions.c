@@ -181,7 +181,9 @@ static bool is_own_reading(const char *name)
 /* Functions that copy: between their entry and their return, others are called with what is filled
  * (filled_names). A file's page is filled before its file system's write_end() is called with it.
  * The kernel's copying itself (lib/iov_iter.c) cannot be traced, as distributions build it. */
-static const char *const filling_names[] = { "tcp_sendmsg_locked", "generic_perform_write", NULL };
+static const char *const filling_names[] = {
+	"tcp_sendmsg_locked", "generic_perform_write", "iomap_file_buffered_write", NULL,
+};
 
 /* TCP's packets that are too large for what may be sent go through it: skb_split(packet, rest,
  * bytes). Those that take bytes of others only if they can (skb_shift(), skb_try_coalesce()) tell
@@ -191,18 +193,28 @@ static const char *const splitting_names[] = { "skb_split", NULL };
 /* They cut a packet into a list of segments, for a device that does not do so itself. */
 static const char *const listing_names[] = { "skb_segment", "skb_segment_list", NULL };
 
-/* Whether it is one of address_space_operations' write_end(), or is called like it. */
-static bool is_write_end(const struct btf *btf, const struct btf_type *f)
+/* Whether the parameter says how many bytes have been copied, and is not the last one. */
+static bool is_copied(const struct btf *btf, const struct btf_type *prototype, unsigned nth)
+{
+	const char *name = nth + 1 < btf_vlen(prototype)
+				   ? btf__name_by_offset(btf, btf_params(prototype)[nth].name_off)
+				   : NULL;
+
+	return name && !strcmp(name, "copied");
+}
+
+/* The flags of address_space_operations' write_end(), and of what is called like it: iomap's, whose
+ * parameter stands earlier. 0: it is none. */
+static uint8_t flags_of_write_end(const struct btf *btf, const struct btf_type *f)
 {
 	const struct btf_type *prototype = btf__type_by_id(btf, f->type);
-	const struct btf_param *p = btf_params(prototype);
-	const char *copied;
 
-	if (btf_vlen(prototype) <= FOLLOW_COPIED + 1 ||
-	    !glob_match("*write_end", btf__name_by_offset(btf, f->name_off)))
-		return false;
-	copied = btf__name_by_offset(btf, p[FOLLOW_COPIED].name_off);
-	return copied && !strcmp(copied, "copied");
+	if (!glob_match("*write_end", btf__name_by_offset(btf, f->name_off)))
+		return 0;
+	if (is_copied(btf, prototype, FOLLOW_COPIED))
+		return FOLLOW_WRITTEN;
+	return is_copied(btf, prototype, FOLLOW_COPIED_EARLIER) ? FOLLOW_WRITTEN | FOLLOW_EARLIER
+								: 0;
 }
 
 /* A function that returns a packet may return a copy of the buffer. One that
@@ -228,9 +240,7 @@ static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
 		flags |= FOLLOW_FILLS;
 	if (glob_match_any(filled_names, name))
 		flags |= FOLLOW_FILLED;
-	if (is_write_end(btf, f))
-		flags |= FOLLOW_WRITTEN;
-	return flags;
+	return flags | flags_of_write_end(btf, f);
 }
 
 /* All functions of a module's BTF that take the type. The module's own types are behind

@@ -791,7 +791,9 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 	if (plan.buffer.bytes && cookie >> 8 & (FOLLOW_FILLED | FOLLOW_WRITTEN)) {
 		find_source(&m);
 		m.written = cookie >> 8 & FOLLOW_WRITTEN;
-		m.copied = (uint32_t)kernel_arguments_nth(context, FOLLOW_COPIED);
+		m.copied = (uint32_t)(cookie >> 8 & FOLLOW_EARLIER
+					      ? kernel_arguments_nth(context, FOLLOW_COPIED_EARLIER)
+					      : kernel_arguments_nth(context, FOLLOW_COPIED));
 	}
 	for (uint32_t i = 0; i < FOLLOW_SLOTS; i++) {
 		uint32_t slot = cookie >> FOLLOW_SLOT_SHIFT(i) & 0xff;
