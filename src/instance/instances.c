@@ -139,6 +139,7 @@ int instances_start(const struct instances_request *req, struct tree *tree, stru
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->changing, NULL);
 	pthread_mutex_init(&l->names, NULL);
+	writer_cpus_init(&l->writer_cpus);
 	l->events = instance_events(tree);
 	l->measuring = measuring_new(l);
 	instance_settings(top, &s);
@@ -191,6 +192,7 @@ void instances_stop(struct instances *l)
 	pthread_mutex_destroy(&l->lock);
 	pthread_mutex_destroy(&l->changing);
 	pthread_mutex_destroy(&l->names);
+	writer_cpus_free(&l->writer_cpus);
 	free(l);
 }
 

@@ -14,6 +14,7 @@
 #include "instance/pump.h"
 #include "instance/slow.h"
 #include "instance/stacks.h"
+#include "instance/writer_cpus.h"
 
 /* One instance's buffer and settings, like the kernel's struct trace_array. It is the target of the
  * files in the instance's directory. */
@@ -60,6 +61,7 @@ struct instances {
 	 * under pump_lock (marker.c) */
 	struct number_map writers;
 	size_t writers_seen;
+	struct writer_cpus writer_cpus; /* of markers and user events */
 };
 
 /* Creates the array of an instance and adds it to l->arrays. name NULL: the top instance.

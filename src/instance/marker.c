@@ -5,7 +5,6 @@
  * arrays' buffers directly, not through the session memory, and gets a thread of trace_info under
  * pump_lock. A write is refused with -errno where the array does not record. */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "instance/internal.h"
@@ -80,17 +79,8 @@ uint32_t instances_writer(struct instances *l, pid_t tid)
 	return index;
 }
 
+/* cpu: the writer waits for the answer to its write, so its last CPU is the one it wrote on. */
 struct marker { struct trace_array *array; uint32_t thread, event; uint16_t cpu; };
-
-/* The CPU on which the writer runs. The writer waits for the answer to its write, so that its last
- * CPU is the one it wrote on. */
-static uint16_t last_cpu_of_thread(pid_t tid)
-{
-	struct proc_stat stat;
-	int cpu = tid && proc_stat_read(tid, tid, &stat) == 0 ? stat.cpu : sched_getcpu();
-
-	return cpu < 0 ? 0 : (uint16_t)cpu;
-}
 
 /* Stamps and offers one record. False: recording is off. */
 static bool write_record(const struct marker *m, uint64_t *words, size_t payload)
@@ -163,7 +153,7 @@ int instances_marker(void *arg, pid_t thread, const char *text, size_t n, bool r
 	struct marker m = {
 		tr, 0,
 		events_find(tr->instances->events, "ftrace", raw ? "raw_data" : "print")->index,
-		last_cpu_of_thread(thread)
+		writer_cpus_last(&tr->instances->writer_cpus, thread)
 	};
 	unsigned buffers = 1, took;
 
@@ -188,8 +178,8 @@ int instances_user_event(void *arg, pid_t thread, const struct event_entry *even
 	struct instances *l = ((struct trace_array *)arg)->instances;
 	const size_t payload = (n + 7) / 8;
 	uint64_t words[1 + RECORD_PAYLOAD_MAX] = { 0 };
-	struct drain_run run = { .cpu = last_cpu_of_thread(thread), .words = words,
-				 .n = 1 + payload, .records = 1 };
+	struct drain_run run = { .cpu = writer_cpus_last(&l->writer_cpus, thread),
+				 .words = words, .n = 1 + payload, .records = 1 };
 	struct chunk *c;
 
 	if (payload > RECORD_PAYLOAD_MAX)

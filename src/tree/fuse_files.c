@@ -485,13 +485,25 @@ static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg
 }
 
 /* Called by the tree, under its lock: only counts and signals. */
+/* Whether anybody is to be told. Called with f->lock held. */
+static bool has_waiting(const struct fuse_mount *f)
+{
+	for (const struct fuse_open *o = f->opens; o; o = o->next)
+		if (o->poll)
+			return true;
+	return f->waits;
+}
+
+/* A record wakes, and a program waits for each that it writes: the waker's thread is woken only for
+ * somebody. Who begins to wait meanwhile sees another f->wakes, or the data. */
 void fuse_files_wake(void *mount)
 {
 	struct fuse_mount *f = mount;
 
 	pthread_mutex_lock(&f->lock);
 	f->wakes++;
-	pthread_cond_signal(&f->woken);
+	if (has_waiting(f))
+		pthread_cond_signal(&f->woken);
 	pthread_mutex_unlock(&f->lock);
 }
 
