@@ -15,6 +15,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "shared/memory.h"
 #include "store/crc.h"
 #include "store/info.h"
 
@@ -296,6 +297,16 @@ static void count_threads(struct store_reader *r)
 	}
 }
 
+/* Whether the file begins as a session memory, which record --ring keeps in one. */
+static bool is_memory(const struct loader *l)
+{
+	uint64_t magic = 0;
+
+	if (l->packet.n >= sizeof(magic))
+		memcpy(&magic, l->packet.at, sizeof(magic));
+	return magic == MEMORY_MAGIC;
+}
+
 /* Checks the file's header. 0, or -errno and *err for each way in which it is not ours. */
 static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 {
@@ -310,6 +321,11 @@ static int check_file(struct store_reader *r, struct loader *l, struct err *err)
 	verdict = format_check_file(l->packet.at, l->packet.n, &r->version);
 	switch (verdict) {
 	case FILE_FOREIGN:
+		if (is_memory(l))
+			return err_set(err, EINVAL,
+				       "%s is a ring, without the names of functions: `brace recover "
+				       "--ring %s TRACE` makes a trace of it",
+				       r->name, r->name);
 		return err_set(err, EINVAL, "%s is not a brace trace file", r->name);
 	case FILE_SHORT:
 		return err_set(err, ENODATA, "trace file %s was cut before anything was recorded",

@@ -342,6 +342,33 @@ timeout "$LIMIT" "$BRACE" shell --run 'sleep 1d' -- sh -c '"$0"/server & cd /sys
 n=0x1 (1)" ]
 result "the manual's example: a server beside the traced program" $? "$T/out" "$T/err"
 
+# --- the same as an ordinary user, where /dev/fuse may be root's alone: the test has one of its own
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 --clear-groups test -x "$BRACE"; then
+	chmod 755 "$T"
+	mkdir "$T/dev" "$T/user"
+	chown 65534 "$T/user"
+	cat >"$T/as_user" <<'S'
+mount -t tmpfs none "$1" && mknod "$1/fuse" c 10 229 && chmod 666 "$1/fuse" && mount --bind "$1/fuse" /dev/fuse || exit 77
+shift
+exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+S
+	timeout "$LIMIT" unshare -m sh "$T/as_user" "$T/dev" env HOME="$T/user" XDG_RUNTIME_DIR= \
+		"$BRACE" shell --run 'sleep 1d' -- sh -c 'id -u; "$0"/server & cd /sys/kernel/tracing
+		until test -e events/user_events/steps; do sleep 0.1; done
+		echo 1 > events/user_events/steps/enable; wait; cat trace' "$T" >"$T/out" 2>"$T/err" <"$STDIN"
+	status=$?
+	if [ $status -eq 77 ] || { [ $status -eq 125 ] && grep -qE '/dev/fuse|namespace' "$T/err"; }; then
+		skip "an ordinary user's program" "$(head -n 1 "$T/err")"
+	else
+		[ "$(sed -n '1p; s/.*: steps: //p' "$T/out")" = "65534
+n=0x0 (0)
+n=0x1 (1)" ]
+		result "an ordinary user's program" $? "$T/out" "$T/err"
+	fi
+else
+	skip "an ordinary user's program" "only root becomes one"
+fi
+
 # --- a program that is traced: its records stand within its calls
 mkdir "$T/tree"
 "$BRACE" mount "$T/tree" -t function_graph -l step -l before -l writev -l write -- "$FIXTURES/registers_events" "$T/tree" 3 >"$T/out" 2>"$T/err"
