@@ -115,11 +115,13 @@ static int refuse_existing(const char *path, struct err *err)
 }
 
 /* File systems on which blocks that were taken stay taken, and which this machine has itself.
- * Others may need room anew at each store (btrfs), or lose their server: SIGBUS for the program. */
+ * Others may need room anew at each store (btrfs), or lose their server: SIGBUS for the program.
+ * On overlayfs stat() tells another device than a process's maps, by which processes_maps() finds
+ * who has the memory. */
 static int check_system(int fd, const char *path, struct err *err)
 {
 	static const long good[] = { TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
-				     OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC };
+				     F2FS_SUPER_MAGIC };
 	struct statfs s;
 
 	if (fstatfs(fd, &s) < 0)
@@ -129,9 +131,9 @@ static int check_system(int fd, const char *path, struct err *err)
 		if ((long)s.f_type == good[i])
 			return 0;
 	return err_set(err, ENOTSUP,
-		       "%s is on a file system that may have no room, or no server, when the program "
-		       "stores into it, which would end the program: name a file on tmpfs "
-		       "(/dev/shm), ext4 or xfs",
+		       "%s is on a file system that cannot hold a ring safely (it may lack room when "
+		       "the program stores, which would end it): name a file on tmpfs (/dev/shm), "
+		       "ext4, xfs or f2fs",
 		       path);
 }
 

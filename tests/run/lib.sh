@@ -14,7 +14,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 WORK=$HERE/work            # the workloads: scripts and queries the programs are given
 LIMIT=${LIMIT:-120}        # seconds any one command may take
 STDIN=/dev/null            # what the program under test reads
-T=$(mktemp -d "${TMPDIR:-/tmp}/brace-test.XXXXXX")
+T=$(mktemp -d "${TMPDIR:-/tmp}/brace-test.XXXXXX") || { echo 'Bail out! no directory for temporary files'; exit 1; } # not /
 RUN_DIR=$T/run             # where the program under test runs, emptied before each run
 # ftrace's tracers that brace has, as available_tracers lists them.
 TRACERS='timerlat osnoise hwlat function_graph wakeup_dl wakeup_rt wakeup function nop'

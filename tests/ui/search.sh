@@ -62,7 +62,7 @@ while read -r command; do
 	[[ $command != 'brace recover'* ]] || truncate -s -100 trace.brace
 	timeout -k 5 "$LIMIT" bash -c "$(typed "$command")" >"$T/out" 2>"$T/err" </dev/null
 	status=$?
-	if [ $status -ne 0 ] && grep -qE '/dev/fuse|cannot mount|namespace|perf_event' "$T/err"; then
+	if [ $status -ne 0 ] && grep -qE '/dev/fuse|cannot mount|namespace|perf_event|cannot hold a ring' "$T/err"; then
 		skip "$command" "$(head -n 1 "$T/err")"
 		continue
 	fi
