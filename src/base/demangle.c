@@ -65,12 +65,12 @@ static const char *symbol_suffix(const char *name)
 
 /* The part of a name that is wanted. A template function's mangled name carries its result type,
  * which would stand before the name: DMGL_RET_DROP. */
-enum extent { PLAIN, WHOLE, FULL_PLAIN, FULL };
+enum extent { PLAIN, WHOLE, VARIANT, FULL_PLAIN, FULL };
 #define PARAMETERS (DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP)
 
 static const int options[FULL + 1] = {
-	[PLAIN] = DMGL_NO_OPTS, [WHOLE] = PARAMETERS, [FULL_PLAIN] = DMGL_NO_OPTS,
-	[FULL] = PARAMETERS | DMGL_VERBOSE,
+	[PLAIN] = DMGL_NO_OPTS, [WHOLE] = PARAMETERS, [VARIANT] = PARAMETERS,
+	[FULL_PLAIN] = DMGL_NO_OPTS, [FULL] = PARAMETERS | DMGL_VERBOSE,
 };
 
 /* C++'s are shortened; Rust's have no such arguments. */
@@ -90,6 +90,20 @@ static char *by_libiberty(const char *core, enum extent extent)
 	return shortened;
 }
 
+/* A compiler makes several functions of one constructor or destructor: that of a complete object,
+ * that of a base class, and the one that a delete of a virtual destructor calls. */
+static const char *variant_of(const char *core)
+{
+	const enum gnu_v3_dtor_kinds end = is_gnu_v3_mangled_dtor(core);
+
+	if (end == gnu_v3_deleting_dtor)
+		return ".deleting";
+	return end == gnu_v3_base_object_dtor ||
+			       is_gnu_v3_mangled_ctor(core) == gnu_v3_base_object_ctor
+		       ? ".base"
+		       : "";
+}
+
 /* The text in memory that the caller frees; NULL: it is not a mangled name, or not understood. The
  * core alone is demangled: libiberty would print the suffix as " [clone .part.0]". */
 static char *text_of(const char *name, enum extent extent)
@@ -98,12 +112,13 @@ static char *text_of(const char *name, enum extent extent)
 	const char *tail = symbol_suffix(name);
 
 	if (demangle_is_scheme(name))
-		return demangle_scheme(name, extent == WHOLE || extent == FULL);
+		return demangle_scheme(name, extent != PLAIN && extent != FULL_PLAIN);
 	if (!is_libibertys(name))
 		return NULL;
 	core = mem_printf("%.*s", (int)(tail - name), name);
 	plain = by_libiberty(core, extent);
-	text = plain ? mem_printf("%s%s", plain, tail) : NULL;
+	text = plain ? mem_printf("%s%s%s", plain, extent == VARIANT ? variant_of(core) : "", tail)
+		     : NULL;
 	free(plain);
 	free(core);
 	return text;
@@ -142,7 +157,7 @@ int demangle_full(const char *name, char *out, size_t n)
 
 char *demangle_text(const char *name, unsigned level)
 {
-	static const enum extent extents[] = { PLAIN, WHOLE, FULL };
+	static const enum extent extents[] = { PLAIN, WHOLE, FULL, VARIANT };
 	char *text = level < sizeof(extents) / sizeof(*extents) ? text_of(name, extents[level])
 								: NULL;
 
@@ -163,7 +178,7 @@ static void add_spelling(struct demangle_spellings *s, char *text)
 
 void demangle_spell(const char *symbol, struct demangle_spellings *s)
 {
-	static const enum extent extents[] = { PLAIN, WHOLE, FULL_PLAIN, FULL };
+	static const enum extent extents[] = { PLAIN, WHOLE, VARIANT, FULL_PLAIN, FULL };
 	bool ada = strstr(symbol, "__") || !strncmp(symbol, "_ada_", 5);
 
 	*s = (struct demangle_spellings){ 0 };

@@ -25,8 +25,9 @@ int demangle_plain(const char *name, char *out, size_t n);
 int demangle_whole(const char *name, char *out, size_t n);
 /* demangle_whole() with all that the symbol tells: templates' default arguments, Rust's hashes. */
 int demangle_full(const char *name, char *out, size_t n);
-/* The text of demangle_plain() (0), of demangle_whole() (1), of demangle_full() (2), or the symbol
- * (3), in memory that the caller frees. */
+/* The text of demangle_plain() (0), of demangle_whole() (1), of demangle_full() (2), that of
+ * demangle_whole() with ".base" or ".deleting" if it is such a constructor or destructor (3), or
+ * the symbol (4), in memory that the caller frees. */
 char *demangle_text(const char *name, unsigned level);
 /* Cuts the parameters off a name of demangle_whole(), in place. Returns 0 if it has none. */
 int demangle_cut(char *name);

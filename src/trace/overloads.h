@@ -5,7 +5,8 @@
 #include "base/doubles.h"
 #include "trace/trace_info.h"
 
-#define OVERLOADS_LEVELS 4u /* name, with parameters, with all the compiler knows, symbol */
+/* Name, with parameters, with all the compiler knows, with the kind of a destructor, symbol. */
+#define OVERLOADS_LEVELS 5u
 
 struct overloads {
 	VEC(struct overloads_of {

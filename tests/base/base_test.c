@@ -384,6 +384,36 @@ static void other_languages_have_their_names(void **state)
 	assert_string_equal(got, "shop::price::h0123456789abcdef");
 }
 
+/* The deleting destructor, the complete object's, a base's; its constructor; others. */
+static void kinds_of_destructors_are_told_apart(void **state)
+{
+	static const struct { const char *symbol, *text; } names[] = {
+		{ "_ZN4shop4ItemD0Ev", "shop::Item::~Item().deleting" },
+		{ "_ZN4shop4ItemD1Ev", "shop::Item::~Item()" },
+		{ "_ZN4shop4ItemD2Ev", "shop::Item::~Item().base" },
+		{ "_ZN4shop4ItemC1Ei", "shop::Item::Item(int)" },
+		{ "_ZN4shop4ItemC2Ei", "shop::Item::Item(int).base" },
+		{ "_ZN4shop4ItemD0Ev.cold", "shop::Item::~Item().deleting.cold" },
+		{ "_ZN4shop5priceEi", "shop::price(int)" },
+		{ "main", "main" },
+	};
+	struct demangle_spellings s;
+	bool found = false;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *got = demangle_text(names[i].symbol, 3);
+
+		assert_string_equal(got, names[i].text);
+		free(got);
+	}
+	demangle_spell("_ZN4shop4ItemD0Ev", &s);
+	for (unsigned i = 0; i < s.n; i++)
+		found |= !strcmp(s.at[i], "shop::Item::~Item().deleting");
+	assert_true(found);
+	demangle_spellings_free(&s);
+}
+
 /* GNAT's symbols look like C's: only where a module has some that are Ada's alone. */
 static void names_of_ada_are_found_by_what_users_write(void **state)
 {
@@ -631,6 +661,7 @@ int main(void)
 		cmocka_unit_test(names_demangle_as_cxxfilt_does),
 		cmocka_unit_test(copies_of_a_function_stay_distinct),
 		cmocka_unit_test(default_arguments_of_templates_are_left_out),
+		cmocka_unit_test(kinds_of_destructors_are_told_apart),
 		cmocka_unit_test(other_languages_have_their_names),
 		cmocka_unit_test(names_of_ada_are_found_by_what_users_write),
 		cmocka_unit_test(a_set_finds_what_was_added),

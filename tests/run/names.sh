@@ -67,6 +67,28 @@ check "a terminal: names are cut in the middle" grep -q 'shop::.*\.\..*terminal 
 "$BRACE" report "$T/trace" >"$T/out"
 check "a file: names are whole" grep -q ' shop::a_name_that_is_much_longer_than_what_is_left_of_the_width_of_a_usual_terminal \[' "$T/out"
 
+# A virtual destructor is several functions of one name.
+cat >"$T/virtual.cc" <<'end'
+namespace shop {
+struct item { virtual ~item(); };
+struct special : item { ~special() override; };
+volatile int gone;
+__attribute__((noinline)) item::~item() { gone = gone + 1; }
+__attribute__((noinline)) special::~special() { gone = gone + 2; }
+}
+int main() { shop::item *p = new shop::special; delete p; shop::special here; return shop::gone != 3; }
+end
+if g++ -O1 -o "$T/virtual" "$T/virtual.cc" 2>"$T/err"; then
+	record --mode block -l 'shop::*' -- "$T/virtual"
+	calls >"$T/seen"
+	check "destructors: deleting, and of the whole object" diff <(printf '1 shop::special::~special().deleting\n2 shop::item::~item()\n2 shop::special::~special()\n') "$T/seen"
+	record --mode block -l 'shop::special::~special().deleting' -- "$T/virtual"
+	calls >"$T/seen"
+	check "such a name selects" diff <(echo '1 shop::special::~special().deleting') "$T/seen"
+else
+	skip "destructors" "no g++: $(head -n 1 "$T/err")"
+fi
+
 # Other languages, where there is a compiler: functions as users write them.
 if command -v gnatmake >/dev/null; then
 	mkdir "$T/ada" && cd "$T/ada" || exit 1
