@@ -4,6 +4,7 @@
 #include "ui/part_summary.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "model/tracer.h"
 #include "ui/say.h"
@@ -47,11 +48,23 @@ int part_summary_rows(const struct invocation *inv, enum part_rows *out)
 	return *out == PART_CALLERS ? EXIT_BRACE : 0;
 }
 
+int part_summary_check_name(const char *option, const char *text)
+{
+	struct err err;
+
+	if (!text || text[strspn(text, " \t\n")])
+		return 0;
+	err_at(&err, EINVAL, text, 0, "%s names a function: a name, or a pattern", option);
+	return say_error(&err);
+}
+
 int part_summary_functions(const struct invocation *inv, struct function_list *out)
 {
 	const char *text = inv->callers ? inv->callers : inv->callees;
 	struct err err;
 
+	if (part_summary_check_name(inv->callers ? "--callers" : "--callees", text))
+		return EXIT_BRACE;
 	return text && function_list_write(out, text, false, &err) ? say_error(&err) : 0;
 }
 

@@ -21,6 +21,8 @@ struct part_summary {
 
 /* --by, --callers, --callees. */
 int part_summary_rows(const struct invocation *inv, enum part_rows *out);
+/* Says what is wrong with a text that names no function, EXIT_BRACE; 0 for another one, or NULL. */
+int part_summary_check_name(const char *option, const char *text);
 /* The functions of --callers or --callees; empty if neither is given. */
 int part_summary_functions(const struct invocation *inv, struct function_list *out);
 /* "function that was called": what a row is, for sentences. */

@@ -194,6 +194,7 @@ refuses "a picture of groups" 'flamegraph is of two files' --flamegraph "$T/pict
 refuses "a file that is none" 'No such file' "$T/a" "$T/none"
 refuses "threads" 'differ from run to run; there are function and module' --by thread "$T/a" "$T/b"
 refuses "names" 'no column name to compare; there are calls' -s name "$T/a" "$T/b"
+refuses "callers of no name" '^brace: --callers names a function' --callers '' "$T/a" "$T/b"
 refuses "no percentage" 'a percentage is a number' --fail-over much "$T/a" "$T/b"
 refuses "percentages of percentiles" 'compares calls, total or self, not p99' -s p99 --fail-over 5% "$T/a" "$T/b"
 refuses "a function that one has not called" 'nothing of the trace is chosen' -l fibonacci "$T/less" "$T/none"

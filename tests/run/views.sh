@@ -110,6 +110,10 @@ refuses() { # NAME PATTERN OPTION...
 }
 refuses "callers of nobody" 'no function of the trace matches' --callers nobody
 refuses "a histogram of nobody" 'no function of the trace matches' --histogram nobody
+for option in --callers --callees --histogram; do
+	refuses "$option of no name" "^brace: $option names a function" $option ''
+	refuses "$option of a blank" "^brace: $option names a function" $option ' '
+done
 refuses "two views at once" '^brace: --callers and --tree each say what to print' --tree --callers leaf
 refuses "a histogram with -l" 'leave -l out' --histogram leaf -l main
 refuses "a part with nothing" 'nothing of the trace is chosen' --min-duration 1h

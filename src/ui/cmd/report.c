@@ -367,6 +367,8 @@ static int read_functions(struct report *r, struct invocation *inv)
 {
 	struct err err;
 
+	if (part_summary_check_name("--histogram", inv->histogram))
+		return EXIT_BRACE;
 	if (inv->histogram && excerpt_wish_add(&inv->excerpt, "filter", inv->histogram, &err))
 		return say_error(&err);
 	return part_summary_functions(inv, &r->functions);
