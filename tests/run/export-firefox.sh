@@ -66,6 +66,7 @@ check_that "the computer and the program are the trace's" python3 -c 'import jso
 meta, info = json.load(open(sys.argv[1])), dict(re.findall(r"(?m)^(\S+) +(.*)", open(sys.argv[2]).read()))
 assert (meta["product"], meta["oscpu"], meta["importedFrom"]) == (info["command"], "Linux " + info["kernel"], "brace"), (meta, info)
 assert meta["logicalCPUs"] == int(info["cpus"]), (meta, info)' "$T/meta" "$T/info"
+# shellcheck disable=SC2046
 check_that "threads are those of the trace" python3 -c 'import json, sys
 threads = json.load(open(sys.argv[1]))["threads"]
 assert sorted(str(t["tid"]) for t in threads) == sorted(sys.argv[2:]) and len(threads) == 4, threads' "$T/threads" \

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Exports and the page of a trace of a program and the kernel, recorded on a real kernel (tests/vm/exports.sh is the guest's part): calls,
+# times and events are those of `brace report` and `brace report -k` together. The program has several threads, each of which is two
+# of the trace. Skipped where QEMU or a kernel's image is missing.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+: "${BRACE:?is the path of the brace executable}"
+out=$(mktemp -d "${TMPDIR:-/tmp}/brace-exports.XXXXXX") || exit 1
+trap 'rm -rf "$out"' EXIT
+cat >"$out/threads.c" <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#define N __attribute__((noinline, noclone))
+static int ends[2];
+N int read_file(const char *path)
+{
+	char text[512];
+	int fd = open(path, O_RDONLY), n = (int)read(fd, text, sizeof(text));
+
+	close(fd);
+	return n;
+}
+N void rest(void)
+{
+	struct timespec t = { 0, 1000000 };
+
+	nanosleep(&t, NULL);
+}
+N int handle(int n)
+{
+	if (n % 3 == 0)
+		rest();
+	return read_file("/proc/self/status") + (int)write(ends[1], "x", 1);
+}
+static void *worker(void *arg)
+{
+	for (int i = 0; i < 9; i++)
+		handle(i);
+	return arg;
+}
+int main(void)
+{
+	pthread_t threads[3];
+	char c;
+
+	if (pipe(ends))
+		return 1;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, worker, NULL);
+	for (int i = 0; i < 27; i++)
+		if (read(ends[0], &c, 1) != 1)
+			return 2;
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+C
+cc -O1 -fno-optimize-sibling-calls -pthread -o "$out/threads" "$out/threads.c" || exit 1
+# Its share of a busy machine may be small.
+export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-600}
+said=$("$here/../vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$out/threads" --out "$out" \
+	"$here/../vm/exports.sh" "$BRACE" "$out/threads" 2>&1)
+status=$?
+[ $status != 77 ] || { echo "1..0 # SKIP $said"; exit 0; }
+[ $status = 0 ] || { printf '%s\n' "# ${said//$'\n'/$'\n'# }" "Bail out! tests/vm/run: status $status"; exit 1; }
+
+n=0
+# result NAME STATUS: a line of TAP, and what $out/log says if it is not good.
+result() {
+	n=$((n + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		tail -n 20 "$out/log" | sed 's/^/# /'
+	fi
+}
+merged=$out/merged.brace
+{ "$BRACE" report --json "$merged" && "$BRACE" report -k --json "$merged" | tail -n +2; } >"$out/report" 2>"$out/log" &&
+	grep -q '"name":"worker".*"calls":3,' "$out/report" && grep -q '"name":"vfs_read","module":"kernel"' "$out/report"
+result "report and report -k have the threads' calls, and the kernel's" $?
+for format in chrome perfetto firefox; do
+	"$BRACE" export --to $format "$merged" -o "$out/$format" 2>"$out/log" &&
+		ACCOUNT=$out/account python3 "$here/../run/exports.py" $format "$out/report" "$out/$format" >"$out/log" 2>&1
+	result "$format: what it shows is both reports'" $?
+done
+"$BRACE" html "$merged" -o "$out/page.html" 2>"$out/log" && python3 - "$here/../run" "$out/page.html" "$out/report" >"$out/log" 2>&1 <<'P'
+import collections, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import pages
+page, report, rows = pages.Page(sys.argv[2]), pages.lines(sys.argv[3]), collections.defaultdict(pages.Row)
+lanes = [pages.Lane(page, i, rows) for i in range(len(page.about["lanes"]))]
+pages.compare_functions(page, rows, report[1:], False)
+pages.compare_events(page, lanes, report[1:])
+homes = [about for about in page.about["lanes"] if "home" in about]
+assert len(homes) == 4 and all(not about["pid"] for about in homes), homes
+P
+result "html: so are the page's figures, and each thread has a lane for the kernel" $?
+echo "1..$n"
