@@ -189,7 +189,8 @@ class Timeline {
 		else if (middle + ROW * 1.5 <= y + place.height)
 			g.fillText(id, 22, middle + ROW);
 		g.fillStyle = theme.text;
-		g.fillText(fit(g, lane.home === lane ? plain(lane.about.name) : "in the kernel", room - wide - 6), 22, middle);
+		const below = LABELS === WIDE_LABELS ? "in the kernel" : "kernel";
+		g.fillText(fit(g, lane.home === lane ? plain(lane.about.name) : below, room - wide - 6), 22, middle);
 		this.hits.push({ lane, label: true, x: 0, y, w: LABELS - 6, h: place.height });
 		g.save();
 		g.beginPath();
