@@ -14,6 +14,7 @@
 #define BTF_MAGIC 0xeb9fu
 #define BTF_HEAD 24
 #define KIND_SHIFT 24
+#define SIGNED_ENUM (1u << 31)
 enum {
 	KIND_INT = 1, KIND_PTR = 2, KIND_STRUCT = 4, KIND_ENUM = 6, KIND_FUNC = 12, KIND_PROTO = 13,
 	KIND_FLOAT = 16
@@ -140,7 +141,7 @@ static uint32_t add_name(struct btf *b, const char *name, size_t n)
 }
 
 /* Appends what all types begin with, and returns the type's number. What the kind wants behind it
- * follows, `n` parts. */
+ * follows, `n` parts; n may have a flag of the kind. */
 static uint32_t add_type(struct btf *b, uint32_t name, uint32_t kind, uint32_t n, uint32_t size)
 {
 	bytes_u32(&b->types, name);
@@ -186,7 +187,7 @@ static uint32_t add_enum(struct btf *b, const struct prototype_value *v)
 
 	if (!n)
 		return ID_SIGNED;
-	id = add_type(b, 0, KIND_ENUM, n, v->size);
+	id = add_type(b, 0, KIND_ENUM, n | (has_sign(v) ? SIGNED_ENUM : 0), v->size);
 	while (prototype_next_name(&at, end, &name)) {
 		bytes_u32(&b->types, add_name(b, name.text, name.bytes));
 		bytes_u32(&b->types, (uint32_t)(int32_t)name.number);

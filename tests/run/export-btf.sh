@@ -9,6 +9,7 @@ cat >"$T/given.c" <<'C'
 #include <stdbool.h>
 #include <stdio.h>
 enum colour { RED = -1, GREEN, BLUE };
+enum state { OFF, ON };
 enum mask { LOW = 1, HIGH = 0x7fffffffffffffff };
 struct big { long a, b, c; };
 #define N __attribute__((noinline, noclone))
@@ -18,6 +19,7 @@ N int letter(char c, bool yes) { __asm__ volatile(""); return c + yes; }
 N int text(int before, const char *text, int behind) { __asm__ volatile(""); return text[0] + before + behind; }
 N double real(double x, float y) { __asm__ volatile(""); return x + (double)y; }
 N int paint(enum colour c, int *where) { __asm__ volatile(""); return *where + (int)c; }
+N int turn(enum state s) { __asm__ volatile(""); return (int)s; }
 N long wide(enum mask m) { __asm__ volatile(""); return (long)m; }
 N long all(struct big p, int last) { __asm__ volatile(""); return p.a + p.b + p.c + last; }
 N int many(int n, ...) { __asm__ volatile(""); return n; }
@@ -30,7 +32,7 @@ int main(void)
 	int where = 5;
 	struct big b = { 1, 2, 3 };
 	add(-3, 4); narrow(-2, 0xffff, -5000000000, 1ul << 63); letter('x', true); text(3, "hello", 4); real(1.5, 2.5f);
-	paint(RED, &where); paint(BLUE, &where); wide(HIGH); all(b, 8); many(2, 3, 4); nothing(); same(6); other(7); deep(2);
+	paint(RED, &where); paint(BLUE, &where); turn(ON); wide(HIGH); all(b, 8); many(2, 3, 4); nothing(); same(6); other(7); deep(2);
 	printf("%p\n", (void *)&where);
 	return 0;
 }
@@ -92,7 +94,7 @@ static void put(const struct btf *b, __u32 id)
 	else if (btf_is_int(t))
 		printf("%s%u%s", btf_int_encoding(t) & BTF_INT_SIGNED ? "s" : "u", btf_int_bits(t), btf_int_encoding(t) & BTF_INT_BOOL ? "b" : "");
 	else
-		printf("%s%u", btf_is_enum(t) ? "enum" : btf_is_struct(t) ? "struct" : btf_is_float(t) ? name : "?", t->size);
+		printf("%s%u", btf_is_enum(t) ? btf_kflag(t) ? "enum" : "uenum" : btf_is_struct(t) ? "struct" : btf_is_float(t) ? name : "?", t->size);
 	for (unsigned i = 0; btf_is_enum(t) && i < btf_vlen(t); i++)
 		printf(":%s=%d", btf__name_by_offset(b, btf_enum(t)[i].name_off), btf_enum(t)[i].val);
 }
@@ -137,9 +139,10 @@ paint(c enum4:RED=-1:GREEN=0:BLUE=1, where *) s64
 real(x double8, y float4) double8
 same(n s64) s64
 text(before s64, text -, behind s64) s64
+turn(s uenum4:OFF=0:ON=1) s64
 wide(m s64) s64
 W
-	grep -E '^(add|all|deep|letter|many|narrow|nothing|other|paint|real|same|text|wide)\(' "$T/types" | LC_ALL=C sort >"$T/found"
+	grep -E '^(add|all|deep|letter|many|narrow|nothing|other|paint|real|same|text|turn|wide)\(' "$T/types" | LC_ALL=C sort >"$T/found"
 	check_that "functions and their parameters are the source's" diff "$T/wanted" "$T/found"
 	"$T/parse" "$T/two.btf" >"$T/types" 2>"$T/err"
 	result "libbpf reads that of two programs" $? "$T/err"
@@ -153,7 +156,7 @@ fi
 shown() { # NAME: each call as trace-cmd prints it, in order
 	timeout 60 "${TRACE_CMD[@]}" report -i "$T/$1.dat" 2>"$T/err" | sed -nE 's/.*funcgraph_entry: .*\|  *([^ ].*\))(;| \{)$/\1/p'
 }
-check_that "trace-cmd of whatever version shows every call" test "$(shown one | grep -cE '^(add|narrow|letter|text|real|paint|wide|all|many|nothing|same|other|deep)\(')" = 18
+check_that "trace-cmd of whatever version shows every call" test "$(shown one | grep -cE '^(add|narrow|letter|text|real|paint|turn|wide|all|many|nothing|same|other|deep)\(')" = 19
 version=$("${TRACE_CMD[@]}" --version 2>&1 | sed -nE 's/.*version ([0-9.]+).*/\1/p')
 if [ "$(printf '%s\n' 3.4 "$version" | sort -V | head -n 1)" = 3.4 ]; then
 	cat >"$T/wanted" <<W
@@ -164,6 +167,7 @@ text(before=3, text=, behind=4)
 real(x=(FLOAT)[0x3ff8000000000000], y=(FLOAT)[0x40200000])
 paint(c=-1, where=$(cat "$T/where"))
 paint(c=1, where=$(cat "$T/where"))
+turn(s=1)
 wide(m=9223372036854775807)
 all(p=(STRUCT)[0x1:0x2:0x3], last=8)
 many(n=2, ...)
@@ -176,7 +180,7 @@ deep(n=0)
 add(a=-1, b=0x7)
 add(a=-2, b=0x7)
 W
-	shown one | grep -E '^(add|narrow|letter|text|real|paint|wide|all|many|nothing|same|other|deep)\(' >"$T/found"
+	shown one | grep -E '^(add|narrow|letter|text|real|paint|turn|wide|all|many|nothing|same|other|deep)\(' >"$T/found"
 	check_that "trace-cmd $version prints the arguments of each call" diff "$T/wanted" "$T/found"
 	check_that "of a function that programs have with different parameters it prints numbers" test "$(shown two | grep -E '^(same|other)\(' | tr '\n' ' ')" = 'same(n=6) other(7) same(n=6) other(7) '
 	check_that "without arguments it shows none" test "$(shown none | grep -E '^add' | sort -u)" = 'add()'
