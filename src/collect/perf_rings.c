@@ -23,8 +23,12 @@
 #include "base/cursor.h"
 #include "base/vec.h"
 
-/* a power of two; with the page before it, an ordinary user may lock so much for each CPU */
-#define RING_BYTES (UINT64_C(256) << 10)
+/* Powers of two. The larger a ring is, the longer brace may wait for its turn until records are
+ * lost. With the page before it 512 KiB are what an ordinary user may lock for each CPU, in all
+ * processes (kernel.perf_event_mlock_kb); if another has some of it, less may do. */
+#define RING_BYTES_OF_ROOT (UINT64_C(1) << 20)
+#define RING_BYTES_MOST (UINT64_C(512) << 10)
+#define RING_BYTES_LEAST (UINT64_C(256) << 10)
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 #define NEEDY "sched:sched_switch, exceptions:page_fault_user and the option nosleep-time"
 
@@ -33,6 +37,7 @@
 struct cpu_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* NULL: no event yet */
+	uint64_t bytes;            /* behind that page */
 	bool full;                 /* at the last reading: the next record would tell of losses */
 };
 
@@ -100,7 +105,7 @@ void perf_rings_free(struct perf_rings *p)
 		return;
 	for (size_t i = 0; i < p->cpus.n; i++)
 		if (p->cpus.at[i].page)
-			munmap(p->cpus.at[i].page, page_bytes() + RING_BYTES);
+			munmap(p->cpus.at[i].page, page_bytes() + p->cpus.at[i].bytes);
 	for (size_t i = 0; i < p->fds.n; i++)
 		close(p->fds.at[i]);
 	vec_free(&p->cpus);
@@ -218,6 +223,20 @@ int perf_rings_allowed(unsigned what, struct err *err)
 	return 0;
 }
 
+/* Maps a ring of the event, as large as it can be had. MAP_FAILED and errno: there is none. */
+static void *map_ring(int fd, uint64_t *bytes)
+{
+	void *at;
+
+	*bytes = geteuid() == 0 ? RING_BYTES_OF_ROOT : RING_BYTES_MOST;
+	for (;;) {
+		at = mmap(NULL, page_bytes() + *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (at != MAP_FAILED || *bytes == RING_BYTES_LEAST)
+			return at;
+		*bytes /= 2;
+	}
+}
+
 /* Maps the ring of a CPU's first event; leads later events of the CPU there. */
 static int lead_to_ring(struct cpu_ring *r, int fd, struct err *err)
 {
@@ -227,7 +246,7 @@ static int lead_to_ring(struct cpu_ring *r, int fd, struct err *err)
 		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) == 0
 			       ? 0
 			       : explain_refusal(errno, err);
-	at = mmap(NULL, page_bytes() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = map_ring(fd, &r->bytes);
 	if (at == MAP_FAILED)
 		return err_set(err, errno,
 			       "no memory may be locked for what " NEEDY
@@ -416,13 +435,14 @@ static bool read_record(const struct perf_event_header *h, struct cursor c, stru
 }
 
 /* Copies n bytes from the ring, which may wrap. */
-static void copy_out(const uint8_t *data, uint64_t at, void *to, size_t n)
+static void copy_out(const struct cpu_ring *r, uint64_t at, void *to, size_t n)
 {
-	uint64_t first = RING_BYTES - at % RING_BYTES;
+	const uint8_t *data = (const uint8_t *)r->page + page_bytes();
+	uint64_t first = r->bytes - at % r->bytes;
 
 	if (first > n)
 		first = n;
-	memcpy(to, data + at % RING_BYTES, first);
+	memcpy(to, data + at % r->bytes, first);
 	memcpy((uint8_t *)to + first, data, n - first);
 }
 
@@ -437,7 +457,6 @@ static uint64_t read_lost(struct cursor c)
 static uint64_t read_ring(struct cpu_ring *r, void (*f)(void *context, const struct perf_notice *n),
 			  void *context)
 {
-	const uint8_t *data = (const uint8_t *)r->page + page_bytes();
 	/* data_head pairs with the kernel's release after it has written records; only we write
 	 * data_tail. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE),
@@ -446,16 +465,16 @@ static uint64_t read_ring(struct cpu_ring *r, void (*f)(void *context, const str
 
 	/* A ring that was full and has no new record is still taken as full: no loss has been
 	 * told. */
-	r->full = (r->full && head == tail) || head - tail > RING_BYTES - RECORD_USUAL;
+	r->full = (r->full && head == tail) || head - tail > r->bytes - RECORD_USUAL;
 	while (tail < head) {
 		struct perf_event_header h;
 		struct perf_notice n;
 		struct cursor c;
 
-		copy_out(data, tail, &h, sizeof(h));
+		copy_out(r, tail, &h, sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail)
 			break;
-		copy_out(data, tail, bytes, h.size);
+		copy_out(r, tail, bytes, h.size);
 		tail += h.size;
 		c = cursor_of(bytes + sizeof(h), h.size - sizeof(h));
 		if (h.type == PERF_RECORD_LOST)
