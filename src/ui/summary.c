@@ -232,7 +232,7 @@ bool summary_stuck(const struct session_result *r)
 	say("brace: %u process%s could not be left as before: %s\n", r->stuck,
 	    r->stuck == 1 ? "" : "es", r->stuck_why.text);
 	/* The patches do no harm, but only another brace takes them out: say how. */
-	say("brace: process %d runs on, its functions still patched; brace record -p %d --duration 1ms takes the patches out\n",
+	say("brace: process %d runs on, patches of brace still in it; brace record -p %d --duration 1ms takes the patches out\n",
 	    (int)r->stuck_pid, (int)r->stuck_pid);
 	return r->attached;
 }

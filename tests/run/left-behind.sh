@@ -24,7 +24,7 @@ wait $tracer
 [ $? -eq 125 ]
 result "brace's status tells that something is left" $? "$T/err"
 grep -q "^brace: 1 process could not be left as before: thread $pid of process $pid waits in vfork" "$T/err" &&
-	grep -q "^brace: process $pid runs on, its functions still patched; brace record -p $pid --duration 1ms takes the patches out$" "$T/err"
+	grep -q "^brace: process $pid runs on, patches of brace still in it; brace record -p $pid --duration 1ms takes the patches out$" "$T/err"
 result "it says why, and what takes the patches out" $? "$T/err"
 "$BRACE" report --json "$T/trace" | grep -q '"wait_in_vfork"'
 result "what was recorded is in the file" $? "$T/err"
