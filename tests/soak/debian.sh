@@ -17,7 +17,7 @@ fi
 
 # The tests that say most of what another libc, kernel interface or compiler changes.
 TESTS=(launch object base layers cli install nesting options files stacks attach mount tree-live sessions
-	events usdt counts death handlers losses namespaces profile triggers vforks units)
+	events usdt counts death handlers losses namespaces profile switches triggers vforks units)
 BRIEF=(launch object install nesting options stacks attach events namespaces units)
 TEST_PACKAGES=(binutils file fuse3 g++ gawk gdb git mandoc procps python3)
 
