@@ -2,7 +2,8 @@
 """Runs within gdb: at each address of the file POINTS ("NAME 0xADDRESS" lines) prints "NAME variable=value ..." whenever
 the program comes there, with all variables of the blocks around: whole numbers in decimal, strings in quotes. Addresses are the
 file's: where the loader moves it, they move by what main moved. ELSEWHERE: it moves at random, and so does what is in memory that nobody
-has written.
+has written; and the room that a function finds below its stack is overwritten, so that a variable of it has another value until the function
+has set it.
 """
 import os
 
@@ -49,6 +50,26 @@ class Point(gdb.Breakpoint):
         return False
 
 
+class Begin(gdb.Breakpoint):
+    """Where a function begins nobody uses what lies below the stack pointer."""
+    def __init__(self, address):
+        super().__init__(f'*{address:#x}', internal=True)
+        self.silent = True
+
+    def stop(self):
+        below = int(gdb.newest_frame().read_register('rsp')) - 512
+        gdb.selected_inferior().write_memory(below, b'\x5a' * 512)
+        return False
+
+
+def begin_of(address):
+    block, begin = gdb.block_for_pc(address), None
+    while block is not None and not block.is_static and not block.is_global:
+        begin = block.start if block.function else begin
+        block = block.superblock
+    return begin
+
+
 gdb.execute('set pagination off')
 gdb.execute('set confirm off')
 gdb.execute('set print elements 200')
@@ -57,6 +78,11 @@ if os.environ.get('ELSEWHERE'):
 linked = int(gdb.parse_and_eval('(long)&main'))
 gdb.execute('starti ' + os.environ['ARGS'] + ' > /dev/null')
 moved = int(gdb.parse_and_eval('(long)&main')) - linked
+begins = set()
 for line in open(os.environ['POINTS']):
     Point(line.split()[0], int(line.split()[1], 16) + moved)
+    begins.add(begin_of(int(line.split()[1], 16) + moved))
+for begin in begins if os.environ.get('ELSEWHERE') else ():
+    if begin is not None:
+        Begin(begin)
 gdb.execute('continue')
