@@ -24,13 +24,22 @@
 
 const struct event_provider dynamic_provider = { .name = "probe", .can_enable = true };
 
-/* Returns the offset of the nearest place that can be probed; 0: there is none nearby. */
+/* Whether a probe of the function that the offset is in can stand at `other`, too: in another
+ * function it would tell something else. */
+static bool can_be_instead(int fd, const char *path, uint64_t offset, uint64_t other)
+{
+	return probes_reason(fd, path, other) == REASON_NONE &&
+	       probes_together(fd, path, offset, other);
+}
+
+/* Returns the offset of the function's nearest place that can be probed; 0: there is none
+ * nearby. */
 static uint64_t nearest_place(int fd, const char *path, uint64_t offset)
 {
 	for (uint64_t by = 1; by <= NEAR_BYTES; by++) {
-		if (probes_reason(fd, path, offset + by) == REASON_NONE)
+		if (can_be_instead(fd, path, offset, offset + by))
 			return offset + by;
-		if (by < offset && probes_reason(fd, path, offset - by) == REASON_NONE)
+		if (by < offset && can_be_instead(fd, path, offset, offset - by))
 			return offset - by;
 	}
 	return 0;
@@ -49,7 +58,7 @@ static int refuse_place(const struct probe_command *command, int fd, enum hook_r
 			      hook_reason_words[reason], hook_reason_texts[reason],
 			      (unsigned long long)other);
 	return err_at(err, EINVAL, line, command->offset_column,
-		      "no probe fits at this offset (%s: %s), and none nearby",
+		      "no probe fits at this offset (%s: %s), and none nearby in its function",
 		      hook_reason_words[reason], hook_reason_texts[reason]);
 }
 

@@ -298,6 +298,30 @@ enum hook_reason probes_reason(int fd, const char *path, uint64_t offset)
 	return reason;
 }
 
+/* Lock held. NULL: the offset is in no function. */
+static const struct sym_function *function_at(const struct marked *m, uint64_t offset)
+{
+	const struct sym_module *mod = hook_prober_module(m->prober);
+	uint64_t vaddr;
+
+	return sym_code_vaddr(mod, offset, &vaddr) ? sym_around(mod, vaddr) : NULL;
+}
+
+bool probes_together(int fd, const char *path, uint64_t a, uint64_t b)
+{
+	const struct sym_function *of_a = NULL, *of_b = NULL;
+	struct marked *m;
+
+	pthread_mutex_lock(&lock);
+	m = marked_file(fd, path);
+	if (m && has_prober(m, fd, path)) {
+		of_a = function_at(m, a);
+		of_b = function_at(m, b);
+	}
+	pthread_mutex_unlock(&lock);
+	return of_a && of_a == of_b;
+}
+
 /* Lock held. Finds the returns of the function at the offset; hook_returns_free(). */
 static void returns_at(struct marked *m, uint64_t offset, uint64_t *entry,
 		       struct hook_returns *out)

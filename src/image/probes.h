@@ -36,6 +36,8 @@ void probes_add_handler(int fd, const char *path, const struct event_set *set, u
 			uint64_t address, probe_points *out);
 /* Why no probe can stand at the file's offset; REASON_NONE: it can. */
 enum hook_reason probes_reason(int fd, const char *path, uint64_t offset);
+/* Whether both offsets of the file are in one function. Any thread. */
+bool probes_together(int fd, const char *path, uint64_t a, uint64_t b);
 /* Why the returns of the function at the file's offset cannot all be seen; RETURN_BAR_NONE: they
  * can. */
 struct probe_returns {

@@ -101,6 +101,42 @@ caret "an argument of an event without a name" 'p values_hit n=%si:u64 m=%zz' '%
 caret "a name" 'p:1x values_hit' '1x'
 refused "a bad argument" 'Invalid register name' 'p:x values_hit %zz'
 refused "inside an instruction" 'no probe fits' 'p:x values_hit+1'
+# A place that can be had is one of the same function: what stands next to it is another one.
+cat >"$T/short.s" <<'P'
+	.globl main, tiny, large
+	.section .note.GNU-stack,"",@progbits
+	.text
+	.type tiny, @function
+tiny:	mov %edi, %eax
+	ret
+	.size tiny, . - tiny
+	.type large, @function
+large:	mov %edi, %eax
+	test %edi, %edi
+	je 1f
+	add $1000, %eax
+	add $1000, %eax
+1:	ret
+	.size large, . - large
+	.type main, @function
+main:	lea tiny(%rip), %rax
+	mov $7, %edi
+	call *%rax
+	call large
+	xor %eax, %eax
+	ret
+	.size main, . - main
+P
+if cc -o "$T/short" "$T/short.s" 2>"$T/err"; then
+	! "$BRACE" probe tiny -- "$T/short" >"$T/out" 2>"$T/err" && grep -q 'no probe fits at this offset.*, and none nearby in its function' "$T/err"
+	result "no place of another function is offered" $? "$T/err"
+	offset=$((16#$(nm "$T/short" | awk '$3 == "large" { print $1 }')))
+	! "$BRACE" probe large+16 -- "$T/short" >"$T/out" 2>"$T/err"
+	at=$(($(sed -n 's/.*the nearest that can be had is \(0x[0-9a-f]*\).*/\1/p' "$T/err") + 0))
+	[ $at -ge $offset ] && [ $at -lt $((offset + 16)) ] && "$BRACE" probe "large+$((at - offset)) n=%di:s32" -- "$T/short" >"$T/out" 2>>"$T/err" &&
+		grep -q 'n=7$' "$T/out"
+	result "one of the same function is, and it can be had" $? "$T/err" "$T/out"
+fi
 refused "a return that is somebody else's" 'goes on in another one by a jump' 'r:x values_tail'
 refused "a number of calls, which no return needs" 'returns are all seen' 'r10:x values_many $retval'
 refused "a function that is nowhere" 'has no function nosuch' 'p:x nosuch n=%si'
