@@ -112,7 +112,7 @@ static int read_key(struct hist_parse *p, struct words text)
 		r = parse_refuse(p, "Invalid field modifier", modifier);
 	if (r == 0 && f.source == HIST_REFERENCE)
 		r = parse_refuse(p, "Using variable references in keys not supported", text);
-	if (r == 0 && f.modifier == HIST_STACKTRACE)
+	if (r == 0 && f.modifier == HIST_STACKTRACE && f.source != HIST_STACK)
 		r = parse_refuse(p, "Invalid field modifier", text);
 	if (r == 0 && c->n_keys == HIST_KEYS_MAX)
 		r = parse_refuse_here(p, "Too many keys (Max = 8)", text);
@@ -447,6 +447,12 @@ static void number_sketches(struct hist_command *c)
 	}
 }
 
+/* Whether a record has to come with its stack. */
+static bool wants_stack(const struct hist_field *f)
+{
+	return f->source == HIST_STACK && !hist_field_is_kept_stack(f);
+}
+
 /* Keys and values are there: what follows from them. */
 static int finish(struct hist_parse *p)
 {
@@ -454,12 +460,12 @@ static int finish(struct hist_parse *p)
 
 	number_sketches(c);
 	for (size_t i = 0; i < c->n_keys; i++)
-		c->stacks |= c->keys[i].source == HIST_STACK;
+		c->stacks |= wants_stack(&c->keys[i]);
 	for (size_t i = 0; i < c->n_variables; i++)
-		c->stacks |= c->variables[i].field.source == HIST_STACK;
+		c->stacks |= wants_stack(&c->variables[i].field);
 	for (size_t i = 0; i < c->n_actions; i++)
 		for (size_t k = 0; k < c->actions[i].fields.n; k++)
-			c->stacks |= c->actions[i].fields.at[k].source == HIST_STACK;
+			c->stacks |= wants_stack(&c->actions[i].fields.at[k]);
 	if (c->nohitcount && !c->n_values)
 		return hist_refuse(p->line, p->fault, ENOENT,
 				   "Non-hitcount value is required for 'nohitcount'", NULL, 0);

@@ -23,7 +23,7 @@ enum hist_source {
 	HIST_STRING,     /* a string in the record, or the thread's name */
 	HIST_CPU,
 	HIST_TIMESTAMP,
-	HIST_STACK,
+	HIST_STACK,      /* the record's, or what a field of a synthetic event holds */
 	HIST_HITCOUNT,   /* the entry's own; in expressions and variables 1 */
 	HIST_CONSTANT,
 	HIST_EXPRESSION,
@@ -166,5 +166,10 @@ bool hist_field_is_sketched(const struct hist_field *f);
 uint64_t hist_operate(char operator, uint64_t a, uint64_t b);
 /* Whether the value of the field is a number. */
 bool hist_field_is_number(const struct hist_field *f);
+/* Whether the field is a stack that a synthetic event's record holds, not the record's own. */
+static inline bool hist_field_is_kept_stack(const struct hist_field *f)
+{
+	return f->source == HIST_STACK && f->field && f->kind != EVENT_STACK;
+}
 /* Writes the field's name with its modifier. */
 void hist_field_show(const struct hist_field *f, FILE *to);

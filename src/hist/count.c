@@ -146,20 +146,37 @@ static void add_string(struct hist_key *k, struct hist_string s)
 	k->n += hist_string_words(n);
 }
 
-/* Frames are one in all processes that map the file, as functions are. */
-static size_t read_stack(const struct hist_record *r, uint64_t *frames)
+/* The stack that a field of the record holds; its frames were translated when it was made. */
+static size_t read_kept_stack(const struct hist_record *r, const struct hist_field *f,
+			      uint64_t *frames)
 {
-	size_t n = r->stack ? r->stack(r->context, frames, HIST_FRAMES) : 0;
+	struct hist_string s = find_dynamic(r, f->field, false);
+	size_t n = s.at ? s.n / sizeof(*frames) : 0;
 
+	if (n > HIST_FRAMES)
+		n = HIST_FRAMES;
+	if (n)
+		memcpy(frames, s.at, n * sizeof(*frames));
+	return n;
+}
+
+/* Frames are one in all processes that map the file, as functions are. */
+static size_t read_stack(const struct hist_record *r, const struct hist_field *f, uint64_t *frames)
+{
+	size_t n;
+
+	if (hist_field_is_kept_stack(f))
+		return read_kept_stack(r, f, frames);
+	n = r->stack ? r->stack(r->context, frames, HIST_FRAMES) : 0;
 	for (size_t i = 0; i < n && r->resolve; i++)
 		frames[i] = r->resolve(r->context, frames[i]);
 	return n;
 }
 
 /* Appends the number of frames and the frames, which are read in place. */
-static void add_stack(struct hist_key *k, const struct hist_record *r)
+static void add_stack(struct hist_key *k, const struct hist_record *r, const struct hist_field *f)
 {
-	size_t n = read_stack(r, &k->words[k->n + 1]);
+	size_t n = read_stack(r, f, &k->words[k->n + 1]);
 
 	k->words[k->n] = n;
 	k->n += 1 + n;
@@ -175,7 +192,7 @@ void hist_read_key(const struct hist_reading *g, struct hist_key *k)
 		if (f->shape == HIST_IS_STRING)
 			add_string(k, find_string(g->r, f));
 		else if (f->shape == HIST_IS_STACK)
-			add_stack(k, g->r);
+			add_stack(k, g->r, f);
 		else
 			k->words[k->n++] = hist_read_number(g, f);
 		k->ends[i] = k->n;
@@ -198,7 +215,7 @@ void hist_read_slot(const struct hist_reading *g, const struct hist_field *f,
 
 		hist_slot_set(slot, from->bytes, from->n);
 	} else if (f->shape == HIST_IS_STACK) {
-		hist_slot_set(slot, frames, read_stack(g->r, frames) * sizeof(*frames));
+		hist_slot_set(slot, frames, read_stack(g->r, f, frames) * sizeof(*frames));
 	} else {
 		/* The bytes are the record's: the slot gets a copy, which outlives it. */
 		s = find_string(g->r, f);

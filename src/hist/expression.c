@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "event/synthetic.h"
 #include "hist/parse.h"
 
 #define SUBEXPRESSIONS_MAX 3u
@@ -96,12 +97,19 @@ static bool is_number_size(size_t n)
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
+/* Whether the field of a synthetic event holds a stack. */
+static bool is_kept_stack(const struct hist_parse *p, const struct hist_field *f)
+{
+	return synthetic_is_dynamic(f->field) && synthetic_is_stack(f->field) &&
+	       strcmp(p->event->system, SYNTHETIC_SYSTEM) == 0;
+}
+
 /* f->field and f->kind are set. */
 static int set_of_event(struct hist_parse *p, struct hist_field *f, struct words name)
 {
-	f->source = source_of[f->kind];
+	f->source = is_kept_stack(p, f) ? HIST_STACK : source_of[f->kind];
 	for (size_t i = 0; i < GENERIC; i++) {
-		if (generic[i].source == f->source) {
+		if (generic[i].source == f->source && !hist_field_is_kept_stack(f)) {
 			set_generic(f, i);
 			return 0;
 		}
@@ -110,7 +118,9 @@ static int set_of_event(struct hist_parse *p, struct hist_field *f, struct words
 	f->type = f->field->type;
 	f->size = f->field->size;
 	f->is_signed = f->field->is_signed;
-	f->shape = f->source == HIST_STRING ? HIST_IS_STRING : HIST_IS_NUMBER;
+	f->shape = f->source == HIST_STRING  ? HIST_IS_STRING
+		   : f->source == HIST_STACK ? HIST_IS_STACK
+					     : HIST_IS_NUMBER;
 	if (f->kind == EVENT_COMM) {
 		f->type = "char[16]";
 		f->size = 16;
@@ -147,8 +157,9 @@ static int read_field(struct hist_parse *p, struct hist_field *f, struct words t
 
 	if (r == 0)
 		r = set_field(p, f, name);
-	/* A stack is one with or without `.stacktrace`. */
-	if (r == 0 && f->source == HIST_STACK)
+	/* A stack is one with or without `.stacktrace`, which is shown of fields alone. */
+	if (r == 0 && f->source == HIST_STACK &&
+	    (!hist_field_is_kept_stack(f) || f->modifier != HIST_STACKTRACE))
 		f->modifier = HIST_PLAIN;
 	f->usecs = r == 0 && f->source == HIST_TIMESTAMP && f->modifier == HIST_USECS;
 	/* The name of the thread, where the kernel keeps a string. */

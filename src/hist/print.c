@@ -102,7 +102,8 @@ static void print_stack(const struct hist_printing *p, const struct hist_field *
 {
 	char name[NAME_BYTES];
 
-	out_printf(p->out, "%s:\n", f->name);
+	/* The kernel's line does not end behind the name of a field. */
+	out_printf(p->out, hist_field_is_kept_stack(f) ? "%s.stacktrace" : "%s:\n", f->name);
 	for (uint64_t i = 0; i < *at; i++) {
 		hist_name_address(p->symbols, at[1 + i], i > 0, true, name, sizeof(name));
 		out_printf(p->out, "         %s\n", name);
