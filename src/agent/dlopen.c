@@ -48,14 +48,14 @@ void dlopen_watch(char **envp)
 }
 
 /* `going` needs no lock: ld.so holds its own. ld.so calls before it unmaps, too: copies of
- * constants have to go then. */
+ * constants have to go then. They go at each call, since this list does not tell what happens in
+ * other namespaces (dlmopen); the tracer's answer brings the mappings back. */
 static bool list_is_consistent(void)
 {
 	static bool going;
 
+	constants_closing();
 	if (debug->r_state != RT_CONSISTENT) {
-		if (debug->r_state == RT_DELETE)
-			constants_closing();
 		going |= debug->r_state == RT_DELETE;
 		return false;
 	}
