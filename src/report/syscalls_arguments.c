@@ -5,6 +5,7 @@
  * thread. */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -169,11 +170,44 @@ static bool print_fcntl(const struct syscalls_call *c, FILE *f)
 	return c->args[1] != F_SETFD || c->args[2] <= FD_CLOEXEC;
 }
 
+/* What SUID_DUMP_... stands for; the kernel's header for programs has no names. */
+static const struct syscall_name dumpable[] = { { 0, "SUID_DUMP_DISABLE" },
+						{ 1, "SUID_DUMP_USER" },
+						{ 2, "SUID_DUMP_ROOT" }, NAMED_END };
+
+static const struct syscall_name capabilities[] = {
+	NAMED(CAP_CHOWN), NAMED(CAP_DAC_OVERRIDE), NAMED(CAP_DAC_READ_SEARCH), NAMED(CAP_FOWNER),
+	NAMED(CAP_FSETID), NAMED(CAP_KILL), NAMED(CAP_SETGID), NAMED(CAP_SETUID),
+	NAMED(CAP_SETPCAP), NAMED(CAP_LINUX_IMMUTABLE), NAMED(CAP_NET_BIND_SERVICE),
+	NAMED(CAP_NET_BROADCAST), NAMED(CAP_NET_ADMIN), NAMED(CAP_NET_RAW), NAMED(CAP_IPC_LOCK),
+	NAMED(CAP_IPC_OWNER), NAMED(CAP_SYS_MODULE), NAMED(CAP_SYS_RAWIO), NAMED(CAP_SYS_CHROOT),
+	NAMED(CAP_SYS_PTRACE), NAMED(CAP_SYS_PACCT), NAMED(CAP_SYS_ADMIN), NAMED(CAP_SYS_BOOT),
+	NAMED(CAP_SYS_NICE), NAMED(CAP_SYS_RESOURCE), NAMED(CAP_SYS_TIME),
+	NAMED(CAP_SYS_TTY_CONFIG), NAMED(CAP_MKNOD), NAMED(CAP_LEASE), NAMED(CAP_AUDIT_WRITE),
+	NAMED(CAP_AUDIT_CONTROL), NAMED(CAP_SETFCAP), NAMED(CAP_MAC_OVERRIDE),
+	NAMED(CAP_MAC_ADMIN), NAMED(CAP_SYSLOG), NAMED(CAP_WAKE_ALARM), NAMED(CAP_BLOCK_SUSPEND),
+	NAMED(CAP_AUDIT_READ), NAMED(CAP_PERFMON), NAMED(CAP_BPF), NAMED(CAP_CHECKPOINT_RESTORE),
+	NAMED_END };
+
+/* The second argument, by the option. */
 static bool print_prctl(const struct syscalls_call *c, FILE *f)
 {
-	if (c->args[0] == PR_SET_PDEATHSIG)
+	switch ((uint32_t)c->args[0]) {
+	case PR_SET_PDEATHSIG:
 		syscalls_print_signal((int)c->args[1], f);
-	return c->args[0] == PR_SET_PDEATHSIG;
+		return true;
+	case PR_SET_DUMPABLE:
+		syscalls_print_name(dumpable, (uint32_t)c->args[1], f);
+		return true;
+	case PR_CAPBSET_READ: case PR_CAPBSET_DROP:
+		syscalls_print_name(capabilities, (uint32_t)c->args[1], f);
+		return true;
+	case PR_SET_KEEPCAPS: case PR_SET_TIMERSLACK: case PR_SET_CHILD_SUBREAPER:
+	case PR_SET_NO_NEW_PRIVS: case PR_SET_THP_DISABLE:
+		fprintf(f, "%" PRIu64, c->args[1]);
+		return true;
+	default: return false;
+	}
 }
 
 static bool print_protocol(const struct syscalls_call *c, FILE *f)

@@ -230,6 +230,15 @@ static void limits_and_names(void)
 	prctl(PR_GET_NAME, three);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	prctl(PR_GET_PDEATHSIG, &n);
+	prctl(PR_SET_DUMPABLE, 1);
+	prctl(PR_SET_KEEPCAPS, 1);
+	prctl(PR_SET_KEEPCAPS, 0);
+	prctl(PR_SET_TIMERSLACK, 50000);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_CAPBSET_READ, 5);
+	prctl(PR_CAPBSET_READ, 40);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	ioctl(1, TCGETS, &(struct termios){ 0 });
 	ioctl(1, TIOCGWINSZ, &(struct winsize){ 0 });
 }
