@@ -4,6 +4,10 @@
  * refused. */
 #include "base/prototype.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DIGITS_MOST 19
@@ -86,12 +90,13 @@ static bool parse_size(const char **at, struct prototype_value *v)
 	if (!**at || !strchr("1248", **at))
 		return false;
 	v->size = (uint8_t)(*(*at)++ - '0');
-	return v->type != PROTOTYPE_FLOAT || v->size >= 4;
+	return v->type != PROTOTYPE_FLOAT || v->size >= (v->decimal ? 4 : 2);
 }
 
 static const struct { char letter; uint8_t type, size; bool sized; uint8_t form; } letters[] = {
 	{ 'd', PROTOTYPE_SIGNED, 0, true },   { 'u', PROTOTYPE_UNSIGNED, 0, true },
-	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'e', PROTOTYPE_ENUM, 0, true },
+	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'D', PROTOTYPE_FLOAT, 0, true },
+	{ 'e', PROTOTYPE_ENUM, 0, true },
 	{ 'c', PROTOTYPE_CHAR, 1, false },    { 'b', PROTOTYPE_BOOL, 1, false },
 	{ 'p', PROTOTYPE_POINTER, 8, false }, { 's', PROTOTYPE_STRING_AT, 4, false },
 	{ 'v', PROTOTYPE_VOID, 0, false },    { '?', PROTOTYPE_UNKNOWN, 0, false },
@@ -110,6 +115,7 @@ static bool parse_type(const char **at, struct prototype_value *v)
 		v->type = letters[i].type;
 		v->size = letters[i].size;
 		v->form = letters[i].form;
+		v->decimal = letters[i].letter == 'D';
 		if (letters[i].sized && !parse_size(at, v))
 			return false;
 		return v->type != PROTOTYPE_ENUM || parse_names(at, v);
@@ -450,13 +456,106 @@ bool prototype_parse(const char *text, struct prototype *out)
 	return takes_char(&at, ')') && !*at;
 }
 
+/* The parts of a decimal number with a binary significand. */
+struct decimal { bool negative; int exponent; uint64_t digits; const char *word; };
+
+/* Where the parts lie in the numbers of 4 and of 8 bytes. A significand beyond `most` counts as 0,
+ * as the standard has it. */
+struct decimal_format { unsigned exponent_bits; int bias; uint64_t most; };
+static const struct decimal_format formats[2] = {
+	{ 8, 101, 9999999 }, { 10, 398, UINT64_C(9999999999999999) },
+};
+
+static struct decimal decimal_of(const struct prototype_value *v, uint64_t number)
+{
+	const bool wide = v->size == 8;
+	const struct decimal_format *f = &formats[wide];
+	const unsigned bits = wide ? 64 : 32, low = bits - 1 - f->exponent_bits;
+	struct decimal d = { .negative = number >> (bits - 1) & 1 };
+	unsigned at = low;
+
+	/* Two bits that are set tell that the exponent stands two places lower, and that the
+	 * significand has 100 in front; two more that it is no number. */
+	if ((number >> (bits - 5) & 0xf) == 0xf) {
+		d.word = !(number >> (bits - 6) & 1) ? "Infinity"
+			 : number >> (bits - 7) & 1 ? "sNaN" : "NaN";
+		/* What a NaN tells besides has one decimal digit less than a number. */
+		d.digits = *d.word == 'I' ? 0 : number & ((UINT64_C(1) << (low - 3)) - 1);
+		if (d.digits > f->most / 10)
+			d.digits = 0;
+		return d;
+	}
+	if ((number >> (bits - 3) & 3) == 3)
+		at = low - 2;
+	d.digits = number & ((UINT64_C(1) << at) - 1);
+	if (at != low)
+		d.digits |= UINT64_C(1) << low;
+	d.exponent = (int)(number >> at & ((1u << f->exponent_bits) - 1)) - f->bias;
+	if (d.digits > f->most)
+		d.digits = 0;
+	return d;
+}
+
+/* Digits with a point among them, or zeros before them: exponent <= 0. */
+static void put_plain(char *to, size_t n, const char *digits, int count, int exponent)
+{
+	int whole = count + exponent; /* digits before the point */
+
+	if (!exponent)
+		snprintf(to, n, "%s", digits);
+	else if (whole > 0)
+		snprintf(to, n, "%.*s.%s", whole, digits, digits + whole);
+	else
+		snprintf(to, n, "0.%.*s%s", -whole, "000000", digits);
+}
+
+void prototype_decimal(const struct prototype_value *v, uint64_t number,
+		       char text[PROTOTYPE_DECIMAL])
+{
+	const struct decimal d = decimal_of(v, number);
+	char digits[24], *to = text + d.negative;
+	const size_t room = PROTOTYPE_DECIMAL - 1;
+	int count = snprintf(digits, sizeof(digits), "%" PRIu64, d.digits), shown;
+
+	*text = '-';
+	shown = d.exponent + count - 1; /* the exponent behind one digit */
+	if (d.word)
+		snprintf(to, room, "%s%s", d.word, d.digits ? digits : "");
+	else if (d.exponent <= 0 && shown >= -6)
+		put_plain(to, room, digits, count, d.exponent);
+	else
+		snprintf(to, room, "%c%s%sE%+d", *digits, count > 1 ? "." : "", digits + 1, shown);
+}
+
+/* IEEE's binary16. */
+static double half_real(uint16_t bits)
+{
+	const uint64_t exponent = bits >> 10 & 31, fraction = bits & 1023;
+	const uint64_t wide = (exponent - 15 + 1023) << 52 | fraction << 42;
+	double number;
+
+	memcpy(&number, &wide, sizeof(number));
+	if (exponent == 31)
+		number = fraction ? (double)NAN : (double)INFINITY;
+	else if (!exponent)
+		number = (double)fraction * 0x1p-24;
+	return bits >> 15 ? -number : number;
+}
+
 /* A float is in the lower half of its word, as in a register. */
 double prototype_real(const struct prototype_value *v, uint64_t number)
 {
 	uint32_t half = (uint32_t)number;
+	char text[PROTOTYPE_DECIMAL];
 	double whole;
 	float single;
 
+	if (v->decimal) {
+		prototype_decimal(v, number, text);
+		return strtod(text, NULL);
+	}
+	if (v->size == 2)
+		return half_real((uint16_t)number);
 	memcpy(&whole, &number, sizeof(whole));
 	memcpy(&single, &half, sizeof(single));
 	return v->size == sizeof(single) ? (double)single : whole;

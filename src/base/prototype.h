@@ -21,6 +21,7 @@
  *                                               X: a value of 8 or 16 bytes that is no structure
  *   TYPE       = "d" BYTES | "u" BYTES          a signed, an unsigned number
  *              | "c" | "b" | "f" BYTES          char, bool, a floating-point number
+ *              | "D" BYTES                      a decimal one, of 4 or 8 bytes
  *              | "p" | "s"                      a pointer, a string through a pointer
  *              | "e" BYTES "{" { NAME ":" NUMBER ";" } "}"
  *              | "S" | "V" | "U"              std::string by its address, std::string_view, the
@@ -74,6 +75,7 @@ struct prototype_value {
 	uint8_t members;
 	uint8_t elements, element; /* ARRAY: their number, more: there are others; their type */
 	bool more, by_address;
+	bool decimal;             /* FLOAT: in IEEE's decimal format with a binary significand */
 	uint16_t block, bytes;    /* STRUCT, X: its copy, else 0; CHARS: bytes */
 	uint16_t pointer;         /* a member that is a string: its address in the copy */
 	const char *name;
@@ -120,8 +122,14 @@ bool prototype_whole(const struct prototype *p, const void *at, uint32_t bytes,
 /* An array's element, i below v->elements, as a value without a name. */
 struct prototype_value prototype_element(const struct prototype_value *v, uint32_t i);
 
-/* The floating-point number in the lower bytes of a word: of four or eight bytes, by the value. */
+/* The floating-point number in the lower bytes of a word: of two, four or eight bytes, by the
+ * value. Of a decimal one: the nearest that there is. */
 double prototype_real(const struct prototype_value *v, uint64_t number);
+/* Writes a decimal number with all its digits ("1.20", "3E+9", "NaN"), as the standard's
+ * to-scientific-string, into a text of PROTOTYPE_DECIMAL bytes. */
+#define PROTOTYPE_DECIMAL 40u
+void prototype_decimal(const struct prototype_value *v, uint64_t number,
+		       char text[PROTOTYPE_DECIMAL]);
 
 /* One name of an enumeration: takes it from *at, which ends at `end`. False: there is none left. */
 struct prototype_name { const char *text; uint32_t bytes; int64_t number; };

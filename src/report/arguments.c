@@ -148,17 +148,19 @@ static void put_single(struct argument_text *t, float number)
 
 static void put_float(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
-	uint32_t half = (uint32_t)number;
-	double whole;
-	float single;
+	char text[PROTOTYPE_DECIMAL];
 
-	memcpy(&whole, &number, sizeof(whole));
-	/* A float was recorded in the lower half of its word. */
-	memcpy(&single, &half, sizeof(single));
-	if (v->size == sizeof(single))
-		put_single(t, single);
-	else
-		put_double(t, whole);
+	if (v->decimal) {
+		prototype_decimal(v, number, text);
+		put_text(t, text);
+	} else if (v->size == 2) {
+		/* Five digits always give a _Float16 again. */
+		put_format(t, "%.5g", prototype_real(v, number));
+	} else if (v->size == sizeof(float)) {
+		put_single(t, (float)prototype_real(v, number));
+	} else {
+		put_double(t, prototype_real(v, number));
+	}
 }
 
 /* "A|B" for a number that names make up, each of bits that no other has; false: they do not. */

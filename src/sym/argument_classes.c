@@ -25,6 +25,15 @@ bool argument_is_long_double(Dwarf_Die *type)
 	       !strcmp(name, "long double");
 }
 
+/* __bf16 has another format, and the same encoding and size. */
+bool argument_is_half(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+
+	return dwarf_type_encoding(type) == DW_ATE_float && dwarf_type_bytes(type) == 2 && name &&
+	       !strcmp(name, "_Float16");
+}
+
 /* Whether numbers of up to 8 bytes lie in vector registers: _Decimal64 does, too. */
 static bool is_in_vector(unsigned encoding)
 {

@@ -35,5 +35,7 @@ bool argument_struct_location(Dwarf_Die *type, bool memory, struct sym_location 
 bool argument_unit_is_clang(Dwarf_Die *type);
 /* True for x87's. __float128 has the same size and encoding, and lies elsewhere. */
 bool argument_is_long_double(Dwarf_Die *type);
+/* Whether it is a _Float16. */
+bool argument_is_half(Dwarf_Die *type);
 /* Bytes of an array with all its dimensions; 0: not known. */
 uint64_t argument_array_bytes(Dwarf_Die *type);

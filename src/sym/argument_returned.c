@@ -80,15 +80,15 @@ static char *vector_returned_text(Dwarf_Die *type)
 	return text;
 }
 
-/* Types that no reader prints, and rax does not hold: _Float16, _Decimal64, a large complex
+/* Types that no reader prints, and rax does not hold: __bf16, _Decimal128, a large complex
  * number. */
 static bool is_not_told(Dwarf_Die *type)
 {
 	unsigned encoding = dwarf_type_encoding(type);
 
 	return dwarf_type_bytes(type) > ARGUMENT_WORD || encoding == DW_ATE_complex_float ||
-	       encoding == DW_ATE_decimal_float ||
-	       (encoding == DW_ATE_float && dwarf_type_bytes(type) < ARGUMENT_WORD / 2);
+	       (encoding == DW_ATE_float && dwarf_type_bytes(type) < ARGUMENT_WORD / 2 &&
+		!argument_is_half(type));
 }
 
 /* A value that rax or xmm0 does not hold as a whole, or that cannot be told; NULL: it is none. */

@@ -48,7 +48,9 @@ static char *base_type(Dwarf_Die *type)
 	case DW_ATE_unsigned: case DW_ATE_unsigned_char: case DW_ATE_UTF:
 		return mem_printf("u%d", (int)bytes);
 	case DW_ATE_float:
-		return bytes >= 4 ? mem_printf("f%d", (int)bytes) : NULL;
+		return bytes >= 4 || argument_is_half(type) ? mem_printf("f%d", (int)bytes) : NULL;
+	case DW_ATE_decimal_float:
+		return bytes >= 4 ? mem_printf("D%d", (int)bytes) : NULL;
 	}
 	return NULL;
 }

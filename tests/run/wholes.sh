@@ -126,7 +126,7 @@ result "with structures as objects, vectors as arrays" $? "$T/said"
 # A call's record at its end has room for one register.
 "$BRACE" record -q --mode block -o "$T/trace" -l 'ret_*' --retval --threshold 1ns -- "$T/wholes2" "$CALLS" >"$T/traced" 2>"$T/err"
 "$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
-grep -q ret_eight "$T/graph" && ! grep -q ' = ' "$T/graph"
+grep -q ret_eight "$T/graph" && ! grep -vE ' ret_(decimal|half)\(' "$T/graph" | grep -q ' = '
 result "with a threshold nothing is shown instead of a part" $? "$T/graph"
 
 # What cannot be compared is refused.

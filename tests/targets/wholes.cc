@@ -95,7 +95,7 @@ struct two_pairs { float2 a, b; };
 struct pair_number { float2 a; int b; };
 struct two_vectors { float4 a; long2 b; };
 typedef float float8 __attribute__((vector_size(32)));
-/* Decimal and half numbers, which are in vector registers and are not told; what is beside them is. clang has no decimal ones. */
+/* Decimal and half numbers, which are in vector registers. clang has no decimal ones. */
 #ifdef __clang__
 typedef double decimal;
 typedef float half;
@@ -178,8 +178,8 @@ TRACED short4 ret_short4(int i) { return short4{ 1, (unsigned short)i, 65535, 4 
 TRACED __float128 ret_quad(int i) { return (__float128)i / 3; }
 /* There is no part of these that can be told. */
 TRACED holder ret_hidden_holder(int i) { return holder{ { i / 7.0, 1 } }; }
-TRACED decimal ret_hidden_decimal(int i) { return (decimal)i; }
-TRACED half ret_hidden_half(int i) { static half kept[4] = { 1, 2, 3, 4 }; return kept[i & 3]; }
+TRACED decimal ret_decimal(int i) { return (decimal)i; }
+TRACED half ret_half(int i) { static half kept[4] = { 1, 2, 3, 4 }; return kept[i & 3]; }
 
 /* What is returned decides where the arguments are. */
 #define SHIFTS(type, name, ...) \
@@ -313,7 +313,7 @@ static void call_all(int i)
 	use(ret_packed_small(i)), use(ret_packed_aligned(i)), use(ret_packed_well(i)), use(ret_no_elements(i).x);
 	use(ret_number_float(i)), use(ret_double_pair(i)), use(ret_three_longs(i)), use(ret_float_parts(i)), use(ret_float4(i)), use(ret_float2(i));
 	use(ret_long2(i)), use(ret_double2(i)), use(ret_short4(i)), use(ret_quad(i)), use(ret_hidden_holder(i));
-	use(ret_hidden_decimal(i)), use(ret_hidden_half(i)), use(ret_decimal_first(i)), use(ret_decimal_last(i)), use(ret_decimal_double(i));
+	use(ret_decimal(i)), use(ret_half(i)), use(ret_decimal_first(i)), use(ret_decimal_last(i)), use(ret_decimal_double(i));
 	ret_defaulted(i), ret_kept(i), ret_keeper(i), ret_local(i);
 }
 
