@@ -589,6 +589,7 @@ void image_module_free(struct trace_module *m)
 	free(m->name);
 	vec_free(&m->functions);
 	vec_free(&m->strings);
+	vec_free(&m->globals);
 }
 
 /* Frees the parts that the session has not taken over. */

@@ -22,6 +22,7 @@
 #include "image/patches.h"
 #include "image/providers.h"
 #include "shared/record.h"
+#include "sym/globals.h"
 
 /* Whether the module's functions are wanted: those of the executable, and of modules that the
  * settings open. */
@@ -760,6 +761,29 @@ static void describe_prototypes(const struct module *mod, struct trace_module *t
 	}
 }
 
+/* Variables that arguments may point to. */
+static void describe_globals(const struct modules *m, const struct module *mod,
+			     struct trace_module *t)
+{
+	struct sym_globals g;
+
+	sym_globals_find(mod->fd, mod->path, m->root ? m->root : "", &g);
+	for (size_t i = 0; i < g.at.n; i++)
+		*vec_add(&t->globals) = (struct trace_global){
+			g.at.at[i].vaddr, g.at.at[i].size,
+			add_string(t, g.strings.at + g.at.at[i].name) };
+	sym_globals_free(&g);
+}
+
+/* Whether arguments or typed values of any module's functions are recorded. */
+static bool has_arguments(const struct modules *m)
+{
+	for (size_t i = 0; i < m->at.n; i++)
+		if (m->at.at[i].arguments.at.n)
+			return true;
+	return false;
+}
+
 /* Modules whose functions nobody asked for are told without them: reports name them by address. */
 static void describe_module(const struct modules *m, const struct module *mod, uint32_t image,
 			    struct image_update *update)
@@ -783,6 +807,8 @@ static void describe_module(const struct modules *m, const struct module *mod, u
 		t.strings.n = h->n_strings;
 		describe_libraries(m, mod, &t);
 		describe_prototypes(mod, &t);
+		if (has_arguments(m))
+			describe_globals(m, mod, &t);
 	}
 	*vec_add(&update->modules) = t;
 }

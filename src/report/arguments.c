@@ -294,24 +294,40 @@ static void put_char(struct argument_text *t, char c)
 	put_bytes(t, "'", 1);
 }
 
-/* " <NAME>" behind the address of a function, " <NAME+0xOFFSET>" in it, as gdb has them. The
- * kernel's printers show its own addresses as numbers. */
-static void put_symbol(struct argument_text *t, uint64_t address)
+/* The function at an address, or the variable. A function whose size is not known owns its begin
+ * alone. False: nothing is known there. */
+static bool find_symbol(const struct argument_text *t, uint64_t address, char *name, size_t n,
+			uint64_t *offset)
 {
 	const struct trace_module *m;
-	const struct trace_function *f;
+	const struct trace_function *f =
+		trace_info_function_at(t->info, t->image, address, t->tsc, &m);
+	const struct trace_global *g;
+
+	*offset = f ? address - m->base - f->vaddr : 0;
+	if (f && (!*offset || f->size)) {
+		trace_function_name(m, f, name, n);
+		return true;
+	}
+	g = trace_info_global_at(t->info, t->image, address, t->tsc, &m);
+	if (!g)
+		return false;
+	*offset = address - m->base - g->vaddr;
+	trace_global_name(m, g, name, n);
+	return true;
+}
+
+/* " <NAME>" behind the address of a function or variable, " <NAME+0xOFFSET>" in it, as gdb has
+ * them. The kernel's printers show its own addresses as numbers. */
+static void put_symbol(struct argument_text *t, uint64_t address)
+{
 	char name[512];
 	uint64_t offset;
 
 	if (!t->info || !address ||
-	    (t->image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(t->info)))
+	    (t->image == TRACE_KERNEL_IMAGE && trace_info_has_kernel(t->info)) ||
+	    !find_symbol(t, address, name, sizeof(name), &offset))
 		return;
-	f = trace_info_function_at(t->info, t->image, address, t->tsc, &m);
-	offset = f ? address - m->base - f->vaddr : 0;
-	/* A function whose size is not known owns its begin alone. */
-	if (!f || (offset && !f->size))
-		return;
-	trace_function_name(m, f, name, sizeof(name));
 	put_bytes(t, " <", 2);
 	put_characters(t, name, strlen(name), '\0');
 	if (offset)

@@ -56,6 +56,17 @@ static uint32_t string_again(struct trace_module *known, const struct trace_modu
 	return at;
 }
 
+/* Arguments are recorded from now on: the variables come with the module's second description. */
+static void take_globals(struct trace_module *known, const struct trace_module *m)
+{
+	for (size_t i = 0, n = known->globals.n ? 0 : m->globals.n; i < n; i++) {
+		struct trace_global g = m->globals.at[i];
+
+		g.name = string_again(known, m, 0, g.name);
+		*vec_add(&known->globals) = g;
+	}
+}
+
 /* After a change of filters a module comes again, with other functions hooked. */
 static void take_module(struct session *s, const struct image_update *update,
 			struct trace_module *m)
@@ -84,6 +95,7 @@ static void take_module(struct session *s, const struct image_update *update,
 		known->functions.at[i].library = library;
 		known->functions.at[i].prototype = prototype;
 	}
+	take_globals(known, m);
 	image_module_free(m);
 }
 
@@ -111,12 +123,15 @@ static struct trace_module module_copy(const struct trace_module *m, uint32_t im
 	copy.name = mem_strdup(m->name);
 	memset(&copy.functions, 0, sizeof(copy.functions));
 	memset(&copy.strings, 0, sizeof(copy.strings));
+	memset(&copy.globals, 0, sizeof(copy.globals));
 	vec_reserve(&copy.functions, m->functions.n + 1);
 	vec_reserve(&copy.strings, m->strings.n + 1);
 	for (size_t i = 0; i < m->functions.n; i++)
 		*vec_add(&copy.functions) = m->functions.at[i];
 	for (size_t i = 0; i < m->strings.n; i++)
 		*vec_add(&copy.strings) = m->strings.at[i];
+	for (size_t i = 0; i < m->globals.n; i++)
+		*vec_add(&copy.globals) = m->globals.at[i];
 	return copy;
 }
 

@@ -251,6 +251,30 @@ static void read_strings(struct trace_info *info, struct cursor *c)
 		m->strings.n = first + n;
 }
 
+/* Item INFO_GLOBALS: a run of a module's variables, as differences. Each has a place behind the one
+ * before, so that they can be searched. */
+static void read_globals(struct trace_info *info, struct cursor *c)
+{
+	size_t i = read_element(c, info->modules.n);
+	struct trace_global last = { 0 };
+	struct trace_module *m;
+	uint64_t first, count;
+
+	if (c->bad)
+		return;
+	m = &info->modules.at[i];
+	first = read_run(c, m->globals.n, 3, &count);
+	if (c->bad)
+		return;
+	grow_zeroed(&m->globals, first + count);
+	for (; count--; first++) {
+		last.vaddr += cursor_uleb(c);
+		last.size = cursor_uleb(c);
+		last.name += (uint32_t)bytes_unzigzag(cursor_uleb(c));
+		m->globals.at[first] = last;
+	}
+}
+
 /* Item INFO_THREAD: a new thread, or a known one with newer counts. Names stay: they are items of
  * their own. */
 static void read_thread(struct trace_info *info, struct cursor *c)
@@ -430,6 +454,7 @@ static void (*const readers[])(struct trace_info *, struct cursor *) = {
 	[INFO_SETTINGS] = read_settings,   [INFO_LIBRARIES] = read_libraries,
 	[INFO_RENAME] = read_rename,       [INFO_PROTOTYPES] = read_prototypes,
 	[INFO_COST] = read_cost,           [INFO_CLOCK_PAIRS] = read_clock_pairs,
+	[INFO_GLOBALS] = read_globals,
 };
 
 /* Items of a type that is not known are a newer writer's, and are passed over. */
@@ -485,6 +510,9 @@ static void make_module_safe(struct trace_module *m)
 		if (m->functions.at[i].prototype >= m->strings.n)
 			m->functions.at[i].prototype = 0;
 	}
+	for (size_t i = 0; i < m->globals.n; i++)
+		if (m->globals.at[i].name >= m->strings.n)
+			m->globals.at[i].name = 0;
 	make_one_line(m);
 }
 

@@ -19,7 +19,7 @@ struct written_image {
 
 struct written_module {
 	uint32_t crc, functions_crc;
-	size_t functions, strings;
+	size_t functions, strings, globals;
 	bool checked;        /* functions were compared, at the end */
 };
 
@@ -368,10 +368,40 @@ static void new_strings(struct info_writer *w, const struct trace_info *info, si
 	}
 }
 
+/* Variables never change. Addresses ascend, and names follow each other. */
+static void new_globals(struct info_writer *w, const struct trace_info *info, size_t i,
+			struct bytes *out)
+{
+	const struct trace_module *m = &info->modules.at[i];
+	struct written_module *s = &w->modules.at[i];
+	struct bytes *b = &w->item;
+
+	while (s->globals < m->globals.n && out->n < ENOUGH) {
+		size_t n = piece_of(s->globals, m->globals.n);
+		struct trace_global last = { 0 };
+
+		b->n = 0;
+		bytes_uleb(b, i);
+		bytes_uleb(b, s->globals);
+		bytes_uleb(b, n);
+		for (size_t k = s->globals; k < s->globals + n; k++) {
+			const struct trace_global *g = &m->globals.at[k];
+
+			bytes_uleb(b, g->vaddr - last.vaddr);
+			bytes_uleb(b, g->size);
+			bytes_uleb(b, bytes_zigzag((int64_t)g->name - (int64_t)last.name));
+			last = *g;
+		}
+		put_item(out, INFO_GLOBALS, b);
+		s->globals += n;
+	}
+}
+
 /* Functions and strings are written in pieces, which may take several calls. */
 static bool module_is_whole(const struct info_writer *w, const struct trace_info *info, size_t i)
 {
 	return w->modules.at[i].functions >= info->modules.at[i].functions.n &&
+	       w->modules.at[i].globals >= info->modules.at[i].globals.n &&
 	       w->modules.at[i].strings >= info->modules.at[i].strings.n;
 }
 
@@ -388,6 +418,7 @@ static void new_modules(struct info_writer *w, const struct trace_info *info, st
 		}
 		new_functions(w, info, i, out);
 		new_strings(w, info, i, out);
+		new_globals(w, info, i, out);
 		w->modules_whole += module_is_whole(w, info, i);
 	}
 }
@@ -578,6 +609,7 @@ static void changed_modules(struct info_writer *w, const struct trace_info *info
 		}
 		new_functions(w, info, i, out);
 		new_strings(w, info, i, out);
+		new_globals(w, info, i, out);
 		w->modules_checked += module_is_whole(w, info, i);
 	}
 }

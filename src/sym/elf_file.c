@@ -186,11 +186,13 @@ static bool is_debug(const struct elf_section *s)
 /* True if the section belongs to the part that is asked for. */
 static bool is_in_part(const struct elf_reading *r, const struct elf_section *s)
 {
+	const bool note = s->type == SHT_NOTE || strcmp(s->name, ".gnu_debuglink") == 0;
+
 	switch (r->part) {
 	case ELF_NOTES:
-		return s->type == SHT_NOTE || strcmp(s->name, ".gnu_debuglink") == 0;
+		return note;
 	case ELF_SYMBOLS:
-		return s->type == SHT_NOTE || s->type == SHT_SYMTAB || s->type == SHT_DYNSYM ||
+		return note || s->type == SHT_SYMTAB || s->type == SHT_DYNSYM ||
 		       s->type == SHT_STRTAB;
 	default:
 		return !is_debug(s);

@@ -36,6 +36,7 @@ static void free_modules(struct trace_info *info)
 		free(info->modules.at[i].name);
 		vec_free(&info->modules.at[i].functions);
 		vec_free(&info->modules.at[i].strings);
+		vec_free(&info->modules.at[i].globals);
 	}
 	vec_free(&info->modules);
 }
@@ -294,6 +295,35 @@ const struct trace_function *trace_info_function_at(const struct trace_info *inf
 	return f;
 }
 
+/* The variable of the module around a runtime address, or NULL. */
+static const struct trace_global *global_in(const struct trace_module *m, uint64_t addr)
+{
+	const uint64_t vaddr = addr - m->base;
+	size_t n = vec_bisect(&m->globals, g, g->vaddr <= vaddr);
+	const struct trace_global *g = n ? &m->globals.at[n - 1] : NULL;
+
+	return g && vaddr - g->vaddr < g->size ? g : NULL;
+}
+
+/* Variables lie outside of the range that a module has in the trace, so each one is asked. */
+const struct trace_global *trace_info_global_at(const struct trace_info *info, uint32_t image,
+						uint64_t addr, uint64_t tsc,
+						const struct trace_module **module)
+{
+	for (size_t i = info->modules.n; i-- > 0;) {
+		const struct trace_module *m = &info->modules.at[i];
+		const struct trace_global *g = NULL;
+
+		if (m->globals.n && m->image == image && (!m->to_tsc || tsc <= m->to_tsc))
+			g = global_in(m, addr);
+		if (!g)
+			continue;
+		*module = m;
+		return g;
+	}
+	return NULL;
+}
+
 /* 0: not known. The numbers come from records, so that any may be out of range. */
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site)
 {
@@ -309,6 +339,12 @@ int trace_function_name(const struct trace_module *module, const struct trace_fu
 	if (f->name && f->name < module->strings.n)
 		return demangle(module->strings.at + f->name, out, n);
 	return snprintf(out, n, "%s+0x%llx", module->name, (unsigned long long)f->vaddr);
+}
+
+int trace_global_name(const struct trace_module *module, const struct trace_global *g, char *out,
+		      size_t n)
+{
+	return demangle(g->name < module->strings.n ? module->strings.at + g->name : "", out, n);
 }
 
 /* A PLT entry's function is in the library that it leads to; *known is false if that could not be

@@ -36,6 +36,9 @@ struct trace_function {
 #define TRACE_FUNCTION_PLT 2        /* a PLT entry: a call into another module */
 #define TRACE_FUNCTION_CONDITIONAL 4 /* calls of it may be left out by a condition */
 
+/* A variable of a module; name: offset into the module's strings. */
+struct trace_global { uint64_t vaddr, size; uint32_t name; };
+
 struct trace_module {
 	uint32_t image;       /* index into images */
 	char *path;           /* as in /proc/PID/maps */
@@ -50,6 +53,8 @@ struct trace_module {
 	/* Sorted by vaddr: the hooked ones and, for naming call sites, the others. */
 	VEC(struct trace_function) functions;
 	VEC(char) strings;    /* NUL-terminated names; byte 0 is NUL */
+	/* Sorted by vaddr; of modules whose functions' arguments are recorded. */
+	VEC(struct trace_global) globals;
 };
 
 /* The id of a module that is code which the program made while it ran: one function, of no file, as
@@ -262,6 +267,13 @@ const struct trace_module *trace_info_module_at(const struct trace_info *info, u
 const struct trace_function *trace_info_function_at(const struct trace_info *info, uint32_t image,
 						    uint64_t addr, uint64_t tsc,
 						    const struct trace_module **module);
+/* The variable at a runtime address, or around it, and its module; NULL: none is known there. */
+const struct trace_global *trace_info_global_at(const struct trace_info *info, uint32_t image,
+						uint64_t addr, uint64_t tsc,
+						const struct trace_module **module);
+/* Writes its name (demangled). Returns the length as snprintf does. */
+int trace_global_name(const struct trace_module *module, const struct trace_global *g, char *out,
+		      size_t n);
 /* A call site's return address; 0 if unknown. */
 uint64_t trace_info_site(const struct trace_info *info, uint32_t image, uint32_t site);
 /* Writes "name" (demangled), or "module+0x1234" for a function without a symbol. Returns the length

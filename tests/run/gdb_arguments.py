@@ -51,8 +51,8 @@ def of_gdb(text):
 
 
 def of_brace(text):
-    if re.fullmatch(r'0x[0-9a-f]+', text):
-        return str(int(text, 16))
+    if match := re.fullmatch(r'(0x[0-9a-f]+)(?: <.*>)?', text):
+        return str(int(match[1], 16))
     return text
 
 

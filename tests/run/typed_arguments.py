@@ -124,7 +124,8 @@ def perfetto(path):
     return calls
 
 
-account = [Text(line.rstrip('\n')).call() for line in open(sys.argv[1])]
+# These formats have a pointer's number, without the name that text has beside it.
+account = [Text(re.sub(r'(0x[0-9a-f]+) <[^>]*>', r'\1', line.rstrip('\n'))).call() for line in open(sys.argv[1])]
 wrong = 0
 for calls in chrome(sys.argv[2]), perfetto(sys.argv[3]):
     for told, call in zip(account, calls):

@@ -30,7 +30,8 @@ static void add_program(struct trace_info *info, uint32_t i)
 {
 	static uint64_t sites[] = { 0, 0x401000, 0 };
 	static struct trace_function functions[] = { { .vaddr = 16, .size = 8, .name = 1 } };
-	static char name[] = "\0main";
+	static char name[] = "\0main\0table";
+	static struct trace_global globals[] = { { 4096, 8, 1 }, { 1 << 20, 64, 6 } };
 
 	*vec_add(&info->images) = (struct trace_image){ .pid = i + 1, .exe = "x", .cmdline = "x" };
 	info->images.at[i].sites.at = sites;
@@ -38,6 +39,8 @@ static void add_program(struct trace_info *info, uint32_t i)
 	*vec_add(&info->modules) = (struct trace_module){ .image = i, .path = "/x", .name = "x", .first_id = 1 };
 	info->modules.at[i].functions.at = functions;
 	info->modules.at[i].functions.n = 1;
+	info->modules.at[i].globals.at = globals;
+	info->modules.at[i].globals.n = 2;
 	info->modules.at[i].strings.at = name;
 	info->modules.at[i].strings.n = sizeof(name);
 }
@@ -84,6 +87,11 @@ static void test_visits(void **state)
 		assert_int_equal(read->images.at[i].sites.at[1], 0x401000);
 		assert_int_equal(read->modules.at[i].functions.n, 1);
 		assert_string_equal(read->modules.at[i].strings.at + 1, "main");
+		assert_int_equal(read->modules.at[i].globals.n, 2);
+		assert_int_equal(read->modules.at[i].globals.at[0].vaddr, 4096);
+		assert_int_equal(read->modules.at[i].globals.at[1].vaddr, 1 << 20);
+		assert_int_equal(read->modules.at[i].globals.at[1].size, 64);
+		assert_string_equal(read->modules.at[i].strings.at + read->modules.at[i].globals.at[1].name, "table");
 	}
 	munmap(info.images.at, ROOM);
 	munmap(info.modules.at, ROOM);

@@ -111,8 +111,8 @@ static void do_paint(void)
 
 	if (how >= 4 && how < 8)
 		how = PLAIN;
-	fprintf(account, "paint(colour=%s, how=%s, at=0x%lx) = %s\n", colour_name(colour), hows[how], (long)at,
-		colour_name(paint(colour, how, at)));
+	fprintf(account, "paint(colour=%s, how=%s, at=0x%lx%s) = %s\n", colour_name(colour), hows[how], (long)at,
+		at ? " <state>" : "", colour_name(paint(colour, how, at)));
 }
 
 static void do_area(void)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Variables from symbol tables, for names beside pointers that lead to them. image/modules.c asks
+ * for each module whose functions' arguments are recorded; any thread, no state. Malformed symbols
+ * are passed over. */
+#include "sym/globals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/debug_file.h"
+#include "sym/elf_file.h"
+#include "sym/elf_view.h"
+
+#define MAX_NAME 4096
+
+/* A symbol, before it is known whether it is the one of its address. */
+struct named_global { struct sym_global is; const char *name; bool local; };
+typedef VEC(struct named_global) global_list;
+
+/* A thread's variables have no address in the file. */
+static bool is_variable(const Elf64_Sym *s)
+{
+	return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_shndx != SHN_UNDEF &&
+	       s->st_shndx != SHN_ABS && s->st_size && s->st_value;
+}
+
+static void add_symbols(const struct elf_symtab *t, global_list *out)
+{
+	for (size_t i = 1; i < t->n; i++) {
+		const Elf64_Sym s = elf_symbol(t, i);
+		const char *name = is_variable(&s) ? elf_string(t, s.st_name) : NULL;
+
+		if (!name || !*name)
+			continue;
+		*vec_add(out) = (struct named_global){
+			.is = { .vaddr = s.st_value, .size = s.st_size }, .name = name,
+			.local = ELF64_ST_BIND(s.st_info) == STB_LOCAL,
+		};
+	}
+}
+
+/* Of several names of one variable the first counts: one that others may use, then the one with
+ * fewer underscores before it (environ, __environ). */
+static int compare_global(const void *a, const void *b)
+{
+	const struct named_global *x = a, *y = b;
+	size_t dashes = strspn(x->name, "_"), of_y = strspn(y->name, "_");
+
+	if (x->is.vaddr != y->is.vaddr)
+		return x->is.vaddr < y->is.vaddr ? -1 : 1;
+	if (x->local != y->local)
+		return x->local ? 1 : -1;
+	if (dashes != of_y)
+		return dashes < of_y ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Bytes of the name without what is no part of it: the version (stdout@GLIBC_2.2.5), and the number
+ * by which gcc tells static variables of functions apart (numbers.0). */
+static size_t name_bytes(const char *name)
+{
+	size_t n = strnlen(name, MAX_NAME), digits;
+	const char *version = memchr(name, '@', n);
+
+	n = version && version > name ? (size_t)(version - name) : n;
+	for (digits = 0; digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9';)
+		digits++;
+	if (digits && digits + 1 < n && name[n - 1 - digits] == '.')
+		n -= digits + 1;
+	return n;
+}
+
+static uint32_t keep_name(struct sym_globals *to, const char *name)
+{
+	uint32_t at = (uint32_t)to->strings.n;
+	size_t n = name_bytes(name);
+
+	for (size_t i = 0; i < n; i++)
+		*vec_add(&to->strings) = name[i];
+	*vec_add(&to->strings) = '\0';
+	return at;
+}
+
+static void keep_globals(struct sym_globals *to, global_list *from)
+{
+	if (from->n)
+		qsort(from->at, from->n, sizeof(from->at[0]), compare_global);
+	for (size_t i = 0; i < from->n; i++) {
+		struct named_global *g = &from->at[i];
+
+		if (to->at.n && to->at.at[to->at.n - 1].vaddr == g->is.vaddr)
+			continue;
+		g->is.name = keep_name(to, g->name);
+		*vec_add(&to->at) = g->is;
+	}
+}
+
+/* A separate debug file has the addresses of its program. */
+static void add_of_debug_file(const struct elf_view *v, const char *path, const char *root,
+			      struct sym_globals *out)
+{
+	struct debug_file d;
+	struct elf_view of = { 0 };
+	struct elf_symtab t;
+	struct err ignored;
+	global_list list = { 0 };
+
+	if (!debug_file_open(v, path, root, &d))
+		return;
+	if (elf_view_tables(&of, d.file.bytes, d.file.n, path, &ignored) == 0) {
+		t = elf_symtab(&of);
+		add_symbols(&t, &list);
+		keep_globals(out, &list);
+	}
+	vec_free(&list);
+	elf_view_free(&of);
+	debug_file_close(&d);
+}
+
+static void find_in_view(const struct elf_view *v, const char *path, const char *root,
+			 struct sym_globals *out)
+{
+	struct elf_symtab t = elf_symtab(v);
+	global_list list = { 0 };
+
+	if (!t.n)
+		add_of_debug_file(v, path, root, out);
+	if (!t.n && !out->at.n)
+		t = elf_dynsym(v);
+	add_symbols(&t, &list);
+	keep_globals(out, &list);
+	vec_free(&list);
+}
+
+void sym_globals_find(int fd, const char *path, const char *root, struct sym_globals *out)
+{
+	struct elf_file file;
+	struct elf_view v = { 0 };
+	struct err ignored;
+
+	*out = (struct sym_globals){ 0 };
+	if (elf_file_read(fd, path, ELF_SYMBOLS, &file, &ignored) < 0)
+		return;
+	if (elf_view_image(&v, file.bytes, file.n, path, &ignored) == 0)
+		find_in_view(&v, path, root, out);
+	elf_view_free(&v);
+	elf_file_free(&file);
+}
+
+void sym_globals_free(struct sym_globals *g)
+{
+	vec_free(&g->at);
+	vec_free(&g->strings);
+}
