@@ -46,8 +46,8 @@ static uint64_t next(void)
 	return state ^ state >> 29;
 }
 
-/* gdb does not know that a significand which is too large counts as 0, as libgcc does, and takes what
- * a NaN tells besides for digits of another format. */
+/* gdb does not know that a significand which is too large counts as 0, as libgcc does, and takes
+ * what a NaN tells besides for digits of another format. */
 static int is_gdbs_fault(int zero, int nan)
 {
 	return zero || nan;
