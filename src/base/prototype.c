@@ -125,7 +125,8 @@ static bool parse_type(const char **at, struct prototype_value *v)
 
 static const struct { char letter; uint8_t type; } wide_letters[] = {
 	{ 'q', PROTOTYPE_WIDE_SIGNED }, { 'Q', PROTOTYPE_WIDE_UNSIGNED },
-	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'g', PROTOTYPE_QUAD }, { 'z', PROTOTYPE_COMPLEX },
+	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'g', PROTOTYPE_QUAD }, { 'G', PROTOTYPE_QUAD },
+	{ 'z', PROTOTYPE_COMPLEX },
 };
 
 /* Parses a result that has more bytes than a parameter's value may have. False: it is no such
@@ -136,6 +137,7 @@ static bool parse_wide(const char **at, struct prototype_value *v)
 		if (!takes_char(at, wide_letters[i].letter))
 			continue;
 		v->type = wide_letters[i].type;
+		v->decimal = wide_letters[i].letter == 'G';
 		v->size = 16;
 		/* Both parts; a part's size is four or eight. */
 		if (v->type == PROTOTYPE_COMPLEX && !(parse_size(at, v) && v->size >= 4))
@@ -456,21 +458,24 @@ bool prototype_parse(const char *text, struct prototype *out)
 	return takes_char(&at, ')') && !*at;
 }
 
-/* The parts of a decimal number with a binary significand. */
-struct decimal { bool negative; int exponent; uint64_t digits; const char *word; };
+typedef unsigned __int128 bits128;
 
-/* Where the parts lie in the numbers of 4 and of 8 bytes. A significand beyond `most` counts as 0,
+/* The parts of a decimal number with a binary significand. */
+struct decimal { bool negative; int exponent; bits128 digits; const char *word; };
+
+/* Where the parts lie in the numbers of 4, 8 and 16 bytes. A significand beyond `most` counts as 0,
  * as the standard has it. */
-struct decimal_format { unsigned exponent_bits; int bias; uint64_t most; };
-static const struct decimal_format formats[2] = {
-	{ 8, 101, 9999999 }, { 10, 398, UINT64_C(9999999999999999) },
+struct decimal_format { unsigned bits, exponent_bits; int bias; bits128 most; };
+static const struct decimal_format formats[3] = {
+	{ 32, 8, 101, 9999999 },
+	{ 64, 10, 398, UINT64_C(9999999999999999) },
+	{ 128, 14, 6176,
+	  (bits128)UINT64_C(10000000000000000) * UINT64_C(1000000000000000000) - 1 },
 };
 
-static struct decimal decimal_of(const struct prototype_value *v, uint64_t number)
+static struct decimal decimal_of(const struct decimal_format *f, bits128 number)
 {
-	const bool wide = v->size == 8;
-	const struct decimal_format *f = &formats[wide];
-	const unsigned bits = wide ? 64 : 32, low = bits - 1 - f->exponent_bits;
+	const unsigned bits = f->bits, low = bits - 1 - f->exponent_bits;
 	struct decimal d = { .negative = number >> (bits - 1) & 1 };
 	unsigned at = low;
 
@@ -480,20 +485,36 @@ static struct decimal decimal_of(const struct prototype_value *v, uint64_t numbe
 		d.word = !(number >> (bits - 6) & 1) ? "Infinity"
 			 : number >> (bits - 7) & 1 ? "sNaN" : "NaN";
 		/* What a NaN tells besides has one decimal digit less than a number. */
-		d.digits = *d.word == 'I' ? 0 : number & ((UINT64_C(1) << (low - 3)) - 1);
+		d.digits = *d.word == 'I' ? 0 : number & (((bits128)1 << (low - 3)) - 1);
 		if (d.digits > f->most / 10)
 			d.digits = 0;
 		return d;
 	}
 	if ((number >> (bits - 3) & 3) == 3)
 		at = low - 2;
-	d.digits = number & ((UINT64_C(1) << at) - 1);
+	d.digits = number & (((bits128)1 << at) - 1);
 	if (at != low)
-		d.digits |= UINT64_C(1) << low;
+		d.digits |= (bits128)1 << low;
 	d.exponent = (int)(number >> at & ((1u << f->exponent_bits) - 1)) - f->bias;
 	if (d.digits > f->most)
 		d.digits = 0;
 	return d;
+}
+
+/* Returns how many digits the number has, which are written to `digits`. */
+static int put_digits(char digits[40], bits128 number)
+{
+	char *to = digits + 39;
+	int count = 0;
+
+	*to = '\0';
+	do {
+		*--to = (char)('0' + (int)(number % 10));
+		number /= 10;
+		count++;
+	} while (number);
+	memmove(digits, to, (size_t)count + 1);
+	return count;
 }
 
 /* Digits with a point among them, or zeros before them: exponent <= 0. */
@@ -509,16 +530,22 @@ static void put_plain(char *to, size_t n, const char *digits, int count, int exp
 		snprintf(to, n, "0.%.*s%s", -whole, "000000", digits);
 }
 
-void prototype_decimal(const struct prototype_value *v, uint64_t number,
+void prototype_decimal(const struct prototype_value *v, const void *at,
 		       char text[PROTOTYPE_DECIMAL])
 {
-	const struct decimal d = decimal_of(v, number);
-	char digits[24], *to = text + d.negative;
+	const struct decimal_format *f = &formats[v->size == 16 ? 2 : v->size == 8];
 	const size_t room = PROTOTYPE_DECIMAL - 1;
-	int count = snprintf(digits, sizeof(digits), "%" PRIu64, d.digits), shown;
+	char digits[40], *to;
+	bits128 number = 0;
+	struct decimal d;
+	int count, shown;
 
-	*text = '-';
+	memcpy(&number, at, f->bits / 8);
+	d = decimal_of(f, number);
+	count = put_digits(digits, d.digits);
 	shown = d.exponent + count - 1; /* the exponent behind one digit */
+	to = text + d.negative;
+	*text = '-';
 	if (d.word)
 		snprintf(to, room, "%s%s", d.word, d.digits ? digits : "");
 	else if (d.exponent <= 0 && shown >= -6)
@@ -551,7 +578,7 @@ double prototype_real(const struct prototype_value *v, uint64_t number)
 	float single;
 
 	if (v->decimal) {
-		prototype_decimal(v, number, text);
+		prototype_decimal(v, &number, text);
 		return strtod(text, NULL);
 	}
 	if (v->size == 2)

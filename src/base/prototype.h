@@ -11,10 +11,10 @@
  *   CLASS      = "i" | "f" | "x" | "v"          the next of rax and rdx, of xmm0 and xmm1; st0; all
  *                                               16 bytes of xmm0
  *   WHOLE      = "o" BYTES "{" [ member { "," member } ] "}" | "p" | WIDE | ARRAY
- *   WIDE       = "q" | "Q" | "l" | "g" | "z" BYTES
+ *   WIDE       = "q" | "Q" | "l" | "g" | "G" | "z" BYTES
  *                                               a signed, an unsigned number of 16 bytes; long
- *                                               double; __float128; a complex number, BYTES each
- *                                               part
+ *                                               double; __float128; _Decimal128; a complex
+ *                                               number, BYTES each part
  *   ARRAY      = "[" COUNT [ "+" ] TYPE         the first elements of an array or a vector of
  *                                               values, behind which there are more (+)
  *   parameter  = [ NAME "=" ] ( TYPE | "X" BYTES ( ARRAY | WIDE ) ) | "..."
@@ -75,7 +75,7 @@ struct prototype_value {
 	uint8_t members;
 	uint8_t elements, element; /* ARRAY: their number, more: there are others; their type */
 	bool more, by_address;
-	bool decimal;             /* FLOAT: in IEEE's decimal format with a binary significand */
+	bool decimal;             /* FLOAT, QUAD: IEEE's decimal format, of a binary significand */
 	uint16_t block, bytes;    /* STRUCT, X: its copy, else 0; CHARS: bytes */
 	uint16_t pointer;         /* a member that is a string: its address in the copy */
 	const char *name;
@@ -125,10 +125,10 @@ struct prototype_value prototype_element(const struct prototype_value *v, uint32
 /* The floating-point number in the lower bytes of a word: of two, four or eight bytes, by the
  * value. Of a decimal one: the nearest that there is. */
 double prototype_real(const struct prototype_value *v, uint64_t number);
-/* Writes a decimal number with all its digits ("1.20", "3E+9", "NaN"), as the standard's
- * to-scientific-string, into a text of PROTOTYPE_DECIMAL bytes. */
-#define PROTOTYPE_DECIMAL 40u
-void prototype_decimal(const struct prototype_value *v, uint64_t number,
+/* Writes a decimal number, of v->size bytes, with all its digits ("1.20", "3E+9", "NaN"), as the
+ * standard's to-scientific-string, into a text of PROTOTYPE_DECIMAL bytes. */
+#define PROTOTYPE_DECIMAL 64u
+void prototype_decimal(const struct prototype_value *v, const void *at,
 		       char text[PROTOTYPE_DECIMAL]);
 
 /* One name of an enumeration: takes it from *at, which ends at `end`. False: there is none left. */

@@ -151,7 +151,7 @@ static void put_float(struct argument_text *t, const struct prototype_value *v, 
 	char text[PROTOTYPE_DECIMAL];
 
 	if (v->decimal) {
-		prototype_decimal(v, number, text);
+		prototype_decimal(v, &number, text);
 		put_text(t, text);
 	} else if (v->size == 2) {
 		/* Five digits always give a _Float16 again. */
@@ -226,11 +226,16 @@ __float128 strtof128(const char *text, char **end);
 #endif
 
 /* As put_double(). */
-static void put_quad(struct argument_text *t, const uint8_t *at)
+static void put_quad(struct argument_text *t, const struct prototype_value *v, const uint8_t *at)
 {
 	__float128 number;
-	char text[64], form[8];
+	char text[PROTOTYPE_DECIMAL], form[8];
 
+	if (v->decimal) {
+		prototype_decimal(v, at, text);
+		put_text(t, text);
+		return;
+	}
 	memcpy(&number, at, sizeof(number));
 	for (int digits = 6; digits <= 36; digits++) {
 		snprintf(form, sizeof(form), "%%.%dg", digits);
@@ -262,7 +267,7 @@ bool arguments_put_whole(struct argument_text *t, const struct prototype_value *
 	case PROTOTYPE_WIDE_SIGNED: put_wide(t, at, true); return true;
 	case PROTOTYPE_WIDE_UNSIGNED: put_wide(t, at, false); return true;
 	case PROTOTYPE_LONG_DOUBLE: put_long_double(t, at); return true;
-	case PROTOTYPE_QUAD: put_quad(t, at); return true;
+	case PROTOTYPE_QUAD: put_quad(t, v, at); return true;
 	case PROTOTYPE_COMPLEX: put_complex(t, v, at); return true;
 	default: return false;
 	}

@@ -80,7 +80,7 @@ static char *vector_returned_text(Dwarf_Die *type)
 	return text;
 }
 
-/* Types that no reader prints, and rax does not hold: __bf16, _Decimal128, a large complex
+/* Types that no reader prints, and rax does not hold: __bf16, a large complex
  * number. */
 static bool is_not_told(Dwarf_Die *type)
 {

@@ -186,6 +186,7 @@ const char *argument_wide_text(Dwarf_Die *type)
 	case DW_ATE_complex_float: return "Rffz8";
 	case DW_ATE_signed: return "Riiq";
 	case DW_ATE_unsigned: return "RiiQ";
+	case DW_ATE_decimal_float: return "RvG";
 	}
 	return argument_is_long_double(type) ? "Rxl" : is_quad(type) ? "Rvg" : NULL;
 }
@@ -195,7 +196,7 @@ char *argument_wide_member(Dwarf_Die *type)
 {
 	const char *text = argument_wide_text(type);
 
-	return text ? mem_strdup(text + strcspn(text, "qQlgz")) : NULL;
+	return text ? mem_strdup(text + strcspn(text, "qQlgGz")) : NULL;
 }
 
 /* --- structures ----------------------------------------------------------------------------- */

@@ -104,10 +104,7 @@ static char *unshown_text(Dwarf_Die *type, struct sym_location *location)
 	if (dwarf_tag(type) == DW_TAG_array_type && dwarf_hasattr(type, DW_AT_GNU_vector) &&
 	    (bytes == 4 * ARGUMENT_WORD || bytes == 8 * ARGUMENT_WORD))
 		location->unsure = true;
-	else if (!(encoding == DW_ATE_float && bytes == 2 && !argument_is_half(type)) &&
-		 !(encoding == DW_ATE_decimal_float && bytes > ARGUMENT_WORD))
-		return NULL;
-	else if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)
+	else if (encoding != DW_ATE_float || bytes != 2 || argument_is_half(type))
 		return NULL;
 	location->words = (uint8_t)((bytes + ARGUMENT_WORD - 1) / ARGUMENT_WORD);
 	location->vector = location->aligned = bytes > ARGUMENT_WORD;

@@ -448,7 +448,7 @@ if ! gcc -g -O1 -o "$T/decimals" "$HERE/../targets/decimals.c" 2>"$T/err"; then
 elif ! type -P gdb >/dev/null; then
 	skip "decimal numbers and _Float16" "there is no gdb"
 else
-	"$BRACE" record -q --mode block -o "$T/trace" -l half -l wide -l narrow -l mix --args --retval -- "$T/decimals" 2>"$T/err"
+	"$BRACE" record -q --mode block -o "$T/trace" -l half -l wide -l narrow -l widest -l mix --args --retval -- "$T/decimals" 2>"$T/err"
 	"$BRACE" replay "$T/trace" >"$T/graph" 2>>"$T/err"
 	calls_of "$T/graph" >"$T/calls"
 	cat >"$T/script" <<-'END'
@@ -458,8 +458,9 @@ else
 		break half
 		break wide
 		break narrow
+		break widest
 		break mix
-		commands 1-4
+		commands 1-5
 		silent
 		info args
 		echo .\n
@@ -480,7 +481,7 @@ else
 		theirs = [', '.join(l.replace(' = ', '=') for l in s.splitlines() if re.match(r'\w+ = ', l)) for s in stops]
 		wrong = [(a, b) for a, b in zip(ours, theirs) if a != b]
 		print(len(ours), 'calls', len(theirs), 'of gdb', returned, 'returned', wrong[:5])
-		sys.exit(bool(wrong) or len(ours) != len(theirs) or len(ours) < 230 or returned < len([a for a in ours if not a.startswith('m=')]))
+		sys.exit(bool(wrong) or len(ours) != len(theirs) or len(ours) < 300 or returned < len([a for a in ours if not a.startswith('m=')]))
 	END
 	status=$?
 	result "decimal numbers and _Float16 are gdb's: $(tail -n 1 "$T/differences")" "$status" "$T/differences" "$T/err"

@@ -30,6 +30,12 @@ APART _Decimal32 narrow(_Decimal32 a, float y)
 	return a;
 }
 
+APART _Decimal128 widest(_Decimal128 a, int n)
+{
+	KEEP(a);
+	return n >= 0 ? a : 0;
+}
+
 APART int mix(struct mixed m)
 {
 	KEEP(m);
@@ -65,6 +71,18 @@ static _Decimal64 any_wide(int i)
 	return is_gdbs_fault(d == 0, d != d) ? 1.50DD : d;
 }
 
+static _Decimal128 any_widest(int i)
+{
+	/* The significand has 113 bits; its upper part is little or any. */
+	uint64_t bits[2] = { next(), (uint64_t)(6176 - i % 50) << 49 | (next() >> (15 + i)) };
+	_Decimal128 d;
+
+	if (i % 3 == 0)
+		bits[1] = next();
+	memcpy(&d, bits, sizeof(d));
+	return is_gdbs_fault(d == 0, d != d) ? 1.50DL : d;
+}
+
 static _Decimal32 any_narrow(int i)
 {
 	uint32_t bits = i % 2 ? (uint32_t)next() : (uint32_t)(101 - i % 15) << 23 | (next() & 0x7fffff);
@@ -89,6 +107,9 @@ int main(void)
 	half(1.0 / 3, 2, 6e-8);
 	half(-0.0, 3, __builtin_inf());
 	wide(4, __builtin_nand64(""), 1.5);
+	widest(-12.3450DL, 1);
+	widest(9.999999999999999999999999999999999E6144DL, 2);
+	widest(1.E-6176DL, 3);
 	narrow(-__builtin_infd32(), 2.5);
 	wide(1, 12.50DD, 1.5);
 	wide(2, 1.E3DD, 1.5);
@@ -102,6 +123,7 @@ int main(void)
 			half(h, i, 1);
 		wide(i, any_wide(i), i);
 		narrow(any_narrow(i), (float)i);
+		widest(any_widest(i % 48), i);
 		mix((struct mixed){ any_wide(i), { 1.5, -2 }, any_narrow(i), i });
 	}
 	return 0;
