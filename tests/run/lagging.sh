@@ -22,7 +22,8 @@ lags() {
 	local name=$1 graph got
 	shift
 	printf '%s\n' "$CALLS" q >"$T/told"
-	"$BRACE" graph -b 256 --mode block -l leaf "$@" -- "$A" <"$T/told" >"$T/lines" 2>"$T/err" &
+	# The program's own lines would come between: it has another output.
+	"$BRACE" graph -b 256 --mode block -l leaf -o "$T/lines" "$@" -- "$A" <"$T/told" >"$T/said" 2>"$T/err" &
 	graph=$!
 	exec {LINES_AT}<"$T/lines"
 	check_that "$name: the program waits for the reader" until_is child_waits "$graph"
