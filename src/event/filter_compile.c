@@ -249,7 +249,7 @@ static void lead_branches(struct compiler *c, int root, uint16_t n)
 	}
 }
 
-/* Appends machine code, if there can be any: the runner may execute it instead. */
+/* Appends machine code, if there can be any, for who executes the program. */
 static struct filter_program *with_code(struct filter_program *p)
 {
 	uint8_t code[FILTER_CODE_MAX];

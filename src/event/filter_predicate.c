@@ -161,7 +161,7 @@ static void compare_number(struct predicate *p, uint64_t v, enum filter_compare 
 	p->insn.value = as_type(v, p->field->size, is_signed);
 }
 
-/* Compares the CPU, an int that no record has: the runner has to find it out. */
+/* Compares the CPU, an int that no record has: the interpreter has to find it out. */
 static void compare_cpu(struct predicate *p, uint64_t v, enum filter_compare compare)
 {
 	p->insn.test = FILTER_CPU;

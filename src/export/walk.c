@@ -96,7 +96,7 @@ static uint32_t lane_row(struct walk *w, uint32_t thread, uint32_t coroutine)
 		number_map_set(&w->lane_rows, key, row);
 		w->counts.coroutines += coroutine != 0;
 	}
-	w->lanes.at[row].runner = thread;
+	w->lanes.at[row].running = thread;
 	return (uint32_t)row;
 }
 
@@ -320,13 +320,13 @@ static void end_track(struct walk *w, struct track *t, uint32_t thread)
 
 /* A coroutine's stack is no thread's: the latest one on it stands for it. NO_THREAD: it never had a
  * call. */
-static uint32_t runner_of(struct walk *w, const struct process_tracks *p, uint32_t coroutine)
+static uint32_t running_on(struct walk *w, const struct process_tracks *p, uint32_t coroutine)
 {
 	uint64_t first = number_map_get(&w->process_rows, ((uint64_t)p->image << 32 | p->pid) + 1);
 	uint64_t row = first == NUMBER_NONE ? NUMBER_NONE
 					: number_map_get(&w->lane_rows, first << 32 | coroutine);
 
-	return row == NUMBER_NONE ? NO_THREAD : w->lanes.at[row].runner;
+	return row == NUMBER_NONE ? NO_THREAD : w->lanes.at[row].running;
 }
 
 /* thread: only its own stack; NO_THREAD: all stacks. */
@@ -340,7 +340,8 @@ static void end_tracks(struct walk *w, uint32_t thread)
 
 			if (!t || (thread != NO_THREAD && t->home != thread))
 				continue;
-			end_track(w, t, t->calls.track ? runner_of(w, p, t->calls.track) : t->home);
+			end_track(w, t,
+				  t->calls.track ? running_on(w, p, t->calls.track) : t->home);
 		}
 	}
 }
@@ -349,7 +350,7 @@ static void end_tracks(struct walk *w, uint32_t thread)
 static void end_lanes(struct walk *w)
 {
 	for (uint32_t lane = 0; lane < w->lanes.n; lane++) {
-		uint32_t thread = w->lanes.at[lane].runner;
+		uint32_t thread = w->lanes.at[lane].running;
 		struct call_step s = { .tsc = w->last.at[thread] - 1, .thread = thread };
 
 		while (w->lanes.at[lane].open.n && !w->failed)

@@ -38,7 +38,7 @@ struct walk_frame {
 struct walk_lane {
 	uint32_t thread;     /* that was first seen on it */
 	uint32_t coroutine;  /* 0: the thread's own; else as coroutines are numbered in a process */
-	uint32_t runner;     /* the latest thread on it */
+	uint32_t running;    /* the thread that ran on it last */
 	uint64_t ns;         /* of its latest step */
 	VEC(struct walk_frame) open;
 };

@@ -63,7 +63,7 @@ static enum hook_reason forbidden_reason(const struct planner *p, uint32_t i,
 		return special.reason;
 	if (p->runtime == RUNTIME_MONO_AOT)
 		return REASON_RUNTIME;
-	if (f->cfa_odd && !f->name && f->vaddr != p->m->entry)
+	if (f->cfa_unusual && !f->name && f->vaddr != p->m->entry)
 		return REASON_CONVENTION;
 	return facts & FACT_READS_FLAGS ? REASON_READS_FLAGS : REASON_NONE;
 }
@@ -151,7 +151,7 @@ static enum hook_reason entry_only(const struct planner *p, uint32_t i,
 		return REASON_GO;
 	if (special[i].reason)
 		return special[i].reason;
-	if (f->cfa_odd || f->vaddr == p->m->entry || (facts & FACT_ODD_ENTRY))
+	if (f->cfa_unusual || f->vaddr == p->m->entry || (facts & FACT_UNUSUAL_ENTRY))
 		return REASON_NO_RETURN_ADDRESS;
 	if (reads_caller(p, i, special))
 		return REASON_READS_CALLER;

@@ -107,7 +107,7 @@ static void enter_function(struct sweep_walk *w)
 
 	if (w->f != NO_FUNCTION && w->known && w->depth && !last_called)
 		/* Control falls in from the function before. */
-		w->s->facts[w->i_next] |= FACT_ODD_ENTRY;
+		w->s->facts[w->i_next] |= FACT_UNUSUAL_ENTRY;
 	leave_function(w);
 	w->over = aside_is_over();
 	w->f = w->i_next++;
@@ -282,7 +282,7 @@ static void jump_to_start(struct sweep_walk *w, uint64_t target)
 	bool own = w->f != NO_FUNCTION && f == sweep_function(w, w->f);
 
 	if (own ? !w->known || w->depth : w->known && w->depth)
-		add_fact(w, f, FACT_ODD_ENTRY);
+		add_fact(w, f, FACT_UNUSUAL_ENTRY);
 	else if (!own && w->f != NO_FUNCTION && f)
 		*vec_add(&w->s->tails) =
 			(struct tail_call){ w->f, (uint32_t)(f - w->s->m->functions.at) };

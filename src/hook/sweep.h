@@ -8,7 +8,7 @@
 #define FACT_MCOUNT 1           /* calls a compiler's entry hook */
 #define FACT_READS_CALLER 2     /* reads the return address on its stack */
 /* Entered with something other than a return address on top of the stack. */
-#define FACT_ODD_ENTRY 4
+#define FACT_UNUSUAL_ENTRY 4
 #define FACT_RETURNS_FLAGS 8    /* some caller reads the flags it returns */
 #define FACT_READ_AS_DATA 16    /* some instruction loads from its first bytes */
 #define FACT_READS_FLAGS 32     /* reads the flags before it writes them */

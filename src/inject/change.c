@@ -15,11 +15,11 @@
 #include "inject/standing_patches.h"
 #include "inject/stopped_patches.h"
 
-#define QUIET_TRIES 200
-#define QUIET_PAUSE_NS 2000000
+#define QUIESCENT_TRIES 200
+#define QUIESCENT_PAUSE_NS 2000000
 /* tries in which threads have time to leave by themselves: leading them out costs the program
  * time */
-#define QUIET_PATIENCE 12
+#define QUIESCENT_PATIENCE 12
 /* old trampolines that could not be unmapped yet: more of them have to go */
 #define REGIONS_MANY 256
 
@@ -124,11 +124,11 @@ static bool is_as_planned(const struct change *c, const struct change_target *t)
 
 /* Whether no thread is in a trampoline, a stub (on the way to one) or the agent. Lets them run out,
  * `rounds` times. */
-static bool is_quiet(const struct change *c, const struct change_target *t, unsigned rounds)
+static bool is_quiescent(const struct change *c, const struct change_target *t, unsigned rounds)
 {
 	const struct stopped_arena arena = agent_layout_arena(&t->agent);
 	VEC(struct stopped_range) code = { 0 };
-	bool quiet;
+	bool quiescent;
 
 	for (size_t i = 0; i < t->maps.at.n; i++) {
 		const struct map *m = &t->maps.at.at[i];
@@ -140,14 +140,14 @@ static bool is_quiet(const struct change *c, const struct change_target *t, unsi
 		(struct stopped_range){ t->agent.base,
 					t->agent.base + c->file->segments[0].memory_bytes };
 	*vec_add(&code) = (struct stopped_range){ arena.begin, arena.end };
-	quiet = stopped_run_out(t->t, code.at, code.n, rounds) &&
+	quiescent = stopped_run_out(t->t, code.at, code.n, rounds) &&
 		!stopped_is_inside(t->t, &t->maps, code.at, code.n);
 	vec_free(&code);
-	return quiet;
+	return quiescent;
 }
 
 /* Reads which patches stand in the target. Once: the present ones may be taken out later, to let
- * threads leave (stop_quiet), and are put back by this list. */
+ * threads leave (stop_quiescent), and are put back by this list. */
 static void look_at_patches(const struct change *c, struct change_target *t)
 {
 	if (!t->looked)
@@ -156,10 +156,10 @@ static void look_at_patches(const struct change *c, struct change_target *t)
 	t->looked = true;
 }
 
-/* Holds one target, and checks that its plan still fits. *quiet becomes false if a thread is in our
- * code. */
+/* Holds one target, and checks that its plan still fits. *quiescent becomes false if a thread is in
+ * our code. */
 static int stop_target(const struct change *c, struct change_target *t, unsigned rounds,
-		       bool *quiet, struct err *err)
+		       bool *quiescent, struct err *err)
 {
 	int r = tracee_stop(t->pid, &t->t, err);
 
@@ -172,7 +172,7 @@ static int stop_target(const struct change *c, struct change_target *t, unsigned
 	if (r < 0 || !is_as_planned(c, t) || (!c->alone && has_forked(c, t)))
 		return -EAGAIN;
 	look_at_patches(c, t);
-	*quiet = *quiet && is_quiet(c, t, rounds);
+	*quiescent = *quiescent && is_quiescent(c, t, rounds);
 	/* A thread that ran out may have installed a filter. */
 	return is_as_planned(c, t) ? 0 : -EAGAIN;
 }
@@ -306,13 +306,13 @@ static bool is_left(const struct change *c, const struct change_target *t)
 }
 
 /* After success: frees everything of the old that no thread needs. */
-static void finish_target(const struct change *c, struct change_target *t, bool quiet)
+static void finish_target(const struct change *c, struct change_target *t, bool quiescent)
 {
 	/* A thread that stood in an island was sent along the jump there (stopped_patches.c), so
 	 * the bytes below new look-ups may be called the functions' own again. */
 	expect_old(t, false);
 	/* Some thread still uses old trampolines otherwise: they stay mapped. */
-	if (quiet && is_quiet(c, t, 0) && is_left(c, t))
+	if (quiescent && is_quiescent(c, t, 0) && is_left(c, t))
 		forget_regions(t, 0, t->agent.state.n_regions, &t->im.setup.settings);
 	thread_blocks_change(t->t, &t->agent.layout, c->renew);
 }
@@ -331,13 +331,13 @@ static void release_all(const struct change *c)
 }
 
 /* Stops all targets. After a failure some stay stopped, for release_all(). */
-static int stop_all(const struct change *c, unsigned rounds, bool *quiet, struct err *err)
+static int stop_all(const struct change *c, unsigned rounds, bool *quiescent, struct err *err)
 {
 	int r = 0;
 
-	*quiet = true;
+	*quiescent = true;
 	for (size_t i = 0; i < c->n && r == 0; i++)
-		r = stop_target(c, &c->targets[i], rounds, quiet, err);
+		r = stop_target(c, &c->targets[i], rounds, quiescent, err);
 	return r;
 }
 
@@ -360,16 +360,16 @@ static void undo_all(const struct change *c, struct err *err)
 
 /* Holds all targets at a moment when no thread is in code of ours. Threads come out of it by
  * themselves once functions are as they were; *undone: they are. */
-static int stop_quiet(const struct change *c, bool *undone, struct err *err)
+static int stop_quiescent(const struct change *c, bool *undone, struct err *err)
 {
-	const struct timespec pause = { 0, QUIET_PAUSE_NS };
+	const struct timespec pause = { 0, QUIESCENT_PAUSE_NS };
 
-	for (int i = 0; i < QUIET_TRIES; i++) {
-		bool quiet;
+	for (int i = 0; i < QUIESCENT_TRIES; i++) {
+		bool quiescent;
 		/* Rounds grow: waiting is free, letting threads run is not. */
-		int r = stop_all(c, !i ? 0 : i < QUIET_PATIENCE ? 4 : 40, &quiet, err);
+		int r = stop_all(c, !i ? 0 : i < QUIESCENT_PATIENCE ? 4 : 40, &quiescent, err);
 
-		if (r < 0 || quiet)
+		if (r < 0 || quiescent)
 			return r;
 		if (!*undone)
 			undo_all(c, err);
@@ -381,7 +381,7 @@ static int stop_quiet(const struct change *c, bool *undone, struct err *err)
 }
 
 /* Changes all stopped targets, or none. */
-static int enter_all(const struct change *c, bool quiet, struct err *err)
+static int enter_all(const struct change *c, bool quiescent, struct err *err)
 {
 	int r = 0;
 
@@ -393,7 +393,7 @@ static int enter_all(const struct change *c, bool quiet, struct err *err)
 		c->commit(c->context, false);
 	for (size_t i = 0; i < c->n; i++)
 		if (r == 0)
-			finish_target(c, &c->targets[i], quiet);
+			finish_target(c, &c->targets[i], quiescent);
 		else if (c->targets[i].entered)
 			go_back(&c->targets[i]);
 	return r;
@@ -415,14 +415,14 @@ static void put_old_back(const struct change *c)
 
 int change_all(const struct change *c, struct err *err)
 {
-	bool undone = false, quiet = true;
+	bool undone = false, quiescent = true;
 	/* Another tracer cannot share stubs with the old one; else threads may stay in the old
 	 * code. */
-	int r = c->renew || (!c->alone && is_crowded(c)) ? stop_quiet(c, &undone, err)
-							 : stop_all(c, 0, &quiet, err);
+	int r = c->renew || (!c->alone && is_crowded(c)) ? stop_quiescent(c, &undone, err)
+							 : stop_all(c, 0, &quiescent, err);
 
 	if (r == 0)
-		r = enter_all(c, quiet, err);
+		r = enter_all(c, quiescent, err);
 	release_all(c);
 	if (r < 0 && undone)
 		put_old_back(c);

@@ -133,8 +133,8 @@ static bool is_outside(const struct leaving *l, struct tracee *t, const struct m
 }
 
 /* Whether no thread is in code of ours, or will come back there. */
-static bool is_quiet(struct leaving *l, struct tracee *t, const struct maps *maps, range_list *code,
-		     const struct stopped_arena *arena)
+static bool is_quiescent(struct leaving *l, struct tracee *t, const struct maps *maps,
+			 range_list *code, const struct stopped_arena *arena)
 {
 	*vec_add(code) = (struct stopped_range){ arena->begin, arena->end };
 	return is_outside(l, t, maps, code) && clean_stacks(l, t, maps, arena);
@@ -179,7 +179,7 @@ static int detach_agent(struct leaving *l, struct tracee *t, const struct maps *
 	look_at_patches(l, t, maps, agent);
 	r = undo_patches(l, t, STOPPED_FUNCTIONS, err);
 	list_code(maps, l->file, agent, &code);
-	if (r == 0 && !is_quiet(l, t, maps, &code, &arena))
+	if (r == 0 && !is_quiescent(l, t, maps, &code, &arena))
 		r = -EBUSY;
 	if (r == 0)
 		r = undo_patches(l, t, STOPPED_LOOK_UPS, err);

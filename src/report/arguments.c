@@ -54,7 +54,7 @@ static char *finish_text(struct argument_text *t)
 /* --- characters ------------------------------------------------------------------------------- */
 
 /* One byte that is no printable character, as C writes it. */
-static void put_odd_byte(struct argument_text *t, uint8_t byte)
+static void put_unprintable(struct argument_text *t, uint8_t byte)
 {
 	static const char letters[] = "abtnvfr"; /* from 7 on */
 
@@ -73,7 +73,7 @@ static void put_characters(struct argument_text *t, const char *s, size_t n, cha
 		size_t one = utf8_character(s, n, &code);
 
 		if (!one || !escape_is_printable(code) || code == '\n' || code == '\t') {
-			put_odd_byte(t, (uint8_t)*s);
+			put_unprintable(t, (uint8_t)*s);
 			one = 1;
 		} else {
 			if (*s == quote || *s == '\\')

@@ -19,7 +19,7 @@ struct segment {
 	struct tally *tally;
 	VEC(struct event) start; /* those events */
 	struct tally_open open; /* the stack after them */
-	pthread_t runner;
+	pthread_t worker;
 	bool started;
 	int result;
 	struct err err;
@@ -182,13 +182,13 @@ static void run_parts(struct segment *s, unsigned parts)
 	for (unsigned i = 0; i < parts; i++)
 		s[i].tally = new_tally(s[i].in);
 	for (unsigned i = 1; i < parts; i++)
-		s[i].started = !pthread_create(&s[i].runner, NULL, run_segment, &s[i]);
+		s[i].started = !pthread_create(&s[i].worker, NULL, run_segment, &s[i]);
 	for (unsigned i = 0; i < parts; i++)
 		if (!s[i].started)
 			run_segment(&s[i]);
 	for (unsigned i = 1; i < parts; i++)
 		if (s[i].started)
-			pthread_join(s[i].runner, NULL);
+			pthread_join(s[i].worker, NULL);
 }
 
 /* Closes what the parts read with, and hands their tallies over. */

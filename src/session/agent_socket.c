@@ -22,7 +22,7 @@
 /* heartbeat: independent of slow disks that the session's thread may wait for */
 #define HEARTBEAT_MS 100
 #define REFUSED_MS 1000
-#define HANDLER_MS 1000   /* longest that a signal's handler waits for a quiet moment */
+#define HANDLER_MS 1000   /* longest that a signal's handler waits to be alone */
 #define SLOW_MS 3000      /* a peer silent for so long gives way to others */
 #define PEERS_MAX 384     /* descriptors: most processes may have 1024 */
 /* of one process: it needs one, and one for each thread that sets handlers */
@@ -258,7 +258,7 @@ static void run_handler(struct plan_job *job)
 {
 	struct peer *p = (struct peer *)job;
 
-	/* The planner waits here for a quiet moment; other planners go on. */
+	/* The planner waits here until it is alone; other planners go on. */
 	if (!turns_begin_alone(&p->control->turns, HANDLER_MS)) {
 		control_handler_missed(p->control, p->pid, p->hello.handler);
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The session as its instances see it. Each function passes on to the session's own: the pump's
- * thread calls those of the reader, threads that read files those of the resolver, with the names
- * locked. Errors are the session's. */
+/* The session as its instances see it. Each function passes on to the session's own. The pump's
+ * thread makes passes; threads that read files resolve, with the names locked. Errors are the
+ * session's. */
 #include "session/consumer.h"
 
 #include "session/control.h"

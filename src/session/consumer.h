@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hands a session's records to one consumer as they arrive; the instances behind a tree are that
- * consumer. It has two roles, which may be two threads: the reader calls consumer_pass,
- * consumer_over and consumer_wait; the resolver calls consumer_resolve and the functions below it
- * under a lock of the consumer's own, which protects consumer_info too. */
+/* Hands a session's records to one consumer as they arrive: the pump (instance/pump.c). One thread
+ * calls consumer_pass, consumer_over and consumer_wait. Any thread calls consumer_resolve and the
+ * functions below it, under a lock of the consumer's own (pump_lock), which protects consumer_info
+ * too. */
 #pragma once
 #include "collect/drain.h"
 #include "session/session.h"

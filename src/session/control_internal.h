@@ -136,7 +136,7 @@ void control_failed(struct control *c, const struct err *err);
 int control_follow(struct control *c, const struct event_set *events, pid_t pid, struct err *err);
 /* Probes a function that becomes a signal's handler, if it can be probed. Alone. */
 void control_handler(struct control *c, pid_t pid, uint64_t handler);
-/* Notes that the handler is not probed, because there is no quiet moment. From any thread. */
+/* Notes that the handler is not probed, because its planner was never alone. From any thread. */
 void control_handler_missed(struct control *c, pid_t pid, uint64_t handler);
 /* Works like control_handler, for handlers that were set while the process was brought in or
  * changed. Alone. */

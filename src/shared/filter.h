@@ -88,7 +88,7 @@ struct filter_program {
 	uint32_t magic;
 	uint32_t bytes;    /* the whole, a multiple of 8 */
 	uint16_t n;        /* instructions */
-	uint16_t needs;    /* FILTER_NEEDS_*: what a runner has to find out about the thread */
+	uint16_t needs;    /* FILTER_NEEDS_*: what to find out about the thread */
 	uint16_t code;     /* filter_code, in 8 bytes from the program's begin; 0 = none */
 	uint16_t code_needs; /* bytes that the record must have for it */
 	struct filter_insn at[];

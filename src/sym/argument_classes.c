@@ -71,7 +71,7 @@ static bool classify_wide(Dwarf_Die *type, uint64_t at, struct argument_classes 
 	if (dwarf_tag(type) != DW_TAG_base_type || dwarf_type_bytes(type) != 2 * ARGUMENT_WORD)
 		return false;
 	c->memory |= at != 0;
-	c->odd |= !c->wide;
+	c->unclassed |= !c->wide;
 	c->aligned = true;
 	if (argument_is_long_double(type)) {
 		c->x87 = true;
@@ -80,7 +80,7 @@ static bool classify_wide(Dwarf_Die *type, uint64_t at, struct argument_classes 
 		if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned)
 			c->numbers |= 3;
 		else
-			c->odd = true;
+			c->unclassed = true;
 	}
 	c->used |= 3;
 	return true;
@@ -93,19 +93,20 @@ static bool classify_complex(uint64_t at, uint64_t part, struct argument_classes
 		return false;
 	c->memory |= at % part != 0;
 	c->beside = true;
-	c->odd |= !c->wide;
+	c->unclassed |= !c->wide;
 	for (uint64_t k = at; k <= at + part && k < 2 * ARGUMENT_WORD; k += part)
 		c->used |= 1u << k / ARGUMENT_WORD;
 	return true;
 }
 
 /* A vector, or a pointer to a member: in registers, if it lies well. */
-static bool classify_odd(uint64_t at, uint64_t bytes, uint64_t each, struct argument_classes *c)
+static bool classify_unclassed(uint64_t at, uint64_t bytes, uint64_t each,
+			       struct argument_classes *c)
 {
 	if (!bytes || bytes > 2 * ARGUMENT_WORD || !each)
 		return false;
 	c->memory |= at % each != 0;
-	c->beside = c->odd = true;
+	c->beside = c->unclassed = true;
 	c->aligned |= each > ARGUMENT_WORD;
 	return true;
 }
@@ -121,7 +122,7 @@ static bool classify_vector(Dwarf_Die *type, uint64_t at, uint64_t bytes,
 
 	c->values++;
 	if (c->wide || !several || at % bytes || (!one && bytes != 2 * ARGUMENT_WORD))
-		return classify_odd(at, bytes, bytes, c);
+		return classify_unclassed(at, bytes, bytes, c);
 	c->beside = true;
 	c->vector |= !one;
 	c->aligned |= !one;
@@ -145,7 +146,7 @@ static bool classify_scalar(Dwarf_Die *type, uint64_t at, struct argument_classe
 
 	c->values++;
 	if (dwarf_tag(type) == DW_TAG_ptr_to_member_type)
-		return classify_odd(at, ARGUMENT_WORD, ARGUMENT_WORD, c);
+		return classify_unclassed(at, ARGUMENT_WORD, ARGUMENT_WORD, c);
 	if (encoding == DW_ATE_complex_float)
 		return classify_complex(at, bytes / 2, c);
 	if (!argument_is_recorded_size(bytes))
@@ -295,6 +296,6 @@ bool argument_struct_location(Dwarf_Die *type, bool memory, struct sym_location 
 	location->vector = c.vector && !location->memory;
 	/* Beside something else the vector's words are in registers of their own. */
 	if (location->vector)
-		return c.values == 1 && !c.odd;
-	return location->memory || (!c.odd && c.used == (1u << location->words) - 1);
+		return c.values == 1 && !c.unclassed;
+	return location->memory || (!c.unclassed && c.used == (1u << location->words) - 1);
 }

@@ -15,7 +15,7 @@ struct argument_classes {
 	bool memory;        /* a member lies at no multiple of its size */
 	bool wide;          /* values of two words are known, too: of what is returned alone */
 	bool x87, beside;   /* it has a long double, something else */
-	bool odd;           /* a member in registers whose class is not told */
+	bool unclassed;     /* a member in registers whose class is not told */
 	bool flexible;      /* an array without a length ends it */
 	bool vector;        /* a member is a vector of two words */
 	unsigned values;    /* members that are no structures, elements included */

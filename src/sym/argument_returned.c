@@ -63,7 +63,7 @@ static char *plain_struct_text(Dwarf_Die *type, uint64_t *work)
 	if (way == ARGUMENT_IN_MEMORY)
 		return memory_text(type, work);
 	/* A word without a member has no register. */
-	if (way == ARGUMENT_WAY_UNKNOWN || c.odd || c.used != (bytes > ARGUMENT_WORD ? 3 : 1))
+	if (way == ARGUMENT_WAY_UNKNOWN || c.unclassed || c.used != (bytes > ARGUMENT_WORD ? 3 : 1))
 		return mem_strdup(NOT_TOLD);
 	return registers_text(type, &c, work);
 }

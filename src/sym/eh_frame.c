@@ -268,8 +268,8 @@ const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, siz
 }
 
 /* Whether the stack there is not as at a function's first instruction. */
-bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
-		  uint64_t vaddr)
+bool eh_frame_unusual(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
+		      uint64_t vaddr)
 {
 	const struct eh_cie *cie = &f->cies.at[fde->cie];
 	struct cfi_machine m = machine_of(cie, fde->start, vaddr);

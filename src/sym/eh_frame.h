@@ -43,8 +43,8 @@ const struct eh_fde *eh_frame_around(const struct eh_frame *f, uint64_t vaddr);
 const struct eh_fde *eh_frame_walk(const struct eh_frame *f, uint64_t vaddr, size_t *at);
 /* True if the unwinder, at vaddr inside of the FDE, sees anything but a fresh call: the CFA
  * DWARF_FRESH_CFA above the stack pointer, and a return address. */
-bool eh_frame_odd(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
-		  uint64_t vaddr);
+bool eh_frame_unusual(const struct elf_view *v, const struct eh_frame *f, const struct eh_fde *fde,
+		      uint64_t vaddr);
 
 /* Computes the rules by which the unwinder gets from vaddr to the caller; *ra: the column of the
  * return address. False: the table does not say. */

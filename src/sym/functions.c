@@ -2,8 +2,8 @@
 /* Merges the functions that the sources found into one list: one for each address, with the best of
  * its names, a size, and the unwind table's view of its entry. module.c calls it when a file is
  * opened. Hostile files are bounded: in the bytes of names, and in the work on unwind rules; beyond
- * that, names are missing and entries count as odd. Any thread: a module belongs to one while it is
- * opened. */
+ * that, names are missing and entries count as unusual. Any thread: a module belongs to one while
+ * it is opened. */
 #include "sym/functions.h"
 
 #include "base/escape.h"
@@ -137,16 +137,16 @@ static void bound_size(const struct elf_view *v, const struct eh_fde *fde, struc
  * work, in file sizes. */
 #define WORK_TIMES 4
 
-/* When the work is used up the entry is not known, and counts as odd. */
-static bool is_odd(const struct elf_view *v, const struct eh_frame *frame, const struct eh_fde *fde,
-		   uint64_t vaddr, uint64_t *work)
+/* When the work is used up the entry is not known, and counts as unusual. */
+static bool is_unusual(const struct elf_view *v, const struct eh_frame *frame,
+		       const struct eh_fde *fde, uint64_t vaddr, uint64_t *work)
 {
 	uint64_t bytes = vaddr == fde->start ? 0 : fde->program_n;
 
 	if (bytes > *work)
 		return true;
 	*work -= bytes;
-	return eh_frame_odd(v, frame, fde, vaddr);
+	return eh_frame_unusual(v, frame, fde, vaddr);
 }
 
 /* Hand-written code may have several unwind ranges for one function, where the rules change
@@ -173,7 +173,7 @@ static void apply_unwind(struct sym_module *m, const struct elf_view *v,
 		if (fde &&
 		    (fde->signal || (kept && is_inside(&f, fde, &m->functions.at[kept - 1]))))
 			continue;
-		f.cfa_odd = fde && !f.plt && is_odd(v, frame, fde, f.vaddr, &work);
+		f.cfa_unusual = fde && !f.plt && is_unusual(v, frame, fde, f.vaddr, &work);
 		bound_size(v, fde, &f, i + 1 < n ? m->functions.at[i + 1].vaddr : UINT64_MAX);
 		m->functions.at[kept++] = f;
 	}

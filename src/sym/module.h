@@ -29,7 +29,7 @@ struct sym_function {
 	bool plt;              /* an entry of .plt/.plt.sec; name is the imported symbol's */
 	bool cold;             /* a .cold fragment: not a function; never hooked. By name, or in
 	                          a stripped file by its frame at entry and by who reaches it */
-	bool cfa_odd;          /* its FDE says CFA != rsp+8 at entry, or RA undefined. Signal
+	bool cfa_unusual;      /* its FDE says CFA != rsp+8 at entry, or RA undefined. Signal
 	                          frames are not in the list at all */
 	bool ifunc;            /* STT_GNU_IFUNC: name is the resolver */
 };

@@ -29,7 +29,7 @@ static struct track *track_new(struct tracks *t, struct process_tracks *p, uint3
 
 	calls_init(&k->calls, t->info, sites_map(t->sites, p->image), p->image);
 	k->home = home;
-	k->runner = NO_THREAD;
+	k->running = NO_THREAD;
 	k->fn = FN_NONE;
 	*vec_add(&p->tracks) = k;
 	return k;
@@ -58,7 +58,7 @@ static void put_on(struct lane *l, uint32_t index)
 {
 	l->index = index;
 	l->now = l->process->tracks.at[index];
-	l->now->runner = l->thread;
+	l->now->running = l->thread;
 	l->now->lanes++;
 	l->now->calls.sleeps = l->sleeps;
 }
@@ -180,8 +180,8 @@ static void lane_leave(struct tracks *t, struct lane *l, const struct event *e, 
 	struct track *k = l->now;
 
 	k->lanes--;
-	if (k->runner == l->thread) { /* otherwise another thread already runs on it */
-		k->runner = NO_THREAD;
+	if (k->running == l->thread) { /* otherwise another thread already runs on it */
+		k->running = NO_THREAD;
 		if (k->flags & EVENT_SWITCH_ENDS && k->flags & EVENT_SWITCH_FOLLOWED)
 			calls_cut(&k->calls, k->left, e, emit, arg);
 		if (!k->over && !k->calls.n && k->home == NO_THREAD &&
@@ -286,7 +286,7 @@ static uint64_t track_holding(const struct process_tracks *p, uint64_t sp)
 	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
 		const struct track *k = p->tracks.at[i];
 
-		if (k && k->runner == NO_THREAD && k->base && track_holds(k, sp) &&
+		if (k && k->running == NO_THREAD && k->base && track_holds(k, sp) &&
 		    (best == NUMBER_NONE || k->base < p->tracks.at[best]->base))
 			best = i;
 	}
@@ -296,7 +296,7 @@ static uint64_t track_holding(const struct process_tracks *p, uint64_t sp)
 /* Whether the thread is still on its track, and sp is further up. */
 static bool lane_stays(const struct lane *l, uint64_t sp)
 {
-	return l->now->runner == l->thread && track_holds(l->now, sp);
+	return l->now->running == l->thread && track_holds(l->now, sp);
 }
 
 /* Whether the exit belongs to the call by which a track was left; then that track goes on. */
@@ -353,7 +353,8 @@ static uint64_t resumed_inside(const struct process_tracks *p, uint32_t fn, uint
 	for (size_t i = first_searched(p); i < p->tracks.n; i++) {
 		const struct track *k = p->tracks.at[i];
 
-		if (k && k->runner == NO_THREAD && k->fn == fn && k->sp > sp && k->sp - sp < NEAR &&
+		if (k && k->running == NO_THREAD && k->fn == fn && k->sp > sp &&
+		    k->sp - sp < NEAR &&
 		    (best == NUMBER_NONE || k->sp < p->tracks.at[best]->sp))
 			best = i;
 	}
@@ -417,7 +418,7 @@ static bool lane_arrive(struct tracks *t, struct lane *l, const struct event *e,
 	bool exit = e->kind == EVENT_EXIT, done = false;
 
 	l->told = false;
-	if (l->leaving && l->now->runner == l->thread && l->at == l->now->sp &&
+	if (l->leaving && l->now->running == l->thread && l->at == l->now->sp &&
 	    (e->kind == EVENT_TAIL ||
 	     (e->kind == EVENT_SWITCH && e->flags & EVENT_SWITCH_FOLLOWED)))
 		/* a jump from the call that leaves: the thread is still in that call */
@@ -577,7 +578,7 @@ static void end_track(const struct process_tracks *p, struct track *k, const str
 	struct event own = *at;
 
 	own.thread = k->home != NO_THREAD ? k->home
-		   : k->runner != NO_THREAD ? k->runner : p->thread;
+		   : k->running != NO_THREAD ? k->running : p->thread;
 	calls_end(&k->calls, &own, emit, arg);
 }
 

@@ -24,8 +24,8 @@ struct track {
 	size_t left;
 	uint32_t fn;        /* that call's function */
 	uint8_t flags;      /* EVENT_* of its EVENT_SWITCH */
-	/* the thread on it, or NO_THREAD; the thread may have left without a record yet */
-	uint32_t runner;
+	/* the thread that runs on it, or NO_THREAD; it may have left without a record yet */
+	uint32_t running;
 	/* number of threads that are on it, or were and have not recorded where they are now */
 	uint32_t lanes;
 	bool over;          /* must not be resumed */

@@ -322,7 +322,7 @@ static void rules_that_repeat(void **state)
 	run("gcc rules.s -o rules");
 	m = open_module("rules");
 	for (size_t i = 0; i < m->functions.n; i++)
-		odd += m->functions.at[i].cfa_odd;
+		odd += m->functions.at[i].cfa_unusual;
 	assert_in_range(odd, MANY / 2, MANY - 1);
 	sym_close(m);
 }
