@@ -59,6 +59,7 @@ enum prototype_type {
 	PROTOTYPE_COMPLEX,
 	PROTOTYPE_WHOLE, /* what is returned, if prototype_whole() tells it */
 };
+#define PROTOTYPE_TYPES_N (PROTOTYPE_WHOLE + 1)
 
 /* The way to a string or a pointer. PLAIN: the argument is its address. */
 enum prototype_form {

@@ -114,7 +114,7 @@ static void put_loss(struct chrome *c, const struct walk_step *s)
 /* The walk's step, by its kind. */
 static int take_step(void *arg, const struct walk_step *s)
 {
-	static void (*const put[])(struct chrome *, const struct walk_step *) = {
+	static void (*const put[WALK_KINDS_N])(struct chrome *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_begin, [WALK_END] = put_end, [WALK_EVENT] = put_event,
 		[WALK_LOST] = put_loss,
 	};

@@ -142,7 +142,7 @@ static void put_loss(struct ctf *c, const struct walk_step *s)
 /* The walk's step. A failed write ends the walk. */
 static int take_step(void *arg, const struct walk_step *s)
 {
-	static void (*const take_as[])(struct ctf *, const struct walk_step *) = {
+	static void (*const take_as[WALK_KINDS_N])(struct ctf *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_call, [WALK_END] = put_call, [WALK_EVENT] = put_event,
 		[WALK_LOST] = put_loss,
 	};

@@ -179,7 +179,7 @@ static int put_marker(struct firefox *p, const struct walk_step *s)
 /* WALK_BEGIN to WALK_LOST, in the order of the enumeration. */
 static int take(void *arg, const struct walk_step *s)
 {
-	static int (*const put[])(struct firefox *, const struct walk_step *) = {
+	static int (*const put[WALK_KINDS_N])(struct firefox *, const struct walk_step *) = {
 		[WALK_BEGIN] = begin_call, [WALK_END] = end_call, [WALK_EVENT] = put_marker,
 		[WALK_LOST] = put_marker,
 	};

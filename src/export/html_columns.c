@@ -379,7 +379,7 @@ static int take_event(struct html_columns *c, const struct walk_step *s)
 /* Each step has its lane first, so that `take` need not look. */
 int html_columns_take(void *columns, const struct walk_step *s)
 {
-	static int (*const take[])(struct html_columns *, const struct walk_step *) = {
+	static int (*const take[WALK_KINDS_N])(struct html_columns *, const struct walk_step *) = {
 		[WALK_BEGIN] = take_begin, [WALK_END] = take_end,
 		[WALK_EVENT] = take_event, [WALK_LOST] = take_lost,
 	};

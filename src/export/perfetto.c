@@ -189,7 +189,7 @@ static void annotate(struct perfetto *p, const char *name, const char *text)
 
 static void put_number(protobuf *to, const struct argument_told *a)
 {
-	static const uint8_t fields[] = {
+	static const uint8_t fields[ARGUMENT_KINDS_N] = {
 		[ARGUMENT_SIGNED] = ANNOTATION_INT, [ARGUMENT_UNSIGNED] = ANNOTATION_UINT,
 		[ARGUMENT_BOOL] = ANNOTATION_BOOL, [ARGUMENT_POINTER] = ANNOTATION_POINTER,
 	};
@@ -355,7 +355,7 @@ static void fill_loss(struct perfetto *p, const struct walk_step *s)
 /* A packet for each step; the track's description comes before it, in packets of its own. */
 static int take_step(void *arg, const struct walk_step *s)
 {
-	static void (*const fill[])(struct perfetto *, const struct walk_step *) = {
+	static void (*const fill[WALK_KINDS_N])(struct perfetto *, const struct walk_step *) = {
 		[WALK_BEGIN] = fill_begin, [WALK_END] = fill_end, [WALK_EVENT] = fill_event,
 		[WALK_LOST] = fill_loss,
 	};

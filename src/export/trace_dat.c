@@ -288,7 +288,7 @@ static int put_loss(struct trace_dat *d, const struct walk_step *s)
 /* The walk's step, by its kind. 0, or -errno and d->err. */
 static int take_step(void *arg, const struct walk_step *s)
 {
-	static int (*const put_as[])(struct trace_dat *, const struct walk_step *) = {
+	static int (*const put_as[WALK_KINDS_N])(struct trace_dat *, const struct walk_step *) = {
 		[WALK_BEGIN] = put_begin, [WALK_END] = put_end, [WALK_EVENT] = put_event,
 		[WALK_LOST] = put_loss,
 	};

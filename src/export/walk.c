@@ -295,7 +295,8 @@ static void take_event(struct walk *w, uint32_t lane, const struct call_step *s)
 /* The sink of tracks: it returns nothing, and a failure is kept in w->failed. */
 static void take_step(void *arg, const struct call_step *s)
 {
-	static void (*const take[])(struct walk *, uint32_t, const struct call_step *) = {
+	static void (*const take[CALL_KINDS_N])(struct walk *, uint32_t,
+						const struct call_step *) = {
 		[CALL_ENTER] = take_enter, [CALL_LEAVE] = take_leave, [CALL_ONLY] = take_only,
 		[CALL_SPAN] = take_span, [CALL_LOST] = take_lost, [CALL_EVENT] = take_event,
 	};

@@ -11,6 +11,7 @@
 #include "trace/tracks.h"
 
 enum walk_kind { WALK_BEGIN, WALK_END, WALK_EVENT, WALK_LOST };
+#define WALK_KINDS_N (WALK_LOST + 1)
 
 enum walk_flag {             /* of a WALK_END */
 	WALK_UNWOUND = 1,    /* longjmp, exception */

@@ -75,7 +75,7 @@ struct follow_program *follow_program_new(const struct trace_info *info,
  * none. */
 static void describe_result(const struct prototype_value *v, struct follow_function *f)
 {
-	static const uint8_t returns[] = {
+	static const uint8_t returns[PROTOTYPE_TYPES_N] = {
 		[PROTOTYPE_SIGNED] = FOLLOW_SIGNED, [PROTOTYPE_ENUM] = FOLLOW_SIGNED,
 		[PROTOTYPE_UNSIGNED] = FOLLOW_UNSIGNED, [PROTOTYPE_CHAR] = FOLLOW_UNSIGNED,
 		[PROTOTYPE_BOOL] = FOLLOW_UNSIGNED, [PROTOTYPE_POINTER] = FOLLOW_POINTER,
@@ -83,7 +83,7 @@ static void describe_result(const struct prototype_value *v, struct follow_funct
 	};
 
 	f->bytes = v->type == PROTOTYPE_STRING_AT || !v->size ? 8 : v->size;
-	if (v->type < sizeof(returns))
+	if (v->type < PROTOTYPE_TYPES_N)
 		f->returns = returns[v->type];
 }
 

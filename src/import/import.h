@@ -26,6 +26,7 @@ enum import_binary {
 	IMPORT_TRACE_DAT, /* trace-cmd report */
 	IMPORT_PERF_DATA, /* perf script */
 	IMPORT_CTF,       /* a directory: babeltrace2 --clock-seconds --no-delta */
+	IMPORT_BINARIES_N
 };
 enum import_binary import_binary_of(const char *path);
 /* Whether a tool that opens all below the directory, as babeltrace2 does of CTF, waits for nobody:

@@ -172,7 +172,8 @@ int kernel_ring_open(const char *path, enum kernel_ring_way best, struct kernel_
 int kernel_ring_take(struct kernel_ring_reader *r, size_t most, kernel_ring_sink *sink,
 		     void *context, bool *more)
 {
-	static int (*const take[])(struct kernel_ring_reader *, kernel_ring_sink *, void *) = {
+	static int (*const take[KERNEL_RING_WAYS_N])(struct kernel_ring_reader *,
+						     kernel_ring_sink *, void *) = {
 		[KERNEL_RING_MMAP] = take_mapped,
 		[KERNEL_RING_SPLICE] = take_spliced,
 		[KERNEL_RING_READ] = take_read,

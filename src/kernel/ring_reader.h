@@ -13,6 +13,7 @@ enum kernel_ring_way {
 	KERNEL_RING_SPLICE,     /* full pages move through a pipe, several in one call */
 	KERNEL_RING_READ,       /* one call for each page */
 };
+#define KERNEL_RING_WAYS_N (KERNEL_RING_READ + 1)
 
 struct kernel_ring_reader;
 

@@ -29,6 +29,7 @@ enum argument_kind {
 	ARGUMENT_POINTER, ARGUMENT_TEXT, ARGUMENT_NAME, ARGUMENT_FAULT, ARGUMENT_OPEN,
 	ARGUMENT_CLOSE, ARGUMENT_LIST, ARGUMENT_LIST_END
 };
+#define ARGUMENT_KINDS_N (ARGUMENT_LIST_END + 1)
 struct argument_told {
 	uint8_t kind;         /* enum argument_kind */
 	bool more;            /* TEXT goes on; LIST_END: there are more elements */

@@ -103,13 +103,13 @@ static void tell_char(const struct telling *t, const struct prototype_value *v, 
 /* A value that is no string. */
 static void tell_number(const struct telling *t, const struct prototype_value *v, uint64_t number)
 {
-	static const uint8_t kinds[] = {
+	static const uint8_t kinds[PROTOTYPE_TYPES_N] = {
 		[PROTOTYPE_SIGNED] = ARGUMENT_SIGNED, [PROTOTYPE_UNSIGNED] = ARGUMENT_UNSIGNED,
 		[PROTOTYPE_BOOL] = ARGUMENT_BOOL, [PROTOTYPE_FLOAT] = ARGUMENT_FLOAT,
 		[PROTOTYPE_POINTER] = ARGUMENT_POINTER, [PROTOTYPE_STRING_AT] = ARGUMENT_POINTER,
 		[PROTOTYPE_ENUM] = ARGUMENT_NAME, [PROTOTYPE_CHARS] = 0, [PROTOTYPE_ARRAY] = 0,
 	};
-	struct argument_told a = named(v, v->type < sizeof(kinds) ? kinds[v->type] : 0);
+	struct argument_told a = named(v, v->type < PROTOTYPE_TYPES_N ? kinds[v->type] : 0);
 
 	if (v->type == PROTOTYPE_CHAR) {
 		tell_char(t, v, number);

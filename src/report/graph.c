@@ -433,7 +433,7 @@ static void print_comment(struct graph *g, const struct waiting *w)
  * meets. */
 static void print_step(struct graph *g, const struct waiting *w)
 {
-	static void (*const print[])(struct graph *, const struct waiting *) = {
+	static void (*const print[CALL_KINDS_N])(struct graph *, const struct waiting *) = {
 		[CALL_ENTER] = print_enter, [CALL_LEAVE] = print_leave, [CALL_ONLY] = print_leaf,
 		[CALL_SPAN] = print_leave, [CALL_LOST] = print_lost,
 		[CALL_EVENT] = print_comment,

@@ -30,6 +30,7 @@ enum info_item {
 	INFO_COST = 17,     /* inside, total: what recording a call cost */
 	INFO_SETTINGS = 13, /* all of them: count; for each chosen, file, text */
 };
+#define INFO_TYPES_N (INFO_CLOCK_PAIRS + 1) /* behind the greatest number */
 
 #define RUN_TIMED 1
 #define RUN_ENDED 2

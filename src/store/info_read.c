@@ -444,7 +444,7 @@ static void read_cost(struct trace_info *info, struct cursor *c)
 }
 
 /* By item type. A type without a row is a newer writer's, and is skipped by its length. */
-static void (*const readers[])(struct trace_info *, struct cursor *) = {
+static void (*const readers[INFO_TYPES_N])(struct trace_info *, struct cursor *) = {
 	[INFO_HOST] = read_host,           [INFO_CLOCK] = read_clock,
 	[INFO_IMAGE] = read_image,         [INFO_MODULE] = read_module,
 	[INFO_FUNCTIONS] = read_functions, [INFO_STRINGS] = read_strings,
@@ -471,7 +471,7 @@ bool info_read(struct trace_info *info, const uint8_t *p, size_t n)
 		if (!content)
 			return false;
 		item = cursor_of(content, len);
-		if (type < sizeof(readers) / sizeof(readers[0]) && readers[type])
+		if (type < INFO_TYPES_N && readers[type])
 			readers[type](info, &item);
 		if (item.bad)
 			return false;

@@ -355,7 +355,8 @@ static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, 
 
 void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, void *arg)
 {
-	static void (*const feed[])(struct calls *, const struct event *, calls_emit *, void *) = {
+	static void (*const feed[EVENT_KINDS_N])(struct calls *, const struct event *, calls_emit *,
+						   void *) = {
 		[EVENT_ENTRY] = feed_entry, [EVENT_TAIL] = feed_tail, [EVENT_EXIT] = feed_exit,
 		[EVENT_CALL] = feed_only, [EVENT_SPAN] = feed_span, [EVENT_ENTRY_ONLY] = feed_only,
 		[EVENT_UNWIND] = feed_unwind, [EVENT_LOST] = feed_lost,
@@ -363,7 +364,7 @@ void calls_feed_slow(struct calls *c, const struct event *e, calls_emit *emit, v
 
 	if (c->dead.n && e->kind != EVENT_LOST)
 		drop_dead(c, e, emit, arg);
-	if (e->kind < sizeof(feed) / sizeof(feed[0]))
+	if (e->kind < EVENT_KINDS_N && feed[e->kind])
 		feed[e->kind](c, e, emit, arg);
 }
 

@@ -44,6 +44,7 @@ enum call_kind {
 	CALL_LOST,  /* count records of this thread are missing here */
 	CALL_EVENT, /* an event of the program's: event; depth: the number of open calls */
 };
+#define CALL_KINDS_N (CALL_EVENT + 1)
 
 enum call_flag {
 	CALL_UNWOUND = 1,    /* LEAVE: the call did not return (longjmp, exception) */

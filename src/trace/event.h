@@ -33,6 +33,7 @@ enum event_kind {
 	 * site, value as in the step. No records are unpacked to it */
 	EVENT_STEP,
 };
+#define EVENT_KINDS_N (EVENT_STEP + 1)
 /* The bits of `flags`, by the kinds that have it. A bit may mean something else of another kind. */
 enum event_switch_flags { /* EVENT_SWITCH: as RECORD_SWITCH_* */
 	EVENT_SWITCH_FOLLOWED = 1, EVENT_SWITCH_ENDS = 2, EVENT_SWITCH_UNWINDS = 4,

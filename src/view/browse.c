@@ -200,7 +200,7 @@ static void drop_part(struct browse *b, enum browse_part part)
 
 void browse_load(struct browse *b, enum browse_part part)
 {
-	static int (*const load[])(struct browse *, struct err *) = {
+	static int (*const load[BROWSE_PARTS_N])(struct browse *, struct err *) = {
 		[BROWSE_FUNCTIONS] = load_functions, [BROWSE_THREADS] = load_threads,
 		[BROWSE_PATHS] = load_paths, [BROWSE_SURVEY] = load_survey,
 	};

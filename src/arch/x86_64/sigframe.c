@@ -83,7 +83,7 @@ size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_r
 		      uint64_t mask, const uint8_t *xstate, size_t n)
 {
 	const struct user_regs_struct *r = regs;
-	const greg_t gregs[] = {
+	const greg_t gregs[NGREG] = {
 		[REG_R8] = (greg_t)r->r8,
 		[REG_R9] = (greg_t)r->r9,
 		[REG_R10] = (greg_t)r->r10,

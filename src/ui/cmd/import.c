@@ -20,7 +20,7 @@ static const struct reading_tool {
 	const char *name, *arguments[4];
 	const char *end;       /* of a record of the text, behind which it may be cut */
 	const char *missing;
-} tools[] = {
+} tools[IMPORT_BINARIES_N] = {
 	[IMPORT_TRACE_DAT] = { "trace-cmd", { "report", "-t", "-i" }, "\n",
 		"trace-cmd, which reads a trace.dat, is not there (package trace-cmd) or refuses it" },
 	[IMPORT_PERF_DATA] = { "perf", { "script", "-i" }, "\n\n",
