@@ -376,12 +376,16 @@ int probe_command_parse(const char *line, struct probe_command *out, struct err 
 	return probe_command_parse_symbols(line, NULL, out, err);
 }
 
-/* "f:NAME" or "f NAME"; a number may stand behind the f. */
+bool probe_command_is_of(const char *line, char letter, const char *digits)
+{
+	size_t n = strspn(line + (*line == letter), digits);
+
+	return *line == letter && (line[1 + n] == ':' || line[1 + n] == ' ' || line[1 + n] == '\t');
+}
+
 bool probe_command_is_fprobe(const char *line)
 {
-	size_t n = strspn(line + (*line == 'f'), "0123456789abcdefx");
-
-	return *line == 'f' && (line[1 + n] == ':' || line[1 + n] == ' ' || line[1 + n] == '\t');
+	return probe_command_is_of(line, 'f', "0123456789abcdefx");
 }
 
 /* Whether the place is PATH:OFFSET; removals are of any file's lists. */

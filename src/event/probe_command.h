@@ -83,6 +83,9 @@ struct probe_symbols {
 	void *arg;
 };
 
+/* Whether the line defines an event by this letter: "f:NAME" or "f NAME", with any of the digits
+ * behind the letter. */
+bool probe_command_is_of(const char *line, char letter, const char *digits);
 /* Whether the line is a definition by f. */
 bool probe_command_is_fprobe(const char *line);
 /* Whether the line, if it is a definition, has a place in a file, and no symbol. */

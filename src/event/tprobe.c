@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "event/catalogue.h"
 #include "event/eprobe.h"
+#include "event/probe_command.h"
 #include "event/probe_line.h"
 
 #define MARKER_GROUP "sdt_" /* before a marker's provider */
@@ -257,9 +258,7 @@ static int parse_words(struct line_words *w, struct event_catalogue *c, struct e
  * words. */
 bool tprobe_command_is(const char *line)
 {
-	size_t n = strspn(line + (*line == 't'), "0123456789");
-
-	return *line == 't' && (line[1 + n] == ':' || line[1 + n] == ' ' || line[1 + n] == '\t');
+	return probe_command_is_of(line, 't', "0123456789");
 }
 
 int tprobe_command_parse(const char *line, struct event_catalogue *c, struct eprobe_command *out,
