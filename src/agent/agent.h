@@ -68,6 +68,7 @@ static inline uint32_t agent_forbidden(void)
 	return __atomic_load_n(&agent.forbidden, __ATOMIC_RELAXED);
 }
 
+/* Whether a filter forbids any of these needs, a bit each (enum need); relaxed, as above. */
 static inline bool agent_forbids(uint32_t needs)
 {
 	return agent_forbidden() & needs;

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
+/* In milliseconds. */
 static inline uint64_t monotonic_ms(void)
 {
 	struct timespec t;
@@ -12,6 +13,7 @@ static inline uint64_t monotonic_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* In nanoseconds. */
 static inline uint64_t monotonic_ns(void)
 {
 	struct timespec t;

@@ -5,5 +5,5 @@
 #include "collect/memories.h"
 #include "collect/producer.h"
 
-/* The memories have to outlive it, and may become more meanwhile. */
+/* The memories have to outlive it, and may become more meanwhile. producers_free() frees it. */
 struct producer *memory_producer_new(struct memories *memories);

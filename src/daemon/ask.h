@@ -19,7 +19,9 @@ int ask_echo(const char *session, const char *path, const char *text, bool appen
 /* Reads a file as it grows, until the session ends or sink returns false. */
 int ask_stream(const char *session, const char *path,
 	       bool (*sink)(void *arg, const char *bytes, size_t n), void *arg, struct err *err);
-/* Writes the session's top buffer into a trace file at path. */
+/* Has the session write its top buffer into a new trace file. path is absolute, since the session
+ * has a working directory of its own, and the file is the session's user's. The buffer keeps its
+ * records. Returns when the file is whole. */
 int ask_extract(const char *session, const char *path, struct err *err);
 /* Returns when the session's programs have ended and all of them is recorded, or the session
  * ends. */

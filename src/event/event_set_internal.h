@@ -4,7 +4,8 @@
 #pragma once
 #include "event/event_set.h"
 
-/* Returns the event's setting, made if there is none. */
+/* Returns the event's setting, made if there is none. It is the set's, and moves when another is
+ * made. */
 struct event_setting *event_set_of(struct event_set *s, uint32_t index);
 /* Drops the setting if it is as after boot. */
 void event_set_tidy(struct event_set *s, uint32_t index);

@@ -56,5 +56,5 @@ int filter_fault_set(struct filter_fault *f, enum filter_error error, int code, 
  * it. */
 char *filter_fault_shown(const struct filter_fault *f);
 
-/* Tells the fault to people: a sentence, the text, the column. Returns -code. */
+/* Makes *err of the fault, for people: a sentence, the text, the column. Returns -err->code. */
 int filter_fault_err(const struct filter_fault *f, struct err *err);

@@ -47,7 +47,8 @@ bool excerpt_list_has(const struct function_list *l, const struct trace_module *
 int excerpt_is_empty(const struct excerpt *x, struct err *err);
 
 /* The source of a wish in one call: excerpt_open(), excerpt_source(), and closing the source closes
- * the excerpt. A wish for everything gives store_source() itself. */
+ * the excerpt. A wish for everything gives store_source() itself. NULL and *err: the wish makes no
+ * sense for this trace. */
 struct source *excerpt_source_of(const struct excerpt_wish *w, struct store_reader *r,
 				 struct err *err);
 /* The excerpt of a source that excerpt_source_of() made; NULL: it gives the whole trace. */

@@ -8,7 +8,8 @@
 #include "base/err.h"
 
 struct deflater;
-/* put: takes the stream's bytes, in order, on the thread that adds; not 0 ends it all. */
+/* put: takes the stream's bytes, in order, on the thread that adds; not 0 ends it all. Never NULL;
+ * deflate_free() frees it. */
 struct deflater *deflate_new(int (*put)(void *arg, const unsigned char *bytes, size_t n),
 			     void *arg);
 /* Adds bytes; 0, put's result, or -ENOMEM and *err. */

@@ -49,6 +49,8 @@ struct html_columns {
 	struct html_sched *sched;
 };
 
+/* The walk, from which steps will come, and *err, for later failures, outlive *c.
+ * html_columns_free() frees what it has. */
 void html_columns_init(struct html_columns *c, const struct walk *w, struct err *err);
 void html_columns_free(struct html_columns *c);
 /* A walk_take: adds a step. 0, or -errno and *err: there is no room. */

@@ -22,6 +22,7 @@ struct parts {
 	VEC(struct one_part) all;
 };
 
+/* Parts without a stream; the file is made at need. parts_free() frees what is added. */
 static inline struct parts parts_none(void)
 {
 	return (struct parts){ .fd = -1 };

@@ -10,6 +10,7 @@
 
 typedef VEC(char) protobuf;
 
+/* Appends bytes as they are. */
 static inline void protobuf_bytes(protobuf *p, const void *bytes, size_t n)
 {
 	if (!n) /* then bytes may be NULL */
@@ -19,6 +20,7 @@ static inline void protobuf_bytes(protobuf *p, const void *bytes, size_t n)
 	p->n += n;
 }
 
+/* Appends a number in the form of variable length, without a field's head. */
 static inline void protobuf_varint(protobuf *p, uint64_t v)
 {
 	char bytes[10];
@@ -30,18 +32,21 @@ static inline void protobuf_varint(protobuf *p, uint64_t v)
 	protobuf_bytes(p, bytes, n);
 }
 
+/* Appends a field that is an integer, an enumeration or a bool. */
 static inline void protobuf_number(protobuf *p, unsigned field, uint64_t v)
 {
 	protobuf_varint(p, field << 3);
 	protobuf_varint(p, v);
 }
 
+/* Appends a field that is a double. */
 static inline void protobuf_double(protobuf *p, unsigned field, double v)
 {
 	protobuf_varint(p, field << 3 | 1);
 	protobuf_bytes(p, &v, sizeof(v));
 }
 
+/* Appends a field that is a string, bytes, or a message that has been written. */
 static inline void protobuf_field(protobuf *p, unsigned field, const void *bytes, size_t n)
 {
 	protobuf_varint(p, field << 3 | 2);

@@ -32,6 +32,7 @@ static inline void thrift_i32(struct thrift *t, unsigned number, int32_t v)
 	bytes_uleb(&t->bytes, bytes_zigzag(v));
 }
 
+/* As thrift_i32(). */
 static inline void thrift_i64(struct thrift *t, unsigned number, uint64_t v)
 {
 	thrift_field(t, number, THRIFT_I64);
@@ -45,12 +46,14 @@ static inline void thrift_element(struct thrift *t, const void *bytes, size_t n)
 	bytes_put(&t->bytes, bytes, n);
 }
 
+/* A field that is bytes. */
 static inline void thrift_binary(struct thrift *t, unsigned number, const void *bytes, size_t n)
 {
 	thrift_field(t, number, THRIFT_BINARY);
 	thrift_element(t, bytes, n);
 }
 
+/* A field that is a text, without its NUL. */
 static inline void thrift_text(struct thrift *t, unsigned number, const char *text)
 {
 	thrift_binary(t, number, text, strlen(text));
@@ -71,12 +74,14 @@ static inline void thrift_begin(struct thrift *t)
 	t->last[++t->depth] = 0;
 }
 
+/* Begins a field that is a structure. */
 static inline void thrift_struct(struct thrift *t, unsigned number)
 {
 	thrift_field(t, number, THRIFT_STRUCT);
 	thrift_begin(t);
 }
 
+/* Ends the innermost structure. */
 static inline void thrift_end(struct thrift *t)
 {
 	bytes_u8(&t->bytes, 0);

@@ -66,6 +66,7 @@ struct follow_shown {
 	uint32_t n;
 };
 
-/* Works like follow_expression_parse(). follow_shown_free() frees the labels. */
+/* Works like follow_expression_parse(), for what is shown of an object: 0, or -EINVAL and *err with
+ * the column. follow_shown_free() frees the labels. */
 int follow_shown_parse(const char *text, struct follow_shown *out, struct err *err);
 void follow_shown_free(struct follow_shown *s);

@@ -20,7 +20,7 @@ struct follow_program_losses { uint64_t records, blind, crowded; };
 
 struct follow_program;
 
-/* The wish and the info outlive it; sink gets the events. */
+/* The wish and the info outlive it; sink gets the events. follow_program_free() frees it. */
 struct follow_program *follow_program_new(const struct trace_info *info,
 					  const struct follow_program_wish *wish,
 					  follow_sink *sink, void *context);

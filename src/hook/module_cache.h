@@ -5,7 +5,8 @@
 #pragma once
 #include "hook/cache.h"
 
-/* hook_module_load_fd(), from memory if possible; module_cache_free() frees it. Any thread. */
+/* hook_module_load_fd(), from memory if possible: 0, or -errno and *err. module_cache_free() frees
+ * it. Any thread. */
 int module_cache_load(int fd, const char *path, const char *root, struct hook_module **out,
 		      struct err *err);
 /* Gives the module back. Its entries may have been changed: the next user gets them as planned. */

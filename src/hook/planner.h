@@ -6,6 +6,6 @@
 #include "hook/plan.h"
 
 /* hook_plan() that keeps its material: *sweep and *padding are the caller's to free; padding->s is
- * sweep. */
+ * sweep. 0, or -errno and *err: nothing is kept. */
 int hook_plan_keeping(const struct sym_module *m, struct hook_plan **out, struct sweep *sweep,
 		      struct padding *padding, struct err *err);

@@ -30,6 +30,8 @@ struct source_line {
 /* One line for each place: a source line, or an inlined function, may have several, whose events
  * are NAME, NAME_1, NAME_2, ... */
 typedef VEC(struct source_line) source_lines;
+/* Appends the lines to *out; their texts are the caller's to free. 0, or -errno and *err,
+ * which points into the definition. */
 int source_probe_lines(const struct source_definition *d, source_lines *out, struct err *err);
 void source_lines_free(source_lines *l);
 /* Translates a column of the made line into one of the text. */

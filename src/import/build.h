@@ -47,7 +47,7 @@ struct import_build {
 	uint64_t strange; /* binaries here that are others than those that were traced */
 };
 
-void import_build_free(struct import_build *b);
+void import_build_free(struct import_build *b); /* what it has, not *b; all zero is fine */
 /* Adds a process, a new one for each program that it executes. Returns its number. */
 uint32_t import_process(struct import_build *b, uint32_t pid, const char *exe);
 /* Return the number of a new thread, and of a function of the process, which is added if it is new.

@@ -11,6 +11,9 @@ struct import_files {
 	void *of;
 };
 
+/* The functions below add the records of the files to *b, which stays the caller's. 0, or -errno
+ * and *err; then *b is of use only for import_build_free(). */
+
 /* uftrace's data directory: calls of functions. */
 int import_uftrace(struct import_build *b, const struct import_files *files, struct err *err);
 /* The text of trace-cmd report: a function graph. */

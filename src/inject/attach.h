@@ -21,7 +21,7 @@ int attach_process(struct image_request *req, struct memories *memories, struct 
 		   struct attach_report *rep, struct err *err);
 
 /* Works like attach_process, for a program that was just started, is stopped and has no agent yet.
- * The program stays stopped. */
+ * The program stays stopped, whatever the result: 0, or -errno and *err. */
 int attach_stopped(struct image_request *req, struct tracee *t, struct memories *memories,
 		   struct image *out, struct err *err);
 

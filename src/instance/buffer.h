@@ -132,7 +132,8 @@ void buffer_set_clock(struct trace_clock *clock, enum clock_choice choice);
 /* Updates s with changes by triggers and forks: tracing_on, enabled events, lists of threads. */
 void buffer_present(struct buffer *b, struct settings *s);
 
-/* Prints the file `trace` of one CPU, or BUFFER_ALL_CPUS. */
+/* Prints the file `trace` of one CPU, or BUFFER_ALL_CPUS; the records stay. 0, or -errno and
+ * *err. */
 int buffer_show(struct buffer *b, struct trace_info *info, const struct settings *s, unsigned cpu,
 		struct out *out, struct err *err);
 /* Moves the buffer's records into the snapshot; what the snapshot had is freed. */
@@ -161,7 +162,8 @@ bool buffer_write(struct buffer *b, uint32_t thread, uint16_t cpu, const uint64_
 /* Whether what is written to the top's trace_marker goes here (copy_trace_marker). */
 bool buffer_copies_markers(struct buffer *b);
 
-/* Writes all records into a new trace file. */
+/* Writes all records into a new trace file at path; the buffer keeps them. 0, or -errno and
+ * *err. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
 /* Reads trace_pipe: whole lines, at most n bytes. Returns their number, or -EAGAIN if there is none

@@ -28,7 +28,7 @@ struct chunk {
 
 /* A copy of the run, with one reference, to be dropped by chunk_put. */
 struct chunk *chunk_new(const struct drain_run *run);
-/* Returns a resolved chunk without records, of a thread that lost some at a time. */
+/* Returns a resolved chunk without records, of a thread that lost some at a time; one reference. */
 struct chunk *chunk_lost(uint32_t thread, uint16_t cpu, uint64_t tsc, uint64_t lost);
 /* Copy some records of a resolved chunk: chunk_like makes an empty chunk of the same thread and
  * time with room for all records, chunk_add adds a record of n words, chunk_or_nothing trims the

@@ -90,7 +90,8 @@ uint32_t instances_writer(struct instances *l, pid_t tid);
  * instances_drop_settings frees it. Needs l->changing. */
 struct settings *instances_for_session(struct instances *l, struct trace_array *tr,
 				       const struct settings *next);
-/* Refuses conditions on what calls return where records have to be looked at in their order. */
+/* Refuses conditions on what calls return where records have to be looked at in their order:
+ * -EINVAL and *err. Otherwise 0. */
 int instances_check_returned(const struct settings *s, struct err *err);
 /* Frees settings of instances_for_session. NULL is fine. */
 void instances_drop_settings(struct settings *s);

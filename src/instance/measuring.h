@@ -9,6 +9,7 @@ struct settings;
 struct trace_array;
 
 struct measuring;
+/* No thread runs before measuring_update(). l outlives it. */
 struct measuring *measuring_new(struct instances *l);
 /* Ends the threads; the pump and the arrays are still there. NULL is fine. */
 void measuring_free(struct measuring *m);

@@ -27,6 +27,7 @@ void off_periods_unite(off_periods *to, const off_periods *from);
 
 typedef VEC(uint64_t) discard_times; /* by CPU: TSC before which its records are read or cleared */
 
+/* The TSC before which the CPU's records are gone; 0: none are. */
 static inline uint64_t off_discarded_before(const discard_times *l, unsigned cpu)
 {
 	return cpu < l->n ? l->at[cpu] : 0;

@@ -11,7 +11,8 @@ struct kernel_source;
 /* Makes the instance, with recording off. shared: files will be written that the kernel has once
  * for all. 0, or -errno and *err; then nothing is left. */
 int kernel_source_open(bool shared, struct kernel_source **out, struct err *err);
-/* Makes a source of tracepoints by perf, which have their events; they become the source's. */
+/* Makes a source of tracepoints by perf, which have their events; they become the source's, and
+ * kernel_source_close() ends both. */
 struct kernel_source *kernel_source_of(struct kernel_tracepoints *t);
 /* Its own; NULL: the source has an instance. */
 struct kernel_tracepoints *kernel_source_tracepoints(struct kernel_source *s);

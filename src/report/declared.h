@@ -7,6 +7,7 @@
 
 struct declared;
 
+/* Never NULL; reads nothing yet. One thread uses it at a time. */
 struct declared *declared_new(void);
 void declared_free(struct declared *d); /* NULL is fine */
 /* The file and the line of the function's name; the path is the compiler's, not trusted, and valid

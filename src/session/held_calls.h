@@ -26,6 +26,7 @@ void held_calls_renew(struct held_calls *h);
  * of calls that are too long, and what they called, count as lost. The sink's error, or 0. */
 int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_run *run,
 		    drain_sink *sink, void *context, struct err *err);
-/* Nothing comes any more: what has not returned is left out. */
+/* Nothing comes any more: the sink gets what is decided, and calls that have not returned are left
+ * out. The sink's error, or 0. */
 int held_calls_end(struct held_calls *h, drain_sink *sink, void *context, struct err *err);
 struct held_counts held_calls_counts(const struct held_calls *h);

@@ -96,13 +96,15 @@ bool session_catch_up(struct session *s);
 uint32_t session_thread(struct session *s, uint32_t slot); /* index in info->threads */
 /* Overwrite mode: nothing is taken before the end. */
 bool session_overwrites(const struct session *s);
-/* merge_sleeps.c: a pass over all sources, as producers_pass(), with the threads' sleeps. */
+/* merge_sleeps.c: a pass over all sources, as producers_pass(), with the threads' sleeps. 0, or the
+ * sink's error. */
 int session_pass(struct session *s, enum producer_pass pass, drain_sink *sink, void *context,
 		 uint64_t *lost, struct err *err);
-/* Gives the run to the sink, or, with `held`, what of it and of earlier ones has its turn. */
+/* Gives the run to the sink, or, with `held`, what of it and of earlier ones has its turn. 0, or
+ * the sink's error; -EPROTO and *err: the program spoiled its memory. */
 int session_take_run(struct session *s, const struct drain_run *run, drain_sink *sink,
 		     void *context, struct err *err);
-/* Nothing comes any more: ends what is held back. */
+/* Nothing comes any more: gives the sink what is held back and decided. 0, or the sink's error. */
 int session_take_rest(struct session *s, drain_sink *sink, void *context, struct err *err);
 /* Counts a run. -EPROTO and *err for a run that refers to an impossible image. */
 int session_account(struct session *s, const struct drain_run *run, struct err *err);

@@ -88,7 +88,9 @@ int session_start(const struct session_request *req, struct session **out, struc
 
 /* `brace record`: drains into the trace file until the program (and its traced children) end. If
  * the file cannot take all (a full disk), goes on to the end all the same: records that are not in
- * the file are counted, and res->full tells why. */
+ * the file are counted, and res->full tells why. 0; or -errno and *err: the program spoiled the
+ * session memory, and what came before is in the file. The thread that started the session calls
+ * it. */
 int session_record(struct session *s, struct session_result *res, struct err *err);
 
 /* `brace graph`: the live stream. next() waits for events, and gives 0 when the program has ended;

@@ -84,11 +84,13 @@ static inline void predict_step(struct predictor *p, uint32_t record)
 /* The part of the predictor that changes with each record. */
 struct predict_state { uint64_t last, before; unsigned depth; };
 
+/* Begins a run of guesses that are known to be right: returns the state that they change. */
 static inline struct predict_state predict_begin_hits(const struct predictor *p)
 {
 	return (struct predict_state){ p->last[0], p->last[1], p->depth };
 }
 
+/* Ends it: the predictor goes on from there. */
 static inline void predict_end_hits(struct predictor *p, const struct predict_state *s)
 {
 	p->last[0] = (uint32_t)s->last;

@@ -31,7 +31,7 @@ void store_compress(struct store_writer *w, unsigned level);
 int store_sync_info(struct store_writer *w, struct err *err);
 
 /* store_sync_info, and sends the items to the file at once: they give meaning to records that a
- * dead tracer leaves behind. */
+ * dead tracer leaves behind. 0, or the error of an earlier write. */
 int store_flush_info(struct store_writer *w, struct err *err);
 
 /* Adds a run of one thread's records: words as in shared/record.h, whole records only. `near_tsc`:
@@ -39,16 +39,18 @@ int store_flush_info(struct store_writer *w, struct err *err);
  * of this thread that are missing before it. A thread's runs come in its order. A run is 1 to
  * 65,536 words, or none to say only what was lost. Words of 0 are left out, and everything from a
  * RECORD_EVENT_PAD on; a record cut off by the run's end counts as lost. Waits when the disk is
- * slower. */
+ * slower. 0, or -errno and *err: of an earlier write, too. */
 int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, uint16_t cpu,
 		  uint64_t lost, const uint64_t *words, size_t n, struct err *err);
 
 /* Sends off packets that have waited since `before_tsc` or longer. Records wait at most two seconds
- * of the traced program's time; call this with the present TSC minus that when no record comes. */
+ * of the traced program's time; call this with the present TSC minus that when no record comes. 0,
+ * or the error of an earlier write. */
 int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
 
 /* Sends everything to the file and waits until it is written. store_bytes is then the size of the
- * file but for the index and the totals that store_finish adds. */
+ * file but for the index and the totals that store_finish adds. 0, or the first error of any
+ * write. */
 int store_wait_written(struct store_writer *w, struct err *err);
 /* The same, and sets info->total.calls, of the writer's info, to the calls that the file has:
  * entries, without a function's jumps to its own first instruction, which are no calls

@@ -6,7 +6,8 @@
 struct pipeline;
 /* The writer's own; valid until the writer ends. */
 struct pipeline *writer_pipeline(struct store_writer *w);
-/* Sends everything pending, and the last of info, and waits until it is written. */
+/* Sends everything pending, and the last of info, and waits until it is written. 0, or the first
+ * error of any write, as the next two. */
 int writer_put_all(struct store_writer *w, struct err *err);
 /* Forgets pending records and what of info was written: all of info will be written again. */
 void writer_begin_anew(struct store_writer *w);

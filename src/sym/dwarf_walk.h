@@ -34,7 +34,8 @@ struct dwarf_visitor {
 int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, bool *has_dwarf,
 	       char **left_out, struct err *err);
 
-/* dwarf_walk() of a file that is open, has debug information, and stays open. */
+/* dwarf_walk() of a file that is open, has debug information, and stays open. Its results are
+ * dwarf_walk()'s. */
 int dwarf_walk_file(const struct sym_module *m, const struct dwarf_file *file,
 		    const struct dwarf_visitor *visitor, char **left_out, struct err *err);
 

@@ -32,7 +32,7 @@ struct made_code {
 	bool bad;            /* of a dump: what follows cannot be read */
 };
 
-void made_code_free(struct made_code *m);
+void made_code_free(struct made_code *m); /* what it has: *m is an empty one afterwards */
 /* Bytes that the entries and their names fill; a vector's room may be twice that. */
 uint64_t made_code_bytes(const struct made_code *m);
 

@@ -61,8 +61,9 @@ int sym_source_positions_find(struct sym_source_info *s, struct sym_source_posit
 
 /* --- variables -------------------------------------------------------------------------------- */
 
-/* The variables that the source sees at an instruction. sym_scope_free() frees it. */
 struct sym_scope;
+/* The variables that the source sees at an instruction. 0, or -errno and *err: no function of the
+ * debug information is there. sym_scope_free() frees it. */
 int sym_scope_at(struct sym_source_info *s, uint64_t vaddr, struct sym_scope **out,
 		 struct err *err);
 void sym_scope_free(struct sym_scope *sc);

@@ -14,6 +14,8 @@ struct type_scopes {
 	uint64_t passed;           /* children passed over by type_next(), likewise */
 };
 
+/* Notes that the DIE is in holder, a namespace or a type. Called for the DIEs of a unit in the
+ * file's order, before any name of it is asked for. */
 void type_scopes_note(struct type_scopes *s, const Dwarf_Die *die, Dwarf_Die *holder);
 
 /* Returns a name with the scopes that hold it, as in std::string; the caller frees it. NULL: it has

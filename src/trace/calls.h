@@ -93,6 +93,7 @@ struct call_step {
 	uint16_t flags; /* enum call_flag */
 };
 
+/* The value that the call returned; its text is the step's, and lives no longer. */
 static inline struct call_value call_step_value(const struct call_step *s)
 {
 	return (struct call_value){ s->value, s->text, s->text_bytes,
@@ -308,6 +309,8 @@ calls_feed_common(struct calls *c, const struct event *e, calls_emit *emit, void
 	return false;
 }
 
+/* Takes the stack's next event, and gives the steps that it makes to emit(arg, step): none or
+ * several, each valid during the call. In line, because a reader calls it for each record. */
 static inline __attribute__((always_inline)) void calls_feed(struct calls *c, const struct event *e,
 							     calls_emit *emit, void *arg)
 {

@@ -76,8 +76,8 @@ int tracee_write(struct tracee *t, uint64_t address, const void *from, size_t by
 /* Reads one word from each address, all at once; zero where nothing is mapped. */
 void tracee_read_words(struct tracee *t, const uint64_t *addresses, size_t n, uint64_t *words);
 
-/* Gives TRACEE_SCRATCH bytes of the process's memory for arguments of system calls, until it is
- * released. */
+/* Gives TRACEE_SCRATCH bytes of the process's memory, at *at, for arguments of system calls, until
+ * it is released. Each call gives the same bytes. 0, or -errno and *err. */
 #define TRACEE_SCRATCH 256
 int tracee_scratch(struct tracee *t, uint64_t *at, struct err *err);
 

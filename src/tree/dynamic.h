@@ -23,6 +23,7 @@ enum defined_kind {
 struct defined { const struct event_entry *event; const struct probe_definition *place; };
 typedef VEC(struct defined) defined_list;
 
+/* The top instance, which has the definitions of all, and their lock. */
 struct instance *dynamic_top(const struct instance *in);
 /* Whether somebody defined the event, it is still there, and of the kind. */
 bool dynamic_is_defined(const struct event_entry *e, enum defined_kind kind);

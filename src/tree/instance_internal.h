@@ -119,7 +119,7 @@ void instance_show_printk(struct instance *in);
 bool instance_option(struct instance *in, enum trace_option o);
 
 /* Begin and end a pause (pause-on-trace) while a file that shows the trace is open; f->state
- * remembers it. */
+ * remembers it. The open never fails: 0. */
 int files_trace_open(struct tree_file *f, struct err *err);
 void files_trace_release(struct tree_file *f);
 

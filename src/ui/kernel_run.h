@@ -12,6 +12,7 @@ struct kernel_run;
  * all, and the file of -o is made before, for screen_open_begun(). 0, or the exit status (said):
  * nothing is left then. */
 int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **out);
+/* Both are the run's, and go with kernel_run_end(). */
 struct trace_info *kernel_run_info(struct kernel_run *k);
 struct kernel_used *kernel_run_used(struct kernel_run *k);
 /* Completes what info says of the clock, at the end of the records. */

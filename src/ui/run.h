@@ -40,7 +40,8 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
 		       void (*idle)(void *), void *arg);
 void run_monitor_end(struct run_monitor *a);
-/* Stops the recording as an interrupt does, without a word. Called with the lock. */
+/* Stops the recording as an interrupt does, without a word; the program goes on. Any thread, with
+ * a->lock; a second call does nothing. run_monitor_end() is still to be called. */
 void run_monitor_stop(struct run_monitor *a);
 
 /* The exit status that stands for the program's. If a signal ended the program, ends brace by the

@@ -127,13 +127,16 @@ enum browse_part browse_wants(const struct browse *b);
 void browse_load(struct browse *b, enum browse_part part);
 /* Prepares the screens for a part that has been read. */
 void browse_loaded(struct browse *b, enum browse_part part);
+/* Draws the present screen, whose part has been read. */
 void browse_draw(struct browse *b, struct grid *g);
 /* The screen while a part is read. */
 void browse_draw_progress(struct browse *b, enum browse_part part, struct grid *g);
+/* Obeys a key or a click. Returns what the caller has to do for it. */
 enum browse_answer browse_key(struct browse *b, const struct view_event *e);
 
 /* --- what the screens share ------------------------------------------------------------------- */
 
+/* Shows another screen, at the function that is chosen. */
 void browse_go(struct browse *b, enum browse_screen_number screen);
 /* Chooses the function for all screens, by texts that live as long as *b. */
 void browse_choose(struct browse *b, const char *name, const char *module);

@@ -40,6 +40,7 @@ extern const char *const top_by_words[RATES_BY_N];
 /* RATES_BY_N: there are no such rows. */
 enum rates_by top_by_find(const char *word);
 
+/* The rates outlive *t, whose top_free() leaves them. */
 void top_init(struct top *t, const struct rates *rates);
 void top_free(struct top *t);
 /* The turn is over: takes its rows. The caller does not call it while the table is paused. */
