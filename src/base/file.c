@@ -56,7 +56,7 @@ struct path_visit {
 	char path[PATH_MAX]; /* followed, if there is no place yet */
 	int place, to;       /* O_PATH, or -1; where the copy goes, or -1: none is made */
 	int error;
-	uint64_t mount;      /* of the place */
+	uint64_t mount;      /* the number of the mount that the place is on */
 	struct stat is;
 	struct mapped mapped;
 };
@@ -507,7 +507,7 @@ bool file_is_served(const char *path)
 	return p.served;
 }
 
-/* No aside: an answer that the kernel does not have is "not missing". */
+/* Forks no aside: where the kernel cannot answer without waiting, the file counts as there. */
 bool file_is_missing(const char *path)
 {
 	int fd = reach_file(path);

@@ -264,8 +264,8 @@ void eprobe_free(struct eprobe *e)
 	free(e);
 }
 
-/* The kernel lists a line with t by the words that were written, one with e with a dot for its
- * slash. */
+/* The kernel lists a tracepoint (t:) as it was written, and another event (e:) with a dot between
+ * system and name, even if it was written with a slash. */
 char *eprobe_text(const struct eprobe *e)
 {
 	const struct event_format *f = e->base->format;

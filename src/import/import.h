@@ -29,7 +29,7 @@ enum import_binary {
 	IMPORT_BINARIES_N
 };
 enum import_binary import_binary_of(const char *path);
-/* Whether a tool that opens all below the directory, as babeltrace2 does of CTF, waits for nobody:
- * there are regular files and directories alone. 0, or -errno and *err, which names what else there
- * is. */
+/* Checks that there are only regular files and directories below the directory. babeltrace2 opens
+ * everything there, and would wait for the writer of a FIFO. 0, or -errno and *err, which names the
+ * other file. */
 int import_check_below(const char *path, struct err *err);

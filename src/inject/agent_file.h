@@ -37,7 +37,8 @@ struct agent_file {
  * this brace was built with. The caller closes *out. */
 int agent_file_open(const char *path, struct agent_file *out, struct err *err);
 void agent_file_close(struct agent_file *f);
-/* The descriptor as the file has it: *f's; NULL only of a file that parse() refuses. */
+/* Returns the descriptor as the file has it; it belongs to *f. NULL only of a file that parse()
+ * refuses. */
 const struct agent_descriptor *agent_file_descriptor(const struct agent_file *f);
 /* Writes the words that depend on the agent's place into `segment`, a copy of segment s' bytes
  * (file_bytes of it). `tls` is the distance of a thread's block from the thread pointer. */

@@ -43,7 +43,7 @@ struct made_image {
 	uint32_t image;
 	bool known;         /* `about` holds what the process was */
 	struct process_info about;
-	uint64_t ended_tsc; /* no process had the image any more by then; 0: not known yet */
+	uint64_t ended_tsc; /* the image's last process had ended by then; 0: not known */
 	bool left;          /* its records have passed: it is asked no more */
 	int dump_fd;        /* of its jitdump; -1: there is none */
 	uint32_t searches;  /* for it, so far */

@@ -59,8 +59,8 @@ static size_t depth_length(const char *word, size_t n)
 	return digits + 1;
 }
 
-/* Where a `:` stands that has something else than a number of levels behind it, as a slip of the
- * user's has; n: nowhere. NAME:mod:MODULE is a word of function lists. */
+/* Returns the place of a `:` that is not followed by a number of levels; n: there is none. A user's
+ * slip has one. NAME:mod:MODULE is a word of function lists, and no slip. */
 static size_t wrong_depth(const char *word, size_t n)
 {
 	size_t colon = n;

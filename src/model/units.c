@@ -139,8 +139,8 @@ int units_parse_number(const char *text, const char *what, uint64_t min, uint64_
 {
 	const char *p = text + (*text == '+'), *begin = p;
 	uint64_t value;
-	/* Digits that overflow end the scan early: `fits` is tested before *p, which then is a
-	 * digit still. */
+	/* A number that overflows ends the scan at one of its digits. So `fits` is tested before
+	 * *p. */
 	bool fits = parse_digits(&p, &value);
 
 	if (p == begin || (fits && *p))

@@ -94,7 +94,8 @@ static bool is_letter(char c)
 	       c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* A quoted name may have quotes in it behind a backslash, and lines that end by one. */
+/* Within a quoted name, a backslash stands before a quote of the name, and at the end of a line
+ * that goes on. */
 static int take_quoted(struct reader *r)
 {
 	struct token *t = &r->token;

@@ -32,9 +32,9 @@ struct tally_map {
 	struct tally_slot unknown; /* for all ids that nothing defines, as function FN_NONE */
 };
 
-/* Calls that ended and are not added up yet. Programs call thousands of functions in no order, and
- * their sums are not in the cache: they are prefetched when a call ends and used some calls later,
- * when they have arrived. */
+/* Calls that ended and are not added up yet. Programs call thousands of functions in no order, so a
+ * function's sums are rarely in the cache. They are prefetched when its call ends. They have
+ * arrived when the call is added up, some calls later. */
 #define TALLY_QUEUE 32
 struct tally_ended { uint32_t index; bool outermost; uint64_t ticks, self; };
 

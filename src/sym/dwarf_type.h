@@ -22,8 +22,8 @@ bool dwarf_type_is_pointer(Dwarf_Die *type);
 bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at);
 /* The same, but no class that is derived from it. */
 bool dwarf_type_points_to(Dwarf_Die *die, const char *name);
-/* Calls see() for each base of a class, theirs, too, but not for virtual ones: its name, and where
- * it lies in the class. */
+/* Calls see() for each base of a class, and for the bases of bases: with its name, and its distance
+ * in bytes from the beginning of the class. Virtual bases are left out. */
 typedef void dwarf_base_seen(void *context, const char *name, int32_t at);
 void dwarf_type_bases(Dwarf_Die *class, dwarf_base_seen *see, void *context);
 /* DW_ATE_...; 0: not known. */

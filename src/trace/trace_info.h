@@ -231,8 +231,8 @@ bool trace_info_is_kernel(const struct trace_info *info);
 bool trace_info_is_merged(const struct trace_info *info);
 /* Whether it is an entry for what the kernel recorded. */
 bool trace_info_is_kernel_thread(const struct trace_info *info, uint32_t thread);
-/* The process that a reader shows the thread in: an entry for what the kernel recorded is in 0, the
- * kernel, since no record tells to which process a task belongs. */
+/* Returns the number of the process that a reader shows the thread in. An entry for what the kernel
+ * recorded is shown in 0, the kernel: no record tells to which process a task belongs. */
 uint32_t trace_info_process(const struct trace_info *info, uint32_t thread);
 /* Whether a reader shows the thread's records (info->sides). */
 bool trace_info_shows(const struct trace_info *info, uint32_t thread);

@@ -87,9 +87,9 @@ int dynamic_events_claim(struct instance *in, const struct event_set *set, struc
 	return r;
 }
 
-/* Whether it is listed with these words behind the event's name, and perhaps more. What an event is
- * made of may be written SYSTEM/EVENT, too. Of synthetic events the words are not looked at, as in
- * the kernel. */
+/* Whether the definition's line begins with these words, behind the event's name. The event that it
+ * is made of may be written SYSTEM/EVENT, too. The words of a synthetic event are not compared, as
+ * in the kernel. */
 static bool is_listed(const struct defined *d, const char *words)
 {
 	char *listed = dynamic_listing(d), *wanted = mem_strdup(words),

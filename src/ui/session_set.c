@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by the commands of sessions, on the only thread. Each write is one request to the session
- * (daemon/ask.h); events come last, when all other settings stand. The first refused write ends it,
- * and is said. */
+ * (daemon/ask.h). Events come last, when all other settings stand. The first write that is refused
+ * is said, and no further one is made. */
 #include "ui/session_set.h"
 
 #include "daemon/ask.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by commands, on brace's main thread, before anything is read or run. A word that is none
- * of its list is said with all that are: the lists fit in a line. Nothing else fails. */
+/* Called by commands, on brace's main thread, before anything is read or run. A word that its list
+ * does not have is an error, which names all words of the list: they fit in a line. Nothing else
+ * fails. */
 #include "ui/word_list.h"
 
 #include <errno.h>
