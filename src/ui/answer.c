@@ -213,7 +213,7 @@ int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };
 	struct tree_run_result result = { 0 };
-	int status = tree_run_begin(inv, true, print_answer, &r, &result);
+	int status = tree_run_begin(inv, true, r.answer->records, print_answer, &r, &result);
 
 	status = screen_close(&r.screen, status ? status : r.failed);
 	say_lost(&result, a->records);

@@ -118,11 +118,24 @@ static int set_up(const struct invocation *inv, char *const *argv, struct tree *
 	return e;
 }
 
-static int start_tree_run(const struct invocation *inv, struct tree_run *t, struct err *err)
+/* Opens trace_pipe before anything is recorded: in mode block programs wait for who has it open. */
+static int open_trace_pipe(struct tree_run *t, struct err *err)
+{
+	struct tree_node *node = tree_find(t->tree, "trace_pipe");
+	int e = tree_open(node, O_RDONLY | O_NONBLOCK, 0, 0, &t->pipe, err);
+
+	tree_put(node);
+	return e;
+}
+
+static int start_tree_run(const struct invocation *inv, struct tree_run *t, bool pipes,
+			  struct err *err)
 {
 	char *const *argv = inv->pids.n ? NULL : inv->operands;
 	int e = set_up(inv, argv, t->tree, err);
 
+	if (!e && pipes)
+		e = open_trace_pipe(t, err);
 	return e ? e : background_trace(inv, argv, t->tree, &t->instances, err);
 }
 
@@ -133,7 +146,7 @@ int tree_run_refuse_kernel(void)
 }
 
 /* The result is taken before instances_stop() ends the session. */
-int tree_run_begin(struct invocation *inv, bool prints,
+int tree_run_begin(struct invocation *inv, bool prints, bool pipes,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   struct tree_run_result *result)
 {
@@ -150,7 +163,7 @@ int tree_run_begin(struct invocation *inv, bool prints,
 	if (inv->settings.tracer->measures && strcmp(inv->settings.tracer->name, "osnoise"))
 		event_writes_warn_measured(inv);
 	t.tree = instance_tree_new();
-	e = start_tree_run(inv, &t, &err);
+	e = start_tree_run(inv, &t, pipes, &err);
 	if (!e) {
 		run_monitor_begin(&run_monitor, inv, instances_session(t.instances), NULL, NULL);
 		e = use(&t, arg, &err);
@@ -160,6 +173,8 @@ int tree_run_begin(struct invocation *inv, bool prints,
 		outside_totals_say(t.tree, inv->quiet);
 	}
 	screen_file_drop(inv);
+	if (t.pipe)
+		tree_close(t.pipe);
 	instances_stop(t.instances);
 	instance_tree_free(t.tree);
 	return e ? run_failed(&err) : 0;
@@ -204,20 +219,16 @@ static size_t cut_lines(const char *buf, size_t n, uint64_t *limit)
 
 int tree_run_print(struct tree_run *t, struct screen *screen, uint64_t limit, struct err *err)
 {
-	struct tree_node *node = tree_find(t->tree, "trace_pipe");
-	struct tree_open *pipe;
 	char buf[65536];
-	ssize_t n = tree_open(node, O_RDONLY | O_NONBLOCK, 0, 0, &pipe, err);
+	ssize_t n = 0;
 
-	tree_put(node);
-	if (n < 0)
-		return (int)n;
 	while (limit && !screen_is_done(screen) &&
-	       (n = next_bytes(t, pipe, buf, sizeof(buf), err)) > 0) {
+	       (n = next_bytes(t, t->pipe, buf, sizeof(buf), err)) > 0) {
 		out_bytes(&screen->text, buf, cut_lines(buf, (size_t)n, &limit));
 		out_flush(&screen->text);
 	}
-	tree_close(pipe);
+	tree_close(t->pipe);
+	t->pipe = NULL;
 	/* Nobody reads any more: the program goes on unrecorded, and is waited for. */
 	if (!limit || screen_is_done(screen))
 		session_stop(instances_session(t->instances));

@@ -10,6 +10,7 @@
 struct tree_run {
 	struct tree *tree;
 	struct instances *instances;
+	struct tree_open *pipe;   /* trace_pipe, until it has been printed; NULL: nobody will */
 };
 
 struct tree_run_result {
@@ -26,11 +27,12 @@ bool tree_run_takes_snapshots(const struct invocation *inv);
 int tree_run_refuse_kernel(void);
 /* Makes the settings, checks and starts; then calls `use`, while interrupts and --duration are
  * heeded; then ends. `prints`: the file of -o is made before, for screen_open_begun() in `use`.
+ * `pipes`: `use` calls tree_run_print(), for which trace_pipe is opened before the programs run.
  * 0, or the exit status (said). */
-int tree_run_begin(struct invocation *inv, bool prints,
+int tree_run_begin(struct invocation *inv, bool prints, bool pipes,
 		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
 		   struct tree_run_result *result);
-/* Prints trace_pipe until the programs have ended, but no more than `limit` lines. When nobody
- * reads any more, they go on unrecorded. 0, or -errno and *err. */
+/* Once, of a run that pipes: prints trace_pipe until the programs have ended, but no more than
+ * `limit` lines. When nobody reads any more, they go on unrecorded. 0, or -errno and *err. */
 #define TREE_RUN_ALL UINT64_MAX
 int tree_run_print(struct tree_run *t, struct screen *screen, uint64_t limit, struct err *err);

@@ -125,7 +125,7 @@ static int finish(const struct invocation *inv, const struct session_result *res
 static int graph_behind_tree(struct graph_run *l, struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
-	int failed = tree_run_begin(inv, true, print_pipe, l, &result);
+	int failed = tree_run_begin(inv, true, true, print_pipe, l, &result);
 	int status = screen_close(&l->output, failed);
 
 	result.session.lost += result.dropped;

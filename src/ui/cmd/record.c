@@ -51,7 +51,7 @@ static int record_behind_tree(struct invocation *inv)
 	int status;
 
 	recorder_begin(&recorder, inv, inv->output ? inv->output : "trace.brace");
-	status = tree_run_begin(inv, false, keep_trace, &recorder, &result);
+	status = tree_run_begin(inv, false, false, keep_trace, &recorder, &result);
 	if (!status && tree_run_takes_snapshots(inv) && !inv->quiet)
 		recorder_tell(&recorder);
 	recorder_end(&recorder);
