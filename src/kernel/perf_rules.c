@@ -39,13 +39,13 @@ static bool is_of_system_calls(const char *system)
 }
 
 /* The least that the kernel's rule has to be for this event. What an event holds is root's, but for
- * system calls; those that have no registers of the program (raw_syscalls) count as the kernel's
- * own work. */
+ * system calls of one's own; those that have no registers of the program (raw_syscalls) count as
+ * the kernel's own work. */
 static int rule_for(const char *system, bool all)
 {
-	if (!is_of_system_calls(system))
+	if (!is_of_system_calls(system) || all)
 		return -1;
-	return all ? 0 : !strcmp(system, "syscalls") ? 2 : 1;
+	return !strcmp(system, "syscalls") ? 2 : 1;
 }
 
 int kernel_perf_refused(const char *system, const char *name, bool all, int code, struct err *err)

@@ -44,12 +44,17 @@ user 125 graph -K -e syscalls:sys_enter_read -R stacktrace -- $program 1
 check 'events by perf: no triggers' has "-R: triggers of the kernel's events take root"
 user 125 graph -K -l vfs_read -e syscalls:sys_enter_read -- $program 1
 check 'functions stay root'"'"'s' has 'run brace by sudo'
+user 125 follow -k packet -- $program 1
+check 'follow -k stays root'"'"'s, and says so' has 'only root may follow the kernel.s objects: .*run brace by sudo\|without BPF'
 
 echo 1 >$paranoid
 user 0 graph -K -b 4 -o /tmp/text -e raw_syscalls:sys_enter -- dd if=/dev/zero of=/dev/null bs=1 count=20000
 all=$(counted)
 check 'events by perf: a small buffer: each is seen or counted as lost' [ "$all" -ge 40000 ] && [ "$all" -le 40400 ]
 check 'events by perf: losses are shown by CPU' has '; lost: .* on CPU [01]'
+echo 0 >$paranoid
+user 125 graph -K -e syscalls:sys_enter_read --duration 100ms
+check 'events by perf, perf_event_paranoid 0: system calls of all tasks' has 'sys_enter_read of all tasks: kernel.perf_event_paranoid is 0, and it takes -1'
 
 echo -1 >$paranoid
 user 0 record -k -l one_sleep -e k:syscalls:sys_enter_read -o /tmp/o.brace -- $program 1

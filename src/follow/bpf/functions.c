@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/kernel_arguments.h"
 #include "base/glob.h"
@@ -424,6 +425,16 @@ static int check_functions(const struct follow_wish *wish, const taker_list *tak
 	return e;
 }
 
+/* The kernel tells a user without CAP_SYSLOG zeros, and root where the setting is 2. */
+static int no_addresses(struct err *err)
+{
+	if (geteuid())
+		return err_set(err, EPERM,
+			       "only root may follow the kernel's objects: /proc/kallsyms tells this user no addresses; run brace by sudo");
+	return err_set(err, ENOENT,
+		       "/proc/kallsyms tells no addresses: sysctl kernel.kptr_restrict=1");
+}
+
 /* 0, or -errno and *err; follow_functions_free() in any case. */
 int follow_functions_find(const struct follow_types *t, const struct follow_wish *wish,
 			  const char *tracing, struct follow_functions *out, struct err *err)
@@ -438,8 +449,7 @@ int follow_functions_find(const struct follow_types *t, const struct follow_wish
 		qsort(takers.at, takers.n, sizeof(*takers.at), compare_takers);
 	e = kernel_functions_each(tracing, false, take_place, &takers, err);
 	if (!e && !take_symbols(&takers))
-		e = err_set(err, ENOENT,
-			    "/proc/kallsyms tells no addresses: sysctl kernel.kptr_restrict=1");
+		e = no_addresses(err);
 	if (!e) {
 		keep_watched(wish, &takers, out);
 		e = check_functions(wish, &takers, out, err);
