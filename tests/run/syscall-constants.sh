@@ -13,12 +13,14 @@ cat >"$T/calls.c" <<'P'
 #define C(name) syscall(SYS_##name, a, a, a, a, a, a);
 int main(int n, char **words)
 {
-	long a = atol(words[1]);
+	long a = atol(words[1]), queue;
 
 	syscall(SYS_alarm, 0); /* the begin */
 	C(getpriority) C(ioprio_get) C(sched_get_priority_max) C(sched_get_priority_min)
 	C(msgget) C(semget) C(shmget) C(shmat) C(msgctl) C(shmctl) C(msgsnd) C(msgrcv)
-	syscall(SYS_semctl, -1, a, a, a); syscall(SYS_msgget, 77, 03640); syscall(SYS_shmget, 0, 0, 0600);
+	syscall(SYS_semctl, -1, a, a, a); queue = syscall(SYS_msgget, 77, 03640); syscall(SYS_shmget, 0, 0, 0600);
+	if (queue >= 0)
+		syscall(SYS_msgctl, queue, 0, 0); /* nothing stays */
 	C(mq_open) C(mbind) C(get_mempolicy) C(move_pages) C(mlock2) C(pkey_alloc) C(membarrier)
 	C(inotify_add_watch) C(fanotify_init) C(fanotify_mark)
 	C(setxattr) C(lsetxattr) C(fsetxattr) C(pwritev2) C(preadv2) C(splice) C(tee) C(vmsplice)
