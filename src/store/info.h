@@ -25,12 +25,12 @@ enum info_item {
 	INFO_LIBRARIES = 14,
 	/* module, count; for each a function's number as difference, its prototype */
 	INFO_PROTOTYPES = 16,
-	INFO_GLOBALS = 19,  /* module, first, count, variables */
-	INFO_CLOCK_PAIRS = 18, /* count; for each cpu, tsc, ns, window */
 	INFO_COST = 17,     /* inside, total: what recording a call cost */
 	INFO_SETTINGS = 13, /* all of them: count; for each chosen, file, text */
+	INFO_CLOCK_PAIRS = 18, /* count; for each cpu, tsc, ns, window */
+	INFO_GLOBALS = 19,  /* module, first, count, variables */
+	INFO_TYPES_N,       /* behind the greatest number, which stands last */
 };
-#define INFO_TYPES_N (INFO_CLOCK_PAIRS + 1) /* behind the greatest number */
 
 #define RUN_TIMED 1
 #define RUN_ENDED 2
