@@ -83,13 +83,13 @@ check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); 
 if [ -e /vm/no-modules ]; then
 	ok "follow: a file of overlayfs # SKIP $(cat /vm/no-modules)"
 else
-	mkdir lower upper both && mount -t tmpfs lower lower && mount -t tmpfs upper upper && mkdir upper/up upper/work && echo words >lower/file &&
-		mount -t overlay -o lowerdir=lower,upperdir=upper/up,workdir=upper/work both both
-	run 0 follow -k file:both/file -l 'ovl_*' --json -o overlay -- cat both/file
-	{ echo "stat: $(stat -c %d both/file), mounted: $(grep " $PWD/both " /proc/self/mountinfo)"; cat overlay; } >>out
-	check 'follow: a file of overlayfs, by the device of what is mounted' sh -c '[ "$(stat -c %d both/file)" != "$(sed -n "s/.* 0:\([0-9]*\) .*\/both .*/\1/p" /proc/self/mountinfo)" ] &&
+	mkdir lower upper overlaid && mount -t tmpfs lower lower && mount -t tmpfs upper upper && mkdir upper/up upper/work && echo words >lower/file &&
+		mount -t overlay -o lowerdir=lower,upperdir=upper/up,workdir=upper/work overlaid overlaid
+	run 0 follow -k file:overlaid/file -l 'ovl_*' --json -o overlay -- cat overlaid/file
+	{ echo "stat: $(stat -c %d overlaid/file), mounted: $(grep " $PWD/overlaid " /proc/self/mountinfo)"; cat overlay; } >>out
+	check 'follow: a file of overlayfs, by the device of what is mounted' sh -c '[ "$(stat -c %d overlaid/file)" != "$(sed -n "s/.* 0:\([0-9]*\) .*\/overlaid .*/\1/p" /proc/self/mountinfo)" ] &&
 		grep -q "\"function\":\"ovl_open\",\"is_return\":false,.*\"why\":\"field\"" overlay'
-	umount both upper lower
+	umount overlaid upper lower
 fi
 
 # timestamp_truncate(struct timespec64, struct inode *): the inode is in the third register.
