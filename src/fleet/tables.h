@@ -40,6 +40,7 @@ enum fleet_table_number {
 };
 extern const struct fleet_table fleet_tables[FLEET_TABLES];
 
+/* The number of the table's columns. */
 unsigned fleet_table_columns(const struct fleet_table *t);
 /* Writes the statement that makes the table in a database, if it is not there. */
 void fleet_table_create(const struct fleet_table *t, const char *database, struct out *o);

@@ -14,6 +14,7 @@ struct writer_cpus {
 	unsigned next;            /* the one that makes room */
 };
 
+/* Makes an empty one; writer_cpus_free() closes what it keeps, when no thread uses it any more. */
 void writer_cpus_init(struct writer_cpus *w);
 void writer_cpus_free(struct writer_cpus *w);
 /* The CPU on which the thread last ran; our own if it has ended, or is 0. From any thread. */

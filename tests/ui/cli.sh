@@ -16,8 +16,8 @@ says() {
 }
 
 # --- help, manual, completion
-[ "$(wc -w <<<"$commands")" -eq 43 ]
-result "help lists 43 commands" $?
+[ "$(wc -w <<<"$commands")" -eq 45 ]
+result "help lists 45 commands" $?
 for command in $commands; do
 	"$BRACE" "$command" --help >"$T/help" 2>"$T/err"
 	[ $? -eq 0 ] && [ ! -s "$T/err" ] && head -n 1 "$T/help" | grep -q "^Usage: brace $command"

@@ -35,7 +35,7 @@ for shell in fish zsh; do
 	result "$shell offers a program's functions" $? "$T/differences"
 	"${shell}_offers" 'brace record --mode ' | sort | diff <(printf 'block\noverwrite\nstream\n') - >"$T/differences"
 	result "$shell offers an option's values" $? "$T/differences"
-	"${shell}_offers" 'brace record --tracer ' | sort | diff <(printf 'function\nfunction_graph\n') - >"$T/differences"
+	"${shell}_offers" 'brace record --tracer ' | sort | diff <(printf '%s\n' function function_graph hwlat osnoise timerlat) - >"$T/differences"
 	result "$shell offers the tracers" $? "$T/differences"
 	"${shell}_offers" 'brace report --sort m' | sort | diff <(printf 'max\nmean\nmin\nmodule\n') - >"$T/differences"
 	result "$shell offers the columns to sort by" $? "$T/differences"

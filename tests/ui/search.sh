@@ -56,7 +56,7 @@ while read -r command; do
 	[ ! -s "$T/unknown" ]
 	result "known to brace: $command" $? "$T/unknown"
 	case $command in
-	*' -k '* | 'brace tui'*) continue ;; # root, and a terminal: tests/vm and tests/run/tui.sh
+	*' -k '* | 'brace tui'* | 'brace push'*) continue ;; # root, a terminal, servers: tests/vm, tui.sh and fleet.sh of tests/run
 	esac
 	cp before.brace trace.brace
 	[[ $command != 'brace recover'* ]] || truncate -s -100 trace.brace
