@@ -100,7 +100,7 @@ def text_records(cpu_at):
     found = []
     for line in lines:
         match = BRACE_CALL.match(line) if tracer == "function" else BRACE_GRAPH.match(line)
-        if match and not match.group(match.lastindex).startswith("/* "):
+        if match and not match.group(match.lastindex).lstrip().startswith("/* "):
             found.append(tuple(unnamed(g) if isinstance(g, str) else g for g in match.groups()))
     return found if twice else sorted(found, key=lambda c: int(c[cpu_at]))
 
