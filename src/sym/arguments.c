@@ -26,6 +26,7 @@ struct arguments_walk {
 	void *context;
 	/* C and C++: their compilers follow the calling convention */
 	bool conventional;
+	bool gcc; /* of the unit */
 	unsigned depth; /* of structures that are followed by their address */
 	const char *structure; /* only functions that take one by its address; NULL: all */
 	const struct sym_base *bases; /* or one of these */
@@ -197,6 +198,24 @@ static bool leads_to_object(const struct arguments_walk *w, Dwarf_Die *die,
 	return false;
 }
 
+/* Whether the function's parameters are those that its source says: of a clone, which may take
+ * others, gcc's description has an origin in place of a name. */
+static bool is_as_written(Dwarf_Die *function)
+{
+	return dwarf_hasattr(function, DW_AT_name) || dwarf_hasattr(function, DW_AT_specification);
+}
+
+/* Whether gcc has lost a structure of two registers. Its optimised code tells of one only from the
+ * instruction on that first copies or changes a part of it; at the first instruction it is where
+ * the convention has it. */
+static bool is_untold_pair(const struct arguments_walk *w, Dwarf_Die *function,
+			   const struct sym_location *location, const struct sym_location *passed)
+{
+	return location->kind == SYM_LOCATION_NONE && w->gcc && w->conventional &&
+	       passed->words == 2 && !passed->memory && !passed->vector && !passed->empty &&
+	       !passed->aligned && is_as_written(function);
+}
+
 #define NUMBERS 6u /* registers of numbers, by the convention */
 
 /* Whether the convention tells where the parameter is behind one that is `unsure`: a number in one
@@ -231,6 +250,8 @@ static bool add_parameter(const struct arguments_walk *w, struct sym_arguments *
 	if (!full && dwarf_type_plain(die, &type))
 		text = argument_type_text(&type, &reading);
 	*work = reading.work;
+	if (text && is_untold_pair(w, function, &location, &passed))
+		location.kind = SYM_LOCATION_ABI;
 	values = text ? values_in(text) : 0;
 	if (a->values + values > PROTOTYPE_VALUES || !fits_structure(&location, &passed) ||
 	    !is_sure(a, &location, &passed, text)) {
@@ -395,6 +416,15 @@ static void see_die(struct dwarf_walk *walk, const struct dwarf_seen *seen, void
 		read_function(w, walk, seen->die, entry);
 }
 
+/* By DW_AT_producer. */
+static bool is_gcc(Dwarf_Die *unit)
+{
+	Dwarf_Attribute attr;
+	const char *by = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &attr));
+
+	return by && !strncmp(by, "GNU C", strlen("GNU C"));
+}
+
 /* dwarf_visitor: notes whether the unit's compiler follows the calling convention. Others, such as
  * Go's and Rust's own, may pass parameters anywhere. */
 static void begin_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *lines_of, void *context)
@@ -408,6 +438,7 @@ static void begin_unit(struct dwarf_walk *walk, Dwarf_Die *unit, Dwarf_Die *line
 
 	(void)walk, (void)lines_of;
 	w->conventional = false;
+	w->gcc = is_gcc(unit);
 	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
 		w->conventional |= language == languages[i];
 }

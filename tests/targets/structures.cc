@@ -36,7 +36,7 @@ struct wide { long a, b, c; };
 ALONE int price(item i) { return i.cents; }
 ALONE int little(tiny s, int n) { return s.a + n; }
 ALONE int mix(mixed m, double k, floats f) { return (int)(m.x + k + f.z) + (int)m.n; }
-// Optimised, its halves are where gcc 12 has no words for: its debug information says that r is lost.
+// Optimised, its halves are where gcc 12 has no words for: its debug information says that r is lost. The convention tells it.
 ALONE int turn(double k, reversed r, int n) { return (int)(k + r.x) + r.n + n; }
 ALONE int much(int a, large l, int z) { return a + (int)l.v + z; }
 // The structure finds no two registers; what comes behind it still has one.
