@@ -106,6 +106,17 @@ static void put_settings(struct out *o, const struct http_server *s, const char 
 		put_setting(o, "noproxy", "*", "");
 }
 
+/* Closes the descriptor, and returns another of its file, above those that curl is given; or
+ * -errno. A command that was started without standard files gets their numbers for its own. */
+static int lift(int fd)
+{
+	const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, BODY_FD + 1);
+	const int r = lifted < 0 ? -errno : lifted;
+
+	close(fd);
+	return r;
+}
+
 /* A file in memory with these bytes, read from its start. A descriptor to close, or -errno. */
 static int memory_file(const void *bytes, size_t n)
 {
@@ -116,9 +127,11 @@ static int memory_file(const void *bytes, size_t n)
 		r = write_all(fd, bytes, n);
 	if (!r && lseek(fd, 0, SEEK_SET))
 		r = -errno;
-	if (r && fd >= 0)
+	if (!r)
+		return lift(fd);
+	if (fd >= 0)
 		close(fd);
-	return r ? r : fd;
+	return r;
 }
 
 static int settings_file(const struct http_server *s, const char *path)
@@ -138,7 +151,8 @@ static int settings_file(const struct http_server *s, const char *path)
 
 /* --- curl ----------------------------------------------------- */
 
-/* 0, or an errno. Descriptors are numbered apart first: none of them is one of 0 to 3. */
+/* 0, or an errno. None of the descriptors is one of 0 to 3 (lift()), so that no dup2() closes one
+ * that is still needed. */
 static int spawn_curl(int settings, int body, int out, pid_t *pid)
 {
 	static const char *const argv[] = { "curl", "-q", "--config", "-", NULL };
@@ -214,6 +228,11 @@ static int run_curl(int settings, int body, struct http_answer *a, struct err *e
 
 	if (pipe2(fd, O_CLOEXEC))
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	fd[1] = lift(fd[1]);
+	if (fd[1] < 0) {
+		close(fd[0]);
+		return err_set(err, -fd[1], "cannot make a pipe: %s", strerror(-fd[1]));
+	}
 	e = spawn_curl(settings, body, fd[1], &pid);
 	close(fd[1]);
 	if (!e) {
