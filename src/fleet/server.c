@@ -94,7 +94,7 @@ static int read_address(struct fleet_servers *s, const char *text, size_t at, si
 		return err_at(err, EINVAL, text, begin + host,
 			      "a server's address ends here, or goes on with /DATABASE (letters, digits, _)");
 	if (s->database)
-		return err_at(err, EINVAL, text, begin + host + 1, 
+		return err_at(err, EINVAL, text, begin + host + 1,
 			      "all servers have one database: %s is named already", s->database);
 	s->database = mem_printf("%.*s", (int)(end - begin - host - 1), text + begin + host + 1);
 	return 0;
@@ -229,6 +229,18 @@ static int refuse(struct err *err, const struct fleet_servers *s, const char *ur
 	return refuse_unknown(err, url, a);
 }
 
+/* Whether an error came after the answer had begun: it is a line of its own. Names of functions and
+ * texts of rows may have the same words (ClickHouse's own do). */
+static bool has_late_error(const char *text)
+{
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, "Code: ", strlen("Code: ")))
+			return strstr(line, "DB::Exception:") != NULL;
+	}
+	return false;
+}
+
 static int request(const struct fleet_servers *s, size_t server, const char *path,
 		   const void *body, size_t n, char **answer, struct err *err)
 {
@@ -240,8 +252,7 @@ static int request(const struct fleet_servers *s, size_t server, const char *pat
 		return r;
 	if (a.status != 200)
 		r = refuse(err, s, h->url, &a);
-	/* An error that comes after the answer has begun ends it. */
-	else if (strstr(a.text, "DB::Exception:"))
+	else if (has_late_error(a.text))
 		r = refuse_unknown(err, h->url, &a);
 	if (!r && answer)
 		*answer = a.text;
