@@ -251,7 +251,7 @@ static int end_call(struct upload *u, const struct walk_step *s)
 	return u->push->calls ? put_call(u, s, ns, self) : 0;
 }
 
-/* The second. Functions go before the rows that name them. */
+/* The second. */
 static int send_step(void *arg, const struct walk_step *s)
 {
 	struct upload *u = arg;

@@ -229,9 +229,9 @@ int fleet_question_take(const struct fleet_question *q, char *text, struct query
 	return 0;
 }
 
-/* Adds the records that were lost in these runs. */
+/* Sets *lost to the records that were lost in these runs. */
 static int ask_lost(const struct fleet_servers *s, size_t server, const struct fleet_wish *w,
-		    struct fleet_answer *a, struct err *err)
+		    uint64_t *lost, struct err *err)
 {
 	static const char statement[] = "SELECT sum(lost) FROM (SELECT run, any(lost) AS lost"
 					" FROM %D.runs WHERE %W GROUP BY run) FORMAT TabSeparated";
@@ -241,18 +241,20 @@ static int ask_lost(const struct fleet_servers *s, size_t server, const struct f
 	free(sql);
 	if (r)
 		return r;
-	a->lost += strtoull(text, NULL, 10);
+	*lost = strtoull(text, NULL, 10);
 	free(text);
 	return 0;
 }
 
-/* All of a question's statements at one server: its rows count only if all are answered. */
+/* All of a question's statements at one server: its rows and losses count only if all are
+ * answered. */
 static int ask_server(const struct fleet_question *q, const struct fleet_servers *s, size_t server,
 		      const struct fleet_wish *w, struct query *to, struct fleet_answer *a,
 		      struct err *err)
 {
 	VEC(char *) texts = { 0 };
-	int r = ask_lost(s, server, w, a, err);
+	uint64_t lost = 0;
+	int r = ask_lost(s, server, w, &lost, err);
 
 	for (size_t i = 0; !r && q->asks[i]; i++) {
 		char *sql = fill_in(q->asks[i], s, w), *text;
@@ -268,6 +270,7 @@ static int ask_server(const struct fleet_question *q, const struct fleet_servers
 		free(texts.at[i]);
 	}
 	vec_free(&texts);
+	a->lost += r ? 0 : lost;
 	return r;
 }
 
