@@ -59,6 +59,10 @@ static bool is_same_file(const struct map *a, const struct map *b)
 	return a->inode == b->inode && a->device == b->device;
 }
 
+/* How many mappings away a module's code is looked for: it is next to its constants, and a program
+ * can map one file some ten thousand times. */
+#define MODULE_NEAR 64
+
 /* A module's mappings stand one behind the other, and one of them has code. A file of data, which
  * others may write to, has none. */
 static bool is_of_module(const struct maps *m, size_t i)
@@ -66,9 +70,10 @@ static bool is_of_module(const struct maps *m, size_t i)
 	const struct map *at = &m->at.at[i];
 	size_t first = i;
 
-	while (first && is_same_file(&m->at.at[first - 1], at))
+	while (first && i - first < MODULE_NEAR && is_same_file(&m->at.at[first - 1], at))
 		first--;
-	for (size_t k = first; k < m->at.n && is_same_file(&m->at.at[k], at); k++)
+	for (size_t k = first;
+	     k < m->at.n && k < i + MODULE_NEAR && is_same_file(&m->at.at[k], at); k++)
 		if (maps_is_text(&m->at.at[k]))
 			return true;
 	return false;
