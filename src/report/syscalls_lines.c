@@ -201,7 +201,8 @@ static bool is_count(const char *name)
 static void print_number(const char *type, const char *name, uint64_t v, FILE *f)
 {
 	/* capget's types are pointers, too. */
-	bool is_pointer = strchr(type, '*') || strstr(type, "cap_user_"), is_unsigned = strncmp(type, "unsigned", 8) == 0;
+	bool is_pointer = strchr(type, '*') || strstr(type, "cap_user_"),
+	     is_unsigned = strncmp(type, "unsigned", 8) == 0;
 
 	if (is_pointer && !v)
 		fputs("NULL", f);

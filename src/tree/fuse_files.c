@@ -484,7 +484,6 @@ static void do_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned command, void *arg
 		fuse_reply_ioctl(req, r, NULL, 0);
 }
 
-/* Called by the tree, under its lock: only counts and signals. */
 /* Whether anybody is to be told. Called with f->lock held. */
 static bool has_waiting(const struct fuse_mount *f)
 {
@@ -494,8 +493,9 @@ static bool has_waiting(const struct fuse_mount *f)
 	return f->waits;
 }
 
-/* A record wakes, and a program waits for each that it writes: the waker's thread is woken only for
- * somebody. Who begins to wait meanwhile sees another f->wakes, or the data. */
+/* Called by the tree, under its lock: only counts and signals. A record wakes, and a program waits
+ * for each that it writes: the waker's thread is woken only for somebody. Who begins to wait
+ * meanwhile sees another f->wakes, or the data. */
 void fuse_files_wake(void *mount)
 {
 	struct fuse_mount *f = mount;
