@@ -12,9 +12,14 @@
 #include "sym/elf_view.h"
 
 #define MAX_NAME 4096
+#define MAX_DASHES 16
+/* Linkers let names share their ends, but all of them together are not much longer than the file.
+ * Variables with names beyond that are passed over. */
+#define NAMES_TIMES 4
 
-/* A symbol, before it is known whether it is the one of its address. */
-struct named_global { struct sym_global is; const char *name; bool local; };
+/* A symbol, before it is known whether it is the one of its address. dashes: underscores before the
+ * name, as far as they are counted. */
+struct named_global { struct sym_global is; const char *name; unsigned dashes; bool local; };
 typedef VEC(struct named_global) global_list;
 
 /* A thread's variables have no address in the file. */
@@ -22,6 +27,15 @@ static bool is_variable(const Elf64_Sym *s)
 {
 	return ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_shndx != SHN_UNDEF &&
 	       s->st_shndx != SHN_ABS && s->st_size && s->st_value;
+}
+
+static unsigned dashes_before(const char *name)
+{
+	unsigned n = 0;
+
+	while (n < MAX_DASHES && name[n] == '_')
+		n++;
+	return n;
 }
 
 static void add_symbols(const struct elf_symtab *t, global_list *out)
@@ -34,6 +48,7 @@ static void add_symbols(const struct elf_symtab *t, global_list *out)
 			continue;
 		*vec_add(out) = (struct named_global){
 			.is = { .vaddr = s.st_value, .size = s.st_size }, .name = name,
+			.dashes = dashes_before(name),
 			.local = ELF64_ST_BIND(s.st_info) == STB_LOCAL,
 		};
 	}
@@ -44,15 +59,15 @@ static void add_symbols(const struct elf_symtab *t, global_list *out)
 static int compare_global(const void *a, const void *b)
 {
 	const struct named_global *x = a, *y = b;
-	size_t dashes = strspn(x->name, "_"), of_y = strspn(y->name, "_");
 
 	if (x->is.vaddr != y->is.vaddr)
 		return x->is.vaddr < y->is.vaddr ? -1 : 1;
 	if (x->local != y->local)
 		return x->local ? 1 : -1;
-	if (dashes != of_y)
-		return dashes < of_y ? -1 : 1;
-	return strcmp(x->name, y->name);
+	if (x->dashes != y->dashes)
+		return x->dashes < y->dashes ? -1 : 1;
+	/* All symbols of a file may have one name, as long as the file. */
+	return x->name == y->name ? 0 : strncmp(x->name, y->name, MAX_NAME);
 }
 
 /* Bytes of the name without what is no part of it: the version (stdout@GLIBC_2.2.5), and the number
@@ -81,8 +96,13 @@ static uint32_t keep_name(struct sym_globals *to, const char *name)
 	return at;
 }
 
-static void keep_globals(struct sym_globals *to, global_list *from)
+/* bytes: of the file that the names are in. */
+static void keep_globals(struct sym_globals *to, global_list *from, uint64_t bytes)
 {
+	uint64_t most = NAMES_TIMES * bytes;
+
+	if (most > UINT32_MAX - MAX_NAME - 1)
+		most = UINT32_MAX - MAX_NAME - 1;
 	if (from->n)
 		qsort(from->at, from->n, sizeof(from->at[0]), compare_global);
 	for (size_t i = 0; i < from->n; i++) {
@@ -90,6 +110,8 @@ static void keep_globals(struct sym_globals *to, global_list *from)
 
 		if (to->at.n && to->at.at[to->at.n - 1].vaddr == g->is.vaddr)
 			continue;
+		if (to->strings.n > most)
+			break;
 		g->is.name = keep_name(to, g->name);
 		*vec_add(&to->at) = g->is;
 	}
@@ -110,7 +132,7 @@ static void add_of_debug_file(const struct elf_view *v, const char *path, const 
 	if (elf_view_tables(&of, d.file.bytes, d.file.n, path, &ignored) == 0) {
 		t = elf_symtab(&of);
 		add_symbols(&t, &list);
-		keep_globals(out, &list);
+		keep_globals(out, &list, d.file.n);
 	}
 	vec_free(&list);
 	elf_view_free(&of);
@@ -128,7 +150,7 @@ static void find_in_view(const struct elf_view *v, const char *path, const char 
 	if (!t.n && !out->at.n)
 		t = elf_dynsym(v);
 	add_symbols(&t, &list);
-	keep_globals(out, &list);
+	keep_globals(out, &list, v->n);
 	vec_free(&list);
 }
 
