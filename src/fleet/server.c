@@ -202,12 +202,12 @@ static const struct refusal {
 };
 
 /* The first words of a refusal that is in no row. */
-static int refuse_unknown(struct err *err, const char *url, const struct http_answer *a)
+static int refuse_unknown(struct err *err, const char *url, int status, const char *text)
 {
-	const int line = (int)strcspn(a->text, "\r\n");
+	const int line = (int)strcspn(text, "\r\n");
 
-	return err_set(err, EPROTO, "%s refuses with status %d: %.*s", url, a->status,
-		       line < 300 ? line : 300, a->text);
+	return err_set(err, EPROTO, "%s refuses with status %d: %.*s", url, status,
+		       line < 300 ? line : 300, text);
 }
 
 static int refuse(struct err *err, const struct fleet_servers *s, const char *url,
@@ -226,19 +226,19 @@ static int refuse(struct err *err, const struct fleet_servers *s, const char *ur
 		snprintf(means, sizeof(means), refusals[i].means, s->database);
 		return err_set(err, refusals[i].code, "%s refuses: %s", url, means);
 	}
-	return refuse_unknown(err, url, a);
+	return refuse_unknown(err, url, a->status, a->text);
 }
 
-/* Whether an error came after the answer had begun: it is a line of its own. Names of functions and
- * texts of rows may have the same words (ClickHouse's own do). */
-static bool has_late_error(const char *text)
+/* The error that came after the answer had begun, a line of its own; NULL: none did. Names of
+ * functions and texts of rows may have the same words (ClickHouse's own do). */
+static const char *late_error(const char *text)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (!strncmp(line, "Code: ", strlen("Code: ")))
-			return strstr(line, "DB::Exception:") != NULL;
+			return strstr(line, "DB::Exception:") ? line : NULL;
 	}
-	return false;
+	return NULL;
 }
 
 static int request(const struct fleet_servers *s, size_t server, const char *path,
@@ -252,8 +252,8 @@ static int request(const struct fleet_servers *s, size_t server, const char *pat
 		return r;
 	if (a.status != 200)
 		r = refuse(err, s, h->url, &a);
-	else if (has_late_error(a.text))
-		r = refuse_unknown(err, h->url, &a);
+	else if (late_error(a.text))
+		r = refuse_unknown(err, h->url, a.status, late_error(a.text));
 	if (!r && answer)
 		*answer = a.text;
 	else
