@@ -253,7 +253,9 @@ uint64_t ring_limit(struct ring *r)
 	return limit;
 }
 
-/* RING_PAST holds what one pass takes of the programs' memory. */
+/* RING_PAST holds what one pass takes of most programs' memory. Many threads that were held, or
+ * large buffers (-b), have more there (512 MiB and beyond): the oldest are dropped then, and
+ * counted as overrun. */
 bool ring_await(struct ring *r, bool awaited, uint64_t more)
 {
 	bool lags;
