@@ -48,11 +48,16 @@ static const struct fleet_question *find_question(const char *name)
 static int read_wish(const struct invocation *inv, const struct fleet_question *q,
 		     struct fleet_wish *w)
 {
-	const uint64_t now = (uint64_t)time(NULL), before = inv->of_push.since_ns / NS;
+	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
+	const uint64_t before = since / NS + (since % NS != 0);
 
 	*w = (struct fleet_wish){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
 				  inv->of_push.labels.n ? inv->of_push.labels.at[0] : NULL,
 				  before && before < now ? now - before : 0 };
+	if (inv->of_push.labels.n > 1) {
+		say("brace: fleet %s takes one --label: it counts the runs that have it\n", q->name);
+		return EXIT_BRACE;
+	}
 	if (q->of_function == (w->function != NULL))
 		return 0;
 	if (q->of_function)
