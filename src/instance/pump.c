@@ -49,6 +49,7 @@ struct pump {
 	uint64_t begun, done;      /* numbers of passes */
 	uint64_t wanted;           /* the pass that pump_sync() waits for: it is not put off */
 	bool held;                 /* no pass is made: a reader lags */
+	bool hurried;              /* pump_hurry() */
 	/* when the current pass began; how late a record may be, in ticks */
 	uint64_t begun_tsc, late;
 	uint64_t complete;         /* all records from before this TSC are in the buffers */
@@ -236,7 +237,7 @@ static bool is_held(struct pump *p)
 
 	pthread_mutex_lock(&p->lock);
 	more = p->unresolved_bytes;
-	held = p->wanted <= p->done;
+	held = p->wanted <= p->done && !p->hurried;
 	pthread_mutex_unlock(&p->lock);
 	/* Without the lock: the function locks the instances. */
 	held = held && p->lags(p->context, more);
@@ -383,6 +384,14 @@ void pump_watch(struct pump *p, void (*fed)(void *context, const struct chunk *c
 {
 	p->fed = fed;
 	p->fed_context = context;
+}
+
+void pump_hurry(struct pump *p, bool hurried)
+{
+	pthread_mutex_lock(&p->lock);
+	p->hurried = hurried;
+	pthread_mutex_unlock(&p->lock);
+	consumer_wake(p->session);
 }
 
 void pump_was_read(struct pump *p)

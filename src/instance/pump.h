@@ -33,6 +33,9 @@ void pump_remove(struct pump *p, struct buffer *b);
 /* buffer_share, after everything that has arrived so far is in the buffer under its old
  * settings. */
 void pump_share(struct pump *p, struct buffer *b, const struct settings *s, bool alone);
+/* hurried: passes are made whether or not a reader lags. For a change of the session: threads that
+ * wait for room in the programs' memory have to leave the agent for it. */
+void pump_hurry(struct pump *p, bool hurried);
 /* A reader has taken records: the pump looks again whether it lags. */
 void pump_was_read(struct pump *p);
 /* Returns when everything recorded before this call is in the buffers, even if a reader lags. */

@@ -253,9 +253,9 @@ uint64_t ring_limit(struct ring *r)
 	return limit;
 }
 
-/* RING_PAST holds what one pass takes of most programs' memory. Many threads that were held, or
- * large buffers (-b), have more there (512 MiB and beyond): the oldest are dropped then, and
- * counted as overrun. */
+/* RING_PAST holds what one pass takes of a user's programs, whose memory has 512 MiB, and once more
+ * for passes that nobody could put off. Where it does not (very large -b, programs of several
+ * users) the oldest are dropped, and counted as overrun. */
 bool ring_await(struct ring *r, bool awaited, uint64_t more)
 {
 	bool lags;

@@ -59,7 +59,7 @@ uint64_t ring_limit(struct ring *r); /* bytes of chunks */
  * nothing is dropped until it has RING_PAST bytes more than its limit. */
 bool ring_await(struct ring *r, bool awaited, uint64_t more);
 #define RING_LAG (64u << 20)
-#define RING_PAST (256u << 20)
+#define RING_PAST (1u << 30)
 /* Drops all chunks and resets the counters. */
 void ring_clear(struct ring *r);
 /* Appends references to all chunks, oldest first; the caller frees them by chunk_list_free. */

@@ -260,7 +260,9 @@ static int change_session(struct trace_array *tr, const struct settings *next, c
 		session_keep(l->session, s);
 	} else if (functions) {
 		note_touched(l);
+		pump_hurry(l->pump, true);
 		e = session_change(l->session, s, &pause, err);
+		pump_hurry(l->pump, false);
 	} else {
 		e = session_change_sleeps(l->session, s, err);
 	}

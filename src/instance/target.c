@@ -17,6 +17,7 @@
 #include "instance/hists.h"
 #include "instance/refusal.h"
 #include "report/format.h"
+#include "tracee/proc_status.h"
 
 /* --- functions ---------------------------------------------------------------------- */
 
@@ -495,7 +496,26 @@ static void target_dumped(void *arg, struct out *out)
 	buffer_show_dump(&tr->buffer, out);
 }
 
+/* The op `traces`. A thread whose process cannot be told is none of them. */
+static bool target_traces(void *arg, pid_t thread)
+{
+	struct trace_array *tr = arg;
+	struct proc_status status;
+	bool found = false;
+	pid_t *pids;
+	size_t n;
+
+	if (thread <= 0 || proc_status_read(thread, &status))
+		return false;
+	n = session_processes(tr->instances->session, &pids);
+	for (size_t i = 0; i < n; i++)
+		found |= pids[i] == (pid_t)status.tgid;
+	free(pids);
+	return found;
+}
+
 const struct tree_target_ops trace_array_ops = {
+	.traces = target_traces,
 	.commands = true, .catch_up = catch_up, .present = target_present, .dumped = target_dumped,
 	.apply = instances_apply, .check = target_check, .function_at = function_at,
 	.functions = target_functions,

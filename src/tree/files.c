@@ -229,10 +229,16 @@ static bool pipe_ready(struct tree_file *f)
 	return ready;
 }
 
-/* A target may wait for the reader (instance_is_piped()), from here to the close. */
+/* A target may wait for the reader (instance_is_piped()), from here to the close; not for one that
+ * it traces, which may itself wait for room for its records. */
 static int open_pipe(struct tree_file *f, struct err *err)
 {
-	atomic_store_explicit(&instance_of(f)->piped, true, memory_order_relaxed);
+	struct instance *in = instance_of(f);
+	struct tree_target t = instance_lock(in);
+	const bool traced = t.ops->traces && t.ops->traces(t.arg, f->thread);
+
+	instance_unlock(in);
+	atomic_store_explicit(&in->piped, !traced, memory_order_relaxed);
 	return 0;
 }
 

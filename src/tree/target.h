@@ -143,6 +143,9 @@ struct tree_target_ops {
 	 * in the instances that want the event. 0, or -errno and *err. NULL: nothing records. */
 	int (*user_event)(void *arg, pid_t thread, const struct event_entry *event,
 			  const void *bytes, size_t n, struct err *err);
+	/* Whether the thread is one of the programs that are traced here: nothing may wait for what
+	 * it reads. NULL: none is. */
+	bool (*traces)(void *arg, pid_t thread);
 	/* mkdir instances/NAME and rmdir. make gives the new instance a target. NULL: it has none.
 	 * `drop` gets the new target's arg; after its return `instance` is freed. */
 	int (*make)(void *arg, struct instance *instance, const char *name, struct tree_target *out,

@@ -4,7 +4,8 @@
 # the program stands in the futex on which the agent lets it wait.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
-CALLS=4000000
+# More than a pass of the pump, and then the memory of the program, have room for.
+CALLS=12000000
 # waits PID: it stands in futex(2).
 waits() { [ "$(cut -d' ' -f1 "/proc/$1/syscall" 2>/dev/null)" = 202 ]; }
 # child_waits PID: so does the program that this command has started.
