@@ -53,9 +53,13 @@ static struct trace_info *make_info(void)
 		add_event(info, e.enter);
 		add_event(info, e.exit);
 	}
-	for (uint32_t i = 0; i < THREADS; i++)
+	/* The second image is what the first one's process executes. */
+	for (uint32_t i = 0; i < THREADS; i++) {
+		*vec_add(&info->images) = (struct trace_image){ .pid = 10 + i / 2,
+								.tsc = 1000 + 1000 * (i % 2) };
 		*vec_add(&info->threads) = (struct trace_thread){
-			.pid = 10 + i / 2, .tid = 10 + i, .comm = "a\nname" };
+			.pid = 10 + i / 2, .tid = 10 + i, .image = i, .comm = "a\nname" };
+	}
 	return info;
 }
 

@@ -242,27 +242,45 @@ static void count_open(struct syscalls *s, struct syscalls_thread *t, uint32_t t
 		count_call(s, &t->open[t->n - 1], thread);
 }
 
-/* Its return is not known, and will not be. */
-static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t thread)
+static bool is_one_of(uint32_t nr, const char *const *names, size_t n)
 {
-	count_call(s, c, thread);
-	if (s->by == SYSCALLS_BY_FILE)
-		syscalls_files_forget(s->files, pid_of(s, thread), c);
-	if (s->lines)
-		syscalls_lines_end(s, c, thread, NULL, 0);
-	free_call(c);
+	const struct syscall_info *call = syscall_by_number(nr);
+
+	for (size_t i = 0; call && i < n; i++)
+		if (strcmp(names[i], call->name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_execution(uint32_t nr)
+{
+	static const char *const names[] = { "execve", "execveat" };
+
+	return is_one_of(nr, names, sizeof(names) / sizeof(*names));
 }
 
 /* The agent leads these in launched programs, past the place of their return. */
 static bool is_led(uint32_t nr)
 {
 	static const char *const led[] = { "execve", "execveat", "prctl", "prlimit64", "mlockall" };
-	const struct syscall_info *call = syscall_by_number(nr);
 
-	for (size_t i = 0; call && i < sizeof(led) / sizeof(*led); i++)
-		if (strcmp(led[i], call->name) == 0)
-			return true;
-	return false;
+	return is_one_of(nr, led, sizeof(led) / sizeof(*led));
+}
+
+#define NOTE_LED "return not seen: in launched programs the agent makes this call"
+#define NOTE_EXECUTED "does not return: another program was executed"
+
+/* Its return is not known, and will not be: a line says why, as far as that is known. */
+static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t thread)
+{
+	count_call(s, c, thread);
+	if (s->by == SYSCALLS_BY_FILE)
+		syscalls_files_forget(s->files, pid_of(s, thread), c);
+	if (s->lines && !c->note && is_led(c->nr))
+		c->note = mem_strdup(c->executed ? NOTE_EXECUTED : NOTE_LED);
+	if (s->lines)
+		syscalls_lines_end(s, c, thread, NULL, 0);
+	free_call(c);
 }
 
 /* Opens a call within those that are open: a signal's handler may call while a call waits. */
@@ -283,6 +301,8 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 	}
 	c = &t->open[t->n++];
 	*c = (struct syscalls_call){ .nr = nr, .tsc = tsc, .pid = pid_of(s, thread) };
+	if (is_execution(nr))
+		s->executing[s->n_executing++ % SYSCALLS_EXECUTING] = thread;
 	return c;
 }
 
@@ -394,6 +414,32 @@ static void forget_open(struct syscalls *s, uint32_t thread)
 		forget_call(s, &t->open[t->n - 1], thread);
 }
 
+/* Whether the thread's innermost open call is the execution of the image. */
+static bool is_execution_of(struct syscalls *s, uint32_t thread, uint32_t pid,
+			    const struct trace_image *image)
+{
+	const struct syscalls_thread *t = thread_of(s, thread);
+
+	return t->n && is_execution(t->open[t->n - 1].nr) && pid_of(s, thread) == pid &&
+	       image->pid == pid && t->open[t->n - 1].tsc < image->tsc;
+}
+
+/* The first call of an image ends the execution that began it, and what its thread had open. An
+ * execution in a child of vfork is among its parent's calls, and not found. */
+static void end_execution(struct syscalls *s, uint32_t pid, const struct trace_image *image)
+{
+	unsigned n = s->n_executing < SYSCALLS_EXECUTING ? s->n_executing : SYSCALLS_EXECUTING;
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t thread = s->executing[i];
+
+		if (!is_execution_of(s, thread, pid, image))
+			continue;
+		thread_of(s, thread)->open[thread_of(s, thread)->n - 1].executed = true;
+		forget_open(s, thread);
+	}
+}
+
 /* Before the first call of a thread. */
 static void see_image(struct syscalls *s, uint32_t thread)
 {
@@ -402,8 +448,10 @@ static void see_image(struct syscalls *s, uint32_t thread)
 	if (thread_of(s, thread)->seen)
 		return;
 	thread_of(s, thread)->seen = true;
-	if (t->image < s->info->images.n)
-		syscalls_files_image(s->files, t->pid, &s->info->images.at[t->image]);
+	if (t->image >= s->info->images.n)
+		return;
+	end_execution(s, t->pid, &s->info->images.at[t->image]);
+	syscalls_files_image(s->files, t->pid, &s->info->images.at[t->image]);
 }
 
 void syscalls_event(struct syscalls *s, const struct event *e)

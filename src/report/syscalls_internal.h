@@ -28,6 +28,7 @@ struct syscalls_call {
 	char *note;                       /* of what it gave, behind the result; NULL: nothing */
 	uint32_t length;                  /* that it was given for an address; 0: not known */
 	char *path;                       /* what it was given; NULL: none, or not known */
+	bool executed;                    /* another program runs in its place */
 	int error;                        /* its errno; 0 = none, or not known yet */
 	struct syscalls_row *row;
 };
@@ -68,6 +69,7 @@ void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint3
 			const int64_t *result, uint64_t ticks);
 void syscalls_lines_free(struct syscalls_call *c);
 
+#define SYSCALLS_EXECUTING 64 /* executions that may be under way at once */
 #define SYSCALLS_OPEN 16 /* calls of one thread: handlers' within those that they interrupt */
 
 struct syscalls_thread {
@@ -100,6 +102,9 @@ struct syscalls {
 	bool lines_json;
 	struct histogram_pool pool;
 	uint64_t first, last;             /* TSC */
+	/* the threads that began to execute a program last, by their index; a ring */
+	uint32_t executing[SYSCALLS_EXECUTING];
+	unsigned n_executing;             /* that there were */
 };
 
 /* syscalls_lines.c: as C's string, with its quotes. */

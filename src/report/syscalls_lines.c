@@ -497,6 +497,15 @@ static void print_number_result(const struct syscalls_call *c, int64_t result, s
 		out_printf(o, " = %" PRId64, result);
 }
 
+static void print_note(const struct syscalls_call *c, struct out *o)
+{
+	if (!c->note)
+		return;
+	out_str(o, " (");
+	out_name(o, c->note, strlen(c->note));
+	out_char(o, ')');
+}
+
 static void print_result(const struct syscalls_call *c, int64_t result, const char *opened,
 			 struct out *o)
 {
@@ -513,11 +522,7 @@ static void print_result(const struct syscalls_call *c, int64_t result, const ch
 		out_name(o, opened, strlen(opened));
 		out_char(o, '>');
 	}
-	if (c->note) {
-		out_str(o, " (");
-		out_name(o, c->note, strlen(c->note));
-		out_char(o, ')');
-	}
+	print_note(c, o);
 }
 
 /* result NULL: the call has not returned. Times are ns, from the first record on. */
@@ -579,7 +584,9 @@ void syscalls_lines_end(struct syscalls *s, const struct syscalls_call *c, uint3
 		   ns % 1000000000 / 1000);
 	print_call(c, s->lines);
 	if (!result) {
-		out_str(s->lines, " = ?\n");
+		out_str(s->lines, " = ?");
+		print_note(c, s->lines);
+		out_char(s->lines, '\n');
 		return;
 	}
 	print_result(c, *result, opened, s->lines);

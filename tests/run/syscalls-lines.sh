@@ -124,4 +124,24 @@ missing = [r for r in rows[1:] if r["name"] == "rmdir" and r["args"]["pathname"]
 assert len(missing) == 1 and missing[0]["error"] == "ENOENT" and missing[0]["result"] == -2, missing
 assert len(rows) - 1 == sum(1 for line in open(sys.argv[2]))' "$T/json" "$T/text" 2>"$T/err"
 result "JSON of single calls" $? "$T/err"
+
+# --- executions: those that strace sees succeed are told as such, before the first line of what was executed; others have no return
+EXECUTIONS=(/bin/sh -c 'PATH=/nonexistent:/bin:/usr/bin exec env PATH=/none:/bin:/usr/bin true x')
+strace -qq -e trace=execve -o "$T/strace.txt" "${EXECUTIONS[@]}" 2>"$T/err"
+"$BRACE" syscalls --lines -o "$T/text" -- "${EXECUTIONS[@]}" 2>"$T/err"
+/usr/bin/python3 -c 'import re, sys
+def executions(path, good):
+    lines = [re.search(r"execve\(\"(.*?)\", (\[.*?\]).*\) += (.*)", line) for line in open(path)]
+    return [(m[1], m[2], bool(re.match(good, m[3]))) for m in lines if m]
+theirs, ours = executions(sys.argv[1], "0$")[1:], executions(sys.argv[2], r"\? \(does not return: another program was executed\)$")
+print(theirs, ours, sep="\n")
+assert theirs == ours and sum(e[2] for e in ours) == 2 and any(not e[2] for e in ours)
+assert sum("= ? (return not seen: in launched programs the agent makes this call)" in l for l in open(sys.argv[2])) >= len(ours) - 2
+lines = open(sys.argv[2]).read().split("\n")
+at = [i for i, l in enumerate(lines) if "another program was executed" in l]
+assert all("execve(" not in l for l in lines[at[0] + 1:at[0] + 4]) and at[1] < len(lines) - 5, at' "$T/strace.txt" "$T/text" >"$T/diff" 2>&1
+result "executions that succeed are told, in their place" $? "$T/diff"
+"$BRACE" syscalls --lines --json -- "${EXECUTIONS[@]}" 2>"$T/err" >"$T/json"
+[ "$(grep -c '"name":"execve".*"result":null.*"note":"does not return: another program was executed"' "$T/json")" -eq 2 ]
+result "and in JSON" $? "$T/json"
 finish
