@@ -33,7 +33,8 @@ cat >"$T/drawn.py" <<'P'
 import collections, json, re, sys
 boxes, into, number = {}, collections.Counter(), r"(\d+) calls, (\d+\.\d{3}) us"
 label = r'(?:"((?:[^"\\]|\\.)*)"|(\S+))'
-for line in open(sys.argv[1], encoding="utf-8", errors="replace"):
+# A long line goes on behind a backslash.
+for line in open(sys.argv[1], encoding="utf-8", errors="replace").read().replace("\\\n", "").splitlines():
     node = re.match(r"node (\S+) \S+ \S+ \S+ \S+ " + label, line)
     edge = re.match(r"edge \S+ (\S+) .* \"(\d+)\\n", line)
     if edge:

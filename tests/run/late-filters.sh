@@ -120,7 +120,7 @@ begin filtered seccomp
 "$BRACE" start "${S[@]}" -p "$PID" -e syscalls:sys_enter_seccomp >"$T/out" 2>"$T/err"
 result "attaches for the event of the call itself" $? "$T/err"
 go_on bound
-recorded() { "$BRACE" show --no-pager "${S[@]}" 2>/dev/null | grep -q 'sys_enter_seccomp: op: 0x0*1, '; }
+recorded() { "$BRACE" show --no-pager "${S[@]}" 2>/dev/null | grep -qE 'sys_enter_seccomp: op: (0x0*1|SECCOMP_SET_MODE_FILTER), '; }
 check_that "the call is recorded" until_is recorded
 go_on after
 ended "and is a call as before" "$T/untraced.filtered.seccomp"

@@ -64,6 +64,11 @@ looks follow -k "struct $ODD.x==1" --show "$ODD"
 printf 'a = "\v\f\r"\nftrace.x\n' >"$T/$ODD.bconf"
 looks -w 'ftrace.x' config -l "$T/$ODD.bconf"
 looks config --json "$T/$ODD.bconf"
+looks push "$T/t" --to "http://$ODD"
+looks push "$T/t" --to http://127.0.0.1:1 --retry 0 --label "a=$ODD"
+looks push "$ODD" --to http://127.0.0.1:1
+looks fleet "$ODD" --to http://127.0.0.1:1
+looks fleet history "$ODD" --to "http://127.0.0.1:1/$ODD"
 looks config --explain "$T/$ODD.bconf"
 for file in t died f e; do
 	looks report "$T/$file"
