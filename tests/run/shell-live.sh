@@ -79,4 +79,25 @@ tell 1
 end_program
 [ "$STATUS" -eq 0 ] && [ "$SAID" = "done 37" ]
 result "which goes on" $?
+
+# --- env, as the program of --run: the program is there at once, with its variables
+at_once=0
+for _ in 1 2 3 4 5; do
+	timeout "$LIMIT" "$BRACE" shell --run="env X=Y $FIXTURES/kern" -- \
+		/bin/sh -c 'echo "p:one vfs_read" >/sys/kernel/tracing/kprobe_events' >"$T/out" 2>"$T/err" </dev/null || at_once=1
+done
+result "a definition of a function of the program that env starts is taken at once" $at_once "$T/err"
+# variables NAME WANTED ENV...: what the program and the command have
+variables() {
+	mkfifo "$T/said"
+	timeout "$LIMIT" "$BRACE" shell --run="$3 /bin/sh -c 'echo \"\$ONE \$TWO \$HOME\" >$T/said' name" -- \
+		/bin/sh -c 'read -r line <"$0"; echo "$line ${ONE-unset}"' "$T/said" >"$T/out" 2>"$T/err" </dev/null
+	[ "$(cat "$T/out")" = "$2" ]
+	result "$1" $? "$T/err"
+	rm "$T/said"
+}
+export TWO=before
+variables "env's variables are the program's alone, the last of a name" "1 two $HOME unset" "env ONE=0 TWO=two ONE=1"
+variables "and those that brace looks at" "1 before /nowhere unset" "env ONE=1 HOME=/nowhere"
+variables "and options are env's" "two $HOME unset" "env -u ONE TWO=two"
 finish

@@ -30,6 +30,7 @@
 #include "ui/say.h"
 #include "ui/session_set.h"
 #include "ui/run.h"
+#include "ui/run_environment.h"
 
 /* --- the command's side --------------------------------------------------------------- */
 
@@ -265,17 +266,23 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 {
 	struct tree *tree;
 	struct instances *instances = NULL;
+	struct run_environment environment = { 0 };
 	pid_t program = 0;
 	int e;
 
-	if (background_check(inv, argv))
+	argv = run_environment_begin(&environment, argv);
+	if (background_check(inv, argv)) {
+		run_environment_end(&environment);
+		run_environment_free(&environment);
 		return err_set(err, EINVAL, "nothing of what is named would be traced");
+	}
 	tree = instance_tree_new();
 	e = background_set_up(inv, argv, tree, err);
 	if (argv)
 		take_no_input();
 	if (!e)
 		e = background_trace(inv, argv, tree, &instances, err);
+	run_environment_end(&environment);
 	if (!e)
 		e = serve_to_the_end(tree, fuse, socket, status, err);
 	if (argv && instances)
@@ -284,6 +291,7 @@ static int serve_own(const struct invocation *inv, char *const *argv, int fuse, 
 	instances_stop(instances);
 	instance_tree_free(tree);
 	end_program(program);
+	run_environment_free(&environment);
 	return e;
 }
 
