@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #define BODY_FD 3
 #define STATUS_DIGITS 3
+#define LOOK_MS 300 /* between two looks at whether a request is to end */
 #define CONNECT_SECONDS 10
 #define REQUEST_SECONDS 600
 
@@ -92,7 +94,7 @@ static void put_settings(struct out *o, const struct http_server *s, const char 
 	put_setting(o, "header", "Content-Type: application/octet-stream", "");
 	put_setting(o, "proto", "=http,https", "");
 	put_setting(o, "write-out", "%{http_code}", "");
-	out_printf(o, "silent\nshow-error\nconnect-timeout = %d\nmax-time = %d\n", CONNECT_SECONDS,
+	out_printf(o, "globoff\nsilent\nshow-error\nconnect-timeout = %d\nmax-time = %d\n", CONNECT_SECONDS,
 		   REQUEST_SECONDS);
 	if (s->user)
 		put_setting(o, "header", "X-ClickHouse-User: ", s->user);
@@ -169,18 +171,37 @@ static int spawn_curl(int settings, int body, int out, pid_t *pid)
 	return e;
 }
 
+/* Waits for bytes. False: the request is to end. A signal may come just before the wait, which
+ * therefore has an end. */
+static bool wait_for_bytes(int fd, const volatile sig_atomic_t *stop)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (!stop || !*stop) {
+		const int n = poll(&p, 1, LOOK_MS);
+
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return true;
+	}
+	return false;
+}
+
 /* Reads to the end, or to the most. The text ends with a NUL. */
-static void read_answer(int fd, pid_t pid, struct http_answer *a)
+static void read_answer(int fd, pid_t pid, const volatile sig_atomic_t *stop,
+			struct http_answer *a)
 {
 	VEC(char) text = { 0 };
-	ssize_t n;
+	bool goes_on;
+	ssize_t n = 0;
 
 	do {
 		vec_reserve(&text, text.n + 65536);
-		n = read(fd, text.at + text.n, 65535);
-		text.n += n > 0 ? (size_t)n : 0;
-	} while ((n > 0 && text.n <= HTTP_ANSWER_MOST) || (n < 0 && errno == EINTR));
-	if (text.n > HTTP_ANSWER_MOST)
+		goes_on = wait_for_bytes(fd, stop);
+		if (goes_on)
+			n = read(fd, text.at + text.n, 65535);
+		text.n += goes_on && n > 0 ? (size_t)n : 0;
+	} while (goes_on && ((n > 0 && text.n <= HTTP_ANSWER_MOST) || (n < 0 && errno == EINTR)));
+	if (!goes_on || text.n > HTTP_ANSWER_MOST)
 		kill(pid, SIGKILL);
 	text.at[text.n] = '\0';
 	a->text = text.at;
@@ -221,7 +242,8 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-static int run_curl(int settings, int body, struct http_answer *a, struct err *err)
+static int run_curl(const struct http_server *s, int settings, int body, struct http_answer *a,
+		    struct err *err)
 {
 	int fd[2], e, status;
 	pid_t pid;
@@ -236,7 +258,7 @@ static int run_curl(int settings, int body, struct http_answer *a, struct err *e
 	e = spawn_curl(settings, body, fd[1], &pid);
 	close(fd[1]);
 	if (!e) {
-		read_answer(fd[0], pid, a);
+		read_answer(fd[0], pid, s->stop, a);
 		status = wait_for(pid);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == CURL_MISSING)
 			e = ENOENT;
@@ -262,7 +284,7 @@ int http_post(const struct http_server *s, const char *path, const void *body, s
 			r = err_set(err, -files[i], "cannot keep a request in memory: %s",
 				    strerror(-files[i]));
 	if (!r)
-		r = run_curl(files[0], files[1], a, err);
+		r = run_curl(s, files[0], files[1], a, err);
 	for (size_t i = 0; i < 2; i++)
 		if (files[i] >= 0)
 			close(files[i]);

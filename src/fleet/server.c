@@ -152,6 +152,9 @@ static int read_login(int fd, const char *path, char line[LOGIN_MOST], struct er
 		return err_set(err, errno, "cannot read %s: %s", path, strerror(errno));
 	line[n] = '\0';
 	line[strcspn(line, "\r\n")] = '\0';
+	if (strlen(line) == LOGIN_MOST - 1)
+		return err_set(err, E2BIG, "the first line of %s is longer than %d bytes", path,
+			       LOGIN_MOST - 2);
 	return 0;
 }
 

@@ -75,7 +75,8 @@ static void pump_woken(void *context)
 }
 
 /* Called by the pump's thread before each pass. In mode block the programs wait for the reader of
- * trace_pipe, as they do for that of `brace graph`; in the other modes they wait for nobody. */
+ * trace_pipe, as they do for that of `brace graph`, while tracing_on is 1; in the other modes they
+ * wait for nobody. */
 static bool reader_lags(void *context, uint64_t more)
 {
 	struct instances *l = context;
@@ -86,7 +87,8 @@ static bool reader_lags(void *context, uint64_t more)
 		struct trace_array *tr = l->arrays.at[i];
 
 		lags |= buffer_await(&tr->buffer,
-				     l->mode == BUFFER_BLOCK && instance_is_piped(tr->instance),
+				     l->mode == BUFFER_BLOCK && buffer_is_on(&tr->buffer) &&
+					     instance_is_piped(tr->instance),
 				     more);
 	}
 	pthread_mutex_unlock(&l->lock);

@@ -64,6 +64,28 @@ builtin kill "$STREAM"
 exec {LINES_AT}<&-
 read -rt "$LIMIT" -u "$FROM" SAID
 check_that "without the reader the program goes on" [ "$SAID" = "done $((CALLS + 1))" ]
+# A change stops the program's threads: those that wait for room have to leave the agent for it.
+"$BRACE" stream >"$T/other" 2>"$T/stream.err" </dev/null &
+STREAM=$!
+ON_EXIT+=("kill $STREAM")
+exec {LINES_AT}<"$T/other"
+tell 1
+read -rt "$LIMIT" -u "$LINES_AT" line
+echo "$CALLS" >&"$TO"
+check_that "it waits for the next stream" until_is waits "$PID"
+brace set -l request
+result "another function is chosen meanwhile" $? "$T/err"
+read -rt "$LIMIT" -u "$FROM" SAID
+check_that "which the program does not have to wait for" [ "$SAID" = "done $((2 * CALLS + 2))" ]
+brace set -l leaf
+echo "$CALLS" >&"$TO"
+check_that "it waits again" until_is waits "$PID"
+brace stop
+result "recording is stopped meanwhile" $? "$T/err"
+read -rt "$LIMIT" -u "$FROM" SAID
+check_that "which frees the program" [ "$SAID" = "done $((3 * CALLS + 2))" ]
+builtin kill "$STREAM"
+exec {LINES_AT}<&-
 end_program
 check_that "and ends" [ "$STATUS" = 0 ]
 finish

@@ -91,7 +91,6 @@ static int push_file(const struct invocation *inv, struct fleet_push *p)
 	trace_file_leave_kernel_out(o.reader, "brace push");
 	p->open = open_part;
 	p->arg = &o;
-	p->stop = interrupt_catch();
 	r = fleet_push(p, &err);
 	url = p->servers->at.at[p->server].url;
 	if (r)
@@ -112,6 +111,7 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 	struct fleet_push p = {
 		.servers = servers, .calls = inv->of_push.calls, .verify = inv->of_push.verify,
 		.no_command = inv->of_push.no_command, .labels = labels,
+		.stop = servers->at.at[0].stop,
 		.retry_ns = inv->of_push.retries ? inv->of_push.retry_ns : RETRY_NS,
 	};
 	struct err err;
@@ -130,8 +130,11 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 int cmd_push(struct invocation *inv)
 {
 	struct fleet_servers servers = { 0 };
+	const volatile sig_atomic_t *stop = interrupt_catch();
 	int status = fleet_option_servers(inv, "push", &servers);
 
+	for (size_t i = 0; i < servers.at.n; i++)
+		servers.at.at[i].stop = stop;
 	if (!status)
 		status = push_to(inv, &servers);
 	fleet_servers_free(&servers);
