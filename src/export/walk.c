@@ -309,25 +309,15 @@ static void take_step(void *arg, const struct call_step *s)
 /* --- the ends of threads ------------------------------------------------------------------ */
 
 /* Calls that are open at the end lasted until their thread's last record. */
-static void end_track(struct walk *w, struct track *t, uint32_t thread)
+static void end_track(struct walk *w, struct track *t)
 {
+	const uint32_t thread = track_thread(t);
 	struct event e = { .thread = thread };
 
 	if (thread >= w->last.n || !w->last.at[thread])
 		return;
 	e.tsc = w->last.at[thread] - 1;
 	calls_end(&t->calls, &e, take_step, w);
-}
-
-/* A coroutine's stack is no thread's: the latest one on it stands for it. NO_THREAD: it never had a
- * call. */
-static uint32_t running_on(struct walk *w, const struct process_tracks *p, uint32_t coroutine)
-{
-	uint64_t first = number_map_get(&w->process_rows, ((uint64_t)p->image << 32 | p->pid) + 1);
-	uint64_t row = first == NUMBER_NONE ? NUMBER_NONE
-					: number_map_get(&w->lane_rows, first << 32 | coroutine);
-
-	return row == NUMBER_NONE ? NO_THREAD : w->lanes.at[row].running;
 }
 
 /* thread: only its own stack; NO_THREAD: all stacks. */
@@ -341,8 +331,7 @@ static void end_tracks(struct walk *w, uint32_t thread)
 
 			if (!t || (thread != NO_THREAD && t->home != thread))
 				continue;
-			end_track(w, t,
-				  t->calls.track ? running_on(w, p, t->calls.track) : t->home);
+			end_track(w, t);
 		}
 	}
 }

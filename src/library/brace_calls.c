@@ -50,16 +50,13 @@ static bool has_event(const struct call_step *s)
 	return s->kind == CALL_EVENT || (s->flags & CALL_ARGUMENTS);
 }
 
-/* The tracks' sink: steps wait until the program asks for them. A coroutine's stack is noted for
- * its end. */
+/* The tracks' sink: steps wait until the program asks for them. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct brace_calls *c = arg;
 
 	*vec_add(&c->steps) = *s;
 	c->full |= has_event(s);
-	if (__builtin_expect(s->track != 0, 0))
-		track_ends_coroutine(&c->ends, s->thread, s->track);
 }
 
 /* 1: steps are there, or more events; 0: the end; -errno. */
@@ -299,7 +296,6 @@ static int open_calls(void *arg)
 		&call->site, &call->count, &call->thread, &call->function, &call->event,
 		&call->depth, &call->coroutine, &call->cpu, &call->kind, &call->flags,
 	};
-	c->ends.processes = &c->t->processes;
 	sites_init(&c->sites, c->t->info);
 	tracks_init(&c->tracks, c->t->info, &c->sites);
 	o->made = c;

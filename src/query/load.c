@@ -29,7 +29,6 @@ void load_init(struct load *l, struct store_reader *r)
 	l->slices.fd = l->events.fd = l->payloads.fd = -1;
 	if (r)
 		trace_processes_find(&l->processes, l->info);
-	l->ends.processes = &l->processes;
 }
 
 /* Frees what is needed only while the trace is read. */
@@ -103,8 +102,6 @@ static uint32_t track_row(struct load *l, uint32_t thread, uint32_t number)
 	row = l->tracks.n;
 	*vec_add(&l->tracks) = (struct query_track){ .thread = thread, .number = number };
 	number_map_set(&l->track_rows, key, row);
-	if (number)
-		track_ends_coroutine(&l->ends, thread, number);
 	return (uint32_t)row;
 }
 

@@ -4,6 +4,7 @@
 #include "query/spool.h"
 #include "store/store.h"
 #include "trace/overloads.h"
+#include "trace/trace_processes.h"
 #include "trace/track_ends.h"
 
 #define ROW_NONE UINT32_MAX /* no row */

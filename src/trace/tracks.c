@@ -29,7 +29,7 @@ static struct track *track_new(struct tracks *t, struct process_tracks *p, uint3
 
 	calls_init(&k->calls, t->info, sites_map(t->sites, p->image), p->image);
 	k->home = home;
-	k->running = NO_THREAD;
+	k->running = k->latest = NO_THREAD;
 	k->fn = FN_NONE;
 	*vec_add(&p->tracks) = k;
 	return k;
@@ -58,7 +58,7 @@ static void put_on(struct lane *l, uint32_t index)
 {
 	l->index = index;
 	l->now = l->process->tracks.at[index];
-	l->now->running = l->thread;
+	l->now->running = l->now->latest = l->thread;
 	l->now->lanes++;
 	l->now->calls.sleeps = l->sleeps;
 }
@@ -571,14 +571,17 @@ void tracks_feed_slow(struct tracks *t, struct lane *l, const struct event *e, c
 	calls_feed(&l->now->calls, e, emit, arg);
 }
 
-/* The end of the trace for one track: its own thread's, or that of one which ran on it. */
-static void end_track(const struct process_tracks *p, struct track *k, const struct event *at,
-		      calls_emit *emit, void *arg)
+uint32_t track_thread(const struct track *k)
+{
+	return k->home != NO_THREAD ? k->home : k->latest;
+}
+
+/* The end of the trace for one track. */
+static void end_track(struct track *k, const struct event *at, calls_emit *emit, void *arg)
 {
 	struct event own = *at;
 
-	own.thread = k->home != NO_THREAD ? k->home
-		   : k->running != NO_THREAD ? k->running : p->thread;
+	own.thread = track_thread(k);
 	calls_end(&k->calls, &own, emit, arg);
 }
 
@@ -590,7 +593,7 @@ void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void
 
 		for (size_t k = 0; k < p->tracks.n; k++)
 			if (p->tracks.at[k])
-				end_track(p, p->tracks.at[k], at, emit, arg);
+				end_track(p->tracks.at[k], at, emit, arg);
 	}
 }
 

@@ -26,6 +26,7 @@ struct track {
 	uint8_t flags;      /* EVENT_* of its EVENT_SWITCH */
 	/* the thread that runs on it, or NO_THREAD; it may have left without a record yet */
 	uint32_t running;
+	uint32_t latest;    /* the thread that ran on it last */
 	/* number of threads that are on it, or were and have not recorded where they are now */
 	uint32_t lanes;
 	bool over;          /* must not be resumed */
@@ -84,6 +85,10 @@ struct lane *tracks_init_one(struct tracks *t, const struct trace_info *info, st
 void tracks_free(struct tracks *t);
 /* Ends the trace for all tracks: of the event, the time and the CPU count. */
 void tracks_end(struct tracks *t, const struct event *at, calls_emit *emit, void *arg);
+/* The thread whose last record ends the calls that are open on the track: its own one, or of a
+ * coroutine the one that ran on it last. Readers that end tracks themselves ask it, so that all
+ * tell the same duration. */
+uint32_t track_thread(const struct track *k);
 /* Sums over all tracks, ended ones too. */
 struct calls_counts tracks_counts(const struct tracks *t);
 
