@@ -29,6 +29,7 @@ void tally_free(struct tally *t)
 	vec_free(&t->maps);
 	vec_free(&t->spans);
 	vec_free(&t->lent);
+	number_map_free(&t->active);
 	sites_free(&t->sites);
 }
 
@@ -96,15 +97,17 @@ static inline struct tally_ended *ended_at(struct tally *t, uint64_t number)
 }
 
 /* A call of slot's function ended. Prefetches its sums, then the counter of a call that ended half
- * a queue ago, and adds up the one that ended a whole queue ago. */
+ * a queue ago, and adds up the one that ended a whole queue ago. outermost: none is open on its
+ * stack any more. */
 static inline __attribute__((always_inline)) void
-end_call(struct tally *t, struct tally_slot *slot, uint64_t ticks, uint64_t self)
+end_call(struct tally *t, const struct tally_slot *slot, bool outermost, uint64_t ticks,
+	 uint64_t self)
 {
 	struct tally_ended *e = ended_at(t, t->ended);
 
 	if (t->ended >= TALLY_QUEUE)
 		add_call(t, e);
-	*e = (struct tally_ended){ slot->index, !--slot->active, ticks, self };
+	*e = (struct tally_ended){ slot->index, outermost, ticks, self };
 	__builtin_prefetch(function_of(t, e->index), 1);
 	__builtin_prefetch(histogram_page(&function_of(t, e->index)->durations, ticks));
 	if (t->ended >= TALLY_QUEUE / 2) {
@@ -137,16 +140,20 @@ static void count_event(struct tally *t, uint32_t index)
 	t->events.at[index]++;
 }
 
-/* Adds the kernel's part of a call that ends: recursive calls are not counted again. */
+/* A process that is fed as one has calls of all its threads. */
+static uint32_t tid_of(const struct tally *t, uint32_t thread)
+{
+	return t->info->threads.at[thread].tid;
+}
+
+/* Adds the kernel's part of an outermost call that ends: recursive calls are not counted again. */
 static __attribute__((noinline)) void add_kernel(struct tally *t, const struct tally_slot *slot,
-						 uint64_t begin, uint64_t end)
+						 uint32_t thread, uint64_t begin, uint64_t end)
 {
 	struct tally_function *f = function_of(t, slot->index);
-	struct kernel_time time;
+	const struct kernel_time time =
+		kernel_times_between(t->kernel, tid_of(t, thread), begin, end);
 
-	if (slot->active != 1)
-		return;
-	time = kernel_times_between(t->kernel, t->tid, begin, end);
 	f->kernel += time.inside;
 	f->blocked += time.blocked;
 }
@@ -161,14 +168,48 @@ static void sum_up(struct thread_count *into, const struct thread_count *from)
 
 /* As add_kernel(). */
 static __attribute__((noinline)) void add_counters(struct tally *t, const struct tally_slot *slot,
-						   uint64_t begin, uint64_t end)
+						   uint32_t thread, uint64_t begin, uint64_t end)
 {
 	const struct thread_count count =
-		thread_counters_between(t->counters, t->tid, begin, end);
+		thread_counters_between(t->counters, tid_of(t, thread), begin, end);
 
-	if (slot->active == 1)
-		sum_up(&function_of(t, slot->index)->count, &count);
+	sum_up(&function_of(t, slot->index)->count, &count);
 }
+
+/* --- calls on coroutines' stacks ------------------------------------------------------------ */
+
+static uint64_t active_key(const struct tally_slot *slot, uint32_t track)
+{
+	return (uint64_t)track << 32 | slot->index;
+}
+
+/* Notes that a call of slot's function is open on that coroutine. */
+static __attribute__((noinline)) void enter_coroutine(struct tally *t,
+						      const struct tally_slot *slot, uint32_t track)
+{
+	const uint64_t key = active_key(slot, track), n = number_map_get(&t->active, key);
+
+	t->coroutines = true;
+	number_map_set(&t->active, key, n == NUMBER_NONE ? 1 : n + 1);
+}
+
+/* Whether the call that ends was the only open one of its function there. A call that another
+ * thread began was not noted. */
+static __attribute__((noinline)) bool leave_coroutine(struct tally *t,
+						      const struct tally_slot *slot, uint32_t track)
+{
+	const uint64_t key = active_key(slot, track), n = number_map_get(&t->active, key);
+
+	t->coroutines = true;
+	if (n != NUMBER_NONE && n > 1) {
+		number_map_set(&t->active, key, n - 1);
+		return false;
+	}
+	number_map_remove(&t->active, key);
+	return true;
+}
+
+/* --- steps ---------------------------------------------------------------------------------- */
 
 /* A call ends that was open where reading began: its own time is not known yet. */
 static __attribute__((noinline)) void note_lent(struct tally *t, uint32_t depth,
@@ -185,19 +226,27 @@ static inline __attribute__((always_inline)) void tally_step(void *arg, const st
 {
 	struct tally *t = arg;
 
-	if (s->kind == CALL_ENTER)
-		function_slot(t, s->fn)->active++;
-	else if (s->kind == CALL_LEAVE) {
-		if (__builtin_expect(t->kernel != NULL, 0))
-			add_kernel(t, function_slot(t, s->fn), s->begin, s->tsc);
-		if (__builtin_expect(t->counters != NULL, 0))
-			add_counters(t, function_slot(t, s->fn), s->begin, s->tsc);
+	if (s->kind == CALL_ENTER) {
+		struct tally_slot *slot = function_slot(t, s->fn);
+
+		if (__builtin_expect(s->track != 0, 0))
+			enter_coroutine(t, slot, s->track);
+		else
+			slot->active++;
+	} else if (s->kind == CALL_LEAVE) {
+		struct tally_slot *slot = function_slot(t, s->fn);
+		const bool outermost = __builtin_expect(s->track != 0, 0)
+					       ? leave_coroutine(t, slot, s->track)
+					       : !--slot->active;
+
+		if (__builtin_expect(t->kernel && outermost, 0))
+			add_kernel(t, slot, s->thread, s->begin, s->tsc);
+		if (__builtin_expect(t->counters && outermost, 0))
+			add_counters(t, slot, s->thread, s->begin, s->tsc);
 		if (__builtin_expect(s->depth < t->lent_open && !s->track, 0))
 			note_lent(t, s->depth,
-				  (struct tally_lent){ function_slot(t, s->fn)->index,
-						       s->tsc - s->begin, s->inside });
-		end_call(t, function_slot(t, s->fn), s->tsc - s->begin,
-			 s->tsc - s->begin - s->inside);
+				  (struct tally_lent){ slot->index, s->tsc - s->begin, s->inside });
+		end_call(t, slot, outermost, s->tsc - s->begin, s->tsc - s->begin - s->inside);
 	} else if (s->kind == CALL_ONLY)
 		function_of(t, function_slot(t, s->fn)->index)->untimed++;
 	else if (s->kind == CALL_SPAN)
@@ -211,13 +260,14 @@ void tally_begin(struct tally *t, uint32_t thread)
 	uint32_t image = t->info->threads.at[thread].image;
 
 	/* An index out of range comes from a damaged file: such threads share a map. */
-	t->tid = t->info->threads.at[thread].tid;
 	t->image = image < t->info->images.n ? image : (uint32_t)t->info->images.n;
 	while (t->maps.n <= t->image)
 		*vec_add(&t->maps) = (struct tally_map){ 0 };
 	t->map = &t->maps.at[t->image];
 	t->spans.n = t->lent.n = 0;
 	t->lent_open = 0;
+	t->coroutines = false;
+	number_map_free(&t->active);
 	t->last = (struct event){ 0 };
 	/* The result must not depend on which threads this worker had before. */
 	sites_forget(sites_map(&t->sites, t->image));
@@ -288,7 +338,9 @@ static void tally_spans(struct tally *t)
 		while (open.n && (!s || open.at[open.n - 1].begin > s->begin)) {
 			const struct tally_span *o = &open.at[--open.n];
 
-			end_call(t, function_slot(t, o->fn), o->ticks, 0);
+			struct tally_slot *slot = function_slot(t, o->fn);
+
+			end_call(t, slot, !--slot->active, o->ticks, 0);
 		}
 		if (!s)
 			break;
@@ -316,7 +368,6 @@ void tally_stop(struct tally *t)
 	t->counts.unwound += counts.unwound;
 	t->counts.orphans += counts.orphans;
 	t->counts.lost += counts.lost;
-	t->strays += t->tracks.strays;
 	tracks_free(&t->tracks);
 	t->tracks = (struct tracks){ 0 };
 }

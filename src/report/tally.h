@@ -11,7 +11,7 @@ struct tally_function {
 	uint32_t image, fn;
 	uint64_t untimed; /* calls whose end is not followed */
 	uint64_t timed;   /* all other calls; the sums below are over these */
-	uint64_t total;   /* recursive calls are not counted again */
+	uint64_t total;   /* calls on a stack where it is open already are not counted again */
 	uint64_t self;
 	uint64_t sum;     /* of all durations */
 	uint64_t min, max;
@@ -23,7 +23,8 @@ struct tally_function {
 
 struct tally_slot {
 	uint32_t index;   /* 1 + index into functions; 0: none yet */
-	uint32_t active;  /* open calls of it in the thread being fed, to recognize recursion */
+	/* open calls of it on the own stack of the thread being fed, to recognize recursion */
+	uint32_t active;
 };
 
 struct tally_map {
@@ -59,12 +60,14 @@ struct tally {
 	bool switches;         /* the thread may have left a stack by a call */
 	bool groups;           /* ids are not functions', but numbers of an input's own */
 	bool cut;              /* spans were fed: shorter calls are missing, and self times are 0 */
-	uint64_t strays;       /* exits of calls that another thread made, on a stack that moved */
+	bool coroutines;       /* the thread being fed made calls on a stack that is not its own */
 	/* The thread being fed: */
 	struct tracks tracks;
 	struct lane *lane;
 	struct tally_map *map;
-	uint32_t image, tid;
+	/* As tally_slot.active of coroutines' stacks: track << 32 | function's index -> calls */
+	struct number_map active;
+	uint32_t image;
 	struct event last;
 	struct tally_ended queue[TALLY_QUEUE]; /* number i is at i % TALLY_QUEUE */
 	uint64_t ended;
