@@ -152,7 +152,7 @@ static struct event make_event(struct cursor *c, uint64_t *payload)
 	return e;
 }
 
-struct all_events { struct event at[EVENTS_MOST]; size_t n; };
+struct all_events { struct event at[EVENTS_MOST]; size_t n; struct trace_info *info; };
 struct reading { const struct all_events *all; uint32_t thread; size_t next; };
 
 static void *open_events(void *of, uint32_t thread)
@@ -194,17 +194,25 @@ static void close_stream(struct source *source)
 	free(source);
 }
 
+static struct source *open_all(void *of, struct err *err)
+{
+	static const struct source_ops ops = { next_of_all, close_stream };
+	const struct all_events *all = of;
+	struct stream *s = mem_zalloc(sizeof(*s));
+
+	(void)err;
+	s->source = (struct source){ .ops = &ops, .info = all->info };
+	s->all = all;
+	return &s->source;
+}
+
 /* With where spans began. */
 static struct source *stream_of(struct trace_info *info, struct all_events *all)
 {
-	static const struct source_ops ops = { next_of_all, close_stream };
 	const struct summary_input in = { info, all, open_events, next_events, free };
-	struct stream *s = mem_zalloc(sizeof(*s));
 	struct err err;
 
-	s->source = (struct source){ .ops = &ops, .info = info };
-	s->all = all;
-	return openings_add(&s->source, &in, &err);
+	return openings_add(open_all(all, &err), &in, &err);
 }
 
 static void print_all(struct trace_info *info, struct all_events *all, uint64_t options)
@@ -234,9 +242,10 @@ static void print_all(struct trace_info *info, struct all_events *all, uint64_t 
 	out_free(&out);
 }
 
-static void sum_up(const struct trace_info *info, struct all_events *all)
+static void sum_up(struct trace_info *info, struct all_events *all, bool by_thread)
 {
-	struct summary_input in = { info, all, open_events, next_events, free };
+	struct summary_input in = { info, all, open_events, next_events, free, .all = open_all,
+				    .by_thread = by_thread };
 	struct summary s;
 	struct out out;
 	struct err err;
@@ -260,8 +269,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	for (; cursor_left(&c) && all->n < EVENTS_MOST; all->n++)
 		all->at[all->n] = make_event(&c, payloads[all->n]);
+	all->info = info;
 	print_all(info, all, options);
-	sum_up(info, all);
+	sum_up(info, all, options >> 63);
 	trace_info_free(info);
 	free(all);
 	return 0;

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/number_map.h"
+#include "report/gathered.h"
 #include "report/losses.h"
 #include "report/row_name.h"
 #include "report/thread_calls.h"
@@ -28,6 +29,7 @@ struct path_reading {
 	struct overloads overloads;
 	VEC(path_stack) stacks;  /* open nodes, by track */
 	uint32_t image;          /* of the thread that is read */
+	bool coroutine;          /* it made calls on a stack that is not its own */
 };
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -141,6 +143,7 @@ static void take_step(void *arg, const struct call_step *s)
 	path_stack *stack = stack_of(r, s->track);
 	uint32_t above;
 
+	r->coroutine |= s->track != 0;
 	if (s->kind == CALL_LEAVE) {
 		if (stack->n <= s->depth)
 			return;
@@ -172,9 +175,10 @@ static int read_thread(struct path_reading *r, const struct summary_input *in, u
 	return e;
 }
 
-/* On failure t is freed by path_sums_free(), too. Recursion beyond PATH_DEPTH, and nodes beyond
- * PATH_MOST, are counted in `folded` and are no loss of time. */
-int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
+/* Recursion beyond PATH_DEPTH, and nodes beyond PATH_MOST, are counted in `folded` and are no loss
+ * of time. coroutines: as gathered_new() takes it. */
+static int read_all(const struct summary_input *in, struct path_sums *t, bool *coroutines,
+		    struct err *err)
 {
 	struct event *events = mem_realloc(NULL, THREAD_CALLS_EVENTS, sizeof(*events));
 	struct path_reading r = { .tree = t };
@@ -182,8 +186,11 @@ int path_sums_make(const struct summary_input *in, struct path_sums *t, struct e
 
 	*t = (struct path_sums){ .info = in->info, .maps = mem_zalloc(MAPS * sizeof(*t->maps)) };
 	*vec_add(&t->nodes) = (struct path_node){ 0 };
-	for (uint32_t i = 0; i < in->info->threads.n && e >= 0; i++)
+	for (uint32_t i = 0; i < in->info->threads.n && e >= 0; i++) {
+		r.coroutine = false;
 		e = read_thread(&r, in, i, events, err);
+		coroutines[i] = r.coroutine;
+	}
 	for (size_t i = 0; i < r.stacks.n; i++)
 		vec_free(&r.stacks.at[i]);
 	vec_free(&r.stacks);
@@ -192,6 +199,24 @@ int path_sums_make(const struct summary_input *in, struct path_sums *t, struct e
 	/* The root is no call: its total is the sum of its children's. */
 	for (uint32_t i = t->nodes.at[0].child; i; i = t->nodes.at[i].next)
 		t->nodes.at[0].total += t->nodes.at[i].total;
+	return e;
+}
+
+/* On failure t is freed by path_sums_free(), too. */
+int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
+{
+	bool *coroutines = mem_zalloc(in->info->threads.n + 1);
+	int e = read_all(in, t, coroutines, err);
+	struct gathered *g = e < 0 ? NULL : gathered_new(in, coroutines);
+
+	if (g) {
+		const struct summary_input gathered = gathered_input(g);
+
+		path_sums_free(t);
+		e = read_all(&gathered, t, coroutines, err);
+		gathered_free(g);
+	}
+	free(coroutines);
 	return e;
 }
 

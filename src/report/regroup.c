@@ -406,8 +406,8 @@ struct summary_input regroup_input(struct regroup *g)
 	const bool groups = is_by_file(g) || g->by == REGROUP_PROCESS;
 
 	return (struct summary_input){
-		.info = g->inner.info, .of = g, .open = open_cursor, .next = next_events,
-		.close = close_cursor, .at_once = true,
+		.info = g->inner.info, .inner = &g->inner, .of = g, .open = open_cursor,
+		.next = next_events, .close = close_cursor, .at_once = true,
 		.group_name = groups ? group_name : NULL,
 		.nobody = g->by == REGROUP_CALLERS ? "(no traced function)" : NULL,
 		.title = titles[g->by],

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/gathered.h"
 #include "report/pipe.h"
 #include "report/segments.h"
 #include "report/tally.h"
@@ -25,6 +26,8 @@ struct work {
 	const struct summary_input *in;
 	struct summary *out; /* by thread: protected by lock */
 	VEC(struct summary_job) jobs;
+	/* by thread, each written by who has its job: as gathered_new() takes it */
+	bool *coroutines;
 	atomic_size_t next_job;
 	pthread_mutex_t lock; /* protects result, err, segments and calls of in->open */
 	unsigned cores;
@@ -104,18 +107,22 @@ static void add_counts(struct summary *s, const struct tally *t)
 	s->cut |= t->cut;
 }
 
-/* Makes the thread's row, and empties the tally for the next one. */
-static void end_thread(struct worker *w, uint32_t thread)
+static void begin_tally(struct tally *t, const struct summary_input *in)
 {
-	pthread_mutex_lock(&w->work->lock);
-	add_thread_row(w->work->out, &w->tally, thread);
-	add_counts(w->work->out, &w->tally);
-	pthread_mutex_unlock(&w->work->lock);
-	tally_free(&w->tally);
-	tally_init(&w->tally, w->work->in->info);
-	w->tally.groups = w->work->in->group_name;
-	w->tally.kernel = w->work->in->kernel;
-	w->tally.counters = w->work->in->counters;
+	tally_init(t, in->info);
+	t->groups = in->group_name;
+	t->kernel = in->kernel;
+	t->counters = in->counters;
+}
+
+/* Makes the thread's row, and frees the tally. */
+static void end_thread(struct work *w, struct tally *t, uint32_t thread)
+{
+	pthread_mutex_lock(&w->lock);
+	add_thread_row(w->out, t, thread);
+	add_counts(w->out, t);
+	pthread_mutex_unlock(&w->lock);
+	tally_free(t);
 }
 
 /* --- the jobs -------------------------------------------------------------------------- */
@@ -185,9 +192,61 @@ static int do_in_segments(struct work *w, uint32_t thread, struct err *err)
 	    w->cores < 2)
 		return 1;
 	r = segments_tally(in, thread, w->cores, &w->lock, &s, err);
+	for (size_t i = 0; i < s.n; i++)
+		w->coroutines[thread] |= s.at[i]->coroutines;
 	pthread_mutex_lock(&w->lock);
 	*vec_add(&w->segments) = s;
 	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+/* Rows by thread of an input that gathers: a tally for each thread that its events are of. A call
+ * counts for the thread that it returned in. */
+static int read_process(struct work *work, void *cursor, struct err *err)
+{
+	const struct summary_input *in = work->in;
+	VEC(struct tally *) tallies = { 0 }; /* by thread */
+	struct event e;
+	int n;
+
+	while ((n = in->next(cursor, &e, 1, err)) > 0) {
+		while (tallies.n <= e.thread)
+			*vec_add(&tallies) = NULL;
+		if (!tallies.at[e.thread]) {
+			tallies.at[e.thread] = mem_zalloc(sizeof(struct tally));
+			begin_tally(tallies.at[e.thread], in);
+			tally_begin(tallies.at[e.thread], e.thread);
+		}
+		tally_events(tallies.at[e.thread], &e, 1);
+	}
+	for (uint32_t i = 0; i < tallies.n; i++) {
+		if (!tallies.at[i])
+			continue;
+		tally_end(tallies.at[i]);
+		end_thread(work, tallies.at[i], i);
+		free(tallies.at[i]);
+	}
+	vec_free(&tallies);
+	return n;
+}
+
+/* Reads the thread's events, and adds them up. 0, or -errno and *err. */
+static int read_thread(struct worker *w, const struct summary_job *job, void *cursor,
+		       struct err *err)
+{
+	const struct summary_input *in = w->work->in;
+	int r;
+
+	if (in->by_thread && in->gathers)
+		return read_process(w->work, cursor, err);
+	tally_begin(&w->tally, job->thread);
+	r = (job->piped && !in->at_once ? read_piped : read_directly)(in, cursor, &w->tally, err);
+	tally_end(&w->tally);
+	w->work->coroutines[job->thread] |= w->tally.coroutines;
+	if (in->by_thread) {
+		end_thread(w->work, &w->tally, job->thread);
+		begin_tally(&w->tally, in);
+	}
 	return r;
 }
 
@@ -206,11 +265,7 @@ static int do_job(struct worker *w, const struct summary_job *job, struct err *e
 	/* A thread without records has no cursor, and no row. */
 	if (!cursor)
 		return 0;
-	tally_begin(&w->tally, job->thread);
-	r = (job->piped && !in->at_once ? read_piped : read_directly)(in, cursor, &w->tally, err);
-	tally_end(&w->tally);
-	if (in->by_thread)
-		end_thread(w, job->thread);
+	r = read_thread(w, job, cursor, err);
 	in->close(cursor);
 	return r;
 }
@@ -465,10 +520,7 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 {
 	for (unsigned i = 0; i < n; i++) {
 		workers[i].work = work;
-		tally_init(&workers[i].tally, work->in->info);
-		workers[i].tally.groups = work->in->group_name;
-		workers[i].tally.kernel = work->in->kernel;
-		workers[i].tally.counters = work->in->counters;
+		begin_tally(&workers[i].tally, work->in);
 		workers[i].started =
 			i && !pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]);
 	}
@@ -481,13 +533,13 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 
 /* The caller's thread works too, so that workers == 1 starts none. Losses are added up also after
  * a failure: what was read is known to lack them. */
-int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out,
-		 struct err *err)
+static int read_all(const struct summary_input *in, unsigned wanted, bool *coroutines,
+		    struct summary *out, struct err *err)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned n = workers_for(wanted, in->info->threads.n);
 	struct worker *workers = mem_zalloc(n * sizeof(*workers));
-	struct work work = { .in = in, .out = out };
+	struct work work = { .in = in, .out = out, .coroutines = coroutines };
 
 	work.cores = wanted ? wanted : cores > 0 ? (unsigned)cores : 1;
 	work.cores = work.cores < WORKERS_MAX ? work.cores : WORKERS_MAX;
@@ -516,6 +568,25 @@ int summary_make(const struct summary_input *in, unsigned wanted, struct summary
 	vec_free(&work.jobs);
 	pthread_mutex_destroy(&work.lock);
 	return work.result;
+}
+
+/* Few programs have threads and coroutines: they are read twice, all others once. */
+int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out,
+		 struct err *err)
+{
+	bool *coroutines = mem_zalloc(in->info->threads.n + 1);
+	int r = read_all(in, wanted, coroutines, out, err);
+	struct gathered *g = r ? NULL : gathered_new(in, coroutines);
+
+	if (g) {
+		const struct summary_input gathered = gathered_input(g);
+
+		summary_free(out);
+		r = read_all(&gathered, wanted, coroutines, out, err);
+		gathered_free(g);
+	}
+	free(coroutines);
+	return r;
 }
 
 void summary_free(struct summary *s)

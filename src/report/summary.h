@@ -2,16 +2,18 @@
 /* `brace report`: a row for each function, made by all cores from the threads' records.
  *
  * A thread's records are one job. If a thread holds more than a core's share, one core decodes it
- * while another adds it up. The columns:
+ * while another adds it up. A process that has threads and coroutines is one job (gathered.h). The
+ * columns:
  *   calls  all calls, also those that had not ended and those whose end is not followed
- *   total  time inside the function; recursive calls are not counted again
+ *   total  time inside the function; recursive calls on one stack are not counted again
  *   self   the part of it that was not spent in traced functions it called
  *   min, mean, p50, p99, max  of the single calls' durations; p50 and p99 are the values of
  *          rank ceil(n/2) and ceil(99n/100), within 1 %. All 0 when no call's end is known.
  * By thread, a row is of all calls of one, total and self are the time that it spent in them, and
  * threads without calls have none.
  * An event of the program's is a row too, SYSTEM:NAME, with the number of its records as calls. A
- * call that is open at the end of the trace lasts until its thread's last record. */
+ * call that is open at the end of the trace lasts until its thread's last record: a coroutine's, of
+ * the thread that ran it last. */
 #pragma once
 #include "trace/calls.h"
 #include "base/out.h"
@@ -34,6 +36,11 @@ struct summary_input {
 	 * none, or it is not known what is open there. The function may be NULL */
 	void *(*open_part)(void *of, uint32_t thread, unsigned part, unsigned parts, bool bare,
 			   size_t *told);
+	/* The events of all threads by time; closed before the reader of `of`. NULL and *err: it
+	 * failed. The function may be NULL */
+	struct source *(*all)(void *of, struct err *err);
+	struct summary_input *inner;   /* the one that this one reads; NULL: none (gathered.h) */
+	bool gathers;                  /* a thread may give events of others, too */
 	bool by_thread;                /* a row for each thread, not for each function */
 	bool at_once;                  /* events are gone when the next ones are asked for */
 	/* Rows are no functions: the name of the one that events call by this number; the caller

@@ -20,9 +20,14 @@ static void close_cursor(void *cursor)
 	excerpt_cursor_close(cursor);
 }
 
+static struct source *open_all(void *excerpt, struct err *err)
+{
+	return excerpt_source(excerpt, err);
+}
+
 struct summary_input summary_from_excerpt(struct excerpt *x, struct store_reader *r)
 {
 	return (struct summary_input){ .info = store_info(r), .of = x, .open = open_cursor,
 				       .next = next_events, .close = close_cursor,
-				       .at_once = true };
+				       .at_once = true, .all = open_all };
 }

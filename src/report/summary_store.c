@@ -34,11 +34,24 @@ static void close_cursor(void *cursor)
 	store_cursor_close(cursor);
 }
 
+static bool is_shown(const void *reader, uint32_t thread)
+{
+	return trace_info_shows(store_info((struct store_reader *)reader), thread);
+}
+
+static struct source *open_all(void *reader, struct err *err)
+{
+	const struct store_part part = { .wants = is_shown, .arg = reader };
+
+	(void)err;
+	return store_source_part(reader, &part);
+}
+
 /* Cursors may be read by several threads at once, each by one (store/thread_packets.c). */
 struct summary_input summary_from_store(struct store_reader *r)
 {
 	return (struct summary_input){ .info = store_info(r), .of = r, .open = open_cursor,
 				       .next = next_events, .close = close_cursor,
 				       .words = next_words,
-				       .open_part = open_part };
+				       .open_part = open_part, .all = open_all };
 }

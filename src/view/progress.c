@@ -94,6 +94,7 @@ struct summary_input progress_input(struct progress *p, const struct summary_inp
 	atomic_store_explicit(&p->all, all, memory_order_relaxed);
 	atomic_store_explicit(&p->done, 0, memory_order_relaxed);
 	in.of = p;
+	in.inner = &p->inner;
 	in.open = open_cursor;
 	in.open_part = inner->open_part ? open_part : NULL;
 	in.next = next_events;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/gathered.h"
 #include "report/thread_calls.h"
 #include "trace/overloads.h"
 
@@ -17,7 +18,8 @@ struct survey_reading {
 	struct survey *s;
 	struct overloads overloads;
 	VEC(survey_stack) stacks; /* by track */
-	uint32_t thread, image;
+	uint32_t thread, image; /* the thread whose call it is, in whose lane it is drawn */
+	bool coroutine;         /* the thread that is read was on a stack that is not its own */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -198,6 +200,8 @@ static void take_step(void *arg, const struct call_step *s)
 	struct survey_reading *r = arg;
 	survey_stack *stack = stack_of(r, s->track);
 
+	r->coroutine |= s->track != 0;
+	r->thread = s->thread;
 	if (s->kind == CALL_LEAVE && stack->n > s->depth) {
 		end_call(r, stack, s);
 	} else if (s->kind == CALL_ENTER) {
@@ -210,20 +214,22 @@ static void take_step(void *arg, const struct call_step *s)
 }
 
 /* One thread from its first event to its last; stacks are empty between two threads. */
-static int read_thread(struct survey_reading *r, const struct summary_input *in,
+static int read_thread(struct survey_reading *r, const struct summary_input *in, uint32_t thread,
 		       struct event *events, struct err *err)
 {
 	int e;
 
-	r->image = in->info->threads.at[r->thread].image;
-	e = thread_calls_read(in, r->thread, events, take_step, r, err);
+	r->image = in->info->threads.at[thread].image;
+	r->coroutine = false;
+	e = thread_calls_read(in, thread, events, take_step, r, err);
 	for (size_t i = 0; i < r->stacks.n; i++)
 		r->stacks.at[i].n = 0;
 	return e;
 }
 
-int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
-		struct survey *out, struct err *err)
+/* coroutines: as gathered_new() takes it. */
+static int read_all(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
+		    bool *coroutines, struct survey *out, struct err *err)
 {
 	struct event *events = mem_realloc(NULL, THREAD_CALLS_EVENTS, sizeof(*events));
 	struct survey_reading r = { .s = out };
@@ -233,14 +239,34 @@ int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns
 	out->grain = (to_ns - from_ns) / SURVEY_GRAINS;
 	out->lanes = mem_zalloc((in->info->threads.n + 1) * sizeof(*out->lanes));
 	/* In the order of threads: rows get the same numbers at each reading. */
-	for (; r.thread < in->info->threads.n && e >= 0; r.thread++)
-		e = read_thread(&r, in, events, err);
+	for (uint32_t i = 0; i < in->info->threads.n && e >= 0; i++) {
+		e = read_thread(&r, in, i, events, err);
+		coroutines[i] = r.coroutine;
+	}
 	for (size_t i = 0; i < r.stacks.n; i++)
 		vec_free(&r.stacks.at[i]);
 	vec_free(&r.stacks);
 	overloads_free(&r.overloads);
 	free(events);
 	return e < 0 ? e : 0;
+}
+
+int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
+		struct survey *out, struct err *err)
+{
+	bool *coroutines = mem_zalloc(in->info->threads.n + 1);
+	int e = read_all(in, from_ns, to_ns, coroutines, out, err);
+	struct gathered *g = e ? NULL : gathered_new(in, coroutines);
+
+	if (g) {
+		const struct summary_input gathered = gathered_input(g);
+
+		survey_free(out);
+		e = read_all(&gathered, from_ns, to_ns, coroutines, out, err);
+		gathered_free(g);
+	}
+	free(coroutines);
+	return e;
 }
 
 /* Rows of both are the same: the input is, and rows are numbered in its order. */
