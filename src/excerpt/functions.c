@@ -169,7 +169,8 @@ static int check_lists(const struct excerpt *x, const struct excerpt_locations *
 {
 	const struct excerpt_wish *w = x->wish;
 	const struct list_row lists[LISTS] = {
-		{ &w->functions, "-l", FUNCTION_SHOWN, &w->locations[EXCERPT_IN] },
+		{ &w->functions, w->functions_option ? w->functions_option : "-l", FUNCTION_SHOWN,
+		  &w->locations[EXCERPT_IN] },
 		{ &w->graph, "-g", FUNCTION_ROOT, &w->locations[EXCERPT_GRAPH] },
 		{ &w->callers_of, "--callers-of", FUNCTION_CALLED, NULL },
 		{ NULL, "-n", FUNCTION_LEFT, &w->locations[EXCERPT_WITHOUT] },

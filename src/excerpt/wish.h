@@ -22,6 +22,8 @@ struct excerpt_wish {
 	char *from, *to, *cpus;          /* NULL: not given */
 	excerpt_words threads, processes;
 	uint64_t min_ns, min_size, depth; /* 0: not given */
+	/* by which option `functions` were named, in sentences; NULL: -l */
+	const char *functions_option;
 	bool clips; /* no option: calls count with the part of their time that lies in the range */
 };
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "import/formats.h"
+#include "store/format.h"
 
 /* Files that were read, for free(). */
 struct opened {
@@ -138,6 +139,10 @@ static int read_text(struct import_build *b, const struct import_files *files, s
 
 	if (r)
 		return r;
+	if (text.end - text.at >= (ptrdiff_t)strlen(FILE_MAGIC) &&
+	    !memcmp(text.at, FILE_MAGIC, strlen(FILE_MAGIC)))
+		return err_set(err, EEXIST,
+			       "it is a trace file of brace already: brace report and brace export read it");
 	return (memmem(text.at, (size_t)(text.end - text.at), mark, strlen(mark))
 			? import_graph_text
 			: import_perf)(b, files, err);

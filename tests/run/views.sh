@@ -109,7 +109,7 @@ refuses() { # NAME PATTERN OPTION...
 	result "$1" $? "$T/err"
 }
 refuses "callers of nobody" 'no function of the trace matches' --callers nobody
-refuses "a histogram of nobody" 'no function of the trace matches' --histogram nobody
+refuses "a histogram of nobody" 'no function of the trace matches --histogram' --histogram nobody
 for option in --callers --callees --histogram; do
 	refuses "$option of no name" "^brace: $option names a function" $option ''
 	refuses "$option of a blank" "^brace: $option names a function" $option ' '

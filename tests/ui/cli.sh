@@ -166,6 +166,9 @@ done
 
 says "list without a binary" 125 '-f BINARY' "$BRACE" list
 says "list of a glob that matches nothing" 125 'no function that matches' "$BRACE" list -f "$FIXTURE" 'nonesuch*'
+"$BRACE" list -f "$FIXTURE" nonesuch main >"$T/out" 2>"$T/err"
+[ $? -eq 125 ] && grep -qx main "$T/out" && [ "$(cat "$T/err")" = "brace: $FIXTURE has no function that matches nonesuch" ]
+result "list of two names tells which one is none" $? "$T/err"
 says "a replay of nothing" 125 'trace.brace' env -C "$T" "$BRACE" replay
 "$BRACE" version | grep -qE '^brace [0-9]+\.[0-9]+'
 result "version" $?

@@ -155,7 +155,23 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 }
 
 /* The choice of functions, and the names that several functions share, but for their parameters. */
-struct choice { const struct function_list *globs; bool all; struct doubles doubles; };
+struct choice {
+	const struct function_list *globs;
+	bool all;
+	bool *met; /* for each pattern: some function matches it */
+	struct doubles doubles;
+};
+
+/* Compares the name with each pattern alone, so that those that no function matches can be told. */
+static void meet_patterns(const struct choice *c, const char *name)
+{
+	for (size_t i = 0; i < c->globs->patterns.n; i++) {
+		const struct function_list one = { { &c->globs->patterns.at[i], 1, 1 } };
+
+		c->met[i] = c->met[i] || one.patterns.at->remove ||
+			    function_list_has(&one, name, NULL);
+	}
+}
 
 /* Compares the symbol, or the name as a programmer wrote it. Called for every function, so it
  * collects doubles too. */
@@ -168,6 +184,7 @@ static bool is_selected(const char *name, void *choice)
 		demangle_plain(name, plain, sizeof(plain));
 		doubles_add(&c->doubles, plain);
 	}
+	meet_patterns(c, name);
 	return c->all || function_list_has(c->globs, name, NULL);
 }
 
@@ -214,6 +231,22 @@ static int print_with_signatures(const struct invocation *inv, const char *path,
 	return status;
 }
 
+/* Each pattern that no function of the binary matches gets its sentence, behind the list. 0, or
+ * EXIT_BRACE if there was one. */
+static int say_missing(const struct invocation *inv, const struct choice *c)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < c->globs->patterns.n; i++) {
+		if (c->met[i])
+			continue;
+		say("brace: %s has no function that matches %s\n", inv->binary,
+		    c->globs->patterns.at[i].text);
+		status = EXIT_BRACE;
+	}
+	return status;
+}
+
 /* The names are selected while the file is read: rows that do not match are never made. */
 static int list_functions(struct invocation *inv, const char *binary)
 {
@@ -225,6 +258,7 @@ static int list_functions(struct invocation *inv, const char *binary)
 
 	if (status)
 		return status;
+	choice.met = mem_zalloc((globs.patterns.n + 1) * sizeof(*choice.met));
 	if (hook_list_load(binary, is_selected, &choice, &list, &err)) {
 		status = say_error(&err);
 	} else if (!list.rows.n) {
@@ -236,7 +270,9 @@ static int list_functions(struct invocation *inv, const char *binary)
 		status = inv->of_list.signatures
 				 ? print_with_signatures(inv, binary, &list, &choice.doubles)
 				 : print_list(inv, &list, &choice.doubles, NULL);
+		status = status ? status : say_missing(inv, &choice);
 	}
+	free(choice.met);
 	hook_list_free(&list);
 	doubles_free(&choice.doubles);
 	function_list_free(&globs);
