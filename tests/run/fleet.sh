@@ -229,6 +229,29 @@ start_server $victim
 ask top --to "$TO" --json
 check 'when it is back, the answer is whole again' cmp "$T/whole" "$T/rows"
 
+# --- a server that says nothing -------------------------------------------------------------------
+
+cat >"$T/silent.py" <<'P'
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+held = []
+while True:
+    held.append(s.accept()[0])
+    print("asked", flush=True)
+P
+exec {SILENT}< <(exec python3 "$T/silent.py")
+silent=$!
+ON_EXIT+=("kill $silent")
+read -rt "$LIMIT" -u "$SILENT" port
+"$BRACE" push "$T/small" --to "http://127.0.0.1:$port" >"$T/out" 2>"$T/err" </dev/null &
+pusher=$!
+read -rt "$LIMIT" -u "$SILENT" asked
+kill_ours -TERM $pusher
+wait $pusher
+STATUS=$?
+check_that 'a push whose server says nothing ends by SIGTERM' says interrupted
+
 # --- who may ----------------------------------------------------------------------------------------
 
 printf 'writer:secret\n' >"$T/writer"
