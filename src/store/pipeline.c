@@ -51,6 +51,7 @@ struct pipeline {
 	VEC(struct pipeline_words) spare;
 	struct output out;
 	uint64_t bytes;               /* out.bytes, for other threads */
+	uint64_t coded_words, coded_bytes; /* of the packets of records that were written */
 	struct err failed;
 	VEC(struct packet_entry) entries;
 	struct effects_writer effects;  /* of those with records */
@@ -220,6 +221,15 @@ static void keep_spare_words(struct pipeline *p, struct pipeline_words *words)
 	*words = (struct pipeline_words){0};
 }
 
+/* What words become, for pipeline_bytes_likely(). */
+static void count_coded(struct pipeline *p, const struct packet_job *job)
+{
+	if (job->head.type != PACKET_RECORDS)
+		return;
+	p->coded_words += job->words.n;
+	p->coded_bytes += job->payload.n;
+}
+
 /* Writes the coded jobs at the head of the ring, unless another thread is doing that. Called with
  * p->lock held. */
 static void write_coded(struct pipeline *p)
@@ -236,6 +246,7 @@ static void write_coded(struct pipeline *p)
 			pthread_mutex_lock(&p->lock);
 			p->writing = false;
 			p->bytes = p->out.bytes;
+			count_coded(p, job);
 			if (err.code)
 				p->failed = err;
 		}
@@ -394,16 +405,30 @@ uint64_t pipeline_bytes(struct pipeline *p)
 	return bytes;
 }
 
-uint64_t pipeline_bytes_likely(struct pipeline *p)
+bool pipeline_has_records(struct pipeline *p)
+{
+	bool has;
+
+	pthread_mutex_lock(&p->lock);
+	has = p->coded_words > 0;
+	pthread_mutex_unlock(&p->lock);
+	return has;
+}
+
+uint64_t pipeline_bytes_likely(struct pipeline *p, uint64_t waiting)
 {
 	uint64_t bytes;
 
 	pthread_mutex_lock(&p->lock);
 	bytes = p->bytes;
-	for (uint64_t n = p->first; n < p->submitted; n++)
-		bytes += job_at(p, n)->words.n + job_at(p, n)->items.n;
+	for (uint64_t n = p->first; n < p->submitted; n++) {
+		waiting += job_at(p, n)->words.n;
+		bytes += job_at(p, n)->items.n;
+	}
+	if (p->coded_words)
+		waiting = (uint64_t)((unsigned __int128)waiting * p->coded_bytes / p->coded_words);
 	pthread_mutex_unlock(&p->lock);
-	return bytes;
+	return bytes + waiting;
 }
 
 int pipeline_error(struct pipeline *p, struct err *err)

@@ -46,9 +46,12 @@ struct pipeline_words pipeline_buffer(struct pipeline *p);
 /* Whether workers have nothing to do, and the bytes written so far; any thread may ask. */
 bool pipeline_is_idle(struct pipeline *p);
 uint64_t pipeline_bytes(struct pipeline *p);
-/* Those, and a byte for each word that is on its way: words become half a byte to a byte each.
- * The submitting thread asks. */
-uint64_t pipeline_bytes_likely(struct pipeline *p);
+/* Those, and what the words that are on their way and `waiting` ones are likely to become: as many
+ * bytes each as those of the file so far; a byte each while it has none. The submitting thread
+ * asks. */
+uint64_t pipeline_bytes_likely(struct pipeline *p, uint64_t waiting);
+/* Whether the file has records already, by which pipeline_bytes_likely() knows. */
+bool pipeline_has_records(struct pipeline *p);
 /* Waits until everything submitted is written. 0, or the first error. */
 int pipeline_wait_written(struct pipeline *p, struct err *err);
 /* 0, or the first error and *err. */

@@ -70,8 +70,9 @@ int store_end(struct store_writer *w, struct trace_info *info, struct err *why, 
 void store_discard(struct store_writer *w);
 uint64_t store_bytes(const struct store_writer *w); /* bytes written so far */
 /* Whether the file would have about so many bytes if it ended now, and records enough to be worth a
- * file: at least 64 Ki words, since names alone may take the bytes. */
-bool store_has(const struct store_writer *w, uint64_t bytes);
+ * file: at least 64 Ki words, since names alone may take the bytes. Waits, once a file, until it is
+ * known what its records become. */
+bool store_has(struct store_writer *w, uint64_t bytes);
 
 /* --- reading ------------------------------------------------------------------------ */
 /* Opens a file. A file that ends early is opened too (store_was_cut); everything before the cut can

@@ -524,8 +524,24 @@ int store_count(struct store_writer *w, struct trace_info *info, struct err *err
 	return r;
 }
 
-bool store_has(const struct store_writer *w, uint64_t bytes)
+static bool has_likely(const struct store_writer *w, uint64_t bytes)
 {
 	return w->n_sent + w->n_pending >= WORTH_WORDS &&
-	       pipeline_bytes_likely(w->pipeline) + w->n_pending >= bytes;
+	       pipeline_bytes_likely(w->pipeline, w->n_pending) >= bytes;
+}
+
+/* A word may become a byte, or a sixteenth of one: nobody knows before the first packet is coded.
+ * The wait is none that a new file would not bring. A failure of a write is told by the next call
+ * that returns one. */
+bool store_has(struct store_writer *w, uint64_t bytes)
+{
+	struct err err;
+
+	if (!has_likely(w, bytes) || pipeline_has_records(w->pipeline))
+		return has_likely(w, bytes);
+	if (!w->n_sent && flush_oldest(w, &err))
+		return true;
+	if (pipeline_wait_written(w->pipeline, &err))
+		return true;
+	return has_likely(w, bytes);
 }
