@@ -141,11 +141,12 @@ static char *golden(const char *name)
 	return text;
 }
 
+static struct synthetic_command command;
+
 /* Writes both triggers; the second as the golden file has it. */
 static void set_up(const char *hist)
 {
 	static const char waking_line[] = "hist:keys=pid:vals=hitcount:ts0=common_timestamp.usecs:sort=hitcount:size=2048:clock=global";
-	static struct synthetic_command command;
 	char *line = mem_strndup(strstr(hist, TRIGGER) + strlen(TRIGGER), strcspn(strstr(hist, TRIGGER) + strlen(TRIGGER), "["));
 	struct err err;
 
@@ -161,6 +162,7 @@ static void tear_down(void)
 {
 	trigger_list_free(&switches);
 	trigger_list_free(&wakings);
+	synthetic_command_free(&command);
 }
 
 /* Each line of the trace is a thread that was woken that long ago, and runs. */
