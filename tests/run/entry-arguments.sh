@@ -66,7 +66,7 @@ for tracer in nop function_graph; do
 	echo 0 >"$E/enable"
 	echo 0 >"$D/events/fprobes/enable"
 	equal "$tracer: recursion, longjmp, children, a signal's stack" $NAMES
-	check_that "$tracer: arguments on the stack" grep -qE ' eight: .* one=1 g=0x7 h=8 v=0x2d9( |$)' "$D/trace"
+	check_that "$tracer: arguments on the stack" grep -qE ' eight: .* one=1 g=0x7 h=8 v=729( |$)' "$D/trace"
 	check_that "$tracer: memory is as it is at the return" grep -qE ' fill: .* s="abcde" n=5( |$)' "$D/trace"
 done
 echo nop >"$D/current_tracer"

@@ -19,8 +19,6 @@ LEFT_OUT = {
 }
 # (event, what the kernel writes, what brace writes, why): each line of that event is changed so.
 DIFFERENCES = [
-    ("two|fp2", r"arg1=(\d+)$", lambda m: "arg1=0x%x" % int(m[1]), "$retval without a type is hexadecimal; the kernel asks its BTF"),
-    ("fpr", r" r=(\d+)$", lambda m: " r=0x%x" % int(m[1]), "the same"),
     ("arr", r"d=vfs_read\+OFFSET", lambda m: "d=vfs_read", "%ip is the first instruction; the kernel's is behind its breakpoint"),
     ("w", r'(buf="[^"\n]*)(\n"|)$', lambda m: m[1] + ' "', "a control character in a string is a blank, so that a record is one line; "
      "the last string of the kernel's goes on with what the shell's buffer had"),
@@ -132,6 +130,8 @@ for line in golden("dynamic_events.list").splitlines():
         write("dynamic_events", line)
 for line in uprobes():
     write("uprobe_events", line)
+formats = [read("events/%s/format" % e) for e in ("kprobes/two", "fprobes/fp2")]
+ok(all("\tfield:s64 arg1;" in f for f in formats), "$retval has the type that the function returns, as the kernel's", formats)
 all_of = shapes(run_program(["kprobes", "grp", "fprobes", "uprobes"], b'name="tracing_on"\n'))
 compare("kprobe_events.trace", all_of)
 compare("dynamic_events.trace", all_of)
