@@ -44,6 +44,7 @@ answers() { curl -s --noproxy '*' "http://127.0.0.1:${PORT[$1]}/ping" 2>/dev/nul
 start_server() { # NAME: waits until it answers
 	(cd "$T/$1" && exec clickhouse-server --config-file="$T/$1/config.xml" >>"$T/$1/out" 2>&1 </dev/null) &
 	SERVER[$1]=$!
+	ON_EXIT+=("kill_server $1")
 	until_is answers "$1"
 }
 kill_server() { # NAME
