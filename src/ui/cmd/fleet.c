@@ -117,7 +117,10 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 	if (status)
 		return status;
 	status = say_missing(&a);
-	return a.rows || (!w->function && q->texts == 3) ? status : say_nothing_found(w);
+	/* Of servers that did not answer nobody can say what they have. */
+	if (status || a.rows || (!w->function && q->texts == 3))
+		return status;
+	return say_nothing_found(w);
 }
 
 int cmd_fleet(struct invocation *inv)
