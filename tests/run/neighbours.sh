@@ -103,7 +103,7 @@ for who in ${WHO:-friend spoiler forger}; do
 	two syscall "$who"
 	ask '' syscalls --lines
 	harmless "syscalls, $who"
-	exact "syscalls, $who" "$(lines "$ROOTS.*getpgid(0)")"
+	exact "syscalls, $who" "$(lines "^ *$ROOTS .*getpgid(0)")"
 
 	two lock "$who"
 	ask '' locks --json
