@@ -8,7 +8,7 @@
  * Called on any thread, in any of the agent's functions that read memory, with signals as they are;
  * no lock. A handler, or a fork, may come between any two instructions here.
  *
- * What a copy shows may be old for three reasons, and each has its bound:
+ * A copy may show old bytes for three reasons, and each has its bound:
  * - The module is closed, and something else is mapped in its place. ld.so says so before it unmaps
  *   (dlopen.c): the mappings that do not last are forgotten, and `epoch` makes all copies void. In
  *   a process in which nobody tells, only mappings that last count.

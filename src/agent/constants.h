@@ -11,8 +11,8 @@ struct patch_text;
  * ago. False: there is no such copy of the page; *to may have been written to. Any thread; nothing
  * blocks or faults, whatever the address. */
 bool constants_read(uint64_t address, uint8_t *to, uint32_t n);
-/* The same for a string: it is copied up to its NUL, or n bytes of it. Returns the bytes, with the
- * NUL; 0: there is no copy. */
+/* Copies a string up to its NUL, or n bytes of it, like constants_read(). Returns the bytes, with
+ * the NUL; 0: there is no copy. */
 uint32_t constants_string(uint64_t address, uint8_t *to, uint32_t n);
 /* Returns the first page of the n bytes that is constant and has no copy; 0: there is none up to
  * the first page that is not constant. Any thread. */

@@ -17,7 +17,7 @@ void probe_stack(const struct probe_regs *regs, uint64_t ip, uint32_t event);
 /* Copies as many of the n bytes as are there, and returns how many. The kernel does it, or has done
  * it (constants.h), so the address may be any. */
 uint32_t probe_read_anywhere(uint64_t address, void *to, uint32_t n);
-/* The same as the memory is now. */
+/* Reads as probe_read_anywhere() does, by the kernel alone: what the memory has now. */
 uint32_t probe_read_kernel(uint64_t address, void *to, uint32_t n);
 /* Copies at most FETCH_RANGES_MAX strings, each up to its NUL at least, and notes in each how many
  * bytes were there. Those that the kernel copies it does by one call, if all are there. The page of

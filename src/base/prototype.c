@@ -484,7 +484,7 @@ static struct decimal decimal_of(const struct decimal_format *f, bits128 number)
 	if ((number >> (bits - 5) & 0xf) == 0xf) {
 		d.word = !(number >> (bits - 6) & 1) ? "Infinity"
 			 : number >> (bits - 7) & 1 ? "sNaN" : "NaN";
-		/* What a NaN tells besides has one decimal digit less than a number. */
+		/* A NaN's payload has one decimal digit less than a number's significand. */
 		d.digits = *d.word == 'I' ? 0 : number & (((bits128)1 << (low - 3)) - 1);
 		if (d.digits > f->most / 10)
 			d.digits = 0;

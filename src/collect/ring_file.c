@@ -94,7 +94,7 @@ static void read_boot(char boot[BOOT_ID])
 		fclose(f);
 }
 
-/* What stands under the name: a session's ring is not to be lost. */
+/* Refuses a file that stands under the ring's name: a session's ring is not to be lost. */
 static int refuse_existing(const char *path, struct err *err)
 {
 	struct ring_file old;

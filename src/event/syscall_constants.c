@@ -187,7 +187,7 @@ static const struct syscall_name rulesets[] = { N(LANDLOCK_CREATE_RULESET_VERSIO
 static const struct syscall_name filter_operations[] = {
 	N(SECCOMP_SET_MODE_STRICT), N(SECCOMP_SET_MODE_FILTER), N(SECCOMP_GET_ACTION_AVAIL),
 	N(SECCOMP_GET_NOTIF_SIZES), END };
-/* Of the filter: the other operations take no flags. */
+/* Flags of SECCOMP_SET_MODE_FILTER: the other operations take none. */
 static const struct syscall_name filter_flags[] = {
 	N(SECCOMP_FILTER_FLAG_TSYNC), N(SECCOMP_FILTER_FLAG_LOG), N(SECCOMP_FILTER_FLAG_SPEC_ALLOW),
 	N(SECCOMP_FILTER_FLAG_NEW_LISTENER), N(SECCOMP_FILTER_FLAG_TSYNC_ESRCH),

@@ -32,7 +32,7 @@ static inline void thrift_i32(struct thrift *t, unsigned number, int32_t v)
 	bytes_uleb(&t->bytes, bytes_zigzag(v));
 }
 
-/* As thrift_i32(). */
+/* A field of 64 bits that is a number, like thrift_i32()'s of 32. */
 static inline void thrift_i64(struct thrift *t, unsigned number, uint64_t v)
 {
 	thrift_field(t, number, THRIFT_I64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What functions take, in a trace.dat: the arguments of a call as the kernel's funcgraph-args
+/* The arguments of functions in a trace.dat: those of a call as the kernel's funcgraph-args
  * records them, a word each, and BTF (the kernel's Documentation/bpf/btf.rst), by which trace-cmd
  * finds their names and types. trace-cmd prints a number or its bytes and nothing else: a text has
  * no place there. trace_dat.c and trace_dat_file.c call this on brace's only thread; nothing here
