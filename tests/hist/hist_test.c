@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "event/catalogue.h"
 #include "hist/hist.h"
+#include "golden.h"
 
 /* --- an event with the fields of the golden files --------------------------------------------- */
 
@@ -142,18 +143,6 @@ static char *printed(const struct trigger_list *l, const struct hist_symbols *sy
 }
 
 /* --- golden files ----------------------------------------------------------------------------- */
-
-static char *golden(const char *name)
-{
-	char *path = mem_printf("%s/%s.txt", GOLDEN, name), *text = mem_zalloc(1 << 16);
-	FILE *f = fopen(path, "r");
-
-	assert_non_null(f);
-	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
-	fclose(f);
-	free(path);
-	return text;
-}
 
 /* Puts a text into a field of characters; padded, as it is printed. */
 static bool put_text(struct made *m, const char *name, const char *value)

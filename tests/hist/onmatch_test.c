@@ -16,6 +16,7 @@
 #include "event/catalogue.h"
 #include "event/synthetic.h"
 #include "hist/hist.h"
+#include "golden.h"
 
 #define TRIGGER "# trigger info: "
 #define EVENT "wakeup_latency: "
@@ -128,18 +129,6 @@ static int by_time(const void *a, const void *b)
 }
 
 /* --- golden files ------------------------------------------------------------------------- */
-
-static char *golden(const char *name)
-{
-	char *path = mem_printf("%s/%s.txt", GOLDEN, name), *text = mem_zalloc(1 << 16);
-	FILE *f = fopen(path, "r");
-
-	assert_non_null(f);
-	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
-	fclose(f);
-	free(path);
-	return text;
-}
 
 static struct synthetic_command command;
 

@@ -16,26 +16,7 @@ mkdir "$PROFILER_CLI_SESSION_DIR"
 cli() { timeout -k 5 100 node "$T/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@" </dev/null 2>"$T/err"; }
 ON_EXIT+=("cli stop --all")
 
-cat >"$T/nested.c" <<'C'
-#include <pthread.h>
-#define N __attribute__((noinline, noclone))
-N int leaf(int n) { for (volatile int i = 0; i < 2000; i++) n += i; return n; }
-N int middle(int n) { return leaf(n) + leaf(n + 1) + 1; }
-N int outer(int n) { int s = 0; for (int i = 0; i < n; i++) s += middle(i); return s + 1; }
-N int again(int n) { return n ? again(n - 1) + leaf(n) : 0; }
-static void *thread(void *n) { return (void *)(long)outer((int)(long)n); }
-int main(void)
-{
-	pthread_t threads[3];
-
-	for (long i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, thread, (void *)(10 + i));
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	return outer(20) + again(10) == 1;
-}
-C
-cc -O1 -fno-optimize-sibling-calls -pthread -o "$T/nested-calls" "$T/nested.c"
+cc -O1 -fno-optimize-sibling-calls -pthread -o "$T/nested-calls" "$WORK/nested.c"
 
 # read_by_it NAME: the profile of NAME is loaded by a process that stays, which may need longer than the command waits for.
 answers() { cli status --json >"$T/status"; }

@@ -5,26 +5,7 @@
 need cc kcachegrind Xvfb dbus-run-session /usr/bin/python3
 /usr/bin/python3 -c 'import gi; gi.require_version("Atspi", "2.0")' 2>"$T/err" || { echo '1..0 # SKIP gir1.2-atspi-2.0 is not installed'; exit 0; }
 
-cat >"$T/nested.c" <<'C'
-#include <pthread.h>
-#define N __attribute__((noinline, noclone))
-N int leaf(int n) { for (volatile int i = 0; i < 2000; i++) n += i; return n; }
-N int middle(int n) { return leaf(n) + leaf(n + 1) + 1; }
-N int outer(int n) { int s = 0; for (int i = 0; i < n; i++) s += middle(i); return s + 1; }
-N int again(int n) { return n ? again(n - 1) + leaf(n) : 0; }
-static void *thread(void *n) { return (void *)(long)outer((int)(long)n); }
-int main(void)
-{
-	pthread_t threads[3];
-
-	for (long i = 0; i < 3; i++)
-		pthread_create(&threads[i], NULL, thread, (void *)(10 + i));
-	for (int i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
-	return outer(20) + again(10) == 1;
-}
-C
-cc -g -O1 -fno-optimize-sibling-calls -pthread -o "$T/nested-calls" "$T/nested.c"
+cc -g -O1 -fno-optimize-sibling-calls -pthread -o "$T/nested-calls" "$WORK/nested.c"
 timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/nested" -- "$T/nested-calls" >"$T/out" 2>"$T/err" </dev/null
 "$BRACE" report --json "$T/nested" >"$T/report" 2>>"$T/err" && "$BRACE" export --to callgrind "$T/nested" -o "$T/callgrind.out.1" 2>>"$T/err"
 result "a trace is exported" $? "$T/err"
