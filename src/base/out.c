@@ -73,6 +73,17 @@ int out_keep_text(void *text, const char *bytes, size_t n)
 	return 0;
 }
 
+char *out_text_end(struct out *o)
+{
+	struct out_text *t = o->arg;
+
+	out_flush(o);
+	out_free(o);
+	if (!t->at)
+		t->at = mem_strdup("");
+	return t->at;
+}
+
 int out_flush(struct out *o)
 {
 	hand_on(o, o->buffer, (size_t)(o->at - o->buffer));

@@ -31,6 +31,8 @@ void out_init_raw(struct out *o, int (*flush)(void *arg, const char *bytes, size
  * is NULL before the first flush, and is for free(). Always 0, so that nothing is lost. */
 struct out_text { char *at; size_t n; };
 int out_keep_text(void *text, const char *bytes, size_t n);
+/* Ends such an output and returns its text, "" if nothing was written; free() it. */
+char *out_text_end(struct out *o);
 /* Hands on what is buffered. Returns o->error. */
 int out_flush(struct out *o);
 /* Frees the buffer; does not flush. */

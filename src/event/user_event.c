@@ -233,9 +233,7 @@ static char *text_of_fields(const struct user_event_command *c)
 
 	out_init_raw(&out, out_keep_text, &text);
 	show_fields(c->at.at, c->at.n, &out);
-	out_flush(&out);
-	out_free(&out);
-	return text.at ? text.at : mem_strdup("");
+	return out_text_end(&out);
 }
 
 int user_event_parse(const char *line, struct user_event_command *out, struct err *err)

@@ -48,9 +48,7 @@ char *http_encode(const char *text)
 		else
 			out_printf(&o, "%%%02X", (unsigned char)*text);
 	}
-	out_flush(&o);
-	out_free(&o);
-	return encoded.at ? encoded.at : mem_strdup("");
+	return out_text_end(&o);
 }
 
 /* --- what curl is told ----------------------------------------------------- */
@@ -144,8 +142,7 @@ static int settings_file(const struct http_server *s, const char *path)
 
 	out_init_raw(&o, out_keep_text, &text);
 	put_settings(&o, s, path);
-	out_flush(&o);
-	out_free(&o);
+	out_text_end(&o);
 	fd = memory_file(text.at, text.n);
 	free(text.at);
 	return fd;

@@ -161,9 +161,7 @@ static char *fill_in(const char *ask, const struct fleet_servers *s, const struc
 		default: put_choice(&o, s, w, has_minutes);
 		}
 	}
-	out_flush(&o);
-	out_free(&o);
-	return text.at;
+	return out_text_end(&o);
 }
 
 /* --- their answers ----------------------------------------------------- */

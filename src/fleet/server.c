@@ -282,8 +282,7 @@ int fleet_insert(const struct fleet_servers *s, size_t server, const struct flee
 	path = mem_printf("/?query_id=%s&query=%s", name, encoded);
 	out_init_raw(&o, out_keep_text, &bytes);
 	fleet_block_write(b, &o);
-	out_flush(&o);
-	out_free(&o);
+	out_text_end(&o);
 	r = request(s, server, path, bytes.at, bytes.n, NULL, err);
 	free(bytes.at);
 	free(path);
@@ -302,9 +301,7 @@ static char *statement(const struct fleet_servers *s, const struct fleet_table *
 		return mem_printf("CREATE DATABASE IF NOT EXISTS %s", s->database);
 	out_init_raw(&o, out_keep_text, &text);
 	fleet_table_create(t, s->database, &o);
-	out_flush(&o);
-	out_free(&o);
-	return text.at;
+	return out_text_end(&o);
 }
 
 int fleet_create(const struct fleet_servers *s, struct err *err)

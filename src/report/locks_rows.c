@@ -100,9 +100,7 @@ static void print_json_site(struct locks *l, uint32_t site, struct out *o)
 
 	out_init_raw(&to, out_keep_text, &t);
 	print_site(l, site, &to);
-	out_flush(&to);
-	out_free(&to);
-	json_string(o, t.at);
+	json_string(o, out_text_end(&to));
 	free(t.at);
 }
 

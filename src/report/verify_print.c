@@ -136,9 +136,7 @@ static void print_json_site(struct verify *v, const struct verify_fault *f, stru
 	}
 	out_init_raw(&to, out_keep_text, &t);
 	location_print(&to, &v->names, v->info->threads.at[f->thread].image, &p, true, false);
-	out_flush(&to);
-	out_free(&to);
-	json_string(o, t.at);
+	json_string(o, out_text_end(&to));
 	free(t.at);
 }
 
