@@ -109,7 +109,7 @@ static bool begin_packets(struct store_merge *m, uint32_t thread, struct thread_
 	if (!thread_packets_begin(m->reader, thread, out))
 		return false;
 	while (out->next < out->end &&
-	       thread_packets_this_last_tsc(m->reader, out) < part->from_tsc)
+	       thread_packets_next_last_tsc(m->reader, out) < part->from_tsc)
 		out->next++;
 	if (start)
 		out->next = start->packet;
@@ -240,7 +240,7 @@ static void take_slice(struct store_merge *m, struct merge_lane *lane, const str
 		/* The same packet is decoded once more. */
 		lane->packets.next--;
 		atomic_fetch_sub_explicit(&m->reader->read,
-					  thread_packets_bytes(m->reader, &lane->packets),
+					  thread_packets_next_bytes(m->reader, &lane->packets),
 					  memory_order_relaxed);
 	}
 	take_room(m, lane, n);

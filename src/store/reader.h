@@ -56,15 +56,16 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 			struct err *err);
 /* Puts the times of an event of this file right. last: of the thread's event before, 0: none. */
 void thread_packets_place(const struct store_reader *r, struct event *e, uint64_t *last);
-/* The same of an event that tells of a start (store_start_next()). */
+/* thread_packets_place() for an event that tells of a start (store_start_next()). */
 void thread_packets_place_start(const struct store_reader *r, struct event *e, uint64_t *last);
-/* The TSC at which the next packet begins, or one before. There must be a next packet. */
+/* Of the packet that is loaded next, which there must be: the TSC at which it begins, or one
+ * before. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
-/* The number of bytes of records that it has in the file. */
-uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t);
-/* The TSC at which that one ends, or one behind. */
-uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t);
-/* The TSC at which the last one ends. */
+/* The bytes of that packet's payload. */
+uint64_t thread_packets_next_bytes(const struct store_reader *r, const struct thread_packets *t);
+/* The TSC at which that packet ends, or one behind. */
+uint64_t thread_packets_next_last_tsc(const struct store_reader *r, const struct thread_packets *t);
+/* The TSC at which the thread's last packet ends. */
 uint64_t thread_packets_last_tsc(const struct store_reader *r, const struct thread_packets *t);
 
 /* Reads the packet at *entry into l->packet, checks it and completes entry->head. The payload is

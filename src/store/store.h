@@ -52,8 +52,8 @@ int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err);
  * file but for the index and the totals that store_finish adds. 0, or the first error of any
  * write. */
 int store_wait_written(struct store_writer *w, struct err *err);
-/* The same, and sets info->total.calls, of the writer's info, to the calls that the file has:
- * entries, without a function's jumps to its own first instruction, which are no calls
+/* store_wait_written(), and sets info->total.calls, of the writer's info, to the calls that the
+ * file has: entries, without a function's jumps to its own first instruction, which are no calls
  * (trace/loops.h). No more records come. 0, or -errno and *err: it counts what is written. */
 int store_count(struct store_writer *w, struct trace_info *info, struct err *err);
 
@@ -91,7 +91,9 @@ struct trace_info *store_info(struct store_reader *r);
  * be added to. r must stay until store_finish. */
 int store_continue(const char *path, struct store_reader *r, struct store_writer **out,
 		   struct err *err);
-bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost); /* bytes_lost may be NULL */
+/* Whether the file ends early. *bytes_lost, which may be NULL: bytes at its end that are no whole
+ * packet. */
+bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost);
 /* Tells how much of the file's records has been read, by whoever reads it, and how much there is,
  * in bytes of the file. More than all: they are read once more. Any thread, at any time. */
 void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all);
@@ -143,12 +145,13 @@ void store_describe(const struct store_reader *r, struct store_description *out)
  * records. */
 struct store_cursor;
 struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread);
-/* The same from a start on: the calls that were open there come as their entries first. */
+/* store_cursor_open() from a start on: the calls that were open there come as their entries
+ * first. */
 struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t thread,
 					  const struct store_start *start);
-/* The same for one of `parts` parts of the thread's events, of about as many records each. *told:
- * so many of its events tell first what was open where it begins; `bare`: none. NULL: the part has
- * no records, or it is not known what was open. */
+/* store_cursor_open() for one of `parts` parts of the thread's events, of about as many records
+ * each. The first *told of its events tell which calls were open where it begins; `bare`: none do.
+ * NULL: the part has no records, or it is not known which calls were open. */
 struct store_cursor *store_cursor_open_part(struct store_reader *r, uint32_t thread, unsigned part,
 					    unsigned parts, bool bare, size_t *told);
 /* Fills in up to n events and returns their number; 0 at the end, -errno and *err on damage. */

@@ -61,12 +61,12 @@ uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thre
 	return earliest(r, r->entries.at[r->packets.at[t->next]].head.records.first_tsc);
 }
 
-uint64_t thread_packets_bytes(const struct store_reader *r, const struct thread_packets *t)
+uint64_t thread_packets_next_bytes(const struct store_reader *r, const struct thread_packets *t)
 {
 	return r->entries.at[r->packets.at[t->next]].head.payload;
 }
 
-uint64_t thread_packets_this_last_tsc(const struct store_reader *r, const struct thread_packets *t)
+uint64_t thread_packets_next_last_tsc(const struct store_reader *r, const struct thread_packets *t)
 {
 	return latest(r, r->entries.at[r->packets.at[t->next]].head.records.last_tsc);
 }
