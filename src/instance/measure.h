@@ -50,7 +50,7 @@ void measure_request_make(const struct tracer *t, const struct settings *top,
 
 /* The functions by which the threads ask and tell; any of them, several at once. */
 struct measure_use {
-	/* A thread has begun: what `who` of the others is. */
+	/* Called as a thread begins. Returns the `who` that the functions below get of it. */
 	uint32_t (*begin)(void *arg, pid_t tid);
 	/* Whether anybody takes records now: without, the threads sleep. */
 	bool (*wanted)(void *arg);

@@ -72,7 +72,7 @@ struct rules *rules_new(const struct settings *before, const struct settings *s,
 void rules_free(struct rules *r);
 /* Whether it has triggers or commands to run; otherwise it only says which events are enabled. */
 bool rules_run(const struct rules *r);
-/* NULL: the event is not wanted */
+/* The rule of the event with this index; NULL: the event is not wanted. */
 const struct rule *rules_of_event(const struct rules *r, uint32_t index);
 /* Returns the commands of a function, newest first: matching.at[first ...]. Looks them up at the
  * first call for the function. */

@@ -76,7 +76,7 @@ struct event {
 	/* EVENT_UNWIND, EVENT_LOST; EVENT_SPAN: its depth, 1023 for more; a stack pointer;
 	 * EVENT_SLEPT: ticks */
 	uint64_t count;
-	uint64_t value;    /* EVENT_VALUE: what was in rax, or EVENT_FLOAT */
+	uint64_t value;    /* EVENT_VALUE: rax; EVENT_FLOAT: the lower half of xmm0 */
 	uint32_t thread;   /* index into trace_info.threads */
 	uint32_t fn;       /* function id in the thread's image */
 	uint32_t site;     /* call-site id; 0 = unknown */
