@@ -17,7 +17,7 @@
 #define PERF_ENDS 4u           /* the ends of threads, however they end; always told */
 
 enum perf_notice_kind {
-	PERF_LOST /* records before this one, of any thread */,
+	PERF_LOST, /* records before this one are lost, of any thread */
 	PERF_RUNS, PERF_WAITS, PERF_PREEMPTED, PERF_NAMED, PERF_MADE, PERF_SIGNAL,
 	PERF_FAULT, PERF_ENDED
 };

@@ -5,7 +5,6 @@
  *	[!]GLOB:traceoff[:COUNT]          traceon, snapshot, stacktrace, dump, cpudump
  *	[!]GLOB:enable_event:SYSTEM:EVENT[:COUNT]     disable_event
  *
- *
  * Text in, text out; the code that runs a command asks function_command_due. As in ftrace a command
  * with a count and one without are two: `!f:traceoff` removes the one without, `!f:traceoff:0` the
  * other, whatever is left of its count. */

@@ -151,7 +151,7 @@ static inline bool settings_functions(const struct settings *s)
 	return s->tracer->functions &&
 	       (!s->tracer->wakes || option_is_set(s->options, OPTION_FUNCTION_TRACE));
 }
-/* Whether any function has such a condition, on arguments or on what is returned. */
+/* Whether any function has a condition, on its arguments or on what it returns. */
 static inline bool settings_conditions(const struct settings *s)
 {
 	return s->tracer->functions && (function_list_has_conditions(&s->filter) ||
@@ -169,7 +169,7 @@ static inline bool settings_args(const struct settings *s)
 	return s->tracer->functions &&
 	       option_is_set(s->options, s->tracer->exits ? OPTION_GRAPH_ARGS : OPTION_FUNC_ARGS);
 }
-/* Whether this function's are: an empty list stands for all functions. */
+/* Whether this function's arguments are recorded: an empty list stands for all functions. */
 static inline bool settings_args_of(const struct settings *s, const char *symbol,
 				    const char *module)
 {
@@ -181,7 +181,7 @@ static inline bool settings_types(const struct settings *s)
 {
 	return settings_values(s) && s->retval.patterns.n;
 }
-/* Whether this function's is. */
+/* Whether this function's value is recorded by its type. */
 static inline bool settings_type_of(const struct settings *s, const char *symbol,
 				    const char *module)
 {
