@@ -141,7 +141,7 @@ struct follow_plan {
 #define FOLLOW_WRITTEN 16u   /* called by one that FILLS, with the page that has been filled */
 /* The second slot's packet gets bytes of the first one's, of which it is a part then. */
 #define FOLLOW_SPLITS 32u
-/* It returns a list of packets that are parts of the first slot's. */
+/* The function returns a list of packets that are parts of the first slot's. */
 #define FOLLOW_LISTS 64u
 /* The argument of one that is WRITTEN which says how many bytes: with FOLLOW_EARLIER the first of
  * these two. */

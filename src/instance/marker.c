@@ -34,7 +34,8 @@ static uint64_t find_writer(struct instances *l, const struct trace_info *info, 
 	return number_map_get(&l->writers, writer_key((uint32_t)tid));
 }
 
-/* The same; a thread that trace_info does not have is appended. Called under pump_lock. */
+/* Returns find_writer()'s index; a thread that trace_info does not have is appended. Called under
+ * pump_lock. */
 static uint32_t writer_index(struct instances *l, struct trace_info *info, pid_t tid, bool named)
 {
 	struct trace_thread t = { .tid = (uint32_t)tid, .pid = (uint32_t)tid, .tsc = clock_tsc(),

@@ -13,8 +13,8 @@
 #include "base/nearest.h"
 #include "kernel/tracefs.h"
 
-/* What a kernel without `option` lacks. ours: brace has a tracer of the name, without the kernel's
- * help. */
+/* Tracers that a kernel without `option` lacks. ours: brace has a tracer of the name, without the
+ * kernel's help. */
 static const struct absent { const char *name, *option; bool ours; } tracers[] = {
 	{ "function_graph", "CONFIG_FUNCTION_GRAPH_TRACER", false },
 	{ "function", "CONFIG_FUNCTION_TRACER", false },

@@ -19,8 +19,8 @@ extern const char *const kernel_elsewhere_causes[], *const kernel_elsewhere_even
  * or -errno and *err. */
 int kernel_elsewhere_new(const char *top, struct kernel_records *records,
 			 struct kernel_elsewhere **out, struct err *err);
-/* The same without a tracing directory (tests, fuzzing): formats come by kernel_elsewhere_format().
- * The caller frees the result. */
+/* kernel_elsewhere_new() without a tracing directory (tests, fuzzing): formats come by
+ * kernel_elsewhere_format(). The caller frees the result. */
 struct kernel_elsewhere *kernel_elsewhere_empty(struct kernel_records *records);
 /* Takes in the `format` file of an event; one that is not looked at here is passed over. 0, or
  * -errno and *err. */

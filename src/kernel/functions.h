@@ -24,7 +24,7 @@ int kernel_functions_each(const char *top, bool all,
 int kernel_functions_check(const char *top, const char *text, struct err *err);
 /* Says why the kernel takes a text for set_ftrace_filter or its like not: -EINVAL and *err. */
 int kernel_functions_explain(const char *top, const char *text, struct err *err);
-/* The same of n texts, of which each gets its sentence: `tell` is called for one after the other.
- * 0, or -errno and *err if the kernel's functions cannot be read. */
+/* kernel_functions_explain() of n texts, of which each gets its sentence: `tell` is called for one
+ * after the other. 0, or -errno and *err if the kernel's functions cannot be read. */
 int kernel_functions_explain_each(const char *top, const char *const *texts, size_t n,
 				  void (*tell)(const struct err *why), struct err *err);

@@ -13,7 +13,7 @@
 int kernel_tracefs_find(char **out, struct err *err);
 /* The text of dir/file; free() it. NULL: there is no such file, or it cannot be read. */
 char *kernel_tracefs_read(const char *dir, const char *file);
-/* The same of a file that is no text; *n: its bytes. */
+/* The bytes of dir/file, which is no text; *n: how many. free() them. NULL: as for a text. */
 char *kernel_tracefs_bytes(const char *dir, const char *file, size_t *n);
 /* `echo text > dir/file` (append: `>>`), one write. 0 or -errno, without a sentence. */
 int kernel_tracefs_write(const char *dir, const char *file, const char *text, bool append);
@@ -21,7 +21,7 @@ bool kernel_tracefs_has(const char *dir, const char *file);
 /* The kernel's last sentence about a command that it refused, from dir/error_log; free() it.
  * *column: in the command; SIZE_MAX: none. NULL: it says nothing. */
 char *kernel_tracefs_error(const char *dir, size_t *column);
-/* The same of a command that is `text` or a part of it: *column is in text. */
+/* kernel_tracefs_error() of a command that is `text` or a part of it: *column is in text. */
 char *kernel_tracefs_error_in(const char *dir, const char *text, size_t *column);
 /* Calls `each` with every line of dir/file, without its newline, until it returns false. */
 void kernel_tracefs_lines(const char *dir, const char *file,

@@ -170,7 +170,8 @@ static bool print_fcntl(const struct syscalls_call *c, FILE *f)
 	return c->args[1] != F_SETFD || c->args[2] <= FD_CLOEXEC;
 }
 
-/* What SUID_DUMP_... stands for; the kernel's header for programs has no names. */
+/* Values of PR_SET_DUMPABLE (SUID_DUMP_...), for which the kernel's header for programs has no
+ * names. */
 static const struct syscall_name dumpable[] = { { 0, "SUID_DUMP_DISABLE" },
 						{ 1, "SUID_DUMP_USER" },
 						{ 2, "SUID_DUMP_ROOT" }, NAMED_END };
@@ -356,7 +357,7 @@ static bool print_fourth_device(const struct syscalls_call *c, FILE *f)
 
 #define PERMISSIONS 0777u
 
-/* What IPC's objects are made with: flags, and permissions as those of files. */
+/* Flags with which IPC's objects are made, and permissions as those of files. */
 static bool print_got(const struct syscalls_call *c, const char *call, const char *argument,
 		      unsigned i, FILE *f)
 {

@@ -192,7 +192,7 @@ void syscalls_files_image(struct syscalls_files *f, uint32_t pid, const struct t
 	if (!p || p->image == image->tsc)
 		return;
 	p->image = image->tsc;
-	/* What no line names is closed. */
+	/* A descriptor that no line names is closed. */
 	for (size_t i = 0; i < p->files.n; i++)
 		set_closing(p, i, true);
 	set_names(p, image->files);

@@ -85,8 +85,8 @@ void tally_free(struct tally *t);
 void tally_begin(struct tally *t, uint32_t thread);
 /* The thread's next n events. */
 void tally_events(struct tally *t, const struct event *events, size_t n);
-/* The same for all records of *u, a thread's own without copies of stacks and arguments: no event
- * is made of an entry or a return that needs none. */
+/* tally_events() for all records of *u, a thread's own without copies of stacks and arguments: no
+ * event is made of an entry or a return that needs none. */
 void tally_words(struct tally *t, struct unpack *u);
 /* Ends the thread. Calls that are open lasted until its last record. */
 void tally_end(struct tally *t);

@@ -169,7 +169,7 @@ static void step(struct verify *v, const struct verify_occurrence *c, uint64_t k
 			  : o->states | automaton_step(v->a, c->event, automaton_all(v->a));
 }
 
-/* It has happened to an object that is not known: it may have been any. */
+/* The event has happened to an object that is not known: it may have been any. */
 static void step_unknown(struct verify *v, const struct verify_occurrence *c)
 {
 	const uint32_t owner = owner_of(v, c->thread);

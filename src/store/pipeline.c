@@ -221,7 +221,7 @@ static void keep_spare_words(struct pipeline *p, struct pipeline_words *words)
 	*words = (struct pipeline_words){0};
 }
 
-/* What words become, for pipeline_bytes_likely(). */
+/* The bytes that words become, for pipeline_bytes_likely(). */
 static void count_coded(struct pipeline *p, const struct packet_job *job)
 {
 	if (job->head.type != PACKET_RECORDS)

@@ -16,7 +16,7 @@ char *argument_scalar_text(Dwarf_Die *type);
 /* A base type that rax or xmm0 alone does not hold, behind R and its classes; constant. NULL: it is
  * none of the known ones. */
 const char *argument_wide_text(Dwarf_Die *type);
-/* The same as a structure's member; NULL: it is none. */
+/* A base type of that sort as a structure's member; NULL: it is none. */
 char *argument_wide_member(Dwarf_Die *type);
 /* The array's text of a vector that one vector register holds, and its bytes; NULL: it is none. */
 char *argument_vector_text(Dwarf_Die *type, uint64_t *bytes);

@@ -20,7 +20,7 @@ bool dwarf_type_is_pointer(Dwarf_Die *type);
 /* Whether a DIE's type is a pointer or a reference to the structure or typedef of this name, or to
  * a class derived from it. *at: bytes from what is pointed to, to the structure in it. */
 bool dwarf_type_leads_to(Dwarf_Die *die, const char *name, int32_t *at);
-/* The same, but no class that is derived from it. */
+/* dwarf_type_leads_to() without the classes that are derived from it. */
 bool dwarf_type_points_to(Dwarf_Die *die, const char *name);
 /* Calls see() for each base of a class, and for the bases of bases: with its name, and its distance
  * in bytes from the beginning of the class. Virtual bases are left out. */

@@ -275,7 +275,7 @@ static const struct option excerpt_options[] = {
 	END
 };
 
-/* Those that nothing means at recording. */
+/* Options of a finished trace that mean nothing at recording. */
 static const struct option part_options[] = {
 	{ 0, "callers-of", "GLOB", "only calls that led to one of these functions, and these", .set = set_excerpt },
 	{ 0, "max-graph-depth", "N", "calls N levels deep (0: no limit)", .set = set_excerpt },

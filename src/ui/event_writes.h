@@ -23,7 +23,8 @@ bool event_writes_trigger(const struct invocation *inv);
 /* Says which events a -e means by a pattern that this run will not have, because only a tree makes
  * them and it is to run without one. */
 void event_writes_warn(const struct invocation *inv);
-/* The same where a tracer measures that makes none of the events of the system osnoise. */
+/* event_writes_warn() where a tracer measures that makes none of the events of the system
+ * osnoise. */
 void event_writes_warn_measured(const struct invocation *inv);
 /* Carries all of them out: definitions, those of --config, filters and triggers first, then
  * inv->lines, then what is enabled, and the monitors that make these events. 0, or -errno and *err

@@ -28,7 +28,7 @@ void follow_side_detach(struct follow_side *s);
 /* Says how many functions are watched, and why others are not. */
 void follow_side_say_functions(const struct follow_side *s);
 void follow_side_say_losses(const struct follow_losses *l);
-/* The same as one line of JSON, which ends --json's lines. */
+/* Prints both as one line of JSON, which ends --json's lines. */
 void follow_side_print_json(const struct follow_side *s, const struct follow_losses *l,
 			    struct out *to);
 void follow_side_free(struct follow_side *s);

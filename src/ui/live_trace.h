@@ -24,7 +24,7 @@ struct live_trace {
  * read. 0; or the exit status, and what the recorder said is printed. live_trace_end() in any
  * case. Called before there are other threads. */
 int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop);
-/* The same of a session in the background: extracts what is in its buffer now. */
+/* live_trace_begin() of a session in the background: extracts what is in its buffer now. */
 int live_trace_begin_session(struct live_trace *t, const char *session);
 /* Extracts a session's buffer anew, into t->path; readers of the file of before keep that. Does
  * nothing for a recorder, whose file grows. 0, or -errno and *err: the file is gone. */

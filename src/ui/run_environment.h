@@ -4,7 +4,7 @@
  * function of the program can be found. */
 #pragma once
 
-/* What was changed; to be {0} before. */
+/* The environment before and while the program has its own; to be {0} before. */
 struct run_environment { char **before, **ours; };
 
 /* Returns the words of the program alone, within argv, and sets this process's environment to what

@@ -36,7 +36,8 @@ void screen_file_drop(struct invocation *inv);
  * screen_open(). */
 void screen_open_begun(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line);
-/* The two in one. A file that was begun already is taken. 0, or EXIT_BRACE (said). */
+/* screen_file_begin(), then screen_open_begun(). A file that was begun already is taken. 0, or
+ * EXIT_BRACE (said). */
 int screen_open_output(struct screen *o, struct invocation *inv, enum screen_pager to,
 		       painter *line);
 /* Opens as screen_open_output() does, without a pager, but the file of -o has its name only when

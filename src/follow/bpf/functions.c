@@ -191,7 +191,7 @@ static const char *const filling_names[] = {
  * so by their results, too late. */
 static const char *const splitting_names[] = { "skb_split", NULL };
 
-/* They cut a packet into a list of segments, for a device that does not do so itself. */
+/* Functions that cut a packet into a list of segments, for a device that does not do so itself. */
 static const char *const listing_names[] = { "skb_segment", "skb_segment_list", NULL };
 
 /* Whether the parameter says how many bytes have been copied, and is not the last one. */
