@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of threads and processes that begin, are named and end, and of locks that are waited for:
- * docs/events.md. On the thread
- * that makes the call. */
+ * docs/events.md. On the thread that makes the call. */
 #pragma once
 #include "shared/probe.h"
 #include "shared/tasks.h"

@@ -46,8 +46,8 @@ struct pipeline_words pipeline_buffer(struct pipeline *p);
 /* Whether workers have nothing to do, and the bytes written so far; any thread may ask. */
 bool pipeline_is_idle(struct pipeline *p);
 uint64_t pipeline_bytes(struct pipeline *p);
-/* pipeline_bytes(), and what the words on their way and `waiting` ones are likely to become: as many
- * bytes each as those of the file so far; a byte each while it has none. The submitting thread
+/* pipeline_bytes(), and what the words on their way and `waiting` ones are likely to become: as
+ * many bytes each as those of the file so far; a byte each while it has none. The submitting thread
  * asks. */
 uint64_t pipeline_bytes_likely(struct pipeline *p, uint64_t waiting);
 /* Whether the file has records already, by which pipeline_bytes_likely() knows. */
