@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	free(name);
 	demangle_tells_ada(text);
 	if (demangle_is_scheme(text) && strncmp(text, "_D", 2)) {
-		free(demangle_scheme(text, false));
-		free(demangle_scheme(text, true));
+		free(demangle_scheme(text, false, false));
+		free(demangle_scheme(text, true, true));
 	}
 	free(text);
 	return 0;

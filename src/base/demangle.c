@@ -112,7 +112,8 @@ static char *text_of(const char *name, enum extent extent)
 	const char *tail = symbol_suffix(name);
 
 	if (demangle_is_scheme(name))
-		return demangle_scheme(name, extent != PLAIN && extent != FULL_PLAIN);
+		return demangle_scheme(name, extent != PLAIN && extent != FULL_PLAIN,
+				       extent >= FULL_PLAIN);
 	if (!is_libibertys(name))
 		return NULL;
 	core = mem_printf("%.*s", (int)(tail - name), name);

@@ -290,17 +290,117 @@ static char *go_name(const char *symbol)
 	return name;
 }
 
-/* _D and the length of the first name, or the main function's own symbol. */
+/* _D and the length of the first name, a thunk's offset, or the main function's own symbol. */
 static bool is_d(const char *s)
 {
-	return s[0] == '_' && s[1] == 'D' && (isdigit((unsigned char)s[2]) || !strcmp(s, "_Dmain"));
+	return s[0] == '_' && s[1] == 'D' &&
+	       (isdigit((unsigned char)s[2]) || !strncmp(s + 2, "Ti", 2) || !strcmp(s, "_Dmain"));
+}
+
+/* What a call by way of an interface runs first: "_DTi16_D4shop6Basket5totalMFZi". Returns the
+ * symbol of the method, or NULL: it is no such thunk. */
+static const char *d_thunk_target(const char *symbol)
+{
+	const char *s = symbol + 4;
+
+	if (strncmp(symbol, "_DTi", 4))
+		return NULL;
+	while (isdigit((unsigned char)*s) || *s == 'N')
+		s++;
+	return s[0] == '_' && s[1] == 'D' && isdigit((unsigned char)s[2]) ? s : NULL;
+}
+
+/* The compilers write the attribute "return" of a parameter (Nk) before its "scope" (M), too, which
+ * libiberty of GCC 12 expects the other way round. Exchanges them; back references stay right.
+ * Names are passed over by their lengths. False: there are none. */
+static bool d_exchange_attributes(char *s)
+{
+	bool found = false;
+
+	while (*s) {
+		if (isdigit((unsigned char)*s)) {
+			unsigned long n = strtoul(s, &s, 10);
+
+			s += n < strlen(s) ? n : 0;
+		} else if (!strncmp(s, "NkM", 3)) {
+			memcpy(s, "MNk", 3);
+			s += 3;
+			found = true;
+		} else {
+			s++;
+		}
+	}
+	return found;
+}
+
+static char *d_demangle(const char *symbol)
+{
+	char *name = cplus_demangle(symbol, DMGL_DLANG | DMGL_PARAMS), *other;
+
+	if (name || !strstr(symbol, "NkM"))
+		return name;
+	other = mem_strdup(symbol);
+	if (d_exchange_attributes(other))
+		name = cplus_demangle(other, DMGL_DLANG | DMGL_PARAMS);
+	free(other);
+	return name;
+}
+
+/* The types that object.d gives names: string is immutable(char)[]. In place. */
+static void d_put_strings(char *name)
+{
+	static const struct { const char *type, *name; } strings[] = {
+		{ "immutable(char)[]", "string" }, { "immutable(wchar)[]", "wstring" },
+		{ "immutable(dchar)[]", "dstring" },
+	};
+
+	for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
+		size_t n = strlen(strings[i].type), shown = strlen(strings[i].name);
+
+		for (char *at = name; (at = strstr(at, strings[i].type)); at += shown) {
+			memcpy(at, strings[i].name, shown);
+			memmove(at + shown, at + n, strlen(at + n) + 1);
+		}
+	}
+}
+
+/* The beginning of "(int) nothrow" that ends before `end`; NULL: no parameters stand there. */
+static char *d_parameters(char *name, char *end)
+{
+	char *at = end - 1;
+	int open = 0;
+
+	while (at > name && (islower((unsigned char)*at) || *at == ' ' || *at == '@'))
+		at--;
+	if (*at != ')')
+		return NULL;
+	for (; at >= name; at--) {
+		open += *at == ')' ? 1 : *at == '(' ? -1 : 0;
+		if (!open)
+			return at;
+	}
+	return NULL;
+}
+
+/* "int(char) delegate" is libiberty's order; D's is "int delegate(char)". In place. */
+static void d_put_words(char *name, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (char *at = name; (at = strstr(at, word)); at += n) {
+		char *open = d_parameters(name, at);
+
+		if (!open)
+			continue;
+		memmove(open + n, open, (size_t)(at - open));
+		memcpy(open, word, n);
+	}
 }
 
 /* A suffix behind the parameters is cut with them. */
-static char *d_name(const char *symbol, bool whole)
+static void d_cut(char *name)
 {
-	char *name = cplus_demangle(symbol, DMGL_DLANG | DMGL_PARAMS);
-	char *end = name && !whole ? strrchr(name, ')') : NULL;
+	char *end = strrchr(name, ')');
 	int open = 0;
 
 	for (; end && end > name; end--) {
@@ -310,7 +410,27 @@ static char *d_name(const char *symbol, bool whole)
 			break;
 		}
 	}
-	return name;
+}
+
+static char *d_name(const char *symbol, bool whole, bool full)
+{
+	const char *target = d_thunk_target(symbol);
+	char *name = d_demangle(target ? target : symbol), *longer;
+
+	if (!name)
+		return NULL;
+	if (!whole)
+		d_cut(name);
+	if (!full) {
+		d_put_strings(name);
+		d_put_words(name, " delegate");
+		d_put_words(name, " function");
+	}
+	if (!target)
+		return name;
+	longer = mem_printf("%s.thunk", name);
+	free(name);
+	return longer;
 }
 
 bool demangle_is_scheme(const char *symbol)
@@ -319,13 +439,13 @@ bool demangle_is_scheme(const char *symbol)
 	       is_go(symbol);
 }
 
-char *demangle_scheme(const char *symbol, bool whole)
+char *demangle_scheme(const char *symbol, bool whole, bool full)
 {
 	if (is_ocaml(symbol))
 		return ocaml_name(symbol);
 	if (is_swift(symbol))
 		return swift_name(symbol, whole);
-	return is_d(symbol) ? d_name(symbol, whole) : is_go(symbol) ? go_name(symbol) : NULL;
+	return is_d(symbol) ? d_name(symbol, whole, full) : is_go(symbol) ? go_name(symbol) : NULL;
 }
 
 /* The main procedure, and the elaboration of a package: no other language has such symbols. */

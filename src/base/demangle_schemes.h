@@ -6,8 +6,9 @@
 
 /* Whether the symbol looks like one of OCaml, Swift, D, or of Go with escapes. */
 bool demangle_is_scheme(const char *symbol);
-/* Its name; whole: with what tells overloads apart. NULL: it is not understood. */
-char *demangle_scheme(const char *symbol, bool whole);
+/* Its name; whole: with what tells overloads apart; full: types as the compiler has them. NULL: it
+ * is not understood. */
+char *demangle_scheme(const char *symbol, bool whole, bool full);
 
 /* Ada's symbols look like other languages': "shop__price". Whether this one can only be Ada's, so
  * that its module is. */

@@ -31,7 +31,8 @@ static void put_text(struct text *t, const char *s, size_t n)
 /* --- defaults --------------------------------------------------------------------------- */
 
 /* A template of the standard library: how many arguments its users write, and the defaults of those
- * behind; $1 and $2 stand for the first two. */
+ * behind; $1 and $2 stand for the first two. Of a function's template nobody writes any: those
+ * behind the character type tell nothing more. */
 struct defaults { const char *name; unsigned written; const char *by[DEFAULTS_MOST]; };
 
 #define CHARS(name) { "std::" name, 1, { "std::char_traits<$1>" } }
@@ -62,6 +63,10 @@ static const struct defaults defaults[] = {
 	CHARS("basic_ifstream"), CHARS("basic_ofstream"), CHARS("basic_fstream"),
 	CHARS("istreambuf_iterator"), CHARS("ostreambuf_iterator"),
 	{ "std::basic_regex", 1, { "std::regex_traits<$1>" } },
+	STRINGS("operator+"), STRINGS("operator=="), STRINGS("operator!="), STRINGS("operator<"),
+	STRINGS("operator>"), STRINGS("operator<="), STRINGS("operator>="), STRINGS("operator<=>"),
+	STRINGS("operator<<"), STRINGS("operator>>"), STRINGS("getline"), CHARS("endl"),
+	CHARS("ends"), CHARS("flush"), CHARS("ws"), CHARS("__ostream_insert"),
 };
 
 /* The letters that stand for a character type in the names of basic_ templates. */
@@ -122,10 +127,22 @@ static unsigned arguments_shown(const char *name, const struct arguments *a)
 
 /* --- templates -------------------------------------------------------------------------- */
 
+/* The number of characters of "operator+" or "operator<< " at the end of the text; 0: it ends
+ * otherwise. */
+static size_t operator_at_end(const struct text *t)
+{
+	static const char word[] = "operator";
+	size_t at = t->n - (t->n && t->at[t->n - 1] == ' '), n = sizeof(word) - 1;
+
+	while (at && strchr("+-*/%^&|~!=<>,", t->at[at - 1]))
+		at--;
+	return at < t->n && at >= n && !strncmp(t->at + at - n, word, n) ? t->n - at + n : 0;
+}
+
 /* Where the name begins that ends at the end of the text: "int f(std::vector" -> "std::vector". */
 static size_t name_begin(const struct text *t)
 {
-	size_t at = t->n;
+	size_t at = t->n - operator_at_end(t);
 
 	while (at && (isalnum((unsigned char)t->at[at - 1]) || strchr("_:", t->at[at - 1])))
 		at--;
@@ -163,7 +180,12 @@ static bool put_alias(struct text *t, const char *name, const char *type)
 static void put_template(struct text *t, const struct arguments *a)
 {
 	char *name = mem_strdup(t->at + name_begin(t));
-	unsigned shown = arguments_shown(name, a);
+	size_t end = strlen(name);
+	unsigned shown;
+
+	if (end && name[end - 1] == ' ')
+		name[end - 1] = 0;
+	shown = arguments_shown(name, a);
 
 	if (shown != 1 || !put_alias(t, name, a->at[0])) {
 		put_text(t, "<", 1);
@@ -200,7 +222,7 @@ static bool begins_arguments(const struct text *t)
 
 	if (last == ' ') /* "operator<< <int>" */
 		return t->n > 9 && strchr("<>=-", t->at[t->n - 2]);
-	return isalnum((unsigned char)last) || strchr("_}]", last);
+	return isalnum((unsigned char)last) || strchr("_}]", last) || operator_at_end(t);
 }
 
 static const char *shorten_until(const char *s, bool argument, unsigned depth, struct text *t);

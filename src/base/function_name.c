@@ -57,6 +57,32 @@ static size_t qualifier_length(const char *p, size_t n)
 		       : 0;
 }
 
+/* The number of characters at p[n] that an operator is named by, behind the word "operator". The
+ * blank between them and a template's arguments belongs to them: `operator<< <char>`. */
+static size_t operator_length(const char *p, size_t n)
+{
+	size_t length = strspn(p + n, "+-*/%^&|~!=<>");
+
+	if (!length || !ends_in(p, n, "operator"))
+		return 0;
+	return length + (p[n + length] == ' ' && p[n + length + 1] == '<');
+}
+
+/* The length of the words that demanglers put before a function's name. */
+static size_t phrase_length(const char *p)
+{
+	static const char *const phrases[] = {
+		"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ",
+		"TLS init function for ", "TLS wrapper function for ", "D main",
+	};
+	size_t at = *p == '!';
+
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
+		if (!strncmp(p + at, phrases[i], strlen(phrases[i])))
+			return at + strlen(phrases[i]);
+	return 0;
+}
+
 static bool is_end(char c, const char *ends)
 {
 	return is_blank(c) || strchr(ends, c);
@@ -67,10 +93,14 @@ size_t function_name_length(const char *p, const char *ends)
 	size_t n, first = 0;
 	int open = 0;
 
-	for (n = 0; p[n]; n++) {
+	for (n = phrase_length(p); p[n]; n++) {
+		const size_t symbols = operator_length(p, n);
+
 		if (!first && is_end(p[n], ends))
 			first = n;
-		if (strchr("<(", p[n]))
+		if (symbols)
+			n += symbols - 1;
+		else if (strchr("<(", p[n]))
 			open++;
 		else if (strchr(">)", p[n]) && open)
 			open--;
@@ -78,7 +108,7 @@ size_t function_name_length(const char *p, const char *ends)
 			 !(is_blank(p[n]) && is_in_operator(p, n)))
 			return n;
 	}
-	/* Brackets that never close are an operator's, as in `operator<`. */
+	/* A bracket that never closes is a character of the name. */
 	return open && first ? first : n;
 }
 

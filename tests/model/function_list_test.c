@@ -89,6 +89,15 @@ static void operators(void **state)
 			  NULL));
 	assert_true(takes("operator< f", "f", NULL));
 	assert_true(takes("operators new", "new", NULL));
+	assert_true(takes("f std::operator<< <char> g", "std::operator<< <char>", NULL));
+	assert_true(takes("f std::operator<< <char> g", "g", NULL));
+	assert_true(takes("std::operator-> <a b>(int) g", "g", NULL));
+	assert_true(takes("a<&b::operator> > g", "g", NULL));
+	assert_true(takes("operator<", "operator<", NULL));
+	assert_true(takes("non-virtual thunk to C::b() g", "non-virtual thunk to C::b()", NULL));
+	assert_true(takes("non-virtual thunk to C::b() g", "g", NULL));
+	assert_true(takes("D main g", "D main", NULL));
+	assert_false(takes("D main g", "main", NULL));
 }
 
 static void versions(void **state)

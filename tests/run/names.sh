@@ -89,6 +89,33 @@ else
 	skip "destructors" "no g++: $(head -n 1 "$T/err")"
 fi
 
+# Names with blanks select, too: an operator's template, what calls by way of a second base class.
+cat >"$T/blanks.cc" <<'end'
+#include <iostream>
+#include <string>
+struct a { virtual int one() { return 1; } };
+struct b { virtual int two() { return 2; } };
+struct c : a, b { int two() override { return 3; } };
+int main()
+{
+	c it;
+	b *volatile p = &it;
+	std::string s = std::string("x") + 'y';
+	std::cout << 'z' << (s + "w") << std::endl;
+	return p->two() != 3;
+}
+end
+if g++ -O0 -o "$T/blanks" "$T/blanks.cc" 2>"$T/err"; then
+	record --mode block -L '*' -l 'std::operator+<char>' -l 'std::operator<< <*' -l 'non-virtual thunk to c::two()' -- "$T/blanks"
+	calls >"$T/seen"
+	check "an operator of std: no default arguments" grep -q '^1 std::operator+<char>' "$T/seen"
+	check "an operator with a blank in its name" grep -q '^1 std::operator<< <' "$T/seen"
+	check "a thunk" grep -qx '1 non-virtual thunk to c::two()' "$T/seen"
+	check_that "and nothing else" [ "$(grep -cvE 'std::operator(\+|<<) ?<|thunk' "$T/seen")" -eq 0 ]
+else
+	skip "names with blanks" "no g++: $(head -n 1 "$T/err")"
+fi
+
 # Other languages, where there is a compiler: functions as users write them.
 if command -v gnatmake >/dev/null; then
 	mkdir "$T/ada" && cd "$T/ada" || exit 1
@@ -113,6 +140,36 @@ if command -v ocamlopt >/dev/null; then
 	calls >"$T/seen"
 	check "OCaml: Module.function" grep -qx '2 Shop.price' "$T/seen"
 fi
+for compiler in gdc ldc2; do
+	command -v $compiler >/dev/null || continue
+	mkdir -p "$T/d"
+	cat >"$T/d/shop.d" <<'end'
+module shop;
+struct Item { int cents; int price() { return cents; } }
+interface Priced { int total(); }
+class Basket : Priced { int total() { return 4; } }
+int price(int n) { return n; }
+int price(string s) { return cast(int) s.length; }
+int apply(int delegate(int) f) { return f(1); }
+T twice(T)(T x) { return x + x; }
+int main()
+{
+	int n = 1;
+	Priced p = new Basket();
+	return price(1) + price("ab") + price("abc") + apply((int x) => x + n) + twice(2) + Item(3).price() + p.total() == 23 ? 0 : 1;
+}
+end
+	(cd "$T/d" && if [ $compiler = gdc ]; then gdc -g -o shop shop.d; else ldc2 -g --of=shop shop.d; fi) 2>"$T/err" ||
+		not_ok "$compiler" "$T/err"
+	record --mode block -l 'shop.*' -- "$T/d/shop"
+	calls >"$T/seen"
+	for name in '1 shop.price(int)' '2 shop.price(string)' '1 shop.apply' '1 shop.twice!(int).twice' '1 shop.Item.price' '1 shop.Basket.total'; do
+		check "$compiler: $name" grep -qxF "$name" "$T/seen"
+	done
+	record --mode block -l 'shop.price(string)' -l 'D main' -- "$T/d/shop"
+	calls >"$T/seen"
+	check "$compiler: such names select" diff <(printf '1 D main\n2 shop.price(string)\n') "$T/seen"
+done
 if command -v rustc >/dev/null; then
 	mkdir "$T/rust"
 	cat >"$T/rust/shop.rs" <<'end'

@@ -3,6 +3,7 @@
 # happen to be installed. Here they are (tools/packages), and none may skip itself.
 . "$(dirname "$0")/../run/lib.sh"
 
+need gnatmake ocamlopt rustc gdc ldc2
 for name in java mono haskell ocaml interpreters; do
 	timeout -k 5 600 "$HERE/programs/$name.sh" >"$T/$name" 2>&1 </dev/null
 	status=$?
@@ -10,4 +11,9 @@ for name in java mono haskell ocaml interpreters; do
 	[ $name != interpreters ] || ! grep ' # SKIP ' "$T/$name" || status=1
 	result "$name: $(grep -c '^ok' "$T/$name") cases" $status "$T/$name"
 done
+
+# Names as their compilers have them.
+timeout -k 5 600 "$HERE/names.sh" >"$T/names" 2>&1 </dev/null
+status=$?
+result "names: $(grep -c '^ok' "$T/names") cases" $status "$T/names"
 finish
