@@ -767,7 +767,7 @@ static void describe_globals(const struct modules *m, const struct module *mod,
 {
 	struct sym_globals g;
 
-	sym_globals_find(mod->fd, mod->path, m->root ? m->root : "", &g);
+	sym_globals_find(mod->fd, mod->path, m->root ? m->root : "", SYM_AS_WRITTEN, &g);
 	for (size_t i = 0; i < g.at.n; i++)
 		*vec_add(&t->globals) = (struct trace_global){
 			g.at.at[i].vaddr, g.at.at[i].size,

@@ -289,6 +289,42 @@ void addresses_print(struct addresses *a, const struct trace_info *info, struct 
 	out_printf(out, "%016lx t tracing_mark_write\n", ADDRESS_MARKER);
 }
 
+static void add_file(const struct addresses *a, const struct trace_info *info, size_t file,
+		     address_module_list *out)
+{
+	const struct trace_module *m = &info->modules.at[a->files.at[file].module];
+	uint64_t first = start_of(a, info, file);
+	struct address_module *f;
+
+	if (m->first_id == TRACE_MADE_ID || m->image >= info->images.n)
+		return;
+	f = vec_add(out);
+	*f = (struct address_module){
+		.is = { .path = mem_strdup(m->path), .name = mem_strdup(m->name),
+			.build_id_len = m->build_id_len, .start = m->start },
+		.pid = (pid_t)info->images.at[m->image].pid, .base = a->files.at[file].base,
+		.first = first, .end = first + (m->end - m->start),
+		.program = trace_info_is_program(info, m),
+	};
+	memcpy(f->is.build_id, m->build_id, sizeof(f->is.build_id));
+}
+
+void addresses_files(struct addresses *a, const struct trace_info *info, address_module_list *out)
+{
+	update_modules(a, info);
+	for (size_t i = 0; i < a->files.n; i++)
+		add_file(a, info, i, out);
+}
+
+void addresses_files_free(address_module_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->at[i].is.path);
+		free(list->at[i].is.name);
+	}
+	vec_free(list);
+}
+
 /* --- the end ------------------------------------------------------------------------ */
 
 static void free_maps(struct address_map *maps, size_t n)

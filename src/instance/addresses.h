@@ -46,5 +46,20 @@ bool addresses_symbol(struct addresses *a, const struct trace_info *info, uint64
 /* Prints /proc/kallsyms's lines. A gap between functions has a line "MODULE+0xOFFSET" where it
  * begins, so that nobody takes it for the end of the function before it. */
 void addresses_print(struct addresses *a, const struct trace_info *info, struct out *out);
+/* A file of kallsyms: the process that mapped it first (pid), what module_file_open() needs of
+ * the module there (is), where the file's address 0 and its code stand in the session's address
+ * space. */
+struct address_module {
+	struct trace_module is;
+	pid_t pid;
+	uint64_t base, first, end;
+	bool program;         /* not a library */
+};
+typedef VEC(struct address_module) address_module_list;
+
+/* Copies what kallsyms has of files, so that they can be read when info has been released. Code
+ * that a program made is in no file, and left out. addresses_files_free() frees the list. */
+void addresses_files(struct addresses *a, const struct trace_info *info, address_module_list *out);
+void addresses_files_free(address_module_list *list);
 /* Frees the tables and leaves *a empty. */
 void addresses_free(struct addresses *a);

@@ -4,7 +4,6 @@
  * cannot be had, or has no table, ends the walk there and is not tried again. */
 #include "instance/frames.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,9 +11,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "image/mapped_file.h"
 #include "instance/made_names.h"
-#include "sym/file_key.h"
+#include "instance/module_file.h"
 #include "sym/unwind.h"
 
 struct frames_file { struct stat is; struct unwind_file *unwind; /* NULL: it says nothing */ };
@@ -86,33 +84,6 @@ static size_t file_of(struct frames *f, int fd, const char *path)
 	return i;
 }
 
-/* Whether the file at fd has the module's build-id. A module without one is taken at its word. */
-static bool is_build(int fd, const struct trace_module *m)
-{
-	struct file_key key;
-
-	return !m->build_id_len ||
-	       (file_key_read(fd, m->path, "", &key) && key.build_id_len == m->build_id_len &&
-		memcmp(key.build_id, m->build_id, m->build_id_len) == 0);
-}
-
-/* Opens the very file that the process maps. If the process is gone its path is opened, unless
- * another build stands there now. Returns a descriptor or -errno. */
-static int open_module(pid_t pid, const struct trace_module *m)
-{
-	struct err ignored;
-	int fd = mapped_file_at(pid, m->start, &ignored);
-
-	if (fd != -ESRCH)
-		return fd;
-	fd = file_open(m->path, &ignored);
-	if (fd >= 0 && !is_build(fd, m)) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
-}
-
 /* Returns the tables for a module; NULL: it has none, or its file could not be opened. Both answers
  * are kept, since a trace has few modules and many stacks. */
 static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *info,
@@ -126,7 +97,9 @@ static struct unwind_file *unwind_of(struct frames *f, const struct trace_info *
 		if (p->image == m->image && p->start == m->start && p->from_tsc == m->from_tsc)
 			return p->file == NO_FILE ? NULL : f->files.at[p->file].unwind;
 	}
-	fd = m->image < info->images.n ? open_module((pid_t)info->images.at[m->image].pid, m) : -1;
+	fd = m->image < info->images.n
+		     ? module_file_open((pid_t)info->images.at[m->image].pid, m)
+		     : -1;
 	p = vec_add(&f->modules);
 	*p = (struct frame_module){ m->image, m->start, m->from_tsc, file_of(f, fd, m->path) };
 	if (fd >= 0)

@@ -6,6 +6,7 @@
  * its column in the text. */
 #include "instance/internal.h"
 #include "instance/symbols.h"
+#include "instance/variables.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -275,6 +276,18 @@ static void target_symbols(void *arg, struct out *out)
 	pump_unlock(l->pump);
 }
 
+/* The op `variables`: their files are read without the pump's lock, which records wait for. */
+static void target_variables(void *arg, struct out *out)
+{
+	struct instances *l = ((struct trace_array *)arg)->instances;
+	address_module_list files = { 0 };
+
+	addresses_files(&l->addresses, instances_lock(l), &files);
+	pump_unlock(l->pump);
+	variables_print(&files, out);
+	addresses_files_free(&files);
+}
+
 /* The op `cpu_clear`: fetches first, so that no record from before the write arrives after it. */
 static int cpu_clear(void *arg, unsigned cpu, struct err *err)
 {
@@ -523,7 +536,8 @@ const struct tree_target_ops trace_array_ops = {
 	.pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
 	.cpu_trace = cpu_trace, .cpu_clear = cpu_clear,
 	.cpu_pipe = cpu_pipe, .cpu_pipe_ready = cpu_pipe_ready, .cpu_raw = cpu_raw,
-	.cpu_raw_ready = cpu_raw_ready, .symbols = target_symbols, .cpu_stats = cpu_stats,
+	.cpu_raw_ready = cpu_raw_ready, .symbols = target_symbols,
+	.variables = target_variables, .cpu_stats = cpu_stats,
 	.snapshot = target_snapshot, .snapshot_clear = snapshot_clear,
 	.snapshot_trace = snapshot_trace, .snapshot_raw = snapshot_raw,
 	.snapshot_raw_ready = snapshot_raw_ready, .profile = profiling_show,

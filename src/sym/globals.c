@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Variables from symbol tables, for names beside pointers that lead to them. image/modules.c asks
- * for each module whose functions' arguments are recorded; any thread, no state. Malformed symbols
- * are passed over. */
+/* Variables from symbol tables. image/modules.c asks for each module whose functions' arguments
+ * are recorded, for names beside pointers that lead to variables; instance/variables.c asks when
+ * somebody reads the tree's kallsyms. Any thread, no state. Malformed symbols are passed over. */
 #include "sym/globals.h"
 
 #include <stdlib.h>
@@ -38,7 +38,24 @@ static unsigned dashes_before(const char *name)
 	return n;
 }
 
-static void add_symbols(const struct elf_symtab *t, global_list *out)
+/* As nm has it. A variable in code has the letter of constants, because `t` is a function to those
+ * who read kallsyms. A debug file numbers its sections as its program does; v is the program's. */
+static char letter_of(const struct elf_view *v, const Elf64_Sym *s)
+{
+	const struct elf_section *in =
+		s->st_shndx < v->sections.n ? &v->sections.at[s->st_shndx] : NULL;
+	unsigned bind = ELF64_ST_BIND(s->st_info);
+	char letter;
+
+	if (bind == STB_WEAK || bind == STB_GNU_UNIQUE)
+		return bind == STB_WEAK ? 'V' : 'u';
+	if (!in || s->st_value < in->vaddr || s->st_value - in->vaddr >= in->size)
+		return '?';
+	letter = !(in->flags & SHF_WRITE) ? 'r' : in->type == SHT_NOBITS ? 'b' : 'd';
+	return bind == STB_LOCAL ? letter : (char)(letter - 'a' + 'A');
+}
+
+static void add_symbols(const struct elf_view *v, const struct elf_symtab *t, global_list *out)
 {
 	for (size_t i = 1; i < t->n; i++) {
 		const Elf64_Sym s = elf_symbol(t, i);
@@ -47,7 +64,9 @@ static void add_symbols(const struct elf_symtab *t, global_list *out)
 		if (!name || !*name)
 			continue;
 		*vec_add(out) = (struct named_global){
-			.is = { .vaddr = s.st_value, .size = s.st_size }, .name = name,
+			.is = { .vaddr = s.st_value, .size = s.st_size,
+				.letter = letter_of(v, &s) },
+			.name = name,
 			.dashes = dashes_before(name),
 			.local = ELF64_ST_BIND(s.st_info) == STB_LOCAL,
 		};
@@ -70,14 +89,16 @@ static int compare_global(const void *a, const void *b)
 	return x->name == y->name ? 0 : strncmp(x->name, y->name, MAX_NAME);
 }
 
-/* Bytes of the name without what is no part of it: the version (stdout@GLIBC_2.2.5), and the number
- * by which gcc tells static variables of functions apart (numbers.0). */
-static size_t name_bytes(const char *name)
+/* Bytes of the name without what is no part of it: the version (stdout@GLIBC_2.2.5), and, of a name
+ * as written, the number by which gcc tells static variables of functions apart (numbers.0). */
+static size_t name_bytes(const char *name, enum sym_spelling spelling)
 {
 	size_t n = strnlen(name, MAX_NAME), digits;
 	const char *version = memchr(name, '@', n);
 
 	n = version && version > name ? (size_t)(version - name) : n;
+	if (spelling == SYM_AS_LINKED)
+		return n;
 	for (digits = 0; digits < n && name[n - 1 - digits] >= '0' && name[n - 1 - digits] <= '9';)
 		digits++;
 	if (digits && digits + 1 < n && name[n - 1 - digits] == '.')
@@ -85,10 +106,10 @@ static size_t name_bytes(const char *name)
 	return n;
 }
 
-static uint32_t keep_name(struct sym_globals *to, const char *name)
+static uint32_t keep_name(struct sym_globals *to, const char *name, enum sym_spelling spelling)
 {
 	uint32_t at = (uint32_t)to->strings.n;
-	size_t n = name_bytes(name);
+	size_t n = name_bytes(name, spelling);
 
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&to->strings) = name[i];
@@ -97,7 +118,8 @@ static uint32_t keep_name(struct sym_globals *to, const char *name)
 }
 
 /* bytes: of the file that the names are in. */
-static void keep_globals(struct sym_globals *to, global_list *from, uint64_t bytes)
+static void keep_globals(struct sym_globals *to, global_list *from, uint64_t bytes,
+			 enum sym_spelling spelling)
 {
 	uint64_t most = NAMES_TIMES * bytes;
 
@@ -112,14 +134,14 @@ static void keep_globals(struct sym_globals *to, global_list *from, uint64_t byt
 			continue;
 		if (to->strings.n > most)
 			break;
-		g->is.name = keep_name(to, g->name);
+		g->is.name = keep_name(to, g->name, spelling);
 		*vec_add(&to->at) = g->is;
 	}
 }
 
 /* A separate debug file has the addresses of its program. */
 static void add_of_debug_file(const struct elf_view *v, const char *path, const char *root,
-			      struct sym_globals *out)
+			      enum sym_spelling spelling, struct sym_globals *out)
 {
 	struct debug_file d;
 	struct elf_view of = { 0 };
@@ -131,8 +153,8 @@ static void add_of_debug_file(const struct elf_view *v, const char *path, const 
 		return;
 	if (elf_view_tables(&of, d.file.bytes, d.file.n, path, &ignored) == 0) {
 		t = elf_symtab(&of);
-		add_symbols(&t, &list);
-		keep_globals(out, &list, d.file.n);
+		add_symbols(v, &t, &list);
+		keep_globals(out, &list, d.file.n, spelling);
 	}
 	vec_free(&list);
 	elf_view_free(&of);
@@ -140,21 +162,22 @@ static void add_of_debug_file(const struct elf_view *v, const char *path, const 
 }
 
 static void find_in_view(const struct elf_view *v, const char *path, const char *root,
-			 struct sym_globals *out)
+			 enum sym_spelling spelling, struct sym_globals *out)
 {
 	struct elf_symtab t = elf_symtab(v);
 	global_list list = { 0 };
 
 	if (!t.n)
-		add_of_debug_file(v, path, root, out);
+		add_of_debug_file(v, path, root, spelling, out);
 	if (!t.n && !out->at.n)
 		t = elf_dynsym(v);
-	add_symbols(&t, &list);
-	keep_globals(out, &list, v->n);
+	add_symbols(v, &t, &list);
+	keep_globals(out, &list, v->n, spelling);
 	vec_free(&list);
 }
 
-void sym_globals_find(int fd, const char *path, const char *root, struct sym_globals *out)
+void sym_globals_find(int fd, const char *path, const char *root, enum sym_spelling spelling,
+		      struct sym_globals *out)
 {
 	struct elf_file file;
 	struct elf_view v = { 0 };
@@ -164,7 +187,7 @@ void sym_globals_find(int fd, const char *path, const char *root, struct sym_glo
 	if (elf_file_read(fd, path, ELF_SYMBOLS, &file, &ignored) < 0)
 		return;
 	if (elf_view_image(&v, file.bytes, file.n, path, &ignored) == 0)
-		find_in_view(&v, path, root, out);
+		find_in_view(&v, path, root, spelling, out);
 	elf_view_free(&v);
 	elf_file_free(&file);
 }

@@ -308,6 +308,8 @@ static int show_symbols(struct tree_file *f, struct out *text, struct err *err)
 
 	if (t.ops->symbols)
 		t.ops->symbols(t.arg, text);
+	if (t.ops->variables)
+		t.ops->variables(t.arg, text);
 	instance_unlock(in);
 	return 0;
 }
@@ -370,7 +372,7 @@ static const struct file_row {
 	{ "function_profile_enabled", 0640, TOP, &function_profile_file,
 	  "1: calls and times of each function are counted, for trace_stat" },
 	{ "kallsyms", 0444, TOP, &kallsyms,
-	  "addresses of functions as records have them (brace's own: /proc/kallsyms is not here)" },
+	  "addresses of functions, as records have them, and of variables (brace's own: /proc/kallsyms is not here)" },
 	{ "last_boot_info", 0444, EVERYWHERE, &last_boot_file,
 	  "whose addresses the buffer has; always those of programs that are traced now" },
 	{ "kprobe_events", 0640, TOP, &kprobe_events_file,

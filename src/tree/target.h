@@ -61,6 +61,8 @@ struct tree_target_ops {
 	 * NAME\t[MODULE]". The address has 16 hexadecimal digits and is the ip of raw records, by
 	 * which trace-cmd finds names. NULL: none. */
 	void (*symbols)(void *arg, struct out *out);
+	/* Prints the lines of kallsyms for variables, whose letter is not `t`. NULL: none. */
+	void (*variables)(void *arg, struct out *out);
 	/* Prints `cat trace` with its header; nothing is consumed. */
 	int (*trace)(void *arg, const struct settings *s, struct out *out, struct err *err);
 	int (*clear)(void *arg, struct err *err); /* `> trace` */

@@ -115,6 +115,16 @@ echo 0 >"$E/p_0x$address/enable"
 echo >"$D/kprobe_events"
 echo 'r10:grp/said request $retval:s32' >>"$D/kprobe_events"
 
+# --- variables, as nm has them
+nm -S "$A" | sed -n 's/^\([0-9a-f]*\) 0*[1-9a-f][0-9a-f]* \([dDbBrR]\) \([^@]*\).*/\1 \2 \3/p' | while read -r at rest; do
+	printf '%016x %s\n' $((0x$at + 0x$address - 0x$(nm "$A" | sed -n 's/ [tT] leaf$//p'))) "$rest"
+done | sort >"$T/wanted"
+grep ' [dDbBrR] [^[:space:]]*$' "$D/kallsyms" | grep -v '\[unknown\]$' | sort >"$T/variables"
+[ "$(wc -l <"$T/wanted")" -ge 3 ] && cmp "$T/wanted" "$T/variables" >>"$T/err" 2>&1
+result "kallsyms has the program's variables, their places and kinds" $? "$T/variables"
+check_that "and those of libraries" grep -q ' [BV] _*environ'$'\t''\[libc\.so\.6\]$' "$D/kallsyms"
+check_that "which no list of functions has" [ -z "$(grep -wF -f <(awk '{ print $3 }' "$T/variables") "$D/available_filter_functions_addrs")" ]
+
 # --- removed
 echo '-:grp/said request arg1=$retval:s32' >>"$D/kprobe_events" && [ ! -e "$D/events/grp" ]
 result "an event is removed by its place and arguments" $? "$D/error_log"

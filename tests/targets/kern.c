@@ -37,6 +37,9 @@ BRACE_EVENT(signal, signal_generate, BRACE_PROTO(int sig, int errno_), BRACE_ARG
 
 #define KERNEL __attribute__((noinline, noclone))
 
+/* The text of /proc/version, as the kernel's variable has it but for what it puts in when asked. */
+char linux_proc_banner[512];
+
 static volatile long work;
 static __thread char a_task[64];
 
@@ -161,6 +164,17 @@ static void *ticks(void *arg)
 	return NULL;
 }
 
+static void read_banner(void)
+{
+	FILE *version = fopen("/proc/version", "r");
+
+	if (!version)
+		return;
+	if (!fgets(linux_proc_banner, sizeof(linux_proc_banner), version))
+		*linux_proc_banner = '\0';
+	fclose(version);
+}
+
 static int lone(void)
 {
 	char line[256];
@@ -182,6 +196,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "lone"))
 		return lone();
+	read_banner();
 	sem_init(&word, 0, 0);
 	pthread_create(&thread, NULL, waits, NULL);
 	for (long i = 0; i < cpus; i++)
