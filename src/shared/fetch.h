@@ -112,8 +112,8 @@ uint32_t fetch_run(const struct fetch_program *p, uint32_t bytes, const struct f
 
 /* fetch_run() for a program that only stores registers and the instruction's address, as numbers
  * among arguments are fetched: without a context, and faster. Returns the record's size in whole
- * words, the last of which is zeroed to its end; 0: the program does something else, or is malformed.
- * The record has FETCH_RECORD_MAX bytes. */
+ * words, the last of which is zeroed to its end; 0: the program does something else, or is
+ * malformed. The record has FETCH_RECORD_MAX bytes. */
 uint32_t fetch_registers(const struct fetch_program *p, uint32_t bytes, const uint64_t *regs,
 			 uint64_t ip, uint8_t *record);
 
