@@ -314,6 +314,7 @@ static void put_info(const struct html_page *g, struct out *o)
 	out_printf(o, ",\"calls\":%llu", (unsigned long long)g->walk.counts.calls);
 	/* Calls of the whole trace, if the page has a part; 0: not known, or it has all. */
 	put_u64(o, "of_calls", g->job->is_part ? info->total.calls : 0);
+	put_u64(o, "min_ns", g->job->min_ns);
 	out_printf(o, ",\"part\":%s", g->job->is_part ? "true" : "false");
 	put_functions(g, o);
 	put_lists(g, o);

@@ -11,6 +11,7 @@ struct html_job {
 	struct source *source;
 	struct source *part;       /* the caller's own: what the source was made of */
 	bool is_part;              /* the source leaves out some of the trace */
+	uint64_t min_ns;           /* it leaves out shorter calls; 0: it does not */
 	struct out *out;
 	const char *title;         /* of the page: the trace's file */
 	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */

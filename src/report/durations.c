@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Durations by function, for `brace hist -d`. One thread feeds and prints. A function of several
- * images (an exec, another program) is one row by its name and file. Nothing fails: an event of a
- * thread or a function that nothing defines is counted as of an unknown function. */
+/* Durations by function, for `brace hist -d`, `report --histogram` and `html`. One thread feeds and
+ * prints. A function of several images (an exec, another program) is one row by its name and file.
+ * Nothing fails: an event of a thread or a function that nothing defines is counted as of an
+ * unknown function. */
 #include "report/durations.h"
 
 #include <inttypes.h>
@@ -168,6 +169,24 @@ void durations_event(struct durations *d, const struct event *e)
 void durations_end(struct durations *d)
 {
 	tracks_end(&d->tracks, &d->last, take_step, d);
+}
+
+uint64_t durations_limit(const struct durations *d, uint64_t most, uint64_t *calls)
+{
+	unsigned power = POWERS;
+
+	*calls = 0;
+	while (power) {
+		uint64_t n = 0;
+
+		for (size_t i = 0; i < d->rows.n; i++)
+			n += d->rows.at[i].powers[power - 1];
+		if (n > most - *calls)
+			return UINT64_C(1) << (power < POWERS ? power : POWERS - 2);
+		*calls += n;
+		power--;
+	}
+	return 0;
 }
 
 /* --- printing --------------------------------------------------------------------------------- */

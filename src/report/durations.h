@@ -15,6 +15,9 @@ void durations_free(struct durations *d);
 void durations_event(struct durations *d, const struct event *e);
 /* The stream has ended: calls that are open are counted as such, and have no duration. */
 void durations_end(struct durations *d);
+/* The least power of two, in ns, that at most `most` calls with an end lasted for; 0: all of them
+ * are as few. *calls: how many they are. */
+uint64_t durations_limit(const struct durations *d, uint64_t most, uint64_t *calls);
 /* Print at most n functions (0: all), that with the most calls first: a heading, and a line for
  * each power of two in nanoseconds; or JSON, an object for each function and a last one that tells
  * the losses. */

@@ -102,7 +102,7 @@ class App {
 			parts.push(plain(about.host));
 		const facts = make("span", { class: "warnings" });
 		if (about.part)
-			facts.append(make("span", { class: "warning" }, `a part of the trace${about.of_calls === "0" ? "" : `, which has ${countText(about.of_calls)} calls`}`));
+			facts.append(make("span", { class: "warning" }, `a part of the trace${about.of_calls === "0" ? "" : `, which has ${countText(about.of_calls)} calls`}${about.min_ns === "0" ? "" : `: calls of ${timeText(Number(about.min_ns))} and more`}`));
 		if (lost)
 			facts.append(make("span", { class: "warning" }, `${countText(lost)} records were lost`));
 		if (this.cut)

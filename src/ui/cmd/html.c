@@ -12,14 +12,17 @@
 
 #include "export/html.h"
 #include "base/path.h"
+#include "report/durations.h"
 #include "ui/commands.h"
 #include "ui/interrupt.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/trace_file.h"
 
-/* Browsers take pages of about this many calls; beyond it they may run out of memory. */
+/* Browsers take pages of about this many calls; beyond it they may run out of memory. A page that
+ * brace cuts by itself has at most CALLS_KEPT. */
 #define CALLS_MANY UINT64_C(20000000)
+#define CALLS_KEPT UINT64_C(10000000)
 
 /* The trace's name in this directory, as .html; free() it. */
 static char *default_output(const char *trace)
@@ -50,6 +53,53 @@ static int open_page(const char *path)
 	    pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND ? "is not there"
 										   : "failed");
 	return EXIT_BRACE;
+}
+
+/* Reads the durations of all calls that are asked for. *limit: what the shortest one that a page
+ * can have lasts, in ns; 0: it can have all, or they have no durations. 0, or -errno and *err. */
+static int find_limit(const struct invocation *inv, struct store_reader *reader,
+		      const volatile sig_atomic_t *stop, uint64_t *limit, struct err *err)
+{
+	struct source *source = trace_file_source(inv, reader, err);
+	struct durations *d;
+	struct event e;
+	uint64_t calls;
+	int got;
+
+	if (!source)
+		return -err->code;
+	d = durations_new(source->info);
+	while ((got = source->ops->next(source, &e, err)) > 0 && !*stop)
+		if (trace_info_shows(source->info, e.thread))
+			durations_event(d, &e);
+	durations_end(d);
+	*limit = durations_limit(d, CALLS_MANY, &calls);
+	if (*limit)
+		*limit = durations_limit(d, CALLS_KEPT, &calls);
+	durations_free(d);
+	source->ops->close(source);
+	if (*stop) /* html_write() tells of it */
+		*limit = 0;
+	return got < 0 ? got : 0;
+}
+
+/* A page of more calls than a browser takes has the longer ones, unless the user says how long they
+ * are to be. */
+static int cut_page(struct invocation *inv, struct store_reader *reader,
+		    const volatile sig_atomic_t *stop, struct err *err)
+{
+	uint64_t limit = 0;
+	int r = 0;
+
+	if (store_info(reader)->total.calls > CALLS_MANY && !inv->excerpt.min_ns)
+		r = find_limit(inv, reader, stop, &limit, err);
+	if (r || !limit)
+		return r;
+	inv->excerpt.min_ns = limit;
+	say_warning("a browser takes some %" PRIu64 " million calls: the page has those of %" PRIu64
+		    " ns and more; choose others by --from, --to, --min-duration",
+		    CALLS_MANY / 1000000, limit);
+	return 0;
 }
 
 /* Losses are told as by all that make figures of a trace. */
@@ -113,7 +163,9 @@ static int make_page(struct invocation *inv, const char *trace, struct store_rea
 		inv->output = output;
 	job.stop = interrupt_catch();
 	trace_file_meter(inv, reader);
-	job.source = trace_file_openings(inv, reader, &job.part, &err);
+	if (!cut_page(inv, reader, job.stop, &err))
+		job.source = trace_file_openings(inv, reader, &job.part, &err);
+	job.min_ns = inv->excerpt.min_ns;
 	if (!job.source) {
 		status = say_error(&err);
 	} else {
