@@ -291,6 +291,7 @@ static void begin_pairs(struct clock *c)
 		add_pairs_here(p);
 	p->measures = pthread_create(&p->thread, NULL, measure_pairs, p) == 0;
 	c->pairing = p;
+	c->live = live_clock_new();
 }
 
 static void end_pairs(struct clock_pairing *p)
@@ -310,6 +311,7 @@ static void end_pairs(struct clock_pairing *p)
 void clock_take_pairs(struct clock *c, struct trace_info *info)
 {
 	struct clock_pairing *p = c->pairing;
+	const size_t before = info->clock_pairs.n;
 
 	if (!p)
 		return;
@@ -318,6 +320,36 @@ void clock_take_pairs(struct clock *c, struct trace_info *info)
 		*vec_add(&info->clock_pairs) = p->pairs.at[i];
 	p->pairs.n = 0;
 	pthread_mutex_unlock(&p->lock);
+	if (info->clock_pairs.n > before)
+		live_clock_add(c->live, info, now_ns(CLOCK_MONOTONIC_RAW));
+}
+
+uint64_t clock_present(const struct clock *c)
+{
+	if (!c->live || !live_clock_pairs(c->live))
+		return clock_tsc();
+	return live_clock_at(c->live, now_ns(CLOCK_MONOTONIC_RAW) - live_clock_error(c->live));
+}
+
+void clock_place(const struct clock *c, struct event *e)
+{
+	const uint64_t stamp = e->tsc;
+
+	if (!c->live)
+		return;
+	e->tsc = live_clock_tsc(c->live, e->cpu, stamp);
+	if (e->kind == EVENT_SPAN)
+		e->begin = live_clock_tsc(c->live, e->cpu, e->begin);
+	else if (e->kind == EVENT_SLEPT) /* on which CPU it began, no record tells */
+		e->begin += e->tsc - stamp;
+}
+
+/* The error is that of the times that were shown. */
+static void say_printed(const struct live_clock *live, struct trace_message *m)
+{
+	m->count = (uint32_t)live_clock_pairs(live);
+	snprintf(m->name, sizeof(m->name), "%s %" PRIu64, MESSAGE_CLOCK_PRINTED,
+		 live_clock_error(live));
 }
 
 struct trace_message clock_message(const struct clock *c, const struct trace_info *info,
@@ -328,6 +360,8 @@ struct trace_message clock_message(const struct clock *c, const struct trace_inf
 
 	if (!placed)
 		snprintf(m.name, sizeof(m.name), "%s", MESSAGE_CLOCK_PRINTED);
+	if (!placed && c->printed && c->live)
+		say_printed(c->live, &m);
 	if (!pairs)
 		return m;
 	m.count = (uint32_t)info->clock_pairs.n;
@@ -411,5 +445,7 @@ void clock_end(struct clock *c)
 	join_asking(c);
 	if (c->pairing)
 		end_pairs(c->pairing);
+	live_clock_free(c->live);
 	c->pairing = NULL;
+	c->live = NULL;
 }

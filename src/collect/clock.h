@@ -6,13 +6,16 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "trace/trace_info.h"
+#include "trace/live_clock.h"
 
 struct clock {
 	uint64_t first_tsc, first_ns; /* one instant on the TSC and CLOCK_MONOTONIC_RAW */
 	uint64_t told_hz, kernel_hz; /* 0 = does not say */
 	pthread_t thread;
 	struct clock_pairing *pairing; /* NULL: the TSC is steady */
+	/* by which records are put right as they come; NULL: the TSC is steady */
+	struct live_clock *live;
+	bool printed; /* set by those who show them so: clock_message() says it */
 	bool asking, measured;
 	/* else the TSC's rate changes, or processors' counts differ: times are not to be relied
 	 * on */
@@ -33,7 +36,8 @@ void clock_measure_end(struct clock *c, struct trace_clock *out);
  * since clock_begin confirms it to a hundredth, else the measured one; and
  * c->apart_ns. Waits for the thread that asks the kernel. The calling thread changes processors. */
 void clock_refine(struct clock *c, struct trace_clock *clock);
-/* Moves the pairs of clocks that were measured since the last call to info. */
+/* Moves the pairs of clocks that were measured since the last call to info, and leads c->live on by
+ * them. For c->live the first call comes after clock_measure_end() and before the first record. */
 void clock_take_pairs(struct clock *c, struct trace_info *info);
 /* Makes the message about a TSC that is not steady (MESSAGE_CLOCK). placed: the records go to a
  * file, whose readers put times right by info's pairs. */
@@ -41,6 +45,11 @@ struct trace_message clock_message(const struct clock *c, const struct trace_inf
 				   bool placed);
 void clock_end(struct clock *c); /* joins the threads; required before c goes away */
 uint64_t clock_tsc(void);
+/* The present for stamps of all CPUs as c->live puts them right, less their error; where the TSC is
+ * steady, clock_tsc(). */
+uint64_t clock_present(const struct clock *c);
+/* Puts an event right that was not seen before, by c->live, if the TSC is not steady. */
+void clock_place(const struct clock *c, struct event *e);
 /* Returns the step in which the TSC counts, in ticks: 1, or on AMD's processors those of 10 ns.
  * There a second reading within one step is a tick more than the first. */
 uint64_t clock_step(void);

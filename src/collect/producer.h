@@ -8,6 +8,7 @@
  * session/session.c, or, if a command opens it, a row of ui/beside.c. A source that is read by CPU
  * makes its runs with thread_runs.h. */
 #pragma once
+#include "collect/clock.h"
 #include "collect/drain.h"
 #include "collect/slots.h"
 #include "trace/trace_info.h"
@@ -75,6 +76,8 @@ struct producer_ops {
 struct producer {
 	const struct producer_ops *ops;
 	uint32_t first_slot;           /* the number of its thread 0 (slots.h) */
+	/* the session's, set by it; NULL: the source orders no records of several processors */
+	const struct clock *clock;
 };
 
 /* The sources of a session. What is added stays until the list calls its free(): any thread may

@@ -91,6 +91,7 @@ static int pass(struct producer *p, enum producer_pass pass, drain_sink *sink, v
 
 	if (pass == PASS_KEEP)
 		return 0;
+	kernel_source_set_clock(k->source, p->clock);
 	if (last)
 		kernel_source_stop(k->source);
 	e = kernel_source_pass(k->source, last ? UINT64_MAX : now, take_event, k, &fresh, err);

@@ -34,6 +34,7 @@ struct kernel_rings {
 	VEC(struct kernel_ring) at;    /* by CPU; behind them the second instance's */
 	uint16_t cpus;
 	struct kernel_elsewhere *elsewhere; /* or NULL */
+	const struct live_clock *clock; /* NULL: the TSC is steady */
 };
 
 struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
@@ -182,6 +183,16 @@ static bool look_ahead(struct kernel_ring *g)
 	return g->ready;
 }
 
+void kernel_rings_set_clock(struct kernel_rings *r, const struct live_clock *clock)
+{
+	r->clock = clock;
+}
+
+static uint64_t next_time(const struct kernel_rings *r, const struct kernel_ring *g)
+{
+	return r->clock ? live_clock_tsc(r->clock, g->cpu, g->next.tsc) : g->next.tsc;
+}
+
 /* The ring with the earliest record; NULL: all are empty, or one is here and not in the kernel, so
  * that what comes from there may be earlier. Of equal stamps the lower CPU's comes first, always,
  * so that two readings give one text. */
@@ -194,7 +205,7 @@ static struct kernel_ring *earliest(struct kernel_rings *r)
 
 		if (!look_ahead(g) && g->more)
 			return NULL;
-		if (g->ready && (!best || g->next.tsc < best->next.tsc))
+		if (g->ready && (!best || next_time(r, g) < next_time(r, best)))
 			best = g;
 	}
 	return best;
@@ -281,7 +292,7 @@ int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink 
 	struct kernel_ring *g;
 	int e = 0;
 
-	while (!e && (g = earliest(r)) && g->next.tsc <= until)
+	while (!e && (g = earliest(r)) && next_time(r, g) <= until)
 		e = give(r, g, sink, context, err);
 	return e;
 }

@@ -5,6 +5,7 @@
 #include "kernel/elsewhere.h"
 #include "kernel/records.h"
 #include "kernel/ring_reader.h"
+#include "trace/live_clock.h"
 
 struct kernel_rings;
 
@@ -30,6 +31,9 @@ void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, si
 /* Reads what the kernel has, at most `most` pages of each CPU. *taken: how many pages. 0, or -errno
  * and *err. */
 int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct err *err);
+/* The order, and `until`, are those of times that this clock puts right; the events' stamps stay.
+ * It is there while records are given; NULL: the TSC is steady. */
+void kernel_rings_set_clock(struct kernel_rings *r, const struct live_clock *clock);
 /* Gives what was read and is no later than `until` (a TSC, from before the reading) to the sink in
  * the order of time; the rest stays for the next time. 0, or the sink's -errno and *err. */
 int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink *sink,

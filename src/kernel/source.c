@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/clock.h"
 #include "kernel/names.h"
 #include "kernel/probes.h"
 #include "kernel/symbols.h"
@@ -34,6 +35,7 @@ struct kernel_source {
 	char *names;                    /* saved_cmdlines, as read last */
 	uint64_t until;                 /* end of the pass before */
 	uint64_t kept;
+	const struct clock *clock;      /* NULL: stamps are taken as they are */
 };
 
 /* The instance is all that is there until kernel_source_begin(): settings are written between the
@@ -321,12 +323,27 @@ static int read_all(struct kernel_source *s, size_t *pages, struct err *err)
 	return 0;
 }
 
+void kernel_source_set_clock(struct kernel_source *s, const struct clock *clock)
+{
+	s->clock = clock;
+	if (s->rings && clock)
+		kernel_rings_set_clock(s->rings, clock->live);
+}
+
+/* `until` among times that are put right. */
+static uint64_t until_placed(const struct kernel_source *s, uint64_t until)
+{
+	return until == UINT64_MAX || !s->clock || !s->clock->live ? until
+								   : clock_present(s->clock);
+}
+
 /* Names come between reading and giving: a thread that is met while giving finds its name at
  * once, and one that was met before gets it from s->until on, the end of the pass before. */
 int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sink *sink,
 		       void *context, bool *fresh, struct err *err)
 {
 	struct counting c = { s, sink, context };
+	const uint64_t bound = until_placed(s, until);
 	size_t pages = 0;
 	int e = 0;
 
@@ -341,7 +358,7 @@ int kernel_source_pass(struct kernel_source *s, uint64_t until, kernel_rings_sin
 	if (pages)
 		read_names(s);
 	if (!e && s->rings)
-		e = kernel_rings_give(s->rings, until, count_and_give, &c, err);
+		e = kernel_rings_give(s->rings, bound, count_and_give, &c, err);
 	s->until = until;
 	return e;
 }

@@ -2,7 +2,8 @@
 /* The live stream (`brace graph`): passes over the buffers; each pass' records are decoded and
  * merged by time. A record that a pass sees was written before the pass, so passes follow each
  * other in time, except for records that a writer was stamping as the pass went by. A thread's own
- * order always holds. Called on the session's only thread; an error of a pass ends the stream. */
+ * order always holds. Times of a TSC that is not steady are put right here, as records are decoded.
+ * Called on the session's only thread; an error of a pass ends the stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +58,8 @@ static void keep_payload(payload_words *to, struct event *e, const uint64_t *fro
 		*vec_add(to) = from[i];
 }
 
-/* Adds an event under its thread's key, with a copy of its payload. */
-static void add_event(struct live *l, const struct event *e)
+/* Adds an event under its thread's key, with a copy of its payload. Its time is right already. */
+static void add_placed(struct live *l, const struct event *e)
 {
 	uint64_t *newest;
 
@@ -69,8 +70,18 @@ static void add_event(struct live *l, const struct event *e)
 	if (e->tsc > *newest)
 		*newest = e->tsc;
 	*vec_add(&l->events) = (struct keyed){ *newest, *e };
+	/* By however little the lines of two processors disagree. */
+	if (l->session->clock.live)
+		l->events.at[l->events.n - 1].event.tsc = *newest;
 	if (has_payload(e))
 		keep_payload(&l->payloads, &l->events.at[l->events.n - 1].event, e->payload);
+}
+
+/* Adds an event whose time is the counter's. */
+static void add_event(struct live *l, struct event *e)
+{
+	clock_place(&l->session->clock, e);
+	add_placed(l, e);
 }
 
 /* drain_sink: decodes a run, behind the loss before it. */
@@ -147,8 +158,9 @@ static void sort_pass(struct live *l)
 static void add_threadless(struct live *l, uint64_t lost)
 {
 	*vec_add(&l->runs) = l->events.n;
-	add_event(l, &(struct event){ .kind = EVENT_LOST, .count = lost, .tsc = clock_tsc(),
-				.thread = session_threadless(l->session, lost) });
+	add_placed(l, &(struct event){ .kind = EVENT_LOST, .count = lost,
+				       .tsc = clock_present(&l->session->clock),
+				       .thread = session_threadless(l->session, lost) });
 }
 
 /* The events that were held back are the first run of this pass. */
@@ -187,7 +199,7 @@ static void hold(struct live *l, uint64_t begun)
 /* Takes the records of one pass into l->events, sorted by key. last: takes everything. */
 static int pass_records(struct live *l, bool last, struct err *err)
 {
-	const uint64_t begun = clock_tsc();
+	const uint64_t begun = clock_present(&l->session->clock);
 	uint64_t lost = 0;
 	int r;
 
@@ -269,6 +281,7 @@ struct source *session_source(struct session *s)
 	l->source.ops = &ops;
 	l->source.info = s->info;
 	l->session = s;
+	s->clock.printed = true;
 	/* The program's image, by which a reader sees that the kernel is not alone. */
 	if (s->first_image)
 		session_catch_up(s);

@@ -204,6 +204,7 @@ static void add_producers(struct session *s, const struct session_beside *beside
 		if (!beside->producer)
 			continue;
 		producers_add(&s->producers, beside->producer);
+		beside->producer->clock = &s->clock;
 		s->has_beside = true;
 		if (beside->producer->ops->of_kernel)
 			add_kernel_image(s);
@@ -287,6 +288,7 @@ int session_start(const struct session_request *req, struct session **out, struc
 		return r;
 	}
 	clock_measure_end(&s->clock, &s->info->clock);
+	clock_take_pairs(&s->clock, s->info);
 	s->ready_tsc = clock_tsc();
 	*out = s;
 	return 0;

@@ -39,8 +39,8 @@ enum message_kind {
 	MESSAGE_BRACE,        /* executed by another brace, which traces it */
 	/* the tracer's own: the machine's TSC is not steady; number: how far processors are apart
 	 * at most, in ns, 0: not measured; name: the error in ns, in decimal, of times that are put
-	 * right by `count` pairs of clocks, MESSAGE_CLOCK_PRINTED: there was no file, "": they are
-	 * not */
+	 * right by `count` pairs of clocks; MESSAGE_CLOCK_PRINTED: there was no file, and they are
+	 * not, or, with a blank and the error behind it, they are as they come; "": they are not */
 	MESSAGE_CLOCK,
 	MESSAGE_STRANGER, /* the tracer's own: spoke as an agent without the session's token */
 	/* the tracer's own: count: names that threads gave themselves and that are unknown. */

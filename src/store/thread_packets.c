@@ -39,6 +39,8 @@ static uint64_t latest(const struct store_reader *r, uint64_t tsc)
 /* A thread's times never go back, by however little two processors' lines disagree. */
 void thread_packets_place(const struct store_reader *r, struct event *e, uint64_t *last)
 {
+	const uint64_t stamp = e->tsc;
+
 	if (!r->pairs)
 		return;
 	e->tsc = clock_pairs_tsc(r->pairs, e->cpu, e->tsc);
@@ -46,6 +48,8 @@ void thread_packets_place(const struct store_reader *r, struct event *e, uint64_
 	*last = e->tsc;
 	if (e->kind == EVENT_SPAN)
 		e->begin = clock_pairs_tsc(r->pairs, e->cpu, e->begin);
+	else if (e->kind == EVENT_SLEPT) /* on which CPU it began, no record tells */
+		e->begin += e->tsc - stamp;
 }
 
 /* Events of a start that are no calls have the time of the packet, which is right already. */

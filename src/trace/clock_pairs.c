@@ -21,8 +21,7 @@ static uint64_t difference(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* a * b / c, and at most the largest number. */
-static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
+uint64_t clock_scaled(uint64_t a, uint64_t b, uint64_t c)
 {
 	const unsigned __int128 r = c ? (unsigned __int128)a * b / c : 0;
 
@@ -32,7 +31,7 @@ static uint64_t scaled(uint64_t a, uint64_t b, uint64_t c)
 /* On the line through two points, between them. */
 static uint64_t on_line(const struct point *a, const struct point *b, uint64_t tsc)
 {
-	return a->steady + scaled(tsc - a->tsc, b->steady - a->steady, b->tsc - a->tsc);
+	return a->steady + clock_scaled(tsc - a->tsc, b->steady - a->steady, b->tsc - a->tsc);
 }
 
 uint64_t clock_pairs_tsc(const struct clock_pairs *p, uint16_t cpu, uint64_t tsc)
@@ -51,11 +50,9 @@ uint64_t clock_pairs_tsc(const struct clock_pairs *p, uint16_t cpu, uint64_t tsc
 uint64_t clock_pairs_reach(const struct clock_pairs *p) { return p->reach; }
 uint64_t clock_pairs_error(const struct clock_pairs *p) { return p->error; }
 
-/* By the first pair of all and the clock's rate. */
-static uint64_t steady_tsc(const struct trace_info *info, uint64_t ns)
+uint64_t clock_pair_steady(const struct trace_clock_pair *first, uint64_t hz, uint64_t ns)
 {
-	const struct trace_clock_pair *first = &info->clock_pairs.at[0];
-	const uint64_t ticks = scaled(difference(ns, first->ns), info->clock.hz, NS);
+	const uint64_t ticks = clock_scaled(difference(ns, first->ns), hz, NS);
 
 	return ns >= first->ns ? first->tsc + ticks : first->tsc - ticks;
 }
@@ -65,7 +62,9 @@ static uint64_t steady_tsc(const struct trace_info *info, uint64_t ns)
 static void add_pair(struct clock_pairs *p, const struct trace_info *info,
 		     const struct trace_clock_pair *pair)
 {
-	const struct point point = { pair->tsc, steady_tsc(info, pair->ns) };
+	const struct point point = {
+		pair->tsc, clock_pair_steady(&info->clock_pairs.at[0], info->clock.hz, pair->ns)
+	};
 	const uint64_t moved = difference(point.tsc, point.steady), half = pair->window / 2 + 1;
 	point_list *l;
 
@@ -109,7 +108,7 @@ struct clock_pairs *clock_pairs_new(const struct trace_info *info)
 
 		bend = b > bend ? b : bend;
 	}
-	p->error = scaled(p->error + bend, NS, info->clock.hz);
+	p->error = clock_scaled(p->error + bend, NS, info->clock.hz);
 	return p;
 }
 

@@ -8,6 +8,11 @@
 
 struct clock_pairs;
 
+/* Returns a * b / c without overflow in between, at most the largest number; 0: c is. */
+uint64_t clock_scaled(uint64_t a, uint64_t b, uint64_t c);
+/* The steady TSC at this time of CLOCK_MONOTONIC_RAW: by the first pair of all and the rate. */
+uint64_t clock_pair_steady(const struct trace_clock_pair *first, uint64_t hz, uint64_t ns);
+
 /* Makes it of info's pairs, which may come in any order of CPUs. NULL: there are none. Freed by
  * clock_pairs_free(). */
 struct clock_pairs *clock_pairs_new(const struct trace_info *info);

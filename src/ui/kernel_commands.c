@@ -25,16 +25,18 @@
 /* --- graph ------------------------------------------------------------------------------ */
 
 /* The context of kernel_run_read() while a graph is printed. */
-struct kernel_printing { struct screen output; struct printer printer; };
+struct kernel_printing { struct screen output; struct printer printer; struct kernel_run *run; };
 
 /* Never an error: what cannot be printed any more is dropped here, and after_printing() ends the
  * reading. */
 static int print_one(void *context, const struct event *e, struct err *err)
 {
 	struct kernel_printing *p = context;
+	struct event placed = *e;
 
+	kernel_run_place(p->run, &placed);
 	if (!screen_is_done(&p->output))
-		printer_event(&p->printer, e);
+		printer_event(&p->printer, &placed);
 	return 0;
 }
 
@@ -61,6 +63,7 @@ int kernel_graph(struct invocation *inv)
 
 	if (status)
 		return status;
+	p.run = run;
 	screen_open_begun(&p.output, inv, SCREEN_PLAIN, paint_graph);
 	printer_begin(&p.printer, kernel_run_info(run), inv->settings.options, &p.output.text);
 	e = kernel_run_read(run, print_one, after_printing, &p, &err);

@@ -142,6 +142,7 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
 	clock_begin(&k->clock);
+	k->clock.printed = !stored;
 	if ((!stored && screen_file_begin(inv, &err)) || set_up(k, stored, &err))
 		status = say_error(&err);
 	else if (k->program.pid)
@@ -173,6 +174,11 @@ static void wait_briefly(void)
 	nanosleep(&t, NULL);
 }
 
+void kernel_run_place(const struct kernel_run *k, struct event *e)
+{
+	clock_place(&k->clock, e);
+}
+
 /* The last pass comes after recording has stopped, and takes all that is left: nothing is lost by
  * the end itself. */
 int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
@@ -183,6 +189,8 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 	int e;
 
 	do {
+		clock_take_pairs(&k->clock, k->info);
+		kernel_source_set_clock(k->source, &k->clock);
 		over = is_over(k);
 		if (over)
 			kernel_source_stop(k->source);

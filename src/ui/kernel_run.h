@@ -30,6 +30,8 @@ void kernel_run_say(struct kernel_source *source, uint64_t bytes, const char *op
 int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 		    int (*after)(void *context, bool fresh, struct err *err), void *context,
 		    struct err *err);
+/* Puts the time of an event right that the sink is given, where the TSC is not steady. */
+void kernel_run_place(const struct kernel_run *k, struct event *e);
 /* Undoes all settings, says what was lost (`bytes`: of the trace file; 0: there is none), and frees
  * k. status: of brace so far. Returns the exit status: the program's, if there is nothing else. */
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status);

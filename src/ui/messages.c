@@ -280,6 +280,7 @@ static void print_unnamed(struct out *o, const char *prefix)
 /* Once for the machine, whatever the count. Files of older versions have no number. */
 static void print_clock(struct out *o, const char *prefix, const struct trace_message *m)
 {
+	static const char printed[] = MESSAGE_CLOCK_PRINTED " ";
 	const uint32_t apart_ns = m->number;
 	const uint64_t error_ns = strtoull(m->name, NULL, 10);
 
@@ -293,6 +294,10 @@ static void print_clock(struct out *o, const char *prefix, const struct trace_me
 		out_printf(o, "; readers of the file put times right by %" PRIu32
 			      " pairs of clocks, to %.1f us",
 			   m->count, error_ns / 1e3);
+	else if (!strncmp(m->name, printed, sizeof(printed) - 1))
+		out_printf(o, "; what is printed at once is put right by %" PRIu32
+			      " pairs of clocks, to %.1f us",
+			   m->count, strtoull(m->name + sizeof(printed) - 1, NULL, 10) / 1e3);
 	else if (!strcmp(m->name, MESSAGE_CLOCK_PRINTED))
 		out_str(o, "; what is printed at once has the counter's times, those of a file of brace record are put right");
 	out_char(o, '\n');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages made by hand, for what the golden ones need not have: losses, absolute stamps, padding, and
- * damage at every byte; and a mapped ring in memory, whose writer goes on. */
+ * damage at every byte; a mapped ring in memory, whose writer goes on; and the order of rings. */
 #include "../store/cmocka_all.h"
 
 #include <linux/perf_event.h>
@@ -10,6 +10,8 @@
 #include "kernel/pages.h"
 #include "kernel/perf_record.h"
 #include "kernel/ring_map.h"
+#include "kernel/rings.h"
+#include "kernel/symbols.h"
 
 #define MISSED (UINT64_C(1) << 31)
 #define STORED (UINT64_C(1) << 30)
@@ -440,6 +442,87 @@ static void damaged_perf_records(void **state)
 	assert_true(p.kind == KERNEL_PERF_OTHER);
 }
 
+/* --- the records of two processors ------------------------------------------------------- */
+
+static const char tick_format[] =
+	"name: tick\nID: 9\nformat:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+	"\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n\n"
+	"print fmt: \"n=%d\", REC->n\n";
+
+struct order { uint16_t cpus[8]; uint64_t stamps[8]; size_t n; };
+
+static int note(void *context, const struct event *e, struct err *err)
+{
+	struct order *o = context;
+
+	assert_true(o->n < 8);
+	o->cpus[o->n] = e->cpu;
+	o->stamps[o->n++] = e->tsc;
+	return 0;
+}
+
+/* Three ticks of each CPU, by turns; CPU 1's counter is 1,000,000 behind. */
+static void give_ticks(const struct live_clock *clock, uint64_t until, struct order *out)
+{
+	struct kernel_records records;
+	struct trace_info *info = trace_info_new();
+	struct kernel_rings *rings = kernel_rings_empty(&records);
+	struct err err;
+
+	info->clock.hz = 1000000000;
+	kernel_records_init(&records, info, (uint32_t)kernel_symbols_add(info, KERNEL_SYMBOLS_NONE, &err),
+			    NULL);
+	records.names = "";
+	assert_int_equal(kernel_records_format(&records, "test", tick_format, &err), 0);
+	for (uint16_t cpu = 0; cpu < 2; cpu++) {
+		struct kernel_made_page made = { 0 };
+
+		for (uint32_t i = 0; i < 3; i++) {
+			const uint32_t data[3] = { 9, 77, i };
+
+			kernel_made_add(&made, 5000000 + i * 2000 + cpu * UINT64_C(1000) -
+						       cpu * UINT64_C(1000000), data, sizeof(data));
+		}
+		kernel_made_end(&made, 0);
+		kernel_rings_add(rings, cpu, made.bytes.at, made.bytes.n, 0);
+		vec_free(&made.bytes);
+	}
+	*out = (struct order){ .n = 0 };
+	kernel_rings_set_clock(rings, clock);
+	assert_int_equal(kernel_rings_give(rings, until, note, out, &err), 0);
+	kernel_rings_free(rings);
+	kernel_records_free(&records);
+	trace_info_free(info);
+}
+
+/* The order is that of the one clock, and so is the bound; stamps stay the counter's. */
+static void rings_of_apart_processors(void **state)
+{
+	struct trace_info info = { .clock.hz = 1000000000 };
+	struct live_clock *clock = live_clock_new();
+	struct order o;
+
+	give_ticks(NULL, UINT64_MAX, &o);
+	assert_true(o.n == 6 && o.cpus[0] == 1 && o.cpus[1] == 1 && o.cpus[2] == 1);
+	for (uint16_t cpu = 0; cpu < 2; cpu++)
+		*vec_add(&info.clock_pairs) = (struct trace_clock_pair){
+			.tsc = 4000000 - cpu * UINT64_C(1000000), .ns = 4000000, .cpu = cpu };
+	live_clock_add(clock, &info, 4000000);
+	give_ticks(clock, UINT64_MAX, &o);
+	assert_int_equal(o.n, 6);
+	for (size_t i = 0; i < 6; i++)
+		assert_true(o.cpus[i] == i % 2 &&
+			    o.stamps[i] == 5000000 + i * 1000 - i % 2 * 1000000);
+	give_ticks(clock, 5003000, &o);
+	assert_int_equal(o.n, 4);
+	live_clock_free(clock);
+	vec_free(&info.clock_pairs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +538,7 @@ int main(void)
 		cmocka_unit_test(made_pages_read_back),
 		cmocka_unit_test(perf_records_are_read),
 		cmocka_unit_test(damaged_perf_records),
+		cmocka_unit_test(rings_of_apart_processors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,12 @@ if [ "$calls" = '4000 good, 0 wrong, 0 outside' ]; then
 else
 	unsteady+=$'\nbad tsc=unstable: every one of 4,000 calls holds its system call, on two CPUs\n'$calls
 fi
+calls=$(awk -f "$here/merged.awk" "$out/unsteady.text")
+if [ "$calls" = '4000 good, 0 wrong, 0 outside' ]; then
+	unsteady+=$'\ngood tsc=unstable, graph -k: every one of 4,000 calls holds its system call as it comes'
+else
+	unsteady+=$'\nbad tsc=unstable, graph -k: every one of 4,000 calls holds its system call as it comes\n'$calls
+fi
 locked=$(tr -d '\r' <"$out/locked.said")
 while IFS= read -r line; do
 	case $line in

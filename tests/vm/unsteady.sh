@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=dash disable=SC2086
 # In a guest whose kernel does not count by the TSC (tsc=unstable): a line each, "good" or "bad" and a name. The arguments: brace,
-# tests/kernel/merged_program. It leaves unsteady.brace in $OUT.
+# tests/kernel/merged_program. It leaves unsteady.brace and unsteady.text in $OUT.
 brace=$1
 program=$2
 cd /tmp || exit 1
@@ -24,11 +24,16 @@ $brace record -K -o kernel.brace -l vfs_read -- cat clocks >said 2>&1
 says 'tsc=unstable, record -K' said "$words"
 $brace info kernel.brace >said 2>&1
 says 'tsc=unstable: info of a file of -K' said "$words"
-printed="TSC is not steady: .*; what is printed at once has the counter's times, those of a file of brace record are put right"
-$brace graph -k -o text -l one_read -l k:vfs_read -- $program 10 >said 2>&1
-says 'tsc=unstable, graph -k: whose times these are' said "$printed"
+printed='TSC is not steady: .*; what is printed at once is put right by [0-9]* pairs of clocks, to [0-9.]* us'
+$brace graph -k -b k:8M -o "$OUT/unsteady.text" -l one_read -l k:__x64_sys_read -l k:vfs_read -- $program 4000 >said 2>&1
+says 'tsc=unstable, graph -k: its times are put right, and to what' said "$printed"
+$brace graph -K -l vfs_read -- cat clocks >said 2>&1
+says 'tsc=unstable, graph -K: the same' said "$printed"
 $brace top --batch -n 1 -l one_read -- $program 10 >said 2>&1
 says 'tsc=unstable, top: the same' said "$printed"
+printed="TSC is not steady: .*; what is printed at once has the counter's times, those of a file of brace record are put right"
+$brace graph -l one_read -O func_stack_trace -t function -- $program 10 >said 2>&1
+says "tsc=unstable, what an instance prints has the counter's times" said "$printed"
 # perf stamps by CLOCK_MONOTONIC_RAW then, which pairs of clocks turn into the TSC: not each call is met to the nanosecond.
 mount -o remount,gid=65534,mode=750 /sys/kernel/tracing
 echo 2 >/proc/sys/kernel/perf_event_paranoid
