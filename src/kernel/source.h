@@ -40,8 +40,8 @@ int kernel_source_follow(struct kernel_source *s, pid_t pid, struct err *err);
 int kernel_source_start(struct kernel_source *s, struct err *err);
 /* With `used`; otherwise NULL. */
 struct kernel_used *kernel_source_used(struct kernel_source *s);
-/* The order of the records is that of times that this clock (collect/clock.h) puts right, if the TSC
- * is not steady; their stamps stay. Before each pass, for which it has to be there. */
+/* The order of the records is that of times that this clock (collect/clock.h) puts right, if the
+ * TSC is not steady; their stamps stay. Before each pass, for which it has to be there. */
 void kernel_source_set_clock(struct kernel_source *s, const struct clock *clock);
 /* Reads the rings, and gives what is no later than `until` (a TSC, from before the call) in the
  * order of time. *fresh: there was something to read. 0, or -errno and *err. */

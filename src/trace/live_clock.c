@@ -21,12 +21,13 @@
 #define AHEAD_PARTS 1000
 
 /* A CPU's TSC, and what a steady one would have been then. */
-struct node { uint64_t tsc, steady; };
+struct line_node { uint64_t tsc, steady; };
 
 struct cpu_line {
-	VEC(struct node) nodes;   /* by tsc; none: the CPU has no pairs */
-	struct node base, last;   /* pairs: the latest one, and one that tells the rate with it */
-	uint64_t dx, dy;          /* the line's slope behind its nodes */
+	VEC(struct line_node) nodes; /* by tsc; none: the CPU has no pairs */
+	/* pairs: the latest one, and one that tells the rate with it */
+	struct line_node last, base;
+	uint64_t dx, dy;             /* the line's slope behind its nodes */
 };
 
 struct live_clock {
@@ -44,7 +45,7 @@ struct live_clock *live_clock_new(void)
 static uint64_t line_at(const struct cpu_line *c, uint64_t tsc)
 {
 	const size_t n = vec_bisect(&c->nodes, q, q->tsc <= tsc);
-	const struct node *a = &c->nodes.at[n ? n - 1 : 0], *b = a + 1;
+	const struct line_node *a = &c->nodes.at[n ? n - 1 : 0], *b = a + 1;
 
 	if (!n)
 		return a->steady - (a->tsc - tsc);
@@ -64,7 +65,7 @@ uint64_t live_clock_at(const struct live_clock *l, uint64_t ns)
 }
 
 /* A rate from pairs too near to each other would be their readings' error. */
-static void take_rate(struct cpu_line *c, const struct node *pair, uint64_t hz)
+static void take_rate(struct cpu_line *c, const struct line_node *pair, uint64_t hz)
 {
 	if (pair->tsc - c->last.tsc >= hz / RATE_PARTS)
 		c->base = c->last;
@@ -78,7 +79,7 @@ static void take_rate(struct cpu_line *c, const struct node *pair, uint64_t hz)
 
 /* From the present on the line goes to where the pair and the rate lead. It never falls, however
  * far the pair lies below it. Up to there it keeps its old rate. */
-static void bend(struct cpu_line *c, const struct node *pair, uint64_t now, uint64_t hz)
+static void bend(struct cpu_line *c, const struct line_node *pair, uint64_t now, uint64_t hz)
 {
 	const uint64_t since = now > pair->steady ? now - pair->steady : 0;
 	const uint64_t from = pair->tsc + since + hz / AHEAD_PARTS, to = from + hz / BEND_PARTS;
@@ -89,14 +90,14 @@ static void bend(struct cpu_line *c, const struct node *pair, uint64_t now, uint
 	ends = pair->steady + clock_scaled(to - pair->tsc, c->dy, c->dx);
 	c->nodes.n = vec_bisect(&c->nodes, q, q->tsc < from);
 	ends = ends > begins ? ends : begins + 1;
-	*vec_add(&c->nodes) = (struct node){ from, begins };
-	*vec_add(&c->nodes) = (struct node){ to, ends };
+	*vec_add(&c->nodes) = (struct line_node){ from, begins };
+	*vec_add(&c->nodes) = (struct line_node){ to, ends };
 }
 
 /* A TSC that went back, as after a suspend, has no line: such a pair is left out. */
 static void add_pair(struct live_clock *l, const struct trace_clock_pair *pair, uint64_t now)
 {
-	const struct node node = { pair->tsc, clock_pair_steady(&l->first, l->hz, pair->ns) };
+	const struct line_node node = { pair->tsc, clock_pair_steady(&l->first, l->hz, pair->ns) };
 	struct cpu_line *c;
 	uint64_t off;
 
