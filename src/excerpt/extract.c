@@ -428,23 +428,12 @@ static void take_alone(struct excerpt_reading *e, const struct event *event)
 		put_event(e, event);
 }
 
-/* The reading of later calls goes on behind the excerpt, until it is known how long those last that
- * begin in it; otherwise the end of time ends everything. */
-bool extract_take(struct excerpt_reading *e, const struct event *event)
+/* Takes an event that is in the range, or before it. */
+static void take_now(struct excerpt_reading *e, const struct event *event)
 {
-	if (e->over || event->thread >= e->x->info->threads.n)
-		return !e->over;
-	if (event->tsc > e->x->to && !e->looks) {
-		e->left[LEFT_BY_TIME]++;
-		e->last.tsc = e->x->to;
-		e->over = true;
-		return false;
-	}
 	e->now = e->last = *event;
 	if (!e->lane)
 		note_event(e, event);
-	if (!e->begun && event->tsc >= e->x->from)
-		begin_excerpt(e);
 	e->left[LEFT_BY_TIME] += !e->begun;
 	if (stands_alone(e->x, event))
 		take_alone(e, event);
@@ -453,6 +442,51 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 		tracks_feed(&e->tracks,
 			    e->lane ? e->lane : tracks_lane(&e->tracks, event->thread), &e->now,
 			    take_step, e);
+}
+
+/* Ends the wait of a place that belongs to no event which could be in the excerpt. */
+static void end_wait(struct excerpt_reading *e)
+{
+	if (e->waits && e->place.tsc <= e->x->to)
+		take_now(e, &e->place);
+	e->waits = false;
+}
+
+/* Where the stack pointer was is told before the call that it belongs to, but may be stamped later.
+ * So such a stamp neither begins the excerpt nor ends it: the call's own does. */
+static bool waits_for_call(struct excerpt_reading *e, const struct event *event)
+{
+	const struct excerpt *x = e->x;
+
+	if (event->kind != EVENT_AT ||
+	    (event->tsc <= x->to && (e->begun || event->tsc < x->from)))
+		return false;
+	end_wait(e);
+	e->place = *event;
+	e->waits = true;
+	return true;
+}
+
+/* The reading of later calls goes on behind the excerpt, until it is known how long those last that
+ * begin in it; otherwise the end of time ends everything. */
+bool extract_take(struct excerpt_reading *e, const struct event *event)
+{
+	if (e->over || event->thread >= e->x->info->threads.n)
+		return !e->over;
+	if (waits_for_call(e, event))
+		return true;
+	if (event->tsc > e->x->to && !e->looks) {
+		e->left[LEFT_BY_TIME]++;
+		e->last.tsc = e->x->to;
+		e->over = true;
+		return false;
+	}
+	if (!e->begun && event->tsc >= e->x->from)
+		begin_excerpt(e);
+	if (e->waits)
+		take_now(e, &e->place);
+	e->waits = false;
+	take_now(e, event);
 	return !e->full;
 }
 
@@ -461,6 +495,7 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
  * their time is known to be. */
 void extract_end(struct excerpt_reading *e)
 {
+	end_wait(e);
 	if (!e->begun) {
 		begin_excerpt(e);
 		e->last.tsc = e->last.tsc > e->x->from ? e->last.tsc : e->x->from;

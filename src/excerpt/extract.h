@@ -35,6 +35,8 @@ struct excerpt_reading {
 	VEC(uint64_t) calls;        /* by thread: those that have begun */
 	VEC(uint64_t) ends;         /* by thread: its last event; of several threads */
 	struct event now, last;     /* `now` is being taken; `last`: the last one in time */
+	struct event place;         /* `waits`: of the call that comes next (waits_for_call()) */
+	bool waits;
 	bool begun, over, full;     /* full: more calls than there are bits */
 	bool ending;                /* calls that are open get their ends */
 	VEC(struct excerpt_waiting) out;

@@ -162,7 +162,10 @@ for options in '-l wait_*' '--from 50%' '--from 50% --to 60%' '--to 40% -l wait_
 	check "export --to folded, callgrind $options: the sums of report" python3 "$T/sums.py" "$BRACE" "$T/lingering" $options
 	set +f
 done
-for options in '--from 30%' '--from 30% --to 60%' '--from 40% -g long_step --min-duration 200ns'; do
+# Times of calls: threads that end late can make any share of the whole range empty.
+"$BRACE" replay -O funcgraph-abstime "$T/trace" | sed -nE 's/^ *([0-9]+\.[0-9]+) \|.* long_step\(\) \{$/\1/p' | sort -n >"$T/steps"
+step=$(sed -n 3p "$T/steps")
+for options in "--from $step" "--from $step --to $(sed -n 8p "$T/steps")" "--from $step -g long_step --min-duration 200ns"; do
 	# shellcheck disable=SC2086 # words
 	check "of three threads, $options, too" python3 "$T/sums.py" "$BRACE" "$T/trace" $options
 done
@@ -175,6 +178,23 @@ calls_from() { # TIME: how many calls of that name are in what begins there
 }
 check_that "$name, $((begin - first)) ns behind the first call, is in what begins there" \
 	test "$(calls_from $((begin - 2)))" -gt "$(calls_from $((end + 2)))"
+# An end counts from the first call, too. What is chosen before it are the calls that the whole trace has until then: none of its first
+# calls is missing, whatever was stamped before them. Ends lie in the middle of gaps between calls, so that no call is near one.
+reported() { # WHEN: the calls in the report until then
+	"$BRACE" report --json --to "$1" "$T/trace" | sed -nE 's/.*"calls":([0-9]+).*/\1/p' | awk '{ n += $1 } END { print n + 0 }'
+}
+check_to() { # NS CALLS
+	local to=+$1ns n=$2
+	check_that "--to $to: the first $n calls by report" test "$(reported "$to")" = "$n"
+	check_that "... by csv" test "$("$BRACE" export --to csv --to "$to" "$T/trace" 2>"$T/err" | tail -n +2 | wc -l)" = "$n"
+	check_that "... by folded" test "$("$BRACE" export --to folded --weight calls --to "$to" "$T/trace" 2>"$T/err" | awk '{ n += $NF } END { print n }')" = "$n"
+	check_that "... by replay" test "$("$BRACE" replay --to "$to" "$T/trace" | grep -cE '^[^#]*[|] .*\(\)( \{|;)$')" = "$n"
+}
+"$BRACE" query --csv "$T/trace" "SELECT (ts + next) / 2 - first, n FROM (SELECT ts, lead(ts) OVER (ORDER BY ts) AS next,
+	count(*) OVER (ORDER BY ts) AS n, min(ts) OVER () AS first FROM slice) WHERE next - ts > 20 ORDER BY ts LIMIT 40" >"$T/gaps"
+check_that "gaps between calls are there" test "$(wc -l <"$T/gaps")" -ge 20
+while IFS=, read -r to n; do check_to "$to" "$n"; done < <(sed -n '2p;5p;20p' "$T/gaps")
+check_that "--to +0 has the first call" test "$(reported +0)" -ge 1
 # Whose first call is not the thread's first record: the range begins with the call all the same.
 "$BRACE" record -q --mode block -l leaf -o "$T/late" -- "$FIXTURES/parts" >/dev/null 2>"$T/err"
 first=$("$BRACE" replay -O funcgraph-abstime "$T/late" | sed -nE 's/^ *([0-9]+\.[0-9]+) \|.*/\1/p' | sort -n | head -n 1)
