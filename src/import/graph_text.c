@@ -71,18 +71,44 @@ static bool read_duration(struct import_text *text, struct graph_line *l)
 	return true;
 }
 
-/* "NAME() {", "NAME();" */
+/* The last ")" that ends a call's parentheses: ";" or " {" follows. What may stand behind is not of
+ * the name: what the call returned, "(ret=0x1)", its caller, its depth. NULL: there is none. */
+static const char *call_end(struct import_text text)
+{
+	for (const char *at = text.end; at-- > text.at;)
+		if (*at == ')' && (text.end - at >= 2) &&
+		    (at[1] == ';' || (text.end - at >= 3 && at[1] == ' ' && at[2] == '{')))
+			return at;
+	return NULL;
+}
+
+/* The parenthesis that `end` closes; within are others, of structures: "p=(STRUCT)[0x1]". An
+ * overload's name has some, too: "price(Item)(of=0x1)". NULL: it closes none. */
+static const char *opening_of(const char *begin, const char *end)
+{
+	size_t open = 0;
+
+	for (const char *at = end + 1; at-- > begin;) {
+		open += *at == ')';
+		if (*at == '(' && !--open)
+			return at;
+	}
+	return NULL;
+}
+
+/* "NAME() {", "NAME();", "NAME(a=1); (ret=0x2)" */
 static bool read_name(struct import_text text, struct graph_line *l)
 {
-	const char *end;
+	const char *end, *open;
 
 	while (text.at < text.end && *text.at == ' ')
 		text.at++;
-	end = memrchr(text.at, '(', (size_t)(text.end - text.at));
-	if (!end || end == text.at)
+	end = call_end(text);
+	open = end ? opening_of(text.at, end) : NULL;
+	if (!open || open == text.at)
 		return false;
-	l->name = (struct import_text){ text.at, end };
-	l->opens = text.end[-1] == '{';
+	l->name = (struct import_text){ text.at, open };
+	l->opens = end[1] != ';';
 	return true;
 }
 

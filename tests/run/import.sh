@@ -113,6 +113,23 @@ else
 	skip "trace-cmd report's text" "trace-cmd is not installed"
 fi
 
+# Newer versions print arguments, values, callers and depths, and names of overloads have parentheses of their own.
+cat >"$T/newer.text" <<'END'
+cpus=1
+ prog-7 [000] ..... 10.000001000: funcgraph_entry:                   |  main() { (0) /* <-start */
+ prog-7 [000] ..... 10.000002000: funcgraph_entry:        1.000 us   |    add(a=-3, b=0x4); (ret=0x1)
+ prog-7 [000] ..... 10.000004000: funcgraph_entry:        1.000 us   |    all(p=(STRUCT)[0x1:0x2], last=8); (1) /* <-main */ (ret=-5)
+ prog-7 [000] ..... 10.000006000: funcgraph_entry:        1.000 us   |    price(vector<Item>_const&)(of=0x1); (ret=0x1)
+ prog-7 [000] ..... 10.000008000: funcgraph_entry:        1.000 us   |    price(Item_const&)();
+ prog-7 [000] ..... 10.000010000: funcgraph_entry:        1.000 us   |    operator()(); (ret=0x1)
+ prog-7 [000] ..... 10.000012000: funcgraph_exit:        11.000 us   |  } (ret=0x0)
+END
+import "$T/newer.text" newer
+result "the text of newer versions is imported" $? "$T/err"
+printf '%s\n' 'add 1 1000' 'all 1 1000' 'main 1 11000' 'operator() 1 1000' 'price(Item_const&) 1 1000' 'price(vector<Item>_const&) 1 1000' >"$T/wanted"
+check_that "with each function's name alone, its calls and times" diff "$T/wanted" \
+	<(sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+),"total_ns":([0-9]+).*/\1 \2 \3/p' "$T/newer.report" | LC_ALL=C sort)
+
 # --- perf
 cat >"$T/perf.py" <<'P'
 """perf.py SHOWN REPORT: of each symbol and file, the periods that perf report adds up are brace's own time."""
