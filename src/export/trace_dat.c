@@ -164,14 +164,16 @@ static int put_begin(struct trace_dat *d, const struct walk_step *s)
 	return 0;
 }
 
-/* funcgraph_exit: 40 bytes with its common fields. No overrun: losses are told by pages. */
+/* funcgraph_exit, as a kernel with returned values has it: 48 bytes with its common fields. No
+ * overrun: losses are told by pages. */
 static int put_end(struct trace_dat *d, const struct walk_step *s)
 {
-	struct cpu_page *p = begin_record(d, s, TRACE_DAT_EXIT, 40);
+	struct cpu_page *p = begin_record(d, s, TRACE_DAT_EXIT, 48);
 
 	if (!p)
 		return -d->err->code;
 	put(p, files_address(s->function), 8);
+	put(p, trace_dat_returned(d, s), 8);
 	put(p, depth_of(d, s), 4);
 	put(p, 0, 4);
 	put(p, s->begin_ns, 8);
@@ -344,11 +346,13 @@ static int write_v7(struct export_job *job, struct err *err)
 
 const struct exporter export_trace_dat = {
 	.name = "trace.dat", .summary = "trace-cmd's file (version 6), for trace-cmd and KernelShark",
-	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_KERNEL, .write = write_v6,
+	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_VALUES | HOLDS_KERNEL,
+	.write = write_v6,
 };
 const struct exporter export_trace_dat_v7 = {
 	.name = "trace.dat.v7",
 	.summary = "trace-cmd's compressed file (version 7), for trace-cmd 3 and KernelShark 2",
-	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_KERNEL,
+	.binary = true, .holds = HOLDS_EVENTS | HOLDS_LOSSES | HOLDS_ARGUMENTS | HOLDS_VALUES |
+				 HOLDS_KERNEL,
 	.write = write_v7,
 };

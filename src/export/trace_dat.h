@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace.dat that is made: trace_dat.c writes the records into pages, trace_dat_file.c the pages
- * into a file, trace_dat_btf.c what functions take. Private to these three. */
+ * into a file, trace_dat_btf.c what functions take and return. Private to these three. */
 #pragma once
 #include "export/files.h"
 #include "export/parts.h"
@@ -63,6 +63,9 @@ int trace_dat_v7(struct trace_dat *d);
  * words; 0: nothing is known, or d->describes is false. Counts the texts, which have no place. */
 uint32_t trace_dat_words(struct trace_dat *d, const struct walk_step *s,
 			 uint64_t words[TRACE_DAT_WORDS]);
+/* Returns the 64 bits of what a call (WALK_END) returned, a number with its sign; 0: nothing, or it
+ * is not known. Counts what has no place in them: texts and structures. */
+uint64_t trace_dat_returned(struct trace_dat *d, const struct walk_step *s);
 /* Whether there is BTF to write: a function that was called is described. */
 bool trace_dat_describes(const struct trace_dat *d);
 /* Writes the BTF of all functions that were called. */

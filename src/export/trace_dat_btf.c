@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of functions in a trace.dat: those of a call as the kernel's funcgraph-args
- * records them, a word each, and BTF (the kernel's Documentation/bpf/btf.rst), by which trace-cmd
- * finds their names and types. trace-cmd prints a number or its bytes and nothing else: a text has
- * no place there. trace_dat.c and trace_dat_file.c call this on brace's only thread; nothing here
- * fails. The prototypes and the records may be anybody's. */
+/* The arguments and values of functions in a trace.dat: those of a call as the kernel's
+ * funcgraph-args and funcgraph-retval record them, a word each, and BTF (the kernel's
+ * Documentation/bpf/btf.rst), by which trace-cmd finds the arguments' names and types. trace-cmd
+ * prints a number or its bytes and nothing else: a text has no place there. trace_dat.c and
+ * trace_dat_file.c call this on brace's only thread; nothing here fails. The prototypes and the
+ * records may be anybody's. */
 #include "export/trace_dat.h"
 
 #include <stdlib.h>
@@ -80,6 +81,15 @@ static bool has_sign(const struct prototype_value *v)
 	return v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_CHAR;
 }
 
+/* The value's own bytes of a register, or of a word, as 64 bits. It has bytes. */
+static uint64_t with_sign(const struct prototype_value *v, uint64_t word)
+{
+	const uint32_t unused = 64 - 8u * v->size;
+
+	word <<= unused;
+	return has_sign(v) ? (uint64_t)((int64_t)word >> unused) : word >> unused;
+}
+
 /* --- words of a call ----------------------------------------------------------------------- */
 
 /* Writes the words of a value; the number of them, 0: it was not recorded. What has no bytes, and
@@ -88,7 +98,7 @@ static uint32_t value_words(const struct event *e, const struct prototype_value 
 {
 	const bool block = is_block(v);
 	const uint32_t at = block ? v->block : v->at, bytes = block ? v->bytes : v->size;
-	const uint32_t n = bytes ? (bytes + 7u) / 8 : 1, unused = 64 - 8 * bytes;
+	const uint32_t n = bytes ? (bytes + 7u) / 8 : 1;
 
 	if (bytes && at + bytes > PROTOTYPE_FIRST + e->count)
 		return 0;
@@ -96,8 +106,8 @@ static uint32_t value_words(const struct event *e, const struct prototype_value 
 	if (!bytes || is_text(v))
 		return 1;
 	memcpy(words, (const char *)e->payload + at - PROTOTYPE_FIRST, bytes);
-	if (!block && has_sign(v))
-		*words = (uint64_t)((int64_t)(*words << unused) >> unused);
+	if (!block)
+		*words = with_sign(v, *words);
 	return n;
 }
 
@@ -118,6 +128,36 @@ uint32_t trace_dat_words(struct trace_dat *d, const struct walk_step *s,
 		d->walk.counts.texts += is_text(&p.parameters[i]);
 	}
 	return n;
+}
+
+/* --- what a call returned ------------------------------------------------------------------- */
+
+/* Of a text and a structure there is no more than the register: a pointer, or nothing. A value that
+ * was recorded in the other kind of register (of jumps to another function) is none. */
+static uint64_t value_word(struct trace_dat *d, const struct prototype_value *v,
+			   const struct call_value *value)
+{
+	const bool is_float = value->flags & CALL_FLOAT;
+
+	if (value->flags & (CALL_TEXT | CALL_BLOCK))
+		d->walk.counts.long_values++;
+	if (v->type == PROTOTYPE_VOID || v->type == PROTOTYPE_UNASKED ||
+	    v->type == PROTOTYPE_WHOLE || is_float != (v->type == PROTOTYPE_FLOAT))
+		return 0;
+	return v->type == PROTOTYPE_STRING_AT || !v->size ? value->number
+							  : with_sign(v, value->number);
+}
+
+uint64_t trace_dat_returned(struct trace_dat *d, const struct walk_step *s)
+{
+	const char *text = prototype_text(d, s->function);
+	struct prototype p;
+
+	if (!(s->flags & WALK_VALUE))
+		return 0;
+	if (!text || !prototype_parse(text, &p) || p.returns.type == PROTOTYPE_UNKNOWN)
+		return s->value.flags & CALL_FLOAT ? 0 : s->value.number;
+	return value_word(d, &p.returns, &s->value);
 }
 
 /* --- types --------------------------------------------------------------------------------- */

@@ -37,14 +37,18 @@ static const char header_event[] =
 static const char entry_format[] = ENTRY_FORMAT("");
 static const char described_entry_format[] =
 	ENTRY_FORMAT("\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n");
-static const char exit_format[] =
-	"name: funcgraph_exit\nID: 10\nformat:\n" COMMON
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n\n"
-	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n";
+/* Without a value the field of one is not named: readers print it for every call. */
+#define EXIT_FORMAT(retval)                                                                     \
+	"name: funcgraph_exit\nID: 10\nformat:\n" COMMON                                         \
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n" retval                     \
+	"\tfield:int depth;\toffset:24;\tsize:4;\tsigned:1;\n"                                    \
+	"\tfield:unsigned int overrun;\toffset:28;\tsize:4;\tsigned:0;\n"                         \
+	"\tfield:unsigned long long calltime;\toffset:32;\tsize:8;\tsigned:0;\n"                  \
+	"\tfield:unsigned long long rettime;\toffset:40;\tsize:8;\tsigned:0;\n\n"                 \
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n"
+static const char exit_format[] = EXIT_FORMAT("");
+static const char valued_exit_format[] =
+	EXIT_FORMAT("\tfield:unsigned long retval;\toffset:16;\tsize:8;\tsigned:0;\n");
 
 /* --- sections ------------------------------------------------------------------------------ */
 
@@ -110,7 +114,7 @@ static void put_call_formats(const struct trace_dat *d, struct out *o)
 {
 	put_uint(o, 2, 4);
 	put_text(o, trace_dat_describes(d) ? described_entry_format : entry_format, 8);
-	put_text(o, exit_format, 8);
+	put_text(o, d->walk.counts.values ? valued_exit_format : exit_format, 8);
 }
 
 /* A system for each event: trace-cmd takes several of one name. */

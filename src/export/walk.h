@@ -62,8 +62,9 @@ struct walk_step {
 struct walk_counts {
 	uint64_t calls, events, losses, arguments, values, unfinished, cut, unfollowed, unwound;
 	uint64_t coroutines;
-	/* arguments that are texts and have no place; the exporter counts them */
-	uint64_t texts;
+	/* arguments that are texts, and values that are texts or structures, which have no place;
+	 * the exporter counts them */
+	uint64_t texts, long_values;
 };
 
 /* Takes a step, which is valid during the call. 0, or -errno to end the walk. */

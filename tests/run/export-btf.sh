@@ -1,6 +1,7 @@
 #!/bin/bash
 # `brace export --to trace.dat.v7` of a trace with arguments: the file has BTF. libbpf reads it, and a trace-cmd that knows of it (3.4;
-# $TRACE_CMD if that is another one) prints the arguments that the program's source has, or the program itself tells.
+# $TRACE_CMD if that is another one) prints the arguments that the program's source has, or the program itself tells. Values that were
+# returned are in the records, which a trace-cmd of any age prints raw, and 3.4 beside the call.
 . "$(dirname "$0")/lib.sh"
 need cc zstd python3 trace-cmd
 read -ra TRACE_CMD <<<"${TRACE_CMD:-trace-cmd}"
@@ -27,13 +28,25 @@ N int nothing(void) { __asm__ volatile(""); return 1; }
 N int same(int n) { __asm__ volatile(""); return n; }
 N int other(OTHER n) { __asm__ volatile(""); return n != 0; }
 N long deep(long n) { __asm__ volatile(""); return n ? deep(n - 1) + add((int)-n, 7) : 0; }
+N int minus(void) { __asm__ volatile(""); return -5; }
+N unsigned positive(void) { __asm__ volatile(""); return 0xfffffffb; }
+N signed char small(void) { __asm__ volatile(""); return -2; }
+N bool agree(void) { __asm__ volatile(""); return true; }
+N enum colour shade(void) { __asm__ volatile(""); return RED; }
+N float half(void) { __asm__ volatile(""); return 0.5f; }
+N void *at(void *p) { __asm__ volatile(""); return p; }
+N const char *word(const char *w) { __asm__ volatile(""); return w + 1; }
+N struct big make(void) { __asm__ volatile(""); return (struct big){ 1, 2, 3 }; }
+N void none(void) { __asm__ volatile(""); }
 int main(void)
 {
+	static char bytes[] = "bytes";
 	int where = 5;
 	struct big b = { 1, 2, 3 };
 	add(-3, 4); narrow(-2, 0xffff, -5000000000, 1ul << 63); letter('x', true); text(3, "hello", 4); real(1.5, 2.5f);
 	paint(RED, &where); paint(BLUE, &where); turn(ON); wide(HIGH); all(b, 8); many(2, 3, 4); nothing(); same(6); other(7); deep(2);
-	printf("%p\n", (void *)&where);
+	minus(); positive(); small(); agree(); shade(); half(); at(&where); word(bytes); make(); none();
+	printf("%p\n%p\n", (void *)&where, (void *)(bytes + 1));
 	return 0;
 }
 C
@@ -74,7 +87,7 @@ result "a trace of two programs is made" $? "$T/err"
 timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/none.brace" -- "$T/given" >"$T/out" 2>"$T/err" </dev/null
 result "a trace without arguments is made" $? "$T/err"
 for name in one two none; do as_btf $name; done
-check_that "texts, which have no place, are told" grep -qx 'brace: trace.dat.v7 has no place for some of the trace, which is left out: 1 argument that is a text, [0-9]* returned values' "$T/one.said"
+check_that "texts, which have no place, are told" grep -qx 'brace: trace.dat.v7 has no place for some of the trace, which is left out: 2 arguments that are texts, 2 returned values that are texts or structures' "$T/one.said"
 check_that "without arguments there is no BTF" test -s "$T/one.btf" -a ! -s "$T/none.btf"
 
 # --- libbpf's reading of it
@@ -154,8 +167,41 @@ fi
 
 # --- trace-cmd's
 shown() { # NAME: each call as trace-cmd prints it, in order
-	timeout 60 "${TRACE_CMD[@]}" report -i "$T/$1.dat" 2>"$T/err" | sed -nE 's/.*funcgraph_entry: .*\|  *([^ ].*\))(;| \{)$/\1/p'
+	timeout 60 "${TRACE_CMD[@]}" report -i "$T/$1.dat" 2>"$T/err" | sed -nE 's/.*funcgraph_entry: .*\|  *([^ ].*\))(;| \{)( \(ret=.*)?$/\1/p'
 }
+{ read -r where && read -r text; } <"$T/where"
+cat >"$T/wanted" <<W
+add 0x1
+letter 0x79
+text 0x6f
+real 0x4010000000000000
+paint 0x4
+paint 0x6
+turn 0x1
+wide 0x7fffffffffffffff
+all 0xe
+many 0x2
+nothing 0x1
+same 0x6
+other 0x1
+minus 0xfffffffffffffffb
+positive 0xfffffffb
+small 0xfffffffffffffffe
+agree 0x1
+shade 0xffffffffffffffff
+half 0x3f000000
+at $where
+word $text
+make 0x0
+none 0x0
+W
+"$BRACE" export --to trace.dat "$T/one.brace" -o "$T/old.dat" 2>"$T/old.said"
+for file in old one; do
+	timeout 60 "${TRACE_CMD[@]}" report -R -i "$T/$file.dat" 2>"$T/err" | sed -nE 's/.*funcgraph_exit: *func=(\w+) [^=]*retval=(0x\w+) .*/\1 \2/p' |
+		grep -vE '^(_|main|deep|narrow|printf|frame|deregister|register)' | awk '!(/^add/ && n++)' >"$T/found"
+	check_that "version $([ $file = old ] && echo 6 || echo 7): each call has what it returned, a number with its sign" diff "$T/wanted" "$T/found"
+done
+check_that "without values there is no field of one" test "$(timeout 60 "${TRACE_CMD[@]}" report -R -i "$T/none.dat" 2>"$T/err" | grep -c 'retval=')" = 0
 check_that "trace-cmd of whatever version shows every call" test "$(shown one | grep -cE '^(add|narrow|letter|text|real|paint|turn|wide|all|many|nothing|same|other|deep)\(')" = 19
 version=$("${TRACE_CMD[@]}" --version 2>&1 | sed -nE 's/.*version ([0-9.]+).*/\1/p')
 if [ "$(printf '%s\n' 3.4 "$version" | sort -V | head -n 1)" = 3.4 ]; then
@@ -165,8 +211,8 @@ narrow(a=-2, b=0xffff, c=-5000000000, d=0x8000000000000000)
 letter(c=120, yes=0x1)
 text(before=3, text=, behind=4)
 real(x=(FLOAT)[0x3ff8000000000000], y=(FLOAT)[0x40200000])
-paint(c=-1, where=$(cat "$T/where"))
-paint(c=1, where=$(cat "$T/where"))
+paint(c=-1, where=$where)
+paint(c=1, where=$where)
 turn(s=1)
 wide(m=9223372036854775807)
 all(p=(STRUCT)[0x1:0x2:0x3], last=8)
@@ -182,8 +228,18 @@ add(a=-2, b=0x7)
 W
 	shown one | grep -E '^(add|narrow|letter|text|real|paint|turn|wide|all|many|nothing|same|other|deep)\(' >"$T/found"
 	check_that "trace-cmd $version prints the arguments of each call" diff "$T/wanted" "$T/found"
+	timeout 60 "${TRACE_CMD[@]}" report -i "$T/one.dat" 2>"$T/err" |
+		sed -nE 's/.*\|  *(add|minus|positive|shade|many|none)\((.*)\); \(ret=(.*)\)$/\1(\2) \3/p' >"$T/found"
+	printf '%s\n' 'add(a=-3, b=0x4) 0x1' 'many(n=2, ...) 0x2' 'add(a=-1, b=0x7) 0x6' 'add(a=-2, b=0x7) 0x5' 'minus() -5' \
+		'positive() 0xfffffffb' 'shade() -1' 'none() 0x0' >"$T/wanted"
+	check_that "trace-cmd $version prints what each call returned" diff "$T/wanted" "$T/found"
+	"$BRACE" import "$T/one.dat" -o "$T/again.brace" >"$T/out" 2>"$T/err" && timeout 60 "${TRACE_CMD[@]}" report -t -i "$T/one.dat" >"$T/text" 2>>"$T/err" &&
+		"$BRACE" import "$T/text" -o "$T/again.brace" >"$T/out" 2>"$T/err"
+	result "its text is imported" $? "$T/err"
+	check_that "with the names alone" diff <("$BRACE" report --json "$T/one.brace" | sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort) \
+		<("$BRACE" report --json "$T/again.brace" | sed -nE 's/.*"name":"([^"]*)".*"calls":([0-9]+).*/\1 \2/p' | sort)
 	check_that "of a function that programs have with different parameters it prints numbers" test "$(shown two | grep -E '^(same|other)\(' | tr '\n' ' ')" = 'same(n=6) other(7) same(n=6) other(7) '
-	check_that "without arguments it shows none" test "$(shown none | grep -E '^add' | sort -u)" = 'add()'
+	check_that "without arguments it shows none, and without values none" test "$(timeout 60 "${TRACE_CMD[@]}" report -i "$T/none.dat" 2>"$T/err" | sed -nE 's/.*\|  *(add\(.*)/\1/p' | sort -u)" = 'add();'
 else
 	skip "trace-cmd prints the arguments" "trace-cmd $version is older than 3.4"
 fi

@@ -130,6 +130,8 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 	add_to(&list, c->texts, "argument that is a text", "arguments that are texts");
 	if (!(e->holds & HOLDS_VALUES))
 		add_to(&list, c->values, "returned value", "returned values");
+	add_to(&list, c->long_values, "returned value that is a text or a structure",
+	       "returned values that are texts or structures");
 	if (!(e->holds & HOLDS_ENDS))
 		add_to(&list, c->unfinished + c->cut + c->unwound, "mark of a call that did not return",
 		       "marks of calls that did not return");
