@@ -36,6 +36,9 @@ static const char *const statements[] = {
 	"SELECT * FROM function",
 	"SELECT * FROM ftrace_event JOIN args USING (arg_set_id)",
 	"SELECT * FROM args WHERE arg_set_id = 1",
+	"SELECT * FROM slice LEFT JOIN args USING (arg_set_id)",
+	"SELECT EXTRACT_ARG(arg_set_id, 'retval'), EXTRACT_ARG(id, 'retval') FROM slice",
+	"SELECT * FROM counter JOIN thread_counter_track t ON t.id = track_id",
 	"SELECT * FROM thread_track",
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "excerpt/excerpt.h"
+#include "query/call_records.h"
 #include "query/order.h"
 #include "trace/tracks.h"
 
@@ -27,6 +28,7 @@ void load_init(struct load *l, struct store_reader *r)
 {
 	*l = (struct load){ .reader = r, .info = r ? store_info(r) : NULL };
 	l->slices.fd = l->events.fd = l->payloads.fd = -1;
+	l->call_records.fd = l->call_words.fd = -1;
 	if (r)
 		trace_processes_find(&l->processes, l->info);
 }
@@ -57,6 +59,8 @@ void load_free(struct load *l)
 	spool_free(&l->slices);
 	spool_free(&l->events);
 	spool_free(&l->payloads);
+	spool_free(&l->call_records);
+	spool_free(&l->call_words);
 }
 
 /* --- functions and tracks ---------------------------------------------------------------- */
@@ -75,7 +79,7 @@ static uint32_t function_row(struct load *l, uint32_t thread, uint32_t id)
 		return (uint32_t)row;
 	row = l->functions.n;
 	f = vec_add(&l->functions);
-	*f = (struct query_function){ 0 };
+	*f = (struct query_function){ .image = image, .id = id };
 	function = trace_info_function(l->info, image, id, &module);
 	f->text = overloads_row_text(&l->overloads, module, function, &f->module);
 	f->length = (int)strlen(f->text);
@@ -163,6 +167,7 @@ static void enter_slice(struct load *l, const struct call_step *s)
 	while (t->open.n < s->depth)
 		*vec_add(&t->open) = ROW_NONE;
 	*vec_add(&t->open) = n;
+	call_records_take(l, s, n);
 }
 
 /* The bits of a floating-point number, and a part of a structure, are none that SQL could use. */
@@ -206,6 +211,7 @@ static void leave_slice(struct load *l, const struct call_step *s)
 	row->ended = s->flags & CALL_UNFINISHED ? SLICE_UNFINISHED
 		   : s->flags & CALL_UNWOUND	? SLICE_UNWOUND
 						: SLICE_RETURNED;
+	call_records_return(l, s, t->open.at[s->depth]);
 }
 
 /* A call that was recorded at its end: what it called is not known, if that was short. */
@@ -220,6 +226,7 @@ static void add_span(struct load *l, const struct call_step *s)
 	row->ended = SLICE_RETURNED;
 	row->valued = is_number(s);
 	row->value = s->value;
+	call_records_return(l, s, (uint32_t)(row - load_slices(l)));
 }
 
 /* A call whose return is not followed stands below the open ones, and nothing stands below it. */
@@ -234,6 +241,7 @@ static void add_only(struct load *l, const struct call_step *s)
 	row->ended = SLICE_UNKNOWN;
 	if (t->open.n && t->open.n <= s->depth)
 		row->parent = t->open.at[t->open.n - 1];
+	call_records_take(l, s, (uint32_t)(row - load_slices(l)));
 }
 
 /* --- events ------------------------------------------------------------------------------ */

@@ -25,7 +25,8 @@ struct slice {
 	uint32_t function; /* row of functions */
 	uint32_t track;    /* row of tracks */
 	uint32_t parent;   /* row of slices, or ROW_NONE */
-	uint32_t depth : 24, ended : 3, valued : 1, doubtful : 1;
+	/* has_args: call_records.h has something of it */
+	uint32_t depth : 24, ended : 3, valued : 1, doubtful : 1, has_args : 1;
 };
 
 /* A record of an event. */
@@ -40,6 +41,7 @@ struct query_function {
 	int length;         /* of the text, up to its NUL */
 	uint32_t name;      /* a number that equal texts share */
 	const char *module; /* info's, or "" */
+	uint32_t image, id; /* of info */
 };
 
 /* A stack: a thread's own, or a coroutine's. */
@@ -56,6 +58,7 @@ struct load {
 	struct trace_processes processes;
 	bool done;                     /* the records are read: */
 	struct spool slices, events, payloads;
+	struct spool call_records, call_words; /* of call_records.h; sorted by slice at the end */
 	VEC(struct query_function) functions;
 	VEC(const char *) names;       /* a function's text, by its number; sorted */
 	VEC(struct query_track) tracks;

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "query/call_records.h"
+
 /* Spans of one beginning: the outer one lasts longer; of the same duration it was recorded later.
  * Other rows keep their order. */
 static int by_begin(const void *a, const void *b, void *arg)
@@ -32,7 +34,8 @@ static int by_time(const void *a, const void *b)
 	return x->payload < y->payload ? -1 : x->payload > y->payload;
 }
 
-/* Copies the slices in their order, and leads parents to where they are now. */
+/* Copies the slices in their order, and leads parents, and what calls took, to where they are
+ * now. */
 static int copy_ordered(struct load *l, const uint32_t *order, uint32_t *now, struct err *err)
 {
 	size_t n = load_slices_n(l);
@@ -50,6 +53,8 @@ static int copy_ordered(struct load *l, const uint32_t *order, uint32_t *now, st
 	for (size_t i = 0; i < n; i++)
 		if (to[i].parent != ROW_NONE)
 			to[i].parent = now[to[i].parent];
+	for (size_t i = 0; i < call_records_n(l); i++)
+		call_records(l)[i].slice = now[call_records(l)[i].slice];
 	spool_free(&l->slices);
 	l->slices = copy;
 	return 0;

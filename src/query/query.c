@@ -82,6 +82,8 @@ void query_close(struct query *q)
 		index_free(q->indexes.at[i]);
 	vec_free(&q->indexes);
 	event_values_free(&q->values);
+	call_values_free(&q->call_values);
+	counters_free(&q->counters);
 	groups_free(&q->groups);
 	if (q->summed)
 		summary_free(&q->summary);

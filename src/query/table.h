@@ -4,6 +4,8 @@
 #pragma once
 #include <sqlite3.h>
 
+#include "query/call_values.h"
+#include "query/counters.h"
 #include "query/event_values.h"
 #include "query/groups_types.h"
 #include "query/load.h"
@@ -17,7 +19,9 @@ struct query {
 	struct summary summary; /* of the table `function` */
 	bool summed;
 	bool alone;             /* no threads are started */
-	struct event_values values;  /* of the table `args` */
+	struct event_values values;  /* of the table `args`: of events, */
+	struct values_of_calls call_values; /* and of calls */
+	struct counters counters;    /* of the table `counter` */
 	struct err err;         /* why a table could not be read; code 0: none */
 	VEC(struct index *) indexes;
 	struct groups groups;   /* the latest statement's that groups.h has answered */
@@ -72,17 +76,14 @@ int query_make_views(sqlite3 *db, const char *schema);
 /* Adds the table to q->db, as SQLite's module of its name. Returns SQLite's result. */
 int table_create(struct query *q, const struct query_table *t);
 
-/* Gives a field's value as a query's result; NULL, if the value is of neither kind. */
-void query_give_value(sqlite3_context *to, const struct event_value *v);
-
 /* Opens the query's database. SQLite's code. */
 int query_open_database(struct query *q);
 /* Ends the opening of a query, of which r is SQLite's code so far. 0 and *out; or -ENOMEM and *err,
  * and the query is closed. */
 int query_opened(struct query *q, int r, struct query **out, struct err *err);
 
-/* Reads the records, and the formats of their events (q->values). 0, or -errno and q->err. */
-int tables_need_values(struct query *q);
+/* query_table.load of the tables that are made of records: reads them. 0, or -errno and q->err. */
+int tables_need_records(struct query *q);
 
 /* Rows by a key, each key's in their order: those of key k are at[begin[k]] to at[begin[k + 1]]. */
 struct index {

@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "excerpt/excerpt.h"
+#include "query/args.h"
 #include "query/table.h"
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -113,8 +114,7 @@ static void thread_column(struct query *q, size_t row, int column, sqlite3_conte
 
 /* --- thread_track ------------------------------------------------------------------------ */
 
-/* query_table.load of the tables that are made of records. */
-static int need_records(struct query *q)
+int tables_need_records(struct query *q)
 {
 	return load_records(&q->load, &q->err);
 }
@@ -143,7 +143,7 @@ static void track_column(struct query *q, size_t row, int column, sqlite3_contex
 enum slice_column {
 	SLICE_ID, SLICE_TS, SLICE_DUR, SLICE_TRACK, SLICE_NAME, SLICE_DEPTH, SLICE_PARENT,
 	SLICE_SELF, SLICE_THREAD, SLICE_MODULE, SLICE_NAME_ID, SLICE_RETVAL, SLICE_ENDED,
-	SLICE_DOUBTFUL,
+	SLICE_DOUBTFUL, SLICE_ARGS,
 };
 
 static size_t slices_n(const struct query *q)
@@ -308,6 +308,10 @@ static void slice_column(struct query *q, size_t row, int column, sqlite3_contex
 	case SLICE_DOUBTFUL:
 		give_number(to, s->doubtful);
 		break;
+	case SLICE_ARGS:
+		if (s->has_args || s->valued)
+			give_number(to, args_set_of_call(q, row));
+		break;
 	case SLICE_SELF: /* of a trace without the short calls nobody knows it */
 		if (q->load.spans)
 			break;
@@ -413,7 +417,6 @@ static void event_column(struct query *q, size_t row, int column, sqlite3_contex
 	const struct query_event *e = event_at(q, row);
 	const struct trace_event *about = &q->load.info->events.at[e->event];
 
-	/* The set of an event's args has the event's own number. */
 	if (column == EVENT_TS)
 		give_number(to, e->ts);
 	else if (column == EVENT_NAME)
@@ -425,65 +428,7 @@ static void event_column(struct query *q, size_t row, int column, sqlite3_contex
 	else if (column == EVENT_THREAD)
 		give_number(to, e->thread);
 	else if (column == EVENT_ARGS)
-		give_number(to, row);
-}
-
-/* --- args -------------------------------------------------------------------------------- */
-
-enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_TYPE, ARGS_INT, ARGS_STRING, ARGS_DISPLAY };
-
-/* query_table.load of `args`: the records first, since their formats say how many fields there
- * are. */
-int tables_need_values(struct query *q)
-{
-	int r = need_records(q);
-
-	return r ? r : event_values_make(&q->values, &q->load, &q->err);
-}
-
-/* Fields of all events together: a row is a field of one event. */
-static size_t args_n(const struct query *q)
-{
-	return event_values_n(&q->values, &q->load);
-}
-
-/* Fields are numbered event by event: the number of the event never falls by row. */
-static uint64_t args_set(const struct query *q, size_t row)
-{
-	size_t event;
-
-	event_values_field(&q->values, &q->load, row, &event);
-	return event;
-}
-
-/* TRANSIENT: the text lies in the record's payload, which may be moved by the next load. */
-void query_give_value(sqlite3_context *to, const struct event_value *v)
-{
-	if (v->kind == EVENT_VALUE_NUMBER)
-		sqlite3_result_int64(to, v->number);
-	else if (v->kind == EVENT_VALUE_TEXT)
-		sqlite3_result_text(to, v->text, (int)v->text_bytes, SQLITE_TRANSIENT);
-}
-
-static void args_column(struct query *q, size_t row, int column, sqlite3_context *to)
-{
-	static const char *const types[EVENT_VALUE_TEXT + 1] = {
-		[EVENT_VALUE_NUMBER] = "int", [EVENT_VALUE_TEXT] = "string",
-	};
-	size_t event;
-	const struct event_field *f = event_values_field(&q->values, &q->load, row, &event);
-	struct event_value v = event_value_of(&q->load, event, f);
-
-	/* display_value has any type; the two others are NULL where the value has the other one. */
-	if (column == ARGS_SET)
-		give_number(to, event);
-	else if (column == ARGS_KEY)
-		give_text(to, f->name);
-	else if (column == ARGS_TYPE)
-		give_text(to, types[v.kind]);
-	else if (column == ARGS_DISPLAY || (column == ARGS_INT && v.kind == EVENT_VALUE_NUMBER) ||
-		 (column == ARGS_STRING && v.kind == EVENT_VALUE_TEXT))
-		query_give_value(to, &v);
+		give_number(to, row); /* as args.h numbers sets */
 }
 
 /* --- metadata ---------------------------------------------------------------------------- */
@@ -571,13 +516,13 @@ const struct query_table query_tables[] = {
 	  "utid INTEGER, tid INTEGER, name TEXT, upid INTEGER, is_main_thread INTEGER, "
 	  "start_ts INTEGER, records INTEGER, lost INTEGER",
 	  NULL, threads_n, thread_column },
-	{ "thread_track", "id INTEGER, name TEXT, utid INTEGER, number INTEGER", need_records,
+	{ "thread_track", "id INTEGER, name TEXT, utid INTEGER, number INTEGER", tables_need_records,
 	  tracks_n, track_column },
 	{ "slice",
 	  "id INTEGER, ts INTEGER, dur INTEGER, track_id INTEGER, name TEXT, depth INTEGER, "
 	  "parent_id INTEGER, self INTEGER, utid INTEGER, module TEXT, name_id INTEGER, "
-	  "retval INTEGER, ended TEXT, doubtful INTEGER",
-	  need_records, slices_n, slice_column, SLICE_TS, slice_ts, slice_keys, slice_ahead,
+	  "retval INTEGER, ended TEXT, doubtful INTEGER, arg_set_id INTEGER",
+	  tables_need_records, slices_n, slice_column, SLICE_TS, slice_ts, slice_keys, slice_ahead,
 	  slice_rest },
 	{ "function",
 	  "id INTEGER, name TEXT, module TEXT, calls INTEGER, total INTEGER, self INTEGER, "
@@ -586,11 +531,11 @@ const struct query_table query_tables[] = {
 	{ "ftrace_event",
 	  "id INTEGER, ts INTEGER, name TEXT, system TEXT, cpu INTEGER, utid INTEGER, "
 	  "arg_set_id INTEGER",
-	  need_records, events_n, event_column, EVENT_TS, event_ts, event_keys },
-	{ "args",
-	  "id INTEGER, arg_set_id INTEGER, key TEXT, value_type TEXT, int_value INTEGER, "
-	  "string_value TEXT, display_value",
-	  tables_need_values, args_n, args_column, ARGS_SET, args_set },
+	  tables_need_records, events_n, event_column, EVENT_TS, event_ts, event_keys },
+	{ "args", ARGS_COLUMNS, args_need, args_n, args_column, ARGS_SET, args_set },
+	{ "counter", COUNTER_COLUMNS, counters_need, counters_n, counters_column, 1, counters_ts },
+	{ "thread_counter_track", COUNTER_TRACK_COLUMNS, counters_need, counters_tracks_n,
+	  counters_track_column },
 	{ "metadata", "id INTEGER, name TEXT, str_value TEXT, int_value INTEGER", NULL, metadata_n,
 	  metadata_column },
 	{ "brace_table", "id INTEGER, name TEXT, columns TEXT", NULL, tables_and_views_n,

@@ -15,12 +15,13 @@ const struct query_view query_views[] = {
 	  "id INTEGER, ts INTEGER, dur INTEGER, name TEXT, track_id INTEGER, thread_name TEXT, "
 	  "utid INTEGER, tid INTEGER, is_main_thread INTEGER, process_name TEXT, upid INTEGER, "
 	  "pid INTEGER, depth INTEGER, parent_id INTEGER, self INTEGER, module TEXT, "
-	  "retval INTEGER, ended TEXT",
+	  "retval INTEGER, ended TEXT, arg_set_id INTEGER",
 	  "SELECT s.id AS id, s.ts AS ts, s.dur AS dur, s.name AS name, s.track_id AS track_id, "
 	  "t.name AS thread_name, s.utid AS utid, t.tid AS tid, "
 	  "t.is_main_thread AS is_main_thread, p.name AS process_name, p.upid AS upid, "
 	  "p.pid AS pid, s.depth AS depth, s.parent_id AS parent_id, s.self AS self, "
-	  "s.module AS module, s.retval AS retval, s.ended AS ended FROM slice AS s" ITS_THREAD },
+	  "s.module AS module, s.retval AS retval, s.ended AS ended, s.arg_set_id AS arg_set_id "
+	  "FROM slice AS s" ITS_THREAD },
 	{ "thread_function",
 	  "name TEXT, module TEXT, utid INTEGER, tid INTEGER, thread_name TEXT, pid INTEGER, "
 	  "calls INTEGER, total INTEGER, self INTEGER, max INTEGER",
@@ -58,6 +59,14 @@ const struct query_view query_views[] = {
 	  "t.tid AS tid, t.name AS thread_name, a.key AS key, a.int_value AS int_value, "
 	  "a.string_value AS string_value, a.display_value AS display_value "
 	  "FROM ftrace_event AS s LEFT JOIN args AS a ON a.arg_set_id = s.arg_set_id" ITS_THREAD },
+	{ "call_value",
+	  "id INTEGER, ts INTEGER, dur INTEGER, name TEXT, tid INTEGER, thread_name TEXT, "
+	  "key TEXT, int_value INTEGER, string_value TEXT, real_value REAL, display_value",
+	  "SELECT s.id AS id, s.ts AS ts, s.dur AS dur, s.name AS name, t.tid AS tid, "
+	  "t.name AS thread_name, a.key AS key, a.int_value AS int_value, "
+	  "a.string_value AS string_value, a.real_value AS real_value, "
+	  "a.display_value AS display_value FROM slice AS s "
+	  "CROSS JOIN args AS a ON a.arg_set_id = s.arg_set_id" ITS_THREAD },
 	{ "syscall_error",
 	  "name TEXT, errno INTEGER, calls INTEGER",
 	  "SELECT substr(s.name, length('sys_exit_') + 1) AS name, -a.int_value AS errno, "

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts the events that `brace record --counters` records, thread by thread: each event is a row
+ * with the number of those so far. Called by tables.c, on the query's thread. Fails only where the
+ * temporary files find no room. */
+#include "query/counters.h"
+
+#include <string.h>
+
+#include "base/number_map.h"
+#include "query/table.h"
+
+struct counter_row { uint64_t ts; uint32_t track, value; };
+
+/* by: a field that must be the thread's number, because the event comes to both threads of a
+ * switch; NULL: each event counts. */
+static const struct { const char *name, *system, *event, *by; } kinds[] = {
+	{ "page_faults", "exceptions", "page_fault_user", NULL },
+	{ "context_switches", "sched", "sched_switch", "prev_pid" },
+};
+#define KINDS_N (sizeof(kinds) / sizeof(*kinds))
+
+static const struct counter_row *rows(const struct query *q)
+{
+	return q->counters.rows.at;
+}
+
+/* KINDS_N: the event is none that is counted. */
+static uint32_t kind_of(const struct trace_event *e)
+{
+	uint32_t k = 0;
+
+	while (k < KINDS_N &&
+	       (strcmp(e->system, kinds[k].system) || strcmp(e->name, kinds[k].event)))
+		k++;
+	return k;
+}
+
+static bool is_counted(const struct query *q, size_t event, uint32_t kind)
+{
+	const struct query_event *e = &load_events(&q->load)[event];
+	const struct event_format *f = q->values.formats.at[e->event];
+	struct event_value v;
+
+	if (!kinds[kind].by)
+		return true;
+	for (size_t i = 0; f && i < f->n; i++)
+		if (!strcmp(f->fields[i].name, kinds[kind].by)) {
+			v = event_value_of(&q->load, event, &f->fields[i]);
+			return v.kind == EVENT_VALUE_NUMBER &&
+			       v.number == q->load.info->threads.at[e->thread].tid;
+		}
+	return false;
+}
+
+/* The kernel's notices of a thread have a row of their own in `thread`: a track is led to the row
+ * of that number whose calls the trace has. Its own, if there is none. */
+static uint32_t thread_with_calls(const struct load *l, uint32_t thread)
+{
+	const struct trace_thread *t = &l->info->threads.at[thread];
+
+	for (size_t i = 0; i < l->tracks.n; i++) {
+		const struct trace_thread *o = &l->info->threads.at[l->tracks.at[i].thread];
+
+		if (!l->tracks.at[i].number && o->tid == t->tid && o->pid == t->pid &&
+		    l->processes.of_thread.at[l->tracks.at[i].thread] ==
+			    l->processes.of_thread.at[thread])
+			return l->tracks.at[i].thread;
+	}
+	return thread;
+}
+
+/* The row of the thread's track of that kind, made at its first event. */
+static uint32_t track_of(struct query *q, struct number_map *found, uint32_t kind, uint32_t thread)
+{
+	struct counters *c = &q->counters;
+	const uint64_t key = ((uint64_t)thread * KINDS_N + kind) + 1;
+	uint64_t row = number_map_get(found, key);
+
+	if (row != NUMBER_NONE)
+		return (uint32_t)row;
+	row = c->tracks.n;
+	*vec_add(&c->tracks) = (struct counter_track){
+		.kind = kind, .thread = thread_with_calls(&q->load, thread) };
+	number_map_set(found, key, row);
+	return (uint32_t)row;
+}
+
+static int count(struct query *q, struct number_map *found)
+{
+	struct counters *c = &q->counters;
+	int r = 0;
+
+	for (size_t i = 0; i < load_events_n(&q->load) && !r; i++) {
+		const struct query_event *e = &load_events(&q->load)[i];
+		const uint32_t kind = kind_of(&q->load.info->events.at[e->event]);
+		struct counter_row row = { .ts = e->ts };
+
+		if (kind == KINDS_N || !is_counted(q, i, kind))
+			continue;
+		r = spool_reserve(&c->rows, sizeof(row), &q->err);
+		if (r)
+			break;
+		row.track = track_of(q, found, kind, e->thread);
+		row.value = ++c->tracks.at[row.track].value;
+		memcpy(spool_add(&c->rows, sizeof(row)), &row, sizeof(row));
+	}
+	return r;
+}
+
+int counters_need(struct query *q)
+{
+	struct number_map found = { 0 };
+	int r = tables_need_records(q);
+
+	r = r ? r : event_values_make(&q->values, &q->load, &q->err);
+	if (r || q->counters.made)
+		return r;
+	q->counters.rows.fd = -1;
+	q->counters.made = true;
+	r = count(q, &found);
+	number_map_free(&found);
+	if (r)
+		counters_free(&q->counters);
+	return r;
+}
+
+void counters_free(struct counters *c)
+{
+	if (!c->made)
+		return;
+	spool_free(&c->rows);
+	vec_free(&c->tracks);
+	*c = (struct counters){ 0 };
+}
+
+/* --- as tables --------------------------------------------------------------------------- */
+
+size_t counters_n(const struct query *q)
+{
+	return q->counters.rows.bytes / sizeof(struct counter_row);
+}
+
+uint64_t counters_ts(const struct query *q, size_t row)
+{
+	return rows(q)[row].ts;
+}
+
+/* Columns are numbered as in COUNTER_COLUMNS. Perfetto's values of counters are doubles, whatever
+ * is counted. */
+void counters_column(struct query *q, size_t row, int column, sqlite3_context *to)
+{
+	const struct counter_row *r = &rows(q)[row];
+
+	if (column == 1)
+		sqlite3_result_int64(to, (sqlite3_int64)r->ts);
+	else if (column == 2)
+		sqlite3_result_int64(to, r->track);
+	else if (column == 3)
+		sqlite3_result_double(to, r->value);
+}
+
+size_t counters_tracks_n(const struct query *q)
+{
+	return q->counters.tracks.n;
+}
+
+void counters_track_column(struct query *q, size_t row, int column, sqlite3_context *to)
+{
+	const struct counter_track *t = &q->counters.tracks.at[row];
+
+	if (column == 1)
+		sqlite3_result_text(to, kinds[t->kind].name, -1, SQLITE_STATIC);
+	else if (column == 2)
+		sqlite3_result_int64(to, t->thread);
+	else if (column == 3)
+		sqlite3_result_text(to, "count", -1, SQLITE_STATIC);
+}
