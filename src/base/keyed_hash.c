@@ -5,6 +5,7 @@
 #include "base/keyed_hash.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/monotonic.h"
@@ -71,4 +72,18 @@ uint64_t keyed_hash(const struct hash_key *k, uint64_t a, uint64_t b)
 	for (unsigned i = 0; i < 4; i++)
 		mix(&s);
 	return s.v[0] ^ s.v[1] ^ s.v[2] ^ s.v[3];
+}
+
+uint64_t keyed_hash_bytes(const struct hash_key *k, uint64_t h, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+
+	h = keyed_hash(k, h, n);
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+		uint64_t word = 0;
+
+		memcpy(&word, at + i, n - i < sizeof(word) ? n - i : sizeof(word));
+		h = keyed_hash(k, h, word);
+	}
+	return h;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "excerpt/locations.h"
 #include "model/units.h"
@@ -115,6 +116,10 @@ const char *const excerpt_wish_names[] = {
 /* name: the option's long name. 0, or -errno and *err. */
 int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err)
 {
+	static const struct hash_key public_key = { { 0, 0 } };
+	const uint64_t of_name = keyed_hash_bytes(&public_key, 0, name, strlen(name));
+
+	w->number += keyed_hash_bytes(&public_key, of_name, text, strlen(text));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (!strcmp(rows[i].name, name))
 			return rows[i].add(w, rows[i].field, text, err);

@@ -24,6 +24,8 @@ struct excerpt_wish {
 	uint64_t min_ns, min_size, depth; /* 0: not given */
 	/* by which option `functions` were named, in sentences; NULL: -l */
 	const char *functions_option;
+	/* of the options and what they say, in any order; 0 of none. On every host the same */
+	uint64_t number;
 	bool clips; /* no option: calls count with the part of their time that lies in the range */
 };
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define SECONDS_A_MINUTE 60
+#define LATEST_FUNCTIONS 65536 /* of which the latest minute has an array */
 
-static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uint32_t function)
+static size_t find_row(struct fleet_minutes *m, uint32_t minute, uint32_t function)
 {
-	const uint32_t minute = (uint32_t)(second - second % SECONDS_A_MINUTE);
 	const uint64_t key = ((uint64_t)minute << 32 | function) + 1;
 	uint64_t at = number_map_get(&m->index, key);
 
@@ -19,7 +19,31 @@ static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uin
 							    .least = UINT64_MAX };
 		number_map_set(&m->index, key, at);
 	}
-	return &m->rows.at[at];
+	return at;
+}
+
+/* Begins the array of a minute that is later than all before. */
+static void begin_latest(struct fleet_minutes *m, uint32_t minute)
+{
+	m->latest = minute;
+	m->latest_rows.n = 0;
+}
+
+static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uint32_t function)
+{
+	const uint32_t minute = (uint32_t)(second - second % SECONDS_A_MINUTE);
+	uint32_t *row;
+
+	if (minute > m->latest)
+		begin_latest(m, minute);
+	if (minute != m->latest || function >= LATEST_FUNCTIONS)
+		return &m->rows.at[find_row(m, minute, function)];
+	while (m->latest_rows.n <= function)
+		*vec_add(&m->latest_rows) = 0;
+	row = &m->latest_rows.at[function];
+	if (!*row)
+		*row = (uint32_t)find_row(m, minute, function) + 1;
+	return &m->rows.at[*row - 1];
 }
 
 static void count_duration(struct fleet_minute *r, uint64_t ns)
@@ -77,5 +101,7 @@ void fleet_minutes_clear(struct fleet_minutes *m)
 		vec_free(&m->rows.at[i].counts);
 	}
 	vec_free(&m->rows);
+	vec_free(&m->latest_rows);
+	m->latest = 0;
 	number_map_free(&m->index);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a trace's calls to batches of rows. The trace is read twice: once for the run's number, and
- * to send. Nothing is kept on the disk: the trace file is what a push that was cut short begins
- * from again. cmd/push.c calls it, on the command's thread. Fails on a trace that cannot be read
- * and as the sender does. */
+/* From a trace's calls to batches of rows. The trace file is what a push that was cut short begins
+ * from again: the same file makes the same batches. ui/pushing.c calls it, on the command's thread,
+ * which reads while the sender's thread sends. Fails on a trace that cannot be read and as the
+ * sender does. */
 #include "fleet/push.h"
 
 #include <errno.h>
@@ -19,16 +19,21 @@
 #define NS UINT64_C(1000000000)
 #define SECONDS_A_DAY 86400
 
-/* One reading. */
+/* Of functions below it calls that are open are counted in an array of their lane. */
+#define ARRAY_FUNCTIONS 2048
+
+struct open_calls { VEC(uint32_t) of; };
+
 struct upload {
 	struct fleet_push *push;
 	struct fleet_sender *sender;
 	struct walk walk;
 	VEC(uint64_t) numbers;      /* of functions in the tables, by their rows in the walk */
 	struct fleet_minutes minutes;
-	struct number_map open;     /* calls of a function that are open on a lane */
+	/* calls of a function that are open on a lane, and those of functions beyond the arrays */
+	VEC(struct open_calls) lanes;
+	struct number_map open;
 	struct fleet_block blocks[FLEET_TABLES];
-	uint64_t digest, n_calls, lost;
 	uint32_t day, minutes_day;  /* of the rows in the blocks of calls and of minutes */
 	struct err *err;
 };
@@ -38,23 +43,9 @@ struct upload {
 /* No secret: the same bytes have the same number on every host. */
 static const struct hash_key public_key = { { 0, 0 } };
 
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-
-	h = keyed_hash(&public_key, h, n);
-	for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
-		uint64_t word = 0;
-
-		memcpy(&word, at + i, n - i < sizeof(word) ? n - i : sizeof(word));
-		h = keyed_hash(&public_key, h, word);
-	}
-	return h;
-}
-
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-	return text ? hash_bytes(h, text, strlen(text)) : h;
+	return text ? keyed_hash_bytes(&public_key, h, text, strlen(text)) : h;
 }
 
 /* A build-id and an address tell a function apart; without one, its names do. */
@@ -67,7 +58,8 @@ static uint64_t function_number(struct upload *u, uint32_t row)
 
 	if (!m || !t || !m->build_id_len)
 		return hash_text(hash_text(h, f->file), m ? m->name : "");
-	return keyed_hash(&public_key, hash_bytes(h, m->build_id, m->build_id_len), t->vaddr);
+	h = keyed_hash_bytes(&public_key, h, m->build_id, m->build_id_len);
+	return keyed_hash(&public_key, h, t->vaddr);
 }
 
 /* Of a trace: what no other has. */
@@ -142,12 +134,6 @@ static int make_room(struct upload *u, enum fleet_table_number table, uint32_t *
 	return r;
 }
 
-static void put_numbers(struct fleet_block *b, const uint64_t *numbers, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		fleet_put_number(b, numbers[i]);
-}
-
 static int put_minute(struct upload *u, const struct fleet_minute *m)
 {
 	struct fleet_block *b = &u->blocks[FLEET_MINUTES];
@@ -159,7 +145,7 @@ static int put_minute(struct upload *u, const struct fleet_minute *m)
 		m->timed ? m->least : 0, m->most,
 	};
 
-	put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
+	fleet_put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
 	fleet_put_smalls(b, m->buckets.at, m->buckets.n);
 	fleet_put_counts(b, m->counts.at, m->counts.n);
 	u->push->minute_rows++;
@@ -201,37 +187,42 @@ static int put_call(struct upload *u, const struct walk_step *s, uint64_t ns, ui
 		real_ns(u, s->begin_ns), ns, self, s->depth, number_of(u, s->function),
 	};
 
-	put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
+	fleet_put_numbers(b, numbers, sizeof(numbers) / sizeof(*numbers));
 	u->push->call_rows++;
 	return r;
 }
 
-/* --- the two readings ----------------------------------------------------- */
+/* --- the reading ----------------------------------------------------- */
 
-/* The first: each call goes into the digest. */
-static int digest_step(void *arg, const struct walk_step *s)
+/* Counts of the arrays' functions; those that are not there yet are 0. */
+static uint32_t *count_in_array(struct upload *u, const struct walk_step *s)
 {
-	struct upload *u = arg;
+	struct open_calls *lane;
 
-	if (s->kind == WALK_LOST)
-		u->lost += s->lost;
-	if (s->kind != WALK_END)
-		return 0;
-	u->n_calls++;
-	u->digest = keyed_hash(&public_key, u->digest ^ s->function, s->frame->begin);
-	u->digest = keyed_hash(&public_key, u->digest ^ s->ticks,
-			       u->walk.info->threads.at[s->thread].tid);
-	return 0;
+	while (u->lanes.n <= s->lane)
+		*vec_add(&u->lanes) = (struct open_calls){ 0 };
+	lane = &u->lanes.at[s->lane];
+	while (lane->of.n <= s->function)
+		*vec_add(&lane->of) = 0;
+	return &lane->of.at[s->function];
 }
 
 /* Adds to how many calls of the function are open on the lane; the number before. */
-static uint64_t add_open(struct upload *u, const struct walk_step *s, uint64_t by)
+static uint64_t add_open(struct upload *u, const struct walk_step *s, int by)
 {
 	const uint64_t key = ((uint64_t)s->lane << 32 | s->function) + 1;
-	uint64_t n = number_map_get(&u->open, key);
+	uint64_t n;
 
+	if (s->function < ARRAY_FUNCTIONS) {
+		uint32_t *count = count_in_array(u, s);
+
+		n = *count;
+		*count += (uint32_t)by;
+		return n;
+	}
+	n = number_map_get(&u->open, key);
 	n = n == NUMBER_NONE ? 0 : n;
-	number_map_set(&u->open, key, n + by);
+	number_map_set(&u->open, key, n + (uint64_t)by);
 	return n;
 }
 
@@ -239,9 +230,10 @@ static uint64_t add_open(struct upload *u, const struct walk_step *s, uint64_t b
 static int end_call(struct upload *u, const struct walk_step *s)
 {
 	const uint64_t second = real_ns(u, s->ns) / NS;
-	const bool outermost = add_open(u, s, UINT64_MAX) == 1;
+	const bool outermost = add_open(u, s, -1) == 1;
 	uint64_t ns, self;
 
+	u->push->n_calls++;
 	times_of(u, s, &ns, &self);
 	if (s->flags & WALK_UNFOLLOWED)
 		fleet_minutes_count(&u->minutes, second, s->function);
@@ -251,8 +243,7 @@ static int end_call(struct upload *u, const struct walk_step *s)
 	return u->push->calls ? put_call(u, s, ns, self) : 0;
 }
 
-/* The second. */
-static int send_step(void *arg, const struct walk_step *s)
+static int take_step(void *arg, const struct walk_step *s)
 {
 	struct upload *u = arg;
 	int r = 0;
@@ -261,31 +252,11 @@ static int send_step(void *arg, const struct walk_step *s)
 		add_open(u, s, 1);
 	else if (s->kind == WALK_END)
 		r = end_call(u, s);
+	else if (s->kind == WALK_LOST)
+		u->push->lost += s->lost;
 	if (!r && u->minutes.rows.n >= MINUTE_ROWS_KEPT)
 		r = put_minutes(u);
 	return r;
-}
-
-static int read_once(struct upload *u, walk_take *take)
-{
-	struct source *source = u->push->open(u->push->arg, u->err);
-	int r;
-
-	if (!source)
-		return -u->err->code;
-	walk_init(&u->walk, source);
-	u->walk.stop = u->push->stop;
-	r = walk_run(&u->walk, take, u, u->err);
-	return r;
-}
-
-static void end_reading(struct upload *u)
-{
-	struct source *source = u->walk.source;
-
-	walk_free(&u->walk);
-	if (source)
-		source->ops->close(source);
 }
 
 /* --- the run ----------------------------------------------------- */
@@ -325,20 +296,17 @@ static int send_rest(struct upload *u)
 	return r;
 }
 
-static int find_run(struct fleet_push *p, struct err *err)
+static void free_upload(struct upload *u)
 {
-	struct upload u = { .push = p, .err = err };
-	int r = read_once(&u, digest_step);
-
-	if (!r) {
-		/* Numbers that are signed elsewhere have room for it. */
-		p->run = keyed_hash(&public_key, trace_number(u.walk.info), u.digest) >> 1;
-		p->n_calls = u.n_calls;
-		p->lost = u.lost;
-		p->server = p->run % p->servers->at.n;
-	}
-	end_reading(&u);
-	return r;
+	for (size_t i = 0; i < FLEET_TABLES; i++)
+		fleet_block_free(&u->blocks[i]);
+	for (size_t i = 0; i < u->lanes.n; i++)
+		vec_free(&u->lanes.at[i].of);
+	vec_free(&u->lanes);
+	fleet_minutes_clear(&u->minutes);
+	vec_free(&u->numbers);
+	number_map_free(&u->open);
+	walk_free(&u->walk);
 }
 
 static int send_run(struct fleet_push *p, struct fleet_sender *sender, struct err *err)
@@ -348,15 +316,12 @@ static int send_run(struct fleet_push *p, struct fleet_sender *sender, struct er
 
 	for (size_t i = 0; i < FLEET_TABLES; i++)
 		u.blocks[i].table = &fleet_tables[i];
-	r = read_once(&u, send_step);
+	walk_init(&u.walk, p->source);
+	u.walk.stop = p->stop;
+	r = walk_run(&u.walk, take_step, &u, err);
 	if (!r)
 		r = send_rest(&u);
-	for (size_t i = 0; i < FLEET_TABLES; i++)
-		fleet_block_free(&u.blocks[i]);
-	fleet_minutes_clear(&u.minutes);
-	vec_free(&u.numbers);
-	number_map_free(&u.open);
-	end_reading(&u);
+	free_upload(&u);
 	return r;
 }
 
@@ -364,19 +329,21 @@ int fleet_push(struct fleet_push *p, struct err *err)
 {
 	struct fleet_sender sender = { .servers = p->servers, .retry_ns = p->retry_ns,
 				       .verify = p->verify, .stop = p->stop };
-	int r = find_run(p, err);
+	int r;
 
-	if (r)
-		return r;
+	p->run = keyed_hash(&public_key, trace_number(p->source->info), p->file);
+	/* Numbers that are signed elsewhere have room for it. */
+	p->run = keyed_hash(&public_key, p->run, p->part) >> 1;
+	p->server = p->run % p->servers->at.n;
 	sender.run = p->run;
 	sender.server = p->server;
 	r = fleet_sender_begin(&sender, err);
 	if (!r)
 		r = send_run(p, &sender, err);
+	r = fleet_sender_end(&sender, r, err);
 	p->batches = sender.batches;
 	p->sent = sender.sent;
 	p->there = sender.there;
 	p->missing = sender.missing;
-	fleet_sender_free(&sender);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace, or a part of it, as rows of a fleet's tables: sums by function and minute always, each
- * call if wanted. A run is what was pushed: its number is made of the trace and of the calls that
- * were chosen, so the same part of the same file is the same run, and another part is another. */
+ * call if wanted. A run is what was pushed: its number is made of the file's bytes and of the options
+ * that chose the part, so the same part of the same file is the same run, and another is another. */
 #pragma once
 #include "fleet/sender.h"
 #include "trace/event.h"
@@ -9,8 +9,8 @@
 struct fleet_push {
 	/* choices */
 	const struct fleet_servers *servers;
-	struct source *(*open)(void *arg, struct err *err); /* the part, anew: it is read twice */
-	void *arg;
+	struct source *source;      /* the part, which is read once */
+	uint64_t file, part;        /* hashes of the file's bytes, and of what chose the part */
 	bool calls, no_command, verify;
 	const char *labels;         /* lines of KEY=VALUE, or "" */
 	uint64_t retry_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Exactly once, without the server's help: a batch is one block of one day, which a table takes
  * whole or not at all, a run has one writer, and a batch whose answer was lost is asked for before
- * it is sent again. push.c calls it, on the command's thread, which sleeps between two tries. Fails
- * if the server is away for too long, refuses, or has other rows under a batch's number. */
+ * it is sent again. push.c calls it, on the command's thread; a thread of its own sends, and sleeps
+ * between two tries. Fails if the server is away for too long, refuses, or has other
+ * rows under a batch's number. */
 #include "fleet/sender.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 #define BACK_OFF_LEAST_NS UINT64_C(200000000)
 #define BACK_OFF_MOST_NS UINT64_C(10000000000)
-#define NS UINT64_C(1000000000)
+#define NAP_NS UINT64_C(200000000)
 
 static bool has_batches(const struct fleet_table *t)
 {
@@ -73,12 +74,20 @@ static int ask_running(struct fleet_sender *s, const char *name, struct err *err
 
 struct server_patience { uint64_t since, pause; };
 
+/* Sleeps, in parts: a signal that another thread gets does not end a sleep. */
+static void nap(const struct fleet_sender *s, uint64_t ns)
+{
+	for (uint64_t part; ns && !(s->stop && *s->stop); ns -= part) {
+		part = ns < NAP_NS ? ns : NAP_NS;
+		nanosleep(&(struct timespec){ 0, (long)part }, NULL);
+	}
+}
+
 /* Sleeps before the next try. 0; -EINTR; -ETIMEDOUT: the server was away for too long, and *err,
  * which says why the last try failed, says so. */
 static int wait_for_server(struct fleet_sender *s, struct server_patience *p, struct err *err)
 {
 	const uint64_t now = monotonic_ns();
-	struct timespec t;
 
 	if (!p->since)
 		*p = (struct server_patience){ now, BACK_OFF_LEAST_NS };
@@ -86,9 +95,7 @@ static int wait_for_server(struct fleet_sender *s, struct server_patience *p, st
 		return err_code(err, EINTR);
 	if (now - p->since + p->pause > s->retry_ns)
 		return err_code(err, ETIMEDOUT);
-	t = (struct timespec){ (time_t)(p->pause / NS), (long)(p->pause % NS) };
-	/* A signal ends it early; the next look at stop tells whether it was meant. */
-	nanosleep(&t, NULL);
+	nap(s, p->pause);
 	p->pause = p->pause * 2 < BACK_OFF_MOST_NS ? p->pause * 2 : BACK_OFF_MOST_NS;
 	return s->stop && *s->stop ? err_code(err, EINTR) : 0;
 }
@@ -188,10 +195,11 @@ static int send_rows(struct fleet_sender *s, const struct fleet_block *b, struct
 	return w ? w : r;
 }
 
+/* `sent` and its like are read by the caller when the thread has ended. */
 static int give_batch(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
 {
 	const enum fleet_table_number table = (enum fleet_table_number)(b->table - fleet_tables);
-	const uint32_t batch = s->next[table]++;
+	const uint32_t batch = b->batch;
 	int r = compare(s, table, batch, b->rows, err);
 
 	s->batches++;
@@ -206,19 +214,77 @@ static int give_batch(struct fleet_sender *s, const struct fleet_block *b, struc
 	return r;
 }
 
+static int give(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
+{
+	if (has_batches(b->table))
+		return give_batch(s, b, err);
+	return s->verify ? 0 : send_rows(s, b, err);
+}
+
+/* --- the thread ----------------------------------------------------- */
+
+/* Behind a failure nothing is sent: the run's row, which stands for all, is the last. */
+static void *send_blocks(void *arg)
+{
+	struct fleet_sender *s = arg;
+	struct err err = { 0 };
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (;;) {
+		while (!s->full && !s->end)
+			pthread_cond_wait(&s->changed, &s->lock);
+		if (!s->full)
+			break;
+		pthread_mutex_unlock(&s->lock);
+		r = r ? r : give(s, &s->block, &err);
+		pthread_mutex_lock(&s->lock);
+		if (r && !s->failed) {
+			s->failed = r;
+			s->why = err;
+		}
+		s->full = false;
+		pthread_cond_signal(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
 uint32_t fleet_sender_batch(const struct fleet_sender *s, enum fleet_table_number table)
 {
 	return s->next[table];
 }
 
+/* The thread's failure; the block is the caller's again. Called with the lock. */
+static int wait_for_thread(struct fleet_sender *s, struct err *err)
+{
+	while (s->full)
+		pthread_cond_wait(&s->changed, &s->lock);
+	if (s->failed)
+		*err = s->why;
+	return s->failed;
+}
+
 int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err)
 {
-	int r = 0;
+	struct fleet_block emptied;
+	int r;
 
-	if (b->rows && has_batches(b->table))
-		r = give_batch(s, b, err);
-	else if (b->rows && !s->verify)
-		r = send_rows(s, b, err);
+	if (!b->rows)
+		return 0;
+	b->batch = s->next[b->table - fleet_tables]++;
+	pthread_mutex_lock(&s->lock);
+	r = wait_for_thread(s, err);
+	if (!r) {
+		emptied = s->block;
+		s->block = *b;
+		s->full = true;
+		/* What was sent before has room for rows of its table. */
+		emptied.table = b->table;
+		*b = emptied;
+		pthread_cond_signal(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
 	fleet_block_clear(b);
 	return r;
 }
@@ -228,11 +294,38 @@ int fleet_sender_begin(struct fleet_sender *s, struct err *err)
 	struct server_patience p = { 0 };
 	int r = ask_patiently(s, FLEET_MINUTES, &p, err);
 
-	return r ? r : ask_patiently(s, FLEET_CALLS, &p, err);
+	if (!r)
+		r = ask_patiently(s, FLEET_CALLS, &p, err);
+	if (r)
+		return r;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	r = pthread_create(&s->thread, NULL, send_blocks, s);
+	s->begun = !r;
+	return r ? err_set(err, r, "cannot start a thread: %s", strerror(r)) : 0;
 }
 
-void fleet_sender_free(struct fleet_sender *s)
+static void end_thread(struct fleet_sender *s)
 {
+	pthread_mutex_lock(&s->lock);
+	s->end = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->changed);
+}
+
+int fleet_sender_end(struct fleet_sender *s, int r, struct err *err)
+{
+	if (s->begun)
+		end_thread(s);
+	if (!r && s->failed) {
+		*err = s->why;
+		r = s->failed;
+	}
+	fleet_block_free(&s->block);
 	for (size_t i = 0; i < FLEET_TABLES; i++)
 		number_map_free(&s->present[i]);
+	return r;
 }

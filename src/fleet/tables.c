@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 
+#define SAME_CHUNK 1024 /* rows */
+
 /* width: bytes of a value; 0: texts and arrays, which have lengths of their own. */
 static const struct { const char *name; unsigned width; } types[FLEET_TYPES] = {
 	[FLEET_DATE] = { "Date", 2 }, [FLEET_TIME] = { "DateTime", 4 },
@@ -30,8 +32,8 @@ const struct fleet_table fleet_tables[FLEET_TABLES] = {
 		  { "bucket", FLEET_SMALLS }, { "count", FLEET_COUNTS } },
 		"MergeTree PARTITION BY day ORDER BY (fn, minute, run)" },
 	[FLEET_CALLS] = { "calls",
-		{ { "day", FLEET_DATE }, { "run", FLEET_U64 }, { "batch", FLEET_U32 },
-		  { "pid", FLEET_U32 }, { "tid", FLEET_U32 }, { "begin", FLEET_U64 },
+		{ { "day", FLEET_DATE, true }, { "run", FLEET_U64, true },
+		  { "batch", FLEET_U32, true }, { "pid", FLEET_U32 }, { "tid", FLEET_U32 }, { "begin", FLEET_U64 },
 		  { "duration", FLEET_U64 }, { "self", FLEET_U64 }, { "depth", FLEET_U32 },
 		  { "fn", FLEET_U64 } },
 		"MergeTree PARTITION BY day ORDER BY (run, tid, begin)" },
@@ -82,9 +84,31 @@ static void value_is_put(struct fleet_block *b)
 	b->rows++;
 }
 
+/* Eight bytes are stored whatever the width is: the next value covers those that are too many. */
+static inline void put_number(struct fleet_block *b, unsigned column, uint64_t value)
+{
+	const struct fleet_column *c = &b->table->columns[column];
+
+	if (c->same) {
+		b->columns[column].same = value;
+		return;
+	}
+	vec_reserve(&b->columns[column].data, b->columns[column].data.n + sizeof(value));
+	memcpy(b->columns[column].data.at + b->columns[column].data.n, &value, sizeof(value));
+	b->columns[column].data.n += types[c->type].width;
+}
+
 void fleet_put_number(struct fleet_block *b, uint64_t value)
 {
-	put_bytes(b, &value, types[b->table->columns[b->next].type].width);
+	put_number(b, b->next, value);
+	value_is_put(b);
+}
+
+void fleet_put_numbers(struct fleet_block *b, const uint64_t *values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put_number(b, b->next + i, values[i]);
+	b->next += n - 1;
 	value_is_put(b);
 }
 
@@ -145,6 +169,19 @@ static void write_text(struct out *o, const char *text)
 	out_str(o, text);
 }
 
+/* The value of each row, from a chunk of them. */
+static void write_same(struct out *o, uint64_t value, unsigned width, size_t rows)
+{
+	char chunk[SAME_CHUNK * sizeof(value)];
+
+	for (size_t i = 0; i < SAME_CHUNK; i++)
+		memcpy(chunk + i * width, &value, width);
+	for (size_t n; rows; rows -= n) {
+		n = rows < SAME_CHUNK ? rows : SAME_CHUNK;
+		out_bytes(o, chunk, n * width);
+	}
+}
+
 void fleet_block_write(const struct fleet_block *b, struct out *o)
 {
 	const unsigned n = fleet_table_columns(b->table);
@@ -154,6 +191,9 @@ void fleet_block_write(const struct fleet_block *b, struct out *o)
 	for (unsigned i = 0; i < n; i++) {
 		write_text(o, b->table->columns[i].name);
 		write_text(o, types[b->table->columns[i].type].name);
+		if (b->table->columns[i].same)
+			write_same(o, b->columns[i].same, types[b->table->columns[i].type].width,
+				   b->rows);
 		if (b->columns[i].ends.n)
 			out_bytes(o, (const char *)b->columns[i].ends.at,
 				  b->columns[i].ends.n * sizeof(uint64_t));

@@ -3,6 +3,7 @@
  * them, and blocks of rows in its format Native (columns one after the other, little-endian). The
  * statements use what ClickHouse 18.16 and today's versions share. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/out.h"
@@ -27,6 +28,7 @@ struct fleet_table {
 	struct fleet_column {
 		const char *name;
 		enum fleet_type type;
+		bool same;            /* a block's rows have one value, of a number */
 	} columns[FLEET_COLUMNS_MAX]; /* ends with a name that is NULL, if there is room */
 	const char *engine;           /* what the statement that makes the table ends with */
 };
@@ -49,16 +51,20 @@ void fleet_table_create(const struct fleet_table *t, const char *database, struc
 struct fleet_block {
 	const struct fleet_table *table;
 	size_t rows;
+	uint32_t batch;  /* its number, when it is sent (fleet/sender.h) */
 	unsigned next;   /* the column whose value comes next */
 	struct {
 		VEC(char) data;
 		VEC(uint64_t) ends; /* of arrays: elements of all rows up to each */
+		uint64_t same;      /* of a column that has one value: the last that was put */
 	} columns[FLEET_COLUMNS_MAX];
 };
 
 /* Each puts the next column's value, of any type of numbers; its low bytes count. A row is whole
  * when its last column has one. */
 void fleet_put_number(struct fleet_block *b, uint64_t value);
+/* The same of the next n columns. */
+void fleet_put_numbers(struct fleet_block *b, const uint64_t *values, unsigned n);
 void fleet_put_text(struct fleet_block *b, const char *text);
 void fleet_put_smalls(struct fleet_block *b, const uint8_t *values, size_t n);
 void fleet_put_counts(struct fleet_block *b, const uint64_t *values, size_t n);

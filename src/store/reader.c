@@ -15,6 +15,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/keyed_hash.h"
 #include "shared/memory.h"
 #include "store/crc.h"
 #include "store/info.h"
@@ -206,6 +207,7 @@ static int err_malformed(const struct store_reader *r, uint64_t offset, struct e
 
 /* Information that was written is some ten times as large as in the file. Where it is far larger,
  * it was made to fill the reader's memory; a small file may say this much in any case. */
+#define NUMBER_STEP (1u << 20) /* bytes of a file that are hashed at once */
 #define INFO_TIMES_MAX 128
 #define INFO_LEAST (64u << 20)
 
@@ -451,6 +453,26 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost)
 	if (bytes_lost)
 		*bytes_lost = r->cut_bytes;
 	return r->cut;
+}
+
+int store_number(struct store_reader *r, uint64_t *number, struct err *err)
+{
+	static const struct hash_key public_key = { { 0, 0 } };
+	struct loader l = { 0 };
+	uint64_t h = r->size;
+	int result = 0;
+
+	for (uint64_t at = 0; !result && at < r->size; at += NUMBER_STEP) {
+		if (read_at(r, at, NUMBER_STEP, &l))
+			h = keyed_hash_bytes(&public_key, h, l.packet.at, l.packet.n);
+		else if (l.error)
+			result = err_unreadable(r, &l, err);
+		else
+			result = err_set(err, ESTALE, "trace file %s became shorter while it was read", r->name);
+	}
+	reader_loader_free(&l);
+	*number = h;
+	return result;
 }
 
 void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all)

@@ -94,6 +94,9 @@ int store_continue(const char *path, struct store_reader *r, struct store_writer
 /* Whether the file ends early. *bytes_lost, which may be NULL: bytes at its end that are no whole
  * packet. */
 bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost);
+/* Sets *number to a hash of the file's bytes, which has no secret: on every host it is the same. 0,
+ * or -errno and *err: the file cannot be read any more. */
+int store_number(struct store_reader *r, uint64_t *number, struct err *err);
 /* Tells how much of the file's records has been read, by whoever reads it, and how much there is,
  * in bytes of the file. More than all: they are read once more. Any thread, at any time. */
 void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all);

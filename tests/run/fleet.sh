@@ -172,6 +172,13 @@ check "its calls are csv's" cmp "$T/csv" "$T/calls"
 push "$T/small" --to "$TO" -l plain --no-command
 part=$(run_of)
 check_that 'a part of it is a run of its own' [ "$STATUS" = 0 ]
+push "$T/small" --to "$TO" -l plain --no-command
+check_that 'the same part again is the same run' grep -q "run $part: .*1 of 1 batches were there" "$T/err"
+push "$T/small" --to "$TO" --verify -l plain -l main
+one=$(run_of)
+push "$T/small" --to "$TO" --verify -l main -l plain
+check_that 'whose options may have another order' [ "$(run_of)" = "$one" ]
+check_that 'and which is none of another part' [ "$one" != "$part" ]
 ask runs --to "$TO" --csv
 check_that 'three runs are there, with labels and commands' [ "$(grep -c . "$T/rows")" = 4 ]
 check_that 'one without its command' grep -q "^$part,.*,$" "$T/rows"

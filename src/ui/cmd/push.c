@@ -39,13 +39,6 @@ struct pushed_file {
 	struct source *part;
 };
 
-static struct source *open_part(void *arg, struct err *err)
-{
-	struct pushed_file *o = arg;
-
-	return trace_file_openings(o->inv, o->reader, &o->part, err);
-}
-
 /* What became of a push that did not end well. */
 static int say_failure(const struct fleet_push *p, int r, struct err *err)
 {
@@ -78,6 +71,21 @@ static void say_done(const struct fleet_push *p, const char *url, const char *da
 	    p->n_calls, url, database, p->run, p->minute_rows, p->call_rows, rest);
 }
 
+static int push_reader(struct pushed_file *o, struct fleet_push *p, struct err *err)
+{
+	int r = store_number(o->reader, &p->file, err);
+
+	if (r)
+		return r;
+	p->part = o->inv->excerpt.number;
+	p->source = trace_file_openings(o->inv, o->reader, &o->part, err);
+	if (!p->source)
+		return -err->code;
+	r = fleet_push(p, err);
+	p->source->ops->close(p->source);
+	return r;
+}
+
 /* p is complete but for what the file decides. Returns the exit status. */
 static int push_file(const struct invocation *inv, struct fleet_push *p)
 {
@@ -89,9 +97,7 @@ static int push_file(const struct invocation *inv, struct fleet_push *p)
 	if (status)
 		return status;
 	trace_file_leave_kernel_out(o.reader, "brace push");
-	p->open = open_part;
-	p->arg = &o;
-	r = fleet_push(p, &err);
+	r = push_reader(&o, p, &err);
 	url = p->servers->at.at[p->server].url;
 	if (r)
 		status = say_failure(p, r, &err);
