@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Open calls up to which each is looked at, which is as cheap. */
+#define WALK_MAX 64
+
 void calls_init(struct calls *c, const struct trace_info *info, struct site_map *map,
 		uint32_t image)
 {
@@ -20,6 +23,7 @@ void calls_free(struct calls *c)
 {
 	free(c->at);
 	vec_free(&c->dead);
+	call_index_free(&c->index);
 }
 
 void calls_grow(struct calls *c)
@@ -59,10 +63,22 @@ static size_t group_of(const struct calls *c, size_t i)
 	return i;
 }
 
-/* The nearest call below `group` that `caller` made, as the beginning of its chain of tail entries;
- * SIZE_MAX if there is none. */
-static size_t call_made_by(const struct calls *c, uint32_t caller, size_t group)
+/* Whether the open calls are so many that the index is asked first. A walk then ends at a call that
+ * is there, and its caller ends all calls that it came by. */
+static bool is_deep(struct calls *c)
 {
+	if (c->n <= WALK_MAX)
+		return false;
+	call_index_update(&c->index, c->at, c->n);
+	return true;
+}
+
+/* The nearest call below `group`, the top one, that `caller` made, as the beginning of its chain of
+ * tail entries; SIZE_MAX if there is none. It has not made the top one. */
+static size_t call_made_by(struct calls *c, uint32_t caller, size_t group)
+{
+	if (is_deep(c) && !call_index_is_maker(&c->index, caller))
+		return SIZE_MAX;
 	while (group > 0) {
 		group = group_of(c, group - 1);
 		if (group && c->at[group - 1].fn == caller)
@@ -325,10 +341,12 @@ void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *
 	end_down_to(c, n, e, 0, emit, arg);
 }
 
-size_t calls_find(const struct calls *c, uint32_t fn)
+size_t calls_find(struct calls *c, uint32_t fn)
 {
 	size_t i = c->n;
 
+	if (is_deep(c) && !call_index_is_open(&c->index, fn))
+		return SIZE_MAX;
 	while (i && c->at[i - 1].fn != fn)
 		i--;
 	return i - 1;
@@ -347,9 +365,10 @@ static void feed_lost(struct calls *c, const struct event *e, calls_emit *emit, 
 	s.count = e->count;
 	s.depth = (uint32_t)c->n;
 	c->counts.lost += e->count;
-	/* Any of the open calls may have ended in the gap. */
-	for (size_t i = 0; i < c->n; i++)
-		c->at[i].flags |= CALL_DOUBTFUL;
+	/* Any of the open calls may have ended in the gap. Those that another gap made doubtful are
+	 * the outermost. */
+	for (size_t i = c->n; i && !(c->at[i - 1].flags & CALL_DOUBTFUL); i--)
+		c->at[i - 1].flags |= CALL_DOUBTFUL;
 	emit(arg, &s);
 }
 

@@ -31,6 +31,7 @@
  *
  * Not locked: each user feeds its own. */
 #pragma once
+#include "trace/call_index.h"
 #include "trace/dead_runs.h"
 #include "trace/sites.h"
 #include "trace/event.h"
@@ -63,6 +64,9 @@ enum call_flag {
 	CALL_BLOCK = CALL_REGISTERS | CALL_MEMORY,
 	CALL_OTHERS = 4096,  /* set by who follows the call: it is none of his (record_filter.c) */
 };
+
+/* Of a frame, in no step, whose flags are 16 bits: the index has the call (call_index.h). */
+#define CALL_NOTED (1u << 16)
 
 /* A returned value: rax, or CALL_FLOAT; and CALL_TEXT or one of CALL_BLOCK. */
 struct call_value {
@@ -114,7 +118,8 @@ struct call_frame {
 	/* ticks of handlers that interrupted it, or calls it made, and have ended; and what
 	 * recording its calls cost, if that is left out */
 	uint64_t handlers;
-	uint32_t fn, flags; /* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD, CALL_HANDLER */
+	/* CALL_DOUBTFUL, CALL_TAIL, CALL_DEAD, CALL_HANDLER; CALL_NOTED */
+	uint32_t fn, flags;
 };
 
 struct calls_counts {
@@ -128,6 +133,7 @@ struct calls {
 	size_t n, cap;
 	uint64_t hidden;       /* open calls beyond CALLS_DEPTH_MAX */
 	struct dead_runs dead; /* those with CALL_DEAD */
+	struct call_index index; /* of deep stacks, those with CALL_NOTED */
 	/* calls from this one on are the unwinder's own; SIZE_MAX: none runs */
 	size_t unwinder;
 	uint32_t track;
@@ -162,7 +168,7 @@ void calls_cut(struct calls *c, size_t n, const struct event *e, calls_emit *emi
  * abandoned. */
 void calls_return(struct calls *c, size_t n, const struct event *e, calls_emit *emit, void *arg);
 /* Index of the topmost open call of function fn; SIZE_MAX if there is none. */
-size_t calls_find(const struct calls *c, uint32_t fn);
+size_t calls_find(struct calls *c, uint32_t fn);
 /* Index of the first of the calls that share the exit of the top one. */
 size_t calls_top(const struct calls *c);
 /* An unwinder has found the frame in which it goes on: ends its own calls and those it left. */

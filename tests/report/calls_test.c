@@ -355,6 +355,110 @@ static void test_callbacks_deep_down(void **state)
 	fixture_free(f);
 }
 
+static void feed(struct calls *c, enum event_kind kind, uint32_t fn, uint32_t site)
+{
+	struct event e = { .kind = (uint8_t)kind, .fn = fn, .site = site, .tsc = 1 };
+	uint64_t left = 0;
+
+	calls_feed(c, &e, count_step, &left);
+}
+
+/* Exits of calls that a function made which is open nowhere, or only as what tail-called, and gaps,
+ * on a deep stack: a walk down for each would take minutes. */
+static void test_foreign_exits_deep_down(void **state)
+{
+	enum { DEPTH = 300000 };
+	struct fixture *f = fixture_new();
+	const uint32_t fn = fixture_function(f, "f", 1), tailing = fixture_function(f, "tailing", 7);
+	const uint32_t sites_of[] = { fixture_site(f, fixture_function(f, "absent", 6), fn), fixture_site(f, tailing, fn) };
+	struct calls calls;
+	struct sites sites;
+
+	sites_init(&sites, f->info);
+	calls_init(&calls, f->info, sites_map(&sites, 0), 0);
+	feed(&calls, EVENT_ENTRY, tailing, 0);
+	feed(&calls, EVENT_TAIL, fixture_function(f, "jumped_to", 9), 0);
+	for (unsigned i = 0; i < DEPTH; i++)
+		feed(&calls, EVENT_ENTRY, fn, 0);
+	for (unsigned i = 0; i < DEPTH; i++) {
+		feed(&calls, EVENT_ENTRY, fn, 0);
+		feed(&calls, EVENT_EXIT, 0, sites_of[i % 2]);
+		feed(&calls, EVENT_LOST, 0, 0);
+		assert_int_equal(calls.n, DEPTH + 2);
+	}
+	calls_free(&calls);
+	sites_free(&sites);
+	fixture_free(f);
+}
+
+static size_t first_of_group(const struct calls *c, size_t i)
+{
+	while (i && c->at[i].flags & CALL_TAIL)
+		i--;
+	return i;
+}
+
+/* How many calls are open behind an exit of a call that `caller` made, by a walk. */
+static size_t left_by_walk(const struct calls *c, uint32_t caller)
+{
+	size_t group = c->n ? first_of_group(c, c->n - 1) : 0;
+
+	if (!c->n || (group && c->at[group - 1].fn == caller) || c->at[c->n - 1].fn != caller)
+		for (size_t i = group; c->n; i = first_of_group(c, i - 1)) {
+			if (i && c->at[i - 1].fn == caller)
+				return i;
+			if (!i)
+				return group;
+		}
+	return c->n;
+}
+
+/* The index of a deep stack finds what a walk finds, whatever comes and goes. */
+static void test_index(void **state)
+{
+	enum { FUNCTIONS = 40, STEPS = 100000 };
+	struct fixture *f = fixture_new();
+	uint32_t site[FUNCTIONS], random = 1;
+	struct calls calls;
+	struct sites sites;
+	size_t deep = 0, wanted;
+
+	for (unsigned i = 0; i < FUNCTIONS; i++) {
+		const char name[] = { 'a' + (char)(i / 8), 'a' + (char)(i % 8) };
+
+		assert_int_equal(fixture_function(f, name, 2), i);
+	}
+	for (unsigned i = 0; i < FUNCTIONS; i++)
+		site[i] = fixture_site(f, i, 0);
+	sites_init(&sites, f->info);
+	calls_init(&calls, f->info, sites_map(&sites, 0), 0);
+	for (unsigned i = 0; i < STEPS; i++) {
+		random = random * 1664525 + 1013904223;
+		/* the last ten functions are never open; few exits lead far down */
+		const uint32_t what = random >> 28, fn = (random >> 8) % FUNCTIONS;
+
+		if (what < 10) {
+			feed(&calls, what < 2 ? EVENT_TAIL : EVENT_ENTRY, fn % 30, 0);
+			continue;
+		}
+		const uint32_t caller = what == 15 && !(random >> 24 & 15) ? fn : 30 + fn % 10;
+
+		wanted = left_by_walk(&calls, caller);
+		deep += calls.n > 64;
+		feed(&calls, EVENT_EXIT, 0, site[caller]);
+		assert_int_equal(calls.n, wanted);
+		for (size_t n = calls.n; random >> 20 & 1; n--)
+			if (!n || calls.at[n - 1].fn == fn) {
+				assert_int_equal(calls_find(&calls, fn), n - 1);
+				break;
+			}
+	}
+	assert_true(deep > STEPS / 100);
+	calls_free(&calls);
+	sites_free(&sites);
+	fixture_free(f);
+}
+
 /* The stack has an end; what lies beyond is counted, so that exits still fit. */
 static void test_deep(void **state)
 {
@@ -386,6 +490,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes), cmocka_unit_test(test_durations), cmocka_unit_test(test_values), cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_flush), cmocka_unit_test(test_window), cmocka_unit_test(test_site_at_end), cmocka_unit_test(test_deep), cmocka_unit_test(test_callbacks_deep_down),
+		cmocka_unit_test(test_foreign_exits_deep_down), cmocka_unit_test(test_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
