@@ -341,7 +341,8 @@ static void sort_turns(struct merge_turn *at, size_t n)
 		qsort(at, n, sizeof(*at), by_time);
 }
 
-/* The greatest number of threads that exist at one time. Both lists are sorted. */
+/* The greatest number of threads that exist at one time. Both lists are sorted, and no thread ends
+ * before it begins. */
 static size_t most_at_once(const struct merge_turn *starts, const struct merge_turn *ends, size_t n)
 {
 	size_t most = 1;
@@ -355,6 +356,20 @@ static size_t most_at_once(const struct merge_turn *starts, const struct merge_t
 	return most;
 }
 
+/* When a lane gives its thread's last event out, which is never before another of them: packets
+ * that a hostile program forged may go back in time. */
+static uint64_t end_of(const struct store_merge *m, struct thread_packets packets, uint64_t begin)
+{
+	uint64_t end = begin;
+
+	for (; packets.next < packets.end; packets.next++) {
+		const uint64_t last = thread_packets_this_last_tsc(m->reader, &packets);
+
+		end = last > end ? last : end;
+	}
+	return end;
+}
+
 /* Finds when each thread's records begin and end, and how much memory a lane may take. */
 static void plan_merge(struct store_merge *m)
 {
@@ -362,13 +377,13 @@ static void plan_merge(struct store_merge *m)
 
 	for (uint32_t t = 0; t < m->reader->info->threads.n; t++) {
 		struct thread_packets packets;
+		uint64_t begin;
 
 		if (!begin_packets(m, t, &packets))
 			continue;
-		*vec_add(&m->starts) =
-			(struct merge_turn){ first_tsc(m, &packets), t };
-		*vec_add(&ends) =
-			(struct merge_turn){ thread_packets_last_tsc(m->reader, &packets), t };
+		begin = first_tsc(m, &packets);
+		*vec_add(&m->starts) = (struct merge_turn){ begin, t };
+		*vec_add(&ends) = (struct merge_turn){ end_of(m, packets, begin), t };
 	}
 	sort_turns(m->starts.at, m->starts.n);
 	sort_turns(ends.at, ends.n);
