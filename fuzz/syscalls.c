@@ -23,6 +23,7 @@ static const uint16_t numbers[] = {
 	/* those whose arguments lead to structures: event/syscall_copies.c */
 	7, 13, 14, 16, 19, 20, 23, 46, 47, 54, 55, 59, 61, 63, 98, 99, 100, 115, 116, 118, 128, 131,
 	137, 157, 202, 204, 217, 222, 223, 232, 233, 247, 262, 270, 271, 280, 281, 295, 302, 318, 332,
+	45, 237, 238, 239, 256, 279,
 };
 #define EVENTS (2 + 2 * sizeof(numbers) / sizeof(*numbers))
 

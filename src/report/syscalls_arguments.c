@@ -298,6 +298,13 @@ static bool print_null(const struct syscalls_call *c, FILE *f)
 	return !c->args[0];
 }
 
+static bool print_null_asked(const struct syscalls_call *c, FILE *f)
+{
+	if (!c->args[3])
+		fputs("NULL", f);
+	return !c->args[3];
+}
+
 static bool print_null_stack(const struct syscalls_call *c, FILE *f)
 {
 	if (!c->args[1])
@@ -445,6 +452,7 @@ static const struct {
 	{ "mknod", 1, print_second_mode },   { "mknodat", 2, print_third_mode },
 	{ "mknod", 2, print_third_device },  { "mknodat", 3, print_fourth_device },
 	{ "shmget", 2, print_shared_get },   { "semget", 2, print_semaphore_get },
+	{ "get_mempolicy", 3, print_null_asked },
 	{ "msgget", 1, print_queue_get },    { "ioprio_set", 2, print_io_priority },
 };
 

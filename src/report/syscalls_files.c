@@ -27,6 +27,7 @@
 struct files_descriptor {
 	char *name;               /* NULL: not known */
 	bool closes;              /* when the process executes a program */
+	uint8_t netlink;          /* 1 and its protocol; 0: no socket of netlink, or unknown */
 };
 
 struct files_process {
@@ -102,7 +103,7 @@ static struct files_process *add_process(struct syscalls_files *f, uint32_t pid)
 		const struct files_descriptor *d = &parent->files.at[i];
 
 		*vec_add(&p->files) = (struct files_descriptor){
-			d->name ? mem_strdup(d->name) : NULL, d->closes };
+			d->name ? mem_strdup(d->name) : NULL, d->closes, d->netlink };
 	}
 	return p;
 }
@@ -123,7 +124,7 @@ static void set_name(struct files_process *p, uint64_t fd, char *name, bool clos
 	while (p->files.n <= fd)
 		*vec_add(&p->files) = (struct files_descriptor){ 0 };
 	free(p->files.at[fd].name);
-	p->files.at[fd] = (struct files_descriptor){ name, closes };
+	p->files.at[fd] = (struct files_descriptor){ name, closes, 0 };
 }
 
 /* Changes nothing of a descriptor without a name: without one it does not matter when it goes. */
@@ -314,6 +315,17 @@ static bool opens_closing(const struct opening *o, const struct syscalls_call *c
 	return is_call(c, "mq_open") || (o->flags && c->args[o->flags - 1] & O_CLOEXEC);
 }
 
+/* Protocols beyond a byte are none of the kernel's. */
+static uint8_t netlink_of(const struct files_process *p, const struct opening *o,
+			  const struct syscalls_call *c)
+{
+	if (o->source == OF_DESCRIPTOR)
+		return p && (uint32_t)c->args[0] < p->files.n
+			       ? p->files.at[(uint32_t)c->args[0]].netlink : 0;
+	return is_call(c, "socket") && c->args[0] == AF_NETLINK && (uint32_t)c->args[2] < UINT8_MAX
+		       ? (uint8_t)(c->args[2] + 1) : 0;
+}
+
 /* A copy takes over the name, not the state of being closed: dup() clears it. */
 static void open_file(struct files_process *p, const struct opening *o,
 		      const struct syscalls_call *c, uint64_t fd)
@@ -322,9 +334,14 @@ static void open_file(struct files_process *p, const struct opening *o,
 			   : o->source == OF_DESCRIPTOR ? name_of(p, (uint32_t)c->args[0])
 							: o->kind;
 
+	const uint8_t netlink = netlink_of(p, o, c);
+
 	/* dup2() of a descriptor onto itself changes nothing. */
-	if (o->source != OF_DESCRIPTOR || fd != (uint32_t)c->args[0])
-		set_name(p, fd, name ? mem_strdup(name) : NULL, opens_closing(o, c));
+	if (o->source == OF_DESCRIPTOR && fd == (uint32_t)c->args[0])
+		return;
+	set_name(p, fd, name ? mem_strdup(name) : NULL, opens_closing(o, c));
+	if (p && fd < p->files.n)
+		p->files.at[fd].netlink = netlink;
 }
 
 /* Ends at the last descriptor that is known: `last` may be UINT32_MAX. */
@@ -349,6 +366,13 @@ static bool is_birth(const struct syscalls_call *c)
 const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t fd)
 {
 	return name_of(add_process(f, pid), fd);
+}
+
+unsigned syscalls_files_netlink(struct syscalls_files *f, uint32_t pid, uint32_t fd)
+{
+	const struct files_process *p = add_process(f, pid);
+
+	return p && fd < p->files.n ? p->files.at[fd].netlink : 0;
 }
 
 bool syscalls_files_opens(const struct syscalls_call *c)

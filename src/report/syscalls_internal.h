@@ -54,6 +54,9 @@ void syscalls_files_pair(struct syscalls_files *f, uint32_t pid, const struct sy
 			 const int32_t two[2]);
 /* Returns the name of a process's descriptor; NULL: not known. Valid until the next call. */
 const char *syscalls_files_name(struct syscalls_files *f, uint32_t pid, uint32_t fd);
+/* Whether the descriptor is a socket of netlink, as the trace has seen: 1 and its protocol; else
+ * 0. */
+unsigned syscalls_files_netlink(struct syscalls_files *f, uint32_t pid, uint32_t fd);
 /* Whether the result of the call is a new descriptor. */
 bool syscalls_files_opens(const struct syscalls_call *c);
 

@@ -194,7 +194,13 @@ static void print_descriptor(const char *name, int32_t fd, FILE *f)
 /* Numbers of bytes and of elements, which some calls take as unsigned long. */
 static bool is_count(const char *name)
 {
-	return strcmp(name, "vlen") == 0 || strcmp(name, "size") == 0 || strcmp(name, "len") == 0;
+	static const char *const names[] = { "vlen", "size", "len", "maxnode", "nr_pages",
+					     "home_node" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
 }
 
 /* By the kernel's type: modes in octal, addresses in hexadecimal. */

@@ -66,7 +66,7 @@ bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f)
 		print_unix(((const struct sockaddr_un *)&a)->sun_path,
 			   n - (uint32_t)offsetof(struct sockaddr_un, sun_path), f);
 	else
-		return false;
+		return a.ss_family == AF_NETLINK && syscalls_print_netlink_address(at, n, f);
 	return true;
 }
 
@@ -84,7 +84,10 @@ void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
 		memcpy(iov, at + i, sizeof(iov));
 		known = iov[1] < bytes ? (uint32_t)iov[1] : bytes;
 		fputs(i ? ", {iov_base=" : "{iov_base=", f);
-		if (from->known && (known || !iov[1] || from->whole)) {
+		if (from->known && from->netlink && n == sizeof(iov) &&
+		    syscalls_print_netlink(data, known, from->all, from->netlink - 1, f)) {
+			bytes -= known;
+		} else if (from->known && (known || !iov[1] || from->whole)) {
 			syscalls_print_quoted(data, known, f);
 			fputs(known < iov[1] && !from->whole ? "..." : "", f);
 			data = data ? data + known : NULL;
@@ -220,8 +223,13 @@ static bool print_one(const struct syscalls_memory *m, struct message_rest rest,
 	    asked != h.msg_namelen)
 		fprintf(f, "%" PRIu32 " => ", asked);
 	fprintf(f, "%" PRIu32 ", msg_iov=", (uint32_t)h.msg_namelen);
-	data = (struct syscalls_iov_data){ rest.at, rest.n, true,
-					   received >= 0 && rest.n >= received };
+	data = (struct syscalls_iov_data){
+		rest.at, rest.n, true, received >= 0 && rest.n >= received,
+		syscalls_files_netlink(m->s->files, m->call->pid, (uint32_t)m->call->args[0]),
+		received >= 0 ? (uint64_t)received : 0 };
+	/* What is sent has all bytes of the one part; netlink's messages are in no more. */
+	if (received < 0 && vector.n >= 16)
+		memcpy(&data.all, vector.at + 8, sizeof(data.all));
 	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen, &data, f);
 	fprintf(f, ", msg_iovlen=%zu", h.msg_iovlen);
 	if (h.msg_controllen) {

@@ -246,6 +246,97 @@ static bool print_process_name(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* --- nodes of memory --------------------------------------------------------------------- */
+
+/* A mask of nodes: the kernel takes one bit less than it is told, in whole words. */
+static bool print_mask(const struct syscalls_memory *m, uint64_t bits, FILE *f)
+{
+	const uint64_t words = bits > 1 ? (bits - 2) / 64 + 1 : 0;
+	uint64_t word;
+
+	if (!words || m->n < sizeof(word))
+		return false;
+	for (uint64_t i = 0; i < words && i < m->n / sizeof(word); i++) {
+		memcpy(&word, m->at + i * sizeof(word), sizeof(word));
+		fprintf(f, "%s%#0*" PRIx64, i ? ", " : "[", 16, word);
+	}
+	fputs(words > m->n / sizeof(word) ? ", ...]" : "]", f);
+	return true;
+}
+
+static bool print_nodes(const struct syscalls_memory *m, FILE *f)
+{
+	return print_mask(m, m->call->args[2], f);
+}
+
+static bool print_bound_nodes(const struct syscalls_memory *m, FILE *f)
+{
+	return print_mask(m, m->call->args[4], f);
+}
+
+static bool print_moved_nodes(const struct syscalls_memory *m, FILE *f)
+{
+	return print_mask(m, m->call->args[1], f);
+}
+
+static bool print_policy(const struct syscalls_memory *m, FILE *f)
+{
+	const struct syscall_named *names = syscall_named("mbind", "mode");
+	uint32_t policy;
+
+	if (!names || m->n < sizeof(policy))
+		return false;
+	memcpy(&policy, m->at, sizeof(policy));
+	fputc('[', f);
+	/* MPOL_F_NODE asks for a node. */
+	if (m->call->args[4] & 1)
+		fprintf(f, "%#" PRIx32, policy);
+	else
+		syscall_named_text(names, "int", policy, f);
+	fputc(']', f);
+	return true;
+}
+
+static bool print_pages(const struct syscalls_memory *m, FILE *f)
+{
+	const uint64_t all = m->call->args[1], n = m->n / sizeof(uint64_t);
+	uint64_t page;
+
+	if (!n)
+		return false;
+	for (uint64_t i = 0; i < all && i < n; i++) {
+		memcpy(&page, m->at + i * sizeof(page), sizeof(page));
+		fprintf(f, page ? "%s%#" PRIx64 : "%sNULL", i ? ", " : "[", page);
+	}
+	fputs(n < all ? ", ...]" : "]", f);
+	return true;
+}
+
+static bool print_page_nodes(const struct syscalls_memory *m, FILE *f)
+{
+	print_numbers(m, m->call->args[1], f);
+	return true;
+}
+
+/* A page's node, or why it was not moved. */
+static bool print_page_states(const struct syscalls_memory *m, FILE *f)
+{
+	const uint64_t all = m->call->args[1], n = m->n / sizeof(int32_t);
+	int32_t state;
+
+	fputc('[', f);
+	for (uint64_t i = 0; i < all && i < n; i++) {
+		memcpy(&state, m->at + i * sizeof(state), sizeof(state));
+		fputs(i ? ", " : "", f);
+		if (state < 0 && state > INT32_MIN && strerrorname_np(-state))
+			fprintf(f, "-%s", strerrorname_np(-state));
+		else
+			fprintf(f, "%" PRId32, state);
+	}
+	fputs(n < all ? ", ...]" : "]", f);
+	return true;
+}
+
 /* --- the table --------------------------------------------------------------------------- */
 
 /* By the kernel's names of calls and their arguments (event/syscall_copies.c has the copies). */
@@ -257,6 +348,10 @@ static const struct {
 	{ "connect", "uservaddr", SYSCALLS_BEFORE, print_address },
 	{ "bind", "umyaddr", SYSCALLS_BEFORE, print_address },
 	{ "sendto", "addr", SYSCALLS_BEFORE, print_address },
+	{ "sendto", "buff", SYSCALLS_BEFORE, syscalls_print_netlink_bytes },
+	{ "recvfrom", "ubuf", SYSCALLS_AFTER, syscalls_print_netlink_bytes },
+	{ "recvfrom", "addr", SYSCALLS_AFTER, print_address },
+	{ "recvfrom", "addr_len", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
 	{ "accept", "upeer_sockaddr", SYSCALLS_AFTER, print_address },
 	{ "accept", "upeer_addrlen", SYSCALLS_BEFORE | SYSCALLS_AFTER, print_number },
 	{ "accept4", "upeer_sockaddr", SYSCALLS_AFTER, print_address },
@@ -346,6 +441,15 @@ static const struct {
 	{ "sched_getaffinity", "user_mask_ptr", SYSCALLS_AFTER, print_processors },
 	{ "sched_setaffinity", "user_mask_ptr", SYSCALLS_BEFORE, print_processors },
 	{ "getrandom", "ubuf", SYSCALLS_AFTER, print_random },
+	{ "mbind", "nmask", SYSCALLS_BEFORE, print_bound_nodes },
+	{ "set_mempolicy", "nmask", SYSCALLS_BEFORE, print_nodes },
+	{ "get_mempolicy", "policy", SYSCALLS_AFTER, print_policy },
+	{ "get_mempolicy", "nmask", SYSCALLS_AFTER, print_nodes },
+	{ "migrate_pages", "old_nodes", SYSCALLS_BEFORE, print_moved_nodes },
+	{ "migrate_pages", "new_nodes", SYSCALLS_BEFORE, print_moved_nodes },
+	{ "move_pages", "pages", SYSCALLS_BEFORE, print_pages },
+	{ "move_pages", "nodes", SYSCALLS_BEFORE, print_page_nodes },
+	{ "move_pages", "status", SYSCALLS_AFTER, print_page_states },
 	{ "ioctl", "arg", SYSCALLS_BEFORE | SYSCALLS_AFTER, syscalls_print_terminal },
 	{ "rt_sigaction", "act", SYSCALLS_BEFORE, syscalls_print_action },
 	{ "rt_sigaction", "oact", SYSCALLS_AFTER, syscalls_print_action },

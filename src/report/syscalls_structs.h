@@ -73,6 +73,8 @@ struct syscalls_iov_data {
 	uint32_t n;
 	bool known; /* false: they are still to be filled */
 	bool whole; /* a call gave so many, and no more */
+	unsigned netlink; /* 1 and the protocol of a socket of netlink; 0: of another file */
+	uint64_t all; /* netlink: bytes that the call sent or received */
 };
 /* The structures iovec, of which there are `all`, and n bytes are at hand. */
 void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
@@ -90,6 +92,16 @@ void syscalls_print_option(uint32_t level, uint32_t option, FILE *f);
 /* The value of a socket's option, by the call's level and option: numbers, struct linger, struct
  * timeval. */
 syscalls_printer syscalls_print_option_value;
+
+/* --- syscalls_netlink.c ----------------------------------------------------------------------- */
+
+/* struct sockaddr_nl of n bytes; false: they are too few. */
+bool syscalls_print_netlink_address(const uint8_t *at, uint32_t n, FILE *f);
+/* The messages of a buffer that has `all` bytes, of which n are at hand; false: none is. */
+bool syscalls_print_netlink(const uint8_t *at, uint32_t n, uint64_t all, unsigned protocol,
+			    FILE *f);
+/* The buffer of sendto, before the call, or of recvfrom, after it, if the socket is netlink's. */
+syscalls_printer syscalls_print_netlink_bytes;
 
 /* --- syscalls_signals.c ----------------------------------------------------------------------- */
 
