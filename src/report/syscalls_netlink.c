@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages of netlink, as strace writes them: their headers, what an answer says, and of requests
  * of routes the family. What else a message has is bytes. The bytes are a program's: a length that
- * is more than there are ends the list. syscalls_messages.c and syscalls_structs.c call it. No state;
- * nothing fails. Any thread. */
+ * is more than there are ends the list. syscalls_messages.c and syscalls_structs.c call it. No
+ * state; nothing fails. Any thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/netlink.h>
