@@ -64,14 +64,16 @@ static uint32_t root_of(struct call_tree *t, uint32_t lane)
 	return t->root_of.at[lane];
 }
 
-/* The node that the call's own time is not part of: its caller's, or, for an outermost call, the
- * lane's root. */
+/* The node that the call's own time is not part of: its caller's, or that of the program's call
+ * that a call of the kernel's lies in, or, for an outermost call, the lane's root. */
 static uint32_t caller_node(struct call_tree *t, const struct walk_step *s)
 {
-	return s->depth ? s->frame[-1].note : root_of(t, s->lane);
+	if (s->depth)
+		return s->frame[-1].note;
+	return s->below ? s->below->note : root_of(t, s->lane);
 }
 
-/* note: the call's node, or that of the caller it is added to. */
+/* note: the call's node, or that of the caller it is added to, which is in root. */
 static void begin_call(struct call_tree *t, const struct walk_step *s)
 {
 	uint32_t caller = caller_node(t, s), node = CALL_TREE_NONE;
@@ -79,6 +81,7 @@ static void begin_call(struct call_tree *t, const struct walk_step *s)
 	if (s->depth < CALL_TREE_DEPTH)
 		node = child_of(t, caller, s->function);
 	s->frame->note = node == CALL_TREE_NONE ? caller : node;
+	s->frame->root = caller;
 }
 
 /* A call whose caller has the same node was added to it. */
@@ -88,7 +91,7 @@ static void end_call(struct call_tree *t, const struct walk_step *s)
 	struct call_node *n = &t->nodes.at[node];
 
 	n->self += s->self;
-	if (node == caller_node(t, s)) {
+	if (node == s->frame->root) {
 		t->job->folded++;
 		return;
 	}
@@ -108,23 +111,46 @@ static int take_step(void *arg, const struct walk_step *s)
 	return 0;
 }
 
+/* "vfs_read_[k]" for each function of the kernel's that was called, as perf's stacks mark it. */
+static void name_kernel(struct call_tree *t)
+{
+	for (uint32_t i = 0; i < t->walk.functions.n; i++)
+		*vec_add(&t->kernel_names) =
+			walk_is_kernel_function(&t->walk, i)
+				? mem_printf("%s_[k]", t->walk.functions.at[i].text) : NULL;
+}
+
 int call_tree_read(struct call_tree *t, struct export_job *job, struct err *err)
 {
+	int r;
+
 	*t = (struct call_tree){ .job = job };
 	walk_init(&t->walk, job->source);
+	t->walk.nests_kernel = true;
 	*vec_add(&t->nodes) = (struct call_node){ .parent = CALL_TREE_NONE };
-	return export_walk(job, &t->walk, take_step, t, err);
+	r = export_walk(job, &t->walk, take_step, t, err);
+	name_kernel(t);
+	return r;
 }
 
 void call_tree_free(struct call_tree *t)
 {
 	for (size_t i = 0; i < t->names.n; i++)
 		free(t->names.at[i]);
+	for (size_t i = 0; i < t->kernel_names.n; i++)
+		free(t->kernel_names.at[i]);
 	vec_free(&t->names);
+	vec_free(&t->kernel_names);
 	vec_free(&t->nodes);
 	vec_free(&t->root_of);
 	number_map_free(&t->children);
 	walk_free(&t->walk);
+}
+
+const char *call_tree_function(const struct call_tree *t, uint32_t function)
+{
+	return t->kernel_names.at[function] ? t->kernel_names.at[function]
+					    : t->walk.functions.at[function].text;
 }
 
 /* A node right below the root is a thread, and its `function` an index of the threads' names. */
@@ -132,7 +158,15 @@ const char *call_tree_name(const struct call_tree *t, uint32_t node)
 {
 	const struct call_node *n = &t->nodes.at[node];
 
-	return n->parent ? t->walk.functions.at[n->function].text : t->names.at[n->function];
+	return n->parent ? call_tree_function(t, n->function) : t->names.at[n->function];
+}
+
+/* The root's number is one of names: no function. */
+bool call_tree_is_kernel(const struct call_tree *t, uint32_t node)
+{
+	const struct call_node *n = &t->nodes.at[node];
+
+	return n->parent && t->kernel_names.at[n->function];
 }
 
 uint64_t call_tree_weight(const struct call_tree *t, uint32_t node)

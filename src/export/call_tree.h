@@ -19,6 +19,7 @@ struct call_tree {
 	struct walk walk;
 	VEC(struct call_node) nodes; /* number 0 stands above the roots; parents come first */
 	VEC(char *) names;           /* of roots: names of threads */
+	VEC(char *) kernel_names;    /* by function: the kernel's have a mark; NULL: others */
 	VEC(uint32_t) root_of;       /* by lane; 0: not known yet */
 	struct number_map children;  /* node << 32 | function, + 1 -> node */
 	struct export_job *job;
@@ -28,7 +29,10 @@ struct call_tree {
  * *err. */
 int call_tree_read(struct call_tree *t, struct export_job *job, struct err *err);
 void call_tree_free(struct call_tree *t);
-/* The node's name; the tree's own. */
+/* Return a function's name, and a node's; the tree's own. */
+const char *call_tree_function(const struct call_tree *t, uint32_t function);
 const char *call_tree_name(const struct call_tree *t, uint32_t node);
+/* Whether the node is a function of the kernel's part of a trace of both. */
+bool call_tree_is_kernel(const struct call_tree *t, uint32_t node);
 /* The node's own weight: nanoseconds, or calls. */
 uint64_t call_tree_weight(const struct call_tree *t, uint32_t node);

@@ -149,5 +149,5 @@ static int write_callgrind(struct export_job *job, struct err *err)
 
 const struct exporter export_callgrind = {
 	.name = "callgrind", .summary = "callgrind's profile, for callgrind_annotate and KCachegrind",
-	.sums = true, .write = write_callgrind,
+	.sums = true, .holds = HOLDS_KERNEL, .write = write_callgrind,
 };

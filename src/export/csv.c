@@ -35,7 +35,7 @@ static void put_numbers(struct csv *c, const struct walk_step *s)
 	const uint64_t numbers[] = {
 		s->begin_ns, trace_clock_span_ns(clock, begin, s->ticks),
 		trace_clock_span_ns(clock, begin + s->ticks - s->self, s->self),
-		t->pid, t->tid, l->coroutine, s->depth,
+		walk_process(&c->walk, s->lane), t->tid, l->coroutine, s->depth,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -96,5 +96,5 @@ static int write_csv(struct export_job *job, struct err *err)
 
 const struct exporter export_csv = {
 	.name = "csv", .summary = "a row for each call, for spreadsheets, pandas and databases",
-	.holds = HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS, .write = write_csv,
+	.holds = HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS | HOLDS_KERNEL, .write = write_csv,
 };

@@ -76,5 +76,5 @@ static int write_dot(struct export_job *job, struct err *err)
 
 const struct exporter export_dot = {
 	.name = "dot", .summary = "a call graph, for graphviz", .sums = true,
-	.write = write_dot,
+	.holds = HOLDS_KERNEL, .write = write_dot,
 };

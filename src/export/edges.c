@@ -68,8 +68,9 @@ static struct edge *edge_of(struct edges *e, uint32_t caller, uint32_t callee)
 static void add_call(struct edges *e, const struct walk_step *s)
 {
 	uint32_t callee = function_node(e, s->function);
-	uint32_t caller = s->depth ? function_node(e, s->frame[-1].function)
-				   : lane_node(e, s->lane);
+	uint32_t caller = s->depth         ? function_node(e, s->frame[-1].function)
+			  : s->frame->note ? s->frame->note - 1
+					   : lane_node(e, s->lane);
 	struct edge *edge = edge_of(e, caller, callee);
 
 	edge->calls++;
@@ -78,9 +79,12 @@ static void add_call(struct edges *e, const struct walk_step *s)
 	e->nodes.at[callee].self += s->self;
 }
 
-/* Only a call's end knows its time. */
+/* Only a call's end knows its time, and only a beginning of the kernel's its caller: note is that
+ * one's node, + 1. */
 static int take_step(void *arg, const struct walk_step *s)
 {
+	if (s->kind == WALK_BEGIN && s->below)
+		s->frame->note = 1 + function_node(arg, s->below->function);
 	if (s->kind == WALK_END)
 		add_call(arg, s);
 	return 0;
@@ -104,6 +108,7 @@ int edges_read(struct edges *e, struct export_job *job, struct err *err)
 
 	*e = (struct edges){ 0 };
 	walk_init(&e->walk, job->source);
+	e->walk.nests_kernel = true;
 	r = export_walk(job, &e->walk, take_step, e, err);
 	if (e->edges.n)
 		qsort(e->edges.at, e->edges.n, sizeof(*e->edges.at), by_caller);

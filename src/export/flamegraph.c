@@ -77,8 +77,9 @@ void flamegraph_lay_out(struct picture *p)
 	vec_free(&used);
 }
 
-/* Warm colours; equal names have equal ones. Roots, which are threads, are grey. */
-static void put_colour(struct out *o, const char *name, bool root)
+/* Warm colours, and cold ones for the kernel; equal names have equal ones. Roots, which are
+ * threads, are grey. */
+static void put_colour(struct out *o, const char *name, bool root, bool kernel)
 {
 	uint32_t h = 2166136261u;
 
@@ -86,6 +87,8 @@ static void put_colour(struct out *o, const char *name, bool root)
 		h = (h ^ (unsigned char)*name) * 16777619u;
 	if (root)
 		out_str(o, "#c0c0c8");
+	else if (kernel)
+		out_printf(o, "rgb(%u,%u,%u)", 110 + h % 50, 160 + h / 64 % 50, 215 + h / 16384 % 40);
 	else
 		out_printf(o, "rgb(%u,%u,%u)", 205 + h % 50, 75 + h / 64 % 135, h / 16384 % 60);
 }
@@ -174,7 +177,8 @@ static void put_frame(const struct picture *p, uint32_t i, double width)
 	if (p->was)
 		put_change_colour(o, p, i);
 	else
-		put_colour(o, name, !p->tree.nodes.at[i].parent);
+		put_colour(o, name, !p->tree.nodes.at[i].parent,
+			   call_tree_is_kernel(&p->tree, i));
 	out_printf(o, "\"/><text x=\"%.2f\" y=\"%.0f\">", p->x.at[i] + 3, y + 12);
 	if (room >= 3 && strlen(name) <= room) {
 		put_xml(o, name, SIZE_MAX);
@@ -280,5 +284,5 @@ static int write_flamegraph(struct export_job *job, struct err *err)
 
 const struct exporter export_flamegraph = {
 	.name = "flamegraph", .summary = "a picture (SVG) with search and zoom, for browsers",
-	.weighs = true, .sums = true, .write = write_flamegraph,
+	.weighs = true, .sums = true, .holds = HOLDS_KERNEL, .write = write_flamegraph,
 };

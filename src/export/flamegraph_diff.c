@@ -22,7 +22,7 @@ static int by_text(const void *a, const void *b)
 static void add_names(struct same_names *n, const struct call_tree *t)
 {
 	for (size_t i = 0; i < t->walk.functions.n; i++)
-		*vec_add(&n->sorted) = t->walk.functions.at[i].text;
+		*vec_add(&n->sorted) = call_tree_function(t, (uint32_t)i);
 	for (size_t i = 0; i < t->names.n; i++)
 		*vec_add(&n->sorted) = t->names.at[i];
 }

@@ -63,5 +63,5 @@ static int write_folded(struct export_job *job, struct err *err)
 
 const struct exporter export_folded = {
 	.name = "folded", .summary = "folded stacks, for flamegraph.pl and its kin", .weighs = true,
-	.sums = true, .write = write_folded,
+	.sums = true, .holds = HOLDS_KERNEL, .write = write_folded,
 };

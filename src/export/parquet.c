@@ -181,7 +181,7 @@ static void put_row(struct by_day *b, struct parquet *p, const struct walk_step 
 	parquet_number(p, TIME, real);
 	parquet_number(p, BEGIN, s->begin_ns);
 	put_durations(b, p, s);
-	parquet_number(p, PID, t->pid);
+	parquet_number(p, PID, walk_process(&b->walk, s->lane));
 	parquet_number(p, TID, t->tid);
 	parquet_number(p, COROUTINE, l->coroutine);
 	parquet_number(p, DEPTH, s->depth);
@@ -239,5 +239,5 @@ const struct exporter export_parquet = {
 	.name = "parquet",
 	.summary = "a row for each call in Parquet files by host and day, for DuckDB and Spark",
 	.binary = true, .directory = true,
-	.holds = HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS, .write = write_parquet,
+	.holds = HOLDS_ARGUMENTS | HOLDS_VALUES | HOLDS_ENDS | HOLDS_KERNEL, .write = write_parquet,
 };

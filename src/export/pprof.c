@@ -120,5 +120,5 @@ static int write_pprof(struct export_job *job, struct err *err)
 
 const struct exporter export_pprof = {
 	.name = "pprof", .summary = "pprof's profile, for pprof and its pages", .binary = true,
-	.sums = true, .write = write_pprof,
+	.sums = true, .holds = HOLDS_KERNEL, .write = write_pprof,
 };

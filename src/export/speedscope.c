@@ -70,13 +70,15 @@ static int put_events(void *arg, const char *bytes, size_t n)
 	return p->out->error;
 }
 
-/* A lane's profile: its name with both ids, its span, its events. */
+/* A lane's profile: its name with both ids, its span, its events. The kernel's part of a thread has
+ * its number in its name. */
 static int put_profile(struct speedscope *p, uint32_t lane, bool first)
 {
-	const struct trace_thread *t =
-		&p->walk.info->threads.at[p->walk.lanes.at[lane].thread];
+	const struct trace_thread *t = walk_thread(&p->walk, lane);
 	char *comm = walk_lane_name(&p->walk, lane);
-	char *name = mem_printf("%s (%u/%u)", comm, t->pid, t->tid);
+	char *name = walk_is_kernel(&p->walk, lane)
+			     ? mem_printf("%s (kernel)", comm)
+			     : mem_printf("%s (%u/%u)", comm, t->pid, t->tid);
 	int r;
 
 	out_str(p->out, first ? "\n{\"type\":\"evented\",\"name\":" : ",\n{\"type\":\"evented\",\"name\":");
@@ -148,5 +150,5 @@ static int write_speedscope(struct export_job *job, struct err *err)
 
 const struct exporter export_speedscope = {
 	.name = "speedscope", .summary = "speedscope's JSON, a profile for each thread",
-	.write = write_speedscope,
+	.holds = HOLDS_KERNEL, .write = write_speedscope,
 };

@@ -38,6 +38,7 @@ void walk_free(struct walk *w)
 	number_map_free(&w->lane_rows);
 	number_map_free(&w->process_rows);
 	number_map_free(&w->tids);
+	number_map_free(&w->program_lanes);
 }
 
 /* --- functions and lanes ----------------------------------------------------------------- */
@@ -127,6 +128,50 @@ static void give(struct walk *w, const struct walk_step *s)
 		w->failed = w->take(w->arg, s);
 }
 
+/* --- the kernel's calls within the program's ------------------------------------------------ */
+
+static uint64_t tid_key(const struct walk *w, uint32_t lane)
+{
+	return 1 + (uint64_t)w->info->threads.at[w->lanes.at[lane].running].tid;
+}
+
+/* Notes on which lane the program's part of a thread runs now. */
+static void note_program_lane(struct walk *w, uint32_t lane)
+{
+	if (w->nests_kernel && trace_info_is_merged(w->info) && !walk_is_kernel(w, lane))
+		number_map_set(&w->program_lanes, tid_key(w, lane), lane);
+}
+
+/* The program's call that is open where an outermost call of the kernel's begins; NULL: none. */
+static const struct walk_frame *find_below(struct walk *w, uint32_t lane, struct walk_frame *f)
+{
+	const struct walk_lane *program;
+	uint64_t row;
+
+	if (!w->nests_kernel || w->lanes.at[lane].open.n > 1 || !walk_is_kernel(w, lane))
+		return NULL;
+	row = number_map_get(&w->program_lanes, tid_key(w, lane));
+	program = row == NUMBER_NONE ? NULL : &w->lanes.at[row];
+	if (!program || !program->open.n)
+		return NULL;
+	f->below = (uint32_t)program->open.n;
+	f->below_lane = (uint32_t)row;
+	return &program->open.at[program->open.n - 1];
+}
+
+/* A call of the kernel's has ended: its time is not its program's. Where records were lost the
+ * program's call may have ended before, and another may stand in its place. */
+static void charge_below(struct walk *w, const struct walk_frame *f, uint64_t ticks)
+{
+	const struct walk_lane *program = f->below ? &w->lanes.at[f->below_lane] : NULL;
+
+	if (program && program->open.n >= f->below &&
+	    program->open.at[f->below - 1].begin <= f->begin)
+		program->open.at[f->below - 1].kernel += ticks;
+}
+
+/* --- calls -------------------------------------------------------------------------------- */
+
 /* Arguments are made only if the exporter wants them: it takes longer than all the rest. */
 static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 {
@@ -147,6 +192,7 @@ static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 						  .function = function, .depth = s->depth,
 						  .arguments = arguments };
 	step.frame = &l->open.at[l->open.n - 1];
+	step.below = find_below(w, lane, step.frame);
 	w->counts.calls++;
 	give(w, &step);
 }
@@ -173,12 +219,14 @@ static void end_call(struct walk *w, uint32_t lane, const struct call_step *s, u
 	step.depth = (uint32_t)l->open.n - 1;
 	step.begin_ns = f->begin_ns;
 	step.ticks = ticks;
+	inside += f->kernel;
 	step.self = inside < ticks ? ticks - inside : 0;
 	step.value = call_step_value(s);
 	step.flags = (uint8_t)flags;
 	step.frame = f;
 	count_end(&w->counts, flags);
 	give(w, &step);
+	charge_below(w, f, ticks);
 	free(f->arguments);
 	l->open.n--;
 	if (l->open.n)
@@ -301,9 +349,13 @@ static void take_step(void *arg, const struct call_step *s)
 		[CALL_SPAN] = take_span, [CALL_LOST] = take_lost, [CALL_EVENT] = take_event,
 	};
 	struct walk *w = arg;
+	uint32_t lane;
 
-	if (!w->failed)
-		take[s->kind](w, lane_row(w, s->thread, s->track), s);
+	if (w->failed)
+		return;
+	lane = lane_row(w, s->thread, s->track);
+	note_program_lane(w, lane);
+	take[s->kind](w, lane, s);
 }
 
 /* --- the ends of threads ------------------------------------------------------------------ */
@@ -429,6 +481,12 @@ bool walk_is_kernel(const struct walk *w, uint32_t lane)
 {
 	return trace_info_is_merged(w->info) &&
 	       trace_info_is_kernel_thread(w->info, w->lanes.at[lane].thread);
+}
+
+bool walk_is_kernel_function(const struct walk *w, uint32_t function)
+{
+	return trace_info_is_merged(w->info) &&
+	       w->functions.at[function].image == TRACE_KERNEL_IMAGE;
 }
 
 /* The kernel's part of a merged trace is of no process: 0. */

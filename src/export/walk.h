@@ -30,8 +30,12 @@ struct walk_function {
 
 struct walk_frame {
 	uint64_t begin, begin_ns, inside; /* inside: ticks of calls it made that have ended */
+	uint64_t kernel;     /* walk.nests_kernel: ... of the kernel's calls right within it */
 	uint32_t function, depth;
-	uint32_t note;       /* the exporter's own, from BEGIN to END */
+	uint32_t note, root; /* the exporter's own, from BEGIN to END */
+	/* of an outermost call of the kernel's: the place, + 1, of the program's call that it lies
+	 * in, and its lane; 0: none */
+	uint32_t below, below_lane;
 	char *arguments;     /* NULL: none, or not wanted */
 };
 
@@ -57,6 +61,9 @@ struct walk_step {
 	uint32_t depth;      /* of calls open below */
 	uint16_t cpu;
 	uint8_t kind, flags;
+	/* BEGIN of an outermost call of the kernel's, walk.nests_kernel: the program's call that it
+	 * lies in; else NULL */
+	const struct walk_frame *below;
 };
 
 struct walk_counts {
@@ -76,6 +83,9 @@ struct walk {
 	/* choices, set between walk_init() and walk_run(): */
 	bool cuts;           /* calls that are open at a loss end there */
 	bool wants_arguments;
+	/* In a trace of both the kernel's calls lie in those that their thread made in the program
+	 * at that time: these have no `self` of their time. */
+	bool nests_kernel;
 	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
 	/* results, growing: */
 	VEC(struct walk_function) functions;
@@ -89,6 +99,7 @@ struct walk {
 	struct sites sites;
 	struct overloads overloads;
 	struct number_map function_rows, lane_rows, process_rows, tids;
+	struct number_map program_lanes; /* nests_kernel: by TID, + 1: the lane it runs on */
 	VEC(uint64_t) last;  /* 1 + TSC of each thread's last record; 0: none */
 };
 
@@ -103,6 +114,8 @@ void walk_free(struct walk *w);
 const struct trace_thread *walk_thread(const struct walk *w, uint32_t lane);
 bool walk_is_kernel(const struct walk *w, uint32_t lane);
 uint32_t walk_process(const struct walk *w, uint32_t lane);
+/* Whether a function is of the kernel's part. */
+bool walk_is_kernel_function(const struct walk *w, uint32_t function);
 /* "comm", or "comm/coN" for a coroutine; free() it. */
 char *walk_lane_name(const struct walk *w, uint32_t lane);
 /* Nanoseconds of a number of ticks. */

@@ -82,10 +82,44 @@ merged=$out/merged.brace
 { "$BRACE" report --json "$merged" && "$BRACE" report -k --json "$merged" | tail -n +2; } >"$out/report" 2>"$out/log" &&
 	grep -q '"name":"worker".*"calls":3,' "$out/report" && grep -q '"name":"vfs_read","module":"kernel"' "$out/report"
 result "report and report -k have the threads' calls, and the kernel's" $?
-for format in chrome perfetto firefox; do
+for format in chrome perfetto firefox speedscope; do
 	"$BRACE" export --to $format "$merged" -o "$out/$format" 2>"$out/log" &&
 		ACCOUNT=$out/account python3 "$here/../run/exports.py" $format "$out/report" "$out/$format" >"$out/log" 2>&1
 	result "$format: what it shows is both reports'" $?
+done
+
+# --- formats that add calls up: the kernel's calls lie in the program's
+shows() { # FORMAT OPTION...: exports to $out/nested.FORMAT; nothing is left out but events
+	"$BRACE" export --to "$@" "$merged" -o "$out/nested.$1" 2>"$out/log" &&
+		! grep -vE 'has no place for some of the trace, which is left out: [0-9]+ events?$' "$out/log"
+}
+shows csv && python3 "$here/../run/exports.py" csv_rows "$out/report" "$out/nested.csv" >"$out/log" 2>&1 && grep -q ',vfs_read,kernel,returned,' "$out/nested.csv"
+result "csv: its rows are both reports'" $?
+shows folded --weight calls && mv "$out/nested.folded" "$out/nested.calls" && shows folded --weight total && mv "$out/nested.folded" "$out/nested.total" &&
+	shows folded && shows dot && shows pprof && shows callgrind && shows flamegraph
+result "folded, dot, pprof, callgrind and flamegraph leave nothing out but events" $?
+python3 "$here/../run/nested.py" "$out"/nested.{csv,folded,calls,dot,plain,marked} >"$out/log" 2>&1
+result "folded, dot: each call of the kernel's lies in the program's call that made it" $?
+grep -qE '^threads;worker;handle;read_file;read;ksys_read_\[k\];vfs_read_\[k\] [0-9]+$' "$out/nested.folded" && ! grep -qE '_\[k\];[^; ]*[^]; ][; ]' "$out/nested.folded"
+result "folded: a read is below read(), and nothing of the program's is below the kernel" $?
+python3 "$here/../run/exports.py" folded "$out/nested.marked" "$out/nested.folded" self >"$out/log" 2>&1 &&
+	python3 "$here/../run/exports.py" folded "$out/nested.marked" "$out/nested.total" total >"$out/log" 2>&1
+result "folded: own times and totals by function" $?
+python3 "$here/../run/exports.py" flamegraph "$out/nested.marked" "$out/nested.flamegraph" >"$out/log" 2>&1 && grep -q 'data-name="vfs_read_\[k\]"' "$out/nested.flamegraph"
+result "flamegraph: frames lie in each other" $?
+if command -v callgrind_annotate >"$out/log"; then
+	(cd "$out" && callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 nested.callgrind) >"$out/shown" 2>"$out/log" &&
+		python3 "$here/../run/exports.py" callgrind "$out/report" "$out/shown" >"$out/log" 2>&1
+	result "callgrind: callgrind_annotate's totals are both reports'" $?
+fi
+if command -v protoc >"$out/log"; then
+	protoc --decode=Profile --proto_path="$here/../run" pprof.proto <"$out/nested.pprof" >"$out/decoded" 2>"$out/log" &&
+		python3 "$here/../run/pprof.py" "$out/decoded" "$out/nested.plain" >"$out/log" 2>&1
+	result "pprof: its samples are these stacks'" $?
+fi
+for format in uftrace ctf; do
+	"$BRACE" export --to $format "$merged" -o "$out/without.$format" >"$out/log" 2>&1 && grep -q "warning: $format does not show the kernel's part" "$out/log"
+	result "$format says that it leaves the kernel's part out" $?
 done
 "$BRACE" html "$merged" -o "$out/page.html" 2>"$out/log" && python3 - "$here/../run" "$out/page.html" "$out/report" >"$out/log" 2>&1 <<'P'
 import collections, sys

@@ -207,7 +207,9 @@ check "report -k: the kernel's own functions" sh -c 'grep -q "vfs_read \[kernel\
 run 0 info t.brace
 check 'info: both sources' has '^sources *program, kernel$'
 run 0 export --to folded -o folded t.brace
-check 'export: the program alone, and it says so' sh -c "grep -q \"does not show the kernel's part\" out && grep -q one_read folded && ! grep -q vfs_read folded"
+check 'export: the reads are below the call that made them' sh -c "! grep -q 'does not show' out && grep -q 'one_read;.*vfs_read_.k. ' folded"
+run 0 export --to ctf -o ctf t.brace
+check 'export --to ctf: the program alone, and it says so' sh -c "grep -q \"ctf does not show the kernel's part\" out"
 run 0 export --to chrome -o $OUT/chrome.json t.brace
 check "export --to chrome: the kernel's part, as a process of its own" sh -c "! grep -q 'does not show' out && grep -q '\"pid\":0,.*\"name\":\"vfs_read\"' $OUT/chrome.json"
 run 0 export --to perfetto -o perfetto t.brace

@@ -290,7 +290,7 @@ int cmd_export(struct invocation *inv)
 	if (status)
 		return status;
 	if (!(e->holds & HOLDS_KERNEL))
-		trace_file_leave_kernel_out(reader, "this format");
+		trace_file_leave_kernel_out(reader, e->name);
 	status = e->database ? write_database(inv, reader)
 			     : export_file(inv, e, weight, reader);
 	trace_file_close(reader);
