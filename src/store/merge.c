@@ -363,7 +363,7 @@ static uint64_t end_of(const struct store_merge *m, struct thread_packets packet
 	uint64_t end = begin;
 
 	for (; packets.next < packets.end; packets.next++) {
-		const uint64_t last = thread_packets_this_last_tsc(m->reader, &packets);
+		const uint64_t last = thread_packets_next_last_tsc(m->reader, &packets);
 
 		end = last > end ? last : end;
 	}
