@@ -63,6 +63,13 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 		*vec_add(&b->off) = (struct off_period){ 0, UINT64_MAX };
 }
 
+void buffer_take_all(struct buffer *b, bool by_time, uint64_t bytes)
+{
+	b->whole = true;
+	b->by_time = by_time;
+	ring_configure(&b->ring, bytes, false);
+}
+
 /* Called with b->lock held. tsc may lie in the past: then `on` is what holds after the list's last
  * change. */
 static void turn_recording(struct buffer *b, bool on, uint64_t tsc)
@@ -106,9 +113,11 @@ static void keep_chunk(struct buffer *b, struct chunk *c, unsigned allowed)
 {
 	struct chunk_ref k = { .chunk = c };
 
+	if (b->whole) {
+		k.what = CHUNK_FUNCTIONS | CHUNK_EVENTS | CHUNK_SLEEPS;
 	/* Triggers see all records, also those of periods in which recording is off: one of them
 	 * may be a traceon. */
-	if (b->triggers || !stands_still(b, c->near_tsc)) {
+	} else if (b->triggers || !stands_still(b, c->near_tsc)) {
 		if (settings_functions(&b->settings))
 			k.what |= allowed & CHUNK_FUNCTIONS;
 		if (k.what && settings_exclude_sleep(&b->settings))

@@ -26,6 +26,8 @@ struct buffer_pipe {
 	bool open;               /* printer and source are */
 	struct printer printer;
 	struct source *source;   /* records consumed and not printed yet; NULL: none */
+	/* by_time: that source, which stays; it has what is not to be printed yet, too */
+	struct source *lasting;
 	struct out out;
 	buffer_text text;        /* printed; from `read` on not read yet */
 	size_t read;
@@ -60,6 +62,8 @@ struct buffer {
 	/* tracing_max_latency: the longest so far, and that which buffer_present() told last */
 	uint64_t max_latency_us, told_latency_us;
 	bool masked;             /* tracing_cpumask excludes CPUs */
+	/* buffer_take_all(): of one instance that has all, before another thread knows it */
+	bool whole, by_time;
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
 	/* Whether calls wait until it is known what they return; ENDS: they go on at the next
@@ -89,6 +93,10 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before the TSC */
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
+/* From the beginning the buffer takes all that comes, whatever its settings select, and its ring
+ * has so many bytes, without overwriting. by_time: trace_pipe's records wait until none from before
+ * them is missing. Before the pump has the buffer. */
+void buffer_take_all(struct buffer *b, bool by_time, uint64_t bytes);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
  * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
@@ -166,10 +174,14 @@ bool buffer_copies_markers(struct buffer *b);
  * *err. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
-/* Reads trace_pipe: whole lines, at most n bytes. Returns their number, or -EAGAIN if there is none
- * now. */
-ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n,
+/* Reads trace_pipe: whole lines, at most n bytes. Before the TSC `until` no record is missing.
+ * Returns their number, or -EAGAIN if there is none now. */
+ssize_t buffer_read(struct buffer *b, struct trace_info *info, uint64_t until, char *buf, size_t n,
 		    struct err *err);
+/* Whether trace_pipe's records are binary numbers, not text. */
+bool buffer_is_binary(struct buffer *b, struct trace_info *info);
+/* Prints the header of trace_pipe's lines, as `trace` has it without records. */
+void buffer_print_header(struct buffer *b, struct trace_info *info, struct out *out);
 /* Whether buffer_read would return text now. Takes no pump_lock, for poll and for the pump's
  * thread. */
 bool buffer_is_readable(struct buffer *b);

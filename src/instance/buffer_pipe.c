@@ -28,9 +28,11 @@ static void close_pipe(struct buffer_pipe *p)
 	printer_close(&p->printer);
 	out_flush(&p->out);
 	out_free(&p->out);
-	if (p->source)
+	if (p->source && p->source != p->lasting)
 		p->source->ops->close(p->source);
-	p->source = NULL;
+	if (p->lasting)
+		p->lasting->ops->close(p->lasting);
+	p->source = p->lasting = NULL;
 	p->open = false;
 	p->fed_ns = 0;
 }
@@ -54,6 +56,35 @@ static void open_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_info
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* The instance's options for a printer of info, whose tracer is the instance's from now on. */
+static uint64_t options_of(struct buffer *b, struct trace_info *info)
+{
+	uint64_t options;
+
+	pthread_mutex_lock(&b->lock);
+	options = b->settings.options;
+	buffer_name_tracer(info, &b->settings);
+	pthread_mutex_unlock(&b->lock);
+	return options;
+}
+
+bool buffer_is_binary(struct buffer *b, struct trace_info *info)
+{
+	const uint64_t options = options_of(b, info);
+
+	return printer_is_binary(info, options);
+}
+
+/* By a printer of its own: the pipe's is opened by its first reader. */
+void buffer_print_header(struct buffer *b, struct trace_info *info, struct out *out)
+{
+	const uint64_t options = options_of(b, info);
+	struct printer printer;
+
+	printer_begin(&printer, info, options, out);
+	printer_close(&printer);
+}
+
 /* Takes all resolved chunks out of the ring, for a reader of all CPUs. */
 static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_info *info)
 {
@@ -64,6 +95,22 @@ static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_in
 		p->source = buffer_merge(b, info, &chunks, BUFFER_ALL_CPUS);
 	else
 		vec_free(&chunks);
+}
+
+/* The same for records by time: those from before `until` can be printed, and later ones wait. */
+static void take_chunks_by_time(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
+				uint64_t until)
+{
+	chunk_list chunks = { 0 };
+
+	if (!until)
+		return;
+	ring_take(&b->ring, true, &chunks);
+	if (p->lasting)
+		merge_more(p->lasting, &chunks, until);
+	else
+		p->lasting = buffer_merge_until(b, info, &chunks, BUFFER_ALL_CPUS, until);
+	p->source = p->lasting;
 }
 
 /* Copies what the CPU recorded since the last read. Chunks hold records of all CPUs, so they stay
@@ -95,7 +142,9 @@ static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_in
 	struct event e;
 	int r = 1;
 
-	if (!p->source && p->cpu == BUFFER_ALL_CPUS)
+	if (!p->source && p->cpu == BUFFER_ALL_CPUS && b->by_time)
+		take_chunks_by_time(b, p, info, until);
+	else if (!p->source && p->cpu == BUFFER_ALL_CPUS)
 		take_chunks(b, p, info);
 	else if (!p->source)
 		take_cpu(b, p, info, until);
@@ -109,7 +158,8 @@ static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_in
 			p->fed_ns = e.kind == EVENT_SLEPT ? p->fed_ns : monotonic_ns();
 		}
 		if (r <= 0) {
-			p->source->ops->close(p->source);
+			if (p->source != p->lasting)
+				p->source->ops->close(p->source);
 			p->source = NULL;
 		}
 	}
@@ -172,13 +222,14 @@ static ssize_t read_pipe(struct buffer *b, struct buffer_pipe *p, struct trace_i
 /* --- of all CPUs -------------------------------------------------------------------- */
 
 /* trace_pipe: what is given is gone from the buffer. */
-ssize_t buffer_read(struct buffer *b, struct trace_info *info, char *buf, size_t n, struct err *err)
+ssize_t buffer_read(struct buffer *b, struct trace_info *info, uint64_t until, char *buf, size_t n,
+		    struct err *err)
 {
 	ssize_t got;
 
 	pthread_mutex_lock(&b->reading);
 	b->pipe.cpu = BUFFER_ALL_CPUS;
-	got = read_pipe(b, &b->pipe, info, 0, buf, n, err);
+	got = read_pipe(b, &b->pipe, info, until, buf, n, err);
 	pthread_mutex_unlock(&b->reading);
 	return got;
 }

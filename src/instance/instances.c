@@ -75,8 +75,8 @@ static void pump_woken(void *context)
 }
 
 /* Called by the pump's thread before each pass. In mode block the programs wait for the reader of
- * trace_pipe, as they do for that of `brace graph`, while tracing_on is 1; in the other modes they
- * wait for nobody. */
+ * trace_pipe, which `brace graph` is, too, while tracing_on is 1; in the other modes they wait for
+ * nobody. */
 static bool reader_lags(void *context, uint64_t more)
 {
 	struct instances *l = context;
@@ -95,6 +95,21 @@ static bool reader_lags(void *context, uint64_t more)
 	return lags;
 }
 
+/* Programs' memory that is full waits in the ring for the reader of trace_pipe: so much of it, and
+ * in mode overwrite all, which comes at the end. */
+#define PRINTED_BYTES (256u << 20)
+
+/* The top instance has all that the session records. Before the pump begins. */
+static void take_all(struct instances *l, const struct instances_request *req)
+{
+	consumer_info(l->session)->sides = req->sides;
+	/* The program's image, by which a printer sees that the kernel is not alone. */
+	if (req->beside)
+		consumer_catch_up(l->session);
+	buffer_take_all(&l->top->buffer, req->beside,
+			l->mode == BUFFER_OVERWRITE ? UINT64_MAX : PRINTED_BYTES);
+}
+
 /* Starts the session, then the pump that empties its memory. A failure of the pump leaves
  * l->session, which instances_stop frees. */
 static int begin_session(struct instances *l, const struct instances_request *req, struct err *err)
@@ -104,11 +119,14 @@ static int begin_session(struct instances *l, const struct instances_request *re
 						 .pids = req->pids,
 						 .n_pids = req->n_pids,
 						 .agent_path = req->agent_path,
-						 .compress = req->compress };
+						 .compress = req->compress,
+						 .beside = req->beside };
 	int e = session_start(&session, &l->session, err);
 
 	if (e)
 		return e;
+	if (req->settings)
+		take_all(l, req);
 	if (req->slow && req->slow->n)
 		l->slow = slow_new(consumer_info(l->session), req->slow);
 	return pump_start(l->session,
@@ -130,20 +148,31 @@ static bool find_function(void *arg, const char *name, uint64_t address, struct 
 	return found;
 }
 
-int instances_start(const struct instances_request *req, struct tree *tree, struct instances **out,
-		    struct err *err)
+/* The programs have the settings as they are. The top instance shows the value that a condition
+ * decided by, and seconds: the stamp is the clock of trace files. */
+static void use_settings(struct instances *l, struct instance *top, const struct settings *of)
 {
-	struct instances *l = mem_zalloc(sizeof(*l));
-	struct instance *top = instance_top(tree);
+	struct settings shown;
+
+	l->events = of->events.catalogue ? of->events.catalogue : l->events;
+	l->mode = of->mode;
+	l->now = mem_zalloc(sizeof(*l->now));
+	settings_copy(l->now, of);
+	settings_copy(&shown, of);
+	if (shown.clock == TRACE_CLOCK_STAMP)
+		shown.clock = TRACE_CLOCK_LOCAL;
+	if (function_list_has_returned(&of->graph_function))
+		shown.options |= OPTION_BIT(OPTION_GRAPH_RETVAL);
+	instances_add(l, top, NULL, &shown);
+	settings_free(&shown);
+}
+
+/* The tree's settings: the programs have what follows from them. 0, or -EINVAL and *err. */
+static int use_tree_settings(struct instances *l, struct instance *top, struct err *err)
+{
 	struct settings s;
 	int e;
 
-	pthread_mutex_init(&l->lock, NULL);
-	pthread_mutex_init(&l->changing, NULL);
-	pthread_mutex_init(&l->names, NULL);
-	writer_cpus_init(&l->writer_cpus);
-	l->events = instance_events(tree);
-	l->measuring = measuring_new(l);
 	instance_settings(top, &s);
 	/* Blocking mode is the programs' concern; overwrite is done by our ring, so that the
 	 * session itself streams. */
@@ -152,13 +181,38 @@ int instances_start(const struct instances_request *req, struct tree *tree, stru
 	l->now = instances_for_session(l, l->top, &s);
 	e = instances_check_returned(&s, err);
 	settings_free(&s);
+	return e;
+}
+
+int instances_start(const struct instances_request *req, struct tree *tree, struct instances **out,
+		    struct err *err)
+{
+	struct instances *l = mem_zalloc(sizeof(*l));
+	struct instance *top = instance_top(tree);
+	int e = 0;
+
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->changing, NULL);
+	pthread_mutex_init(&l->names, NULL);
+	writer_cpus_init(&l->writer_cpus);
+	l->events = instance_events(tree);
+	l->measuring = measuring_new(l);
+	if (req->settings)
+		use_settings(l, top, req->settings);
+	else
+		e = use_tree_settings(l, top, err);
 	if (e == 0)
 		e = begin_session(l, req, err);
-	if (e == 0) {
+	/* Without writes nobody compiles a filter, but the session for an event that it meets. */
+	if (e == 0 && !req->settings)
 		events_set_context(l->events,
 				   &(struct filter_context){ .function = find_function, .arg = l });
-		e = instance_attach(top, (struct tree_target){ &trace_array_ops, l->top }, err);
-	}
+	if (e == 0)
+		e = instance_attach(
+			top,
+			(struct tree_target){ req->settings ? &printed_ops : &trace_array_ops,
+					      l->top },
+			err);
 	if (e) {
 		instances_stop(l);
 		return e;
@@ -206,6 +260,25 @@ bool instances_are_over(struct instances *l)
 void instances_wait(struct instances *l)
 {
 	pump_wait(l->pump);
+}
+
+bool instances_are_binary(struct instances *l)
+{
+	bool binary = buffer_is_binary(&l->top->buffer, instances_lock(l));
+
+	pump_unlock(l->pump);
+	return binary;
+}
+
+void instances_print_header(struct instances *l, struct out *out)
+{
+	buffer_print_header(&l->top->buffer, instances_lock(l), out);
+	pump_unlock(l->pump);
+}
+
+bool instances_failed(struct instances *l, struct err *err)
+{
+	return pump_failed(l->pump, err);
 }
 
 struct session *instances_session(struct instances *l)

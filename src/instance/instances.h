@@ -21,6 +21,15 @@ struct instances_request {
 	const char *agent_path;   /* NULL: where brace finds it */
 	unsigned compress;        /* zstd's level of extracted files, 1 to 19; 0: the default */
 	const slow_limits *slow;  /* for instances_slow(); NULL: none */
+	/* Settings that are made already, of a run in which nobody changes them: the programs and
+	 * the top instance have them as they are, and mode overwrite keeps the records in the
+	 * programs' memory until the end. The tree's own are not looked at, and of its files
+	 * trace_pipe alone shows the session. They outlive it. NULL: the tree's. */
+	const struct settings *settings;
+	/* With `settings`: more sources of records, whose records come in the order of time, and
+	 * the part that is printed. NULL: none. */
+	const struct session_beside *beside;
+	enum trace_sides sides;
 };
 
 /* Starts or attaches to the programs with the settings that the tree has. Returns 0, or -errno and
@@ -35,6 +44,12 @@ void instances_stop(struct instances *l);
 bool instances_are_over(struct instances *l);
 /* Returns when instances_are_over is true. */
 void instances_wait(struct instances *l);
+/* Whether trace_pipe has binary numbers, not text. */
+bool instances_are_binary(struct instances *l);
+/* Prints the lines that begin with #, which trace_pipe does not have. */
+void instances_print_header(struct instances *l, struct out *out);
+/* Whether the programs' records, or another source's, could not be read: why the first time. */
+bool instances_failed(struct instances *l, struct err *err);
 /* The session behind the tree, for closing figures and session_stop. instances_stop frees it. */
 struct session *instances_session(struct instances *l);
 /* Records that the top instance's buffer had no room for: newer ones replaced them, or they did not

@@ -117,3 +117,5 @@ uint64_t profiling_missed(void *arg, uint32_t event);
 
 /* The operations of a trace array, its target's `arg`. */
 extern const struct tree_target_ops trace_array_ops;
+/* Those of one whose settings nobody changes (instances_request.settings): trace_pipe's. */
+extern const struct tree_target_ops printed_ops;

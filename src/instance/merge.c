@@ -90,12 +90,19 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
 	m->stream = stream_new(false);
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
-	m->filter.until = filter->until ? filter->until : UINT64_MAX;
 	off_periods_copy(&m->filter.off, &filter->off);
 	off_discards_copy(&m->filter.gone, &filter->gone);
+	merge_more(&m->source, chunks, filter->until ? filter->until : UINT64_MAX);
+	return &m->source;
+}
+
+void merge_more(struct source *source, chunk_list *chunks, uint64_t until)
+{
+	struct instance_merge *m = (struct instance_merge *)source;
+
+	m->filter.until = until;
 	for (size_t i = 0; i < chunks->n; i++)
 		if (chunks->at[i].chunk->resolved)
 			stream_add(m->stream, &chunks->at[i]);
 	chunk_list_free(chunks);
-	return &m->source;
 }

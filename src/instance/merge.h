@@ -19,3 +19,6 @@ struct merge_filter {
  * never fails. */
 struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
 			    const struct merge_filter *filter);
+/* Adds later chunks of the threads to such a source, taking over the list, and moves the filter's
+ * `until`, which only grows. next() then goes on where it had none. */
+void merge_more(struct source *source, chunk_list *chunks, uint64_t until);

@@ -6,8 +6,8 @@
  * The pass only tries to lock `names`: a reader may hold it for long, and the programs' memory has
  * to be emptied meanwhile. Chunks then stay unresolved until the reader's own pump_lock resolved
  * them, or the next pass. If more of them wait than any buffer may keep, the pass waits, too.
- * `lock` is taken after `names` and is never held for long. Errors of a pass are dropped: the next
- * one tries again. */
+ * `lock` is taken after `names` and is never held for long. After an error of a pass the next one
+ * tries again; the first error is kept for who asks (pump_failed()). */
 #include "instance/pump.h"
 
 #include <errno.h>
@@ -54,12 +54,22 @@ struct pump {
 	uint64_t begun_tsc, late;
 	uint64_t complete;         /* all records from before this TSC are in the buffers */
 	bool over, ending;
+	struct err failed;         /* the first failure; code 0: none */
 };
 
 /* --- records ------------------------------------------------------------------------ */
 
 /* The slot of records that were lost by threads without one. */
 #define THREADLESS UINT32_MAX
+
+/* Remembers the first failure. */
+static void note_failure(struct pump *p, int r, const struct err *err)
+{
+	pthread_mutex_lock(&p->lock);
+	if (r < 0 && !p->failed.code)
+		p->failed = *err;
+	pthread_mutex_unlock(&p->lock);
+}
 
 /* Offers the chunk to the buffers before its thread is known, by the thread's number alone, so that
  * no buffer waits for `names`. */
@@ -135,14 +145,17 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 					       .lost = c->lost,
 					       .calls = c->calls,
 					       .records = c->records };
-		struct err ignored;
+		struct err err;
+		int r;
 
 		if (c->thread == THREADLESS) {
 			c->thread = consumer_threadless(p->session, c->lost);
 			c->resolved = true;
 			continue;
 		}
-		c->resolved = consumer_resolve(p->session, &run, &c->thread, &ignored) == 0;
+		r = consumer_resolve(p->session, &run, &c->thread, &err);
+		note_failure(p, r, &err);
+		c->resolved = r == 0;
 		c->refused = !c->resolved;
 	}
 	/* Resolving may have added threads that modules and images have to be read for. */
@@ -265,10 +278,10 @@ static bool lock_names(struct pump *p)
 static void take_records(struct pump *p, bool over)
 {
 	uint64_t lost = 0;
-	struct err ignored;
+	struct err err;
 
 	note_begin(p);
-	consumer_pass(p->session, over, pump_run, p, &lost, &ignored);
+	note_failure(p, consumer_pass(p->session, over, pump_run, p, &lost, &err), &err);
 	take_threadless(p, lost);
 	note_taken(p, over);
 }
@@ -470,6 +483,28 @@ uint64_t pump_horizon(struct pump *p)
 	horizon = p->over ? clock_tsc() : p->complete;
 	pthread_mutex_unlock(&p->lock);
 	return horizon;
+}
+
+uint64_t pump_complete_until(struct pump *p)
+{
+	uint64_t complete;
+
+	pthread_mutex_lock(&p->lock);
+	complete = p->complete;
+	pthread_mutex_unlock(&p->lock);
+	return complete;
+}
+
+bool pump_failed(struct pump *p, struct err *err)
+{
+	bool failed;
+
+	pthread_mutex_lock(&p->lock);
+	failed = p->failed.code;
+	if (failed)
+		*err = p->failed;
+	pthread_mutex_unlock(&p->lock);
+	return failed;
 }
 
 struct trace_info *pump_lock(struct pump *p)

@@ -44,6 +44,10 @@ void pump_sync(struct pump *p);
 void pump_complete(struct pump *p);
 /* The TSC before which all records are in the buffers. */
 uint64_t pump_horizon(struct pump *p);
+/* The same, but UINT64_MAX when all is over. */
+uint64_t pump_complete_until(struct pump *p);
+/* Whether a pass, or a run of records, failed; *err: the first failure. The passes went on. */
+bool pump_failed(struct pump *p, struct err *err);
 /* Locks the session's trace_info and returns it, after all chunks that are in the buffers are
  * resolved and triggers have run over them. pump_unlock unlocks it. */
 struct trace_info *pump_lock(struct pump *p);

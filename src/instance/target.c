@@ -202,8 +202,17 @@ static void pause_recording(void *arg, bool begins)
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
-	ssize_t got = buffer_read(&tr->buffer, instances_lock(tr->instances), buf, n, err);
+	/* Both are asked before, so that the records that they speak of are there. */
+	const bool over = pump_is_over(tr->instances->pump);
+	const uint64_t until = pump_complete_until(tr->instances->pump);
+	struct trace_info *info = instances_lock(tr->instances);
+	ssize_t got = buffer_read(&tr->buffer, info, until, buf, n, err);
 
+	/* The last call waits for its end, which does not come. */
+	if (got == -EAGAIN && over)
+		got = buffer_read_rest(&tr->buffer, info, BUFFER_ALL_CPUS, until, buf, n, err);
+	if (!got)
+		got = -EAGAIN;
 	pump_unlock(tr->instances->pump);
 	pump_was_read(tr->instances->pump);
 	return got;
@@ -550,4 +559,9 @@ const struct tree_target_ops trace_array_ops = {
 	.hits = profiling_hits, .missed = profiling_missed,
 	.marker = instances_marker, .user_event = instances_user_event, .make = target_make,
 	.drop = target_drop,
+};
+
+const struct tree_target_ops printed_ops = {
+	.traces = target_traces,
+	.pipe = read_pipe, .pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
 };

@@ -19,6 +19,9 @@ int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context,
 	session_heartbeat(s);
 	if (last)
 		session_detach(s);
+	/* In overwrite mode records stay in the programs' memory until the end. */
+	if (!last && session_overwrites(s))
+		return session_pass(s, PASS_KEEP, NULL, NULL, NULL, err);
 	return session_pass(s, last ? PASS_LAST : PASS_PARTIAL, sink, context, lost, err);
 }
 

@@ -7,9 +7,9 @@
 #include "collect/drain.h"
 #include "session/session.h"
 
-/* One pass over the session memory's buffers. last: no process writes any more, all records come
- * out, and attached processes are detached; losses that no run could carry are added to *lost.
- * Returns 0, or the sink's error. */
+/* One pass over the sources' buffers. In overwrite mode the last one alone gives records. last: no
+ * process writes any more, all records come out, and attached processes are detached; losses that
+ * no run could carry are added to *lost. Returns 0, or the sink's error. */
 int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost,
 		  struct err *err);
 /* Whether the program and all its children have ended. */

@@ -61,6 +61,32 @@ record --mode block -b 64 -l step -- "$FIXTURES/storm" $CALLS
 [ $? -eq 1 ] && "$BRACE" report --json "$T/trace" | sed -n 1p | grep -q '"lost":0,"lost_by":\[\],'
 result "nothing is said where nothing was lost" $?
 
+# --- the graph: its lines and its marks are all -------------------------------------------------
+# An exit that is the first record of a thread that was kept has no line.
+for mode in stream overwrite; do
+	"$BRACE" graph --mode $mode -b 64 -l step -o "$T/graph" -- "$FIXTURES/storm" $CALLS 2>"$T/summary" >/dev/null
+	marked=$(awk '$2 == "[LOST" { n += $3 } END { print n + 0 }' "$T/graph")
+	shown=$(awk '/step\(\);$/ { n += 2 } /step\(\) \{$/ || /^[^{]*\} *(\/\*.*)?$/ { n++ } END { print n + 0 }' "$T/graph")
+	[ "$marked" -gt 0 ] && [ "$marked" = "$(summary_number lost)" ]
+	result "graph, mode $mode: what is marked is what the summary says ($marked)" $? "$T/summary"
+	[ $((shown + marked)) -le $ALL ] && [ $((shown + marked)) -ge $((ALL - 8)) ]
+	result "and with the lines that is all ($shown)" $? "$T/summary"
+done
+
+# --- the call in which the program ends: no record comes after it
+cat >"$T/leaves.c" <<'C'
+#include <unistd.h>
+__attribute__((noinline)) void leave(int status) { _exit(status); }
+int main(void) { leave(0); }
+C
+gcc -O1 -o "$T/leaves" "$T/leaves.c" 2>"$T/err" || not_ok "gcc" "$T/err"
+for options in "" "-O userstacktrace" "--mode overwrite"; do
+	# shellcheck disable=SC2086 # words of options
+	"$BRACE" graph $options -l leave -o "$T/graph" -- "$T/leaves" 2>"$T/summary"
+	grep -q ' leave() {$' "$T/graph"
+	result "the last call has its line${options:+, $options}" $? "$T/graph"
+done
+
 # --- behind a tree: a reader that comes when the program has ended -------------------------------
 "$BRACE" graph -t function -b 64 -l step -e task:task_newtask -R 'traceoff if clone_flags == 1' -- "$FIXTURES/storm" $CALLS 2>"$T/summary" | {
 	read -r
