@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The threads that runs of records are of, and what is counted of each: records, calls, losses, and
- * the session's messages. The recording (record.c) and the live stream (live.c) call it for each
- * run, on the session's thread. A run of an image that does not exist was forged by a program: it
- * is shown as the first program's, and a message says so. */
+ * the session's messages. The recording (record.c), the live stream (live.c) and the consumer
+ * (consumer.c) call it for each run, on the session's thread. A run of an image that does not exist
+ * was forged by a program: it is shown as the first program's, and a message says so. */
 #include <errno.h>
 
 #include "collect/messages.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The live stream (`brace graph`): passes over the buffers; each pass' records are decoded and
- * merged by time. A record that a pass sees was written before the pass, so passes follow each
- * other in time, except for records that a writer was stamping as the pass went by. A thread's own
- * order always holds. Times of a TSC that is not steady are put right here, as records are decoded.
- * Called on the session's only thread; an error of a pass ends the stream. */
+/* The live stream, for commands that want events, not lines (ui/stream_run.h): passes over the
+ * buffers; each pass' records are decoded and merged by time. A record that a pass sees was written
+ * before the pass, so passes follow each other in time, except for records that a writer was
+ * stamping as the pass went by. A thread's own order always holds. Times of a TSC that is not
+ * steady are put right here, as records are decoded. Called on the session's only thread; an error
+ * of a pass ends the stream. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -93,8 +93,9 @@ int session_start(const struct session_request *req, struct session **out, struc
  * it. */
 int session_record(struct session *s, struct session_result *res, struct err *err);
 
-/* `brace graph`: the live stream. next() waits for events, and gives 0 when the program has ended;
- * then session_result has the closing figures. session_free closes it. */
+/* The live stream, for commands that want events, not trace_pipe's lines. next() waits for events,
+ * and gives 0 when the program has ended; then session_result has the closing figures. session_free
+ * closes it. */
 struct source *session_source(struct session *s);
 void session_result(struct session *s, struct session_result *res);
 /* Puts how the program ended, if it has, into the trace_info, for a file that is written now.

@@ -179,7 +179,7 @@ static void watch_hists(struct answer_run *r, struct tree_run *t)
 	print_hists(r, t->tree);
 }
 
-/* tree_run_begin()'s `use`. Questions have records (sql, which prints them as they come) or
+/* tree_run_use.run. Questions have records (sql, which prints them as they come) or
  * histograms; what had to be left out is told in either case. */
 static int print_answer(struct tree_run *t, void *arg, struct err *err)
 {
@@ -213,7 +213,9 @@ int answer_run(struct invocation *inv, const struct answer *a)
 {
 	struct answer_run r = { .answer = a, .inv = inv };
 	struct tree_run_result result = { 0 };
-	int status = tree_run_begin(inv, true, r.answer->records, print_answer, &r, &result);
+	const struct tree_run_use use = { .prints = true, .pipes = a->records,
+					  .run = print_answer, .arg = &r };
+	int status = tree_run_begin(inv, &use, &result);
 
 	status = screen_close(&r.screen, status ? status : r.failed);
 	say_lost(&result, a->records);

@@ -137,7 +137,7 @@ int run_failed(const struct err *err)
 
 /* Warns of event names that match nothing. A library that is loaded later may still bring the
  * event. */
-static void tell_unmet(const struct invocation *inv)
+void run_tell_unmet(const struct invocation *inv)
 {
 	const struct event_set *set = &inv->settings.events;
 
@@ -182,7 +182,7 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		return run_failed(&err);
 	}
 	/* After the start, since only then the program's own events are known. */
-	tell_unmet(inv);
+	run_tell_unmet(inv);
 	return 0;
 }
 

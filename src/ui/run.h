@@ -7,6 +7,9 @@
 #include "session/session.h"
 #include "ui/invocation.h"
 
+/* Says which names of -e no event has that the programs have now: one may still come. */
+void run_tell_unmet(const struct invocation *inv);
+
 /* While the program runs, a thread cares for what cannot wait for the next record: the user's
  * interrupts, --duration, and output that would otherwise stay in a buffer. */
 struct run_monitor {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a session for a command that reads its live stream itself and keeps no file: brace hist -d,
- * syscalls, top. */
+ * syscalls, top, noise, follow. brace graph prints lines, by tree_run.h. */
 #pragma once
 #include "ui/run.h"
 

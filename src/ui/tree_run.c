@@ -128,15 +128,38 @@ static int open_trace_pipe(struct tree_run *t, struct err *err)
 	return e;
 }
 
-static int start_tree_run(const struct invocation *inv, struct tree_run *t, bool pipes,
-			  struct err *err)
+/* With the settings of the command line as they are. */
+static int start_plain_run(const struct invocation *inv, struct tree_run *t,
+			   const struct session_beside *beside, struct err *err)
+{
+	const struct instances_request req = { .argv = inv->pids.n ? NULL : inv->operands,
+					       .pids = inv->pids.at,
+					       .n_pids = inv->pids.n,
+					       .settings = &inv->settings,
+					       .beside = beside,
+					       .sides = inv->kernel_only ? SIDE_KERNEL
+							: inv->user_only ? SIDE_USER
+									 : SIDES_BOTH };
+	int e = instances_start(&req, t->tree, &t->instances, err);
+
+	/* After the start, since only then the program's own events are known. */
+	if (!e)
+		run_tell_unmet(inv);
+	return e;
+}
+
+static int start_tree_run(const struct invocation *inv, struct tree_run *t,
+			  const struct tree_run_use *use, struct err *err)
 {
 	char *const *argv = inv->pids.n ? NULL : inv->operands;
-	int e = set_up(inv, argv, t->tree, err);
+	int e = use->plain ? 0 : set_up(inv, argv, t->tree, err);
 
-	if (!e && pipes)
+	if (!e && use->pipes)
 		e = open_trace_pipe(t, err);
-	return e ? e : background_trace(inv, argv, t->tree, &t->instances, err);
+	if (e)
+		return e;
+	return use->plain ? start_plain_run(inv, t, use->beside, err)
+			  : background_trace(inv, argv, t->tree, &t->instances, err);
 }
 
 int tree_run_refuse_kernel(void)
@@ -146,8 +169,7 @@ int tree_run_refuse_kernel(void)
 }
 
 /* The result is taken before instances_stop() ends the session. */
-int tree_run_begin(struct invocation *inv, bool prints, bool pipes,
-		   int (*use)(struct tree_run *t, void *arg, struct err *err), void *arg,
+int tree_run_begin(struct invocation *inv, const struct tree_run_use *use,
 		   struct tree_run_result *result)
 {
 	struct run_monitor run_monitor;
@@ -158,15 +180,15 @@ int tree_run_begin(struct invocation *inv, bool prints, bool pipes,
 	/* After the check, which catches interrupts: none leaves a file behind. */
 	if (status)
 		return status;
-	if (prints && screen_file_begin(inv, &err))
+	if (use->prints && screen_file_begin(inv, &err))
 		return run_failed(&err);
 	if (inv->settings.tracer->measures && strcmp(inv->settings.tracer->name, "osnoise"))
 		event_writes_warn_measured(inv);
 	t.tree = instance_tree_new();
-	e = start_tree_run(inv, &t, pipes, &err);
+	e = start_tree_run(inv, &t, use, &err);
 	if (!e) {
 		run_monitor_begin(&run_monitor, inv, instances_session(t.instances), NULL, NULL);
-		e = use(&t, arg, &err);
+		e = use->run(&t, use->arg, &err);
 		run_monitor_end(&run_monitor);
 		session_result(instances_session(t.instances), &result->session);
 		result->dropped = instances_dropped(t.instances);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A reader that lags, in mode block: the program waits for it, and no record is lost, whether the
-# lines come from the session's stream or from a tree's trace_pipe. The reader reads nothing until
+# graph has the settings of the command line or those of a tree. The reader reads nothing until
 # the program stands in the futex on which the agent lets it wait.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/answers-lib.sh"
@@ -39,8 +39,8 @@ lags() {
 	grep -q 'no records lost' "$T/err"
 	result "$name: and none is lost" $? "$T/err"
 }
-lags "the stream"
-lags "a tree, for a trigger" -e task:task_exit -R traceon
+lags "a plain graph"
+lags "a graph with a trigger" -e task:task_exit -R traceon
 
 # --- a session in the background: its trace_pipe lags, its other files answer
 brace() { timeout -k 5 "$LIMIT" "$BRACE" "$@" 2>"$T/err" </dev/null; }

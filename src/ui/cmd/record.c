@@ -48,10 +48,11 @@ static int record_behind_tree(struct invocation *inv)
 {
 	struct tree_run_result result = { 0 };
 	struct recorder recorder;
+	const struct tree_run_use use = { .run = keep_trace, .arg = &recorder };
 	int status;
 
 	recorder_begin(&recorder, inv, inv->output ? inv->output : "trace.brace");
-	status = tree_run_begin(inv, false, false, keep_trace, &recorder, &result);
+	status = tree_run_begin(inv, &use, &result);
 	if (!status && tree_run_takes_snapshots(inv) && !inv->quiet)
 		recorder_tell(&recorder);
 	recorder_end(&recorder);
