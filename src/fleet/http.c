@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -15,14 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/mem.h"
 #include "base/out.h"
-#include "base/vec.h"
 #include "base/write_all.h"
 
 #define BODY_FD 3
 #define STATUS_DIGITS 3
-#define LOOK_MS 300 /* between two looks at whether a request is to end */
 #define CONNECT_SECONDS 10
 #define REQUEST_SECONDS 600
 
@@ -168,41 +166,16 @@ static int spawn_curl(int settings, int body, int out, pid_t *pid)
 	return e;
 }
 
-/* Waits for bytes. False: the request is to end. A signal may come just before the wait, which
- * therefore has an end. */
-static bool wait_for_bytes(int fd, const volatile sig_atomic_t *stop)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	while (!stop || !*stop) {
-		const int n = poll(&p, 1, LOOK_MS);
-
-		if (n > 0 || (n < 0 && errno != EINTR))
-			return true;
-	}
-	return false;
-}
-
-/* Reads to the end, or to the most. The text ends with a NUL. */
+/* Reads to the end, or to the most, behind which curl is not needed any more. */
 static void read_answer(int fd, pid_t pid, const volatile sig_atomic_t *stop,
 			struct http_answer *a)
 {
-	VEC(char) text = { 0 };
-	bool goes_on;
-	ssize_t n = 0;
+	const struct child_output out = child_read(fd, HTTP_ANSWER_MOST, stop);
 
-	do {
-		vec_reserve(&text, text.n + 65536);
-		goes_on = wait_for_bytes(fd, stop);
-		if (goes_on)
-			n = read(fd, text.at + text.n, 65535);
-		text.n += goes_on && n > 0 ? (size_t)n : 0;
-	} while (goes_on && ((n > 0 && text.n <= HTTP_ANSWER_MOST) || (n < 0 && errno == EINTR)));
-	if (!goes_on || text.n > HTTP_ANSWER_MOST)
+	if (out.stopped || out.n > HTTP_ANSWER_MOST)
 		kill(pid, SIGKILL);
-	text.at[text.n] = '\0';
-	a->text = text.at;
-	a->n = text.n;
+	a->text = out.text;
+	a->n = out.n;
 }
 
 /* Takes the status, which curl writes behind the answer. */
@@ -230,15 +203,6 @@ static void judge(struct http_answer *a, int status)
 			a->sent = false;
 }
 
-static int wait_for(pid_t pid)
-{
-	int status = -1;
-
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
-}
-
 static int run_curl(const struct http_server *s, int settings, int body, struct http_answer *a,
 		    struct err *err)
 {
@@ -256,7 +220,7 @@ static int run_curl(const struct http_server *s, int settings, int body, struct 
 	close(fd[1]);
 	if (!e) {
 		read_answer(fd[0], pid, s->stop, a);
-		status = wait_for(pid);
+		status = child_wait(pid);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == CURL_MISSING)
 			e = ENOENT;
 		else

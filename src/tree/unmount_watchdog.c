@@ -10,9 +10,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "tree/mount_point.h"
 
 /* The watchdog's process. A session of its own keeps a terminal's Ctrl-C away. The other end of the
@@ -89,7 +89,6 @@ int unmount_watchdog_start(const char *dir, struct err *err)
 		return e;
 	}
 	wait_ready(ready[0]);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pid);
 	return 0; /* pipe[1] stays open for as long as brace lives */
 }

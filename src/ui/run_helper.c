@@ -3,16 +3,14 @@
  * quoting. The caller gets NULL for every failure. */
 #include "ui/run_helper.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/vec.h"
+#include "base/child.h"
 
 extern char **environ;
 
@@ -29,21 +27,12 @@ static size_t whole_records(const char *text, size_t n, const char *end)
 /* Everything up to the end of the file, or whole records of its first `most` bytes. */
 static struct helper_text read_to_end(int fd, size_t most, const char *end)
 {
-	VEC(char) text = { 0 };
-	struct helper_text out;
-	ssize_t n;
+	const struct child_output all = child_read(fd, most, NULL);
+	const bool cut = all.n > most;
 
-	do {
-		vec_reserve(&text, text.n + 65536);
-		/* One byte stays for the NUL. */
-		n = read(fd, text.at + text.n, 65535);
-		text.n += n > 0 ? (size_t)n : 0;
-	} while ((n > 0 && text.n <= most) || (n < 0 && errno == EINTR));
-	out = (struct helper_text){ .text = text.at, .cut = text.n > most };
-	if (out.cut)
-		text.n = whole_records(text.at, most, end);
-	text.at[text.n] = '\0';
-	return out;
+	if (cut)
+		all.text[whole_records(all.text, most, end)] = '\0';
+	return (struct helper_text){ .text = all.text, .cut = cut };
 }
 
 /* 0, or an errno. */
@@ -66,7 +55,7 @@ static struct helper_text run(const char *const *argv, size_t most, const char *
 			      int discarded)
 {
 	struct helper_text out = { 0 };
-	int fd[2], status = -1;
+	int fd[2], status;
 	pid_t pid;
 
 	if (pipe2(fd, O_CLOEXEC))
@@ -82,8 +71,7 @@ static struct helper_text run(const char *const *argv, size_t most, const char *
 	close(fd[0]);
 	if (out.cut)
 		kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pid);
 	/* A helper that failed, or died by a signal, has told nothing; one whose text was enough
 	 * was ended. */
 	if (status && !out.cut) {

@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/child_signal.h"
 #include "base/write_all.h"
 #include "base/mem.h"
@@ -248,8 +248,7 @@ void screen_page(struct screen *o, const char *text)
 static void wait_for_pager(struct screen *o)
 {
 	if (o->pager > 0)
-		while (waitpid(o->pager, NULL, 0) < 0 && errno == EINTR)
-			;
+		child_wait(o->pager);
 }
 
 /* Half a file is no file. */

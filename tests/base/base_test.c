@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "base/apart.h"
+#include "base/child.h"
 #include "base/cursor.h"
 #include "base/demangle.h"
 #include "base/demangle_schemes.h"
@@ -665,6 +666,79 @@ static void unfinished_files_go_when_memory_runs_out(void **state)
 	new_directory_remove(dir);
 }
 
+/* A pipe whose other end, a child's, writes `text` `times` times. *pid: the child, which ends with 3;
+ * with `stays` not before it is killed. */
+static int read_child(const char *text, int times, bool stays, pid_t *pid)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	*pid = fork();
+	assert_true(*pid >= 0);
+	if (!*pid) {
+		close(ends[0]);
+		signal(SIGPIPE, SIG_IGN);
+		while (times-- && write(ends[1], text, strlen(text)) > 0)
+			;
+		while (stays)
+			pause();
+		_exit(3);
+	}
+	close(ends[1]);
+	return ends[0];
+}
+
+static void output_of_a_child_is_read_to_its_end(void **state)
+{
+	struct child_output out;
+	pid_t pid;
+	int fd = read_child("0123456789", 20000, false, &pid);
+
+	out = child_read(fd, 1000000, NULL);
+	assert_int_equal(out.n, 200000);
+	assert_int_equal(strlen(out.text), 200000);
+	assert_false(out.stopped);
+	free(out.text);
+	close(fd);
+	child_wait(pid);
+	/* More than was asked for: the caller sees that there is more. */
+	fd = read_child("0123456789", 20000, false, &pid);
+	out = child_read(fd, 15, NULL);
+	assert_true(out.n > 15 && !out.stopped);
+	free(out.text);
+	close(fd);
+	child_wait(pid);
+}
+
+/* The child neither writes nor ends. */
+static void a_stop_ends_the_reading(void **state)
+{
+	volatile sig_atomic_t stop = 1;
+	struct child_output out;
+	pid_t pid;
+	int fd = read_child("", 0, true, &pid);
+
+	out = child_read(fd, 100, &stop);
+	assert_true(out.stopped);
+	assert_int_equal(out.n, 0);
+	assert_string_equal(out.text, "");
+	free(out.text);
+	close(fd);
+	kill(pid, SIGKILL);
+	assert_int_equal(WTERMSIG(child_wait(pid)), SIGKILL);
+}
+
+static void the_status_of_a_child_is_told(void **state)
+{
+	pid_t pid;
+	int fd = read_child("", 0, false, &pid), status = child_wait(pid);
+
+	close(fd);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	/* It has been waited for. */
+	assert_int_equal(child_wait(pid), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -690,6 +764,9 @@ int main(void)
 		cmocka_unit_test(chosen_keys_meet_by_chance_only),
 		cmocka_unit_test(chosen_numbers_do_not_slow_a_map),
 		cmocka_unit_test(unfinished_files_go_when_memory_runs_out),
+		cmocka_unit_test(output_of_a_child_is_read_to_its_end),
+		cmocka_unit_test(a_stop_ends_the_reading),
+		cmocka_unit_test(the_status_of_a_child_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

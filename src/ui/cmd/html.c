@@ -2,7 +2,6 @@
 /* brace html: a trace file as one page for a browser. main() calls it, on brace's only thread.
  * The page is whole or not there, like the outputs of brace export. Fails on a file that cannot
  * be read, and on an output that cannot be written. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "export/html.h"
+#include "base/child.h"
 #include "base/path.h"
 #include "report/durations.h"
 #include "ui/commands.h"
@@ -44,8 +44,8 @@ static int open_page(const char *path)
 		execlp("xdg-open", "xdg-open", file, NULL);
 		_exit(EXIT_NOT_FOUND);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		status = child_wait(pid);
 	free(file);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;

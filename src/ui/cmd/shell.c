@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <wordexp.h>
 
+#include "base/child.h"
 #include "base/child_signal.h"
 #include "daemon/ask.h"
 #include "instance/instances.h"
@@ -157,8 +158,7 @@ static void *await_command(void *arg)
 {
 	struct waiter *w = arg;
 
-	while (waitpid(command, &w->status, 0) < 0 && errno == EINTR)
-		;
+	w->status = child_wait(command);
 	fuse_mount_stop(w->mount);
 	return NULL;
 }
@@ -306,8 +306,7 @@ static int serve_session(const struct invocation *inv, int fuse, int socket, int
 		return session;
 	while (write(socket, "", 1) < 0 && errno == EINTR)
 		;
-	while (waitpid(command, status, 0) < 0 && errno == EINTR)
-		;
+	*status = child_wait(command);
 	close(session);
 	return 0;
 }

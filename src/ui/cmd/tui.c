@@ -4,14 +4,13 @@
  * main() calls it; the main thread draws and takes keys, another one reads the file when a
  * screen needs a part of it, so that a long reading shows how far it is and can be stopped.
  * Fails on a file that cannot be read, and without a terminal. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/flag.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
@@ -121,14 +120,13 @@ static void run_editor(const char *path, uint32_t line)
 	static const char script[] = "exec ${VISUAL:-${EDITOR:-vi}} \"$@\"";
 	char *at = mem_printf("+%u", line);
 	pid_t pid = fork();
-	int status;
 
 	if (!pid) {
 		execl("/bin/sh", "sh", "-c", script, "sh", at, path, NULL);
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		child_wait(pid);
 	free(at);
 }
 
