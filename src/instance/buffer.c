@@ -63,10 +63,9 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 		*vec_add(&b->off) = (struct off_period){ 0, UINT64_MAX };
 }
 
-void buffer_take_all(struct buffer *b, bool by_time, uint64_t bytes)
+void buffer_take_all(struct buffer *b, uint64_t bytes)
 {
 	b->whole = true;
-	b->by_time = by_time;
 	ring_configure(&b->ring, bytes, false);
 }
 

@@ -26,7 +26,7 @@ struct buffer_pipe {
 	bool open;               /* printer and source are */
 	struct printer printer;
 	struct source *source;   /* records consumed and not printed yet; NULL: none */
-	/* by_time: that source, which stays; it has what is not to be printed yet, too */
+	/* of a whole buffer: that source, which stays; it has what is not to be printed yet, too */
 	struct source *lasting;
 	struct out out;
 	buffer_text text;        /* printed; from `read` on not read yet */
@@ -63,7 +63,7 @@ struct buffer {
 	uint64_t max_latency_us, told_latency_us;
 	bool masked;             /* tracing_cpumask excludes CPUs */
 	/* buffer_take_all(): of one instance that has all, before another thread knows it */
-	bool whole, by_time;
+	bool whole;
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
 	/* Whether calls wait until it is known what they return; ENDS: they go on at the next
@@ -94,9 +94,9 @@ void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before 
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
 /* From the beginning the buffer takes all that comes, whatever its settings select, and its ring
- * has so many bytes, without overwriting. by_time: trace_pipe's records wait until none from before
- * them is missing. Before the pump has the buffer. */
-void buffer_take_all(struct buffer *b, bool by_time, uint64_t bytes);
+ * has so many bytes, without overwriting. trace_pipe's records wait until none from before them is
+ * missing. Before the pump has the buffer. */
+void buffer_take_all(struct buffer *b, uint64_t bytes);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
  * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);

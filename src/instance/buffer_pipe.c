@@ -97,7 +97,8 @@ static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_in
 		vec_free(&chunks);
 }
 
-/* The same for records by time: those from before `until` can be printed, and later ones wait. */
+/* The same of a whole buffer, by time: records from before `until` can be printed, later ones
+ * wait. */
 static void take_chunks_by_time(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
 				uint64_t until)
 {
@@ -142,7 +143,7 @@ static int feed_printer(struct buffer *b, struct buffer_pipe *p, struct trace_in
 	struct event e;
 	int r = 1;
 
-	if (!p->source && p->cpu == BUFFER_ALL_CPUS && b->by_time)
+	if (!p->source && p->cpu == BUFFER_ALL_CPUS && b->whole)
 		take_chunks_by_time(b, p, info, until);
 	else if (!p->source && p->cpu == BUFFER_ALL_CPUS)
 		take_chunks(b, p, info);

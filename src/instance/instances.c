@@ -106,7 +106,7 @@ static void take_all(struct instances *l, const struct instances_request *req)
 	/* The program's image, by which a printer sees that the kernel is not alone. */
 	if (req->beside)
 		consumer_catch_up(l->session);
-	buffer_take_all(&l->top->buffer, req->beside,
+	buffer_take_all(&l->top->buffer,
 			l->mode == BUFFER_OVERWRITE ? UINT64_MAX : PRINTED_BYTES);
 }
 

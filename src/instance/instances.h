@@ -23,11 +23,11 @@ struct instances_request {
 	const slow_limits *slow;  /* for instances_slow(); NULL: none */
 	/* Settings that are made already, of a run in which nobody changes them: the programs and
 	 * the top instance have them as they are, and mode overwrite keeps the records in the
-	 * programs' memory until the end. The tree's own are not looked at, and of its files
-	 * trace_pipe alone shows the session. They outlive it. NULL: the tree's. */
+	 * programs' memory until the end. Records come in the order of time. The tree's own are not
+	 * looked at, and of its files trace_pipe alone shows the session. They outlive it. NULL:
+	 * the tree's. */
 	const struct settings *settings;
-	/* With `settings`: more sources of records, whose records come in the order of time, and
-	 * the part that is printed. NULL: none. */
+	/* With `settings`: more sources of records (NULL: none), and the part that is printed. */
 	const struct session_beside *beside;
 	enum trace_sides sides;
 };

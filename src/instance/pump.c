@@ -283,7 +283,9 @@ static void take_records(struct pump *p, bool over)
 	note_begin(p);
 	note_failure(p, consumer_pass(p->session, over, pump_run, p, &lost, &err), &err);
 	take_threadless(p, lost);
-	note_taken(p, over);
+	/* Records that stay in the programs' memory are in no buffer. */
+	if (over || !consumer_keeps(p->session))
+		note_taken(p, over);
 }
 
 static void *pump_thread(void *arg)

@@ -562,6 +562,5 @@ const struct tree_target_ops trace_array_ops = {
 };
 
 const struct tree_target_ops printed_ops = {
-	.traces = target_traces,
-	.pipe = read_pipe, .pipe_ready = pipe_ready, .pipe_rest = pipe_rest,
+	.traces = target_traces, .pipe = read_pipe, .pipe_ready = pipe_ready,
 };

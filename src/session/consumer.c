@@ -25,6 +25,11 @@ int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context,
 	return session_pass(s, last ? PASS_LAST : PASS_PARTIAL, sink, context, lost, err);
 }
 
+bool consumer_keeps(const struct session *s)
+{
+	return session_overwrites(s);
+}
+
 bool consumer_over(struct session *s)
 {
 	return session_over(s);

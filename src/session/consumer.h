@@ -12,6 +12,8 @@
  * no run could carry are added to *lost. Returns 0, or the sink's error. */
 int consumer_pass(struct session *s, bool last, drain_sink *sink, void *context, uint64_t *lost,
 		  struct err *err);
+/* Whether the last pass alone gives records. */
+bool consumer_keeps(const struct session *s);
 /* Whether the program and all its children have ended. */
 bool consumer_over(struct session *s);
 /* Waits until a thread's buffers fill, consumer_wake is called, or a few ms have passed. */

@@ -666,8 +666,8 @@ static void unfinished_files_go_when_memory_runs_out(void **state)
 	new_directory_remove(dir);
 }
 
-/* A pipe whose other end, a child's, writes `text` `times` times. *pid: the child, which ends with 3;
- * with `stays` not before it is killed. */
+/* A pipe into whose other end a child, *pid, writes `text` so many times. It ends with 3; with
+ * `stays` not before it is killed. */
 static int read_child(const char *text, int times, bool stays, pid_t *pid)
 {
 	int ends[2];

@@ -183,6 +183,10 @@ check 'graph -k: the kernel lost nothing, and it says so' has 'records of the ke
 check 'graph -k: nothing is left in tracefs' nothing_left
 run 0 graph -k -o graph $its $kernels --kernel-only -- $program 3
 check 'graph --kernel-only' sh -c 'grep -q "__x64_sys_read() {" graph && ! grep -q one_read graph'
+run 0 graph -k -o graph $its $kernels --user-only -- $program 3
+check 'graph --user-only' sh -c 'grep -q one_read graph && ! grep -q __x64_sys_read graph'
+run 0 graph -k -o graph --mode overwrite $its $kernels -- $program 3
+check 'graph -k, mode overwrite: the same, at the end' [ "$(holding '  one_read() {' '|    __x64_sys_read() {' graph)" = 3 ]
 run 0 record -k -b k:32M -o $OUT/merged.brace $its $kernels -- $program 100000
 check 'record -k: 100,000 calls, none lost' sh -c 'grep -q "records of the kernel, none lost" out && grep -q "no records lost" out'
 run 0 record -k -b k:4 -o $OUT/lossy.brace $its $kernels -- $program 5000
