@@ -324,11 +324,16 @@ void clock_take_pairs(struct clock *c, struct trace_info *info)
 		live_clock_add(c->live, info, now_ns(CLOCK_MONOTONIC_RAW));
 }
 
-uint64_t clock_present(const struct clock *c)
+uint64_t clock_shown(const struct clock *c, uint64_t tsc, uint64_t ns)
 {
 	if (!c->live || !live_clock_pairs(c->live))
-		return clock_tsc();
-	return live_clock_at(c->live, now_ns(CLOCK_MONOTONIC_RAW) - live_clock_error(c->live));
+		return tsc;
+	return live_clock_at(c->live, ns - live_clock_error(c->live));
+}
+
+uint64_t clock_present(const struct clock *c)
+{
+	return clock_shown(c, clock_tsc(), now_ns(CLOCK_MONOTONIC_RAW));
 }
 
 void clock_place(const struct clock *c, struct event *e)

@@ -64,6 +64,7 @@ struct buffer {
 	bool masked;             /* tracing_cpumask excludes CPUs */
 	/* buffer_take_all(): of one instance that has all, before another thread knows it */
 	bool whole;
+	const struct clock *clock; /* of a whole buffer: it puts times right */
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
 	/* Whether calls wait until it is known what they return; ENDS: they go on at the next
@@ -94,9 +95,9 @@ void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before 
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
 /* From the beginning the buffer takes all that comes, whatever its settings select, and its ring
- * has so many bytes, without overwriting. trace_pipe's records wait until none from before them is
- * missing. Before the pump has the buffer. */
-void buffer_take_all(struct buffer *b, uint64_t bytes);
+ * has so many bytes, without overwriting. trace_pipe's records have times that the clock puts
+ * right, and wait until none from before them is missing. Before the pump has the buffer. */
+void buffer_take_all(struct buffer *b, const struct clock *clock, uint64_t bytes);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
  * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);
@@ -174,7 +175,8 @@ bool buffer_copies_markers(struct buffer *b);
  * *err. */
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
-/* Reads trace_pipe: whole lines, at most n bytes. Before the TSC `until` no record is missing.
+/* Reads trace_pipe: whole lines, at most n bytes. Before the TSC `until`, as times are shown, no
+ * record is missing.
  * Returns their number, or -EAGAIN if there is none now. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, uint64_t until, char *buf, size_t n,
 		    struct err *err);

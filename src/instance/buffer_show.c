@@ -72,7 +72,8 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 {
 	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS,
 				       .cpu = (uint16_t)cpu,
-				       .until = until };
+				       .until = until,
+				       .clock = b->clock };
 	struct source *source;
 
 	pthread_mutex_lock(&b->lock);

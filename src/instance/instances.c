@@ -102,11 +102,8 @@ static bool reader_lags(void *context, uint64_t more)
 /* The top instance has all that the session records. Before the pump begins. */
 static void take_all(struct instances *l, const struct instances_request *req)
 {
-	consumer_info(l->session)->sides = req->sides;
-	/* The program's image, by which a printer sees that the kernel is not alone. */
-	if (req->beside)
-		consumer_catch_up(l->session);
-	buffer_take_all(&l->top->buffer,
+	consumer_print(l->session, req->sides);
+	buffer_take_all(&l->top->buffer, consumer_clock(l->session),
 			l->mode == BUFFER_OVERWRITE ? UINT64_MAX : PRINTED_BYTES);
 }
 

@@ -88,6 +88,7 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
 
 	m->source = (struct source){ .ops = &ops, .info = info };
 	m->stream = stream_new(false);
+	stream_set_clock(m->stream, filter->clock);
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
 	off_periods_copy(&m->filter.off, &filter->off);

@@ -11,6 +11,7 @@ struct merge_filter {
 	uint16_t cpu;              /* with one_cpu: only its records */
 	uint64_t until;            /* only records before this TSC; 0: all */
 	discard_times gone;
+	const struct clock *clock; /* puts times right (clock_place()); NULL: they stay */
 };
 
 /* Returns a source of the chunks' events. It takes over the list and copies the filter; unresolved

@@ -22,6 +22,7 @@
  * storing its record delays it. A later record is still sorted in by its time, but triggers have
  * passed it by. */
 #define LATE_PER_SECOND 100
+#define NS 1000000000u
 /* Records that triggers look at between two passes: about 10 ms of work. The pump must come back to
  * the programs' memory before it is full. */
 #define RUN_MOST 100000
@@ -52,7 +53,9 @@ struct pump {
 	bool hurried;              /* pump_hurry() */
 	/* when the current pass began; how late a record may be, in ticks */
 	uint64_t begun_tsc, late;
+	uint64_t begun_ns;         /* the same instant on CLOCK_MONOTONIC_RAW */
 	uint64_t complete;         /* all records from before this TSC are in the buffers */
+	uint64_t complete_ns;      /* the same instant */
 	bool over, ending;
 	struct err failed;         /* the first failure; code 0: none */
 };
@@ -202,7 +205,7 @@ static void note_begin(struct pump *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->begun++;
-	p->begun_tsc = clock_tsc();
+	clock_instant(&p->begun_tsc, &p->begun_ns);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -211,6 +214,7 @@ static void note_taken(struct pump *p, bool over)
 {
 	pthread_mutex_lock(&p->lock);
 	p->complete = over ? UINT64_MAX : p->begun_tsc - p->late;
+	p->complete_ns = over ? UINT64_MAX : p->begun_ns - NS / LATE_PER_SECOND;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -487,12 +491,12 @@ uint64_t pump_horizon(struct pump *p)
 	return horizon;
 }
 
-uint64_t pump_complete_until(struct pump *p)
+struct pump_instant pump_complete_until(struct pump *p)
 {
-	uint64_t complete;
+	struct pump_instant complete;
 
 	pthread_mutex_lock(&p->lock);
-	complete = p->complete;
+	complete = (struct pump_instant){ p->complete, p->complete_ns };
 	pthread_mutex_unlock(&p->lock);
 	return complete;
 }

@@ -44,8 +44,9 @@ void pump_sync(struct pump *p);
 void pump_complete(struct pump *p);
 /* The TSC before which all records are in the buffers. */
 uint64_t pump_horizon(struct pump *p);
-/* The same, but UINT64_MAX when all is over. */
-uint64_t pump_complete_until(struct pump *p);
+/* The same as an instant of both clocks (clock_shown()); UINT64_MAX in both when all is over. */
+struct pump_instant { uint64_t tsc, ns; };
+struct pump_instant pump_complete_until(struct pump *p);
 /* Whether a pass, or a run of records, failed; *err: the first failure. The passes went on. */
 bool pump_failed(struct pump *p, struct err *err);
 /* Locks the session's trace_info and returns it, after all chunks that are in the buffers are

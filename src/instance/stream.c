@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/mem.h"
+#include "collect/clock.h"
 #include "trace/unpack.h"
 
 /* A thread's chunks, in order. */
@@ -35,6 +36,7 @@ struct stream {
 	/* its event was given out last; it advances at the next call */
 	struct stream_lane *given;
 	bool stacks;
+	const struct clock *clock; /* NULL: times stay as they are */
 };
 
 struct stream *stream_new(bool stacks)
@@ -43,6 +45,11 @@ struct stream *stream_new(bool stacks)
 
 	s->stacks = stacks;
 	return s;
+}
+
+void stream_set_clock(struct stream *s, const struct clock *clock)
+{
+	s->clock = clock;
 }
 
 void stream_free(struct stream *s)
@@ -124,17 +131,28 @@ static bool open_chunk(struct stream_lane *l, bool stacks)
 	return l->event.count > 0;
 }
 
+/* Puts the time of the lane's event right. */
+static void place_event(struct stream_lane *l, const struct clock *clock)
+{
+	clock_place(clock, &l->event);
+	/* By however little the lines of two processors disagree. */
+	if (clock->live && l->event.tsc < l->time)
+		l->event.tsc = l->time;
+}
+
 /* Unpacks the lane's next event. False: its chunks are used up. */
-static bool advance_lane(struct stream_lane *l, bool stacks)
+static bool advance_lane(struct stream_lane *l, const struct stream *s)
 {
 	l->words = NULL;
 	while (!unpack_next(&l->unpack, &l->event)) {
 		if (l->next == l->chunks.n)
 			return false;
-		if (open_chunk(l, stacks))
+		if (open_chunk(l, s->stacks))
 			break;
 	}
 	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
+	if (s->clock)
+		place_event(l, s->clock);
 	/* Time never goes back within a thread, or the heap would give its records out of their
 	 * order. */
 	if (l->event.tsc > l->time)
@@ -160,7 +178,7 @@ void stream_add(struct stream *s, const struct chunk_ref *k)
 	struct stream_lane *l = lane_of(s, k->chunk->thread);
 
 	*vec_add(&l->chunks) = chunk_ref_get(k);
-	if (l->waits || !advance_lane(l, s->stacks))
+	if (l->waits || !advance_lane(l, s))
 		return;
 	heap_push(&s->heap, l, lane_before);
 	l->waits = true;
@@ -174,7 +192,7 @@ static void go_on(struct stream *s)
 	s->given = NULL;
 	if (!l)
 		return;
-	l->waits = advance_lane(l, s->stacks);
+	l->waits = advance_lane(l, s);
 	if (l->waits)
 		heap_sift(&s->heap, lane_before);
 	else

@@ -6,6 +6,7 @@
 #include "instance/ring.h"
 #include "trace/event.h"
 
+struct clock;
 struct stream;
 
 /* A record as the stream gives it out. */
@@ -22,6 +23,9 @@ struct stream_item {
 /* stacks: whether copies of stacks are reassembled. stream_free frees the result. */
 struct stream *stream_new(bool stacks);
 void stream_free(struct stream *s); /* NULL is fine */
+/* Before the first chunk: the clock puts records' times right as they are unpacked (clock_place()).
+ * NULL: they stay. */
+void stream_set_clock(struct stream *s, const struct clock *clock);
 /* Appends a resolved chunk to those of its thread. Takes a reference. */
 void stream_add(struct stream *s, const struct chunk_ref *k);
 /* Gives the next record before the TSC `until`; false: there is none yet. Its pointers are valid

@@ -198,14 +198,23 @@ static void pause_recording(void *arg, bool begins)
 	buffer_pause(&((struct trace_array *)arg)->buffer, begins, clock_tsc());
 }
 
+/* The instant as times are printed. Needs pump_lock. 0 and UINT64_MAX are no instants. */
+static uint64_t shown_time(const struct instances *l, struct pump_instant at)
+{
+	if (!at.tsc || at.tsc == UINT64_MAX)
+		return at.tsc;
+	return clock_shown(consumer_clock(l->session), at.tsc, at.ns);
+}
+
 /* The op `pipe`: one piece of text a call, so that pump_lock is free in between. */
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
 	/* Both are asked before, so that the records that they speak of are there. */
 	const bool over = pump_is_over(tr->instances->pump);
-	const uint64_t until = pump_complete_until(tr->instances->pump);
+	const struct pump_instant complete = pump_complete_until(tr->instances->pump);
 	struct trace_info *info = instances_lock(tr->instances);
+	const uint64_t until = shown_time(tr->instances, complete);
 	ssize_t got = buffer_read(&tr->buffer, info, until, buf, n, err);
 
 	/* The last call waits for its end, which does not come. */

@@ -74,6 +74,20 @@ struct trace_info *consumer_info(struct session *s)
 	return s->info;
 }
 
+/* The program's image, by which a printer sees that the kernel is not alone. */
+void consumer_print(struct session *s, enum trace_sides sides)
+{
+	s->info->sides = sides;
+	s->clock.printed = true;
+	if (s->first_image)
+		session_catch_up(s);
+}
+
+const struct clock *consumer_clock(const struct session *s)
+{
+	return &s->clock;
+}
+
 void consumer_renew_names(struct session *s)
 {
 	thread_names_all(s);

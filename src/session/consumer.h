@@ -4,6 +4,7 @@
  * functions below it, under a lock of the consumer's own (pump_lock), which protects consumer_info
  * too. */
 #pragma once
+#include "collect/clock.h"
 #include "collect/drain.h"
 #include "session/session.h"
 
@@ -31,6 +32,13 @@ uint32_t consumer_threadless(struct session *s, uint64_t lost);
  * functions, or others are selected. */
 bool consumer_catch_up(struct session *s);
 struct trace_info *consumer_info(struct session *s);
+/* The records are printed as they come, of the sides that are given here: consumer_info has what a
+ * printer begins with, and the session's messages say how right their times are. Before the first
+ * pass. */
+void consumer_print(struct session *s, enum trace_sides sides);
+/* The clock that puts times right that are printed as they come. It changes with
+ * consumer_catch_up(). */
+const struct clock *consumer_clock(const struct session *s);
 /* The newest names of all threads, also of those that have recorded nothing since. The caller holds
  * the lock of consumer_resolve. */
 void consumer_renew_names(struct session *s);
