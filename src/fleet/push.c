@@ -22,7 +22,7 @@
 /* Of functions below it calls that are open are counted in an array of their lane. */
 #define ARRAY_FUNCTIONS 2048
 
-struct open_calls { VEC(uint32_t) of; };
+struct lane_counts { VEC(uint32_t) of; };
 
 struct upload {
 	struct fleet_push *push;
@@ -31,7 +31,7 @@ struct upload {
 	VEC(uint64_t) numbers;      /* of functions in the tables, by their rows in the walk */
 	struct fleet_minutes minutes;
 	/* calls of a function that are open on a lane, and those of functions beyond the arrays */
-	VEC(struct open_calls) lanes;
+	VEC(struct lane_counts) lanes;
 	struct number_map open;
 	struct fleet_block blocks[FLEET_TABLES];
 	uint32_t day, minutes_day;  /* of the rows in the blocks of calls and of minutes */
@@ -197,10 +197,10 @@ static int put_call(struct upload *u, const struct walk_step *s, uint64_t ns, ui
 /* Counts of the arrays' functions; those that are not there yet are 0. */
 static uint32_t *count_in_array(struct upload *u, const struct walk_step *s)
 {
-	struct open_calls *lane;
+	struct lane_counts *lane;
 
 	while (u->lanes.n <= s->lane)
-		*vec_add(&u->lanes) = (struct open_calls){ 0 };
+		*vec_add(&u->lanes) = (struct lane_counts){ 0 };
 	lane = &u->lanes.at[s->lane];
 	while (lane->of.n <= s->function)
 		*vec_add(&lane->of) = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace, or a part of it, as rows of a fleet's tables: sums by function and minute always, each
- * call if wanted. A run is what was pushed: its number is made of the file's bytes and of the options
- * that chose the part, so the same part of the same file is the same run, and another is another. */
+ * call if wanted. A run is what was pushed: its number is made of the file's bytes and of the
+ * options that chose the part, so the same part of the same file is the same run. */
 #pragma once
 #include "fleet/sender.h"
 #include "trace/event.h"

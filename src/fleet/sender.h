@@ -38,6 +38,6 @@ int fleet_sender_begin(struct fleet_sender *s, struct err *err);
 int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err);
 /* The number that the next batch of a table has. */
 uint32_t fleet_sender_batch(const struct fleet_sender *s, enum fleet_table_number table);
-/* Waits until all is sent, ends the thread and frees. r: how the sending went so far. Returns it, or
- * else -errno and *err of what was still to be sent. Results are the caller's from here on. */
+/* Waits until all is sent, ends the thread and frees. r: how the sending went so far. Returns it,
+ * or else -errno and *err of what was still to be sent. Results are the caller's from here on. */
 int fleet_sender_end(struct fleet_sender *s, int r, struct err *err);
