@@ -59,6 +59,7 @@ struct drain {
 	bool *told;          /* by thread slot: overwritten records have been told */
 	bool *dead;          /* by thread slot: the thread has ended (drain_recycle) */
 	bool spoiled;        /* a count made no sense, and a note says so */
+	uint64_t hollow;     /* drain_hollow_pages() */
 	VEC(struct claim) order; /* of one pass */
 	/* content of the sub-buffer at hand, without its holes */
 	uint64_t words[MEMORY_BUFFER_WORDS];
@@ -105,6 +106,7 @@ static uint32_t values_of(const struct drain *d)
 
 struct drain_scan {
 	size_t n;        /* words looked at, up to the end of the last record */
+	size_t reserved; /* words that were to be looked at */
 	size_t kept;     /* words in d->words: as n, without the holes */
 	/* records whose slots were reserved and never filled, before the last record */
 	size_t holes;
@@ -165,7 +167,7 @@ static struct drain_scan scan_words(struct drain *d, const uint64_t *words, size
 				    uint16_t cpu, bool stop_at_unwritten)
 {
 	const uint32_t tracer = tracer_of(d), values = values_of(d);
-	struct drain_scan s = { .cpu = cpu };
+	struct drain_scan s = { .cpu = cpu, .reserved = n };
 	size_t i = 0, empty = 0;
 	uint64_t before = 0;
 
@@ -298,6 +300,29 @@ static void note_told(struct drain *d, const struct claim *c)
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+uint64_t drain_hollow_pages(const struct drain *d)
+{
+	return d->hollow;
+}
+
+/* Pages of zeros in the words that a thread had filled: their records are among the holes of the
+ * scan. */
+static void look_for_hollow(struct drain *d, const uint64_t *words, size_t n)
+{
+	static const uint64_t zeros[ARCH_PAGE / 8];
+	const uint64_t page = ARCH_PAGE / 8;
+	/* The sub-buffer begins with a page; what was taken of it need not end with one. */
+	const uint64_t *at =
+		(const void *)(((uintptr_t)words + ARCH_PAGE - 1) / ARCH_PAGE * ARCH_PAGE);
+
+	for (; at + page <= words + n; at += page) {
+		if (memcmp(at, zeros, ARCH_PAGE) != 0)
+			continue;
+		d->hollow++;
+		messages_add(&d->memory->header->messages, MESSAGE_HOLES, 0, "");
+	}
+}
+
 /* Gives d->words, as scanned, to the sink. */
 static int emit_run(struct drain *d, const struct claim *c, const struct drain_scan *s,
 		    drain_sink *sink, void *context, struct err *err)
@@ -317,6 +342,9 @@ static int emit_run(struct drain *d, const struct claim *c, const struct drain_s
 	};
 	int r;
 
+	if (s->holes >= ARCH_PAGE / 16)
+		look_for_hollow(d, shared_memory_words(d->memory, c->i) + p->taken / 8,
+				s->reserved);
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
 	if (s->kept)

@@ -25,6 +25,9 @@ struct drain;
 /* A drain belongs to one thread: the session's, or that of `brace recover`. The memory has to
  * outlive it. Neither function fails. */
 struct drain *drain_new(struct shared_memory *memory);
+/* Pages of zeros that were found among reserved records: no thread leaves so many slots, so
+ * somebody took the pages out of the memory. Each is counted once. */
+uint64_t drain_hollow_pages(const struct drain *d);
 void drain_free(struct drain *d);
 
 /* Looks once at all sub-buffers. Takes FULL sub-buffers whole and gives them back; with `partial`,

@@ -8,10 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -79,6 +82,55 @@ static void guard(void *mapped, uint64_t size)
 bool ring_file_was_cut(void)
 {
 	return flag_is_set(&was_cut);
+}
+
+/* --- holes ------------------------------------------------------------------------------------ */
+
+#define EXTENTS 128u /* asked for at once */
+
+/* Where the file system has no list of extents (tmpfs) its count of blocks is exact: it has none of
+ * its own among them. */
+static uint64_t holes_by_count(const struct stat *st)
+{
+	const uint64_t size = (uint64_t)st->st_size, has = (uint64_t)st->st_blocks * 512;
+
+	return has < size ? size - has : 0;
+}
+
+/* Blocks that were taken and never written are extents, too; so SEEK_HOLE, which calls them holes,
+ * would not do. */
+uint64_t ring_file_holes(int fd)
+{
+	_Alignas(struct fiemap) char
+		room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)];
+	struct fiemap *map = (void *)room;
+	uint64_t at = 0, holes = 0, size;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size <= 0)
+		return 0;
+	size = (uint64_t)st.st_size;
+	while (at < size) {
+		*map = (struct fiemap){ .fm_start = at, .fm_length = size - at,
+					.fm_extent_count = EXTENTS };
+		if (ioctl(fd, FS_IOC_FIEMAP, map) < 0)
+			return holes_by_count(&st);
+		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
+			const struct fiemap_extent *e = &map->fm_extents[i];
+
+			holes += e->fe_logical > at ? e->fe_logical - at : 0;
+			at = e->fe_logical + e->fe_length > at ? e->fe_logical + e->fe_length : at;
+		}
+		if (map->fm_mapped_extents < EXTENTS)
+			break;
+	}
+	return holes + (at < size ? size - at : 0);
+}
+
+void ring_file_look(int fd)
+{
+	if (ring_file_holes(fd))
+		flag_set(&was_cut);
 }
 
 /* --- making one ------------------------------------------------------------------------------- */
@@ -198,6 +250,7 @@ bool ring_file_read(int fd, struct ring_file *out)
 	memcpy(out->id, l.id, sizeof(l.id));
 	read_boot(boot);
 	out->this_boot = strcmp(boot, l.boot) == 0;
+	out->holes = ring_file_holes(fd);
 	return true;
 }
 

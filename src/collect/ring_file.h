@@ -27,6 +27,7 @@ struct ring_file {
 	uint64_t size;            /* of its memory, which begins at 0; without the label */
 	char id[RING_ID];
 	bool this_boot;           /* false: the machine was started anew since */
+	uint64_t holes;           /* ring_file_holes() */
 };
 
 /* Opens what a session left. All in the file is untrusted but the struct's own members. 0, or
@@ -36,5 +37,14 @@ int ring_file_open(const char *path, struct ring_file *out, struct err *err);
 /* The part that reads: whether the file fd is a ring, by its label; then *out has fd. */
 bool ring_file_read(int fd, struct ring_file *out);
 
-/* Whether somebody shortened a ring of ours while it was in use; records in it are gone. */
+/* Bytes of the ring that have no blocks: it had all of them, so somebody took these out
+ * (fallocate's FALLOC_FL_PUNCH_HOLE, a copy that leaves zeros out), and they read as zeros. 0 also
+ * where the file system does not tell. A hole that a store filled again is not seen. */
+uint64_t ring_file_holes(int fd);
+
+/* Looks for holes in a ring of ours that is about to be closed, for ring_file_was_cut(). */
+void ring_file_look(int fd);
+
+/* Whether somebody shortened a ring of ours while it was in use, or took parts out of it; records
+ * in it are gone. */
 bool ring_file_was_cut(void);

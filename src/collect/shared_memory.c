@@ -223,6 +223,8 @@ void shared_memory_destroy(struct shared_memory *m)
 	if (!m->header)
 		return;
 	munmap(m->header, m->layout.size);
+	if (m->ring)
+		ring_file_look(m->fd);
 	close(m->fd);
 	/* All its records have been taken. */
 	if (m->ring)

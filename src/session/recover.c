@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "base/aside.h"
 #include "base/aside_io.h"
 #include "collect/drain.h"
@@ -216,6 +217,20 @@ static int put_threadless(struct recovery *r, uint64_t lost, struct err *err)
 	return put_run(r, (uint32_t)r->info->threads.n - 1, &run, err);
 }
 
+/* Each reader of the trace says it, too. Pages of zeros among the records may be holes that the
+ * program's next stores filled. */
+static void note_holes(struct recovery *r, uint64_t hollow)
+{
+	const uint64_t pages = (r->res->holes + ARCH_PAGE - 1) / ARCH_PAGE;
+	const uint64_t n = pages > hollow ? pages : hollow;
+
+	r->res->holes = n * ARCH_PAGE;
+	if (n)
+		*vec_add(&r->info->messages) = (struct trace_message){
+			.kind = MESSAGE_HOLES, .count = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX
+		};
+}
+
 /* Takes everything out of the copy of the memory. */
 static int drain_memory(struct recovery *r, struct err *err)
 {
@@ -227,6 +242,7 @@ static int drain_memory(struct recovery *r, struct err *err)
 		r->res->threads += r->memory.threads[slot].ready == 1;
 	/* The copy does not change, so a last pass is right though the program runs on. */
 	e = drain_finish(drain, take_run, r, &lost, err);
+	note_holes(r, drain_hollow_pages(drain));
 	drain_free(drain);
 	if (e >= 0)
 		e = count_unwritten(r, err);
@@ -501,8 +517,9 @@ static int recover_ring(const struct recover_request *req, struct recover_result
 	e = snapshot_take(ring.fd, 0, ring.size, &r.memory, err);
 	if (e == 0)
 		e = begin_recovery(&r, req, res, true, ring.id, err);
-	res->other_boot = e == 0 && !ring.this_boot;
 	if (e == 0) {
+		res->other_boot = !ring.this_boot;
+		res->holes = ring.holes;
 		add_sites_of_living(&r, &ring);
 		e = recover(&r, req, true, err);
 	}

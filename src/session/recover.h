@@ -26,6 +26,7 @@ struct recover_result {
 	uint32_t threads;   /* threads with records in the memory */
 	int cut;            /* the file ends early */
 	bool other_boot;    /* the ring is of before the machine was started anew */
+	uint64_t holes;     /* bytes that somebody took out of the ring */
 	char ring[256];     /* the ring that the file names, and that was not asked for; "" */
 };
 

@@ -75,6 +75,9 @@ enum message_kind {
 	/* the tracer's own: count: how often there was no room for a name of code that a program
 	 * made and told of */
 	MESSAGE_UNNAMED,
+	/* the tracer's own: count: pages of 4 KiB that were taken out of the session memory or its
+	 * ring (--ring): what had been in them reads as zeros */
+	MESSAGE_HOLES,
 	MESSAGE_KINDS
 };
 

@@ -48,7 +48,7 @@ static const char *const kinds[MESSAGE_KINDS] = {
 	[MESSAGE_ROTATED] = "rotated",
 	[MESSAGE_UNKEPT] = "unkept",
 	[MESSAGE_SNAPSHOT] = "snapshot", [MESSAGE_OVERWRITTEN] = "overwritten",
-	[MESSAGE_UNNAMED] = "unnamed",
+	[MESSAGE_UNNAMED] = "unnamed",   [MESSAGE_HOLES] = "holes",
 };
 
 /* A trace of a later brace may have kinds that this one lacks. */
@@ -159,6 +159,15 @@ static void print_spoiled(struct out *o, const char *prefix)
 		"%sa traced program spoiled the session memory: counts that made no sense are left out,"
 		" and threads of programs that do not exist are shown as the first program's\n",
 		prefix);
+}
+
+static void print_holes(struct out *o, const char *prefix, uint64_t pages)
+{
+	out_printf(
+		o,
+		"%s%llu pages (4 KiB) were taken out of the session memory, or out of its ring: what had"
+		" been there is lost, and not all of it is counted\n",
+		prefix, (unsigned long long)pages);
 }
 
 /* " (REASON)"; the number comes from a file, perhaps a newer writer's: a reason that is not known
@@ -444,6 +453,8 @@ void messages_print(struct out *o, const char *prefix, const struct trace_messag
 		       messages, n);
 	if (count_of(messages, n, MESSAGE_SPOILED))
 		print_spoiled(o, prefix);
+	if (count_of(messages, n, MESSAGE_HOLES))
+		print_holes(o, prefix, count_of(messages, n, MESSAGE_HOLES));
 	if (count_of(messages, n, MESSAGE_UNSEEN))
 		print_unseen(o, prefix, count_of(messages, n, MESSAGE_UNSEEN));
 	if (count_of(messages, n, MESSAGE_UNRETURNED))

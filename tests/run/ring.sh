@@ -139,6 +139,65 @@ adds_up "a small ring" "$T/whole"
 [ "$(figure lost "$T/whole")" -gt 0 ] && [ "$(stat -c %s "$RING")" -lt 4000000 ]
 result "a small ring: it is small, and the oldest records are gone" $?
 
+# --- a hole: what was there is lost, and it is said
+# punch RING FROM BYTES: on both file systems of the tests.
+punch() { chmod 600 "$1" && fallocate --punch-hole -o "$2" -l "$3" "$1"; }
+# busiest RING: where a full sub-buffer begins, in the trace's own layout: the first page behind the
+# bits of 4,194,304 thread numbers that has records in all its pages.
+busiest() {
+	python3 - "$1" <<'P'
+import struct, sys
+d = open(sys.argv[1], "rb").read()
+buffers_at = struct.unpack_from("<Q", d, 16 + 24 + 24)[0]
+for at in range(buffers_at, len(d) - 65536, 65536):
+    if all(any(d[at + p:at + p + 4096]) for p in range(0, 65536, 4096)):
+        print(at)
+        break
+P
+}
+for ring in "$RING" "$IN_MEMORY"; do
+	begin "$ring" --mode overwrite -b 16M
+	kill -9 $BRACE_PID "$PROGRAM"
+	wait $BRACE_PID 2>/dev/null
+	until_is is_gone "$PROGRAM"
+	"$BRACE" recover --ring "$ring" -o "$T/entire" "$T/trace" >/dev/null 2>&1
+	at=$(busiest "$ring")
+	punch "$ring" $((at + 8192)) 16384
+	check "a hole in records: recover" "$BRACE" recover --ring "$ring" -o "$T/whole" "$T/trace"
+	grep -q 'somebody took 16,384 bytes out of' "$T/check.log"
+	result "a hole in records: recover says so" $? "$T/check.log"
+	"$BRACE" info "$T/whole" 2>&1 | grep -q '4 pages (4 KiB) were taken out of the session memory'
+	result "a hole in records: so does a reader of the trace" $?
+	"$BRACE" info --json "$T/whole" | grep -q '"kind":"holes"'
+	result "a hole in records: in JSON" $?
+	gone=$(($(figure records "$T/entire") - $(figure records "$T/whole")))
+	told=$(($(figure lost "$T/whole") - $(figure lost "$T/entire")))
+	# A record that tells a CPU takes words and is none that counts.
+	[ $gone -gt 2000 ] && [ $gone -le 2048 ] && [ $told -ge $gone ] && [ $told -le 2048 ]
+	result "a hole in records: $gone are gone, $told more are lost" $? "$T/check.log"
+	# Of threads' slots, of descriptors: nothing can be counted, and it is said.
+	punch "$ring" 4096 8192
+	"$BRACE" recover --ring "$ring" -o "$T/whole" "$T/trace" >"$T/check.log" 2>&1
+	[ $? -eq 0 ] && grep -q 'somebody took 24,576 bytes out of' "$T/check.log"
+	result "holes in two places" $? "$T/check.log"
+	# Of a ring in memory, brace's own reading fills the hole again: the zeros tell.
+	begin "$ring" --mode overwrite -b 16M
+	punch "$ring" $(($(busiest "$ring") + 8192)) 16384
+	let_go
+	until_is is_gone $BRACE_PID
+	wait $BRACE_PID
+	"$BRACE" info "$T/trace" >"$T/info" 2>&1
+	grep -q '4 pages (4 KiB) were taken out of the session memory' "$T/info"
+	result "a hole while it is in use: the trace tells" $? "$T/info"
+done
+begin "$RING" --ring-size 2M
+punch "$RING" $(($(stat -c %s "$RING") - 65536 - 4096)) 65536
+let_go
+until_is is_gone $BRACE_PID
+wait $BRACE_PID
+grep -q "somebody cut $RING while it was in use, or took parts out of it" "$T/out"
+result "a hole while it is in use: brace says it" $? "$T/out"
+
 # --- a running program
 rm -f "$ledger" "$T/trace" "$RING"
 "$victim" "$ledger" 2 100000000000 >"$T/out" 2>&1 &

@@ -156,7 +156,7 @@ int cmd_record(struct invocation *inv)
 	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
 	if (inv->ring && ring_file_was_cut())
-		say_warning("somebody cut %s while it was in use: records in it are gone, and are not counted",
+		say_warning("somebody cut %s while it was in use, or took parts out of it: records in it are gone, and not all are counted",
 			    inv->ring);
 	if (!inv->quiet) {
 		summary_black_box(file, result.wait_status, last_calls(inv));

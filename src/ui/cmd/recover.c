@@ -30,6 +30,9 @@ static void print_result(const struct recover_request *req, const struct recover
 	if (r->unwritten)
 		say(", of them %s that the tracer had not written yet",
 		    summary_grouped(r->unwritten, n));
+	if (r->holes)
+		say("\nbrace: somebody took %s bytes out of %s: what had been there is lost, and not all of it is counted",
+		    summary_grouped(r->holes, n), req->ring);
 	if (r->ring[0])
 		say("\nbrace: the trace had a ring: if %s is there still, --ring has the records that were not written",
 		    r->ring);
