@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The label of a ring (record --ring), and the setting of a trace that names one. The first byte
  * tells how the file's size differs from whole pages, the second how much of the input is the
- * label; the rest is the setting's text. What is read must lie in the file, and in the text. */
+ * label; the rest is the setting's text, which is read as numbers of records, too. What is read
+ * must lie in the file, and in the text. */
 /* links: image, collect */
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,29 @@ static void read_label(const uint8_t *bytes, size_t n, uint8_t odd)
 	close(fd);
 }
 
+struct before { size_t threads; };
+
+static void count_thread(void *context, size_t thread, uint64_t records)
+{
+	struct before *b = context;
+
+	(void)records;
+	require(thread == b->threads++);
+}
+
+/* Each number takes a byte of the text at least. */
+static void read_before(struct trace_info *info, size_t n)
+{
+	struct before b = { 0 };
+
+	free(info->settings.at[0].file);
+	info->settings.at[0].file = mem_strdup(DESCRIBE_RING_BEFORE);
+	describe_ring_before(info, count_thread, &b);
+	require(b.threads <= n);
+	describe_ring_forget(info);
+	require(info->settings.n == 0);
+}
+
 static void read_setting(const uint8_t *bytes, size_t n)
 {
 	struct trace_info *info = trace_info_new();
@@ -50,6 +74,7 @@ static void read_setting(const uint8_t *bytes, size_t n)
 	if (text)
 		require(id >= text + strlen(DESCRIBE_RING_ID) && id <= text + strlen(text) &&
 			!strstr(id, DESCRIBE_RING_ID));
+	read_before(info, n);
 	trace_info_free(info);
 }
 

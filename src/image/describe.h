@@ -14,8 +14,18 @@ void describe_settings(struct trace_info *info, const struct settings *s);
 #define DESCRIBE_RING "ring"
 #define DESCRIBE_RING_ID " id "
 void describe_ring(struct trace_info *info, const char *path, const char *id);
+/* Takes what describe_ring() and describe_ring_add_before() added out of the settings. */
+void describe_ring_forget(struct trace_info *info);
 /* The text of the trace's ring, or NULL; *id is the id in it, untrusted. Both are the info's. */
 const char *describe_ring_of(const struct trace_info *info, const char **id);
+/* Adds the records, kept and lost, that each of the n threads has in files before this one, to the
+ * settings; describe_ring_before() reads them in a trace. */
+#define DESCRIBE_RING_BEFORE "ring-before"
+void describe_ring_add_before(struct trace_info *info, const uint64_t *records, size_t n);
+/* Calls take(context, thread, records) for each thread that the setting tells of. */
+void describe_ring_before(const struct trace_info *info,
+			  void (*take)(void *context, size_t thread, uint64_t records),
+			  void *context);
 /* A process' arguments, separated by blanks, and its executable; "" if the process is not there.
  * The caller frees. */
 char *describe_cmdline(int pid);

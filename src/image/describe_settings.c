@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/out.h"
 #include "image/describe.h"
 
 /* longest text: a list may have been read from a file of any length */
@@ -124,6 +125,23 @@ void describe_ring(struct trace_info *info, const char *path, const char *id)
 		    true);
 }
 
+void describe_ring_forget(struct trace_info *info)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < info->settings.n; i++) {
+		struct trace_setting *s = &info->settings.at[i];
+
+		if (strcmp(s->file, DESCRIBE_RING) && strcmp(s->file, DESCRIBE_RING_BEFORE)) {
+			info->settings.at[kept++] = *s;
+			continue;
+		}
+		free(s->file);
+		free(s->text);
+	}
+	info->settings.n = kept;
+}
+
 /* The id is behind the last mark: a path may have any text. */
 const char *describe_ring_of(const struct trace_info *info, const char **id)
 {
@@ -136,4 +154,34 @@ const char *describe_ring_of(const struct trace_info *info, const char **id)
 		at = p + strlen(DESCRIBE_RING_ID);
 	*id = at;
 	return at ? text : NULL;
+}
+
+void describe_ring_add_before(struct trace_info *info, const uint64_t *records, size_t n)
+{
+	struct out_text text = { 0 };
+	struct out o;
+
+	out_init_raw(&o, out_keep_text, &text);
+	for (size_t i = 0; i < n; i++)
+		out_printf(&o, i ? " %llu" : "%llu", (unsigned long long)records[i]);
+	add_setting(info, mem_strdup(DESCRIBE_RING_BEFORE), out_text_end(&o), true);
+}
+
+/* Ends at the first word that is no number. */
+void describe_ring_before(const struct trace_info *info,
+			  void (*take)(void *context, size_t thread, uint64_t records),
+			  void *context)
+{
+	const char *at = "";
+	size_t thread = 0;
+
+	for (size_t i = 0; i < info->settings.n; i++)
+		if (!strcmp(info->settings.at[i].file, DESCRIBE_RING_BEFORE))
+			at = info->settings.at[i].text;
+	while (*at >= '0' && *at <= '9') {
+		char *end;
+
+		take(context, thread++, strtoull(at, &end, 10));
+		at = end + (*end == ' ');
+	}
 }

@@ -14,6 +14,7 @@
 #include "collect/producer.h"
 #include "image/image.h"
 #include "collect/processes.h"
+#include "collect/ring_file.h"
 #include "session/rotation.h"
 #include "session/session.h"
 #include "collect/memories.h"
@@ -65,6 +66,7 @@ struct session {
 	struct err stuck_why;
 	pid_t stuck_pid;
 	char *ring;                      /* of the memories; NULL: they have no file */
+	char ring_id[RING_ID];
 	bool left;
 	int status;
 	struct rusage usage;             /* of the program, once it has ended */
@@ -83,6 +85,9 @@ bool session_is_running(uint32_t pid);  /* and is no zombie */
 uint64_t session_thresh_ticks(const struct session *s, const struct settings *set);
 bool session_reap(struct session *s);   /* whether the program has ended */
 bool session_over(struct session *s);   /* whether the program and its traced children have ended */
+/* Puts the ring among the settings of info, with what files before have of its threads, if it is
+ * not there, or `anew`: it leads from the file to the ring. */
+void session_tell_ring(struct session *s, bool anew);
 /* Ends the trace file. s->full tells why it lacks records; they are counted. */
 void session_end_file(struct session *s);
 void session_heartbeat(struct session *s);   /* tells waiting writers that we live */

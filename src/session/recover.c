@@ -254,6 +254,15 @@ static int drain_memory(struct recovery *r, struct err *err)
 
 /* --- from a file and a memory to a file ------------------------------------------------------ */
 
+/* Records of a thread in files before this one (--rotate); the text is the file's. */
+static void add_before(void *context, size_t thread, uint64_t records)
+{
+	struct recovery *r = context;
+
+	if (thread < r->position.n)
+		r->position.at[thread] += records;
+}
+
 /* Counts begin with those of the file. */
 static void count_file(struct recovery *r)
 {
@@ -264,6 +273,7 @@ static void count_file(struct recovery *r)
 
 		*vec_add(&r->position) = t->records + t->lost;
 	}
+	describe_ring_before(r->info, add_before, r);
 	store_describe(r->reader, &about);
 	r->res->from_file = about.records;
 	r->res->lost = about.lost;

@@ -116,10 +116,18 @@ static void remove_old(struct rotation *r)
 /* The counts of the next file begin. */
 static void reset_counts(struct session *s)
 {
+	struct rotation *r = &s->rotation;
+
 	s->total = (struct trace_total){ 0 };
 	s->info->total = s->total;
-	for (size_t i = 0; i < s->info->threads.n; i++)
-		s->info->threads.at[i].records = s->info->threads.at[i].lost = 0;
+	for (size_t i = 0; i < s->info->threads.n; i++) {
+		struct trace_thread *t = &s->info->threads.at[i];
+
+		if (r->of_thread.n <= i)
+			*vec_add(&r->of_thread) = 0;
+		r->of_thread.at[i] += t->records + t->lost;
+		t->records = t->lost = 0;
+	}
 }
 
 /* The file under its number becomes one of those before. */
@@ -150,6 +158,7 @@ void rotation_turn(struct session *s)
 	s->full = (struct err){ 0 };
 	keep_ended(s, name);
 	reset_counts(s);
+	session_tell_ring(s, true);
 	r->begun_ns = monotonic_ns();
 	if (store_create(s->output, s->info, &s->store, &s->full) < 0)
 		s->store = NULL;
@@ -177,4 +186,5 @@ void rotation_free(struct rotation *r)
 		free(r->names.at[i]);
 	vec_free(&r->names);
 	vec_free(&r->in);
+	vec_free(&r->of_thread);
 }

@@ -12,6 +12,7 @@ struct rotation {
 	uint64_t begun_ns;          /* CLOCK_MONOTONIC: of the present file */
 	VEC(char *) names;          /* of files before it that are there, oldest first */
 	VEC(struct trace_total) in; /* what each of them has */
+	VEC(uint64_t) of_thread;    /* records, kept and lost, of all files before, by thread */
 	uint32_t last;              /* the latest number that was given; 0: none */
 	/* of all files before the present one; of those of them that were removed */
 	struct trace_total before, removed;

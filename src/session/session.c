@@ -75,8 +75,24 @@ static int name_ring(struct session *s, const struct session_request *req,
 	shape->ring = s->ring;
 	shape->ring_kb = req->ring_kb;
 	snprintf(shape->ring_id, sizeof(shape->ring_id), "%016llx%016llx", id[0], id[1]);
-	describe_ring(s->info, s->ring, shape->ring_id);
+	memcpy(s->ring_id, shape->ring_id, sizeof(s->ring_id));
+	session_tell_ring(s, true);
 	return 0;
+}
+
+/* Whoever writes another file of the session's info leaves the ring out of it
+ * (instances_extract). */
+void session_tell_ring(struct session *s, bool anew)
+{
+	const char *id;
+
+	if (!s->ring || (!anew && describe_ring_of(s->info, &id)))
+		return;
+	describe_ring_forget(s->info);
+	describe_ring(s->info, s->ring, s->ring_id);
+	if (s->rotation.of_thread.n)
+		describe_ring_add_before(s->info, s->rotation.of_thread.at,
+					 s->rotation.of_thread.n);
 }
 
 /* The first session memory, of the user that brace runs as. Others are made when programs of other
