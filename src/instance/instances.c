@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "collect/ring_file.h"
 #include "image/describe.h"
 #include "shared/messages.h"
 
@@ -107,19 +108,30 @@ static void take_all(struct instances *l, const struct instances_request *req)
 			l->mode == BUFFER_OVERWRITE ? UINT64_MAX : PRINTED_BYTES);
 }
 
+static uint64_t ring_bytes(const struct instances_request *req)
+{
+	return req->ring_kb ? req->ring_kb << 10 : RING_BYTES;
+}
+
 /* Starts the session, then the pump that empties its memory. A failure of the pump leaves
  * l->session, which instances_stop frees. */
 static int begin_session(struct instances *l, const struct instances_request *req, struct err *err)
 {
+	char *kept = req->ring ? mem_printf("%s" INSTANCES_RING_TRACE, req->ring) : NULL;
 	const struct session_request session = { .settings = l->now,
 						 .argv = req->argv,
 						 .pids = req->pids,
 						 .n_pids = req->n_pids,
 						 .agent_path = req->agent_path,
 						 .compress = req->compress,
-						 .beside = req->beside };
+						 .beside = req->beside,
+						 .output = kept,
+						 .rotation = { kept ? ring_bytes(req) : 0, 0, 2 },
+						 .ring = req->ring,
+						 .ring_kb = req->ring_kb };
 	int e = session_start(&session, &l->session, err);
 
+	free(kept);
 	if (e)
 		return e;
 	if (req->settings)
@@ -228,8 +240,10 @@ void instances_stop(struct instances *l)
 		instance_detach(l->arrays.at[i]->instance);
 	measuring_free(l->measuring);
 	/* NULL if instances_start failed before the pump ran. */
-	if (l->pump)
+	if (l->pump) {
 		pump_stop(l->pump);
+		consumer_end_file(l->session);
+	}
 	profile_free(l->profile);
 	stacks_free(l->stacks);
 	slow_free(l->slow);
@@ -290,6 +304,18 @@ uint64_t instances_dropped(struct instances *l)
 	return c.overrun + c.dropped;
 }
 
+/* The files that a session with a ring writes are not before an extracted one. The next pass tells
+ * the message again. */
+static void forget_files_before(struct trace_info *info)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < info->messages.n; i++)
+		if (info->messages.at[i].kind != MESSAGE_ROTATED)
+			info->messages.at[kept++] = info->messages.at[i];
+	info->messages.n = kept;
+}
+
 int instances_extract_why(struct instances *l, const char *path, const struct trace_message *why,
 			  struct err *err)
 {
@@ -305,6 +331,7 @@ int instances_extract_why(struct instances *l, const char *path, const struct tr
 	info = instances_lock(l);
 	describe_settings(info, &top->settings);
 	session_tell_run(l->session);
+	forget_files_before(info);
 	messages = info->messages.n;
 	n = instances_dropped(l);
 	snprintf(gone.name, sizeof(gone.name), "%" PRIu64, n);

@@ -14,6 +14,9 @@
 
 struct instances;
 
+/* Behind the path of a ring: its trace file. */
+#define INSTANCES_RING_TRACE ".trace"
+
 struct instances_request {
 	char *const *argv;        /* program and arguments, NULL-terminated; NULL: attach */
 	const pid_t *pids;
@@ -30,6 +33,11 @@ struct instances_request {
 	/* With `settings`: more sources of records (NULL: none), and the part that is printed. */
 	const struct session_beside *beside;
 	enum trace_sides sides;
+	/* A file for the session memory (session_request.ring), an absolute path; NULL: none. With
+	 * it the newest records of all programs are kept in INSTANCES_RING_TRACE beside it, and in
+	 * one file before that, each of the ring's size. */
+	const char *ring;
+	uint64_t ring_kb;         /* 0: the default */
 };
 
 /* Starts or attaches to the programs with the settings that the tree has. Returns 0, or -errno and

@@ -134,6 +134,23 @@ static void resolve_in_buffers(struct pump *p, uint64_t complete, size_t most)
 	count_held(p);
 }
 
+/* For the file of a session that has one. */
+static void keep_chunks(struct pump *p, const chunk_list *chunks)
+{
+	for (size_t i = 0; i < chunks->n; i++) {
+		const struct chunk *c = chunks->at[i].chunk;
+		const struct drain_run run = { .cpu = c->cpu,
+					       .near_tsc = c->near_tsc,
+					       .lost = c->lost,
+					       .words = c->words,
+					       .n = c->n };
+
+		if (c->resolved)
+			consumer_keep(p->session, c->thread, &run);
+	}
+	consumer_kept(p->session);
+}
+
 /* Gives each chunk its thread of trace_info, and watchers the chunk. A chunk whose thread cannot be
  * found is marked as refused; no reader shows it. Called with `names` held. */
 static void resolve_chunks(struct pump *p, chunk_list chunks)
@@ -168,6 +185,7 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 	for (size_t i = 0; i < chunks.n && p->fed; i++)
 		if (chunks.at[i].chunk->resolved)
 			p->fed(p->fed_context, chunks.at[i].chunk);
+	keep_chunks(p, &chunks);
 	chunk_list_free(&chunks);
 }
 

@@ -6,6 +6,7 @@
 
 #include "session/control.h"
 #include "session/internal.h"
+#include "store/store.h"
 #include "tracee/proc_status.h"
 
 /* The longest that a few records wait in a buffer that does not fill. */
@@ -109,6 +110,51 @@ void consumer_name_threads(struct session *s, bool named)
 				t->unnamed = false;
 		}
 	s->unnamed = !named;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Records wait at most so long to be written: what waits is lost when the session is killed. A file
+ * of `brace record` has larger packets instead. */
+#define FLUSHES_PER_SECOND 5
+
+static bool takes_more(const struct session *s)
+{
+	return s->store && !s->full.code;
+}
+
+void consumer_keep(struct session *s, uint32_t thread, const struct drain_run *run)
+{
+	if (!takes_more(s))
+		return;
+	session_tell_ring(s, false);
+	/* Images and threads of these records come before them in the file. */
+	if (store_sync_info(s->store, &s->full) == 0)
+		store_records(s->store, thread, run->near_tsc, run->cpu, run->lost, run->words,
+			      run->n, &s->full);
+}
+
+/* Also what gives records a meaning is written at once: when all are dead nobody else can tell. */
+void consumer_kept(struct session *s)
+{
+	if (!takes_more(s))
+		return;
+	session_tell_ring(s, false);
+	thread_names_look(s);
+	if (store_flush_info(s->store, &s->full) == 0)
+		store_flush(s->store, clock_tsc() - s->info->clock.hz / FLUSHES_PER_SECOND,
+			    &s->full);
+	if (rotation_due(s))
+		rotation_turn(s);
+}
+
+void consumer_end_file(struct session *s)
+{
+	if (!s->output)
+		return;
+	session_tell_ring(s, false);
+	clock_refine(&s->clock, &s->info->clock);
+	session_end_file(s);
 }
 
 /* The numbers of a slot in a memory are the program's to change: a wrong one misnames that

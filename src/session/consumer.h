@@ -45,5 +45,13 @@ void consumer_renew_names(struct session *s);
 /* Whether threads get their names from now on (the option record-cmd). Turned on again, threads
  * that run get theirs. The caller holds the lock of consumer_resolve. */
 void consumer_name_threads(struct session *s, bool named);
+/* With an output, the session keeps all records in a file as they arrive: a run that was resolved
+ * is written, by the thread's index. consumer_kept ends a turn: what waited too long reaches the
+ * file, and a full one is followed by the next. consumer_end_file makes the file whole, when
+ * nothing comes any more. What the file cannot take is counted in it. Without an output they do
+ * nothing. The caller holds the lock of consumer_resolve. */
+void consumer_keep(struct session *s, uint32_t thread, const struct drain_run *run);
+void consumer_kept(struct session *s);
+void consumer_end_file(struct session *s);
 /* The process, and in *tid the thread, of a slot of the session memory. */
 pid_t consumer_pid(const struct session *s, uint32_t slot, pid_t *tid);

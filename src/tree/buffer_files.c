@@ -611,14 +611,16 @@ static int show_nothing(struct tree_file *f, struct out *text, struct err *err)
 	return 0;
 }
 
-/* A kernel whose buffer survived a reboot says here where it was loaded before. brace's buffers
- * belong to its own run. */
-static int show_current(struct tree_file *f, struct out *text, struct err *err)
+/* A kernel whose buffer survived a reboot says here where it was loaded before; a session whose
+ * ring had records of an earlier one, where that one's programs and libraries were. */
+static int show_last_boot(struct tree_file *f, struct out *text, struct err *err)
 {
-	out_str(text, "# Current\n");
+	const char *known = instance_of(f)->last_boot;
+
+	out_str(text, known ? known : "# Current\n");
 	return 0;
 }
 
-const struct tree_file_ops last_boot_file = { .show = show_current };
+const struct tree_file_ops last_boot_file = { .show = show_last_boot };
 const struct tree_file_ops timestamp_mode_file = { .show = show_timestamp_mode };
 const struct tree_file_ops printk_formats_file = { .show = show_nothing };

@@ -374,7 +374,7 @@ static const struct file_row {
 	{ "kallsyms", 0444, TOP, &kallsyms,
 	  "addresses of functions, as records have them, and of variables (brace's own: /proc/kallsyms is not here)" },
 	{ "last_boot_info", 0444, EVERYWHERE, &last_boot_file,
-	  "whose addresses the buffer has; always those of programs that are traced now" },
+	  "# Current; or where the programs of the session before were, whose records a ring kept" },
 	{ "kprobe_events", 0640, TOP, &kprobe_events_file,
 	  "events at a function of the programs: p:NAME FUNCTION ARGS" },
 	{ "kprobe_profile", 0440, TOP, &kprobe_profile_file,

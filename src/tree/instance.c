@@ -476,7 +476,16 @@ void instance_tree_free(struct tree *t)
 	tree_list_free(&names);
 	tree_put(dir);
 	user_events_free(top->user_events);
+	free(top->last_boot);
 	tree_free(t);
 	events_free(top->events);
 	instance_free(top);
+}
+
+void instance_tell_last_boot(struct tree *t, const char *text)
+{
+	struct instance *top = instance_top(t);
+
+	free(top->last_boot);
+	top->last_boot = mem_strdup(text);
 }

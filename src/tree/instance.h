@@ -20,6 +20,9 @@ void instance_tree_free(struct tree *t);
 /* The instance of the top directory. */
 struct instance *instance_top(struct tree *t);
 
+/* last_boot_info of the top directory shows this text (copied). Before the tree is served. */
+void instance_tell_last_boot(struct tree *t, const char *text);
+
 /* Puts the target behind the instance, after its `apply` accepted the present settings. 0, or
  * -errno and *err of `apply`. */
 int instance_attach(struct instance *in, struct tree_target target, struct err *err);

@@ -37,6 +37,7 @@ struct instance {
 	/* the top's: events that programs have registered; protected by events_lock */
 	VEC(uint32_t) held;
 	struct user_events *user_events; /* the top's */
+	char *last_boot;                /* the top's, from before it is served; NULL: nothing */
 	/* list of all instances, the top first; protected by the top's events_lock */
 	struct instance *next;
 	/* the top's: protects the list of instances and directories of events; taken after `lock`,

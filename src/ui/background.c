@@ -304,7 +304,9 @@ int background_trace(const struct invocation *inv, char *const *argv, struct tre
 					       .pids = inv->pids.at,
 					       .n_pids = inv->pids.n,
 					       .compress = inv->compress,
-					       .slow = &inv->slow };
+					       .slow = &inv->slow,
+					       .ring = inv->ring,
+					       .ring_kb = inv->ring_kb };
 	int e;
 
 	if (!argv && !inv->pids.n)

@@ -237,6 +237,9 @@ static const struct option session_options[] = {
 
 /* For programs that start brace, libbrace among them. GnuPG has the option's name. */
 static const struct option start_options[] = {
+	{ 0, "ring", "FILE", "keep the newest records in FILE and FILE.trace too, which outlive program and session; the next start with it "
+	  "makes FILE.last of what was left", set_text, TO(ring) },
+	{ 0, "ring-size", "SIZE", "room for records in it, and for each of two trace files beside it (default: 128M)", .set = set_ring_size },
 	{ 0, "logger-fd", "N", "write errors and warnings to descriptor N instead of standard error, which is then the traced "
 	  "program's alone", .set = set_logger },
 	END

@@ -158,6 +158,7 @@ struct invocation {
 	slow_limits slow;     /* --snapshot-on FUNCTION > TIME */
 	unsigned snapshot_signals; /* --snapshot-on SIGNAL: a bit each of 1 << signal */
 	const char *ring;     /* --ring */
+	char *last_boot;      /* of brace start: last_boot_info; NULL: nothing was left */
 	uint64_t ring_kb;     /* --ring-size; 0: not given */
 	uint64_t rotate_bytes, rotate_ns, keep_files; /* --rotate, --keep; 0: not given */
 	uint64_t pid;    /* 0: none */

@@ -19,6 +19,7 @@
 #include "ui/kernel_session.h"
 #include "ui/background.h"
 #include "ui/commands.h"
+#include "ui/last_session.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/session_set.h"
@@ -81,6 +82,8 @@ static int serve_session(void *arg, int told, struct err *err)
 						    programs_of, &instances };
 	int e = tree_echo(tree, "current_tracer", invocation_usual_tracer(inv), false, err);
 
+	if (inv->last_boot)
+		instance_tell_last_boot(tree, inv->last_boot);
 	if (!e)
 		e = background_set_up(inv, argv, tree, err);
 	if (!e)
@@ -99,15 +102,48 @@ static int serve_session(void *arg, int told, struct err *err)
 	return e;
 }
 
+/* What an earlier session left in the ring is made a trace first. 0, or an exit status. Without a
+ * program that is all. */
+static int take_ring(struct invocation *inv)
+{
+	const bool begins = inv->pids.n || inv->n_operands;
+	struct err err;
+
+	if (inv->ring_kb && !inv->ring) {
+		say("brace: --ring-size is the size of a ring: name its file (--ring FILE)\n");
+		return EXIT_BRACE;
+	}
+	if (!inv->ring)
+		return 0;
+	if (inv->kernel_alone || (!begins && (inv->writes.n || inv->ring_kb))) {
+		say("brace: --ring is for the beginning of a session of programs, or alone for what one left in it\n");
+		return EXIT_BRACE;
+	}
+	/* The session has another working directory. */
+	*vec_add(&inv->made_texts) = path_absolute(inv->ring);
+	inv->ring = inv->made_texts.at[inv->made_texts.n - 1];
+	if (last_session_take(inv->ring, &inv->last_boot, &err))
+		return say_error(&err);
+	if (!begins && !inv->last_boot) {
+		say("brace: no session has left anything in %s\n", inv->ring);
+		return EXIT_BRACE;
+	}
+	return 0;
+}
+
 /* With a program or -p begins a session; without, applies the options to one that runs and turns
  * recording on. */
 int cmd_start(struct invocation *inv)
 {
 	struct err err;
-	int e;
+	int e = take_ring(inv);
 
+	if (e)
+		return e;
 	if (inv->kernel_alone)
 		return kernel_session_start(inv);
+	if (inv->ring && !inv->pids.n && !inv->n_operands)
+		return 0;
 	e = background_check(inv, inv->n_operands && !inv->pids.n ? inv->operands : NULL);
 
 	if (e)

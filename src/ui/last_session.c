@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* main() calls it by `brace start`, on its only thread, before the new session's process is there.
+ * Files are renamed or removed only when FILE.last has what they have. All that is read may have
+ * been spoiled by who died: session/recover.c and the store's reader check it. */
+#include "ui/last_session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/out.h"
+#include "base/vec.h"
+#include "instance/instances.h"
+#include "session/recover.h"
+#include "store/store.h"
+#include "ui/say.h"
+#include "ui/summary.h"
+
+#define PARTS_MOST 64u /* a session keeps two; what remains of accidents stays */
+
+struct last {
+	const char *ring;
+	char *trace, *whole; /* FILE.trace, FILE.last */
+	VEC(uint32_t) parts; /* the numbers of FILE.trace.N, ascending */
+};
+
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The number behind "NAME."; 0: it is none. */
+static uint32_t number_of(const char *entry, const char *name)
+{
+	const size_t n = strlen(name);
+	const char *digits = entry + n + 1;
+	unsigned long number;
+	char *end;
+
+	if (strncmp(entry, name, n) != 0 || entry[n] != '.' || *digits < '1' || *digits > '9')
+		return 0;
+	number = strtoul(digits, &end, 10);
+	return *end || number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+static void find_parts(struct last *l)
+{
+	const char *slash = strrchr(l->trace, '/');
+	char *folder = slash == l->trace ? mem_strdup("/")
+					 : mem_strndup(l->trace, (size_t)(slash - l->trace));
+	DIR *d = opendir(folder);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		const uint32_t number = number_of(e->d_name, slash + 1);
+
+		if (number && l->parts.n < PARTS_MOST)
+			*vec_add(&l->parts) = number;
+	}
+	if (d)
+		closedir(d);
+	free(folder);
+	if (l->parts.n)
+		qsort(l->parts.at, l->parts.n, sizeof(l->parts.at[0]), by_number);
+}
+
+static char *part_name(const struct last *l, size_t i)
+{
+	return mem_printf("%s.%" PRIu32, l->trace, l->parts.at[i]);
+}
+
+/* The file that the ring's records come behind: a session that died between two files has the
+ * former one alone. For free(); NULL: there is none. */
+static char *newest(const struct last *l)
+{
+	if (exists(l->trace))
+		return mem_strdup(l->trace);
+	return l->parts.n ? part_name(l, l->parts.n - 1) : NULL;
+}
+
+/* Reads FILE.last: its totals are said, its modules are the text of last_boot_info. */
+static int describe_whole(const struct last *l, char **info, struct err *err)
+{
+	struct store_description about;
+	struct store_reader *reader;
+	struct out_text text = { 0 };
+	struct trace_info *of;
+	char n[32], lost[32];
+	struct out o;
+	int e = store_open(l->whole, &reader, err);
+
+	if (e)
+		return e;
+	store_describe(reader, &about);
+	say("brace: the session before left %s records, %s are lost; they are in %s: brace replay and brace report read it\n",
+	    summary_grouped(about.records, n), summary_grouped(about.lost, lost), l->whole);
+	of = store_info(reader);
+	out_init(&o, out_keep_text, &text);
+	out_printf(&o, "# %" PRIu64 " records, %" PRIu64 " lost, in ", about.records, about.lost);
+	out_foreign(&o, l->whole, SIZE_MAX);
+	out_str(&o, "\n");
+	for (size_t i = 0; i < of->modules.n; i++) {
+		const struct trace_module *m = &of->modules.at[i];
+
+		if (m->first_id == TRACE_MADE_ID)
+			continue;
+		out_printf(&o, "%" PRIx64 "\t", m->start);
+		out_foreign(&o, m->path, SIZE_MAX);
+		out_str(&o, "\n");
+	}
+	*info = out_text_end(&o);
+	store_close(reader);
+	return 0;
+}
+
+/* The ring of a session that died, and its newest file; or a file that was cut, because the
+ * session died when the ring had gone; or a whole one, of a session that ended. */
+static int make_whole(const struct last *l, const char *file, struct err *err)
+{
+	const bool died = exists(l->ring);
+	const struct recover_request req = { .file = file, .ring = died ? l->ring : NULL,
+					     .output = l->whole };
+	struct recover_result result;
+	int e;
+
+	if (!file)
+		return err_set(err, ENOENT,
+			       "%s is the ring of a session whose trace, %s, is not there: remove it, or name another file",
+			       l->ring, l->trace);
+	e = session_recover(&req, &result, err);
+	if (!e && result.holes)
+		say_warning("somebody took parts out of %s: what had been there is lost, and not all of it is counted",
+			    l->ring);
+	/* Whole: it is renamed instead. */
+	if (e != -EINVAL || died)
+		return e;
+	return rename(file, l->whole) ? err_set(err, errno, "cannot rename %s to %s: %s", file,
+						l->whole, strerror(errno))
+				      : 0;
+}
+
+/* Earlier parts, the newest first, become FILE.last.1 and so on. What is in FILE.last goes. */
+static void clean_up(const struct last *l, const char *file)
+{
+	unsigned number = 0;
+
+	for (size_t i = l->parts.n; i-- > 0;) {
+		char *from = part_name(l, i), *to = mem_printf("%s.%u", l->whole, number + 1);
+
+		if (strcmp(from, file) != 0 && rename(from, to) == 0)
+			number++;
+		free(from);
+		free(to);
+	}
+	unlink(file);
+	unlink(l->ring);
+}
+
+int last_session_take(const char *ring, char **info, struct err *err)
+{
+	struct last l = { .ring = ring, .trace = mem_printf("%s" INSTANCES_RING_TRACE, ring),
+			  .whole = mem_printf("%s.last", ring) };
+	char *file;
+	int e = 0;
+
+	*info = NULL;
+	find_parts(&l);
+	file = newest(&l);
+	if (file || exists(ring)) {
+		e = make_whole(&l, file, err);
+		if (!e)
+			e = describe_whole(&l, info, err);
+		if (!e)
+			clean_up(&l, file);
+	}
+	free(file);
+	free(l.trace);
+	free(l.whole);
+	vec_free(&l.parts);
+	return e;
+}

@@ -1,0 +1,167 @@
+#!/bin/bash
+# start --ring: what a session in the background had recorded when it, and its programs, were killed is there for the next one. The
+# counts are the program's own (tests/targets/ledger.h). record --rotate --ring: the same sums over several files.
+. "$(dirname "$0")/lib.sh"
+: "${FIXTURES:?is the directory of the compiled test programs}"
+LIMIT=120
+victim=$FIXTURES/victim
+ledger=$T/ledger
+RING=$T/ring
+case $(stat -f -c %T "$T") in
+tmpfs | ext2/ext3 | xfs | f2fs) ;;
+*)
+	RING=/dev/shm/brace-test-start-ring.$$
+	[ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ] || {
+		echo '1..0 # SKIP neither the directory for temporary files nor /dev/shm can have a ring'
+		exit 0
+	}
+	;;
+esac
+mkdir -m 700 "$T/run"
+export XDG_RUNTIME_DIR=$T/run
+ON_EXIT+=("rm -f '$RING' '$RING'.*")
+
+field() { od -An -v -tu4 -w4 -j "$1" -N 4 "$ledger" | tr -d ' '; }
+made() { od -An -v -tu8 -w8 -j 48 "$ledger" | awk '{ n += $1 } END { print n + 0 }'; }
+let_go() { printf '\1' | dd of="$ledger" bs=1 seek=8 conv=notrunc status=none; }
+stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
+is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
+parent_of() { sed -E 's/.*\) . ([0-9]+).*/\1/' "/proc/$1/stat"; }
+figure() { "$BRACE" info --json "$2" | sed -nE "s/.*\"type\":\"trace\".*\"$1\":([0-9]+).*/\1/p"; }
+
+# adds_up NAME FILE...: kept and lost of the files together are what the ledger says.
+adds_up() {
+	local name=$1 kept=0 lost=0 all=$((2 * $(made))) f
+	shift
+	for f; do
+		kept=$((kept + $(figure records "$f")))
+		lost=$((lost + $(figure lost "$f")))
+	done
+	[ $((kept + lost)) -eq $all ] && [ "$kept" -gt 0 ]
+	result "$name: $kept kept and $lost lost are the $all that were made" $? "$T/check.log"
+}
+
+# begin CALLS OPTION...: a session whose program stands still half way.
+begin() {
+	local calls=$1
+	shift
+	rm -f "$ledger"
+	"$BRACE" start --ring "$RING" -t function_graph -l step "$@" -- "$victim" "$ledger" 4 "$calls" wait >"$T/out" 2>&1
+	result "a session begins ($*)" $? "$T/out"
+	until_is stands_still
+	PROGRAM=$(field 0)
+	SESSION=$(parent_of "$PROGRAM")
+	ON_EXIT+=("kill -9 $PROGRAM $SESSION 2>/dev/null")
+}
+
+kill_both() {
+	kill -9 "$SESSION" "$PROGRAM"
+	until_is is_gone "$PROGRAM"
+	until_is is_gone "$SESSION"
+}
+
+# refuses NAME WORDS COMMAND...: status 125 and the words.
+refuses() {
+	local name=$1 words=$2
+	shift 2
+	"$@" >"$T/check.log" 2>&1
+	[ $? -eq 125 ] && grep -q -- "$words" "$T/check.log"
+	result "$name" $? "$T/check.log"
+}
+
+# --- both are killed
+begin 100000
+"$BRACE" show last_boot_info >"$T/check.log" 2>&1
+[ "$(cat "$T/check.log")" = '# Current' ]
+result "last_boot_info of a session whose ring was new" $? "$T/check.log"
+refuses "a living session's ring" 'of a session that runs' "$BRACE" start --session other --ring "$RING" -- true
+kill_both
+check "what was left becomes a trace" "$BRACE" start --ring "$RING"
+grep -q "the session before left [0-9,]* records, [0-9,]* are lost; they are in $RING.last" "$T/check.log"
+result "it is said" $? "$T/check.log"
+adds_up "both killed" "$RING.last"
+[ ! -e "$RING" ] && [ ! -e "$RING.trace" ]
+result "the rest is gone" $?
+"$BRACE" report --json "$RING.last" >"$T/report" 2>&1
+grep -q '"name":"step","module":"victim"' "$T/report"
+result "calls have the function's name" $? "$T/report"
+refuses "nothing is left now" 'no session has left anything' "$BRACE" start --ring "$RING"
+
+# --- the next session has what the one before left
+begin 1000
+kill_both
+begin 1000
+grep -q 'the session before left' "$T/out"
+result "the next session says what was left" $? "$T/out"
+"$BRACE" show last_boot_info >"$T/check.log" 2>&1
+grep -q "^# [0-9]* records, [0-9]* lost, in $RING.last$" "$T/check.log" && grep -q "^[0-9a-f]*	$(readlink -f "$victim")$" "$T/check.log"
+result "last_boot_info: where the program was" $? "$T/check.log"
+
+# --- an ordinary end: all is there, too
+let_go
+until_is is_gone "$PROGRAM"
+check "an ordinary end" "$BRACE" reset
+until_is is_gone "$SESSION"
+[ ! -e "$RING" ]
+result "an ordinary end: no ring is left" $?
+check "an ordinary end: then a start" "$BRACE" start --ring "$RING"
+adds_up "an ordinary end" "$RING.last"
+rm -f "$RING".*
+
+# --- the program goes on without the session
+begin 100000
+kill -9 "$SESSION"
+until_is is_gone "$SESSION"
+let_go
+until_is is_gone "$PROGRAM"
+check "only the session was killed" "$BRACE" start --ring "$RING"
+adds_up "what was recorded before and after the session's death" "$RING.last"
+rm -f "$RING".*
+
+# --- several files: none of their records is taken for a lost one. An extracted trace is apart.
+begin 2000000 --ring-size 1M --mode block
+has_two() { compgen -G "$RING.trace.*" >/dev/null; }
+until_is has_two
+check "extract meanwhile" "$BRACE" extract -o "$T/extracted"
+"$BRACE" info "$T/extracted" >"$T/info" 2>&1
+! grep -q "$RING id\|ring-before\|files before" "$T/info"
+result "an extracted trace names neither ring nor files before it" $? "$T/info"
+kill_both
+check "two files and a ring" "$BRACE" start --ring "$RING"
+[ -e "$RING.last.1" ]
+result "two files and a ring: both are there" $? "$T/check.log"
+adds_up "two files and a ring" "$RING.last" "$RING.last.1"
+rm -f "$RING".*
+
+rm -f "$ledger"
+"$BRACE" record -q --ring "$RING" --rotate 100K --mode block -l step -o "$T/trace" -- "$victim" "$ledger" 4 800000 wait >"$T/out" 2>&1 &
+BRACE_PID=$!
+until_is stands_still
+PROGRAM=$(field 0)
+kill -9 $BRACE_PID "$PROGRAM"
+wait $BRACE_PID 2>/dev/null
+until_is is_gone "$PROGRAM"
+check "record --rotate: recover" "$BRACE" recover --ring "$RING" -o "$T/whole" "$T/trace"
+adds_up "record --rotate" "$T/whole" "$T"/trace.[0-9]*
+rm -f "$RING"
+
+# --- a spoiled file among what was left
+begin 1000
+kill_both
+echo spoiled >"$RING.trace"
+refuses "a trace that is none" "$RING.trace" "$BRACE" start --ring "$RING"
+[ -e "$RING" ]
+result "the ring stays" $?
+rm -f "$RING.trace"
+refuses "a ring without its trace" 'is not there: remove it' "$BRACE" start --ring "$RING"
+rm -f "$RING"
+
+# --- what is refused
+refuses "a size without a ring" 'name its file' "$BRACE" start --ring-size 4M -- true
+refuses "a session that runs already" 'for the beginning of a session' "$BRACE" start --ring "$RING" -l step
+refuses "the kernel alone" 'for the beginning of a session' "$BRACE" start -k --ring "$RING"
+echo mine >"$T/mine"
+refuses "a file that is no ring" 'is no ring\|is not there' "$BRACE" start --ring "$T/mine" -- true
+[ "$(cat "$T/mine")" = mine ]
+result "it stays as it was" $?
+finish
