@@ -23,8 +23,30 @@
 #define LOC_BYTES 4u
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
+bool user_event_is_name(const char *name)
+{
+	static const char *const systems[] = { USER_EVENT_SYSTEM, USER_EVENT_MULTI_SYSTEM };
+
+	for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++) {
+		const size_t n = strlen(systems[i]);
+
+		if (!strncmp(name, systems[i], n) && (!name[n] || name[n] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* Whoever records without a tree: programs find no file there by which to register. */
+static int check_allowed(const char *name, struct err *err)
+{
+	if (!user_event_is_name(name))
+		return 0;
+	return err_at(err, EINVAL, name, 0, "%s", USER_EVENT_CURE);
+}
+
 const struct event_provider user_event_provider = {
 	.name = "user event", .can_enable = true, .without_agent = true, .made_here = true,
+	.allowed = check_allowed,
 };
 
 /* Types of numbers. */

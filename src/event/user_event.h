@@ -14,6 +14,13 @@
 
 extern const struct event_provider user_event_provider;
 
+/* Whether the name, a pattern perhaps, is of the systems of these events, "user_events:request",
+ * and what to say of it where there is no such event. */
+bool user_event_is_name(const char *name);
+#define USER_EVENT_CURE                                                                           \
+	"programs register the events of user_events while they run, in a tree: "                  \
+	"brace shell --run PROGRAM, then echo 1 > events/user_events/NAME/enable (brace help shell)"
+
 struct user_event_command {
 	char *name;
 	char *fields;             /* "TYPE FIELD; ...", each once written alike; "": none */

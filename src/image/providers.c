@@ -13,6 +13,7 @@
 #include "event/rv.h"
 #include "event/syscalls.h"
 #include "event/tasks.h"
+#include "event/user_event.h"
 #include "image/dynamic_probes.h"
 #include "image/event_sites.h"
 #include "image/probes.h"
@@ -22,6 +23,7 @@ static const struct event_provider *const providers[] = {
 	&syscalls_provider, &tasks_provider,   &switches_provider,
 	&signals_provider,  &usdt_provider, &event_sites_provider,
 	&dynamic_provider,     &osnoise_provider, &wakes_provider, &rv_provider,
+	&user_event_provider,
 };
 #define PROVIDERS (sizeof(providers) / sizeof(*providers))
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "event/user_event.h"
 #include "inject/launch.h"
 #include "tracee/tracee.h"
 #include "ui/config_option.h"
@@ -142,7 +143,11 @@ void run_tell_unmet(const struct invocation *inv)
 	const struct event_set *set = &inv->settings.events;
 
 	for (size_t i = 0; set->catalogue && i < set->pending.n; i++)
-		if (!event_set_pending_met(set, i))
+		if (event_set_pending_met(set, i))
+			continue;
+		else if (user_event_is_name(set->pending.at[i].pattern))
+			say_warning("-e %s: %s", set->pending.at[i].pattern, USER_EVENT_CURE);
+		else
 			say_warning(
 				"-e: no event that the program has now matches %s; brace list -e -f PROGRAM shows those there are",
 				set->pending.at[i].pattern);

@@ -332,6 +332,19 @@ P
 timeout "$LIMIT" "$BRACE" shell --run "tail --pid=$$ -f /dev/null" -- /usr/bin/python3 "$T/user_events.py" >"$T/out" 2>"$T/err" <"$STDIN"
 script_results $?
 
+# --- without a tree there is nowhere to register, and it is said what to do
+for name in user_events:request user_events_multi:request.0 user_events; do
+	"$BRACE" record -q -e $name -o "$T/none" -- true >"$T/out" 2>&1
+	[ $? -eq 125 ] && grep -q 'programs register the events of user_events while they run, in a tree: brace shell --run PROGRAM' "$T/out" && [ ! -e "$T/none" ]
+	result "record -e $name: it takes a tree" $? "$T/out"
+done
+"$BRACE" record -q -e 'user_events:*' -o "$T/some" -- true >"$T/out" 2>&1
+[ $? -eq 0 ] && grep -q 'warning: -e user_events:\*: programs register' "$T/out"
+result "record -e with a pattern of them: a warning says so" $? "$T/out"
+"$BRACE" record -q -e 'user_eventful:*' -o "$T/some" -- true >"$T/out" 2>&1
+[ $? -eq 0 ] && grep -q 'no event that the program has now matches user_eventful' "$T/out"
+result "record -e with another system's name: not" $? "$T/out"
+
 # --- the example of docs/events.md: the server is not the program that is traced
 printf '#!/bin/sh\nexec "%s" /sys/kernel/tracing 2\n' "$FIXTURES/registers_events" >"$T/server"
 chmod +x "$T/server"
