@@ -342,12 +342,23 @@ static int read_edge(struct reader *r, const char *at, const char *first)
 	return e;
 }
 
+/* The kernel's hybrid automata tell how long a state may last below its name. Without it the model
+ * would allow more than its author meant. Other lines of a label are for those who draw it. */
+static bool has_condition(const char *label)
+{
+	const size_t first = strcspn(label, "\n\\");
+
+	return strpbrk(label + first, "<>=") != NULL;
+}
+
 static int read_node(struct reader *r, const char *at, const char *name)
 {
 	struct attributes t = { 0 };
 	unsigned state;
 	int e = read_attributes(r, &t);
 
+	if (!e && has_condition(t.label))
+		return refuse(r, t.label_at, "a state's conditions on clocks are not taken");
 	if (e || is_init(name))
 		return e;
 	e = state_of(r, at, name, &state);

@@ -104,6 +104,7 @@ refused 'graph { a }' 'line 1: a model begins with digraph' && refused 'digraph 
 	refused 'digraph { a -> b [label=x' 'an attribute or ] is wanted here' && refused 'digraph { "a' 'this string has no end' &&
 	refused 'digraph { a -> b [label=x] }' 'does not say where it begins' && refused 'digraph { __init_a -> a }' 'the model has no event' &&
 	refused 'digraph { __init_a -> a; a -> a [label="x;clk<3"] }' 'conditions on clocks are not taken' &&
+	refused 'digraph { __init_a -> a; a [label="a\\nclk < 5"]; a -> a [label=x] }' "line 1: a state's conditions on clocks are not taken" &&
 	refused 'digraph { __init_a -> a; a -> a [label=x]; brace_y = z }' 'no edge of the model has this event' &&
 	refused 'digraph { __init_a -> a; a -> a [label=x]; brace_x = "f key $retval" }' '$retval is known at FUNCTION%return' &&
 	refused 'digraph { __init_a -> a; a -> a [label=x]; brace_x = "f key $arg1 key $arg2" }' 'each once' &&
