@@ -63,7 +63,7 @@ static bool is_cpp(int language)
 static bool classify(struct class_member *m, void *context);
 
 /* A member of two words: an integer, or what is in st0, if that is all there is. False: it is
- * neither. */
+ * neither. Where clang passes an integer for which one register is left, its versions differ. */
 static bool classify_wide(Dwarf_Die *type, uint64_t at, struct argument_classes *c)
 {
 	unsigned encoding = dwarf_type_encoding(type);
@@ -71,16 +71,16 @@ static bool classify_wide(Dwarf_Die *type, uint64_t at, struct argument_classes 
 	if (dwarf_tag(type) != DW_TAG_base_type || dwarf_type_bytes(type) != 2 * ARGUMENT_WORD)
 		return false;
 	c->memory |= at != 0;
-	c->unclassed |= !c->wide;
 	c->aligned = true;
 	if (argument_is_long_double(type)) {
 		c->x87 = true;
+		c->unclassed |= !c->wide;
+	} else if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned) {
+		c->beside = c->paired = true;
+		c->numbers |= 3;
+		c->unclassed |= !c->wide && argument_unit_is_clang(type);
 	} else {
-		c->beside = true;
-		if (encoding == DW_ATE_signed || encoding == DW_ATE_unsigned)
-			c->numbers |= 3;
-		else
-			c->unclassed = true;
+		c->beside = c->unclassed = true;
 	}
 	c->used |= 3;
 	return true;
@@ -285,9 +285,11 @@ bool argument_struct_location(Dwarf_Die *type, bool memory, struct sym_location 
 	if (location->empty)
 		return true;
 	/* Where an aligned structure begins on the stack depends on those before it, and on how it
-	 * is aligned, which only vectors tell: a structure that is packed has no such size. */
+	 * is aligned, which only vectors and integers of two words tell: a structure that is packed
+	 * has no such size. */
 	if (!bytes || bytes > PROTOTYPE_BLOCK * 8 || !c.known ||
-	    (c.aligned && (!c.vector || c.beyond || bytes % (2 * ARGUMENT_WORD))))
+	    (c.aligned &&
+	     ((!c.vector && !c.paired) || c.beyond || bytes % (2 * ARGUMENT_WORD))))
 		return false;
 	location->words = (uint8_t)((bytes + ARGUMENT_WORD - 1) / ARGUMENT_WORD);
 	location->memory = way == ARGUMENT_IN_MEMORY;

@@ -18,6 +18,7 @@ struct argument_classes {
 	bool unclassed;     /* a member in registers whose class is not told */
 	bool flexible;      /* an array without a length ends it */
 	bool vector;        /* a member is a vector of two words */
+	bool paired;        /* a member is an integer of two words */
 	unsigned values;    /* members that are no structures, elements included */
 	bool aligned;       /* it may have to be on the stack at more than a multiple of a word */
 	bool beyond;        /* perhaps even at more than a multiple of two words */
