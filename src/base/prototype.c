@@ -96,7 +96,7 @@ static bool parse_size(const char **at, struct prototype_value *v)
 static const struct { char letter; uint8_t type, size; bool sized; uint8_t form; } letters[] = {
 	{ 'd', PROTOTYPE_SIGNED, 0, true },   { 'u', PROTOTYPE_UNSIGNED, 0, true },
 	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'D', PROTOTYPE_FLOAT, 0, true },
-	{ 'e', PROTOTYPE_ENUM, 0, true },
+	{ 'e', PROTOTYPE_ENUM, 0, true },     { 'E', PROTOTYPE_ENUM, 0, true },
 	{ 'c', PROTOTYPE_CHAR, 1, false },    { 'b', PROTOTYPE_BOOL, 1, false },
 	{ 'p', PROTOTYPE_POINTER, 8, false }, { 's', PROTOTYPE_STRING_AT, 4, false },
 	{ 'v', PROTOTYPE_VOID, 0, false },    { '?', PROTOTYPE_UNKNOWN, 0, false },
@@ -116,6 +116,7 @@ static bool parse_type(const char **at, struct prototype_value *v)
 		v->size = letters[i].size;
 		v->form = letters[i].form;
 		v->decimal = letters[i].letter == 'D';
+		v->moded = letters[i].letter == 'E';
 		if (letters[i].sized && !parse_size(at, v))
 			return false;
 		return v->type != PROTOTYPE_ENUM || parse_names(at, v);

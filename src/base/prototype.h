@@ -23,7 +23,8 @@
  *              | "c" | "b" | "f" BYTES          char, bool, a floating-point number
  *              | "D" BYTES                      a decimal one, of 4 or 8 bytes
  *              | "p" | "s"                      a pointer, a string through a pointer
- *              | "e" BYTES "{" { NAME ":" NUMBER ";" } "}"
+ *              | ( "e" | "E" ) BYTES "{" { NAME ":" NUMBER ";" } "}"
+ *                                               E: one of the names below 4, and bits, as of open
  *              | "S" | "V" | "U"              std::string by its address, std::string_view, the
  *                                               pointer that lies at an address
  *              | ( "o" | "O" ) BYTES "{" [ member { "," member } ] "}"
@@ -76,6 +77,7 @@ struct prototype_value {
 	uint8_t members;
 	uint8_t elements, element; /* ARRAY: their number, more: there are others; their type */
 	bool more, by_address;
+	bool moded;               /* ENUM: the names below 4 are those of its lowest two bits */
 	bool decimal;             /* FLOAT, QUAD: IEEE's decimal format, of a binary significand */
 	uint16_t block, bytes;    /* STRUCT, X: its copy, else 0; CHARS: bytes */
 	uint16_t pointer;         /* a member that is a string: its address in the copy */

@@ -9,6 +9,22 @@
 
 #include "base/path.h"
 
+/* Numbers that have names (docs/arguments.md): Linux's on x86-64, in decimal digits. A name of
+ * several bits stands before those that have a part of them. */
+#define OPENS                                                                                \
+	"E4{O_RDONLY:0;O_WRONLY:1;O_RDWR:2;O_CREAT:64;O_EXCL:128;O_NOCTTY:256;O_TRUNC:512;"  \
+	"O_APPEND:1024;O_NONBLOCK:2048;O_SYNC:1052672;O_DSYNC:4096;O_ASYNC:8192;"            \
+	"O_DIRECT:16384;O_LARGEFILE:32768;O_TMPFILE:4259840;O_DIRECTORY:65536;"              \
+	"O_NOFOLLOW:131072;O_NOATIME:262144;O_CLOEXEC:524288;O_PATH:2097152;}"
+#define PROTECTS "e4{PROT_NONE:0;PROT_READ:1;PROT_WRITE:2;PROT_EXEC:4;}"
+#define MAPS                                                                                 \
+	"E4{MAP_SHARED:1;MAP_PRIVATE:2;MAP_SHARED_VALIDATE:3;MAP_FIXED:16;MAP_ANONYMOUS:32;" \
+	"MAP_32BIT:64;MAP_GROWSDOWN:256;MAP_DENYWRITE:2048;MAP_EXECUTABLE:4096;"             \
+	"MAP_LOCKED:8192;MAP_NORESERVE:16384;MAP_POPULATE:32768;MAP_NONBLOCK:65536;"         \
+	"MAP_STACK:131072;MAP_HUGETLB:262144;MAP_SYNC:524288;MAP_FIXED_NOREPLACE:1048576;}"
+#define SEEKS "e4{SEEK_SET:0;SEEK_CUR:1;SEEK_END:2;SEEK_DATA:3;SEEK_HOLE:4;}"
+#define ACCESSES "e4{F_OK:0;R_OK:4;W_OK:2;X_OK:1;}"
+
 static const struct { const char *name, *prototype; } known[] = {
 	{ "malloc", "p(size=u8)" },
 	{ "calloc", "p(nmemb=u8,size=u8)" },
@@ -24,9 +40,9 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "strlen", "u8(s=s)" },
 	{ "strcmp", "d4(s1=s,s2=s)" },
 	{ "strdup", "p(s=s)" },
-	{ "open", "d4(pathname=s,flags=d4)" },
-	{ "open64", "d4(pathname=s,flags=d4)" },
-	{ "openat", "d4(dirfd=d4,pathname=s,flags=d4)" },
+	{ "open", "d4(pathname=s,flags=" OPENS ")" },
+	{ "open64", "d4(pathname=s,flags=" OPENS ")" },
+	{ "openat", "d4(dirfd=d4,pathname=s,flags=" OPENS ")" },
 	{ "fopen", "p(pathname=s,mode=s)" },
 	{ "close", "d4(fd=d4)" },
 	{ "read", "d8(fd=d4,buf=p,count=u8)" },
@@ -37,7 +53,8 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "fwrite", "u8(ptr=p,size=u8,nmemb=u8,stream=p)" },
 	{ "send", "d8(sockfd=d4,buf=p,len=u8,flags=d4)" },
 	{ "recv", "d8(sockfd=d4,buf=p,len=u8,flags=d4)" },
-	{ "mmap", "p(addr=p,length=u8,prot=d4,flags=d4,fd=d4,offset=d8)" },
+	{ "mmap",
+	  "p(addr=p,length=u8,prot=" PROTECTS ",flags=" MAPS ",fd=d4,offset=d8)" },
 	{ "getenv", "p(name=s)" },
 	{ "setenv", "d4(name=s,value=s,overwrite=d4)" },
 	{ "unsetenv", "d4(name=s)" },
@@ -52,14 +69,14 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "atoi", "d4(nptr=s)" },
 	{ "strtol", "d8(nptr=s,endptr=p,base=d4)" },
 	{ "strtoul", "u8(nptr=s,endptr=p,base=d4)" },
-	{ "openat64", "d4(dirfd=d4,pathname=s,flags=d4)" },
+	{ "openat64", "d4(dirfd=d4,pathname=s,flags=" OPENS ")" },
 	{ "fopen64", "p(pathname=s,mode=s)" },
 	{ "fclose", "d4(stream=p)" },
 	{ "fflush", "d4(stream=p)" },
 	{ "fputs", "d4(s=s,stream=p)" },
 	{ "puts", "d4(s=s)" },
 	{ "perror", "v(s=s)" },
-	{ "access", "d4(pathname=s,mode=d4)" },
+	{ "access", "d4(pathname=s,mode=" ACCESSES ")" },
 	{ "stat", "d4(pathname=s,statbuf=p)" },
 	{ "stat64", "d4(pathname=s,statbuf=p)" },
 	{ "lstat", "d4(pathname=s,statbuf=p)" },
@@ -77,8 +94,8 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "closedir", "d4(dirp=p)" },
 	{ "readlink", "d8(pathname=s,buf=p,bufsiz=u8)" },
 	{ "realpath", "p(path=s,resolved_path=p)" },
-	{ "lseek", "d8(fd=d4,offset=d8,whence=d4)" },
-	{ "lseek64", "d8(fd=d4,offset=d8,whence=d4)" },
+	{ "lseek", "d8(fd=d4,offset=d8,whence=" SEEKS ")" },
+	{ "lseek64", "d8(fd=d4,offset=d8,whence=" SEEKS ")" },
 	{ "dup2", "d4(oldfd=d4,newfd=d4)" },
 	{ "isatty", "d4(fd=d4)" },
 	{ "fsync", "d4(fd=d4)" },
@@ -89,7 +106,7 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "listen", "d4(sockfd=d4,backlog=d4)" },
 	{ "accept", "d4(sockfd=d4,addr=p,addrlen=p)" },
 	{ "munmap", "d4(addr=p,length=u8)" },
-	{ "mprotect", "d4(addr=p,len=u8,prot=d4)" },
+	{ "mprotect", "d4(addr=p,len=u8,prot=" PROTECTS ")" },
 	{ "execvp", "d4(file=s,argv=p)" },
 	{ "kill", "d4(pid=d4,sig=d4)" },
 	{ "waitpid", "d4(pid=d4,wstatus=p,options=d4)" },

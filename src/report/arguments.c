@@ -163,25 +163,43 @@ static void put_float(struct argument_text *t, const struct prototype_value *v, 
 	}
 }
 
+#define MODE_BITS 3u /* of struct prototype_value's `moded` */
+
+/* The first name of that number; false: there is none. */
+static bool find_name(const struct prototype_value *v, uint64_t number, struct prototype_name *name)
+{
+	const char *at = v->names, *end = v->names + v->names_bytes;
+
+	while (prototype_next_name(&at, end, name))
+		if (arguments_narrow((uint64_t)name->number, v) == number)
+			return true;
+	return false;
+}
+
 /* "A|B" for a number that names make up, each of bits that no other has; false: they do not. */
 static bool put_flags(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
 	const char *at = v->names, *end = v->names + v->names_bytes;
+	const uint64_t mode = v->moded ? MODE_BITS : 0;
 	struct argument_text text = *t;
 	struct prototype_name name;
-	uint64_t left = number;
+	uint64_t left = number & ~mode;
 
+	if (!number || (mode && !find_name(v, number & mode, &name)))
+		return false;
+	if (mode)
+		put_bytes(&text, name.text, name.bytes);
 	while (left && prototype_next_name(&at, end, &name)) {
 		uint64_t bits = arguments_narrow((uint64_t)name.number, v);
 
 		if (!bits || (bits & left) != bits)
 			continue;
-		if (left != number)
+		if (mode || left != number)
 			put_bytes(&text, "|", 1);
 		put_bytes(&text, name.text, name.bytes);
 		left &= ~bits;
 	}
-	if (left || !number)
+	if (left)
 		return false;
 	*t = text;
 	return true;
@@ -277,17 +295,12 @@ bool arguments_put_whole(struct argument_text *t, const struct prototype_value *
  * one counts, as in gdb. */
 static void put_enum(struct argument_text *t, const struct prototype_value *v, uint64_t number)
 {
-	const char *at = v->names, *end = v->names + v->names_bytes;
 	struct prototype_name name;
 
 	number = arguments_narrow(number, v);
-	while (prototype_next_name(&at, end, &name)) {
-		if (arguments_narrow((uint64_t)name.number, v) != number)
-			continue;
+	if ((!v->moded || number <= MODE_BITS) && find_name(v, number, &name))
 		put_bytes(t, name.text, name.bytes);
-		return;
-	}
-	if (!put_flags(t, v, number))
+	else if (!put_flags(t, v, number))
 		put_format(t, "%" PRIu64, number);
 }
 

@@ -27,6 +27,7 @@ static const char *type_before(const struct prototype_value *v)
 	switch ((enum prototype_type)v->type) {
 	case PROTOTYPE_VOID: return "void ";
 	case PROTOTYPE_SIGNED: case PROTOTYPE_UNSIGNED: return number_type(v);
+	case PROTOTYPE_ENUM: return "int "; /* a number that has names */
 	case PROTOTYPE_POINTER: return "void *";
 	case PROTOTYPE_STRING_AT: return "const char *";
 	default: return "... ";

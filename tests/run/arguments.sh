@@ -188,8 +188,8 @@ gcc -O1 -w -fno-builtin -o "$T/nodebug" "$T/nodebug.c" 2>"$T/err"
 diff - "$T/calls" >"$T/differences" <<'C'
 getenv(name="NOBODYS"); /* = 0x0 */
 setenv(name="NOBODYS", value="b", overwrite=1); /* = 0 */
-open(pathname="/dev/null", flags=524289); /* = 3 */
-access(pathname="/", mode=4); /* = 0 */
+open(pathname="/dev/null", flags=O_WRONLY|O_CLOEXEC); /* = 3 */
+access(pathname="/", mode=R_OK); /* = 0 */
 write(fd=3, buf=ADDRESS, count=0x3); /* = 3 */
 rename(oldpath="/nowhere/a", newpath="/nowhere/b"); /* = -1 */
 close(fd=3); /* = 0 */
