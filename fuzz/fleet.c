@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as an address of servers: it is refused with its column, or each server has a name of
- * which no character means anything to curl. Any bytes as a server's answer to each question. */
+ * which no character means anything to curl. Any bytes as a server's answer to each question, and as the note of a trace in a spool: what is read
+ * of it is written and read again as it was. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "fleet/questions.h"
+#include "fleet/spool.h"
 #include "query/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -52,6 +54,27 @@ static void read_answer(const struct fleet_question *q, char *text)
 	query_close(query);
 }
 
+static void read_note(const char *text)
+{
+	struct spool_note n, again;
+	struct err err = { 0 };
+	char *written;
+
+	if (spool_note_read(&n, text, &err)) {
+		if (!*err.text)
+			abort();
+	} else {
+		written = spool_note_write(&n);
+		if (spool_note_read(&again, written, &err) || strcmp(n.to, again.to) ||
+		    strcmp(n.labels, again.labels) || n.calls != again.calls ||
+		    n.no_command != again.no_command)
+			abort();
+		free(written);
+		spool_note_free(&again);
+	}
+	spool_note_free(&n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	char *text;
@@ -59,10 +82,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	text = mem_strndup((const char *)data + 1, n - 1);
-	if (*data % 5 == 4)
+	if (*data % 6 == 5)
+		read_note(text);
+	else if (*data % 6 == 4)
 		read_addresses(text);
 	else
-		read_answer(&fleet_questions[*data % 5], text);
+		read_answer(&fleet_questions[*data % 6], text);
 	free(text);
 	return 0;
 }

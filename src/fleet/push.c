@@ -335,12 +335,17 @@ int fleet_push(struct fleet_push *p, struct err *err)
 	/* Numbers that are signed elsewhere have room for it. */
 	p->run = keyed_hash(&public_key, p->run, p->part) >> 1;
 	p->server = p->run % p->servers->at.n;
+	if (p->away >> p->server & 1)
+		return err_set(err, ETIMEDOUT, "%s did not answer before",
+			       p->servers->at.at[p->server].url);
 	sender.run = p->run;
 	sender.server = p->server;
 	r = fleet_sender_begin(&sender, err);
 	if (!r)
 		r = send_run(p, &sender, err);
 	r = fleet_sender_end(&sender, r, err);
+	if (r == -ETIMEDOUT)
+		p->away |= UINT64_C(1) << p->server;
 	p->batches = sender.batches;
 	p->sent = sender.sent;
 	p->there = sender.there;

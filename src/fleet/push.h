@@ -17,9 +17,11 @@ struct fleet_push {
 	const volatile sig_atomic_t *stop;
 	/* results */
 	uint64_t run, n_calls, lost, minute_rows, call_rows;
+	uint64_t away;              /* a bit for each server that was away for too long; they are asked no more */
 	size_t server, batches, sent, there, missing;
 };
 
-/* Reads and sends. 0, or -errno and *err; -EINTR: *stop was set. Whatever happened, pushing the
+/* Reads and sends. 0, or -errno and *err; -EINTR: *stop was set; -ETIMEDOUT: the
+ * server was away for too long, or has its bit in p->away. Whatever happened, pushing the
  * same again completes it. */
 int fleet_push(struct fleet_push *p, struct err *err);

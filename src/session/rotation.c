@@ -139,6 +139,8 @@ static void keep_ended(struct session *s, char *name)
 	*vec_add(&r->in) = s->total;
 	add_total(&r->before, &s->total);
 	r->files++;
+	if (r->wish.ended)
+		r->wish.ended(r->wish.arg, name);
 	remove_old(r);
 }
 

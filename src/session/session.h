@@ -29,6 +29,10 @@ struct session_beside {
 struct session_rotation {
 	uint64_t bytes, ns; /* the present file has so much, or so long */
 	uint32_t keep;      /* files that are kept, the newest; 0: all */
+	/* Told of each file that has ended, before one is removed; NULL: nobody. On the session's
+	 * thread, which takes no records meanwhile */
+	void (*ended)(void *arg, const char *file);
+	void *arg;
 };
 
 struct session_request {

@@ -141,6 +141,28 @@ static const struct option record_options[] = {
 	END
 };
 
+#define SPOOL(use) { 0, "spool", "DIR", use " (default: ~/.local/state/brace/spool)", set_text, TO(of_push.spool) }
+#define LOGIN                                                                                                     \
+	{ 0, "auth", "FILE", "USER:KEY, from a file that only you may read (default: $BRACE_CLICKHOUSE_USER and _KEY)", set_text, TO(of_push.auth) }, \
+	{ 0, "ca", "FILE", "trust the certificates in FILE instead of the system's", set_text, TO(of_push.ca) },   \
+	{ 0, "insecure", NULL, "do not check the server's certificate", set_flag, TO(of_push.insecure) }
+#define LABEL { 0, "label", "KEY=VALUE", "a label of the run, such as version=1.2; may be given several times", .set = set_label }
+#define NO_COMMAND { 0, "no-command", NULL, "do not send the program's command line", set_flag, TO(of_push.no_command) }
+
+/* Of cmd_record(), too: what brace push does, behind it. */
+static const struct option record_push_options[] = {
+	{ 0, "push", "URL[,URL]...", "send the trace to a fleet's ClickHouse servers when it is written, each file of --rotate at once (brace help push)",
+	  set_text, TO(of_push.to) },
+	{ 0, "push-calls", NULL, "each call is a row there, too, not only the sums by function and minute", set_flag, TO(of_push.calls) },
+	SPOOL("traces wait here while a server is away"),
+	{ 0, "spool-max", "SIZE", "the spool gets no larger (default: 1G)", .set = set_spool_max },
+	{ 0, "retry", "TIME", "how long a server may be away at the end (default 5s; a bare number: seconds)", .set = set_retry },
+	LABEL,
+	NO_COMMAND,
+	LOGIN,
+	END
+};
+
 /* Options of commands that print a trace which may be of programs and the kernel. */
 #define SIDES                                                                              \
 	{ 0, "kernel-only", NULL, "of a trace of a program and the kernel (-k), the kernel's part, as the kernel prints it", \
@@ -362,10 +384,6 @@ static const struct option export_options[] = {
 };
 
 #define SERVERS "the ClickHouse servers, http[s]://HOST[:PORT][/DATABASE] (default: $BRACE_FLEET)"
-#define LOGIN                                                                                                     \
-	{ 0, "auth", "FILE", "USER:KEY, from a file that only you may read (default: $BRACE_CLICKHOUSE_USER and _KEY)", set_text, TO(of_push.auth) }, \
-	{ 0, "ca", "FILE", "trust the certificates in FILE instead of the system's", set_text, TO(of_push.ca) },   \
-	{ 0, "insecure", NULL, "do not check the server's certificate", set_flag, TO(of_push.insecure) }
 
 /* cmd_fleet(). */
 static const struct option fleet_options[] = {
@@ -388,8 +406,10 @@ static const struct option push_options[] = {
 	{ 0, "create", NULL, "make the database and its tables where they are missing; without FILE only that", set_flag, TO(of_push.create) },
 	{ 0, "verify", NULL, "send nothing: tell how many of the batches are there", set_flag, TO(of_push.verify) },
 	{ 0, "retry", "TIME", "how long a server may be away (default 30s; a bare number: seconds)", .set = set_retry },
-	{ 0, "label", "KEY=VALUE", "a label of the run, such as version=1.2; may be given several times", .set = set_label },
-	{ 0, "no-command", NULL, "do not send the program's command line", set_flag, TO(of_push.no_command) },
+	LABEL,
+	NO_COMMAND,
+	{ 0, "spooled", NULL, "send what record --push left in the spool for these servers, instead of FILE", set_flag, TO(of_push.spooled) },
+	SPOOL("the spool"),
 	{ 'q', "quiet", NULL, "do not say what was sent", set_flag, TO(quiet) },
 	END
 };
@@ -678,7 +698,7 @@ static const struct option help_options[] = {
  * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, beside_options, kernel_run_options, process_options, run_options,
+	  TABLES(record_options, record_push_options, beside_options, kernel_run_options, process_options, run_options,
 		 SETTINGS, outside_options), true,
 	  1, -1, cmd_record, true },
 	{ "graph", PROGRAM,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by export, html, diff and tui, before they write: what stands there half is taken away
+/* Called by export, html, diff, tui, push and record --push, before they write: what stands there half is taken away
  * before brace ends. On the main thread. Nothing fails: a handler that cannot be set leaves the
  * signal's own way. */
 #include "ui/interrupt.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 static volatile sig_atomic_t interrupted;
@@ -15,14 +16,25 @@ static void note_interrupt(int sig)
 }
 
 /* For commands that work without a session. Signals that were ignored stay so (nohup). */
-const volatile sig_atomic_t *interrupt_catch(void)
+static const volatile sig_atomic_t *catch(bool from_others)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction act = { .sa_handler = note_interrupt };
 	struct sigaction now;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &now) && now.sa_handler == SIG_DFL)
+		if (!sigaction(signals[i], NULL, &now) && 
+		    (now.sa_handler == SIG_DFL || (from_others && now.sa_handler != SIG_IGN)))
 			sigaction(signals[i], &act, NULL);
 	return &interrupted;
+}
+
+const volatile sig_atomic_t *interrupt_catch(void)
+{
+	return catch(false);
+}
+
+const volatile sig_atomic_t *interrupt_take_over(void)
+{
+	return catch(true);
 }

@@ -6,3 +6,5 @@
 /* From now on SIGINT, SIGTERM and SIGHUP set the result to their number and end nothing. A signal
  * that is ignored stays so. */
 const volatile sig_atomic_t *interrupt_catch(void);
+/* The same where handlers of a session's are still set, behind it. */
+const volatile sig_atomic_t *interrupt_take_over(void);

@@ -267,6 +267,17 @@ int set_push_to(struct invocation *inv, const struct option *o, const char *valu
 	return 0;
 }
 
+int set_spool_max(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	uint64_t kb;
+	const int e = units_parse_size_kb(value, &kb, err);
+
+	if (!e)
+		inv->of_push.spool_most = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
+	return e;
+}
+
 /* A line's end would make two of one label. */
 int set_label(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {

@@ -104,6 +104,12 @@ struct push_options {
 	uint64_t retry_ns, since_ns;
 	bool retries;         /* retry_ns was given */
 	bool calls, create, insecure, no_command, verify;
+	/* Of record --push, and of push --spooled. */
+	const char *spool;
+	uint64_t spool_most;  /* bytes; 0: not given */
+	bool spooled;
+	void (*ended)(void *arg, const char *file); /* set by record: of struct session_rotation */
+	void *ended_arg;
 };
 
 struct list_options {
@@ -199,7 +205,7 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
 	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
-	set_model, set_push_to, set_label, set_retry, set_since;
+	set_model, set_push_to, set_spool_max, set_label, set_retry, set_since;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

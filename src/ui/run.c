@@ -167,7 +167,8 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 		.max_bytes = inv->max_bytes,
 		.ring = inv->ring,
 		.ring_kb = inv->ring_kb,
-		.rotation = { inv->rotate_bytes, inv->rotate_ns, (uint32_t)inv->keep_files },
+		.rotation = { inv->rotate_bytes, inv->rotate_ns, (uint32_t)inv->keep_files,
+			      inv->of_push.ended, inv->of_push.ended_arg },
 	};
 	struct err err;
 	int status = run_check(inv);

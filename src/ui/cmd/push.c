@@ -1,43 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* brace push: a trace file's calls into the database of a fleet. main() calls it, on brace's only
+/* brace push: a trace file's calls, or those of a spool's files, into the database of a fleet. main() calls it, on brace's only
  * thread. Fails on a file that cannot be read and on a server that is not there, or refuses; what
  * was sent stays there, and the same command goes on from it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "fleet/push.h"
 #include "ui/commands.h"
 #include "ui/fleet_option.h"
 #include "ui/interrupt.h"
+#include "ui/pushing.h"
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
 #define RETRY_NS UINT64_C(30000000000)
-
-/* --- the command line ----------------------------------------------------- */
-
-/* Lines of KEY=VALUE; free() it. */
-static char *join_labels(const struct invocation *inv)
-{
-	char *all = mem_strdup(""), *longer;
-
-	for (size_t i = 0; i < inv->of_push.labels.n; i++) {
-		longer = mem_printf("%s%s%s", all, i ? "\n" : "", inv->of_push.labels.at[i]);
-		free(all);
-		all = longer;
-	}
-	return all;
-}
-
-/* --- the work ----------------------------------------------------- */
-
-struct pushed_file {
-	const struct invocation *inv;
-	struct store_reader *reader;
-	struct source *part;
-};
 
 /* What became of a push that did not end well. */
 static int say_failure(const struct fleet_push *p, int r, struct err *err)
@@ -60,60 +38,76 @@ static int say_verified(const struct fleet_push *p, const char *url)
 	return p->missing ? 1 : 0;
 }
 
-static void say_done(const struct fleet_push *p, const char *url, const char *database)
-{
-	char rest[64] = "";
-
-	if (p->there)
-		snprintf(rest, sizeof(rest), " (%zu of %zu batches were there)", p->there, p->batches);
-	say("brace: %" PRIu64 " calls pushed to %s/%s as run %016" PRIx64 ": %" PRIu64
-	    " sums, %" PRIu64 " calls%s\n",
-	    p->n_calls, url, database, p->run, p->minute_rows, p->call_rows, rest);
-}
-
-static int push_reader(struct pushed_file *o, struct fleet_push *p, struct err *err)
-{
-	int r = store_number(o->reader, &p->file, err);
-
-	if (r)
-		return r;
-	p->part = o->inv->excerpt.number;
-	p->source = trace_file_openings(o->inv, o->reader, &o->part, err);
-	if (!p->source)
-		return -err->code;
-	r = fleet_push(p, err);
-	p->source->ops->close(p->source);
-	return r;
-}
-
 /* p is complete but for what the file decides. Returns the exit status. */
 static int push_file(const struct invocation *inv, struct fleet_push *p)
 {
-	struct pushed_file o = { .inv = inv };
+	struct store_reader *reader;
 	struct err err = { 0 };
-	int r, status = trace_file_open(inv, &o.reader);
-	const char *url;
+	int r, status = trace_file_open(inv, &reader);
 
 	if (status)
 		return status;
-	trace_file_leave_kernel_out(o.reader, "brace push");
-	r = push_reader(&o, p, &err);
-	url = p->servers->at.at[p->server].url;
+	r = pushing_reader(inv, reader, p, &err);
 	if (r)
 		status = say_failure(p, r, &err);
 	else if (p->verify)
-		status = say_verified(p, url);
+		status = say_verified(p, p->servers->at.at[p->server].url);
 	else if (!inv->quiet)
-		say_done(p, url, p->servers->database);
+		pushing_say_done(p);
 	if (!r)
-		trace_file_warn_of_losses(store_info(o.reader));
-	trace_file_close(o.reader);
+		trace_file_warn_of_losses(store_info(reader));
+	trace_file_close(reader);
+	return status;
+}
+
+/* What the notes in the spool say cannot be said here, too. 0, or EXIT_BRACE (said). */
+static int check_spooled(const struct invocation *inv)
+{
+	const struct push_options *o = &inv->of_push;
+	const bool other = inv->n_operands || o->calls || o->verify || o->no_command || o->labels.n;
+
+	if (!other && excerpt_wish_is_all(&inv->excerpt))
+		return 0;
+	say("brace: --spooled sends what record --push left, as it was to be pushed then: no FILE, part, label, --calls, --verify, --no-command\n");
+	return EXIT_BRACE;
+}
+
+static int say_spool(const struct invocation *inv, const struct pushing_spool *s, int r)
+{
+	if (r == -EINTR)
+		say("brace: interrupted; the same command sends the rest, and nothing twice\n");
+	if (!inv->quiet)
+		say("brace: %zu trace file%s of %s pushed, %zu left (%" PRIu64 " bytes), %zu for other servers\n",
+		    s->pushed, s->pushed == 1 ? "" : "s", s->path, s->left, s->bytes_left, s->foreign);
+	return r || s->left ? EXIT_BRACE : 0;
+}
+
+/* Returns the exit status. */
+static int push_spooled(const struct invocation *inv, struct fleet_push *p)
+{
+	const char *to = inv->of_push.to ? inv->of_push.to : getenv("BRACE_FLEET");
+	char *path = check_spooled(inv) ? NULL : pushing_spool_path(inv);
+	struct pushing_spool s = { .path = path, .to = to, .quiet = inv->quiet };
+	struct err err;
+	int status = EXIT_BRACE, r;
+
+	if (!path)
+		return status;
+	s.fd = spool_open(path, &err);
+	r = s.fd < 0 ? s.fd : pushing_spool(inv, &s, p, &err);
+	if (r && r != -EINTR)
+		say_error(&err);
+	else
+		status = say_spool(inv, &s, r);
+	if (s.fd >= 0)
+		close(s.fd);
+	free(path);
 	return status;
 }
 
 static int push_to(const struct invocation *inv, const struct fleet_servers *servers)
 {
-	char *labels = join_labels(inv);
+	char *labels = pushing_labels(inv);
 	struct fleet_push p = {
 		.servers = servers, .calls = inv->of_push.calls, .verify = inv->of_push.verify,
 		.no_command = inv->of_push.no_command, .labels = labels,
@@ -125,8 +119,10 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 
 	if (inv->of_push.create && fleet_create(servers, &err))
 		status = say_error(&err);
-	else if (inv->of_push.create && !inv->n_operands)
+	else if (inv->of_push.create && !inv->n_operands && !inv->of_push.spooled)
 		status = 0;
+	else if (inv->of_push.spooled)
+		status = push_spooled(inv, &p);
 	else
 		status = push_file(inv, &p);
 	free(labels);

@@ -12,6 +12,7 @@
 #include "ui/commands.h"
 #include "ui/kernel_commands.h"
 #include "ui/recorder.h"
+#include "ui/record_push.h"
 #include "ui/say.h"
 #include "ui/summary.h"
 #include "ui/run.h"
@@ -44,7 +45,7 @@ static int keep_trace(struct tree_run *t, void *arg, struct err *err)
 }
 
 /* The program's status becomes brace's only if the trace was kept. */
-static int record_behind_tree(struct invocation *inv)
+static int record_behind_tree(struct invocation *inv, struct record_push *push)
 {
 	struct tree_run_result result = { 0 };
 	struct recorder recorder;
@@ -61,6 +62,7 @@ static int record_behind_tree(struct invocation *inv)
 	result.session.lost += result.dropped;
 	if (!inv->quiet)
 		summary_print(&result.session, NULL);
+	record_push_end(push, recorder.failed ? NULL : recorder.file);
 	return summary_stuck(&result.session) || recorder.failed
 		       ? EXIT_BRACE
 		       : run_exit(result.session.wait_status);
@@ -107,6 +109,8 @@ static bool sizes_fit(const struct invocation *inv)
 		  "--max-size is for a file that is written while the program runs: not with -K, triggers, stacks, -t osnoise and its like, or --config's events" },
 		{ rotates && inv->max_bytes,
 		  "--rotate and --max-size exclude each other: with --keep N the files together have a size" },
+		{ inv->of_push.to && (flies || inv->kernel_alone),
+		  "--push is for the trace of a program, written when it ends: not with --snapshot-on and -K" },
 		{ inv->keep_files && !rotates && !flies,
 		  "--keep is for files of --rotate and --snapshot-on: say when one is written (--rotate 100M)" },
 	};
@@ -119,9 +123,8 @@ static bool sizes_fit(const struct invocation *inv)
 	return true;
 }
 
-/* The exit status is the program's; EXIT_BRACE where brace itself failed, or could not undo
- * something. */
-int cmd_record(struct invocation *inv)
+/* The session's own way: a file that is written while the program runs. */
+static int record_to_file(struct invocation *inv, struct record_push *push)
 {
 	const char *file = inv->output ? inv->output : "trace.brace";
 	struct session_result result = { 0 };
@@ -131,15 +134,6 @@ int cmd_record(struct invocation *inv)
 	struct err err;
 	int status, e;
 
-	if (!sizes_fit(inv))
-		return EXIT_BRACE;
-	if (inv->kernel_alone)
-		return kernel_record(inv);
-	if (tree_run_needed(inv))
-		return inv->kernel ? tree_run_refuse_kernel() : record_behind_tree(inv);
-	event_writes_warn(inv);
-	if (inv->ring && !names_mode(inv))
-		settings_write(&inv->settings, "trace_options", "overwrite noblock", false, NULL);
 	status = beside_begin(inv, &beside);
 	if (status)
 		return status;
@@ -163,6 +157,33 @@ int cmd_record(struct invocation *inv)
 		summary_print(&result, file);
 	}
 	status = beside_end(&beside, inv, 0);
+	record_push_end(push, file);
 	/* Said even with -q: something is left to do. */
 	return summary_stuck(&result) || status ? EXIT_BRACE : run_exit(result.wait_status);
+}
+
+/* The exit status is the program's; EXIT_BRACE where brace itself failed, or could not undo
+ * something. What becomes of a push does not change it. */
+int cmd_record(struct invocation *inv)
+{
+	struct record_push push;
+	int status;
+
+	if (!sizes_fit(inv))
+		return EXIT_BRACE;
+	if (inv->kernel_alone)
+		return kernel_record(inv);
+	if (tree_run_needed(inv) && inv->kernel)
+		return tree_run_refuse_kernel();
+	status = record_push_begin(&push, inv);
+	if (!status && tree_run_needed(inv)) {
+		status = record_behind_tree(inv, &push);
+	} else if (!status) {
+		event_writes_warn(inv);
+		if (inv->ring && !names_mode(inv))
+			settings_write(&inv->settings, "trace_options", "overwrite noblock", false, NULL);
+		status = record_to_file(inv, &push);
+	}
+	record_push_free(&push);
+	return status;
 }
