@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as an address of servers: it is refused with its column, or each server has a name of
- * which no character means anything to curl. Any bytes as a server's answer to each question, and as the note of a trace in a spool: what is read
- * of it is written and read again as it was. */
+ * which no character means anything to curl. Any bytes as a server's answer to each
+ * question, and as the note of a trace in a spool: what is read of it is written and read again as
+ * it was. */
 #include <stdlib.h>
 #include <string.h>
 

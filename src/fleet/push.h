@@ -17,7 +17,7 @@ struct fleet_push {
 	const volatile sig_atomic_t *stop;
 	/* results */
 	uint64_t run, n_calls, lost, minute_rows, call_rows;
-	uint64_t away;              /* a bit for each server that was away for too long; they are asked no more */
+	uint64_t away;              /* bits of servers that were away too long: not asked again */
 	size_t server, batches, sent, there, missing;
 };
 

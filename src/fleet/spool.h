@@ -22,8 +22,8 @@ struct spool_note {
 
 /* The note's bytes; free() them. */
 char *spool_note_write(const struct spool_note *n);
-/* Reads a note from a text, which is nothing to trust. 0, or -EBADMSG and *err. The caller frees the
- * note, whatever comes. */
+/* Reads a note from a text, which is nothing to trust. 0, or -EBADMSG and *err. The caller frees
+ * the note, whatever comes. */
 int spool_note_read(struct spool_note *n, const char *text, struct err *err);
 void spool_note_free(struct spool_note *n);
 
@@ -38,14 +38,14 @@ int spool_open(const char *path, struct err *err);
 bool spool_is_near(int spool, int folder);
 
 /* Adds a finished trace. 0 and *name, the caller's to free; or -errno and *err. -EDQUOT: traces in
- * the spool would be more than `most` bytes, and it stays out. copies: a file of another file system
- * is copied, which takes its time; else it is refused with -EXDEV. Any thread. */
+ * the spool would be more than `most` bytes, and it stays out. copies: a file of another file
+ * system is copied, which takes its time; else it is refused with -EXDEV. Any thread. */
 int spool_add(int spool, const char *file, const struct spool_note *n, uint64_t most, bool copies,
 	      char **name, struct err *err);
 
 typedef VEC(char *) spool_names;
-/* The entries' names, the oldest first. Removes copies that their makers did not end. 0, or -errno
- * and *err. */
+/* The entries' names, the oldest first. Removes copies that their makers did not end. 0, or
+ * -errno and *err. */
 int spool_list(int spool, spool_names *names, struct err *err);
 void spool_names_free(spool_names *names);
 /* Whether it is there; its trace's bytes. */
@@ -57,8 +57,8 @@ struct spool_entry {
 	struct spool_note note;
 	int fd;
 };
-/* Waits until no other process uses the entry. folder: the spool's path. 1; 0: it is gone meanwhile; or -errno and *err;
- * -EINTR: *stop is set. Unless it is 1, there is nothing to close. */
+/* Waits until no other process uses the entry. folder: the spool's path. 1; 0: it is gone
+ * meanwhile; or -errno and *err; -EINTR: *stop is set. Unless it is 1, there is nothing to close. */
 int spool_take(int spool, const char *folder, const char *name, struct spool_entry *e,
 	       const volatile sig_atomic_t *stop, struct err *err);
 /* Ends the use; removes the entry, if it was pushed. */

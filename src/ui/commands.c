@@ -698,8 +698,8 @@ static const struct option help_options[] = {
  * taken for brace's. */
 const struct command commands[] = {
 	{ "record", PROGRAM, "Run a program, or attach to one, and write its trace to a file",
-	  TABLES(record_options, record_push_options, beside_options, kernel_run_options, process_options, run_options,
-		 SETTINGS, outside_options), true,
+	  TABLES(record_options, record_push_options, beside_options, kernel_run_options,
+		 process_options, run_options, SETTINGS, outside_options), true,
 	  1, -1, cmd_record, true },
 	{ "graph", PROGRAM,
 	  "Run a program, or attach to one, and print its function graph as it runs",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Called by export, html, diff, tui, push and record --push, before they write: what stands there half is taken away
- * before brace ends. On the main thread. Nothing fails: a handler that cannot be set leaves the
- * signal's own way. */
+/* Called by export, html, diff, tui, push and record --push, before they write: what stands there
+ * half is taken away before brace ends. On the main thread. Nothing fails: a handler that cannot
+ * be set leaves the signal's own way. */
 #include "ui/interrupt.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/push.c and record_push.c call it, on brace's only thread, or when a recording's other threads
- * have ended. Fails on a trace that cannot be read, and on servers that are away, or refuse; a trace
- * in a spool stays there then. */
+/* cmd/push.c and record_push.c call it, on brace's only thread, or when a recording's other
+ * threads have ended. Fails on a trace that cannot be read, and on servers that are away, or
+ * refuse; a trace in a spool stays there then. */
 #include "ui/pushing.h"
 
 #include <errno.h>
