@@ -58,7 +58,8 @@ struct spool_entry {
 	int fd;
 };
 /* Waits until no other process uses the entry. folder: the spool's path. 1; 0: it is gone
- * meanwhile; or -errno and *err; -EINTR: *stop is set. Unless it is 1, there is nothing to close. */
+ * meanwhile; or -errno and *err; -EINTR: *stop is set. Unless it is 1, there is nothing to
+ * close. */
 int spool_take(int spool, const char *folder, const char *name, struct spool_entry *e,
 	       const volatile sig_atomic_t *stop, struct err *err);
 /* Ends the use; removes the entry, if it was pushed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* brace push: a trace file's calls, or those of a spool's files, into the database of a fleet.
- * main() calls it, on brace's only thread. Fails on a file that cannot be read and on a server that is not there, or refuses; what
- * was sent stays there, and the same command goes on from it. */
+ * main() calls it, on brace's only thread. Fails on a file that cannot be read and on a server that
+ * is not there, or refuses; what was sent stays there, and the same command goes on from it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
