@@ -172,7 +172,8 @@ static void read_answer(int fd, pid_t pid, const volatile sig_atomic_t *stop,
 {
 	const struct child_output out = child_read(fd, HTTP_ANSWER_MOST, stop);
 
-	if (out.stopped || out.n > HTTP_ANSWER_MOST)
+	a->too_long = !out.stopped && out.n > HTTP_ANSWER_MOST;
+	if (out.stopped || a->too_long)
 		kill(pid, SIGKILL);
 	a->text = out.text;
 	a->n = out.n;
@@ -194,7 +195,7 @@ static void judge(struct http_answer *a, int status)
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 
 	take_status(a);
-	if (!code)
+	if (!code && !a->too_long)
 		return;
 	a->status = 0;
 	a->sent = true;

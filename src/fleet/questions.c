@@ -185,7 +185,16 @@ static void unescape(char *field)
 	*to = '\0';
 }
 
-/* A line of the answer, which ends with a NUL. False: it has another number of fields. */
+/* Sums of numbers up to here, of as many servers as there may be, are numbers of SQLite's. False: it
+ * is more. Keys are not added up. */
+static bool read_number(const char *field, bool is_key, uint64_t *number)
+{
+	*number = strtoull(field, NULL, 10);
+	return is_key || *number <= INT64_MAX / FLEET_SERVERS_MAX;
+}
+
+/* A line of the answer, which ends with a NUL. False: it has another number of fields, or a number
+ * that is too large. */
 static bool take_row(const struct fleet_question *q, char *line, struct query *to)
 {
 	const unsigned n = q->keys + 1 + q->values;
@@ -202,8 +211,8 @@ static bool take_row(const struct fleet_question *q, char *line, struct query *t
 			unescape(field);
 		if (i < q->texts)
 			cells[i].text = field;
-		else
-			cells[i].number = strtoull(field, NULL, 10);
+		else if (!read_number(field, i < q->keys, &cells[i].number))
+			return false;
 		field = end ? end + 1 : NULL;
 	}
 	query_answer_add(to, cells, n);
@@ -218,10 +227,10 @@ int fleet_question_take(const struct fleet_question *q, char *text, struct query
 	for (char *line = text; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		if (!end)
-			return err_set(err, EPROTO, "a server's answer ends within a line");
+			return err_set(err, EPROTO, "its answer ends within a line");
 		*end = '\0';
 		if (!take_row(q, line, to))
-			return err_set(err, EPROTO, "a server's answer has other columns than it was asked for");
+			return err_set(err, EPROTO, "its answer has other columns than it was asked for, or a number that no sum of calls can have");
 		a->rows++;
 	}
 	return 0;
@@ -263,8 +272,8 @@ static int ask_server(const struct fleet_question *q, const struct fleet_servers
 		free(sql);
 	}
 	for (size_t i = 0; i < texts.n; i++) {
-		if (!r)
-			r = fleet_question_take(q, texts.at[i], to, a, err);
+		if (!r && fleet_question_take(q, texts.at[i], to, a, err))
+			r = err_prefix(err, "%s is not to be trusted", s->at.at[server].url);
 		free(texts.at[i]);
 	}
 	vec_free(&texts);

@@ -220,6 +220,9 @@ static int refuse(struct err *err, const struct fleet_servers *s, const char *ur
 	const int code = number ? atoi(number + strlen("Code: ")) : 0;
 	char means[160];
 
+	if (a->too_long)
+		return err_set(err, EFBIG, "%s answers more than %u MB: ask for less (--since, --host, --label)",
+			       url, HTTP_ANSWER_MOST >> 20);
 	if (!a->status)
 		return err_set(err, a->sent ? EAGAIN : ECONNREFUSED, "%s does not answer: %.*s", url,
 			       (int)strcspn(a->text, "\r\n"), a->text);

@@ -212,6 +212,42 @@ wait $pusher
 STATUS=$?
 check_that 'a push whose server says nothing ends by SIGTERM' says interrupted
 
+# --- servers that cannot be right ------------------------------------------------------------------
+
+# liar.py LINE BYTES: answers every question but the one for losses with lines, of so many bytes together.
+cat >"$T/liar.py" <<'P'
+import http.server, sys
+line = sys.argv[1].replace("\\t", "\t").encode() + b"\n"
+body = line * max(1, int(sys.argv[2]) // len(line))
+class Liar(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"]))
+        answer = b"0\n" if b"sum(lost)" in asked else body
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        try:
+            self.wfile.write(answer)
+        except OSError:
+            pass
+    def log_message(self, *a):
+        pass
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+print(s.server_address[1], flush=True)
+s.serve_forever()
+P
+lies() { # LINE BYTES: leaves port
+	exec {LIAR}< <(exec python3 "$T/liar.py" "$1" "$2")
+	ON_EXIT+=("kill $!")
+	read -rt "$LIMIT" -u "$LIAR" port
+}
+lies 'f\tm\t255\t18446744073709551615\t1\t1\t1\t1\t1' 0
+ask top --to "$TO,127.0.0.1:$port"
+check_that 'a number that no sum can have is refused, and the server named' says "http://127.0.0.1:$port is not to be trusted"
+lies 'f\tm\t255\t1\t1\t1\t1\t1\t1' 70000000
+ask top --to "http://127.0.0.1:$port"
+check_that 'an answer of more than 64 MB is called that' says 'answers more than 64 MB'
+
 # --- who may ----------------------------------------------------------------------------------------
 
 printf 'writer:secret\n' >"$T/writer"
