@@ -394,6 +394,10 @@ static const struct option fleet_options[] = {
 	{ 0, "label", "KEY=VALUE", "only runs with this label", .set = set_label },
 	{ 0, "limit", "N", "print the first N rows only", set_limit },
 	{ 0, "csv", NULL, "comma-separated values, with a heading", set_flag, TO(csv) },
+	{ 'H', "hosts", "HOST[,HOST]...", "of record: the hosts, as ssh takes them, or @FILE with one a line; before `record`", set_text, TO(of_hosts.hosts) },
+	{ 'o', "output", "DIR", "of record: put each host's trace into DIR (default: fleet.traces)", set_text, TO(output) },
+	{ 0, "ssh", "COMMAND", "of record: what connects, with its options (default: ssh)", set_text, TO(of_hosts.ssh) },
+	{ 0, "silence", "TIME", "of record: how long a host may be silent before it begins (default: 30s; a bare number: seconds)", .set = set_silence },
 	END
 };
 
@@ -726,8 +730,10 @@ const struct command commands[] = {
 	{ "push", "[FILE] --to URL", "Send a trace file's sums, or its calls, to a fleet's database",
 	  TABLES(push_options, excerpt_options, part_options, names_options), false, 0, 1,
 	  cmd_push },
-	{ "fleet", "QUESTION [FUNCTION] --to URL", "Ask what was pushed: top, history, outliers, runs",
-	  TABLES(fleet_options, json_options, screen_options), false, 1, 2, cmd_fleet },
+	{ "fleet", "QUESTION [FUNCTION] --to URL | -H HOSTS record PROGRAM [ARGUMENT]...",
+	  "Ask what was pushed: top, history, outliers, runs; or record on many hosts",
+	  TABLES(fleet_options, json_options, screen_options), false, 1, -1, cmd_fleet,
+	  .stops_at = "record" },
 	{ "html", "[FILE]", "Write a trace file as one page, to be looked at in a browser",
 	  TABLES(html_options, excerpt_options, part_options, names_options), false, 0, 1,
 	  cmd_html },

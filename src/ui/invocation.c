@@ -267,6 +267,11 @@ int set_push_to(struct invocation *inv, const struct option *o, const char *valu
 	return 0;
 }
 
+int set_silence(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_time_ns(value, 1000000000, &inv->of_hosts.silence_ns, err);
+}
+
 int set_spool_max(struct invocation *inv, const struct option *o, const char *value,
 		  struct err *err)
 {
@@ -771,7 +776,8 @@ int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 			/* The place is free: it is the word's own, or that of an option before
 			 * it. */
 			inv->operands[inv->n_operands++] = word;
-			ended |= inv->command->stops;
+			ended |= inv->command->stops ||
+				 (inv->command->stops_at && !strcmp(word, inv->command->stops_at));
 		}
 	}
 	inv->operands[inv->n_operands] = NULL;

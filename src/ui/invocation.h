@@ -46,6 +46,7 @@ struct command {
 	/* the operands before `--` are questions, of which the two numbers speak; a program to run
 	 * stands behind it */
 	bool asks;
+	const char *stops_at; /* NULL, or this operand ends the options as well */
 };
 
 enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, COLOUR_CHOICES_N };
@@ -110,6 +111,12 @@ struct push_options {
 	bool spooled;
 	void (*ended)(void *arg, const char *file); /* set by record: of struct session_rotation */
 	void *ended_arg;
+};
+
+/* Of fleet record. */
+struct hosts_options {
+	const char *hosts, *ssh;
+	uint64_t silence_ns;
 };
 
 struct list_options {
@@ -190,6 +197,7 @@ struct invocation {
 	struct diff_options of_diff;
 	struct export_options of_export;
 	struct push_options of_push;
+	struct hosts_options of_hosts;
 	struct follow_options of_follow;
 	struct list_options of_list;
 	struct probe_options of_probe;
@@ -205,7 +213,7 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
 	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
-	set_model, set_push_to, set_spool_max, set_label, set_retry, set_since;
+	set_model, set_silence, set_push_to, set_spool_max, set_label, set_retry, set_since;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* brace fleet: questions about the runs that brace push sent. main() calls it, on brace's only
+/* brace fleet: questions about the runs that brace push sent, and recordings on many hosts (ui/
+ * fleet_record.h). main() calls it, on brace's only
  * thread. Fails on an unknown question and on servers that are not there, or refuse; of several
  * servers those that are there answer, and the status is 1. */
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "fleet/questions.h"
 #include "ui/commands.h"
 #include "ui/fleet_option.h"
+#include "ui/fleet_record.h"
 #include "ui/rows.h"
 #include "ui/say.h"
 
@@ -123,7 +125,25 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 	return say_nothing_found(w);
 }
 
-int cmd_fleet(struct invocation *inv)
+/* 0, or EXIT_BRACE (said). */
+static int check_words(const struct invocation *inv, bool records)
+{
+	char cut[SAY_WORD];
+
+	if (records && !inv->of_hosts.hosts)
+		say("brace: fleet record wants hosts before it: brace fleet -H HOST,HOST record PROGRAM\n");
+	else if (records && inv->n_operands < 2)
+		say("brace: fleet record wants a program, and takes the options of brace record\n");
+	else if (!records && inv->of_hosts.hosts)
+		say("brace: -H names the hosts of a recording: brace fleet -H HOSTS record PROGRAM\n");
+	else if (!records && inv->n_operands > 2)
+		say("brace: %s is one word too many for fleet\n", say_word(inv->operands[2], cut));
+	else
+		return 0;
+	return EXIT_BRACE;
+}
+
+static int answer(struct invocation *inv)
 {
 	const struct fleet_question *q = find_question(inv->operands[0]);
 	struct fleet_servers servers = { 0 };
@@ -136,4 +156,14 @@ int cmd_fleet(struct invocation *inv)
 		status = ask(inv, q, &servers, &wish);
 	fleet_servers_free(&servers);
 	return status;
+}
+
+int cmd_fleet(struct invocation *inv)
+{
+	const bool records = !strcmp(inv->operands[0], "record");
+	const int status = check_words(inv, records);
+
+	if (status)
+		return status;
+	return records ? fleet_record(inv) : answer(inv);
 }

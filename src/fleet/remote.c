@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands to a shell of another host, and its answers. ui/fleet_record.c calls it, each host on a
+ * thread of its own. Everything that comes is text of a stranger: answers begin with a number that
+ * was drawn for this connection. Fails on hosts that ssh does not reach, that are silent for too
+ * long, and that lack what is needed; the shell there removes its files when the connection ends. */
+#include "fleet/remote.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/keyed_hash.h"
+#include "base/mem.h"
+#include "base/monotonic.h"
+#include "base/new_file.h"
+#include "base/write_all.h"
+
+#define LOOK_MS 200       /* between two looks at whether to end */
+#define LINE_MOST 65536   /* bytes of a line; a longer one is told in parts */
+#define ERRORS_MOST (4 * LINE_MOST)
+#define PIECE 65536
+#define TRIES 7           /* comparisons of clocks, of which the quickest counts */
+#define NS 1000000000
+#define SSH_WORDS 32
+
+extern char **environ;
+
+/* --- hosts ----------------------------------------------------- */
+
+/* A dash at the beginning would be an option of ssh's. */
+static size_t host_length(const char *text)
+{
+	size_t n = 0;
+
+	while (*text != '-' && (isalnum((unsigned char)text[n]) || (text[n] && strchr("._-@:[]%", text[n]))))
+		n++;
+	return n;
+}
+
+static int add_host(remote_names *names, const char *all, size_t at, size_t n, struct err *err)
+{
+	char *name;
+
+	if (!n || host_length(all + at) < n)
+		return err_at_part(err, EINVAL, all, at, "a host is a name, or USER@NAME, as ssh takes it");
+	if (names->n == REMOTE_HOSTS_MAX)
+		return err_at_part(err, E2BIG, all, at, "there are more than %d hosts", REMOTE_HOSTS_MAX);
+	name = mem_strndup(all + at, n);
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->at[i], name)) {
+			free(name);
+			return err_at_part(err, EINVAL, all, at, "this host stands here twice");
+		}
+	*vec_add(names) = name;
+	return 0;
+}
+
+static int read_list(remote_names *names, const char *text, struct err *err)
+{
+	size_t at = 0, n;
+	int r;
+
+	do {
+		n = strcspn(text + at, ",");
+		r = add_host(names, text, at, n, err);
+		at += n + 1;
+	} while (!r && text[at - 1]);
+	return r;
+}
+
+static int read_file(remote_names *names, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	int r = 0;
+
+	if (!f)
+		return err_set(err, errno, "cannot open %s, a list of hosts: %s", path, strerror(errno));
+	while (!r && fgets(line, sizeof(line), f)) {
+		const size_t at = strspn(line, " \t");
+		const size_t n = strcspn(line + at, " \t\r\n#");
+
+		if (n)
+			r = add_host(names, line, at, n, err);
+	}
+	fclose(f);
+	return r || names->n ? r : err_set(err, EINVAL, "%s names no host", path);
+}
+
+int remote_read_names(remote_names *names, const char *text, struct err *err)
+{
+	if (*text == '@')
+		return read_file(names, text + 1, err);
+	return strchr(text, '/') ? read_file(names, text, err) : read_list(names, text, err);
+}
+
+void remote_free_names(remote_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->at[i]);
+	vec_free(names);
+}
+
+/* --- the connection ----------------------------------------------------- */
+
+/* The last line that ssh, or the host, said. */
+static int fail(struct remote *r, int code, const char *what)
+{
+	char *text = mem_strndup(r->error_text.at ? r->error_text.at : "", r->error_text.n), *line;
+	size_t n = strlen(text);
+
+	while (n && isspace((unsigned char)text[n - 1]))
+		text[--n] = '\0';
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	err_set(&r->why, code, "%s%s%.300s", what, *line ? ": " : "", line);
+	free(text);
+	return -code;
+}
+
+/* 0, or an errno. */
+static int spawn_ssh(pid_t *pid, char *const *argv, const int ends[3])
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	int e;
+
+	posix_spawn_file_actions_init(&files);
+	for (int i = 0; i < 3; i++)
+		posix_spawn_file_actions_adddup2(&files, ends[i], i);
+	posix_spawnattr_init(&attributes);
+	/* Ctrl-C is brace's: the connection stays, by which the traces come. */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+	e = posix_spawnp(pid, argv[0], &files, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	return e;
+}
+
+/* The command's words, and brace's own; words: the caller's, which the result points into. */
+static void ssh_words(char *words, const char *host, const char *command,
+		      const char *argv[SSH_WORDS])
+{
+	static const char *const own[] = { "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15" };
+	size_t n = 0;
+	char *rest;
+
+	for (char *w = strtok_r(words, " ", &rest); w && n < SSH_WORDS - 10; w = strtok_r(NULL, " ", &rest))
+		argv[n++] = w;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		argv[n++] = own[i];
+	argv[n++] = "--";
+	argv[n++] = host;
+	argv[n++] = command;
+	argv[n] = NULL;
+}
+
+static int connect_host(struct remote *r)
+{
+	const char *argv[SSH_WORDS];
+	char *words = mem_strdup(r->wish->ssh);
+	int in[2], out[2], errors[2], e;
+
+	/* Descriptors above those that ssh is given are brace's habit: its own are open. */
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(errors, O_CLOEXEC)) {
+		free(words);
+		return fail(r, errno, "cannot make a pipe");
+	}
+	ssh_words(words, r->host, "exec sh", argv);
+	e = spawn_ssh(&r->ssh, (char *const *)argv, (const int[3]){ in[0], out[1], errors[1] });
+	close(in[0]);
+	close(out[1]);
+	close(errors[1]);
+	r->in = in[1];
+	r->out = out[0];
+	r->errors = errors[0];
+	fcntl(r->in, F_SETFL, O_NONBLOCK);
+	free(words);
+	if (!e)
+		return 0;
+	r->ssh = 0;
+	return err_set(&r->why, e, "cannot run ssh (package openssh-client): %s", strerror(e));
+}
+
+/* Reads what is there into a buffer. False: there is no more to come. */
+static bool take_bytes(int fd, struct remote_text *v)
+{
+	ssize_t n;
+
+	vec_reserve(v, v->n + PIECE);
+	n = read(fd, v->at + v->n, PIECE);
+	v->n += n > 0 ? (size_t)n : 0;
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Waits for anything that comes, or for room to write, at most LOOK_MS. 1: something came, or there
+ * is room; 0: not yet; -EPIPE: the connection has ended. */
+static int wait_for_any(struct remote *r, bool writes)
+{
+	struct pollfd p[3] = { { r->out, POLLIN, 0 }, { r->errors, POLLIN, 0 }, { r->in, POLLOUT, 0 } };
+	const int n = poll(p, writes ? 3 : 2, LOOK_MS);
+
+	if (n <= 0)
+		return 0;
+	if (p[1].revents && !take_bytes(r->errors, &r->error_text)) {
+		close(r->errors);
+		r->errors = -1;
+	}
+	/* Before a recording only the last words matter; while it goes on tell() takes them all. */
+	if (r->error_text.n > ERRORS_MOST)
+		r->error_text.n = 0;
+	if (p[0].revents && !take_bytes(r->out, &r->text))
+		return -EPIPE;
+	if (writes && p[2].revents & (POLLERR | POLLHUP))
+		return -EPIPE;
+	return 1;
+}
+
+/* Writes all, and takes meanwhile what comes. */
+static int send_bytes(struct remote *r, const char *bytes, size_t n)
+{
+	uint64_t last = monotonic_ns();
+
+	while (n) {
+		const ssize_t w = write(r->in, bytes, n);
+
+		if (w > 0) {
+			bytes += w;
+			n -= (size_t)w;
+			last = monotonic_ns();
+		} else if (w < 0 && errno != EAGAIN && errno != EINTR) {
+			return fail(r, EPIPE, "the connection has ended");
+		} else if (wait_for_any(r, true) < 0) {
+			return fail(r, EPIPE, "the connection has ended");
+		} else if (monotonic_ns() - last > r->wish->silence_ns) {
+			return fail(r, ETIMEDOUT, "it is silent");
+		}
+		if (r->wish->stop && *r->wish->stop && !r->begun)
+			return err_set(&r->why, EINTR, "interrupted before it began");
+	}
+	return 0;
+}
+
+static int send_text(struct remote *r, char *text)
+{
+	const int e = send_bytes(r, text, strlen(text));
+
+	free(text);
+	return e;
+}
+
+/* Takes n bytes off the front. */
+static void drop(struct remote *r, size_t n)
+{
+	r->text.n -= n;
+	memmove(r->text.at, r->text.at + n, r->text.n);
+}
+
+/* The answer in what has come: the rest of the line behind the nonce; free() it. NULL: none yet.
+ * Lines before it are not asked for: a login's greetings. */
+static char *answer_there(struct remote *r)
+{
+	char *at = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
+	const char *end = at ? memchr(at, '\n', r->text.n - (size_t)(at - r->text.at)) : NULL;
+	char *answer;
+
+	if (!end)
+		return NULL;
+	at += 16 + (at[16] == ' ');
+	answer = mem_strndup(at, (size_t)(end - at));
+	drop(r, (size_t)(end + 1 - r->text.at));
+	return answer;
+}
+
+/* Waits for an answer. 0 and *answer; free() it; or -errno. */
+static int wait_for_answer(struct remote *r, char **answer)
+{
+	uint64_t last = monotonic_ns();
+
+	while (!(*answer = answer_there(r))) {
+		const int n = wait_for_any(r, false);
+
+		if (n < 0)
+			return fail(r, EPIPE, "the connection has ended");
+		if (n)
+			last = monotonic_ns();
+		if (r->text.n > LINE_MOST)
+			return fail(r, EPROTO, "it says more than it was asked");
+		if (monotonic_ns() - last > r->wish->silence_ns)
+			return fail(r, ETIMEDOUT, "it is silent");
+		if (r->wish->stop && *r->wish->stop && !r->begun)
+			return err_set(&r->why, EINTR, "interrupted before it began");
+	}
+	return 0;
+}
+
+/* Sends a command, which is freed, and takes its answer. */
+static int ask(struct remote *r, char *command, char **answer)
+{
+	const int e = send_text(r, command);
+
+	return e ? e : wait_for_answer(r, answer);
+}
+
+/* --- clocks ----------------------------------------------------- */
+
+static int64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * NS + t.tv_nsec;
+}
+
+/* Of several comparisons the quickest is the best: the host's time lies between question and
+ * answer. */
+static int compare_clocks(struct remote *r)
+{
+	r->error_ns = UINT64_MAX;
+	for (int i = 0; i < TRIES; i++) {
+		const int64_t asked = real_ns();
+		char *answer, *end;
+		int64_t there, answered;
+		int e = ask(r, mem_printf("echo %s $(date +%%s%%N)\n", r->nonce), &answer);
+
+		if (e)
+			return e;
+		answered = real_ns();
+		there = strtoll(answer, &end, 10);
+		e = *end || end - answer < 19;
+		free(answer);
+		if (e)
+			return fail(r, ENOTSUP, "its date does not tell nanoseconds (date +%s%N)");
+		if (answered < asked || (uint64_t)(answered - asked) / 2 >= r->error_ns)
+			continue;
+		r->error_ns = (uint64_t)(answered - asked) / 2;
+		r->offset_ns = there - asked - (answered - asked) / 2;
+	}
+	return 0;
+}
+
+/* --- what is needed there ----------------------------------------------------- */
+
+static int make_folder(struct remote *r)
+{
+	char *answer;
+	int e = ask(r, mem_printf("umask 077; d=$(mktemp -d \"${TMPDIR:-/tmp}/brace-fleet.XXXXXXXX\")"
+				  " && trap '[ ! -e \"$d/runs\" ] || kill 0; rm -rf \"$d\"' EXIT"
+				  " && trap 'exit 1' HUP && trap : TERM && echo %s \"$d\" || echo %s\n",
+				  r->nonce, r->nonce), &answer);
+
+	if (e)
+		return e;
+	r->folder = answer;
+	/* The name comes back in commands, in quotes. */
+	if (*answer != '/' || strchr(answer, '\''))
+		return fail(r, EIO, "it has no place for temporary files");
+	return 0;
+}
+
+/* Ends early when brace is to end; a connection that is dead ends by ssh's own questions. */
+static int wait_for_copy(struct remote *r, pid_t pid)
+{
+	int status = 0;
+
+	while (!waitpid(pid, &status, WNOHANG)) {
+		if (r->wish->stop && *r->wish->stop)
+			kill(pid, SIGTERM);
+		nanosleep(&(struct timespec){ 0, LOOK_MS * 1000000 }, NULL);
+	}
+	return status ? fail(r, EIO, "brace could not be copied there") : 0;
+}
+
+/* By a connection of its own: the shell may take more of its input than its commands, and what it
+ * took of a file would be commands. */
+static int copy_open(struct remote *r, int fd, const char *name)
+{
+	char *words = mem_strdup(r->wish->ssh), *command = mem_printf("cat >'%s/%s'", r->folder, name);
+	const char *argv[SSH_WORDS];
+	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	pid_t pid;
+	int e;
+
+	ssh_words(words, r->host, command, argv);
+	e = spawn_ssh(&pid, (char *const *)argv, (const int[3]){ fd, null, null });
+	if (null >= 0)
+		close(null);
+	free(words);
+	free(command);
+	return e ? err_set(&r->why, e, "cannot run ssh: %s", strerror(e)) : wait_for_copy(r, pid);
+}
+
+static int copy_file(struct remote *r, const char *path, const char *name)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int e;
+
+	if (fd < 0)
+		return err_set(&r->why, errno, "cannot read %s: %s", path, strerror(errno));
+	e = copy_open(r, fd, name);
+	close(fd);
+	return e;
+}
+
+static int copy_brace(struct remote *r)
+{
+	char *answer;
+	int e = copy_file(r, r->wish->brace, "brace");
+
+	if (!e)
+		e = copy_file(r, r->wish->agent, "libbrace-agent.so");
+	if (!e)
+		e = ask(r, mem_printf("chmod 700 \"$d/brace\" && b=$d/brace && echo %s $(\"$b\" version 2>&1)"
+				      " || echo %s\n", r->nonce, r->nonce), &answer);
+	if (e)
+		return e;
+	r->copied = true;
+	e = strcmp(answer, r->wish->version) != 0;
+	if (e)
+		err_set(&r->why, ENOEXEC, "brace was copied there, and does not run: %.200s", answer);
+	free(answer);
+	return e ? -ENOEXEC : 0;
+}
+
+/* A brace of another version records what this one may not read. */
+static int find_brace(struct remote *r)
+{
+	struct utsname here;
+	char *answer;
+	int e = ask(r, mem_printf("b=$(command -v brace) && echo %s $(\"$b\" version) || echo %s\n",
+				  r->nonce, r->nonce), &answer);
+
+	if (e)
+		return e;
+	e = strcmp(answer, r->wish->version) != 0;
+	free(answer);
+	if (!e)
+		return 0;
+	e = ask(r, mem_printf("echo %s $(uname -m)\n", r->nonce), &answer);
+	if (e)
+		return e;
+	uname(&here);
+	e = strcmp(answer, here.machine) != 0;
+	if (e)
+		err_set(&r->why, ENOEXEC, "it is a machine of another kind (%.40s), and has no brace of this version",
+			answer);
+	free(answer);
+	return e ? -ENOEXEC : copy_brace(r);
+}
+
+int remote_prepare(struct remote *r)
+{
+	const struct hash_key key = keyed_hash_key();
+	char *answer;
+	int e;
+
+	r->in = r->out = r->errors = -1;
+	snprintf(r->nonce, sizeof(r->nonce), "%016" PRIx64, key.at[0] ^ key.at[1]);
+	e = connect_host(r);
+	/* The number is sent in two parts, so that an echo of the command is no answer. */
+	if (!e)
+		e = ask(r, mem_printf("echo %.8s''%s hello\n", r->nonce, r->nonce + 8), &answer);
+	if (e)
+		return e;
+	free(answer);
+	e = make_folder(r);
+	if (!e)
+		e = find_brace(r);
+	return e ? e : compare_clocks(r);
+}
+
+/* --- recording ----------------------------------------------------- */
+
+/* The word in quotes of sh, with a space before it. */
+static char *add_word(char *command, const char *word)
+{
+	char *more = mem_printf("%s '", command), *longer;
+
+	free(command);
+	for (; *word; word++) {
+		longer = *word == '\'' ? mem_printf("%s'\\''", more) : mem_printf("%s%c", more, *word);
+		free(more);
+		more = longer;
+	}
+	longer = mem_printf("%s'", more);
+	free(more);
+	return longer;
+}
+
+/* In the background, so that the shell hears of the end of the connection, and of ours. A signal
+ * goes to all processes of the connection, as Ctrl-C does in a terminal; shells outlive it. */
+static char *recording(const struct remote *r, int64_t at)
+{
+	char *words = mem_strdup(""), *command;
+
+	for (char *const *a = r->wish->arguments; *a; a++)
+		words = add_word(words, *a);
+	command = mem_printf("{ trap : TERM; >\"$d/runs\"; n=$((%" PRId64 " - $(date +%%s%%N))); [ $n -le 0 ] || "
+			     "sleep $((n / 1000000000)).$(printf %%09d $((n %% 1000000000)));"
+			     " \"$b\" record -q -o \"$d/trace\"%s"
+			     " </dev/null; s=$?; rm -f \"$d/runs\"; echo %s $s; } &\n", at, words, r->nonce);
+	free(words);
+	return command;
+}
+
+/* Hands on the whole lines of a buffer, up to `end`; returns how many bytes these are. */
+static size_t tell_lines(struct remote *r, bool is_error, const char *text, size_t end, bool all)
+{
+	size_t at = 0;
+
+	while (at < end) {
+		const char *newline = memchr(text + at, '\n', end - at);
+		const size_t n = newline ? (size_t)(newline - text) - at : end - at;
+
+		if (!newline && !all && n < LINE_MOST)
+			break;
+		r->wish->tell(r->wish->arg, r->host, is_error, text + at, n);
+		at += n + (newline != NULL);
+	}
+	return at;
+}
+
+/* Hands on what the program printed. The line of the answer is kept. */
+static void tell(struct remote *r, bool all)
+{
+	const char *answer = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
+	const size_t n = answer ? (size_t)(answer - r->text.at) : r->text.n;
+	size_t told;
+
+	drop(r, tell_lines(r, false, r->text.at, n, all || answer));
+	if (!r->error_text.n)
+		return;
+	told = tell_lines(r, true, r->error_text.at, r->error_text.n, all);
+	r->error_text.n -= told;
+	memmove(r->error_text.at, r->error_text.at + told, r->error_text.n);
+}
+
+/* The program's end. A user's interrupt ends the recording as Ctrl-C does one here, once. */
+static int wait_for_end(struct remote *r)
+{
+	uint64_t ended = 0;
+	char *answer;
+
+	while (!(answer = answer_there(r))) {
+		const int n = wait_for_any(r, false);
+
+		tell(r, false);
+		if (n < 0)
+			return fail(r, EPIPE, "the connection ended while it recorded");
+		if (ended && monotonic_ns() - ended > r->wish->silence_ns)
+			return fail(r, ETIMEDOUT, "its program did not end after the interrupt");
+		if (r->wish->stop && *r->wish->stop && !ended) {
+			ended = monotonic_ns();
+			if (send_text(r, mem_strdup("kill 0\n")))
+				return -r->why.code;
+		}
+	}
+	tell(r, true);
+	r->status = atoi(answer);
+	free(answer);
+	return 0;
+}
+
+int remote_record(struct remote *r, uint64_t at_real_ns)
+{
+	int e;
+
+	r->begun = true;
+	r->error_text.n = 0;
+	e = send_text(r, recording(r, (int64_t)at_real_ns + r->offset_ns));
+	return e ? e : wait_for_end(r);
+}
+
+/* --- the trace ----------------------------------------------------- */
+
+/* The next n bytes into the file. */
+static int receive(struct remote *r, int fd, uint64_t n)
+{
+	uint64_t last = monotonic_ns();
+
+	while (n) {
+		const size_t now = r->text.n < n ? r->text.n : (size_t)n;
+		const int e = now ? write_all(fd, r->text.at, now) : 0;
+
+		if (e)
+			return err_set(&r->why, -e, "cannot write its trace: %s", strerror(-e));
+		if (now) {
+			drop(r, now);
+			n -= now;
+			last = monotonic_ns();
+		} else if (wait_for_any(r, false) < 0 && !r->text.n) {
+			return fail(r, EPIPE, "the connection ended while its trace came");
+		} else if (monotonic_ns() - last > r->wish->silence_ns) {
+			return fail(r, ETIMEDOUT, "it is silent");
+		}
+	}
+	return 0;
+}
+
+int remote_fetch(struct remote *r, const char *path)
+{
+	struct whole_file file;
+	char *answer, *end;
+	uint64_t size;
+	int e = ask(r, mem_printf("echo %s $(wc -c <\"$d/trace\")\n", r->nonce), &answer);
+
+	if (e)
+		return e;
+	size = strtoull(answer, &end, 10);
+	e = end == answer;
+	free(answer);
+	if (e)
+		return err_set(&r->why, ENOENT, "it wrote no trace: brace record ended with status %d",
+			       r->status);
+	e = new_file_begin(&file, path, "trace file", &r->why);
+	if (e < 0)
+		return e;
+	e = send_text(r, mem_strdup("cat \"$d/trace\"\n"));
+	if (!e)
+		e = receive(r, file.fd, size);
+	if (e) {
+		struct err other;
+
+		new_file_end(&file, false, &other);
+		return e;
+	}
+	return new_file_end(&file, true, &r->why);
+}
+
+void remote_end(struct remote *r)
+{
+	int *const fds[] = { &r->in, &r->out, &r->errors };
+
+	/* The shell ends with its input, and removes its folder; whoever is silent is left. */
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+	if (r->ssh > 0) {
+		if (r->why.code)
+			kill(r->ssh, SIGTERM);
+		while (waitpid(r->ssh, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	free(r->folder);
+	r->folder = NULL;
+	vec_free(&r->text);
+	vec_free(&r->error_text);
+}

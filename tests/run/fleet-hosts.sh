@@ -1,0 +1,159 @@
+#!/bin/bash
+# `brace fleet -H HOSTS record` with a real sshd on loopback, which stands for several hosts: traces, clocks, output, hosts that fail, are
+# silent or say too much, an interrupt, and that nothing stays on a host.
+. "$(dirname "$0")/lib.sh"
+PATH=$PATH:/usr/sbin
+need sshd ssh ssh-keygen python3
+cd "$T" || exit 1
+mkdir there
+ssh-keygen -q -t ed25519 -N '' -f "$T/user" && ssh-keygen -q -t ed25519 -N '' -f "$T/host"
+cp user.pub keys
+PORT=$(python3 -c 'import socket
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+cat >sshd_config <<X
+Port $PORT
+ListenAddress 127.0.0.1
+HostKey $T/host
+AuthorizedKeysFile $T/keys
+StrictModes no
+UsePAM no
+PidFile none
+PermitRootLogin yes
+MaxStartups 100
+SetEnv TMPDIR=$T/there
+X
+# Root's sshd wants this folder of the system's.
+[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+"$(command -v sshd)" -D -f "$T/sshd_config" -E "$T/sshd.log" &
+ON_EXIT+=("kill_ours $!")
+
+# A host that says nothing: connections are taken, and that is all.
+cat >silent.py <<'P'
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+held = []
+while True:
+    held.append(s.accept()[0])
+P
+exec {SILENT}< <(exec python3 "$T/silent.py")
+ON_EXIT+=("kill $!")
+read -rt "$LIMIT" -u "$SILENT" silent
+cat >ssh_config <<X
+Host one two
+ Port $PORT
+Host silent
+ Port $silent
+Host *
+ HostName 127.0.0.1
+ IdentityFile $T/user
+ IdentitiesOnly yes
+ UserKnownHostsFile /dev/null
+ StrictHostKeyChecking no
+ LogLevel ERROR
+Host nobody
+ Port 1
+X
+SSH="ssh -F $T/ssh_config"
+reached() { $SSH -o BatchMode=yes one true 2>"$T/log"; }
+if ! until_is reached; then
+	not_ok 'sshd takes connections'
+	diag "$T/log"
+	diag "$T/sshd.log"
+	finish
+fi
+fleet() { # ARGUMENT...: leaves out, err and STATUS
+	timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$SSH" "$@" >"$T/out" 2>"$T/err" </dev/null
+	STATUS=$?
+}
+says() { grep -qF -- "$1" "$T/err"; }
+refuses() { [ "$STATUS" = 125 ] && says "$1"; }
+calls_of() { "$BRACE" report --json -l work "$1" 2>"$T/log" | python3 -c 'import json, sys
+print(sum(json.loads(l).get("calls") or 0 for l in sys.stdin if "\"name\":" in l))'; }
+empty_there() { [ -z "$(ls -A "$T/there")" ]; }
+
+cat >work.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline, noclone)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int main(int c, char **v) {
+	int s = 0;
+	for (int i = 0; i < 1000; i++) s = work(s);
+	printf("done %s\n", v[1]);
+	fprintf(stderr, "\033[31mred\n");
+	fflush(stdout);
+	while (c > 2) pause();
+	return atoi(v[1]);
+}
+C
+need gcc
+gcc -O1 -o work work.c
+
+# --- words -----------------------------------------------------------------------------------------
+
+fleet record -- "$T/work" 0
+check_that 'a recording without hosts says what it wants' refuses 'wants hosts before it'
+fleet -H one record
+check_that 'one without a program, too' refuses 'wants a program'
+fleet -H one,-oProxyCommand=true record "$T/work" 0
+check_that 'an option of ssh is no host' refuses 'a host is a name, or USER@NAME'
+fleet -H one,two,one record "$T/work" 0
+check_that 'a host that stands twice is refused' refuses 'twice'
+fleet -H @nothing record "$T/work" 0
+check_that 'a list that is not there, too' refuses 'a list of hosts'
+fleet -H one record -o x "$T/work" 0
+check_that 'and a file behind record' refuses 'no -o behind'
+
+# --- hosts -----------------------------------------------------------------------------------------
+
+fleet -H one,two -o both record -- "$T/work" 0
+check_that 'two hosts record, with status 0' [ "$STATUS" = 0 ]
+diag "$T/err"
+check_that 'each trace has its calls' [ "$(calls_of both/one.brace) $(calls_of both/two.brace)" = '1000 1000' ]
+check_that 'the output has the names of the hosts' [ "$(LC_ALL=C sort out)" = $'one: done 0\ntwo: done 0' ]
+check_that 'no byte of theirs reaches a terminal as it is' [ -z "$(tr -d '\n -~' <err | tr -d '\302-\303')" ]
+check_that 'clocks are compared' grep -Eq '^brace: one: .* its clock is [+-][0-9.]+ ms \(within [0-9.]+ ms\), it began [+-][0-9.]+ ms' err
+# It is one machine: the difference is no more than what brace says.
+cat >clocks.py <<'P'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert [r["host"] for r in rows] == sys.argv[2:], rows
+for r in rows:
+    assert abs(r["clock_offset_ns"]) <= r["clock_error_ns"] + 1000000, r
+    assert r["began_ns"] > -1000000, r
+P
+check 'their difference is no more than brace says: it is one machine' python3 clocks.py both/hosts.json one two
+check_that 'nothing stays on the hosts' until_is empty_there
+printf '# hosts\none\n\ntwo # the second\n' >list
+fleet -H @list -o listed record -- "$T/work" 4
+check_that 'hosts come from a file' [ -s listed/one.brace -a -s listed/two.brace ]
+check_that "a program's status is told, with status 1" says 'one: brace record ended with status 4'
+check_that 'with status 1' [ "$STATUS" = 1 ]
+
+fleet -H one,nobody,silent --silence 3s -o some record -- "$T/work" 0
+check_that 'a host that fails and one that is silent leave the third' [ "$(calls_of some/one.brace)" = 1000 ]
+check_that 'with status 1, too' [ "$STATUS" = 1 ]
+check_that 'the one that fails is told' grep -q '^brace: nobody: .*refused' err
+check_that 'the one that is silent is told' says 'brace: silent: it is silent'
+check_that 'and how many did' says '1 of 3 hosts gave a trace'
+fleet -H nobody -o none record -- "$T/work" 0
+check_that 'no host at all is a failure' refuses '0 of 1 hosts gave a trace'
+printf '#!/bin/sh\nexec yes\n' >flood
+chmod +x flood
+timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/flood" -H one -o none record -- "$T/work" 0 >out 2>err
+STATUS=$?
+check_that 'a host that says too much is left' refuses 'it says more than it was asked'
+
+# --- an interrupt ------------------------------------------------------------------------------------
+
+timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$SSH" -H one,two -o cut record -- "$T/work" 0 wait >out 2>err </dev/null &
+recorder=$!
+both_run() { [ "$(grep -c done out)" = 2 ]; }
+check_that 'two programs run on' until_is both_run
+kill_ours -TERM $recorder
+wait $recorder
+check_that 'an interrupt ends them, and their traces come' [ "$(calls_of cut/one.brace) $(calls_of cut/two.brace)" = '1000 1000' ]
+check_that 'nothing stays on the hosts then' until_is empty_there
+finish
