@@ -20,7 +20,7 @@ struct http_server {
 
 struct http_answer {
 	int status;         /* HTTP's; 0: there was no answer, or none to its end */
-	bool too_long;      /* of status 0: it was more than HTTP_ANSWER_MOST, and text is its beginning */
+	bool too_long;      /* of status 0: it was more than HTTP_ANSWER_MOST */
 	bool sent;          /* of status 0: the server may have what was sent */
 	char *text;         /* the body; of status 0 curl's words. free() it; never NULL */
 	size_t n;

@@ -185,8 +185,8 @@ static void unescape(char *field)
 	*to = '\0';
 }
 
-/* Sums of numbers up to here, of as many servers as there may be, are numbers of SQLite's. False: it
- * is more. Keys are not added up. */
+/* Sums of numbers up to here, of as many servers as there may be, are numbers of SQLite's. False:
+ * it is more. Keys are not added up. */
 static bool read_number(const char *field, bool is_key, uint64_t *number)
 {
 	*number = strtoull(field, NULL, 10);

@@ -2,7 +2,7 @@
 /* Commands to a shell of another host, and its answers. ui/fleet_record.c calls it, each host on a
  * thread of its own. Everything that comes is text of a stranger: answers begin with a number that
  * was drawn for this connection. Fails on hosts that ssh does not reach, that are silent for too
- * long, and that lack what is needed; the shell there removes its files when the connection ends. */
+ * long, and that lack what is needed. The shell there removes its files at the connection's end. */
 #include "fleet/remote.h"
 
 #include <ctype.h>
@@ -115,7 +115,7 @@ void remote_free_names(remote_names *names)
 /* --- the connection ----------------------------------------------------- */
 
 /* The last line that ssh, or the host, said. */
-static int fail(struct remote *r, int code, const char *what)
+static int fail(struct remote_host *r, int code, const char *what)
 {
 	char *text = mem_strndup(r->error_text.at ? r->error_text.at : "", r->error_text.n), *line;
 	size_t n = strlen(text);
@@ -166,7 +166,7 @@ static void ssh_words(char *words, const char *host, const char *command,
 	argv[n] = NULL;
 }
 
-static int connect_host(struct remote *r)
+static int connect_host(struct remote_host *r)
 {
 	const char *argv[SSH_WORDS];
 	char *words = mem_strdup(r->wish->ssh);
@@ -206,9 +206,10 @@ static bool take_bytes(int fd, struct remote_text *v)
 
 /* Waits for anything that comes, or for room to write, at most LOOK_MS. 1: something came, or there
  * is room; 0: not yet; -EPIPE: the connection has ended. */
-static int wait_for_any(struct remote *r, bool writes)
+static int wait_for_any(struct remote_host *r, bool writes)
 {
-	struct pollfd p[3] = { { r->out, POLLIN, 0 }, { r->errors, POLLIN, 0 }, { r->in, POLLOUT, 0 } };
+	struct pollfd p[3] = { { r->out, POLLIN, 0 }, { r->errors, POLLIN, 0 },
+			       { r->in, POLLOUT, 0 } };
 	const int n = poll(p, writes ? 3 : 2, LOOK_MS);
 
 	if (n <= 0)
@@ -228,7 +229,7 @@ static int wait_for_any(struct remote *r, bool writes)
 }
 
 /* Writes all, and takes meanwhile what comes. */
-static int send_bytes(struct remote *r, const char *bytes, size_t n)
+static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 {
 	uint64_t last = monotonic_ns();
 
@@ -252,7 +253,7 @@ static int send_bytes(struct remote *r, const char *bytes, size_t n)
 	return 0;
 }
 
-static int send_text(struct remote *r, char *text)
+static int send_text(struct remote_host *r, char *text)
 {
 	const int e = send_bytes(r, text, strlen(text));
 
@@ -261,7 +262,7 @@ static int send_text(struct remote *r, char *text)
 }
 
 /* Takes n bytes off the front. */
-static void drop(struct remote *r, size_t n)
+static void drop(struct remote_host *r, size_t n)
 {
 	r->text.n -= n;
 	memmove(r->text.at, r->text.at + n, r->text.n);
@@ -269,7 +270,7 @@ static void drop(struct remote *r, size_t n)
 
 /* The answer in what has come: the rest of the line behind the nonce; free() it. NULL: none yet.
  * Lines before it are not asked for: a login's greetings. */
-static char *answer_there(struct remote *r)
+static char *answer_there(struct remote_host *r)
 {
 	char *at = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
 	const char *end = at ? memchr(at, '\n', r->text.n - (size_t)(at - r->text.at)) : NULL;
@@ -284,7 +285,7 @@ static char *answer_there(struct remote *r)
 }
 
 /* Waits for an answer. 0 and *answer; free() it; or -errno. */
-static int wait_for_answer(struct remote *r, char **answer)
+static int wait_for_answer(struct remote_host *r, char **answer)
 {
 	uint64_t last = monotonic_ns();
 
@@ -306,7 +307,7 @@ static int wait_for_answer(struct remote *r, char **answer)
 }
 
 /* Sends a command, which is freed, and takes its answer. */
-static int ask(struct remote *r, char *command, char **answer)
+static int ask(struct remote_host *r, char *command, char **answer)
 {
 	const int e = send_text(r, command);
 
@@ -325,7 +326,7 @@ static int64_t real_ns(void)
 
 /* Of several comparisons the quickest is the best: the host's time lies between question and
  * answer. */
-static int compare_clocks(struct remote *r)
+static int compare_clocks(struct remote_host *r)
 {
 	r->error_ns = UINT64_MAX;
 	for (int i = 0; i < TRIES; i++) {
@@ -352,7 +353,7 @@ static int compare_clocks(struct remote *r)
 
 /* --- what is needed there ----------------------------------------------------- */
 
-static int make_folder(struct remote *r)
+static int make_folder(struct remote_host *r)
 {
 	char *answer;
 	int e = ask(r, mem_printf("umask 077; d=$(mktemp -d \"${TMPDIR:-/tmp}/brace-fleet.XXXXXXXX\")"
@@ -370,7 +371,7 @@ static int make_folder(struct remote *r)
 }
 
 /* Ends early when brace is to end; a connection that is dead ends by ssh's own questions. */
-static int wait_for_copy(struct remote *r, pid_t pid)
+static int wait_for_copy(struct remote_host *r, pid_t pid)
 {
 	int status = 0;
 
@@ -384,7 +385,7 @@ static int wait_for_copy(struct remote *r, pid_t pid)
 
 /* By a connection of its own: the shell may take more of its input than its commands, and what it
  * took of a file would be commands. */
-static int copy_open(struct remote *r, int fd, const char *name)
+static int copy_open(struct remote_host *r, int fd, const char *name)
 {
 	char *words = mem_strdup(r->wish->ssh), *command = mem_printf("cat >'%s/%s'", r->folder, name);
 	const char *argv[SSH_WORDS];
@@ -401,7 +402,7 @@ static int copy_open(struct remote *r, int fd, const char *name)
 	return e ? err_set(&r->why, e, "cannot run ssh: %s", strerror(e)) : wait_for_copy(r, pid);
 }
 
-static int copy_file(struct remote *r, const char *path, const char *name)
+static int copy_file(struct remote_host *r, const char *path, const char *name)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int e;
@@ -413,7 +414,7 @@ static int copy_file(struct remote *r, const char *path, const char *name)
 	return e;
 }
 
-static int copy_brace(struct remote *r)
+static int copy_brace(struct remote_host *r)
 {
 	char *answer;
 	int e = copy_file(r, r->wish->brace, "brace");
@@ -434,7 +435,7 @@ static int copy_brace(struct remote *r)
 }
 
 /* A brace of another version records what this one may not read. */
-static int find_brace(struct remote *r)
+static int find_brace(struct remote_host *r)
 {
 	struct utsname here;
 	char *answer;
@@ -459,7 +460,7 @@ static int find_brace(struct remote *r)
 	return e ? -ENOEXEC : copy_brace(r);
 }
 
-int remote_prepare(struct remote *r)
+int remote_prepare(struct remote_host *r)
 {
 	const struct hash_key key = keyed_hash_key();
 	char *answer;
@@ -500,7 +501,7 @@ static char *add_word(char *command, const char *word)
 
 /* In the background, so that the shell hears of the end of the connection, and of ours. A signal
  * goes to all processes of the connection, as Ctrl-C does in a terminal; shells outlive it. */
-static char *recording(const struct remote *r, int64_t at)
+static char *recording(const struct remote_host *r, int64_t at)
 {
 	char *words = mem_strdup(""), *command;
 
@@ -515,7 +516,8 @@ static char *recording(const struct remote *r, int64_t at)
 }
 
 /* Hands on the whole lines of a buffer, up to `end`; returns how many bytes these are. */
-static size_t tell_lines(struct remote *r, bool is_error, const char *text, size_t end, bool all)
+static size_t tell_lines(struct remote_host *r, bool is_error, const char *text, size_t end,
+			 bool all)
 {
 	size_t at = 0;
 
@@ -532,7 +534,7 @@ static size_t tell_lines(struct remote *r, bool is_error, const char *text, size
 }
 
 /* Hands on what the program printed. The line of the answer is kept. */
-static void tell(struct remote *r, bool all)
+static void tell(struct remote_host *r, bool all)
 {
 	const char *answer = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
 	const size_t n = answer ? (size_t)(answer - r->text.at) : r->text.n;
@@ -547,7 +549,7 @@ static void tell(struct remote *r, bool all)
 }
 
 /* The program's end. A user's interrupt ends the recording as Ctrl-C does one here, once. */
-static int wait_for_end(struct remote *r)
+static int wait_for_end(struct remote_host *r)
 {
 	uint64_t ended = 0;
 	char *answer;
@@ -572,7 +574,7 @@ static int wait_for_end(struct remote *r)
 	return 0;
 }
 
-int remote_record(struct remote *r, uint64_t at_real_ns)
+int remote_record(struct remote_host *r, uint64_t at_real_ns)
 {
 	int e;
 
@@ -585,7 +587,7 @@ int remote_record(struct remote *r, uint64_t at_real_ns)
 /* --- the trace ----------------------------------------------------- */
 
 /* The next n bytes into the file. */
-static int receive(struct remote *r, int fd, uint64_t n)
+static int receive(struct remote_host *r, int fd, uint64_t n)
 {
 	uint64_t last = monotonic_ns();
 
@@ -608,7 +610,7 @@ static int receive(struct remote *r, int fd, uint64_t n)
 	return 0;
 }
 
-int remote_fetch(struct remote *r, const char *path)
+int remote_fetch(struct remote_host *r, const char *path)
 {
 	struct whole_file file;
 	char *answer, *end;
@@ -638,7 +640,7 @@ int remote_fetch(struct remote *r, const char *path)
 	return new_file_end(&file, true, &r->why);
 }
 
-void remote_end(struct remote *r)
+void remote_end(struct remote_host *r)
 {
 	int *const fds[] = { &r->in, &r->out, &r->errors };
 

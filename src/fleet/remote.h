@@ -35,7 +35,7 @@ struct remote_wish {
 
 struct remote_text { char *at; size_t n, cap; };
 
-struct remote {
+struct remote_host {
 	const char *host;
 	const struct remote_wish *wish;
 	/* results */
@@ -49,17 +49,17 @@ struct remote {
 	char *folder;             /* there */
 	int in, out, errors;
 	struct remote_text text, error_text; /* what came and is not taken yet */
-	char nonce[17];           /* begins the lines that answer commands; nobody there can know it */
+	char nonce[17];           /* begins the lines that answer commands; it is drawn */
 	bool begun;
 };
 
 /* Connects, compares the clocks, and brings brace there. Any thread; so the others, in this
  * order. 0, or -errno and r->why. */
-int remote_prepare(struct remote *r);
+int remote_prepare(struct remote_host *r);
 /* Records from that time of this machine's clock on, and returns when the program has ended. 0, or
  * -errno and r->why. */
-int remote_record(struct remote *r, uint64_t at_real_ns);
+int remote_record(struct remote_host *r, uint64_t at_real_ns);
 /* Writes the trace to a file (mode 0600), which is new. 0, or -errno and r->why. */
-int remote_fetch(struct remote *r, const char *path);
+int remote_fetch(struct remote_host *r, const char *path);
 /* Removes what was there, and ends the connection. In any case. */
-void remote_end(struct remote *r);
+void remote_end(struct remote_host *r);

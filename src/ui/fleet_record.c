@@ -33,7 +33,7 @@
 
 /* A host, with its thread, and what came of it. */
 struct fleet_host {
-	struct remote remote;
+	struct remote_host remote;
 	pthread_t thread;
 	bool has_thread, has_trace;
 	char *path;          /* of its trace here */
@@ -134,7 +134,7 @@ static void look_at(struct fleet_host *h, uint64_t at)
 /* Times with their signs, in milliseconds. */
 static void say_host(const struct fleet_host *h)
 {
-	const struct remote *r = &h->remote;
+	const struct remote_host *r = &h->remote;
 	char calls[32];
 
 	if (!h->has_trace) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/record.c calls it, on the session's thread, which also calls put_file() at each turn of
- * --rotate: a file gets a second name in the spool, and a process is started, unless one runs, that
- * empties it. That process is in no group of the terminal's, so that Ctrl-C is the program's. Fails
- * on options; later, what cannot be pushed stays in the spool, or, if it is full, where it is. */
+ * --rotate, and record_push_look() on its monitor's. A file gets a second name in the spool, and a
+ * process is started, unless one runs, that empties it. That process is in no group of the
+ * terminal's, so that Ctrl-C is the program's. Fails on options; later, what cannot be pushed stays
+ * in the spool, or, if it is full, where it is. */
 #include "ui/record_push.h"
 
 #include <errno.h>
@@ -99,8 +100,23 @@ static void put_file(void *arg, const char *file)
 	struct record_push *p = arg;
 
 	put(p, file, false);
-	if (!child_runs(p))
+	pthread_mutex_lock(&p->lock);
+	p->missed = child_runs(p);
+	if (!p->missed)
 		start_child(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void record_push_look(void *arg)
+{
+	struct record_push *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->missed && !child_runs(p)) {
+		p->missed = false;
+		start_child(p);
+	}
+	pthread_mutex_unlock(&p->lock);
 }
 
 /* --- the beginning ----------------------------------------------------- */
@@ -160,6 +176,7 @@ int record_push_begin(struct record_push *p, struct invocation *inv)
 	int status;
 
 	*p = (struct record_push){ .inv = inv, .on = o->to != NULL, .spool = -1,
+				   .lock = PTHREAD_MUTEX_INITIALIZER,
 				   .most = o->spool_most ? o->spool_most : PUSHING_SPOOL_MOST };
 	if (!p->on)
 		return refuse_options(o);

@@ -140,7 +140,7 @@ static int record_to_file(struct invocation *inv, struct record_push *push)
 	status = run_start(inv, file, beside_first(&beside), &session);
 	if (status)
 		return beside_end(&beside, inv, status);
-	run_monitor_begin(&run_monitor, inv, session, NULL, NULL);
+	run_monitor_begin(&run_monitor, inv, session, push->on ? record_push_look : NULL, push);
 	e = session_record(session, &result, &err);
 	run_monitor_end(&run_monitor);
 	session_free(session);
