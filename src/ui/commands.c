@@ -730,7 +730,7 @@ const struct command commands[] = {
 	{ "push", "[FILE] --to URL", "Send a trace file's sums, or its calls, to a fleet's database",
 	  TABLES(push_options, excerpt_options, part_options, names_options), false, 0, 1,
 	  cmd_push },
-	{ "fleet", "QUESTION [FUNCTION] --to URL | -H HOSTS record PROGRAM [ARGUMENT]...",
+	{ "fleet", "QUESTION [FUNCTION] | -H HOSTS record PROGRAM",
 	  "Ask what was pushed: top, history, outliers, runs; or record on many hosts",
 	  TABLES(fleet_options, json_options, screen_options), false, 1, -1, cmd_fleet,
 	  .stops_at = "record" },
