@@ -31,6 +31,10 @@
 #include "shared/record.h"
 #include "store/store.h"
 
+/* Files of a process, mapped to be written to, that are looked at for a ring; bytes that a session
+ * memory has at least. */
+#define RINGS_LOOKED_AT 64
+#define RING_LEAST 4096u
 
 /* One recovery; close_all() frees what it has got so far. */
 struct recovery {
@@ -425,43 +429,95 @@ static int open_memory(pid_t pid, struct err *err)
 	return fd < 0 ? err_set(err, errno, "cannot open %s: %s", name, strerror(errno)) : fd;
 }
 
+/* Whether the mapping may be a session memory: all of one, written to by the process. */
+static bool may_be_memory(const struct map *m)
+{
+	return m->shared && m->write && m->offset == 0 && m->end - m->start >= RING_LEAST;
+}
+
 /* Whether a file's mapping begins as a session memory does: one with --ring. */
-static bool is_ring(pid_t pid, const struct map *m)
+static bool is_ring(int memory, const struct map *m)
 {
 	uint64_t magic = 0;
 	bool silent;
-	int fd;
 
-	if (!m->shared || !m->write || m->path[0] != '/' || (fd = open_memory(pid, NULL)) < 0)
-		return false;
-	if (aside_io_read(fd, -1, m->start, &magic, sizeof(magic), ASIDE_MS, &silent) !=
-	    sizeof(magic))
-		magic = 0;
-	close(fd);
-	return magic == MEMORY_MAGIC;
+	return aside_io_read(memory, -1, m->start, &magic, sizeof(magic), ASIDE_MS, &silent) ==
+		       sizeof(magic) &&
+	       magic == MEMORY_MAGIC;
 }
 
-/* Finds the session memory in the process; false if it has none. */
-static bool find_memory(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
+/* The first mapping that is a ring, of files that may be one; NULL: none is. Each look costs a
+ * fork, and how many files there are is the process's to choose: *more says that some were left
+ * out. */
+static const struct map *find_ring(int memory, const struct maps *maps, bool *more)
+{
+	unsigned looked = 0;
+
+	for (size_t i = 0; i < maps->at.n; i++) {
+		const struct map *m = &maps->at.at[i];
+
+		if (!may_be_memory(m) || m->path[0] != '/' || !strncmp(m->path, "/memfd:", 7))
+			continue;
+		if (looked++ == RINGS_LOOKED_AT) {
+			*more = true;
+			break;
+		}
+		if (is_ring(memory, m))
+			return m;
+	}
+	return NULL;
+}
+
+/* The first mapping that has the name of a session memory; NULL: none has. */
+static const struct map *find_named(const struct maps *maps)
+{
+	for (size_t i = 0; i < maps->at.n; i++)
+		if (may_be_memory(&maps->at.at[i]) &&
+		    !strncmp(maps->at.at[i].path, "/memfd:brace-session", 20))
+			return &maps->at.at[i];
+	return NULL;
+}
+
+/* Finds the session memory among the process's mappings, and tells where it lies. */
+static int choose_memory(pid_t pid, int memory, const struct maps *maps, uint64_t *at,
+			 uint64_t *size, struct err *err)
+{
+	const struct map *found = find_named(maps);
+	bool more = false;
+
+	if (!found)
+		found = find_ring(memory, maps, &more);
+	if (!found && more)
+		return err_set(err, ENODATA,
+			       "process %d has no session memory among the first %d files that it "
+			       "maps to write to: if it was traced with --ring, name the ring "
+			       "(brace recover --ring FILE TRACE)",
+			       (int)pid, RINGS_LOOKED_AT);
+	if (!found)
+		return err_set(err, ENODATA,
+			       "process %d is not being traced: it has no session memory",
+			       (int)pid);
+	*at = found->start;
+	*size = found->end - found->start;
+	return 0;
+}
+
+/* Opens the memory of the process, and finds the session memory in it. A descriptor, or -errno and
+ * *err. */
+static int open_session(pid_t pid, uint64_t *at, uint64_t *size, struct err *err)
 {
 	struct maps maps;
-	bool found = false;
+	int fd, e;
 
-	if (maps_read(pid, &maps, err) < 0)
-		return false;
-	for (size_t i = 0; i < maps.at.n && !found; i++) {
-		const struct map *m = &maps.at.at[i];
-
-		found = m->offset == 0 && (strncmp(m->path, "/memfd:brace-session", 20) == 0 ||
-					   is_ring(pid, m));
-		*at = m->start;
-		*size = m->end - m->start;
-	}
+	e = maps_read(pid, &maps, err);
+	if (e < 0)
+		return e;
+	fd = open_memory(pid, err);
+	e = fd < 0 ? fd : choose_memory(pid, fd, &maps, at, size, err);
 	maps_free(&maps);
-	if (!found)
-		err_set(err, ENODATA, "process %d is not being traced: it has no session memory",
-			(int)pid);
-	return found;
+	if (e < 0 && fd >= 0)
+		close(fd);
+	return e < 0 ? e : fd;
 }
 
 /* The process is read while it runs and is not stopped: snapshot_take() copies the memory once, and
@@ -473,9 +529,7 @@ static int recover_process(const struct recover_request *req, struct recover_res
 	uint64_t at = 0, size = 0;
 	int fd, e;
 
-	if (!find_memory(req->pid, &at, &size, err))
-		return -err->code;
-	fd = open_memory(req->pid, err);
+	fd = open_session(req->pid, &at, &size, err);
 	if (fd < 0)
 		return fd;
 	/* A tracer that lives would write the same records. */

@@ -55,6 +55,26 @@ refuses() {
 	result "$name" $? "$T/check.log"
 }
 
+# --- a process with many shared files, none of which is a ring: each look costs a fork
+cat >"$T/maps.py" <<'EOF'
+import mmap, sys, time
+held = []
+for i in range(200):
+    f = open(f"{sys.argv[1]}/shared.{i}", "w+b")
+    f.truncate(65536)
+    held.append(mmap.mmap(f.fileno(), 65536))
+open(f"{sys.argv[1]}/mapped", "w").close()
+time.sleep(600)
+EOF
+mkdir "$T/many"
+python3 "$T/maps.py" "$T/many" &
+MAPS_PID=$!
+ON_EXIT+=("kill -KILL $MAPS_PID")
+is_mapped() { [ -e "$T/many/mapped" ]; }
+until_is is_mapped
+refuses "recover -p looks at 64 files of a process" 'has no session memory among the first 64 files.*--ring FILE' "$BRACE" recover -p "$MAPS_PID" -o "$T/none"
+kill -KILL "$MAPS_PID"
+
 # --- while the session runs
 begin "$RING" -b 16M
 [ "$(stat -c %a "$RING")" = 400 ] && [ "$(stat -c %b "$RING")" -ge $(($(stat -c %s "$RING") / 512)) ]
