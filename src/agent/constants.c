@@ -14,7 +14,8 @@
  *   a process in which nobody tells, only mappings that last count.
  * - The program makes the page writable and writes to it, or maps other memory over it; or the
  *   file's own bytes change. A copy is thrown away when it is older than CONSTANTS_FRESH.
- * - A copy was begun before the epoch changed. It carries the epoch from before, and is void.
+ * - A copy was begun before the epoch changed. It carries the epoch from before, and is void. While
+ *   the ranges are rewritten the epoch is odd, and no copy is begun or used.
  *
  * A slot belongs to one page of those that share it, until its copy is old. While it is being
  * filled its word is odd. A reader looks at the word before it copies and after it; a page's
@@ -45,7 +46,7 @@ static struct constant_copy slots[SLOTS];
 static uint8_t copies[SLOTS][ARCH_PAGE] __attribute__((aligned(ARCH_PAGE)));
 static struct { uint64_t start, end; } ranges[RANGES];
 static uint32_t n_ranges, n_lasting;
-static uint64_t epoch;
+static uint64_t epoch; /* odd while the ranges are rewritten */
 static bool watched;
 
 /* Whether one of these ranges, in order of address, has it. */
@@ -64,8 +65,9 @@ static bool ranges_have(uint32_t low, uint32_t high, uint64_t address)
 	return low > first && address < __atomic_load_n(&ranges[low - 1].end, __ATOMIC_RELAXED);
 }
 
-/* True if the page lies in a mapping that counts. Ranges may be rewritten meanwhile: the answer is
- * worth something only if `epoch` is unchanged since before the question. */
+/* True if the page lies in a mapping that counts. Ranges may be rewritten meanwhile, and a search
+ * meet the end of one mapping and the begin of another: the answer is worth something only if
+ * `epoch` is even, and unchanged since before the question. */
 static bool is_constant(uint64_t page)
 {
 	/* Pairs with nothing: whatever the counts are, they are at most RANGES. */
@@ -74,6 +76,17 @@ static bool is_constant(uint64_t page)
 
 	return ranges_have(0, last, page * ARCH_PAGE) ||
 	       (watched && ranges_have(last, all, page * ARCH_PAGE));
+}
+
+/* is_constant(), of ranges that belong together. now: the epoch from before. */
+static bool is_constant_at(uint64_t page, uint64_t now)
+{
+	if (now & 1 || !is_constant(page))
+		return false;
+	/* The search's loads come before the second look at the epoch. Pairs with begin_change().
+	 */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&epoch, __ATOMIC_RELAXED) == now;
 }
 
 static bool is_fresh(const struct constant_copy *s)
@@ -168,8 +181,8 @@ uint64_t constants_missing(uint64_t address, uint32_t n)
 
 bool constants_fill(uint64_t address, long pid)
 {
-	/* Read before the ranges are asked, and before the kernel is: pairs with change_epoch(). A
-	 * change that comes later makes this copy void. */
+	/* Read before the ranges are asked, and before the kernel is: pairs with change_epoch() and
+	 * end_change(). A change that comes later makes this copy void. */
 	const uint64_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE), page = address / ARCH_PAGE;
 	struct constant_copy *s = &slots[page % SLOTS];
 	struct copy_range into = { copies[page % SLOTS], ARCH_PAGE },
@@ -177,7 +190,8 @@ bool constants_fill(uint64_t address, long pid)
 	uint64_t word = __atomic_load_n(&s->word, __ATOMIC_RELAXED), until;
 	bool filled;
 
-	if (word & BUSY || !is_constant(page) || (word >> PAGE_SHIFT != page && is_fresh(s)))
+	if (word & BUSY || !is_constant_at(page, now) ||
+	    (word >> PAGE_SHIFT != page && is_fresh(s)))
 		return false;
 	/* Pairs with the release below. The kernel writes after this; readers who are at it see the
 	 * word changed. */
@@ -198,14 +212,30 @@ bool constants_fill(uint64_t address, long pid)
 static void change_epoch(void)
 {
 	/* Pairs with the acquires of `epoch`: who sees the new one sees the ranges as they are
-	 * now. */
+	 * now. By two: it may come while another thread rewrites the ranges. */
+	__atomic_fetch_add(&epoch, 2, __ATOMIC_RELEASE);
+}
+
+/* From here to end_change() no copy is used and none is begun. In a child of a fork that came in
+ * between, that is so until it learns its mappings. */
+static void begin_change(void)
+{
+	/* Pairs with the acquires of `epoch`, as change_epoch(). */
+	__atomic_fetch_or(&epoch, 1, __ATOMIC_RELEASE);
+	/* The odd epoch is seen before any new range. Pairs with is_constant_at(). */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void end_change(void)
+{
+	/* Pairs with the acquires of `epoch`, as change_epoch(). */
 	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
 }
 
 static uint32_t learn_ranges(const struct patch_text *at, uint32_t n, uint32_t to)
 {
 	for (uint32_t i = 0; i < n && to < RANGES; i++, to++) {
-		/* Relaxed, as the counts are: change_epoch() follows. */
+		/* Relaxed, as the counts are: end_change() follows. */
 		__atomic_store_n(&ranges[to].start, at[i].address, __ATOMIC_RELAXED);
 		__atomic_store_n(&ranges[to].end, at[i].address + at[i].bytes, __ATOMIC_RELAXED);
 	}
@@ -219,11 +249,12 @@ void constants_learn(const struct patch_text *lasting, uint32_t n_known,
 
 	if (!n_known && !n_others)
 		return;
+	begin_change();
 	n = learn_ranges(lasting, n_known, 0);
 	__atomic_store_n(&n_lasting, n, __ATOMIC_RELAXED);
 	n = learn_ranges(others, n_others, n);
 	__atomic_store_n(&n_ranges, n, __ATOMIC_RELAXED);
-	change_epoch();
+	end_change();
 }
 
 void constants_watch(void)
