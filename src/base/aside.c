@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -64,6 +65,25 @@ static void forget_copy(pid_t pid)
 	pthread_mutex_unlock(&lock);
 }
 
+/* Whether one more copy can be noted. Without memory no copy is made: libbrace's way out
+ * (mem_try()) would leave the lock taken, and signals blocked. */
+static bool has_room(void)
+{
+	const size_t cap = copies.cap ? 2 * copies.cap : 16;
+	pid_t *at;
+
+	if (copies.n < copies.cap)
+		return true;
+	at = realloc(copies.at, cap * sizeof(*at));
+	if (!at) {
+		errno = ENOMEM;
+		return false;
+	}
+	copies.at = at;
+	copies.cap = cap;
+	return true;
+}
+
 /* No SIGCHLD, and no wait for any child sees it: nobody's children change. Its signals are blocked:
  * the terminal's are for us. */
 static pid_t begin_copy(void (*f)(void *), void *work, int *pidfd)
@@ -74,10 +94,7 @@ static pid_t begin_copy(void (*f)(void *), void *work, int *pidfd)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&lock);
-	/* Without memory brace ends here, and not behind the clone: a copy would end by a
-	 * signal. */
-	vec_reserve(&copies, copies.n + 1);
-	pid = syscall(SYS_clone, CLONE_PIDFD, NULL, pidfd, NULL, 0);
+	pid = has_room() ? syscall(SYS_clone, CLONE_PIDFD, NULL, pidfd, NULL, 0) : -1;
 	if (pid == 0) {
 		syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
 		f(work);
