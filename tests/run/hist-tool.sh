@@ -147,7 +147,7 @@ while not os.path.exists(sys.argv[1]):
     time.sleep(0.005)
 print(n)' "$T/enough" >"$T/out" 2>"$T/err" &
 brace=$!
-twice() { [ "$(grep -c '^getppid \[' "$T/answer" 2>/dev/null)" -ge 2 ]; }
+twice() { [ "$(grep -s '^getppid \[' "$T/answer" | wc -l)" -ge 2 ]; }
 until_is twice
 touch "$T/enough"
 wait $brace
