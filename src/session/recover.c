@@ -21,6 +21,8 @@
 #include "arch/page.h"
 #include "base/aside.h"
 #include "base/aside_io.h"
+#include "base/keyed_hash.h"
+#include "base/number_map.h"
 #include "collect/drain.h"
 #include "collect/renames.h"
 #include "collect/ring_file.h"
@@ -44,6 +46,9 @@ struct recovery {
 	struct shared_memory memory;
 	VEC(uint32_t) threads;        /* slot -> index in info->threads */
 	VEC(uint64_t) position;       /* by thread of info: position that the output has reached */
+	struct number_map known;      /* the first `noted` threads of info, by identity() */
+	size_t noted;
+	struct hash_key key;
 	struct recover_result *res;
 };
 
@@ -55,14 +60,37 @@ static bool is_thread(const struct trace_thread *t, const struct memory_thread *
 	return t->pid == slot->pid && t->tid == slot->tid && t->tsc == slot->tsc;
 }
 
-/* info->threads.n if the thread is not there. */
-static uint32_t find_thread(const struct trace_info *info, const struct memory_thread *slot)
+/* Not 0. The memory's threads are the program's to choose, so nobody may choose two that meet. */
+static uint64_t identity(const struct recovery *r, uint32_t pid, uint32_t tid, uint64_t tsc)
 {
-	uint32_t i = 0;
+	return keyed_hash(&r->key, (uint64_t)pid << 32 | tid, tsc) | 1;
+}
 
-	while (i < info->threads.n && !is_thread(&info->threads.at[i], slot))
-		i++;
-	return i;
+/* Of several threads with one identity the first counts. */
+static void note_threads(struct recovery *r)
+{
+	if (!r->noted)
+		r->key = keyed_hash_key();
+	for (; r->noted < r->info->threads.n; r->noted++) {
+		const struct trace_thread *t = &r->info->threads.at[r->noted];
+		const uint64_t id = identity(r, t->pid, t->tid, t->tsc);
+
+		if (number_map_get(&r->known, id) == NUMBER_NONE)
+			number_map_set(&r->known, id, r->noted);
+	}
+}
+
+/* info->threads.n if the thread is not there. A hostile program can fill 262,144 slots: each is
+ * looked up, not searched. */
+static uint32_t find_thread(struct recovery *r, const struct memory_thread *slot)
+{
+	uint64_t i;
+
+	note_threads(r);
+	i = number_map_get(&r->known, identity(r, slot->pid, slot->tid, slot->tsc));
+	return i != NUMBER_NONE && is_thread(&r->info->threads.at[i], slot)
+		       ? (uint32_t)i
+		       : (uint32_t)r->info->threads.n;
 }
 
 /* An image that the file does not know gets a number, and nothing more. */
@@ -88,7 +116,7 @@ static uint32_t thread_of(struct recovery *r, uint32_t slot)
 		*vec_add(&r->threads) = UINT32_MAX;
 	if (r->threads.at[slot] != UINT32_MAX)
 		return r->threads.at[slot];
-	i = find_thread(r->info, t);
+	i = find_thread(r, t);
 	if (i == r->info->threads.n) {
 		struct trace_thread add = { .pid = t->pid, .tid = t->tid, .tsc = t->tsc,
 					    .image = image_of(r->info, t) };
@@ -367,6 +395,7 @@ static void close_all(struct recovery *r)
 	snapshot_free(&r->memory);
 	vec_free(&r->threads);
 	vec_free(&r->position);
+	number_map_free(&r->known);
 }
 
 /* Opens the output: behind the file's records or, without a file, with names from the process. */
