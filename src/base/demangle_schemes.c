@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle_swift.h"
 #include "base/mem.h"
 
 /* --- memory ----------------------------------------------------------------------------- */
@@ -80,193 +81,6 @@ static bool is_ocaml(const char *s)
 {
 	return !strncmp(s, "caml", 4) && isupper((unsigned char)s[4]) &&
 	       (strstr(s, "__") || strchr(s, '.'));
-}
-
-/* --- Swift ------------------------------------------------------------------------------ */
-
-#define WORDS_MOST 26u /* letters that name one */
-
-/* A symbol that is being read: Swift's docs/ABI/Mangling.rst. Identifiers repeat words of those
- * before them by a letter. */
-struct swift {
-	const char *at;
-	struct { const char *at; size_t n; } words[WORDS_MOST];
-	unsigned n_words;
-};
-
-/* Words of "someFooBar" are "some", "Foo", "Bar"; an underscore ends one. */
-static void add_words(struct swift *w, const char *s, size_t n)
-{
-	size_t begin = n;
-
-	for (size_t i = 0; i <= n; i++) {
-		char c = i < n ? s[i] : 0;
-		bool ends = !c || c == '_' ||
-			    (i && !isupper((unsigned char)s[i - 1]) && isupper((unsigned char)c));
-
-		if (begin < n && ends) {
-			if (i - begin >= 2 && w->n_words < WORDS_MOST) {
-				w->words[w->n_words].at = s + begin;
-				w->words[w->n_words++].n = i - begin;
-			}
-			begin = n;
-		}
-		if (begin == n && c && c != '_' && !isdigit((unsigned char)c))
-			begin = i;
-	}
-}
-
-/* The letters that stand for words; the last is a capital. False: there is no such word. */
-static bool put_words(struct swift *w, FILE *to, bool *more)
-{
-	while (*more && isalpha((unsigned char)*w->at)) {
-		char c = *w->at++;
-		unsigned i = (unsigned)(islower((unsigned char)c) ? c - 'a' : c - 'A');
-
-		*more = islower((unsigned char)c);
-		if (i >= w->n_words)
-			return false;
-		fwrite(w->words[i].at, 1, w->words[i].n, to);
-	}
-	return true;
-}
-
-/* Writes the identifier at w->at. False: there is none, or one in another alphabet. */
-static bool put_identifier(struct swift *w, FILE *to)
-{
-	bool words = *w->at == '0';
-
-	if (!isdigit((unsigned char)*w->at) || !strncmp(w->at, "00", 2))
-		return false;
-	w->at += words;
-	do {
-		char *end;
-		unsigned long n;
-
-		if (!put_words(w, to, &words))
-			return false;
-		if (*w->at == '0') {
-			w->at++;
-			return true;
-		}
-		n = strtoul(w->at, &end, 10);
-		if (!isdigit((unsigned char)*w->at) || !n || n > strlen(end))
-			return false;
-		fwrite(end, 1, n, to);
-		add_words(w, end, n);
-		w->at = end + n;
-	} while (words);
-	return true;
-}
-
-/* The identifier at w->at, for free(); NULL: there is none. */
-static char *read_identifier(struct swift *w)
-{
-	char *text = NULL;
-	size_t n;
-	FILE *to = open_memstream(&text, &n);
-	bool good = to && put_identifier(w, to);
-
-	if (to)
-		fclose(to);
-	if (good)
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* The kind of function that the symbol's end tells; NULL: no function that has a name. */
-static const char *swift_kind(const char *symbol)
-{
-	static const struct { const char *end, *name; } kinds[] = {
-		{ "fC", "init" }, { "fc", "init" }, { "fD", "deinit" }, { "fd", "deinit" },
-		{ "FZ", "" }, { "F", "" },
-	};
-	size_t n = strlen(symbol);
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		size_t end = strlen(kinds[i].end);
-
-		if (n > end && !strcmp(symbol + n - end, kinds[i].end))
-			return kinds[i].name;
-	}
-	return NULL;
-}
-
-/* "(a:b:)": the labels behind a function's name. A private function's file stands there, too, and
- * is marked LL. */
-static void put_labels(struct swift *w, FILE *to)
-{
-	fputc('(', to);
-	while (isdigit((unsigned char)*w->at) || *w->at == '_') {
-		char *label = *w->at == '_' ? w->at++, mem_strdup("_") : read_identifier(w);
-
-		if (!label)
-			break;
-		if (strncmp(w->at, "LL", 2))
-			fprintf(to, "%s:", label);
-		else
-			w->at += 2;
-		free(label);
-	}
-	fputc(')', to);
-}
-
-/* The module, the types, and the function with its labels, if asked for. */
-static bool put_swift(const char *symbol, bool whole, FILE *to)
-{
-	struct swift w = { .at = symbol };
-	const char *kind = swift_kind(symbol);
-	bool type = true;
-
-	if (!kind || !put_identifier(&w, to))
-		return false;
-	while (type && isdigit((unsigned char)*w.at)) {
-		struct swift before = w;
-		char *part = read_identifier(&w);
-
-		if (!part)
-			return false;
-		type = *w.at == 'C' || *w.at == 'V' || *w.at == 'O';
-		/* Functions without a name of their own have labels behind their type. */
-		if (!type && *kind)
-			w = before;
-		else
-			fprintf(to, ".%s", part);
-		w.at += type;
-		free(part);
-	}
-	if (type && !*kind)
-		return false;
-	if (*kind)
-		fprintf(to, ".%s", kind);
-	if (whole && strcmp(kind, "deinit"))
-		put_labels(&w, to);
-	return true;
-}
-
-/* $s since Swift 5, $S in 4.2; some systems put an underscore before every symbol. */
-static bool is_swift(const char *s)
-{
-	s += *s == '_';
-	return s[0] == '$' && (s[1] == 's' || s[1] == 'S') && isdigit((unsigned char)s[2]);
-}
-
-/* "$s4main3FooV3bar1ayS2i_tF" -> "main.Foo.bar", whole: "main.Foo.bar(a:)". Closures, accessors,
- * generated code stay mangled: NULL. */
-static char *swift_name(const char *symbol, bool whole)
-{
-	char *name = NULL;
-	size_t n;
-	FILE *to = open_memstream(&name, &n);
-	bool good = to && put_swift(symbol + (*symbol == '_') + 2, whole, to);
-
-	if (to)
-		fclose(to);
-	if (good)
-		return name;
-	free(name);
-	return NULL;
 }
 
 /* --- Go, D, Ada ------------------------------------------------------------------------- */
@@ -435,16 +249,16 @@ static char *d_name(const char *symbol, bool whole, bool full)
 
 bool demangle_is_scheme(const char *symbol)
 {
-	return (symbol[0] == 'c' && is_ocaml(symbol)) || is_swift(symbol) || is_d(symbol) ||
-	       is_go(symbol);
+	return (symbol[0] == 'c' && is_ocaml(symbol)) || demangle_is_swift(symbol) ||
+	       is_d(symbol) || is_go(symbol);
 }
 
 char *demangle_scheme(const char *symbol, bool whole, bool full)
 {
 	if (is_ocaml(symbol))
 		return ocaml_name(symbol);
-	if (is_swift(symbol))
-		return swift_name(symbol, whole);
+	if (demangle_is_swift(symbol))
+		return demangle_swift(symbol, whole, full);
 	return is_d(symbol) ? d_name(symbol, whole, full) : is_go(symbol) ? go_name(symbol) : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a function's name ends in a text. Lists of functions (model/function_list.c), probes and
  * histograms call it, on any thread; nothing is kept. Nothing fails: a text that ends within a name
- * ends it. */
+ * ends it. Blanks within a name are those of C++, D and Swift. */
 #include "base/function_name.h"
 
 #include <ctype.h>
@@ -68,19 +68,55 @@ static size_t operator_length(const char *p, size_t n)
 	return length + (p[n + length] == ' ' && p[n + length + 1] == '<');
 }
 
+/* How many characters of the text the words are, in which % is a number; 0: it begins otherwise. */
+static size_t words_length(const char *p, const char *words)
+{
+	size_t n = 0;
+
+	for (; *words; words++) {
+		size_t length = *words == '%' ? strspn(p + n, "0123456789") : p[n] == *words;
+
+		if (!length)
+			return 0;
+		n += length;
+	}
+	return n;
+}
+
+static size_t any_length(const char *p, const char *const words[], size_t n)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < n && !length; i++)
+		length = words_length(p, words[i]);
+	return length;
+}
+
 /* The length of the words that demanglers put before a function's name. */
 static size_t phrase_length(const char *p)
 {
 	static const char *const phrases[] = {
 		"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ",
 		"TLS init function for ", "TLS wrapper function for ", "D main",
+		"closure #% in ", "implicit closure #% in ", "default argument % of ",
+		"type metadata accessor for ", "merged ", "dispatch thunk of ",
 	};
-	size_t at = *p == '!';
+	const size_t count = sizeof(phrases) / sizeof(*phrases);
+	size_t n = *p == '!', length;
 
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++)
-		if (!strncmp(p + at, phrases[i], strlen(phrases[i])))
-			return at + strlen(phrases[i]);
-	return 0;
+	while ((length = any_length(p + n, phrases, count)))
+		n += length;
+	return n > (*p == '!') ? n : 0;
+}
+
+/* That of words within a name of Swift: what is local to a function, what a function returns. */
+static size_t infix_length(const char *p)
+{
+	static const char *const words[] = {
+		" #% in ", " -> ", " throws -> ", " async -> ", " async throws -> ",
+	};
+
+	return any_length(p, words, sizeof(words) / sizeof(*words));
 }
 
 static bool is_end(char c, const char *ends)
@@ -95,11 +131,12 @@ size_t function_name_length(const char *p, const char *ends)
 
 	for (n = phrase_length(p); p[n]; n++) {
 		const size_t symbols = operator_length(p, n);
+		const size_t infix = is_blank(p[n]) ? infix_length(p + n) : 0;
 
 		if (!first && is_end(p[n], ends))
 			first = n;
-		if (symbols)
-			n += symbols - 1;
+		if (symbols || infix)
+			n += symbols + infix - 1;
 		else if (strchr("<(", p[n]))
 			open++;
 		else if (strchr(">)", p[n]) && open)

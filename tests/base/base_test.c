@@ -340,8 +340,9 @@ static void default_arguments_of_templates_are_left_out(void **state)
 	free(demangle_short(deep));
 }
 
-/* Of Swift the names of its own tests (test/Demangle/Inputs/manglings.txt), of D of libiberty's, of
- * OCaml what ocamlopt 4.13 and 5.1 write, of Go its linker's escapes. */
+/* Of Swift the names of its own tests (test/Demangle/Inputs/manglings.txt) and of programs of
+ * swiftc 6.0.3, as its swift-demangle has them; of D of libiberty's and core.demangle's, of OCaml
+ * what ocamlopt 4.13 and 5.1 write, of Go its linker's escapes. */
 static void other_languages_have_their_names(void **state)
 {
 	static const struct { const char *symbol, *plain, *whole; } names[] = {
@@ -358,7 +359,23 @@ static void other_languages_have_their_names(void **state)
 		  "main.Vehicle.vehicleName(Vehicle:)" },
 		{ "$s4main3FooC1aACSi_tcfC", "main.Foo.init", "main.Foo.init(a:)" },
 		{ "$s4main3FooCfD", "main.Foo.deinit", "main.Foo.deinit" },
-		{ "$s4main3fooyySiFyyXEfU_", "$s4main3fooyySiFyyXEfU_", "$s4main3fooyySiFyyXEfU_" },
+		{ "$s4main3fooyySiFyyXEfU_", "closure #1 in main.foo", "closure #1 in main.foo(_:)" },
+		{ "$s4shop009Gre_GkaIiyS2iF", "shop.Größe", "shop.Größe(_:)" },
+		{ "$s4shop3pppoiyS2i_SitF", "shop.+++", "shop.+++(_:_:)" },
+		{ "$s4shop4ItemV5centsSivM.resume.0", "shop.Item.cents.modify.resume.0",
+		  "shop.Item.cents.modify.resume.0" },
+		{ "$s4shop3BoxVAASiRszlE3sumSiyF", "shop.Box.sum", "shop.Box.sum()" },
+		{ "$sSi4shopE7squaredSiyF", "Swift.Int.squared", "Swift.Int.squared()" },
+		{ "$s4shop4ItemVyS2icig", "shop.Item.subscript.getter", "shop.Item.subscript(_:).getter" },
+		{ "$s4shop4ItemVSHAASH4hash4intoys6HasherVz_tFTW",
+		  "protocol witness for Swift.Hashable.hash in conformance shop.Item : Swift.Hashable",
+		  "protocol witness for Swift.Hashable.hash(into:) in conformance shop.Item : Swift.Hashable" },
+		{ "$s4shop11withDefault_1yS2i_SitFfA0_", "default argument 1 of shop.withDefault",
+		  "default argument 1 of shop.withDefault(_:y:)" },
+		{ "$s4shop5outeryS2iF5innerL_yS2iF", "inner #1 in shop.outer", "inner #1(_:) in shop.outer(_:)" },
+		{ "$s4shop4ItemVwxx", "destroy value witness for shop.Item", "destroy value witness for shop.Item" },
+		{ "$s4shopA99999999_", "$s4shopA99999999_", "$s4shopA99999999_" },
+		{ "$sS2147483647i", "$sS2147483647i", "$sS2147483647i" },
 		{ "$s4main9999fooyyF", "$s4main9999fooyyF", "$s4main9999fooyyF" },
 		{ "$s4mainF", "$s4mainF", "$s4mainF" },
 		{ "$s40F", "$s40F", "$s40F" }, { "$s0ZF", "$s0ZF", "$s0ZF" },
@@ -400,6 +417,13 @@ static void other_languages_have_their_names(void **state)
 		demangle_whole(names[i].symbol, got, sizeof(got));
 		assert_string_equal(got, names[i].whole);
 	}
+	demangle_full("$s4shop4ItemV5price5timesS2i_tF", got, sizeof(got));
+	assert_string_equal(got, "shop.Item.price(times: Swift.Int) -> Swift.Int");
+	demangle_full("$s4shop7throweryS2iKF", got, sizeof(got));
+	assert_string_equal(got, "shop.thrower(Swift.Int) throws -> Swift.Int");
+	demangle_full("$sSa4shopAA4ItemVRszlE10totalCentsSiyFS2i_ACtXEfU_", got, sizeof(got));
+	assert_string_equal(got, "closure #1 (Swift.Int, shop.Item) -> Swift.Int in "
+				 "(extension in shop):Swift.Array.totalCents() -> Swift.Int");
 	demangle_full("_ZN4shop5price17h0123456789abcdefE", got, sizeof(got));
 	assert_string_equal(got, "shop::price::h0123456789abcdef");
 }

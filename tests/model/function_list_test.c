@@ -96,6 +96,10 @@ static void operators(void **state)
 	assert_true(takes("operator<", "operator<", NULL));
 	assert_true(takes("non-virtual thunk to C::b() g", "non-virtual thunk to C::b()", NULL));
 	assert_true(takes("non-virtual thunk to C::b() g", "g", NULL));
+	assert_true(takes("closure #1 in closure #12 in shop.f g", "g", NULL));
+	assert_true(takes("f inner #1 in shop.f", "inner #1 in shop.f", NULL));
+	assert_true(takes("shop.f(_: Int, to: Int) throws -> Int g", "g", NULL));
+	assert_true(takes("closure # in f", "closure", NULL));
 	assert_true(takes("D main g", "D main", NULL));
 	assert_false(takes("D main g", "main", NULL));
 }
