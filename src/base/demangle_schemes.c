@@ -108,20 +108,25 @@ static char *go_name(const char *symbol)
 static bool is_d(const char *s)
 {
 	return s[0] == '_' && s[1] == 'D' &&
-	       (isdigit((unsigned char)s[2]) || !strncmp(s + 2, "Ti", 2) || !strcmp(s, "_Dmain"));
+	       (isdigit((unsigned char)s[2]) || !strncmp(s + 2, "Ti", 2) ||
+		!strncmp(s + 2, "Th", 2) || !strcmp(s, "_Dmain"));
 }
 
-/* What a call by way of an interface runs first: "_DTi16_D4shop6Basket5totalMFZi". Returns the
- * symbol of the method, or NULL: it is no such thunk. */
-static const char *d_thunk_target(const char *symbol)
+/* What a call by way of an interface runs first: "_DTi16_D4shop6Basket5totalMFZi" of ldc2,
+ * "_DThn16_4shop6Basket5totalMFZi" of gdc. Returns the symbol of the method, for free(), or NULL:
+ * it is no such thunk. */
+static char *d_thunk_target(const char *symbol)
 {
 	const char *s = symbol + 4;
 
-	if (strncmp(symbol, "_DTi", 4))
+	if (strncmp(symbol, "_DTi", 4) && strncmp(symbol, "_DTh", 4))
 		return NULL;
-	while (isdigit((unsigned char)*s) || *s == 'N')
+	while (isdigit((unsigned char)*s) || *s == 'N' || *s == 'n')
 		s++;
-	return s[0] == '_' && s[1] == 'D' && isdigit((unsigned char)s[2]) ? s : NULL;
+	if (*s++ != '_')
+		return NULL;
+	s += *s == 'D';
+	return isdigit((unsigned char)*s) ? mem_printf("_D%s", s) : NULL;
 }
 
 /* The compilers write the attribute "return" of a parameter (Nk) before its "scope" (M), too, which
@@ -228,9 +233,11 @@ static void d_cut(char *name)
 
 static char *d_name(const char *symbol, bool whole, bool full)
 {
-	const char *target = d_thunk_target(symbol);
-	char *name = d_demangle(target ? target : symbol), *longer;
+	char *target = d_thunk_target(symbol), *longer;
+	char *name = d_demangle(target ? target : symbol);
+	const bool thunk = target;
 
+	free(target);
 	if (!name)
 		return NULL;
 	if (!whole)
@@ -240,7 +247,7 @@ static char *d_name(const char *symbol, bool whole, bool full)
 		d_put_words(name, " delegate");
 		d_put_words(name, " function");
 	}
-	if (!target)
+	if (!thunk)
 		return name;
 	longer = mem_printf("%s.thunk", name);
 	free(name);

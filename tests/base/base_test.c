@@ -388,6 +388,7 @@ static void other_languages_have_their_names(void **state)
 		  "std.algorithm.mutation.move!(int[]).move(scope return ref int[])" },
 		{ "_D4shop6NkMapsFNkMKiZi", "shop.NkMaps", "shop.NkMaps(scope return ref int)" },
 		{ "_DTi16_D4shop6Basket5totalMFZi", "shop.Basket.total.thunk", "shop.Basket.total().thunk" },
+		{ "_DThn16_4shop6Basket5totalMFZi", "shop.Basket.total.thunk", "shop.Basket.total().thunk" },
 		{ "_DTi16_", "_DTi16_", "_DTi16_" },
 		{ "_D0", "_D0", "_D0" },
 		{ "gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3.Unmarshal",
