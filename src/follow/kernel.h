@@ -6,6 +6,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <string.h>
 
 #include "follow/expression.h"
 #include "model/function_list.h"
@@ -32,6 +33,13 @@ struct follow_wish {
 	const char *way;         /* the only one; NULL: the best that the kernel has */
 };
 
+/* Whether bios and requests with the data of the objects are followed, too: inodes, or bios. */
+static inline bool follow_wants_io(const struct follow_wish *w)
+{
+	return w->by_identity && w->descriptor < 0 && !w->buffer_bytes &&
+	       (!strcmp(w->expression->type, "inode") || !strcmp(w->expression->type, "bio"));
+}
+
 /* The ways in which the kernel lets the program in, the best first. */
 enum follow_way { FOLLOW_SESSION, FOLLOW_MULTI, FOLLOW_SINGLE, FOLLOW_WAYS_N };
 
@@ -41,7 +49,7 @@ struct follow_function {
 	char *name;
 	const char *module;      /* "vmlinux", or a module's name */
 	uint64_t address;
-	uint8_t flags;           /* FOLLOW_ENDS, FOLLOW_GIVES */
+	uint16_t flags;          /* FOLLOW_ENDS, FOLLOW_GIVES */
 	uint8_t returns, bytes;  /* enum follow_returns; of the result */
 	uint8_t slots[FOLLOW_SLOTS]; /* arguments that may be objects, FOLLOW_NO_SLOT behind them */
 };

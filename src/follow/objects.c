@@ -218,14 +218,15 @@ static struct follow_object *graph_of(struct follow_objects *all, const struct f
 			: find_object(all, e->space, e->object);
 }
 
-/* The object that a new one is made of: a copy of a buffer, a part of a packet. NULL: there is
- * none. */
+/* The object that a new one is made of: a copy of a buffer, a part of a packet, a bio of an inode's
+ * data. NULL: there is none. */
 static const struct follow_object *parent_of(const struct follow_objects *all,
 					     const struct follow_event *e)
 {
 	if (e->why == FOLLOW_BY_COPY)
 		return find_object(all, FOLLOW_GROUPS, e->result);
-	return e->why == FOLLOW_BY_PART ? find_object(all, e->space, e->result) : NULL;
+	return e->why == FOLLOW_BY_PART || e->why == FOLLOW_BY_DATA
+		       ? find_object(all, e->space, e->result) : NULL;
 }
 
 static struct follow_object *add_graph(struct follow_objects *all, const struct follow_event *e)

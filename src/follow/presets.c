@@ -19,17 +19,17 @@
 static const char *const none[] = { NULL };
 
 /* Where the memory of an object goes: no function sees it afterwards. */
-static const struct { const char *type; const char *ends[8]; } usual_ends[] = {
-	{ "sk_buff", { "kfree_skbmem", "napi_skb_cache_put" } },
+static const struct { const char *type; const char *ends[12]; } usual_ends[] = {
+	{ "sk_buff", { "kfree_skbmem", "napi_skb_cache_put", "kfree_skb_partial" } },
 	{ "inode", { "free_inode_nonrcu", "ext4_free_in_core_inode", "shmem_free_in_core_inode",
 		     "proc_free_inode", "sock_free_inode", "btrfs_free_inode",
-		     "xfs_fs_destroy_inode" } },
+		     "xfs_fs_destroy_inode", "bio_free", "bio_uninit", "__blk_mq_free_request" } },
 	{ "file", { "security_file_free" } },
 	{ "dentry", { "dentry_free" } },
 	{ "task_struct", { "free_task" } },
 	{ "sock", { "sk_prot_free", "security_sk_free" } },
 	{ "socket", { "__sock_release" } },
-	{ "bio", { "bio_free" } },
+	{ "bio", { "bio_free", "bio_uninit", "__blk_mq_free_request" } },
 	{ "request", { "__blk_mq_free_request" } },
 };
 
@@ -186,13 +186,13 @@ void follow_preset_blame(const struct follow_preset *p, struct err *err)
 /* Functions that end the objects behind a descriptor. */
 static const char *const descriptor_ends[] = {
 	"security_file_free", "__sock_release", "sk_prot_free", "security_sk_free", "kfree_skbmem",
-	"napi_skb_cache_put", NULL,
+	"napi_skb_cache_put", "kfree_skb_partial", NULL,
 };
 
 /* Functions that end copies of a buffer: packets, and folios, whose memory goes away or is no
  * longer the file's. Where several folios are freed at once none takes one of them. */
 static const char *const copy_ends[] = {
-	"kfree_skbmem", "napi_skb_cache_put", "__folio_put", "free_unref_page", "filemap_free_folio",
+	"kfree_skbmem", "napi_skb_cache_put", "kfree_skb_partial", "__folio_put", "free_unref_page", "filemap_free_folio",
 	"__filemap_remove_folio", "truncate_cleanup_folio", NULL,
 };
 
@@ -224,6 +224,7 @@ const char *follow_kind_name(enum follow_kind kind)
 		[FOLLOW_INODE] = "inode",
 		[FOLLOW_BYTES] = "bytes", [FOLLOW_ITERATOR] = "iov_iter", [FOLLOW_MESSAGE] = "msghdr",
 		[FOLLOW_PAGE] = "page", [FOLLOW_FOLIO] = "folio",
+		[FOLLOW_BIO] = "bio", [FOLLOW_REQUEST] = "request",
 	};
 
 	return kind < FOLLOW_KINDS_N ? names_of[kind] : NULL;

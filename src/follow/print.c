@@ -16,7 +16,7 @@
 #define NS_SECOND 1000000000u
 
 static const char *const whys[FOLLOW_WHYS_N] = {
-	"", "field", "identity", "fd", "socket", "address", "copy", "part",
+	"", "field", "identity", "fd", "socket", "address", "copy", "part", "data",
 };
 
 static const char *why_of(const struct follow_line *l)
@@ -307,7 +307,7 @@ void follow_print_json_line(const struct follow_print *p, const struct follow_ob
 		print_json_return(p, l);
 	else
 		out_printf(p->to, ",\"why\":\"%s\"", why_of(l));
-	if ((l->why == FOLLOW_BY_COPY || l->why == FOLLOW_BY_PART) && o->parent)
+	if (l->why >= FOLLOW_BY_COPY && o->parent)
 		out_printf(p->to, ",\"parent\":%u", o->parent);
 	if (!l->is_return && follow_kind_name(l->kind))
 		out_printf(p->to, ",\"type\":\"%s\"", follow_kind_name(l->kind));

@@ -36,6 +36,8 @@ enum follow_kind {
 	FOLLOW_PAGE,         /* may be a copy of the buffer, as may a FOLLOW_PACKET */
 	FOLLOW_FOLIO,        /* its address is that of its first page */
 	FOLLOW_QUEUE,        /* a struct sock of TCP: the last packet that it has not sent yet */
+	FOLLOW_BIO,          /* has data of an inode that is followed */
+	FOLLOW_REQUEST,      /* has a bio that is followed */
 	FOLLOW_KINDS_N,
 };
 
@@ -57,6 +59,17 @@ struct follow_buffer {
 	uint32_t is_source;            /* of an iterator: it is copied from, not to */
 	uint32_t first_page;           /* of a page: its folio, if the lowest bit is set */
 	uint32_t queue, queue_last;    /* of a struct sock: packets to send; the last of these */
+};
+
+/* What a file's data goes to the device in, beside the expression's objects, inodes or bios: the
+ * offsets from a request to its bios, and from a bio to the inode. Of direct I/O the bio has what
+ * the file system made of the program's kiocb (struct dio, iomap_dio); of other I/O its first page
+ * is the file's. */
+struct follow_io {
+	uint32_t is_wanted;
+	uint32_t request_bio, bio_next, bio_private, bio_bytes, bio_pages, bio_page;
+	uint32_t dio_transfer, iomap_transfer, transfer_file, file_inode;
+	uint32_t first_page, page_mapping, mapping_inode;
 };
 
 /* From an object to a field: at each of `steps` offsets lies a pointer to what comes next. */
@@ -122,15 +135,19 @@ struct follow_plan {
 	struct follow_descriptor descriptor;
 	struct follow_buffer buffer;
 	struct follow_filter filter;
+	struct follow_io io;
 	uint32_t packet_next; /* of a packet in a list: the next one */
+	uint32_t packet_head, packet_tail; /* of a packet: its memory; where its bytes end there */
 	uint32_t task_execs, task_parent_execs; /* counts of execs, of a task and of its parent */
 };
 
-/* The cookie of a function: FUNCTION << 32 | SLOT << 24 | SLOT << 16 | FLAGS << 8 | SLOT. A slot is
+/* The cookie of a function: FUNCTION << 40 | FLAGS << 24 | SLOT << 16 | SLOT << 8 | SLOT. A slot is
  * an argument: KIND << 3 | REGISTER, or FOLLOW_NO_SLOT. */
+#define FOLLOW_FUNCTION_AT 40
+#define FOLLOW_FLAGS_AT 24
 #define FOLLOW_NO_SLOT 0xffu
 #define FOLLOW_SLOT(kind, nth) ((kind) << 3 | (nth))
-#define FOLLOW_SLOT_SHIFT(i) ((i) ? 8 + 8 * (i) : 0)
+#define FOLLOW_SLOT_SHIFT(i) (8 * (i))
 #define FOLLOW_ENDS 1u       /* the first slot's object is gone when this function returns */
 #define FOLLOW_GIVES 2u      /* it returns a pointer to such an object */
 /* Flags of functions at which a buffer is looked for: */
@@ -146,6 +163,16 @@ struct follow_plan {
 /* The argument of one that is WRITTEN which says how many bytes: with FOLLOW_EARLIER the first of
  * these two. */
 #define FOLLOW_EARLIER 128u
+/* The first slot's packet has got bytes of the second one's where the result is not 0; with
+ * FOLLOW_BYTE only its lowest byte counts. */
+#define FOLLOW_JOINS 256u
+#define FOLLOW_BYTE 512u
+#define FOLLOW_PUTS 1024u    /* it makes room at the end of the first slot's packet */
+/* It copies bytes of the first slot's packet to an address: into the packet in which room has been
+ * made for them last, if that is there. */
+#define FOLLOW_TAKES 2048u
+#define FOLLOW_TAKES_TO 2u     /* the arguments: where, and how many bytes */
+#define FOLLOW_TAKES_BYTES 3u
 #define FOLLOW_COPIED_EARLIER 3u
 #define FOLLOW_COPIED 4u
 
@@ -161,6 +188,7 @@ enum follow_why {
 	FOLLOW_BY_ADDRESS,    /* a buffer's bytes */
 	FOLLOW_BY_COPY,       /* the call copies the buffer's bytes there */
 	FOLLOW_BY_PART,       /* the call takes it bytes of a followed packet */
+	FOLLOW_BY_DATA,       /* it has the data of a followed inode, or a followed bio */
 	FOLLOW_WHYS_N,
 };
 
@@ -172,7 +200,7 @@ struct follow_event {
 	uint64_t ns;         /* CLOCK_MONOTONIC */
 	uint64_t object;     /* its address */
 	uint64_t result;     /* of a return; of an entry by copy: the buffer's group;
-			      * by part: the packet that is split */
+			      * by part: the packet that is split; by data: whose it is */
 	uint32_t function, cpu, pid, tid;
 	uint8_t is_return;
 	uint8_t why;         /* enum follow_why, of an entry */

@@ -72,6 +72,15 @@ void follow_side_detach(struct follow_side *s)
 	s->detach_ms = monotonic_ms() - began;
 }
 
+/* What else they may take, behind the type. */
+static const char *also_taken(const struct follow_side *s)
+{
+	if (!follow_kernel_plan(s->kernel)->io.is_wanted)
+		return "";
+	return strcmp(s->expression.type, "bio") ? ", or a bio or request with its data,"
+						 : ", or a request with one,";
+}
+
 /* Always said, also if all are watched: an object that is not seen may have been in one of the
  * others. */
 void follow_side_say_functions(const struct follow_side *s)
@@ -80,9 +89,10 @@ void follow_side_say_functions(const struct follow_side *s)
 	const char *before = "; not watched: ";
 	char watched[32], takes[32];
 
-	say("brace: %s of %s functions that take a %s watched by %s, attached in %.2f s, detached in %.2f s",
+	say("brace: %s of %s functions that take a %s%s watched by %s, attached in %.2f s, detached in %.2f s",
 	    summary_grouped(c->watched, watched), summary_grouped(c->takes, takes), s->type,
-	    follow_kernel_way_name(follow_kernel_way(s->kernel)), (double)s->attach_ms / 1000,
+	    also_taken(s), follow_kernel_way_name(follow_kernel_way(s->kernel)),
+	    (double)s->attach_ms / 1000,
 	    (double)s->detach_ms / 1000);
 	follow_output_say_count(c->untraceable, "not traceable", &before);
 	follow_output_say_count(c->beyond, "that take it on the stack", &before);

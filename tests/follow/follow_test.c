@@ -384,6 +384,21 @@ static void splits_objects(void **state)
 		   "# object 2: struct x at 0x20, made of object 1 by send, 2 calls\nsend(); /* ret=0 */\ntouch(); /* ret=0 */\n");
 }
 
+/* A bio that has an object's data is its child, and is named by its own type. */
+static void data_of_objects(void **state)
+{
+	struct printed p;
+
+	begin(&p);
+	enter(&p, 1, TOUCH, 0x10, true);
+	leave(&p, 1, TOUCH, 0x10, 0, false);
+	event(&p, (struct follow_event){ .tid = 2, .function = SEND, .object = 0x20, .first = true, .kind = FOLLOW_BIO,
+					 .why = FOLLOW_BY_DATA, .result = 0x10 });
+	leave(&p, 2, SEND, 0x20, 0, false);
+	expect(&p, "# object 1: struct x at 0x10, 1 call\ntouch(); /* ret=0 */\n"
+		   "# object 2: struct bio at 0x20, made of object 1 by send, 1 call\nsend(); /* bio ret=0 */\n");
+}
+
 /* A return without its entry, entries without their returns, one of another call in between. */
 static void bears_losses(void **state)
 {
@@ -512,7 +527,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parses_conditions), cmocka_unit_test(points_at_faults), cmocka_unit_test(parses_what_is_shown), cmocka_unit_test(parses_programs_types), cmocka_unit_test(fits_numbers),
 		cmocka_unit_test(knows_presets), cmocka_unit_test(reads_mounts),    cmocka_unit_test(blames_what_was_typed), cmocka_unit_test(loses_sight_of_copies), cmocka_unit_test(counts_registers), cmocka_unit_test(nests_and_ends),
-		cmocka_unit_test(makes_children),    cmocka_unit_test(splits_objects), cmocka_unit_test(bears_losses),
+		cmocka_unit_test(makes_children),    cmocka_unit_test(splits_objects), cmocka_unit_test(data_of_objects), cmocka_unit_test(bears_losses),
 		cmocka_unit_test(shows_descriptors), cmocka_unit_test(tells_both_objects), cmocka_unit_test(crosses_the_border), cmocka_unit_test(merges_by_time),
 	};
 

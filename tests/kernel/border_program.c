@@ -2,7 +2,8 @@
  * as descriptor 17. The test `kernel` follows the client of 17 into the kernel
  * (tests/vm/border.sh). `border_program FILE buffer` passes two pages at a known address to system
  * calls instead, and other memory, too; `border_program - parts` five pages to TCP; `border_program
- * - segments` a part of a page, on a loopback device that does not cut packets itself. */
+ * - segments` a part of a page, on a loopback device that does not cut packets itself;
+ * `border_program FILE direct` uses direct I/O; `border_program - joins` sends small packets. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
@@ -209,6 +210,48 @@ static int use_segments(void)
 	return set_offload(1) || got != n;
 }
 
+/* Waits until so many bytes lie in the receiver's queue. */
+static void until_queued(int fd, int n)
+{
+	int queued = 0;
+
+	while (ioctl(fd, FIONREAD, &queued) == 0 && queued < n)
+		usleep(1000);
+}
+
+/* The receiver's kernel adds bytes of the buffer to a packet with others, that nobody has read.
+ * Then it gets so many packets of a byte that its queue, which is small, has to be made smaller. */
+static int use_joins(void)
+{
+	char *bytes = mmap(BUFFER, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), back[64];
+	int peer = connected(17), one = 1, small = 4096;
+
+	memset(bytes, 'b', 100);
+	if (setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) || give(peer, "other", 5) != 5)
+		return 1;
+	until_queued(17, 5);
+	if (give(peer, bytes, 30) != 30)
+		return 2;
+	until_queued(17, 35);
+	if (take(17, back, sizeof(back)) != 35 || setsockopt(17, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)))
+		return 3;
+	for (int i = 0; i < 200; i++)
+		if (send(peer, bytes + i % 100, 1, MSG_DONTWAIT) != 1)
+			break;
+	return take(17, back, sizeof(back)) <= 0;
+}
+
+/* Two pages into the file and out of it by direct I/O, one by the page cache. */
+static int use_direct(const char *path)
+{
+	char *bytes = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int direct = open(path, O_RDWR | O_DIRECT), cached = open(path, O_WRONLY);
+
+	memset(bytes, 'b', 2 * PAGE);
+	return pwrite(direct, bytes, 2 * PAGE, 0) != 2 * PAGE || pread(direct, bytes, 2 * PAGE, 0) != 2 * PAGE ||
+	       pwrite(cached, bytes, PAGE, 2 * PAGE) != PAGE || fsync(cached);
+}
+
 int main(int argc, char **argv)
 {
 	int peer, other;
@@ -216,6 +259,10 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[2], "parts"))
 		return use_parts();
+	if (argc == 3 && !strcmp(argv[2], "direct"))
+		return use_direct(argv[1]);
+	if (argc == 3 && !strcmp(argv[2], "joins"))
+		return use_joins();
 	if (argc == 3 && !strcmp(argv[2], "segments"))
 		return use_segments();
 	if (argc == 3)

@@ -160,6 +160,34 @@ check 'follow -k buffer: such segments, to the receiving side' sh -c '
 	sed -n "s/.*\"function\":\"skb_segment\",.*\"object\":\([0-9]*\),.*\"why\":\"part\".*/\"function\":\"tcp_v4_rcv\",\"is_return\":false,\"object\":\1,/p" text >segments
 	[ "$(grep -c . segments)" -ge 2 ] && [ "$(grep -F -f segments text | grep -c .)" -ge 2 ]'
 
+# Bytes that TCP takes into another packet of the receiver's queue: the kernel's probes have both packets, and whether it did.
+mkdir $probes
+echo 'r:joins/joined skb_try_coalesce to=$arg1:x64 did=$retval:u8' >$tracing/kprobe_events
+echo 'p:joins/put skb_put to=skb:x64' >>$tracing/kprobe_events
+echo 'p:joins/taken skb_copy_bits from=skb:x64' >>$tracing/kprobe_events
+echo 'p:joins/begins tcp_collapse' >>$tracing/kprobe_events
+echo 'r:joins/ends tcp_collapse' >>$tracing/kprobe_events
+echo 1 >$probes/events/joins/enable
+run 0 follow -k buffer:$buffer+4096 --json -o text -- $border - joins
+cp out said
+echo 0 >$probes/events/joins/enable
+cat $probes/trace >told
+rmdir $probes
+echo >$tracing/kprobe_events
+sed -n 's/.* joined: .* to=\(0x[0-9a-f]*\) did=1$/\1/p' told | sort -u >theirs
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"skb_try_coalesce","is_return":false,.*"why":"part","parent":[0-9].*/\1/p' text | sort -u >ours
+sed -n 's/^{"packet_id":"\([^"]*\)",.*/\1/p' text | sort -u >all
+{ cat said; diff theirs ours; } >out
+check "follow -k buffer: packets that bytes are joined to, as the kernel's probe tells" [ "$(grep -c . ours)" -ge 1 -a -z "$(only ours theirs)" -a \
+	"$(only theirs all | grep -c .)" -le "$(missed said)" ]
+awk '/ begins: / { within[$1] = 1 } / ends: / { delete within[$1] } / put: / { put[$1] = $0; sub(/.*to=/, "", put[$1]) }
+	/ taken: / && within[$1] { print put[$1] }' told | sort -u >theirs
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"skb_copy_bits","is_return":false,.*"why":"part","parent":[0-9]*,"type":"sk_buff".*/\1/p' text | sort -u >ours
+{ cat said; diff theirs ours; } >out
+check "follow -k buffer: packets that a full queue's are copied into, as the kernel's probes tell" [ "$(grep -c . theirs)" -ge 1 -a \
+	"$(only theirs ours | grep -c .)" -le "$(missed said)" -a -z "$(only ours theirs)" ]
+check "follow -k buffer: such packets: as many returns as calls" whole text "$(missed said)"
+
 # A file that iomap writes, as xfs's and a block device's.
 if [ -e /vm/no-modules ]; then
 	ok "follow -k buffer: folios that iomap fills # SKIP $(cat /vm/no-modules)"

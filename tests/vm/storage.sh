@@ -29,7 +29,8 @@ same() {
 	echo 1 >$probes/events/same/enable
 	"$brace" follow -k "$object" --json -o ours -- sh -c "echo 1 >$probes/tracing_on; $command; echo 0 >$probes/tracing_on" >out 2>&1
 	echo 0 >$probes/events/same/enable
-	sed -n 's/.* \([a-z_0-9]*\): (.* object=\(0x[0-9a-f]*\).*/\1 \2/p' $probes/trace | sort >theirs
+	cat $probes/trace >told # which goes with the probes
+	sed -n 's/.* \([a-z_0-9]*\): (.* object=\(0x[0-9a-f]*\).*/\1 \2/p' told | sort >theirs
 	sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"\([^"]*\)","is_return":false.*/\2 \1/p' ours | sort >all
 	cut -d' ' -f1 theirs | sort -u | while read -r function; do grep "^$function " all; done >ours_same
 	ours_missed=$(missed)
@@ -52,6 +53,22 @@ same "follow: a descriptor's file: its inode's calls, as the kernel's probes tel
 	__mark_inode_dirty '%di' 'ino=inode->i_ino' "ino == $inode" ext4_dirty_inode '%di' 'ino=inode->i_ino' "ino == $inode"
 check "follow: a descriptor's file: they lie in the write" \
 	sh -c '[ "$(grep -o "\"function\":\"[a-z_0-9]*\",\"is_return\":[a-z]*" ours | grep -E "\"(vfs_write|ext4_dirty_inode)\"" | head -n 2 | grep -c false)" = 2 ]'
+# Direct I/O and the page cache: bios that end in these functions are of files' data, and no other file has any. A request is of the
+# bio that it begins with, if that ends there later: memory is used again.
+border=$(dirname "$program")/border_program
+echo 'p:same/start blk_mq_start_request request=rq:x64 bio=rq->bio:x64' >>$tracing/kprobe_events
+same "follow: a file's bios, of direct I/O and others: the calls that the kernel's probes tell" file:disk/file "$border disk/file direct" \
+	iomap_dio_bio_end_io '%di' '' '' ext4_end_bio '%di' '' ''
+check "follow: a file's bios: some of direct I/O, and some of the page cache" [ "$(grep -c ^iomap_dio_bio_end_io theirs)" -ge 2 -a "$(grep -c ^ext4_end_bio theirs)" -ge 1 ]
+awk '/ start: / { bio = request = $0; sub(/.*bio=/, "", bio); sub(/.*request=/, "", request); sub(/ .*/, "", request); of[bio] = request }
+	/ object=/ { bio = $0; sub(/.*object=/, "", bio); if (bio in of) print of[bio]; delete of[bio] }' told | sort >theirs
+sed -n 's/^{"packet_id":"\([^"]*\)",.*"function":"blk_mq_start_request","is_return":false.*/\1/p' ours | sort >ours_same
+{ cat out; diff theirs ours_same; } >both 2>&1
+mv both out
+check "follow: a file's bios: their requests, as the kernel's probe tells" [ "$(grep -c . theirs)" -ge 3 -a "$(only theirs ours_same | grep -c .)" -le "$ours_missed" -a -z "$(only ours_same theirs)" ]
+check "follow: a file's bios: they are the inode's children, and the requests theirs" sh -c 'grep -q "\"function\":\"bio_iov_iter_get_pages\",\"is_return\":false,.*\"why\":\"data\",\"parent\":1,\"type\":\"bio\"" ours &&
+	grep -q "\"why\":\"data\",\"parent\":[2-9][0-9]*,\"type\":\"request\"" ours'
+check "follow: a file's bios: as many returns as calls" whole ours $ours_missed
 same "follow: a struct bio: those that the kernel's probes tell" bio "$write" submit_bio_noacct '%di' '' '' bio_endio '%di' '' ''
 check 'follow: a struct bio: as many returns as calls' whole ours $ours_missed
 same "follow: a struct request: those that the kernel's probes tell" request "$write" blk_mq_start_request '%di' '' '' blk_mq_end_request '%di' '' '' null_complete_rq '%di' '' ''

@@ -24,7 +24,8 @@ struct taker {
 	uint64_t address;
 	uint32_t symbols, places;  /* of that name and module: in kallsyms; that can be traced */
 	uint8_t slots[FOLLOW_SLOTS]; /* none: the object is in no register */
-	uint8_t flags, returns, bytes;
+	uint16_t flags;
+	uint8_t returns, bytes;
 };
 typedef VEC(struct taker) taker_list;
 
@@ -62,8 +63,10 @@ static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
 		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_FOLIO);
 	if (wish->descriptor >= 0)
 		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_INODE);
-	return follow_types_points_to(btf, type, wish->expression->type) ? FOLLOW_THE_TYPE
-									: FOLLOW_KINDS_N;
+	if (follow_types_points_to(btf, type, wish->expression->type))
+		return FOLLOW_THE_TYPE;
+	return follow_wants_io(wish) ? kind_among(btf, type, FOLLOW_BIO, FOLLOW_REQUEST)
+				     : FOLLOW_KINDS_N;
 }
 
 /* The names in the kernel's functions of what may be memory of a program: BTF does not have
@@ -187,9 +190,12 @@ static const char *const filling_names[] = {
 };
 
 /* TCP's packets that are too large for what may be sent go through it: skb_split(packet, rest,
- * bytes). Those that take bytes of others only if they can (skb_shift(), skb_try_coalesce()) tell
- * so by their results, too late. */
+ * bytes). */
 static const char *const splitting_names[] = { "skb_split", NULL };
+
+/* TCP takes bytes of a packet into another one, to save memory, if it can: (packet, from, ...). The
+ * first one returns how many, the second one whether it did. */
+static const char *const joining_names[] = { "skb_shift", "skb_try_coalesce", NULL };
 
 /* Functions that cut a packet into a list of segments, for a device that does not do so itself. */
 static const char *const listing_names[] = { "skb_segment", "skb_segment_list", NULL };
@@ -206,7 +212,7 @@ static bool is_copied(const struct btf *btf, const struct btf_type *prototype, u
 
 /* The flags of address_space_operations' write_end(), and of what is called like it: iomap's, whose
  * parameter stands earlier. 0: it is none. */
-static uint8_t flags_of_write_end(const struct btf *btf, const struct btf_type *f)
+static uint16_t flags_of_write_end(const struct btf *btf, const struct btf_type *f)
 {
 	const struct btf_type *prototype = btf__type_by_id(btf, f->type);
 
@@ -218,21 +224,45 @@ static uint8_t flags_of_write_end(const struct btf *btf, const struct btf_type *
 								: 0;
 }
 
-/* A function that returns a packet may return a copy of the buffer. One that
- * returns a folio returns the next one, which is no copy. */
-static uint8_t flags_of(const struct btf *btf, const struct btf_type *f,
+/* Whether a function that returns this kind gives an object made of the first one that it takes.
+ * One that returns a packet may return a copy of a buffer. One that returns a folio returns the
+ * next one, which is no copy. A bio is made of a bio, and a request of none. */
+static bool gives(enum follow_kind kind, uint8_t first_slot, const struct follow_wish *wish)
+{
+	if (wish->buffer_bytes)
+		return kind == FOLLOW_PACKET;
+	if (kind == FOLLOW_BIO || kind == FOLLOW_REQUEST)
+		return kind == FOLLOW_BIO && first_slot >> 3 == FOLLOW_BIO;
+	return kind != FOLLOW_KINDS_N && follow_preset_gives(wish->expression->type);
+}
+
+/* Where bytes of one packet get into another. When its receive buffer is full, TCP copies packets
+ * into one in which it has just made room (tcp_collapse()). */
+static uint16_t flags_of_moved(const char *name)
+{
+	uint16_t flags = glob_match_any(joining_names, name) ? FOLLOW_JOINS : 0;
+
+	if (flags && strcmp(name, "skb_shift"))
+		flags |= FOLLOW_BYTE;
+	if (!strcmp(name, "skb_put"))
+		flags |= FOLLOW_PUTS;
+	if (!strcmp(name, "skb_copy_bits"))
+		flags |= FOLLOW_TAKES;
+	return flags;
+}
+
+static uint16_t flags_of(const struct btf *btf, const struct btf_type *f, uint8_t first_slot,
 			const struct follow_wish *wish)
 {
 	const char *name = btf__name_by_offset(btf, f->name_off);
 	enum follow_kind kind = kind_of(btf, btf__type_by_id(btf, f->type)->type, wish);
-	uint8_t flags = glob_match_any(wish->ends, name) ? FOLLOW_ENDS : 0;
+	uint16_t flags = glob_match_any(wish->ends, name) ? FOLLOW_ENDS : 0;
 
-	if (wish->buffer_bytes ? kind == FOLLOW_PACKET
-			       : kind != FOLLOW_KINDS_N &&
-					 follow_preset_gives(wish->expression->type))
+	if (gives(kind, first_slot, wish))
 		flags |= FOLLOW_GIVES;
 	if (glob_match_any(splitting_names, name))
 		flags |= FOLLOW_SPLITS;
+	flags |= flags_of_moved(name);
 	if (flags & FOLLOW_GIVES && glob_match_any(listing_names, name))
 		flags |= FOLLOW_LISTS;
 	if (!wish->buffer_bytes)
@@ -259,7 +289,7 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 		t.name = btf__name_by_offset(m->btf, f->name_off);
 		if (!find_slots(m->btf, f, wish, t.slots) || is_own_reading(t.name))
 			continue;
-		t.flags = flags_of(m->btf, f, wish);
+		t.flags = flags_of(m->btf, f, t.slots[0], wish);
 		describe_result(m->btf, prototype->type, &t);
 		*vec_add(out) = t;
 	}

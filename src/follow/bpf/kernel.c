@@ -390,7 +390,7 @@ bool follow_kernel_ask_for(struct follow_kernel *k, uint32_t pid, bool waits)
  * may be. */
 static uint64_t cookie_of(uint64_t number, const struct follow_function *f)
 {
-	uint64_t cookie = number << 32 | (uint64_t)f->flags << 8;
+	uint64_t cookie = number << FOLLOW_FUNCTION_AT | (uint64_t)f->flags << FOLLOW_FLAGS_AT;
 
 	for (unsigned i = 0; i < FOLLOW_SLOTS; i++)
 		cookie |= (uint64_t)f->slots[i] << FOLLOW_SLOT_SHIFT(i);
@@ -458,9 +458,11 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 	if (!e && wish->buffer_bytes)
 		e = follow_types_buffer(&k->types, &k->plan.buffer, err);
 	if (!e)
-		follow_types_lists(&k->types, &k->plan.packet_next);
+		follow_types_lists(&k->types, &k->plan);
 	if (!e)
 		follow_types_execs(&k->types, &k->plan);
+	if (!e && follow_wants_io(wish))
+		follow_types_io(&k->types, &k->plan.io);
 	if (!e && wish->packets)
 		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
 	if (!e && wish->packets)

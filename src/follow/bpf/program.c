@@ -492,6 +492,101 @@ static __always_inline int why_packet(struct met *m)
 	return FOLLOW_BY_SOCKET;
 }
 
+/* From a page to the first one of its folio, which stands for it. */
+static __always_inline void find_folio(uint64_t *page, uint32_t first_page)
+{
+	uint64_t first = 0;
+
+	if (!bpf_probe_read_kernel(&first, sizeof(first), (void *)(*page + first_page)) &&
+	    first & 1)
+		*page = first - 1;
+}
+
+/* The inode of the kiocb that a bio of direct I/O is for, if what the bio's owner keeps has one
+ * there. What it is of another owner is some number, and no inode that is followed. */
+static __always_inline int find_direct(uint64_t bio, uint32_t transfer, uint64_t *inode)
+{
+	const volatile struct follow_io *io = &plan.io;
+
+	*inode = bio;
+	return follow_pointer(inode, io->bio_private) || follow_pointer(inode, transfer) ||
+	       follow_pointer(inode, io->transfer_file) || follow_pointer(inode, io->file_inode);
+}
+
+#define MAPPING_FLAGS 3u /* of a page that is no file's */
+
+/* The inode that a bio's first page belongs to. A bio without bytes may be one that is just being
+ * made: its pages are those of another one, which had the memory before. */
+static __always_inline int find_cached(uint64_t bio, uint64_t *inode)
+{
+	const volatile struct follow_io *io = &plan.io;
+	uint32_t bytes = 0;
+
+	*inode = bio;
+	if (bpf_probe_read_kernel(&bytes, sizeof(bytes), (void *)(bio + io->bio_bytes)) || !bytes ||
+	    follow_pointer(inode, io->bio_pages) || follow_pointer(inode, io->bio_page))
+		return -1;
+	find_folio(inode, io->first_page);
+	return follow_pointer(inode, io->page_mapping) || *inode & MAPPING_FLAGS ||
+	       follow_pointer(inode, io->mapping_inode);
+}
+
+/* The followed inode whose data the bio has; 0: there is none. A function of its own, as
+ * passes_filter(). */
+__attribute__((noinline)) uint64_t inode_of_bio(uint64_t bio)
+{
+	uint64_t inode, group;
+
+	if (!find_direct(bio, plan.io.iomap_transfer, &inode) && is_followed(inode, &group))
+		return inode;
+	if (!find_direct(bio, plan.io.dio_transfer, &inode) && is_followed(inode, &group))
+		return inode;
+	return !find_cached(bio, &inode) && is_followed(inode, &group) ? inode : 0;
+}
+
+#define BIOS 8u /* of a request, that are looked at */
+
+/* The followed bio that the request has; 0: there is none. *any: it has bios. */
+static __always_inline uint64_t bio_of_request(uint64_t request, int *any)
+{
+	uint64_t at = request, group;
+
+	*any = 0;
+	if (follow_pointer(&at, plan.io.request_bio))
+		return 0;
+	*any = 1;
+	for (uint32_t i = 0; i < BIOS; i++) {
+		if (is_followed(at, &group))
+			return at;
+		if (follow_pointer(&at, plan.io.bio_next))
+			break;
+	}
+	return 0;
+}
+
+/* A request whose bios have all been ended is still the one that it was. One that has others is
+ * another one, in the memory of a followed one whose end was not seen. */
+static __always_inline int why_data(struct met *m)
+{
+	int known = is_followed(m->object, &m->group), any = 0;
+
+	if (m->kind == FOLLOW_BIO && known)
+		return FOLLOW_BY_IDENTITY;
+	if (m->kind == FOLLOW_BIO)
+		m->whole = inode_of_bio(m->object);
+	else
+		m->whole = bio_of_request(m->object, &any);
+	if (known && (m->whole || !any))
+		return FOLLOW_BY_IDENTITY;
+	if (known)
+		bpf_map_delete_elem(&objects, &m->object);
+	m->group = 0;
+	if (!m->whole)
+		return 0;
+	begin_life(m);
+	return FOLLOW_BY_DATA;
+}
+
 /* Whether the iterator is one to copy from. */
 static __always_inline int is_source(uint64_t iterator)
 {
@@ -666,6 +761,8 @@ static __always_inline int why_followed(struct met *m)
 		return why_buffer(m);
 	if (plan.descriptor.is_wanted)
 		return why_by_descriptor(m);
+	if (plan.io.is_wanted && m->kind >= FOLLOW_BIO)
+		return why_data(m);
 	known = plan.by_identity && is_followed(m->object, &m->group);
 	if (!is_asked_for() || !passes(m->object))
 		return known ? FOLLOW_BY_IDENTITY : 0;
@@ -700,7 +797,7 @@ static __always_inline struct follow_event *begin_event(uint64_t object, uint64_
 	__builtin_memset(e, 0, sizeof(*e));
 	e->ns = bpf_ktime_get_ns();
 	e->object = object;
-	e->function = cookie >> 32;
+	e->function = cookie >> FOLLOW_FUNCTION_AT;
 	e->cpu = bpf_get_smp_processor_id();
 	e->pid = id >> 32;
 	e->tid = (uint32_t)id;
@@ -732,20 +829,11 @@ static __always_inline void tell_entry(const struct met *m, int why, int again, 
 	e->single = again;
 	if (why == FOLLOW_BY_COPY)
 		e->result = m->source;
-	if (why == FOLLOW_BY_PART)
+	if (why == FOLLOW_BY_PART || why == FOLLOW_BY_DATA)
 		e->result = m->whole;
 	if (m->kind <= FOLLOW_FILE)
 		show(e);
 	submit(e);
-}
-
-/* From a page to the first one of its folio, which stands for it. */
-static __always_inline void find_folio(uint64_t *page)
-{
-	uint64_t first = 0;
-
-	if (!read_word(*page + plan.buffer.first_page, &first) && first & 1)
-		*page = first - 1;
 }
 
 /* From a socket to the last packet that it has not sent. An empty queue's last is the queue. */
@@ -769,7 +857,7 @@ static __always_inline void meet(void *context, uint32_t slot, struct met *m)
 	m->first = 0;
 	m->queued = 0;
 	if (plan.buffer.bytes && m->kind == FOLLOW_PAGE && m->object)
-		find_folio(&m->object);
+		find_folio(&m->object, plan.buffer.first_page);
 	if (plan.buffer.bytes && m->kind == FOLLOW_QUEUE && m->object)
 		find_queued(m);
 	if (!plan.descriptor.is_wanted || m->kind != FOLLOW_TRANSFER || !m->object)
@@ -777,6 +865,91 @@ static __always_inline void meet(void *context, uint32_t slot, struct met *m)
 	m->kind = FOLLOW_FILE;
 	if (follow_pointer(&m->object, plan.descriptor.transfer_file))
 		m->object = 0;
+}
+
+/* --- bytes that get into another packet ------------------------------------------------------- */
+
+/* Tasks in a function that may join two packets; the second one is followed, the first is not. */
+struct joining { uint64_t to, from, group; };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TASKS_MAX);
+	__type(key, uint64_t);
+	__type(value, struct joining);
+} joins SEC(".maps");
+
+/* By CPU: the packet in which room was made last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} puts SEC(".maps");
+
+/* At the entry: whether it does so is known at its return. */
+static __always_inline void note_joining(void *context, uint64_t cookie, uint64_t object)
+{
+	struct joining j = { .to = kernel_arguments_nth(context, cookie & 7), .from = object };
+	uint64_t task = this_task(), group;
+
+	if (!j.to || j.to == object || is_followed(j.to, &group) || !is_followed(object, &j.group))
+		return;
+	if (bpf_map_update_elem(&joins, &task, &j, BPF_ANY))
+		count(FOLLOW_CROWDED);
+}
+
+/* Tells of a packet that has got bytes of a followed one, as of one more object of the call. Where
+ * packets are not the expression's objects, they are a kind. */
+static __always_inline void tell_part(uint64_t object, uint64_t whole, uint64_t group,
+				      uint64_t cookie)
+{
+	struct met m = { .object = object, .group = group, .whole = whole };
+
+	if (plan.buffer.bytes || plan.descriptor.is_wanted)
+		m.kind = FOLLOW_PACKET;
+	begin_life(&m);
+	tell_entry(&m, FOLLOW_BY_PART, 1, cookie);
+}
+
+static __always_inline void end_joining(uint64_t cookie, uint64_t result)
+{
+	uint64_t task = this_task();
+	struct joining *found = bpf_map_lookup_elem(&joins, &task), j;
+
+	if (!found)
+		return;
+	j = *found;
+	bpf_map_delete_elem(&joins, &task);
+	if (cookie >> FOLLOW_FLAGS_AT & FOLLOW_BYTE ? (uint8_t)result : (uint32_t)result)
+		tell_part(j.to, j.from, j.group, cookie);
+}
+
+static __always_inline void note_put(void *context, uint64_t cookie)
+{
+	uint32_t zero = 0;
+	uint64_t *last = bpf_map_lookup_elem(&puts, &zero);
+
+	if (last)
+		*last = kernel_arguments_nth(context, cookie & 7);
+}
+
+/* At the entry of a copying out of a followed packet: the bytes go into another one, if they end
+ * where that ends. */
+static __always_inline void find_taker(void *context, uint64_t cookie, uint64_t object)
+{
+	const uint64_t to = kernel_arguments_nth(context, FOLLOW_TAKES_TO);
+	const uint32_t bytes = kernel_arguments_nth(context, FOLLOW_TAKES_BYTES);
+	uint32_t zero = 0, tail = 0;
+	uint64_t *last = bpf_map_lookup_elem(&puts, &zero), head = 0, group = 0, other, packet;
+
+	packet = last ? *last : 0;
+	if (!packet || packet == object || is_followed(packet, &other) ||
+	    !is_followed(object, &group) || read_word(packet + plan.packet_head, &head) ||
+	    bpf_probe_read_kernel(&tail, sizeof(tail), (void *)(packet + plan.packet_tail)) ||
+	    head + tail != to + bytes)
+		return;
+	tell_part(packet, object, group, cookie);
 }
 
 /* Returns whether anything is to be told of this call; *object is then what its return is told
@@ -788,10 +961,10 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 
 	count(FOLLOW_CALLS);
 	*object = 0;
-	if (plan.buffer.bytes && cookie >> 8 & (FOLLOW_FILLED | FOLLOW_WRITTEN)) {
+	if (plan.buffer.bytes && cookie >> FOLLOW_FLAGS_AT & (FOLLOW_FILLED | FOLLOW_WRITTEN)) {
 		find_source(&m);
-		m.written = cookie >> 8 & FOLLOW_WRITTEN;
-		m.copied = (uint32_t)(cookie >> 8 & FOLLOW_EARLIER
+		m.written = cookie >> FOLLOW_FLAGS_AT & FOLLOW_WRITTEN;
+		m.copied = (uint32_t)(cookie >> FOLLOW_FLAGS_AT & FOLLOW_EARLIER
 					      ? kernel_arguments_nth(context, FOLLOW_COPIED_EARLIER)
 					      : kernel_arguments_nth(context, FOLLOW_COPIED));
 	}
@@ -803,7 +976,7 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 			break;
 		meet(context, slot, &m);
 		why = m.object == *object ? 0 : why_followed(&m);
-		if (!why && told && cookie >> 8 & FOLLOW_SPLITS)
+		if (!why && told && cookie >> FOLLOW_FLAGS_AT & FOLLOW_SPLITS)
 			why = why_part(&m);
 		if (!why)
 			continue;
@@ -815,11 +988,17 @@ static __always_inline int enter(void *context, uint64_t cookie, uint64_t *objec
 		told = 1;
 		if (m.kind == FOLLOW_SOCK)
 			m.sock = m.group;
-		if (plan.by_identity && !i && cookie >> 8 & FOLLOW_ENDS)
+		if (plan.by_identity && !i && cookie >> FOLLOW_FLAGS_AT & FOLLOW_ENDS)
 			set_life(m.object, ENDS_IN(this_task()), m.group);
 	}
-	if (plan.buffer.bytes && cookie >> 8 & FOLLOW_FILLS)
+	if (plan.buffer.bytes && cookie >> FOLLOW_FLAGS_AT & FOLLOW_FILLS)
 		note_filling(m.source, m.iterator);
+	if (plan.by_identity && cookie >> FOLLOW_FLAGS_AT & FOLLOW_PUTS)
+		note_put(context, cookie);
+	if (plan.by_identity && told && cookie >> FOLLOW_FLAGS_AT & FOLLOW_JOINS)
+		note_joining(context, cookie, *object);
+	if (plan.by_identity && told && cookie >> FOLLOW_FLAGS_AT & FOLLOW_TAKES)
+		find_taker(context, cookie, *object);
 	return told;
 }
 
@@ -834,9 +1013,10 @@ static __always_inline int renew_objects(uint64_t object, uint64_t cookie, uint6
 	life = bpf_map_lookup_elem(&objects, &object);
 	if (life)
 		child.group = life->group;
-	if (cookie >> 8 & FOLLOW_ENDS && life && life->state == ENDS_IN(this_task()))
+	if (cookie >> FOLLOW_FLAGS_AT & FOLLOW_ENDS && life && life->state == ENDS_IN(this_task()))
 		bpf_map_delete_elem(&objects, &object);
-	if (!(cookie >> 8 & FOLLOW_GIVES) || !result || result >= ERRORS_FROM || result == object)
+	if (!(cookie >> FOLLOW_FLAGS_AT & FOLLOW_GIVES) || !result || result >= ERRORS_FROM ||
+	    result == object)
 		return 0;
 	return !bpf_map_update_elem(&objects, &result, &child, BPF_NOEXIST);
 }
@@ -880,10 +1060,12 @@ static __always_inline void leave(uint64_t object, uint64_t cookie, uint64_t res
 	int child = renew_objects(object, cookie, result);
 	struct follow_event *e;
 
-	if (cookie >> 8 & FOLLOW_LISTS)
+	if (cookie >> FOLLOW_FLAGS_AT & FOLLOW_LISTS)
 		follow_list(object, cookie, result);
+	if (cookie >> FOLLOW_FLAGS_AT & FOLLOW_JOINS)
+		end_joining(cookie, result);
 
-	if (plan.buffer.bytes && cookie >> 8 & FOLLOW_FILLS)
+	if (plan.buffer.bytes && cookie >> FOLLOW_FLAGS_AT & FOLLOW_FILLS)
 		note_filling(0, 0);
 	e = begin_event(object, cookie);
 

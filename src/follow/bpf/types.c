@@ -428,13 +428,49 @@ int follow_types_packet(const struct follow_types *t, struct follow_filter *out,
 	return find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "packets", err);
 }
 
-/* A kernel without packets has no function that lists them. */
-void follow_types_lists(const struct follow_types *t, uint32_t *packet_next)
+/* A kernel without packets has no function that lists them, or moves their bytes. */
+void follow_types_lists(const struct follow_types *t, struct follow_plan *out)
 {
-	const struct needed fields[] = { { "sk_buff", "next", packet_next } };
+	const struct needed fields[] = {
+		{ "sk_buff", "next", &out->packet_next },
+		{ "sk_buff", "head", &out->packet_head },
+		{ "sk_buff", "tail", &out->packet_tail },
+	};
 	struct err ignored;
 
-	find_offsets(t, fields, 1, "packets", &ignored);
+	find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "packets", &ignored);
+}
+
+/* A kernel that lacks one of these has no block devices, or others' names. Either struct of direct
+ * I/O may be missing: then the other one stands for it. */
+void follow_types_io(const struct follow_types *t, struct follow_io *out)
+{
+	uint32_t iterator = 0;
+	const struct needed fields[] = {
+		{ "request", "bio", &out->request_bio },
+		{ "bio", "bi_iter", &iterator },
+		{ "bvec_iter", "bi_size", &out->bio_bytes },
+		{ "bio", "bi_next", &out->bio_next },
+		{ "bio", "bi_private", &out->bio_private },
+		{ "bio", "bi_io_vec", &out->bio_pages },
+		{ "bio_vec", "bv_page", &out->bio_page },
+		{ "kiocb", "ki_filp", &out->transfer_file },
+		{ "file", "f_inode", &out->file_inode },
+		{ "page", "compound_head", &out->first_page },
+		{ "page", "mapping", &out->page_mapping },
+		{ "address_space", "host", &out->mapping_inode },
+	};
+	const bool iomap = find_offset(t, "iomap_dio", "iocb", &out->iomap_transfer);
+	const bool dio = find_offset(t, "dio", "iocb", &out->dio_transfer);
+	struct err ignored;
+
+	if (find_offsets(t, fields, sizeof(fields) / sizeof(*fields), "bios", &ignored) ||
+	    !(iomap || dio))
+		return;
+	out->bio_bytes += iterator;
+	out->iomap_transfer = iomap ? out->iomap_transfer : out->dio_transfer;
+	out->dio_transfer = dio ? out->dio_transfer : out->iomap_transfer;
+	out->is_wanted = 1;
 }
 
 /* Without the counts each task has executed its program, as far as the program can tell. */

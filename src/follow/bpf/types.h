@@ -25,12 +25,16 @@ int follow_types_plan(const struct follow_types *t, const struct follow_expressi
 		      const struct follow_shown *shown, struct follow_plan *out, struct err *err);
 /* Fills in where the bytes of a packet are. Works like follow_types_descriptor(). */
 int follow_types_packet(const struct follow_types *t, struct follow_filter *out, struct err *err);
-/* Fills in how packets are listed; a kernel that has none leaves it as it is. */
-void follow_types_lists(const struct follow_types *t, uint32_t *packet_next);
+/* Fills in how packets are listed, and where their bytes end; a kernel that has none leaves that as
+ * it is. */
+void follow_types_lists(const struct follow_types *t, struct follow_plan *out);
 /* Fills in where a task counts execs; both are the same place if this kernel does not. */
 void follow_types_execs(const struct follow_types *t, struct follow_plan *out);
 /* Fills in where an iterator has its addresses. Works like follow_types_descriptor(). */
 int follow_types_buffer(const struct follow_types *t, struct follow_buffer *out, struct err *err);
+/* Fills in the way from a request to its bios, and from a bio to its inode. is_wanted is 0 if this
+ * kernel has other structures. */
+void follow_types_io(const struct follow_types *t, struct follow_io *out);
 /* Fills in the way from a task to its descriptor of this number. 0, or -EINVAL and *err: this
  * kernel has other structures. */
 int follow_types_descriptor(const struct follow_types *t, uint32_t number,
