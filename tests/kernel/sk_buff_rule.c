@@ -4,7 +4,10 @@
  * packet has to be this at least (tests/vm/network.sh).
  *
  * sk_buff_rule MARK: says "watching N, the mark at OFFSET", and at SIGTERM a line "MODULE:FUNCTION
- * CALLS" for each; the kernel's own module is vmlinux.
+ * CALLS" for each; the kernel's own module is vmlinux. As with pwru's --filter-track-skb, but for
+ * clones, a packet counts by its address from its first call with the mark on, until its memory
+ * goes away: at three functions, where pwru knows one, and takes another packet in the same memory
+ * for the first.
  * sk_buff_rule attach kprobe.multi|kprobe.session N: how long a program that does nothing takes to
  * be put at the first N of them, and to be taken out: "ATTACH DETACH" in microseconds.
  * sk_buff_rule count: how many programs and links of BPF the kernel has, "PROGRAMS LINKS". */
@@ -223,22 +226,39 @@ static int attach(int program, int type, uint64_t *addresses, int n)
 #define TAKE_MAP(to, map) INSN(BPF_LD | BPF_DW, to, BPF_PSEUDO_MAP_FD, 0, map), INSN(0, 0, 0, 0, 0)
 #define END INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-/* Counts calls by function where the packet at this position has the mark. */
-static int load_rule(int position, int mark_at, uint32_t mark, int counts)
+/* Counts calls by function where the packet at this position has the mark, or has had it, which a
+ * table tells. */
+static int load_rule(int position, int mark_at, uint32_t mark, int counts, int tracked)
 {
 	static const int registers[POSITIONS] = { 112, 104, 96, 88, 72 }; /* in struct pt_regs */
 	const struct bpf_insn insns[] = {
 		MOVE(6, 1),
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, 3, 1, registers[position], 0), /* the packet */
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 7, 1, registers[position], 0), /* the packet */
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 10, 7, -32, 0),
+		MOVE(3, 7),
 		INSN(BPF_ALU64 | BPF_ADD, 3, 0, 0, mark_at),
 		MOVE(1, 10),
 		INSN(BPF_ALU64 | BPF_ADD, 1, 0, 0, -8),
 		INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0),
 		SET(2, 4),
 		CALL(BPF_FUNC_probe_read_kernel),
-		INSN(BPF_JMP | BPF_JNE, 0, 0, 23, 0),
+		INSN(BPF_JMP | BPF_JNE, 0, 0, 39, 0),
 		INSN(BPF_LDX | BPF_MEM | BPF_W, 1, 10, -8, 0),
-		INSN(BPF_JMP32 | BPF_JNE, 1, 0, 21, (int)mark),
+		INSN(BPF_JMP32 | BPF_JNE, 1, 0, 10, (int)mark),
+		INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -24, 1),
+		TAKE_MAP(1, tracked),
+		MOVE(2, 10),
+		INSN(BPF_ALU64 | BPF_ADD, 2, 0, 0, -32),
+		MOVE(3, 10),
+		INSN(BPF_ALU64 | BPF_ADD, 3, 0, 0, -24),
+		SET(4, 0),
+		CALL(BPF_FUNC_map_update_elem),
+		INSN(BPF_JMP | BPF_JA, 0, 0, 6, 0),
+		TAKE_MAP(1, tracked), /* without the mark */
+		MOVE(2, 10),
+		INSN(BPF_ALU64 | BPF_ADD, 2, 0, 0, -32),
+		CALL(BPF_FUNC_map_lookup_elem),
+		INSN(BPF_JMP | BPF_JEQ, 0, 0, 21, 0),
 		MOVE(1, 6),
 		CALL(BPF_FUNC_get_func_ip),
 		INSN(BPF_STX | BPF_MEM | BPF_DW, 10, 0, -16, 0),
@@ -265,7 +285,37 @@ static int load_rule(int position, int mark_at, uint32_t mark, int counts)
 	return load(insns, sizeof(insns) / sizeof(*insns), BPF_TRACE_KPROBE_MULTI);
 }
 
-static void watch(uint32_t mark, int mark_at, int counts)
+/* Takes the first argument out of the table. */
+static int load_end(int tracked)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 1, 1, 112, 0),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 10, 1, -8, 0),
+		TAKE_MAP(1, tracked),
+		MOVE(2, 10),
+		INSN(BPF_ALU64 | BPF_ADD, 2, 0, 0, -8),
+		CALL(BPF_FUNC_map_delete_elem),
+		SET(0, 0),
+		END,
+	};
+
+	return load(insns, sizeof(insns) / sizeof(*insns), BPF_TRACE_KPROBE_MULTI);
+}
+
+static void watch_ends(int tracked)
+{
+	static const char *const ends[] = { "kfree_skbmem", "napi_skb_cache_put", "kfree_skb_partial" };
+	uint64_t addresses[3];
+	int n = 0;
+
+	for (int i = 0; i < n_functions; i++)
+		for (int k = 0; k < 3; k++)
+			if (!strcmp(functions[i].name, ends[k]))
+				addresses[n++] = functions[i].address;
+	attach(load_end(tracked), BPF_TRACE_KPROBE_MULTI, addresses, n);
+}
+
+static void watch(uint32_t mark, int mark_at, int counts, int tracked)
 {
 	for (int position = 0; position < POSITIONS; position++) {
 		static uint64_t addresses[FUNCTIONS_MAX];
@@ -275,7 +325,7 @@ static void watch(uint32_t mark, int mark_at, int counts)
 			if (functions[i].position == position)
 				addresses[n++] = functions[i].address;
 		if (n)
-			attach(load_rule(position, mark_at, mark, counts), BPF_TRACE_KPROBE_MULTI, addresses, n);
+			attach(load_rule(position, mark_at, mark, counts, tracked), BPF_TRACE_KPROBE_MULTI, addresses, n);
 	}
 }
 
@@ -315,7 +365,7 @@ static int count_ids(int (*next)(uint32_t, uint32_t *))
 
 int main(int argc, char **argv)
 {
-	int mark_at, counts, signal_number;
+	int mark_at, counts, tracked, signal_number;
 	sigset_t ends;
 
 	if (argc == 2 && !strcmp(argv[1], "count")) {
@@ -333,7 +383,9 @@ int main(int argc, char **argv)
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	counts = bpf_map_create(BPF_MAP_TYPE_HASH, "counts", 8, 8, FUNCTIONS_MAX, NULL);
-	watch(strtoul(argv[1], NULL, 0), mark_at, counts);
+	tracked = bpf_map_create(BPF_MAP_TYPE_HASH, "tracked", 8, 8, FUNCTIONS_MAX, NULL);
+	watch_ends(tracked);
+	watch(strtoul(argv[1], NULL, 0), mark_at, counts, tracked);
 	printf("watching %d, the mark at %d\n", n_functions, mark_at);
 	fflush(stdout);
 	sigwait(&ends, &signal_number);

@@ -53,7 +53,7 @@ sed -n 's/.*"module":"\([^"]*\)","function":"\([^"]*\)","is_return":false.*/\1:\
 awk 'NR == FNR { ours[$2] = $1; next } !/^watching/ && ours[$1] < $2 { print $1, $2, "brace:", ours[$1] + 0 }' counts theirs >out
 lacking=$(awk '{ n += $2 - $4 } END { print n + 0 }' out)
 echo "missed: $lost" >>out
-check "follow: two namespaces: each function that ipftrace2's rule shows, as often at least" [ "$(grep -c . theirs)" -gt 20 -a "$lacking" -le $lost ]
+check "follow: two namespaces: each function that ipftrace2's rule shows, and pwru's with its tracking, as often at least" [ "$(grep -c . theirs)" -gt 60 -a "$lacking" -le $lost ]
 grep -v '^vmlinux:' theirs >out
 check "follow: two namespaces: that rule shows functions of modules, veth's and nf_conntrack's" sh -c 'grep -q ^veth:veth_xmit out && grep -q ^nf_conntrack:nf_conntrack_in out'
 { cat came; echo "brace, which missed $lost:"; cat ours_came; } >out
