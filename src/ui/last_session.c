@@ -143,6 +143,10 @@ static int make_whole(const struct last *l, const char *file, struct err *err)
 			       "%s is the ring of a session whose trace, %s, is not there: remove it, or name another file",
 			       l->ring, l->trace);
 	e = session_recover(&req, &result, err);
+	if (e == -ENOSPC && died)
+		return err_prefix(err,
+				  "no room beside the ring (`brace recover --ring %s -o FILE %s` writes elsewhere)",
+				  l->ring, file);
 	if (!e && result.holes)
 		say_warning("somebody took parts out of %s: what had been there is lost, and not all of it is counted",
 			    l->ring);

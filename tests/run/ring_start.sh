@@ -156,6 +156,23 @@ rm -f "$RING.trace"
 refuses "a ring without its trace" 'is not there: remove it' "$BRACE" start --ring "$RING"
 rm -f "$RING"
 
+# --- a full disk beside the ring: nothing is removed, and what could not be written is counted
+if [ "$(id -u)" -eq 0 ] && mkdir "$T/disk" && mount -t tmpfs -o size=4m none "$T/disk" 2>/dev/null; then
+	ON_EXIT+=("umount -l '$T/disk'")
+	ordinary=$RING
+	RING=$T/disk/ring
+	begin 1500000 --ring-size 2M --mode block
+	kill_both
+	refuses "a full disk: it is said what to do" "brace recover --ring $RING -o FILE $RING.trace" "$BRACE" start --ring "$RING"
+	[ -e "$RING" ] && [ -e "$RING.trace" ] && [ ! -e "$RING.last" ]
+	result "a full disk: all stays" $?
+	check "a full disk: recover elsewhere" "$BRACE" recover --ring "$RING" -o "$T/elsewhere" "$RING.trace"
+	adds_up "a full disk" "$T/elsewhere"
+	RING=$ordinary
+else
+	skip "a full disk" "no tmpfs can be mounted here"
+fi
+
 # --- what is refused
 refuses "a size without a ring" 'name its file' "$BRACE" start --ring-size 4M -- true
 refuses "a session that runs already" 'for the beginning of a session' "$BRACE" start --ring "$RING" -l step
