@@ -156,4 +156,13 @@ kill_ours -TERM $recorder
 wait $recorder
 check_that 'an interrupt ends them, and their traces come' [ "$(calls_of cut/one.brace) $(calls_of cut/two.brace)" = '1000 1000' ]
 check_that 'nothing stays on the hosts then' until_is empty_there
+
+"$BRACE" fleet --ssh "$SSH" -H one,two -o killed record -- "$T/work" 0 wait >out 2>err </dev/null &
+recorder=$!
+check_that 'two programs run on again' until_is both_run
+kill_ours -KILL $recorder
+wait $recorder 2>/dev/null
+check_that 'brace is killed: nothing stays on the hosts' until_is empty_there
+none_runs() { ! grep -qsaF -- "$T/work" /proc/[0-9]*/cmdline; }
+check_that 'and no program runs on' until_is none_runs
 finish
