@@ -184,8 +184,8 @@ static int put_functions(const struct ctf *c, const struct export_job *job, stru
 	return r ? r : end;
 }
 
-/* The one stream, written while the walk goes on. A fault of the walk is told in place of one of
- * the file's end. */
+/* The one stream, written while the walk goes on. A fault of the walk's own is told in place of one
+ * of the file's end; a write that failed in between is told by that. */
 static int put_stream(struct ctf *c, struct export_job *job, struct err *err)
 {
 	int r = files_begin(&c->file, job, "channel0_0", err), end;
@@ -194,7 +194,7 @@ static int put_stream(struct ctf *c, struct export_job *job, struct err *err)
 		r = export_walk(job, &c->walk, take_step, c, err);
 	if (!r)
 		flush_packet(c);
-	end = files_end(&c->file, r ? NULL : err);
+	end = files_end(&c->file, r && err->code ? NULL : err);
 	return r ? r : end;
 }
 

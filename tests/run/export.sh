@@ -301,8 +301,65 @@ while read -r format _; do
 	rm -rf "$T/bad"
 	"$BRACE" export --to "$format" -o "$T/nowhere/bad" "$T/threads" >"$T/out" 2>"$T/err"
 	[ $? = 125 ] && grep -q "$T/nowhere/bad.*No such file" "$T/err" || { echo unwritable && cat "$T/err"; } >>"$T/faults"
-	check_that "$format: empty, foreign, cut traces, a place that is not there" cmp "$T/faults" /dev/null
+	if [[ $format != @(ctf|uftrace|parquet|sqlite) ]]; then
+		"$BRACE" export --to "$format" -o /dev/full "$T/threads" >"$T/out" 2>"$T/err"
+		[ $? = 125 ] && grep -q 'cannot write /dev/full' "$T/err" || { echo 'full disk' && cat "$T/err"; } >>"$T/faults"
+	fi
+	# Of folded there is less than the kilobyte that is allowed.
+	[ "$format" = folded ] || (ulimit -f 1; trap '' XFSZ; "$BRACE" export --to "$format" "$T/threads" -o "$T/bad" >"$T/out" 2>"$T/err"; [ $? = 125 ]) &&
+		[ ! -e "$T/bad" ] && [ -s "$T/err" ] || { echo 'no room' && cat "$T/err"; } >>"$T/faults"
+	check_that "$format: empty, foreign, cut traces, a place that is not there, no room" cmp "$T/faults" /dev/null
 done <"$T/list"
+check_that "no failure leaves anything behind" test -z "$(find "$T" -name 'bad*')"
+# What is left of a cut trace is what report has of it.
+"$BRACE" report --json "$T/cut" >"$T/cut.report" 2>"$T/err"
+for format in chrome speedscope perfetto firefox folded flamegraph; do
+	export_to $format cut
+	agree $format cut
+done
+"$BRACE" export --to csv "$T/cut" -o "$T/cut.csv_rows" 2>"$T/err"
+agree csv_rows cut
+
+# --- what a format has no place for. folded has none for anything: what it says is what there is
+while read -r name kinds; do
+	while read -r format _; do
+		rm -rf "$T/said" && "$BRACE" export --to "$format" "$T/$name" -o "$T/said" 2>"$T/$name.$format.said" || echo "$format" >>"$T/unsaid"
+	done <"$T/list"
+	cut -d ' ' -f 1 "$T/list" | python3 "$HERE/left_out.py" "$kinds" "$T/$name" >"$T/log" 2>&1
+	result "each format says what of $kinds it leaves out" $? "$T/log"
+done <<'END'
+events events arguments values
+lossy losses
+killed ends
+END
+check_that "and none fails" test ! -e "$T/unsaid"
+
+# --- a trace without a call is read by each format's reader
+cat >"$T/never.c" <<'END'
+__attribute__((noinline)) int never(int n) { __asm__ volatile(""); return n; }
+int main(int argc, char **argv) { return argc > 1 ? never(argc) : 0; }
+END
+cc -O1 -o "$T/never" "$T/never.c" && record none -l never -- "$T/never"
+check_that "a trace without a call is there" test -s "$T/none"
+while read -r format _; do export_to "$format" none || echo "$format"; done <"$T/list" >"$T/faults"
+check_that "each format takes it" cmp "$T/faults" /dev/null
+reads() { # READER COMMAND...: if it is there
+	command -v "$2" >"$T/log" || return 0
+	timeout 60 "${@:2}" >"$T/log" 2>"$T/err"
+	result "$1 reads it" $? "$T/err"
+}
+reads "JSON's reader" python3 -c 'import json, sys
+for path in sys.argv[1:]: json.load(open(path))' "$T/none.chrome" "$T/none.speedscope" "$T/none.firefox"
+reads "XML's reader" python3 -c 'import xml.etree.ElementTree as tree, sys; tree.parse(sys.argv[1])' "$T/none.flamegraph"
+reads callgrind_annotate callgrind_annotate "$T/none.callgrind"
+reads babeltrace2 babeltrace2 "$T/none.ctf"
+reads trace-cmd trace-cmd report -i "$T/none.trace.dat"
+reads "trace-cmd, version 7," trace-cmd report -i "$T/none.trace.dat.v7"
+reads graphviz dot -Tplain "$T/none.dot"
+reads sqlite3 sqlite3 "$T/none.sqlite" 'SELECT count(*) FROM slice'
+reads protoc sh -c 'protoc --decode=Profile --proto_path="$1" pprof.proto <"$2" && protoc --decode=Trace --proto_path="$1" perfetto.proto <"$3"' - \
+	"$HERE" "$T/none.pprof" "$T/none.perfetto"
+check_that "folded and csv have no rows" test ! -s "$T/none.folded" -a "$(wc -l <"$T/none.csv")" = 1
 
 # --- stacks: each frame has in trace-cmd's report the name that replay shows
 record stacked -t nop -e stk:at -R stacktrace -- "$FIXTURES/stacked"
