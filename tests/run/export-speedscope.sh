@@ -39,6 +39,27 @@ const server = http.createServer((request, answer) => {
 	server.close();
 });
 J
+# The flame graph's script in a browser: a click makes a frame as wide as the picture, Escape undoes it.
+cat >flame.js <<'J'
+const { chromium } = require("playwright-core");
+(async () => {
+	const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-quic", "--no-first-run"] });
+	const page = await browser.newPage();
+	page.on("pageerror", (e) => console.error(String(e)));
+	page.on("request", (r) => r.url().startsWith("file:") || console.error("asks for", r.url()));
+	await page.goto(`file://${process.argv[2]}`);
+	const width = () => page.evaluate(() => document.querySelector('g[data-name="leaf"] rect').getBBox().width);
+	const back = () => page.evaluate(() => getComputedStyle(document.getElementById("back")).display);
+	const first = [await width(), await back()];
+	await page.evaluate(() => document.querySelector('g[data-name="leaf"]').dispatchEvent(new MouseEvent("click", { bubbles: true })));
+	const zoomed = [await width(), await back()];
+	await page.keyboard.press("Escape");
+	const last = [await width(), await back()];
+	const frames = await page.evaluate(() => document.querySelectorAll("g.f").length);
+	console.log(JSON.stringify({ first, zoomed, last, frames }));
+	await browser.close();
+})();
+J
 cat >"$T/compare.py" <<'P'
 """compare.py SHOWN REPORT: each function's own time and its time with callees, as exact as the page shows them."""
 import json, re, sys
@@ -66,4 +87,11 @@ timeout -k 5 200 node open.js "$T/profile" >"$T/shown" 2>"$T/err"
 result "speedscope's page opens it" $? "$T/err"
 check_that "the page has no error, and asks nobody else" test ! -s "$T/err"
 check_that "its table of functions is report's" python3 "$T/compare.py" "$T/shown" "$T/report"
+"$BRACE" export --to flamegraph --weight calls "$T/nested" -o "$T/flame.svg" 2>"$T/err" && timeout -k 5 200 node flame.js "$T/flame.svg" >"$T/flame" 2>"$T/err" && [ ! -s "$T/err" ]
+result "Chromium opens the flame graph, which asks for nothing" $? "$T/err"
+check_that "a click makes a frame as wide as the picture, Escape undoes it" python3 -c 'import json, re, sys
+shown, text = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+assert shown["frames"] == text.count("<g class=\"f\"") > 3, shown
+assert abs(shown["zoomed"][0] - 1200) < 2 and shown["zoomed"][1] != "none", shown
+assert shown["first"] == shown["last"] and shown["first"][0] < 1190 and shown["first"][1] == "none", shown' "$T/flame" "$T/flame.svg"
 finish

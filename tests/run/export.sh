@@ -334,6 +334,28 @@ killed ends
 END
 check_that "and none fails" test ! -e "$T/unsaid"
 
+# --- readers that show one call after another, and rows
+cat >"$T/steps.c" <<'END'
+__attribute__((noinline, noclone)) int leaf(int n) { __asm__ volatile(""); return n + 1; }
+__attribute__((noinline, noclone)) int middle(int n) { __asm__ volatile(""); return leaf(n) + leaf(n + 1); }
+int main(void) { int n = 0; for (int i = 0; i < 50; i++) n += i % 3 ? middle(i) : leaf(i); return n == 1; }
+END
+cc -O1 -fno-optimize-sibling-calls -o "$T/stepping" "$T/steps.c" && record steps -- "$T/stepping"
+if command -v uftrace >"$T/log"; then
+	export_to uftrace steps
+	timeout 60 uftrace replay --no-pager --color=no --demangle=no --no-comment -f none -d "$T/steps.uftrace" 2>"$T/err" | sed '/^ *$/d' >"$T/shown"
+	"$BRACE" replay -O nofuncgraph-tail "$T/steps" | grep -v '^#' | sed -E 's/^[^|]*\|  //; /^ *$/d; /^ *-+$/d; /=>/d' >"$T/wanted"
+	check_that "uftrace replay shows brace replay's calls, as they nest" diff "$T/wanted" "$T/shown"
+	check_that "which are those of the program" test "$(grep -c 'leaf();' "$T/shown")" = 83
+else
+	skip "uftrace replay" "uftrace is not installed"
+fi
+"$BRACE" export --to csv "$T/steps" -o "$T/steps.csv" 2>"$T/err" &&
+	sqlite3 :memory: ".import --csv $T/steps.csv calls" 'SELECT function, count(*), sum(duration_ns), sum(self_ns) FROM calls GROUP BY 1 ORDER BY 1' >"$T/shown" 2>>"$T/err"
+result "sqlite3 imports csv" $? "$T/err"
+check_that "with the calls and times of the database that is exported" diff "$T/shown" <(export_to sqlite steps &&
+	sqlite3 "$T/steps.sqlite" 'SELECT name, count(*), coalesce(sum(dur), 0), coalesce(sum(self), 0) FROM slice GROUP BY 1 ORDER BY 1')
+
 # --- a trace without a call is read by each format's reader
 cat >"$T/never.c" <<'END'
 __attribute__((noinline)) int never(int n) { __asm__ volatile(""); return n; }
