@@ -102,7 +102,7 @@ static uint64_t holes_by_count(const struct stat *st)
 uint64_t ring_file_holes(int fd)
 {
 	_Alignas(struct fiemap) char
-		room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)];
+		room[sizeof(struct fiemap) + EXTENTS * sizeof(struct fiemap_extent)] = { 0 };
 	struct fiemap *map = (void *)room;
 	uint64_t at = 0, holes = 0, size;
 	struct stat st;

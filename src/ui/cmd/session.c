@@ -124,6 +124,8 @@ static int take_ring(struct invocation *inv)
 	inv->ring = inv->made_texts.at[inv->made_texts.n - 1];
 	if (last_session_take(inv->ring, &inv->last_boot, &err))
 		return say_error(&err);
+	if (inv->last_boot)
+		*vec_add(&inv->made_texts) = inv->last_boot;
 	if (!begins && !inv->last_boot) {
 		say("brace: no session has left anything in %s\n", inv->ring);
 		return EXIT_BRACE;
