@@ -138,6 +138,8 @@ rm -f "$ledger"
 BRACE_PID=$!
 until_is stands_still
 PROGRAM=$(field 0)
+turned() { [ -e "$T/trace.1" ]; }
+until_is turned
 kill -9 $BRACE_PID "$PROGRAM"
 wait $BRACE_PID 2>/dev/null
 until_is is_gone "$PROGRAM"
