@@ -34,6 +34,7 @@ adds_up() {
 	local name=$1 kept=0 lost=0 all=$((2 * $(made))) f
 	shift
 	for f; do
+		[ -e "$f" ] || { result "$name: $f is there" 1; return; }
 		kept=$((kept + $(figure records "$f")))
 		lost=$((lost + $(figure lost "$f")))
 	done
@@ -119,7 +120,7 @@ adds_up "what was recorded before and after the session's death" "$RING.last"
 rm -f "$RING".*
 
 # --- several files: none of their records is taken for a lost one. An extracted trace is apart.
-begin 2000000 --ring-size 1M --mode block
+begin 2400000 --ring-size 1M --mode block
 has_two() { compgen -G "$RING.trace.*" >/dev/null; }
 until_is has_two
 check "extract meanwhile" "$BRACE" extract -o "$T/extracted"
