@@ -75,6 +75,7 @@ run 125 follow -k task:1 --attach kprobe
 check 'follow: too many functions for single kprobes' has 'attaches to one function after another, and .* would take .* s or more: .* --limit '
 
 # --- a file by its path, as text
+echo words >file # border.sh writes another one of this name
 run 0 follow -k file:file -l 'inode_permission' -l 'security_inode_*' --show i_ino,i_size -- sh -c 'cat file >/dev/null'
 check 'follow: a file has its own graph' has '^# object 1: struct inode at 0x[0-9a-f]*, [0-9]* calls$'
 check 'follow: calls, with fields and results' has "| field    | .*  [a-z_]*(); /\* i_ino=$(stat -c %i file) i_size=6 ret=0 \*/$"
