@@ -359,7 +359,8 @@ static int open_file(struct recovery *r, const struct recover_request *req, bool
 	if (e)
 		return e;
 	if (!store_was_cut(r->reader, NULL) && !may_be_whole)
-		return err_set(err, EINVAL, "%s is whole: there is nothing to recover", req->file);
+		return err_set(err, EALREADY, "%s is whole: there is nothing to recover",
+			       req->file);
 	r->info = store_info(r->reader);
 	count_file(r);
 	note_ring(r, req);

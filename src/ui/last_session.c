@@ -151,7 +151,7 @@ static int make_whole(const struct last *l, const char *file, struct err *err)
 		say_warning("somebody took parts out of %s: what had been there is lost, and not all of it is counted",
 			    l->ring);
 	/* Whole: it is renamed instead. */
-	if (e != -EINVAL || died)
+	if (e != -EALREADY || died)
 		return e;
 	return rename(file, l->whole) ? err_set(err, errno, "cannot rename %s to %s: %s", file,
 						l->whole, strerror(errno))

@@ -159,6 +159,19 @@ rm -f "$RING.trace"
 refuses "a ring without its trace" 'is not there: remove it' "$BRACE" start --ring "$RING"
 rm -f "$RING"
 
+# --- what is no trace, and no ring beside it, takes no trace's name
+echo kept >"$RING.last"
+echo mine >"$RING.trace"
+refuses "a file of another kind" 'is not a brace trace file' "$BRACE" start --ring "$RING"
+[ "$(cat "$RING.last" "$RING.trace")" = $'kept\nmine' ]
+result "a file of another kind: it and what was left before stay" $?
+rm -f "$RING.trace"
+mkfifo "$RING.trace"
+refuses "a pipe" 'not a regular file' "$BRACE" start --ring "$RING"
+[ -p "$RING.trace" ] && [ "$(cat "$RING.last")" = kept ]
+result "a pipe: it and what was left before stay" $?
+rm -f "$RING".*
+
 # --- a full disk beside the ring: nothing is removed, and what could not be written is counted
 if [ "$(id -u)" -eq 0 ] && mkdir "$T/disk" && mount -t tmpfs -o size=4m none "$T/disk" 2>/dev/null; then
 	ON_EXIT+=("umount -l '$T/disk'")
