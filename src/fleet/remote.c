@@ -79,21 +79,31 @@ static int read_list(remote_names *names, const char *text, struct err *err)
 	return r;
 }
 
+/* A line of a list: a host, or none; what follows it is a comment. */
+static int read_line(remote_names *names, const char *line, struct err *err)
+{
+	const size_t at = strspn(line, " \t"), n = strcspn(line + at, " \t\r\n#");
+	const size_t rest = at + n + strspn(line + at + n, " \t\r\n");
+
+	if (n && line[rest] && line[rest] != '#')
+		return err_at_part(err, EINVAL, line, rest, "a list has one host a line");
+	return n ? add_host(names, line, at, n, err) : 0;
+}
+
 static int read_file(remote_names *names, const char *path, struct err *err)
 {
 	FILE *f = fopen(path, "re");
-	char line[512];
+	char *line = NULL;
+	size_t room = 0;
 	int r = 0;
 
 	if (!f)
 		return err_set(err, errno, "cannot open %s, a list of hosts: %s", path, strerror(errno));
-	while (!r && fgets(line, sizeof(line), f)) {
-		const size_t at = strspn(line, " \t");
-		const size_t n = strcspn(line + at, " \t\r\n#");
-
-		if (n)
-			r = add_host(names, line, at, n, err);
+	while (!r && getline(&line, &room, f) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		r = read_line(names, line, err);
 	}
+	free(line);
 	fclose(f);
 	return r || names->n ? r : err_set(err, EINVAL, "%s names no host", path);
 }
@@ -339,7 +349,8 @@ static int compare_clocks(struct remote_host *r)
 			return e;
 		answered = real_ns();
 		there = strtoll(answer, &end, 10);
-		e = *end || end - answer < 19;
+		/* Sums with a time of today's have room. */
+		e = *end || end - answer < 19 || there < 0 || there > INT64_MAX / 2;
 		free(answer);
 		if (e)
 			return fail(r, ENOTSUP, "its date does not tell nanoseconds (date +%s%N)");
@@ -357,9 +368,9 @@ static int make_folder(struct remote_host *r)
 {
 	char *answer;
 	int e = ask(r, mem_printf("umask 077; d=$(mktemp -d \"${TMPDIR:-/tmp}/brace-fleet.XXXXXXXX\")"
-				  " && trap '[ ! -e \"$d/runs\" ] || kill 0; rm -rf \"$d\"' EXIT"
+				  " && trap '[ ! -e \"$d/runs\" ] || kill 0; rm -rf \"$d\"; echo %s' EXIT"
 				  " && trap 'exit 1' HUP && trap : TERM && echo %s \"$d\" || echo %s\n",
-				  r->nonce, r->nonce), &answer);
+				  r->nonce, r->nonce, r->nonce), &answer);
 
 	if (e)
 		return e;
@@ -533,11 +544,21 @@ static size_t tell_lines(struct remote_host *r, bool is_error, const char *text,
 	return at;
 }
 
+/* Bytes at the end that may be the beginning of an answer, of which the rest comes later. */
+static size_t begun_answer(const struct remote_host *r)
+{
+	size_t n = r->text.n < 15 ? r->text.n : 15;
+
+	while (n && memcmp(r->text.at + r->text.n - n, r->nonce, n))
+		n--;
+	return n;
+}
+
 /* Hands on what the program printed. The line of the answer is kept. */
 static void tell(struct remote_host *r, bool all)
 {
 	const char *answer = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
-	const size_t n = answer ? (size_t)(answer - r->text.at) : r->text.n;
+	const size_t n = answer ? (size_t)(answer - r->text.at) : r->text.n - begun_answer(r);
 	size_t told;
 
 	drop(r, tell_lines(r, false, r->text.at, n, all || answer));
@@ -640,19 +661,37 @@ int remote_fetch(struct remote_host *r, const char *path)
 	return new_file_end(&file, true, &r->why);
 }
 
+/* The shell ends with its input, removes its folder, and says so. The connection's own end may not
+ * come: what the program left in the background has its output. */
+static void wait_for_removal(struct remote_host *r)
+{
+	char *answer;
+
+	close(r->in);
+	r->in = -1;
+	r->text.n = 0;
+	r->begun = true;
+	if (!wait_for_answer(r, &answer))
+		free(answer);
+}
+
 void remote_end(struct remote_host *r)
 {
 	int *const fds[] = { &r->in, &r->out, &r->errors };
+	const struct err why = r->why;
 
-	/* The shell ends with its input, and removes its folder; whoever is silent is left. */
+	if (r->folder && r->in >= 0 && !why.code) {
+		wait_for_removal(r);
+		r->why = why;
+	}
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
 	if (r->ssh > 0) {
-		if (r->why.code)
-			kill(r->ssh, SIGTERM);
+		/* Whoever is silent is left. */
+		kill(r->ssh, SIGTERM);
 		while (waitpid(r->ssh, NULL, 0) < 0 && errno == EINTR)
 			;
 	}

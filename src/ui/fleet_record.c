@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child_signal.h"
 #include "base/json.h"
 #include "base/new_file.h"
 #include "base/write_all.h"
@@ -127,7 +128,9 @@ static void look_at(struct fleet_host *h, uint64_t at)
 	}
 	h->calls = store_info(reader)->total.calls;
 	h->lost = store_info(reader)->total.lost;
-	h->began_ns = (int64_t)(store_info(reader)->clock.real_ns - at) - h->remote.offset_ns;
+	/* Unsigned, since the host's file may say any time. */
+	h->began_ns = (int64_t)(store_info(reader)->clock.real_ns - at -
+				(uint64_t)h->remote.offset_ns);
 	store_close(reader);
 }
 
@@ -219,9 +222,11 @@ static int check_arguments(char *const *arguments)
 		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 			const size_t n = strlen(files[i]);
 
-			if (strncmp(*arguments, files[i], n) || !strchr("=", (*arguments)[n]))
+			/* A letter's file may stand right behind it. */
+			if (strncmp(*arguments, files[i], n) ||
+			    (n > 2 && !strchr("=", (*arguments)[n])))
 				continue;
-			say("brace: fleet record brings one trace of each host here: no %s behind `record` (-o DIR stands before it)\n",
+			say("brace: fleet record brings one trace of each host here: no %s behind `record` (-o DIR stands before it, -- before the program's own)\n",
 			    files[i]);
 			return EXIT_BRACE;
 		}
@@ -303,7 +308,9 @@ static int find_files(struct fleet_recording *f, char *exe, size_t n, char **age
 
 static int make_folder(const char *folder)
 {
-	if (!mkdir(folder, 0700) || errno == EEXIST)
+	struct stat st;
+
+	if (!mkdir(folder, 0700) || (errno == EEXIST && !stat(folder, &st) && S_ISDIR(st.st_mode)))
 		return 0;
 	say("brace: cannot make %s, a folder for the traces: %s\n", folder, strerror(errno));
 	return EXIT_BRACE;
@@ -336,6 +343,8 @@ int fleet_record(const struct invocation *inv)
 		f.wish.brace = exe;
 		f.wish.agent = agent;
 		f.wish.stop = interrupt_catch();
+		/* An ssh that has ended takes no more commands: the other hosts go on. */
+		child_signal_survive(SIGPIPE);
 		status = run(&f, folder);
 		free(version);
 	}

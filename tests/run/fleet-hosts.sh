@@ -76,14 +76,25 @@ empty_there() { [ -z "$(ls -A "$T/there")" ]; }
 cat >work.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 __attribute__((noinline, noclone)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
 int main(int c, char **v) {
 	int s = 0;
 	for (int i = 0; i < 1000; i++) s = work(s);
-	printf("done %s\n", v[1]);
+	if (c < 3 || strcmp(v[2], "long")) printf("done %s\n", v[1]);
 	fprintf(stderr, "\033[31mred\n");
 	fflush(stdout);
+	if (c > 2 && !strcmp(v[2], "leave")) {
+		const int child = fork();
+		if (!child) execlp("sleep", "sleep", "1000", NULL);
+		fprintf(fopen(v[3], "w"), "%d\n", child);
+		exit(0);
+	}
+	if (c > 2 && !strcmp(v[2], "long")) {
+		for (int i = 0; i < 80000; i++) putchar('x');
+		exit(0);
+	}
 	while (c > 2) pause();
 	return atoi(v[1]);
 }
@@ -105,6 +116,17 @@ fleet -H @nothing record "$T/work" 0
 check_that 'a list that is not there, too' refuses 'a list of hosts'
 fleet -H one record -o x "$T/work" 0
 check_that 'and a file behind record' refuses 'no -o behind'
+fleet -H one record -ox "$T/work" 0
+check_that 'and one right behind its letter' refuses 'no -o behind'
+printf 'one two\n' >list
+fleet -H @list record "$T/work" 0
+check_that 'two hosts in a line of a list are refused' refuses 'one host a line'
+printf '# %600s nobody\n' x >list
+fleet -H @list record "$T/work" 0
+check_that 'a long comment is no host' refuses 'names no host'
+fleet -H one -o list record -- "$T/work" 0
+check_that 'a folder that is a file is refused before the recording' refuses 'a folder for the traces'
+check_that 'so nothing ran' [ ! -s out ]
 
 # --- hosts -----------------------------------------------------------------------------------------
 
@@ -145,6 +167,57 @@ chmod +x flood
 timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/flood" -H one -o none record -- "$T/work" 0 >out 2>err
 STATUS=$?
 check_that 'a host that says too much is left' refuses 'it says more than it was asked'
+
+# A host whose ssh takes no more commands: its end of the pipe is closed before it answers.
+cat >gone <<'X'
+#!/bin/sh
+case " $* " in *' gone '*) ;; *) exec $REAL "$@" ;; esac
+read -r line
+answer=$(eval "$line")
+exec <&-
+echo "$answer"
+X
+chmod +x gone
+REAL=$SSH timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/gone" -H one,gone -o gone.d record -- "$T/work" 0 >out 2>err </dev/null
+STATUS=$?
+check_that 'a host that takes no more commands leaves the other' [ "$STATUS $(calls_of gone.d/one.brace)" = '1 1000' ]
+check_that 'and is told' says 'brace: gone: the connection has ended'
+
+# What a program leaves in the background has its output, so that ssh does not end.
+fleet -H one -o left.d record -- "$T/work" 0 leave "$T/left"
+check_that 'a program leaves a process: brace does not wait for that' [ "$STATUS" = 0 ]
+diag "$T/err"
+check_that 'which is there' kill "$(cat left)"
+check_that 'and its host keeps nothing else' until_is empty_there
+
+# The answer comes in two parts, the first behind a line that is too long to be kept.
+cat >parts <<'P'
+#!/usr/bin/env python3
+import array, fcntl, os, subprocess, sys, termios, time
+shell = subprocess.Popen(["sh", "-c", sys.argv[-1]], stdout=subprocess.PIPE)
+def give(data):
+    left = array.array("i", [1])
+    os.write(1, data)
+    while left[0]:
+        fcntl.ioctl(1, termios.FIONREAD, left)
+        time.sleep(0.001)
+text = b""
+while data := os.read(shell.stdout.fileno(), 65536):
+    text += data
+    if text.startswith(b"x") and not text.endswith(b"\n"):
+        continue
+    if text.startswith(b"x"):
+        give(text[:40000])
+        give(text[40000:-10])
+        text = text[-10:]
+    os.write(1, text)
+    text = b""
+P
+chmod +x parts
+timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/parts" -H one -o parts.d record -- "$T/work" 0 long >out 2>err </dev/null
+STATUS=$?
+check_that 'an answer in two parts behind a long line is one' [ "$STATUS $(calls_of parts.d/one.brace)" = '0 1000' ]
+check_that 'and no byte of the line is lost' [ "$(tr -dc x <out | wc -c)" = 80000 ]
 
 # --- an interrupt ------------------------------------------------------------------------------------
 
