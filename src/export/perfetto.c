@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Perfetto's protobuf, written by hand: a track for each stack, slices with interned names, events
- * as instants. All packets are one sequence with times of CLOCK_MONOTONIC; names are interned when
- * they first occur. Field numbers are those of perfetto_trace.proto. exporter.c calls it on the
- * command's thread; only writing can fail, and struct out keeps that error. */
+ * as instants, and as counters of their thread those that count something. All packets are one
+ * sequence with times of CLOCK_MONOTONIC; names are interned when they first occur. Field numbers
+ * are those of perfetto_trace.proto. exporter.c calls it on the command's thread; only writing can
+ * fail, and struct out keeps that error. */
 #include "export/formats.h"
 #include "export/protobuf.h"
 
@@ -10,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "export/event_counts.h"
 #include "report/event_text.h"
 
 enum { TRACE_PACKET = 1 };
@@ -18,21 +20,25 @@ enum {
 	PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59,
 	PACKET_TRACK = 60,
 };
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5,
+       TRACK_COUNTER = 8 };
+enum { COUNTER_UNIT = 3, UNIT_COUNT = 2 };
 enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11,
-       EVENT_CATEGORY = 22, EVENT_NAME = 23 };
-enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+       EVENT_CATEGORY = 22, EVENT_NAME = 23, EVENT_COUNTER_VALUE = 30 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5,
        ANNOTATION_STRING = 6, ANNOTATION_POINTER = 7, ANNOTATION_NAME = 10, ANNOTATION_ENTRY = 11,
        ANNOTATION_ELEMENT = 12 };
 enum { CLOCK_MONOTONIC_ID = 3, FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1 };
 #define PROCESS_UUID (UINT64_C(1) << 32) /* and the pid; tracks of stacks have lower ones */
+#define COUNTER_UUID (UINT64_C(2) << 32) /* and a number for each lane and kind */
 
 /* The messages are emptied by whoever puts them into their outer one, so that their memory is
  * used again: packet holds event or part, these hold inner. */
 struct perfetto {
 	struct walk walk;
 	struct event_texts *texts;
+	struct event_counts counts;
 	struct out *out;
 	protobuf packet, event, part, inner;
 	/* annotations under way, one within the other: a call's arguments, a structure's members */
@@ -352,6 +358,39 @@ static void fill_loss(struct perfetto *p, const struct walk_step *s)
 	protobuf_inner(&p->event, EVENT_ANNOTATION, &p->inner);
 }
 
+/* A track of the lane's own track, at the first event that it counts. */
+static void tell_counter(struct perfetto *p, const struct walk_step *s, unsigned kind,
+			 uint64_t uuid)
+{
+	protobuf_number(&p->inner, COUNTER_UNIT, UNIT_COUNT);
+	protobuf_number(&p->part, TRACK_UUID, uuid);
+	protobuf_number(&p->part, TRACK_PARENT, s->lane + 1);
+	put_text(&p->part, TRACK_NAME, event_counts_name(kind));
+	protobuf_inner(&p->part, TRACK_COUNTER, &p->inner);
+	begin_packet(p, s->ns);
+	protobuf_inner(&p->packet, PACKET_TRACK, &p->part);
+	end_packet(p);
+}
+
+/* An event that counts something has a second packet: the number so far. */
+static void put_counter(struct perfetto *p, const struct walk_step *s)
+{
+	unsigned kind;
+	uint64_t n = event_counts_count(&p->counts, s, &kind), uuid;
+
+	if (!n)
+		return;
+	uuid = COUNTER_UUID + (uint64_t)s->lane * EVENT_COUNTS_KINDS_N + kind;
+	if (n == 1)
+		tell_counter(p, s, kind, uuid);
+	protobuf_number(&p->event, EVENT_TYPE, COUNTER);
+	protobuf_number(&p->event, EVENT_TRACK, uuid);
+	protobuf_number(&p->event, EVENT_COUNTER_VALUE, n);
+	begin_packet(p, s->ns);
+	protobuf_inner(&p->packet, PACKET_EVENT, &p->event);
+	end_packet(p);
+}
+
 /* A packet for each step; the track's description comes before it, in packets of its own. */
 static int take_step(void *arg, const struct walk_step *s)
 {
@@ -367,6 +406,7 @@ static int take_step(void *arg, const struct walk_step *s)
 	protobuf_number(&p->event, EVENT_TRACK, s->lane + 1);
 	protobuf_inner(&p->packet, PACKET_EVENT, &p->event);
 	end_packet(p);
+	put_counter(p, s);
 	return 0;
 }
 
@@ -379,8 +419,10 @@ static int write_perfetto(struct export_job *job, struct err *err)
 	walk_init(&p.walk, job->source);
 	p.walk.cuts = true;
 	p.texts = event_texts_new(job->source->info);
+	event_counts_init(&p.counts, job->source->info);
 	put_start(&p);
 	r = export_walk(job, &p.walk, take_step, &p, err);
+	event_counts_free(&p.counts);
 	event_texts_free(p.texts);
 	walk_free(&p.walk);
 	number_map_free(&p.processes);

@@ -57,6 +57,37 @@ result "of a part, sorted by CPU time" $? table
 "$BRACE" report t.brace | head -n 1 | grep -q 'MAX  FUNCTION$'
 result "no column more without the option" $?
 
+cat >drawn.py <<'PY'
+"""drawn.py TESTS PERFETTO: the last number of each thread's counters, "tid name number", by Perfetto's wire format."""
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+from wire import fields
+tracks, last = {}, {}
+for _, packet in fields(open(sys.argv[2], "rb").read()):
+    p = dict(fields(packet))
+    track, event = dict(fields(p.get(60, b""))), dict(fields(p.get(11, b"")))
+    if track:
+        tracks[track[1]] = track
+    if event.get(9) == 4:
+        track = tracks[event[11]]
+        tid = dict(fields(tracks[track[5]][4]))[2]
+        key = tid, track[2].decode()
+        assert event[30] == last.get(key, 0) + 1, (key, event, last)
+        last[key] = event[30]
+print("\n".join(sorted(f"{tid} {name} {n}" for (tid, name), n in last.items())))
+PY
+"$BRACE" export --to perfetto t.brace -o t.perfetto 2>err && python3 drawn.py "$HERE" t.perfetto >drawn 2>>err
+result "Perfetto's counters" $? err
+"$BRACE" query --csv t.brace "SELECT th.tid || ' ' || t.name || ' ' || CAST(max(c.value) AS INTEGER) AS row FROM thread_counter_track t
+	JOIN counter c ON c.track_id = t.id JOIN thread th USING (utid) GROUP BY t.id" 2>err | tail -n +2 | LC_ALL=C sort >counted
+check "are those of brace query, thread by thread" sh -c 'grep -q page_faults drawn && grep -q context_switches drawn && diff drawn counted'
+if command -v protoc >err; then
+	protoc --decode=Trace --proto_path="$HERE" perfetto.proto <t.perfetto >decoded 2>err
+	result "protoc decodes them" $? err
+	check "as numbers so far" sh -c '[ "$(grep -c "counter_value: " decoded)" = "$(awk "{ n += \$3 } END { print n }" drawn)" ]'
+fi
+
 refuses() { # NAME WORDS ARGUMENT...
 	local name=$1 words=$2
 	shift 2

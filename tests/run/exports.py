@@ -254,13 +254,18 @@ def perfetto(path, _):
 
     def one(b):
         return dict(fields(b))
-    sums, names, stacks = Sums(), {}, {}
+    sums, names, stacks, counted = Sums(), {}, {}, {}
     for i, (field, packet) in enumerate(fields(data)):
         assert field == 1
         p = one(packet)
         assert p[10] == 1 and p[13] == (2 if i else 1), 'the first packet clears the state, all others need it'
         if 60 in p:
             track = one(p[60])
+            assert track[1] not in stacks and track[1] not in counted
+            if 8 in track:
+                assert track[5] in stacks and one(track[8]) == {3: 2}
+                counted[track[1]] = 0
+                continue
             stacks[track[1]] = Stack(sums)
             assert 5 not in track or track[5] in stacks, 'a parent comes first'
         if 12 in p:
@@ -269,6 +274,10 @@ def perfetto(path, _):
         if 11 not in p:
             continue
         e = one(p[11])
+        if e[9] == 4:
+            counted[e[11]] += 1
+            assert e[30] == counted[e[11]]
+            continue
         stack = stacks[e[11]]
         if e[9] == 1:
             stack.begin(names[e[10]], p[8])
