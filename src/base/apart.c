@@ -100,14 +100,25 @@ static int copy_bytes(int from, int to)
 	return n < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* The content goes into a memfd, because reading the file may hang as well as opening it. */
+static int seal(int fd, int seals)
+{
+	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
+}
+
+/* The content goes into a memfd, because reading the file may hang as well as opening it. A traced
+ * program of the same user finds it under /proc/PID/fd: it gets no shorter at any time, and does
+ * not change once it is whole. */
 static int copy_file(int from)
 {
-	int to = memfd_create("brace-proc", MFD_CLOEXEC), r;
+	int to = memfd_create("brace-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
 
 	if (to < 0)
 		return -errno;
-	r = copy_bytes(from, to);
+	r = seal(to, F_SEAL_SHRINK);
+	if (r == 0)
+		r = copy_bytes(from, to);
+	if (r == 0)
+		r = seal(to, F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
 	if (r < 0)
 		close(to);
 	return r < 0 ? r : to;
