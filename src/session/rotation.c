@@ -64,24 +64,48 @@ void rotation_describe(struct session *s)
 	*vec_add(&s->info->messages) = m;
 }
 
-/* Gives the ended file the first number that no file has, a file of an earlier run neither. *name
+/* Gives a file, `from`, the first number that no file has, a file of an earlier run neither. *name
  * is the caller's to free. */
-static int put_aside(struct session *s, char **name, struct err *err)
+static int give_number(struct session *s, const char *from, char **name, struct err *err)
 {
 	struct rotation *r = &s->rotation;
 
 	for (;;) {
 		*name = mem_printf("%s.%" PRIu32, s->output, ++r->last);
-		if (!renameat2(AT_FDCWD, s->output, AT_FDCWD, *name, RENAME_NOREPLACE))
+		if (!renameat2(AT_FDCWD, from, AT_FDCWD, *name, RENAME_NOREPLACE))
 			return 0;
 		if (errno != EEXIST || r->last == UINT32_MAX)
 			break;
 		free(*name);
 	}
-	err_set(err, errno, "cannot rename trace file %s to %s: %s", s->output, *name,
-		strerror(errno));
+	err_set(err, errno, "cannot rename trace file %s to %s: %s", from, *name, strerror(errno));
 	free(*name);
 	return -err->code;
+}
+
+/* The ended file, with its number, gives its name to the next one. Whoever kills brace at any time
+ * leaves a readable file under the name: a ring's records come behind it. Not where the file
+ * system cannot exchange two names (ntfs3, exfat). */
+static bool exchange(const char *output, const char *next, const char *name)
+{
+	if (!renameat2(AT_FDCWD, name, AT_FDCWD, output, RENAME_EXCHANGE))
+		return true;
+	return !renameat(AT_FDCWD, name, AT_FDCWD, next) &&
+	       !renameat2(AT_FDCWD, output, AT_FDCWD, name, RENAME_NOREPLACE) &&
+	       !renameat(AT_FDCWD, next, AT_FDCWD, output);
+}
+
+/* next: the name of the next file; NULL: it is not made yet. */
+static int put_aside(struct session *s, const char *next, char **name, struct err *err)
+{
+	int e = give_number(s, next ? next : s->output, name, err);
+
+	if (e || !next || exchange(s->output, next, *name))
+		return e;
+	e = err_set(err, errno, "cannot rename trace file %s to %s: %s", s->output, *name,
+		    strerror(errno));
+	free(*name);
+	return e;
 }
 
 static void add_total(struct trace_total *to, const struct trace_total *t)
@@ -131,17 +155,46 @@ static void reset_counts(struct session *s)
 }
 
 /* The file under its number becomes one of those before. */
-static void keep_ended(struct session *s, char *name)
+static void keep_ended(struct session *s, const struct trace_total *in, char *name)
 {
 	struct rotation *r = &s->rotation;
 
 	*vec_add(&r->names) = name;
-	*vec_add(&r->in) = s->total;
-	add_total(&r->before, &s->total);
+	*vec_add(&r->in) = *in;
 	r->files++;
 	if (r->wish.ended)
 		r->wish.ended(r->wish.arg, name);
 	remove_old(r);
+}
+
+/* Makes the next file, with all names, under a name of its own. NULL: it cannot be made, on a full
+ * disk for example. */
+static struct store_writer *make_next(const struct session *s, const char *next)
+{
+	struct err ignored = { 0 };
+	struct store_writer *w;
+
+	return store_create(next, s->info, &w, &ignored) < 0 ? NULL : w;
+}
+
+/* The ended file gets its number, and the next one the name. What could not be made before may be
+ * made when --keep has removed a file. */
+static void turn_names(struct session *s, const struct trace_total *in, const char *next)
+{
+	struct store_writer *w = make_next(s, next);
+	char *name;
+
+	if (put_aside(s, w ? next : NULL, &name, &s->full) < 0) {
+		if (w)
+			store_discard(w);
+		return;
+	}
+	keep_ended(s, in, name);
+	if (w)
+		store_renamed(w, s->output);
+	else if (store_create(s->output, s->info, &w, &s->full) < 0)
+		w = NULL;
+	s->store = w;
 }
 
 /* A file that could not take all is told at the end, and goes aside as any other: with --keep there
@@ -149,21 +202,22 @@ static void keep_ended(struct session *s, char *name)
 void rotation_turn(struct session *s)
 {
 	struct rotation *r = &s->rotation;
-	char *name;
+	struct trace_total in;
+	char *next;
 
 	clock_refine(&s->clock, &s->info->clock);
 	session_end_file(s);
 	if (s->full.code)
 		r->full = s->full;
-	if (put_aside(s, &name, &s->full) < 0)
-		return;
 	s->full = (struct err){ 0 };
-	keep_ended(s, name);
+	in = s->total;
+	add_total(&r->before, &in);
 	reset_counts(s);
 	session_tell_ring(s, true);
 	r->begun_ns = monotonic_ns();
-	if (store_create(s->output, s->info, &s->store, &s->full) < 0)
-		s->store = NULL;
+	next = mem_printf("%s" ROTATION_NEXT, s->output);
+	turn_names(s, &in, next);
+	free(next);
 }
 
 /* Adds the earlier files' figures: the summary is of the whole recording. */

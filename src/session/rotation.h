@@ -7,6 +7,9 @@
 
 struct session;
 
+/* Behind PATH: the next file, for the moment in which it has no records and not yet its name. */
+#define ROTATION_NEXT ".next"
+
 struct rotation {
 	struct session_rotation wish;
 	uint64_t begun_ns;          /* CLOCK_MONOTONIC: of the present file */

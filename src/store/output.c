@@ -109,6 +109,14 @@ int output_open(struct output *o, const char *path, struct err *err)
 	return 0;
 }
 
+void output_renamed(struct output *o, const char *path)
+{
+	free(o->path);
+	free(o->old);
+	o->path = mem_strdup(path);
+	o->old = NULL;
+}
+
 /* A closed pipe and the file size limit also raise signals, which would end brace before it can
  * report the error. They are blocked, and a pending one is taken back. */
 static int write_quietly(int fd, const void *p, size_t n)

@@ -19,6 +19,8 @@ struct output {
 
 /* Creates the file. 0, or -errno and *err as new_file (base/new_file.h). */
 int output_open(struct output *o, const char *path, struct err *err);
+/* The file has another name now. What had the first one keeps the name that it was given. */
+void output_renamed(struct output *o, const char *path);
 /* Writes all n bytes or fails; raises no signal. 0, or -errno and *err. */
 int output_write(struct output *o, const void *p, size_t n, struct err *err);
 /* Cuts a regular file to `bytes`, where the next write goes. -errno if it cannot. */

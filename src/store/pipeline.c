@@ -107,6 +107,11 @@ void pipeline_limit(struct pipeline *p, uint64_t bytes)
 	p->out.limit = bytes;
 }
 
+void pipeline_renamed(struct pipeline *p, const char *path)
+{
+	output_renamed(&p->out, path);
+}
+
 void pipeline_compress(struct pipeline *p, unsigned level)
 {
 	p->level = level;

@@ -26,6 +26,10 @@ struct pipeline *pipeline_new(const char *path, bool values, uint64_t real_ns, s
  * -EFBIG. Before the first packet is submitted. */
 void pipeline_limit(struct pipeline *p, uint64_t bytes);
 
+/* As output_renamed(). Before the first packet of records is submitted: then workers tell of the
+ * file, too. */
+void pipeline_renamed(struct pipeline *p, const char *path);
+
 /* The level of zstd at which packets are compressed from now on; 0: the one that keeps up with the
  * records. Before the first packet is submitted. */
 void pipeline_compress(struct pipeline *p, unsigned level);

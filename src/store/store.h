@@ -34,6 +34,11 @@ int store_sync_info(struct store_writer *w, struct err *err);
  * dead tracer leaves behind. 0, or the error of an earlier write. */
 int store_flush_info(struct store_writer *w, struct err *err);
 
+/* Says that the caller has given the file another name, path, which it is removed and told of by
+ * from now on. What had its first name before stays where store_create() put it. Before any
+ * records. */
+void store_renamed(struct store_writer *w, const char *path);
+
 /* Adds a run of one thread's records: words as in shared/record.h, whole records only. `near_tsc`:
  * a full TSC within 2^39 cycles of the first; `cpu`: where the first was written; `lost`: records
  * of this thread that are missing before it. A thread's runs come in its order. A run is 1 to

@@ -165,6 +165,11 @@ void store_compress(struct store_writer *w, unsigned level)
 	pipeline_compress(w->pipeline, level);
 }
 
+void store_renamed(struct store_writer *w, const char *path)
+{
+	pipeline_renamed(w->pipeline, path);
+}
+
 int store_sync_info(struct store_writer *w, struct err *err)
 {
 	int r = sync_info(w, false, err);

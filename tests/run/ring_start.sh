@@ -148,6 +148,31 @@ check "record --rotate: recover" "$BRACE" recover --ring "$RING" -o "$T/whole" "
 adds_up "record --rotate" "$T/whole" "$T"/trace.[0-9]*
 rm -f "$RING"
 
+# --- brace is killed before it enters one of the system calls by which a turn makes and names files: the ring is never without its file.
+# The last of these calls is the next turn's.
+turn_killed() { # CALL N
+	rm -f "$ledger" "$RING" "$T"/turn "$T"/turn.* "$T/whole"
+	timeout -k 5 "$LIMIT" strace -qq -o "$T/strace" -e trace=openat,renameat2 -P "$T/turn" -P "$T/turn.1" -P "$T/turn.next" \
+		--inject="$1:signal=KILL:when=$2" "$BRACE" record -q --ring "$RING" --rotate 64K --mode block -l step -o "$T/turn" -- \
+		"$victim" "$ledger" 4 800000 wait >"$T/out" 2>&1
+	PROGRAM=$(field 0)
+	ON_EXIT+=("kill -9 $PROGRAM 2>/dev/null")
+	grep -q 'killed by SIGKILL' "$T/strace" && until_is stands_still && kill -9 "$PROGRAM" && until_is is_gone "$PROGRAM"
+}
+if strace -qq -o /dev/null true 2>/dev/null; then
+	for at in "openat 2" "renameat2 1" "renameat2 2" "openat 3"; do
+		turn_killed ${at% *} ${at#* }
+		result "a turn of files, brace is killed at $at" $? "$T/strace"
+		check "a turn of files, $at: recover" "$BRACE" recover --ring "$RING" -o "$T/whole" "$T/turn"
+		parts=("$T"/turn.[0-9]*)
+		[ -e "${parts[0]}" ] || parts=()
+		adds_up "a turn of files, $at" "$T/whole" "${parts[@]}"
+	done
+else
+	skip "a turn of files, brace is killed" "strace cannot trace here"
+fi
+rm -f "$RING"
+
 # --- a spoiled file among what was left
 begin 1000
 kill_both
