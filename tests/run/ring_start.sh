@@ -26,7 +26,8 @@ made() { od -An -v -tu8 -w8 -j 48 "$ledger" | awk '{ n += $1 } END { print n + 0
 let_go() { printf '\1' | dd of="$ledger" bs=1 seek=8 conv=notrunc status=none; }
 stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
 is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
-parent_of() { sed -E 's/.*\) . ([0-9]+).*/\1/' "/proc/$1/stat"; }
+# Of no process nothing: /proc//stat is the machine's, with numbers that the end of the test would kill.
+parent_of() { [ -z "$1" ] || sed -E 's/.*\) . ([0-9]+).*/\1/' "/proc/$1/stat"; }
 figure() { "$BRACE" info --json "$2" | sed -nE "s/.*\"type\":\"trace\".*\"$1\":([0-9]+).*/\1/p"; }
 
 # adds_up NAME FILE...: kept and lost of the files together are what the ledger says.
