@@ -506,10 +506,25 @@ static int check_returned(const struct argument_wishes *w, uint32_t i, const cha
 	return r;
 }
 
+/* A condition that does not fit the manual's names is tried with arg1 to arg6, which every function
+ * without debug information has. */
+static int compile_terms(const char *name, const struct argument_wish *wish,
+			 const struct sym_arguments *known, bool manual, struct condition *out,
+			 struct err *err)
+{
+	const struct function_pattern *p = wish->condition;
+	struct err ignored;
+	int r = condition_compile(p, name, known, wish->begins, out, err);
+
+	if (r < 0 && manual && !condition_compile(p, name, NULL, wish->begins, out, &ignored))
+		r = 0;
+	return r;
+}
+
 /* Where control leaves a stack the agent has to be told of every call. */
 static int compile_condition(const struct argument_wishes *w, uint32_t i,
 			     const struct argument_wish *wish, const struct sym_arguments *known,
-			     struct condition *out, struct err *err)
+			     bool manual, struct condition *out, struct err *err)
 {
 	const struct function_pattern *p = wish->returned ? wish->returned : wish->condition;
 	char name[512];
@@ -526,19 +541,19 @@ static int compile_condition(const struct argument_wishes *w, uint32_t i,
 		r = check_returned(w, i, name, wish, known, err);
 	return r < 0 || !wish->condition
 		       ? r
-		       : condition_compile(wish->condition, name, known, wish->begins, out, err);
+		       : compile_terms(name, wish, known, manual, out, err);
 }
 
 /* False: the function is not traced, because its condition does not fit. */
 static bool plan_condition(const struct argument_wishes *w, uint32_t i,
 			   const struct argument_wish *wish, const struct sym_arguments *known,
-			   struct argument_count *count, struct condition *out)
+			   bool manual, struct argument_count *count, struct condition *out)
 {
 	struct err err;
 
 	if (!wish->condition && !wish->returned)
 		return true;
-	if (compile_condition(w, i, wish, known, out, &err) == 0) {
+	if (compile_condition(w, i, wish, known, manual, out, &err) == 0) {
 		count->conditional++;
 		return true;
 	}
@@ -560,37 +575,40 @@ static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
 		w->mod->hooks->functions[i].plt ? NULL : w->mod->path, name);
 }
 
-/* Its parameters are where the convention has them. returns: what is told of its value; NULL: what
- * the manual says. */
-static void plan_manual(const char *manual, const char *returns, struct argument_plan *plan)
+/* Makes what the debug information would tell of the manual's prototype: parameters are where the
+ * convention has them. False: the list has none. free_manual() frees *out. */
+static bool take_manual(const struct argument_wishes *w, uint32_t i, struct sym_arguments *out)
 {
-	struct sym_location locations[PROTOTYPE_PARAMETERS] = { 0 };
-	const char *takes = strchr(manual, '(');
+	const char *manual = manual_prototype(w, i), *takes = manual ? strchr(manual, '(') : NULL;
 	struct prototype p;
 
-	if (!prototype_parse(manual, &p))
-		return;
-	for (uint32_t i = 0; i < p.taken; i++)
-		locations[i].kind = SYM_LOCATION_ABI;
-	plan->prototype = returns ? mem_printf("%s%s", returns, takes) : mem_strdup(manual);
-	plan->program = arguments_program(plan->prototype, locations, p.taken, false, &plan->bytes);
+	*out = (struct sym_arguments){ 0 };
+	if (!manual || !prototype_parse(manual, &p))
+		return false;
+	out->returns = mem_strndup(manual, (size_t)(takes - manual));
+	out->takes = mem_strndup(takes + 1, strlen(takes + 1) - 1);
+	for (uint32_t k = 0; k < p.taken; k++)
+		*vec_add(&out->locations) = (struct sym_location){ .kind = SYM_LOCATION_ABI };
+	return true;
 }
 
-/* known: NULL: the debug information does not tell. A prototype is needed even then, if values of
- * other functions are asked for: this one's is not. */
+static void free_manual(struct sym_arguments *a)
+{
+	free(a->returns);
+	free(a->takes);
+	vec_free(&a->locations);
+}
+
+/* known: NULL: neither the debug information nor the manual tells. A prototype is needed even then,
+ * if values of other functions are asked for: this one's is not. */
 static void plan_prototype(const struct argument_wishes *w, const struct argument_wish *wish,
 			   const struct sym_arguments *known, struct argument_plan *plan)
 {
-	const char *manual = known ? NULL : manual_prototype(w, plan->function);
 	bool type = wish->type || wish->returned;
 	const char *returns = settings_types(w->set) && !type ? "-" :
 			      known && type		      ? known->returns : "?";
 	bool args = wish->args && known;
 
-	if (wish->args && manual && !plan->condition.filter && !plan->returned) {
-		plan_manual(manual, type ? NULL : returns, plan);
-		return;
-	}
 	if (wish->args && !known && names_functions(w->set) &&
 	    w->mod->hooks->language != SYM_LANG_GO) {
 		arguments_plan_registers(plan, returns);
@@ -623,14 +641,16 @@ static void count_judged(const struct argument_wishes *w, uint32_t i,
 	}
 }
 
-/* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it. */
-static void plan_function(const struct argument_wishes *w, uint32_t i,
-			  const struct sym_arguments *known, struct argument_count *count)
+/* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it.
+ * manual: what is known is the manual's. */
+static void plan_known(const struct argument_wishes *w, uint32_t i,
+		       const struct sym_arguments *known, bool manual,
+		       struct argument_count *count)
 {
 	const struct argument_wish wish = wish_of(w, i);
 	struct argument_plan plan = { .function = i };
 
-	if (!plan_condition(w, i, &wish, known, count, &plan.condition))
+	if (!plan_condition(w, i, &wish, known, manual, count, &plan.condition))
 		return;
 	if (wish.returned && w->mod->selected[i] == SELECT_GRAPH)
 		plan.returned = mem_strdup(wish.returned->returned);
@@ -640,6 +660,19 @@ static void plan_function(const struct argument_wishes *w, uint32_t i,
 		count_judged(w, i, wish.judged, plan.prototype, count);
 	if (plan.prototype)
 		*vec_add(&w->mod->arguments.at) = plan;
+}
+
+/* from_debug NULL: the debug information does not tell. The manual is asked for what somebody wants
+ * to know. */
+static void plan_function(const struct argument_wishes *w, uint32_t i,
+			  const struct sym_arguments *from_debug, struct argument_count *count)
+{
+	const struct argument_wish wish = wish_of(w, i);
+	struct sym_arguments manual = { 0 };
+	bool is = !from_debug && is_wish(&wish) && take_manual(w, i, &manual);
+
+	plan_known(w, i, is ? &manual : from_debug, is, count);
+	free_manual(&manual);
 }
 
 /* The module's debug information; an empty list if it cannot be read. */
@@ -663,8 +696,11 @@ static uint32_t count_manual(const struct argument_wishes *w)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < w->mod->hooks->n; i++)
-		n += wish_of(w, i).args && manual_prototype(w, i);
+	for (uint32_t i = 0; i < w->mod->hooks->n; i++) {
+		const struct argument_wish wish = wish_of(w, i);
+
+		n += is_wish(&wish) && manual_prototype(w, i);
+	}
 	return n;
 }
 

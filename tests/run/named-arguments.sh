@@ -60,4 +60,27 @@ check_that "with strace's words" diff "$T/wanted" "$T/got"
 check_that "the access mode comes first" grep -qF 'flags=O_RDONLY|O_CLOEXEC)' "$T/graph"
 check_that "SQL has them" test "$("$BRACE" query --no-pager --csv "$T/trace" "SELECT count(*) FROM slice WHERE name = 'open' AND
 	EXTRACT_ARG(arg_set_id, 'flags') = 'O_RDONLY|O_CLOEXEC'" | tail -n 1)" = 1
+
+# --- conditions by these names: the calls that strace sees, by the flags that it prints
+# stdin: strace's lines or graphs; $1: what stands in those that are meant.
+count() { grep -c "$1"; }
+conditional() {
+	rm -f "$T/flags.txt"
+	timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/trace" --args "$@" -- "$T/flags" "$T/flags.txt" "$T" >"$T/out" 2>"$T/err" </dev/null
+	"$BRACE" replay --no-pager "$T/trace" | grep -E ' (open|openat)\(' >"$T/got"
+}
+calls=$(grep 'flags.txt' "$T/strace" | count 'O_CREAT')
+conditional -l 'openat if flags & 64' -l 'open if flags & 64'
+check_that "-l 'open if flags & 64' has the calls with O_CREAT" test "$(count O_CREAT <"$T/got") $(wc -l <"$T/got")" = "$calls $calls"
+calls=$(grep 'flags.txt' "$T/strace" | count 'O_CLOEXEC')
+conditional -g 'open if pathname ~ "*flags.txt" && flags & 0x80000' -g 'openat if dirfd < 0 && flags & 0x80000'
+check_that "-g has those with O_CLOEXEC of this file" test "$(count O_CLOEXEC <"$T/got") $(wc -l <"$T/got")" = "$calls $calls"
+conditional -l 'openat if arg3 & 0x80000' -l 'open if arg2 & 0x80000'
+check_that "registers have names as before" test "$(count O_CLOEXEC <"$T/got") $(wc -l <"$T/got")" = "$calls $calls"
+calls=$(grep 'open.*flags.txt' "$T/strace" | count ' = -1 ')
+conditional -g 'open if $retval < 0' -g 'openat if $retval == -1'
+check_that "-g 'open if \$retval < 0' has the calls that failed" test "$(count '/\* = -1 \*/' <"$T/got") $(wc -l <"$T/got")" = "$calls $calls"
+! timeout -k 5 "$LIMIT" "$BRACE" record -o "$T/trace" -l 'open if size > 3' -- "$T/flags" "$T/flags.txt" "$T" >"$T/out" 2>"$T/err" </dev/null
+result "another name is refused" $? "$T/err"
+check_that "with the names that there are" grep -qF 'open has no such argument that can be compared, it has pathname, flags' "$T/err"
 finish
