@@ -13,6 +13,8 @@
 #include "arch/probe_regs.h"
 #include "arch/reg_names.h"
 #include "base/mem.h"
+#include "base/prototype.h"
+#include "image/known_functions.h"
 #include "shared/fetch.h"
 
 /* A word's parts: [name=]expression[:type], n_* characters of each. */
@@ -334,6 +336,37 @@ char *source_arguments_all(struct source_place_of_arguments *p, bool parameters,
 	}
 	sym_variables_free(&variables);
 	return all;
+}
+
+/* NULL: the prototype's value is no whole number. */
+static char *manual_type(const char *prototype)
+{
+	struct prototype p;
+	const struct prototype_value *v = &p.returns;
+	bool number = prototype_parse(prototype, &p) &&
+		      (v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_UNSIGNED);
+
+	return number ? mem_printf("%c%u", v->type == PROTOTYPE_SIGNED ? 's' : 'u', v->size * 8u)
+		      : NULL;
+}
+
+char *source_argument_returned(struct source_place_of_arguments *p, const char *symbol)
+{
+	static const char value[] = "$retval";
+	const char *manual = known_functions_prototype(p->m->path, symbol);
+	struct sym_fetched f;
+	struct err ignored;
+	bool number;
+
+	if (manual)
+		return manual_type(manual);
+	sym_scope_free(p->scope);
+	p->scope = NULL;
+	number = open_scope(p, &ignored) == 0 &&
+		 sym_scope_fetch(p->scope, value, strlen(value), true, false, &f, &ignored) == 0 &&
+		 (f.type == SYM_FETCHED_SIGNED || f.type == SYM_FETCHED_UNSIGNED) && !f.bits &&
+		 !f.count && !f.memory;
+	return number ? type_text(&f) : NULL;
 }
 
 void source_arguments_end(struct source_place_of_arguments *p)

@@ -19,6 +19,7 @@ struct source_definition {
 	const char *place;        /* PLACE, a word of its own */
 	size_t place_column;
 	size_t head, arguments;   /* columns of the ends of the first word, and of PLACE */
+	const char *value_type;   /* of $retval alone; NULL: as uprobe_events has it */
 };
 
 /* A span of the made line: where it came from. */

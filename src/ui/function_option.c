@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/glob.h"
 #include "image/probes.h"
+#include "image/source_arguments.h"
 #include "sym/module.h"
 #include "ui/probe_option_internal.h"
 #include "ui/say.h"
@@ -24,7 +25,29 @@ struct chosen_functions {
 	VEC(uint64_t) offsets;
 	unsigned matched, refused;
 	const char *why;          /* of the first one that cannot be probed */
+	/* asks: for the type of what they return, which *type is if they have one in common */
+	bool asks;
+	char *type;
 };
+
+/* Notes the type that one more function returns; an event's field has one type. */
+static void note_type(struct source_place_of_arguments *p, const char *name,
+		      struct chosen_functions *out)
+{
+	char *type = out->asks ? source_argument_returned(p, name) : NULL;
+
+	if (!out->offsets.n) {
+		out->type = type;
+		out->asks = type != NULL;
+		return;
+	}
+	out->asks = type && out->type && !strcmp(type, out->type);
+	if (!out->asks) {
+		free(out->type);
+		out->type = NULL;
+	}
+	free(type);
+}
 
 /* Why no probe fits the function; NULL: one does. */
 static const char *refused_function(int fd, const char *path, uint64_t offset, bool returns)
@@ -46,12 +69,14 @@ static const char *refused_function(int fd, const char *path, uint64_t offset, b
 static int choose_functions(const char *path, const char *glob, bool returns,
 			    struct chosen_functions *out, struct err *err)
 {
+	struct source_place_of_arguments place = { .at_return = true };
 	struct sym_module *m;
 	uint64_t offset;
 	int r = sym_open(path, &m, err), fd;
 
 	if (r < 0)
 		return r;
+	place.m = m;
 	fd = file_open(path, err);
 	for (size_t i = 0; fd >= 0 && i < m->functions.n; i++) {
 		const struct sym_function *f = &m->functions.at[i];
@@ -62,11 +87,15 @@ static int choose_functions(const char *path, const char *glob, bool returns,
 		out->matched++;
 		why = refused_function(fd, path, offset, returns);
 		out->refused += why != NULL;
-		if (!why)
+		if (!why) {
+			place.vaddr = f->vaddr;
+			note_type(&place, name, out);
 			*vec_add(&out->offsets) = offset;
-		else if (!out->why)
+		} else if (!out->why) {
 			out->why = why;
+		}
 	}
+	source_arguments_end(&place);
 	if (fd >= 0)
 		close(fd);
 	sym_close(m);
@@ -81,10 +110,20 @@ static void tell_refused(const struct probe_option *o, const struct chosen_funct
 			    o->text, c->refused, c->matched, c->why);
 }
 
+/* From a column of the line for one function to the user's: words behind the place stand where they
+ * stood, behind other words. The name's group may be brace's own. */
+static size_t user_column(const struct probe_option *o, const struct source_definition *d,
+			  size_t column)
+{
+	if (column < d->head)
+		return 2;
+	return column < d->arguments ? o->column : column - d->arguments + o->arguments;
+}
+
 /* Adds the lines of the event at one function: of p, or with %return of its return, in the group
  * that f has. */
 static int add_function(struct probe_option *o, const char *path, const char *place,
-			source_lines *out)
+			const char *value_type, source_lines *out)
 {
 	const char *name = o->text + 2, *arguments = o->text + o->arguments;
 	const char *group = memchr(name, '/', o->head - 2) ? "" : "fprobes/";
@@ -93,20 +132,23 @@ static int add_function(struct probe_option *o, const char *path, const char *pl
 	size_t head = strlen(group) + o->head;
 	struct source_definition d = { .text = text, .path = path, .place = place, .head = head,
 				       .place_column = head + 1,
-				       .arguments = head + 1 + strlen(place) };
+				       .arguments = head + 1 + strlen(place),
+				       .value_type = value_type };
 	source_lines lines = { 0 };
 	struct err why;
 	int r = source_probe_lines(&d, &lines, &why);
 
-	/* Words behind the place stand where they stood, behind other words. */
 	if (r < 0)
-		err_at(o->err, -r, o->text,
-		       why.column < d.arguments
-			       ? o->column
-			       : why.column - d.arguments + (size_t)(arguments - o->text),
-		       "%s", why.text);
-	for (size_t i = 0; i < lines.n; i++)
+		err_at(o->err, -r, o->text, user_column(o, &d, why.column), "%s", why.text);
+	for (size_t i = 0; i < lines.n; i++) {
+		for (size_t k = 0; k < lines.at[i].spans.n; k++) {
+			struct source_span *span = &lines.at[i].spans.at[k];
+
+			span->same &= span->from >= d.arguments;
+			span->from = user_column(o, &d, span->from);
+		}
 		*vec_add(out) = lines.at[i];
+	}
 	vec_free(&lines);
 	free(text);
 	return r;
@@ -122,7 +164,7 @@ static int add_functions(struct probe_option *o, const char *path, const char *s
 		char *place = mem_printf("0x%llx%s",
 					 (unsigned long long)c->offsets.at[i], suffix);
 
-		r = add_function(o, path, place, out);
+		r = add_function(o, path, place, c->type, out);
 		free(place);
 	}
 	return r;
@@ -134,6 +176,16 @@ static bool wants_value(const char *arguments)
 	const char *at = strstr(arguments, "$retval");
 
 	return at && !isalnum((unsigned char)at[7]) && at[7] != '_';
+}
+
+/* Whether $retval stands in a word of its own, or behind its name, without a type. */
+static bool wants_type(const char *arguments)
+{
+	const char *at = arguments;
+
+	while ((at = strstr(at, "$retval")) && at[7] && !strchr(" \t", at[7]))
+		at++;
+	return at;
 }
 
 int function_option_lines(struct probe_option *o, source_lines *out)
@@ -154,6 +206,7 @@ int function_option_lines(struct probe_option *o, source_lines *out)
 					      : strlen(o->in_file));
 	returns = suffix ? !strcmp(suffix, "%return")
 			 : wants_value(o->text + o->arguments);
+	c.asks = returns && wants_type(o->text + o->arguments);
 	r = choose_functions(path, glob, returns, &c, o->err);
 	if (r == 0 && suffix && !returns)
 		r = probe_option_fault(o, "behind a function stands %return, not ", suffix);
@@ -168,6 +221,7 @@ int function_option_lines(struct probe_option *o, source_lines *out)
 	if (r == 0)
 		tell_refused(o, &c);
 	vec_free(&c.offsets);
+	free(c.type);
 	free(glob);
 	free(path);
 	return r;
