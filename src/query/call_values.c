@@ -33,16 +33,6 @@ struct taking_apart {
 
 /* --- keys -------------------------------------------------------------------------------- */
 
-/* FNV-1a; never 0, which number_map does not keep. */
-static uint64_t hash_of(const char *s, size_t n)
-{
-	uint64_t hash = 14695981039346656037u;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (uint8_t)s[i]) * 1099511628211u;
-	return hash | 1;
-}
-
 /* The key without what stands in brackets. */
 static char *flat_of(const char *key)
 {
@@ -59,10 +49,13 @@ static char *flat_of(const char *key)
 	return flat;
 }
 
-/* Two keys of one hash are possible, and then the second has a row for each value. */
+/* Of two keys with one hash the second would have a row for each of its values. Names are the
+ * program's, so the hash is one that it cannot foresee. */
 static uint32_t key_row(struct values_of_calls *v, const char *path, size_t n)
 {
-	const uint64_t hash = hash_of(path, n), row = number_map_get(&v->key_rows, hash);
+	/* Never 0, which number_map does not keep. */
+	const uint64_t hash = keyed_hash_bytes(&v->key, 0, path, n) | 1;
+	const uint64_t row = number_map_get(&v->key_rows, hash);
 	char *key;
 
 	if (row != NUMBER_NONE && strlen(v->keys.at[row].key) == n &&
@@ -244,6 +237,7 @@ int call_values_make(struct values_of_calls *v, struct load *l, struct err *err)
 	if (v->made)
 		return 0;
 	v->rows.fd = v->texts.fd = -1;
+	v->key = keyed_hash_key();
 	v->made = true;
 	if (call_records_n(l))
 		qsort(call_records(l), call_records_n(l), sizeof(struct kept_record), by_slice);

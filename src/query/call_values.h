@@ -2,6 +2,7 @@
 /* What calls took and returned as values: a row for each, and for each member and element of one.
  * Private to src/query. */
 #pragma once
+#include "base/keyed_hash.h"
 #include "base/number_map.h"
 #include "query/load.h"
 #include "report/arguments.h"
@@ -23,6 +24,7 @@ struct values_of_calls {
 	struct spool rows, texts;            /* rows: sorted by slice */
 	VEC(struct call_value_key) keys;
 	struct number_map key_rows;          /* hash -> the first key that has it */
+	struct hash_key key;                 /* of these hashes */
 	bool made;
 };
 
