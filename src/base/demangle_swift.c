@@ -723,6 +723,14 @@ static struct piece member_of(struct swift *w, const char *base, bool compound)
 	return share(w, of_text(TYPE, say(w, "%s.%s", base, name)));
 }
 
+/* The letter of a layout, as of a class. next() fails at the end, where strchr() would find the
+ * NUL. */
+static void read_layout(struct swift *w)
+{
+	if (!strchr("URNCDT", next(w)))
+		w->failed = true;
+}
+
 static void read_requirement(struct swift *w)
 {
 	const char c = next(w);
@@ -742,7 +750,7 @@ static void read_requirement(struct swift *w)
 		if (strchr("pPQ", c))
 			pop_protocol(w);
 		else if (strchr("mMlL", c))
-			w->failed = !strchr("URNCDT", next(w));
+			read_layout(w);
 		else
 			pop(w, TYPE);
 	}
