@@ -14,5 +14,5 @@ struct hash_key keyed_hash_key(void);
 
 /* SipHash-2-4 of a and b, 16 bytes in this machine's order (which is little-endian). Any thread. */
 uint64_t keyed_hash(const struct hash_key *k, uint64_t a, uint64_t b);
-/* The same of n bytes, behind what h is the hash of. */
+/* The hash of n bytes, behind those whose hash is h (0: none). */
 uint64_t keyed_hash_bytes(const struct hash_key *k, uint64_t h, const void *bytes, size_t n);

@@ -48,7 +48,7 @@ uint64_t clock_tsc(void);
 /* The present for stamps of all CPUs as c->live puts them right, less their error; where the TSC is
  * steady, clock_tsc(). */
 uint64_t clock_present(const struct clock *c);
-/* The same for an instant that clock_instant() told. */
+/* clock_present() for an instant that clock_instant() told. */
 uint64_t clock_shown(const struct clock *c, uint64_t tsc, uint64_t ns);
 /* Puts an event right that was not seen before, by c->live, if the TSC is not steady. */
 void clock_place(const struct clock *c, struct event *e);

@@ -268,7 +268,7 @@ static int write_note(int spool, const char *name, const struct spool_note *n)
 	return e;
 }
 
-/* The kernel copies, a piece at a time. 0, or an errno. */
+/* Copies a piece at a time; a file that became shorter is no copy. 0, or an errno. */
 static int copy_bytes(int from, int to, uint64_t size)
 {
 	char piece[65536];

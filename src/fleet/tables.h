@@ -63,7 +63,7 @@ struct fleet_block {
 /* Each puts the next column's value, of any type of numbers; its low bytes count. A row is whole
  * when its last column has one. */
 void fleet_put_number(struct fleet_block *b, uint64_t value);
-/* The same of the next n columns. */
+/* Puts the next n columns' values, as fleet_put_number() does one. */
 void fleet_put_numbers(struct fleet_block *b, const uint64_t *values, unsigned n);
 void fleet_put_text(struct fleet_block *b, const char *text);
 void fleet_put_smalls(struct fleet_block *b, const uint8_t *values, size_t n);

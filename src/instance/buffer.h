@@ -176,8 +176,7 @@ bool buffer_copies_markers(struct buffer *b);
 int buffer_extract(struct buffer *b, struct trace_info *info, const char *path, struct err *err);
 
 /* Reads trace_pipe: whole lines, at most n bytes. Before the TSC `until`, as times are shown, no
- * record is missing.
- * Returns their number, or -EAGAIN if there is none now. */
+ * record is missing. Returns the number of bytes, or -EAGAIN if there is no line now. */
 ssize_t buffer_read(struct buffer *b, struct trace_info *info, uint64_t until, char *buf, size_t n,
 		    struct err *err);
 /* Whether trace_pipe's records are binary numbers, not text. */

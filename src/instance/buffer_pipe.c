@@ -97,8 +97,8 @@ static void take_chunks(struct buffer *b, struct buffer_pipe *p, struct trace_in
 		vec_free(&chunks);
 }
 
-/* The same of a whole buffer, by time: records from before `until` can be printed, later ones
- * wait. */
+/* Takes all resolved chunks of a whole buffer, by time: records from before `until` can be printed,
+ * later ones wait. */
 static void take_chunks_by_time(struct buffer *b, struct buffer_pipe *p, struct trace_info *info,
 				uint64_t until)
 {

@@ -44,7 +44,8 @@ void pump_sync(struct pump *p);
 void pump_complete(struct pump *p);
 /* The TSC before which all records are in the buffers. */
 uint64_t pump_horizon(struct pump *p);
-/* The same as an instant of both clocks (clock_shown()); UINT64_MAX in both when all is over. */
+/* pump_horizon() as an instant of both clocks (clock_shown()); UINT64_MAX in both when all is
+ * over. */
 struct pump_instant { uint64_t tsc, ns; };
 struct pump_instant pump_complete_until(struct pump *p);
 /* Whether a pass, or a run of records, failed; *err: the first failure. The passes went on. */

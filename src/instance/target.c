@@ -210,7 +210,7 @@ static uint64_t shown_time(const struct instances *l, struct pump_instant at)
 static ssize_t read_pipe(void *arg, char *buf, size_t n, struct err *err)
 {
 	struct trace_array *tr = arg;
-	/* Both are asked before, so that the records that they speak of are there. */
+	/* The pump is asked before the lock, so that the records that it speaks of are there. */
 	const bool over = pump_is_over(tr->instances->pump);
 	const struct pump_instant complete = pump_complete_until(tr->instances->pump);
 	struct trace_info *info = instances_lock(tr->instances);

@@ -207,7 +207,6 @@ static int err_malformed(const struct store_reader *r, uint64_t offset, struct e
 
 /* Information that was written is some ten times as large as in the file. Where it is far larger,
  * it was made to fill the reader's memory; a small file may say this much in any case. */
-#define NUMBER_STEP (1u << 20) /* bytes of a file that are hashed at once */
 #define INFO_TIMES_MAX 128
 #define INFO_LEAST (64u << 20)
 
@@ -454,6 +453,8 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost)
 		*bytes_lost = r->cut_bytes;
 	return r->cut;
 }
+
+#define NUMBER_STEP (1u << 20) /* bytes of a file that are hashed at once */
 
 int store_number(struct store_reader *r, uint64_t *number, struct err *err)
 {

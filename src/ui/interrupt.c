@@ -15,7 +15,8 @@ static void note_interrupt(int sig)
 	interrupted = sig;
 }
 
-/* For commands that work without a session. Signals that were ignored stay so (nohup). */
+/* Signals that were ignored stay so (nohup). from_others: handlers that a session set are replaced,
+ * too. */
 static const volatile sig_atomic_t *catch(bool from_others)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -23,7 +24,7 @@ static const volatile sig_atomic_t *catch(bool from_others)
 	struct sigaction now;
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &now) && 
+		if (!sigaction(signals[i], NULL, &now) &&
 		    (now.sa_handler == SIG_DFL || (from_others && now.sa_handler != SIG_IGN)))
 			sigaction(signals[i], &act, NULL);
 	return &interrupted;

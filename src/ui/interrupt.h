@@ -6,5 +6,5 @@
 /* From now on SIGINT, SIGTERM and SIGHUP set the result to their number and end nothing. A signal
  * that is ignored stays so. */
 const volatile sig_atomic_t *interrupt_catch(void);
-/* The same where handlers of a session's are still set, behind it. */
+/* interrupt_catch() after a session, whose handlers are still set: they are replaced, too. */
 const volatile sig_atomic_t *interrupt_take_over(void);
