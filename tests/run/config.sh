@@ -56,6 +56,13 @@ result "keys that cannot be carried out are told, with their places" $? "$T/err"
 [ $? = 125 ] && [ ! -s "$T/out" ] && grep -qF "$T/events:7:8: no setting" "$T/err"
 result "--strict: the program does not run" $? "$T/err"
 
+# Recording is off from the beginning: a graph with that, and without, tells it.
+for on in 0 1; do
+	printf 'ftrace { tracer = function_graph; ftrace.filters = leaf; tracing_on = %s }\n' $on >"$T/on"
+	"$BRACE" graph --config "$T/on" -o "$T/graph.$on" -- "$SHAPES" >"$T/out" 2>"$T/err"
+done
+check_that "graph --config heeds tracing_on" [ "$(grep -c 'leaf()' "$T/graph.0")" = 0 -a "$(grep -c 'leaf()' "$T/graph.1")" -gt 0 ]
+
 # --- a session: an instance, saved and applied
 cat >"$T/session" <<'END'
 ftrace {
