@@ -176,7 +176,7 @@ static int write_list(const struct fleet_recording *f, const char *folder)
 	char *path = mem_printf("%s/hosts.json", folder), *text;
 	struct out_text kept = { 0 };
 	struct whole_file file;
-	struct err err;
+	struct err err = { 0 };
 	struct out o;
 	int r;
 
@@ -186,8 +186,12 @@ static int write_list(const struct fleet_recording *f, const char *folder)
 	r = new_file_begin(&file, path, "list of hosts", &err);
 	if (r >= 0) {
 		r = write_all(file.fd, text, strlen(text));
-		if (new_file_end(&file, !r, &err) && !r)
-			r = -err.code;
+		if (r)
+			err_set(&err, -r, "cannot write %s: %s", path, strerror(-r));
+		if (r)
+			new_file_end(&file, false, &(struct err){ 0 });
+		else
+			r = new_file_end(&file, true, &err);
 	}
 	if (r < 0)
 		say_error(&err);
@@ -216,21 +220,14 @@ static int judge(const struct fleet_recording *f)
 /* Options of record that name files there, of which only one trace comes back. */
 static int check_arguments(char *const *arguments)
 {
-	static const char *const files[] = { "-o", "--output", "--rotate", "--snapshot-on", "--ring" };
+	static const char *const files[] = { "output", "rotate", "snapshot-on", "ring", NULL };
+	const char *name = invocation_option_of(command_find("record"), arguments, files);
 
-	for (; *arguments && strcmp(*arguments, "--"); arguments++)
-		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-			const size_t n = strlen(files[i]);
-
-			/* A letter's file may stand right behind it. */
-			if (strncmp(*arguments, files[i], n) ||
-			    (n > 2 && !strchr("=", (*arguments)[n])))
-				continue;
-			say("brace: fleet record brings one trace of each host here: no %s behind `record` (-o DIR stands before it, -- before the program's own)\n",
-			    files[i]);
-			return EXIT_BRACE;
-		}
-	return 0;
+	if (!name)
+		return 0;
+	say("brace: fleet record brings one trace of each host here: no --%s behind `record` (-o DIR stands before it)\n",
+	    name);
+	return EXIT_BRACE;
 }
 
 static char *own_version(const char *exe)

@@ -753,6 +753,55 @@ static int split_writes(struct invocation *inv, struct err *err)
 	return e;
 }
 
+/* The name of `names` that the option has; NULL: none. */
+static const char *name_among(const struct option *o, const char *const *names)
+{
+	for (; o && o->name && *names; names++)
+		if (!strcmp(o->name, *names))
+			return *names;
+	return NULL;
+}
+
+/* Looks at the options of a word, "--NAME" or letters, up to one of `names`, which is the result,
+ * or one that takes an argument. *next: the argument is the next word. */
+static const char *look_at_word(const struct command *c, const char *word,
+				const char *const *names, bool *next)
+{
+	const struct option *o;
+	const char *found = NULL;
+
+	*next = false;
+	if (word[1] == '-') {
+		o = find_option(c, word + 2, strcspn(word + 2, "="));
+		*next = o && o->argument && !o->optional && !strchr(word, '=');
+		return name_among(o, names);
+	}
+	for (const char *letter = word + 1; *letter && !found; letter++) {
+		o = find_letter(c, *letter);
+		found = name_among(o, names);
+		if (!o || !o->argument)
+			continue;
+		*next = !o->optional && !letter[1];
+		break;
+	}
+	return found;
+}
+
+const char *invocation_option_of(const struct command *c, char *const *words,
+				 const char *const *names)
+{
+	const char *found = NULL;
+	bool next;
+
+	for (; !found && *words && words[0][0] == '-' && words[0][1] && strcmp(*words, "--");
+	     words++) {
+		found = look_at_word(c, *words, names, &next);
+		if (next && words[1])
+			words++;
+	}
+	return found;
+}
+
 /* Operands move to the front of argv as they are met. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err)
 {

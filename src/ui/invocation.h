@@ -218,6 +218,11 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */
 int invocation_parse(struct invocation *inv, char **argv, struct err *err);
+/* The first of these options' names (NULL-terminated) that stands among a command's words, which
+ * end before its program; NULL: none does. Values are not looked at, nor whether all words are
+ * options. */
+const char *invocation_option_of(const struct command *c, char *const *words,
+				 const char *const *names);
 /* Says "brace: echo TEXT > FILE", for -v. */
 void invocation_show_write(const struct setting_write *w);
 /* The tracer if no option names one: function_graph; for events alone, nop. */

@@ -115,9 +115,13 @@ check_that 'a host that stands twice is refused' refuses 'twice'
 fleet -H @nothing record "$T/work" 0
 check_that 'a list that is not there, too' refuses 'a list of hosts'
 fleet -H one record -o x "$T/work" 0
-check_that 'and a file behind record' refuses 'no -o behind'
+check_that 'and a file behind record' refuses 'no --output behind'
 fleet -H one record -ox "$T/work" 0
-check_that 'and one right behind its letter' refuses 'no -o behind'
+check_that 'and one right behind its letter' refuses 'no --output behind'
+fleet -H one record -qox "$T/work" 0
+check_that 'with its name glued to it' refuses 'no --output behind'
+fleet -H one record --mode stream --rotate=1M "$T/work" 0
+check_that 'and behind an option with a value' refuses 'no --rotate behind'
 printf 'one two\n' >list
 fleet -H @list record "$T/work" 0
 check_that 'two hosts in a line of a list are refused' refuses 'one host a line'
