@@ -80,7 +80,7 @@ result "none lost" $? "$T/err"
 cat >"$T/stands.py" <<'PY'
 import os, signal, time
 os.kill(os.getppid(), signal.SIGSTOP)
-for i in range(4500): time.sleep(0.000001)
+for i in range(5000): time.sleep(0.000001)
 os.kill(os.getppid(), signal.SIGCONT)
 PY
 if [ "$(id -u)" -eq 0 ]; then
