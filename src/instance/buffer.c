@@ -63,11 +63,15 @@ void buffer_init(struct buffer *b, const struct settings *settings, struct addre
 		*vec_add(&b->off) = (struct off_period){ 0, UINT64_MAX };
 }
 
-void buffer_take_all(struct buffer *b, const struct clock *clock, uint64_t bytes)
+void buffer_take_all(struct buffer *b, uint64_t bytes)
 {
 	b->whole = true;
-	b->clock = clock;
 	ring_configure(&b->ring, bytes, false);
+}
+
+void buffer_set_times(struct buffer *b, const struct clock *clock)
+{
+	b->clock = clock;
 }
 
 /* Called with b->lock held. tsc may lie in the past: then `on` is what holds after the list's last

@@ -64,7 +64,7 @@ struct buffer {
 	bool masked;             /* tracing_cpumask excludes CPUs */
 	/* buffer_take_all(): of one instance that has all, before another thread knows it */
 	bool whole;
-	const struct clock *clock; /* of a whole buffer: it puts times right */
+	const struct clock *clock; /* it puts times right; NULL: they stay */
 	struct record_filter *record_filter;     /* NULL: no other instance traces functions */
 	chunk_list pending;      /* chunks that have not passed it */
 	/* Whether calls wait until it is known what they return; ENDS: they go on at the next
@@ -95,9 +95,11 @@ void buffer_clear(struct buffer *b, uint64_t tsc); /* drops records from before 
 /* Begins or ends a pause; recording is off while any pause lasts. */
 void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
 /* From the beginning the buffer takes all that comes, whatever its settings select, and its ring
- * has so many bytes, without overwriting. trace_pipe's records have times that the clock puts
- * right, and wait until none from before them is missing. Before the pump has the buffer. */
-void buffer_take_all(struct buffer *b, const struct clock *clock, uint64_t bytes);
+ * has so many bytes, without overwriting. trace_pipe's records wait until none from before them is
+ * missing. Before the pump has the buffer. */
+void buffer_take_all(struct buffer *b, uint64_t bytes);
+/* From now on lines have times that the clock puts right. Before another thread has the buffer. */
+void buffer_set_times(struct buffer *b, const struct clock *clock);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
  * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);

@@ -110,7 +110,7 @@ static void take_chunks_by_time(struct buffer *b, struct buffer_pipe *p, struct 
 	if (p->lasting)
 		merge_more(p->lasting, &chunks, until);
 	else
-		p->lasting = buffer_merge_until(b, info, &chunks, BUFFER_ALL_CPUS, until);
+		p->lasting = buffer_merge_until(b, info, &chunks, until);
 	p->source = p->lasting;
 }
 
@@ -128,7 +128,7 @@ static void take_cpu(struct buffer *b, struct buffer_pipe *p, struct trace_info 
 	if (until <= from)
 		return;
 	ring_copy_since(&b->ring, from, &chunks);
-	p->source = buffer_merge_until(b, info, &chunks, p->cpu, until);
+	p->source = buffer_merge_before(b, info, &chunks, p->cpu, until);
 	pthread_mutex_lock(&b->lock);
 	if (off_discarded_before(&b->gone, p->cpu) < until) /* else it was cleared meanwhile */
 		off_discard_before(&b->gone, p->cpu, until);

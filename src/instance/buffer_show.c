@@ -67,13 +67,9 @@ void buffer_off(struct buffer *b, off_periods *out)
 
 /* Takes the chunks over. Records of times when recording was off, or that were cleared, are left
  * out. */
-struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
-				  unsigned cpu, uint64_t until)
+static struct source *merge_all(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+				struct merge_filter filter)
 {
-	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS,
-				       .cpu = (uint16_t)cpu,
-				       .until = until,
-				       .clock = b->clock };
 	struct source *source;
 
 	pthread_mutex_lock(&b->lock);
@@ -88,10 +84,32 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 	return source;
 }
 
+struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+				  uint64_t until)
+{
+	return merge_all(b, info, chunks,
+			 (struct merge_filter){ .until = until, .clock = b->clock });
+}
+
+struct source *buffer_merge_before(struct buffer *b, struct trace_info *info, chunk_list *chunks,
+				   unsigned cpu, uint64_t tsc)
+{
+	return merge_all(b, info, chunks,
+			 (struct merge_filter){ .one_cpu = cpu != BUFFER_ALL_CPUS,
+						.cpu = (uint16_t)cpu,
+						.before = tsc,
+						.clock = b->clock });
+}
+
 struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 			    unsigned cpu)
 {
-	return buffer_merge_until(b, info, chunks, cpu, UINT64_MAX);
+	return buffer_merge_before(b, info, chunks, cpu, 0);
+}
+
+struct source *buffer_merge_stamps(struct buffer *b, struct trace_info *info, chunk_list *chunks)
+{
+	return merge_all(b, info, chunks, (struct merge_filter){ 0 });
 }
 
 /* Prints the source's events, with a header if there is one, and closes the source. callers: NULL
@@ -383,7 +401,9 @@ void buffer_snapshot_clear_cpu(struct buffer *b, unsigned cpu)
 /* NULL: there is no snapshot, or it is empty. */
 struct source *buffer_snapshot_merge(struct buffer *b, struct trace_info *info, unsigned cpu)
 {
-	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS, .cpu = (uint16_t)cpu };
+	struct merge_filter filter = { .one_cpu = cpu != BUFFER_ALL_CPUS,
+				       .cpu = (uint16_t)cpu,
+				       .clock = b->clock };
 	struct source *source = NULL;
 	chunk_list chunks = { 0 };
 

@@ -28,6 +28,8 @@ struct trace_array *instances_add(struct instances *l, struct instance *in, cons
 	tr->name = name ? mem_strdup(name) : NULL;
 	settings_copy(&tr->settings, s);
 	buffer_init(&tr->buffer, s, &l->addresses);
+	if (l->session)
+		buffer_set_times(&tr->buffer, consumer_clock(l->session));
 	pthread_mutex_lock(&l->changing);
 	pthread_mutex_lock(&l->lock);
 	*vec_add(&l->arrays) = tr;
@@ -104,7 +106,7 @@ static bool reader_lags(void *context, uint64_t more)
 static void take_all(struct instances *l, const struct instances_request *req)
 {
 	consumer_print(l->session, req->sides);
-	buffer_take_all(&l->top->buffer, consumer_clock(l->session),
+	buffer_take_all(&l->top->buffer,
 			l->mode == BUFFER_OVERWRITE ? UINT64_MAX : PRINTED_BYTES);
 }
 
@@ -134,6 +136,8 @@ static int begin_session(struct instances *l, const struct instances_request *re
 	free(kept);
 	if (e)
 		return e;
+	consumer_show(l->session);
+	buffer_set_times(&l->top->buffer, consumer_clock(l->session));
 	if (req->settings)
 		take_all(l, req);
 	if (req->slow && req->slow->n)

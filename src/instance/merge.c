@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "collect/clock.h"
 
 struct instance_merge {
 	struct source source;
@@ -16,11 +17,13 @@ struct instance_merge {
 	size_t span;          /* in filter.off: the first that ends after the events seen last */
 };
 
-/* Whether recording was off at tsc. Events come by time, so m->span only moves forward. An event of
- * a thread that was stamped late belongs to the time before it: callers pass the thread's latest
- * time. */
+/* Whether recording was off at tsc. Events come by time, so m->span only moves forward; but where
+ * the clock puts times right, stamps do not rise with them. An event of a thread that was stamped
+ * late belongs to the time before it: callers pass the thread's latest stamp. */
 static bool is_off(struct instance_merge *m, uint64_t tsc)
 {
+	if (m->filter.clock && m->filter.clock->live)
+		return off_at(&m->filter.off, tsc);
 	while (m->span < m->filter.off.n && m->filter.off.at[m->span].to <= tsc)
 		m->span++;
 	return m->span < m->filter.off.n && m->filter.off.at[m->span].from <= tsc;
@@ -46,7 +49,14 @@ static bool is_chunk_kept(const struct instance_merge *m, const struct stream_it
 static bool is_unread(const struct instance_merge *m, const struct stream_item *i)
 {
 	return (!m->filter.one_cpu || i->event->cpu == m->filter.cpu) &&
-	       i->time >= off_discarded_before(&m->filter.gone, i->event->cpu);
+	       i->stamp >= off_discarded_before(&m->filter.gone, i->event->cpu);
+}
+
+/* UINT64_MAX means everything, also records that are stamped so. */
+static bool is_early(const struct instance_merge *m, const struct stream_item *i)
+{
+	return !m->filter.before || m->filter.before == UINT64_MAX ||
+	       i->stamp < m->filter.before;
 }
 
 /* Sleeps pass whatever period and CPU they are in: they shorten calls that are shown. */
@@ -62,8 +72,10 @@ static int merge_next(struct source *s, struct event *out, struct err *err)
 	struct stream_item i;
 
 	while (stream_next(m->stream, m->filter.until, &i))
-		if (is_sleep(&i) ? is_chunk_kept(m, &i)
-				 : !is_off(m, i.time) && is_chunk_kept(m, &i) && is_unread(m, &i)) {
+		if (is_early(m, &i) &&
+		    (is_sleep(&i) ? is_chunk_kept(m, &i)
+				  : !is_off(m, i.stamp) && is_chunk_kept(m, &i) &&
+					    is_unread(m, &i))) {
 			*out = *i.event;
 			return 1;
 		}
@@ -89,6 +101,8 @@ struct source *merge_chunks(struct trace_info *info, chunk_list *chunks,
 	m->source = (struct source){ .ops = &ops, .info = info };
 	m->stream = stream_new(false);
 	stream_set_clock(m->stream, filter->clock);
+	m->filter.clock = filter->clock;
+	m->filter.before = filter->before;
 	m->filter.one_cpu = filter->one_cpu;
 	m->filter.cpu = filter->cpu;
 	off_periods_copy(&m->filter.off, &filter->off);

@@ -4,12 +4,14 @@
 #include "instance/off_periods.h"
 #include "instance/stream.h"
 
-/* Selects the events of the chunks that a reader is to see. */
+/* Selects the events of the chunks that a reader is to see. Periods and times are the counter's, so
+ * that stamps are compared with them, not the times that the clock makes of these. */
 struct merge_filter {
 	off_periods off;
 	bool one_cpu;
 	uint16_t cpu;              /* with one_cpu: only its records */
-	uint64_t until;            /* only records before this TSC; 0: all */
+	uint64_t until;            /* only records before this time, as they are given; 0: all */
+	uint64_t before;           /* only records stamped before this TSC; 0: all */
 	discard_times gone;
 	const struct clock *clock; /* puts times right (clock_place()); NULL: they stay */
 };

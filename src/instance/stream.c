@@ -22,6 +22,7 @@ struct stream_lane {
 	struct unpack unpack;
 	/* latest time of its records so far */
 	uint64_t time;
+	uint64_t stamp;       /* the same as it was recorded */
 	struct event event;   /* the next one */
 	const uint64_t *words;
 	bool waits;           /* is in the heap */
@@ -151,6 +152,8 @@ static bool advance_lane(struct stream_lane *l, const struct stream *s)
 			break;
 	}
 	l->words = l->event.kind == EVENT_LOST ? NULL : l->unpack.record;
+	if (l->event.tsc > l->stamp)
+		l->stamp = l->event.tsc;
 	if (s->clock)
 		place_event(l, s->clock);
 	/* Time never goes back within a thread, or the heap would give its records out of their
@@ -210,6 +213,7 @@ bool stream_next(struct stream *s, uint64_t until, struct stream_item *out)
 	l = s->given = s->heap.at[0];
 	out->event = &l->event;
 	out->time = l->time;
+	out->stamp = l->stamp;
 	out->ref = &l->chunks.at[l->next - 1];
 	out->words = l->words;
 	out->stack = l->stack && l->stack->told ? l->stack : NULL;

@@ -14,6 +14,7 @@ struct stream_item {
 	const struct event *event;
 	/* the event's time, or the latest of its thread so far if that is later */
 	uint64_t time;
+	uint64_t stamp;                /* the same as it was recorded */
 	const struct chunk_ref *ref;  /* the chunk that has it */
 	const uint64_t *words;   /* the record; NULL: EVENT_LOST has none */
 	/* copy of the thread's stack at the record; NULL: none was taken */

@@ -354,7 +354,8 @@ static void cpu_stats(void *arg, unsigned cpu, struct tree_cpu_stats *out)
 	c = buffer_count(&tr->buffer, info, cpu, &oldest);
 	buffer_choose_clock(info, &tr->settings);
 	out->oldest = oldest ? trace_clock_shown(&info->clock, oldest) : 0;
-	out->now = trace_clock_shown(&info->clock, clock_tsc());
+	out->now = trace_clock_shown(&info->clock,
+				     clock_present(consumer_clock(tr->instances->session)));
 	out->numbers = info->clock.unit != CLOCK_IN_NS;
 	/* trace_clock `counter` has numbers of records instead of times. */
 	if (info->clock.unit == CLOCK_IN_RECORDS) {

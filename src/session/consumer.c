@@ -79,9 +79,13 @@ struct trace_info *consumer_info(struct session *s)
 void consumer_print(struct session *s, enum trace_sides sides)
 {
 	s->info->sides = sides;
-	s->clock.printed = true;
 	if (s->first_image)
 		session_catch_up(s);
+}
+
+void consumer_show(struct session *s)
+{
+	s->clock.printed = true;
 }
 
 const struct clock *consumer_clock(const struct session *s)

@@ -33,10 +33,12 @@ uint32_t consumer_threadless(struct session *s, uint64_t lost);
 bool consumer_catch_up(struct session *s);
 struct trace_info *consumer_info(struct session *s);
 /* The records are printed as they come, of the sides that are given here: consumer_info has what a
- * printer begins with, and the session's messages say how right their times are. Before the first
- * pass. */
+ * printer begins with. Before the first pass. */
 void consumer_print(struct session *s, enum trace_sides sides);
-/* The clock that puts times right that are printed as they come. It changes with
+/* Records are shown with times that consumer_clock() puts right: the session's messages say how
+ * right these are. */
+void consumer_show(struct session *s);
+/* The clock that puts times right that are printed before the session's end. It changes with
  * consumer_catch_up(). */
 const struct clock *consumer_clock(const struct session *s);
 /* The newest names of all threads, also of those that have recorded nothing since. The caller holds

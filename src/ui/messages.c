@@ -304,7 +304,7 @@ static void print_clock(struct out *o, const char *prefix, const struct trace_me
 			      " pairs of clocks, to %.1f us",
 			   m->count, error_ns / 1e3);
 	else if (!strncmp(m->name, printed, sizeof(printed) - 1))
-		out_printf(o, "; what is printed at once is put right by %" PRIu32
+		out_printf(o, "; lines that are printed at once have times put right by %" PRIu32
 			      " pairs of clocks, to %.1f us",
 			   m->count, strtoull(m->name + sizeof(printed) - 1, NULL, 10) / 1e3);
 	else if (!strcmp(m->name, MESSAGE_CLOCK_PRINTED))

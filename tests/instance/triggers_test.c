@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "collect/clock.h"
 #include "instance/buffer.h"
+#include "instance/merge.h"
 #include "shared/record.h"
 
 static const struct event_provider programs = { .name = "program", .can_enable = true };
@@ -389,11 +391,88 @@ static void spans(void **state)
 	vec_free(&l);
 }
 
+/* The counter of CPU 1 is AHEAD of CPU 0's. Records of both by turns come in the order of their
+ * times, which the clock puts right; periods and ends are those of the counter. */
+#define AHEAD 1000000u
+#define TURNS 200u
+
+static struct chunk_ref on_cpu(uint16_t cpu)
+{
+	uint64_t words[TURNS];
+	struct drain_run run = { .slot = cpu, .words = words, .cpu = cpu, .records = TURNS / 2 };
+	struct chunk *c;
+
+	for (uint64_t i = cpu; i < TURNS; i += 2) {
+		words[run.n++] = record_word(2000 + 10 * i + cpu * AHEAD,
+					     record_event_id(1, RECORD_EVENT_TRACE + events[0]->index), RECORD_EVENT);
+		words[run.n++] = i;
+	}
+	run.near_tsc = 2000 + 10 * cpu + cpu * AHEAD;
+	c = chunk_new(&run);
+	c->resolved = true;
+	return (struct chunk_ref){ .chunk = c, .what = CHUNK_EVENTS };
+}
+
+/* Returns how many records come, each at its time, and after the one before. */
+static unsigned at_their_times(const struct merge_filter *filter, uint64_t *sum)
+{
+	chunk_list chunks = { 0 };
+	struct source *source;
+	struct event e;
+	uint64_t last = 0;
+	unsigned n = 0;
+
+	for (uint16_t cpu = 0; cpu < 2; cpu++)
+		*vec_add(&chunks) = on_cpu(cpu);
+	source = merge_chunks(info, &chunks, filter);
+	for (*sum = 0; source->ops->next(source, &e, NULL) > 0; n++) {
+		const uint64_t i = e.payload[0];
+
+		assert_int_equal(e.tsc, 2000 + 10 * i);
+		assert_true(e.tsc > last);
+		last = e.tsc;
+		*sum += i;
+	}
+	source->ops->close(source);
+	return n;
+}
+
+static void counters_apart(void **state)
+{
+	struct trace_info pairs = { .clock.hz = 1000000000 };
+	struct clock clock = { .live = live_clock_new() };
+	struct merge_filter filter = { .clock = &clock };
+	struct off_period off = { AHEAD + 2000 + 10 * 51, AHEAD + 2000 + 10 * 101 };
+	uint64_t sum;
+
+	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 0, .tsc = 1000, .ns = 5000 };
+	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 1, .tsc = 1000 + AHEAD, .ns = 5000 };
+	live_clock_add(clock.live, &pairs, 5000);
+	assert_int_equal(at_their_times(&filter, &sum), TURNS);
+	assert_int_equal(sum, TURNS * (TURNS - 1) / 2);
+	/* Records 51, 53, ... 99 of CPU 1 were stamped while it was off. */
+	*vec_add(&filter.off) = off;
+	assert_int_equal(at_their_times(&filter, &sum), TURNS - 25);
+	assert_int_equal(sum, TURNS * (TURNS - 1) / 2 - 75 * 25);
+	/* A reader of CPU 1 alone, up to its record 101. */
+	filter.one_cpu = true;
+	filter.cpu = 1;
+	filter.before = off.to + 1;
+	assert_int_equal(at_their_times(&filter, &sum), 26);
+	off_discard_before(&filter.gone, 1, off.to);
+	assert_int_equal(at_their_times(&filter, &sum), 1);
+	assert_int_equal(sum, 101);
+	vec_free(&filter.off);
+	vec_free(&filter.gone);
+	vec_free(&pairs.clock_pairs);
+	live_clock_free(clock.live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans), cmocka_unit_test(as_a_walk), cmocka_unit_test(from_the_write_on),
-		cmocka_unit_test(away_again),
+		cmocka_unit_test(away_again), cmocka_unit_test(counters_apart),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

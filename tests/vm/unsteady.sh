@@ -24,16 +24,15 @@ $brace record -K -o kernel.brace -l vfs_read -- cat clocks >said 2>&1
 says 'tsc=unstable, record -K' said "$words"
 $brace info kernel.brace >said 2>&1
 says 'tsc=unstable: info of a file of -K' said "$words"
-printed='TSC is not steady: .*; what is printed at once is put right by [0-9]* pairs of clocks, to [0-9.]* us'
+printed='TSC is not steady: .*; lines that are printed at once have times put right by [0-9]* pairs of clocks, to [0-9.]* us'
 $brace graph -k -b k:8M -o "$OUT/unsteady.text" -l one_read -l k:__x64_sys_read -l k:vfs_read -- $program 4000 >said 2>&1
 says 'tsc=unstable, graph -k: its times are put right, and to what' said "$printed"
 $brace graph -K -l vfs_read -- cat clocks >said 2>&1
 says 'tsc=unstable, graph -K: the same' said "$printed"
 $brace top --batch -n 1 -l one_read -- $program 10 >said 2>&1
 says 'tsc=unstable, top: the same' said "$printed"
-printed="TSC is not steady: .*; what is printed at once has the counter's times, those of a file of brace record are put right"
 $brace graph -l one_read -O func_stack_trace -t function -- $program 10 >said 2>&1
-says "tsc=unstable, what an instance prints has the counter's times" said "$printed"
+says 'tsc=unstable, what an instance prints: the same' said "$printed"
 # perf stamps by CLOCK_MONOTONIC_RAW then, which pairs of clocks turn into the TSC: not each call is met to the nanosecond.
 mount -o remount,gid=65534,mode=750 /sys/kernel/tracing
 echo 2 >/proc/sys/kernel/perf_event_paranoid
