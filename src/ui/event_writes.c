@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/glob.h"
+#include "event/user_event.h"
 #include "ui/field_hint.h"
 #include "ui/probe_option.h"
 #include "ui/say.h"
@@ -168,6 +169,14 @@ static int write_one(const struct invocation *inv, const struct event_files *f, 
 	return e ? err_prefix(err, "-%c", w->option->letter) : 0;
 }
 
+static int unknown_event(const char *name, struct err *err)
+{
+	return err_at(err, EINVAL, name, 0, "%s",
+		      user_event_is_name(name)
+			      ? USER_EVENT_CURE
+			      : "no event has this name; brace list -e -f PROGRAM lists a program's");
+}
+
 /* Writes to each event of this name, by the lines of available_events. */
 static int write_each(const struct invocation *inv, const struct event_files *f, const char *name,
 		      const struct setting_write *w, struct err *err)
@@ -187,9 +196,7 @@ static int write_each(const struct invocation *inv, const struct event_files *f,
 		n++;
 	}
 	free(all);
-	return e || n ? e
-		      : err_at(err, EINVAL, name, 0,
-			       "no event has this name; brace list -e -f PROGRAM lists a program's");
+	return e || n ? e : unknown_event(name, err);
 }
 
 /* Writes filters and triggers, each to the events of the -e before it. */
@@ -268,6 +275,9 @@ int event_writes(const struct invocation *inv, const struct event_files *f, stru
 		if (inv->verbose)
 			invocation_show_write(w);
 		e = f->echo(f->arg, w->file, w->text, w->append, err);
+		/* The session says that there is none, and cannot know how there would be one. */
+		if (e == -EINVAL && user_event_is_name(w->text))
+			e = unknown_event(w->text, err);
 		if (e)
 			e = config_option_failed(inv, w, err);
 		else if (monitor_named(w))

@@ -338,6 +338,9 @@ for name in user_events:request user_events_multi:request.0 user_events; do
 	[ $? -eq 125 ] && grep -q 'programs register the events of user_events while they run, in a tree: brace shell --run PROGRAM' "$T/out" && [ ! -e "$T/none" ]
 	result "record -e $name: it takes a tree" $? "$T/out"
 done
+XDG_RUNTIME_DIR=$T "$BRACE" start -e user_events:request -- sleep 1 >"$T/out" 2>&1
+[ $? -eq 125 ] && grep -q 'programs register the events of user_events while they run, in a tree: brace shell --run PROGRAM' "$T/out"
+result "start -e too" $? "$T/out"
 "$BRACE" record -q -e 'user_events:*' -o "$T/some" -- true >"$T/out" 2>&1
 [ $? -eq 0 ] && grep -q 'warning: -e user_events:\*: programs register' "$T/out"
 result "record -e with a pattern of them: a warning says so" $? "$T/out"
