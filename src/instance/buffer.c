@@ -181,14 +181,28 @@ static bool is_other_tracer(const struct settings *a, const struct settings *b)
 	return a->tracer != b->tracer;
 }
 
+/* Also discards chunks that are still on their way: a period that is off from 0 to tsc hides their
+ * records when they arrive. What a latency tracer has set aside stays. */
+static void clear_records(struct buffer *b, uint64_t tsc)
+{
+	pthread_mutex_lock(&b->lock);
+	b->off.n = 0;
+	*vec_add(&b->off) = (struct off_period){ 0, b->on ? tsc : UINT64_MAX };
+	pthread_mutex_unlock(&b->lock);
+	ring_clear(&b->ring);
+	buffer_raw_clear(&b->raw);
+	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
+}
+
 /* Called after a write to one of the instance's files, with the settings as they are now. */
 void buffer_configure(struct buffer *b, const struct settings *settings, uint64_t tsc)
 {
-	bool other, had_latency;
+	bool other, had_latency, other_form;
 
 	pthread_mutex_lock(&b->lock);
 	other = is_other_tracer(&b->settings, settings);
 	had_latency = b->settings.tracer->wakes || settings->tracer->wakes;
+	other_form = settings_display_graph(&b->settings) != settings_display_graph(settings);
 	/* else a trigger may have turned it meanwhile */
 	if (settings->tracing_on != b->settings.tracing_on)
 		turn_recording(b, settings->tracing_on, tsc);
@@ -211,21 +225,15 @@ void buffer_configure(struct buffer *b, const struct settings *settings, uint64_
 		buffer_snapshot_drop(b);
 	if (other)
 		buffer_clear(b, tsc);
+	else if (other_form)
+		clear_records(b, tsc);
 }
 
-/* Also discards chunks that are still on their way: a period that is off from 0 to tsc hides their
- * records when they arrive. */
 void buffer_clear(struct buffer *b, uint64_t tsc)
 {
-	pthread_mutex_lock(&b->lock);
-	b->off.n = 0;
-	*vec_add(&b->off) = (struct off_period){ 0, b->on ? tsc : UINT64_MAX };
-	pthread_mutex_unlock(&b->lock);
-	ring_clear(&b->ring);
-	buffer_raw_clear(&b->raw);
+	clear_records(b, tsc);
 	if (buffer_has_latency(b))
 		buffer_snapshot_drop(b);
-	buffer_pipes_forget(b, BUFFER_ALL_CPUS);
 }
 
 /* The pump's, for each run of records. tid 0: of no thread that lists of pids could name. c gets

@@ -21,7 +21,7 @@ struct record_filter *record_filter_new(const struct settings *s, bool alone)
 {
 	struct record_filter *v = mem_zalloc(sizeof(*v));
 
-	v->graph = s->tracer->exits;
+	v->graph = settings_exits(s);
 	v->others_before = !alone;
 	settings_copy(&v->settings, s);
 	return v;
@@ -40,7 +40,7 @@ static void forget_functions(struct record_filter *s)
 
 bool record_filter_configure(struct record_filter *s, const struct settings *settings)
 {
-	if (s->graph != settings->tracer->exits)
+	if (s->graph != settings_exits(settings))
 		return false;
 	forget_functions(s);
 	settings_free(&s->settings);

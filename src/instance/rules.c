@@ -20,7 +20,7 @@ static bool has_option(const struct settings *s, enum trace_option o)
 
 static bool is_function_tracer(const struct settings *s)
 {
-	return settings_functions(s) && !s->tracer->exits;
+	return settings_functions(s) && !settings_exits(s);
 }
 
 /* Whether stacktrace or userstacktrace is set and any event is armed that they apply to. */

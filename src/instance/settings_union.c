@@ -30,9 +30,11 @@ static void add_tracer(want_list *l, const struct settings *s)
 	/* A latency tracer is no matter of the programs: they record calls for it. */
 	if (settings_functions(s))
 		*vec_add(l) = (struct want){ .of = s,
-					     .tracer = s->tracer->wakes ? &tracer_function
-									: s->tracer,
-					     .call = !s->tracer->exits,
+					     .tracer = settings_display_graph(s)
+							       ? &tracer_function_graph
+						       : s->tracer->wakes ? &tracer_function
+									  : s->tracer,
+					     .call = !settings_exits(s),
 					     .sleeps = s->tracer->exits &&
 						       settings_exclude_sleep(s),
 					     .values = settings_values(s),

@@ -47,7 +47,7 @@ enum trace_option_reach { OPTION_READERS, OPTION_PROGRAMS };
 	X(HASH_PTR, "hash-ptr", COMMON, true, READERS)                         \
 	X(FUNCTION_TRACE, "function-trace", COMMON, true, PROGRAMS)            \
 	X(FUNCTION_FORK, "function-fork", COMMON, false, PROGRAMS)             \
-	X(DISPLAY_GRAPH, "display-graph", COMMON, false, READERS)              \
+	X(DISPLAY_GRAPH, "display-graph", COMMON, false, PROGRAMS)             \
 	X(STACKTRACE, "stacktrace", COMMON, false, PROGRAMS)                   \
 	X(CAUSAL_ORDER, "causal-order", COMMON, false, PROGRAMS) /* brace's own */ \
 	X(TEST_NOP_ACCEPT, "test_nop_accept", NOP, false, READERS)             \

@@ -35,9 +35,12 @@ static bool can_set(enum trace_option o, bool on)
 
 #define REFUSED "this option is there to be refused, as ftrace's is"
 
-/* The two options decide the buffer's mode; block wins. */
+/* Two options decide the buffer's mode; block wins. */
 static void set_option(struct settings *s, enum trace_option o, bool on)
 {
+	/* As the kernel's: the other form begins with another longest. */
+	if (o == OPTION_DISPLAY_GRAPH && s->tracer->wakes && on != settings_display_graph(s))
+		s->max_latency_us = 0;
 	set_bit(s, o, on);
 	s->mode = option_is_set(s->options, OPTION_BLOCK)     ? BUFFER_BLOCK
 		: option_is_set(s->options, OPTION_OVERWRITE) ? BUFFER_OVERWRITE

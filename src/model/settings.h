@@ -151,6 +151,16 @@ static inline bool settings_functions(const struct settings *s)
 	return s->tracer->functions &&
 	       (!s->tracer->wakes || option_is_set(s->options, OPTION_FUNCTION_TRACE));
 }
+/* Whether a latency tracer shows its functions as a graph, as the kernel's is_graph(). */
+static inline bool settings_display_graph(const struct settings *s)
+{
+	return s->tracer->wakes && option_is_set(s->options, OPTION_DISPLAY_GRAPH);
+}
+/* Whether the tracer's trace has entries and exits, not calls. */
+static inline bool settings_exits(const struct settings *s)
+{
+	return s->tracer->exits || settings_display_graph(s);
+}
 /* Whether any function has a condition, on its arguments or on what it returns. */
 static inline bool settings_conditions(const struct settings *s)
 {

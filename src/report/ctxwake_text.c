@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c calls it for one reader, on the thread that prints. A record may be anybody's: one
- * that is too short leads nowhere, and a state that the kernel does not have is a question mark. */
+/* function.c and graph.c call it for one reader, on the thread that prints. A record may be
+ * anybody's: one that is too short leads nowhere, and a state that the kernel does not have is a
+ * question mark. */
 #include "report/ctxwake_text.h"
 
 #include <string.h>
@@ -38,19 +39,39 @@ static void print_record(struct out *out, const struct trace_info *info, const s
 		   state_letter(rest[1]), arrow, (int)cpu, (int)next, rest[2],
 		   state_letter(rest[3]));
 	out_name(out, comm, format_comm(comm));
-	out_char(out, '\n');
+}
+
+/* NULL: the event is another. */
+static const char *arrow_of(struct event_texts *texts, const struct event *e)
+{
+	if (e->kind != EVENT_TRACE || e->count < 16)
+		return NULL;
+	return event_text_is(texts, e, "wakeup")	   ? "  +"
+	       : event_text_is(texts, e, "context_switch") ? "==>"
+							   : NULL;
 }
 
 bool ctxwake_text_record(struct out *out, const struct trace_info *info, struct event_texts *texts,
 			 const struct event *e)
 {
-	if (e->kind != EVENT_TRACE || e->count < 16)
+	const char *arrow = arrow_of(texts, e);
+
+	if (!arrow)
 		return false;
-	if (event_text_is(texts, e, "wakeup"))
-		print_record(out, info, e, "  +");
-	else if (event_text_is(texts, e, "context_switch"))
-		print_record(out, info, e, "==>");
-	else
-		return false;
+	print_record(out, info, e, arrow);
+	out_char(out, '\n');
 	return true;
+}
+
+char *ctxwake_text(const struct trace_info *info, struct event_texts *texts, const struct event *e)
+{
+	const char *arrow = arrow_of(texts, e);
+	struct out_text text = { 0 };
+	struct out out;
+
+	if (!arrow)
+		return NULL;
+	out_init_raw(&out, out_keep_text, &text);
+	print_record(&out, info, e, arrow);
+	return out_text_end(&out);
 }

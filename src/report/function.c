@@ -118,6 +118,12 @@ static const char *shown_tracer(const struct trace_info *info)
 	return t && !strcmp(t->printer, tracer_function.printer) ? t->name : tracer_function.name;
 }
 
+void function_start(struct function_printer *p, uint64_t tsc)
+{
+	p->started = true;
+	p->start_ns = trace_clock_shown(&p->info->clock, tsc);
+}
+
 /* The kernel prints no header without context, none of an empty buffer in the latency format, and
  * no columns with `verbose`. */
 void function_header(struct function_printer *p, const struct trace_header *h)
@@ -126,10 +132,8 @@ void function_header(struct function_printer *p, const struct trace_header *h)
 
 	p->before = h->written - h->entries;
 	p->annotates = h->overrun && option_on(p, OPTION_ANNOTATE);
-	if (h->latency) {
-		p->started = true;
-		p->start_ns = trace_clock_shown(&p->info->clock, h->latency->start_tsc);
-	}
+	if (h->latency)
+		function_start(p, h->latency->start_tsc);
 	format_tracer_line(p->out, tracer);
 	if (osnoise_text_header(p->out, tracer))
 		return;

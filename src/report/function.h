@@ -22,5 +22,7 @@ void function_header(struct function_printer *p, const struct trace_header *h);
 /* Prints calls, events and lost records; other events are not the function tracer's and are
  * skipped. With latency-format one record is held back: its mark tells how long until the next. */
 void function_event(struct function_printer *p, const struct event *e);
+/* latency-format: lines count from this time, not from the program's launch. */
+void function_start(struct function_printer *p, uint64_t tsc);
 /* Prints the record held back. Does not flush `out`. */
 void function_flush(struct function_printer *p);

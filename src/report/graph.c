@@ -9,6 +9,7 @@
 #include "model/option.h"
 #include "report/arguments.h"
 #include "report/callers.h"
+#include "report/ctxwake_text.h"
 #include "report/event_text.h"
 #include "report/graph_columns.h"
 #include "report/kernel_graph.h"
@@ -137,6 +138,16 @@ void graph_set_places(struct graph *g, graph_print_place *print, void *arg)
 static bool option_on(const struct graph *g, enum trace_option o)
 {
 	return option_is_set(g->options, o);
+}
+
+void graph_set_latency(struct graph *g, const char *tracer)
+{
+	g->columns.latency_tracer = tracer;
+}
+
+void graph_start(struct graph *g, uint64_t tsc)
+{
+	g->columns.start_ns = trace_clock_shown(&g->info->clock, tsc);
 }
 
 void graph_header(struct graph *g, const struct trace_header *h)
@@ -514,11 +525,18 @@ static void force_oldest(struct graph *g)
 	drain_pending(g);
 }
 
-/* A copy of the text for a comment. Text from trace_marker stands by itself, as in ftrace. */
-static char *comment(const char *text)
+/* The text of an event's comment, for free(). Text from trace_marker stands by itself, as in
+ * ftrace. */
+static char *comment(struct graph *g, const struct event *e)
 {
-	bool marker = !strncmp(text, EVENT_TEXT_MARKER, strlen(EVENT_TEXT_MARKER));
+	char *wake = ctxwake_text(g->info, g->texts, e);
+	const char *text;
+	bool marker;
 
+	if (wake)
+		return wake;
+	text = event_text(g->texts, e, g->options & ~OPTION_BIT(OPTION_FIELDS));
+	marker = !strncmp(text, EVENT_TEXT_MARKER, strlen(EVENT_TEXT_MARKER));
 	return mem_strdup(marker ? text + strlen(EVENT_TEXT_MARKER) : text);
 }
 
@@ -582,8 +600,7 @@ static void take_graph_step(void *arg, const struct call_step *s)
 	w->arguments = arguments_of_step(g, s);
 	w->returned = swallowed ? NULL : string_of_step(g, s);
 	if (s->kind == CALL_EVENT)
-		w->text = comment(
-			event_text(g->texts, s->event, g->options & ~OPTION_BIT(OPTION_FIELDS)));
+		w->text = comment(g, s->event);
 	if (s->kind == CALL_ENTER) {
 		w->wait = WAIT_FOR_END;
 		thread->pending = cpu->pending = g->next;

@@ -32,6 +32,11 @@ struct callers;
 struct graph *graph_new(const struct trace_info *info, uint64_t options, struct out *out);
 void graph_free(struct graph *g);
 
+/* Lines have the time since graph_start(), as those of the latency tracer of this name, which
+ * outlives the graph. Before the header. */
+void graph_set_latency(struct graph *g, const char *tracer);
+/* tsc: the time from which lines count. */
+void graph_start(struct graph *g, uint64_t tsc);
 /* Prints the lines that begin with #. */
 void graph_header(struct graph *g, const struct trace_header *h);
 /* For funcgraph-retaddr: `callers` come from the stream that follows, from its beginning, and stay

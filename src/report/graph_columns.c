@@ -9,8 +9,10 @@
 void graph_columns_init(struct graph_columns *c, const struct trace_info *info, uint64_t options,
 			struct out *out)
 {
-	*c = (struct graph_columns){ info, out, options,
-				     out_width(info->cpus ? info->cpus - 1 : 0) };
+	*c = (struct graph_columns){ .info = info,
+				     .out = out,
+				     .options = options,
+				     .cpu_width = out_width(info->cpus ? info->cpus - 1 : 0) };
 }
 
 /* --- header ---------------------------------------------------------------------------- */
@@ -21,6 +23,7 @@ struct column { enum trace_option option; const char *title, *pointers; };
 static size_t legend_indent(const struct graph_columns *c)
 {
 	return (graph_columns_on(c, OPTION_GRAPH_ABSTIME) ? 16 : 0) +
+	       (c->latency_tracer ? 16 : 0) +
 	       (graph_columns_on(c, OPTION_GRAPH_CPU) ? 4 : 0) +
 	       (graph_columns_on(c, OPTION_GRAPH_PROC) ? 17 : 0);
 }
@@ -53,6 +56,8 @@ static void columns_line(const struct graph_columns *c, bool titles)
 	};
 
 	out_char(c->out, '#');
+	if (c->latency_tracer)
+		out_str(c->out, titles ? "   REL TIME     " : "      |         ");
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		if (graph_columns_on(c, columns[i].option))
 			out_str(c->out, titles ? columns[i].title : columns[i].pointers);
@@ -62,12 +67,14 @@ static void columns_line(const struct graph_columns *c, bool titles)
 
 void graph_columns_header(const struct graph_columns *c, const struct trace_header *h)
 {
-	format_tracer_line(c->out, "function_graph");
+	const char *tracer = c->latency_tracer ? c->latency_tracer : "function_graph";
+
+	format_tracer_line(c->out, tracer);
 	if (!graph_columns_on(c, OPTION_CONTEXT_INFO) ||
 	    (h->empty && graph_columns_on(c, OPTION_LATENCY_FORMAT)))
 		return;
 	if (graph_columns_on(c, OPTION_LATENCY_FORMAT)) {
-		format_latency_header(c->out, "function_graph", c->info, h);
+		format_latency_header(c->out, tracer, c->info, h);
 		latency_legend(c);
 	}
 	columns_line(c, true);
@@ -132,6 +139,15 @@ static void print_abstime(const struct graph_columns *c, uint64_t tsc)
 	out_bytes(c->out, " |  ", 4);
 }
 
+/* Microseconds since the wake. */
+static void print_reltime(const struct graph_columns *c, uint64_t tsc)
+{
+	const uint64_t ns = trace_clock_shown(&c->info->clock, tsc);
+
+	out_u64(c->out, ns > c->start_ns ? (ns - c->start_ns) / 1000 : 0, 9, ' ');
+	out_bytes(c->out, " us |  ", 7);
+}
+
 /* In the kernel's order: time, CPU, task, latency. */
 void graph_columns_context(const struct graph_columns *c, const struct graph_context *at)
 {
@@ -139,6 +155,8 @@ void graph_columns_context(const struct graph_columns *c, const struct graph_con
 		return;
 	if (graph_columns_on(c, OPTION_GRAPH_ABSTIME))
 		print_abstime(c, at->tsc);
+	if (c->latency_tracer)
+		print_reltime(c, at->tsc);
 	if (graph_columns_on(c, OPTION_GRAPH_CPU))
 		print_cpu(c, at->cpu);
 	if (graph_columns_on(c, OPTION_GRAPH_PROC)) {

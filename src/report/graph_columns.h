@@ -14,6 +14,10 @@ struct graph_columns {
 	struct out *out;
 	uint64_t options;       /* bits of enum trace_option */
 	unsigned cpu_width;
+	/* A latency tracer's (report/latency_graph.h): its name, and the time from which its lines
+	 * count, in ns of the shown clock. NULL: lines have no such time. */
+	const char *latency_tracer;
+	uint64_t start_ns;
 };
 
 /* Where a line's record was made. track: 0, or the number of the coroutine's stack. */

@@ -11,6 +11,7 @@
 #include "report/function.h"
 #include "report/graph.h"
 #include "report/kernel_graph.h"
+#include "report/latency_graph.h"
 #include "report/source_text.h"
 
 /* A printer's functions. `flush` prints what waits for the next record; `close` frees the state. */
@@ -42,6 +43,18 @@ static void *open_kernel(const struct trace_info *info, uint64_t options, struct
 	return kernel_graph_new(info, options, out);
 }
 
+static void *open_latency(const struct trace_info *info, uint64_t options, struct out *out)
+{
+	return latency_graph_new(info, options, out);
+}
+
+static void header_latency(void *state, const struct trace_header *h)
+{
+	latency_graph_header(state, h);
+}
+static void event_latency(void *state, const struct event *e) { latency_graph_event(state, e); }
+static void flush_latency(void *state) { latency_graph_flush(state); }
+static void close_latency(void *state) { latency_graph_free(state); }
 static void header_kernel(void *state, const struct trace_header *h)
 {
 	kernel_graph_header(state, h);
@@ -108,6 +121,16 @@ static const struct printer_ops kernel_printer = {
 	.close = close_kernel,
 };
 
+/* Nor this one: latency tracers have it by the option display-graph. */
+static const struct printer_ops latency_printer = {
+	.name = "display-graph",
+	.open = open_latency,
+	.header = header_latency,
+	.event = event_latency,
+	.flush = flush_latency,
+	.close = close_latency,
+};
+
 static const struct printer_ops *printer_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(printers) / sizeof(*printers); i++)
@@ -117,7 +140,7 @@ static const struct printer_ops *printer_named(const char *name)
 }
 
 /* Never NULL. */
-static const struct printer_ops *ops_for(const struct trace_info *info)
+static const struct printer_ops *ops_for(const struct trace_info *info, uint64_t options)
 {
 	/* Files of the first versions do not name their tracer: there was one. */
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
@@ -125,6 +148,8 @@ static const struct printer_ops *ops_for(const struct trace_info *info)
 	if (t == &tracer_function_graph && trace_info_has_kernel(info) &&
 	    (info->sides == SIDE_KERNEL || trace_info_is_kernel(info)))
 		return &kernel_printer;
+	if (latency_graph_is_wanted(info, options))
+		return &latency_printer;
 	return printer_named((t ? t : &tracer_function)->printer);
 }
 
@@ -132,20 +157,20 @@ static const struct printer_ops *ops_for(const struct trace_info *info)
  * ftrace's. */
 bool printer_is_binary(const struct trace_info *info, uint64_t options)
 {
-	return ops_for(info)->binary && option_is_set(options, OPTION_BIN);
+	return ops_for(info, options)->binary && option_is_set(options, OPTION_BIN);
 }
 
 void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
 		  struct out *out)
 {
 	p->info = info;
-	p->ops = ops_for(info);
+	p->ops = ops_for(info, options);
 	p->state = p->ops->open(info, options, out);
 }
 
 bool printer_wants_callers(const struct trace_info *info, uint64_t options)
 {
-	return ops_for(info)->set_callers && option_is_set(options, OPTION_GRAPH_RETADDR);
+	return ops_for(info, options)->set_callers && option_is_set(options, OPTION_GRAPH_RETADDR);
 }
 
 void printer_set_callers(struct printer *p, const struct callers *callers)

@@ -252,6 +252,13 @@ if [ "${#CPUS[@]}" -gt 1 ]; then
 	result "nor of a buffer that has lost nothing" $?
 fi
 
+# --- the manual's table has each option once
+sed -n '/^## Options/,/^## The session/s/^| \([a-z].*[a-z0-9)]\) |.*/\1/p' "$HERE/../../docs/tree.md" |
+	sed 's/ ([^)]*)//g; s/ | .*//; s/, /\n/g' | grep -v '^option$' | sort >"$T/told"
+ls "$D/options" | sort >"$T/there"
+[ -s "$T/there" ] && diff "$T/told" "$T/there" >"$T/out"
+result "docs/tree.md tells of each option" $? "$T/out"
+
 # --- what is kept, what is refused
 for o in trace_printk hash-ptr function-trace; do
 	echo 0 >"$D/options/$o" && [ "$(cat "$D/options/$o")" = 0 ] && echo 1 >"$D/options/$o"

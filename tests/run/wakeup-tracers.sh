@@ -88,6 +88,30 @@ assert write("tracing_max_latency", "0") == 0
 shown = read("trace")
 assert shown.count("<stack trace>") == 2 and read("tracing_max_latency") == "0\n"
 ok("with tracing_max_latency at 0 the trace stays until there is another one")
+
+# display-graph: what was kept is shown in the other form at once; the longest begins anew, in entries and exits.
+GRAPH = re.compile(r" *(\d+) us \|  *(\d+)\) +(\S.*?)-(\d+) +\|  \S{5} \| .{12}  \|  (.*)$")
+def graph(): return [GRAPH.match(l) for l in read("trace").splitlines() if " us |  " in l]
+def comments(): return [shape.search(m[5][2:-3]) for m in graph() if m and m[5].startswith("/* ")]
+irqsoff = [l for l in read(f"{golden}/k6.12-own.irqsoff.display-graph=1.txt").splitlines() if l.startswith("#")]
+before = head("wakeup").groups()
+wakes = [shape.search(" " + l[5]) for l in lines()]
+wakes = [w.groups() for w in (wakes[0], wakes[-1])]
+assert write("tracing_max_latency", "5") == 0 and write("options/display-graph", "1") == 0
+assert read("tracing_max_latency") == "0\n" and head("wakeup").groups() == before, read("trace")
+assert columns(read("trace"))[-7:] == irqsoff[-7:], read("trace")
+assert [c.groups() for c in comments()] == wakes and len(stacks()) == 2, (wakes, read("trace"))
+ok("display-graph: the columns are the kernel's, the two lines comments, and the longest begins anew")
+called = []
+while not called:
+    assert write("tracing_max_latency", "0") == 0
+    round("l")
+    called = [m[5] for m in graph() if not m or not m[5].startswith("/* ")]
+told, us = int(read("tracing_max_latency")), [int(m[1]) for m in graph()]
+assert us == sorted(us) and us[0] == 0 and abs(us[-1] - told) <= 1 and [c[4] for c in comments()] == ["  +", "==>"], read("trace")
+assert all(re.match(r" *([\w.@]+\(\)(;| \{)|\}( /\* [\w.@]+ \*/)?)$", c) for c in called), called
+ok("calls are a graph in between")
+assert write("options/display-graph", "0") == 0 and " us |  " not in read("trace")
 assert write("options/function-trace", "0") == 0 and write("tracing_max_latency", "0") == 0
 round("l")
 assert [shape.search(" " + l[5])[4] for l in lines()] == ["  +", "==>"] and not stacks(), read("trace")
