@@ -83,12 +83,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	text = mem_strndup((const char *)data + 1, n - 1);
-	if (*data % 6 == 5)
+	if (*data % 7 == 6)
+		read_answer(&fleet_sums, text);
+	else if (*data % 7 == 5)
 		read_note(text);
-	else if (*data % 6 == 4)
+	else if (*data % 7 == 4)
 		read_addresses(text);
 	else
-		read_answer(&fleet_questions[*data % 6], text);
+		read_answer(&fleet_questions[*data % 7], text);
 	free(text);
 	return 0;
 }

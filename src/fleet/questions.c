@@ -35,6 +35,13 @@ static const char *const ask_top[] = {
 	"SELECT name, module, b, sum(c), 0, 0, 0, 0, 0" BUCKETS_OF("name, module, b", ""),
 	NULL,
 };
+static const char *const ask_sums[] = {
+	"SELECT name, module, " NO_BUCKET " AS b, sum(calls), sum(total), sum(self), max(most),"
+	" sum(durations), sum(timed), minIf(least, timed > 0)"
+	FUNCTIONS_OF("name, module"),
+	"SELECT name, module, b, sum(c), 0, 0, 0, 0, 0, 0" BUCKETS_OF("name, module, b", ""),
+	NULL,
+};
 static const char *const ask_history[] = {
 	"SELECT toUInt32(minute), " NO_BUCKET " AS b, sum(calls), sum(total), sum(self), max(most),"
 	" sum(durations), sum(timed)"
@@ -73,9 +80,10 @@ static const char *const ask_runs[] = {
 	" sum(c) OVER (PARTITION BY " keys ") AS whole FROM steps), "                          \
 	"p AS (SELECT " keys ", min(b) AS b FROM added WHERE upto * 100 >= whole * 99"         \
 	" GROUP BY " keys ")"
-/* The middle of the bucket p.b of minutes.h, in ns. */
-#define P99_NS                                                                               \
-	"(CASE WHEN p.b < 4 THEN p.b ELSE ((9 + 2 * (p.b % 4)) << (p.b / 4 - 1)) / 2 END) AS p99_ns"
+/* The middle of the bucket of minutes.h, in ns. */
+#define MIDDLE(b)                                                                            \
+	"(CASE WHEN " b " < 4 THEN " b " ELSE ((9 + 2 * (" b " % 4)) << (" b " / 4 - 1)) / 2 END)"
+#define P99_NS MIDDLE("p.b") " AS p99_ns"
 
 const struct fleet_question fleet_questions[] = {
 	{ "top", "functions by the time in themselves", false, 2, 3, 5, ask_top,
@@ -107,6 +115,27 @@ const struct fleet_question fleet_questions[] = {
 	{ NULL, NULL, false, 0, 0, 0, NULL, NULL },
 };
 
+/* A middle may lie outside of the durations that there were. */
+const struct fleet_question fleet_sums = {
+	"sums", "functions as a comparison wants them", false, 2, 3, 6, ask_sums,
+	GROUPS("k0, k1", "k2") ", "
+	"half AS (SELECT k0, k1, min(b) AS b FROM added WHERE upto * 2 >= whole GROUP BY k0, k1), "
+	"shortest AS (SELECT k0, k1, min(v5) AS least FROM answer WHERE k2 = " NO_BUCKET
+	" AND v4 > 0 GROUP BY k0, k1) "
+	"SELECT sums.k0, sums.k1, calls, total, self, least, durations / nullif(timed, 0), "
+	"min(max(" MIDDLE("half.b") ", least), most), min(max(" MIDDLE("p.b") ", least), most), most "
+	"FROM sums LEFT JOIN p USING (k0, k1) LEFT JOIN half USING (k0, k1) "
+	"LEFT JOIN shortest USING (k0, k1)",
+};
+
+const struct fleet_question *fleet_question_find(const char *name)
+{
+	for (const struct fleet_question *q = fleet_questions; q->name; q++)
+		if (!strcmp(q->name, name))
+			return q;
+	return NULL;
+}
+
 /* --- statements for servers ----------------------------------------------------- */
 
 /* A text in ClickHouse's quotes. */
@@ -130,6 +159,8 @@ static void put_choice(struct out *o, const struct fleet_servers *s, const struc
 		out_str(o, " AND host = ");
 		put_quoted(o, w->host);
 	}
+	if (w->of_run)
+		out_printf(o, " AND run = %" PRIu64, w->run);
 	if (w->label) {
 		out_str(o, " AND has(splitByChar('\\n', labels), ");
 		put_quoted(o, w->label);

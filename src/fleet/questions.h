@@ -14,10 +14,21 @@ struct fleet_question {
 };
 extern const struct fleet_question fleet_questions[]; /* ends with a name that is NULL */
 
+/* Every function of the chosen runs, with these columns; times in ns, p50 and p99 within 19 %. */
+enum fleet_sums_column {
+	FLEET_SUMS_NAME, FLEET_SUMS_MODULE, FLEET_SUMS_CALLS, FLEET_SUMS_TOTAL, FLEET_SUMS_SELF,
+	FLEET_SUMS_MIN, FLEET_SUMS_MEAN, FLEET_SUMS_P50, FLEET_SUMS_P99, FLEET_SUMS_MAX,
+};
+extern const struct fleet_question fleet_sums;
+/* The question of that name; NULL: there is none. */
+const struct fleet_question *fleet_question_find(const char *name);
+
 /* The runs that a question is about; NULL or 0: of all. Only runs that were pushed whole count. */
 struct fleet_wish {
 	const char *function, *host, *label;
 	uint64_t since;               /* seconds since 1970 */
+	bool of_run;
+	uint64_t run;                 /* if of_run: this one alone */
 };
 
 struct fleet_answer {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers from a command line. cmd/push.c and cmd/fleet.c call it, on brace's only thread. Fails on
- * an address and a login that cannot be read, and says so. */
+/* Servers from a command line, and what they did not answer. cmd/push.c, cmd/fleet.c and
+ * fleet_diff.c call it, on brace's only thread. Fails on an address and a login that cannot be
+ * read, and says so. */
 #include "ui/fleet_option.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "ui/say.h"
@@ -26,4 +28,15 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 	if (inv->of_push.insecure)
 		say_warning("the server's certificate is not checked (--insecure)");
 	return 0;
+}
+
+int fleet_option_missing(const struct fleet_answer *a)
+{
+	if (a->lost)
+		say_warning("%" PRIu64 " records were lost in these runs: figures are too low", a->lost);
+	if (a->answered == a->servers)
+		return 0;
+	say_warning("%zu of %zu servers answered, the figures lack the runs of the others: %s",
+		    a->answered, a->servers, a->missing.text);
+	return 1;
 }

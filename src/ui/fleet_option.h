@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The options by which brace push and brace fleet find their servers. */
+/* The options by which brace push and brace fleet find their servers, and what those lack. */
 #pragma once
-#include "fleet/server.h"
+#include "fleet/questions.h"
 #include "ui/invocation.h"
 
 /* Reads --to, or $BRACE_FLEET, and --auth, --ca and --insecure. s is empty; the caller frees it,
  * whatever comes. 0, or EXIT_BRACE (said). */
 int fleet_option_servers(const struct invocation *inv, const char *command,
 			 struct fleet_servers *s);
+/* Warns of what the figures do not have. Returns the exit status: 1 if a server did not answer. */
+int fleet_option_missing(const struct fleet_answer *a);

@@ -147,6 +147,97 @@ check_that 'a wrong question has the nearest one' says 'did you mean top?'
 ask history --to "$TO"
 check_that 'history without a function says what it wants' says "wants a function's name"
 
+# --- two runs side by side ------------------------------------------------------------------------
+
+# difference.py SUMS-A SUMS-B DIFF REPORT-A REPORT-B: rows of `fleet diff --json` are the sums that ClickHouse adds up of its
+# minutes, and percentiles lie within 19 % of those that `brace report` has (and a rounding).
+cat >"$T/difference.py" <<'P'
+import json, sys
+def table(path):
+    rows = {}
+    for line in open(path):
+        r = json.loads(line)
+        rows[r["name"], r["module"]] = {key.replace("called", "calls"): int(value) for key, value in r.items() if key not in ("name", "module")}
+    return rows
+want = [table(sys.argv[1]), table(sys.argv[2])]
+lines = [json.loads(line) for line in open(sys.argv[3])]
+head, got = lines[0], lines[1:]
+assert head["schema"] == "brace-diff" and len(head["files"]) == 2, head
+assert want[0] and want[1] and {(r["name"], r["module"]) for r in got} == set(want[0]) | set(want[1])
+changes = []
+for r in got:
+    for side, rows in zip("ab", want):
+        w = rows.get((r["name"], r["module"]))
+        assert (r[side] is None) == (w is None), r
+        for key in w or ():
+            assert r[side][key] == w[key], (r["name"], side, key, r[side], w)
+        assert not w or w["min_ns"] <= r[side]["p50_ns"] <= r[side]["p99_ns"] <= w["max_ns"], (r, w)
+    changes.append(abs((r["a"] or {"self_ns": 0})["self_ns"] - (r["b"] or {"self_ns": 0})["self_ns"]))
+assert changes == sorted(changes, reverse=True), changes
+for side, path in zip("ab", sys.argv[4:]):
+    report = {r["name"]: r for r in map(json.loads, list(open(path))[1:])}
+    for r in got:
+        for key in ("p50_ns", "p99_ns"):
+            exact = (report[r["name"]][key] if r[side] else 0) or 0
+            assert not r[side] or abs(r[side][key] - exact) <= 0.22 * exact + 2, (r, key, exact)
+P
+# added_up RUN: the run's sums by function, of the server that has it. (An alias `calls` would stand for the column, too.)
+added_up() {
+	both "SELECT name, module, sum(calls) AS called, sum(total) AS total_ns, sum(self) AS self_ns, minIf(least, timed > 0) AS min_ns,
+		max(most) AS max_ns, intDiv(sum(durations), greatest(sum(timed), 1)) AS mean_ns
+		FROM brace.minutes ANY LEFT JOIN (SELECT fn, name, module FROM brace.functions) USING fn
+		WHERE run = reinterpretAsUInt64(reverse(unhex('$1'))) GROUP BY name, module FORMAT JSONEachRow"
+}
+calls_by_name() { # FILE: name and calls of both sides, of JSON as brace diff writes it
+	python3 -c 'import json, sys
+for r in map(json.loads, list(open(sys.argv[1]))[1:]): print(r["name"], r["a"]["calls"], r["b"]["calls"])' "$1" | LC_ALL=C sort
+}
+push "$T/small" --to "$TO" --label version=1
+old=$(run_of)
+trace twice "$T/names"
+push "$T/twice" --to "$TO" --label version=3
+new=$(run_of)
+push "$T/threads" --to "$TO" --calls --label version=2
+other=$(run_of)
+check_that 'three runs have three numbers' [ "$(printf '%s\n' "$old" "$new" "$other" | grep . | sort -u | wc -l)" = 3 ]
+added_up "$old" >"$T/old.sums"
+added_up "$new" >"$T/new.sums"
+added_up "$other" >"$T/other.sums"
+ask diff "$old" "$new" --to "$TO" --json
+check 'diff has the sums that ClickHouse adds up' python3 "$T/difference.py" "$T/old.sums" "$T/new.sums" "$T/rows" "$T/small.report" "$T/twice.report"
+"$BRACE" diff --json "$T/small" "$T/twice" >"$T/files" 2>"$T/err"
+calls_by_name "$T/files" >"$T/want"
+calls_by_name "$T/rows" >"$T/got"
+check_that 'brace diff has functions' [ -s "$T/want" ]
+check 'calls are those of brace diff of the two files' cmp "$T/want" "$T/got"
+ask diff "$old" "$other" --to "$TO" --json
+check 'functions of one run alone are of one side' python3 "$T/difference.py" "$T/old.sums" "$T/other.sums" "$T/rows" "$T/small.report" "$T/threads.report"
+push "$T/twice" --to "$TO" -l plain --label version=4
+push "$T/small" --to "$TO" -l plain -l main --label version=4
+ask diff version=4 version=3 --to "$TO" --json
+python3 -c 'import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+rows = {r["name"]: r for r in lines[1:]}
+print(lines[0]["files"][0], rows["plain"]["a"]["calls"], rows["plain"]["b"]["calls"], rows["deep"]["a"])' "$T/rows" >"$T/got"
+echo 'version=4 (mean of 2 runs) 3000 3000 None' >"$T/want"
+check 'of a label, calls are means by run' cmp "$T/want" "$T/got"
+ask diff "$old" "$other" --to "$TO" --limit 1
+check_that 'for people it looks as brace diff' [ "$(grep -c '^# [AB]: ' "$T/rows")$(grep -c 'SELF A .*SELF B .*CHANGE .*FUNCTION' "$T/rows")$(wc -l <"$T/rows")" = 214 ]
+ask diff "$old" 0000000000000001 --to "$TO"
+check_that 'a run that is not there is told' says 'there is no run 0000000000000001'
+check_that 'and no row is printed' [ ! -s "$T/rows" ]
+ask diff "$old" latest --to "$TO"
+check_that 'a word that is no run is refused' says 'latest is neither a run'
+ask diff "$old" --to "$TO"
+check_that 'diff wants two' says 'fleet diff wants two runs'
+ask diff "$old" "$new" --to "$TO" -s module
+check_that 'a column that is no number is refused' says 'no column module to compare'
+ask top --to "$TO" -s calls
+check_that 'other questions take no -s' says '-s names the column that is compared'
+ask diff "$old" "$new" --to "$TO,127.0.0.1:1" --limit 1
+check_that 'of three servers two answer, and that is said' says '2 of 3 servers answered'
+check_that 'with status 1' [ "$STATUS" = 1 ]
+
 # --- a server dies in the middle --------------------------------------------------------------------
 
 push "$T/large" --to "$TO" --calls --verify

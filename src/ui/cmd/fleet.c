@@ -4,13 +4,13 @@
  * thread. Fails on an unknown question and on servers that are not there, or refuse; of several
  * servers those that are there answer, and the status is 1. */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/nearest.h"
 #include "fleet/questions.h"
 #include "ui/commands.h"
+#include "ui/fleet_diff.h"
 #include "ui/fleet_option.h"
 #include "ui/fleet_record.h"
 #include "ui/rows.h"
@@ -21,22 +21,23 @@
 static void say_questions(void)
 {
 	for (const struct fleet_question *q = fleet_questions; q->name; q++)
-		say("%s %s%s", q == fleet_questions ? "" : ",", q->name,
-		    q->of_function ? " FUNCTION" : "");
-	say("\n");
+		say(" %s%s,", q->name, q->of_function ? " FUNCTION" : "");
+	say(" diff RUN RUN\n");
 }
 
 /* NULL: said. */
 static const struct fleet_question *find_question(const char *name)
 {
+	const struct fleet_question *found = fleet_question_find(name);
 	struct nearest near = { name, NULL, 0 };
 	char cut[SAY_WORD];
 
-	for (const struct fleet_question *q = fleet_questions; q->name; q++) {
-		if (!strcmp(q->name, name))
-			return q;
+	if (found)
+		return found;
+	for (const struct fleet_question *q = fleet_questions; q->name; q++)
 		nearest_offer(&near, q->name);
-	}
+	nearest_offer(&near, "diff");
+	nearest_offer(&near, "record");
 	if (near.best) {
 		say("brace: no question %s; did you mean %s?\n", say_word(name, cut), near.best);
 		return NULL;
@@ -67,18 +68,6 @@ static int read_wish(const struct invocation *inv, const struct fleet_question *
 	else
 		say("brace: fleet %s takes no function\n", q->name);
 	return EXIT_BRACE;
-}
-
-/* What the figures do not have. Returns the exit status. */
-static int say_missing(const struct fleet_answer *a)
-{
-	if (a->lost)
-		say_warning("%" PRIu64 " records were lost in these runs: figures are too low", a->lost);
-	if (a->answered == a->servers)
-		return 0;
-	say_warning("%zu of %zu servers answered, the figures lack the runs of the others: %s",
-		    a->answered, a->servers, a->missing.text);
-	return 1;
 }
 
 static int say_nothing_found(const struct fleet_wish *w)
@@ -118,7 +107,7 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 		return say_error(&err);
 	if (status)
 		return status;
-	status = say_missing(&a);
+	status = fleet_option_missing(&a);
 	/* Of servers that did not answer nobody can say what they have. */
 	if (status || a.rows || (!w->function && q->texts == 3))
 		return status;
@@ -126,8 +115,9 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 }
 
 /* 0, or EXIT_BRACE (said). */
-static int check_words(const struct invocation *inv, bool records)
+static int check_words(const struct invocation *inv, bool records, bool compares)
 {
+	const int most = compares ? 3 : 2;
 	char cut[SAY_WORD];
 
 	if (records && !inv->of_hosts.hosts)
@@ -136,8 +126,10 @@ static int check_words(const struct invocation *inv, bool records)
 		say("brace: fleet record wants a program, and takes the options of brace record\n");
 	else if (!records && inv->of_hosts.hosts)
 		say("brace: -H names the hosts of a recording: brace fleet -H HOSTS record PROGRAM\n");
-	else if (!records && inv->n_operands > 2)
-		say("brace: %s is one word too many for fleet\n", say_word(inv->operands[2], cut));
+	else if (!records && inv->n_operands > most)
+		say("brace: %s is one word too many for fleet\n", say_word(inv->operands[most], cut));
+	else if (!compares && inv->sort)
+		say("brace: -s names the column that is compared: brace fleet diff -s COLUMN RUN RUN\n");
 	else
 		return 0;
 	return EXIT_BRACE;
@@ -161,9 +153,10 @@ static int answer(struct invocation *inv)
 int cmd_fleet(struct invocation *inv)
 {
 	const bool records = !strcmp(inv->operands[0], "record");
-	const int status = check_words(inv, records);
+	const bool compares = !strcmp(inv->operands[0], "diff");
+	const int status = check_words(inv, records, compares);
 
 	if (status)
 		return status;
-	return records ? fleet_record(inv) : answer(inv);
+	return records ? fleet_record(inv) : compares ? fleet_diff(inv) : answer(inv);
 }
