@@ -164,7 +164,9 @@ static void resolve_chunks(struct pump *p, chunk_list chunks)
 					       .near_tsc = c->near_tsc,
 					       .lost = c->lost,
 					       .calls = c->calls,
-					       .records = c->records };
+					       .records = c->records,
+					       .words = c->words,
+					       .n = c->n };
 		struct err err;
 		int r;
 

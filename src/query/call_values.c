@@ -182,7 +182,9 @@ static void take_returned(struct taking_apart *t, const struct trace_info *info,
 	free(text);
 }
 
-static void take_record(struct taking_apart *t, const struct load *l, const struct kept_record *c)
+/* image: of the call's function. A broken file may have records of a thread that its table lacks. */
+static void take_record(struct taking_apart *t, const struct load *l, const struct kept_record *c,
+			uint32_t image)
 {
 	const uint64_t *payload = (const uint64_t *)l->call_words.at + c->payload;
 	const struct event e = { .kind = EVENT_ENTRY, .flags = EVENT_ARGUMENTS,
@@ -191,8 +193,7 @@ static void take_record(struct taking_apart *t, const struct load *l, const stru
 	const struct call_value value = { c->value, (const char *)payload, c->bytes, c->flags };
 
 	if (c->flags)
-		take_returned(t, l->info, l->info->threads.at[c->thread].image, c->fn, value,
-			      c->tsc);
+		take_returned(t, l->info, image, c->fn, value, c->tsc);
 	else
 		arguments_each(l->info, &e, take_value, t);
 }
@@ -218,7 +219,7 @@ static int take_call(struct taking_apart *t, const struct load *l, uint32_t slic
 	t->slice = slice;
 	for (; *next < call_records_n(l) && call_records(l)[*next].slice == slice; ++*next) {
 		t->n = t->depth = t->bytes = 0;
-		take_record(t, l, &call_records(l)[*next]);
+		take_record(t, l, &call_records(l)[*next], f->image);
 		returned |= call_records(l)[*next].flags != 0;
 	}
 	t->n = t->depth = t->bytes = 0;
