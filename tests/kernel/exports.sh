@@ -61,8 +61,10 @@ C
 cc -O1 -fno-optimize-sibling-calls -pthread -o "$out/threads" "$out/threads.c" || exit 1
 # Its share of a busy machine may be small.
 export BRACE_VM_LIMIT=${BRACE_VM_LIMIT:-600}
-said=$("$here/../vm/run" --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$out/threads" --out "$out" \
-	"$here/../vm/exports.sh" "$BRACE" "$out/threads" 2>&1)
+tracer=$(command -v trace-cmd)
+# shellcheck disable=SC2086
+said=$("$here/../vm/run" ${tracer:+--with "$tracer"} --with "$BRACE" --with "$(dirname "$BRACE")/libbrace-agent.so" --with "$out/threads" --out "$out" \
+	"$here/../vm/exports.sh" "$BRACE" "$out/threads" $tracer 2>&1)
 status=$?
 [ $status != 77 ] || { echo "1..0 # SKIP $said"; exit 0; }
 [ $status = 0 ] || { printf '%s\n' "# ${said//$'\n'/$'\n'# }" "Bail out! tests/vm/run: status $status"; exit 1; }
@@ -121,6 +123,41 @@ for format in uftrace ctf; do
 	"$BRACE" export --to $format "$merged" -o "$out/without.$format" >"$out/log" 2>&1 && grep -q "warning: $format does not show the kernel's part" "$out/log"
 	result "$format says that it leaves the kernel's part out" $?
 done
+# --- two traces of one run, each by its own tool, on one clock: trace-cmd merges them
+if [ -s "$out/kernel.dat" ]; then
+	cat >"$out/merged.py" <<'P'
+import collections, json, re, sys
+at, entries, until, sleeps, sources = 0.0, collections.Counter(), collections.Counter(), 0, set()
+for line in open(sys.argv[1]):
+    row = re.match(r" *(\S+\.dat): +(\S+)-(\d+) +\[\d+\] +(\d+\.\d+): (\w+): *(.*)", line)
+    if not row:
+        continue
+    source, task, tid, now, event, text = row.groups()
+    assert float(now) >= at, ("the lines of both files are in one order", line)
+    at = float(now)
+    sources.add(source)
+    if event == "funcgraph_entry":
+        us, name, end = re.search(r"(?:([\d.]+) us +)?\| +(\w+)\(\)(;| \{)$", text).groups()
+        entries[name] += 1
+        # trace-cmd looks for a call's end in the call's own file, and shows one without calls in it in one line.
+        until[tid] = 0 if name != "rest" else at + float(us) / 1e6 if us else float("inf")
+    elif event == "funcgraph_exit":
+        until[tid] = 0
+    elif event.startswith("sys_enter") and task == "threads":
+        assert at <= until[tid], ("the kernel has a sleep outside of rest()", line)
+        sleeps += 1
+rows = {row["name"]: row["calls"] for row in [json.loads(line) for line in open(sys.argv[2])][1:]}
+assert len(sources) == 2 and entries == rows and sleeps == rows["rest"] > 0, (sources, entries, rows, sleeps)
+P
+	for format in trace.dat trace.dat.v7; do
+		"$BRACE" export --to $format "$out/user.brace" -o "$out/user.dat" 2>"$out/log" && "$BRACE" report --json "$out/user.brace" >"$out/rows" &&
+			trace-cmd report -i "$out/user.dat" -i "$out/kernel.dat" >"$out/lines" 2>"$out/log" && python3 "$out/merged.py" "$out/lines" "$out/rows" >"$out/log" 2>&1
+		result "$format: trace-cmd merges it with its own trace of the kernel, whose sleeps lie in the calls that sleep" $?
+	done
+else
+	n=$((n + 1))
+	echo "ok $n - trace-cmd merges two traces # SKIP no trace-cmd"
+fi
 "$BRACE" html "$merged" -o "$out/page.html" 2>"$out/log" && python3 - "$here/../run" "$out/page.html" "$out/report" >"$out/log" 2>&1 <<'P'
 import collections, sys
 sys.path.insert(0, sys.argv[1])
