@@ -1,7 +1,7 @@
 #!/bin/bash
 # `brace push` and `brace fleet` with two real ClickHouse servers on loopback, as two shards: what they have equals `brace report`
 # and `brace export --to csv`, also after servers died in the middle of batches; logins, certificates, hostile names, bad input.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../run/lib.sh"
 . "$(dirname "$0")/clickhouse.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need gcc objcopy

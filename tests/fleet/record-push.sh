@@ -1,7 +1,7 @@
 #!/bin/bash
 # `brace record --push` with a real ClickHouse: what comes to be there, whatever befalls server and brace, what waits in the spool, and
 # that neither changes the program's run or its status.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../run/lib.sh"
 . "$(dirname "$0")/clickhouse.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need gcc

@@ -1,7 +1,7 @@
 #!/bin/bash
 # `brace fleet -H HOSTS record` with a real sshd on loopback, which stands for several hosts: traces, clocks, output, hosts that fail, are
 # silent or say too much, an interrupt, and that nothing stays on a host.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../run/lib.sh"
 PATH=$PATH:/usr/sbin
 need sshd ssh ssh-keygen python3
 cd "$T" || exit 1
@@ -74,6 +74,8 @@ print(sum(json.loads(l).get("calls") or 0 for l in sys.stdin if "\"name\":" in l
 empty_there() { [ -z "$(ls -A "$T/there")" ]; }
 
 cat >work.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +88,11 @@ int main(int c, char **v) {
 	fprintf(stderr, "\033[31mred\n");
 	fflush(stdout);
 	if (c > 2 && !strcmp(v[2], "leave")) {
-		const int child = fork();
-		if (!child) execlp("sleep", "sleep", "1000", NULL);
+		/* Its session is its own before the program ends: record waits for no daemon. */
+		int ends[2], child = pipe2(ends, O_CLOEXEC) ? -1 : fork();
+		if (!child && setsid() > 0) execlp("sleep", "sleep", "1000", NULL);
+		close(ends[1]);
+		if (read(ends[0], ends, 1) != 0) exit(9);
 		fprintf(fopen(v[3], "w"), "%d\n", child);
 		exit(0);
 	}
