@@ -182,7 +182,8 @@ static void take_returned(struct taking_apart *t, const struct trace_info *info,
 	free(text);
 }
 
-/* image: of the call's function. A broken file may have records of a thread that its table lacks. */
+/* image: of the call's function. A broken file may have records of a thread that is not in its
+ * table. */
 static void take_record(struct taking_apart *t, const struct load *l, const struct kept_record *c,
 			uint32_t image)
 {

@@ -254,7 +254,7 @@ static int fill_queue(int peer, const char *bytes)
 }
 
 /* The receiver's kernel adds bytes of the buffer to a packet with others, that nobody has read.
- * Then a queue gets full, once more on a new connection if the kernel found room without copying. */
+ * Then a queue gets full, again on a new connection if the kernel found room without copying. */
 static int use_joins(void)
 {
 	char *bytes = mmap(BUFFER, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), back[64];
