@@ -58,7 +58,7 @@ static void read_thread(struct excerpt *x, uint32_t thread)
 	excerpt_cursor_close(c);
 }
 
-static void read_all(const struct excerpt_wish *w, struct store_reader *r)
+static void read_all(const struct excerpt_spec *w, struct store_reader *r)
 {
 	struct err err;
 	struct excerpt *x;
@@ -76,7 +76,7 @@ static void read_all(const struct excerpt_wish *w, struct store_reader *r)
 }
 
 /* Names of the source are left out: files would be opened that the trace names. */
-static void add_wishes(struct excerpt_wish *w, char *lines)
+static void add_specs(struct excerpt_spec *w, char *lines)
 {
 	char *save = NULL;
 
@@ -87,7 +87,7 @@ static void add_wishes(struct excerpt_wish *w, char *lines)
 		if (!text)
 			continue;
 		*text++ = '\0';
-		excerpt_wish_add(w, line, text, &err);
+		excerpt_spec_add(w, line, text, &err);
 	}
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
 		for (; w->locations[i].n; w->locations[i].n--)
@@ -96,7 +96,7 @@ static void add_wishes(struct excerpt_wish *w, char *lines)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-	struct excerpt_wish w = { 0 };
+	struct excerpt_spec w = { 0 };
 	struct store_reader *r;
 	struct bytes file = { 0 };
 	struct err err;
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	if (n < at)
 		return 0;
 	lines = mem_printf("%.*s", (int)words, (const char *)bytes + 1);
-	add_wishes(&w, lines);
+	add_specs(&w, lines);
 	free(lines);
 	if (bytes[at - 1] & 3)
 		file = trace_file_make(bytes + at, n - at, bytes[at - 1] & 1);
@@ -117,6 +117,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		store_close(r);
 	}
 	vec_free(&file);
-	excerpt_wish_free(&w);
+	excerpt_spec_free(&w);
 	return 0;
 }

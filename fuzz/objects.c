@@ -21,10 +21,10 @@ static void take_event(void *context, const struct follow_event *e)
 		abort();
 }
 
-static void follow(const struct trace_info *info, const struct follow_program_wish *wish,
+static void follow(const struct trace_info *info, const struct follow_program_spec *spec,
 		   const uint64_t *words, size_t n)
 {
-	struct follow_program *p = follow_program_new(info, wish, take_event, NULL);
+	struct follow_program *p = follow_program_new(info, spec, take_event, NULL);
 	struct follow_program_losses losses;
 	struct call_arguments *arguments = NULL;
 	struct unpack u = { .at = words, .end = words + n, .arguments = &arguments };
@@ -49,8 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		.shown = { { .bytes = 8, .mask = UINT64_MAX }, { .bytes = 0 } },
 	};
 	static const char *const ends[] = { "m+0x10", NULL };
-	const struct follow_program_wish typed = { .recording = { .type = "s", .plan = &plan }, .ends = ends, .by_identity = true };
-	const struct follow_program_wish any = { .recording = { .plan = &plan, .nth = FOLLOW_ARGUMENTS, .value = 7 },
+	const struct follow_program_spec typed = { .recording = { .type = "s", .plan = &plan }, .ends = ends, .by_identity = true };
+	const struct follow_program_spec any = { .recording = { .plan = &plan, .nth = FOLLOW_ARGUMENTS, .value = 7 },
 						  .ends = ends };
 	const uint8_t *end = memchr(bytes, '\n', n);
 	size_t text = end ? (size_t)(end - bytes) : n, rest = end ? n - text - 1 : 0;

@@ -9,18 +9,18 @@
   * Calls come as EVENT_STEP. A call that is open at `from` comes first, with EVENT_STEP_EARLIER and
   * its own time; one that is open at the end has a CALL_LEAVE with CALL_UNFINISHED there. */
 #pragma once
-#include "excerpt/wish.h"
+#include "excerpt/spec.h"
 #include "store/store.h"
 
 struct excerpt;
 
-/* Makes out what the wish means in this trace. 0, or -errno and *err with what cannot be meant:
+/* Makes out what the spec means in this trace. 0, or -errno and *err with what cannot be meant:
  * functions, threads and processes that the trace does not have, times outside of it, questions
  * that it has no records for. w and r outlive the excerpt. */
-int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
+int excerpt_open(const struct excerpt_spec *w, struct store_reader *r, struct excerpt **out,
 		 struct err *err);
 void excerpt_close(struct excerpt *x); /* NULL: nothing */
-/* Calls count with the part of their time that lies in the range, as with wish.clips. Call it
+/* Calls count with the part of their time that lies in the range, as with spec.clips. Call it
  * before any reading. */
 void excerpt_clip(struct excerpt *x);
 /* The range of time that is asked for, in TSC, both ends included: 0, UINT64_MAX where none is. */
@@ -46,10 +46,10 @@ bool excerpt_list_has(const struct function_list *l, const struct trace_module *
  * says by what the calls were left out. */
 int excerpt_is_empty(const struct excerpt *x, struct err *err);
 
-/* The source of a wish in one call: excerpt_open(), excerpt_source(), and closing the source closes
- * the excerpt. A wish for everything gives store_source() itself. NULL and *err: the wish makes no
+/* The source of a spec in one call: excerpt_open(), excerpt_source(), and closing the source closes
+ * the excerpt. A spec for everything gives store_source() itself. NULL and *err: the spec makes no
  * sense for this trace. */
-struct source *excerpt_source_of(const struct excerpt_wish *w, struct store_reader *r,
+struct source *excerpt_source_of(const struct excerpt_spec *w, struct store_reader *r,
 				 struct err *err);
 /* The excerpt of a source that excerpt_source_of() made; NULL: it gives the whole trace. */
 struct excerpt *excerpt_of(const struct source *s);

@@ -242,9 +242,9 @@ static void note_end(struct excerpt_reading *e, const struct extract_frame *f,
 {
 	const struct excerpt *x = e->x;
 	const bool is_long =
-		trace_clock_delta_ns(&x->info->clock, s->tsc - s->begin) >= x->wish->min_ns;
+		trace_clock_delta_ns(&x->info->clock, s->tsc - s->begin) >= x->spec->min_ns;
 
-	if (f->chosen && is_long && (f->leads || !x->wish->callers_of.patterns.n) &&
+	if (f->chosen && is_long && (f->leads || !x->spec->callers_of.patterns.n) &&
 	    f->begin <= x->to && !call_bits_set(&e->bits, f->thread, f->number))
 		e->full = true;
 }
@@ -338,7 +338,7 @@ static void take_only(struct excerpt_reading *e, const struct call_step *s)
 	if (e->looks && excerpt_function(e->x, s->thread, s->fn) & FUNCTION_CALLED)
 		mark_leading(stack);
 	/* Nobody knows how long it lasted: a least duration leaves it out. */
-	if (e->looks && f->leads && !e->x->wish->min_ns && f->chosen)
+	if (e->looks && f->leads && !e->x->spec->min_ns && f->chosen)
 		e->full |= !call_bits_set(&e->bits, f->thread, f->number);
 	if (!e->looks && f->chosen && e->begun)
 		put_step(e, &out, 0);
@@ -408,11 +408,11 @@ static bool is_call_chosen(struct excerpt_reading *e, const struct event *event)
 
 	if (!(excerpt_function(x, event->thread, event->fn) & FUNCTION_SHOWN))
 		return leave_out(e, LEFT_BY_FUNCTION);
-	if (!x->wish->min_ns)
+	if (!x->spec->min_ns)
 		return true;
 	return (event->kind == EVENT_SPAN &&
 		trace_clock_delta_ns(&x->info->clock, event->tsc - event->begin) >=
-			x->wish->min_ns) ||
+			x->spec->min_ns) ||
 	       leave_out(e, LEFT_BY_LATER);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the names of all functions of a trace with the lists of a wish, once, and keeps the
+/* Compares the names of all functions of a trace with the lists of a spec, once, and keeps the
  * answers as flags by id. excerpt_open() calls it. Fails on a list that no function is in. One
  * thread: the excerpt's readers begin later. */
 #include <errno.h>
@@ -59,13 +59,13 @@ bool excerpt_list_has(const struct function_list *l, const struct trace_module *
 /* Without -L everything is meant, with it the program and these libraries, as at recording. */
 static bool is_of_modules(const struct excerpt *x, const struct trace_module *m)
 {
-	const struct function_list *l = &x->wish->modules;
+	const struct function_list *l = &x->spec->modules;
 
 	return !l->patterns.n || trace_info_is_program(x->info, m) ||
 	       function_list_has_module(l, m->path);
 }
 
-static bool asks_for(const struct excerpt_wish *w, enum excerpt_locations_of of,
+static bool asks_for(const struct excerpt_spec *w, enum excerpt_locations_of of,
 		     const struct function_list *names)
 {
 	return names->patterns.n || w->locations[of].n;
@@ -75,7 +75,7 @@ static bool asks_for(const struct excerpt_wish *w, enum excerpt_locations_of of,
 static uint8_t flags_of(const struct excerpt *x, const struct trace_module *m,
 			const struct trace_function *f, uint8_t locations)
 {
-	const struct excerpt_wish *w = x->wish;
+	const struct excerpt_spec *w = x->spec;
 	char room[NAME_MOST];
 	const char *symbol = symbol_of(m, f, room);
 	uint8_t flags = 0;
@@ -167,7 +167,7 @@ static int no_function(const struct excerpt *x, const struct list_row *row, stru
 static int check_lists(const struct excerpt *x, const struct excerpt_locations *locations,
 		       uint8_t found, struct err *err)
 {
-	const struct excerpt_wish *w = x->wish;
+	const struct excerpt_spec *w = x->spec;
 	const struct list_row lists[LISTS] = {
 		{ &w->functions, w->functions_option ? w->functions_option : "-l", FUNCTION_SHOWN,
 		  &w->locations[EXCERPT_IN] },
@@ -188,7 +188,7 @@ static int check_lists(const struct excerpt *x, const struct excerpt_locations *
 }
 
 /* NULL: nothing is asked for by files of the source, and none is opened. */
-static struct excerpt_locations *locations_of(const struct excerpt_wish *w)
+static struct excerpt_locations *locations_of(const struct excerpt_spec *w)
 {
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
 		if (w->locations[i].n)
@@ -200,7 +200,7 @@ static struct excerpt_locations *locations_of(const struct excerpt_wish *w)
  * an option asks for one of these. */
 int excerpt_find_functions(struct excerpt *x, struct err *err)
 {
-	const struct excerpt_wish *w = x->wish;
+	const struct excerpt_spec *w = x->spec;
 	struct excerpt_locations *locations = locations_of(w);
 	uint8_t found = 0;
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of src/excerpt: a wish that is made out for one trace. It does not change
+/* Shared by the files of src/excerpt: a spec that is made out for one trace. It does not change
  * while it is read, but for the counts. */
 #pragma once
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ enum excerpt_reason {
 };
 
 struct excerpt {
-	const struct excerpt_wish *wish;
+	const struct excerpt_spec *spec;
 	struct store_reader *reader;
 	const struct trace_info *info;
 	uint64_t from, to;          /* both included */

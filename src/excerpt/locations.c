@@ -22,7 +22,7 @@ typedef VEC(struct location_hit) location_hits;
 struct location_file { const struct trace_module *of; location_hits hits; };
 
 struct excerpt_locations {
-	const struct excerpt_wish *wish;
+	const struct excerpt_spec *spec;
 	VEC(struct location_file) files;
 	struct err why;           /* the first reason; code 0: none */
 };
@@ -123,15 +123,15 @@ static void add_paths(struct excerpt_locations *p, struct sym_source_info *s,
 			*vec_add(hits) = (struct location_hit){ all->at[i].vaddr, bit };
 }
 
-/* Asks one file for all locations of the wish; what is declared in it is read once, at need. */
+/* Asks one file for all locations of the spec; what is declared in it is read once, at need. */
 static void ask_debug_info(struct excerpt_locations *p, struct sym_source_info *s,
 			   location_hits *hits)
 {
 	sym_source_declarations all = { 0 };
 
 	for (unsigned of = 0; of < EXCERPT_LOCATIONS_N; of++)
-		for (size_t i = 0; i < p->wish->locations[of].n; i++) {
-			const char *location = p->wish->locations[of].at[i];
+		for (size_t i = 0; i < p->spec->locations[of].n; i++) {
+			const char *location = p->spec->locations[of].at[i];
 			const uint8_t bit = (uint8_t)(1u << of);
 
 			if (location[file_length(location)])
@@ -175,12 +175,12 @@ static void read_file(struct excerpt_locations *p, const struct trace_module *m,
 
 /* --- modules --------------------------------------------------------------------------------- */
 
-/* The wish outlives it. */
-struct excerpt_locations *excerpt_locations_new(const struct excerpt_wish *w)
+/* The spec outlives it. */
+struct excerpt_locations *excerpt_locations_new(const struct excerpt_spec *w)
 {
 	struct excerpt_locations *p = mem_zalloc(sizeof(*p));
 
-	p->wish = w;
+	p->spec = w;
 	return p;
 }
 

@@ -2,7 +2,7 @@
 /* Functions by where they stand in the source: FILE:LINE, or a pattern of paths. Debug information
  * tells it, of the files that the trace names, as they are now. */
 #pragma once
-#include "excerpt/wish.h"
+#include "excerpt/spec.h"
 #include "sym/module.h"
 #include "trace/trace_info.h"
 
@@ -14,7 +14,7 @@ bool excerpt_is_location(const char *text);
  * excerpt_locations_of. */
 struct excerpt_locations;
 /* Reads no file yet. excerpt_locations_free() frees it. */
-struct excerpt_locations *excerpt_locations_new(const struct excerpt_wish *w);
+struct excerpt_locations *excerpt_locations_new(const struct excerpt_spec *w);
 void excerpt_locations_free(struct excerpt_locations *p);
 /* The bits of each function of the module, in its order; free() them. Modules of one file are read
  * once. */

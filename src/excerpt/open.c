@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes a wish out for one trace. Called before anything is read: by excerpt/source.c and
+/* Makes a spec out for one trace. Called before anything is read: by excerpt/source.c and
  * ui/part_summary.c for commands, by query/tables.c, and by the library on its caller's thread. One
- * thread. A wish that the trace cannot grant, or that chooses nothing, is -errno and a sentence. */
+ * thread. A spec that the trace cannot grant, or that chooses nothing, is -errno and a sentence. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static int refuse_range(const struct excerpt *x, const struct excerpt_range *ran
  * compared. */
 static int find_times(struct excerpt *x, struct err *err)
 {
-	const struct excerpt_wish *w = x->wish;
+	const struct excerpt_spec *w = x->spec;
 	struct excerpt_range range;
 
 	x->to = UINT64_MAX;
@@ -65,12 +65,12 @@ static int find_cpus(struct excerpt *x, struct err *err)
 {
 	const uint32_t n = x->info->cpus < 65536 ? x->info->cpus : 65536;
 
-	if (!x->wish->cpus)
+	if (!x->spec->cpus)
 		return 0;
 	x->cpus = mem_zalloc((n + 7) / 8 + 1);
 	x->n_cpus = n;
-	if (!n || !cpu_list_parse(x->wish->cpus, strlen(x->wish->cpus), n, x->cpus))
-		return err_at(err, EINVAL, x->wish->cpus, 0,
+	if (!n || !cpu_list_parse(x->spec->cpus, strlen(x->spec->cpus), n, x->cpus))
+		return err_at(err, EINVAL, x->spec->cpus, 0,
 			      "CPUs are numbers and ranges (0-3,8); the traced machine had %" PRIu32,
 			      x->info->cpus);
 	return 0;
@@ -79,7 +79,7 @@ static int find_cpus(struct excerpt *x, struct err *err)
 /* Options about calls in calls need a trace that has the graph. */
 static int check_nesting(const struct excerpt *x, struct err *err)
 {
-	const struct excerpt_wish *w = x->wish;
+	const struct excerpt_spec *w = x->spec;
 	const char *option = x->graph                   ? "-g"
 			     : w->callers_of.patterns.n ? "--callers-of"
 			     : w->depth                 ? "--max-graph-depth"
@@ -104,15 +104,15 @@ static bool has_ends(const struct trace_info *info)
 	return t && (t->exits || !t->functions);
 }
 
-/* Functions come last, since their locations may have debug information read: a wish that cannot be
+/* Functions come last, since their locations may have debug information read: a spec that cannot be
  * is refused before. */
-int excerpt_open(const struct excerpt_wish *w, struct store_reader *r, struct excerpt **out,
+int excerpt_open(const struct excerpt_spec *w, struct store_reader *r, struct excerpt **out,
 		 struct err *err)
 {
 	struct excerpt *x = mem_zalloc(sizeof(*x));
 	int e;
 
-	x->wish = w;
+	x->spec = w;
 	x->reader = r;
 	x->info = store_info(r);
 	x->clip = w->clips;

@@ -117,13 +117,13 @@ static struct source *source_of_side(struct store_reader *r)
 	return store_source_part(r, &part);
 }
 
-struct source *excerpt_source_of(const struct excerpt_wish *w, struct store_reader *r,
+struct source *excerpt_source_of(const struct excerpt_spec *w, struct store_reader *r,
 				 struct err *err)
 {
 	struct excerpt *x;
 	struct source *source;
 
-	if (excerpt_wish_is_all(w))
+	if (excerpt_spec_is_all(w))
 		return store_info(r)->sides == SIDES_BOTH ? store_source(r) : source_of_side(r);
 	if (excerpt_open(w, r, &x, err))
 		return NULL;

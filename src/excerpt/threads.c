@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads of a trace that a wish means: by number, or by a pattern of names. excerpt_open()
+/* The threads of a trace that a spec means: by number, or by a pattern of names. excerpt_open()
  * calls it. Fails on a word that no thread fits. */
 #include <errno.h>
 #include <stdio.h>
@@ -129,10 +129,10 @@ int excerpt_find_threads(struct excerpt *x, struct err *err)
 {
 	const size_t n = x->info->threads.n;
 	bool *by_thread = mem_zalloc(n + 1), *by_process = mem_zalloc(n + 1);
-	int r = find_threads(x, &x->wish->threads, false, by_thread, err);
+	int r = find_threads(x, &x->spec->threads, false, by_thread, err);
 
 	if (!r)
-		r = find_threads(x, &x->wish->processes, true, by_process, err);
+		r = find_threads(x, &x->spec->processes, true, by_process, err);
 	for (size_t i = 0; i < n; i++)
 		*vec_add(&x->threads) = by_thread[i] && by_process[i] &&
 					trace_info_shows(x->info, (uint32_t)i);

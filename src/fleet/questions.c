@@ -151,7 +151,7 @@ static void put_quoted(struct out *o, const char *text)
 }
 
 /* has_minutes: the rows have a column `minute`; those of runs have `begin`. */
-static void put_choice(struct out *o, const struct fleet_servers *s, const struct fleet_wish *w,
+static void put_choice(struct out *o, const struct fleet_servers *s, const struct fleet_spec *w,
 		       bool has_minutes)
 {
 	out_printf(o, "run IN (SELECT run FROM %s.runs WHERE 1", s->database);
@@ -174,7 +174,7 @@ static void put_choice(struct out *o, const struct fleet_servers *s, const struc
 }
 
 /* The statement with its parts filled in; free() it. */
-static char *fill_in(const char *ask, const struct fleet_servers *s, const struct fleet_wish *w)
+static char *fill_in(const char *ask, const struct fleet_servers *s, const struct fleet_spec *w)
 {
 	const bool has_minutes = strstr(ask, "minutes") != NULL;
 	struct out_text text = { 0 };
@@ -268,7 +268,7 @@ int fleet_question_take(const struct fleet_question *q, char *text, struct query
 }
 
 /* Sets *lost to the records that were lost in these runs. */
-static int ask_lost(const struct fleet_servers *s, size_t server, const struct fleet_wish *w,
+static int ask_lost(const struct fleet_servers *s, size_t server, const struct fleet_spec *w,
 		    uint64_t *lost, struct err *err)
 {
 	static const char statement[] = "SELECT sum(lost) FROM (SELECT run, any(lost) AS lost"
@@ -287,7 +287,7 @@ static int ask_lost(const struct fleet_servers *s, size_t server, const struct f
 /* All of a question's statements at one server: its rows and losses count only if all are
  * answered. */
 static int ask_server(const struct fleet_question *q, const struct fleet_servers *s, size_t server,
-		      const struct fleet_wish *w, struct query *to, struct fleet_answer *a,
+		      const struct fleet_spec *w, struct query *to, struct fleet_answer *a,
 		      struct err *err)
 {
 	VEC(char *) texts = { 0 };
@@ -319,7 +319,7 @@ static bool is_away(int r)
 }
 
 static int ask_all(const struct fleet_question *q, const struct fleet_servers *s,
-		   const struct fleet_wish *w, struct query *to, struct fleet_answer *a,
+		   const struct fleet_spec *w, struct query *to, struct fleet_answer *a,
 		   struct err *err)
 {
 	a->servers = s->at.n;
@@ -336,7 +336,7 @@ static int ask_all(const struct fleet_question *q, const struct fleet_servers *s
 }
 
 int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,
-		       const struct fleet_wish *w, uint64_t limit, const struct query_sink *sink,
+		       const struct fleet_spec *w, uint64_t limit, const struct query_sink *sink,
 		       void *arg, struct fleet_answer *a, struct err *err)
 {
 	struct query *query;

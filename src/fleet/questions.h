@@ -24,7 +24,7 @@ extern const struct fleet_question fleet_sums;
 const struct fleet_question *fleet_question_find(const char *name);
 
 /* The runs that a question is about; NULL or 0: of all. Only runs that were pushed whole count. */
-struct fleet_wish {
+struct fleet_spec {
 	const char *function, *host, *label;
 	uint64_t since;               /* seconds since 1970 */
 	bool of_run;
@@ -41,7 +41,7 @@ struct fleet_answer {
 /* Asks the servers and gives the joined rows to the sink. 0, or -errno and *err: no server
  * answered, or one refused. */
 int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,
-		       const struct fleet_wish *w, uint64_t limit, const struct query_sink *sink,
+		       const struct fleet_spec *w, uint64_t limit, const struct query_sink *sink,
 		       void *arg, struct fleet_answer *a, struct err *err);
 
 /* Adds the rows of a server's answer (lines of fields that tabs part) to the table `answer` of

@@ -179,7 +179,7 @@ static void ssh_words(char *words, const char *host, const char *command,
 static int connect_host(struct remote_host *r)
 {
 	const char *argv[SSH_WORDS];
-	char *words = mem_strdup(r->wish->ssh);
+	char *words = mem_strdup(r->spec->ssh);
 	int in[2], out[2], errors[2], e;
 
 	/* Descriptors above those that ssh is given are brace's habit: its own are open. */
@@ -254,10 +254,10 @@ static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 			return fail(r, EPIPE, "the connection has ended");
 		} else if (wait_for_any(r, true) < 0) {
 			return fail(r, EPIPE, "the connection has ended");
-		} else if (monotonic_ns() - last > r->wish->silence_ns) {
+		} else if (monotonic_ns() - last > r->spec->silence_ns) {
 			return fail(r, ETIMEDOUT, "it is silent");
 		}
-		if (r->wish->stop && *r->wish->stop && !r->begun)
+		if (r->spec->stop && *r->spec->stop && !r->begun)
 			return err_set(&r->why, EINTR, "interrupted before it began");
 	}
 	return 0;
@@ -308,9 +308,9 @@ static int wait_for_answer(struct remote_host *r, char **answer)
 			last = monotonic_ns();
 		if (r->text.n > LINE_MOST)
 			return fail(r, EPROTO, "it says more than it was asked");
-		if (monotonic_ns() - last > r->wish->silence_ns)
+		if (monotonic_ns() - last > r->spec->silence_ns)
 			return fail(r, ETIMEDOUT, "it is silent");
-		if (r->wish->stop && *r->wish->stop && !r->begun)
+		if (r->spec->stop && *r->spec->stop && !r->begun)
 			return err_set(&r->why, EINTR, "interrupted before it began");
 	}
 	return 0;
@@ -387,7 +387,7 @@ static int wait_for_copy(struct remote_host *r, pid_t pid)
 	int status = 0;
 
 	while (!waitpid(pid, &status, WNOHANG)) {
-		if (r->wish->stop && *r->wish->stop)
+		if (r->spec->stop && *r->spec->stop)
 			kill(pid, SIGTERM);
 		nanosleep(&(struct timespec){ 0, LOOK_MS * 1000000 }, NULL);
 	}
@@ -398,7 +398,7 @@ static int wait_for_copy(struct remote_host *r, pid_t pid)
  * took of a file would be commands. */
 static int copy_open(struct remote_host *r, int fd, const char *name)
 {
-	char *words = mem_strdup(r->wish->ssh), *command = mem_printf("cat >'%s/%s'", r->folder, name);
+	char *words = mem_strdup(r->spec->ssh), *command = mem_printf("cat >'%s/%s'", r->folder, name);
 	const char *argv[SSH_WORDS];
 	const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	pid_t pid;
@@ -428,17 +428,17 @@ static int copy_file(struct remote_host *r, const char *path, const char *name)
 static int copy_brace(struct remote_host *r)
 {
 	char *answer;
-	int e = copy_file(r, r->wish->brace, "brace");
+	int e = copy_file(r, r->spec->brace, "brace");
 
 	if (!e)
-		e = copy_file(r, r->wish->agent, "libbrace-agent.so");
+		e = copy_file(r, r->spec->agent, "libbrace-agent.so");
 	if (!e)
 		e = ask(r, mem_printf("chmod 700 \"$d/brace\" && b=$d/brace && echo %s $(\"$b\" version 2>&1)"
 				      " || echo %s\n", r->nonce, r->nonce), &answer);
 	if (e)
 		return e;
 	r->copied = true;
-	e = strcmp(answer, r->wish->version) != 0;
+	e = strcmp(answer, r->spec->version) != 0;
 	if (e)
 		err_set(&r->why, ENOEXEC, "brace was copied there, and does not run: %.200s", answer);
 	free(answer);
@@ -455,7 +455,7 @@ static int find_brace(struct remote_host *r)
 
 	if (e)
 		return e;
-	e = strcmp(answer, r->wish->version) != 0;
+	e = strcmp(answer, r->spec->version) != 0;
 	free(answer);
 	if (!e)
 		return 0;
@@ -516,7 +516,7 @@ static char *recording(const struct remote_host *r, int64_t at)
 {
 	char *words = mem_strdup(""), *command;
 
-	for (char *const *a = r->wish->arguments; *a; a++)
+	for (char *const *a = r->spec->arguments; *a; a++)
 		words = add_word(words, *a);
 	command = mem_printf("{ trap : TERM; >\"$d/runs\"; n=$((%" PRId64 " - $(date +%%s%%N))); [ $n -le 0 ] || "
 			     "sleep $((n / 1000000000)).$(printf %%09d $((n %% 1000000000)));"
@@ -538,7 +538,7 @@ static size_t tell_lines(struct remote_host *r, bool is_error, const char *text,
 
 		if (!newline && !all && n < LINE_MOST)
 			break;
-		r->wish->tell(r->wish->arg, r->host, is_error, text + at, n);
+		r->spec->tell(r->spec->arg, r->host, is_error, text + at, n);
 		at += n + (newline != NULL);
 	}
 	return at;
@@ -581,9 +581,9 @@ static int wait_for_end(struct remote_host *r)
 		tell(r, false);
 		if (n < 0)
 			return fail(r, EPIPE, "the connection ended while it recorded");
-		if (ended && monotonic_ns() - ended > r->wish->silence_ns)
+		if (ended && monotonic_ns() - ended > r->spec->silence_ns)
 			return fail(r, ETIMEDOUT, "its program did not end after the interrupt");
-		if (r->wish->stop && *r->wish->stop && !ended) {
+		if (r->spec->stop && *r->spec->stop && !ended) {
 			ended = monotonic_ns();
 			if (send_text(r, mem_strdup("kill 0\n")))
 				return -r->why.code;
@@ -624,7 +624,7 @@ static int receive(struct remote_host *r, int fd, uint64_t n)
 			last = monotonic_ns();
 		} else if (wait_for_any(r, false) < 0 && !r->text.n) {
 			return fail(r, EPIPE, "the connection ended while its trace came");
-		} else if (monotonic_ns() - last > r->wish->silence_ns) {
+		} else if (monotonic_ns() - last > r->spec->silence_ns) {
 			return fail(r, ETIMEDOUT, "it is silent");
 		}
 	}

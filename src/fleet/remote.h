@@ -21,7 +21,7 @@ int remote_read_names(remote_names *names, const char *text, struct err *err);
 void remote_free_names(remote_names *names);
 
 /* What all hosts share. */
-struct remote_wish {
+struct remote_spec {
 	const char *ssh;          /* the command that connects, words that spaces part */
 	const char *brace, *agent; /* files that are copied where there is no brace of `version` */
 	const char *version;      /* as `brace version` prints it */
@@ -37,7 +37,7 @@ struct remote_text { char *at; size_t n, cap; };
 
 struct remote_host {
 	const char *host;
-	const struct remote_wish *wish;
+	const struct remote_spec *spec;
 	/* results */
 	int64_t offset_ns;        /* its clock is so much ahead of this machine's */
 	uint64_t error_ns;        /* but for so much: half of the way there and back */

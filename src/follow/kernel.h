@@ -13,7 +13,7 @@
 
 struct follow_kernel;
 
-struct follow_wish {
+struct follow_spec {
 	const struct follow_expression *expression;
 	const struct follow_shown *shown;
 	const char *const *ends; /* functions, NULL-terminated, in which objects end; globs */
@@ -34,7 +34,7 @@ struct follow_wish {
 };
 
 /* Whether bios and requests with the data of the objects are followed, too: inodes, or bios. */
-static inline bool follow_wants_io(const struct follow_wish *w)
+static inline bool follow_wants_io(const struct follow_spec *w)
 {
 	return w->by_identity && w->descriptor < 0 && !w->buffer_bytes &&
 	       (!strcmp(w->expression->type, "inode") || !strcmp(w->expression->type, "bio"));
@@ -76,10 +76,10 @@ struct follow_losses {
 
 /* Finds the functions and loads the program, which sees nothing before follow_kernel_attach().
  * 0, or -errno and *err: bad names with their column, no root, no BTF, no BPF. */
-int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **out,
+int follow_kernel_open(const struct follow_spec *spec, struct follow_kernel **out,
 		       struct err *err);
 /* 0, or -errno and *err: the kernel does not let it in; E2BIG: only one function after another, and
- * there are more than wish->limit. */
+ * there are more than spec->limit. */
 int follow_kernel_attach(struct follow_kernel *k, struct err *err);
 /* From now on, after follow_kernel_attach(), objects may be met in this process, too. waits: it is
  * brace's child, and has not executed its program: only what it does then counts. False: there are

@@ -39,7 +39,7 @@ struct program_stack { uint64_t key; VEC(struct program_call) open; };
 
 struct follow_program {
 	const struct trace_info *info;
-	const struct follow_program_wish *wish;
+	const struct follow_program_spec *spec;
 	follow_sink *sink;
 	void *context;
 	struct sites sites;
@@ -54,13 +54,13 @@ struct follow_program {
 };
 
 struct follow_program *follow_program_new(const struct trace_info *info,
-					  const struct follow_program_wish *wish,
+					  const struct follow_program_spec *spec,
 					  follow_sink *sink, void *context)
 {
 	struct follow_program *p = mem_zalloc(sizeof(*p));
 
 	p->info = info;
-	p->wish = wish;
+	p->spec = spec;
 	p->sink = sink;
 	p->context = context;
 	sites_init(&p->sites, info);
@@ -116,7 +116,7 @@ static struct program_function *make_function(struct follow_program *p, uint32_t
 	for (uint32_t i = 0; i < f->prototype.n; i++)
 		if (is_named(&f->prototype.parameters[i], FOLLOW_GIVER))
 			f->is.flags |= FOLLOW_GIVES;
-	if (glob_match_any(p->wish->ends, f->is.name))
+	if (glob_match_any(p->spec->ends, f->is.name))
 		f->is.flags |= FOLLOW_ENDS;
 	return f;
 }
@@ -336,7 +336,7 @@ static uint8_t why_followed(struct follow_program *p, uint32_t space, uint64_t o
 	*first = 0;
 	if (!object)
 		return 0;
-	if (!p->wish->by_identity)
+	if (!p->spec->by_identity)
 		return has_passed ? FOLLOW_BY_FIELD : 0;
 	o = find_object(p, space, object);
 	known = o && (!o->ending || o->ending == thread + 1);
@@ -377,8 +377,8 @@ static void take_argument(struct follow_program *p, const struct call_step *s,
 	e.why = why;
 	e.first = first;
 	e.single = s->kind == CALL_ONLY;
-	if (p->wish->recording.type)
-		show_fields(p->wish->recording.plan, &f->prototype, at, r, &e);
+	if (p->spec->recording.type)
+		show_fields(p->spec->recording.plan, &f->prototype, at, r, &e);
 	c->objects[c->n++] = object;
 	p->sink(p->context, &e);
 	o = f->is.flags & FOLLOW_ENDS ? find_object(p, space, object) : NULL;
@@ -391,7 +391,7 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 		       const struct call_record *r, struct program_call *c)
 {
 	const struct prototype *is = &p->functions.at[c->function]->prototype;
-	const struct follow_plan *plan = p->wish->recording.plan;
+	const struct follow_plan *plan = p->spec->recording.plan;
 
 	for (uint32_t i = 0; i < is->n; i += 1 + is->parameters[i].members) {
 		const struct prototype_value *v = &is->parameters[i];
@@ -409,12 +409,12 @@ static void take_typed(struct follow_program *p, const struct call_step *s,
 static void take_registers(struct follow_program *p, const struct call_step *s,
 			   const struct call_record *r, struct program_call *c)
 {
-	const struct follow_recording *wish = &p->wish->recording;
+	const struct follow_recording *spec = &p->spec->recording;
 
 	for (uint32_t i = 0; i < FOLLOW_ARGUMENTS; i++)
-		if ((wish->nth == i || wish->nth == FOLLOW_ARGUMENTS) &&
-		    word_at(r, PROTOTYPE_FIRST + 8 * i) == wish->value)
-			take_argument(p, s, r, c, wish->value, 0, true);
+		if ((spec->nth == i || spec->nth == FOLLOW_ARGUMENTS) &&
+		    word_at(r, PROTOTYPE_FIRST + 8 * i) == spec->value)
+			take_argument(p, s, r, c, spec->value, 0, true);
 }
 
 /* A call whose arguments were not recorded may have had an object: it is counted as blind. Calls
@@ -431,7 +431,7 @@ static void enter_call(struct follow_program *p, const struct call_step *s)
 		return;
 	}
 	c.function = function_of(p, p->info->threads.at[s->thread].image, s->fn);
-	if (p->wish->recording.type)
+	if (p->spec->recording.type)
 		take_typed(p, s, &r, &c);
 	else
 		take_registers(p, s, &r, &c);
@@ -450,7 +450,7 @@ static bool renew_objects(struct follow_program *p, const struct call_step *s, u
 	uint32_t space = p->info->threads.at[s->thread].pid;
 	struct living_object *o = find_object(p, space, object);
 
-	if (!p->wish->by_identity)
+	if (!p->spec->by_identity)
 		return false;
 	if (flags & FOLLOW_ENDS && o && o->ending == s->thread + 1)
 		remove_object(p, o);

@@ -8,7 +8,7 @@
 #include "follow/recorded.h"
 #include "trace/event.h"
 
-struct follow_program_wish {
+struct follow_program_spec {
 	struct follow_recording recording;
 	const char *const *ends; /* functions in which objects end, NULL-terminated; globs */
 	bool by_identity;
@@ -20,9 +20,9 @@ struct follow_program_losses { uint64_t records, blind, crowded; };
 
 struct follow_program;
 
-/* The wish and the info outlive it; sink gets the events. follow_program_free() frees it. */
+/* The spec and the info outlive it; sink gets the events. follow_program_free() frees it. */
 struct follow_program *follow_program_new(const struct trace_info *info,
-					  const struct follow_program_wish *wish,
+					  const struct follow_program_spec *spec,
 					  follow_sink *sink, void *context);
 /* The next record, in the order of time. */
 void follow_program_take(struct follow_program *p, const struct event *e);

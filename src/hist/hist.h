@@ -4,8 +4,8 @@
  * Triggers are values of the settings (event/trigger.h), which are copied, changed and, if a write
  * is refused, dropped; the counts follow the records, which are looked at later. Therefore a table
  * is shared by all triggers that stand for the same histogram, and a write that pauses, continues
- * or clears makes a new trigger, whose wish comes true when the records of its time are looked at
- * (hist_begin).
+ * or clears makes a new trigger, whose request takes effect when the records of its time are looked
+ * at (hist_begin).
  *
  * Functions marked (records) need the lock of whoever looks at records: the instance's pump_lock.
  * Functions without the mark may be called from any thread. */
@@ -54,7 +54,7 @@ struct hist_symbols {
 
 /* Whether the trigger is a histogram. */
 bool hist_is(const struct event_trigger *t);
-/* (records) The trigger is in force from here on: what the write of it wished is done. */
+/* (records) The trigger is in force from here on: what the write of it asked for is done. */
 void hist_begin(struct event_trigger *t);
 /* (records) Counts a record that passed the trigger's filter. */
 void hist_count(struct event_trigger *t, const struct hist_record *r);

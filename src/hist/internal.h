@@ -16,7 +16,7 @@ struct hist_extra {
  * kept by those that read its variables. */
 struct hist_shared {
 	atomic_uint users;
-	atomic_uint wishes;        /* to clear it, so far */
+	atomic_uint requests;      /* to clear it, so far */
 	atomic_uint clears;        /* the latest of them that came true */
 	struct hist_table table;   /* (records) */
 	VEC(struct hist_extra) extras; /* (records) */
@@ -31,7 +31,7 @@ void hist_shared_put(struct hist_shared *s);
 /* The state of a histogram of one event, shared by the triggers that writes made of it. */
 struct hist_state {
 	atomic_uint users;
-	atomic_uint wishes;        /* to pause or to continue it, so far */
+	atomic_uint requests;      /* to pause or to continue it, so far */
 	atomic_uint turns;         /* the latest of them that came true */
 	atomic_bool paused;
 };
@@ -43,11 +43,11 @@ struct hist {
 	struct hist_command *command;
 	struct hist_shared *shared;
 	struct hist_state *state;
-	unsigned clears, turns;    /* numbers of this trigger's wishes */
-	bool paused;               /* what it wishes */
+	unsigned clears, turns;    /* numbers of this trigger's requests */
+	bool paused;               /* what it asks for */
 };
 
-/* Whether it is paused, now or, if a write wished so that is not in force yet, then. */
+/* Whether it is paused, now or, if a write that is not in force yet asked for it, then. */
 bool hist_is_paused(const struct hist *h);
 /* A record that is being counted. values: those of the references that are known so far. */
 struct hist_reading {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Histograms as triggers: rows of the kinds hist, enable_hist and disable_hist, what a write of
  * them does, and what a record does to the table. Writes come on the thread that writes to a
- * trigger file; wishes come true, and records are counted, on that of the pump. event/trigger.c
+ * trigger file; requests take effect, and records are counted, on that of the pump. event/trigger.c
  * calls it by its rows. A line that does not parse is refused with the kernel's sentence. */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 
 /* The orders of atomics here. Counts of users: whoever raises one keeps a use already, so relaxed
  * is enough; lowering one is a release that pairs with the acquire of the last, which frees.
- * `turns`, the number of the wish that came true: hist_begin(), on the pump's thread, stores
+ * `turns`, the number of the request that took effect: hist_begin(), on the pump's thread, stores
  * `paused` and then releases `turns`; hist_is_paused(), on a reader's thread, acquires `turns` and
- * then loads `paused`. Everything else is relaxed: `wishes` only numbers, `clears` and the pump's
+ * then loads `paused`. Everything else is relaxed: `requests` only numbers, `clears` and the pump's
  * own loads have one thread, and a reader that sees an older `paused` shows the state of then. */
 
 struct hist_shared *hist_shared_get(struct hist_shared *s)
@@ -75,8 +75,8 @@ static void take_shared(struct hist *h, const struct hist *from)
 	h->clears = from->clears;
 }
 
-/* Takes `from`'s state in place of h's own, with the wish that `from` brings, which may not have
- * come true yet. */
+/* Takes `from`'s state in place of h's own, with the request that `from` brings, which may not have
+ * taken effect yet. */
 static void take_state(struct hist *h, const struct hist *from)
 {
 	atomic_fetch_add_explicit(&from->state->users, 1, memory_order_relaxed);
@@ -155,8 +155,8 @@ static int parse_hist(struct event_trigger *t, const struct trigger_line *line,
 	return trigger_parse_filter(t, line, l.at + filter, l.n - filter, fault);
 }
 
-/* A wish comes true on the pump's thread, later. The file shows it at once: a writer expects to
- * read what it wrote. */
+/* A request takes effect on the pump's thread, later. The file shows it at once: a writer expects
+ * to read what it wrote. */
 bool hist_is_paused(const struct hist *h)
 {
 	const struct hist_state *s = h->state;
@@ -167,7 +167,7 @@ bool hist_is_paused(const struct hist *h)
 	return atomic_load_explicit(&s->paused, memory_order_relaxed);
 }
 
-/* The state is the one that is wished for: a reader sees at once what was written. */
+/* The state is the one that was asked for: a reader sees at once what was written. */
 static void show_hist(const struct event_trigger *t, FILE *to)
 {
 	const struct hist *h = t->own;
@@ -226,7 +226,7 @@ static int join_named(struct event_trigger *t, const struct trigger_line *line,
 }
 
 /* A trigger that is there already is paused, continued or cleared: t takes its place, with the same
- * table and with what is wished of it. */
+ * table and with what was asked of it. */
 static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
 		     const struct trigger_line *line, struct filter_fault *fault)
 {
@@ -251,11 +251,11 @@ static int meet_hist(struct event_trigger *t, const struct event_trigger *same,
 	h->command->size = ((const struct hist *)same->own)->command->size;
 	h->command->nohitcount = ((const struct hist *)same->own)->command->nohitcount;
 	if (order == HIST_CLEAR) {
-		h->clears = 1 + atomic_fetch_add_explicit(&h->shared->wishes, 1,
+		h->clears = 1 + atomic_fetch_add_explicit(&h->shared->requests, 1,
 							  memory_order_relaxed);
 		return 0;
 	}
-	h->turns = 1 + atomic_fetch_add_explicit(&h->state->wishes, 1, memory_order_relaxed);
+	h->turns = 1 + atomic_fetch_add_explicit(&h->state->requests, 1, memory_order_relaxed);
 	h->paused = order == HIST_PAUSE;
 	return 0;
 }
@@ -335,8 +335,8 @@ static bool is_later(unsigned a, unsigned b)
 	return (int)(a - b) > 0;
 }
 
-/* A wish comes true once. A trigger whose wish is older than the latest that came true, because
- * settings are copied, changes nothing. */
+/* A request takes effect once. A trigger whose request is older than the latest that took effect,
+ * because settings are copied, changes nothing. */
 void hist_begin(struct event_trigger *t)
 {
 	struct hist *h = t->own;

@@ -326,7 +326,7 @@ struct fetch_program *arguments_program(const char *text, const struct sym_locat
 /* --- plans ------------------------------------------------------------------------------------ */
 
 /* The functions of one module about which something is asked. */
-struct argument_wishes {
+struct argument_specs {
 	struct module *mod;
 	const struct settings *set;
 };
@@ -338,33 +338,33 @@ bool arguments_is_traced(const struct module *mod, uint32_t i)
 	       mod->hooks->entries[i].kind != HOOK_NONE;
 }
 
-/* The wishes about one function: its arguments, its value's type, a condition. */
-struct argument_wish {
+/* The specs about one function: its arguments, its value's type, a condition. */
+struct argument_spec {
 	bool args, type, begins;
 	const struct function_pattern *condition, *returned, *judged;
 };
 
-static struct argument_wish wish_of(const struct argument_wishes *w, uint32_t i)
+static struct argument_spec spec_of(const struct argument_specs *w, uint32_t i)
 {
-	struct argument_wish wish = { 0 };
+	struct argument_spec spec = { 0 };
 	char name[512];
 
 	if (!arguments_is_traced(w->mod, i))
-		return wish;
+		return spec;
 	hook_function_name(w->mod->hooks, i, name, sizeof(name));
-	wish.args = settings_args_of(w->set, name, w->mod->name);
-	wish.type = settings_type_of(w->set, name, w->mod->name);
-	wish.judged = function_list_find(&w->set->judged, name, w->mod->name);
-	wish.condition = settings_condition_of(w->set, name, w->mod->name, &wish.begins);
-	wish.returned = settings_returned_of(w->set, name, w->mod->name);
-	wish.begins |= wish.returned != NULL;
-	return wish;
+	spec.args = settings_args_of(w->set, name, w->mod->name);
+	spec.type = settings_type_of(w->set, name, w->mod->name);
+	spec.judged = function_list_find(&w->set->judged, name, w->mod->name);
+	spec.condition = settings_condition_of(w->set, name, w->mod->name, &spec.begins);
+	spec.returned = settings_returned_of(w->set, name, w->mod->name);
+	spec.begins |= spec.returned != NULL;
+	return spec;
 }
 
 /* Functions about which nothing is asked cost no look into the debug information. */
-static bool is_wish(const struct argument_wish *wish)
+static bool is_spec(const struct argument_spec *spec)
 {
-	return wish->args || wish->type || wish->condition || wish->returned;
+	return spec->args || spec->type || spec->condition || spec->returned;
 }
 
 /* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. */
@@ -384,16 +384,16 @@ static uint32_t function_at(const struct hook_module *h, uint64_t vaddr)
 }
 
 /* Counts the module's functions that are asked about; returns how many. */
-static uint32_t count_wishes(const struct argument_wishes *w, struct argument_count *count)
+static uint32_t count_specs(const struct argument_specs *w, struct argument_count *count)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < w->mod->hooks->n; i++) {
-		const struct argument_wish wish = wish_of(w, i);
+		const struct argument_spec spec = spec_of(w, i);
 
-		count->args += wish.args;
-		count->types += wish.type;
-		n += is_wish(&wish);
+		count->args += spec.args;
+		count->types += spec.type;
+		n += is_spec(&spec);
 	}
 	return n;
 }
@@ -429,13 +429,13 @@ void argument_count_add(struct argument_count *total, const struct argument_coun
 /* sym_wanted */
 static bool is_wanted(void *context, uint64_t vaddr)
 {
-	const struct argument_wishes *w = context;
+	const struct argument_specs *w = context;
 	uint32_t i = function_at(w->mod->hooks, vaddr);
-	struct argument_wish wish = { 0 };
+	struct argument_spec spec = { 0 };
 
 	if (i != UINT32_MAX)
-		wish = wish_of(w, i);
-	return is_wish(&wish);
+		spec = spec_of(w, i);
+	return is_spec(&spec);
 }
 
 /* True if functions are named whose arguments are asked for: "*" names none. */
@@ -484,11 +484,11 @@ static void refuse_condition(struct module *mod, uint32_t i, bool begins)
 }
 
 /* Returned values decide: the returns have to be records of their own. */
-static int check_returned(const struct argument_wishes *w, uint32_t i, const char *name,
-			  const struct argument_wish *wish, const struct sym_arguments *known,
+static int check_returned(const struct argument_specs *w, uint32_t i, const char *name,
+			  const struct argument_spec *spec, const struct sym_arguments *known,
 			  struct err *err)
 {
-	const struct function_pattern *p = wish->returned;
+	const struct function_pattern *p = spec->returned;
 	struct filter_program *program;
 	int r;
 
@@ -508,25 +508,25 @@ static int check_returned(const struct argument_wishes *w, uint32_t i, const cha
 
 /* A condition that does not fit the manual's names is tried with arg1 to arg6, which every function
  * without debug information has. */
-static int compile_terms(const char *name, const struct argument_wish *wish,
+static int compile_terms(const char *name, const struct argument_spec *spec,
 			 const struct sym_arguments *known, bool manual, struct condition *out,
 			 struct err *err)
 {
-	const struct function_pattern *p = wish->condition;
+	const struct function_pattern *p = spec->condition;
 	struct err ignored;
-	int r = condition_compile(p, name, known, wish->begins, out, err);
+	int r = condition_compile(p, name, known, spec->begins, out, err);
 
-	if (r < 0 && manual && !condition_compile(p, name, NULL, wish->begins, out, &ignored))
+	if (r < 0 && manual && !condition_compile(p, name, NULL, spec->begins, out, &ignored))
 		r = 0;
 	return r;
 }
 
 /* Where control leaves a stack the agent has to be told of every call. */
-static int compile_condition(const struct argument_wishes *w, uint32_t i,
-			     const struct argument_wish *wish, const struct sym_arguments *known,
+static int compile_condition(const struct argument_specs *w, uint32_t i,
+			     const struct argument_spec *spec, const struct sym_arguments *known,
 			     bool manual, struct condition *out, struct err *err)
 {
-	const struct function_pattern *p = wish->returned ? wish->returned : wish->condition;
+	const struct function_pattern *p = spec->returned ? spec->returned : spec->condition;
 	char name[512];
 	int r = 0;
 
@@ -537,36 +537,36 @@ static int compile_condition(const struct argument_wishes *w, uint32_t i,
 	if (w->mod->hooks->language == SYM_LANG_GO)
 		return condition_error(p, 0, err, "what %s takes and returns is not known, since "
 				       "it is written in Go", name);
-	if (wish->returned)
-		r = check_returned(w, i, name, wish, known, err);
-	return r < 0 || !wish->condition
+	if (spec->returned)
+		r = check_returned(w, i, name, spec, known, err);
+	return r < 0 || !spec->condition
 		       ? r
-		       : compile_terms(name, wish, known, manual, out, err);
+		       : compile_terms(name, spec, known, manual, out, err);
 }
 
 /* False: the function is not traced, because its condition does not fit. */
-static bool plan_condition(const struct argument_wishes *w, uint32_t i,
-			   const struct argument_wish *wish, const struct sym_arguments *known,
+static bool plan_condition(const struct argument_specs *w, uint32_t i,
+			   const struct argument_spec *spec, const struct sym_arguments *known,
 			   bool manual, struct argument_count *count, struct condition *out)
 {
 	struct err err;
 
-	if (!wish->condition && !wish->returned)
+	if (!spec->condition && !spec->returned)
 		return true;
-	if (compile_condition(w, i, wish, known, manual, out, &err) == 0) {
+	if (compile_condition(w, i, spec, known, manual, out, &err) == 0) {
 		count->conditional++;
 		return true;
 	}
 	if (!count->unfit++)
 		count->fault = err;
-	refuse_condition(w->mod, i, wish->begins);
+	refuse_condition(w->mod, i, spec->begins);
 	/* Inside of a graph it is recorded, with its arguments. */
-	return wish->begins;
+	return spec->begins;
 }
 
 /* The prototype, from the C library's manual, of a function without debug information; NULL: the
  * list has none. */
-static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
+static const char *manual_prototype(const struct argument_specs *w, uint32_t i)
 {
 	char name[512];
 
@@ -577,7 +577,7 @@ static const char *manual_prototype(const struct argument_wishes *w, uint32_t i)
 
 /* Makes what the debug information would tell of the manual's prototype: parameters are where the
  * convention has them. False: the list has none. free_manual() frees *out. */
-static bool take_manual(const struct argument_wishes *w, uint32_t i, struct sym_arguments *out)
+static bool take_manual(const struct argument_specs *w, uint32_t i, struct sym_arguments *out)
 {
 	const char *manual = manual_prototype(w, i), *takes = manual ? strchr(manual, '(') : NULL;
 	struct prototype p;
@@ -601,15 +601,15 @@ static void free_manual(struct sym_arguments *a)
 
 /* known: NULL: neither the debug information nor the manual tells. A prototype is needed even then,
  * if values of other functions are asked for: this one's is not. */
-static void plan_prototype(const struct argument_wishes *w, const struct argument_wish *wish,
+static void plan_prototype(const struct argument_specs *w, const struct argument_spec *spec,
 			   const struct sym_arguments *known, struct argument_plan *plan)
 {
-	bool type = wish->type || wish->returned;
+	bool type = spec->type || spec->returned;
 	const char *returns = settings_types(w->set) && !type ? "-" :
 			      known && type		      ? known->returns : "?";
-	bool args = wish->args && known;
+	bool args = spec->args && known;
 
-	if (wish->args && !known && names_functions(w->set) &&
+	if (spec->args && !known && names_functions(w->set) &&
 	    w->mod->hooks->language != SYM_LANG_GO) {
 		arguments_plan_registers(plan, returns);
 		return;
@@ -624,7 +624,7 @@ static void plan_prototype(const struct argument_wishes *w, const struct argumen
 
 /* Whether instances can judge calls of the function: they compile the condition by its prototype,
  * too. Of several instances' conditions the last one is looked at. */
-static void count_judged(const struct argument_wishes *w, uint32_t i,
+static void count_judged(const struct argument_specs *w, uint32_t i,
 			 const struct function_pattern *p, const char *prototype,
 			 struct argument_count *count)
 {
@@ -643,40 +643,40 @@ static void count_judged(const struct argument_wishes *w, uint32_t i,
 
 /* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it.
  * manual: what is known is the manual's. */
-static void plan_known(const struct argument_wishes *w, uint32_t i,
+static void plan_known(const struct argument_specs *w, uint32_t i,
 		       const struct sym_arguments *known, bool manual,
 		       struct argument_count *count)
 {
-	const struct argument_wish wish = wish_of(w, i);
+	const struct argument_spec spec = spec_of(w, i);
 	struct argument_plan plan = { .function = i };
 
-	if (!plan_condition(w, i, &wish, known, manual, count, &plan.condition))
+	if (!plan_condition(w, i, &spec, known, manual, count, &plan.condition))
 		return;
-	if (wish.returned && w->mod->selected[i] == SELECT_GRAPH)
-		plan.returned = mem_strdup(wish.returned->returned);
-	plan.judged = wish.judged;
-	plan_prototype(w, &wish, known, &plan);
-	if (wish.judged)
-		count_judged(w, i, wish.judged, plan.prototype, count);
+	if (spec.returned && w->mod->selected[i] == SELECT_GRAPH)
+		plan.returned = mem_strdup(spec.returned->returned);
+	plan.judged = spec.judged;
+	plan_prototype(w, &spec, known, &plan);
+	if (spec.judged)
+		count_judged(w, i, spec.judged, plan.prototype, count);
 	if (plan.prototype)
 		*vec_add(&w->mod->arguments.at) = plan;
 }
 
 /* from_debug NULL: the debug information does not tell. The manual is asked for what somebody wants
  * to know. */
-static void plan_function(const struct argument_wishes *w, uint32_t i,
+static void plan_function(const struct argument_specs *w, uint32_t i,
 			  const struct sym_arguments *from_debug, struct argument_count *count)
 {
-	const struct argument_wish wish = wish_of(w, i);
+	const struct argument_spec spec = spec_of(w, i);
 	struct sym_arguments manual = { 0 };
-	bool is = !from_debug && is_wish(&wish) && take_manual(w, i, &manual);
+	bool is = !from_debug && is_spec(&spec) && take_manual(w, i, &manual);
 
 	plan_known(w, i, is ? &manual : from_debug, is, count);
 	free_manual(&manual);
 }
 
 /* The module's debug information; an empty list if it cannot be read. */
-static void read_arguments(const struct modules *m, struct argument_wishes *w,
+static void read_arguments(const struct modules *m, struct argument_specs *w,
 			   struct sym_arguments_list *out)
 {
 	struct sym_module *file;
@@ -691,15 +691,15 @@ static void read_arguments(const struct modules *m, struct argument_wishes *w,
 	sym_close(file);
 }
 
-/* Functions of the wishes that need no debug information. */
-static uint32_t count_manual(const struct argument_wishes *w)
+/* Functions of the specs that need no debug information. */
+static uint32_t count_manual(const struct argument_specs *w)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < w->mod->hooks->n; i++) {
-		const struct argument_wish wish = wish_of(w, i);
+		const struct argument_spec spec = spec_of(w, i);
 
-		n += is_wish(&wish) && manual_prototype(w, i);
+		n += is_spec(&spec) && manual_prototype(w, i);
 	}
 	return n;
 }
@@ -707,28 +707,28 @@ static uint32_t count_manual(const struct argument_wishes *w)
 /* mod->hooks and mod->selected are there: arguments are the last step of a module's plan. */
 static void plan_module(struct modules *m, struct module *mod, const struct settings *set)
 {
-	struct argument_wishes w = { mod, set };
+	struct argument_specs w = { mod, set };
 	struct sym_arguments_list list;
-	uint32_t wanted = count_wishes(&w, &m->wished);
+	uint32_t wanted = count_specs(&w, &m->asked_for);
 
 	if (!wanted && !settings_types(set))
 		return;
 	read_arguments(m, &w, &list);
 	if (wanted && !list.has_dwarf)
-		count_unknown(&m->wished, mod->name, wanted - count_manual(&w));
+		count_unknown(&m->asked_for, mod->name, wanted - count_manual(&w));
 	for (uint32_t i = 0; i < mod->hooks->n; i++)
 		if (arguments_is_traced(mod, i))
 			plan_function(&w, i,
 				      sym_arguments_at(&list, mod->hooks->functions[i].vaddr),
-				      &m->wished);
+				      &m->asked_for);
 	sym_arguments_free(&list);
 }
 
-/* Functions that were found, and those that were not, are summed up in m->wished, which the
+/* Functions that were found, and those that were not, are summed up in m->asked_for, which the
  * closing summary tells. */
 void arguments_plan(struct modules *m, const struct settings *set)
 {
-	m->wished = (struct argument_count){ .asked_args = settings_args(set),
+	m->asked_for = (struct argument_count){ .asked_args = settings_args(set),
 					     .asked_types = !set->follows && settings_types(set) };
 	if (!set->follows && !settings_args(set) && !settings_types(set) &&
 	    !settings_conditions(set))

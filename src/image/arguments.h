@@ -35,7 +35,7 @@ struct object_count {
 };
 
 #define ARGUMENT_MODULE 64u
-/* The numbers of functions that fitted the wishes: for users, who may have misspelt a name. */
+/* The numbers of functions that fitted the specs: for users, who may have misspelt a name. */
 struct argument_count {
 	bool asked_args, asked_types; /* the settings ask for arguments, for types of values */
 	uint32_t args, types;     /* traced functions that match */
@@ -52,7 +52,7 @@ void argument_count_add(struct argument_count *total, const struct argument_coun
 /* Makes the plans of the selected functions, in their order. Functions whose condition does not fit
  * lose their selection: they are not traced, or, with -g, begin no graph. Reads debug information,
  * if the settings ask for any: that takes as long as sym_inlined_find(). What cannot be read has
- * no plan. m->wished counts. */
+ * no plan. m->asked_for counts. */
 void arguments_plan(struct modules *m, const struct settings *set);
 /* The function's plan, or NULL. */
 const struct argument_plan *arguments_of(const struct module *mod, uint32_t function);

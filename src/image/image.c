@@ -273,7 +273,7 @@ int image_prepare(const struct image_request *asked, struct image *out, struct e
 		patches_describe(&modules, req->events, &out->update);
 	/* Counts are wanted of a plan that failed, too: the error tells of them. */
 	count_code(&modules, &out->count);
-	out->count.arguments = modules.wished;
+	out->count.arguments = modules.asked_for;
 	count_all(out);
 	fill_setup(req, &out->setup);
 	modules_free(&modules);

@@ -70,7 +70,7 @@ struct modules {
 	char *root;                   /* mapped_file_root; NULL: not looked for yet */
 	VEC(struct module) at;
 	VEC(struct unread_file) unread;
-	struct argument_count wished;
+	struct argument_count asked_for;
 	VEC(struct library) libraries; /* bindings.h: everything mapped, the executable first */
 };
 

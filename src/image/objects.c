@@ -27,19 +27,19 @@ void objects_count_add(struct object_count *total, const struct object_count *mo
 }
 
 /* 0: a library may still bring functions. -EINVAL and the reason that holds for most of them. */
-int objects_none_watched(const struct object_count *c, const struct follow_recording *wish,
+int objects_none_watched(const struct object_count *c, const struct follow_recording *spec,
 			 struct err *err)
 {
-	if (wish->later && !c->takes)
+	if (spec->later && !c->takes)
 		return 0;
-	if (!wish->type)
+	if (!spec->type)
 		return err_set(err, EINVAL, "no function can be watched: brace list --why tells of each");
 	if (!c->takes)
 		return err_set(err, EINVAL, "no function takes a pointer to a struct %s",
-			       wish->type);
+			       spec->type);
 	return err_set(err, EINVAL,
 		       "of the %u functions that take a struct %s none can be watched: %u are not chosen by -l, -n or -L, %u cannot be hooked, %u lack the object",
-		       c->takes, wish->type, c->unchosen, c->unhooked, c->unlocated);
+		       c->takes, spec->type, c->unchosen, c->unhooked, c->unlocated);
 }
 
 /* --- one function ----------------------------------------------------------------------------- */
@@ -213,17 +213,17 @@ static bool may_leave_out(const struct module *mod, uint32_t i)
 
 /* False: no argument that points to the type can be found. */
 static bool plan_function(const struct module *mod, const struct sym_arguments *known,
-			  const struct follow_recording *wish, struct argument_plan *out)
+			  const struct follow_recording *spec, struct argument_plan *out)
 {
 	struct object_values *values = mem_zalloc(sizeof(*values));
 	uint32_t objects;
 
 	find_objects(known, values);
 	objects = values->n;
-	while (objects && !make_plan(known, values, objects, wish->plan, out))
+	while (objects && !make_plan(known, values, objects, spec->plan, out))
 		objects--;
-	if (objects && wish->by_field && may_leave_out(mod, out->function))
-		object_conditions_make(values->at, objects, wish->plan, &out->condition);
+	if (objects && spec->by_field && may_leave_out(mod, out->function))
+		object_conditions_make(values->at, objects, spec->plan, &out->condition);
 	free(values);
 	return objects;
 }
@@ -250,7 +250,7 @@ static void count_others(const struct module *mod, const struct sym_arguments_li
 
 /* Reads which functions of the file take the type. */
 static void read_takers(const struct modules *m, const struct module *mod,
-			const struct follow_recording *wish, struct sym_arguments_list *out)
+			const struct follow_recording *spec, struct sym_arguments_list *out)
 {
 	struct sym_module *file;
 	struct err ignored;
@@ -259,18 +259,18 @@ static void read_takers(const struct modules *m, const struct module *mod,
 	if (mod->fd < 0 ||
 	    sym_open_fd(mod->fd, mod->path, m->root ? m->root : "", &file, &ignored))
 		return;
-	if (sym_arguments_taking(file, wish->type, wish->bases, wish->n_bases, out, &ignored))
+	if (sym_arguments_taking(file, spec->type, spec->bases, spec->n_bases, out, &ignored))
 		*out = (struct sym_arguments_list){ 0 };
 	sym_close(file);
 }
 
 /* By debug information: only functions that take the type stay traced. */
-static void plan_takers(struct modules *m, struct module *mod, const struct follow_recording *wish)
+static void plan_takers(struct modules *m, struct module *mod, const struct follow_recording *spec)
 {
 	struct object_count count = { 0 };
 	struct sym_arguments_list list;
 
-	read_takers(m, mod, wish, &list);
+	read_takers(m, mod, spec, &list);
 	count.takes = (uint32_t)list.at.n;
 	count.inlined = list.inlined;
 	count.modules = !list.has_dwarf;
@@ -282,7 +282,7 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 		if (!arguments_is_traced(mod, i))
 			continue;
 		known = sym_arguments_at(&list, mod->hooks->functions[i].vaddr);
-		if (known && plan_function(mod, known, wish, &plan)) {
+		if (known && plan_function(mod, known, spec, &plan)) {
 			*vec_add(&mod->arguments.at) = plan;
 			count.watched++;
 		} else {
@@ -290,12 +290,12 @@ static void plan_takers(struct modules *m, struct module *mod, const struct foll
 			arguments_untrace(mod, i);
 		}
 	}
-	objects_count_add(&m->wished.objects, &count);
+	objects_count_add(&m->asked_for.objects, &count);
 	sym_arguments_free(&list);
 }
 
 /* All functions, by their registers. */
-static void plan_any(struct modules *m, struct module *mod, const struct follow_recording *wish)
+static void plan_any(struct modules *m, struct module *mod, const struct follow_recording *spec)
 {
 	for (uint32_t i = 0; i < mod->hooks->n; i++) {
 		struct argument_plan plan = { .function = i };
@@ -304,20 +304,20 @@ static void plan_any(struct modules *m, struct module *mod, const struct follow_
 			continue;
 		arguments_plan_registers(&plan, "?");
 		if (may_leave_out(mod, i))
-			object_conditions_by_value(wish->nth, wish->value, &plan.condition);
+			object_conditions_by_value(spec->nth, spec->value, &plan.condition);
 		*vec_add(&mod->arguments.at) = plan;
-		m->wished.objects.takes++;
-		m->wished.objects.watched++;
+		m->asked_for.objects.takes++;
+		m->asked_for.objects.watched++;
 	}
 }
 
 /* Modules that are not opened by -L have no functions to watch. */
-void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *wish)
+void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *spec)
 {
 	if (mod->choice != MODULE_OPEN)
 		return;
-	if (wish->type)
-		plan_takers(m, mod, wish);
+	if (spec->type)
+		plan_takers(m, mod, spec);
 	else
-		plan_any(m, mod, wish);
+		plan_any(m, mod, spec);
 }

@@ -9,9 +9,9 @@ struct module;
 struct modules;
 
 /* Plans the module's functions that take the type, and takes all others out of the selection.
- * m->wished counts. Reads debug information, as arguments_plan() does, which calls it. */
-void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *wish);
+ * m->asked_for counts. Reads debug information, as arguments_plan() does, which calls it. */
+void objects_plan(struct modules *m, struct module *mod, const struct follow_recording *spec);
 /* Says why none is watched. Returns -EINVAL; 0: they may come with a library. */
-int objects_none_watched(const struct object_count *c, const struct follow_recording *wish,
+int objects_none_watched(const struct object_count *c, const struct follow_recording *spec,
 			 struct err *err);
 void objects_count_add(struct object_count *total, const struct object_count *more);

@@ -18,7 +18,7 @@
 
 struct brace_calls {
 	struct brace_trace *t;
-	struct excerpt_wish wish;
+	struct excerpt_spec spec;
 	struct source *source;
 	struct sites sites;
 	struct tracks tracks;
@@ -278,14 +278,14 @@ static int open_calls(void *arg)
 	struct calls_opening *o = arg;
 	struct brace_calls *c = mem_zalloc(sizeof(*c));
 	struct brace_call *call = &c->call;
-	int r = library_wish(o->part, &c->wish);
+	int r = library_spec(o->part, &c->spec);
 
 	if (!r) {
-		c->source = excerpt_source_of(&c->wish, o->t->reader, library_error());
+		c->source = excerpt_source_of(&c->spec, o->t->reader, library_error());
 		r = c->source ? 0 : -library_error()->code;
 	}
 	if (r) {
-		excerpt_wish_free(&c->wish);
+		excerpt_spec_free(&c->spec);
 		free(c);
 		return r;
 	}
@@ -326,7 +326,7 @@ void brace_calls_close(struct brace_calls *c)
 	sites_free(&c->sites);
 	track_ends_free(&c->ends);
 	c->source->ops->close(c->source);
-	excerpt_wish_free(&c->wish);
+	excerpt_spec_free(&c->spec);
 	vec_free(&c->steps);
 	library_formats_free(&c->formats);
 	event_texts_free(c->texts);

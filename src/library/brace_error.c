@@ -57,7 +57,7 @@ int library_try(int (*what)(void *arg), void *arg, bool *broken)
 }
 
 /* Structs of options begin with their size, as the caller's header had it. Members that this
- * library does not know have to be zero: a wish that is ignored silently would give wrong
+ * library does not know have to be zero: an option that is ignored silently would give wrong
  * answers. */
 int library_options(void *to, size_t size, const void *from)
 {

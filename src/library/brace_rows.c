@@ -20,7 +20,7 @@ struct brace_rows {
 	struct brace_query *of;  /* NULL: a report */
 	struct query_rows *rows;
 	struct summary summary;
-	struct excerpt_wish wish;
+	struct excerpt_spec spec;
 	struct excerpt *excerpt; /* NULL: of the whole trace */
 	size_t row;              /* of summary: one more than the one it stands on */
 	bool on_row;
@@ -41,7 +41,7 @@ static void free_rows(struct brace_rows *r)
 {
 	summary_free(&r->summary);
 	excerpt_close(r->excerpt);
-	excerpt_wish_free(&r->wish);
+	excerpt_spec_free(&r->spec);
 	free(r);
 }
 
@@ -49,10 +49,10 @@ static void free_rows(struct brace_rows *r)
 static int summarize_part(struct brace_rows *r, const struct brace_part *part)
 {
 	struct summary_input in = summary_from_store(r->t->reader);
-	int failed = library_wish(part, &r->wish);
+	int failed = library_spec(part, &r->spec);
 
-	if (!failed && !excerpt_wish_is_all(&r->wish)) {
-		failed = excerpt_open(&r->wish, r->t->reader, &r->excerpt, library_error());
+	if (!failed && !excerpt_spec_is_all(&r->spec)) {
+		failed = excerpt_open(&r->spec, r->t->reader, &r->excerpt, library_error());
 		if (!failed) {
 			excerpt_clip(r->excerpt);
 			in = summary_from_excerpt(r->excerpt, r->t->reader);

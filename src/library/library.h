@@ -92,9 +92,9 @@ struct brace_trace {
 /* Another object needs the trace; brace_trace_close() gives it back. */
 struct brace_trace *library_trace_keep(struct brace_trace *t);
 
-/* Takes the options of a part. 0, or -errno and library_error(); excerpt_wish_free() in any
+/* Takes the options of a part. 0, or -errno and library_error(); excerpt_spec_free() in any
  * case. */
-int library_wish(const struct brace_part *part, struct excerpt_wish *out);
+int library_spec(const struct brace_part *part, struct excerpt_spec *out);
 
 /* The range in which an image's function is; NULL: the trace does not name it. */
 const struct library_range *library_range_of(const struct brace_trace *t, uint32_t image,

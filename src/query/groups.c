@@ -24,7 +24,7 @@
 /* The state that the workers of one computation share. */
 struct groups_work {
 	struct query *q;
-	const struct groups_wish *w;
+	const struct groups_spec *w;
 	const struct slice *rows;
 	size_t sizes[GROUPS_KEYS_MAX], n_groups;
 	bool uses[GROUPS_COLUMNS];
@@ -362,7 +362,7 @@ static void keep_groups(struct groups_work *w, const struct groups_part *parts, 
 {
 	struct groups *to = &w->q->groups;
 
-	to->wish = *w->w;
+	to->spec = *w->w;
 	to->of.n = to->cells.n = 0;
 	for (size_t g = 0; g < w->n_groups; g++) {
 		if (!rows_of(parts, n, g))
@@ -391,9 +391,9 @@ static bool plan_groups(struct groups_work *w)
 
 /* 1: the table brace_groups has the answer; 0: the statement is not for this file; -errno and
  * q->err. Which of the first two it is never depends on the machine. */
-int groups_make(struct query *q, const struct groups_wish *wish)
+int groups_make(struct query *q, const struct groups_spec *spec)
 {
-	struct groups_work w = { .q = q, .w = wish };
+	struct groups_work w = { .q = q, .w = spec };
 	struct groups_part *parts;
 	size_t n;
 	int r = load_records(&q->load, &q->err);
@@ -405,7 +405,7 @@ int groups_make(struct query *q, const struct groups_wish *wish)
 	w.rows = load_slices(&q->load);
 	n = count_threads(q, load_slices_n(&q->load));
 	parts = parts_new(&w, load_slices_n(&q->load), n);
-	w.cells = mem_zalloc((w.n_groups * wish->n_values + 1) * sizeof(*w.cells));
+	w.cells = mem_zalloc((w.n_groups * spec->n_values + 1) * sizeof(*w.cells));
 	w.begins = mem_zalloc((w.n_groups + 1) * sizeof(*w.begins));
 	run_parts(parts, n, sum_part);
 	r = fill_cells(&w, parts, n);
@@ -440,20 +440,20 @@ static size_t groups_n(const struct query *q)
 static void give_key(const struct query *q, size_t row, size_t i, sqlite3_context *to)
 {
 	const struct groups *g = &q->groups;
-	size_t first = key_size(q, g->wish.keys[0]), key;
+	size_t first = key_size(q, g->spec.keys[0]), key;
 
-	if (i >= g->wish.n_keys)
+	if (i >= g->spec.n_keys)
 		return;
 	key = i ? g->of.at[row] / first : g->of.at[row];
-	if (!i && g->wish.n_keys > 1)
+	if (!i && g->spec.n_keys > 1)
 		key %= first;
-	if (g->wish.keys[i] == GROUPS_NAME)
+	if (g->spec.keys[i] == GROUPS_NAME)
 		sqlite3_result_text(to, q->load.names.at[key], -1, SQLITE_STATIC);
 	else
 		sqlite3_result_int64(to, (sqlite3_int64)key);
 }
 
-/* Columns that the wish does not have are NULL; no statement that groups_read() writes asks for
+/* Columns that the spec does not have are NULL; no statement that groups_read() writes asks for
  * them. */
 static void group_column(struct query *q, size_t row, int column, sqlite3_context *to)
 {
@@ -466,9 +466,9 @@ static void group_column(struct query *q, size_t row, int column, sqlite3_contex
 		return;
 	}
 	i -= GROUPS_KEYS_MAX;
-	if (i >= g->wish.n_values)
+	if (i >= g->spec.n_values)
 		return;
-	c = &g->cells.at[row * g->wish.n_values + i];
+	c = &g->cells.at[row * g->spec.n_values + i];
 	if (c->null)
 		return;
 	if (c->real)

@@ -9,10 +9,10 @@
 
 /* Whether the statement, n bytes, is one of those: fills *w and *select, for free(), which is to be
  * asked in its place. */
-bool groups_read(const char *sql, size_t n, struct groups_wish *w, char **select);
+bool groups_read(const char *sql, size_t n, struct groups_spec *w, char **select);
 /* Computes the groups of q's calls. Returns 1; 0: SQLite has to do it (too many groups, sums that
  * it computes otherwise); or -errno and q->err. */
-int groups_make(struct query *q, const struct groups_wish *w);
+int groups_make(struct query *q, const struct groups_spec *w);
 /* Frees what is in it. */
 void groups_free(struct groups *g);
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "query/groups.h"
 
-/* A column of the result: a key, or a function by its place among the wish's. */
+/* A column of the result: a key, or a function by its place among the spec's. */
 struct groups_item {
 	const char *text, *label;
 	size_t n, label_n;       /* bytes */
@@ -28,7 +28,7 @@ struct groups_parse {
 	const char *at, *end;
 	const char *word;        /* the current word, n bytes; n 0: the end, or none of the form */
 	size_t n;
-	struct groups_wish *w;
+	struct groups_spec *w;
 	struct groups_item items[GROUPS_VALUES_MAX];
 	size_t n_items;
 	FILE *select;
@@ -178,7 +178,7 @@ static bool read_items(struct groups_parse *p)
 }
 
 /* The number of the key among those that are grouped by; -1: it is none. */
-static int find_key(const struct groups_wish *w, enum groups_key key)
+static int find_key(const struct groups_spec *w, enum groups_key key)
 {
 	for (size_t i = 0; i < w->n_keys; i++)
 		if (w->keys[i] == key)
@@ -300,13 +300,13 @@ static bool read_rest(struct groups_parse *p)
 
 /* *select, for free(), asks brace_groups for the same columns; only if true is returned. Whoever
  * calls it has had the statement parsed by SQLite: what is read here is known to be well formed. */
-bool groups_read(const char *sql, size_t n, struct groups_wish *w, char **select)
+bool groups_read(const char *sql, size_t n, struct groups_spec *w, char **select)
 {
 	struct groups_parse p = { .at = sql, .end = sql + n, .w = w };
 	size_t bytes;
 	bool known;
 
-	*w = (struct groups_wish){ .n_keys = 0 };
+	*w = (struct groups_spec){ .n_keys = 0 };
 	p.select = mem_stream(select, &bytes);
 	next_word(&p);
 	known = take_word(&p, "select") && read_items(&p) && read_rest(&p);

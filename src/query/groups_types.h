@@ -29,7 +29,7 @@ struct groups_value {
 	double percent;    /* of GROUPS_RANK */
 };
 
-struct groups_wish {
+struct groups_spec {
 	enum groups_key keys[GROUPS_KEYS_MAX];
 	size_t n_keys;
 	struct groups_value values[GROUPS_VALUES_MAX];
@@ -51,7 +51,7 @@ struct groups_cell {
 
 /* The latest answer. Groups without a row are left out. */
 struct groups {
-	struct groups_wish wish;
+	struct groups_spec spec;
 	VEC(uint64_t) of;            /* the keys: second * the first's size + first */
 	VEC(struct groups_cell) cells; /* n_values of each */
 	struct spool values;         /* for ranks; kept for the next statement */

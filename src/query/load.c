@@ -360,7 +360,7 @@ static void number_names(struct load *l)
 static void empty_load(struct load *l)
 {
 	struct store_reader *r = l->reader;
-	const struct excerpt_wish *part = l->part;
+	const struct excerpt_spec *part = l->part;
 
 	load_free(l);
 	load_init(l, r);

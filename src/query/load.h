@@ -52,7 +52,7 @@ struct query_track {
 };
 
 struct load {
-	const struct excerpt_wish *part; /* what is read; NULL: all */
+	const struct excerpt_spec *part; /* what is read; NULL: all */
 	struct store_reader *reader;
 	const struct trace_info *info;
 	struct trace_processes processes;

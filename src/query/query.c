@@ -66,7 +66,7 @@ int query_open(struct store_reader *reader, struct query **out, struct err *err)
 }
 
 /* part stays the caller's, and is read when a statement first needs records. */
-void query_choose(struct query *q, const struct excerpt_wish *part)
+void query_choose(struct query *q, const struct excerpt_spec *part)
 {
 	q->load.part = part;
 }
@@ -312,14 +312,14 @@ static int run_statement(sqlite3_stmt *s, const struct query_sink *sink, void *a
  * -errno and q->err. */
 static int choose_way(struct query *q, const char *sql, const char *end, sqlite3_stmt **s)
 {
-	struct groups_wish wish;
+	struct groups_spec spec;
 	sqlite3_stmt *other;
 	char *select;
 	int r;
 
-	if (q->changed || !q->load.reader || !groups_read(sql, (size_t)(end - sql), &wish, &select))
+	if (q->changed || !q->load.reader || !groups_read(sql, (size_t)(end - sql), &spec, &select))
 		return 0;
-	r = groups_make(q, &wish);
+	r = groups_make(q, &spec);
 	if (r > 0 && sqlite3_prepare_v2(q->db, select, -1, &other, NULL) == SQLITE_OK) {
 		sqlite3_finalize(*s);
 		*s = other;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "excerpt/wish.h"
+#include "excerpt/spec.h"
 #include "store/store.h"
 
 struct query;
@@ -34,7 +34,7 @@ int query_open(struct store_reader *r, struct query **out, struct err *err);
 /* From now on the tables have a part of the trace, and of its sides (trace_info) those that are
  * shown. Before the first statement; the part outlives the query. A part that cannot be, or has
  * nothing, fails the first statement that reads records. */
-void query_choose(struct query *q, const struct excerpt_wish *part);
+void query_choose(struct query *q, const struct excerpt_spec *part);
 /* Closes the database and frees the rows, with their temporary files. NULL is fine. */
 void query_close(struct query *q);
 

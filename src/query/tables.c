@@ -328,12 +328,12 @@ static void slice_column(struct query *q, size_t row, int column, sqlite3_contex
  * so that ids are the same each time. */
 static int sum_up(struct query *q)
 {
-	const struct excerpt_wish *part = q->load.part;
+	const struct excerpt_spec *part = q->load.part;
 	struct summary_input in = summary_from_store(q->load.reader);
 	struct excerpt *x = NULL;
 	int r = 0;
 
-	if (part && !excerpt_wish_is_all(part)) {
+	if (part && !excerpt_spec_is_all(part)) {
 		r = excerpt_open(part, q->load.reader, &x, &q->err);
 		if (!r)
 			in = summary_from_excerpt(x, q->load.reader);

@@ -20,13 +20,13 @@
 #include "store/store.h"
 
 /* 0 also if there is no rotation. */
-int rotation_begin(struct session *s, const struct session_rotation *wish, struct err *err)
+int rotation_begin(struct session *s, const struct session_rotation *spec, struct err *err)
 {
 	struct stat st;
 
-	s->rotation.wish = *wish;
+	s->rotation.spec = *spec;
 	s->rotation.begun_ns = monotonic_ns();
-	if (!wish->bytes && !wish->ns)
+	if (!spec->bytes && !spec->ns)
 		return 0;
 	if (session_overwrites(s))
 		return err_set(err, EINVAL,
@@ -41,14 +41,14 @@ int rotation_begin(struct session *s, const struct session_rotation *wish, struc
 /* A file may get larger by what one pass brings. */
 bool rotation_due(const struct session *s)
 {
-	const struct session_rotation *wish = &s->rotation.wish;
+	const struct session_rotation *spec = &s->rotation.spec;
 
 	/* Nothing follows a file that takes no more, and there is no file without a record. */
 	if (s->full.code || !(s->total.records | s->total.lost))
 		return false;
-	if (wish->bytes && store_has(s->store, wish->bytes))
+	if (spec->bytes && store_has(s->store, spec->bytes))
 		return true;
-	return wish->ns && monotonic_ns() - s->rotation.begun_ns >= wish->ns;
+	return spec->ns && monotonic_ns() - s->rotation.begun_ns >= spec->ns;
 }
 
 /* The newest file tells of those before it, so that nobody takes it for the whole. */
@@ -116,13 +116,13 @@ static void add_total(struct trace_total *to, const struct trace_total *t)
 	to->bytes += t->bytes;
 }
 
-/* Removes the oldest files while there are more than the wish allows, the present one counted. A
+/* Removes the oldest files while there are more than the spec allows, the present one counted. A
  * file that somebody else has taken away is gone as well. */
 static void remove_old(struct rotation *r)
 {
 	size_t gone = 0;
 
-	while (r->wish.keep && r->names.n - gone >= r->wish.keep) {
+	while (r->spec.keep && r->names.n - gone >= r->spec.keep) {
 		unlink(r->names.at[gone]);
 		free(r->names.at[gone]);
 		add_total(&r->removed, &r->in.at[gone]);
@@ -162,8 +162,8 @@ static void keep_ended(struct session *s, const struct trace_total *in, char *na
 	*vec_add(&r->names) = name;
 	*vec_add(&r->in) = *in;
 	r->files++;
-	if (r->wish.ended)
-		r->wish.ended(r->wish.arg, name);
+	if (r->spec.ended)
+		r->spec.ended(r->spec.arg, name);
 	remove_old(r);
 }
 

@@ -11,7 +11,7 @@ struct session;
 #define ROTATION_NEXT ".next"
 
 struct rotation {
-	struct session_rotation wish;
+	struct session_rotation spec;
 	uint64_t begun_ns;          /* CLOCK_MONOTONIC: of the present file */
 	VEC(char *) names;          /* of files before it that are there, oldest first */
 	VEC(struct trace_total) in; /* what each of them has */
@@ -25,8 +25,8 @@ struct rotation {
 
 /* After the first file has been made, which the path must be: a pipe has no second one. 0, or
  * -errno and *err. */
-int rotation_begin(struct session *s, const struct session_rotation *wish, struct err *err);
-/* Whether the present file has its size or its time. Never without a wish. */
+int rotation_begin(struct session *s, const struct session_rotation *spec, struct err *err);
+/* Whether the present file has its size or its time. Never without a spec. */
 bool rotation_due(const struct session *s);
 /* Ends the present file, and begins the next one. What goes wrong is in s->full: then there is no
  * next one, and records count as lost. */

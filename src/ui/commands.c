@@ -290,7 +290,7 @@ static const struct option format_options[] = {
 	END
 };
 
-/* The part of a trace file that is read (excerpt/wish.h), in all commands that read one. Names and
+/* The part of a trace file that is read (excerpt/spec.h), in all commands that read one. Names and
  * letters are those of recording where the meaning is. */
 static const struct option excerpt_options[] = {
 	{ 'l', "filter", "GLOB", "only functions that match, or file.c:120, or 'src/*'; may be given several times", .set = set_excerpt },

@@ -24,7 +24,7 @@ enum { RUN_HOST = 1, RUN_BEGIN = 2, RUN_THRESHOLD = 6 }; /* columns of the quest
 /* One run, or all with a label. */
 struct fleet_side {
 	const char *word;
-	struct fleet_wish wish;
+	struct fleet_spec spec;
 	struct fleet_answer answer;
 	struct summary sums;   /* means of the runs; freed by free_side() */
 	uint64_t runs;
@@ -47,13 +47,13 @@ static int read_side(const struct invocation *inv, const char *word, struct flee
 	char cut[SAY_WORD];
 
 	s->word = word;
-	s->wish.host = inv->of_push.host;
-	s->wish.since = before && before < now ? now - before : 0;
-	s->wish.of_run = is_run(word);
-	if (s->wish.of_run)
-		s->wish.run = strtoull(word, NULL, 16);
+	s->spec.host = inv->of_push.host;
+	s->spec.since = before && before < now ? now - before : 0;
+	s->spec.of_run = is_run(word);
+	if (s->spec.of_run)
+		s->spec.run = strtoull(word, NULL, 16);
 	else if (*word != '=' && strchr(word, '='))
-		s->wish.label = word;
+		s->spec.label = word;
 	else {
 		say("brace: %s is neither a run, 16 digits as brace fleet runs prints it, nor a label KEY=VALUE\n",
 		    say_word(word, cut));
@@ -165,18 +165,18 @@ static int ask_side(const struct fleet_servers *servers, struct fleet_side *s)
 	struct err err;
 
 	s->sums.info = &nothing;
-	if (fleet_question_ask(fleet_question_find("runs"), servers, &s->wish, 0, &runs, s,
+	if (fleet_question_ask(fleet_question_find("runs"), servers, &s->spec, 0, &runs, s,
 			       &s->answer, &err))
 		return say_error(&err);
 	if (!s->runs)
 		return say_no_run(s);
-	if (!s->wish.of_run) {
+	if (!s->spec.of_run) {
 		free(s->name);
 		s->name = mem_printf(s->runs == 1 ? "%s (%" PRIu64 " run)"
 						  : "%s (mean of %" PRIu64 " runs)",
 				     s->word, s->runs);
 	}
-	if (fleet_question_ask(&fleet_sums, servers, &s->wish, 0, &sums, s, &s->answer, &err))
+	if (fleet_question_ask(&fleet_sums, servers, &s->spec, 0, &sums, s, &s->answer, &err))
 		return say_error(&err);
 	return 0;
 }

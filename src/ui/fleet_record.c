@@ -44,7 +44,7 @@ struct fleet_host {
 
 struct fleet_recording {
 	const struct invocation *inv;
-	struct remote_wish wish;
+	struct remote_spec spec;
 	remote_names names;
 	VEC(struct fleet_host) hosts;
 	uint64_t at;         /* CLOCK_REALTIME of the beginning */
@@ -58,7 +58,7 @@ static int print(void *arg, const char *bytes, size_t n)
 	return write_all(STDOUT_FILENO, bytes, n);
 }
 
-/* Of struct remote_wish. A terminal gets no byte of a host's as it is. */
+/* Of struct remote_spec. A terminal gets no byte of a host's as it is. */
 static void tell(void *arg, const char *host, bool is_error, const char *line, size_t n)
 {
 	struct fleet_recording *f = arg;
@@ -83,7 +83,7 @@ static void *prepare(void *arg)
 	return NULL;
 }
 
-/* The moment is the same for all; its place in the wish is the command's. */
+/* The moment is the same for all; its place in the spec is the command's. */
 struct fleet_turn { struct fleet_host *host; uint64_t at; };
 
 static void *record(void *arg)
@@ -244,7 +244,7 @@ static void add_hosts(struct fleet_recording *f, const char *folder)
 {
 	for (size_t i = 0; i < f->names.n; i++)
 		*vec_add(&f->hosts) = (struct fleet_host){
-			.remote = { .host = f->names.at[i], .wish = &f->wish, .in = -1, .out = -1,
+			.remote = { .host = f->names.at[i], .spec = &f->spec, .in = -1, .out = -1,
 				    .errors = -1 },
 			.path = mem_printf("%s/%s.brace", folder, f->names.at[i]),
 		};
@@ -274,7 +274,7 @@ static int run(struct fleet_recording *f, const char *folder)
 	for (size_t i = 0; i < f->hosts.n; i++)
 		start(&f->hosts.at[i], prepare, &f->hosts.at[i]);
 	wait_for_all(f);
-	if (!*f->wish.stop)
+	if (!*f->spec.stop)
 		record_all(f);
 	for (size_t i = 0; i < f->hosts.n; i++) {
 		look_at(&f->hosts.at[i], f->at);
@@ -319,27 +319,27 @@ int fleet_record(const struct invocation *inv)
 	const char *folder = inv->output ? inv->output : FOLDER;
 	struct fleet_recording f = {
 		.inv = inv, .lock = PTHREAD_MUTEX_INITIALIZER,
-		.wish = { .ssh = o->ssh ? o->ssh : "ssh", .arguments = inv->operands + 1, .tell = tell,
+		.spec = { .ssh = o->ssh ? o->ssh : "ssh", .arguments = inv->operands + 1, .tell = tell,
 			  .silence_ns = o->silence_ns ? o->silence_ns : SILENCE_NS },
 	};
 	char exe[4096], *agent = NULL, *version;
 	struct err err;
 	int status;
 
-	f.wish.arg = &f;
+	f.spec.arg = &f;
 	if (remote_read_names(&f.names, o->hosts, &err))
 		status = say_error(&err);
 	else
-		status = check_arguments(f.wish.arguments);
+		status = check_arguments(f.spec.arguments);
 	if (!status)
 		status = find_files(&f, exe, sizeof(exe), &agent);
 	if (!status)
 		status = make_folder(folder);
 	if (!status) {
-		f.wish.version = version = own_version(exe);
-		f.wish.brace = exe;
-		f.wish.agent = agent;
-		f.wish.stop = interrupt_catch();
+		f.spec.version = version = own_version(exe);
+		f.spec.brace = exe;
+		f.spec.agent = agent;
+		f.spec.stop = interrupt_catch();
 		/* An ssh that has ended takes no more commands: the other hosts go on. */
 		child_signal_survive(SIGPIPE);
 		status = run(&f, folder);

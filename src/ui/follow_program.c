@@ -26,7 +26,7 @@ struct program_following {
 	struct follow_expression expression;
 	struct follow_shown shown;
 	struct follow_plan plan;
-	struct follow_program_wish wish;
+	struct follow_program_spec spec;
 	struct follow_program *program;
 	struct follow_output output;
 	struct run_monitor *monitor;
@@ -237,7 +237,7 @@ static int read_command_line(struct program_following *f, struct err *err)
 	if (!e && inv->of_follow.show)
 		e = follow_shown_parse(inv->of_follow.show, &f->shown, err);
 	if (!e)
-		e = follow_output_by(inv, &f->wish.by_identity, err);
+		e = follow_output_by(inv, &f->spec.by_identity, err);
 	if (!e)
 		e = write_settings(inv, f->expression.by_value, err);
 	*vec_add(&inv->of_follow.ends) = NULL;
@@ -270,9 +270,9 @@ static void begin_following(void *arg, struct source *source, struct run_monitor
 	follow_output_open(&f->output, f->inv, &print);
 	if (f->border)
 		follow_border_begin(f->border, source, follow_output_event, &f->output);
-	f->program = f->border ? follow_program_new(source->info, &f->wish, follow_border_event,
+	f->program = f->border ? follow_program_new(source->info, &f->spec, follow_border_event,
 						    f->border)
-			       : follow_program_new(source->info, &f->wish, follow_output_event,
+			       : follow_program_new(source->info, &f->spec, follow_output_event,
 						    &f->output);
 }
 
@@ -391,7 +391,7 @@ static int end_following(void *arg, const struct err *failed)
 	return follow_output_close(&f->output, failed ? say_error(failed) : 0);
 }
 
-/* The session records the calls; the settings point to the wish, which outlives it. */
+/* The session records the calls; the settings point to the spec, which outlives it. */
 static int run_following(struct program_following *f)
 {
 	struct stream_use use = { begin_following, take_calls, NULL, end_following };
@@ -402,15 +402,15 @@ static int run_following(struct program_following *f)
 
 	f->heading = f->expression.by_value ? mem_strdup("object")
 					    : mem_printf("struct %s", f->expression.type);
-	f->wish.recording = (struct follow_recording){
+	f->spec.recording = (struct follow_recording){
 		.type = f->type, .plan = &f->plan, .later = f->later,
-		.by_field = !f->wish.by_identity, .bases = f->bases.at.at,
+		.by_field = !f->spec.by_identity, .bases = f->bases.at.at,
 		/* a call with a base tells nothing of the object's fields */
-		.n_bases = f->wish.by_identity ? (uint32_t)f->bases.at.n : 0,
+		.n_bases = f->spec.by_identity ? (uint32_t)f->bases.at.n : 0,
 		.nth = f->expression.nth, .value = f->expression.value,
 	};
-	f->wish.ends = inv->of_follow.ends.at;
-	inv->settings.follows = &f->wish.recording;
+	f->spec.ends = inv->of_follow.ends.at;
+	inv->settings.follows = &f->spec.recording;
 	return stream_run(inv, &use, f);
 }
 

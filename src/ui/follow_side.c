@@ -43,7 +43,7 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 		     const struct settings *lists, const char *const *ends, bool some,
 		     struct err *err)
 {
-	struct follow_wish wish = {
+	struct follow_spec spec = {
 		.expression = &s->expression, .shown = &s->shown, .some = some,
 		.descriptor = s->preset.descriptor, .buffer = s->preset.buffer,
 		.buffer_bytes = s->preset.buffer_bytes, .packets = s->preset.filter,
@@ -52,12 +52,12 @@ int follow_side_open(struct follow_side *s, const struct invocation *inv,
 		.limit = inv->limit ? inv->limit : LIMIT_USUAL, .ends_usual = !ends,
 		.ends = ends ? ends : s->preset.ends, .way = inv->of_follow.attach,
 	};
-	int e = follow_output_by(inv, &wish.by_identity, err);
+	int e = follow_output_by(inv, &spec.by_identity, err);
 
 	if (!e)
 		e = follow_output_lists(lists, err);
 	if (!e)
-		e = follow_kernel_open(&wish, &s->kernel, err);
+		e = follow_kernel_open(&spec, &s->kernel, err);
 	if (e)
 		follow_preset_blame(&s->preset, err);
 	return e;

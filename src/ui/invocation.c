@@ -152,10 +152,10 @@ int set_allow_fd(struct invocation *inv, const struct option *o, const char *val
 	return outside_allow_descriptor(value, err);
 }
 
-/* A wish of its own for each -a, so that a later -f belongs to the last one. */
+/* A spec of its own for each -a, so that a later -f belongs to the last one. */
 int set_probe(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	*vec_add(&inv->of_probe.probes) = (struct probe_wish){ value, NULL };
+	*vec_add(&inv->of_probe.probes) = (struct probe_spec){ value, NULL };
 	return 0;
 }
 
@@ -225,10 +225,10 @@ int set_retval(struct invocation *inv, const struct option *o, const char *value
 	return add_write(inv, o, "set_ftrace_retval", value ? value : "*");
 }
 
-/* The option's own name says which part is meant: the wish has the same names (excerpt/wish.c). */
+/* The option's own name says which part is meant: the spec has the same names (excerpt/spec.c). */
 int set_excerpt(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
-	return excerpt_wish_add(&inv->excerpt, o->name, value, err);
+	return excerpt_spec_add(&inv->excerpt, o->name, value, err);
 }
 
 /* "5%" or "0.5"; kept in hundredths of a percent. units_parse_time_ns() reads the number. */
@@ -955,7 +955,7 @@ void invocation_free(struct invocation *inv)
 	vec_free(&inv->of_push.labels);
 	probe_options_free(inv);
 	config_option_free(inv);
-	excerpt_wish_free(&inv->excerpt);
+	excerpt_spec_free(&inv->excerpt);
 	settings_free(&inv->settings);
 	if (inv->events)
 		events_free(inv->events);

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/new_file.h"
-#include "excerpt/wish.h"
+#include "excerpt/spec.h"
 #include "instance/slow.h"
 #include "model/settings.h"
 
@@ -73,7 +73,7 @@ struct probe_definition_line {
 struct tree_line { char *file, *text; };
 
 /* A probe that brace probe is asked for: as perf probe takes it, and a filter, or NULL. */
-struct probe_wish { const char *text, *filter; };
+struct probe_spec { const char *text, *filter; };
 
 /* The options that one command has alone; those that several have are members of struct
  * invocation itself. */
@@ -125,7 +125,7 @@ struct list_options {
 };
 
 struct probe_options {
-	VEC(struct probe_wish) probes;
+	VEC(struct probe_spec) probes;
 	const char *variables, *lines; /* the places whose variables or lines are listed */
 	const char *source;
 	bool dry_run;
@@ -156,7 +156,7 @@ struct invocation {
 	int n_questions;
 	VEC(char *) made_texts;   /* of writes that no option has */
 	struct settings settings;
-	struct excerpt_wish excerpt; /* of commands that read a trace */
+	struct excerpt_spec excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */
 	struct whole_file file; /* of -o, from screen_file_begin() on; path NULL: none */
 	const char *output, *binary, *sort, *by, *run, *durations, *callers, *callees, *histogram;

@@ -108,7 +108,7 @@ int part_summary_open(struct part_summary *p, const struct invocation *inv,
 	if (option && part_summary_check_graph(option, store_info(reader)))
 		return EXIT_BRACE;
 	p->in = summary_from_store(reader);
-	if (!excerpt_wish_is_all(&inv->excerpt)) {
+	if (!excerpt_spec_is_all(&inv->excerpt)) {
 		if (excerpt_open(&inv->excerpt, reader, &p->excerpt, &err))
 			return say_error(&err);
 		excerpt_clip(p->excerpt);

@@ -172,7 +172,7 @@ static void say_attached(const struct session_result *r)
 		    r->changed);
 }
 
-/* Tells of a wish for arguments, or for types of values, that nothing came of. */
+/* Tells that arguments, or types of values, were asked for and none were found. */
 static void print_arguments(struct out *o, const struct argument_count *c)
 {
 	char n[32];

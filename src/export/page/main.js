@@ -491,33 +491,33 @@ async function begin() {
 // The address's part behind # selects a view: view=FROM,TO in ns, function=NAME, call=LANE.NUMBER,
 // tab, theme.
 function obeyAddress(app) {
-	const wish = new URLSearchParams(location.hash.slice(1)), k = app.trace.nsPerTick;
-	const span = name => (wish.get(name) || "").split(",").map(v => Number(v) / k);
-	if (wish.has("theme") && THEMES[wish.get("theme")])
-		app.useTheme(wish.get("theme"));
-	if (wish.has("search")) {
-		app.search.value = wish.get("search");
-		app.searchFor(wish.get("search"));
+	const spec = new URLSearchParams(location.hash.slice(1)), k = app.trace.nsPerTick;
+	const span = name => (spec.get(name) || "").split(",").map(v => Number(v) / k);
+	if (spec.has("theme") && THEMES[spec.get("theme")])
+		app.useTheme(spec.get("theme"));
+	if (spec.has("search")) {
+		app.search.value = spec.get("search");
+		app.searchFor(spec.get("search"));
 	}
-	if (wish.has("function")) {
-		const f = app.trace.functions.findIndex(x => x.name === wish.get("function"));
+	if (spec.has("function")) {
+		const f = app.trace.functions.findIndex(x => x.name === spec.get("function"));
 		if (f >= 0)
 			app.choose(f);
 	}
-	if (wish.has("call")) {
-		const [l, i] = wish.get("call").split(".").map(Number), lane = app.trace.lanes[l];
+	if (spec.has("call")) {
+		const [l, i] = spec.get("call").split(".").map(Number), lane = app.trace.lanes[l];
 		if (lane && i < lane.n)
 			app.select(lane, i, true);
 	}
-	if (wish.has("view") && span("view")[1] > span("view")[0])
+	if (spec.has("view") && span("view")[1] > span("view")[0])
 		app.timeline.show(...span("view"));
-	if (wish.has("range")) {
+	if (spec.has("range")) {
 		app.setRange(...span("range"));
 		app.rangeDone();
 	}
-	if (wish.has("tab"))
-		app.showTab({ flame: "flame graph", tree: "tree" }[wish.get("tab")] || "functions");
-	if (wish.has("selftest"))
+	if (spec.has("tab"))
+		app.showTab({ flame: "flame graph", tree: "tree" }[spec.get("tab")] || "functions");
+	if (spec.has("selftest"))
 		selftest(app);
 }
 

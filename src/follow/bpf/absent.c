@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **out,
+int follow_kernel_open(const struct follow_spec *spec, struct follow_kernel **out,
 		       struct err *err)
 {
 	return err_set(err, ENOTSUP,

@@ -54,18 +54,18 @@ static enum follow_kind kind_among(const struct btf *btf, uint32_t type, enum fo
 
 /* FOLLOW_KINDS_N: the type points to no object. */
 static enum follow_kind kind_of(const struct btf *btf, uint32_t type,
-				const struct follow_wish *wish)
+				const struct follow_spec *spec)
 {
-	if (wish->buffer_bytes &&
+	if (spec->buffer_bytes &&
 	    follow_types_points_to(btf, type, follow_kind_name(FOLLOW_PACKET)))
 		return FOLLOW_PACKET;
-	if (wish->buffer_bytes)
+	if (spec->buffer_bytes)
 		return kind_among(btf, type, FOLLOW_ITERATOR, FOLLOW_FOLIO);
-	if (wish->descriptor >= 0)
+	if (spec->descriptor >= 0)
 		return kind_among(btf, type, FOLLOW_FILE, FOLLOW_INODE);
-	if (follow_types_points_to(btf, type, wish->expression->type))
+	if (follow_types_points_to(btf, type, spec->expression->type))
 		return FOLLOW_THE_TYPE;
-	return follow_wants_io(wish) ? kind_among(btf, type, FOLLOW_BIO, FOLLOW_REQUEST)
+	return follow_wants_io(spec) ? kind_among(btf, type, FOLLOW_BIO, FOLLOW_REQUEST)
 				     : FOLLOW_KINDS_N;
 }
 
@@ -108,32 +108,32 @@ static const char *const copying_names[] = { "ip_generic_getfrag", "udplite_getf
 /* By its type, or by its name and the function's. */
 static enum follow_kind kind_of_parameter(const struct btf *btf, const char *function,
 					  const struct btf_param *p,
-					  const struct follow_wish *wish)
+					  const struct follow_spec *spec)
 {
 	const char *name = btf__name_by_offset(btf, p->name_off);
 
-	if (wish->buffer_bytes && name && !strcmp(name, "from") &&
+	if (spec->buffer_bytes && name && !strcmp(name, "from") &&
 	    glob_match_any(copying_names, function))
 		return FOLLOW_MESSAGE;
-	if (wish->buffer_bytes && glob_match_any(filled_names, function) &&
+	if (spec->buffer_bytes && glob_match_any(filled_names, function) &&
 	    follow_types_points_to(btf, p->type, follow_kind_name(FOLLOW_SOCK)))
 		return FOLLOW_QUEUE;
-	if (wish->buffer_bytes && may_be_bytes(btf, p))
+	if (spec->buffer_bytes && may_be_bytes(btf, p))
 		return FOLLOW_BYTES;
-	return kind_of(btf, p->type, wish);
+	return kind_of(btf, p->type, spec);
 }
 
 /* Whether such an object may be a copy of a buffer: whether it is one is known once the call's
  * other objects have been looked at. */
-static bool may_be_copy(enum follow_kind kind, const struct follow_wish *wish)
+static bool may_be_copy(enum follow_kind kind, const struct follow_spec *spec)
 {
-	return wish->buffer_bytes && (kind < FOLLOW_BYTES || kind > FOLLOW_MESSAGE);
+	return spec->buffer_bytes && (kind < FOLLOW_BYTES || kind > FOLLOW_MESSAGE);
 }
 
 /* Fills in the slots of parameters that point to objects, those that may be copies last. Returns
  * how many parameters do, also those that are in no register. */
 static unsigned find_slots(const struct btf *btf, const struct btf_type *f,
-			   const struct follow_wish *wish, uint8_t slots[FOLLOW_SLOTS])
+			   const struct follow_spec *spec, uint8_t slots[FOLLOW_SLOTS])
 {
 	const struct btf_type *prototype = btf__type_by_id(btf, f->type);
 	const char *name = btf__name_by_offset(btf, f->name_off);
@@ -145,9 +145,9 @@ static unsigned find_slots(const struct btf *btf, const struct btf_type *f,
 		unsigned nth = 0;
 
 		for (uint32_t i = 0; i < btf_vlen(prototype) && p[i].type; i++) {
-			enum follow_kind kind = kind_of_parameter(btf, name, &p[i], wish);
+			enum follow_kind kind = kind_of_parameter(btf, name, &p[i], spec);
 
-			if (kind != FOLLOW_KINDS_N && may_be_copy(kind, wish) == copies) {
+			if (kind != FOLLOW_KINDS_N && may_be_copy(kind, spec) == copies) {
 				found++;
 				if (nth < KERNEL_ARGUMENTS && n < FOLLOW_SLOTS)
 					slots[n++] = (uint8_t)FOLLOW_SLOT(kind, nth);
@@ -227,13 +227,13 @@ static uint16_t flags_of_write_end(const struct btf *btf, const struct btf_type 
 /* Whether a function that returns this kind gives an object made of the first one that it takes.
  * One that returns a packet may return a copy of a buffer. One that returns a folio returns the
  * next one, which is no copy. A bio is made of a bio, and a request of none. */
-static bool gives(enum follow_kind kind, uint8_t first_slot, const struct follow_wish *wish)
+static bool gives(enum follow_kind kind, uint8_t first_slot, const struct follow_spec *spec)
 {
-	if (wish->buffer_bytes)
+	if (spec->buffer_bytes)
 		return kind == FOLLOW_PACKET;
 	if (kind == FOLLOW_BIO || kind == FOLLOW_REQUEST)
 		return kind == FOLLOW_BIO && first_slot >> 3 == FOLLOW_BIO;
-	return kind != FOLLOW_KINDS_N && follow_preset_gives(wish->expression->type);
+	return kind != FOLLOW_KINDS_N && follow_preset_gives(spec->expression->type);
 }
 
 /* Where bytes of one packet get into another. When its receive buffer is full, TCP copies packets
@@ -252,20 +252,20 @@ static uint16_t flags_of_moved(const char *name)
 }
 
 static uint16_t flags_of(const struct btf *btf, const struct btf_type *f, uint8_t first_slot,
-			const struct follow_wish *wish)
+			const struct follow_spec *spec)
 {
 	const char *name = btf__name_by_offset(btf, f->name_off);
-	enum follow_kind kind = kind_of(btf, btf__type_by_id(btf, f->type)->type, wish);
-	uint16_t flags = glob_match_any(wish->ends, name) ? FOLLOW_ENDS : 0;
+	enum follow_kind kind = kind_of(btf, btf__type_by_id(btf, f->type)->type, spec);
+	uint16_t flags = glob_match_any(spec->ends, name) ? FOLLOW_ENDS : 0;
 
-	if (gives(kind, first_slot, wish))
+	if (gives(kind, first_slot, spec))
 		flags |= FOLLOW_GIVES;
 	if (glob_match_any(splitting_names, name))
 		flags |= FOLLOW_SPLITS;
 	flags |= flags_of_moved(name);
 	if (flags & FOLLOW_GIVES && glob_match_any(listing_names, name))
 		flags |= FOLLOW_LISTS;
-	if (!wish->buffer_bytes)
+	if (!spec->buffer_bytes)
 		return flags;
 	if (glob_match_any(filling_names, name))
 		flags |= FOLLOW_FILLS;
@@ -276,7 +276,7 @@ static uint16_t flags_of(const struct btf *btf, const struct btf_type *f, uint8_
 
 /* All functions of a module's BTF that take the type. The module's own types are behind
  * m->first. */
-static void scan_module(const struct follow_module *m, const struct follow_wish *wish,
+static void scan_module(const struct follow_module *m, const struct follow_spec *spec,
 			taker_list *out)
 {
 	for (uint32_t id = m->first; id < btf__type_cnt(m->btf); id++) {
@@ -287,9 +287,9 @@ static void scan_module(const struct follow_module *m, const struct follow_wish 
 			continue;
 		prototype = btf__type_by_id(m->btf, f->type);
 		t.name = btf__name_by_offset(m->btf, f->name_off);
-		if (!find_slots(m->btf, f, wish, t.slots) || is_own_reading(t.name))
+		if (!find_slots(m->btf, f, spec, t.slots) || is_own_reading(t.name))
 			continue;
-		t.flags = flags_of(m->btf, f, t.slots[0], wish);
+		t.flags = flags_of(m->btf, f, t.slots[0], spec);
 		describe_result(m->btf, prototype->type, &t);
 		*vec_add(out) = t;
 	}
@@ -364,17 +364,17 @@ static bool take_symbols(const taker_list *l)
 /* --- which are watched -------------------------------------------------------------------- */
 
 /* -l, -L and -n, as for all tracers. */
-static bool is_chosen(const struct follow_wish *wish, const struct taker *t)
+static bool is_chosen(const struct follow_spec *spec, const struct taker *t)
 {
-	if (wish->filter->patterns.n && !function_list_match(wish->filter, t->name, t->module))
+	if (spec->filter->patterns.n && !function_list_match(spec->filter, t->name, t->module))
 		return false;
-	if (wish->modules->patterns.n && !function_list_has_module(wish->modules, t->module))
+	if (spec->modules->patterns.n && !function_list_has_module(spec->modules, t->module))
 		return false;
-	return !function_list_match(wish->notrace, t->name, t->module);
+	return !function_list_match(spec->notrace, t->name, t->module);
 }
 
 /* The census's count that a function belongs to. */
-static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, size_t i,
+static unsigned *class_of(const struct follow_spec *spec, const taker_list *l, size_t i,
 			  struct follow_census *c)
 {
 	const struct taker *t = &l->at[i];
@@ -387,11 +387,11 @@ static unsigned *class_of(const struct follow_wish *wish, const taker_list *l, s
 		return &c->ambiguous;
 	if (!t->places || !t->address)
 		return &c->untraceable;
-	return is_chosen(wish, t) ? &c->watched : &c->unchosen;
+	return is_chosen(spec, t) ? &c->watched : &c->unchosen;
 }
 
 /* Counts every function in one class of the census, and keeps those that are watched. */
-static void keep_watched(const struct follow_wish *wish, const taker_list *l,
+static void keep_watched(const struct follow_spec *spec, const taker_list *l,
 			 struct follow_functions *out)
 {
 	struct follow_census *c = &out->census;
@@ -399,7 +399,7 @@ static void keep_watched(const struct follow_wish *wish, const taker_list *l,
 	c->takes = (unsigned)l->n;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct taker *t = &l->at[i];
-		unsigned *class = class_of(wish, l, i, c);
+		unsigned *class = class_of(spec, l, i, c);
 
 		++*class;
 		if (class == &c->watched)
@@ -437,16 +437,16 @@ static int check_end(const char *end, const taker_list *takers, const struct fol
 
 /* Checks of which the user has to be told before anything is attached. Ends of a preset may be
  * missing: kernels differ. */
-static int check_functions(const struct follow_wish *wish, const taker_list *takers,
+static int check_functions(const struct follow_spec *spec, const taker_list *takers,
 			   const struct follow_functions *f, struct err *err)
 {
-	const char *type = wish->expression->type;
+	const char *type = spec->expression->type;
 	int e = 0;
 
 	if (!takers->n)
-		return err_at(err, EINVAL, wish->expression->text, wish->expression->type_at,
+		return err_at(err, EINVAL, spec->expression->text, spec->expression->type_at,
 			      "no function of the kernel takes a struct %s", type);
-	for (const char *const *end = wish->ends; *end && !wish->ends_usual && !e; end++)
+	for (const char *const *end = spec->ends; *end && !spec->ends_usual && !e; end++)
 		e = check_end(*end, takers, f, type, err);
 	if (!e && !f->at.n)
 		return err_set(err, EINVAL,
@@ -466,7 +466,7 @@ static int no_addresses(struct err *err)
 }
 
 /* 0, or -errno and *err; follow_functions_free() in any case. */
-int follow_functions_find(const struct follow_types *t, const struct follow_wish *wish,
+int follow_functions_find(const struct follow_types *t, const struct follow_spec *spec,
 			  const char *tracing, struct follow_functions *out, struct err *err)
 {
 	taker_list takers = { 0 };
@@ -474,15 +474,15 @@ int follow_functions_find(const struct follow_types *t, const struct follow_wish
 
 	*out = (struct follow_functions){ 0 };
 	for (size_t i = 0; i < t->modules.n; i++)
-		scan_module(&t->modules.at[i], wish, &takers);
+		scan_module(&t->modules.at[i], spec, &takers);
 	if (takers.n)
 		qsort(takers.at, takers.n, sizeof(*takers.at), compare_takers);
 	e = kernel_functions_each(tracing, false, take_place, &takers, err);
 	if (!e && !take_symbols(&takers))
 		e = no_addresses(err);
 	if (!e) {
-		keep_watched(wish, &takers, out);
-		e = check_functions(wish, &takers, out, err);
+		keep_watched(spec, &takers, out);
+		e = check_functions(spec, &takers, out, err);
 	}
 	vec_free(&takers);
 	return e;

@@ -8,6 +8,6 @@ struct follow_functions { VEC(struct follow_function) at; struct follow_census c
 
 /* Finds them. tracing: the kernel's tracing directory. 0, or -errno and *err; *out is to be freed
  * in any case. */
-int follow_functions_find(const struct follow_types *t, const struct follow_wish *wish,
+int follow_functions_find(const struct follow_types *t, const struct follow_spec *spec,
 			  const char *tracing, struct follow_functions *out, struct err *err);
 void follow_functions_free(struct follow_functions *f);

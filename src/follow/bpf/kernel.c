@@ -424,18 +424,18 @@ static int choose_way(struct follow_kernel *k, const char *name, struct err *err
 }
 
 /* The plan's part that is no field: whom to watch. brace's own calls are left out. */
-static void describe_wish(struct follow_kernel *k, const struct follow_wish *wish)
+static void describe_spec(struct follow_kernel *k, const struct follow_spec *spec)
 {
-	k->limit = wish->limit;
-	k->plan.by_identity = wish->by_identity;
+	k->limit = spec->limit;
+	k->plan.by_identity = spec->by_identity;
 	k->plan.own = (uint32_t)getpid();
-	k->plan.some = wish->some;
-	k->plan.buffer.from = wish->buffer;
-	k->plan.buffer.bytes = wish->buffer_bytes;
+	k->plan.some = spec->some;
+	k->plan.buffer.from = spec->buffer;
+	k->plan.buffer.bytes = spec->buffer_bytes;
 }
 
 /* Reads types and functions, and attaches nothing yet. *out: only if 0 is returned. */
-int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **out,
+int follow_kernel_open(const struct follow_spec *spec, struct follow_kernel **out,
 		       struct err *err)
 {
 	struct follow_kernel *k;
@@ -446,29 +446,29 @@ int follow_kernel_open(const struct follow_wish *wish, struct follow_kernel **ou
 		return e;
 	libbpf_set_print(no_words);
 	k = mem_zalloc(sizeof(*k));
-	describe_wish(k, wish);
-	e = choose_way(k, wish->way, err);
+	describe_spec(k, spec);
+	e = choose_way(k, spec->way, err);
 	if (!e)
 		e = follow_types_read(&k->types, err);
 	if (!e)
-		e = follow_types_plan(&k->types, wish->expression, wish->shown, &k->plan, err);
-	if (!e && wish->descriptor >= 0)
-		e = follow_types_descriptor(&k->types, (uint32_t)wish->descriptor,
+		e = follow_types_plan(&k->types, spec->expression, spec->shown, &k->plan, err);
+	if (!e && spec->descriptor >= 0)
+		e = follow_types_descriptor(&k->types, (uint32_t)spec->descriptor,
 					    &k->plan.descriptor, err);
-	if (!e && wish->buffer_bytes)
+	if (!e && spec->buffer_bytes)
 		e = follow_types_buffer(&k->types, &k->plan.buffer, err);
 	if (!e)
 		follow_types_lists(&k->types, &k->plan);
 	if (!e)
 		follow_types_execs(&k->types, &k->plan);
-	if (!e && follow_wants_io(wish))
+	if (!e && follow_wants_io(spec))
 		follow_types_io(&k->types, &k->plan.io);
-	if (!e && wish->packets)
-		e = follow_filter_compile(wish->packets, &k->plan.filter, err);
-	if (!e && wish->packets)
+	if (!e && spec->packets)
+		e = follow_filter_compile(spec->packets, &k->plan.filter, err);
+	if (!e && spec->packets)
 		e = follow_types_packet(&k->types, &k->plan.filter, err);
 	if (!e)
-		e = follow_functions_find(&k->types, wish, tracing, &k->functions, err);
+		e = follow_functions_find(&k->types, spec, tracing, &k->functions, err);
 	free(tracing);
 	if (e) {
 		follow_kernel_close(k);

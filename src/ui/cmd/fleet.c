@@ -48,13 +48,13 @@ static const struct fleet_question *find_question(const char *name)
 }
 
 /* 0, or EXIT_BRACE (said). */
-static int read_wish(const struct invocation *inv, const struct fleet_question *q,
-		     struct fleet_wish *w)
+static int read_spec(const struct invocation *inv, const struct fleet_question *q,
+		     struct fleet_spec *w)
 {
 	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
 	const uint64_t before = since / NS + (since % NS != 0);
 
-	*w = (struct fleet_wish){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
+	*w = (struct fleet_spec){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
 				  inv->of_push.labels.n ? inv->of_push.labels.at[0] : NULL,
 				  before && before < now ? now - before : 0 };
 	if (inv->of_push.labels.n > 1) {
@@ -70,7 +70,7 @@ static int read_wish(const struct invocation *inv, const struct fleet_question *
 	return EXIT_BRACE;
 }
 
-static int say_nothing_found(const struct fleet_wish *w)
+static int say_nothing_found(const struct fleet_spec *w)
 {
 	char cut[SAY_WORD];
 
@@ -88,7 +88,7 @@ static enum rows_form form_of(const struct invocation *inv)
 }
 
 static int ask(const struct invocation *inv, const struct fleet_question *q,
-	       const struct fleet_servers *s, const struct fleet_wish *w)
+	       const struct fleet_servers *s, const struct fleet_spec *w)
 {
 	struct fleet_answer a;
 	struct screen o;
@@ -139,13 +139,13 @@ static int answer(struct invocation *inv)
 {
 	const struct fleet_question *q = find_question(inv->operands[0]);
 	struct fleet_servers servers = { 0 };
-	struct fleet_wish wish;
-	int status = q ? read_wish(inv, q, &wish) : EXIT_BRACE;
+	struct fleet_spec spec;
+	int status = q ? read_spec(inv, q, &spec) : EXIT_BRACE;
 
 	if (!status)
 		status = fleet_option_servers(inv, "fleet", &servers);
 	if (!status)
-		status = ask(inv, q, &servers, &wish);
+		status = ask(inv, q, &servers, &spec);
 	fleet_servers_free(&servers);
 	return status;
 }

@@ -52,7 +52,7 @@ static int write_probes(struct invocation *inv, struct err *err)
 		path = mem_strdup(real);
 	}
 	for (size_t i = 0; i < inv->of_probe.probes.n; i++) {
-		const struct probe_wish *p = &inv->of_probe.probes.at[i];
+		const struct probe_spec *p = &inv->of_probe.probes.at[i];
 
 		probe_options_add_perf(inv, &event, p->text, path);
 		if (p->filter)
@@ -96,7 +96,7 @@ int cmd_probe(struct invocation *inv)
 	if (inv->list_events || inv->of_probe.variables || inv->of_probe.lines)
 		return print_list(inv);
 	for (int i = 0; i < inv->n_questions; i++)
-		*vec_add(&inv->of_probe.probes) = (struct probe_wish){ inv->questions[i], NULL };
+		*vec_add(&inv->of_probe.probes) = (struct probe_spec){ inv->questions[i], NULL };
 	wrong = wrong_probes(inv);
 	if (wrong) {
 		say("brace: %s\n", wrong);

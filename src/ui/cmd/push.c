@@ -66,7 +66,7 @@ static int check_spooled(const struct invocation *inv)
 	const struct push_options *o = &inv->of_push;
 	const bool other = inv->n_operands || o->calls || o->verify || o->no_command || o->labels.n;
 
-	if (!other && excerpt_wish_is_all(&inv->excerpt))
+	if (!other && excerpt_spec_is_all(&inv->excerpt))
 		return 0;
 	say("brace: --spooled sends what record --push left, as it was to be pushed then: no FILE, part, label, --calls, --verify, --no-command\n");
 	return EXIT_BRACE;

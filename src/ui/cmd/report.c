@@ -371,7 +371,7 @@ static int read_functions(struct report *r, struct invocation *inv)
 		return EXIT_BRACE;
 	if (inv->histogram)
 		inv->excerpt.functions_option = "--histogram";
-	if (inv->histogram && excerpt_wish_add(&inv->excerpt, "filter", inv->histogram, &err))
+	if (inv->histogram && excerpt_spec_add(&inv->excerpt, "filter", inv->histogram, &err))
 		return say_error(&err);
 	return part_summary_functions(inv, &r->functions);
 }

@@ -260,7 +260,7 @@ static int choose_functions(struct invocation *inv, struct err *err)
 
 		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
 			if (w->option && !strcmp(w->option->name, names[k]) &&
-			    excerpt_wish_add(&inv->excerpt, names[k], w->text, err))
+			    excerpt_spec_add(&inv->excerpt, names[k], w->text, err))
 				return -err->code;
 	}
 	return 0;
@@ -277,7 +277,7 @@ static int open_file(struct tui *t, struct invocation *inv)
 	status = trace_file_open(inv, &t->reader);
 	if (status)
 		return status;
-	if (!excerpt_wish_is_all(&inv->excerpt) &&
+	if (!excerpt_spec_is_all(&inv->excerpt) &&
 	    excerpt_open(&inv->excerpt, t->reader, &t->part, &err))
 		return say_error(&err);
 	t->name = mem_printf("%s%s", inv->n_operands ? inv->operands[0] : "trace.brace",
@@ -292,7 +292,7 @@ static int open_file(struct tui *t, struct invocation *inv)
  * exit status (said). */
 static int refuse_part(const struct invocation *inv)
 {
-	if (excerpt_wish_is_all(&inv->excerpt))
+	if (excerpt_spec_is_all(&inv->excerpt))
 		return 0;
 	say("brace: a part of a trace (--from, --thread, --min-duration, ...) is of a file; -l, -n, -g and -L choose what is recorded\n");
 	return EXIT_BRACE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The options of an excerpt, a row each. The command line calls it (ui/invocation.c), on brace's
  * only thread, before a file is opened. Fails on text that no trace could make sense of. */
-#include "excerpt/wish.h"
+#include "excerpt/spec.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,26 +11,26 @@
 #include "excerpt/locations.h"
 #include "model/units.h"
 
-/* An option, and what it adds to: `field` is an offset in the wish. */
-struct wish_row {
+/* An option, and what it adds to: `field` is an offset in the spec. */
+struct spec_row {
 	const char *name;
-	int (*add)(struct excerpt_wish *w, size_t field, const char *text, struct err *err);
+	int (*add)(struct excerpt_spec *w, size_t field, const char *text, struct err *err);
 	size_t field;
 };
 
 /* The member at this offset; its type is the row's to know. */
-static void *field_at(struct excerpt_wish *w, size_t field)
+static void *field_at(struct excerpt_spec *w, size_t field)
 {
 	return (char *)w + field;
 }
 
 /* Arguments are not known to the excerpt, so that no list takes conditions. */
-static int add_functions(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int add_functions(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	static const struct { size_t field; enum excerpt_locations_of of; } locations[] = {
-		{ offsetof(struct excerpt_wish, functions), EXCERPT_IN },
-		{ offsetof(struct excerpt_wish, without), EXCERPT_WITHOUT },
-		{ offsetof(struct excerpt_wish, graph), EXCERPT_GRAPH },
+		{ offsetof(struct excerpt_spec, functions), EXCERPT_IN },
+		{ offsetof(struct excerpt_spec, without), EXCERPT_WITHOUT },
+		{ offsetof(struct excerpt_spec, graph), EXCERPT_GRAPH },
 	};
 
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N && excerpt_is_location(text); i++)
@@ -44,13 +44,13 @@ static int add_functions(struct excerpt_wish *w, size_t field, const char *text,
 }
 
 /* -L. */
-static int add_modules(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int add_modules(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	return function_list_write_modules(field_at(w, field), text, true, err);
 }
 
 /* The last one given counts. */
-static int set_text(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int set_text(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	char **at = field_at(w, field);
 
@@ -62,7 +62,7 @@ static int set_text(struct excerpt_wish *w, size_t field, const char *text, stru
 }
 
 /* Options that may be given several times: any of the words fits. */
-static int add_text(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int add_text(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	excerpt_words *words = field_at(w, field);
 
@@ -73,26 +73,26 @@ static int add_text(struct excerpt_wish *w, size_t field, const char *text, stru
 }
 
 /* A bare number is microseconds, as with --threshold. */
-static int set_duration(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int set_duration(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	return units_parse_time_ns(text, 1000, field_at(w, field), err);
 }
 
 /* --min-size. */
-static int set_bytes(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int set_bytes(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	return units_parse_number(text, "a size of functions, in bytes,", 0, UINT32_MAX,
 				  field_at(w, field), err);
 }
 
 /* --max-graph-depth. 0: no limit, as in ftrace. */
-static int set_depth(struct excerpt_wish *w, size_t field, const char *text, struct err *err)
+static int set_depth(struct excerpt_spec *w, size_t field, const char *text, struct err *err)
 {
 	return units_parse_number(text, "a depth", 0, UINT32_MAX, field_at(w, field), err);
 }
 
-#define FIELD(name) offsetof(struct excerpt_wish, name)
-static const struct wish_row rows[] = {
+#define FIELD(name) offsetof(struct excerpt_spec, name)
+static const struct spec_row rows[] = {
 	{ "filter", add_functions, FIELD(functions) },
 	{ "notrace", add_functions, FIELD(without) },
 	{ "graph-function", add_functions, FIELD(graph) },
@@ -108,13 +108,13 @@ static const struct wish_row rows[] = {
 	{ "min-size", set_bytes, FIELD(min_size) },
 };
 
-const char *const excerpt_wish_names[] = {
+const char *const excerpt_spec_names[] = {
 	"filter", "notrace", "graph-function", "library", "callers-of", "from", "to", "thread",
 	"process", "cpu", "min-duration", "max-graph-depth", "min-size", NULL,
 };
 
 /* name: the option's long name. 0, or -errno and *err. */
-int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err)
+int excerpt_spec_add(struct excerpt_spec *w, const char *name, const char *text, struct err *err)
 {
 	static const struct hash_key public_key = { { 0, 0 } };
 	const uint64_t of_name = keyed_hash_bytes(&public_key, 0, name, strlen(name));
@@ -127,7 +127,7 @@ int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text,
 }
 
 /* Whether nothing is left out: then the file itself is read. */
-bool excerpt_wish_is_all(const struct excerpt_wish *w)
+bool excerpt_spec_is_all(const struct excerpt_spec *w)
 {
 	for (size_t i = 0; i < EXCERPT_LOCATIONS_N; i++)
 		if (w->locations[i].n)
@@ -145,8 +145,8 @@ static void free_words(excerpt_words *words)
 	vec_free(words);
 }
 
-/* Leaves a wish for the whole trace, which may be freed again. */
-void excerpt_wish_free(struct excerpt_wish *w)
+/* Leaves a spec for the whole trace, which may be freed again. */
+void excerpt_spec_free(struct excerpt_spec *w)
 {
 	function_list_free(&w->functions);
 	function_list_free(&w->without);
@@ -160,5 +160,5 @@ void excerpt_wish_free(struct excerpt_wish *w)
 		free_words(&w->locations[i]);
 	free_words(&w->threads);
 	free_words(&w->processes);
-	*w = (struct excerpt_wish){ 0 };
+	*w = (struct excerpt_spec){ 0 };
 }

@@ -15,7 +15,7 @@ typedef VEC(char *) excerpt_words;
 enum excerpt_locations_of { EXCERPT_IN, EXCERPT_WITHOUT, EXCERPT_GRAPH, EXCERPT_LOCATIONS_N };
 
 /* All zero asks for the whole trace. */
-struct excerpt_wish {
+struct excerpt_spec {
 	struct function_list functions, without, graph, modules, callers_of;
 	/* of -l, -n and -g: files and lines of the source (excerpt/locations.h) */
 	excerpt_words locations[EXCERPT_LOCATIONS_N];
@@ -29,10 +29,10 @@ struct excerpt_wish {
 	bool clips; /* no option: calls count with the part of their time that lies in the range */
 };
 
-/* Takes what the option of this name says (`filter`, `from`, ...; excerpt_wish_names has them all).
+/* Takes what the option of this name says (`filter`, `from`, ...; excerpt_spec_names has them all).
  * 0, or -EINVAL or -ERANGE and *err with the column. */
-int excerpt_wish_add(struct excerpt_wish *w, const char *name, const char *text, struct err *err);
-extern const char *const excerpt_wish_names[]; /* ends with NULL */
+int excerpt_spec_add(struct excerpt_spec *w, const char *name, const char *text, struct err *err);
+extern const char *const excerpt_spec_names[]; /* ends with NULL */
 /* Whether everything is asked for. */
-bool excerpt_wish_is_all(const struct excerpt_wish *w);
-void excerpt_wish_free(struct excerpt_wish *w);
+bool excerpt_spec_is_all(const struct excerpt_spec *w);
+void excerpt_spec_free(struct excerpt_spec *w);
