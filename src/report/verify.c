@@ -386,6 +386,8 @@ static void lose(struct verify *v, uint32_t thread)
 
 	t->n = 0;
 	v->owners.at[owner].epoch++;
+	v->owners.at[owner].losing += !t->losing;
+	t->losing = true;
 	while (first && v->faults.at[first - 1].step >= t->last)
 		first--;
 	kept = first;
@@ -395,6 +397,19 @@ static void lose(struct verify *v, uint32_t thread)
 	v->doubtful += v->faults.n - kept;
 	v->all_faults -= v->faults.n - kept;
 	v->faults.n = kept;
+}
+
+/* The losses of a thread that has ended have the time of its last record, and lasted until it
+ * ended, which no record tells. So nothing is known of its process's objects from there on. */
+static void heed_open_losses(struct verify *v, uint32_t thread)
+{
+	const uint32_t owner = owner_of(v, thread); /* it may move the array */
+	struct verify_owner *o = &v->owners.at[owner];
+	struct verify_thread *t = thread_of(v, thread);
+
+	o->epoch += o->losing > 0;
+	o->losing -= t->losing;
+	t->losing = false;
 }
 
 /* calls_emit */
@@ -497,6 +512,8 @@ void verify_event(struct verify *v, const struct event *e)
 		return;
 	v->last = *e;
 	v->steps++;
+	if (e->kind != EVENT_LOST)
+		heed_open_losses(v, e->thread);
 	if (e->kind == EVENT_TRACE && e->fn != EVENT_LOCK_ROW)
 		take_event(v, e);
 	tracks_feed(&v->tracks, tracks_lane(&v->tracks, e->thread), e, take_step, v);

@@ -8,7 +8,8 @@
 #include "trace/tracks.h"
 
 /* A process between two execs, to which objects belong. */
-struct verify_owner { uint32_t epoch; bool any; }; /* any: nothing is known of what came before */
+/* any: nothing is known of what came before; losing: threads with a loss that may go on */
+struct verify_owner { uint32_t epoch, losing; bool any; };
 
 struct verify_object {
 	uint64_t key, states;     /* states 0: a free bucket */
@@ -37,6 +38,7 @@ struct verify_thread {
 	struct verify_call calls[VERIFY_CALLS]; /* open ones of the model */
 	unsigned n;
 	uint64_t last;            /* its last record's step */
+	bool losing;              /* a loss was told, and no record has come since */
 };
 
 /* The bindings of a function, by image and id; those of an event, and the places of their
