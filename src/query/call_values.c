@@ -187,7 +187,10 @@ static void take_returned(struct taking_apart *t, const struct trace_info *info,
 static void take_record(struct taking_apart *t, const struct load *l, const struct kept_record *c,
 			uint32_t image)
 {
-	const uint64_t *payload = (const uint64_t *)l->call_words.at + c->payload;
+	static const uint64_t none;
+	/* Where no call has words there is no array of them. */
+	const uint64_t *payload =
+		c->bytes ? (const uint64_t *)l->call_words.at + c->payload : &none;
 	const struct event e = { .kind = EVENT_ENTRY, .flags = EVENT_ARGUMENTS,
 				 .payload = payload, .count = c->bytes, .thread = c->thread,
 				 .fn = c->fn };
