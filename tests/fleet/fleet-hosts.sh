@@ -2,6 +2,7 @@
 # `brace fleet -H HOSTS record` with a real sshd on loopback, which stands for several hosts: traces, clocks, output, hosts that fail, are
 # silent or say too much, an interrupt, and that nothing stays on a host.
 . "$(dirname "$0")/../run/lib.sh"
+. "$(dirname "$0")/silent.sh"
 PATH=$PATH:/usr/sbin
 need sshd ssh ssh-keygen python3
 cd "$T" || exit 1
@@ -29,22 +30,12 @@ X
 ON_EXIT+=("kill_ours $!")
 
 # A host that says nothing: connections are taken, and that is all.
-cat >silent.py <<'P'
-import socket
-s = socket.create_server(("127.0.0.1", 0))
-print(s.getsockname()[1], flush=True)
-held = []
-while True:
-    held.append(s.accept()[0])
-P
-exec {SILENT}< <(exec python3 "$T/silent.py")
-ON_EXIT+=("kill $!")
-read -rt "$LIMIT" -u "$SILENT" silent
+start_silent
 cat >ssh_config <<X
 Host one two
  Port $PORT
 Host silent
- Port $silent
+ Port $SILENT_PORT
 Host *
  HostName 127.0.0.1
  IdentityFile $T/user

@@ -2,6 +2,7 @@
 # `brace push` and `brace fleet` with two real ClickHouse servers on loopback, as two shards: what they have equals `brace report`
 # and `brace export --to csv`, also after servers died in the middle of batches; logins, certificates, hostile names, bad input.
 . "$(dirname "$0")/../run/lib.sh"
+. "$(dirname "$0")/silent.sh"
 . "$(dirname "$0")/clickhouse.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need gcc objcopy
@@ -282,22 +283,10 @@ check 'when it is back, the answer is whole again' cmp "$T/whole" "$T/rows"
 
 # --- a server that says nothing -------------------------------------------------------------------
 
-cat >"$T/silent.py" <<'P'
-import socket
-s = socket.create_server(("127.0.0.1", 0))
-print(s.getsockname()[1], flush=True)
-held = []
-while True:
-    held.append(s.accept()[0])
-    print("asked", flush=True)
-P
-exec {SILENT}< <(exec python3 "$T/silent.py")
-silent=$!
-ON_EXIT+=("kill $silent")
-read -rt "$LIMIT" -u "$SILENT" port
-"$BRACE" push "$T/small" --to "http://127.0.0.1:$port" >"$T/out" 2>"$T/err" </dev/null &
+start_silent
+"$BRACE" push "$T/small" --to "http://127.0.0.1:$SILENT_PORT" >"$T/out" 2>"$T/err" </dev/null &
 pusher=$!
-read -rt "$LIMIT" -u "$SILENT" asked
+until_asked
 kill_ours -TERM $pusher
 wait $pusher
 STATUS=$?

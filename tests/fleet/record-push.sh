@@ -2,6 +2,7 @@
 # `brace record --push` with a real ClickHouse: what comes to be there, whatever befalls server and brace, what waits in the spool, and
 # that neither changes the program's run or its status.
 . "$(dirname "$0")/../run/lib.sh"
+. "$(dirname "$0")/silent.sh"
 . "$(dirname "$0")/clickhouse.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 need gcc
@@ -140,21 +141,10 @@ check_that 'with the labels that each had' [ "$(sql a "SELECT labels FROM brace.
 
 # --- a server that says nothing ----------------------------------------------------------------------
 
-cat >"$T/silent.py" <<'P'
-import socket
-s = socket.create_server(("127.0.0.1", 0))
-print(s.getsockname()[1], flush=True)
-held = []
-while True:
-    held.append(s.accept()[0])
-    print("asked", flush=True)
-P
-exec {SILENT}< <(exec python3 "$T/silent.py")
-ON_EXIT+=("kill $!")
-read -rt "$LIMIT" -u "$SILENT" port
-timeout -k 5 "$LIMIT" "$BRACE" record -o t.brace --push "http://127.0.0.1:$port" -- "$T/steps" 1 '' 5 >"$T/out" 2>"$T/err" </dev/null &
+start_silent
+timeout -k 5 "$LIMIT" "$BRACE" record -o t.brace --push "http://127.0.0.1:$SILENT_PORT" -- "$T/steps" 1 '' 5 >"$T/out" 2>"$T/err" </dev/null &
 recorder=$!
-read -rt "$LIMIT" -u "$SILENT" asked
+until_asked
 # timeout hands it on.
 kill_ours -TERM $recorder
 wait $recorder

@@ -3,22 +3,16 @@
 # in a file is known from the program's own ledger, which is mapped shared and outlives it
 # (tests/targets/ledger.h).
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ledger.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=60
 SCENARIOS=${SCENARIOS:-600} # for the killer
 victim=$FIXTURES/victim
 ledger=$T/ledger
 
-# field OFFSET: a number of the ledger. Calls of step, all threads together.
-field() { od -An -v -tu4 -w4 -j "$1" -N 4 "$ledger" | tr -d ' '; }
 deep() { od -An -v -tu8 -w8 -j 24 -N 8 "$ledger" | tr -d ' '; }
-made() { od -An -v -tu8 -w8 -j 48 "$ledger" | awk '{ n += $1 } END { print n + 0 }'; }
 begun() { [ -s "$ledger" ] && [ "$(field 12)" = 1 ]; }
 has_made() { [ "$(made)" -gt $((before + $1)) ]; } # more than so many calls since `before`
-let_go() { printf '\1' | dd of="$ledger" bs=1 seek=8 conv=notrunc status=none; }
-
-# figure records|lost FILE: of the whole trace, as info says.
-figure() { "$BRACE" info --json "$2" | sed -nE "s/.*\"type\":\"trace\".*\"$1\":([0-9]+).*/\1/p"; }
 
 # adds_up NAME FILE RECORDS: kept + lost are so many.
 adds_up() {
@@ -28,9 +22,6 @@ adds_up() {
 	[ $((kept + lost)) -eq "$3" ] && [ "$kept" -gt 0 ]
 	result "$1: $kept kept and $lost lost are the $3 that were made" $? "$T/summary"
 }
-
-stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
-is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 
 # --- the program dies: all it did is in the file
 dies() { # WAY STATUS

@@ -2,6 +2,7 @@
 # record --ring: the records outlive brace and the program, whoever is killed first. What must be in
 # the ring is known from the program's own ledger (tests/targets/ledger.h).
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ledger.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=60
 victim=$FIXTURES/victim
@@ -17,13 +18,6 @@ if ! holds "${RING%/*}"; then
 	exit 0
 fi
 ON_EXIT+=("rm -f '$IN_MEMORY' '$IN_MEMORY'.*")
-
-field() { od -An -v -tu4 -w4 -j "$1" -N 4 "$ledger" | tr -d ' '; }
-made() { od -An -v -tu8 -w8 -j 48 "$ledger" | awk '{ n += $1 } END { print n + 0 }'; }
-let_go() { printf '\1' | dd of="$ledger" bs=1 seek=8 conv=notrunc status=none; }
-stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
-is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
-figure() { "$BRACE" info --json "$2" | sed -nE "s/.*\"type\":\"trace\".*\"$1\":([0-9]+).*/\1/p"; }
 
 # adds_up NAME FILE: kept and lost are what the ledger says.
 adds_up() {

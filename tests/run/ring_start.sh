@@ -2,6 +2,7 @@
 # start --ring: what a session in the background had recorded when it, and its programs, were killed is there for the next one. The
 # counts are the program's own (tests/targets/ledger.h). record --rotate --ring: the same sums over several files.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/ledger.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 LIMIT=120
 victim=$FIXTURES/victim
@@ -21,14 +22,8 @@ mkdir -m 700 "$T/run"
 export XDG_RUNTIME_DIR=$T/run
 ON_EXIT+=("rm -f '$RING' '$RING'.*")
 
-field() { od -An -v -tu4 -w4 -j "$1" -N 4 "$ledger" | tr -d ' '; }
-made() { od -An -v -tu8 -w8 -j 48 "$ledger" | awk '{ n += $1 } END { print n + 0 }'; }
-let_go() { printf '\1' | dd of="$ledger" bs=1 seek=8 conv=notrunc status=none; }
-stands_still() { [ -s "$ledger" ] && [ "$(field 4)" = 1 ]; }
-is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 # Of no process nothing: /proc//stat is the machine's, with numbers that the end of the test would kill.
 parent_of() { [ -z "$1" ] || sed -E 's/.*\) . ([0-9]+).*/\1/' "/proc/$1/stat"; }
-figure() { "$BRACE" info --json "$2" | sed -nE "s/.*\"type\":\"trace\".*\"$1\":([0-9]+).*/\1/p"; }
 
 # adds_up NAME FILE...: kept and lost of the files together are what the ledger says.
 adds_up() {
