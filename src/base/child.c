@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Called by whoever started a child, on that thread: the commands, the requests of fleets, a mount.
- * What fails is told by the child's status, or by an output that ends early. */
+ * A failure shows in the child's status, or in an output that ends early. */
 #include "base/child.h"
 
 #include <errno.h>

@@ -112,7 +112,7 @@ static bool is_d(const char *s)
 		!strncmp(s + 2, "Th", 2) || !strcmp(s, "_Dmain"));
 }
 
-/* What a call by way of an interface runs first: "_DTi16_D4shop6Basket5totalMFZi" of ldc2,
+/* Thunks, which calls by way of an interface run first: "_DTi16_D4shop6Basket5totalMFZi" of ldc2,
  * "_DThn16_4shop6Basket5totalMFZi" of gdc. Returns the symbol of the method, for free(), or NULL:
  * it is no such thunk. */
 static char *d_thunk_target(const char *symbol)

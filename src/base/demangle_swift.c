@@ -491,7 +491,7 @@ static struct piece pop_name(struct swift *w)
 	return n.kind == NONE ? pop(w, NAME) : n;
 }
 
-/* What a declaration stands in. */
+/* Takes the context of a declaration: the name, module, type or entity that has it. */
 static struct piece pop_context(struct swift *w)
 {
 	static const enum kind kinds[] = { NAME, MODULE, TYPE };
@@ -809,7 +809,8 @@ static void read_function(struct swift *w)
 	push(w, declared(w, name, labels));
 }
 
-/* What is made of a function's place: initialisers, closures, default arguments. */
+/* Reads an entity that the compiler makes of a function: an initialiser, a closure, a default
+ * argument. */
 static void read_entity(struct swift *w)
 {
 	static const struct { char letter; const char *name; } kinds[] = {
@@ -934,7 +935,7 @@ static void read_local(struct swift *w)
 	push(w, name);
 }
 
-/* Of a type that another module defined. Its requirements are left out. */
+/* Reads an extension of a type that another module defined. Its requirements are left out. */
 static void read_extension(struct swift *w)
 {
 	struct piece module, n;
@@ -1292,7 +1293,7 @@ bool demangle_is_swift(const char *s)
 	return s[0] == '$' && (s[1] == 's' || s[1] == 'S') && isalnum((unsigned char)s[2]);
 }
 
-/* What a compiler makes of a function has a suffix, ".resume.0", which is kept. */
+/* Parts that a compiler makes of a function have a suffix, ".resume.0", which is kept. */
 char *demangle_swift(const char *symbol, bool whole, bool full)
 {
 	struct swift *w = mem_zalloc(sizeof(*w));

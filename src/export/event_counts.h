@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace's events count, thread by thread, for formats that draw counters: page faults and
- * switches of `brace record --counters`, under the names that `brace query` gives them. */
+/* Counters of a trace, thread by thread, for formats that draw them: page faults and switches of
+ * `brace record --counters`, under the names that `brace query` gives them. */
 #pragma once
 #include "base/vec.h"
 #include "export/walk.h"

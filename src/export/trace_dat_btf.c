@@ -132,7 +132,7 @@ uint32_t trace_dat_words(struct trace_dat *d, const struct walk_step *s,
 
 /* --- what a call returned ------------------------------------------------------------------- */
 
-/* Of a text and a structure there is no more than the register: a pointer, or nothing. A value that
+/* The register of a returned value: the pointer of a text, nothing of a structure. A value that
  * was recorded in the other kind of register (of jumps to another function) is none. */
 static uint64_t value_word(struct trace_dat *d, const struct prototype_value *v,
 			   const struct call_value *value)

@@ -121,7 +121,7 @@ static const struct printer_ops kernel_printer = {
 	.close = close_kernel,
 };
 
-/* Nor this one: latency tracers have it by the option display-graph. */
+/* No tracer's row names display-graph: latency tracers have it by the option. */
 static const struct printer_ops latency_printer = {
 	.name = "display-graph",
 	.open = open_latency,
