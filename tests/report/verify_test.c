@@ -62,11 +62,42 @@ static void test_loss_behind_old_stamps(void **state)
 	give(v, EVENT_TRACE, 1, 10);
 	give(v, EVENT_LOST, 1, 10);
 	assert_int_equal(verify_faults(v), 1);
+	give(v, EVENT_TRACE, 1, 10); /* the loss ends there */
 	/* Any state was possible; the second one is found meanwhile. */
 	give(v, EVENT_TRACE, 0, 5002);
 	give(v, EVENT_TRACE, 0, 5003);
 	assert_int_equal(verify_faults(v), 2);
 	give(v, EVENT_LOST, 1, 10);
+	assert_int_equal(verify_faults(v), 1);
+	verify_free(v);
+	automaton_bindings_free(&b);
+	automaton_free(a);
+	trace_info_free(info);
+}
+
+/* No record of the second thread's comes behind its loss, so that any record of it may be missing
+ * from there on: what the first one does is no fault until one comes. */
+static void test_loss_without_end(void **state)
+{
+	struct automaton_bindings b;
+	struct trace_info *info = make_info();
+	struct automaton *a;
+	struct verify *v;
+	struct err err;
+
+	assert_int_equal(automaton_read(model, strlen(model), &a, &err), 0);
+	assert_int_equal(automaton_bindings_read(a, &b, &err), 0);
+	v = verify_new(info, a, &b, true);
+	give(v, EVENT_TRACE, 1, 10);
+	give(v, EVENT_LOST, 1, 10);
+	give(v, EVENT_LOST, 1, 10); /* told twice, it is one */
+	give(v, EVENT_TRACE, 0, 5000);
+	give(v, EVENT_TRACE, 0, 5001);
+	give(v, EVENT_TRACE, 0, 5002);
+	assert_int_equal(verify_faults(v), 0);
+	give(v, EVENT_TRACE, 1, 5003);
+	give(v, EVENT_TRACE, 0, 5004); /* any state was possible */
+	give(v, EVENT_TRACE, 0, 5005);
 	assert_int_equal(verify_faults(v), 1);
 	verify_free(v);
 	automaton_bindings_free(&b);
@@ -129,6 +160,7 @@ static void test_return_to_inside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_loss_behind_old_stamps),
+					    cmocka_unit_test(test_loss_without_end),
 					    cmocka_unit_test(test_return_to_inside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
