@@ -10,17 +10,17 @@
 
 #include "base/vec.h"
 
-/* Milliseconds between two looks at *stop. A signal that comes just before poll() does not end it,
+/* Milliseconds between two looks at stop. A signal that comes just before poll() does not end it,
  * hence a limit. */
 #define LOOK_MS 100
 #define READ_BYTES 65536u
 
-/* Waits for bytes, or the end. False: *stop is set. */
-static bool wait_for_bytes(int fd, const volatile sig_atomic_t *stop)
+/* Waits for bytes, or the end. False: stop is asked. */
+static bool wait_for_bytes(int fd, const struct stop *stop)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (!stop || !*stop) {
+	while (!stop_asked(stop)) {
 		const int n = poll(&p, 1, stop ? LOOK_MS : -1);
 
 		if (n > 0 || (n < 0 && errno != EINTR))
@@ -29,7 +29,7 @@ static bool wait_for_bytes(int fd, const volatile sig_atomic_t *stop)
 	return false;
 }
 
-struct child_output child_read(int fd, size_t most, const volatile sig_atomic_t *stop)
+struct child_output child_read(int fd, size_t most, const struct stop *stop)
 {
 	VEC(char) text = { 0 };
 	bool goes_on;

@@ -16,7 +16,7 @@ struct export_job {
 	struct out *out;           /* for the bytes of a file */
 	const char *directory;     /* for a directory of files: it is there, and empty */
 	enum export_weight weight;
-	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	const struct stop *stop; /* or NULL; asked: ends with -EINTR */
 	/* results */
 	struct walk_counts counts;
 	uint64_t folded;           /* calls that were added to their callers: too deep, too many */

@@ -2,8 +2,6 @@
 /* A trace as one page: `brace html`. The viewer is the files of page/, and needs nothing but a
  * browser: docs/html.md. */
 #pragma once
-#include <signal.h>
-
 #include "base/out.h"
 #include "export/walk.h"
 
@@ -14,7 +12,7 @@ struct html_job {
 	uint64_t min_ns;           /* it leaves out shorter calls; 0: it does not */
 	struct out *out;
 	const char *title;         /* of the page: the trace's file */
-	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	const struct stop *stop; /* or NULL; asked: ends with -EINTR */
 	/* results */
 	struct walk_counts counts;
 	size_t lanes;

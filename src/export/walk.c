@@ -438,7 +438,7 @@ static int read_all(struct walk *w, struct err *err)
 			continue;
 		note_record(w, &e);
 		tracks_feed(&w->tracks, tracks_lane(&w->tracks, e.thread), &e, take_step, w);
-		if (w->stop && *w->stop)
+		if (stop_asked(w->stop))
 			return err_set(err, EINTR, "interrupted: nothing is written");
 		if (w->failed)
 			return w->failed;

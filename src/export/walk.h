@@ -4,8 +4,7 @@
  * stream. All exporters read their trace by this but `sqlite`, which is written by
  * query_save(). */
 #pragma once
-#include <signal.h>
-
+#include "base/stop.h"
 #include "report/arguments.h"
 #include "trace/overloads.h"
 #include "trace/tracks.h"
@@ -86,7 +85,7 @@ struct walk {
 	/* In a trace of both the kernel's calls lie in those that their thread made in the program
 	 * at that time: these have no `self` of their time. */
 	bool nests_kernel;
-	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	const struct stop *stop; /* or NULL; asked: ends with -EINTR */
 	/* results, growing: */
 	VEC(struct walk_function) functions;
 	VEC(struct walk_lane) lanes;

@@ -167,7 +167,7 @@ static int spawn_curl(int settings, int body, int out, pid_t *pid)
 }
 
 /* Reads to the end, or to the most, behind which curl is not needed any more. */
-static void read_answer(int fd, pid_t pid, const volatile sig_atomic_t *stop,
+static void read_answer(int fd, pid_t pid, const struct stop *stop,
 			struct http_answer *a)
 {
 	const struct child_output out = child_read(fd, HTTP_ANSWER_MOST, stop);

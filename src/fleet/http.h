@@ -2,11 +2,11 @@
 /* Requests over HTTP and HTTPS, carried out by the program curl, one process each: what a server
  * answers is parsed there, and brace's start does not load its libraries. */
 #pragma once
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 
 #define HTTP_ANSWER_MOST (64u << 20) /* bytes; what a server says beyond is not read */
 
@@ -15,7 +15,7 @@ struct http_server {
 	const char *user, *key; /* NULL: none is told */
 	const char *ca;     /* file of certificates to trust; NULL: the system's */
 	bool insecure;      /* any certificate */
-	const volatile sig_atomic_t *stop; /* NULL, or not 0: a request that waits is ended */
+	const struct stop *stop; /* or NULL; asked: a request that waits is ended */
 };
 
 struct http_answer {

@@ -14,14 +14,14 @@ struct fleet_push {
 	bool calls, no_command, verify;
 	const char *labels;         /* lines of KEY=VALUE, or "" */
 	uint64_t retry_ns;
-	const volatile sig_atomic_t *stop;
+	const struct stop *stop;
 	/* results */
 	uint64_t run, n_calls, lost, minute_rows, call_rows;
 	uint64_t away;              /* bits of servers that were away too long: not asked again */
 	size_t server, batches, sent, there, missing;
 };
 
-/* Reads and sends. 0, or -errno and *err; -EINTR: *stop was set; -ETIMEDOUT: the
+/* Reads and sends. 0, or -errno and *err; -EINTR: stop was asked; -ETIMEDOUT: the
  * server was away for too long, or has its bit in p->away. Whatever happened, pushing the
  * same again completes it. */
 int fleet_push(struct fleet_push *p, struct err *err);

@@ -257,7 +257,7 @@ static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 		} else if (monotonic_ns() - last > r->spec->silence_ns) {
 			return fail(r, ETIMEDOUT, "it is silent");
 		}
-		if (r->spec->stop && *r->spec->stop && !r->begun)
+		if (stop_asked(r->spec->stop) && !r->begun)
 			return err_set(&r->why, EINTR, "interrupted before it began");
 	}
 	return 0;
@@ -310,7 +310,7 @@ static int wait_for_answer(struct remote_host *r, char **answer)
 			return fail(r, EPROTO, "it says more than it was asked");
 		if (monotonic_ns() - last > r->spec->silence_ns)
 			return fail(r, ETIMEDOUT, "it is silent");
-		if (r->spec->stop && *r->spec->stop && !r->begun)
+		if (stop_asked(r->spec->stop) && !r->begun)
 			return err_set(&r->why, EINTR, "interrupted before it began");
 	}
 	return 0;
@@ -387,7 +387,7 @@ static int wait_for_copy(struct remote_host *r, pid_t pid)
 	int status = 0;
 
 	while (!waitpid(pid, &status, WNOHANG)) {
-		if (r->spec->stop && *r->spec->stop)
+		if (stop_asked(r->spec->stop))
 			kill(pid, SIGTERM);
 		nanosleep(&(struct timespec){ 0, LOOK_MS * 1000000 }, NULL);
 	}
@@ -583,7 +583,7 @@ static int wait_for_end(struct remote_host *r)
 			return fail(r, EPIPE, "the connection ended while it recorded");
 		if (ended && monotonic_ns() - ended > r->spec->silence_ns)
 			return fail(r, ETIMEDOUT, "its program did not end after the interrupt");
-		if (r->spec->stop && *r->spec->stop && !ended) {
+		if (stop_asked(r->spec->stop) && !ended) {
 			ended = monotonic_ns();
 			if (send_text(r, mem_strdup("kill 0\n")))
 				return -r->why.code;

@@ -3,12 +3,12 @@
  * stays there. One connection has a shell that takes commands on its standard input; copies of
  * brace go over others. */
 #pragma once
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/vec.h"
 
 #define REMOTE_HOSTS_MAX 256
@@ -27,7 +27,7 @@ struct remote_spec {
 	const char *version;      /* as `brace version` prints it */
 	char *const *arguments;   /* of brace record, NULL-terminated */
 	uint64_t silence_ns;      /* the longest that a host may be silent, but while it records */
-	const volatile sig_atomic_t *stop; /* not 0: recordings end, and traces are fetched */
+	const struct stop *stop; /* asked: recordings end, and traces are fetched */
 	/* Takes a line that a host's programs printed; of several threads. */
 	void (*tell)(void *arg, const char *host, bool is_error, const char *line, size_t n);
 	void *arg;

@@ -77,7 +77,7 @@ struct server_patience { uint64_t since, pause; };
 /* Sleeps, in parts: a signal that another thread gets does not end a sleep. */
 static void nap(const struct fleet_sender *s, uint64_t ns)
 {
-	for (uint64_t part; ns && !(s->stop && *s->stop); ns -= part) {
+	for (uint64_t part; ns && !stop_asked(s->stop); ns -= part) {
 		part = ns < NAP_NS ? ns : NAP_NS;
 		nanosleep(&(struct timespec){ 0, (long)part }, NULL);
 	}
@@ -91,13 +91,13 @@ static int wait_for_server(struct fleet_sender *s, struct server_patience *p, st
 
 	if (!p->since)
 		*p = (struct server_patience){ now, BACK_OFF_LEAST_NS };
-	if (s->stop && *s->stop)
+	if (stop_asked(s->stop))
 		return err_code(err, EINTR);
 	if (now - p->since + p->pause > s->retry_ns)
 		return err_code(err, ETIMEDOUT);
 	nap(s, p->pause);
 	p->pause = p->pause * 2 < BACK_OFF_MOST_NS ? p->pause * 2 : BACK_OFF_MOST_NS;
-	return s->stop && *s->stop ? err_code(err, EINTR) : 0;
+	return stop_asked(s->stop) ? err_code(err, EINTR) : 0;
 }
 
 /* Whether a failure may be over at the next try. */

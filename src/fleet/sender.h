@@ -3,8 +3,8 @@
  * and however often the same trace is pushed. */
 #pragma once
 #include <pthread.h>
-#include <signal.h>
 
+#include "base/stop.h"
 #include "fleet/server.h"
 
 struct fleet_sender {
@@ -12,7 +12,7 @@ struct fleet_sender {
 	size_t server;
 	uint64_t run, retry_ns;     /* retry_ns: the longest time that a server may be away */
 	bool verify;                /* send nothing: count what is missing */
-	const volatile sig_atomic_t *stop; /* NULL, or not 0: end with -EINTR */
+	const struct stop *stop; /* or NULL; asked: ends with -EINTR */
 	/* results */
 	size_t batches, sent, there, missing;
 	/* private: rows of each batch that was there at the beginning */

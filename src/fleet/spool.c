@@ -450,12 +450,12 @@ static char *read_text(int spool, const char *path)
 }
 
 /* The end of another process's use is waited for, in naps: a signal may end the wait. */
-static int lock_entry(int fd, const volatile sig_atomic_t *stop)
+static int lock_entry(int fd, const struct stop *stop)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
-		if (stop && *stop)
+		if (stop_asked(stop))
 			return -EINTR;
 		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
 	}
@@ -484,7 +484,7 @@ static int take_note(int spool, const char *name, struct spool_note *n, struct e
 
 /* 1, 0, or -errno, as spool_take(). */
 static int take_open(int spool, const char *trace, struct spool_entry *e,
-		     const volatile sig_atomic_t *stop, struct err *err)
+		     const struct stop *stop, struct err *err)
 {
 	int r = lock_entry(e->fd, stop);
 
@@ -499,7 +499,7 @@ static int take_open(int spool, const char *trace, struct spool_entry *e,
 }
 
 int spool_take(int spool, const char *folder, const char *name, struct spool_entry *e,
-	       const volatile sig_atomic_t *stop, struct err *err)
+	       const struct stop *stop, struct err *err)
 {
 	char *trace = named(name, TRACE);
 	int r;

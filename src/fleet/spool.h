@@ -4,11 +4,11 @@
  * further name of the file where the file system allows, else a copy), and NAME.push, the note. Any
  * number of processes of one user may use a spool. */
 #pragma once
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/vec.h"
 
 #define SPOOL_NOTE_MOST 65536 /* bytes of a note */
@@ -58,9 +58,9 @@ struct spool_entry {
 	int fd;
 };
 /* Waits until no other process uses the entry. folder: the spool's path. 1; 0: it is gone
- * meanwhile; or -errno and *err; -EINTR: *stop is set. Unless it is 1, there is nothing to
+ * meanwhile; or -errno and *err; -EINTR: stop is asked. Unless it is 1, there is nothing to
  * close. */
 int spool_take(int spool, const char *folder, const char *name, struct spool_entry *e,
-	       const volatile sig_atomic_t *stop, struct err *err);
+	       const struct stop *stop, struct err *err);
 /* Ends the use; removes the entry, if it was pushed. */
 void spool_leave(int spool, struct spool_entry *e, bool pushed);

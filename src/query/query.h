@@ -3,10 +3,10 @@
  * docs/query.md lists the tables. A query belongs to one thread at a time; ui and the library call
  * it. */
 #pragma once
-#include <signal.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "excerpt/spec.h"
 #include "store/store.h"
 
@@ -62,9 +62,9 @@ void query_rows_close(struct query_rows *r); /* NULL is fine */
 
 /* Has everything done on the calling thread: q starts no others. */
 void query_stay_alone(struct query *q);
-/* Writes all tables into a database file, new or empty. *stop not 0 (NULL: never): -EINTR. 0, or
+/* Writes all tables into a database file, new or empty. stop (or NULL) is asked: -EINTR. 0, or
  * -errno and *err: the file is not whole then. */
-int query_save(struct query *q, const char *path, const volatile sig_atomic_t *stop,
+int query_save(struct query *q, const char *path, const struct stop *stop,
 	       struct err *err);
 /* Whether the text ends a statement: a prompt asks for more where it does not. */
 bool query_is_complete(const char *sql);

@@ -22,9 +22,9 @@ static const char *const indexes[] = {
 /* SQLite asks every 100,000 steps of its machine, that is within a few milliseconds. */
 static int stop_now(void *arg)
 {
-	const volatile sig_atomic_t *stop = arg;
+	const struct stop *stop = arg;
 
-	return stop && *stop;
+	return stop_asked(stop);
 }
 
 /* Takes over SQLite's result, or the table's own error, which says more. */
@@ -72,7 +72,7 @@ static int copy_table(struct query *q, const struct query_table *t)
 }
 
 /* One transaction: without it SQLite would write the file's header for each of the tables anew. */
-int query_save(struct query *q, const char *path, const volatile sig_atomic_t *stop,
+int query_save(struct query *q, const char *path, const struct stop *stop,
 	       struct err *err)
 {
 	int r = attach_file(q, path);

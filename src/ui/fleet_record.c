@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +275,7 @@ static int run(struct fleet_recording *f, const char *folder)
 	for (size_t i = 0; i < f->hosts.n; i++)
 		start(&f->hosts.at[i], prepare, &f->hosts.at[i]);
 	wait_for_all(f);
-	if (!*f->spec.stop)
+	if (!stop_asked(f->spec.stop))
 		record_all(f);
 	for (size_t i = 0; i < f->hosts.n; i++) {
 		look_at(&f->hosts.at[i], f->at);

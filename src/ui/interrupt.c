@@ -4,20 +4,21 @@
  * be set leaves the signal's own way. */
 #include "ui/interrupt.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t interrupted;
+static struct stop interrupted;
 
 /* The second signal is not special: whoever asks looks often. */
 static void note_interrupt(int sig)
 {
-	interrupted = sig;
+	stop_ask(&interrupted, sig);
 }
 
 /* Signals that were ignored stay so (nohup). from_others: handlers that a session set are replaced,
  * too. */
-static const volatile sig_atomic_t *catch(bool from_others)
+static const struct stop *catch(bool from_others)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction act = { .sa_handler = note_interrupt };
@@ -30,12 +31,12 @@ static const volatile sig_atomic_t *catch(bool from_others)
 	return &interrupted;
 }
 
-const volatile sig_atomic_t *interrupt_catch(void)
+const struct stop *interrupt_catch(void)
 {
 	return catch(false);
 }
 
-const volatile sig_atomic_t *interrupt_take_over(void)
+const struct stop *interrupt_take_over(void)
 {
 	return catch(true);
 }

@@ -200,7 +200,7 @@ static bool is_there(const struct live_trace *t, int pipe, bool *begun)
 
 /* Returns when the program is traced and the file can be read, or the recorder has ended before
  * that: 0, or the exit status (said). */
-int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop)
+int live_trace_begin(struct live_trace *t, struct invocation *inv, const struct stop *stop)
 {
 	const struct timespec look = { 0, LOOK_NS };
 	FILE *said = tmpfile();
@@ -217,13 +217,13 @@ int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatil
 	status = start_recorder(t, inv, &pipe);
 	if (status)
 		return status;
-	while (live_trace_goes_on(t) && !*stop && !is_there(t, pipe, &begun))
+	while (live_trace_goes_on(t) && !stop_asked(stop) && !is_there(t, pipe, &begun))
 		nanosleep(&look, NULL);
 	/* The trace may have begun and ended between two looks. */
 	shown = t->recorder || is_there(t, pipe, &begun);
 	close(pipe);
-	if (*stop)
-		return 128 + *stop;
+	if (stop_asked(stop))
+		return 128 + stop_asked(stop);
 	return shown ? 0 : t->status ? t->status : EXIT_BRACE;
 }
 
@@ -241,21 +241,21 @@ static void print_said(struct live_trace *t)
 
 /* As brace top does, it stays until a program that it has started ends: whoever waits for brace
  * waits for the program. Signals are the program's then. */
-static void wait_for_program(struct live_trace *t, const volatile int *stop)
+static void wait_for_program(struct live_trace *t, const struct stop *stop)
 {
 	const struct timespec look = { 0, LOOK_NS };
 	bool told = false;
 
 	while (live_trace_goes_on(t)) {
 		print_said(t);
-		if (*stop && !told)
-			told = !kill(-t->recorder, *stop);
+		if (stop_asked(stop) && !told)
+			told = !kill(-t->recorder, stop_asked(stop));
 		nanosleep(&look, NULL);
 	}
 }
 
 /* The recording ends by SIGTERM, which detaches; a file of -o stays. */
-void live_trace_end(struct live_trace *t, const volatile int *stop)
+void live_trace_end(struct live_trace *t, const struct stop *stop)
 {
 	if (t->recorder) {
 		kill(t->recorder, SIGTERM);

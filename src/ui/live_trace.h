@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "ui/invocation.h"
 
 struct live_trace {
@@ -23,7 +24,7 @@ struct live_trace {
 /* Starts the program of the operands, or attaches to inv->pids, and waits until the file can be
  * read. 0; or the exit status, and what the recorder said is printed. live_trace_end() in any
  * case. Called before there are other threads. */
-int live_trace_begin(struct live_trace *t, struct invocation *inv, const volatile int *stop);
+int live_trace_begin(struct live_trace *t, struct invocation *inv, const struct stop *stop);
 /* live_trace_begin() of a session in the background: extracts what is in its buffer now. */
 int live_trace_begin_session(struct live_trace *t, const char *session);
 /* Extracts a session's buffer anew, into t->path; readers of the file of before keep that. Does
@@ -35,5 +36,5 @@ bool live_trace_goes_on(struct live_trace *t);
 uint64_t live_trace_size(const struct live_trace *t);
 /* Ends the recording: an attached process goes on untraced, and so does a program that was started,
  * for whose end it waits. A session goes on. Prints what was printed meanwhile, and removes the
- * file unless it is kept. *stop: a signal that came meanwhile, which the program gets. */
-void live_trace_end(struct live_trace *t, const volatile int *stop);
+ * file unless it is kept. stop: a signal that came meanwhile is the program's, too. */
+void live_trace_end(struct live_trace *t, const struct stop *stop);

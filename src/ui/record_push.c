@@ -195,14 +195,14 @@ int record_push_begin(struct record_push *p, struct invocation *inv)
 /* --- the end ----------------------------------------------------- */
 
 /* The user's signal ends the process, too: what it has not sent is still there. */
-static void wait_for_child(struct record_push *p, const volatile sig_atomic_t *stop)
+static void wait_for_child(struct record_push *p, const struct stop *stop)
 {
 	bool told = false;
 
 	while (child_runs(p)) {
-		if (*stop && !told)
+		if (stop_asked(stop) && !told)
 			kill(p->child, SIGTERM);
-		told = *stop;
+		told = stop_asked(stop);
 		nanosleep(&(struct timespec){ 0, LOOK_NS }, NULL);
 	}
 }

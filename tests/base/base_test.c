@@ -738,7 +738,7 @@ static void output_of_a_child_is_read_to_its_end(void **state)
 /* The child neither writes nor ends. */
 static void a_stop_ends_the_reading(void **state)
 {
-	volatile sig_atomic_t stop = 1;
+	struct stop stop = { SIGINT };
 	struct child_output out;
 	pid_t pid;
 	int fd = read_child("", 0, true, &pid);

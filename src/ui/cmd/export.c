@@ -233,7 +233,7 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 static int save_tables(const struct invocation *inv, struct store_reader *reader,
 		       const char *path, struct err *err)
 {
-	const volatile sig_atomic_t *stop;
+	const struct stop *stop;
 	struct query *q;
 	int r = query_open(reader, &q, err);
 

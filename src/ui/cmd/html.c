@@ -58,7 +58,7 @@ static int open_page(const char *path)
 /* Reads the durations of all calls that are asked for. *limit: what the shortest one that a page
  * can have lasts, in ns; 0: it can have all, or they have no durations. 0, or -errno and *err. */
 static int find_limit(const struct invocation *inv, struct store_reader *reader,
-		      const volatile sig_atomic_t *stop, uint64_t *limit, struct err *err)
+		      const struct stop *stop, uint64_t *limit, struct err *err)
 {
 	struct source *source = trace_file_source(inv, reader, err);
 	struct durations *d;
@@ -69,7 +69,7 @@ static int find_limit(const struct invocation *inv, struct store_reader *reader,
 	if (!source)
 		return -err->code;
 	d = durations_new(source->info);
-	while ((got = source->ops->next(source, &e, err)) > 0 && !*stop)
+	while ((got = source->ops->next(source, &e, err)) > 0 && !stop_asked(stop))
 		if (trace_info_shows(source->info, e.thread))
 			durations_event(d, &e);
 	durations_end(d);
@@ -78,7 +78,7 @@ static int find_limit(const struct invocation *inv, struct store_reader *reader,
 		*limit = durations_limit(d, CALLS_KEPT, &calls);
 	durations_free(d);
 	source->ops->close(source);
-	if (*stop) /* html_write() tells of it */
+	if (stop_asked(stop)) /* html_write() tells of it */
 		*limit = 0;
 	return got < 0 ? got : 0;
 }
@@ -86,7 +86,7 @@ static int find_limit(const struct invocation *inv, struct store_reader *reader,
 /* A page of more calls than a browser takes has the longer ones, unless the user says how long they
  * are to be. */
 static int cut_page(struct invocation *inv, struct store_reader *reader,
-		    const volatile sig_atomic_t *stop, struct err *err)
+		    const struct stop *stop, struct err *err)
 {
 	uint64_t limit = 0;
 	int r = 0;

@@ -132,7 +132,7 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 int cmd_push(struct invocation *inv)
 {
 	struct fleet_servers servers = { 0 };
-	const volatile sig_atomic_t *stop = interrupt_catch();
+	const struct stop *stop = interrupt_catch();
 	int status = fleet_option_servers(inv, "push", &servers);
 
 	for (size_t i = 0; i < servers.at.n; i++)

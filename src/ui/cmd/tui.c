@@ -43,7 +43,7 @@ struct tui {
 	unsigned n_ahead, next_ahead;
 	struct terminal *terminal;
 	struct grid grid;
-	const volatile sig_atomic_t *signal;
+	const struct stop *signal;
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static bool wait_for(struct tui *t, struct loading *l)
 		if (e.key == VIEW_ESCAPE)
 			flag_set(&t->browse.progress.stop);
 		if (e.key == 'q' || e.key == VIEW_INTERRUPT || e.key == VIEW_HUNG_UP ||
-		    *t->signal) {
+		    stop_asked(t->signal)) {
 			flag_set(&t->browse.progress.stop);
 			goes_on = false;
 		} else if (e.key != VIEW_NONE && e.key != VIEW_ESCAPE && t->n_ahead < AHEAD) {
@@ -210,7 +210,7 @@ static void take_key(struct tui *t, struct view_event *e)
 	t->n_ahead = t->next_ahead = 0;
 	do
 		terminal_key(t->terminal, 10 * WAIT_MS, e);
-	while (e->key == VIEW_NONE && !*t->signal && !is_due(t));
+	while (e->key == VIEW_NONE && !stop_asked(t->signal) && !is_due(t));
 }
 
 /* A live trace is read again: by R, or because take_key() has found that it is time. */
@@ -224,7 +224,7 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 {
 	struct view_event e;
 
-	while (!*t->signal) {
+	while (!stop_asked(t->signal)) {
 		enum browse_part part = browse_wants(&t->browse);
 		enum browse_answer answer;
 
@@ -363,8 +363,8 @@ int cmd_tui(struct invocation *inv)
 		terminal_close(t.terminal);
 		trace_file_warn_of_losses(t.browse.info);
 	}
-	if (*t.signal)
-		status = 128 + *t.signal;
+	if (stop_asked(t.signal))
+		status = 128 + stop_asked(t.signal);
 	browse_free(&t.browse);
 	grid_free(&t.grid);
 	excerpt_close(t.part);
