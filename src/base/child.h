@@ -14,8 +14,8 @@ struct child_output {
 	bool stopped; /* stop was asked: the rest has not been read */
 };
 
-/* Reads from a pipe to its end, or until there are more than `most` bytes, or until stop is asked by
- * a signal's handler (NULL: nothing stops it). An error of the pipe is its end. */
+/* Reads from a pipe to its end, or until there are more than `most` bytes, or until a signal's
+ * handler asks stop (NULL: nothing stops it). An error of the pipe is its end. */
 struct child_output child_read(int fd, size_t most, const struct stop *stop);
 /* Waits for the child's end, whatever signals come. Its status as waitpid()'s; -1: there is no such
  * child. */
